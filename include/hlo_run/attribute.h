@@ -1,0 +1,370 @@
+#pragma once
+// What values can an instruction's attributes have? Grammar and meaning: text-format 6 and 8. All are plain data that
+// lies in the module's arena; strings and lists are views into it or into the source text.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/types/span.h"
+#include "hlo_run/literal.h"
+#include "hlo_run/shape.h"
+#include "hlo_run/source_text.h"
+
+namespace hlo {
+
+class Computation;
+class Instruction;
+
+// --- Words -----------------------------------------------------------------------------------------------------
+// Each enumeration has its words in the order of its enumerators: Words<E>(), in attribute.cc.
+
+enum class ComparisonDirection : uint8_t { kEq, kNe, kGe, kGt, kLe, kLt };
+enum class ComparisonOrder : uint8_t { kPartial, kTotal };
+enum class ComparisonType : uint8_t { kFloat, kTotalOrder, kSigned, kUnsigned };  // Until August 2026.
+enum class FftType : uint8_t { kFft, kIfft, kRfft, kIrfft };
+enum class FusionKind : uint8_t { kLoop, kInput, kOutput, kCustom };
+enum class RandomDistribution : uint8_t { kInvalid, kUniform, kNormal };
+enum class RngAlgorithm : uint8_t { kDefault, kThreeFry, kPhilox };
+enum class Precision : uint8_t { kDefault, kHigh, kHighest };
+enum class PrecisionAlgorithm : uint8_t {
+  kUnset, kAnyF8AnyF8F32, kAnyF8AnyF8F32FastAccum, kF16F16F16, kF16F16F32, kBF16BF16BF16, kBF16BF16F32,
+  kBF16BF16F32X3, kBF16BF16F32X6, kBF16BF16F32X9, kTF32TF32F32, kTF32TF32F32X3, kF32F32F32, kF64F64F64
+};
+enum class ConvolutionKind : uint8_t { kUnset, kFprop, kWgrad, kDgrad };
+enum class TransposeA : uint8_t { kInvalid, kNoTranspose, kTranspose, kAdjoint };
+enum class PaddingType : uint8_t { kInvalid, kValid, kSame };
+enum class CustomCallSchedule : uint8_t { kNone, kLatest, kEarliest };
+enum class ApiVersion : uint8_t { kUnspecified, kOriginal, kStatusReturning, kStatusReturningUnified, kTypedFfi };
+enum class AllReduceMode : uint8_t { kCrossReplica, kCrossPartition, kCrossReplicaAndPartition, kFlattenedId };
+enum class ShuffleMode : uint8_t { kRotate };
+enum class AccuracyMode : uint8_t { kDefault, kHighest };
+
+template <class E>
+struct EnumWords {
+  absl::Span<const std::string_view> words;
+  bool ignore_case = false;
+};
+template <class E>
+const EnumWords<E>& Words();
+template <class E>
+std::string_view Word(E value) {
+  return Words<E>().words[static_cast<size_t>(value)];
+}
+// nullopt for a word that the enumeration does not have.
+template <class E>
+std::optional<E> ParseWord(std::string_view word);
+
+// --- Structures ------------------------------------------------------------------------------------------------
+
+using IntList = absl::Span<const int64_t>;
+using IntLists = absl::Span<const IntList>;
+// bool[] cannot be viewed as bits; one byte each.
+using BoolList = absl::Span<const bool>;
+
+struct WindowDim {
+  int64_t size = 1;
+  int64_t stride = 1;
+  int64_t padding_low = 0;
+  int64_t padding_high = 0;
+  int64_t window_dilation = 1;  // rhs_dilate
+  int64_t base_dilation = 1;    // lhs_dilate
+  bool reversed = false;        // rhs_reversal
+  bool operator==(const WindowDim&) const = default;
+};
+using Window = absl::Span<const WindowDim>;
+
+// Positions of the dimensions of a convolution in its three arrays; -1 for one that is not written.
+struct DimLabels {
+  int64_t input_batch = -1, input_feature = -1;
+  IntList input_spatial;
+  int64_t kernel_input_feature = -1, kernel_output_feature = -1;
+  IntList kernel_spatial;
+  int64_t output_batch = -1, output_feature = -1;
+  IntList output_spatial;
+  std::string_view text;  // As written, with `?`.
+};
+
+struct PaddingDim {
+  int64_t low = 0, high = 0, interior = 0;
+};
+struct SliceRange {
+  int64_t start = 0, limit = 0, stride = 1;
+};
+
+struct KeyValue {
+  std::string_view key;
+  std::string_view value;
+};
+struct FrontendAttributes {
+  absl::Span<const KeyValue> entries;  // Sorted by key, keys unique.
+};
+
+struct Statistic {
+  std::string_view name;
+  double value = 0;
+};
+struct Statistics {
+  int64_t visualizing_index = 0;
+  absl::Span<const Statistic> entries;
+};
+
+struct Metadata {
+  std::string_view op_type, op_name, source_file;
+  int32_t source_line = 0, source_end_line = 0, source_column = 0, source_end_column = 0;
+  IntList profile_type;
+  std::string_view deduplicated_name, scheduling_name;
+  int32_t stack_frame_id = 0;
+  std::string_view metadata_payload;
+};
+
+// `[d0,..]<=[r0,..]T(p0,..)`: iota over the product of r, reshaped to r, transposed by p, reshaped to d.
+struct IotaTile {
+  IntList dims;
+  IntList reshape_dims;
+  IntList transpose_perm;
+};
+
+struct MeshAxis {
+  std::string_view name;
+  int64_t size = 1;
+};
+// An axis of a mesh, or with `size` != 0 the part of it that starts after `pre_size`.
+struct AxisRef {
+  int64_t axis = 0;  // Position in the mesh.
+  int64_t pre_size = 0;
+  int64_t size = 0;
+};
+struct Mesh {
+  bool single_device = false;  // `single_device[device_id=N]`
+  int64_t device_id = 0;
+  absl::Span<const MeshAxis> axes;
+  IntList device_ids;             // Explicit permutation; empty: identity or iota.
+  const IotaTile* iota = nullptr;  // `device_ids=([r,..]T(p,..))`
+};
+struct DimSharding {
+  absl::Span<const AxisRef> axes;
+  bool open = false;  // `?`
+};
+
+struct ReplicaGroups {
+  enum class Form : uint8_t { kList, kIota, kMesh };
+  Form form = Form::kList;
+  IntLists groups;                 // kList: as written; empty: one group of everything.
+  const IotaTile* iota = nullptr;  // kIota: dims = {group count, group size}
+  const Mesh* mesh = nullptr;      // kMesh
+  absl::Span<const AxisRef> axes;
+};
+
+struct Sharding {
+  enum class Kind : uint8_t { kReplicated, kMaximal, kManual, kUnknown, kUnreduced, kTiled, kNamed, kTuple };
+  enum class Reduction : uint8_t { kSum, kMax, kMin };
+  enum class Group : uint8_t { kNone, kShardAs, kShardLike };
+  enum class SubgroupType : uint8_t { kReplicated, kManual, kMaximal, kUnreduced };
+
+  Kind kind = Kind::kReplicated;
+  // Device lists (text-format 6.2.1).
+  int64_t maximal_device = 0;
+  IntList tile_dims;               // Grid, trailing replication and subgroup dimensions included.
+  IntList devices;                 // v1: row major; empty where `iota` is set.
+  const IotaTile* iota = nullptr;  // v2
+  bool last_tile_dim_replicate = false;
+  absl::Span<const SubgroupType> last_tile_dims;
+  Group group = Group::kNone;
+  int64_t group_id = 0;
+  absl::Span<const Metadata* const> metadata;
+  bool metadata_braces = false;  // Written as a list of records.
+  // Named form (6.2.2).
+  enum class NamedTail : uint8_t { kNone, kReplicated, kManual, kUnreduced, kDims };
+  const Mesh* mesh = nullptr;
+  NamedTail tail = NamedTail::kNone;
+  absl::Span<const DimSharding> dims;
+  absl::Span<const AxisRef> replicated_axes, unreduced_axes, manual_axes;
+  bool has_unreduced_axes = false;
+  Reduction reduction = Reduction::kSum;
+  // Tuples: one for each leaf, depth first.
+  absl::Span<const Sharding* const> elements;
+};
+
+// One node of the tree of `origin`, or an array of 2.5 and 2.6.
+struct OriginNode {
+  bool is_tuple = false;
+  absl::Span<const OriginNode* const> elements;  // Tuples.
+  bool has_value = false;                        // false: `{}`
+  std::string_view name;
+  IntList index;
+};
+struct Origin {
+  const OriginNode* tree = nullptr;
+  bool has_call_hierarchy = false;  // `{(),[""]}`, and the older `[synthetic_call]`
+  std::string_view call_hierarchy;
+};
+
+struct OutputOperandAlias {
+  IntList output_index;
+  int64_t operand = 0;
+  IntList operand_index;
+};
+
+struct ResultAccuracy {
+  bool has_tolerance = false;
+  AccuracyMode mode = AccuracyMode::kDefault;
+  double atol = 0, rtol = 0;
+  int64_t ulps = 0;
+};
+
+struct SparsitySide {
+  bool present = false;
+  int64_t nonzeros = 0, block = 0;  // `sparsity=NxM`
+  int64_t dimension = 0, stride = 0, operand = 0;
+};
+struct SparsityConfig {
+  SparsitySide lhs, rhs;
+};
+struct BlockScalingSide {
+  bool present = false;
+  int64_t scale_operand = 0;
+};
+struct BlockScalingConfig {
+  BlockScalingSide lhs, rhs;
+};
+
+struct Domain {
+  const Sharding* entry = nullptr;
+  const Sharding* exit = nullptr;
+};
+
+// A string or a JSON value (text-format 1.8). JSON keeps its outer braces.
+struct Json {
+  std::string_view text;
+};
+
+// --- Attributes of instructions ---------------------------------------------------------------------------------
+
+// The value kinds of attributes.def and their C++ types.
+namespace attr_kind {
+using Bool = bool;
+using Int = int64_t;
+using Int32 = int64_t;  // Range checked.
+using Float = double;
+using String = std::string_view;
+using Json = hlo::Json;
+using IntList = hlo::IntList;
+using IntLists = hlo::IntLists;
+using BoolList = hlo::BoolList;
+using Computation = hlo::Computation*;
+using ComputationList = absl::Span<hlo::Computation* const>;
+using InstructionList = absl::Span<hlo::Instruction* const>;
+using Shape = const hlo::Shape*;
+using ShapeList = absl::Span<const hlo::Shape* const>;
+using Literal = const hlo::Literal*;
+using Window = hlo::Window;
+using DimLabels = const hlo::DimLabels*;
+using PaddingList = absl::Span<const PaddingDim>;
+using SliceList = absl::Span<const SliceRange>;
+using PrecisionList = absl::Span<const Precision>;
+using AliasList = absl::Span<const OutputOperandAlias>;
+using Sharding = const hlo::Sharding*;
+using FrontendAttributes = const hlo::FrontendAttributes*;
+using Statistics = const hlo::Statistics*;
+using Origin = const hlo::Origin*;
+using Metadata = const hlo::Metadata*;
+using ReplicaGroups = const hlo::ReplicaGroups*;
+using ResultAccuracy = const hlo::ResultAccuracy*;
+using SparsityConfig = const hlo::SparsityConfig*;
+using BlockScalingConfig = const hlo::BlockScalingConfig*;
+using Domain = const hlo::Domain*;
+using ComparisonDirection = hlo::ComparisonDirection;
+using ComparisonOrder = hlo::ComparisonOrder;
+using ComparisonType = hlo::ComparisonType;
+using FftType = hlo::FftType;
+using FusionKind = hlo::FusionKind;
+using RandomDistribution = hlo::RandomDistribution;
+using RngAlgorithm = hlo::RngAlgorithm;
+using PrecisionAlgorithm = hlo::PrecisionAlgorithm;
+using ConvolutionKind = hlo::ConvolutionKind;
+using TransposeA = hlo::TransposeA;
+using PaddingType = hlo::PaddingType;
+using CustomCallSchedule = hlo::CustomCallSchedule;
+using ApiVersion = hlo::ApiVersion;
+using AllReduceMode = hlo::AllReduceMode;
+using ShuffleMode = hlo::ShuffleMode;
+}  // namespace attr_kind
+
+enum class AttrKind : uint8_t {
+  kBool, kInt, kInt32, kFloat, kString, kJson, kIntList, kIntLists, kBoolList, kComputation, kComputationList,
+  kInstructionList, kShape, kShapeList, kLiteral, kWindow, kDimLabels, kPaddingList, kSliceList, kPrecisionList,
+  kAliasList, kSharding, kFrontendAttributes, kStatistics, kOrigin, kMetadata, kReplicaGroups, kResultAccuracy,
+  kSparsityConfig, kBlockScalingConfig, kDomain, kComparisonDirection, kComparisonOrder, kComparisonType, kFftType,
+  kFusionKind, kRandomDistribution, kRngAlgorithm, kPrecisionAlgorithm, kConvolutionKind, kTransposeA, kPaddingType,
+  kCustomCallSchedule, kApiVersion, kAllReduceMode, kShuffleMode
+};
+
+enum class AttrId : uint8_t {
+#define HLO_ATTR(id, spelling, kind) id,
+#include "hlo_run/attributes.def"
+#undef HLO_ATTR
+  kNone
+};
+inline constexpr int kAttrCount = static_cast<int>(AttrId::kNone);
+
+struct AttrInfo {
+  std::string_view spelling;
+  AttrKind kind;
+};
+const AttrInfo& Info(AttrId id);
+
+// attr::dimensions and so on: the key of Instruction::Get.
+namespace attr {
+#define HLO_ATTR(attr_name, spelling, kind)           \
+  struct attr_name {                                  \
+    static constexpr AttrId kId = AttrId::attr_name;  \
+    using Type = attr_kind::kind;                     \
+  };
+#include "hlo_run/attributes.def"
+#undef HLO_ATTR
+}  // namespace attr
+
+// A value of any kind in 16 bytes: a number, or pointer and length.
+class AttrValue {
+ public:
+  AttrValue() = default;
+  template <class T>
+  static AttrValue Of(T value) {
+    AttrValue result;
+    if constexpr (std::is_floating_point_v<T>) result.number_ = value;
+    else if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) result.integer_ = static_cast<int64_t>(value);
+    else if constexpr (std::is_pointer_v<T>) result.pointer_ = value;
+    else if constexpr (std::is_same_v<T, Json>) return Of(value.text);
+    else {  // Span or string_view
+      result.pointer_ = value.data();
+      result.size_ = value.size();
+    }
+    return result;
+  }
+  template <class T>
+  T As() const {
+    if constexpr (std::is_floating_point_v<T>) return number_;
+    else if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) return static_cast<T>(integer_);
+    else if constexpr (std::is_pointer_v<T>) return const_cast<T>(static_cast<const std::remove_pointer_t<T>*>(pointer_));
+    else if constexpr (std::is_same_v<T, Json>) return Json{As<std::string_view>()};
+    else return T(static_cast<typename T::const_pointer>(pointer_), size_);
+  }
+
+ private:
+  union {
+    int64_t integer_;
+    double number_;
+    const void* pointer_ = nullptr;
+  };
+  size_t size_ = 0;
+};
+
+struct AttrEntry {
+  AttrId id = AttrId::kNone;
+  SourceRange range;  // From the attribute's name to the end of its value.
+  AttrValue value;
+};
+
+}  // namespace hlo

@@ -1,0 +1,53 @@
+#pragma once
+// Which element types are there, how wide are they, and to which class do they belong? Rows: element_types.def.
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace hlo {
+
+enum class ElementType : uint8_t {
+#define HLO_ELEMENT_TYPE(name, text, bits, storage, type_class, number) k##name,
+#include "hlo_run/element_types.def"
+#undef HLO_ELEMENT_TYPE
+};
+
+inline constexpr int kElementTypeCount = 0
+#define HLO_ELEMENT_TYPE(name, text, bits, storage, type_class, number) +1
+#include "hlo_run/element_types.def"
+#undef HLO_ELEMENT_TYPE
+    ;
+
+enum class TypeClass : uint8_t { kPred, kSigned, kUnsigned, kFloat, kComplex };
+
+struct ElementTypeInfo {
+  std::string_view name;
+  int16_t bits;        // Nominal width.
+  int16_t byte_count;  // One element in memory.
+  TypeClass type_class;
+  int16_t proto_number;
+};
+
+const ElementTypeInfo& Info(ElementType type);
+std::optional<ElementType> ParseElementType(std::string_view name);
+std::optional<ElementType> ElementTypeFromProto(int64_t number);
+
+inline std::string_view Name(ElementType type) { return Info(type).name; }
+inline int64_t BitWidth(ElementType type) { return Info(type).bits; }
+inline int64_t ByteCount(ElementType type) { return Info(type).byte_count; }
+inline bool IsPred(ElementType type) { return type == ElementType::kPred; }
+inline bool IsSigned(ElementType type) { return Info(type).type_class == TypeClass::kSigned; }
+inline bool IsUnsigned(ElementType type) { return Info(type).type_class == TypeClass::kUnsigned; }
+// Signed or unsigned; pred is not integral.
+inline bool IsIntegral(ElementType type) { return IsSigned(type) || IsUnsigned(type); }
+inline bool IsFloat(ElementType type) { return Info(type).type_class == TypeClass::kFloat; }
+inline bool IsComplex(ElementType type) { return Info(type).type_class == TypeClass::kComplex; }
+// Narrower than a byte in packed storage: s1 s2 s4 u1 u2 u4 f4e2m1fn (not pred, not the 6-bit floats).
+inline bool IsSubByte(ElementType type) { return !IsPred(type) && BitWidth(type) < 8 && BitWidth(type) != 6; }
+// c64 -> f32, c128 -> f64, everything else itself.
+ElementType ComponentType(ElementType type);
+// f32 -> c64, f64 -> c128.
+std::optional<ElementType> ComplexOf(ElementType component);
+
+}  // namespace hlo

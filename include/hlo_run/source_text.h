@@ -1,0 +1,45 @@
+#pragma once
+// Where does an offset of a source text lie? Text, name, and line lookup that costs nothing until it is asked for.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+namespace hlo {
+
+// Bytes [begin, end) of a source text. Texts are at most 4 GiB - 1; begin == end == 0 means "no place".
+struct SourceRange {
+  uint32_t begin = 0;
+  uint32_t end = 0;
+  bool known() const { return end != 0; }
+};
+
+// 1-based line and column (in bytes) of an offset.
+struct SourcePlace {
+  int64_t line = 1;
+  int64_t column = 1;
+};
+
+class SourceText {
+ public:
+  SourceText(std::string name, std::string content) : name_(std::move(name)), content_(std::move(content)) {}
+
+  // Reads a file; "-" is standard input. NotFound, PermissionDenied, FailedPrecondition (a directory) or
+  // ResourceExhausted (4 GiB and more) name the file.
+  static absl::StatusOr<std::shared_ptr<const SourceText>> Read(const std::string& path);
+
+  const std::string& name() const { return name_; }
+  std::string_view content() const { return content_; }
+  SourcePlace Locate(uint32_t offset) const;
+  // The line that holds the offset, without its line break (LF, CR LF or CR).
+  std::string_view LineAt(uint32_t offset) const;
+
+ private:
+  std::string name_;
+  std::string content_;
+};
+
+}  // namespace hlo

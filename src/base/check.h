@@ -1,0 +1,13 @@
+#pragma once
+// HLO_CHECK: for what only a bug of this program can cause. Users' mistakes are absl::Status or Diagnostics.
+
+#include <cstdio>
+#include <cstdlib>
+
+#define HLO_CHECK(condition)                                                                    \
+  do {                                                                                          \
+    if (!(condition)) [[unlikely]] {                                                            \
+      std::fprintf(stderr, "%s:%d: internal error: %s\n", __FILE__, __LINE__, #condition);      \
+      std::abort();                                                                             \
+    }                                                                                           \
+  } while (false)

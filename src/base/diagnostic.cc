@@ -1,0 +1,128 @@
+#include "hlo_run/diagnostic.h"
+
+#include <algorithm>
+#include <cctype>
+#include <iterator>
+
+namespace hlo {
+namespace {
+
+constexpr std::string_view kReset = "\033[0m", kBold = "\033[1m", kRed = "\033[1;31m", kMagenta = "\033[1;35m",
+                           kCyan = "\033[1;36m", kGreen = "\033[1;32m";
+
+std::string_view Paint(const RenderOptions& options, std::string_view code) {
+  return options.color ? code : std::string_view();
+}
+
+// Bytes that a terminal would act on, or that are no text, are shown as one '?' each.
+std::string Printable(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) {
+    if (c == '\t') c = ' ';
+    else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  return result;
+}
+
+// The source line, cut around the range where it is long, and the caret line under it.
+void RenderSnippet(SourceRange range, const SourceText& source, const RenderOptions& options, std::string& out) {
+  const std::string_view line = source.LineAt(range.begin);
+  if (line.empty()) return;
+  const size_t column = std::min<size_t>(source.Locate(range.begin).column - 1, line.size());
+  const size_t caret_count = std::clamp<size_t>(range.end - range.begin, 1, std::max<size_t>(line.size() - column, 1));
+  const size_t width = std::max<int64_t>(options.width, 20);
+  size_t begin = 0;
+  if (line.size() > width) {
+    const size_t wanted_left = std::min(column, width / 3);
+    begin = std::min(column - wanted_left, line.size() - width);
+  }
+  const size_t length = std::min(width, line.size() - begin);
+  const std::string_view left = begin > 0 ? "..." : "";
+  const std::string_view right = begin + length < line.size() ? "..." : "";
+  const size_t shown_carets = std::min(caret_count, begin + length - std::min(column, begin + length));
+  fmt::format_to(std::back_inserter(out), "  {}{}{}\n", left, Printable(line.substr(begin, length)), right);
+  fmt::format_to(std::back_inserter(out), "  {:{}}{}^{:~<{}}{}\n", "", column - begin + left.size(),
+                 Paint(options, kGreen), "", shown_carets > 1 ? shown_carets - 1 : 0, Paint(options, kReset));
+}
+
+void RenderPart(SourceRange range, std::string_view kind, std::string_view color, std::string_view message,
+                std::string_view rule, const SourceText& source, const RenderOptions& options, std::string& out) {
+  auto sink = std::back_inserter(out);
+  fmt::format_to(sink, "{}{}:", Paint(options, kBold), source.name());
+  if (range.known()) {
+    const SourcePlace place = source.Locate(range.begin);
+    fmt::format_to(sink, "{}:{}:", place.line, place.column);
+  }
+  fmt::format_to(sink, "{} {}{}:{} {}", Paint(options, kReset), Paint(options, color), kind, Paint(options, kReset),
+                 message);
+  if (!rule.empty()) fmt::format_to(sink, "  [{}]", rule);
+  out += '\n';
+}
+
+int64_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<int64_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = static_cast<int64_t>(j);
+  for (size_t i = 1; i <= a.size(); ++i) {
+    int64_t diagonal = row[0];
+    row[0] = static_cast<int64_t>(i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const int64_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+Diagnostic& Diagnostics::Add(Severity severity, SourceRange at, std::string message) {
+  if (severity == Severity::kError) ++error_count_;
+  return all_.emplace_back(Diagnostic{severity, at, std::move(message), {}, {}});
+}
+
+absl::Status Diagnostics::ToStatus(const SourceText& source) const {
+  if (ok()) return absl::OkStatus();
+  std::string text = Render(*this, source, {}, /*warnings=*/false);
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return absl::InvalidArgumentError(text);
+}
+
+std::string Render(const Diagnostic& diagnostic, const SourceText& source, const RenderOptions& options) {
+  std::string out;
+  const bool error = diagnostic.severity == Severity::kError;
+  RenderPart(diagnostic.range, error ? "error" : "warning", error ? kRed : kMagenta, diagnostic.message,
+             diagnostic.rule, source, options, out);
+  if (diagnostic.range.known()) RenderSnippet(diagnostic.range, source, options, out);
+  for (const Note& note : diagnostic.notes) {
+    RenderPart(note.range, "note", kCyan, note.message, "", source, options, out);
+  }
+  return out;
+}
+
+std::string Render(const Diagnostics& diagnostics, const SourceText& source, const RenderOptions& options,
+                   bool warnings) {
+  std::string out;
+  for (const Diagnostic& diagnostic : diagnostics.all()) {
+    if (warnings || diagnostic.severity == Severity::kError) out += Render(diagnostic, source, options);
+  }
+  return out;
+}
+
+std::string_view ClosestName(std::string_view word, const std::vector<std::string_view>& candidates) {
+  constexpr size_t kLongest = 64;
+  if (word.size() > kLongest) return {};
+  std::string_view best;
+  int64_t best_distance = static_cast<int64_t>(word.size()) / 3 + 2;
+  for (std::string_view candidate : candidates) {
+    if (candidate.size() > kLongest) continue;
+    const int64_t distance = EditDistance(word, candidate);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+}  // namespace hlo

@@ -1,0 +1,37 @@
+#pragma once
+// The reference functions that opcodes.def names: one short function each, grouped by family in the .cc files of this
+// folder, each with the sentence of the semantics that it implements above it.
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "hlo_run/literal.h"
+#include "hlo_run/module.h"
+
+namespace hlo::reference {
+
+// Evaluates called computations; the evaluator is one.
+class Caller {
+ public:
+  virtual ~Caller() = default;
+  // The root's value for these arguments. Arguments may be moved from.
+  virtual absl::StatusOr<Literal> Call(const Computation& computation, absl::Span<Literal> arguments) = 0;
+};
+
+struct OpContext {
+  const Instruction& instruction;
+  // One value for each operand. The evaluator gives up its own reference at an operand's last use, so a function may
+  // move an operand out and, where it IsUnique(), update it in place.
+  absl::Span<Literal> operands;
+  Caller& caller;
+
+  const Shape& shape() const { return instruction.shape(); }
+};
+
+using ReferenceOp = absl::StatusOr<Literal> (*)(OpContext& context);
+
+#define HLO_OP(name, text, min, max, attrs, shape_rule, reference, traits) \
+  absl::StatusOr<Literal> reference(OpContext& context);
+#include "hlo_run/opcodes.def"
+#undef HLO_OP
+
+}  // namespace hlo::reference
