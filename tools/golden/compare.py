@@ -1,0 +1,68 @@
+"""The comparison that `case.json` asks for, in NumPy; `hlo-run check` has its own."""
+import io
+import json
+import re
+
+import ml_dtypes
+import numpy as np
+
+RESULT = re.compile(r'entry_computation_layout=\{.*?\)->(.*?)\}(?:, \w+=|\n)', re.S)
+ELEMENT = re.compile(r'\b(pred|bf16|[sufc]\d\w*)\[')
+SMALL = {'bf16': ml_dtypes.bfloat16, 'f8e4m3fn': ml_dtypes.float8_e4m3fn, 'f8e5m2': ml_dtypes.float8_e5m2}
+
+
+def result_types(text):
+    """Element types of the array leaves of the entry computation's result."""
+    return ELEMENT.findall(RESULT.search(text).group(1))
+
+
+def ordered(x):
+    """Representable values numbered in order, so that a difference counts ulp; both zeros are 0."""
+    width = x.dtype.itemsize
+    code = x.view({1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}[width]).astype(object)
+    sign = 1 << (8 * width - 1)
+    return np.vectorize(lambda c: c if c < sign else sign - c, otypes=[object])(code) if code.size else code
+
+
+def mismatch(got, want, rule):
+    """None, or what is wrong."""
+    if got.shape != want.shape or got.dtype != want.dtype:
+        return f'is {got.dtype}{list(got.shape)} instead of {want.dtype}{list(want.shape)}'
+    if got.dtype.kind in 'biu':
+        return None if np.array_equal(got, want) else 'differs'
+    if rule['kind'] == 'ulp' and got.dtype.kind == 'c':
+        return mismatch(got.real.copy(), want.real.copy(), rule) or mismatch(got.imag.copy(), want.imag.copy(), rule)
+    wide = np.complex128 if got.dtype.kind == 'c' else np.float64
+    g, w = got.astype(wide), want.astype(wide)
+    special = ~(np.isfinite(g) & np.isfinite(w))
+    if not np.array_equal(g[special], w[special], equal_nan=True):
+        return 'differs in an infinity or NaN'
+    if rule['kind'] == 'exact':
+        same = np.array_equal(g, w, equal_nan=True) and np.array_equal(np.signbit(g.real) | np.isnan(g.real),
+                                                                      np.signbit(w.real) | np.isnan(w.real))
+        return None if same else f'differs by {np.abs(np.where(special, 0, g) - np.where(special, 0, w)).max():.2e}'
+    if rule['kind'] == 'ulp':
+        apart = np.abs(ordered(got) - ordered(want))[~special]
+        return None if not apart.size or apart.max() <= rule['ulp'] else f'is {apart.max()} ulp apart'
+    off = np.abs(g[~special] - w[~special])
+    excess = off - rule['abs'] - rule['rel'] * np.abs(w[~special])
+    return None if not off.size or excess.max() <= 0 else f'is off by {off.max():.2e}, {excess.max():.2e} too much'
+
+
+def load(data, types):
+    with np.load(data) as z:
+        return [z[str(k)].view(SMALL[t]) if t in SMALL else z[str(k)] for k, t in enumerate(types)]
+
+
+def outputs(folder, fresh):
+    """Sentences about outputs (bytes of an npz) that break the rule of the case stored in `folder`."""
+    case = json.loads((folder / 'case.json').read_text())
+    types = result_types((folder / 'module.hlo').read_text())
+    want = load(folder / 'outputs.npz', types)
+    got = load(io.BytesIO(fresh), types)
+    found = []
+    for k, (g, w) in enumerate(zip(got, want)):
+        wrong = mismatch(g, w, case.get('rules', {}).get(str(k), case['rule']))
+        if wrong:
+            found.append(f'output {k} {wrong}')
+    return found

@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+"""Writes the golden cases: lowers each program of `areas/` to HLO text, runs it on XLA:CPU, stores what came out.
+
+    generate.py [--out DIR] [PATTERN ...]    write the cases whose area/name matches a pattern (default: all)
+    generate.py --check [PATTERN ...]        compute again and compare with what is stored, writing nothing
+    generate.py --list [PATTERN ...]         name the cases
+"""
+import argparse
+import fnmatch
+import importlib
+import io
+import json
+import os
+import pathlib
+import re
+import sys
+import zipfile
+import zlib
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+os.environ['JAX_PLATFORMS'] = 'cpu'
+# One thread and one instruction set, so that results repeat from machine to machine as far as they can.
+os.environ['XLA_FLAGS'] = '--xla_cpu_multi_thread_eigen=false --xla_cpu_max_isa=AVX2'
+
+import jax  # noqa: E402
+import jaxlib  # noqa: E402
+import numpy as np  # noqa: E402
+from jaxlib import _hlo  # noqa: E402
+
+import accuracy  # noqa: E402
+import compare  # noqa: E402
+
+# Every instruction rounds to its declared type.
+COMPILER_OPTIONS = {'xla_allow_excess_precision': False}
+PRODUCER = f'XLA:CPU, jaxlib {jaxlib.__version__}'
+# Opcodes that no case may use: results that depend on the device, library or seed.
+EXCLUDED = {'custom-call', 'fft', 'cholesky', 'triangular-solve', 'rng', 'rng-bit-generator',
+            'rng-get-and-update-state', 'batch-norm-training', 'batch-norm-inference', 'batch-norm-grad',
+            'all-reduce', 'all-gather', 'all-to-all', 'collective-permute', 'reduce-scatter', 'infeed', 'outfeed',
+            'send', 'recv', 'set-dimension-size', 'get-dimension-size', 'dynamic-reshape'}
+OPCODE = re.compile(r'^\s*(?:ROOT )?%?[\w.-]+ = (?:\([^=]*?\)|\S+) ([a-z][a-z0-9-]*)\(', re.M)
+MAX_CASE_BYTES = 60_000
+
+
+class Dropped(Exception):
+    """The program cannot be a case, and why."""
+
+
+def areas():
+    for path in sorted((HERE / 'areas').glob('*.py')):
+        if path.stem != '__init__':
+            yield importlib.import_module(f'areas.{path.stem}').area
+
+
+def draw(case):
+    """The flattened inputs, seeded by the name of the case alone."""
+    rng = np.random.default_rng(zlib.crc32(f'{case.area}/{case.name}'.encode()))
+    leaves, tree = jax.tree.flatten(tuple(case.args))
+    return [np.asarray(spec(rng)) for spec in leaves], tree
+
+
+def hlo_text(lowered):
+    options = _hlo.HloPrintOptions()
+    options.print_large_constants = True
+    options.print_metadata = False  # it names files of the machine
+    text = lowered.compiler_ir('hlo').get_hlo_module().to_string(options)
+    # XLA prints the negative zero of a constant as -0 and reads that as the integer 0.
+    lines = [re.sub(r'(?<![\w.+-])-0(?![\w.])', '-0.0', line) if ' constant(' in line else line
+             for line in text.rstrip().split('\n')]
+    return '\n'.join(line.rstrip() for line in lines) + '\n'
+
+
+def stored(array):
+    """The array as npz holds it: a type that NumPy lacks becomes an unsigned integer of the same width."""
+    array = np.ascontiguousarray(array).reshape(np.shape(array))
+    if array.dtype.isbuiltin == 1:
+        return array
+    return array.view({1: np.uint8, 2: np.uint16}[array.dtype.itemsize])
+
+
+def npz_bytes(arrays):
+    """An npz whose bytes depend on the arrays alone."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, 'w', zipfile.ZIP_DEFLATED, compresslevel=9) as z:
+        for k, array in enumerate(arrays):
+            member = io.BytesIO()
+            np.lib.format.write_array(member, stored(array), allow_pickle=False)
+            info = zipfile.ZipInfo(f'{k}.npy', date_time=(1980, 1, 1, 0, 0, 0))
+            info.compress_type = zipfile.ZIP_DEFLATED
+            z.writestr(info, member.getvalue())
+    return buffer.getvalue()
+
+
+def refuse_subnormals(arrays, what):
+    """XLA:CPU flushes them to zero; other implementations do not."""
+    for k, x in enumerate(arrays):
+        if x.dtype.name in ('float32', 'float64', 'bfloat16', 'complex64', 'complex128'):
+            parts = [x.real, x.imag] if x.dtype.kind == 'c' else [x]
+            for p in parts:
+                p64 = np.abs(p.astype(np.float64))
+                tiny = 2.0**-1022 if p.dtype.itemsize == 8 else 2.0**-126
+                if np.any((p64 > 0) & (p64 < tiny)):
+                    raise Dropped(f'{what} {k} holds a subnormal')
+
+
+def rules_of(case, inputs, tree, outputs):
+    rule = case.rule
+    if rule is None:
+        rule = accuracy.derived_rules(case.program, inputs, tree)
+    elif isinstance(rule, dict):
+        rule = [rule if np.issubdtype(x.dtype, np.inexact) or x.dtype.kind == 'V' or x.dtype.name == 'bfloat16'
+                else accuracy.exact() for x in outputs]
+    if len(rule) != len(outputs):
+        raise ValueError(f'{len(rule)} rules for {len(outputs)} outputs')
+    return rule
+
+
+def case_json(case, rules):
+    """The most frequent rule stands for all; other outputs get their own."""
+    keys = [json.dumps(r) for r in rules]
+    common = max(keys, key=lambda k: (keys.count(k), -keys.index(k)))
+    entry = {
+        'name': case.name,
+        'description': case.description,
+        'source': {'program': f'tools/golden/areas/{case.source}:{case.name}', 'producer': PRODUCER},
+        'devices': 1,
+        'rule': json.loads(common),
+    }
+    others = {str(i): r for i, (k, r) in enumerate(zip(keys, rules)) if k != common}
+    if others:
+        entry['rules'] = others
+    return json.dumps(entry, indent=2) + '\n'
+
+
+def build(case):
+    """The files of a case, by name."""
+    with jax.enable_x64(case.x64):
+        inputs, tree = draw(case)
+        args = jax.tree.unflatten(tree, inputs)
+
+        def program(*xs):
+            return case.program(*xs)
+        program.__name__ = case.name
+        lowered = jax.jit(program, keep_unused=True).lower(*args)
+        text = hlo_text(lowered)
+        excluded = EXCLUDED & set(OPCODE.findall(text))
+        if excluded:
+            raise Dropped('it uses ' + ', '.join(sorted(excluded)))
+        outputs = [np.asarray(x) for x in jax.tree.leaves(lowered.compile(compiler_options=COMPILER_OPTIONS)(*args))]
+        rules = rules_of(case, inputs, tree, outputs)
+    refuse_subnormals(inputs, 'input')
+    refuse_subnormals(outputs, 'output')
+    files = {'module.hlo': text.encode(), 'outputs.npz': npz_bytes(outputs), 'case.json': case_json(case, rules).encode()}
+    if inputs:
+        files['inputs.npz'] = npz_bytes(inputs)
+    size = sum(map(len, files.values()))
+    if size > MAX_CASE_BYTES:
+        raise Dropped(f'it takes {size} bytes')
+    return files
+
+
+def write(folder, files):
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.iterdir():
+        if old.name not in files:
+            old.unlink()
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+
+
+def differences(folder, files):
+    """What a fresh run says against the stored case: text and rules equal, outputs within the stored rule."""
+    if not folder.is_dir():
+        return ['it is not stored']
+    found = [f'{n} differs' for n in ('module.hlo', 'inputs.npz')
+             if n in files and (folder / n).read_bytes() != files[n]]
+    return found + compare.outputs(folder, files['outputs.npz'])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('patterns', nargs='*', metavar='PATTERN', help='area/name, with * and ?')
+    parser.add_argument('--out', type=pathlib.Path, default=HERE.parent.parent / 'golden')
+    parser.add_argument('--check', action='store_true')
+    parser.add_argument('--list', action='store_true')
+    options = parser.parse_args()
+    failed = written = size = 0
+    for area in areas():
+        for case in area.cases:
+            name = f'{case.area}/{case.name}'
+            if options.patterns and not any(fnmatch.fnmatch(name, p) for p in options.patterns):
+                continue
+            if options.list:
+                print(f'{name}: {case.description}')
+                continue
+            try:
+                files = build(case)
+                problems = differences(options.out / name, files) if options.check else []
+                if not options.check:
+                    write(options.out / name, files)
+            except Exception as error:  # one bad case does not stop the others
+                problems = [f'{type(error).__name__}: {str(error)[:500]}']
+            written += not problems
+            size += sum(map(len, files.values())) if not problems else 0
+            failed += bool(problems)
+            for problem in problems:
+                print(f'{name}: {problem}', file=sys.stderr)
+    if not options.list:
+        print(f'{written} cases {"agree" if options.check else "written"}, {size / 1e6:.2f} MB, {failed} failed')
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == '__main__':
+    main()
