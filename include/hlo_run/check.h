@@ -11,8 +11,12 @@ namespace hlo {
 
 struct CheckOptions {
   bool layout_sensitive = false;
-  bool allow_mixed_precision = true;  // false: differing float types are warnings, with `strict` errors.
-  bool strict = false;                // Refuse all that XLA's verifier refuses in its default configuration.
+  bool allow_mixed_precision = true;  // Floating types that differ are warnings; false: errors.
+  // Refuse what XLA's verifier refuses although it can be evaluated (shape-rules 4.12); else such findings are warnings.
+  bool strict = false;
+
+  // XLA's verifier in its default configuration.
+  static CheckOptions Strict() { return {.allow_mixed_precision = false, .strict = true}; }
 };
 
 // A module that has passed every check; evaluators take nothing else.

@@ -1,16 +1,20 @@
 #pragma once
-// The shape rules that opcodes.def names: one function each, grouped by family in the .cc files of this folder.
+// The shape rules that opcodes.def names: one function each, grouped by family in the .cc files of this folder. A rule
+// says which shape operands and attributes imply; comparing it with the declared one is check.cc's business.
 
 #include <string_view>
 #include <utility>
 
+#include "absl/types/span.h"
+#include "fmt/format.h"
 #include "hlo_run/check.h"
 #include "hlo_run/diagnostic.h"
 #include "hlo_run/module.h"
 
 namespace hlo::check {
 
-// What a rule sees: the instruction, and where to report. Operands have valid shapes.
+// What a rule sees: the instruction, and where to report. Operands have valid shapes; the declared shape is invalid
+// while the text's missing one is being inferred.
 class RuleContext {
  public:
   RuleContext(const Instruction& instruction, Diagnostics& diagnostics, const CheckOptions& options)
@@ -21,30 +25,110 @@ class RuleContext {
   Diagnostics& diagnostics() { return diagnostics_; }
   const Shape& operand(int64_t i) const { return instruction_.operand(i)->shape(); }
   int64_t operand_count() const { return instruction_.operand_count(); }
+  const Shape& declared() const { return instruction_.shape(); }
+  SourceRange operand_range(int64_t i) const { return instruction_.operand_range(i); }
+  template <class A>
+  typename A::Type Get(typename A::Type otherwise = {}) const {
+    return instruction_.Get<A>(otherwise);
+  }
+  template <class A>
+  SourceRange range_of() const {
+    return instruction_.range_of<A>();
+  }
 
-  // An error of this instruction: at a place, with the number of its rule ("3.9", a section of the shape rules).
+  // An error of this instruction: at a place (unknown: its opcode), with the number of its rule, a section of the
+  // shape rules: "3.9".
   template <class... Args>
   Diagnostic& Error(SourceRange at, std::string_view rule, fmt::format_string<Args...> format, Args&&... args) {
-    return diagnostics_.Error(at.known() ? at : instruction_.opcode_range(), format, std::forward<Args>(args)...)
-        .Rule(rule);
+    return Report(Severity::kError, at, rule, format, fmt::make_format_args(args...));
+  }
+  // The same, at operand i, with a note on where that is defined and what it is.
+  template <class... Args>
+  Diagnostic& OperandError(int64_t i, std::string_view rule, fmt::format_string<Args...> format, Args&&... args) {
+    return NoteOperand(Report(Severity::kError, operand_range(i), rule, format, fmt::make_format_args(args...)), i);
   }
   template <class... Args>
   Diagnostic& Warning(SourceRange at, std::string_view rule, fmt::format_string<Args...> format, Args&&... args) {
-    return diagnostics_.Warning(at.known() ? at : instruction_.opcode_range(), format, std::forward<Args>(args)...)
-        .Rule(rule);
+    return Report(Severity::kWarning, at, rule, format, fmt::make_format_args(args...));
   }
+  // What XLA refuses although it has a meaning (shape-rules 4.12): an error when `strict`, else a warning.
+  template <class... Args>
+  Diagnostic& Lenient(SourceRange at, std::string_view rule, fmt::format_string<Args...> format, Args&&... args) {
+    return Report(options_.strict ? Severity::kError : Severity::kWarning, at, rule, format,
+                  fmt::make_format_args(args...));
+  }
+  // Floating types that differ where XLA by default wants one: an error unless `allow_mixed_precision`.
+  template <class... Args>
+  Diagnostic& MixedPrecision(SourceRange at, std::string_view rule, fmt::format_string<Args...> format,
+                             Args&&... args) {
+    return Report(options_.allow_mixed_precision ? Severity::kWarning : Severity::kError, at, rule, format,
+                  fmt::make_format_args(args...));
+  }
+  Diagnostic& NoteOperand(Diagnostic& diagnostic, int64_t i) const;
 
  private:
+  Diagnostic& Report(Severity severity, SourceRange at, std::string_view rule, fmt::string_view format,
+                     fmt::format_args args);
+
   const Instruction& instruction_;
   Diagnostics& diagnostics_;
   const CheckOptions& options_;
 };
 
-// The shape that operands and attributes imply; invalid after an error. Opcodes whose shape cannot be inferred check
-// what they can and return the declared one.
-using ShapeRule = Shape (*)(RuleContext& context);
+// What a rule returns. Most shapes are those of an operand or of a called computation's root; saying so costs no copy.
+class Inferred {
+ public:
+  enum class Form : uint8_t { kFailed, kShape, kLike, kTupleOfOperands, kDeclared };
 
-#define HLO_OP(name, text, min, max, attrs, shape_rule, reference, traits) Shape shape_rule(RuleContext& context);
+  Inferred() = default;  // An error was reported.
+  Inferred(Shape shape) : form_(Form::kShape), shape_(std::move(shape)) {}
+
+  Form form() const { return form_; }
+  const Shape& shape() const { return shape_; }
+  const Shape& like() const { return *like_; }
+  ElementType type() const { return type_; }
+  absl::Span<Instruction* const> operands() const { return operands_; }
+
+ private:
+  friend Inferred Like(const Shape& shape);
+  friend Inferred Like(const Shape& shape, ElementType type);
+  friend Inferred TupleOf(absl::Span<Instruction* const> operands);
+  friend Inferred AsDeclared();
+  explicit Inferred(Form form) : form_(form) {}
+
+  Form form_ = Form::kFailed;
+  ElementType type_ = ElementType::kPred;
+  const Shape* like_ = nullptr;
+  absl::Span<Instruction* const> operands_;
+  Shape shape_;
+};
+
+// Exactly this shape, which must outlive the rule: an operand's, a root's.
+inline Inferred Like(const Shape& shape) {
+  Inferred result(Inferred::Form::kLike);
+  result.like_ = &shape;
+  result.type_ = shape.type();
+  return result;
+}
+// This array with another element type.
+inline Inferred Like(const Shape& shape, ElementType type) {
+  Inferred result = Like(shape);
+  result.type_ = type;
+  return result;
+}
+// The tuple of these instructions' shapes, also of a single one.
+inline Inferred TupleOf(absl::Span<Instruction* const> operands) {
+  Inferred result(Inferred::Form::kTupleOfOperands);
+  result.operands_ = operands;
+  return result;
+}
+// The declared shape: the rule has checked it, or nothing implies one.
+inline Inferred AsDeclared() { return Inferred(Inferred::Form::kDeclared); }
+inline Inferred Failed() { return {}; }
+
+using ShapeRule = Inferred (*)(RuleContext& context);
+
+#define HLO_OP(name, text, min, max, attrs, shape_rule, reference, traits) Inferred shape_rule(RuleContext& context);
 #include "hlo_run/opcodes.def"
 #undef HLO_OP
 
