@@ -1,6 +1,6 @@
 #pragma once
-// What values can an instruction's attributes have? Grammar and meaning: text-format 6 and 8. All are plain data that
-// lies in the module's arena; strings and lists are views into it or into the source text.
+// What values can an instruction's attributes have? Grammar and meaning: text-format 6 and 8. All are plain
+// data that lies in the module's arena; strings and lists are views into it or into the source text.
 
 #include <cstdint>
 #include <optional>
@@ -17,8 +17,9 @@ namespace hlo {
 class Computation;
 class Instruction;
 
-// --- Words -----------------------------------------------------------------------------------------------------
-// Each enumeration has its words in the order of its enumerators: Words<E>(), in attribute.cc.
+// --- Words
+// ----------------------------------------------------------------------------------------------------- Each
+// enumeration has its words in the order of its enumerators: Words<E>(), in attribute.cc.
 
 enum class ComparisonDirection : uint8_t { kEq, kNe, kGe, kGt, kLe, kLt };
 enum class ComparisonOrder : uint8_t { kPartial, kTotal };
@@ -29,15 +30,38 @@ enum class RandomDistribution : uint8_t { kInvalid, kUniform, kNormal };
 enum class RngAlgorithm : uint8_t { kDefault, kThreeFry, kPhilox };
 enum class Precision : uint8_t { kDefault, kHigh, kHighest };
 enum class PrecisionAlgorithm : uint8_t {
-  kUnset, kAnyF8AnyF8F32, kAnyF8AnyF8F32FastAccum, kF16F16F16, kF16F16F32, kBF16BF16BF16, kBF16BF16F32,
-  kBF16BF16F32X3, kBF16BF16F32X6, kBF16BF16F32X9, kTF32TF32F32, kTF32TF32F32X3, kF32F32F32, kF64F64F64
+  kUnset,
+  kAnyF8AnyF8F32,
+  kAnyF8AnyF8F32FastAccum,
+  kF16F16F16,
+  kF16F16F32,
+  kBF16BF16BF16,
+  kBF16BF16F32,
+  kBF16BF16F32X3,
+  kBF16BF16F32X6,
+  kBF16BF16F32X9,
+  kTF32TF32F32,
+  kTF32TF32F32X3,
+  kF32F32F32,
+  kF64F64F64
 };
 enum class ConvolutionKind : uint8_t { kUnset, kFprop, kWgrad, kDgrad };
 enum class TransposeA : uint8_t { kInvalid, kNoTranspose, kTranspose, kAdjoint };
 enum class PaddingType : uint8_t { kInvalid, kValid, kSame };
 enum class CustomCallSchedule : uint8_t { kNone, kLatest, kEarliest };
-enum class ApiVersion : uint8_t { kUnspecified, kOriginal, kStatusReturning, kStatusReturningUnified, kTypedFfi };
-enum class AllReduceMode : uint8_t { kCrossReplica, kCrossPartition, kCrossReplicaAndPartition, kFlattenedId };
+enum class ApiVersion : uint8_t {
+  kUnspecified,
+  kOriginal,
+  kStatusReturning,
+  kStatusReturningUnified,
+  kTypedFfi
+};
+enum class AllReduceMode : uint8_t {
+  kCrossReplica,
+  kCrossPartition,
+  kCrossReplicaAndPartition,
+  kFlattenedId
+};
 enum class ShuffleMode : uint8_t { kRotate };
 enum class AccuracyMode : uint8_t { kDefault, kHighest };
 
@@ -56,7 +80,8 @@ std::string_view Word(E value) {
 template <class E>
 std::optional<E> ParseWord(std::string_view word);
 
-// --- Structures ------------------------------------------------------------------------------------------------
+// --- Structures
+// ------------------------------------------------------------------------------------------------
 
 using IntList = absl::Span<const int64_t>;
 using IntLists = absl::Span<const IntList>;
@@ -140,7 +165,7 @@ struct Mesh {
   bool single_device = false;  // `single_device[device_id=N]`
   int64_t device_id = 0;
   absl::Span<const MeshAxis> axes;
-  IntList device_ids;             // Explicit permutation; empty: identity or iota.
+  IntList device_ids;              // Explicit permutation; empty: identity or iota.
   const IotaTile* iota = nullptr;  // `device_ids=([r,..]T(p,..))`
 };
 struct DimSharding {
@@ -240,7 +265,8 @@ struct Json {
   std::string_view text;
 };
 
-// --- Attributes of instructions ---------------------------------------------------------------------------------
+// --- Attributes of instructions
+// ---------------------------------------------------------------------------------
 
 // The value kinds of attributes.def and their C++ types.
 namespace attr_kind {
@@ -293,12 +319,52 @@ using ShuffleMode = hlo::ShuffleMode;
 }  // namespace attr_kind
 
 enum class AttrKind : uint8_t {
-  kBool, kInt, kInt32, kFloat, kString, kJson, kIntList, kIntLists, kBoolList, kComputation, kComputationList,
-  kInstructionList, kShape, kShapeList, kLiteral, kWindow, kDimLabels, kPaddingList, kSliceList, kPrecisionList,
-  kAliasList, kSharding, kFrontendAttributes, kStatistics, kOrigin, kMetadata, kReplicaGroups, kResultAccuracy,
-  kSparsityConfig, kBlockScalingConfig, kDomain, kComparisonDirection, kComparisonOrder, kComparisonType, kFftType,
-  kFusionKind, kRandomDistribution, kRngAlgorithm, kPrecisionAlgorithm, kConvolutionKind, kTransposeA, kPaddingType,
-  kCustomCallSchedule, kApiVersion, kAllReduceMode, kShuffleMode
+  kBool,
+  kInt,
+  kInt32,
+  kFloat,
+  kString,
+  kJson,
+  kIntList,
+  kIntLists,
+  kBoolList,
+  kComputation,
+  kComputationList,
+  kInstructionList,
+  kShape,
+  kShapeList,
+  kLiteral,
+  kWindow,
+  kDimLabels,
+  kPaddingList,
+  kSliceList,
+  kPrecisionList,
+  kAliasList,
+  kSharding,
+  kFrontendAttributes,
+  kStatistics,
+  kOrigin,
+  kMetadata,
+  kReplicaGroups,
+  kResultAccuracy,
+  kSparsityConfig,
+  kBlockScalingConfig,
+  kDomain,
+  kComparisonDirection,
+  kComparisonOrder,
+  kComparisonType,
+  kFftType,
+  kFusionKind,
+  kRandomDistribution,
+  kRngAlgorithm,
+  kPrecisionAlgorithm,
+  kConvolutionKind,
+  kTransposeA,
+  kPaddingType,
+  kCustomCallSchedule,
+  kApiVersion,
+  kAllReduceMode,
+  kShuffleMode
 };
 
 enum class AttrId : uint8_t {
@@ -317,10 +383,10 @@ const AttrInfo& Info(AttrId id);
 
 // attr::dimensions and so on: the key of Instruction::Get.
 namespace attr {
-#define HLO_ATTR(attr_name, spelling, kind)           \
-  struct attr_name {                                  \
-    static constexpr AttrId kId = AttrId::attr_name;  \
-    using Type = attr_kind::kind;                     \
+#define HLO_ATTR(attr_name, spelling, kind)          \
+  struct attr_name {                                 \
+    static constexpr AttrId kId = AttrId::attr_name; \
+    using Type = attr_kind::kind;                    \
   };
 #include "hlo_run/attributes.def"
 #undef HLO_ATTR
@@ -333,10 +399,14 @@ class AttrValue {
   template <class T>
   static AttrValue Of(T value) {
     AttrValue result;
-    if constexpr (std::is_floating_point_v<T>) result.number_ = value;
-    else if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) result.integer_ = static_cast<int64_t>(value);
-    else if constexpr (std::is_pointer_v<T>) result.pointer_ = value;
-    else if constexpr (std::is_same_v<T, Json>) return Of(value.text);
+    if constexpr (std::is_floating_point_v<T>)
+      result.number_ = value;
+    else if constexpr (std::is_integral_v<T> || std::is_enum_v<T>)
+      result.integer_ = static_cast<int64_t>(value);
+    else if constexpr (std::is_pointer_v<T>)
+      result.pointer_ = value;
+    else if constexpr (std::is_same_v<T, Json>)
+      return Of(value.text);
     else {  // Span or string_view
       result.pointer_ = value.data();
       result.size_ = value.size();
@@ -345,11 +415,16 @@ class AttrValue {
   }
   template <class T>
   T As() const {
-    if constexpr (std::is_floating_point_v<T>) return number_;
-    else if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) return static_cast<T>(integer_);
-    else if constexpr (std::is_pointer_v<T>) return const_cast<T>(static_cast<const std::remove_pointer_t<T>*>(pointer_));
-    else if constexpr (std::is_same_v<T, Json>) return Json{As<std::string_view>()};
-    else return T(static_cast<typename T::const_pointer>(pointer_), size_);
+    if constexpr (std::is_floating_point_v<T>)
+      return number_;
+    else if constexpr (std::is_integral_v<T> || std::is_enum_v<T>)
+      return static_cast<T>(integer_);
+    else if constexpr (std::is_pointer_v<T>)
+      return const_cast<T>(static_cast<const std::remove_pointer_t<T>*>(pointer_));
+    else if constexpr (std::is_same_v<T, Json>)
+      return Json{As<std::string_view>()};
+    else
+      return T(static_cast<typename T::const_pointer>(pointer_), size_);
   }
 
  private:

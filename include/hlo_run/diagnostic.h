@@ -1,5 +1,6 @@
 #pragma once
-// What went wrong, where, and what would fit? Errors, warnings and notes of parser and checker, and their rendering:
+// What went wrong, where, and what would fit? Errors, warnings and notes of parser and checker, and their
+// rendering:
 //   m.hlo:4:12: error: transpose gives f32[3,2], but the instruction declares f32[2,3]  [transpose C2]
 //     ROOT t = f32[2,3] transpose(a), dimensions={1,0}
 //              ^~~~~~~~
@@ -83,8 +84,8 @@ struct RenderOptions {
 // Text of one diagnostic with its notes, ending in a newline.
 std::string Render(const Diagnostic& diagnostic, const SourceText& source, const RenderOptions& options = {});
 // All of them; with `warnings` false, errors alone.
-std::string Render(const Diagnostics& diagnostics, const SourceText& source, const RenderOptions& options = {},
-                   bool warnings = true);
+std::string Render(const Diagnostics& diagnostics, const SourceText& source,
+                   const RenderOptions& options = {}, bool warnings = true);
 
 // The candidate closest to `word` by edit distance, or "" where none is near enough to be meant.
 std::string_view ClosestName(std::string_view word, const std::vector<std::string_view>& candidates);

@@ -1,5 +1,6 @@
 #pragma once
-// Which element types are there, how wide are they, and to which class do they belong? Rows: element_types.def.
+// Which element types are there, how wide are they, and to which class do they belong? Rows:
+// element_types.def.
 
 #include <cstdint>
 #include <optional>

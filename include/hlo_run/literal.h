@@ -16,7 +16,8 @@ namespace hlo {
 // Bytes aligned to 64, counted by references; freed with the last one.
 class Buffer {
  public:
-  // ResourceExhausted when the limit of SetMemoryLimit or the machine's memory does not allow it. Not cleared.
+  // ResourceExhausted when the limit of SetMemoryLimit or the machine's memory does not allow it. Not
+  // cleared.
   static absl::StatusOr<std::shared_ptr<Buffer>> Allocate(int64_t byte_count);
   ~Buffer();
   Buffer(const Buffer&) = delete;
@@ -32,7 +33,8 @@ class Buffer {
   int64_t byte_count_;
 };
 
-// The most bytes that all buffers together may take; 0 means what the machine has. Applies to later allocations.
+// The most bytes that all buffers together may take; 0 means what the machine has. Applies to later
+// allocations.
 void SetMemoryLimit(int64_t byte_count);
 struct MemoryUse {
   int64_t current_bytes = 0;
@@ -41,14 +43,14 @@ struct MemoryUse {
 MemoryUse BufferMemoryUse();
 void ResetPeakMemoryUse();
 
-// Elements lie dense in logical row-major order, whatever the shape's layout says; types narrower than a byte take a
-// byte each. Copying shares the elements; MutableData unshares them.
+// Elements lie dense in logical row-major order, whatever the shape's layout says; types narrower than a byte
+// take a byte each. Copying shares the elements; MutableData unshares them.
 class Literal {
  public:
   Literal() = default;  // No value: shape().IsValid() is false.
 
-  // An array with undefined elements, or a tuple of such. Tokens and opaques hold nothing. Bounds stand for dynamic
-  // sizes. InvalidArgument for unbounded sizes, ResourceExhausted when there is no memory.
+  // An array with undefined elements, or a tuple of such. Tokens and opaques hold nothing. Bounds stand for
+  // dynamic sizes. InvalidArgument for unbounded sizes, ResourceExhausted when there is no memory.
   static absl::StatusOr<Literal> Create(const Shape& shape);
   static absl::StatusOr<Literal> CreateZeros(const Shape& shape);
   static Literal Tuple(std::vector<Literal> elements);
@@ -88,7 +90,9 @@ class Literal {
   const Literal& element(int64_t i) const { return elements_[i]; }
 
   // Run-time size of a dimension: the bound unless set otherwise.
-  int64_t dynamic_size(int64_t dim) const { return dynamic_sizes_.empty() ? shape_.dim(dim) : dynamic_sizes_[dim]; }
+  int64_t dynamic_size(int64_t dim) const {
+    return dynamic_sizes_.empty() ? shape_.dim(dim) : dynamic_sizes_[dim];
+  }
   void set_dynamic_size(int64_t dim, int64_t size);
   bool has_dynamic_sizes() const { return !dynamic_sizes_.empty(); }
 
@@ -102,10 +106,10 @@ class Literal {
 
 // HLO literal text (text-format 9.7).
 struct LiteralPrintOptions {
-  bool shapes = false;         // Write the shape before each array, as in `literal=`.
-  bool as_xla = false;         // -0 for negative zero, fixed digits: XLA's bytes rather than text that reads back.
-  bool i_comments = true;      // `/*i0=0*/` in ranks of 4 and more.
-  int64_t max_elements = -1;   // Larger arrays print as {...}; -1: no limit.
+  bool shapes = false;  // Write the shape before each array, as in `literal=`.
+  bool as_xla = false;  // -0 for negative zero, fixed digits: XLA's bytes rather than text that reads back.
+  bool i_comments = true;     // `/*i0=0*/` in ranks of 4 and more.
+  int64_t max_elements = -1;  // Larger arrays print as {...}; -1: no limit.
 };
 void AppendLiteral(const Literal& literal, const LiteralPrintOptions& options, std::string* out);
 std::string ToString(const Literal& literal, const LiteralPrintOptions& options = {});

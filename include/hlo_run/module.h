@@ -1,6 +1,7 @@
 #pragma once
-// An HLO module as data: computations, instructions, their operands and attributes. Everything lies in the module's
-// arena and lives as long as the module; views into the source text stay valid because the module holds it.
+// An HLO module as data: computations, instructions, their operands and attributes. Everything lies in the
+// module's arena and lives as long as the module; views into the source text stay valid because the module
+// holds it.
 
 #include <cstdint>
 #include <memory>
@@ -44,16 +45,16 @@ class Instruction {
   bool Has() const {
     return Find(A::kId) != nullptr;
   }
-  // The attribute's value: instr.Get<attr::dimensions>(). A value-initialised one (0, false, empty, nullptr) or the
-  // given default where it is absent.
+  // The attribute's value: instr.Get<attr::dimensions>(). A value-initialised one (0, false, empty, nullptr)
+  // or the given default where it is absent.
   template <class A>
   typename A::Type Get(typename A::Type otherwise = {}) const {
     const AttrEntry* entry = Find(A::kId);
     return entry ? entry->value.template As<typename A::Type>() : otherwise;
   }
 
-  // Where the text has: the name, the result shape, the opcode, operand i, an attribute. Unknown for built modules and
-  // for what was not written.
+  // Where the text has: the name, the result shape, the opcode, operand i, an attribute. Unknown for built
+  // modules and for what was not written.
   SourceRange name_range() const { return name_range_; }
   SourceRange shape_range() const { return shape_range_; }
   SourceRange opcode_range() const { return opcode_range_; }
@@ -102,7 +103,8 @@ class Computation {
   std::string_view execution_thread() const { return execution_thread_; }  // "main" by default.
   SourceRange name_range() const { return name_range_; }
   bool IsEntry() const;
-  // A body written inside an instruction ({ ... } instead of a name), or the wrapper of a sugared async start.
+  // A body written inside an instruction ({ ... } instead of a name), or the wrapper of a sugared async
+  // start.
   bool is_nested() const { return is_nested_; }
   bool is_async_wrapper() const { return is_async_wrapper_; }
 
@@ -206,7 +208,8 @@ class Module {
   void AddComputation(Computation* computation);       // Appends; done when its body is complete.
   // Appends to the computation's instructions. The shape may be invalid ("not known yet").
   Instruction* AddInstruction(Computation* computation, Opcode opcode, std::string_view name, Shape shape,
-                              absl::Span<Instruction* const> operands, absl::Span<const AttrEntry> attributes);
+                              absl::Span<Instruction* const> operands,
+                              absl::Span<const AttrEntry> attributes);
 
  private:
   std::shared_ptr<const SourceText> source_;
@@ -246,7 +249,8 @@ class InstructionEditor {
   static void SetInstructions(Computation& c, std::vector<Instruction*> instructions);
 };
 
-// Order for evaluation and print: every instruction after its operands and control predecessors (text-format 9.4).
+// Order for evaluation and print: every instruction after its operands and control predecessors
+// (text-format 9.4).
 std::vector<Instruction*> PostOrder(const Computation& computation);
 
 }  // namespace hlo

@@ -25,15 +25,15 @@ inline constexpr int kOpcodeCount = 0
 // Traits of an opcode, a set of bits.
 enum OpTrait : uint32_t {
   kNone = 0,
-  kElementwise = 1 << 0,    // Result element i depends on operand elements i alone.
-  kInfer = 1 << 1,          // Text may leave the result shape out.
-  kForcedShape = 1 << 2,    // The reader replaces a written result shape (text-format 5.1).
-  kCollective = 1 << 3,     // Communicates between devices.
-  kAsync = 1 << 4,          // async-start, -update, -done.
-  kSideEffect = 1 << 5,     // Must run even where nothing uses it.
-  kEvenOperands = 1 << 6,   // k arrays, then k more.
+  kElementwise = 1 << 0,   // Result element i depends on operand elements i alone.
+  kInfer = 1 << 1,         // Text may leave the result shape out.
+  kForcedShape = 1 << 2,   // The reader replaces a written result shape (text-format 5.1).
+  kCollective = 1 << 3,    // Communicates between devices.
+  kAsync = 1 << 4,         // async-start, -update, -done.
+  kSideEffect = 1 << 5,    // Must run even where nothing uses it.
+  kEvenOperands = 1 << 6,  // k arrays, then k more.
   kOddOperands = 1 << 7,
-  kOneDimension = 1 << 8,   // `dimensions` has exactly one entry.
+  kOneDimension = 1 << 8,  // `dimensions` has exactly one entry.
 };
 
 inline constexpr int kAny = 1 << 30;

@@ -85,7 +85,8 @@ class Shape {
   void set_type(ElementType type) { type_ = type; }
   void set_dim(int64_t i, int64_t size, bool dynamic = false);
   void AppendDim(int64_t size, bool dynamic = false);
-  // All sizes multiplied (bounds for dynamic ones); nullopt when it does not fit int64 or a size is unbounded.
+  // All sizes multiplied (bounds for dynamic ones); nullopt when it does not fit int64 or a size is
+  // unbounded.
   std::optional<int64_t> ElementCount() const;
 
   // nullptr means the default layout.
@@ -145,7 +146,8 @@ std::string ToString(const Shape& shape, const ShapePrintOptions& options = {});
 // The text between and including the braces.
 void AppendLayout(const Layout& layout, std::string* out);
 
-// Bytes of one array in dense storage as this program keeps it; nullopt on overflow. Tuples: sum over their leaves.
+// Bytes of one array in dense storage as this program keeps it; nullopt on overflow. Tuples: sum over their
+// leaves.
 std::optional<int64_t> DenseByteCount(const Shape& shape);
 // XLA's "shape size" (shape-rules 1.7): honours E(n), ignores tiles.
 std::optional<int64_t> UnpaddedByteCount(const Shape& shape);

@@ -1,5 +1,6 @@
 #pragma once
-// Where does an offset of a source text lie? Text, name, and line lookup that costs nothing until it is asked for.
+// Where does an offset of a source text lie? Text, name, and line lookup that costs nothing until it is asked
+// for.
 
 #include <cstdint>
 #include <memory>

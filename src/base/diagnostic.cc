@@ -7,8 +7,8 @@
 namespace hlo {
 namespace {
 
-constexpr std::string_view kReset = "\033[0m", kBold = "\033[1m", kRed = "\033[1;31m", kMagenta = "\033[1;35m",
-                           kCyan = "\033[1;36m", kGreen = "\033[1;32m";
+constexpr std::string_view kReset = "\033[0m", kBold = "\033[1m", kRed = "\033[1;31m",
+                           kMagenta = "\033[1;35m", kCyan = "\033[1;36m", kGreen = "\033[1;32m";
 
 std::string_view Paint(const RenderOptions& options, std::string_view code) {
   return options.color ? code : std::string_view();
@@ -18,18 +18,22 @@ std::string_view Paint(const RenderOptions& options, std::string_view code) {
 std::string Printable(std::string_view text) {
   std::string result(text);
   for (char& c : result) {
-    if (c == '\t') c = ' ';
-    else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+    if (c == '\t')
+      c = ' ';
+    else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+      c = '?';
   }
   return result;
 }
 
 // The source line, cut around the range where it is long, and the caret line under it.
-void RenderSnippet(SourceRange range, const SourceText& source, const RenderOptions& options, std::string& out) {
+void RenderSnippet(SourceRange range, const SourceText& source, const RenderOptions& options,
+                   std::string& out) {
   const std::string_view line = source.LineAt(range.begin);
   if (line.empty()) return;
   const size_t column = std::min<size_t>(source.Locate(range.begin).column - 1, line.size());
-  const size_t caret_count = std::clamp<size_t>(range.end - range.begin, 1, std::max<size_t>(line.size() - column, 1));
+  const size_t caret_count =
+      std::clamp<size_t>(range.end - range.begin, 1, std::max<size_t>(line.size() - column, 1));
   const size_t width = std::max<int64_t>(options.width, 20);
   size_t begin = 0;
   if (line.size() > width) {
@@ -46,15 +50,16 @@ void RenderSnippet(SourceRange range, const SourceText& source, const RenderOpti
 }
 
 void RenderPart(SourceRange range, std::string_view kind, std::string_view color, std::string_view message,
-                std::string_view rule, const SourceText& source, const RenderOptions& options, std::string& out) {
+                std::string_view rule, const SourceText& source, const RenderOptions& options,
+                std::string& out) {
   auto sink = std::back_inserter(out);
   fmt::format_to(sink, "{}{}:", Paint(options, kBold), source.name());
   if (range.known()) {
     const SourcePlace place = source.Locate(range.begin);
     fmt::format_to(sink, "{}:{}:", place.line, place.column);
   }
-  fmt::format_to(sink, "{} {}{}:{} {}", Paint(options, kReset), Paint(options, color), kind, Paint(options, kReset),
-                 message);
+  fmt::format_to(sink, "{} {}{}:{} {}", Paint(options, kReset), Paint(options, color), kind,
+                 Paint(options, kReset), message);
   if (!rule.empty()) fmt::format_to(sink, "  [{}]", rule);
   out += '\n';
 }

@@ -47,7 +47,8 @@ absl::StatusOr<std::shared_ptr<const SourceText>> SourceText::Read(const std::st
     content.resize(old_size + got);
     if (got == 0) break;
     if (content.size() > kMaxBytes) {
-      return absl::ResourceExhaustedError(fmt::format("'{}' is larger than 4 GiB, the most a text may have", path));
+      return absl::ResourceExhaustedError(
+          fmt::format("'{}' is larger than 4 GiB, the most a text may have", path));
     }
   }
   return std::make_shared<const SourceText>(is_stdin ? "<stdin>" : path, std::move(content));

@@ -1,10 +1,10 @@
 #pragma once
 // The two status macros that Abseil's release lacks, and a status's message as text.
 
+#include <string_view>
+
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-
-#include <string_view>
 
 namespace hlo {
 
@@ -15,11 +15,11 @@ inline std::string_view Message(const absl::Status& status) {
 
 }  // namespace hlo
 
-#define HLO_RETURN_IF_ERROR(expression)                              \
-  do {                                                               \
-    if (absl::Status hlo_status = (expression); !hlo_status.ok()) {  \
-      return hlo_status;                                             \
-    }                                                                \
+#define HLO_RETURN_IF_ERROR(expression)                             \
+  do {                                                              \
+    if (absl::Status hlo_status = (expression); !hlo_status.ok()) { \
+      return hlo_status;                                            \
+    }                                                               \
   } while (false)
 
 #define HLO_STATUS_CONCAT_INNER(a, b) a##b

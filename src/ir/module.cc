@@ -8,7 +8,8 @@
 namespace hlo {
 namespace {
 
-// text-format 9.3: `while` body before condition, `select-and-scatter` select before scatter, else as written.
+// text-format 9.3: `while` body before condition, `select-and-scatter` select before scatter, else as
+// written.
 absl::Span<Computation* const> FindCalled(Arena& arena, absl::Span<const AttrEntry> attributes) {
   absl::InlinedVector<Computation*, 2> called;
   auto add = [&](Computation* c) {
@@ -19,9 +20,12 @@ absl::Span<Computation* const> FindCalled(Arena& arena, absl::Span<const AttrEnt
   for (const AttrEntry& entry : attributes) {
     const AttrKind kind = Info(entry.id).kind;
     if (kind == AttrKind::kComputation) {
-      if (entry.id == AttrId::condition) condition = &entry;
-      else if (entry.id == AttrId::scatter) scatter = &entry;
-      else add(entry.value.As<Computation*>());
+      if (entry.id == AttrId::condition)
+        condition = &entry;
+      else if (entry.id == AttrId::scatter)
+        scatter = &entry;
+      else
+        add(entry.value.As<Computation*>());
     } else if (kind == AttrKind::kComputationList) {
       for (Computation* c : entry.value.As<attr_kind::ComputationList>()) add(c);
     }
@@ -60,8 +64,8 @@ Computation* Module::NewComputation(std::string_view name) {
 
 void Module::AddComputation(Computation* computation) { computations_.push_back(computation); }
 
-Instruction* Module::AddInstruction(Computation* computation, Opcode opcode, std::string_view name, Shape shape,
-                                    absl::Span<Instruction* const> operands,
+Instruction* Module::AddInstruction(Computation* computation, Opcode opcode, std::string_view name,
+                                    Shape shape, absl::Span<Instruction* const> operands,
                                     absl::Span<const AttrEntry> attributes) {
   auto* instruction = arena_->New<Instruction>();
   instruction->opcode_ = opcode;
@@ -88,8 +92,10 @@ void InstructionEditor::SetAttributes(Module& m, Instruction& i, absl::Span<cons
 void InstructionEditor::SetAttribute(Module& m, Instruction& i, AttrId id, AttrValue value) {
   std::vector<AttrEntry> entries(i.attributes_.begin(), i.attributes_.end());
   auto it = std::find_if(entries.begin(), entries.end(), [&](const AttrEntry& e) { return e.id == id; });
-  if (it == entries.end()) entries.push_back({id, {}, value});
-  else it->value = value;
+  if (it == entries.end())
+    entries.push_back({id, {}, value});
+  else
+    it->value = value;
   SetAttributes(m, i, entries);
 }
 

@@ -7,10 +7,13 @@
 namespace hlo {
 namespace {
 
-#define Req(id) AttrUse{AttrId::id, true}
-#define Opt(id) AttrUse{AttrId::id, false}
+#define Req(id) \
+  AttrUse { AttrId::id, true }
+#define Opt(id) \
+  AttrUse { AttrId::id, false }
 // The sentinel keeps rows without attributes from being arrays of no elements.
-#define HLO_ATTRS(...) {AttrUse{AttrId::kNone, false} __VA_OPT__(,) __VA_ARGS__}
+#define HLO_ATTRS(...) \
+  { AttrUse{AttrId::kNone, false} __VA_OPT__(, ) __VA_ARGS__ }
 #define HLO_OP(name, text, min, max, attrs, shape_rule, reference, traits) \
   constexpr AttrUse kAttrs##name[] = attrs;
 #include "hlo_run/opcodes.def"
@@ -24,8 +27,8 @@ constexpr std::array<OpcodeInfo, kOpcodeCount> kOpcodes = {{
 }};
 
 constexpr AttrId kCommon[] = {
-    AttrId::metadata,  AttrId::sharding,   AttrId::backend_config,        AttrId::frontend_attributes,
-    AttrId::origin,    AttrId::statistics, AttrId::control_predecessors,  AttrId::parameter_replication};
+    AttrId::metadata, AttrId::sharding,   AttrId::backend_config,       AttrId::frontend_attributes,
+    AttrId::origin,   AttrId::statistics, AttrId::control_predecessors, AttrId::parameter_replication};
 
 }  // namespace
 

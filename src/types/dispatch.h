@@ -1,5 +1,6 @@
 #pragma once
-// From a run-time element type to a compile-time one, once, as far out as possible. No other file switches over types.
+// From a run-time element type to a compile-time one, once, as far out as possible. No other file switches
+// over types.
 
 #include <complex>
 #include <cstdint>
@@ -42,7 +43,7 @@ decltype(auto) DispatchType(ElementType type, F&& f) {
 // The five types in which the reference computes.
 template <class W>
 concept Wide = std::is_same_v<W, bool> || std::is_same_v<W, int64_t> || std::is_same_v<W, uint64_t> ||
-               std::is_same_v<W, double> || std::is_same_v<W, std::complex<double>>;
+    std::is_same_v<W, double> || std::is_same_v<W, std::complex<double>>;
 
 template <TypeClass kClass>
 struct WideOfClass;
@@ -71,11 +72,16 @@ struct WideOfClass<TypeClass::kComplex> {
 template <class F>
 decltype(auto) DispatchWide(ElementType type, F&& f) {
   switch (Info(type).type_class) {
-    case TypeClass::kPred: return std::forward<F>(f).template operator()<bool>();
-    case TypeClass::kSigned: return std::forward<F>(f).template operator()<int64_t>();
-    case TypeClass::kUnsigned: return std::forward<F>(f).template operator()<uint64_t>();
-    case TypeClass::kFloat: return std::forward<F>(f).template operator()<double>();
-    case TypeClass::kComplex: return std::forward<F>(f).template operator()<std::complex<double>>();
+    case TypeClass::kPred:
+      return std::forward<F>(f).template operator()<bool>();
+    case TypeClass::kSigned:
+      return std::forward<F>(f).template operator()<int64_t>();
+    case TypeClass::kUnsigned:
+      return std::forward<F>(f).template operator()<uint64_t>();
+    case TypeClass::kFloat:
+      return std::forward<F>(f).template operator()<double>();
+    case TypeClass::kComplex:
+      return std::forward<F>(f).template operator()<std::complex<double>>();
   }
   HLO_CHECK(false);
   __builtin_unreachable();

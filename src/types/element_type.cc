@@ -23,7 +23,8 @@ std::optional<ElementType> ParseElementType(std::string_view name) {
   // The parser asks for every word: most fail on the first letter or the length.
   if (name.size() < 2 || name.size() > 13) return std::nullopt;
   const char first = name[0];
-  if (first != 'f' && first != 's' && first != 'u' && first != 'b' && first != 'p' && first != 'c') return std::nullopt;
+  if (first != 'f' && first != 's' && first != 'u' && first != 'b' && first != 'p' && first != 'c')
+    return std::nullopt;
   for (size_t i = 0; i < kInfo.size(); ++i) {
     if (kInfo[i].name == name) return static_cast<ElementType>(i);
   }

@@ -37,9 +37,9 @@ absl::StatusOr<std::shared_ptr<Buffer>> Buffer::Allocate(int64_t byte_count) {
   const int64_t used = g_current.fetch_add(byte_count) + byte_count;
   if (used > limit) {
     g_current -= byte_count;
-    return absl::ResourceExhaustedError(
-        fmt::format("{} bytes do not fit into memory: {} are in use and the limit is {}{}", byte_count,
-                    used - byte_count, limit, g_limit > 0 ? "" : " (this machine's memory; see --max-memory)"));
+    return absl::ResourceExhaustedError(fmt::format(
+        "{} bytes do not fit into memory: {} are in use and the limit is {}{}", byte_count, used - byte_count,
+        limit, g_limit > 0 ? "" : " (this machine's memory; see --max-memory)"));
   }
   // A multiple of the alignment, and never nothing, so that data() is always a pointer.
   const int64_t padded = std::max((byte_count + kAlignment - 1) / kAlignment * kAlignment, kAlignment);
@@ -73,10 +73,13 @@ absl::StatusOr<Literal> Literal::Create(const Shape& shape) {
   if (shape.IsBuffer()) return Create(shape.element(0));
   if (!shape.IsArray()) return literal;
   if (shape.HasUnboundedDim()) {
-    return absl::InvalidArgumentError(fmt::format("{} has an unbounded size, so it cannot hold a value", ToString(shape)));
+    return absl::InvalidArgumentError(
+        fmt::format("{} has an unbounded size, so it cannot hold a value", ToString(shape)));
   }
   const std::optional<int64_t> bytes = DenseByteCount(shape);
-  if (!bytes) return absl::ResourceExhaustedError(fmt::format("{} has more bytes than can be counted", ToString(shape)));
+  if (!bytes)
+    return absl::ResourceExhaustedError(
+        fmt::format("{} has more bytes than can be counted", ToString(shape)));
   literal.element_count_ = *shape.ElementCount();
   absl::StatusOr<std::shared_ptr<Buffer>> buffer = Buffer::Allocate(*bytes);
   if (!buffer.ok()) {

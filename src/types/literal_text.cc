@@ -14,8 +14,8 @@
 namespace hlo {
 namespace {
 
-// How a float type prints: `short_digits` when those read back as the same value, else `long_digits`; the field that
-// holds a NaN's payload, 0 bits for none.
+// How a float type prints: `short_digits` when those read back as the same value, else `long_digits`; the
+// field that holds a NaN's payload, 0 bits for none.
 struct FloatText {
   int short_digits;
   int long_digits;
@@ -35,7 +35,8 @@ void AppendNan(uint64_t payload, int payload_bits, bool negative, std::string* o
 }
 
 template <class T>
-void AppendFinite(T value, int short_digits, int long_digits, const LiteralPrintOptions& options, std::string* out) {
+void AppendFinite(T value, int short_digits, int long_digits, const LiteralPrintOptions& options,
+                  std::string* out) {
   if (value == 0 && std::signbit(value)) {
     out->append(options.as_xla ? "-0" : "-0.0");
     return;
@@ -91,10 +92,13 @@ void AppendTyped(const std::byte* data, int64_t index, bool in_array, const Lite
   T value;
   std::memcpy(&value, data + index * sizeof(T), sizeof(T));
   if constexpr (std::is_same_v<T, bool>) {
-    if (in_array) out->push_back(value ? '1' : '0');
-    else out->append(value ? "true" : "false");
+    if (in_array)
+      out->push_back(value ? '1' : '0');
+    else
+      out->append(value ? "true" : "false");
   } else if constexpr (std::is_integral_v<T>) {
-    fmt::format_to(std::back_inserter(*out), "{}", static_cast<std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>>(value));
+    fmt::format_to(std::back_inserter(*out), "{}",
+                   static_cast<std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>>(value));
   } else if constexpr (std::is_floating_point_v<T>) {
     AppendNativeFloat(value, options, out);
   } else if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {

@@ -207,10 +207,12 @@ std::optional<int64_t> DenseByteCount(const Shape& shape) {
 
 std::optional<int64_t> UnpaddedByteCount(const Shape& shape) {
   if (shape.IsTuple() || shape.IsBuffer()) return SumOverLeaves(shape, UnpaddedByteCount);
-  if (!shape.IsArray() || !shape.layout() || shape.layout()->element_size_in_bits == 0) return DenseByteCount(shape);
+  if (!shape.IsArray() || !shape.layout() || shape.layout()->element_size_in_bits == 0)
+    return DenseByteCount(shape);
   std::optional<int64_t> count = shape.ElementCount();
   int64_t bits = 0;
-  if (!count || __builtin_mul_overflow(*count, shape.layout()->element_size_in_bits, &bits)) return std::nullopt;
+  if (!count || __builtin_mul_overflow(*count, shape.layout()->element_size_in_bits, &bits))
+    return std::nullopt;
   return bits / 8 + (bits % 8 != 0);
 }
 

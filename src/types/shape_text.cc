@@ -1,9 +1,9 @@
 // Shapes and layouts as text (text-format 4.5).
 
+#include <iterator>
+
 #include "fmt/format.h"
 #include "hlo_run/shape.h"
-
-#include <iterator>
 
 namespace hlo {
 namespace {
@@ -33,8 +33,10 @@ void AppendLayout(const Layout& layout, std::string* out) {
     out->push_back('(');
     for (size_t i = 0; i < tile.dimensions.size(); ++i) {
       if (i > 0) out->push_back(',');
-      if (tile.dimensions[i] == Tile::kCombine) out->push_back('*');
-      else fmt::format_to(sink, "{}", tile.dimensions[i]);
+      if (tile.dimensions[i] == Tile::kCombine)
+        out->push_back('*');
+      else
+        fmt::format_to(sink, "{}", tile.dimensions[i]);
     }
     out->push_back(')');
   }
@@ -57,9 +59,15 @@ void AppendLayout(const Layout& layout, std::string* out) {
 
 void AppendShape(const Shape& shape, const ShapePrintOptions& options, std::string* out) {
   switch (shape.kind()) {
-    case Shape::Kind::kInvalid: out->append("<unknown shape>"); return;
-    case Shape::Kind::kToken: out->append("token[]"); return;
-    case Shape::Kind::kOpaque: out->append("opaque[]"); return;
+    case Shape::Kind::kInvalid:
+      out->append("<unknown shape>");
+      return;
+    case Shape::Kind::kToken:
+      out->append("token[]");
+      return;
+    case Shape::Kind::kOpaque:
+      out->append("opaque[]");
+      return;
     case Shape::Kind::kBuffer:
       out->append("b(");
       AppendShape(shape.element(0), options, out);
@@ -76,7 +84,8 @@ void AppendShape(const Shape& shape, const ShapePrintOptions& options, std::stri
       }
       out->push_back(')');
       return;
-    case Shape::Kind::kArray: break;
+    case Shape::Kind::kArray:
+      break;
   }
   AppendDims(shape, out);
   if (!options.layouts) return;

@@ -29,11 +29,15 @@ uint32_t NanCode(const FloatFormat& format, bool negative) {
       const uint32_t infinity = format.max_code() + 1;
       return (negative ? sign : 0) | infinity | (1u << (format.mantissa_bits - 1));
     }
-    case Special::kFn: return (negative ? sign : 0) | (format.max_code() + 1);
-    case Special::kFnuz: return sign;
+    case Special::kFn:
+      return (negative ? sign : 0) | (format.max_code() + 1);
+    case Special::kFnuz:
+      return sign;
     // A finite format has no NaN: zero, with the opposite sign.
-    case Special::kFinite: return negative ? 0 : sign;
-    case Special::kScale: return 0xff;
+    case Special::kFinite:
+      return negative ? 0 : sign;
+    case Special::kScale:
+      return 0xff;
   }
   return 0;
 }
@@ -48,13 +52,15 @@ uint32_t OverflowCode(const FloatFormat& format, bool negative) {
 }  // namespace
 
 double DecodeSmallFloat(const FloatFormat& format, uint32_t code) {
-  if (format.special == Special::kScale) return code == 0xff ? kNan : std::ldexp(1.0, static_cast<int>(code) - 127);
+  if (format.special == Special::kScale)
+    return code == 0xff ? kNan : std::ldexp(1.0, static_cast<int>(code) - 127);
   const uint32_t sign_bit = 1u << (format.bits() - 1);
   const bool negative = (code & sign_bit) != 0;
   const uint32_t magnitude = code & (sign_bit - 1);
   if (format.special == Special::kFnuz && code == sign_bit) return -kNan;
   if (magnitude > format.max_code()) {
-    if (format.special == Special::kIeee && magnitude == format.max_code() + 1) return negative ? -kInfinity : kInfinity;
+    if (format.special == Special::kIeee && magnitude == format.max_code() + 1)
+      return negative ? -kInfinity : kInfinity;
     return negative ? -kNan : kNan;
   }
   const uint32_t exponent = magnitude >> format.mantissa_bits;
@@ -83,7 +89,9 @@ uint32_t EncodeSmallFloat(const FloatFormat& format, double value) {
   const auto integer = static_cast<uint32_t>(significand);
   const uint32_t hidden = 1u << format.mantissa_bits;
   const int field = exponent - min_exponent + 1;
-  uint64_t code = integer < hidden ? integer : (static_cast<uint64_t>(field) << format.mantissa_bits) | (integer - hidden);
+  uint64_t code = integer < hidden
+                      ? integer
+                      : (static_cast<uint64_t>(field) << format.mantissa_bits) | (integer - hidden);
   if (code > format.max_code()) return OverflowCode(format, negative);
   const bool drop_sign = format.special == Special::kFnuz && code == 0;
   if (negative && !drop_sign) code |= 1u << (format.bits() - 1);

@@ -1,6 +1,6 @@
 #pragma once
-// The floating types that C++ lacks: f16, bf16, and those of 8, 6 and 4 bits. One template covers all; a type is its
-// bits plus a format. Rounding is to nearest even with the overflow rule of the format.
+// The floating types that C++ lacks: f16, bf16, and those of 8, 6 and 4 bits. One template covers all; a type
+// is its bits plus a format. Rounding is to nearest even with the overflow rule of the format.
 
 #include <bit>
 #include <cstdint>
@@ -26,10 +26,14 @@ struct FloatFormat {
   constexpr uint32_t max_code() const {
     const uint32_t all = (1u << (exponent_bits + mantissa_bits)) - 1;
     switch (special) {
-      case Special::kIeee: return all - (1u << mantissa_bits);
-      case Special::kFn: return all - 1;
-      case Special::kScale: return all - 1;
-      default: return all;
+      case Special::kIeee:
+        return all - (1u << mantissa_bits);
+      case Special::kFn:
+        return all - 1;
+      case Special::kScale:
+        return all - 1;
+      default:
+        return all;
     }
   }
 };
@@ -50,7 +54,8 @@ inline constexpr FloatFormat kF4E2M1FNFormat{2, 1, 1, Special::kFinite};
 
 // The value of a code, exact in double for every format.
 double DecodeSmallFloat(const FloatFormat& format, uint32_t code);
-// One rounding from the exact double. NaN, infinities and overflow follow the format (spec table of roundings).
+// One rounding from the exact double. NaN, infinities and overflow follow the format (spec table of
+// roundings).
 uint32_t EncodeSmallFloat(const FloatFormat& format, double value);
 
 // Bit-level versions for the two common types.
@@ -76,7 +81,8 @@ inline uint16_t FloatToF16(float value) {
   const uint32_t magnitude = bits & 0x7fffffffu;
   if (magnitude > 0x7f800000u) return static_cast<uint16_t>(sign | 0x7e00u | ((magnitude >> 13) & 0x3ffu));
   if (magnitude >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);  // 65520 and above.
-  if (magnitude < 0x38800000u) {  // Below 2^-14: adding 0.5 leaves the multiple of 2^-24, rounded, in the low bits.
+  if (magnitude <
+      0x38800000u) {  // Below 2^-14: adding 0.5 leaves the multiple of 2^-24, rounded, in the low bits.
     const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
     return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(shifted) - 0x3f000000u));
   }
@@ -96,14 +102,20 @@ struct SmallFloat {
     return {static_cast<Bits>(EncodeSmallFloat(kFormat, value))};
   }
   static SmallFloat FromFloat(float value) {
-    if constexpr (&kFormat == &kBF16Format) return {FloatToBF16(value)};
-    else if constexpr (&kFormat == &kF16Format) return {FloatToF16(value)};
-    else return {static_cast<Bits>(EncodeSmallFloat(kFormat, value))};
+    if constexpr (&kFormat == &kBF16Format)
+      return {FloatToBF16(value)};
+    else if constexpr (&kFormat == &kF16Format)
+      return {FloatToF16(value)};
+    else
+      return {static_cast<Bits>(EncodeSmallFloat(kFormat, value))};
   }
   float ToFloat() const {
-    if constexpr (&kFormat == &kBF16Format) return BF16ToFloat(bits);
-    else if constexpr (&kFormat == &kF16Format) return F16ToFloat(bits);
-    else return static_cast<float>(DecodeSmallFloat(kFormat, bits));
+    if constexpr (&kFormat == &kBF16Format)
+      return BF16ToFloat(bits);
+    else if constexpr (&kFormat == &kF16Format)
+      return F16ToFloat(bits);
+    else
+      return static_cast<float>(DecodeSmallFloat(kFormat, bits));
   }
 };
 

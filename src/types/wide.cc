@@ -7,8 +7,10 @@ namespace {
 template <ElementType kType, Wide W>
 W Widen(const Native<kType>& value) {
   using T = Native<kType>;
-  if constexpr (std::is_same_v<W, double> && !std::is_floating_point_v<T>) return value.ToFloat();
-  else return static_cast<W>(value);
+  if constexpr (std::is_same_v<W, double> && !std::is_floating_point_v<T>)
+    return value.ToFloat();
+  else
+    return static_cast<W>(value);
 }
 
 template <ElementType kType, Wide W>
@@ -31,10 +33,14 @@ Native<kType> Narrow(W value) {
 template <ElementType kType, Wide W>
 constexpr bool kMatches = [] {
   using T = Native<kType>;
-  if constexpr (std::is_same_v<T, bool>) return std::is_same_v<W, bool>;
-  else if constexpr (std::is_integral_v<T>) return std::is_same_v<W, std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>>;
-  else if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) return std::is_same_v<W, std::complex<double>>;
-  else return std::is_same_v<W, double>;
+  if constexpr (std::is_same_v<T, bool>)
+    return std::is_same_v<W, bool>;
+  else if constexpr (std::is_integral_v<T>)
+    return std::is_same_v<W, std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>>;
+  else if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>)
+    return std::is_same_v<W, std::complex<double>>;
+  else
+    return std::is_same_v<W, double>;
 }();
 
 }  // namespace
@@ -43,7 +49,9 @@ template <Wide W>
 LoadFn<W> Loader(ElementType type) {
   return DispatchType(type, []<ElementType kType>() -> LoadFn<W> {
     if constexpr (kMatches<kType, W>) {
-      return [](const void* data, int64_t i) { return Widen<kType, W>(static_cast<const Native<kType>*>(data)[i]); };
+      return [](const void* data, int64_t i) {
+        return Widen<kType, W>(static_cast<const Native<kType>*>(data)[i]);
+      };
     } else {
       HLO_CHECK(false && "Loader: not the wide type of this element type");
       return nullptr;
@@ -74,9 +82,9 @@ W RoundTo(ElementType type, W value) {
   });
 }
 
-#define HLO_INSTANTIATE(W)                     \
-  template LoadFn<W> Loader<W>(ElementType);   \
-  template StoreFn<W> Storer<W>(ElementType);  \
+#define HLO_INSTANTIATE(W)                    \
+  template LoadFn<W> Loader<W>(ElementType);  \
+  template StoreFn<W> Storer<W>(ElementType); \
   template W RoundTo<W>(ElementType, W);
 HLO_INSTANTIATE(bool)
 HLO_INSTANTIATE(int64_t)

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Checks every #include under src/ and include/ against the order of the layers: a file may include headers of its own
+folder and of lower levels, never of its own level sideways. Exit status 1 and one line a violation if any."""
+
+import pathlib
+import re
+import sys
+
+LEVELS = {
+    "base": 0, "types": 1, "ir": 2,
+    "text": 3, "check": 3, "device": 3, "collectives": 3,
+    "reference": 4, "kernels": 4, "build": 4, "io": 4,
+    "plan": 5, "exec": 6, "observe": 7, "debug": 8, "conform": 8, "cli": 9,
+}
+# A public header belongs to the layer that implements it.
+PUBLIC = {
+    "source_text": "base", "diagnostic": "base",
+    "element_type": "types", "shape": "types", "literal": "types", "compare": "types",
+    "attribute": "ir", "opcode": "ir", "module": "ir", "print": "ir", "observer": "ir", "cost": "ir",
+    "parse": "text", "check": "check", "run": "reference", "io": "io", "conform": "conform",
+}
+# Where one folder alone may see a library.
+LIBRARIES = {"CLI/": {"cli"}, "Eigen/": {"kernels"}, "cuda": {"device", "kernels"}, "mpi.h": {"collectives"}}
+INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
+
+
+def layer_of_header(header):
+    if header.startswith("hlo_run/"):
+        name = header.removeprefix("hlo_run/")
+        if name.endswith(".def"):
+            return "types" if name == "element_types.def" else "ir"
+        return PUBLIC.get(name.removesuffix(".h"), "unknown public header")
+    return header.split("/")[0] if "/" in header else None
+
+
+def violations(root):
+    files = [(p, p.relative_to(root / "src").parts[0]) for p in (root / "src").rglob("*")]
+    files += [(p, layer_of_header("hlo_run/" + p.name)) for p in (root / "include/hlo_run").glob("*.h")]
+    for path, layer in sorted(files):
+        if path.suffix not in {".h", ".cc", ".cu", ".cuh"}:
+            continue
+        where = path.relative_to(root)
+        if layer not in LEVELS:
+            yield f"{where}: '{layer}' is no layer"
+            continue
+        for quoted, angled in INCLUDE.findall(path.read_text()):
+            header = quoted or angled
+            for prefix, allowed in LIBRARIES.items():
+                if header.startswith(prefix) and layer not in allowed:
+                    yield f"{where}: <{header}> belongs to {' and '.join(sorted(allowed))} alone"
+            target = layer_of_header(header) if quoted else None
+            is_ours = target is not None and (target in LEVELS or header.startswith("hlo_run/"))
+            if not is_ours or target == layer:
+                continue
+            if target not in LEVELS:
+                yield f"{where}: \"{header}\": '{target}' is no layer"
+            elif LEVELS[target] >= LEVELS[layer]:
+                yield f"{where}: {layer} (level {LEVELS[layer]}) includes {target} (level {LEVELS[target]}): \"{header}\""
+
+
+def main():
+    root = pathlib.Path(__file__).resolve().parents[2]
+    found = list(violations(root))
+    print("\n".join(found) if found else "the layers are in order")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
