@@ -37,7 +37,7 @@ struct ElementError {
   std::vector<int64_t> index;
   std::string got;
   std::string want;
-  bool special = false;         // One of the two is a NaN or an infinity and the other is not the same.
+  bool special = false;          // One of the two is a NaN or an infinity and the other is not the same.
   std::optional<uint64_t> ulps;  // Floats (the farther part of a complex); not where `special`.
   double abs = 0;
   double rel = 0;
@@ -50,8 +50,9 @@ struct CompareReport {
   CompareRule rule;
   int64_t element_count = 0;
   int64_t mismatch_count = 0;
-  std::optional<ElementError> worst;  // Of all elements that are not the same, also those that the rule lets pass.
-  std::vector<ElementError> first;    // The first mismatches.
+  std::optional<ElementError>
+      worst;  // Of all elements that are not the same, also those that the rule lets pass.
+  std::vector<ElementError> first;  // The first mismatches.
 
   bool ok() const { return problem.empty() && mismatch_count == 0; }
 };
@@ -62,8 +63,8 @@ std::string ToString(const CompareReport& report, int64_t indent = 0);
 CompareReport CompareArrays(const Literal& got, const Literal& want, const CompareRule& rule,
                             int64_t max_mismatches = 5);
 
-// The arrays inside a value with their keys, in order: "0" for an array, "1.0" for the first element of the second
-// element of a tuple. Tokens and opaques are left out.
+// The arrays inside a value with their keys, in order: "0" for an array, "1.0" for the first element of the
+// second element of a tuple. Tokens and opaques are left out.
 struct LiteralLeaf {
   std::string key;
   const Literal* value;

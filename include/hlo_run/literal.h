@@ -74,11 +74,11 @@ class Literal {
   absl::Status MakeUnique();
   template <class T>
   absl::Span<const T> span() const {
-    return {reinterpret_cast<const T*>(data()), static_cast<size_t>(element_count_)};
+    return absl::Span<const T>(reinterpret_cast<const T*>(data()), static_cast<size_t>(element_count_));
   }
   template <class T>
   absl::Span<T> mutable_span() {
-    return {reinterpret_cast<T*>(mutable_data()), static_cast<size_t>(element_count_)};
+    return absl::Span<T>(reinterpret_cast<T*>(mutable_data()), static_cast<size_t>(element_count_));
   }
   const std::shared_ptr<Buffer>& buffer() const { return buffer_; }
 

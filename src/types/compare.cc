@@ -33,11 +33,14 @@ Part PartOf(double v) {
   return {v, bits >> 63 ? -magnitude : magnitude};
 }
 template <class Bits, const FloatFormat& kFormat>
-Part PartOf(SmallFloat<Bits, kFormat> v) {
-  if constexpr (kFormat.special == Special::kScale) return {v.ToFloat(), v.bits};
-  constexpr int kSign = kFormat.bits() - 1;
-  const int64_t magnitude = v.bits & ((1u << kSign) - 1);
-  return {v.ToFloat(), v.bits >> kSign & 1 ? -magnitude : magnitude};
+Part PartOf(const SmallFloat<Bits, kFormat>& v) {
+  if constexpr (kFormat.special == Special::kScale) {
+    return {v.ToFloat(), v.bits};
+  } else {
+    constexpr int kSign = kFormat.bits() - 1;
+    const int64_t magnitude = v.bits & ((1u << kSign) - 1);
+    return {v.ToFloat(), v.bits >> kSign & 1 ? -magnitude : magnitude};
+  }
 }
 
 struct Gap {
@@ -59,7 +62,7 @@ Gap PartGap(Part got, Part want) {
 }
 
 template <class T>
-Gap GapOf(T got, T want) {
+Gap GapOf(const T& got, const T& want) {
   if constexpr (std::is_integral_v<T>) {
     const double apart = std::abs(static_cast<double>(got) - static_cast<double>(want));
     return {.same = got == want, .abs = apart};
@@ -68,7 +71,7 @@ Gap GapOf(T got, T want) {
   }
 }
 template <class T>
-Gap GapOf(std::complex<T> got, std::complex<T> want) {
+Gap GapOf(const std::complex<T>& got, const std::complex<T>& want) {
   const Gap re = PartGap(PartOf(got.real()), PartOf(want.real()));
   const Gap im = PartGap(PartOf(got.imag()), PartOf(want.imag()));
   return {.same = re.same && im.same,
@@ -78,13 +81,15 @@ Gap GapOf(std::complex<T> got, std::complex<T> want) {
 }
 
 template <class T>
-double Magnitude(T value) {
-  if constexpr (std::is_integral_v<T>) return std::abs(static_cast<double>(value));
-  else return std::abs(PartOf(value).value);
+double Magnitude(const T& value) {
+  if constexpr (std::is_integral_v<T>)
+    return std::abs(static_cast<double>(value));
+  else
+    return std::abs(PartOf(value).value);
 }
 // The modulus of the finite parts: a part that is an infinity or NaN has matched already and leaves no room.
 template <class T>
-double Magnitude(std::complex<T> value) {
+double Magnitude(const std::complex<T>& value) {
   const auto finite = [](double x) { return std::isfinite(x) ? x : 0; };
   return std::hypot(finite(value.real()), finite(value.imag()));
 }
@@ -93,20 +98,24 @@ bool Passes(const Gap& gap, double want, const CompareRule& rule, bool is_inexac
   if (gap.same) return true;
   if (gap.special || !is_inexact) return false;
   switch (rule.kind) {
-    case CompareRule::Kind::kExact: return false;
-    case CompareRule::Kind::kUlp: return gap.ulps <= rule.ulp;
-    case CompareRule::Kind::kClose: return gap.abs <= rule.abs + rule.rel * want;
+    case CompareRule::Kind::kExact:
+      return false;
+    case CompareRule::Kind::kUlp:
+      return gap.ulps <= rule.ulp;
+    case CompareRule::Kind::kClose:
+      return gap.abs <= rule.abs + rule.rel * want;
   }
   return false;
 }
 
 double Severity(const Gap& gap, double want, const CompareRule& rule) {
   if (gap.special) return std::numeric_limits<double>::infinity();
-  if (rule.kind != CompareRule::Kind::kClose) return static_cast<double>(gap.ulps) + (gap.ulps == 0 ? gap.abs : 0);
+  if (rule.kind != CompareRule::Kind::kClose)
+    return static_cast<double>(gap.ulps) + (gap.ulps == 0 ? gap.abs : 0);
   return gap.abs / std::max(rule.abs + rule.rel * want, std::numeric_limits<double>::min());
 }
 
-// Steps through the elements within the run-time sizes; index() is nullopt-free, dense in the bounds.
+// Steps through the elements within the run-time sizes.
 class ElementWalk {
  public:
   explicit ElementWalk(const Literal& literal) : literal_(literal), index_(literal.rank(), 0) {
@@ -115,9 +124,8 @@ class ElementWalk {
   }
   bool done() const { return done_; }
   int64_t linear() const { return linear_; }
-  const std::vector<int64_t>& index() const { return index_; }
   void Next() {
-    if (!literal_.has_dynamic_sizes()) {  // The index is computed by IndexOf when it is needed.
+    if (!literal_.has_dynamic_sizes()) {
       done_ = ++linear_ == literal_.element_count();
       return;
     }
@@ -144,7 +152,8 @@ std::vector<int64_t> IndexOf(const Literal& literal, int64_t linear) {
   return index;
 }
 
-ElementError Describe(const Literal& got, const Literal& want, int64_t linear, const Gap& gap, double magnitude) {
+ElementError Describe(const Literal& got, const Literal& want, int64_t linear, const Gap& gap,
+                      double magnitude) {
   ElementError error{.index = IndexOf(want, linear), .special = gap.special, .abs = gap.abs};
   AppendElement(got, linear, false, {}, &error.got);
   AppendElement(want, linear, false, {}, &error.want);
@@ -192,8 +201,8 @@ std::string DynamicSizes(const Literal& literal) {
 }
 
 void AppendError(const ElementError& error, std::string* out) {
-  fmt::format_to(std::back_inserter(*out), "at {{{}}}: got {}, want {}", fmt::join(error.index, ","), error.got,
-                 error.want);
+  fmt::format_to(std::back_inserter(*out), "at {{{}}}: got {}, want {}", fmt::join(error.index, ","),
+                 error.got, error.want);
   if (error.special) return;
   out->append(" (");
   if (error.ulps) fmt::format_to(std::back_inserter(*out), "{} ulp apart, ", *error.ulps);
@@ -204,8 +213,10 @@ void AppendLeaves(const Literal& literal, const std::string& prefix, std::vector
   for (size_t i = 0; i < literal.elements().size(); ++i) {
     const Literal& element = literal.element(static_cast<int64_t>(i));
     const std::string key = prefix.empty() ? fmt::format("{}", i) : fmt::format("{}.{}", prefix, i);
-    if (element.shape().IsTuple()) AppendLeaves(element, key, out);
-    else if (element.shape().IsArray()) out->push_back({key, &element});
+    if (element.shape().IsTuple())
+      AppendLeaves(element, key, out);
+    else if (element.shape().IsArray())
+      out->push_back({key, &element});
   }
 }
 
@@ -217,9 +228,12 @@ bool ParseNumber(absl::string_view text, double* value) {
 
 std::string ToString(const CompareRule& rule) {
   switch (rule.kind) {
-    case CompareRule::Kind::kExact: return "exact";
-    case CompareRule::Kind::kUlp: return fmt::format("within {}ulp", rule.ulp);
-    case CompareRule::Kind::kClose: return fmt::format("within abs {} rel {}", rule.abs, rule.rel);
+    case CompareRule::Kind::kExact:
+      return "exact";
+    case CompareRule::Kind::kUlp:
+      return fmt::format("within {}ulp", rule.ulp);
+    case CompareRule::Kind::kClose:
+      return fmt::format("within abs {} rel {}", rule.abs, rule.rel);
   }
   return "";
 }
@@ -239,8 +253,8 @@ absl::StatusOr<CompareRule> ParseCompareRule(std::string_view text) {
       return CompareRule::Close(rule.abs, rule.rel);
     }
   }
-  return absl::InvalidArgumentError(
-      fmt::format("'{}' is no comparison rule; expected `exact`, `within 2ulp` or `within abs 1e-6 rel 1e-5`", text));
+  return absl::InvalidArgumentError(fmt::format(
+      "'{}' is no comparison rule; expected `exact`, `within 2ulp` or `within abs 1e-6 rel 1e-5`", text));
 }
 
 CompareReport CompareArrays(const Literal& got, const Literal& want, const CompareRule& rule,
@@ -252,7 +266,8 @@ CompareReport CompareArrays(const Literal& got, const Literal& want, const Compa
     return report;
   }
   if (DynamicSizes(got) != DynamicSizes(want)) {
-    report.problem = fmt::format("has the run-time sizes {}, expected {}", DynamicSizes(got), DynamicSizes(want));
+    report.problem =
+        fmt::format("has the run-time sizes {}, expected {}", DynamicSizes(got), DynamicSizes(want));
     return report;
   }
   DispatchType(want.type(), [&]<ElementType kType>() {
@@ -291,8 +306,10 @@ std::string ToString(const CompareReport& report, int64_t indent) {
 
 std::vector<LiteralLeaf> ArrayLeaves(const Literal& literal) {
   std::vector<LiteralLeaf> leaves;
-  if (literal.shape().IsArray()) leaves.push_back({"0", &literal});
-  else AppendLeaves(literal, "", &leaves);
+  if (literal.shape().IsArray())
+    leaves.push_back({"0", &literal});
+  else
+    AppendLeaves(literal, "", &leaves);
   return leaves;
 }
 
