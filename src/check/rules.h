@@ -1,6 +1,7 @@
 #pragma once
-// The shape rules that opcodes.def names: one function each, grouped by family in the .cc files of this folder. A rule
-// says which shape operands and attributes imply; comparing it with the declared one is check.cc's business.
+// The shape rules that opcodes.def names: one function each, grouped by family in the .cc files of this
+// folder. A rule says which shape operands and attributes imply; comparing it with the declared one is
+// check.cc's business.
 
 #include <string_view>
 #include <utility>
@@ -13,8 +14,8 @@
 
 namespace hlo::check {
 
-// What a rule sees: the instruction, and where to report. Operands have valid shapes; the declared shape is invalid
-// while the text's missing one is being inferred.
+// What a rule sees: the instruction, and where to report. Operands have valid shapes; the declared shape is
+// invalid while the text's missing one is being inferred.
 class RuleContext {
  public:
   RuleContext(const Instruction& instruction, Diagnostics& diagnostics, const CheckOptions& options)
@@ -36,24 +37,29 @@ class RuleContext {
     return instruction_.range_of<A>();
   }
 
-  // An error of this instruction: at a place (unknown: its opcode), with the number of its rule, a section of the
-  // shape rules: "3.9".
+  // An error of this instruction: at a place (unknown: its opcode), with the number of its rule, a section of
+  // the shape rules: "3.9".
   template <class... Args>
-  Diagnostic& Error(SourceRange at, std::string_view rule, fmt::format_string<Args...> format, Args&&... args) {
+  Diagnostic& Error(SourceRange at, std::string_view rule, fmt::format_string<Args...> format,
+                    Args&&... args) {
     return Report(Severity::kError, at, rule, format, fmt::make_format_args(args...));
   }
   // The same, at operand i, with a note on where that is defined and what it is.
   template <class... Args>
-  Diagnostic& OperandError(int64_t i, std::string_view rule, fmt::format_string<Args...> format, Args&&... args) {
-    return NoteOperand(Report(Severity::kError, operand_range(i), rule, format, fmt::make_format_args(args...)), i);
+  Diagnostic& OperandError(int64_t i, std::string_view rule, fmt::format_string<Args...> format,
+                           Args&&... args) {
+    return NoteOperand(
+        Report(Severity::kError, operand_range(i), rule, format, fmt::make_format_args(args...)), i);
   }
   template <class... Args>
-  Diagnostic& Warning(SourceRange at, std::string_view rule, fmt::format_string<Args...> format, Args&&... args) {
+  Diagnostic& Warning(SourceRange at, std::string_view rule, fmt::format_string<Args...> format,
+                      Args&&... args) {
     return Report(Severity::kWarning, at, rule, format, fmt::make_format_args(args...));
   }
   // What XLA refuses although it has a meaning (shape-rules 4.12): an error when `strict`, else a warning.
   template <class... Args>
-  Diagnostic& Lenient(SourceRange at, std::string_view rule, fmt::format_string<Args...> format, Args&&... args) {
+  Diagnostic& Lenient(SourceRange at, std::string_view rule, fmt::format_string<Args...> format,
+                      Args&&... args) {
     return Report(options_.strict ? Severity::kError : Severity::kWarning, at, rule, format,
                   fmt::make_format_args(args...));
   }
@@ -75,7 +81,8 @@ class RuleContext {
   const CheckOptions& options_;
 };
 
-// What a rule returns. Most shapes are those of an operand or of a called computation's root; saying so costs no copy.
+// What a rule returns. Most shapes are those of an operand or of a called computation's root; saying so costs
+// no copy.
 class Inferred {
  public:
   enum class Form : uint8_t { kFailed, kShape, kLike, kTupleOfOperands, kDeclared };
@@ -128,7 +135,8 @@ inline Inferred Failed() { return {}; }
 
 using ShapeRule = Inferred (*)(RuleContext& context);
 
-#define HLO_OP(name, text, min, max, attrs, shape_rule, reference, traits) Inferred shape_rule(RuleContext& context);
+#define HLO_OP(name, text, min, max, attrs, shape_rule, reference, traits) \
+  Inferred shape_rule(RuleContext& context);
 #include "hlo_run/opcodes.def"
 #undef HLO_OP
 

@@ -1,0 +1,194 @@
+#include "check/support.h"
+
+#include <bitset>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/strings/str_join.h"
+
+namespace hlo::check {
+
+Diagnostic& RuleContext::NoteOperand(Diagnostic& diagnostic, int64_t i) const {
+  const Instruction& operand = *instruction_.operand(i);
+  return diagnostic.Note(operand.name_range(), "'{}' is {}", operand.name(), Text(operand.shape()));
+}
+
+Diagnostic& RuleContext::Report(Severity severity, SourceRange at, std::string_view rule,
+                                fmt::string_view format, fmt::format_args args) {
+  if (!at.known()) at = instruction_.opcode_range();
+  std::string message = fmt::vformat(format, args);
+  if (!at.known()) {
+    message = fmt::format("{} '{}' in '{}': {}", Name(instruction_.opcode()), instruction_.name(),
+                          instruction_.parent() ? instruction_.parent()->name() : "", message);
+  }
+  Diagnostic& diagnostic = severity == Severity::kError ? diagnostics_.Error(at, "{}", message)
+                                                        : diagnostics_.Warning(at, "{}", message);
+  return diagnostic.Rule(fmt::format("shape-rules {}", rule));
+}
+
+std::string Words(TypeSet set) {
+  absl::InlinedVector<std::string_view, 5> words;
+  if (set & kPredSet) words.push_back("pred");
+  if ((set & kIntegralSet) == kIntegralSet)
+    words.push_back("integral");
+  else if (set & kSignedSet)
+    words.push_back("signed integral");
+  else if (set & kIntegralSet)
+    words.push_back("unsigned integral");
+  if (set & kFloatSet) words.push_back("floating");
+  if (set & kComplexSet) words.push_back("complex");
+  std::string text;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) text += i + 1 == words.size() ? " or " : ", ";
+    text += words[i];
+  }
+  return text;
+}
+
+namespace {
+
+struct FloatKey {
+  int range, digits;
+};
+
+// Largest exponent + 1 and significant bits (shape-rules 1.1).
+FloatKey KeyOf(ElementType type) {
+  switch (type) {
+    case ElementType::kF4E2M1FN:
+      return {3, 2};
+    case ElementType::kF6E2M3FN:
+      return {3, 4};
+    case ElementType::kF6E3M2FN:
+      return {5, 3};
+    case ElementType::kF8E3M4:
+      return {4, 5};
+    case ElementType::kF8E4M3:
+      return {8, 4};
+    case ElementType::kF8E4M3FN:
+      return {9, 4};
+    case ElementType::kF8E4M3FNUZ:
+      return {8, 4};
+    case ElementType::kF8E4M3B11FNUZ:
+      return {5, 4};
+    case ElementType::kF8E5M2:
+      return {16, 3};
+    case ElementType::kF8E5M2FNUZ:
+      return {16, 3};
+    case ElementType::kF8E8M0FNU:
+      return {128, 1};
+    case ElementType::kF16:
+      return {16, 11};
+    case ElementType::kBF16:
+      return {128, 8};
+    case ElementType::kF32:
+      return {128, 24};
+    case ElementType::kF64:
+      return {1024, 53};
+    default:
+      return {-1, -1};
+  }
+}
+
+// Which of two types is the higher one: < 0, 0 (a tie), > 0.
+int CompareTypes(ElementType a, ElementType b) {
+  if (IsComplex(a) != IsComplex(b)) return IsComplex(a) ? 1 : -1;
+  const FloatKey x = KeyOf(ComponentType(a)), y = KeyOf(ComponentType(b));
+  if (x.range != y.range) return x.range - y.range;
+  if (x.digits != y.digits) return x.digits - y.digits;
+  const auto width = BitWidth(ComponentType(a)) - BitWidth(ComponentType(b));
+  if (width != 0) return static_cast<int>(width);
+  return static_cast<int>(IsSigned(a)) - static_cast<int>(IsSigned(b));
+}
+
+}  // namespace
+
+ElementType Higher(RuleContext& context, ElementType a, ElementType b, std::string_view rule) {
+  if (a == b) return a;
+  const int order = CompareTypes(a, b);
+  if (order == 0) {
+    context.Lenient({}, rule, "neither of {} and {} is the wider type; {} is taken", Name(a), Name(b),
+                    Name(a));
+  }
+  return order < 0 ? b : a;
+}
+
+bool BoundProduct(const Shape& shape, int64_t* product) {
+  *product = 1;
+  bool overflow = false;
+  for (int64_t size : shape.dims()) {
+    if (size == 0) {
+      *product = 0;
+      return true;
+    }
+    if (size != Shape::kUnbounded && __builtin_mul_overflow(*product, size, product)) overflow = true;
+  }
+  return !overflow;
+}
+
+bool DistinctDimensions(RuleContext& context, SourceRange at, std::string_view rule, std::string_view what,
+                        IntList numbers, int64_t rank) {
+  // Ranks are at most 64, index tuples little more.
+  std::bitset<Shape::kMaxRank + 64> seen;
+  for (int64_t d : numbers) {
+    if (!InRange(d, rank) || d >= static_cast<int64_t>(seen.size())) {
+      context.Error(at, rule, "{} {} has {}, but its entries must lie in [0, {})", what, Text(numbers), d,
+                    rank);
+      return false;
+    }
+    if (seen[d]) {
+      context.Error(at, rule, "{} {} has {} twice", what, Text(numbers), d);
+      return false;
+    }
+    seen[d] = true;
+  }
+  return true;
+}
+
+bool AscendingDimensions(RuleContext& context, SourceRange at, std::string_view rule, std::string_view what,
+                         IntList numbers, int64_t rank) {
+  for (size_t i = 1; i < numbers.size(); ++i) {
+    if (numbers[i] < numbers[i - 1]) {
+      context.Error(at, rule, "{} {} must be in ascending order", what, Text(numbers));
+      return false;
+    }
+  }
+  return DistinctDimensions(context, at, rule, what, numbers, rank);
+}
+
+bool RequireArray(RuleContext& context, int64_t i, std::string_view rule) {
+  if (context.operand(i).IsArray()) [[likely]]
+    return true;
+  context.OperandError(i, rule, "operand {} of {} must be an array, but it is {}", i,
+                       Name(context.instruction().opcode()), Text(context.operand(i)));
+  return false;
+}
+
+bool RequireArrays(RuleContext& context, std::string_view rule) {
+  bool ok = true;
+  for (int64_t i = 0; i < context.operand_count(); ++i) ok &= RequireArray(context, i, rule);
+  return ok;
+}
+
+bool RequireType(RuleContext& context, int64_t i, TypeSet set, std::string_view rule) {
+  if (Contains(set, context.operand(i).type())) [[likely]]
+    return true;
+  context.OperandError(i, rule, "{} takes {} elements, but operand {} is {}",
+                       Name(context.instruction().opcode()), Words(set), i, Text(context.operand(i)));
+  return false;
+}
+
+std::string Text(IntList numbers) { return "{" + absl::StrJoin(numbers, ",") + "}"; }
+
+std::string SizeText(int64_t size) { return size == Shape::kUnbounded ? "?" : std::to_string(size); }
+
+bool OneDimension(RuleContext& context, std::string_view rule, int64_t* dimension) {
+  const IntList dimensions = context.Get<attr::dimensions>();
+  if (dimensions.size() == 1) [[likely]] {
+    *dimension = dimensions[0];
+    return true;
+  }
+  context.Error(context.range_of<attr::dimensions>(), rule,
+                "dimensions must name one dimension, but it is {}", Text(dimensions));
+  return false;
+}
+
+}  // namespace hlo::check
