@@ -1,0 +1,95 @@
+// ops: the opcode table.
+
+#include <cstdio>
+
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "fmt/format.h"
+#include "hlo_run/opcode.h"
+#include "hlo_run/run.h"
+
+namespace hlo::cli {
+namespace {
+
+std::string Operands(const OpcodeInfo& info) {
+  if (info.max_operands == kAny) return fmt::format("{}+", info.min_operands);
+  if (info.min_operands == info.max_operands) return fmt::format("{}", info.min_operands);
+  return fmt::format("{}-{}", info.min_operands, info.max_operands);
+}
+
+Json OpJson(Opcode opcode) {
+  const OpcodeInfo& info = Info(opcode);
+  Json required = Json::array(), optional = Json::array();
+  for (const AttrUse& use : info.attributes) {
+    (use.required ? required : optional).push_back(std::string(Info(use.id).spelling));
+  }
+  return {{"name", std::string(info.name)},
+          {"operands", Operands(info)},
+          {"required", required},
+          {"optional", optional},
+          {"shape_may_be_inferred", info.has(kInfer)},
+          {"elementwise", info.has(kElementwise)},
+          {"side_effect", info.has(kSideEffect)},
+          {"collective", info.has(kCollective)},
+          {"engines", IsEvaluated(opcode) ? Json({"reference"}) : Json::array()}};
+}
+
+std::string Attributes(const Json& op) {
+  std::string text;
+  for (const auto& name : op["required"]) text += (text.empty() ? "" : " ") + name.get<std::string>();
+  for (const auto& name : op["optional"]) text += (text.empty() ? "[" : " [") + name.get<std::string>() + "]";
+  return text;
+}
+
+int PrintOps(const std::vector<std::string>& names, const std::string& format) {
+  std::vector<Opcode> opcodes;
+  for (const std::string& name : names) {
+    const std::optional<Opcode> opcode = ParseOpcode(name);
+    if (!opcode) {
+      std::vector<std::string_view> known;
+      for (int i = 0; i < kOpcodeCount; ++i) known.push_back(hlo::Name(static_cast<Opcode>(i)));
+      const std::string_view near = ClosestName(name, known);
+      fmt::print(stderr, "hlo-run: error: there is no opcode '{}'{}\n", name,
+                 near.empty() ? "" : fmt::format("; did you mean '{}'?", near));
+      return static_cast<int>(Exit::kInvalid);
+    }
+    opcodes.push_back(*opcode);
+  }
+  if (names.empty()) {
+    for (int i = 0; i < kOpcodeCount; ++i) opcodes.push_back(static_cast<Opcode>(i));
+  }
+  if (format == "text")
+    fmt::print("{:<27} {:<8} {:<10} attributes ([optional])\n", "opcode", "operands", "engines");
+  if (format == "markdown")
+    fmt::print("| opcode | operands | engines | attributes ([optional]) |\n|---|---|---|---|\n");
+  for (Opcode opcode : opcodes) {
+    const Json op = OpJson(opcode);
+    const std::string engines = op["engines"].empty() ? "-" : op["engines"][0].get<std::string>();
+    if (format == "json")
+      fmt::print("{}\n", op.dump());
+    else if (format == "markdown")
+      fmt::print("| `{}` | {} | {} | {} |\n", hlo::Name(opcode), op["operands"].get<std::string>(), engines,
+                 Attributes(op));
+    else
+      fmt::print("{:<27} {:<8} {:<10} {}\n", hlo::Name(opcode), op["operands"].get<std::string>(), engines,
+                 Attributes(op));
+  }
+  return 0;
+}
+
+}  // namespace
+
+void AddOps(CLI::App& program, int& exit_status) {
+  auto names = std::make_shared<std::vector<std::string>>();
+  auto format = std::make_shared<std::string>("text");
+  CLI::App* command =
+      program.add_subcommand("ops", "The opcode table: operands, attributes, which engine evaluates what");
+  command->add_option("names", *names, "Opcodes; all if none is given")->type_name("OPCODE");
+  command->add_option("--format", *format, "text, json (a line for each opcode) or markdown")
+      ->check(CLI::IsMember({"text", "json", "markdown"}))
+      ->capture_default_str();
+  command->footer("Examples:\n  hlo-run ops\n  hlo-run ops gather scatter --format=json");
+  command->callback([names, format, &exit_status] { exit_status = PrintOps(*names, *format); });
+}
+
+}  // namespace hlo::cli

@@ -1,0 +1,88 @@
+// print: parse and print in a canonical form.
+
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "fmt/format.h"
+#include "hlo_run/print.h"
+
+namespace hlo::cli {
+namespace {
+
+struct PrintCommandOptions {
+  CommonOptions common;
+  PrintOptions print;
+  bool no_metadata = false, no_layouts = false, no_large_constants = false, no_backend_config = false;
+  std::string computation;
+  std::string output;
+};
+
+void PrintFile(const PrintCommandOptions& options, const std::string& file, FileResult& result) {
+  const LoadedModule loaded = Load(file, options.common, LoadUntil::kParsed, Exit::kInvalid, result);
+  if (loaded.module == nullptr) return;
+  PrintOptions print = options.print;
+  print.metadata = !options.no_metadata;
+  print.layouts = !options.no_layouts;
+  print.large_constants = !options.no_large_constants;
+  print.backend_config = !options.no_backend_config;
+  std::string text;
+  if (options.computation.empty()) {
+    text = Print(*loaded.module, print);
+  } else if (const Computation* computation = loaded.module->FindComputation(options.computation)) {
+    text = Print(*computation, print) + "\n";
+  } else {
+    std::vector<std::string_view> names;
+    for (const Computation* c : loaded.module->computations()) names.push_back(c->name());
+    const std::string_view near = ClosestName(options.computation, names);
+    result.Fail(Exit::kInvalid,
+                fmt::format("{}: error: there is no computation '{}'{}", file, options.computation,
+                            near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
+    return;
+  }
+  result.extra["text"] = text;
+  if (options.output.empty())
+    result.text = std::move(text);
+  else
+    result.Accept(WriteOutput(options.output, text), options.output);
+}
+
+}  // namespace
+
+void AddPrint(CLI::App& program, int& exit_status) {
+  auto options = std::make_shared<PrintCommandOptions>();
+  CLI::App* command = program.add_subcommand("print", "Parse modules and print them in a canonical form");
+  AddCommonFlags(*command, options->common);
+  const std::map<std::string, PrintForm> forms = {{"long", PrintForm::kLong},
+                                                  {"short", PrintForm::kShort},
+                                                  {"canonical", PrintForm::kCanonical},
+                                                  {"fingerprint", PrintForm::kFingerprint}};
+  command
+      ->add_option("--form", options->print.form,
+                   "long (all there is), short, canonical (names replaced) or fingerprint")
+      ->transform(CLI::CheckedTransformer(forms))
+      ->type_name("FORM")
+      ->default_str("long");
+  command->add_flag("--as-xla", options->print.as_xla, "XLA's bytes, also where they do not read back");
+  command->add_flag("--no-metadata", options->no_metadata, "Leave out metadata and source tables");
+  command->add_flag("--no-layouts", options->no_layouts, "Leave out layouts");
+  command->add_flag("--no-large-constants", options->no_large_constants,
+                    "Print constants of more than 10 elements as {...}");
+  command->add_flag("--no-backend-config", options->no_backend_config, "Leave out backend_config");
+  command->add_option("--computation", options->computation, "Print this computation alone")
+      ->type_name("NAME");
+  command->add_option("-o,--output", options->output, "Write here instead of to standard output")
+      ->type_name("FILE");
+  command->footer(
+      "Examples:\n"
+      "  hlo-run print m.hlo --form=short --no-metadata\n"
+      "  hlo-run print m.hlo --computation fused_computation.3");
+  command->callback([options, &exit_status] {
+    if (!options->output.empty() && options->common.files.size() > 1) {
+      throw CLI::ValidationError("--output", "takes a single input file");
+    }
+    exit_status = ForEachFile(options->common, [&](const std::string& file, FileResult& result) {
+      PrintFile(*options, file, result);
+    });
+  });
+}
+
+}  // namespace hlo::cli

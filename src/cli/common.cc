@@ -1,0 +1,215 @@
+#include "cli/common.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include "absl/strings/strip.h"
+#include "base/status.h"
+#include "fmt/format.h"
+
+namespace hlo::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+double SecondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void AddDiagnostics(const Diagnostics& diagnostics, const SourceText& source, FileResult& result) {
+  result.diagnostics += Render(diagnostics, source, {.color = UseColor()});
+  for (const Diagnostic& diagnostic : diagnostics.all()) {
+    if (diagnostic.severity != Severity::kError) continue;
+    std::string text = Render(diagnostic, source);
+    result.errors.push_back(text.substr(0, text.find('\n')));
+  }
+}
+
+// The files that an argument stands for: itself, or all .hlo files below a directory.
+std::vector<std::string> Expand(const std::string& argument) {
+  std::error_code error;
+  if (argument == "-" || !fs::is_directory(argument, error)) return {argument};
+  std::vector<std::string> files;
+  for (fs::recursive_directory_iterator it(argument, fs::directory_options::skip_permission_denied, error),
+       end;
+       !error && it != end; it.increment(error)) {
+    if (it->is_regular_file(error) && it->path().extension() == ".hlo") files.push_back(it->path().string());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+// UTF-8 is what JSON demands; names in a dump can be any bytes.
+std::string ToJsonLine(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+Exit ExitFor(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kOk:
+      return Exit::kOk;
+    case absl::StatusCode::kUnimplemented:
+      return Exit::kUnsupported;
+    case absl::StatusCode::kResourceExhausted:
+    case absl::StatusCode::kDeadlineExceeded:
+      return Exit::kLimit;
+    default:
+      return Exit::kInvalid;
+  }
+}
+
+std::string_view Name(Exit exit) {
+  constexpr std::string_view kNames[] = {"ok", "failed", "invalid", "unsupported", "limit"};
+  return kNames[static_cast<int>(exit)];
+}
+
+void AddCommonFlags(CLI::App& app, CommonOptions& options) {
+  app.add_option("files", options.files, "HLO text files, directories of .hlo files, or - for standard input")
+      ->type_name("FILE")
+      ->required();
+  app.add_option_function<std::string>(
+         "--format", [&options](const std::string& format) { options.json = format == "json"; },
+         "What to print: text, or json, a line for each file (always json lines with several files)")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->default_str("text");
+  app.add_flag("--strict", options.strict,
+               "Refuse what XLA refuses: old spellings and lenient cases are errors");
+  app.add_option("--max-errors", options.max_errors, "Stop after this many errors")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--max-nesting", options.max_nesting,
+                 "Deepest nesting of shapes, operands, literals and bodies")
+      ->check(CLI::Range(int64_t{1}, int64_t{100000}))
+      ->capture_default_str();
+  app.add_option("--max-literal-bytes", options.max_literal_bytes, "Largest constant")
+      ->transform(CLI::AsSizeValue(false))
+      ->type_name("BYTES")
+      ->capture_default_str();
+  app.add_option("--max-memory", options.max_memory,
+                 "Most bytes that all values together may take; default: what the machine has")
+      ->transform(CLI::AsSizeValue(false))
+      ->type_name("BYTES");
+}
+
+bool UseColor() {
+  const char* no_color = std::getenv("NO_COLOR");
+  return isatty(STDERR_FILENO) != 0 && (no_color == nullptr || no_color[0] == '\0');
+}
+
+void FileResult::Fail(Exit exit_status, std::string message) {
+  exit = std::max(exit, exit_status);
+  diagnostics += message + "\n";
+  errors.push_back(std::move(message));
+}
+
+bool FileResult::Accept(const absl::Status& status, const std::string& file) {
+  if (status.ok()) return true;
+  // Messages that begin with a place already name the file.
+  std::string message(Message(status));
+  if (!absl::StartsWith(message, file + ":")) message = fmt::format("{}: error: {}", file, message);
+  Fail(ExitFor(status), std::move(message));
+  return false;
+}
+
+LoadedModule Load(const std::string& file, const CommonOptions& options, LoadUntil until, Exit check_failure,
+                  FileResult& result, const CheckOptions& check_options) {
+  LoadedModule loaded;
+  absl::StatusOr<std::shared_ptr<const SourceText>> source = SourceText::Read(file);
+  if (!source.ok()) {
+    result.Fail(Exit::kInvalid, fmt::format("hlo-run: error: {}", Message(source.status())));
+    return loaded;
+  }
+  loaded.source = *std::move(source);
+
+  Diagnostics diagnostics(options.max_errors);
+  auto start = std::chrono::steady_clock::now();
+  std::shared_ptr<Module> module =
+      Parse(loaded.source, diagnostics,
+            {.strict = options.strict,
+             .infer_shape = InferMissingShape,
+             .max_nesting = options.max_nesting,
+             .max_literal_bytes = static_cast<int64_t>(options.max_literal_bytes)});
+  loaded.seconds.parse = SecondsSince(start);
+  if (module == nullptr) {
+    result.exit = std::max(result.exit, Exit::kInvalid);
+    AddDiagnostics(diagnostics, *loaded.source, result);
+    return loaded;
+  }
+  if (until == LoadUntil::kChecked) {
+    CheckOptions all = check_options;
+    all.strict |= options.strict;
+    start = std::chrono::steady_clock::now();
+    absl::StatusOr<CheckedModule> checked = Check(module, diagnostics, all);
+    loaded.seconds.check = SecondsSince(start);
+    if (!checked.ok()) {
+      result.exit = std::max(result.exit, check_failure);
+      AddDiagnostics(diagnostics, *loaded.source, result);
+      return loaded;
+    }
+    loaded.checked.push_back(*std::move(checked));
+  }
+  AddDiagnostics(diagnostics, *loaded.source, result);
+  loaded.module = std::move(module);
+  return loaded;
+}
+
+int ForEachFile(const CommonOptions& options,
+                const std::function<void(const std::string&, FileResult&)>& work) {
+  if (options.max_memory > 0) SetMemoryLimit(static_cast<int64_t>(options.max_memory));
+  std::vector<std::string> files;
+  for (const std::string& argument : options.files) {
+    const std::vector<std::string> expanded = Expand(argument);
+    if (expanded.empty()) {
+      fmt::print(stderr, "hlo-run: error: no .hlo files below '{}'\n", argument);
+      return static_cast<int>(Exit::kInvalid);
+    }
+    files.insert(files.end(), expanded.begin(), expanded.end());
+  }
+  const bool json = options.json || files.size() > 1;
+  Exit worst = Exit::kOk;
+  for (const std::string& file : files) {
+    FileResult result;
+    work(file, result);
+    worst = std::max(worst, result.exit);
+    if (json) {
+      Json line = {{"file", file}, {"status", Name(result.exit)}, {"errors", result.errors}};
+      line.update(result.extra);
+      result.text = ToJsonLine(line) + "\n";
+    } else if (!result.diagnostics.empty()) {
+      std::fwrite(result.diagnostics.data(), 1, result.diagnostics.size(), stderr);
+    }
+    if (std::fwrite(result.text.data(), 1, result.text.size(), stdout) != result.text.size() ||
+        std::fflush(stdout) != 0) {
+      fmt::print(stderr, "hlo-run: error: cannot write to standard output: {}\n", std::strerror(errno));
+      return static_cast<int>(Exit::kInvalid);
+    }
+  }
+  return static_cast<int>(worst);
+}
+
+absl::Status WriteOutput(const std::string& path, std::string_view content) {
+  if (path == "-") {
+    const bool ok =
+        std::fwrite(content.data(), 1, content.size(), stdout) == content.size() && std::fflush(stdout) == 0;
+    return ok ? absl::OkStatus() : absl::ErrnoToStatus(errno, "cannot write to standard output");
+  }
+  const std::string temporary = fmt::format("{}.{}.tmp", path, getpid());
+  std::FILE* file = std::fopen(temporary.c_str(), "wb");
+  if (file == nullptr) return absl::ErrnoToStatus(errno, fmt::format("cannot write '{}'", path));
+  const bool written = std::fwrite(content.data(), 1, content.size(), file) == content.size();
+  const bool closed = std::fclose(file) == 0;
+  if (written && closed && std::rename(temporary.c_str(), path.c_str()) == 0) return absl::OkStatus();
+  const absl::Status status = absl::ErrnoToStatus(errno, fmt::format("cannot write '{}'", path));
+  std::remove(temporary.c_str());
+  return status;
+}
+
+}  // namespace hlo::cli

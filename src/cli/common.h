@@ -1,0 +1,80 @@
+#pragma once
+// What the subcommands share: exit statuses, the flags of limits and formats, loading a module, and the loop
+// over many files with one result each.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "absl/status/status.h"
+#include "hlo_run/check.h"
+#include "hlo_run/parse.h"
+#include "nlohmann/json.hpp"
+
+namespace hlo::cli {
+
+using Json = nlohmann::ordered_json;
+
+enum class Exit { kOk = 0, kFailed = 1, kInvalid = 2, kUnsupported = 3, kLimit = 4 };
+Exit ExitFor(const absl::Status& status);
+// "ok", "failed", "invalid", "unsupported", "limit".
+std::string_view Name(Exit exit);
+
+// Flags that most subcommands have.
+struct CommonOptions {
+  std::vector<std::string> files;
+  bool json = false;
+  bool strict = false;
+  int64_t max_errors = 20;
+  int64_t max_nesting = ParseOptions{}.max_nesting;
+  uint64_t max_literal_bytes = ParseOptions{}.max_literal_bytes;
+  uint64_t max_memory = 0;
+};
+// Positional files, --format, --strict, --max-errors, --max-nesting, --max-literal-bytes, --max-memory.
+void AddCommonFlags(CLI::App& app, CommonOptions& options);
+
+// Colour on stderr: only on a terminal, and never with NO_COLOR.
+bool UseColor();
+
+// What one file gave: text for stdout, errors for stderr, and what the JSON line adds.
+struct FileResult {
+  Exit exit = Exit::kOk;
+  std::string text;
+  std::string diagnostics;          // Rendered, for stderr.
+  std::vector<std::string> errors;  // Plain, for the JSON line.
+  Json extra = Json::object();
+
+  void Fail(Exit exit_status, std::string message);
+  // Fails with "FILE: error: message" unless the status is OK; returns whether it is.
+  bool Accept(const absl::Status& status, const std::string& file);
+};
+
+struct Seconds {
+  double parse = 0;
+  double check = 0;
+};
+struct LoadedModule {
+  std::shared_ptr<const SourceText> source;
+  std::shared_ptr<Module> module;      // Null after an error, which `result` then holds.
+  std::vector<CheckedModule> checked;  // One, or none where checking was not wanted or failed.
+  Seconds seconds;
+};
+enum class LoadUntil { kParsed, kChecked };
+// Reads, parses and checks. Parse errors are Exit::kInvalid; checker errors are `check_failure`.
+LoadedModule Load(const std::string& file, const CommonOptions& options, LoadUntil until, Exit check_failure,
+                  FileResult& result, const CheckOptions& check_options = {});
+
+// Runs `work` on every file (directories give their .hlo files, recursively, sorted) and writes results in
+// order: text to stdout for a single file; one JSON line a file with several files or --format=json. Returns
+// the worst exit status.
+int ForEachFile(const CommonOptions& options,
+                const std::function<void(const std::string&, FileResult&)>& work);
+
+// Writes to a file by way of a temporary one beside it, or to stdout for "-".
+absl::Status WriteOutput(const std::string& path, std::string_view content);
+
+}  // namespace hlo::cli

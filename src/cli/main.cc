@@ -1,0 +1,55 @@
+// hlo-run: the command. `hlo-run FILE` means `hlo-run run FILE`.
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "cli/commands.h"
+
+namespace {
+
+// Inserts `run` where the first word is no subcommand and no flag of the program itself.
+std::vector<std::string> WithSubcommand(const CLI::App& program, int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.empty()) return words;
+  const std::string& first = words.front();
+  const auto subcommands = program.get_subcommands([](const CLI::App*) { return true; });
+  const bool is_subcommand = std::any_of(subcommands.begin(), subcommands.end(),
+                                         [&](const CLI::App* s) { return s->get_name() == first; });
+  if (!is_subcommand && first != "-h" && first != "--help" && first != "--version")
+    words.insert(words.begin(), "run");
+  return words;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App program("Evaluates, checks and prints XLA HLO modules.", "hlo-run");
+  program.set_version_flag("--version", "hlo-run " HLO_RUN_VERSION);
+  program.require_subcommand(1);
+  program.footer(
+      "hlo-run FILE is short for hlo-run run FILE.\n"
+      "Exit status: 0 success; 1 a check failed; 2 bad usage or input; 3 valid, but not evaluated by this "
+      "build;\n"
+      "4 a limit was hit (memory, time, steps).\n"
+      "Examples:\n"
+      "  hlo-run m.hlo --input x.npy\n"
+      "  hlo-run m.hlo --random 1 --output result.npz\n"
+      "  hlo-run verify dumps/\n"
+      "  hlo-run check golden/\n"
+      "hlo-run SUBCOMMAND --help tells more.");
+  int exit_status = 0;
+  for (auto add : {hlo::cli::AddRun, hlo::cli::AddVerify, hlo::cli::AddPrint, hlo::cli::AddCheck,
+                   hlo::cli::AddInputs, hlo::cli::AddStats, hlo::cli::AddOps, hlo::cli::AddDocs}) {
+    add(program, exit_status);
+  }
+  std::vector<std::string> words = WithSubcommand(program, argc, argv);
+  std::reverse(words.begin(), words.end());  // The order in which CLI11 wants a vector.
+  try {
+    program.parse(words);
+  } catch (const CLI::ParseError& error) {
+    return program.exit(error) == 0 ? 0 : 2;
+  }
+  return exit_status;
+}
