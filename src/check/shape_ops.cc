@@ -1,0 +1,209 @@
+// Opcodes that give the same elements another shape or order (shape-rules 3.6).
+
+#include "check/support.h"
+
+namespace hlo::check {
+namespace {
+
+constexpr std::string_view kRule = "3.6";
+
+// The width of an element in memory: pred takes 8 bits.
+int64_t StorageBits(ElementType type) { return IsPred(type) ? 8 : BitWidth(type); }
+
+// 6-bit floats report the byte that they are stored in.
+int64_t BitcastBits(ElementType type) {
+  const int64_t bits = StorageBits(type);
+  return bits == 6 ? 8 : bits;
+}
+
+// The result may differ from the operand in floating precision alone.
+bool SameElements(RuleContext& c) {
+  const ElementType from = c.operand(0).type(), to = c.declared().type();
+  if (from == to) [[likely]]
+    return true;
+  const std::string_view name = Name(c.instruction().opcode());
+  if (!SameFp(from, to)) {
+    c.NoteOperand(c.Error(c.instruction().shape_range(), kRule,
+                          "{} keeps the element type {}, but the instruction declares {}", name, Name(from),
+                          Text(c.declared())),
+                  0);
+    return false;
+  }
+  c.MixedPrecision(c.instruction().shape_range(), kRule,
+                   "{} keeps the element type {}, but the instruction declares {}", name, Name(from),
+                   Text(c.declared()));
+  return true;
+}
+
+bool DeclaresArray(RuleContext& c) {
+  if (c.declared().IsArray()) [[likely]]
+    return true;
+  c.Error(c.instruction().shape_range(), kRule, "{} gives an array, but the instruction declares {}",
+          Name(c.instruction().opcode()), Text(c.declared()));
+  return false;
+}
+
+bool SameElementCount(RuleContext& c) {
+  int64_t from = 0, to = 0;
+  const bool fits = BoundProduct(c.operand(0), &from) && BoundProduct(c.declared(), &to);
+  if (fits && from == to) [[likely]]
+    return true;
+  if (c.operand(0).HasUnboundedDim() || c.declared().HasUnboundedDim()) return true;
+  c.NoteOperand(c.Error(c.instruction().shape_range(), kRule,
+                        "{} keeps the number of elements: {} has {}, but the instruction declares {} with {}",
+                        Name(c.instruction().opcode()), Text(c.operand(0)), from, Text(c.declared()), to),
+                0);
+  return false;
+}
+
+}  // namespace
+
+Inferred BitcastConvert(RuleContext& c) {
+  if (!RequireArray(c, 0, kRule) || !c.declared().IsValid())
+    return c.declared().IsValid() ? Failed() : AsDeclared();
+  if (!DeclaresArray(c)) return Failed();
+  const Shape& x = c.operand(0);
+  const ElementType from = x.type(), to = c.declared().type();
+  if (IsComplex(from) != IsComplex(to)) {
+    c.Error(c.instruction().shape_range(), kRule,
+            "bitcast-convert does not go between complex and real: {} to {}", Name(from), Name(to));
+    return Failed();
+  }
+  const int64_t from_bits = BitcastBits(from), to_bits = BitcastBits(to);
+  if (from_bits == to_bits) return Like(x, to);
+  const int64_t ratio = std::max(from_bits, to_bits) / std::min(from_bits, to_bits);
+  if (std::max(from_bits, to_bits) % std::min(from_bits, to_bits) != 0) {
+    c.Error(c.instruction().shape_range(), kRule, "{} bits do not divide into {} bits",
+            std::max(from_bits, to_bits), std::min(from_bits, to_bits));
+    return Failed();
+  }
+  Shape result = Shape::Scalar(to);
+  const int64_t kept = from_bits > to_bits ? x.rank() : x.rank() - 1;
+  if (from_bits < to_bits && (x.rank() == 0 || !SizesOk(x.dim(kept), ratio))) {
+    c.OperandError(0, kRule, "{} elements of {} make one {}, so the last dimension must be {}: {}", ratio,
+                   Name(from), Name(to), ratio, Text(x));
+    return Failed();
+  }
+  if (from_bits > to_bits && kept == Shape::kMaxRank) {
+    c.OperandError(0, kRule, "the result would have more than {} dimensions", Shape::kMaxRank);
+    return Failed();
+  }
+  for (int64_t i = 0; i < kept; ++i) result.AppendDim(x.dim(i), x.IsDynamic(i));
+  if (from_bits > to_bits) result.AppendDim(ratio);
+  return result;
+}
+
+// Any shape over any other; with layouts, of as many bytes.
+Inferred Bitcast(RuleContext& c) {
+  if (!c.options().layout_sensitive || !c.declared().IsValid()) return AsDeclared();
+  const std::optional<int64_t> from = UnpaddedByteCount(c.operand(0)), to = UnpaddedByteCount(c.declared());
+  if (from != to && from && to) {
+    c.NoteOperand(
+        c.Error(c.instruction().shape_range(), kRule, "bitcast keeps the bytes: {} has {}, {} has {}",
+                ToString(c.operand(0), {.layouts = true}), *from, ToString(c.declared(), {.layouts = true}),
+                *to),
+        0);
+  }
+  return AsDeclared();
+}
+
+Inferred Reshape(RuleContext& c) {
+  if (!RequireArray(c, 0, kRule)) return Failed();
+  if (!c.declared().IsValid()) return AsDeclared();
+  if (!DeclaresArray(c)) return Failed();
+  SameElements(c);
+  SameElementCount(c);
+  return AsDeclared();
+}
+
+Inferred DynamicReshape(RuleContext& c) {
+  if (!RequireArray(c, 0, kRule)) return Failed();
+  if (!c.declared().IsValid()) return AsDeclared();
+  if (!DeclaresArray(c)) return Failed();
+  SameElements(c);
+  SameElementCount(c);
+  const int64_t sizes = c.operand_count() - 1;
+  if (sizes != c.declared().rank()) {
+    c.Error({}, kRule, "dynamic-reshape takes one size for each dimension of {}, but has {}",
+            Text(c.declared()), sizes);
+  }
+  for (int64_t i = 1; i < c.operand_count(); ++i) {
+    const Shape& size = c.operand(i);
+    if (!size.IsArray(ElementType::kS32)) {
+      c.OperandError(i, kRule, "a size is an s32 scalar, but operand {} is {}", i, Text(size));
+    } else if (!size.IsScalar()) {
+      c.Warning(c.operand_range(i), kRule, "a size is an s32 scalar, but operand {} is {}", i, Text(size));
+    }
+  }
+  return AsDeclared();
+}
+
+// result[i] = operand[permutation[i]]; the layout moves along, so that no data does.
+Inferred Transpose(RuleContext& c) {
+  if (!RequireArray(c, 0, kRule)) return Failed();
+  const Shape& x = c.operand(0);
+  const IntList permutation = c.Get<attr::dimensions>();
+  const SourceRange at = c.range_of<attr::dimensions>();
+  if (static_cast<int64_t>(permutation.size()) != x.rank()) {
+    c.NoteOperand(c.Error(at, kRule, "dimensions {} is not a permutation of the {} dimensions of {}",
+                          Text(permutation), x.rank(), Text(x)),
+                  0);
+    return Failed();
+  }
+  if (!DistinctDimensions(c, at, kRule, "dimensions", permutation, x.rank())) return Failed();
+  Shape result = Shape::Scalar(x.type());
+  for (int64_t d : permutation) result.AppendDim(x.dim(d), x.IsDynamic(d));
+  if (!c.declared().IsValid()) {
+    Layout layout = x.LayoutOrDefault();
+    for (int64_t& d : layout.minor_to_major) {
+      d = std::find(permutation.begin(), permutation.end(), d) - permutation.begin();
+    }
+    result.set_layout(std::move(layout));
+  }
+  return result;
+}
+
+Inferred Reverse(RuleContext& c) {
+  if (!RequireArray(c, 0, kRule)) return Failed();
+  if (!DistinctDimensions(c, c.range_of<attr::dimensions>(), kRule, "dimensions", c.Get<attr::dimensions>(),
+                          c.operand(0).rank())) {
+    return Failed();
+  }
+  return Like(c.operand(0));
+}
+
+// Operand dimension i becomes dimension dimensions[i] of the result; the others repeat.
+Inferred Broadcast(RuleContext& c) {
+  if (!RequireArray(c, 0, kRule)) return Failed();
+  const Shape& x = c.operand(0);
+  const Shape& result = c.declared();
+  const IntList dimensions = c.Get<attr::dimensions>();
+  const SourceRange at = c.range_of<attr::dimensions>();
+  if (!result.IsValid()) {
+    if (x.rank() == 0 && dimensions.empty()) return Like(x);
+    c.Error(at, kRule, "the result shape of broadcast must be written");
+    return Failed();
+  }
+  if (!DeclaresArray(c) || !SameElements(c)) return Failed();
+  if (static_cast<int64_t>(dimensions.size()) != x.rank()) {
+    c.NoteOperand(c.Error(at, kRule, "dimensions {} must place each of the {} dimensions of {}",
+                          Text(dimensions), x.rank(), Text(x)),
+                  0);
+    return Failed();
+  }
+  for (int64_t i = 0; i < x.rank(); ++i) {
+    if (!InRange(dimensions[i], result.rank())) {
+      c.Error(at, kRule, "dimensions {} has {}, but its entries must lie in [0, {}), the dimensions of {}",
+              Text(dimensions), dimensions[i], result.rank(), Text(result));
+    } else if (!SizesOk(result.dim(dimensions[i]), x.dim(i))) {
+      c.NoteOperand(
+          c.Error(at, kRule,
+                  "operand dimension {} of size {} becomes dimension {} of size {}; sizes of 1 do not expand",
+                  i, SizeText(x.dim(i)), dimensions[i], SizeText(result.dim(dimensions[i]))),
+          0);
+    }
+  }
+  return AsDeclared();
+}
+
+}  // namespace hlo::check
