@@ -1,0 +1,284 @@
+// while, conditional, call, fusion (shape-rules 3.22): the interface of an instruction with the computations
+// it calls.
+
+#include <algorithm>
+#include <charconv>
+
+#include "check/interface.h"
+#include "check/support.h"
+
+namespace hlo::check {
+namespace {
+
+constexpr std::string_view kRule = "3.22";
+
+// The computation that attribute A names; reports one that is missing or has no root.
+template <class A>
+const Computation* Called(RuleContext& c) {
+  const Computation* called = c.Get<A>();
+  if (called != nullptr && called->root() != nullptr) [[likely]]
+    return called;
+  c.Error(c.range_of<A>(), kRule, "{} needs a computation as its {}, but there is none",
+          Name(c.instruction().opcode()), Info(A::kId).spelling);
+  return nullptr;
+}
+
+bool ParameterCount(RuleContext& c, SourceRange at, const Computation& called, size_t count) {
+  if (called.parameters().size() == count) [[likely]]
+    return true;
+  c.Error(at, kRule, "'{}' must have {} parameter{}, but it has {}", called.name(), count,
+          count == 1 ? "" : "s", called.parameters().size())
+      .Note(called.name_range(), "'{}' is defined here", called.name());
+  return false;
+}
+
+// Operand i is handed to `parameter`.
+bool OperandFits(RuleContext& c, int64_t i, const Instruction& parameter) {
+  switch (MatchOf(c.operand(i), parameter.shape(), c.options())) {
+    case Fit::kSame:
+      return true;
+    case Fit::kLayoutDiffers:
+      c.Lenient(c.operand_range(i), kRule,
+                "operand {} is {}, but parameter '{}' of '{}' has the layout of {}", i,
+                LayoutText(c.operand(i)), parameter.name(), parameter.parent()->name(),
+                LayoutText(parameter.shape()));
+      return true;
+    case Fit::kDiffers:
+      c.OperandError(i, kRule, "operand {} is {}, but parameter '{}' of '{}' is {}", i, Text(c.operand(i)),
+                     parameter.name(), parameter.parent()->name(), Text(parameter.shape()))
+          .Note(parameter.shape_range(), "parameter '{}'", parameter.name());
+      return false;
+  }
+  return false;
+}
+
+// The root of a called computation against the declared shape. The first of several is compared by check.cc.
+void RootFits(RuleContext& c, SourceRange at, const Computation& called) {
+  const Shape& root = called.root()->shape();
+  switch (MatchOf(c.declared(), root, c.options())) {
+    case Fit::kSame:
+      return;
+    case Fit::kLayoutDiffers:
+      c.Lenient(at, kRule, "'{}' returns {}, but {} declares the layout of {}", called.name(),
+                LayoutText(root), Name(c.instruction().opcode()), LayoutText(c.declared()));
+      return;
+    case Fit::kDiffers:
+      c.Error(at, kRule, "'{}' returns {}, but {} declares {}", called.name(), Text(root),
+              Name(c.instruction().opcode()), Text(c.declared()))
+          .Note(called.root()->name_range(), "the root of '{}'", called.name());
+  }
+}
+
+// A copy of `shape` whose dimensions are dynamic where those of `other`, compatible with it, are.
+Shape WithFlagsOf(const Shape& shape, const Shape& other) {
+  if (shape.IsTuple()) {
+    std::vector<Shape> elements(shape.elements().begin(), shape.elements().end());
+    for (size_t i = 0; i < elements.size(); ++i) elements[i] = WithFlagsOf(elements[i], other.element(i));
+    return Shape::Tuple(std::move(elements));
+  }
+  Shape result = shape;
+  if (!shape.IsArray()) return result;
+  for (int64_t d = 0; d < shape.rank(); ++d) {
+    if (other.IsDynamic(d) && !shape.IsDynamic(d)) result.set_dim(d, shape.dim(d), true);
+  }
+  return result;
+}
+
+absl::Span<Computation* const> Branches(RuleContext& c, Computation* (&pair)[2]) {
+  if (c.instruction().Has<attr::branch_computations>()) return c.Get<attr::branch_computations>();
+  pair[0] = c.Get<attr::true_computation>();
+  pair[1] = c.Get<attr::false_computation>();
+  return pair;
+}
+
+SourceRange BranchRange(RuleContext& c, size_t j) {
+  if (c.instruction().Has<attr::branch_computations>()) return c.range_of<attr::branch_computations>();
+  return j == 0 ? c.range_of<attr::true_computation>() : c.range_of<attr::false_computation>();
+}
+
+// pred selects one of two, s32 one of many.
+bool SelectorFits(RuleContext& c, size_t branch_count) {
+  const Shape& selector = c.operand(0);
+  if (!selector.IsScalar(ElementType::kPred) && !selector.IsScalar(ElementType::kS32)) {
+    c.OperandError(0, kRule, "conditional selects by pred[] or s32[], but operand 0 is {}", Text(selector));
+    return false;
+  }
+  const bool is_list = c.instruction().Has<attr::branch_computations>();
+  if ((selector.type() == ElementType::kS32) != is_list) {
+    c.OperandError(0, kRule, "a selector of {} goes with {}", Text(selector),
+                   is_list ? "true_computation and false_computation" : "branch_computations");
+    return false;
+  }
+  if (branch_count == 0) {
+    c.Error(c.range_of<attr::branch_computations>(), kRule, "conditional needs at least one branch");
+    return false;
+  }
+  if (c.operand_count() == static_cast<int64_t>(branch_count) + 1) return true;
+  c.Error({}, kRule, "conditional has {} branches and so takes {} operands, but it has {}", branch_count,
+          branch_count + 1, c.operand_count());
+  return false;
+}
+
+std::string_view FrontendValue(const FrontendAttributes& attributes, std::string_view key, bool* present) {
+  for (const KeyValue& entry : attributes.entries) {
+    if (entry.key == key) {
+      *present = true;
+      return entry.value;
+    }
+  }
+  *present = false;
+  return {};
+}
+
+bool IsNonNegativeInteger(std::string_view text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && value >= 0;
+}
+
+// What XLA's loader wants of a composite call; evaluation needs none of it.
+void CheckComposite(RuleContext& c) {
+  const SourceRange at = c.range_of<attr::is_composite>();
+  const FrontendAttributes* attributes = c.Get<attr::frontend_attributes>();
+  if (attributes == nullptr) {
+    c.Lenient(at, kRule, "a composite call needs frontend_attributes with composite.name, but has none");
+    return;
+  }
+  bool present = false;
+  if (FrontendValue(*attributes, "composite.name", &present).empty()) {
+    c.Lenient(at, kRule, "the composite.name of a composite call must not be {}",
+              present ? "empty" : "missing");
+  }
+  if (FrontendValue(*attributes, "composite.attributes", &present).empty() && present) {
+    c.Lenient(at, kRule, "the composite.attributes of a composite call must not be empty");
+  }
+  const std::string_view version = FrontendValue(*attributes, "composite.version", &present);
+  if (present && !IsNonNegativeInteger(version)) {
+    c.Lenient(at, kRule, "composite.version must be a non-negative integer, but it is '{}'", version);
+  }
+}
+
+void CheckFusionAlias(RuleContext& c, const OutputOperandAlias& alias) {
+  const SourceRange at = c.range_of<attr::output_to_operand_aliasing>();
+  if (!InRange(alias.operand, c.operand_count())) {
+    c.Error(at, kRule, "the alias names operand {}, but there are {} operands", alias.operand,
+            c.operand_count());
+    return;
+  }
+  const Shape* output = SubshapeAt(c.declared(), alias.output_index);
+  const Shape* input = SubshapeAt(c.operand(alias.operand), alias.operand_index);
+  if (output == nullptr) {
+    c.Error(at, kRule, "the alias names output {}, which {} does not have", Text(alias.output_index),
+            Text(c.declared()));
+  }
+  if (input == nullptr) {
+    c.Error(at, kRule, "the alias names {} of operand {}, which {} does not have", Text(alias.operand_index),
+            alias.operand, Text(c.operand(alias.operand)));
+  }
+  if (output != nullptr && input != nullptr && !Compatible(*output, *input)) {
+    c.Error(at, kRule, "output {} is {}, but the operand it aliases is {}", Text(alias.output_index),
+            Text(*output), Text(*input));
+  }
+}
+
+}  // namespace
+
+Inferred While(RuleContext& c) {
+  const Computation* condition = Called<attr::condition>(c);
+  const Computation* body = Called<attr::body>(c);
+  if (condition == nullptr || body == nullptr) return Failed();
+  bool ok = ParameterCount(c, c.range_of<attr::condition>(), *condition, 1);
+  if (ok) ok = OperandFits(c, 0, *condition->parameter(0));
+  if (!ParameterCount(c, c.range_of<attr::body>(), *body, 1))
+    ok = false;
+  else
+    ok &= OperandFits(c, 0, *body->parameter(0));
+  const Shape& proceed = condition->root()->shape();
+  if (!proceed.IsScalar(ElementType::kPred)) {
+    c.Error(c.range_of<attr::condition>(), kRule, "the condition must return pred[], but '{}' returns {}",
+            condition->name(), Text(proceed))
+        .Note(condition->root()->name_range(), "the root of '{}'", condition->name());
+    ok = false;
+  }
+  // What the body returns is what it takes next time.
+  if (ok && MatchOf(body->root()->shape(), c.operand(0), c.options()) == Fit::kDiffers) {
+    c.Error(c.range_of<attr::body>(), kRule, "'{}' returns {}, but the loop carries {}", body->name(),
+            Text(body->root()->shape()), Text(c.operand(0)))
+        .Note(body->root()->name_range(), "the root of '{}'", body->name());
+    return Failed();
+  }
+  return ok ? Like(body->root()->shape()) : Failed();
+}
+
+Inferred Conditional(RuleContext& c) {
+  Computation* pair[2];
+  const absl::Span<Computation* const> branches = Branches(c, pair);
+  for (const Computation* branch : branches) {
+    if (branch != nullptr && branch->root() != nullptr) continue;
+    c.Error({}, kRule,
+            "conditional needs branch_computations, or a true_computation and a false_computation");
+    return Failed();
+  }
+  if (!SelectorFits(c, branches.size())) return Failed();
+  bool ok = true;
+  for (size_t j = 0; j < branches.size(); ++j) {
+    const bool counted = ParameterCount(c, BranchRange(c, j), *branches[j], 1);
+    ok &= counted && OperandFits(c, static_cast<int64_t>(j) + 1, *branches[j]->parameter(0));
+  }
+  if (!ok) return Failed();
+  const Shape& first = branches[0]->root()->shape();
+  if (c.declared().IsValid()) {
+    for (size_t j = 1; j < branches.size(); ++j) RootFits(c, BranchRange(c, j), *branches[j]);
+    return Like(first);
+  }
+  Shape result = first;
+  for (size_t j = 1; j < branches.size(); ++j) {
+    if (!Compatible(first, branches[j]->root()->shape())) {
+      c.Error(BranchRange(c, j), kRule, "'{}' returns {}, but '{}' returns {}", branches[j]->name(),
+              Text(branches[j]->root()->shape()), branches[0]->name(), Text(first));
+      return Failed();
+    }
+    result = WithFlagsOf(result, branches[j]->root()->shape());
+  }
+  return result;
+}
+
+Inferred Call(RuleContext& c) {
+  const Computation* called = Called<attr::to_apply>(c);
+  if (called == nullptr) return Failed();
+  if (c.instruction().Has<attr::is_composite>() && c.Get<attr::is_composite>()) CheckComposite(c);
+  if (called->parameters().size() != static_cast<size_t>(c.operand_count())) {
+    c.Error(c.range_of<attr::to_apply>(), kRule, "'{}' has {} parameters, but the call gives it {} operands",
+            called->name(), called->parameters().size(), c.operand_count())
+        .Note(called->name_range(), "'{}' is defined here", called->name());
+    return Failed();
+  }
+  bool ok = true;
+  for (int64_t i = 0; i < c.operand_count(); ++i) ok &= OperandFits(c, i, *called->parameter(i));
+  return ok ? Like(called->root()->shape()) : Failed();
+}
+
+Inferred Fusion(RuleContext& c) {
+  const Computation* called = Called<attr::calls>(c);
+  if (called == nullptr) return Failed();
+  const auto count = static_cast<int64_t>(called->parameters().size());
+  if (count > c.operand_count()) {
+    c.Error(c.range_of<attr::calls>(), kRule, "'{}' has {} parameters, but the fusion has {} operands",
+            called->name(), count, c.operand_count())
+        .Note(called->name_range(), "'{}' is defined here", called->name());
+    return Failed();
+  }
+  if (count < c.operand_count()) {
+    c.Warning(c.operand_range(count), kRule,
+              "the fusion has {} operands, but '{}' takes only {}; the others are unused", c.operand_count(),
+              called->name(), count);
+  }
+  bool ok = true;
+  for (int64_t i = 0; i < count; ++i) ok &= OperandFits(c, i, *called->parameter(i));
+  RootFits(c, c.range_of<attr::calls>(), *called);
+  for (const OutputOperandAlias& alias : c.Get<attr::output_to_operand_aliasing>())
+    CheckFusionAlias(c, alias);
+  return ok ? AsDeclared() : Failed();
+}
+
+}  // namespace hlo::check
