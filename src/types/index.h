@@ -65,6 +65,13 @@ inline Index OtherDims(int64_t rank, absl::Span<const int64_t> a, absl::Span<con
   return result;
 }
 
+// The permutation that undoes another one: inverse[permutation[k]] = k.
+inline Index Inverse(const Index& permutation) {
+  Index inverse = Zeros(permutation.rank());
+  for (int64_t k = 0; k < permutation.rank(); ++k) inverse[permutation[k]] = k;
+  return inverse;
+}
+
 // Distances between neighbours in row-major order: the last dimension varies fastest.
 inline Index RowMajorStrides(absl::Span<const int64_t> dims) {
   Index strides = Zeros(static_cast<int64_t>(dims.size()));

@@ -1,0 +1,195 @@
+// Data movement: which element of the operand does each element of the result show?
+// Semantics 2.4, 2.5, 3.14, 4.1.
+
+#include <algorithm>
+#include <complex>
+
+#include "base/status.h"
+#include "fmt/format.h"
+#include "reference/arrays.h"
+#include "reference/op.h"
+#include "types/packing.h"
+#include "types/view.h"
+#include "types/wide.h"
+
+namespace hlo::reference {
+namespace {
+
+View DenseView(const Literal& array) { return View::Dense(array.dims()); }
+
+// The array's bits in row-major order, read as elements of another type. The result may be shorter, never
+// longer.
+absl::StatusOr<Literal> Reinterpreted(const Literal& array, const Shape& shape) {
+  const ElementType from = array.type(), to = shape.type();
+  const bool same_bytes = !IsPred(to) && !IsSubByte(to) && !IsSubByte(from);
+  if (same_bytes && DenseByteCount(shape) == array.byte_count()) {
+    return Literal::FromBuffer(shape, array.buffer());
+  }
+  HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(shape));
+  const int64_t have = PackedByteCount(from, array.element_count());
+  const int64_t need = PackedByteCount(to, result.element_count());
+  if (need > have) {
+    return absl::InvalidArgumentError(fmt::format("{} has {} bytes, but {} needs {}", ToString(array.shape()),
+                                                  have, ToString(shape), need));
+  }
+  HLO_ASSIGN_OR_RETURN(const std::shared_ptr<Buffer> packed, Buffer::Allocate(have));
+  Pack(from, array.data(), array.element_count(), packed->data());
+  Unpack(to, packed->data(), result.element_count(), result.mutable_data());
+  return result;
+}
+
+// The dimensions from the most major one in memory to the most minor one.
+Index MajorToMinor(const Shape& shape) {
+  const Layout layout = shape.LayoutOrDefault();
+  return Index(layout.minor_to_major.rbegin(), layout.minor_to_major.rend());
+}
+
+// result[(i + shift) mod n] = array[i] along one dimension: its two parts change places.
+absl::StatusOr<Literal> Rotated(const Literal& array, int64_t dimension, int64_t shift) {
+  const int64_t n = array.dim(dimension);
+  if (n == 0) return array;
+  const int64_t moved = (shift % n + n) % n;
+  HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(array.shape()));
+  const auto copy_part = [&](int64_t from, int64_t to, int64_t count) {
+    Index source = Zeros(array.rank()), target = Zeros(array.rank()), sizes = array.dims();
+    source[dimension] = from;
+    target[dimension] = to;
+    sizes[dimension] = count;
+    CopyElements(ByteCount(array.type()), array.data(), DenseView(array).Window(source, sizes),
+                 result.mutable_data(), DenseView(result).Window(target, sizes));
+  };
+  copy_part(0, moved, n - moved);
+  copy_part(n - moved, 0, moved);
+  return result;
+}
+
+}  // namespace
+
+// result[i] = operand[k] with k[n] = i[dimensions[n]].
+absl::StatusOr<Literal> Broadcast(OpContext& context) {
+  const Literal& operand = context.operands[0];
+  const IntList dimensions = context.instruction.Get<attr::dimensions>();
+  const Index operand_strides = RowMajorStrides(operand.dims());
+  View from{context.shape().dims(), Zeros(context.shape().rank())};
+  for (size_t n = 0; n < dimensions.size(); ++n) from.strides[dimensions[n]] += operand_strides[n];
+  return Copied(operand, from, context.shape());
+}
+
+// The element with the same row-major rank number.
+absl::StatusOr<Literal> Reshape(OpContext& context) { return context.operands[0].WithShape(context.shape()); }
+
+// result[i] = operand[j] with j[permutation[k]] = i[k].
+absl::StatusOr<Literal> Transpose(OpContext& context) {
+  const Literal& operand = context.operands[0];
+  return Copied(operand, DenseView(operand).Permuted(context.instruction.Get<attr::dimensions>()),
+                context.shape());
+}
+
+// i[d] becomes dim(d) - 1 - i[d] along each of `dimensions`.
+absl::StatusOr<Literal> Reverse(OpContext& context) {
+  const Literal& operand = context.operands[0];
+  Index start = Zeros(operand.rank()), steps(operand.rank(), 1);
+  for (int64_t d : context.instruction.Get<attr::dimensions>()) {
+    start[d] = operand.dim(d) - 1;
+    steps[d] = -1;
+  }
+  return Copied(operand, DenseView(operand).Window(start, operand.dims(), steps), context.shape());
+}
+
+// result[i] = operand[start + i * stride].
+absl::StatusOr<Literal> Slice(OpContext& context) {
+  const Literal& operand = context.operands[0];
+  Index start, steps;
+  for (const SliceRange& range : context.instruction.Get<attr::slice>()) {
+    start.push_back(range.start);
+    steps.push_back(range.stride);
+  }
+  return Copied(operand, DenseView(operand).Window(start, context.shape().dims(), steps), context.shape());
+}
+
+// The operands end to end along the dimension.
+absl::StatusOr<Literal> Concatenate(OpContext& context) {
+  const int64_t dimension = context.instruction.Get<attr::dimensions>()[0];
+  HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(context.shape()));
+  Index start = Zeros(result.rank());
+  for (const Literal& operand : context.operands) {
+    HLO_ASSIGN_OR_RETURN(const Literal piece, WithType(operand, result.type()));
+    CopyElements(ByteCount(result.type()), piece.data(), DenseView(piece), result.mutable_data(),
+                 DenseView(result).Window(start, piece.dims()));
+    start[dimension] += piece.dim(dimension);
+  }
+  return result;
+}
+
+// Operand element a goes to low + a * (interior + 1); those outside the result vanish; all else is the
+// padding value.
+absl::StatusOr<Literal> Pad(OpContext& context) {
+  HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(context.shape()));
+  HLO_ASSIGN_OR_RETURN(const Literal operand, WithType(context.operands[0], result.type()));
+  HLO_ASSIGN_OR_RETURN(const Literal value, WithType(context.operands[1], result.type()));
+  const int64_t width = ByteCount(result.type());
+  FillElements(width, value.data(), result.mutable_data(), DenseView(result));
+
+  Index first, count, target, steps;  // The operand's elements that stay, and where they go.
+  for (int64_t d = 0; d < result.rank(); ++d) {
+    const PaddingDim& padding = context.instruction.Get<attr::padding>()[d];
+    if (operand.dim(d) == 0 || result.dim(d) == 0) return result;
+    const int64_t step = padding.interior + 1;
+    first.push_back(padding.low < 0 ? (-padding.low + step - 1) / step : 0);
+    target.push_back(padding.low + first[d] * step);
+    const int64_t fit = target[d] < result.dim(d) ? (result.dim(d) - 1 - target[d]) / step + 1 : 0;
+    count.push_back(std::max<int64_t>(0, std::min(operand.dim(d) - first[d], fit)));
+    steps.push_back(count[d] > 1 ? step : 1);
+  }
+  CopyElements(width, operand.data(), DenseView(operand).Window(first, count), result.mutable_data(),
+               DenseView(result).Window(target, count, steps));
+  return result;
+}
+
+// The index i[iota_dimension], as s64 cast into the type.
+absl::StatusOr<Literal> Iota(OpContext& context) {
+  const Shape& shape = context.shape();
+  const int64_t dimension = context.instruction.Get<attr::iota_dimension>();
+  HLO_ASSIGN_OR_RETURN(Literal line, Literal::Create(Shape::Array(shape.type(), {shape.dim(dimension)})));
+  DispatchWide(shape.type(), [&]<class W>() {
+    const StoreFn<W> store = Storer<W>(shape.type());
+    for (int64_t i = 0; i < line.element_count(); ++i) {
+      if constexpr (std::is_same_v<W, std::complex<double>>)
+        store(line.mutable_data(), i, static_cast<double>(i));
+      else
+        store(line.mutable_data(), i, static_cast<W>(i));
+    }
+  });
+  View from{shape.dims(), Zeros(shape.rank())};
+  from.strides[dimension] = 1;
+  return Copied(line, from, shape);
+}
+
+// The operand's bits, first element and least significant bit first, read as elements of the result's type.
+absl::StatusOr<Literal> BitcastConvert(OpContext& context) {
+  return Reinterpreted(context.operands[0], context.shape());
+}
+
+// As bitcast-convert, in the order in which both arrays lie in memory by the layouts of their shapes.
+absl::StatusOr<Literal> Bitcast(OpContext& context) {
+  const Index operand_order = MajorToMinor(context.instruction.operand(0)->shape());
+  const Index result_order = MajorToMinor(context.shape());
+  HLO_ASSIGN_OR_RETURN(const Literal operand, Transposed(context.operands[0], operand_order));
+  const Shape in_memory = Shape::Array(context.shape().type(), Pick(context.shape().dims(), result_order));
+  HLO_ASSIGN_OR_RETURN(const Literal result, Reinterpreted(operand, in_memory));
+  HLO_ASSIGN_OR_RETURN(const Literal logical, Transposed(result, Inverse(result_order)));
+  return logical.WithShape(context.shape());
+}
+
+// mode=rotate: result[(i + shift) mod n] = operand[i] along each of `dimensions`.
+absl::StatusOr<Literal> Shuffle(OpContext& context) {
+  const IntList dimensions = context.instruction.Get<attr::dimensions>();
+  const IntList shifts = context.instruction.Get<attr::shifts>();
+  Literal result = context.operands[0];
+  for (size_t k = 0; k < dimensions.size(); ++k) {
+    HLO_ASSIGN_OR_RETURN(result, Rotated(result, dimensions[k], shifts[k]));
+  }
+  return result;
+}
+
+}  // namespace hlo::reference

@@ -1,0 +1,89 @@
+// reduce-window and select-and-scatter (semantics 5.2, 5.3).
+
+#include <algorithm>
+
+#include "base/status.h"
+#include "reference/arrays.h"
+#include "reference/op.h"
+#include "reference/scalar_function.h"
+#include "reference/window.h"
+
+namespace hlo::reference {
+namespace {
+
+WindowTaps TapsOver(Window window, const Literal& base) {
+  return WindowTaps(window, base.dims(), RowMajorStrides(base.dims()), Zeros(base.rank()));
+}
+
+absl::StatusOr<std::vector<Literal>> CreateEach(const Shape& shape) {
+  HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(shape));
+  if (shape.IsTuple()) return std::move(result.mutable_elements());
+  std::vector<Literal> results;
+  results.push_back(std::move(result));
+  return results;
+}
+
+}  // namespace
+
+// acc = init; for each w over the window, row-major: acc = to_apply(acc, x[element under w]); result[o] =
+// acc. Padding and holes contribute nothing.
+absl::StatusOr<Literal> ReduceWindow(OpContext& context) {
+  const int64_t count = context.instruction.operand_count() / 2;
+  const absl::Span<const Literal> inputs = context.operands.subspan(0, count),
+                                  inits = context.operands.subspan(count);
+  HLO_ASSIGN_OR_RETURN(const std::unique_ptr<ScalarFunction> function,
+                       ScalarFunction::Make(*context.instruction.Get<attr::to_apply>(), context.caller));
+  HLO_ASSIGN_OR_RETURN(std::vector<Literal> results, CreateEach(context.shape()));
+  std::vector<WideScalar> initial(count), arguments(2 * count), accumulated(count);
+  for (int64_t k = 0; k < count; ++k) initial[k] = LoadScalar(inits[k], 0);
+
+  WindowTaps taps = TapsOver(context.instruction.Get<attr::window>(), inputs[0]);
+  int64_t place = 0;
+  for (const Index& o : EachIndex(results[0].dims())) {
+    accumulated = initial;
+    for (const Tap& tap : taps.At(o)) {
+      std::copy(accumulated.begin(), accumulated.end(), arguments.begin());
+      for (int64_t k = 0; k < count; ++k) arguments[count + k] = LoadScalar(inputs[k], tap.base);
+      HLO_RETURN_IF_ERROR(function->Run(arguments, absl::MakeSpan(accumulated)));
+    }
+    for (int64_t k = 0; k < count; ++k) StoreScalar(results[k], place, accumulated[k]);
+    ++place;
+  }
+  if (!context.shape().IsTuple()) return std::move(results[0]);
+  return Literal::Tuple(std::move(results));
+}
+
+// result = init everywhere; for each source element o, row-major: the window's elements compete, and
+//   chosen = x[first]; for each x[p] of the window: if not select(chosen, x[p]): chosen = x[p]
+//   result[place of chosen] = scatter(result[place of chosen], source[o]).
+absl::StatusOr<Literal> SelectAndScatter(OpContext& context) {
+  const Literal &operand = context.operands[0], &source = context.operands[1];
+  HLO_ASSIGN_OR_RETURN(const std::unique_ptr<ScalarFunction> select,
+                       ScalarFunction::Make(*context.instruction.Get<attr::select>(), context.caller));
+  HLO_ASSIGN_OR_RETURN(const std::unique_ptr<ScalarFunction> scatter,
+                       ScalarFunction::Make(*context.instruction.Get<attr::scatter>(), context.caller));
+  HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(context.shape()));
+  HLO_ASSIGN_OR_RETURN(const Literal init, WithType(context.operands[2], result.type()));
+  FillElements(ByteCount(result.type()), init.data(), result.mutable_data(), View::Dense(result.dims()));
+
+  WindowTaps taps = TapsOver(context.instruction.Get<attr::window>(), operand);
+  int64_t place = 0;
+  for (const Index& o : EachIndex(source.dims())) {
+    const int64_t from = place++;
+    const absl::Span<const Tap> window = taps.At(o);
+    if (window.empty()) continue;
+    int64_t chosen = window[0].base;
+    for (const Tap& tap : window) {
+      WideScalar keep;
+      HLO_RETURN_IF_ERROR(
+          select->Run({LoadScalar(operand, chosen), LoadScalar(operand, tap.base)}, {&keep, 1}));
+      if (keep.u == 0) chosen = tap.base;
+    }
+    WideScalar combined;
+    HLO_RETURN_IF_ERROR(scatter->Run({LoadScalar(result, chosen), LoadScalar(source, from)}, {&combined, 1}));
+    StoreScalar(result, chosen, combined);
+  }
+  return result;
+}
+
+}  // namespace hlo::reference
