@@ -1,0 +1,61 @@
+#pragma once
+// Values in files: .npy, .npz, .safetensors, HLO literal text (.txt), JSON (written only). Files are
+// untrusted: nothing is converted silently, and an array of another type or shape than the expected one is
+// FailedPrecondition.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "hlo_run/literal.h"
+#include "hlo_run/module.h"
+
+namespace hlo {
+
+enum class FileFormat : uint8_t { kNpy, kNpz, kSafetensors, kText, kJson };
+// By the ending of the name; nullopt for any other.
+std::optional<FileFormat> FileFormatOf(std::string_view path);
+
+// Arrays under keys: an .npz or .safetensors file.
+class Archive {
+ public:
+  static absl::StatusOr<std::unique_ptr<Archive>> Open(const std::string& path);
+  virtual ~Archive() = default;
+  virtual const std::vector<std::string>& keys() const = 0;
+  // Types that the format lacks may come as unsigned integers or raw bytes of the same width.
+  virtual absl::StatusOr<Literal> Read(const std::string& key, const Shape& expected) = 0;
+};
+
+// A value of a known shape from an .npy or .txt file, or from an archive whose keys are paths (`0`, `1.0`)
+// into it.
+absl::StatusOr<Literal> ReadValue(const std::string& path, const Shape& expected);
+
+// Writes a value in the format that the path's ending names. Archives and JSON take the keys of ArrayLeaves;
+// .npy takes one array alone. The file appears under its name when it is complete, or not at all.
+absl::Status WriteValue(const std::string& path, const Literal& value);
+// Several values, the arguments of a module: keys `0`, `1.0`, ... by position.
+absl::Status WriteValues(const std::string& path, absl::Span<const Literal> values);
+std::string ToJson(const Literal& value);
+
+// The arguments of the entry computation from the texts of `--input`. Each is a file, or a literal with its
+// shape:
+//   x.npy  args.npz  weights.safetensors  x.txt  'f32[2]{1,2}'
+// taken by position, or for one parameter or a path into it: `name=x.npy`, `1=x.npy`, `1.0=x.npy`. An array
+// goes to the next array that has no value yet, so a tuple takes several. Keys of archives are positions,
+// paths or names.
+absl::StatusOr<std::vector<Literal>> ReadInputs(const Module& module, absl::Span<const std::string> inputs);
+
+// Made-up arguments. The same seed gives the same values on every machine.
+enum class InputFill : uint8_t { kUniform, kNormal, kZeros, kOnes, kIota };
+std::optional<InputFill> ParseInputFill(std::string_view word);
+// Floats are uniform in [-1, 1) or normal; integers small (-8 to 8, unsigned 0 to 16); pred a coin. Integers
+// that reach an index operand of gather, scatter, dynamic-slice or dynamic-update-slice lie within the
+// indexed dimension.
+absl::StatusOr<std::vector<Literal>> MakeInputs(const Module& module, InputFill fill, uint64_t seed);
+
+}  // namespace hlo

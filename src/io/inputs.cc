@@ -1,0 +1,235 @@
+// The arguments of a module, put together from files and literals.
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "base/status.h"
+#include "fmt/format.h"
+#include "hlo_run/diagnostic.h"
+#include "hlo_run/io.h"
+#include "io/text_value.h"
+
+namespace hlo {
+namespace {
+
+// A node of the tree of arguments: a parameter, or an element of a tuple.
+struct Slot {
+  Shape shape;
+  std::string name;  // For messages: `parameter 1 'x'`, `parameter 1.0 of 'x'`.
+  Literal value;
+  bool is_set = false;
+  std::vector<Slot> elements;
+
+  bool is_leaf() const { return !shape.IsTuple(); }
+  bool IsUntouched() const {
+    return !is_set &&
+           std::all_of(elements.begin(), elements.end(), [](const Slot& e) { return e.IsUntouched(); });
+  }
+};
+
+Slot MakeSlot(const Shape& shape, const std::string& path, std::string_view parameter, bool is_parameter) {
+  Slot slot{.shape = shape};
+  slot.name = is_parameter ? fmt::format("parameter {} '{}'", path, parameter)
+                           : fmt::format("element {} of parameter '{}'", path, parameter);
+  if (shape.IsTuple()) {
+    for (size_t i = 0; i < shape.elements().size(); ++i) {
+      slot.elements.push_back(
+          MakeSlot(shape.element(static_cast<int64_t>(i)), fmt::format("{}.{}", path, i), parameter, false));
+    }
+  } else if (!shape.IsArray() && !shape.IsBuffer()) {  // Tokens and opaques need no value.
+    slot.value = *Literal::Create(shape);
+    slot.is_set = true;
+  }
+  return slot;
+}
+
+absl::Status Annotate(const absl::Status& status, const Slot& slot) {
+  return absl::Status(status.code(), fmt::format("{}: {}", slot.name, Message(status)));
+}
+
+void CollectArrays(Slot& slot, std::vector<Slot*>* out) {
+  if (slot.is_leaf()) out->push_back(&slot);
+  for (Slot& element : slot.elements) CollectArrays(element, out);
+}
+
+class Assembler {
+ public:
+  explicit Assembler(const Module& module) {
+    const Computation& entry = *module.entry();
+    for (size_t i = 0; i < entry.parameters().size(); ++i) {
+      const Instruction* parameter = entry.parameters()[i];
+      names_.emplace(parameter->name(), i);
+      parameters_.push_back(MakeSlot(parameter->shape(), fmt::format("{}", i), parameter->name(), true));
+    }
+  }
+
+  absl::Status Add(std::string_view text) {
+    const size_t equals = io::StartsWithShape(text) ? std::string_view::npos : text.find('=');
+    if (equals != std::string_view::npos) {
+      if (Slot* slot = Find(text.substr(0, equals))) return Fill(*slot, text.substr(equals + 1));
+      if (FileFormatOf(text.substr(0, equals)) == std::nullopt)
+        return NoSuchParameter(text.substr(0, equals));
+    }
+    if (io::StartsWithShape(text)) return AddLiteral(text);
+    return AddFile(std::string(text));
+  }
+
+  absl::StatusOr<std::vector<Literal>> Finish() {
+    std::vector<std::string> missing;
+    std::vector<Literal> arguments;
+    for (Slot& slot : parameters_) {
+      CollectMissing(slot, &missing);
+      if (missing.empty()) arguments.push_back(TakeValue(slot));
+    }
+    if (missing.empty()) return arguments;
+    constexpr size_t kShown = 10;
+    const size_t more = missing.size() > kShown ? missing.size() - kShown : 0;
+    missing.resize(missing.size() - more);
+    return absl::FailedPreconditionError(
+        fmt::format("no value for {}{}; give --input for each, or --random SEED",
+                    absl::StrJoin(missing, ", "), more > 0 ? fmt::format(" and {} more", more) : ""));
+  }
+
+ private:
+  // The slot of `2`, `2.0`, `name`, `name.0` or numpy.savez's `arr_2`; nullptr if there is none.
+  Slot* Find(std::string_view key) {
+    if (!key.empty() && key[0] == '%') key.remove_prefix(1);
+    if (Slot* slot = Descend(key, nullptr)) return slot;
+    if (const auto it = names_.find(key); it != names_.end()) return &parameters_[it->second];
+    for (size_t dot = key.rfind('.'); dot != std::string_view::npos && dot > 0;
+         dot = key.rfind('.', dot - 1)) {
+      if (const auto it = names_.find(key.substr(0, dot)); it != names_.end()) {
+        if (Slot* slot = Descend(key.substr(dot + 1), &parameters_[it->second])) return slot;
+      }
+    }
+    constexpr std::string_view kSavez = "arr_";
+    if (key.substr(0, kSavez.size()) == kSavez) return Descend(key.substr(kSavez.size()), nullptr);
+    return nullptr;
+  }
+
+  // Follows `1.0.2` from `slot`, or from the list of parameters.
+  Slot* Descend(std::string_view path, Slot* slot) {
+    for (const absl::string_view step : absl::StrSplit(absl::string_view(path.data(), path.size()), '.')) {
+      std::vector<Slot>& elements = slot ? slot->elements : parameters_;
+      uint64_t index = 0;
+      if (!absl::SimpleAtoi(step, &index) || index >= elements.size()) return nullptr;
+      slot = &elements[index];
+    }
+    return slot;
+  }
+
+  absl::Status NoSuchParameter(std::string_view key) const {
+    std::vector<std::string_view> names;
+    for (const auto& [name, index] : names_) names.push_back(name);
+    const std::string_view near = ClosestName(key, names);
+    return absl::FailedPreconditionError(
+        fmt::format("the entry computation has no parameter '{}'{}; its {} parameters go by name, by "
+                    "position (0, 1, ...) or by "
+                    "path (1.0)",
+                    key, near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near), parameters_.size()));
+  }
+
+  absl::Status Set(Slot& slot, absl::StatusOr<Literal> value) {
+    if (!value.ok()) return Annotate(value.status(), slot);
+    if (!slot.IsUntouched()) {
+      return absl::FailedPreconditionError(fmt::format("{} is given twice", slot.name));
+    }
+    slot.value = *std::move(value);
+    slot.is_set = true;
+    return absl::OkStatus();
+  }
+
+  absl::Status Fill(Slot& slot, std::string_view source) {
+    if (io::StartsWithShape(source)) {
+      return Set(slot, io::ReadTextValue(SourceText("--input", std::string(source)), slot.shape));
+    }
+    return Set(slot, ReadValue(std::string(source), slot.shape));
+  }
+
+  // The first parameter or element without a value that the given shape fits in kind: an array for arrays.
+  Slot* NextFree(bool for_tuple) {
+    for (Slot& parameter : parameters_) {
+      if (for_tuple && parameter.shape.IsTuple() && parameter.IsUntouched()) return &parameter;
+      if (for_tuple) continue;
+      std::vector<Slot*> arrays;
+      if (parameter.is_set) continue;
+      CollectArrays(parameter, &arrays);
+      for (Slot* slot : arrays) {
+        if (!slot->is_set) return slot;
+      }
+    }
+    return nullptr;
+  }
+
+  absl::Status TooMany(std::string_view text) const {
+    return absl::FailedPreconditionError(
+        fmt::format("--input {}: all {} parameters of the entry computation have a value already", text,
+                    parameters_.size()));
+  }
+
+  absl::Status AddLiteral(std::string_view text) {
+    Slot* slot = NextFree(/*for_tuple=*/text.find_first_not_of(" \t") == text.find('('));
+    return slot ? Fill(*slot, text) : TooMany(text);
+  }
+
+  absl::Status AddFile(const std::string& path) {
+    const std::optional<FileFormat> format = FileFormatOf(path);
+    if (format == FileFormat::kNpz || format == FileFormat::kSafetensors) return AddArchive(path);
+    bool for_tuple = false;
+    if (format == FileFormat::kText) {
+      HLO_ASSIGN_OR_RETURN(std::shared_ptr<const SourceText> text, SourceText::Read(path));
+      const size_t begin = text->content().find_first_not_of(" \t\r\n");
+      Slot* array = NextFree(false);
+      for_tuple = begin != std::string_view::npos && text->content()[begin] == '(' &&
+                  !(array && IsComplex(array->shape.type()));
+    }
+    Slot* slot = NextFree(for_tuple);
+    return slot ? Fill(*slot, path) : TooMany(path);
+  }
+
+  absl::Status AddArchive(const std::string& path) {
+    HLO_ASSIGN_OR_RETURN(std::unique_ptr<Archive> archive, Archive::Open(path));
+    for (const std::string& key : archive->keys()) {
+      Slot* slot = Find(key);
+      if (slot == nullptr) {
+        const absl::Status status = NoSuchParameter(key);
+        return absl::Status(status.code(), fmt::format("{}: key '{}': {}", path, key, Message(status)));
+      }
+      if (!slot->is_leaf()) {
+        return absl::FailedPreconditionError(fmt::format("{}: key '{}' holds one array, but {} is {}", path,
+                                                         key, slot->name, ToString(slot->shape)));
+      }
+      HLO_RETURN_IF_ERROR(Set(*slot, archive->Read(key, slot->shape)));
+    }
+    return absl::OkStatus();
+  }
+
+  static void CollectMissing(const Slot& slot, std::vector<std::string>* out) {
+    if (slot.is_set) return;
+    if (slot.is_leaf()) out->push_back(fmt::format("{} ({})", slot.name, ToString(slot.shape)));
+    for (const Slot& element : slot.elements) CollectMissing(element, out);
+  }
+
+  static Literal TakeValue(Slot& slot) {
+    if (slot.is_set) return std::move(slot.value);
+    std::vector<Literal> elements;
+    for (Slot& element : slot.elements) elements.push_back(TakeValue(element));
+    return Literal::Tuple(std::move(elements));
+  }
+
+  absl::flat_hash_map<std::string_view, size_t> names_;
+  std::vector<Slot> parameters_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<Literal>> ReadInputs(const Module& module, absl::Span<const std::string> inputs) {
+  Assembler assembler(module);
+  for (const std::string& text : inputs) HLO_RETURN_IF_ERROR(assembler.Add(text));
+  return assembler.Finish();
+}
+
+}  // namespace hlo

@@ -1,0 +1,186 @@
+#include "io/npz.h"
+
+#include <zip.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/strip.h"
+#include "base/status.h"
+#include "fmt/format.h"
+#include "io/file.h"
+#include "io/npy.h"
+#include "io/stored_type.h"
+
+namespace hlo::io {
+namespace {
+
+struct ZipCloser {
+  void operator()(zip_t* zip) const { zip_discard(zip); }
+  void operator()(zip_file_t* file) const { zip_fclose(file); }
+};
+using Zip = std::unique_ptr<zip_t, ZipCloser>;
+
+std::string ZipMessage(int code) {
+  zip_error_t error;
+  zip_error_init_with_code(&error, code);
+  std::string text = zip_error_strerror(&error);
+  zip_error_fini(&error);
+  return text;
+}
+
+class EntryStream final : public ByteStream {
+ public:
+  EntryStream(zip_file_t* file, int64_t byte_count) : ByteStream(byte_count), file_(file) {}
+
+ private:
+  absl::Status DoRead(void* to, int64_t count) override {
+    auto* out = static_cast<char*>(to);
+    while (count > 0) {
+      const int64_t got = zip_fread(file_.get(), out, count);
+      if (got < 0) return absl::FailedPreconditionError(zip_file_strerror(file_.get()));
+      if (got == 0)
+        return absl::FailedPreconditionError(fmt::format("{} bytes are missing at the end", count));
+      out += got;
+      count -= got;
+    }
+    return absl::OkStatus();
+  }
+  std::unique_ptr<zip_file_t, ZipCloser> file_;
+};
+
+class NpzArchive final : public Archive {
+ public:
+  NpzArchive(std::string path, Zip zip) : path_(std::move(path)), zip_(std::move(zip)) {}
+
+  absl::Status ReadDirectory() {
+    const int64_t count = zip_get_num_entries(zip_.get(), 0);
+    for (int64_t i = 0; i < count; ++i) {
+      zip_stat_t info;
+      if (zip_stat_index(zip_.get(), i, 0, &info) != 0 || (info.valid & ZIP_STAT_NAME) == 0 ||
+          (info.valid & ZIP_STAT_SIZE) == 0) {
+        return absl::FailedPreconditionError(fmt::format("{}: {}", path_, zip_strerror(zip_.get())));
+      }
+      const absl::string_view name = absl::StripSuffix(info.name, ".npy");
+      const std::string key(name.data(), name.size());
+      if (!entries_.try_emplace(key, Entry{i, info.size}).second) {
+        return absl::FailedPreconditionError(fmt::format("{}: has the key '{}' twice", path_, key));
+      }
+      keys_.push_back(key);
+    }
+    return absl::OkStatus();
+  }
+
+  const std::vector<std::string>& keys() const override { return keys_; }
+
+  absl::StatusOr<Literal> Read(const std::string& key, const Shape& expected) override {
+    const auto entry = entries_.find(key);
+    if (entry == entries_.end()) {
+      return absl::NotFoundError(
+          fmt::format("{}: has no key '{}'; it has {}", path_, key, fmt::join(keys_, ", ")));
+    }
+    zip_file_t* file = zip_fopen_index(zip_.get(), entry->second.index, 0);
+    if (file == nullptr) return Failed(key, zip_strerror(zip_.get()));
+    if (entry->second.byte_count > uint64_t{1} << 62) {
+      zip_fclose(file);
+      return Failed(key, "claims more bytes than can be counted");
+    }
+    // ReadNpy allocates nothing before the size of the entry is the one that the expected shape asks for.
+    EntryStream stream(file, static_cast<int64_t>(entry->second.byte_count));
+    absl::StatusOr<Literal> value = ReadNpy(stream, expected);
+    if (!value.ok()) {
+      return absl::Status(value.status().code(),
+                          fmt::format("{}: key '{}': {}", path_, key, Message(value.status())));
+    }
+    return value;
+  }
+
+ private:
+  struct Entry {
+    int64_t index;
+    uint64_t byte_count;
+  };
+  absl::Status Failed(const std::string& key, std::string_view why) const {
+    return absl::FailedPreconditionError(fmt::format("{}: key '{}': {}", path_, key, why));
+  }
+
+  std::string path_;
+  Zip zip_;
+  std::vector<std::string> keys_;
+  absl::flat_hash_map<std::string, Entry> entries_;
+};
+
+// Header and elements of one entry; they must live until the archive is closed.
+struct Part {
+  std::string name, header;
+  Literal dense;
+  zip_buffer_fragment_t fragments[2];
+};
+
+absl::Status WriteFailure(const std::string& path, std::string_view why) {
+  return absl::FailedPreconditionError(fmt::format("{}: cannot be written: {}", path, why));
+}
+
+absl::Status AddEntry(zip_t* zip, const std::string& path, Part* part) {
+  part->fragments[0] = {reinterpret_cast<zip_uint8_t*>(part->header.data()), part->header.size()};
+  // libzip takes no fragments without bytes.
+  part->fragments[1] = {reinterpret_cast<zip_uint8_t*>(part->dense.mutable_data()),
+                        static_cast<zip_uint64_t>(part->dense.byte_count())};
+  const int fragment_count = part->dense.byte_count() > 0 ? 2 : 1;
+  zip_source_t* source = zip_source_buffer_fragment(zip, part->fragments, fragment_count, 0);
+  if (source == nullptr) return WriteFailure(path, zip_strerror(zip));
+  const int64_t index = zip_file_add(zip, part->name.c_str(), source, ZIP_FL_ENC_UTF_8);
+  if (index < 0) {
+    zip_source_free(source);
+    return WriteFailure(path, zip_strerror(zip));
+  }
+  constexpr uint16_t kFirstOfJanuary1980 = 1 << 5 | 1;
+  if (zip_set_file_compression(zip, index, ZIP_CM_STORE, 0) != 0 ||
+      zip_file_set_dostime(zip, index, 0, kFirstOfJanuary1980, 0) != 0) {
+    return WriteFailure(path, zip_strerror(zip));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Archive>> OpenNpz(const std::string& path) {
+  HLO_RETURN_IF_ERROR(InputFile::Open(path).status());  // For its messages.
+  int code = 0;
+  Zip zip(zip_open(path.c_str(), ZIP_RDONLY, &code));
+  if (!zip) {
+    return absl::FailedPreconditionError(fmt::format("{}: is not an .npz file: {}", path, ZipMessage(code)));
+  }
+  auto archive = std::make_unique<NpzArchive>(path, std::move(zip));
+  HLO_RETURN_IF_ERROR(archive->ReadDirectory());
+  return archive;
+}
+
+absl::Status WriteNpz(const std::string& path, absl::Span<const LiteralLeaf> arrays) {
+  // libzip writes no archive without entries, so that one is written by hand: an end of directory and nothing
+  // before.
+  if (arrays.empty()) {
+    HLO_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file, OutputFile::Create(path));
+    HLO_RETURN_IF_ERROR(file->Write(std::string("PK\x05\x06") + std::string(18, '\0')));
+    return file->Commit();
+  }
+  // libzip itself writes to a temporary file beside the path and renames it. The check names what is
+  // unwritable.
+  HLO_RETURN_IF_ERROR(OutputFile::Create(path).status());
+  int code = 0;
+  Zip zip(zip_open(path.c_str(), ZIP_CREATE | ZIP_TRUNCATE, &code));
+  if (!zip) return WriteFailure(path, ZipMessage(code));
+  std::vector<Part> parts(arrays.size());
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    HLO_ASSIGN_OR_RETURN(parts[i].dense, ForStorage(*arrays[i].value));
+    parts[i].name = arrays[i].key + ".npy";
+    parts[i].header = NpyHeader(parts[i].dense.shape());
+    HLO_RETURN_IF_ERROR(AddEntry(zip.get(), path, &parts[i]));
+  }
+  if (zip_close(zip.get()) != 0) return WriteFailure(path, zip_strerror(zip.get()));
+  zip.release();
+  return absl::OkStatus();
+}
+
+}  // namespace hlo::io

@@ -1,0 +1,27 @@
+#include "io/text_value.h"
+
+#include "base/status.h"
+#include "fmt/format.h"
+#include "hlo_run/parse.h"
+
+namespace hlo::io {
+
+bool StartsWithShape(std::string_view text) {
+  const size_t begin = text.find_first_not_of("( \t\r\n");
+  if (begin == std::string_view::npos) return false;
+  text.remove_prefix(begin);
+  const size_t bracket = text.find('[');
+  return bracket != std::string_view::npos && ParseElementType(text.substr(0, bracket)).has_value();
+}
+
+absl::StatusOr<Literal> ReadTextValue(const SourceText& text, const Shape& expected) {
+  if (!StartsWithShape(text.content())) return ParseLiteral(text, expected);
+  HLO_ASSIGN_OR_RETURN(Literal value, ParseLiteral(text, Shape()));
+  if (!Equal(value.shape(), expected, {.ignore_layout = true, .ignore_dynamic = true})) {
+    return absl::FailedPreconditionError(
+        fmt::format("{}: found {}, expected {}", text.name(), ToString(value.shape()), ToString(expected)));
+  }
+  return value;
+}
+
+}  // namespace hlo::io

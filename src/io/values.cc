@@ -1,0 +1,131 @@
+// Whole values in files: which format, which keys.
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "base/status.h"
+#include "fmt/format.h"
+#include "hlo_run/compare.h"
+#include "hlo_run/io.h"
+#include "io/file.h"
+#include "io/npy.h"
+#include "io/npz.h"
+#include "io/safetensors.h"
+#include "io/stored_type.h"
+#include "io/text_value.h"
+
+namespace hlo {
+namespace {
+
+absl::Status UnknownFormat(const std::string& path) {
+  return absl::InvalidArgumentError(fmt::format(
+      "{}: the ending of the name must be .npy, .npz, .safetensors, .txt or .json (written only)", path));
+}
+
+absl::StatusOr<Literal> ReadNpyFile(const std::string& path, const Shape& expected) {
+  HLO_ASSIGN_OR_RETURN(std::unique_ptr<io::InputFile> file, io::InputFile::Open(path));
+  std::unique_ptr<io::ByteStream> stream = io::StreamOf(*file);
+  absl::StatusOr<Literal> value = io::ReadNpy(*stream, expected);
+  if (value.ok()) return value;
+  return absl::Status(value.status().code(), fmt::format("{}: {}", path, Message(value.status())));
+}
+
+// The arrays of a shape from the entries `0`, `1.0`, ...; `key` is the path so far.
+absl::StatusOr<Literal> ReadTree(Archive& archive, const Shape& expected, const std::string& key) {
+  if (expected.IsArray()) return archive.Read(key.empty() ? "0" : key, expected);
+  if (!expected.IsTuple()) return Literal::Create(expected);
+  std::vector<Literal> elements;
+  for (size_t i = 0; i < expected.elements().size(); ++i) {
+    const std::string inner = key.empty() ? fmt::format("{}", i) : fmt::format("{}.{}", key, i);
+    HLO_ASSIGN_OR_RETURN(Literal element,
+                         ReadTree(archive, expected.element(static_cast<int64_t>(i)), inner));
+    elements.push_back(std::move(element));
+  }
+  return Literal::Tuple(std::move(elements));
+}
+
+absl::Status WriteNpy(const std::string& path, const Literal& value) {
+  const std::vector<LiteralLeaf> leaves = ArrayLeaves(value);
+  if (leaves.size() != 1) {
+    return absl::FailedPreconditionError(
+        fmt::format("{}: cannot be written: .npy holds one array, and there are {}; write an .npz file", path,
+                    leaves.size()));
+  }
+  HLO_ASSIGN_OR_RETURN(Literal dense, io::ForStorage(*leaves[0].value));
+  HLO_ASSIGN_OR_RETURN(std::unique_ptr<io::OutputFile> file, io::OutputFile::Create(path));
+  HLO_RETURN_IF_ERROR(file->Write(io::NpyHeader(dense.shape())));
+  HLO_RETURN_IF_ERROR(file->Write(dense.data(), dense.byte_count()));
+  return file->Commit();
+}
+
+absl::Status WriteText(const std::string& path, const std::string& text) {
+  HLO_ASSIGN_OR_RETURN(std::unique_ptr<io::OutputFile> file, io::OutputFile::Create(path));
+  HLO_RETURN_IF_ERROR(file->Write(text));
+  return file->Commit();
+}
+
+}  // namespace
+
+std::optional<FileFormat> FileFormatOf(std::string_view path) {
+  const std::string lower = absl::AsciiStrToLower({path.data(), path.size()});
+  if (absl::EndsWith(lower, ".npy")) return FileFormat::kNpy;
+  if (absl::EndsWith(lower, ".npz")) return FileFormat::kNpz;
+  if (absl::EndsWith(lower, ".safetensors")) return FileFormat::kSafetensors;
+  if (absl::EndsWith(lower, ".txt")) return FileFormat::kText;
+  if (absl::EndsWith(lower, ".json")) return FileFormat::kJson;
+  return std::nullopt;
+}
+
+absl::StatusOr<std::unique_ptr<Archive>> Archive::Open(const std::string& path) {
+  const std::optional<FileFormat> format = FileFormatOf(path);
+  if (format == FileFormat::kNpz) return io::OpenNpz(path);
+  if (format == FileFormat::kSafetensors) return io::OpenSafetensors(path);
+  return absl::InvalidArgumentError(fmt::format("{}: is neither an .npz nor a .safetensors file", path));
+}
+
+absl::StatusOr<Literal> ReadValue(const std::string& path, const Shape& expected) {
+  const std::optional<FileFormat> format = FileFormatOf(path);
+  if (!format) return UnknownFormat(path);
+  switch (*format) {
+    case FileFormat::kJson:
+      return UnknownFormat(path);
+    case FileFormat::kText: {
+      HLO_ASSIGN_OR_RETURN(std::shared_ptr<const SourceText> text, SourceText::Read(path));
+      return io::ReadTextValue(*text, expected);
+    }
+    case FileFormat::kNpy:
+      if (expected.IsArray()) return ReadNpyFile(path, expected);
+      return absl::FailedPreconditionError(
+          fmt::format("{}: holds one array, expected {}; give an .npz file with the keys of its elements",
+                      path, ToString(expected)));
+    case FileFormat::kNpz:
+    case FileFormat::kSafetensors:
+      break;
+  }
+  HLO_ASSIGN_OR_RETURN(std::unique_ptr<Archive> archive, Archive::Open(path));
+  if (expected.IsArray() && archive->keys().size() == 1) return archive->Read(archive->keys()[0], expected);
+  return ReadTree(*archive, expected, "");
+}
+
+absl::Status WriteValue(const std::string& path, const Literal& value) {
+  const std::optional<FileFormat> format = FileFormatOf(path);
+  if (!format) return UnknownFormat(path);
+  switch (*format) {
+    case FileFormat::kNpy:
+      return WriteNpy(path, value);
+    case FileFormat::kNpz:
+      return io::WriteNpz(path, ArrayLeaves(value));
+    case FileFormat::kSafetensors:
+      return io::WriteSafetensors(path, ArrayLeaves(value));
+    case FileFormat::kText:
+      return WriteText(path, ToString(value) + "\n");
+    case FileFormat::kJson:
+      return WriteText(path, ToJson(value));
+  }
+  return UnknownFormat(path);
+}
+
+absl::Status WriteValues(const std::string& path, absl::Span<const Literal> values) {
+  return WriteValue(path, Literal::Tuple({values.begin(), values.end()}));
+}
+
+}  // namespace hlo
