@@ -1,0 +1,46 @@
+#pragma once
+// Who wants to see each instruction as it runs? One hook for every engine: trace, NaN watch, profile and the
+// like are observers, and nothing else.
+
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "hlo_run/literal.h"
+#include "hlo_run/module.h"
+
+namespace hlo {
+
+// One execution of one instruction. Values are fetched when asked for, so that a copy from a device is paid
+// only if somebody looks.
+class StepView {
+ public:
+  virtual ~StepView() = default;
+  virtual const Instruction& instruction() const = 0;
+  // Name of the function that runs the step.
+  virtual std::string_view kernel() const = 0;
+  virtual int64_t device() const { return 0; }
+  // How many calls lie around the step: 0 in the entry computation.
+  virtual int64_t depth() const = 0;
+  // Operand values: always before the step; after it only for an observer that needs_operands().
+  virtual absl::StatusOr<Literal> Operand(int64_t i) const = 0;
+  // The result, after the step.
+  virtual absl::StatusOr<Literal> Result() const = 0;
+};
+
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  // Keeps operands alive until AfterStep has seen them. Steps then cannot update them in place.
+  virtual bool needs_operands() const { return false; }
+  // Called around every instruction of computations that run instruction by instruction; those that are
+  // applied to scalars, such as a reduce's, appear within their caller's step. A status that is not OK stops
+  // the run with it.
+  virtual absl::Status BeforeStep(const StepView& /*step*/) { return absl::OkStatus(); }
+  virtual absl::Status AfterStep(const StepView& /*step*/) { return absl::OkStatus(); }
+  // Once, at the end of the run.
+  virtual void Finish(const absl::Status& /*outcome*/) {}
+};
+
+}  // namespace hlo

@@ -1,0 +1,33 @@
+#pragma once
+// What does a module compute on these arguments?
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "hlo_run/check.h"
+#include "hlo_run/literal.h"
+#include "hlo_run/observer.h"
+
+namespace hlo {
+
+struct EvaluateOptions {
+  int64_t max_steps = 0;         // Instructions executed; 0: no limit.
+  double max_seconds = 0;        // 0: no limit.
+  int64_t max_call_depth = 256;  // Calls nested in each other.
+  bool elided_as_zeros = false;  // A constant whose text was `{...}` is zeros rather than an error.
+  Observer* observer = nullptr;
+};
+
+// OK if this build evaluates every instruction that a run can reach; else Unimplemented, naming opcode, type
+// and place of each (the first twenty).
+absl::Status CheckSupported(const CheckedModule& module);
+
+// The value of the entry's root. Arguments stand for the entry's parameters by number; those given up by the
+// caller (moved in) may be updated in place. FailedPrecondition: the arguments do not fit. Unimplemented: as
+// CheckSupported, before anything runs. ResourceExhausted, DeadlineExceeded: a limit was hit.
+absl::StatusOr<Literal> Evaluate(const CheckedModule& module, std::vector<Literal> arguments,
+                                 const EvaluateOptions& options = {});
+
+}  // namespace hlo

@@ -1,0 +1,148 @@
+#include "reference/program.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace hlo::reference {
+namespace {
+
+constexpr ReferenceOp kReferences[] = {
+#define HLO_OP(name, text, min, max, attrs, shape_rule, reference, traits) &reference,
+#include "hlo_run/opcodes.def"
+#undef HLO_OP
+};
+
+std::vector<bool> FindLive(const Computation& computation, const Effects& effects) {
+  std::vector<bool> live(computation.instructions().size(), false);
+  std::vector<const Instruction*> pending;
+  auto need = [&](const Instruction* instruction) {
+    if (live[instruction->index()]) return;
+    live[instruction->index()] = true;
+    pending.push_back(instruction);
+  };
+  need(computation.root());
+  for (const Instruction* instruction : computation.instructions()) {
+    if (effects.Has(*instruction)) need(instruction);
+  }
+  while (!pending.empty()) {
+    const Instruction* instruction = pending.back();
+    pending.pop_back();
+    for (const Instruction* operand : instruction->operands()) need(operand);
+    for (const Instruction* before : instruction->Get<attr::control_predecessors>()) need(before);
+  }
+  return live;
+}
+
+// Walks the steps backwards and notes what is needed later.
+class LastUses {
+ public:
+  explicit LastUses(const Computation& computation)
+      : used_(computation.instructions().size(), 0), used_whole_(used_) {
+    used_[computation.root()->index()] = used_whole_[computation.root()->index()] = 1;
+  }
+  bool Take(int64_t slot) { return std::exchange(used_[slot], 1) == 0; }
+  void UseWhole(int64_t slot) { used_whole_[slot] = 1; }
+  bool TakeElement(int64_t slot, int64_t index) {
+    return elements_.insert({slot, index}).second && used_whole_[slot] == 0;
+  }
+
+ private:
+  std::vector<uint8_t> used_, used_whole_;
+  absl::flat_hash_set<std::pair<int64_t, int64_t>> elements_;
+};
+
+}  // namespace
+
+ReferenceOp Reference(Opcode opcode) { return kReferences[static_cast<size_t>(opcode)]; }
+
+std::vector<const Computation*> CalledFrom(const Computation& entry, int64_t* depth) {
+  struct Visit {
+    const Computation* computation;
+    std::vector<const Computation*> callees;
+    size_t next = 0;
+  };
+  auto visit = [](const Computation* computation) {
+    Visit result{computation, {}};
+    for (const Instruction* instruction : computation->instructions()) {
+      for (const Computation* callee : instruction->called_computations()) result.callees.push_back(callee);
+    }
+    return result;
+  };
+  absl::flat_hash_map<const Computation*, int64_t> depths;  // 0 while being visited.
+  std::vector<const Computation*> order;
+  std::vector<Visit> stack = {visit(&entry)};
+  depths[&entry] = 0;
+  while (!stack.empty()) {
+    Visit& top = stack.back();
+    if (top.next < top.callees.size()) {
+      const Computation* callee = top.callees[top.next++];
+      if (depths.emplace(callee, 0).second) stack.push_back(visit(callee));
+      continue;
+    }
+    int64_t deepest = 0;
+    for (const Computation* callee : top.callees) deepest = std::max(deepest, depths[callee]);
+    depths[top.computation] = deepest + 1;
+    order.push_back(top.computation);
+    stack.pop_back();
+  }
+  *depth = depths[&entry];
+  return order;
+}
+
+Effects::Effects(const std::vector<const Computation*>& callees_first) {
+  for (const Computation* computation : callees_first) {
+    const auto instructions = computation->instructions();
+    if (std::any_of(instructions.begin(), instructions.end(), [&](const Instruction* i) { return Has(*i); }))
+      computations_.insert(computation);
+  }
+}
+
+bool Effects::Has(const Instruction& instruction) const {
+  if (Info(instruction.opcode()).has(kSideEffect)) return true;
+  if (instruction.Get<attr::custom_call_has_side_effect>()) return true;
+  const auto called = instruction.called_computations();
+  return std::any_of(called.begin(), called.end(),
+                     [&](const Computation* c) { return computations_.contains(c); });
+}
+
+std::vector<const Instruction*> LiveInstructions(const Computation& computation, const Effects& effects) {
+  const std::vector<bool> live = FindLive(computation, effects);
+  std::vector<Instruction*> order;
+  if (computation.module()->header().is_scheduled)
+    order.assign(computation.instructions().begin(), computation.instructions().end());
+  else
+    order = PostOrder(computation);
+  std::vector<const Instruction*> result;
+  for (const Instruction* instruction : order) {
+    if (live[instruction->index()]) result.push_back(instruction);
+  }
+  return result;
+}
+
+Program MakeProgram(const Computation& computation, const Effects& effects) {
+  Program program{&computation, {}, {}};
+  for (const Instruction* instruction : LiveInstructions(computation, effects)) {
+    program.steps.push_back({instruction, Reference(instruction->opcode()),
+                             static_cast<int32_t>(instruction->index()),
+                             static_cast<int32_t>(program.uses.size()),
+                             static_cast<int32_t>(instruction->operand_count()), false});
+    for (const Instruction* operand : instruction->operands())
+      program.uses.push_back({static_cast<int32_t>(operand->index()), false});
+    program.max_operands = std::max(program.max_operands, program.steps.back().use_count);
+  }
+  LastUses later(computation);
+  for (auto step = program.steps.rbegin(); step != program.steps.rend(); ++step) {
+    const bool is_element = step->instruction->opcode() == Opcode::kGetTupleElement;
+    for (int32_t i = step->use_count - 1; i >= 0; --i) {
+      Use& use = program.uses[step->first_use + i];
+      if (is_element)
+        step->takes_element = later.TakeElement(use.slot, step->instruction->Get<attr::index>());
+      else
+        later.UseWhole(use.slot);
+      use.last = later.Take(use.slot);
+    }
+  }
+  return program;
+}
+
+}  // namespace hlo::reference

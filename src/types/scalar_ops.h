@@ -1,0 +1,622 @@
+#pragma once
+// What does an operation mean for one element? (semantics 3.3 to 3.12) Each is a function object over the
+// types in which engines compute: bool, integers, float and double, std::complex of these. Integers wrap; the
+// few operations whose meaning depends on the nominal width of the type (s4 in an int64_t) are told it.
+
+#include <bit>
+#include <cmath>
+#include <complex>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+namespace hlo::scalar {
+
+template <class T>
+concept Pred = std::same_as<T, bool>;
+template <class T>
+concept Signed = std::signed_integral<T>;
+template <class T>
+concept Unsigned = std::unsigned_integral<T> && !Pred<T>;
+template <class T>
+concept Integer = Signed<T> || Unsigned<T>;
+template <class T>
+concept Float = std::floating_point<T>;
+template <class T>
+concept ComplexNumber = std::same_as<T, std::complex<float>> || std::same_as<T, std::complex<double>>;
+template <class T>
+concept FloatOrComplex = Float<T> || ComplexNumber<T>;
+template <class T>
+concept Number = Integer<T> || FloatOrComplex<T>;
+template <class T>
+concept Ordered = Pred<T> || Integer<T> || Float<T>;
+
+// The low `bits` bits of an integer, without and with their sign.
+template <Integer T>
+constexpr uint64_t UnsignedBits(T value, int bits) {
+  const auto u = static_cast<uint64_t>(value);
+  return bits >= 64 ? u : u & ((uint64_t{1} << bits) - 1);
+}
+template <Integer T>
+constexpr int64_t SignedBits(T value, int bits) {
+  return static_cast<int64_t>(static_cast<uint64_t>(value) << (64 - bits)) >> (64 - bits);
+}
+
+// --- Arithmetic
+// ------------------------------------------------------------------------------------------------------
+
+// Wraps; pred: or.
+struct Add {
+  template <Integer T>
+  T operator()(T a, T b) const {
+    return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+  }
+  template <FloatOrComplex T>
+  T operator()(T a, T b) const {
+    return a + b;
+  }
+  bool operator()(bool a, bool b) const { return a || b; }
+};
+
+// Wraps.
+struct Subtract {
+  template <Integer T>
+  T operator()(T a, T b) const {
+    return static_cast<T>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+  }
+  template <FloatOrComplex T>
+  T operator()(T a, T b) const {
+    return a - b;
+  }
+};
+
+// Wraps; pred: and. Complex as C's Annex G: a product that comes out as (NaN, NaN) although a factor is
+// infinite is infinite.
+struct Multiply {
+  template <Integer T>
+  T operator()(T a, T b) const {
+    return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+  }
+  template <FloatOrComplex T>
+  T operator()(T a, T b) const {
+    return a * b;
+  }
+  bool operator()(bool a, bool b) const { return a && b; }
+};
+
+// Truncates toward zero. By zero: -1, or all ones where unsigned; the minimum by -1: the minimum.
+struct Divide {
+  template <Signed T>
+  T operator()(T a, T b) const {
+    if (b == 0) return -1;
+    if (b == -1) return Subtract()(T{0}, a);
+    return static_cast<T>(a / b);
+  }
+  template <Unsigned T>
+  T operator()(T a, T b) const {
+    return b == 0 ? std::numeric_limits<T>::max() : static_cast<T>(a / b);
+  }
+  template <FloatOrComplex T>
+  T operator()(T a, T b) const {
+    return a / b;
+  }
+};
+
+// Has the dividend's sign. By zero: the dividend; of floats: NaN. By -1: 0.
+struct Remainder {
+  template <Signed T>
+  T operator()(T a, T b) const {
+    if (b == 0) return a;
+    return b == -1 ? T{0} : static_cast<T>(a % b);
+  }
+  template <Unsigned T>
+  T operator()(T a, T b) const {
+    return b == 0 ? a : static_cast<T>(a % b);
+  }
+  template <Float T>
+  T operator()(T a, T b) const {
+    return std::fmod(a, b);
+  }
+};
+
+// NaN wins, the first of two; -0 is less than +0.
+struct Maximum {
+  template <Integer T>
+  T operator()(T a, T b) const {
+    return a < b ? b : a;
+  }
+  template <Float T>
+  T operator()(T a, T b) const {
+    if (std::isnan(a)) return a;
+    if (std::isnan(b)) return b;
+    if (a == b) return std::signbit(a) ? b : a;
+    return a < b ? b : a;
+  }
+  bool operator()(bool a, bool b) const { return a || b; }
+};
+
+struct Minimum {
+  template <Integer T>
+  T operator()(T a, T b) const {
+    return b < a ? b : a;
+  }
+  template <Float T>
+  T operator()(T a, T b) const {
+    if (std::isnan(a)) return a;
+    if (std::isnan(b)) return b;
+    if (a == b) return std::signbit(a) ? a : b;
+    return b < a ? b : a;
+  }
+  bool operator()(bool a, bool b) const { return a && b; }
+};
+
+// min(high, max(x, low)); the first NaN of the three wins.
+struct Clamp {
+  template <Ordered T>
+  T operator()(T low, T x, T high) const {
+    return Minimum()(Maximum()(low, x), high);
+  }
+};
+
+// base^exponent. 1^y = x^0 = 1, also with NaN. Integers: modulo 2^n; a negative exponent gives 0, but 1 or -1
+// for the base -1.
+struct Power {
+  template <Integer T>
+  T operator()(T base, T exponent) const {
+    if constexpr (Signed<T>) {
+      if (exponent < 0)
+        return base == 1 ? T{1} : base == -1 ? static_cast<T>(exponent % 2 == 0 ? 1 : -1) : T{0};
+    }
+    uint64_t result = 1, square = static_cast<uint64_t>(base);
+    for (auto rest = static_cast<uint64_t>(exponent); rest != 0; rest >>= 1, square *= square) {
+      if ((rest & 1) != 0) result *= square;
+    }
+    return static_cast<T>(result);
+  }
+  template <Float T>
+  T operator()(T base, T exponent) const {
+    return std::pow(base, exponent);
+  }
+  template <ComplexNumber T>
+  T operator()(T base, T exponent) const {
+    using Part = typename T::value_type;
+    if (base == T(1) || exponent == T(0)) return T(1);
+    if (base == T(std::numeric_limits<Part>::infinity()) && exponent.imag() == 0)
+      return exponent.real() > 0 ? base : T(0);
+    return std::pow(base, exponent);
+  }
+};
+
+// The angle of the point (x, y) = (b, a).
+struct Atan2 {
+  template <Float T>
+  T operator()(T a, T b) const {
+    return std::atan2(a, b);
+  }
+  // -i log((x + iy) / sqrt(x^2 + y^2))
+  template <ComplexNumber T>
+  T operator()(T y, T x) const {
+    const T i(0, 1);
+    return -i * std::log((x + i * y) / std::sqrt(x * x + y * y));
+  }
+};
+
+// The high n bits of the product of 2n bits.
+struct Mulhi {
+  int bits;
+  template <Signed T>
+  T operator()(T a, T b) const {
+    return static_cast<T>((static_cast<__int128>(a) * b) >> bits);
+  }
+  template <Unsigned T>
+  T operator()(T a, T b) const {
+    return static_cast<T>((static_cast<unsigned __int128>(a) * b) >> bits);
+  }
+};
+
+// --- Bits
+// ------------------------------------------------------------------------------------------------------------
+
+struct And {
+  template <std::integral T>
+  T operator()(T a, T b) const {
+    return static_cast<T>(a & b);
+  }
+};
+struct Or {
+  template <std::integral T>
+  T operator()(T a, T b) const {
+    return static_cast<T>(a | b);
+  }
+};
+struct Xor {
+  template <std::integral T>
+  T operator()(T a, T b) const {
+    return static_cast<T>(a ^ b);
+  }
+};
+struct Not {
+  template <Integer T>
+  T operator()(T a) const {
+    return static_cast<T>(~a);
+  }
+  bool operator()(bool a) const { return !a; }
+};
+
+// The count is an unsigned number of n bits. From n on nothing of the operand is left.
+struct ShiftLeft {
+  int bits;
+  template <Integer T>
+  T operator()(T a, T count) const {
+    const uint64_t c = UnsignedBits(count, bits);
+    return c >= static_cast<uint64_t>(bits) ? T{0} : static_cast<T>(static_cast<uint64_t>(a) << c);
+  }
+};
+struct ShiftRightLogical {
+  int bits;
+  template <Integer T>
+  T operator()(T a, T count) const {
+    const uint64_t c = UnsignedBits(count, bits);
+    return c >= static_cast<uint64_t>(bits) ? T{0} : static_cast<T>(UnsignedBits(a, bits) >> c);
+  }
+};
+// From n on the operand's sign is left, also for unsigned types.
+struct ShiftRightArithmetic {
+  int bits;
+  template <Integer T>
+  T operator()(T a, T count) const {
+    const uint64_t c = UnsignedBits(count, bits);
+    return static_cast<T>(SignedBits(a, bits) >> (c >= static_cast<uint64_t>(bits) ? 63 : c));
+  }
+};
+
+// Of the n-bit pattern.
+struct Popcnt {
+  int bits;
+  template <Integer T>
+  T operator()(T a) const {
+    return static_cast<T>(std::popcount(UnsignedBits(a, bits)));
+  }
+};
+struct CountLeadingZeros {
+  int bits;
+  template <Integer T>
+  T operator()(T a) const {
+    return static_cast<T>(std::countl_zero(UnsignedBits(a, bits)) - (64 - bits));
+  }
+};
+
+// --- Signs and rounding
+// ----------------------------------------------------------------------------------------------
+
+// The minimum stays the minimum. Of complex numbers: the modulus.
+struct Abs {
+  template <Signed T>
+  T operator()(T a) const {
+    return a < 0 ? Subtract()(T{0}, a) : a;
+  }
+  template <Unsigned T>
+  T operator()(T a) const {
+    return a;
+  }
+  template <Float T>
+  T operator()(T a) const {
+    return std::fabs(a);
+  }
+  template <ComplexNumber T>
+  typename T::value_type operator()(T a) const {
+    return std::hypot(a.real(), a.imag());
+  }
+};
+
+struct Negate {
+  template <Integer T>
+  T operator()(T a) const {
+    return Subtract()(T{0}, a);
+  }
+  template <FloatOrComplex T>
+  T operator()(T a) const {
+    return -a;
+  }
+};
+
+// -1, 0 or 1; zeros keep their sign and NaN stays NaN. Of complex numbers: z / |z|.
+struct Sign {
+  template <Signed T>
+  T operator()(T a) const {
+    return static_cast<T>((a > 0) - (a < 0));
+  }
+  template <Float T>
+  T operator()(T a) const {
+    return a == 0 || std::isnan(a) ? a : std::copysign(T{1}, a);
+  }
+  template <ComplexNumber T>
+  T operator()(T a) const {
+    return a == T(0) ? T(0) : a / std::hypot(a.real(), a.imag());
+  }
+};
+
+struct Floor {
+  template <Float T>
+  T operator()(T a) const {
+    return std::floor(a);
+  }
+};
+struct Ceil {
+  template <Float T>
+  T operator()(T a) const {
+    return std::ceil(a);
+  }
+};
+// Halves away from zero.
+struct RoundNearestAfz {
+  template <Float T>
+  T operator()(T a) const {
+    return std::round(a);
+  }
+};
+// Halves to even.
+struct RoundNearestEven {
+  template <Float T>
+  T operator()(T a) const {
+    return std::nearbyint(a);
+  }
+};
+
+struct IsFinite {
+  template <Float T>
+  bool operator()(T a) const {
+    return std::isfinite(a);
+  }
+};
+
+// --- Complex parts
+// ---------------------------------------------------------------------------------------------------
+
+struct Real {
+  template <Float T>
+  T operator()(T a) const {
+    return a;
+  }
+  template <ComplexNumber T>
+  typename T::value_type operator()(T a) const {
+    return a.real();
+  }
+};
+struct Imag {
+  template <Float T>
+  T operator()(T) const {
+    return 0;
+  }
+  template <ComplexNumber T>
+  typename T::value_type operator()(T a) const {
+    return a.imag();
+  }
+};
+struct Complex {
+  template <Float T>
+  std::complex<T> operator()(T re, T im) const {
+    return {re, im};
+  }
+};
+
+// --- Functions
+// -------------------------------------------------------------------------------------------------------
+
+#define HLO_STD_FUNCTION(name, concept_name, function) \
+  struct name {                                        \
+    template <concept_name T>                          \
+    T operator()(T a) const {                          \
+      return function(a);                              \
+    }                                                  \
+  };
+HLO_STD_FUNCTION(Exponential, FloatOrComplex, std::exp)
+HLO_STD_FUNCTION(Log, FloatOrComplex, std::log)
+HLO_STD_FUNCTION(Sqrt, FloatOrComplex, std::sqrt)
+HLO_STD_FUNCTION(Cbrt, Float, std::cbrt)
+HLO_STD_FUNCTION(Sine, FloatOrComplex, std::sin)
+HLO_STD_FUNCTION(Cosine, FloatOrComplex, std::cos)
+HLO_STD_FUNCTION(Tan, FloatOrComplex, std::tan)
+HLO_STD_FUNCTION(Sinh, FloatOrComplex, std::sinh)
+HLO_STD_FUNCTION(Cosh, FloatOrComplex, std::cosh)
+HLO_STD_FUNCTION(Tanh, FloatOrComplex, std::tanh)
+HLO_STD_FUNCTION(Asin, FloatOrComplex, std::asin)
+HLO_STD_FUNCTION(Acos, FloatOrComplex, std::acos)
+HLO_STD_FUNCTION(Asinh, FloatOrComplex, std::asinh)
+HLO_STD_FUNCTION(Acosh, FloatOrComplex, std::acosh)
+HLO_STD_FUNCTION(Atanh, FloatOrComplex, std::atanh)
+HLO_STD_FUNCTION(Erf, Float, std::erf)
+#undef HLO_STD_FUNCTION
+
+// exp(x) - 1 without cancellation near 0.
+struct ExponentialMinusOne {
+  template <Float T>
+  T operator()(T a) const {
+    return std::expm1(a);
+  }
+  // e^x cos y - 1 = expm1(x) cos y - 2 sin^2(y/2)
+  template <ComplexNumber T>
+  T operator()(T z) const {
+    using Part = typename T::value_type;
+    if (z.imag() == 0) return T(std::expm1(z.real()), z.imag());
+    const Part half = std::sin(z.imag() / 2);
+    return T(std::expm1(z.real()) * std::cos(z.imag()) - 2 * half * half,
+             std::exp(z.real()) * std::sin(z.imag()));
+  }
+};
+
+// log(1 + x) without cancellation near 0.
+struct LogPlusOne {
+  template <Float T>
+  T operator()(T a) const {
+    return std::log1p(a);
+  }
+  // |1 + z|^2 - 1 = x(x + 2) + y^2 where that is small.
+  template <ComplexNumber T>
+  T operator()(T z) const {
+    using Part = typename T::value_type;
+    const T shifted(z.real() + 1, z.imag());
+    if (std::abs(z.real()) > Part{0.5} || std::abs(z.imag()) > Part{0.5}) return std::log(shifted);
+    const Part excess = z.real() * (z.real() + 2) + z.imag() * z.imag();
+    return T(std::log1p(excess) / 2, std::atan2(shifted.imag(), shifted.real()));
+  }
+};
+
+// 2^x and log(x) / log(2).
+struct Exp2 {
+  template <Float T>
+  T operator()(T a) const {
+    return std::exp2(a);
+  }
+  template <ComplexNumber T>
+  T operator()(T z) const {
+    return std::exp(z * static_cast<typename T::value_type>(0.693147180559945309417232121458));
+  }
+};
+struct Log2 {
+  template <Float T>
+  T operator()(T a) const {
+    return std::log2(a);
+  }
+  template <ComplexNumber T>
+  T operator()(T z) const {
+    return std::log(z) / static_cast<typename T::value_type>(0.693147180559945309417232121458);
+  }
+};
+
+// 1 / (1 + exp(-x)), where exp overflows as it does in the type that arithmetic of this width computes in.
+struct Logistic {
+  int bits;
+  template <Float T>
+  T operator()(T a) const {
+    const T e = std::exp(-a);
+    return 1 / (1 + (bits <= 32 ? static_cast<T>(static_cast<float>(e)) : e));
+  }
+  template <ComplexNumber T>
+  T operator()(T z) const {
+    return T(1) / (T(1) + std::exp(-z));
+  }
+};
+
+struct Rsqrt {
+  template <FloatOrComplex T>
+  T operator()(T a) const {
+    return T(1) / std::sqrt(a);
+  }
+};
+
+// --- Comparison and choice
+// -------------------------------------------------------------------------------------------
+
+struct Eq {
+  template <class T>
+  bool operator()(T a, T b) const {
+    return a == b;
+  }
+};
+struct Ne {
+  template <class T>
+  bool operator()(T a, T b) const {
+    return a != b;
+  }
+};
+struct Ge {
+  template <Ordered T>
+  bool operator()(T a, T b) const {
+    return a >= b;
+  }
+};
+struct Gt {
+  template <Ordered T>
+  bool operator()(T a, T b) const {
+    return a > b;
+  }
+};
+struct Le {
+  template <Ordered T>
+  bool operator()(T a, T b) const {
+    return a <= b;
+  }
+};
+struct Lt {
+  template <Ordered T>
+  bool operator()(T a, T b) const {
+    return a < b;
+  }
+};
+
+// -NaN < -inf < ... < -0 < +0 < ... < +inf < +NaN, NaNs of one sign by payload: the order of these keys.
+inline int64_t TotalOrderKey(double value) {
+  const auto bits = std::bit_cast<int64_t>(value);
+  return bits < 0 ? ~(bits & std::numeric_limits<int64_t>::max()) : bits;
+}
+inline int32_t TotalOrderKey(float value) {
+  const auto bits = std::bit_cast<int32_t>(value);
+  return bits < 0 ? ~(bits & std::numeric_limits<int32_t>::max()) : bits;
+}
+
+template <class T>
+T Select(bool predicate, T on_true, T on_false) {
+  return predicate ? on_true : on_false;
+}
+
+// --- Conversion
+// ------------------------------------------------------------------------------------------------------
+
+// Toward zero, to the range of n bits; NaN gives 0.
+inline int64_t ToSigned(double value, int bits) {
+  const int64_t high = static_cast<int64_t>((uint64_t{1} << (bits - 1)) - 1), low = -high - 1;
+  if (std::isnan(value)) return 0;
+  if (value >= static_cast<double>(high)) return high;
+  if (value <= static_cast<double>(low)) return low;
+  return static_cast<int64_t>(value);
+}
+inline uint64_t ToUnsigned(double value, int bits) {
+  const uint64_t high = ~uint64_t{0} >> (64 - bits);
+  if (std::isnan(value) || value <= 0) return 0;
+  if (value >= static_cast<double>(high)) return high;
+  return static_cast<uint64_t>(value);
+}
+
+// To a format of these exponent and mantissa bits without subnormals, and back: on the pattern of the type.
+template <Float T>
+T ReducePrecision(T value, int exponent_bits, int mantissa_bits) {
+  using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+  constexpr int kMantissa = std::numeric_limits<T>::digits - 1;
+  constexpr int kExponent = static_cast<int>(sizeof(T)) * 8 - 1 - kMantissa;
+  if (std::isnan(value)) return value;
+  Bits bits = std::bit_cast<Bits>(value);
+  if (mantissa_bits < kMantissa) {
+    const int dropped = kMantissa - mantissa_bits;
+    const Bits half = ((Bits{1} << (dropped - 1)) - 1) + ((bits >> dropped) & 1);  // Ties to even.
+    bits = (bits + half) & ~((Bits{1} << dropped) - 1);  // A carry into the exponent is right.
+  }
+  if (exponent_bits < kExponent) {
+    const int64_t bias = (int64_t{1} << (kExponent - 1)) - 1,
+                  narrow = (int64_t{1} << (exponent_bits - 1)) - 1;
+    const auto exponent = static_cast<int64_t>((bits >> kMantissa) & ((Bits{1} << kExponent) - 1));
+    if (exponent > bias + narrow) return std::copysign(std::numeric_limits<T>::infinity(), value);
+    if (exponent <= bias - narrow) return std::copysign(T{0}, value);
+  }
+  return std::bit_cast<T>(bits);
+}
+
+// To a signed integer of n bits: up or down with the chance that the fraction gives, decided by a random
+// number of `random_bits` bits.
+inline int64_t StochasticConvert(double value, uint64_t random, int random_bits, int bits) {
+  const int64_t max = static_cast<int64_t>((uint64_t{1} << (bits - 1)) - 1), min = -max - 1;
+  if (std::isnan(value)) return 0;
+  if (value >= static_cast<double>(max)) return max;
+  if (value <= static_cast<double>(min)) return min;
+  const double magnitude = std::fabs(value);
+  auto result = static_cast<int64_t>(magnitude);
+  const double fraction = magnitude - std::trunc(magnitude);
+  if (fraction != 0 && random < static_cast<uint64_t>(std::ldexp(fraction, random_bits))) {
+    if (result == max) return min;
+    ++result;
+  }
+  return value < 0 ? -result : result;
+}
+
+}  // namespace hlo::scalar
