@@ -1,5 +1,5 @@
 #pragma once
-// From a module to text (text-format 9). print(parse(x)) is a fixed point in the exact and short forms.
+// From a module to text (text-format 9). In the long and short forms print(parse(x)) is a fixed point.
 
 #include <cstdint>
 #include <string>
@@ -8,18 +8,20 @@
 
 namespace hlo {
 
-enum class PrintForm { kLong, kShort, kCanonical, kFingerprint };
+// kLong keeps everything; kShort drops metadata; kCanonical has numbers for names and writes called
+// computations out where they are called; the fingerprints are XLA's and cannot be read back.
+enum class PrintForm { kLong, kShort, kCanonical, kFingerprint, kModuleFingerprint };
 
 struct PrintOptions {
   PrintForm form = PrintForm::kLong;
-  bool as_xla = false;             // XLA's bytes, also where they do not read back (elided constants, -0, ...).
-  bool metadata = true;            // Metadata, also inside shardings, and the source tables.
+  bool as_xla = false;   // XLA's bytes, also where they do not read back (-0, async sugar, order, ...).
+  bool metadata = true;  // Metadata, also inside shardings, and the source tables. kLong alone has them.
   bool layouts = true;
-  bool large_constants = true;     // false: constants of more than 10 elements print as {...}
+  bool large_constants = true;  // false: constants of more than 10 elements and tuples print as {...}.
   bool backend_config = true;
-  int64_t indent = 0;
+  int64_t indent = 0;  // Levels of two blanks; for computations and modules.
 
-  // XLA's default long text: constants elided as XLA does, its bytes.
+  // XLA's own choices for a form, and its bytes.
   static PrintOptions Xla(PrintForm form);
 };
 

@@ -110,17 +110,19 @@ void InstructionEditor::SetInstructions(Computation& c, std::vector<Instruction*
   for (size_t i = 0; i < c.instructions_.size(); ++i) c.instructions_[i]->index_ = static_cast<int32_t>(i);
 }
 
-std::vector<Instruction*> PostOrder(const Computation& computation) {
-  const size_t count = computation.instructions().size();
+std::vector<Instruction*> PostOrder(const Computation& computation) { return PostOrder(computation.instructions()); }
+
+std::vector<Instruction*> PostOrder(absl::Span<Instruction* const> stored) {
+  const size_t count = stored.size();
   enum State : uint8_t { kNew, kOpen, kDone };
   std::vector<State> state(count, kNew);
   std::vector<bool> used(count, false);
-  for (const Instruction* i : computation.instructions()) {
+  for (const Instruction* i : stored) {
     for (const Instruction* operand : i->operands()) used[operand->index()] = true;
   }
   std::vector<Instruction*> order, stack;
   order.reserve(count);
-  for (Instruction* start : computation.instructions()) {
+  for (Instruction* start : stored) {
     if (used[start->index()]) continue;
     stack.push_back(start);
     while (!stack.empty()) {

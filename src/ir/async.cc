@@ -1,0 +1,75 @@
+#include "ir/async.h"
+
+#include <algorithm>
+
+namespace hlo {
+namespace {
+
+// Custom-calls that only annotate their operand.
+constexpr std::string_view kAnnotations[] = {"Sharding",
+                                             "LocalToGlobalShape",
+                                             "GlobalToLocalShape",
+                                             "xla.sdy.LocalToGlobalShape",
+                                             "xla.sdy.GlobalToLocalShape",
+                                             "xla.sdy.FuncResultSharding"};
+
+bool PassesThrough(const Instruction& i) {
+  switch (i.opcode()) {
+    case Opcode::kAsyncUpdate:
+    case Opcode::kOptBarrier:
+    case Opcode::kCopy:
+    case Opcode::kWhile:
+      return true;
+    case Opcode::kCustomCall:
+      return std::find(std::begin(kAnnotations), std::end(kAnnotations), i.Get<attr::custom_call_target>()) !=
+             std::end(kAnnotations);
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+const Instruction* AsyncChains::LoopOf(const Computation* computation) {
+  if (!has_loops_) {
+    has_loops_ = true;
+    for (const Computation* c : module_.computations()) {
+      for (const Instruction* i : c->instructions()) {
+        if (i->opcode() != Opcode::kWhile) continue;
+        for (const Computation* called : i->called_computations()) loops_.emplace(called, i);
+      }
+    }
+  }
+  const auto it = loops_.find(computation);
+  return it == loops_.end() ? nullptr : it->second;
+}
+
+const Instruction* AsyncChains::FindStart(const Instruction& link) {
+  std::vector<int64_t> path;  // Tuple indices still to be taken, the next one last.
+  const Instruction* at = link.operand_count() > 0 ? link.operand(0) : nullptr;
+  while (at != nullptr) {
+    if (at->opcode() == Opcode::kAsyncStart) return path.empty() ? at : nullptr;
+    if (at->opcode() == Opcode::kParameter) {
+      at = LoopOf(at->parent());
+      if (at == nullptr) return nullptr;
+    } else if (at->opcode() == Opcode::kGetTupleElement) {
+      path.push_back(at->Get<attr::index>());
+    } else if (at->opcode() == Opcode::kTuple) {
+      if (path.empty() || path.back() < 0 || path.back() >= at->operand_count()) return nullptr;
+      at = at->operand(path.back());
+      path.pop_back();
+      continue;
+    } else if (!PassesThrough(*at)) {
+      return nullptr;
+    }
+    at = at->operand_count() > 0 ? at->operand(0) : nullptr;
+  }
+  return nullptr;
+}
+
+const Instruction* WrappedInstruction(const Instruction& async_start) {
+  const Computation* wrapped = async_start.Get<attr::calls>();
+  return wrapped == nullptr ? nullptr : wrapped->root();
+}
+
+}  // namespace hlo

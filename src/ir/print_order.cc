@@ -1,0 +1,145 @@
+// In which order do computations and instructions print? (text-format 9.3, 9.4)
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_set.h"
+#include "ir/printer.h"
+
+namespace hlo {
+namespace {
+
+using ComputationSet = absl::flat_hash_set<const Computation*>;
+
+std::vector<const Computation*> Uncalled(const Module& module) {
+  ComputationSet called;
+  for (const Computation* c : module.computations()) {
+    for (const Instruction* i : c->instructions()) {
+      for (const Computation* callee : i->called_computations()) called.insert(callee);
+    }
+  }
+  std::vector<const Computation*> roots;
+  for (const Computation* c : module.computations()) {
+    if (!called.contains(c)) roots.push_back(c);
+  }
+  return roots;
+}
+
+// Walks the computations that one root calls, without the root.
+class Walk {
+ public:
+  Walk(bool as_xla, const PrintOrder& instructions, ComputationSet* done,
+       std::vector<const Computation*>* order)
+      : as_xla_(as_xla), instructions_(instructions), done_(*done), order_(*order) {}
+
+  void From(const Computation& root) {
+    if (!as_xla_) {
+      if (done_.insert(&root).second) Push(&root);
+      Drain();
+      return;
+    }
+    // XLA goes through the root's instructions one by one, emptying the stack after each.
+    for (Instruction* i : root.instructions()) {
+      PushCallees(*i);
+      Drain();
+    }
+    if (done_.insert(&root).second) order_.push_back(&root);
+  }
+
+ private:
+  struct Frame {
+    const Computation* computation;
+    std::vector<Instruction*> instructions;
+    size_t next_instruction = 0;
+    size_t next_callee = 0;
+  };
+
+  void Push(const Computation* c) {
+    Frame frame{c, {}};
+    if (as_xla_)
+      frame.instructions.assign(c->instructions().begin(), c->instructions().end());
+    else
+      frame.instructions = instructions_.Of(*c, false);
+    // Most instructions call nothing.
+    frame.instructions.erase(
+        std::remove_if(frame.instructions.begin(), frame.instructions.end(),
+                       [](const Instruction* i) { return i->called_computations().empty(); }),
+        frame.instructions.end());
+    stack_.push_back(std::move(frame));
+  }
+
+  // Those that were never pushed in this walk, the last one first.
+  void PushCallees(const Instruction& i) {
+    std::vector<const Computation*> fresh;
+    for (const Computation* callee : i.called_computations()) {
+      if (pushed_.insert(callee).second) fresh.push_back(callee);
+    }
+    for (auto it = fresh.rbegin(); it != fresh.rend(); ++it) Push(*it);
+  }
+
+  void Drain() {
+    while (!stack_.empty()) {
+      Frame& top = stack_.back();
+      if (top.next_instruction == top.instructions.size()) {
+        const Computation* finished = top.computation;
+        stack_.pop_back();
+        if (!as_xla_ || done_.insert(finished).second) order_.push_back(finished);
+        continue;
+      }
+      const Instruction& i = *top.instructions[top.next_instruction];
+      if (as_xla_) {
+        ++top.next_instruction;
+        PushCallees(i);
+      } else if (top.next_callee == i.called_computations().size()) {
+        ++top.next_instruction;
+        top.next_callee = 0;
+      } else {
+        const Computation* callee = i.called_computations()[top.next_callee++];
+        if (done_.insert(callee).second) Push(callee);
+      }
+    }
+  }
+
+  const bool as_xla_;
+  const PrintOrder& instructions_;
+  ComputationSet& done_;
+  std::vector<const Computation*>& order_;
+  ComputationSet pushed_;
+  std::vector<Frame> stack_;
+};
+
+bool HasControlPredecessors(const Computation& computation) {
+  return std::any_of(computation.instructions().begin(), computation.instructions().end(),
+                     [](const Instruction* i) { return i->Has<attr::control_predecessors>(); });
+}
+
+}  // namespace
+
+PrintOrder::PrintOrder(const Module& module, bool as_xla) : module_(module), as_xla_(as_xla) {
+  if (!module.header().is_scheduled) return;
+  for (const Computation* c : module.computations()) {
+    for (const Instruction* i : c->instructions()) {
+      if (i->opcode() == Opcode::kFusion) fusion_bodies_.insert(i->Get<attr::calls>());
+    }
+  }
+}
+
+std::vector<Instruction*> PrintOrder::Of(const Computation& computation, bool nested) const {
+  absl::Span<Instruction* const> stored = computation.instructions();
+  if (!nested && module_.header().is_scheduled && !fusion_bodies_.contains(&computation)) {
+    return {stored.begin(), stored.end()};
+  }
+  std::vector<Instruction*> order = PostOrder(stored);
+  if (as_xla_ || !HasControlPredecessors(computation)) return order;
+  // Instructions without users that others wait for move forward in the first pass; a second one lets
+  // everything else settle, and a third would change nothing.
+  return PostOrder(order);
+}
+
+std::vector<const Computation*> PrintOrder::Computations() const {
+  std::vector<const Computation*> order;
+  ComputationSet done;
+  for (const Computation* root : Uncalled(module_)) Walk(as_xla_, *this, &done, &order).From(*root);
+  return order;
+}
+
+}  // namespace hlo

@@ -1,0 +1,116 @@
+// Strings, JSON values and numbers of the printer (text-format 1.7, 1.8, 9.6).
+
+#include <cmath>
+#include <iterator>
+
+#include "absl/strings/charconv.h"
+#include "fmt/format.h"
+#include "ir/printer.h"
+
+namespace hlo {
+namespace {
+
+constexpr std::string_view kBlanks = " \t\n\r";
+
+// Past blanks and comments that start at `at`; npos where a comment does not end.
+size_t SkipBlanks(std::string_view text, size_t at) {
+  while (at < text.size()) {
+    if (kBlanks.find(text[at]) != kBlanks.npos) {
+      ++at;
+    } else if (text.substr(at, 2) == "//") {
+      while (at < text.size() && text[at] != '\n' && text[at] != '\r') ++at;
+    } else if (text.substr(at, 2) == "/*") {
+      at = text.find("*/", at + 2);
+      if (at == text.npos) return at;
+      at += 2;
+    } else {
+      break;
+    }
+  }
+  return at;
+}
+
+// Past the JSON value that starts at `at`; npos where there is none.
+size_t SkipJson(std::string_view text, size_t at) {
+  if (at >= text.size() || text[at] != '{') return text.npos;
+  int64_t depth = 0;
+  bool in_string = false;
+  for (; at < text.size(); ++at) {
+    const char c = text[at];
+    if (in_string) {
+      if (c == '\\')
+        ++at;
+      else if (c == '"')
+        in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{') {
+      ++depth;
+    } else if (c == '}' && --depth == 0) {
+      return at + 1;
+    }
+  }
+  return text.npos;
+}
+
+double Read(std::string_view text) {
+  double value = 0;
+  absl::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+}  // namespace
+
+bool ReadsAsJson(std::string_view text, bool as_xla) {
+  if (!as_xla) return SkipJson(text, 0) == text.size();
+  size_t at = SkipBlanks(text, 0);
+  if (at != text.npos) at = SkipJson(text, at);
+  if (at != text.npos) at = SkipBlanks(text, at);
+  return at == text.size();
+}
+
+std::string Escape(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (const char c : text) {
+    switch (c) {
+      case '\n':
+        out.append("\\n");
+        break;
+      case '\r':
+        out.append("\\r");
+        break;
+      case '\t':
+        out.append("\\t");
+        break;
+      case '"':
+      case '\'':
+      case '\\':
+        out.push_back('\\');
+        out.push_back(c);
+        break;
+      default: {
+        const auto byte = static_cast<unsigned char>(c);
+        if (byte >= 0x20 && byte < 0x7f)
+          out.push_back(c);
+        else
+          fmt::format_to(std::back_inserter(out), "\\{:03o}", byte);
+      }
+    }
+  }
+  return out;
+}
+
+std::string RealText(double value, bool as_xla) {
+  std::string text = fmt::format("{:.6g}", value);
+  if (as_xla || !std::isfinite(value)) return text;
+  if (value == 0 && std::signbit(value)) return "-0.0";  // `-0` is an integer to the reader.
+  if (Read(text) == value) return text;
+  if (static_cast<double>(static_cast<float>(value)) == value) {
+    text = fmt::format("{:.9g}", value);
+    if (static_cast<float>(Read(text)) == static_cast<float>(value)) return text;
+  }
+  return fmt::format("{}", value);
+}
+
+}  // namespace hlo
