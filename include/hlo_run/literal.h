@@ -107,6 +107,7 @@ class Literal {
 // HLO literal text (text-format 9.7).
 struct LiteralPrintOptions {
   bool shapes = false;  // Write the shape before each array, as in `literal=`.
+  bool layouts = true;     // And the layout with the shape.
   bool as_xla = false;  // -0 for negative zero, fixed digits: XLA's bytes rather than text that reads back.
   bool i_comments = true;     // `/*i0=0*/` in ranks of 4 and more.
   int64_t max_elements = -1;  // Larger arrays print as {...}; -1: no limit.

@@ -6,7 +6,6 @@
 #include "cli/common.h"
 #include "fmt/format.h"
 #include "hlo_run/opcode.h"
-#include "hlo_run/run.h"
 
 namespace hlo::cli {
 namespace {
@@ -31,7 +30,7 @@ Json OpJson(Opcode opcode) {
           {"elementwise", info.has(kElementwise)},
           {"side_effect", info.has(kSideEffect)},
           {"collective", info.has(kCollective)},
-          {"engines", IsEvaluated(opcode) ? Json({"reference"}) : Json::array()}};
+          {"engines", info.evaluated() ? Json::array({"reference"}) : Json::array()}};
 }
 
 std::string Attributes(const Json& op) {

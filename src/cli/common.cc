@@ -99,6 +99,52 @@ void AddCommonFlags(CLI::App& app, CommonOptions& options) {
       ->type_name("BYTES");
 }
 
+void AddFillFlags(CLI::App& app, InputOptions& options) {
+  app.add_option_function<uint64_t>(
+         "--random",
+         [&options](uint64_t seed) {
+           options.seed = seed;
+           options.made_up = true;
+         },
+         "Random arguments from this seed")
+      ->type_name("SEED");
+  app.add_option_function<std::string>(
+         "--fill",
+         [&options](const std::string& word) {
+           options.fill = *ParseInputFill(word);
+           options.made_up = true;
+         },
+         "What to fill arguments with: uniform, normal, zeros, ones or iota")
+      ->check(CLI::IsMember({"uniform", "normal", "zeros", "ones", "iota"}))
+      ->default_str("uniform");
+}
+
+void AddInputFlags(CLI::App& app, InputOptions& options) {
+  app.add_option("-i,--input", options.files,
+                 "An argument: a .npy, .npz, .safetensors or .txt file, or a literal such as 'f32[2]{1,2}'; "
+                 "by position, "
+                 "or as name=...; repeatable")
+      ->type_name("VALUE")
+      ->expected(1)
+      ->take_all();
+  AddFillFlags(app, options);
+}
+
+absl::StatusOr<std::vector<Literal>> Arguments(const InputOptions& options, const Module& module) {
+  if (!options.files.empty()) return ReadInputs(module, options.files);
+  const auto parameters = module.entry()->parameters();
+  if (options.made_up || parameters.empty()) return MakeInputs(module, options.fill, options.seed);
+  std::string list;
+  constexpr size_t kShown = 10;
+  for (size_t i = 0; i < parameters.size() && i < kShown; ++i) {
+    list += fmt::format("\n  {}: {} {}", i, parameters[i]->name(), ToString(parameters[i]->shape()));
+  }
+  if (parameters.size() > kShown) list += fmt::format("\n  and {} more", parameters.size() - kShown);
+  return absl::InvalidArgumentError(
+      fmt::format("the module takes {} argument{}: give --input for each, or --random SEED{}",
+                  parameters.size(), parameters.size() == 1 ? "" : "s", list));
+}
+
 bool UseColor() {
   const char* no_color = std::getenv("NO_COLOR");
   return isatty(STDERR_FILENO) != 0 && (no_color == nullptr || no_color[0] == '\0');

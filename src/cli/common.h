@@ -12,6 +12,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "hlo_run/check.h"
+#include "hlo_run/io.h"
 #include "hlo_run/parse.h"
 #include "nlohmann/json.hpp"
 
@@ -36,6 +37,21 @@ struct CommonOptions {
 };
 // Positional files, --format, --strict, --max-errors, --max-nesting, --max-literal-bytes, --max-memory.
 void AddCommonFlags(CLI::App& app, CommonOptions& options);
+
+// Where arguments come from.
+struct InputOptions {
+  std::vector<std::string> files;
+  bool made_up = false;  // --random or --fill was given.
+  InputFill fill = InputFill::kUniform;
+  uint64_t seed = 0;
+};
+// --random and --fill.
+void AddFillFlags(CLI::App& app, InputOptions& options);
+// --input besides.
+void AddInputFlags(CLI::App& app, InputOptions& options);
+// The arguments of the entry computation. InvalidArgument, listing the parameters, where nothing says what
+// they are.
+absl::StatusOr<std::vector<Literal>> Arguments(const InputOptions& options, const Module& module);
 
 // Colour on stderr: only on a terminal, and never with NO_COLOR.
 bool UseColor();

@@ -20,8 +20,9 @@ namespace {
 #undef HLO_OP
 
 constexpr std::array<OpcodeInfo, kOpcodeCount> kOpcodes = {{
-#define HLO_OP(name, text, min, max, attrs, shape_rule, reference, traits) \
-  {text, min, max, absl::Span<const AttrUse>(kAttrs##name + 1, std::size(kAttrs##name) - 1), #reference, traits},
+#define HLO_OP(name, text, min, max, attrs, shape_rule, reference, traits)                           \
+  {text,       min,   max, absl::Span<const AttrUse>(kAttrs##name + 1, std::size(kAttrs##name) - 1), \
+   #reference, traits},
 #include "hlo_run/opcodes.def"
 #undef HLO_OP
 }};

@@ -171,7 +171,7 @@ void AppendLiteral(const Literal& literal, const LiteralPrintOptions& options, s
     return;
   }
   if (options.shapes) {
-    AppendShape(shape, {.layouts = true}, out);
+    AppendShape(shape, {.layouts = options.layouts}, out);
     out->push_back(' ');
   }
   if (shape.rank() == 0) {

@@ -1,0 +1,46 @@
+// inputs: makes a file of arguments for a module.
+
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "hlo_run/io.h"
+
+namespace hlo::cli {
+
+void AddInputs(CLI::App& program, int& exit_status) {
+  struct Options {
+    CommonOptions common;
+    InputOptions inputs;
+    std::string output;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      program.add_subcommand("inputs", "Make arguments for a module: random, zeros, ones, iota");
+  AddCommonFlags(*command, options->common);
+  AddFillFlags(*command, options->inputs);
+  command
+      ->add_option("-o,--output", options->output,
+                   "Where to: .npz, .safetensors, .json; .npy or .txt for a single array")
+      ->type_name("FILE")
+      ->required();
+  command->footer(
+      "Integers that become indices of gather, scatter and dynamic slices lie within what they index.\n"
+      "The same seed gives the same values on every machine.\n"
+      "Examples:\n"
+      "  hlo-run inputs m.hlo --random 7 --output args.npz\n"
+      "  hlo-run inputs m.hlo --fill=iota --output args.safetensors");
+  command->callback([options, &exit_status] {
+    if (options->common.files.size() > 1)
+      throw CLI::ValidationError("files", "one module makes one file of arguments");
+    exit_status = ForEachFile(options->common, [&](const std::string& file, FileResult& result) {
+      const LoadedModule loaded = Load(file, options->common, LoadUntil::kChecked, Exit::kInvalid, result);
+      if (loaded.module == nullptr) return;
+      const absl::StatusOr<std::vector<Literal>> arguments =
+          MakeInputs(*loaded.module, options->inputs.fill, options->inputs.seed);
+      if (!result.Accept(arguments.status(), file)) return;
+      if (!result.Accept(WriteValues(options->output, *arguments), file)) return;
+      result.extra["output"] = options->output;
+    });
+  });
+}
+
+}  // namespace hlo::cli

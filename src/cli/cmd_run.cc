@@ -1,0 +1,169 @@
+// run: evaluate and print or store the result.
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+#include "base/status.h"
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "fmt/format.h"
+#include "hlo_run/compare.h"
+#include "hlo_run/io.h"
+#include "hlo_run/run.h"
+#include "observe/progress.h"
+#include "types/wide.h"
+
+namespace hlo::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct RunOptions {
+  CommonOptions common;
+  InputOptions inputs;
+  std::string engine = "reference";
+  std::string output;
+  bool timing = false;
+  bool fail_on_nan = false;
+  int64_t repeat = 1;
+  EvaluateOptions evaluate;
+};
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+struct Timing {
+  double plan_s = 0;
+  double first_run_s = 0;
+  double run_s = std::numeric_limits<double>::infinity();
+};
+
+absl::StatusOr<Literal> Evaluate(const RunOptions& options, const CheckedModule& module,
+                                 const std::vector<Literal>& arguments, Timing& timing) {
+  Progress progress(stderr);
+  EvaluateOptions evaluate = options.evaluate;
+  if (isatty(STDERR_FILENO) != 0 && !options.timing) evaluate.observer = &progress;
+  absl::StatusOr<Literal> value = absl::InternalError("not run");
+  for (int64_t run = 0; run < options.repeat; ++run) {
+    value = Literal();  // Gives back the memory of the run before.
+    const auto start = Clock::now();
+    value = hlo::Evaluate(module, arguments, evaluate);
+    const double seconds = SecondsSince(start);
+    if (!value.ok()) return value;
+    if (run == 0)
+      timing.first_run_s = seconds;
+    else
+      timing.run_s = std::min(timing.run_s, seconds);
+  }
+  if (options.repeat == 1) timing.run_s = timing.first_run_s;
+  return value;
+}
+
+bool HasNan(const Literal& value) {
+  for (const Literal& element : value.elements()) {
+    if (HasNan(element)) return true;
+  }
+  if (!value.shape().IsArray() || !(IsFloat(value.type()) || IsComplex(value.type()))) return false;
+  return DispatchWide(value.type(), [&]<class W>() {
+    if constexpr (std::is_same_v<W, double> || std::is_same_v<W, std::complex<double>>) {
+      const LoadFn<W> load = Loader<W>(value.type());
+      for (int64_t i = 0; i < value.element_count(); ++i) {
+        const W element = load(value.data(), i);
+        if (std::isnan(std::real(element)) || std::isnan(std::imag(element))) return true;
+      }
+    }
+    return false;
+  });
+}
+
+// `--output results/` with several files: results/NAME.npz for each.
+std::string OutputPath(const RunOptions& options, const std::string& file) {
+  if (options.output.empty() || options.output.back() != '/') return options.output;
+  return options.output + std::filesystem::path(file).stem().string() + ".npz";
+}
+
+void Run(const RunOptions& options, const std::string& file, FileResult& result) {
+  const LoadedModule loaded = Load(file, options.common, LoadUntil::kChecked, Exit::kInvalid, result);
+  if (loaded.module == nullptr) return;
+  const CheckedModule& module = loaded.checked.front();
+  Timing timing;
+  const auto start = Clock::now();
+  if (!result.Accept(CheckSupported(module), file)) return;
+  timing.plan_s = SecondsSince(start);
+  absl::StatusOr<std::vector<Literal>> arguments = Arguments(options.inputs, module.module());
+  if (!result.Accept(arguments.status(), file)) return;
+  ResetPeakMemoryUse();
+  const absl::StatusOr<Literal> value = Evaluate(options, module, *arguments, timing);
+  if (!result.Accept(value.status(), file)) return;
+
+  result.extra["result"] = ToString(value->shape());
+  const std::string output = OutputPath(options, file);
+  if (!output.empty() && !result.Accept(WriteValue(output, *value), file)) return;
+  if (options.fail_on_nan && HasNan(*value)) {
+    result.Fail(Exit::kFailed, fmt::format("{}: error: the result holds a NaN", file));
+  }
+  if (options.timing) {
+    result.extra.update(Json{{"parse_s", loaded.seconds.parse},
+                             {"check_s", loaded.seconds.check},
+                             {"plan_s", timing.plan_s},
+                             {"first_run_s", timing.first_run_s},
+                             {"run_s", timing.run_s},
+                             {"runs", options.repeat},
+                             {"peak_bytes", BufferMemoryUse().peak_bytes}});
+  } else if (output.empty()) {
+    result.text = ToString(*value, {.shapes = true, .layouts = false}) + "\n";
+    if (options.common.json) result.extra["outputs"] = Json::parse(ToJson(*value));
+  }
+}
+
+}  // namespace
+
+void AddRun(CLI::App& program, int& exit_status) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* command = program.add_subcommand("run", "Evaluate modules and print or store their results");
+  AddCommonFlags(*command, options->common);
+  AddInputFlags(*command, options->inputs);
+  command
+      ->add_option("-o,--output", options->output,
+                   "Store the result: .npz, .npy, .safetensors, .json or .txt; DIR/ with several files")
+      ->type_name("FILE");
+  command->add_option("--engine", options->engine, "What evaluates: reference")
+      ->check(CLI::IsMember({"reference"}))
+      ->capture_default_str();
+  command->add_option("--repeat", options->repeat, "Evaluate this many times")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command
+      ->add_option_function<std::string>(
+          "--timing", [options](const std::string&) { options->timing = true; },
+          "json: print seconds and peak bytes, a JSON line for each file")
+      ->check(CLI::IsMember({"json"}));
+  command->add_flag("--fail-on-nan", options->fail_on_nan, "Exit status 1 when the result holds a NaN");
+  command->add_option("--max-steps", options->evaluate.max_steps, "Most instructions to execute")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--max-seconds", options->evaluate.max_seconds, "Longest time for a run")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--max-call-depth", options->evaluate.max_call_depth, "Deepest nesting of calls")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->footer(
+      "Examples:\n"
+      "  hlo-run m.hlo --input x.npy --input 'f32[2]{1,2}'\n"
+      "  hlo-run m.hlo --input args.npz --output result.npz\n"
+      "  hlo-run m.hlo --random 1 --repeat 10 --timing=json");
+  command->callback([options, &exit_status] {
+    options->common.json |= options->timing;
+    if (!options->output.empty() && options->output.back() != '/' && options->common.files.size() > 1) {
+      throw CLI::ValidationError("--output", "with several files, a directory and a slash: --output DIR/");
+    }
+    exit_status = ForEachFile(
+        options->common, [&](const std::string& file, FileResult& result) { Run(*options, file, result); });
+  });
+}
+
+}  // namespace hlo::cli
