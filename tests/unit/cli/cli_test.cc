@@ -1,0 +1,329 @@
+// The command as its users meet it: what it prints, where, and with which exit status.
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "nlohmann/json.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Outcome {
+  int status = -1;
+  std::string out;
+  std::string err;
+};
+
+std::string ReadFile(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+class Cli : public testing::Test {
+ protected:
+  void SetUp() override {
+    char pattern[] = "/tmp/hlo-run-cli-XXXXXX";
+    folder_ = mkdtemp(pattern);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  // A file of the test's own folder.
+  std::string Write(const std::string& name, const std::string& content) {
+    std::ofstream(folder_ / name, std::ios::binary) << content;
+    return (folder_ / name).string();
+  }
+  std::string Path(const std::string& name) { return (folder_ / name).string(); }
+
+  // Runs `hlo-run ARGUMENTS` in a shell.
+  Outcome Run(const std::string& arguments) {
+    const std::string command =
+        std::string(HLO_RUN_BINARY) + " " + arguments + " >" + Path("stdout") + " 2>" + Path("stderr");
+    const int raw = std::system(command.c_str());
+    return {WIFEXITED(raw) ? WEXITSTATUS(raw) : 128, ReadFile(Path("stdout")), ReadFile(Path("stderr"))};
+  }
+
+  fs::path folder_;
+};
+
+#define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << "in: " << (text)
+
+constexpr char kAdd[] = R"(HloModule m
+ENTRY e {
+  a = f32[2] parameter(0)
+  b = f32[2] parameter(1)
+  ROOT r = f32[2] add(a, b)
+}
+)";
+
+TEST_F(Cli, FileAloneMeansRun) {
+  const Outcome run = Run(Write("add.hlo", kAdd) + " --input 'f32[2]{1,2}' -i 'f32[2] {0.5, 10}'");
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(run.out, "f32[2] {1.5, 12}\n");
+  EXPECT_EQ(run.err, "");
+}
+
+TEST_F(Cli, ReadsStandardInputAndNamedArguments) {
+  const Outcome run =
+      Run("run - --input b='f32[2]{1,2}' --input a='f32[2]{3,4}' < " + Write("add.hlo", kAdd));
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(run.out, "f32[2] {4, 6}\n");
+}
+
+TEST_F(Cli, UnknownOpcodeIsLocatedAndSuggestsTheRightOne) {
+  const Outcome run = Run(
+      "verify " +
+      Write("m.hlo", "HloModule m\nENTRY e {\n  a = f32[2] parameter(0)\n  ROOT r = f32[2] negatee(a)\n}\n"));
+  EXPECT_EQ(run.status, 2);
+  EXPECT_EQ(run.out, "");
+  EXPECT_HAS(run.err, "m.hlo:4:19: error: ");
+  EXPECT_HAS(run.err, "negatee");
+  EXPECT_HAS(run.err, "did you mean 'negate'?");
+  EXPECT_HAS(run.err, "^~~~~~~");
+}
+
+TEST_F(Cli, WrongShapeGivesBothFactsAndFailsVerification) {
+  const Outcome run = Run("verify " + Write("m.hlo",
+                                            "HloModule m\nENTRY e {\n  a = f32[2,3] parameter(0)\n  ROOT t = "
+                                            "f32[2,3] transpose(a), dimensions={1,0}\n}\n"));
+  EXPECT_EQ(run.status, 1);
+  EXPECT_HAS(run.err, "m.hlo:4:");
+  EXPECT_HAS(run.err, "f32[3,2]");
+  EXPECT_HAS(run.err, "f32[2,3]");
+  const Outcome evaluated = Run(Path("m.hlo") + " --random 1");
+  EXPECT_EQ(evaluated.status, 2) << "for run, an invalid module is bad input";
+}
+
+TEST_F(Cli, MissingOperandIsAnError) {
+  const Outcome run =
+      Run("verify " +
+          Write("m.hlo", "HloModule m\nENTRY e {\n  a = f32[2] parameter(0)\n  ROOT r = f32[2] add(a)\n}\n"));
+  EXPECT_EQ(run.status, 2);
+  EXPECT_HAS(run.err, "m.hlo:4:");
+  EXPECT_HAS(run.err, "add");
+}
+
+TEST_F(Cli, TruncatedFileShowsWhatWasOpen) {
+  const Outcome run =
+      Run(Write("m.hlo", "HloModule m\nENTRY e {\n  a = f32[2] parameter(0)\n  b = f32[2] neg"));
+  EXPECT_EQ(run.status, 2);
+  EXPECT_HAS(run.err, "m.hlo:4:");
+  EXPECT_HAS(run.err, "error: ");
+}
+
+TEST_F(Cli, BinaryFileIsRefused) {
+  std::string bytes(
+      "\x7f"
+      "ELF\0\1\2\3",
+      8);
+  for (int i = 0; i < 4000; ++i) bytes.push_back(static_cast<char>(i * 37));
+  const Outcome run = Run(Write("m.hlo", bytes));
+  EXPECT_EQ(run.status, 2);
+  EXPECT_HAS(run.err, "m.hlo:1:1: error: ");
+  EXPECT_EQ(run.err.find('\x7f'), std::string::npos) << "control bytes never reach the terminal";
+}
+
+TEST_F(Cli, InputOfAnotherShapeOrTypeNamesParameterAndBoth) {
+  const std::string file = Write("add.hlo", kAdd);
+  const Outcome shape = Run(file + " --input 'f32[3]{1,2,3}' --input 'f32[2]{1,2}'");
+  EXPECT_EQ(shape.status, 2);
+  EXPECT_HAS(shape.err, "f32[3]");
+  EXPECT_HAS(shape.err, "f32[2]");
+  const Outcome type = Run(file + " --input 's32[2]{1,2}' --input 'f32[2]{1,2}'");
+  EXPECT_EQ(type.status, 2);
+  EXPECT_HAS(type.err, "s32[2]");
+  EXPECT_HAS(type.err, "f32[2]");
+  const Outcome none = Run(file);
+  EXPECT_EQ(none.status, 2);
+  EXPECT_HAS(none.err, "takes 2 arguments");
+  EXPECT_HAS(none.err, "0: a f32[2]");
+  const Outcome one = Run(file + " --input 'f32[2]{1,2}'");
+  EXPECT_EQ(one.status, 2);
+  EXPECT_HAS(one.err, "b");
+}
+
+TEST_F(Cli, UnreadableFilesAreNamed) {
+  const Outcome missing = Run(Path("none.hlo"));
+  EXPECT_EQ(missing.status, 2);
+  EXPECT_HAS(missing.err, "none.hlo");
+  EXPECT_HAS(missing.err, "No such file");
+  const Outcome input = Run(Write("add.hlo", kAdd) + " --input " + Path("x.npy") + " --input 'f32[2]{1,2}'");
+  EXPECT_EQ(input.status, 2);
+  EXPECT_HAS(input.err, "x.npy");
+  const Outcome empty_folder = Run("verify " + folder_.string() + "/none");
+  EXPECT_EQ(empty_folder.status, 2);
+}
+
+TEST_F(Cli, UnwritableOutputIsNamedAndLeavesNothing) {
+  const std::string file = Write("add.hlo", kAdd);
+  const Outcome run = Run(file + " --random 1 --output " + Path("no/such/folder/out.npz"));
+  EXPECT_EQ(run.status, 2);
+  EXPECT_HAS(run.err, "no/such/folder/out.npz");
+  const Outcome unknown = Run(file + " --random 1 --output " + Path("out.xyz"));
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_HAS(unknown.err, ".npz");
+  EXPECT_FALSE(fs::exists(Path("out.xyz")));
+}
+
+TEST_F(Cli, ParameterOfTenToTheFifteenBytesIsALimit) {
+  const std::string file = Write("m.hlo",
+                                 "HloModule m\nENTRY e {\n  a = u8[1000000,1000000,1000] parameter(0)\n  "
+                                 "ROOT r = u8[1000000,1000000,1000] add(a, a)\n}\n");
+  const Outcome run = Run(file + " --random 1");
+  EXPECT_EQ(run.status, 4);
+  EXPECT_HAS(run.err, "1000000000000000");
+  EXPECT_HAS(run.err, "memory");
+  EXPECT_EQ(Run("verify " + file).status, 0) << "the module itself is valid";
+}
+
+TEST_F(Cli, LimitsOfStepsTimeAndMemoryEndARun) {
+  const std::string loop = Write("loop.hlo", R"(HloModule m
+c { p = s32[] parameter(0)  z = s32[] constant(-1)  ROOT r = pred[] compare(p, z), direction=GT }
+b { p = s32[] parameter(0)  k = s32[] constant(0)  ROOT r = s32[] multiply(p, k) }
+ENTRY e { p = s32[] parameter(0)  ROOT w = s32[] while(p), condition=c, body=b }
+)");
+  const Outcome steps = Run(loop + " --input 's32[] 1' --max-steps 10000");
+  EXPECT_EQ(steps.status, 4);
+  EXPECT_HAS(steps.err, "10000");
+  const Outcome seconds = Run(loop + " --input 's32[] 1' --max-seconds 0.2");
+  EXPECT_EQ(seconds.status, 4);
+  const Outcome memory =
+      Run(Write("m.hlo",
+                "ENTRY e { a = f32[] parameter(0) ROOT r = f32[1000,1000] broadcast(a), dimensions={} }") +
+          " --random 1 --max-memory 1MB");
+  EXPECT_EQ(memory.status, 4);
+  EXPECT_HAS(memory.err, "4000000");
+}
+
+TEST_F(Cli, DeepNestingIsRefusedNotACrash) {
+  std::string text = "ENTRY e { a = ";
+  for (int i = 0; i < 200000; ++i) text += "(";
+  const Outcome run = Run("verify " + Write("deep.hlo", text));
+  EXPECT_EQ(run.status, 2);
+  EXPECT_HAS(run.err, "deep.hlo:1:");
+}
+
+TEST_F(Cli, ManyFilesGiveALineEachAndTheWorstStatus) {
+  Write("1.hlo", kAdd);
+  Write("2.hlo", "HloModule broken {");
+  Write("3.hlo", "ENTRY e { ROOT c = f32[] constant(1) }");
+  const Outcome run = Run("verify " + folder_.string());
+  EXPECT_EQ(run.status, 2);
+  std::istringstream lines(run.out);
+  std::vector<nlohmann::json> rows;
+  for (std::string line; std::getline(lines, line);) rows.push_back(nlohmann::json::parse(line));
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0]["status"], "ok");
+  EXPECT_EQ(rows[1]["status"], "invalid");
+  EXPECT_EQ(rows[1]["errors"].size(), 1u);
+  EXPECT_HAS(rows[1]["errors"][0].get<std::string>(), "2.hlo:1:");
+  EXPECT_EQ(rows[2]["status"], "ok");
+}
+
+TEST_F(Cli, TimingIsAJsonLine) {
+  const Outcome run = Run(Write("add.hlo", kAdd) + " --random 3 --repeat 3 --timing=json");
+  ASSERT_EQ(run.status, 0) << run.err;
+  const auto row = nlohmann::json::parse(run.out);
+  for (const char* key : {"parse_s", "check_s", "plan_s", "first_run_s", "run_s", "peak_bytes"}) {
+    EXPECT_TRUE(row[key].is_number()) << key;
+  }
+  EXPECT_EQ(row["runs"], 3);
+}
+
+TEST_F(Cli, InputsThatItMakesAreInputsThatItReads) {
+  const std::string file = Write("add.hlo", kAdd);
+  for (const char* name : {"in.npz", "in.safetensors"}) {
+    ASSERT_EQ(Run("inputs " + file + " --random 5 --output " + Path(name)).status, 0) << name;
+    const Outcome from_file = Run(file + " --input " + Path(name));
+    EXPECT_EQ(from_file.status, 0) << from_file.err;
+    EXPECT_EQ(from_file.out, Run(file + " --random 5").out) << name;
+  }
+}
+
+TEST_F(Cli, JsonHoldsTheValues) {
+  const Outcome run = Run(
+      Write(
+          "m.hlo",
+          "ENTRY e { c = f32[2] constant({1, nan}) ROOT t = (f32[2], s32[]) tuple(c, s32[] constant(7)) }") +
+      " --format=json");
+  ASSERT_EQ(run.status, 0) << run.err;
+  const auto row = nlohmann::json::parse(run.out);
+  EXPECT_EQ(row["result"], "(f32[2], s32[])");
+  EXPECT_TRUE(row.contains("outputs"));
+  EXPECT_EQ(Run(Path("m.hlo") + " --fail-on-nan").status, 1);
+}
+
+TEST_F(Cli, PrintIsAFixedPoint) {
+  const std::string file = Write("add.hlo", kAdd);
+  const Outcome once = Run("print " + file);
+  ASSERT_EQ(once.status, 0) << once.err;
+  EXPECT_EQ(Run("print " + Write("again.hlo", once.out)).out, once.out);
+  EXPECT_EQ(Run("print " + file + " --output " + Path("out.txt")).out, "");
+  EXPECT_EQ(ReadFile(Path("out.txt")), once.out);
+  const Outcome near = Run("print " + file + " --computation ee");
+  EXPECT_EQ(near.status, 2);
+  EXPECT_HAS(near.err, "did you mean 'e'?");
+}
+
+TEST_F(Cli, StrictRefusesOldSpellings) {
+  const std::string file =
+      Write("old.hlo",
+            "HloModule m\nENTRY e {\n  a = f32[2] parameter(0)\n  ROOT r = pred[2] greater-than(a, a)\n}\n");
+  const Outcome lenient = Run("verify " + file);
+  EXPECT_EQ(lenient.status, 0) << lenient.err;
+  EXPECT_HAS(lenient.err, "warning: ");
+  EXPECT_EQ(Run("verify --strict " + file).status, 2);
+}
+
+TEST_F(Cli, BadUsageIsStatusTwo) {
+  EXPECT_EQ(Run("").status, 2);
+  EXPECT_EQ(Run("verify").status, 2);
+  EXPECT_EQ(Run("verify --no-such-flag x.hlo").status, 2);
+  EXPECT_EQ(Run("run x.hlo --engine=quantum").status, 2);
+  EXPECT_EQ(Run("ops no-such-op").status, 2);
+}
+
+TEST_F(Cli, HelpManualAndCompletionComeFromTheSameFlags) {
+  const Outcome help = Run("run --help");
+  EXPECT_EQ(help.status, 0);
+  EXPECT_HAS(help.out, "--max-steps");
+  EXPECT_HAS(help.out, "Examples:");
+  const Outcome man = Run("docs man");
+  EXPECT_HAS(man.out, ".TH HLO");
+  EXPECT_HAS(man.out, "\\-\\-max\\-steps");
+  const Outcome completion = Run("docs bash-completion");
+  EXPECT_HAS(completion.out, "--max-steps");
+  EXPECT_EQ(std::system(("bash -n " + Write("completion", completion.out)).c_str()), 0);
+  EXPECT_EQ(Run("--version").out.rfind("hlo-run ", 0), 0u);
+}
+
+TEST_F(Cli, OpsListsEveryOpcode) {
+  const Outcome ops = Run("ops --format=json");
+  EXPECT_EQ(std::count(ops.out.begin(), ops.out.end(), '\n'), 137);
+  const auto gather = nlohmann::json::parse(Run("ops gather --format=json").out);
+  EXPECT_EQ(gather["operands"], "2");
+  EXPECT_EQ(gather["required"].size(), 5u);
+}
+
+TEST_F(Cli, StatsCountWork) {
+  const std::string file = Write("dot.hlo",
+                                 "ENTRY e { a = f32[4,8] parameter(0) b = f32[8,16] parameter(1) ROOT d = "
+                                 "f32[4,16] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0} }");
+  const auto row = nlohmann::json::parse(Run("stats --format=json " + file).out);
+  EXPECT_EQ(row["flops"], 2 * 4 * 8 * 16);
+  EXPECT_EQ(row["parameter_bytes"], 4 * (4 * 8 + 8 * 16));
+  EXPECT_EQ(row["peak_bytes"], 4 * (4 * 8 + 8 * 16 + 4 * 16));
+  EXPECT_EQ(row["opcodes"]["dot"], 1);
+}
+
+}  // namespace
