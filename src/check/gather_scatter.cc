@@ -1,0 +1,273 @@
+// gather and scatter (shape-rules 3.18).
+
+#include <algorithm>
+
+#include "check/support.h"
+#include "check/window.h"
+
+namespace hlo::check {
+namespace {
+
+constexpr std::string_view kRule = "3.18";
+
+bool Contains(IntList list, int64_t d) { return std::find(list.begin(), list.end(), d) != list.end(); }
+
+// The index operand: one dimension holds the parts of an index, the others are batch dimensions.
+class IndexShape {
+ public:
+  IndexShape(const Shape& shape, int64_t vector_dim) : shape_(shape), vector_dim_(vector_dim) {}
+
+  // With the dimension of size 1 that is implied behind the last one.
+  int64_t expanded_rank() const { return shape_.rank() + (vector_dim_ == shape_.rank() ? 1 : 0); }
+  int64_t vector_size() const { return vector_dim_ == shape_.rank() ? 1 : shape_.dim(vector_dim_); }
+  int64_t batch_rank() const { return expanded_rank() - 1; }
+  // Batch dimension i as a dimension of the operand.
+  int64_t BatchDim(int64_t i) const { return i < vector_dim_ ? i : i + 1; }
+
+ private:
+  const Shape& shape_;
+  int64_t vector_dim_;
+};
+
+bool CheckIndices(RuleContext& c, int64_t operand, int64_t vector_dim) {
+  if (!RequireArray(c, operand, kRule) || !RequireType(c, operand, kIntegralSet, kRule)) return false;
+  const Shape& indices = c.operand(operand);
+  if (vector_dim >= 0 && vector_dim <= indices.rank()) return true;
+  c.NoteOperand(c.Error(c.range_of<attr::index_vector_dim>(), kRule,
+                        "index_vector_dim is {}, but it must lie in 0..{}", vector_dim, indices.rank()),
+                operand);
+  return false;
+}
+
+// What gather and scatter have in common, under their own names.
+struct IndexedDims {
+  const Shape& array;      // The operand that is indexed.
+  IntList absent;          // collapsed_slice_dims, inserted_window_dims
+  IntList batching;        // operand_batching_dims, input_batching_dims
+  IntList index_map;       // start_index_map, scatter_dims_to_operand_dims
+  IntList index_batching;  // start_indices_batching_dims, scatter_indices_batching_dims
+  SourceRange absent_at, batching_at, map_at, index_batching_at;
+  std::string_view absent_name, batching_name, map_name, index_batching_name;
+};
+
+bool CheckIndexedDims(RuleContext& c, const IndexedDims& d, const IndexShape& indices) {
+  const int64_t rank = d.array.rank();
+  bool ok = true;
+  if (!SizesOk(static_cast<int64_t>(d.index_map.size()), indices.vector_size())) {
+    c.Error(d.map_at, kRule, "{} {} must have an entry for each of the {} parts of an index", d.map_name,
+            Text(d.index_map), indices.vector_size());
+    ok = false;
+  }
+  ok &= DistinctDimensions(c, d.map_at, kRule, d.map_name, d.index_map, rank);
+  ok &= AscendingDimensions(c, d.absent_at, kRule, d.absent_name, d.absent, rank);
+  ok &= AscendingDimensions(c, d.batching_at, kRule, d.batching_name, d.batching, rank);
+  ok &= DistinctDimensions(c, d.index_batching_at, kRule, d.index_batching_name, d.index_batching,
+                           indices.expanded_rank());
+  if (d.batching.size() != d.index_batching.size()) {
+    c.Error(d.batching_at, kRule, "{} {} and {} {} pair up", d.batching_name, Text(d.batching),
+            d.index_batching_name, Text(d.index_batching));
+    ok = false;
+  }
+  return ok;
+}
+
+// XLA does not look at these; they make the indices of one dimension ambiguous or out of bounds.
+void WarnOfOverlaps(RuleContext& c, const IndexedDims& d, const Shape& indices, int64_t vector_dim) {
+  for (size_t i = 0; i < d.batching.size(); ++i) {
+    if (Contains(d.absent, d.batching[i]) || Contains(d.index_map, d.batching[i])) {
+      c.Warning(d.batching_at, kRule, "dimension {} is a batching dimension and also in {} or {}",
+                d.batching[i], d.absent_name, d.map_name);
+    }
+    const int64_t other = d.index_batching[i];
+    if (other == vector_dim) {
+      c.Warning(d.index_batching_at, kRule, "{} names the index vector dimension {}", d.index_batching_name,
+                other);
+    } else if (other < indices.rank() && !SizesOk(indices.dim(other), d.array.dim(d.batching[i]))) {
+      c.Warning(d.batching_at, kRule, "paired batching dimensions have sizes {} and {}",
+                SizeText(d.array.dim(d.batching[i])), SizeText(indices.dim(other)));
+    }
+  }
+}
+
+bool CheckSliceSizes(RuleContext& c, const Shape& x, IntList sizes, IntList collapsed, IntList batching) {
+  const SourceRange at = c.range_of<attr::slice_sizes>();
+  if (static_cast<int64_t>(sizes.size()) != x.rank()) {
+    c.NoteOperand(
+        c.Error(at, kRule, "slice_sizes {} must have a size for each dimension of {}", Text(sizes), Text(x)),
+        0);
+    return false;
+  }
+  bool ok = true;
+  for (int64_t d = 0; d < x.rank(); ++d) {
+    const bool absent = Contains(collapsed, d) || Contains(batching, d);
+    if (sizes[d] < 0 || (!x.IsUnbounded(d) && sizes[d] > x.dim(d))) {
+      c.NoteOperand(c.Error(at, kRule, "the slice takes {} elements of dimension {}, which has {}", sizes[d],
+                            d, SizeText(x.dim(d))),
+                    0);
+      ok = false;
+    } else if (absent && sizes[d] > 1) {
+      c.Error(at, kRule, "dimension {} does not appear in the result, so its slice size is at most 1, not {}",
+              d, sizes[d]);
+      ok = false;
+    }
+  }
+  return ok;
+}
+
+}  // namespace
+
+// Each index starts a slice; offset_dims say where the dimensions of the slice go.
+Inferred Gather(RuleContext& c) {
+  if (!RequireArray(c, 0, kRule)) return Failed();
+  const int64_t vector_dim = c.Get<attr::index_vector_dim>();
+  if (!CheckIndices(c, 1, vector_dim)) return Failed();
+  const Shape& x = c.operand(0);
+  const Shape& starts = c.operand(1);
+  const IndexShape indices(starts, vector_dim);
+  const IndexedDims dims{x,
+                         c.Get<attr::collapsed_slice_dims>(),
+                         c.Get<attr::operand_batching_dims>(),
+                         c.Get<attr::start_index_map>(),
+                         c.Get<attr::start_indices_batching_dims>(),
+                         c.range_of<attr::collapsed_slice_dims>(),
+                         c.range_of<attr::operand_batching_dims>(),
+                         c.range_of<attr::start_index_map>(),
+                         c.range_of<attr::start_indices_batching_dims>(),
+                         "collapsed_slice_dims",
+                         "operand_batching_dims",
+                         "start_index_map",
+                         "start_indices_batching_dims"};
+  const IntList offsets = c.Get<attr::offset_dims>();
+  const IntList sizes = c.Get<attr::slice_sizes>();
+  const int64_t rank = static_cast<int64_t>(offsets.size()) + indices.batch_rank();
+  bool ok = CheckIndexedDims(c, dims, indices);
+  ok &= AscendingDimensions(c, c.range_of<attr::offset_dims>(), kRule, "offset_dims", offsets, rank);
+  ok &= CheckSliceSizes(c, x, sizes, dims.absent, dims.batching);
+  if (ok && offsets.size() + dims.absent.size() + dims.batching.size() != sizes.size()) {
+    c.Error(c.range_of<attr::offset_dims>(), kRule,
+            "offset_dims, collapsed_slice_dims and operand_batching_dims have {}, {} and {} entries; "
+            "together they must have {}",
+            offsets.size(), dims.absent.size(), dims.batching.size(), sizes.size());
+    ok = false;
+  }
+  if (ok && rank > Shape::kMaxRank) {
+    c.Error({}, kRule, "the result would have {} dimensions; at most {} are possible", rank, Shape::kMaxRank);
+    ok = false;
+  }
+  if (!ok) return Failed();
+  WarnOfOverlaps(c, dims, starts, vector_dim);
+  Shape result = Shape::Scalar(x.type());
+  int64_t slice_dim = 0, batch_dim = 0;
+  for (int64_t i = 0; i < rank; ++i) {
+    if (Contains(offsets, i)) {
+      while (Contains(dims.absent, slice_dim) || Contains(dims.batching, slice_dim)) ++slice_dim;
+      // Overlapping lists leave fewer dimensions than offsets.
+      if (slice_dim >= x.rank()) break;
+      result.AppendDim(sizes[slice_dim], x.IsDynamic(slice_dim) && sizes[slice_dim] == x.dim(slice_dim));
+      ++slice_dim;
+    } else {
+      const int64_t d = indices.BatchDim(batch_dim++);
+      result.AppendDim(starts.dim(d), starts.IsDynamic(d));
+    }
+  }
+  return result;
+}
+
+namespace {
+
+// Window dimensions of the updates fit the operand, the others are the batch dimensions of the indices.
+bool CheckUpdateSizes(RuleContext& c, int64_t i, const IndexedDims& dims, IntList window,
+                      const IndexShape& indices, const Shape& starts) {
+  const Shape& update = c.operand(i);
+  int64_t array_dim = 0, batch_dim = 0;
+  for (int64_t d = 0; d < update.rank(); ++d) {
+    if (Contains(window, d)) {
+      while (Contains(dims.absent, array_dim) || Contains(dims.batching, array_dim)) ++array_dim;
+      if (array_dim >= dims.array.rank()) return false;
+      const int64_t size = dims.array.dim(array_dim++);
+      if (size == Shape::kUnbounded || update.dim(d) <= size) continue;
+      c.NoteOperand(
+          c.OperandError(i, kRule, "window dimension {} of the updates has size {}, but the operand has {}",
+                         d, update.dim(d), size),
+          0);
+      return false;
+    }
+    const int64_t size = starts.dim(indices.BatchDim(batch_dim++));
+    if (SizesOk(update.dim(d), size)) continue;
+    c.OperandError(i, kRule, "dimension {} of the updates has size {}, but the indices have {}", d,
+                   SizeText(update.dim(d)), SizeText(size));
+    return false;
+  }
+  return true;
+}
+
+bool CheckScattered(RuleContext& c, int64_t j, int64_t count, int64_t vector_dim) {
+  const int64_t update_operand = count + 1 + j;
+  const bool arrays = RequireArray(c, j, kRule);
+  if (!RequireArray(c, update_operand, kRule) || !arrays) return false;
+  const Shape& starts = c.operand(count);
+  const Shape& update = c.operand(update_operand);
+  const IndexShape indices(starts, vector_dim);
+  const IndexedDims dims{c.operand(j),
+                         c.Get<attr::inserted_window_dims>(),
+                         c.Get<attr::input_batching_dims>(),
+                         c.Get<attr::scatter_dims_to_operand_dims>(),
+                         c.Get<attr::scatter_indices_batching_dims>(),
+                         c.range_of<attr::inserted_window_dims>(),
+                         c.range_of<attr::input_batching_dims>(),
+                         c.range_of<attr::scatter_dims_to_operand_dims>(),
+                         c.range_of<attr::scatter_indices_batching_dims>(),
+                         "inserted_window_dims",
+                         "input_batching_dims",
+                         "scatter_dims_to_operand_dims",
+                         "scatter_indices_batching_dims"};
+  const IntList window = c.Get<attr::update_window_dims>();
+  const SourceRange at = c.range_of<attr::update_window_dims>();
+  if (update.rank() != indices.batch_rank() + static_cast<int64_t>(window.size())) {
+    c.OperandError(update_operand, kRule,
+                   "the updates have {} batch and {} window dimensions, but they are {}",
+                   indices.batch_rank(), window.size(), Text(update));
+    return false;
+  }
+  bool ok = AscendingDimensions(c, at, kRule, "update_window_dims", window, update.rank());
+  ok &= CheckIndexedDims(c, dims, indices);
+  if (!ok) return false;
+  const size_t named = window.size() + dims.absent.size() + dims.batching.size();
+  if (static_cast<int64_t>(named) != dims.array.rank()) {
+    c.NoteOperand(c.Error(at, kRule,
+                          "update_window_dims, inserted_window_dims and input_batching_dims have {} entries "
+                          "together, but the operand has rank {}",
+                          named, dims.array.rank()),
+                  j);
+    return false;
+  }
+  if (j == 0) WarnOfOverlaps(c, dims, starts, vector_dim);
+  return CheckUpdateSizes(c, update_operand, dims, window, indices, starts);
+}
+
+}  // namespace
+
+Inferred Scatter(RuleContext& c) {
+  if (c.operand_count() % 2 == 0) {
+    c.Error({}, kRule, "scatter takes k arrays, indices and k updates, but has {} operands",
+            c.operand_count());
+    return Failed();
+  }
+  const int64_t count = c.operand_count() / 2;
+  const int64_t vector_dim = c.Get<attr::index_vector_dim>();
+  if (!CheckIndices(c, count, vector_dim)) return Failed();
+  bool ok = true;
+  for (int64_t j = 0; j < count; ++j) ok &= CheckScattered(c, j, count, vector_dim);
+  if (!ok) return Failed();
+  if (count == 0) {
+    c.Warning({}, kRule, "scatter has no arrays to scatter into");
+    return AsDeclared();
+  }
+  absl::InlinedVector<Reduced, 4> arrays;
+  for (int64_t j = 0; j < count; ++j)
+    arrays.push_back({c.operand(j).type(), c.operand(count + 1 + j).type()});
+  if (!CheckReducer(c, c.range_of<attr::to_apply>(), *c.Get<attr::to_apply>(), arrays)) return Failed();
+  return count == 1 ? Like(c.operand(0)) : TupleOf(c.instruction().operands().subspan(0, count));
+}
+
+}  // namespace hlo::check
