@@ -1,45 +1,53 @@
 #pragma once
-// What dot and convolution share: the wide type in which they compute, and the step that they repeat.
+// What the dots and convolution share: the wide type in which they compute, the product that they repeat, and
+// the one rounding that ends the sum (semantics 6.1).
 
 #include <complex>
 #include <cstdint>
 
-#include "base/status.h"
+#include "absl/status/statusor.h"
 #include "hlo_run/literal.h"
+#include "hlo_run/module.h"
 #include "reference/arrays.h"
 #include "types/dispatch.h"
+#include "types/index.h"
 
 namespace hlo::reference {
 
-// The wide type of the result's class: operands are converted to it exactly, integers wrap, and one rounding
-// to the declared type ends the sum. Floats that give an integer compute as floats and are converted at the
-// end.
-inline ElementType ContractionType(ElementType lhs, ElementType rhs, ElementType result) {
-  if (IsIntegral(result) && (IsFloat(lhs) || IsFloat(rhs))) return ElementType::kF64;
-  return DispatchWide(result, []<class W>() { return WideType<W>(); });
-}
+// The wide type of the result's class: operands are converted to it exactly, integers wrap. Floats that give
+// an integer compute as floats and are converted at the end.
+ElementType ContractionType(ElementType lhs, ElementType rhs, ElementType result);
+
+// A sum of products rounded to the result's type; floats that give an integer go by way of f32.
+absl::StatusOr<Literal> RoundedSum(const Literal& wide, ElementType lhs, ElementType rhs, const Shape& shape);
 
 // sum[i] += a * b[i] for each of n elements.
 template <Wide W>
 void AddScaled(W a, const W* b, int64_t n, W* sum) {
   for (int64_t i = 0; i < n; ++i) {
-    if constexpr (std::is_same_v<W, bool>)
+    if constexpr (std::is_same_v<W, bool>) {
       sum[i] |= a & b[i];
-    else if constexpr (std::is_same_v<W, int64_t>)
-      sum[i] = static_cast<int64_t>(uint64_t(sum[i]) + uint64_t(a) * uint64_t(b[i]));
-    else
+    } else if constexpr (std::is_same_v<W, int64_t>) {
+      sum[i] = static_cast<int64_t>(static_cast<uint64_t>(sum[i]) +
+                                    static_cast<uint64_t>(a) * static_cast<uint64_t>(b[i]));
+    } else {
       sum[i] += a * b[i];
+    }
   }
 }
 
-// A sum of products, rounded once to the result's type; floats that give an integer go by way of f32.
-inline absl::StatusOr<Literal> RoundedSum(const Literal& wide, ElementType lhs, ElementType rhs,
-                                          const Shape& shape) {
-  const bool floats_to_integer = IsFloat(lhs) && IsFloat(rhs) && IsIntegral(shape.type());
-  if (!floats_to_integer) return Rounded(wide, shape);
-  HLO_ASSIGN_OR_RETURN(const Literal f32, WithType(wide, ElementType::kF32));
-  HLO_ASSIGN_OR_RETURN(const Literal exact, Widened(f32, ElementType::kF64));
-  return Rounded(exact, shape);
-}
+// The dimensions of one operand of a dot, by what the dot does with them.
+struct DotDims {
+  Index batch, contracting, free;
+};
+DotDims LhsDims(const Instruction& dot);
+DotDims RhsDims(const Instruction& dot);
+
+// sum[b, m, n] = sum over k of lhs[b, m, k] * rhs[b, k, n], in the order of batch, free lhs and free rhs
+// dimensions. Contracting positions k are row-major in the order in which their dimensions are listed. Both
+// arrays, and the sum, are of one wide type.
+absl::StatusOr<Literal> DotSum(const Literal& lhs, const DotDims& l, const Literal& rhs, const DotDims& r);
+
+Index Concat(Index a, const Index& b, const Index& c);
 
 }  // namespace hlo::reference

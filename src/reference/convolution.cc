@@ -65,13 +65,6 @@ void Convolver::Run(const W* input, const W* kernel, W* output) {
   }
 }
 
-Index Join(absl::Span<const int64_t> a, absl::Span<const int64_t> b, absl::Span<const int64_t> c) {
-  Index result = a;
-  result.insert(result.end(), b.begin(), b.end());
-  result.insert(result.end(), c.begin(), c.end());
-  return result;
-}
-
 // One element of each block of N along `dimension` is stored; `places` says which:
 //   dense[..., i * N + places[..., i, ...], ...] = stored[..., i, ...], and zeros elsewhere.
 absl::StatusOr<Literal> Dense(const Literal& stored, const Literal& places, const SparsitySide& sparsity) {
@@ -119,10 +112,10 @@ absl::StatusOr<Literal> Prepared(const OpContext& context, int64_t operand, cons
 absl::StatusOr<Literal> Convolution(OpContext& context) {
   const Instruction& convolution = context.instruction;
   const DimLabels& labels = *convolution.Get<attr::dim_labels>();
-  const Index input_order = Join({labels.input_batch}, labels.input_spatial, {labels.input_feature});
+  const Index input_order = Concat({labels.input_batch}, labels.input_spatial, {labels.input_feature});
   const Index kernel_order =
-      Join(labels.kernel_spatial, {labels.kernel_input_feature}, {labels.kernel_output_feature});
-  const Index output_order = Join({labels.output_batch}, labels.output_spatial, {labels.output_feature});
+      Concat(labels.kernel_spatial, {labels.kernel_input_feature}, {labels.kernel_output_feature});
+  const Index output_order = Concat({labels.output_batch}, labels.output_spatial, {labels.output_feature});
   const ElementType lhs_type = context.operands[0].type(), rhs_type = context.operands[1].type();
   const ElementType type = ContractionType(lhs_type, rhs_type, context.shape().type());
   HLO_ASSIGN_OR_RETURN(const Literal input, Prepared(context, 0, input_order, type));

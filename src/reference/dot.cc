@@ -1,6 +1,8 @@
-// dot (semantics 6.1).
+// dot, ragged-dot, scaled-dot (semantics 6.1 to 6.3).
 
-#include "absl/algorithm/container.h"
+#include <algorithm>
+#include <vector>
+
 #include "base/status.h"
 #include "reference/contraction.h"
 #include "reference/op.h"
@@ -8,56 +10,163 @@
 namespace hlo::reference {
 namespace {
 
-// Dimensions of one operand, by what the dot does with them.
-struct DotDims {
-  Index batch, contracting, free;
+// The groups into which group_sizes cuts the ragged dimension: which one does a position of lhs belong to?
+// The sizes may differ along other dimensions, the prefix.
+class Groups {
+ public:
+  static constexpr int64_t kNone = -1;
+
+  // group_sizes is [sizes] for every prefix, or [prefix dimensions..., sizes].
+  static absl::StatusOr<Groups> Make(const Literal& lhs, int64_t ragged_dim, Index prefix_dims,
+                                     const Literal& group_sizes) {
+    if (group_sizes.rank() == 1) prefix_dims.clear();
+    HLO_ASSIGN_OR_RETURN(const Literal sizes, AsIndices(group_sizes));
+    Groups groups;
+    groups.strides_ = Zeros(lhs.rank());
+    groups.strides_[ragged_dim] = 1;
+    int64_t stride = lhs.dim(ragged_dim);
+    for (int64_t k = prefix_dims.rank() - 1; k >= 0; --k) {
+      groups.strides_[prefix_dims[k]] = stride;
+      stride *= lhs.dim(prefix_dims[k]);
+    }
+    groups.count_ = group_sizes.dim(group_sizes.rank() - 1);
+    groups.FillIn(sizes.span<int64_t>(), lhs.dim(ragged_dim), Product(Pick(lhs.dims(), prefix_dims)));
+    return groups;
+  }
+
+  int64_t Of(const Index& lhs_position) const { return group_of_[Offset(lhs_position, strides_)]; }
+
+ private:
+  // Group g holds the positions from the end of group g - 1 up to sizes[0] + ... + sizes[g].
+  void FillIn(absl::Span<const int64_t> sizes, int64_t extent, int64_t prefixes) {
+    group_of_.assign(prefixes * extent, kNone);
+    for (int64_t p = 0; p < prefixes; ++p) {
+      int64_t end = 0;
+      for (int64_t g = 0; g < count_; ++g) {
+        const int64_t start = end;
+        end = std::clamp<int64_t>(start + std::clamp(sizes[p * count_ + g], -extent, extent), 0, extent);
+        for (int64_t r = start; r < end; ++r) group_of_[p * extent + r] = g;
+      }
+    }
+  }
+
+  Index strides_;  // Over the dimensions of lhs: of the ragged one and the prefix.
+  int64_t count_ = 0;
+  std::vector<int64_t> group_of_;
 };
 
-DotDims DimsOf(const Literal& operand, IntList batch, IntList contracting) {
-  return {batch, contracting, OtherDims(operand.rank(), batch, contracting)};
-}
+bool Contains(const Index& dims, int64_t d) { return std::find(dims.begin(), dims.end(), d) != dims.end(); }
 
-Index Concat(Index a, const Index& b, const Index& c) {
-  a.insert(a.end(), b.begin(), b.end());
-  a.insert(a.end(), c.begin(), c.end());
-  return a;
-}
-
-// out[m, n] = sum over k of a[m, k] * b[k, n], k ascending.
-template <Wide W>
-void MultiplyMatrices(int64_t m_size, int64_t k_size, int64_t n_size, const W* a, const W* b, W* out) {
-  std::fill_n(out, m_size * n_size, W{});
-  for (int64_t m = 0; m < m_size; ++m) {
-    for (int64_t k = 0; k < k_size; ++k)
-      AddScaled(a[m * k_size + k], b + k * n_size, n_size, out + m * n_size);
+// The dimensions along which group sizes may differ: those before the ragged one, batch dimensions first.
+Index PrefixDims(const DotDims& l, int64_t ragged_dim) {
+  Index prefix;
+  for (const Index* dims : {&l.batch, Contains(l.contracting, ragged_dim) ? &l.contracting : &l.free}) {
+    for (int64_t d : *dims) {
+      if (d == ragged_dim) return prefix;
+      prefix.push_back(d);
+    }
   }
+  return prefix;
+}
+
+// An operand of a scaled-dot times its scale: result[i] = x[i] * scale[i / block], block[d] = dim(x, d) /
+// dim(scale, d). A scalar scale means none.
+absl::StatusOr<Literal> Scaled(const Literal& x, const Literal& scale) {
+  if (scale.rank() != x.rank()) return x;
+  Index block;
+  for (int64_t d = 0; d < x.rank(); ++d)
+    block.push_back(std::max<int64_t>(1, x.dim(d) / std::max<int64_t>(1, scale.dim(d))));
+  HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(x.shape()));
+  const Index strides = RowMajorStrides(scale.dims());
+  DispatchWide(x.type(), [&]<class W>() {
+    int64_t place = 0;
+    for (Index i : EachIndex(x.dims())) {
+      for (int64_t d = 0; d < i.rank(); ++d) i[d] /= block[d];
+      W* out = &result.mutable_span<W>()[place];
+      *out = W{};
+      AddScaled(x.span<W>()[place], &scale.span<W>()[Offset(i, strides)], 1, out);
+      ++place;
+    }
+  });
+  return result;
 }
 
 }  // namespace
 
-// out[b, m, n] = sum over k of lhs[b, m, k] * rhs[b, k, n]: batch dimensions, then the free ones of lhs, then
-// those of rhs. Contracting positions are row-major in the order in which their dimensions are listed.
+// result[b, m, n] = sum over k of lhs[b, m, k] * rhs[b, k, n].
 absl::StatusOr<Literal> Dot(OpContext& context) {
-  const Instruction& dot = context.instruction;
-  const Literal &lhs = context.operands[0], &rhs = context.operands[1];
-  const DotDims l = DimsOf(lhs, dot.Get<attr::lhs_batch_dims>(), dot.Get<attr::lhs_contracting_dims>());
-  const DotDims r = DimsOf(rhs, dot.Get<attr::rhs_batch_dims>(), dot.Get<attr::rhs_contracting_dims>());
-  const ElementType type = ContractionType(lhs.type(), rhs.type(), context.shape().type());
-  HLO_ASSIGN_OR_RETURN(Literal a, Widened(lhs, type));
-  HLO_ASSIGN_OR_RETURN(Literal b, Widened(rhs, type));
-  HLO_ASSIGN_OR_RETURN(a, Transposed(a, Concat(l.batch, l.free, l.contracting)));
-  HLO_ASSIGN_OR_RETURN(b, Transposed(b, Concat(r.batch, r.contracting, r.free)));
-  HLO_ASSIGN_OR_RETURN(Literal sum, Literal::Create(Shape::Array(type, context.shape().dims())));
+  const ElementType lhs_type = context.operands[0].type(), rhs_type = context.operands[1].type();
+  const ElementType type = ContractionType(lhs_type, rhs_type, context.shape().type());
+  HLO_ASSIGN_OR_RETURN(const Literal lhs, Widened(context.operands[0], type));
+  HLO_ASSIGN_OR_RETURN(const Literal rhs, Widened(context.operands[1], type));
+  HLO_ASSIGN_OR_RETURN(const Literal sum,
+                       DotSum(lhs, LhsDims(context.instruction), rhs, RhsDims(context.instruction)));
+  return RoundedSum(sum, lhs_type, rhs_type, context.shape());
+}
 
-  const int64_t batches = Product(Pick(lhs.dims(), l.batch)), k = Product(Pick(lhs.dims(), l.contracting));
-  const int64_t m = Product(Pick(lhs.dims(), l.free)), n = Product(Pick(rhs.dims(), r.free));
+// With g the group of position [b, m, k] of lhs; positions outside all groups contribute nothing:
+//   ragged free dimension:         result[b, m, n] = sum over k of lhs[b, m, k] * rhs[g, b, k, n]
+//   ragged contracting dimension:  result[g, b, m, n] = sum over the k in g of lhs[b, m, k] * rhs[b, k, n]
+//   ragged batch dimension:        result[b, m, n] = sum over k of lhs[b, m, k] * rhs[b, k, n]
+absl::StatusOr<Literal> RaggedDot(OpContext& context) {
+  const Instruction& dot = context.instruction;
+  const ElementType lhs_type = context.operands[0].type(), rhs_type = context.operands[1].type();
+  const ElementType type = ContractionType(lhs_type, rhs_type, context.shape().type());
+  const DotDims l = LhsDims(dot);
+  DotDims r = RhsDims(dot);
+  const Index group_dims = dot.Get<attr::rhs_group_dims>();
+  r.free = OtherDims(context.operands[1].rank(), Concat(r.batch, r.contracting, group_dims));
+  const int64_t ragged_dim = dot.Get<attr::lhs_ragged_dims>()[0];
+  HLO_ASSIGN_OR_RETURN(const Groups groups, Groups::Make(context.operands[0], ragged_dim,
+                                                         PrefixDims(l, ragged_dim), context.operands[2]));
+
+  HLO_ASSIGN_OR_RETURN(Literal lhs, Widened(context.operands[0], type));
+  HLO_ASSIGN_OR_RETURN(Literal rhs, Widened(context.operands[1], type));
+  const Index lhs_order = Concat(l.batch, l.free, l.contracting);
+  HLO_ASSIGN_OR_RETURN(lhs, Transposed(lhs, lhs_order));
+  HLO_ASSIGN_OR_RETURN(rhs, Transposed(rhs, Concat(Concat(group_dims, r.batch, r.contracting), r.free, {})));
+  HLO_ASSIGN_OR_RETURN(Literal sum, Literal::CreateZeros(Shape::Array(type, context.shape().dims())));
+
+  const absl::Span<const int64_t> lhs_dims = context.operands[0].dims(),
+                                  rhs_dims = context.operands[1].dims();
+  const int64_t k_size = Product(Pick(lhs_dims, l.contracting)), n_size = Product(Pick(rhs_dims, r.free));
+  const int64_t rows = Product(Pick(lhs_dims, Concat(l.batch, l.free, {}))),
+                m_size = Product(Pick(lhs_dims, l.free));
+  const int64_t rhs_group = group_dims.empty() ? 0 : rhs.element_count() / std::max<int64_t>(1, rhs.dim(0));
+  const int64_t sum_group = Contains(l.contracting, ragged_dim) ? rows * n_size : 0;
+  const Index to_lhs_dims = Inverse(lhs_order);
   DispatchWide(type, [&]<class W>() {
-    for (int64_t i = 0; i < batches; ++i) {
-      MultiplyMatrices(m, k, n, a.span<W>().data() + i * m * k, b.span<W>().data() + i * k * n,
-                       sum.mutable_span<W>().data() + i * m * n);
+    int64_t place = 0;
+    for (const Index& bmk : EachIndex(lhs.dims())) {
+      const int64_t bm = place / k_size, bk = bm / m_size * k_size + place % k_size;
+      const W factor = lhs.span<W>()[place++];
+      const int64_t g = groups.Of(Pick(bmk, to_lhs_dims));
+      if (g == Groups::kNone) continue;
+      AddScaled(factor, rhs.span<W>().data() + g * rhs_group + bk * n_size, n_size,
+                sum.mutable_span<W>().data() + g * sum_group + bm * n_size);
     }
   });
-  return RoundedSum(sum, lhs.type(), rhs.type(), context.shape());
+  return RoundedSum(sum, lhs_type, rhs_type, context.shape());
+}
+
+// dot of lhs[i] * lhs_scale[i / block] and rhs[j] * rhs_scale[j / block], all four converted to the result's
+// type.
+absl::StatusOr<Literal> ScaledDot(OpContext& context) {
+  const ElementType lhs_type = context.operands[0].type(), rhs_type = context.operands[1].type();
+  const ElementType type = ContractionType(lhs_type, rhs_type, context.shape().type());
+  const ElementType declared = type == ElementType::kF64 && !IsFloat(context.shape().type())
+                                   ? ElementType::kF32
+                                   : context.shape().type();
+  std::vector<Literal> operands(context.operands.begin(), context.operands.end());
+  for (Literal& operand : operands) {
+    HLO_ASSIGN_OR_RETURN(operand, WithType(operand, declared));
+    HLO_ASSIGN_OR_RETURN(operand, Widened(operand, type));
+  }
+  HLO_ASSIGN_OR_RETURN(const Literal lhs, Scaled(operands[0], operands[2]));
+  HLO_ASSIGN_OR_RETURN(const Literal rhs, Scaled(operands[1], operands[3]));
+  HLO_ASSIGN_OR_RETURN(const Literal sum,
+                       DotSum(lhs, LhsDims(context.instruction), rhs, RhsDims(context.instruction)));
+  return RoundedSum(sum, lhs_type, rhs_type, context.shape());
 }
 
 }  // namespace hlo::reference

@@ -1,0 +1,69 @@
+#include "reference/contraction.h"
+
+#include <algorithm>
+
+#include "base/status.h"
+
+namespace hlo::reference {
+namespace {
+
+// out[m, n] = sum over k of a[m, k] * b[k, n], k ascending.
+template <Wide W>
+void MultiplyMatrices(int64_t m_size, int64_t k_size, int64_t n_size, const W* a, const W* b, W* out) {
+  std::fill_n(out, m_size * n_size, W{});
+  for (int64_t m = 0; m < m_size; ++m) {
+    for (int64_t k = 0; k < k_size; ++k)
+      AddScaled(a[m * k_size + k], b + k * n_size, n_size, out + m * n_size);
+  }
+}
+
+}  // namespace
+
+ElementType ContractionType(ElementType lhs, ElementType rhs, ElementType result) {
+  if (IsIntegral(result) && (IsFloat(lhs) || IsFloat(rhs))) return ElementType::kF64;
+  return DispatchWide(result, []<class W>() { return WideType<W>(); });
+}
+
+absl::StatusOr<Literal> RoundedSum(const Literal& wide, ElementType lhs, ElementType rhs,
+                                   const Shape& shape) {
+  const bool floats_to_integer = IsFloat(lhs) && IsFloat(rhs) && IsIntegral(shape.type());
+  if (!floats_to_integer) return Rounded(wide, shape);
+  HLO_ASSIGN_OR_RETURN(const Literal f32, WithType(wide, ElementType::kF32));
+  HLO_ASSIGN_OR_RETURN(const Literal exact, Widened(f32, ElementType::kF64));
+  return Rounded(exact, shape);
+}
+
+DotDims LhsDims(const Instruction& dot) {
+  const IntList batch = dot.Get<attr::lhs_batch_dims>(), contracting = dot.Get<attr::lhs_contracting_dims>();
+  return {batch, contracting, OtherDims(dot.operand(0)->shape().rank(), batch, contracting)};
+}
+
+DotDims RhsDims(const Instruction& dot) {
+  const IntList batch = dot.Get<attr::rhs_batch_dims>(), contracting = dot.Get<attr::rhs_contracting_dims>();
+  return {batch, contracting, OtherDims(dot.operand(1)->shape().rank(), batch, contracting)};
+}
+
+Index Concat(Index a, const Index& b, const Index& c) {
+  a.insert(a.end(), b.begin(), b.end());
+  a.insert(a.end(), c.begin(), c.end());
+  return a;
+}
+
+absl::StatusOr<Literal> DotSum(const Literal& lhs, const DotDims& l, const Literal& rhs, const DotDims& r) {
+  const Index batch = Pick(lhs.dims(), l.batch), lhs_free = Pick(lhs.dims(), l.free),
+              rhs_free = Pick(rhs.dims(), r.free);
+  HLO_ASSIGN_OR_RETURN(const Literal a, Transposed(lhs, Concat(l.batch, l.free, l.contracting)));
+  HLO_ASSIGN_OR_RETURN(const Literal b, Transposed(rhs, Concat(r.batch, r.contracting, r.free)));
+  HLO_ASSIGN_OR_RETURN(Literal sum,
+                       Literal::Create(Shape::Array(lhs.type(), Concat(batch, lhs_free, rhs_free))));
+  const int64_t m = Product(lhs_free), k = Product(Pick(lhs.dims(), l.contracting)), n = Product(rhs_free);
+  DispatchWide(lhs.type(), [&]<class W>() {
+    for (int64_t i = 0; i < Product(batch); ++i) {
+      MultiplyMatrices(m, k, n, a.span<W>().data() + i * m * k, b.span<W>().data() + i * k * n,
+                       sum.mutable_span<W>().data() + i * m * n);
+    }
+  });
+  return sum;
+}
+
+}  // namespace hlo::reference
