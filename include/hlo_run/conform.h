@@ -1,0 +1,71 @@
+#pragma once
+// Does an engine compute what is recorded? Cases inline in .hlo files (tests/README.md) and golden folders
+// (module.hlo, inputs.npz, outputs.npz, case.json): finding them, running them, reports.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "hlo_run/check.h"
+#include "hlo_run/literal.h"
+
+namespace hlo {
+
+struct Case {
+  std::string path;  // The .hlo file, or the golden folder.
+  int64_t line = 0;  // Where an inline case begins; 0 for a golden folder.
+  std::string name;  // The first comment of an inline case, the path of a folder.
+  std::string text;  // Inline cases: directives, module and expectations, `foreach` already applied.
+
+  bool is_golden() const { return line == 0; }
+};
+
+// The cases of files and, recursively, of folders, in the order of their paths. A file that is named must
+// hold cases; in a folder, .hlo files without any are passed over.
+absl::StatusOr<std::vector<Case>> FindCases(absl::Span<const std::string> paths);
+
+// Evaluates a checked module on the arguments of its entry. Unimplemented means that the engine cannot.
+using EvaluateFn = std::function<absl::StatusOr<Literal>(const CheckedModule&, std::vector<Literal>)>;
+
+enum class Verdict : uint8_t {
+  kPassed,
+  kFailed,       // Another value, another diagnostic, another print than expected.
+  kUnsupported,  // Valid, but the engine cannot evaluate it; the report names what it lacks.
+  kError,        // The case itself is wrong: it does not parse, its inputs do not fit.
+};
+std::string_view Name(Verdict verdict);
+
+struct CaseResult {
+  std::string path;
+  int64_t line = 0;
+  std::string name;
+  Verdict verdict = Verdict::kPassed;
+  std::string
+      report;  // Why, in some lines; for a passed case how far the farthest element was off, or nothing.
+  double seconds = 0;
+};
+CaseResult RunCase(const Case& test, const EvaluateFn& evaluate);
+
+// Rewrites what the inline cases of a file expect: diagnostics drawn under their lines, prints, and with
+// `values` the
+// `// out` lines. Cases under `foreach` and golden folders stay as they are. Returns how many cases changed.
+struct UpdateOptions {
+  bool values = false;
+  EvaluateFn evaluate;  // Only for values.
+};
+absl::StatusOr<int64_t> UpdateCaseFile(const std::string& path, const UpdateOptions& options = {});
+
+struct ConformSummary {
+  int64_t passed = 0, failed = 0, unsupported = 0, errors = 0;
+  double seconds = 0;
+};
+ConformSummary Summarize(absl::Span<const CaseResult> results);
+std::string ToString(const ConformSummary& summary);  // One line.
+std::string ConformJson(absl::Span<const CaseResult> results);
+std::string ConformJUnit(absl::Span<const CaseResult> results);
+
+}  // namespace hlo

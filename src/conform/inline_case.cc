@@ -1,0 +1,222 @@
+#include "conform/inline_case.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_join.h"
+#include "base/status.h"
+#include "fmt/format.h"
+#include "hlo_run/parse.h"
+#include "hlo_run/print.h"
+
+namespace hlo::conform {
+namespace {
+
+absl::Status WrongCase(const std::string& what) { return absl::InvalidArgumentError(what); }
+
+// The sizes of a literal's braces: {{1,2},{3,4}} has {2,2}. Only for run-time sizes, which no shape tells.
+std::vector<int64_t> SizesOf(std::string_view text, int64_t rank) {
+  std::vector<int64_t> sizes(rank, 0);
+  int64_t depth = 0;
+  bool first_at_depth = true, has_element = false;
+  for (const char c : text) {
+    if (c == '{') {
+      ++depth;
+      has_element = false;
+    } else if (c == '}') {
+      if (first_at_depth && depth == rank && has_element) ++sizes[depth - 1];
+      if (depth == rank) first_at_depth = false;
+      if (--depth == 1 && rank == 2) ++sizes[0];
+    } else if (c == ',' && depth == rank && first_at_depth) {
+      ++sizes[depth - 1];
+    } else if (c != ' ' && c != ',') {
+      has_element = true;
+    }
+  }
+  return sizes;
+}
+
+// A literal for a shape; where that has bounds, the braces tell the run-time sizes.
+absl::StatusOr<Literal> ParseValue(std::string_view value, const Shape& shape, const std::string& name) {
+  Shape dense = shape;
+  if (shape.IsArray() && shape.HasDynamicDim() && shape.rank() <= 2) {
+    const std::vector<int64_t> sizes = SizesOf(value, shape.rank());
+    dense = Shape::Array(shape.type(), sizes);
+  }
+  HLO_ASSIGN_OR_RETURN(Literal literal, ParseLiteral(SourceText(name, std::string(value)), dense));
+  return literal;
+}
+
+// The first run-time sizes of `dense` inside an array of the bounds.
+absl::StatusOr<Literal> WithinBounds(Literal dense, const Shape& bounds) {
+  if (!bounds.IsArray() || !bounds.HasDynamicDim() || bounds.rank() != 1) return dense;
+  if (dense.dim(0) > bounds.dim(0))
+    return WrongCase(fmt::format("more elements than {} has", ToString(bounds)));
+  HLO_ASSIGN_OR_RETURN(Literal result, Literal::CreateZeros(bounds));
+  std::copy_n(dense.data(), dense.byte_count(), result.mutable_data());
+  result.set_dynamic_size(0, dense.dim(0));
+  return result;
+}
+
+absl::StatusOr<std::vector<Literal>> ReadArguments(const CaseText& text, const LoadedCase& loaded) {
+  const absl::Span<Instruction* const> parameters = loaded.module->entry()->parameters();
+  if (parameters.size() != text.in.size()) {
+    return WrongCase(fmt::format("the entry computation has {} parameters, but there are {} lines `// in`",
+                                 parameters.size(), text.in.size()));
+  }
+  std::vector<Literal> arguments;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const Shape& shape = parameters[i]->shape();
+    const std::string_view value = ValueOf(text.lines[text.in[i]]);
+    HLO_ASSIGN_OR_RETURN(Literal dense, ParseValue(value, shape, fmt::format("`in` line {}", i)));
+    HLO_ASSIGN_OR_RETURN(Literal argument, WithinBounds(std::move(dense), shape));
+    arguments.push_back(std::move(argument));
+  }
+  return arguments;
+}
+
+Outcome Failed(std::string report) { return {Verdict::kFailed, std::move(report)}; }
+
+Outcome CompareOutputs(const CaseText& text, const Literal& result) {
+  const std::vector<LiteralLeaf> leaves = ArrayLeaves(result);
+  if (leaves.size() != text.out.size()) {
+    return OutcomeOf(WrongCase(fmt::format("the result {} has {} arrays, but there are {} lines `// out`",
+                                           ToString(result.shape()), leaves.size(), text.out.size())),
+                     Verdict::kError);
+  }
+  Outcome outcome;
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    const std::string_view value = ValueOf(text.lines[text.out[i]]);
+    const Shape& shape = leaves[i].value->shape();
+    absl::StatusOr<Literal> want = ParseValue(value, shape, fmt::format("`out` line {}", i));
+    if (want.ok()) want = WithinBounds(*std::move(want), shape);
+    if (!want.ok()) return OutcomeOf(want.status(), Verdict::kError);
+    CompareReport report = CompareArrays(*leaves[i].value, *want, text.rule);
+    report.key = leaves[i].key;
+    AddComparison(report, &outcome);
+    if (!report.ok() && leaves[i].value->element_count() <= 64) {
+      outcome.report += fmt::format("  got   {}\n  want  {}\n", ToString(*leaves[i].value), value);
+    }
+  }
+  return outcome;
+}
+
+Outcome RunRun(const CaseText& text, const LoadedCase& loaded, const EvaluateFn& evaluate) {
+  absl::StatusOr<Literal> result = EvaluateCase(text, loaded, evaluate);
+  if (!result.ok()) return OutcomeOf(result.status(), Verdict::kFailed);
+  return CompareOutputs(text, *result);
+}
+
+Outcome RunCheck(const CaseText& text, const LoadedCase& loaded, int64_t first_line) {
+  std::vector<Drawing> found = FoundDrawings(loaded);
+  Outcome outcome;
+  for (const size_t position : text.drawn) {
+    // Drawings stand below their line, several below each other.
+    size_t above = position;
+    while (above > 0 && std::binary_search(text.drawn.begin(), text.drawn.end(), above)) --above;
+    const Drawing drawn = ReadDrawing(text.lines[position], first_line + static_cast<int64_t>(above));
+    const auto match =
+        std::find_if(found.begin(), found.end(), [&](const Drawing& f) { return Shows(drawn, f); });
+    if (match != found.end()) {
+      found.erase(match);
+      continue;
+    }
+    outcome.verdict = Verdict::kFailed;
+    outcome.report += fmt::format("line {}: expected, but not reported:\n  {}\n", first_line + position,
+                                  text.lines[position]);
+  }
+  for (const Drawing& drawing : found) {
+    outcome.verdict = Verdict::kFailed;
+    outcome.report +=
+        fmt::format("line {}: reported, but not expected:\n  {}\n", drawing.line, Draw(drawing));
+  }
+  return outcome;
+}
+
+Outcome RunPrint(const CaseText& text, const LoadedCase& loaded) {
+  const absl::StatusOr<std::string> printed = PrintOf(text, loaded);
+  if (!printed.ok()) return OutcomeOf(printed.status(), Verdict::kError);
+  std::string want;
+  for (const size_t i : text.prints) {
+    std::string_view line = text.lines[i];
+    line.remove_prefix(std::min<size_t>(line.size(), 3));
+    want.append(line).push_back('\n');
+  }
+  if (*printed == want) return {};
+  return Failed(fmt::format("printed\n{}expected\n{}", *printed, want));
+}
+
+}  // namespace
+
+void AddComparison(const CompareReport& report, Outcome* outcome) {
+  if (!report.ok()) outcome->verdict = Verdict::kFailed;
+  if (!report.ok() || report.worst) outcome->report += ToString(report);
+}
+
+Outcome OutcomeOf(const absl::Status& status, Verdict otherwise) {
+  const Verdict verdict = absl::IsUnimplemented(status) ? Verdict::kUnsupported
+                          : absl::IsInvalidArgument(status) || absl::IsFailedPrecondition(status)
+                              ? Verdict::kError
+                              : otherwise;
+  return {verdict, std::string(Message(status)) + "\n"};
+}
+
+void Load(const CaseText& text, const std::string& path, int64_t first_line, LoadedCase* out) {
+  std::string content(std::max<int64_t>(first_line - 1, 0), '\n');
+  content += absl::StrJoin(text.lines, "\n");
+  content += '\n';
+  out->source = std::make_shared<SourceText>(path, std::move(content));
+  out->module =
+      Parse(out->source, out->diagnostics, {.strict = text.strict, .infer_shape = &InferMissingShape});
+  if (!out->module) return;
+  absl::StatusOr<CheckedModule> checked =
+      Check(out->module, out->diagnostics, text.strict ? CheckOptions::Strict() : CheckOptions{});
+  if (checked.ok()) out->checked.push_back(*std::move(checked));
+}
+
+std::vector<Drawing> FoundDrawings(const LoadedCase& loaded) {
+  std::vector<Drawing> found;
+  for (const Diagnostic& diagnostic : loaded.diagnostics.all())
+    found.push_back(DrawingOf(diagnostic, *loaded.source));
+  return found;
+}
+
+absl::StatusOr<std::string> PrintOf(const CaseText& text, const LoadedCase& loaded) {
+  if (!loaded.module) return loaded.diagnostics.ToStatus(*loaded.source);
+  PrintOptions options;
+  if (text.form == "short")
+    options.form = PrintForm::kShort;
+  else if (text.form == "canonical")
+    options.form = PrintForm::kCanonical;
+  else if (text.form == "fingerprint")
+    options.form = PrintForm::kFingerprint;
+  else if (!text.form.empty() && text.form != "long") {
+    return WrongCase(fmt::format("print '{}': expected long, short, canonical or fingerprint", text.form));
+  }
+  std::string printed = Print(*loaded.module, options);
+  while (!printed.empty() && printed.back() == '\n') printed.pop_back();
+  return printed + "\n";
+}
+
+absl::StatusOr<Literal> EvaluateCase(const CaseText& text, const LoadedCase& loaded,
+                                     const EvaluateFn& evaluate) {
+  if (loaded.checked.empty()) return loaded.diagnostics.ToStatus(*loaded.source);
+  HLO_ASSIGN_OR_RETURN(std::vector<Literal> arguments, ReadArguments(text, loaded));
+  return evaluate(loaded.checked[0], std::move(arguments));
+}
+
+Outcome RunInlineCase(const CaseText& text, const std::string& path, int64_t first_line,
+                      const EvaluateFn& evaluate) {
+  LoadedCase loaded;
+  Load(text, path, first_line, &loaded);
+  switch (text.verb) {
+    case Verb::kRun:
+      return RunRun(text, loaded, evaluate);
+    case Verb::kCheck:
+      return RunCheck(text, loaded, first_line);
+    case Verb::kPrint:
+      return RunPrint(text, loaded);
+  }
+  return {};
+}
+
+}  // namespace hlo::conform
