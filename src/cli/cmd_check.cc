@@ -1,0 +1,146 @@
+// check: golden conformance.
+
+#include <cstdio>
+#include <map>
+
+#include "base/status.h"
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "fmt/format.h"
+#include "hlo_run/conform.h"
+#include "hlo_run/run.h"
+
+namespace hlo::cli {
+namespace {
+
+struct CheckCommandOptions {
+  std::vector<std::string> paths;
+  std::string filter;
+  bool json = false;
+  std::string junit;
+  bool update = false, update_values = false, verbose = false, require_all = false;
+  uint64_t max_memory = 0;
+  EvaluateOptions evaluate;
+};
+
+Exit ExitFor(const CaseResult& result, bool require_all) {
+  switch (result.verdict) {
+    case Verdict::kPassed:
+      return Exit::kOk;
+    case Verdict::kFailed:
+      return Exit::kFailed;
+    case Verdict::kUnsupported:
+      return require_all ? Exit::kUnsupported : Exit::kOk;
+    case Verdict::kError:
+      return Exit::kInvalid;
+  }
+  return Exit::kInvalid;
+}
+
+int Fail(const absl::Status& status) {
+  fmt::print(stderr, "hlo-run: error: {}\n", Message(status));
+  return static_cast<int>(ExitFor(status));
+}
+
+absl::StatusOr<int64_t> Update(const std::vector<Case>& cases, const CheckCommandOptions& options) {
+  std::map<std::string, bool> files;
+  for (const Case& one : cases) {
+    if (!one.is_golden()) files[one.path] = true;
+  }
+  int64_t changed = 0;
+  for (const auto& [path, unused] : files) {
+    UpdateOptions update;
+    update.values = options.update_values;
+    update.evaluate = [&](const CheckedModule& module, std::vector<Literal> arguments) {
+      return Evaluate(module, std::move(arguments), options.evaluate);
+    };
+    HLO_ASSIGN_OR_RETURN(const int64_t here, UpdateCaseFile(path, update));
+    if (here > 0) fmt::print("{}: {} case{} rewritten\n", path, here, here == 1 ? "" : "s");
+    changed += here;
+  }
+  return changed;
+}
+
+int RunCheck(const CheckCommandOptions& options) {
+  if (options.max_memory > 0) SetMemoryLimit(static_cast<int64_t>(options.max_memory));
+  absl::StatusOr<std::vector<Case>> cases = FindCases(options.paths);
+  if (!cases.ok()) return Fail(cases.status());
+  if (!options.filter.empty()) {
+    std::erase_if(*cases, [&](const Case& one) {
+      return one.path.find(options.filter) == std::string::npos &&
+             one.name.find(options.filter) == std::string::npos;
+    });
+  }
+  if (cases->empty()) return Fail(absl::NotFoundError("no cases found"));
+  if (options.update || options.update_values) {
+    const absl::StatusOr<int64_t> changed = Update(*cases, options);
+    if (!changed.ok()) return Fail(changed.status());
+    fmt::print("{} of {} cases rewritten; read the difference before you keep it\n", *changed, cases->size());
+    return 0;
+  }
+
+  const EvaluateFn evaluate = [&](const CheckedModule& module, std::vector<Literal> arguments) {
+    return Evaluate(module, std::move(arguments), options.evaluate);
+  };
+  std::vector<CaseResult> results;
+  Exit worst = Exit::kOk;
+  for (const Case& one : *cases) {
+    results.push_back(RunCase(one, evaluate));
+    const CaseResult& result = results.back();
+    worst = std::max(worst, ExitFor(result, options.require_all));
+    const bool shown = options.verbose || result.verdict != Verdict::kPassed;
+    if (shown && !options.json) {
+      const std::string place = result.line > 0 ? fmt::format(":{}", result.line) : "";
+      fmt::print(
+          "{}: {}{}: {}\n{}", hlo::Name(result.verdict), result.path, place, result.name,
+          result.report.empty() || result.report.ends_with('\n') ? result.report : result.report + "\n");
+    }
+  }
+  if (options.json)
+    fmt::print("{}\n", ConformJson(results));
+  else
+    fmt::print("{}\n", ToString(Summarize(results)));
+  if (!options.junit.empty()) {
+    const absl::Status written = WriteOutput(options.junit, ConformJUnit(results));
+    if (!written.ok()) return Fail(written);
+  }
+  return static_cast<int>(worst);
+}
+
+}  // namespace
+
+void AddCheck(CLI::App& program, int& exit_status) {
+  auto options = std::make_shared<CheckCommandOptions>();
+  CLI::App* command =
+      program.add_subcommand("check", "Run golden folders and case files; compare with what they expect");
+  command->add_option("paths", options->paths, "Golden folders, case files, or directories of them")
+      ->type_name("PATH")
+      ->required();
+  command->add_option("--filter", options->filter, "Only cases whose path or name contains this")
+      ->type_name("TEXT");
+  command
+      ->add_option_function<std::string>(
+          "--format", [options](const std::string& format) { options->json = format == "json"; },
+          "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->default_str("text");
+  command->add_option("--junit", options->junit, "Write a JUnit XML report too")->type_name("FILE");
+  command->add_flag("--verbose", options->verbose, "Show passed cases too, with how far they were off");
+  command->add_flag("--require-all", options->require_all,
+                    "Exit status 3 when a case could not be evaluated");
+  command->add_flag("--update", options->update,
+                    "Rewrite the diagnostics and prints that inline cases expect");
+  command->add_flag("--update-values", options->update_values,
+                    "Rewrite their values too: for review, never for new truth");
+  command->add_option("--max-memory", options->max_memory, "Most bytes that all values together may take")
+      ->transform(CLI::AsSizeValue(false))
+      ->type_name("BYTES");
+  command->add_option("--max-seconds", options->evaluate.max_seconds, "Longest time for a case")
+      ->check(CLI::PositiveNumber);
+  command->footer(
+      "Exit status 1 when a case failed, 2 when one is no proper case.\n"
+      "Examples:\n  hlo-run check golden/\n  hlo-run check tests/cases --filter gather --junit report.xml");
+  command->callback([options, &exit_status] { exit_status = RunCheck(*options); });
+}
+
+}  // namespace hlo::cli
