@@ -1,7 +1,9 @@
 // Computations (text-format 9.5).
 
+#include <algorithm>
 #include <utility>
 
+#include "fmt/format.h"
 #include "ir/printer.h"
 
 namespace hlo {
@@ -58,7 +60,7 @@ void Printer::PrintComputation(const Computation& computation) {
   if (computation.IsEntry()) Put("ENTRY ");
   if (style_.module_names) {
     if (style_.percent) Put('%');
-    Put(computation.name());
+    Put(NameOf(computation));
     Put(' ');
   }
   if (style_.signatures) PutSignature(computation);
@@ -68,13 +70,37 @@ void Printer::PrintComputation(const Computation& computation) {
 void Printer::PutNested(const Computation& computation) {
   if (depth_ >= kMaxBodyDepth || out_.size() >= kMaxBodyText) {
     PutIndent();
-    Put(computation.name());
+    Put(NameOf(computation));
     return;
   }
   ++depth_;
   PutIndent();
   PutBody(computation, order_.Of(computation, /*nested=*/true));
   --depth_;
+}
+
+void Printer::NameBodies() {
+  const auto unnamed = [](const Computation* c) { return c->is_nested() || c->is_async_wrapper(); };
+  absl::Span<Computation* const> all = module_.computations();
+  if (std::none_of(all.begin(), all.end(), unnamed)) return;
+  absl::flat_hash_set<std::string> taken;
+  for (const Computation* c : all) {
+    if (!unnamed(c)) taken.emplace(c->name());
+  }
+  absl::flat_hash_map<std::string_view, int64_t> next;
+  for (const Computation* c : all) {
+    if (!unnamed(c) || taken.emplace(c->name()).second) continue;
+    std::string name;
+    do name = fmt::format("{}.{}", c->name(), ++next[c->name()]);
+    while (!taken.insert(name).second);
+    body_names_.emplace(c, std::move(name));
+  }
+}
+
+std::string_view Printer::NameOf(const Computation& computation) {
+  if (!std::exchange(has_body_names_, true)) NameBodies();
+  const auto it = body_names_.find(&computation);
+  return it == body_names_.end() ? computation.name() : std::string_view(it->second);
 }
 
 void Printer::FindAsyncCallers() {

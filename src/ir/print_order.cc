@@ -1,6 +1,7 @@
 // In which order do computations and instructions print? (text-format 9.3, 9.4)
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/container/flat_hash_set.h"
 #include "ir/printer.h"
@@ -27,8 +28,7 @@ std::vector<const Computation*> Uncalled(const Module& module) {
 // Walks the computations that one root calls, without the root.
 class Walk {
  public:
-  Walk(bool as_xla, const PrintOrder& instructions, ComputationSet* done,
-       std::vector<const Computation*>* order)
+  Walk(bool as_xla, PrintOrder& instructions, ComputationSet* done, std::vector<const Computation*>* order)
       : as_xla_(as_xla), instructions_(instructions), done_(*done), order_(*order) {}
 
   void From(const Computation& root) {
@@ -100,7 +100,7 @@ class Walk {
   }
 
   const bool as_xla_;
-  const PrintOrder& instructions_;
+  PrintOrder& instructions_;
   ComputationSet& done_;
   std::vector<const Computation*>& order_;
   ComputationSet pushed_;
@@ -114,20 +114,21 @@ bool HasControlPredecessors(const Computation& computation) {
 
 }  // namespace
 
-PrintOrder::PrintOrder(const Module& module, bool as_xla) : module_(module), as_xla_(as_xla) {
-  if (!module.header().is_scheduled) return;
-  for (const Computation* c : module.computations()) {
-    for (const Instruction* i : c->instructions()) {
-      if (i->opcode() == Opcode::kFusion) fusion_bodies_.insert(i->Get<attr::calls>());
+bool PrintOrder::FollowsSchedule(const Computation& computation) {
+  if (!module_.header().is_scheduled) return false;
+  if (!std::exchange(has_fusion_bodies_, true)) {
+    for (const Computation* c : module_.computations()) {
+      for (const Instruction* i : c->instructions()) {
+        if (i->opcode() == Opcode::kFusion) fusion_bodies_.insert(i->Get<attr::calls>());
+      }
     }
   }
+  return !fusion_bodies_.contains(&computation);
 }
 
-std::vector<Instruction*> PrintOrder::Of(const Computation& computation, bool nested) const {
+std::vector<Instruction*> PrintOrder::Of(const Computation& computation, bool nested) {
   absl::Span<Instruction* const> stored = computation.instructions();
-  if (!nested && module_.header().is_scheduled && !fusion_bodies_.contains(&computation)) {
-    return {stored.begin(), stored.end()};
-  }
+  if (!nested && FollowsSchedule(computation)) return {stored.begin(), stored.end()};
   std::vector<Instruction*> order = PostOrder(stored);
   if (as_xla_ || !HasControlPredecessors(computation)) return order;
   // Instructions without users that others wait for move forward in the first pass; a second one lets
@@ -135,7 +136,7 @@ std::vector<Instruction*> PrintOrder::Of(const Computation& computation, bool ne
   return PostOrder(order);
 }
 
-std::vector<const Computation*> PrintOrder::Computations() const {
+std::vector<const Computation*> PrintOrder::Computations() {
   std::vector<const Computation*> order;
   ComputationSet done;
   for (const Computation* root : Uncalled(module_)) Walk(as_xla_, *this, &done, &order).From(*root);

@@ -228,7 +228,7 @@ void Printer::PutCalled(const Computation* computation) {
     return PutNested(*computation);
   }
   if (style_.percent) Put('%');
-  Put(computation->name());
+  Put(NameOf(*computation));
 }
 
 void Printer::PutCalled(attr_kind::ComputationList computations) {

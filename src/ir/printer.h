@@ -34,17 +34,20 @@ struct PrintStyle {
 // print_order.cc: in which order do instructions and computations print? (text-format 9.3, 9.4)
 class PrintOrder {
  public:
-  PrintOrder(const Module& module, bool as_xla);
+  PrintOrder(const Module& module, bool as_xla) : module_(module), as_xla_(as_xla) {}
   // The schedule, or a post-order; nested bodies never follow the schedule.
-  std::vector<Instruction*> Of(const Computation& computation, bool nested) const;
+  std::vector<Instruction*> Of(const Computation& computation, bool nested);
   // Ours is a true post-order over the printed instructions, so that it reads back and comes out the same
   // again; XLA's queues the callees of stored instructions.
-  std::vector<const Computation*> Computations() const;
+  std::vector<const Computation*> Computations();
 
  private:
   const Module& module_;
   const bool as_xla_;
-  absl::flat_hash_set<const Computation*> fusion_bodies_;  // Of a scheduled module.
+  bool FollowsSchedule(const Computation& computation);
+
+  bool has_fusion_bodies_ = false;  // Whether they have been looked for.
+  absl::flat_hash_set<const Computation*> fusion_bodies_;
 };
 
 // print_text.cc: whether the text would be read as one JSON value (text-format 1.8). XLA also allows blanks
@@ -109,6 +112,8 @@ class Printer {
   // A computation that async-starts alone call and say with their sugar.
   bool IsLeftOut(const Computation& computation);
   void FindAsyncCallers();
+  void NameBodies();
+  std::string_view NameOf(const Computation& computation);
 
   // print_instruction.cc
   void PutStatement(const Instruction& instruction);
@@ -167,7 +172,7 @@ class Printer {
 
   const Module& module_;
   const PrintStyle style_;
-  const PrintOrder order_;
+  PrintOrder order_;
   AsyncChains chains_;
   std::string& out_;
   int64_t indent_ = 0;
@@ -175,6 +180,9 @@ class Printer {
   bool nameless_ = false;         // A single canonical instruction.
   std::vector<int32_t> numbers_;  // tmp_N by instruction index, of the computation that is being printed.
   absl::flat_hash_map<const Computation*, std::vector<const Instruction*>> async_callers_;
+  // Nested bodies whose name is taken; all of them are called `_`.
+  absl::flat_hash_map<const Computation*, std::string> body_names_;
+  bool has_body_names_ = false;
 };
 
 }  // namespace hlo
