@@ -23,7 +23,7 @@ struct CheckCommandOptions {
   EvaluateOptions evaluate;
 };
 
-Exit ExitFor(const CaseResult& result, bool require_all) {
+Exit ExitForCase(const CaseResult& result, bool require_all) {
   switch (result.verdict) {
     case Verdict::kPassed:
       return Exit::kOk;
@@ -87,7 +87,7 @@ int RunCheck(const CheckCommandOptions& options) {
   for (const Case& one : *cases) {
     results.push_back(RunCase(one, evaluate));
     const CaseResult& result = results.back();
-    worst = std::max(worst, ExitFor(result, options.require_all));
+    worst = std::max(worst, ExitForCase(result, options.require_all));
     const bool shown = options.verbose || result.verdict != Verdict::kPassed;
     if (shown && !options.json) {
       const std::string place = result.line > 0 ? fmt::format(":{}", result.line) : "";
