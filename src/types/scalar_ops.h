@@ -56,7 +56,10 @@ struct Add {
   T operator()(T a, T b) const {
     return a + b;
   }
-  bool operator()(bool a, bool b) const { return a || b; }
+  template <Pred T>
+  T operator()(T a, T b) const {
+    return a || b;
+  }
 };
 
 // Wraps.
@@ -82,7 +85,10 @@ struct Multiply {
   T operator()(T a, T b) const {
     return a * b;
   }
-  bool operator()(bool a, bool b) const { return a && b; }
+  template <Pred T>
+  T operator()(T a, T b) const {
+    return a && b;
+  }
 };
 
 // Truncates toward zero. By zero: -1, or all ones where unsigned; the minimum by -1: the minimum.
@@ -133,7 +139,10 @@ struct Maximum {
     if (a == b) return std::signbit(a) ? b : a;
     return a < b ? b : a;
   }
-  bool operator()(bool a, bool b) const { return a || b; }
+  template <Pred T>
+  T operator()(T a, T b) const {
+    return a || b;
+  }
 };
 
 struct Minimum {
@@ -148,7 +157,10 @@ struct Minimum {
     if (a == b) return std::signbit(a) ? a : b;
     return b < a ? b : a;
   }
-  bool operator()(bool a, bool b) const { return a && b; }
+  template <Pred T>
+  T operator()(T a, T b) const {
+    return a && b;
+  }
 };
 
 // min(high, max(x, low)); the first NaN of the three wins.
@@ -241,7 +253,10 @@ struct Not {
   T operator()(T a) const {
     return static_cast<T>(~a);
   }
-  bool operator()(bool a) const { return !a; }
+  template <Pred T>
+  T operator()(T a) const {
+    return !a;
+  }
 };
 
 // The count is an unsigned number of n bits. From n on nothing of the operand is left.

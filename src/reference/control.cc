@@ -1,0 +1,85 @@
+// Control flow and structure (semantics 8.1, 8.2, 8.4).
+
+#include <algorithm>
+#include <utility>
+
+#include "base/status.h"
+#include "reference/op.h"
+
+namespace hlo::reference {
+
+// Evaluates the computation with the operands as its arguments.
+absl::StatusOr<Literal> Call(OpContext& context) {
+  return context.caller.Call(*context.instruction.Get<attr::to_apply>(), context.operands);
+}
+absl::StatusOr<Literal> Fusion(OpContext& context) {
+  return context.caller.Call(*context.instruction.Get<attr::calls>(), context.operands);
+}
+
+namespace {
+// Gives up its share of the state at the end, so that the body finds it unshared and can update it in place.
+absl::StatusOr<bool> Holds(Caller& caller, const Computation& condition, Literal state) {
+  HLO_ASSIGN_OR_RETURN(const Literal holds, caller.Call(condition, absl::MakeSpan(&state, 1)));
+  return holds.span<bool>()[0];
+}
+}  // namespace
+
+// while condition(state): state = body(state)
+absl::StatusOr<Literal> While(OpContext& context) {
+  const Computation& condition = *context.instruction.Get<attr::condition>();
+  const Computation& body = *context.instruction.Get<attr::body>();
+  Literal state = std::move(context.operands[0]);
+  while (true) {
+    HLO_ASSIGN_OR_RETURN(const bool proceed, Holds(context.caller, condition, state));
+    if (!proceed) return state;
+    HLO_ASSIGN_OR_RETURN(state, context.caller.Call(body, absl::MakeSpan(&state, 1)));
+  }
+}
+
+// A pred chooses the first branch by true and the second by false, an s32 by number; out of range it is the
+// last.
+absl::StatusOr<Literal> Conditional(OpContext& context) {
+  const auto branches = context.instruction.called_computations();
+  const Literal& choice = context.operands[0];
+  const auto last = static_cast<int64_t>(branches.size()) - 1;
+  int64_t branch = 0;
+  if (choice.type() == ElementType::kPred) {
+    branch = choice.span<bool>()[0] ? 0 : 1;
+  } else {
+    const int32_t index = choice.span<int32_t>()[0];
+    branch = index < 0 || index > last ? last : index;
+  }
+  return context.caller.Call(*branches[std::min(branch, last)], context.operands.subspan(1 + branch, 1));
+}
+
+absl::StatusOr<Literal> Parameter(OpContext&) {
+  return absl::InternalError("a parameter's value comes from its computation's caller");
+}
+
+absl::StatusOr<Literal> Constant(OpContext& context) {
+  if (context.instruction.is_elided()) return Literal::CreateZeros(context.shape());
+  return *context.instruction.Get<attr::literal>();
+}
+
+absl::StatusOr<Literal> Tuple(OpContext& context) {
+  std::vector<Literal> elements(std::make_move_iterator(context.operands.begin()),
+                                std::make_move_iterator(context.operands.end()));
+  return Literal::Tuple(std::move(elements));
+}
+
+absl::StatusOr<Literal> GetTupleElement(OpContext& context) {
+  return std::move(context.operands[0].mutable_elements()[context.instruction.Get<attr::index>()]);
+}
+
+// Their first operand, whatever it is.
+absl::StatusOr<Literal> OptBarrier(OpContext& context) { return std::move(context.operands[0]); }
+absl::StatusOr<Literal> AddDependency(OpContext& context) { return std::move(context.operands[0]); }
+absl::StatusOr<Literal> Domain(OpContext& context) { return std::move(context.operands[0]); }
+
+absl::StatusOr<Literal> AfterAll(OpContext&) { return Literal::Token(); }
+
+// One device: number 0.
+absl::StatusOr<Literal> PartitionId(OpContext& context) { return Literal::CreateZeros(context.shape()); }
+absl::StatusOr<Literal> ReplicaId(OpContext& context) { return Literal::CreateZeros(context.shape()); }
+
+}  // namespace hlo::reference

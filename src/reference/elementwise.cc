@@ -1,0 +1,160 @@
+#include "reference/elementwise.h"
+
+#include <array>
+
+#include "base/status.h"
+#include "reference/convert.h"
+#include "types/scalar_ops.h"
+
+// Operations that are a function object of types/scalar_ops.h, where their meaning stands.
+#define HLO_SCALAR_OPS(OP)                                                                                  \
+  OP(Abs)                                                                                                   \
+  OP(Acos) OP(Acosh) OP(Add) OP(And) OP(Asin) OP(Asinh) OP(Atan2) OP(Atanh) OP(Cbrt) OP(Ceil) OP(Clamp)     \
+      OP(Complex) OP(Cosh) OP(Cosine) OP(CountLeadingZeros) OP(Divide) OP(Erf) OP(Exp2) OP(Exponential)     \
+          OP(ExponentialMinusOne) OP(Floor) OP(Imag) OP(IsFinite) OP(Log) OP(Log2) OP(LogPlusOne)           \
+              OP(Logistic) OP(Maximum) OP(Minimum) OP(Mulhi) OP(Negate) OP(Not) OP(Or) OP(Popcnt) OP(Power) \
+                  OP(Real) OP(Remainder) OP(RoundNearestAfz) OP(RoundNearestEven) OP(Rsqrt) OP(ShiftLeft)   \
+                      OP(ShiftRightArithmetic) OP(ShiftRightLogical) OP(Sign) OP(Sine) OP(Sinh) OP(Sqrt)    \
+                          OP(Subtract) OP(Tan) OP(Tanh) OP(Xor)
+
+namespace hlo::reference {
+
+#define HLO_ELEMENTWISE(name) \
+  absl::StatusOr<Literal> name(OpContext& context) { return EachElement(context); }
+HLO_SCALAR_OPS(HLO_ELEMENTWISE)
+HLO_ELEMENTWISE(Compare)
+HLO_ELEMENTWISE(Multiply)
+HLO_ELEMENTWISE(ReducePrecision)
+HLO_ELEMENTWISE(Select)
+HLO_ELEMENTWISE(StochasticConvert)
+#undef HLO_ELEMENTWISE
+
+namespace {
+
+// Of c64, products and differences round to f32 one by one.
+struct MultiplyC64 {
+  std::complex<double> operator()(std::complex<double> a, std::complex<double> b) const {
+    return std::complex<double>(std::complex<float>(a) * std::complex<float>(b));
+  }
+};
+
+ScalarKernel MultiplyKernel(ElementType type) {
+  return type == ElementType::kC64 ? KernelOf<MultiplyC64>(type) : KernelOf<scalar::Multiply>(type);
+}
+
+template <class Direction>
+struct InTotalOrder {
+  bool operator()(double a, double b) const {
+    return Direction()(scalar::TotalOrderKey(a), scalar::TotalOrderKey(b));
+  }
+};
+
+// A NaN makes every comparison false but NE; in the total order, which integers always have, it has a place.
+template <class Direction>
+ScalarKernel DirectionKernel(ElementType type, bool total) {
+  return total && IsFloat(type) ? KernelOf<InTotalOrder<Direction>>(type) : KernelOf<Direction>(type);
+}
+
+ScalarKernel CompareKernel(const Instruction& instruction) {
+  const ElementType type = instruction.operand(0)->shape().type();
+  const bool total = instruction.Get<attr::order>() == ComparisonOrder::kTotal ||
+                     instruction.Get<attr::type>() == ComparisonType::kTotalOrder;
+  switch (instruction.Get<attr::direction>()) {
+    case ComparisonDirection::kEq:
+      return DirectionKernel<scalar::Eq>(type, total);
+    case ComparisonDirection::kNe:
+      return DirectionKernel<scalar::Ne>(type, total);
+    case ComparisonDirection::kGe:
+      return DirectionKernel<scalar::Ge>(type, total);
+    case ComparisonDirection::kGt:
+      return DirectionKernel<scalar::Gt>(type, total);
+    case ComparisonDirection::kLe:
+      return DirectionKernel<scalar::Le>(type, total);
+    case ComparisonDirection::kLt:
+      return DirectionKernel<scalar::Lt>(type, total);
+  }
+  return nullptr;
+}
+
+WideScalar SelectKernel(const ScalarStep&, const WideScalar& predicate, const WideScalar& on_true,
+                        const WideScalar& on_false) {
+  return predicate.u != 0 ? on_true : on_false;
+}
+
+using FindKernel = ScalarKernel (*)(const Instruction& instruction);
+
+template <class F>
+ScalarKernel OfFirstOperand(const Instruction& instruction) {
+  return KernelOf<F>(instruction.operand(0)->shape().type());
+}
+
+constexpr std::array<FindKernel, kOpcodeCount> kKernels = [] {
+  std::array<FindKernel, kOpcodeCount> table{};
+  auto at = [&](Opcode opcode) -> FindKernel& { return table[static_cast<size_t>(opcode)]; };
+#define HLO_ROW(name) at(Opcode::k##name) = &OfFirstOperand<scalar::name>;
+  HLO_SCALAR_OPS(HLO_ROW)
+#undef HLO_ROW
+  at(Opcode::kMultiply) = [](const Instruction& i) { return MultiplyKernel(i.operand(0)->shape().type()); };
+  at(Opcode::kCompare) = &CompareKernel;
+  at(Opcode::kSelect) = [](const Instruction&) -> ScalarKernel { return &SelectKernel; };
+  at(Opcode::kBitcastConvert) = &BitcastConvertKernel;
+  at(Opcode::kConvert) = at(Opcode::kCopy) = [](const Instruction& i) {
+    return ConvertStep(i.operand(0)->shape().type(), i.shape().type()).kernel;
+  };
+  at(Opcode::kReducePrecision) = &ReducePrecisionKernel;
+  at(Opcode::kStochasticConvert) = &StochasticConvertKernel;
+  return table;
+}();
+
+}  // namespace
+
+bool IsElementwise(Opcode opcode) { return kKernels[static_cast<size_t>(opcode)] != nullptr; }
+
+std::optional<ScalarStep> FindScalarStep(const Instruction& instruction) {
+  const FindKernel find = kKernels[static_cast<size_t>(instruction.opcode())];
+  if (find == nullptr) return std::nullopt;
+  const ElementType from = instruction.operand(0)->shape().type(), to = instruction.shape().type();
+  if (instruction.opcode() == Opcode::kConvert || instruction.opcode() == Opcode::kCopy)
+    return ConvertStep(from, to);
+  ScalarStep step{
+      find(instruction),  from, to, static_cast<int>(BitWidth(from)), static_cast<int>(BitWidth(to)),
+      ArithmeticRound(to)};
+  step.exponent_bits = static_cast<int>(instruction.Get<attr::exponent_bits>());
+  step.mantissa_bits = static_cast<int>(instruction.Get<attr::mantissa_bits>());
+  if (instruction.operand_count() > 1)
+    step.random_bits = static_cast<int>(BitWidth(instruction.operand(1)->shape().type()));
+  if (step.kernel == nullptr) return std::nullopt;
+  return step;
+}
+
+ScalarStep TotalOrderLess(ElementType type) {
+  return {DirectionKernel<scalar::Lt>(type, true), type, ElementType::kPred,
+          static_cast<int>(BitWidth(type)),        1,    ArithmeticRound(ElementType::kPred)};
+}
+
+absl::StatusOr<Literal> EachElement(OpContext& context) {
+  const std::optional<ScalarStep> step = FindScalarStep(context.instruction);
+  HLO_CHECK(step);
+  struct Input {
+    ScalarLoad load;
+    const void* data;
+    int64_t stride;
+  };
+  std::array<Input, 3> inputs;
+  const size_t count = context.operands.size();
+  HLO_CHECK(count >= 1 && count <= inputs.size());
+  for (size_t k = 0; k < count; ++k) {
+    const Literal& operand = context.operands[k];
+    inputs[k] = {ScalarLoader(operand.type()), operand.data(), operand.rank() == 0 ? 0 : 1};
+  }
+  HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(context.shape()));
+  const ScalarStore store = ScalarStorer(result.type());
+  std::array<WideScalar, 3> x;
+  for (int64_t i = 0; i < result.element_count(); ++i) {
+    for (size_t k = 0; k < count; ++k) x[k] = inputs[k].load(inputs[k].data, i * inputs[k].stride);
+    store(result.mutable_data(), i, (*step)(x[0], x[1], x[2]));
+  }
+  return result;
+}
+
+}  // namespace hlo::reference

@@ -1,0 +1,107 @@
+#pragma once
+// What does an elementwise instruction do to one element of each operand? The same function serves whole
+// arrays and the scalars of to_apply computations.
+
+#include <cmath>
+#include <complex>
+#include <optional>
+#include <type_traits>
+
+#include "reference/wide_scalar.h"
+
+namespace hlo::reference {
+
+struct ScalarStep;
+// Operands that the operation does not have are ignored. The result is rounded to the instruction's type.
+using ScalarKernel = WideScalar (*)(const ScalarStep& step, const WideScalar& a, const WideScalar& b,
+                                    const WideScalar& c);
+
+struct ScalarStep {
+  ScalarKernel kernel = nullptr;
+  ElementType from, to;  // Of the first operand and of the result.
+  int bits, result_bits;
+  ScalarRound round;
+  // reduce-precision; stochastic-convert: the width of its random numbers.
+  int exponent_bits = 0, mantissa_bits = 0, random_bits = 0;
+
+  WideScalar operator()(const WideScalar& a, const WideScalar& b = {}, const WideScalar& c = {}) const {
+    return kernel(*this, a, b, c);
+  }
+};
+
+// nullopt for instructions that are not elementwise, and for types for which the operation has no meaning.
+std::optional<ScalarStep> FindScalarStep(const Instruction& instruction);
+bool IsElementwise(Opcode opcode);
+// Conversion between two types, as `convert` does it.
+ScalarStep ConvertStep(ElementType from, ElementType to);
+// a < b in the total order of the type (semantics 3.9).
+ScalarStep TotalOrderLess(ElementType type);
+
+// Result element i from the operands' elements i; a scalar operand counts for every element.
+absl::StatusOr<Literal> EachElement(OpContext& context);
+
+// The values inside a WideScalar.
+template <Wide W>
+W Unwrap(const WideScalar& value) {
+  if constexpr (std::is_same_v<W, bool>)
+    return value.u != 0;
+  else if constexpr (std::is_same_v<W, int64_t>)
+    return value.s;
+  else if constexpr (std::is_same_v<W, uint64_t>)
+    return value.u;
+  else if constexpr (std::is_same_v<W, double>)
+    return value.f;
+  else
+    return {value.f, value.imag};
+}
+// A result, rounded.
+template <Wide W>
+WideScalar Wrap(const ScalarStep& step, W value) {
+  WideScalar result;
+  if constexpr (std::is_same_v<W, bool>) {
+    result.u = value ? 1 : 0;
+  } else if constexpr (std::is_same_v<W, int64_t>) {
+    result.s = SignExtend(value, step.result_bits);
+  } else if constexpr (std::is_same_v<W, uint64_t>) {
+    result.u = ZeroExtend(value, step.result_bits);
+  } else if constexpr (std::is_same_v<W, double>) {
+    result.f = step.round(value);
+  } else {
+    result.f = step.round(value.real());
+    result.imag = step.round(value.imag());
+  }
+  return result;
+}
+
+// A function object of types/scalar_ops.h, told the operand's width where it asks.
+template <class F>
+F MakeOperation(const ScalarStep& step) {
+  if constexpr (requires { F{1}; })
+    return F{step.bits};
+  else
+    return (void)step, F{};
+}
+
+// Its kernel on a type's class; nullptr where it is not defined there.
+template <class F>
+ScalarKernel KernelOf(ElementType type) {
+  return DispatchWide(type, []<class W>() -> ScalarKernel {
+    if constexpr (std::is_invocable_v<F, W>) {
+      return [](const ScalarStep& s, const WideScalar& a, const WideScalar&, const WideScalar&) {
+        return Wrap(s, MakeOperation<F>(s)(Unwrap<W>(a)));
+      };
+    } else if constexpr (std::is_invocable_v<F, W, W>) {
+      return [](const ScalarStep& s, const WideScalar& a, const WideScalar& b, const WideScalar&) {
+        return Wrap(s, MakeOperation<F>(s)(Unwrap<W>(a), Unwrap<W>(b)));
+      };
+    } else if constexpr (std::is_invocable_v<F, W, W, W>) {
+      return [](const ScalarStep& s, const WideScalar& a, const WideScalar& b, const WideScalar& c) {
+        return Wrap(s, MakeOperation<F>(s)(Unwrap<W>(a), Unwrap<W>(b), Unwrap<W>(c)));
+      };
+    } else {
+      return nullptr;
+    }
+  });
+}
+
+}  // namespace hlo::reference

@@ -1,0 +1,139 @@
+#include "reference/evaluator.h"
+
+#include <utility>
+
+#include "base/check.h"
+#include "base/status.h"
+#include "fmt/format.h"
+#include "reference/supported.h"
+
+namespace hlo::reference {
+
+class Evaluator::View : public StepView {
+ public:
+  View(const Frame& frame, const Step& step, int64_t depth) : frame_(frame), step_(step), depth_(depth) {}
+
+  const Instruction& instruction() const override { return *step_.instruction; }
+  std::string_view kernel() const override { return "reference"; }
+  int64_t depth() const override { return depth_; }
+  absl::StatusOr<Literal> Operand(int64_t i) const override {
+    const Literal& value = frame_.values[frame_.program.uses[step_.first_use + i].slot];
+    if (!value.shape().IsValid())
+      return absl::FailedPreconditionError(fmt::format(
+          "operand {} of '{}' is gone: its observer does not need operands", i, instruction().name()));
+    return value;
+  }
+  absl::StatusOr<Literal> Result() const override { return frame_.values[step_.slot]; }
+
+ private:
+  const Frame& frame_;
+  const Step& step_;
+  int64_t depth_;
+};
+
+Evaluator::Evaluator(const std::vector<const Computation*>& callees_first, const EvaluateOptions& options)
+    : options_(options),
+      keeps_operands_(options.observer != nullptr && options.observer->needs_operands()),
+      start_(std::chrono::steady_clock::now()) {
+  const Effects effects(callees_first);
+  for (const Computation* computation : callees_first) {
+    auto frame = std::make_unique<Frame>(Frame{MakeProgram(*computation, effects), {}, {}});
+    frame->values.resize(computation->instructions().size());
+    frame->operands.resize(frame->program.max_operands);
+    frames_.emplace(computation, std::move(frame));
+  }
+}
+
+absl::StatusOr<Literal> Evaluator::Call(const Computation& computation, absl::Span<Literal> arguments) {
+  Frame& frame = *frames_.find(&computation)->second;
+  ++depth_;
+  for (const Step& step : frame.program.steps) {
+    absl::Status status = CountStep();
+    if (status.ok()) {
+      status = options_.observer == nullptr ? RunStep(frame, step, arguments)
+                                            : ObserveStep(frame, step, arguments);
+    }
+    if (!status.ok()) return Locate(status, *step.instruction);
+  }
+  --depth_;
+  return std::exchange(frame.values[computation.root()->index()], Literal());
+}
+
+absl::Status Evaluator::RunStep(Frame& frame, const Step& step, absl::Span<Literal> arguments) {
+  Literal& result = frame.values[step.slot];
+  switch (step.instruction->opcode()) {
+    case Opcode::kParameter:
+      result = std::move(arguments[step.instruction->Get<attr::number>()]);
+      return absl::OkStatus();
+    case Opcode::kGetTupleElement:
+      result = TakeElement(frame, step);
+      return absl::OkStatus();
+    default:
+      HLO_ASSIGN_OR_RETURN(result, Compute(frame, step));
+      return absl::OkStatus();
+  }
+}
+
+// Operands at their last use are handed over, so that what nobody else holds can be updated in place.
+absl::StatusOr<Literal> Evaluator::Compute(Frame& frame, const Step& step) {
+  const absl::Span<Literal> operands = absl::MakeSpan(frame.operands).first(step.use_count);
+  for (int32_t i = 0; i < step.use_count; ++i) {
+    const Use& use = frame.program.uses[step.first_use + i];
+    if (use.last && !keeps_operands_)
+      operands[i] = std::exchange(frame.values[use.slot], Literal());
+    else
+      operands[i] = frame.values[use.slot];
+  }
+  OpContext context{*step.instruction, operands, *this};
+  absl::StatusOr<Literal> result = step.op(context);
+  for (Literal& operand : operands) operand = Literal();
+  return result;
+}
+
+// The only step that need not touch its whole operand.
+Literal Evaluator::TakeElement(Frame& frame, const Step& step) {
+  const Use& use = frame.program.uses[step.first_use];
+  Literal& tuple = frame.values[use.slot];
+  Literal& element = tuple.mutable_elements()[step.instruction->Get<attr::index>()];
+  Literal result = step.takes_element && !keeps_operands_ ? std::exchange(element, Literal()) : element;
+  if (use.last && !keeps_operands_) tuple = Literal();
+  return result;
+}
+
+absl::Status Evaluator::ObserveStep(Frame& frame, const Step& step, absl::Span<Literal> arguments) {
+  const View view(frame, step, depth_);
+  HLO_RETURN_IF_ERROR(options_.observer->BeforeStep(view));
+  HLO_RETURN_IF_ERROR(RunStep(frame, step, arguments));
+  HLO_RETURN_IF_ERROR(options_.observer->AfterStep(view));
+  if (!keeps_operands_) return absl::OkStatus();
+  for (int32_t i = 0; i < step.use_count; ++i) {
+    const Use& use = frame.program.uses[step.first_use + i];
+    if (use.last) frame.values[use.slot] = Literal();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Evaluator::CountStep() {
+  ++step_count_;
+  if (options_.max_steps > 0 && step_count_ > options_.max_steps) {
+    return absl::ResourceExhaustedError(
+        fmt::format("the limit of {} steps is reached (see --max-steps)", options_.max_steps));
+  }
+  constexpr int64_t kStepsBetweenLooksAtTheClock = 64;
+  if (options_.max_seconds > 0 && step_count_ % kStepsBetweenLooksAtTheClock == 1) {
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start_;
+    if (elapsed.count() > options_.max_seconds)
+      return absl::DeadlineExceededError(
+          fmt::format("the limit of {} seconds is reached (see --max-seconds)", options_.max_seconds));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Evaluator::Locate(const absl::Status& status, const Instruction& instruction) {
+  if (std::exchange(located_, true)) return status;
+  const std::string message =
+      fmt::format("{}{}: {}", PlaceOf(instruction), Describe(instruction), Message(status));
+  return absl::Status(status.code(), message);
+}
+
+}  // namespace hlo::reference

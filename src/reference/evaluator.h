@@ -1,0 +1,47 @@
+#pragma once
+// The walking evaluator: runs a computation instruction by instruction.
+
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "hlo_run/run.h"
+#include "reference/op.h"
+#include "reference/program.h"
+
+namespace hlo::reference {
+
+class Evaluator : public Caller {
+ public:
+  Evaluator(const std::vector<const Computation*>& callees_first, const EvaluateOptions& options);
+
+  absl::StatusOr<Literal> Call(const Computation& computation, absl::Span<Literal> arguments) override;
+
+ private:
+  // The values of a computation that is running; kept between calls for its memory. No recursion, so one
+  // suffices.
+  struct Frame {
+    Program program;
+    std::vector<Literal> values;    // By slot.
+    std::vector<Literal> operands;  // Of the step that runs.
+  };
+  class View;
+
+  absl::Status RunStep(Frame& frame, const Step& step, absl::Span<Literal> arguments);
+  absl::Status ObserveStep(Frame& frame, const Step& step, absl::Span<Literal> arguments);
+  absl::StatusOr<Literal> Compute(Frame& frame, const Step& step);
+  Literal TakeElement(Frame& frame, const Step& step);
+  absl::Status CountStep();
+  absl::Status Locate(const absl::Status& status, const Instruction& instruction);
+
+  const EvaluateOptions& options_;
+  absl::flat_hash_map<const Computation*, std::unique_ptr<Frame>> frames_;
+  const bool keeps_operands_;
+  bool located_ = false;  // The failure that is on its way out names its place.
+  int64_t depth_ = -1;
+  int64_t step_count_ = 0;
+  const std::chrono::steady_clock::time_point start_;
+};
+
+}  // namespace hlo::reference

@@ -1,0 +1,164 @@
+// Reductions and map (semantics 5.1, 5.6).
+
+#include <optional>
+#include <utility>
+
+#include "base/status.h"
+#include "reference/elementwise.h"
+#include "reference/scalar_function.h"
+#include "types/index.h"
+
+namespace hlo::reference {
+namespace {
+
+// The positions that make up one result element, in the order of accumulation.
+struct Reduced {
+  Index kept_dims;
+  Index dims, strides;  // Of the reduced dimensions, those that vary fastest last.
+  Index kept_sizes, kept_strides;
+};
+
+// Accumulation follows the operand's layout: its minor-most dimension varies fastest. Elements beyond a
+// dimension's run-time size take no part.
+Reduced Split(const Literal& array, const Layout& layout, IntList dimensions) {
+  const Index strides = RowMajorStrides(array.dims());
+  Reduced result;
+  result.kept_dims = OtherDims(array.rank(), dimensions);
+  result.kept_sizes = Pick(array.dims(), result.kept_dims);
+  result.kept_strides = Pick(strides, result.kept_dims);
+  for (auto d = layout.minor_to_major.rbegin(); d != layout.minor_to_major.rend(); ++d) {
+    if (std::find(dimensions.begin(), dimensions.end(), *d) == dimensions.end()) continue;
+    result.dims.push_back(array.dynamic_size(*d));
+    result.strides.push_back(strides[*d]);
+  }
+  return result;
+}
+
+// visit(offset) for every position, the last dimension fastest, until a status is not OK.
+template <class Visit>
+absl::Status EachOffset(const Index& dims, const Index& strides, int64_t offset, Visit&& visit) {
+  if (dims.empty()) return visit(offset);
+  const int64_t inner = dims.back(), inner_stride = strides.back();
+  const Index outer_dims(absl::MakeSpan(dims).first(dims.size() - 1));
+  for (const Index& i : EachIndex(outer_dims)) {
+    int64_t at = offset + Offset(i, strides);
+    for (int64_t k = 0; k < inner; ++k, at += inner_stride) HLO_RETURN_IF_ERROR(visit(at));
+  }
+  return absl::OkStatus();
+}
+
+bool IsSumOfParameters(const Computation& computation) {
+  const Instruction& root = *computation.root();
+  return root.opcode() == Opcode::kAdd && computation.parameters().size() == 2 &&
+         root.operand(0)->opcode() == Opcode::kParameter && root.operand(1)->opcode() == Opcode::kParameter &&
+         root.operand(0) != root.operand(1);
+}
+
+// Sums of floats accumulate in f64, in runs of 512 elements that are summed from 0; the total rounds once.
+WideScalar Sum(const Literal& array, const Reduced& reduced, int64_t offset, WideScalar init) {
+  constexpr int64_t kRunLength = 512;
+  const ScalarLoad load = ScalarLoader(array.type());
+  double run = 0;
+  int64_t length = 0;
+  const absl::Status status = EachOffset(reduced.dims, reduced.strides, offset, [&](int64_t at) {
+    run += load(array.data(), at).f;
+    if (++length == kRunLength) {
+      init.f += run;
+      run = 0;
+      length = 0;
+    }
+    return absl::OkStatus();
+  });
+  HLO_CHECK(status.ok());
+  if (length > 0) init.f += run;
+  return init;
+}
+
+// One result for each operand, as the instruction's value.
+Literal AsResult(std::vector<Literal> results, const Shape& shape) {
+  return shape.IsTuple() ? Literal::Tuple(std::move(results)) : std::move(results[0]);
+}
+
+absl::StatusOr<std::vector<Literal>> CreateResults(const Shape& shape, const Literal& operand,
+                                                   const Index& kept_dims) {
+  std::vector<Literal> results;
+  const absl::Span<const Shape> shapes = shape.IsTuple() ? shape.elements() : absl::MakeConstSpan(&shape, 1);
+  for (const Shape& each : shapes) {
+    HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(each));
+    for (int64_t k = 0; operand.has_dynamic_sizes() && k < kept_dims.rank(); ++k)
+      result.set_dynamic_size(k, operand.dynamic_size(kept_dims[k]));
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+absl::StatusOr<Literal> ReduceSum(OpContext& context, const Reduced& reduced) {
+  const Literal& array = context.operands[0];
+  const Literal& init = context.operands[1];
+  HLO_ASSIGN_OR_RETURN(std::vector<Literal> results,
+                       CreateResults(context.shape(), array, reduced.kept_dims));
+  const ScalarRound round = ConversionRound(init.type());
+  const ScalarStep convert = ConvertStep(init.type(), results[0].type());
+  int64_t o = 0;
+  for (const Index& i : EachIndex(reduced.kept_sizes)) {
+    WideScalar sum = Sum(array, reduced, Offset(i, reduced.kept_strides), LoadScalar(init, 0));
+    sum.f = round(sum.f);
+    StoreScalar(results[0], o++, convert(sum));
+  }
+  return AsResult(std::move(results), context.shape());
+}
+
+}  // namespace
+
+// For each result index, acc = init, then acc = to_apply(acc, x) for every x over the reduced dimensions.
+absl::StatusOr<Literal> Reduce(OpContext& context) {
+  const size_t count = context.operands.size() / 2;
+  const absl::Span<const Literal> arrays = context.operands.first(count),
+                                  inits = context.operands.subspan(count);
+  const Computation& to_apply = *context.instruction.Get<attr::to_apply>();
+  const Reduced reduced = Split(arrays[0], context.instruction.operand(0)->shape().LayoutOrDefault(),
+                                context.instruction.Get<attr::dimensions>());
+  if (count == 1 && IsFloat(arrays[0].type()) && IsFloat(inits[0].type()) && IsSumOfParameters(to_apply))
+    return ReduceSum(context, reduced);
+
+  HLO_ASSIGN_OR_RETURN(const auto function, ScalarFunction::Make(to_apply, context.caller));
+  HLO_ASSIGN_OR_RETURN(std::vector<Literal> results,
+                       CreateResults(context.shape(), arrays[0], reduced.kept_dims));
+  std::vector<ScalarLoad> load;
+  std::vector<ScalarStep> convert;
+  for (size_t k = 0; k < count; ++k) {
+    load.push_back(ScalarLoader(arrays[k].type()));
+    convert.push_back(ConvertStep(inits[k].type(), results[k].type()));
+  }
+  std::vector<WideScalar> arguments(2 * count);  // The accumulators come first.
+  const absl::Span<WideScalar> accumulators = absl::MakeSpan(arguments).first(count);
+  int64_t o = 0;
+  for (const Index& i : EachIndex(reduced.kept_sizes)) {
+    for (size_t k = 0; k < count; ++k) accumulators[k] = LoadScalar(inits[k], 0);
+    HLO_RETURN_IF_ERROR(
+        EachOffset(reduced.dims, reduced.strides, Offset(i, reduced.kept_strides), [&](int64_t at) {
+          for (size_t k = 0; k < count; ++k) arguments[count + k] = load[k](arrays[k].data(), at);
+          return function->Run(arguments, accumulators);
+        }));
+    for (size_t k = 0; k < count; ++k) StoreScalar(results[k], o, convert[k](accumulators[k]));
+    ++o;
+  }
+  return AsResult(std::move(results), context.shape());
+}
+
+// result[i] = to_apply(operand_0[i], operand_1[i], ...)
+absl::StatusOr<Literal> Map(OpContext& context) {
+  HLO_ASSIGN_OR_RETURN(const auto function,
+                       ScalarFunction::Make(*context.instruction.Get<attr::to_apply>(), context.caller));
+  HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(context.shape()));
+  std::vector<WideScalar> arguments(context.operands.size());
+  WideScalar value;
+  for (int64_t i = 0; i < result.element_count(); ++i) {
+    for (size_t k = 0; k < arguments.size(); ++k) arguments[k] = LoadScalar(context.operands[k], i);
+    HLO_RETURN_IF_ERROR(function->Run(arguments, absl::MakeSpan(&value, 1)));
+    StoreScalar(result, i, value);
+  }
+  return result;
+}
+
+}  // namespace hlo::reference

@@ -1,0 +1,56 @@
+#include "hlo_run/run.h"
+
+#include <utility>
+
+#include "base/status.h"
+#include "fmt/format.h"
+#include "reference/evaluator.h"
+#include "reference/program.h"
+#include "reference/supported.h"
+
+namespace hlo {
+namespace {
+
+absl::Status CheckArguments(const Computation& entry, absl::Span<const Literal> arguments) {
+  const auto parameters = entry.parameters();
+  if (arguments.size() != parameters.size()) {
+    return absl::FailedPreconditionError(
+        fmt::format("computation '{}' has {} parameters, but there are {} arguments", entry.name(),
+                    parameters.size(), arguments.size()));
+  }
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (!Compatible(arguments[i].shape(), parameters[i]->shape())) {
+      return absl::FailedPreconditionError(
+          fmt::format("parameter {} ('{}') is {}, but its argument is {}", i, parameters[i]->name(),
+                      ToString(parameters[i]->shape()), ToString(arguments[i].shape())));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckSupported(const CheckedModule& module) {
+  int64_t depth = 0;
+  return reference::CheckSupported(reference::CalledFrom(*module.module().entry(), &depth));
+}
+
+absl::StatusOr<Literal> Evaluate(const CheckedModule& module, std::vector<Literal> arguments,
+                                 const EvaluateOptions& options) {
+  const Computation& entry = *module.module().entry();
+  int64_t depth = 0;
+  const std::vector<const Computation*> computations = reference::CalledFrom(entry, &depth);
+  HLO_RETURN_IF_ERROR(reference::CheckSupported(computations));
+  if (!options.elided_as_zeros) HLO_RETURN_IF_ERROR(reference::CheckConstants(computations));
+  if (depth > options.max_call_depth) {
+    return absl::ResourceExhaustedError(
+        fmt::format("calls nest {} deep; the limit is {}", depth, options.max_call_depth));
+  }
+  HLO_RETURN_IF_ERROR(CheckArguments(entry, arguments));
+  reference::Evaluator evaluator(computations, options);
+  absl::StatusOr<Literal> result = evaluator.Call(entry, absl::MakeSpan(arguments));
+  if (options.observer != nullptr) options.observer->Finish(result.status());
+  return result;
+}
+
+}  // namespace hlo

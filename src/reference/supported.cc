@@ -1,0 +1,91 @@
+#include "reference/supported.h"
+
+#include "fmt/format.h"
+#include "reference/elementwise.h"
+#include "reference/program.h"
+
+namespace hlo::reference {
+namespace {
+
+constexpr int64_t kMostReported = 20;
+
+bool HasUnboundedSize(const Shape& shape) {
+  if (shape.IsArray()) return shape.HasUnboundedDim();
+  for (const Shape& element : shape.elements()) {
+    if (HasUnboundedSize(element)) return true;
+  }
+  return false;
+}
+
+// Why the instruction cannot be evaluated; empty if it can.
+std::string Obstacle(const Instruction& instruction) {
+  if (HasUnboundedSize(instruction.shape()))
+    return "arrays of unbounded size are not evaluated by this build";
+  if (Reference(instruction.opcode()) == &Unsupported) {
+    const std::string_view target = instruction.Get<attr::custom_call_target>();
+    return target.empty() ? "this operation is not evaluated by this build"
+                          : fmt::format("the target '{}' is not evaluated by this build", target);
+  }
+  const bool acts_on_arrays = instruction.operand_count() > 0 && instruction.operand(0)->shape().IsArray();
+  if (acts_on_arrays && IsElementwise(instruction.opcode()) &&
+      instruction.opcode() != Opcode::kBitcastConvert && !FindScalarStep(instruction)) {
+    return fmt::format("has no meaning for {}", Name(instruction.operand(0)->shape().type()));
+  }
+  return "";
+}
+
+}  // namespace
+
+absl::Status CheckSupported(const std::vector<const Computation*>& computations) {
+  const Effects effects(computations);
+  std::string message;
+  int64_t count = 0;
+  for (const Computation* computation : computations) {
+    for (const Instruction* instruction : LiveInstructions(*computation, effects)) {
+      const std::string obstacle = Obstacle(*instruction);
+      if (obstacle.empty() || ++count > kMostReported) continue;
+      message += fmt::format("{}{}{}: {}", message.empty() ? "" : "\n", PlaceOf(*instruction),
+                             Describe(*instruction), obstacle);
+    }
+  }
+  if (count == 0) return absl::OkStatus();
+  if (count > kMostReported) message += fmt::format("\nand {} more", count - kMostReported);
+  return absl::UnimplementedError(message);
+}
+
+absl::Status CheckConstants(const std::vector<const Computation*>& computations) {
+  const Effects effects(computations);
+  for (const Computation* computation : computations) {
+    for (const Instruction* instruction : LiveInstructions(*computation, effects)) {
+      if (instruction->opcode() == Opcode::kConstant && instruction->is_elided()) {
+        return absl::FailedPreconditionError(
+            fmt::format("{}{}: the text has {{...}} in place of the elements, so their values are unknown",
+                        PlaceOf(*instruction), Describe(*instruction)));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::string PlaceOf(const Instruction& instruction) {
+  const auto& source = instruction.parent()->module()->source();
+  SourceRange range = instruction.opcode_range();
+  if (!range.known()) range = instruction.name_range();
+  if (source == nullptr || !range.known()) return "";
+  const SourcePlace place = source->Locate(range.begin);
+  return fmt::format("{}:{}:{}: ", source->name(), place.line, place.column);
+}
+
+std::string Describe(const Instruction& instruction) {
+  constexpr size_t kLongestShape = 100;
+  std::string shape = ToString(instruction.shape());
+  if (shape.size() > kLongestShape) shape = shape.substr(0, kLongestShape) + "...";
+  return fmt::format("'{}' ({} {})", instruction.name(), shape, Name(instruction.opcode()));
+}
+
+absl::StatusOr<Literal> Unsupported(OpContext& context) {
+  return absl::UnimplementedError(
+      fmt::format("{} is not evaluated by this build", Name(context.instruction.opcode())));
+}
+
+}  // namespace hlo::reference

@@ -1,0 +1,22 @@
+#pragma once
+// What of a module can this build evaluate? And where an instruction stands, for messages.
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "hlo_run/module.h"
+
+namespace hlo::reference {
+
+// OK, or Unimplemented naming each instruction of these computations that nothing here evaluates.
+absl::Status CheckSupported(const std::vector<const Computation*>& computations);
+// FailedPrecondition if one of them has constants whose elements are not in the text.
+absl::Status CheckConstants(const std::vector<const Computation*>& computations);
+
+// `m.hlo:4:12: `, or nothing where the place is not known.
+std::string PlaceOf(const Instruction& instruction);
+// `'r' (f32[2] add)`
+std::string Describe(const Instruction& instruction);
+
+}  // namespace hlo::reference
