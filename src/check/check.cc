@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "check/compare.h"
+#include "check/module_rules.h"
 #include "check/rules.h"
 #include "check/support.h"
 
@@ -63,17 +64,23 @@ void CheckInstruction(const Instruction& instruction, Diagnostics& diagnostics, 
   CheckMixedPrecision(context);
 }
 
+void CheckInstructions(const Module& module, Diagnostics& diagnostics, const CheckOptions& options) {
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      CheckInstruction(*instruction, diagnostics, options);
+      if (diagnostics.full()) return;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace check
 
 absl::StatusOr<CheckedModule> Check(std::shared_ptr<const Module> module, Diagnostics& diagnostics,
                                     const CheckOptions& options) {
-  for (const Computation* computation : module->computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      check::CheckInstruction(*instruction, diagnostics, options);
-      if (diagnostics.full()) break;
-    }
-    if (diagnostics.full()) break;
+  if (check::CheckStructure(*module, diagnostics, options)) {
+    check::CheckInstructions(*module, diagnostics, options);
+    if (!diagnostics.full()) check::CheckModuleRules(*module, diagnostics, options);
   }
   if (diagnostics.ok()) return CheckedModule(std::move(module));
   static const SourceText* const kBuilt = new SourceText("<built module>", "");

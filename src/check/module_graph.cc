@@ -1,0 +1,188 @@
+#include "check/module_graph.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+
+namespace hlo::check {
+
+CallGraph::CallGraph(const Module& module) {
+  const absl::Span<Computation* const> computations = module.computations();
+  index_.reserve(computations.size());
+  for (size_t i = 0; i < computations.size(); ++i) index_[computations[i]] = static_cast<int32_t>(i);
+  // Pairs of callee and caller, then counting sort by callee.
+  std::vector<std::pair<int32_t, const Instruction*>> calls;
+  for (const Computation* computation : computations) {
+    for (const Instruction* instruction : computation->instructions()) {
+      for (const Computation* called : instruction->called_computations()) {
+        const auto it = index_.find(called);
+        if (it != index_.end()) calls.emplace_back(it->second, instruction);
+      }
+    }
+  }
+  begin_.assign(computations.size() + 1, 0);
+  for (const auto& [callee, caller] : calls) ++begin_[callee + 1];
+  for (size_t i = 1; i < begin_.size(); ++i) begin_[i] += begin_[i - 1];
+  std::vector<int64_t> fill(begin_.begin(), begin_.end());
+  callers_.resize(calls.size());
+  for (const auto& [callee, caller] : calls) callers_[fill[callee]++] = caller;
+}
+
+InstructionSpan CallGraph::Callers(const Computation& computation) const {
+  const auto it = index_.find(&computation);
+  if (it == index_.end()) return {};
+  return InstructionSpan(callers_).subspan(begin_[it->second], begin_[it->second + 1] - begin_[it->second]);
+}
+
+const Instruction* CallGraph::LoopOf(const Computation& body) const {
+  const InstructionSpan callers = Callers(body);
+  if (callers.size() != 1 || callers[0]->opcode() != Opcode::kWhile) return nullptr;
+  return callers[0]->Get<attr::body>() == &body ? callers[0] : nullptr;
+}
+
+bool CallGraph::IsAsync(const Computation& computation) const {
+  if (computation.is_async_wrapper()) return true;
+  const InstructionSpan callers = Callers(computation);
+  return std::any_of(callers.begin(), callers.end(),
+                     [](const Instruction* caller) { return Info(caller->opcode()).has(kAsync); });
+}
+
+void Users::Build(const Computation& computation) {
+  const absl::Span<Instruction* const> instructions = computation.instructions();
+  const size_t count = instructions.size();
+  begin_.assign(count + 1, 0);
+  last_.assign(count, -1);
+  const auto each_use = [&](auto&& visit) {
+    for (const Instruction* user : instructions) {
+      for (const Instruction* operand : user->operands()) {
+        int32_t& last = last_[operand->index()];
+        if (last == user->index()) continue;
+        last = static_cast<int32_t>(user->index());
+        visit(operand->index(), user);
+      }
+    }
+  };
+  each_use([&](int64_t operand, const Instruction*) { ++begin_[operand + 1]; });
+  for (size_t i = 0; i < count; ++i) begin_[i + 1] += begin_[i];
+  fill_.assign(begin_.begin(), begin_.end());
+  users_.resize(static_cast<size_t>(begin_[count]));
+  std::fill(last_.begin(), last_.end(), -1);
+  each_use([&](int64_t operand, const Instruction* user) { users_[fill_[operand]++] = user; });
+}
+
+bool IsAnnotation(const Instruction& instruction) {
+  if (instruction.opcode() != Opcode::kCustomCall || instruction.operand_count() == 0) return false;
+  constexpr std::string_view kTargets[] = {"Sharding",
+                                           "LocalToGlobalShape",
+                                           "GlobalToLocalShape",
+                                           "xla.sdy.LocalToGlobalShape",
+                                           "xla.sdy.GlobalToLocalShape",
+                                           "xla.sdy.FuncResultSharding"};
+  const std::string_view target = instruction.Get<attr::custom_call_target>();
+  return std::find(std::begin(kTargets), std::end(kTargets), target) != std::end(kTargets);
+}
+
+bool IsIntermediary(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case Opcode::kTuple:
+    case Opcode::kGetTupleElement:
+    case Opcode::kOptBarrier:
+    case Opcode::kCopy:
+    case Opcode::kParameter:
+    case Opcode::kWhile:
+      return true;
+    default:
+      return IsAnnotation(instruction);
+  }
+}
+
+namespace {
+
+// A part of a value: tuple positions, the innermost one first.
+using Path = std::vector<int64_t>;
+struct Place {
+  const Instruction* instruction;
+  Path path;
+  bool operator==(const Place&) const = default;
+  template <class H>
+  friend H AbslHashValue(H hash, const Place& place) {
+    return H::combine(std::move(hash), place.instruction, place.path);
+  }
+};
+
+bool IsProducer(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kAsyncStart:
+    case Opcode::kAsyncUpdate:
+    case Opcode::kAllGatherStart:
+    case Opcode::kAllReduceStart:
+    case Opcode::kCollectivePermuteStart:
+    case Opcode::kCopyStart:
+    case Opcode::kSend:
+    case Opcode::kRecv:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Tuples of real programs nest a few deep; one that does not end in sight is none.
+constexpr size_t kMaxPath = 32;
+
+// Operands of a tuple that `path` leads to; all of them where it is empty.
+void FollowTuple(Place place, std::vector<Place>* open) {
+  const absl::Span<Instruction* const> operands = place.instruction->operands();
+  if (!place.path.empty()) {
+    const int64_t i = place.path.back();
+    place.path.pop_back();
+    if (i >= 0 && i < static_cast<int64_t>(operands.size()))
+      open->push_back({operands[i], std::move(place.path)});
+    return;
+  }
+  for (auto it = operands.rbegin(); it != operands.rend(); ++it) open->push_back({*it, {}});
+}
+
+}  // namespace
+
+const Instruction* Tracer::FindProducer(const Instruction& value) {
+  std::vector<Place> open = {{&value, {}}};
+  absl::flat_hash_set<Place> seen;  // Of the places where ways fork or meet again.
+  while (!open.empty() && Step()) {
+    Place place = std::move(open.back());
+    open.pop_back();
+    const Instruction& at = *place.instruction;
+    if (IsProducer(at.opcode())) return &at;
+    if (!IsIntermediary(at) || place.path.size() > kMaxPath) continue;
+    const bool forks =
+        at.opcode() == Opcode::kParameter || at.opcode() == Opcode::kWhile || at.opcode() == Opcode::kTuple;
+    if (forks && !seen.insert(place).second) continue;
+    switch (at.opcode()) {
+      case Opcode::kTuple:
+        FollowTuple(std::move(place), &open);
+        break;
+      case Opcode::kGetTupleElement:
+        place.path.push_back(at.Get<attr::index>());
+        open.push_back({at.operand(0), std::move(place.path)});
+        break;
+      case Opcode::kParameter: {
+        const Instruction* loop = calls_.LoopOf(*at.parent());
+        if (loop == nullptr || loop->operand_count() == 0) break;
+        open.push_back({at.parent()->root(), place.path});
+        open.push_back({loop->operand(0), std::move(place.path)});
+        break;
+      }
+      case Opcode::kWhile: {
+        const Computation* body = at.Get<attr::body>();
+        if (at.operand_count() > 0) open.push_back({at.operand(0), place.path});
+        if (body != nullptr && body->root() != nullptr) open.push_back({body->root(), std::move(place.path)});
+        break;
+      }
+      default:
+        if (at.operand_count() > 0) open.push_back({at.operand(0), std::move(place.path)});
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace hlo::check

@@ -1,0 +1,146 @@
+// Layouts that an opcode must keep (shape-rules 4.10, layout sensitive), and origins (4.11).
+
+#include <array>
+
+#include "check/interface.h"
+#include "check/module_context.h"
+#include "check/support.h"
+
+namespace hlo::check {
+namespace {
+
+constexpr Opcode kMayChangeLayout[] = {
+    Opcode::kAfterAll,
+    Opcode::kAsyncStart,
+    Opcode::kAsyncUpdate,
+    Opcode::kAsyncDone,
+    Opcode::kBatchNormGrad,
+    Opcode::kBatchNormInference,
+    Opcode::kBatchNormTraining,
+    Opcode::kBitcast,
+    Opcode::kBroadcast,
+    Opcode::kCall,
+    Opcode::kCollectivePermuteStart,
+    Opcode::kCollectivePermuteDone,
+    Opcode::kConditional,
+    Opcode::kConstant,
+    Opcode::kConvolution,
+    Opcode::kCopy,
+    Opcode::kCopyStart,
+    Opcode::kCopyDone,
+    Opcode::kDomain,
+    Opcode::kDot,
+    Opcode::kDynamicReshape,
+    Opcode::kFusion,
+    Opcode::kGather,
+    Opcode::kGetDimensionSize,
+    Opcode::kGetTupleElement,
+    Opcode::kInfeed,
+    Opcode::kIota,
+    Opcode::kOutfeed,
+    Opcode::kParameter,
+    Opcode::kPartitionId,
+    Opcode::kRaggedDot,
+    Opcode::kRecv,
+    Opcode::kRecvDone,
+    Opcode::kReduce,
+    Opcode::kReplicaId,
+    Opcode::kReshape,
+    Opcode::kRng,
+    Opcode::kRngBitGenerator,
+    Opcode::kRngGetAndUpdateState,
+    Opcode::kScaledDot,
+    Opcode::kSend,
+    Opcode::kSendDone,
+    Opcode::kTranspose,
+    Opcode::kTuple,
+};
+
+constexpr auto kMayChange = [] {
+  std::array<bool, kOpcodeCount> table{};
+  for (Opcode opcode : kMayChangeLayout) table[static_cast<size_t>(opcode)] = true;
+  return table;
+}();
+
+bool MayChangeLayout(const Instruction& i) {
+  if (i.opcode() == Opcode::kCustomCall) return i.Get<attr::custom_call_target>() != "LayoutConstraint";
+  return kMayChange[static_cast<size_t>(i.opcode())];
+}
+
+bool ElementSizeMayDiffer(const Instruction& i, int64_t operand) {
+  switch (i.opcode()) {
+    case Opcode::kConvert:
+    case Opcode::kCompare:
+    case Opcode::kIsFinite:
+    case Opcode::kScatter:
+      return true;
+    case Opcode::kSelect:
+      return operand == 0;
+    default:
+      return false;
+  }
+}
+
+constexpr int64_t kDefaultMemory = 0, kFastMemory = 1, kHostMemory = 5;
+int64_t MemorySpace(const Shape& shape) {
+  return shape.layout() ? shape.layout()->memory_space : kDefaultMemory;
+}
+
+void CheckMemorySpaces(RuleContext& c) {
+  const Opcode opcode = c.instruction().opcode();
+  if (opcode != Opcode::kDynamicSlice && opcode != Opcode::kDynamicUpdateSlice) return;
+  const int64_t from = MemorySpace(c.operand(0)), to = MemorySpace(c.declared());
+  const bool refused = (from == kFastMemory && to != kFastMemory) ||
+                       (opcode == Opcode::kDynamicSlice && from == kDefaultMemory && to == kHostMemory) ||
+                       (opcode == Opcode::kDynamicUpdateSlice && from == kHostMemory && to == kDefaultMemory);
+  if (refused) {
+    c.Lenient(c.instruction().shape_range(), "4.10", "{} must not go from memory space {} to {}",
+              Name(opcode), from, to);
+  }
+}
+
+// The leaves of the tree are those of the shape.
+bool SameLeaves(const Shape& shape, const OriginNode* node) {
+  if (!shape.IsTuple()) return node != nullptr && !node->is_tuple;
+  if (shape.elements().empty() && node != nullptr && node->is_tuple && node->elements.empty()) return true;
+  if (node == nullptr || !node->is_tuple || node->elements.size() != shape.elements().size()) return false;
+  for (size_t i = 0; i < node->elements.size(); ++i) {
+    if (!SameLeaves(shape.element(static_cast<int64_t>(i)), node->elements[i])) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void CheckLayoutIsKept(ModuleContext& context, const Instruction& instruction) {
+  const Shape& result = instruction.shape();
+  if (!result.IsArray() || MayChangeLayout(instruction)) return;
+  RuleContext c = context.At(instruction);
+  for (int64_t i = 0; i < instruction.operand_count(); ++i) {
+    const Shape& operand = c.operand(i);
+    if (!operand.IsArray() || operand.rank() != result.rank() ||
+        operand.shared_layout() == result.shared_layout()) {
+      continue;
+    }
+    // Only layouts are compared here.
+    const ShapeEquality relax{.ignore_memory_space = true,
+                              .ignore_tiles = true,
+                              .ignore_element_size = ElementSizeMayDiffer(instruction, i)};
+    Shape operand_like = result;
+    operand_like.set_layout(operand.shared_layout());
+    if (Equal(result, operand_like, relax)) continue;
+    c.Lenient(c.operand_range(i), "4.10", "{} keeps layouts, but operand {} is {} and the result {}",
+              Name(instruction.opcode()), i, LayoutText(operand), LayoutText(result));
+  }
+  if (instruction.operand_count() > 0) CheckMemorySpaces(c);
+}
+
+void CheckOrigin(ModuleContext& context, const Instruction& instruction, const Origin& origin) {
+  const bool synthetic = origin.tree == nullptr || (origin.tree->is_tuple && origin.tree->elements.empty());
+  if ((origin.has_call_hierarchy && synthetic) || SameLeaves(instruction.shape(), origin.tree)) return;
+  context.At(instruction)
+      .Lenient(instruction.range_of<attr::origin>(), "4.11", "the leaves of the origin are not those of {}",
+               Text(instruction.shape()));
+}
+
+}  // namespace hlo::check

@@ -1,0 +1,172 @@
+// Native starts and dones, send and recv, host channels (shape-rules 4.7). A done needs a start to take its
+// value from; everything else is about asynchrony, which evaluation in order does not notice.
+
+#include <map>
+#include <utility>
+
+#include "check/module_context.h"
+#include "check/support.h"
+
+namespace hlo::check {
+namespace {
+
+constexpr std::string_view kRule = "4.7";
+
+Opcode DoneOf(Opcode start) {
+  switch (start) {
+    case Opcode::kAllGatherStart:
+      return Opcode::kAllGatherDone;
+    case Opcode::kAllReduceStart:
+      return Opcode::kAllReduceDone;
+    case Opcode::kCollectivePermuteStart:
+      return Opcode::kCollectivePermuteDone;
+    case Opcode::kSend:
+      return Opcode::kSendDone;
+    case Opcode::kRecv:
+      return Opcode::kRecvDone;
+    default:
+      return Opcode::kCopyDone;
+  }
+}
+
+Opcode StartOf(Opcode done) {
+  switch (done) {
+    case Opcode::kAllGatherDone:
+      return Opcode::kAllGatherStart;
+    case Opcode::kAllReduceDone:
+      return Opcode::kAllReduceStart;
+    case Opcode::kCollectivePermuteDone:
+      return Opcode::kCollectivePermuteStart;
+    case Opcode::kSendDone:
+      return Opcode::kSend;
+    case Opcode::kRecvDone:
+      return Opcode::kRecv;
+    default:
+      return Opcode::kCopyStart;
+  }
+}
+
+bool IsControlDependency(const Instruction& user) {
+  return user.opcode() == Opcode::kCustomCall && user.Get<attr::custom_call_target>() == "control_dep";
+}
+
+// The one user that counts; nullptr when there is none or another one.
+const Instruction* OnlyUser(ModuleContext& context, const Instruction& start, int64_t* count) {
+  const Instruction* only = nullptr;
+  *count = 0;
+  for (const Instruction* user : context.UsersIn(*start.parent()).Of(start)) {
+    if (IsControlDependency(*user)) continue;
+    only = user;
+    ++*count;
+  }
+  return *count == 1 ? only : nullptr;
+}
+
+// Exactly one user: the done, or what hands the value on.
+const Instruction* CheckUser(ModuleContext& context, const Instruction& start) {
+  int64_t count = 0;
+  const Instruction* user = OnlyUser(context, start, &count);
+  const Opcode done = DoneOf(start.opcode());
+  RuleContext c = context.At(start);
+  if (user == nullptr) {
+    c.Lenient(start.name_range(), kRule, "{} must have one user, its {}, but '{}' has {}",
+              Name(start.opcode()), Name(done), start.name(), count);
+  } else if (user->opcode() != done && !IsIntermediary(*user)) {
+    c.Lenient(start.name_range(), kRule, "{} must be used by its {}, but '{}' is a {}", Name(start.opcode()),
+              Name(done), user->name(), Name(user->opcode()))
+        .Note(user->name_range(), "'{}' uses it", user->name());
+  }
+  return user;
+}
+
+bool IsAsyncRoot(ModuleContext& context, const Instruction& instruction) {
+  return instruction.parent()->root() == &instruction && context.calls.IsAsync(*instruction.parent());
+}
+
+void NeedsStart(ModuleContext& context, const Instruction& done) {
+  const Instruction& operand = *done.operand(0);
+  context.At(done).OperandError(0, kRule, "{} must take the result of {}, but '{}' is a {}",
+                                Name(done.opcode()), Name(StartOf(done.opcode())), operand.name(),
+                                Name(operand.opcode()));
+}
+
+// Attributes that must agree along a pair.
+void CheckAgreement(ModuleContext& context, const Instruction& start, const Instruction& done) {
+  RuleContext c = context.At(done);
+  const bool has_channel = start.Has<attr::channel_id>();
+  if (has_channel != done.Has<attr::channel_id>() ||
+      start.Get<attr::channel_id>() != done.Get<attr::channel_id>()) {
+    const auto text = [](const Instruction& i) {
+      return i.Has<attr::channel_id>() ? fmt::format("channel_id={}", i.Get<attr::channel_id>())
+                                       : "no channel_id";
+    };
+    c.Lenient(done.range_of<attr::channel_id>(), kRule, "{} has {}, but its {} has {}", Name(done.opcode()),
+              text(done), Name(start.opcode()), text(start))
+        .Note(start.name_range(), "'{}'", start.name());
+  }
+  if (start.Get<attr::is_host_transfer>() != done.Get<attr::is_host_transfer>()) {
+    c.Lenient(done.range_of<attr::is_host_transfer>(), kRule, "{} has is_host_transfer={}, but its {} has {}",
+              Name(done.opcode()), done.Get<attr::is_host_transfer>(), Name(start.opcode()),
+              start.Get<attr::is_host_transfer>())
+        .Note(start.name_range(), "'{}'", start.name());
+  }
+}
+
+}  // namespace
+
+void CheckStart(ModuleContext& context, const Instruction& start) { CheckUser(context, start); }
+
+void CheckDone(ModuleContext& context, const Instruction& done) {
+  if (done.operand_count() != 1) return;
+  const Instruction& operand = *done.operand(0);
+  const Opcode wanted = StartOf(done.opcode());
+  if (operand.opcode() == wanted) [[likely]]
+    return;
+  const Instruction* producer = context.tracer.FindProducer(operand);
+  if (producer == nullptr && context.tracer.exhausted()) return;
+  if (producer == nullptr || producer->opcode() != wanted) {
+    NeedsStart(context, done);
+  } else if (done.opcode() == Opcode::kCopyDone) {
+    context.At(done).Lenient(done.operand_range(0), kRule,
+                             "copy-done must take a copy-start itself, but '{}' is a {}", operand.name(),
+                             Name(operand.opcode()));
+  }
+}
+
+void CheckTransfer(ModuleContext& context, const Instruction& transfer) {
+  if (IsAsyncRoot(context, transfer)) return;
+  const Instruction* user = CheckUser(context, transfer);
+  if (user != nullptr && user->opcode() == DoneOf(transfer.opcode()))
+    CheckAgreement(context, transfer, *user);
+}
+
+void CheckTransferDone(ModuleContext& context, const Instruction& done) {
+  if (done.operand_count() != 1) return;
+  const Instruction& operand = *done.operand(0);
+  if (operand.opcode() == StartOf(done.opcode())) return;
+  if (operand.opcode() != Opcode::kGetTupleElement) {
+    NeedsStart(context, done);
+    return;
+  }
+  context.At(done).Lenient(done.operand_range(0), kRule,
+                           "XLA loads a {} from text alone when its operand is no {} itself",
+                           Name(done.opcode()), Name(StartOf(done.opcode())));
+}
+
+void CheckHostChannels(ModuleContext& context, InstructionSpan transfers) {
+  std::map<std::pair<int64_t, Opcode>, const Instruction*> first;
+  for (const Instruction* transfer : transfers) {
+    if (!transfer->Has<attr::channel_id>() || !transfer->Get<attr::is_host_transfer>()) continue;
+    const auto [it, fresh] =
+        first.emplace(std::pair(transfer->Get<attr::channel_id>(), transfer->opcode()), transfer);
+    const Instruction& other = *it->second;
+    if (fresh || Compatible(other.shape(), transfer->shape())) continue;
+    context.At(*transfer)
+        .Lenient(transfer->range_of<attr::channel_id>(), kRule,
+                 "host transfers on one channel must be equal, but '{}' is {} and '{}' {}", other.name(),
+                 Text(other.shape()), transfer->name(), Text(transfer->shape()))
+        .Note(other.name_range(), "'{}'", other.name());
+  }
+}
+
+}  // namespace hlo::check

@@ -1,0 +1,254 @@
+// Threads and shardings (shape-rules 4.6). They matter only to who partitions or distributes the module.
+
+#include <algorithm>
+#include <vector>
+
+#include "check/module_context.h"
+#include "check/support.h"
+
+namespace hlo::check {
+namespace {
+
+constexpr std::string_view kRule = "4.6";
+
+int64_t DeviceCount(const Sharding& sharding) {
+  if (sharding.iota == nullptr) return static_cast<int64_t>(sharding.devices.size());
+  int64_t count = 1;
+  for (int64_t size : sharding.tile_dims) {
+    if (size < 0 || __builtin_mul_overflow(count, size, &count)) return -1;
+  }
+  return count;
+}
+
+int64_t DataRank(const Sharding& sharding) {
+  return static_cast<int64_t>(sharding.tile_dims.size()) - (sharding.last_tile_dim_replicate ? 1 : 0) -
+         static_cast<int64_t>(sharding.last_tile_dims.size());
+}
+
+// A grid of one tile: XLA reads it as replicated, manual or unreduced.
+bool HasOneTile(const Sharding& sharding) {
+  if (sharding.last_tile_dims.size() > 1 || DataRank(sharding) < 0) return false;
+  const auto end = sharding.tile_dims.begin() + DataRank(sharding);
+  return std::all_of(sharding.tile_dims.begin(), end, [](int64_t size) { return size == 1; });
+}
+
+// One sharding of one leaf.
+class LeafSharding {
+ public:
+  LeafSharding(RuleContext& c, SourceRange at, int64_t partitions)
+      : c_(c), at_(at), partitions_(partitions) {}
+
+  void Check(const Sharding& sharding, const Shape& leaf) {
+    if (leaf.IsToken()) return;
+    if (sharding.kind == Sharding::Kind::kMaximal) {
+      CheckDevice(sharding.maximal_device);
+    } else if (sharding.kind == Sharding::Kind::kTiled && !HasOneTile(sharding)) {
+      CheckTiles(sharding, leaf);
+    }
+  }
+
+ private:
+  void CheckDevice(int64_t device) {
+    if (device < 0) {
+      c_.Lenient(at_, kRule, "the sharding names device {}, but devices are numbered from 0", device);
+    } else if (partitions_ > 1 && device >= partitions_) {
+      c_.Lenient(at_, kRule, "the sharding names device {}, but the module has {} partitions", device,
+                 partitions_);
+    }
+  }
+
+  void CheckTiles(const Sharding& sharding, const Shape& leaf) {
+    const int64_t rank = leaf.IsArray() || leaf.IsBuffer() ? leaf.rank() : 0;
+    if (DataRank(sharding) != rank) {
+      c_.Lenient(at_, kRule, "the sharding {} tiles {} dimensions, but {} has {}", Text(sharding.tile_dims),
+                 DataRank(sharding), Text(leaf), rank);
+    }
+    if (sharding.iota == nullptr) {
+      ids_.assign(sharding.devices.begin(), sharding.devices.end());
+      std::sort(ids_.begin(), ids_.end());
+      if (!ids_.empty()) {
+        CheckDevice(ids_.front());
+        if (ids_.back() != ids_.front()) CheckDevice(ids_.back());
+      }
+      const auto twice = std::adjacent_find(ids_.begin(), ids_.end());
+      if (twice != ids_.end()) c_.Lenient(at_, kRule, "the sharding names device {} twice", *twice);
+    }
+    const int64_t count = DeviceCount(sharding);
+    if (partitions_ > 1 && count != partitions_) {
+      c_.Lenient(at_, kRule, "the sharding covers {} devices, but the module has {} partitions", count,
+                 partitions_);
+    }
+  }
+
+  RuleContext& c_;
+  SourceRange at_;
+  int64_t partitions_;
+  std::vector<int64_t> ids_;
+};
+
+// Calls visit(leaf, number), depth first.
+template <class F>
+void EachLeaf(const Shape& shape, size_t* number, const F& visit) {
+  if (!shape.IsTuple()) return visit(shape, (*number)++);
+  for (const Shape& element : shape.elements()) EachLeaf(element, number, visit);
+}
+
+// --- Equality
+// ----------------------------------------------------------------------------------------------------
+
+// The devices of an iota list, or the written ones; empty when there are too many to look at.
+std::vector<int64_t> Devices(const Sharding& sharding) {
+  if (sharding.iota == nullptr) return {sharding.devices.begin(), sharding.devices.end()};
+  constexpr int64_t kMost = 1 << 16;
+  const int64_t count = DeviceCount(sharding);
+  const IotaTile& iota = *sharding.iota;
+  const size_t rank = iota.reshape_dims.size();
+  if (count < 0 || count > kMost) return {};
+  std::vector<int64_t> stride(rank, 1), ids(static_cast<size_t>(count));
+  for (size_t i = rank; i-- > 1;) stride[i - 1] = stride[i] * iota.reshape_dims[i];
+  for (int64_t flat = 0; flat < count; ++flat) {
+    int64_t rest = flat, id = 0;
+    for (size_t k = rank; k-- > 0;) {
+      const auto from =
+          static_cast<size_t>(iota.transpose_perm.empty() ? static_cast<int64_t>(k) : iota.transpose_perm[k]);
+      if (from >= rank || iota.reshape_dims[from] <= 0) return {};
+      id += rest % iota.reshape_dims[from] * stride[from];
+      rest /= iota.reshape_dims[from];
+    }
+    ids[flat] = id;
+  }
+  return ids;
+}
+
+Sharding::Kind KindOf(const Sharding& sharding) {
+  if (sharding.kind != Sharding::Kind::kTiled || !HasOneTile(sharding)) return sharding.kind;
+  if (sharding.last_tile_dims.empty()) return Sharding::Kind::kReplicated;
+  switch (sharding.last_tile_dims[0]) {
+    case Sharding::SubgroupType::kReplicated:
+      return Sharding::Kind::kReplicated;
+    case Sharding::SubgroupType::kManual:
+      return Sharding::Kind::kManual;
+    case Sharding::SubgroupType::kUnreduced:
+      return Sharding::Kind::kUnreduced;
+    case Sharding::SubgroupType::kMaximal:
+      return Sharding::Kind::kTiled;
+  }
+  return sharding.kind;
+}
+
+// Shardings that differ for certain. Named ones, and grids that only normalisation could compare, do not.
+bool Differ(const Sharding& a, const Sharding& b);
+
+bool TilesDiffer(const Sharding& a, const Sharding& b) {
+  if (!a.last_tile_dims.empty() || !b.last_tile_dims.empty()) return false;
+  return a.last_tile_dim_replicate != b.last_tile_dim_replicate || a.tile_dims != b.tile_dims ||
+         (!a.last_tile_dim_replicate && Devices(a) != Devices(b));
+}
+
+bool Differ(const Sharding& a, const Sharding& b) {
+  using Kind = Sharding::Kind;
+  if (&a == &b) return false;
+  if (a.kind == Kind::kTuple && b.kind == Kind::kTuple) {
+    return !std::equal(a.elements.begin(), a.elements.end(), b.elements.begin(), b.elements.end(),
+                       [](const Sharding* x, const Sharding* y) { return !Differ(*x, *y); });
+  }
+  if (a.kind == Kind::kTuple) {
+    return std::any_of(a.elements.begin(), a.elements.end(),
+                       [&](const Sharding* x) { return Differ(*x, b); });
+  }
+  if (b.kind == Kind::kTuple) return Differ(b, a);
+  const Kind kind = KindOf(a);
+  if (kind == Kind::kNamed || KindOf(b) == Kind::kNamed) return false;
+  if (kind != KindOf(b)) return true;
+  if (kind == Kind::kMaximal) return a.maximal_device != b.maximal_device;
+  return kind == Kind::kTiled && TilesDiffer(a, b);
+}
+
+struct Party {
+  std::string_view role;
+  const Instruction* instruction;
+};
+
+// All shardings that are there must be equal.
+void CheckAgreement(ModuleContext& context, const Instruction& at, absl::Span<const Party> parties) {
+  const Party* first = nullptr;
+  for (const Party& party : parties) {
+    if (party.instruction == nullptr || !party.instruction->Has<attr::sharding>()) continue;
+    if (first == nullptr) {
+      first = &party;
+    } else if (Differ(*first->instruction->Get<attr::sharding>(),
+                      *party.instruction->Get<attr::sharding>())) {
+      context.At(at)
+          .Lenient(party.instruction->range_of<attr::sharding>(), kRule,
+                   "the shardings of the {} and the {} differ", first->role, party.role)
+          .Note(first->instruction->range_of<attr::sharding>(), "the other sharding");
+      return;
+    }
+  }
+}
+
+void CheckThreads(ModuleContext& context, const Instruction& caller) {
+  const std::string_view thread = caller.parent()->execution_thread();
+  for (const Computation* called : caller.called_computations()) {
+    if (called->execution_thread() == thread) [[likely]]
+      continue;
+    context.At(caller)
+        .Lenient({}, kRule, "'{}' runs on thread '{}', but {} '{}' calls it on thread '{}'", called->name(),
+                 called->execution_thread(), Name(caller.opcode()), caller.name(), thread)
+        .Note(called->name_range(), "'{}' is defined here", called->name());
+  }
+}
+
+const Instruction* FirstParameter(const Computation* computation) {
+  return computation == nullptr || computation->parameters().empty() ? nullptr : computation->parameter(0);
+}
+
+}  // namespace
+
+void CheckSharding(ModuleContext& context, const Instruction& instruction, const Sharding& sharding) {
+  RuleContext c = context.At(instruction);
+  const SourceRange at = instruction.range_of<attr::sharding>();
+  const Shape& shape = instruction.shape();
+  if (shape.IsToken()) return;
+  LeafSharding check(c, at, context.module.header().num_partitions);
+  if (sharding.kind != Sharding::Kind::kTuple) {
+    // The reader gives a single sharding to all leaves.
+    size_t number = 0;
+    EachLeaf(shape, &number, [&](const Shape& leaf, size_t) { check.Check(sharding, leaf); });
+    return;
+  }
+  if (!shape.IsTuple()) {
+    c.Lenient(at, kRule, "a sharding of {} elements cannot go with {}", sharding.elements.size(),
+              Text(shape));
+    return;
+  }
+  const auto leaves = static_cast<size_t>(shape.LeafCount());
+  if (leaves != sharding.elements.size()) {
+    if (leaves == 0 && sharding.elements.size() == 1) return;
+    c.Lenient(at, kRule, "the sharding has {} elements, but {} has {} leaves", sharding.elements.size(),
+              Text(shape), leaves);
+    return;
+  }
+  size_t number = 0;
+  EachLeaf(shape, &number, [&](const Shape& leaf, size_t i) { check.Check(*sharding.elements[i], leaf); });
+}
+
+void CheckCalls(ModuleContext& context, const Instruction& instruction) {
+  CheckThreads(context, instruction);
+  if (instruction.opcode() == Opcode::kWhile) {
+    const Computation* body = instruction.Get<attr::body>();
+    const Computation* condition = instruction.Get<attr::condition>();
+    CheckAgreement(context, instruction,
+                   {{"while", &instruction},
+                    {"body root", body ? body->root() : nullptr},
+                    {"body parameter", FirstParameter(body)},
+                    {"condition parameter", FirstParameter(condition)}});
+  } else if (instruction.opcode() == Opcode::kConditional) {
+    std::vector<Party> parties = {{"conditional", &instruction}};
+    for (const Computation* branch : instruction.called_computations())
+      parties.push_back({"branch root", branch->root()});
+    CheckAgreement(context, instruction, parties);
+  }
+}
+
+}  // namespace hlo::check
