@@ -1,7 +1,6 @@
 """While, conditional, scan, map and call, alone and inside each other."""
 import jax
 import jax.numpy as jnp
-import numpy as np
 from accuracy import exact
 from arguments import bools, given, ints, normal, uniform
 from jax import lax

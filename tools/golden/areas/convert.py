@@ -2,7 +2,7 @@
 import jax.numpy as jnp
 import numpy as np
 from accuracy import exact
-from arguments import DTYPES, bits, bools, dtype, given, normal, uniform
+from arguments import DTYPES, bits, bools, given, normal, uniform
 from jax import lax
 from registry import Area
 

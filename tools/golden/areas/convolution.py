@@ -1,7 +1,6 @@
 """Convolutions of one to three dimensions with all their attributes, and their gradients."""
 import jax
 import jax.numpy as jnp
-import numpy as np
 from accuracy import exact
 from arguments import ints, normal
 from jax import lax

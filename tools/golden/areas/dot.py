@@ -1,7 +1,6 @@
 """Dot products: every layout of batch and contracting dimensions, element types, einsum."""
 import jax
 import jax.numpy as jnp
-import numpy as np
 from accuracy import exact
 from arguments import bits, bools, dtype, ints, normal
 from jax import lax

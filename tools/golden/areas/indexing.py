@@ -1,7 +1,6 @@
 """Gather, scatter, dynamic-slice and dynamic-update-slice, in the many forms that indexing takes."""
 import jax
 import jax.numpy as jnp
-import numpy as np
 from accuracy import exact
 from arguments import bools, given, ints, normal, permutation
 from jax import lax

@@ -2,10 +2,8 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from accuracy import exact
 from arguments import bools, given, ints, normal, one_hot, uniform
-from jax import lax
-from registry import Area
+from arguments import bools, given, ints, normal, uniformfrom registry import Area
 
 area = Area('nn')
 
