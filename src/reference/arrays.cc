@@ -1,37 +1,31 @@
 #include "reference/arrays.h"
 
 #include <algorithm>
-#include <cmath>
 #include <complex>
 #include <limits>
 
 #include "base/status.h"
+#include "fmt/format.h"
+#include "reference/elementwise.h"
+#include "types/scalar_ops.h"
 #include "types/wide.h"
 
 namespace hlo::reference {
 namespace {
 
-// Truncated toward zero, and the type's extreme where it does not fit; NaN becomes 0.
-int64_t Saturated(double value, int64_t bits, bool is_signed) {
-  if (std::isnan(value)) return 0;
-  const double limit = std::ldexp(1.0, static_cast<int>(is_signed ? bits - 1 : bits));
-  if (value >= limit) return static_cast<int64_t>(~uint64_t{0} >> (64 - (is_signed ? bits - 1 : bits)));
-  if (value <= (is_signed ? -limit : 0)) return is_signed ? SignExtend(int64_t{1} << (bits - 1), bits) : 0;
-  return is_signed ? static_cast<int64_t>(value) : static_cast<int64_t>(static_cast<uint64_t>(value));
-}
-
 // `bits` is the width of the element type for which the value is meant.
 template <Wide To, Wide From>
 To Between(From value, int64_t bits) {
-  constexpr bool kFromComplex = std::is_same_v<From, std::complex<double>>;
-  if constexpr (std::is_same_v<To, From>)
+  if constexpr (std::is_same_v<To, From>) {
     return value;
-  else if constexpr (std::is_same_v<To, std::complex<double>>)
-    return static_cast<double>(value);
-  else if constexpr (kFromComplex)
+  } else if constexpr (std::is_same_v<From, std::complex<double>>) {
     return Between<To>(value.real(), bits);
-  else if constexpr (std::is_same_v<From, double> && std::is_integral_v<To> && !std::is_same_v<To, bool>) {
-    return static_cast<To>(Saturated(value, bits, std::is_signed_v<To>));
+  } else if constexpr (std::is_same_v<From, double> && std::is_same_v<To, int64_t>) {
+    return scalar::ToSigned(value, static_cast<int>(bits));
+  } else if constexpr (std::is_same_v<From, double> && std::is_same_v<To, uint64_t>) {
+    return scalar::ToUnsigned(value, static_cast<int>(bits));
+  } else if constexpr (std::is_same_v<To, std::complex<double>>) {
+    return static_cast<double>(value);
   } else {
     return static_cast<To>(value);
   }
@@ -71,10 +65,16 @@ absl::StatusOr<Literal> WithType(const Literal& array, ElementType type) {
   if (array.type() == type) return array;
   Shape shape = array.shape();
   shape.set_type(type);
-  return DispatchWide(array.type(), [&]<class W>() -> absl::StatusOr<Literal> {
-    HLO_ASSIGN_OR_RETURN(const Literal wide, Widened(array, WideType<W>()));
-    return Rounded(wide, shape);
-  });
+  HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(shape));
+  const ScalarStep convert = ConvertStep(array.type(), type);
+  if (convert.kernel == nullptr) {
+    return absl::InvalidArgumentError(fmt::format("{} does not become {}", Name(array.type()), Name(type)));
+  }
+  const ScalarLoad load = ScalarLoader(array.type());
+  const ScalarStore store = ScalarStorer(type);
+  for (int64_t i = 0; i < array.element_count(); ++i)
+    store(result.mutable_data(), i, convert(load(array.data(), i)));
+  return result;
 }
 
 absl::StatusOr<Literal> AsIndices(const Literal& array) {

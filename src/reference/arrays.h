@@ -31,7 +31,7 @@ absl::StatusOr<Literal> Widened(const Literal& array, ElementType wide_type);
 // The reverse: one of the five wide types, of any class, rounded into an array of this shape.
 absl::StatusOr<Literal> Rounded(const Literal& wide, const Shape& shape);
 
-// The array itself where it has this type, else its values rounded to it.
+// The array itself where it has this type, else its elements converted.
 absl::StatusOr<Literal> WithType(const Literal& array, ElementType type);
 
 // Positions to read or write at, as s64. An unsigned number that s64 lacks is its largest.
