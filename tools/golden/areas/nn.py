@@ -2,7 +2,6 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from arguments import bools, given, ints, normal, one_hot, uniform
 from arguments import bools, given, ints, normal, uniform
 from jax import lax
 from registry import Area
