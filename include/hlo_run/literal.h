@@ -55,6 +55,8 @@ class Literal {
   static absl::StatusOr<Literal> CreateZeros(const Shape& shape);
   static Literal Tuple(std::vector<Literal> elements);
   static Literal Token();
+  // Of a shape whose elements a dump has left out (`{...}`): no elements, data() is nullptr.
+  static Literal Elided(Shape shape);
   // Shares an existing buffer, which must hold DenseByteCount(shape) bytes.
   static Literal FromBuffer(Shape shape, std::shared_ptr<Buffer> buffer);
 

@@ -114,6 +114,12 @@ Literal Literal::Token() {
   return literal;
 }
 
+Literal Literal::Elided(Shape shape) {
+  Literal literal;
+  literal.shape_ = std::move(shape);
+  return literal;
+}
+
 Literal Literal::FromBuffer(Shape shape, std::shared_ptr<Buffer> buffer) {
   const std::optional<int64_t> bytes = DenseByteCount(shape);
   HLO_CHECK(shape.IsArray() && bytes && *bytes == buffer->byte_count());

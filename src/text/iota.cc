@@ -1,0 +1,69 @@
+#include "text/iota.h"
+
+#include <algorithm>
+
+namespace hlo::text {
+
+std::optional<int64_t> Product(int64_t a, int64_t b) {
+  int64_t result;
+  if (__builtin_mul_overflow(a, b, &result)) return std::nullopt;
+  return result;
+}
+
+std::optional<int64_t> ProductOf(const std::vector<int64_t>& values) {
+  std::optional<int64_t> result = 1;
+  for (int64_t value : values) {
+    result = Product(*result, value);
+    if (!result) return std::nullopt;
+  }
+  return result;
+}
+
+bool IsPermutation(const std::vector<int64_t>& values, size_t count) {
+  if (values.size() != count) return false;
+  std::vector<bool> seen(count, false);
+  for (int64_t value : values) {
+    if (value < 0 || value >= static_cast<int64_t>(count) || seen[value]) return false;
+    seen[value] = true;
+  }
+  return true;
+}
+
+void CanonicalizeIota(std::vector<int64_t>* reshape, std::vector<int64_t>* perm) {
+  // Positions in the result of the dimensions that are kept; a neighbour under the permutation joins its predecessor.
+  std::vector<int64_t> order;
+  for (int64_t p : *perm) {
+    if ((*reshape)[p] != 1) order.push_back(p);
+  }
+  std::vector<int64_t> sizes;
+  std::vector<int64_t> firsts;
+  auto next_kept = [&](int64_t p) {
+    for (++p; p < static_cast<int64_t>(reshape->size()) && (*reshape)[p] == 1;) ++p;
+    return p;
+  };
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (i > 0 && order[i] == next_kept(order[i - 1])) {
+      sizes.back() *= (*reshape)[order[i]];
+    } else {
+      firsts.push_back(order[i]);
+      sizes.push_back((*reshape)[order[i]]);
+    }
+  }
+  if (sizes.empty()) {
+    *reshape = {1};
+    *perm = {0};
+    return;
+  }
+  std::vector<int64_t> sorted = firsts;
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<int64_t> result_perm(firsts.size()), result_sizes(firsts.size());
+  for (size_t i = 0; i < firsts.size(); ++i) {
+    const auto rank = std::lower_bound(sorted.begin(), sorted.end(), firsts[i]) - sorted.begin();
+    result_perm[i] = rank;
+    result_sizes[rank] = sizes[i];
+  }
+  *reshape = std::move(result_sizes);
+  *perm = std::move(result_perm);
+}
+
+}  // namespace hlo::text

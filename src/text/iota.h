@@ -1,0 +1,17 @@
+#pragma once
+// Arithmetic of `[d0,d1]<=[r0,r1]T(p0,p1)` (text-format 6.2.1).
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace hlo::text {
+
+// nullopt on overflow.
+std::optional<int64_t> Product(int64_t a, int64_t b);
+std::optional<int64_t> ProductOf(const std::vector<int64_t>& values);
+bool IsPermutation(const std::vector<int64_t>& values, size_t count);
+// Sizes of 1 vanish, and dimensions that stay neighbours become one. At least one dimension is left.
+void CanonicalizeIota(std::vector<int64_t>* reshape, std::vector<int64_t>* perm);
+
+}  // namespace hlo::text

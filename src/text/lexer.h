@@ -1,0 +1,93 @@
+#pragma once
+// From bytes to tokens (text-format 1), one token of look-ahead, restartable at any token.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "text/token.h"
+
+namespace hlo::text {
+
+class Lexer {
+ public:
+  // The byte after the text must be readable and NUL, as that of SourceText is.
+  explicit Lexer(std::string_view text) : text_(text), base_(text.data()), size_(static_cast<uint32_t>(text.size())) {
+    Lex(0);
+  }
+
+  const Token& token() const { return token_; }
+  bool At(Tok kind) const { return token_.kind == kind; }
+  // End of the token before this one.
+  uint32_t last_end() const { return last_end_; }
+  // The byte right after the current token; NUL at the end of the text.
+  char next_byte() const { return base_[token_.end]; }
+
+  void Next() {
+    last_end_ = token_.end;
+    Lex(token_.end);
+  }
+  // As Next, but a number is an integer and nothing more: inside lists of integers 1x2 is 1 and x2.
+  void NextInteger();
+  // Goes on with the token that starts at or after an offset.
+  void Restart(uint32_t offset) {
+    last_end_ = offset;
+    Lex(offset);
+  }
+  // Back to a token seen before.
+  void Rewind(const Token& token, uint32_t last_end) {
+    token_ = token;
+    last_end_ = last_end;
+  }
+  // At `{`: takes the raw bytes to the matching `}` (text-format 1.8) and goes on behind it. nullopt: no match.
+  std::optional<std::string_view> TakeJson();
+
+  std::string_view Bytes(const Token& token) const { return {base_ + token.begin, token.end - token.begin}; }
+  // The word of a name, attribute or identifier without `%`, `:` or `=`.
+  std::string_view Word(const Token& token) const;
+  // Between the quotes, escapes as written.
+  std::string_view StringBody(const Token& token) const {
+    return {base_ + token.begin + 1, token.end - token.begin - 2};
+  }
+  // What is wrong with an error token.
+  const char* error() const { return error_; }
+  const char* base() const { return base_; }
+  uint32_t size() const { return size_; }
+  std::string_view text() const { return text_; }
+
+  // First byte at or after `offset` that is neither blank nor comment. An unterminated comment counts as a byte.
+  uint32_t SkipBlanks(uint32_t offset) const;
+
+ private:
+  void Lex(uint32_t offset);
+  void LexWord(uint32_t begin);
+  void LexPercent(uint32_t begin);
+  void LexNumber(uint32_t begin);
+  void LexInteger(uint32_t begin);
+  void LexNan(uint32_t begin, uint32_t end);
+  void LexString(uint32_t begin);
+  void LexPunctuation(uint32_t begin);
+  void Set(Tok kind, uint32_t begin, uint32_t end, uint8_t detail = 0) { token_ = {kind, detail, begin, end}; }
+  void SetError(uint32_t begin, uint32_t end, const char* message);
+  void SetUnending(uint32_t begin, uint32_t end, const char* message);
+
+  std::string_view text_;
+  const char* base_;
+  uint32_t size_;
+  Token token_;
+  uint32_t last_end_ = 0;
+  const char* error_ = "";
+};
+
+// Longest prefixes of `text` that have the form of a token; 0 when none does.
+size_t MatchDecimal(std::string_view text);
+size_t MatchDimLabels(std::string_view text);
+size_t MatchDxd(std::string_view text);
+size_t MatchPad(std::string_view text);
+
+// What a byte can be part of.
+bool IsWordByte(char c);
+bool IsBlank(char c);
+
+}  // namespace hlo::text

@@ -1,0 +1,419 @@
+// The attribute list of an instruction, and the values that are no structures of their own (text-format 6, 8.1 to 8.3).
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "absl/strings/charconv.h"
+#include "text/parser.h"
+
+namespace hlo::text {
+namespace {
+
+// Attributes of older dumps (text-format, Appendix A): what they are called now; kNone: they are dropped.
+struct OldAttribute {
+  Opcode opcode;
+  std::string_view spelling;
+  AttrId id;
+};
+constexpr OldAttribute kOldAttributes[] = {
+    {Opcode::kAllReduce, "all_reduce_id", AttrId::channel_id},
+    {Opcode::kAllReduce, "barrier", AttrId::kNone},
+    {Opcode::kAllReduce, "replica_group_ids", AttrId::kNone},
+    {Opcode::kGather, "output_window_dims", AttrId::offset_dims},
+    {Opcode::kGather, "elided_window_dims", AttrId::collapsed_slice_dims},
+    {Opcode::kGather, "gather_dims_to_operand_dims", AttrId::start_index_map},
+    {Opcode::kGather, "window_bounds", AttrId::slice_sizes},
+    {Opcode::kCustomCall, "opaque", AttrId::backend_config},
+    {Opcode::kCustomCall, "has_side_effect", AttrId::custom_call_has_side_effect},
+    {Opcode::kScatter, "use_atomic", AttrId::kNone},
+    {Opcode::kTopk, "to_apply", AttrId::kNone},
+    {Opcode::kCopyStart, "is_cross_program_prefetch", AttrId::cross_program_prefetch_index},
+    {Opcode::kAsyncStart, "async_group_id", AttrId::kNone},
+    {Opcode::kAsyncUpdate, "async_group_id", AttrId::kNone},
+    {Opcode::kAsyncDone, "async_group_id", AttrId::kNone},
+    {Opcode::kAsyncStart, "async_thread_name", AttrId::async_execution_thread},
+    {Opcode::kAsyncUpdate, "async_thread_name", AttrId::async_execution_thread},
+    {Opcode::kAsyncDone, "async_thread_name", AttrId::async_execution_thread},
+};
+// The same for attributes of every opcode.
+struct OldCommonAttribute {
+  std::string_view spelling;
+  AttrId id;
+};
+constexpr OldCommonAttribute kOldCommonAttributes[] = {{"outer_dimension_partitions", AttrId::kNone},
+                                                       {"operation_queue_id", AttrId::kNone},
+                                                       {"wait_on_operation_queues", AttrId::kNone},
+                                                       {"original_value", AttrId::origin}};
+
+// The new name of an old attribute; nullopt when the spelling is not known from older dumps either.
+std::optional<AttrId> FindOldAttribute(const OpcodeWord& op, std::string_view spelling) {
+  for (const OldAttribute& row : kOldAttributes) {
+    if (row.spelling == spelling && (row.opcode == op.opcode || (op.is_sugar && row.opcode == op.wrapped))) return row.id;
+  }
+  for (const OldCommonAttribute& row : kOldCommonAttributes) {
+    if (row.spelling == spelling) return row.id;
+  }
+  // Sugar of 2022 to 2024 repeats the attributes of the start on update and done.
+  if (op.is_sugar && op.opcode != Opcode::kAsyncStart && FindAttribute(op.wrapped, spelling) != AttrId::kNone) {
+    return AttrId::kNone;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+// attributes: `, name=value` repeated.
+bool Parser::ParseAttributes(Scope& scope, InstructionParts& parts) {
+  while (Accept(Tok::kComma)) {
+    if (!At(Tok::kAttr)) return Unexpected("an attribute such as dimensions={0} after ','");
+    if (!ParseAttribute(scope, parts)) return false;
+  }
+  return true;
+}
+
+// attribute: `name=value`; opcode and name decide what the value is.
+bool Parser::ParseAttribute(Scope& scope, InstructionParts& parts) {
+  const Token word = token();
+  const std::string_view spelling = lex_.Word(word);
+  AttrId id = FindAttributeOf(parts.op, spelling);
+  if (id == AttrId::kNone) {
+    const std::optional<AttrId> old = FindOldAttribute(parts.op, spelling);
+    if (!old) return UnknownAttribute(parts.op, spelling, word.range());
+    const SourceRange at = word.range();
+    if (*old == AttrId::kNone) {
+      if (!Tolerate(at, "'{}' is no longer an attribute of '{}'; ignored", spelling, lex_.Bytes({Tok::kIdent, 0, parts.op.range.begin, parts.op.range.end}))) return false;
+      Next();
+      return SkipValue();
+    }
+    if (!Tolerate(at, "'{}' is the old spelling of '{}'", spelling, Info(*old).spelling)) return false;
+    id = *old;
+  }
+  if (const AttrEntry* first = FindEntry(parts, id)) {
+    diagnostics_.Error(word.range(), "attribute '{}' is given twice", spelling).Note(first->range, "the first one is here");
+    return false;
+  }
+  Next();
+  if (spelling == "is_cross_program_prefetch") {
+    bool prefetch = false;
+    if (!ParseBool(&prefetch)) return false;
+    if (prefetch) attributes_.push_back({id, From(word.begin), AttrValue::Of<int64_t>(0)});
+    return true;
+  }
+  AttrValue value;
+  if (!ParseAttributeValue(scope, parts, id, &value)) return false;
+  attributes_.push_back({id, From(word.begin), value});
+  return true;
+}
+
+bool Parser::UnknownAttribute(const OpcodeWord& op, std::string_view spelling, SourceRange at) {
+  std::vector<std::string_view> allowed;
+  if (op.is_sugar && op.opcode == Opcode::kAsyncStart) {
+    for (const AttrUse& use : Info(op.wrapped).attributes) allowed.push_back(Info(use.id).spelling);
+  }
+  for (const AttrUse& use : Info(op.opcode).attributes) {
+    if (!op.is_sugar || use.id != AttrId::calls) allowed.push_back(Info(use.id).spelling);
+  }
+  for (AttrId id : CommonAttributes()) allowed.push_back(Info(id).spelling);
+  const std::string_view opcode = std::string_view(lex_.base() + op.range.begin, op.range.end - op.range.begin);
+  const std::string_view close = ClosestName(spelling, allowed);
+  Diagnostic& diagnostic =
+      close.empty() ? diagnostics_.Error(at, "'{}' has no attribute '{}'", opcode, spelling)
+                    : diagnostics_.Error(at, "'{}' has no attribute '{}'; did you mean '{}'?", opcode, spelling, close);
+  diagnostic.Note({}, "allowed here: {}", fmt::join(allowed, ", "));
+  return false;
+}
+
+// Any value: a bracket with all it holds, or one token (with what is glued on to it by brackets).
+bool Parser::SkipValue() {
+  int64_t open = 0;
+  do {
+    if (At(Tok::kEnd) || At(Tok::kError)) return Unexpected("a value");
+    if (At(Tok::kLBrace) || At(Tok::kLParen) || At(Tok::kLSquare)) ++open;
+    if (At(Tok::kRBrace) || At(Tok::kRParen) || At(Tok::kRSquare)) --open;
+    if (open < 0) return Unexpected("a value");
+    Next();
+  } while (open > 0);
+  return true;
+}
+
+template <class E>
+bool Parser::ParseWord(E* value) {
+  const bool is_word = At(Tok::kIdent);
+  const std::string_view word = lex_.Bytes(token());
+  if (is_word) {
+    if (const auto parsed = hlo::ParseWord<E>(word)) {
+      *value = *parsed;
+      Next();
+      return true;
+    }
+  }
+  const auto& known = Words<E>().words;
+  const std::string_view close = ClosestName(word, {known.begin(), known.end()});
+  if (!is_word || close.empty()) return Unexpected(fmt::format("one of: {}", fmt::join(known, ", ")));
+  return Error(token().range(), "'{}' is not one of: {}; did you mean '{}'?", word, fmt::join(known, ", "), close);
+}
+template bool Parser::ParseWord<Precision>(Precision*);
+template bool Parser::ParseWord<AccuracyMode>(AccuracyMode*);
+
+template <class E>
+bool Parser::ReadWord(AttrValue* value) {
+  E word;
+  if (!ParseWord(&word)) return false;
+  *value = AttrValue::Of(word);
+  return true;
+}
+
+// attribute-value: its form follows from the kind of the attribute.
+bool Parser::ParseAttributeValue(Scope& scope, InstructionParts& parts, AttrId id, AttrValue* value) {
+  // Reads a T and wraps it.
+  auto read = [&]<class T>(bool (Parser::*parse)(T*)) {
+    T result{};
+    if (!(this->*parse)(&result)) return false;
+    *value = AttrValue::Of(result);
+    return true;
+  };
+  switch (Info(id).kind) {
+    case AttrKind::kBool: return read(&Parser::ParseBool);
+    case AttrKind::kInt: return read(&Parser::ParseInt);
+    case AttrKind::kInt32: return read(&Parser::ParseInt32);
+    case AttrKind::kFloat: return read(&Parser::ParseFloat);
+    case AttrKind::kString: return read(&Parser::ParseString);
+    case AttrKind::kJson: return read(&Parser::ParseJson);
+    case AttrKind::kIntList: return read(&Parser::ParseIntList);
+    case AttrKind::kIntLists: return read(&Parser::ParseIntLists);
+    case AttrKind::kBoolList: return read(&Parser::ParseBools);
+    case AttrKind::kComputation: return read(&Parser::ParseComputationRef);
+    case AttrKind::kComputationList: return read(&Parser::ParseComputationList);
+    case AttrKind::kInstructionList: {
+      attr_kind::InstructionList list;
+      if (!ParseInstructionList(scope, &list)) return false;
+      *value = AttrValue::Of(list);
+      return true;
+    }
+    case AttrKind::kShape: {
+      Shape* shape = arena().New<Shape>();
+      *value = AttrValue::Of<const Shape*>(shape);
+      return ParseShape(shape);
+    }
+    case AttrKind::kShapeList: return read(&Parser::ParseShapeList);
+    case AttrKind::kLiteral: {
+      Literal* literal = arena().New<Literal>();
+      *value = AttrValue::Of<const Literal*>(literal);
+      return ParseShapedLiteral(literal, &parts.elided);
+    }
+    case AttrKind::kWindow: return read(&Parser::ParseWindow);
+    case AttrKind::kDimLabels: return read(&Parser::ParseDimLabels);
+    case AttrKind::kPaddingList: return read(&Parser::ParsePadding);
+    case AttrKind::kSliceList: return read(&Parser::ParseSlices);
+    case AttrKind::kPrecisionList: return read(&Parser::ParsePrecisions);
+    case AttrKind::kAliasList: return read(&Parser::ParseOperandAliases);
+    case AttrKind::kSharding: return read(&Parser::ParseSharding);
+    case AttrKind::kFrontendAttributes: return read(&Parser::ParseFrontendAttributes);
+    case AttrKind::kStatistics: return read(&Parser::ParseStatistics);
+    case AttrKind::kOrigin: return read(&Parser::ParseOrigin);
+    case AttrKind::kMetadata: return read(&Parser::ParseMetadata);
+    case AttrKind::kReplicaGroups: return read(&Parser::ParseReplicaGroups);
+    case AttrKind::kResultAccuracy: return read(&Parser::ParseResultAccuracy);
+    case AttrKind::kSparsityConfig: return read(&Parser::ParseSparsityConfig);
+    case AttrKind::kBlockScalingConfig: return read(&Parser::ParseBlockScalingConfig);
+    case AttrKind::kDomain: return read(&Parser::ParseDomain);
+    case AttrKind::kComparisonDirection: return ReadWord<ComparisonDirection>(value);
+    case AttrKind::kComparisonOrder: return ReadWord<ComparisonOrder>(value);
+    case AttrKind::kComparisonType: return ReadWord<ComparisonType>(value);
+    case AttrKind::kFftType: return ReadWord<FftType>(value);
+    case AttrKind::kFusionKind: return ReadWord<FusionKind>(value);
+    case AttrKind::kRandomDistribution: return ReadWord<RandomDistribution>(value);
+    case AttrKind::kRngAlgorithm: return ReadWord<RngAlgorithm>(value);
+    case AttrKind::kPrecisionAlgorithm: return ReadWord<PrecisionAlgorithm>(value);
+    case AttrKind::kConvolutionKind: return ReadWord<ConvolutionKind>(value);
+    case AttrKind::kTransposeA: return ReadWord<TransposeA>(value);
+    case AttrKind::kPaddingType: return ReadWord<PaddingType>(value);
+    case AttrKind::kCustomCallSchedule: return ReadWord<CustomCallSchedule>(value);
+    case AttrKind::kApiVersion: return ReadWord<ApiVersion>(value);
+    case AttrKind::kAllReduceMode: return ReadWord<AllReduceMode>(value);
+    case AttrKind::kShuffleMode: return ReadWord<ShuffleMode>(value);
+  }
+  return false;
+}
+
+// bool: `true` or `false`.
+bool Parser::ParseBool(bool* value) {
+  if (!At(Tok::kTrue) && !At(Tok::kFalse)) return Unexpected("true or false");
+  *value = At(Tok::kTrue);
+  Next();
+  return true;
+}
+
+// bools: `{true,false}`.
+bool Parser::ParseBools(BoolList* values) {
+  if (!Expect(Tok::kLBrace, "'{' and a list of true and false")) return false;
+  std::vector<char> list;
+  if (!At(Tok::kRBrace)) {
+    do {
+      bool value = false;
+      if (!ParseBool(&value)) return false;
+      list.push_back(value);
+    } while (Accept(Tok::kComma));
+  }
+  bool* kept = static_cast<bool*>(arena().Allocate(list.size(), 1));
+  std::copy(list.begin(), list.end(), kept);
+  *values = BoolList(kept, list.size());
+  return Expect(Tok::kRBrace, "',' or '}' in a list of true and false");
+}
+
+// int: an integer of 64 bits.
+bool Parser::ParseInt(int64_t* value) {
+  if (!At(Tok::kInt)) return Unexpected("an integer");
+  if (!IntValue(token(), value)) return false;
+  Next();
+  return true;
+}
+
+// int32: an integer of 32 bits.
+bool Parser::ParseInt32(int64_t* value) {
+  if (!At(Tok::kInt)) return Unexpected("an integer");
+  if (!IntValue(token(), value)) return false;
+  if (*value < std::numeric_limits<int32_t>::min() || *value > std::numeric_limits<int32_t>::max()) {
+    return Error(token().range(), "{} does not fit 32 bits", lex_.Bytes(token()));
+  }
+  Next();
+  return true;
+}
+
+// number: an integer or a decimal, and where allowed an infinity.
+bool Parser::ParseNumber(double* value, bool infinities) {
+  if (infinities && (At(Tok::kInf) || At(Tok::kNegInf))) {
+    *value = At(Tok::kInf) ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
+    Next();
+    return true;
+  }
+  if (!At(Tok::kInt) && !At(Tok::kDecimal)) return Unexpected("a number");
+  const std::string_view bytes = lex_.Bytes(token());
+  if (bytes[0] == 'n' || bytes.substr(0, 2) == "-n") {
+    *value = std::numeric_limits<double>::quiet_NaN();
+  } else {
+    const auto [end, error] = absl::from_chars(bytes.data(), bytes.data() + bytes.size(), *value);
+    if (error == std::errc::result_out_of_range && std::abs(*value) > 1) {
+      return Error(token().range(), "this number is too large for a double");
+    }
+  }
+  Next();
+  return true;
+}
+
+// float: a number that a float can hold.
+bool Parser::ParseFloat(double* value) {
+  const SourceRange range = token().range();
+  if (!ParseNumber(value, false)) return false;
+  if (std::abs(*value) > std::numeric_limits<float>::max()) return Error(range, "this number is too large for a float");
+  return true;
+}
+
+// string: quoted.
+bool Parser::ParseString(std::string_view* value) {
+  if (!At(Tok::kString)) return Unexpected("a string in quotes");
+  StringValue(token(), value);
+  Next();
+  return true;
+}
+
+// json: a string, or raw bytes between balanced braces, which belong to the value.
+bool Parser::ParseJson(std::string_view* value) {
+  if (!At(Tok::kLBrace)) return ParseString(value);
+  const SourceRange brace = token().range();
+  const auto json = lex_.TakeJson();
+  if (!json) return Error(brace, "this '{{' has no matching '}}'");
+  *value = *json;
+  return true;
+}
+
+// int-list: `{0,1,2}`.
+bool Parser::ParseIntList(IntList* list) {
+  if (!At(Tok::kLBrace)) return Unexpected("'{' and a list of integers");
+  std::vector<int64_t>& ints = ints_;
+  ints.clear();
+  // Nearly all lists are short numbers and commas.
+  constexpr int kSafeDigits = 18;
+  const char* const base = lex_.base();
+  for (uint32_t p = token().end;;) {
+    const uint32_t first = p;
+    int64_t number = 0;
+    while (base[p] >= '0' && base[p] <= '9' && p - first < kSafeDigits) number = number * 10 + (base[p++] - '0');
+    if (p == first && !(base[p] == '}' && ints.empty())) break;
+    if (p > first) ints.push_back(number);
+    if (base[p] == '}') {
+      lex_.Restart(p + 1);
+      *list = Keep(ints);
+      return true;
+    }
+    if (base[p++] != ',') break;
+  }
+  ints.clear();
+  do {
+    lex_.NextInteger();
+    if (ints.empty() && At(Tok::kRBrace)) break;
+    if (!ParseInt(&ints.emplace_back())) return false;
+  } while (At(Tok::kComma));
+  *list = Keep(ints);
+  return Expect(Tok::kRBrace, "',' or '}' in a list of integers");
+}
+
+// int-lists: `{{0,1},{2,3}}`.
+bool Parser::ParseIntLists(IntLists* lists) {
+  if (!Expect(Tok::kLBrace, "'{' and lists of integers")) return false;
+  std::vector<IntList> all;
+  if (!At(Tok::kRBrace)) {
+    do {
+      if (!ParseIntList(&all.emplace_back())) return false;
+    } while (Accept(Tok::kComma));
+  }
+  *lists = Keep(all);
+  return Expect(Tok::kRBrace, "',' or '}' in a list of lists");
+}
+
+// computation-list: `{f, %g, { body }}`.
+bool Parser::ParseComputationList(attr_kind::ComputationList* list) {
+  if (!Expect(Tok::kLBrace, "'{' and a list of computations")) return false;
+  std::vector<Computation*> all;
+  if (!At(Tok::kRBrace)) {
+    do {
+      if (!ParseComputationRef(&all.emplace_back())) return false;
+    } while (Accept(Tok::kComma));
+  }
+  *list = Keep(all);
+  return Expect(Tok::kRBrace, "',' or '}' in a list of computations");
+}
+
+// instruction-list: `{%a, b}`, at least one.
+bool Parser::ParseInstructionList(Scope& scope, attr_kind::InstructionList* list) {
+  if (!Expect(Tok::kLBrace, "'{' and names of instructions")) return false;
+  std::vector<Instruction*> all;
+  do {
+    if (!token().IsId()) return Unexpected("the name of an instruction");
+    const std::string_view word = lex_.Word(token());
+    const auto it = scope.names.find(word);
+    if (it == scope.names.end()) return UnknownInstruction(scope, word, token().range());
+    if (it->second != &poison_) all.push_back(it->second);
+    Next();
+  } while (Accept(Tok::kComma));
+  *list = Keep(all);
+  return Expect(Tok::kRBrace, "',' or '}' in a list of instructions");
+}
+
+// shape-list: `{f32[2]{0}, s32[]}`.
+bool Parser::ParseShapeList(attr_kind::ShapeList* list) {
+  if (!Expect(Tok::kLBrace, "'{' and a list of shapes")) return false;
+  std::vector<const Shape*> all;
+  if (!At(Tok::kRBrace)) {
+    do {
+      Shape* shape = arena().New<Shape>();
+      if (!ParseShape(shape)) return false;
+      all.push_back(shape);
+    } while (Accept(Tok::kComma));
+  }
+  *list = Keep(all);
+  return Expect(Tok::kRBrace, "',' or '}' in a list of shapes");
+}
+
+}  // namespace hlo::text

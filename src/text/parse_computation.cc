@@ -1,0 +1,230 @@
+// Computations: signature, body, root, and the resumption after an error (text-format 3).
+
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+#include "text/parser.h"
+
+namespace hlo::text {
+
+// computation: `[ENTRY] name [signature] { instructions } [, execution_thread="t"]`.
+bool Parser::ParseComputation() {
+  const uint32_t begin = token().begin;
+  const Token start = token();
+  const bool is_entry = Accept(Tok::kEntry);
+  if (!token().IsId()) return Unexpected("the name of a computation");
+  const Token name = token();
+  const std::string_view word = lex_.Word(name);
+  Next();
+  Shape result;
+  SourceRange result_range;
+  if (At(Tok::kLParen) && !ParseSignature(&result, &result_range)) return RecoverToComputation(begin);
+  const Token brace = token();
+  if (!Expect(Tok::kLBrace, "'{' before the body of the computation")) return RecoverToComputation(begin);
+
+  Computation* computation = module_->NewComputation(word);
+  InstructionEditor::SetNameRange(*computation, name.range());
+  Scope& scope = PushScope(computation);
+  const bool complete = ParseBody(scope, brace);
+  PopScope();
+  if (!complete) return false;
+  const Instruction* root = computation->root();
+  if (root != nullptr && result.IsValid() && root->shape().IsValid() && !Compatible(result, root->shape())) {
+    diagnostics_
+        .Error(result_range, "the signature promises {}, but the root is {}", ToString(result), ToString(root->shape()))
+        .Note(root->name_range(), "the root is here");
+  }
+  while (Accept(Tok::kComma)) {
+    if (!At(Tok::kAttr) || lex_.Word(token()) != "execution_thread") {
+      Unexpected("execution_thread=, the only attribute that a computation has");
+      return RecoverToComputation(begin);
+    }
+    Next();
+    std::string_view thread;
+    if (!ParseString(&thread)) return RecoverToComputation(begin);
+    InstructionEditor::SetExecutionThread(*computation, thread);
+  }
+  module_->AddComputation(computation);
+  last_named_ = computation;
+  const auto [it, is_new] = computations_.emplace(word, computation);
+  if (!is_new) {
+    diagnostics_.Error(name.range(), "a second computation with the name '{}'", word)
+        .Note(it->second->name_range(), "the first one is here");
+  }
+  if (!is_entry) return true;
+  if (module_->entry() != nullptr) {
+    diagnostics_.Error(start.range(), "a second ENTRY").Note(entry_range_, "the first one is here");
+  }
+  module_->set_entry(computation);
+  entry_range_ = start.range();
+  return true;
+}
+
+// signature: `(name: shape, ...) -> shape`. Only the result counts: XLA reads the parameters and forgets them.
+bool Parser::ParseSignature(Shape* result, SourceRange* range) {
+  Next();
+  if (!At(Tok::kRParen)) {
+    do {
+      if (!token().IsId()) return Unexpected("the name of a parameter");
+      Next();
+      Shape ignored;
+      if (!ParseShape(&ignored)) return false;
+    } while (Accept(Tok::kComma));
+  }
+  if (!Expect(Tok::kRParen, "',' or ')' in the signature")) return false;
+  if (!Expect(Tok::kArrow, "'->' and the shape of the result")) return false;
+  const uint32_t begin = token().begin;
+  if (!ParseShape(result)) return false;
+  *range = From(begin);
+  return true;
+}
+
+// body: behind its `{`. False only where reading cannot go on.
+bool Parser::ParseBody(Scope& scope, Token brace) {
+  const Nested nested(*this);
+  if (!nested) return false;
+  while (!At(Tok::kRBrace)) {
+    const uint32_t begin = token().begin;
+    if (At(Tok::kEnd)) {
+      diagnostics_.Error(token().range(), "the text ends inside a computation").Note(brace.range(), "this '{{' is never closed");
+      return false;
+    }
+    if (!ParseInstruction(scope) && !RecoverToInstruction(begin)) return false;
+    if (At(Tok::kEnd) && !diagnostics_.ok()) return false;
+  }
+  const SourceRange close = token().range();
+  Next();
+  return FinishComputation(scope, {brace.begin, close.end});
+}
+
+// nested-body: `{ instructions }` where a computation's name could stand.
+bool Parser::ParseNestedBody(Computation** computation) {
+  const Token brace = token();
+  Next();
+  *computation = module_->NewComputation("_");
+  InstructionEditor::SetNested(**computation, true);
+  InstructionEditor::SetNameRange(**computation, brace.range());
+  const int64_t errors_before = diagnostics_.error_count();
+  const bool complete = ParseBody(PushScope(*computation), brace);
+  PopScope();
+  if (!complete || diagnostics_.error_count() > errors_before) return false;
+  module_->AddComputation(*computation);
+  return true;
+}
+
+// computation-ref: the name of a computation above, or a nested body.
+bool Parser::ParseComputationRef(Computation** computation) {
+  if (At(Tok::kLBrace)) return ParseNestedBody(computation);
+  if (!token().IsId()) return Unexpected("the name of a computation or '{' and its body");
+  const std::string_view word = lex_.Word(token());
+  const auto it = computations_.find(word);
+  if (it == computations_.end()) {
+    std::vector<std::string_view> known;
+    for (const auto& [name, unused] : computations_) known.push_back(name);
+    const std::string_view close = known.size() <= 10000 ? ClosestName(word, known) : std::string_view();
+    if (close.empty()) return Error(token().range(), "no computation '{}' above this one", word);
+    return Error(token().range(), "no computation '{}' above this one; did you mean '{}'?", word, close);
+  }
+  *computation = it->second;
+  Next();
+  return true;
+}
+
+bool Parser::FinishComputation(Scope& scope, SourceRange body) {
+  Computation& computation = *scope.computation;
+  if (computation.instructions().empty()) {
+    if (diagnostics_.ok()) Error(body, "a computation needs at least one instruction");
+    return true;
+  }
+  Instruction* root = scope.root != nullptr ? scope.root : computation.instructions().back();
+  if (root != &poison_) InstructionEditor::SetRoot(computation, root);
+  NameUnnamed(scope);
+
+  const auto count = static_cast<int64_t>(scope.parameters.size());
+  for (Instruction* parameter : scope.parameters) {
+    const auto number = parameter->Get<attr::number>();
+    if (number >= count) {
+      if (diagnostics_.ok()) {
+        Error(parameter->range_of<attr::number>(),
+              "parameter number {}, but there are {} parameters: numbers must be 0, 1, ... without a gap", number,
+              count);
+      }
+      continue;
+    }
+    const auto known = computation.parameters();
+    if (number < static_cast<int64_t>(known.size()) && known[number] != nullptr) {
+      diagnostics_.Error(parameter->range_of<attr::number>(), "a second parameter with the number {}", number)
+          .Note(known[number]->name_range(), "the first one is here");
+      continue;
+    }
+    InstructionEditor::SetParameter(computation, number, parameter);
+  }
+  return true;
+}
+
+// Names for what the text leaves unnamed, once all names that it gives are known.
+void Parser::NameUnnamed(Scope& scope) {
+  absl::flat_hash_map<std::string, int64_t> next;
+  for (auto& [instruction, wish] : scope.unnamed) {
+    std::string name = wish;
+    while (scope.names.contains(name)) name = fmt::format("{}.{}", wish, ++next[wish]);
+    const std::string_view kept = Keep(name);
+    InstructionEditor::SetName(*instruction, kept);
+    scope.names.emplace(kept, instruction);
+  }
+}
+
+// After an error in the instruction that starts at `begin`: to the next one, or to the `}` of its computation. Brackets
+// are counted from the start of the instruction; a line that looks like an instruction ends it even inside brackets.
+bool Parser::RecoverToInstruction(uint32_t begin) {
+  if (diagnostics_.full()) return false;
+  const uint32_t failed_at = token().begin;
+  lex_.Restart(begin);
+  int64_t open = 0;
+  for (bool first = true; !At(Tok::kEnd); first = false) {
+    if (At(Tok::kError)) {
+      if (token().detail != 0) return false;
+      const size_t line = source_->content().find('\n', token().end);
+      if (line == std::string::npos) return false;
+      lex_.Restart(static_cast<uint32_t>(line));
+      continue;
+    }
+    const Token here = token();
+    const uint32_t last_end = lex_.last_end();
+    const bool at_line_start = source_->content().find('\n', last_end) < here.begin;
+    if (!first && here.begin >= failed_at && (open <= 0 || at_line_start)) {
+      if (here.Is(Tok::kRoot)) return true;
+      if (here.IsId()) {
+        Next();
+        const bool is_start = At(Tok::kEqual);
+        lex_.Rewind(here, last_end);
+        if (is_start) return true;
+      }
+      const bool at_column_1 = here.begin == 0 || source_->content()[here.begin - 1] == '\n';
+      if (here.Is(Tok::kRBrace) && (open <= 0 || at_column_1)) return true;
+    }
+    if (here.Is(Tok::kLBrace) || here.Is(Tok::kLParen) || here.Is(Tok::kLSquare)) ++open;
+    if (here.Is(Tok::kRBrace) || here.Is(Tok::kRParen) || here.Is(Tok::kRSquare)) --open;
+    Next();
+  }
+  return true;
+}
+
+// After an error outside of bodies: to the next computation that starts in column 1.
+bool Parser::RecoverToComputation(uint32_t begin) {
+  if (diagnostics_.full() || (At(Tok::kError) && token().detail != 0)) return false;
+  const std::string_view content = source_->content();
+  for (size_t at = content.find('\n', std::max(begin, token().begin)); at != std::string::npos;
+       at = content.find('\n', at + 1)) {
+    const char c = content[at + 1];
+    if (c != '%' && c != '_' && !absl::ascii_isalpha(static_cast<unsigned char>(c))) continue;
+    const size_t line_end = std::min(content.find('\n', at + 1), content.size());
+    if (content.find_last_not_of(" \r", line_end - 1) >= at && content[content.find_last_not_of(" \r", line_end - 1)] == '{') {
+      lex_.Restart(static_cast<uint32_t>(at + 1));
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace hlo::text

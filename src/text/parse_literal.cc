@@ -1,0 +1,109 @@
+// Literals (text-format 5.5), read straight into their storage. The shape is known; it directs everything.
+
+#include "text/literal_reader.h"
+#include "text/parser.h"
+
+#include "base/status.h"
+
+namespace hlo::text {
+
+// literal: of a known shape, an array or a tuple.
+bool Parser::ParseLiteral(const Shape& shape, Literal* literal, bool* elided) {
+  if (shape.IsTuple()) return ParseTupleLiteral(shape, literal, elided);
+  if (shape.IsBuffer()) return ParseArrayLiteral(shape.element(0), literal, elided);
+  if (shape.IsArray()) return ParseArrayLiteral(shape, literal, elided);
+  return Error(token().range(), "a value of type {} cannot be written", ToString(shape));
+}
+
+// Dumps until 2018 write the shape of a part once more before it.
+bool Parser::SkipOldShape() {
+  if (At(Tok::kLParen)) {
+    // A tuple's shape is followed by the `(` of its literal.
+    const uint32_t end = CacheableEnd();
+    if (end == 0 || lex_.base()[lex_.SkipBlanks(end)] != '(') return true;
+  } else if (!At(Tok::kType)) {
+    return true;
+  }
+  if (!Tolerate(token().range(), "a shape inside a constant is spelling of an old dump; ignored")) return false;
+  Shape ignored;
+  return ParseShape(&ignored);
+}
+
+// tuple-literal: `( literal, literal )`; `{...}` for one whose elements the dump leaves out.
+bool Parser::ParseTupleLiteral(const Shape& shape, Literal* literal, bool* elided) {
+  const Nested nested(*this);
+  if (!nested) return false;
+  if (At(Tok::kLBrace)) {
+    const Token brace = token();
+    const uint32_t last_end = lex_.last_end();
+    Next();
+    if (At(Tok::kDots)) {
+      if (!Tolerate(token().range(), "XLA cannot read a tuple constant that is left out")) return false;
+      Next();
+      *elided = true;
+      *literal = Literal::Elided(shape);
+      return Expect(Tok::kRBrace, "'}' after '...'");
+    }
+    lex_.Rewind(brace, last_end);
+  }
+  if (!Expect(Tok::kLParen, fmt::format("'(' and the elements of {}", ToString(shape)))) return false;
+  std::vector<Literal> elements;
+  for (const Shape& element : shape.elements()) {
+    if (!elements.empty() && !Expect(Tok::kComma, "',' between the elements of a tuple")) return false;
+    if (!SkipOldShape() || !ParseLiteral(element, &elements.emplace_back(), elided)) return false;
+  }
+  if (At(Tok::kComma)) return Error(token().range(), "more elements than {} has", ToString(shape));
+  *literal = Literal::Tuple(std::move(elements));
+  return Expect(Tok::kRParen, "')' after the elements of a tuple");
+}
+
+// array-literal: one value, or braces in braces.
+bool Parser::ParseArrayLiteral(const Shape& shape, Literal* literal, bool* elided) {
+  const uint32_t begin = token().begin;
+  if (shape.HasUnboundedDim()) return Error(token().range(), "{} has no fixed size, so it cannot be written", ToString(shape));
+  const auto bytes = DenseByteCount(shape);
+  // Each element takes a byte of text at least: an array with more is left out, or wrong.
+  const bool store = bytes && *bytes <= options_.max_literal_bytes && *shape.ElementCount() <= lex_.size() - begin;
+  if (store) {
+    absl::StatusOr<Literal> created = Literal::Create(shape);
+    if (!created.ok()) return Error(token().range(), "{}", Message(created.status()));
+    *literal = *std::move(created);
+  }
+  LiteralReader reader(lex_, shape, store ? literal->mutable_data() : nullptr);
+  if (!reader.Read(begin)) {
+    lex_.Restart(reader.error_range().begin);
+    return At(Tok::kEnd) ? Unexpected("the rest of a literal") : Error(reader.error_range(), "{}", reader.error());
+  }
+  if (reader.old_row().known() && !Tolerate(reader.old_row(), "a row of pred without commas is spelling of an old dump")) {
+    return false;
+  }
+  lex_.Restart(reader.end());
+  if (reader.elided()) {
+    *elided = true;
+    *literal = Literal::Elided(shape);
+    return true;
+  }
+  if (!store) return Error({begin, reader.end()}, "{} is too large to be held", ToString(shape));
+  return true;
+}
+
+// shaped-literal: `s32[2]{0} {1, 2}`, `(f32[] 1, pred[] true)`.
+bool Parser::ParseShapedLiteral(Literal* literal, bool* elided) {
+  if (!At(Tok::kLParen)) {
+    Shape shape;
+    return ParseShape(&shape) && ParseLiteral(shape.IsBuffer() ? shape.element(0) : shape, literal, elided);
+  }
+  const Nested nested(*this);
+  if (!nested) return false;
+  Next();
+  std::vector<Literal> elements;
+  if (!At(Tok::kRParen)) {
+    do {
+      if (!ParseShapedLiteral(&elements.emplace_back(), elided)) return false;
+    } while (Accept(Tok::kComma));
+  }
+  *literal = Literal::Tuple(std::move(elements));
+  return Expect(Tok::kRParen, "',' or ')' in a tuple of literals");
+}
+
+}  // namespace hlo::text

@@ -1,0 +1,347 @@
+// Shapes and layouts (text-format 4).
+
+#include <algorithm>
+
+#include "text/parser.h"
+
+namespace hlo::text {
+
+bool Parser::AtShape() const {
+  if (At(Tok::kType) || At(Tok::kLParen)) return true;
+  if (!At(Tok::kIdent) || lex_.Bytes(token()) != "b") return false;
+  return lex_.base()[lex_.SkipBlanks(token().end)] == '(';
+}
+
+// Where the text of the shape at the current token ends, if it is written so that equal bytes always mean an equal
+// shape: an array with its layout glued on or none at all, or a tuple up to its `)`. 0 otherwise.
+uint32_t Parser::CacheableEnd() const {
+  const char* const base = lex_.base();
+  const uint32_t size = lex_.size();
+  uint32_t p = token().begin;
+  if (At(Tok::kLParen)) {
+    int64_t open = 0;
+    for (; p < size; ++p) {
+      if (base[p] == '(') ++open;
+      if (base[p] == ')' && --open == 0) return p + 1;
+      if (base[p] == '"' || base[p] == '\'' || base[p] == '%') return 0;
+    }
+    return 0;
+  }
+  if (!At(Tok::kType)) return 0;
+  for (p = token().end; p < size && base[p] != ']'; ++p) {
+    if (base[p] == '{' || base[p] == '\n') return 0;
+  }
+  if (p >= size) return 0;
+  ++p;
+  if (base[p] == '{') {
+    const char first = base[p + 1];
+    if (!(first >= '0' && first <= '9') && first != ':') return 0;
+    while (p < size && base[p] != '}') ++p;
+    return p < size ? p + 1 : 0;
+  }
+  const uint32_t end = p;
+  while (IsBlank(base[p])) ++p;
+  return base[p] == '{' || base[p] == '/' ? 0 : end;
+}
+
+// shape: an array, a tuple or a buffer.
+bool Parser::ParseShape(Shape* shape) {
+  // Inside a tuple the whole tuple is what the cache knows.
+  const uint32_t begin = token().begin;
+  const uint32_t end = CacheableEnd();
+  const std::string_view text(lex_.base() + begin, end > begin ? end - begin : 0);
+  if (end != 0) {
+    if (const auto it = shapes_.find(text); it != shapes_.end()) {
+      *shape = it->second;
+      lex_.Restart(end);
+      return true;
+    }
+  }
+  const int64_t warnings_before = diagnostics_.warning_count();
+  if (!ReadShapeUncached(shape)) return false;
+  if (end != 0 && lex_.last_end() == end && diagnostics_.warning_count() == warnings_before) {
+    shapes_.emplace(text, *shape);
+  }
+  return true;
+}
+
+bool Parser::ReadShapeUncached(Shape* shape) {
+  const Nested nested(*this);
+  if (!nested) return false;
+  if (At(Tok::kLParen)) return ParseTupleShape(shape);
+  if (At(Tok::kType)) return ParseArrayShape(shape);
+  if (AtShape()) return ParseBufferShape(shape);
+  return Unexpected("a shape such as f32[2,3]");
+}
+
+// tuple-shape: `( shape, shape )`, `()`.
+bool Parser::ParseTupleShape(Shape* shape) {
+  Next();
+  std::vector<Shape> elements;
+  if (!At(Tok::kRParen)) {
+    do {
+      // Arrays come from the cache; nested tuples do not, as that would scan their text once a level.
+      if (!(At(Tok::kType) ? ParseShape(&elements.emplace_back()) : ReadShapeUncached(&elements.emplace_back()))) {
+        return false;
+      }
+    } while (Accept(Tok::kComma));
+  }
+  if (!Expect(Tok::kRParen, "',' or ')' in a tuple shape")) return false;
+  *shape = Shape::Tuple(std::move(elements));
+  return true;
+}
+
+// buffer-shape: `b(f32[2])`.
+bool Parser::ParseBufferShape(Shape* shape) {
+  Next();
+  Next();
+  if (!At(Tok::kType)) return Unexpected("an array shape, which is all that b(...) can hold");
+  const Token type = token();
+  Shape array;
+  if (!ParseShape(&array)) return false;
+  if (!array.IsArray()) return Error(type.range(), "b(...) holds an array, not a {}", lex_.Bytes(type));
+  if (!Expect(Tok::kRParen, "')' after the array of b(...)")) return false;
+  *shape = Shape::Buffer(std::move(array));
+  return true;
+}
+
+// array-shape: `f32[2,<=3,?]{2,1,0}`; also `token[]` and `opaque[]`.
+bool Parser::ParseArrayShape(Shape* shape) {
+  const Token type = token();
+  const bool is_array = type.detail < kTokenType;
+  Next();
+  if (!Expect(Tok::kLSquare, "'[' after the element type (a scalar is written f32[])")) return false;
+  *shape = is_array ? Shape::Array(static_cast<ElementType>(type.detail), {})
+                    : type.detail == kTokenType ? Shape::Token() : Shape::Opaque();
+  if (!At(Tok::kRSquare)) {
+    if (!is_array) return Error(token().range(), "{} has no dimensions", lex_.Bytes(type));
+    do {
+      if (!ParseDimension(shape)) return false;
+    } while (Accept(Tok::kComma));
+  }
+  if (!Expect(Tok::kRSquare, "',' or ']' after a dimension")) return false;
+  // Dumps of 2018 to 2021 mark array kinds that no longer exist.
+  if (At(Tok::kIdent) && token().begin == lex_.last_end()) {
+    const std::string_view word = lex_.Bytes(token());
+    if (word == "sparse") return Error(token().range(), "sparse layouts are not supported");
+    if (word == "dense" || word == "invalid") {
+      if (!Tolerate(token().range(), "'{}' after a shape is spelling of an old dump; ignored", word)) return false;
+      Next();
+      if (word == "invalid" && At(Tok::kLBrace) && lex_.next_byte() == '}') {
+        Next();
+        Next();
+      }
+    }
+  }
+  if (!At(Tok::kLBrace) || !LayoutFollows()) return true;
+  if (!is_array) return Error(token().range(), "{} has no layout", lex_.Bytes(type));
+  return ParseLayout(shape);
+}
+
+// dimension: `3`, `<=3` or `?`.
+bool Parser::ParseDimension(Shape* shape) {
+  if (shape->rank() == Shape::kMaxRank) {
+    return Error(token().range(), "more than {} dimensions", Shape::kMaxRank);
+  }
+  if (Accept(Tok::kQuestion)) {
+    shape->AppendDim(Shape::kUnbounded, true);
+    return true;
+  }
+  const bool bounded = Accept(Tok::kLessEqual);
+  if (!At(Tok::kInt)) return Unexpected("a dimension size: an integer, `<=` and an integer, or `?`");
+  int64_t size;
+  if (!IntValue(token(), &size)) return false;
+  if (size < 0) return Error(token().range(), "a dimension cannot have size {}", lex_.Bytes(token()));
+  Next();
+  shape->AppendDim(size, bounded);
+  return true;
+}
+
+// At `{`: does it open a layout? Only before an integer or a colon.
+bool Parser::LayoutFollows() const {
+  const char next = lex_.base()[lex_.SkipBlanks(token().end)];
+  if (next == ':' || (next >= '0' && next <= '9')) return true;
+  if (next != '-') return false;
+  const char after = lex_.base()[lex_.SkipBlanks(token().end) + 1];
+  return after >= '0' && after <= '9';
+}
+
+// layout: `{1,0:T(8,128)S(1)}`.
+bool Parser::ParseLayout(Shape* shape) {
+  const uint32_t begin = token().begin;
+  Layout layout;
+  do {
+    lex_.NextInteger();
+    if (At(Tok::kColon) && layout.minor_to_major.empty()) break;
+    if (!At(Tok::kInt)) return Unexpected("a dimension number of the layout");
+    int64_t dim;
+    if (!IntValue(token(), &dim)) return false;
+    layout.minor_to_major.push_back(dim);
+    Next();
+  } while (At(Tok::kComma));
+  const SourceRange order{begin, lex_.last_end()};
+  const auto rank = static_cast<int64_t>(layout.minor_to_major.size());
+  if (rank != shape->rank()) {
+    return Error(order, "the layout orders {} dimensions, but the shape has {}", rank, shape->rank());
+  }
+  uint64_t seen = 0;
+  for (int64_t dim : layout.minor_to_major) {
+    if (dim < 0 || dim >= rank || (seen >> dim & 1) != 0) {
+      return Error(order, "the layout {{{}}} is not a permutation of the dimensions 0 to {}",
+                   fmt::join(layout.minor_to_major, ","), rank - 1);
+    }
+    seen |= uint64_t{1} << dim;
+  }
+  if (Accept(Tok::kColon) && !ParseLayoutAnnotations(layout, rank)) return false;
+  if (!Expect(Tok::kRBrace, "'}' at the end of the layout")) return false;
+  shape->set_layout(std::move(layout));
+  return true;
+}
+
+namespace {
+
+struct Annotation {
+  std::string_view word;
+  int order;
+};
+// In the order in which they must be written.
+constexpr Annotation kAnnotations[] = {{"D", 1}, {"T", 2}, {"L", 3}, {"#", 4}, {"*", 5},
+                                       {"E", 6}, {"S", 7}, {"SC", 8}, {"P", 9}, {"M", 10}};
+
+}  // namespace
+
+// layout-annotations: each at most once.
+bool Parser::ParseLayoutAnnotations(Layout& layout, int64_t rank) {
+  uint32_t seen = 0;
+  int last = 0;
+  while (!At(Tok::kRBrace)) {
+    const Token word = token();
+    int order = last;
+    if (!ParseLayoutAnnotation(layout, rank, &order)) return false;
+    if ((seen >> order & 1) != 0) return Error(word.range(), "'{}' stands twice in the layout", lex_.Bytes(word));
+    seen |= 1u << order;
+    if (order < last &&
+        !Tolerate(word.range(), "'{}' belongs before the annotation in front of it", lex_.Bytes(word))) {
+      return false;
+    }
+    last = order;
+  }
+  return true;
+}
+
+// layout-annotation: a letter and its values in parentheses; *order becomes the letter's place.
+bool Parser::ParseLayoutAnnotation(Layout& layout, int64_t rank, int* order) {
+  const Token word = token();
+  const auto row = std::find_if(std::begin(kAnnotations), std::end(kAnnotations),
+                                [&](const Annotation& a) { return a.word == lex_.Bytes(word); });
+  if (row == std::end(kAnnotations)) {
+    return Unexpected("a layout annotation (D, T, L, #, *, E, S, SC, P or M) or '}'");
+  }
+  *order = row->order;
+  Next();
+  if (!At(Tok::kLParen)) return Unexpected(fmt::format("'(' after '{}' in the layout", row->word));
+  int64_t value = 0;
+  switch (row->order) {
+    case 1: return ParseLevels(rank);
+    case 2: return ParseTiles(layout);
+    case 3: return ReadAnnotationInt(1, std::numeric_limits<int64_t>::max(), &layout.tail_padding_alignment_in_elements);
+    case 4: return ReadAnnotationType(&layout.index_type);
+    case 5: return ReadAnnotationType(&layout.pointer_type);
+    case 6: return ReadAnnotationInt(0, 1 << 20, &layout.element_size_in_bits);
+    case 7: return ReadAnnotationInt(-128, 127, &layout.memory_space);
+    case 8: return ParseSplits(layout);
+    case 10:
+      if (!ReadAnnotationInt(0, std::numeric_limits<int64_t>::max(), &value)) return false;
+      layout.dynamic_shape_metadata_prefix_bytes = value;
+      return true;
+    default: break;
+  }
+  if (!Tolerate(word.range(), "'P' describes sparse arrays, which no longer exist; ignored")) return false;
+  Next();
+  Shape ignored;
+  return ReadShapeUncached(&ignored) && Expect(Tok::kRParen, "')' after the physical shape");
+}
+
+bool Parser::ReadAnnotationInt(int64_t minimum, int64_t maximum, int64_t* value) {
+  Next();
+  if (!At(Tok::kInt)) return Unexpected("an integer");
+  if (!IntValue(token(), value)) return false;
+  if (*value < minimum || *value > maximum) {
+    return Error(token().range(), "{} is out of range here ({} to {})", lex_.Bytes(token()), minimum, maximum);
+  }
+  Next();
+  return Expect(Tok::kRParen, "')' after the value of a layout annotation");
+}
+
+bool Parser::ReadAnnotationType(std::optional<ElementType>* type) {
+  Next();
+  if (!At(Tok::kType) || token().detail >= kTokenType) return Unexpected("an unsigned integer type");
+  *type = static_cast<ElementType>(token().detail);
+  if (!IsUnsigned(**type)) return Error(token().range(), "{} is no unsigned integer type", Name(**type));
+  Next();
+  return Expect(Tok::kRParen, "')' after the type of a layout annotation");
+}
+
+// levels: `D(D,C+~)`, one a dimension; read and forgotten, as arrays are dense.
+bool Parser::ParseLevels(int64_t rank) {
+  const uint32_t begin = token().begin;
+  int64_t count = 0;
+  do {
+    Next();
+    if (count == 0 && At(Tok::kRParen)) break;
+    const std::string_view word = lex_.Bytes(token());
+    if (!At(Tok::kIdent) || word.size() != 1 || std::string_view("DCSH").find(word) == std::string_view::npos) {
+      return Unexpected("a level type (D, C, S or H)");
+    }
+    Next();
+    Accept(Tok::kPlus);
+    Accept(Tok::kTilde);
+    ++count;
+  } while (At(Tok::kComma));
+  if (!Expect(Tok::kRParen, "',' or ')' after a level type")) return false;
+  if (count != 0 && count != rank) return Error(From(begin), "{} level types for {} dimensions", count, rank);
+  return true;
+}
+
+// tiles: `T(8,128)(2,1)`.
+bool Parser::ParseTiles(Layout& layout) {
+  while (At(Tok::kLParen)) {
+    Tile& tile = layout.tiles.emplace_back();
+    do {
+      Next();
+      if (tile.dimensions.empty() && At(Tok::kRParen)) break;
+      if (Accept(Tok::kStar)) {
+        tile.dimensions.push_back(Tile::kCombine);
+        continue;
+      }
+      if (!At(Tok::kInt)) return Unexpected("a tile size or '*'");
+      int64_t size;
+      if (!IntValue(token(), &size)) return false;
+      if (size < 0) return Error(token().range(), "a tile cannot have size {}", lex_.Bytes(token()));
+      tile.dimensions.push_back(size);
+      Next();
+    } while (At(Tok::kComma));
+    if (!Expect(Tok::kRParen, "',' or ')' in a tile")) return false;
+  }
+  return true;
+}
+
+// splits: `SC(1:200)(0:4,8)`.
+bool Parser::ParseSplits(Layout& layout) {
+  while (At(Tok::kLParen)) {
+    SplitConfig& split = layout.split_configs.emplace_back();
+    Next();
+    if (!ParseInt(&split.dimension)) return false;
+    if (!Expect(Tok::kColon, "':' after the dimension of a split")) return false;
+    while (!At(Tok::kRParen)) {
+      int64_t index;
+      if (!ParseInt(&index)) return false;
+      split.split_indices.push_back(index);
+      if (!At(Tok::kRParen) && !Expect(Tok::kComma, "',' or ')' in a split")) return false;
+    }
+    Next();
+  }
+  return true;
+}
+
+}  // namespace hlo::text

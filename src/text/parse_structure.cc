@@ -1,0 +1,563 @@
+// Attribute values with a structure of their own (text-format 6.1, 6.3 to 6.5, 8.4 to 8.20).
+
+#include <algorithm>
+#include <array>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/numbers.h"
+#include "text/parser.h"
+
+namespace hlo::text {
+namespace {
+
+// The next integer of `text`, which is cut off; the form has been checked by the lexer.
+std::optional<int64_t> CutInteger(std::string_view& text) {
+  size_t n = !text.empty() && text[0] == '-' ? 1 : 0;
+  while (n < text.size() && text[n] >= '0' && text[n] <= '9') ++n;
+  int64_t value;
+  if (!absl::SimpleAtoi(absl::string_view(text.data(), n), &value)) return std::nullopt;
+  text.remove_prefix(n);
+  return value;
+}
+
+bool Cut(std::string_view& text, char c) {
+  if (text.empty() || text[0] != c) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+}  // namespace
+
+// dxd: `3`, `3x4x5`.
+bool Parser::ParseDxd(std::vector<int64_t>* values) {
+  if (!At(Tok::kInt) && !At(Tok::kDxd)) return Unexpected("sizes such as 3x3");
+  std::string_view text = lex_.Bytes(token());
+  do {
+    const auto value = CutInteger(text);
+    if (!value) return Error(token().range(), "a size here does not fit 64 bits");
+    values->push_back(*value);
+  } while (Cut(text, 'x'));
+  Next();
+  return true;
+}
+
+// pad: `0_0x1_-1`, with an interior part `0_0_1` where padding has one.
+bool Parser::ParsePad(std::vector<PaddingDim>* values) {
+  if (!At(Tok::kPad)) return Unexpected("padding such as 0_0x1_1");
+  std::string_view text = lex_.Bytes(token());
+  do {
+    const auto low = CutInteger(text);
+    Cut(text, '_');
+    const auto high = CutInteger(text);
+    const auto interior = Cut(text, '_') ? CutInteger(text) : std::optional<int64_t>(0);
+    if (!low || !high || !interior) return Error(token().range(), "a size here does not fit 64 bits");
+    values->push_back({*low, *high, *interior});
+  } while (Cut(text, 'x'));
+  Next();
+  return true;
+}
+
+// window: `{size=3x3 stride=2x2 pad=1_1x1_1}`.
+bool Parser::ParseWindow(Window* window) {
+  const uint32_t begin = token().begin;
+  if (!Expect(Tok::kLBrace, "'{' and the parts of a window")) return false;
+  std::vector<WindowDim> dims;
+  uint32_t seen = 0;
+  bool sized = false;
+  while (!At(Tok::kRBrace)) {
+    if (!ParseWindowItem(dims, &seen, &sized)) return false;
+  }
+  Next();
+  if (seen != 0 && !sized) return Error(From(begin), "the window has no size=");
+  *window = Keep(dims);
+  return true;
+}
+
+// window-item: one of the six parts; those before size= set its number of dimensions for the time being.
+bool Parser::ParseWindowItem(std::vector<WindowDim>& dims, uint32_t* seen, bool* sized) {
+  constexpr std::string_view kItems[] = {"size", "stride", "pad", "lhs_dilate", "rhs_dilate", "rhs_reversal"};
+  const Token word = token();
+  const auto item = At(Tok::kAttr) ? absl::c_find(kItems, lex_.Word(word)) : std::end(kItems);
+  if (item == std::end(kItems)) {
+    return Unexpected("'}' or size=, stride=, pad=, lhs_dilate=, rhs_dilate= or rhs_reversal=");
+  }
+  const auto index = item - std::begin(kItems);
+  if ((*seen >> index & 1) != 0) return Error(word.range(), "'{}' is given twice", *item);
+  Next();
+  std::vector<int64_t> values;
+  std::vector<PaddingDim> pads;
+  const SourceRange range = token().range();
+  const bool has_interior = At(Tok::kPad) && absl::c_count(lex_.Bytes(token()), '_') !=
+                                                 absl::c_count(lex_.Bytes(token()), 'x') + 1;
+  if (*item == "pad" ? !ParsePad(&pads) : !ParseDxd(&values)) return false;
+  if (has_interior) return Error(range, "a window has no interior padding");
+  const size_t count = std::max(values.size(), pads.size());
+  if (*seen != 0 && dims.size() != count) {
+    return Error(range, "{} dimensions, but other parts of the window have {}", count, dims.size());
+  }
+  dims.resize(count);
+  *seen |= 1u << index;
+  *sized = *sized || *item == "size";
+  for (size_t i = 0; i < count; ++i) {
+    switch (index) {
+      case 0: dims[i].size = values[i]; break;
+      case 1: dims[i].stride = values[i]; break;
+      case 2: dims[i].padding_low = pads[i].low, dims[i].padding_high = pads[i].high; break;
+      case 3: dims[i].base_dilation = values[i]; break;
+      case 4: dims[i].window_dilation = values[i]; break;
+      default: dims[i].reversed = values[i] == 1; break;
+    }
+  }
+  return true;
+}
+
+namespace {
+
+// One part of dim_labels: position of the two letters and of the spatial numbers.
+struct LabelPart {
+  int64_t first = -1, second = -1;
+  std::vector<int64_t> spatial;
+};
+
+// An error message, or nullptr.
+const char* ReadLabels(std::string_view text, char first, char second, LabelPart* part) {
+  std::array<int64_t, 10> at;
+  at.fill(-1);
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '?') continue;
+    int64_t& slot = c == first ? part->first : c == second ? part->second : at[static_cast<size_t>(c - '0')];
+    if (slot != -1) return "a label stands twice in one part of dim_labels";
+    slot = static_cast<int64_t>(i);
+  }
+  size_t count = 0;
+  for (int64_t position : at) count += position != -1;
+  for (size_t i = 0; i < count; ++i) {
+    if (at[i] == -1) return "the spatial labels must be 0, 1, ... without a gap";
+    part->spatial.push_back(at[i]);
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+// dim-labels: `b01f_01io->b01f`.
+bool Parser::ParseDimLabels(const DimLabels** labels) {
+  if (!At(Tok::kDimLabels)) return Unexpected("dimension labels such as b01f_01io->b01f");
+  const std::string_view text = lex_.Bytes(token());
+  const size_t underscore = text.find('_');
+  const size_t arrow = text.find("->");
+  LabelPart lhs, rhs, out;
+  const char* error = ReadLabels(text.substr(0, underscore), 'b', 'f', &lhs);
+  if (!error) error = ReadLabels(text.substr(underscore + 1, arrow - underscore - 1), 'i', 'o', &rhs);
+  if (!error) error = ReadLabels(text.substr(arrow + 2), 'b', 'f', &out);
+  if (!error && (lhs.spatial.size() != rhs.spatial.size() || lhs.spatial.size() != out.spatial.size())) {
+    error = "the three parts of dim_labels have different numbers of spatial dimensions";
+  }
+  if (error) return Error(token().range(), "{}", error);
+  Next();
+  *labels = arena().New<DimLabels>(DimLabels{lhs.first, lhs.second, Keep(lhs.spatial), rhs.first, rhs.second,
+                                             Keep(rhs.spatial), out.first, out.second, Keep(out.spatial), text});
+  return true;
+}
+
+// padding: a pad with interior parts.
+bool Parser::ParsePadding(absl::Span<const PaddingDim>* padding) {
+  std::vector<PaddingDim> dims;
+  if (!ParsePad(&dims)) return false;
+  *padding = Keep(dims);
+  return true;
+}
+
+// slices: `{[0:4], [1:9:2]}`.
+bool Parser::ParseSlices(absl::Span<const SliceRange>* slices) {
+  if (!Expect(Tok::kLBrace, "'{' and the ranges of a slice")) return false;
+  std::vector<SliceRange> all;
+  if (!At(Tok::kRBrace)) {
+    do {
+      if (!ParseSlice(&all.emplace_back())) return false;
+    } while (Accept(Tok::kComma));
+  }
+  *slices = Keep(all);
+  return Expect(Tok::kRBrace, "',' or '}' in a list of ranges");
+}
+
+// slice: `[start:limit:stride]`.
+bool Parser::ParseSlice(SliceRange* slice) {
+  if (!At(Tok::kLSquare)) return Unexpected("a range such as [0:4]");
+  int64_t* const parts[] = {&slice->start, &slice->limit, &slice->stride};
+  size_t count = 0;
+  do {
+    if (count == 3) return Error(token().range(), "a range has a start, a limit and a stride, nothing more");
+    lex_.NextInteger();
+    if (!ParseInt(parts[count++])) return false;
+  } while (At(Tok::kColon));
+  if (count < 2) return Unexpected("':' and the limit of the range");
+  return Expect(Tok::kRSquare, "':' or ']' in a range");
+}
+
+// precisions: `{default, highest}`.
+bool Parser::ParsePrecisions(absl::Span<const Precision>* precisions) {
+  if (!Expect(Tok::kLBrace, "'{' and a list of precisions")) return false;
+  std::vector<Precision> all;
+  if (!At(Tok::kRBrace)) {
+    do {
+      if (!ParseWord(&all.emplace_back())) return false;
+    } while (Accept(Tok::kComma));
+  }
+  *precisions = Keep(all);
+  return Expect(Tok::kRBrace, "',' or '}' in a list of precisions");
+}
+
+// operand-aliases: `{{0}: (1, {})}`; a comma may follow the last one.
+bool Parser::ParseOperandAliases(attr_kind::AliasList* aliases) {
+  if (!Expect(Tok::kLBrace, "'{' and pairs of output and operand")) return false;
+  std::vector<OutputOperandAlias> all;
+  while (!At(Tok::kRBrace)) {
+    if (!ParseOperandAlias(&all.emplace_back())) return false;
+    if (!At(Tok::kRBrace) && !Expect(Tok::kComma, "',' or '}' in a list of aliases")) return false;
+  }
+  Next();
+  *aliases = Keep(all);
+  return true;
+}
+
+// operand-alias: `{0}: (1, {})`.
+bool Parser::ParseOperandAlias(OutputOperandAlias* alias) {
+  return ParseShapeIndex(&alias->output_index) && Expect(Tok::kColon, "':' after the index of the output") &&
+         Expect(Tok::kLParen, "'(' and an operand number") && ParseInt(&alias->operand) &&
+         Expect(Tok::kComma, "',' and an index into the operand") && ParseShapeIndex(&alias->operand_index) &&
+         Expect(Tok::kRParen, "')' after the index into the operand");
+}
+
+// frontend-attributes: `{key="value",other={json}}`; the last of equal keys counts.
+bool Parser::ParseFrontendAttributes(const FrontendAttributes** attributes) {
+  if (!Expect(Tok::kLBrace, "'{' and pairs of key and value")) return false;
+  std::vector<KeyValue> entries;
+  if (!At(Tok::kRBrace)) {
+    do {
+      if (!At(Tok::kAttr)) return Unexpected("a key such as name=");
+      KeyValue& entry = entries.emplace_back();
+      entry.key = lex_.Word(token());
+      Next();
+      if (At(Tok::kIdent) || At(Tok::kTrue) || At(Tok::kFalse) || At(Tok::kInt)) {
+        if (!Tolerate(token().range(), "a value without quotes is spelling of an old dump")) return false;
+        entry.value = lex_.Bytes(token());
+        Next();
+      } else if (!ParseJson(&entry.value)) {
+        return false;
+      }
+    } while (Accept(Tok::kComma));
+  }
+  if (!Expect(Tok::kRBrace, "',' or '}' after a value")) return false;
+  std::stable_sort(entries.begin(), entries.end(), [](const KeyValue& a, const KeyValue& b) { return a.key < b.key; });
+  size_t kept = 0;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (kept > 0 && entries[kept - 1].key == entries[i].key) --kept;
+    entries[kept++] = entries[i];
+  }
+  entries.resize(kept);
+  *attributes = arena().New<FrontendAttributes>(FrontendAttributes{Keep(entries)});
+  return true;
+}
+
+// statistics: `{visualizing_index=0,name=1.5}`.
+bool Parser::ParseStatistics(const Statistics** statistics) {
+  if (!Expect(Tok::kLBrace, "'{' and statistics")) return false;
+  auto* result = arena().New<Statistics>();
+  std::vector<Statistic> entries;
+  if (!At(Tok::kRBrace)) {
+    bool first = true;
+    do {
+      if (!At(Tok::kAttr)) return Unexpected("a name such as visualizing_index=");
+      const std::string_view name = lex_.Word(token());
+      Next();
+      if (first) {
+        if (!ParseInt(&result->visualizing_index)) return false;
+      } else {
+        entries.push_back({name, 0});
+        if (!ParseNumber(&entries.back().value, false)) return false;
+      }
+      first = false;
+    } while (Accept(Tok::kComma));
+  }
+  result->entries = Keep(entries);
+  *statistics = result;
+  return Expect(Tok::kRBrace, "',' or '}' in statistics");
+}
+
+// origin: `{tree}`, `{tree,["calls"]}` or `{[synthetic_call]}`.
+bool Parser::ParseOrigin(const Origin** origin) {
+  if (!Expect(Tok::kLBrace, "'{' and a tree of names")) return false;
+  auto* result = arena().New<Origin>();
+  *origin = result;
+  if (Accept(Tok::kLSquare)) {
+    if (!At(Tok::kIdent) || lex_.Bytes(token()) != "synthetic_call") return Unexpected("synthetic_call");
+    Next();
+    auto* empty = arena().New<OriginNode>();
+    empty->is_tuple = true;
+    result->tree = empty;
+    result->has_call_hierarchy = true;
+    return Expect(Tok::kRSquare, "']' after synthetic_call") && Expect(Tok::kRBrace, "'}' at the end of the origin");
+  }
+  if (!ParseOriginTree(&result->tree)) return false;
+  if (Accept(Tok::kComma)) {
+    result->has_call_hierarchy = true;
+    if (!Expect(Tok::kLSquare, "'[' and the calls in quotes") || !ParseString(&result->call_hierarchy) ||
+        !Expect(Tok::kRSquare, "']' after the calls")) {
+      return false;
+    }
+  }
+  return Expect(Tok::kRBrace, "'}' at the end of the origin");
+}
+
+// origin-tree: an array-ref or `(tree, tree)`.
+bool Parser::ParseOriginTree(const OriginNode** node) {
+  if (!At(Tok::kLParen)) return ParseArrayRef(node);
+  const Nested nested(*this);
+  if (!nested) return false;
+  Next();
+  std::vector<const OriginNode*> elements;
+  if (!At(Tok::kRParen)) {
+    do {
+      if (!ParseOriginTree(&elements.emplace_back())) return false;
+    } while (Accept(Tok::kComma));
+  }
+  auto* result = arena().New<OriginNode>();
+  result->is_tuple = true;
+  result->elements = Keep(elements);
+  *node = result;
+  return Expect(Tok::kRParen, "',' or ')' in the tree of an origin");
+}
+
+// array-ref: `{"name" {0,1}}`, `{"name"}` or `{}`.
+bool Parser::ParseArrayRef(const OriginNode** node) {
+  if (!Expect(Tok::kLBrace, "'{' and a name in quotes")) return false;
+  auto* result = arena().New<OriginNode>();
+  *node = result;
+  if (Accept(Tok::kRBrace)) return true;
+  result->has_value = true;
+  if (!ParseString(&result->name)) return false;
+  if (At(Tok::kLBrace) && !ParseShapeIndex(&result->index)) return false;
+  return Expect(Tok::kRBrace, "'}' after the name");
+}
+
+namespace {
+
+struct MetadataFieldRow {
+  std::string_view name;
+  std::string_view Metadata::*text = nullptr;
+  int32_t Metadata::*number = nullptr;
+};
+constexpr MetadataFieldRow kMetadataFields[] = {
+    {"op_name", &Metadata::op_name},
+    {"source_file", &Metadata::source_file},
+    {"source_line", nullptr, &Metadata::source_line},
+    {"op_type", &Metadata::op_type},
+    {"stack_frame_id", nullptr, &Metadata::stack_frame_id},
+    {"source_end_line", nullptr, &Metadata::source_end_line},
+    {"source_column", nullptr, &Metadata::source_column},
+    {"source_end_column", nullptr, &Metadata::source_end_column},
+    {"deduplicated_name", &Metadata::deduplicated_name},
+    {"scheduling_name", &Metadata::scheduling_name},
+    {"metadata_payload", &Metadata::metadata_payload},
+    {"profile_type"},
+    {"preserve_layout"},
+};
+
+}  // namespace
+
+// metadata: `{op_name="f" source_line=3}`, with a comma before a field or none.
+bool Parser::ParseMetadata(const Metadata** metadata) {
+  if (!Expect(Tok::kLBrace, "'{' and fields of metadata")) return false;
+  auto* result = arena().New<Metadata>();
+  uint32_t seen = 0;
+  while (!At(Tok::kRBrace)) {
+    Accept(Tok::kComma);
+    if (!ParseMetadataField(*result, &seen)) return false;
+  }
+  Next();
+  *metadata = result;
+  return true;
+}
+
+// metadata-field: `op_name="f"` and so on.
+bool Parser::ParseMetadataField(Metadata& metadata, uint32_t* seen) {
+  const Token word = token();
+  if (!At(Tok::kAttr)) return Unexpected("a field of metadata such as op_name=");
+  const std::string_view name = lex_.Word(word);
+  const auto row = absl::c_find_if(kMetadataFields, [&](const MetadataFieldRow& r) { return r.name == name; });
+  if (row == std::end(kMetadataFields)) {
+    std::vector<std::string_view> known;
+    for (const MetadataFieldRow& r : kMetadataFields) known.push_back(r.name);
+    const std::string_view close = ClosestName(name, known);
+    if (close.empty()) return Error(word.range(), "metadata has no field '{}'", name);
+    return Error(word.range(), "metadata has no field '{}'; did you mean '{}'?", name, close);
+  }
+  const auto bit = 1u << (row - std::begin(kMetadataFields));
+  if ((*seen & bit) != 0) return Error(word.range(), "'{}' is given twice", name);
+  *seen |= bit;
+  Next();
+  if (row->text != nullptr) return ParseString(&(metadata.*row->text));
+  if (row->number != nullptr) {
+    int64_t value;
+    const SourceRange range = token().range();
+    if (!ParseInt32(&value)) return false;
+    metadata.*row->number = static_cast<int32_t>(value);
+    if (name == "stack_frame_id" && value != 0) frame_uses_.emplace_back(&metadata.stack_frame_id, range);
+    return true;
+  }
+  if (name == "preserve_layout") {
+    return Tolerate(word.range(), "'preserve_layout' is no longer a field of metadata; ignored") && SkipValue();
+  }
+  const SourceRange range = token().range();
+  if (!ParseIntList(&metadata.profile_type)) return false;
+  if (absl::c_any_of(metadata.profile_type, [](int64_t type) { return type < 0 || type > 3; })) {
+    return Error(range, "a profile type lies between 0 and 3");
+  }
+  return true;
+}
+
+// result-accuracy: `{mode=highest}` or `{tolerance={atol=1e-6,ulps=2}}`.
+bool Parser::ParseResultAccuracy(const ResultAccuracy** accuracy) {
+  if (!Expect(Tok::kLBrace, "'{' and mode= or tolerance=")) return false;
+  auto* result = arena().New<ResultAccuracy>();
+  *accuracy = result;
+  const std::string_view form = At(Tok::kAttr) ? lex_.Word(token()) : std::string_view();
+  if (form == "mode") {
+    Next();
+    if (!ParseWord(&result->mode)) return false;
+  } else if (form == "tolerance") {
+    Next();
+    result->has_tolerance = true;
+    if (!ParseTolerance(result)) return false;
+  } else {
+    return Unexpected("mode= or tolerance=");
+  }
+  return Expect(Tok::kRBrace, "'}' after the accuracy");
+}
+
+// tolerance: `{atol=x,rtol=y,ulps=n}`, any of them.
+bool Parser::ParseTolerance(ResultAccuracy* accuracy) {
+  if (!Expect(Tok::kLBrace, "'{' and tolerances")) return false;
+  if (Accept(Tok::kRBrace)) return true;
+  do {
+    const std::string_view name = At(Tok::kAttr) ? lex_.Word(token()) : std::string_view();
+    if (name != "atol" && name != "rtol" && name != "ulps") return Unexpected("atol=, rtol= or ulps=");
+    Next();
+    const SourceRange range = token().range();
+    double value;
+    if (!ParseNumber(&value, true)) return false;
+    if (!(value >= 0)) return Error(range, "a tolerance cannot be negative or NaN");
+    if (name == "atol") accuracy->atol = value;
+    else if (name == "rtol") accuracy->rtol = value;
+    else accuracy->ulps = value < 9e18 ? static_cast<int64_t>(value) : std::numeric_limits<int64_t>::max();
+  } while (Accept(Tok::kComma));
+  return Expect(Tok::kRBrace, "',' or '}' after a tolerance");
+}
+
+// sparsity-config: `{lhs={sparsity=2x4 dimension=1 stride=1 idx=2}}`.
+bool Parser::ParseSparsityConfig(const SparsityConfig** config) {
+  if (!Expect(Tok::kLBrace, "'{' and lhs= or rhs=")) return false;
+  auto* result = arena().New<SparsityConfig>();
+  *config = result;
+  while (!At(Tok::kRBrace)) {
+    const std::string_view side = At(Tok::kAttr) ? lex_.Word(token()) : std::string_view();
+    if (side != "lhs" && side != "rhs") return Unexpected("lhs=, rhs= or '}'");
+    Next();
+    if (!ParseSparsitySide(side == "lhs" ? &result->lhs : &result->rhs)) return false;
+  }
+  Next();
+  return true;
+}
+
+// sparsity-side: `{sparsity=2x4 dimension=1 stride=1 idx=2}`.
+bool Parser::ParseSparsitySide(SparsitySide* side) {
+  *side = {.present = true};
+  if (!Expect(Tok::kLBrace, "'{' and the sparsity of this side")) return false;
+  while (!At(Tok::kRBrace)) {
+    const std::string_view name = At(Tok::kAttr) ? lex_.Word(token()) : std::string_view();
+    if (name == "sparsity") {
+      Next();
+      std::vector<int64_t> values;
+      const SourceRange range = token().range();
+      if (!At(Tok::kDxd)) return Unexpected("a sparsity such as 2x4");
+      if (!ParseDxd(&values)) return false;
+      if (values.size() != 2) return Error(range, "a sparsity has the form 2x4");
+      side->nonzeros = values[0];
+      side->block = values[1];
+      continue;
+    }
+    int64_t* const target = name == "dimension" ? &side->dimension : name == "stride" ? &side->stride
+                            : name == "idx"     ? &side->operand
+                                                : nullptr;
+    if (target == nullptr) return Unexpected("sparsity=, dimension=, stride=, idx= or '}'");
+    Next();
+    if (!ParseInt(target)) return false;
+  }
+  Next();
+  return true;
+}
+
+// block-scaling-config: `{lhs={scale_idx=2} rhs={scale_idx=3}}`.
+bool Parser::ParseBlockScalingConfig(const BlockScalingConfig** config) {
+  if (!Expect(Tok::kLBrace, "'{' and lhs= or rhs=")) return false;
+  auto* result = arena().New<BlockScalingConfig>();
+  *config = result;
+  while (!At(Tok::kRBrace)) {
+    const std::string_view side = At(Tok::kAttr) ? lex_.Word(token()) : std::string_view();
+    if (side != "lhs" && side != "rhs") return Unexpected("lhs=, rhs= or '}'");
+    Next();
+    if (!ParseBlockScalingSide(side == "lhs" ? &result->lhs : &result->rhs)) return false;
+  }
+  Next();
+  return true;
+}
+
+// block-scaling-side: `{scale_idx=2}`.
+bool Parser::ParseBlockScalingSide(BlockScalingSide* side) {
+  *side = {.present = true};
+  if (!Expect(Tok::kLBrace, "'{' and scale_idx=")) return false;
+  while (!At(Tok::kRBrace)) {
+    if (!At(Tok::kAttr) || lex_.Word(token()) != "scale_idx") return Unexpected("scale_idx= or '}'");
+    Next();
+    if (!ParseInt(&side->scale_operand)) return false;
+  }
+  Next();
+  return true;
+}
+
+// domain: `{kind="sharding", entry={replicated}, exit={maximal device=0}}`.
+bool Parser::ParseDomain(const Domain** domain) {
+  const uint32_t begin = token().begin;
+  if (!Expect(Tok::kLBrace, "'{' and kind=, entry= and exit=")) return false;
+  auto* result = arena().New<Domain>();
+  *domain = result;
+  bool has_kind = false;
+  while (!At(Tok::kRBrace)) {
+    Accept(Tok::kComma);
+    const Token word = token();
+    const std::string_view name = At(Tok::kAttr) ? lex_.Word(word) : std::string_view();
+    if (name == "kind" ? has_kind : name == "entry" ? result->entry != nullptr : name == "exit" && result->exit != nullptr) {
+      return Error(word.range(), "'{}' is given twice", name);
+    }
+    if (name == "kind") {
+      Next();
+      std::string_view kind;
+      const SourceRange range = token().range();
+      if (!ParseString(&kind)) return false;
+      if (kind != "sharding") return Error(range, "the only kind of domain is \"sharding\"");
+      has_kind = true;
+    } else if (name == "entry" || name == "exit") {
+      Next();
+      if (!ParseSharding(name == "entry" ? &result->entry : &result->exit)) return false;
+    } else {
+      return Unexpected("kind=, entry=, exit= or '}'");
+    }
+  }
+  Next();
+  if (has_kind && result->entry != nullptr && result->exit != nullptr) return true;
+  return Error(From(begin), "a domain needs kind=, entry= and exit=");
+}
+
+}  // namespace hlo::text

@@ -1,0 +1,398 @@
+#pragma once
+// How does HLO text become a module? Recursive descent, one function a production of grammar/hlo.ebnf, spread over the
+// parse_*.cc files. A function returns false after it has reported an error; the instruction that it belongs to is then
+// given up and reading resumes at the next one.
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "base/arena.h"
+#include "hlo_run/diagnostic.h"
+#include "hlo_run/module.h"
+#include "hlo_run/parse.h"
+#include "text/lexer.h"
+
+namespace hlo::text {
+
+struct ShardingItems;
+
+// What is known while the body of one computation is read.
+struct Scope {
+  Computation* computation = nullptr;
+  absl::flat_hash_map<std::string_view, Instruction*> names;
+  // Elements taken out by `#i`, each made once.
+  absl::flat_hash_map<std::pair<Instruction*, int64_t>, Instruction*> elements;
+  // Instructions whose name the reader chooses, when all names of the text are known.
+  std::vector<std::pair<Instruction*, std::string>> unnamed;
+  std::vector<Instruction*> parameters;
+  Instruction* root = nullptr;
+  SourceRange root_range;
+  bool creates_parameters = false;  // A single instruction: unknown operands become parameters.
+  int64_t next_anonymous = 0;
+
+  void Reset(Computation* c);
+};
+
+// Sugar for async-start and its like: X-start, X-update, X-done (text-format 5.4).
+struct OpcodeWord {
+  Opcode opcode = Opcode::kAbs;             // Of the instruction: X, or kAsyncStart and so on for sugar.
+  bool is_sugar = false;
+  Opcode wrapped = Opcode::kAbs;            // X of sugar.
+  bool is_old = false;                      // A spelling that XLA no longer reads.
+  SourceRange range;
+};
+
+// The parts of an instruction between its `=` and its end, before the instruction exists.
+struct InstructionParts {
+  SourceRange name_range;
+  std::string_view name;
+  Shape shape;
+  SourceRange shape_range;
+  OpcodeWord op;
+  size_t first_operand = 0;    // In operands_ and operand_ranges_.
+  size_t first_attribute = 0;  // In attributes_.
+  bool elided = false;
+  bool poisoned = false;  // An operand failed to parse: nothing can be said about this one.
+};
+
+class Parser {
+ public:
+  Parser(std::shared_ptr<const SourceText> source, Diagnostics& diagnostics, const ParseOptions& options);
+
+  std::unique_ptr<Module> Run();
+  Shape RunShape();
+  absl::StatusOr<Literal> RunLiteral(const Shape& shape);
+
+ private:
+  // --- parse_module.cc, parse_header.cc ---
+  bool ParseText();
+  bool ParseFullModule();
+  bool ParseBareModule();
+  bool ParseSingleInstruction();
+  bool ParseHeaderAttribute();
+  bool ParseEntryLayout();
+  bool ParseAliasMap();
+  bool ParseAlias();
+  bool ParseDonors();
+  bool ParseDonor();
+  bool ParseShapeIndex(IntList* index);
+  bool ParseHeaderBools(std::vector<bool>* values);
+  bool ParseRecoveryTable();
+  bool ParseRecoveryEntry();
+  bool ParseDebugAttributes();
+  bool ParseDebugEntry();
+  bool ParseDebugSet(std::vector<DebugAttribute>* sets);
+  bool ParseTables();
+  bool ParseNames(std::vector<std::string_view>* names);
+  bool ParseLocations();
+  bool ParseFrames();
+  bool ReadIntFields(absl::Span<const std::string_view> names, absl::Span<int32_t> values);
+  bool ReadComputations();
+  bool FinishModule();
+  bool CheckAliases();
+  void CheckStackFrames();
+  bool CheckAsyncCallees();
+  void NameModuleAfterEntry();
+
+  // --- parse_computation.cc ---
+  bool ParseComputation();
+  bool ParseSignature(Shape* result, SourceRange* range);
+  bool ParseBody(Scope& scope, Token brace);
+  bool ParseNestedBody(Computation** computation);
+  bool FinishComputation(Scope& scope, SourceRange brace);
+  void NameUnnamed(Scope& scope);
+  bool RecoverToInstruction(uint32_t begin);
+  bool RecoverToComputation(uint32_t begin);
+  bool ParseComputationRef(Computation** computation);
+
+  // --- parse_instruction.cc ---
+  bool ParseInstruction(Scope& scope);
+  bool ParseRightHandSide(Scope& scope, InstructionParts& parts);
+  bool ParseOpcode(OpcodeWord* op);
+  bool ParseOperands(Scope& scope, InstructionParts& parts);
+  bool ParseOperand(Scope& scope, InstructionParts& parts);
+  bool ParseNestedInstruction(Scope& scope, const Token& word, Shape shape, SourceRange shape_range,
+                              InstructionParts& outer);
+  bool ParseParameterNumber();
+  bool ParseConstantValue(InstructionParts& parts);
+  bool ParseElementPath(Scope& scope, Instruction** instruction, std::string* name);
+  bool ResolveOperand(Scope& scope, const Token& word, const Shape* shape, SourceRange shape_range, Instruction** result);
+  Instruction* NewParameter(Scope& scope, Shape shape, std::string_view name, SourceRange at);
+  bool OpcodeFromWord(std::string_view word, OpcodeWord* op) const;
+  bool UnknownOpcode(std::string_view word, SourceRange at);
+  bool UnknownInstruction(Scope& scope, std::string_view word, SourceRange at);
+  void PushOperand(Instruction* instruction, SourceRange range, InstructionParts& parts);
+  bool EnterName(Scope& scope, Instruction* instruction, SourceRange range);
+  Instruction* Create(Scope& scope, InstructionParts& parts);
+  void Drop(const InstructionParts& parts);
+  absl::Span<Instruction* const> Operands(const InstructionParts& parts) const {
+    return absl::MakeConstSpan(operands_).subspan(parts.first_operand);
+  }
+  absl::Span<AttrEntry> Attributes(const InstructionParts& parts) {
+    return absl::MakeSpan(attributes_).subspan(parts.first_attribute);
+  }
+  AttrEntry* FindEntry(const InstructionParts& parts, AttrId id);
+  bool HasEntry(const InstructionParts& parts, AttrId id) { return FindEntry(parts, id) != nullptr; }
+  template <class A>
+  typename A::Type GetEntry(const InstructionParts& parts) {
+    const AttrEntry* entry = FindEntry(parts, A::kId);
+    return entry ? entry->value.template As<typename A::Type>() : typename A::Type{};
+  }
+  void RemoveEntry(const InstructionParts& parts, AttrId id);
+
+  // --- finish_instruction.cc: what the reader itself demands of an instruction or changes in it (text-format 5, 7) ---
+  bool CheckOperandCount(InstructionParts& parts);
+  bool CheckRequiredAttributes(InstructionParts& parts);
+  bool FinishParts(Scope& scope, InstructionParts& parts);
+  bool FinishShape(InstructionParts& parts);
+  using Finisher = bool (Parser::*)(InstructionParts&);
+  struct FinisherRow {
+    Opcode opcode;
+    Finisher finish;
+  };
+  static absl::Span<const FinisherRow> Finishers();
+  static Finisher FinisherOf(Opcode opcode);
+  bool FinishOldOpcode(InstructionParts&);
+  bool FinishConstant(InstructionParts&);
+  bool FinishAfterAll(InstructionParts&);
+  bool FinishAddDependency(InstructionParts&);
+  bool FinishOutfeed(InstructionParts&);
+  bool FinishSend(InstructionParts&);
+  bool FinishSendDone(InstructionParts&);
+  bool FinishRecv(InstructionParts&);
+  bool FinishRecvDone(InstructionParts&);
+  bool FinishInfeed(InstructionParts&);
+  bool FinishTuple(InstructionParts&);
+  bool FinishGetTupleElement(InstructionParts&);
+  bool FinishReshape(InstructionParts&);
+  bool FinishDynamicReshape(InstructionParts&);
+  bool FinishDeviceId(InstructionParts&);
+  bool FinishConditional(InstructionParts&);
+  bool FinishCustomCall(InstructionParts&);
+  bool FinishCompare(InstructionParts&);
+  bool FinishBroadcast(InstructionParts&);
+  bool FinishMap(InstructionParts&);
+  bool FinishAllReduce(InstructionParts&);
+  bool FinishCollectivePermute(InstructionParts&);
+  bool FinishRaggedAllToAll(InstructionParts&);
+  bool FinishScan(InstructionParts&);
+  bool CheckChannel(InstructionParts&);
+  bool CheckLayoutConstraints(InstructionParts&);
+  bool CheckReplication(InstructionParts&);
+
+  // --- parse_async.cc ---
+  bool FinishAsync(Scope& scope, InstructionParts& parts);
+  bool FinishAsyncStart(Scope& scope, InstructionParts& parts);
+  bool FinishAsyncContinuation(InstructionParts& parts);
+  bool CheckAsyncShape(InstructionParts& parts);
+  bool FinishWrapped(InstructionParts& parts);
+  Computation* MakeAsyncWrapper(InstructionParts& parts);
+  void BindLate(InstructionParts& parts, Instruction* start);
+  AttrId FindAttributeOf(const OpcodeWord& op, std::string_view spelling) const;
+
+  // --- parse_attribute.cc ---
+  bool ParseAttributes(Scope& scope, InstructionParts& parts);
+  bool ParseAttribute(Scope& scope, InstructionParts& parts);
+  bool ParseAttributeValue(Scope& scope, InstructionParts& parts, AttrId id, AttrValue* value);
+  bool SkipValue();
+  bool UnknownAttribute(const OpcodeWord& op, std::string_view spelling, SourceRange at);
+  bool ParseBool(bool* value);
+  bool ParseBools(BoolList* values);
+  bool ParseInt(int64_t* value);
+  bool ParseInt32(int64_t* value);
+  bool ParseNumber(double* value, bool infinities);
+  bool ParseFloat(double* value);
+  bool ParseString(std::string_view* value);
+  bool ParseJson(std::string_view* value);
+  bool ParseIntList(IntList* list);
+  bool ParseIntLists(IntLists* lists);
+  bool ParseComputationList(attr_kind::ComputationList* list);
+  bool ParseInstructionList(Scope& scope, attr_kind::InstructionList* list);
+  bool ParseShapeList(attr_kind::ShapeList* list);
+  template <class E>
+  bool ParseWord(E* value);
+  template <class E>
+  bool ReadWord(AttrValue* value);
+
+  // --- parse_structure.cc ---
+  bool ParseWindow(Window* window);
+  bool ParseWindowItem(std::vector<WindowDim>& dims, uint32_t* seen, bool* sized);
+  bool ParseDxd(std::vector<int64_t>* values);
+  bool ParsePad(std::vector<PaddingDim>* values);
+  bool ParseDimLabels(const DimLabels** labels);
+  bool ParsePadding(absl::Span<const PaddingDim>* padding);
+  bool ParseSlices(absl::Span<const SliceRange>* slices);
+  bool ParseSlice(SliceRange* slice);
+  bool ParsePrecisions(absl::Span<const Precision>* precisions);
+  bool ParseOperandAliases(attr_kind::AliasList* aliases);
+  bool ParseOperandAlias(OutputOperandAlias* alias);
+  bool ParseFrontendAttributes(const FrontendAttributes** attributes);
+  bool ParseStatistics(const Statistics** statistics);
+  bool ParseOrigin(const Origin** origin);
+  bool ParseOriginTree(const OriginNode** node);
+  bool ParseArrayRef(const OriginNode** node);
+  bool ParseMetadata(const Metadata** metadata);
+  bool ParseMetadataField(Metadata& metadata, uint32_t* seen);
+  bool ParseResultAccuracy(const ResultAccuracy** accuracy);
+  bool ParseTolerance(ResultAccuracy* accuracy);
+  bool ParseSparsityConfig(const SparsityConfig** config);
+  bool ParseSparsitySide(SparsitySide* side);
+  bool ParseBlockScalingConfig(const BlockScalingConfig** config);
+  bool ParseBlockScalingSide(BlockScalingSide* side);
+  bool ParseDomain(const Domain** domain);
+
+  // --- parse_sharding.cc ---
+  bool ParseSharding(const Sharding** sharding);
+  bool ParseOneSharding(const Sharding** sharding);
+  bool ParseDeviceSharding(Sharding& sharding);
+  bool ParseShardingItem(Sharding& sharding, ShardingItems& items);
+  bool ParseTileAssignment(Sharding& sharding, ShardingItems& items);
+  bool ParseSubgroupTypes(absl::Span<const Sharding::SubgroupType>* types);
+  bool ParseIota(IntList dims, const IotaTile** tile);
+  bool ParseShardingMetadata(Sharding& sharding);
+  bool ParseReplicaGroups(const ReplicaGroups** groups);
+  bool ReadBracketed(std::vector<int64_t>* values);
+  bool NormalizeTiles(Sharding& sharding, SourceRange range);
+  bool FinishDeviceSharding(Sharding& sharding, const ShardingItems& items, SourceRange range);
+
+  // --- parse_mesh.cc ---
+  bool AtMesh() const;
+  bool ParseNamedSharding(Sharding& sharding);
+  bool ParseNamedTail(Sharding& sharding);
+  bool ParseNamedAxes(Sharding& sharding);
+  bool ParseMesh(const Mesh** mesh);
+  bool ParseMeshDevices(Mesh& mesh, SourceRange mesh_range);
+  bool ParseAxes(const Mesh& mesh, absl::Span<const AxisRef>* axes);
+  bool ParseAxis(const Mesh& mesh, AxisRef* axis);
+  bool ParseDimSharding(const Mesh& mesh, DimSharding* dim);
+  bool ParseReduction(Sharding& sharding);
+  bool CheckNamedAxes(const Sharding& sharding, SourceRange range);
+
+  // --- parse_shape.cc ---
+  bool AtShape() const;
+  bool ParseShape(Shape* shape);
+  bool ParseArrayShape(Shape* shape);
+  bool ParseTupleShape(Shape* shape);
+  bool ParseBufferShape(Shape* shape);
+  bool ParseDimension(Shape* shape);
+  bool ParseLayout(Shape* shape);
+  bool ParseLayoutAnnotations(Layout& layout, int64_t rank);
+  bool ParseLayoutAnnotation(Layout& layout, int64_t rank, int* last);
+  bool ParseLevels(int64_t rank);
+  bool ParseTiles(Layout& layout);
+  bool ParseSplits(Layout& layout);
+  bool ReadAnnotationInt(int64_t minimum, int64_t maximum, int64_t* value);
+  bool ReadAnnotationType(std::optional<ElementType>* type);
+  bool ReadShapeUncached(Shape* shape);
+  uint32_t CacheableEnd() const;
+  bool LayoutFollows() const;
+
+  // --- parse_literal.cc ---
+  bool ParseLiteral(const Shape& shape, Literal* literal, bool* elided);
+  bool ParseTupleLiteral(const Shape& shape, Literal* literal, bool* elided);
+  bool ParseArrayLiteral(const Shape& shape, Literal* literal, bool* elided);
+  bool ParseShapedLiteral(Literal* literal, bool* elided);
+  bool SkipOldShape();
+
+  // --- parser.cc: tokens and messages ---
+  const Token& token() const { return lex_.token(); }
+  bool At(Tok kind) const { return lex_.At(kind); }
+  void Next() { lex_.Next(); }
+  bool Accept(Tok kind) {
+    if (!lex_.At(kind)) return false;
+    lex_.Next();
+    return true;
+  }
+  bool Expect(Tok kind, std::string_view what) {
+    if (lex_.At(kind)) [[likely]] {
+      lex_.Next();
+      return true;
+    }
+    return Unexpected(what);
+  }
+  // From `begin` to the end of the last token.
+  SourceRange From(uint32_t begin) const { return {begin, lex_.last_end()}; }
+  // "expected {what}, found ..." at the current token, or what is wrong with that token.
+  bool Unexpected(std::string_view what);
+  template <class... Args>
+  bool Error(SourceRange at, fmt::format_string<Args...> format, Args&&... args) {
+    diagnostics_.Error(at, format, std::forward<Args>(args)...);
+    return false;
+  }
+  // For text that older versions of XLA wrote, or that XLA reads by accident: an error when strict, else a warning.
+  template <class... Args>
+  bool Tolerate(SourceRange at, fmt::format_string<Args...> format, Args&&... args) {
+    if (options_.strict) return Error(at, format, std::forward<Args>(args)...);
+    Warn(at, format, std::forward<Args>(args)...);
+    return true;
+  }
+  template <class... Args>
+  void Warn(SourceRange at, fmt::format_string<Args...> format, Args&&... args) {
+    if (diagnostics_.warning_count() >= kMaxWarnings) return;
+    diagnostics_.Warning(at, format, std::forward<Args>(args)...);
+  }
+  void NoteUnclosed(Diagnostic& diagnostic);
+  std::string Describe(const Token& token) const;
+  bool StringValue(const Token& token, std::string_view* value);
+  bool IntValue(const Token& token, int64_t* value);
+
+  // Counts one level of nesting for as long as it lives; false as a condition when that is one too many.
+  class Nested {
+   public:
+    explicit Nested(Parser& parser) : parser_(parser) { ++parser_.depth_; }
+    ~Nested() { --parser_.depth_; }
+    Nested(const Nested&) = delete;
+    Nested& operator=(const Nested&) = delete;
+    explicit operator bool() const;
+
+   private:
+    Parser& parser_;
+  };
+
+  Scope& PushScope(Computation* computation);
+  void PopScope() { --open_scopes_; }
+  std::string_view Keep(std::string_view text) { return module_->arena().Copy(text); }
+  template <class T>
+  absl::Span<const T> Keep(const std::vector<T>& values) {
+    return module_->arena().Copy(absl::Span<const T>(values));
+  }
+  Arena& arena() { return module_->arena(); }
+  void MarkFailed(Instruction* instruction) { InstructionEditor::SetShape(*instruction, Shape()); }
+
+  static constexpr int64_t kMaxWarnings = 100;
+
+  std::shared_ptr<const SourceText> source_;
+  Diagnostics& diagnostics_;
+  const ParseOptions& options_;
+  Lexer lex_;
+  std::unique_ptr<Module> module_;
+  int64_t depth_ = 0;
+  int64_t instruction_count_ = 0;
+
+  std::deque<Scope> scopes_;
+  size_t open_scopes_ = 0;
+  Instruction poison_;  // Stands for instructions that could not be read, so that their users are not blamed.
+  absl::flat_hash_map<std::string_view, Computation*> computations_;
+  std::vector<Computation*> failed_computations_;
+  SourceRange entry_range_;
+  Computation* last_named_ = nullptr;
+  bool has_async_ = false;
+  std::vector<std::pair<std::string_view, SourceRange>> header_seen_;
+  std::vector<std::pair<int32_t*, SourceRange>> frame_uses_;
+
+  absl::flat_hash_map<std::string_view, Shape> shapes_;
+  // Scratch, used as stacks by nested calls.
+  std::vector<Instruction*> operands_;
+  std::vector<SourceRange> operand_ranges_;
+  std::vector<AttrEntry> attributes_;
+  std::vector<int64_t> ints_;
+};
+
+}  // namespace hlo::text
