@@ -90,9 +90,6 @@ bool IsFusionBody(const Computation& computation) {
   return false;
 }
 
-constexpr int64_t kHostMemory = 5;
-int64_t MemorySpace(const Shape& shape) { return shape.layout() ? shape.layout()->memory_space : 0; }
-
 // The layout-sensitive half of the classes; the shapes are compatible already.
 bool LayoutsAgree(RuleContext& c, Comparison comparison, const Shape& declared, const Shape& inferred) {
   switch (comparison) {
@@ -109,6 +106,9 @@ bool LayoutsAgree(RuleContext& c, Comparison comparison, const Shape& declared, 
     case Comparison::kCopy:
       if (MemorySpace(inferred) == kHostMemory && MemorySpace(declared) != kHostMemory) {
         return Equal(declared, inferred, {.ignore_memory_space = true});
+      }
+      if (MemorySpace(declared) == kHostMemory && MemorySpace(inferred) != kHostMemory) {
+        return declared.type() == inferred.type();
       }
       return true;
   }

@@ -1,5 +1,6 @@
 // Opcodes that give the same elements another shape or order (shape-rules 3.6).
 
+#include "check/interface.h"
 #include "check/support.h"
 
 namespace hlo::check {
@@ -93,16 +94,30 @@ Inferred BitcastConvert(RuleContext& c) {
   return result;
 }
 
-// Any shape over any other; with layouts, of as many bytes.
+// A constant, or copies of one.
+static bool IsCopiedConstant(const Instruction* instruction) {
+  while (instruction->opcode() == Opcode::kCopy && instruction->operand_count() == 1) {
+    instruction = instruction->operand(0);
+  }
+  return instruction->opcode() == Opcode::kConstant;
+}
+
+// Any shape over any other; with layouts, of as many bytes and in the same memory.
 Inferred Bitcast(RuleContext& c) {
   if (!c.options().layout_sensitive || !c.declared().IsValid()) return AsDeclared();
-  const std::optional<int64_t> from = UnpaddedByteCount(c.operand(0)), to = UnpaddedByteCount(c.declared());
+  const Shape& x = c.operand(0);
+  const std::optional<int64_t> from = UnpaddedByteCount(x), to = UnpaddedByteCount(c.declared());
+  const SourceRange at = c.instruction().shape_range();
   if (from != to && from && to) {
-    c.NoteOperand(
-        c.Error(c.instruction().shape_range(), kRule, "bitcast keeps the bytes: {} has {}, {} has {}",
-                ToString(c.operand(0), {.layouts = true}), *from, ToString(c.declared(), {.layouts = true}),
-                *to),
-        0);
+    c.NoteOperand(c.Error(at, kRule, "bitcast keeps the bytes, but {} has {} and {} has {}", LayoutText(x),
+                          *from, LayoutText(c.declared()), *to),
+                  0);
+  }
+  if ((MemorySpace(x) == kHostMemory) != (MemorySpace(c.declared()) == kHostMemory) &&
+      !IsCopiedConstant(c.instruction().operand(0))) {
+    c.NoteOperand(c.Error(at, kRule, "bitcast does not leave or enter host memory: {} to {}", LayoutText(x),
+                          LayoutText(c.declared())),
+                  0);
   }
   return AsDeclared();
 }

@@ -41,6 +41,10 @@ inline bool SizesOk(int64_t a, int64_t b) {
 }
 inline bool InRange(int64_t value, int64_t size) { return value >= 0 && value < size; }
 
+// S(n) of a layout (shape-rules 1.4).
+inline constexpr int64_t kHostMemory = 5;
+inline int64_t MemorySpace(const Shape& shape) { return shape.layout() ? shape.layout()->memory_space : 0; }
+
 // Product of the sizes with `?` left out; false when it does not fit.
 bool BoundProduct(const Shape& shape, int64_t* product);
 
