@@ -78,12 +78,16 @@ void CheckAliases(RuleContext& c) {
   }
 }
 
+bool IsCreateBuffer(const Instruction& i) {
+  return i.opcode() == Opcode::kCustomCall && i.Get<attr::custom_call_target>() == "CreateBuffer";
+}
+
 void CheckCustomCall(RuleContext& c) {
   const Instruction& call = c.instruction();
   const std::string_view target = call.Get<attr::custom_call_target>();
   if (target == "Pin") return CheckPin(c, true);
   if (target == "Unpin") return CheckPin(c, false);
-  if (target != "CreateBuffer") return CheckAliases(c);
+  if (!IsCreateBuffer(call)) return CheckAliases(c);
   if (call.operand_count() == 0 && call.shape().IsBuffer()) return;
   c.Error(call.shape_range(), kRule,
           "CreateBuffer takes no operands and gives a buffer, but it gives {} of {} operands",
@@ -227,7 +231,7 @@ void CheckBuffers(ModuleContext& context, const Computation& computation) {
   Path path;
   for (const Instruction* instruction : computation.instructions()) {
     const bool makes = HasBuffer(instruction->shape());
-    if (makes || AnyOperandHasBuffer(*instruction)) CheckPlace(context, *instruction);
+    if (makes || AnyOperandHasBuffer(*instruction) || IsCreateBuffer(*instruction)) CheckPlace(context, *instruction);
     if (!makes || !MakesBuffer(*instruction)) continue;
     EachBuffer(instruction->shape(), &path, [&](const Path& at) { writers.Check(*instruction, at); });
   }
