@@ -47,6 +47,9 @@ bool IsShared(AttrId id) {
          id == AttrId::statistics || id == AttrId::origin;
 }
 
+// A result that is not bound yet.
+bool IsEmptyTuple(const Shape& shape) { return shape.IsTuple() && shape.elements().empty(); }
+
 }  // namespace
 
 AttrId Parser::FindAttributeOf(const OpcodeWord& op, std::string_view spelling) const {
@@ -192,9 +195,12 @@ void Parser::BindLate(InstructionParts& parts, Instruction* start) {
   Instruction* root = wrapper->root();
   const auto operands = Operands(parts);
   if (parts.op.opcode == Opcode::kAsyncDone) {
-    if (start->operand_count() < root->operand_count()) InstructionEditor::SetShape(*root, parts.shape);
+    if (start->operand_count() < root->operand_count() || IsEmptyTuple(root->shape())) {
+      InstructionEditor::SetShape(*root, parts.shape);
+    }
     return;
   }
+  if (IsEmptyTuple(root->shape())) InstructionEditor::SetShape(*root, parts.shape.element(1));
   if (operands.size() < 2) return;
   std::vector<Instruction*> all(root->operands().begin(), root->operands().end());
   std::vector<Instruction*> list(wrapper->instructions().begin(), wrapper->instructions().end() - 1);
