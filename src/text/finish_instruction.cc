@@ -21,6 +21,8 @@ absl::Span<const Parser::FinisherRow> Parser::Finishers() {
       {Opcode::kConstant, &Parser::FinishConstant},
       {Opcode::kCustomCall, &Parser::FinishCustomCall},
       {Opcode::kDynamicReshape, &Parser::FinishDynamicReshape},
+      {Opcode::kDynamicSlice, &Parser::FinishSliceIndices},
+      {Opcode::kDynamicUpdateSlice, &Parser::FinishSliceIndices},
       {Opcode::kGetTupleElement, &Parser::FinishGetTupleElement},
       {Opcode::kInfeed, &Parser::FinishInfeed},
       {Opcode::kMap, &Parser::FinishMap},
@@ -258,6 +260,17 @@ bool Parser::FinishDynamicReshape(InstructionParts& parts) {
     return Error(parts.op.range, "'dynamic-reshape' to {} with {} sizes", ToString(parts.shape), sizes);
   }
   return FinishReshape(parts);
+}
+
+// One scalar index a dimension, or all of them in one vector.
+bool Parser::FinishSliceIndices(InstructionParts& parts) {
+  const auto operands = Operands(parts);
+  const auto indices = operands.subspan(parts.op.opcode == Opcode::kDynamicSlice ? 1 : 2);
+  const Shape& from = operands[0]->shape();
+  if (indices.size() == 1 && indices[0]->shape().IsArray() && indices[0]->shape().rank() == 1) return true;
+  if (!from.IsArray() || static_cast<int64_t>(indices.size()) == from.rank()) return true;
+  return Error(parts.op.range, "'{}' of {} with {} start indices: it takes one a dimension", Name(parts.op.opcode),
+               ToString(from), indices.size());
 }
 
 bool Parser::FinishDeviceId(InstructionParts& parts) {

@@ -66,4 +66,29 @@ void CanonicalizeIota(std::vector<int64_t>* reshape, std::vector<int64_t>* perm)
   *perm = std::move(result_perm);
 }
 
+std::vector<int64_t> ExpandIota(const IotaTile& tile) {
+  const std::vector<int64_t> dims(tile.reshape_dims.begin(), tile.reshape_dims.end());
+  std::vector<int64_t> values(static_cast<size_t>(ProductOf(dims).value_or(0)));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int64_t>(i);
+  return Transposed(values, dims, {tile.transpose_perm.begin(), tile.transpose_perm.end()});
+}
+
+std::vector<int64_t> Transposed(const std::vector<int64_t>& values, const std::vector<int64_t>& dims,
+                                const std::vector<int64_t>& order) {
+  std::vector<int64_t> strides(dims.size(), 1);
+  for (size_t d = dims.size(); d-- > 1;) strides[d - 1] = strides[d] * dims[d];
+  std::vector<int64_t> index(dims.size(), 0), result;
+  result.reserve(values.size());
+  for (size_t n = 0; n < values.size(); ++n) {
+    int64_t offset = 0;
+    for (size_t k = 0; k < order.size(); ++k) offset += index[k] * strides[order[k]];
+    result.push_back(values[offset]);
+    for (size_t k = order.size(); k-- > 0;) {
+      if (++index[k] < dims[order[k]]) break;
+      index[k] = 0;
+    }
+  }
+  return result;
+}
+
 }  // namespace hlo::text

@@ -154,7 +154,7 @@ Computation* Parser::MakeAsyncWrapper(InstructionParts& parts) {
 bool Parser::FinishWrapped(InstructionParts& parts) {
   const OpcodeInfo& info = Info(parts.op.opcode);
   const auto count = static_cast<int64_t>(Operands(parts).size());
-  if (count < info.min_operands || count > info.max_operands) return true;
+  if (count < info.min_operands || count > info.max_operands || parts.op.opcode == Opcode::kTuple) return true;
   const Finisher finish = FinisherOf(parts.op.opcode);
   return finish == nullptr || (this->*finish)(parts);
 }

@@ -34,9 +34,14 @@ bool Parser::ParseComputation() {
         .Error(result_range, "the signature promises {}, but the root is {}", ToString(result), ToString(root->shape()))
         .Note(root->name_range(), "the root is here");
   }
-  while (Accept(Tok::kComma)) {
-    if (!At(Tok::kAttr) || lex_.Word(token()) != "execution_thread") {
-      Unexpected("execution_thread=, the only attribute that a computation has");
+  for (bool first = true; Accept(Tok::kComma); first = false) {
+    const std::string_view attribute = At(Tok::kAttr) ? lex_.Word(token()) : std::string_view();
+    const bool is_old = attribute == "thread_name";
+    if (!first || (attribute != "execution_thread" && !is_old)) {
+      Unexpected("execution_thread=, the only attribute that a computation has, once");
+      return RecoverToComputation(begin);
+    }
+    if (is_old && !Tolerate(token().range(), "'thread_name' is the old spelling of 'execution_thread'")) {
       return RecoverToComputation(begin);
     }
     Next();

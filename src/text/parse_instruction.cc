@@ -349,16 +349,58 @@ Instruction* Parser::Create(Scope& scope, InstructionParts& parts) {
     return nullptr;
   }
   const bool infer = !parts.shape.IsValid();
+  const bool spelled_out = parts.shape_range.known() && !Info(parts.op.opcode).has(kForcedShape);
   Instruction* instruction = module_->AddInstruction(scope.computation, parts.op.opcode, parts.name,
                                                      std::move(parts.shape), Operands(parts), Attributes(parts));
   const auto ranges = absl::MakeConstSpan(operand_ranges_).subspan(parts.first_operand);
   InstructionEditor::SetRanges(*instruction, parts.name_range, parts.shape_range, parts.op.range, arena().Copy(ranges));
   if (parts.elided) InstructionEditor::SetElided(*instruction, true);
-  if (instruction->opcode() == Opcode::kParameter) {
-    scope.parameters.push_back(instruction);
-  }
+  if (instruction->opcode() == Opcode::kParameter) scope.parameters.push_back(instruction);
   if (infer && !options_.infer_shape(*module_, *instruction, diagnostics_)) return nullptr;
+  if (!spelled_out && !CheckComputedShape(instruction->shape(), parts.op.range)) return nullptr;
+  if (instruction->shape().IsTuple()) SpreadSharding(*instruction);
   return instruction;
+}
+
+namespace {
+
+// Nodes of a shape's tree; -1 when it is deeper than allowed or has more nodes than `limit`.
+int64_t CountNodes(const Shape& shape, int64_t depth, int64_t limit) {
+  int64_t count = 1;
+  if (depth <= 0) return -1;
+  for (const Shape& element : shape.elements()) {
+    const int64_t inner = CountNodes(element, depth - 1, limit - count);
+    if (inner < 0) return -1;
+    count += inner;
+    if (count > limit) return -1;
+  }
+  return count;
+}
+
+}  // namespace
+
+// Tuples of tuples that the text does not spell out can double with each instruction.
+bool Parser::CheckComputedShape(const Shape& shape, SourceRange at) {
+  if (!shape.IsTuple()) return true;
+  constexpr int64_t kMostNodes = int64_t{1} << 26;
+  const int64_t limit = kMostNodes + 16 * static_cast<int64_t>(lex_.size()) - computed_nodes_;
+  const int64_t count = CountNodes(shape, options_.max_nesting, limit);
+  if (count < 0) return Error(at, "the result is a tuple too deep or too large to be followed");
+  computed_nodes_ += count;
+  return true;
+}
+
+// One sharding on a tuple holds for each of its leaves.
+void Parser::SpreadSharding(Instruction& instruction) {
+  const AttrEntry* entry = instruction.Find(AttrId::sharding);
+  if (entry == nullptr) return;
+  const auto* single = entry->value.As<const Sharding*>();
+  if (single->kind == Sharding::Kind::kTuple) return;
+  auto* tuple = arena().New<Sharding>();
+  tuple->kind = Sharding::Kind::kTuple;
+  const auto leaves = static_cast<size_t>(std::max<int64_t>(instruction.shape().LeafCount(), 1));
+  tuple->elements = Keep(std::vector<const Sharding*>(leaves, single));
+  InstructionEditor::SetAttribute(*module_, instruction, AttrId::sharding, AttrValue::Of<const Sharding*>(tuple));
 }
 
 }  // namespace hlo::text

@@ -87,11 +87,29 @@ bool Parser::ParseArrayLiteral(const Shape& shape, Literal* literal, bool* elide
   return true;
 }
 
+// At a type: is the `]` of its dimensions followed by one pair of braces and then by no literal?
+bool Parser::LoneBraceFollows() const {
+  const char* const base = lex_.base();
+  uint32_t p = token().end;
+  while (p < lex_.size() && base[p] != ']') ++p;
+  if (p >= lex_.size()) return false;
+  p = lex_.SkipBlanks(p + 1);
+  if (base[p] != '{') return false;
+  while (p < lex_.size() && base[p] != '}') ++p;
+  if (p >= lex_.size()) return false;
+  p = lex_.SkipBlanks(p + 1);
+  return p >= lex_.size() || base[p] == ',' || base[p] == ')';
+}
+
 // shaped-literal: `s32[2]{0} {1, 2}`, `(f32[] 1, pred[] true)`.
 bool Parser::ParseShapedLiteral(Literal* literal, bool* elided) {
   if (!At(Tok::kLParen)) {
     Shape shape;
-    return ParseShape(&shape) && ParseLiteral(shape.IsBuffer() ? shape.element(0) : shape, literal, elided);
+    // Elements outside a module need no layout before them: `f32[2]{1,2}`.
+    lone_brace_is_literal_ = is_standalone_ && LoneBraceFollows();
+    const bool read = lone_brace_is_literal_ ? ReadShapeUncached(&shape) : ParseShape(&shape);
+    lone_brace_is_literal_ = false;
+    return read && ParseLiteral(shape.IsBuffer() ? shape.element(0) : shape, literal, elided);
   }
   const Nested nested(*this);
   if (!nested) return false;

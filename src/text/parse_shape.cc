@@ -34,8 +34,9 @@ uint32_t Parser::CacheableEnd() const {
   if (p >= size) return 0;
   ++p;
   if (base[p] == '{') {
-    const char first = base[p + 1];
-    if (!(first >= '0' && first <= '9') && first != ':') return 0;
+    uint32_t q = p + 1;
+    while (base[q] >= '0' && base[q] <= '9') ++q;
+    if (base[q] != ':' && (q == p + 1 || (base[q] != ',' && base[q] != '}'))) return 0;
     while (p < size && base[p] != '}') ++p;
     return p < size ? p + 1 : 0;
   }
@@ -158,12 +159,13 @@ bool Parser::ParseDimension(Shape* shape) {
 }
 
 // At `{`: does it open a layout? Only before an integer or a colon.
-bool Parser::LayoutFollows() const {
-  const char next = lex_.base()[lex_.SkipBlanks(token().end)];
-  if (next == ':' || (next >= '0' && next <= '9')) return true;
-  if (next != '-') return false;
-  const char after = lex_.base()[lex_.SkipBlanks(token().end) + 1];
-  return after >= '0' && after <= '9';
+bool Parser::LayoutFollows() {
+  const Token brace = token();
+  const uint32_t last_end = lex_.last_end();
+  Next();
+  const bool follows = At(Tok::kInt) || At(Tok::kColon);
+  lex_.Rewind(brace, last_end);
+  return follows;
 }
 
 // layout: `{1,0:T(8,128)S(1)}`.
@@ -192,7 +194,7 @@ bool Parser::ParseLayout(Shape* shape) {
     }
     seen |= uint64_t{1} << dim;
   }
-  if (Accept(Tok::kColon) && !ParseLayoutAnnotations(layout, rank)) return false;
+  if (Accept(Tok::kColon) && !ParseLayoutAnnotations(layout)) return false;
   if (!Expect(Tok::kRBrace, "'}' at the end of the layout")) return false;
   shape->set_layout(std::move(layout));
   return true;
@@ -211,13 +213,13 @@ constexpr Annotation kAnnotations[] = {{"D", 1}, {"T", 2}, {"L", 3}, {"#", 4}, {
 }  // namespace
 
 // layout-annotations: each at most once.
-bool Parser::ParseLayoutAnnotations(Layout& layout, int64_t rank) {
+bool Parser::ParseLayoutAnnotations(Layout& layout) {
   uint32_t seen = 0;
   int last = 0;
   while (!At(Tok::kRBrace)) {
     const Token word = token();
     int order = last;
-    if (!ParseLayoutAnnotation(layout, rank, &order)) return false;
+    if (!ParseLayoutAnnotation(layout, &order)) return false;
     if ((seen >> order & 1) != 0) return Error(word.range(), "'{}' stands twice in the layout", lex_.Bytes(word));
     seen |= 1u << order;
     if (order < last &&
@@ -230,7 +232,7 @@ bool Parser::ParseLayoutAnnotations(Layout& layout, int64_t rank) {
 }
 
 // layout-annotation: a letter and its values in parentheses; *order becomes the letter's place.
-bool Parser::ParseLayoutAnnotation(Layout& layout, int64_t rank, int* order) {
+bool Parser::ParseLayoutAnnotation(Layout& layout, int* order) {
   const Token word = token();
   const auto row = std::find_if(std::begin(kAnnotations), std::end(kAnnotations),
                                 [&](const Annotation& a) { return a.word == lex_.Bytes(word); });
@@ -242,7 +244,7 @@ bool Parser::ParseLayoutAnnotation(Layout& layout, int64_t rank, int* order) {
   if (!At(Tok::kLParen)) return Unexpected(fmt::format("'(' after '{}' in the layout", row->word));
   int64_t value = 0;
   switch (row->order) {
-    case 1: return ParseLevels(rank);
+    case 1: return ParseLevels();
     case 2: return ParseTiles(layout);
     case 3: return ReadAnnotationInt(1, std::numeric_limits<int64_t>::max(), &layout.tail_padding_alignment_in_elements);
     case 4: return ReadAnnotationType(&layout.index_type);
@@ -275,20 +277,19 @@ bool Parser::ReadAnnotationInt(int64_t minimum, int64_t maximum, int64_t* value)
 
 bool Parser::ReadAnnotationType(std::optional<ElementType>* type) {
   Next();
-  if (!At(Tok::kType) || token().detail >= kTokenType) return Unexpected("an unsigned integer type");
+  if (!At(Tok::kType) || token().detail >= kTokenType) return Unexpected("an element type");
   *type = static_cast<ElementType>(token().detail);
-  if (!IsUnsigned(**type)) return Error(token().range(), "{} is no unsigned integer type", Name(**type));
   Next();
   return Expect(Tok::kRParen, "')' after the type of a layout annotation");
 }
 
 // levels: `D(D,C+~)`, one a dimension; read and forgotten, as arrays are dense.
-bool Parser::ParseLevels(int64_t rank) {
-  const uint32_t begin = token().begin;
-  int64_t count = 0;
+bool Parser::ParseLevels() {
+  bool first = true;
   do {
     Next();
-    if (count == 0 && At(Tok::kRParen)) break;
+    if (first && At(Tok::kRParen)) break;
+    first = false;
     const std::string_view word = lex_.Bytes(token());
     if (!At(Tok::kIdent) || word.size() != 1 || std::string_view("DCSH").find(word) == std::string_view::npos) {
       return Unexpected("a level type (D, C, S or H)");
@@ -296,11 +297,8 @@ bool Parser::ParseLevels(int64_t rank) {
     Next();
     Accept(Tok::kPlus);
     Accept(Tok::kTilde);
-    ++count;
   } while (At(Tok::kComma));
-  if (!Expect(Tok::kRParen, "',' or ')' after a level type")) return false;
-  if (count != 0 && count != rank) return Error(From(begin), "{} level types for {} dimensions", count, rank);
-  return true;
+  return Expect(Tok::kRParen, "',' or ')' after a level type");
 }
 
 // tiles: `T(8,128)(2,1)`.

@@ -144,7 +144,7 @@ bool Parser::ParseTileAssignment(Sharding& sharding, ShardingItems& items) {
   if (!ReadBracketed(&dims)) return false;
   std::optional<int64_t> count = 1;
   for (int64_t dim : dims) {
-    if (dim <= 0) return Error(From(begin), "a tile grid has no dimension of size {}", dim);
+    if (dim < 0) return Error(From(begin), "a tile grid has no dimension of size {}", dim);
     count = Product(*count, dim);
     if (!count) return Error(From(begin), "a tile grid of more devices than can be counted");
   }
@@ -175,7 +175,7 @@ bool Parser::ParseIota(IntList dims, const IotaTile** tile) {
   const uint32_t begin = token().begin;
   std::vector<int64_t> reshape, perm;
   if (!ReadBracketed(&reshape)) return false;
-  if (reshape.size() > 1 || (At(Tok::kIdent) && lex_.Bytes(token()) == "T")) {
+  if (reshape.size() > 1) {
     if (!At(Tok::kIdent) || lex_.Bytes(token()) != "T") return Unexpected("T(...), the order of the dimensions before it");
     Next();
     if (!At(Tok::kLParen)) return Unexpected("'(' and a permutation");
@@ -192,8 +192,8 @@ bool Parser::ParseIota(IntList dims, const IotaTile** tile) {
   }
   const auto devices = ProductOf(reshape);
   const auto wanted = ProductOf({dims.begin(), dims.end()});
-  if (!devices || absl::c_any_of(reshape, [](int64_t d) { return d <= 0; })) {
-    return Error(From(begin), "sizes of an iota must be positive and their product must fit 64 bits");
+  if (!devices || absl::c_any_of(reshape, [](int64_t d) { return d < 0; })) {
+    return Error(From(begin), "sizes of an iota are not negative, and their product fits 64 bits");
   }
   if (devices != wanted) return Error(From(begin), "{} devices for a grid of {}", *devices, wanted.value_or(-1));
   CanonicalizeIota(&reshape, &perm);
@@ -219,6 +219,44 @@ bool Parser::ParseReplicaGroups(const ReplicaGroups** groups) {
   return Expect(Tok::kLessEqual, "'<=' after the sizes") && ParseIota(Keep(dims), &result->iota);
 }
 
+namespace {
+
+using Type = Sharding::SubgroupType;
+
+// Replication goes last, the others in the order of XLA's enumeration.
+int OrderOf(Type type) {
+  switch (type) {
+    case Type::kMaximal: return 0;
+    case Type::kManual: return 1;
+    case Type::kUnreduced: return 2;
+    case Type::kReplicated: return 3;
+  }
+  return 3;
+}
+
+// Subgroups in the order of their types: the position of each grid dimension among those of the text.
+std::vector<int64_t> SubgroupOrder(size_t rank, const std::vector<Type>& types) {
+  std::vector<int64_t> order(rank);
+  for (size_t i = 0; i < rank; ++i) order[i] = static_cast<int64_t>(i);
+  const size_t data = rank - types.size();
+  std::stable_sort(order.begin() + static_cast<int64_t>(data), order.end(), [&](int64_t a, int64_t b) {
+    return OrderOf(types[a - data]) < OrderOf(types[b - data]);
+  });
+  return order;
+}
+
+Sharding::Reduction ReductionOf(absl::Span<const Metadata* const> records) {
+  for (const Metadata* record : records) {
+    if (record->op_type != "sdy::reduction_op") continue;
+    if (record->op_name == "MAX") return Sharding::Reduction::kMax;
+    if (record->op_name == "MIN") return Sharding::Reduction::kMin;
+    break;
+  }
+  return Sharding::Reduction::kSum;
+}
+
+}  // namespace
+
 bool Parser::FinishDeviceSharding(Sharding& sharding, const ShardingItems& items, SourceRange range) {
   using Kind = Sharding::Kind;
   const bool special = items.replicated || items.maximal || items.manual || items.unknown || items.unreduced;
@@ -232,6 +270,7 @@ bool Parser::FinishDeviceSharding(Sharding& sharding, const ShardingItems& items
     sharding.maximal_device = items.devices[0];
   } else if (special) {
     if (!items.devices.empty()) return Error(range, "this kind of sharding has no devices");
+    if (items.unreduced) sharding.reduction = ReductionOf(sharding.metadata);
     sharding.kind = items.replicated ? Kind::kReplicated : items.manual ? Kind::kManual : items.unknown ? Kind::kUnknown : Kind::kUnreduced;
   } else {
     if (!items.has_tiles) return Error(range, "a sharding needs a kind such as replicated, or devices=");
@@ -253,11 +292,80 @@ bool Parser::FinishDeviceSharding(Sharding& sharding, const ShardingItems& items
   return true;
 }
 
+// What XLA makes of a grid when it reads it: subgroups of one type are one, those of one device vanish, replication
+// comes last; a grid that splits nothing is no grid.
 bool Parser::NormalizeTiles(Sharding& sharding, SourceRange range) {
-  if (sharding.last_tile_dims.size() > sharding.tile_dims.size()) {
-    return Error(range, "{} subgroup types for a grid of {} dimensions", sharding.last_tile_dims.size(), sharding.tile_dims.size());
+  std::vector<Type> types(sharding.last_tile_dims.begin(), sharding.last_tile_dims.end());
+  if (sharding.last_tile_dim_replicate) types = {Type::kReplicated};
+  std::vector<int64_t> dims(sharding.tile_dims.begin(), sharding.tile_dims.end());
+  if (types.size() > dims.size()) {
+    return Error(range, "{} subgroup types for a grid of {} dimensions", types.size(), dims.size());
+  }
+  sharding.last_tile_dim_replicate = false;
+  sharding.last_tile_dims = {};
+  if (types.empty()) return true;
+
+  const size_t data_rank = dims.size() - types.size();
+  const std::vector<int64_t> order = SubgroupOrder(dims.size(), types);
+  if (!absl::c_is_sorted(order)) TransposeTiles(sharding, order);
+  std::vector<int64_t> grid(dims.begin(), dims.begin() + static_cast<int64_t>(data_rank));
+  std::vector<Type> merged;
+  for (size_t i = data_rank; i < dims.size(); ++i) {
+    const int64_t size = dims[order[i]];
+    const Type type = types[order[i] - data_rank];
+    if (size == 1) continue;
+    if (!merged.empty() && merged.back() == type) {
+      grid.back() *= size;
+    } else {
+      merged.push_back(type);
+      grid.push_back(size);
+    }
+  }
+  const bool splits_data = absl::c_any_of(absl::MakeConstSpan(grid).first(data_rank), [](int64_t d) { return d != 1; });
+  const bool is_unreduced = absl::c_linear_search(merged, Type::kUnreduced);
+  if (is_unreduced) sharding.reduction = ReductionOf(sharding.metadata);
+  if (!splits_data && merged.size() <= 1) {
+    const Type type = merged.empty() ? types[0] : merged[0];
+    if (type != Type::kMaximal) {
+      sharding.kind = type == Type::kManual ? Sharding::Kind::kManual
+                      : type == Type::kUnreduced ? Sharding::Kind::kUnreduced : Sharding::Kind::kReplicated;
+      sharding.tile_dims = sharding.devices = {};
+      sharding.iota = nullptr;
+      return true;
+    }
+  }
+  sharding.tile_dims = Keep(grid);
+  if (sharding.iota != nullptr) {
+    sharding.iota = arena().New<IotaTile>(
+        IotaTile{sharding.tile_dims, sharding.iota->reshape_dims, sharding.iota->transpose_perm});
+  }
+  if (merged == std::vector<Type>{Type::kReplicated}) {
+    sharding.last_tile_dim_replicate = true;
+    std::vector<int64_t> devices(sharding.devices.begin(), sharding.devices.end());
+    for (auto it = devices.begin(); it != devices.end(); it += grid.back()) std::sort(it, it + grid.back());
+    sharding.devices = Keep(devices);
+  } else {
+    sharding.last_tile_dims = Keep(merged);
   }
   return true;
+}
+
+// Reorders the grid's dimensions: the device at a place moves with it.
+void Parser::TransposeTiles(Sharding& sharding, const std::vector<int64_t>& order) {
+  const std::vector<int64_t> dims(sharding.tile_dims.begin(), sharding.tile_dims.end());
+  if (sharding.iota != nullptr && sharding.iota->reshape_dims.size() == 1) {
+    std::vector<int64_t> reshape = dims, perm = order;
+    CanonicalizeIota(&reshape, &perm);
+    sharding.iota = arena().New<IotaTile>(IotaTile{sharding.tile_dims, Keep(reshape), Keep(perm)});
+    return;
+  }
+  constexpr int64_t kMostDevices = 1 << 20;
+  const int64_t count = ProductOf(dims).value_or(kMostDevices + 1);
+  if (count > kMostDevices) return;
+  const std::vector<int64_t> from = sharding.iota != nullptr ? ExpandIota(*sharding.iota)
+                                                             : std::vector<int64_t>(sharding.devices.begin(), sharding.devices.end());
+  sharding.devices = Keep(Transposed(from, dims, order));
+  sharding.iota = nullptr;
 }
 
 }  // namespace hlo::text

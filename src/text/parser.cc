@@ -49,6 +49,7 @@ Shape Parser::RunShape() {
 absl::StatusOr<Literal> Parser::RunLiteral(const Shape& shape) {
   Literal literal;
   bool elided = false;
+  is_standalone_ = true;
   const bool read = shape.IsValid() ? ParseLiteral(shape, &literal, &elided) : ParseShapedLiteral(&literal, &elided);
   if (read && !At(Tok::kEnd)) Unexpected("the end of the text after the literal");
   if (read && elided) Error({0, 1}, "`...` leaves elements out, so there is no value");

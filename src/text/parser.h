@@ -183,6 +183,7 @@ class Parser {
   bool FinishCollectivePermute(InstructionParts&);
   bool FinishRaggedAllToAll(InstructionParts&);
   bool FinishScan(InstructionParts&);
+  bool FinishSliceIndices(InstructionParts&);
   bool CheckChannel(InstructionParts&);
   bool CheckLayoutConstraints(InstructionParts&);
   bool CheckReplication(InstructionParts&);
@@ -259,6 +260,9 @@ class Parser {
   bool ParseShardingMetadata(Sharding& sharding);
   bool ParseReplicaGroups(const ReplicaGroups** groups);
   bool ReadBracketed(std::vector<int64_t>* values);
+  void TransposeTiles(Sharding& sharding, const std::vector<int64_t>& order);
+  void SpreadSharding(Instruction& instruction);
+  bool CheckComputedShape(const Shape& shape, SourceRange at);
   bool NormalizeTiles(Sharding& sharding, SourceRange range);
   bool FinishDeviceSharding(Sharding& sharding, const ShardingItems& items, SourceRange range);
 
@@ -283,22 +287,23 @@ class Parser {
   bool ParseBufferShape(Shape* shape);
   bool ParseDimension(Shape* shape);
   bool ParseLayout(Shape* shape);
-  bool ParseLayoutAnnotations(Layout& layout, int64_t rank);
-  bool ParseLayoutAnnotation(Layout& layout, int64_t rank, int* last);
-  bool ParseLevels(int64_t rank);
+  bool ParseLayoutAnnotations(Layout& layout);
+  bool ParseLayoutAnnotation(Layout& layout, int* order);
+  bool ParseLevels();
   bool ParseTiles(Layout& layout);
   bool ParseSplits(Layout& layout);
   bool ReadAnnotationInt(int64_t minimum, int64_t maximum, int64_t* value);
   bool ReadAnnotationType(std::optional<ElementType>* type);
   bool ReadShapeUncached(Shape* shape);
   uint32_t CacheableEnd() const;
-  bool LayoutFollows() const;
+  bool LayoutFollows();
 
   // --- parse_literal.cc ---
   bool ParseLiteral(const Shape& shape, Literal* literal, bool* elided);
   bool ParseTupleLiteral(const Shape& shape, Literal* literal, bool* elided);
   bool ParseArrayLiteral(const Shape& shape, Literal* literal, bool* elided);
   bool ParseShapedLiteral(Literal* literal, bool* elided);
+  bool LoneBraceFollows() const;
   bool SkipOldShape();
 
   // --- parser.cc: tokens and messages ---
@@ -375,6 +380,7 @@ class Parser {
   std::unique_ptr<Module> module_;
   int64_t depth_ = 0;
   int64_t instruction_count_ = 0;
+  int64_t computed_nodes_ = 0;  // Of all tuple shapes that the text does not spell out.
 
   std::deque<Scope> scopes_;
   size_t open_scopes_ = 0;
@@ -388,6 +394,8 @@ class Parser {
   std::vector<std::pair<int32_t*, SourceRange>> frame_uses_;
 
   absl::flat_hash_map<std::string_view, Shape> shapes_;
+  bool is_standalone_ = false;  // A literal outside a module.
+  bool lone_brace_is_literal_ = false;
   // Scratch, used as stacks by nested calls.
   std::vector<Instruction*> operands_;
   std::vector<SourceRange> operand_ranges_;
