@@ -54,17 +54,19 @@ bool IsSumOfParameters(const Computation& computation) {
          root.operand(0) != root.operand(1);
 }
 
-// Sums of floats accumulate in f64, in runs of 512 elements that are summed from 0; the total rounds once.
+// Sums of floats accumulate in f64, in runs of 512 elements that are summed from -0 (0 would lose the sign of
+// a sum of -0s); the total rounds once.
 WideScalar Sum(const Literal& array, const Reduced& reduced, int64_t offset, WideScalar init) {
   constexpr int64_t kRunLength = 512;
   const ScalarLoad load = ScalarLoader(array.type());
-  double run = 0;
+  constexpr double kEmpty = -0.0;
+  double run = kEmpty;
   int64_t length = 0;
   const absl::Status status = EachOffset(reduced.dims, reduced.strides, offset, [&](int64_t at) {
     run += load(array.data(), at).f;
     if (++length == kRunLength) {
       init.f += run;
-      run = 0;
+      run = kEmpty;
       length = 0;
     }
     return absl::OkStatus();
