@@ -55,6 +55,7 @@ class Rules {
     }
     CheckHostChannels(context_, transfers_);
     CheckAsyncChains(context_, async_);
+    ReportDead();
   }
 
  private:
@@ -71,8 +72,15 @@ class Rules {
     }
     if (buffers) CheckBuffers(context_, computation);
     if (context_.calls.Callers(computation).empty() && !computation.IsEntry()) {
-      context_.Warning(computation.name_range(), "4.2", "nothing calls '{}'", computation.name());
+      if (dead_count_++ == 0) first_dead_ = &computation;
     }
+  }
+
+  // Real dumps keep reducers that nothing uses any more, so one warning is enough.
+  void ReportDead() {
+    if (first_dead_ == nullptr) return;
+    context_.Warning(first_dead_->name_range(), "4.2", "nothing calls '{}'{}", first_dead_->name(),
+                     dead_count_ == 1 ? "" : fmt::format(", nor {} other computations", dead_count_ - 1));
   }
 
   bool IsFusionBody(const Computation& computation) const {
@@ -141,6 +149,8 @@ class Rules {
   ModuleContext context_;
   std::vector<const Instruction*> transfers_, async_;
   const Instruction* first_all_reduce_ = nullptr;
+  const Computation* first_dead_ = nullptr;
+  int64_t dead_count_ = 0;
 };
 
 }  // namespace
