@@ -1,8 +1,10 @@
 #include "hlo_run/opcode.h"
 
+#include <algorithm>
 #include <array>
+#include <bitset>
 
-#include "absl/container/flat_hash_map.h"
+#include "base/name_table.h"
 
 namespace hlo {
 namespace {
@@ -36,24 +38,54 @@ constexpr AttrId kCommon[] = {
 const OpcodeInfo& Info(Opcode opcode) { return kOpcodes[static_cast<size_t>(opcode)]; }
 
 std::optional<Opcode> ParseOpcode(std::string_view name) {
-  static const auto* const table = [] {
-    auto* map = new absl::flat_hash_map<std::string_view, Opcode>;
-    for (int i = 0; i < kOpcodeCount; ++i) map->emplace(kOpcodes[i].name, static_cast<Opcode>(i));
+  static auto* const table = [] {
+    auto* map = new NameTable<Opcode>;
+    for (int i = 0; i < kOpcodeCount; ++i) map->Insert(kOpcodes[i].name, static_cast<Opcode>(i));
     return map;
   }();
-  const auto it = table->find(name);
-  if (it == table->end()) return std::nullopt;
-  return it->second;
+  const Opcode* opcode = table->Find(name);
+  if (opcode == nullptr) return std::nullopt;
+  return *opcode;
 }
 
 absl::Span<const AttrId> CommonAttributes() { return kCommon; }
 
-AttrId FindAttribute(Opcode opcode, std::string_view spelling) {
-  for (const AttrUse& use : Info(opcode).attributes) {
-    if (Info(use.id).spelling == spelling) return use.id;
+namespace {
+
+// The attributes of one spelling; each opcode accepts one of them at most.
+struct Spelled {
+  static constexpr int kMost = 4;
+  AttrId ids[kMost] = {AttrId::kNone, AttrId::kNone, AttrId::kNone, AttrId::kNone};
+};
+using AttrSet = std::bitset<kAttrCount>;
+
+struct AttributeTable {
+  NameTable<Spelled> spellings;
+  std::array<AttrSet, kOpcodeCount> accepted;
+};
+
+AttributeTable* MakeAttributeTable() {
+  auto* table = new AttributeTable;
+  for (int i = 0; i < kAttrCount; ++i) {
+    Spelled& row = *table->spellings.Insert(Info(static_cast<AttrId>(i)).spelling, Spelled()).first;
+    *std::find(std::begin(row.ids), std::end(row.ids) - 1, AttrId::kNone) = static_cast<AttrId>(i);
   }
-  for (AttrId id : kCommon) {
-    if (Info(id).spelling == spelling) return id;
+  for (int i = 0; i < kOpcodeCount; ++i) {
+    for (const AttrUse& use : kOpcodes[i].attributes) table->accepted[i].set(static_cast<size_t>(use.id));
+    for (AttrId id : kCommon) table->accepted[i].set(static_cast<size_t>(id));
+  }
+  return table;
+}
+
+}  // namespace
+
+AttrId FindAttribute(Opcode opcode, std::string_view spelling) {
+  static AttributeTable* const table = MakeAttributeTable();
+  const Spelled* row = table->spellings.Find(spelling);
+  if (row == nullptr) return AttrId::kNone;
+  const AttrSet& accepted = table->accepted[static_cast<size_t>(opcode)];
+  for (AttrId id : row->ids) {
+    if (id != AttrId::kNone && accepted.test(static_cast<size_t>(id))) return id;
   }
   return AttrId::kNone;
 }

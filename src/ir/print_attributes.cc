@@ -122,6 +122,15 @@ void Printer::PutDerived(const Instruction& instruction, AttrId id) {
       if (!all.empty()) PutAttribute(id, AttrValue::Of(all));
       return;
     }
+    case AttrId::mode:  // XLA forgets it, and then refuses use_global_device_ids without channel_id.
+      if (!style_.as_xla) PutStored(instruction, id);
+      return;
+    case AttrId::to_apply: {  // XLA gives the bodies of these a name that it does not read.
+      const AttrEntry* entry = instruction.Find(id);
+      const bool as_calls = style_.as_xla && style_.bodies;
+      if (entry != nullptr) PutAttribute(as_calls ? AttrId::calls : id, entry->value);
+      return;
+    }
     default:  // calls of async-update and async-done: the chain says it, where there is one.
       if (!style_.as_xla && chains_.FindStart(instruction) == nullptr) PutStored(instruction, id);
   }

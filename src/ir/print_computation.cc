@@ -59,8 +59,7 @@ void Printer::PrintComputation(const Computation& computation) {
   PutIndent();
   if (computation.IsEntry()) Put("ENTRY ");
   if (style_.module_names) {
-    if (style_.percent) Put('%');
-    Put(NameOf(computation));
+    PutName(NameOf(computation));
     Put(' ');
   }
   if (style_.signatures) PutSignature(computation);
@@ -70,7 +69,7 @@ void Printer::PrintComputation(const Computation& computation) {
 void Printer::PutNested(const Computation& computation) {
   if (depth_ >= kMaxBodyDepth || out_.size() >= kMaxBodyText) {
     PutIndent();
-    Put(NameOf(computation));
+    PutName(NameOf(computation));
     return;
   }
   ++depth_;

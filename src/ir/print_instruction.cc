@@ -90,8 +90,12 @@ void Printer::PutName(const Instruction& instruction) {
     PutInt(numbers_[instruction.index()]);
     return;
   }
-  if (style_.percent) Put('%');
-  Put(instruction.name());
+  PutName(instruction.name());
+}
+
+void Printer::PutName(std::string_view name) {
+  if (style_.percent || (!style_.as_xla && IsReserved(name))) Put('%');
+  Put(name);
 }
 
 void Printer::PutConstant(const Instruction& instruction) {

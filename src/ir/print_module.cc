@@ -84,6 +84,10 @@ void Printer::PutAliases() {
       return std::lexicographical_compare(a.parameter_index.begin(), a.parameter_index.end(),
                                           b.parameter_index.begin(), b.parameter_index.end());
     });
+    const auto same = [](const BufferDonor& a, const BufferDonor& b) {
+      return a.parameter == b.parameter && a.parameter_index == b.parameter_index;
+    };
+    donors.erase(std::unique(donors.begin(), donors.end(), same), donors.end());
     Put(", buffer_donor={ ");
     PutList(donors, ", ", [&](const BufferDonor& donor) {
       Put('(');
@@ -193,6 +197,8 @@ void Printer::PutSourceTables() {
 void Printer::PutHeader() {
   const ModuleHeader& header = module_.header();
   Put("HloModule ");
+  // Without `%`, except for words that are no names.
+  if (style_.module_names && !style_.as_xla && IsReserved(module_.name())) Put('%');
   if (style_.module_names) Put(module_.name());
   if (header.is_scheduled) Put(", is_scheduled=true");
   PutAliases();

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/charconv.h"
 #include "fmt/format.h"
 #include "ir/printer.h"
@@ -53,10 +54,11 @@ size_t SkipJson(std::string_view text, size_t at) {
   return text.npos;
 }
 
-double Read(std::string_view text) {
-  double value = 0;
-  absl::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
+// Whether the text reads as the value. Out of range reads as the largest double, which does not count.
+bool Reads(std::string_view text, double value) {
+  double read = 0;
+  const absl::from_chars_result result = absl::from_chars(text.data(), text.data() + text.size(), read);
+  return result.ec == std::errc() && read == value;
 }
 
 }  // namespace
@@ -101,16 +103,20 @@ std::string Escape(std::string_view text) {
   return out;
 }
 
+bool IsReserved(std::string_view name) {
+  static const auto* const kWords = new absl::flat_hash_set<std::string_view>{
+      "true",          "false",       "inf",      "nan",        "token",   "opaque",
+      "HloModule",     "ENTRY",       "ROOT",     "FileNames",  "manual",  "FunctionNames",
+      "FileLocations", "StackFrames", "maximal",  "replicated", "unknown", "last_tile_dim_replicate",
+      "shard_as",      "shard_like",  "unreduced"};
+  return kWords->contains(name) || ParseElementType(name).has_value();
+}
+
 std::string RealText(double value, bool as_xla) {
   std::string text = fmt::format("{:.6g}", value);
   if (as_xla || !std::isfinite(value)) return text;
   if (value == 0 && std::signbit(value)) return "-0.0";  // `-0` is an integer to the reader.
-  if (Read(text) == value) return text;
-  if (static_cast<double>(static_cast<float>(value)) == value) {
-    text = fmt::format("{:.9g}", value);
-    if (static_cast<float>(Read(text)) == static_cast<float>(value)) return text;
-  }
-  return fmt::format("{}", value);
+  return Reads(text, value) ? text : fmt::format("{}", value);
 }
 
 }  // namespace hlo

@@ -122,7 +122,7 @@ void Printer::PutValue(AttrId id, AttrValue value) {
     case AttrKind::kInt32:
       return PutInt(value.As<int64_t>());
     case AttrKind::kFloat:
-      return PutReal(value.As<double>());
+      return PutReal(style_.as_xla ? static_cast<float>(value.As<double>()) : value.As<double>());
     case AttrKind::kString:
       return PutQuoted(value.As<std::string_view>());
     case AttrKind::kJson:
@@ -227,8 +227,7 @@ void Printer::PutCalled(const Computation* computation) {
     Put('\n');
     return PutNested(*computation);
   }
-  if (style_.percent) Put('%');
-  Put(NameOf(*computation));
+  PutName(NameOf(*computation));
 }
 
 void Printer::PutCalled(attr_kind::ComputationList computations) {
@@ -274,18 +273,18 @@ void Printer::PutWindow(Window window) {
 
 void Printer::PutDimLabels(const DimLabels& labels) {
   if (!style_.as_xla && !labels.text.empty()) return Put(labels.text);
-  // A position that was not written counts as 0 for XLA, and the second letter wins.
+  // A position that was not written counts as 0 for XLA, and what is put there last wins.
   auto part = [&](int64_t first, char first_letter, int64_t second, char second_letter, IntList spatial) {
     first = std::max<int64_t>(first, 0);
     second = std::max<int64_t>(second, 0);
     int64_t size = std::max(first, second) + 1;
     for (int64_t position : spatial) size = std::max(size, position + 1);
     std::string text(size, '?');
+    text[first] = first_letter;
+    text[second] = second_letter;
     for (size_t i = 0; i < spatial.size(); ++i) {
       if (spatial[i] >= 0) text[spatial[i]] = static_cast<char>('0' + i);
     }
-    text[first] = first_letter;
-    text[second] = second_letter;
     Put(text);
   };
   part(labels.input_batch, 'b', labels.input_feature, 'f', labels.input_spatial);

@@ -54,6 +54,8 @@ class PrintOrder {
 // and comments around it, which are lost in reading.
 bool ReadsAsJson(std::string_view text, bool as_xla);
 std::string Escape(std::string_view text);
+// A word that is no name where it stands without `%` (text-format 1.5).
+bool IsReserved(std::string_view name);
 // 6 digits in XLA's text; else as few as give the value back.
 std::string RealText(double value, bool as_xla);
 
@@ -121,6 +123,7 @@ class Printer {
   void PutConstant(const Instruction& instruction);
   void PutFingerprint(const Literal& literal);
   void PutName(const Instruction& instruction);
+  void PutName(std::string_view name);  // With `%` where the form or the reader wants it.
   void PutAsyncStart(const Instruction& start, const Instruction* wrapped);
   void PutCommonAttributes(const Instruction& instruction);  // From sharding to result_accuracy.
   void PutTrailingAttributes(const Instruction& instruction);

@@ -44,8 +44,9 @@ void AppendFinite(T value, int short_digits, int long_digits, const LiteralPrint
   std::string text = fmt::format("{:.{}g}", value, short_digits);
   if (short_digits != long_digits) {
     double read = 0;
-    absl::from_chars(text.data(), text.data() + text.size(), read);
-    if (static_cast<T>(read) != value) text = fmt::format("{:.{}g}", value, long_digits);
+    const absl::from_chars_result result = absl::from_chars(text.data(), text.data() + text.size(), read);
+    // Out of range reads as the largest double, which may be the value.
+    if (result.ec != std::errc() || static_cast<T>(read) != value) text = fmt::format("{:.{}g}", value, long_digits);
   }
   out->append(text);
 }
@@ -79,7 +80,7 @@ void AppendSmallFloat(T value, const LiteralPrintOptions& options, std::string* 
   } else if (std::isinf(wide)) {
     out->append(wide > 0 ? "inf" : "-inf");
   } else if (kFormat.special == Special::kScale && value.bits == 0 && !options.as_xla) {
-    out->append("5.88e-39");  // 2^-127; XLA's two digits read back as 2^-126.
+    out->append("5.877e-39");  // 2^-127, rounded down; XLA's 5.9e-39 reads back as 2^-126.
   } else {
     AppendFinite(wide, kText.short_digits, kText.long_digits, options, out);
   }

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""Does XLA read our text as it reads the original?
+
+    roundtrip_xla.py ORACLE HLO_RUN FILE...
+
+ORACLE is a program whose `canon FILE` prints a module as XLA prints it; HLO_RUN is the built command. For each file, the
+module as `HLO_RUN print` writes it must come out of XLA as the original does, and `HLO_RUN print --as-xla
+--no-large-constants` of it must be XLA's text itself. One line a file; the exit status is 1 if any differs.
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+
+def output_of(command):
+    done = subprocess.run(command, capture_output=True)
+    return done.stdout, done.returncode, done.stderr.decode(errors='replace')
+
+
+def first_difference(a, b):
+    for number, (left, right) in enumerate(zip(a.splitlines(), b.splitlines()), 1):
+        if left != right:
+            at = next((i for i, (x, y) in enumerate(zip(left, right)) if x != y), min(len(left), len(right)))
+            cut = slice(max(0, at - 40), at + 60)
+            return f'line {number}: {left[cut]!r} against {right[cut]!r}'
+    return f'{len(a)} bytes against {len(b)}'
+
+
+def without_names(text):
+    """The same with every name replaced by its position: XLA renames what occurs twice in a module."""
+    seen = {}
+    return re.sub(rb'%[\w.-]+', lambda m: b'%%%d' % seen.setdefault(m.group(), len(seen)), text)
+
+
+def verdict(original, ours):
+    if original == ours:
+        return 'same', ''
+    if without_names(original) == without_names(ours):
+        return 'names', ''
+    return 'DIFFERS', first_difference(original.decode(errors='replace'), ours.decode(errors='replace'))
+
+
+def compare(oracle, program, path):
+    expected, status, error = output_of([oracle, 'canon', path])
+    if status != 0:
+        return 'refused', 'XLA refuses the original: ' + error.strip()[-200:], 'refused', ''
+    with tempfile.TemporaryDirectory() as folder:
+        copy = os.path.join(folder, os.path.basename(path))
+        with open(copy, 'wb') as file:
+            text, status, error = output_of([program, 'print', path])
+            if status != 0:
+                return 'FAILED', error.strip()[:200], 'FAILED', ''
+            file.write(text)
+        got, status, error = output_of([oracle, 'canon', copy])
+        through = verdict(expected, got) if status == 0 else ('REFUSED', error.strip()[-200:])
+    direct, status, error = output_of([program, 'print', '--as-xla', '--no-large-constants', path])
+    return *through, *verdict(expected, direct)
+
+
+def main():
+    if len(sys.argv) < 4:
+        sys.exit(__doc__)
+    oracle, program, *files = sys.argv[1:]
+    failed = False
+    print(f'{"through XLA":12} {"as XLA":10} file')
+    for path in sorted(files):
+        through, detail, direct, direct_detail = compare(oracle, program, path)
+        failed |= through in ('DIFFERS', 'REFUSED', 'FAILED') or direct in ('DIFFERS', 'FAILED')
+        print(f'{through:12} {direct:10} {os.path.basename(path)}', flush=True)
+        for line in filter(None, (detail, direct_detail)):
+            print(f'    {line}', flush=True)
+    sys.exit(failed)
+
+
+if __name__ == '__main__':
+    main()
