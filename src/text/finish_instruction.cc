@@ -358,7 +358,8 @@ bool Parser::FinishMap(InstructionParts& parts) {
   if (!parts.shape.IsValid() && !HasEntry(parts, AttrId::dimensions)) {
     return Error(parts.op.range, "a 'map' without a result shape needs the attribute 'dimensions'");
   }
-  const Shape& shape = parts.shape.IsValid() || Operands(parts).empty() ? parts.shape : Operands(parts)[0]->shape();
+  // Inference looks at the numbers that are written (shape-rules 3.19).
+  const Shape& shape = parts.shape;
   if (!shape.IsArray()) return true;
   std::vector<int64_t> all(static_cast<size_t>(shape.rank()));
   for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int64_t>(i);
