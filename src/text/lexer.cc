@@ -107,6 +107,10 @@ size_t MatchInteger(std::string_view text, size_t from) {
 
 }  // namespace
 
+bool IsTypeName(std::string_view word) {
+  const Reserved* row = FindReserved(word);
+  return row != nullptr && row->kind == Tok::kType;
+}
 bool IsWordByte(char c) { return Has(c, kWordRest); }
 bool IsBlank(char c) { return Has(c, kBlankByte); }
 
@@ -215,7 +219,9 @@ void Lexer::SetUnending(uint32_t begin, uint32_t end, const char* message) {
 }
 
 void Lexer::Lex(uint32_t offset) {
-  const uint32_t begin = SkipBlanks(offset);
+  // No blank or a single one is the rule.
+  uint32_t begin = offset + (base_[offset] == ' ' ? 1 : 0);
+  if (Has(base_[begin], kBlankByte) || base_[begin] == '/') begin = SkipBlanks(begin);
   const char c = base_[begin];
   const uint8_t byte_class = kClasses[static_cast<uint8_t>(c)];
   if (byte_class & kWordStart) return LexWord(begin);

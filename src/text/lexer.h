@@ -86,6 +86,8 @@ size_t MatchDimLabels(std::string_view text);
 size_t MatchDxd(std::string_view text);
 size_t MatchPad(std::string_view text);
 
+// f32, token and the like: words that name no instruction.
+bool IsTypeName(std::string_view word);
 // What a byte can be part of.
 bool IsWordByte(char c);
 bool IsBlank(char c);

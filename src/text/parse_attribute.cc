@@ -392,9 +392,9 @@ bool Parser::ParseInstructionList(Scope& scope, attr_kind::InstructionList* list
   do {
     if (!token().IsId()) return Unexpected("the name of an instruction");
     const std::string_view word = lex_.Word(token());
-    const auto it = scope.names.find(word);
-    if (it == scope.names.end()) return UnknownInstruction(scope, word, token().range());
-    if (it->second != &poison_) all.push_back(it->second);
+    Instruction** const known = scope.names.Find(word);
+    if (known == nullptr) return UnknownInstruction(scope, word, token().range());
+    if (*known != &poison_) all.push_back(*known);
     Next();
   } while (Accept(Tok::kComma));
   *list = Keep(all);

@@ -51,10 +51,10 @@ bool Parser::ParseComputation() {
   }
   module_->AddComputation(computation);
   last_named_ = computation;
-  const auto [it, is_new] = computations_.emplace(word, computation);
+  const auto [first, is_new] = computations_.Insert(word, computation);
   if (!is_new) {
     diagnostics_.Error(name.range(), "a second computation with the name '{}'", word)
-        .Note(it->second->name_range(), "the first one is here");
+        .Note((*first)->name_range(), "the first one is here");
   }
   if (!is_entry) return true;
   if (module_->entry() != nullptr) {
@@ -122,15 +122,15 @@ bool Parser::ParseComputationRef(Computation** computation) {
   if (At(Tok::kLBrace)) return ParseNestedBody(computation);
   if (!token().IsId()) return Unexpected("the name of a computation or '{' and its body");
   const std::string_view word = lex_.Word(token());
-  const auto it = computations_.find(word);
-  if (it == computations_.end()) {
+  Computation** const found = computations_.Find(word);
+  if (found == nullptr) {
     std::vector<std::string_view> known;
-    for (const auto& [name, unused] : computations_) known.push_back(name);
+    computations_.ForEach([&](std::string_view name, Computation*) { known.push_back(name); });
     const std::string_view close = known.size() <= 10000 ? ClosestName(word, known) : std::string_view();
     if (close.empty()) return Error(token().range(), "no computation '{}' above this one", word);
     return Error(token().range(), "no computation '{}' above this one; did you mean '{}'?", word, close);
   }
-  *computation = it->second;
+  *computation = *found;
   Next();
   return true;
 }
@@ -172,10 +172,10 @@ void Parser::NameUnnamed(Scope& scope) {
   absl::flat_hash_map<std::string, int64_t> next;
   for (auto& [instruction, wish] : scope.unnamed) {
     std::string name = wish;
-    while (scope.names.contains(name)) name = fmt::format("{}.{}", wish, ++next[wish]);
+    while (scope.names.Contains(name)) name = fmt::format("{}.{}", wish, ++next[wish]);
     const std::string_view kept = Keep(name);
     InstructionEditor::SetName(*instruction, kept);
-    scope.names.emplace(kept, instruction);
+    scope.names.Insert(kept, instruction);
   }
 }
 

@@ -37,7 +37,7 @@ bool Parser::ParseInstruction(Scope& scope) {
     scope.root = instruction != nullptr ? instruction : &poison_;
     scope.root_range = start.range();
   }
-  if (instruction == nullptr) scope.names.emplace(parts.name, &poison_);
+  if (instruction == nullptr) scope.names.Insert(parts.name, &poison_);
   return instruction != nullptr && EnterName(scope, instruction, parts.name_range);
 }
 
@@ -47,14 +47,14 @@ bool Parser::EnterName(Scope& scope, Instruction* instruction, SourceRange range
   if (name.size() >= 2 && name[0] == '_' && name[1] == '_' && name.substr(0, 6) != "__xla_") {
     return Error(range, "names that start with '__' are reserved; write 'a_{}'", name.substr(2));
   }
-  if (const auto type = ParseElementType(name); type || name == "token" || name == "opaque") {
+  if (IsTypeName(name)) {
     return Error(range, "'{}' is a type and cannot name an instruction; write '{}_'", name, name);
   }
-  const auto [it, is_new] = scope.names.emplace(name, instruction);
+  const auto [first, is_new] = scope.names.Insert(name, instruction);
   if (is_new) return true;
   Diagnostic& diagnostic =
       diagnostics_.Error(range, "a second instruction with the name '{}' in this computation", name);
-  if (it->second != &poison_) diagnostic.Note(it->second->name_range(), "the first one is here");
+  if (*first != &poison_) diagnostic.Note((*first)->name_range(), "the first one is here");
   return false;
 }
 
@@ -195,18 +195,18 @@ bool Parser::ParseOperand(Scope& scope, InstructionParts& parts) {
 
 bool Parser::UnknownInstruction(Scope& scope, std::string_view word, SourceRange at) {
   std::vector<std::string_view> known;
-  for (const auto& [name, unused] : scope.names) known.push_back(name);
+  scope.names.ForEach([&](std::string_view name, Instruction*) { known.push_back(name); });
   const std::string_view close = known.size() <= 10000 ? ClosestName(word, known) : std::string_view();
   // Given up once, it is not reported for every later use.
-  scope.names.emplace(word, &poison_);
+  scope.names.Insert(word, &poison_);
   Diagnostic& diagnostic =
       close.empty() ? diagnostics_.Error(at, "no instruction '{}' before this one in this computation", word)
                     : diagnostics_.Error(at, "no instruction '{}' before this one in this computation; did you mean '{}'?",
                                          word, close);
   for (size_t i = 0; i + 1 < open_scopes_; ++i) {
-    const auto outer = scopes_[i].names.find(word);
-    if (outer == scopes_[i].names.end() || outer->second == &poison_) continue;
-    diagnostic.Note(outer->second->name_range(), "this one belongs to an enclosing computation");
+    Instruction** const outer = scopes_[i].names.Find(word);
+    if (outer == nullptr || *outer == &poison_) continue;
+    diagnostic.Note((*outer)->name_range(), "this one belongs to an enclosing computation");
   }
   return false;
 }
@@ -214,13 +214,13 @@ bool Parser::UnknownInstruction(Scope& scope, std::string_view word, SourceRange
 bool Parser::ResolveOperand(Scope& scope, const Token& word, const Shape* shape, SourceRange shape_range,
                             Instruction** result) {
   const std::string_view name = lex_.Word(word);
-  const auto it = scope.names.find(name);
-  if (it == scope.names.end()) {
+  Instruction** const known = scope.names.Find(name);
+  if (known == nullptr) {
     if (!scope.creates_parameters || shape == nullptr) return UnknownInstruction(scope, name, word.range());
     *result = NewParameter(scope, *shape, name, word.range());
     return EnterName(scope, *result, word.range());
   }
-  *result = it->second;
+  *result = *known;
   if (shape == nullptr || *result == &poison_ || Compatible(*shape, (*result)->shape())) return true;
   diagnostics_
       .Error(shape_range, "operand '{}' is declared as {}, but it is {}", name, ToString(*shape),
@@ -282,7 +282,7 @@ bool Parser::ParseNestedInstruction(Scope& scope, const Token& word, Shape shape
   parts.first_attribute = attributes_.size();
   const std::string_view text = lex_.Bytes(word);
   if (!OpcodeFromWord(text, &parts.op)) {
-    if (scope.names.contains(text)) {
+    if (scope.names.Contains(text)) {
       return Error(token().range(), "expected ',' or ')' after the operand '{}', found '('", text);
     }
     return UnknownOpcode(text, word.range());
@@ -341,7 +341,7 @@ void Parser::Drop(const InstructionParts& parts) {
 // The instruction that the parts describe, or the poison where they use something that failed.
 Instruction* Parser::Create(Scope& scope, InstructionParts& parts) {
   if (parts.poisoned) {
-    if (!parts.name.empty()) scope.names.emplace(parts.name, &poison_);
+    if (!parts.name.empty()) scope.names.Insert(parts.name, &poison_);
     return &poison_;
   }
   if (++instruction_count_ > options_.max_instructions) {

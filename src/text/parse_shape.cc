@@ -52,8 +52,8 @@ bool Parser::ParseShape(Shape* shape) {
   const uint32_t end = CacheableEnd();
   const std::string_view text(lex_.base() + begin, end > begin ? end - begin : 0);
   if (end != 0) {
-    if (const auto it = shapes_.find(text); it != shapes_.end()) {
-      *shape = it->second;
+    if (const Shape* known = shapes_.Find(text)) {
+      *shape = *known;
       lex_.Restart(end);
       return true;
     }
@@ -61,7 +61,7 @@ bool Parser::ParseShape(Shape* shape) {
   const int64_t warnings_before = diagnostics_.warning_count();
   if (!ReadShapeUncached(shape)) return false;
   if (end != 0 && lex_.last_end() == end && diagnostics_.warning_count() == warnings_before) {
-    shapes_.emplace(text, *shape);
+    shapes_.Insert(text, *shape);
   }
   return true;
 }
@@ -160,6 +160,7 @@ bool Parser::ParseDimension(Shape* shape) {
 
 // At `{`: does it open a layout? Only before an integer or a colon.
 bool Parser::LayoutFollows() {
+  if (lone_brace_is_literal_) return false;
   const Token brace = token();
   const uint32_t last_end = lex_.last_end();
   Next();

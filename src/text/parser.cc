@@ -9,8 +9,8 @@ namespace text {
 
 void Scope::Reset(Computation* c) {
   computation = c;
-  names.clear();
-  elements.clear();
+  names.Clear();
+  if (!elements.empty()) elements.clear();
   unnamed.clear();
   parameters.clear();
   root = nullptr;
@@ -114,7 +114,14 @@ bool Parser::StringValue(const Token& t, std::string_view* value) {
 }
 
 bool Parser::IntValue(const Token& t, int64_t* value) {
+  constexpr size_t kSafeDigits = 18;
   const std::string_view bytes = lex_.Bytes(t);
+  if (bytes.size() <= kSafeDigits && bytes[0] != '-') {
+    int64_t number = 0;
+    for (char c : bytes) number = number * 10 + (c - '0');
+    *value = number;
+    return true;
+  }
   if (absl::SimpleAtoi(absl::string_view(bytes.data(), bytes.size()), value)) return true;
   uint64_t wide;
   if (bytes[0] != '-' && absl::SimpleAtoi(absl::string_view(bytes.data(), bytes.size()), &wide)) {

@@ -14,6 +14,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "base/arena.h"
+#include "base/name_table.h"
 #include "hlo_run/diagnostic.h"
 #include "hlo_run/module.h"
 #include "hlo_run/parse.h"
@@ -26,7 +27,7 @@ struct ShardingItems;
 // What is known while the body of one computation is read.
 struct Scope {
   Computation* computation = nullptr;
-  absl::flat_hash_map<std::string_view, Instruction*> names;
+  NameTable<Instruction*> names;
   // Elements taken out by `#i`, each made once.
   absl::flat_hash_map<std::pair<Instruction*, int64_t>, Instruction*> elements;
   // Instructions whose name the reader chooses, when all names of the text are known.
@@ -385,7 +386,7 @@ class Parser {
   std::deque<Scope> scopes_;
   size_t open_scopes_ = 0;
   Instruction poison_;  // Stands for instructions that could not be read, so that their users are not blamed.
-  absl::flat_hash_map<std::string_view, Computation*> computations_;
+  NameTable<Computation*> computations_;
   std::vector<Computation*> failed_computations_;
   SourceRange entry_range_;
   Computation* last_named_ = nullptr;
@@ -393,7 +394,7 @@ class Parser {
   std::vector<std::pair<std::string_view, SourceRange>> header_seen_;
   std::vector<std::pair<int32_t*, SourceRange>> frame_uses_;
 
-  absl::flat_hash_map<std::string_view, Shape> shapes_;
+  NameTable<Shape> shapes_;
   bool is_standalone_ = false;  // A literal outside a module.
   bool lone_brace_is_literal_ = false;
   // Scratch, used as stacks by nested calls.
