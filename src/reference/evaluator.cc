@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/status.h"
 #include "fmt/format.h"
+#include "reference/dynamic_sizes.h"
 #include "reference/supported.h"
 
 namespace hlo::reference {
@@ -85,7 +86,9 @@ absl::StatusOr<Literal> Evaluator::Compute(Frame& frame, const Step& step) {
       operands[i] = frame.values[use.slot];
   }
   OpContext context{*step.instruction, operands, *this};
-  absl::StatusOr<Literal> result = step.op(context);
+  absl::StatusOr<Literal> result = NeedsActualSizes(*step.instruction, operands)
+                                       ? AtActualSizes(context, step.op)
+                                       : step.op(context);
   for (Literal& operand : operands) operand = Literal();
   return result;
 }

@@ -1,0 +1,350 @@
+#include "reference/dynamic_sizes.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "fmt/format.h"
+#include "fmt/ranges.h"
+#include "hlo_run/check.h"
+#include "reference/arrays.h"
+
+namespace hlo::reference {
+namespace {
+
+Index ActualDims(const Literal& array) {
+  Index dims = array.dims();
+  for (int64_t d = 0; d < dims.rank(); ++d) dims[d] = array.dynamic_size(d);
+  return dims;
+}
+
+// The first `dims` elements along each dimension, as a static array.
+absl::StatusOr<Literal> Cropped(const Literal& array, const Index& dims) {
+  if (!array.has_dynamic_sizes() && array.dims() == absl::MakeConstSpan(dims)) return array;
+  const View part = View::Dense(array.dims()).Window(Zeros(array.rank()), dims);
+  return Copied(array, part, Shape::Array(array.type(), dims));
+}
+
+// The array as the low end of one of the declared bounds, with its sizes beside it; zeros fill the rest.
+absl::StatusOr<Literal> Bounded(const Literal& actual, const Shape& declared) {
+  if (declared.IsTuple()) {
+    std::vector<Literal> elements;
+    for (size_t i = 0; i < declared.elements().size(); ++i) {
+      HLO_ASSIGN_OR_RETURN(Literal element, Bounded(actual.element(i), declared.element(i)));
+      elements.push_back(std::move(element));
+    }
+    return Literal::Tuple(std::move(elements));
+  }
+  for (int64_t d = 0; d < declared.rank(); ++d) {
+    if (actual.dim(d) > declared.dim(d)) {
+      return absl::FailedPreconditionError(
+          fmt::format("dimension {} has the size {} at run time, beyond its bound {}", d, actual.dim(d),
+                      declared.dim(d)));
+    }
+  }
+  if (actual.dims() == declared.dims()) return actual.WithShape(declared);
+  HLO_ASSIGN_OR_RETURN(Literal result, Literal::CreateZeros(declared));
+  CopyElements(ByteCount(actual.type()), actual.data(), View::Dense(actual.dims()), result.mutable_data(),
+               View::Dense(result.dims()).Window(Zeros(actual.rank()), actual.dims()));
+  for (int64_t d = 0; d < declared.rank(); ++d) result.set_dynamic_size(d, actual.dim(d));
+  return result;
+}
+
+// An array of the same bounds, with the sizes of another.
+Literal WithSizesOf(const Literal& sized, const Literal& array) {
+  Literal result = array.WithShape(sized.shape());
+  for (int64_t d = 0; d < sized.rank() && sized.has_dynamic_sizes(); ++d) {
+    result.set_dynamic_size(d, sized.dynamic_size(d));
+  }
+  return result;
+}
+
+// --- Operands
+// ---------------------------------------------------------------------------------------------------
+
+// Elementwise operands take one size: that of those larger than 1 (an element alone counts for all), else the
+// least.
+Index CommonDims(absl::Span<const Literal> operands, const Shape& declared) {
+  Index common = declared.dims();
+  for (int64_t d = 0; d < common.rank(); ++d) {
+    int64_t least = Shape::kUnbounded, least_of_many = Shape::kUnbounded;
+    for (const Literal& operand : operands) {
+      if (operand.rank() == 0) continue;
+      const int64_t size = operand.dynamic_size(d);
+      least = least == Shape::kUnbounded ? size : std::min(least, size);
+      if (size > 1) least_of_many = least_of_many == Shape::kUnbounded ? size : std::min(least_of_many, size);
+    }
+    common[d] = least == 1 && least_of_many != Shape::kUnbounded ? least_of_many : least;
+  }
+  return common;
+}
+
+absl::StatusOr<Literal> Stretched(const Literal& array, const Index& dims) {
+  if (array.rank() == 0) return array;
+  View from = View::Dense(array.dims());
+  for (int64_t d = 0; d < dims.rank(); ++d) {
+    if (array.dynamic_size(d) < dims[d]) from.strides[d] = 0;
+  }
+  from.dims = dims;
+  return Copied(array, from, Shape::Array(array.type(), dims));
+}
+
+// What pairs of dimensions of two operands both have.
+void CutPairs(IntList a_dims, IntList b_dims, Index* a, Index* b) {
+  for (size_t k = 0; k < a_dims.size(); ++k) {
+    int64_t &left = (*a)[a_dims[k]], &right = (*b)[b_dims[k]];
+    left = right = std::min(left, right);
+  }
+}
+
+// The sizes of the operands that the instruction works on.
+std::vector<Index> OperandDims(const Instruction& instruction, absl::Span<const Literal> operands) {
+  std::vector<Index> dims;
+  for (const Literal& operand : operands) dims.push_back(ActualDims(operand));
+  IntList slice_sizes;
+  switch (instruction.opcode()) {
+    case Opcode::kDot:  // What only one side has would meet zeros.
+      CutPairs(instruction.Get<attr::lhs_contracting_dims>(), instruction.Get<attr::rhs_contracting_dims>(),
+               &dims[0], &dims[1]);
+      CutPairs(instruction.Get<attr::lhs_batch_dims>(), instruction.Get<attr::rhs_batch_dims>(), &dims[0],
+               &dims[1]);
+      return dims;
+    case Opcode::kDynamicUpdateSlice:
+      dims[0] = operands[0].dims();
+      return dims;
+    case Opcode::kDynamicSlice:
+    case Opcode::kGather:  // Only dimensions that are read whole have their size.
+      slice_sizes = instruction.opcode() == Opcode::kGather ? instruction.Get<attr::slice_sizes>()
+                                                            : instruction.Get<attr::dynamic_slice_sizes>();
+      for (int64_t d = 0; d < operands[0].rank(); ++d) {
+        if (slice_sizes[d] != operands[0].dim(d)) dims[0][d] = operands[0].dim(d);
+      }
+      return dims;
+    default:
+      return dims;
+  }
+}
+
+// --- Instructions
+// -----------------------------------------------------------------------------------------------
+
+// Values of attributes that hold sizes, for arrays of the actual sizes.
+struct ActualAttributes {
+  std::vector<SliceRange> slice;
+  Index slice_sizes;
+  std::vector<AttrEntry> entries;
+};
+
+void FitAttributes(const Instruction& instruction, const Literal& operand, ActualAttributes* actual) {
+  actual->entries.assign(instruction.attributes().begin(), instruction.attributes().end());
+  for (AttrEntry& entry : actual->entries) {
+    if (entry.id == AttrId::slice) {
+      for (SliceRange range : instruction.Get<attr::slice>()) {
+        range.limit = std::min(range.limit, operand.dim(static_cast<int64_t>(actual->slice.size())));
+        range.start = std::min(range.start, range.limit);
+        actual->slice.push_back(range);
+      }
+      entry.value = AttrValue::Of(absl::MakeConstSpan(actual->slice));
+    } else if (entry.id == AttrId::slice_sizes || entry.id == AttrId::dynamic_slice_sizes) {
+      for (int64_t size : entry.value.As<IntList>()) {
+        actual->slice_sizes.push_back(std::min(size, operand.dim(actual->slice_sizes.rank())));
+      }
+      entry.value = AttrValue::Of(IntList(actual->slice_sizes));
+    }
+  }
+}
+
+// Dimensions of a reshape's operand and result with equal products.
+struct ReshapeGroup {
+  int64_t in, in_end, out, out_end;
+};
+
+std::vector<ReshapeGroup> ReshapeGroups(absl::Span<const int64_t> in, absl::Span<const int64_t> out) {
+  const int64_t in_rank = static_cast<int64_t>(in.size()), out_rank = static_cast<int64_t>(out.size());
+  std::vector<ReshapeGroup> groups;
+  for (int64_t i = 0, o = 0; i < in_rank || o < out_rank;) {
+    ReshapeGroup group{i, i, o, o};
+    int64_t in_product = 1, out_product = 1;
+    do {
+      if (in_product <= out_product && i < in_rank)
+        in_product *= in[i++];
+      else if (o < out_rank)
+        out_product *= out[o++];
+      else
+        in_product *= in[i++];
+    } while (in_product != out_product && (i < in_rank || o < out_rank));
+    group.in_end = i;
+    group.out_end = o;
+    groups.push_back(group);
+  }
+  return groups;
+}
+
+// Within a group, sizes scale with what the operand has of it. Where its result has several dimensions,
+// `inferred_dimension`, else the dynamic one, else the first takes the change.
+absl::StatusOr<Index> ReshapedDims(const Instruction& reshape, const Shape& bounds,
+                                   absl::Span<const int64_t> actual) {
+  const Shape& declared = reshape.shape();
+  const int64_t inferred = reshape.Get<attr::inferred_dimension>(-1);
+  Index result = declared.dims();
+  for (const ReshapeGroup& group : ReshapeGroups(bounds.dims(), declared.dims())) {
+    const int64_t bound = Product(bounds.dims().subspan(group.in, group.in_end - group.in));
+    const int64_t size = Product(actual.subspan(group.in, group.in_end - group.in));
+    if (size == bound) continue;
+    int64_t changing = group.out;
+    for (int64_t o = group.out_end - 1; o >= group.out; --o) {
+      if (declared.IsDynamic(o)) changing = o;
+    }
+    if (group.out <= inferred && inferred < group.out_end) changing = inferred;
+    if (group.out == group.out_end || result[changing] * size % bound != 0) {
+      return absl::FailedPreconditionError(
+          fmt::format("{} of {} elements do not fill whole rows of {}", size, bound, ToString(declared)));
+    }
+    result[changing] = result[changing] * size / bound;
+  }
+  return result;
+}
+
+// Result elements depend on the operands' elements of the same index.
+bool IsByElement(const Instruction& instruction) {
+  const Opcode opcode = instruction.opcode();
+  return (Info(opcode).has(kElementwise) && opcode != Opcode::kBitcastConvert) || opcode == Opcode::kClamp ||
+         opcode == Opcode::kMap;
+}
+
+// What the instruction gives for operands of the actual sizes, which those of `actual` have.
+absl::StatusOr<Shape> ActualShape(const Instruction& instruction, const Shape& operand_bounds,
+                                  const Instruction& actual) {
+  const Shape& declared = instruction.shape();
+  const Shape& operand = actual.operand(0)->shape();
+  if (IsByElement(instruction)) {
+    Index dims;
+    for (const Instruction* each : actual.operands()) {
+      if (each->shape().rank() == declared.rank()) dims = each->shape().dims();
+    }
+    return Shape::Array(declared.type(), dims);
+  }
+  if (instruction.opcode() == Opcode::kBroadcast) {
+    Index dims = declared.dims();
+    const IntList dimensions = instruction.Get<attr::dimensions>();
+    for (size_t k = 0; k < dimensions.size(); ++k) dims[dimensions[k]] = operand.dim(k);
+    return Shape::Array(declared.type(), dims);
+  }
+  if (instruction.opcode() == Opcode::kReshape) {
+    HLO_ASSIGN_OR_RETURN(const Index dims, ReshapedDims(instruction, operand_bounds, operand.dims()));
+    return Shape::Array(declared.type(), dims);
+  }
+  Diagnostics diagnostics;
+  Shape inferred = InferShape(actual, diagnostics);
+  if (inferred.IsArray()) inferred.set_type(declared.type());
+  if (inferred.IsValid()) return inferred;
+  return absl::FailedPreconditionError(
+      fmt::format("the sizes at run time do not fit: {}", diagnostics.all().front().message));
+}
+
+absl::StatusOr<std::vector<Literal>> ActualOperands(const OpContext& context) {
+  std::vector<Literal> actual;
+  if (IsByElement(context.instruction)) {
+    const Index dims = CommonDims(context.operands, context.shape());
+    for (const Literal& operand : context.operands) {
+      HLO_ASSIGN_OR_RETURN(Literal stretched, Stretched(operand, dims));
+      actual.push_back(std::move(stretched));
+    }
+    return actual;
+  }
+  const std::vector<Index> dims = OperandDims(context.instruction, context.operands);
+  for (size_t i = 0; i < context.operands.size(); ++i) {
+    HLO_ASSIGN_OR_RETURN(Literal cropped, Cropped(context.operands[i], dims[i]));
+    actual.push_back(std::move(cropped));
+  }
+  return actual;
+}
+
+}  // namespace
+
+bool NeedsActualSizes(const Instruction& instruction, absl::Span<const Literal> operands) {
+  const bool any =
+      std::any_of(operands.begin(), operands.end(), [](const Literal& x) { return x.has_dynamic_sizes(); });
+  if (!any || Info(instruction.opcode()).has(kCollective)) return false;
+  switch (instruction.opcode()) {
+    case Opcode::kAddDependency:
+    case Opcode::kAsyncStart:
+    case Opcode::kBitcast:
+    case Opcode::kCall:
+    case Opcode::kConditional:
+    case Opcode::kCopyStart:
+    case Opcode::kCustomCall:
+    case Opcode::kDomain:
+    case Opcode::kDynamicReshape:
+    case Opcode::kFusion:
+    case Opcode::kGetDimensionSize:
+    case Opcode::kOptBarrier:
+    case Opcode::kSetDimensionSize:
+    case Opcode::kTuple:
+    case Opcode::kWhile:
+      return false;
+    default:
+      return true;
+  }
+}
+
+absl::StatusOr<Literal> AtActualSizes(OpContext& context, ReferenceOp op) {
+  HLO_ASSIGN_OR_RETURN(std::vector<Literal> operands, ActualOperands(context));
+  ActualAttributes attributes;
+  FitAttributes(context.instruction, operands[0], &attributes);
+  Module module(nullptr);
+  Computation* computation = module.NewComputation("actual");
+  std::vector<Instruction*> parameters;
+  for (const Literal& operand : operands) {
+    parameters.push_back(
+        module.AddInstruction(computation, Opcode::kParameter, "operand", operand.shape(), {}, {}));
+  }
+  Instruction* actual =
+      module.AddInstruction(computation, context.instruction.opcode(), context.instruction.name(), Shape(),
+                            parameters, attributes.entries);
+  HLO_ASSIGN_OR_RETURN(Shape shape, ActualShape(context.instruction, context.operands[0].shape(), *actual));
+  InstructionEditor::SetShape(*actual, std::move(shape));
+  OpContext actual_context{*actual, absl::MakeSpan(operands), context.caller};
+  HLO_ASSIGN_OR_RETURN(Literal result, op(actual_context));
+  if (context.instruction.opcode() == Opcode::kDynamicUpdateSlice)
+    return WithSizesOf(context.operands[0], result);
+  return Bounded(result, context.shape());
+}
+
+// The actual size of a dimension, or the static one.
+absl::StatusOr<Literal> GetDimensionSize(OpContext& context) {
+  HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(context.shape()));
+  const int64_t dimension = context.instruction.Get<attr::dimensions>()[0];
+  result.mutable_span<int32_t>()[0] = static_cast<int32_t>(context.operands[0].dynamic_size(dimension));
+  return result;
+}
+
+// The same elements, with an actual size recorded on the dimension.
+absl::StatusOr<Literal> SetDimensionSize(OpContext& context) {
+  const int64_t dimension = context.instruction.Get<attr::dimensions>()[0];
+  const int64_t size = context.operands[1].span<int32_t>()[0], bound = context.operands[0].dim(dimension);
+  if (size < 0 || size > bound) {
+    return absl::FailedPreconditionError(
+        fmt::format("dimension {} cannot have the size {}: its bound is {}", dimension, size, bound));
+  }
+  Literal result = context.operands[0].WithShape(context.shape());
+  if (size != bound || result.has_dynamic_sizes()) result.set_dynamic_size(dimension, size);
+  return result;
+}
+
+// The operand's actual elements in row-major order, as an array of the sizes that the other operands give.
+absl::StatusOr<Literal> DynamicReshape(OpContext& context) {
+  HLO_ASSIGN_OR_RETURN(const Literal elements, Cropped(context.operands[0], ActualDims(context.operands[0])));
+  Index dims;
+  for (const Literal& size : context.operands.subspan(1)) dims.push_back(size.span<int32_t>()[0]);
+  const bool fits = InBounds(dims, Index(context.shape().dims()) + Index(dims.size(), 1));
+  if (!fits || Product(dims) != elements.element_count()) {
+    return absl::FailedPreconditionError(
+        fmt::format("{} elements do not fill an array of the sizes {{{}}} within {}",
+                    elements.element_count(), fmt::join(dims, ","), ToString(context.shape())));
+  }
+  return Bounded(elements.WithShape(Shape::Array(elements.type(), dims)), context.shape());
+}
+
+}  // namespace hlo::reference
