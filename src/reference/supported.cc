@@ -3,6 +3,7 @@
 #include "fmt/format.h"
 #include "reference/elementwise.h"
 #include "reference/program.h"
+#include "reference/random.h"
 
 namespace hlo::reference {
 namespace {
@@ -31,6 +32,7 @@ std::string Obstacle(const Instruction& instruction) {
       instruction.opcode() != Opcode::kBitcastConvert && !FindScalarStep(instruction)) {
     return fmt::format("has no meaning for {}", Name(instruction.operand(0)->shape().type()));
   }
+  if (instruction.opcode() == Opcode::kRngBitGenerator) return RandomObstacle(instruction);
   return "";
 }
 

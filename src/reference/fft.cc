@@ -1,0 +1,111 @@
+// Discrete Fourier transforms (semantics 6.5), in f64.
+
+#include <cmath>
+#include <complex>
+#include <numbers>
+#include <utility>
+
+#include "base/status.h"
+#include "reference/arrays.h"
+#include "reference/op.h"
+
+namespace hlo::reference {
+namespace {
+
+using Number = std::complex<double>;
+
+// exp(sign 2 pi i k / n) for every k, each computed by itself.
+std::vector<Number> Roots(int64_t n, double sign) {
+  std::vector<Number> roots(n);
+  for (int64_t k = 0; k < n; ++k) {
+    const double angle = 2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(n);
+    roots[k] = {std::cos(angle), sign * std::sin(angle)};
+  }
+  return roots;
+}
+
+int64_t SmallestPrimeFactor(int64_t n) {
+  for (int64_t p = 2; p * p <= n; ++p) {
+    if (n % p == 0) return p;
+  }
+  return n;
+}
+
+// X[k] = sum over j of x[j] root^(j k). With n = p m it falls into p transforms of every p-th element, by
+// X[k] = sum over r < p of root^(r k) X_r[k mod m].
+void Transform(const Number* x, int64_t stride, int64_t n, const std::vector<Number>& roots, Number* out) {
+  if (n == 1) {
+    out[0] = x[0];
+    return;
+  }
+  const int64_t p = SmallestPrimeFactor(n), m = n / p;
+  const auto root_step = static_cast<int64_t>(roots.size()) / n;
+  std::vector<Number> parts(n);
+  for (int64_t r = 0; r < p; ++r) Transform(x + r * stride, stride * p, m, roots, parts.data() + r * m);
+  for (int64_t k = 0; k < n; ++k) {
+    Number sum = 0;
+    for (int64_t r = 0; r < p; ++r) sum += roots[r * k % n * root_step] * parts[r * m + k % m];
+    out[k] = sum;
+  }
+}
+
+// Transforms every line along a dimension, in place.
+void TransformDimension(Literal& array, int64_t dimension, bool inverse) {
+  const int64_t n = array.dim(dimension);
+  if (array.element_count() == 0) return;
+  const std::vector<Number> roots = Roots(n, inverse ? 1 : -1);
+  const View dense = View::Dense(array.dims());
+  const Index others = OtherDims(array.rank(), {dimension});
+  const Index starts = Pick(dense.dims, others), strides = Pick(dense.strides, others);
+  const int64_t stride = dense.strides[dimension];
+  Number* data = array.mutable_span<Number>().data();
+  std::vector<Number> line(n);
+  for (const Index& i : EachIndex(starts)) {
+    Number* start = data + Offset(i, strides);
+    Transform(start, stride, n, roots, line.data());
+    for (int64_t k = 0; k < n; ++k) start[k * stride] = inverse ? line[k] / static_cast<double>(n) : line[k];
+  }
+}
+
+// The array with another size of its last dimension: bins 0..size-1, where X[k] = conj(X[n - k]) stands in
+// for those that it does not have.
+absl::StatusOr<Literal> WithLastSize(const Literal& array, int64_t size) {
+  Shape shape = array.shape();
+  shape.set_dim(array.rank() - 1, size);
+  HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(shape));
+  const int64_t bins = array.dim(array.rank() - 1);
+  const absl::Span<const Number> in = array.span<Number>();
+  const absl::Span<Number> out = result.mutable_span<Number>();
+  for (int64_t i = 0; i < result.element_count(); ++i) {
+    const int64_t line = i / size * bins, k = i % size;
+    out[i] = k < bins ? in[line + k] : size - k < bins ? std::conj(in[line + size - k]) : 0;
+  }
+  return result;
+}
+
+}  // namespace
+
+// Over the last dimensions, as many as fft_length has. RFFT keeps bins 0..n/2 of the last one and IRFFT
+// starts from them; an inverse divides by the number of elements.
+absl::StatusOr<Literal> Fft(OpContext& context) {
+  const FftType type = context.instruction.Get<attr::fft_type>();
+  const bool inverse = type == FftType::kIfft || type == FftType::kIrfft;
+  const IntList length = context.instruction.Get<attr::fft_length>();
+  HLO_ASSIGN_OR_RETURN(Literal array, Widened(context.operands[0], ElementType::kC128));
+  HLO_RETURN_IF_ERROR(array.MakeUnique());
+  const int64_t last = array.rank() - 1, outer_count = static_cast<int64_t>(length.size()) - 1;
+  if (length.empty()) return Rounded(array, context.shape());
+  // The last dimension is transformed where it is whole: before bins are dropped, after they are there.
+  if (type == FftType::kRfft) {
+    TransformDimension(array, last, inverse);
+    HLO_ASSIGN_OR_RETURN(array, WithLastSize(array, context.shape().dim(last)));
+  }
+  for (int64_t d = last - outer_count; d < last; ++d) TransformDimension(array, d, inverse);
+  if (type == FftType::kIrfft) {
+    HLO_ASSIGN_OR_RETURN(array, WithLastSize(array, context.shape().dim(last)));
+  }
+  if (type != FftType::kRfft) TransformDimension(array, last, inverse);
+  return Rounded(array, context.shape());
+}
+
+}  // namespace hlo::reference

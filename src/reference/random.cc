@@ -1,0 +1,152 @@
+#include "reference/random.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "base/status.h"
+#include "fmt/format.h"
+#include "reference/op.h"
+#include "types/index.h"
+#include "types/wide.h"
+
+namespace hlo::reference {
+namespace {
+
+using Pair = std::array<uint32_t, 2>;
+using Four = std::array<uint32_t, 4>;
+using State = std::array<uint64_t, 3>;
+
+uint32_t Low(uint64_t x) { return static_cast<uint32_t>(x); }
+uint32_t High(uint64_t x) { return static_cast<uint32_t>(x >> 32); }
+uint64_t Join(uint32_t low, uint32_t high) { return low | static_cast<uint64_t>(high) << 32; }
+uint32_t RotateLeft(uint32_t x, int count) { return x << count | x >> (32 - count); }
+
+// Threefry-2x32 with 20 rounds (semantics 7.3).
+Pair ThreeFry(uint64_t key, uint64_t counter) {
+  constexpr int kRotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
+  const uint32_t keys[3] = {Low(key), High(key), 0x1BD11BDAu ^ Low(key) ^ High(key)};
+  uint32_t x0 = Low(counter) + keys[0], x1 = High(counter) + keys[1];
+  for (uint32_t group = 0; group < 5; ++group) {
+    for (int rotation : kRotations[group % 2]) {
+      x0 += x1;
+      x1 = RotateLeft(x1, rotation) ^ x0;
+    }
+    x0 += keys[(group + 1) % 3];
+    x1 += keys[(group + 2) % 3] + group + 1;
+  }
+  return {x0, x1};
+}
+
+// Philox-4x32 with 10 rounds (semantics 7.4).
+Four Philox(Four x, uint64_t key) {
+  uint32_t k0 = Low(key), k1 = High(key);
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t a = uint64_t{0xD2511F53u} * x[0], b = uint64_t{0xCD9E8D57u} * x[2];
+    x = {High(b) ^ x[1] ^ k0, Low(b), High(a) ^ x[3] ^ k1, Low(a)};
+    k0 += 0x9E3779B9u;
+    k1 += 0xBB67AE85u;
+  }
+  return x;
+}
+
+// The two words of a block go to neighbours along this dimension: the first of even size, else the first of
+// the largest.
+int64_t SplitDimension(absl::Span<const int64_t> dims) {
+  const auto even = std::find_if(dims.begin(), dims.end(), [](int64_t size) { return size % 2 == 0; });
+  if (even != dims.end()) return even - dims.begin();
+  return std::max_element(dims.begin(), dims.end()) - dims.begin();
+}
+
+// set(i, bits) for every element of an array of these sizes; the state moves on.
+template <class Set>
+void ThreeFryWords(absl::Span<const int64_t> dims, State& state, Set&& set) {
+  if (dims.empty()) {
+    set(0, ThreeFry(state[0], state[1]++)[0]);
+    return;
+  }
+  const int64_t split = SplitDimension(dims);
+  const Index strides = RowMajorStrides(dims);
+  Index half(dims);
+  half[split] = (half[split] + 1) / 2;
+  for (const Index& j : EachIndex(half)) {
+    const Pair words = ThreeFry(state[0], state[1]++);
+    const int64_t place = Offset(j, strides) + j[split] * strides[split];
+    set(place, words[0]);
+    if (2 * j[split] + 1 < dims[split]) set(place + strides[split], words[1]);
+  }
+}
+
+template <class Set>
+void ThreeFryPairs(int64_t count, State& state, Set&& set) {
+  for (int64_t i = 0; i < count; ++i) {
+    const Pair words = ThreeFry(state[0], state[1]++);
+    set(i, Join(words[0], words[1]));
+  }
+}
+
+// Of a state of two words the key is also the upper half of the counter, and the next state keeps it.
+template <class Set>
+void PhiloxUnits(int64_t count, bool in_pairs, bool two_words, State& state, Set&& set) {
+  const int64_t step = in_pairs ? 2 : 4;
+  uint64_t low = state[1], high = two_words ? state[0] : state[2];
+  for (int64_t i = 0; i < count; i += step) {
+    const Four words = Philox({Low(low), High(low), Low(high), High(high)}, state[0]);
+    for (int64_t k = 0; k < step && i + k < count; ++k)
+      set(i + k, in_pairs ? Join(words[2 * k], words[2 * k + 1]) : words[k]);
+    if (++low == 0) ++high;
+  }
+  state[1] = low;
+  if (!two_words) state[2] = high;
+}
+
+}  // namespace
+
+std::string RandomObstacle(const Instruction& instruction) {
+  const Shape& state = instruction.operand(0)->shape();
+  const Shape& result = instruction.shape().IsTuple() ? instruction.shape().element(1) : instruction.shape();
+  const bool two_words = state.IsArray(ElementType::kU64) && state.rank() == 1 && state.dim(0) == 2;
+  const bool three_words = state.IsArray(ElementType::kU64) && state.rank() == 1 && state.dim(0) == 3;
+  if (!two_words && !three_words)
+    return fmt::format("a state of {} is not u64[2] or u64[3]", ToString(state));
+  if (three_words && instruction.Get<attr::rng_algorithm>() == RngAlgorithm::kThreeFry)
+    return "three-fry has a state of u64[2]";
+  if (!result.IsArray() || IsPred(result.type()) || BitWidth(result.type()) > 64 || IsComplex(result.type()))
+    return fmt::format("random bits of {} have no meaning", ToString(result));
+  return "";
+}
+
+// (next state, bits): a counter, encrypted with a key (semantics 7.2). Types of fewer than 32 bits keep the
+// low bits of a word.
+absl::StatusOr<Literal> RngBitGenerator(OpContext& context) {
+  const Shape& shape = context.shape().IsTuple() ? context.shape().element(1) : context.shape();
+  HLO_ASSIGN_OR_RETURN(Literal bits, Literal::Create(shape));
+  Literal state = std::move(context.operands[0]);
+  HLO_RETURN_IF_ERROR(state.MakeUnique());
+  const absl::Span<uint64_t> words = state.mutable_span<uint64_t>();
+  State counter = {};
+  std::copy(words.begin(), words.end(), counter.begin());
+
+  const int64_t width = BitWidth(shape.type()), byte_count = ByteCount(shape.type());
+  auto set = [&](int64_t i, uint64_t value) {
+    if (width < 8 && IsSigned(shape.type()))
+      value = static_cast<uint64_t>(SignExtend(static_cast<int64_t>(value), width));
+    if (width < 8 && !IsSigned(shape.type())) value = ZeroExtend(value, width);
+    std::memcpy(bits.mutable_data() + i * byte_count, &value, byte_count);
+  };
+  const bool in_pairs = width == 64;
+  if (context.instruction.Get<attr::rng_algorithm>() != RngAlgorithm::kThreeFry)
+    PhiloxUnits(bits.element_count(), in_pairs, words.size() == 2, counter, set);
+  else if (in_pairs)
+    ThreeFryPairs(bits.element_count(), counter, set);
+  else
+    ThreeFryWords(shape.dims(), counter, set);
+
+  std::copy_n(counter.begin(), words.size(), words.begin());
+  if (!context.shape().IsTuple()) return bits;
+  std::vector<Literal> parts = {std::move(state), std::move(bits)};
+  return Literal::Tuple(std::move(parts));
+}
+
+}  // namespace hlo::reference
