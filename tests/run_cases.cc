@@ -1,0 +1,109 @@
+// Runs case files and golden folders on the reference engine, each case as a test of its own:
+//   run_cases [--update | --update-values] [--gtest_filter=...] path...
+// --update rewrites the diagnostics and prints that the files expect; review the difference.
+
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "gtest/gtest.h"
+#include "hlo_run/conform.h"
+#include "hlo_run/run.h"
+
+namespace hlo {
+namespace {
+
+constexpr EvaluateOptions kOptions{.max_seconds = 120};
+
+absl::StatusOr<Literal> OnReference(const CheckedModule& module, std::vector<Literal> arguments) {
+  return Evaluate(module, std::move(arguments), kOptions);
+}
+
+class CaseTest : public testing::Test {
+ public:
+  explicit CaseTest(const Case& test) : test_(test) {}
+  void TestBody() override {
+    const CaseResult result = RunCase(test_, OnReference);
+    const std::string place = result.line > 0 ? result.path + ":" + std::to_string(result.line) : result.path;
+    if (result.verdict == Verdict::kUnsupported) GTEST_SKIP() << place << ": " << result.report;
+    if (result.verdict != Verdict::kPassed) {
+      ADD_FAILURE() << place << ": " << result.name << "\n" << Name(result.verdict) << ": " << result.report;
+    }
+  }
+
+ private:
+  const Case& test_;
+};
+
+// GoogleTest's filters give '-', ':' and '*' a meaning.
+std::string TestName(const std::string& text) {
+  std::string name;
+  for (const char c : text) {
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0;
+    if (plain)
+      name += c;
+    else if (!name.empty() && name.back() != '_')
+      name += '_';
+  }
+  return name;
+}
+
+void Register(const std::vector<Case>& cases) {
+  std::map<std::string, std::set<std::string>> taken;
+  for (const Case& test : cases) {
+    const std::filesystem::path path(test.path);
+    const std::string suite = TestName(test.is_golden() ? path.parent_path().string() : path.string());
+    std::string name = TestName(test.is_golden() ? path.filename().string() : test.name);
+    for (int again = 2; !taken[suite].insert(name).second; ++again) name += "_" + std::to_string(again);
+    testing::RegisterTest(suite.c_str(), name.c_str(), nullptr, nullptr, test.path.c_str(),
+                          static_cast<int>(test.line), [&test]() -> CaseTest* { return new CaseTest(test); });
+  }
+}
+
+int Update(const std::vector<Case>& cases, bool values) {
+  std::set<std::string> files;
+  for (const Case& test : cases) {
+    if (!test.is_golden()) files.insert(test.path);
+  }
+  int status = 0;
+  for (const std::string& file : files) {
+    const absl::StatusOr<int64_t> changed = UpdateCaseFile(file, {.values = values, .evaluate = OnReference});
+    if (!changed.ok()) {
+      std::fprintf(stderr, "%s: %s\n", file.c_str(), changed.status().ToString().c_str());
+      status = 1;
+    } else if (*changed > 0) {
+      std::printf("%s: %lld cases rewritten\n", file.c_str(), static_cast<long long>(*changed));
+    }
+  }
+  return status;
+}
+
+}  // namespace
+}  // namespace hlo
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  bool update = false, values = false;
+  std::vector<std::string> paths;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument == "--update")
+      update = true;
+    else if (argument == "--update-values")
+      update = values = true;
+    else
+      paths.push_back(argument);
+  }
+  const absl::StatusOr<std::vector<hlo::Case>> cases = hlo::FindCases(paths);
+  if (!cases.ok() || cases->empty()) {
+    std::fprintf(stderr, "%s\n", cases.ok() ? "no cases found" : cases.status().ToString().c_str());
+    return 2;
+  }
+  if (update) return hlo::Update(*cases, values);
+  hlo::Register(*cases);
+  return RUN_ALL_TESTS();
+}
