@@ -1,6 +1,7 @@
 #pragma once
 // Arena: memory that lives as long as its module. Everything that an instruction points to lies in one.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <memory>
@@ -68,8 +69,11 @@ class Arena {
   };
 
   void AddBlock(size_t at_least) {
-    constexpr size_t kBlock = 64 << 10;
-    capacity_ = at_least > kBlock ? at_least : kBlock;
+    // Blocks grow with what there is, so that a large module is not made of thousands of them.
+    constexpr size_t kSmallest = 32 << 10, kLargest = 1 << 20;
+    const size_t wanted = std::clamp(total_ / 4, kSmallest, kLargest);
+    capacity_ = std::max(at_least, wanted);
+    total_ += capacity_;
     blocks_.push_back(std::make_unique_for_overwrite<std::byte[]>(capacity_));
     block_ = blocks_.back().get();
     used_ = 0;
@@ -80,6 +84,7 @@ class Arena {
   std::byte* block_ = nullptr;
   size_t used_ = 0;
   size_t capacity_ = 0;
+  size_t total_ = 0;
 };
 
 }  // namespace hlo

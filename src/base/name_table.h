@@ -18,16 +18,24 @@ inline uint64_t HashName(std::string_view name) {
     return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
   };
   constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
+  auto load = [](const char* from, size_t byte_count) {
+    uint64_t word = 0;
+    std::memcpy(&word, from, byte_count);
+    return word;
+  };
   const char* p = name.data();
-  size_t left = name.size();
-  uint64_t hash = seed ^ left * kOdd;
-  for (; left >= 8; p += 8, left -= 8) {
-    uint64_t word;
-    std::memcpy(&word, p, 8);
-    hash = mix(hash ^ word, seed ^ kOdd);
-  }
+  const size_t size = name.size();
+  uint64_t hash = seed ^ size * kOdd;
   uint64_t rest = 0;
-  for (size_t i = 0; i < left; ++i) rest |= uint64_t{static_cast<unsigned char>(p[i])} << (8 * i);
+  if (size >= 8) {
+    const char* const last = p + size - 8;
+    for (; p < last; p += 8) hash = mix(hash ^ load(p, 8), seed ^ kOdd);
+    rest = load(last, 8);
+  } else if (size >= 4) {
+    rest = load(p, 4) << 32 | load(p + size - 4, 4);
+  } else if (size > 0) {
+    rest = load(p, 1) << 16 | load(p + size / 2, 1) << 8 | load(p + size - 1, 1);
+  }
   return mix(hash ^ rest, kOdd);
 }
 

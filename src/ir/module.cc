@@ -59,6 +59,7 @@ Computation* Module::NewComputation(std::string_view name) {
   auto* computation = arena_->New<Computation>();
   computation->name_ = name;
   computation->module_ = this;
+  computation->instructions_.reserve(8);
   return computation;
 }
 

@@ -84,8 +84,15 @@ constexpr std::array<Reserved, kReservedSlots> kReservedTable = [] {
   return table;
 }();
 
+// Lengths of the reserved words with a first letter, as bits; most other words end here.
+constexpr std::array<uint32_t, 128> kReservedLengths = [] {
+  std::array<uint32_t, 128> table{};
+  for (const Reserved& row : kReservedWords) table[static_cast<size_t>(row.word[0])] |= 1u << row.word.size();
+  return table;
+}();
+
 const Reserved* FindReserved(std::string_view word) {
-  if (word.size() > 23 || word.size() < 2) return nullptr;
+  if (word.size() > 31 || (kReservedLengths[static_cast<size_t>(word[0])] >> word.size() & 1) == 0) return nullptr;
   for (size_t slot = ReservedSlot(word);; slot = (slot + 1) % kReservedSlots) {
     const Reserved& row = kReservedTable[slot];
     if (row.word.empty()) return nullptr;
