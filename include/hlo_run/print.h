@@ -25,6 +25,10 @@ struct PrintOptions {
   static PrintOptions Xla(PrintForm form);
 };
 
+// Changes a module as XLA's reader does while it loads one: names made unique over the module, shardings in their normal
+// form, source tables rebuilt. With as_xla, its text is then XLA's.
+void NormalizeAsXla(Module& module);
+
 std::string Print(const Module& module, const PrintOptions& options = {});
 std::string Print(const Computation& computation, const PrintOptions& options = {});
 // One instruction without indentation or newline: `%r = f32[2]{0} add(%a, %b)`.

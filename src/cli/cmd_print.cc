@@ -20,6 +20,7 @@ void PrintFile(const PrintCommandOptions& options, const std::string& file, File
   const LoadedModule loaded = Load(file, options.common, LoadUntil::kParsed, Exit::kInvalid, result);
   if (loaded.module == nullptr) return;
   PrintOptions print = options.print;
+  if (print.as_xla) NormalizeAsXla(*loaded.module);
   print.metadata = !options.no_metadata;
   print.layouts = !options.no_layouts;
   print.large_constants = !options.no_large_constants;

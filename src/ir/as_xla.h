@@ -12,7 +12,5 @@ void MakeNamesUniqueAsXla(Module& module);
 void NormalizeShardingsAsXla(Module& module);
 // Frames that are used, in the order of their first use (text-format 2.3).
 void RebuildSourceTablesAsXla(Module& module);
-// All of these, and the smaller things.
-void NormalizeAsXla(Module& module);
 
 }  // namespace hlo

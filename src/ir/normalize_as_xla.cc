@@ -5,6 +5,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "base/arena.h"
+#include "hlo_run/print.h"
 #include "ir/as_xla.h"
 
 namespace hlo {

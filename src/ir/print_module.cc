@@ -174,7 +174,11 @@ void Printer::PutSourceTables() {
   auto sink = std::back_inserter(out_);
   auto names = [&](std::string_view title, const std::vector<std::string_view>& list) {
     fmt::format_to(sink, "\n{}\n", title);
-    for (size_t i = 0; i < list.size(); ++i) fmt::format_to(sink, "{} \"{}\"\n", i + 1, Escape(list[i]));
+    for (size_t i = 0; i < list.size(); ++i) {
+      fmt::format_to(sink, "{} ", i + 1);
+      PutQuoted(list[i]);
+      Put('\n');
+    }
   };
   Put('\n');
   names("FileNames", tables.file_names);

@@ -71,36 +71,34 @@ bool ReadsAsJson(std::string_view text, bool as_xla) {
   return at == text.size();
 }
 
-std::string Escape(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (const char c : text) {
-    switch (c) {
+void AppendEscaped(std::string_view text, std::string* out) {
+  const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\'' && c != '\\'; };
+  for (size_t at = 0; at < text.size();) {
+    size_t end = at;
+    while (end < text.size() && is_plain(text[end])) ++end;
+    out->append(text, at, end - at);
+    at = end;
+    if (at == text.size()) return;
+    switch (const char c = text[at++]) {
       case '\n':
-        out.append("\\n");
+        out->append("\\n");
         break;
       case '\r':
-        out.append("\\r");
+        out->append("\\r");
         break;
       case '\t':
-        out.append("\\t");
+        out->append("\\t");
         break;
       case '"':
       case '\'':
       case '\\':
-        out.push_back('\\');
-        out.push_back(c);
+        out->push_back('\\');
+        out->push_back(c);
         break;
-      default: {
-        const auto byte = static_cast<unsigned char>(c);
-        if (byte >= 0x20 && byte < 0x7f)
-          out.push_back(c);
-        else
-          fmt::format_to(std::back_inserter(out), "\\{:03o}", byte);
-      }
+      default:
+        fmt::format_to(std::back_inserter(*out), "\\{:03o}", static_cast<unsigned char>(c));
     }
   }
-  return out;
 }
 
 bool IsReserved(std::string_view name) {

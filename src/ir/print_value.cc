@@ -37,7 +37,7 @@ void Printer::PutReal(double value) { Put(RealText(value, style_.as_xla)); }
 
 void Printer::PutQuoted(std::string_view text, char quote) {
   Put(quote);
-  Put(Escape(text));
+  AppendEscaped(text, &out_);
   Put(quote);
 }
 

@@ -53,7 +53,7 @@ class PrintOrder {
 // print_text.cc: whether the text would be read as one JSON value (text-format 1.8). XLA also allows blanks
 // and comments around it, which are lost in reading.
 bool ReadsAsJson(std::string_view text, bool as_xla);
-std::string Escape(std::string_view text);
+void AppendEscaped(std::string_view text, std::string* out);
 // A word that is no name where it stands without `%` (text-format 1.5).
 bool IsReserved(std::string_view name);
 // 6 digits in XLA's text; else as few as give the value back.
