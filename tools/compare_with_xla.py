@@ -8,13 +8,15 @@ environment that has jaxlib and numpy. A crash of XLA costs one row, since every
 
 The columns: elements compared; how many differ at all; the largest absolute difference, as it is and relative to the
 largest magnitude of that output ("scaled"); the largest distance in units of the last place among elements that are
-not small beside that magnitude. NaN equals NaN.
+not small beside that magnitude. NaN equals NaN. Constants that the producer elided ({...}) are filled with small
+numbers, the same for both.
 """
 
 import argparse
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -26,6 +28,43 @@ def load_oracle(path):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+ELIDED = re.compile(r"= (\w+)\[([\d,]*)\](\{[^}]*\})? constant\(\{\.\.\.\}\)")
+
+
+def fill_elided(text):
+    """The text with 0 1 2 3 4 0 1 ... in place of `{...}`."""
+
+    def literal(dims, first):
+        if not dims:
+            return str(first % 5)
+        size = 1
+        for d in dims[1:]:
+            size *= d
+        return "{" + ", ".join(literal(dims[1:], first + i * size) for i in range(dims[0])) + "}"
+
+    def fill(match):
+        hlo_type, dims, layout = match.groups()
+        sizes = [int(d) for d in dims.split(",")]
+        return f"= {hlo_type}[{dims}]{layout or ''} constant({literal(sizes, 0)})"
+
+    return ELIDED.sub(fill, text)
+
+
+def as_network(path):
+    """Makes a file of random arguments look like a network's: matrices and kernels scaled by the square root of their
+    fan-in, vectors (scales, variances) positive; so that deep networks neither overflow nor take roots of negatives."""
+    import numpy as np
+
+    with np.load(path) as data:
+        arrays = {key: data[key] for key in data.files}
+    for key, array in arrays.items():
+        if array.dtype.kind == "f" and array.ndim >= 2:
+            arrays[key] = array * array.dtype.type(np.sqrt(0.5 / np.prod(array.shape[:-1])))
+        elif array.dtype.kind == "f" and array.ndim == 1:
+            arrays[key] = np.abs(array) + array.dtype.type(0.5)
+    np.savez(path, **arrays)
 
 
 def ulp_distance(a, b, mantissa_bits):
@@ -68,16 +107,22 @@ def one(arguments, path):
     import numpy as np
 
     with tempfile.TemporaryDirectory() as folder:
+        oracle = load_oracle(arguments.oracle)
+        filled = os.path.join(folder, os.path.basename(path))
+        with open(filled, "w", encoding="utf8", errors="surrogateescape") as file:
+            file.write(fill_elided(oracle.read_text(path)))
+        path = filled
         inputs, outputs = os.path.join(folder, "in.npz"), os.path.join(folder, "out.npz")
         extra = arguments.extra.split()
         subprocess.run([arguments.hlo_run, "inputs", path, "--random", str(arguments.seed), "--output", inputs], check=True)
+        if arguments.network:
+            as_network(inputs)
         start = time.time()
         run = subprocess.run([arguments.hlo_run, "run", path, "--input", inputs, "--output", outputs, *extra],
                              capture_output=True, text=True)
         ours = time.time() - start
         if run.returncode:
-            return {"error": f"hlo-run: exit {run.returncode}: {run.stderr.strip()[:300]}"}
-        oracle = load_oracle(arguments.oracle)
+            return {"error": f"hlo-run: exit {run.returncode}: {run.stderr.strip()[-300:]}"}
         engine = oracle.open_engine("cpu")
         with np.load(inputs) as data:
             arrays = lambda params: [oracle.from_npz(data[k], t).reshape(d) for k, t, d in params]
@@ -101,6 +146,7 @@ def main():
     parser.add_argument("--hlo-run", default="build/src/cli/hlo-run")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--extra", default="", help="further flags for hlo-run run")
+    parser.add_argument("--network", action="store_true", help="arguments scaled like those of a trained network")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("files", nargs="+")
     arguments = parser.parse_args()
@@ -110,7 +156,7 @@ def main():
     print("| program | types | elements | differ | largest abs | scaled | ulp | hlo-run s | XLA s |\n|---|---|---|---|---|---|---|---|---|")
     for path in arguments.files:
         command = [sys.executable, __file__, "--one", "--oracle", arguments.oracle, "--hlo-run", arguments.hlo_run,
-                   "--seed", str(arguments.seed), "--extra=" + arguments.extra, path]
+                   "--seed", str(arguments.seed), "--extra=" + arguments.extra, *(["--network"] if arguments.network else []), path]
         run = subprocess.run(command, capture_output=True, text=True)
         rows = [line[4:] for line in run.stdout.splitlines() if line.startswith("ROW ")]
         name = os.path.basename(path).removesuffix(".hlo")
