@@ -13,22 +13,20 @@ namespace {
 
 // The positions that make up one result element, in the order of accumulation.
 struct Reduced {
-  Index kept_dims;
   Index dims, strides;  // Of the reduced dimensions, those that vary fastest last.
-  Index kept_sizes, kept_strides;
+  Index kept_dims, kept_strides;
 };
 
-// Accumulation follows the operand's layout: its minor-most dimension varies fastest. Elements beyond a
-// dimension's run-time size take no part.
+// Accumulation follows the operand's layout: its minor-most dimension varies fastest.
 Reduced Split(const Literal& array, const Layout& layout, IntList dimensions) {
   const Index strides = RowMajorStrides(array.dims());
   Reduced result;
-  result.kept_dims = OtherDims(array.rank(), dimensions);
-  result.kept_sizes = Pick(array.dims(), result.kept_dims);
-  result.kept_strides = Pick(strides, result.kept_dims);
+  const Index kept = OtherDims(array.rank(), dimensions);
+  result.kept_dims = Pick(array.dims(), kept);
+  result.kept_strides = Pick(strides, kept);
   for (auto d = layout.minor_to_major.rbegin(); d != layout.minor_to_major.rend(); ++d) {
     if (std::find(dimensions.begin(), dimensions.end(), *d) == dimensions.end()) continue;
-    result.dims.push_back(array.dynamic_size(*d));
+    result.dims.push_back(array.dim(*d));
     result.strides.push_back(strides[*d]);
   }
   return result;
@@ -81,14 +79,11 @@ Literal AsResult(std::vector<Literal> results, const Shape& shape) {
   return shape.IsTuple() ? Literal::Tuple(std::move(results)) : std::move(results[0]);
 }
 
-absl::StatusOr<std::vector<Literal>> CreateResults(const Shape& shape, const Literal& operand,
-                                                   const Index& kept_dims) {
+absl::StatusOr<std::vector<Literal>> CreateResults(const Shape& shape) {
   std::vector<Literal> results;
   const absl::Span<const Shape> shapes = shape.IsTuple() ? shape.elements() : absl::MakeConstSpan(&shape, 1);
   for (const Shape& each : shapes) {
     HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(each));
-    for (int64_t k = 0; operand.has_dynamic_sizes() && k < kept_dims.rank(); ++k)
-      result.set_dynamic_size(k, operand.dynamic_size(kept_dims[k]));
     results.push_back(std::move(result));
   }
   return results;
@@ -97,12 +92,11 @@ absl::StatusOr<std::vector<Literal>> CreateResults(const Shape& shape, const Lit
 absl::StatusOr<Literal> ReduceSum(OpContext& context, const Reduced& reduced) {
   const Literal& array = context.operands[0];
   const Literal& init = context.operands[1];
-  HLO_ASSIGN_OR_RETURN(std::vector<Literal> results,
-                       CreateResults(context.shape(), array, reduced.kept_dims));
+  HLO_ASSIGN_OR_RETURN(std::vector<Literal> results, CreateResults(context.shape()));
   const ScalarRound round = ConversionRound(init.type());
   const ScalarStep convert = ConvertStep(init.type(), results[0].type());
   int64_t o = 0;
-  for (const Index& i : EachIndex(reduced.kept_sizes)) {
+  for (const Index& i : EachIndex(reduced.kept_dims)) {
     WideScalar sum = Sum(array, reduced, Offset(i, reduced.kept_strides), LoadScalar(init, 0));
     sum.f = round(sum.f);
     StoreScalar(results[0], o++, convert(sum));
@@ -124,8 +118,7 @@ absl::StatusOr<Literal> Reduce(OpContext& context) {
     return ReduceSum(context, reduced);
 
   HLO_ASSIGN_OR_RETURN(const auto function, ScalarFunction::Make(to_apply, context.caller));
-  HLO_ASSIGN_OR_RETURN(std::vector<Literal> results,
-                       CreateResults(context.shape(), arrays[0], reduced.kept_dims));
+  HLO_ASSIGN_OR_RETURN(std::vector<Literal> results, CreateResults(context.shape()));
   std::vector<ScalarLoad> load;
   std::vector<ScalarStep> convert;
   for (size_t k = 0; k < count; ++k) {
@@ -135,7 +128,7 @@ absl::StatusOr<Literal> Reduce(OpContext& context) {
   std::vector<WideScalar> arguments(2 * count);  // The accumulators come first.
   const absl::Span<WideScalar> accumulators = absl::MakeSpan(arguments).first(count);
   int64_t o = 0;
-  for (const Index& i : EachIndex(reduced.kept_sizes)) {
+  for (const Index& i : EachIndex(reduced.kept_dims)) {
     for (size_t k = 0; k < count; ++k) accumulators[k] = LoadScalar(inits[k], 0);
     HLO_RETURN_IF_ERROR(
         EachOffset(reduced.dims, reduced.strides, Offset(i, reduced.kept_strides), [&](int64_t at) {

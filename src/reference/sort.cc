@@ -42,8 +42,7 @@ struct Lines {
 
 Lines LinesAlong(const Literal& array, int64_t dimension) {
   const Index strides = RowMajorStrides(array.dims()), others = OtherDims(array.rank(), {dimension});
-  return {Pick(array.dims(), others), Pick(strides, others), array.dynamic_size(dimension),
-          strides[dimension]};
+  return {Pick(array.dims(), others), Pick(strides, others), array.dim(dimension), strides[dimension]};
 }
 
 std::vector<WideScalar> LoadLine(const Literal& array, int64_t start, const Lines& lines) {
