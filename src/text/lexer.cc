@@ -10,7 +10,14 @@
 namespace hlo::text {
 namespace {
 
-enum Class : uint8_t { kOther = 0, kBlankByte = 1, kWordStart = 2, kDigit = 4, kWordRest = 8, kPunctuation = 16 };
+enum Class : uint8_t {
+  kOther = 0,
+  kBlankByte = 1,
+  kWordStart = 2,
+  kDigit = 4,
+  kWordRest = 8,
+  kPunctuation = 16
+};
 
 constexpr std::array<uint8_t, 256> kClasses = [] {
   std::array<uint8_t, 256> table{};
@@ -55,18 +62,32 @@ struct Reserved {
 constexpr size_t kReservedSlots = 256;
 
 constexpr size_t ReservedSlot(std::string_view word) {
-  return (static_cast<uint8_t>(word.front()) * 7u + static_cast<uint8_t>(word.back()) * 31u + word.size() * 17u +
-          static_cast<uint8_t>(word[word.size() / 2]) * 3u) % kReservedSlots;
+  return (static_cast<uint8_t>(word.front()) * 7u + static_cast<uint8_t>(word.back()) * 31u +
+          word.size() * 17u + static_cast<uint8_t>(word[word.size() / 2]) * 3u) %
+         kReservedSlots;
 }
 
 constexpr Reserved kReservedWords[] = {
-    {"true", Tok::kTrue}, {"false", Tok::kFalse}, {"inf", Tok::kInf}, {"HloModule", Tok::kHloModule},
-    {"ENTRY", Tok::kEntry}, {"ROOT", Tok::kRoot}, {"FileNames", Tok::kFileNames},
-    {"FunctionNames", Tok::kFunctionNames}, {"FileLocations", Tok::kFileLocations},
-    {"StackFrames", Tok::kStackFrames}, {"maximal", Tok::kMaximal}, {"replicated", Tok::kReplicated},
-    {"manual", Tok::kManual}, {"last_tile_dim_replicate", Tok::kLastTileDimReplicate},
-    {"shard_as", Tok::kShardAs}, {"shard_like", Tok::kShardLike}, {"unknown", Tok::kUnknown},
-    {"unreduced", Tok::kUnreduced}, {"token", Tok::kType, kTokenType}, {"opaque", Tok::kType, kOpaqueType},
+    {"true", Tok::kTrue},
+    {"false", Tok::kFalse},
+    {"inf", Tok::kInf},
+    {"HloModule", Tok::kHloModule},
+    {"ENTRY", Tok::kEntry},
+    {"ROOT", Tok::kRoot},
+    {"FileNames", Tok::kFileNames},
+    {"FunctionNames", Tok::kFunctionNames},
+    {"FileLocations", Tok::kFileLocations},
+    {"StackFrames", Tok::kStackFrames},
+    {"maximal", Tok::kMaximal},
+    {"replicated", Tok::kReplicated},
+    {"manual", Tok::kManual},
+    {"last_tile_dim_replicate", Tok::kLastTileDimReplicate},
+    {"shard_as", Tok::kShardAs},
+    {"shard_like", Tok::kShardLike},
+    {"unknown", Tok::kUnknown},
+    {"unreduced", Tok::kUnreduced},
+    {"token", Tok::kType, kTokenType},
+    {"opaque", Tok::kType, kOpaqueType},
     {"nan", Tok::kDecimal},
 #define HLO_ELEMENT_TYPE(name, text, bits, storage, type_class, number) \
   {text, Tok::kType, static_cast<uint8_t>(ElementType::k##name)},
@@ -92,7 +113,9 @@ constexpr std::array<uint32_t, 128> kReservedLengths = [] {
 }();
 
 const Reserved* FindReserved(std::string_view word) {
-  if (word.size() > 31 || (kReservedLengths[static_cast<size_t>(word[0])] >> word.size() & 1) == 0) return nullptr;
+  if (word.empty() || word.size() > 31 ||
+      (kReservedLengths[static_cast<size_t>(word[0])] >> word.size() & 1) == 0)
+    return nullptr;
   for (size_t slot = ReservedSlot(word);; slot = (slot + 1) % kReservedSlots) {
     const Reserved& row = kReservedTable[slot];
     if (row.word.empty()) return nullptr;
@@ -252,7 +275,8 @@ void Lexer::LexPunctuation(uint32_t begin) {
   if (rest.empty()) return Set(Tok::kEnd, begin, begin);
   if (rest.substr(0, 2) == "<=") return Set(Tok::kLessEqual, begin, begin + 2);
   if (rest.substr(0, 3) == "...") return Set(Tok::kDots, begin, begin + 3);
-  if (rest.substr(0, 2) == "/*") return SetUnending(begin, begin + 2, "this comment has no end: `*/` is missing");
+  if (rest.substr(0, 2) == "/*")
+    return SetUnending(begin, begin + 2, "this comment has no end: `*/` is missing");
   if (rest[0] == '\0') return SetError(begin, begin + 1, "a NUL byte cannot stand here");
   if (static_cast<uint8_t>(rest[0]) >= 0x80) {
     return SetError(begin, begin + 1, "bytes outside ASCII can stand only in strings and comments");
@@ -290,13 +314,17 @@ void Lexer::LexPercent(uint32_t begin) {
 void Lexer::LexNan(uint32_t begin, uint32_t end) {
   if (base_[end] != '(') return Set(Tok::kDecimal, begin, end);
   uint32_t p = end + 1;
-  if (base_[p] != '0' || base_[p + 1] != 'x') return SetError(begin, p, "a NaN payload has the form nan(0x7f)");
+  if (base_[p] != '0' || base_[p + 1] != 'x')
+    return SetError(begin, p, "a NaN payload has the form nan(0x7f)");
   p += 2;
   const uint32_t first = p;
   uint64_t payload = 0;
   for (;; ++p) {
     const char c = base_[p];
-    const int digit = IsDigit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    const int digit = IsDigit(c)             ? c - '0'
+                      : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                      : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                             : -1;
     if (digit < 0) break;
     if (payload >> 56 == 0) payload = payload * 16 + static_cast<uint64_t>(digit);
   }
@@ -325,7 +353,8 @@ void Lexer::LexNumber(uint32_t begin) {
   if (base_[begin] == '-' && base_[begin + 1] == '>') return Set(Tok::kArrow, begin, begin + 2);
   const std::string_view rest(base_ + begin, size_ - begin);
   if (const size_t n = MatchDecimal(rest)) return Set(Tok::kDecimal, begin, begin + static_cast<uint32_t>(n));
-  if (const size_t n = MatchDimLabels(rest)) return Set(Tok::kDimLabels, begin, begin + static_cast<uint32_t>(n));
+  if (const size_t n = MatchDimLabels(rest))
+    return Set(Tok::kDimLabels, begin, begin + static_cast<uint32_t>(n));
   if (const size_t n = MatchDxd(rest)) return Set(Tok::kDxd, begin, begin + static_cast<uint32_t>(n));
   if (const size_t n = MatchPad(rest)) return Set(Tok::kPad, begin, begin + static_cast<uint32_t>(n));
   if (rest[0] == '?') return Set(Tok::kQuestion, begin, begin + 1);
@@ -337,7 +366,8 @@ void Lexer::LexString(uint32_t begin) {
   const char* const stop = base_ + size_;
   const char* p = base_ + begin + 1;
   const char* close = static_cast<const char*>(std::memchr(p, quote, stop - p));
-  if (close == nullptr) return SetUnending(begin, begin + 1, "this string has no end: its closing quote is missing");
+  if (close == nullptr)
+    return SetUnending(begin, begin + 1, "this string has no end: its closing quote is missing");
   if (std::memchr(p, '\\', close - p) == nullptr) {
     return Set(Tok::kString, begin, static_cast<uint32_t>(close - base_) + 1);
   }
@@ -347,7 +377,8 @@ void Lexer::LexString(uint32_t begin) {
   if (p >= stop) return SetUnending(begin, begin + 1, "this string has no end: its closing quote is missing");
   std::string unescaped, error;
   if (!absl::CUnescape({base_ + begin + 1, static_cast<size_t>(p - base_ - begin - 1)}, &unescaped, &error)) {
-    return SetError(begin, static_cast<uint32_t>(p - base_) + 1, "this string has an escape that does not exist");
+    return SetError(begin, static_cast<uint32_t>(p - base_) + 1,
+                    "this string has an escape that does not exist");
   }
   Set(Tok::kString, begin, static_cast<uint32_t>(p - base_) + 1, 1);
 }
