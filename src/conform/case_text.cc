@@ -36,12 +36,20 @@ std::string_view Comment(std::string_view line) {
   return line.substr(begin, end - begin + 1);
 }
 
-bool IsVerb(std::string_view comment) {
-  return comment == "run" || comment == "check" || comment == "print" || comment.substr(0, 6) == "print ";
-}
-
 bool StartsWithWord(std::string_view text, std::string_view word) {
   return text.substr(0, word.size()) == word && (text.size() == word.size() || text[word.size()] == ' ');
+}
+
+// `run` alone, or with the devices of the run: `run  replicas 2 partitions 4`.
+bool IsRun(std::string_view comment) {
+  if (comment == "run") return true;
+  if (!StartsWithWord(comment, "run")) return false;
+  comment.remove_prefix(comment.find_first_not_of(' ', 3));
+  return StartsWithWord(comment, "replicas") || StartsWithWord(comment, "partitions");
+}
+
+bool IsVerb(std::string_view comment) {
+  return IsRun(comment) || comment == "check" || comment == "print" || StartsWithWord(comment, "print");
 }
 
 bool IsNameCharacter(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
@@ -70,12 +78,14 @@ absl::Status ReadDirective(std::string_view comment, CaseText* out) {
 }
 
 void ReadVerb(std::string_view comment, CaseText* out) {
-  if (comment == "run")
+  if (IsRun(comment)) {
     out->verb = Verb::kRun;
-  else if (comment == "check")
+    if (comment != "run") out->devices = comment.substr(comment.find_first_not_of(' ', 3));
+  } else if (comment == "check") {
     out->verb = Verb::kCheck;
-  else
+  } else {
     out->verb = Verb::kPrint;
+  }
   if (out->verb == Verb::kPrint && comment.size() > 6) out->form = comment.substr(6);
 }
 

@@ -21,6 +21,7 @@ struct CaseText {
   CompareRule rule;
   Verb verb = Verb::kRun;
   std::string form;                // `print short`
+  std::string devices;             // `run  replicas 2`: "replicas 2"; empty for one device.
   std::vector<std::string> lines;  // All of them; the module is what is left when comments are skipped.
   size_t verb_line = 0;            // Positions in `lines`.
   std::vector<size_t> in, out;     // Lines `// in …`, `// out …`.

@@ -101,6 +101,10 @@ Outcome CompareOutputs(const CaseText& text, const Literal& result) {
 }
 
 Outcome RunRun(const CaseText& text, const LoadedCase& loaded, const EvaluateFn& evaluate) {
+  if (!text.devices.empty()) {
+    return {Verdict::kUnsupported,
+            fmt::format("needs several devices ({}); one is evaluated\n", text.devices)};
+  }
   absl::StatusOr<Literal> result = EvaluateCase(text, loaded, evaluate);
   if (!result.ok()) return OutcomeOf(result.status(), Verdict::kFailed);
   return CompareOutputs(text, *result);
