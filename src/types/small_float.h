@@ -21,6 +21,7 @@ struct FloatFormat {
   int bias;
   Special special;
 
+  bool operator==(const FloatFormat&) const = default;
   constexpr int bits() const { return exponent_bits + mantissa_bits + (special == Special::kScale ? 0 : 1); }
   // Code of the largest finite magnitude.
   constexpr uint32_t max_code() const {
@@ -102,17 +103,17 @@ struct SmallFloat {
     return {static_cast<Bits>(EncodeSmallFloat(kFormat, value))};
   }
   static SmallFloat FromFloat(float value) {
-    if constexpr (&kFormat == &kBF16Format)
+    if constexpr (kFormat == kBF16Format)
       return {FloatToBF16(value)};
-    else if constexpr (&kFormat == &kF16Format)
+    else if constexpr (kFormat == kF16Format)
       return {FloatToF16(value)};
     else
       return {static_cast<Bits>(EncodeSmallFloat(kFormat, value))};
   }
   float ToFloat() const {
-    if constexpr (&kFormat == &kBF16Format)
+    if constexpr (kFormat == kBF16Format)
       return BF16ToFloat(bits);
-    else if constexpr (&kFormat == &kF16Format)
+    else if constexpr (kFormat == kF16Format)
       return F16ToFloat(bits);
     else
       return static_cast<float>(DecodeSmallFloat(kFormat, bits));
