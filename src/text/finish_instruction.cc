@@ -370,10 +370,8 @@ bool Parser::FinishMap(InstructionParts& parts) {
 }
 
 bool Parser::FinishAllReduce(InstructionParts& parts) {
-  // `mode` was written for two days in 2025 and means nothing.
-  const bool has_mode = HasEntry(parts, AttrId::mode);
-  RemoveEntry(parts, AttrId::mode);
-  if (has_mode || !GetEntry<attr::use_global_device_ids>(parts) || HasEntry(parts, AttrId::channel_id)) return true;
+  // `mode` was written for two days in 2025 and means nothing, but stands for the channel.
+  if (HasEntry(parts, AttrId::mode) || !GetEntry<attr::use_global_device_ids>(parts) || HasEntry(parts, AttrId::channel_id)) return true;
   return Error(FindEntry(parts, AttrId::use_global_device_ids)->range, "use_global_device_ids=true needs a channel_id");
 }
 

@@ -1,4 +1,4 @@
-// Any bytes: parser and checker end with a module or with errors, in both modes; and what parses prints to text that
+// Any bytes: parser and checker end with a module or with errors, in both modes; and what is valid prints to text that
 // parses and prints the same.
 
 #include <cstdint>
@@ -14,6 +14,7 @@
 
 namespace {
 
+// The module, or null where it does not parse or is not valid.
 std::shared_ptr<hlo::Module> Read(std::string text, bool strict) {
   hlo::Diagnostics diagnostics;
   auto source = std::make_shared<const hlo::SourceText>("fuzz", std::move(text));
@@ -23,8 +24,13 @@ std::shared_ptr<hlo::Module> Read(std::string text, bool strict) {
   if (module == nullptr && diagnostics.ok()) std::abort();  // A refusal says why.
   (void)hlo::Render(diagnostics, *source);
   if (module == nullptr) return nullptr;
-  if (hlo::Check(module, diagnostics, {.strict = strict}).ok()) (void)hlo::ComputeStatistics(*module);
+  const bool valid = hlo::Check(module, diagnostics, {.strict = strict}).ok();
   (void)hlo::Render(diagnostics, *source);
+  if (!valid) {
+    (void)hlo::Print(*module);
+    return nullptr;
+  }
+  (void)hlo::ComputeStatistics(*module);
   return module;
 }
 
