@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "reference/contraction.h"
+#include "reference/dot_algorithm.h"
 #include "reference/op.h"
 
 namespace hlo::reference {
@@ -93,15 +94,25 @@ absl::StatusOr<Literal> Scaled(const Literal& x, const Literal& scale) {
 
 }  // namespace
 
-// result[b, m, n] = sum over k of lhs[b, m, k] * rhs[b, k, n].
+// result[b, m, n] = sum over k of lhs[b, m, k] * rhs[b, k, n]; where the run asks for it, by way of
+// `algorithm`.
 absl::StatusOr<Literal> Dot(OpContext& context) {
   const ElementType lhs_type = context.operands[0].type(), rhs_type = context.operands[1].type();
   const ElementType type = ContractionType(lhs_type, rhs_type, context.shape().type());
+  const auto sum = [&](const Literal& lhs, const Literal& rhs) {
+    return DotSum(lhs, LhsDims(context.instruction), rhs, RhsDims(context.instruction));
+  };
+  const PrecisionAlgorithm algorithm = context.instruction.Get<attr::dot_algorithm>();
+  const bool emulates = context.caller.emulates_dot_algorithms() && algorithm != PrecisionAlgorithm::kUnset;
+  if (emulates && IsFloat(lhs_type) && IsFloat(rhs_type)) {
+    HLO_ASSIGN_OR_RETURN(const Literal total,
+                         SumByAlgorithm(algorithm, context.operands[0], context.operands[1], sum));
+    return RoundedSum(total, lhs_type, rhs_type, context.shape());
+  }
   HLO_ASSIGN_OR_RETURN(const Literal lhs, Widened(context.operands[0], type));
   HLO_ASSIGN_OR_RETURN(const Literal rhs, Widened(context.operands[1], type));
-  HLO_ASSIGN_OR_RETURN(const Literal sum,
-                       DotSum(lhs, LhsDims(context.instruction), rhs, RhsDims(context.instruction)));
-  return RoundedSum(sum, lhs_type, rhs_type, context.shape());
+  HLO_ASSIGN_OR_RETURN(const Literal total, sum(lhs, rhs));
+  return RoundedSum(total, lhs_type, rhs_type, context.shape());
 }
 
 // With g the group of position [b, m, k] of lhs; positions outside all groups contribute nothing:

@@ -1,6 +1,6 @@
 #pragma once
-// Arrays whose sizes are known only at run time (semantics 4.5). Their elements lie in arrays of the bounds; an
-// instruction on them means the same instruction on arrays of the actual sizes.
+// Arrays whose sizes are known only at run time (semantics 4.5). Their elements lie in arrays of the bounds;
+// an instruction on them means the same instruction on arrays of the actual sizes.
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"

@@ -60,6 +60,13 @@ absl::StatusOr<Literal> Evaluator::Call(const Computation& computation, absl::Sp
   return std::exchange(frame.values[computation.root()->index()], Literal());
 }
 
+std::array<uint64_t, 2> Evaluator::AdvanceCounter(int64_t delta) {
+  const std::array<uint64_t, 2> before = counter_;
+  counter_[0] += static_cast<uint64_t>(delta);
+  counter_[1] += (delta < 0 ? ~uint64_t{0} : 0) + (counter_[0] < before[0] ? 1 : 0);
+  return before;
+}
+
 absl::Status Evaluator::RunStep(Frame& frame, const Step& step, absl::Span<Literal> arguments) {
   Literal& result = frame.values[step.slot];
   switch (step.instruction->opcode()) {
@@ -86,9 +93,8 @@ absl::StatusOr<Literal> Evaluator::Compute(Frame& frame, const Step& step) {
       operands[i] = frame.values[use.slot];
   }
   OpContext context{*step.instruction, operands, *this};
-  absl::StatusOr<Literal> result = NeedsActualSizes(*step.instruction, operands)
-                                       ? AtActualSizes(context, step.op)
-                                       : step.op(context);
+  absl::StatusOr<Literal> result =
+      NeedsActualSizes(*step.instruction, operands) ? AtActualSizes(context, step.op) : step.op(context);
   for (Literal& operand : operands) operand = Literal();
   return result;
 }

@@ -1,7 +1,9 @@
 #pragma once
 // The walking evaluator: runs a computation instruction by instruction.
 
+#include <array>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -17,6 +19,9 @@ class Evaluator : public Caller {
   Evaluator(const std::vector<const Computation*>& callees_first, const EvaluateOptions& options);
 
   absl::StatusOr<Literal> Call(const Computation& computation, absl::Span<Literal> arguments) override;
+  bool emulates_dot_algorithms() const override { return options_.emulate_dot_algorithms; }
+  std::array<uint64_t, 2> AdvanceCounter(int64_t delta) override;
+  uint64_t seed() const override { return options_.seed; }
 
  private:
   // The values of a computation that is running; kept between calls for its memory. No recursion, so one
@@ -41,6 +46,7 @@ class Evaluator : public Caller {
   bool located_ = false;  // The failure that is on its way out names its place.
   int64_t depth_ = -1;
   int64_t step_count_ = 0;
+  std::array<uint64_t, 2> counter_ = {0x7012395, 0};  // As XLA starts it.
   const std::chrono::steady_clock::time_point start_;
 };
 

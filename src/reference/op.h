@@ -1,6 +1,9 @@
 #pragma once
-// The reference functions that opcodes.def names: one short function each, grouped by family in the .cc files of this
-// folder, each with the sentence of the semantics that it implements above it.
+// The reference functions that opcodes.def names: one short function each, grouped by family in the .cc files
+// of this folder, each with the sentence of the semantics that it implements above it.
+
+#include <array>
+#include <cstdint>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -15,12 +18,19 @@ class Caller {
   virtual ~Caller() = default;
   // The root's value for these arguments. Arguments may be moved from.
   virtual absl::StatusOr<Literal> Call(const Computation& computation, absl::Span<Literal> arguments) = 0;
+
+  // Whether a dot does what its `algorithm=` says.
+  virtual bool emulates_dot_algorithms() const = 0;
+
+  // The run's counter of random numbers, low half and high half, before `delta` is added to it; and its seed.
+  virtual std::array<uint64_t, 2> AdvanceCounter(int64_t delta) = 0;
+  virtual uint64_t seed() const = 0;
 };
 
 struct OpContext {
   const Instruction& instruction;
-  // One value for each operand. The evaluator gives up its own reference at an operand's last use, so a function may
-  // move an operand out and, where it IsUnique(), update it in place.
+  // One value for each operand. The evaluator gives up its own reference at an operand's last use, so a
+  // function may move an operand out and, where it IsUnique(), update it in place.
   absl::Span<Literal> operands;
   Caller& caller;
 

@@ -1,13 +1,17 @@
-#include "reference/random.h"
+// Random bits and numbers (semantics 7).
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
+#include <numbers>
 #include <utility>
 
 #include "base/status.h"
 #include "fmt/format.h"
+#include "reference/obstacles.h"
 #include "reference/op.h"
+#include "reference/wide_scalar.h"
 #include "types/index.h"
 #include "types/wide.h"
 
@@ -101,9 +105,52 @@ void PhiloxUnits(int64_t count, bool in_pairs, bool two_words, State& state, Set
   if (!two_words) state[2] = high;
 }
 
+// Words of Philox blocks, one after the other.
+class WordStream {
+ public:
+  WordStream(uint64_t seed, std::array<uint64_t, 2> counter) : seed_(seed), counter_(counter) {}
+
+  uint64_t Next64() {
+    if (taken_ == 4) {
+      words_ = Philox({Low(counter_[0]), High(counter_[0]), Low(counter_[1]), High(counter_[1])}, seed_);
+      if (++counter_[0] == 0) ++counter_[1];
+      taken_ = 0;
+    }
+    taken_ += 2;
+    return Join(words_[taken_ - 2], words_[taken_ - 1]);
+  }
+  // In [0, 1).
+  double NextFraction() { return static_cast<double>(Next64() >> 11) * 0x1p-53; }
+
+ private:
+  uint64_t seed_;
+  std::array<uint64_t, 2> counter_;
+  Four words_ = {};
+  int taken_ = 4;
+};
+
+// In [a, b): rounding in the type of the computation must not reach b.
+double UniformFloat(WordStream& words, double a, double b, ScalarRound round) {
+  constexpr int kTries = 64;
+  for (int i = 0; i < kTries; ++i) {
+    const double x = round(words.NextFraction() * (b - a) + a);
+    if (x < b || !(a < b)) return x;
+  }
+  return a;
+}
+
+// Mean a and standard deviation b, by the method of Box and Muller.
+double Normal(WordStream& words, double a, double b) {
+  const double radius = std::sqrt(-2 * std::log(1 - words.NextFraction()));
+  return std::cos(2 * std::numbers::pi * words.NextFraction()) * radius * b + a;
+}
+
 }  // namespace
 
 std::string RandomObstacle(const Instruction& instruction) {
+  if (instruction.opcode() == Opcode::kRng) {
+    return IsPred(instruction.shape().type()) ? "random numbers of pred are not evaluated by this build" : "";
+  }
   const Shape& state = instruction.operand(0)->shape();
   const Shape& result = instruction.shape().IsTuple() ? instruction.shape().element(1) : instruction.shape();
   const bool two_words = state.IsArray(ElementType::kU64) && state.rank() == 1 && state.dim(0) == 2;
@@ -147,6 +194,35 @@ absl::StatusOr<Literal> RngBitGenerator(OpContext& context) {
   if (!context.shape().IsTuple()) return bits;
   std::vector<Literal> parts = {std::move(state), std::move(bits)};
   return Literal::Tuple(std::move(parts));
+}
+
+// Numbers of a distribution over (a, b); which ones they are is open (semantics 7.7). Floats of 16 bits and
+// fewer are drawn as f32.
+absl::StatusOr<Literal> Rng(OpContext& context) {
+  HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(context.shape()));
+  const WideScalar a = LoadScalar(context.operands[0], 0), b = LoadScalar(context.operands[1], 0);
+  const ElementType type = result.type();
+  const ScalarRound round = ArithmeticRound(type == ElementType::kF64 ? type : ElementType::kF32);
+  const bool normal = context.instruction.Get<attr::distribution>() == RandomDistribution::kNormal;
+  WordStream words(context.caller.seed(), context.caller.AdvanceCounter(result.element_count() + 1));
+  for (int64_t i = 0; i < result.element_count(); ++i) {
+    WideScalar value = a;
+    if (IsFloat(type))
+      value.f = normal ? Normal(words, a.f, b.f) : UniformFloat(words, a.f, b.f, round);
+    else if (a.u != b.u)
+      value.u = a.u + words.Next64() % ZeroExtend(b.u - a.u, BitWidth(type));
+    StoreScalar(result, i, value);
+  }
+  return result;
+}
+
+// The counter before `delta` is added to it: low half, high half.
+absl::StatusOr<Literal> RngGetAndUpdateState(OpContext& context) {
+  HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(context.shape()));
+  const std::array<uint64_t, 2> counter =
+      context.caller.AdvanceCounter(context.instruction.Get<attr::delta>());
+  std::copy(counter.begin(), counter.end(), result.mutable_span<uint64_t>().begin());
+  return result;
 }
 
 }  // namespace hlo::reference

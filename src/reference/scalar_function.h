@@ -1,5 +1,6 @@
 #pragma once
-// A to_apply computation over scalars (combiners, comparators, map bodies), made ready to be run once per element.
+// A to_apply computation over scalars (combiners, comparators, map bodies), made ready to be run once per
+// element.
 
 #include <complex>
 #include <cstdint>
@@ -31,9 +32,10 @@ void StoreScalar(Literal& literal, int64_t i, const WideScalar& value);
 class ScalarFunction {
  public:
   virtual ~ScalarFunction() = default;
-  // `results` has one entry, or as many as the root tuple has elements. Values are rounded to the declared type after
-  // every instruction. Computations that are not made of scalar elementwise instructions alone (calls, while, tuples
-  // inside, ...) are evaluated through the caller, so every computation with scalar parameters and results works.
+  // `results` has one entry, or as many as the root tuple has elements. Values are rounded to the declared
+  // type after every instruction. Computations that are not made of scalar elementwise instructions alone
+  // (calls, while, tuples inside, ...) are evaluated through the caller, so every computation with scalar
+  // parameters and results works.
   virtual absl::Status Run(absl::Span<const WideScalar> arguments, absl::Span<WideScalar> results) = 0;
 
   static absl::StatusOr<std::unique_ptr<ScalarFunction>> Make(const Computation& computation, Caller& caller);

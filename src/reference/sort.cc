@@ -1,5 +1,7 @@
 // Sort and topk (semantics 5.4, 5.5).
 
+#include "reference/sort.h"
+
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -98,25 +100,23 @@ absl::StatusOr<Literal> Sort(OpContext& context) {
   return context.shape().IsTuple() ? Literal::Tuple(std::move(results)) : std::move(results[0]);
 }
 
-// The k first of each line along the last dimension in the total order, downwards where `largest`, and their
-// positions. Of equals the one that stands first comes first.
-absl::StatusOr<Literal> Topk(OpContext& context) {
-  const Literal& operand = context.operands[0];
-  const int64_t k = context.instruction.Get<attr::k>();
-  const bool largest = context.instruction.Get<attr::largest>(true);
+namespace {
+
+// For each line along the last dimension the elements that come first, and their positions. `before(line, a,
+// b)` compares two elements of a line; of equals the one that stands first comes first.
+template <class Before>
+absl::StatusOr<Literal> FirstOfLines(const Literal& operand, const Shape& shape, Before&& before) {
   const Lines lines = LinesAlong(operand, operand.rank() - 1);
-  const ScalarStep less = TotalOrderLess(operand.type());
   const int64_t width = ByteCount(operand.type());
-  HLO_ASSIGN_OR_RETURN(Literal values, Literal::CreateZeros(context.shape().element(0)));
-  HLO_ASSIGN_OR_RETURN(Literal positions, Literal::CreateZeros(context.shape().element(1)));
+  HLO_ASSIGN_OR_RETURN(Literal values, Literal::CreateZeros(shape.element(0)));
+  HLO_ASSIGN_OR_RETURN(Literal positions, Literal::CreateZeros(shape.element(1)));
+  const int64_t k = values.dim(values.rank() - 1);
   int64_t out = 0;
   for (const Index& i : EachIndex(lines.starts)) {
     const int64_t start = Offset(i, lines.strides);
     const std::vector<WideScalar> line = LoadLine(operand, start, lines);
     std::vector<int64_t> order = Iota(lines.length);
-    HLO_RETURN_IF_ERROR(StableSort(order, [&](int64_t a, int64_t b) -> absl::StatusOr<bool> {
-      return (largest ? less(line[b], line[a]) : less(line[a], line[b])).u != 0;
-    }));
+    HLO_RETURN_IF_ERROR(StableSort(order, [&](int64_t a, int64_t b) { return before(line, a, b); }));
     for (int64_t t = 0; t < std::min(k, lines.length); ++t) {
       std::memcpy(values.mutable_data() + (out + t) * width, operand.data() + (start + order[t]) * width,
                   width);
@@ -128,6 +128,45 @@ absl::StatusOr<Literal> Topk(OpContext& context) {
   results.push_back(std::move(values));
   results.push_back(std::move(positions));
   return Literal::Tuple(std::move(results));
+}
+
+// In the total order, downwards where `largest`.
+absl::StatusOr<Literal> FirstInTotalOrder(const OpContext& context, bool largest) {
+  const ScalarStep less = TotalOrderLess(context.operands[0].type());
+  auto before = [&](const std::vector<WideScalar>& line, int64_t a, int64_t b) -> absl::StatusOr<bool> {
+    return (largest ? less(line[b], line[a]) : less(line[a], line[b])).u != 0;
+  };
+  return FirstOfLines(context.operands[0], context.shape(), before);
+}
+
+}  // namespace
+
+// The k largest or smallest of each line along the last dimension, best first, and their positions.
+absl::StatusOr<Literal> Topk(OpContext& context) {
+  return FirstInTotalOrder(context, context.instruction.Get<attr::largest>(true));
+}
+
+// A plain GT or LT of the first two parameters stands for the total order.
+absl::StatusOr<Literal> TopkByComparator(OpContext& context) {
+  const Computation& comparator = *context.instruction.called_computations()[0];
+  const Instruction& root = *comparator.root();
+  const ComparisonDirection direction = root.Get<attr::direction>();
+  if (root.opcode() == Opcode::kCompare && root.operand(0) == comparator.parameter(0) &&
+      root.operand(1) == comparator.parameter(1) &&
+      (direction == ComparisonDirection::kGt || direction == ComparisonDirection::kLt))
+    return FirstInTotalOrder(context, direction == ComparisonDirection::kGt);
+
+  HLO_ASSIGN_OR_RETURN(const auto function, ScalarFunction::Make(comparator, context.caller));
+  std::vector<WideScalar> arguments(
+      comparator.parameters().size());  // Those after the first two are positions.
+  WideScalar answer;
+  auto before = [&](const std::vector<WideScalar>& line, int64_t a, int64_t b) -> absl::StatusOr<bool> {
+    arguments[0] = line[a];
+    arguments[1] = line[b];
+    HLO_RETURN_IF_ERROR(function->Run(arguments, absl::MakeSpan(&answer, 1)));
+    return answer.u != 0;
+  };
+  return FirstOfLines(context.operands[0], context.shape(), before);
 }
 
 }  // namespace hlo::reference

@@ -2,8 +2,8 @@
 
 #include "fmt/format.h"
 #include "reference/elementwise.h"
+#include "reference/obstacles.h"
 #include "reference/program.h"
-#include "reference/random.h"
 
 namespace hlo::reference {
 namespace {
@@ -22,17 +22,17 @@ bool HasUnboundedSize(const Shape& shape) {
 std::string Obstacle(const Instruction& instruction) {
   if (HasUnboundedSize(instruction.shape()))
     return "arrays of unbounded size are not evaluated by this build";
-  if (Reference(instruction.opcode()) == &Unsupported) {
-    const std::string_view target = instruction.Get<attr::custom_call_target>();
-    return target.empty() ? "this operation is not evaluated by this build"
-                          : fmt::format("the target '{}' is not evaluated by this build", target);
-  }
+  if (Reference(instruction.opcode()) == &Unsupported) return "this operation is not evaluated by this build";
   const bool acts_on_arrays = instruction.operand_count() > 0 && instruction.operand(0)->shape().IsArray();
   if (acts_on_arrays && IsElementwise(instruction.opcode()) &&
       instruction.opcode() != Opcode::kBitcastConvert && !FindScalarStep(instruction)) {
     return fmt::format("has no meaning for {}", Name(instruction.operand(0)->shape().type()));
   }
-  if (instruction.opcode() == Opcode::kRngBitGenerator) return RandomObstacle(instruction);
+  const Opcode opcode = instruction.opcode();
+  if (opcode == Opcode::kRngBitGenerator || opcode == Opcode::kRng) return RandomObstacle(instruction);
+  if (opcode == Opcode::kCustomCall) return CustomCallObstacle(instruction);
+  if (Info(opcode).has(kCollective) || opcode == Opcode::kPartitionId || opcode == Opcode::kReplicaId)
+    return CollectiveObstacle(instruction);
   return "";
 }
 
