@@ -94,7 +94,8 @@ bool Parser::ParseBody(Scope& scope, Token brace) {
       diagnostics_.Error(token().range(), "the text ends inside a computation").Note(brace.range(), "this '{{' is never closed");
       return false;
     }
-    if (!ParseInstruction(scope) && !RecoverToInstruction(begin)) return false;
+    // Inside nested bodies reading does not resume: each level would read the rest of the text again.
+    if (!ParseInstruction(scope) && (open_scopes_ > 1 || !RecoverToInstruction(begin))) return false;
     if (At(Tok::kEnd) && !diagnostics_.ok()) return false;
   }
   const SourceRange close = token().range();
@@ -196,7 +197,7 @@ bool Parser::RecoverToInstruction(uint32_t begin) {
     }
     const Token here = token();
     const uint32_t last_end = lex_.last_end();
-    const bool at_line_start = source_->content().find('\n', last_end) < here.begin;
+    const bool at_line_start = std::count(lex_.base() + last_end, lex_.base() + here.begin, '\n') > 0;
     if (!first && here.begin >= failed_at && (open <= 0 || at_line_start)) {
       if (here.Is(Tok::kRoot)) return true;
       if (here.IsId()) {

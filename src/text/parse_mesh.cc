@@ -63,7 +63,7 @@ bool Parser::ParseMeshDevices(Mesh& mesh, SourceRange mesh_range) {
   const uint32_t last_end = lex_.last_end();
   Next();
   // XLA looks for the word among the bytes, so that a comment before it hides it.
-  const bool only_blanks = std::all_of(lex_.base() + last_end + 1, lex_.base() + token().begin, IsBlank);
+  const bool only_blanks = std::all_of(lex_.base() + comma.end, lex_.base() + token().begin, IsBlank);
   if (!At(Tok::kAttr) || lex_.Word(token()) != "device_ids" || !only_blanks) {
     lex_.Rewind(comma, last_end);
     return true;

@@ -18,7 +18,9 @@ bool Parser::ParseText() {
     is_computation = At(Tok::kLBrace) || At(Tok::kLParen);
     if (At(Tok::kLParen)) {
       OpcodeWord ignored;
-      is_computation = !OpcodeFromWord(lex_.Word(first), &ignored) &&
+      Next();
+      // `b(f32[2])` is a shape, `b (x: f32[2])` a signature.
+      is_computation = !At(Tok::kType) && !OpcodeFromWord(lex_.Word(first), &ignored) &&
                        Tolerate(first.range(), "XLA reads a computation with a signature only after HloModule or ENTRY");
     }
   } else if (!At(Tok::kError)) {
