@@ -7,21 +7,17 @@ namespace {
 
 constexpr std::string_view kRule = "3.21";
 
-// The transformed dimensions of a real array, or of the half spectrum of one, must have the length's sizes.
-bool FftSizesFit(RuleContext& c, const Shape& x, FftType type, IntList length) {
+// The transformed dimensions have the length's sizes; half of the last one is stored of a real array's
+// spectrum.
+bool HasFftSizes(const Shape& x, FftType type, IntList length) {
   const int64_t first = x.rank() - static_cast<int64_t>(length.size());
-  const bool inverse = type == FftType::kIrfft;
+  const bool half = type == FftType::kIrfft;
   for (size_t i = 0; i < length.size(); ++i) {
     const int64_t size = x.dim(first + static_cast<int64_t>(i));
     const bool last = i + 1 == length.size();
-    const int64_t wanted = inverse && last && length[i] != 0 ? length[i] / 2 + 1 : length[i];
-    const bool exempt = size == Shape::kUnbounded && (!inverse || last);
-    if (size == wanted || exempt) continue;
-    c.NoteOperand(c.Error(c.range_of<attr::fft_length>(), kRule,
-                          "{} with fft_length {} needs size {} in dimension {}, but {} has {}", Word(type),
-                          Text(length), wanted, first + static_cast<int64_t>(i), Text(x), SizeText(size)),
-                  0);
-    return false;
+    const int64_t wanted = half && last && length[i] > 0 ? length[i] / 2 + 1 : length[i];
+    const bool exempt = size == Shape::kUnbounded && (!half || last) && length[i] >= 0;
+    if (size != wanted && !exempt) return false;
   }
   return true;
 }
@@ -41,12 +37,6 @@ Inferred Fft(RuleContext& c) {
         0);
     return Failed();
   }
-  for (int64_t size : length) {
-    if (size >= 0) continue;
-    c.Error(c.range_of<attr::fft_length>(), kRule, "fft_length {} must not have negative entries",
-            Text(length));
-    return Failed();
-  }
   const bool real_input = type == FftType::kRfft;
   const bool fits = real_input ? ComplexOf(x.type()).has_value() : IsComplex(x.type());
   if (!fits) {
@@ -54,8 +44,21 @@ Inferred Fft(RuleContext& c) {
                    real_input ? "f32 or f64" : "complex", Text(x));
     return Failed();
   }
+  if (!HasFftSizes(x, type, length)) {
+    const SourceRange at = c.range_of<attr::fft_length>();
+    // A complex transform has the sizes of its operand; fft_length says nothing new.
+    if (type == FftType::kFft || type == FftType::kIfft) {
+      c.Warning(at, kRule, "fft_length {} differs from the sizes of {}, which are transformed", Text(length),
+                Text(x));
+    } else {
+      c.NoteOperand(
+          c.Error(at, kRule, "{} with fft_length {} does not fit {}{}", Word(type), Text(length), Text(x),
+                  real_input ? "" : ", whose last dimension must have length/2+1 elements"),
+          0);
+      return Failed();
+    }
+  }
   if (type == FftType::kFft || type == FftType::kIfft) return Like(x);
-  if (!FftSizesFit(c, x, type, length)) return Failed();
   Shape result = x;
   result.set_type(real_input ? *ComplexOf(x.type()) : ComponentType(x.type()));
   const int64_t d = x.rank() - 1;
