@@ -144,6 +144,8 @@ void AddRun(CLI::App& program, int& exit_status) {
           "json: print seconds and peak bytes, a JSON line for each file")
       ->check(CLI::IsMember({"json"}));
   command->add_flag("--fail-on-nan", options->fail_on_nan, "Exit status 1 when the result holds a NaN");
+  command->add_flag("--dot-algorithms", options->evaluate.emulate_dot_algorithms,
+                    "Let a dot split and round its operands as its algorithm= says");
   command->add_option("--max-steps", options->evaluate.max_steps, "Most instructions to execute")
       ->check(CLI::PositiveNumber);
   command->add_option("--max-seconds", options->evaluate.max_seconds, "Longest time for a run")

@@ -1,0 +1,230 @@
+// What no case can say of a run: its limits, its messages, who sees it, and what it updates in place.
+
+#include "hlo_run/run.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "hlo_run/parse.h"
+
+namespace hlo {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+CheckedModule Load(const std::string& text) {
+  const auto source = std::make_shared<SourceText>("m.hlo", text);
+  Diagnostics diagnostics;
+  std::shared_ptr<Module> module = Parse(source, diagnostics);
+  EXPECT_NE(module, nullptr) << Message(diagnostics.ToStatus(*source));
+  absl::StatusOr<CheckedModule> checked = Check(std::move(module), diagnostics);
+  EXPECT_TRUE(checked.ok()) << Message(checked.status());
+  return *std::move(checked);
+}
+
+Literal Value(const std::string& text) {
+  absl::StatusOr<Literal> literal = ParseLiteral(SourceText("value", text), Shape());
+  EXPECT_TRUE(literal.ok()) << Message(literal.status());
+  return *std::move(literal);
+}
+
+std::string Text(const absl::StatusOr<Literal>& value) {
+  return value.ok() ? ToString(*value) : std::string(Message(value.status()));
+}
+
+// Writes i into row i of x, four times.
+constexpr char kLoop[] = R"(HloModule m
+condition {
+  s = (s32[], f32[4,2]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(4)
+  ROOT go = pred[] compare(i, n), direction=LT
+}
+body {
+  s = (s32[], f32[4,2]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = f32[4,2] get-tuple-element(s), index=1
+  f = f32[] convert(i)
+  row = f32[1,2] broadcast(f), dimensions={}
+  zero = s32[] constant(0)
+  y = f32[4,2] dynamic-update-slice(x, row, i, zero)
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  ROOT r = (s32[], f32[4,2]) tuple(j, y)
+}
+ENTRY e {
+  x = f32[4,2] parameter(0)
+  zero = s32[] constant(0)
+  s = (s32[], f32[4,2]) tuple(zero, x)
+  w = (s32[], f32[4,2]) while(s), condition=condition, body=body
+  ROOT r = f32[4,2] get-tuple-element(w), index=1
+}
+)";
+
+TEST(RunTest, ALoopUpdatesItsStateInPlace) {
+  std::vector<Literal> arguments = {Value("f32[4,2] {{9,9},{9,9},{9,9},{9,9}}")};
+  const std::byte* const before = arguments[0].data();
+  const absl::StatusOr<Literal> result = Evaluate(Load(kLoop), std::move(arguments));
+  EXPECT_EQ(Text(result), Text(Value("f32[4,2] {{0,0},{1,1},{2,2},{3,3}}")));
+  EXPECT_EQ(result->data(), before);
+}
+
+TEST(RunTest, AnArgumentThatTheCallerKeepsIsNotChanged) {
+  const Literal kept = Value("f32[4,2] {{9,9},{9,9},{9,9},{9,9}}");
+  const absl::StatusOr<Literal> result = Evaluate(Load(kLoop), {kept});
+  EXPECT_EQ(Text(result), Text(Value("f32[4,2] {{0,0},{1,1},{2,2},{3,3}}")));
+  EXPECT_EQ(Text(kept), Text(Value("f32[4,2] {{9,9},{9,9},{9,9},{9,9}}")));
+}
+
+TEST(RunTest, ArgumentsMustFitTheParameters) {
+  const CheckedModule module = Load(kLoop);
+  EXPECT_EQ(Text(Evaluate(module, {Value("f32[2] {1,2}")})),
+            "parameter 0 ('x') is f32[4,2], but its argument is f32[2]");
+  EXPECT_THAT(Text(Evaluate(module, {})), HasSubstr("has 1 parameters, but there are 0 arguments"));
+}
+
+constexpr char kEndless[] = R"(HloModule m
+condition {
+  i = s32[] parameter(0)
+  ROOT go = pred[] constant(true)
+}
+body {
+  ROOT i = s32[] parameter(0)
+}
+ENTRY e {
+  i = s32[] constant(0)
+  ROOT w = s32[] while(i), condition=condition, body=body
+}
+)";
+
+TEST(RunTest, ALoopWithoutEndMeetsTheLimitOfSteps) {
+  const absl::StatusOr<Literal> result = Evaluate(Load(kEndless), {}, {.max_steps = 1000});
+  EXPECT_EQ(result.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(Text(result), HasSubstr("the limit of 1000 steps"));
+}
+
+TEST(RunTest, ALoopWithoutEndMeetsTheLimitOfTime) {
+  const absl::StatusOr<Literal> result = Evaluate(Load(kEndless), {}, {.max_seconds = 0.01});
+  EXPECT_EQ(result.status().code(), absl::StatusCode::kDeadlineExceeded);
+}
+
+TEST(RunTest, CallsNestUpToALimit) {
+  std::string text = "HloModule m\nc0 {\n  ROOT x = f32[] parameter(0)\n}\n";
+  for (int i = 1; i < 20; ++i) {
+    text += "c" + std::to_string(i) + " {\n  x = f32[] parameter(0)\n  ROOT y = f32[] call(x), to_apply=c" +
+            std::to_string(i - 1) + "\n}\n";
+  }
+  text += "ENTRY e {\n  x = f32[] parameter(0)\n  ROOT y = f32[] call(x), to_apply=c19\n}\n";
+  const CheckedModule module = Load(text);
+  EXPECT_EQ(Text(Evaluate(module, {Value("f32[] 3")}, {.max_call_depth = 21})), "3");
+  EXPECT_EQ(Text(Evaluate(module, {Value("f32[] 3")}, {.max_call_depth = 20})),
+            "calls nest 21 deep; the limit is 20");
+}
+
+TEST(RunTest, WhatCannotBeEvaluatedIsNamedBeforeTheRun) {
+  const CheckedModule module = Load(R"(HloModule m
+ENTRY e {
+  x = f32[2] parameter(0)
+  unused = f32[2] custom-call(x), custom_call_target="not_needed"
+  y = f32[2] custom-call(x), custom_call_target="first"
+  ROOT z = f32[2] custom-call(y), custom_call_target="second"
+}
+)");
+  const absl::Status status = CheckSupported(module);
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(Message(status),
+            "m.hlo:5:14: 'y' (f32[2] custom-call): the target 'first' is not evaluated by this build\n"
+            "m.hlo:6:19: 'z' (f32[2] custom-call): the target 'second' is not evaluated by this build");
+}
+
+TEST(RunTest, ElidedConstantsAreZerosOnlyWhenAskedFor) {
+  const CheckedModule module = Load("HloModule m\nENTRY e {\n  ROOT c = f32[2] constant({...})\n}\n");
+  const absl::StatusOr<Literal> refused = Evaluate(module, {});
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Text(refused), HasSubstr("m.hlo:3:19: 'c' (f32[2] constant)"));
+  EXPECT_EQ(Text(Evaluate(module, {}, {.elided_as_zeros = true})), Text(Value("f32[2] {0,0}")));
+}
+
+TEST(RunTest, AnEffectTakesPlaceThoughNobodyUsesItsResult) {
+  const CheckedModule module = Load(R"(HloModule m, is_scheduled=true
+ENTRY e {
+  a = u64[2] rng-get-and-update-state(), delta=5
+  ROOT b = u64[2] rng-get-and-update-state(), delta=1
+}
+)");
+  EXPECT_EQ(Text(Evaluate(module, {})), Text(Value("u64[2] {117515162, 0}")));  // 0x7012395 + 5
+}
+
+// Notes what it sees; stops the run at an instruction.
+class Witness : public Observer {
+ public:
+  explicit Witness(bool needs_operands, std::string stop_at = "")
+      : needs_operands_(needs_operands), stop_at_(std::move(stop_at)) {}
+
+  bool needs_operands() const override { return needs_operands_; }
+  absl::Status BeforeStep(const StepView& step) override {
+    if (step.instruction().name() == stop_at_) return absl::CancelledError("seen enough");
+    return absl::OkStatus();
+  }
+  absl::Status AfterStep(const StepView& step) override {
+    std::string line = std::string(step.instruction().name()) + "@" + std::to_string(step.depth()) + " = " +
+                       Text(step.Result());
+    for (int64_t i = 0; i < step.instruction().operand_count(); ++i) {
+      const absl::StatusOr<Literal> operand = step.Operand(i);
+      line += operand.ok() ? " " + ToString(*operand) : " gone";
+    }
+    lines.push_back(line);
+    return absl::OkStatus();
+  }
+  void Finish(const absl::Status& outcome) override { finish = Message(outcome); }
+
+  std::vector<std::string> lines;
+  std::string finish = "not called";
+
+ private:
+  bool needs_operands_;
+  std::string stop_at_;
+};
+
+constexpr char kCall[] = R"(HloModule m
+f {
+  p = f32[] parameter(0)
+  ROOT q = f32[] add(p, p)
+}
+ENTRY e {
+  x = f32[] parameter(0)
+  y = f32[] call(x), to_apply=f
+  ROOT z = f32[] negate(y)
+}
+)";
+
+TEST(RunTest, AnObserverSeesEachStepWithItsOperands) {
+  Witness witness(true);
+  EXPECT_EQ(Text(Evaluate(Load(kCall), {Value("f32[] 3")}, {.observer = &witness})), "-6");
+  EXPECT_THAT(witness.lines, ElementsAre("x@0 = 3", "p@1 = 3", "q@1 = 6 3 3", "y@0 = 6 3", "z@0 = -6 6"));
+  EXPECT_EQ(witness.finish, "");
+}
+
+TEST(RunTest, AnObserverThatNeedsNoOperandsLeavesThemToTheStep) {
+  Witness witness(false);
+  EXPECT_EQ(Text(Evaluate(Load(kCall), {Value("f32[] 3")}, {.observer = &witness})), "-6");
+  EXPECT_THAT(witness.lines,
+              ElementsAre("x@0 = 3", "p@1 = 3", "q@1 = 6 gone gone", "y@0 = 6 gone", "z@0 = -6 gone"));
+}
+
+TEST(RunTest, AnObserverCanStopTheRun) {
+  Witness witness(true, "q");
+  const absl::StatusOr<Literal> result = Evaluate(Load(kCall), {Value("f32[] 3")}, {.observer = &witness});
+  EXPECT_EQ(result.status().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(Text(result), "m.hlo:4:18: 'q' (f32[] add): seen enough");
+  EXPECT_EQ(witness.finish, Text(result));
+}
+
+}  // namespace
+}  // namespace hlo
