@@ -12,8 +12,15 @@ Diagnostic& RuleContext::NoteOperand(Diagnostic& diagnostic, int64_t i) const {
   return diagnostic.Note(operand.name_range(), "'{}' is {}", operand.name(), Text(operand.shape()));
 }
 
+// A hostile module may have a finding for each of millions of operands.
+static constexpr size_t kMaxFindings = 10'000;
+
 Diagnostic& RuleContext::Report(Severity severity, SourceRange at, std::string_view rule,
                                 fmt::string_view format, fmt::format_args args) {
+  if (diagnostics_.all().size() >= kMaxFindings && (severity == Severity::kWarning || !diagnostics_.ok())) {
+    thread_local Diagnostic dropped;
+    return dropped = {};
+  }
   if (!at.known()) at = instruction_.opcode_range();
   std::string message = fmt::vformat(format, args);
   if (!at.known()) {

@@ -75,6 +75,15 @@ TEST(CheckDiagnostics, BuiltModulesAreCheckedToo) {
       << checked.status();
 }
 
+TEST(CheckDiagnostics, FindingsAreBounded) {
+  std::string text = "HloModule t\nENTRY e {\n  a = f32[2] parameter(0)\n  b = bf16[2] parameter(1)\n";
+  for (int i = 0; i < 20000; ++i) text += "  sum" + std::to_string(i) + " = f32[2] add(a, b)\n";
+  CheckedText checked;
+  CheckText(text + "}\n", {}, &checked);
+  EXPECT_TRUE(checked.ok);
+  EXPECT_LE(checked.diagnostics.all().size(), 10001u);
+}
+
 TEST(CheckDiagnostics, HostileSizesAreRefused) {
   const char* const instructions[] = {
       "y = f32[9223372036854775807] pad(a, z), padding=9223372036854775807_9223372036854775807",
