@@ -1,6 +1,6 @@
 #pragma once
-// A hash table from names to small values, for lookups that must cost a few nanoseconds. The names are views that
-// outlive the table. Hashes differ from run to run, so that no text can be made to collide.
+// A hash table from names to small values, for lookups that must cost a few nanoseconds. The names are views
+// that outlive the table. Hashes differ from run to run, so that no text can be made to collide.
 
 #include <bit>
 #include <cstdint>

@@ -1,4 +1,5 @@
-// What the reader demands of an instruction beyond its grammar, and what it changes in it (text-format 5.1, 7, 8, 10).
+// What the reader demands of an instruction beyond its grammar, and what it changes in it (text-format 5.1,
+// 7, 8, 10).
 
 #include <array>
 
@@ -64,7 +65,8 @@ bool Parser::FinishParts(Scope& scope, InstructionParts& parts) {
 bool Parser::FinishShape(InstructionParts& parts) {
   if (parts.shape.IsValid()) return true;
   const OpcodeInfo& info = Info(parts.op.opcode);
-  if (!info.has(kInfer)) return Error(parts.op.range, "'{}' needs its result shape before the opcode", info.name);
+  if (!info.has(kInfer))
+    return Error(parts.op.range, "'{}' needs its result shape before the opcode", info.name);
   if (options_.infer_shape != nullptr) return true;
   return Error(parts.op.range, "the result shape of this '{}' is missing", info.name);
 }
@@ -73,9 +75,11 @@ bool Parser::CheckOperandCount(InstructionParts& parts) {
   const OpcodeInfo& info = Info(parts.op.opcode);
   const auto count = static_cast<int64_t>(Operands(parts).size());
   auto fail = [&](std::string wanted) {
-    return Error(parts.op.range, "'{}' has {} operand{}, but takes {}", info.name, count, count == 1 ? "" : "s", wanted);
+    return Error(parts.op.range, "'{}' has {} operand{}, but takes {}", info.name, count,
+                 count == 1 ? "" : "s", wanted);
   };
-  if (info.min_operands == info.max_operands && count != info.min_operands) return fail(fmt::format("{}", info.min_operands));
+  if (info.min_operands == info.max_operands && count != info.min_operands)
+    return fail(fmt::format("{}", info.min_operands));
   if (count < info.min_operands) return fail(fmt::format("at least {}", info.min_operands));
   if (count > info.max_operands) return fail(fmt::format("at most {}", info.max_operands));
   if (info.has(kEvenOperands) && count % 2 != 0) return fail("an even number");
@@ -99,7 +103,8 @@ bool Parser::CheckRequiredAttributes(InstructionParts& parts) {
 bool Parser::CheckReplication(InstructionParts& parts) {
   const AttrEntry* entry = FindEntry(parts, AttrId::parameter_replication);
   if (entry == nullptr) return true;
-  if (parts.op.opcode != Opcode::kParameter) return Error(entry->range, "only a parameter has parameter_replication");
+  if (parts.op.opcode != Opcode::kParameter)
+    return Error(entry->range, "only a parameter has parameter_replication");
   const auto count = static_cast<int64_t>(entry->value.As<BoolList>().size());
   const int64_t leaves = parts.shape.LeafCount();
   if (count == leaves) return true;
@@ -113,8 +118,9 @@ bool Parser::FinishOldOpcode(InstructionParts& parts) {
     ComparisonDirection direction;
   };
   using D = ComparisonDirection;
-  constexpr Row kRows[] = {{"equal-to", D::kEq},     {"not-equal-to", D::kNe}, {"greater-than-or-equal-to", D::kGe},
-                           {"greater-than", D::kGt}, {"less-than-or-equal-to", D::kLe}, {"less-than", D::kLt}};
+  constexpr Row kRows[] = {
+      {"equal-to", D::kEq},     {"not-equal-to", D::kNe},          {"greater-than-or-equal-to", D::kGe},
+      {"greater-than", D::kGt}, {"less-than-or-equal-to", D::kLe}, {"less-than", D::kLt}};
   const std::string_view word(lex_.base() + parts.op.range.begin, parts.op.range.end - parts.op.range.begin);
   for (const Row& row : kRows) {
     if (row.word == word && !HasEntry(parts, AttrId::direction)) {
@@ -147,7 +153,8 @@ bool Parser::FinishConstant(InstructionParts& parts) {
   if (parts.shape.IsArray() && parts.shape.HasDynamicDim()) {
     for (int64_t i = 0; i < parts.shape.rank(); ++i) parts.shape.set_dim(i, parts.shape.dim(i));
   }
-  if (parts.shape.IsArray() && parts.shape.layout() != nullptr && parts.shape.layout()->element_size_in_bits != 0) {
+  if (parts.shape.IsArray() && parts.shape.layout() != nullptr &&
+      parts.shape.layout()->element_size_in_bits != 0) {
     Layout layout = *parts.shape.layout();
     layout.element_size_in_bits = 0;
     parts.shape.set_layout(std::move(layout));
@@ -171,7 +178,8 @@ bool Parser::FinishSendDone(InstructionParts& parts) {
 bool Parser::FinishRecv(InstructionParts& parts) {
   if (!parts.shape.IsValid()) return true;
   if (!parts.shape.IsTuple() || parts.shape.elements().empty()) {
-    return Error(parts.shape_range, "'recv' gives a tuple (data, u32[], token[]), not {}", ToString(parts.shape));
+    return Error(parts.shape_range, "'recv' gives a tuple (data, u32[], token[]), not {}",
+                 ToString(parts.shape));
   }
   parts.shape = Shape::Tuple({parts.shape.element(0), Shape::Scalar(ElementType::kU32), Shape::Token()});
   return true;
@@ -181,7 +189,8 @@ bool Parser::FinishRecvDone(InstructionParts& parts) {
   if (!CheckChannel(parts)) return false;
   const Shape& operand = Operands(parts)[0]->shape();
   if (!operand.IsTuple() || operand.elements().empty()) {
-    return Error(parts.op.range, "the operand of 'recv-done' is {}, not the tuple that 'recv' gives", ToString(operand));
+    return Error(parts.op.range, "the operand of 'recv-done' is {}, not the tuple that 'recv' gives",
+                 ToString(operand));
   }
   if (parts.shape.IsValid()) parts.shape = Shape::Tuple({operand.element(0), Shape::Token()});
   return true;
@@ -208,7 +217,9 @@ bool Parser::CheckChannel(InstructionParts& parts) {
   const AttrEntry* theirs = start->Find(AttrId::channel_id);
   if ((mine == nullptr) != (theirs == nullptr) ||
       (mine != nullptr && mine->value.As<int64_t>() != theirs->value.As<int64_t>())) {
-    diagnostics_.Error(mine != nullptr ? mine->range : parts.op.range, "channel_id differs from that of '{}'", start->name())
+    diagnostics_
+        .Error(mine != nullptr ? mine->range : parts.op.range, "channel_id differs from that of '{}'",
+               start->name())
         .Note(theirs != nullptr ? theirs->range : start->name_range(), "'{}' is here", start->name());
     return false;
   }
@@ -222,17 +233,19 @@ bool Parser::FinishTuple(InstructionParts& parts) {
     parts.shape = Shape::Tuple(std::move(elements));
     return true;
   }
-  if (!parts.shape.IsTuple()) return Error(parts.shape_range, "'tuple' gives a tuple, not {}", ToString(parts.shape));
+  if (!parts.shape.IsTuple())
+    return Error(parts.shape_range, "'tuple' gives a tuple, not {}", ToString(parts.shape));
   if (parts.shape.elements().size() == Operands(parts).size()) return true;
-  return Error(parts.shape_range, "a tuple of {} elements, but there are {} operands", parts.shape.elements().size(),
-               Operands(parts).size());
+  return Error(parts.shape_range, "a tuple of {} elements, but there are {} operands",
+               parts.shape.elements().size(), Operands(parts).size());
 }
 
 bool Parser::FinishGetTupleElement(InstructionParts& parts) {
   if (parts.shape.IsValid()) return true;
   const Shape& tuple = Operands(parts)[0]->shape();
   const AttrEntry* index = FindEntry(parts, AttrId::index);
-  if (!tuple.IsTuple()) return Error(parts.op.range, "the operand of 'get-tuple-element' is {}, not a tuple", ToString(tuple));
+  if (!tuple.IsTuple())
+    return Error(parts.op.range, "the operand of 'get-tuple-element' is {}, not a tuple", ToString(tuple));
   const auto i = index->value.As<int64_t>();
   if (i < 0 || i >= static_cast<int64_t>(tuple.elements().size())) {
     return Error(index->range, "element {} of a tuple of {} elements", i, tuple.elements().size());
@@ -245,12 +258,13 @@ bool Parser::FinishReshape(InstructionParts& parts) {
   if (!parts.shape.IsValid()) return true;
   const Shape& from = Operands(parts)[0]->shape();
   if (!from.IsArray() || !parts.shape.IsArray()) {
-    return Error(parts.shape_range, "'reshape' takes an array to an array, not {} to {}", ToString(from), ToString(parts.shape));
+    return Error(parts.shape_range, "'reshape' takes an array to an array, not {} to {}", ToString(from),
+                 ToString(parts.shape));
   }
   if (from.HasUnboundedDim()) return true;
   if (!parts.shape.HasUnboundedDim() && from.ElementCount() == parts.shape.ElementCount()) return true;
-  return Error(parts.shape_range, "'reshape' takes {} to {}, which has another number of elements", ToString(from),
-               ToString(parts.shape));
+  return Error(parts.shape_range, "'reshape' takes {} to {}, which has another number of elements",
+               ToString(from), ToString(parts.shape));
 }
 
 bool Parser::FinishDynamicReshape(InstructionParts& parts) {
@@ -269,8 +283,8 @@ bool Parser::FinishSliceIndices(InstructionParts& parts) {
   const Shape& from = operands[0]->shape();
   if (indices.size() == 1 && indices[0]->shape().IsArray() && indices[0]->shape().rank() == 1) return true;
   if (!from.IsArray() || static_cast<int64_t>(indices.size()) == from.rank()) return true;
-  return Error(parts.op.range, "'{}' of {} with {} start indices: it takes one a dimension", Name(parts.op.opcode),
-               ToString(from), indices.size());
+  return Error(parts.op.range, "'{}' of {} with {} start indices: it takes one a dimension",
+               Name(parts.op.opcode), ToString(from), indices.size());
 }
 
 bool Parser::FinishDeviceId(InstructionParts& parts) {
@@ -286,7 +300,8 @@ bool Parser::FinishConditional(InstructionParts& parts) {
   const Shape& selector = Operands(parts)[0]->shape();
   const bool two_way = selector.IsScalar(ElementType::kPred);
   if (!two_way && !selector.IsScalar(ElementType::kS32)) {
-    return Error(parts.op.range, "the first operand of 'conditional' is {}, not pred[] or s32[]", ToString(selector));
+    return Error(parts.op.range, "the first operand of 'conditional' is {}, not pred[] or s32[]",
+                 ToString(selector));
   }
   const AttrEntry* list = FindEntry(parts, AttrId::branch_computations);
   const AttrEntry* if_true = FindEntry(parts, AttrId::true_computation);
@@ -330,7 +345,8 @@ bool Parser::CheckLayoutConstraints(InstructionParts& parts) {
   }
   for (size_t i = 0; i < shapes.size(); ++i) {
     if (Compatible(*shapes[i], operands[i]->shape())) continue;
-    return Error(entry->range, "constraint {} is {}, but the operand is {}", i, ToString(*shapes[i]), ToString(operands[i]->shape()));
+    return Error(entry->range, "constraint {} is {}, but the operand is {}", i, ToString(*shapes[i]),
+                 ToString(operands[i]->shape()));
   }
   return true;
 }
@@ -341,14 +357,16 @@ bool Parser::FinishCompare(InstructionParts& parts) {
   if (type == nullptr) return true;
   if (HasEntry(parts, AttrId::order)) return Error(type->range, "'type' and 'order' exclude each other");
   const bool partial = type->value.As<ComparisonType>() == ComparisonType::kFloat;
-  *type = {AttrId::order, type->range, AttrValue::Of(partial ? ComparisonOrder::kPartial : ComparisonOrder::kTotal)};
+  *type = {AttrId::order, type->range,
+           AttrValue::Of(partial ? ComparisonOrder::kPartial : ComparisonOrder::kTotal)};
   return true;
 }
 
 bool Parser::FinishBroadcast(InstructionParts& parts) {
   if (HasEntry(parts, AttrId::dimensions)) return true;
   const Shape& operand = Operands(parts)[0]->shape();
-  if (!operand.IsScalar()) return Error(parts.op.range, "a 'broadcast' of {} needs the attribute 'dimensions'", ToString(operand));
+  if (!operand.IsScalar())
+    return Error(parts.op.range, "a 'broadcast' of {} needs the attribute 'dimensions'", ToString(operand));
   attributes_.push_back({AttrId::dimensions, {}, AttrValue::Of(IntList())});
   return true;
 }
@@ -371,8 +389,11 @@ bool Parser::FinishMap(InstructionParts& parts) {
 
 bool Parser::FinishAllReduce(InstructionParts& parts) {
   // `mode` was written for two days in 2025 and means nothing, but stands for the channel.
-  if (HasEntry(parts, AttrId::mode) || !GetEntry<attr::use_global_device_ids>(parts) || HasEntry(parts, AttrId::channel_id)) return true;
-  return Error(FindEntry(parts, AttrId::use_global_device_ids)->range, "use_global_device_ids=true needs a channel_id");
+  if (HasEntry(parts, AttrId::mode) || !GetEntry<attr::use_global_device_ids>(parts) ||
+      HasEntry(parts, AttrId::channel_id))
+    return true;
+  return Error(FindEntry(parts, AttrId::use_global_device_ids)->range,
+               "use_global_device_ids=true needs a channel_id");
 }
 
 bool Parser::FinishCollectivePermute(InstructionParts& parts) {
@@ -381,7 +402,8 @@ bool Parser::FinishCollectivePermute(InstructionParts& parts) {
     if (pair.size() != 2) return Error(pairs->range, "each of source_target_pairs has a source and a target");
   }
   if (!HasEntry(parts, AttrId::permute_slice_sizes) || Operands(parts).size() == 4) return true;
-  return Error(parts.op.range, "'{}' with slice_sizes takes 4 operands, not {}", Name(parts.op.opcode), Operands(parts).size());
+  return Error(parts.op.range, "'{}' with slice_sizes takes 4 operands, not {}", Name(parts.op.opcode),
+               Operands(parts).size());
 }
 
 bool Parser::FinishRaggedAllToAll(InstructionParts& parts) {
@@ -392,7 +414,8 @@ bool Parser::FinishRaggedAllToAll(InstructionParts& parts) {
 bool Parser::FinishScan(InstructionParts& parts) {
   const auto wanted = GetEntry<attr::to_apply>(parts)->parameters().size();
   if (Operands(parts).size() == wanted) return true;
-  return Error(parts.op.range, "'scan' has {} operands, but its computation {} parameters", Operands(parts).size(), wanted);
+  return Error(parts.op.range, "'scan' has {} operands, but its computation {} parameters",
+               Operands(parts).size(), wanted);
 }
 
 }  // namespace hlo::text

@@ -13,7 +13,8 @@ namespace hlo::text {
 class Lexer {
  public:
   // The byte after the text must be readable and NUL, as that of SourceText is.
-  explicit Lexer(std::string_view text) : text_(text), base_(text.data()), size_(static_cast<uint32_t>(text.size())) {
+  explicit Lexer(std::string_view text)
+      : text_(text), base_(text.data()), size_(static_cast<uint32_t>(text.size())) {
     Lex(0);
   }
 
@@ -40,7 +41,8 @@ class Lexer {
     token_ = token;
     last_end_ = last_end;
   }
-  // At `{`: takes the raw bytes to the matching `}` (text-format 1.8) and goes on behind it. nullopt: no match.
+  // At `{`: takes the raw bytes to the matching `}` (text-format 1.8) and goes on behind it. nullopt: no
+  // match.
   std::optional<std::string_view> TakeJson();
 
   std::string_view Bytes(const Token& token) const { return {base_ + token.begin, token.end - token.begin}; }
@@ -56,7 +58,8 @@ class Lexer {
   uint32_t size() const { return size_; }
   std::string_view text() const { return text_; }
 
-  // First byte at or after `offset` that is neither blank nor comment. An unterminated comment counts as a byte.
+  // First byte at or after `offset` that is neither blank nor comment. An unterminated comment counts as a
+  // byte.
   uint32_t SkipBlanks(uint32_t offset) const;
 
  private:
@@ -68,7 +71,9 @@ class Lexer {
   void LexNan(uint32_t begin, uint32_t end);
   void LexString(uint32_t begin);
   void LexPunctuation(uint32_t begin);
-  void Set(Tok kind, uint32_t begin, uint32_t end, uint8_t detail = 0) { token_ = {kind, detail, begin, end}; }
+  void Set(Tok kind, uint32_t begin, uint32_t end, uint8_t detail = 0) {
+    token_ = {kind, detail, begin, end};
+  }
   void SetError(uint32_t begin, uint32_t end, const char* message);
   void SetUnending(uint32_t begin, uint32_t end, const char* message);
 

@@ -20,14 +20,22 @@ bool EndsNumber(char c) { return c == ',' || c == '}' || c == ')' || IsBlank(c);
 // Bits of a NaN's payload; 0 for types whose NaN has none.
 int PayloadBits(ElementType type) {
   switch (type) {
-    case ElementType::kF64: return 52;
-    case ElementType::kF32: return 23;
-    case ElementType::kF16: return 10;
-    case ElementType::kBF16: return 7;
-    case ElementType::kF8E3M4: return 4;
-    case ElementType::kF8E4M3: return 3;
-    case ElementType::kF8E5M2: return 2;
-    default: return 0;
+    case ElementType::kF64:
+      return 52;
+    case ElementType::kF32:
+      return 23;
+    case ElementType::kF16:
+      return 10;
+    case ElementType::kBF16:
+      return 7;
+    case ElementType::kF8E3M4:
+      return 4;
+    case ElementType::kF8E4M3:
+      return 3;
+    case ElementType::kF8E5M2:
+      return 2;
+    default:
+      return 0;
   }
 }
 
@@ -47,29 +55,39 @@ constexpr Special kSpecialOf<SmallFloat<Bits, kFormat>> = kFormat.special;
 
 template <class T>
 T MakeNan(ElementType type, bool negative, uint64_t payload) {
-  if constexpr (std::is_same_v<T, double>) return std::bit_cast<double>(NanBits<uint64_t>(negative, 52, payload));
-  else if constexpr (std::is_same_v<T, float>) return std::bit_cast<float>(NanBits<uint32_t>(negative, 23, payload));
+  if constexpr (std::is_same_v<T, double>)
+    return std::bit_cast<double>(NanBits<uint64_t>(negative, 52, payload));
+  else if constexpr (std::is_same_v<T, float>)
+    return std::bit_cast<float>(NanBits<uint32_t>(negative, 23, payload));
   else {
     using Bits = decltype(T::bits);
     switch (kSpecialOf<T>) {
-      case Special::kIeee: return T::FromBits(NanBits<Bits>(negative, PayloadBits(type), payload));
-      case Special::kFn: return T::FromBits(static_cast<Bits>(negative ? 0xff : 0x7f));
-      case Special::kFnuz: return T::FromBits(static_cast<Bits>(0x80));
-      default: return T::FromBits(static_cast<Bits>(0xff));
+      case Special::kIeee:
+        return T::FromBits(NanBits<Bits>(negative, PayloadBits(type), payload));
+      case Special::kFn:
+        return T::FromBits(static_cast<Bits>(negative ? 0xff : 0x7f));
+      case Special::kFnuz:
+        return T::FromBits(static_cast<Bits>(0x80));
+      default:
+        return T::FromBits(static_cast<Bits>(0xff));
     }
   }
 }
 
 template <class T>
 T FromDouble(double value) {
-  if constexpr (std::is_floating_point_v<T>) return static_cast<T>(value);
-  else return T::FromDouble(value);
+  if constexpr (std::is_floating_point_v<T>)
+    return static_cast<T>(value);
+  else
+    return T::FromDouble(value);
 }
 
 template <class T>
 bool IsFinite(T value) {
-  if constexpr (std::is_floating_point_v<T>) return std::isfinite(value);
-  else return std::isfinite(value.ToFloat());
+  if constexpr (std::is_floating_point_v<T>)
+    return std::isfinite(value);
+  else
+    return std::isfinite(value.ToFloat());
 }
 
 }  // namespace
@@ -124,7 +142,8 @@ bool LiteralReader::ReadLevel(int64_t dim) {
   for (int64_t i = 0; i < count; ++i) {
     Skip(true);
     if (base_[at_] == '}') {
-      return Fail({open, at_ + 1}, fmt::format("{} items, but dimension {} of {} has {}", i, dim, ToString(shape_), count));
+      return Fail({open, at_ + 1},
+                  fmt::format("{} items, but dimension {} of {} has {}", i, dim, ToString(shape_), count));
     }
     if (dim == 0 && base_[at_] == '.') return ReadElided();
     if (innermost) {
@@ -201,7 +220,8 @@ bool LiteralReader::ReadElement() {
       Skip(false);
       if (!ReadNumber(&number) || !ToFloat(number, kPart, &parts[k])) return false;
       Skip(false);
-      if (!Take(k == 0 ? ',' : ')', k == 0 ? "',' between the parts of a complex value" : "')' after a complex value")) {
+      if (!Take(k == 0 ? ',' : ')',
+                k == 0 ? "',' between the parts of a complex value" : "')' after a complex value")) {
         return false;
       }
     }
@@ -210,9 +230,12 @@ bool LiteralReader::ReadElement() {
     Number number;
     if (!ReadNumber(&number)) return false;
     if constexpr (kType == ElementType::kPred) {
-      if (number.kind == Number::Kind::kBool) value = number.truth;
-      else if (number.kind == Number::Kind::kInt) value = number.magnitude != 0;
-      else return Fail(number.range, "a pred is true, false or an integer");
+      if (number.kind == Number::Kind::kBool)
+        value = number.truth;
+      else if (number.kind == Number::Kind::kInt)
+        value = number.magnitude != 0;
+      else
+        return Fail(number.range, "a pred is true, false or an integer");
     } else if constexpr (std::is_integral_v<T>) {
       if (!ToInteger(number, BitWidth(kType), std::is_signed_v<T>, &value)) return false;
     } else {
@@ -232,7 +255,8 @@ bool LiteralReader::ReadNumber(Number* number) {
   if (number->negative) ++p;
   const uint32_t first = p;
   uint64_t magnitude = 0;
-  for (; IsDigit(base_[p]) && p - first < kSafeDigits; ++p) magnitude = magnitude * 10 + static_cast<uint64_t>(base_[p] - '0');
+  for (; IsDigit(base_[p]) && p - first < kSafeDigits; ++p)
+    magnitude = magnitude * 10 + static_cast<uint64_t>(base_[p] - '0');
   if (p > first && EndsNumber(base_[p])) {
     number->kind = Number::Kind::kInt;
     number->magnitude = magnitude;
@@ -264,7 +288,9 @@ bool LiteralReader::ReadToken(Number* number) {
       number->truth = t.kind == Tok::kTrue;
       break;
     case Tok::kInf:
-    case Tok::kNegInf: number->kind = Number::Kind::kInf; break;
+    case Tok::kNegInf:
+      number->kind = Number::Kind::kInf;
+      break;
     case Tok::kInt: {
       const std::string_view digits = bytes.substr(number->negative ? 1 : 0);
       number->kind = Number::Kind::kInt;
@@ -280,7 +306,9 @@ bool LiteralReader::ReadToken(Number* number) {
         number->kind = Number::Kind::kNan;
         number->payload = 0;
         for (char c : unsigned_part.substr(std::min<size_t>(unsigned_part.size(), 6))) {
-          if (c != ')') number->payload = number->payload * 16 + static_cast<uint64_t>(IsDigit(c) ? c - '0' : (c | 32) - 'a' + 10);
+          if (c != ')')
+            number->payload =
+                number->payload * 16 + static_cast<uint64_t>(IsDigit(c) ? c - '0' : (c | 32) - 'a' + 10);
         }
         break;
       }
@@ -291,7 +319,8 @@ bool LiteralReader::ReadToken(Number* number) {
       }
       break;
     }
-    default: return FailHere("a value");
+    default:
+      return FailHere("a value");
   }
   at_ = t.end;
   return true;
@@ -299,11 +328,14 @@ bool LiteralReader::ReadToken(Number* number) {
 
 template <class T>
 bool LiteralReader::ToInteger(const Number& number, int64_t bits, bool is_signed, T* value) {
-  if (number.kind != Number::Kind::kInt) return Fail(number.range, fmt::format("{} takes integers alone", Name(shape_.type())));
-  const uint64_t limit = is_signed ? (uint64_t{1} << (bits - 1)) - (number.negative ? 0 : 1)
-                                   : bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
+  if (number.kind != Number::Kind::kInt)
+    return Fail(number.range, fmt::format("{} takes integers alone", Name(shape_.type())));
+  const uint64_t limit = is_signed    ? (uint64_t{1} << (bits - 1)) - (number.negative ? 0 : 1)
+                         : bits == 64 ? ~uint64_t{0}
+                                      : (uint64_t{1} << bits) - 1;
   // The 64-bit types wrap: text-format 5.5.
-  const bool fits = bits == 64 || (number.magnitude <= limit && (is_signed || !number.negative || number.magnitude == 0));
+  const bool fits =
+      bits == 64 || (number.magnitude <= limit && (is_signed || !number.negative || number.magnitude == 0));
   if (!fits) return Fail(number.range, fmt::format("this value does not fit {}", Name(shape_.type())));
   const uint64_t wrapped = number.negative ? 0 - number.magnitude : number.magnitude;
   *value = static_cast<T>(wrapped);
@@ -314,10 +346,13 @@ template <class T>
 bool LiteralReader::ToFloat(const Number& number, ElementType type, T* value) {
   constexpr Special kSpecial = kSpecialOf<T>;
   switch (number.kind) {
-    case Number::Kind::kBool: return Fail(number.range, fmt::format("{} takes numbers, not true or false", Name(type)));
+    case Number::Kind::kBool:
+      return Fail(number.range, fmt::format("{} takes numbers, not true or false", Name(type)));
     case Number::Kind::kInf:
-      if (kSpecial != Special::kIeee) return Fail(number.range, fmt::format("{} has no infinity", Name(type)));
-      *value = FromDouble<T>(number.negative ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity());
+      if (kSpecial != Special::kIeee)
+        return Fail(number.range, fmt::format("{} has no infinity", Name(type)));
+      *value = FromDouble<T>(number.negative ? -std::numeric_limits<double>::infinity()
+                                             : std::numeric_limits<double>::infinity());
       return true;
     case Number::Kind::kNan:
       if (kSpecial == Special::kFinite) return Fail(number.range, fmt::format("{} has no NaN", Name(type)));
@@ -326,7 +361,8 @@ bool LiteralReader::ToFloat(const Number& number, ElementType type, T* value) {
       }
       *value = MakeNan<T>(type, number.negative, number.payload);
       return true;
-    default: break;
+    default:
+      break;
   }
   double wide = number.value;
   if (number.kind == Number::Kind::kInt) {

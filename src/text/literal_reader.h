@@ -1,5 +1,6 @@
 #pragma once
-// How do the elements of an array constant become bytes? A loop of its own over the text: constants can be most of it.
+// How do the elements of an array constant become bytes? A loop of its own over the text: constants can be
+// most of it.
 
 #include <cstddef>
 #include <cstdint>

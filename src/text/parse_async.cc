@@ -7,20 +7,26 @@ namespace hlo::text {
 namespace {
 
 // Custom calls that hand a value on unchanged.
-constexpr std::string_view kPassThrough[] = {
-    "Sharding", "LocalToGlobalShape", "GlobalToLocalShape", "xla.sdy.LocalToGlobalShape", "xla.sdy.GlobalToLocalShape",
-    "xla.sdy.FuncResultSharding"};
+constexpr std::string_view kPassThrough[] = {"Sharding",
+                                             "LocalToGlobalShape",
+                                             "GlobalToLocalShape",
+                                             "xla.sdy.LocalToGlobalShape",
+                                             "xla.sdy.GlobalToLocalShape",
+                                             "xla.sdy.FuncResultSharding"};
 
 // The async-start that a value comes from, or nullptr where the text does not show it.
 Instruction* FindStart(Instruction* value) {
   std::vector<int64_t> path;  // Elements still to be taken, the last one first.
   for (;;) {
     switch (value->opcode()) {
-      case Opcode::kAsyncStart: return value;
+      case Opcode::kAsyncStart:
+        return value;
       case Opcode::kAsyncUpdate:
       case Opcode::kOptBarrier:
       case Opcode::kCopy:
-      case Opcode::kWhile: value = value->operand(0); break;
+      case Opcode::kWhile:
+        value = value->operand(0);
+        break;
       case Opcode::kGetTupleElement:
         path.push_back(value->Get<attr::index>());
         value = value->operand(0);
@@ -31,12 +37,14 @@ Instruction* FindStart(Instruction* value) {
         path.pop_back();
         break;
       case Opcode::kCustomCall:
-        if (value->operand_count() != 1 || !absl::c_linear_search(kPassThrough, value->Get<attr::custom_call_target>())) {
+        if (value->operand_count() != 1 ||
+            !absl::c_linear_search(kPassThrough, value->Get<attr::custom_call_target>())) {
           return nullptr;
         }
         value = value->operand(0);
         break;
-      default: return nullptr;
+      default:
+        return nullptr;
     }
   }
 }
@@ -75,8 +83,10 @@ bool Parser::CheckAsyncShape(InstructionParts& parts) {
   if (!parts.shape.IsValid()) {
     return Error(parts.op.range, "an asynchronous instruction needs its result shape before the opcode");
   }
-  if (parts.shape.IsTuple() && parts.shape.elements().size() >= 2 && parts.shape.element(0).IsTuple()) return true;
-  return Error(parts.shape_range, "an asynchronous start or update gives ((operands...), result, ...), not {}",
+  if (parts.shape.IsTuple() && parts.shape.elements().size() >= 2 && parts.shape.element(0).IsTuple())
+    return true;
+  return Error(parts.shape_range,
+               "an asynchronous start or update gives ((operands...), result, ...), not {}",
                ToString(parts.shape));
 }
 
@@ -93,7 +103,8 @@ bool Parser::FinishAsyncStart(Scope& scope, InstructionParts& parts) {
   std::vector<AttrEntry> kept;
   for (const AttrEntry& entry : Attributes(parts)) {
     const std::string_view spelling = Info(entry.id).spelling;
-    if (FindAttribute(Opcode::kAsyncStart, spelling) == entry.id && spelling != "calls") kept.push_back(entry);
+    if (FindAttribute(Opcode::kAsyncStart, spelling) == entry.id && spelling != "calls")
+      kept.push_back(entry);
   }
   kept.push_back({AttrId::calls, parts.op.range, AttrValue::Of(wrapper)});
   attributes_.resize(parts.first_attribute);
@@ -130,8 +141,10 @@ Computation* Parser::MakeAsyncWrapper(InstructionParts& parts) {
   const std::vector<AttrEntry> all(attributes_.begin() + parts.first_attribute, attributes_.end());
   inner.first_attribute = attributes_.size();
   for (const AttrEntry& entry : all) {
-    const bool own = absl::c_any_of(Info(parts.op.wrapped).attributes, [&](const AttrUse& use) { return use.id == entry.id; });
-    if ((own && entry.id != AttrId::output_to_operand_aliasing) || IsShared(entry.id)) attributes_.push_back(entry);
+    const bool own = absl::c_any_of(Info(parts.op.wrapped).attributes,
+                                    [&](const AttrUse& use) { return use.id == entry.id; });
+    if ((own && entry.id != AttrId::output_to_operand_aliasing) || IsShared(entry.id))
+      attributes_.push_back(entry);
   }
   // Operands may be bound later, so their number says nothing here; nor do shapes that are replaced.
   const bool complete = CheckRequiredAttributes(inner) && FinishWrapped(inner);
@@ -154,7 +167,8 @@ Computation* Parser::MakeAsyncWrapper(InstructionParts& parts) {
 bool Parser::FinishWrapped(InstructionParts& parts) {
   const OpcodeInfo& info = Info(parts.op.opcode);
   const auto count = static_cast<int64_t>(Operands(parts).size());
-  if (count < info.min_operands || count > info.max_operands || parts.op.opcode == Opcode::kTuple) return true;
+  if (count < info.min_operands || count > info.max_operands || parts.op.opcode == Opcode::kTuple)
+    return true;
   const Finisher finish = FinisherOf(parts.op.opcode);
   return finish == nullptr || (this->*finish)(parts);
 }
@@ -162,7 +176,8 @@ bool Parser::FinishWrapped(InstructionParts& parts) {
 bool Parser::FinishAsyncContinuation(InstructionParts& parts) {
   const bool is_update = parts.op.opcode == Opcode::kAsyncUpdate;
   if (is_update && !CheckAsyncShape(parts)) return false;
-  if (!parts.shape.IsValid()) return Error(parts.op.range, "an asynchronous instruction needs its result shape before the opcode");
+  if (!parts.shape.IsValid())
+    return Error(parts.op.range, "an asynchronous instruction needs its result shape before the opcode");
   if (!CheckOperandCount(parts)) return false;
   if (Operands(parts)[0]->opcode() == Opcode::kAsyncDone) {
     return Error(operand_ranges_[parts.first_operand], "'{}' is done already", Operands(parts)[0]->name());
@@ -171,7 +186,9 @@ bool Parser::FinishAsyncContinuation(InstructionParts& parts) {
   if (start == nullptr) return true;
   Computation* called = start->Get<attr::calls>();
   if (parts.op.is_sugar && called->root()->opcode() != parts.op.wrapped) {
-    diagnostics_.Error(parts.op.range, "this continues '{}', which runs '{}'", start->name(), Name(called->root()->opcode()))
+    diagnostics_
+        .Error(parts.op.range, "this continues '{}', which runs '{}'", start->name(),
+               Name(called->root()->opcode()))
         .Note(start->opcode_range(), "'{}' is here", start->name());
     return false;
   }
@@ -188,7 +205,8 @@ bool Parser::FinishAsyncContinuation(InstructionParts& parts) {
   return true;
 }
 
-// An update may bring operands that the start did not have: parameters of the wrapper that were not there yet.
+// An update may bring operands that the start did not have: parameters of the wrapper that were not there
+// yet.
 void Parser::BindLate(InstructionParts& parts, Instruction* start) {
   Computation* wrapper = start->Get<attr::calls>();
   if (!wrapper->is_async_wrapper()) return;

@@ -1,4 +1,5 @@
-// The attribute list of an instruction, and the values that are no structures of their own (text-format 6, 8.1 to 8.3).
+// The attribute list of an instruction, and the values that are no structures of their own (text-format
+// 6, 8.1 to 8.3).
 
 #include <algorithm>
 #include <cmath>
@@ -49,13 +50,15 @@ constexpr OldCommonAttribute kOldCommonAttributes[] = {{"outer_dimension_partiti
 // The new name of an old attribute; nullopt when the spelling is not known from older dumps either.
 std::optional<AttrId> FindOldAttribute(const OpcodeWord& op, std::string_view spelling) {
   for (const OldAttribute& row : kOldAttributes) {
-    if (row.spelling == spelling && (row.opcode == op.opcode || (op.is_sugar && row.opcode == op.wrapped))) return row.id;
+    if (row.spelling == spelling && (row.opcode == op.opcode || (op.is_sugar && row.opcode == op.wrapped)))
+      return row.id;
   }
   for (const OldCommonAttribute& row : kOldCommonAttributes) {
     if (row.spelling == spelling) return row.id;
   }
   // Sugar of 2022 to 2024 repeats the attributes of the start on update and done.
-  if (op.is_sugar && op.opcode != Opcode::kAsyncStart && FindAttribute(op.wrapped, spelling) != AttrId::kNone) {
+  if (op.is_sugar && op.opcode != Opcode::kAsyncStart &&
+      FindAttribute(op.wrapped, spelling) != AttrId::kNone) {
     return AttrId::kNone;
   }
   return std::nullopt;
@@ -82,7 +85,9 @@ bool Parser::ParseAttribute(Scope& scope, InstructionParts& parts) {
     if (!old) return UnknownAttribute(parts.op, spelling, word.range());
     const SourceRange at = word.range();
     if (*old == AttrId::kNone) {
-      if (!Tolerate(at, "'{}' is no longer an attribute of '{}'; ignored", spelling, lex_.Bytes({Tok::kIdent, 0, parts.op.range.begin, parts.op.range.end}))) return false;
+      if (!Tolerate(at, "'{}' is no longer an attribute of '{}'; ignored", spelling,
+                    lex_.Bytes({Tok::kIdent, 0, parts.op.range.begin, parts.op.range.end})))
+        return false;
       Next();
       return SkipValue();
     }
@@ -90,7 +95,8 @@ bool Parser::ParseAttribute(Scope& scope, InstructionParts& parts) {
     id = *old;
   }
   if (const AttrEntry* first = FindEntry(parts, id)) {
-    diagnostics_.Error(word.range(), "attribute '{}' is given twice", spelling).Note(first->range, "the first one is here");
+    diagnostics_.Error(word.range(), "attribute '{}' is given twice", spelling)
+        .Note(first->range, "the first one is here");
     return false;
   }
   Next();
@@ -115,11 +121,13 @@ bool Parser::UnknownAttribute(const OpcodeWord& op, std::string_view spelling, S
     if (!op.is_sugar || use.id != AttrId::calls) allowed.push_back(Info(use.id).spelling);
   }
   for (AttrId id : CommonAttributes()) allowed.push_back(Info(id).spelling);
-  const std::string_view opcode = std::string_view(lex_.base() + op.range.begin, op.range.end - op.range.begin);
+  const std::string_view opcode =
+      std::string_view(lex_.base() + op.range.begin, op.range.end - op.range.begin);
   const std::string_view close = ClosestName(spelling, allowed);
   Diagnostic& diagnostic =
-      close.empty() ? diagnostics_.Error(at, "'{}' has no attribute '{}'", opcode, spelling)
-                    : diagnostics_.Error(at, "'{}' has no attribute '{}'; did you mean '{}'?", opcode, spelling, close);
+      close.empty()
+          ? diagnostics_.Error(at, "'{}' has no attribute '{}'", opcode, spelling)
+          : diagnostics_.Error(at, "'{}' has no attribute '{}'; did you mean '{}'?", opcode, spelling, close);
   diagnostic.Note({}, "allowed here: {}", fmt::join(allowed, ", "));
   return false;
 }
@@ -151,7 +159,8 @@ bool Parser::ParseWord(E* value) {
   const auto& known = Words<E>().words;
   const std::string_view close = ClosestName(word, {known.begin(), known.end()});
   if (!is_word || close.empty()) return Unexpected(fmt::format("one of: {}", fmt::join(known, ", ")));
-  return Error(token().range(), "'{}' is not one of: {}; did you mean '{}'?", word, fmt::join(known, ", "), close);
+  return Error(token().range(), "'{}' is not one of: {}; did you mean '{}'?", word, fmt::join(known, ", "),
+               close);
 }
 template bool Parser::ParseWord<Precision>(Precision*);
 template bool Parser::ParseWord<AccuracyMode>(AccuracyMode*);
@@ -174,17 +183,28 @@ bool Parser::ParseAttributeValue(Scope& scope, InstructionParts& parts, AttrId i
     return true;
   };
   switch (Info(id).kind) {
-    case AttrKind::kBool: return read(&Parser::ParseBool);
-    case AttrKind::kInt: return read(&Parser::ParseInt);
-    case AttrKind::kInt32: return read(&Parser::ParseInt32);
-    case AttrKind::kFloat: return read(&Parser::ParseFloat);
-    case AttrKind::kString: return read(&Parser::ParseString);
-    case AttrKind::kJson: return read(&Parser::ParseJson);
-    case AttrKind::kIntList: return read(&Parser::ParseIntList);
-    case AttrKind::kIntLists: return read(&Parser::ParseIntLists);
-    case AttrKind::kBoolList: return read(&Parser::ParseBools);
-    case AttrKind::kComputation: return read(&Parser::ParseComputationRef);
-    case AttrKind::kComputationList: return read(&Parser::ParseComputationList);
+    case AttrKind::kBool:
+      return read(&Parser::ParseBool);
+    case AttrKind::kInt:
+      return read(&Parser::ParseInt);
+    case AttrKind::kInt32:
+      return read(&Parser::ParseInt32);
+    case AttrKind::kFloat:
+      return read(&Parser::ParseFloat);
+    case AttrKind::kString:
+      return read(&Parser::ParseString);
+    case AttrKind::kJson:
+      return read(&Parser::ParseJson);
+    case AttrKind::kIntList:
+      return read(&Parser::ParseIntList);
+    case AttrKind::kIntLists:
+      return read(&Parser::ParseIntLists);
+    case AttrKind::kBoolList:
+      return read(&Parser::ParseBools);
+    case AttrKind::kComputation:
+      return read(&Parser::ParseComputationRef);
+    case AttrKind::kComputationList:
+      return read(&Parser::ParseComputationList);
     case AttrKind::kInstructionList: {
       attr_kind::InstructionList list;
       if (!ParseInstructionList(scope, &list)) return false;
@@ -196,43 +216,75 @@ bool Parser::ParseAttributeValue(Scope& scope, InstructionParts& parts, AttrId i
       *value = AttrValue::Of<const Shape*>(shape);
       return ParseShape(shape);
     }
-    case AttrKind::kShapeList: return read(&Parser::ParseShapeList);
+    case AttrKind::kShapeList:
+      return read(&Parser::ParseShapeList);
     case AttrKind::kLiteral: {
       Literal* literal = arena().New<Literal>();
       *value = AttrValue::Of<const Literal*>(literal);
       return ParseShapedLiteral(literal, &parts.elided);
     }
-    case AttrKind::kWindow: return read(&Parser::ParseWindow);
-    case AttrKind::kDimLabels: return read(&Parser::ParseDimLabels);
-    case AttrKind::kPaddingList: return read(&Parser::ParsePadding);
-    case AttrKind::kSliceList: return read(&Parser::ParseSlices);
-    case AttrKind::kPrecisionList: return read(&Parser::ParsePrecisions);
-    case AttrKind::kAliasList: return read(&Parser::ParseOperandAliases);
-    case AttrKind::kSharding: return read(&Parser::ParseSharding);
-    case AttrKind::kFrontendAttributes: return read(&Parser::ParseFrontendAttributes);
-    case AttrKind::kStatistics: return read(&Parser::ParseStatistics);
-    case AttrKind::kOrigin: return read(&Parser::ParseOrigin);
-    case AttrKind::kMetadata: return read(&Parser::ParseMetadata);
-    case AttrKind::kReplicaGroups: return read(&Parser::ParseReplicaGroups);
-    case AttrKind::kResultAccuracy: return read(&Parser::ParseResultAccuracy);
-    case AttrKind::kSparsityConfig: return read(&Parser::ParseSparsityConfig);
-    case AttrKind::kBlockScalingConfig: return read(&Parser::ParseBlockScalingConfig);
-    case AttrKind::kDomain: return read(&Parser::ParseDomain);
-    case AttrKind::kComparisonDirection: return ReadWord<ComparisonDirection>(value);
-    case AttrKind::kComparisonOrder: return ReadWord<ComparisonOrder>(value);
-    case AttrKind::kComparisonType: return ReadWord<ComparisonType>(value);
-    case AttrKind::kFftType: return ReadWord<FftType>(value);
-    case AttrKind::kFusionKind: return ReadWord<FusionKind>(value);
-    case AttrKind::kRandomDistribution: return ReadWord<RandomDistribution>(value);
-    case AttrKind::kRngAlgorithm: return ReadWord<RngAlgorithm>(value);
-    case AttrKind::kPrecisionAlgorithm: return ReadWord<PrecisionAlgorithm>(value);
-    case AttrKind::kConvolutionKind: return ReadWord<ConvolutionKind>(value);
-    case AttrKind::kTransposeA: return ReadWord<TransposeA>(value);
-    case AttrKind::kPaddingType: return ReadWord<PaddingType>(value);
-    case AttrKind::kCustomCallSchedule: return ReadWord<CustomCallSchedule>(value);
-    case AttrKind::kApiVersion: return ReadWord<ApiVersion>(value);
-    case AttrKind::kAllReduceMode: return ReadWord<AllReduceMode>(value);
-    case AttrKind::kShuffleMode: return ReadWord<ShuffleMode>(value);
+    case AttrKind::kWindow:
+      return read(&Parser::ParseWindow);
+    case AttrKind::kDimLabels:
+      return read(&Parser::ParseDimLabels);
+    case AttrKind::kPaddingList:
+      return read(&Parser::ParsePadding);
+    case AttrKind::kSliceList:
+      return read(&Parser::ParseSlices);
+    case AttrKind::kPrecisionList:
+      return read(&Parser::ParsePrecisions);
+    case AttrKind::kAliasList:
+      return read(&Parser::ParseOperandAliases);
+    case AttrKind::kSharding:
+      return read(&Parser::ParseSharding);
+    case AttrKind::kFrontendAttributes:
+      return read(&Parser::ParseFrontendAttributes);
+    case AttrKind::kStatistics:
+      return read(&Parser::ParseStatistics);
+    case AttrKind::kOrigin:
+      return read(&Parser::ParseOrigin);
+    case AttrKind::kMetadata:
+      return read(&Parser::ParseMetadata);
+    case AttrKind::kReplicaGroups:
+      return read(&Parser::ParseReplicaGroups);
+    case AttrKind::kResultAccuracy:
+      return read(&Parser::ParseResultAccuracy);
+    case AttrKind::kSparsityConfig:
+      return read(&Parser::ParseSparsityConfig);
+    case AttrKind::kBlockScalingConfig:
+      return read(&Parser::ParseBlockScalingConfig);
+    case AttrKind::kDomain:
+      return read(&Parser::ParseDomain);
+    case AttrKind::kComparisonDirection:
+      return ReadWord<ComparisonDirection>(value);
+    case AttrKind::kComparisonOrder:
+      return ReadWord<ComparisonOrder>(value);
+    case AttrKind::kComparisonType:
+      return ReadWord<ComparisonType>(value);
+    case AttrKind::kFftType:
+      return ReadWord<FftType>(value);
+    case AttrKind::kFusionKind:
+      return ReadWord<FusionKind>(value);
+    case AttrKind::kRandomDistribution:
+      return ReadWord<RandomDistribution>(value);
+    case AttrKind::kRngAlgorithm:
+      return ReadWord<RngAlgorithm>(value);
+    case AttrKind::kPrecisionAlgorithm:
+      return ReadWord<PrecisionAlgorithm>(value);
+    case AttrKind::kConvolutionKind:
+      return ReadWord<ConvolutionKind>(value);
+    case AttrKind::kTransposeA:
+      return ReadWord<TransposeA>(value);
+    case AttrKind::kPaddingType:
+      return ReadWord<PaddingType>(value);
+    case AttrKind::kCustomCallSchedule:
+      return ReadWord<CustomCallSchedule>(value);
+    case AttrKind::kApiVersion:
+      return ReadWord<ApiVersion>(value);
+    case AttrKind::kAllReduceMode:
+      return ReadWord<AllReduceMode>(value);
+    case AttrKind::kShuffleMode:
+      return ReadWord<ShuffleMode>(value);
   }
   return false;
 }
@@ -284,7 +336,8 @@ bool Parser::ParseInt32(int64_t* value) {
 // number: an integer or a decimal, and where allowed an infinity.
 bool Parser::ParseNumber(double* value, bool infinities) {
   if (infinities && (At(Tok::kInf) || At(Tok::kNegInf))) {
-    *value = At(Tok::kInf) ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
+    *value =
+        At(Tok::kInf) ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
     Next();
     return true;
   }
@@ -306,7 +359,8 @@ bool Parser::ParseNumber(double* value, bool infinities) {
 bool Parser::ParseFloat(double* value) {
   const SourceRange range = token().range();
   if (!ParseNumber(value, false)) return false;
-  if (std::abs(*value) > std::numeric_limits<float>::max()) return Error(range, "this number is too large for a float");
+  if (std::abs(*value) > std::numeric_limits<float>::max())
+    return Error(range, "this number is too large for a float");
   return true;
 }
 
@@ -339,7 +393,8 @@ bool Parser::ParseIntList(IntList* list) {
   for (uint32_t p = token().end;;) {
     const uint32_t first = p;
     int64_t number = 0;
-    while (base[p] >= '0' && base[p] <= '9' && p - first < kSafeDigits) number = number * 10 + (base[p++] - '0');
+    while (base[p] >= '0' && base[p] <= '9' && p - first < kSafeDigits)
+      number = number * 10 + (base[p++] - '0');
     if (p == first && !(base[p] == '}' && ints.empty())) break;
     if (p > first) ints.push_back(number);
     if (base[p] == '}') {

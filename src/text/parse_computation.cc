@@ -31,7 +31,8 @@ bool Parser::ParseComputation() {
   const Instruction* root = computation->root();
   if (root != nullptr && result.IsValid() && root->shape().IsValid() && !Compatible(result, root->shape())) {
     diagnostics_
-        .Error(result_range, "the signature promises {}, but the root is {}", ToString(result), ToString(root->shape()))
+        .Error(result_range, "the signature promises {}, but the root is {}", ToString(result),
+               ToString(root->shape()))
         .Note(root->name_range(), "the root is here");
   }
   for (bool first = true; Accept(Tok::kComma); first = false) {
@@ -65,7 +66,8 @@ bool Parser::ParseComputation() {
   return true;
 }
 
-// signature: `(name: shape, ...) -> shape`. Only the result counts: XLA reads the parameters and forgets them.
+// signature: `(name: shape, ...) -> shape`. Only the result counts: XLA reads the parameters and forgets
+// them.
 bool Parser::ParseSignature(Shape* result, SourceRange* range) {
   Next();
   if (!At(Tok::kRParen)) {
@@ -91,7 +93,8 @@ bool Parser::ParseBody(Scope& scope, Token brace) {
   while (!At(Tok::kRBrace)) {
     const uint32_t begin = token().begin;
     if (At(Tok::kEnd)) {
-      diagnostics_.Error(token().range(), "the text ends inside a computation").Note(brace.range(), "this '{{' is never closed");
+      diagnostics_.Error(token().range(), "the text ends inside a computation")
+          .Note(brace.range(), "this '{{' is never closed");
       return false;
     }
     // Inside nested bodies reading does not resume: each level would read the rest of the text again.
@@ -152,8 +155,8 @@ bool Parser::FinishComputation(Scope& scope, SourceRange body) {
     if (number >= count) {
       if (diagnostics_.ok()) {
         Error(parameter->range_of<attr::number>(),
-              "parameter number {}, but there are {} parameters: numbers must be 0, 1, ... without a gap", number,
-              count);
+              "parameter number {}, but there are {} parameters: numbers must be 0, 1, ... without a gap",
+              number, count);
       }
       continue;
     }
@@ -180,8 +183,9 @@ void Parser::NameUnnamed(Scope& scope) {
   }
 }
 
-// After an error in the instruction that starts at `begin`: to the next one, or to the `}` of its computation. Brackets
-// are counted from the start of the instruction; a line that looks like an instruction ends it even inside brackets.
+// After an error in the instruction that starts at `begin`: to the next one, or to the `}` of its
+// computation. Brackets are counted from the start of the instruction; a line that looks like an instruction
+// ends it even inside brackets.
 bool Parser::RecoverToInstruction(uint32_t begin) {
   if (diagnostics_.full()) return false;
   const uint32_t failed_at = token().begin;
@@ -225,7 +229,8 @@ bool Parser::RecoverToComputation(uint32_t begin) {
     const char c = content[at + 1];
     if (c != '%' && c != '_' && !absl::ascii_isalpha(static_cast<unsigned char>(c))) continue;
     const size_t line_end = std::min(content.find('\n', at + 1), content.size());
-    if (content.find_last_not_of(" \r", line_end - 1) >= at && content[content.find_last_not_of(" \r", line_end - 1)] == '{') {
+    if (content.find_last_not_of(" \r", line_end - 1) >= at &&
+        content[content.find_last_not_of(" \r", line_end - 1)] == '{') {
       lex_.Restart(static_cast<uint32_t>(at + 1));
       return true;
     }

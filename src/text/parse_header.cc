@@ -8,11 +8,18 @@
 namespace hlo::text {
 namespace {
 
-constexpr std::string_view kHeaderAttributes[] = {
-    "is_scheduled", "replica_count", "num_partitions", "input_output_alias", "buffer_donor",
-    "alias_passthrough_params", "entry_computation_layout", "frontend_attributes",
-    "allow_spmd_sharding_propagation_to_parameters", "allow_spmd_sharding_propagation_to_output",
-    "origin_recovery_table", "debug_attributes"};
+constexpr std::string_view kHeaderAttributes[] = {"is_scheduled",
+                                                  "replica_count",
+                                                  "num_partitions",
+                                                  "input_output_alias",
+                                                  "buffer_donor",
+                                                  "alias_passthrough_params",
+                                                  "entry_computation_layout",
+                                                  "frontend_attributes",
+                                                  "allow_spmd_sharding_propagation_to_parameters",
+                                                  "allow_spmd_sharding_propagation_to_output",
+                                                  "origin_recovery_table",
+                                                  "debug_attributes"};
 
 }  // namespace
 
@@ -23,7 +30,8 @@ bool Parser::ParseHeaderAttribute() {
   const std::string_view name = lex_.Word(word);
   const auto first = absl::c_find_if(header_seen_, [&](const auto& seen) { return seen.first == name; });
   if (first != header_seen_.end()) {
-    diagnostics_.Error(word.range(), "'{}' is given twice", name).Note(first->second, "the first one is here");
+    diagnostics_.Error(word.range(), "'{}' is given twice", name)
+        .Note(first->second, "the first one is here");
     return false;
   }
   header_seen_.emplace_back(name, word.range());
@@ -40,7 +48,8 @@ bool Parser::ParseHeaderAttribute() {
   if (name == "allow_spmd_sharding_propagation_to_parameters") {
     return ParseHeaderBools(&header.spmd_propagation_to_parameters);
   }
-  if (name == "allow_spmd_sharding_propagation_to_output") return ParseHeaderBools(&header.spmd_propagation_to_output);
+  if (name == "allow_spmd_sharding_propagation_to_output")
+    return ParseHeaderBools(&header.spmd_propagation_to_output);
   if (name == "origin_recovery_table") return ParseRecoveryTable();
   if (name == "debug_attributes") return ParseDebugAttributes();
   const std::vector<std::string_view> known(std::begin(kHeaderAttributes), std::end(kHeaderAttributes));
@@ -102,7 +111,8 @@ bool Parser::ParseAliasMap() {
 // alias: `{0}: (1, {}, may-alias)`.
 bool Parser::ParseAlias() {
   InputOutputAlias alias;
-  if (!ParseShapeIndex(&alias.output_index) || !Expect(Tok::kColon, "':' after the index of the output")) return false;
+  if (!ParseShapeIndex(&alias.output_index) || !Expect(Tok::kColon, "':' after the index of the output"))
+    return false;
   std::vector<InputOutputAlias>& all = module_->mutable_header().input_output_alias;
   if (At(Tok::kInt)) {
     if (!Tolerate(token().range(), "an alias without parentheses is spelling of an old dump")) return false;
@@ -113,10 +123,12 @@ bool Parser::ParseAlias() {
   const SourceRange number = token().range();
   if (!ParseInt(&alias.parameter)) return false;
   if (alias.parameter < 0) return Error(number, "a parameter cannot have the number {}", alias.parameter);
-  if (!Expect(Tok::kComma, "',' and an index into the parameter") || !ParseShapeIndex(&alias.parameter_index)) return false;
+  if (!Expect(Tok::kComma, "',' and an index into the parameter") || !ParseShapeIndex(&alias.parameter_index))
+    return false;
   if (Accept(Tok::kComma)) {
     const std::string_view kind = lex_.Bytes(token());
-    if (!At(Tok::kIdent) || (kind != "may-alias" && kind != "must-alias")) return Unexpected("may-alias or must-alias");
+    if (!At(Tok::kIdent) || (kind != "may-alias" && kind != "must-alias"))
+      return Unexpected("may-alias or must-alias");
     alias.must_alias = kind == "must-alias";
     Next();
   }
@@ -144,7 +156,8 @@ bool Parser::ParseDonor() {
   const SourceRange number = token().range();
   if (!ParseInt(&donor.parameter)) return false;
   if (donor.parameter < 0) return Error(number, "a parameter cannot have the number {}", donor.parameter);
-  if (!Expect(Tok::kComma, "',' and an index into the parameter") || !ParseShapeIndex(&donor.parameter_index)) return false;
+  if (!Expect(Tok::kComma, "',' and an index into the parameter") || !ParseShapeIndex(&donor.parameter_index))
+    return false;
   module_->mutable_header().buffer_donor.push_back(donor);
   return Expect(Tok::kRParen, "')' after the index");
 }
@@ -175,7 +188,8 @@ bool Parser::ParseRecoveryTable() {
 // recovery-entry: `{"a"} : {"b"}`, then perhaps `, "module text"`.
 bool Parser::ParseRecoveryEntry() {
   OriginRecovery entry;
-  if (!ParseArrayRef(&entry.from) || !Expect(Tok::kColon, "':' between two arrays") || !ParseArrayRef(&entry.to)) {
+  if (!ParseArrayRef(&entry.from) || !Expect(Tok::kColon, "':' between two arrays") ||
+      !ParseArrayRef(&entry.to)) {
     return false;
   }
   if (Accept(Tok::kComma)) {
@@ -189,7 +203,8 @@ bool Parser::ParseRecoveryEntry() {
     ParseOptions options = options_;
     options.max_nesting = options_.max_nesting - depth_ - 100;
     entry.recovery = hlo::Parse(source, inner, options);
-    if (entry.recovery == nullptr) return Error(range, "the module in this string is wrong: {}", inner.all().front().message);
+    if (entry.recovery == nullptr)
+      return Error(range, "the module in this string is wrong: {}", inner.all().front().message);
   }
   module_->mutable_header().origin_recovery_table.push_back(std::move(entry));
   return true;
@@ -272,7 +287,8 @@ bool Parser::ParseNames(std::vector<std::string_view>* names) {
 
 // locations: `1 {file_name_id=1 function_name_id=1 line=1 end_line=1 column=1 end_column=9}`.
 bool Parser::ParseLocations() {
-  constexpr std::string_view kFields[] = {"file_name_id", "function_name_id", "line", "end_line", "column", "end_column"};
+  constexpr std::string_view kFields[] = {"file_name_id", "function_name_id", "line",
+                                          "end_line",     "column",           "end_column"};
   while (Accept(Tok::kInt)) {
     int32_t v[6];
     if (!ReadIntFields(kFields, absl::MakeSpan(v))) return false;
@@ -358,7 +374,8 @@ void Parser::CheckStackFrames() {
     *id = 0;
   }
   if (bad == 0) return;
-  Warn(first_bad.second, "stack frame {} is in none of the tables or leads nowhere; it is left out, like {} other{}",
+  Warn(first_bad.second,
+       "stack frame {} is in none of the tables or leads nowhere; it is left out, like {} other{}",
        first_bad.first, bad - 1, bad == 2 ? "" : "s");
 }
 
@@ -383,7 +400,8 @@ bool Parser::CheckAliases() {
   std::vector<IntList> seen;
   for (const InputOutputAlias& alias : header.input_output_alias) {
     if (!IndexExists(result, alias.output_index)) {
-      Error(header.alias_range, "the result {} has no element {{{}}}", ToString(result), fmt::join(alias.output_index, ","));
+      Error(header.alias_range, "the result {} has no element {{{}}}", ToString(result),
+            fmt::join(alias.output_index, ","));
       return false;
     }
     seen.push_back(alias.output_index);

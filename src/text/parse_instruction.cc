@@ -13,8 +13,8 @@ bool Parser::ParseInstruction(Scope& scope) {
   const bool is_root = Accept(Tok::kRoot);
   if (!token().IsId()) {
     if (At(Tok::kType)) {
-      return Error(token().range(), "'{}' is a type and cannot name an instruction; write '{}_'", lex_.Bytes(token()),
-                   lex_.Bytes(token()));
+      return Error(token().range(), "'{}' is a type and cannot name an instruction; write '{}_'",
+                   lex_.Bytes(token()), lex_.Bytes(token()));
     }
     return Unexpected("the name of an instruction or '}'");
   }
@@ -80,12 +80,15 @@ struct OldOpcode {
   std::string_view word;
   Opcode opcode;
 };
-constexpr OldOpcode kOldOpcodes[] = {
-    {"cross-replica-sum", Opcode::kAllReduce},  {"generate-token", Opcode::kAfterAll},
-    {"all-reduce-scatter", Opcode::kReduceScatter}, {"equal-to", Opcode::kCompare},
-    {"not-equal-to", Opcode::kCompare},         {"greater-than", Opcode::kCompare},
-    {"greater-than-or-equal-to", Opcode::kCompare}, {"less-than", Opcode::kCompare},
-    {"less-than-or-equal-to", Opcode::kCompare}};
+constexpr OldOpcode kOldOpcodes[] = {{"cross-replica-sum", Opcode::kAllReduce},
+                                     {"generate-token", Opcode::kAfterAll},
+                                     {"all-reduce-scatter", Opcode::kReduceScatter},
+                                     {"equal-to", Opcode::kCompare},
+                                     {"not-equal-to", Opcode::kCompare},
+                                     {"greater-than", Opcode::kCompare},
+                                     {"greater-than-or-equal-to", Opcode::kCompare},
+                                     {"less-than", Opcode::kCompare},
+                                     {"less-than-or-equal-to", Opcode::kCompare}};
 
 }  // namespace
 
@@ -176,7 +179,8 @@ bool Parser::ParseOperand(Scope& scope, InstructionParts& parts) {
   Instruction* instruction;
   // A shape before `#i` describes the element.
   const bool is_path = At(Tok::kHash);
-  if (!ResolveOperand(scope, word, has_shape && !is_path ? &shape : nullptr, shape_range, &instruction)) return false;
+  if (!ResolveOperand(scope, word, has_shape && !is_path ? &shape : nullptr, shape_range, &instruction))
+    return false;
   if (is_path) {
     if (instruction == &poison_) {
       while (Accept(Tok::kHash)) Next();
@@ -201,8 +205,9 @@ bool Parser::UnknownInstruction(Scope& scope, std::string_view word, SourceRange
   scope.names.Insert(word, &poison_);
   Diagnostic& diagnostic =
       close.empty() ? diagnostics_.Error(at, "no instruction '{}' before this one in this computation", word)
-                    : diagnostics_.Error(at, "no instruction '{}' before this one in this computation; did you mean '{}'?",
-                                         word, close);
+                    : diagnostics_.Error(
+                          at, "no instruction '{}' before this one in this computation; did you mean '{}'?",
+                          word, close);
   for (size_t i = 0; i + 1 < open_scopes_; ++i) {
     Instruction** const outer = scopes_[i].names.Find(word);
     if (outer == nullptr || *outer == &poison_) continue;
@@ -261,8 +266,8 @@ bool Parser::ParseElementPath(Scope& scope, Instruction** instruction, std::stri
 Instruction* Parser::NewParameter(Scope& scope, Shape shape, std::string_view name, SourceRange at) {
   const auto number = static_cast<int64_t>(scope.parameters.size());
   const AttrEntry entry{AttrId::number, at, AttrValue::Of<int64_t>(number)};
-  Instruction* parameter = module_->AddInstruction(scope.computation, Opcode::kParameter, name, std::move(shape), {},
-                                                   absl::MakeConstSpan(&entry, 1));
+  Instruction* parameter = module_->AddInstruction(scope.computation, Opcode::kParameter, name,
+                                                   std::move(shape), {}, absl::MakeConstSpan(&entry, 1));
   InstructionEditor::SetRanges(*parameter, at, at, at, {});
   scope.parameters.push_back(parameter);
   return parameter;
@@ -329,7 +334,8 @@ AttrEntry* Parser::FindEntry(const InstructionParts& parts, AttrId id) {
 }
 
 void Parser::RemoveEntry(const InstructionParts& parts, AttrId id) {
-  if (AttrEntry* entry = FindEntry(parts, id)) attributes_.erase(attributes_.begin() + (entry - attributes_.data()));
+  if (AttrEntry* entry = FindEntry(parts, id))
+    attributes_.erase(attributes_.begin() + (entry - attributes_.data()));
 }
 
 void Parser::Drop(const InstructionParts& parts) {
@@ -350,10 +356,12 @@ Instruction* Parser::Create(Scope& scope, InstructionParts& parts) {
   }
   const bool infer = !parts.shape.IsValid();
   const bool spelled_out = parts.shape_range.known() && !Info(parts.op.opcode).has(kForcedShape);
-  Instruction* instruction = module_->AddInstruction(scope.computation, parts.op.opcode, parts.name,
-                                                     std::move(parts.shape), Operands(parts), Attributes(parts));
+  Instruction* instruction =
+      module_->AddInstruction(scope.computation, parts.op.opcode, parts.name, std::move(parts.shape),
+                              Operands(parts), Attributes(parts));
   const auto ranges = absl::MakeConstSpan(operand_ranges_).subspan(parts.first_operand);
-  InstructionEditor::SetRanges(*instruction, parts.name_range, parts.shape_range, parts.op.range, arena().Copy(ranges));
+  InstructionEditor::SetRanges(*instruction, parts.name_range, parts.shape_range, parts.op.range,
+                               arena().Copy(ranges));
   if (parts.elided) InstructionEditor::SetElided(*instruction, true);
   if (instruction->opcode() == Opcode::kParameter) scope.parameters.push_back(instruction);
   if (infer && !options_.infer_shape(*module_, *instruction, diagnostics_)) return nullptr;
@@ -400,7 +408,8 @@ void Parser::SpreadSharding(Instruction& instruction) {
   tuple->kind = Sharding::Kind::kTuple;
   const auto leaves = static_cast<size_t>(std::max<int64_t>(instruction.shape().LeafCount(), 1));
   tuple->elements = Keep(std::vector<const Sharding*>(leaves, single));
-  InstructionEditor::SetAttribute(*module_, instruction, AttrId::sharding, AttrValue::Of<const Sharding*>(tuple));
+  InstructionEditor::SetAttribute(*module_, instruction, AttrId::sharding,
+                                  AttrValue::Of<const Sharding*>(tuple));
 }
 
 }  // namespace hlo::text

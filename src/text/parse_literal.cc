@@ -1,9 +1,8 @@
 // Literals (text-format 5.5), read straight into their storage. The shape is known; it directs everything.
 
+#include "base/status.h"
 #include "text/literal_reader.h"
 #include "text/parser.h"
-
-#include "base/status.h"
 
 namespace hlo::text {
 
@@ -24,7 +23,8 @@ bool Parser::SkipOldShape() {
   } else if (!At(Tok::kType)) {
     return true;
   }
-  if (!Tolerate(token().range(), "a shape inside a constant is spelling of an old dump; ignored")) return false;
+  if (!Tolerate(token().range(), "a shape inside a constant is spelling of an old dump; ignored"))
+    return false;
   Shape ignored;
   return ParseShape(&ignored);
 }
@@ -60,10 +60,12 @@ bool Parser::ParseTupleLiteral(const Shape& shape, Literal* literal, bool* elide
 // array-literal: one value, or braces in braces.
 bool Parser::ParseArrayLiteral(const Shape& shape, Literal* literal, bool* elided) {
   const uint32_t begin = token().begin;
-  if (shape.HasUnboundedDim()) return Error(token().range(), "{} has no fixed size, so it cannot be written", ToString(shape));
+  if (shape.HasUnboundedDim())
+    return Error(token().range(), "{} has no fixed size, so it cannot be written", ToString(shape));
   const auto bytes = DenseByteCount(shape);
   // Each element takes a byte of text at least: an array with more is left out, or wrong.
-  const bool store = bytes && *bytes <= options_.max_literal_bytes && *shape.ElementCount() <= lex_.size() - begin;
+  const bool store =
+      bytes && *bytes <= options_.max_literal_bytes && *shape.ElementCount() <= lex_.size() - begin;
   if (store) {
     absl::StatusOr<Literal> created = Literal::Create(shape);
     if (!created.ok()) return Error(token().range(), "{}", Message(created.status()));
@@ -72,9 +74,11 @@ bool Parser::ParseArrayLiteral(const Shape& shape, Literal* literal, bool* elide
   LiteralReader reader(lex_, shape, store ? literal->mutable_data() : nullptr);
   if (!reader.Read(begin)) {
     lex_.Restart(reader.error_range().begin);
-    return At(Tok::kEnd) ? Unexpected("the rest of a literal") : Error(reader.error_range(), "{}", reader.error());
+    return At(Tok::kEnd) ? Unexpected("the rest of a literal")
+                         : Error(reader.error_range(), "{}", reader.error());
   }
-  if (reader.old_row().known() && !Tolerate(reader.old_row(), "a row of pred without commas is spelling of an old dump")) {
+  if (reader.old_row().known() &&
+      !Tolerate(reader.old_row(), "a row of pred without commas is spelling of an old dump")) {
     return false;
   }
   lex_.Restart(reader.end());

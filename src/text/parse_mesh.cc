@@ -90,7 +90,8 @@ bool Parser::ParseMeshDevices(Mesh& mesh, SourceRange mesh_range) {
   if (static_cast<int64_t>(ids.size()) != *devices) {
     return Error(From(begin), "{} devices for a mesh of {}", ids.size(), *devices);
   }
-  if (!IsPermutation(ids, ids.size())) return Error(From(begin), "the devices are not 0 to {} in some order", ids.size() - 1);
+  if (!IsPermutation(ids, ids.size()))
+    return Error(From(begin), "the devices are not 0 to {} in some order", ids.size() - 1);
   if (absl::c_is_sorted(ids)) return Error(From(begin), "devices in their natural order are not written");
   mesh.device_ids = Keep(ids);
   return true;
@@ -132,7 +133,8 @@ bool Parser::ParseAxis(const Mesh& mesh, AxisRef* axis) {
   if (axis->size < 2 || axis->pre_size < 1 || axis->size == full) {
     return Error(From(begin), "a part of an axis has at least 2 and fewer than all {} devices", full);
   }
-  if (!end || full % *end != 0) return Error(From(begin), "this part does not divide the axis of size {}", full);
+  if (!end || full % *end != 0)
+    return Error(From(begin), "this part does not divide the axis of size {}", full);
   return true;
 }
 
@@ -250,7 +252,8 @@ bool Parser::CheckNamedAxes(const Sharding& sharding, SourceRange range) {
   for (const auto& axes : {sharding.replicated_axes, sharding.unreduced_axes, sharding.manual_axes}) {
     add(axes);
     if (mergeable(axes)) return Error(range, "two neighbouring parts of an axis must be written as one");
-    if (!std::is_sorted(axes.begin(), axes.end(), before)) return Error(range, "axes must be in the order of the mesh here");
+    if (!std::is_sorted(axes.begin(), axes.end(), before))
+      return Error(range, "axes must be in the order of the mesh here");
   }
   std::sort(used.begin(), used.end(), before);
   for (size_t i = 0; i + 1 < used.size(); ++i) {

@@ -10,7 +10,8 @@ bool Parser::ParseText() {
   if (At(Tok::kEnd)) return Error({0, 1}, "the text is empty");
   if (At(Tok::kHloModule)) return ParseFullModule();
   if (At(Tok::kEntry)) return ParseBareModule();
-  // The second token tells a computation from an instruction; a signature (which XLA refuses here) does so too.
+  // The second token tells a computation from an instruction; a signature (which XLA refuses here) does so
+  // too.
   const Token first = token();
   bool is_computation = false;
   if (first.IsId()) {
@@ -20,8 +21,9 @@ bool Parser::ParseText() {
       OpcodeWord ignored;
       Next();
       // `b(f32[2])` is a shape, `b (x: f32[2])` a signature.
-      is_computation = !At(Tok::kType) && !OpcodeFromWord(lex_.Word(first), &ignored) &&
-                       Tolerate(first.range(), "XLA reads a computation with a signature only after HloModule or ENTRY");
+      is_computation =
+          !At(Tok::kType) && !OpcodeFromWord(lex_.Word(first), &ignored) &&
+          Tolerate(first.range(), "XLA reads a computation with a signature only after HloModule or ENTRY");
     }
   } else if (!At(Tok::kError)) {
     Next();
@@ -118,7 +120,9 @@ bool Parser::CheckAsyncCallees() {
   for_each_call([&](const Instruction* i, const Computation* callee) {
     const auto it = async.find(callee);
     if (Info(i->opcode()).has(kAsync) || it == async.end()) return;
-    diagnostics_.Error(i->opcode_range(), "'{}' calls '{}', which an asynchronous instruction runs", i->name(), callee->name())
+    diagnostics_
+        .Error(i->opcode_range(), "'{}' calls '{}', which an asynchronous instruction runs", i->name(),
+               callee->name())
         .Note(it->second->opcode_range(), "this one");
   });
   return diagnostics_.ok();

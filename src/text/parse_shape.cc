@@ -12,8 +12,8 @@ bool Parser::AtShape() const {
   return lex_.base()[lex_.SkipBlanks(token().end)] == '(';
 }
 
-// Where the text of the shape at the current token ends, if it is written so that equal bytes always mean an equal
-// shape: an array with its layout glued on or none at all, or a tuple up to its `)`. 0 otherwise.
+// Where the text of the shape at the current token ends, if it is written so that equal bytes always mean an
+// equal shape: an array with its layout glued on or none at all, or a tuple up to its `)`. 0 otherwise.
 uint32_t Parser::CacheableEnd() const {
   const char* const base = lex_.base();
   const uint32_t size = lex_.size();
@@ -82,7 +82,8 @@ bool Parser::ParseTupleShape(Shape* shape) {
   if (!At(Tok::kRParen)) {
     do {
       // Arrays come from the cache; nested tuples do not, as that would scan their text once a level.
-      if (!(At(Tok::kType) ? ParseShape(&elements.emplace_back()) : ReadShapeUncached(&elements.emplace_back()))) {
+      if (!(At(Tok::kType) ? ParseShape(&elements.emplace_back())
+                           : ReadShapeUncached(&elements.emplace_back()))) {
         return false;
       }
     } while (Accept(Tok::kComma));
@@ -112,8 +113,9 @@ bool Parser::ParseArrayShape(Shape* shape) {
   const bool is_array = type.detail < kTokenType;
   Next();
   if (!Expect(Tok::kLSquare, "'[' after the element type (a scalar is written f32[])")) return false;
-  *shape = is_array ? Shape::Array(static_cast<ElementType>(type.detail), {})
-                    : type.detail == kTokenType ? Shape::Token() : Shape::Opaque();
+  *shape = is_array                    ? Shape::Array(static_cast<ElementType>(type.detail), {})
+           : type.detail == kTokenType ? Shape::Token()
+                                       : Shape::Opaque();
   if (!At(Tok::kRSquare)) {
     if (!is_array) return Error(token().range(), "{} has no dimensions", lex_.Bytes(type));
     do {
@@ -126,7 +128,8 @@ bool Parser::ParseArrayShape(Shape* shape) {
     const std::string_view word = lex_.Bytes(token());
     if (word == "sparse") return Error(token().range(), "sparse layouts are not supported");
     if (word == "dense" || word == "invalid") {
-      if (!Tolerate(token().range(), "'{}' after a shape is spelling of an old dump; ignored", word)) return false;
+      if (!Tolerate(token().range(), "'{}' after a shape is spelling of an old dump; ignored", word))
+        return false;
       Next();
       if (word == "invalid" && At(Tok::kLBrace) && lex_.next_byte() == '}') {
         Next();
@@ -208,7 +211,7 @@ struct Annotation {
   int order;
 };
 // In the order in which they must be written.
-constexpr Annotation kAnnotations[] = {{"D", 1}, {"T", 2}, {"L", 3}, {"#", 4}, {"*", 5},
+constexpr Annotation kAnnotations[] = {{"D", 1}, {"T", 2}, {"L", 3},  {"#", 4}, {"*", 5},
                                        {"E", 6}, {"S", 7}, {"SC", 8}, {"P", 9}, {"M", 10}};
 
 }  // namespace
@@ -221,7 +224,8 @@ bool Parser::ParseLayoutAnnotations(Layout& layout) {
     const Token word = token();
     int order = last;
     if (!ParseLayoutAnnotation(layout, &order)) return false;
-    if ((seen >> order & 1) != 0) return Error(word.range(), "'{}' stands twice in the layout", lex_.Bytes(word));
+    if ((seen >> order & 1) != 0)
+      return Error(word.range(), "'{}' stands twice in the layout", lex_.Bytes(word));
     seen |= 1u << order;
     if (order < last &&
         !Tolerate(word.range(), "'{}' belongs before the annotation in front of it", lex_.Bytes(word))) {
@@ -245,19 +249,29 @@ bool Parser::ParseLayoutAnnotation(Layout& layout, int* order) {
   if (!At(Tok::kLParen)) return Unexpected(fmt::format("'(' after '{}' in the layout", row->word));
   int64_t value = 0;
   switch (row->order) {
-    case 1: return ParseLevels();
-    case 2: return ParseTiles(layout);
-    case 3: return ReadAnnotationInt(1, std::numeric_limits<int64_t>::max(), &layout.tail_padding_alignment_in_elements);
-    case 4: return ReadAnnotationType(&layout.index_type);
-    case 5: return ReadAnnotationType(&layout.pointer_type);
-    case 6: return ReadAnnotationInt(0, 1 << 20, &layout.element_size_in_bits);
-    case 7: return ReadAnnotationInt(-128, 127, &layout.memory_space);
-    case 8: return ParseSplits(layout);
+    case 1:
+      return ParseLevels();
+    case 2:
+      return ParseTiles(layout);
+    case 3:
+      return ReadAnnotationInt(1, std::numeric_limits<int64_t>::max(),
+                               &layout.tail_padding_alignment_in_elements);
+    case 4:
+      return ReadAnnotationType(&layout.index_type);
+    case 5:
+      return ReadAnnotationType(&layout.pointer_type);
+    case 6:
+      return ReadAnnotationInt(0, 1 << 20, &layout.element_size_in_bits);
+    case 7:
+      return ReadAnnotationInt(-128, 127, &layout.memory_space);
+    case 8:
+      return ParseSplits(layout);
     case 10:
       if (!ReadAnnotationInt(0, std::numeric_limits<int64_t>::max(), &value)) return false;
       layout.dynamic_shape_metadata_prefix_bytes = value;
       return true;
-    default: break;
+    default:
+      break;
   }
   if (!Tolerate(word.range(), "'P' describes sparse arrays, which no longer exist; ignored")) return false;
   Next();
@@ -270,7 +284,8 @@ bool Parser::ReadAnnotationInt(int64_t minimum, int64_t maximum, int64_t* value)
   if (!At(Tok::kInt)) return Unexpected("an integer");
   if (!IntValue(token(), value)) return false;
   if (*value < minimum || *value > maximum) {
-    return Error(token().range(), "{} is out of range here ({} to {})", lex_.Bytes(token()), minimum, maximum);
+    return Error(token().range(), "{} is out of range here ({} to {})", lex_.Bytes(token()), minimum,
+                 maximum);
   }
   Next();
   return Expect(Tok::kRParen, "')' after the value of a layout annotation");
@@ -292,7 +307,8 @@ bool Parser::ParseLevels() {
     if (first && At(Tok::kRParen)) break;
     first = false;
     const std::string_view word = lex_.Bytes(token());
-    if (!At(Tok::kIdent) || word.size() != 1 || std::string_view("DCSH").find(word) == std::string_view::npos) {
+    if (!At(Tok::kIdent) || word.size() != 1 ||
+        std::string_view("DCSH").find(word) == std::string_view::npos) {
       return Unexpected("a level type (D, C, S or H)");
     }
     Next();

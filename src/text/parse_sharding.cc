@@ -47,7 +47,8 @@ bool Parser::ParseDeviceSharding(Sharding& sharding) {
   const uint32_t begin = token().begin;
   // Until 2018 a sharding could hold a shape.
   if (At(Tok::kType)) {
-    if (!Tolerate(token().range(), "a shape inside a sharding is spelling of an old dump; ignored")) return false;
+    if (!Tolerate(token().range(), "a shape inside a sharding is spelling of an old dump; ignored"))
+      return false;
     Shape ignored;
     if (!ParseShape(&ignored)) return false;
   }
@@ -62,12 +63,24 @@ bool Parser::ParseDeviceSharding(Sharding& sharding) {
 bool Parser::ParseShardingItem(Sharding& sharding, ShardingItems& items) {
   const Token word = token();
   switch (word.kind) {
-    case Tok::kReplicated: items.replicated = true; return Accept(word.kind);
-    case Tok::kMaximal: items.maximal = true; return Accept(word.kind);
-    case Tok::kManual: items.manual = true; return Accept(word.kind);
-    case Tok::kUnknown: items.unknown = true; return Accept(word.kind);
-    case Tok::kUnreduced: items.unreduced = true; return Accept(word.kind);
-    case Tok::kLastTileDimReplicate: sharding.last_tile_dim_replicate = true; return Accept(word.kind);
+    case Tok::kReplicated:
+      items.replicated = true;
+      return Accept(word.kind);
+    case Tok::kMaximal:
+      items.maximal = true;
+      return Accept(word.kind);
+    case Tok::kManual:
+      items.manual = true;
+      return Accept(word.kind);
+    case Tok::kUnknown:
+      items.unknown = true;
+      return Accept(word.kind);
+    case Tok::kUnreduced:
+      items.unreduced = true;
+      return Accept(word.kind);
+    case Tok::kLastTileDimReplicate:
+      sharding.last_tile_dim_replicate = true;
+      return Accept(word.kind);
     case Tok::kShardAs:
     case Tok::kShardLike:
       Next();
@@ -75,7 +88,8 @@ bool Parser::ParseShardingItem(Sharding& sharding, ShardingItems& items) {
         sharding.group = word.Is(Tok::kShardAs) ? Sharding::Group::kShardAs : Sharding::Group::kShardLike;
       }
       return ParseInt(&sharding.group_id);
-    default: break;
+    default:
+      break;
   }
   const std::string_view name = At(Tok::kAttr) ? lex_.Word(word) : std::string_view();
   if (name == "device") {
@@ -106,11 +120,20 @@ bool Parser::ParseSubgroupTypes(absl::Span<const Sharding::SubgroupType>* types)
   if (!At(Tok::kRBrace)) {
     do {
       switch (token().kind) {
-        case Tok::kReplicated: all.push_back(Type::kReplicated); break;
-        case Tok::kManual: all.push_back(Type::kManual); break;
-        case Tok::kMaximal: all.push_back(Type::kMaximal); break;
-        case Tok::kUnreduced: all.push_back(Type::kUnreduced); break;
-        default: return Unexpected("replicated, manual, maximal or unreduced");
+        case Tok::kReplicated:
+          all.push_back(Type::kReplicated);
+          break;
+        case Tok::kManual:
+          all.push_back(Type::kManual);
+          break;
+        case Tok::kMaximal:
+          all.push_back(Type::kMaximal);
+          break;
+        case Tok::kUnreduced:
+          all.push_back(Type::kUnreduced);
+          break;
+        default:
+          return Unexpected("replicated, manual, maximal or unreduced");
       }
       Next();
     } while (Accept(Tok::kComma));
@@ -176,7 +199,8 @@ bool Parser::ParseIota(IntList dims, const IotaTile** tile) {
   std::vector<int64_t> reshape, perm;
   if (!ReadBracketed(&reshape)) return false;
   if (reshape.size() > 1) {
-    if (!At(Tok::kIdent) || lex_.Bytes(token()) != "T") return Unexpected("T(...), the order of the dimensions before it");
+    if (!At(Tok::kIdent) || lex_.Bytes(token()) != "T")
+      return Unexpected("T(...), the order of the dimensions before it");
     Next();
     if (!At(Tok::kLParen)) return Unexpected("'(' and a permutation");
     do {
@@ -188,14 +212,16 @@ bool Parser::ParseIota(IntList dims, const IotaTile** tile) {
     perm = {0};
   }
   if (!IsPermutation(perm, reshape.size())) {
-    return Error(From(begin), "T({}) is not a permutation of the {} dimensions before it", fmt::join(perm, ","), reshape.size());
+    return Error(From(begin), "T({}) is not a permutation of the {} dimensions before it",
+                 fmt::join(perm, ","), reshape.size());
   }
   const auto devices = ProductOf(reshape);
   const auto wanted = ProductOf({dims.begin(), dims.end()});
   if (!devices || absl::c_any_of(reshape, [](int64_t d) { return d < 0; })) {
     return Error(From(begin), "sizes of an iota are not negative, and their product fits 64 bits");
   }
-  if (devices != wanted) return Error(From(begin), "{} devices for a grid of {}", *devices, wanted.value_or(-1));
+  if (devices != wanted)
+    return Error(From(begin), "{} devices for a grid of {}", *devices, wanted.value_or(-1));
   CanonicalizeIota(&reshape, &perm);
   *tile = arena().New<IotaTile>(IotaTile{dims, Keep(reshape), Keep(perm)});
   return true;
@@ -226,10 +252,14 @@ using Type = Sharding::SubgroupType;
 // Replication goes last, the others in the order of XLA's enumeration.
 int OrderOf(Type type) {
   switch (type) {
-    case Type::kMaximal: return 0;
-    case Type::kManual: return 1;
-    case Type::kUnreduced: return 2;
-    case Type::kReplicated: return 3;
+    case Type::kMaximal:
+      return 0;
+    case Type::kManual:
+      return 1;
+    case Type::kUnreduced:
+      return 2;
+    case Type::kReplicated:
+      return 3;
   }
   return 3;
 }
@@ -239,9 +269,8 @@ std::vector<int64_t> SubgroupOrder(size_t rank, const std::vector<Type>& types) 
   std::vector<int64_t> order(rank);
   for (size_t i = 0; i < rank; ++i) order[i] = static_cast<int64_t>(i);
   const size_t data = rank - types.size();
-  std::stable_sort(order.begin() + static_cast<int64_t>(data), order.end(), [&](int64_t a, int64_t b) {
-    return OrderOf(types[a - data]) < OrderOf(types[b - data]);
-  });
+  std::stable_sort(order.begin() + static_cast<int64_t>(data), order.end(),
+                   [&](int64_t a, int64_t b) { return OrderOf(types[a - data]) < OrderOf(types[b - data]); });
   return order;
 }
 
@@ -263,7 +292,8 @@ bool Parser::FinishDeviceSharding(Sharding& sharding, const ShardingItems& items
   if (sharding.last_tile_dim_replicate && items.has_last_tile_dims) {
     return Error(range, "last_tile_dim_replicate and last_tile_dims exclude each other");
   }
-  if (special && sharding.iota != nullptr && !Tolerate(range, "the tile grid of this sharding is ignored")) return false;
+  if (special && sharding.iota != nullptr && !Tolerate(range, "the tile grid of this sharding is ignored"))
+    return false;
   if (items.maximal && !items.replicated) {
     if (items.devices.size() != 1) return Error(range, "a maximal sharding needs one device=");
     sharding.kind = Kind::kMaximal;
@@ -271,7 +301,10 @@ bool Parser::FinishDeviceSharding(Sharding& sharding, const ShardingItems& items
   } else if (special) {
     if (!items.devices.empty()) return Error(range, "this kind of sharding has no devices");
     if (items.unreduced) sharding.reduction = ReductionOf(sharding.metadata);
-    sharding.kind = items.replicated ? Kind::kReplicated : items.manual ? Kind::kManual : items.unknown ? Kind::kUnknown : Kind::kUnreduced;
+    sharding.kind = items.replicated ? Kind::kReplicated
+                    : items.manual   ? Kind::kManual
+                    : items.unknown  ? Kind::kUnknown
+                                     : Kind::kUnreduced;
   } else {
     if (!items.has_tiles) return Error(range, "a sharding needs a kind such as replicated, or devices=");
     sharding.kind = Kind::kTiled;
@@ -292,8 +325,8 @@ bool Parser::FinishDeviceSharding(Sharding& sharding, const ShardingItems& items
   return true;
 }
 
-// What XLA makes of a grid when it reads it: subgroups of one type are one, those of one device vanish, replication
-// comes last; a grid that splits nothing is no grid.
+// What XLA makes of a grid when it reads it: subgroups of one type are one, those of one device vanish,
+// replication comes last; a grid that splits nothing is no grid.
 bool Parser::NormalizeTiles(Sharding& sharding, SourceRange range) {
   std::vector<Type> types(sharding.last_tile_dims.begin(), sharding.last_tile_dims.end());
   if (sharding.last_tile_dim_replicate) types = {Type::kReplicated};
@@ -321,14 +354,16 @@ bool Parser::NormalizeTiles(Sharding& sharding, SourceRange range) {
       grid.push_back(size);
     }
   }
-  const bool splits_data = absl::c_any_of(absl::MakeConstSpan(grid).first(data_rank), [](int64_t d) { return d != 1; });
+  const bool splits_data =
+      absl::c_any_of(absl::MakeConstSpan(grid).first(data_rank), [](int64_t d) { return d != 1; });
   const bool is_unreduced = absl::c_linear_search(merged, Type::kUnreduced);
   if (is_unreduced) sharding.reduction = ReductionOf(sharding.metadata);
   if (!splits_data && merged.size() <= 1) {
     const Type type = merged.empty() ? types[0] : merged[0];
     if (type != Type::kMaximal) {
-      sharding.kind = type == Type::kManual ? Sharding::Kind::kManual
-                      : type == Type::kUnreduced ? Sharding::Kind::kUnreduced : Sharding::Kind::kReplicated;
+      sharding.kind = type == Type::kManual      ? Sharding::Kind::kManual
+                      : type == Type::kUnreduced ? Sharding::Kind::kUnreduced
+                                                 : Sharding::Kind::kReplicated;
       sharding.tile_dims = sharding.devices = {};
       sharding.iota = nullptr;
       return true;
@@ -362,8 +397,9 @@ void Parser::TransposeTiles(Sharding& sharding, const std::vector<int64_t>& orde
   constexpr int64_t kMostDevices = 1 << 20;
   const int64_t count = ProductOf(dims).value_or(kMostDevices + 1);
   if (count > kMostDevices) return;
-  const std::vector<int64_t> from = sharding.iota != nullptr ? ExpandIota(*sharding.iota)
-                                                             : std::vector<int64_t>(sharding.devices.begin(), sharding.devices.end());
+  const std::vector<int64_t> from =
+      sharding.iota != nullptr ? ExpandIota(*sharding.iota)
+                               : std::vector<int64_t>(sharding.devices.begin(), sharding.devices.end());
   sharding.devices = Keep(Transposed(from, dims, order));
   sharding.iota = nullptr;
 }

@@ -87,8 +87,8 @@ bool Parser::ParseWindowItem(std::vector<WindowDim>& dims, uint32_t* seen, bool*
   std::vector<int64_t> values;
   std::vector<PaddingDim> pads;
   const SourceRange range = token().range();
-  const bool has_interior = At(Tok::kPad) && absl::c_count(lex_.Bytes(token()), '_') !=
-                                                 absl::c_count(lex_.Bytes(token()), 'x') + 1;
+  const bool has_interior =
+      At(Tok::kPad) && absl::c_count(lex_.Bytes(token()), '_') != absl::c_count(lex_.Bytes(token()), 'x') + 1;
   if (*item == "pad" ? !ParsePad(&pads) : !ParseDxd(&values)) return false;
   if (has_interior) return Error(range, "a window has no interior padding");
   const size_t count = std::max(values.size(), pads.size());
@@ -100,12 +100,24 @@ bool Parser::ParseWindowItem(std::vector<WindowDim>& dims, uint32_t* seen, bool*
   *sized = *sized || *item == "size";
   for (size_t i = 0; i < count; ++i) {
     switch (index) {
-      case 0: dims[i].size = values[i]; break;
-      case 1: dims[i].stride = values[i]; break;
-      case 2: dims[i].padding_low = pads[i].low, dims[i].padding_high = pads[i].high; break;
-      case 3: dims[i].base_dilation = values[i]; break;
-      case 4: dims[i].window_dilation = values[i]; break;
-      default: dims[i].reversed = values[i] == 1; break;
+      case 0:
+        dims[i].size = values[i];
+        break;
+      case 1:
+        dims[i].stride = values[i];
+        break;
+      case 2:
+        dims[i].padding_low = pads[i].low, dims[i].padding_high = pads[i].high;
+        break;
+      case 3:
+        dims[i].base_dilation = values[i];
+        break;
+      case 4:
+        dims[i].window_dilation = values[i];
+        break;
+      default:
+        dims[i].reversed = values[i] == 1;
+        break;
     }
   }
   return true;
@@ -156,8 +168,9 @@ bool Parser::ParseDimLabels(const DimLabels** labels) {
   }
   if (error) return Error(token().range(), "{}", error);
   Next();
-  *labels = arena().New<DimLabels>(DimLabels{lhs.first, lhs.second, Keep(lhs.spatial), rhs.first, rhs.second,
-                                             Keep(rhs.spatial), out.first, out.second, Keep(out.spatial), text});
+  *labels =
+      arena().New<DimLabels>(DimLabels{lhs.first, lhs.second, Keep(lhs.spatial), rhs.first, rhs.second,
+                                       Keep(rhs.spatial), out.first, out.second, Keep(out.spatial), text});
   return true;
 }
 
@@ -250,7 +263,8 @@ bool Parser::ParseFrontendAttributes(const FrontendAttributes** attributes) {
     } while (Accept(Tok::kComma));
   }
   if (!Expect(Tok::kRBrace, "',' or '}' after a value")) return false;
-  std::stable_sort(entries.begin(), entries.end(), [](const KeyValue& a, const KeyValue& b) { return a.key < b.key; });
+  std::stable_sort(entries.begin(), entries.end(),
+                   [](const KeyValue& a, const KeyValue& b) { return a.key < b.key; });
   size_t kept = 0;
   for (size_t i = 0; i < entries.size(); ++i) {
     if (kept > 0 && entries[kept - 1].key == entries[i].key) --kept;
@@ -298,7 +312,8 @@ bool Parser::ParseOrigin(const Origin** origin) {
     empty->is_tuple = true;
     result->tree = empty;
     result->has_call_hierarchy = true;
-    return Expect(Tok::kRSquare, "']' after synthetic_call") && Expect(Tok::kRBrace, "'}' at the end of the origin");
+    return Expect(Tok::kRSquare, "']' after synthetic_call") &&
+           Expect(Tok::kRBrace, "'}' at the end of the origin");
   }
   if (!ParseOriginTree(&result->tree)) return false;
   if (Accept(Tok::kComma)) {
@@ -386,7 +401,8 @@ bool Parser::ParseMetadataField(Metadata& metadata, uint32_t* seen) {
   const Token word = token();
   if (!At(Tok::kAttr)) return Unexpected("a field of metadata such as op_name=");
   const std::string_view name = lex_.Word(word);
-  const auto row = absl::c_find_if(kMetadataFields, [&](const MetadataFieldRow& r) { return r.name == name; });
+  const auto row =
+      absl::c_find_if(kMetadataFields, [&](const MetadataFieldRow& r) { return r.name == name; });
   if (row == std::end(kMetadataFields)) {
     std::vector<std::string_view> known;
     for (const MetadataFieldRow& r : kMetadataFields) known.push_back(r.name);
@@ -408,7 +424,8 @@ bool Parser::ParseMetadataField(Metadata& metadata, uint32_t* seen) {
     return true;
   }
   if (name == "preserve_layout") {
-    return Tolerate(word.range(), "'preserve_layout' is no longer a field of metadata; ignored") && SkipValue();
+    return Tolerate(word.range(), "'preserve_layout' is no longer a field of metadata; ignored") &&
+           SkipValue();
   }
   const SourceRange range = token().range();
   if (!ParseIntList(&metadata.profile_type)) return false;
@@ -449,9 +466,12 @@ bool Parser::ParseTolerance(ResultAccuracy* accuracy) {
     double value;
     if (!ParseNumber(&value, true)) return false;
     if (!(value >= 0)) return Error(range, "a tolerance cannot be negative or NaN");
-    if (name == "atol") accuracy->atol = value;
-    else if (name == "rtol") accuracy->rtol = value;
-    else accuracy->ulps = value < 9e18 ? static_cast<int64_t>(value) : std::numeric_limits<int64_t>::max();
+    if (name == "atol")
+      accuracy->atol = value;
+    else if (name == "rtol")
+      accuracy->rtol = value;
+    else
+      accuracy->ulps = value < 9e18 ? static_cast<int64_t>(value) : std::numeric_limits<int64_t>::max();
   } while (Accept(Tok::kComma));
   return Expect(Tok::kRBrace, "',' or '}' after a tolerance");
 }
@@ -488,7 +508,8 @@ bool Parser::ParseSparsitySide(SparsitySide* side) {
       side->block = values[1];
       continue;
     }
-    int64_t* const target = name == "dimension" ? &side->dimension : name == "stride" ? &side->stride
+    int64_t* const target = name == "dimension" ? &side->dimension
+                            : name == "stride"  ? &side->stride
                             : name == "idx"     ? &side->operand
                                                 : nullptr;
     if (target == nullptr) return Unexpected("sparsity=, dimension=, stride=, idx= or '}'");
@@ -538,7 +559,9 @@ bool Parser::ParseDomain(const Domain** domain) {
     Accept(Tok::kComma);
     const Token word = token();
     const std::string_view name = At(Tok::kAttr) ? lex_.Word(word) : std::string_view();
-    if (name == "kind" ? has_kind : name == "entry" ? result->entry != nullptr : name == "exit" && result->exit != nullptr) {
+    if (name == "kind"    ? has_kind
+        : name == "entry" ? result->entry != nullptr
+                          : name == "exit" && result->exit != nullptr) {
       return Error(word.range(), "'{}' is given twice", name);
     }
     if (name == "kind") {

@@ -19,7 +19,8 @@ void Scope::Reset(Computation* c) {
   next_anonymous = 0;
 }
 
-Parser::Parser(std::shared_ptr<const SourceText> source, Diagnostics& diagnostics, const ParseOptions& options)
+Parser::Parser(std::shared_ptr<const SourceText> source, Diagnostics& diagnostics,
+               const ParseOptions& options)
     : source_(std::move(source)),
       diagnostics_(diagnostics),
       options_(options),
@@ -50,7 +51,8 @@ absl::StatusOr<Literal> Parser::RunLiteral(const Shape& shape) {
   Literal literal;
   bool elided = false;
   is_standalone_ = true;
-  const bool read = shape.IsValid() ? ParseLiteral(shape, &literal, &elided) : ParseShapedLiteral(&literal, &elided);
+  const bool read =
+      shape.IsValid() ? ParseLiteral(shape, &literal, &elided) : ParseShapedLiteral(&literal, &elided);
   if (read && !At(Tok::kEnd)) Unexpected("the end of the text after the literal");
   if (read && elided) Error({0, 1}, "`...` leaves elements out, so there is no value");
   HLO_RETURN_IF_ERROR(diagnostics_.ToStatus(*source_));
@@ -62,14 +64,20 @@ std::string Parser::Describe(const Token& t) const {
   std::string bytes(lex_.Bytes(t).substr(0, kShown));
   if (t.end - t.begin > kShown) bytes += "...";
   switch (t.kind) {
-    case Tok::kEnd: return "the end of the text";
-    case Tok::kString: return fmt::format("the string {}", bytes);
+    case Tok::kEnd:
+      return "the end of the text";
+    case Tok::kString:
+      return fmt::format("the string {}", bytes);
     case Tok::kInt:
     case Tok::kDecimal:
-    case Tok::kNegInf: return fmt::format("the number {}", bytes);
-    case Tok::kType: return fmt::format("the type '{}'", bytes);
-    case Tok::kAttr: return fmt::format("'{}', which is written as an attribute", bytes);
-    default: return fmt::format("'{}'", bytes);
+    case Tok::kNegInf:
+      return fmt::format("the number {}", bytes);
+    case Tok::kType:
+      return fmt::format("the type '{}'", bytes);
+    case Tok::kAttr:
+      return fmt::format("'{}', which is written as an attribute", bytes);
+    default:
+      return fmt::format("'{}'", bytes);
   }
 }
 
@@ -89,14 +97,18 @@ void Parser::NoteUnclosed(Diagnostic& diagnostic) {
     switch (lexer.token().kind) {
       case Tok::kLBrace:
       case Tok::kLParen:
-      case Tok::kLSquare: open.push_back(lexer.token()); break;
+      case Tok::kLSquare:
+        open.push_back(lexer.token());
+        break;
       case Tok::kRBrace:
       case Tok::kRParen:
       case Tok::kRSquare:
         if (!open.empty()) open.pop_back();
         break;
-      case Tok::kError: return;
-      default: break;
+      case Tok::kError:
+        return;
+      default:
+        break;
     }
   }
   if (open.empty()) return;
@@ -133,7 +145,8 @@ bool Parser::IntValue(const Token& t, int64_t* value) {
 
 Parser::Nested::operator bool() const {
   if (parser_.depth_ <= parser_.options_.max_nesting) return true;
-  return parser_.Error(parser_.token().range(), "more than {} levels of nesting", parser_.options_.max_nesting);
+  return parser_.Error(parser_.token().range(), "more than {} levels of nesting",
+                       parser_.options_.max_nesting);
 }
 
 Scope& Parser::PushScope(Computation* computation) {
@@ -163,7 +176,8 @@ Shape ParseShape(const SourceText& source, Diagnostics& diagnostics, const Parse
   return text::Parser(Borrow(source), diagnostics, options).RunShape();
 }
 
-absl::StatusOr<Literal> ParseLiteral(const SourceText& source, const Shape& shape, const ParseOptions& options) {
+absl::StatusOr<Literal> ParseLiteral(const SourceText& source, const Shape& shape,
+                                     const ParseOptions& options) {
   Diagnostics diagnostics;
   return text::Parser(Borrow(source), diagnostics, options).RunLiteral(shape);
 }

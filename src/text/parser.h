@@ -1,7 +1,7 @@
 #pragma once
-// How does HLO text become a module? Recursive descent, one function a production of grammar/hlo.ebnf, spread over the
-// parse_*.cc files. A function returns false after it has reported an error; the instruction that it belongs to is then
-// given up and reading resumes at the next one.
+// How does HLO text become a module? Recursive descent, one function a production of grammar/hlo.ebnf, spread
+// over the parse_*.cc files. A function returns false after it has reported an error; the instruction that it
+// belongs to is then given up and reading resumes at the next one.
 
 #include <cstdint>
 #include <deque>
@@ -43,10 +43,10 @@ struct Scope {
 
 // Sugar for async-start and its like: X-start, X-update, X-done (text-format 5.4).
 struct OpcodeWord {
-  Opcode opcode = Opcode::kAbs;             // Of the instruction: X, or kAsyncStart and so on for sugar.
+  Opcode opcode = Opcode::kAbs;  // Of the instruction: X, or kAsyncStart and so on for sugar.
   bool is_sugar = false;
-  Opcode wrapped = Opcode::kAbs;            // X of sugar.
-  bool is_old = false;                      // A spelling that XLA no longer reads.
+  Opcode wrapped = Opcode::kAbs;  // X of sugar.
+  bool is_old = false;            // A spelling that XLA no longer reads.
   SourceRange range;
 };
 
@@ -124,7 +124,8 @@ class Parser {
   bool ParseParameterNumber();
   bool ParseConstantValue(InstructionParts& parts);
   bool ParseElementPath(Scope& scope, Instruction** instruction, std::string* name);
-  bool ResolveOperand(Scope& scope, const Token& word, const Shape* shape, SourceRange shape_range, Instruction** result);
+  bool ResolveOperand(Scope& scope, const Token& word, const Shape* shape, SourceRange shape_range,
+                      Instruction** result);
   Instruction* NewParameter(Scope& scope, Shape shape, std::string_view name, SourceRange at);
   bool OpcodeFromWord(std::string_view word, OpcodeWord* op) const;
   bool UnknownOpcode(std::string_view word, SourceRange at);
@@ -148,7 +149,8 @@ class Parser {
   }
   void RemoveEntry(const InstructionParts& parts, AttrId id);
 
-  // --- finish_instruction.cc: what the reader itself demands of an instruction or changes in it (text-format 5, 7) ---
+  // --- finish_instruction.cc: what the reader itself demands of an instruction or changes in it (text-format
+  // 5, 7) ---
   bool CheckOperandCount(InstructionParts& parts);
   bool CheckRequiredAttributes(InstructionParts& parts);
   bool FinishParts(Scope& scope, InstructionParts& parts);
@@ -332,7 +334,8 @@ class Parser {
     diagnostics_.Error(at, format, std::forward<Args>(args)...);
     return false;
   }
-  // For text that older versions of XLA wrote, or that XLA reads by accident: an error when strict, else a warning.
+  // For text that older versions of XLA wrote, or that XLA reads by accident: an error when strict, else a
+  // warning.
   template <class... Args>
   bool Tolerate(SourceRange at, fmt::format_string<Args...> format, Args&&... args) {
     if (options_.strict) return Error(at, format, std::forward<Args>(args)...);

@@ -1,5 +1,6 @@
 #pragma once
-// What are the words of HLO text? Kinds of tokens (text-format 1.3); a token is a kind and a place, never a copy.
+// What are the words of HLO text? Kinds of tokens (text-format 1.3); a token is a kind and a place, never a
+// copy.
 
 #include <cstdint>
 
@@ -9,18 +10,55 @@ namespace hlo::text {
 
 enum class Tok : uint8_t {
   kEnd,
-  kError,      // detail: 1 when it has no end, so that nothing behind it can be read
-  kEqual, kComma, kColon, kStar, kQuestion, kHash, kPlus, kTilde, kLSquare, kRSquare, kLBrace, kRBrace, kLParen,
-  kRParen, kDots, kArrow, kLessEqual,
+  kError,  // detail: 1 when it has no end, so that nothing behind it can be read
+  kEqual,
+  kComma,
+  kColon,
+  kStar,
+  kQuestion,
+  kHash,
+  kPlus,
+  kTilde,
+  kLSquare,
+  kRSquare,
+  kLBrace,
+  kRBrace,
+  kLParen,
+  kRParen,
+  kDots,
+  kArrow,
+  kLessEqual,
   // Keywords.
-  kTrue, kFalse, kInf, kHloModule, kEntry, kRoot, kFileNames, kFunctionNames, kFileLocations, kStackFrames, kMaximal,
-  kReplicated, kManual, kLastTileDimReplicate, kShardAs, kShardLike, kUnknown, kUnreduced,
+  kTrue,
+  kFalse,
+  kInf,
+  kHloModule,
+  kEntry,
+  kRoot,
+  kFileNames,
+  kFunctionNames,
+  kFileLocations,
+  kStackFrames,
+  kMaximal,
+  kReplicated,
+  kManual,
+  kLastTileDimReplicate,
+  kShardAs,
+  kShardLike,
+  kUnknown,
+  kUnreduced,
   // Words and values.
-  kType,       // detail: the ElementType, or kTokenType or kOpaqueType
-  kName,       // %word or word:
-  kAttr,       // word=
-  kIdent, kDimLabels, kDxd, kPad, kInt, kDecimal, kNegInf,
-  kString,     // detail: 1 when it has escapes
+  kType,  // detail: the ElementType, or kTokenType or kOpaqueType
+  kName,  // %word or word:
+  kAttr,  // word=
+  kIdent,
+  kDimLabels,
+  kDxd,
+  kPad,
+  kInt,
+  kDecimal,
+  kNegInf,
+  kString,  // detail: 1 when it has escapes
 };
 
 inline constexpr uint8_t kTokenType = 254;

@@ -1,0 +1,106 @@
+// Messages: where, what was found, what would fit.
+
+#include "gtest/gtest.h"
+#include "hlo_run/parse.h"
+
+namespace hlo {
+namespace {
+
+std::string Messages(const std::string& text, ParseOptions options = {}) {
+  const auto source = std::make_shared<SourceText>("m.hlo", text);
+  Diagnostics diagnostics;
+  Parse(source, diagnostics, options);
+  return Render(diagnostics, *source);
+}
+
+TEST(Messages, UnknownOpcodeSuggestsTheClosest) {
+  EXPECT_EQ(Messages("ENTRY e {\n  a = f32[2] parameter(0)\n  ROOT b = f32[2] negat(a)\n}\n"),
+            "m.hlo:3:19: error: unknown opcode 'negat'; did you mean 'negate'?\n"
+            "    ROOT b = f32[2] negat(a)\n"
+            "                    ^~~~~\n");
+}
+
+TEST(Messages, UnknownOperandSuggestsTheClosestAndIsReportedOnce) {
+  EXPECT_EQ(
+      Messages("ENTRY e {\n  alpha = f32[2] parameter(0)\n  b = f32[2] add(alpha, alpa)\n  ROOT c = f32[2] "
+               "add(b, b)\n}\n"),
+      "m.hlo:3:25: error: no instruction 'alpa' before this one in this computation; did you mean 'alpha'?\n"
+      "    b = f32[2] add(alpha, alpa)\n"
+      "                          ^~~~\n");
+}
+
+TEST(Messages, ASecondDefinitionShowsTheFirst) {
+  EXPECT_EQ(Messages("ENTRY e {\n  a = f32[] parameter(0)\n  a = f32[] negate(a)\n}\n"),
+            "m.hlo:3:3: error: a second instruction with the name 'a' in this computation\n"
+            "    a = f32[] negate(a)\n"
+            "    ^\n"
+            "m.hlo:2:3: note: the first one is here\n");
+}
+
+TEST(Messages, TheEndOfTheTextShowsWhatIsOpen) {
+  EXPECT_EQ(Messages("ENTRY e {\n  a = f32[] parameter(0)\n"),
+            "m.hlo:3:1: error: the text ends inside a computation\n"
+            "m.hlo:1:9: note: this '{' is never closed\n");
+}
+
+TEST(Messages, AnAttributeOfAnotherOpcodeListsThoseAllowed) {
+  const std::string text =
+      Messages("ENTRY e {\n  a = f32[2] parameter(0)\n  ROOT b = f32[2] reverse(a), dimension={0}\n}\n");
+  EXPECT_NE(
+      text.find("m.hlo:3:31: error: 'reverse' has no attribute 'dimension'; did you mean 'dimensions'?"),
+      std::string::npos)
+      << text;
+  EXPECT_NE(text.find("note: allowed here: dimensions, "), std::string::npos) << text;
+}
+
+TEST(Messages, AMissingAttributeIsNamed) {
+  EXPECT_NE(Messages("ENTRY e { a = f32[2] parameter(0) ROOT b = f32[2] reverse(a) }")
+                .find("'reverse' needs the attribute 'dimensions'"),
+            std::string::npos);
+}
+
+TEST(Messages, ReadingResumesAtTheNextInstruction) {
+  const std::string text = Messages(
+      "ENTRY e {\n  a = f32[2] parameter(0)\n  b = f32[2] foo(a)\n  c = f32[2] negate((a)\n  d = f32[2] "
+      "negate(a), x=1\n"
+      "  ROOT r = f32[2] add(b, d)\n}\n");
+  EXPECT_NE(text.find("m.hlo:3:14: error"), std::string::npos) << text;
+  EXPECT_NE(text.find("m.hlo:4:"), std::string::npos) << text;
+  EXPECT_NE(text.find("m.hlo:5:25: error"), std::string::npos) << text;
+  EXPECT_EQ(text.find("m.hlo:6:"), std::string::npos) << text;
+}
+
+TEST(Messages, ADeclaredOperandShapeThatDoesNotFitShowsTheDefinition) {
+  const std::string text =
+      Messages("ENTRY e {\n  a = f32[2] parameter(0)\n  ROOT b = f32[2] negate(f32[3] a)\n}\n");
+  EXPECT_NE(text.find("m.hlo:3:26: error: operand 'a' is declared as f32[3], but it is f32[2]"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("m.hlo:2:3: note: 'a' is defined here"), std::string::npos) << text;
+}
+
+TEST(Messages, AtMostTwentyErrors) {
+  std::string text = "ENTRY e {\n";
+  for (int i = 0; i < 100; ++i) text += "  a" + std::to_string(i) + " = f32[] foo()\n";
+  const auto source = std::make_shared<SourceText>("m.hlo", text + "}\n");
+  Diagnostics diagnostics;
+  EXPECT_EQ(Parse(source, diagnostics), nullptr);
+  EXPECT_EQ(diagnostics.error_count(), 20);
+}
+
+TEST(Messages, ALiteralWithTooFewItemsSaysHowMany) {
+  EXPECT_EQ(Messages("ENTRY e {\n  ROOT c = f32[2,2] constant({ {1, 2}, {3} })\n}\n"),
+            "m.hlo:2:40: error: 1 items, but dimension 1 of f32[2,2] has 2\n"
+            "    ROOT c = f32[2,2] constant({ {1, 2}, {3} })\n"
+            "                                         ^~~\n");
+}
+
+TEST(Messages, OlderSpellingsWarnAndStrictRefusesThem) {
+  const std::string text = "ENTRY e {\n  a = f32[2] parameter(0)\n  ROOT b = pred[2] equal-to(a, a)\n}\n";
+  EXPECT_NE(Messages(text).find("m.hlo:3:20: warning: 'equal-to' is the old spelling of 'compare'"),
+            std::string::npos);
+  EXPECT_NE(Messages(text, {.strict = true}).find("m.hlo:3:20: error:"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace hlo
