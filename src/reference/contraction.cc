@@ -7,13 +7,17 @@
 namespace hlo::reference {
 namespace {
 
-// out[m, n] = sum over k of a[m, k] * b[k, n], k ascending.
+// out[m, n] = sum over k of a[m, k] * b[k, n], k ascending. A few rows of `out` share each pass through b.
 template <Wide W>
 void MultiplyMatrices(int64_t m_size, int64_t k_size, int64_t n_size, const W* a, const W* b, W* out) {
+  constexpr int64_t kRows = 8;
   std::fill_n(out, m_size * n_size, W{});
-  for (int64_t m = 0; m < m_size; ++m) {
-    for (int64_t k = 0; k < k_size; ++k)
-      AddScaled(a[m * k_size + k], b + k * n_size, n_size, out + m * n_size);
+  for (int64_t first = 0; first < m_size; first += kRows) {
+    const int64_t last = std::min(first + kRows, m_size);
+    for (int64_t k = 0; k < k_size; ++k) {
+      for (int64_t m = first; m < last; ++m)
+        AddScaled(a[m * k_size + k], b + k * n_size, n_size, out + m * n_size);
+    }
   }
 }
 
