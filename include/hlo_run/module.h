@@ -252,7 +252,8 @@ class InstructionEditor {
 // Order for evaluation and print: every instruction after its operands and control predecessors
 // (text-format 9.4).
 std::vector<Instruction*> PostOrder(const Computation& computation);
-// The same where `stored`, a permutation of a computation's instructions, takes the place of their text order.
-std::vector<Instruction*> PostOrder(absl::Span<Instruction* const> stored);
+// The same where `stored`, a permutation of a computation's instructions, takes the place of their text order, perhaps
+// without regard to control predecessors.
+std::vector<Instruction*> PostOrder(absl::Span<Instruction* const> stored, bool follow_control = true);
 
 }  // namespace hlo

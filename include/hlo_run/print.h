@@ -25,8 +25,8 @@ struct PrintOptions {
   static PrintOptions Xla(PrintForm form);
 };
 
-// Changes a module as XLA's reader does while it loads one: names made unique over the module, shardings in their normal
-// form, source tables rebuilt. With as_xla, its text is then XLA's.
+// Changes a module as XLA's reader does while it loads one: names are made unique over the module, source tables are
+// rebuilt from what is used. With as_xla, its text is then XLA's.
 void NormalizeAsXla(Module& module);
 
 std::string Print(const Module& module, const PrintOptions& options = {});

@@ -8,8 +8,6 @@ namespace hlo {
 
 // Names of computations and instructions, made unique over the whole module (text-format 3.6).
 void MakeNamesUniqueAsXla(Module& module);
-// Shardings in their normal form, one for each leaf of a tuple (text-format 6.2).
-void NormalizeShardingsAsXla(Module& module);
 // Frames that are used, in the order of their first use (text-format 2.3).
 void RebuildSourceTablesAsXla(Module& module);
 

@@ -111,9 +111,11 @@ void InstructionEditor::SetInstructions(Computation& c, std::vector<Instruction*
   for (size_t i = 0; i < c.instructions_.size(); ++i) c.instructions_[i]->index_ = static_cast<int32_t>(i);
 }
 
-std::vector<Instruction*> PostOrder(const Computation& computation) { return PostOrder(computation.instructions()); }
+std::vector<Instruction*> PostOrder(const Computation& computation) {
+  return PostOrder(computation.instructions());
+}
 
-std::vector<Instruction*> PostOrder(absl::Span<Instruction* const> stored) {
+std::vector<Instruction*> PostOrder(absl::Span<Instruction* const> stored, bool follow_control) {
   const size_t count = stored.size();
   enum State : uint8_t { kNew, kOpen, kDone };
   std::vector<State> state(count, kNew);
@@ -134,6 +136,7 @@ std::vector<Instruction*> PostOrder(absl::Span<Instruction* const> stored) {
         for (auto it = top->operands().rbegin(); it != top->operands().rend(); ++it) {
           if (state[(*it)->index()] == kNew) stack.push_back(*it);
         }
+        if (!follow_control) continue;
         for (Instruction* predecessor : top->Get<attr::control_predecessors>()) {
           if (state[predecessor->index()] == kNew) stack.push_back(predecessor);
         }

@@ -118,7 +118,6 @@ void RebuildSourceTablesAsXla(Module& module) {
 
 void NormalizeAsXla(Module& module) {
   MakeNamesUniqueAsXla(module);
-  NormalizeShardingsAsXla(module);
   RebuildSourceTablesAsXla(module);
   for (const Computation* c : module.computations()) {
     for (Instruction* i : c->instructions()) {

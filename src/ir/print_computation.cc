@@ -48,7 +48,9 @@ void Printer::PutBody(const Computation& computation, absl::Span<Instruction* co
   --indent_;
   PutIndent();
   Put('}');
-  if (style_.module_names && computation.execution_thread() != "main") {
+  // The reader does not take one behind a nested body, where XLA prints it too.
+  const bool can_have_thread = style_.module_names && (depth_ == 0 || style_.as_xla);
+  if (can_have_thread && computation.execution_thread() != "main") {
     Put(", execution_thread=");
     PutQuoted(computation.execution_thread());
   }

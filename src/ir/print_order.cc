@@ -129,8 +129,9 @@ bool PrintOrder::FollowsSchedule(const Computation& computation) {
 std::vector<Instruction*> PrintOrder::Of(const Computation& computation, bool nested) {
   absl::Span<Instruction* const> stored = computation.instructions();
   if (!nested && FollowsSchedule(computation)) return {stored.begin(), stored.end()};
-  std::vector<Instruction*> order = PostOrder(stored);
-  if (as_xla_ || !HasControlPredecessors(computation)) return order;
+  // Where ours does not print control predecessors, the text must not follow from them.
+  std::vector<Instruction*> order = PostOrder(stored, as_xla_ || prints_control_);
+  if (as_xla_ || !prints_control_ || !HasControlPredecessors(computation)) return order;
   // Instructions without users that others wait for move forward in the first pass; a second one lets
   // everything else settle, and a third would change nothing.
   return PostOrder(order);

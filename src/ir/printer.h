@@ -34,7 +34,8 @@ struct PrintStyle {
 // print_order.cc: in which order do instructions and computations print? (text-format 9.3, 9.4)
 class PrintOrder {
  public:
-  PrintOrder(const Module& module, bool as_xla) : module_(module), as_xla_(as_xla) {}
+  PrintOrder(const Module& module, bool as_xla, bool prints_control)
+      : module_(module), as_xla_(as_xla), prints_control_(prints_control) {}
   // The schedule, or a post-order; nested bodies never follow the schedule.
   std::vector<Instruction*> Of(const Computation& computation, bool nested);
   // Ours is a true post-order over the printed instructions, so that it reads back and comes out the same
@@ -44,6 +45,7 @@ class PrintOrder {
  private:
   const Module& module_;
   const bool as_xla_;
+  const bool prints_control_;  // Whether the text has control predecessors.
   bool FollowsSchedule(const Computation& computation);
 
   bool has_fusion_bodies_ = false;  // Whether they have been looked for.
@@ -64,7 +66,7 @@ class Printer {
   Printer(const Module& module, const PrintOptions& options, std::string* out)
       : module_(module),
         style_(options),
-        order_(module, options.as_xla),
+        order_(module, options.as_xla, style_.control_predecessors),
         chains_(module),
         out_(*out),
         indent_(options.indent) {}
