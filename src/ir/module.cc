@@ -17,6 +17,7 @@ absl::Span<Computation* const> FindCalled(Arena& arena, absl::Span<const AttrEnt
   };
   const AttrEntry* condition = nullptr;
   const AttrEntry* scatter = nullptr;
+  const AttrEntry* otherwise = nullptr;  // The true branch comes first, however written.
   for (const AttrEntry& entry : attributes) {
     const AttrKind kind = Info(entry.id).kind;
     if (kind == AttrKind::kComputation) {
@@ -24,6 +25,8 @@ absl::Span<Computation* const> FindCalled(Arena& arena, absl::Span<const AttrEnt
         condition = &entry;
       else if (entry.id == AttrId::scatter)
         scatter = &entry;
+      else if (entry.id == AttrId::false_computation)
+        otherwise = &entry;
       else
         add(entry.value.As<Computation*>());
     } else if (kind == AttrKind::kComputationList) {
@@ -32,6 +35,7 @@ absl::Span<Computation* const> FindCalled(Arena& arena, absl::Span<const AttrEnt
   }
   if (condition != nullptr) add(condition->value.As<Computation*>());
   if (scatter != nullptr) add(scatter->value.As<Computation*>());
+  if (otherwise != nullptr) add(otherwise->value.As<Computation*>());
   return arena.Copy(absl::Span<Computation* const>(called));
 }
 
