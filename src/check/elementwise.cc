@@ -153,6 +153,34 @@ Inferred BinaryNoPred(RuleContext& c) { return BinaryOf(c, kIntegralSet | kFloat
 Inferred BinaryFloatOrComplex(RuleContext& c) { return BinaryOf(c, kFloatSet | kComplexSet); }
 Inferred BinaryLogical(RuleContext& c) { return BinaryOf(c, kPredSet | kIntegralSet); }
 
+// XLA checks these types no further, but gives them no meaning.
+static void WarnUnless(RuleContext& c, TypeSet set) {
+  const Shape& x = c.operand(0);
+  if (!x.IsArray() || Contains(set, x.type())) return;
+  c.Warning(c.operand_range(0), kBinary, "{} of {} elements has no meaning; it cannot be evaluated",
+            Name(c.instruction().opcode()), Name(x.type()));
+}
+
+Inferred Shift(RuleContext& c) {
+  WarnUnless(c, kPredSet | kIntegralSet);
+  return BinaryNoPred(c);
+}
+
+Inferred Mulhi(RuleContext& c) {
+  WarnUnless(c, kIntegralSet);
+  return Binary(c);
+}
+
+Inferred Extremum(RuleContext& c) {
+  WarnUnless(c, kPredSet | kIntegralSet | kFloatSet);
+  return Binary(c);
+}
+
+Inferred Remainder(RuleContext& c) {
+  WarnUnless(c, kPredSet | kIntegralSet | kFloatSet);
+  return BinaryNoPred(c);
+}
+
 Inferred Complex(RuleContext& c) {
   if (!BinaryOperands(c)) return Failed();
   const ElementType type = c.operand(0).type();

@@ -128,6 +128,10 @@ Inferred Reshape(RuleContext& c) {
   if (!DeclaresArray(c)) return Failed();
   SameElements(c);
   SameElementCount(c);
+  if (c.operand(0).HasDynamicDim() != c.declared().HasDynamicDim()) {
+    c.Warning(c.instruction().shape_range(), kRule, "only one of {} and {} has dynamic dimensions",
+              Text(c.operand(0)), Text(c.declared()));
+  }
   return AsDeclared();
 }
 
@@ -216,6 +220,10 @@ Inferred Broadcast(RuleContext& c) {
                   "operand dimension {} of size {} becomes dimension {} of size {}; sizes of 1 do not expand",
                   i, SizeText(x.dim(i)), dimensions[i], SizeText(result.dim(dimensions[i]))),
           0);
+    } else if (x.IsDynamic(i) != result.IsDynamic(dimensions[i])) {
+      c.Warning(c.instruction().shape_range(), kRule,
+                "dimension {} of {} becomes dimension {} of {}, but only one of them is dynamic", i, Text(x),
+                dimensions[i], Text(result));
     }
   }
   return AsDeclared();

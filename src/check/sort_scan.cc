@@ -1,5 +1,7 @@
 // map, sort, topk and scan (shape-rules 3.19).
 
+#include <algorithm>
+
 #include "check/support.h"
 #include "check/window.h"
 
@@ -179,14 +181,15 @@ bool ReadScan(RuleContext& c, ScanForm* scan) {
   if (!OneDimension(c, kRule, &scan->dimension)) return false;
   scan->body = c.Get<attr::to_apply>();
   scan->carries = c.Get<attr::num_carries>();
-  scan->inputs = c.operand_count() - scan->carries;
-  scan->outputs = Arity(scan->body->root()->shape()) - scan->carries;
+  const int64_t results = Arity(scan->body->root()->shape());
   const SourceRange at = c.range_of<attr::num_carries>();
-  if (scan->carries < 0 || scan->inputs < 0 || scan->outputs < 0) {
+  if (scan->carries < 0 || scan->carries > std::min(c.operand_count(), results)) {
     c.Error(at, kRule, "num_carries is {}, but there are {} operands and '{}' gives {} values", scan->carries,
-            c.operand_count(), scan->body->name(), Arity(scan->body->root()->shape()));
+            c.operand_count(), scan->body->name(), results);
     return false;
   }
+  scan->inputs = c.operand_count() - scan->carries;
+  scan->outputs = results - scan->carries;
   if (scan->inputs == 0 && scan->outputs == 0) {
     c.Error(at, kRule, "a scan without inputs and outputs has no length");
     return false;

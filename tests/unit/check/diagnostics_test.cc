@@ -75,6 +75,39 @@ TEST(CheckDiagnostics, BuiltModulesAreCheckedToo) {
       << checked.status();
 }
 
+TEST(CheckDiagnostics, WarnsOfWhatXlaAcceptsWithoutMeaning) {
+  const char* const instructions[] = {
+      "y = f32[3] shift-left(a, a)",
+      "y = f32[3] mulhi(a, a)",
+      "y = c64[3] maximum(c, c)",
+      "y = c64[3] remainder(c, c)",
+      "y = f32[3] broadcast(d), dimensions={0}",
+      "y = f32[3] reshape(d)",
+      "y = f32[3] sort(a), dimensions={-1}, to_apply=lt",
+      "y = pred[3] compare(a, a), direction=LT, type=SIGNED",
+      "y = c64[3] fft(c), fft_type=FFT, fft_length={4}",
+      "y = u32[7] rng-bit-generator(u), algorithm=rng_default",
+  };
+  for (const char* instruction : instructions) {
+    CheckedText checked;
+    CheckText(std::string(R"(HloModule t
+lt { p = f32[] parameter(0)
+  q = f32[] parameter(1)
+  ROOT r = pred[] compare(p, q), direction=LT }
+ENTRY e {
+  a = f32[3] parameter(0)
+  c = c64[3] parameter(1)
+  d = f32[<=3] parameter(2)
+  u = u64[2] parameter(3)
+  g = f32[3] sort(a), dimensions={0}, to_apply=lt
+  ROOT )") + instruction +
+                  "\n}\n",
+              {.check = {.strict = true}}, &checked);
+    EXPECT_TRUE(checked.ok) << instruction << "\n" << checked.Rendered();
+    EXPECT_EQ(checked.diagnostics.warning_count(), 1) << instruction << "\n" << checked.Rendered();
+  }
+}
+
 TEST(CheckDiagnostics, FindingsAreBounded) {
   std::string text = "HloModule t\nENTRY e {\n  a = f32[2] parameter(0)\n  b = bf16[2] parameter(1)\n";
   for (int i = 0; i < 20000; ++i) text += "  sum" + std::to_string(i) + " = f32[2] add(a, b)\n";
