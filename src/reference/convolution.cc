@@ -74,8 +74,16 @@ absl::StatusOr<Literal> Dense(const Literal& stored, const Literal& places, cons
                     ToString(stored.shape()), ToString(places.shape())));
   }
   const int64_t d = sparsity.dimension, block = sparsity.block;
-  Shape shape = stored.shape().WithoutLayouts();
-  shape.set_dim(d, shape.dim(d) * block);
+  if (d < 0 || d >= stored.rank() || block < 1 || !WithinReach(block)) {
+    return absl::InvalidArgumentError(
+        fmt::format("blocks of {} along dimension {} of {}", block, d, ToString(stored.shape())));
+  }
+  if (stored.dim(d) > 0 && block > (int64_t{1} << 60) / stored.dim(d)) {
+    return absl::ResourceExhaustedError(
+        fmt::format("{} in blocks of {} is too large", ToString(stored.shape()), block));
+  }
+  Shape shape = Shape::Array(stored.type(), stored.dims());
+  shape.set_dim(d, stored.dim(d) * block);
   HLO_ASSIGN_OR_RETURN(Literal dense, Literal::CreateZeros(shape));
   HLO_ASSIGN_OR_RETURN(const Literal indices, AsIndices(places));
   const Index strides = RowMajorStrides(dense.dims());
@@ -87,6 +95,14 @@ absl::StatusOr<Literal> Dense(const Literal& stored, const Literal& places, cons
     ++from;
   }
   return dense;
+}
+
+// The checker has seen sparse operands as they are stored.
+bool Fits(const Convolver& convolver, const Literal& input, const Literal& kernel) {
+  const int64_t last = input.rank() - 1;
+  return input.dim(0) == convolver.output_batch * convolver.batch_groups &&
+         input.dim(last) == convolver.kernel_inputs * convolver.feature_groups &&
+         kernel.dim(last) == convolver.output_features;
 }
 
 // An operand as the convolution sees it: dense, in its wide type, its dimensions in the order of `order`.
@@ -125,16 +141,21 @@ absl::StatusOr<Literal> Convolution(OpContext& context) {
 
   const int64_t spatial = static_cast<int64_t>(labels.input_spatial.size());
   const Index input_strides = RowMajorStrides(input.dims());
-  Convolver convolver{
-      .taps = WindowTaps(convolution.Get<attr::window>(), input.dims().subspan(1, spatial),
-                         absl::MakeSpan(input_strides).subspan(1, spatial), RowMajorStrides(kernel.dims())),
-      .output_spatial = output.dims().subspan(1, spatial),
-      .output_batch = output.dim(0),
-      .output_features = output.dim(spatial + 1),
-      .input_entry_size = input_strides[0],
-      .kernel_inputs = kernel.dim(spatial),
-      .feature_groups = convolution.Get<attr::feature_group_count>(1),
-      .batch_groups = convolution.Get<attr::batch_group_count>(1)};
+  HLO_ASSIGN_OR_RETURN(
+      WindowTaps taps,
+      WindowTaps::Make(convolution.Get<attr::window>(), input.dims().subspan(1, spatial),
+                       absl::MakeSpan(input_strides).subspan(1, spatial), RowMajorStrides(kernel.dims())));
+  Convolver convolver{.taps = std::move(taps),
+                      .output_spatial = output.dims().subspan(1, spatial),
+                      .output_batch = output.dim(0),
+                      .output_features = output.dim(spatial + 1),
+                      .input_entry_size = input_strides[0],
+                      .kernel_inputs = kernel.dim(spatial),
+                      .feature_groups = convolution.Get<attr::feature_group_count>(1),
+                      .batch_groups = convolution.Get<attr::batch_group_count>(1)};
+  if (!Fits(convolver, input, kernel)) {
+    return absl::InvalidArgumentError("the sparse operands, made dense, do not fit together");
+  }
   DispatchWide(type, [&]<class W>() {
     convolver.Run(input.span<W>().data(), kernel.span<W>().data(), output.mutable_span<W>().data());
   });

@@ -118,6 +118,11 @@ bool SameDims(absl::Span<const Literal> arrays) {
                      [&](const Literal& a) { return a.dims() == arrays[0].dims(); });
 }
 
+absl::Status DimensionListedTwice() {
+  return absl::InvalidArgumentError(
+      "a dimension of the operand is both a batching one and left out of the windows");
+}
+
 // The operand's elements, not shared with anyone.
 absl::StatusOr<Literal> TakeUnique(Literal& operand) {
   Literal result = std::move(operand);
@@ -169,6 +174,7 @@ absl::StatusOr<Literal> Gather(OpContext& context) {
   for (int64_t d = 0; d < operand.rank(); ++d) last_start[d] -= std::max<int64_t>(1, slice_sizes[d]);
   const Index window_dims =
       OtherDims(operand.rank(), gather.Get<attr::collapsed_slice_dims>(), operand_batching_dims);
+  if (window_dims.size() != offset_dims.size()) return DimensionListedTwice();
   const Index batch_dims = OtherDims(result.rank(), offset_dims);
   const View all = View::Dense(operand.dims()), to_all = View::Dense(result.dims());
   View from = all.Permuted(window_dims), to = to_all.Permuted(offset_dims);
@@ -211,6 +217,7 @@ absl::StatusOr<Literal> Scatter(OpContext& context) {
   const View from = from_all.Permuted(update_window_dims);
   const Index window_dims =
       OtherDims(all.dims.rank(), scatter.Get<attr::inserted_window_dims>(), batching_dims);
+  if (window_dims.size() != update_window_dims.size()) return DimensionListedTwice();
   const Index to_strides = Pick(all.strides, window_dims);
   Index starts_inside = all.dims;  // How many starts leave room for the window.
   for (int64_t d = 0; d < all.dims.rank(); ++d) {

@@ -102,7 +102,7 @@ absl::StatusOr<Literal> Slice(OpContext& context) {
   Index start, steps;
   for (const SliceRange& range : context.instruction.Get<attr::slice>()) {
     start.push_back(range.start);
-    steps.push_back(range.stride);
+    steps.push_back(context.shape().dim(steps.rank()) > 1 ? range.stride : 1);
   }
   return Copied(operand, DenseView(operand).Window(start, context.shape().dims(), steps), context.shape());
 }
@@ -127,6 +127,11 @@ absl::StatusOr<Literal> Pad(OpContext& context) {
   HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(context.shape()));
   HLO_ASSIGN_OR_RETURN(const Literal operand, WithType(context.operands[0], result.type()));
   HLO_ASSIGN_OR_RETURN(const Literal value, WithType(context.operands[1], result.type()));
+  for (const PaddingDim& padding : context.instruction.Get<attr::padding>()) {
+    if (!WithinReach(padding.low) || !WithinReach(padding.high) || !WithinReach(padding.interior)) {
+      return absl::UnimplementedError("padding by 2^60 and more elements is not evaluated");
+    }
+  }
   const int64_t width = ByteCount(result.type());
   FillElements(width, value.data(), result.mutable_data(), DenseView(result));
 

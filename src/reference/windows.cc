@@ -11,8 +11,8 @@
 namespace hlo::reference {
 namespace {
 
-WindowTaps TapsOver(Window window, const Literal& base) {
-  return WindowTaps(window, base.dims(), RowMajorStrides(base.dims()), Zeros(base.rank()));
+absl::StatusOr<WindowTaps> TapsOver(Window window, const Literal& base) {
+  return WindowTaps::Make(window, base.dims(), RowMajorStrides(base.dims()), Zeros(base.rank()));
 }
 
 absl::StatusOr<std::vector<Literal>> CreateEach(const Shape& shape) {
@@ -37,7 +37,7 @@ absl::StatusOr<Literal> ReduceWindow(OpContext& context) {
   std::vector<WideScalar> initial(count), arguments(2 * count), accumulated(count);
   for (int64_t k = 0; k < count; ++k) initial[k] = LoadScalar(inits[k], 0);
 
-  WindowTaps taps = TapsOver(context.instruction.Get<attr::window>(), inputs[0]);
+  HLO_ASSIGN_OR_RETURN(WindowTaps taps, TapsOver(context.instruction.Get<attr::window>(), inputs[0]));
   int64_t place = 0;
   for (const Index& o : EachIndex(results[0].dims())) {
     accumulated = initial;
@@ -66,7 +66,7 @@ absl::StatusOr<Literal> SelectAndScatter(OpContext& context) {
   HLO_ASSIGN_OR_RETURN(const Literal init, WithType(context.operands[2], result.type()));
   FillElements(ByteCount(result.type()), init.data(), result.mutable_data(), View::Dense(result.dims()));
 
-  WindowTaps taps = TapsOver(context.instruction.Get<attr::window>(), operand);
+  HLO_ASSIGN_OR_RETURN(WindowTaps taps, TapsOver(context.instruction.Get<attr::window>(), operand));
   int64_t place = 0;
   for (const Index& o : EachIndex(source.dims())) {
     const int64_t from = place++;

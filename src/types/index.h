@@ -55,6 +55,12 @@ inline Index Pick(absl::Span<const int64_t> values, absl::Span<const int64_t> po
   return result;
 }
 
+// Whether sums of a few such numbers fit into 64 bits.
+inline bool WithinReach(int64_t extent) {
+  constexpr int64_t kReach = int64_t{1} << 60;
+  return -kReach < extent && extent < kReach;
+}
+
 // 0, ..., rank-1 without those listed.
 inline Index OtherDims(int64_t rank, absl::Span<const int64_t> a, absl::Span<const int64_t> b = {}) {
   Index result;
