@@ -225,9 +225,9 @@ void WantReducer(RuleContext& c) {
 bool CheckAllReduce(RuleContext& c) {
   const bool arrays = RequireArrays(c, kRule);
   const bool groups = CheckReplicaGroups(c, ModeOf(c), GroupSizes::kAny);
-  if (c.instruction().Has<attr::channel_id>() && c.Get<attr::channel_id>() <= 0) {
-    c.Lenient(c.range_of<attr::channel_id>(), kRule, "channel_id must be positive, but it is {}",
-              c.Get<attr::channel_id>());
+  if (c.instruction().Has<attr::channel_id>() && c.Get<attr::channel_id>() == 0) {
+    c.Lenient(c.range_of<attr::channel_id>(), kRule,
+              "channel_id 0 reads as none once the module has been stored");
   }
   if (c.operand_count() == 0) c.Warning({}, kRule, "{} has no operands", OpName(c));
   WantReducer(c);

@@ -231,7 +231,8 @@ void CheckBuffers(ModuleContext& context, const Computation& computation) {
   Path path;
   for (const Instruction* instruction : computation.instructions()) {
     const bool makes = HasBuffer(instruction->shape());
-    if (makes || AnyOperandHasBuffer(*instruction) || IsCreateBuffer(*instruction)) CheckPlace(context, *instruction);
+    if (makes || AnyOperandHasBuffer(*instruction) || IsCreateBuffer(*instruction))
+      CheckPlace(context, *instruction);
     if (!makes || !MakesBuffer(*instruction)) continue;
     EachBuffer(instruction->shape(), &path, [&](const Path& at) { writers.Check(*instruction, at); });
   }

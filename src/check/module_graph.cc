@@ -146,6 +146,7 @@ void FollowTuple(Place place, std::vector<Place>* open) {
 }  // namespace
 
 const Instruction* Tracer::FindProducer(const Instruction& value) {
+  if (IsProducer(value.opcode())) return &value;
   std::vector<Place> open = {{&value, {}}};
   absl::flat_hash_set<Place> seen;  // Of the places where ways fork or meet again.
   while (!open.empty() && Step()) {

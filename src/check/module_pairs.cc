@@ -1,6 +1,7 @@
 // Native starts and dones, send and recv, host channels (shape-rules 4.7). A done needs a start to take its
 // value from; everything else is about asynchrony, which evaluation in order does not notice.
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -112,6 +113,12 @@ void CheckAgreement(ModuleContext& context, const Instruction& start, const Inst
   }
 }
 
+bool SameOperandShapes(const Instruction& a, const Instruction& b) {
+  return Compatible(a.shape(), b.shape()) &&
+         std::equal(a.operands().begin(), a.operands().end(), b.operands().begin(), b.operands().end(),
+                    [](const Instruction* x, const Instruction* y) { return x->shape() == y->shape(); });
+}
+
 }  // namespace
 
 void CheckStart(ModuleContext& context, const Instruction& start) { CheckUser(context, start); }
@@ -160,11 +167,11 @@ void CheckHostChannels(ModuleContext& context, InstructionSpan transfers) {
     const auto [it, fresh] =
         first.emplace(std::pair(transfer->Get<attr::channel_id>(), transfer->opcode()), transfer);
     const Instruction& other = *it->second;
-    if (fresh || Compatible(other.shape(), transfer->shape())) continue;
+    if (fresh || SameOperandShapes(other, *transfer)) continue;
     context.At(*transfer)
         .Lenient(transfer->range_of<attr::channel_id>(), kRule,
-                 "host transfers on one channel must be equal, but '{}' is {} and '{}' {}", other.name(),
-                 Text(other.shape()), transfer->name(), Text(transfer->shape()))
+                 "host transfers on one channel must be equal, but the operands of '{}' and '{}' differ",
+                 other.name(), transfer->name())
         .Note(other.name_range(), "'{}'", other.name());
   }
 }

@@ -125,6 +125,8 @@ absl::Status WriteValue(const std::string& path, const Literal& value) {
 }
 
 absl::Status WriteValues(const std::string& path, absl::Span<const Literal> values) {
+  // As text one argument is its own literal, not a tuple of one: that is how it is read.
+  if (values.size() == 1 && FileFormatOf(path) == FileFormat::kText) return WriteValue(path, values[0]);
   return WriteValue(path, Literal::Tuple({values.begin(), values.end()}));
 }
 

@@ -45,10 +45,22 @@ const Instruction* AsyncChains::LoopOf(const Computation* computation) {
 }
 
 const Instruction* AsyncChains::FindStart(const Instruction& link) {
+  const auto known = starts_.find(&link);
+  if (known != starts_.end()) return known->second;
+  const Instruction* start = Walk(link);
+  starts_.emplace(&link, start);
+  return start;
+}
+
+const Instruction* AsyncChains::Walk(const Instruction& link) {
   std::vector<int64_t> path;  // Tuple indices still to be taken, the next one last.
   const Instruction* at = link.operand_count() > 0 ? link.operand(0) : nullptr;
   while (at != nullptr) {
     if (at->opcode() == Opcode::kAsyncStart) return path.empty() ? at : nullptr;
+    if (at->opcode() == Opcode::kAsyncUpdate && path.empty()) {
+      const auto known = starts_.find(at);
+      if (known != starts_.end()) return known->second;
+    }
     if (at->opcode() == Opcode::kParameter) {
       at = LoopOf(at->parent());
       if (at == nullptr) return nullptr;

@@ -13,11 +13,14 @@ class AsyncChains {
   const Instruction* FindStart(const Instruction& link);
 
  private:
+  const Instruction* Walk(const Instruction& link);
   const Instruction* LoopOf(const Computation* computation);
 
   const Module& module_;
   bool has_loops_ = false;  // Whether loops_ is filled.
   absl::flat_hash_map<const Computation*, const Instruction*> loops_;
+  // Chains are walked link by link, often the whole of them for each link.
+  absl::flat_hash_map<const Instruction*, const Instruction*> starts_;
 };
 
 // The instruction that an async-start runs: the root of the computation that it calls.

@@ -53,17 +53,19 @@ class Walk {
     size_t next_callee = 0;
   };
 
+  // Most instructions call nothing.
+  static std::vector<Instruction*> Callers(absl::Span<Instruction* const> instructions) {
+    std::vector<Instruction*> callers;
+    for (Instruction* i : instructions) {
+      if (!i->called_computations().empty()) callers.push_back(i);
+    }
+    return callers;
+  }
+
   void Push(const Computation* c) {
-    Frame frame{c, {}};
-    if (as_xla_)
-      frame.instructions.assign(c->instructions().begin(), c->instructions().end());
-    else
-      frame.instructions = instructions_.Of(*c, false);
-    // Most instructions call nothing.
-    frame.instructions.erase(
-        std::remove_if(frame.instructions.begin(), frame.instructions.end(),
-                       [](const Instruction* i) { return i->called_computations().empty(); }),
-        frame.instructions.end());
+    Frame frame{c, Callers(c->instructions())};
+    // The order of the stored instructions is the printed one where there is nothing to order.
+    if (!as_xla_ && frame.instructions.size() > 1) frame.instructions = Callers(instructions_.Of(*c, false));
     stack_.push_back(std::move(frame));
   }
 

@@ -1,5 +1,6 @@
 #include "reference/elementwise.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/status.h"
@@ -9,13 +10,15 @@
 // Operations that are a function object of types/scalar_ops.h, where their meaning stands.
 #define HLO_SCALAR_OPS(OP)                                                                                  \
   OP(Abs)                                                                                                   \
-  OP(Acos) OP(Acosh) OP(Add) OP(And) OP(Asin) OP(Asinh) OP(Atan2) OP(Atanh) OP(Cbrt) OP(Ceil) OP(Clamp)     \
-      OP(Complex) OP(Cosh) OP(Cosine) OP(CountLeadingZeros) OP(Divide) OP(Erf) OP(Exp2) OP(Exponential)     \
-          OP(ExponentialMinusOne) OP(Floor) OP(Imag) OP(IsFinite) OP(Log) OP(Log2) OP(LogPlusOne)           \
-              OP(Logistic) OP(Maximum) OP(Minimum) OP(Mulhi) OP(Negate) OP(Not) OP(Or) OP(Popcnt) OP(Power) \
-                  OP(Real) OP(Remainder) OP(RoundNearestAfz) OP(RoundNearestEven) OP(Rsqrt) OP(ShiftLeft)   \
-                      OP(ShiftRightArithmetic) OP(ShiftRightLogical) OP(Sign) OP(Sine) OP(Sinh) OP(Sqrt)    \
-                          OP(Subtract) OP(Tan) OP(Tanh) OP(Xor)
+  OP(Acos)                                                                                                  \
+  OP(Acosh)                                                                                                 \
+  OP(Add) OP(And) OP(Asin) OP(Asinh) OP(Atan2) OP(Atanh) OP(Cbrt) OP(Ceil) OP(Clamp) OP(Complex) OP(Cosh)   \
+      OP(Cosine) OP(CountLeadingZeros) OP(Divide) OP(Erf) OP(Exp2) OP(Exponential) OP(ExponentialMinusOne)  \
+          OP(Floor) OP(Imag) OP(IsFinite) OP(Log) OP(Log2) OP(LogPlusOne) OP(Logistic) OP(Maximum)          \
+              OP(Minimum) OP(Mulhi) OP(Negate) OP(Not) OP(Or) OP(Popcnt) OP(Power) OP(Real) OP(Remainder)   \
+                  OP(RoundNearestAfz) OP(RoundNearestEven) OP(Rsqrt) OP(ShiftLeft) OP(ShiftRightArithmetic) \
+                      OP(ShiftRightLogical) OP(Sign) OP(Sine) OP(Sinh) OP(Sqrt) OP(Subtract) OP(Tan)        \
+                          OP(Tanh) OP(Xor)
 
 namespace hlo::reference {
 
@@ -110,20 +113,27 @@ constexpr std::array<FindKernel, kOpcodeCount> kKernels = [] {
 
 bool IsElementwise(Opcode opcode) { return kKernels[static_cast<size_t>(opcode)] != nullptr; }
 
+namespace {
+// Beyond the width of every type more bits make no difference.
+int BitCount(int64_t count) { return static_cast<int>(std::min<int64_t>(count, 64)); }
+}  // namespace
+
 std::optional<ScalarStep> FindScalarStep(const Instruction& instruction) {
   const FindKernel find = kKernels[static_cast<size_t>(instruction.opcode())];
   if (find == nullptr) return std::nullopt;
   const ElementType from = instruction.operand(0)->shape().type(), to = instruction.shape().type();
-  if (instruction.opcode() == Opcode::kConvert || instruction.opcode() == Opcode::kCopy)
-    return ConvertStep(from, to);
-  ScalarStep step{
-      find(instruction),  from, to, static_cast<int>(BitWidth(from)), static_cast<int>(BitWidth(to)),
-      ArithmeticRound(to)};
-  step.exponent_bits = static_cast<int>(instruction.Get<attr::exponent_bits>());
-  step.mantissa_bits = static_cast<int>(instruction.Get<attr::mantissa_bits>());
+  const bool converts = instruction.opcode() == Opcode::kConvert || instruction.opcode() == Opcode::kCopy;
+  ScalarStep step{find(instruction),
+                  from,
+                  to,
+                  static_cast<int>(BitWidth(from)),
+                  static_cast<int>(BitWidth(to)),
+                  converts ? ConversionRound(to) : ArithmeticRound(to)};
+  if (step.kernel == nullptr) return std::nullopt;
+  step.exponent_bits = BitCount(instruction.Get<attr::exponent_bits>());
+  step.mantissa_bits = BitCount(instruction.Get<attr::mantissa_bits>());
   if (instruction.operand_count() > 1)
     step.random_bits = static_cast<int>(BitWidth(instruction.operand(1)->shape().type()));
-  if (step.kernel == nullptr) return std::nullopt;
   return step;
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 #include <utility>
 
 #include "base/status.h"
@@ -15,23 +14,34 @@
 namespace hlo::reference {
 namespace {
 
+// What is sorted: the elements of all operands at one position, and last the position itself.
+struct Rows {
+  int64_t width;
+  std::vector<WideScalar> cells;
+
+  int64_t count() const { return static_cast<int64_t>(cells.size()) / width; }
+  const WideScalar* operator[](int64_t i) const { return cells.data() + i * width; }
+  int64_t position(int64_t i) const { return cells[(i + 1) * width - 1].s; }
+};
+
 // Merges neighbouring runs of doubling length. Stable, and a permutation whatever `before` answers.
 template <class Before>
-absl::Status StableSort(std::vector<int64_t>& order, Before&& before) {
-  const auto count = static_cast<int64_t>(order.size());
-  std::vector<int64_t> merged(order.size());
-  for (int64_t width = 1; width < count; width *= 2) {
-    for (int64_t begin = 0; begin < count; begin += 2 * width) {
-      const int64_t middle = std::min(begin + width, count), end = std::min(begin + 2 * width, count);
-      int64_t left = begin, right = middle, out = begin;
+absl::Status StableSort(Rows& rows, Before&& before) {
+  const int64_t count = rows.count();
+  std::vector<WideScalar> merged(rows.cells.size());
+  for (int64_t length = 1; length < count; length *= 2) {
+    WideScalar* out = merged.data();
+    for (int64_t begin = 0; begin < count; begin += 2 * length) {
+      const int64_t middle = std::min(begin + length, count), end = std::min(begin + 2 * length, count);
+      int64_t left = begin, right = middle;
       while (left < middle && right < end) {
-        HLO_ASSIGN_OR_RETURN(const bool right_first, before(order[right], order[left]));
-        merged[out++] = right_first ? order[right++] : order[left++];
+        HLO_ASSIGN_OR_RETURN(const bool right_first, before(rows[right], rows[left]));
+        out = std::copy_n(rows[right_first ? right++ : left++], rows.width, out);
       }
-      std::copy(order.begin() + left, order.begin() + middle, merged.begin() + out);
-      std::copy(order.begin() + right, order.begin() + end, merged.begin() + out + (middle - left));
+      out = std::copy(rows[left], rows[middle], out);
+      out = std::copy(rows[right], rows[end], out);
     }
-    std::swap(order, merged);
+    std::swap(rows.cells, merged);
   }
   return absl::OkStatus();
 }
@@ -47,17 +57,16 @@ Lines LinesAlong(const Literal& array, int64_t dimension) {
   return {Pick(array.dims(), others), Pick(strides, others), array.dim(dimension), strides[dimension]};
 }
 
-std::vector<WideScalar> LoadLine(const Literal& array, int64_t start, const Lines& lines) {
-  const ScalarLoad load = ScalarLoader(array.type());
-  std::vector<WideScalar> line(lines.length);
-  for (int64_t t = 0; t < lines.length; ++t) line[t] = load(array.data(), start + t * lines.stride);
-  return line;
-}
-
-std::vector<int64_t> Iota(int64_t count) {
-  std::vector<int64_t> order(count);
-  std::iota(order.begin(), order.end(), 0);
-  return order;
+Rows LoadLine(absl::Span<const Literal> arrays, int64_t start, const Lines& lines) {
+  const auto count = static_cast<int64_t>(arrays.size());
+  Rows rows{count + 1, std::vector<WideScalar>((count + 1) * lines.length)};
+  for (int64_t k = 0; k < count; ++k) {
+    const ScalarLoad load = ScalarLoader(arrays[k].type());
+    for (int64_t t = 0; t < lines.length; ++t)
+      rows.cells[t * rows.width + k] = load(arrays[k].data(), start + t * lines.stride);
+  }
+  for (int64_t t = 0; t < lines.length; ++t) rows.cells[t * rows.width + count].s = t;
+  return rows;
 }
 
 }  // namespace
@@ -73,27 +82,25 @@ absl::StatusOr<Literal> Sort(OpContext& context) {
   for (Literal& result : results) {
     HLO_RETURN_IF_ERROR(result.MakeUnique());
   }
-  std::vector<std::vector<WideScalar>> line(operands.size());
   std::vector<WideScalar> arguments(2 * operands.size());
   WideScalar answer;
-  auto before = [&](int64_t a, int64_t b) -> absl::StatusOr<bool> {
+  auto before = [&](const WideScalar* a, const WideScalar* b) -> absl::StatusOr<bool> {
     for (size_t k = 0; k < operands.size(); ++k) {
-      arguments[2 * k] = line[k][a];
-      arguments[2 * k + 1] = line[k][b];
+      arguments[2 * k] = a[k];
+      arguments[2 * k + 1] = b[k];
     }
     HLO_RETURN_IF_ERROR(comparator->Run(arguments, absl::MakeSpan(&answer, 1)));
     return answer.u != 0;
   };
   for (const Index& i : EachIndex(lines.starts)) {
     const int64_t start = Offset(i, lines.strides);
-    for (size_t k = 0; k < operands.size(); ++k) line[k] = LoadLine(operands[k], start, lines);
-    std::vector<int64_t> order = Iota(lines.length);
-    HLO_RETURN_IF_ERROR(StableSort(order, before));
+    Rows rows = LoadLine(operands, start, lines);
+    HLO_RETURN_IF_ERROR(StableSort(rows, before));
     for (size_t k = 0; k < operands.size(); ++k) {
       const int64_t width = ByteCount(operands[k].type());
       for (int64_t t = 0; t < lines.length; ++t) {
         std::memcpy(results[k].mutable_data() + (start + t * lines.stride) * width,
-                    operands[k].data() + (start + order[t] * lines.stride) * width, width);
+                    operands[k].data() + (start + rows.position(t) * lines.stride) * width, width);
       }
     }
   }
@@ -102,8 +109,8 @@ absl::StatusOr<Literal> Sort(OpContext& context) {
 
 namespace {
 
-// For each line along the last dimension the elements that come first, and their positions. `before(line, a,
-// b)` compares two elements of a line; of equals the one that stands first comes first.
+// For each line along the last dimension the elements that come first, and their positions. `before(a, b)`
+// compares two elements; of equals the one that stands first comes first.
 template <class Before>
 absl::StatusOr<Literal> FirstOfLines(const Literal& operand, const Shape& shape, Before&& before) {
   const Lines lines = LinesAlong(operand, operand.rank() - 1);
@@ -114,13 +121,13 @@ absl::StatusOr<Literal> FirstOfLines(const Literal& operand, const Shape& shape,
   int64_t out = 0;
   for (const Index& i : EachIndex(lines.starts)) {
     const int64_t start = Offset(i, lines.strides);
-    const std::vector<WideScalar> line = LoadLine(operand, start, lines);
-    std::vector<int64_t> order = Iota(lines.length);
-    HLO_RETURN_IF_ERROR(StableSort(order, [&](int64_t a, int64_t b) { return before(line, a, b); }));
+    Rows rows = LoadLine(absl::MakeConstSpan(&operand, 1), start, lines);
+    HLO_RETURN_IF_ERROR(
+        StableSort(rows, [&](const WideScalar* a, const WideScalar* b) { return before(*a, *b); }));
     for (int64_t t = 0; t < std::min(k, lines.length); ++t) {
-      std::memcpy(values.mutable_data() + (out + t) * width, operand.data() + (start + order[t]) * width,
-                  width);
-      positions.mutable_span<int32_t>()[out + t] = static_cast<int32_t>(order[t]);
+      std::memcpy(values.mutable_data() + (out + t) * width,
+                  operand.data() + (start + rows.position(t)) * width, width);
+      positions.mutable_span<int32_t>()[out + t] = static_cast<int32_t>(rows.position(t));
     }
     out += k;
   }
@@ -133,8 +140,8 @@ absl::StatusOr<Literal> FirstOfLines(const Literal& operand, const Shape& shape,
 // In the total order, downwards where `largest`.
 absl::StatusOr<Literal> FirstInTotalOrder(const OpContext& context, bool largest) {
   const ScalarStep less = TotalOrderLess(context.operands[0].type());
-  auto before = [&](const std::vector<WideScalar>& line, int64_t a, int64_t b) -> absl::StatusOr<bool> {
-    return (largest ? less(line[b], line[a]) : less(line[a], line[b])).u != 0;
+  auto before = [&](const WideScalar& a, const WideScalar& b) -> absl::StatusOr<bool> {
+    return (largest ? less(b, a) : less(a, b)).u != 0;
   };
   return FirstOfLines(context.operands[0], context.shape(), before);
 }
@@ -160,9 +167,9 @@ absl::StatusOr<Literal> TopkByComparator(OpContext& context) {
   std::vector<WideScalar> arguments(
       comparator.parameters().size());  // Those after the first two are positions.
   WideScalar answer;
-  auto before = [&](const std::vector<WideScalar>& line, int64_t a, int64_t b) -> absl::StatusOr<bool> {
-    arguments[0] = line[a];
-    arguments[1] = line[b];
+  auto before = [&](const WideScalar& a, const WideScalar& b) -> absl::StatusOr<bool> {
+    arguments[0] = a;
+    arguments[1] = b;
     HLO_RETURN_IF_ERROR(function->Run(arguments, absl::MakeSpan(&answer, 1)));
     return answer.u != 0;
   };

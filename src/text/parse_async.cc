@@ -14,38 +14,30 @@ constexpr std::string_view kPassThrough[] = {"Sharding",
                                              "xla.sdy.GlobalToLocalShape",
                                              "xla.sdy.FuncResultSharding"};
 
-// The async-start that a value comes from, or nullptr where the text does not show it.
-Instruction* FindStart(Instruction* value) {
-  std::vector<int64_t> path;  // Elements still to be taken, the last one first.
-  for (;;) {
-    switch (value->opcode()) {
-      case Opcode::kAsyncStart:
-        return value;
-      case Opcode::kAsyncUpdate:
-      case Opcode::kOptBarrier:
-      case Opcode::kCopy:
-      case Opcode::kWhile:
-        value = value->operand(0);
-        break;
-      case Opcode::kGetTupleElement:
-        path.push_back(value->Get<attr::index>());
-        value = value->operand(0);
-        break;
-      case Opcode::kTuple:
-        if (path.empty() || path.back() < 0 || path.back() >= value->operand_count()) return nullptr;
-        value = value->operand(path.back());
-        path.pop_back();
-        break;
-      case Opcode::kCustomCall:
-        if (value->operand_count() != 1 ||
-            !absl::c_linear_search(kPassThrough, value->Get<attr::custom_call_target>())) {
-          return nullptr;
-        }
-        value = value->operand(0);
-        break;
-      default:
-        return nullptr;
+// The operand that hands on the element of `value` that `path` leads to, its last step first.
+Instruction* Before(Instruction* value, std::vector<int64_t>* path) {
+  switch (value->opcode()) {
+    case Opcode::kAsyncUpdate:
+    case Opcode::kOptBarrier:
+    case Opcode::kCopy:
+    case Opcode::kWhile:
+      return value->operand(0);
+    case Opcode::kGetTupleElement:
+      path->push_back(value->Get<attr::index>());
+      return value->operand(0);
+    case Opcode::kTuple: {
+      if (path->empty() || path->back() < 0 || path->back() >= value->operand_count()) return nullptr;
+      const int64_t element = path->back();
+      path->pop_back();
+      return value->operand(element);
     }
+    case Opcode::kCustomCall: {
+      const bool hands_on = value->operand_count() == 1 &&
+                            absl::c_linear_search(kPassThrough, value->Get<attr::custom_call_target>());
+      return hands_on ? value->operand(0) : nullptr;
+    }
+    default:
+      return nullptr;
   }
 }
 
@@ -59,6 +51,30 @@ bool IsShared(AttrId id) {
 bool IsEmptyTuple(const Shape& shape) { return shape.IsTuple() && shape.elements().empty(); }
 
 }  // namespace
+
+// The async-start that a value comes from, or nullptr where the text does not show it within the steps left.
+Instruction* Parser::FindStart(Instruction* value) {
+  std::vector<int64_t> path;  // Elements still to be taken, the last one first.
+  std::vector<const Instruction*> walked;
+  Instruction* start = nullptr;
+  while (value != nullptr && --async_steps_left_ > 0) {
+    if (path.empty()) {
+      const auto known = async_starts_.find(value);
+      if (known != async_starts_.end()) {
+        start = known->second;
+        break;
+      }
+      walked.push_back(value);
+    }
+    if (value->opcode() == Opcode::kAsyncStart) {
+      start = value;
+      break;
+    }
+    value = Before(value, &path);
+  }
+  for (const Instruction* at : walked) async_starts_.emplace(at, start);
+  return start;
+}
 
 AttrId Parser::FindAttributeOf(const OpcodeWord& op, std::string_view spelling) const {
   if (!op.is_sugar) return FindAttribute(op.opcode, spelling);

@@ -37,17 +37,22 @@ bool Parser::ParseInstruction(Scope& scope) {
     scope.root = instruction != nullptr ? instruction : &poison_;
     scope.root_range = start.range();
   }
-  if (instruction == nullptr) scope.names.Insert(parts.name, &poison_);
-  return instruction != nullptr && EnterName(scope, instruction, parts.name_range);
+  if (instruction == nullptr || instruction == &poison_) {
+    scope.names.Insert(parts.name, &poison_);
+    return instruction != nullptr;
+  }
+  return EnterName(scope, instruction, parts.name_range);
 }
 
 // Names are those that XLA would leave as they are (text-format 3.6); each once in a computation.
 bool Parser::EnterName(Scope& scope, Instruction* instruction, SourceRange range) {
   const std::string_view name = instruction->name();
   if (name.size() >= 2 && name[0] == '_' && name[1] == '_' && name.substr(0, 6) != "__xla_") {
+    scope.names.Insert(name, &poison_);
     return Error(range, "names that start with '__' are reserved; write 'a_{}'", name.substr(2));
   }
   if (IsTypeName(name)) {
+    scope.names.Insert(name, &poison_);
     return Error(range, "'{}' is a type and cannot name an instruction; write '{}_'", name, name);
   }
   const auto [first, is_new] = scope.names.Insert(name, instruction);

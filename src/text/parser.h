@@ -195,6 +195,7 @@ class Parser {
   bool FinishAsync(Scope& scope, InstructionParts& parts);
   bool FinishAsyncStart(Scope& scope, InstructionParts& parts);
   bool FinishAsyncContinuation(InstructionParts& parts);
+  Instruction* FindStart(Instruction* value);
   bool CheckAsyncShape(InstructionParts& parts);
   bool FinishWrapped(InstructionParts& parts);
   Computation* MakeAsyncWrapper(InstructionParts& parts);
@@ -394,6 +395,9 @@ class Parser {
   SourceRange entry_range_;
   Computation* last_named_ = nullptr;
   bool has_async_ = false;
+  absl::flat_hash_map<const Instruction*, Instruction*> async_starts_;
+  // Steps that all searches for starts may take together: nested tuples must not make reading quadratic.
+  int64_t async_steps_left_ = int64_t{1} << 22;
   std::vector<std::pair<std::string_view, SourceRange>> header_seen_;
   std::vector<std::pair<int32_t*, SourceRange>> frame_uses_;
 

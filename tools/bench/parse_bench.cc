@@ -106,15 +106,16 @@ int Run(int argc, char** argv) {
       continue;
     }
     const auto bytes = static_cast<double>((*source)->content().size());
-    fmt::print(
-        json ? "{{\"file\": \"{}\", \"bytes\": {}, \"instructions\": {}, \"parse_s\": {:.6f}, "
-               "\"parse_check_s\": {:.6f}, \"parse_mb_s\": {:.1f}, \"parse_check_mb_s\": {:.1f}, "
-               "\"peak_per_byte\": {:.2f}}}\n"
-             : "{}: {} bytes, {} instructions, parse {:.6f} s, parse and check {:.6f} s, {:.1f} MB/s, {:.1f} "
-               "MB/s, peak {:.2f} x the text\n",
-        argument, (*source)->content().size(), times.instruction_count, times.parse, times.parse_and_check,
-        bytes / times.parse / 1e6, bytes / times.parse_and_check / 1e6,
-        static_cast<double>(times.peak_bytes) / bytes);
+    fmt::print(fmt::runtime(
+                   json ? "{{\"file\": \"{}\", \"bytes\": {}, \"instructions\": {}, \"parse_s\": {:.6f}, "
+                          "\"parse_check_s\": {:.6f}, \"parse_mb_s\": {:.1f}, \"parse_check_mb_s\": {:.1f}, "
+                          "\"peak_per_byte\": {:.2f}}}\n"
+                        : "{}: {} bytes, {} instructions, parse {:.6f} s, parse and check {:.6f} s, {:.1f} "
+                          "MB/s, {:.1f} "
+                          "MB/s, peak {:.2f} x the text\n"),
+               argument, (*source)->content().size(), times.instruction_count, times.parse,
+               times.parse_and_check, bytes / times.parse / 1e6, bytes / times.parse_and_check / 1e6,
+               static_cast<double>(times.peak_bytes) / bytes);
   }
   return ok ? 0 : 1;
 }

@@ -84,7 +84,6 @@ TEST(CheckDiagnostics, WarnsOfWhatXlaAcceptsWithoutMeaning) {
       "y = f32[3] broadcast(d), dimensions={0}",
       "y = f32[3] reshape(d)",
       "y = f32[3] sort(a), dimensions={-1}, to_apply=lt",
-      "y = pred[3] compare(a, a), direction=LT, type=SIGNED",
       "y = c64[3] fft(c), fft_type=FFT, fft_length={4}",
       "y = u32[7] rng-bit-generator(u), algorithm=rng_default",
   };

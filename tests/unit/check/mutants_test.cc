@@ -1,0 +1,28 @@
+// Valid modules after a change or two at random, with the verdict of XLA's reader and verifier.
+
+#include <fstream>
+
+#include "check_text.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+
+namespace hlo {
+namespace {
+
+TEST(Mutants, HaveTheVerdictOfXla) {
+  std::ifstream file("tests/vectors/mutants.jsonl");
+  int64_t count = 0;
+  for (std::string line; std::getline(file, line); ++count) {
+    const auto json = nlohmann::json::parse(line);
+    const std::string text = json["text"];
+    CheckedText checked;
+    CheckText(text, {.check = {.strict = true}}, &checked);
+    EXPECT_EQ(checked.ok, json["xla"] == "ok")
+        << json["id"] << " " << json["mutation"] << " " << json.value("message", "") << "\n"
+        << text << checked.Rendered();
+  }
+  EXPECT_GT(count, 800);
+}
+
+}  // namespace
+}  // namespace hlo
