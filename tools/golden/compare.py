@@ -3,12 +3,12 @@ import io
 import json
 import re
 
-import ml_dtypes
 import numpy as np
+from arguments import DTYPES
 
 RESULT = re.compile(r'entry_computation_layout=\{.*?\)->(.*?)\}(?:, \w+=|\n)', re.S)
 ELEMENT = re.compile(r'\b(pred|bf16|[sufc]\d\w*)\[')
-SMALL = {'bf16': ml_dtypes.bfloat16, 'f8e4m3fn': ml_dtypes.float8_e4m3fn, 'f8e5m2': ml_dtypes.float8_e5m2}
+SMALL = {name: t for name, t in DTYPES.items() if np.dtype(t).isbuiltin != 1}  # stored as unsigned integers
 
 
 def result_types(text):

@@ -41,6 +41,7 @@ EXCLUDED = {'custom-call', 'fft', 'cholesky', 'triangular-solve', 'rng', 'rng-bi
             'send', 'recv', 'set-dimension-size', 'get-dimension-size', 'dynamic-reshape'}
 OPCODE = re.compile(r'^\s*(?:ROOT )?%?[\w.-]+ = (?:\([^=]*?\)|\S+) ([a-z][a-z0-9-]*)\(', re.M)
 MAX_CASE_BYTES = 60_000
+MAX_CATALOGUE_BYTES = 24_000  # larger cases of the catalogue are compared, but not stored
 
 
 class Dropped(Exception):
@@ -60,11 +61,11 @@ def draw(case):
     return [np.asarray(spec(rng)) for spec in leaves], tree
 
 
-def hlo_text(lowered):
+def hlo_text(module):
     options = _hlo.HloPrintOptions()
     options.print_large_constants = True
     options.print_metadata = False  # it names files of the machine
-    text = lowered.compiler_ir('hlo').get_hlo_module().to_string(options)
+    text = module.to_string(options)
     # XLA prints the negative zero of a constant as -0 and reads that as the integer 0.
     lines = [re.sub(r'(?<![\w.+-])-0(?![\w.])', '-0.0', line) if ' constant(' in line else line
              for line in text.rstrip().split('\n')]
@@ -116,13 +117,13 @@ def rules_of(case, inputs, tree, outputs):
     return rule
 
 
-def case_json(case, rules):
+def case_json(case, rules, form=''):
     """The most frequent rule stands for all; other outputs get their own."""
     keys = [json.dumps(r) for r in rules]
     common = max(keys, key=lambda k: (keys.count(k), -keys.index(k)))
     entry = {
         'name': case.name,
-        'description': case.description,
+        'description': case.description + form,
         'source': {'program': f'tools/golden/areas/{case.source}:{case.name}', 'producer': PRODUCER},
         'devices': 1,
         'rule': json.loads(common),
@@ -134,30 +135,39 @@ def case_json(case, rules):
 
 
 def build(case):
-    """The files of a case, by name."""
+    """The files of a case, by folder and name; a second folder holds the optimised form."""
     with jax.enable_x64(case.x64):
         inputs, tree = draw(case)
         args = jax.tree.unflatten(tree, inputs)
 
         def program(*xs):
             return case.program(*xs)
-        program.__name__ = case.name
+        program.__name__ = re.sub(r'\W', '_', case.name)
         lowered = jax.jit(program, keep_unused=True).lower(*args)
-        text = hlo_text(lowered)
-        excluded = EXCLUDED & set(OPCODE.findall(text))
+        text = hlo_text(lowered.compiler_ir('hlo').get_hlo_module())
+        excluded = EXCLUDED & set(OPCODE.findall(text)) if not case.both else None
         if excluded:
             raise Dropped('it uses ' + ', '.join(sorted(excluded)))
-        outputs = [np.asarray(x) for x in jax.tree.leaves(lowered.compile(compiler_options=COMPILER_OPTIONS)(*args))]
+        compiled = lowered.compile(compiler_options=COMPILER_OPTIONS)
+        outputs = [np.asarray(x) for x in jax.tree.leaves(compiled(*args))]
         rules = rules_of(case, inputs, tree, outputs)
     refuse_subnormals(inputs, 'input')
     refuse_subnormals(outputs, 'output')
     files = {'module.hlo': text.encode(), 'outputs.npz': npz_bytes(outputs), 'case.json': case_json(case, rules).encode()}
     if inputs:
         files['inputs.npz'] = npz_bytes(inputs)
-    size = sum(map(len, files.values()))
-    if size > MAX_CASE_BYTES:
-        raise Dropped(f'it takes {size} bytes')
-    return files
+    forms = {f'{case.area}/{case.name}': files}
+    if case.both:
+        after = hlo_text(compiled.runtime_executable().hlo_modules()[0])
+        forms[f'{case.area}_optimised/{case.name}'] = files | {
+            'module.hlo': after.encode(), 'case.json': case_json(case, rules, ' As XLA:CPU has optimised it.').encode()}
+    for folder in list(forms):
+        size = sum(map(len, forms[folder].values()))
+        if size > (MAX_CASE_BYTES if not case.both else MAX_CATALOGUE_BYTES):
+            if not case.both:
+                raise Dropped(f'it takes {size} bytes')
+            del forms[folder]
+    return forms
 
 
 def write(folder, files):
@@ -189,20 +199,25 @@ def main():
     for area in areas():
         for case in area.cases:
             name = f'{case.area}/{case.name}'
+            if not case.golden:
+                continue
             if options.patterns and not any(fnmatch.fnmatch(name, p) for p in options.patterns):
                 continue
             if options.list:
                 print(f'{name}: {case.description}')
                 continue
             try:
-                files = build(case)
-                problems = differences(options.out / name, files) if options.check else []
-                if not options.check:
-                    write(options.out / name, files)
+                forms = build(case)
+                problems = []
+                for folder, files in forms.items():
+                    size += sum(map(len, files.values()))
+                    if options.check:
+                        problems += differences(options.out / folder, files)
+                    else:
+                        write(options.out / folder, files)
             except Exception as error:  # one bad case does not stop the others
                 problems = [f'{type(error).__name__}: {str(error)[:500]}']
             written += not problems
-            size += sum(map(len, files.values())) if not problems else 0
             failed += bool(problems)
             for problem in problems:
                 print(f'{name}: {problem}', file=sys.stderr)

@@ -15,13 +15,15 @@ class Case:
     source: str           # areas/<file>.py
     x64: bool = False     # 64-bit types allowed; without it JAX turns them into 32-bit ones
     rule: Any = None      # None: derived by accuracy.py; a rule; or a list of rules, one for each output
+    both: bool = False    # stored a second time, as XLA:CPU has optimised it, in <area>_optimised
+    golden: bool = True   # False: compared by every_function.py, but not stored
 
 
 class Area:
-    def __init__(self, name):
+    def __init__(self, name, stack=1):
         self.name = name
         self.cases = []
-        self.source = os.path.basename(inspect.stack()[1].filename)
+        self.source = os.path.basename(inspect.stack()[stack].filename)
 
     def add(self, name, program, args, description, **options):
         if any(c.name == name for c in self.cases):

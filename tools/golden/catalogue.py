@@ -1,0 +1,62 @@
+"""Tables of library functions: a row is a function's name and its arguments.
+
+`Catalogue('jax_numpy', jnp)` is an area.  `row('clip', normal(4), -1.0, 1.0)` calls jnp.clip; what is callable among
+the arguments is a specification (arguments.py) and becomes an argument of the program, all else is static.  `row('sum
+axis', ...)` is one more case of `sum`.  `form` gives a program where functions are arguments or results need a touch.
+`skip` says why a public name has no row.  Each case is stored as lowered, and as XLA:CPU has optimised it.
+"""
+import inspect
+
+import jax
+from registry import Area
+
+
+class Catalogue(Area):
+    def __init__(self, name, library):
+        super().__init__(name, stack=2)
+        self.library = library
+        self.covered = set()
+        self.skipped = {}
+
+    def row(self, name, *args, form=None, x64=False, rule=None, golden=True, **static):
+        function = name.split()[0]
+        self.covered.add(function)
+        leaves, tree = jax.tree.flatten((list(args), static), is_leaf=lambda x: x is None)
+        specs = [x for x in leaves if is_specification(x)]
+        call = form or self.resolve(function)
+
+        def program(*traced):
+            values = iter(traced)
+            filled, named = jax.tree.unflatten(tree, [next(values) if is_specification(x) else x for x in leaves])
+            return jax.tree.map(raw, call(*filled, **named))
+        label = name.replace(' ', '_')
+        self.add(label, program, specs, f'{self.library.__name__}.{function}' + (f', {name[len(function) + 1:]}' if ' ' in name else '') + '.',
+                 x64=x64, rule=rule, both=True, golden=golden)
+
+    def rows(self, names, *args, **options):
+        for name in names.split():
+            self.row(name, *args, **options)
+
+    def skip(self, reason, names):
+        self.skipped |= dict.fromkeys(names.split(), reason)
+
+    def resolve(self, name):
+        found = self.library
+        for part in name.split('.'):
+            found = getattr(found, part)
+        return found
+
+    def missing(self):
+        """Public functions that the table does not name."""
+        names = [n for n in dir(self.library) if not n.startswith('_')]
+        functions = [n for n in names if callable(getattr(self.library, n)) and not inspect.isclass(getattr(self.library, n))]
+        return sorted(set(functions) - {c.split('.')[0] for c in self.covered} - set(self.skipped))
+
+
+def is_specification(x):
+    return callable(x) and not isinstance(x, type)  # types are callable too
+
+
+def raw(x):
+    """Keys of random numbers as the integers that they are."""
+    return jax.random.key_data(x) if hasattr(x, 'dtype') and jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key) else x

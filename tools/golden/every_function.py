@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""Every function of JAX's numerical libraries: as lowered and as optimised, hlo-run against XLA:CPU.
+
+    every_function.py [--hlo-run PATH] [--cache DIR] [--store] [PATTERN ...]
+
+The functions and their arguments are the catalogue: areas/jax_*.py. What XLA computed is kept in the cache folder and
+computed again only when it is absent there. The table says for each library how many public functions it has, how many of
+them have rows, how many cases agree in either form; then each failure stands on a line of its own with its reason, and
+each public function without a row with the reason for that. With --store the cases that agree go into golden/.
+"""
+import argparse
+import collections
+import fnmatch
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+CHUNK = 25
+
+
+def catalogues():
+    import generate
+    return [area for area in generate.areas() if hasattr(area, 'covered')]
+
+
+def build(names, cache):
+    """In a process of its own, as XLA may end it: writes the cases with these names, or why there is none."""
+    import generate
+    cases = {f'{c.area}/{c.name}': c for area in catalogues() for c in area.cases}
+    for name in names:
+        reason = cache / 'reasons' / name.replace('/', '__')
+        reason.parent.mkdir(parents=True, exist_ok=True)
+        reason.write_text('XLA ended the process')
+        generate.MAX_CATALOGUE_BYTES = 10**7
+        try:
+            for folder, files in generate.build(cases[name]).items():
+                generate.write(cache / folder, files)
+            reason.write_text('')
+        except Exception as error:
+            reason.write_text(f'{type(error).__name__}: {str(error)[:300]}')
+
+
+def fill(names, cache):
+    while True:
+        todo = [n for n in names if not (cache / 'reasons' / n.replace('/', '__')).exists()]
+        if not todo:
+            return
+        subprocess.run([sys.executable, __file__, '--cache', str(cache), '--build', *todo[:CHUNK]], capture_output=True)
+        print(f'{len(todo)} to go', file=sys.stderr)
+
+
+def verdicts(hlo_run, cache, areas):
+    folders = [str(cache / (a.name + form)) for a in areas for form in ('', '_optimised') if (cache / (a.name + form)).is_dir()]
+    run = subprocess.run([hlo_run, 'check', *folders, '--format', 'json', '--max-seconds', '20'], capture_output=True, text=True)
+    return {str(pathlib.Path(c['path']).relative_to(cache)): (c['verdict'], ' '.join(c.get('report', '').split()))
+            for c in json.loads(run.stdout)['cases']}
+
+
+def store(cache, golden, area, case, found):
+    """Puts what agrees and is small into golden/."""
+    import generate
+    for form in ('', '_optimised'):
+        name = f'{area.name}{form}/{case.name}'
+        source = cache / name
+        if case.golden and found.get(name, ('',))[0] == 'passed' and sum(f.stat().st_size for f in source.iterdir()) <= generate.MAX_CATALOGUE_BYTES:
+            shutil.copytree(source, golden / name, dirs_exist_ok=True)
+        elif (golden / name).is_dir():
+            shutil.rmtree(golden / name)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    root = HERE.parent.parent
+    parser.add_argument('patterns', nargs='*', metavar='PATTERN', help='area/name, with * and ?')
+    parser.add_argument('--hlo-run', default=str(root / 'build/src/cli/hlo-run'))
+    parser.add_argument('--cache', type=pathlib.Path, default=pathlib.Path.home() / '.cache/hlo-run-functions')
+    parser.add_argument('--store', action='store_true')
+    parser.add_argument('--build', nargs='+', help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    sys.path.insert(0, str(HERE))
+    if options.build:
+        return build(options.build, options.cache)
+    os.environ.setdefault('JAX_PLATFORMS', 'cpu')
+    areas = catalogues()
+    chosen = {a.name: [c for c in a.cases if not options.patterns or any(fnmatch.fnmatch(f'{c.area}/{c.name}', p) for p in options.patterns)] for a in areas}
+    fill([f'{c.area}/{c.name}' for cases in chosen.values() for c in cases], options.cache)
+    found = verdicts(options.hlo_run, options.cache, areas)
+    print('| library | functions with rows | cases | lowered agree | optimised agree | no case |\n|---|---|---|---|---|---|')
+    failures, status = [], 0
+    for area in areas:
+        counts = collections.Counter()
+        for case in chosen[area.name]:
+            name = f'{area.name}/{case.name}'
+            why = (options.cache / 'reasons' / name.replace('/', '__')).read_text()
+            if why:
+                counts['none'] += 1
+                failures.append(f'{name}: no case: {why}')
+                continue
+            for form in ('', '_optimised'):
+                verdict, report = found.get(f'{area.name}{form}/{case.name}', ('absent', ''))
+                counts[form + verdict] += 1
+                if verdict != 'passed':
+                    failures.append(f'{area.name}{form}/{case.name}: {verdict}: {report[:400]}')
+            if options.store:
+                store(options.cache, root / 'golden', area, case, found)
+        total = len(chosen[area.name])
+        print(f"| {area.name} | {len(area.covered)} | {total} | {counts['passed']} | {counts['_optimisedpassed']} | {counts['none']} |")
+    for line in failures:
+        print(line)
+    for area in areas:
+        for name, reason in sorted(area.skipped.items()):
+            print(f'{area.name}: no row for {name}: {reason}')
+        for name in area.missing():
+            status = 1
+            print(f'{area.name}: no row for {name}, and no reason')
+    return status or int(bool(failures))
+
+
+if __name__ == '__main__':
+    sys.exit(main())
