@@ -1,7 +1,7 @@
 #pragma once
-// Values in files: .npy, .npz, .safetensors, HLO literal text (.txt), JSON (written only). Files are
-// untrusted: nothing is converted silently, and an array of another type or shape than the expected one is
-// FailedPrecondition.
+// Values in files: .npy, .npz, .safetensors, HLO literal text (.txt), the bytes of memory (.bin, .raw), JSON
+// (written only). Files are untrusted: nothing is converted silently, and an array of another type or shape
+// than the expected one is FailedPrecondition.
 
 #include <cstdint>
 #include <memory>
@@ -17,7 +17,7 @@
 
 namespace hlo {
 
-enum class FileFormat : uint8_t { kNpy, kNpz, kSafetensors, kText, kJson };
+enum class FileFormat : uint8_t { kNpy, kNpz, kSafetensors, kText, kRaw, kJson };
 // By the ending of the name; nullopt for any other.
 std::optional<FileFormat> FileFormatOf(std::string_view path);
 
@@ -31,20 +31,28 @@ class Archive {
   virtual absl::StatusOr<Literal> Read(const std::string& key, const Shape& expected) = 0;
 };
 
-// A value of a known shape from an .npy or .txt file, or from an archive whose keys are paths (`0`, `1.0`)
-// into it.
+// A value of a known shape from an .npy or .txt file, from an archive whose keys are paths (`0`, `1.0`) into
+// it, or from raw bytes that lie as the shape's layouts say, one array after the other.
 absl::StatusOr<Literal> ReadValue(const std::string& path, const Shape& expected);
 
 // Writes a value in the format that the path's ending names. Archives and JSON take the keys of ArrayLeaves;
-// .npy takes one array alone. The file appears under its name when it is complete, or not at all.
+// .npy takes one array alone; raw bytes lie by the layouts of the value's shape. The file appears under its
+// name when it is complete, or not at all.
 absl::Status WriteValue(const std::string& path, const Literal& value);
 // Several values, the arguments of a module: keys `0`, `1.0`, ... by position.
 absl::Status WriteValues(const std::string& path, absl::Span<const Literal> values);
 std::string ToJson(const Literal& value);
 
+// The shape of an entry parameter, or of the entry's result, with the layouts of `entry_computation_layout`
+// where the module has them: how callers hand these values over.
+Shape ParameterShapeInMemory(const Module& module, int64_t parameter);
+Shape ResultShapeInMemory(const Module& module);
+// The value under a shape that differs from its own in layouts alone.
+Literal InLayoutsOf(const Shape& shape, const Literal& value);
+
 // The arguments of the entry computation from the texts of `--input`. Each is a file, or a literal with its
 // shape:
-//   x.npy  args.npz  weights.safetensors  x.txt  'f32[2]{1,2}'
+//   x.npy  args.npz  weights.safetensors  x.txt  x.bin  'f32[2]{1,2}'
 // taken by position, or for one parameter or a path into it: `name=x.npy`, `1=x.npy`, `1.0=x.npy`. An array
 // goes to the next array that has no value yet, so a tuple takes several. Keys of archives are positions,
 // paths or names.

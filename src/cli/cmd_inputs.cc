@@ -19,7 +19,7 @@ void AddInputs(CLI::App& program, int& exit_status) {
   AddFillFlags(*command, options->inputs);
   command
       ->add_option("-o,--output", options->output,
-                   "Where to: .npz, .safetensors, .json; .npy or .txt for a single array")
+                   "Where to: .npz, .safetensors, .json; .npy, .txt or .bin for a single array")
       ->type_name("FILE")
       ->required();
   command->footer(
@@ -34,9 +34,13 @@ void AddInputs(CLI::App& program, int& exit_status) {
     exit_status = ForEachFile(options->common, [&](const std::string& file, FileResult& result) {
       const LoadedModule loaded = Load(file, options->common, LoadUntil::kChecked, Exit::kInvalid, result);
       if (loaded.module == nullptr) return;
-      const absl::StatusOr<std::vector<Literal>> arguments =
+      absl::StatusOr<std::vector<Literal>> arguments =
           MakeInputs(*loaded.module, options->inputs.fill, options->inputs.seed);
       if (!result.Accept(arguments.status(), file)) return;
+      for (size_t i = 0; i < arguments->size(); ++i) {
+        (*arguments)[i] =
+            InLayoutsOf(ParameterShapeInMemory(*loaded.module, static_cast<int64_t>(i)), (*arguments)[i]);
+      }
       if (!result.Accept(WriteValues(options->output, *arguments), file)) return;
       result.extra["output"] = options->output;
     });

@@ -103,7 +103,9 @@ void Run(const RunOptions& options, const std::string& file, FileResult& result)
 
   result.extra["result"] = ToString(value->shape());
   const std::string output = OutputPath(options, file);
-  if (!output.empty() && !result.Accept(WriteValue(output, *value), file)) return;
+  if (!output.empty() &&
+      !result.Accept(WriteValue(output, InLayoutsOf(ResultShapeInMemory(module.module()), *value)), file))
+    return;
   if (options.fail_on_nan && HasNan(*value)) {
     result.Fail(Exit::kFailed, fmt::format("{}: error: the result holds a NaN", file));
   }
@@ -130,7 +132,7 @@ void AddRun(CLI::App& program, int& exit_status) {
   AddInputFlags(*command, options->inputs);
   command
       ->add_option("-o,--output", options->output,
-                   "Store the result: .npz, .npy, .safetensors, .json or .txt; DIR/ with several files")
+                   "Store the result: .npz, .npy, .safetensors, .json, .txt or .bin; DIR/ with several files")
       ->type_name("FILE");
   command->add_option("--engine", options->engine, "What evaluates: reference")
       ->check(CLI::IsMember({"reference"}))

@@ -120,10 +120,11 @@ void AddFillFlags(CLI::App& app, InputOptions& options) {
 }
 
 void AddInputFlags(CLI::App& app, InputOptions& options) {
-  app.add_option("-i,--input", options.files,
-                 "An argument: a .npy, .npz, .safetensors or .txt file, or a literal such as 'f32[2]{1,2}'; "
-                 "by position, "
-                 "or as name=...; repeatable")
+  app.add_option(
+         "-i,--input", options.files,
+         "An argument: a .npy, .npz, .safetensors, .txt or .bin file, or a literal such as 'f32[2]{1,2}'; "
+         "by position, "
+         "or as name=...; repeatable")
       ->type_name("VALUE")
       ->expected(1)
       ->take_all();

@@ -18,7 +18,8 @@ namespace {
 // A node of the tree of arguments: a parameter, or an element of a tuple.
 struct Slot {
   Shape shape;
-  std::string name;  // For messages: `parameter 1 'x'`, `parameter 1.0 of 'x'`.
+  Shape shape_in_memory;  // With the layouts of the module's interface.
+  std::string name;       // For messages: `parameter 1 'x'`, `parameter 1.0 of 'x'`.
   Literal value;
   bool is_set = false;
   std::vector<Slot> elements;
@@ -30,14 +31,15 @@ struct Slot {
   }
 };
 
-Slot MakeSlot(const Shape& shape, const std::string& path, std::string_view parameter, bool is_parameter) {
-  Slot slot{.shape = shape};
+Slot MakeSlot(const Shape& shape, const Shape& in_memory, const std::string& path, std::string_view parameter,
+              bool is_parameter) {
+  Slot slot{.shape = shape, .shape_in_memory = in_memory};
   slot.name = is_parameter ? fmt::format("parameter {} '{}'", path, parameter)
                            : fmt::format("element {} of parameter '{}'", path, parameter);
   if (shape.IsTuple()) {
     for (size_t i = 0; i < shape.elements().size(); ++i) {
-      slot.elements.push_back(
-          MakeSlot(shape.element(static_cast<int64_t>(i)), fmt::format("{}.{}", path, i), parameter, false));
+      slot.elements.push_back(MakeSlot(shape.elements()[i], in_memory.elements()[i],
+                                       fmt::format("{}.{}", path, i), parameter, false));
     }
   } else if (!shape.IsArray() && !shape.IsBuffer()) {  // Tokens and opaques need no value.
     slot.value = *Literal::Create(shape);
@@ -62,7 +64,9 @@ class Assembler {
     for (size_t i = 0; i < entry.parameters().size(); ++i) {
       const Instruction* parameter = entry.parameters()[i];
       names_.emplace(parameter->name(), i);
-      parameters_.push_back(MakeSlot(parameter->shape(), fmt::format("{}", i), parameter->name(), true));
+      const Shape in_memory = ParameterShapeInMemory(module, static_cast<int64_t>(i));
+      parameters_.push_back(
+          MakeSlot(parameter->shape(), in_memory, fmt::format("{}", i), parameter->name(), true));
     }
   }
 
@@ -145,6 +149,10 @@ class Assembler {
   absl::Status Fill(Slot& slot, std::string_view source) {
     if (io::StartsWithShape(source)) {
       return Set(slot, io::ReadTextValue(SourceText("--input", std::string(source)), slot.shape));
+    }
+    if (FileFormatOf(source) == FileFormat::kRaw) {
+      absl::StatusOr<Literal> value = ReadValue(std::string(source), slot.shape_in_memory);
+      return Set(slot, value.ok() ? InLayoutsOf(slot.shape, *value) : value);
     }
     return Set(slot, ReadValue(std::string(source), slot.shape));
   }

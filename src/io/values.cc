@@ -9,6 +9,7 @@
 #include "io/file.h"
 #include "io/npy.h"
 #include "io/npz.h"
+#include "io/raw.h"
 #include "io/safetensors.h"
 #include "io/stored_type.h"
 #include "io/text_value.h"
@@ -18,7 +19,8 @@ namespace {
 
 absl::Status UnknownFormat(const std::string& path) {
   return absl::InvalidArgumentError(fmt::format(
-      "{}: the ending of the name must be .npy, .npz, .safetensors, .txt or .json (written only)", path));
+      "{}: the ending of the name must be .npy, .npz, .safetensors, .txt, .bin, .raw or .json (written only)",
+      path));
 }
 
 absl::StatusOr<Literal> ReadNpyFile(const std::string& path, const Shape& expected) {
@@ -71,6 +73,7 @@ std::optional<FileFormat> FileFormatOf(std::string_view path) {
   if (absl::EndsWith(lower, ".npz")) return FileFormat::kNpz;
   if (absl::EndsWith(lower, ".safetensors")) return FileFormat::kSafetensors;
   if (absl::EndsWith(lower, ".txt")) return FileFormat::kText;
+  if (absl::EndsWith(lower, ".bin") || absl::EndsWith(lower, ".raw")) return FileFormat::kRaw;
   if (absl::EndsWith(lower, ".json")) return FileFormat::kJson;
   return std::nullopt;
 }
@@ -92,6 +95,8 @@ absl::StatusOr<Literal> ReadValue(const std::string& path, const Shape& expected
       HLO_ASSIGN_OR_RETURN(std::shared_ptr<const SourceText> text, SourceText::Read(path));
       return io::ReadTextValue(*text, expected);
     }
+    case FileFormat::kRaw:
+      return io::ReadRaw(path, expected);
     case FileFormat::kNpy:
       if (expected.IsArray()) return ReadNpyFile(path, expected);
       return absl::FailedPreconditionError(
@@ -118,6 +123,8 @@ absl::Status WriteValue(const std::string& path, const Literal& value) {
       return io::WriteSafetensors(path, ArrayLeaves(value));
     case FileFormat::kText:
       return WriteText(path, ToString(value) + "\n");
+    case FileFormat::kRaw:
+      return io::WriteRaw(path, value);
     case FileFormat::kJson:
       return WriteText(path, ToJson(value));
   }
@@ -126,8 +133,47 @@ absl::Status WriteValue(const std::string& path, const Literal& value) {
 
 absl::Status WriteValues(const std::string& path, absl::Span<const Literal> values) {
   // As text one argument is its own literal, not a tuple of one: that is how it is read.
+  if (values.size() > 1 && FileFormatOf(path) == FileFormat::kRaw) {
+    return absl::FailedPreconditionError(fmt::format(
+        "{}: cannot be written: raw bytes hold one argument, and there are {}; write an .npz file", path,
+        values.size()));
+  }
   if (values.size() == 1 && FileFormatOf(path) == FileFormat::kText) return WriteValue(path, values[0]);
   return WriteValue(path, Literal::Tuple({values.begin(), values.end()}));
+}
+
+namespace {
+
+// The layouts of `written` where that is the same shape; a module's header may be wrong in lenient readings.
+Shape WithLayoutsOf(const Shape& written, const Shape& shape) {
+  return Equal(written, shape, {.ignore_layout = true}) ? written : shape;
+}
+
+}  // namespace
+
+Shape ParameterShapeInMemory(const Module& module, int64_t parameter) {
+  const Shape& shape = module.entry()->parameter(parameter)->shape();
+  const auto& layout = module.header().entry_layout;
+  if (layout == nullptr || parameter >= static_cast<int64_t>(layout->parameters.size())) return shape;
+  return WithLayoutsOf(layout->parameters[static_cast<size_t>(parameter)], shape);
+}
+
+Shape ResultShapeInMemory(const Module& module) {
+  const Shape& shape = module.entry()->root()->shape();
+  const auto& layout = module.header().entry_layout;
+  return layout == nullptr ? shape : WithLayoutsOf(layout->result, shape);
+}
+
+Literal InLayoutsOf(const Shape& shape, const Literal& value) {
+  if (!shape.IsTuple()) {
+    if (!shape.IsArray() || !Equal(shape, value.shape(), {.ignore_layout = true})) return value;
+    return value.WithShape(shape);
+  }
+  std::vector<Literal> elements;
+  for (size_t i = 0; i < value.elements().size() && i < shape.elements().size(); ++i) {
+    elements.push_back(InLayoutsOf(shape.elements()[i], value.elements()[i]));
+  }
+  return elements.size() == value.elements().size() ? Literal::Tuple(std::move(elements)) : value;
 }
 
 }  // namespace hlo

@@ -3,12 +3,16 @@
 
 #include <algorithm>
 #include <complex>
+#include <cstring>
+#include <memory>
+#include <optional>
 
 #include "base/status.h"
 #include "fmt/format.h"
 #include "reference/arrays.h"
 #include "reference/op.h"
 #include "types/packing.h"
+#include "types/physical_layout.h"
 #include "types/view.h"
 #include "types/wide.h"
 
@@ -21,7 +25,7 @@ View DenseView(const Literal& array) { return View::Dense(array.dims()); }
 // longer.
 absl::StatusOr<Literal> Reinterpreted(const Literal& array, const Shape& shape) {
   const ElementType from = array.type(), to = shape.type();
-  const bool same_bytes = !IsPred(to) && !IsSubByte(to) && !IsSubByte(from);
+  const bool same_bytes = BitWidth(to) >= 8 && !IsSubByte(from);
   if (same_bytes && DenseByteCount(shape) == array.byte_count()) {
     return Literal::FromBuffer(shape, array.buffer());
   }
@@ -42,6 +46,64 @@ absl::StatusOr<Literal> Reinterpreted(const Literal& array, const Shape& shape) 
 Index MajorToMinor(const Shape& shape) {
   const Layout layout = shape.LayoutOrDefault();
   return Index(layout.minor_to_major.rbegin(), layout.minor_to_major.rend());
+}
+
+// Whether elements lie in the order of dimensions, side by side: no tiles, no E(n) wider than they are.
+bool IsUntiled(const Shape& shape) {
+  const Layout* layout = shape.layout();
+  return layout == nullptr ||
+         (layout->tiles.empty() &&
+          (layout->element_size_in_bits == 0 || layout->element_size_in_bits == PackedBits(shape.type())));
+}
+
+// The sizes that tell where an array's elements lie, from major to minor: dimensions of size 1 do not where
+// no tile reaches them.
+Index SizesInMemory(const Shape& shape) {
+  Index sizes = Pick(shape.dims(), MajorToMinor(shape));
+  int64_t tiled = 0;
+  if (shape.layout() != nullptr) {
+    for (const Tile& tile : shape.layout()->tiles) tiled += static_cast<int64_t>(tile.dimensions.size());
+  }
+  const int64_t free = std::max<int64_t>(0, sizes.rank() - tiled);
+  sizes.erase(std::remove(sizes.begin(), sizes.begin() + free, 1), sizes.begin() + free);
+  sizes.insert(sizes.begin(), static_cast<size_t>(std::max<int64_t>(0, tiled - sizes.rank())), 1);
+  return sizes;
+}
+
+// Whether the tiles of two arrays move nothing between them, so that the order of dimensions tells all.
+bool HaveSameTiling(const Shape& a, const Shape& b) {
+  return a.layout() != nullptr && b.layout() != nullptr && a.layout()->tiles == b.layout()->tiles &&
+         a.layout()->element_size_in_bits == b.layout()->element_size_in_bits &&
+         PackedBits(a.type()) == PackedBits(b.type()) && SizesInMemory(a) == SizesInMemory(b);
+}
+
+// The bytes of an array in memory; padding is zero.
+absl::StatusOr<std::shared_ptr<Buffer>> InMemory(const PhysicalLayout& layout, const std::byte* elements) {
+  HLO_ASSIGN_OR_RETURN(std::shared_ptr<Buffer> memory, Buffer::Allocate(layout.slots_byte_count()));
+  std::memset(memory->data(), 0, static_cast<size_t>(memory->byte_count()));
+  layout.Store(elements, memory->data());
+  return memory;
+}
+
+// Reads the operand's memory as the result's layout says. No value where the result has elements in the
+// padding of the operand.
+absl::StatusOr<std::optional<Literal>> ReadThroughMemory(const Literal& operand, const PhysicalLayout& from,
+                                                         const Shape& shape, const PhysicalLayout& to) {
+  if (to.slots_byte_count() > from.slots_byte_count()) return std::nullopt;
+  HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(shape));
+  HLO_ASSIGN_OR_RETURN(const std::shared_ptr<Buffer> ones, Buffer::Allocate(operand.byte_count()));
+  std::memset(ones->data(), 0xff, static_cast<size_t>(ones->byte_count()));
+  HLO_ASSIGN_OR_RETURN(const std::shared_ptr<Buffer> occupied, InMemory(from, ones->data()));
+  to.Load(occupied->data(), result.mutable_data());
+  // An element whose bits are not all ones lies in padding.
+  const int64_t bits = std::min<int64_t>(8, BitWidth(shape.type()));
+  const auto full = static_cast<std::byte>(IsSigned(shape.type()) ? 0xff : ZeroExtend(0xff, bits));
+  const std::byte* end = result.data() + result.byte_count();
+  if (std::find_if(result.data(), end, [&](std::byte b) { return b != full; }) != end) return std::nullopt;
+
+  HLO_ASSIGN_OR_RETURN(const std::shared_ptr<Buffer> memory, InMemory(from, operand.data()));
+  to.Load(memory->data(), result.mutable_data());
+  return result;
 }
 
 // result[(i + shift) mod n] = array[i] along one dimension: its two parts change places.
@@ -175,9 +237,22 @@ absl::StatusOr<Literal> BitcastConvert(OpContext& context) {
   return Reinterpreted(context.operands[0], context.shape());
 }
 
-// As bitcast-convert, in the order in which both arrays lie in memory by the layouts of their shapes.
+// As bitcast-convert, in the order in which both arrays lie in memory by the layouts of their shapes. Where
+// elements of the result would lie in the operand's padding, tiles cannot be meant: the order of dimensions
+// alone counts.
 absl::StatusOr<Literal> Bitcast(OpContext& context) {
-  const Index operand_order = MajorToMinor(context.instruction.operand(0)->shape());
+  const Shape& operand_shape = context.instruction.operand(0)->shape();
+  const bool untiled = IsUntiled(operand_shape) && IsUntiled(context.shape());
+  if (!untiled && !HaveSameTiling(operand_shape, context.shape())) {
+    const absl::StatusOr<PhysicalLayout> from = PhysicalLayout::Of(operand_shape, NarrowElements::kPacked);
+    const absl::StatusOr<PhysicalLayout> to = PhysicalLayout::Of(context.shape(), NarrowElements::kPacked);
+    if (from.ok() && to.ok()) {
+      HLO_ASSIGN_OR_RETURN(std::optional<Literal> result,
+                           ReadThroughMemory(context.operands[0], *from, context.shape(), *to));
+      if (result) return *std::move(result);
+    }
+  }
+  const Index operand_order = MajorToMinor(operand_shape);
   const Index result_order = MajorToMinor(context.shape());
   HLO_ASSIGN_OR_RETURN(const Literal operand, Transposed(context.operands[0], operand_order));
   const Shape in_memory = Shape::Array(context.shape().type(), Pick(context.shape().dims(), result_order));

@@ -33,6 +33,9 @@ void Unpack(ElementType type, const std::byte* packed, int64_t count, std::byte*
     for (int64_t i = 0; i < count; ++i) elements[i] = std::byte{packed[i] != std::byte{0}};
   } else if (!IsSubByte(type)) {
     std::memcpy(elements, packed, count * ByteCount(type));
+    if (BitWidth(type) < 8) {  // Six bits.
+      for (int64_t i = 0; i < count; ++i) elements[i] = Unpacked(type, static_cast<uint8_t>(elements[i]));
+    }
   } else {
     const int64_t bits = BitWidth(type);
     for (int64_t i = 0; i < count; ++i) {

@@ -93,7 +93,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"args.npz", "(f32[2], f32[])", "has no key '1'; it has 0, 1.0, 1.1"},
         Refused{"none.npy", "f32[2]", "cannot be read: No such file or directory"},
         Refused{"", "f32[2]",
-                "the ending of the name must be .npy, .npz, .safetensors, .txt or .json (written only)"}));
+                "the ending of the name must be .npy, .npz, .safetensors, .txt, .bin, .raw or .json (written "
+                "only)"}));
 
 TEST(Files, CutAnywhereGiveAnError) {
   const TemporaryFolder folder;
