@@ -1,0 +1,154 @@
+#include "kernels/cpu/gemm.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/parallel.h"
+#include "kernels/cpu/gemm_core.h"
+#include "kernels/cpu/gemv.h"
+#include "types/dispatch.h"
+
+namespace hlo::cpu {
+namespace {
+
+// One product of the batch, a and b with their data where it begins.
+struct OneProduct {
+  int64_t m, n, k;
+  GemmOperand a, b;
+};
+
+template <class T>
+ProductSink<T> SinkOf(const GemmProblem& problem) {
+  const bool is_native =
+      DispatchType(problem.c_type, []<ElementType kType>() { return std::is_same_v<Native<kType>, T>; });
+  return {.data = problem.c,
+          .row_stride = problem.c_row_stride,
+          .byte_count = ByteCount(problem.c_type),
+          .narrow = is_native ? nullptr : NarrowRowOf<T>(problem.c_type),
+          .epilogue = &problem.epilogue};
+}
+
+// Few rows, or few columns: those as dense numbers of T, and the other matrix in one pass.
+template <class T>
+void MultiplyThin(const OneProduct& p, const ProductSink<T>& sink) {
+  const bool few_rows = p.m <= p.n;
+  const int64_t rows = few_rows ? p.m : p.n, columns = few_rows ? p.n : p.m;
+  T* thin = Scratch<T>(ScratchSlot::kCallerA, rows * p.k);
+  const GemmOperand& few = few_rows ? p.a : p.b;
+  const WidenBlock<T> widen = WidenBlockOf<T>(few.type);
+  if (few_rows)
+    widen(few.data, few.row_stride, few.column_stride, rows, p.k, thin, p.k);
+  else
+    widen(few.data, few.column_stride, few.row_stride, rows, p.k, thin, p.k);
+  const MatrixView matrix = few_rows ? MatrixView{p.b.data, p.b.type, p.b.row_stride, p.b.column_stride}
+                                     : MatrixView{p.a.data, p.a.type, p.a.column_stride, p.a.row_stride};
+  T* sums = Scratch<T>(ScratchSlot::kResult, 2 * rows * columns);
+  MultiplyRows(rows, columns, p.k, thin, matrix, sums);
+  if (!few_rows) {
+    T* turned = sums + rows * columns;
+    for (int64_t i = 0; i < p.m; ++i) {
+      for (int64_t j = 0; j < p.n; ++j) turned[i * p.n + j] = sums[j * p.m + i];
+    }
+    sums = turned;
+  }
+  if (!sink.narrow) {
+    for (int64_t i = 0; i < p.m; ++i) std::copy_n(sums + i * p.n, p.n, static_cast<T*>(sink.At(i, 0)));
+  }
+  sink.Finish(0, p.m, 0, p.n, sums, p.n);
+}
+
+bool IsNested(const GemmOperand& operand) { return !operand.row_sizes.empty() || !operand.column_sizes.empty(); }
+
+// The dimensions that a row or column index runs through.
+struct Dims {
+  Index sizes, strides;
+};
+Dims RowDims(const GemmOperand& x, int64_t count) {
+  return x.row_sizes.empty() ? Dims{{count}, {x.row_stride}} : Dims{x.row_sizes, x.row_strides};
+}
+Dims ColumnDims(const GemmOperand& x, int64_t count) {
+  return x.column_sizes.empty() ? Dims{{count}, {x.column_stride}} : Dims{x.column_sizes, x.column_strides};
+}
+
+// f(source) with the panels of an operand whose element (i, k) lies along `dims` and `k_dims`.
+template <class T, int kWidth, class F>
+void WithSource(const GemmOperand& x, const Dims& dims, const Dims& k_dims, F&& f) {
+  if (IsNested(x)) {
+    f(NestedSource<T, kWidth>(x.data, x.type, dims.sizes, dims.strides, k_dims.sizes, k_dims.strides));
+  } else {
+    f(StridedSource<T, kWidth>(x.data, x.type, dims.strides[0], k_dims.strides[0]));
+  }
+}
+
+template <class T>
+void Multiply(const OneProduct& p, const ProductSink<T>& sink) {
+  if constexpr (!kComplex<T>) {
+    const bool is_thin = std::min(p.m, p.n) <= kFewRows && !IsNested(p.a) && !IsNested(p.b);
+    if (is_thin) return MultiplyThin<T>(p, sink);
+  }
+  WithSource<T, kPanelRows<T>>(p.a, RowDims(p.a, p.m), ColumnDims(p.a, p.k), [&](const auto& a) {
+    WithSource<T, kPanelColumns<T>>(p.b, ColumnDims(p.b, p.n), RowDims(p.b, p.k), [&](const auto& b) {
+      MultiplyPanels<T>(p.m, p.n, p.k, a, b, sink);
+    });
+  });
+}
+
+GemmOperand Shifted(GemmOperand operand, const Index& i) {
+  operand.data = static_cast<const std::byte*>(operand.data) +
+                 Offset(i, operand.batch_strides) * ByteCount(operand.type);
+  return operand;
+}
+
+template <class T>
+void MultiplyBatch(const GemmProblem& problem) {
+  const int64_t count = Product(problem.batch_dims);
+  const ProductSink<T> sink = SinkOf<T>(problem);
+  const auto one = [&](int64_t batch) {
+    Index i = Zeros(problem.batch_dims.rank());
+    for (int64_t d = i.rank() - 1, rest = batch; d >= 0; --d) {
+      i[d] = rest % problem.batch_dims[d];
+      rest /= problem.batch_dims[d];
+    }
+    ProductSink<T> at = sink;
+    at.batch = batch;
+    at.data = static_cast<std::byte*>(problem.c) + Offset(i, problem.c_batch_strides) * sink.byte_count;
+    Multiply<T>({problem.m, problem.n, problem.k, Shifted(problem.a, i), Shifted(problem.b, i)}, at);
+  };
+  const double each = ProductNanoseconds<T>(static_cast<double>(problem.m) * static_cast<double>(problem.n) *
+                                            static_cast<double>(problem.k)) +
+                      100;
+  // Large products share the threads; small ones, and many, get one each.
+  if (count < 4 * ThreadCount() && each > 100'000) {
+    for (int64_t batch = 0; batch < count; ++batch) one(batch);
+  } else {
+    ParallelFor(count, each * static_cast<double>(count), one);
+  }
+}
+
+}  // namespace
+
+ElementType GemmComputeType(ElementType a, ElementType b, ElementType c) {
+  const auto is = [&](ElementType type) { return a == type || b == type || c == type; };
+  if (IsComplex(c)) {
+    return is(ElementType::kC128) || is(ElementType::kF64) ? ElementType::kC128 : ElementType::kC64;
+  }
+  const bool floats = IsFloat(a) && IsFloat(b);
+  if (IsIntegral(c) && !floats) return BitWidth(c) <= 32 ? ElementType::kU32 : ElementType::kU64;
+  return is(ElementType::kF64) ? ElementType::kF64 : ElementType::kF32;
+}
+
+bool GemmSupports(ElementType a, ElementType b, ElementType c) {
+  if (IsComplex(c)) return true;
+  if (IsComplex(a) || IsComplex(b)) return false;
+  if (IsPred(c)) return IsPred(a) && IsPred(b);
+  return !IsIntegral(c) || IsFloat(a) == IsFloat(b);
+}
+
+void Gemm(const GemmProblem& problem) {
+  if (problem.m == 0 || problem.n == 0 || Product(problem.batch_dims) == 0) return;
+  HLO_CHECK(GemmSupports(problem.a.type, problem.b.type, problem.c_type));
+  DispatchCompute(GemmComputeType(problem.a.type, problem.b.type, problem.c_type),
+                  [&]<class T>() { MultiplyBatch<T>(problem); });
+}
+
+}  // namespace hlo::cpu

@@ -1,0 +1,57 @@
+#pragma once
+// Products of matrices: what dot, convolution and others come down to.
+//   c[b, i, j] = sum over k of a[b, i, k] * b[b, k, j]
+// Every sum has an order that follows from the shape alone, and one rounding (or wrap, or truncation) to the
+// type of c at its end: semantics 6.1.
+
+#include <cstdint>
+
+#include "hlo_run/element_type.h"
+#include "types/index.h"
+
+namespace hlo::cpu {
+
+// A batch of matrices that lie in one buffer. Strides are in elements; they may be 0 or negative. `data` is
+// the element [0, ..., 0].
+struct GemmOperand {
+  const void* data = nullptr;
+  ElementType type = ElementType::kF32;
+  int64_t row_stride = 0, column_stride = 0;
+  Index batch_strides;  // One for each of the problem's batch dimensions.
+  // Where the rows run through several dimensions of an array, the last fastest: these, which multiply to m or
+  // k, instead of row_stride. Likewise the columns.
+  Index row_sizes = {}, row_strides = {};
+  Index column_sizes = {}, column_strides = {};
+};
+
+// Called for each finished block of c, from several threads, once for each element: to add a bias or apply an
+// activation while the block is in the cache. `block` is its first element, rows are row_stride apart.
+struct GemmEpilogue {
+  void (*run)(const void* context, int64_t batch, int64_t row, int64_t row_count, int64_t column,
+              int64_t column_count, void* block, int64_t row_stride) = nullptr;
+  const void* context = nullptr;
+};
+
+struct GemmProblem {
+  int64_t m = 0, n = 0, k = 0;
+  Index batch_dims;  // Empty: one product.
+  GemmOperand a, b;
+  void* c = nullptr;  // Neighbours in a row are neighbours in memory.
+  ElementType c_type = ElementType::kF32;
+  int64_t c_row_stride = 0;
+  Index c_batch_strides;
+  GemmEpilogue epilogue;
+};
+
+// The type in which a product of operands of these types is summed up for this result: f32, f64, u32 and u64
+// for all integers, c64 or c128.
+ElementType GemmComputeType(ElementType a, ElementType b, ElementType c);
+
+// Whether Gemm takes these types. It takes all but an integer and a float that give an integer, and complex
+// operands of a result that is not.
+bool GemmSupports(ElementType a, ElementType b, ElementType c);
+
+// c must not overlap a or b. Takes up to some 20 MiB of scratch memory, which threads keep.
+void Gemm(const GemmProblem& problem);
+
+}  // namespace hlo::cpu

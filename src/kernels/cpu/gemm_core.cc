@@ -1,0 +1,437 @@
+#include "kernels/cpu/gemm_core.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <utility>
+
+#include "base/check.h"
+#include "base/parallel.h"
+#include "types/dispatch.h"
+
+namespace hlo::cpu {
+namespace {
+
+struct Free {
+  void operator()(void* p) const { std::free(p); }
+};
+struct ScratchBuffer {
+  std::unique_ptr<void, Free> data;
+  int64_t byte_count = 0;
+};
+
+constexpr int64_t RoundUp(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
+
+// --- The innermost kernel
+
+// c[i, j] = or += sum over k of a[k, i] * b[k, j] for kRows rows and kVectors vectors of columns.
+template <class T, int kRows, int kVectors>
+void RealKernel(int64_t k_count, const T* a, const T* b, T* c, int64_t ld, bool add) {
+  constexpr int kLane = kLanes<T>;
+  Vector<T> sums[kRows][kVectors] = {};
+#pragma GCC unroll 4
+  for (int64_t k = 0; k < k_count; ++k) {
+    Vector<T> row[kVectors];
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) row[v] = LoadVector(b + v * kLane);
+#pragma GCC unroll 16
+    for (int i = 0; i < kRows; ++i) {
+      const Vector<T> factor = Broadcast(a[i]);
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v) sums[i][v] += factor * row[v];
+    }
+    a += kPanelRows<T>;
+    b += kPanelColumns<T>;
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) {
+      T* to = c + i * ld + v * kLane;
+      StoreVector(to, add ? LoadVector(to) + sums[i][v] : sums[i][v]);
+    }
+  }
+}
+
+// The same for complex numbers; a row of b is its real parts, then its imaginary parts.
+template <class T, int kRows, int kVectors>
+void ComplexKernel(int64_t k_count, const T* a, const T* b, T* c, int64_t ld, bool add) {
+  using R = Part<T>;
+  constexpr int kLane = kLanes<R>;
+  static_assert(kVectors == 1 && kPanelColumns<T> == kLane);
+  Vector<R> re[kRows] = {}, im[kRows] = {};
+  const R* from_a = reinterpret_cast<const R*>(a);
+  const R* from_b = reinterpret_cast<const R*>(b);
+#pragma GCC unroll 2
+  for (int64_t k = 0; k < k_count; ++k) {
+    const Vector<R> b_re = LoadVector(from_b), b_im = LoadVector(from_b + kLane);
+#pragma GCC unroll 16
+    for (int i = 0; i < kRows; ++i) {
+      const Vector<R> a_re = Broadcast(from_a[2 * i]), a_im = Broadcast(from_a[2 * i + 1]);
+      re[i] += a_re * b_re;
+      re[i] -= a_im * b_im;
+      im[i] += a_re * b_im;
+      im[i] += a_im * b_re;
+    }
+    from_a += 2 * kPanelRows<T>;
+    from_b += 2 * kLane;
+  }
+  for (int i = 0; i < kRows; ++i) {
+    T* to = c + i * ld;
+    for (int j = 0; j < kLane; ++j) {
+      const T sum(re[i][j], im[i][j]);
+      to[j] = add ? to[j] + sum : sum;
+    }
+  }
+}
+
+template <class T>
+using Kernel = void (*)(int64_t, const T*, const T*, T*, int64_t, bool);
+
+// By rows and vectors of columns, each less one.
+template <class T>
+struct Kernels {
+  static constexpr int kVectors = kComplex<T> ? 1 : 2;
+  Kernel<T> by_size[kPanelRows<T>][kVectors];
+
+  static const Kernels& Get() {
+    static const Kernels kernels;
+    return kernels;
+  }
+
+ private:
+  Kernels() { Fill<1>(); }
+  template <int kRows>
+  void Fill() {
+    if constexpr (kComplex<T>) {
+      by_size[kRows - 1][0] = ComplexKernel<T, kRows, 1>;
+    } else {
+      by_size[kRows - 1][0] = RealKernel<T, kRows, 1>;
+      by_size[kRows - 1][1] = RealKernel<T, kRows, 2>;
+    }
+    if constexpr (kRows < kPanelRows<T>) Fill<kRows + 1>();
+  }
+};
+
+// --- Packing
+
+// A panel of b for ComplexKernel.
+template <class T>
+void SplitParts(int64_t k_count, T* panel) {
+  using R = Part<T>;
+  constexpr int kLane = kPanelColumns<T>;
+  R parts[2 * kLane];
+  for (int64_t k = 0; k < k_count; ++k) {
+    R* row = reinterpret_cast<R*>(panel + k * kLane);
+    for (int j = 0; j < kLane; ++j) {
+      parts[j] = row[2 * j];
+      parts[kLane + j] = row[2 * j + 1];
+    }
+    std::memcpy(row, parts, sizeof parts);
+  }
+}
+
+// Neighbours along the last dimension.
+struct Run {
+  int64_t offset, count;
+};
+
+// The run that begins at a place of an array of these dimensions, at most `most` long.
+Run RunFrom(int64_t place, int64_t most, const Index& sizes, const Index& strides) {
+  Run run{0, 1};
+  for (int64_t d = sizes.rank() - 1; d >= 0; --d) {
+    const int64_t i = place % sizes[d];
+    place /= sizes[d];
+    run.offset += i * strides[d];
+    if (d == sizes.rank() - 1) run.count = std::min(most, sizes[d] - i);
+  }
+  return run;
+}
+
+// --- Blocks
+
+// Of a panel count, how many go into one piece of work: few enough that there are pieces for many threads,
+// many enough that their panels stay in the second level of the cache.
+int64_t PanelsPerPiece(int64_t panels, int64_t most, int64_t pieces_wanted) {
+  return std::clamp<int64_t>(panels / std::max<int64_t>(1, pieces_wanted), 1, most);
+}
+
+// A block of the result, and the panels of both operands for kPanelDepth terms.
+template <class T>
+struct Block {
+  static constexpr int kRows = kPanelRows<T>, kColumns = kPanelColumns<T>;
+  int64_t row, rows, column, columns;  // In the whole result.
+  T* sums;
+  int64_t ld;
+  T *a_panels, *b_panels;
+
+  int64_t RowPanels() const { return RoundUp(rows, kRows) / kRows; }
+  int64_t ColumnPanels() const { return RoundUp(columns, kColumns) / kColumns; }
+
+  void Pack(int64_t k_first, int64_t k_count, const PanelSource<T, kRows>& a,
+            const PanelSource<T, kColumns>& b) const {
+    const int64_t row_panels = RowPanels(), column_panels = ColumnPanels();
+    constexpr int64_t kBunch = 4;
+    const int64_t row_bunches = RoundUp(row_panels, kBunch) / kBunch,
+                  column_bunches = RoundUp(column_panels, kBunch) / kBunch;
+    const double nanoseconds = static_cast<double>((rows + columns) * k_count) * 0.3;
+    ParallelFor(row_bunches + column_bunches, nanoseconds, [&](int64_t bunch) {
+      const bool is_a = bunch < row_bunches;
+      const int64_t start = (is_a ? bunch : bunch - row_bunches) * kBunch;
+      const int64_t end = std::min(start + kBunch, is_a ? row_panels : column_panels);
+      for (int64_t p = start; p < end; ++p) {
+        if (is_a) {
+          a.Pack(row + p * kRows, std::min<int64_t>(kRows, rows - p * kRows), k_first, k_count,
+                 a_panels + p * kRows * k_count);
+        } else {
+          T* panel = b_panels + p * kColumns * k_count;
+          b.Pack(column + p * kColumns, std::min<int64_t>(kColumns, columns - p * kColumns), k_first, k_count,
+                 panel);
+          if constexpr (kComplex<T>) SplitParts(k_count, panel);
+        }
+      }
+    });
+  }
+
+  // Adds the panels' product to the sums, or stores it; finishes them after the last.
+  void Multiply(int64_t k_count, bool add, bool is_last, const ProductSink<T>& sink) const {
+    const int64_t row_panels = RowPanels(), column_panels = ColumnPanels();
+    const int64_t tall = PanelsPerPiece(row_panels, 96 / kRows, 8);
+    const int64_t wide = PanelsPerPiece(column_panels, 256 / kColumns, 64 / (row_panels / tall + 1));
+    const int64_t down = RoundUp(row_panels, tall) / tall, across = RoundUp(column_panels, wide) / wide;
+    const auto terms = static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(k_count);
+    ParallelFor(down * across, ProductNanoseconds<T>(terms), [&](int64_t piece) {
+      const int64_t i = piece % down * tall, j = piece / down * wide;
+      const int64_t i_end = std::min(i + tall, row_panels), j_end = std::min(j + wide, column_panels);
+      MultiplyPiece(i, i_end, j, j_end, k_count, add);
+      if (!is_last) return;
+      const int64_t r = i * kRows, c = j * kColumns;
+      sink.Finish(row + r, std::min(i_end * kRows, rows) - r, column + c, std::min(j_end * kColumns, columns) - c,
+                  sums + r * ld + c, ld);
+    });
+  }
+
+ private:
+  void MultiplyPiece(int64_t i_begin, int64_t i_end, int64_t j_begin, int64_t j_end, int64_t k_count,
+                     bool add) const {
+    const Kernels<T>& kernels = Kernels<T>::Get();
+    constexpr int kLane = kColumns / Kernels<T>::kVectors;
+    for (int64_t j = j_begin; j < j_end; ++j) {
+      const int64_t n = std::min<int64_t>(kColumns, columns - j * kColumns);
+      const T* b = b_panels + j * kColumns * k_count;
+      for (int64_t i = i_begin; i < i_end; ++i) {
+        const int64_t m = std::min<int64_t>(kRows, rows - i * kRows);
+        const T* a = a_panels + i * kRows * k_count;
+        T* c = sums + i * kRows * ld + j * kColumns;
+        const Kernel<T> kernel = kernels.by_size[m - 1][(n - 1) / kLane];
+        if (n % kLane == 0) {
+          kernel(k_count, a, b, c, ld, add);
+          continue;
+        }
+        alignas(64) T edge[kRows * kColumns];
+        kernel(k_count, a, b, edge, kColumns, false);
+        for (int64_t r = 0; r < m; ++r) {
+          for (int64_t s = 0; s < n; ++s) {
+            T& to = c[r * ld + s];
+            to = add ? to + edge[r * kColumns + s] : edge[r * kColumns + s];
+          }
+        }
+      }
+    }
+  }
+};
+
+// sink = a * b over all of k, block after block.
+template <class T>
+void MultiplyBlocks(int64_t m, int64_t n, int64_t k_begin, int64_t k_end, const PanelSource<T, kPanelRows<T>>& a,
+                    const PanelSource<T, kPanelColumns<T>>& b, const ProductSink<T>& sink) {
+  constexpr int kRows = kPanelRows<T>, kColumns = kPanelColumns<T>;
+  constexpr int64_t kSide = 12288 / static_cast<int64_t>(sizeof(T));
+  const int64_t most = sink.narrow ? kSide / 3 : kSide;
+  const int64_t tall = RoundUp(std::min(m, most), kRows), wide = RoundUp(std::min(n, most), kColumns);
+  const int64_t depth = std::min(kPanelDepth, k_end - k_begin);
+  T* panels = Scratch<T>(ScratchSlot::kPanels, (tall + wide) * depth);
+  for (int64_t j = 0; j < n; j += wide) {
+    for (int64_t i = 0; i < m; i += tall) {
+      Block<T> block{.row = i, .rows = std::min(tall, m - i), .column = j, .columns = std::min(wide, n - j)};
+      block.a_panels = panels;
+      block.b_panels = panels + tall * depth;
+      if (sink.narrow) {
+        block.ld = RoundUp(block.columns, kColumns);
+        block.sums = Scratch<T>(ScratchSlot::kSums, block.ld * block.rows);
+      } else {
+        block.ld = sink.row_stride;
+        block.sums = static_cast<T*>(sink.At(i, j));
+      }
+      for (int64_t k = k_begin; k < k_end; k += depth) {
+        const int64_t k_count = std::min(depth, k_end - k);
+        block.Pack(k, k_count, a, b);
+        block.Multiply(k_count, k > k_begin, k + k_count == k_end, sink);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void* Scratch(ScratchSlot slot, int64_t byte_count) {
+  static thread_local ScratchBuffer buffers[static_cast<int>(ScratchSlot::kCount)];
+  ScratchBuffer& buffer = buffers[static_cast<int>(slot)];
+  if (buffer.byte_count < byte_count) {
+    buffer.data = nullptr;
+    buffer.byte_count = RoundUp(byte_count, 4096);
+    buffer.data.reset(std::aligned_alloc(64, static_cast<size_t>(buffer.byte_count)));
+    HLO_CHECK(buffer.data != nullptr);
+  }
+  return buffer.data.get();
+}
+
+template <class T, int kWidth>
+[[gnu::noinline]] void PackRows(const T* rows, int64_t stride, int64_t count, int64_t k_count, T* panel) {
+  int64_t k = 0;
+  if constexpr (!kComplex<T>) {
+    // Squares of a vector's lanes. What a line writes beyond the panel's width, the next line overwrites.
+    constexpr int kLane = kLanes<T>;
+    constexpr int kSquares = (kWidth + kLane - 1) / kLane;
+    constexpr bool kIsWhole = kWidth % kLane == 0;
+    constexpr int kAtOnce = kIsWhole ? 1 : kSquares;
+    for (; k + (kIsWhole ? kLane : 2 * kLane) <= k_count; k += kLane) {
+#pragma GCC unroll 4
+      for (int first = 0; first < kSquares; first += kAtOnce) {
+        Vector<T> squares[kAtOnce][kLane];
+#pragma GCC unroll 4
+        for (int s = 0; s < kAtOnce; ++s) {
+#pragma GCC unroll 16
+          for (int i = 0; i < kLane; ++i) {
+            const int row = (first + s) * kLane + i;
+            squares[s][i] = row < count ? LoadVector(rows + row * stride + k) : Vector<T>{};
+          }
+          Transpose<T>(squares[s]);
+        }
+#pragma GCC unroll 16
+        for (int i = 0; i < kLane; ++i) {
+#pragma GCC unroll 4
+          for (int s = 0; s < kAtOnce; ++s)
+            StoreVector(panel + (k + i) * kWidth + (first + s) * kLane, squares[s][i]);
+        }
+      }
+    }
+  }
+  for (; k < k_count; ++k) {
+    for (int i = 0; i < kWidth; ++i) panel[k * kWidth + i] = i < count ? rows[i * stride + k] : T{};
+  }
+}
+
+template <class T, int kWidth>
+StridedSource<T, kWidth>::StridedSource(const void* data, ElementType type, int64_t stride, int64_t k_stride)
+    : data_(static_cast<const std::byte*>(data)),
+      width_(ByteCount(type)),
+      stride_(stride),
+      k_stride_(k_stride),
+      widen_(WidenBlockOf<T>(type)) {
+  is_native_ = DispatchType(type, []<ElementType kType>() { return std::is_same_v<Native<kType>, T>; });
+}
+
+template <class T, int kWidth>
+void StridedSource<T, kWidth>::Pack(int64_t first, int64_t count, int64_t k_first, int64_t k_count,
+                                    T* panel) const {
+  const std::byte* from = data_ + (first * stride_ + k_first * k_stride_) * width_;
+  if (k_stride_ == 1 && is_native_) {
+    PackRows<T, kWidth>(reinterpret_cast<const T*>(from), stride_, count, k_count, panel);
+  } else if (k_stride_ == 1 && stride_ != 1) {
+    alignas(64) T rows[kWidth * kPanelDepth];
+    for (int64_t k = 0; k < k_count; k += kPanelDepth) {
+      const int64_t depth = std::min(kPanelDepth, k_count - k);
+      widen_(from + k * width_, stride_, 1, count, depth, rows, kPanelDepth);
+      PackRows<T, kWidth>(rows, kPanelDepth, count, depth, panel + k * kWidth);
+    }
+  } else if (stride_ == 1 && is_native_ && count == kWidth) {
+    const T* row = reinterpret_cast<const T*>(from);
+    for (int64_t k = 0; k < k_count; ++k) std::memcpy(panel + k * kWidth, row + k * k_stride_, kWidth * sizeof(T));
+  } else {
+    if (count < kWidth) std::fill_n(panel, k_count * kWidth, T{});
+    widen_(from, k_stride_, stride_, k_count, count, panel, kWidth);
+  }
+}
+
+template <class T, int kWidth>
+NestedSource<T, kWidth>::NestedSource(const void* data, ElementType type, Index sizes, Index strides, Index k_sizes,
+                                      Index k_strides)
+    : data_(static_cast<const std::byte*>(data)),
+      width_(ByteCount(type)),
+      sizes_(std::move(sizes)),
+      strides_(std::move(strides)),
+      k_sizes_(std::move(k_sizes)),
+      k_strides_(std::move(k_strides)),
+      widen_(WidenBlockOf<T>(type)) {}
+
+template <class T, int kWidth>
+void NestedSource<T, kWidth>::Pack(int64_t first, int64_t count, int64_t k_first, int64_t k_count,
+                                   T* panel) const {
+  if (count < kWidth) std::fill_n(panel, k_count * kWidth, T{});
+  for (int64_t i = 0; i < count;) {
+    const Run row = RunFrom(first + i, count - i, sizes_, strides_);
+    for (int64_t k = 0; k < k_count;) {
+      const Run column = RunFrom(k_first + k, k_count - k, k_sizes_, k_strides_);
+      widen_(data_ + (row.offset + column.offset) * width_, k_strides_.back(), strides_.back(), column.count,
+             row.count, panel + k * kWidth + i, kWidth);
+      k += column.count;
+    }
+    i += row.count;
+  }
+}
+
+template <class T>
+void ProductSink<T>::Finish(int64_t row, int64_t rows, int64_t column, int64_t columns, const T* sums,
+                            int64_t ld) const {
+  if (narrow) {
+    for (int64_t r = 0; r < rows; ++r) narrow(sums + r * ld, columns, At(row + r, column));
+  }
+  if (epilogue && epilogue->run) {
+    epilogue->run(epilogue->context, batch, row, rows, column, columns, At(row, column), row_stride);
+  }
+}
+
+template <class T>
+void MultiplyPanels(int64_t m, int64_t n, int64_t k, const PanelSource<T, kPanelRows<T>>& a,
+                    const PanelSource<T, kPanelColumns<T>>& b, const ProductSink<T>& sink) {
+  if (m == 0 || n == 0) return;
+  // A long sum for a small result: pieces of it, then their sum in order.
+  constexpr int64_t kLongest = 8 * kPanelDepth, kMostPieces = 16;
+  const int64_t pieces = m * n <= 128 * 128 ? std::min(k / kLongest, kMostPieces) : 1;
+  if (pieces <= 1 && k > 0) return MultiplyBlocks(m, n, 0, k, a, b, sink);
+  T* sums = Scratch<T>(ScratchSlot::kPartials, std::max<int64_t>(pieces, 1) * m * n);
+  if (k == 0) std::fill_n(sums, m * n, T{});
+  const auto terms = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  ParallelFor(pieces, ProductNanoseconds<T>(terms), [&](int64_t p) {
+    const ProductSink<T> part{.data = sums + p * m * n, .row_stride = n, .byte_count = sizeof(T)};
+    MultiplyBlocks(m, n, k * p / pieces, k * (p + 1) / pieces, a, b, part);
+  });
+  for (int64_t p = 1; p < pieces; ++p) {
+    for (int64_t i = 0; i < m * n; ++i) sums[i] += sums[p * m * n + i];
+  }
+  if (!sink.narrow) {
+    for (int64_t i = 0; i < m; ++i) std::copy_n(sums + i * n, n, static_cast<T*>(sink.At(i, 0)));
+  }
+  sink.Finish(0, m, 0, n, sums, n);
+}
+
+#define HLO_COMPUTE_TYPE(T)                                                                              \
+  template class StridedSource<T, kPanelRows<T>>;                                                        \
+  template class StridedSource<T, kPanelColumns<T>>;                                                     \
+  template class NestedSource<T, kPanelRows<T>>;                                                         \
+  template class NestedSource<T, kPanelColumns<T>>;                                                      \
+  template void PackRows<T, kPanelRows<T>>(const T*, int64_t, int64_t, int64_t, T*);                     \
+  template void PackRows<T, kPanelColumns<T>>(const T*, int64_t, int64_t, int64_t, T*);                  \
+  template struct ProductSink<T>;                                                                        \
+  template void MultiplyPanels<T>(int64_t, int64_t, int64_t, const PanelSource<T, kPanelRows<T>>&,       \
+                                  const PanelSource<T, kPanelColumns<T>>&, const ProductSink<T>&);
+HLO_COMPUTE_TYPE(float)
+HLO_COMPUTE_TYPE(double)
+HLO_COMPUTE_TYPE(uint32_t)
+HLO_COMPUTE_TYPE(uint64_t)
+HLO_COMPUTE_TYPE(std::complex<float>)
+HLO_COMPUTE_TYPE(std::complex<double>)
+#undef HLO_COMPUTE_TYPE
+
+}  // namespace hlo::cpu

@@ -1,0 +1,135 @@
+#pragma once
+// The blocked matrix product under Gemm and Convolution: operands come as panels that a source packs from
+// wherever they lie, the result goes through a sink that rounds it.
+
+#include <complex>
+#include <cstdint>
+
+#include "kernels/cpu/gemm.h"
+#include "kernels/cpu/simd.h"
+#include "kernels/cpu/widen.h"
+
+namespace hlo::cpu {
+
+template <class T>
+struct PartOf {
+  using type = T;
+};
+template <class R>
+struct PartOf<std::complex<R>> {
+  using type = R;
+};
+// The real type that T consists of.
+template <class T>
+using Part = typename PartOf<T>::type;
+template <class T>
+inline constexpr bool kComplex = !std::is_same_v<T, Part<T>>;
+
+// A panel of a is kPanelRows<T> rows wide, one of b kPanelColumns<T> columns: what one call of the innermost
+// kernel keeps in registers.
+template <class T>
+inline constexpr int kPanelRows = kVectorRegisters == 32 ? 12 : 6;
+template <class T>
+inline constexpr int kPanelColumns = kLanes<Part<T>> * (kComplex<T> ? 1 : 2);
+// Terms that are summed up in registers before they are added to the result.
+inline constexpr int64_t kPanelDepth = 256;
+
+// One operand of a product as panels.
+template <class T, int kWidth>
+class PanelSource {
+ public:
+  virtual ~PanelSource() = default;
+  // panel[k * kWidth + i] = element (first + i, k_first + k) for i < count; zeros for count <= i < kWidth.
+  virtual void Pack(int64_t first, int64_t count, int64_t k_first, int64_t k_count, T* panel) const = 0;
+};
+
+// A matrix in memory, of any type that widens to T.
+template <class T, int kWidth>
+class StridedSource final : public PanelSource<T, kWidth> {
+ public:
+  // Element (i, k) is data[i * stride + k * k_stride].
+  StridedSource(const void* data, ElementType type, int64_t stride, int64_t k_stride);
+  void Pack(int64_t first, int64_t count, int64_t k_first, int64_t k_count, T* panel) const override;
+
+ private:
+  const std::byte* data_;
+  int64_t width_, stride_, k_stride_;
+  WidenBlock<T> widen_;
+  bool is_native_;
+};
+
+// A matrix whose rows and columns each run through several dimensions of an array, the last fastest.
+template <class T, int kWidth>
+class NestedSource final : public PanelSource<T, kWidth> {
+ public:
+  NestedSource(const void* data, ElementType type, Index sizes, Index strides, Index k_sizes, Index k_strides);
+  void Pack(int64_t first, int64_t count, int64_t k_first, int64_t k_count, T* panel) const override;
+
+ private:
+  const std::byte* data_;
+  int64_t width_;
+  Index sizes_, strides_, k_sizes_, k_strides_;
+  WidenBlock<T> widen_;
+};
+
+// panel[k * kWidth + i] = rows[i * stride + k] for i < count, zeros after them.
+template <class T, int kWidth>
+void PackRows(const T* rows, int64_t stride, int64_t count, int64_t k_count, T* panel);
+
+// Where a product goes, and what is done to it there.
+template <class T>
+struct ProductSink {
+  void* data = nullptr;
+  int64_t row_stride = 0;
+  int64_t byte_count = 0;       // Of an element.
+  NarrowRow<T> narrow = nullptr;  // nullptr: elements are stored as they are.
+  const GemmEpilogue* epilogue = nullptr;
+  int64_t batch = 0;
+
+  void* At(int64_t row, int64_t column) const {
+    return static_cast<std::byte*>(data) + (row * row_stride + column) * byte_count;
+  }
+  // Rounds a finished block of sums into its place, unless it lies there, and runs the epilogue.
+  void Finish(int64_t row, int64_t rows, int64_t column, int64_t columns, const T* sums, int64_t ld) const;
+};
+
+// sink[i, j] = sum over k of a(i, k) * b(j, k).
+template <class T>
+void MultiplyPanels(int64_t m, int64_t n, int64_t k, const PanelSource<T, kPanelRows<T>>& a,
+                    const PanelSource<T, kPanelColumns<T>>& b, const ProductSink<T>& sink);
+
+// Scratch memory of the calling thread, aligned to 64 bytes, which stays its own. A slot's memory is undefined
+// after the next call for the same slot.
+enum class ScratchSlot { kPanels, kSums, kPartials, kOperand, kResult, kCallerA, kCallerB, kCount };
+void* Scratch(ScratchSlot slot, int64_t byte_count);
+template <class T>
+T* Scratch(ScratchSlot slot, int64_t count) {
+  return static_cast<T*>(Scratch(slot, count * static_cast<int64_t>(sizeof(T))));
+}
+
+// About how long so many multiplications and additions take.
+template <class T>
+constexpr double ProductNanoseconds(double terms) {
+  return terms * (kComplex<T> ? 4 : 1) / (2.0 * kLanes<Part<T>>);
+}
+
+// f.template operator()<T>() with the C++ type of a compute type.
+template <class F>
+void DispatchCompute(ElementType type, F&& f) {
+  switch (type) {
+    case ElementType::kF32:
+      return f.template operator()<float>();
+    case ElementType::kF64:
+      return f.template operator()<double>();
+    case ElementType::kU32:
+      return f.template operator()<uint32_t>();
+    case ElementType::kU64:
+      return f.template operator()<uint64_t>();
+    case ElementType::kC64:
+      return f.template operator()<std::complex<float>>();
+    default:
+      return f.template operator()<std::complex<double>>();
+  }
+}
+
+}  // namespace hlo::cpu

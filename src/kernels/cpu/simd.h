@@ -1,0 +1,123 @@
+#pragma once
+// Vectors of numbers, as wide as the processor that we compile for. The compiler's own vector types do the
+// arithmetic; what they lack stands here.
+
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#if defined(__F16C__)
+#include <immintrin.h>
+#endif
+
+#include "types/small_float.h"
+
+namespace hlo::cpu {
+
+#if defined(HLO_VECTOR_BYTES)
+inline constexpr int kVectorBytes = HLO_VECTOR_BYTES;  // To test kernels for wider vectors than there are.
+#elif defined(__AVX512F__)
+inline constexpr int kVectorBytes = 64;
+#elif defined(__AVX__)
+inline constexpr int kVectorBytes = 32;
+#else
+inline constexpr int kVectorBytes = 16;
+#endif
+inline constexpr int kVectorRegisters = kVectorBytes == 64 ? 32 : 16;
+
+template <class T, int kBytes = kVectorBytes>
+struct VectorOf {
+  typedef T type __attribute__((vector_size(kBytes)));
+};
+template <class T>
+using Vector = typename VectorOf<T>::type;
+// Elements of a vector.
+template <class T>
+inline constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
+
+template <class T>
+[[gnu::always_inline]] inline Vector<T> LoadVector(const T* from) {
+  Vector<T> v;
+  std::memcpy(&v, from, sizeof v);
+  return v;
+}
+template <class T>
+[[gnu::always_inline]] inline void StoreVector(T* to, Vector<T> v) {
+  std::memcpy(to, &v, sizeof v);
+}
+template <class T>
+[[gnu::always_inline]] inline Vector<T> Broadcast(T value) {
+  return value - Vector<T>{};
+}
+
+// As many elements as a vector of T has, of a type that T holds exactly.
+template <class T, class S>
+[[gnu::always_inline]] inline Vector<T> LoadAs(const S* from) {
+  if constexpr (std::is_same_v<T, S>) {
+    return LoadVector(from);
+  } else if constexpr (std::is_same_v<S, bfloat16>) {
+    typename VectorOf<uint16_t, kLanes<T> * 2>::type bits;
+    std::memcpy(&bits, from, sizeof bits);
+    const auto wide = __builtin_convertvector(bits, Vector<uint32_t>) << 16;
+    Vector<T> v;
+    std::memcpy(&v, &wide, sizeof v);
+    return v;
+  } else {
+    static_assert(std::is_same_v<S, float16>);
+    Vector<T> v;
+#if defined(__F16C__)
+    if constexpr (kLanes<T> % 8 == 0) {
+      for (int i = 0; i < kLanes<T>; i += 8) {
+        const __m256 part = _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i)));
+        std::memcpy(reinterpret_cast<char*>(&v) + i * sizeof(T), &part, sizeof part);
+      }
+      return v;
+    }
+#endif
+    for (int i = 0; i < kLanes<T>; ++i) v[i] = from[i].ToFloat();
+    return v;
+  }
+}
+
+// The sum of the lanes, in halves: the same for every thread and place.
+template <class T>
+[[gnu::always_inline]] inline T SumOfLanes(Vector<T> v) {
+  T lanes[kLanes<T>];
+  std::memcpy(lanes, &v, sizeof v);
+  for (int half = kLanes<T> / 2; half > 0; half /= 2) {
+    for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+  }
+  return lanes[0];
+}
+
+namespace internal {
+template <class T, int kDistance, size_t... kLane>
+[[gnu::always_inline]] inline void SwapBlocks(Vector<T>& a, Vector<T>& b, std::index_sequence<kLane...>) {
+  constexpr int n = sizeof...(kLane);
+  const Vector<T> low = __builtin_shufflevector(
+      a, b, ((kLane & kDistance) == 0 ? static_cast<int>(kLane) : n + static_cast<int>(kLane) - kDistance)...);
+  const Vector<T> high = __builtin_shufflevector(
+      a, b, ((kLane & kDistance) == 0 ? static_cast<int>(kLane) + kDistance : n + static_cast<int>(kLane))...);
+  a = low;
+  b = high;
+}
+template <class T, int kDistance>
+[[gnu::always_inline]] inline void TransposeStep(Vector<T>* rows) {
+  if constexpr (kDistance < kLanes<T>) {
+#pragma GCC unroll 16
+    for (int i = 0; i < kLanes<T>; ++i) {
+      if ((i & kDistance) == 0)
+        SwapBlocks<T, kDistance>(rows[i], rows[i + kDistance], std::make_index_sequence<kLanes<T>>());
+    }
+    TransposeStep<T, kDistance * 2>(rows);
+  }
+}
+}  // namespace internal
+
+// The square of as many vectors as a vector has lanes, transposed in place.
+template <class T>
+[[gnu::always_inline]] inline void Transpose(Vector<T>* rows) {
+  internal::TransposeStep<T, 1>(rows);
+}
+
+}  // namespace hlo::cpu

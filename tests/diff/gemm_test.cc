@@ -1,0 +1,305 @@
+// Matrix products against loops as plain as their definition, within the a-priori bound of a sum of products.
+
+#include "kernels/cpu/gemm.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "arrays.h"
+#include "base/parallel.h"
+#include "gtest/gtest.h"
+
+namespace hlo::cpu {
+namespace {
+
+using test::At;
+
+struct Layout {
+  bool transposed = false;
+  int64_t gap = 0;  // Elements between rows that belong to no matrix.
+};
+
+struct Setting {
+  ElementType a = ElementType::kF32, b = ElementType::kF32, c = ElementType::kF32;
+  int64_t batch = 1, m, n, k;
+  Layout a_layout, b_layout;
+};
+
+// A matrix [rows, columns] of an operand as it lies in memory.
+struct Matrix {
+  Literal array;
+  GemmOperand operand;
+
+  Matrix(ElementType type, int64_t batch, int64_t rows, int64_t columns, Layout layout, uint32_t seed) {
+    const int64_t outer = layout.transposed ? columns : rows, inner = layout.transposed ? rows : columns;
+    array = test::RandomArray(type, {batch, outer, inner + layout.gap}, seed);
+    const int64_t step = inner + layout.gap;
+    operand = {array.data(), type, layout.transposed ? 1 : step, layout.transposed ? step : 1, {outer * step}};
+  }
+  int64_t Place(int64_t b, int64_t i, int64_t j) const {
+    return b * operand.batch_strides[0] + i * operand.row_stride + j * operand.column_stride;
+  }
+};
+
+Literal Multiply(const Setting& s, const Matrix& a, const Matrix& b) {
+  absl::StatusOr<Literal> c = Literal::CreateZeros(Shape::Array(s.c, {s.batch, s.m, s.n}));
+  Gemm({.m = s.m, .n = s.n, .k = s.k, .batch_dims = {s.batch}, .a = a.operand, .b = b.operand,
+        .c = c->mutable_data(), .c_type = s.c, .c_row_stride = s.n, .c_batch_strides = {s.m * s.n}});
+  return *std::move(c);
+}
+
+std::string Describe(const Setting& s) {
+  return std::string(Name(s.a)) + " x " + std::string(Name(s.b)) + " -> " + std::string(Name(s.c)) + " [" +
+         std::to_string(s.batch) + "," + std::to_string(s.m) + "," + std::to_string(s.n) + "," +
+         std::to_string(s.k) + "]" + (s.a_layout.transposed ? " a transposed" : "") +
+         (s.b_layout.transposed ? " b transposed" : "");
+}
+
+void ExpectRight(const Setting& s) {
+  SCOPED_TRACE(Describe(s));
+  const Matrix a(s.a, s.batch, s.m, s.k, s.a_layout, 1), b(s.b, s.batch, s.k, s.n, s.b_layout, 2);
+  const Literal c = Multiply(s, a, b);
+  const double compute = test::Epsilon(GemmComputeType(s.a, s.b, s.c)) / 2;
+  int wrong = 0;
+  for (int64_t batch = 0; batch < s.batch; ++batch) {
+    for (int64_t i = 0; i < s.m; ++i) {
+      for (int64_t j = 0; j < s.n; ++j) {
+        std::complex<double> sum = 0;
+        double size = 0;
+        uint64_t bits = 0;
+        for (int64_t k = 0; k < s.k; ++k) {
+          const int64_t x = a.Place(batch, i, k), y = b.Place(batch, k, j);
+          sum += At(a.array, x) * At(b.array, y);
+          size += std::abs(At(a.array, x)) * std::abs(At(b.array, y));
+          bits += test::BitsAt(a.array, x) * test::BitsAt(b.array, y);
+        }
+        const std::complex<double> got = At(c, (batch * s.m + i) * s.n + j);
+        double bound = static_cast<double>(s.k + 2) * compute * size;
+        if (IsPred(s.c)) {
+          sum = sum != 0.0;
+          bound = 0;
+        } else if (IsIntegral(s.c) && !IsFloat(s.a)) {
+          sum = test::Wrapped(bits, s.c);
+          bound = 0;
+        } else if (IsIntegral(s.c)) {
+          sum = std::trunc(sum.real());
+          bound += 1;
+        } else {
+          bound += std::abs(sum) * test::Epsilon(s.c) / 2;
+        }
+        if (!(std::abs(got - sum) <= bound) && ++wrong <= 3)
+          ADD_FAILURE() << "at [" << batch << "," << i << "," << j << "]: " << got << ", not " << sum;
+      }
+    }
+  }
+  EXPECT_EQ(wrong, 0);
+}
+
+using enum ElementType;
+
+TEST(GemmTest, EverySizeAroundTheTilesOfRegisters) {
+  for (ElementType type : {kF32, kF64, kS32, kC64}) {
+    for (int64_t m : {1, 2, 3, 5, 6, 7, 13, 97}) {
+      for (int64_t n : {1, 4, 5, 8, 15, 16, 17, 33}) {
+        for (int64_t k : {0, 1, 3, 8, 31}) ExpectRight({type, type, type, 1, m, n, k});
+      }
+    }
+  }
+}
+
+TEST(GemmTest, EmptyResultsAreLeftAlone) {
+  for (int64_t m : {0, 3}) ExpectRight({kF32, kF32, kF32, 1, m, 0, 5});
+  ExpectRight({kF32, kF32, kF32, 0, 3, 3, 3});
+}
+
+TEST(GemmTest, SizesBeyondTheBlocksOfTheCache) {
+  ExpectRight({kF32, kF32, kF32, 1, 131, 523, 700});
+  ExpectRight({kF64, kF64, kF64, 1, 101, 263, 521, {true}, {true}});
+  ExpectRight({kBF16, kBF16, kBF16, 1, 103, 269, 600});
+  ExpectRight({kF32, kF32, kF32, 1, 7, 3100, 20});
+  ExpectRight({kF32, kF32, kF32, 1, 3100, 7, 20});
+  ExpectRight({kBF16, kBF16, kF32, 1, 1100, 1040, 9});
+}
+
+TEST(GemmTest, ALongSumForASmallResultIsCutIntoPieces) {
+  ExpectRight({kF32, kF32, kF32, 1, 9, 17, 9001});
+  ExpectRight({kBF16, kBF16, kBF16, 1, 5, 6, 5003, {true}, {false}});
+  ExpectRight({kC64, kC64, kC64, 1, 1, 3, 5003});
+}
+
+TEST(GemmTest, AnyStrides) {
+  for (ElementType type : {kF32, kF64, kBF16, kF16, kS8, kC64, kC128}) {
+    for (bool a_transposed : {false, true}) {
+      for (bool b_transposed : {false, true}) {
+        for (int64_t m : {3, 20}) {
+          ExpectRight({type, type, type, 3, m, 37, 65, {a_transposed, 3}, {b_transposed, 5}});
+          ExpectRight({type, type, type, 2, 37, m, 29, {a_transposed, 1}, {b_transposed, 2}});
+        }
+      }
+    }
+  }
+}
+
+TEST(GemmTest, EveryTypeWithItself) {
+  for (int t = 0; t < kElementTypeCount; ++t) {
+    const auto type = static_cast<ElementType>(t);
+    ASSERT_TRUE(GemmSupports(type, type, type));
+    if (type == kF8E8M0FNU) continue;  // It has no negative numbers; its products are powers of two.
+    const ElementType result = IsFloat(type) && BitWidth(type) < 16 ? kF32 : type;
+    for (bool transposed : {false, true}) {
+      ExpectRight({type, type, result, 1, 7, 18, 21, {transposed}, {transposed}});
+      ExpectRight({type, type, result, 1, 2, 18, 21, {transposed}, {transposed}});
+    }
+  }
+}
+
+TEST(GemmTest, MixedTypes) {
+  ExpectRight({kU8, kS8, kS32, 1, 9, 17, 50});
+  ExpectRight({kS8, kS8, kS32, 1, 3, 17, 50});
+  ExpectRight({kS4, kU4, kS8, 1, 9, 17, 50});
+  ExpectRight({kS32, kS64, kS16, 1, 9, 17, 50});
+  ExpectRight({kBF16, kF32, kF32, 1, 9, 17, 50});
+  ExpectRight({kF32, kF32, kBF16, 1, 9, 17, 50});
+  ExpectRight({kF16, kBF16, kF64, 1, 9, 17, 50});
+  ExpectRight({kF8E4M3FN, kF8E5M2, kBF16, 1, 9, 17, 50});
+  ExpectRight({kF8E4M3FN, kF8E5M2, kF8E4M3FN, 1, 9, 17, 5});
+  ExpectRight({kBF16, kS4, kBF16, 1, 9, 17, 50});
+  ExpectRight({kPred, kPred, kPred, 1, 9, 17, 50});
+  ExpectRight({kPred, kPred, kS32, 1, 9, 17, 50});
+  ExpectRight({kF32, kC64, kC64, 1, 9, 17, 50});
+  ExpectRight({kF32, kF32, kS32, 1, 9, 17, 50});
+}
+
+TEST(GemmTest, RefusesTypesThatDoNotWidenToTheResults) {
+  EXPECT_FALSE(GemmSupports(kF32, kS32, kS32));
+  EXPECT_FALSE(GemmSupports(kC64, kC64, kF32));
+  EXPECT_FALSE(GemmSupports(kS32, kPred, kPred));
+}
+
+TEST(GemmTest, FloatsThatGiveIntegersSaturate) {
+  const float a[] = {3e9f, -3e9f, 0.0f, std::numeric_limits<float>::quiet_NaN(), 1.75f, -1.75f}, b[] = {1.0f};
+  int32_t c[6];
+  Gemm({.m = 6, .n = 1, .k = 1, .a = {a, kF32, 1, 1, {}}, .b = {b, kF32, 1, 1, {}}, .c = c, .c_type = kS32,
+        .c_row_stride = 1});
+  const int32_t want[] = {std::numeric_limits<int32_t>::max(), std::numeric_limits<int32_t>::min(), 0, 0, 1, -1};
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(c[i], want[i]) << i;
+}
+
+// An infinity or a NaN reaches its row or column and nothing else, wherever in the tiles it lies.
+TEST(GemmTest, SpecialValuesStayInTheirRowsAndColumns) {
+  for (ElementType type : {kF32, kF64}) {
+    for (int64_t m : {2, 29}) {
+      constexpr int64_t n = 35, k = 19;
+      DispatchType(type, [&]<ElementType kType>() {
+        if constexpr (kType == kF32 || kType == kF64) {
+          using N = Native<kType>;
+          Literal a = test::RandomArray(type, {m, k}, 1), b = test::RandomArray(type, {k, n}, 2);
+          const N infinity = std::numeric_limits<N>::infinity();
+          a.mutable_span<N>()[(m - 1) * k + k - 1] = infinity;
+          b.mutable_span<N>()[3 * n + n - 1] = std::numeric_limits<N>::quiet_NaN();
+          absl::StatusOr<Literal> c = Literal::CreateZeros(Shape::Array(type, {m, n}));
+          Gemm({.m = m, .n = n, .k = k, .a = {a.data(), type, k, 1, {}}, .b = {b.data(), type, n, 1, {}},
+                .c = c->mutable_data(), .c_type = type, .c_row_stride = n});
+          for (int64_t i = 0; i < m; ++i) {
+            for (int64_t j = 0; j < n; ++j) {
+              const N got = c->span<N>()[i * n + j];
+              if (j == n - 1)
+                EXPECT_TRUE(std::isnan(got));
+              else if (i == m - 1)
+                EXPECT_EQ(std::fabs(got), infinity);
+              else
+                EXPECT_TRUE(std::isfinite(got)) << i << " " << j;
+            }
+          }
+        }
+      });
+    }
+  }
+}
+
+TEST(GemmTest, ASumOfNegativeZerosIsZero) {
+  const float a[] = {-0.0f, -0.0f}, b[] = {1.0f, 1.0f};
+  float c = 1;
+  Gemm({.m = 1, .n = 1, .k = 2, .a = {a, kF32, 2, 1, {}}, .b = {b, kF32, 1, 1, {}}, .c = &c, .c_type = kF32,
+        .c_row_stride = 1});
+  EXPECT_EQ(c, 0);
+  EXPECT_FALSE(std::signbit(c));
+}
+
+TEST(GemmTest, TheSameBitsWithAnyNumberOfThreads) {
+  const Setting settings[] = {{kF32, kF32, kF32, 1, 300, 310, 700},
+                              {kBF16, kBF16, kBF16, 1, 300, 310, 700},
+                              {kF32, kF32, kF32, 1, 9, 17, 40000},
+                              {kF32, kF32, kF32, 1, 1, 4000, 900},
+                              {kF32, kF32, kF32, 1, 1, 1, 100000},
+                              {kF64, kF64, kF64, 40, 30, 30, 30}};
+  for (const Setting& s : settings) {
+    SCOPED_TRACE(Describe(s));
+    const Matrix a(s.a, s.batch, s.m, s.k, {}, 1), b(s.b, s.batch, s.k, s.n, {}, 2);
+    SetThreadCount(1);
+    const Literal one = Multiply(s, a, b);
+    for (int threads : {2, 3}) {
+      SetThreadCount(threads);
+      const Literal many = Multiply(s, a, b);
+      EXPECT_EQ(std::memcmp(one.data(), many.data(), static_cast<size_t>(one.byte_count())), 0) << threads;
+    }
+    SetThreadCount(0);
+  }
+}
+
+TEST(GemmTest, BatchDimensionsMayLieAnywhereOrBeBroadcast) {
+  // a[k, b1, m, b0], b[b1, n, k]: b0 is broadcast in b.
+  constexpr int64_t b0 = 3, b1 = 2, m = 7, n = 9, k = 11;
+  const Literal a = test::RandomArray(kF32, {k, b1, m, b0}, 1), b = test::RandomArray(kF32, {b1, n, k}, 2);
+  std::vector<float> c(b0 * b1 * m * n);
+  Gemm({.m = m, .n = n, .k = k, .batch_dims = {b0, b1},
+        .a = {a.data(), kF32, b0, b1 * m * b0, {1, m * b0}},
+        .b = {b.data(), kF32, 1, k, {0, n * k}},
+        .c = c.data(), .c_type = kF32, .c_row_stride = n, .c_batch_strides = {b1 * m * n, m * n}});
+  for (int64_t p = 0; p < static_cast<int64_t>(c.size()); ++p) {
+    const int64_t j = p % n, i = p / n % m, y = p / n / m % b1, x = p / n / m / b1;
+    double sum = 0;
+    for (int64_t l = 0; l < k; ++l)
+      sum += a.span<float>()[((l * b1 + y) * m + i) * b0 + x] * b.span<float>()[(y * n + j) * k + l];
+    EXPECT_NEAR(c[p], sum, 1e-5);
+  }
+}
+
+TEST(GemmTest, TheEpilogueSeesEachElementOnce) {
+  for (ElementType type : {kF32, kF64}) {
+    for (int64_t m : {3, 200}) {
+      constexpr int64_t n = 301, k = 5;
+      const Literal a = test::RandomArray(kF32, {m, k}, 1), b = test::RandomArray(kF32, {k, n}, 2);
+      Literal plain = *Literal::CreateZeros(Shape::Array(type, {m, n}));
+      Literal shifted = *Literal::CreateZeros(Shape::Array(type, {m, n}));
+      GemmProblem problem{.m = m, .n = n, .k = k, .a = {a.data(), kF32, k, 1, {}},
+                          .b = {b.data(), kF32, n, 1, {}}, .c = plain.mutable_data(), .c_type = type,
+                          .c_row_stride = n};
+      Gemm(problem);
+      problem.c = shifted.mutable_data();
+      problem.epilogue.context = &type;
+      problem.epilogue.run = [](const void* context, int64_t, int64_t row, int64_t rows, int64_t column,
+                                int64_t columns, void* block, int64_t row_stride) {
+        for (int64_t i = 0; i < rows; ++i) {
+          for (int64_t j = 0; j < columns; ++j) {
+            const int64_t at = i * row_stride + j;
+            const double add = 1000.0 * static_cast<double>((row + i) * 1000 + column + j);
+            if (*static_cast<const ElementType*>(context) == kF64)
+              static_cast<double*>(block)[at] += add;
+            else
+              static_cast<float*>(block)[at] += static_cast<float>(add);
+          }
+        }
+      };
+      Gemm(problem);
+      for (int64_t p = 0; p < m * n; ++p) {
+        const double add = 1000.0 * static_cast<double>(p / n * 1000 + p % n);
+        ASSERT_NEAR(At(shifted, p).real(), At(plain, p).real() + add, 20 + add * 1e-6) << p;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hlo::cpu

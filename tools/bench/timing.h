@@ -1,0 +1,58 @@
+#pragma once
+// What benchmarks of kernels share: contenders measured in turns within one run, so that a busy machine hits
+// all of them alike, and the machine's own speed to set them beside.
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "base/parallel.h"
+#include "kernels/cpu/simd.h"
+
+namespace hlo::bench {
+
+inline double Seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// The fastest of many runs of each contender, in seconds; they take turns for about `budget` seconds.
+inline std::vector<double> FastestInTurns(const std::vector<std::function<void()>>& contenders, double budget) {
+  std::vector<double> fastest(contenders.size(), std::numeric_limits<double>::infinity());
+  const double end = Seconds() + budget;
+  for (int round = 0; round < 3 || Seconds() < end; ++round) {
+    for (size_t i = 0; i < contenders.size(); ++i) {
+      const double start = Seconds();
+      contenders[i]();
+      fastest[i] = std::min(fastest[i], Seconds() - start);
+    }
+  }
+  return fastest;
+}
+
+// Multiplications and additions per second of all threads when nothing but registers is in the way.
+template <class T>
+double PeakFlops() {
+  using V = cpu::Vector<T>;
+  constexpr int64_t kSteps = 20'000'000;
+  const int threads = ThreadCount();
+  double best = 0;
+  for (int round = 0; round < 3; ++round) {
+    const double start = Seconds();
+    ParallelFor(threads, 1e9, [](int64_t) {
+      V a0 = {}, a1 = {}, a2 = {}, a3 = {}, a4 = {}, a5 = {}, a6 = {}, a7 = {}, a8 = {}, a9 = {};
+      V x = cpu::Broadcast(T(0.5)), y = cpu::Broadcast(T(0.25));
+      for (int64_t i = 0; i < kSteps; ++i) {
+        a0 = a0 * x + y, a1 = a1 * x + y, a2 = a2 * x + y, a3 = a3 * x + y, a4 = a4 * x + y;
+        a5 = a5 * x + y, a6 = a6 * x + y, a7 = a7 * x + y, a8 = a8 * x + y, a9 = a9 * x + y;
+      }
+      volatile T sink = ((a0 + a1 + a2 + a3 + a4) + (a5 + a6 + a7 + a8 + a9))[0];
+      (void)sink;
+    });
+    best = std::max(best, 20.0 * cpu::kLanes<T> * kSteps * threads / (Seconds() - start));
+  }
+  return best;
+}
+
+}  // namespace hlo::bench
