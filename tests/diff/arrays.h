@@ -32,7 +32,8 @@ inline Literal RandomArray(ElementType type, std::vector<int64_t> dims, uint32_t
     for (N& x : array->mutable_span<N>()) {
       if constexpr (requires(N n) { n.ToFloat(); }) {
         x = N::FromDouble(uniform(random));
-      } else if constexpr (std::is_same_v<N, std::complex<float>> || std::is_same_v<N, std::complex<double>>) {
+      } else if constexpr (std::is_same_v<N, std::complex<float>> ||
+                           std::is_same_v<N, std::complex<double>>) {
         using R = typename N::value_type;
         const auto re = static_cast<R>(uniform(random));
         x = N(re, static_cast<R>(uniform(random)));

@@ -35,7 +35,11 @@ struct Matrix {
     const int64_t outer = layout.transposed ? columns : rows, inner = layout.transposed ? rows : columns;
     array = test::RandomArray(type, {batch, outer, inner + layout.gap}, seed);
     const int64_t step = inner + layout.gap;
-    operand = {array.data(), type, layout.transposed ? 1 : step, layout.transposed ? step : 1, {outer * step}};
+    operand.data = array.data();
+    operand.type = type;
+    operand.row_stride = layout.transposed ? 1 : step;
+    operand.column_stride = layout.transposed ? step : 1;
+    operand.batch_strides = {outer * step};
   }
   int64_t Place(int64_t b, int64_t i, int64_t j) const {
     return b * operand.batch_strides[0] + i * operand.row_stride + j * operand.column_stride;
@@ -44,8 +48,16 @@ struct Matrix {
 
 Literal Multiply(const Setting& s, const Matrix& a, const Matrix& b) {
   absl::StatusOr<Literal> c = Literal::CreateZeros(Shape::Array(s.c, {s.batch, s.m, s.n}));
-  Gemm({.m = s.m, .n = s.n, .k = s.k, .batch_dims = {s.batch}, .a = a.operand, .b = b.operand,
-        .c = c->mutable_data(), .c_type = s.c, .c_row_stride = s.n, .c_batch_strides = {s.m * s.n}});
+  Gemm({.m = s.m,
+        .n = s.n,
+        .k = s.k,
+        .batch_dims = {s.batch},
+        .a = a.operand,
+        .b = b.operand,
+        .c = c->mutable_data(),
+        .c_type = s.c,
+        .c_row_stride = s.n,
+        .c_batch_strides = {s.m * s.n}});
   return *std::move(c);
 }
 
@@ -180,9 +192,16 @@ TEST(GemmTest, RefusesTypesThatDoNotWidenToTheResults) {
 TEST(GemmTest, FloatsThatGiveIntegersSaturate) {
   const float a[] = {3e9f, -3e9f, 0.0f, std::numeric_limits<float>::quiet_NaN(), 1.75f, -1.75f}, b[] = {1.0f};
   int32_t c[6];
-  Gemm({.m = 6, .n = 1, .k = 1, .a = {a, kF32, 1, 1, {}}, .b = {b, kF32, 1, 1, {}}, .c = c, .c_type = kS32,
+  Gemm({.m = 6,
+        .n = 1,
+        .k = 1,
+        .a = {a, kF32, 1, 1, {}},
+        .b = {b, kF32, 1, 1, {}},
+        .c = c,
+        .c_type = kS32,
         .c_row_stride = 1});
-  const int32_t want[] = {std::numeric_limits<int32_t>::max(), std::numeric_limits<int32_t>::min(), 0, 0, 1, -1};
+  const int32_t want[] = {
+      std::numeric_limits<int32_t>::max(), std::numeric_limits<int32_t>::min(), 0, 0, 1, -1};
   for (int i = 0; i < 6; ++i) EXPECT_EQ(c[i], want[i]) << i;
 }
 
@@ -199,8 +218,14 @@ TEST(GemmTest, SpecialValuesStayInTheirRowsAndColumns) {
           a.mutable_span<N>()[(m - 1) * k + k - 1] = infinity;
           b.mutable_span<N>()[3 * n + n - 1] = std::numeric_limits<N>::quiet_NaN();
           absl::StatusOr<Literal> c = Literal::CreateZeros(Shape::Array(type, {m, n}));
-          Gemm({.m = m, .n = n, .k = k, .a = {a.data(), type, k, 1, {}}, .b = {b.data(), type, n, 1, {}},
-                .c = c->mutable_data(), .c_type = type, .c_row_stride = n});
+          Gemm({.m = m,
+                .n = n,
+                .k = k,
+                .a = {a.data(), type, k, 1, {}},
+                .b = {b.data(), type, n, 1, {}},
+                .c = c->mutable_data(),
+                .c_type = type,
+                .c_row_stride = n});
           for (int64_t i = 0; i < m; ++i) {
             for (int64_t j = 0; j < n; ++j) {
               const N got = c->span<N>()[i * n + j];
@@ -221,19 +246,22 @@ TEST(GemmTest, SpecialValuesStayInTheirRowsAndColumns) {
 TEST(GemmTest, ASumOfNegativeZerosIsZero) {
   const float a[] = {-0.0f, -0.0f}, b[] = {1.0f, 1.0f};
   float c = 1;
-  Gemm({.m = 1, .n = 1, .k = 2, .a = {a, kF32, 2, 1, {}}, .b = {b, kF32, 1, 1, {}}, .c = &c, .c_type = kF32,
+  Gemm({.m = 1,
+        .n = 1,
+        .k = 2,
+        .a = {a, kF32, 2, 1, {}},
+        .b = {b, kF32, 1, 1, {}},
+        .c = &c,
+        .c_type = kF32,
         .c_row_stride = 1});
   EXPECT_EQ(c, 0);
   EXPECT_FALSE(std::signbit(c));
 }
 
 TEST(GemmTest, TheSameBitsWithAnyNumberOfThreads) {
-  const Setting settings[] = {{kF32, kF32, kF32, 1, 300, 310, 700},
-                              {kBF16, kBF16, kBF16, 1, 300, 310, 700},
-                              {kF32, kF32, kF32, 1, 9, 17, 40000},
-                              {kF32, kF32, kF32, 1, 1, 4000, 900},
-                              {kF32, kF32, kF32, 1, 1, 1, 100000},
-                              {kF64, kF64, kF64, 40, 30, 30, 30}};
+  const Setting settings[] = {{kF32, kF32, kF32, 1, 300, 310, 700}, {kBF16, kBF16, kBF16, 1, 300, 310, 700},
+                              {kF32, kF32, kF32, 1, 9, 17, 40000},  {kF32, kF32, kF32, 1, 1, 4000, 900},
+                              {kF32, kF32, kF32, 1, 1, 1, 100000},  {kF64, kF64, kF64, 40, 30, 30, 30}};
   for (const Setting& s : settings) {
     SCOPED_TRACE(Describe(s));
     const Matrix a(s.a, s.batch, s.m, s.k, {}, 1), b(s.b, s.batch, s.k, s.n, {}, 2);
@@ -253,10 +281,16 @@ TEST(GemmTest, BatchDimensionsMayLieAnywhereOrBeBroadcast) {
   constexpr int64_t b0 = 3, b1 = 2, m = 7, n = 9, k = 11;
   const Literal a = test::RandomArray(kF32, {k, b1, m, b0}, 1), b = test::RandomArray(kF32, {b1, n, k}, 2);
   std::vector<float> c(b0 * b1 * m * n);
-  Gemm({.m = m, .n = n, .k = k, .batch_dims = {b0, b1},
+  Gemm({.m = m,
+        .n = n,
+        .k = k,
+        .batch_dims = {b0, b1},
         .a = {a.data(), kF32, b0, b1 * m * b0, {1, m * b0}},
         .b = {b.data(), kF32, 1, k, {0, n * k}},
-        .c = c.data(), .c_type = kF32, .c_row_stride = n, .c_batch_strides = {b1 * m * n, m * n}});
+        .c = c.data(),
+        .c_type = kF32,
+        .c_row_stride = n,
+        .c_batch_strides = {b1 * m * n, m * n}});
   for (int64_t p = 0; p < static_cast<int64_t>(c.size()); ++p) {
     const int64_t j = p % n, i = p / n % m, y = p / n / m % b1, x = p / n / m / b1;
     double sum = 0;
@@ -273,8 +307,13 @@ TEST(GemmTest, TheEpilogueSeesEachElementOnce) {
       const Literal a = test::RandomArray(kF32, {m, k}, 1), b = test::RandomArray(kF32, {k, n}, 2);
       Literal plain = *Literal::CreateZeros(Shape::Array(type, {m, n}));
       Literal shifted = *Literal::CreateZeros(Shape::Array(type, {m, n}));
-      GemmProblem problem{.m = m, .n = n, .k = k, .a = {a.data(), kF32, k, 1, {}},
-                          .b = {b.data(), kF32, n, 1, {}}, .c = plain.mutable_data(), .c_type = type,
+      GemmProblem problem{.m = m,
+                          .n = n,
+                          .k = k,
+                          .a = {a.data(), kF32, k, 1, {}},
+                          .b = {b.data(), kF32, n, 1, {}},
+                          .c = plain.mutable_data(),
+                          .c_type = type,
                           .c_row_stride = n};
       Gemm(problem);
       problem.c = shifted.mutable_data();

@@ -49,25 +49,37 @@ constexpr Case kCases[] = {
 
 template <class T>
 constexpr ElementType TypeOf() {
-  if constexpr (std::is_same_v<T, float>) return ElementType::kF32;
-  else if constexpr (std::is_same_v<T, double>) return ElementType::kF64;
-  else if constexpr (std::is_same_v<T, bfloat16>) return ElementType::kBF16;
-  else if constexpr (std::is_same_v<T, float16>) return ElementType::kF16;
-  else if constexpr (std::is_same_v<T, int8_t>) return ElementType::kS8;
-  else if constexpr (std::is_same_v<T, int32_t>) return ElementType::kS32;
-  else return ElementType::kC64;
+  if constexpr (std::is_same_v<T, float>)
+    return ElementType::kF32;
+  else if constexpr (std::is_same_v<T, double>)
+    return ElementType::kF64;
+  else if constexpr (std::is_same_v<T, bfloat16>)
+    return ElementType::kBF16;
+  else if constexpr (std::is_same_v<T, float16>)
+    return ElementType::kF16;
+  else if constexpr (std::is_same_v<T, int8_t>)
+    return ElementType::kS8;
+  else if constexpr (std::is_same_v<T, int32_t>)
+    return ElementType::kS32;
+  else
+    return ElementType::kC64;
 }
 
 template <class T>
 T FromDouble(double x) {
-  if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>) return T::FromDouble(x);
-  else if constexpr (std::is_integral_v<T>) return static_cast<T>(x * 100);
-  else return T(static_cast<float>(x));
+  if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>)
+    return T::FromDouble(x);
+  else if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(x * 100);
+  else
+    return T(static_cast<float>(x));
 }
 template <class T>
 std::complex<double> ToComplex(T x) {
-  if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>) return x.ToFloat();
-  else return std::complex<double>(x);
+  if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>)
+    return x.ToFloat();
+  else
+    return std::complex<double>(x);
 }
 
 // A few elements against sums in f64; the bound is k * eps * sum |a| |b|.
@@ -85,7 +97,8 @@ bool IsRight(const Case& c, const std::vector<S>& a, const std::vector<S>& b, co
       size += std::abs(x) * std::abs(y);
     }
     const double rounding = sizeof(O) == 2 ? std::abs(sum) * 0x1p-8 : 0;
-    if (!(std::abs(ToComplex(out[i * c.n + j]) - sum) <= static_cast<double>(c.k) * epsilon * size + rounding))
+    if (!(std::abs(ToComplex(out[i * c.n + j]) - sum) <=
+          static_cast<double>(c.k) * epsilon * size + rounding))
       return false;
   }
   return true;
@@ -101,14 +114,20 @@ void Run(const Case& c, double seconds, double peak, const char* name) {
   for (S& x : b) x = FromDouble<S>(uniform(random));
   const auto a_rows = c.a_transposed ? 1 : c.k, a_columns = c.a_transposed ? c.m : 1;
   const auto b_rows = c.b_transposed ? 1 : c.n, b_columns = c.b_transposed ? c.k : 1;
-  const cpu::GemmProblem problem{.m = c.m, .n = c.n, .k = c.k,
+  const cpu::GemmProblem problem{.m = c.m,
+                                 .n = c.n,
+                                 .k = c.k,
                                  .a = {a.data(), TypeOf<S>(), a_rows, a_columns, {}},
                                  .b = {b.data(), TypeOf<S>(), b_rows, b_columns, {}},
-                                 .c = out.data(), .c_type = TypeOf<O>(), .c_row_stride = c.n};
+                                 .c = out.data(),
+                                 .c_type = TypeOf<O>(),
+                                 .c_row_stride = c.n};
   const double flops = 2.0 * c.m * c.n * c.k * (std::is_same_v<O, std::complex<float>> ? 4 : 1);
   const int repeat = static_cast<int>(std::max(1.0, 2e6 / flops));
   std::vector<std::string> names = {"ours"};
-  std::vector<std::function<void()>> contenders = {[&] { for (int r = 0; r < repeat; ++r) Gemm(problem); }};
+  std::vector<std::function<void()>> contenders = {[&] {
+    for (int r = 0; r < repeat; ++r) Gemm(problem);
+  }};
   std::vector<O> other(out.size());
   if constexpr (std::is_same_v<S, O>) {
     if constexpr (std::is_floating_point_v<S> || std::is_same_v<S, std::complex<float>>) {
@@ -120,9 +139,12 @@ void Run(const Case& c, double seconds, double peak, const char* name) {
         const Eigen::Map<const RowMajor> ar(a.data(), c.m, c.k), br(b.data(), c.k, c.n);
         const Eigen::Map<const ColumnMajor> ac(a.data(), c.m, c.k), bc(b.data(), c.k, c.n);
         for (int r = 0; r < repeat; ++r) {
-          if (c.a_transposed) to.noalias() = ac * br;
-          else if (c.b_transposed) to.noalias() = ar * bc;
-          else to.noalias() = ar * br;
+          if (c.a_transposed)
+            to.noalias() = ac * br;
+          else if (c.b_transposed)
+            to.noalias() = ar * bc;
+          else
+            to.noalias() = ar * br;
         }
       });
     }
@@ -145,11 +167,14 @@ void Run(const Case& c, double seconds, double peak, const char* name) {
     std::exit(1);
   }
   const std::vector<double> fastest = FastestInTurns(contenders, seconds);
-  fmt::print("{:5} {:5}x{:5}x{:6}{:1}{:1}", name, c.m, c.n, c.k, c.a_transposed ? "T" : "", c.b_transposed ? "T" : "");
+  fmt::print("{:5} {:5}x{:5}x{:6}{:1}{:1}", name, c.m, c.n, c.k, c.a_transposed ? "T" : "",
+             c.b_transposed ? "T" : "");
   for (size_t i = 0; i < fastest.size(); ++i) {
     fmt::print("  {} {:7.1f} GFLOP/s", names[i], flops * repeat / fastest[i] * 1e-9);
-    if (i == 0) fmt::print(" {:3.0f}% of peak", 100 * flops * repeat / fastest[0] / peak);
-    else fmt::print(" ratio {:4.2f}", fastest[i] / fastest[0]);
+    if (i == 0)
+      fmt::print(" {:3.0f}% of peak", 100 * flops * repeat / fastest[0] / peak);
+    else
+      fmt::print(" ratio {:4.2f}", fastest[i] / fastest[0]);
   }
   fmt::print("\n");
 }

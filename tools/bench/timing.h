@@ -18,7 +18,8 @@ inline double Seconds() {
 }
 
 // The fastest of many runs of each contender, in seconds; they take turns for about `budget` seconds.
-inline std::vector<double> FastestInTurns(const std::vector<std::function<void()>>& contenders, double budget) {
+inline std::vector<double> FastestInTurns(const std::vector<std::function<void()>>& contenders,
+                                          double budget) {
   std::vector<double> fastest(contenders.size(), std::numeric_limits<double>::infinity());
   const double end = Seconds() + budget;
   for (int round = 0; round < 3 || Seconds() < end; ++round) {

@@ -39,12 +39,13 @@ struct SharedDims {
   }
 };
 
-Index FreeDims(const DotArray& array, const DotSide& side) {
+Index FreeDims(const DenseArray& array, const DotSide& side) {
   return OtherDims(static_cast<int64_t>(array.dims.size()), side.batch, side.contracting);
 }
 
 // One stride where that is enough, else all dimensions.
-void SetStrides(const Index& sizes, const Index& strides, int64_t* stride, Index* all_sizes, Index* all_strides) {
+void SetStrides(const Index& sizes, const Index& strides, int64_t* stride, Index* all_sizes,
+                Index* all_strides) {
   if (sizes.rank() <= 1) {
     *stride = sizes.empty() ? 1 : strides[0];
   } else {
@@ -55,8 +56,8 @@ void SetStrides(const Index& sizes, const Index& strides, int64_t* stride, Index
 
 }  // namespace
 
-GemmProblem DotProblem(const DotArray& lhs, const DotSide& lhs_dims, const DotArray& rhs, const DotSide& rhs_dims,
-                       void* out, ElementType out_type) {
+GemmProblem DotProblem(const DenseArray& lhs, const DotSide& lhs_dims, const DenseArray& rhs,
+                       const DotSide& rhs_dims, void* out, ElementType out_type) {
   const Index lhs_strides = RowMajorStrides(lhs.dims), rhs_strides = RowMajorStrides(rhs.dims);
   const Index lhs_free = FreeDims(lhs, lhs_dims), rhs_free = FreeDims(rhs, rhs_dims);
   SharedDims batch{Pick(lhs.dims, lhs_dims.batch), Pick(lhs_strides, lhs_dims.batch),
@@ -89,8 +90,8 @@ GemmProblem DotProblem(const DotArray& lhs, const DotSide& lhs_dims, const DotAr
   return problem;
 }
 
-void DotGeneral(const DotArray& lhs, const DotSide& lhs_dims, const DotArray& rhs, const DotSide& rhs_dims, void* out,
-                ElementType out_type, const GemmEpilogue& epilogue) {
+void DotGeneral(const DenseArray& lhs, const DotSide& lhs_dims, const DenseArray& rhs,
+                const DotSide& rhs_dims, void* out, ElementType out_type, const GemmEpilogue& epilogue) {
   GemmProblem problem = DotProblem(lhs, lhs_dims, rhs, rhs_dims, out, out_type);
   problem.epilogue = epilogue;
   Gemm(problem);

@@ -3,17 +3,11 @@
 // one, the rest is strides. No operand is copied but into the panels of the product.
 
 #include "absl/types/span.h"
+#include "kernels/cpu/dense_array.h"
 #include "kernels/cpu/gemm.h"
 #include "types/index.h"
 
 namespace hlo::cpu {
-
-// A dense row-major array.
-struct DotArray {
-  const void* data;
-  ElementType type;
-  absl::Span<const int64_t> dims;
-};
 
 // Dimensions of an operand, in pairs with those of the other.
 struct DotSide {
@@ -23,11 +17,11 @@ struct DotSide {
 // out[batch, free lhs, free rhs] = the sum of lhs * rhs over the contracting dimensions, for types that
 // GemmSupports. out is dense; it must not overlap the operands. The epilogue, if any, sees rows of free lhs
 // positions and columns of free rhs positions.
-void DotGeneral(const DotArray& lhs, const DotSide& lhs_dims, const DotArray& rhs, const DotSide& rhs_dims, void* out,
-                ElementType out_type, const GemmEpilogue& epilogue = {});
+void DotGeneral(const DenseArray& lhs, const DotSide& lhs_dims, const DenseArray& rhs,
+                const DotSide& rhs_dims, void* out, ElementType out_type, const GemmEpilogue& epilogue = {});
 
 // The product that DotGeneral carries out, for those who plan or print it.
-GemmProblem DotProblem(const DotArray& lhs, const DotSide& lhs_dims, const DotArray& rhs, const DotSide& rhs_dims,
-                       void* out, ElementType out_type);
+GemmProblem DotProblem(const DenseArray& lhs, const DotSide& lhs_dims, const DenseArray& rhs,
+                       const DotSide& rhs_dims, void* out, ElementType out_type);
 
 }  // namespace hlo::cpu

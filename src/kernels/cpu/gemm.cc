@@ -57,7 +57,9 @@ void MultiplyThin(const OneProduct& p, const ProductSink<T>& sink) {
   sink.Finish(0, p.m, 0, p.n, sums, p.n);
 }
 
-bool IsNested(const GemmOperand& operand) { return !operand.row_sizes.empty() || !operand.column_sizes.empty(); }
+bool IsNested(const GemmOperand& operand) {
+  return !operand.row_sizes.empty() || !operand.column_sizes.empty();
+}
 
 // The dimensions that a row or column index runs through.
 struct Dims {
@@ -87,9 +89,8 @@ void Multiply(const OneProduct& p, const ProductSink<T>& sink) {
     if (is_thin) return MultiplyThin<T>(p, sink);
   }
   WithSource<T, kPanelRows<T>>(p.a, RowDims(p.a, p.m), ColumnDims(p.a, p.k), [&](const auto& a) {
-    WithSource<T, kPanelColumns<T>>(p.b, ColumnDims(p.b, p.n), RowDims(p.b, p.k), [&](const auto& b) {
-      MultiplyPanels<T>(p.m, p.n, p.k, a, b, sink);
-    });
+    WithSource<T, kPanelColumns<T>>(p.b, ColumnDims(p.b, p.n), RowDims(p.b, p.k),
+                                    [&](const auto& b) { MultiplyPanels<T>(p.m, p.n, p.k, a, b, sink); });
   });
 }
 

@@ -18,8 +18,8 @@ struct GemmOperand {
   ElementType type = ElementType::kF32;
   int64_t row_stride = 0, column_stride = 0;
   Index batch_strides;  // One for each of the problem's batch dimensions.
-  // Where the rows run through several dimensions of an array, the last fastest: these, which multiply to m or
-  // k, instead of row_stride. Likewise the columns.
+  // Where the rows run through several dimensions of an array, the last fastest: these, which multiply to m
+  // or k, instead of row_stride. Likewise the columns.
   Index row_sizes = {}, row_strides = {};
   Index column_sizes = {}, column_strides = {};
 };

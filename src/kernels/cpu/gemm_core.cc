@@ -199,15 +199,16 @@ struct Block {
     const int64_t tall = PanelsPerPiece(row_panels, 96 / kRows, 8);
     const int64_t wide = PanelsPerPiece(column_panels, 256 / kColumns, 64 / (row_panels / tall + 1));
     const int64_t down = RoundUp(row_panels, tall) / tall, across = RoundUp(column_panels, wide) / wide;
-    const auto terms = static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(k_count);
+    const auto terms =
+        static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(k_count);
     ParallelFor(down * across, ProductNanoseconds<T>(terms), [&](int64_t piece) {
       const int64_t i = piece % down * tall, j = piece / down * wide;
       const int64_t i_end = std::min(i + tall, row_panels), j_end = std::min(j + wide, column_panels);
       MultiplyPiece(i, i_end, j, j_end, k_count, add);
       if (!is_last) return;
       const int64_t r = i * kRows, c = j * kColumns;
-      sink.Finish(row + r, std::min(i_end * kRows, rows) - r, column + c, std::min(j_end * kColumns, columns) - c,
-                  sums + r * ld + c, ld);
+      sink.Finish(row + r, std::min(i_end * kRows, rows) - r, column + c,
+                  std::min(j_end * kColumns, columns) - c, sums + r * ld + c, ld);
     });
   }
 
@@ -243,8 +244,9 @@ struct Block {
 
 // sink = a * b over all of k, block after block.
 template <class T>
-void MultiplyBlocks(int64_t m, int64_t n, int64_t k_begin, int64_t k_end, const PanelSource<T, kPanelRows<T>>& a,
-                    const PanelSource<T, kPanelColumns<T>>& b, const ProductSink<T>& sink) {
+void MultiplyBlocks(int64_t m, int64_t n, int64_t k_begin, int64_t k_end,
+                    const PanelSource<T, kPanelRows<T>>& a, const PanelSource<T, kPanelColumns<T>>& b,
+                    const ProductSink<T>& sink) {
   constexpr int kRows = kPanelRows<T>, kColumns = kPanelColumns<T>;
   constexpr int64_t kSide = 12288 / static_cast<int64_t>(sizeof(T));
   const int64_t most = sink.narrow ? kSide / 3 : kSide;
@@ -287,7 +289,7 @@ void* Scratch(ScratchSlot slot, int64_t byte_count) {
 }
 
 template <class T, int kWidth>
-[[gnu::noinline]] void PackRows(const T* rows, int64_t stride, int64_t count, int64_t k_count, T* panel) {
+[[gnu::noinline]] void PackRows(const T* const* rows, int64_t count, int64_t k_count, T* panel) {
   int64_t k = 0;
   if constexpr (!kComplex<T>) {
     // Squares of a vector's lanes. What a line writes beyond the panel's width, the next line overwrites.
@@ -304,7 +306,7 @@ template <class T, int kWidth>
 #pragma GCC unroll 16
           for (int i = 0; i < kLane; ++i) {
             const int row = (first + s) * kLane + i;
-            squares[s][i] = row < count ? LoadVector(rows + row * stride + k) : Vector<T>{};
+            squares[s][i] = row < count ? LoadVector(rows[row] + k) : Vector<T>{};
           }
           Transpose<T>(squares[s]);
         }
@@ -318,7 +320,7 @@ template <class T, int kWidth>
     }
   }
   for (; k < k_count; ++k) {
-    for (int i = 0; i < kWidth; ++i) panel[k * kWidth + i] = i < count ? rows[i * stride + k] : T{};
+    for (int i = 0; i < kWidth; ++i) panel[k * kWidth + i] = i < count ? rows[i][k] : T{};
   }
 }
 
@@ -337,17 +339,22 @@ void StridedSource<T, kWidth>::Pack(int64_t first, int64_t count, int64_t k_firs
                                     T* panel) const {
   const std::byte* from = data_ + (first * stride_ + k_first * k_stride_) * width_;
   if (k_stride_ == 1 && is_native_) {
-    PackRows<T, kWidth>(reinterpret_cast<const T*>(from), stride_, count, k_count, panel);
+    const T* rows[kWidth];
+    for (int64_t i = 0; i < count; ++i) rows[i] = reinterpret_cast<const T*>(from) + i * stride_;
+    PackRows<T, kWidth>(rows, count, k_count, panel);
   } else if (k_stride_ == 1 && stride_ != 1) {
-    alignas(64) T rows[kWidth * kPanelDepth];
+    alignas(64) T widened[kWidth * kPanelDepth];
+    const T* rows[kWidth];
+    for (int64_t i = 0; i < count; ++i) rows[i] = widened + i * kPanelDepth;
     for (int64_t k = 0; k < k_count; k += kPanelDepth) {
       const int64_t depth = std::min(kPanelDepth, k_count - k);
-      widen_(from + k * width_, stride_, 1, count, depth, rows, kPanelDepth);
-      PackRows<T, kWidth>(rows, kPanelDepth, count, depth, panel + k * kWidth);
+      widen_(from + k * width_, stride_, 1, count, depth, widened, kPanelDepth);
+      PackRows<T, kWidth>(rows, count, depth, panel + k * kWidth);
     }
   } else if (stride_ == 1 && is_native_ && count == kWidth) {
     const T* row = reinterpret_cast<const T*>(from);
-    for (int64_t k = 0; k < k_count; ++k) std::memcpy(panel + k * kWidth, row + k * k_stride_, kWidth * sizeof(T));
+    for (int64_t k = 0; k < k_count; ++k)
+      std::memcpy(panel + k * kWidth, row + k * k_stride_, kWidth * sizeof(T));
   } else {
     if (count < kWidth) std::fill_n(panel, k_count * kWidth, T{});
     widen_(from, k_stride_, stride_, k_count, count, panel, kWidth);
@@ -355,8 +362,8 @@ void StridedSource<T, kWidth>::Pack(int64_t first, int64_t count, int64_t k_firs
 }
 
 template <class T, int kWidth>
-NestedSource<T, kWidth>::NestedSource(const void* data, ElementType type, Index sizes, Index strides, Index k_sizes,
-                                      Index k_strides)
+NestedSource<T, kWidth>::NestedSource(const void* data, ElementType type, Index sizes, Index strides,
+                                      Index k_sizes, Index k_strides)
     : data_(static_cast<const std::byte*>(data)),
       width_(ByteCount(type)),
       sizes_(std::move(sizes)),
@@ -416,15 +423,15 @@ void MultiplyPanels(int64_t m, int64_t n, int64_t k, const PanelSource<T, kPanel
   sink.Finish(0, m, 0, n, sums, n);
 }
 
-#define HLO_COMPUTE_TYPE(T)                                                                              \
-  template class StridedSource<T, kPanelRows<T>>;                                                        \
-  template class StridedSource<T, kPanelColumns<T>>;                                                     \
-  template class NestedSource<T, kPanelRows<T>>;                                                         \
-  template class NestedSource<T, kPanelColumns<T>>;                                                      \
-  template void PackRows<T, kPanelRows<T>>(const T*, int64_t, int64_t, int64_t, T*);                     \
-  template void PackRows<T, kPanelColumns<T>>(const T*, int64_t, int64_t, int64_t, T*);                  \
-  template struct ProductSink<T>;                                                                        \
-  template void MultiplyPanels<T>(int64_t, int64_t, int64_t, const PanelSource<T, kPanelRows<T>>&,       \
+#define HLO_COMPUTE_TYPE(T)                                                                        \
+  template class StridedSource<T, kPanelRows<T>>;                                                  \
+  template class StridedSource<T, kPanelColumns<T>>;                                               \
+  template class NestedSource<T, kPanelRows<T>>;                                                   \
+  template class NestedSource<T, kPanelColumns<T>>;                                                \
+  template void PackRows<T, kPanelRows<T>>(const T* const*, int64_t, int64_t, T*);                 \
+  template void PackRows<T, kPanelColumns<T>>(const T* const*, int64_t, int64_t, T*);              \
+  template struct ProductSink<T>;                                                                  \
+  template void MultiplyPanels<T>(int64_t, int64_t, int64_t, const PanelSource<T, kPanelRows<T>>&, \
                                   const PanelSource<T, kPanelColumns<T>>&, const ProductSink<T>&);
 HLO_COMPUTE_TYPE(float)
 HLO_COMPUTE_TYPE(double)

@@ -30,7 +30,7 @@ inline constexpr bool kComplex = !std::is_same_v<T, Part<T>>;
 template <class T>
 inline constexpr int kPanelRows = kVectorRegisters == 32 ? 12 : 6;
 template <class T>
-inline constexpr int kPanelColumns = kLanes<Part<T>> * (kComplex<T> ? 1 : 2);
+inline constexpr int kPanelColumns = kLanes<Part<T>>*(kComplex<T> ? 1 : 2);
 // Terms that are summed up in registers before they are added to the result.
 inline constexpr int64_t kPanelDepth = 256;
 
@@ -62,7 +62,8 @@ class StridedSource final : public PanelSource<T, kWidth> {
 template <class T, int kWidth>
 class NestedSource final : public PanelSource<T, kWidth> {
  public:
-  NestedSource(const void* data, ElementType type, Index sizes, Index strides, Index k_sizes, Index k_strides);
+  NestedSource(const void* data, ElementType type, Index sizes, Index strides, Index k_sizes,
+               Index k_strides);
   void Pack(int64_t first, int64_t count, int64_t k_first, int64_t k_count, T* panel) const override;
 
  private:
@@ -72,16 +73,16 @@ class NestedSource final : public PanelSource<T, kWidth> {
   WidenBlock<T> widen_;
 };
 
-// panel[k * kWidth + i] = rows[i * stride + k] for i < count, zeros after them.
+// panel[k * kWidth + i] = rows[i][k] for i < count, zeros after them.
 template <class T, int kWidth>
-void PackRows(const T* rows, int64_t stride, int64_t count, int64_t k_count, T* panel);
+void PackRows(const T* const* rows, int64_t count, int64_t k_count, T* panel);
 
 // Where a product goes, and what is done to it there.
 template <class T>
 struct ProductSink {
   void* data = nullptr;
   int64_t row_stride = 0;
-  int64_t byte_count = 0;       // Of an element.
+  int64_t byte_count = 0;         // Of an element.
   NarrowRow<T> narrow = nullptr;  // nullptr: elements are stored as they are.
   const GemmEpilogue* epilogue = nullptr;
   int64_t batch = 0;
@@ -98,8 +99,8 @@ template <class T>
 void MultiplyPanels(int64_t m, int64_t n, int64_t k, const PanelSource<T, kPanelRows<T>>& a,
                     const PanelSource<T, kPanelColumns<T>>& b, const ProductSink<T>& sink);
 
-// Scratch memory of the calling thread, aligned to 64 bytes, which stays its own. A slot's memory is undefined
-// after the next call for the same slot.
+// Scratch memory of the calling thread, aligned to 64 bytes, which stays its own. A slot's memory is
+// undefined after the next call for the same slot.
 enum class ScratchSlot { kPanels, kSums, kPartials, kOperand, kResult, kCallerA, kCallerB, kCount };
 void* Scratch(ScratchSlot slot, int64_t byte_count);
 template <class T>

@@ -38,7 +38,8 @@ void AddRowByRow(int64_t n, int64_t k_count, const T* a, int64_t a_ld, const S* 
       const Vector<T> row = LoadAs<T>(b + k * b_ld + j);
 #pragma GCC unroll 4
       for (int i = 0; i < kRows; ++i)
-        StoreVector(out + i * out_ld + j, LoadVector(out + i * out_ld + j) + Broadcast(a[i * a_ld + k]) * row);
+        StoreVector(out + i * out_ld + j,
+                    LoadVector(out + i * out_ld + j) + Broadcast(a[i * a_ld + k]) * row);
     }
   }
   if (whole == n) return;
@@ -155,7 +156,8 @@ struct Piece {
                                      out + column + j, out_ld);
     }
     for (; j < columns; ++j)
-      AddDots<T, S, kRows, 1>(depth, a + k, k_count, b + j * column_stride, column_stride, out + column + j, out_ld);
+      AddDots<T, S, kRows, 1>(depth, a + k, k_count, b + j * column_stride, column_stride, out + column + j,
+                              out_ld);
   }
 };
 
@@ -186,8 +188,9 @@ void MultiplyRows(int64_t rows, int64_t n, int64_t k_count, const T* a, const Ma
       across >= kMostPieces ? 1 : std::clamp<int64_t>(k_count / kDepth, 1, kMostPieces / across);
   T* sums = deep == 1 ? out : Scratch<T>(ScratchSlot::kPartials, deep * rows * n);
   std::fill_n(sums, deep * rows * n, T{});
-  const double reading = static_cast<double>(n) * static_cast<double>(k_count) *
-                         std::max(0.1 * static_cast<double>(ByteCount(b.type)), 0.03 * static_cast<double>(rows));
+  const double reading =
+      static_cast<double>(n) * static_cast<double>(k_count) *
+      std::max(0.1 * static_cast<double>(ByteCount(b.type)), 0.03 * static_cast<double>(rows));
   ParallelFor(across * deep, reading, [&](int64_t p) {
     const int64_t j = p % across, d = p / across;
     Piece<T> piece{.j_begin = n * j / across,
@@ -218,7 +221,9 @@ void MultiplyRows(int64_t rows, int64_t n, int64_t k_count, const T* a, const Ma
 
 template void MultiplyRows<float>(int64_t, int64_t, int64_t, const float*, const MatrixView&, float*);
 template void MultiplyRows<double>(int64_t, int64_t, int64_t, const double*, const MatrixView&, double*);
-template void MultiplyRows<uint32_t>(int64_t, int64_t, int64_t, const uint32_t*, const MatrixView&, uint32_t*);
-template void MultiplyRows<uint64_t>(int64_t, int64_t, int64_t, const uint64_t*, const MatrixView&, uint64_t*);
+template void MultiplyRows<uint32_t>(int64_t, int64_t, int64_t, const uint32_t*, const MatrixView&,
+                                     uint32_t*);
+template void MultiplyRows<uint64_t>(int64_t, int64_t, int64_t, const uint64_t*, const MatrixView&,
+                                     uint64_t*);
 
 }  // namespace hlo::cpu

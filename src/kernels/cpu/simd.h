@@ -95,9 +95,11 @@ template <class T, int kDistance, size_t... kLane>
 [[gnu::always_inline]] inline void SwapBlocks(Vector<T>& a, Vector<T>& b, std::index_sequence<kLane...>) {
   constexpr int n = sizeof...(kLane);
   const Vector<T> low = __builtin_shufflevector(
-      a, b, ((kLane & kDistance) == 0 ? static_cast<int>(kLane) : n + static_cast<int>(kLane) - kDistance)...);
+      a, b,
+      ((kLane & kDistance) == 0 ? static_cast<int>(kLane) : n + static_cast<int>(kLane) - kDistance)...);
   const Vector<T> high = __builtin_shufflevector(
-      a, b, ((kLane & kDistance) == 0 ? static_cast<int>(kLane) + kDistance : n + static_cast<int>(kLane))...);
+      a, b,
+      ((kLane & kDistance) == 0 ? static_cast<int>(kLane) + kDistance : n + static_cast<int>(kLane))...);
   a = low;
   b = high;
 }

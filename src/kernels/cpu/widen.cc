@@ -14,7 +14,9 @@ template <class T>
 inline constexpr bool kIsComplex = scalar::ComplexNumber<T>;
 
 template <class S>
-concept Small = requires(S s) { s.ToFloat(); };
+concept Small = requires(S s) {
+  s.ToFloat();
+};
 
 // The values of a type of 8 bits or fewer, by their codes.
 template <class S>
@@ -146,7 +148,7 @@ NarrowRow<T> NarrowRowOf(ElementType type) {
   });
 }
 
-#define HLO_COMPUTE_TYPE(T)                          \
+#define HLO_COMPUTE_TYPE(T)                            \
   template WidenBlock<T> WidenBlockOf<T>(ElementType); \
   template NarrowRow<T> NarrowRowOf<T>(ElementType);
 HLO_COMPUTE_TYPE(float)
