@@ -21,6 +21,7 @@ struct CheckCommandOptions {
   bool update = false, update_values = false, verbose = false, require_all = false;
   uint64_t max_memory = 0;
   EvaluateOptions evaluate;
+  Engine engine = Engine::kReference;
 };
 
 Exit ExitForCase(const CaseResult& result, bool require_all) {
@@ -80,7 +81,7 @@ int RunCheck(const CheckCommandOptions& options) {
   }
 
   const EvaluateFn evaluate = [&](const CheckedModule& module, std::vector<Literal> arguments) {
-    return Evaluate(module, std::move(arguments), options.evaluate);
+    return Execute(module, std::move(arguments), options.engine, options.evaluate);
   };
   std::vector<CaseResult> results;
   Exit worst = Exit::kOk;
@@ -128,6 +129,7 @@ void AddCheck(CLI::App& program, int& exit_status) {
   command->add_flag("--verbose", options->verbose, "Show passed cases too, with how far they were off");
   command->add_flag("--require-all", options->require_all,
                     "Exit status 3 when a case could not be evaluated");
+  AddEngineFlag(*command, options->engine);
   command->add_flag("--update", options->update,
                     "Rewrite the diagnostics and prints that inline cases expect");
   command->add_flag("--update-values", options->update_values,

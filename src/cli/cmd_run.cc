@@ -13,7 +13,6 @@
 #include "fmt/format.h"
 #include "hlo_run/compare.h"
 #include "hlo_run/io.h"
-#include "hlo_run/run.h"
 #include "observe/progress.h"
 #include "types/wide.h"
 
@@ -25,7 +24,7 @@ using Clock = std::chrono::steady_clock;
 struct RunOptions {
   CommonOptions common;
   InputOptions inputs;
-  std::string engine = "reference";
+  Engine engine = Engine::kReference;
   std::string output;
   bool timing = false;
   bool fail_on_nan = false;
@@ -43,7 +42,7 @@ struct Timing {
   double run_s = std::numeric_limits<double>::infinity();
 };
 
-absl::StatusOr<Literal> Evaluate(const RunOptions& options, const CheckedModule& module,
+absl::StatusOr<Literal> Evaluate(const RunOptions& options, Executable& executable,
                                  const std::vector<Literal>& arguments, Timing& timing) {
   Progress progress(stderr);
   EvaluateOptions evaluate = options.evaluate;
@@ -52,7 +51,7 @@ absl::StatusOr<Literal> Evaluate(const RunOptions& options, const CheckedModule&
   for (int64_t run = 0; run < options.repeat; ++run) {
     value = Literal();  // Gives back the memory of the run before.
     const auto start = Clock::now();
-    value = hlo::Evaluate(module, arguments, evaluate);
+    value = executable.Run(arguments, evaluate);
     const double seconds = SecondsSince(start);
     if (!value.ok()) return value;
     if (run == 0)
@@ -93,12 +92,13 @@ void Run(const RunOptions& options, const std::string& file, FileResult& result)
   const CheckedModule& module = loaded.checked.front();
   Timing timing;
   const auto start = Clock::now();
-  if (!result.Accept(CheckSupported(module), file)) return;
+  absl::StatusOr<Executable> executable = Executable::Make(module, options.engine);
+  if (!result.Accept(executable.status(), file)) return;
   timing.plan_s = SecondsSince(start);
   absl::StatusOr<std::vector<Literal>> arguments = Arguments(options.inputs, module.module());
   if (!result.Accept(arguments.status(), file)) return;
   ResetPeakMemoryUse();
-  const absl::StatusOr<Literal> value = Evaluate(options, module, *arguments, timing);
+  const absl::StatusOr<Literal> value = Evaluate(options, *executable, *arguments, timing);
   if (!result.Accept(value.status(), file)) return;
 
   result.extra["result"] = ToString(value->shape());
@@ -134,9 +134,7 @@ void AddRun(CLI::App& program, int& exit_status) {
       ->add_option("-o,--output", options->output,
                    "Store the result: .npz, .npy, .safetensors, .json, .txt or .bin; DIR/ with several files")
       ->type_name("FILE");
-  command->add_option("--engine", options->engine, "What evaluates: reference")
-      ->check(CLI::IsMember({"reference"}))
-      ->capture_default_str();
+  AddEngineFlag(*command, options->engine);
   command->add_option("--repeat", options->repeat, "Evaluate this many times")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

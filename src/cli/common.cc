@@ -1,5 +1,6 @@
 #include "cli/common.h"
 
+#include <map>
 #include <unistd.h>
 
 #include <algorithm>
@@ -144,6 +145,14 @@ absl::StatusOr<std::vector<Literal>> Arguments(const InputOptions& options, cons
   return absl::InvalidArgumentError(
       fmt::format("the module takes {} argument{}: give --input for each, or --random SEED{}",
                   parameters.size(), parameters.size() == 1 ? "" : "s", list));
+}
+
+void AddEngineFlag(CLI::App& app, Engine& engine) {
+  static const std::map<std::string, Engine> kEngines = {{"reference", Engine::kReference},
+                                                         {"fast", Engine::kFast}};
+  app.add_option("--engine", engine, "What evaluates: reference or fast")
+      ->transform(CLI::CheckedTransformer(kEngines, CLI::ignore_case))
+      ->default_str(engine == Engine::kFast ? "fast" : "reference");
 }
 
 bool UseColor() {

@@ -12,6 +12,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "hlo_run/check.h"
+#include "hlo_run/execute.h"
 #include "hlo_run/io.h"
 #include "hlo_run/parse.h"
 #include "nlohmann/json.hpp"
@@ -52,6 +53,9 @@ void AddInputFlags(CLI::App& app, InputOptions& options);
 // The arguments of the entry computation. InvalidArgument, listing the parameters, where nothing says what
 // they are.
 absl::StatusOr<std::vector<Literal>> Arguments(const InputOptions& options, const Module& module);
+
+// --engine.
+void AddEngineFlag(CLI::App& app, Engine& engine);
 
 // Colour on stderr: only on a terminal, and never with NO_COLOR.
 bool UseColor();

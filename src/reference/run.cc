@@ -4,13 +4,12 @@
 
 #include "base/status.h"
 #include "fmt/format.h"
+#include "reference/arguments.h"
 #include "reference/evaluator.h"
 #include "reference/program.h"
 #include "reference/supported.h"
 
 namespace hlo {
-namespace {
-
 absl::Status CheckArguments(const Computation& entry, absl::Span<const Literal> arguments) {
   const auto parameters = entry.parameters();
   if (arguments.size() != parameters.size()) {
@@ -27,8 +26,6 @@ absl::Status CheckArguments(const Computation& entry, absl::Span<const Literal> 
   }
   return absl::OkStatus();
 }
-
-}  // namespace
 
 absl::Status CheckSupported(const CheckedModule& module) {
   int64_t depth = 0;

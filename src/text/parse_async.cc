@@ -201,6 +201,7 @@ bool Parser::FinishAsyncContinuation(InstructionParts& parts) {
   Instruction* start = FindStart(Operands(parts)[0]);
   if (start == nullptr) return true;
   Computation* called = start->Get<attr::calls>();
+  if (called == nullptr || called->root() == nullptr) return true;  // Reported where it was read.
   if (parts.op.is_sugar && called->root()->opcode() != parts.op.wrapped) {
     diagnostics_
         .Error(parts.op.range, "this continues '{}', which runs '{}'", start->name(),

@@ -1,0 +1,48 @@
+#pragma once
+// Runs a module many times: planned once, by the engine of one's choice.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "hlo_run/check.h"
+#include "hlo_run/literal.h"
+#include "hlo_run/run.h"
+
+namespace hlo {
+
+enum class Engine : uint8_t {
+  kReference,  // One plain function for each opcode: says what a module means.
+  kFast,       // A plan of fused kernels: the same meaning, at the speed of compiled code.
+};
+
+// Not to be used by several threads at once.
+class Executable {
+ public:
+  // Unimplemented: see CheckSupported. What the fast engine has no plan for, the reference runs.
+  static absl::StatusOr<Executable> Make(const CheckedModule& module, Engine engine);
+  ~Executable();
+  Executable(Executable&&) noexcept;
+  Executable& operator=(Executable&&) noexcept;
+
+  // As Evaluate.
+  absl::StatusOr<Literal> Run(std::vector<Literal> arguments, const EvaluateOptions& options = {});
+
+  // The engine that runs; and why, where it is not the one that was asked for.
+  Engine engine() const;
+  std::string_view fallback_reason() const;
+
+ private:
+  struct State;
+  explicit Executable(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+// Once.
+absl::StatusOr<Literal> Execute(const CheckedModule& module, std::vector<Literal> arguments, Engine engine,
+                                const EvaluateOptions& options = {});
+
+}  // namespace hlo

@@ -1,0 +1,61 @@
+#include "hlo_run/execute.h"
+
+#include <utility>
+
+#include "base/status.h"
+#include "exec/executor.h"
+#include "reference/arguments.h"
+
+namespace hlo {
+
+struct Executable::State {
+  explicit State(const CheckedModule& checked) : module(checked) {}
+  CheckedModule module;
+  plan::Plan plan;
+  std::unique_ptr<exec::Executor> executor;  // nullptr: the reference runs the module.
+  std::string fallback_reason;
+};
+
+Executable::Executable(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Executable::~Executable() = default;
+Executable::Executable(Executable&&) noexcept = default;
+Executable& Executable::operator=(Executable&&) noexcept = default;
+
+absl::StatusOr<Executable> Executable::Make(const CheckedModule& module, Engine engine) {
+  HLO_RETURN_IF_ERROR(CheckSupported(module));
+  auto state = std::make_unique<State>(module);
+  if (engine == Engine::kFast) {
+    absl::StatusOr<plan::Plan> plan = plan::MakePlan(state->module);
+    if (plan.ok()) {
+      state->plan = *std::move(plan);
+      state->executor = std::make_unique<exec::Executor>(state->module, state->plan);
+    } else if (absl::IsUnimplemented(plan.status())) {
+      state->fallback_reason = Message(plan.status());
+    } else {
+      return plan.status();
+    }
+  }
+  return Executable(std::move(state));
+}
+
+Engine Executable::engine() const { return state_->executor != nullptr ? Engine::kFast : Engine::kReference; }
+std::string_view Executable::fallback_reason() const { return state_->fallback_reason; }
+
+absl::StatusOr<Literal> Executable::Run(std::vector<Literal> arguments, const EvaluateOptions& options) {
+  // Observers that look at values see every instruction of the reference.
+  if (state_->executor == nullptr || (options.observer != nullptr && options.observer->needs_operands()))
+    return Evaluate(state_->module, std::move(arguments), options);
+  HLO_RETURN_IF_ERROR(CheckArguments(*state_->module.module().entry(), arguments));
+  absl::StatusOr<Literal> result = state_->executor->Run(arguments, options);
+  if (options.observer != nullptr) options.observer->Finish(result.status());
+  return result;
+}
+
+absl::StatusOr<Literal> Execute(const CheckedModule& module, std::vector<Literal> arguments, Engine engine,
+                                const EvaluateOptions& options) {
+  if (engine == Engine::kReference) return Evaluate(module, std::move(arguments), options);
+  HLO_ASSIGN_OR_RETURN(Executable executable, Executable::Make(module, engine));
+  return executable.Run(std::move(arguments), options);
+}
+
+}  // namespace hlo

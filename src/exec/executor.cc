@@ -1,0 +1,278 @@
+#include "exec/executor.h"
+
+#include <cstring>
+#include <utility>
+
+#include "base/status.h"
+#include "fmt/format.h"
+#include "reference/op.h"
+#include "reference/program.h"
+#include "reference/supported.h"
+#include "types/index.h"
+
+namespace hlo::exec {
+namespace {
+
+using plan::Move;
+using plan::Slot;
+
+void CollectLeaves(const Literal& value, std::vector<const Literal*>* leaves) {
+  if (!value.shape().IsTuple()) {
+    leaves->push_back(&value);
+    return;
+  }
+  for (const Literal& element : value.elements()) CollectLeaves(element, leaves);
+}
+
+// The observer's view of a step: its last instruction.
+class View : public StepView {
+ public:
+  explicit View(const Instruction& instruction) : instruction_(instruction) {}
+  const Instruction& instruction() const override { return instruction_; }
+  std::string_view kernel() const override { return "fast"; }
+  int64_t depth() const override { return 0; }
+  absl::StatusOr<Literal> Operand(int64_t) const override { return Fused(); }
+  absl::StatusOr<Literal> Result() const override { return Fused(); }
+
+ private:
+  static absl::Status Fused() {
+    return absl::UnimplementedError("the fast engine does not keep the values of single instructions");
+  }
+  const Instruction& instruction_;
+};
+
+}  // namespace
+
+absl::StatusOr<Literal> Executor::Run(absl::Span<const Literal> arguments, const EvaluateOptions& options) {
+  options_ = options;
+  evaluator_ = nullptr;
+  step_count_ = 0;
+  start_ = std::chrono::steady_clock::now();
+  HLO_RETURN_IF_ERROR(Bind(arguments));
+  HLO_RETURN_IF_ERROR(RunSteps(plan_.steps));
+  return TakeResults();
+}
+
+absl::Status Executor::Bind(absl::Span<const Literal> arguments) {
+  std::vector<const Literal*> leaves;
+  for (const Literal& argument : arguments) CollectLeaves(argument, &leaves);
+  if (arena_ == nullptr) {
+    HLO_ASSIGN_OR_RETURN(arena_, Buffer::Allocate(plan_.arena_bytes));
+  }
+  pointers_.resize(plan_.buffers.size());
+  owners_.resize(plan_.buffers.size());
+  for (size_t slot = 0; slot < pointers_.size(); ++slot) {
+    const plan::Buffer& buffer = plan_.buffers[slot];
+    std::shared_ptr<Buffer>& owner = owners_[slot];
+    switch (buffer.kind) {
+      case plan::Buffer::Kind::kParameter:
+        owner = leaves[buffer.parameter]->buffer();
+        break;
+      case plan::Buffer::Kind::kConstant:
+        owner = buffer.constant->buffer();
+        break;
+      case plan::Buffer::Kind::kArena:
+        pointers_[slot] = arena_->data() + buffer.offset;
+        continue;
+      case plan::Buffer::Kind::kOwn:
+        // Somebody else may still look at what the run before left here.
+        if (owner == nullptr || owner.use_count() > 1 || owner->byte_count() < buffer.byte_count) {
+          HLO_ASSIGN_OR_RETURN(owner, Buffer::Allocate(buffer.byte_count));
+        }
+        break;
+    }
+    pointers_[slot] = owner->data();
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Literal> Executor::ResultLeaf(size_t leaf) {
+  const Slot slot = plan_.results[leaf];
+  if (slot < 0) return Literal::Token();
+  const plan::Buffer& buffer = plan_.buffers[slot];
+  std::shared_ptr<Buffer> memory = owners_[slot];
+  // What changed places with other buffers, or lies in the arena, is copied.
+  const bool given =
+      buffer.kind == plan::Buffer::Kind::kParameter || buffer.kind == plan::Buffer::Kind::kConstant;
+  if (!given && !buffer.is_result) {
+    HLO_ASSIGN_OR_RETURN(memory, Buffer::Allocate(buffer.byte_count));
+    std::memcpy(memory->data(), pointers_[slot], buffer.byte_count);
+  }
+  return Literal::FromBuffer(plan_.result_shapes[leaf], std::move(memory));
+}
+
+absl::StatusOr<Literal> Executor::AssembleResult(const Shape& shape, size_t* leaf) {
+  if (!shape.IsTuple()) return ResultLeaf((*leaf)++);
+  std::vector<Literal> elements;
+  for (const Shape& element : shape.elements()) {
+    HLO_ASSIGN_OR_RETURN(Literal value, AssembleResult(element, leaf));
+    elements.push_back(std::move(value));
+  }
+  return Literal::Tuple(std::move(elements));
+}
+
+absl::StatusOr<Literal> Executor::TakeResults() {
+  size_t leaf = 0;
+  absl::StatusOr<Literal> result = AssembleResult(module_.module().entry()->root()->shape(), &leaf);
+  // What the caller holds from here on is not kept.
+  for (size_t slot = 0; slot < owners_.size(); ++slot) {
+    const plan::Buffer& buffer = plan_.buffers[slot];
+    if (buffer.is_result || buffer.kind == plan::Buffer::Kind::kParameter) owners_[slot] = nullptr;
+  }
+  return result;
+}
+
+absl::Status Executor::CountStep() {
+  if (options_->max_steps > 0 && ++step_count_ > options_->max_steps)
+    return absl::ResourceExhaustedError(
+        fmt::format("{} steps were executed; that is the limit", options_->max_steps));
+  if (options_->max_seconds > 0) {
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start_;
+    if (passed.count() > options_->max_seconds)
+      return absl::DeadlineExceededError(
+          fmt::format("the run took over {} s; that is the limit", options_->max_seconds));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Executor::RunSteps(const std::vector<plan::Step>& steps) {
+  const bool counts = options_->max_steps > 0 || options_->max_seconds > 0;
+  Observer* observer = options_->observer;
+  for (const plan::Step& step : steps) {
+    if (counts) HLO_RETURN_IF_ERROR(CountStep());
+    if (observer != nullptr) HLO_RETURN_IF_ERROR(observer->BeforeStep(View(*step.instruction)));
+    HLO_RETURN_IF_ERROR(RunStep(step));
+    if (observer != nullptr) HLO_RETURN_IF_ERROR(observer->AfterStep(View(*step.instruction)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Executor::RunStep(const plan::Step& step) {
+  if (const auto* tiles = std::get_if<plan::TileStep>(&step.what)) {
+    for (const cpu::TileProgram& program : tiles->programs) program.Run(pointers_.data());
+    return absl::OkStatus();
+  }
+  if (const auto* reduce = std::get_if<plan::ReduceStep>(&step.what)) {
+    reduce->program.Run(pointers_.data());
+    return absl::OkStatus();
+  }
+  if (const auto* loop = std::get_if<plan::LoopStep>(&step.what)) return RunLoop(*loop);
+  if (const auto* branch = std::get_if<plan::BranchStep>(&step.what)) return RunBranch(*branch);
+  if (const auto* moves = std::get_if<plan::MoveStep>(&step.what)) {
+    RunMoves(moves->moves);
+    return absl::OkStatus();
+  }
+  return RunReference(*step.instruction, std::get<plan::ReferenceStep>(step.what));
+}
+
+absl::Status Executor::RunLoop(const plan::LoopStep& loop) {
+  RunMoves(loop.initial);
+  while (true) {
+    HLO_RETURN_IF_ERROR(RunSteps(loop.condition));
+    if (!*static_cast<const bool*>(pointers_[loop.predicate])) return absl::OkStatus();
+    HLO_RETURN_IF_ERROR(RunSteps(loop.body));
+    RunMoves(loop.next);
+  }
+}
+
+absl::Status Executor::RunBranch(const plan::BranchStep& branch) {
+  const auto last = static_cast<int64_t>(branch.branches.size()) - 1;
+  int64_t number = 0;
+  if (branch.choice_type == ElementType::kPred)
+    number = *static_cast<const bool*>(pointers_[branch.choice]) ? 0 : 1;
+  else
+    number = *static_cast<const int32_t*>(pointers_[branch.choice]);
+  if (number < 0 || number > last) number = last;
+  const plan::BranchStep::Branch& taken = branch.branches[number];
+  HLO_RETURN_IF_ERROR(RunSteps(taken.steps));
+  RunMoves(taken.results);
+  return absl::OkStatus();
+}
+
+void Executor::Exchange(const Move& move) {
+  std::swap(pointers_[move.to], pointers_[move.from]);
+  std::swap(owners_[move.to], owners_[move.from]);
+}
+
+void Executor::RunMoves(const std::vector<Move>& moves) {
+  // Copies read before anything changes.
+  size_t bytes = 0;
+  for (const Move& move : moves) bytes += move.exchange ? 0 : plan_.buffers[move.to].byte_count;
+  if (bytes == 0) {
+    for (const Move& move : moves) {
+      if (move.exchange) Exchange(move);
+    }
+    return;
+  }
+  if (staged_.size() < bytes) staged_.resize(bytes);
+  std::byte* at = staged_.data();
+  for (const Move& move : moves) {
+    if (move.exchange) continue;
+    const int64_t count = plan_.buffers[move.to].byte_count;
+    std::memcpy(at, pointers_[move.from], count);
+    at += count;
+  }
+  for (const Move& move : moves) {
+    if (move.exchange) Exchange(move);
+  }
+  at = staged_.data();
+  for (const Move& move : moves) {
+    if (move.exchange) continue;
+    const int64_t count = plan_.buffers[move.to].byte_count;
+    std::memcpy(pointers_[move.to], at, count);
+    at += count;
+  }
+}
+
+Literal Executor::OperandLiteral(const Shape& shape, const plan::ReferenceStep& step, size_t* leaf) {
+  if (shape.IsTuple()) {
+    std::vector<Literal> elements;
+    for (const Shape& element : shape.elements()) elements.push_back(OperandLiteral(element, step, leaf));
+    return Literal::Tuple(std::move(elements));
+  }
+  const Slot slot = step.operands[(*leaf)++];
+  if (slot < 0) return Literal::Token();
+  return Literal::FromBuffer(shape, owners_[slot]);
+}
+
+// The buffer of the value becomes the slot's, unless others hold it or it belongs to another slot.
+absl::Status Executor::StoreResult(const Literal& value, const plan::ReferenceStep& step, size_t* leaf) {
+  if (value.shape().IsTuple()) {
+    for (const Literal& element : value.elements()) HLO_RETURN_IF_ERROR(StoreResult(element, step, leaf));
+    return absl::OkStatus();
+  }
+  const Slot slot = step.results[(*leaf)++];
+  if (slot < 0) return absl::OkStatus();
+  if (value.buffer().use_count() == 1) {
+    owners_[slot] = value.buffer();
+    pointers_[slot] = owners_[slot]->data();
+  } else {
+    std::memcpy(pointers_[slot], value.data(), value.byte_count());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Executor::RunReference(const Instruction& instruction, const plan::ReferenceStep& step) {
+  if (evaluator_ == nullptr) {
+    int64_t depth = 0;
+    evaluator_ = std::make_unique<reference::Evaluator>(
+        reference::CalledFrom(*module_.module().entry(), &depth), *options_);
+  }
+  std::vector<Literal> operands;
+  size_t leaf = 0;
+  for (const Instruction* operand : instruction.operands())
+    operands.push_back(OperandLiteral(operand->shape(), step, &leaf));
+  // A second reference to each: nobody may write to what is borrowed.
+  const std::vector<Literal> held = operands;
+  reference::OpContext context{instruction, absl::MakeSpan(operands), *evaluator_};
+  absl::StatusOr<Literal> value = reference::Reference(instruction.opcode())(context);
+  if (!value.ok()) {
+    return absl::Status(value.status().code(),
+                        fmt::format("{}{}: {}", reference::PlaceOf(instruction),
+                                    reference::Describe(instruction), Message(value.status())));
+  }
+  leaf = 0;
+  return StoreResult(*value, step, &leaf);
+}
+
+}  // namespace hlo::exec

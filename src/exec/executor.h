@@ -1,0 +1,53 @@
+#pragma once
+// Runs a plan: the steps in order, on buffers that one table of pointers names.
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "hlo_run/run.h"
+#include "plan/plan.h"
+#include "reference/evaluator.h"
+
+namespace hlo::exec {
+
+class Executor {
+ public:
+  // The plan is the module's; both outlive the executor, which keeps its memory from run to run.
+  Executor(const CheckedModule& module, const plan::Plan& plan) : module_(module), plan_(plan) {}
+
+  // The leaves of the arguments, in order (tokens count).
+  absl::StatusOr<Literal> Run(absl::Span<const Literal> arguments, const EvaluateOptions& options);
+
+ private:
+  absl::Status Bind(absl::Span<const Literal> arguments);
+  absl::StatusOr<Literal> TakeResults();
+  absl::StatusOr<Literal> ResultLeaf(size_t leaf);
+  absl::StatusOr<Literal> AssembleResult(const Shape& shape, size_t* leaf);
+
+  absl::Status RunSteps(const std::vector<plan::Step>& steps);
+  absl::Status RunStep(const plan::Step& step);
+  absl::Status RunReference(const Instruction& instruction, const plan::ReferenceStep& step);
+  absl::Status RunLoop(const plan::LoopStep& loop);
+  absl::Status RunBranch(const plan::BranchStep& branch);
+  void Exchange(const plan::Move& move);
+  void RunMoves(const std::vector<plan::Move>& moves);
+  absl::Status CountStep();
+  Literal OperandLiteral(const Shape& shape, const plan::ReferenceStep& step, size_t* leaf);
+  absl::Status StoreResult(const Literal& value, const plan::ReferenceStep& step, size_t* leaf);
+
+  const CheckedModule& module_;
+  const plan::Plan& plan_;
+  std::shared_ptr<Buffer> arena_;
+  std::vector<void*> pointers_;                  // By slot.
+  std::vector<std::shared_ptr<Buffer>> owners_;  // By slot; null in the arena.
+  std::vector<std::byte> staged_;
+  std::optional<EvaluateOptions> options_;
+  std::unique_ptr<reference::Evaluator> evaluator_;  // Made when the first step needs one.
+  std::chrono::steady_clock::time_point start_;
+  int64_t step_count_ = 0;
+};
+
+}  // namespace hlo::exec

@@ -1,0 +1,289 @@
+#include "kernels/cpu/reduce_program.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+#include "base/parallel.h"
+#include "kernels/cpu/tile_loops.h"
+
+namespace hlo::cpu {
+namespace {
+
+constexpr int64_t kPiece = 32 << 10;  // Elements of a long reduction that are reduced by themselves.
+constexpr int64_t kChunk = 16 << 10;  // Elements that a thread takes at a time.
+constexpr int64_t kWidest = 16;
+
+// Accumulators: for each result a run of elements in its lane.
+class Accumulators {
+ public:
+  Accumulators(const ReduceProgram& program, int64_t length) : program_(program), length_(length) {
+    bytes_.resize(program.results.size() * length * kWidest);
+    for (size_t k = 0; k < program.results.size(); ++k) {
+      at_.push_back(bytes_.data() + k * length * kWidest);
+      width_.push_back(LaneBytes(lane(k)));
+    }
+  }
+  Lane lane(size_t k) const { return LaneOf(program_.results[k].init_type); }
+  std::byte* at(size_t k, int64_t i) { return at_[k] + i * width_[k]; }
+  size_t count() const { return at_.size(); }
+
+  // The elements from `i` on become those of the body's tile.
+  void Take(const TileProgram::Runner& runner, int64_t i, int64_t n) {
+    for (size_t k = 0; k < count(); ++k)
+      std::memcpy(at(k, i), runner.yielded(static_cast<int64_t>(k)), n * width_[k]);
+  }
+  void FillWithInit(void* const* arguments, int64_t i, int64_t n) {
+    alignas(16) std::byte element[kWidest];
+    for (size_t k = 0; k < count(); ++k) {
+      LoadInit(arguments, k, element);
+      CopyStrided(n, width_[k], at(k, i), 1, element, 0);
+    }
+  }
+  void Combine(const TileProgram::Runner& runner, int64_t i, int64_t n) {
+    absl::InlinedVector<const void*, 8> in;
+    for (size_t k = 0; k < count(); ++k) in.push_back(at(k, i));
+    for (size_t k = 0; k < count(); ++k) in.push_back(runner.yielded(static_cast<int64_t>(k)));
+    CombineInto(i, n, in.data());
+  }
+  // acc[i + j] = combiner(acc[i + j], acc[other + j])
+  void Fold(int64_t i, int64_t other, int64_t n) {
+    absl::InlinedVector<const void*, 8> in;
+    for (size_t k = 0; k < count(); ++k) in.push_back(at(k, i));
+    for (size_t k = 0; k < count(); ++k) in.push_back(at(k, other));
+    CombineInto(i, n, in.data());
+  }
+  // The first n elements to their first.
+  void Halve(int64_t n) {
+    while (n > 1) {
+      const int64_t half = (n + 1) / 2;
+      Fold(0, half, n - half);
+      n = half;
+    }
+  }
+  // combiner(init, acc[i])
+  void AddInit(void* const* arguments, int64_t i) {
+    alignas(16) std::byte inits[8][kWidest];
+    HLO_CHECK(count() <= 8);
+    absl::InlinedVector<const void*, 8> in;
+    for (size_t k = 0; k < count(); ++k) {
+      LoadInit(arguments, k, inits[k]);
+      in.push_back(inits[k]);
+    }
+    for (size_t k = 0; k < count(); ++k) in.push_back(at(k, i));
+    CombineInto(i, 1, in.data());
+  }
+  // acc[i, i + n) become results from `to` on.
+  void Store(void* const* arguments, int64_t i, int64_t n, int64_t to) {
+    for (size_t k = 0; k < count(); ++k) {
+      const ReduceProgram::Result& result = program_.results[k];
+      auto* out = static_cast<std::byte*>(arguments[result.output]) + to * ByteCount(result.output_type);
+      const TileCall narrow = StoreTile(result.output_type);
+      const void* in[] = {at(k, i)};
+      if (narrow.function != nullptr)
+        narrow.function(n, out, in, narrow.parameter);
+      else
+        std::memcpy(out, in[0], n * width_[k]);
+    }
+  }
+
+ private:
+  void LoadInit(void* const* arguments, size_t k, std::byte* element) {
+    const ReduceProgram::Result& result = program_.results[k];
+    const TileCall widen = LoadTile(result.init_type);
+    const void* in[] = {arguments[result.init]};
+    if (widen.function != nullptr)
+      widen.function(1, element, in, widen.parameter);
+    else
+      std::memcpy(element, in[0], width_[k]);
+  }
+  void CombineInto(int64_t i, int64_t n, const void* const* in) {
+    absl::InlinedVector<void*, 8> out;
+    for (size_t k = 0; k < count(); ++k) out.push_back(at(k, i));
+    program_.combiner.Run(n, in, out.data());
+  }
+
+  const ReduceProgram& program_;
+  int64_t length_;
+  std::vector<std::byte> bytes_;
+  absl::InlinedVector<std::byte*, 4> at_;
+  absl::InlinedVector<int64_t, 4> width_;
+};
+
+// Inner positions [begin, end) of the runner's outer index, to element 0 of the accumulators.
+void ReduceRow(const ReduceProgram& program, TileProgram::Runner& runner, int64_t begin, int64_t end,
+               Accumulators& acc) {
+  const int64_t tile = program.body.tile();
+  int64_t length = 0;
+  for (int64_t t = begin; t < end; t += tile) {
+    const int64_t n = std::min(tile, end - t);
+    runner.RunTile(t, n);
+    if (length == 0) {
+      acc.Take(runner, 0, length = n);
+    } else {
+      acc.Combine(runner, 0, n);
+    }
+  }
+  acc.Halve(length);
+}
+
+double Nanoseconds(const ReduceProgram& program) {
+  return (program.body.nanoseconds_per_element() + 0.3 * static_cast<double>(program.combiner.step_count())) *
+         static_cast<double>(program.kept_count()) * static_cast<double>(program.reduced_count());
+}
+
+void ReduceRows(const ReduceProgram& program, void* const* arguments) {
+  const int64_t kept = program.kept_count(), reduced = program.reduced_count();
+  const int64_t per_chunk = std::max<int64_t>(1, kChunk / reduced);
+  ParallelFor((kept + per_chunk - 1) / per_chunk, Nanoseconds(program), [&](int64_t chunk) {
+    TileProgram::Runner runner(program.body, arguments);
+    Accumulators acc(program, program.body.tile());
+    for (int64_t o = chunk * per_chunk; o < std::min(kept, (chunk + 1) * per_chunk); ++o) {
+      runner.SetOuter(o);
+      ReduceRow(program, runner, 0, reduced, acc);
+      acc.AddInit(arguments, 0);
+      acc.Store(arguments, 0, 1, o);
+    }
+  });
+}
+
+// Few long rows: cut into pieces of a fixed size.
+void ReduceLongRows(const ReduceProgram& program, void* const* arguments) {
+  const int64_t kept = program.kept_count(), reduced = program.reduced_count();
+  const int64_t pieces = (reduced + kPiece - 1) / kPiece;
+  Accumulators partial(program, kept * pieces);
+  ParallelFor(kept * pieces, Nanoseconds(program), [&](int64_t i) {
+    TileProgram::Runner runner(program.body, arguments);
+    Accumulators acc(program, program.body.tile());
+    runner.SetOuter(i / pieces);
+    const int64_t begin = i % pieces * kPiece;
+    ReduceRow(program, runner, begin, std::min(reduced, begin + kPiece), acc);
+    for (size_t k = 0; k < acc.count(); ++k)
+      std::memcpy(partial.at(k, i), acc.at(k, 0), LaneBytes(acc.lane(k)));
+  });
+  for (int64_t o = 0; o < kept; ++o) {
+    for (int64_t i = 1; i < pieces; ++i) partial.Fold(o * pieces, o * pieces + i, 1);
+    partial.AddInit(arguments, o * pieces);
+    partial.Store(arguments, o * pieces, 1, o);
+  }
+}
+
+void ReduceColumns(const ReduceProgram& program, void* const* arguments) {
+  const int64_t kept = program.kept_count(), reduced = program.reduced_count(), tile = program.body.tile();
+  const int64_t tiles = (kept + tile - 1) / tile;
+  // Long columns are cut too, where the combiner allows it.
+  const int64_t rows_per_piece = std::max<int64_t>(64, kPiece * 4 / std::min(kept, tile));
+  const int64_t pieces = program.any_order && tiles < 8
+                             ? std::max<int64_t>(1, (reduced + rows_per_piece - 1) / rows_per_piece)
+                             : 1;
+  const int64_t piece_rows = (reduced + pieces - 1) / pieces;
+  Accumulators partial(program, pieces > 1 ? pieces * kept : 1);
+  ParallelFor(tiles * pieces, Nanoseconds(program), [&](int64_t i) {
+    const int64_t begin = i / pieces * tile, n = std::min(tile, kept - begin), piece = i % pieces;
+    TileProgram::Runner runner(program.body, arguments);
+    Accumulators acc(program, n);
+    bool empty = piece > 0;
+    if (!empty) acc.FillWithInit(arguments, 0, n);
+    for (int64_t r = piece * piece_rows; r < std::min(reduced, (piece + 1) * piece_rows); ++r) {
+      runner.SetOuter(r);
+      runner.RunTile(begin, n);
+      if (empty)
+        acc.Take(runner, 0, n);
+      else
+        acc.Combine(runner, 0, n);
+      empty = false;
+    }
+    if (pieces == 1) {
+      acc.Store(arguments, 0, n, begin);
+      return;
+    }
+    for (size_t k = 0; k < acc.count(); ++k)
+      std::memcpy(partial.at(k, piece * kept + begin), acc.at(k, 0), n * LaneBytes(acc.lane(k)));
+  });
+  if (pieces == 1) return;
+  for (int64_t begin = 0; begin < kept; begin += tile) {
+    const int64_t n = std::min(tile, kept - begin);
+    for (int64_t piece = 1; piece * piece_rows < reduced; ++piece)
+      partial.Fold(begin, piece * kept + begin, n);
+    partial.Store(arguments, begin, n, begin);
+  }
+}
+
+}  // namespace
+
+TileValue TileCode::Apply(TileCall call, Lane result, absl::Span<const TileValue> operands) {
+  HLO_CHECK(call.function != nullptr && operands.size() <= 3);
+  lanes_.push_back(result);
+  Step step{call, static_cast<TileValue>(lanes_.size() - 1)};
+  step.in.fill(operands.empty() ? 0 : operands[0]);
+  std::copy(operands.begin(), operands.end(), step.in.begin());
+  steps_.push_back(step);
+  return step.out;
+}
+
+TileValue TileCode::Constant(Lane lane, const void* element) {
+  lanes_.push_back(lane);
+  Step step{{}, static_cast<TileValue>(lanes_.size() - 1)};
+  std::memcpy(step.constant.data(), element, LaneBytes(lane));
+  steps_.push_back(step);
+  return step.out;
+}
+
+void TileCode::Run(int64_t n, const void* const* in, void* const* out) const {
+  // The usual combiner is one operation.
+  if (steps_.size() == 1 && results_.size() == 1 && steps_[0].call.function != nullptr &&
+      results_[0] == steps_[0].out) {
+    const Step& step = steps_[0];
+    const void* operands[] = {in[step.in[0]], in[step.in[1]], in[step.in[2]]};
+    step.call.function(n, out[0], operands, step.call.parameter);
+    return;
+  }
+  constexpr int64_t kPart = 128;
+  constexpr size_t kMost = 64;
+  HLO_CHECK(lanes_.size() <= kMost);
+  alignas(64) std::byte scratch[kMost][kPart * 16];
+  const void* at[kMost];
+  for (int64_t begin = 0; begin < n; begin += kPart) {
+    const int64_t length = std::min(kPart, n - begin);
+    for (size_t i = 0; i < inputs_; ++i)
+      at[i] = static_cast<const std::byte*>(in[i]) + begin * LaneBytes(lanes_[i]);
+    for (const Step& step : steps_) {
+      std::byte* to = scratch[step.out];
+      if (step.call.function == nullptr) {
+        CopyStrided(length, LaneBytes(lanes_[step.out]), to, 1, step.constant.data(), 0);
+      } else {
+        const void* operands[] = {at[step.in[0]], at[step.in[1]], at[step.in[2]]};
+        step.call.function(length, to, operands, step.call.parameter);
+      }
+      at[step.out] = to;
+    }
+    // All results are known before the first is written: it may be an input of another.
+    for (size_t k = 0; k < results_.size(); ++k) {
+      const TileValue value = results_[k];
+      const int64_t width = LaneBytes(lanes_[value]);
+      if (static_cast<size_t>(value) < inputs_) std::memcpy(scratch[value], at[value], length * width);
+    }
+    for (size_t k = 0; k < results_.size(); ++k) {
+      const TileValue value = results_[k];
+      const int64_t width = LaneBytes(lanes_[value]);
+      std::memcpy(static_cast<std::byte*>(out[k]) + begin * width, scratch[value], length * width);
+    }
+  }
+}
+
+void ReduceProgram::Run(void* const* arguments) const {
+  if (kept_count() == 0) return;
+  if (reduced_count() == 0) {
+    Accumulators acc(*this, 1);
+    acc.FillWithInit(arguments, 0, 1);
+    for (int64_t i = 0; i < kept_count(); ++i) acc.Store(arguments, 0, 1, i);
+  } else if (!rows) {
+    ReduceColumns(*this, arguments);
+  } else if (reduced_count() >= 2 * kPiece && kept_count() < 8) {
+    ReduceLongRows(*this, arguments);
+  } else {
+    ReduceRows(*this, arguments);
+  }
+}
+
+}  // namespace hlo::cpu

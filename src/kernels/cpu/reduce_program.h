@@ -1,0 +1,62 @@
+#pragma once
+// Reductions of what a tile program computes: along its inner dimensions (rows) or its outer ones (columns).
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/cpu/tile_program.h"
+
+namespace hlo::cpu {
+
+// Straight-line elementwise code on tiles: a to_apply computation, applied to whole tiles of arguments at
+// once.
+class TileCode {
+ public:
+  explicit TileCode(absl::Span<const Lane> inputs)
+      : lanes_(inputs.begin(), inputs.end()), inputs_(lanes_.size()) {}
+  TileValue Apply(TileCall call, Lane result, absl::Span<const TileValue> operands);
+  // A constant: one element in its lane.
+  TileValue Constant(Lane lane, const void* element);
+  void Yield(TileValue value) { results_.push_back(value); }
+  Lane lane(TileValue value) const { return lanes_[value]; }
+  int64_t result_count() const { return static_cast<int64_t>(results_.size()); }
+  int64_t step_count() const { return static_cast<int64_t>(steps_.size()); }
+
+  // out[k][0, n) from in[i][0, n), n <= kLargestTile; `out` may be among `in`.
+  void Run(int64_t n, const void* const* in, void* const* out) const;
+
+ private:
+  struct Step {
+    TileCall call;
+    TileValue out;
+    std::array<TileValue, 3> in{};
+    std::array<std::byte, 16> constant{};
+  };
+  std::vector<Lane> lanes_;
+  size_t inputs_;
+  std::vector<Step> steps_;
+  std::vector<TileValue> results_;
+};
+
+struct ReduceProgram {
+  // Inner dimensions are the reduced ones and outer ones those that are kept, or the other way about. Yields
+  // the values to be reduced.
+  TileProgram body;
+  bool rows = true;
+  // (accumulators..., values...) -> accumulators. Rows are combined in an order of their own: only for
+  // combiners for which that changes nothing but rounding.
+  TileCode combiner;
+  bool any_order = true;
+  struct Result {
+    int32_t init, output;  // Arguments of the run: a scalar; the dense result.
+    ElementType init_type, output_type;
+  };
+  std::vector<Result> results;
+
+  // Both follow from the body.
+  int64_t kept_count() const { return rows ? body.outer_count() : body.inner_count(); }
+  int64_t reduced_count() const { return rows ? body.inner_count() : body.outer_count(); }
+  void Run(void* const* arguments) const;
+};
+
+}  // namespace hlo::cpu

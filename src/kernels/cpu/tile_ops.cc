@@ -1,0 +1,313 @@
+#include "kernels/cpu/tile_ops.h"
+
+#include <cstring>
+
+#include "kernels/cpu/tile_loops.h"
+#include "types/dispatch.h"
+
+namespace hlo::cpu {
+
+Lane LaneOf(ElementType type) {
+  return DispatchType(type, []<ElementType kType>() {
+    using T = Native<kType>;
+    if constexpr (std::is_same_v<T, bool>)
+      return Lane::kPred;
+    else if constexpr (std::is_same_v<T, int8_t>)
+      return Lane::kS8;
+    else if constexpr (std::is_same_v<T, int16_t>)
+      return Lane::kS16;
+    else if constexpr (std::is_same_v<T, int32_t>)
+      return Lane::kS32;
+    else if constexpr (std::is_same_v<T, int64_t>)
+      return Lane::kS64;
+    else if constexpr (std::is_same_v<T, uint8_t>)
+      return Lane::kU8;
+    else if constexpr (std::is_same_v<T, uint16_t>)
+      return Lane::kU16;
+    else if constexpr (std::is_same_v<T, uint32_t>)
+      return Lane::kU32;
+    else if constexpr (std::is_same_v<T, uint64_t>)
+      return Lane::kU64;
+    else if constexpr (std::is_same_v<T, double>)
+      return Lane::kF64;
+    else if constexpr (std::is_same_v<T, std::complex<float>>)
+      return Lane::kC64;
+    else if constexpr (std::is_same_v<T, std::complex<double>>)
+      return Lane::kC128;
+    else
+      return Lane::kF32;
+  });
+}
+
+int64_t LaneBytes(Lane lane) {
+  return DispatchLane(lane, []<class T>() { return static_cast<int64_t>(sizeof(T)); });
+}
+
+bool IsStoredAsLane(ElementType type) { return LoadTile(type).function == nullptr; }
+
+namespace {
+
+// --- Comparison ------------------------------------------------------------------------------------------
+
+template <class Direction>
+struct InTotalOrder {
+  template <scalar::Float T>
+  bool operator()(T a, T b) const {
+    return Direction()(scalar::TotalOrderKey(a), scalar::TotalOrderKey(b));
+  }
+};
+
+template <class Direction>
+TileFn Comparison(Lane lane, bool total) {
+  return DispatchLane(lane, [&]<class T>() -> TileFn {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (total) return LoopOf<InTotalOrder<Direction>, T>();
+    }
+    return LoopOf<Direction, T>();
+  });
+}
+
+template <class T>
+void SelectLoop(int64_t n, void* out, const void* const* in, int64_t) {
+  const bool* p = static_cast<const bool*>(in[0]);
+  const T *a = static_cast<const T*>(in[1]), *b = static_cast<const T*>(in[2]);
+  T* o = static_cast<T*>(out);
+  for (int64_t i = 0; i < n; ++i) {
+    const T x = a[i], y = b[i];
+    o[i] = p[i] ? x : y;
+  }
+}
+
+// --- Conversion ------------------------------------------------------------------------------------------
+
+template <class T>
+inline constexpr bool kIsComplex = !std::is_arithmetic_v<T>;
+
+// As the reference converts (semantics 2.1 to 2.3); `parameter` is the width of an integer result.
+template <class From, class To>
+To ConvertOne(From value, int bits) {
+  if constexpr (std::is_same_v<To, bool>) {
+    return value != From{};
+  } else if constexpr (kIsComplex<From>) {
+    return To(value);
+  } else if constexpr (kIsComplex<To>) {
+    return To(static_cast<typename To::value_type>(value), 0);
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    if constexpr (std::is_signed_v<To>)
+      return static_cast<To>(scalar::ToSigned(value, bits));
+    else
+      return static_cast<To>(scalar::ToUnsigned(value, bits));
+  } else {
+    return static_cast<To>(value);
+  }
+}
+
+template <class From, class To>
+void ConvertLoop(int64_t n, void* out, const void* const* in, int64_t bits) {
+  const From* a = static_cast<const From*>(in[0]);
+  To* o = static_cast<To*>(out);
+  for (int64_t i = 0; i < n; ++i) o[i] = ConvertOne<From, To>(a[i], static_cast<int>(bits));
+}
+
+// The bounds are exact in f64, and so is every s32.
+void F32ToS32(int64_t n, void* out, const void* const* in, int64_t) {
+  const float* a = static_cast<const float*>(in[0]);
+  auto* o = static_cast<int32_t*>(out);
+  for (int64_t i = 0; i < n; ++i) {
+    double x = a[i];
+    x = x > -2147483648.0 ? x : -2147483648.0;
+    x = x < 2147483647.0 ? x : 2147483647.0;
+    const auto converted = static_cast<int32_t>(x);
+    o[i] = a[i] == a[i] ? converted : 0;
+  }
+}
+
+// f64 reaches floats of 8 bits and fewer in one rounding.
+template <ElementType kType>
+void RoundFromF64(int64_t n, void* out, const void* const* in, int64_t) {
+  const double* a = static_cast<const double*>(in[0]);
+  float* o = static_cast<float*>(out);
+  for (int64_t i = 0; i < n; ++i) o[i] = Native<kType>::FromDouble(a[i]).ToFloat();
+}
+
+// --- Rounding, loading, storing --------------------------------------------------------------------------
+
+template <class T>
+void CutLoop(int64_t n, void* out, const void* const* in, int64_t bits) {
+  const T* a = static_cast<const T*>(in[0]);
+  T* o = static_cast<T*>(out);
+  const int shift = static_cast<int>(8 - bits);
+  for (int64_t i = 0; i < n; ++i) o[i] = static_cast<T>(static_cast<T>(a[i] << shift) >> shift);
+}
+
+template <ElementType kType>
+void RoundLoop(int64_t n, void* out, const void* const* in, int64_t) {
+  const float* a = static_cast<const float*>(in[0]);
+  float* o = static_cast<float*>(out);
+  for (int64_t i = 0; i < n; ++i) o[i] = Native<kType>::FromFloat(a[i]).ToFloat();
+}
+
+template <ElementType kType>
+void LoadLoop(int64_t n, void* out, const void* const* in, int64_t) {
+  const auto* a = static_cast<const Native<kType>*>(in[0]);
+  float* o = static_cast<float*>(out);
+  for (int64_t i = 0; i < n; ++i) o[i] = a[i].ToFloat();
+}
+
+template <ElementType kType>
+void StoreLoop(int64_t n, void* out, const void* const* in, int64_t) {
+  const float* a = static_cast<const float*>(in[0]);
+  auto* o = static_cast<Native<kType>*>(out);
+  for (int64_t i = 0; i < n; ++i) o[i] = Native<kType>::FromFloat(a[i]);
+}
+
+template <class T>
+inline constexpr bool kIsSmallFloat = requires {
+  T::format();
+};
+
+template <class F>
+TileFn OfSmallFloat(ElementType type, F&& f) {
+  return DispatchType(type, [&]<ElementType kType>() -> TileFn {
+    if constexpr (kIsSmallFloat<Native<kType>>)
+      return f.template operator()<kType>();
+    else
+      return nullptr;
+  });
+}
+
+template <class T>
+void ReducePrecisionLoop(int64_t n, void* out, const void* const* in, int64_t parameter) {
+  const T* a = static_cast<const T*>(in[0]);
+  T* o = static_cast<T*>(out);
+  const auto exponent_bits = static_cast<int>(parameter >> 8),
+             mantissa_bits = static_cast<int>(parameter & 0xff);
+  for (int64_t i = 0; i < n; ++i) o[i] = scalar::ReducePrecision(a[i], exponent_bits, mantissa_bits);
+}
+
+template <class T>
+void CopyStridedAs(int64_t n, void* out, int64_t out_stride, const void* in, int64_t in_stride) {
+  const T* a = static_cast<const T*>(in);
+  T* o = static_cast<T*>(out);
+  if (in_stride == 0) {
+    const T value = *a;
+    if (out_stride == 1) {
+      for (int64_t i = 0; i < n; ++i) o[i] = value;
+    } else {
+      for (int64_t i = 0; i < n; ++i) o[i * out_stride] = value;
+    }
+  } else if (out_stride == 1) {
+    for (int64_t i = 0; i < n; ++i) o[i] = a[i * in_stride];
+  } else {
+    for (int64_t i = 0; i < n; ++i) o[i * out_stride] = a[i * in_stride];
+  }
+}
+
+struct Bytes16 {
+  uint64_t halves[2];
+};
+
+}  // namespace
+
+TileCall FindTileOp(Opcode opcode, ElementType from, ElementType) {
+  const Lane lane = LaneOf(from);
+  const int64_t bits = BitWidth(from);
+  if (const TileFn f = IntegerTileOp(opcode, lane)) return {f, bits};
+  if (const TileFn f = FloatTileOp(opcode, lane)) return {f, bits};
+  return {ComplexTileOp(opcode, lane), bits};
+}
+
+TileCall FindTileCompare(ComparisonDirection direction, bool total_order, ElementType from) {
+  const Lane lane = LaneOf(from);
+  switch (direction) {
+    case ComparisonDirection::kEq:
+      return {Comparison<scalar::Eq>(lane, total_order)};
+    case ComparisonDirection::kNe:
+      return {Comparison<scalar::Ne>(lane, total_order)};
+    case ComparisonDirection::kGe:
+      return {Comparison<scalar::Ge>(lane, total_order)};
+    case ComparisonDirection::kGt:
+      return {Comparison<scalar::Gt>(lane, total_order)};
+    case ComparisonDirection::kLe:
+      return {Comparison<scalar::Le>(lane, total_order)};
+    case ComparisonDirection::kLt:
+      return {Comparison<scalar::Lt>(lane, total_order)};
+  }
+  return {};
+}
+
+TileCall FindTileSelect(ElementType type) {
+  return {DispatchLane(LaneOf(type), []<class T>() -> TileFn { return &SelectLoop<T>; })};
+}
+
+TileCall FindTileConvert(ElementType from, ElementType to) {
+  const Lane a = LaneOf(from), b = LaneOf(to);
+  if (from == ElementType::kF64 && BitWidth(to) <= 8) {
+    if (const TileFn f = OfSmallFloat(to, []<ElementType kType>() -> TileFn { return &RoundFromF64<kType>; }))
+      return {f};
+  }
+  if (a == Lane::kF32 && to == ElementType::kS32) return {&F32ToS32};
+  const TileFn f = DispatchLane(a, [&]<class From>() -> TileFn {
+    return DispatchLane(b, []<class To>() -> TileFn {
+      if constexpr (kIsComplex<From> && !kIsComplex<To> && !std::is_same_v<To, bool>)
+        return nullptr;
+      else
+        return &ConvertLoop<From, To>;
+    });
+  });
+  return {f, BitWidth(to)};
+}
+
+TileCall FindTileReducePrecision(ElementType type, int64_t exponent_bits, int64_t mantissa_bits) {
+  const int64_t parameter = std::min<int64_t>(exponent_bits, 64) << 8 | std::min<int64_t>(mantissa_bits, 64);
+  switch (LaneOf(type)) {
+    case Lane::kF32:
+      return {&ReducePrecisionLoop<float>, parameter};
+    case Lane::kF64:
+      return {&ReducePrecisionLoop<double>, parameter};
+    default:
+      return {};
+  }
+}
+
+TileCall RoundTile(ElementType type) {
+  const int64_t bits = BitWidth(type);
+  if (IsIntegral(type) && bits < 8) return {IsSigned(type) ? &CutLoop<int8_t> : &CutLoop<uint8_t>, bits};
+  return {OfSmallFloat(type, []<ElementType kType>() -> TileFn { return &RoundLoop<kType>; })};
+}
+
+TileCall LoadTile(ElementType type) {
+  return {OfSmallFloat(type, []<ElementType kType>() -> TileFn { return &LoadLoop<kType>; })};
+}
+
+TileCall StoreTile(ElementType type) {
+  return {OfSmallFloat(type, []<ElementType kType>() -> TileFn { return &StoreLoop<kType>; })};
+}
+
+void CopyStrided(int64_t n, int64_t width, void* out, int64_t out_stride, const void* in, int64_t in_stride) {
+  if (in_stride == 1 && out_stride == 1) {
+    std::memmove(out, in, n * width);
+    return;
+  }
+  switch (width) {
+    case 1:
+      return CopyStridedAs<uint8_t>(n, out, out_stride, in, in_stride);
+    case 2:
+      return CopyStridedAs<uint16_t>(n, out, out_stride, in, in_stride);
+    case 4:
+      return CopyStridedAs<uint32_t>(n, out, out_stride, in, in_stride);
+    case 8:
+      return CopyStridedAs<uint64_t>(n, out, out_stride, in, in_stride);
+    default:
+      return CopyStridedAs<Bytes16>(n, out, out_stride, in, in_stride);
+  }
+}
+
+void FillIota(Lane lane, int64_t n, void* out, int64_t start, int64_t step) {
+  DispatchLane(lane, [&]<class T>() {
+    T* o = static_cast<T*>(out);
+    for (int64_t i = 0; i < n; ++i) o[i] = ConvertOne<int64_t, T>(start + i * step, 64);
+  });
+}
+
+}  // namespace hlo::cpu

@@ -1,0 +1,50 @@
+#pragma once
+// What does one elementwise operation do to a tile, a run of elements that stays in the L1 cache? Each is a
+// loop over a native type, chosen once; meaning as in types/scalar_ops.h.
+
+#include <cstdint>
+
+#include "hlo_run/attribute.h"
+#include "hlo_run/element_type.h"
+#include "hlo_run/opcode.h"
+
+namespace hlo::cpu {
+
+// The native type in which a tile's elements are computed. Floats of 16 bits and fewer are f32, rounded after
+// every operation; integers of fewer than 8 bits are s8 and u8, cut after every operation.
+enum class Lane : uint8_t { kPred, kS8, kS16, kS32, kS64, kU8, kU16, kU32, kU64, kF32, kF64, kC64, kC128 };
+Lane LaneOf(ElementType type);
+int64_t LaneBytes(Lane lane);
+// Whether elements lie in memory as they are computed.
+bool IsStoredAsLane(ElementType type);
+
+// out[i] = f(in[0][i], in[1][i], ...) for i in [0, n). `out` may be one of the inputs. What `parameter` means
+// is up to the operation.
+using TileFn = void (*)(int64_t n, void* out, const void* const* in, int64_t parameter);
+
+struct TileCall {
+  TileFn function = nullptr;
+  int64_t parameter = 0;
+};
+
+// An operation on operands of type `from` with a result of type `to`, as yet unrounded: see RoundTile. No
+// function where the operation has no meaning for the type, or is none of those below.
+TileCall FindTileOp(Opcode opcode, ElementType from, ElementType to);
+TileCall FindTileCompare(ComparisonDirection direction, bool total_order, ElementType from);
+TileCall FindTileSelect(ElementType type);  // in: predicate, on true, on false
+TileCall FindTileConvert(ElementType from, ElementType to);
+TileCall FindTileReducePrecision(ElementType type, int64_t exponent_bits, int64_t mantissa_bits);
+
+// Rounds or cuts a lane to what the type can hold; no function where it holds everything.
+TileCall RoundTile(ElementType type);
+
+// Between memory and lanes: out[i] = in[0][i]; no function where both are the same.
+TileCall LoadTile(ElementType type);
+TileCall StoreTile(ElementType type);
+
+// out[i * out_stride] = in[i * in_stride], strides in elements of `width` bytes (1, 2, 4, 8 or 16).
+void CopyStrided(int64_t n, int64_t width, void* out, int64_t out_stride, const void* in, int64_t in_stride);
+// out[i] = start + i * step, as `convert` from s64 would give.
+void FillIota(Lane lane, int64_t n, void* out, int64_t start, int64_t step);
+
+}  // namespace hlo::cpu

@@ -1,0 +1,135 @@
+#pragma once
+// Several elementwise operations as one loop over tiles that stay in the L1 cache. Reads go through strides,
+// so that broadcast, transpose, slice and reverse cost nothing of their own.
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/functional/function_ref.h"
+#include "absl/types/span.h"
+#include "kernels/cpu/tile_ops.h"
+
+namespace hlo::cpu {
+
+using Strides = absl::InlinedVector<int64_t, 4>;
+
+// A position that is known when the program runs: a scalar integer, clamped to [0, max].
+struct RuntimeStart {
+  int32_t argument;
+  ElementType type;
+  int64_t max;
+  int64_t stride;  // In elements.
+};
+
+// Where the elements of an array lie, seen from the loop: offset + sum over dims of index * stride, in
+// elements of `type`. Outer dimensions are those of Each's `outer` index, inner ones those of the tiles.
+struct Access {
+  int32_t argument = -1;  // Which of the pointers of a run; kIota: the position itself is the element.
+  ElementType type = ElementType::kPred;
+  int64_t offset = 0;
+  Strides outer, inner;
+  std::vector<RuntimeStart> starts;
+  static constexpr int32_t kIota = -1;
+};
+
+// A value of the program: a register that holds a tile.
+using TileValue = int32_t;
+
+class TileProgram {
+ public:
+  // --- Building: operands before their users, then Finish once.
+  TileProgram(absl::Span<const int64_t> outer_dims, absl::Span<const int64_t> inner_dims)
+      : outer_dims_(outer_dims.begin(), outer_dims.end()),
+        inner_dims_(inner_dims.begin(), inner_dims.end()) {}
+  TileValue Load(Access access);
+  TileValue Apply(TileCall call, Lane result, absl::Span<const TileValue> operands);
+  void Store(TileValue value, Access access);
+  // Values that Each hands out, one tile each.
+  void Yield(TileValue value) { yielded_.push_back(value); }
+  void Finish();
+
+  int64_t outer_count() const { return outer_count_; }
+  int64_t inner_count() const { return inner_count_; }
+  int64_t tile() const { return tile_; }
+  Lane lane(TileValue value) const { return values_[value].lane; }
+  double nanoseconds_per_element() const { return nanoseconds_; }
+  int64_t op_count() const { return static_cast<int64_t>(steps_.size()); }
+  absl::Span<const int64_t> inner_dims() const { return inner_dims_; }
+
+  // visit(access, is_store) for all; arguments may be renumbered. RuntimeStarts are read like loads.
+  void VisitAccesses(absl::FunctionRef<void(Access&, bool)> visit);
+
+  // --- Running. `arguments` are the pointers that accesses name.
+  // All tiles, on several threads where it pays.
+  void Run(void* const* arguments) const;
+
+  // What one thread needs to run tiles: resolved starts, scratch, splat scalars.
+  class Runner {
+   public:
+    Runner(const TileProgram& program, void* const* arguments);
+    // Moves to the outer index with this row-major number.
+    void SetOuter(int64_t outer);
+    // Computes inner positions [begin, begin + n), n <= tile(); stores what is stored.
+    void RunTile(int64_t begin, int64_t n);
+    // After RunTile: the tile of the k-th yielded value.
+    const void* yielded(int64_t k) const { return pointers_[program_.yielded_[k]]; }
+
+   private:
+    friend class TileProgram;
+    const std::byte* ReadAccess(const Access& access, bool contiguous, int64_t base, int64_t begin, int64_t n,
+                                std::byte* scratch);
+    void Splat(int32_t load);
+    void WriteAccess(const Access& access, bool contiguous, int64_t base, int64_t begin, int64_t n,
+                     const std::byte* from);
+
+    const TileProgram& program_;
+    void* const* arguments_;
+    absl::InlinedVector<void*, 32> pointers_;  // Of each value's tile.
+    absl::InlinedVector<int64_t, 16> start_;   // Of each access: offset and run-time starts.
+    absl::InlinedVector<int64_t, 16> base_;    // And the outer index.
+    std::byte* scratch_;
+    bool fresh_ = true;
+  };
+
+ private:
+  struct Value {
+    Lane lane;
+    int32_t register_number = -1;
+    int32_t access = -1;     // Of a load.
+    int32_t stored_as = -1;  // The one access that it is stored through.
+  };
+  struct Step {
+    TileCall call;
+    TileValue out;
+    int32_t access = -1;  // A load.
+    int8_t operand_count = 0;
+    std::array<TileValue, 3> in{};
+  };
+  struct Stored {
+    TileValue value;
+    int32_t access;
+  };
+  enum class Pattern : uint8_t { kDense, kScalar, kStrided };
+
+  void Collapse();
+  void AssignRegisters();
+  Pattern PatternOf(const Access& access) const;
+
+  std::vector<int64_t> outer_dims_, inner_dims_;
+  std::vector<Access> accesses_;
+  std::vector<Pattern> patterns_;
+  std::vector<Value> values_;
+  std::vector<Step> steps_;
+  std::vector<Stored> stored_;
+  std::vector<TileValue> yielded_;
+  int64_t outer_count_ = 1, inner_count_ = 1, tile_ = 0, register_bytes_ = 0, register_count_ = 0;
+  double nanoseconds_ = 0;
+  bool by_rows_ = false;  // Tiles end with the innermost dimension.
+};
+
+// An integer scalar of any type.
+int64_t ReadInteger(ElementType type, const void* data);
+
+}  // namespace hlo::cpu

@@ -1,0 +1,85 @@
+#pragma once
+// A module as steps over numbered buffers: which kernels run, on what, in which memory. Made once, run often.
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "hlo_run/check.h"
+#include "kernels/cpu/reduce_program.h"
+#include "kernels/cpu/tile_program.h"
+#include "plan/graph.h"
+
+namespace hlo::plan {
+
+// Kernels name what they read and write by slot, the number of a buffer in the run's table of pointers.
+using Slot = int32_t;
+
+struct TileStep {
+  std::vector<cpu::TileProgram> programs;  // One after the other.
+  // The first program only copies this value, and goes where that is updated in place.
+  ValueId updated = kNoValue;
+};
+struct ReduceStep {
+  cpu::ReduceProgram program;
+};
+// The reference function of an instruction.
+struct ReferenceStep {
+  std::vector<Slot> operands, results;  // Of the leaves; -1: a token.
+};
+// to = from, all at once: sources are read before anything is written. Exchanged buffers change places
+// instead of their contents.
+struct Move {
+  Slot to, from;
+  bool exchange = false;
+};
+struct MoveStep {
+  std::vector<Move> moves;
+};
+struct Step;
+struct LoopStep {
+  std::vector<Step> condition, body;
+  Slot predicate;
+  std::vector<Move> initial, next;
+};
+struct BranchStep {
+  Slot choice;
+  ElementType choice_type;
+  struct Branch {
+    std::vector<Step> steps;
+    std::vector<Move> results;
+  };
+  std::vector<Branch> branches;
+};
+struct Step {
+  const Instruction* instruction = nullptr;  // The last one of a group.
+  std::variant<TileStep, ReduceStep, ReferenceStep, MoveStep, LoopStep, BranchStep> what;
+};
+
+struct Buffer {
+  // kOwn: memory of its own, because reference functions read or write it, or because it is a result.
+  enum class Kind : uint8_t { kParameter, kConstant, kArena, kOwn };
+  Kind kind = Kind::kArena;
+  int64_t byte_count = 0;
+  int64_t offset = 0;      // kArena: from its start.
+  int32_t parameter = -1;  // Leaf number.
+  const Literal* constant = nullptr;
+  Shape shape;  // Of the value that came first.
+  bool is_result = false;
+};
+
+struct Plan {
+  Graph graph;
+  std::vector<Step> steps;
+  std::vector<Buffer> buffers;  // By slot.
+  std::vector<Slot> results;    // Of the root's leaves; -1: a token.
+  std::vector<Shape> result_shapes;
+  int64_t arena_bytes = 0;
+};
+
+// Unimplemented where the reference has to run the module: see Flatten.
+absl::StatusOr<Plan> MakePlan(const CheckedModule& module);
+
+}  // namespace hlo::plan

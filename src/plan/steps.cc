@@ -1,0 +1,227 @@
+#include "plan/steps.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "plan/tile_calls.h"
+
+namespace hlo::plan {
+namespace {
+
+std::vector<int64_t> Iota(int64_t count) {
+  std::vector<int64_t> result(count);
+  for (int64_t i = 0; i < count; ++i) result[i] = i;
+  return result;
+}
+
+class StepMaker {
+ public:
+  StepMaker(Graph& graph, const Groups& groups) : graph_(graph), groups_(groups) {}
+
+  std::vector<Step> Make(const Block& block) {
+    std::vector<Step> steps;
+    for (const Node* node : block.nodes) {
+      if (node->kind == Node::Kind::kWhile)
+        steps.push_back({node->instruction, Loop(*node)});
+      else if (node->kind == Node::Kind::kConditional)
+        steps.push_back({node->instruction, Branch(*node)});
+      else if (!groups_.IsDead(*node) && !groups_.IsInlined(*node))
+        Op(*node, &steps);
+    }
+    return steps;
+  }
+
+ private:
+  const Shape& ShapeOf(ValueId v) const { return graph_.values[v].shape; }
+
+  void Op(const Node& node, std::vector<Step>* steps) {
+    if (IsElementwise(graph_, node) || IsPositional(graph_, node) || IsDynamicSlice(node)) {
+      if (node.instruction->opcode() == Opcode::kReshape && Alias(node)) return;
+      steps->push_back({node.instruction, TileStep{{Loops(node)}}});
+      return;
+    }
+    switch (node.instruction->opcode()) {
+      case Opcode::kReshape:
+        if (Alias(node)) return;
+        break;
+      case Opcode::kReduce:
+        if (auto code = FindReduceCode(*node.instruction)) {
+          steps->push_back({node.instruction, Reduce(node, std::move(*code))});
+          return;
+        }
+        break;
+      case Opcode::kDynamicUpdateSlice:
+        steps->push_back({node.instruction, UpdateSlice(node)});
+        return;
+      case Opcode::kConcatenate:
+        steps->push_back({node.instruction, Concatenate(node)});
+        return;
+      case Opcode::kPad:
+        steps->push_back({node.instruction, Pad(node)});
+        return;
+      default:
+        break;
+    }
+    ReferenceStep step;
+    step.operands.assign(node.operands.begin(), node.operands.end());
+    step.results.assign(node.results.begin(), node.results.end());
+    steps->push_back({node.instruction, std::move(step)});
+  }
+
+  // A reshape of a value at hand is the same buffer. Values that loops compute are not at hand.
+  bool Alias(const Node& node) {
+    const Node* producer = graph_.values[node.operands[0]].node;
+    if (producer != nullptr && groups_.IsInlined(*producer)) return false;
+    graph_.values[node.results[0]].same_as = node.operands[0];
+    return true;
+  }
+
+  LoopBuilder Builder(const Shape& shape) const {
+    return LoopBuilder(graph_, groups_, shape.dims(), Iota(shape.rank()), 0);
+  }
+  cpu::TileProgram Finished(LoopBuilder& builder) const {
+    builder.program().Finish();
+    return std::move(builder.program());
+  }
+
+  cpu::TileProgram Loops(const Node& node) const {
+    const Shape& shape = ShapeOf(node.results[0]);
+    LoopBuilder builder = Builder(shape);
+    const cpu::TileValue value = builder.Compute(node);
+    builder.program().Store(value, builder.AccessOf(node.results[0], IndexMap::Identity(shape.rank())));
+    return Finished(builder);
+  }
+
+  ReduceStep Reduce(const Node& node, ReduceCode code) const {
+    const Instruction& reduce = *node.instruction;
+    const size_t count = node.operands.size() / 2;
+    const Shape& shape = ShapeOf(node.operands[0]);
+    const IntList reduced = reduce.Get<attr::dimensions>();
+    std::vector<int64_t> kept_dims, reduced_dims;
+    int64_t kept_count = 1;
+    for (int64_t d = 0; d < shape.rank(); ++d) {
+      const bool is_reduced = std::find(reduced.begin(), reduced.end(), d) != reduced.end();
+      (is_reduced ? reduced_dims : kept_dims).push_back(d);
+      if (!is_reduced) kept_count *= shape.dim(d);
+    }
+    // Rows where the elements that are combined lie side by side.
+    int64_t last = shape.rank() - 1;
+    while (last > 0 && shape.dim(last) == 1) --last;
+    const bool minor_reduced = last >= 0 && std::find(reduced.begin(), reduced.end(), last) != reduced.end();
+    const bool short_rows = minor_reduced && shape.dim(last) < 32 && kept_count >= 256;
+    const bool rows = code.any_order && ((minor_reduced && !short_rows) || kept_count == 1);
+    std::vector<int64_t> order = rows ? kept_dims : reduced_dims;
+    const auto outer = static_cast<int64_t>(order.size());
+    const std::vector<int64_t>& inner = rows ? reduced_dims : kept_dims;
+    order.insert(order.end(), inner.begin(), inner.end());
+    LoopBuilder builder(graph_, groups_, shape.dims(), order, outer);
+    for (size_t k = 0; k < count; ++k) builder.program().Yield(builder.Value(node.operands[k]));
+    std::vector<cpu::ReduceProgram::Result> results;
+    for (size_t k = 0; k < count; ++k) {
+      results.push_back({node.operands[count + k], node.results[k], ShapeOf(node.operands[count + k]).type(),
+                         ShapeOf(node.results[k]).type()});
+    }
+    return {{Finished(builder), rows, std::move(code.code), code.any_order, std::move(results)}};
+  }
+
+  // The whole operand, unless it is updated in place, and then the window.
+  TileStep UpdateSlice(const Node& node) const {
+    const ValueId operand = node.operands[0], update = node.operands[1], result = node.results[0];
+    TileStep step;
+    step.updated = operand;
+    LoopBuilder whole = Builder(ShapeOf(result));
+    const IndexMap identity = IndexMap::Identity(ShapeOf(result).rank());
+    whole.program().Store(whole.Value(operand), whole.AccessOf(result, identity));
+    step.programs.push_back(Finished(whole));
+    LoopBuilder window = Builder(ShapeOf(update));
+    cpu::Access access = window.AccessOf(result, identity);
+    int64_t stride = 1;
+    for (int64_t d = ShapeOf(result).rank() - 1; d >= 0; --d) {
+      const ValueId start = node.operands[2 + d];
+      access.starts.push_back(
+          {start, ShapeOf(start).type(), ShapeOf(result).dim(d) - ShapeOf(update).dim(d), stride});
+      stride *= ShapeOf(result).dim(d);
+    }
+    window.program().Store(window.Value(update), std::move(access));
+    step.programs.push_back(Finished(window));
+    return step;
+  }
+
+  TileStep Concatenate(const Node& node) const {
+    const ValueId result = node.results[0];
+    const int64_t dimension = node.instruction->Get<attr::dimensions>()[0];
+    TileStep step;
+    int64_t at = 0;
+    for (ValueId operand : node.operands) {
+      LoopBuilder part = Builder(ShapeOf(operand));
+      IndexMap map = IndexMap::Identity(ShapeOf(result).rank());
+      map.offset[dimension] = at;
+      at += ShapeOf(operand).dim(dimension);
+      part.program().Store(part.Value(operand), part.AccessOf(result, map));
+      step.programs.push_back(Finished(part));
+    }
+    return step;
+  }
+
+  // The padding value everywhere, then those elements of the operand that negative padding leaves.
+  TileStep Pad(const Node& node) const {
+    const ValueId operand = node.operands[0], value = node.operands[1], result = node.results[0];
+    const Shape& from = ShapeOf(operand);
+    const Shape& to = ShapeOf(result);
+    TileStep step;
+    LoopBuilder fill = Builder(to);
+    fill.program().Store(fill.Value(value, IndexMap::Scalar()),
+                         fill.AccessOf(result, IndexMap::Identity(to.rank())));
+    step.programs.push_back(Finished(fill));
+    const auto padding = node.instruction->Get<attr::padding>();
+    std::vector<int64_t> dims;
+    IndexMap read = IndexMap::Identity(from.rank()), write = read;
+    for (int64_t d = 0; d < from.rank(); ++d) {
+      const int64_t spacing = padding[d].interior + 1;
+      const int64_t first = padding[d].low >= 0 ? 0 : (-padding[d].low + spacing - 1) / spacing;
+      const int64_t room = to.dim(d) - 1 - padding[d].low;
+      const int64_t last = room < 0 ? -1 : std::min(from.dim(d) - 1, room / spacing);
+      dims.push_back(std::max<int64_t>(0, last - first + 1));
+      read.offset[d] = first;
+      write.offset[d] = padding[d].low + first * spacing;
+      write.coefficients[d][d] = spacing;
+    }
+    if (std::find(dims.begin(), dims.end(), 0) != dims.end()) return step;
+    LoopBuilder copy(graph_, groups_, dims, Iota(from.rank()), 0);
+    copy.program().Store(copy.Value(operand, read), copy.AccessOf(result, write));
+    step.programs.push_back(Finished(copy));
+    return step;
+  }
+
+  LoopStep Loop(const Node& node) {
+    LoopStep step{Make(*node.blocks[0]), Make(*node.blocks[1]), node.predicate, {}, {}};
+    for (size_t i = 0; i < node.results.size(); ++i) {
+      step.initial.push_back({node.results[i], node.operands[i]});
+      step.next.push_back({node.results[i], node.next[i]});
+    }
+    return step;
+  }
+
+  BranchStep Branch(const Node& node) {
+    BranchStep step{node.operands[0], ShapeOf(node.operands[0]).type(), {}};
+    for (size_t b = 0; b < node.blocks.size(); ++b) {
+      BranchStep::Branch branch{Make(*node.blocks[b]), {}};
+      for (size_t i = 0; i < node.results.size(); ++i)
+        branch.results.push_back({node.results[i], node.branch_results[b][i]});
+      step.branches.push_back(std::move(branch));
+    }
+    return step;
+  }
+
+  Graph& graph_;
+  const Groups& groups_;
+};
+
+}  // namespace
+
+std::vector<Step> MakeSteps(Graph& graph, const Groups& groups, const Block& block) {
+  return StepMaker(graph, groups).Make(block);
+}
+
+}  // namespace hlo::plan
