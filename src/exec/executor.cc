@@ -243,6 +243,10 @@ absl::Status Executor::StoreResult(const Literal& value, const plan::ReferenceSt
   }
   const Slot slot = step.results[(*leaf)++];
   if (slot < 0) return absl::OkStatus();
+  if (value.byte_count() != plan_.buffers[slot].byte_count) {
+    return absl::InternalError(
+        fmt::format("the value is {}, which is not the declared shape", ToString(value.shape())));
+  }
   if (value.buffer().use_count() == 1) {
     owners_[slot] = value.buffer();
     pointers_[slot] = owners_[slot]->data();
