@@ -1,5 +1,5 @@
-// Runs case files and golden folders on the reference engine, each case as a test of its own:
-//   run_cases [--update | --update-values] [--gtest_filter=...] path...
+// Runs case files and golden folders, each case as a test of its own:
+//   run_cases [--engine=fast] [--update | --update-values] [--gtest_filter=...] path...
 // --update rewrites the diagnostics and prints that the files expect; review the difference.
 
 #include <cstdio>
@@ -12,22 +12,28 @@
 #include "base/status.h"
 #include "gtest/gtest.h"
 #include "hlo_run/conform.h"
-#include "hlo_run/run.h"
+#include "hlo_run/execute.h"
 
 namespace hlo {
 namespace {
 
 constexpr EvaluateOptions kOptions{.max_seconds = 120};
 
-absl::StatusOr<Literal> OnReference(const CheckedModule& module, std::vector<Literal> arguments) {
-  return Evaluate(module, std::move(arguments), kOptions);
+}  // namespace
+
+Engine engine = Engine::kReference;
+
+namespace {
+
+absl::StatusOr<Literal> OnEngine(const CheckedModule& module, std::vector<Literal> arguments) {
+  return Execute(module, std::move(arguments), engine, kOptions);
 }
 
 class CaseTest : public testing::Test {
  public:
   explicit CaseTest(const Case& test) : test_(test) {}
   void TestBody() override {
-    const CaseResult result = RunCase(test_, OnReference);
+    const CaseResult result = RunCase(test_, OnEngine);
     const std::string place = result.line > 0 ? result.path + ":" + std::to_string(result.line) : result.path;
     if (result.verdict == Verdict::kUnsupported) GTEST_SKIP() << place << ": " << result.report;
     if (result.verdict != Verdict::kPassed) {
@@ -71,7 +77,7 @@ int Update(const std::vector<Case>& cases, bool values) {
   }
   int status = 0;
   for (const std::string& file : files) {
-    const absl::StatusOr<int64_t> changed = UpdateCaseFile(file, {.values = values, .evaluate = OnReference});
+    const absl::StatusOr<int64_t> changed = UpdateCaseFile(file, {.values = values, .evaluate = OnEngine});
     if (!changed.ok()) {
       std::fprintf(stderr, "%s: %s\n", file.c_str(), changed.status().ToString().c_str());
       status = 1;
@@ -95,6 +101,8 @@ int main(int argc, char** argv) {
       update = true;
     else if (argument == "--update-values")
       update = values = true;
+    else if (argument.starts_with("--engine="))
+      hlo::engine = argument == "--engine=fast" ? hlo::Engine::kFast : hlo::Engine::kReference;
     else
       paths.push_back(argument);
   }
