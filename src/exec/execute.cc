@@ -42,8 +42,10 @@ Engine Executable::engine() const { return state_->executor != nullptr ? Engine:
 std::string_view Executable::fallback_reason() const { return state_->fallback_reason; }
 
 absl::StatusOr<Literal> Executable::Run(std::vector<Literal> arguments, const EvaluateOptions& options) {
-  // Observers that look at values see every instruction of the reference.
-  if (state_->executor == nullptr || (options.observer != nullptr && options.observer->needs_operands()))
+  // The reference shows every instruction to observers that look at values, and splits operands as algorithms
+  // say.
+  const bool watched = options.observer != nullptr && options.observer->needs_operands();
+  if (state_->executor == nullptr || watched || options.emulate_dot_algorithms)
     return Evaluate(state_->module, std::move(arguments), options);
   HLO_RETURN_IF_ERROR(CheckArguments(*state_->module.module().entry(), arguments));
   absl::StatusOr<Literal> result = state_->executor->Run(arguments, options);

@@ -24,6 +24,11 @@ void CollectLeaves(const Literal& value, std::vector<const Literal*>* leaves) {
   for (const Literal& element : value.elements()) CollectLeaves(element, leaves);
 }
 
+absl::Status Located(const absl::Status& status, const Instruction& instruction) {
+  return absl::Status(status.code(), fmt::format("{}{}: {}", reference::PlaceOf(instruction),
+                                                 reference::Describe(instruction), Message(status)));
+}
+
 // The observer's view of a step: its last instruction.
 class View : public StepView {
  public:
@@ -162,6 +167,8 @@ absl::Status Executor::RunStep(const plan::Step& step) {
     RunMoves(moves->moves);
     return absl::OkStatus();
   }
+  if (const auto* kernel = std::get_if<plan::KernelStep>(&step.what))
+    return RunKernel(*step.instruction, *kernel);
   return RunReference(*step.instruction, std::get<plan::ReferenceStep>(step.what));
 }
 
@@ -256,6 +263,15 @@ absl::Status Executor::StoreResult(const Literal& value, const plan::ReferenceSt
   return absl::OkStatus();
 }
 
+absl::Status Executor::RunKernel(const Instruction& instruction, const plan::KernelStep& step) {
+  absl::InlinedVector<const void*, 8> operands;
+  absl::InlinedVector<void*, 8> results;
+  for (const Slot slot : step.operands) operands.push_back(slot < 0 ? nullptr : pointers_[slot]);
+  for (const Slot slot : step.results) results.push_back(slot < 0 ? nullptr : pointers_[slot]);
+  const absl::Status status = step.kernel.run(instruction, operands, absl::MakeSpan(results));
+  return status.ok() ? status : Located(status, instruction);
+}
+
 absl::Status Executor::RunReference(const Instruction& instruction, const plan::ReferenceStep& step) {
   if (evaluator_ == nullptr) {
     int64_t depth = 0;
@@ -270,11 +286,7 @@ absl::Status Executor::RunReference(const Instruction& instruction, const plan::
   const std::vector<Literal> held = operands;
   reference::OpContext context{instruction, absl::MakeSpan(operands), *evaluator_};
   absl::StatusOr<Literal> value = reference::Reference(instruction.opcode())(context);
-  if (!value.ok()) {
-    return absl::Status(value.status().code(),
-                        fmt::format("{}{}: {}", reference::PlaceOf(instruction),
-                                    reference::Describe(instruction), Message(value.status())));
-  }
+  if (!value.ok()) return Located(value.status(), instruction);
   leaf = 0;
   return StoreResult(*value, step, &leaf);
 }

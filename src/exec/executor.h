@@ -29,6 +29,7 @@ class Executor {
 
   absl::Status RunSteps(const std::vector<plan::Step>& steps);
   absl::Status RunStep(const plan::Step& step);
+  absl::Status RunKernel(const Instruction& instruction, const plan::KernelStep& step);
   absl::Status RunReference(const Instruction& instruction, const plan::ReferenceStep& step);
   absl::Status RunLoop(const plan::LoopStep& loop);
   absl::Status RunBranch(const plan::BranchStep& branch);

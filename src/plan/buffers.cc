@@ -24,6 +24,14 @@ void VisitSlots(Step& step, Visit&& visit) {
       if (access.argument != cpu::Access::kIota) visit(access.argument, is_store);
     });
   };
+  auto leaves = [&](std::vector<Slot>& operands, std::vector<Slot>& results) {
+    for (Slot& slot : operands) {
+      if (slot != kNoValue) visit(slot, false);
+    }
+    for (Slot& slot : results) {
+      if (slot != kNoValue) visit(slot, true);
+    }
+  };
   if (auto* tiles = std::get_if<TileStep>(&step.what)) {
     for (cpu::TileProgram& p : tiles->programs) program(p);
   } else if (auto* reduce = std::get_if<ReduceStep>(&step.what)) {
@@ -32,13 +40,10 @@ void VisitSlots(Step& step, Visit&& visit) {
       visit(result.init, false);
       visit(result.output, true);
     }
+  } else if (auto* kernel = std::get_if<KernelStep>(&step.what)) {
+    leaves(kernel->operands, kernel->results);
   } else if (auto* reference = std::get_if<ReferenceStep>(&step.what)) {
-    for (Slot& slot : reference->operands) {
-      if (slot != kNoValue) visit(slot, false);
-    }
-    for (Slot& slot : reference->results) {
-      if (slot != kNoValue) visit(slot, true);
-    }
+    leaves(reference->operands, reference->results);
   }
 }
 

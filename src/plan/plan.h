@@ -11,6 +11,7 @@
 #include "kernels/cpu/reduce_program.h"
 #include "kernels/cpu/tile_program.h"
 #include "plan/graph.h"
+#include "plan/library_kernels.h"
 
 namespace hlo::plan {
 
@@ -24,6 +25,11 @@ struct TileStep {
 };
 struct ReduceStep {
   cpu::ReduceProgram program;
+};
+// A kernel that takes whole arrays.
+struct KernelStep {
+  LibraryKernel kernel;
+  std::vector<Slot> operands, results;  // Of the leaves; -1: a token.
 };
 // The reference function of an instruction.
 struct ReferenceStep {
@@ -55,7 +61,7 @@ struct BranchStep {
 };
 struct Step {
   const Instruction* instruction = nullptr;  // The last one of a group.
-  std::variant<TileStep, ReduceStep, ReferenceStep, MoveStep, LoopStep, BranchStep> what;
+  std::variant<TileStep, ReduceStep, KernelStep, ReferenceStep, MoveStep, LoopStep, BranchStep> what;
 };
 
 struct Buffer {

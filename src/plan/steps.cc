@@ -63,6 +63,13 @@ class StepMaker {
       default:
         break;
     }
+    if (const LibraryKernel kernel = FindLibraryKernel(*node.instruction); kernel.run != nullptr) {
+      KernelStep step{kernel, {}, {}};
+      step.operands.assign(node.operands.begin(), node.operands.end());
+      step.results.assign(node.results.begin(), node.results.end());
+      steps->push_back({node.instruction, std::move(step)});
+      return;
+    }
     ReferenceStep step;
     step.operands.assign(node.operands.begin(), node.operands.end());
     step.results.assign(node.results.begin(), node.results.end());
