@@ -77,6 +77,7 @@ absl::Status Executor::Bind(absl::Span<const Literal> arguments) {
         owner = buffer.constant->buffer();
         break;
       case plan::Buffer::Kind::kArena:
+        owner = nullptr;
         pointers_[slot] = arena_->data() + buffer.offset;
         continue;
       case plan::Buffer::Kind::kOwn:
@@ -231,15 +232,22 @@ void Executor::RunMoves(const std::vector<Move>& moves) {
   }
 }
 
-Literal Executor::OperandLiteral(const Shape& shape, const plan::ReferenceStep& step, size_t* leaf) {
+absl::StatusOr<Literal> Executor::OperandLiteral(const Shape& shape, const plan::ReferenceStep& step,
+                                                 size_t* leaf) {
   if (shape.IsTuple()) {
     std::vector<Literal> elements;
-    for (const Shape& element : shape.elements()) elements.push_back(OperandLiteral(element, step, leaf));
+    for (const Shape& element : shape.elements()) {
+      HLO_ASSIGN_OR_RETURN(Literal value, OperandLiteral(element, step, leaf));
+      elements.push_back(std::move(value));
+    }
     return Literal::Tuple(std::move(elements));
   }
   const Slot slot = step.operands[(*leaf)++];
   if (slot < 0) return Literal::Token();
-  return Literal::FromBuffer(shape, owners_[slot]);
+  if (owners_[slot] != nullptr) return Literal::FromBuffer(shape, owners_[slot]);
+  HLO_ASSIGN_OR_RETURN(Literal copy, Literal::Create(shape));
+  std::memcpy(copy.mutable_data(), pointers_[slot], copy.byte_count());
+  return copy;
 }
 
 // The buffer of the value becomes the slot's, unless others hold it or it belongs to another slot.
@@ -254,7 +262,7 @@ absl::Status Executor::StoreResult(const Literal& value, const plan::ReferenceSt
     return absl::InternalError(
         fmt::format("the value is {}, which is not the declared shape", ToString(value.shape())));
   }
-  if (value.buffer().use_count() == 1) {
+  if (owners_[slot] != nullptr && value.buffer().use_count() == 1) {
     owners_[slot] = value.buffer();
     pointers_[slot] = owners_[slot]->data();
   } else {
@@ -269,6 +277,7 @@ absl::Status Executor::RunKernel(const Instruction& instruction, const plan::Ker
   for (const Slot slot : step.operands) operands.push_back(slot < 0 ? nullptr : pointers_[slot]);
   for (const Slot slot : step.results) results.push_back(slot < 0 ? nullptr : pointers_[slot]);
   const absl::Status status = step.kernel.run(instruction, operands, absl::MakeSpan(results));
+  if (absl::IsUnimplemented(status)) return RunReference(instruction, {step.operands, step.results});
   return status.ok() ? status : Located(status, instruction);
 }
 
@@ -280,8 +289,10 @@ absl::Status Executor::RunReference(const Instruction& instruction, const plan::
   }
   std::vector<Literal> operands;
   size_t leaf = 0;
-  for (const Instruction* operand : instruction.operands())
-    operands.push_back(OperandLiteral(operand->shape(), step, &leaf));
+  for (const Instruction* operand : instruction.operands()) {
+    HLO_ASSIGN_OR_RETURN(Literal value, OperandLiteral(operand->shape(), step, &leaf));
+    operands.push_back(std::move(value));
+  }
   // A second reference to each: nobody may write to what is borrowed.
   const std::vector<Literal> held = operands;
   reference::OpContext context{instruction, absl::MakeSpan(operands), *evaluator_};

@@ -36,7 +36,7 @@ class Executor {
   void Exchange(const plan::Move& move);
   void RunMoves(const std::vector<plan::Move>& moves);
   absl::Status CountStep();
-  Literal OperandLiteral(const Shape& shape, const plan::ReferenceStep& step, size_t* leaf);
+  absl::StatusOr<Literal> OperandLiteral(const Shape& shape, const plan::ReferenceStep& step, size_t* leaf);
   absl::Status StoreResult(const Literal& value, const plan::ReferenceStep& step, size_t* leaf);
 
   const CheckedModule& module_;

@@ -2,6 +2,7 @@
 
 #include "base/status.h"
 #include "kernels/cpu/dot_general.h"
+#include "plan/sort_step.h"
 
 namespace hlo::plan {
 namespace {
@@ -23,12 +24,20 @@ absl::Status RunDot(const Instruction& dot, absl::Span<const void* const> operan
   return absl::OkStatus();
 }
 
+absl::Status RunSortByKey(const Instruction& sort, absl::Span<const void* const> operands,
+                          absl::Span<void* const> results) {
+  return RunSort(sort, *FindSortKey(sort), operands, results);
+}
+
 }  // namespace
 
 LibraryKernel FindLibraryKernel(const Instruction& instruction) {
   switch (instruction.opcode()) {
     case Opcode::kDot:
       if (TakesDot(instruction)) return {"dot", &RunDot};
+      break;
+    case Opcode::kSort:
+      if (FindSortKey(instruction).has_value()) return {"sort", &RunSortByKey};
       break;
     default:
       break;

@@ -9,7 +9,8 @@
 
 namespace hlo::plan {
 
-// Operands and results are dense arrays of the instruction's shapes, a pointer for each leaf.
+// Operands and results are dense arrays of the instruction's shapes, a pointer for each leaf. Unimplemented:
+// the values are of a kind that only the reference evaluates.
 using KernelFn = absl::Status (*)(const Instruction& instruction, absl::Span<const void* const> operands,
                                   absl::Span<void* const> results);
 

@@ -98,6 +98,47 @@ bool IsRegrouped(const Instruction& root) {
          root.operand(0) != root.operand(1);
 }
 
+// The values of scalar instructions, as they are appended to tile code.
+class ScalarCode {
+ public:
+  explicit ScalarCode(cpu::TileCode& code) : code_(code) {}
+  void Enter(const Instruction& instruction, cpu::TileValue value) { values_[&instruction] = value; }
+  bool Has(const Instruction& instruction) const { return values_.contains(&instruction); }
+  cpu::TileValue Of(const Instruction& instruction) const { return values_.at(&instruction); }
+  // After its operands. False where it is no elementwise operation on scalars.
+  bool Add(const Instruction& instruction) {
+    if (values_.contains(&instruction)) return true;
+    if (!instruction.shape().IsScalar()) return false;
+    if (instruction.opcode() == Opcode::kConstant) return AddConstant(instruction);
+    if (!HasTileCall(instruction)) return false;
+    std::vector<cpu::TileValue> operands;
+    for (const Instruction* operand : instruction.operands()) {
+      if (!values_.contains(operand)) return false;
+      operands.push_back(Of(*operand));
+    }
+    Enter(instruction, Apply(instruction, operands, code_));
+    return true;
+  }
+
+ private:
+  bool AddConstant(const Instruction& constant) {
+    if (constant.is_elided()) return false;
+    const ElementType type = constant.shape().type();
+    alignas(16) std::byte element[16] = {};
+    const cpu::TileCall widen = cpu::LoadTile(type);
+    const void* in[] = {constant.Get<attr::literal>()->data()};
+    if (widen.function != nullptr)
+      widen.function(1, element, in, widen.parameter);
+    else
+      std::copy_n(static_cast<const std::byte*>(in[0]), ByteCount(type), element);
+    Enter(constant, code_.Constant(cpu::LaneOf(type), element));
+    return true;
+  }
+
+  cpu::TileCode& code_;
+  absl::flat_hash_map<const Instruction*, cpu::TileValue> values_;
+};
+
 }  // namespace
 
 bool HasTileCall(const Instruction& instruction) { return CallOf(instruction).function != nullptr; }
@@ -143,31 +184,11 @@ std::optional<ReduceCode> FindReduceCode(const Instruction& reduce) {
     code.Yield(sum);
     return ReduceCode{std::move(code), true};
   }
-  absl::flat_hash_map<const Instruction*, cpu::TileValue> values;
+  ScalarCode values(code);
+  for (size_t k = 0; k < parameters.size(); ++k) values.Enter(*parameters[k], static_cast<cpu::TileValue>(k));
   for (const Instruction* instruction : PostOrder(to_apply)) {
-    if (instruction->opcode() == Opcode::kParameter) {
-      values[instruction] = static_cast<cpu::TileValue>(instruction->Get<attr::number>());
-      continue;
-    }
     if (instruction->opcode() == Opcode::kTuple && instruction == &root) continue;
-    if (!instruction->shape().IsScalar()) return std::nullopt;
-    if (instruction->opcode() == Opcode::kConstant) {
-      const ElementType type = instruction->shape().type();
-      if (instruction->is_elided()) return std::nullopt;
-      alignas(16) std::byte element[16] = {};
-      const cpu::TileCall widen = cpu::LoadTile(type);
-      const void* in[] = {instruction->Get<attr::literal>()->data()};
-      if (widen.function != nullptr)
-        widen.function(1, element, in, widen.parameter);
-      else
-        std::copy_n(static_cast<const std::byte*>(in[0]), ByteCount(type), element);
-      values[instruction] = code.Constant(cpu::LaneOf(type), element);
-      continue;
-    }
-    if (!HasTileCall(*instruction)) return std::nullopt;
-    std::vector<cpu::TileValue> operands;
-    for (const Instruction* operand : instruction->operands()) operands.push_back(values[operand]);
-    values[instruction] = Apply(*instruction, operands, code);
+    if (!values.Add(*instruction)) return std::nullopt;
   }
   const auto results = root.opcode() == Opcode::kTuple
                            ? std::vector<Instruction*>(root.operands().begin(), root.operands().end())
@@ -175,10 +196,26 @@ std::optional<ReduceCode> FindReduceCode(const Instruction& reduce) {
   if (results.size() != count) return std::nullopt;
   for (size_t k = 0; k < count; ++k) {
     if (results[k]->shape().type() != parameters[k]->shape().type()) return std::nullopt;
-    code.Yield(values[results[k]]);
+    code.Yield(values.Of(*results[k]));
   }
   if (code.step_count() + static_cast<int64_t>(lanes.size()) > 60 || count > 8) return std::nullopt;
   return ReduceCode{std::move(code), false};
+}
+
+std::optional<cpu::TileCode> FindUnaryCode(const Instruction& root, const Instruction& parameter) {
+  constexpr int64_t kMostSteps = 48;
+  cpu::TileCode code({cpu::LaneOf(parameter.shape().type())});
+  ScalarCode values(code);
+  values.Enter(parameter, 0);
+  // Those that the root needs, each after its operands: definitions come before uses in the text.
+  for (const Instruction* instruction : PostOrder(*root.parent())) {
+    if (instruction->opcode() == Opcode::kParameter) continue;
+    values.Add(*instruction);
+    if (instruction == &root || code.step_count() > kMostSteps) break;
+  }
+  if (code.step_count() > kMostSteps || !values.Has(root)) return std::nullopt;
+  code.Yield(values.Of(root));
+  return code;
 }
 
 }  // namespace hlo::plan

@@ -24,4 +24,7 @@ struct ReduceCode {
 };
 std::optional<ReduceCode> FindReduceCode(const Instruction& reduce);
 
+// A scalar expression of one parameter as tile code; nullopt where it is more than elementwise operations.
+std::optional<cpu::TileCode> FindUnaryCode(const Instruction& root, const Instruction& parameter);
+
 }  // namespace hlo::plan

@@ -207,6 +207,23 @@ struct Bytes16 {
   uint64_t halves[2];
 };
 
+// f.template operator()<T>() with a type of that many bytes.
+template <class F>
+void DispatchWidth(int64_t width, F&& f) {
+  switch (width) {
+    case 1:
+      return f.template operator()<uint8_t>();
+    case 2:
+      return f.template operator()<uint16_t>();
+    case 4:
+      return f.template operator()<uint32_t>();
+    case 8:
+      return f.template operator()<uint64_t>();
+    default:
+      return f.template operator()<Bytes16>();
+  }
+}
+
 }  // namespace
 
 TileCall FindTileOp(Opcode opcode, ElementType from, ElementType) {
@@ -289,18 +306,16 @@ void CopyStrided(int64_t n, int64_t width, void* out, int64_t out_stride, const 
     std::memmove(out, in, n * width);
     return;
   }
-  switch (width) {
-    case 1:
-      return CopyStridedAs<uint8_t>(n, out, out_stride, in, in_stride);
-    case 2:
-      return CopyStridedAs<uint16_t>(n, out, out_stride, in, in_stride);
-    case 4:
-      return CopyStridedAs<uint32_t>(n, out, out_stride, in, in_stride);
-    case 8:
-      return CopyStridedAs<uint64_t>(n, out, out_stride, in, in_stride);
-    default:
-      return CopyStridedAs<Bytes16>(n, out, out_stride, in, in_stride);
-  }
+  DispatchWidth(width, [&]<class T>() { CopyStridedAs<T>(n, out, out_stride, in, in_stride); });
+}
+
+void GatherStrided(int64_t n, int64_t width, void* out, int64_t out_stride, const void* in, int64_t in_stride,
+                   const uint32_t* positions) {
+  DispatchWidth(width, [&]<class T>() {
+    const T* a = static_cast<const T*>(in);
+    T* o = static_cast<T*>(out);
+    for (int64_t i = 0; i < n; ++i) o[i * out_stride] = a[positions[i] * in_stride];
+  });
 }
 
 void FillIota(Lane lane, int64_t n, void* out, int64_t start, int64_t step) {

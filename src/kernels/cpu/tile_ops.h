@@ -44,6 +44,9 @@ TileCall StoreTile(ElementType type);
 
 // out[i * out_stride] = in[i * in_stride], strides in elements of `width` bytes (1, 2, 4, 8 or 16).
 void CopyStrided(int64_t n, int64_t width, void* out, int64_t out_stride, const void* in, int64_t in_stride);
+// out[i * out_stride] = in[positions[i] * in_stride]
+void GatherStrided(int64_t n, int64_t width, void* out, int64_t out_stride, const void* in, int64_t in_stride,
+                   const uint32_t* positions);
 // out[i] = start + i * step, as `convert` from s64 would give.
 void FillIota(Lane lane, int64_t n, void* out, int64_t start, int64_t step);
 
