@@ -12,6 +12,7 @@ void AddPrint(CLI::App& program, int& exit_status);
 void AddCheck(CLI::App& program, int& exit_status);
 void AddInputs(CLI::App& program, int& exit_status);
 void AddStats(CLI::App& program, int& exit_status);
+void AddPlan(CLI::App& program, int& exit_status);
 void AddOps(CLI::App& program, int& exit_status);
 // `docs man` and `docs bash-completion`, made from the flags of all others.
 void AddDocs(CLI::App& program, int& exit_status);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
@@ -210,7 +211,7 @@ class Assigner {
     const cpu::Access* store = nullptr;
     std::vector<const cpu::Access*> loads;
     absl::flat_hash_set<int32_t> starts;
-    tiles.programs[0].VisitAccesses([&](cpu::Access& access, bool is_store) {
+    std::as_const(tiles.programs[0]).VisitAccesses([&](const cpu::Access& access, bool is_store) {
       for (const cpu::RuntimeStart& start : access.starts) starts.insert(StorageOf(start.argument));
       if (is_store)
         store = &access;

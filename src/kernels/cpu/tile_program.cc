@@ -195,6 +195,13 @@ void TileProgram::VisitAccesses(absl::FunctionRef<void(Access&, bool)> visit) {
   for (const Stored& stored : stored_) visit(accesses_[stored.access], true);
 }
 
+void TileProgram::VisitAccesses(absl::FunctionRef<void(const Access&, bool)> visit) const {
+  for (const Step& step : steps_) {
+    if (step.access >= 0) visit(accesses_[step.access], false);
+  }
+  for (const Stored& stored : stored_) visit(accesses_[stored.access], true);
+}
+
 TileProgram::Runner::Runner(const TileProgram& program, void* const* arguments)
     : program_(program),
       arguments_(arguments),

@@ -57,9 +57,11 @@ class TileProgram {
   double nanoseconds_per_element() const { return nanoseconds_; }
   int64_t op_count() const { return static_cast<int64_t>(steps_.size()); }
   absl::Span<const int64_t> inner_dims() const { return inner_dims_; }
+  absl::Span<const int64_t> outer_dims() const { return outer_dims_; }
 
   // visit(access, is_store) for all; arguments may be renumbered. RuntimeStarts are read like loads.
   void VisitAccesses(absl::FunctionRef<void(Access&, bool)> visit);
+  void VisitAccesses(absl::FunctionRef<void(const Access&, bool)> visit) const;
 
   // --- Running. `arguments` are the pointers that accesses name.
   // All tiles, on several threads where it pays.

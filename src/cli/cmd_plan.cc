@@ -1,0 +1,32 @@
+// plan: what the fast engine would do.
+
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "plan/plan.h"
+#include "plan/print_plan.h"
+
+namespace hlo::cli {
+
+void AddPlan(CLI::App& program, int& exit_status) {
+  auto options = std::make_shared<CommonOptions>();
+  CLI::App* command =
+      program.add_subcommand("plan", "Print the execution plan: steps, kernels, buffers, fused loops");
+  AddCommonFlags(*command, *options);
+  command->footer(
+      "A loop is a group of elementwise instructions, named by its last one. b<-> are buffers that change "
+      "places.\n"
+      "Examples:\n  hlo-run plan m.hlo");
+  command->callback([options, &exit_status] {
+    exit_status = ForEachFile(*options, [&](const std::string& file, FileResult& result) {
+      const LoadedModule loaded = Load(file, *options, LoadUntil::kChecked, Exit::kInvalid, result);
+      if (loaded.module == nullptr) return;
+      const absl::StatusOr<plan::Plan> plan = plan::MakePlan(loaded.checked.front());
+      if (!result.Accept(plan.status(), file)) return;
+      result.text = plan::ToString(*plan);
+      result.extra["arena_bytes"] = plan->arena_bytes;
+      result.extra["steps"] = plan->steps.size();
+    });
+  });
+}
+
+}  // namespace hlo::cli

@@ -1,0 +1,128 @@
+#include "plan/print_plan.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_join.h"
+#include "fmt/format.h"
+
+namespace hlo::plan {
+namespace {
+
+std::string Of(Slot slot) { return slot < 0 ? "token" : fmt::format("b{}", slot); }
+
+std::string List(const std::vector<Slot>& slots) {
+  std::vector<std::string> names;
+  for (Slot slot : slots) names.push_back(Of(slot));
+  return absl::StrJoin(names, ", ");
+}
+
+class Printer {
+ public:
+  explicit Printer(const Plan& plan) : plan_(plan) {}
+
+  std::string Print() {
+    Buffers();
+    text_ += "steps\n";
+    Steps(plan_.steps, 1);
+    text_ += fmt::format("result {}\n", List(plan_.results));
+    return std::move(text_);
+  }
+
+ private:
+  void Buffers() {
+    text_ += fmt::format("arena {} bytes\nbuffers\n", plan_.arena_bytes);
+    for (size_t slot = 0; slot < plan_.buffers.size(); ++slot) {
+      const Buffer& buffer = plan_.buffers[slot];
+      text_ += fmt::format("  b{} {} {}\n", slot, ToString(buffer.shape), Place(buffer));
+    }
+  }
+  static std::string Place(const Buffer& buffer) {
+    switch (buffer.kind) {
+      case Buffer::Kind::kParameter:
+        return fmt::format("argument {}", buffer.parameter);
+      case Buffer::Kind::kConstant:
+        return "constant";
+      case Buffer::Kind::kArena:
+        return fmt::format("arena at {}, {} bytes", buffer.offset, buffer.byte_count);
+      case Buffer::Kind::kOwn:
+        return fmt::format("{}, {} bytes", buffer.is_result ? "result" : "memory of its own",
+                           buffer.byte_count);
+    }
+    return "";
+  }
+
+  void Line(int depth, const std::string& line) { text_ += fmt::format("{:{}}{}\n", "", 2 * depth, line); }
+
+  // What a loop reads and writes, and over how much it runs.
+  static std::string Program(const cpu::TileProgram& program) {
+    std::vector<std::string> reads, writes;
+    program.VisitAccesses([&](const cpu::Access& access, bool is_store) {
+      std::string name = access.argument == cpu::Access::kIota ? "iota" : Of(access.argument);
+      for (const cpu::RuntimeStart& start : access.starts) name += fmt::format(" at {}", Of(start.argument));
+      std::vector<std::string>& list = is_store ? writes : reads;
+      if (std::find(list.begin(), list.end(), name) == list.end()) list.push_back(std::move(name));
+    });
+    std::string text = absl::StrJoin(reads, ", ");
+    if (!writes.empty()) text += fmt::format(" -> {}", absl::StrJoin(writes, ", "));
+    const std::string dims = absl::StrJoin(program.inner_dims(), ",");
+    return fmt::format("[{}] {} operations, tiles of {}: {}", dims, program.op_count(), program.tile(), text);
+  }
+
+  void Moves(const std::vector<Move>& moves, int depth) {
+    for (const Move& move : moves)
+      Line(depth, fmt::format("{} {} {}", Of(move.to), move.exchange ? "<->" : "<-", Of(move.from)));
+  }
+
+  void Steps(const std::vector<Step>& steps, int depth) {
+    for (const Step& step : steps) Print(step, depth);
+  }
+  void Print(const Step& step, int depth) {
+    const std::string name = fmt::format("'{}'", step.instruction->name());
+    if (const auto* tiles = std::get_if<TileStep>(&step.what)) {
+      for (const cpu::TileProgram& program : tiles->programs)
+        Line(depth, fmt::format("loop {} {}", name, Program(program)));
+    } else if (const auto* reduce = std::get_if<ReduceStep>(&step.what)) {
+      std::vector<Slot> inits, outputs;
+      for (const auto& result : reduce->program.results) {
+        inits.push_back(result.init);
+        outputs.push_back(result.output);
+      }
+      Line(depth,
+           fmt::format("reduce {} {} of {} {}: {}, init {} -> {}", name, reduce->program.kept_count(),
+                       reduce->program.reduced_count(), reduce->program.rows ? "by rows" : "by columns",
+                       Program(reduce->program.body), List(inits), List(outputs)));
+    } else if (const auto* kernel = std::get_if<KernelStep>(&step.what)) {
+      Line(depth, fmt::format("{} {}: {} -> {}", kernel->kernel.name, name, List(kernel->operands),
+                              List(kernel->results)));
+    } else if (const auto* reference = std::get_if<ReferenceStep>(&step.what)) {
+      Line(depth, fmt::format("reference {} {}: {} -> {}", Name(step.instruction->opcode()), name,
+                              List(reference->operands), List(reference->results)));
+    } else if (const auto* loop = std::get_if<LoopStep>(&step.what)) {
+      Line(depth, fmt::format("while {}", name));
+      Moves(loop->initial, depth + 1);
+      Line(depth, fmt::format("condition {}", Of(loop->predicate)));
+      Steps(loop->condition, depth + 1);
+      Line(depth, "body");
+      Steps(loop->body, depth + 1);
+      Moves(loop->next, depth + 1);
+    } else if (const auto* branch = std::get_if<BranchStep>(&step.what)) {
+      Line(depth, fmt::format("conditional {} by {}", name, Of(branch->choice)));
+      for (size_t b = 0; b < branch->branches.size(); ++b) {
+        Line(depth, fmt::format("branch {}", b));
+        Steps(branch->branches[b].steps, depth + 1);
+        Moves(branch->branches[b].results, depth + 1);
+      }
+    } else {
+      Moves(std::get<MoveStep>(step.what).moves, depth);
+    }
+  }
+
+  const Plan& plan_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string ToString(const Plan& plan) { return Printer(plan).Print(); }
+
+}  // namespace hlo::plan
