@@ -139,15 +139,25 @@ def run_worker(first, count, folder, shrink=False):
 
 
 def check(hlo_run, folder):
-    """[(case, message)] that hlo-run does not pass."""
+    """[(case, message)] that hlo-run does not pass; where it ends abnormally the cases run one by one."""
     if not any(folder.iterdir()):
         return []
+    report = checked(hlo_run, folder)
+    if report is not None:
+        return [(pathlib.Path(c['path']).name, f"{c['verdict']}: {' '.join(c.get('report', '').split())}") for c in report if c['verdict'] != 'passed']
+    found = []
+    for case in sorted(folder.iterdir()):
+        report = checked(hlo_run, case)
+        if report is None:
+            found.append((case.name, 'hlo-run ends abnormally'))
+        elif report[0]['verdict'] != 'passed':
+            found.append((case.name, f"{report[0]['verdict']}: {' '.join(report[0].get('report', '').split())}"))
+    return found
+
+
+def checked(hlo_run, folder):
     run = subprocess.run([hlo_run, 'check', str(folder), '--format', 'json', '--max-seconds', '20'], capture_output=True, text=True)
-    try:
-        report = json.loads(run.stdout)
-    except json.JSONDecodeError:
-        return [('check', f'hlo-run: exit {run.returncode}: {run.stderr[-300:]}')]
-    return [(pathlib.Path(c['path']).name, f"{c['verdict']}: {' '.join(c.get('report', '').split())}") for c in report['cases'] if c['verdict'] != 'passed']
+    return json.loads(run.stdout)['cases'] if run.returncode >= 0 and run.stdout else None
 
 
 def shrink(arguments, seed):

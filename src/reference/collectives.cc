@@ -77,7 +77,12 @@ std::string CollectiveObstacle(const Instruction& instruction) {
 absl::StatusOr<Literal> AllReduce(OpContext& context) { return Together(context.operands); }
 absl::StatusOr<Literal> AllGather(OpContext& context) { return Together(context.operands); }
 absl::StatusOr<Literal> ReduceScatter(OpContext& context) { return Together(context.operands); }
-absl::StatusOr<Literal> AllToAll(OpContext& context) { return Together(context.operands); }
+// Without dimensions the result is a tuple, of one element, too.
+absl::StatusOr<Literal> AllToAll(OpContext& context) {
+  Literal result = Together(context.operands);
+  if (!context.shape().IsTuple() || result.shape().IsTuple()) return result;
+  return Literal::Tuple({std::move(result)});
+}
 absl::StatusOr<Literal> CollectiveBroadcast(OpContext& context) { return Together(context.operands); }
 absl::StatusOr<Literal> CollectiveReduce(OpContext& context) { return Together(context.operands); }
 

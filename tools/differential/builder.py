@@ -124,7 +124,7 @@ class Builder:
             flat = x.reshape(-1).copy()
             for i in range(flat.size):
                 if self.rng.random() < 0.3:
-                    flat[i] = self.rng.choice((np.nan, np.inf, -np.inf, 0.0))
+                    flat[i] = self.rng.choice((np.nan, np.inf, -np.inf, 0.0, -0.0))
             x = flat.reshape(x.shape)
         return x.astype(numpy_type(t)), count * 2.0**step, step
 
@@ -222,7 +222,10 @@ class Builder:
         wild = any(v.wild for v in operands)
         if not in_range(t, top, step):
             return None
-        return self.op(opcode, operands, t, dims, attributes, top=top, step=step, final=not fits(t, top, step), wild=wild, **more)
+        final = not fits(t, top, step)
+        if final and t in ('f16', 'bf16') and all(v.name[:2] != 'c.' for v in operands) and in_range(t, 2 * top, step):
+            final, top = False, 1.01 * top  # rounded after each instruction: nothing can contract or re-associate
+        return self.op(opcode, operands, t, dims, attributes, top=top, step=step, final=final, wild=wild, **more)
 
     # ---- computations
     def child(self):

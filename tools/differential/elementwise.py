@@ -59,7 +59,7 @@ def integer_binary(b):
     c = a and b.array(t=a.type, dims=a.dims)
     if c and opcode == 'power':  # XLA:CPU looks at the low six bits of the exponent alone, and takes 0^-1 for 1/0
         c = b.fresh(a.type, a.dims, 0, 20)
-    if c is a and opcode in ('divide', 'remainder'):  # XLA takes 0/0 for 1
+    if c and opcode in ('divide', 'remainder') and (c is a or c.name[:2] != 'p.'):  # XLA takes 0/0 for 1 where both are equal
         return None
     return c and b.op(opcode, (a, c), a.type, a.dims)
 
@@ -156,7 +156,8 @@ def compare(b):
         return None
     direction = b.rng.choice(('EQ', 'NE') if is_complex(a.type) else ('EQ', 'NE', 'LT', 'LE', 'GT', 'GE'))
     attributes = f'direction={direction}'
-    if is_float(a.type) and not (a.wild or c.wild) and b.chance(0.3):
+    given = a.name[:2] in ('p.', 'c.') and c.name[:2] in ('p.', 'c.')  # signs of zero and NaN are what they were
+    if is_float(a.type) and (given or not (a.wild or c.wild)) and b.chance(0.3):
         attributes += ', type=TOTALORDER'
     return b.op('compare', (a, c), 'pred', a.dims, attributes)
 

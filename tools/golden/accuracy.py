@@ -198,6 +198,8 @@ def rounds(name, operands, result):
 
 def contraction_length(name, params, eqn):
     """How many terms one result element sums, or None if the operation is no sum."""
+    if not eqn.invars:
+        return None
     shape = eqn.invars[0].aval.shape
     if name == 'dot_general':
         return max(1, math.prod(shape[d] for d in params['dimension_numbers'][0][0]))
@@ -273,8 +275,15 @@ class Stochastic:
         if name == 'while':
             nc, nb = params['cond_nconsts'], params['body_nconsts']
             cond_consts, body_consts, init = operands[:nc], operands[nc:nc + nb], operands[nc + nb:]
-            return lax.while_loop(lambda c: self.run(params['cond_jaxpr'], *cond_consts, *c)[0],
-                                  lambda c: self.run(params['body_jaxpr'], *body_consts, *c), init)
+            def goes_on(c):
+                return self.run(params['cond_jaxpr'], *cond_consts, *c)[0]
+
+            def body(c):  # a batched loop keeps the lanes that are done as they are
+                going, after = goes_on(c), self.run(params['body_jaxpr'], *body_consts, *c)
+                if going.ndim == 0:
+                    return after
+                return [jnp.where(going.reshape(going.shape + (1,) * (x.ndim - going.ndim)), x, old) for x, old in zip(after, c)]
+            return lax.while_loop(lambda c: jnp.any(goes_on(c)), body, init)
         if name == 'scan':
             consts, init, xs = map(list, params['ft_in'].update(operands).unpack())
             carry = len(init)

@@ -12,11 +12,12 @@ from registry import Area
 
 
 class Catalogue(Area):
-    def __init__(self, name, library):
+    def __init__(self, name, library, modules=()):
         super().__init__(name, stack=2)
         self.library = library
         self.covered = set()
         self.skipped = {}
+        self.modules = modules  # submodules whose functions count, too
 
     def row(self, name, *args, form=None, x64=False, rule=None, golden=True, **static):
         function = name.split()[0]
@@ -48,9 +49,13 @@ class Catalogue(Area):
 
     def missing(self):
         """Public functions that the table does not name."""
-        names = [n for n in dir(self.library) if not n.startswith('_')]
-        functions = [n for n in names if callable(getattr(self.library, n)) and not inspect.isclass(getattr(self.library, n))]
-        return sorted(set(functions) - {c.split('.')[0] for c in self.covered} - set(self.skipped))
+        found = set()
+        for prefix in ('',) + tuple(m + '.' for m in self.modules):
+            library = self.resolve(prefix[:-1]) if prefix else self.library
+            for name in dir(library):
+                if not name.startswith('_') and callable(getattr(library, name)) and not inspect.isclass(getattr(library, name)):
+                    found.add(prefix + name)
+        return sorted(found - self.covered - set(self.skipped))
 
 
 def is_specification(x):

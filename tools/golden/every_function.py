@@ -15,11 +15,13 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 CHUNK = 25
+LONGEST = 240
 
 
 def catalogues():
@@ -34,7 +36,8 @@ def build(names, cache):
     for name in names:
         reason = cache / 'reasons' / name.replace('/', '__')
         reason.parent.mkdir(parents=True, exist_ok=True)
-        reason.write_text('XLA ended the process')
+        reason.write_text(f'XLA ended the process, or took over {LONGEST} s')
+        signal.alarm(LONGEST)
         generate.MAX_CATALOGUE_BYTES = 10**7
         try:
             for folder, files in generate.build(cases[name]).items():

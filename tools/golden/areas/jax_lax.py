@@ -7,7 +7,7 @@ from arguments import bits, bools, given, ints, normal, spd, uniform
 from catalogue import Catalogue
 from jax import lax
 
-area = Catalogue('jax_lax', lax)
+area = Catalogue('jax_lax', lax, modules=('linalg',))
 row, rows, skip = area.row, area.rows, area.skip
 x, v, m = normal(2, 3), normal(5), normal(3, 3)
 positive = uniform(0.3, 3, (2, 3))
@@ -76,7 +76,7 @@ row('dynamic_slice_in_dim', normal(6), ints(-1, 7), 3)
 row('dynamic_update_index_in_dim', normal(4, 3), normal(3), ints(0, 5), 0)
 row('dynamic_update_slice', normal(4, 5), normal(2, 2), (ints(-1, 5), ints(-1, 5)))
 row('dynamic_update_slice_in_dim', normal(6), normal(2), ints(-1, 7), 0)
-row('empty', (2, 3), jnp.float32)
+row('empty', (2, 3), jnp.float32, rule=exact())
 row('expand_dims', x, (1,))
 row('fft', normal(8, t='c64'), form=lambda a: lax.fft(a, 'FFT', (8,)))
 row('fori_loop', ints(0, 6), normal(3), form=lambda k, a: lax.fori_loop(0, k, lambda i, s: s * 0.5 + i, a))

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 from arguments import bools, ints, normal, uniform
 from catalogue import Catalogue
 
-area = Catalogue('jax_nn', jax.nn)
+area = Catalogue('jax_nn', jax.nn, modules=('initializers',))
 row, rows, skip = area.row, area.rows, area.skip
 x = normal(2, 4, scale=2.0)
 rows('celu elu gelu hard_sigmoid hard_silu hard_swish hard_tanh identity leaky_relu log_sigmoid mish relu relu6 selu sigmoid silu soft_sign softplus '

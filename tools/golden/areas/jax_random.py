@@ -1,6 +1,7 @@
 """Every function of jax.random: the bits are those of threefry, so draws from them are deterministic."""
 import jax
 import jax.numpy as jnp
+from accuracy import exact
 from arguments import ints, normal, spd, stochastic, uniform
 from catalogue import Catalogue
 
@@ -28,7 +29,7 @@ for t in ('uint8', 'uint16', 'uint64'):
 row('ball', key, 3, shape=(2,))
 row('bernoulli', key, 0.4, shape=(3, 4))
 rows('beta', key, uniform(0.5, 3, (3,)), uniform(0.5, 3, (3,)))
-row('binomial', key, 10.0, 0.4, shape=(4,))
+row('binomial', key, 10.0, 0.4, shape=(4,), rule=exact())
 row('categorical', key, normal(3, 4))
 rows('chisquare t', key, uniform(2, 6, (3,)))
 row('choice', key, normal(5), shape=(4,))
@@ -41,14 +42,14 @@ row('loggamma', key, uniform(0.4, 4, (4,)))
 row('generalized_normal', key, 1.5, shape=(4,))
 row('geometric', key, 0.3, shape=(5,))
 row('lognormal', key, 0.7, shape=(4,))
-row('multinomial', key, 6.0, stochastic(4))
+row('multinomial', key, 6.0, stochastic(4), rule=exact())
 row('multivariate_normal', key, normal(3), spd(3))
 row('orthogonal', key, 3, golden=False)
 row('pareto', key, uniform(1, 3, (4,)))
 row('weibull_min', key, 1.3, 0.8, shape=(4,))
 row('permutation', key, 9)
 row('permutation rows', key, normal(4, 2))
-row('poisson', key, uniform(0.5, 15, (5,)))
+row('poisson', key, uniform(0.5, 15, (5,)), rule=exact())
 row('randint', key, shape=(6,), minval=-5, maxval=17)
 row('randint u8', key, shape=(6,), minval=3, maxval=250, dtype=jnp.uint8)
 row('triangular', key, 0.0, 0.4, 1.0, shape=(4,))

@@ -16,7 +16,11 @@ import jax.scipy.stats
 from arguments import bools, given, ints, normal, spd, stochastic, uniform
 from catalogue import Catalogue
 
-area = Catalogue('jax_scipy', jsp)
+DISTRIBUTIONS = ('bernoulli beta betabinom binom cauchy chi2 dirichlet expon gamma gennorm geom gumbel_l gumbel_r laplace logistic multinomial '
+                 'multivariate_normal nbinom norm pareto poisson t truncnorm uniform vonmises wrapcauchy').split()
+area = Catalogue('jax_scipy', jsp, modules=(
+    'special', 'linalg', 'signal', 'ndimage', 'interpolate', 'integrate', 'optimize', 'cluster.vq', 'fft', 'sparse.linalg', 'stats',
+    *(f'stats.{d}' for d in DISTRIBUTIONS)))
 row = area.row
 
 
@@ -33,6 +37,7 @@ m, a = normal(3, 3), spd(3)
 group('special', 'entr digamma gamma gammaln gammasgn loggamma exp1 i0 i0e i1 i1e spence sici fresnel', positive)
 group('special', 'erf erfc erfcx dawsn expi log_ndtr ndtr log_softmax softmax logsumexp', x)
 group('special', 'erfinv erfcinv ndtri logit', inner)
+group('special', 'expit', x)
 group('special', 'wofz', normal(4, t='c64'))
 group('special', 'factorial', ints(0, 9, (5,)))
 group('special', 'bernoulli', 6)
