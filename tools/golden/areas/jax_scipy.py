@@ -56,14 +56,15 @@ group('special', 'sph_harm_y', given([2], 's32'), given([1], 's32'), uniform(0.2
 
 group('linalg', 'cholesky cho_factor sqrtm', a)
 row('linalg.cho_solve', a, normal(3), form=lambda q, y: jsp.linalg.cho_solve(jsp.linalg.cho_factor(q), y))
-group('linalg', 'det inv lu_factor expm', m)
+group('linalg', 'det inv lu_factor', m)
+row('linalg.expm', m, golden=False)  # the choice of an approximant hangs on rounding
 group('linalg', 'lu qr', m)
 group('linalg', 'polar schur hessenberg svd', m, golden=False)
 row('linalg.rsf2csf', m, form=lambda q: jsp.linalg.rsf2csf(*jsp.linalg.schur(q)), golden=False)
 row('linalg.funm', a, form=lambda q: jsp.linalg.funm(q, jnp.exp), golden=False)
 row('linalg.eigh', a, golden=False)
 row('linalg.eigh_tridiagonal', normal(4), normal(3), eigvals_only=True, golden=False)
-row('linalg.expm_frechet', m, normal(3, 3), compute_expm=False)
+row('linalg.expm_frechet', m, normal(3, 3), compute_expm=False, golden=False)
 row('linalg.lu_solve', m, normal(3), form=lambda q, y: jsp.linalg.lu_solve(jsp.linalg.lu_factor(q), y))
 row('linalg.qr_multiply', normal(4, 3), normal(2, 4), golden=False)
 row('linalg.solve', m, normal(3))
