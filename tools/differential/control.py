@@ -117,6 +117,24 @@ def barrier(b):
     return b.tuple_op('opt-barrier', (Value(packed, '', ()),), [v.like('') for v in given])
 
 
+def nested(b):
+    """A tuple within a tuple, and an element of it."""
+    given = [v for v in arguments(b, 4)]
+    if len(given) < 2:
+        return None
+    text = [shape(v.type, v.dims) for v in given]
+    inner, outer, back = b.names.next('inner'), b.names.next('outer'), b.names.next('back')
+    packed = f'({", ".join(text[1:])})'
+    b.emit(inner, f'{packed} tuple({", ".join(v.name for v in given[1:])})', [v.name for v in given[1:]])
+    b.emit(outer, f'({text[0]}, {packed}) tuple({given[0].name}, {inner})', (given[0].name, inner))
+    b.emit(back, f'{packed} get-tuple-element({outer}), index=1', (outer,))
+    k = b.rng.randrange(len(given) - 1)
+    name = b.names.next('element')
+    b.emit(name, f'{text[k + 1]} get-tuple-element({back}), index={k}', (back,))
+    b.values.append(given[k + 1].like(name))
+    return b.values[-1]
+
+
 def closed(b, carry, inner, values):
     """Replaces one carried value by another of its kind."""
     k = b.rng.randrange(len(values))
@@ -253,4 +271,4 @@ def map_(b):
     return b.op('map', (a, c), a.type, a.dims, f'dimensions={braces(range(len(a.dims)))}, to_apply={name}', calls, **known)
 
 
-OPERATIONS = ((call, 2), (fusion, 4), (asynchronous, 1), (barrier, 1), (loop, 3), (conditional, 2), (map_, 1))
+OPERATIONS = ((call, 2), (fusion, 4), (asynchronous, 1), (barrier, 1), (loop, 3), (conditional, 2), (map_, 1), (nested, 0.7))

@@ -96,6 +96,10 @@ def collective(b):
     return b.op('collective-permute', (a,), a.type, a.dims, f'source_target_pairs={pairs}', **same(a)) if pairs != '{}' else None
 
 
+def device(b):
+    return None if b.parent else b.op(b.rng.choice(('replica-id', 'partition-id')), (), 'u32', ())
+
+
 def windows_together(b):
     """Two inputs through one reduce-window."""
     a = b.array(lambda v: v.dims and is_int(v.type) and v.type in ('s32', 's64', 'u32', 's8', 'u8', 's16'))
@@ -110,7 +114,7 @@ def windows_together(b):
     x, y, p, q = (inner.add_parameter(Value('', t, ())) for t in (a.type, c.type, a.type, c.type))
     roots = [inner.op('add', (x, p), a.type, ()), inner.op(b.rng.choice(('add', 'xor', 'or')), (y, q), c.type, ())]
     name, calls = inner.computation(roots, 'both')
-    return b.tuple_op('reduce-window', (a, c, *inits), [Value('', a.type, dims), Value('', c.type, dims)], f'{text}, to_apply={name}', calls)
+    return b.tuple_op('reduce-window', (a, c, *inits), [Value('', a.type, tuple(dims)), Value('', c.type, tuple(dims))], f'{text}, to_apply={name}', calls)
 
 
-OPERATIONS = ((dynamic, 1.5), (dynamic_size, 0.3), (collective, 1), (windows_together, 0.7))
+OPERATIONS = ((device, 0.2), (dynamic, 1.5), (dynamic_size, 0.3), (collective, 1), (windows_together, 0.7))
