@@ -4,7 +4,7 @@ import math
 import numpy as np
 
 from .builder import braces
-from .values import COMPLEX, Value, bits, epsilon, fits, in_range, is_float, is_int, size
+from .values import COMPLEX, Value, bits, epsilon, fits, in_range, is_float, is_int, own_zeros, size
 
 
 def is_complex(t):
@@ -193,7 +193,7 @@ def batch_norm(b):
 
 
 def topk(b):
-    x = b.array(lambda v: v.dims and v.dims[-1] and v.type in ('f32', 's32', 'f64', 'bf16'), wild=True)
+    x = b.array(lambda v: v.dims and v.dims[-1] and v.type in ('f32', 's32', 'f64', 'bf16') and own_zeros(v), wild=True)
     if not x:
         return None
     k = b.rng.randint(1, x.dims[-1])

@@ -1,5 +1,5 @@
 """Random elementwise instructions."""
-from .values import COMPLEX, FLOATS, INTEGERS, SIGNED, bits, epsilon, in_range, is_float, is_int
+from .values import COMPLEX, FLOATS, INTEGERS, SIGNED, bits, epsilon, in_range, is_float, is_int, own_zeros
 
 ALL_TYPES = ('pred',) + INTEGERS + tuple(FLOATS)
 # How far apart two libraries may be, in ulp, for f32 and f64: XLA:CPU's own budget and one more.
@@ -157,8 +157,7 @@ def compare(b):
         return None
     direction = b.rng.choice(('EQ', 'NE') if is_complex(a.type) else ('EQ', 'NE', 'LT', 'LE', 'GT', 'GE'))
     attributes = f'direction={direction}'
-    given = a.name[:2] in ('p.', 'c.') and c.name[:2] in ('p.', 'c.')  # signs of zero and NaN are what they were
-    if is_float(a.type) and (given or not (a.wild or c.wild)) and b.chance(0.3):
+    if is_float(a.type) and own_zeros(a) and own_zeros(c) and b.chance(0.5):
         attributes += ', type=TOTALORDER'
     return b.op('compare', (a, c), 'pred', a.dims, attributes)
 

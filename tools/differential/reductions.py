@@ -3,7 +3,7 @@ import numpy as np
 
 from .builder import braces, literal, numpy_type
 from .movement import gather_numbers, same
-from .values import Value, bits, fits, is_float, is_int, size
+from .values import Value, bits, fits, is_float, is_int, own_zeros, size
 
 LOGIC = ('and', 'or', 'xor')
 
@@ -149,13 +149,13 @@ def select_and_scatter(b):
 
 
 def sort(b):
-    a = b.movable(lambda v: v.dims and v.type not in ('c64', 'c128') and bits(v.type) >= 8 and not v.final)  # XLA:CPU does not sort s2, u2
+    a = b.movable(lambda v: v.dims and v.type not in ('c64', 'c128') and bits(v.type) >= 8 and not v.final and own_zeros(v))  # XLA:CPU does not sort s2, u2
     if not a:
         return None
     d = b.rng.randrange(len(a.dims))
     operands = [a]
     for _ in range(b.rng.choice((0, 0, 1, 2))):
-        more = b.array(lambda v: v.type not in ('c64', 'c128') and bits(v.type) >= 8, dims=a.dims)
+        more = b.array(lambda v: v.type not in ('c64', 'c128') and bits(v.type) >= 8 and own_zeros(v), dims=a.dims)
         if more:
             operands.append(more)
     inner = b.child()
