@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "base/check.h"
+#include "plan/visit.h"
 
 namespace hlo::plan {
 namespace {
@@ -15,38 +16,6 @@ using Position =
     int64_t;  // Of a step in the order of execution; a loop has one before and one after its body.
 
 constexpr int64_t kAlignment = 64;
-
-// visit(argument, is_write) for all that the step itself reads and writes, control flow apart.
-template <class Visit>
-void VisitSlots(Step& step, Visit&& visit) {
-  auto program = [&](cpu::TileProgram& p) {
-    p.VisitAccesses([&](cpu::Access& access, bool is_store) {
-      for (cpu::RuntimeStart& start : access.starts) visit(start.argument, false);
-      if (access.argument != cpu::Access::kIota) visit(access.argument, is_store);
-    });
-  };
-  auto leaves = [&](std::vector<Slot>& operands, std::vector<Slot>& results) {
-    for (Slot& slot : operands) {
-      if (slot != kNoValue) visit(slot, false);
-    }
-    for (Slot& slot : results) {
-      if (slot != kNoValue) visit(slot, true);
-    }
-  };
-  if (auto* tiles = std::get_if<TileStep>(&step.what)) {
-    for (cpu::TileProgram& p : tiles->programs) program(p);
-  } else if (auto* reduce = std::get_if<ReduceStep>(&step.what)) {
-    program(reduce->program.body);
-    for (cpu::ReduceProgram::Result& result : reduce->program.results) {
-      visit(result.init, false);
-      visit(result.output, true);
-    }
-  } else if (auto* kernel = std::get_if<KernelStep>(&step.what)) {
-    leaves(kernel->operands, kernel->results);
-  } else if (auto* reference = std::get_if<ReferenceStep>(&step.what)) {
-    leaves(reference->operands, reference->results);
-  }
-}
 
 struct LoopScope {
   int32_t parent = -1;

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "base/check.h"
 #include "plan/tile_calls.h"
+#include "plan/visit.h"
 
 namespace hlo::plan {
 namespace {
@@ -23,7 +25,7 @@ class StepMaker {
     std::vector<Step> steps;
     for (const Node* node : block.nodes) {
       if (node->kind == Node::Kind::kWhile)
-        steps.push_back({node->instruction, Loop(*node)});
+        Loop(*node, &steps);
       else if (node->kind == Node::Kind::kConditional)
         steps.push_back({node->instruction, Branch(*node)});
       else if (!groups_.IsDead(*node) && !groups_.IsInlined(*node))
@@ -201,13 +203,64 @@ class StepMaker {
     return step;
   }
 
-  LoopStep Loop(const Node& node) {
-    LoopStep step{Make(*node.blocks[0]), Make(*node.blocks[1]), node.predicate, {}, {}};
+  void Loop(const Node& node, std::vector<Step>* steps) {
+    LoopStep loop{Make(*node.blocks[0]), Make(*node.blocks[1]), node.predicate, {}, {}};
     for (size_t i = 0; i < node.results.size(); ++i) {
-      step.initial.push_back({node.results[i], node.operands[i]});
-      step.next.push_back({node.results[i], node.next[i]});
+      loop.initial.push_back({node.results[i], node.operands[i]});
+      loop.next.push_back({node.results[i], node.next[i]});
     }
-    return step;
+    Hoist(loop, steps);
+    steps->push_back({node.instruction, std::move(loop)});
+  }
+
+  // Steps that compute the same in every iteration go before the loop.
+  void Hoist(LoopStep& loop, std::vector<Step>* before) {
+    absl::flat_hash_set<ValueId> varying;
+    for (const Move& move : loop.next) varying.insert(graph_.Resolve(move.to));
+    CollectWrites(loop.condition, &varying);
+    CollectWrites(loop.body, &varying);
+    for (std::vector<Step>* steps : {&loop.condition, &loop.body}) {
+      std::vector<Step> kept;
+      for (Step& step : *steps) {
+        if (IsPure(step) && !Reads(step, varying)) {
+          VisitSlots(step, [&](int32_t& v, bool is_write) {
+            if (is_write) varying.erase(graph_.Resolve(v));
+          });
+          before->push_back(std::move(step));
+        } else {
+          kept.push_back(std::move(step));
+        }
+      }
+      *steps = std::move(kept);
+    }
+  }
+  static bool IsPure(const Step& step) {
+    return std::holds_alternative<TileStep>(step.what) || std::holds_alternative<ReduceStep>(step.what) ||
+           std::holds_alternative<KernelStep>(step.what);
+  }
+  bool Reads(Step& step, const absl::flat_hash_set<ValueId>& values) const {
+    bool reads = false;
+    VisitSlots(step,
+               [&](int32_t& v, bool is_write) { reads |= !is_write && values.contains(graph_.Resolve(v)); });
+    return reads;
+  }
+  void CollectWrites(std::vector<Step>& steps, absl::flat_hash_set<ValueId>* written) const {
+    for (Step& step : steps) {
+      if (auto* loop = std::get_if<LoopStep>(&step.what)) {
+        for (const Move& move : loop->next) written->insert(graph_.Resolve(move.to));
+        CollectWrites(loop->condition, written);
+        CollectWrites(loop->body, written);
+      } else if (auto* branch = std::get_if<BranchStep>(&step.what)) {
+        for (BranchStep::Branch& each : branch->branches) {
+          for (const Move& move : each.results) written->insert(graph_.Resolve(move.to));
+          CollectWrites(each.steps, written);
+        }
+      } else {
+        VisitSlots(step, [&](int32_t& v, bool is_write) {
+          if (is_write) written->insert(graph_.Resolve(v));
+        });
+      }
+    }
   }
 
   BranchStep Branch(const Node& node) {

@@ -35,6 +35,8 @@ cpu::TileCall CallOf(const Instruction& instruction) {
       return from == to ? cpu::FindTileReducePrecision(from, instruction.Get<attr::exponent_bits>(),
                                                        instruction.Get<attr::mantissa_bits>())
                         : cpu::TileCall{};
+    case Opcode::kBitcastConvert:
+      return cpu::FindTileBitcast(from, to);
     case Opcode::kAbs:
     case Opcode::kComplex:
     case Opcode::kImag:
@@ -42,7 +44,9 @@ cpu::TileCall CallOf(const Instruction& instruction) {
     case Opcode::kReal:
       return cpu::FindTileOp(instruction.opcode(), from, to);
     default:
-      if (!Info(instruction.opcode()).has(kElementwise) || from != to) return {};
+      if (!(Info(instruction.opcode()).has(kElementwise) || instruction.opcode() == Opcode::kClamp) ||
+          from != to)
+        return {};
       return cpu::FindTileOp(instruction.opcode(), from, to);
   }
 }
@@ -56,6 +60,7 @@ bool IsExact(Opcode opcode) {
     case Opcode::kSelect:
     case Opcode::kAbs:
     case Opcode::kNegate:
+    case Opcode::kBitcastConvert:
     case Opcode::kCompare:
     case Opcode::kIsFinite:
       return true;

@@ -203,6 +203,10 @@ void CopyStridedAs(int64_t n, void* out, int64_t out_stride, const void* in, int
   }
 }
 
+void CopyBits(int64_t n, void* out, const void* const* in, int64_t width) {
+  std::memmove(out, in[0], n * width);
+}
+
 struct Bytes16 {
   uint64_t halves[2];
 };
@@ -273,6 +277,12 @@ TileCall FindTileConvert(ElementType from, ElementType to) {
     });
   });
   return {f, BitWidth(to)};
+}
+
+TileCall FindTileBitcast(ElementType from, ElementType to) {
+  const int64_t width = BitWidth(from);
+  if (width != BitWidth(to) || width < 8 || !IsStoredAsLane(from) || !IsStoredAsLane(to)) return {};
+  return {&CopyBits, width / 8};
 }
 
 TileCall FindTileReducePrecision(ElementType type, int64_t exponent_bits, int64_t mantissa_bits) {

@@ -33,6 +33,9 @@ TileCall FindTileOp(Opcode opcode, ElementType from, ElementType to);
 TileCall FindTileCompare(ComparisonDirection direction, bool total_order, ElementType from);
 TileCall FindTileSelect(ElementType type);  // in: predicate, on true, on false
 TileCall FindTileConvert(ElementType from, ElementType to);
+// The same bits as another type of the same width; types of whole bytes whose elements lie in memory as in
+// lanes.
+TileCall FindTileBitcast(ElementType from, ElementType to);
 TileCall FindTileReducePrecision(ElementType type, int64_t exponent_bits, int64_t mantissa_bits);
 
 // Rounds or cuts a lane to what the type can hold; no function where it holds everything.
