@@ -63,10 +63,21 @@ void PadRow(const T* row, const ConvolutionLayout& c, const PaddedRows& padded, 
   std::fill_n(to, padded.row_size, T{});
   // Input element p lies at padded position p * dilation + padding.
   const int64_t first = padding >= 0 ? 0 : (-padding + dilation - 1) / dilation;
-  for (int64_t p = first; p < c.input[last]; ++p) {
-    const int64_t x = p * dilation + padding;
-    if (x >= padded.row_size) break;
-    to[x % padded.stride * padded.phase_size + x / padded.stride] = row[p];
+  int64_t x = first * dilation + padding;
+  if (padded.stride == 1 && dilation == 1) {
+    const int64_t count = std::min(c.input[last] - first, padded.row_size - x);
+    if (count > 0) std::copy_n(row + first, count, to + x);
+    return;
+  }
+  int64_t phase = x % padded.stride, place = x / padded.stride;
+  for (int64_t p = first; p < c.input[last] && place < padded.phase_size; ++p) {
+    to[phase * padded.phase_size + place] = row[p];
+    phase += dilation % padded.stride;
+    place += dilation / padded.stride;
+    if (phase >= padded.stride) {
+      phase -= padded.stride;
+      ++place;
+    }
   }
 }
 
@@ -94,7 +105,12 @@ void SumRow(absl::Span<const RowTap<T>> taps, int64_t count, T* sums) {
   constexpr int kLane = kLanes<T>;
   int64_t o = 0;
   for (; o + 4 * kLane <= count; o += 4 * kLane) SumTaps<T, 4>(taps, o, sums);
+  for (; o + 2 * kLane <= count; o += 2 * kLane) SumTaps<T, 2>(taps, o, sums);
   for (; o + kLane <= count; o += kLane) SumTaps<T, 1>(taps, o, sums);
+  if (o < count && count >= kLane) {
+    SumTaps<T, 1>(taps, count - kLane, sums);  // Some of them again, to the same sums.
+    return;
+  }
   for (; o < count; ++o) {
     T sum{};
     for (const RowTap<T>& tap : taps) sum += tap.weight * tap.input[o];
@@ -102,40 +118,58 @@ void SumRow(absl::Span<const RowTap<T>> taps, int64_t count, T* sums) {
   }
 }
 
+// A row of the output: where it lies, and for each of its taps the place in the padded rows and the weight's.
+struct OutputRow {
+  int64_t place;
+  std::vector<Tap> taps;
+};
+
+// The rows of one plane, the same for all of them.
+std::vector<OutputRow> OutputRows(const ConvolutionLayout& c, const PaddedRows& padded) {
+  const int64_t last = c.rank() - 1;
+  const auto outer = static_cast<size_t>(last);
+  // Padded rows lie in row-major order of the outer dimensions; taps count with these strides.
+  ConvolutionLayout by_row = c;
+  const Index row_strides = RowMajorStrides(absl::MakeSpan(c.input).first(outer));
+  for (int64_t d = 0; d < last; ++d) by_row.input_strides[d] = row_strides[d];
+  std::vector<OutputRow> rows;
+  std::vector<Tap> taps;
+  for (const Index& o : EachIndex(absl::MakeSpan(c.output).first(outer))) {
+    TapsAt(by_row, o, last, &taps);
+    OutputRow row{Offset(o, c.output_strides), {}};
+    for (const Tap& tap : taps) {
+      for (int64_t w = 0; w < c.window[last]; ++w) {
+        const int64_t x = w * c.window_dilation[last];
+        row.taps.push_back(
+            {tap.input * padded.row_size + x % padded.stride * padded.phase_size + x / padded.stride,
+             tap.kernel + w * c.window_strides[last]});
+      }
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
 // One plane: a feature of one entry of the batch.
 template <class T>
-void ConvolvePlane(const T* input, const T* kernel, const ConvolutionLayout& c, NarrowRow<T> narrow,
-                   int64_t width, std::byte* out) {
+void ConvolvePlane(const T* input, const T* kernel, const ConvolutionLayout& c, const PaddedRows& padded,
+                   absl::Span<const OutputRow> output_rows, NarrowRow<T> narrow, int64_t width,
+                   std::byte* out) {
   const int64_t last = c.rank() - 1;
-  const PaddedRows padded(c);
-  const absl::Span<const int64_t> outer_input = absl::MakeSpan(c.input).first(static_cast<size_t>(last)),
-                                  outer_output = absl::MakeSpan(c.output).first(static_cast<size_t>(last));
+  const absl::Span<const int64_t> outer_input = absl::MakeSpan(c.input).first(static_cast<size_t>(last));
   const int64_t input_rows = Product(outer_input);
   T* rows = Scratch<T>(ScratchSlot::kOperand, input_rows * padded.row_size);
   T* sums = Scratch<T>(ScratchSlot::kResult, c.output[last]);
-  // Padded rows lie in row-major order of the outer dimensions; taps count with these strides.
-  ConvolutionLayout by_row = c;
-  const Index row_strides = RowMajorStrides(outer_input);
-  for (int64_t d = 0; d < last; ++d) by_row.input_strides[d] = row_strides[d];
   for (int64_t r = 0; r < input_rows; ++r) {
     const Index i = IndexOf(r, outer_input);
     PadRow(input + Offset(i, c.input_strides), c, padded, rows + r * padded.row_size);
   }
-  std::vector<Tap> taps;
   std::vector<RowTap<T>> row_taps;
-  for (const Index& o : EachIndex(outer_output)) {
-    TapsAt(by_row, o, last, &taps);
+  for (const OutputRow& row : output_rows) {
     row_taps.clear();
-    for (const Tap& tap : taps) {
-      for (int64_t w = 0; w < c.window[last]; ++w) {
-        const int64_t x = w * c.window_dilation[last];
-        row_taps.push_back(
-            {rows + tap.input * padded.row_size + x % padded.stride * padded.phase_size + x / padded.stride,
-             kernel[tap.kernel + w * c.window_strides[last]]});
-      }
-    }
+    for (const Tap& tap : row.taps) row_taps.push_back({rows + tap.input, kernel[tap.kernel]});
     SumRow<T>(row_taps, c.output[last], sums);
-    narrow(sums, c.output[last], out + Offset(o, c.output_strides) * width);
+    narrow(sums, c.output[last], out + row.place * width);
   }
 }
 
@@ -154,11 +188,13 @@ void DepthwiseRows(const T* input, const T* kernel, const ConvolutionLayout& c, 
                    int64_t width, void* out) {
   const double each =
       static_cast<double>(Product(c.output)) * static_cast<double>(c.taps() + 4) / kLanes<T> + 500;
+  const PaddedRows padded(c);
+  const std::vector<OutputRow> rows = OutputRows(c, padded);
   ParallelFor(c.batch * c.groups, each * static_cast<double>(c.batch * c.groups), [&](int64_t plane) {
     const int64_t n = plane / c.groups, z = plane % c.groups;
-    ConvolvePlane(
+    ConvolvePlane<T>(
         input + n * c.input_batch_stride + z * c.input_feature_stride, kernel + z * c.kernel_output_stride, c,
-        narrow, width,
+        padded, rows, narrow, width,
         static_cast<std::byte*>(out) + (n * c.output_batch_stride + z * c.output_feature_stride) * width);
   });
 }

@@ -15,19 +15,19 @@ template <class T, class S, int kRows>
 void AddRowByRow(int64_t n, int64_t k_count, const T* a, int64_t a_ld, const S* b, int64_t b_ld, T* out,
                  int64_t out_ld) {
   constexpr int kLane = kLanes<T>;
-  constexpr int kDepth = kRows == 1 ? 8 : 4;
+  constexpr int kDepth = 4;
   const int64_t whole = n / kLane * kLane;
   int64_t k = 0;
   for (; k + kDepth <= k_count; k += kDepth) {
     const S* from = b + k * b_ld;
     for (int64_t j = 0; j < whole; j += kLane) {
       Vector<T> row[kDepth];
-#pragma GCC unroll 8
+#pragma GCC unroll 4
       for (int d = 0; d < kDepth; ++d) row[d] = LoadAs<T>(from + d * b_ld + j);
 #pragma GCC unroll 4
       for (int i = 0; i < kRows; ++i) {
         Vector<T> sum = LoadVector(out + i * out_ld + j);
-#pragma GCC unroll 8
+#pragma GCC unroll 4
         for (int d = 0; d < kDepth; ++d) sum += Broadcast(a[i * a_ld + k + d]) * row[d];
         StoreVector(out + i * out_ld + j, sum);
       }
@@ -181,11 +181,12 @@ void RunPiece(const Piece<T>& piece, const MatrixView& b) {
 
 template <class T>
 void MultiplyRows(int64_t rows, int64_t n, int64_t k_count, const T* a, const MatrixView& b, T* out) {
-  constexpr int64_t kColumns = 1024, kDepth = 512, kMostPieces = 16;
+  constexpr int64_t kColumns = 4096, kMostPieces = 16;
   const bool by_rows = b.column_stride == 1;
+  const int64_t depth = by_rows ? 256 : 1024;
   const int64_t across = std::max<int64_t>(1, by_rows ? n / kColumns : std::min<int64_t>(n / 8, 64));
   const int64_t deep =
-      across >= kMostPieces ? 1 : std::clamp<int64_t>(k_count / kDepth, 1, kMostPieces / across);
+      across >= kMostPieces ? 1 : std::clamp<int64_t>(k_count / depth, 1, kMostPieces / across);
   T* sums = deep == 1 ? out : Scratch<T>(ScratchSlot::kPartials, deep * rows * n);
   std::fill_n(sums, deep * rows * n, T{});
   const double reading =
