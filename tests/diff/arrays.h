@@ -55,6 +55,11 @@ inline std::complex<double> At(const Literal& array, int64_t i) {
   return DispatchType(array.type(),
                       [&]<ElementType kType>() { return ValueOf<kType>(array.span<Native<kType>>()[i]); });
 }
+inline std::vector<std::complex<double>> Values(const Literal& array) {
+  std::vector<std::complex<double>> values;
+  for (int64_t i = 0; i < array.element_count(); ++i) values.push_back(At(array, i));
+  return values;
+}
 // An integer's value modulo 2^64.
 inline uint64_t BitsAt(const Literal& array, int64_t i) {
   return DispatchType(array.type(), [&]<ElementType kType>() -> uint64_t {

@@ -73,6 +73,7 @@ void ExpectRight(const Setting& s) {
   const Matrix a(s.a, s.batch, s.m, s.k, s.a_layout, 1), b(s.b, s.batch, s.k, s.n, s.b_layout, 2);
   const Literal c = Multiply(s, a, b);
   const double compute = test::Epsilon(GemmComputeType(s.a, s.b, s.c)) / 2;
+  const std::vector<std::complex<double>> left = test::Values(a.array), right = test::Values(b.array);
   int wrong = 0;
   for (int64_t batch = 0; batch < s.batch; ++batch) {
     for (int64_t i = 0; i < s.m; ++i) {
@@ -82,8 +83,8 @@ void ExpectRight(const Setting& s) {
         uint64_t bits = 0;
         for (int64_t k = 0; k < s.k; ++k) {
           const int64_t x = a.Place(batch, i, k), y = b.Place(batch, k, j);
-          sum += At(a.array, x) * At(b.array, y);
-          size += std::abs(At(a.array, x)) * std::abs(At(b.array, y));
+          sum += left[x] * right[y];
+          size += std::abs(left[x]) * std::abs(right[y]);
           bits += test::BitsAt(a.array, x) * test::BitsAt(b.array, y);
         }
         const std::complex<double> got = At(c, (batch * s.m + i) * s.n + j);

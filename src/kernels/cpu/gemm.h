@@ -51,7 +51,8 @@ ElementType GemmComputeType(ElementType a, ElementType b, ElementType c);
 // operands of a result that is not.
 bool GemmSupports(ElementType a, ElementType b, ElementType c);
 
-// c must not overlap a or b. Takes up to some 20 MiB of scratch memory, which threads keep.
+// c must not overlap a or b. Scratch memory, which threads keep: some 20 MiB, and for products of a few rows
+// or columns those in the compute type.
 void Gemm(const GemmProblem& problem);
 
 }  // namespace hlo::cpu

@@ -53,7 +53,33 @@ void RealKernel(int64_t k_count, const T* a, const T* b, T* c, int64_t ld, bool 
   }
 }
 
-// The same for complex numbers; a row of b is its real parts, then its imaginary parts.
+// Two panels of rows with one vector of columns: a narrow result leaves registers free for as many sums.
+template <class T>
+void NarrowKernel(int64_t k_count, const T* a, const T* b, T* c, int64_t ld, bool add) {
+  constexpr int kRows = kPanelRows<T>;
+  const T* lower = a + kRows * k_count;
+  Vector<T> sums[2][kRows] = {};
+  for (int64_t k = 0; k < k_count; ++k) {
+    const Vector<T> row = LoadVector(b);
+#pragma GCC unroll 16
+    for (int i = 0; i < kRows; ++i) sums[0][i] += Broadcast(a[i]) * row;
+#pragma GCC unroll 16
+    for (int i = 0; i < kRows; ++i) sums[1][i] += Broadcast(lower[i]) * row;
+    a += kRows;
+    lower += kRows;
+    b += kPanelColumns<T>;
+  }
+#pragma GCC unroll 2
+  for (int p = 0; p < 2; ++p) {
+#pragma GCC unroll 16
+    for (int i = 0; i < kRows; ++i) {
+      T* to = c + (p * kRows + i) * ld;
+      StoreVector(to, add ? LoadVector(to) + sums[p][i] : sums[p][i]);
+    }
+  }
+}
+
+// RealKernel for complex numbers; a row of b is its real parts, then its imaginary parts.
 template <class T, int kRows, int kVectors>
 void ComplexKernel(int64_t k_count, const T* a, const T* b, T* c, int64_t ld, bool add) {
   using R = Part<T>;
@@ -220,16 +246,24 @@ struct Block {
     for (int64_t j = j_begin; j < j_end; ++j) {
       const int64_t n = std::min<int64_t>(kColumns, columns - j * kColumns);
       const T* b = b_panels + j * kColumns * k_count;
-      for (int64_t i = i_begin; i < i_end; ++i) {
-        const int64_t m = std::min<int64_t>(kRows, rows - i * kRows);
+      for (int64_t i = i_begin; i < i_end;) {
+        int64_t m = std::min<int64_t>(kRows, rows - i * kRows);
         const T* a = a_panels + i * kRows * k_count;
         T* c = sums + i * kRows * ld + j * kColumns;
-        const Kernel<T> kernel = kernels.by_size[m - 1][(n - 1) / kLane];
+        Kernel<T> kernel = kernels.by_size[m - 1][(n - 1) / kLane];
+        ++i;
+        if constexpr (!kComplex<T>) {
+          if (n <= kLane && i < i_end && (i + 1) * kRows <= rows) {
+            kernel = NarrowKernel<T>;
+            m = 2 * kRows;
+            ++i;
+          }
+        }
         if (n % kLane == 0) {
           kernel(k_count, a, b, c, ld, add);
           continue;
         }
-        alignas(64) T edge[kRows * kColumns];
+        alignas(64) T edge[2 * kRows * kColumns];
         kernel(k_count, a, b, edge, kColumns, false);
         for (int64_t r = 0; r < m; ++r) {
           for (int64_t s = 0; s < n; ++s) {

@@ -142,7 +142,7 @@ struct Piece {
   void Add(const S* b, int64_t row_stride, int64_t column_stride, int64_t column, int64_t columns, int64_t k,
            int64_t depth) const {
     if (column_stride == 1 && (columns > 1 || row_stride != 1)) {
-      constexpr int64_t kStep = 2048 / kRows;  // The sums stay in the first level of the cache.
+      constexpr int64_t kStep = 4096 / kRows;  // The sums stay in the first level of the cache.
       for (int64_t j = 0; j < columns; j += kStep) {
         AddRowByRow<T, S, kRows>(std::min(kStep, columns - j), depth, a + k, k_count, b + j, row_stride,
                                  out + column + j, out_ld);
@@ -181,11 +181,12 @@ void RunPiece(const Piece<T>& piece, const MatrixView& b) {
 
 template <class T>
 void MultiplyRows(int64_t rows, int64_t n, int64_t k_count, const T* a, const MatrixView& b, T* out) {
-  constexpr int64_t kColumns = 512, kDepth = 1024, kMostPieces = 16;
+  constexpr int64_t kColumns = 4096, kMostPieces = 16;
   const bool by_rows = b.column_stride == 1;
+  const int64_t depth = by_rows ? 256 : 1024;
   const int64_t across = std::max<int64_t>(1, by_rows ? n / kColumns : std::min<int64_t>(n / 8, 64));
   const int64_t deep =
-      across >= kMostPieces ? 1 : std::clamp<int64_t>(k_count / kDepth, 1, kMostPieces / across);
+      across >= kMostPieces ? 1 : std::clamp<int64_t>(k_count / depth, 1, kMostPieces / across);
   T* sums = deep == 1 ? out : Scratch<T>(ScratchSlot::kPartials, deep * rows * n);
   std::fill_n(sums, deep * rows * n, T{});
   const double reading =

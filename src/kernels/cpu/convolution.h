@@ -1,0 +1,37 @@
+#pragma once
+// convolution with all its attributes (semantics 6.4).
+
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "hlo_run/attribute.h"
+#include "kernels/cpu/dense_array.h"
+
+namespace hlo::cpu {
+
+struct ConvolutionDims {
+  Window window;  // One entry for each spatial dimension.
+  const DimLabels* labels;
+  int64_t feature_groups = 1, batch_groups = 1;
+};
+
+// How a convolution is carried out.
+enum class ConvolutionMethod {
+  kProduct,         // A matrix product whose panels are packed from the patches of the input.
+  kDepthwiseRows,   // One input feature an output feature, along a row of the last spatial dimension.
+  kDepthwiseInner,  // The same, along the features.
+  kDirect,          // One element after the other, from taps that lie inside the input alone.
+};
+std::string_view Word(ConvolutionMethod method);
+
+// out = the convolution of input and kernel, which the checker has found to fit together; types as in
+// GemmSupports, out dense and apart from the operands. ResourceExhausted when there is no memory to widen an
+// operand. Where a kernel holds infinities or NaN, what lies on padding is still left out of the sums.
+absl::Status Convolution(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims,
+                         void* out, ElementType out_type, absl::Span<const int64_t> out_dims);
+
+// The method that Convolution takes for a finite kernel.
+ConvolutionMethod MethodOf(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims,
+                           ElementType out_type, absl::Span<const int64_t> out_dims);
+
+}  // namespace hlo::cpu

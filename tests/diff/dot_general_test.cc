@@ -1,0 +1,110 @@
+// dot-general against its definition, over dimension numbers of every kind.
+
+#include "kernels/cpu/dot_general.h"
+
+#include <cmath>
+
+#include "arrays.h"
+#include "gtest/gtest.h"
+
+namespace hlo::cpu {
+namespace {
+
+using enum ElementType;
+
+struct Dot {
+  std::vector<int64_t> lhs, rhs;
+  std::vector<int64_t> lhs_batch, rhs_batch, lhs_contracting, rhs_contracting;
+};
+
+void ExpectRight(ElementType type, const Dot& dot) {
+  const Literal lhs = test::RandomArray(type, dot.lhs, 1), rhs = test::RandomArray(type, dot.rhs, 2);
+  const Index lhs_free = OtherDims(lhs.rank(), dot.lhs_batch, dot.lhs_contracting);
+  const Index rhs_free = OtherDims(rhs.rank(), dot.rhs_batch, dot.rhs_contracting);
+  Index dims = Pick(dot.lhs, dot.lhs_batch);
+  for (int64_t d : lhs_free) dims.push_back(dot.lhs[d]);
+  for (int64_t d : rhs_free) dims.push_back(dot.rhs[d]);
+  absl::StatusOr<Literal> out = Literal::CreateZeros(Shape::Array(type, dims));
+  DotGeneral({lhs.data(), type, lhs.dims()}, {dot.lhs_batch, dot.lhs_contracting},
+             {rhs.data(), type, rhs.dims()}, {dot.rhs_batch, dot.rhs_contracting}, out->mutable_data(), type);
+  const Index lhs_strides = RowMajorStrides(dot.lhs), rhs_strides = RowMajorStrides(dot.rhs);
+  const Index k_dims = Pick(dot.lhs, dot.lhs_contracting);
+  const Index lhs_k_strides = Pick(lhs_strides, dot.lhs_contracting),
+              rhs_k_strides = Pick(rhs_strides, dot.rhs_contracting);
+  const std::vector<std::complex<double>> lhs_values = test::Values(lhs), rhs_values = test::Values(rhs);
+  int64_t place = 0;
+  for (const Index& o : EachIndex(dims)) {
+    int64_t x = 0, y = 0, d = 0;
+    for (size_t b = 0; b < dot.lhs_batch.size(); ++b, ++d) {
+      x += o[d] * lhs_strides[dot.lhs_batch[b]];
+      y += o[d] * rhs_strides[dot.rhs_batch[b]];
+    }
+    for (int64_t f : lhs_free) x += o[d++] * lhs_strides[f];
+    for (int64_t f : rhs_free) y += o[d++] * rhs_strides[f];
+    std::complex<double> sum = 0;
+    double size = 0;
+    for (const Index& k : EachIndex(k_dims)) {
+      const auto a = lhs_values[x + Offset(k, lhs_k_strides)], b = rhs_values[y + Offset(k, rhs_k_strides)];
+      sum += a * b;
+      size += std::abs(a) * std::abs(b);
+    }
+    const double terms = static_cast<double>(Product(k_dims)) + 2;
+    const double bound =
+        IsIntegral(type) ? 0 : terms * 0x1p-24 * size + std::abs(sum) * test::Epsilon(type) / 2;
+    ASSERT_LE(std::abs(test::At(*out, place) - sum), bound) << "at " << place;
+    ++place;
+  }
+}
+
+TEST(DotGeneralTest, AnyDimensionNumbers) {
+  const Dot dots[] = {
+      {{5}, {5}, {}, {}, {0}, {0}},
+      {{}, {4}, {}, {}, {}, {}},
+      {{3}, {4}, {}, {}, {}, {}},
+      {{7, 5}, {5, 9}, {}, {}, {1}, {0}},
+      {{5, 7}, {9, 5}, {}, {}, {0}, {1}},
+      {{2, 3, 7, 5}, {2, 3, 5, 9}, {0, 1}, {0, 1}, {3}, {2}},
+      // Batch dimensions of attention: in the middle of both operands.
+      {{2, 17, 3, 8}, {2, 19, 3, 8}, {0, 2}, {0, 2}, {3}, {3}},
+      {{2, 17, 3, 8}, {3, 8, 2, 19}, {0, 2}, {2, 0}, {3}, {1}},
+      // Contracting dimensions that lie side by side, in either order, and that do not.
+      {{6, 4, 5}, {4, 5, 10}, {}, {}, {1, 2}, {0, 1}},
+      {{6, 4, 5}, {5, 4, 10}, {}, {}, {1, 2}, {1, 0}},
+      {{4, 6, 5}, {4, 5, 10}, {}, {}, {0, 2}, {0, 1}},
+      {{4, 6, 5}, {10, 5, 3, 4}, {}, {}, {0, 2}, {3, 1}},
+      // Free dimensions with a contracting or a batch dimension between them.
+      {{11, 4, 13}, {4, 9}, {}, {}, {1}, {0}},
+      {{11, 4, 13}, {7, 4, 9}, {}, {}, {1}, {1}},
+      {{3, 2, 5, 4}, {6, 4, 2, 7}, {1}, {2}, {3}, {1}},
+      {{4, 3, 2, 5}, {6, 4, 2, 7, 3}, {2}, {2}, {0, 1}, {1, 4}},
+      // Sizes of 1 in every place, and empty ones.
+      {{1, 6, 1, 4}, {1, 4, 1}, {0}, {2}, {3}, {1}},
+      {{3, 0}, {0, 4}, {}, {}, {1}, {0}},
+      {{0, 3}, {3, 4}, {}, {}, {1}, {0}},
+      {{37, 5, 300}, {300, 5, 20}, {1}, {1}, {2}, {0}},
+  };
+  for (ElementType type : {kF32, kBF16, kS32, kC64}) {
+    for (const Dot& dot : dots) {
+      SCOPED_TRACE(std::string(Name(type)) + " case " + std::to_string(&dot - dots));
+      ExpectRight(type, dot);
+    }
+  }
+}
+
+TEST(DotGeneralTest, DimensionsThatLieSideBySideBecomeOne) {
+  const std::vector<int64_t> lhs = {2, 3, 4, 5, 6}, rhs = {2, 3, 5, 6, 7};
+  const std::vector<int64_t> batch = {0, 1}, lhs_contracting = {3, 4}, rhs_contracting = {2, 3};
+  const GemmProblem problem = DotProblem({nullptr, kF32, lhs}, {batch, lhs_contracting}, {nullptr, kF32, rhs},
+                                         {batch, rhs_contracting}, nullptr, kF32);
+  EXPECT_EQ(problem.batch_dims, Index({6}));
+  EXPECT_EQ(problem.m, 4);
+  EXPECT_EQ(problem.n, 7);
+  EXPECT_EQ(problem.k, 30);
+  EXPECT_EQ(problem.a.row_stride, 30);
+  EXPECT_EQ(problem.a.column_stride, 1);
+  EXPECT_EQ(problem.b.row_stride, 7);
+  EXPECT_TRUE(problem.a.row_sizes.empty() && problem.a.column_sizes.empty());
+}
+
+}  // namespace
+}  // namespace hlo::cpu
