@@ -28,7 +28,7 @@ struct Case {
 // The cases of files and, recursively, of folders, in the order of their paths. A file that is named must
 // hold cases; in a folder, .hlo files without any are passed over. A serialised snapshot is a case: its
 // arguments give its result, integers exactly, f64 within 1e-9, other floats within 1e-4 or four epsilons of
-// their type; or by the rules of a file NAME.json, as in a golden folder's case.json.
+// their type; or by the rules of PATH.json beside it, as in a golden folder's case.json.
 absl::StatusOr<std::vector<Case>> FindCases(absl::Span<const std::string> paths);
 
 // Evaluates a checked module on the arguments of its entry. Unimplemented means that the engine cannot.
