@@ -5,6 +5,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/strip.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "google/protobuf/io/tokenizer.h"
@@ -17,6 +18,28 @@ namespace {
 
 enum class Form { kText, kBinary, kProtoText };
 
+// Whether the text begins as the protobuf text of a dump does: `hlo_module { name: ...`. A computation of
+// that name would go on with `x = ...`.
+bool IsProtoText(absl::string_view text) {
+  const auto skip = [&](auto is_part) {
+    size_t n = 0;
+    while (n < text.size() && is_part(static_cast<unsigned char>(text[n]))) ++n;
+    const absl::string_view skipped = text.substr(0, n);
+    text.remove_prefix(n);
+    return skipped;
+  };
+  const auto is_space = [](unsigned char c) { return absl::ascii_isspace(c); };
+  const auto is_word = [](unsigned char c) { return absl::ascii_isalnum(c) || c == '_'; };
+  skip(is_space);
+  const absl::string_view field = skip(is_word);
+  skip(is_space);
+  if ((field != "hlo" && field != "hlo_module") || !absl::ConsumePrefix(&text, "{")) return false;
+  skip(is_space);
+  const bool has_field = !skip(is_word).empty();
+  skip(is_space);
+  return has_field && (absl::StartsWith(text, ":") || absl::StartsWith(text, "{"));
+}
+
 Form FormOf(const SourceText& file) {
   const std::string lower = absl::AsciiStrToLower(file.name());
   if (absl::EndsWith(lower, ".pb") || absl::EndsWith(lower, ".binpb")) return Form::kBinary;
@@ -26,7 +49,8 @@ Form FormOf(const SourceText& file) {
   // Messages begin with the tag of their first field, a line break, and soon have bytes that no text has.
   const std::string_view head = file.content().substr(0, 256);
   const bool has_control = std::any_of(head.begin(), head.end(), [](char c) { return c >= 0 && c < '\t'; });
-  return !head.empty() && head[0] == '\n' && has_control ? Form::kBinary : Form::kText;
+  if (!head.empty() && head[0] == '\n' && has_control) return Form::kBinary;
+  return IsProtoText(absl::string_view(head.data(), head.size())) ? Form::kProtoText : Form::kText;
 }
 
 // Keeps the first error, for messages.
@@ -75,9 +99,15 @@ absl::StatusOr<std::string> ReadMessage(Form form, const std::string& bytes, Mod
     HLO_RETURN_IF_ERROR(ReadSnapshotValues(snapshot, file));
     return io::TextOf(snapshot.hlo().hlo_module());
   }
-  proto::HloProto hlo;
-  if (Read(form, bytes, &hlo, &error) && hlo.hlo_module().computations_size() > 0)
+  proto::HloUnoptimizedSnapshot hlo;
+  if (Read(form, bytes, &hlo, &error) && hlo.hlo_module().computations_size() > 0) {
+    if (hlo.partitions_size() == 1) {
+      snapshot.Clear();
+      *snapshot.mutable_arguments() = hlo.partitions(0).arguments();
+      HLO_RETURN_IF_ERROR(ReadSnapshotValues(snapshot, file));
+    }
     return io::TextOf(hlo.hlo_module());
+  }
   proto::HloModuleProto module;
   if (Read(form, bytes, &module, &error) && module.computations_size() > 0) return io::TextOf(module);
   return absl::InvalidArgumentError(

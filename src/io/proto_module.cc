@@ -2,6 +2,7 @@
 
 #include <iterator>
 
+#include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "io/proto_instruction.h"
@@ -176,7 +177,7 @@ std::string NameText(std::string_view name) {
     if (!allowed) c = '_';
   }
   if (text.empty() || (text[0] >= '0' && text[0] <= '9') || text[0] == '.' || text[0] == '-')
-    text.insert(0, "_");
+    text = absl::StrCat("_", text);
   return text;
 }
 

@@ -83,6 +83,20 @@ TEST(ModuleFile, ProtobufTextWithOldPaddingAndPackedColumns) {
   EXPECT_EQ(ToString(*module->entry()->root()->Get<attr::literal>()), "{ { -1, 3 }, { 2, -8 } }");
 }
 
+TEST(ModuleFile, UnoptimizedSnapshotsAreKnownByTheirText) {
+  const std::string text = std::string(kProtoText) +
+                           "partitions { arguments { shape { element_type: U8 dimensions: 2 dimensions: 3 } "
+                           "u8s: \"\\001\\002\\003\\004\\005\\006\" } }";
+  const absl::StatusOr<ModuleFile> file = ReadBytes("m.hlo_unoptimized_snapshot.txt", text);
+  ASSERT_NE(Parsed(file), nullptr);
+  ASSERT_TRUE(file->arguments);
+  EXPECT_EQ(ToString(file->arguments->at(0)), "{ { 1, 2, 3 }, { 4, 5, 6 } }");
+  // A computation of the same name is HLO text.
+  const absl::StatusOr<ModuleFile> computation =
+      ReadBytes("m.txt", "hlo_module { a = f32[] parameter(0) }\nENTRY e { ROOT b = f32[] constant(1) }");
+  ASSERT_NE(Parsed(computation), nullptr);
+}
+
 std::string Refusal(const std::string& name, const std::string& bytes) {
   const absl::StatusOr<ModuleFile> file = ReadBytes(name, bytes);
   return file.ok() ? "" : ErrorOf(file);
