@@ -11,21 +11,24 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "hlo_run/check.h"
+#include "hlo_run/io.h"
 #include "hlo_run/literal.h"
 
 namespace hlo {
 
 struct Case {
-  std::string path;  // The .hlo file, or the golden folder.
-  int64_t line = 0;  // Where an inline case begins; 0 for a golden folder.
+  std::string path;  // The .hlo file, the golden folder, or the snapshot (.pb, .pbtxt).
+  int64_t line = 0;  // Where an inline case begins; 0 for a golden folder or a snapshot.
   std::string name;  // The first comment of an inline case, the path of a folder.
   std::string text;  // Inline cases: directives, module and expectations, `foreach` already applied.
 
-  bool is_golden() const { return line == 0; }
+  bool is_golden() const { return line == 0; }  // Or a snapshot.
 };
 
 // The cases of files and, recursively, of folders, in the order of their paths. A file that is named must
-// hold cases; in a folder, .hlo files without any are passed over.
+// hold cases; in a folder, .hlo files without any are passed over. A serialised snapshot is a case: its
+// arguments give its result, integers exactly, f64 within 1e-9, other floats within 1e-4 or four epsilons of
+// their type; or by the rules of PATH.json beside it, as in a golden folder's case.json.
 absl::StatusOr<std::vector<Case>> FindCases(absl::Span<const std::string> paths);
 
 // Evaluates a checked module on the arguments of its entry. Unimplemented means that the engine cannot.
@@ -48,7 +51,8 @@ struct CaseResult {
       report;  // Why, in some lines; for a passed case how far the farthest element was off, or nothing.
   double seconds = 0;
 };
-CaseResult RunCase(const Case& test, const EvaluateFn& evaluate);
+// Constants without elements get values first, where `elided` has some.
+CaseResult RunCase(const Case& test, const EvaluateFn& evaluate, const ElidedValues& elided = {});
 
 // Rewrites what the inline cases of a file expect: diagnostics drawn under their lines, prints, and with
 // `values` the

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -57,6 +58,40 @@ Literal InLayoutsOf(const Shape& shape, const Literal& value);
 // goes to the next array that has no value yet, so a tuple takes several. Keys of archives are positions,
 // paths or names.
 absl::StatusOr<std::vector<Literal>> ReadInputs(const Module& module, absl::Span<const std::string> inputs);
+
+// A module file: HLO text, or a serialised HloModuleProto, HloProto or HloSnapshot (.pb, .binpb; as protobuf
+// text .pbtxt, .textproto, .txtpb), which becomes text. Other names, and "-", are told apart by their first
+// bytes.
+struct ModuleFile {
+  std::shared_ptr<const SourceText> text;
+  // What a snapshot has kept of a run.
+  std::optional<std::vector<Literal>> arguments;
+  std::optional<Literal> result;
+};
+absl::StatusOr<ModuleFile> ReadModuleFile(const std::string& path);
+absl::StatusOr<ModuleFile> ParseModuleFile(std::shared_ptr<const SourceText> bytes);
+
+// Values for constants whose elements a dump has left out (`{...}`).
+enum class ElidedFill : uint8_t {
+  kNone,
+  kZeros,
+  kRandom,   // As MakeInputs draws arguments: uniform floats, small integers. Arrays are numbered in text
+             // order.
+  kCounter,  // As XLA's reader fills them: each array's bytes, in row-major order, are words of a 32-bit
+             // counter that goes on from array to array in text order; up to three bytes at an array's end
+             // come from a counter of 8 bits. Elements narrower than a byte keep its low-order bits, pred one
+             // bit.
+};
+struct ElidedValues {
+  ElidedFill fill = ElidedFill::kNone;
+  uint64_t seed = 0;  // Of kRandom.
+  std::vector<std::pair<std::string, std::string>>
+      files;  // For an instruction of this name, a file for ReadValue.
+};
+// Adds `zeros`, `random`, `random:SEED`, `counter` or `NAME=FILE`. InvalidArgument for anything else.
+absl::Status AddElidedValues(std::string_view text, ElidedValues* values);
+// Gives the constants their values: files first, the fill for those that remain.
+absl::Status FillElided(const ElidedValues& values, Module& module);
 
 // Made-up arguments. The same seed gives the same values on every machine.
 enum class InputFill : uint8_t { kUniform, kNormal, kZeros, kOnes, kIota };

@@ -22,6 +22,7 @@ struct CheckCommandOptions {
   uint64_t max_memory = 0;
   EvaluateOptions evaluate;
   Engine engine = Engine::kReference;
+  ElidedValues elided;
 };
 
 Exit ExitForCase(const CaseResult& result, bool require_all) {
@@ -86,7 +87,7 @@ int RunCheck(const CheckCommandOptions& options) {
   std::vector<CaseResult> results;
   Exit worst = Exit::kOk;
   for (const Case& one : *cases) {
-    results.push_back(RunCase(one, evaluate));
+    results.push_back(RunCase(one, evaluate, options.elided));
     const CaseResult& result = results.back();
     worst = std::max(worst, ExitForCase(result, options.require_all));
     const bool shown = options.verbose || result.verdict != Verdict::kPassed;
@@ -112,9 +113,11 @@ int RunCheck(const CheckCommandOptions& options) {
 
 void AddCheck(CLI::App& program, int& exit_status) {
   auto options = std::make_shared<CheckCommandOptions>();
-  CLI::App* command =
-      program.add_subcommand("check", "Run golden folders and case files; compare with what they expect");
-  command->add_option("paths", options->paths, "Golden folders, case files, or directories of them")
+  CLI::App* command = program.add_subcommand(
+      "check", "Run golden folders, case files and snapshots; compare with what they expect");
+  command
+      ->add_option("paths", options->paths,
+                   "Golden folders, case files, snapshots (.pb, .pbtxt), or directories of them")
       ->type_name("PATH")
       ->required();
   command->add_option("--filter", options->filter, "Only cases whose path or name contains this")
@@ -134,6 +137,7 @@ void AddCheck(CLI::App& program, int& exit_status) {
                     "Rewrite the diagnostics and prints that inline cases expect");
   command->add_flag("--update-values", options->update_values,
                     "Rewrite their values too: for review, never for new truth");
+  AddElidedFlag(*command, options->elided);
   command->add_option("--max-memory", options->max_memory, "Most bytes that all values together may take")
       ->transform(CLI::AsSizeValue(false))
       ->type_name("BYTES");

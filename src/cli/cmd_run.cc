@@ -95,7 +95,7 @@ void Run(const RunOptions& options, const std::string& file, FileResult& result)
   absl::StatusOr<Executable> executable = Executable::Make(module, options.engine);
   if (!result.Accept(executable.status(), file)) return;
   timing.plan_s = SecondsSince(start);
-  absl::StatusOr<std::vector<Literal>> arguments = Arguments(options.inputs, module.module());
+  absl::StatusOr<std::vector<Literal>> arguments = Arguments(options.inputs, loaded);
   if (!result.Accept(arguments.status(), file)) return;
   ResetPeakMemoryUse();
   const absl::StatusOr<Literal> value = Evaluate(options, *executable, *arguments, timing);
@@ -130,6 +130,7 @@ void AddRun(CLI::App& program, int& exit_status) {
   CLI::App* command = program.add_subcommand("run", "Evaluate modules and print or store their results");
   AddCommonFlags(*command, options->common);
   AddInputFlags(*command, options->inputs);
+  AddElidedFlag(*command, options->common.elided);
   command
       ->add_option("-o,--output", options->output,
                    "Store the result: .npz, .npy, .safetensors, .json, .txt or .bin; DIR/ with several files")

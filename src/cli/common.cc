@@ -32,7 +32,11 @@ void AddDiagnostics(const Diagnostics& diagnostics, const SourceText& source, Fi
   }
 }
 
-// The files that an argument stands for: itself, or all .hlo files below a directory.
+bool IsModule(const fs::path& path) {
+  return path.extension() == ".hlo" || path.extension() == ".pb" || path.extension() == ".pbtxt";
+}
+
+// The files that an argument stands for: itself, or all modules below a directory.
 std::vector<std::string> Expand(const std::string& argument) {
   std::error_code error;
   if (argument == "-" || !fs::is_directory(argument, error)) return {argument};
@@ -40,7 +44,7 @@ std::vector<std::string> Expand(const std::string& argument) {
   for (fs::recursive_directory_iterator it(argument, fs::directory_options::skip_permission_denied, error),
        end;
        !error && it != end; it.increment(error)) {
-    if (it->is_regular_file(error) && it->path().extension() == ".hlo") files.push_back(it->path().string());
+    if (it->is_regular_file(error) && IsModule(it->path())) files.push_back(it->path().string());
   }
   std::sort(files.begin(), files.end());
   return files;
@@ -73,7 +77,8 @@ std::string_view Name(Exit exit) {
 }
 
 void AddCommonFlags(CLI::App& app, CommonOptions& options) {
-  app.add_option("files", options.files, "HLO text files, directories of .hlo files, or - for standard input")
+  app.add_option("files", options.files,
+                 "HLO text or serialised modules (.pb, .pbtxt), directories of them, or - for standard input")
       ->type_name("FILE")
       ->required();
   app.add_option_function<std::string>(
@@ -98,6 +103,24 @@ void AddCommonFlags(CLI::App& app, CommonOptions& options) {
                  "Most bytes that all values together may take; default: what the machine has")
       ->transform(CLI::AsSizeValue(false))
       ->type_name("BYTES");
+}
+
+void AddElidedFlag(CLI::App& app, ElidedValues& elided) {
+  app.add_option_function<std::vector<std::string>>(
+         "--elided",
+         [&elided](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts) {
+             const absl::Status status = AddElidedValues(text, &elided);
+             if (!status.ok()) throw CLI::ValidationError("--elided", std::string(Message(status)));
+           }
+         },
+         "Values for constants whose elements the text leaves out, {...}: zeros; random or random:SEED, "
+         "drawn as "
+         "--random draws arguments; counter, the bytes 0 1 2 ... that XLA's reader puts there; NAME=FILE for "
+         "one")
+      ->type_name("VALUES")
+      ->expected(1)
+      ->take_all();
 }
 
 void AddFillFlags(CLI::App& app, InputOptions& options) {
@@ -155,6 +178,17 @@ void AddEngineFlag(CLI::App& app, Engine& engine) {
       ->default_str(engine == Engine::kFast ? "fast" : "reference");
 }
 
+absl::StatusOr<std::vector<Literal>> Arguments(const InputOptions& options, const LoadedModule& loaded) {
+  if (!options.files.empty() || options.made_up || !loaded.snapshot_arguments) {
+    return Arguments(options, *loaded.module);
+  }
+  return loaded.snapshot_arguments->size() == loaded.module->entry()->parameters().size()
+             ? absl::StatusOr<std::vector<Literal>>(*loaded.snapshot_arguments)
+             : absl::FailedPreconditionError(fmt::format(
+                   "the snapshot has {} arguments, but the module takes {}",
+                   loaded.snapshot_arguments->size(), loaded.module->entry()->parameters().size()));
+}
+
 bool UseColor() {
   const char* no_color = std::getenv("NO_COLOR");
   return isatty(STDERR_FILENO) != 0 && (no_color == nullptr || no_color[0] == '\0');
@@ -178,12 +212,13 @@ bool FileResult::Accept(const absl::Status& status, const std::string& file) {
 LoadedModule Load(const std::string& file, const CommonOptions& options, LoadUntil until, Exit check_failure,
                   FileResult& result, const CheckOptions& check_options) {
   LoadedModule loaded;
-  absl::StatusOr<std::shared_ptr<const SourceText>> source = SourceText::Read(file);
-  if (!source.ok()) {
-    result.Fail(Exit::kInvalid, fmt::format("hlo-run: error: {}", Message(source.status())));
+  absl::StatusOr<ModuleFile> read = ReadModuleFile(file);
+  if (!read.ok()) {
+    result.Fail(Exit::kInvalid, fmt::format("hlo-run: error: {}", Message(read.status())));
     return loaded;
   }
-  loaded.source = *std::move(source);
+  loaded.source = std::move(read->text);
+  loaded.snapshot_arguments = std::move(read->arguments);
 
   Diagnostics diagnostics(options.max_errors);
   auto start = std::chrono::steady_clock::now();
@@ -199,6 +234,7 @@ LoadedModule Load(const std::string& file, const CommonOptions& options, LoadUnt
     AddDiagnostics(diagnostics, *loaded.source, result);
     return loaded;
   }
+  if (!result.Accept(FillElided(options.elided, *module), file)) return loaded;
   if (until == LoadUntil::kChecked) {
     CheckOptions all = check_options;
     all.strict |= options.strict;
@@ -224,7 +260,7 @@ int ForEachFile(const CommonOptions& options,
   for (const std::string& argument : options.files) {
     const std::vector<std::string> expanded = Expand(argument);
     if (expanded.empty()) {
-      fmt::print(stderr, "hlo-run: error: no .hlo files below '{}'\n", argument);
+      fmt::print(stderr, "hlo-run: error: no .hlo, .pb or .pbtxt files below '{}'\n", argument);
       return static_cast<int>(Exit::kInvalid);
     }
     files.insert(files.end(), expanded.begin(), expanded.end());

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,7 @@ struct CommonOptions {
   int64_t max_nesting = ParseOptions{}.max_nesting;
   uint64_t max_literal_bytes = ParseOptions{}.max_literal_bytes;
   uint64_t max_memory = 0;
+  ElidedValues elided;  // --elided, where a command evaluates.
 };
 // Positional files, --format, --strict, --max-errors, --max-nesting, --max-literal-bytes, --max-memory.
 void AddCommonFlags(CLI::App& app, CommonOptions& options);
@@ -48,11 +50,16 @@ struct InputOptions {
 };
 // --random and --fill.
 void AddFillFlags(CLI::App& app, InputOptions& options);
+// --elided: values for constants without elements.
+void AddElidedFlag(CLI::App& app, ElidedValues& elided);
 // --input besides.
 void AddInputFlags(CLI::App& app, InputOptions& options);
 // The arguments of the entry computation. InvalidArgument, listing the parameters, where nothing says what
 // they are.
 absl::StatusOr<std::vector<Literal>> Arguments(const InputOptions& options, const Module& module);
+struct LoadedModule;
+// The same; where nothing says what they are, a snapshot's own arguments.
+absl::StatusOr<std::vector<Literal>> Arguments(const InputOptions& options, const LoadedModule& loaded);
 
 // --engine.
 void AddEngineFlag(CLI::App& app, Engine& engine);
@@ -81,6 +88,7 @@ struct LoadedModule {
   std::shared_ptr<const SourceText> source;
   std::shared_ptr<Module> module;      // Null after an error, which `result` then holds.
   std::vector<CheckedModule> checked;  // One, or none where checking was not wanted or failed.
+  std::optional<std::vector<Literal>> snapshot_arguments;
   Seconds seconds;
 };
 enum class LoadUntil { kParsed, kChecked };

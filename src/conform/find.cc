@@ -15,6 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+bool IsSnapshot(const fs::path& path) { return path.extension() == ".pb" || path.extension() == ".pbtxt"; }
+
 bool IsGoldenFolder(const fs::path& path) {
   std::error_code error;
   return fs::is_regular_file(path / "case.json", error) && fs::is_regular_file(path / "module.hlo", error);
@@ -33,6 +35,10 @@ void AddCasesOf(const std::string& path, const conform::Block& block, std::vecto
 }
 
 absl::Status AddFile(const std::string& path, bool must_hold_cases, std::vector<Case>* out) {
+  if (IsSnapshot(path)) {
+    out->push_back({path, 0, path, ""});
+    return absl::OkStatus();
+  }
   HLO_ASSIGN_OR_RETURN(std::shared_ptr<const SourceText> text, SourceText::Read(path));
   const std::vector<conform::Block> blocks = conform::SplitBlocks(text->content());
   const bool has_cases = std::any_of(blocks.begin(), blocks.end(), conform::HasVerb);
@@ -62,15 +68,16 @@ absl::Status AddFolder(const fs::path& folder, std::vector<Case>* out) {
     // Links to folders are not followed, so that no circle is walked.
     if (fs::is_directory(fs::symlink_status(entry, error))) {
       HLO_RETURN_IF_ERROR(AddFolder(entry, out));
-    } else if (entry.extension() == ".hlo" && fs::is_regular_file(entry, error)) {
+    } else if ((entry.extension() == ".hlo" || IsSnapshot(entry)) && fs::is_regular_file(entry, error)) {
       HLO_RETURN_IF_ERROR(AddFile(entry.string(), /*must_hold_cases=*/false, out));
     }
   }
   return absl::OkStatus();
 }
 
-conform::Outcome Run(const Case& test, const EvaluateFn& evaluate) {
-  if (test.is_golden()) return conform::RunGoldenCase(test.path, evaluate);
+conform::Outcome Run(const Case& test, const EvaluateFn& evaluate, const ElidedValues& elided) {
+  if (test.is_golden() && IsSnapshot(test.path)) return conform::RunSnapshotCase(test.path, evaluate, elided);
+  if (test.is_golden()) return conform::RunGoldenCase(test.path, evaluate, elided);
   absl::StatusOr<conform::CaseText> text = conform::ParseCaseText(test.text);
   if (!text.ok()) return conform::OutcomeOf(text.status(), Verdict::kError);
   return conform::RunInlineCase(*text, test.path, test.line, evaluate);
@@ -91,9 +98,9 @@ absl::StatusOr<std::vector<Case>> FindCases(absl::Span<const std::string> paths)
   return cases;
 }
 
-CaseResult RunCase(const Case& test, const EvaluateFn& evaluate) {
+CaseResult RunCase(const Case& test, const EvaluateFn& evaluate, const ElidedValues& elided) {
   const auto start = std::chrono::steady_clock::now();
-  conform::Outcome outcome = Run(test, evaluate);
+  conform::Outcome outcome = Run(test, evaluate, elided);
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   return {test.path, test.line, test.name, outcome.verdict, std::move(outcome.report), elapsed.count()};
 }

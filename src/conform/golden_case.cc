@@ -2,12 +2,18 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
 #include "base/status.h"
 #include "conform/inline_case.h"
 #include "fmt/format.h"
 #include "hlo_run/io.h"
 #include "hlo_run/parse.h"
 #include "nlohmann/json.hpp"
+#include "types/dispatch.h"
 
 namespace hlo::conform {
 namespace {
@@ -72,11 +78,11 @@ absl::StatusOr<Rules> ReadRules(const std::string& path) {
   return rules;
 }
 
-absl::StatusOr<CheckedModule> ReadModule(const std::string& path) {
-  HLO_ASSIGN_OR_RETURN(std::shared_ptr<const SourceText> source, SourceText::Read(path));
+absl::StatusOr<CheckedModule> ReadModule(const ModuleFile& file, const ElidedValues& elided) {
   Diagnostics diagnostics;
-  std::shared_ptr<const Module> module = Parse(source, diagnostics, {.infer_shape = &InferMissingShape});
-  if (!module) return diagnostics.ToStatus(*source);
+  std::shared_ptr<Module> module = Parse(file.text, diagnostics, {.infer_shape = &InferMissingShape});
+  if (!module) return diagnostics.ToStatus(*file.text);
+  HLO_RETURN_IF_ERROR(FillElided(elided, *module));
   return Check(module, diagnostics);
 }
 
@@ -98,12 +104,14 @@ absl::StatusOr<Outcome> Compare(const std::string& folder, const Literal& result
   return outcome;
 }
 
-absl::StatusOr<Outcome> Run(const std::string& folder, const EvaluateFn& evaluate) {
+absl::StatusOr<Outcome> Run(const std::string& folder, const EvaluateFn& evaluate,
+                            const ElidedValues& elided) {
   HLO_ASSIGN_OR_RETURN(Rules rules, ReadRules(folder + "/case.json"));
   if (rules.devices != 1) {
     return absl::UnimplementedError(fmt::format("the case needs {} devices", rules.devices));
   }
-  HLO_ASSIGN_OR_RETURN(CheckedModule module, ReadModule(folder + "/module.hlo"));
+  HLO_ASSIGN_OR_RETURN(const ModuleFile file, ReadModuleFile(folder + "/module.hlo"));
+  HLO_ASSIGN_OR_RETURN(CheckedModule module, ReadModule(file, elided));
   std::vector<std::string> inputs;
   if (Exists(folder + "/inputs.npz")) inputs.push_back(folder + "/inputs.npz");
   HLO_ASSIGN_OR_RETURN(std::vector<Literal> arguments, ReadInputs(module.module(), inputs));
@@ -111,10 +119,61 @@ absl::StatusOr<Outcome> Run(const std::string& folder, const EvaluateFn& evaluat
   return Compare(folder, result, rules);
 }
 
+// For results of another machine whose order of additions is not known.
+CompareRule SnapshotRule(ElementType type) {
+  const ElementType part = ComponentType(type);
+  if (!IsFloat(part)) return CompareRule::Exact();
+  const double epsilon = DispatchType(part, []<ElementType kType>() {
+    using T = Native<kType>;
+    if constexpr (std::is_floating_point_v<T>)
+      return static_cast<double>(std::numeric_limits<T>::epsilon());
+    else if constexpr (requires { T::format(); })
+      return std::ldexp(1.0, -T::format().mantissa_bits);
+    else
+      return 0.0;
+  });
+  const double tolerance = std::max(1e-4, 4 * epsilon);
+  return CompareRule::Close(part == ElementType::kF64 ? 1e-9 : tolerance,
+                            part == ElementType::kF64 ? 1e-9 : tolerance);
+}
+
+absl::StatusOr<Outcome> RunSnapshot(const std::string& path, const EvaluateFn& evaluate,
+                                    const ElidedValues& elided) {
+  HLO_ASSIGN_OR_RETURN(const ModuleFile file, ReadModuleFile(path));
+  if (!file.result)
+    return absl::InvalidArgumentError(fmt::format("{}: is no snapshot: it has no result", path));
+  HLO_ASSIGN_OR_RETURN(CheckedModule module, ReadModule(file, elided));
+  std::optional<Rules> rules;
+  if (Exists(path + ".json")) {
+    HLO_ASSIGN_OR_RETURN(rules, ReadRules(path + ".json"));
+  }
+  HLO_ASSIGN_OR_RETURN(const Literal result, evaluate(module, *file.arguments));
+  const std::vector<LiteralLeaf> got = ArrayLeaves(result), want = ArrayLeaves(*file.result);
+  if (got.size() != want.size()) {
+    return Outcome{
+        Verdict::kFailed,
+        fmt::format("the result {} has {} arrays, but the snapshot's {} has {}\n", ToString(result.shape()),
+                    got.size(), ToString(file.result->shape()), want.size())};
+  }
+  Outcome outcome;
+  for (size_t i = 0; i < got.size(); ++i) {
+    CompareReport report = CompareArrays(*got[i].value, *want[i].value,
+                                         rules ? rules->Of(got[i].key) : SnapshotRule(got[i].value->type()));
+    report.key = got[i].key;
+    AddComparison(report, &outcome);
+  }
+  return outcome;
+}
+
 }  // namespace
 
-Outcome RunGoldenCase(const std::string& folder, const EvaluateFn& evaluate) {
-  absl::StatusOr<Outcome> outcome = Run(folder, evaluate);
+Outcome RunSnapshotCase(const std::string& path, const EvaluateFn& evaluate, const ElidedValues& elided) {
+  absl::StatusOr<Outcome> outcome = RunSnapshot(path, evaluate, elided);
+  return outcome.ok() ? *std::move(outcome) : OutcomeOf(outcome.status(), Verdict::kError);
+}
+
+Outcome RunGoldenCase(const std::string& folder, const EvaluateFn& evaluate, const ElidedValues& elided) {
+  absl::StatusOr<Outcome> outcome = Run(folder, evaluate, elided);
   return outcome.ok() ? *std::move(outcome) : OutcomeOf(outcome.status(), Verdict::kError);
 }
 

@@ -33,7 +33,8 @@ absl::StatusOr<Literal> EvaluateCase(const CaseText& text, const LoadedCase& loa
 
 Outcome RunInlineCase(const CaseText& text, const std::string& path, int64_t first_line,
                       const EvaluateFn& evaluate);
-Outcome RunGoldenCase(const std::string& folder, const EvaluateFn& evaluate);
+Outcome RunGoldenCase(const std::string& folder, const EvaluateFn& evaluate, const ElidedValues& elided);
+Outcome RunSnapshotCase(const std::string& path, const EvaluateFn& evaluate, const ElidedValues& elided);
 // Compares under the rule and adds what differs, or how far what passes is off, to the outcome.
 void AddComparison(const CompareReport& report, Outcome* outcome);
 // kUnsupported for Unimplemented, else kFailed or kError.

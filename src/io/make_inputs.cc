@@ -1,6 +1,8 @@
 // Made-up arguments: a value depends on the seed, the array and the element's position alone, and is computed
 // exactly.
 
+#include "io/make_inputs.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -107,7 +109,7 @@ int64_t Integer(ElementType type, InputFill fill, const Stream& stream, int64_t 
   return low + static_cast<int64_t>(stream.Below(i, static_cast<uint64_t>(small - low) + 1));
 }
 
-void FillArray(Literal& literal, InputFill fill, const Stream& stream, int64_t limit) {
+void FillFrom(const Stream& stream, InputFill fill, int64_t limit, Literal& literal) {
   const ElementType type = literal.type();
   DispatchWide(type, [&]<class W>() {
     const StoreFn<W> store = Storer<W>(type);
@@ -130,6 +132,14 @@ void FillArray(Literal& literal, InputFill fill, const Stream& stream, int64_t l
   });
 }
 
+}  // namespace
+
+void io::FillArray(Literal& literal, InputFill fill, uint64_t seed, uint64_t array, int64_t limit) {
+  FillFrom(Stream{Mix(Mix(seed) + array)}, fill, limit, literal);
+}
+
+namespace {
+
 struct Filler {
   InputFill fill;
   uint64_t seed;
@@ -142,7 +152,7 @@ struct Filler {
     }
     const int64_t limit = *leaf < limits.size() ? limits[*leaf] : io::kNoIndexLimit;
     ++*leaf;
-    if (value.shape().IsArray()) FillArray(value, fill, Stream{Mix(Mix(seed) + array_count++)}, limit);
+    if (value.shape().IsArray()) io::FillArray(value, fill, seed, array_count++, limit);
   }
 };
 

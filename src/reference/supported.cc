@@ -60,9 +60,10 @@ absl::Status CheckConstants(const std::vector<const Computation*>& computations)
   for (const Computation* computation : computations) {
     for (const Instruction* instruction : LiveInstructions(*computation, effects)) {
       if (instruction->opcode() == Opcode::kConstant && instruction->is_elided()) {
-        return absl::FailedPreconditionError(
-            fmt::format("{}{}: the text has {{...}} in place of the elements, so their values are unknown",
-                        PlaceOf(*instruction), Describe(*instruction)));
+        return absl::FailedPreconditionError(fmt::format(
+            "{}{}: the text has {{...}} in place of the elements, so their values are unknown; give "
+            "--elided=zeros, random or counter, or --elided={}=FILE",
+            PlaceOf(*instruction), Describe(*instruction), instruction->name()));
       }
     }
   }

@@ -117,6 +117,9 @@ bool Parser::OpcodeFromWord(std::string_view word, OpcodeWord* op) const {
 }
 
 bool Parser::UnknownOpcode(std::string_view word, SourceRange at) {
+  constexpr std::string_view kGone[] = {"tuple-select", "trace", "host-compute", "broadcast-dim-one"};
+  if (absl::c_linear_search(kGone, word))
+    return Error(at, "the opcode '{}' of old dumps no longer exists", word);
   std::vector<std::string_view> known;
   for (int i = 0; i < kOpcodeCount; ++i) known.push_back(Name(static_cast<Opcode>(i)));
   const std::string_view close = ClosestName(word, known);

@@ -2,7 +2,7 @@
 # [cmake arguments...]` from the root of the repository.
 
 packages=(g++ cmake ninja-build pkg-config libabsl-dev libfmt-dev libcli11-dev libgtest-dev libeigen3-dev
-          libbenchmark-dev nlohmann-json3-dev libzip-dev)
+          libbenchmark-dev nlohmann-json3-dev libzip-dev libprotobuf-dev protobuf-compiler)
 
 install_missing() {
   local missing=() package

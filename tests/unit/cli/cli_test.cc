@@ -326,4 +326,44 @@ TEST_F(Cli, StatsCountWork) {
   EXPECT_EQ(row["opcodes"]["dot"], 1);
 }
 
+TEST_F(Cli, SnapshotsRunOnTheirOwnArgumentsAndAreGolden) {
+  const Outcome run = Run("tests/unit/io/data/snapshot.pb");
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(run.out, "f32[2,2] { { 201, 2010 }, { 403, 4030 } }\n");
+  EXPECT_EQ(Run("check tests/unit/io/data/snapshot.pb").status, 0);
+  const Outcome wrong = Run("check tests/unit/io/data/wrong_snapshot.pb");
+  EXPECT_EQ(wrong.status, 1);
+  EXPECT_HAS(wrong.out, "4031");
+  const Outcome print = Run("print tests/unit/io/data/snapshot.pb");
+  EXPECT_HAS(print.out, "ROOT %d = f32[2,2]{1,0} dot(%a, %b), lhs_contracting_dims={1}");
+}
+
+TEST_F(Cli, ElidedConstantsNeedAFlag) {
+  const std::string file = Write(
+      "m.hlo", "HloModule m\nENTRY e {\n  c = s32[3] constant({...})\n  ROOT r = s32[3] negate(c)\n}\n");
+  const Outcome refused = Run(file);
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_HAS(refused.err, "m.hlo:3:");
+  EXPECT_HAS(refused.err, "--elided=zeros, random or counter, or --elided=c=FILE");
+  EXPECT_EQ(Run(file + " --elided=counter").out, "s32[3] {0, -1, -2}\n");
+  EXPECT_EQ(Run(file + " --elided=zeros --elided c=" + Write("c.txt", "{4,5,6}")).out,
+            "s32[3] {-4, -5, -6}\n");
+  const Outcome unknown = Run(file + " --elided=ones");
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_HAS(unknown.err, "random:SEED");
+}
+
+TEST_F(Cli, RawBytesLieByTheEntryLayout) {
+  const std::string file =
+      Write("m.hlo",
+            "HloModule m, entry_computation_layout={(u8[2,3]{0,1})->u8[2,3]{1,0:T(2,2)}}\n"
+            "ENTRY e {\n  a = u8[2,3]{0,1} parameter(0)\n  ROOT r = u8[2,3] copy(a)\n}\n");
+  const Outcome run = Run(file + " --input " + Write("a.bin", "abcdef") + " --output " + Path("r.bin"));
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(ReadFile(Path("r.bin")), std::string("acbde\0f\0", 8));
+  const Outcome wrong = Run(file + " --input " + Write("b.bin", "abc"));
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_HAS(wrong.err, "has 3 bytes, expected 6");
+}
+
 }  // namespace

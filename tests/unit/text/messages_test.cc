@@ -20,6 +20,12 @@ TEST(Messages, UnknownOpcodeSuggestsTheClosest) {
             "                    ^~~~~\n");
 }
 
+TEST(Messages, OpcodesOfOldDumpsAreSaidToBeGone) {
+  EXPECT_NE(Messages("ENTRY e { a = f32[] parameter(0) ROOT t = () trace(a) }")
+                .find("error: the opcode 'trace' of old dumps no longer exists"),
+            std::string::npos);
+}
+
 TEST(Messages, UnknownOperandSuggestsTheClosestAndIsReportedOnce) {
   EXPECT_EQ(
       Messages("ENTRY e {\n  alpha = f32[2] parameter(0)\n  b = f32[2] add(alpha, alpa)\n  ROOT c = f32[2] "

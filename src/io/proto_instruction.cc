@@ -1,0 +1,701 @@
+// Instructions of serialised modules as text (text-format 8, 9.6): for each attribute that the opcode's row
+// allows, where the message keeps it.
+
+#include "io/proto_instruction.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/strip.h"
+#include "base/status.h"
+#include "fmt/format.h"
+#include "hlo_run/opcode.h"
+#include "io/proto_text.h"
+#include "ir/printer.h"
+
+namespace hlo::io {
+namespace {
+
+using Proto = proto::HloInstructionProto;
+
+std::string Lower(absl::string_view text) { return absl::AsciiStrToLower(text); }
+
+std::string WindowText(const proto::Window& window) {
+  if (window.dimensions_size() == 0) return "";
+  std::vector<std::string> fields;
+  const auto field = [&](std::string_view name, auto text_of) {
+    std::vector<std::string> parts;
+    for (const proto::WindowDimension& d : window.dimensions()) parts.push_back(text_of(d));
+    fields.push_back(fmt::format("{}={}", name, fmt::join(parts, "x")));
+  };
+  using Dim = proto::WindowDimension;
+  field("size", [](const Dim& d) { return fmt::format("{}", d.size()); });
+  field("stride", [](const Dim& d) { return fmt::format("{}", d.stride()); });
+  field("pad", [](const Dim& d) { return fmt::format("{}_{}", d.padding_low(), d.padding_high()); });
+  field("lhs_dilate", [](const Dim& d) { return fmt::format("{}", d.base_dilation()); });
+  field("rhs_dilate", [](const Dim& d) { return fmt::format("{}", d.window_dilation()); });
+  field("rhs_reversal", [](const Dim& d) { return std::string(d.window_reversal() ? "1" : "0"); });
+  return "{" + absl::StrJoin(fields, " ") + "}";
+}
+
+absl::StatusOr<std::string> DimLabelsText(const proto::ConvolutionDimensionNumbers& d) {
+  bool fits = true;
+  // Positions between those that are given print as `?`; of two at the same one the later wins.
+  const auto part = [&](int64_t first, char first_letter, int64_t second, char second_letter,
+                        const auto& spatial) {
+    std::string text;
+    const auto put = [&](int64_t at, char letter) {
+      if (at < 0 || at >= Shape::kMaxRank) {
+        fits = false;
+        return;
+      }
+      if (at >= static_cast<int64_t>(text.size())) text.resize(static_cast<size_t>(at) + 1, '?');
+      text[static_cast<size_t>(at)] = letter;
+    };
+    put(first, first_letter);
+    put(second, second_letter);
+    for (int i = 0; i < spatial.size(); ++i) put(spatial[i], i < 10 ? static_cast<char>('0' + i) : '?');
+    return text;
+  };
+  std::string text =
+      part(d.input_batch_dimension(), 'b', d.input_feature_dimension(), 'f', d.input_spatial_dimensions());
+  text += "_" + part(d.kernel_input_feature_dimension(), 'i', d.kernel_output_feature_dimension(), 'o',
+                     d.kernel_spatial_dimensions());
+  text += "->" + part(d.output_batch_dimension(), 'b', d.output_feature_dimension(), 'f',
+                      d.output_spatial_dimensions());
+  if (!fits) return absl::InvalidArgumentError("the dimension numbers of a convolution are no dimensions");
+  return text;
+}
+
+std::string PaddingText(const proto::PaddingConfig& padding) {
+  std::vector<std::string> dims;
+  for (const auto& d : padding.dimensions())
+    dims.push_back(
+        fmt::format("{}_{}_{}", d.edge_padding_low(), d.edge_padding_high(), d.interior_padding()));
+  return absl::StrJoin(dims, "x");
+}
+
+std::string AliasText(const Proto& p) {
+  std::vector<std::string> aliases;
+  for (const proto::OutputOperandAliasing& alias : p.output_operand_aliasing()) {
+    aliases.push_back(fmt::format("{}: ({}, {})", IntsText(alias.output_shape_index()), alias.operand_index(),
+                                  IntsText(alias.operand_shape_index())));
+  }
+  return aliases.empty() ? "" : "{" + absl::StrJoin(aliases, ", ") + "}";
+}
+
+std::string StatisticsText(const proto::StatisticsViz& statistics) {
+  std::string out = fmt::format("{{visualizing_index={}", statistics.stat_index_to_visualize());
+  for (const proto::Statistic& entry : statistics.statistics())
+    out += fmt::format(",{}={}", NameText(entry.stat_name()), RealText(entry.stat_val(), false));
+  return out + "}";
+}
+
+std::string AccuracyText(const proto::ResultAccuracy& accuracy) {
+  if (accuracy.has_tolerance()) {
+    const auto& t = accuracy.tolerance();
+    return fmt::format("{{tolerance={{atol={},rtol={},ulps={}}}}}", RealText(t.atol(), false),
+                       RealText(t.rtol(), false), t.ulps());
+  }
+  return accuracy.mode() == proto::ResultAccuracy::HIGHEST ? "{mode=highest}" : "";
+}
+
+std::string SparsityText(const proto::SparsityConfig& config) {
+  std::vector<std::string> sides;
+  const auto side = [&](std::string_view name, const proto::SparsityConfig::TensorSparsityConfig& s) {
+    sides.push_back(fmt::format("{}={{sparsity={}x{} dimension={} stride={} idx={}}}", name, s.num_non_zero(),
+                                s.block_size(), s.dimension(), s.stride(), s.idx()));
+  };
+  if (config.has_lhs()) side("lhs", config.lhs());
+  if (config.has_rhs()) side("rhs", config.rhs());
+  return sides.empty() ? "" : "{" + absl::StrJoin(sides, " ") + "}";
+}
+
+std::string BlockScalingText(const proto::BlockScalingConfig& config) {
+  std::vector<std::string> sides;
+  if (config.has_lhs()) sides.push_back(fmt::format("lhs={{scale_idx={}}}", config.lhs().scale_idx()));
+  if (config.has_rhs()) sides.push_back(fmt::format("rhs={{scale_idx={}}}", config.rhs().scale_idx()));
+  return sides.empty() ? "" : "{" + absl::StrJoin(sides, " ") + "}";
+}
+
+using OriginElements = std::vector<const proto::OriginalValueElementProto*>;
+
+// The tree whose leaves are these elements, sorted; `depth` steps of their paths lie behind.
+std::string OriginTree(const OriginElements& elements, int depth) {
+  if (elements.size() == 1 && elements[0]->shape_index_size() == depth) {
+    const proto::OriginalValueElementProto& leaf = *elements[0];
+    if (!leaf.has_original_array()) return "{}";
+    std::string text = "{\"";
+    AppendEscaped(leaf.original_array().instruction_name(), &text);
+    text += "\"";
+    if (leaf.original_array().shape_index_size() > 0)
+      text += " " + IntsText(leaf.original_array().shape_index());
+    return text + "}";
+  }
+  std::vector<std::string> parts;
+  for (size_t i = 0; i < elements.size();) {
+    OriginElements same;
+    const auto step = [&](size_t k) {
+      return elements[k]->shape_index_size() > depth ? elements[k]->shape_index(depth) : -1;
+    };
+    const int64_t first = step(i);
+    for (; i < elements.size() && step(i) == first; ++i) {
+      if (first >= 0) same.push_back(elements[i]);
+    }
+    if (!same.empty()) parts.push_back(OriginTree(same, depth + 1));
+  }
+  return "(" + absl::StrJoin(parts, ", ") + ")";
+}
+
+std::string OriginText(const proto::OriginalValueProto& origin) {
+  OriginElements elements;
+  for (const proto::OriginalValueElementProto& element : origin.elements()) {
+    constexpr int kDeepest = 100;  // As deep as shapes may nest in a message.
+    if (element.shape_index_size() > kDeepest) return "";
+    elements.push_back(&element);
+  }
+  std::stable_sort(elements.begin(), elements.end(), [](const auto* a, const auto* b) {
+    return std::lexicographical_compare(a->shape_index().begin(), a->shape_index().end(),
+                                        b->shape_index().begin(), b->shape_index().end());
+  });
+  std::string text = "{" + OriginTree(elements, 0);
+  if (origin.is_synthetic_call() || !origin.call_hierarchy().empty()) {
+    text += ",[\"";
+    AppendEscaped(origin.call_hierarchy(), &text);
+    text += "\"]";
+  }
+  return text + "}";
+}
+
+class Line {
+ public:
+  Line(const Proto& p, const ProtoNames& names, std::string* out) : p_(p), names_(names), out_(*out) {}
+
+  absl::Status Append() {
+    const std::optional<Opcode> opcode = ParseOpcode(p_.opcode());
+    if (!opcode) {
+      return absl::InvalidArgumentError(fmt::format("'{}' has the opcode '{}', which is unknown",
+                                                    NameText(p_.name()), NameText(p_.opcode())));
+    }
+    opcode_ = *opcode;
+    HLO_ASSIGN_OR_RETURN(const Shape shape, ShapeOf(p_.shape()));
+    out_ += "%" + NameText(p_.name()) + " = ";
+    AppendShape(shape, {.layouts = true, .index_comments = false}, &out_);
+    fmt::format_to(std::back_inserter(out_), " {}(", Name(opcode_));
+    HLO_RETURN_IF_ERROR(AppendOperands());
+    out_ += ")";
+    for (const AttrUse& use : Info(opcode_).attributes)
+      HLO_RETURN_IF_ERROR(AppendAttribute(use.id, use.required));
+    return AppendCommonAttributes();
+  }
+
+ private:
+  void Put(AttrId id, std::string_view value) {
+    fmt::format_to(std::back_inserter(out_), ", {}={}", Info(id).spelling, value);
+  }
+  // Leaves the attribute out where the text is empty.
+  void PutSome(AttrId id, const std::string& value) {
+    if (!value.empty()) Put(id, value);
+  }
+  void PutInt(AttrId id, int64_t value) { Put(id, fmt::format("{}", value)); }
+  void PutIf(AttrId id, bool value) {
+    if (value) Put(id, "true");
+  }
+  void PutQuoted(AttrId id, const std::string& text) {
+    std::string quoted = "\"";
+    AppendEscaped(text, &quoted);
+    Put(id, quoted + "\"");
+  }
+  template <class Values>
+  void PutInts(AttrId id, const Values& values, bool required = true) {
+    if (required || values.size() > 0) Put(id, IntsText(values));
+  }
+
+  absl::StatusOr<std::string> OperandName(int64_t id) const {
+    const auto found = names_.instructions.find(id);
+    if (found == names_.instructions.end()) {
+      return absl::InvalidArgumentError(
+          fmt::format("'{}' refers to instruction {}, which its computation lacks", NameText(p_.name()), id));
+    }
+    return "%" + NameText(found->second->name());
+  }
+
+  absl::StatusOr<std::string> CalledName(int index) const {
+    if (index < p_.called_computation_ids_size()) {
+      const auto found = names_.computations.find(p_.called_computation_ids(index));
+      if (found != names_.computations.end()) return "%" + NameText(found->second->name());
+    }
+    return absl::InvalidArgumentError(
+        fmt::format("'{}' lacks the computation that it calls", NameText(p_.name())));
+  }
+  absl::Status PutCalled(AttrId id, int index, bool required) {
+    if (!required && p_.called_computation_ids_size() <= index) return absl::OkStatus();
+    HLO_ASSIGN_OR_RETURN(const std::string name, CalledName(index));
+    Put(id, name);
+    return absl::OkStatus();
+  }
+  absl::Status PutCalledList(AttrId id) {
+    std::vector<std::string> list;
+    for (int i = 0; i < p_.called_computation_ids_size(); ++i) {
+      HLO_ASSIGN_OR_RETURN(std::string name, CalledName(i));
+      list.push_back(std::move(name));
+    }
+    if (!list.empty()) Put(id, "{" + absl::StrJoin(list, ", ") + "}");
+    return absl::OkStatus();
+  }
+
+  absl::Status AppendOperands() {
+    if (opcode_ == Opcode::kParameter) {
+      fmt::format_to(std::back_inserter(out_), "{}", p_.parameter_number());
+      return absl::OkStatus();
+    }
+    if (opcode_ == Opcode::kConstant) return AppendConstant();
+    for (int i = 0; i < p_.operand_ids_size(); ++i) {
+      HLO_ASSIGN_OR_RETURN(const std::string name, OperandName(p_.operand_ids(i)));
+      if (i > 0) out_ += ", ";
+      out_ += name;
+    }
+    return absl::OkStatus();
+  }
+
+  static bool HasElided(const Literal& literal) {
+    if (!literal.shape().IsTuple()) return literal.shape().IsArray() && literal.data() == nullptr;
+    const absl::Span<const Literal> elements = literal.elements();
+    return elements.size() != literal.shape().elements().size() ||
+           std::any_of(elements.begin(), elements.end(), [](const Literal& e) { return HasElided(e); });
+  }
+
+  absl::Status AppendConstant() {
+    if (!p_.has_literal()) {
+      out_ += "{...}";
+      return absl::OkStatus();
+    }
+    HLO_ASSIGN_OR_RETURN(const Literal literal, LiteralOf(p_.literal()));
+    if (HasElided(literal))
+      out_ += "{...}";
+    else
+      AppendLiteral(literal, {.i_comments = false}, &out_);
+    return absl::OkStatus();
+  }
+
+  bool TakesPred() const {
+    if (p_.operand_ids_size() == 0) return false;
+    const auto found = names_.instructions.find(p_.operand_ids(0));
+    return found != names_.instructions.end() && found->second->shape().element_type() == proto::PRED;
+  }
+
+  const proto::DotDimensionNumbers& DotNumbers() const {
+    return opcode_ == Opcode::kRaggedDot ? p_.ragged_dot_dimension_numbers().dot_dimension_numbers()
+                                         : p_.dot_dimension_numbers();
+  }
+
+  void PutPrecision(AttrId id) {
+    std::vector<std::string> words;
+    bool plain = true;
+    for (int precision : p_.precision_config().operand_precision()) {
+      words.push_back(Lower(proto::PrecisionConfig::Precision_Name(precision)));
+      plain = plain && precision == proto::PrecisionConfig::DEFAULT;
+    }
+    if (!plain) Put(id, "{" + absl::StrJoin(words, ",") + "}");
+  }
+
+  absl::Status PutShapes(AttrId id) {
+    if (!p_.constrain_layout() && p_.operand_shapes_with_layout_size() == 0) return absl::OkStatus();
+    std::string text = "{";
+    for (int i = 0; i < p_.operand_shapes_with_layout_size(); ++i) {
+      HLO_ASSIGN_OR_RETURN(const Shape shape, ShapeOf(p_.operand_shapes_with_layout(i)));
+      if (i > 0) text += ", ";
+      AppendShape(shape, {.layouts = true, .index_comments = false}, &text);
+    }
+    Put(id, text + "}");
+    return absl::OkStatus();
+  }
+
+  absl::Status PutLiteral(AttrId id) {
+    if (!p_.has_literal()) return absl::OkStatus();
+    HLO_ASSIGN_OR_RETURN(const Literal literal, LiteralOf(p_.literal()));
+    if (HasElided(literal)) return absl::OkStatus();
+    std::string text;
+    AppendLiteral(literal, {.shapes = true, .i_comments = false}, &text);
+    Put(id, text);
+    return absl::OkStatus();
+  }
+
+  void PutComparison(AttrId id) {
+    if (id == AttrId::order) return PutSome(id, NameText(p_.comparison_order()));
+    if (p_.comparison_order().empty()) PutSome(id, NameText(p_.comparison_type()));
+  }
+
+  void PutSlices(AttrId id) {
+    std::vector<std::string> ranges;
+    for (const Proto::SliceDimensions& d : p_.slice_dimensions())
+      ranges.push_back(fmt::format("[{}:{}:{}]", d.start(), d.limit(), d.stride()));
+    Put(id, "{" + absl::StrJoin(ranges, ", ") + "}");
+  }
+
+  void PutPairs(AttrId id) {
+    std::vector<std::string> pairs;
+    for (const proto::SourceTarget& pair : p_.source_target_pairs())
+      pairs.push_back(fmt::format("{{{},{}}}", pair.source(), pair.target()));
+    Put(id, "{" + absl::StrJoin(pairs, ",") + "}");
+  }
+
+  absl::Status AppendAttribute(AttrId id, bool required) {
+    const proto::GatherDimensionNumbers& gather = p_.gather_dimension_numbers();
+    const proto::ScatterDimensionNumbers& scatter = p_.scatter_dimension_numbers();
+    switch (id) {
+      case AttrId::api_version:
+        if (p_.custom_call_api_version() > proto::API_VERSION_ORIGINAL)
+          PutSome(id, proto::CustomCallApiVersion_Name(p_.custom_call_api_version()));
+        break;
+      case AttrId::async_execution_thread:
+        if (!p_.async_execution_thread().empty() && p_.async_execution_thread() != "main")
+          PutQuoted(id, p_.async_execution_thread());
+        break;
+      case AttrId::batch_group_count:
+        if (p_.batch_group_count() > 1) PutInt(id, p_.batch_group_count());
+        break;
+      case AttrId::block_scaling_config:
+        PutSome(id, BlockScalingText(p_.block_scaling_config()));
+        break;
+      case AttrId::body:
+        return PutCalled(id, 0, required);
+      case AttrId::condition:
+        return PutCalled(id, 1, required);
+      case AttrId::branch_computations:
+        return TakesPred() ? absl::OkStatus() : PutCalledList(id);
+      case AttrId::true_computation:
+        return TakesPred() ? PutCalled(id, 0, true) : absl::OkStatus();
+      case AttrId::false_computation:
+        return TakesPred() ? PutCalled(id, 1, true) : absl::OkStatus();
+      case AttrId::called_computations:
+        return PutCalledList(id);
+      case AttrId::calls:
+        // The chain of an asynchronous operation names its computation once.
+        return required ? PutCalled(id, 0, true) : absl::OkStatus();
+      case AttrId::to_apply:
+        if (opcode_ == Opcode::kCustomCall) break;
+        return PutCalled(id, 0, required);
+      case AttrId::select:
+        return PutCalled(id, 0, required);
+      case AttrId::scatter:
+        return PutCalled(id, 1, required);
+      case AttrId::channel_id:
+        if (p_.channel_id() != 0) PutInt(id, p_.channel_id());
+        break;
+      case AttrId::collapsed_slice_dims:
+        PutInts(id, gather.collapsed_slice_dims());
+        break;
+      case AttrId::constrain_layout:
+        PutIf(id, p_.constrain_layout());
+        break;
+      case AttrId::convolution_kind:
+        if (p_.conv_kind() != proto::CONVOLUTION_KIND_UNSET) {
+          const std::string name = proto::ConvolutionKind_Name(p_.conv_kind());
+          PutSome(id, Lower(absl::StripPrefix(name, "CONVOLUTION_KIND_")));
+        }
+        break;
+      case AttrId::cross_program_prefetch_index:
+        if (p_.has_cross_program_prefetch_index()) PutInt(id, p_.cross_program_prefetch_index());
+        break;
+      case AttrId::custom_call_has_side_effect:
+        PutIf(id, p_.custom_call_has_side_effect());
+        break;
+      case AttrId::custom_call_target:
+        PutQuoted(id, p_.custom_call_target());
+        break;
+      case AttrId::delta:
+        PutInt(id, p_.delta());
+        break;
+      case AttrId::dim_labels: {
+        if (!p_.has_convolution_dimension_numbers()) break;
+        HLO_ASSIGN_OR_RETURN(const std::string labels, DimLabelsText(p_.convolution_dimension_numbers()));
+        Put(id, labels);
+        break;
+      }
+      case AttrId::dimensions:
+        PutInts(id, p_.dimensions(), required || opcode_ == Opcode::kBroadcast);
+        break;
+      case AttrId::iota_dimension:
+        PutInt(id, p_.dimensions_size() > 0 ? p_.dimensions(0) : 0);
+        break;
+      case AttrId::inferred_dimension:
+        if (p_.dimensions_size() > 0 && p_.dimensions(0) >= 0) PutInt(id, p_.dimensions(0));
+        break;
+      case AttrId::direction:
+        Put(id, NameText(p_.comparison_direction()));
+        break;
+      case AttrId::order:
+      case AttrId::type:
+        PutComparison(id);
+        break;
+      case AttrId::distribution:
+        Put(id, Lower(proto::RandomDistribution_Name(p_.distribution())));
+        break;
+      case AttrId::domain:
+        // The message has them the other way round.
+        Put(id,
+            fmt::format("{{kind=\"sharding\", entry={}, exit={}}}", ShardingText(p_.domain_exit_sharding()),
+                        ShardingText(p_.domain_entry_sharding())));
+        break;
+      case AttrId::dot_algorithm:
+        if (p_.precision_config().algorithm() != proto::PrecisionConfig::ALG_UNSET) {
+          const std::string name = proto::PrecisionConfig::Algorithm_Name(p_.precision_config().algorithm());
+          Put(id, name.empty() ? fmt::format("{}", static_cast<int>(p_.precision_config().algorithm()))
+                               : Lower(absl::StripPrefix(name, "ALG_")));
+        }
+        break;
+      case AttrId::dynamic_slice_sizes:
+        PutInts(id, p_.dynamic_slice_sizes());
+        break;
+      case AttrId::epsilon:
+        Put(id, RealText(p_.epsilon(), false));
+        break;
+      case AttrId::exponent_bits:
+        PutInt(id, p_.exponent_bits());
+        break;
+      case AttrId::mantissa_bits:
+        PutInt(id, p_.mantissa_bits());
+        break;
+      case AttrId::feature_group_count:
+        if (p_.feature_group_count() > 1) PutInt(id, p_.feature_group_count());
+        break;
+      case AttrId::feature_index:
+        PutInt(id, p_.feature_index());
+        break;
+      case AttrId::fft_length:
+        PutInts(id, p_.fft_length());
+        break;
+      case AttrId::fft_type:
+        Put(id, proto::FftType_Name(p_.fft_type()));
+        break;
+      case AttrId::has_dynamic_root:
+        PutIf(id, p_.has_dynamic_root());
+        break;
+      case AttrId::index:
+        PutInt(id, p_.tuple_index());
+        break;
+      case AttrId::index_vector_dim:
+        PutInt(id, opcode_ == Opcode::kGather ? gather.index_vector_dim() : scatter.index_vector_dim());
+        break;
+      case AttrId::indices_are_sorted:
+        PutIf(id, p_.indices_are_sorted());
+        break;
+      case AttrId::infeed_config:
+        if (!p_.infeed_config().empty()) PutQuoted(id, p_.infeed_config());
+        break;
+      case AttrId::outfeed_config:
+        if (!p_.outfeed_config().empty()) PutQuoted(id, p_.outfeed_config());
+        break;
+      case AttrId::outfeed_shape: {
+        if (!p_.has_outfeed_shape()) break;
+        HLO_ASSIGN_OR_RETURN(const Shape shape, ShapeOf(p_.outfeed_shape()));
+        Put(id, ToString(shape, {.layouts = true, .index_comments = false}));
+        break;
+      }
+      case AttrId::input_batching_dims:
+        PutInts(id, scatter.input_batching_dims(), false);
+        break;
+      case AttrId::inserted_window_dims:
+        PutInts(id, scatter.inserted_window_dims());
+        break;
+      case AttrId::scatter_dims_to_operand_dims:
+        PutInts(id, scatter.scatter_dims_to_operand_dims());
+        break;
+      case AttrId::scatter_indices_batching_dims:
+        PutInts(id, scatter.scatter_indices_batching_dims(), false);
+        break;
+      case AttrId::update_window_dims:
+        PutInts(id, scatter.update_window_dims());
+        break;
+      case AttrId::is_associative:
+        if (p_.is_associative() != proto::TRI_STATE_UNSPECIFIED)
+          Put(id, p_.is_associative() == proto::TRI_STATE_TRUE ? "true" : "false");
+        break;
+      case AttrId::is_composite:
+        PutIf(id, p_.is_composite());
+        break;
+      case AttrId::is_host_transfer:
+        PutIf(id, p_.is_host_transfer());
+        break;
+      case AttrId::is_reverse:
+        PutIf(id, p_.is_reverse());
+        break;
+      case AttrId::is_stable:
+        if (opcode_ == Opcode::kTopk)  // Stable unless it says otherwise.
+          Put(id, p_.is_stable() ? "true" : "false");
+        else
+          PutIf(id, p_.is_stable());
+        break;
+      case AttrId::k:
+        PutInt(id, p_.k());
+        break;
+      case AttrId::largest:
+        Put(id, p_.largest() ? "true" : "false");
+        break;
+      case AttrId::kind:
+        Put(id, NameText(p_.fusion_kind()));
+        break;
+      case AttrId::left_side:
+        PutIf(id, p_.triangular_solve_options().left_side());
+        break;
+      case AttrId::lower:
+        PutIf(id, opcode_ == Opcode::kCholesky ? p_.cholesky_options().lower()
+                                               : p_.triangular_solve_options().lower());
+        break;
+      case AttrId::unit_diagonal:
+        PutIf(id, p_.triangular_solve_options().unit_diagonal());
+        break;
+      case AttrId::transpose_a:
+        if (p_.triangular_solve_options().transpose_a() != proto::TriangularSolveOptions::TRANSPOSE_INVALID)
+          PutSome(id,
+                  proto::TriangularSolveOptions::Transpose_Name(p_.triangular_solve_options().transpose_a()));
+        break;
+      case AttrId::lhs_batch_dims:
+        PutInts(id, DotNumbers().lhs_batch_dimensions(), false);
+        break;
+      case AttrId::lhs_contracting_dims:
+        PutInts(id, DotNumbers().lhs_contracting_dimensions());
+        break;
+      case AttrId::rhs_batch_dims:
+        PutInts(id, DotNumbers().rhs_batch_dimensions(), false);
+        break;
+      case AttrId::rhs_contracting_dims:
+        PutInts(id, DotNumbers().rhs_contracting_dimensions());
+        break;
+      case AttrId::lhs_ragged_dims:
+        PutInts(id, p_.ragged_dot_dimension_numbers().lhs_ragged_dimensions());
+        break;
+      case AttrId::rhs_group_dims:
+        PutInts(id, p_.ragged_dot_dimension_numbers().rhs_group_dimensions(), false);
+        break;
+      case AttrId::literal:
+        return PutLiteral(id);
+      case AttrId::num_carries:
+        PutInt(id, p_.num_carries());
+        break;
+      case AttrId::offset_dims:
+        PutInts(id, gather.offset_dims());
+        break;
+      case AttrId::operand_batching_dims:
+        PutInts(id, gather.operand_batching_dims(), false);
+        break;
+      case AttrId::start_index_map:
+        PutInts(id, gather.start_index_map());
+        break;
+      case AttrId::start_indices_batching_dims:
+        PutInts(id, gather.start_indices_batching_dims(), false);
+        break;
+      case AttrId::slice_sizes:
+        PutInts(id, p_.gather_slice_sizes());
+        break;
+      case AttrId::operand_layout_constraints:
+        return PutShapes(id);
+      case AttrId::operand_precision:
+        PutPrecision(id);
+        break;
+      case AttrId::output_to_operand_aliasing:
+        PutSome(id, AliasText(p_));
+        break;
+      case AttrId::padding:
+        Put(id, PaddingText(p_.padding_config()));
+        break;
+      case AttrId::padding_type:
+        if (p_.padding_type() != proto::PADDING_INVALID)
+          PutSome(id, proto::PaddingType_Name(p_.padding_type()));
+        break;
+      case AttrId::replica_groups:
+        Put(id, ReplicaGroupsText(p_));
+        break;
+      case AttrId::result_accuracy:
+        PutSome(id, AccuracyText(p_.result_accuracy()));
+        break;
+      case AttrId::rng_algorithm:
+        Put(id, Lower(proto::RandomAlgorithm_Name(p_.rng_algorithm())));
+        break;
+      case AttrId::schedule:
+        if (p_.custom_call_schedule() != proto::SCHEDULE_NONE)
+          PutSome(id, proto::CustomCallSchedule_Name(p_.custom_call_schedule()));
+        break;
+      case AttrId::shifts:
+        PutInts(id, p_.shuffle_mode().rotate().shifts());
+        break;
+      case AttrId::shuffle_mode:
+        Put(id, "rotate");
+        break;
+      case AttrId::slice:
+        PutSlices(id);
+        break;
+      case AttrId::source_target_pairs:
+        PutPairs(id);
+        break;
+      case AttrId::sparsity_config:
+        PutSome(id, SparsityText(p_.sparsity_config()));
+        break;
+      case AttrId::unique_indices:
+        PutIf(id, p_.unique_indices());
+        break;
+      case AttrId::use_global_device_ids:
+        PutIf(id, p_.use_global_device_ids());
+        break;
+      case AttrId::window:
+        PutSome(id, WindowText(p_.window()));
+        break;
+      default:
+        break;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status AppendCommonAttributes() {
+    if (p_.has_parameter_replication()) {
+      std::vector<std::string> flags;
+      for (bool flag : p_.parameter_replication().replicated_at_leaf_buffers())
+        flags.emplace_back(flag ? "true" : "false");
+      Put(AttrId::parameter_replication, "{" + absl::StrJoin(flags, ",") + "}");
+    }
+    if (p_.has_sharding()) Put(AttrId::sharding, ShardingText(p_.sharding()));
+    if (p_.frontend_attributes().map_size() > 0)
+      Put(AttrId::frontend_attributes, FrontendAttributesText(p_.frontend_attributes()));
+    std::vector<std::string> predecessors;
+    for (int64_t id : p_.control_predecessor_ids()) {
+      HLO_ASSIGN_OR_RETURN(std::string name, OperandName(id));
+      predecessors.push_back(std::move(name));
+    }
+    if (!predecessors.empty())
+      Put(AttrId::control_predecessors, "{" + absl::StrJoin(predecessors, ", ") + "}");
+    if (p_.statistics_viz().statistics_size() > 0)
+      Put(AttrId::statistics, StatisticsText(p_.statistics_viz()));
+    if (p_.has_original_value()) PutSome(AttrId::origin, OriginText(p_.original_value()));
+    if (p_.has_metadata()) {
+      const std::string metadata = MetadataText(p_.metadata());
+      if (metadata != "{}") Put(AttrId::metadata, metadata);
+    }
+    std::string config = p_.backend_config();
+    const proto::Payload& payload = p_.backend_config_payload();
+    if (config.empty()) config = payload.value();
+    if (config.empty() && payload.id() > 0 && payload.id() <= names_.module.payloads_size())
+      config = names_.module.payloads(static_cast<int>(payload.id() - 1));
+    if (config.empty()) return absl::OkStatus();
+    if (ReadsAsJson(config, /*as_xla=*/false))
+      Put(AttrId::backend_config, config);
+    else
+      PutQuoted(AttrId::backend_config, config);
+    return absl::OkStatus();
+  }
+
+  const Proto& p_;
+  const ProtoNames& names_;
+  std::string& out_;
+  Opcode opcode_ = Opcode::kAbs;
+};
+
+}  // namespace
+
+absl::Status AppendInstruction(const proto::HloInstructionProto& instruction, const ProtoNames& names,
+                               std::string* out) {
+  return Line(instruction, names, out).Append();
+}
+
+}  // namespace hlo::io

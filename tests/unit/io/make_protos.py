@@ -1,0 +1,98 @@
+"""Writes data/modules.bin, data/snapshot.pb and the corpus of the fuzz target: messages that XLA serialised.
+
+    python3 -m venv env && env/bin/pip install jax==0.12.0.1 && env/bin/python make_protos.py
+
+modules.bin holds records: three numbers of four bytes, then so many bytes each of name, HloModuleProto, and text as XLA
+prints the module. The modules are the first runnable case of each file in tests/cases/ops that XLA reads.
+"""
+import os
+import pathlib
+import re
+import struct
+
+os.environ['JAX_PLATFORMS'] = 'cpu'
+from jaxlib import _hlo
+
+HERE = pathlib.Path(__file__).parent
+CASES = HERE.parents[1] / 'cases' / 'ops'
+CORPUS = HERE.parents[1] / 'fuzz' / 'corpus' / 'proto'
+
+
+def module_of(case):
+    return '\n'.join(line for line in case.split('\n') if not line.startswith('//'))
+
+
+def serialise(text):
+    """Bytes and print, or None where XLA refuses the text or dies of it."""
+    read, write = os.pipe()
+    if os.fork() == 0:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        options = _hlo.HloPrintOptions()
+        options.print_large_constants = True
+        module = _hlo.hlo_module_from_text(text)
+        message = module.as_serialized_hlo_module_proto()
+        with os.fdopen(write, 'wb') as pipe:
+            pipe.write(struct.pack('<I', len(message)) + message + module.to_string(options).encode())
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read, 'rb') as pipe:
+        data = pipe.read()
+    os.wait()
+    if len(data) < 4:
+        return None
+    size, = struct.unpack('<I', data[:4])
+    return data[4:4 + size], data[4 + size:]
+
+
+def field(number, payload):
+    """A field of bytes in the wire format."""
+    def varint(value):
+        out = b''
+        while value > 127:
+            out += bytes([value & 127 | 128])
+            value >>= 7
+        return out + bytes([value])
+    return varint(number << 3 | 2) + varint(len(payload)) + payload
+
+
+def literal(values, dims):
+    """A LiteralProto of f32."""
+    layout = field(1, bytes(reversed(range(len(dims)))))
+    shape = b'\x10\x0b' + field(3, bytes(dims)) + field(5, layout)
+    return field(1, shape) + field(8, struct.pack(f'<{len(values)}f', *values))
+
+
+def main():
+    records = []
+    CORPUS.mkdir(parents=True, exist_ok=True)
+    for path in sorted(CASES.glob('*.hlo')):
+        for case in path.read_text().split('// -----\n'):
+            if '\n// run' not in case or '// foreach' in case:
+                continue
+            found = serialise(module_of(case))
+            if found:
+                records.append((path.stem.encode(), *found))
+                break
+    with open(HERE / 'data' / 'modules.bin', 'wb') as out:
+        for record in records:
+            out.write(struct.pack('<3I', *map(len, record)) + b''.join(record))
+
+    # A run by hand: XLA's module, and values that are exact in f32.
+    message, _ = serialise('HloModule dot\nENTRY e {\n  a = f32[2,2] parameter(0)\n  b = f32[2,2] parameter(1)\n'
+                           '  ROOT d = f32[2,2] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}\n')
+    snapshot = (field(1, field(1, message)) + field(2, literal([1, 2, 3, 4], [2, 2])) +
+                field(2, literal([1, 10, 100, 1000], [2, 2])) + field(3, literal([201, 2010, 403, 4030], [2, 2])))
+    (HERE / 'data' / 'snapshot.pb').write_bytes(snapshot)
+    wrong = snapshot[:-4] + struct.pack('<f', 4031)
+    (HERE / 'data' / 'wrong_snapshot.pb').write_bytes(wrong)
+
+    (CORPUS / 'snapshot').write_bytes(snapshot)
+    (CORPUS / 'cut').write_bytes(snapshot[:200])
+    by_name = {name.decode(): message for name, message, _ in records}
+    for name in ['while', 'convolution', 'scatter', 'all-reduce', 'async-start', 'constant', 'sort']:
+        if name in by_name:
+            (CORPUS / name).write_bytes(by_name[name])
+    print(len(records), 'modules')
+
+
+main()
