@@ -36,7 +36,7 @@ Evaluator::Evaluator(const std::vector<const Computation*>& callees_first, const
     : options_(options),
       keeps_operands_(options.observer != nullptr && options.observer->needs_operands()),
       start_(std::chrono::steady_clock::now()) {
-  const Effects effects(callees_first);
+  const Effects effects(callees_first, options.custom_calls);
   for (const Computation* computation : callees_first) {
     auto frame = std::make_unique<Frame>(Frame{MakeProgram(*computation, effects), {}, {}});
     frame->values.resize(computation->instructions().size());

@@ -22,6 +22,8 @@ class Evaluator : public Caller {
   bool emulates_dot_algorithms() const override { return options_.emulate_dot_algorithms; }
   std::array<uint64_t, 2> AdvanceCounter(int64_t delta) override;
   uint64_t seed() const override { return options_.seed; }
+  Host* host() const override { return options_.host; }
+  const CustomCalls* custom_calls() const override { return options_.custom_calls; }
 
  private:
   // The values of a computation that is running; kept between calls for its memory. No recursion, so one
