@@ -35,7 +35,7 @@ class Evaluator::View : public StepView {
 Evaluator::Evaluator(const std::vector<const Computation*>& callees_first, const EvaluateOptions& options)
     : options_(options),
       keeps_operands_(options.observer != nullptr && options.observer->needs_operands()),
-      start_(std::chrono::steady_clock::now()) {
+      deadline_(options.max_seconds) {
   const Effects effects(callees_first, options.custom_calls);
   for (const Computation* computation : callees_first) {
     auto frame = std::make_unique<Frame>(Frame{MakeProgram(*computation, effects), {}, {}});
@@ -129,13 +129,7 @@ absl::Status Evaluator::CountStep() {
         fmt::format("the limit of {} steps is reached (see --max-steps)", options_.max_steps));
   }
   constexpr int64_t kStepsBetweenLooksAtTheClock = 64;
-  if (options_.max_seconds > 0 && step_count_ % kStepsBetweenLooksAtTheClock == 1) {
-    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start_;
-    if (elapsed.count() > options_.max_seconds)
-      return absl::DeadlineExceededError(
-          fmt::format("the limit of {} seconds is reached (see --max-seconds)", options_.max_seconds));
-  }
-  return absl::OkStatus();
+  return step_count_ % kStepsBetweenLooksAtTheClock == 1 ? Deadline::Check() : absl::OkStatus();
 }
 
 absl::Status Evaluator::Locate(const absl::Status& status, const Instruction& instruction) {

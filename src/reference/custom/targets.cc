@@ -20,7 +20,7 @@ namespace custom {
 namespace {
 
 struct Target {
-  std::string_view pattern;    // ? stands for a letter, * for any part of a name.
+  std::string_view pattern;    // ? stands for a letter, * for any part of a name, {a,b} for a or b.
   std::string_view signature;  // As signature.h says; empty where `misfit` alone tells.
   ReferenceOp op;
   std::string (*misfit)(const Instruction& call) = nullptr;  // What the signature cannot say; "" if it fits.
@@ -68,6 +68,69 @@ constexpr Target kTargets[] = {
     // The best of an array, selection.cc
     {"TopK",                                  "X[*,n] -> X[*,k], s32[*,k]", TopkByComparator, NotTopK},
     {"__gpu$TopK",                            "X[*,n] -> X[*,k], s32[*,k]", TopkByComparator, NotTopK},
+    {"{xla.gpu.ext.cub_sort_keys*,__cub$DeviceRadixSort}", "X[*,n] -> X[*,n], _?", SortKeys},
+    {"xla.gpu.ext.cub_sort_pairs*",           "X[*,n], Y[*,n] -> X[*,n], Y[*,n], _?", SortPairs},
+    {"{xla.gpu.ext.cub_scan*,__cub$DeviceScan}", "X[*] -> X[*], _?", RunningSum},
+    {"{cu,hip}_threefry2x32*",                "u32[*], u32[*], u32[*], u32[*] -> u32[*], u32[*]", ThreeFryBlocks},
+
+    // Linear algebra, lapack.cc
+    {"Qr",                                    "T[*,m,n] -> T[*,m,n], T[*,k]", Geqrf},
+    {"ProductOfElementaryHouseholderReflectors", "T[*,m,n], T[*,k] -> T[*,m,n]", Orgqr},
+    {"Eigh",                                  "T[*,n,n] -> T[*,n,n], R[*,n]", Eigh},
+    {"LuDecomposition",                       "T[*,m,n] -> T[*,m,n], s32[*,k], s32[*,m]", LuDecomposition},
+    {"{lapack_?,cusolver_,hipsolver_}potrf_ffi", "T[*,n,n] -> T[*,n,n], s32[*]", Potrf},
+    {"{lapack_?,cusolver_,hipsolver_}getrf_ffi", "T[*,m,n] -> T[*,m,n], s32[*,k], s32[*]", Getrf},
+    {"{lapack_?,cusolver_,hipsolver_}geqrf_ffi", "T[*,m,n] -> T[*,m,n], T[*,k]", Geqrf},
+    {"lapack_?geqp3_ffi",                     "T[*,m,n], s32[*,n] -> T[*,m,n], s32[*,n], T[*,k]", Geqp3},
+    {"{lapack_?or,lapack_?un,cusolver_or,hipsolver_or}gqr_ffi", "T[*,m,n], T[*,r] -> T[*,m,n]", Orgqr},
+    {"{lapack_?or,lapack_?un,cusolver_or,hipsolver_or}mqr_ffi", "T[*,m,n], T[*,r], T[*,p,q] -> T[*,p,q]", Ormqr, OrmqrMisfit},
+    {"lapack_?trsm_ffi",                      "T[*,l,l], T[*,m,n] -> T[*,m,n]", Trsm, TrsmMisfit},
+    {"lapack_?{gesdd,gesvd}_ffi",             "T[*,m,n] -> T[*,m,n], R[*,k], T[*,p,q], T[*,r,s], s32[*]", Gesdd, GesddMisfit},
+    {"{cu,hip}solver_gesvd_ffi",              "T[*,m,n] -> T[*,m,n], R[*,k], T[*,p,q], T[*,r,s], s32[*]", Gesvd, GesddMisfit},
+    {"{cu,hip}solver_{gesvdj,gesvdp}_ffi",    "T[*,m,n] -> T[*,m,n], R[*,k], T[*,p,q], T[*,r,s], s32[*]", Gesvdj, GesddMisfit},
+    {"{lapack_?sy,lapack_?he,cusolver_sy,hipsolver_sy}evd_ffi", "T[*,n,n] -> T[*,n,n], R[*,n], s32[*]", Syevd},
+    {"lapack_{s,d}geev_ffi",                  "T[*,n,n] -> R[*,n], R[*,n], C[*,n,n], C[*,n,n], s32[*]", RealGeev},
+    {"lapack_{c,z}geev_ffi",                  "T[*,n,n] -> C[*,n], C[*,n,n], C[*,n,n], s32[*]", ComplexGeev},
+    {"{cu,hip}solver_geev_ffi",               "T[*,n,n] -> T[*,n,n], C[*,n], C[*,n,n], C[*,n,n], s32[*]", CusolverGeev},
+    {"lapack_{s,d}gees_ffi",                  "T[*,n,n] -> T[*,n,n], T[*,n,n], R[*,n], R[*,n], s32[*], s32[*]", RealGees},
+    {"lapack_{c,z}gees_ffi",                  "T[*,n,n] -> T[*,n,n], T[*,n,n], C[*,n], s32[*], s32[*]", ComplexGees},
+    {"lapack_?gehrd_ffi",                     "T[*,n,n] -> T[*,n,n], T[*,n-1], s32[*]", Gehrd},
+    {"{lapack_?sy,lapack_?he,cusolver_sy,hipsolver_sy}trd_ffi", "T[*,n,n] -> T[*,n,n], R[*,n], R[*,n-1], T[*,n-1], s32[*]", Sytrd},
+    {"lapack_?gtsv_ffi",                      "T[*,n], T[*,n], T[*,n], T[*,n,r] -> T[*,n], T[*,n], T[*,n], T[*,n,r], s32[*]", Gtsv},
+    {"{cu,hip}solver_syrk_ffi",               "T[*,m,n], T[*,r,r], T[], T[] -> T[*,r,r]", Syrk, SyrkMisfit},
+    {"cu_cholesky_update_ffi",                "F[n,n], F[n] -> F[n,n], F[n]", CholeskyUpdate},
+    {"{cu,hip}_lu_pivots_to_permutation*",    "s32[*,n] -> s32[*,m]", PivotsToPermutation},
+    {"__cublas$triangularSolve",              "T[*,l,l], T[*,m,n] -> T[*,m,n], _?", CublasTrsm, CublasTrsmMisfit},
+    {"__cusolver$cholesky",                   "T[*,n,n] -> T[*,n,n], _, s32[*]", CusolverCholesky},
+    // The same as older programs write them, with sizes and flags as operands and work space behind the results
+    {"lapack_?potrf",                         "s32[], s32[], s32[], T[*,n,n] -> T[*,n,n], s32[*]", PotrfByOperands},
+    {"lapack_?getrf",                         "s32[], s32[], s32[], T[*,m,n] -> T[*,m,n], s32[*,k], s32[*]", GetrfByOperands},
+    {"lapack_?geqrf",                         "s32[], s32[], s32[], s32[], T[*,m,n] -> T[*,m,n], T[*,k], s32[*], ...", GeqrfByOperands},
+    {"lapack_?{or,un}gqr",                    "s32[], s32[], s32[], s32[], s32[], T[*,m,n], T[*,r] -> T[*,m,n], s32[*], ...", OrgqrByOperands},
+    {"blas_?trsm",                            "s32[], s32[], s32[], s32[], s32[], s32[], s32[], T[], T[*,l,l], T[*,m,n] -> T[*,m,n]", TrsmByOperands},
+    {"lapack_?gesdd",                         "s32[], s32[], s32[], s32[], s32[], s32[], T[*,m,n] -> T[*,m,n], R[*,k], T[*,p,q], T[*,r,s], s32[*], ...", GesddByOperands, OldGesddMisfit},
+    {"lapack_?{sy,he}evd",                    "s32[], s32[], s32[], T[*,n,n] -> T[*,n,n], R[*,n], s32[*], ...", SyevdByOperands},
+    {"lapack_{s,d}geev",                      "s32[], s32[], u8[], u8[], T[*,n,n] -> _, _, _, R[*,n], R[*,n], C[*,n,n], C[*,n,n], s32[*]", RealGeevByOperands},
+    {"lapack_{c,z}geev",                      "s32[], s32[], u8[], u8[], T[*,n,n] -> _, _, C[*,n], C[*,n,n], C[*,n,n], s32[*]", ComplexGeevByOperands},
+    {"lapack_{s,d}gees",                      "s32[], s32[], u8[], u8[], T[*,n,n] -> T[*,n,n], R[*,n], R[*,n], T[*,n,n], s32[*], s32[*]", RealGeesByOperands},
+    {"lapack_{c,z}gees",                      "s32[], s32[], u8[], u8[], T[*,n,n] -> T[*,n,n], _, C[*,n], T[*,n,n], s32[*], s32[*]", ComplexGeesByOperands},
+    {"lapack_?gehrd",                         "s32[], s32[], s32[], s32[], s32[], s32[], T[*,n,n] -> T[*,n,n], T[*,n-1], s32[*], ...", GehrdByOperands},
+    {"lapack_?{sy,he}trd",                    "s32[], s32[], s32[], s32[], s32[], T[*,n,n] -> T[*,n,n], R[*,n], R[*,n-1], T[*,n-1], s32[*], ...", SytrdByOperands},
+
+    // Products, matmul.cc
+    {"__cublas$gemm",                         "X[...], Y[...], ... -> _, ...", Gemm, GemmMisfit},
+    {"__cublas$lt$matmul{,$f8}",              "X[...], Y[...], ... -> _, ...", Gemm, GemmMisfit},
+
+    // Convolutions, convolutions.cc
+    {"__cudnn$convForward",                   "X[...], Y[...] -> Z[...], _?", ConvForward, ConvForwardMisfit},
+    {"__cudnn$convBackwardInput",             "X[...], Y[...] -> Z[...], _?", ConvBackwardInput, ConvBackwardInputMisfit},
+    {"__cudnn$convBackwardFilter",            "X[...], Y[...] -> Z[...], _?", ConvBackwardFilter, ConvBackwardFilterMisfit},
+    {"__cudnn$convBiasActivationForward",     "X[...], Y[...], Z[...], W[...]? -> V[...], _?", ConvBiasActivation, ConvBiasActivationMisfit},
+
+    // Layers that normalise, normalisation.cc
+    {"__cudnn$norm",                          "F[...], ... -> _, ...", Norm, NormMisfit},
+    {"__onednn$layernorm",                    "F[*,n], F[n], F[n] -> F[*,n]", OnednnLayerNorm},
+    {"__onednn$softmax",                      "F[*] -> F[*]", OnednnSoftmax, SoftmaxMisfit},
 };
 
 // Code that only its own runtime can execute.
@@ -89,8 +152,23 @@ constexpr Opaque kOpaque[] = {
 };
 // clang-format on
 
+bool Matches(std::string_view pattern, std::string_view name);
+
+// `{a,b}rest`: one of the words, then the rest.
+bool MatchesAlternative(std::string_view pattern, std::string_view name) {
+  const size_t close = pattern.find('}');
+  for (size_t begin = 1; begin <= close;) {
+    const size_t end = std::min(close, pattern.find(',', begin));
+    if (Matches(std::string(pattern.substr(begin, end - begin)).append(pattern.substr(close + 1)), name))
+      return true;
+    begin = end + 1;
+  }
+  return false;
+}
+
 bool Matches(std::string_view pattern, std::string_view name) {
   if (pattern.empty()) return name.empty();
+  if (pattern[0] == '{') return MatchesAlternative(pattern, name);
   if (pattern[0] == '*') {
     for (size_t skipped = 0; skipped <= name.size(); ++skipped) {
       if (Matches(pattern.substr(1), name.substr(skipped))) return true;

@@ -117,6 +117,20 @@ TEST(RunTest, ALoopWithoutEndMeetsTheLimitOfTime) {
   EXPECT_EQ(result.status().code(), absl::StatusCode::kDeadlineExceeded);
 }
 
+TEST(RunTest, ALongStepMeetsTheLimitOfTime) {
+  const CheckedModule module = Load(R"(HloModule m
+ENTRY e {
+  x = f32[] parameter(0)
+  a = f32[2000,2000] broadcast(x), dimensions={}
+  ROOT y = f32[2000,2000] dot(a, a), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+}
+)");
+  const absl::StatusOr<Literal> result = Evaluate(module, {Value("f32[] 1")}, {.max_seconds = 0.01});
+  EXPECT_EQ(result.status().code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(Text(result),
+              HasSubstr("m.hlo:5:27: 'y' (f32[2000,2000] dot): the limit of 0.01 seconds is reached"));
+}
+
 TEST(RunTest, CallsNestUpToALimit) {
   std::string text = "HloModule m\nc0 {\n  ROOT x = f32[] parameter(0)\n}\n";
   for (int i = 1; i < 20; ++i) {
