@@ -99,9 +99,7 @@ def eigh_upper(a):
 
 
 def svd(a, full):
-    s, u, vt = L.svd(a, full_matrices=full)
-    s = s.real if jnp.iscomplexobj(s) else s
-    u, s, vt = (u, s, vt) if u.ndim == a.ndim else (s, u, vt)
+    u, s, vt = L.svd(a, full_matrices=full)
     k = s.shape[-1]
     product = (u[..., :k] * s[..., None, :].astype(u.dtype)) @ vt[..., :k, :]
     return s, product, jnp.abs(h(u) @ u), jnp.abs(vt @ h(vt))
