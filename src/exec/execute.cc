@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/deadline.h"
 #include "base/status.h"
 #include "exec/executor.h"
 #include "reference/arguments.h"
@@ -78,6 +79,7 @@ absl::StatusOr<Literal> Executable::Run(std::vector<Literal> arguments, const Ev
       options.custom_calls != nullptr)
     return Evaluate(state_->module, std::move(arguments), options);
   HLO_RETURN_IF_ERROR(CheckArguments(*state_->module.module().entry(), arguments));
+  const Deadline deadline(options.max_seconds);
   absl::StatusOr<Literal> result = state_->executor->Run(arguments, options);
   if (options.observer != nullptr) options.observer->Finish(result.status());
   return result;

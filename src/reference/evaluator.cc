@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/deadline.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "reference/dynamic_sizes.h"
@@ -33,9 +34,7 @@ class Evaluator::View : public StepView {
 };
 
 Evaluator::Evaluator(const std::vector<const Computation*>& callees_first, const EvaluateOptions& options)
-    : options_(options),
-      keeps_operands_(options.observer != nullptr && options.observer->needs_operands()),
-      deadline_(options.max_seconds) {
+    : options_(options), keeps_operands_(options.observer != nullptr && options.observer->needs_operands()) {
   const Effects effects(callees_first, options.custom_calls);
   for (const Computation* computation : callees_first) {
     auto frame = std::make_unique<Frame>(Frame{MakeProgram(*computation, effects), {}, {}});

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "base/deadline.h"
 #include "hlo_run/run.h"
 #include "reference/op.h"
 #include "reference/program.h"
@@ -49,7 +48,6 @@ class Evaluator : public Caller {
   int64_t depth_ = -1;
   int64_t step_count_ = 0;
   std::array<uint64_t, 2> counter_ = {0x7012395, 0};  // As XLA starts it.
-  const Deadline deadline_;
 };
 
 }  // namespace hlo::reference
