@@ -22,8 +22,10 @@ enum class Engine : uint8_t {
 // Not to be used by several threads at once.
 class Executable {
  public:
-  // Unimplemented: see CheckSupported. What the fast engine has no plan for, the reference runs.
-  static absl::StatusOr<Executable> Make(const CheckedModule& module, Engine engine);
+  // Unimplemented: see CheckSupported, with these options. What the fast engine has no plan for, the reference
+  // runs.
+  static absl::StatusOr<Executable> Make(const CheckedModule& module, Engine engine,
+                                         const EvaluateOptions& options = {});
   ~Executable();
   Executable(Executable&&) noexcept;
   Executable& operator=(Executable&&) noexcept;

@@ -48,10 +48,9 @@ struct OpcodeInfo {
   int min_operands;
   int max_operands;
   absl::Span<const AttrUse> attributes;  // Beyond the common ones.
-  std::string_view reference;            // The reference function's name; "Unsupported" where there is none.
+  std::string_view reference;            // The reference function's name.
   uint32_t traits;
 
-  bool evaluated() const { return reference != "Unsupported"; }
   bool has(OpTrait trait) const { return (traits & trait) != 0; }
 };
 

@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "fmt/format.h"
+#include "hlo_run/custom_calls.h"
 #include "hlo_run/opcode.h"
 
 namespace hlo::cli {
@@ -30,7 +31,7 @@ Json OpJson(Opcode opcode) {
           {"elementwise", info.has(kElementwise)},
           {"side_effect", info.has(kSideEffect)},
           {"collective", info.has(kCollective)},
-          {"engines", info.evaluated() ? Json::array({"reference"}) : Json::array()}};
+          {"engines", Json::array({"reference"})}};
 }
 
 std::string Attributes(const Json& op) {
@@ -63,7 +64,7 @@ int PrintOps(const std::vector<std::string>& names, const std::string& format) {
     fmt::print("| opcode | operands | engines | attributes ([optional]) |\n|---|---|---|---|\n");
   for (Opcode opcode : opcodes) {
     const Json op = OpJson(opcode);
-    const std::string engines = op["engines"].empty() ? "-" : op["engines"][0].get<std::string>();
+    const std::string engines = op["engines"][0].get<std::string>();
     if (format == "json")
       fmt::print("{}\n", op.dump());
     else if (format == "markdown")
@@ -72,6 +73,17 @@ int PrintOps(const std::vector<std::string>& names, const std::string& format) {
     else
       fmt::print("{:<27} {:<8} {:<10} {}\n", hlo::Name(opcode), op["operands"].get<std::string>(), engines,
                  Attributes(op));
+  }
+  return 0;
+}
+
+// The targets of custom calls that are evaluated, with their operands and results.
+int PrintCustomCalls(const std::string& format) {
+  for (const KnownCustomCall& known : KnownCustomCalls()) {
+    if (format == "json")
+      fmt::print("{}\n", Json{{"target", known.pattern}, {"signature", known.signature}}.dump());
+    else
+      fmt::print("{:<38} {}\n", known.pattern, known.signature.empty() ? "X -> X" : known.signature);
   }
   return 0;
 }
@@ -87,8 +99,12 @@ void AddOps(CLI::App& program, int& exit_status) {
   command->add_option("--format", *format, "text, json (a line for each opcode) or markdown")
       ->check(CLI::IsMember({"text", "json", "markdown"}))
       ->capture_default_str();
+  auto custom_calls = std::make_shared<bool>(false);
+  command->add_flag("--custom-calls", *custom_calls, "The known targets of custom calls instead");
   command->footer("Examples:\n  hlo-run ops\n  hlo-run ops gather scatter --format=json");
-  command->callback([names, format, &exit_status] { exit_status = PrintOps(*names, *format); });
+  command->callback([names, format, custom_calls, &exit_status] {
+    exit_status = *custom_calls ? PrintCustomCalls(*format) : PrintOps(*names, *format);
+  });
 }
 
 }  // namespace hlo::cli

@@ -10,8 +10,10 @@
 #include "base/status.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/file_host.h"
 #include "fmt/format.h"
 #include "hlo_run/compare.h"
+#include "hlo_run/custom_calls.h"
 #include "hlo_run/io.h"
 #include "observe/progress.h"
 #include "types/wide.h"
@@ -25,6 +27,8 @@ struct RunOptions {
   CommonOptions common;
   InputOptions inputs;
   Engine engine = Engine::kReference;
+  HostOptions host;
+  CustomCallOptions custom_calls;
   std::string output;
   bool timing = false;
   bool fail_on_nan = false;
@@ -43,17 +47,20 @@ struct Timing {
 };
 
 absl::StatusOr<Literal> Evaluate(const RunOptions& options, Executable& executable,
-                                 const std::vector<Literal>& arguments, Timing& timing) {
+                                 const std::vector<Literal>& arguments, EvaluateOptions evaluate,
+                                 Timing& timing) {
   Progress progress(stderr);
-  EvaluateOptions evaluate = options.evaluate;
   if (isatty(STDERR_FILENO) != 0 && !options.timing) evaluate.observer = &progress;
   absl::StatusOr<Literal> value = absl::InternalError("not run");
   for (int64_t run = 0; run < options.repeat; ++run) {
     value = Literal();  // Gives back the memory of the run before.
+    FileHost host(options.host);
+    evaluate.host = &host;
     const auto start = Clock::now();
     value = executable.Run(arguments, evaluate);
     const double seconds = SecondsSince(start);
     if (!value.ok()) return value;
+    HLO_RETURN_IF_ERROR(host.Finish());
     if (run == 0)
       timing.first_run_s = seconds;
     else
@@ -90,15 +97,19 @@ void Run(const RunOptions& options, const std::string& file, FileResult& result)
   const LoadedModule loaded = Load(file, options.common, LoadUntil::kChecked, Exit::kInvalid, result);
   if (loaded.module == nullptr) return;
   const CheckedModule& module = loaded.checked.front();
+  CustomCalls custom_calls;
+  if (!AddCustomCalls(options.custom_calls, options.common, custom_calls, result)) return;
+  EvaluateOptions evaluate = options.evaluate;
+  if (!options.custom_calls.empty()) evaluate.custom_calls = &custom_calls;
   Timing timing;
   const auto start = Clock::now();
-  absl::StatusOr<Executable> executable = Executable::Make(module, options.engine);
+  absl::StatusOr<Executable> executable = Executable::Make(module, options.engine, evaluate);
   if (!result.Accept(executable.status(), file)) return;
   timing.plan_s = SecondsSince(start);
   absl::StatusOr<std::vector<Literal>> arguments = Arguments(options.inputs, loaded);
   if (!result.Accept(arguments.status(), file)) return;
   ResetPeakMemoryUse();
-  const absl::StatusOr<Literal> value = Evaluate(options, *executable, *arguments, timing);
+  const absl::StatusOr<Literal> value = Evaluate(options, *executable, *arguments, evaluate, timing);
   if (!result.Accept(value.status(), file)) return;
 
   result.extra["result"] = ToString(value->shape());
@@ -131,6 +142,8 @@ void AddRun(CLI::App& program, int& exit_status) {
   AddCommonFlags(*command, options->common);
   AddInputFlags(*command, options->inputs);
   AddElidedFlag(*command, options->common.elided);
+  AddHostFlags(*command, options->host);
+  AddCustomCallFlags(*command, options->custom_calls);
   command
       ->add_option("-o,--output", options->output,
                    "Store the result: .npz, .npy, .safetensors, .json, .txt or .bin; DIR/ with several files")

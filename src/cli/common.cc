@@ -253,6 +253,40 @@ LoadedModule Load(const std::string& file, const CommonOptions& options, LoadUnt
   return loaded;
 }
 
+void AddCustomCallFlags(CLI::App& app, CustomCallOptions& options) {
+  app.add_option("--custom-call-library", options.libraries,
+                 "A shared library with functions void TARGET(void* out, const void** in) for custom calls; "
+                 "its code is trusted; repeatable")
+      ->type_name("FILE")
+      ->expected(1)
+      ->take_all();
+  app.add_option(
+         "--custom-call", options.modules,
+         "TARGET=FILE.hlo: the entry of this module computes the custom calls to the target; repeatable")
+      ->type_name("TARGET=FILE")
+      ->expected(1)
+      ->take_all();
+}
+
+bool AddCustomCalls(const CustomCallOptions& options, const CommonOptions& common, CustomCalls& custom_calls,
+                    FileResult& result) {
+  for (const std::string& library : options.libraries) {
+    if (!result.Accept(custom_calls.AddLibrary(library), library)) return false;
+  }
+  for (const std::string& text : options.modules) {
+    const size_t equals = text.find('=');
+    if (equals == std::string::npos) {
+      result.Fail(Exit::kInvalid,
+                  fmt::format("hlo-run: error: --custom-call takes TARGET=FILE.hlo, but it is '{}'", text));
+      return false;
+    }
+    LoadedModule loaded = Load(text.substr(equals + 1), common, LoadUntil::kChecked, Exit::kInvalid, result);
+    if (loaded.module == nullptr) return false;
+    custom_calls.Add(text.substr(0, equals), std::move(loaded.checked.front()));
+  }
+  return true;
+}
+
 int ForEachFile(const CommonOptions& options,
                 const std::function<void(const std::string&, FileResult&)>& work) {
   if (options.max_memory > 0) SetMemoryLimit(static_cast<int64_t>(options.max_memory));

@@ -13,6 +13,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "hlo_run/check.h"
+#include "hlo_run/custom_calls.h"
 #include "hlo_run/execute.h"
 #include "hlo_run/io.h"
 #include "hlo_run/parse.h"
@@ -95,6 +96,18 @@ enum class LoadUntil { kParsed, kChecked };
 // Reads, parses and checks. Parse errors are Exit::kInvalid; checker errors are `check_failure`.
 LoadedModule Load(const std::string& file, const CommonOptions& options, LoadUntil until, Exit check_failure,
                   FileResult& result, const CheckOptions& check_options = {});
+
+// Code and modules for custom calls that are not known.
+struct CustomCallOptions {
+  std::vector<std::string> libraries;
+  std::vector<std::string> modules;  // TARGET=FILE.hlo
+  bool empty() const { return libraries.empty() && modules.empty(); }
+};
+// --custom-call-library and --custom-call.
+void AddCustomCallFlags(CLI::App& app, CustomCallOptions& options);
+// Loads them; false after an error, which `result` then holds.
+bool AddCustomCalls(const CustomCallOptions& options, const CommonOptions& common, CustomCalls& custom_calls,
+                    FileResult& result);
 
 // Runs `work` on every file (directories give their .hlo files, recursively, sorted) and writes results in
 // order: text to stdout for a single file; one JSON line a file with several files or --format=json. Returns

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/deadline.h"
 #include "base/status.h"
 #include "exec/executor.h"
 #include "reference/arguments.h"
@@ -21,10 +22,39 @@ Executable::~Executable() = default;
 Executable::Executable(Executable&&) noexcept = default;
 Executable& Executable::operator=(Executable&&) noexcept = default;
 
-absl::StatusOr<Executable> Executable::Make(const CheckedModule& module, Engine engine) {
-  HLO_RETURN_IF_ERROR(CheckSupported(module));
+namespace {
+
+// Whether values come from elsewhere or go elsewhere while the module runs.
+bool ExchangesValues(const Module& module) {
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      switch (instruction->opcode()) {
+        case Opcode::kInfeed:
+        case Opcode::kOutfeed:
+        case Opcode::kRecv:
+        case Opcode::kRecvDone:
+        case Opcode::kSend:
+        case Opcode::kSendDone:
+          return true;
+        default:
+          break;
+      }
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+absl::StatusOr<Executable> Executable::Make(const CheckedModule& module, Engine engine,
+                                            const EvaluateOptions& options) {
+  HLO_RETURN_IF_ERROR(CheckSupported(module, options));
   auto state = std::make_unique<State>(module);
-  if (engine == Engine::kFast) {
+  if (engine == Engine::kFast && ExchangesValues(module.module())) {
+    state->fallback_reason = "infeed, outfeed, send and recv";
+  } else if (engine == Engine::kFast && options.custom_calls != nullptr) {
+    state->fallback_reason = "custom calls that the caller supplies";
+  } else if (engine == Engine::kFast) {
     absl::StatusOr<plan::Plan> plan = plan::MakePlan(state->module);
     if (plan.ok()) {
       state->plan = *std::move(plan);
@@ -45,9 +75,11 @@ absl::StatusOr<Literal> Executable::Run(std::vector<Literal> arguments, const Ev
   // The reference shows every instruction to observers that look at values, and splits operands as algorithms
   // say.
   const bool watched = options.observer != nullptr && options.observer->needs_operands();
-  if (state_->executor == nullptr || watched || options.emulate_dot_algorithms)
+  if (state_->executor == nullptr || watched || options.emulate_dot_algorithms ||
+      options.custom_calls != nullptr)
     return Evaluate(state_->module, std::move(arguments), options);
   HLO_RETURN_IF_ERROR(CheckArguments(*state_->module.module().entry(), arguments));
+  const Deadline deadline(options.max_seconds);
   absl::StatusOr<Literal> result = state_->executor->Run(arguments, options);
   if (options.observer != nullptr) options.observer->Finish(result.status());
   return result;
@@ -56,7 +88,7 @@ absl::StatusOr<Literal> Executable::Run(std::vector<Literal> arguments, const Ev
 absl::StatusOr<Literal> Execute(const CheckedModule& module, std::vector<Literal> arguments, Engine engine,
                                 const EvaluateOptions& options) {
   if (engine == Engine::kReference) return Evaluate(module, std::move(arguments), options);
-  HLO_ASSIGN_OR_RETURN(Executable executable, Executable::Make(module, engine));
+  HLO_ASSIGN_OR_RETURN(Executable executable, Executable::Make(module, engine, options));
   return executable.Run(std::move(arguments), options);
 }
 

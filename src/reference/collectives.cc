@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "fmt/format.h"
+#include "reference/arrays.h"
 #include "reference/obstacles.h"
 #include "reference/op.h"
 
@@ -45,10 +46,47 @@ absl::StatusOr<Literal> Started(OpContext& context, Literal result) {
   return Literal::Tuple(std::move(parts));
 }
 
+// With has_dynamic_root the last operand holds positions within the group, of which there is one.
+absl::StatusOr<Literal> FromRoot(OpContext& context) {
+  if (!context.instruction.Get<attr::has_dynamic_root>()) return Together(context.operands);
+  HLO_ASSIGN_OR_RETURN(const Literal roots, AsIndices(context.operands.back()));
+  for (const int64_t root : roots.span<int64_t>()) {
+    if (root == 0) continue;
+    return absl::FailedPreconditionError(
+        fmt::format("the root is number {} of its group, which has one member", root));
+  }
+  return Together(context.operands.first(context.operands.size() - 1));
+}
+
 absl::StatusOr<Literal> Permuted(OpContext& context, const Shape& shape) {
   if (!SendsToItself(context.instruction)) return Literal::CreateZeros(shape);
   std::vector<Literal> kept(context.operands.begin(), context.operands.end());
   return Together(absl::MakeSpan(kept));
+}
+
+absl::Status CheckRows(std::string_view array, size_t update, int64_t begin, int64_t count, int64_t rows) {
+  if (count >= 0 && begin >= 0 && begin <= rows && count <= rows - begin) return absl::OkStatus();
+  return absl::FailedPreconditionError(fmt::format(
+      "update {} takes {} rows from row {} on, but {} has {} rows", update, count, begin, array, rows));
+}
+
+// Rows of the one array go into the other, one list of them for the only peer.
+std::string RaggedObstacle(const Instruction& instruction) {
+  if (instruction.operand_count() != 6) return "takes six operands";
+  const Shape &input = instruction.operand(0)->shape(), &output = instruction.operand(1)->shape();
+  const bool same_rows = input.IsArray(output.type()) && input.rank() > 0 && input.rank() == output.rank() &&
+                         input.dims().subspan(1) == output.dims().subspan(1);
+  if (!same_rows) return fmt::format("moves rows of {} into {}", ToString(input), ToString(output));
+  for (int64_t k = 2; k < 6; ++k) {
+    const Shape& list = instruction.operand(k)->shape();
+    if (!list.IsArray() || !IsIntegral(list.type()) || list.dims() != instruction.operand(2)->shape().dims())
+      return fmt::format("operand {} is {}; offsets and sizes are integer arrays of one shape", k,
+                         ToString(list));
+    if (list.rank() == 2 && list.dim(0) != 1)
+      return fmt::format("operand {} is {}, for {} devices; this build evaluates one", k, ToString(list),
+                         list.dim(0));
+  }
+  return "";
 }
 
 }  // namespace
@@ -62,6 +100,12 @@ std::string CollectiveObstacle(const Instruction& instruction) {
   const ReplicaGroups* groups = instruction.Get<attr::replica_groups>();
   if (groups != nullptr && !HasSingleGroups(*groups))
     return "its groups have several devices; this build evaluates one";
+  if (instruction.Get<attr::has_dynamic_root>() &&
+      (instruction.operand_count() < 2 ||
+       !IsIntegral(instruction.operand(instruction.operand_count() - 1)->shape().type()))) {
+    return "with has_dynamic_root its last operand is an array of positions in the group";
+  }
+  if (instruction.opcode() == Opcode::kRaggedAllToAll) return RaggedObstacle(instruction);
   for (IntList pair : instruction.Get<attr::source_target_pairs>()) {
     if (pair[0] != 0 || pair[1] != 0) return "its pairs name several devices; this build evaluates one";
   }
@@ -71,6 +115,33 @@ std::string CollectiveObstacle(const Instruction& instruction) {
       return "permutes of slices within arrays are not evaluated by this build";
   }
   return "";
+}
+
+// The result begins as the second operand, `output`; of rows of `input`, send_sizes[u] from input_offsets[u]
+// on are then written from output_offsets[u] on.
+absl::StatusOr<Literal> RaggedAllToAll(OpContext& context) {
+  const Literal input = context.operands[0];
+  Literal output = std::move(context.operands[1]);
+  std::vector<Literal> lists;
+  for (int64_t k = 2; k < 6; ++k) {
+    HLO_ASSIGN_OR_RETURN(Literal list, AsIndices(context.operands[k]));
+    lists.push_back(std::move(list));
+  }
+  const auto from = lists[0].span<int64_t>(), sizes = lists[1].span<int64_t>();
+  const auto to = lists[2].span<int64_t>(), received = lists[3].span<int64_t>();
+  HLO_RETURN_IF_ERROR(output.MakeUnique());
+  const int64_t row = output.dim(0) == 0 ? 0 : output.byte_count() / output.dim(0);
+  for (size_t u = 0; u < sizes.size(); ++u) {
+    if (sizes[u] != received[u]) {
+      return absl::FailedPreconditionError(
+          fmt::format("update {} sends {} rows, but its receiver expects {}", u, sizes[u], received[u]));
+    }
+    if (sizes[u] == 0) continue;
+    HLO_RETURN_IF_ERROR(CheckRows("input", u, from[u], sizes[u], input.dim(0)));
+    HLO_RETURN_IF_ERROR(CheckRows("output", u, to[u], sizes[u], output.dim(0)));
+    std::copy_n(input.data() + from[u] * row, sizes[u] * row, output.mutable_data() + to[u] * row);
+  }
+  return output;
 }
 
 // What arrives from the only member of the group is what it gave.
@@ -83,8 +154,8 @@ absl::StatusOr<Literal> AllToAll(OpContext& context) {
   if (!context.shape().IsTuple() || result.shape().IsTuple()) return result;
   return Literal::Tuple({std::move(result)});
 }
-absl::StatusOr<Literal> CollectiveBroadcast(OpContext& context) { return Together(context.operands); }
-absl::StatusOr<Literal> CollectiveReduce(OpContext& context) { return Together(context.operands); }
+absl::StatusOr<Literal> CollectiveBroadcast(OpContext& context) { return FromRoot(context); }
+absl::StatusOr<Literal> CollectiveReduce(OpContext& context) { return FromRoot(context); }
 
 // The operand where device 0 sends to itself; zeros where nobody sends to it.
 absl::StatusOr<Literal> CollectivePermute(OpContext& context) { return Permuted(context, context.shape()); }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/deadline.h"
 #include "base/status.h"
 
 namespace hlo::reference {
@@ -53,6 +54,17 @@ Index Concat(Index a, const Index& b, const Index& c) {
   return a;
 }
 
+namespace {
+
+// So many rows of a product that they take a fraction of a second.
+int64_t RowsBetweenLooksAtTheClock(int64_t k, int64_t n) {
+  constexpr int64_t kProducts = int64_t{1} << 27;
+  const int64_t in_a_row = std::max<int64_t>(k, 1) * std::max<int64_t>(n, 1);
+  return std::max<int64_t>(1, kProducts / in_a_row);
+}
+
+}  // namespace
+
 absl::StatusOr<Literal> DotSum(const Literal& lhs, const DotDims& l, const Literal& rhs, const DotDims& r) {
   const Index batch = Pick(lhs.dims(), l.batch), lhs_free = Pick(lhs.dims(), l.free),
               rhs_free = Pick(rhs.dims(), r.free);
@@ -61,12 +73,18 @@ absl::StatusOr<Literal> DotSum(const Literal& lhs, const DotDims& l, const Liter
   HLO_ASSIGN_OR_RETURN(Literal sum,
                        Literal::Create(Shape::Array(lhs.type(), Concat(batch, lhs_free, rhs_free))));
   const int64_t m = Product(lhs_free), k = Product(Pick(lhs.dims(), l.contracting)), n = Product(rhs_free);
-  DispatchWide(lhs.type(), [&]<class W>() {
+  const int64_t rows = RowsBetweenLooksAtTheClock(k, n);
+  const absl::Status status = DispatchWide(lhs.type(), [&]<class W>() {
     for (int64_t i = 0; i < Product(batch); ++i) {
-      MultiplyMatrices(m, k, n, a.span<W>().data() + i * m * k, b.span<W>().data() + i * k * n,
-                       sum.mutable_span<W>().data() + i * m * n);
+      for (int64_t row = 0; row < m; row += rows) {
+        MultiplyMatrices(std::min(rows, m - row), k, n, a.span<W>().data() + (i * m + row) * k,
+                         b.span<W>().data() + i * k * n, sum.mutable_span<W>().data() + (i * m + row) * n);
+        HLO_RETURN_IF_ERROR(Deadline::Check());
+      }
     }
+    return absl::OkStatus();
   });
+  if (!status.ok()) return status;
   return sum;
 }
 

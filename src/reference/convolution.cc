@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/deadline.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "reference/contraction.h"
@@ -22,7 +23,7 @@ struct Convolver {
   int64_t feature_groups, batch_groups;
 
   template <Wide W>
-  void Run(const W* input, const W* kernel, W* output);
+  absl::Status Run(const W* input, const W* kernel, W* output);
 
  private:
   template <Wide W>
@@ -49,12 +50,13 @@ void Convolver::AddGroup(int64_t group, absl::Span<const Tap> window, const W* i
 }
 
 template <Wide W>
-void Convolver::Run(const W* input, const W* kernel, W* output) {
+absl::Status Convolver::Run(const W* input, const W* kernel, W* output) {
   const int64_t positions = Product(output_spatial);
   std::fill_n(output, output_batch * positions * output_features, W{});
   int64_t position = 0;
   for (const Index& o : EachIndex(output_spatial)) {
     const absl::Span<const Tap> window = taps.At(o);
+    HLO_RETURN_IF_ERROR(Deadline::Check());
     for (int64_t n = 0; n < output_batch; ++n) {
       W* out = output + (n * positions + position) * output_features;
       for (int64_t group = 0; group < std::max(feature_groups, batch_groups); ++group) {
@@ -63,6 +65,7 @@ void Convolver::Run(const W* input, const W* kernel, W* output) {
     }
     ++position;
   }
+  return absl::OkStatus();
 }
 
 // One element of each block of N along `dimension` is stored; `places` says which:
@@ -156,9 +159,10 @@ absl::StatusOr<Literal> Convolution(OpContext& context) {
   if (!Fits(convolver, input, kernel)) {
     return absl::InvalidArgumentError("the sparse operands, made dense, do not fit together");
   }
-  DispatchWide(type, [&]<class W>() {
-    convolver.Run(input.span<W>().data(), kernel.span<W>().data(), output.mutable_span<W>().data());
+  const absl::Status status = DispatchWide(type, [&]<class W>() {
+    return convolver.Run(input.span<W>().data(), kernel.span<W>().data(), output.mutable_span<W>().data());
   });
+  if (!status.ok()) return status;
 
   HLO_ASSIGN_OR_RETURN(output, Transposed(output, Inverse(output_order)));
   return RoundedSum(output, lhs_type, rhs_type, context.shape());

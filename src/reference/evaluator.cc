@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/deadline.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "reference/dynamic_sizes.h"
@@ -33,10 +34,8 @@ class Evaluator::View : public StepView {
 };
 
 Evaluator::Evaluator(const std::vector<const Computation*>& callees_first, const EvaluateOptions& options)
-    : options_(options),
-      keeps_operands_(options.observer != nullptr && options.observer->needs_operands()),
-      start_(std::chrono::steady_clock::now()) {
-  const Effects effects(callees_first);
+    : options_(options), keeps_operands_(options.observer != nullptr && options.observer->needs_operands()) {
+  const Effects effects(callees_first, options.custom_calls);
   for (const Computation* computation : callees_first) {
     auto frame = std::make_unique<Frame>(Frame{MakeProgram(*computation, effects), {}, {}});
     frame->values.resize(computation->instructions().size());
@@ -129,13 +128,7 @@ absl::Status Evaluator::CountStep() {
         fmt::format("the limit of {} steps is reached (see --max-steps)", options_.max_steps));
   }
   constexpr int64_t kStepsBetweenLooksAtTheClock = 64;
-  if (options_.max_seconds > 0 && step_count_ % kStepsBetweenLooksAtTheClock == 1) {
-    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start_;
-    if (elapsed.count() > options_.max_seconds)
-      return absl::DeadlineExceededError(
-          fmt::format("the limit of {} seconds is reached (see --max-seconds)", options_.max_seconds));
-  }
-  return absl::OkStatus();
+  return step_count_ % kStepsBetweenLooksAtTheClock == 1 ? Deadline::Check() : absl::OkStatus();
 }
 
 absl::Status Evaluator::Locate(const absl::Status& status, const Instruction& instruction) {

@@ -2,7 +2,6 @@
 // The walking evaluator: runs a computation instruction by instruction.
 
 #include <array>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -22,6 +21,8 @@ class Evaluator : public Caller {
   bool emulates_dot_algorithms() const override { return options_.emulate_dot_algorithms; }
   std::array<uint64_t, 2> AdvanceCounter(int64_t delta) override;
   uint64_t seed() const override { return options_.seed; }
+  Host* host() const override { return options_.host; }
+  const CustomCalls* custom_calls() const override { return options_.custom_calls; }
 
  private:
   // The values of a computation that is running; kept between calls for its memory. No recursion, so one
@@ -47,7 +48,6 @@ class Evaluator : public Caller {
   int64_t depth_ = -1;
   int64_t step_count_ = 0;
   std::array<uint64_t, 2> counter_ = {0x7012395, 0};  // As XLA starts it.
-  const std::chrono::steady_clock::time_point start_;
 };
 
 }  // namespace hlo::reference

@@ -4,12 +4,17 @@
 
 #include <string>
 
+#include "hlo_run/custom_calls.h"
 #include "hlo_run/module.h"
 
 namespace hlo::reference {
 
 std::string RandomObstacle(const Instruction& instruction);
 std::string CollectiveObstacle(const Instruction& instruction);
-std::string CustomCallObstacle(const Instruction& instruction);
+std::string CustomCallObstacle(const Instruction& instruction, const CustomCalls* custom_calls);
+std::string TransferObstacle(const Instruction& transfer);
+
+// Whether an infeed, outfeed, send, recv or done of these exchanges a value with the host.
+bool NeedsHost(const Instruction& instruction);
 
 }  // namespace hlo::reference

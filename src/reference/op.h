@@ -4,11 +4,18 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "hlo_run/literal.h"
 #include "hlo_run/module.h"
+
+namespace hlo {
+class CustomCalls;
+class Host;
+}  // namespace hlo
 
 namespace hlo::reference {
 
@@ -25,6 +32,16 @@ class Caller {
   // The run's counter of random numbers, low half and high half, before `delta` is added to it; and its seed.
   virtual std::array<uint64_t, 2> AdvanceCounter(int64_t delta) = 0;
   virtual uint64_t seed() const = 0;
+
+  // What the run's caller has supplied; null where it has not.
+  virtual Host* host() const { return nullptr; }
+  virtual const CustomCalls* custom_calls() const { return nullptr; }
+
+  // What has been sent over a channel and not been received, oldest first.
+  std::deque<Literal>& Channel(int64_t id) { return channels_[id]; }
+
+ private:
+  absl::flat_hash_map<int64_t, std::deque<Literal>> channels_;
 };
 
 struct OpContext {

@@ -1,6 +1,7 @@
 #include "reference/program.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace hlo::reference {
@@ -33,6 +34,40 @@ std::vector<bool> FindLive(const Computation& computation, const Effects& effect
   return live;
 }
 
+bool IsReceipt(const Instruction* instruction) {
+  return instruction->opcode() == Opcode::kRecvDone && !instruction->Get<attr::is_host_transfer>();
+}
+
+// The same instructions, those that wait for something sent put off while others can run.
+std::vector<const Instruction*> ReceiptsLast(const std::vector<const Instruction*>& order) {
+  absl::flat_hash_map<const Instruction*, size_t> position;
+  for (size_t i = 0; i < order.size(); ++i) position[order[i]] = i;
+  std::vector<std::vector<size_t>> users(order.size());
+  std::vector<int64_t> missing(order.size(), 0);
+  const auto add_edge = [&](const Instruction* before, size_t user) {
+    users[position[before]].push_back(user);
+    ++missing[user];
+  };
+  for (size_t i = 0; i < order.size(); ++i) {
+    for (const Instruction* operand : order[i]->operands()) add_edge(operand, i);
+    for (const Instruction* before : order[i]->Get<attr::control_predecessors>()) add_edge(before, i);
+  }
+  std::set<std::pair<bool, size_t>> ready;  // Receipts after the others.
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (missing[i] == 0) ready.insert({IsReceipt(order[i]), i});
+  }
+  std::vector<const Instruction*> result;
+  while (!ready.empty()) {
+    const size_t next = ready.begin()->second;
+    ready.erase(ready.begin());
+    result.push_back(order[next]);
+    for (const size_t user : users[next]) {
+      if (--missing[user] == 0) ready.insert({IsReceipt(order[user]), user});
+    }
+  }
+  return result;
+}
+
 // Walks the steps backwards and notes what is needed later.
 class LastUses {
  public:
@@ -55,28 +90,42 @@ class LastUses {
 
 ReferenceOp Reference(Opcode opcode) { return kReferences[static_cast<size_t>(opcode)]; }
 
-std::vector<const Computation*> CalledFrom(const Computation& entry, int64_t* depth) {
+const Computation* SuppliedComputation(const Instruction& instruction, const CustomCalls* custom_calls) {
+  if (custom_calls == nullptr || instruction.opcode() != Opcode::kCustomCall) return nullptr;
+  const Module* module = custom_calls->FindModule(instruction.Get<attr::custom_call_target>());
+  return module == nullptr ? nullptr : module->entry();
+}
+
+std::vector<const Computation*> CalledFrom(const Computation& entry, int64_t* depth,
+                                           const CustomCalls* custom_calls) {
   struct Visit {
     const Computation* computation;
     std::vector<const Computation*> callees;
     size_t next = 0;
   };
-  auto visit = [](const Computation* computation) {
+  auto visit = [&](const Computation* computation) {
     Visit result{computation, {}};
     for (const Instruction* instruction : computation->instructions()) {
       for (const Computation* callee : instruction->called_computations()) result.callees.push_back(callee);
+      const Computation* supplied = SuppliedComputation(*instruction, custom_calls);
+      if (supplied != nullptr) result.callees.push_back(supplied);
     }
     return result;
   };
   absl::flat_hash_map<const Computation*, int64_t> depths;  // 0 while being visited.
   std::vector<const Computation*> order;
   std::vector<Visit> stack = {visit(&entry)};
+  bool is_endless = false;
   depths[&entry] = 0;
   while (!stack.empty()) {
     Visit& top = stack.back();
     if (top.next < top.callees.size()) {
       const Computation* callee = top.callees[top.next++];
-      if (depths.emplace(callee, 0).second) stack.push_back(visit(callee));
+      const auto [it, is_first] = depths.emplace(callee, 0);
+      if (is_first)
+        stack.push_back(visit(callee));
+      else
+        is_endless |= it->second == 0;
       continue;
     }
     int64_t deepest = 0;
@@ -85,11 +134,12 @@ std::vector<const Computation*> CalledFrom(const Computation& entry, int64_t* de
     order.push_back(top.computation);
     stack.pop_back();
   }
-  *depth = depths[&entry];
+  *depth = is_endless ? kEndless : depths[&entry];
   return order;
 }
 
-Effects::Effects(const std::vector<const Computation*>& callees_first) {
+Effects::Effects(const std::vector<const Computation*>& callees_first, const CustomCalls* custom_calls)
+    : custom_calls_(custom_calls) {
   for (const Computation* computation : callees_first) {
     const auto instructions = computation->instructions();
     if (std::any_of(instructions.begin(), instructions.end(), [&](const Instruction* i) { return Has(*i); }))
@@ -100,6 +150,8 @@ Effects::Effects(const std::vector<const Computation*>& callees_first) {
 bool Effects::Has(const Instruction& instruction) const {
   if (Info(instruction.opcode()).has(kSideEffect)) return true;
   if (instruction.Get<attr::custom_call_has_side_effect>()) return true;
+  const Computation* supplied = SuppliedComputation(instruction, custom_calls_);
+  if (supplied != nullptr && computations_.contains(supplied)) return true;
   const auto called = instruction.called_computations();
   return std::any_of(called.begin(), called.end(),
                      [&](const Computation* c) { return computations_.contains(c); });
@@ -107,8 +159,9 @@ bool Effects::Has(const Instruction& instruction) const {
 
 std::vector<const Instruction*> LiveInstructions(const Computation& computation, const Effects& effects) {
   const std::vector<bool> live = FindLive(computation, effects);
+  const bool is_scheduled = computation.module()->header().is_scheduled;
   std::vector<Instruction*> order;
-  if (computation.module()->header().is_scheduled)
+  if (is_scheduled)
     order.assign(computation.instructions().begin(), computation.instructions().end());
   else
     order = PostOrder(computation);
@@ -116,6 +169,7 @@ std::vector<const Instruction*> LiveInstructions(const Computation& computation,
   for (const Instruction* instruction : order) {
     if (live[instruction->index()]) result.push_back(instruction);
   }
+  if (!is_scheduled && std::any_of(result.begin(), result.end(), IsReceipt)) return ReceiptsLast(result);
   return result;
 }
 

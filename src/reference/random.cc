@@ -9,6 +9,7 @@
 
 #include "base/status.h"
 #include "fmt/format.h"
+#include "reference/custom/functions.h"
 #include "reference/obstacles.h"
 #include "reference/op.h"
 #include "reference/wide_scalar.h"
@@ -223,6 +224,20 @@ absl::StatusOr<Literal> RngGetAndUpdateState(OpContext& context) {
       context.caller.AdvanceCounter(context.instruction.Get<attr::delta>());
   std::copy(counter.begin(), counter.end(), result.mutable_span<uint64_t>().begin());
   return result;
+}
+
+// (y0, y1) = ThreeFry with the key (k0, k1) of the counter (x0, x1), element by element.
+absl::StatusOr<Literal> custom::ThreeFryBlocks(OpContext& context) {
+  absl::Span<const uint32_t> in[4];
+  for (int k = 0; k < 4; ++k) in[k] = context.operands[k].span<uint32_t>();
+  HLO_ASSIGN_OR_RETURN(Literal first, Literal::Create(context.shape().element(0)));
+  HLO_ASSIGN_OR_RETURN(Literal second, Literal::Create(context.shape().element(1)));
+  for (size_t i = 0; i < in[0].size(); ++i) {
+    const Pair words = ThreeFry(Join(in[0][i], in[1][i]), Join(in[2][i], in[3][i]));
+    first.mutable_span<uint32_t>()[i] = words[0];
+    second.mutable_span<uint32_t>()[i] = words[1];
+  }
+  return Literal::Tuple({std::move(first), std::move(second)});
 }
 
 }  // namespace hlo::reference

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/deadline.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "reference/arguments.h"
@@ -27,23 +28,29 @@ absl::Status CheckArguments(const Computation& entry, absl::Span<const Literal> 
   return absl::OkStatus();
 }
 
-absl::Status CheckSupported(const CheckedModule& module) {
+absl::Status CheckSupported(const CheckedModule& module, const EvaluateOptions& options) {
   int64_t depth = 0;
-  return reference::CheckSupported(reference::CalledFrom(*module.module().entry(), &depth));
+  return reference::CheckSupported(
+      reference::CalledFrom(*module.module().entry(), &depth, options.custom_calls), options);
 }
 
 absl::StatusOr<Literal> Evaluate(const CheckedModule& module, std::vector<Literal> arguments,
                                  const EvaluateOptions& options) {
   const Computation& entry = *module.module().entry();
   int64_t depth = 0;
-  const std::vector<const Computation*> computations = reference::CalledFrom(entry, &depth);
-  HLO_RETURN_IF_ERROR(reference::CheckSupported(computations));
-  if (!options.elided_as_zeros) HLO_RETURN_IF_ERROR(reference::CheckConstants(computations));
+  const std::vector<const Computation*> computations =
+      reference::CalledFrom(entry, &depth, options.custom_calls);
+  HLO_RETURN_IF_ERROR(reference::CheckSupported(computations, options));
+  HLO_RETURN_IF_ERROR(reference::CheckSupplies(computations, options));
+  if (depth == reference::kEndless) {
+    return absl::FailedPreconditionError("modules that compute custom calls call each other in a circle");
+  }
   if (depth > options.max_call_depth) {
     return absl::ResourceExhaustedError(
         fmt::format("calls nest {} deep; the limit is {}", depth, options.max_call_depth));
   }
   HLO_RETURN_IF_ERROR(CheckArguments(entry, arguments));
+  const Deadline deadline(options.max_seconds);
   reference::Evaluator evaluator(computations, options);
   absl::StatusOr<Literal> result = evaluator.Call(entry, absl::MakeSpan(arguments));
   if (options.observer != nullptr) options.observer->Finish(result.status());

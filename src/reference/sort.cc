@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/deadline.h"
 #include "base/status.h"
 #include "reference/elementwise.h"
 #include "reference/scalar_function.h"
@@ -27,11 +28,13 @@ struct Rows {
 // Merges neighbouring runs of doubling length. Stable, and a permutation whatever `before` answers.
 template <class Before>
 absl::Status StableSort(Rows& rows, Before&& before) {
+  constexpr int64_t kLengthBetweenLooksAtTheClock = 4096;
   const int64_t count = rows.count();
   std::vector<WideScalar> merged(rows.cells.size());
   for (int64_t length = 1; length < count; length *= 2) {
     WideScalar* out = merged.data();
     for (int64_t begin = 0; begin < count; begin += 2 * length) {
+      if (length >= kLengthBetweenLooksAtTheClock) HLO_RETURN_IF_ERROR(Deadline::Check());
       const int64_t middle = std::min(begin + length, count), end = std::min(begin + 2 * length, count);
       int64_t left = begin, right = middle;
       while (left < middle && right < end) {
@@ -138,19 +141,25 @@ absl::StatusOr<Literal> FirstOfLines(const Literal& operand, const Shape& shape,
 }
 
 // In the total order, downwards where `largest`.
-absl::StatusOr<Literal> FirstInTotalOrder(const OpContext& context, bool largest) {
-  const ScalarStep less = TotalOrderLess(context.operands[0].type());
+absl::StatusOr<Literal> FirstInTotalOrder(const Literal& operand, const Shape& shape, bool largest) {
+  const ScalarStep less = TotalOrderLess(operand.type());
   auto before = [&](const WideScalar& a, const WideScalar& b) -> absl::StatusOr<bool> {
     return (largest ? less(b, a) : less(a, b)).u != 0;
   };
-  return FirstOfLines(context.operands[0], context.shape(), before);
+  return FirstOfLines(operand, shape, before);
 }
 
 }  // namespace
 
+absl::StatusOr<Literal> SortedLines(const Literal& array, bool descending) {
+  const Shape shape = Shape::Tuple({array.shape(), Shape::Array(ElementType::kS32, array.dims())});
+  return FirstInTotalOrder(array, shape, descending);
+}
+
 // The k largest or smallest of each line along the last dimension, best first, and their positions.
 absl::StatusOr<Literal> Topk(OpContext& context) {
-  return FirstInTotalOrder(context, context.instruction.Get<attr::largest>(true));
+  return FirstInTotalOrder(context.operands[0], context.shape(),
+                           context.instruction.Get<attr::largest>(true));
 }
 
 // A plain GT or LT of the first two parameters stands for the total order.
@@ -161,7 +170,7 @@ absl::StatusOr<Literal> TopkByComparator(OpContext& context) {
   if (root.opcode() == Opcode::kCompare && root.operand(0) == comparator.parameter(0) &&
       root.operand(1) == comparator.parameter(1) &&
       (direction == ComparisonDirection::kGt || direction == ComparisonDirection::kLt))
-    return FirstInTotalOrder(context, direction == ComparisonDirection::kGt);
+    return FirstInTotalOrder(context.operands[0], context.shape(), direction == ComparisonDirection::kGt);
 
   HLO_ASSIGN_OR_RETURN(const auto function, ScalarFunction::Make(comparator, context.caller));
   std::vector<WideScalar> arguments(

@@ -19,10 +19,9 @@ bool HasUnboundedSize(const Shape& shape) {
 }
 
 // Why the instruction cannot be evaluated; empty if it can.
-std::string Obstacle(const Instruction& instruction) {
+std::string Obstacle(const Instruction& instruction, const EvaluateOptions& options) {
   if (HasUnboundedSize(instruction.shape()))
     return "arrays of unbounded size are not evaluated by this build";
-  if (Reference(instruction.opcode()) == &Unsupported) return "this operation is not evaluated by this build";
   const bool acts_on_arrays = instruction.operand_count() > 0 && instruction.operand(0)->shape().IsArray();
   if (acts_on_arrays && IsElementwise(instruction.opcode()) &&
       instruction.opcode() != Opcode::kBitcastConvert && !FindScalarStep(instruction)) {
@@ -30,7 +29,8 @@ std::string Obstacle(const Instruction& instruction) {
   }
   const Opcode opcode = instruction.opcode();
   if (opcode == Opcode::kRngBitGenerator || opcode == Opcode::kRng) return RandomObstacle(instruction);
-  if (opcode == Opcode::kCustomCall) return CustomCallObstacle(instruction);
+  if (opcode == Opcode::kCustomCall) return CustomCallObstacle(instruction, options.custom_calls);
+  if (opcode == Opcode::kSend || opcode == Opcode::kRecv) return TransferObstacle(instruction);
   if (Info(opcode).has(kCollective) || opcode == Opcode::kPartitionId || opcode == Opcode::kReplicaId)
     return CollectiveObstacle(instruction);
   return "";
@@ -38,13 +38,14 @@ std::string Obstacle(const Instruction& instruction) {
 
 }  // namespace
 
-absl::Status CheckSupported(const std::vector<const Computation*>& computations) {
-  const Effects effects(computations);
+absl::Status CheckSupported(const std::vector<const Computation*>& computations,
+                            const EvaluateOptions& options) {
+  const Effects effects(computations, options.custom_calls);
   std::string message;
   int64_t count = 0;
   for (const Computation* computation : computations) {
     for (const Instruction* instruction : LiveInstructions(*computation, effects)) {
-      const std::string obstacle = Obstacle(*instruction);
+      const std::string obstacle = Obstacle(*instruction, options);
       if (obstacle.empty() || ++count > kMostReported) continue;
       message += fmt::format("{}{}{}: {}", message.empty() ? "" : "\n", PlaceOf(*instruction),
                              Describe(*instruction), obstacle);
@@ -55,16 +56,35 @@ absl::Status CheckSupported(const std::vector<const Computation*>& computations)
   return absl::UnimplementedError(message);
 }
 
-absl::Status CheckConstants(const std::vector<const Computation*>& computations) {
-  const Effects effects(computations);
+namespace {
+
+// What an instruction lacks; empty where it lacks nothing.
+std::string Lack(const Instruction& instruction, const EvaluateOptions& options) {
+  if (instruction.opcode() == Opcode::kConstant && instruction.is_elided() && !options.elided_as_zeros) {
+    return fmt::format(
+        "the text has {{...}} in place of the elements, so their values are unknown; give --elided=zeros, random "
+        "or counter, or --elided={}=FILE",
+        instruction.name());
+  }
+  if (!NeedsHost(instruction)) return "";
+  const Opcode opcode = instruction.opcode();
+  const bool takes = opcode == Opcode::kInfeed || opcode == Opcode::kRecv || opcode == Opcode::kRecvDone;
+  if (takes && (options.host == nullptr || !options.host->gives_values()))
+    return "takes a value from the host, but there are none (see --infeed)";
+  return options.host == nullptr ? "gives a value to the host, but there is none" : "";
+}
+
+}  // namespace
+
+absl::Status CheckSupplies(const std::vector<const Computation*>& computations,
+                           const EvaluateOptions& options) {
+  const Effects effects(computations, options.custom_calls);
   for (const Computation* computation : computations) {
     for (const Instruction* instruction : LiveInstructions(*computation, effects)) {
-      if (instruction->opcode() == Opcode::kConstant && instruction->is_elided()) {
-        return absl::FailedPreconditionError(fmt::format(
-            "{}{}: the text has {{...}} in place of the elements, so their values are unknown; give "
-            "--elided=zeros, random or counter, or --elided={}=FILE",
-            PlaceOf(*instruction), Describe(*instruction), instruction->name()));
-      }
+      const std::string lack = Lack(*instruction, options);
+      if (lack.empty()) continue;
+      return absl::FailedPreconditionError(
+          fmt::format("{}{}: {}", PlaceOf(*instruction), Describe(*instruction), lack));
     }
   }
   return absl::OkStatus();
@@ -84,11 +104,6 @@ std::string Describe(const Instruction& instruction) {
   std::string shape = ToString(instruction.shape());
   if (shape.size() > kLongestShape) shape = shape.substr(0, kLongestShape) + "...";
   return fmt::format("'{}' ({} {})", instruction.name(), shape, Name(instruction.opcode()));
-}
-
-absl::StatusOr<Literal> Unsupported(OpContext& context) {
-  return absl::UnimplementedError(
-      fmt::format("{} is not evaluated by this build", Name(context.instruction.opcode())));
 }
 
 }  // namespace hlo::reference

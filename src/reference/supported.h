@@ -6,13 +6,17 @@
 
 #include "absl/status/status.h"
 #include "hlo_run/module.h"
+#include "hlo_run/run.h"
 
 namespace hlo::reference {
 
 // OK, or Unimplemented naming each instruction of these computations that nothing here evaluates.
-absl::Status CheckSupported(const std::vector<const Computation*>& computations);
-// FailedPrecondition if one of them has constants whose elements are not in the text.
-absl::Status CheckConstants(const std::vector<const Computation*>& computations);
+absl::Status CheckSupported(const std::vector<const Computation*>& computations,
+                            const EvaluateOptions& options);
+// FailedPrecondition where one of them needs what the run's caller has not given: the elements of a constant
+// that the text leaves out, a host to read from.
+absl::Status CheckSupplies(const std::vector<const Computation*>& computations,
+                           const EvaluateOptions& options);
 
 // `m.hlo:4:12: `, or nothing where the place is not known.
 std::string PlaceOf(const Instruction& instruction);

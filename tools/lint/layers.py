@@ -8,7 +8,7 @@ import sys
 
 LEVELS = {
     "base": 0, "types": 1, "ir": 2,
-    "text": 3, "check": 3, "device": 3, "collectives": 3,
+    "text": 3, "check": 3, "linalg": 3, "device": 3, "collectives": 3,
     "reference": 4, "kernels": 4, "build": 4, "io": 4,
     "plan": 5, "exec": 6, "observe": 7, "debug": 8, "conform": 8, "cli": 9,
 }
@@ -17,10 +17,10 @@ PUBLIC = {
     "source_text": "base", "diagnostic": "base",
     "element_type": "types", "shape": "types", "literal": "types", "compare": "types",
     "attribute": "ir", "opcode": "ir", "module": "ir", "print": "ir", "observer": "ir", "cost": "ir",
-    "parse": "text", "check": "check", "run": "reference", "execute": "exec", "io": "io", "conform": "conform",
+    "parse": "text", "check": "check", "run": "reference", "custom_calls": "reference", "execute": "exec", "io": "io", "conform": "conform",
 }
 # Where one folder alone may see a library.
-LIBRARIES = {"CLI/": {"cli"}, "Eigen/": {"kernels"}, "cuda": {"device", "kernels"}, "mpi.h": {"collectives"}}
+LIBRARIES = {"CLI/": {"cli"}, "Eigen/": {"linalg", "kernels"}, "cuda": {"device", "kernels"}, "mpi.h": {"collectives"}}
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
 
 

@@ -315,6 +315,100 @@ TEST_F(Cli, OpsListsEveryOpcode) {
   EXPECT_EQ(gather["required"].size(), 5u);
 }
 
+constexpr char kFeeds[] = R"(HloModule m
+ENTRY e {
+  t = token[] after-all()
+  a = ((f32[2], s32[]), token[]) infeed(t)
+  p = (f32[2], s32[]) get-tuple-element(a), index=0
+  u = token[] get-tuple-element(a), index=1
+  b = (f32[2], token[]) infeed(u)
+  x = f32[2] get-tuple-element(p), index=0
+  y = f32[2] get-tuple-element(b), index=0
+  z = f32[2] add(x, y)
+  v = token[] get-tuple-element(b), index=1
+  o = token[] outfeed(z, v), outfeed_shape=f32[2]
+  n = s32[] get-tuple-element(p), index=1
+  q = token[] outfeed(n, o), outfeed_shape=s32[]
+  ROOT r = f32[2] negate(z)
+}
+)";
+
+TEST_F(Cli, InfeedAndOutfeedGoThroughFiles) {
+  const std::string file = Write("feeds.hlo", kFeeds);
+  const std::string text = Path("out.txt");
+  const Outcome run =
+      Run(file + " --infeed '(f32[2]{1,2}, s32[] 7)' --infeed 'f32[2]{10,20}' --outfeed " + text);
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(run.out, "f32[2] {-11, -22}\n");
+  EXPECT_HAS(ReadFile(text), "{11, 22}");
+  EXPECT_HAS(ReadFile(text), "7");
+  // What an outfeed has written, an infeed reads.
+  const std::string archive = Path("out.npz");
+  EXPECT_EQ(
+      Run(file + " --infeed '(f32[2]{1,2}, s32[] 7)' --infeed 'f32[2]{10,20}' --outfeed " + archive).status,
+      0);
+  const std::string reader =
+      Write("reader.hlo",
+            "ENTRY e { t = token[] after-all() a = (f32[2], token[]) infeed(t) "
+            "u = token[] get-tuple-element(a), index=1 b = (s32[], token[]) infeed(u) "
+            "x = f32[2] get-tuple-element(a), index=0 n = s32[] get-tuple-element(b), index=0 "
+            "ROOT r = (f32[2], s32[]) tuple(x, n) }");
+  EXPECT_HAS(Run(reader + " --infeed " + archive).out, "{11, 22}");
+}
+
+TEST_F(Cli, AMissingInfeedIsAnErrorThatNamesTheFlag) {
+  const std::string file = Write("feeds.hlo", kFeeds);
+  const Outcome none = Run(file);
+  EXPECT_EQ(none.status, 2);
+  EXPECT_HAS(none.err,
+             "feeds.hlo:4:34: 'a' (((f32[2], s32[]), token[]) infeed): takes a value from the host");
+  EXPECT_HAS(none.err, "--infeed");
+  const Outcome one = Run(file + " --infeed '(f32[2]{1,2}, s32[] 7)'");
+  EXPECT_EQ(one.status, 2);
+  EXPECT_HAS(one.err, "takes value 2 from the host, but --infeed gives 1");
+}
+
+constexpr char kCall[] = R"(ENTRY e {
+  a = f32[2,3] parameter(0)
+  b = s32[] parameter(1)
+  ROOT r = (f32[2,3]{0,1}, s32[]) custom-call(a, b), custom_call_target="scale_and_count"
+}
+)";
+
+TEST_F(Cli, ALibraryComputesCustomCalls) {
+  const std::string file = Write("call.hlo", kCall);
+  const std::string values = " --input 'f32[2,3] {{1,2,3},{4,5,6}}' --input 's32[] 10'";
+  const Outcome unknown = Run(file + values);
+  EXPECT_EQ(unknown.status, 3);
+  EXPECT_HAS(unknown.err, "the target 'scale_and_count' is not known");
+  const Outcome run = Run(file + values + " --custom-call-library " HLO_RUN_TEST_LIBRARY);
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_HAS(run.out, "{ 10, 20, 30 }, { 40, 50, 60 }");
+  EXPECT_HAS(run.out, "s32[] 6");
+  const Outcome missing = Run(file + values + " --custom-call-library " + Path("none.so"));
+  EXPECT_EQ(missing.status, 2);
+  EXPECT_HAS(missing.err, "cannot load the library");
+}
+
+TEST_F(Cli, AModuleComputesCustomCalls) {
+  const std::string file = Write("call.hlo", kCall);
+  const std::string body = Write("body.hlo",
+                                 "ENTRY f { x = f32[2,3] parameter(0) n = s32[] parameter(1) "
+                                 "y = f32[2,3] negate(x) ROOT t = (f32[2,3], s32[]) tuple(y, n) }");
+  const Outcome run =
+      Run(file +
+          " --input 'f32[2,3] {{1,2,3},{4,5,6}}' --input 's32[] 10' --custom-call scale_and_count=" + body);
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_HAS(run.out, "{ -1, -2, -3 }");
+  EXPECT_EQ(Run(file + " --random 1 --custom-call scale_and_count").status, 2);
+}
+
+TEST_F(Cli, OpsListsTheTargetsOfCustomCalls) {
+  const Outcome ops = Run("ops --custom-calls");
+  EXPECT_HAS(ops.out, "Sharding");
+  EXPECT_HAS(ops.out, "X[*,n] -> X[*,k], s32[*,k]");
+}
+
 TEST_F(Cli, StatsCountWork) {
   const std::string file = Write("dot.hlo",
                                  "ENTRY e { a = f32[4,8] parameter(0) b = f32[8,16] parameter(1) ROOT d = "

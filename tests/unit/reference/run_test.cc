@@ -10,13 +10,16 @@
 #include "base/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "hlo_run/custom_calls.h"
 #include "hlo_run/parse.h"
 
 namespace hlo {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 CheckedModule Load(const std::string& text) {
   const auto source = std::make_shared<SourceText>("m.hlo", text);
@@ -114,6 +117,20 @@ TEST(RunTest, ALoopWithoutEndMeetsTheLimitOfTime) {
   EXPECT_EQ(result.status().code(), absl::StatusCode::kDeadlineExceeded);
 }
 
+TEST(RunTest, ALongStepMeetsTheLimitOfTime) {
+  const CheckedModule module = Load(R"(HloModule m
+ENTRY e {
+  x = f32[] parameter(0)
+  a = f32[2000,2000] broadcast(x), dimensions={}
+  ROOT y = f32[2000,2000] dot(a, a), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+}
+)");
+  const absl::StatusOr<Literal> result = Evaluate(module, {Value("f32[] 1")}, {.max_seconds = 0.01});
+  EXPECT_EQ(result.status().code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(Text(result),
+              HasSubstr("m.hlo:5:27: 'y' (f32[2000,2000] dot): the limit of 0.01 seconds is reached"));
+}
+
 TEST(RunTest, CallsNestUpToALimit) {
   std::string text = "HloModule m\nc0 {\n  ROOT x = f32[] parameter(0)\n}\n";
   for (int i = 1; i < 20; ++i) {
@@ -138,9 +155,120 @@ ENTRY e {
 )");
   const absl::Status status = CheckSupported(module);
   EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
-  EXPECT_EQ(Message(status),
-            "m.hlo:5:14: 'y' (f32[2] custom-call): the target 'first' is not evaluated by this build\n"
-            "m.hlo:6:19: 'z' (f32[2] custom-call): the target 'second' is not evaluated by this build");
+  EXPECT_THAT(std::string(Message(status)),
+              StartsWith("m.hlo:5:14: 'y' (f32[2] custom-call): the target 'first' is not known"));
+  EXPECT_THAT(std::string(Message(status)),
+              HasSubstr("\nm.hlo:6:19: 'z' (f32[2] custom-call): the target 'second'"));
+}
+
+constexpr char kCustomCall[] = R"(HloModule m
+ENTRY e {
+  x = f32[2] parameter(0)
+  ROOT y = f32[2] custom-call(x), custom_call_target="Shardin"
+}
+)";
+
+TEST(RunTest, AnUnknownTargetIsNamedWithThoseOfSimilarNames) {
+  EXPECT_THAT(Text(Evaluate(Load(kCustomCall), {Value("f32[2] {1,2}")})),
+              AllOf(StartsWith("m.hlo:4:19: 'y' (f32[2] custom-call): the target 'Shardin' is not known; did "
+                               "you mean 'Sharding'"),
+                    HasSubstr("--custom-call 'Shardin=FILE.hlo'")));
+}
+
+TEST(RunTest, AFunctionOfTheCallerComputesACustomCall) {
+  CustomCalls calls;
+  calls.Add("Shardin",
+            [](const Instruction& call, absl::Span<const Literal> operands) -> absl::StatusOr<Literal> {
+              EXPECT_EQ(call.name(), "y");
+              return operands[0].shape().rank() == 1 ? Value("f32[2] {5,6}") : Value("f32[] 0");
+            });
+  EXPECT_EQ(Text(Evaluate(Load(kCustomCall), {Value("f32[2] {1,2}")}, {.custom_calls = &calls})), "{5, 6}");
+  CustomCalls wrong;
+  wrong.Add("Shardin", [](const Instruction&, absl::Span<const Literal>) -> absl::StatusOr<Literal> {
+    return Value("f32[3] {1,2,3}");
+  });
+  EXPECT_THAT(Text(Evaluate(Load(kCustomCall), {Value("f32[2] {1,2}")}, {.custom_calls = &wrong})),
+              HasSubstr("the function of 'Shardin' gives f32[3], expected f32[2]"));
+}
+
+TEST(RunTest, AModuleOfTheCallerComputesACustomCall) {
+  CustomCalls calls;
+  calls.Add("Shardin", Load("ENTRY g { p = f32[2] parameter(0) ROOT q = f32[2] add(p, p) }"));
+  EXPECT_EQ(Text(Evaluate(Load(kCustomCall), {Value("f32[2] {1,2}")}, {.custom_calls = &calls})), "{2, 4}");
+}
+
+TEST(RunTest, AModuleThatComputesACustomCallMustFit) {
+  CustomCalls calls;
+  calls.Add("Shardin", Load("ENTRY g { ROOT p = f32[3] parameter(0) }"));
+  EXPECT_THAT(Text(Evaluate(Load(kCustomCall), {Value("f32[2] {1,2}")}, {.custom_calls = &calls})),
+              HasSubstr("operand 0 is f32[2], but parameter 0 of the module that computes it is f32[3]"));
+}
+
+TEST(RunTest, ModulesThatCallEachOtherAreRefused) {
+  CustomCalls calls;
+  calls.Add("Shardin", Load(kCustomCall));
+  const absl::StatusOr<Literal> result =
+      Evaluate(Load(kCustomCall), {Value("f32[2] {1,2}")}, {.custom_calls = &calls});
+  EXPECT_EQ(Text(result), "modules that compute custom calls call each other in a circle");
+}
+
+// Gives 1, 2, ... and notes what it is given.
+class Counter : public Host {
+ public:
+  absl::StatusOr<Literal> Take(const Instruction& reader, const Shape&) override {
+    lines.push_back("take " + std::string(reader.name()));
+    return Value("f32[] " + std::to_string(++count_));
+  }
+  absl::Status Give(const Instruction& writer, Literal value) override {
+    lines.push_back("give " + std::string(writer.name()) + " " + ToString(value));
+    return absl::OkStatus();
+  }
+  std::vector<std::string> lines;
+
+ private:
+  int count_ = 0;
+};
+
+constexpr char kInfeed[] = R"(HloModule m
+ENTRY e {
+  t = token[] after-all()
+  a = (f32[], token[]) infeed(t)
+  x = f32[] get-tuple-element(a), index=0
+  u = token[] get-tuple-element(a), index=1
+  b = (f32[], u32[], token[]) recv(u), channel_id=3, is_host_transfer=true
+  c = (f32[], token[]) recv-done(b), channel_id=3, is_host_transfer=true
+  y = f32[] get-tuple-element(c), index=0
+  z = f32[] subtract(x, y)
+  v = token[] get-tuple-element(c), index=1
+  o = token[] outfeed(z, v), outfeed_shape=f32[]
+  s = (f32[], u32[], token[]) send(x, o), channel_id=4, is_host_transfer=true
+  ROOT d = token[] send-done(s), channel_id=4, is_host_transfer=true
+}
+)";
+
+TEST(RunTest, AHostGivesAndTakesValues) {
+  Counter host;
+  EXPECT_TRUE(Evaluate(Load(kInfeed), {}, {.host = &host}).ok());
+  EXPECT_THAT(host.lines, ElementsAre("take a", "take c", "give o -1", "give s 1"));
+}
+
+TEST(RunTest, WithoutAHostAnInfeedIsRefusedBeforeTheRun) {
+  const absl::StatusOr<Literal> result = Evaluate(Load(kInfeed), {});
+  EXPECT_EQ(result.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(Text(result),
+            "m.hlo:4:24: 'a' ((f32[], token[]) infeed): takes a value from the host, but there are none (see "
+            "--infeed)");
+}
+
+TEST(RunTest, AReceiptOfWhatNobodySendsIsAnError) {
+  const CheckedModule module = Load(R"(HloModule m
+ENTRY e {
+  t = token[] after-all()
+  v = (f32[], u32[], token[]) recv(t), channel_id=1
+  ROOT w = (f32[], token[]) recv-done(v), channel_id=1
+}
+)");
+  EXPECT_THAT(Text(Evaluate(module, {})), HasSubstr("nothing has been sent over channel 1"));
 }
 
 TEST(RunTest, ElidedConstantsAreZerosOnlyWhenAskedFor) {

@@ -1,0 +1,35 @@
+#include "base/deadline.h"
+
+#include <algorithm>
+
+#include "fmt/format.h"
+
+namespace hlo {
+namespace {
+
+struct Limit {
+  double seconds;
+  std::chrono::steady_clock::time_point end;
+};
+thread_local std::optional<Limit> limit;
+
+}  // namespace
+
+Deadline::Deadline(double seconds) : is_outermost_(seconds > 0 && !limit) {
+  if (!is_outermost_) return;
+  const std::chrono::duration<double> span(std::min(seconds, 1e9));
+  const auto ticks = std::chrono::duration_cast<std::chrono::steady_clock::duration>(span);
+  limit = {seconds, std::chrono::steady_clock::now() + ticks};
+}
+
+Deadline::~Deadline() {
+  if (is_outermost_) limit.reset();
+}
+
+absl::Status Deadline::Check() {
+  if (!limit || std::chrono::steady_clock::now() <= limit->end) return absl::OkStatus();
+  return absl::DeadlineExceededError(
+      fmt::format("the limit of {} seconds is reached (see --max-seconds)", limit->seconds));
+}
+
+}  // namespace hlo

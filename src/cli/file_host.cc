@@ -1,0 +1,87 @@
+#include "cli/file_host.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/status.h"
+#include "fmt/format.h"
+#include "io/text_value.h"
+
+namespace hlo::cli {
+namespace {
+
+// Whether an archive has value i, as one array or as the elements of a tuple.
+bool HasValue(const Archive& archive, int64_t i) {
+  const std::string key = fmt::format("{}", i), inside = key + ".";
+  return std::any_of(archive.keys().begin(), archive.keys().end(),
+                     [&](const std::string& k) { return k == key || k.starts_with(inside); });
+}
+
+absl::StatusOr<Literal> ReadUnder(Archive& archive, const std::string& key, const Shape& shape) {
+  if (!shape.IsTuple()) return archive.Read(key, shape);
+  std::vector<Literal> elements;
+  for (size_t i = 0; i < shape.elements().size(); ++i) {
+    HLO_ASSIGN_OR_RETURN(Literal element, ReadUnder(archive, fmt::format("{}.{}", key, i),
+                                                    shape.element(static_cast<int64_t>(i))));
+    elements.push_back(std::move(element));
+  }
+  return Literal::Tuple(std::move(elements));
+}
+
+bool IsArchive(const std::string& source) {
+  const std::optional<FileFormat> format = FileFormatOf(source);
+  return format == FileFormat::kNpz || format == FileFormat::kSafetensors;
+}
+
+}  // namespace
+
+void AddHostFlags(CLI::App& app, HostOptions& options) {
+  app.add_option("--infeed", options.infeed,
+                 "What infeed, and recv from the host, take: a literal, a .npy or .txt file, or an .npz or "
+                 ".safetensors file with values under 0, 1, ...; repeatable, taken in order")
+      ->type_name("VALUE")
+      ->expected(1)
+      ->take_all();
+  app.add_option("--outfeed", options.outfeed,
+                 "Store what outfeed, and send to the host, give: an .npz, .safetensors, .json or .txt file")
+      ->type_name("FILE");
+}
+
+void FileHost::NextSource() {
+  ++source_;
+  archive_ = nullptr;
+  taken_from_archive_ = 0;
+}
+
+absl::StatusOr<Literal> FileHost::TakeFromArchive(const Shape& shape) {
+  if (archive_ == nullptr) {
+    HLO_ASSIGN_OR_RETURN(archive_, Archive::Open(options_.infeed[source_]));
+  }
+  HLO_ASSIGN_OR_RETURN(Literal value, ReadUnder(*archive_, fmt::format("{}", taken_from_archive_), shape));
+  if (!HasValue(*archive_, ++taken_from_archive_)) NextSource();
+  return value;
+}
+
+absl::StatusOr<Literal> FileHost::Take(const Instruction&, const Shape& shape) {
+  if (source_ == options_.infeed.size()) {
+    return absl::FailedPreconditionError(
+        fmt::format("takes value {} from the host, but --infeed gives {}", taken_ + 1, taken_));
+  }
+  ++taken_;
+  const std::string& source = options_.infeed[source_];
+  if (!io::StartsWithShape(source) && IsArchive(source)) return TakeFromArchive(shape);
+  NextSource();
+  if (io::StartsWithShape(source)) return io::ReadTextValue(SourceText("--infeed", source), shape);
+  return ReadValue(source, shape);
+}
+
+absl::Status FileHost::Give(const Instruction&, Literal value) {
+  if (!options_.outfeed.empty()) given_.push_back(std::move(value));
+  return absl::OkStatus();
+}
+
+absl::Status FileHost::Finish() const {
+  return options_.outfeed.empty() ? absl::OkStatus() : WriteValues(options_.outfeed, given_);
+}
+
+}  // namespace hlo::cli

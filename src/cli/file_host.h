@@ -1,0 +1,45 @@
+#pragma once
+// The host of a run whose values lie in files: --infeed and --outfeed.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "absl/status/status.h"
+#include "hlo_run/io.h"
+#include "hlo_run/run.h"
+
+namespace hlo::cli {
+
+struct HostOptions {
+  std::vector<std::string> infeed;
+  std::string outfeed;
+};
+// --infeed and --outfeed.
+void AddHostFlags(CLI::App& app, HostOptions& options);
+
+class FileHost : public Host {
+ public:
+  explicit FileHost(const HostOptions& options) : options_(options) {}
+
+  bool gives_values() const override { return !options_.infeed.empty(); }
+  // The next value: of a literal or file its own, of an archive those under the keys 0, 1, ...
+  absl::StatusOr<Literal> Take(const Instruction& reader, const Shape& shape) override;
+  absl::Status Give(const Instruction& writer, Literal value) override;
+  // Stores what was given, where the options name a file.
+  absl::Status Finish() const;
+
+ private:
+  absl::StatusOr<Literal> TakeFromArchive(const Shape& shape);
+  void NextSource();
+
+  const HostOptions& options_;
+  size_t source_ = 0;                 // The infeed to take from.
+  std::unique_ptr<Archive> archive_;  // Open while values are taken from it,
+  int64_t taken_from_archive_ = 0;
+  int64_t taken_ = 0;
+  std::vector<Literal> given_;
+};
+
+}  // namespace hlo::cli

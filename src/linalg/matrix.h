@@ -1,0 +1,32 @@
+#pragma once
+// A matrix inside a buffer: what the functions of this folder read and write. All of them come for double and
+// std::complex<double>, and follow the conventions of LAPACK's functions of the same names.
+
+#include <complex>
+#include <cstdint>
+
+namespace hlo::linalg {
+
+template <class T>
+struct Matrix {
+  T* data = nullptr;
+  int64_t rows = 0, columns = 0;
+  int64_t row_stride = 0, column_stride = 0;
+
+  // Row-major and dense.
+  static Matrix Dense(T* data, int64_t rows, int64_t columns) { return {data, rows, columns, columns, 1}; }
+
+  T& operator()(int64_t i, int64_t j) const { return data[i * row_stride + j * column_stride]; }
+  Matrix Transposed() const { return {data, columns, rows, column_stride, row_stride}; }
+  Matrix Block(int64_t i, int64_t j, int64_t block_rows, int64_t block_columns) const {
+    return {data + i * row_stride + j * column_stride, block_rows, block_columns, row_stride, column_stride};
+  }
+  Matrix Column(int64_t j) const { return Block(0, j, rows, 1); }
+};
+
+using Complex = std::complex<double>;
+
+inline double Conj(double x) { return x; }
+inline Complex Conj(Complex x) { return std::conj(x); }
+
+}  // namespace hlo::linalg

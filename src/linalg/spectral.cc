@@ -1,0 +1,283 @@
+#include "linalg/spectral.h"
+
+#include <Eigen/Eigenvalues>
+#include <Eigen/SVD>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "linalg/eigen.h"
+
+namespace hlo::linalg {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+template <class T>
+int64_t NoSolution(Matrix<T> values) {
+  if (values.data != nullptr) Map(values).setConstant(T(kNan));
+  return 1;
+}
+
+// A rotation of rows and columns j and j + 1: t = g^H t g, z = z g.
+template <class T>
+void Rotate(Matrix<T> t, Matrix<T> z, int64_t j, double c, T s) {
+  const auto columns = [&](Matrix<T> m) {
+    for (int64_t i = 0; i < m.rows; ++i) {
+      const T x = m(i, j), y = m(i, j + 1);
+      m(i, j) = c * x + Conj(s) * y;
+      m(i, j + 1) = c * y - s * x;
+    }
+  };
+  for (int64_t k = 0; k < t.columns; ++k) {
+    const T x = t(j, k), y = t(j + 1, k);
+    t(j, k) = c * x + s * y;
+    t(j + 1, k) = c * y - Conj(s) * x;
+  }
+  columns(t);
+  columns(z);
+}
+
+// Brings a block of two rows with complex eigenvalues into the form with equal diagonal elements, in which
+// the eigenvalues are seen: t(j, j) +- i sqrt(-t(j, j+1) t(j+1, j)).
+void Standardise(Matrix<double> t, Matrix<double> z, int64_t j) {
+  const double difference = t(j, j) - t(j + 1, j + 1);
+  if (difference == 0) return;
+  // tan(2 angle) from  difference cos(2 angle) + (b + c) sin(2 angle) = 0.
+  const double angle = 0.5 * std::atan2(difference, -(t(j, j + 1) + t(j + 1, j)));
+  Rotate<double>(t, z, j, std::cos(angle), std::sin(angle));
+  const double mean = 0.5 * (t(j, j) + t(j + 1, j + 1));
+  t(j, j) = t(j + 1, j + 1) = mean;
+}
+
+// The eigenvalues of a real Schur form.
+void ReadEigenvalues(Matrix<double> t, absl::Span<Complex> eigenvalues) {
+  for (int64_t j = 0; j < t.rows; ++j) {
+    eigenvalues[j] = t(j, j);
+    if (j + 1 == t.rows || t(j + 1, j) == 0) continue;
+    const double imaginary = std::sqrt(std::abs(t(j, j + 1))) * std::sqrt(std::abs(t(j + 1, j)));
+    eigenvalues[j] = {t(j, j), imaginary};
+    eigenvalues[j + 1] = std::conj(eigenvalues[j]);
+    ++j;
+  }
+}
+
+// Turns the blocks of a real Schur form into triangles.
+void MakeTriangular(Matrix<Complex> t, Matrix<Complex> z, absl::Span<const Complex> eigenvalues) {
+  for (int64_t j = 0; j + 1 < t.rows; ++j) {
+    if (t(j + 1, j) == 0.0) continue;
+    // (x, y) is an eigenvector of the block; the rotation brings it to (1, 0).
+    const Complex x = eigenvalues[j] - t(j + 1, j + 1), y = t(j + 1, j);
+    const double norm = std::hypot(std::abs(x), std::abs(y)), size = std::abs(x);
+    if (norm == 0) continue;
+    const double c = size / norm;
+    const Complex phase = size == 0 ? Complex(1) : x / size;
+    Rotate<Complex>(t, z, j, c, phase * std::conj(y) / norm);
+    t(j + 1, j) = 0;
+    t(j, j) = eigenvalues[j];
+    t(j + 1, j + 1) = eigenvalues[j + 1];
+  }
+}
+
+// Solves (t - t(k, k)) x = 0 with x(k) = 1, from row k upwards; equal eigenvalues are set apart by rounding's
+// size.
+void BackSubstitute(Matrix<const Complex> t, int64_t k, double least, Eigen::VectorXcd& x) {
+  x.setZero();
+  x(k) = 1;
+  for (int64_t i = k - 1; i >= 0; --i) {
+    Complex sum = 0;
+    for (int64_t j = i + 1; j <= k; ++j) sum -= t(i, j) * x(j);
+    Complex divisor = t(i, i) - t(k, k);
+    if (std::abs(divisor) < least) divisor = least;
+    x(i) = sum / divisor;
+    const double largest = std::abs(x(i));
+    if (largest > 1e150) x /= largest;
+  }
+}
+
+void Normalise(Eigen::VectorXcd& x) {
+  Eigen::Index largest = 0;
+  x.cwiseAbs().maxCoeff(&largest);
+  const double size = std::abs(x(largest));
+  if (!(size > 0)) return;
+  x *= std::conj(x(largest)) / size;
+  x /= x.stableNorm();
+  x(largest) = x(largest).real();
+}
+
+// Eigenvectors of z t z^H with t triangular.
+void Vectors(Matrix<const Complex> t, Matrix<const Complex> z, Matrix<Complex> out) {
+  const double least = std::max(Map(t).cwiseAbs().maxCoeff() * std::numeric_limits<double>::epsilon(),
+                                std::numeric_limits<double>::min());
+  Eigen::VectorXcd x(t.rows);
+  for (int64_t k = 0; k < t.rows; ++k) {
+    BackSubstitute(t, k, least, x);
+    Eigen::VectorXcd v = Map(z) * x;
+    Normalise(v);
+    Map(out.Column(k)) = v;
+  }
+}
+
+// Left eigenvectors are the right ones of the adjoint, whose Schur form is the adjoint read from the end.
+void LeftVectors(Matrix<const Complex> t, Matrix<const Complex> z, Matrix<Complex> out) {
+  const EigenMatrix<Complex> turned = Map(t).adjoint().reverse();
+  const EigenMatrix<Complex> basis = Map(z).rowwise().reverse();
+  EigenMatrix<Complex> vectors(t.rows, t.rows);
+  const auto as_matrix = [](const EigenMatrix<Complex>& m) {
+    return Matrix<const Complex>{m.data(), m.rows(), m.cols(), 1, m.rows()};
+  };
+  Vectors(as_matrix(turned), as_matrix(basis), {vectors.data(), t.rows, t.rows, 1, t.rows});
+  Map(out) = vectors.rowwise().reverse();
+}
+
+// Vectors of real eigenvalues of real matrices are real, those of a pair are conjugates.
+void MakeConsistent(absl::Span<const Complex> w, Matrix<Complex> vectors) {
+  for (int64_t j = 0; j < vectors.columns; ++j) {
+    auto column = Map(vectors.Column(j));
+    if (w[j].imag() == 0)
+      column = Eigen::VectorXcd(column.real().cast<Complex>());
+    else if (w[j].imag() < 0 && j > 0)
+      column = Eigen::VectorXcd(Map(vectors.Column(j - 1)).conjugate());
+  }
+}
+
+// The Schur form as a complex one.
+int64_t ComplexForm(Matrix<const double> a, Matrix<Complex> t, Matrix<Complex> z, absl::Span<Complex> w) {
+  EigenMatrix<double> real = Map(a), basis(a.rows, a.rows);
+  const int64_t n = a.rows;
+  const int64_t info = Gees({real.data(), n, n, 1, n}, {basis.data(), n, n, 1, n}, w);
+  Map(t) = real.cast<Complex>();
+  Map(z) = basis.cast<Complex>();
+  if (info == 0) MakeTriangular(t, z, w);
+  return info;
+}
+int64_t ComplexForm(Matrix<const Complex> a, Matrix<Complex> t, Matrix<Complex> z, absl::Span<Complex> w) {
+  Map(t) = EigenMatrix<Complex>(Map(a));
+  return Gees(t, z, w);
+}
+
+template <class T>
+bool AllFinite(const Matrix<T>& a) {
+  return Map(a).allFinite();
+}
+
+}  // namespace
+
+template <class T>
+int64_t Syevd(Matrix<T> a, bool lower, absl::Span<double> w) {
+  if (a.rows == 0) return 0;
+  // The solver reads the lower triangle; the upper one of a Hermitian matrix is that of the conjugate,
+  // turned.
+  EigenMatrix<T> matrix = Map(a);
+  if (!lower) matrix = EigenMatrix<T>(matrix.adjoint());
+  const bool finite = EigenMatrix<T>(matrix.template triangularView<Eigen::Lower>()).allFinite();
+  Eigen::SelfAdjointEigenSolver<EigenMatrix<T>> solver;
+  if (finite) solver.compute(matrix);
+  if (!finite || solver.info() != Eigen::Success) {
+    std::fill(w.begin(), w.end(), kNan);
+    return NoSolution(a);
+  }
+  for (size_t i = 0; i < w.size(); ++i) w[i] = solver.eigenvalues()(static_cast<Eigen::Index>(i));
+  Map(a) = solver.eigenvectors();
+  return 0;
+}
+
+template <class T>
+int64_t Gesdd(Matrix<const T> a, absl::Span<double> s, Matrix<T> u, Matrix<T> v) {
+  const auto k = static_cast<int64_t>(s.size());
+  if (!AllFinite(a)) {
+    std::fill(s.begin(), s.end(), kNan);
+    NoSolution(u);
+    NoSolution(v);
+    return 1;
+  }
+  if (k == 0) {
+    if (u.data != nullptr) Map(u).setIdentity();
+    if (v.data != nullptr) Map(v).setIdentity();
+    return 0;
+  }
+  const auto wanted = [k](const Matrix<T>& m, int thin, int full) {
+    if (m.data == nullptr) return 0;
+    return m.columns > k ? full : thin;
+  };
+  const int options = wanted(u, Eigen::ComputeThinU, Eigen::ComputeFullU) |
+                      wanted(v, Eigen::ComputeThinV, Eigen::ComputeFullV);
+  // Jacobi's method is the most accurate one, but slow where matrices are large.
+  constexpr int64_t kLargestForJacobi = 64;
+  const auto take = [&](const auto& svd) {
+    for (int64_t i = 0; i < k; ++i) s[i] = svd.singularValues()(i);
+    if (u.data != nullptr) Map(u) = svd.matrixU();
+    if (v.data != nullptr) Map(v) = svd.matrixV();
+    return svd.info() == Eigen::Success ? 0 : 1;
+  };
+  if (k <= kLargestForJacobi) return take(Eigen::JacobiSVD<EigenMatrix<T>>(Map(a), options));
+  return take(Eigen::BDCSVD<EigenMatrix<T>>(Map(a), options));
+}
+
+int64_t Gees(Matrix<double> t, Matrix<double> z, absl::Span<Complex> eigenvalues) {
+  if (t.rows == 0) return 0;
+  Eigen::RealSchur<EigenMatrix<double>> schur;
+  const bool finite = AllFinite(t);
+  if (finite) schur.compute(EigenMatrix<double>(Map(t)));
+  if (!finite || schur.info() != Eigen::Success) {
+    std::fill(eigenvalues.begin(), eigenvalues.end(), Complex(kNan, 0));
+    NoSolution(z);
+    return NoSolution(t);
+  }
+  Map(t) = schur.matrixT();
+  Map(z) = schur.matrixU();
+  for (int64_t j = 0; j + 1 < t.rows; ++j) {
+    if (t(j + 1, j) != 0) Standardise(t, z, j++);
+  }
+  ReadEigenvalues(t, eigenvalues);
+  return 0;
+}
+
+int64_t Gees(Matrix<Complex> t, Matrix<Complex> z, absl::Span<Complex> eigenvalues) {
+  if (t.rows == 0) return 0;
+  Eigen::ComplexSchur<EigenMatrix<Complex>> schur;
+  const bool finite = AllFinite(t);
+  if (finite) schur.compute(EigenMatrix<Complex>(Map(t)));
+  if (!finite || schur.info() != Eigen::Success) {
+    std::fill(eigenvalues.begin(), eigenvalues.end(), Complex(kNan, 0));
+    NoSolution(z);
+    return NoSolution(t);
+  }
+  Map(t) = schur.matrixT();
+  Map(z) = schur.matrixU();
+  for (int64_t j = 0; j < t.rows; ++j) {
+    eigenvalues[j] = t(j, j);
+    for (int64_t i = j + 1; i < t.rows; ++i) t(i, j) = 0;
+  }
+  return 0;
+}
+
+template <class T>
+int64_t Geev(Matrix<const T> a, absl::Span<Complex> w, Matrix<Complex> left, Matrix<Complex> right) {
+  const int64_t n = a.rows;
+  if (n == 0) return 0;
+  EigenMatrix<Complex> t(n, n), z(n, n);
+  const Matrix<Complex> form{t.data(), n, n, 1, n}, basis{z.data(), n, n, 1, n};
+  if (ComplexForm(a, form, basis, w) != 0) {
+    NoSolution(left);
+    return NoSolution(right);
+  }
+  const Matrix<const Complex> triangle{t.data(), n, n, 1, n}, columns{z.data(), n, n, 1, n};
+  if (right.data != nullptr) Vectors(triangle, columns, right);
+  if (left.data != nullptr) LeftVectors(triangle, columns, left);
+  if constexpr (std::is_same_v<T, double>) {
+    if (right.data != nullptr) MakeConsistent(w, right);
+    if (left.data != nullptr) MakeConsistent(w, left);
+  }
+  return 0;
+}
+
+#define HLO_INSTANTIATE(T)                                                           \
+  template int64_t Syevd(Matrix<T>, bool, absl::Span<double>);                       \
+  template int64_t Gesdd(Matrix<const T>, absl::Span<double>, Matrix<T>, Matrix<T>); \
+  template int64_t Geev(Matrix<const T>, absl::Span<Complex>, Matrix<Complex>, Matrix<Complex>);
+HLO_INSTANTIATE(double)
+HLO_INSTANTIATE(Complex)
+#undef HLO_INSTANTIATE
+
+}  // namespace hlo::linalg

@@ -1,0 +1,447 @@
+// LAPACK on CPUs, cuSOLVER and its relatives on GPUs, and XLA's own targets of linear algebra (semantics 9.4
+// to 9.6). Matrices lie in the last two dimensions; those before are a batch.
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "base/status.h"
+#include "fmt/format.h"
+#include "linalg/householder.h"
+#include "linalg/spectral.h"
+#include "linalg/systems.h"
+#include "reference/arrays.h"
+#include "reference/custom/functions.h"
+#include "reference/custom/options.h"
+#include "reference/custom/slices.h"
+
+namespace hlo::reference::custom {
+namespace {
+
+using linalg::Complex;
+using linalg::Matrix;
+
+// A size or flag of the older targets, given as an operand.
+int64_t ScalarOperand(const OpContext& context, int64_t i) {
+  const absl::StatusOr<Literal> number = AsIndices(context.operands[i]);
+  return number.ok() && number->element_count() > 0 ? number->span<int64_t>()[0] : 0;
+}
+
+// Whether the lower triangle counts: `uplo` is a letter, `lower` a truth value.
+bool Lower(const Options& options) {
+  return options.Has("uplo") ? options.Letter("uplo", 'L') == 'L' : options.Bool("lower", true);
+}
+
+// Element i of `pivots` counts from 1.
+void CountFromOne(absl::Span<int64_t> pivots) {
+  for (int64_t& pivot : pivots) ++pivot;
+}
+
+// Where the rows of a matrix come from after the exchanges of `pivots` (from 0); others keep their place.
+void PermutationOf(absl::Span<const int64_t> pivots, absl::Span<int64_t> permutation) {
+  const auto rows = static_cast<int64_t>(permutation.size());
+  std::iota(permutation.begin(), permutation.end(), 0);
+  for (int64_t i = 0; i < std::min<int64_t>(rows, static_cast<int64_t>(pivots.size())); ++i) {
+    if (pivots[i] >= 0 && pivots[i] < rows) std::swap(permutation[i], permutation[pivots[i]]);
+  }
+}
+
+template <class T>
+void Conjugate(Matrix<T> a) {
+  for (int64_t i = 0; i < a.rows; ++i) {
+    for (int64_t j = 0; j < a.columns; ++j) a(i, j) = linalg::Conj(a(i, j));
+  }
+}
+
+absl::StatusOr<Literal> PotrfOf(OpContext& context, int array, bool lower) {
+  return EachMatrix(context, array, [&]<class T>(Slice<T> slice) {
+    slice.info(1) = linalg::Potrf(slice.Copy(array, 0), lower);
+  });
+}
+
+absl::StatusOr<Literal> GetrfOf(OpContext& context, int array) {
+  return EachMatrix(context, array, [&]<class T>(Slice<T> slice) {
+    const auto pivots = slice.template vector<int64_t>(1);
+    slice.info(2) = linalg::Getrf(slice.Copy(array, 0), pivots);
+    CountFromOne(pivots);
+  });
+}
+
+absl::StatusOr<Literal> GeqrfOf(OpContext& context, int array) {
+  return EachMatrix(context, array,
+                    [&]<class T>(Slice<T> slice) { linalg::Geqrf(slice.Copy(array, 0), slice.vector(1)); });
+}
+
+absl::StatusOr<Literal> OrgqrOf(OpContext& context, int array) {
+  return EachMatrix(context, array, [&]<class T>(Slice<T> slice) {
+    linalg::Orgqr(slice.Copy(array, 0), slice.in_vector(array + 1));
+  });
+}
+
+absl::StatusOr<Literal> TrsmOf(OpContext& context, int array, const linalg::TriangleOptions& options) {
+  return EachMatrix(context, array, [&]<class T>(Slice<T> slice) {
+    linalg::Trsm(slice.in(array), slice.Copy(array + 1, 0), options);
+  });
+}
+
+absl::StatusOr<Literal> SyevdOf(OpContext& context, int array, bool lower) {
+  return EachMatrix(context, array, [&]<class T>(Slice<T> slice) {
+    const int64_t info = linalg::Syevd(slice.Copy(array, 0), lower, slice.template vector<double>(1));
+    if (context.shape().elements().size() > 2) slice.info(2) = info;
+  });
+}
+
+// Results (a, s, u, v^H or v, info).
+absl::StatusOr<Literal> GesddOf(OpContext& context, int array, bool vectors, bool adjoint) {
+  return EachMatrix(context, array, [&]<class T>(Slice<T> slice) {
+    Matrix<T> u, v;
+    if (vectors) {
+      u = slice.out(2);
+      v = adjoint ? slice.out(3).Transposed() : slice.out(3);
+    }
+    slice.info(4) = linalg::Gesdd(slice.in(array), slice.template vector<double>(1), u, v);
+    if (vectors && adjoint) Conjugate(v);
+  });
+}
+
+// Eigenvalues as two arrays of reals, or as one of complex numbers.
+template <class T>
+void StoreEigenvalues(const Slice<T>& slice, int result, absl::Span<const Complex> w, bool in_parts) {
+  for (size_t i = 0; i < w.size(); ++i) {
+    if (in_parts) {
+      slice.template vector<double>(result)[i] = w[i].real();
+      slice.template vector<double>(result + 1)[i] = w[i].imag();
+    } else {
+      slice.template vector<Complex>(result)[i] = w[i];
+    }
+  }
+}
+
+// Results from `first` on: w or (wr, wi), vl, vr, info.
+absl::StatusOr<Literal> GeevOf(OpContext& context, int array, int first, bool in_parts, bool left,
+                               bool right) {
+  return EachMatrix(context, array, [&]<class T>(Slice<T> slice) {
+    const int vl = first + (in_parts ? 2 : 1);
+    const Matrix<const T> a = slice.in(array);
+    std::vector<Complex> w(a.rows);
+    Matrix<Complex> left_vectors, right_vectors;
+    if (left) left_vectors = slice.template matrix<Complex>(vl);
+    if (right) right_vectors = slice.template matrix<Complex>(vl + 1);
+    slice.info(vl + 2) = linalg::Geev(a, absl::MakeSpan(w), left_vectors, right_vectors);
+    StoreEigenvalues<T>(slice, first, w, in_parts);
+  });
+}
+
+struct GeesResults {
+  int z, w, info;
+  bool in_parts;
+};
+absl::StatusOr<Literal> GeesOf(OpContext& context, int array, const GeesResults& results) {
+  return EachMatrix(context, array, [&]<class T>(Slice<T> slice) {
+    const Matrix<T> t = slice.Copy(array, 0);
+    std::vector<Complex> w(t.rows);
+    slice.info(results.info) = linalg::Gees(t, slice.out(results.z), absl::MakeSpan(w));
+    StoreEigenvalues<T>(slice, results.w, w, results.in_parts);
+  });
+}
+
+absl::StatusOr<Literal> GehrdOf(OpContext& context, int array, int64_t low, int64_t high) {
+  const int64_t n = context.operands[array].dim(context.operands[array].rank() - 1);
+  if (low < 1 || high > std::max<int64_t>(n, 1) || low > high) {
+    return absl::FailedPreconditionError(
+        fmt::format("rows {} to {} of a matrix of {} are to be reduced; they count from 1", low, high, n));
+  }
+  return EachMatrix(context, array, [&]<class T>(Slice<T> slice) {
+    if (n > 0) linalg::Gehrd(slice.Copy(array, 0), low - 1, high - 1, slice.vector(1));
+  });
+}
+
+absl::StatusOr<Literal> SytrdOf(OpContext& context, int array, bool lower) {
+  return EachMatrix(context, array, [&]<class T>(Slice<T> slice) {
+    linalg::Sytrd(slice.Copy(array, 0), lower, slice.template vector<double>(1),
+                  slice.template vector<double>(2), slice.vector(3));
+  });
+}
+
+bool IsVectorMode(char mode) { return mode != 'N'; }
+
+}  // namespace
+
+absl::StatusOr<Literal> Potrf(OpContext& context) {
+  return PotrfOf(context, 0, Lower(Options(context.instruction)));
+}
+absl::StatusOr<Literal> PotrfByOperands(OpContext& context) {
+  return PotrfOf(context, 3, ScalarOperand(context, 0) != 0);
+}
+
+// (factor, work space, info)
+absl::StatusOr<Literal> CusolverCholesky(OpContext& context) {
+  const bool lower = Options(context.instruction).Bool("lower", true);
+  return EachMatrix(context, 0,
+                    [&]<class T>(Slice<T> slice) { slice.info(2) = linalg::Potrf(slice.Copy(0, 0), lower); });
+}
+
+absl::StatusOr<Literal> Getrf(OpContext& context) { return GetrfOf(context, 0); }
+absl::StatusOr<Literal> GetrfByOperands(OpContext& context) { return GetrfOf(context, 3); }
+// With pivots from 0, and where each row comes from.
+absl::StatusOr<Literal> LuDecomposition(OpContext& context) {
+  return EachMatrix(context, 0, [&]<class T>(Slice<T> slice) {
+    const auto pivots = slice.template vector<int64_t>(1);
+    linalg::Getrf(slice.Copy(0, 0), pivots);
+    PermutationOf(pivots, slice.template vector<int64_t>(2));
+  });
+}
+absl::StatusOr<Literal> PivotsToPermutation(OpContext& context) {
+  return EachSlice(context, 0, context.operands[0].rank() - 1, [&]<class T>(Slice<T> slice) {
+    PermutationOf(slice.template in_vector<int64_t>(0), slice.template vector<int64_t>(0));
+  });
+}
+
+absl::StatusOr<Literal> Geqrf(OpContext& context) { return GeqrfOf(context, 0); }
+absl::StatusOr<Literal> GeqrfByOperands(OpContext& context) { return GeqrfOf(context, 4); }
+absl::StatusOr<Literal> Geqp3(OpContext& context) {
+  return EachMatrix(context, 0, [&]<class T>(Slice<T> slice) {
+    const auto given = slice.template in_vector<int64_t>(1);
+    const auto pivots = slice.template vector<int64_t>(1);
+    std::copy(given.begin(), given.end(), pivots.begin());
+    linalg::Geqp3(slice.Copy(0, 0), pivots, slice.vector(2));
+  });
+}
+absl::StatusOr<Literal> Orgqr(OpContext& context) { return OrgqrOf(context, 0); }
+absl::StatusOr<Literal> OrgqrByOperands(OpContext& context) { return OrgqrOf(context, 5); }
+
+std::string OrmqrMisfit(const Instruction& call) {
+  const Options options(call);
+  const Shape &a = call.operand(0)->shape(), &c = call.operand(2)->shape();
+  const int64_t rows = a.dim(a.rank() - 2), wanted = c.dim(c.rank() - (options.Bool("left", true) ? 2 : 1));
+  return rows == wanted ? "" : fmt::format("reflectors of {} rows are applied to {}", rows, ToString(c));
+}
+absl::StatusOr<Literal> Ormqr(OpContext& context) {
+  const Options options(context.instruction);
+  const bool left = options.Bool("left", true), adjoint = options.Bool("transpose", false);
+  return EachMatrix(context, 0, [&]<class T>(Slice<T> slice) {
+    linalg::Ormqr(slice.in(0), slice.in_vector(1), slice.Copy(2, 0), left, adjoint);
+  });
+}
+
+namespace {
+
+linalg::TriangleOptions TriangleOf(const Options& options) {
+  const char op = options.Letter("trans_x", 'N');
+  return {.left = options.Letter("side", 'L') == 'L',
+          .lower = options.Letter("uplo", 'L') == 'L',
+          .unit_diagonal = options.Letter("diag", 'N') == 'U',
+          .op = op == 'N'   ? linalg::Op::kNone
+                : op == 'T' ? linalg::Op::kTranspose
+                            : linalg::Op::kAdjoint};
+}
+
+// As the options of the opcode triangular-solve are written.
+linalg::TriangleOptions CublasTriangleOf(const Options& options) {
+  const std::string op = options.Text("transpose_a", "NO_TRANSPOSE");
+  return {.left = options.Bool("left_side", false),
+          .lower = options.Bool("lower", false),
+          .unit_diagonal = options.Bool("unit_diagonal", false),
+          .op = op == "TRANSPOSE" ? linalg::Op::kTranspose
+                : op == "ADJOINT" ? linalg::Op::kAdjoint
+                                  : linalg::Op::kNone};
+}
+
+std::string TriangleMisfit(const Instruction& call, bool left) {
+  const Shape &a = call.operand(0)->shape(), &b = call.operand(1)->shape();
+  if (a.dim(a.rank() - 1) == b.dim(b.rank() - (left ? 2 : 1))) return "";
+  return fmt::format("{} does not solve for {} on its {}", ToString(a), ToString(b), left ? "left" : "right");
+}
+
+}  // namespace
+
+std::string TrsmMisfit(const Instruction& call) {
+  return TriangleMisfit(call, TriangleOf(Options(call)).left);
+}
+absl::StatusOr<Literal> Trsm(OpContext& context) {
+  return TrsmOf(context, 0, TriangleOf(Options(context.instruction)));
+}
+std::string CublasTrsmMisfit(const Instruction& call) {
+  return TriangleMisfit(call, CublasTriangleOf(Options(call)).left);
+}
+absl::StatusOr<Literal> CublasTrsm(OpContext& context) {
+  return TrsmOf(context, 0, CublasTriangleOf(Options(context.instruction)));
+}
+// (left_side, lower, trans_a, diag, m, n, batch, alpha, a, b), where alpha scales b.
+absl::StatusOr<Literal> TrsmByOperands(OpContext& context) {
+  constexpr int kArray = 8;
+  const int64_t op = ScalarOperand(context, 2);
+  const linalg::TriangleOptions options{.left = ScalarOperand(context, 0) != 0,
+                                        .lower = ScalarOperand(context, 1) != 0,
+                                        .unit_diagonal = ScalarOperand(context, 3) != 0,
+                                        .op = op == 0   ? linalg::Op::kNone
+                                              : op == 1 ? linalg::Op::kTranspose
+                                                        : linalg::Op::kAdjoint};
+  const Literal &a = context.operands[kArray], &b = context.operands[kArray + 1];
+  if (a.dim(a.rank() - 1) != b.dim(b.rank() - (options.left ? 2 : 1)))
+    return absl::FailedPreconditionError(
+        fmt::format("{} does not solve for {}", ToString(a.shape()), ToString(b.shape())));
+  return EachMatrix(context, kArray, [&]<class T>(Slice<T> slice) {
+    const Matrix<T> x = slice.Copy(kArray + 1, 0);
+    const T alpha = slice.template scalar<T>(kArray - 1);
+    for (T& element : slice.vector(0)) element *= alpha;
+    linalg::Trsm(slice.in(kArray), x, options);
+  });
+}
+
+absl::StatusOr<Literal> Gtsv(OpContext& context) {
+  return EachSlice(context, 0, context.operands[0].rank() - 1, [&]<class T>(Slice<T> slice) {
+    for (int i = 0; i < 4; ++i) slice.CopyElements(i, i);
+    const auto below = slice.vector(0), above = slice.vector(2);
+    const size_t n = below.size();
+    if (n == 0) return;
+    // The first element below and the last one above the diagonal have no place in the matrix.
+    slice.info(4) = linalg::Gtsv(below.subspan(1), slice.vector(1), above.first(n - 1), slice.out(3));
+  });
+}
+
+absl::StatusOr<Literal> Syevd(OpContext& context) {
+  return SyevdOf(context, 0, Lower(Options(context.instruction)));
+}
+absl::StatusOr<Literal> SyevdByOperands(OpContext& context) {
+  return SyevdOf(context, 3, ScalarOperand(context, 0) != 0);
+}
+// Configured as "lower,sort,iterations,tolerance".
+absl::StatusOr<Literal> Eigh(OpContext& context) {
+  const std::string_view text = Options(context.instruction).text();
+  return SyevdOf(context, 0, text.empty() || text[0] != '0');
+}
+
+namespace {
+
+// Whether u and v, or v^H where `adjoint`, have room for the singular vectors of an array.
+std::string SingularMisfit(const Instruction& call, const Shape& a, bool adjoint) {
+  const Shape &u = call.shape().element(2), &v = call.shape().element(3);
+  const int64_t m = a.dim(a.rank() - 2), n = a.dim(a.rank() - 1), k = std::min(m, n);
+  const int64_t p = u.dim(u.rank() - 1), q = v.dim(v.rank() - (adjoint ? 2 : 1));
+  const bool fits = u.dim(u.rank() - 2) == m && (p == k || p == m) &&
+                    v.dim(v.rank() - (adjoint ? 1 : 2)) == n && (q == k || q == n);
+  if (fits) return "";
+  return fmt::format("the singular vectors of {} do not fit {} and {}", ToString(a), ToString(u),
+                     ToString(v));
+}
+
+}  // namespace
+
+std::string GesddMisfit(const Instruction& call) {
+  const Options options(call);
+  if (options.Letter("mode", 'S') == 'N' || !options.Bool("compute_uv", true)) return "";
+  const bool adjoint = call.Get<attr::custom_call_target>().find("gesvd_") != std::string_view::npos ||
+                       call.Get<attr::custom_call_target>().find("gesdd") != std::string_view::npos;
+  return SingularMisfit(call, call.operand(0)->shape(), adjoint);
+}
+std::string OldGesddMisfit(const Instruction& call) {
+  return SingularMisfit(call, call.operand(6)->shape(), true);
+}
+absl::StatusOr<Literal> Gesdd(OpContext& context) {
+  return GesddOf(context, 0, IsVectorMode(Options(context.instruction).Letter("mode", 'S')), true);
+}
+absl::StatusOr<Literal> Gesvd(OpContext& context) {
+  return GesddOf(context, 0, Options(context.instruction).Bool("compute_uv", true), true);
+}
+absl::StatusOr<Literal> Gesvdj(OpContext& context) {
+  return GesddOf(context, 0, Options(context.instruction).Bool("compute_uv", true), false);
+}
+// (full matrices?, vectors?, batch, m, n, work size, a)
+absl::StatusOr<Literal> GesddByOperands(OpContext& context) {
+  return GesddOf(context, 6, ScalarOperand(context, 1) != 0, true);
+}
+
+absl::StatusOr<Literal> RealGeev(OpContext& context) {
+  const Options options(context.instruction);
+  return GeevOf(context, 0, 0, true, IsVectorMode(options.Letter("compute_left", 'V')),
+                IsVectorMode(options.Letter("compute_right", 'V')));
+}
+absl::StatusOr<Literal> ComplexGeev(OpContext& context) {
+  const Options options(context.instruction);
+  return GeevOf(context, 0, 0, false, IsVectorMode(options.Letter("compute_left", 'V')),
+                IsVectorMode(options.Letter("compute_right", 'V')));
+}
+absl::StatusOr<Literal> CusolverGeev(OpContext& context) {
+  const Options options(context.instruction);
+  return GeevOf(context, 0, 1, false, options.Bool("left", true), options.Bool("right", true));
+}
+// (batch, n, left?, right?, a), with work space in front of the results.
+absl::StatusOr<Literal> RealGeevByOperands(OpContext& context) {
+  return GeevOf(context, 4, 3, true, IsVectorMode(static_cast<char>(ScalarOperand(context, 2))),
+                IsVectorMode(static_cast<char>(ScalarOperand(context, 3))));
+}
+absl::StatusOr<Literal> ComplexGeevByOperands(OpContext& context) {
+  return GeevOf(context, 4, 2, false, IsVectorMode(static_cast<char>(ScalarOperand(context, 2))),
+                IsVectorMode(static_cast<char>(ScalarOperand(context, 3))));
+}
+
+absl::StatusOr<Literal> RealGees(OpContext& context) { return GeesOf(context, 0, {1, 2, 5, true}); }
+absl::StatusOr<Literal> ComplexGees(OpContext& context) { return GeesOf(context, 0, {1, 2, 4, false}); }
+absl::StatusOr<Literal> RealGeesByOperands(OpContext& context) { return GeesOf(context, 4, {3, 1, 4, true}); }
+absl::StatusOr<Literal> ComplexGeesByOperands(OpContext& context) {
+  return GeesOf(context, 4, {3, 2, 4, false});
+}
+
+absl::StatusOr<Literal> Gehrd(OpContext& context) {
+  const Options options(context.instruction);
+  const int64_t n = context.operands[0].dim(context.operands[0].rank() - 1);
+  return GehrdOf(context, 0, options.Int("low", 1), options.Int("high", n));
+}
+// (n, low, high, rows, batch, work size, a)
+absl::StatusOr<Literal> GehrdByOperands(OpContext& context) {
+  return GehrdOf(context, 6, ScalarOperand(context, 1), ScalarOperand(context, 2));
+}
+
+absl::StatusOr<Literal> Sytrd(OpContext& context) {
+  return SytrdOf(context, 0, Lower(Options(context.instruction)));
+}
+// (n, lower?, rows, batch, work size, a)
+absl::StatusOr<Literal> SytrdByOperands(OpContext& context) {
+  return SytrdOf(context, 5, ScalarOperand(context, 1) != 0);
+}
+
+// c = alpha a a^T + beta c
+absl::StatusOr<Literal> Syrk(OpContext& context) {
+  const bool transpose = Options(context.instruction).Bool("transpose", false);
+  return EachMatrix(context, 0, [&]<class T>(Slice<T> slice) {
+    const Matrix<const T> a = transpose ? slice.in(0).Transposed() : slice.in(0);
+    const Matrix<T> c = slice.Copy(1, 0);
+    const T alpha = slice.template scalar<T>(2), beta = slice.template scalar<T>(3);
+    for (int64_t i = 0; i < c.rows; ++i) {
+      for (int64_t j = 0; j < c.columns; ++j) {
+        T sum = 0;
+        for (int64_t k = 0; k < a.columns; ++k) sum += a(i, k) * a(j, k);
+        c(i, j) = alpha * sum + beta * c(i, j);
+      }
+    }
+  });
+}
+std::string SyrkMisfit(const Instruction& call) {
+  const Shape &a = call.operand(0)->shape(), &c = call.operand(1)->shape();
+  const int64_t rows = a.dim(a.rank() - (Options(call).Bool("transpose", false) ? 1 : 2));
+  if (rows == c.dim(c.rank() - 1)) return "";
+  return fmt::format("the product of {} with its transpose is no {}", ToString(a), ToString(c));
+}
+
+// The upper factor of r^T r + w w^T, by rotations.
+absl::StatusOr<Literal> CholeskyUpdate(OpContext& context) {
+  return EachMatrix(context, 0, [&]<class T>(Slice<T> slice) {
+    const Matrix<T> r = slice.Copy(0, 0);
+    slice.CopyElements(1, 1);
+    const auto w = slice.vector(1);
+    for (int64_t k = 0; k < r.rows; ++k) {
+      const double norm = std::hypot(std::abs(r(k, k)), std::abs(w[k]));
+      if (norm == 0) continue;
+      const T c = r(k, k) / norm, s = w[k] / norm;
+      for (int64_t j = k; j < r.columns; ++j) {
+        const T x = r(k, j), y = w[j];
+        r(k, j) = c * x + s * y;
+        w[j] = c * y - s * x;
+      }
+    }
+  });
+}
+
+}  // namespace hlo::reference::custom

@@ -1,0 +1,197 @@
+#include "reference/custom/options.h"
+
+#include <cctype>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+
+namespace hlo::reference::custom {
+namespace {
+
+using Json = nlohmann::json;
+
+// Reads a dictionary of attributes: name = value, with the type of a number after a colon.
+class DictionaryReader {
+ public:
+  explicit DictionaryReader(std::string_view text) : text_(text) {}
+
+  Json Read() {
+    Json value = Value(0);
+    return failed_ ? Json() : value;
+  }
+
+ private:
+  static constexpr int kDeepest = 32;
+
+  void SkipSpace() {
+    while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_])) != 0) ++at_;
+  }
+  bool Take(char c) {
+    SkipSpace();
+    if (at_ >= text_.size() || text_[at_] != c) return false;
+    ++at_;
+    return true;
+  }
+  bool Fail() {
+    failed_ = true;
+    return false;
+  }
+
+  std::string Word() {
+    SkipSpace();
+    const size_t begin = at_;
+    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 ||
+                                  std::string_view("_.+-#@").find(text_[at_]) != std::string_view::npos))
+      ++at_;
+    return std::string(text_.substr(begin, at_ - begin));
+  }
+
+  std::string Quoted() {
+    std::string result;
+    while (at_ < text_.size() && text_[at_] != '"') {
+      if (text_[at_] == '\\' && at_ + 1 < text_.size()) ++at_;
+      result += text_[at_++];
+    }
+    if (!Take('"')) Fail();
+    return result;
+  }
+
+  Json Dictionary(int depth) {
+    Json result = Json::object();
+    while (!failed_ && !Take('}')) {
+      SkipSpace();
+      const std::string name = Take('"') ? Quoted() : Word();
+      if (name.empty()) Fail();
+      if (failed_) break;
+      result[name] = Take('=') ? Value(depth + 1) : Json(true);  // A name alone is a flag.
+      Take(',');
+    }
+    return result;
+  }
+
+  Json Array(int depth) {
+    Json result = Json::array();
+    while (!failed_ && !Take(']')) {
+      result.push_back(Value(depth + 1));
+      Take(',');
+    }
+    return result;
+  }
+
+  // `array<i64: 1, 2>` is a list.
+  Json TypedArray() {
+    Json result = Json::array();
+    Word();
+    Take(':');
+    while (!failed_ && !Take('>')) {
+      result.push_back(Plain(Word()));
+      Take(',');
+    }
+    return result;
+  }
+
+  Json Plain(const std::string& word) {
+    int64_t integer = 0;
+    double number = 0;
+    if (word.empty()) Fail();
+    if (word == "true" || word == "false") return word == "true";
+    if (absl::SimpleAtoi(word, &integer)) return integer;
+    if (absl::SimpleAtod(word, &number)) return number;
+    return word;
+  }
+
+  Json Value(int depth) {
+    if (depth > kDeepest) Fail();
+    if (failed_) return Json();
+    if (Take('{')) return Dictionary(depth);
+    if (Take('[')) return Array(depth);
+    if (Take('"')) return Quoted();
+    const std::string word = Word();
+    if (word == "array" && Take('<')) return TypedArray();
+    Json value = Plain(word);
+    if (Take(':')) Word();
+    return value;
+  }
+
+  std::string_view text_;
+  size_t at_ = 0;
+  bool failed_ = false;
+};
+
+std::string_view ConfigText(const Instruction& call) {
+  const std::string_view text = call.Get<attr::backend_config>().text;
+  if (!text.empty() && text != "{}") return text;
+  const FrontendAttributes* attributes = call.Get<attr::frontend_attributes>();
+  if (attributes == nullptr) return text;
+  for (const KeyValue& entry : attributes->entries) {
+    if (entry.key == "mhlo.backend_config") return entry.value;
+  }
+  return text;
+}
+
+Json Parsed(std::string_view text) {
+  if (text.empty() || text[0] != '{') return Json::object();
+  Json value = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!value.is_discarded()) return value;
+  value = DictionaryReader(text).Read();
+  return value.is_object() ? value : Json::object();
+}
+
+}  // namespace
+
+Options::Options(const Instruction& call) : text_(ConfigText(call)), values_(Parsed(text_)) {}
+
+const nlohmann::json* Options::Find(std::string_view name) const {
+  const auto it = values_.find(std::string(name));
+  return it == values_.end() ? nullptr : &*it;
+}
+
+int64_t Options::Int(std::string_view name, int64_t otherwise) const {
+  const Json* value = Find(name);
+  int64_t number = otherwise;
+  if (value == nullptr) return otherwise;
+  if (value->is_number_unsigned() &&
+      value->get<uint64_t>() > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()))
+    return otherwise;
+  if (value->is_number_integer()) return value->get<int64_t>();
+  if (value->is_boolean()) return value->get<bool>() ? 1 : 0;
+  if (value->is_string() && absl::SimpleAtoi(value->get_ref<const std::string&>(), &number)) return number;
+  return otherwise;
+}
+
+double Options::Number(std::string_view name, double otherwise) const {
+  const Json* value = Find(name);
+  double number = otherwise;
+  if (value == nullptr) return otherwise;
+  if (value->is_number()) return value->get<double>();
+  if (value->is_string() && absl::SimpleAtod(value->get_ref<const std::string&>(), &number)) return number;
+  return otherwise;
+}
+
+bool Options::Bool(std::string_view name, bool otherwise) const {
+  const Json* value = Find(name);
+  if (value == nullptr) return otherwise;
+  if (value->is_boolean()) return value->get<bool>();
+  return value->is_number_integer() ? value->get<int64_t>() != 0 : otherwise;
+}
+
+std::string Options::Text(std::string_view name, std::string_view otherwise) const {
+  const Json* value = Find(name);
+  return value != nullptr && value->is_string() ? value->get<std::string>() : std::string(otherwise);
+}
+
+char Options::Letter(std::string_view name, char otherwise) const {
+  const Json* value = Find(name);
+  if (value == nullptr) return otherwise;
+  if (value->is_number_integer()) return static_cast<char>(value->get<int64_t>());
+  const std::string text = Text(name, "");
+  return text.empty() ? otherwise : text[0];
+}
+
+Options Options::Group(std::string_view name) const {
+  const Json* value = Find(name);
+  return Options(value != nullptr && value->is_object() ? *value : values_);
+}
+
+}  // namespace hlo::reference::custom

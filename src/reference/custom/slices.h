@@ -1,0 +1,119 @@
+#pragma once
+// Calls on batches of matrices: their operands and results one matrix at a time, in the wide type.
+
+#include <algorithm>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "linalg/matrix.h"
+#include "reference/op.h"
+
+namespace hlo::reference::custom {
+
+// Floats as f64, complex numbers as c128, integers as s64.
+class Slices {
+ public:
+  // The first `leading` dimensions of operand `array`, and of all others that have so many, are the batch.
+  static absl::StatusOr<Slices> Make(OpContext& context, int64_t array, int64_t leading);
+
+  int64_t count() const { return count_; }
+  bool is_complex() const { return is_complex_; }
+  absl::StatusOr<Literal> Finish(const Shape& shape);
+
+ private:
+  template <class T>
+  friend class Slice;
+
+  int64_t leading_ = 0, count_ = 1;
+  bool is_complex_ = false;
+  std::vector<Literal> operands_, results_;
+};
+
+// Entry `number` of the batch.
+template <class T>
+class Slice {
+ public:
+  Slice(Slices& slices, int64_t number) : slices_(slices), number_(number) {}
+
+  linalg::Matrix<const T> in(int i) const { return MatrixOf<const T>(slices_.operands_[i]); }
+  linalg::Matrix<T> out(int i) const { return MatrixOf<T>(slices_.results_[i]); }
+  // The last dimension of an operand or result.
+  template <class U = T>
+  absl::Span<const U> in_vector(int i) const {
+    return VectorOf<const U>(slices_.operands_[i]);
+  }
+  template <class U = T>
+  absl::Span<U> vector(int i) const {
+    return VectorOf<U>(slices_.results_[i]);
+  }
+  template <class U>
+  linalg::Matrix<U> matrix(int i) const {
+    return MatrixOf<U>(slices_.results_[i]);
+  }
+  int64_t& info(int i) const { return vector<int64_t>(i)[0]; }
+
+  // A number that is an operand, the same for the whole batch.
+  template <class U>
+  U scalar(int i) const {
+    const Literal& operand = slices_.operands_[i];
+    if constexpr (std::is_same_v<U, linalg::Complex>) {
+      if (IsComplex(operand.type())) return operand.span<linalg::Complex>()[0];
+    }
+    return operand.span<double>()[0];
+  }
+
+  void CopyElements(int from, int to) const {
+    const auto source = in_vector<T>(from);
+    std::copy(source.begin(), source.end(), vector<T>(to).begin());
+  }
+  // Result `to`, with the elements of operand `from` to begin with.
+  linalg::Matrix<T> Copy(int from, int to) const {
+    CopyElements(from, to);
+    return out(to);
+  }
+
+ private:
+  template <class U>
+  absl::Span<U> VectorOf(Literal& array) const {
+    using Plain = std::remove_const_t<U>;
+    const int64_t size = array.element_count() / std::max<int64_t>(1, slices_.count());
+    return array.mutable_span<Plain>().subspan(number_ * size, size);
+  }
+  template <class U>
+  linalg::Matrix<U> MatrixOf(Literal& array) const {
+    const int64_t rank = array.rank();
+    return linalg::Matrix<U>::Dense(VectorOf<U>(array).data(), array.dim(rank - 2), array.dim(rank - 1));
+  }
+
+  Slices& slices_;
+  int64_t number_;
+};
+
+// f.operator()<T>(slice) for every matrix of a call's batch, with T double or std::complex<double>; the
+// results of the call. Every result is zero to begin with.
+template <class F>
+absl::StatusOr<Literal> EachSlice(OpContext& context, int64_t array, int64_t leading, F&& f) {
+  absl::StatusOr<Slices> slices = Slices::Make(context, array, leading);
+  if (!slices.ok()) return slices.status();
+  try {
+    for (int64_t i = 0; i < slices->count(); ++i) {
+      if (slices->is_complex())
+        f.template operator()<linalg::Complex>(Slice<linalg::Complex>(*slices, i));
+      else
+        f.template operator()<double>(Slice<double>(*slices, i));
+    }
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError("there is no memory for the work space of a matrix");
+  }
+  return slices->Finish(context.shape());
+}
+
+// The same for matrices in the last two dimensions of operand `array`.
+template <class F>
+absl::StatusOr<Literal> EachMatrix(OpContext& context, int64_t array, F&& f) {
+  return EachSlice(context, array, context.operands[array].rank() - 2, std::forward<F>(f));
+}
+
+}  // namespace hlo::reference::custom

@@ -1,0 +1,280 @@
+// Which custom calls are known (semantics 9): one row each.
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/status.h"
+#include "fmt/format.h"
+#include "hlo_run/custom_calls.h"
+#include "hlo_run/diagnostic.h"
+#include "reference/custom/functions.h"
+#include "reference/custom/signature.h"
+#include "reference/obstacles.h"
+#include "reference/op.h"
+#include "reference/program.h"
+#include "reference/sort.h"
+
+namespace hlo::reference {
+namespace custom {
+namespace {
+
+struct Target {
+  std::string_view pattern;    // ? stands for a letter, * for any part of a name, {a,b} for a or b.
+  std::string_view signature;  // As signature.h says; empty where `misfit` alone tells.
+  ReferenceOp op;
+  std::string (*misfit)(const Instruction& call) = nullptr;  // What the signature cannot say; "" if it fits.
+};
+
+// clang-format off
+constexpr Target kTargets[] = {
+    // Markers and identities, markers.cc
+    {"Sharding",                              "", Identity, OtherShape},
+    {"InspectSharding",                       "_ -> ...", Zeros},
+    {"xla.sdy.FuncResultSharding",            "", Identity, OtherShape},
+    {"xla.sdy.PropagationBarrier",            "", Identity, OtherShape},
+    {"xla.sdy.GlobalToLocalShape",            "", Identity, OtherShape},
+    {"xla.sdy.LocalToGlobalShape",            "", Identity, OtherShape},
+    {"xla.sdy.ShardingGroup",                 "_ -> ...", Zeros},
+    {"SPMDFullToShardShape",                  "", Identity, OtherShape},
+    {"SPMDShardToFullShape",                  "", Identity, OtherShape},
+    {"CustomSPMDPartitioning",                "", Identity, OtherShape},
+    {"LayoutConstraint",                      "", Identity, OtherShape},
+    {"ShardBarrierFrom",                      "", Identity, OtherShape},
+    {"ShardBarrierTo",                        "", Identity, OtherShape},
+    {"MoveToHost",                            "", Identity, OtherShape},
+    {"MoveToDevice",                          "", Identity, OtherShape},
+    {"PinToDevice",                           "", Identity, OtherShape},
+    {"PinToDeviceSram",                       "", Identity, OtherShape},
+    {"annotate_device_placement",             "", Identity, OtherShape},
+    {"AssumeGatherIndicesInBound",            "", Identity, OtherShape},
+    {"GatherScatterIndicesBitpacked",         "", Identity, OtherShape},
+    {"__xla_internal_call_marker_before",     "", Identity, OtherShape},
+    {"__xla_internal_call_marker_after",      "", Identity, OtherShape},
+    {"Pin",                                   "", Identity, OtherShape},
+    {"Unpin",                                 "", Identity, OtherShape},
+    {"SetBound",                              "", Identity, OtherShape},
+    {"AllocateBuffer",                        "... -> ...", Zeros},
+    {"CreateBuffer",                          "... -> ...", Zeros},
+    {"NopReturnToken",                        "... -> ...", Zeros},
+    {"__nop",                                 "... -> ...", Zeros},
+    {"xla.debug.Log",                         "... -> ...", Zeros},
+    {"__xla_gpu_assert",                      "pred[...] -> _?", Assert},
+    {"GetRngSeed",                            "-> u64[]", Seed},
+    {"X64SplitLow",                           "I[*] -> u32[*]", SplitLow,  NotWords},
+    {"X64SplitHigh",                          "I[*] -> u32[*]", SplitHigh, NotWords},
+    {"X64Combine",                            "u32[*], u32[*] -> I[*]", Combine, NotWords},
+
+    // The best of an array, selection.cc
+    {"TopK",                                  "X[*,n] -> X[*,k], s32[*,k]", TopkByComparator, NotTopK},
+    {"__gpu$TopK",                            "X[*,n] -> X[*,k], s32[*,k]", TopkByComparator, NotTopK},
+    {"{xla.gpu.ext.cub_sort_keys*,__cub$DeviceRadixSort}", "X[*,n] -> X[*,n], _?", SortKeys},
+    {"xla.gpu.ext.cub_sort_pairs*",           "X[*,n], Y[*,n] -> X[*,n], Y[*,n], _?", SortPairs},
+    {"{xla.gpu.ext.cub_scan*,__cub$DeviceScan}", "X[*] -> X[*], _?", RunningSum},
+    {"{cu,hip}_threefry2x32*",                "u32[*], u32[*], u32[*], u32[*] -> u32[*], u32[*]", ThreeFryBlocks},
+
+    // Linear algebra, lapack.cc
+    {"Qr",                                    "T[*,m,n] -> T[*,m,n], T[*,k]", Geqrf},
+    {"ProductOfElementaryHouseholderReflectors", "T[*,m,n], T[*,k] -> T[*,m,n]", Orgqr},
+    {"Eigh",                                  "T[*,n,n] -> T[*,n,n], R[*,n]", Eigh},
+    {"LuDecomposition",                       "T[*,m,n] -> T[*,m,n], s32[*,k], s32[*,m]", LuDecomposition},
+    {"{lapack_?,cusolver_,hipsolver_}potrf_ffi", "T[*,n,n] -> T[*,n,n], s32[*]", Potrf},
+    {"{lapack_?,cusolver_,hipsolver_}getrf_ffi", "T[*,m,n] -> T[*,m,n], s32[*,k], s32[*]", Getrf},
+    {"{lapack_?,cusolver_,hipsolver_}geqrf_ffi", "T[*,m,n] -> T[*,m,n], T[*,k]", Geqrf},
+    {"lapack_?geqp3_ffi",                     "T[*,m,n], s32[*,n] -> T[*,m,n], s32[*,n], T[*,k]", Geqp3},
+    {"{lapack_?or,lapack_?un,cusolver_or,hipsolver_or}gqr_ffi", "T[*,m,n], T[*,r] -> T[*,m,n]", Orgqr},
+    {"{lapack_?or,lapack_?un,cusolver_or,hipsolver_or}mqr_ffi", "T[*,m,n], T[*,r], T[*,p,q] -> T[*,p,q]", Ormqr, OrmqrMisfit},
+    {"lapack_?trsm_ffi",                      "T[*,l,l], T[*,m,n] -> T[*,m,n]", Trsm, TrsmMisfit},
+    {"lapack_?{gesdd,gesvd}_ffi",             "T[*,m,n] -> T[*,m,n], R[*,k], T[*,p,q], T[*,r,s], s32[*]", Gesdd, GesddMisfit},
+    {"{cu,hip}solver_gesvd_ffi",              "T[*,m,n] -> T[*,m,n], R[*,k], T[*,p,q], T[*,r,s], s32[*]", Gesvd, GesddMisfit},
+    {"{cu,hip}solver_{gesvdj,gesvdp}_ffi",    "T[*,m,n] -> T[*,m,n], R[*,k], T[*,p,q], T[*,r,s], s32[*]", Gesvdj, GesddMisfit},
+    {"{lapack_?sy,lapack_?he,cusolver_sy,hipsolver_sy}evd_ffi", "T[*,n,n] -> T[*,n,n], R[*,n], s32[*]", Syevd},
+    {"lapack_{s,d}geev_ffi",                  "T[*,n,n] -> R[*,n], R[*,n], C[*,n,n], C[*,n,n], s32[*]", RealGeev},
+    {"lapack_{c,z}geev_ffi",                  "T[*,n,n] -> C[*,n], C[*,n,n], C[*,n,n], s32[*]", ComplexGeev},
+    {"{cu,hip}solver_geev_ffi",               "T[*,n,n] -> T[*,n,n], C[*,n], C[*,n,n], C[*,n,n], s32[*]", CusolverGeev},
+    {"lapack_{s,d}gees_ffi",                  "T[*,n,n] -> T[*,n,n], T[*,n,n], R[*,n], R[*,n], s32[*], s32[*]", RealGees},
+    {"lapack_{c,z}gees_ffi",                  "T[*,n,n] -> T[*,n,n], T[*,n,n], C[*,n], s32[*], s32[*]", ComplexGees},
+    {"lapack_?gehrd_ffi",                     "T[*,n,n] -> T[*,n,n], T[*,n-1], s32[*]", Gehrd},
+    {"{lapack_?sy,lapack_?he,cusolver_sy,hipsolver_sy}trd_ffi", "T[*,n,n] -> T[*,n,n], R[*,n], R[*,n-1], T[*,n-1], s32[*]", Sytrd},
+    {"lapack_?gtsv_ffi",                      "T[*,n], T[*,n], T[*,n], T[*,n,r] -> T[*,n], T[*,n], T[*,n], T[*,n,r], s32[*]", Gtsv},
+    {"{cu,hip}solver_syrk_ffi",               "T[*,m,n], T[*,r,r], T[], T[] -> T[*,r,r]", Syrk, SyrkMisfit},
+    {"cu_cholesky_update_ffi",                "F[n,n], F[n] -> F[n,n], F[n]", CholeskyUpdate},
+    {"{cu,hip}_lu_pivots_to_permutation*",    "s32[*,n] -> s32[*,m]", PivotsToPermutation},
+    {"__cublas$triangularSolve",              "T[*,l,l], T[*,m,n] -> T[*,m,n], _?", CublasTrsm, CublasTrsmMisfit},
+    {"__cusolver$cholesky",                   "T[*,n,n] -> T[*,n,n], _, s32[*]", CusolverCholesky},
+    // The same as older programs write them, with sizes and flags as operands and work space behind the results
+    {"lapack_?potrf",                         "s32[], s32[], s32[], T[*,n,n] -> T[*,n,n], s32[*]", PotrfByOperands},
+    {"lapack_?getrf",                         "s32[], s32[], s32[], T[*,m,n] -> T[*,m,n], s32[*,k], s32[*]", GetrfByOperands},
+    {"lapack_?geqrf",                         "s32[], s32[], s32[], s32[], T[*,m,n] -> T[*,m,n], T[*,k], s32[*], ...", GeqrfByOperands},
+    {"lapack_?{or,un}gqr",                    "s32[], s32[], s32[], s32[], s32[], T[*,m,n], T[*,r] -> T[*,m,n], s32[*], ...", OrgqrByOperands},
+    {"blas_?trsm",                            "s32[], s32[], s32[], s32[], s32[], s32[], s32[], T[], T[*,l,l], T[*,m,n] -> T[*,m,n]", TrsmByOperands},
+    {"lapack_?gesdd",                         "s32[], s32[], s32[], s32[], s32[], s32[], T[*,m,n] -> T[*,m,n], R[*,k], T[*,p,q], T[*,r,s], s32[*], ...", GesddByOperands, OldGesddMisfit},
+    {"lapack_?{sy,he}evd",                    "s32[], s32[], s32[], T[*,n,n] -> T[*,n,n], R[*,n], s32[*], ...", SyevdByOperands},
+    {"lapack_{s,d}geev",                      "s32[], s32[], u8[], u8[], T[*,n,n] -> _, _, _, R[*,n], R[*,n], C[*,n,n], C[*,n,n], s32[*]", RealGeevByOperands},
+    {"lapack_{c,z}geev",                      "s32[], s32[], u8[], u8[], T[*,n,n] -> _, _, C[*,n], C[*,n,n], C[*,n,n], s32[*]", ComplexGeevByOperands},
+    {"lapack_{s,d}gees",                      "s32[], s32[], u8[], u8[], T[*,n,n] -> T[*,n,n], R[*,n], R[*,n], T[*,n,n], s32[*], s32[*]", RealGeesByOperands},
+    {"lapack_{c,z}gees",                      "s32[], s32[], u8[], u8[], T[*,n,n] -> T[*,n,n], _, C[*,n], T[*,n,n], s32[*], s32[*]", ComplexGeesByOperands},
+    {"lapack_?gehrd",                         "s32[], s32[], s32[], s32[], s32[], s32[], T[*,n,n] -> T[*,n,n], T[*,n-1], s32[*], ...", GehrdByOperands},
+    {"lapack_?{sy,he}trd",                    "s32[], s32[], s32[], s32[], s32[], T[*,n,n] -> T[*,n,n], R[*,n], R[*,n-1], T[*,n-1], s32[*], ...", SytrdByOperands},
+
+    // Products, matmul.cc
+    {"__cublas$gemm",                         "X[...], Y[...], ... -> _, ...", Gemm, GemmMisfit},
+    {"__cublas$lt$matmul{,$f8}",              "X[...], Y[...], ... -> _, ...", Gemm, GemmMisfit},
+
+    // Convolutions, convolutions.cc
+    {"__cudnn$convForward",                   "X[...], Y[...] -> Z[...], _?", ConvForward, ConvForwardMisfit},
+    {"__cudnn$convBackwardInput",             "X[...], Y[...] -> Z[...], _?", ConvBackwardInput, ConvBackwardInputMisfit},
+    {"__cudnn$convBackwardFilter",            "X[...], Y[...] -> Z[...], _?", ConvBackwardFilter, ConvBackwardFilterMisfit},
+    {"__cudnn$convBiasActivationForward",     "X[...], Y[...], Z[...], W[...]? -> V[...], _?", ConvBiasActivation, ConvBiasActivationMisfit},
+
+    // Layers that normalise, normalisation.cc
+    {"__cudnn$norm",                          "F[...], ... -> _, ...", Norm, NormMisfit},
+    {"__onednn$layernorm",                    "F[*,n], F[n], F[n] -> F[*,n]", OnednnLayerNorm},
+    {"__onednn$softmax",                      "F[*] -> F[*]", OnednnSoftmax, SoftmaxMisfit},
+};
+
+// Code that only its own runtime can execute.
+struct Opaque {
+  std::string_view pattern;
+  std::string_view what;
+};
+constexpr Opaque kOpaque[] = {
+    {"__gpu$xla.gpu.triton",          "a Triton kernel"},
+    {"triton_kernel_call*",           "a Triton kernel"},
+    {"__gpu$xla.gpu.ptx",             "PTX code"},
+    {"mosaic_gpu*",                   "a Mosaic kernel"},
+    {"tpu_custom_call",               "a Mosaic kernel"},
+    {"te_*",                          "a TransformerEngine kernel"},
+    {"xla_*python_*callback",         "a Python callback"},
+    {"*HostCallback*",                "a callback of the host"},
+    {"cusparse_*",                    "a sparse matrix operation whose arrays are opaque"},
+    {"cudnn_rnn*",                    "a recurrent network whose weights are opaque"},
+};
+// clang-format on
+
+bool Matches(std::string_view pattern, std::string_view name);
+
+// `{a,b}rest`: one of the words, then the rest.
+bool MatchesAlternative(std::string_view pattern, std::string_view name) {
+  const size_t close = pattern.find('}');
+  for (size_t begin = 1; begin <= close;) {
+    const size_t end = std::min(close, pattern.find(',', begin));
+    if (Matches(std::string(pattern.substr(begin, end - begin)).append(pattern.substr(close + 1)), name))
+      return true;
+    begin = end + 1;
+  }
+  return false;
+}
+
+bool Matches(std::string_view pattern, std::string_view name) {
+  if (pattern.empty()) return name.empty();
+  if (pattern[0] == '{') return MatchesAlternative(pattern, name);
+  if (pattern[0] == '*') {
+    for (size_t skipped = 0; skipped <= name.size(); ++skipped) {
+      if (Matches(pattern.substr(1), name.substr(skipped))) return true;
+    }
+    return false;
+  }
+  if (name.empty() || (pattern[0] != '?' && pattern[0] != name[0])) return false;
+  return Matches(pattern.substr(1), name.substr(1));
+}
+
+template <class Row, size_t kCount>
+const Row* FindRow(const Row (&rows)[kCount], std::string_view name) {
+  const auto* found = std::find_if(std::begin(rows), std::end(rows),
+                                   [&](const Row& row) { return Matches(row.pattern, name); });
+  return found == std::end(rows) ? nullptr : found;
+}
+
+const Target* Find(std::string_view name) { return FindRow(kTargets, name); }
+
+// The known targets with names like this one.
+std::string Nearest(std::string_view name) {
+  std::vector<std::string_view> known;
+  for (const Target& target : kTargets) known.push_back(target.pattern);
+  std::string list;
+  for (int i = 0; i < 3; ++i) {
+    const std::string_view near = ClosestName(name, known);
+    if (near.empty()) break;
+    list += fmt::format("{}'{}'", list.empty() ? "; did you mean " : ", ", near);
+    std::erase(known, near);
+  }
+  return list;
+}
+
+std::string Unknown(const Instruction& call) {
+  const std::string_view name = call.Get<attr::custom_call_target>();
+  constexpr std::string_view kRemedy =
+      "supply it with --custom-call-library LIBRARY or --custom-call '{}=FILE.hlo'";
+  const std::string remedy = fmt::format(kRemedy, name);
+  if (const Opaque* opaque = FindRow(kOpaque, name)) {
+    return fmt::format("the target '{}' is {}, which only its own runtime executes; {}", name, opaque->what,
+                       remedy);
+  }
+  return fmt::format("the target '{}' is not known{}; {}; hlo-run ops --custom-calls lists the {} that are",
+                     name, Nearest(name), remedy, std::size(kTargets));
+}
+
+// Why the module that a user supplies does not fit the call; "" if it does.
+std::string ModuleMisfit(const Instruction& call, const Computation& entry) {
+  if (static_cast<size_t>(call.operand_count()) != entry.parameters().size()) {
+    return fmt::format("has {} operands, but the module that computes '{}' has {} parameters",
+                       call.operand_count(), call.Get<attr::custom_call_target>(), entry.parameters().size());
+  }
+  for (int64_t i = 0; i < call.operand_count(); ++i) {
+    const Shape &given = call.operand(i)->shape(), &taken = entry.parameter(i)->shape();
+    if (!Compatible(given, taken)) {
+      return fmt::format("operand {} is {}, but parameter {} of the module that computes it is {}", i,
+                         ToString(given), i, ToString(taken));
+    }
+  }
+  if (Compatible(call.shape(), entry.root()->shape())) return "";
+  return fmt::format("the module that computes it gives {}", ToString(entry.root()->shape()));
+}
+
+}  // namespace
+}  // namespace custom
+
+std::string CustomCallObstacle(const Instruction& call, const CustomCalls* custom_calls) {
+  const std::string_view name = call.Get<attr::custom_call_target>();
+  if (const Computation* supplied = SuppliedComputation(call, custom_calls))
+    return custom::ModuleMisfit(call, *supplied);
+  if (custom_calls != nullptr && custom_calls->FindFunction(name)) return "";
+  const custom::Target* target = custom::Find(name);
+  if (target == nullptr) return custom::Unknown(call);
+  if (!target->signature.empty()) {
+    std::string misfit = custom::Misfit(call, target->signature);
+    if (!misfit.empty()) return misfit;
+  }
+  return target->misfit == nullptr ? "" : target->misfit(call);
+}
+
+absl::StatusOr<Literal> CustomCall(OpContext& context) {
+  const std::string_view name = context.instruction.Get<attr::custom_call_target>();
+  const CustomCalls* custom_calls = context.caller.custom_calls();
+  if (const Computation* supplied = SuppliedComputation(context.instruction, custom_calls))
+    return context.caller.Call(*supplied, context.operands);
+  if (custom_calls != nullptr) {
+    if (const CustomCallFunction function = custom_calls->FindFunction(name)) {
+      HLO_ASSIGN_OR_RETURN(Literal value, function(context.instruction, context.operands));
+      if (Compatible(value.shape(), context.shape())) return value;
+      return absl::FailedPreconditionError(fmt::format("the function of '{}' gives {}, expected {}", name,
+                                                       ToString(value.shape()), ToString(context.shape())));
+    }
+  }
+  const custom::Target* target = custom::Find(name);
+  HLO_CHECK(target != nullptr);
+  return target->op(context);
+}
+
+}  // namespace hlo::reference
+
+namespace hlo {
+
+std::vector<KnownCustomCall> KnownCustomCalls() {
+  std::vector<KnownCustomCall> known;
+  for (const auto& target : reference::custom::kTargets) known.push_back({target.pattern, target.signature});
+  return known;
+}
+
+}  // namespace hlo

@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""Writes the cases of custom calls for linear algebra, with what XLA:CPU computes for them through JAX.
+
+    python3 linalg_cases.py current > ../../tests/cases/semantics/lapack.hlo            # jax 0.12
+    python3 linalg_cases.py older   > ../../tests/cases/semantics/lapack-older.hlo      # jax 0.4.13
+
+Factors that LAPACK defines are compared themselves. Of eigenvectors and singular vectors, whose sign or phase is free,
+the cases compare moduli and what the vectors must satisfy."""
+
+import re
+import sys
+
+import jax
+import numpy as np
+
+jax.config.update("jax_enable_x64", True)
+import jax.numpy as jnp  # noqa: E402
+
+L = jax.lax.linalg
+TYPES = {"f32": np.float32, "f64": np.float64, "c64": np.complex64, "c128": np.complex128}
+
+
+def matrix(rng, shape, dtype):
+    """Small numbers that every type holds exactly."""
+    def part():
+        return rng.integers(-16, 17, shape) / 8
+    return (part() + 1j * part() if np.issubdtype(dtype, np.complexfloating) else part()).astype(dtype)
+
+
+def hermitian(a):
+    return ((a + np.conj(np.swapaxes(a, -1, -2))) / 2).astype(a.dtype)
+
+
+def definite(a):
+    return (a @ np.conj(np.swapaxes(a, -1, -2)) + 4 * np.eye(a.shape[-1])).astype(a.dtype)
+
+
+def h(a):
+    return jnp.conj(jnp.swapaxes(a, -1, -2))
+
+
+def number(x):
+    if isinstance(x, complex):
+        return f"({number(x.real)}, {number(x.imag)})"
+    if isinstance(x, bool) or isinstance(x, int):
+        return str(x).lower()
+    return "nan" if x != x else repr(float(x))
+
+
+def literal(array, single):
+    if array.ndim == 0:
+        x = array.item()
+        if single and isinstance(x, float):
+            return np.format_float_positional(np.float32(x), unique=True, trim="0") if x == x else "nan"
+        if single and isinstance(x, complex):
+            return f"({literal(np.float32(x.real), True)}, {literal(np.float32(x.imag), True)})"
+        return number(x)
+    return "{" + ", ".join(literal(a, single) for a in array) + "}"
+
+
+def text_of(array):
+    return literal(np.asarray(array), array.dtype in (np.float32, np.complex64))
+
+
+def hlo(function, arguments):
+    computation = jax.jit(function).lower(*arguments).compiler_ir("hlo")
+    text = computation.as_hlo_text(True)
+    text = re.sub(r", metadata=\{[^{}]*\}", "", text)
+    text = re.sub(r", frontend_attributes=\{(num_batch_dims[^}]*\"[^\"]*\"[^}]*|[^{}]*)\}(?=[,\n])", "", text)
+    return re.sub(r"\n(\n)+", "\n", re.sub(r"\n+(FileNames|FunctionNames|FileLocations|StackFrames)\n(\d.*\n)*", "\n", text)).strip()
+
+
+# What f64 and c64 are checked on; f32 and c128 go through everything.
+SHORT_LIST = ("qr with", "svd of a batch", "eig", "schur", "lu of a wide", "hessenberg")
+
+
+def case(title, function, arguments, double):
+    if title.endswith((" f64", " c64")) and not title.startswith(SHORT_LIST):
+        return
+    outputs = jax.tree_util.tree_leaves(jax.jit(function)(*arguments))
+    bound = "1e-11" if double else "1e-4"
+    print(f"// {title}  [xla-cpu]\n// within abs {bound} rel {bound}\n// run")
+    print(hlo(function, arguments))
+    for a in arguments:
+        print(f"// in   {text_of(a)}")
+    for o in outputs:
+        print(f"// out  {text_of(np.asarray(o))}")
+    print("// -----")
+
+
+def eigh(a):
+    v, w = L.eigh(a, symmetrize_input=False)
+    return w, jnp.abs(v), (v * w[..., None, :].astype(v.dtype)) @ h(v)
+
+
+def eigh_upper(a):
+    v, w = L.eigh(a, lower=False, symmetrize_input=False)
+    return w, (v * w[..., None, :].astype(v.dtype)) @ h(v)
+
+
+def svd(a, full):
+    u, s, vt = L.svd(a, full_matrices=full)
+    k = s.shape[-1]
+    product = (u[..., :k] * s[..., None, :].astype(u.dtype)) @ vt[..., :k, :]
+    return s, product, jnp.abs(h(u) @ u), jnp.abs(vt @ h(vt))
+
+
+def svd_old(a, full):
+    u, s, vt = jnp.linalg.svd(a, full_matrices=full)
+    k = s.shape[-1]
+    product = (u[..., :k] * s[..., None, :].astype(u.dtype)) @ vt[..., :k, :]
+    return s, product, jnp.abs(h(u) @ u), jnp.abs(vt @ h(vt))
+
+
+def eig(a):
+    w, left, right = L.eig(a, compute_left_eigenvectors=True, compute_right_eigenvectors=True)
+    norms = jnp.sum(jnp.abs(right) ** 2, -2)
+    return (jnp.sort(w.real), jnp.sort(jnp.abs(w.imag)), a @ right - right * w[..., None, :],
+            h(left) @ a - w[..., None] * h(left), norms)
+
+
+def schur(a):
+    t, z = L.schur(a)
+    return z @ t @ h(z), h(z) @ z, jnp.abs(jnp.trace(t))
+
+
+def tridiagonal(a, lower):
+    return L.tridiagonal(a, lower=lower)[:4]
+
+
+def current():
+    for name, dtype in TYPES.items():
+        rng = np.random.default_rng(7)
+        double = dtype in (np.float64, np.complex128)
+        tall, wide, square = (matrix(rng, s, dtype) for s in ((2, 4, 3), (3, 5), (4, 4)))
+        case(f"qr of a batch of tall matrices, {name}", lambda a: L.qr(a, full_matrices=False), (tall,), double)
+        case(f"qr of a wide matrix, all of q, {name}", lambda a: L.qr(a, full_matrices=True), (wide,), double)
+        case(f"qr with column pivoting, {name}", lambda a: L.qr(a, pivoting=True, full_matrices=False), (tall,), double)
+        case(f"products with q by its reflectors, {name}",
+             lambda a, c: [jax._src.lax.linalg.ormqr_p.bind(*jax._src.lax.linalg.geqrf(a), c, left=left, transpose=t)
+                           for left, t in ((True, False), (True, True), (False, False))]
+             if hasattr(jax._src.lax.linalg, "ormqr_p") else L.qr(a), (square, matrix(rng, (4, 4), dtype)), double)
+        case(f"lu of tall matrices, {name}", L.lu, (tall,), double)
+        case(f"lu of a wide matrix, {name}", L.lu, (wide,), double)
+        case(f"cholesky, {name}", lambda a: L.cholesky(a, symmetrize_input=False), (definite(square),), double)
+        case(f"cholesky of a matrix that is not definite gives NaN, {name}",
+             lambda a: L.cholesky(a, symmetrize_input=False), (hermitian(square) - 4 * np.eye(4, dtype=dtype),), double)
+        case(f"eigh, {name}", eigh, (hermitian(square),), double)
+        case(f"eigh by the upper triangle, {name}", eigh_upper, (hermitian(square),), double)
+        case(f"svd of a batch of tall matrices, {name}", lambda a: svd(a, False), (tall,), double)
+        case(f"svd of a wide matrix with all vectors, {name}", lambda a: svd(a, True), (wide,), double)
+        case(f"singular values alone, {name}", lambda a: L.svd(a, compute_uv=False), (tall,), double)
+        case(f"eig, {name}", eig, (square,), double)
+        case(f"schur, {name}", schur, (square,), double)
+        case(f"hessenberg, {name}", L.hessenberg, (square,), double)
+        for lower in (True, False):
+            case(f"tridiagonal, {'lower' if lower else 'upper'}, {name}", lambda a, lower=lower: tridiagonal(a, lower),
+                 (hermitian(square),), double)
+        case(f"tridiagonal solve, {name}", L.tridiagonal_solve,
+             (matrix(rng, (4,), dtype), matrix(rng, (4,), dtype), matrix(rng, (4,), dtype), matrix(rng, (4, 2), dtype)), double)
+        triangle = matrix(rng, (3, 3), dtype) + 4 * np.eye(3, dtype=dtype)
+        for left, lower, op, unit in ((True, True, 0, False), (True, False, 1, False), (False, True, 2, True)):
+            case(f"triangular solve, left {left}, lower {lower}, op {op}, unit {unit}, {name}",
+                 lambda a, b, left=left, lower=lower, op=op, unit=unit: L.triangular_solve(
+                     a, b, left_side=left, lower=lower, transpose_a=op > 0, conjugate_a=op > 1, unit_diagonal=unit),
+                 (triangle, matrix(rng, (3, 3), dtype)), double)
+
+
+def older():
+    for name, dtype in TYPES.items():
+        rng = np.random.default_rng(8)
+        double = dtype in (np.float64, np.complex128)
+        tall, square = matrix(rng, (2, 4, 3), dtype), matrix(rng, (4, 4), dtype)
+        case(f"qr, {name}", lambda a: L.qr(a, full_matrices=False), (tall,), double)
+        case(f"lu, {name}", L.lu, (tall,), double)
+        case(f"cholesky, {name}", lambda a: L.cholesky(a, symmetrize_input=False), (definite(square),), double)
+        case(f"eigh, {name}", eigh, (hermitian(square),), double)
+        case(f"svd, {name}", lambda a: svd_old(a, True), (tall,), double)
+        case(f"eig, {name}", eig, (square,), double)
+        case(f"schur, {name}", schur, (square,), double)
+        case(f"hessenberg, {name}", L.hessenberg, (square,), double)
+        case(f"tridiagonal, {name}", lambda a: tridiagonal(a, True), (hermitian(square),), double)
+        case(f"triangular solve, {name}", lambda a, b: L.triangular_solve(a, b, left_side=True, lower=True),
+             (matrix(rng, (3, 3), dtype) + 4 * np.eye(3, dtype=dtype), matrix(rng, (3, 3), dtype)), double)
+
+
+if __name__ == "__main__":
+    {"current": current, "older": older}[sys.argv[1]]()
