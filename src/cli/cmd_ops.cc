@@ -2,10 +2,13 @@
 
 #include <cstdio>
 
+#include "base/status.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "conform/coverage.h"
 #include "fmt/format.h"
 #include "hlo_run/opcode.h"
+#include "hlo_run/run.h"
 
 namespace hlo::cli {
 namespace {
@@ -76,6 +79,19 @@ int PrintOps(const std::vector<std::string>& names, const std::string& format) {
   return 0;
 }
 
+int PrintCoverage(const std::vector<std::string>& cases, const std::string& format) {
+  const absl::StatusOr<conform::Coverage> coverage =
+      conform::MeasureCoverage({{"reference", &CheckSupported}}, cases);
+  if (!coverage.ok()) {
+    fmt::print(stderr, "hlo-run: error: {}\n", Message(coverage.status()));
+    return static_cast<int>(Exit::kInvalid);
+  }
+  fmt::print("{}", format == "json"       ? conform::CoverageJson(*coverage)
+                   : format == "markdown" ? conform::CoverageSummary(*coverage)
+                                          : conform::CoverageTable(*coverage));
+  return 0;
+}
+
 }  // namespace
 
 void AddOps(CLI::App& program, int& exit_status) {
@@ -87,8 +103,19 @@ void AddOps(CLI::App& program, int& exit_status) {
   command->add_option("--format", *format, "text, json (a line for each opcode) or markdown")
       ->check(CLI::IsMember({"text", "json", "markdown"}))
       ->capture_default_str();
-  command->footer("Examples:\n  hlo-run ops\n  hlo-run ops gather scatter --format=json");
-  command->callback([names, format, &exit_status] { exit_status = PrintOps(*names, *format); });
+  auto coverage = std::make_shared<bool>(false);
+  auto cases = std::make_shared<std::vector<std::string>>();
+  command->add_flag(
+      "--coverage", *coverage,
+      "Which opcode works with which element type: valid, evaluated, tested. As markdown: a summary");
+  command->add_option("--cases", *cases, "With --coverage: the cases and golden folders that count as tests")
+      ->type_name("PATH");
+  command->footer(
+      "Examples:\n  hlo-run ops\n  hlo-run ops gather scatter --format=json\n"
+      "  hlo-run ops --coverage --cases tests/cases golden");
+  command->callback([=, &exit_status] {
+    exit_status = *coverage ? PrintCoverage(*cases, *format) : PrintOps(*names, *format);
+  });
 }
 
 }  // namespace hlo::cli
