@@ -269,7 +269,9 @@ bool NeedsActualSizes(const Instruction& instruction, absl::Span<const Literal> 
   if (!any || Info(instruction.opcode()).has(kCollective)) return false;
   switch (instruction.opcode()) {
     case Opcode::kAddDependency:
+    case Opcode::kAsyncDone:
     case Opcode::kAsyncStart:
+    case Opcode::kAsyncUpdate:
     case Opcode::kBitcast:
     case Opcode::kCall:
     case Opcode::kConditional:
