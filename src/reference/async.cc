@@ -1,10 +1,11 @@
 // Pairs of start and done (semantics 8.3). Values never change, so a computation may run as soon as its
 // arguments are known.
 
+#include "ir/async.h"
+
 #include <utility>
 
 #include "base/status.h"
-#include "ir/async.h"
 #include "reference/op.h"
 
 namespace hlo::reference {
