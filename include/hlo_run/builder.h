@@ -175,7 +175,7 @@ Op RngBitGenerator(RngAlgorithm algorithm, Operand state, const Shape& shape);  
 
 // --- Tuples, control flow, transfers
 Op GetTupleElement(Operand tuple, int64_t index);
-std::vector<Op> Elements(Operand tuple);
+std::vector<Op> Elements(Operand tuple);  // Empty after a mistake.
 Op While(Function condition, Function body, Operand init);
 Op Conditional(Operand pred, Op true_operand, Function on_true, Op false_operand, Function on_false);
 Op Conditional(Operand branch_index, const std::vector<Function>& branches, const std::vector<Op>& operands);

@@ -15,6 +15,12 @@ std::vector<int64_t> Iota(int64_t begin, int64_t count) {
   return numbers;
 }
 
+bool RankFits(Place place, const Op& at, std::string_view what, int64_t rank) {
+  if (rank <= Shape::kMaxRank) return true;
+  Refuse(at, place, "{} to {} dimensions, which are more than {}", what, rank, Shape::kMaxRank);
+  return false;
+}
+
 // Sizes that a shape can hold; refuses others.
 bool SizesFit(Place place, const Op& at, std::string_view what, Dims sizes) {
   for (int64_t size : sizes) {
@@ -22,9 +28,7 @@ bool SizesFit(Place place, const Op& at, std::string_view what, Dims sizes) {
     Refuse(at, place, "{} to sizes {{{}}}: {} is negative", what, fmt::join(sizes, ","), size);
     return false;
   }
-  if (static_cast<int64_t>(sizes.size()) <= Shape::kMaxRank) return true;
-  Refuse(at, place, "{} to {} dimensions, which are more than {}", what, sizes.size(), Shape::kMaxRank);
-  return false;
+  return RankFits(place, at, what, static_cast<int64_t>(sizes.size()));
 }
 
 bool DimensionFits(Place place, const Op& at, std::string_view what, int64_t dimension) {
@@ -102,8 +106,10 @@ Op ReshapeTo(const Operand& operand, Dims dims, int64_t inferred_dimension) {
 }  // namespace
 
 Op Broadcast(Operand operand, Dims sizes) {
+  const auto rank = static_cast<int64_t>(sizes.size()) + operand.rank();
   if (!ReadyArrays(operand.place, "broadcast", {operand}) ||
-      !SizesFit(operand.place, operand, "broadcast", sizes))
+      !SizesFit(operand.place, operand, "broadcast", sizes) ||
+      !RankFits(operand.place, operand, "broadcast", rank))
     return Op(operand.builder(), nullptr);
   Shape shape = Shape::Array(operand.type(), sizes);
   for (int64_t i = 0; i < operand.rank(); ++i)

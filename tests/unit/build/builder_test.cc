@@ -87,6 +87,9 @@ TEST(MistakeTest, EveryKindIsSaid) {
               HasSubstr("abs has no result accuracy"));
   EXPECT_THAT(MistakeOf([](Builder& b) { return AllToAll(b.Parameter(0, "f32[6]"), 0, 0, 4); }),
               HasSubstr("cannot cut dimension 0 of f32[6] into 4 blocks"));
+  EXPECT_THAT(
+      MistakeOf([](Builder& b) { return Broadcast(b.Parameter(0, "f32[1]"), std::vector<int64_t>(64, 1)); }),
+      HasSubstr("broadcast to 65 dimensions, which are more than 64"));
   EXPECT_THAT(MistakeOf([](Builder& b) { return Slice(b.Parameter(0, "f32[6]"), {0}, {7}); }),
               HasSubstr("slice"));
   EXPECT_THAT(MistakeOf([](Builder& b) {
