@@ -80,8 +80,9 @@ int PrintOps(const std::vector<std::string>& names, const std::string& format) {
 }
 
 int PrintCoverage(const std::vector<std::string>& cases, const std::string& format) {
+  const auto reference = [](const CheckedModule& module) { return CheckSupported(module); };
   const absl::StatusOr<conform::Coverage> coverage =
-      conform::MeasureCoverage({{"reference", &CheckSupported}}, cases);
+      conform::MeasureCoverage({{"reference", reference}}, cases);
   if (!coverage.ok()) {
     fmt::print(stderr, "hlo-run: error: {}\n", Message(coverage.status()));
     return static_cast<int>(Exit::kInvalid);
