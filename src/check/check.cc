@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "check/compare.h"
+#include "check/instruction.h"
 #include "check/module_rules.h"
 #include "check/rules.h"
 #include "check/support.h"
@@ -47,6 +48,8 @@ Inferred Infer(RuleContext& context) {
   return kRules[static_cast<size_t>(context.instruction().opcode())](context);
 }
 
+}  // namespace
+
 void CheckInstruction(const Instruction& instruction, Diagnostics& diagnostics, const CheckOptions& options) {
   RuleContext context(instruction, diagnostics, options);
   const Shape& declared = instruction.shape();
@@ -63,6 +66,8 @@ void CheckInstruction(const Instruction& instruction, Diagnostics& diagnostics, 
   CompareWithDeclared(context, inferred);
   CheckMixedPrecision(context);
 }
+
+namespace {
 
 void CheckInstructions(const Module& module, Diagnostics& diagnostics, const CheckOptions& options) {
   for (const Computation* computation : module.computations()) {

@@ -2,11 +2,14 @@
 
 #include <cstdio>
 
+#include "base/status.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "conform/coverage.h"
 #include "fmt/format.h"
 #include "hlo_run/custom_calls.h"
 #include "hlo_run/opcode.h"
+#include "hlo_run/run.h"
 
 namespace hlo::cli {
 namespace {
@@ -88,6 +91,20 @@ int PrintCustomCalls(const std::string& format) {
   return 0;
 }
 
+int PrintCoverage(const std::vector<std::string>& cases, const std::string& format) {
+  const auto reference = [](const CheckedModule& module) { return CheckSupported(module); };
+  const absl::StatusOr<conform::Coverage> coverage =
+      conform::MeasureCoverage({{"reference", reference}}, cases);
+  if (!coverage.ok()) {
+    fmt::print(stderr, "hlo-run: error: {}\n", Message(coverage.status()));
+    return static_cast<int>(Exit::kInvalid);
+  }
+  fmt::print("{}", format == "json"       ? conform::CoverageJson(*coverage)
+                   : format == "markdown" ? conform::CoverageSummary(*coverage)
+                                          : conform::CoverageTable(*coverage));
+  return 0;
+}
+
 }  // namespace
 
 void AddOps(CLI::App& program, int& exit_status) {
@@ -101,9 +118,20 @@ void AddOps(CLI::App& program, int& exit_status) {
       ->capture_default_str();
   auto custom_calls = std::make_shared<bool>(false);
   command->add_flag("--custom-calls", *custom_calls, "The known targets of custom calls instead");
-  command->footer("Examples:\n  hlo-run ops\n  hlo-run ops gather scatter --format=json");
-  command->callback([names, format, custom_calls, &exit_status] {
-    exit_status = *custom_calls ? PrintCustomCalls(*format) : PrintOps(*names, *format);
+  auto coverage = std::make_shared<bool>(false);
+  auto cases = std::make_shared<std::vector<std::string>>();
+  command->add_flag(
+      "--coverage", *coverage,
+      "Which opcode works with which element type: valid, evaluated, tested. As markdown: a summary");
+  command->add_option("--cases", *cases, "With --coverage: the cases and golden folders that count as tests")
+      ->type_name("PATH");
+  command->footer(
+      "Examples:\n  hlo-run ops\n  hlo-run ops gather scatter --format=json\n"
+      "  hlo-run ops --coverage --cases tests/cases golden");
+  command->callback([=, &exit_status] {
+    exit_status = *custom_calls ? PrintCustomCalls(*format)
+                  : *coverage   ? PrintCoverage(*cases, *format)
+                                : PrintOps(*names, *format);
   });
 }
 

@@ -1,6 +1,8 @@
 // Pairs of start and done (semantics 8.3). Values never change, so a computation may run as soon as its
 // arguments are known.
 
+#include "ir/async.h"
+
 #include <utility>
 
 #include "base/status.h"
@@ -9,17 +11,15 @@
 namespace hlo::reference {
 namespace {
 
-// The async-start of a chain of updates.
-const Instruction* StartOf(const Instruction* instruction) {
-  while (instruction->opcode() != Opcode::kAsyncStart && instruction->operand_count() > 0)
-    instruction = instruction->operand(0);
-  return instruction;
-}
-
 // The value of start and update: ((operands...), result, contexts...). Until all arguments are there, the
 // result is a literal without a shape.
 absl::StatusOr<Literal> Advance(OpContext& context, std::vector<Literal> arguments, const Shape& handle) {
-  const Computation& computation = *StartOf(&context.instruction)->Get<attr::calls>();
+  const Instruction& link = context.instruction;
+  const bool is_start = link.opcode() == Opcode::kAsyncStart;
+  const Instruction* start = is_start ? &link : AsyncChains(*link.parent()->module()).FindStart(link);
+  if (start == nullptr)
+    return absl::FailedPreconditionError("it is not known which async-start this continues");
+  const Computation& computation = *start->Get<attr::calls>();
   std::vector<Literal> parts = {Literal::Tuple(arguments), Literal()};
   if (arguments.size() == computation.parameters().size()) {
     HLO_ASSIGN_OR_RETURN(parts[1], context.caller.Call(computation, absl::MakeSpan(arguments)));

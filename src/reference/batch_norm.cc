@@ -12,6 +12,11 @@ namespace {
 
 using Doubles = absl::Span<const double>;
 
+// The attribute is an f32, whatever the operands are.
+double Epsilon(const OpContext& context) {
+  return static_cast<float>(context.instruction.Get<attr::epsilon>());
+}
+
 // Operands as f64.
 absl::StatusOr<std::vector<Literal>> WidenedOperands(const OpContext& context) {
   std::vector<Literal> wide;
@@ -71,7 +76,7 @@ absl::StatusOr<Literal> BatchNormTraining(OpContext& context) {
   HLO_ASSIGN_OR_RETURN(const std::vector<Literal> operands, WidenedOperands(context));
   const Doubles x = operands[0].span<double>(), scale = operands[1].span<double>(),
                 offset = operands[2].span<double>();
-  const double epsilon = context.instruction.Get<attr::epsilon>();
+  const double epsilon = Epsilon(context);
   const FeatureView view(operands[0].shape(), context.instruction.Get<attr::feature_index>());
   HLO_ASSIGN_OR_RETURN(std::vector<Literal> results, WideResults(context.shape()));
   const auto y = results[0].mutable_span<double>(), means = results[1].mutable_span<double>(),
@@ -92,7 +97,7 @@ absl::StatusOr<Literal> BatchNormInference(OpContext& context) {
   HLO_ASSIGN_OR_RETURN(std::vector<Literal> operands, WidenedOperands(context));
   const Doubles scale = operands[1].span<double>(), offset = operands[2].span<double>(),
                 mean = operands[3].span<double>(), variance = operands[4].span<double>();
-  const double epsilon = context.instruction.Get<attr::epsilon>();
+  const double epsilon = Epsilon(context);
   const FeatureView view(operands[0].shape(), context.instruction.Get<attr::feature_index>());
   HLO_RETURN_IF_ERROR(operands[0].MakeUnique());
   const auto y = operands[0].mutable_span<double>();
@@ -110,7 +115,7 @@ absl::StatusOr<Literal> BatchNormGrad(OpContext& context) {
   const Doubles x = operands[0].span<double>(), scale = operands[1].span<double>(),
                 mean = operands[2].span<double>(), variance = operands[3].span<double>(),
                 dy = operands[4].span<double>();
-  const double epsilon = context.instruction.Get<attr::epsilon>();
+  const double epsilon = Epsilon(context);
   const FeatureView view(operands[0].shape(), context.instruction.Get<attr::feature_index>());
   HLO_ASSIGN_OR_RETURN(std::vector<Literal> results, WideResults(context.shape()));
   const auto dx = results[0].mutable_span<double>(), dscale = results[1].mutable_span<double>(),

@@ -210,7 +210,7 @@ absl::StatusOr<Index> ReshapedDims(const Instruction& reshape, const Shape& boun
 bool IsByElement(const Instruction& instruction) {
   const Opcode opcode = instruction.opcode();
   return (Info(opcode).has(kElementwise) && opcode != Opcode::kBitcastConvert) || opcode == Opcode::kClamp ||
-         opcode == Opcode::kMap;
+         opcode == Opcode::kMap || opcode == Opcode::kSelect;
 }
 
 // What the instruction gives for operands of the actual sizes, which those of `actual` have.
@@ -235,6 +235,8 @@ absl::StatusOr<Shape> ActualShape(const Instruction& instruction, const Shape& o
     HLO_ASSIGN_OR_RETURN(const Index dims, ReshapedDims(instruction, operand_bounds, operand.dims()));
     return Shape::Array(declared.type(), dims);
   }
+  // A source of fewer elements than there are windows leaves the last windows alone.
+  if (instruction.opcode() == Opcode::kSelectAndScatter) return Shape::Array(declared.type(), operand.dims());
   Diagnostics diagnostics;
   Shape inferred = InferShape(actual, diagnostics);
   if (inferred.IsArray()) inferred.set_type(declared.type());
@@ -269,7 +271,9 @@ bool NeedsActualSizes(const Instruction& instruction, absl::Span<const Literal> 
   if (!any || Info(instruction.opcode()).has(kCollective)) return false;
   switch (instruction.opcode()) {
     case Opcode::kAddDependency:
+    case Opcode::kAsyncDone:
     case Opcode::kAsyncStart:
+    case Opcode::kAsyncUpdate:
     case Opcode::kBitcast:
     case Opcode::kCall:
     case Opcode::kConditional:

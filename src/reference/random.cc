@@ -150,7 +150,7 @@ double Normal(WordStream& words, double a, double b) {
 
 std::string RandomObstacle(const Instruction& instruction) {
   if (instruction.opcode() == Opcode::kRng) {
-    return IsPred(instruction.shape().type()) ? "random numbers of pred are not evaluated by this build" : "";
+    return IsPred(instruction.shape().type()) ? "random numbers of pred have no meaning" : "";
   }
   const Shape& state = instruction.operand(0)->shape();
   const Shape& result = instruction.shape().IsTuple() ? instruction.shape().element(1) : instruction.shape();

@@ -28,6 +28,8 @@ std::string Obstacle(const Instruction& instruction, const EvaluateOptions& opti
     return fmt::format("has no meaning for {}", Name(instruction.operand(0)->shape().type()));
   }
   const Opcode opcode = instruction.opcode();
+  if (opcode == Opcode::kTopk && IsComplex(instruction.operand(0)->shape().type()))
+    return fmt::format("has no meaning for {}", Name(instruction.operand(0)->shape().type()));
   if (opcode == Opcode::kRngBitGenerator || opcode == Opcode::kRng) return RandomObstacle(instruction);
   if (opcode == Opcode::kCustomCall) return CustomCallObstacle(instruction, options.custom_calls);
   if (opcode == Opcode::kSend || opcode == Opcode::kRecv) return TransferObstacle(instruction);

@@ -17,7 +17,8 @@ PUBLIC = {
     "source_text": "base", "diagnostic": "base",
     "element_type": "types", "shape": "types", "literal": "types", "compare": "types",
     "attribute": "ir", "opcode": "ir", "module": "ir", "print": "ir", "observer": "ir", "cost": "ir",
-    "parse": "text", "check": "check", "run": "reference", "custom_calls": "reference", "execute": "exec", "io": "io", "conform": "conform",
+    "parse": "text", "check": "check", "builder": "build", "builder_core": "build", "run": "reference",
+    "custom_calls": "reference", "execute": "exec", "io": "io", "conform": "conform",
 }
 # Where one folder alone may see a library.
 LIBRARIES = {"CLI/": {"cli"}, "Eigen/": {"linalg", "kernels"}, "cuda": {"device", "kernels"}, "mpi.h": {"collectives"}}

@@ -407,6 +407,18 @@ TEST_F(Cli, OpsListsTheTargetsOfCustomCalls) {
   const Outcome ops = Run("ops --custom-calls");
   EXPECT_HAS(ops.out, "Sharding");
   EXPECT_HAS(ops.out, "X[*,n] -> X[*,k], s32[*,k]");
+TEST_F(Cli, CoverageIsAskedOfTheCheckerTheEngineAndTheCases) {
+  const Outcome json = Run("ops --coverage --format=json --cases tests/cases/ops/negate.hlo");
+  EXPECT_EQ(json.status, 0);
+  const size_t at = json.out.find("{\"name\":\"negate\"");
+  ASSERT_NE(at, std::string::npos);
+  const auto negate = nlohmann::json::parse(json.out.substr(at, json.out.find('\n', at) - at));
+  EXPECT_TRUE(negate["types"]["s8"]["tested"]);
+  EXPECT_FALSE(negate["types"]["s1"]["tested"]);
+  EXPECT_EQ(negate["types"]["s8"]["engines"][0], "reference");
+  EXPECT_FALSE(negate["types"].contains("pred"));  // Not valid.
+  EXPECT_HAS(Run("ops --coverage").out, "\nnegate                      . o o");
+  EXPECT_EQ(Run("ops --coverage --cases no/such/folder").status, 2);
 }
 
 TEST_F(Cli, StatsCountWork) {

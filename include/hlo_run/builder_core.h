@@ -1,0 +1,152 @@
+#pragma once
+// What builds a module in C++, instruction by instruction? The operations themselves are in builder.h.
+//
+//   Builder b("center");
+//   Op x = b.Parameter(0, "f32[2,3]", "x");
+//   Op sum = Reduce(x, b.Constant("f32[] 0"), b.Scalar(Opcode::kAdd, x.type()), {1});
+//   absl::StatusOr<CheckedModule> module = b.Build(Sub(x, Div(sum, ScalarLike(x, 3)), {0}));
+//
+// An operation infers its result shape and is checked at once. The first mistake is kept, with the place of
+// the call; what follows it does nothing, and Build returns it.
+
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "hlo_run/check.h"
+#include "hlo_run/literal.h"
+#include "hlo_run/module.h"
+
+namespace hlo::build {
+
+class Builder;
+using Place = std::source_location;
+using Dims = absl::Span<const int64_t>;
+using Pairs = absl::Span<const std::pair<int64_t, int64_t>>;
+using Groups = std::vector<std::vector<int64_t>>;
+
+// The value of an instruction; none after a mistake, and its shape is invalid then.
+class Op {
+ public:
+  Op() = default;
+  Op(Builder* builder, Instruction* instruction) : builder_(builder), instruction_(instruction) {}
+  bool ok() const { return instruction_ != nullptr; }
+  Builder* builder() const { return builder_; }
+  Instruction* instruction() const { return instruction_; }
+  const Shape& shape() const;
+  ElementType type() const { return shape().type(); }
+  int64_t rank() const { return shape().rank(); }
+  absl::Span<const int64_t> dims() const { return shape().dims(); }
+
+ private:
+  Builder* builder_ = nullptr;
+  Instruction* instruction_ = nullptr;
+};
+
+// Arguments that carry the place of the call along: write an Op, or a list of them.
+struct Operand : Op {
+  Place place;
+  Operand(Op op, Place place = Place::current()) : Op(op), place(place) {}
+};
+struct Operands {
+  std::vector<Op> ops;
+  Place place;
+  Operands(Op op, Place place = Place::current()) : ops({op}), place(place) {}
+  Operands(std::initializer_list<Op> ops, Place place = Place::current()) : ops(ops), place(place) {}
+  Operands(std::vector<Op> ops, Place place = Place::current()) : ops(std::move(ops)), place(place) {}
+};
+
+// A computation to be called; none after a mistake.
+struct Function {
+  Builder* builder = nullptr;
+  Computation* computation = nullptr;
+};
+
+class Builder {
+ public:
+  explicit Builder(std::string_view module_name);
+  Builder(const Builder&) = delete;
+  Builder& operator=(const Builder&) = delete;
+
+  // Of the computation at hand. A shape can be text, `f32[2,3]`, and so can a constant, `f32[2] {1,2}`. A
+  // constant array of equal elements becomes a broadcast scalar.
+  Op Parameter(int64_t number, const Shape& shape, std::string_view name = "",
+               Place place = Place::current());
+  Op Parameter(int64_t number, std::string_view shape, std::string_view name = "",
+               Place place = Place::current());
+  Op Constant(const Literal& value, Place place = Place::current());
+  Op Constant(std::string_view text, Place place = Place::current());
+  Op Constant(ElementType type, double value,
+              Place place = Place::current());  // A scalar, rounded to the type.
+  Op Iota(const Shape& shape, int64_t dimension, Place place = Place::current());
+  Op Iota(ElementType type, int64_t size, Place place = Place::current());
+  Op Tuple(const std::vector<Op>& elements, Place place = Place::current());
+  Op AfterAll(const std::vector<Op>& tokens, Place place = Place::current());
+  Op CreateToken(Place place = Place::current());
+  Op ReplicaId(Place place = Place::current());
+  Op PartitionId(Place place = Place::current());
+  // Without a token they follow the builder's earlier ones of their kind.
+  Op Infeed(const Shape& shape, std::string_view config = "", Place place = Place::current());
+  Op Recv(const Shape& shape, int64_t channel_id, Place place = Place::current());
+  Op CustomCall(std::string_view target, const std::vector<Op>& operands, const Shape& shape,
+                std::string_view backend_config = "", bool has_side_effect = false,
+                Place place = Place::current());
+  // Any opcode with any attribute. An invalid shape is inferred, with `type` in place of its element type.
+  // What attributes point to must live as long as the module: see Keep.
+  Op Emit(Opcode opcode, const std::vector<Op>& operands, const std::vector<AttrEntry>& attributes,
+          Shape shape = {}, std::optional<ElementType> type = {}, Place place = Place::current());
+
+  // `body` gets the parameters and returns the root. What is built meanwhile belongs to the computation.
+  Function Define(std::string_view name, const std::vector<Shape>& parameters,
+                  const std::function<Op(const std::vector<Op>&)>& body, Place place = Place::current());
+  // x op y on scalars, as reductions, scatters and collectives take it.
+  Function Scalar(Opcode opcode, ElementType type, Place place = Place::current());
+  // Compares the first operand's elements, floats in total order; further operands of a sort are carried
+  // along.
+  Function Comparator(ComparisonDirection direction, const std::vector<ElementType>& types,
+                      Place place = Place::current());
+
+  // Copies that live as long as the module.
+  std::string_view Keep(std::string_view text);
+  IntList Keep(Dims numbers);
+  IntLists Keep(const Groups& lists);
+  template <class T>
+  const T* Keep(const T& value) {
+    static_assert(std::is_trivially_destructible_v<T>);
+    return new (Allocate(sizeof(T), alignof(T))) T(value);
+  }
+
+  Op SetName(Op op, std::string_view name);     // Made unique, spelled as names are; returns `op`.
+  Op SetAttribute(Op op, AttrEntry attribute);  // Adds or replaces one; returns `op`.
+  Module& module() { return *module_; }
+  const absl::Status& status() const { return status_; }
+  Op Fail(Place place, std::string_view message);  // Keeps a mistake unless there is one; returns no Op.
+
+  // The module whose entry returns `root`, checked; or the first mistake. Spends the builder.
+  absl::StatusOr<CheckedModule> Build(Op root, const CheckOptions& options = {},
+                                      Place place = Place::current());
+
+ private:
+  std::string_view UniqueName(std::string_view wanted);
+  void* Allocate(size_t byte_count, size_t alignment);
+
+  std::shared_ptr<Module> module_;
+  std::vector<Computation*> open_;  // The entry, and the computations being defined.
+  absl::flat_hash_map<std::string, int64_t> names_;
+  absl::Status status_;
+  Op infeed_token_, outfeed_token_;
+  friend Op Outfeed(Operand operand, std::string_view config);
+};
+
+template <class A>
+AttrEntry Attr(typename A::Type value) {
+  return {A::kId, {}, AttrValue::Of(value)};
+}
+
+}  // namespace hlo::build

@@ -1,0 +1,65 @@
+// What `hlo-run ops --coverage` says is so: what counts as evaluated evaluates, and the README shows the
+// summary.
+
+#include "conform/coverage.h"
+
+#include "gtest/gtest.h"
+#include "hlo_run/run.h"
+
+namespace hlo::conform {
+namespace {
+
+const Coverage& Measured() {
+  const auto reference = [](const CheckedModule& module) { return CheckSupported(module); };
+  static const auto* const kCoverage =
+      new Coverage(MeasureCoverage({{"reference", reference}}, {"tests/cases", "golden"}).value());
+  return *kCoverage;
+}
+
+// Zeros, or for types without them their first value.
+std::vector<Literal> ZerosFor(const Module& module) {
+  std::vector<Literal> arguments;
+  for (const Instruction* parameter : module.entry()->parameters())
+    arguments.push_back(Literal::CreateZeros(parameter->shape()).value());
+  return arguments;
+}
+
+TEST(CoverageTest, WhatCountsAsEvaluatedEvaluates) {
+  for (size_t op = 0; op < kOpcodeCount; ++op) {
+    for (size_t type = 0; type < kElementTypeCount; ++type) {
+      for (const CheckedModule& probe : ProbesOf(static_cast<Opcode>(op), static_cast<ElementType>(type))) {
+        if (!CheckSupported(probe).ok()) continue;
+        const absl::StatusOr<Literal> value = Evaluate(probe, ZerosFor(probe.module()));
+        // Where there is no host, nothing comes in and nothing goes out.
+        EXPECT_TRUE(value.ok() || absl::IsFailedPrecondition(value.status()))
+            << Name(static_cast<Opcode>(op)) << " of " << Name(static_cast<ElementType>(type)) << ": "
+            << value.status();
+      }
+    }
+  }
+}
+
+TEST(CoverageTest, EveryOpcodeHasAProbe) {
+  for (size_t op = 0; op < kOpcodeCount; ++op) {
+    if (static_cast<Opcode>(op) == Opcode::kAfterAll) continue;  // Of no element type.
+    EXPECT_TRUE(Measured().accepted[op].any()) << Name(static_cast<Opcode>(op));
+  }
+}
+
+TEST(CoverageTest, TypesOfAFewOpcodesAreThoseOfTheSemantics) {
+  const auto cell = [](const OpcodeTypes& types, Opcode op, ElementType type) {
+    return types[static_cast<size_t>(op)].test(static_cast<size_t>(type));
+  };
+  const OpcodeTypes& reference = Measured().engines[0].second;
+  EXPECT_TRUE(cell(reference, Opcode::kAdd, ElementType::kF32));
+  EXPECT_TRUE(cell(reference, Opcode::kSort, ElementType::kC64));
+  EXPECT_FALSE(cell(Measured().accepted, Opcode::kNot, ElementType::kF32));
+  EXPECT_FALSE(cell(Measured().accepted, Opcode::kPartitionId, ElementType::kF32));
+  EXPECT_TRUE(cell(Measured().accepted, Opcode::kShiftLeft, ElementType::kF32));
+  EXPECT_TRUE(cell(Measured().meaningless, Opcode::kShiftLeft, ElementType::kF32));
+  EXPECT_TRUE(cell(Measured().meaningless, Opcode::kTopk, ElementType::kC64));
+  EXPECT_TRUE(cell(Measured().meaningless, Opcode::kMaximum, ElementType::kC128));
+}
+
+}  // namespace
+}  // namespace hlo::conform
