@@ -1,7 +1,9 @@
 #include "plan/library_kernels.h"
 
 #include "base/status.h"
+#include "kernels/cpu/convolution.h"
 #include "kernels/cpu/dot_general.h"
+#include "kernels/cpu/fft.h"
 #include "plan/sort_step.h"
 
 namespace hlo::plan {
@@ -24,6 +26,33 @@ absl::Status RunDot(const Instruction& dot, absl::Span<const void* const> operan
   return absl::OkStatus();
 }
 
+bool TakesConvolution(const Instruction& convolution) {
+  return convolution.operand_count() == 2 &&
+         cpu::GemmSupports(convolution.operand(0)->shape().type(), convolution.operand(1)->shape().type(),
+                           convolution.shape().type());
+}
+
+absl::Status RunConvolution(const Instruction& convolution, absl::Span<const void* const> operands,
+                            absl::Span<void* const> results) {
+  const DimLabels& labels = *convolution.Get<attr::dim_labels>();
+  const cpu::ConvolutionDims dims{convolution.Get<attr::window>(), &labels,
+                                  convolution.Get<attr::feature_group_count>(1),
+                                  convolution.Get<attr::batch_group_count>(1)};
+  return cpu::Convolution(Dense(convolution.operand(0)->shape(), operands[0]),
+                          Dense(convolution.operand(1)->shape(), operands[1]), dims, results[0],
+                          convolution.shape().type(), convolution.shape().dims());
+}
+
+bool TakesFft(const Instruction& fft) {
+  return cpu::FftSupports(fft.Get<attr::fft_type>(), fft.operand(0)->shape().type(), fft.shape().type());
+}
+
+absl::Status RunFft(const Instruction& fft, absl::Span<const void* const> operands,
+                    absl::Span<void* const> results) {
+  return cpu::Fft(Dense(fft.operand(0)->shape(), operands[0]), fft.Get<attr::fft_type>(),
+                  fft.Get<attr::fft_length>(), results[0], fft.shape().type(), fft.shape().dims());
+}
+
 absl::Status RunSortByKey(const Instruction& sort, absl::Span<const void* const> operands,
                           absl::Span<void* const> results) {
   return RunSort(sort, *FindSortKey(sort), operands, results);
@@ -35,6 +64,12 @@ LibraryKernel FindLibraryKernel(const Instruction& instruction) {
   switch (instruction.opcode()) {
     case Opcode::kDot:
       if (TakesDot(instruction)) return {"dot", &RunDot};
+      break;
+    case Opcode::kConvolution:
+      if (TakesConvolution(instruction)) return {"convolution", &RunConvolution};
+      break;
+    case Opcode::kFft:
+      if (TakesFft(instruction)) return {"fft", &RunFft};
       break;
     case Opcode::kSort:
       if (FindSortKey(instruction).has_value()) return {"sort", &RunSortByKey};

@@ -64,7 +64,8 @@ namespace {
 std::string Lack(const Instruction& instruction, const EvaluateOptions& options) {
   if (instruction.opcode() == Opcode::kConstant && instruction.is_elided() && !options.elided_as_zeros) {
     return fmt::format(
-        "the text has {{...}} in place of the elements, so their values are unknown; give --elided=zeros, random "
+        "the text has {{...}} in place of the elements, so their values are unknown; give --elided=zeros, "
+        "random "
         "or counter, or --elided={}=FILE",
         instruction.name());
   }

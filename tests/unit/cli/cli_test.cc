@@ -407,6 +407,8 @@ TEST_F(Cli, OpsListsTheTargetsOfCustomCalls) {
   const Outcome ops = Run("ops --custom-calls");
   EXPECT_HAS(ops.out, "Sharding");
   EXPECT_HAS(ops.out, "X[*,n] -> X[*,k], s32[*,k]");
+}
+
 TEST_F(Cli, CoverageIsAskedOfTheCheckerTheEngineAndTheCases) {
   const Outcome json = Run("ops --coverage --format=json --cases tests/cases/ops/negate.hlo");
   EXPECT_EQ(json.status, 0);
