@@ -21,7 +21,7 @@ struct CheckCommandOptions {
   bool update = false, update_values = false, verbose = false, require_all = false;
   uint64_t max_memory = 0;
   EvaluateOptions evaluate;
-  Engine engine = Engine::kReference;
+  Engine engine = Engine::kFast;
   ElidedValues elided;
 };
 

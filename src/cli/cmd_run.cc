@@ -26,7 +26,7 @@ using Clock = std::chrono::steady_clock;
 struct RunOptions {
   CommonOptions common;
   InputOptions inputs;
-  Engine engine = Engine::kReference;
+  Engine engine = Engine::kFast;
   HostOptions host;
   CustomCallOptions custom_calls;
   std::string output;
