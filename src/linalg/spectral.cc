@@ -202,16 +202,14 @@ int64_t Gesdd(Matrix<const T> a, absl::Span<double> s, Matrix<T> u, Matrix<T> v)
   };
   const int options = wanted(u, Eigen::ComputeThinU, Eigen::ComputeFullU) |
                       wanted(v, Eigen::ComputeThinV, Eigen::ComputeFullV);
-  // Jacobi's method is the most accurate one, but slow where matrices are large.
-  constexpr int64_t kLargestForJacobi = 64;
   const auto take = [&](const auto& svd) {
     for (int64_t i = 0; i < k; ++i) s[i] = svd.singularValues()(i);
     if (u.data != nullptr) Map(u) = svd.matrixU();
     if (v.data != nullptr) Map(v) = svd.matrixV();
     return svd.info() == Eigen::Success ? 0 : 1;
   };
-  if (k <= kLargestForJacobi) return take(Eigen::JacobiSVD<EigenMatrix<T>>(Map(a), options));
-  return take(Eigen::BDCSVD<EigenMatrix<T>>(Map(a), options));
+  // The most accurate method; faster ones for large matrices take minutes to compile.
+  return take(Eigen::JacobiSVD<EigenMatrix<T>>(Map(a), options));
 }
 
 int64_t Gees(Matrix<double> t, Matrix<double> z, absl::Span<Complex> eigenvalues) {
