@@ -83,9 +83,14 @@ class LoopBuilder {
   cpu::TileValue Compute(const Node& node);
   // Where a value lies: row-major under the map.
   cpu::Access AccessOf(ValueId v, const IndexMap& map) const;
+  // Moves an access to the window that begins at run-time positions of the whole.
+  void AddStarts(absl::Span<const ValueId> starts, const Shape& whole, const Shape& window,
+                 cpu::Access* access) const;
   cpu::TileProgram& program() { return program_; }
 
  private:
+  // Strides by dimension of the space, into those of outer and inner loops.
+  void SetStrides(absl::Span<const int64_t> strides, cpu::Access* access) const;
   cpu::TileValue Elementwise(const Node& node, const IndexMap& map, bool identity);
   cpu::TileValue Positional(const Node& node, const IndexMap& map);
   cpu::TileValue Build(ValueId v, const IndexMap& map, bool identity);

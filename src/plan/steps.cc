@@ -145,13 +145,8 @@ class StepMaker {
     step.programs.push_back(Finished(whole));
     LoopBuilder window = Builder(ShapeOf(update));
     cpu::Access access = window.AccessOf(result, identity);
-    int64_t stride = 1;
-    for (int64_t d = ShapeOf(result).rank() - 1; d >= 0; --d) {
-      const ValueId start = node.operands[2 + d];
-      access.starts.push_back(
-          {start, ShapeOf(start).type(), ShapeOf(result).dim(d) - ShapeOf(update).dim(d), stride});
-      stride *= ShapeOf(result).dim(d);
-    }
+    window.AddStarts(absl::MakeConstSpan(node.operands).subspan(2), ShapeOf(result), ShapeOf(update),
+                     &access);
     window.program().Store(window.Value(update), std::move(access));
     step.programs.push_back(Finished(window));
     return step;

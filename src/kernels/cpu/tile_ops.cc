@@ -230,7 +230,7 @@ void DispatchWidth(int64_t width, F&& f) {
 
 }  // namespace
 
-TileCall FindTileOp(Opcode opcode, ElementType from, ElementType) {
+TileCall FindTileOp(Opcode opcode, ElementType from) {
   const Lane lane = LaneOf(from);
   const int64_t bits = BitWidth(from);
   if (const TileFn f = IntegerTileOp(opcode, lane)) return {f, bits};

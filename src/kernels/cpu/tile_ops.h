@@ -29,7 +29,7 @@ struct TileCall {
 
 // An operation on operands of type `from` with a result of type `to`, as yet unrounded: see RoundTile. No
 // function where the operation has no meaning for the type, or is none of those below.
-TileCall FindTileOp(Opcode opcode, ElementType from, ElementType to);
+TileCall FindTileOp(Opcode opcode, ElementType from);
 TileCall FindTileCompare(ComparisonDirection direction, bool total_order, ElementType from);
 TileCall FindTileSelect(ElementType type);  // in: predicate, on true, on false
 TileCall FindTileConvert(ElementType from, ElementType to);

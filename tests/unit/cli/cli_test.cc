@@ -33,8 +33,9 @@ std::string ReadFile(const fs::path& path) {
 class Cli : public testing::Test {
  protected:
   void SetUp() override {
-    char pattern[] = "/tmp/hlo-run-cli-XXXXXX";
-    folder_ = mkdtemp(pattern);
+    std::string pattern = testing::TempDir() + "hlo-run-cli-XXXXXX";
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
   }
   void TearDown() override { fs::remove_all(folder_); }
 
