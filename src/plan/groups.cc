@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_set.h"
 #include "base/check.h"
 #include "plan/tile_calls.h"
 #include "types/index.h"
@@ -90,6 +91,8 @@ bool TakesLoops(const Graph& graph, const Node& node, int32_t operand) {
       return true;
     case Opcode::kPad:
       return operand == 0;
+    case Opcode::kDynamicUpdateSlice:
+      return operand == 1;
     default:
       return IsElementwise(graph, node) || IsPositional(graph, node);
   }
@@ -98,6 +101,31 @@ bool TakesLoops(const Graph& graph, const Node& node, int32_t operand) {
 Groups::Groups(const Graph& graph, const Uses& uses) : graph_(graph), uses_(uses) {
   // Users come after what they use.
   for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) Decide(*node);
+  // What is computed from other places of the array that it updates comes first: then the update is in place.
+  for (const Node& node : graph.nodes) {
+    if (node.kind != Node::Kind::kOp || node.instruction->opcode() != Opcode::kDynamicUpdateSlice) continue;
+    if (ReadsElsewhere(node)) inlined_.erase(graph.values[node.operands[1]].node);
+  }
+}
+
+bool Groups::ReadsElsewhere(const Node& update) const {
+  absl::flat_hash_set<std::pair<ValueId, bool>> visited;
+  // `stays`: v is computed at the position where the update writes.
+  const auto reads = [&](const auto& self, ValueId v, bool stays) -> bool {
+    if (!visited.emplace(v, stays).second) return false;
+    const Node* node = graph_.values[v].node;
+    if (node == nullptr || !IsInlined(*node)) return v == update.operands[0];
+    if (IsDynamicSlice(*node)) {
+      const bool same_place =
+          stays && SameDimensions(ResultShape(graph_, *node), OperandShape(graph_, update, 1)) &&
+          std::equal(node->operands.begin() + 1, node->operands.end(), update.operands.begin() + 2);
+      return node->operands[0] == update.operands[0] && !same_place;
+    }
+    stays &= IsElementwise(graph_, *node);
+    return std::any_of(node->operands.begin(), node->operands.end(),
+                       [&](ValueId operand) { return self(self, operand, stays); });
+  };
+  return reads(reads, update.operands[1], true);
 }
 
 void Groups::Decide(const Node& node) {

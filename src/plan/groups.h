@@ -44,6 +44,8 @@ class Groups {
     bool operator==(const Path&) const = default;
   };
   void Decide(const Node& node);
+  // Whether the loop of a dynamic-update-slice reads what it changes, other than where it writes.
+  bool ReadsElsewhere(const Node& update) const;
 
   const Graph& graph_;
   const Uses& uses_;
