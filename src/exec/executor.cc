@@ -6,6 +6,7 @@
 #include "base/deadline.h"
 #include "base/status.h"
 #include "fmt/format.h"
+#include "plan/step_cost.h"
 #include "reference/op.h"
 #include "reference/program.h"
 #include "reference/supported.h"
@@ -28,10 +29,12 @@ void CollectLeaves(const Literal& value, std::vector<const Literal*>* leaves) {
 // The observer's view of a step: its last instruction.
 class View : public StepView {
  public:
-  explicit View(const Instruction& instruction) : instruction_(instruction) {}
-  const Instruction& instruction() const override { return instruction_; }
-  std::string_view kernel() const override { return "fast"; }
-  int64_t depth() const override { return 0; }
+  View(const plan::Plan& plan, const plan::Step& step, int64_t depth)
+      : plan_(plan), step_(step), depth_(depth) {}
+  const Instruction& instruction() const override { return *step_.instruction; }
+  std::string_view kernel() const override { return plan::KernelName(step_); }
+  int64_t depth() const override { return depth_; }
+  Cost cost() const override { return plan::StepCost(plan_, step_); }
   absl::StatusOr<Literal> Operand(int64_t) const override { return Fused(); }
   absl::StatusOr<Literal> Result() const override { return Fused(); }
 
@@ -39,7 +42,9 @@ class View : public StepView {
   static absl::Status Fused() {
     return absl::UnimplementedError("the fast engine does not keep the values of single instructions");
   }
-  const Instruction& instruction_;
+  const plan::Plan& plan_;
+  const plan::Step& step_;
+  int64_t depth_;
 };
 
 }  // namespace
@@ -47,7 +52,7 @@ class View : public StepView {
 absl::StatusOr<Literal> Executor::Run(absl::Span<const Literal> arguments, const EvaluateOptions& options) {
   options_ = options;
   evaluator_ = nullptr;
-  step_count_ = 0;
+  step_count_ = depth_ = 0;
   HLO_RETURN_IF_ERROR(Bind(arguments));
   HLO_RETURN_IF_ERROR(RunSteps(plan_.steps));
   return TakeResults();
@@ -135,9 +140,16 @@ absl::Status Executor::RunSteps(const std::vector<plan::Step>& steps) {
   Observer* observer = options_->observer;
   for (const plan::Step& step : steps) {
     if (counts) HLO_RETURN_IF_ERROR(CountStep());
-    if (observer != nullptr) HLO_RETURN_IF_ERROR(observer->BeforeStep(View(*step.instruction)));
+    if (observer == nullptr) {
+      HLO_RETURN_IF_ERROR(RunStep(step));
+      continue;
+    }
+    const View view(plan_, step, depth_);
+    HLO_RETURN_IF_ERROR(observer->BeforeStep(view));
+    ++depth_;
     HLO_RETURN_IF_ERROR(RunStep(step));
-    if (observer != nullptr) HLO_RETURN_IF_ERROR(observer->AfterStep(View(*step.instruction)));
+    --depth_;
+    HLO_RETURN_IF_ERROR(observer->AfterStep(view));
   }
   return absl::OkStatus();
 }

@@ -47,6 +47,7 @@ class Executor {
   std::optional<EvaluateOptions> options_;
   std::unique_ptr<reference::Evaluator> evaluator_;  // Made when the first step needs one.
   int64_t step_count_ = 0;
+  int64_t depth_ = 0;  // How many loops and conditionals lie around the step.
 };
 
 }  // namespace hlo::exec

@@ -314,10 +314,9 @@ cpu::TileValue LoopBuilder::Build(ValueId v, const IndexMap& map, bool identity)
   cpu::TileValue value;
   if (node == nullptr || !groups_.IsInlined(*node)) {
     value = program_.Load(AccessOf(v, map));
-  } else if (IsElementwise(graph_, *node)) {
-    value = Elementwise(*node, map, identity);
   } else {
-    value = Positional(*node, map);
+    fused_.push_back(node->instruction);
+    value = IsElementwise(graph_, *node) ? Elementwise(*node, map, identity) : Positional(*node, map);
   }
   if (identity) built_[v] = value;
   return value;

@@ -89,6 +89,8 @@ class LoopBuilder {
   void AddStarts(absl::Span<const ValueId> starts, const Shape& whole, const Shape& window,
                  cpu::Access* access) const;
   cpu::TileProgram& program() { return program_; }
+  // The instructions that were asked for besides what Compute was called with.
+  const std::vector<const Instruction*>& fused() const { return fused_; }
 
  private:
   // Strides by dimension of the space, into those of outer and inner loops.
@@ -103,6 +105,7 @@ class LoopBuilder {
   int64_t outer_;
   cpu::TileProgram program_;
   absl::flat_hash_map<ValueId, cpu::TileValue> built_;  // At the loop's position.
+  std::vector<const Instruction*> fused_;
 };
 
 }  // namespace hlo::plan

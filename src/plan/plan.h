@@ -59,6 +59,7 @@ struct BranchStep {
 struct Step {
   const Instruction* instruction = nullptr;  // The last one of a group.
   std::variant<TileStep, ReduceStep, KernelStep, ReferenceStep, LoopStep, BranchStep> what;
+  std::vector<const Instruction*> fused = {};  // The group's others.
 };
 
 struct Buffer {
