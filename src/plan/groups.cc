@@ -80,9 +80,10 @@ bool IsReshape(const Node& node) {
   if (node.kind != Node::Kind::kOp) return false;
   const Instruction& instruction = *node.instruction;
   if (instruction.opcode() == Opcode::kReshape) return true;
+  if (instruction.opcode() != Opcode::kBitcast) return false;
   const Shape &from = instruction.operand(0)->shape(), &to = instruction.shape();
-  return instruction.opcode() == Opcode::kBitcast && from.type() == to.type() && from.layout() == nullptr &&
-         to.layout() == nullptr && from.ElementCount() == to.ElementCount();
+  return from.type() == to.type() && from.layout() == nullptr && to.layout() == nullptr &&
+         from.ElementCount() == to.ElementCount();
 }
 
 bool IsDynamicSlice(const Node& node) {

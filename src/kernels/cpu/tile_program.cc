@@ -189,8 +189,13 @@ void TileProgram::AssignRegisters() {
 // What is only moved stays as it is in memory.
 void TileProgram::MoveBits() {
   const bool only_moves =
-      yielded_.empty() && std::all_of(steps_.begin(), steps_.end(), [&](const Step& step) {
-        return step.access >= 0 && accesses_[step.access].argument != Access::kIota;
+      yielded_.empty() &&
+      std::all_of(steps_.begin(), steps_.end(),
+                  [&](const Step& step) {
+                    return step.access >= 0 && accesses_[step.access].argument != Access::kIota;
+                  }) &&
+      std::all_of(stored_.begin(), stored_.end(), [&](const Stored& stored) {
+        return accesses_[stored.access].type == accesses_[values_[stored.value].access].type;
       });
   if (!only_moves) return;
   for (Access& access : accesses_) access.type = UnsignedOfWidth(ByteCount(access.type));
