@@ -7,32 +7,32 @@
 namespace hlo::cpu {
 namespace {
 
-// As many partial results side by side as hide the latency of an operation.
-template <class F, class T>
+// As many partial results side by side as hide the latency of an operation, in the type A.
+template <class F, class T, class A>
 void FoldLoop(int64_t n, void* out, const void* const* in, int64_t) {
   constexpr int64_t kPartials = std::max<int64_t>(4, 128 / sizeof(T));
   const F f;
   const T* a = static_cast<const T*>(in[0]);
-  T partial[kPartials];
+  A partial[kPartials];
   int64_t width = std::min(n, kPartials);
   std::copy_n(a, width, partial);
   int64_t i = kPartials;
   for (; i + kPartials <= n; i += kPartials) {
-    for (int64_t k = 0; k < kPartials; ++k) partial[k] = f(partial[k], a[i + k]);
+    for (int64_t k = 0; k < kPartials; ++k) partial[k] = f(partial[k], static_cast<A>(a[i + k]));
   }
-  for (int64_t k = 0; i + k < n; ++k) partial[k] = f(partial[k], a[i + k]);
+  for (int64_t k = 0; i + k < n; ++k) partial[k] = f(partial[k], static_cast<A>(a[i + k]));
   while (width > 1) {
     const int64_t half = (width + 1) / 2;
     for (int64_t k = 0; k < width - half; ++k) partial[k] = f(partial[k], partial[half + k]);
     width = half;
   }
-  *static_cast<T*>(out) = partial[0];
+  *static_cast<T*>(out) = static_cast<T>(partial[0]);
 }
 
-template <class F, class T>
+template <class F, class T, class A = T>
 TileFn FoldOf() {
   if constexpr (std::is_invocable_r_v<T, F, T, T>)
-    return &FoldLoop<F, T>;
+    return &FoldLoop<F, T, A>;
   else
     return nullptr;
 }
@@ -42,7 +42,8 @@ TileFn Find(Opcode opcode) {
   constexpr bool is_float = std::is_floating_point_v<T>;
   switch (opcode) {
     case Opcode::kAdd:
-      return FoldOf<scalar::Add, T>();
+      // As the reference sums.
+      return FoldOf<scalar::Add, T, std::conditional_t<is_float, double, T>>();
     case Opcode::kAnd:
       return FoldOf<scalar::And, T>();
     case Opcode::kMaximum:
