@@ -70,11 +70,22 @@ bool IsPositional(const Graph& graph, const Node& node) {
     case Opcode::kReverse:
     case Opcode::kIota:
       return true;
+    case Opcode::kBitcast:
     case Opcode::kReshape:
-      return KeepsLargerDims(OperandShape(graph, node, 0), ResultShape(graph, node));
+      return IsReshape(node) && KeepsLargerDims(OperandShape(graph, node, 0), ResultShape(graph, node));
     default:
       return false;
   }
+}
+
+bool IsReshape(const Node& node) {
+  if (node.kind != Node::Kind::kOp) return false;
+  const Instruction& instruction = *node.instruction;
+  if (instruction.opcode() == Opcode::kReshape) return true;
+  if (instruction.opcode() != Opcode::kBitcast) return false;
+  const Shape &from = instruction.operand(0)->shape(), &to = instruction.shape();
+  return from.type() == to.type() && from.layout() == nullptr && to.layout() == nullptr &&
+         from.ElementCount() == to.ElementCount();
 }
 
 bool IsDynamicSlice(const Node& node) {

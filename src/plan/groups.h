@@ -58,6 +58,8 @@ class Groups {
 bool IsElementwise(const Graph& graph, const Node& node);
 bool IsPositional(const Graph& graph,
                   const Node& node);  // broadcast, transpose, slice, reverse, iota, reshape by 1s
+// A reshape, or a bitcast that is one.
+bool IsReshape(const Node& node);
 bool IsDynamicSlice(const Node& node);
 // Kernels that walk each operand, or the first ones, in a loop that others may join.
 bool TakesLoops(const Graph& graph, const Node& node, int32_t operand);

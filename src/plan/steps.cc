@@ -40,13 +40,14 @@ class StepMaker {
 
   void Op(const Node& node, std::vector<Step>* steps) {
     if (IsElementwise(graph_, node) || IsPositional(graph_, node) || IsDynamicSlice(node)) {
-      if (node.instruction->opcode() == Opcode::kReshape && Alias(node)) return;
+      if (IsReshape(node) && Alias(node)) return;
       steps->push_back({node.instruction, TileStep{{Loops(node)}}});
       return;
     }
     switch (node.instruction->opcode()) {
+      case Opcode::kBitcast:
       case Opcode::kReshape:
-        if (Alias(node)) return;
+        if (IsReshape(node) && Alias(node)) return;
         break;
       case Opcode::kReduce:
         if (auto code = FindReduceCode(*node.instruction)) {
@@ -133,7 +134,7 @@ class StepMaker {
       results.push_back({node.operands[count + k], node.results[k], ShapeOf(node.operands[count + k]).type(),
                          ShapeOf(node.results[k]).type()});
     }
-    return {{Finished(builder), rows, std::move(code.code), code.any_order, std::move(results)}};
+    return {{Finished(builder), rows, std::move(code.code), code.any_order, code.fold, std::move(results)}};
   }
 
   // The whole operand, unless it is updated in place, and then the window.

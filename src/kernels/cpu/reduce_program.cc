@@ -46,6 +46,15 @@ class Accumulators {
     for (size_t k = 0; k < count(); ++k) in.push_back(runner.yielded(static_cast<int64_t>(k)));
     CombineInto(i, n, in.data());
   }
+  // Element 0 becomes the body's tile folded, or is combined with it.
+  void FoldTile(const TileProgram::Runner& runner, const TileCall& fold, int64_t n, bool first) {
+    alignas(16) std::byte element[kWidest];
+    const void* in[] = {runner.yielded(0)};
+    fold.function(n, first ? at(0, 0) : element, in, fold.parameter);
+    if (first) return;
+    const void* both[] = {at(0, 0), element};
+    CombineInto(0, 1, both);
+  }
   // acc[i + j] = combiner(acc[i + j], acc[other + j])
   void Fold(int64_t i, int64_t other, int64_t n) {
     absl::InlinedVector<const void*, 8> in;
@@ -114,6 +123,14 @@ void ReduceRow(const ReduceProgram& program, TileProgram::Runner& runner, int64_
                Accumulators& acc) {
   const int64_t tile = program.body.tile();
   int64_t length = 0;
+  if (program.fold.function != nullptr) {
+    for (int64_t t = begin; t < end; t += tile) {
+      const int64_t n = std::min(tile, end - t);
+      runner.RunTile(t, n);
+      acc.FoldTile(runner, program.fold, n, t == begin);
+    }
+    return;
+  }
   for (int64_t t = begin; t < end; t += tile) {
     const int64_t n = std::min(tile, end - t);
     runner.RunTile(t, n);
