@@ -63,7 +63,7 @@ namespace {
 
 // What an instruction lacks; empty where it lacks nothing.
 std::string Lack(const Instruction& instruction, const EvaluateOptions& options) {
-  if (instruction.opcode() == Opcode::kConstant && instruction.is_elided() && !options.elided_as_zeros) {
+  if (instruction.opcode() == Opcode::kConstant && instruction.is_elided()) {
     return fmt::format(
         "the text has {{...}} in place of the elements, so their values are unknown; give --elided=zeros, "
         "random "
