@@ -9,8 +9,6 @@
 namespace hlo::plan {
 namespace {
 
-cpu::DenseArray Dense(const Shape& shape, const void* data) { return {data, shape.type(), shape.dims()}; }
-
 bool TakesDot(const Instruction& dot) {
   return dot.operand_count() == 2 && cpu::GemmSupports(dot.operand(0)->shape().type(),
                                                        dot.operand(1)->shape().type(), dot.shape().type());
@@ -71,6 +69,14 @@ LibraryKernel FindLibraryKernel(const Instruction& instruction) {
     case Opcode::kFft:
       if (TakesFft(instruction)) return {"fft", &RunFft};
       break;
+    case Opcode::kGather:
+      return FindGatherKernel(instruction);
+    case Opcode::kReduceWindow:
+      return FindReduceWindowKernel(instruction);
+    case Opcode::kSelectAndScatter:
+      return FindSelectAndScatterKernel(instruction);
+    case Opcode::kScatter:
+      return FindScatterKernel(instruction);
     case Opcode::kSort:
       if (FindSortKey(instruction).has_value()) return {"sort", &RunSortByKey};
       break;

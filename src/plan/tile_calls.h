@@ -25,6 +25,10 @@ struct ReduceCode {
 };
 std::optional<ReduceCode> FindReduceCode(const Instruction& reduce);
 
+// The same of any to_apply of (accumulators..., values...), rounded after every operation.
+std::optional<cpu::TileCode> FindCombinerCode(const Computation& to_apply,
+                                              absl::Span<const ElementType> types);
+
 // A scalar expression of one parameter as tile code; nullopt where it is more than elementwise operations.
 std::optional<cpu::TileCode> FindUnaryCode(const Instruction& root, const Instruction& parameter);
 
