@@ -32,7 +32,7 @@ bool IsSound(const Instruction& instruction, const Shape& operand, const Shape& 
          OtherDims(operand.rank(), left_out, operand_batching).size() == window_dims.size();
 }
 
-void RunScatter(const Instruction& scatter, const cpu::TileCode* combiner,
+void RunScatter(const Instruction& scatter, const cpu::TileCode* combiner, cpu::ScatterFn elementwise,
                 absl::Span<const void* const> operands, absl::Span<void* const> results) {
   const size_t count = results.size();
   std::vector<cpu::ScatterArray> arrays;
@@ -49,7 +49,7 @@ void RunScatter(const Instruction& scatter, const cpu::TileCode* combiner,
   const auto indices = static_cast<int64_t>(count);
   cpu::Scatter(arrays, scatter.operand(0)->shape().dims(),
                Dense(scatter.operand(indices)->shape(), operands[count]),
-               scatter.operand(indices + 1)->shape().dims(), dims, combiner);
+               scatter.operand(indices + 1)->shape().dims(), dims, combiner, elementwise);
 }
 
 }  // namespace
@@ -84,19 +84,23 @@ LibraryKernel FindScatterKernel(const Instruction& scatter) {
   if (count == 1 && to_apply.root() == to_apply.parameter(1)) {
     return {"scatter",
             [](const Instruction& instruction, auto operands, auto results) {
-              RunScatter(instruction, nullptr, operands, results);
+              RunScatter(instruction, nullptr, nullptr, operands, results);
               return absl::OkStatus();
             },
             updated};
   }
   std::optional<cpu::TileCode> code = FindCombinerCode(to_apply, types);
   if (!code.has_value()) return {};
-  return {"scatter",
-          [code = *std::move(code)](const Instruction& instruction, auto operands, auto results) {
-            RunScatter(instruction, &code, operands, results);
-            return absl::OkStatus();
-          },
-          updated};
+  const cpu::ScatterFn elementwise = count == 1 && IsRegrouped(*to_apply.root())
+                                         ? cpu::FindScatterLoop(to_apply.root()->opcode(), types[0])
+                                         : nullptr;
+  return {
+      "scatter",
+      [code = *std::move(code), elementwise](const Instruction& instruction, auto operands, auto results) {
+        RunScatter(instruction, &code, elementwise, operands, results);
+        return absl::OkStatus();
+      },
+      updated};
 }
 
 }  // namespace hlo::plan

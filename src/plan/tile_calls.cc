@@ -94,24 +94,6 @@ cpu::TileValue Apply(const Instruction& instruction, absl::Span<const cpu::TileV
   return value;
 }
 
-// One operation on an accumulator and a value that may be grouped at will.
-bool IsRegrouped(const Instruction& root) {
-  switch (root.opcode()) {
-    case Opcode::kAdd:
-    case Opcode::kMultiply:
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-    case Opcode::kAnd:
-    case Opcode::kOr:
-    case Opcode::kXor:
-      break;
-    default:
-      return false;
-  }
-  return root.operand(0)->opcode() == Opcode::kParameter && root.operand(1)->opcode() == Opcode::kParameter &&
-         root.operand(0) != root.operand(1);
-}
-
 // The values of scalar instructions, as they are appended to tile code.
 class ScalarCode {
  public:
@@ -165,6 +147,23 @@ cpu::TileValue ApplyInstruction(const Instruction& instruction, absl::Span<const
 cpu::TileValue Rounded(ElementType type, cpu::TileValue value, cpu::TileProgram& program) {
   const cpu::TileCall round = cpu::RoundTile(type);
   return round.function == nullptr ? value : program.Apply(round, cpu::LaneOf(type), {value});
+}
+
+bool IsRegrouped(const Instruction& root) {
+  switch (root.opcode()) {
+    case Opcode::kAdd:
+    case Opcode::kMultiply:
+    case Opcode::kMaximum:
+    case Opcode::kMinimum:
+    case Opcode::kAnd:
+    case Opcode::kOr:
+    case Opcode::kXor:
+      break;
+    default:
+      return false;
+  }
+  return root.operand(0)->opcode() == Opcode::kParameter && root.operand(1)->opcode() == Opcode::kParameter &&
+         root.operand(0) != root.operand(1);
 }
 
 std::optional<cpu::TileCode> FindCombinerCode(const Computation& to_apply,

@@ -16,6 +16,9 @@ cpu::TileValue ApplyInstruction(const Instruction& instruction, absl::Span<const
                                 cpu::TileProgram& program);
 cpu::TileValue Rounded(ElementType type, cpu::TileValue value, cpu::TileProgram& program);
 
+// Whether the root of a to_apply is one operation on an accumulator and a value that may be grouped at will.
+bool IsRegrouped(const Instruction& root);
+
 // A reduction's to_apply as tile code: accumulators, then values; nullopt where it is more than elementwise
 // operations on scalars.
 struct ReduceCode {

@@ -27,8 +27,7 @@ struct Chunk {
   std::array<int64_t, kStartsAtOnce> from, to;
   Chunk(const Slices& slices, int64_t begin, int64_t n) {
     slices.starts.Compute(begin, n, from.data());
-    Odometer place(slices.starts.dims(), slices.to_strides, begin);
-    for (int64_t i = 0; i < n; ++i, place.Next()) to[i] = place.place();
+    Places(slices.starts.dims(), slices.to_strides, begin, n, to.data());
   }
 };
 
@@ -189,7 +188,7 @@ class RowCombiner {
 
 void Scatter(absl::Span<const ScatterArray> arrays, absl::Span<const int64_t> operand_dims,
              const DenseArray& indices, absl::Span<const int64_t> update_dims, const ScatterDims& dims,
-             const TileCode* combiner) {
+             const TileCode* combiner, ScatterFn elementwise) {
   if (Product(update_dims) == 0 || Product(operand_dims) == 0) return;
   const auto rank = static_cast<int64_t>(operand_dims.size());
   const auto update_rank = static_cast<int64_t>(update_dims.size());
@@ -219,17 +218,20 @@ void Scatter(absl::Span<const ScatterArray> arrays, absl::Span<const int64_t> op
   const Index position_strides = Pick(from_strides, OtherDims(update_rank, dims.update_window_dims));
   const int64_t rows = Product(outer_dims);
   RowCombiner rows_of(arrays, combiner);
-  std::array<int64_t, kStartsAtOnce> at;
-  Odometer update(starts.dims(), position_strides, 0);
+  std::array<int64_t, kStartsAtOnce> at, update;
   for (int64_t begin = 0; begin < starts.count(); begin += kStartsAtOnce) {
     const int64_t n = std::min(kStartsAtOnce, starts.count() - begin);
     starts.Compute(begin, n, at.data());
-    for (int64_t i = 0; i < n; ++i, update.Next()) {
+    Places(starts.dims(), position_strides, begin, n, update.data());
+    if (rows == 1 && row.size == 1 && elementwise != nullptr) {
+      elementwise(n, arrays[0].result, at.data(), arrays[0].update, update.data());
+      continue;
+    }
+    for (int64_t i = 0; i < n; ++i) {
       if (at[i] < 0) continue;
       Odometer to(outer_dims, outer_to, 0), from(outer_dims, outer_from, 0);
       for (int64_t r = 0; r < rows; ++r, to.Next(), from.Next())
-        rows_of.Run(row.size, at[i] + to.place(), row.to_stride, update.place() + from.place(),
-                    row.from_stride);
+        rows_of.Run(row.size, at[i] + to.place(), row.to_stride, update[i] + from.place(), row.from_stride);
     }
   }
 }

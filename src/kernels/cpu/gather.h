@@ -17,15 +17,15 @@ struct ScatterDims {
   StartDims starts;
   absl::Span<const int64_t> update_window_dims, inserted_window_dims;
 };
-// What happens to an element that is there and the update that comes: the update's own, where there is no
-// code.
 struct ScatterArray {
   ElementType type;
   void* result;  // Holds the operand; updated in place.
   const void* update;
 };
+// `combiner` says what becomes of an element and an update: the update itself, where there is no code.
+// `elementwise` does the same of single elements, where there is such a loop.
 void Scatter(absl::Span<const ScatterArray> arrays, absl::Span<const int64_t> operand_dims,
              const DenseArray& indices, absl::Span<const int64_t> update_dims, const ScatterDims& dims,
-             const TileCode* combiner);
+             const TileCode* combiner, ScatterFn elementwise);
 
 }  // namespace hlo::cpu

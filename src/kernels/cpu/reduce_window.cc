@@ -109,8 +109,12 @@ class Line {
   };
   // Every `step`-th run, side by side.
   std::byte* Packed(int64_t count, int64_t step, int64_t width, const std::byte* from, std::byte* to) const {
-    const CopyDim dims[] = {{count, step * walk_.run, walk_.run}, {walk_.run, 1, 1}};
-    CopyArray(dims, width, from, to);
+    if (walk_.run == 1) {
+      CopyStrided(count, width, to, 1, from, step);
+    } else {
+      const CopyDim dims[] = {{count, step * walk_.run, walk_.run}, {walk_.run, 1, 1}};
+      CopyArray(dims, width, from, to);
+    }
     return to;
   }
 

@@ -47,33 +47,56 @@ class Slab {
     const int64_t size = dim_.size;
     // Combined from the first element of a block, and to its last.
     for (int64_t i = 0; i < base_size_; ++i) {
-      std::memcpy(At(before_, i), At(base_, i), Bytes(1));
-      if (i % size != 0) Combine(At(before_, i - 1), At(base_, i), At(before_, i));
-    }
-    for (int64_t i = base_size_ - 1; i >= 0; --i) {
-      std::memcpy(At(after_, i), At(base_, i), Bytes(1));
-      if (i + 1 < base_size_ && (i + 1) % size != 0) Combine(At(base_, i), At(after_, i + 1), At(after_, i));
-    }
-    for (int64_t o = 0; o < result_size_; ++o) {
-      const Span1 span = Under(dim_, base_size_, o);
-      std::byte* to = At(result_, o);
-      if (span.first / size != span.last / size)
-        Combine(At(after_, span.first), At(before_, span.last), to);
+      if (i % size == 0)
+        std::memcpy(At(before_, i), At(base_, i), Bytes(1));
       else
-        std::memcpy(to, span.first % size == 0 ? At(before_, span.last) : At(after_, span.first), Bytes(1));
-      if (init == nullptr) continue;
-      CopyStrided(lines_, width_, At(base_, 0), 1, init, 0);
-      Combine(At(base_, 0), to, to);
+        Combine(1, At(before_, i - 1), At(base_, i), At(before_, i));
     }
+    const bool needs_after = Under(dim_, base_size_, result_size_ - 1).first > 0;
+    for (int64_t i = base_size_ - 1; i >= 0 && needs_after; --i) {
+      if (i + 1 == base_size_ || (i + 1) % size == 0)
+        std::memcpy(At(after_, i), At(base_, i), Bytes(1));
+      else
+        Combine(1, At(base_, i), At(after_, i + 1), At(after_, i));
+    }
+    for (int64_t o = 0; o < result_size_;) {
+      const Part part = PartAt(o);
+      const Span1 span = Under(dim_, base_size_, o);
+      int64_t n = 1;  // Outputs that are made in the same way of what follows.
+      while (o + n < result_size_ && PartAt(o + n) == part &&
+             Follows(span, Under(dim_, base_size_, o + n), part, n))
+        ++n;
+      if (part == Part::kBoth)
+        Combine(n, At(after_, span.first), At(before_, span.last), At(result_, o));
+      else
+        std::memcpy(At(result_, o), part == Part::kBefore ? At(before_, span.last) : At(after_, span.first),
+                    Bytes(n));
+      o += n;
+    }
+    if (init == nullptr) return;
+    CopyStrided(base_size_ * lines_, width_, At(base_, 0), 1, init, 0);
+    for (int64_t o = 0; o < result_size_; o += base_size_)
+      Combine(std::min(base_size_, result_size_ - o), At(base_, 0), At(result_, o), At(result_, o));
   }
 
  private:
   int64_t Bytes(int64_t positions) const { return positions * lines_ * width_; }
   std::byte* At(std::vector<std::byte>& array, int64_t i) const { return array.data() + Bytes(i); }
-  void Combine(const std::byte* a, const std::byte* b, std::byte* to) const {
+  void Combine(int64_t positions, const std::byte* a, const std::byte* b, std::byte* to) const {
     const void* in[] = {a, b};
     void* out[] = {to};
-    combiner_.Run(lines_, in, out);
+    combiner_.Run(positions * lines_, in, out);
+  }
+  // Which running results make up the one at o.
+  enum class Part : uint8_t { kBefore, kAfter, kBoth };
+  Part PartAt(int64_t o) const {
+    const Span1 span = Under(dim_, base_size_, o);
+    if (span.first / dim_.size != span.last / dim_.size) return Part::kBoth;
+    return span.first % dim_.size == 0 ? Part::kBefore : Part::kAfter;
+  }
+  static bool Follows(const Span1& a, const Span1& b, Part part, int64_t n) {
+    return (part == Part::kAfter || b.last == a.last + n) &&
+           (part == Part::kBefore || b.first == a.first + n);
   }
 
   WindowDim dim_;

@@ -8,6 +8,24 @@
 
 namespace hlo::cpu {
 
+// Counts through indices, the last dimension fastest, with the place that strides give to each.
+class Odometer {
+ public:
+  Odometer(const Index& dims, const Index& strides, int64_t number);
+  int64_t place() const { return place_; }
+  const Index& digits() const { return digits_; }
+  void Next();
+  // So many steps within the last dimension at once.
+  void Skip(int64_t count);
+  // Steps to the end of the last dimension.
+  int64_t left() const { return dims_.empty() ? 1 : dims_.back() - digits_.back(); }
+
+ private:
+  const Index &dims_, &strides_;
+  Index digits_;
+  int64_t place_ = 0;
+};
+
 struct StartDims {
   int64_t index_vector_dim;
   // Which dimension of the operand each entry of an index vector belongs to.
@@ -28,9 +46,10 @@ class WindowStarts {
   void Compute(int64_t begin, int64_t n, int64_t* starts) const;
 
  private:
+  // Those of a run along the last dimension, from the odometer's position on.
   template <class T>
-  void ComputeAs(int64_t begin, int64_t n, int64_t* starts) const;
-  bool Add(int64_t value, int64_t operand_dim, int64_t* start) const;
+  void ComputeRun(const Odometer& position, int64_t n, int64_t* starts) const;
+  void AddBatches(const Odometer& position, int64_t n, int64_t* starts) const;
 
   DenseArray indices_;
   StartDims start_dims_;
@@ -39,18 +58,7 @@ class WindowStarts {
   bool clamps_;
 };
 
-// Counts through indices, the last dimension fastest, with the place that strides give to each.
-class Odometer {
- public:
-  Odometer(const Index& dims, const Index& strides, int64_t number);
-  int64_t place() const { return place_; }
-  const Index& digits() const { return digits_; }
-  void Next();
-
- private:
-  const Index &dims_, &strides_;
-  Index digits_;
-  int64_t place_ = 0;
-};
+// places[i] of the indices with the numbers [begin, begin + n).
+void Places(const Index& dims, const Index& strides, int64_t begin, int64_t n, int64_t* places);
 
 }  // namespace hlo::cpu
