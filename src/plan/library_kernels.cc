@@ -4,7 +4,6 @@
 #include "kernels/cpu/convolution.h"
 #include "kernels/cpu/dot_general.h"
 #include "kernels/cpu/fft.h"
-#include "plan/sort_step.h"
 
 namespace hlo::plan {
 namespace {
@@ -51,11 +50,6 @@ absl::Status RunFft(const Instruction& fft, absl::Span<const void* const> operan
                   fft.Get<attr::fft_length>(), results[0], fft.shape().type(), fft.shape().dims());
 }
 
-absl::Status RunSortByKey(const Instruction& sort, absl::Span<const void* const> operands,
-                          absl::Span<void* const> results) {
-  return RunSort(sort, *FindSortKey(sort), operands, results);
-}
-
 }  // namespace
 
 LibraryKernel FindLibraryKernel(const Instruction& instruction) {
@@ -78,8 +72,9 @@ LibraryKernel FindLibraryKernel(const Instruction& instruction) {
     case Opcode::kScatter:
       return FindScatterKernel(instruction);
     case Opcode::kSort:
-      if (FindSortKey(instruction).has_value()) return {"sort", &RunSortByKey};
-      break;
+      return FindSortKernel(instruction);
+    case Opcode::kTopk:
+      return FindTopkKernel(instruction);
     default:
       break;
   }

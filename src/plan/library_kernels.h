@@ -35,5 +35,7 @@ LibraryKernel FindGatherKernel(const Instruction& gather);
 LibraryKernel FindScatterKernel(const Instruction& scatter);
 LibraryKernel FindReduceWindowKernel(const Instruction& reduce_window);
 LibraryKernel FindSelectAndScatterKernel(const Instruction& select_and_scatter);
+LibraryKernel FindSortKernel(const Instruction& sort);
+LibraryKernel FindTopkKernel(const Instruction& topk);
 
 }  // namespace hlo::plan

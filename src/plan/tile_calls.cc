@@ -166,37 +166,66 @@ bool IsRegrouped(const Instruction& root) {
          root.operand(0) != root.operand(1);
 }
 
-std::optional<cpu::TileCode> FindCombinerCode(const Computation& to_apply,
-                                              absl::Span<const ElementType> types) {
+namespace {
+
+// Scalars to scalars: the parameters to the root, or to the elements of a tuple that it is.
+std::optional<cpu::TileCode> FindScalarCode(const Computation& computation) {
   constexpr size_t kMostInstructions = 48;
-  const auto parameters = to_apply.parameters();
-  const size_t count = types.size();
-  if (to_apply.instructions().size() > kMostInstructions || count > 8 || parameters.size() != 2 * count)
-    return std::nullopt;
+  constexpr int64_t kMostValues = 60;
+  const auto parameters = computation.parameters();
+  if (computation.instructions().size() > kMostInstructions || parameters.size() > 16) return std::nullopt;
   std::vector<cpu::Lane> lanes;
-  for (size_t k = 0; k < parameters.size(); ++k) {
-    const Shape& shape = parameters[k]->shape();
-    if (!shape.IsScalar() || shape.type() != types[k % count]) return std::nullopt;
-    lanes.push_back(cpu::LaneOf(shape.type()));
+  for (const Instruction* parameter : parameters) {
+    if (!parameter->shape().IsScalar()) return std::nullopt;
+    lanes.push_back(cpu::LaneOf(parameter->shape().type()));
   }
   cpu::TileCode code(lanes);
   ScalarCode values(code);
   for (size_t k = 0; k < parameters.size(); ++k) values.Enter(*parameters[k], static_cast<cpu::TileValue>(k));
-  const Instruction& root = *to_apply.root();
-  for (const Instruction* instruction : PostOrder(to_apply)) {
+  const Instruction& root = *computation.root();
+  for (const Instruction* instruction : PostOrder(computation)) {
     if (instruction->opcode() == Opcode::kTuple && instruction == &root) continue;
     if (!values.Add(*instruction)) return std::nullopt;
   }
-  const auto results = root.opcode() == Opcode::kTuple
-                           ? std::vector<Instruction*>(root.operands().begin(), root.operands().end())
-                           : std::vector<Instruction*>{to_apply.root()};
+  if (root.opcode() == Opcode::kTuple) {
+    for (const Instruction* element : root.operands()) code.Yield(values.Of(*element));
+  } else {
+    code.Yield(values.Of(root));
+  }
+  if (code.step_count() + static_cast<int64_t>(lanes.size()) > kMostValues) return std::nullopt;
+  return code;
+}
+
+bool IsScalarOf(const Shape& shape, ElementType type) { return shape.IsScalar() && shape.type() == type; }
+
+}  // namespace
+
+std::optional<cpu::TileCode> FindCombinerCode(const Computation& to_apply,
+                                              absl::Span<const ElementType> types) {
+  const auto parameters = to_apply.parameters();
+  const size_t count = types.size();
+  const Shape& result = to_apply.root()->shape();
+  if (count > 8 || parameters.size() != 2 * count || (count > 1 && !result.IsTuple())) return std::nullopt;
+  const absl::Span<const Shape> results =
+      result.IsTuple() ? result.elements() : absl::MakeConstSpan(&result, 1);
   if (results.size() != count) return std::nullopt;
   for (size_t k = 0; k < count; ++k) {
-    if (results[k]->shape().type() != types[k]) return std::nullopt;
-    code.Yield(values.Of(*results[k]));
+    if (!IsScalarOf(parameters[k]->shape(), types[k]) || !IsScalarOf(results[k], types[k]) ||
+        !IsScalarOf(parameters[count + k]->shape(), types[k]))
+      return std::nullopt;
   }
-  if (code.step_count() + static_cast<int64_t>(lanes.size()) > 60) return std::nullopt;
-  return code;
+  return FindScalarCode(to_apply);
+}
+
+std::optional<cpu::TileCode> FindComparatorCode(const Computation& to_apply,
+                                                absl::Span<const ElementType> types) {
+  const auto parameters = to_apply.parameters();
+  if (parameters.size() != 2 * types.size() || !IsScalarOf(to_apply.root()->shape(), ElementType::kPred))
+    return std::nullopt;
+  for (size_t k = 0; k < parameters.size(); ++k) {
+    if (!IsScalarOf(parameters[k]->shape(), types[k / 2])) return std::nullopt;
+  }
+  return FindScalarCode(to_apply);
 }
 
 std::optional<ReduceCode> FindReduceCode(const Instruction& reduce) {

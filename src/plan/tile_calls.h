@@ -32,6 +32,10 @@ std::optional<ReduceCode> FindReduceCode(const Instruction& reduce);
 std::optional<cpu::TileCode> FindCombinerCode(const Computation& to_apply,
                                               absl::Span<const ElementType> types);
 
+// A sort's to_apply of (a of operand 0, b of operand 0, a of operand 1, ...): whether a comes before b.
+std::optional<cpu::TileCode> FindComparatorCode(const Computation& to_apply,
+                                                absl::Span<const ElementType> types);
+
 // A scalar expression of one parameter as tile code; nullopt where it is more than elementwise operations.
 std::optional<cpu::TileCode> FindUnaryCode(const Instruction& root, const Instruction& parameter);
 
