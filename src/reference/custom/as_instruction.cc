@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "fmt/format.h"
 #include "hlo_run/check.h"
+#include "reference/obstacles.h"
 #include "reference/program.h"
 
 namespace hlo::reference::custom {
@@ -25,7 +26,7 @@ std::string Misfit(const Instruction& instruction) {
   Diagnostics diagnostics;
   const Shape inferred = InferShape(instruction, diagnostics);
   if (!inferred.IsValid()) return diagnostics.all().front().message;
-  if (Compatible(inferred, instruction.shape())) return "";
+  if (Compatible(inferred, instruction.shape())) return Obstacle(instruction, nullptr);
   return fmt::format("{} gives {}, but the instruction declares {}", info.name, ToString(inferred),
                      ToString(instruction.shape()));
 }
