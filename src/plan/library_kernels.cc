@@ -53,11 +53,6 @@ absl::Status RunFft(const Instruction& fft, absl::Span<const void* const> operan
                   fft.Get<attr::fft_length>(), results[0], fft.shape().type(), fft.shape().dims());
 }
 
-absl::Status RunSortByKey(const Instruction& sort, absl::Span<const void* const> operands,
-                          absl::Span<void* const> results) {
-  return RunSort(sort, *FindSortKey(sort), operands, results);
-}
-
 }  // namespace
 
 LibraryKernel FindLibraryKernel(const Instruction& instruction) {
@@ -72,7 +67,10 @@ LibraryKernel FindLibraryKernel(const Instruction& instruction) {
       if (TakesFft(instruction)) return {"fft", &RunFft};
       break;
     case Opcode::kSort:
-      if (FindSortKey(instruction).has_value()) return {"sort", &RunSortByKey};
+      if (std::optional<SortKey> key = FindSortKey(instruction))
+        return {"sort", [key = *std::move(key)](const Instruction& sort, auto operands, auto results) {
+                  return RunSort(sort, key, operands, results);
+                }};
       break;
     default:
       break;

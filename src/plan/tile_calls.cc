@@ -42,12 +42,12 @@ cpu::TileCall CallOf(const Instruction& instruction) {
     case Opcode::kImag:
     case Opcode::kIsFinite:
     case Opcode::kReal:
-      return cpu::FindTileOp(instruction.opcode(), from, to);
+      return cpu::FindTileOp(instruction.opcode(), from);
     default:
       if (!(Info(instruction.opcode()).has(kElementwise) || instruction.opcode() == Opcode::kClamp) ||
           from != to)
         return {};
-      return cpu::FindTileOp(instruction.opcode(), from, to);
+      return cpu::FindTileOp(instruction.opcode(), from);
   }
 }
 
@@ -74,12 +74,21 @@ bool NeedsRounding(const Instruction& instruction) {
   return !IsExact(instruction.opcode()) || IsIntegral(instruction.shape().type());
 }
 
+// A conversion that at most rounds.
+bool KeepsLane(const Instruction& instruction) {
+  return instruction.opcode() == Opcode::kConvert &&
+         cpu::LaneOf(instruction.operand(0)->shape().type()) == cpu::LaneOf(instruction.shape().type());
+}
+
 template <class Program>
 cpu::TileValue Apply(const Instruction& instruction, absl::Span<const cpu::TileValue> operands,
                      Program& program) {
   const ElementType type = instruction.shape().type();
   const cpu::Lane lane = cpu::LaneOf(type);
-  cpu::TileValue value = program.Apply(CallOf(instruction), lane, operands);
+  const cpu::TileCall rounded = cpu::FindRoundedTileOp(instruction.opcode(), type);
+  if (rounded.function != nullptr) return program.Apply(rounded, lane, operands);
+  cpu::TileValue value =
+      KeepsLane(instruction) ? operands[0] : program.Apply(CallOf(instruction), lane, operands);
   const cpu::TileCall round = cpu::RoundTile(type);
   if (round.function != nullptr && NeedsRounding(instruction)) value = program.Apply(round, lane, {value});
   return value;
@@ -187,7 +196,7 @@ std::optional<ReduceCode> FindReduceCode(const Instruction& reduce) {
     const cpu::TileCall cut = cpu::RoundTile(root.shape().type());
     if (cut.function != nullptr && IsIntegral(root.shape().type())) sum = code.Apply(cut, lanes[0], {sum});
     code.Yield(sum);
-    return ReduceCode{std::move(code), true};
+    return ReduceCode{std::move(code), true, cpu::FindTileFold(root.opcode(), root.shape().type())};
   }
   ScalarCode values(code);
   for (size_t k = 0; k < parameters.size(); ++k) values.Enter(*parameters[k], static_cast<cpu::TileValue>(k));
@@ -204,7 +213,7 @@ std::optional<ReduceCode> FindReduceCode(const Instruction& reduce) {
     code.Yield(values.Of(*results[k]));
   }
   if (code.step_count() + static_cast<int64_t>(lanes.size()) > 60 || count > 8) return std::nullopt;
-  return ReduceCode{std::move(code), false};
+  return ReduceCode{std::move(code), false, {}};
 }
 
 std::optional<cpu::TileCode> FindUnaryCode(const Instruction& root, const Instruction& parameter) {

@@ -21,6 +21,7 @@ cpu::TileValue Rounded(ElementType type, cpu::TileValue value, cpu::TileProgram&
 struct ReduceCode {
   cpu::TileCode code;
   bool any_order;
+  cpu::TileCall fold;  // Of a whole tile, where there is one.
 };
 std::optional<ReduceCode> FindReduceCode(const Instruction& reduce);
 

@@ -1,5 +1,6 @@
 #include "reference/supported.h"
 
+#include "base/status.h"
 #include "fmt/format.h"
 #include "reference/elementwise.h"
 #include "reference/obstacles.h"
@@ -106,6 +107,11 @@ std::string Describe(const Instruction& instruction) {
   std::string shape = ToString(instruction.shape());
   if (shape.size() > kLongestShape) shape = shape.substr(0, kLongestShape) + "...";
   return fmt::format("'{}' ({} {})", instruction.name(), shape, Name(instruction.opcode()));
+}
+
+absl::Status Located(const absl::Status& status, const Instruction& instruction) {
+  return absl::Status(status.code(),
+                      fmt::format("{}{}: {}", PlaceOf(instruction), Describe(instruction), Message(status)));
 }
 
 }  // namespace hlo::reference

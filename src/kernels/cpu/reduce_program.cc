@@ -17,7 +17,7 @@ constexpr int64_t kWidest = 16;
 // Accumulators: for each result a run of elements in its lane.
 class Accumulators {
  public:
-  Accumulators(const ReduceProgram& program, int64_t length) : program_(program), length_(length) {
+  Accumulators(const ReduceProgram& program, int64_t length) : program_(program) {
     bytes_.resize(program.results.size() * length * kWidest);
     for (size_t k = 0; k < program.results.size(); ++k) {
       at_.push_back(bytes_.data() + k * length * kWidest);
@@ -45,6 +45,15 @@ class Accumulators {
     for (size_t k = 0; k < count(); ++k) in.push_back(at(k, i));
     for (size_t k = 0; k < count(); ++k) in.push_back(runner.yielded(static_cast<int64_t>(k)));
     CombineInto(i, n, in.data());
+  }
+  // Element 0 becomes the body's tile folded, or is combined with it.
+  void FoldTile(const TileProgram::Runner& runner, const TileCall& fold, int64_t n, bool first) {
+    alignas(16) std::byte element[kWidest];
+    const void* in[] = {runner.yielded(0)};
+    fold.function(n, first ? at(0, 0) : element, in, fold.parameter);
+    if (first) return;
+    const void* both[] = {at(0, 0), element};
+    CombineInto(0, 1, both);
   }
   // acc[i + j] = combiner(acc[i + j], acc[other + j])
   void Fold(int64_t i, int64_t other, int64_t n) {
@@ -104,7 +113,6 @@ class Accumulators {
   }
 
   const ReduceProgram& program_;
-  int64_t length_;
   std::vector<std::byte> bytes_;
   absl::InlinedVector<std::byte*, 4> at_;
   absl::InlinedVector<int64_t, 4> width_;
@@ -115,6 +123,14 @@ void ReduceRow(const ReduceProgram& program, TileProgram::Runner& runner, int64_
                Accumulators& acc) {
   const int64_t tile = program.body.tile();
   int64_t length = 0;
+  if (program.fold.function != nullptr) {
+    for (int64_t t = begin; t < end; t += tile) {
+      const int64_t n = std::min(tile, end - t);
+      runner.RunTile(t, n);
+      acc.FoldTile(runner, program.fold, n, t == begin);
+    }
+    return;
+  }
   for (int64_t t = begin; t < end; t += tile) {
     const int64_t n = std::min(tile, end - t);
     runner.RunTile(t, n);

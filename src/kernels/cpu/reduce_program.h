@@ -47,6 +47,7 @@ struct ReduceProgram {
   // combiners for which that changes nothing but rounding.
   TileCode combiner;
   bool any_order = true;
+  TileCall fold;  // A tile of the one value to one element, as the combiner would, but for its rounding.
   struct Result {
     int32_t init, output;  // Arguments of the run: a scalar; the dense result.
     ElementType init_type, output_type;

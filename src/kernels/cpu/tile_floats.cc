@@ -2,30 +2,16 @@
 
 #include <cmath>
 
+#include "kernels/cpu/small_codes.h"
 #include "kernels/cpu/tile_loops.h"
 
 namespace hlo::cpu {
 namespace {
 
-// Minimum and Maximum of scalar_ops.h without a branch: NaN wins, the first of two; -0 is less than +0.
-struct Maximum {
-  template <class T>
-  T operator()(T a, T b) const {
-    const T larger = a > b || (a == b && !std::signbit(a)) ? a : b;
-    return a != a ? a : larger;
-  }
-};
-struct Minimum {
-  template <class T>
-  T operator()(T a, T b) const {
-    const T smaller = a < b || (a == b && std::signbit(a)) ? a : b;
-    return a != a ? a : smaller;
-  }
-};
 struct Clamp {
   template <class T>
   T operator()(T low, T x, T high) const {
-    return Minimum()(Maximum()(low, x), high);
+    return FloatMinimum()(FloatMaximum()(low, x), high);
   }
 };
 
@@ -34,9 +20,9 @@ template <class T>
 TileFn Find(Opcode opcode) {
   switch (opcode) {
     case Opcode::kMaximum:
-      return LoopOf<Maximum, T>();
+      return LoopOf<FloatMaximum, T>();
     case Opcode::kMinimum:
-      return LoopOf<Minimum, T>();
+      return LoopOf<FloatMinimum, T>();
     case Opcode::kClamp:
       return LoopOf<Clamp, T>();
 #define HLO_CASE(name)  \
@@ -64,6 +50,13 @@ TileFn Find(Opcode opcode) {
       return nullptr;
   }
 }
+
+template <class F>
+struct RoundedToBF16 {
+  template <class... T>
+  requires std::is_invocable_r_v<float, F, T...>
+  float operator()(T... a) const { return RoundToBF16(F()(a...)); }
+};
 
 // The functions of the C library, where there is no vector of them.
 template <class T>
@@ -105,6 +98,24 @@ TileFn FindFunction(Opcode opcode) {
 }
 
 }  // namespace
+
+TileCall FindRoundedTileOp(Opcode opcode, ElementType type) {
+  if (type != ElementType::kBF16) return {};
+  switch (opcode) {
+    case Opcode::kAdd:
+      return {LoopOf<RoundedToBF16<scalar::Add>, float>()};
+    case Opcode::kDivide:
+      return {LoopOf<RoundedToBF16<scalar::Divide>, float>()};
+    case Opcode::kMultiply:
+      return {LoopOf<RoundedToBF16<scalar::Multiply>, float>()};
+    case Opcode::kSqrt:
+      return {LoopOf<RoundedToBF16<scalar::Sqrt>, float>()};
+    case Opcode::kSubtract:
+      return {LoopOf<RoundedToBF16<scalar::Subtract>, float>()};
+    default:
+      return {};
+  }
+}
 
 TileFn FloatTileOp(Opcode opcode, Lane lane) {
   return DispatchLane(lane, [&]<class T>() -> TileFn {

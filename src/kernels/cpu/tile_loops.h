@@ -1,6 +1,7 @@
 #pragma once
 // The loops behind tile_ops.h, for the files that instantiate them.
 
+#include <cmath>
 #include <complex>
 #include <cstdint>
 #include <type_traits>
@@ -19,11 +20,13 @@ F MakeOperation(int64_t parameter) {
     return (void)parameter, F{};
 }
 
+// `out` is one of the inputs or overlaps none of them: nothing is carried from element to element.
 template <class F, class T>
 void UnaryLoop(int64_t n, void* out, const void* const* in, int64_t parameter) {
   const F f = MakeOperation<F>(parameter);
   const T* a = static_cast<const T*>(in[0]);
   auto* o = static_cast<decltype(f(*a))*>(out);
+#pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) o[i] = f(a[i]);
 }
 
@@ -32,6 +35,7 @@ void BinaryLoop(int64_t n, void* out, const void* const* in, int64_t parameter) 
   const F f = MakeOperation<F>(parameter);
   const T *a = static_cast<const T*>(in[0]), *b = static_cast<const T*>(in[1]);
   auto* o = static_cast<decltype(f(*a, *b))*>(out);
+#pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) o[i] = f(a[i], b[i]);
 }
 
@@ -41,6 +45,7 @@ void TernaryLoop(int64_t n, void* out, const void* const* in, int64_t parameter)
   const T *a = static_cast<const T*>(in[0]), *b = static_cast<const T*>(in[1]),
           *c = static_cast<const T*>(in[2]);
   auto* o = static_cast<decltype(f(*a, *b, *c))*>(out);
+#pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) o[i] = f(a[i], b[i], c[i]);
 }
 
@@ -55,6 +60,22 @@ constexpr TileFn LoopOf() {
   else
     return nullptr;
 }
+
+// Minimum and Maximum of scalar_ops.h without a branch: NaN wins, the first of two; -0 is less than +0.
+struct FloatMaximum {
+  template <class T>
+  T operator()(T a, T b) const {
+    const T larger = a > b || (a == b && !std::signbit(a)) ? a : b;
+    return a != a ? a : larger;
+  }
+};
+struct FloatMinimum {
+  template <class T>
+  T operator()(T a, T b) const {
+    const T smaller = a < b || (a == b && std::signbit(a)) ? a : b;
+    return a != a ? a : smaller;
+  }
+};
 
 // f32 and c64 by way of f64, rounded once: for what single precision itself would not give exactly.
 template <class F>
@@ -115,6 +136,27 @@ decltype(auto) DispatchLane(Lane lane, F&& f) {
       return f.template operator()<std::complex<double>>();
   }
   __builtin_unreachable();
+}
+
+struct Bytes16 {
+  uint64_t halves[2];
+};
+
+// f.template operator()<T>() with a type of that many bytes.
+template <class F>
+void DispatchWidth(int64_t width, F&& f) {
+  switch (width) {
+    case 1:
+      return f.template operator()<uint8_t>();
+    case 2:
+      return f.template operator()<uint16_t>();
+    case 4:
+      return f.template operator()<uint32_t>();
+    case 8:
+      return f.template operator()<uint64_t>();
+    default:
+      return f.template operator()<Bytes16>();
+  }
 }
 
 // The families' tables; nullptr for what they do not have.

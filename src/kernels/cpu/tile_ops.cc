@@ -1,8 +1,11 @@
 #include "kernels/cpu/tile_ops.h"
 
+#include <algorithm>
 #include <cstring>
 
+#include "kernels/cpu/small_codes.h"
 #include "kernels/cpu/tile_loops.h"
+#include "kernels/cpu/widen.h"
 #include "types/dispatch.h"
 
 namespace hlo::cpu {
@@ -141,24 +144,37 @@ void CutLoop(int64_t n, void* out, const void* const* in, int64_t bits) {
 }
 
 template <ElementType kType>
-void RoundLoop(int64_t n, void* out, const void* const* in, int64_t) {
-  const float* a = static_cast<const float*>(in[0]);
-  float* o = static_cast<float*>(out);
-  for (int64_t i = 0; i < n; ++i) o[i] = Native<kType>::FromFloat(a[i]).ToFloat();
-}
-
-template <ElementType kType>
 void LoadLoop(int64_t n, void* out, const void* const* in, int64_t) {
-  const auto* a = static_cast<const Native<kType>*>(in[0]);
-  float* o = static_cast<float*>(out);
-  for (int64_t i = 0; i < n; ++i) o[i] = a[i].ToFloat();
+  WidenBlockOf<float>(kType)(in[0], n, 1, 1, n, static_cast<float*>(out), n);
 }
 
 template <ElementType kType>
 void StoreLoop(int64_t n, void* out, const void* const* in, int64_t) {
+  NarrowRowOf<float>(kType)(static_cast<const float*>(in[0]), n, out);
+}
+
+template <ElementType kType>
+void RoundLoop(int64_t n, void* out, const void* const* in, int64_t) {
   const float* a = static_cast<const float*>(in[0]);
-  auto* o = static_cast<Native<kType>*>(out);
-  for (int64_t i = 0; i < n; ++i) o[i] = Native<kType>::FromFloat(a[i]);
+  float* o = static_cast<float*>(out);
+  if constexpr (kType == ElementType::kBF16) {
+    for (int64_t i = 0; i < n; ++i) o[i] = RoundToBF16(a[i]);
+  } else {
+    constexpr int64_t kPart = 256;
+    Native<kType> codes[kPart];
+    for (int64_t i = 0; i < n; i += kPart) {
+      const int64_t length = std::min(kPart, n - i);
+      NarrowRowOf<float>(kType)(a + i, length, codes);
+      WidenBlockOf<float>(kType)(codes, length, 1, 1, length, o + i, length);
+    }
+  }
+}
+
+// What is a bf16 already.
+void StoreExactBF16(int64_t n, void* out, const void* const* in, int64_t) {
+  const auto* a = static_cast<const uint32_t*>(in[0]);
+  auto* o = static_cast<uint16_t*>(out);
+  for (int64_t i = 0; i < n; ++i) o[i] = static_cast<uint16_t>(a[i] >> 16);
 }
 
 template <class T>
@@ -207,30 +223,9 @@ void CopyBits(int64_t n, void* out, const void* const* in, int64_t width) {
   std::memmove(out, in[0], n * width);
 }
 
-struct Bytes16 {
-  uint64_t halves[2];
-};
-
-// f.template operator()<T>() with a type of that many bytes.
-template <class F>
-void DispatchWidth(int64_t width, F&& f) {
-  switch (width) {
-    case 1:
-      return f.template operator()<uint8_t>();
-    case 2:
-      return f.template operator()<uint16_t>();
-    case 4:
-      return f.template operator()<uint32_t>();
-    case 8:
-      return f.template operator()<uint64_t>();
-    default:
-      return f.template operator()<Bytes16>();
-  }
-}
-
 }  // namespace
 
-TileCall FindTileOp(Opcode opcode, ElementType from, ElementType) {
+TileCall FindTileOp(Opcode opcode, ElementType from) {
   const Lane lane = LaneOf(from);
   const int64_t bits = BitWidth(from);
   if (const TileFn f = IntegerTileOp(opcode, lane)) return {f, bits};
@@ -305,6 +300,11 @@ TileCall RoundTile(ElementType type) {
 
 TileCall LoadTile(ElementType type) {
   return {OfSmallFloat(type, []<ElementType kType>() -> TileFn { return &LoadLoop<kType>; })};
+}
+
+TileCall StoreRoundedTile(ElementType type) {
+  if (type == ElementType::kBF16) return {&StoreExactBF16};
+  return StoreTile(type);
 }
 
 TileCall StoreTile(ElementType type) {

@@ -29,7 +29,9 @@ struct TileCall {
 
 // An operation on operands of type `from` with a result of type `to`, as yet unrounded: see RoundTile. No
 // function where the operation has no meaning for the type, or is none of those below.
-TileCall FindTileOp(Opcode opcode, ElementType from, ElementType to);
+TileCall FindTileOp(Opcode opcode, ElementType from);
+// With its rounding, in one loop; no function where there is none of both.
+TileCall FindRoundedTileOp(Opcode opcode, ElementType type);
 TileCall FindTileCompare(ComparisonDirection direction, bool total_order, ElementType from);
 TileCall FindTileSelect(ElementType type);  // in: predicate, on true, on false
 TileCall FindTileConvert(ElementType from, ElementType to);
@@ -41,9 +43,15 @@ TileCall FindTileReducePrecision(ElementType type, int64_t exponent_bits, int64_
 // Rounds or cuts a lane to what the type can hold; no function where it holds everything.
 TileCall RoundTile(ElementType type);
 
+// out[0] = in[0][0] op in[0][1] op ..., n > 0, grouped at will and unrounded: for the operations of
+// FindTileOp that may be, of two operands. No function for others.
+TileCall FindTileFold(Opcode opcode, ElementType type);
+
 // Between memory and lanes: out[i] = in[0][i]; no function where both are the same.
 TileCall LoadTile(ElementType type);
 TileCall StoreTile(ElementType type);
+// Of lanes that the type can hold as they are.
+TileCall StoreRoundedTile(ElementType type);
 
 // out[i * out_stride] = in[i * in_stride], strides in elements of `width` bytes (1, 2, 4, 8 or 16).
 void CopyStrided(int64_t n, int64_t width, void* out, int64_t out_stride, const void* in, int64_t in_stride);

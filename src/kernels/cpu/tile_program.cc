@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/parallel.h"
+#include "kernels/cpu/copy_array.h"
 #include "kernels/cpu/tile_loops.h"
 #include "types/dispatch.h"
 
@@ -57,6 +58,21 @@ int64_t Product(absl::Span<const int64_t> dims) {
   int64_t product = 1;
   for (int64_t d : dims) product *= d;
   return product;
+}
+
+ElementType UnsignedOfWidth(int64_t byte_count) {
+  switch (byte_count) {
+    case 1:
+      return ElementType::kU8;
+    case 2:
+      return ElementType::kU16;
+    case 4:
+      return ElementType::kU32;
+    case 8:
+      return ElementType::kU64;
+    default:
+      return ElementType::kC128;
+  }
 }
 
 }  // namespace
@@ -170,9 +186,45 @@ void TileProgram::AssignRegisters() {
   register_bytes_ = (tile_ * widest + 63) / 64 * 64;
 }
 
+// What is only moved stays as it is in memory.
+void TileProgram::MoveBits() {
+  const bool only_moves =
+      yielded_.empty() &&
+      std::all_of(steps_.begin(), steps_.end(),
+                  [&](const Step& step) {
+                    return step.access >= 0 && accesses_[step.access].argument != Access::kIota;
+                  }) &&
+      std::all_of(stored_.begin(), stored_.end(), [&](const Stored& stored) {
+        return accesses_[stored.access].type == accesses_[values_[stored.value].access].type;
+      });
+  if (!only_moves) return;
+  for (Access& access : accesses_) access.type = UnsignedOfWidth(ByteCount(access.type));
+  for (Step& step : steps_) {
+    step.call = {};
+    values_[step.out].lane = LaneOf(accesses_[step.access].type);
+  }
+  is_copy_ = steps_.size() == 1 && stored_.size() == 1;
+}
+
+void TileProgram::RunCopy(void* const* arguments) const {
+  const Runner runner(*this, arguments);
+  const int32_t load = steps_[0].access, store = stored_[0].access;
+  const Access &from = accesses_[load], &to = accesses_[store];
+  absl::InlinedVector<CopyDim, 6> dims;
+  for (size_t d = 0; d < outer_dims_.size(); ++d)
+    dims.push_back({outer_dims_[d], from.outer[d], to.outer[d]});
+  for (size_t d = 0; d < inner_dims_.size(); ++d)
+    dims.push_back({inner_dims_[d], from.inner[d], to.inner[d]});
+  const int64_t width = ByteCount(from.type);
+  CopyArray(dims, width,
+            static_cast<const std::byte*>(arguments[from.argument]) + runner.start_[load] * width,
+            static_cast<std::byte*>(arguments[to.argument]) + runner.start_[store] * width);
+}
+
 void TileProgram::Finish() {
   outer_count_ = Product(outer_dims_);
   inner_count_ = Product(inner_dims_);
+  MoveBits();
   Collapse();
   for (const Access& access : accesses_) patterns_.push_back(PatternOf(access));
   AssignRegisters();
@@ -366,7 +418,7 @@ void TileProgram::Runner::RunTile(int64_t begin, int64_t n) {
     const bool dense = p.patterns_[stored.access] == Pattern::kDense;
     if (dense && p.values_[stored.value].stored_as == stored.access) continue;
     const auto* from = static_cast<const std::byte*>(pointers_[stored.value]);
-    if (const TileCall narrow = StoreTile(access.type); narrow.function != nullptr) {
+    if (const TileCall narrow = StoreRoundedTile(access.type); narrow.function != nullptr) {
       std::byte* raw = scratch_ + (p.register_count_ - 1) * p.register_bytes_;
       const void* in[] = {from};
       if (dense) {
@@ -383,6 +435,7 @@ void TileProgram::Runner::RunTile(int64_t begin, int64_t n) {
 
 void TileProgram::Run(void* const* arguments) const {
   if (inner_count_ == 0 || outer_count_ == 0) return;
+  if (is_copy_) return RunCopy(arguments);
   if (outer_count_ == 1 && inner_count_ <= tile_ && (!by_rows_ || inner_dims_.size() <= 1)) {
     Runner runner(*this, arguments);
     runner.RunTile(0, inner_count_);

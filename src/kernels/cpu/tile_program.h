@@ -115,6 +115,8 @@ class TileProgram {
   };
   enum class Pattern : uint8_t { kDense, kScalar, kStrided };
 
+  void MoveBits();
+  void RunCopy(void* const* arguments) const;
   void Collapse();
   void AssignRegisters();
   Pattern PatternOf(const Access& access) const;
@@ -128,6 +130,7 @@ class TileProgram {
   std::vector<TileValue> yielded_;
   int64_t outer_count_ = 1, inner_count_ = 1, tile_ = 0, register_bytes_ = 0, register_count_ = 0;
   double nanoseconds_ = 0;
+  bool is_copy_ = false;  // One load and one store.
   bool by_rows_ = false;  // Tiles end with the innermost dimension.
 };
 

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "kernels/cpu/simd.h"
+#include "kernels/cpu/small_codes.h"
 #include "types/dispatch.h"
 #include "types/scalar_ops.h"
 
@@ -17,6 +18,9 @@ template <class S>
 concept Small = requires(S s) {
   s.ToFloat();
 };
+
+template <class N>
+inline constexpr FloatFormat FormatOf = N::format();
 
 // The values of a type of 8 bits or fewer, by their codes.
 template <class S>
@@ -95,7 +99,10 @@ Native<kType> Narrowed(T value, int bits) {
     else
       return static_cast<N>(scalar::ToUnsigned(f32, bits));
   } else if constexpr (Small<N>) {
-    if constexpr (std::is_same_v<T, float>)
+    constexpr bool is_code = sizeof(N) == 1 && kType != ElementType::kF8E8M0FNU;
+    if constexpr (std::is_same_v<T, float> && is_code)
+      return N::FromBits(static_cast<uint8_t>(EncodeFloat<FormatOf<N>>(value)));
+    else if constexpr (std::is_same_v<T, float>)
       return N::FromFloat(value);
     else
       return N::FromDouble(static_cast<double>(value));

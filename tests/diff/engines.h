@@ -1,0 +1,84 @@
+#pragma once
+// Both engines on one module and the same arguments.
+
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "arrays.h"
+#include "gtest/gtest.h"
+#include "hlo_run/compare.h"
+#include "hlo_run/execute.h"
+#include "hlo_run/parse.h"
+#include "plan/plan.h"
+#include "plan/print_plan.h"
+
+namespace hlo::test {
+
+inline absl::StatusOr<CheckedModule> ReadModule(const std::string& text) {
+  Diagnostics diagnostics;
+  std::shared_ptr<Module> module = Parse(std::make_shared<SourceText>("t.hlo", text), diagnostics);
+  if (module == nullptr) return absl::InvalidArgumentError("the module does not parse: " + text);
+  return Check(std::move(module), diagnostics);
+}
+
+// NaN, infinities and zeros of both signs among the elements of a floating array.
+inline void AddSpecials(Literal& array) {
+  DispatchType(array.type(), [&]<ElementType kType>() {
+    using N = Native<kType>;
+    if constexpr (std::is_floating_point_v<N> || requires(N n) { n.ToFloat(); }) {
+      const double specials[] = {std::numeric_limits<double>::quiet_NaN(),
+                                 std::numeric_limits<double>::infinity(),
+                                 -std::numeric_limits<double>::infinity(), 0.0, -0.0};
+      for (int64_t i = 3, k = 0; i < array.element_count(); i += 7, ++k) {
+        if constexpr (std::is_floating_point_v<N>)
+          array.mutable_span<N>()[i] = static_cast<N>(specials[k % 5]);
+        else
+          array.mutable_span<N>()[i] = N::FromDouble(specials[k % 5]);
+      }
+    }
+  });
+}
+
+struct Agreement {
+  CompareRule rule = CompareRule::Exact();
+  bool specials = false;
+  bool has_kernel = true;   // No step of the plan may be the reference's.
+  int64_t index_range = 0;  // Elements of s32 parameters lie in [-2, index_range).
+};
+
+// The entry computation stands in `text`; parameters get random values.
+inline void ExpectEnginesAgree(const std::string& text, const Agreement& agreement = {}) {
+  SCOPED_TRACE(text);
+  absl::StatusOr<CheckedModule> module = ReadModule("HloModule t\n" + text);
+  ASSERT_TRUE(module.ok()) << module.status();
+  std::vector<Literal> arguments;
+  for (const Instruction* parameter : module->module().entry()->parameters()) {
+    const Shape& shape = parameter->shape();
+    const auto seed = static_cast<uint32_t>(arguments.size() + 1);
+    arguments.push_back(RandomArray(shape.type(), {shape.dims().begin(), shape.dims().end()}, seed));
+    if (agreement.specials) AddSpecials(arguments.back());
+    if (agreement.index_range > 0 && shape.type() == ElementType::kS32) {
+      std::mt19937 random(seed);
+      for (int32_t& i : arguments.back().mutable_span<int32_t>())
+        i = static_cast<int32_t>(random() % static_cast<uint32_t>(agreement.index_range + 2)) - 2;
+    }
+  }
+  if (agreement.has_kernel) {
+    const absl::StatusOr<plan::Plan> plan = plan::MakePlan(*module);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    EXPECT_EQ(plan::ToString(*plan).find("\n  reference "), std::string::npos) << plan::ToString(*plan);
+  }
+  const absl::StatusOr<Literal> want = Execute(*module, arguments, Engine::kReference);
+  const absl::StatusOr<Literal> got = Execute(*module, arguments, Engine::kFast);
+  ASSERT_TRUE(want.ok() && got.ok()) << want.status() << got.status();
+  const std::vector<LiteralLeaf> have = ArrayLeaves(*got), expected = ArrayLeaves(*want);
+  ASSERT_EQ(have.size(), expected.size());
+  for (size_t i = 0; i < have.size(); ++i) {
+    const CompareReport report = CompareArrays(*have[i].value, *expected[i].value, agreement.rule);
+    EXPECT_TRUE(report.ok()) << "leaf " << expected[i].key << "\n" << ToString(report, 2);
+  }
+}
+
+}  // namespace hlo::test
