@@ -315,6 +315,7 @@ ENTRY e {
   x = f32[4] parameter(0)
   i = s32[1] parameter(1)
   j = s32[1] parameter(2)
+  n = s32[0] constant({})
   p = pred[] parameter(3)
   ROOT r = )",
                                                  GetParam().text.data(), "\n}\n"));
@@ -329,6 +330,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         TextCase{"there is no slice of f32[4] from {1} to {7} in steps of {1}",
                  "f32[4] custom-call(x, i, j, i), custom_call_target=\"mhlo.real_dynamic_slice\""},
+        TextCase{"custom-call): reshape keeps the number of elements: f32[4] has 4",
+                 "f32[] custom-call(x, n), custom_call_target=\"mhlo.dynamic_reshape\""},
         TextCase{"its operand asks for the sizes {7}, but the result is f32[4]",
                  "f32[4] custom-call(x, j), custom_call_target=\"mhlo.dynamic_reshape\""},
         TextCase{
