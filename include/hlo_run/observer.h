@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "hlo_run/cost.h"
 #include "hlo_run/literal.h"
 #include "hlo_run/module.h"
 
@@ -23,6 +24,8 @@ class StepView {
   virtual int64_t device() const { return 0; }
   // How many calls lie around the step: 0 in the entry computation.
   virtual int64_t depth() const = 0;
+  // The work of the step, of all instructions that it computes.
+  virtual Cost cost() const { return InstructionCost(instruction()); }
   // Operand values: always before the step; after it only for an observer that needs_operands().
   virtual absl::StatusOr<Literal> Operand(int64_t i) const = 0;
   // The result, after the step.

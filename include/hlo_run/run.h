@@ -30,7 +30,6 @@ struct EvaluateOptions {
   int64_t max_steps = 0;         // Instructions executed; 0: no limit.
   double max_seconds = 0;        // 0: no limit.
   int64_t max_call_depth = 256;  // Calls nested in each other.
-  bool elided_as_zeros = false;  // A constant whose text was `{...}` is zeros rather than an error.
   uint64_t seed = 0;             // Of random numbers that are not a function of their operands.
   // A dot splits and rounds its operands as its `algorithm=` says; else it ignores that, as XLA does on CPUs.
   bool emulate_dot_algorithms = false;

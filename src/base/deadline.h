@@ -2,6 +2,7 @@
 // When must the run of this thread end? Loops that may take long ask now and then.
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 
 #include "absl/status/status.h"
@@ -21,6 +22,24 @@ class Deadline {
 
  private:
   bool is_outermost_;
+};
+
+// For inner loops: looks at the clock once in many steps.
+class Pace {
+ public:
+  // Accounts for some nanoseconds of work; DeadlineExceeded as above.
+  absl::Status Spend(int64_t nanoseconds) {
+    left_ -= nanoseconds;
+    return left_ > 0 ? absl::OkStatus() : Look();
+  }
+
+ private:
+  static constexpr int64_t kBetweenLooks = 1 << 20;
+  absl::Status Look() {
+    left_ = kBetweenLooks;
+    return Deadline::Check();
+  }
+  int64_t left_ = kBetweenLooks;
 };
 
 }  // namespace hlo

@@ -13,6 +13,7 @@ void AddCheck(CLI::App& program, int& exit_status);
 void AddInputs(CLI::App& program, int& exit_status);
 void AddStats(CLI::App& program, int& exit_status);
 void AddPlan(CLI::App& program, int& exit_status);
+void AddProfile(CLI::App& program, int& exit_status);
 void AddOps(CLI::App& program, int& exit_status);
 // `docs man` and `docs bash-completion`, made from the flags of all others.
 void AddDocs(CLI::App& program, int& exit_status);

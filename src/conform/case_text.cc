@@ -49,7 +49,7 @@ bool IsRun(std::string_view comment) {
 }
 
 bool IsVerb(std::string_view comment) {
-  return IsRun(comment) || comment == "check" || comment == "print" || StartsWithWord(comment, "print");
+  return IsRun(comment) || comment == "check" || comment == "plan" || StartsWithWord(comment, "print");
 }
 
 bool IsNameCharacter(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
@@ -83,6 +83,8 @@ void ReadVerb(std::string_view comment, CaseText* out) {
     if (comment != "run") out->devices = comment.substr(comment.find_first_not_of(' ', 3));
   } else if (comment == "check") {
     out->verb = Verb::kCheck;
+  } else if (comment == "plan") {
+    out->verb = Verb::kPlan;
   } else {
     out->verb = Verb::kPrint;
   }
@@ -128,7 +130,7 @@ absl::StatusOr<CaseText> ParseCaseText(std::string_view text) {
     }
   }
   if (!has_verb)
-    return absl::InvalidArgumentError("has no verb: expected a line `// run`, `// check` or `// print`");
+    return absl::InvalidArgumentError("has no verb: expected a line `// run`, `// check`, `// print` or `// plan`");
   return result;
 }
 

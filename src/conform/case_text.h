@@ -12,7 +12,7 @@
 
 namespace hlo::conform {
 
-enum class Verb : uint8_t { kRun, kCheck, kPrint };
+enum class Verb : uint8_t { kRun, kCheck, kPrint, kPlan };
 
 struct CaseText {
   std::string name;

@@ -7,6 +7,8 @@
 #include "fmt/format.h"
 #include "hlo_run/parse.h"
 #include "hlo_run/print.h"
+#include "plan/plan.h"
+#include "plan/print_plan.h"
 
 namespace hlo::conform {
 namespace {
@@ -186,6 +188,11 @@ std::vector<Drawing> FoundDrawings(const LoadedCase& loaded) {
 
 absl::StatusOr<std::string> PrintOf(const CaseText& text, const LoadedCase& loaded) {
   if (!loaded.module) return loaded.diagnostics.ToStatus(*loaded.source);
+  if (text.verb == Verb::kPlan) {
+    if (loaded.checked.empty()) return loaded.diagnostics.ToStatus(*loaded.source);
+    HLO_ASSIGN_OR_RETURN(const plan::Plan plan, plan::MakePlan(loaded.checked[0]));
+    return plan::ToString(plan);
+  }
   PrintOptions options;
   if (text.form == "short")
     options.form = PrintForm::kShort;
@@ -218,6 +225,7 @@ Outcome RunInlineCase(const CaseText& text, const std::string& path, int64_t fir
     case Verb::kCheck:
       return RunCheck(text, loaded, first_line);
     case Verb::kPrint:
+    case Verb::kPlan:
       return RunPrint(text, loaded);
   }
   return {};

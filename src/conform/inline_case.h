@@ -26,6 +26,7 @@ struct LoadedCase {
 void Load(const CaseText& text, const std::string& path, int64_t first_line, LoadedCase* out);
 
 std::vector<Drawing> FoundDrawings(const LoadedCase& loaded);
+// The module, or its plan, as it is printed.
 absl::StatusOr<std::string> PrintOf(const CaseText& text, const LoadedCase& loaded);
 // Evaluates on the values of the `// in` lines.
 absl::StatusOr<Literal> EvaluateCase(const CaseText& text, const LoadedCase& loaded,

@@ -71,7 +71,8 @@ absl::StatusOr<std::vector<std::string>> Updated(const std::string& path, const 
   switch (text.verb) {
     case conform::Verb::kCheck:
       return Redrawn(text, loaded, block.begin);
-    case conform::Verb::kPrint: {
+    case conform::Verb::kPrint:
+    case conform::Verb::kPlan: {
       HLO_ASSIGN_OR_RETURN(std::string printed, conform::PrintOf(text, loaded));
       return Reprinted(text, printed);
     }

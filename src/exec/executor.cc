@@ -3,8 +3,10 @@
 #include <cstring>
 #include <utility>
 
+#include "base/deadline.h"
 #include "base/status.h"
 #include "fmt/format.h"
+#include "plan/step_cost.h"
 #include "reference/op.h"
 #include "reference/program.h"
 #include "reference/supported.h"
@@ -24,18 +26,15 @@ void CollectLeaves(const Literal& value, std::vector<const Literal*>* leaves) {
   for (const Literal& element : value.elements()) CollectLeaves(element, leaves);
 }
 
-absl::Status Located(const absl::Status& status, const Instruction& instruction) {
-  return absl::Status(status.code(), fmt::format("{}{}: {}", reference::PlaceOf(instruction),
-                                                 reference::Describe(instruction), Message(status)));
-}
-
 // The observer's view of a step: its last instruction.
 class View : public StepView {
  public:
-  explicit View(const Instruction& instruction) : instruction_(instruction) {}
-  const Instruction& instruction() const override { return instruction_; }
-  std::string_view kernel() const override { return "fast"; }
-  int64_t depth() const override { return 0; }
+  View(const plan::Plan& plan, const plan::Step& step, int64_t depth)
+      : plan_(plan), step_(step), depth_(depth) {}
+  const Instruction& instruction() const override { return *step_.instruction; }
+  std::string_view kernel() const override { return plan::KernelName(step_); }
+  int64_t depth() const override { return depth_; }
+  Cost cost() const override { return plan::StepCost(plan_, step_); }
   absl::StatusOr<Literal> Operand(int64_t) const override { return Fused(); }
   absl::StatusOr<Literal> Result() const override { return Fused(); }
 
@@ -43,7 +42,9 @@ class View : public StepView {
   static absl::Status Fused() {
     return absl::UnimplementedError("the fast engine does not keep the values of single instructions");
   }
-  const Instruction& instruction_;
+  const plan::Plan& plan_;
+  const plan::Step& step_;
+  int64_t depth_;
 };
 
 }  // namespace
@@ -51,8 +52,7 @@ class View : public StepView {
 absl::StatusOr<Literal> Executor::Run(absl::Span<const Literal> arguments, const EvaluateOptions& options) {
   options_ = options;
   evaluator_ = nullptr;
-  step_count_ = 0;
-  start_ = std::chrono::steady_clock::now();
+  step_count_ = depth_ = 0;
   HLO_RETURN_IF_ERROR(Bind(arguments));
   HLO_RETURN_IF_ERROR(RunSteps(plan_.steps));
   return TakeResults();
@@ -131,14 +131,8 @@ absl::StatusOr<Literal> Executor::TakeResults() {
 absl::Status Executor::CountStep() {
   if (options_->max_steps > 0 && ++step_count_ > options_->max_steps)
     return absl::ResourceExhaustedError(
-        fmt::format("{} steps were executed; that is the limit", options_->max_steps));
-  if (options_->max_seconds > 0) {
-    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start_;
-    if (passed.count() > options_->max_seconds)
-      return absl::DeadlineExceededError(
-          fmt::format("the run took over {} s; that is the limit", options_->max_seconds));
-  }
-  return absl::OkStatus();
+        fmt::format("the limit of {} steps is reached (see --max-steps)", options_->max_steps));
+  return Deadline::Check();
 }
 
 absl::Status Executor::RunSteps(const std::vector<plan::Step>& steps) {
@@ -146,9 +140,16 @@ absl::Status Executor::RunSteps(const std::vector<plan::Step>& steps) {
   Observer* observer = options_->observer;
   for (const plan::Step& step : steps) {
     if (counts) HLO_RETURN_IF_ERROR(CountStep());
-    if (observer != nullptr) HLO_RETURN_IF_ERROR(observer->BeforeStep(View(*step.instruction)));
+    if (observer == nullptr) {
+      HLO_RETURN_IF_ERROR(RunStep(step));
+      continue;
+    }
+    const View view(plan_, step, depth_);
+    HLO_RETURN_IF_ERROR(observer->BeforeStep(view));
+    ++depth_;
     HLO_RETURN_IF_ERROR(RunStep(step));
-    if (observer != nullptr) HLO_RETURN_IF_ERROR(observer->AfterStep(View(*step.instruction)));
+    --depth_;
+    HLO_RETURN_IF_ERROR(observer->AfterStep(view));
   }
   return absl::OkStatus();
 }
@@ -164,10 +165,6 @@ absl::Status Executor::RunStep(const plan::Step& step) {
   }
   if (const auto* loop = std::get_if<plan::LoopStep>(&step.what)) return RunLoop(*loop);
   if (const auto* branch = std::get_if<plan::BranchStep>(&step.what)) return RunBranch(*branch);
-  if (const auto* moves = std::get_if<plan::MoveStep>(&step.what)) {
-    RunMoves(moves->moves);
-    return absl::OkStatus();
-  }
   if (const auto* kernel = std::get_if<plan::KernelStep>(&step.what))
     return RunKernel(*step.instruction, *kernel);
   return RunReference(*step.instruction, std::get<plan::ReferenceStep>(step.what));
@@ -206,12 +203,6 @@ void Executor::RunMoves(const std::vector<Move>& moves) {
   // Copies read before anything changes.
   size_t bytes = 0;
   for (const Move& move : moves) bytes += move.exchange ? 0 : plan_.buffers[move.to].byte_count;
-  if (bytes == 0) {
-    for (const Move& move : moves) {
-      if (move.exchange) Exchange(move);
-    }
-    return;
-  }
   if (staged_.size() < bytes) staged_.resize(bytes);
   std::byte* at = staged_.data();
   for (const Move& move : moves) {
@@ -278,7 +269,7 @@ absl::Status Executor::RunKernel(const Instruction& instruction, const plan::Ker
   for (const Slot slot : step.results) results.push_back(slot < 0 ? nullptr : pointers_[slot]);
   const absl::Status status = step.kernel.run(instruction, operands, absl::MakeSpan(results));
   if (absl::IsUnimplemented(status)) return RunReference(instruction, {step.operands, step.results});
-  return status.ok() ? status : Located(status, instruction);
+  return status.ok() ? status : reference::Located(status, instruction);
 }
 
 absl::Status Executor::RunReference(const Instruction& instruction, const plan::ReferenceStep& step) {
@@ -297,7 +288,7 @@ absl::Status Executor::RunReference(const Instruction& instruction, const plan::
   const std::vector<Literal> held = operands;
   reference::OpContext context{instruction, absl::MakeSpan(operands), *evaluator_};
   absl::StatusOr<Literal> value = reference::Reference(instruction.opcode())(context);
-  if (!value.ok()) return Located(value.status(), instruction);
+  if (!value.ok()) return reference::Located(value.status(), instruction);
   leaf = 0;
   return StoreResult(*value, step, &leaf);
 }

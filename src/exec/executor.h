@@ -1,7 +1,6 @@
 #pragma once
 // Runs a plan: the steps in order, on buffers that one table of pointers names.
 
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -47,8 +46,8 @@ class Executor {
   std::vector<std::byte> staged_;
   std::optional<EvaluateOptions> options_;
   std::unique_ptr<reference::Evaluator> evaluator_;  // Made when the first step needs one.
-  std::chrono::steady_clock::time_point start_;
   int64_t step_count_ = 0;
+  int64_t depth_ = 0;  // How many loops and conditionals lie around the step.
 };
 
 }  // namespace hlo::exec

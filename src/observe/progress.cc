@@ -15,8 +15,8 @@ absl::Status Progress::BeforeStep(const StepView& step) {
   next_ = now + kInterval;
   const Instruction& instruction = step.instruction();
   const double seconds = std::chrono::duration<double>(now - start_).count();
-  std::string line = fmt::format("{:.1f} s, {} steps, at {} ({}) {} of {} in {}", seconds, steps_, instruction.name(),
-                                 Name(instruction.opcode()), instruction.index() + 1,
+  std::string line = fmt::format("{:.1f} s, {} steps, at {} ({}) {} of {} in {}", seconds, steps_,
+                                 instruction.name(), Name(instruction.opcode()), instruction.index() + 1,
                                  instruction.parent()->instructions().size(), instruction.parent()->name());
   constexpr size_t kColumns = 100;
   if (line.size() > kColumns) line.resize(kColumns);

@@ -1,5 +1,6 @@
 #pragma once
-// Where is a long run? A line on the terminal, rewritten a few times a second, once the run has lasted for a second.
+// Where is a long run? A line on the terminal, rewritten a few times a second, once the run has lasted for a
+// second.
 
 #include <chrono>
 #include <cstdint>
@@ -12,7 +13,8 @@ namespace hlo {
 class Progress : public Observer {
  public:
   // `terminal` must be one; the caller has looked.
-  explicit Progress(std::FILE* terminal) : terminal_(terminal), start_(Clock::now()), next_(start_ + kDelay) {}
+  explicit Progress(std::FILE* terminal)
+      : terminal_(terminal), start_(Clock::now()), next_(start_ + kDelay) {}
   absl::Status BeforeStep(const StepView& step) override;
   void Finish(const absl::Status& outcome) override;
 

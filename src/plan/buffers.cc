@@ -49,6 +49,8 @@ class Assigner {
  private:
   struct ValueInfo {
     Position defined = -1, last_use = -1;
+    Position last_inside =
+        -1;             // The last use in the loop whose state it is: after that comes the next state.
     int32_t loop = -1;  // In which it is defined.
     int32_t storage = -1;
   };
@@ -123,6 +125,7 @@ class Assigner {
       for (int32_t loop = use.loop; loop != -1 && !Contains(loop, info.loop); loop = loops_[loop].parent)
         until = loops_[loop].end;
       info.last_use = std::max(info.last_use, until);
+      if (Contains(info.loop, use.loop)) info.last_inside = std::max(info.last_inside, until);
     }
     for (size_t v = 0; v < values_.size(); ++v) {
       ValueInfo& info = values_[v];
@@ -173,6 +176,16 @@ class Assigner {
     return storages_[storage].is_arena && storages_[storage].last_use == position_;
   }
 
+  // Whether each position of a loop reads what it writes, and nothing else.
+  bool SamePlace(const cpu::Access& load, const cpu::Access& store) const {
+    return load.offset == store.offset && load.inner == store.inner && load.outer == store.outer &&
+           ByteCount(load.type) == ByteCount(store.type) &&
+           std::equal(load.starts.begin(), load.starts.end(), store.starts.begin(), store.starts.end(),
+                      [&](const cpu::RuntimeStart& a, const cpu::RuntimeStart& b) {
+                        return Real(a.argument) == Real(b.argument) && a.max == b.max && a.stride == b.stride;
+                      });
+  }
+
   void ShareTiles(Step& step, TileStep& tiles) {
     if (tiles.updated != kNoValue) {
       ShareUpdate(step, tiles);
@@ -190,16 +203,12 @@ class Assigner {
         loads.push_back(&access);
     });
     const int64_t byte_count = storages_[StorageOf(store->argument)].byte_count;
-    auto same_place = [&](const cpu::Access& load) {
-      return load.starts.empty() && load.offset == store->offset && load.inner == store->inner &&
-             ByteCount(load.type) == ByteCount(store->type);
-    };
     for (const cpu::Access* load : loads) {
       const int32_t storage = StorageOf(load->argument);
       if (!DiesHere(storage) || storages_[storage].byte_count != byte_count || starts.contains(storage))
         continue;
       const bool fits = std::all_of(loads.begin(), loads.end(), [&](const cpu::Access* other) {
-        return StorageOf(other->argument) != storage || same_place(*other);
+        return StorageOf(other->argument) != storage || SamePlace(*other, *store);
       });
       if (!fits) continue;
       Join(store->argument, storage);
@@ -211,14 +220,19 @@ class Assigner {
     const int32_t storage = StorageOf(tiles.updated);
     if (!DiesHere(storage)) return;
     int64_t reads = 0;
-    ValueId result = kNoValue;
-    VisitSlots(step, [&](int32_t& v, bool is_write) {
-      if (is_write)
-        result = v;
-      else if (StorageOf(v) == storage)
-        ++reads;
+    VisitSlots(step, [&](int32_t& v, bool is_write) { reads += !is_write && StorageOf(v) == storage; });
+    const cpu::Access* store = nullptr;
+    int64_t harmless_reads = 1;  // The copy's.
+    const cpu::TileProgram& window = tiles.programs[1];
+    window.VisitAccesses([&](const cpu::Access& access, bool is_store) {
+      if (is_store) store = &access;
     });
-    if (reads != 1) return;  // The copy's.
+    window.VisitAccesses([&](const cpu::Access& access, bool is_store) {
+      if (!is_store && access.argument != cpu::Access::kIota && StorageOf(access.argument) == storage)
+        harmless_reads += SamePlace(access, *store);
+    });
+    if (reads != harmless_reads) return;
+    const ValueId result = store->argument;
     tiles.programs.erase(tiles.programs.begin());
     tiles.updated = kNoValue;
     Join(result, storage);
@@ -250,6 +264,8 @@ class Assigner {
       initial.push_back(move);
     }
     loop.initial = std::move(initial);
+    for (const Move& move : loop.next)
+      storages_[StorageOf(move.to)].last_use = values_[Real(move.to)].last_inside;
     Share(loop.condition);
     ++position_;
     Share(loop.body);
@@ -260,7 +276,10 @@ class Assigner {
       state.begin = std::min(state.begin, scope.begin);
       state.end = std::max(state.end, scope.end);
     }
+    std::vector<ValueId> states;
+    for (const Move& move : loop.next) states.push_back(move.to);
     ShareMoves(loop.next, [&](ValueId from) { return Contains(id, values_[Real(from)].loop); });
+    for (ValueId state : states) storages_[StorageOf(state)].last_use = values_[Real(state)].last_use;
     ++position_;
   }
 

@@ -81,8 +81,8 @@ class Flattener {
   // The leaves of element `index` among those of a tuple.
   static Leaves Element(const Shape& tuple, const Leaves& leaves, int64_t index) {
     int64_t first = 0;
-    for (int64_t i = 0; i < index; ++i) first += LeafCount(tuple.element(i));
-    return Leaves(leaves.begin() + first, leaves.begin() + first + LeafCount(tuple.element(index)));
+    for (int64_t i = 0; i < index; ++i) first += tuple.element(i).LeafCount();
+    return Leaves(leaves.begin() + first, leaves.begin() + first + tuple.element(index).LeafCount());
   }
 
   absl::StatusOr<Leaves> Enter(const Instruction& instruction, const std::vector<Leaves>& operands,
@@ -203,13 +203,6 @@ class Flattener {
 };
 
 }  // namespace
-
-int64_t LeafCount(const Shape& shape) {
-  if (!shape.IsTuple()) return 1;
-  int64_t count = 0;
-  for (const Shape& element : shape.elements()) count += LeafCount(element);
-  return count;
-}
 
 absl::StatusOr<Graph> Flatten(const CheckedModule& module) {
   const Computation& entry = *module.module().entry();

@@ -51,7 +51,6 @@ struct Graph {
   std::deque<Value> values;
   std::deque<Node> nodes;
   std::deque<Block> blocks;
-  std::deque<Literal> literals;  // Constants that the module does not hold itself.
   Block* entry = nullptr;
   std::vector<ValueId> parameters, results;
 
@@ -61,9 +60,6 @@ struct Graph {
     return v;
   }
 };
-
-// Leaves of a shape in order: arrays, and tokens and the like as kNoValue.
-int64_t LeafCount(const Shape& shape);
 
 // Unimplemented where the graph has no form for the module (dynamic sizes, calls that would unfold beyond
 // measure): the reference runs such modules.

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_set.h"
 #include "base/check.h"
 #include "plan/tile_calls.h"
+#include "types/index.h"
 
 namespace hlo::plan {
 namespace {
@@ -100,6 +102,8 @@ bool TakesLoops(const Graph& graph, const Node& node, int32_t operand) {
       return true;
     case Opcode::kPad:
       return operand == 0;
+    case Opcode::kDynamicUpdateSlice:
+      return operand == 1;
     default:
       return IsElementwise(graph, node) || IsPositional(graph, node);
   }
@@ -108,6 +112,31 @@ bool TakesLoops(const Graph& graph, const Node& node, int32_t operand) {
 Groups::Groups(const Graph& graph, const Uses& uses) : graph_(graph), uses_(uses) {
   // Users come after what they use.
   for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) Decide(*node);
+  // What is computed from other places of the array that it updates comes first: then the update is in place.
+  for (const Node& node : graph.nodes) {
+    if (node.kind != Node::Kind::kOp || node.instruction->opcode() != Opcode::kDynamicUpdateSlice) continue;
+    if (ReadsElsewhere(node)) inlined_.erase(graph.values[node.operands[1]].node);
+  }
+}
+
+bool Groups::ReadsElsewhere(const Node& update) const {
+  absl::flat_hash_set<std::pair<ValueId, bool>> visited;
+  // `stays`: v is computed at the position where the update writes.
+  const auto reads = [&](const auto& self, ValueId v, bool stays) -> bool {
+    if (!visited.emplace(v, stays).second) return false;
+    const Node* node = graph_.values[v].node;
+    if (node == nullptr || !IsInlined(*node)) return v == update.operands[0];
+    if (IsDynamicSlice(*node)) {
+      const bool same_place =
+          stays && SameDimensions(ResultShape(graph_, *node), OperandShape(graph_, update, 1)) &&
+          std::equal(node->operands.begin() + 1, node->operands.end(), update.operands.begin() + 2);
+      return node->operands[0] == update.operands[0] && !same_place;
+    }
+    stays &= IsElementwise(graph_, *node);
+    return std::any_of(node->operands.begin(), node->operands.end(),
+                       [&](ValueId operand) { return self(self, operand, stays); });
+  };
+  return reads(reads, update.operands[1], true);
 }
 
 void Groups::Decide(const Node& node) {
@@ -180,12 +209,6 @@ IndexMap IndexMap::Identity(int64_t rank) {
 
 namespace {
 
-std::vector<int64_t> Picked(absl::Span<const int64_t> dims, absl::Span<const int64_t> order) {
-  std::vector<int64_t> result;
-  for (int64_t d : order) result.push_back(dims[d]);
-  return result;
-}
-
 // The map of a positional node's operand, given that of its result.
 IndexMap OperandMap(const Graph& graph, const Node& node, const IndexMap& map, size_t loop_rank) {
   const Instruction& instruction = *node.instruction;
@@ -251,7 +274,12 @@ LoopBuilder::LoopBuilder(const Graph& graph, const Groups& groups, absl::Span<co
       dims_(dims.begin(), dims.end()),
       order_(order.begin(), order.end()),
       outer_(outer),
-      program_(Picked(dims, order.first(outer)), Picked(dims, order.subspan(outer))) {}
+      program_(Pick(dims, order.first(outer)), Pick(dims, order.subspan(outer))) {}
+
+void LoopBuilder::SetStrides(absl::Span<const int64_t> strides, cpu::Access* access) const {
+  for (size_t i = 0; i < order_.size(); ++i)
+    (static_cast<int64_t>(i) < outer_ ? access->outer : access->inner).push_back(strides[order_[i]]);
+}
 
 cpu::Access LoopBuilder::AccessOf(ValueId v, const IndexMap& map) const {
   const Shape& shape = graph_.values[v].shape;
@@ -259,15 +287,22 @@ cpu::Access LoopBuilder::AccessOf(ValueId v, const IndexMap& map) const {
   access.argument = v;
   access.type = shape.type();
   std::vector<int64_t> strides(dims_.size(), 0);
-  int64_t stride = 1;
-  for (int64_t d = shape.rank() - 1; d >= 0; --d) {
-    access.offset += map.offset[d] * stride;
-    for (size_t i = 0; i < dims_.size(); ++i) strides[i] += map.coefficients[d][i] * stride;
-    stride *= shape.dim(d);
+  const Index shape_strides = RowMajorStrides(shape.dims());
+  for (int64_t d = 0; d < shape.rank(); ++d) {
+    access.offset += map.offset[d] * shape_strides[d];
+    for (size_t i = 0; i < dims_.size(); ++i) strides[i] += map.coefficients[d][i] * shape_strides[d];
   }
-  for (size_t i = 0; i < order_.size(); ++i)
-    (static_cast<int64_t>(i) < outer_ ? access.outer : access.inner).push_back(strides[order_[i]]);
+  SetStrides(strides, &access);
   return access;
+}
+
+void LoopBuilder::AddStarts(absl::Span<const ValueId> starts, const Shape& whole, const Shape& window,
+                            cpu::Access* access) const {
+  const Index strides = RowMajorStrides(whole.dims());
+  for (int64_t d = 0; d < whole.rank(); ++d) {
+    access->starts.push_back(
+        {starts[d], graph_.values[starts[d]].shape.type(), whole.dim(d) - window.dim(d), strides[d]});
+  }
 }
 
 cpu::TileValue LoopBuilder::Value(ValueId v) {
@@ -290,10 +325,9 @@ cpu::TileValue LoopBuilder::Build(ValueId v, const IndexMap& map, bool identity)
   cpu::TileValue value;
   if (node == nullptr || !groups_.IsInlined(*node)) {
     value = program_.Load(AccessOf(v, map));
-  } else if (IsElementwise(graph_, *node)) {
-    value = Elementwise(*node, map, identity);
   } else {
-    value = Positional(*node, map);
+    fused_.push_back(node->instruction);
+    value = IsElementwise(graph_, *node) ? Elementwise(*node, map, identity) : Positional(*node, map);
   }
   if (identity) built_[v] = value;
   return value;
@@ -317,22 +351,14 @@ cpu::TileValue LoopBuilder::Positional(const Node& node, const IndexMap& map) {
     cpu::Access access;
     access.type = ResultShape(graph_, node).type();
     access.offset = map.offset[d];
-    for (size_t i = 0; i < order_.size(); ++i)
-      (static_cast<int64_t>(i) < outer_ ? access.outer : access.inner)
-          .push_back(map.coefficients[d][order_[i]]);
+    SetStrides(map.coefficients[d], &access);
     const cpu::TileValue value = program_.Load(std::move(access));
     return Rounded(ResultShape(graph_, node).type(), value, program_);
   }
   if (instruction.opcode() == Opcode::kDynamicSlice) {
-    const Shape& operand = OperandShape(graph_, node, 0);
     cpu::Access access = AccessOf(node.operands[0], map);
-    int64_t stride = 1;
-    for (int64_t d = operand.rank() - 1; d >= 0; --d) {
-      const ValueId start = node.operands[1 + d];
-      access.starts.push_back({start, graph_.values[start].shape.type(),
-                               operand.dim(d) - ResultShape(graph_, node).dim(d), stride});
-      stride *= operand.dim(d);
-    }
+    AddStarts(absl::MakeConstSpan(node.operands).subspan(1), OperandShape(graph_, node, 0),
+              ResultShape(graph_, node), &access);
     return program_.Load(std::move(access));
   }
   return Build(node.operands[0], OperandMap(graph_, node, map, dims_.size()), false);

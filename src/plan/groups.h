@@ -44,6 +44,8 @@ class Groups {
     bool operator==(const Path&) const = default;
   };
   void Decide(const Node& node);
+  // Whether the loop of a dynamic-update-slice reads what it changes, other than where it writes.
+  bool ReadsElsewhere(const Node& update) const;
 
   const Graph& graph_;
   const Uses& uses_;
@@ -85,9 +87,16 @@ class LoopBuilder {
   cpu::TileValue Compute(const Node& node);
   // Where a value lies: row-major under the map.
   cpu::Access AccessOf(ValueId v, const IndexMap& map) const;
+  // Moves an access to the window that begins at run-time positions of the whole.
+  void AddStarts(absl::Span<const ValueId> starts, const Shape& whole, const Shape& window,
+                 cpu::Access* access) const;
   cpu::TileProgram& program() { return program_; }
+  // The instructions that were asked for besides what Compute was called with.
+  const std::vector<const Instruction*>& fused() const { return fused_; }
 
  private:
+  // Strides by dimension of the space, into those of outer and inner loops.
+  void SetStrides(absl::Span<const int64_t> strides, cpu::Access* access) const;
   cpu::TileValue Elementwise(const Node& node, const IndexMap& map, bool identity);
   cpu::TileValue Positional(const Node& node, const IndexMap& map);
   cpu::TileValue Build(ValueId v, const IndexMap& map, bool identity);
@@ -98,6 +107,7 @@ class LoopBuilder {
   int64_t outer_;
   cpu::TileProgram program_;
   absl::flat_hash_map<ValueId, cpu::TileValue> built_;  // At the loop's position.
+  std::vector<const Instruction*> fused_;
 };
 
 }  // namespace hlo::plan

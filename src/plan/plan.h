@@ -41,9 +41,6 @@ struct Move {
   Slot to, from;
   bool exchange = false;
 };
-struct MoveStep {
-  std::vector<Move> moves;
-};
 struct Step;
 struct LoopStep {
   std::vector<Step> condition, body;
@@ -61,7 +58,8 @@ struct BranchStep {
 };
 struct Step {
   const Instruction* instruction = nullptr;  // The last one of a group.
-  std::variant<TileStep, ReduceStep, KernelStep, ReferenceStep, MoveStep, LoopStep, BranchStep> what;
+  std::variant<TileStep, ReduceStep, KernelStep, ReferenceStep, LoopStep, BranchStep> what;
+  std::vector<const Instruction*> fused = {};  // The group's others.
 };
 
 struct Buffer {

@@ -105,15 +105,14 @@ class Printer {
       Line(depth, "body");
       Steps(loop->body, depth + 1);
       Moves(loop->next, depth + 1);
-    } else if (const auto* branch = std::get_if<BranchStep>(&step.what)) {
+    } else {
+      const BranchStep* branch = &std::get<BranchStep>(step.what);
       Line(depth, fmt::format("conditional {} by {}", name, Of(branch->choice)));
       for (size_t b = 0; b < branch->branches.size(); ++b) {
         Line(depth, fmt::format("branch {}", b));
         Steps(branch->branches[b].steps, depth + 1);
         Moves(branch->branches[b].results, depth + 1);
       }
-    } else {
-      Moves(std::get<MoveStep>(step.what).moves, depth);
     }
   }
 

@@ -30,6 +30,7 @@ class StepMaker {
         steps.push_back({node->instruction, Branch(*node)});
       else if (!groups_.IsDead(*node) && !groups_.IsInlined(*node))
         Op(*node, &steps);
+      if (!fused_.empty()) steps.back().fused = std::exchange(fused_, {});
     }
     return steps;
   }
@@ -90,12 +91,13 @@ class StepMaker {
   LoopBuilder Builder(const Shape& shape) const {
     return LoopBuilder(graph_, groups_, shape.dims(), Iota(shape.rank()), 0);
   }
-  cpu::TileProgram Finished(LoopBuilder& builder) const {
+  cpu::TileProgram Finished(LoopBuilder& builder) {
+    fused_.insert(fused_.end(), builder.fused().begin(), builder.fused().end());
     builder.program().Finish();
     return std::move(builder.program());
   }
 
-  cpu::TileProgram Loops(const Node& node) const {
+  cpu::TileProgram Loops(const Node& node) {
     const Shape& shape = ShapeOf(node.results[0]);
     LoopBuilder builder = Builder(shape);
     const cpu::TileValue value = builder.Compute(node);
@@ -103,7 +105,7 @@ class StepMaker {
     return Finished(builder);
   }
 
-  ReduceStep Reduce(const Node& node, ReduceCode code) const {
+  ReduceStep Reduce(const Node& node, ReduceCode code) {
     const Instruction& reduce = *node.instruction;
     const size_t count = node.operands.size() / 2;
     const Shape& shape = ShapeOf(node.operands[0]);
@@ -136,7 +138,7 @@ class StepMaker {
   }
 
   // The whole operand, unless it is updated in place, and then the window.
-  TileStep UpdateSlice(const Node& node) const {
+  TileStep UpdateSlice(const Node& node) {
     const ValueId operand = node.operands[0], update = node.operands[1], result = node.results[0];
     TileStep step;
     step.updated = operand;
@@ -146,19 +148,14 @@ class StepMaker {
     step.programs.push_back(Finished(whole));
     LoopBuilder window = Builder(ShapeOf(update));
     cpu::Access access = window.AccessOf(result, identity);
-    int64_t stride = 1;
-    for (int64_t d = ShapeOf(result).rank() - 1; d >= 0; --d) {
-      const ValueId start = node.operands[2 + d];
-      access.starts.push_back(
-          {start, ShapeOf(start).type(), ShapeOf(result).dim(d) - ShapeOf(update).dim(d), stride});
-      stride *= ShapeOf(result).dim(d);
-    }
+    window.AddStarts(absl::MakeConstSpan(node.operands).subspan(2), ShapeOf(result), ShapeOf(update),
+                     &access);
     window.program().Store(window.Value(update), std::move(access));
     step.programs.push_back(Finished(window));
     return step;
   }
 
-  TileStep Concatenate(const Node& node) const {
+  TileStep Concatenate(const Node& node) {
     const ValueId result = node.results[0];
     const int64_t dimension = node.instruction->Get<attr::dimensions>()[0];
     TileStep step;
@@ -175,7 +172,7 @@ class StepMaker {
   }
 
   // The padding value everywhere, then those elements of the operand that negative padding leaves.
-  TileStep Pad(const Node& node) const {
+  TileStep Pad(const Node& node) {
     const ValueId operand = node.operands[0], value = node.operands[1], result = node.results[0];
     const Shape& from = ShapeOf(operand);
     const Shape& to = ShapeOf(result);
@@ -277,6 +274,7 @@ class StepMaker {
 
   Graph& graph_;
   const Groups& groups_;
+  std::vector<const Instruction*> fused_;  // By the loops of the step that is being made.
 };
 
 }  // namespace

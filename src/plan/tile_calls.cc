@@ -42,12 +42,12 @@ cpu::TileCall CallOf(const Instruction& instruction) {
     case Opcode::kImag:
     case Opcode::kIsFinite:
     case Opcode::kReal:
-      return cpu::FindTileOp(instruction.opcode(), from, to);
+      return cpu::FindTileOp(instruction.opcode(), from);
     default:
       if (!(Info(instruction.opcode()).has(kElementwise) || instruction.opcode() == Opcode::kClamp) ||
           from != to)
         return {};
-      return cpu::FindTileOp(instruction.opcode(), from, to);
+      return cpu::FindTileOp(instruction.opcode(), from);
   }
 }
 

@@ -91,6 +91,53 @@ std::string RaggedObstacle(const Instruction& instruction) {
 
 }  // namespace
 
+namespace {
+
+// The arrays of a value, depth first.
+void AppendArrays(const Shape& shape, std::vector<const Shape*>* arrays) {
+  if (!shape.IsTuple()) return arrays->push_back(&shape);
+  for (const Shape& element : shape.elements()) AppendArrays(element, arrays);
+}
+
+// The value that a collective gives, or that its start's done will give.
+const Shape& ResultOf(const Instruction& instruction) {
+  const Opcode opcode = instruction.opcode();
+  const bool holds_operands = opcode == Opcode::kAllGatherStart || opcode == Opcode::kCollectivePermuteStart;
+  return holds_operands && instruction.shape().IsTuple() && instruction.shape().elements().size() > 1
+             ? instruction.shape().element(1)
+             : instruction.shape();
+}
+
+// Only a group of one member gives every operand back as it is.
+std::string GroupSizeObstacle(const Instruction& instruction) {
+  std::vector<const Shape*> results, operands;
+  AppendArrays(ResultOf(instruction), &results);
+  for (const Instruction* operand : instruction.operands()) AppendArrays(operand->shape(), &operands);
+  if (instruction.Get<attr::has_dynamic_root>()) operands.pop_back();
+  for (size_t i = 0; i < std::min(results.size(), operands.size()); ++i) {
+    if (Compatible(*results[i], *operands[i])) continue;
+    const int64_t given = operands[i]->ElementCount().value_or(0),
+                  made = results[i]->ElementCount().value_or(0);
+    const int64_t larger = std::max(given, made), smaller = std::min(given, made);
+    const bool counts = smaller > 0 && larger % smaller == 0 && larger > smaller;
+    return fmt::format("makes {} of {}, so its group has {} devices; this build evaluates one",
+                       ToString(*results[i]), ToString(*operands[i]),
+                       counts ? fmt::format("{}", larger / smaller) : "several");
+  }
+  return results.size() == operands.size()
+             ? ""
+             : fmt::format(
+                   "makes {} arrays of {}, so its group has several devices; this build evaluates one",
+                   results.size(), operands.size());
+}
+
+bool IsDone(Opcode opcode) {
+  return opcode == Opcode::kAllReduceDone || opcode == Opcode::kAllGatherDone ||
+         opcode == Opcode::kCollectivePermuteDone;
+}
+
+}  // namespace
+
 std::string CollectiveObstacle(const Instruction& instruction) {
   const ModuleHeader& header = instruction.parent()->module()->header();
   if (header.replica_count > 1 || header.num_partitions > 1) {
@@ -114,7 +161,9 @@ std::string CollectiveObstacle(const Instruction& instruction) {
     if (instruction.operand_count() > 1)
       return "permutes of slices within arrays are not evaluated by this build";
   }
-  return "";
+  const Opcode opcode = instruction.opcode();
+  if (opcode == Opcode::kPartitionId || opcode == Opcode::kReplicaId || IsDone(opcode)) return "";
+  return GroupSizeObstacle(instruction);
 }
 
 // The result begins as the second operand, `output`; of rows of `input`, send_sizes[u] from input_offsets[u]

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/deadline.h"
 #include "base/status.h"
 #include "reference/contraction.h"
 #include "reference/dot_algorithm.h"
@@ -146,17 +147,20 @@ absl::StatusOr<Literal> RaggedDot(OpContext& context) {
   const int64_t rhs_group = group_dims.empty() ? 0 : rhs.element_count() / std::max<int64_t>(1, rhs.dim(0));
   const int64_t sum_group = Contains(l.contracting, ragged_dim) ? rows * n_size : 0;
   const Index to_lhs_dims = Inverse(lhs_order);
-  DispatchWide(type, [&]<class W>() {
+  Pace pace;
+  HLO_RETURN_IF_ERROR(DispatchWide(type, [&]<class W>() {
     int64_t place = 0;
     for (const Index& bmk : EachIndex(lhs.dims())) {
       const int64_t bm = place / k_size, bk = bm / m_size * k_size + place % k_size;
       const W factor = lhs.span<W>()[place++];
       const int64_t g = groups.Of(Pick(bmk, to_lhs_dims));
+      HLO_RETURN_IF_ERROR(pace.Spend(n_size + 16));
       if (g == Groups::kNone) continue;
       AddScaled(factor, rhs.span<W>().data() + g * rhs_group + bk * n_size, n_size,
                 sum.mutable_span<W>().data() + g * sum_group + bm * n_size);
     }
-  });
+    return absl::OkStatus();
+  }));
   return RoundedSum(sum, lhs_type, rhs_type, context.shape());
 }
 

@@ -11,27 +11,11 @@
 #include "reference/arrays.h"
 
 namespace hlo::reference {
-namespace {
-
-Index ActualDims(const Literal& array) {
-  Index dims = array.dims();
-  for (int64_t d = 0; d < dims.rank(); ++d) dims[d] = array.dynamic_size(d);
-  return dims;
-}
-
-// The first `dims` elements along each dimension, as a static array.
-absl::StatusOr<Literal> Cropped(const Literal& array, const Index& dims) {
-  if (!array.has_dynamic_sizes() && array.dims() == absl::MakeConstSpan(dims)) return array;
-  const View part = View::Dense(array.dims()).Window(Zeros(array.rank()), dims);
-  return Copied(array, part, Shape::Array(array.type(), dims));
-}
-
-// The array as the low end of one of the declared bounds, with its sizes beside it; zeros fill the rest.
-absl::StatusOr<Literal> Bounded(const Literal& actual, const Shape& declared) {
+absl::StatusOr<Literal> WithinBounds(const Literal& actual, const Shape& declared) {
   if (declared.IsTuple()) {
     std::vector<Literal> elements;
     for (size_t i = 0; i < declared.elements().size(); ++i) {
-      HLO_ASSIGN_OR_RETURN(Literal element, Bounded(actual.element(i), declared.element(i)));
+      HLO_ASSIGN_OR_RETURN(Literal element, WithinBounds(actual.element(i), declared.element(i)));
       elements.push_back(std::move(element));
     }
     return Literal::Tuple(std::move(elements));
@@ -49,6 +33,21 @@ absl::StatusOr<Literal> Bounded(const Literal& actual, const Shape& declared) {
                View::Dense(result.dims()).Window(Zeros(actual.rank()), actual.dims()));
   for (int64_t d = 0; d < declared.rank(); ++d) result.set_dynamic_size(d, actual.dim(d));
   return result;
+}
+
+namespace {
+
+Index ActualDims(const Literal& array) {
+  Index dims = array.dims();
+  for (int64_t d = 0; d < dims.rank(); ++d) dims[d] = array.dynamic_size(d);
+  return dims;
+}
+
+// The first `dims` elements along each dimension, as a static array.
+absl::StatusOr<Literal> Cropped(const Literal& array, const Index& dims) {
+  if (!array.has_dynamic_sizes() && array.dims() == absl::MakeConstSpan(dims)) return array;
+  const View part = View::Dense(array.dims()).Window(Zeros(array.rank()), dims);
+  return Copied(array, part, Shape::Array(array.type(), dims));
 }
 
 // An array of the same bounds, with the sizes of another.
@@ -313,7 +312,7 @@ absl::StatusOr<Literal> AtActualSizes(OpContext& context, ReferenceOp op) {
   HLO_ASSIGN_OR_RETURN(Literal result, op(actual_context));
   if (context.instruction.opcode() == Opcode::kDynamicUpdateSlice)
     return WithSizesOf(context.operands[0], result);
-  return Bounded(result, context.shape());
+  return WithinBounds(result, context.shape());
 }
 
 // The actual size of a dimension, or the static one.
@@ -348,7 +347,7 @@ absl::StatusOr<Literal> DynamicReshape(OpContext& context) {
         fmt::format("{} elements do not fill an array of the sizes {{{}}} within {}",
                     elements.element_count(), fmt::join(dims, ","), ToString(context.shape())));
   }
-  return Bounded(elements.WithShape(Shape::Array(elements.type(), dims)), context.shape());
+  return WithinBounds(elements.WithShape(Shape::Array(elements.type(), dims)), context.shape());
 }
 
 }  // namespace hlo::reference

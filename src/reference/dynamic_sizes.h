@@ -15,4 +15,7 @@ bool NeedsActualSizes(const Instruction& instruction, absl::Span<const Literal> 
 // The instruction on the actual arrays; its result fills the low end of arrays of the declared bounds.
 absl::StatusOr<Literal> AtActualSizes(OpContext& context, ReferenceOp op);
 
+// A static array as the low end of one of the declared bounds, with its sizes beside it; zeros fill the rest.
+absl::StatusOr<Literal> WithinBounds(const Literal& actual, const Shape& declared);
+
 }  // namespace hlo::reference

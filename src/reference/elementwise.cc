@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/deadline.h"
 #include "base/status.h"
 #include "reference/convert.h"
 #include "types/scalar_ops.h"
@@ -12,10 +13,12 @@
   OP(Abs)                                                                                                   \
   OP(Acos)                                                                                                  \
   OP(Acosh)                                                                                                 \
-  OP(Add) OP(And) OP(Asin) OP(Asinh) OP(Atan2) OP(Atanh) OP(Cbrt) OP(Ceil) OP(Clamp) OP(Complex) OP(Cosh)   \
-      OP(Cosine) OP(CountLeadingZeros) OP(Divide) OP(Erf) OP(Exp2) OP(Exponential) OP(ExponentialMinusOne)  \
-          OP(Floor) OP(Imag) OP(IsFinite) OP(Log) OP(Log2) OP(LogPlusOne) OP(Logistic) OP(Maximum)          \
-              OP(Minimum) OP(Mulhi) OP(Negate) OP(Not) OP(Or) OP(Popcnt) OP(Power) OP(Real) OP(Remainder)   \
+  OP(Add)                                                                                                   \
+  OP(And)                                                                                                   \
+  OP(Asin) OP(Asinh) OP(Atan2) OP(Atanh) OP(Cbrt) OP(Ceil) OP(Clamp) OP(Complex) OP(Cosh) OP(Cosine)        \
+      OP(CountLeadingZeros) OP(Divide) OP(Erf) OP(Exp2) OP(Exponential) OP(ExponentialMinusOne) OP(Floor)   \
+          OP(Imag) OP(IsFinite) OP(Log) OP(Log2) OP(LogPlusOne) OP(Logistic) OP(Maximum) OP(Minimum)        \
+              OP(Mulhi) OP(Negate) OP(Not) OP(Or) OP(Popcnt) OP(Power) OP(Real) OP(Remainder)               \
                   OP(RoundNearestAfz) OP(RoundNearestEven) OP(Rsqrt) OP(ShiftLeft) OP(ShiftRightArithmetic) \
                       OP(ShiftRightLogical) OP(Sign) OP(Sine) OP(Sinh) OP(Sqrt) OP(Subtract) OP(Tan)        \
                           OP(Tanh) OP(Xor)
@@ -160,7 +163,10 @@ absl::StatusOr<Literal> EachElement(OpContext& context) {
   HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(context.shape()));
   const ScalarStore store = ScalarStorer(result.type());
   std::array<WideScalar, 3> x;
+  constexpr int64_t kNanosecondsAnElement = 8;
+  Pace pace;
   for (int64_t i = 0; i < result.element_count(); ++i) {
+    HLO_RETURN_IF_ERROR(pace.Spend(kNanosecondsAnElement));
     for (size_t k = 0; k < count; ++k) x[k] = inputs[k].load(inputs[k].data, i * inputs[k].stride);
     store(result.mutable_data(), i, (*step)(x[0], x[1], x[2]));
   }

@@ -132,10 +132,7 @@ absl::Status Evaluator::CountStep() {
 }
 
 absl::Status Evaluator::Locate(const absl::Status& status, const Instruction& instruction) {
-  if (std::exchange(located_, true)) return status;
-  const std::string message =
-      fmt::format("{}{}: {}", PlaceOf(instruction), Describe(instruction), Message(status));
-  return absl::Status(status.code(), message);
+  return std::exchange(located_, true) ? status : Located(status, instruction);
 }
 
 }  // namespace hlo::reference

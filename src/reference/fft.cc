@@ -5,6 +5,7 @@
 #include <numbers>
 #include <utility>
 
+#include "base/deadline.h"
 #include "base/status.h"
 #include "reference/arrays.h"
 #include "reference/op.h"
@@ -33,26 +34,30 @@ int64_t SmallestPrimeFactor(int64_t n) {
 
 // X[k] = sum over j of x[j] root^(j k). With n = p m it falls into p transforms of every p-th element, by
 // X[k] = sum over r < p of root^(r k) X_r[k mod m].
-void Transform(const Number* x, int64_t stride, int64_t n, const std::vector<Number>& roots, Number* out) {
+absl::Status Transform(const Number* x, int64_t stride, int64_t n, const std::vector<Number>& roots,
+                       Number* out, Pace& pace) {
   if (n == 1) {
     out[0] = x[0];
-    return;
+    return absl::OkStatus();
   }
   const int64_t p = SmallestPrimeFactor(n), m = n / p;
   const auto root_step = static_cast<int64_t>(roots.size()) / n;
   std::vector<Number> parts(n);
-  for (int64_t r = 0; r < p; ++r) Transform(x + r * stride, stride * p, m, roots, parts.data() + r * m);
+  for (int64_t r = 0; r < p; ++r)
+    HLO_RETURN_IF_ERROR(Transform(x + r * stride, stride * p, m, roots, parts.data() + r * m, pace));
   for (int64_t k = 0; k < n; ++k) {
+    HLO_RETURN_IF_ERROR(pace.Spend(4 * p));
     Number sum = 0;
     for (int64_t r = 0; r < p; ++r) sum += roots[r * k % n * root_step] * parts[r * m + k % m];
     out[k] = sum;
   }
+  return absl::OkStatus();
 }
 
 // Transforms every line along a dimension, in place.
-void TransformDimension(Literal& array, int64_t dimension, bool inverse) {
+absl::Status TransformDimension(Literal& array, int64_t dimension, bool inverse) {
   const int64_t n = array.dim(dimension);
-  if (array.element_count() == 0) return;
+  if (array.element_count() == 0) return absl::OkStatus();
   const std::vector<Number> roots = Roots(n, inverse ? 1 : -1);
   const View dense = View::Dense(array.dims());
   const Index others = OtherDims(array.rank(), {dimension});
@@ -60,11 +65,13 @@ void TransformDimension(Literal& array, int64_t dimension, bool inverse) {
   const int64_t stride = dense.strides[dimension];
   Number* data = array.mutable_span<Number>().data();
   std::vector<Number> line(n);
+  Pace pace;
   for (const Index& i : EachIndex(starts)) {
     Number* start = data + Offset(i, strides);
-    Transform(start, stride, n, roots, line.data());
+    HLO_RETURN_IF_ERROR(Transform(start, stride, n, roots, line.data(), pace));
     for (int64_t k = 0; k < n; ++k) start[k * stride] = inverse ? line[k] / static_cast<double>(n) : line[k];
   }
+  return absl::OkStatus();
 }
 
 // The array with another size of its last dimension: bins 0..size-1, where X[k] = conj(X[n - k]) stands in
@@ -97,14 +104,15 @@ absl::StatusOr<Literal> Fft(OpContext& context) {
   if (length.empty()) return Rounded(array, context.shape());
   // The last dimension is transformed where it is whole: before bins are dropped, after they are there.
   if (type == FftType::kRfft) {
-    TransformDimension(array, last, inverse);
+    HLO_RETURN_IF_ERROR(TransformDimension(array, last, inverse));
     HLO_ASSIGN_OR_RETURN(array, WithLastSize(array, context.shape().dim(last)));
   }
-  for (int64_t d = last - outer_count; d < last; ++d) TransformDimension(array, d, inverse);
+  for (int64_t d = last - outer_count; d < last; ++d)
+    HLO_RETURN_IF_ERROR(TransformDimension(array, d, inverse));
   if (type == FftType::kIrfft) {
     HLO_ASSIGN_OR_RETURN(array, WithLastSize(array, context.shape().dim(last)));
   }
-  if (type != FftType::kRfft) TransformDimension(array, last, inverse);
+  if (type != FftType::kRfft) HLO_RETURN_IF_ERROR(TransformDimension(array, last, inverse));
   return Rounded(array, context.shape());
 }
 

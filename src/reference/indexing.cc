@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/deadline.h"
 #include "base/status.h"
 #include "reference/arrays.h"
 #include "reference/op.h"
@@ -118,6 +119,8 @@ bool SameDims(absl::Span<const Literal> arrays) {
                      [&](const Literal& a) { return a.dims() == arrays[0].dims(); });
 }
 
+constexpr int64_t kNanosecondsAnElement = 4;
+
 absl::Status DimensionListedTwice() {
   return absl::InvalidArgumentError(
       "a dimension of the operand is both a batching one and left out of the windows");
@@ -180,7 +183,10 @@ absl::StatusOr<Literal> Gather(OpContext& context) {
   View from = all.Permuted(window_dims), to = to_all.Permuted(offset_dims);
   from.dims = Pick(slice_sizes, window_dims);
   const View batches = to_all.Permuted(batch_dims);
+  const int64_t window_size = Product(from.dims);
+  Pace pace;
   for (const Index& s : EachIndex(batches.dims)) {
+    HLO_RETURN_IF_ERROR(pace.Spend(kNanosecondsAnElement * (window_size + 16)));
     from.offset = Offset(Clamp(Zeros(operand.rank()), starts.At(s), last_start), all.strides);
     to.offset = Offset(s, batches.strides);
     CopyElements(ByteCount(operand.type()), operand.data(), from, result.mutable_data(), to);
@@ -225,11 +231,14 @@ absl::StatusOr<Literal> Scatter(OpContext& context) {
     starts_inside[d] -= (k == window_dims.end() ? 1 : from.dims[k - window_dims.begin()]) - 1;
   }
   const View positions = from_all.Permuted(OtherDims(from_all.dims.rank(), update_window_dims));
+  Pace pace;
   for (const Index& s : EachIndex(positions.dims)) {
+    HLO_RETURN_IF_ERROR(pace.Spend(16 * kNanosecondsAnElement));
     const Index start = starts.At(s);
     if (!InBounds(start, starts_inside)) continue;
     const int64_t to_start = Offset(start, all.strides), from_start = Offset(s, positions.strides);
     for (const Index& w : EachIndex(from.dims)) {
+      HLO_RETURN_IF_ERROR(pace.Spend(kNanosecondsAnElement));
       HLO_RETURN_IF_ERROR(combiner.Apply(absl::MakeSpan(results), to_start + Offset(w, to_strides), updates,
                                          from_start + Offset(w, from.strides)));
     }

@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/deadline.h"
 #include "base/status.h"
 #include "reference/arrays.h"
 #include "reference/op.h"
@@ -29,13 +30,15 @@ struct Matrix {
 
 // l l^H = a, from the lower triangle of a. False if a is not positive definite.
 template <class T>
-bool Factor(const Matrix<const T>& a, int64_t n, const Matrix<T>& l) {
+absl::StatusOr<bool> Factor(const Matrix<const T>& a, int64_t n, const Matrix<T>& l) {
+  Pace pace;
   for (int64_t j = 0; j < n; ++j) {
     double d = std::real(a(j, j));
     for (int64_t k = 0; k < j; ++k) d -= std::norm(l(j, k));
     if (!(d >= 0)) return false;
     l(j, j) = std::sqrt(d);
     for (int64_t i = j + 1; i < n; ++i) {
+      HLO_RETURN_IF_ERROR(pace.Spend(j));
       T sum = a(i, j);
       for (int64_t k = 0; k < j; ++k) sum -= l(i, k) * Conjugate(l(j, k));
       l(i, j) = sum / std::real(l(j, j));
@@ -52,8 +55,8 @@ absl::StatusOr<Literal> FactorEach(const Literal& array, bool lower, const Shape
     T* out = result.mutable_span<T>().data() + at;
     // The upper factor is the lower one of the transpose, transposed.
     const Matrix<const T> a(array.span<T>().data() + at, n, !lower);
-    if (!Factor<T>(a, n, Matrix<T>(out, n, !lower)))
-      std::fill_n(out, n * n, std::numeric_limits<double>::quiet_NaN());
+    HLO_ASSIGN_OR_RETURN(const bool is_definite, Factor<T>(a, n, Matrix<T>(out, n, !lower)));
+    if (!is_definite) std::fill_n(out, n * n, std::numeric_limits<double>::quiet_NaN());
   }
   return Rounded(result, shape);
 }
@@ -69,9 +72,11 @@ struct Triangle {
 
 // x from op(a) x = x, for each of `columns` columns: the first row first where op(a) is lower, else the last.
 template <class T>
-void Substitute(const Triangle<T>& a, int64_t n, const Matrix<T>& x, int64_t columns) {
+absl::Status Substitute(const Triangle<T>& a, int64_t n, const Matrix<T>& x, int64_t columns) {
+  Pace pace;
   for (int64_t c = 0; c < columns; ++c) {
     for (int64_t step = 0; step < n; ++step) {
+      HLO_RETURN_IF_ERROR(pace.Spend(step));
       const int64_t i = a.lower ? step : n - 1 - step;
       const int64_t begin = a.lower ? 0 : i + 1, end = a.lower ? i : n;
       T sum = x(i, c);
@@ -79,6 +84,7 @@ void Substitute(const Triangle<T>& a, int64_t n, const Matrix<T>& x, int64_t col
       x(i, c) = a.unit_diagonal ? sum : sum / a(i, i);
     }
   }
+  return absl::OkStatus();
 }
 
 template <class T>
@@ -97,7 +103,7 @@ absl::StatusOr<Literal> SolveEach(const Literal& a, Literal b, const Instruction
     const Matrix<T> x(b.mutable_span<T>().data() + m * b_size, columns, !left);
     const Triangle<T> triangle{matrix, op == TransposeA::kAdjoint, lower,
                                instruction.Get<attr::unit_diagonal>()};
-    Substitute<T>(triangle, n, x, others);
+    HLO_RETURN_IF_ERROR(Substitute<T>(triangle, n, x, others));
   }
   return Rounded(b, instruction.shape());
 }

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/deadline.h"
 #include "base/status.h"
 #include "reference/elementwise.h"
 #include "reference/scalar_function.h"
@@ -54,23 +55,25 @@ bool IsSumOfParameters(const Computation& computation) {
 
 // Sums of floats accumulate in f64, in runs of 512 elements that are summed from -0 (0 would lose the sign of
 // a sum of -0s); the total rounds once.
-WideScalar Sum(const Literal& array, const Reduced& reduced, int64_t offset, WideScalar init) {
+absl::StatusOr<WideScalar> Sum(const Literal& array, const Reduced& reduced, int64_t offset, WideScalar init,
+                               Pace& pace) {
   constexpr int64_t kRunLength = 512;
   const ScalarLoad load = ScalarLoader(array.type());
   constexpr double kEmpty = -0.0;
   double run = kEmpty;
   int64_t length = 0;
-  const absl::Status status = EachOffset(reduced.dims, reduced.strides, offset, [&](int64_t at) {
+  HLO_RETURN_IF_ERROR(EachOffset(reduced.dims, reduced.strides, offset, [&](int64_t at) {
     run += load(array.data(), at).f;
     if (++length == kRunLength) {
       init.f += run;
       run = kEmpty;
       length = 0;
+      return pace.Spend(4 * kRunLength);
     }
     return absl::OkStatus();
-  });
-  HLO_CHECK(status.ok());
+  }));
   if (length > 0) init.f += run;
+  HLO_RETURN_IF_ERROR(pace.Spend(4 * (length + 1)));
   return init;
 }
 
@@ -95,9 +98,11 @@ absl::StatusOr<Literal> ReduceSum(OpContext& context, const Reduced& reduced) {
   HLO_ASSIGN_OR_RETURN(std::vector<Literal> results, CreateResults(context.shape()));
   const ScalarRound round = ConversionRound(init.type());
   const ScalarStep convert = ConvertStep(init.type(), results[0].type());
+  Pace pace;
   int64_t o = 0;
   for (const Index& i : EachIndex(reduced.kept_dims)) {
-    WideScalar sum = Sum(array, reduced, Offset(i, reduced.kept_strides), LoadScalar(init, 0));
+    HLO_ASSIGN_OR_RETURN(WideScalar sum,
+                         Sum(array, reduced, Offset(i, reduced.kept_strides), LoadScalar(init, 0), pace));
     sum.f = round(sum.f);
     StoreScalar(results[0], o++, convert(sum));
   }

@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "base/check.h"
+#include "base/deadline.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "reference/elementwise.h"
@@ -26,10 +27,12 @@ struct Registers {
 
 class RegisterFunction : public ScalarFunction {
  public:
-  explicit RegisterFunction(Registers registers) : r_(std::move(registers)) {}
+  explicit RegisterFunction(Registers registers)
+      : r_(std::move(registers)), cost_(kNanosecondsAStep * static_cast<int64_t>(r_.nodes.size() + 1)) {}
 
   absl::Status Run(absl::Span<const WideScalar> arguments, absl::Span<WideScalar> results) override {
     for (size_t i = 0; i < arguments.size(); ++i) r_.values[i] = arguments[i];
+    HLO_RETURN_IF_ERROR(pace_.Spend(cost_));
     for (const Registers::Node& node : r_.nodes) {
       const auto [a, b, c] = node.operands;
       r_.values[node.result] = node.step(r_.values[a], r_.values[b], r_.values[c]);
@@ -39,7 +42,10 @@ class RegisterFunction : public ScalarFunction {
   }
 
  private:
+  static constexpr int64_t kNanosecondsAStep = 4;
   Registers r_;
+  int64_t cost_;
+  Pace pace_;
 };
 
 // Flattens a computation and those that it calls. Gives up (false) at anything but scalars and elementwise

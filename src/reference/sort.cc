@@ -27,15 +27,15 @@ struct Rows {
 
 // Merges neighbouring runs of doubling length. Stable, and a permutation whatever `before` answers.
 template <class Before>
-absl::Status StableSort(Rows& rows, Before&& before) {
-  constexpr int64_t kLengthBetweenLooksAtTheClock = 4096;
+absl::Status StableSort(Rows& rows, Pace& pace, Before&& before) {
+  constexpr int64_t kNanosecondsACell = 4;
   const int64_t count = rows.count();
   std::vector<WideScalar> merged(rows.cells.size());
   for (int64_t length = 1; length < count; length *= 2) {
     WideScalar* out = merged.data();
     for (int64_t begin = 0; begin < count; begin += 2 * length) {
-      if (length >= kLengthBetweenLooksAtTheClock) HLO_RETURN_IF_ERROR(Deadline::Check());
       const int64_t middle = std::min(begin + length, count), end = std::min(begin + 2 * length, count);
+      HLO_RETURN_IF_ERROR(pace.Spend(kNanosecondsACell * rows.width * (end - begin)));
       int64_t left = begin, right = middle;
       while (left < middle && right < end) {
         HLO_ASSIGN_OR_RETURN(const bool right_first, before(rows[right], rows[left]));
@@ -95,10 +95,11 @@ absl::StatusOr<Literal> Sort(OpContext& context) {
     HLO_RETURN_IF_ERROR(comparator->Run(arguments, absl::MakeSpan(&answer, 1)));
     return answer.u != 0;
   };
+  Pace pace;
   for (const Index& i : EachIndex(lines.starts)) {
     const int64_t start = Offset(i, lines.strides);
     Rows rows = LoadLine(operands, start, lines);
-    HLO_RETURN_IF_ERROR(StableSort(rows, before));
+    HLO_RETURN_IF_ERROR(StableSort(rows, pace, before));
     for (size_t k = 0; k < operands.size(); ++k) {
       const int64_t width = ByteCount(operands[k].type());
       for (int64_t t = 0; t < lines.length; ++t) {
@@ -121,12 +122,13 @@ absl::StatusOr<Literal> FirstOfLines(const Literal& operand, const Shape& shape,
   HLO_ASSIGN_OR_RETURN(Literal values, Literal::CreateZeros(shape.element(0)));
   HLO_ASSIGN_OR_RETURN(Literal positions, Literal::CreateZeros(shape.element(1)));
   const int64_t k = values.dim(values.rank() - 1);
+  Pace pace;
   int64_t out = 0;
   for (const Index& i : EachIndex(lines.starts)) {
     const int64_t start = Offset(i, lines.strides);
     Rows rows = LoadLine(absl::MakeConstSpan(&operand, 1), start, lines);
     HLO_RETURN_IF_ERROR(
-        StableSort(rows, [&](const WideScalar* a, const WideScalar* b) { return before(*a, *b); }));
+        StableSort(rows, pace, [&](const WideScalar* a, const WideScalar* b) { return before(*a, *b); }));
     for (int64_t t = 0; t < std::min(k, lines.length); ++t) {
       std::memcpy(values.mutable_data() + (out + t) * width,
                   operand.data() + (start + rows.position(t)) * width, width);

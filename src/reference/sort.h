@@ -9,8 +9,8 @@ namespace hlo::reference {
 // positions.
 absl::StatusOr<Literal> TopkByComparator(OpContext& context);
 
-// Each line along the last dimension in the total order, stable; the elements, and the s32 positions that they
-// had.
+// Each line along the last dimension in the total order, stable; the elements, and the s32 positions that
+// they had.
 absl::StatusOr<Literal> SortedLines(const Literal& array, bool descending);
 
 }  // namespace hlo::reference

@@ -1,5 +1,6 @@
 #include "reference/supported.h"
 
+#include "base/status.h"
 #include "fmt/format.h"
 #include "reference/elementwise.h"
 #include "reference/obstacles.h"
@@ -62,7 +63,7 @@ namespace {
 
 // What an instruction lacks; empty where it lacks nothing.
 std::string Lack(const Instruction& instruction, const EvaluateOptions& options) {
-  if (instruction.opcode() == Opcode::kConstant && instruction.is_elided() && !options.elided_as_zeros) {
+  if (instruction.opcode() == Opcode::kConstant && instruction.is_elided()) {
     return fmt::format(
         "the text has {{...}} in place of the elements, so their values are unknown; give --elided=zeros, "
         "random "
@@ -107,6 +108,11 @@ std::string Describe(const Instruction& instruction) {
   std::string shape = ToString(instruction.shape());
   if (shape.size() > kLongestShape) shape = shape.substr(0, kLongestShape) + "...";
   return fmt::format("'{}' ({} {})", instruction.name(), shape, Name(instruction.opcode()));
+}
+
+absl::Status Located(const absl::Status& status, const Instruction& instruction) {
+  return absl::Status(status.code(),
+                      fmt::format("{}{}: {}", PlaceOf(instruction), Describe(instruction), Message(status)));
 }
 
 }  // namespace hlo::reference

@@ -22,5 +22,7 @@ absl::Status CheckSupplies(const std::vector<const Computation*>& computations,
 std::string PlaceOf(const Instruction& instruction);
 // `'r' (f32[2] add)`
 std::string Describe(const Instruction& instruction);
+// The status with both before its message.
+absl::Status Located(const absl::Status& status, const Instruction& instruction);
 
 }  // namespace hlo::reference

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/deadline.h"
 #include "base/status.h"
 #include "reference/arrays.h"
 #include "reference/op.h"
@@ -10,6 +11,8 @@
 
 namespace hlo::reference {
 namespace {
+
+constexpr int64_t kNanosecondsATap = 4;
 
 absl::StatusOr<WindowTaps> TapsOver(Window window, const Literal& base) {
   return WindowTaps::Make(window, base.dims(), RowMajorStrides(base.dims()), Zeros(base.rank()));
@@ -38,10 +41,13 @@ absl::StatusOr<Literal> ReduceWindow(OpContext& context) {
   for (int64_t k = 0; k < count; ++k) initial[k] = LoadScalar(inits[k], 0);
 
   HLO_ASSIGN_OR_RETURN(WindowTaps taps, TapsOver(context.instruction.Get<attr::window>(), inputs[0]));
+  Pace pace;
   int64_t place = 0;
   for (const Index& o : EachIndex(results[0].dims())) {
     accumulated = initial;
-    for (const Tap& tap : taps.At(o)) {
+    const absl::Span<const Tap> window = taps.At(o);
+    HLO_RETURN_IF_ERROR(pace.Spend(kNanosecondsATap * static_cast<int64_t>(window.size() + 1)));
+    for (const Tap& tap : window) {
       std::copy(accumulated.begin(), accumulated.end(), arguments.begin());
       for (int64_t k = 0; k < count; ++k) arguments[count + k] = LoadScalar(inputs[k], tap.base);
       HLO_RETURN_IF_ERROR(function->Run(arguments, absl::MakeSpan(accumulated)));
@@ -67,10 +73,12 @@ absl::StatusOr<Literal> SelectAndScatter(OpContext& context) {
   FillElements(ByteCount(result.type()), init.data(), result.mutable_data(), View::Dense(result.dims()));
 
   HLO_ASSIGN_OR_RETURN(WindowTaps taps, TapsOver(context.instruction.Get<attr::window>(), operand));
+  Pace pace;
   int64_t place = 0;
   for (const Index& o : EachIndex(source.dims())) {
     const int64_t from = place++;
     const absl::Span<const Tap> window = taps.At(o);
+    HLO_RETURN_IF_ERROR(pace.Spend(kNanosecondsATap * static_cast<int64_t>(window.size() + 1)));
     if (window.empty()) continue;
     int64_t chosen = window[0].base;
     for (const Tap& tap : window) {

@@ -108,6 +108,9 @@ bool Parser::ParseBody(Scope& scope, Token brace) {
 
 // nested-body: `{ instructions }` where a computation's name could stand.
 bool Parser::ParseNestedBody(Computation** computation) {
+  // A dozen functions lie on the stack for each.
+  const Nested nested(*this, 3);
+  if (!nested) return false;
   const Token brace = token();
   Next();
   *computation = module_->NewComputation("_");

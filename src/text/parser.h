@@ -353,17 +353,20 @@ class Parser {
   bool StringValue(const Token& token, std::string_view* value);
   bool IntValue(const Token& token, int64_t* value);
 
-  // Counts one level of nesting for as long as it lives; false as a condition when that is one too many.
+  // Counts levels of nesting for as long as it lives; false as a condition when they are too many.
   class Nested {
    public:
-    explicit Nested(Parser& parser) : parser_(parser) { ++parser_.depth_; }
-    ~Nested() { --parser_.depth_; }
+    explicit Nested(Parser& parser, int64_t levels = 1) : parser_(parser), levels_(levels) {
+      parser_.depth_ += levels_;
+    }
+    ~Nested() { parser_.depth_ -= levels_; }
     Nested(const Nested&) = delete;
     Nested& operator=(const Nested&) = delete;
     explicit operator bool() const;
 
    private:
     Parser& parser_;
+    int64_t levels_;
   };
 
   Scope& PushScope(Computation* computation);

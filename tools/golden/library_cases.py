@@ -7,16 +7,22 @@ out with NumPy, SciPy's and JAX's functions on the CPU.
 import math
 
 import jax
+import ml_dtypes
 import numpy as np
 
 jax.config.update("jax_enable_x64", True)
 import jax.numpy as jnp  # noqa: E402
 from jax import lax  # noqa: E402
 from jax.extend.random import threefry_2x32  # noqa: E402
-from linalg_cases import text_of  # noqa: E402
+from linalg_cases import text_of as wide_text  # noqa: E402
 
 HLO_TYPE = {"float32": "f32", "float64": "f64", "int32": "s32", "uint32": "u32", "complex64": "c64", "bool": "pred",
-            "uint64": "u64", "int64": "s64"}
+            "uint64": "u64", "int64": "s64", "bfloat16": "bf16", "float8_e4m3fn": "f8e4m3fn", "float8_e5m2": "f8e5m2",
+            "float8_e8m0fnu": "f8e8m0fnu", "float4_e2m1fn": "f4e2m1fn", "int8": "s8"}
+
+
+def text_of(a):
+    return wide_text(a.astype(np.float32) if a.dtype.name.startswith(("float8", "float4", "bfloat")) else a)
 
 
 def shape(a):
@@ -219,9 +225,177 @@ def scipy_lu(a):
     return permutation, np.tril(lu, -1) + np.eye(len(a)), np.triu(lu)
 
 
+def narrow(values, dtype):
+    """The nearest values of a narrow type; clamped, as XLA does before it converts to a type without infinities."""
+    top = float(ml_dtypes.finfo(dtype).max)
+    return np.clip(np.asarray(values, np.float64), -top, top).astype(np.float32).astype(dtype)
+
+
+def blocks(rng):
+    f8, e8, f4 = ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e8m0fnu, ml_dtypes.float4_e2m1fn
+    a, b = narrow(numbers(rng, 2, 8), f8), narrow(numbers(rng, 3, 8), f8)
+    a_scale, b_scale = np.array([[0.5, 2], [1, 4]]).astype(e8), np.array([[1, 1], [0.25, 8], [2, 0.5]]).astype(e8)
+
+    def wide(x, scale):
+        return x.astype(np.float64) * np.repeat(scale.astype(np.float64), x.shape[-1] // scale.shape[-1], -1)
+    product = wide(a, a_scale) @ wide(b, b_scale).T
+    for target in ("__op$block_scaled_dot", "__cudnn$blockScaledDot"):
+        case(f"blocks with scales, {target[5:]}", target, [a, b, a_scale, b_scale], [np.float32(product)], scratch="")
+    case("blocks with scales on the left alone", "__op$block_scaled_dot", [a, b, a_scale],
+         [np.float32(wide(a, a_scale) @ b.astype(np.float64).T)], scratch="")
+    case("matmul of blocks with scales", "__cublas$lt$matmul$mx", [a, b, a_scale, b_scale], [np.float32(product)],
+         config=gemm_config(lhs=(1,), rhs=(1,)), scratch="u8[4]")
+    x = np.array([[1, -6, 3, 0.25, 0, 0, 0, 0], [100, 50, 25, -12, 1.5, 0.75, 2, -3]], np.float32)
+    for dtype, power in ((f4, 4), (f8, 256)):
+        # The scale is rounded to a power of two like any number that is converted to f8e8m0fnu.
+        scale = (np.abs(x).reshape(2, 2, 4).max(-1) / power).astype(np.float32).astype(e8)
+        factors = np.repeat(scale.astype(np.float64), 4, -1)
+        q = np.divide(x, factors, out=np.zeros_like(factors), where=x != 0).astype(np.float32).astype(dtype)
+        if np.isfinite(q.astype(np.float32)).all():
+            case(f"quantized to {np.dtype(dtype).name} in blocks", "__op$quantize", [x], [q, scale], scratch="", tolerance="")
+            case(f"restored from {np.dtype(dtype).name}", "__op$dequantize", [q, scale],
+                 [(q.astype(np.float64) * factors).astype(np.float32)], scratch="", tolerance="")
+    left, right, sizes = numbers(rng, 6, 3), numbers(rng, 2, 3, 4), np.array([2, 3], np.int32)
+    ragged = np.zeros((6, 4))
+    ragged[:2], ragged[2:5] = left[:2].astype(np.float64) @ right[0], left[2:5].astype(np.float64) @ right[1]
+    bias = numbers(rng, 4)
+    dims = ('"ragged_dot_dimension_numbers":{"dot_dimension_numbers":{"lhs_contracting_dimensions":["1"],'
+            '"rhs_contracting_dimensions":["1"]},"lhs_ragged_dimensions":["0"],"rhs_group_dimensions":["0"]}')
+    for title, alpha, epilogue, more, value in (("matmul in groups", 1, "DEFAULT", [], ragged),
+                                                ("matmul in groups with bias and relu", 2, "BIAS_RELU", [bias],
+                                                 np.maximum(2 * ragged + bias, 0))):
+        case(title, "__cublas$lt$groupedMatmul", [left, right, sizes, *more], [np.float32(value)], scratch="u8[4]",
+             config=f'{{"grouped_gemm_backend_config":{{"gemm_backend_config":{{"alpha_real":{alpha},"beta":0,"epilogue":"{epilogue}"}},{dims}}}}}')
+
+
+def onednn(rng):
+    a, b, bias, other = numbers(rng, 2, 3), numbers(rng, 4, 3), numbers(rng, 4), numbers(rng, 2, 4)
+    wide = a.astype(np.float64) @ b.T
+    erf = np.vectorize(math.erf)
+
+    def config(ops, more="", transposed="true"):
+        ops = ",".join(f'"{op}"' for op in ops)
+        return f'{{"onednn_matmul_config":{{"transpose_b":{transposed},"fusions":{{"ops":[{ops}]{more}}}}}}}'
+    for ops, operands, value in (((), [], wide), (("BIAS", "RELU"), [bias], np.maximum(wide + bias, 0)),
+                                 (("BINARY_ADD", "TANH"), [other], np.tanh(wide + other)),
+                                 (("BIAS", "GELU_ERF", "SUM"), [bias, other], (wide + bias) * (1 + erf((wide + bias) / math.sqrt(2))) / 2 + other),
+                                 (("SWISH",), [], wide / (1 + np.exp(-wide))), (("ELU",), [], np.where(wide < 0, np.expm1(wide), wide)),
+                                 (("RELU6",), [], np.clip(wide, 0, 6)), (("SIGMOID",), [], 1 / (1 + np.exp(-wide))),
+                                 (("GELU_TANH",), [], gelu(wide))):
+        case(f"matmul of oneDNN {' '.join(ops)}".strip(), "__onednn$matmul", [a, b, *operands], [np.float32(value)], config=config(ops), scratch="")
+    case("matmul of oneDNN LINEAR, its factor as bits", "__onednn$matmul", [a, b], [np.float32(0.5 * wide)],
+         config=config(("LINEAR",), f',"alpha_typecast":{np.float32(0.5).view(np.int32)}'), scratch="")
+    batch, matrix = numbers(rng, 2, 3, 4), numbers(rng, 4, 5)
+    case("matmul of oneDNN with one right side for a batch", "__onednn$matmul", [batch, matrix], [np.float32(batch.astype(np.float64) @ matrix)],
+         config=config((), transposed="false"))
+    x, w, bias = numbers(rng, 1, 4, 5, 2), numbers(rng, 2, 3, 2, 3), numbers(rng, 3)
+    y = np.asarray(lax.conv_general_dilated(jnp.asarray(x, jnp.float64), jnp.asarray(w, jnp.float64), (1, 2), ((0, 1), (1, 0)),
+                                            dimension_numbers=("NHWC", "HWIO", "NHWC")))
+    attributes = ", window={size=2x3 stride=1x2 pad=0_1x1_0}, dim_labels=b01f_01io->b01f"
+    case("convolution of oneDNN with bias and relu", "__onednn$convolution", [x, w, bias], [np.float32(np.maximum(y + bias, 0))], attributes,
+         '{"onednn_conv_config":{"fusions":{"ops":["BIAS","RELU"]}}}', source="xla-cpu", scratch="")
+
+
+def graphs(rng):
+    x, w, other = numbers(rng, 1, 3, 4, 2), numbers(rng, 2, 2, 2, 3), numbers(rng, 1, 3, 4, 3)
+    y = np.asarray(lax.conv_general_dilated(jnp.asarray(x, jnp.float64), jnp.asarray(w, jnp.float64), (1, 1), "SAME",
+                                            dimension_numbers=("NHWC", "HWIO", "NHWC")))
+    attributes = ", window={size=2x2 pad=0_1x0_1}, dim_labels=b01f_01io->b01f"
+
+    def config(graph):
+        return f'{{"cudnn_conv_backend_config":{{"serialized_graph":"{graph}"}}}}'
+    scale, divisor = np.float32(0.25), np.float32(4)
+    case("a graph of cuDNN", "__cudnn$convForwardGraph", [x, w, scale, other], [np.float32(np.maximum(y * 0.25 + other, 0))], attributes,
+         config("1:[f32]conv();2:[f32]scale(1);3:[f32]add(2);4:[f32]relu(3);"), source="xla-cpu")
+    case("a graph of cuDNN that uses the convolution twice", "__cudnn$convForwardGraph", [x, w], [np.float32(y + np.maximum(y, 0))], attributes,
+         config("1:[f32]conv();2:[f32]relu(1);3:[f32]add(1,2);"), source="xla-cpu")
+    f8 = ml_dtypes.float8_e4m3fn
+    case("a graph of cuDNN that ends in 8 bits and says the largest value", "__cudnn$convForwardGraph", [x * 64, w, divisor],
+         [narrow(64 * y / 4, f8), np.float32(np.abs(64 * y).max())], attributes,
+         config("1:[f32]conv();2:[f32]amax(1);3:[f8e4m3fn]invscale(1);"), source="xla-cpu")
+    bias = numbers(rng, 3)
+    print("// filters reordered for a convolution of 8 bits: their consumer undoes it  [exact]\n// run\nENTRY e {\n"
+          "  w = f32[2,2,2,3] parameter(0)\n  b = f32[3] parameter(1)\n"
+          '  ROOT c = (f32[2,2,2,3], f32[3]) custom-call(w, b), custom_call_target="__cudnn$convReorderFilterAndBias"\n}')
+    print(f"// in   {text_of(w)}\n// in   {text_of(bias)}\n// out  {text_of(w)}\n// out  {text_of(bias)}\n// -----")
+
+
+def attention_config(scale, mask="NO_MASK", window=0, batch=(0, 1), bmm2_contracting=2, rate=0):
+    def quoted(dims):
+        return "[" + ",".join(f'"{d}"' for d in dims) + "]"
+    first = (f'"lhs_contracting_dimensions":["3"],"rhs_contracting_dimensions":["3"],"lhs_batch_dimensions":{quoted(batch)},'
+             f'"rhs_batch_dimensions":{quoted(batch)}')
+    second = (f'"lhs_contracting_dimensions":["3"],"rhs_contracting_dimensions":["{bmm2_contracting}"],'
+              f'"lhs_batch_dimensions":["0","1"],"rhs_batch_dimensions":{quoted(batch)}')
+    return (f'{{"cudnn_fmha_backend_config":{{"fmha_scale":{scale},"dropout_rate":{rate},"mask_type":"{mask}",'
+            f'"sliding_window_length":{window},"bmm1_dot_dimension_numbers":{{{first}}},"bmm2_dot_dimension_numbers":{{{second}}}}}}}')
+
+
+def attention(rng):
+    """q, k, v are [B, N, T, H]; k and v may have fewer heads."""
+    def forward(q, k, v, bias, scale, allowed):
+        group = q.shape[1] // k.shape[1]
+        scores = scale * jnp.einsum("bnth,bnsh->bnts", q, jnp.repeat(k, group, 1)) + bias
+        scores = jnp.where(allowed, scores, -jnp.inf)
+        some = allowed.any(-1)
+        stats = jax.nn.logsumexp(jnp.where(some[..., None], scores, 0), -1)
+        p = jnp.where(some[..., None], jnp.exp(jnp.where(allowed, scores, -jnp.inf) - stats[..., None]), 0)
+        return jnp.einsum("bnts,bnsh->bnth", p, jnp.repeat(v, group, 1)), jnp.where(some, stats, -jnp.inf)
+
+    b, n, t, s, h = 2, 2, 3, 4, 2
+    q, k, v = numbers(rng, b, n, t, h), numbers(rng, b, n, s, h), numbers(rng, b, n, s, h)
+    bias = numbers(rng, 1, n, t, s)
+    rows, columns = np.arange(t)[:, None], np.arange(s)[None, :]
+    everything = np.ones((b, n, t, s), bool)
+    lengths = np.array([2, 3], np.int32), np.array([4, 2], np.int32)
+    padded = (rows < lengths[0][:, None, None, None]) & (columns < lengths[1][:, None, None, None]) & everything
+    variants = [("", "fmhaSoftmax", "NO_MASK", 0, everything, False, ()),
+                ("with a bias", "fmhaScaleBiasSoftmax", "NO_MASK", 0, everything, True, ()),
+                ("of what came before", "fmhaSoftmax", "CAUSAL", 0, everything & (columns <= rows), False, ()),
+                ("of the last two", "fmhaSoftmax", "CAUSAL", 2, everything & (columns <= rows) & (columns > rows - 2), False, ()),
+                ("of sequences of several lengths", "fmhaScaleBiasSoftmax", "PADDING", 0, padded, True, lengths),
+                ("of what came before in sequences of several lengths", "fmhaSoftmax", "PADDING_CAUSAL", 0, padded & (columns <= rows),
+                 False, lengths)]
+    for words, name, mask, window, allowed, has_bias, more in variants:
+        wide = [jnp.asarray(x, jnp.float64) for x in (q, k, v, bias if has_bias else np.zeros_like(bias))]
+
+        def run(*x):
+            return forward(*x, 0.5, allowed)
+        o, stats = run(*wide)
+        extra = [bias] if has_bias else []
+        config = attention_config(0.5, mask, window)
+        title = f"attention {words}".strip()
+        case(title, f"__cudnn${name}", [q, k, v, *extra, *more], [np.float32(o), np.float32(stats)], config=config)
+        do = numbers(rng, *o.shape)
+        _, pullback, _ = jax.vjp(run, *wide, has_aux=True)
+        gradients = [np.float32(g) for g in pullback(jnp.asarray(do, jnp.float64))]
+        case(f"{title}, backwards", f"__cudnn${name}Backward",
+             [q, k, v, np.float32(stats), do, *extra, np.float32(o), *more], gradients if has_bias else gradients[:3], config=config)
+
+    # [B, T, N, H], as JAX has it; the results are [B, N, T, H]. Four heads share two of keys and values.
+    q, k, v = numbers(rng, b, t, 4, h), numbers(rng, b, s, n, h), numbers(rng, b, s, n, h)
+    wide = [jnp.asarray(np.swapaxes(x, 1, 2), jnp.float64) for x in (q, k, v)]
+    all_of = np.ones((b, 4, t, s), bool)
+
+    def grouped(*x):
+        return forward(*x, 0.0, 0.25, all_of)
+    o, stats = grouped(*wide)
+    config = attention_config(0.25, batch=(0, 2), bmm2_contracting=1)
+    case("attention of four heads to two", "__cudnn$fmhaSoftmax", [q, k, v], [np.float32(o)], config=config)
+    do = numbers(rng, *o.shape)
+    _, pullback, _ = jax.vjp(grouped, *wide, has_aux=True)
+    case("attention of four heads to two, backwards", "__cudnn$fmhaSoftmaxBackward",
+         [q, k, v, np.float32(stats), np.swapaxes(do, 1, 2), np.swapaxes(np.float32(o), 1, 2)],
+         [np.float32(g) for g in pullback(jnp.asarray(do, jnp.float64))], config=config)
+
+
 if __name__ == "__main__":
     rng = np.random.default_rng(11)
     products(rng)
     convolutions(rng)
     norms(rng)
     others(rng)
+    blocks(rng)
+    onednn(rng)
+    graphs(rng)
+    attention(rng)

@@ -17,7 +17,7 @@ constexpr int64_t kWidest = 16;
 // Accumulators: for each result a run of elements in its lane.
 class Accumulators {
  public:
-  Accumulators(const ReduceProgram& program, int64_t length) : program_(program), length_(length) {
+  Accumulators(const ReduceProgram& program, int64_t length) : program_(program) {
     bytes_.resize(program.results.size() * length * kWidest);
     for (size_t k = 0; k < program.results.size(); ++k) {
       at_.push_back(bytes_.data() + k * length * kWidest);
@@ -113,7 +113,6 @@ class Accumulators {
   }
 
   const ReduceProgram& program_;
-  int64_t length_;
   std::vector<std::byte> bytes_;
   absl::InlinedVector<std::byte*, 4> at_;
   absl::InlinedVector<int64_t, 4> width_;

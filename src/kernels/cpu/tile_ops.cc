@@ -225,7 +225,7 @@ void CopyBits(int64_t n, void* out, const void* const* in, int64_t width) {
 
 }  // namespace
 
-TileCall FindTileOp(Opcode opcode, ElementType from, ElementType) {
+TileCall FindTileOp(Opcode opcode, ElementType from) {
   const Lane lane = LaneOf(from);
   const int64_t bits = BitWidth(from);
   if (const TileFn f = IntegerTileOp(opcode, lane)) return {f, bits};

@@ -29,7 +29,7 @@ struct TileCall {
 
 // An operation on operands of type `from` with a result of type `to`, as yet unrounded: see RoundTile. No
 // function where the operation has no meaning for the type, or is none of those below.
-TileCall FindTileOp(Opcode opcode, ElementType from, ElementType to);
+TileCall FindTileOp(Opcode opcode, ElementType from);
 // With its rounding, in one loop; no function where there is none of both.
 TileCall FindRoundedTileOp(Opcode opcode, ElementType type);
 TileCall FindTileCompare(ComparisonDirection direction, bool total_order, ElementType from);

@@ -20,6 +20,11 @@ constexpr Named kEpilogues[] = {
     {"GELU_AUX", Kind::kGeluTanh}, {"BIAS_GELU_AUX", Kind::kGeluTanh},
     {"SILU", Kind::kSilu},         {"BIAS_SILU", Kind::kSilu},
 };
+constexpr Named kOnednnOps[] = {
+    {"RELU", Kind::kRelu},          {"ELU", Kind::kElu},    {"RELU6", Kind::kRelu6},
+    {"SIGMOID", Kind::kSigmoid},    {"TANH", Kind::kTanh},  {"GELU_ERF", Kind::kGeluErf},
+    {"GELU_TANH", Kind::kGeluTanh}, {"SWISH", Kind::kSilu},
+};
 constexpr Named kCudnnModes[] = {
     {"0", Kind::kNone},        {"kNone", Kind::kNone},
     {"1", Kind::kSigmoid},     {"kSigmoid", Kind::kSigmoid},
@@ -74,6 +79,12 @@ std::optional<Activation> FindEpilogue(std::string_view word) {
   const std::optional<Kind> kind = Find(kEpilogues, word);
   if (!kind) return std::nullopt;
   return Activation{*kind};
+}
+
+std::optional<Activation> FindOnednnOp(std::string_view word) {
+  const std::optional<Kind> kind = Find(kOnednnOps, word);
+  if (!kind) return std::nullopt;
+  return Activation{*kind, 1};
 }
 
 std::optional<Activation> FindCudnnMode(std::string_view word, double alpha) {

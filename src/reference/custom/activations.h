@@ -28,6 +28,8 @@ double Activate(const Activation& activation, double x);
 
 // That of an epilogue of cuBLASLt, such as BIAS_RELU; nullopt for a word that is none.
 std::optional<Activation> FindEpilogue(std::string_view word);
+// That of oneDNN's word.
+std::optional<Activation> FindOnednnOp(std::string_view word);
 // That of cuDNN's number.
 std::optional<Activation> FindCudnnMode(std::string_view word, double alpha);
 

@@ -17,6 +17,58 @@ std::string NotWords(const Instruction& call);
 absl::StatusOr<Literal> SplitLow(OpContext& context);
 absl::StatusOr<Literal> SplitHigh(OpContext& context);
 absl::StatusOr<Literal> Combine(OpContext& context);
+std::string OtherShapes(const Instruction& call);
+absl::StatusOr<Literal> Operands(OpContext& context);
+std::string ConcatBitcastMisfit(const Instruction& call);
+absl::StatusOr<Literal> ConcatBitcast(OpContext& context);
+std::string RotateMisfit(const Instruction& call);
+absl::StatusOr<Literal> Rotate(OpContext& context);
+std::string CalleeMisfit(const Instruction& call);
+absl::StatusOr<Literal> CallEmbedded(OpContext& context);
+
+// dynamic.cc
+std::string PadToStaticMisfit(const Instruction& call);
+absl::StatusOr<Literal> PadToStatic(OpContext& context);
+std::string SliceToDynamicMisfit(const Instruction& call);
+absl::StatusOr<Literal> SliceToDynamic(OpContext& context);
+
+// frameworks.cc
+std::string NotNamedElementwise(const Instruction& call);
+absl::StatusOr<Literal> NamedElementwise(OpContext& context);
+absl::StatusOr<Literal> Square(OpContext& context);
+std::string NamedTopkMisfit(const Instruction& call);
+absl::StatusOr<Literal> NamedTopk(OpContext& context);
+absl::StatusOr<Literal> DynamicTopk(OpContext& context);
+std::string DynamicReshapeMisfit(const Instruction& call);
+absl::StatusOr<Literal> DynamicReshapeCall(OpContext& context);
+std::string DynamicBroadcastMisfit(const Instruction& call);
+absl::StatusOr<Literal> DynamicBroadcast(OpContext& context);
+std::string RealDynamicSliceMisfit(const Instruction& call);
+absl::StatusOr<Literal> RealDynamicSlice(OpContext& context);
+std::string DynamicReduceWindowMisfit(const Instruction& call);
+absl::StatusOr<Literal> DynamicReduceWindow(OpContext& context);
+std::string DynamicRngMisfit(const Instruction& call);
+absl::StatusOr<Literal> DynamicRng(OpContext& context);
+absl::StatusOr<Literal> ShapeAssertion(OpContext& context);
+std::string UniformMisfit(const Instruction& call);
+absl::StatusOr<Literal> UniformQuantize(OpContext& context);
+absl::StatusOr<Literal> UniformDequantize(OpContext& context);
+
+// special.cc
+absl::StatusOr<Literal> Atan(OpContext& context);
+absl::StatusOr<Literal> BesselI1e(OpContext& context);
+absl::StatusOr<Literal> Conj(OpContext& context);
+absl::StatusOr<Literal> Digamma(OpContext& context);
+absl::StatusOr<Literal> ErfInv(OpContext& context);
+absl::StatusOr<Literal> Erfc(OpContext& context);
+absl::StatusOr<Literal> IsInf(OpContext& context);
+absl::StatusOr<Literal> IsNegInf(OpContext& context);
+absl::StatusOr<Literal> IsPosInf(OpContext& context);
+absl::StatusOr<Literal> Lgamma(OpContext& context);
+std::string NextAfterMisfit(const Instruction& call);
+absl::StatusOr<Literal> NextAfter(OpContext& context);
+absl::StatusOr<Literal> Polygamma(OpContext& context);
+absl::StatusOr<Literal> Zeta(OpContext& context);
 
 // ../random.cc
 absl::StatusOr<Literal> ThreeFryBlocks(OpContext& context);
@@ -26,6 +78,10 @@ std::string NotTopK(const Instruction& call);
 absl::StatusOr<Literal> SortKeys(OpContext& context);
 absl::StatusOr<Literal> SortPairs(OpContext& context);
 absl::StatusOr<Literal> RunningSum(OpContext& context);
+std::string ApproxTopKMisfit(const Instruction& call);
+std::string PartialReduceMisfit(const Instruction& call);
+std::string DynamicApproxTopKMisfit(const Instruction& call);
+absl::StatusOr<Literal> ApproxTopK(OpContext& context);
 
 // lapack.cc
 absl::StatusOr<Literal> CusolverCholesky(OpContext& context);
@@ -73,10 +129,32 @@ absl::StatusOr<Literal> SytrdByOperands(OpContext& context);
 absl::StatusOr<Literal> Syrk(OpContext& context);
 std::string SyrkMisfit(const Instruction& call);
 absl::StatusOr<Literal> CholeskyUpdate(OpContext& context);
+std::string CsrMisfit(const Instruction& call);
+absl::StatusOr<Literal> Csrlsvqr(OpContext& context);
+absl::StatusOr<Literal> TridiagonalSolve(OpContext& context);
 
 // matmul.cc
 std::string GemmMisfit(const Instruction& call);
 absl::StatusOr<Literal> Gemm(OpContext& context);
+std::string GroupedMatmulMisfit(const Instruction& call);
+absl::StatusOr<Literal> GroupedMatmul(OpContext& context);
+
+// onednn.cc
+std::string OnednnMatmulMisfit(const Instruction& call);
+absl::StatusOr<Literal> OnednnMatmul(OpContext& context);
+
+// scaling.cc
+std::string QuantizeMisfit(const Instruction& call);
+absl::StatusOr<Literal> Quantize(OpContext& context);
+std::string DequantizeMisfit(const Instruction& call);
+absl::StatusOr<Literal> Dequantize(OpContext& context);
+std::string BlockScaledDotMisfit(const Instruction& call);
+absl::StatusOr<Literal> BlockScaledDot(OpContext& context);
+
+// attention.cc
+std::string AttentionMisfit(const Instruction& call);
+absl::StatusOr<Literal> AttentionForward(OpContext& context);
+absl::StatusOr<Literal> AttentionBackward(OpContext& context);
 
 // convolutions.cc
 std::string ConvForwardMisfit(const Instruction& call);
@@ -87,6 +165,10 @@ absl::StatusOr<Literal> ConvBackwardInput(OpContext& context);
 absl::StatusOr<Literal> ConvBackwardFilter(OpContext& context);
 std::string ConvBiasActivationMisfit(const Instruction& call);
 absl::StatusOr<Literal> ConvBiasActivation(OpContext& context);
+std::string ConvGraphMisfit(const Instruction& call);
+absl::StatusOr<Literal> ConvGraph(OpContext& context);
+std::string OnednnConvMisfit(const Instruction& call);
+absl::StatusOr<Literal> OnednnConv(OpContext& context);
 
 // normalisation.cc
 std::string NormMisfit(const Instruction& call);

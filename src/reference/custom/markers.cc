@@ -8,6 +8,9 @@
 #include "reference/arrays.h"
 #include "reference/custom/functions.h"
 #include "reference/custom/options.h"
+#include "reference/custom/signature.h"
+#include "types/index.h"
+#include "types/view.h"
 
 namespace hlo::reference::custom {
 namespace {
@@ -78,6 +81,92 @@ absl::StatusOr<Literal> Combine(OpContext& context) {
   for (size_t i = 0; i < low.size(); ++i)
     result.mutable_span<uint64_t>()[i] = low[i] | static_cast<uint64_t>(high[i]) << 32;
   return result;
+}
+
+// The operands one by one: an order in memory that their consumer undoes.
+std::string OtherShapes(const Instruction& call) {
+  const absl::Span<const Shape> results = ResultShapes(call);
+  bool fits = static_cast<int64_t>(results.size()) >= call.operand_count();
+  for (int64_t i = 0; fits && i < call.operand_count(); ++i)
+    fits = Compatible(results[i], call.operand(i)->shape());
+  return fits ? "" : fmt::format("gives {}, expected its operands", ToString(call.shape()));
+}
+absl::StatusOr<Literal> Operands(OpContext& context) {
+  std::vector<Literal> results(context.operands.begin(), context.operands.end());
+  for (size_t i = results.size(); i < context.shape().elements().size(); ++i) {
+    HLO_ASSIGN_OR_RETURN(Literal zeros,
+                         Literal::CreateZeros(context.shape().element(static_cast<int64_t>(i))));
+    results.push_back(std::move(zeros));
+  }
+  return Literal::Tuple(std::move(results));
+}
+
+// The operands' elements one behind the other in memory.
+std::string ConcatBitcastMisfit(const Instruction& call) {
+  const Shape& shape = call.shape();
+  int64_t count = 0;
+  for (const Instruction* operand : call.operands()) {
+    const Shape& piece = operand->shape();
+    if (!piece.IsArray(shape.type()) || piece.layout() != nullptr || piece.HasDynamicDim())
+      return fmt::format("joins static arrays of {} with default layouts, not {}", Name(shape.type()),
+                         ToString(piece));
+    count += piece.ElementCount().value_or(0);
+  }
+  if (shape.IsArray() && shape.layout() == nullptr && shape.ElementCount() == count) return "";
+  return fmt::format("joins {} elements, but its result is {}", count, ToString(shape));
+}
+absl::StatusOr<Literal> ConcatBitcast(OpContext& context) {
+  HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(context.shape()));
+  std::byte* out = result.mutable_data();
+  for (const Literal& piece : context.operands) out = std::copy_n(piece.data(), piece.byte_count(), out);
+  return result;
+}
+
+std::string RotateMisfit(const Instruction& call) {
+  const Options options(call);
+  const int64_t dimension = options.Int("dimension", -1);
+  const std::string misfit = OtherShape(call);
+  if (!misfit.empty()) return misfit;
+  const bool fits =
+      call.shape().IsArray() && 0 <= dimension && dimension < call.shape().rank() && options.Has("amount");
+  return fits ? "" : "its configuration is `dimension=d,amount=a`, with d a dimension of the operand";
+}
+
+// result[i] = x[(i - amount) mod n] along the dimension
+absl::StatusOr<Literal> Rotate(OpContext& context) {
+  const Options options(context.instruction);
+  const int64_t dimension = options.Int("dimension", 0);
+  const Literal& x = context.operands[0];
+  const int64_t size = x.dim(dimension);
+  HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(context.shape()));
+  if (x.element_count() == 0) return result;
+  const int64_t amount = ((options.Int("amount", 0) % size) + size) % size;
+  const View all = View::Dense(x.dims());
+  const auto move = [&](int64_t from, int64_t to, int64_t count) {
+    Index source = hlo::Zeros(x.rank()), target = hlo::Zeros(x.rank()), sizes = x.dims();
+    source[dimension] = from;
+    target[dimension] = to;
+    sizes[dimension] = count;
+    CopyElements(ByteCount(x.type()), x.data(), all.Window(source, sizes), result.mutable_data(),
+                 all.Window(target, sizes));
+  };
+  move(0, amount, size - amount);
+  move(size - amount, 0, amount);
+  return result;
+}
+
+// A call of the computation that comes with it.
+std::string CalleeMisfit(const Instruction& call) {
+  if (call.called_computations().size() != 1) return "the module that it runs is not part of this one";
+  const Computation& callee = *call.called_computations()[0];
+  bool fits = static_cast<int64_t>(callee.parameters().size()) == call.operand_count() &&
+              Compatible(callee.root()->shape(), call.shape());
+  for (int64_t i = 0; fits && i < call.operand_count(); ++i)
+    fits = Compatible(callee.parameter(i)->shape(), call.operand(i)->shape());
+  return fits ? "" : fmt::format("its operands and result do not fit the computation '{}'", callee.name());
+}
+absl::StatusOr<Literal> CallEmbedded(OpContext& context) {
+  return context.caller.Call(*context.instruction.called_computations()[0], context.operands);
 }
 
 }  // namespace hlo::reference::custom

@@ -12,33 +12,19 @@
 #include "reference/arrays.h"
 #include "reference/contraction.h"
 #include "reference/custom/activations.h"
+#include "reference/custom/as_instruction.h"
 #include "reference/custom/functions.h"
 #include "reference/custom/options.h"
+#include "reference/custom/pointwise.h"
 #include "reference/custom/signature.h"
-#include "types/wide.h"
 
 namespace hlo::reference::custom {
 namespace {
 
-// A list of dimensions, whose numbers may be written as strings. Empty where there is none.
-Index DimsAt(const Options& options, std::string_view name) {
-  Index dims;
-  const nlohmann::json* list = options.Find(name);
-  if (list == nullptr || !list->is_array()) return dims;
-  for (const nlohmann::json& item : *list) {
-    int64_t dim = -1;
-    if (item.is_number_integer()) dim = item.get<int64_t>();
-    if (item.is_string())
-      dim = item.get_ref<const std::string&>().size() == 1 ? item.get<std::string>()[0] - '0' : -1;
-    dims.push_back(dim);
-  }
-  return dims;
-}
-
 DotDims DimsOf(const Options& numbers, std::string_view side, int64_t rank) {
   DotDims dims;
-  dims.batch = DimsAt(numbers, fmt::format("{}_batch_dimensions", side));
-  dims.contracting = DimsAt(numbers, fmt::format("{}_contracting_dimensions", side));
+  dims.batch = numbers.Ints(fmt::format("{}_batch_dimensions", side));
+  dims.contracting = numbers.Ints(fmt::format("{}_contracting_dimensions", side));
   dims.free = OtherDims(rank, dims.batch, dims.contracting);
   return dims;
 }
@@ -66,18 +52,6 @@ std::string DimsMisfit(const Shape& a, const DotDims& l, const Shape& b, const D
   if (fits) return "";
   return fmt::format("the dimension numbers of its configuration do not fit {} and {} with the product {}",
                      ToString(a), ToString(b), ToString(result));
-}
-
-// Infinity for types that have more than 8 bits: their overflow is a matter of rounding.
-double LargestFinite(ElementType type) {
-  if (BitWidth(type) != 8 || !IsFloat(type)) return std::numeric_limits<double>::infinity();
-  double largest = 0;
-  for (int code = 0; code < 256; ++code) {
-    const auto byte = static_cast<uint8_t>(code);
-    const double value = Loader<double>(type)(&byte, 0);
-    if (std::isfinite(value)) largest = std::max(largest, value);
-  }
-  return largest;
 }
 
 // Which operand is what.
@@ -146,15 +120,37 @@ absl::StatusOr<Literal> Results(const OpContext& context, Literal d, const Liter
   return Literal::Tuple(std::move(results));
 }
 
-}  // namespace
+// What follows a product in its wide type: activation(alpha d + beta c + bias), and the results around it.
+absl::StatusOr<Literal> Finished(const OpContext& context, const Options& options,
+                                 const GemmOperands& operands, Literal d) {
+  HLO_RETURN_IF_ERROR(d.MakeUnique());
+  const Shape& shape = ResultShapes(context.instruction)[0];
+  if (d.type() == ElementType::kC128) {
+    HLO_RETURN_IF_ERROR(AddTerms<std::complex<double>>(context, operands, options, d));
+    HLO_ASSIGN_OR_RETURN(Literal rounded, Rounded(d, shape));
+    return Results(context, std::move(rounded), d, Literal(), false);
+  }
+  HLO_RETURN_IF_ERROR(AddTerms<double>(context, operands, options, d));
+  const std::string epilogue = options.Text("epilogue", "DEFAULT");
+  Literal before = d;
+  HLO_RETURN_IF_ERROR(d.MakeUnique());
+  HLO_ASSIGN_OR_RETURN(Literal amax, Literal::CreateZeros(Shape::Scalar(ElementType::kF64)));
+  HLO_ASSIGN_OR_RETURN(const double d_scale, ScaleOf<double>(context, operands.d_scale));
+  double& largest = amax.mutable_span<double>()[0];
+  for (double& x : d.mutable_span<double>()) {
+    x = Activate(*FindEpilogue(epilogue), x);
+    largest = std::max(largest, std::abs(x));
+    x *= d_scale;
+  }
+  HLO_ASSIGN_OR_RETURN(Literal rounded, operands.d_scale >= 0 ? Saturated(d, shape) : Rounded(d, shape));
+  const bool is_f8 = operands.a_scale >= 0;
+  return Results(context, std::move(rounded), before, is_f8 ? amax : Literal(),
+                 epilogue.find("AUX") != std::string::npos);
+}
 
-std::string GemmMisfit(const Instruction& call) {
-  const Options options = GemmOptions(call), numbers = options.Group("dot_dimension_numbers");
-  const Shape &a = call.operand(0)->shape(), &b = call.operand(1)->shape(), &d = ResultShapes(call)[0];
-  std::string misfit =
-      DimsMisfit(a, DimsOf(numbers, "lhs", a.rank()), b, DimsOf(numbers, "rhs", b.rank()), d);
-  if (!misfit.empty()) return misfit;
-  const GemmOperands operands = OperandsOf(call);
+// What is wrong with the terms that are added to the product d; "" if nothing is.
+std::string TermsMisfit(const Instruction& call, const Options& options, const GemmOperands& operands) {
+  const Shape& d = ResultShapes(call)[0];
   if (operands.count != call.operand_count())
     return fmt::format("its configuration asks for {} operands, but it has {}", operands.count,
                        call.operand_count());
@@ -175,10 +171,20 @@ std::string GemmMisfit(const Instruction& call) {
   return FindEpilogue(epilogue) ? "" : fmt::format("its epilogue {} is not known", epilogue);
 }
 
+}  // namespace
+
+std::string GemmMisfit(const Instruction& call) {
+  const Options options = GemmOptions(call), numbers = options.Group("dot_dimension_numbers");
+  const Shape &a = call.operand(0)->shape(), &b = call.operand(1)->shape(), &d = ResultShapes(call)[0];
+  std::string misfit =
+      DimsMisfit(a, DimsOf(numbers, "lhs", a.rank()), b, DimsOf(numbers, "rhs", b.rank()), d);
+  if (!misfit.empty()) return misfit;
+  return TermsMisfit(call, options, OperandsOf(call));
+}
+
 absl::StatusOr<Literal> Gemm(OpContext& context) {
   const Options options = GemmOptions(context.instruction), numbers = options.Group("dot_dimension_numbers");
   const Literal &a = context.operands[0], &b = context.operands[1];
-  const Shape& shape = ResultShapes(context.instruction)[0];
   // As with a dot: integers that give a float are summed as integers.
   const ElementType sum_type = ContractionType(a.type(), b.type(), a.type());
   const ElementType type = IsComplex(a.type()) ? ElementType::kC128 : ElementType::kF64;
@@ -187,31 +193,69 @@ absl::StatusOr<Literal> Gemm(OpContext& context) {
   HLO_ASSIGN_OR_RETURN(Literal d,
                        DotSum(lhs, DimsOf(numbers, "lhs", a.rank()), rhs, DimsOf(numbers, "rhs", b.rank())));
   HLO_ASSIGN_OR_RETURN(d, Widened(d, type));
-  HLO_RETURN_IF_ERROR(d.MakeUnique());
-  const GemmOperands operands = OperandsOf(context.instruction);
-  if (type == ElementType::kC128) {
-    HLO_RETURN_IF_ERROR(AddTerms<std::complex<double>>(context, operands, options, d));
-    HLO_ASSIGN_OR_RETURN(Literal rounded, Rounded(d, shape));
-    return Results(context, std::move(rounded), d, Literal(), false);
-  }
-  HLO_RETURN_IF_ERROR(AddTerms<double>(context, operands, options, d));
-  const std::string epilogue = options.Text("epilogue", "DEFAULT");
-  Literal before = d;
-  HLO_RETURN_IF_ERROR(d.MakeUnique());
-  HLO_ASSIGN_OR_RETURN(Literal amax, Literal::CreateZeros(Shape::Scalar(ElementType::kF64)));
-  HLO_ASSIGN_OR_RETURN(const double d_scale, ScaleOf<double>(context, operands.d_scale));
-  const double bound =
-      operands.d_scale >= 0 ? LargestFinite(shape.type()) : std::numeric_limits<double>::infinity();
-  double& largest = amax.mutable_span<double>()[0];
-  for (double& x : d.mutable_span<double>()) {
-    x = Activate(*FindEpilogue(epilogue), x);
-    largest = std::max(largest, std::abs(x));
-    x = std::clamp(x * d_scale, -bound, bound);
-  }
-  HLO_ASSIGN_OR_RETURN(Literal rounded, Rounded(d, shape));
-  const bool is_f8 = operands.a_scale >= 0;
-  return Results(context, std::move(rounded), before, is_f8 ? amax : Literal(),
-                 epilogue.find("AUX") != std::string::npos);
+  return Finished(context, options, OperandsOf(context.instruction), std::move(d));
+}
+
+namespace {
+
+Options GroupedOptions(const Instruction& call) { return Options(call).Group("grouped_gemm_backend_config"); }
+
+// a, b, group_sizes[, c][, bias]
+GemmOperands GroupedOperandsOf(const Options& options) {
+  GemmOperands operands;
+  operands.count = 3;
+  if (options.Number("beta", 0) != 0) operands.c = operands.count++;
+  if (options.Text("epilogue", "DEFAULT").find("BIAS") != std::string::npos) operands.bias = operands.count++;
+  return operands;
+}
+
+// The lists that the ragged dot's attributes view.
+struct RaggedDims {
+  Index l_batch, l_contracting, r_batch, r_contracting, ragged, groups;
+};
+RaggedDims RaggedDimsOf(const Instruction& call) {
+  const Options options = GroupedOptions(call);
+  const Options ragged =
+      (options.Has("ragged_dot_dimension_numbers") ? options : options.Group("gemm_backend_config"))
+          .Group("ragged_dot_dimension_numbers");
+  const Options numbers = ragged.Group("dot_dimension_numbers");
+  return {numbers.Ints("lhs_batch_dimensions"), numbers.Ints("lhs_contracting_dimensions"),
+          numbers.Ints("rhs_batch_dimensions"), numbers.Ints("rhs_contracting_dimensions"),
+          ragged.Ints("lhs_ragged_dimensions"), ragged.Ints("rhs_group_dimensions")};
+}
+
+// The ragged dot, in the wide type.
+InstructionForm RaggedForm(const Instruction& call, const RaggedDims& dims) {
+  const ElementType type =
+      IsComplex(call.operand(0)->shape().type()) ? ElementType::kC128 : ElementType::kF64;
+  return {Opcode::kRaggedDot,
+          {Attribute<attr::lhs_batch_dims>(dims.l_batch),
+           Attribute<attr::lhs_contracting_dims>(dims.l_contracting),
+           Attribute<attr::rhs_batch_dims>(dims.r_batch),
+           Attribute<attr::rhs_contracting_dims>(dims.r_contracting),
+           Attribute<attr::lhs_ragged_dims>(dims.ragged), Attribute<attr::rhs_group_dims>(dims.groups)},
+          Shape::Array(type, ResultShapes(call)[0].dims())};
+}
+
+}  // namespace
+
+std::string GroupedMatmulMisfit(const Instruction& call) {
+  const RaggedDims dims = RaggedDimsOf(call);
+  std::vector<Shape> operands;
+  for (const Instruction* operand : call.operands().first(3)) operands.push_back(operand->shape());
+  const std::string misfit = FormMisfit(RaggedForm(call, dims), operands);
+  if (!misfit.empty()) return misfit;
+  const Options options = GroupedOptions(call).Group("gemm_backend_config");
+  return TermsMisfit(call, options, GroupedOperandsOf(options));
+}
+
+absl::StatusOr<Literal> GroupedMatmul(OpContext& context) {
+  const RaggedDims dims = RaggedDimsOf(context.instruction);
+  const absl::Span<Literal> operands = context.operands.first(3);
+  HLO_ASSIGN_OR_RETURN(
+      Literal d, RunForm(context, RaggedForm(context.instruction, dims), {operands.begin(), operands.end()}));
+  const Options options = GroupedOptions(context.instruction).Group("gemm_backend_config");
+  return Finished(context, options, GroupedOperandsOf(options), std::move(d));
 }
 
 }  // namespace hlo::reference::custom

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/numbers.h"
+#include "fmt/format.h"
 
 namespace hlo::reference::custom {
 namespace {
@@ -131,7 +132,9 @@ std::string_view ConfigText(const Instruction& call) {
 }
 
 Json Parsed(std::string_view text) {
-  if (text.empty() || text[0] != '{') return Json::object();
+  if (text.empty()) return Json::object();
+  if (text[0] != '{')  // `dimension=1,amount=2` is a dictionary without its braces.
+    return text.find('=') == std::string_view::npos ? Json::object() : Parsed(fmt::format("{{{}}}", text));
   Json value = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!value.is_discarded()) return value;
   value = DictionaryReader(text).Read();
@@ -187,6 +190,19 @@ char Options::Letter(std::string_view name, char otherwise) const {
   if (value->is_number_integer()) return static_cast<char>(value->get<int64_t>());
   const std::string text = Text(name, "");
   return text.empty() ? otherwise : text[0];
+}
+
+Index Options::Ints(std::string_view name) const {
+  const Json* list = Find(name);
+  Index numbers;
+  if (list == nullptr || !list->is_array()) return numbers;
+  for (const Json& item : *list) {
+    int64_t number = -1;
+    if (item.is_number_integer()) number = item.get<int64_t>();
+    if (item.is_string() && !absl::SimpleAtoi(item.get_ref<const std::string&>(), &number)) number = -1;
+    numbers.push_back(number);
+  }
+  return numbers;
 }
 
 Options Options::Group(std::string_view name) const {

@@ -9,6 +9,7 @@
 
 #include "hlo_run/module.h"
 #include "nlohmann/json.hpp"
+#include "types/index.h"
 
 namespace hlo::reference::custom {
 
@@ -26,6 +27,10 @@ class Options {
   char Letter(std::string_view name, char otherwise) const;
   bool Has(std::string_view name) const { return Find(name) != nullptr; }
   const nlohmann::json* Find(std::string_view name) const;
+
+  // A list of integers, which may be written as strings; empty where there is none. -1 for what is no
+  // integer.
+  Index Ints(std::string_view name) const;
 
   // The options of the group of that name, or these themselves.
   Options Group(std::string_view name) const;

@@ -1,10 +1,15 @@
 // Targets that pick and order elements (semantics 9.3, 9.6).
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
 #include "base/status.h"
+#include "fmt/format.h"
 #include "reference/arrays.h"
+#include "reference/custom/as_instruction.h"
 #include "reference/custom/functions.h"
 #include "reference/custom/options.h"
 #include "reference/custom/signature.h"
@@ -83,6 +88,118 @@ absl::StatusOr<Literal> RunningSum(OpContext& context) {
   });
   HLO_ASSIGN_OR_RETURN(Literal result, Rounded(sums, shape));
   return WithScratch(context.shape(), {std::move(result)});
+}
+
+namespace {
+
+int64_t CeilLog2(int64_t n) { return n <= 1 ? 0 : std::bit_width(static_cast<uint64_t>(n - 1)); }
+int64_t CeilDivide(int64_t n, int64_t d) { return n / d + (n % d != 0 ? 1 : 0); }
+
+// How many of n elements an approximate top-k keeps where it does not bring them down to k itself.
+int64_t ApproximateSize(const Options& options, int64_t n, int64_t rank) {
+  const int64_t k = options.Int("top_k", 0), tile = rank == 1 ? 1024 : 128;
+  const int64_t whole = options.Int("reduction_input_size_override", -1), length = whole >= 0 ? whole : n;
+  const auto recall = static_cast<float>(options.Number("recall_target", 1));
+  if (n <= tile) return n;
+  if (k == 1) return tile;
+  if (recall == 1) return n;
+  const double wanted = (1 - static_cast<double>(k)) / std::log(static_cast<double>(recall));
+  if (length < 1 || !(wanted < static_cast<double>(length))) return n;
+  const int64_t m = std::min(static_cast<int64_t>(std::max(wanted, static_cast<double>(tile))), length);
+  int64_t reduction = std::bit_width(static_cast<uint64_t>(length / m)) - 1;
+  if (reduction <= 0) return n;
+  reduction = std::min(reduction, CeilLog2(n / tile));
+  return CeilDivide(CeilDivide(n, tile), int64_t{1} << reduction) * tile;
+}
+
+// Operands: arrays, as many initial values, and perhaps a number behind them.
+struct Approximate {
+  int64_t arrays, dimension;
+};
+Approximate ApproximateOf(const Instruction& call) {
+  return {call.operand_count() / 2, Options(call).Int("reduction_dim", -1)};
+}
+
+std::string ApproximateMisfit(const Instruction& call, bool has_count) {
+  const Approximate form = ApproximateOf(call);
+  const int64_t operands = call.operand_count() - (has_count ? 1 : 0);
+  const absl::Span<const Shape> results = ResultShapes(call);
+  if (operands < 2 || operands % 2 != 0 || call.called_computations().size() != 1 ||
+      static_cast<int64_t>(results.size()) != form.arrays)
+    return "takes arrays, as many initial values and a comparator, and gives as many arrays";
+  const Shape& x = call.operand(0)->shape();
+  if (!x.IsArray() || form.dimension < 0 || form.dimension >= x.rank())
+    return fmt::format("reduction_dim {} is no dimension of {}", form.dimension, ToString(x));
+  std::vector<Shape> sorted;
+  for (int64_t i = 0; i < form.arrays; ++i) {
+    sorted.push_back(call.operand(i)->shape());
+    bool fits =
+        sorted[i].IsArray(results[i].type()) && results[i].rank() == x.rank() && sorted[i].dims() == x.dims();
+    for (int64_t d = 0; fits && d < x.rank(); ++d)
+      fits = d == form.dimension ? results[i].dim(d) <= x.dim(d) : results[i].dim(d) == x.dim(d);
+    if (!fits) return fmt::format("{} of {} is not a part of it", ToString(results[i]), ToString(sorted[i]));
+  }
+  const int64_t dimensions[] = {form.dimension};
+  return FormMisfit(
+      {Opcode::kSort,
+       {Attribute<attr::dimensions>(dimensions), Attribute<attr::to_apply>(call.called_computations()[0])},
+       form.arrays == 1 ? sorted[0] : Shape::Tuple(sorted)},
+      sorted);
+}
+
+}  // namespace
+
+std::string ApproxTopKMisfit(const Instruction& call) {
+  std::string misfit = ApproximateMisfit(call, false);
+  if (!misfit.empty()) return misfit;
+  const Options options(call);
+  const int64_t dimension = options.Int("reduction_dim", -1);
+  const Shape& x = call.operand(0)->shape();
+  const int64_t wanted = options.Bool("aggregate_to_topk", false)
+                             ? options.Int("top_k", 0)
+                             : ApproximateSize(options, x.dim(dimension), x.rank());
+  const int64_t given = ResultShapes(call)[0].dim(dimension);
+  return wanted == given ? "" : fmt::format("it keeps {} elements, but its result has {}", wanted, given);
+}
+
+// Windows may hold any elements: each of the best is the winner of its own.
+std::string PartialReduceMisfit(const Instruction& call) { return ApproximateMisfit(call, false); }
+std::string DynamicApproxTopKMisfit(const Instruction& call) {
+  const Shape& count = call.operand(call.operand_count() - 1)->shape();
+  if (!count.IsArray() || !IsIntegral(count.type()) || count.ElementCount() != 1)
+    return fmt::format("its last operand is the number of elements to keep, not {}", ToString(count));
+  return ApproximateMisfit(call, true);
+}
+
+// The arrays, sorted together by the comparator, as far as the results reach.
+absl::StatusOr<Literal> ApproxTopK(OpContext& context) {
+  const Approximate form = ApproximateOf(context.instruction);
+  const absl::Span<const Shape> shapes = ResultShapes(context.instruction);
+  if (static_cast<int64_t>(context.operands.size()) > 2 * form.arrays) {
+    HLO_ASSIGN_OR_RETURN(const Literal count, AsIndices(context.operands.back()));
+    if (count.span<int64_t>()[0] != shapes[0].dim(form.dimension)) {
+      return absl::FailedPreconditionError(fmt::format("{} elements are asked for, but the result has {}",
+                                                       count.span<int64_t>()[0],
+                                                       shapes[0].dim(form.dimension)));
+    }
+  }
+  std::vector<Literal> arrays(context.operands.begin(), context.operands.begin() + form.arrays);
+  std::vector<Shape> sorted_shapes;
+  for (const Literal& array : arrays) sorted_shapes.push_back(array.shape());
+  const int64_t dimensions[] = {form.dimension};
+  const InstructionForm sort{Opcode::kSort,
+                             {Attribute<attr::dimensions>(dimensions),
+                              Attribute<attr::to_apply>(context.instruction.called_computations()[0])},
+                             form.arrays == 1 ? sorted_shapes[0] : Shape::Tuple(sorted_shapes)};
+  HLO_ASSIGN_OR_RETURN(const Literal sorted, RunForm(context, sort, std::move(arrays)));
+  std::vector<Literal> results;
+  for (int64_t i = 0; i < form.arrays; ++i) {
+    const Literal& array = form.arrays == 1 ? sorted : sorted.element(i);
+    const View first = View::Dense(array.dims()).Window(hlo::Zeros(array.rank()), shapes[i].dims());
+    HLO_ASSIGN_OR_RETURN(Literal result, Copied(array, first, shapes[i]));
+    results.push_back(std::move(result));
+  }
+  return context.shape().IsTuple() ? Literal::Tuple(std::move(results)) : std::move(results[0]);
 }
 
 }  // namespace hlo::reference::custom

@@ -59,15 +59,53 @@ constexpr Target kTargets[] = {
     {"NopReturnToken",                        "... -> ...", Zeros},
     {"__nop",                                 "... -> ...", Zeros},
     {"xla.debug.Log",                         "... -> ...", Zeros},
+    {"__xla_gpu_debug_print",                 "... -> ...", Zeros},
     {"__xla_gpu_assert",                      "pred[...] -> _?", Assert},
+    {"ConcatBitcast",                         "X[...], ... -> X[...]", ConcatBitcast, ConcatBitcastMisfit},
+    {"_SPMDInternalOp_RotateRight",           "", Rotate, RotateMisfit},
+    {"{HostExecute,_xla_multi_module_call}",  "... -> ...", CallEmbedded, CalleeMisfit},
     {"GetRngSeed",                            "-> u64[]", Seed},
     {"X64SplitLow",                           "I[*] -> u32[*]", SplitLow,  NotWords},
     {"X64SplitHigh",                          "I[*] -> u32[*]", SplitHigh, NotWords},
     {"X64Combine",                            "u32[*], u32[*] -> I[*]", Combine, NotWords},
 
+    // Sizes known at run time, dynamic.cc
+    {"PadToStatic",                           "X[...] -> X[...], ...", PadToStatic, PadToStaticMisfit},
+    {"SliceToDynamic",                        "X[...], ... -> X[...]", SliceToDynamic, SliceToDynamicMisfit},
+
+    // Operations of frameworks, frameworks.cc and special.cc
+    {"{mhlo,stablehlo}.dynamic_reshape",      "X[...], I[n] -> X[...]", DynamicReshapeCall, DynamicReshapeMisfit},
+    {"{mhlo,stablehlo}.dynamic_broadcast_in_dim", "X[...], I[n] -> X[...]", DynamicBroadcast, DynamicBroadcastMisfit},
+    {"{mhlo,stablehlo}.real_dynamic_slice",   "X[...], I[n], I[n], I[n] -> X[...]", RealDynamicSlice, RealDynamicSliceMisfit},
+    {"stablehlo.dynamic_reduce_window",       "X[...], ... -> _, ...", DynamicReduceWindow, DynamicReduceWindowMisfit},
+    {"stablehlo.dynamic_rng_bit_generator",   "u64[s], I[n] -> u64[s], X[...]", DynamicRng, DynamicRngMisfit},
+    {"{stablehlo,chlo}.dynamic_top_k",        "X[*,n], I[...] -> X[*,k], s32[*,k]", DynamicTopk},
+    {"stablehlo.dynamic_approx_top_k",        "X[...], ... -> _, ...", ApproxTopK, DynamicApproxTopKMisfit},
+    {"{stablehlo.,}shape_assertion",          "pred[], ... -> ...", ShapeAssertion},
+    {"{mhlo,stablehlo}.uniform_quantize",     "F[*] -> I[*]", UniformQuantize, UniformMisfit},
+    {"{mhlo,stablehlo}.uniform_dequantize",   "I[*] -> F[*]", UniformDequantize, UniformMisfit},
+    {"{mhlo.topk,chlo.top_k}",                "X[*,n] -> X[*,k], s32[*,k]", NamedTopk, NamedTopkMisfit},
+    {"{mhlo,chlo}.atan",                      "T[*] -> T[*]", Atan},
+    {"{mhlo,chlo}.bessel_i1e",                "F[*] -> F[*]", BesselI1e},
+    {"{mhlo,chlo}.conj",                      "T[*] -> T[*]", Conj},
+    {"{mhlo,chlo}.digamma",                   "F[*] -> F[*]", Digamma},
+    {"{mhlo,chlo}.erf_inv",                   "F[*] -> F[*]", ErfInv},
+    {"{mhlo,chlo}.erfc",                      "F[*] -> F[*]", Erfc},
+    {"{mhlo,chlo}.is_inf",                    "F[*] -> pred[*]", IsInf},
+    {"{mhlo,chlo}.is_neg_inf",                "F[*] -> pred[*]", IsNegInf},
+    {"{mhlo,chlo}.is_pos_inf",                "F[*] -> pred[*]", IsPosInf},
+    {"{mhlo,chlo}.lgamma",                    "F[*] -> F[*]", Lgamma},
+    {"{mhlo,chlo}.next_after",                "F[*], F[*] -> F[*]", NextAfter, NextAfterMisfit},
+    {"{mhlo,chlo}.polygamma",                 "F[*], F[*] -> F[*]", Polygamma},
+    {"{mhlo,chlo}.square",                    "X[*] -> X[*]", Square},
+    {"{mhlo,chlo}.zeta",                      "F[*], F[*] -> F[*]", Zeta},
+    {"{mhlo,stablehlo,chlo}.*",               "X[...], ... -> _", NamedElementwise, NotNamedElementwise},
+
     // The best of an array, selection.cc
     {"TopK",                                  "X[*,n] -> X[*,k], s32[*,k]", TopkByComparator, NotTopK},
     {"__gpu$TopK",                            "X[*,n] -> X[*,k], s32[*,k]", TopkByComparator, NotTopK},
+    {"ApproxTopK",                            "X[...], ... -> _, ...", ApproxTopK, ApproxTopKMisfit},
+    {"PartialReduce",                         "X[...], ... -> _, ...", ApproxTopK, PartialReduceMisfit},
     {"{xla.gpu.ext.cub_sort_keys*,__cub$DeviceRadixSort}", "X[*,n] -> X[*,n], _?", SortKeys},
     {"xla.gpu.ext.cub_sort_pairs*",           "X[*,n], Y[*,n] -> X[*,n], Y[*,n], _?", SortPairs},
     {"{xla.gpu.ext.cub_scan*,__cub$DeviceScan}", "X[*] -> X[*], _?", RunningSum},
@@ -98,6 +136,8 @@ constexpr Target kTargets[] = {
     {"{lapack_?sy,lapack_?he,cusolver_sy,hipsolver_sy}trd_ffi", "T[*,n,n] -> T[*,n,n], R[*,n], R[*,n-1], T[*,n-1], s32[*]", Sytrd},
     {"lapack_?gtsv_ffi",                      "T[*,n], T[*,n], T[*,n], T[*,n,r] -> T[*,n], T[*,n], T[*,n], T[*,n,r], s32[*]", Gtsv},
     {"{cu,hip}solver_syrk_ffi",               "T[*,m,n], T[*,r,r], T[], T[] -> T[*,r,r]", Syrk, SyrkMisfit},
+    {"{cu,hip}solver_csrlsvqr_ffi",           "T[z], s32[z], s32[p], T[n] -> T[n]", Csrlsvqr, CsrMisfit},
+    {"tridiagonal_solve_perturbed_ffi",       "T[*,n], T[*,n], T[*,n], T[*,n,r] -> T[*,n,r]", TridiagonalSolve},
     {"cu_cholesky_update_ffi",                "F[n,n], F[n] -> F[n,n], F[n]", CholeskyUpdate},
     {"{cu,hip}_lu_pivots_to_permutation*",    "s32[*,n] -> s32[*,m]", PivotsToPermutation},
     {"__cublas$triangularSolve",              "T[*,l,l], T[*,m,n] -> T[*,m,n], _?", CublasTrsm, CublasTrsmMisfit},
@@ -120,12 +160,28 @@ constexpr Target kTargets[] = {
     // Products, matmul.cc
     {"__cublas$gemm",                         "X[...], Y[...], ... -> _, ...", Gemm, GemmMisfit},
     {"__cublas$lt$matmul{,$f8}",              "X[...], Y[...], ... -> _, ...", Gemm, GemmMisfit},
+    {"__cublas$lt$groupedMatmul",             "X[...], Y[...], I[...], ... -> _, ...", GroupedMatmul, GroupedMatmulMisfit},
+    {"__onednn$matmul",                       "X[...], Y[...], ... -> _, ...", OnednnMatmul, OnednnMatmulMisfit},
+
+    // Narrow floats in blocks, scaling.cc
+    {"__cublas$lt$matmul$mx",                 "X[...], Y[...], V[...], W[...] -> _, ...", BlockScaledDot, BlockScaledDotMisfit},
+    {"{__op$block_scaled_dot,__cudnn$blockScaledDot}", "X[...], Y[...], V[...], W[...]? -> _, ...", BlockScaledDot, BlockScaledDotMisfit},
+    {"__op$quantize",                         "X[...] -> Y[...], V[...]", Quantize, QuantizeMisfit},
+    {"__op$dequantize",                       "X[*], V[...] -> Y[*]", Dequantize, DequantizeMisfit},
+
+    // Attention, attention.cc
+    {"__cudnn$fmha{,ScaleBias}Softmax{,Dropout}", "X[...], Y[...], Z[...], ... -> _, ...", AttentionForward, AttentionMisfit},
+    {"__cudnn$fmha{,ScaleBias}Softmax{,Dropout}Backward", "X[...], Y[...], Z[...], ... -> _, _, _, ...", AttentionBackward, AttentionMisfit},
 
     // Convolutions, convolutions.cc
     {"__cudnn$convForward",                   "X[...], Y[...] -> Z[...], _?", ConvForward, ConvForwardMisfit},
     {"__cudnn$convBackwardInput",             "X[...], Y[...] -> Z[...], _?", ConvBackwardInput, ConvBackwardInputMisfit},
     {"__cudnn$convBackwardFilter",            "X[...], Y[...] -> Z[...], _?", ConvBackwardFilter, ConvBackwardFilterMisfit},
     {"__cudnn$convBiasActivationForward",     "X[...], Y[...], Z[...], W[...]? -> V[...], _?", ConvBiasActivation, ConvBiasActivationMisfit},
+    {"__cudnn$convForwardGraph",              "X[...], Y[...], ... -> V[...], ...", ConvGraph, ConvGraphMisfit},
+    {"__cudnn$convReorderFilter",             "", Identity, OtherShape},
+    {"__cudnn$convReorderFilterAndBias",      "X[...], Y[...] -> X[...], Y[...], _?", Operands, OtherShapes},
+    {"__onednn$convolution",                  "X[...], Y[...], ... -> V[...], ...", OnednnConv, OnednnConvMisfit},
 
     // Layers that normalise, normalisation.cc
     {"__cudnn$norm",                          "F[...], ... -> _, ...", Norm, NormMisfit},
@@ -148,6 +204,7 @@ constexpr Opaque kOpaque[] = {
     {"xla_*python_*callback",         "a Python callback"},
     {"*HostCallback*",                "a callback of the host"},
     {"cusparse_*",                    "a sparse matrix operation whose arrays are opaque"},
+    {"__cudnn$fmha*F8*",              "an attention in 8 bits whose operands are not documented"},
     {"cudnn_rnn*",                    "a recurrent network whose weights are opaque"},
 };
 // clang-format on

@@ -33,8 +33,9 @@ std::string ReadFile(const fs::path& path) {
 class Cli : public testing::Test {
  protected:
   void SetUp() override {
-    char pattern[] = "/tmp/hlo-run-cli-XXXXXX";
-    folder_ = mkdtemp(pattern);
+    std::string pattern = testing::TempDir() + "hlo-run-cli-XXXXXX";
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
   }
   void TearDown() override { fs::remove_all(folder_); }
 
@@ -432,6 +433,58 @@ TEST_F(Cli, StatsCountWork) {
   EXPECT_EQ(row["parameter_bytes"], 4 * (4 * 8 + 8 * 16));
   EXPECT_EQ(row["peak_bytes"], 4 * (4 * 8 + 8 * 16 + 4 * 16));
   EXPECT_EQ(row["opcodes"]["dot"], 1);
+}
+
+TEST_F(Cli, ProfileCountsRunsAndWork) {
+  const std::string file = Write("loop.hlo", R"(HloModule m
+more {
+  t = (s32[], f32[8,8]) parameter(0)
+  i = s32[] get-tuple-element(t), index=0
+  n = s32[] constant(7)
+  ROOT c = pred[] compare(i, n), direction=LT
+}
+step {
+  t = (s32[], f32[8,8]) parameter(0)
+  i = s32[] get-tuple-element(t), index=0
+  x = f32[8,8] get-tuple-element(t), index=1
+  y = f32[8,8] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  ROOT u = (s32[], f32[8,8]) tuple(next, y)
+}
+ENTRY e {
+  x = f32[8,8] parameter(0)
+  zero = s32[] constant(0)
+  t = (s32[], f32[8,8]) tuple(zero, x)
+  w = (s32[], f32[8,8]) while(t), condition=more, body=step
+  ROOT r = f32[8,8] get-tuple-element(w), index=1
+}
+)");
+  for (const std::string engine : {"fast", "reference"}) {
+    const Outcome run = Run("profile " + file + " --fill zeros --format=json --engine " + engine +
+                            " --trace " + Path("trace.json"));
+    EXPECT_EQ(run.status, 0) << run.err;
+    const auto row = nlohmann::json::parse(run.out);
+    EXPECT_EQ(row["engine"], engine);
+    bool found = false;
+    for (const auto& step : row["steps"]) {
+      if (step["instruction"] != "y") continue;
+      found = true;
+      EXPECT_EQ(step["opcode"], "dot");
+      EXPECT_EQ(step["runs"], 7);
+      EXPECT_EQ(step["flops"], 7 * 2 * 8 * 8 * 8);
+      EXPECT_EQ(step["bytes"], 7 * (256 + 256 + 256));
+      EXPECT_GT(step["seconds"], 0);
+    }
+    EXPECT_TRUE(found) << run.out;
+    const auto trace = nlohmann::json::parse(ReadFile(Path("trace.json")));
+    int64_t dots = 0;
+    for (const auto& event : trace["traceEvents"]) dots += event["name"] == "y" && event["ph"] == "X";
+    EXPECT_EQ(dots, 7);
+  }
+  const Outcome table = Run("profile " + file + " --fill zeros --top 1");
+  EXPECT_HAS(table.out, "GFLOP/s");
+  EXPECT_HAS(table.out, "more (see --top)");
 }
 
 TEST_F(Cli, SnapshotsRunOnTheirOwnArgumentsAndAreGolden) {

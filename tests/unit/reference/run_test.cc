@@ -2,11 +2,13 @@
 
 #include "hlo_run/run.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -117,7 +119,7 @@ TEST(RunTest, ALoopWithoutEndMeetsTheLimitOfTime) {
   EXPECT_EQ(result.status().code(), absl::StatusCode::kDeadlineExceeded);
 }
 
-TEST(RunTest, ALongStepMeetsTheLimitOfTime) {
+TEST(RunTest, ATextCaseMeetsTheLimitOfTime) {
   const CheckedModule module = Load(R"(HloModule m
 ENTRY e {
   x = f32[] parameter(0)
@@ -130,6 +132,67 @@ ENTRY e {
   EXPECT_THAT(Text(result),
               HasSubstr("m.hlo:5:27: 'y' (f32[2000,2000] dot): the limit of 0.01 seconds is reached"));
 }
+
+// An instruction, and what is said of it.
+struct TextCase {
+  std::string_view expected;
+  std::string_view text;
+};
+// One step that takes long.
+class LongStepTest : public testing::TestWithParam<TextCase> {};
+
+TEST_P(LongStepTest, MeetsTheLimitOfTime) {
+  const std::string text = absl::StrCat(R"(HloModule m
+larger {
+  x = s32[] parameter(0)
+  y = s32[] parameter(1)
+  ROOT z = s32[] maximum(x, y)
+}
+less {
+  x = s32[] parameter(0)
+  y = s32[] parameter(1)
+  ROOT z = pred[] compare(x, y), direction=LT
+}
+ENTRY e {
+  x = s32[] parameter(0)
+  a = s32[4000,4000] broadcast(x), dimensions={}
+  one = f32[] constant(1)
+  f = f32[2000,2000] broadcast(one), dimensions={}
+  g = f32[1,1,2000,2000] reshape(f)
+  none = s32[0] constant({})
+  line = c64[100003] iota(), iota_dimension=0
+  ROOT r = )",
+                                        GetParam().text.data(), "\n}\n");
+  const absl::StatusOr<Literal> result = Evaluate(Load(text), {Value("s32[] 1")}, {.max_seconds = 0.05});
+  EXPECT_EQ(result.status().code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(std::string(Message(result.status())),
+              HasSubstr(absl::StrCat(" ", GetParam().expected.data(), "): the limit of 0.05 seconds")));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Opcodes, LongStepTest,
+    testing::Values(
+        TextCase{"reduce", "s32[] reduce(a, x), dimensions={0,1}, to_apply=larger"},
+        TextCase{"reduce-window",
+                 "s32[4000,4000] reduce-window(a, x), window={size=1x1999 pad=0_0x999_999}, "
+                 "to_apply=larger"},
+        TextCase{"sort", "s32[4000,4000] sort(a), dimensions={1}, to_apply=less"},
+        TextCase{"scatter",
+                 "s32[4000,4000] scatter(a, none, a), update_window_dims={0,1}, "
+                 "inserted_window_dims={}, scatter_dims_to_operand_dims={}, index_vector_dim=0, "
+                 "to_apply=larger"},
+        TextCase{"fft", "c64[100003] fft(line), fft_type=FFT, fft_length={100003}"},
+        TextCase{"triangular-solve",
+                 "f32[2000,2000] triangular-solve(f, f), left_side=true, lower=true, "
+                 "unit_diagonal=true, transpose_a=NO_TRANSPOSE"},
+        TextCase{"convolution",
+                 "f32[1,1,2000,2000] convolution(g, g), window={size=2000x2000 pad=1000_999x1000_999}, "
+                 "dim_labels=bf01_oi01->bf01"}),
+    [](const auto& info) {
+      std::string name(info.param.expected);
+      std::replace(name.begin(), name.end(), '-', '_');
+      return name;
+    });
 
 TEST(RunTest, CallsNestUpToALimit) {
   std::string text = "HloModule m\nc0 {\n  ROOT x = f32[] parameter(0)\n}\n";
@@ -160,6 +223,38 @@ ENTRY e {
   EXPECT_THAT(std::string(Message(status)),
               HasSubstr("\nm.hlo:6:19: 'z' (f32[2] custom-call): the target 'second'"));
 }
+
+// Collectives whose shapes or pairs say that other devices take part.
+class SeveralDevicesTest : public testing::TestWithParam<TextCase> {};
+
+TEST_P(SeveralDevicesTest, AreRefusedBeforeTheRun) {
+  const CheckedModule module = Load(absl::StrCat(R"(HloModule m
+sum {
+  x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  ROOT z = f32[] add(x, y)
+}
+ENTRY e {
+  a = f32[8] parameter(0)
+  ROOT r = )",
+                                                 GetParam().text.data(), "\n}\n"));
+  const absl::Status status = CheckSupported(module);
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(std::string(Message(status)), HasSubstr(GetParam().expected.data()));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Opcodes, SeveralDevicesTest,
+    testing::Values(TextCase{"makes f32[64] of f32[8], so its group has 8 devices",
+                             "f32[64] all-gather(a), dimensions={0}"},
+                    TextCase{"makes f32[2] of f32[8], so its group has 4 devices",
+                             "f32[2] reduce-scatter(a), dimensions={0}, to_apply=sum"},
+                    TextCase{"makes f32[16] of f32[8], so its group has 2 devices",
+                             "(f32[8], f32[16]) all-gather-start(a), dimensions={0}"},
+                    TextCase{"its pairs name several devices",
+                             "f32[8] collective-permute(a), source_target_pairs={{1,2}}"},
+                    TextCase{"its groups have several devices",
+                             "(f32[8], f32[8]) all-to-all(a, a), replica_groups={{0,1}}"}));
 
 constexpr char kCustomCall[] = R"(HloModule m
 ENTRY e {
@@ -271,12 +366,11 @@ ENTRY e {
   EXPECT_THAT(Text(Evaluate(module, {})), HasSubstr("nothing has been sent over channel 1"));
 }
 
-TEST(RunTest, ElidedConstantsAreZerosOnlyWhenAskedFor) {
+TEST(RunTest, ElidedConstantsAreRefused) {
   const CheckedModule module = Load("HloModule m\nENTRY e {\n  ROOT c = f32[2] constant({...})\n}\n");
   const absl::StatusOr<Literal> refused = Evaluate(module, {});
   EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(Text(refused), HasSubstr("m.hlo:3:19: 'c' (f32[2] constant)"));
-  EXPECT_EQ(Text(Evaluate(module, {}, {.elided_as_zeros = true})), Text(Value("f32[2] {0,0}")));
 }
 
 TEST(RunTest, AnEffectTakesPlaceThoughNobodyUsesItsResult) {

@@ -31,7 +31,7 @@ TEST(Robustness, NestingIsBounded) {
 }
 
 TEST(Robustness, BodiesInBodies) {
-  const int depth = 900;
+  const int depth = 200;
   EXPECT_TRUE(Parses("ENTRY e { r = f32[] " + Repeat("call(), to_apply={ r = f32[] ", depth) +
                      "constant(1) " + Repeat("} ", depth) + "}"));
   EXPECT_FALSE(Parses("ENTRY e { r = f32[] " + Repeat("call(), to_apply={ r = f32[] ", 5000) +

@@ -1,0 +1,152 @@
+// profile: where the time of a run goes.
+
+#include <chrono>
+#include <limits>
+
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "fmt/format.h"
+#include "observe/profile.h"
+
+namespace hlo::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int64_t kMostEvents = 1'000'000;
+
+struct ProfileOptions {
+  CommonOptions common;
+  InputOptions inputs;
+  Engine engine = Engine::kFast;
+  int64_t repeat = 3;
+  int64_t top = 20;
+  std::string trace;
+};
+
+// FLOP/s or bytes/s in units of 10^9; nothing where there are none.
+std::string Rate(double count, double seconds) {
+  return count > 0 && seconds > 0 ? fmt::format("{:.4g}", count / seconds / 1e9) : "";
+}
+
+std::string Line(double seconds, double total, int64_t runs, double flops, double bytes,
+                 std::string_view kernel, std::string_view what) {
+  return fmt::format("{:>10.4f} {:>6.1f} {:>9} {:>9} {:>8}  {:<12} {}\n", seconds * 1e3,
+                     total > 0 ? seconds / total * 100 : 0.0, runs, Rate(flops, seconds),
+                     Rate(bytes, seconds), kernel, what);
+}
+
+double Flops(const Profile::Row& row) {
+  return static_cast<double>(row.runs) * static_cast<double>(row.cost.flops);
+}
+double Bytes(const Profile::Row& row) {
+  return static_cast<double>(row.runs) *
+         (static_cast<double>(row.cost.bytes_read) + static_cast<double>(row.cost.bytes_written));
+}
+
+std::string Heading(std::string_view what) {
+  return fmt::format("{:>10} {:>6} {:>9} {:>9} {:>8}  {:<12} {}\n", "ms", "%", "runs", "GFLOP/s", "GB/s",
+                     "kernel", what);
+}
+
+std::string ToText(const Profile& profile, double total, int64_t top) {
+  std::string text = Heading("opcode");
+  for (const Profile::Group& group : profile.ByOpcode())
+    text += Line(group.seconds, total, group.runs, group.flops, group.bytes, group.kernel, group.opcode);
+  text += "\n" + Heading("instruction");
+  const std::vector<Profile::Row> rows = profile.ByInstruction();
+  for (size_t i = 0; i < rows.size() && static_cast<int64_t>(i) < top; ++i) {
+    text += Line(rows[i].seconds, total, rows[i].runs, Flops(rows[i]), Bytes(rows[i]), rows[i].kernel,
+                 fmt::format("{} {}", Name(rows[i].instruction->opcode()), rows[i].instruction->name()));
+  }
+  if (static_cast<int64_t>(rows.size()) > top)
+    text += fmt::format("{:>10} and {} more (see --top)\n", "...", static_cast<int64_t>(rows.size()) - top);
+  return text;
+}
+
+Json ToJson(const Profile& profile) {
+  Json rows = Json::array();
+  for (const Profile::Row& row : profile.ByInstruction()) {
+    rows.push_back({{"instruction", row.instruction->name()},
+                    {"opcode", Name(row.instruction->opcode())},
+                    {"kernel", row.kernel},
+                    {"runs", row.runs},
+                    {"seconds", row.seconds},
+                    {"flops", Flops(row)},
+                    {"bytes", Bytes(row)}});
+  }
+  return rows;
+}
+
+void Run(const ProfileOptions& options, const std::string& file, FileResult& result) {
+  const LoadedModule loaded = Load(file, options.common, LoadUntil::kChecked, Exit::kInvalid, result);
+  if (loaded.module == nullptr) return;
+  absl::StatusOr<Executable> executable = Executable::Make(loaded.checked.front(), options.engine);
+  if (!result.Accept(executable.status(), file)) return;
+  const absl::StatusOr<std::vector<Literal>> arguments = Arguments(options.inputs, loaded);
+  if (!result.Accept(arguments.status(), file)) return;
+  double best = std::numeric_limits<double>::infinity();
+  for (int64_t run = 0; run < options.repeat; ++run) {
+    const auto start = Clock::now();
+    const absl::StatusOr<Literal> value = executable->Run(*arguments);
+    if (!result.Accept(value.status(), file)) return;
+    best = std::min(best, std::chrono::duration<double>(Clock::now() - start).count());
+  }
+  Profile profile(options.trace.empty() ? 0 : kMostEvents);
+  const auto start = Clock::now();
+  const absl::StatusOr<Literal> value = executable->Run(*arguments, {.observer = &profile});
+  const double watched = std::chrono::duration<double>(Clock::now() - start).count();
+  if (!result.Accept(value.status(), file)) return;
+  const std::string_view engine = executable->engine() == Engine::kFast ? "fast" : "reference";
+  result.extra["engine"] = engine;
+  result.extra["run_s"] = best;
+  result.extra["watched_s"] = watched;
+  result.extra["steps"] = ToJson(profile);
+  result.text = fmt::format("engine {}: {:.4f} ms, best of {}; {:.4f} ms under observation\n\n", engine,
+                            best * 1e3, options.repeat, watched * 1e3);
+  if (!executable->fallback_reason().empty())
+    result.text +=
+        fmt::format("the fast engine has no plan for the module: {}\n\n", executable->fallback_reason());
+  result.text += ToText(profile, watched, options.top);
+  if (options.trace.empty()) return;
+  if (!result.Accept(WriteOutput(options.trace, profile.ChromeTrace()), file)) return;
+  if (profile.dropped_events() > 0)
+    result.text += fmt::format("\nthe trace holds the first {} of {} events\n", kMostEvents,
+                               kMostEvents + profile.dropped_events());
+}
+
+}  // namespace
+
+void AddProfile(CLI::App& program, int& exit_status) {
+  auto options = std::make_shared<ProfileOptions>();
+  CLI::App* command =
+      program.add_subcommand("profile", "Time, FLOPs and bytes of each opcode and instruction");
+  AddCommonFlags(*command, options->common);
+  AddInputFlags(*command, options->inputs);
+  AddElidedFlag(*command, options->common.elided);
+  AddEngineFlag(*command, options->engine);
+  command->add_option("--repeat", options->repeat, "Runs before the one that is watched")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--top", options->top, "Instructions to list")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command
+      ->add_option("--trace", options->trace,
+                   "Write a trace for Chrome's viewer (chrome://tracing, Perfetto)")
+      ->type_name("FILE");
+  command->footer(
+      "Times are those of a step without the steps within it. A loop of the fast engine is a group of\n"
+      "instructions, named by its last one; FLOPs are those of the whole group.\n"
+      "Examples:\n"
+      "  hlo-run profile m.hlo --random 1\n"
+      "  hlo-run profile m.hlo --input args.npz --trace trace.json");
+  command->callback([options, &exit_status] {
+    if (!options->trace.empty() && options->common.files.size() > 1)
+      throw CLI::ValidationError("--trace", "with several files there is no one trace");
+    exit_status = ForEachFile(
+        options->common, [&](const std::string& file, FileResult& result) { Run(*options, file, result); });
+  });
+}
+
+}  // namespace hlo::cli

@@ -1,0 +1,97 @@
+#include "observe/profile.h"
+
+#include <algorithm>
+#include <map>
+
+#include "fmt/format.h"
+#include "nlohmann/json.hpp"
+
+namespace hlo {
+namespace {
+
+double Seconds(std::chrono::steady_clock::duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+}  // namespace
+
+int32_t Profile::RowOf(const StepView& step) {
+  const auto [found, added] =
+      row_of_.try_emplace({&step.instruction(), step.kernel().data()}, static_cast<int32_t>(rows_.size()));
+  if (added) rows_.push_back({&step.instruction(), step.kernel()});
+  return found->second;
+}
+
+absl::Status Profile::BeforeStep(const StepView&) {
+  open_.push_back({Clock::now()});
+  return absl::OkStatus();
+}
+
+absl::Status Profile::AfterStep(const StepView& step) {
+  const Clock::time_point end = Clock::now();
+  const Open open = open_.back();
+  open_.pop_back();
+  if (!open_.empty()) {
+    open_.back().inner += end - open.begin;
+    open_.back().has_inner = true;
+  }
+  const int32_t number = RowOf(step);
+  Row& row = rows_[number];
+  // The work of a step with others in it is theirs.
+  if (row.runs == 0 && !open.has_inner) row.cost = step.cost();
+  ++row.runs;
+  row.seconds += Seconds(end - open.begin - open.inner);
+  if (static_cast<int64_t>(events_.size()) < max_events_)
+    events_.push_back({number, open.begin, end});
+  else
+    ++dropped_events_;
+  return absl::OkStatus();
+}
+
+std::vector<Profile::Row> Profile::ByInstruction() const {
+  std::vector<Row> rows = rows_;
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const Row& a, const Row& b) { return a.seconds > b.seconds; });
+  return rows;
+}
+
+std::vector<Profile::Group> Profile::ByOpcode() const {
+  std::map<std::pair<std::string_view, std::string_view>, Group> groups;
+  for (const Row& row : rows_) {
+    const std::string_view opcode = Name(row.instruction->opcode());
+    Group& group = groups.try_emplace({opcode, row.kernel}, Group{opcode, row.kernel}).first->second;
+    const auto runs = static_cast<double>(row.runs);
+    group.runs += row.runs;
+    group.seconds += row.seconds;
+    group.flops += runs * static_cast<double>(row.cost.flops);
+    group.bytes +=
+        runs * (static_cast<double>(row.cost.bytes_read) + static_cast<double>(row.cost.bytes_written));
+  }
+  std::vector<Group> sorted;
+  for (const auto& [key, group] : groups) sorted.push_back(group);
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const Group& a, const Group& b) { return a.seconds > b.seconds; });
+  return sorted;
+}
+
+std::string Profile::ChromeTrace() const {
+  nlohmann::ordered_json events = nlohmann::ordered_json::array();
+  for (const Event& event : events_) {
+    const Row& row = rows_[event.row];
+    events.push_back({{"name", row.instruction->name()},
+                      {"cat", row.kernel},
+                      {"ph", "X"},
+                      {"ts", Seconds(event.begin - start_) * 1e6},
+                      {"dur", Seconds(event.end - event.begin) * 1e6},
+                      {"pid", 0},
+                      {"tid", 0},
+                      {"args",
+                       {{"opcode", Name(row.instruction->opcode())},
+                        {"flops", row.cost.flops},
+                        {"bytes", row.cost.bytes_read + row.cost.bytes_written}}}});
+  }
+  const nlohmann::ordered_json trace = {{"displayTimeUnit", "ms"}, {"traceEvents", std::move(events)}};
+  return trace.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace hlo

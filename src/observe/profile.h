@@ -1,0 +1,69 @@
+#pragma once
+// Where does the time of a run go? By instruction, opcode and kernel, with the work that was done; and as a
+// trace for Chrome's viewer.
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "hlo_run/cost.h"
+#include "hlo_run/observer.h"
+
+namespace hlo {
+
+class Profile : public Observer {
+ public:
+  // Keeps at most so many events for the trace.
+  explicit Profile(int64_t max_events = 0) : max_events_(max_events), start_(Clock::now()) {}
+  absl::Status BeforeStep(const StepView& step) override;
+  absl::Status AfterStep(const StepView& step) override;
+
+  struct Row {
+    const Instruction* instruction;
+    std::string_view kernel;
+    int64_t runs = 0;
+    double seconds = 0;  // Without the steps within it.
+    Cost cost;           // Of one run.
+  };
+  // By falling time.
+  std::vector<Row> ByInstruction() const;
+
+  struct Group {
+    std::string_view opcode, kernel;
+    int64_t runs = 0;
+    double seconds = 0;
+    double flops = 0, bytes = 0;  // Of all runs.
+  };
+  std::vector<Group> ByOpcode() const;
+
+  // In the JSON form of Chrome's trace viewer; times in microseconds.
+  std::string ChromeTrace() const;
+  // Events that did not fit.
+  int64_t dropped_events() const { return dropped_events_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Open {
+    Clock::time_point begin;
+    Clock::duration inner{};
+    bool has_inner = false;
+  };
+  struct Event {
+    int32_t row;
+    Clock::time_point begin, end;
+  };
+  int32_t RowOf(const StepView& step);
+
+  int64_t max_events_;
+  Clock::time_point start_;
+  std::vector<Open> open_;
+  std::vector<Row> rows_;
+  absl::flat_hash_map<std::pair<const Instruction*, const char*>, int32_t> row_of_;
+  std::vector<Event> events_;
+  int64_t dropped_events_ = 0;
+};
+
+}  // namespace hlo

@@ -1,0 +1,70 @@
+#include "plan/step_cost.h"
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_map.h"
+#include "types/index.h"
+
+namespace hlo::plan {
+namespace {
+
+// Bytes by buffer, each as often as its largest access.
+using Bytes = absl::flat_hash_map<Slot, int64_t>;
+
+void AddAccess(const Plan& plan, const cpu::TileProgram& program, const cpu::Access& access, Bytes* bytes) {
+  int64_t elements = 1;
+  const auto walk = [&](absl::Span<const int64_t> dims, const cpu::Strides& strides) {
+    for (size_t d = 0; d < dims.size(); ++d) elements *= strides[d] != 0 ? dims[d] : 1;
+  };
+  walk(program.outer_dims(), access.outer);
+  walk(program.inner_dims(), access.inner);
+  int64_t& count = (*bytes)[access.argument];
+  count =
+      std::max(count, std::min(elements * ByteCount(access.type), plan.buffers[access.argument].byte_count));
+}
+
+void AddProgram(const Plan& plan, const cpu::TileProgram& program, Bytes* read, Bytes* written) {
+  program.VisitAccesses([&](const cpu::Access& access, bool is_store) {
+    if (access.argument != cpu::Access::kIota) AddAccess(plan, program, access, is_store ? written : read);
+  });
+}
+
+int64_t Sum(const Bytes& bytes) {
+  int64_t sum = 0;
+  for (const auto& [slot, count] : bytes) sum += count;
+  return sum;
+}
+
+}  // namespace
+
+std::string_view KernelName(const Step& step) {
+  if (std::holds_alternative<TileStep>(step.what)) return "loop";
+  if (std::holds_alternative<ReduceStep>(step.what)) return "reduce";
+  if (std::holds_alternative<LoopStep>(step.what)) return "while";
+  if (std::holds_alternative<BranchStep>(step.what)) return "conditional";
+  if (const auto* kernel = std::get_if<KernelStep>(&step.what)) return kernel->kernel.name;
+  return "reference";
+}
+
+Cost StepCost(const Plan& plan, const Step& step) {
+  Cost cost;
+  if (std::holds_alternative<LoopStep>(step.what) || std::holds_alternative<BranchStep>(step.what))
+    return cost;
+  cost = InstructionCost(*step.instruction);
+  for (const Instruction* instruction : step.fused) cost += InstructionCost(*instruction);
+  Bytes read, written;
+  if (const auto* tiles = std::get_if<TileStep>(&step.what)) {
+    for (const cpu::TileProgram& program : tiles->programs) AddProgram(plan, program, &read, &written);
+  } else if (const auto* reduce = std::get_if<ReduceStep>(&step.what)) {
+    AddProgram(plan, reduce->program.body, &read, &written);
+    for (const auto& result : reduce->program.results)
+      written[result.output] = plan.buffers[result.output].byte_count;
+  } else {
+    return cost;
+  }
+  cost.bytes_read = Sum(read);
+  cost.bytes_written = Sum(written);
+  return cost;
+}
+
+}  // namespace hlo::plan

@@ -1,0 +1,52 @@
+#include "reference/custom/as_instruction.h"
+
+#include "base/status.h"
+#include "fmt/format.h"
+#include "hlo_run/check.h"
+#include "reference/program.h"
+
+namespace hlo::reference::custom {
+namespace {
+
+// The instruction in a module of its own.
+Instruction* Build(Module& module, const InstructionForm& form, absl::Span<const Shape> operands) {
+  Computation* computation = module.NewComputation("call");
+  std::vector<Instruction*> parameters;
+  for (const Shape& operand : operands)
+    parameters.push_back(module.AddInstruction(computation, Opcode::kParameter, "operand", operand, {}, {}));
+  return module.AddInstruction(computation, form.opcode, "call", form.shape, parameters, form.attributes);
+}
+
+std::string Misfit(const Instruction& instruction) {
+  const OpcodeInfo& info = Info(instruction.opcode());
+  const int64_t count = instruction.operand_count();
+  if (count < info.min_operands || (info.max_operands != kAny && count > info.max_operands))
+    return fmt::format("{} does not take {} operands", info.name, count);
+  Diagnostics diagnostics;
+  const Shape inferred = InferShape(instruction, diagnostics);
+  if (!inferred.IsValid()) return diagnostics.all().front().message;
+  if (Compatible(inferred, instruction.shape())) return "";
+  return fmt::format("{} gives {}, but the instruction declares {}", info.name, ToString(inferred),
+                     ToString(instruction.shape()));
+}
+
+}  // namespace
+
+std::string FormMisfit(const InstructionForm& form, absl::Span<const Shape> operands) {
+  Module module(nullptr);
+  return Misfit(*Build(module, form, operands));
+}
+
+absl::StatusOr<Literal> RunForm(OpContext& context, const InstructionForm& form,
+                                std::vector<Literal> operands) {
+  Module module(nullptr);
+  std::vector<Shape> shapes;
+  for (const Literal& operand : operands) shapes.push_back(operand.shape());
+  const Instruction* instruction = Build(module, form, shapes);
+  const std::string misfit = Misfit(*instruction);
+  if (!misfit.empty()) return absl::FailedPreconditionError(misfit);
+  OpContext inner{*instruction, absl::MakeSpan(operands), context.caller};
+  return Reference(form.opcode)(inner);
+}
+
+}  // namespace hlo::reference::custom

@@ -1,0 +1,65 @@
+// Between arrays whose sizes are known at run time and those of their bounds (semantics 9.2).
+
+#include <utility>
+
+#include "base/status.h"
+#include "fmt/format.h"
+#include "reference/arrays.h"
+#include "reference/custom/functions.h"
+
+namespace hlo::reference::custom {
+namespace {
+
+// Whether these are one s32 for each dimension.
+template <class Shapes>
+std::string SizesMisfit(const Shape& array, const Shapes& sizes) {
+  bool fits = static_cast<int64_t>(sizes.size()) == array.rank();
+  for (const Shape& size : sizes) fits &= size.IsScalar(ElementType::kS32);
+  return fits ? "" : fmt::format("the sizes of {} are an s32[] for each dimension", ToString(array));
+}
+
+}  // namespace
+
+std::string PadToStaticMisfit(const Instruction& call) {
+  const Shape &from = call.operand(0)->shape(), &shape = call.shape();
+  if (!shape.IsTuple() || from.dims() != shape.element(0).dims())
+    return fmt::format("{} is padded to {}", ToString(from), ToString(shape));
+  return SizesMisfit(from, shape.elements().subspan(1));
+}
+
+// (data up to the bounds, the size of each dimension)
+absl::StatusOr<Literal> PadToStatic(OpContext& context) {
+  const Literal& operand = context.operands[0];
+  std::vector<Literal> results = {Literal::FromBuffer(context.shape().element(0), operand.buffer())};
+  for (int64_t d = 0; d < operand.rank(); ++d) {
+    HLO_ASSIGN_OR_RETURN(Literal size, Literal::Create(Shape::Scalar(ElementType::kS32)));
+    size.mutable_span<int32_t>()[0] = static_cast<int32_t>(operand.dynamic_size(d));
+    results.push_back(std::move(size));
+  }
+  return Literal::Tuple(std::move(results));
+}
+
+std::string SliceToDynamicMisfit(const Instruction& call) {
+  const Shape &from = call.operand(0)->shape(), &shape = call.shape();
+  if (from.dims() != shape.dims()) return fmt::format("{} is sliced to {}", ToString(from), ToString(shape));
+  std::vector<Shape> sizes;
+  for (const Instruction* operand : call.operands().subspan(1)) sizes.push_back(operand->shape());
+  return SizesMisfit(from, sizes);
+}
+
+// The leading part of an array, its sizes given by the other operands.
+absl::StatusOr<Literal> SliceToDynamic(OpContext& context) {
+  const Shape& shape = context.shape();
+  Literal result = context.operands[0].WithShape(shape);
+  for (int64_t d = 0; d < shape.rank(); ++d) {
+    const int64_t size = context.operands[d + 1].span<int32_t>()[0];
+    if (size < 0 || size > shape.dim(d) || (size != shape.dim(d) && !shape.IsDynamic(d))) {
+      return absl::FailedPreconditionError(
+          fmt::format("dimension {} of {} is given the size {}", d, ToString(shape), size));
+    }
+    if (shape.IsDynamic(d)) result.set_dynamic_size(d, size);
+  }
+  return result;
+}
+
+}  // namespace hlo::reference::custom

@@ -1,0 +1,18 @@
+#pragma once
+// The operations that oneDNN fuses into a product or convolution, in their order.
+
+#include <string>
+
+#include "hlo_run/literal.h"
+#include "reference/custom/options.h"
+#include "reference/op.h"
+
+namespace hlo::reference::custom {
+
+// Why they cannot follow a result of these sizes; "" if they can. Operands from the third on are theirs, and
+// vectors lie along dimension `feature`.
+std::string FusedMisfit(const Instruction& call, const Options& config, absl::Span<const int64_t> dims,
+                        int64_t feature);
+absl::Status ApplyFused(const OpContext& context, const Options& config, int64_t feature, Literal& wide);
+
+}  // namespace hlo::reference::custom
