@@ -88,6 +88,8 @@ LibraryKernel FindLibraryKernel(const Instruction& instruction) {
       return FindReduceWindowKernel(instruction);
     case Opcode::kSelectAndScatter:
       return FindSelectAndScatterKernel(instruction);
+    case Opcode::kRngBitGenerator:
+      return FindRandomBitsKernel(instruction);
     case Opcode::kScatter:
       return FindScatterKernel(instruction);
     case Opcode::kSort:

@@ -36,6 +36,7 @@ LibraryKernel FindScatterKernel(const Instruction& scatter);
 LibraryKernel FindReduceWindowKernel(const Instruction& reduce_window);
 LibraryKernel FindSelectAndScatterKernel(const Instruction& select_and_scatter);
 LibraryKernel FindSortKernel(const Instruction& sort);
+LibraryKernel FindRandomBitsKernel(const Instruction& rng_bit_generator);
 LibraryKernel FindTopkKernel(const Instruction& topk);
 
 }  // namespace hlo::plan

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "plan/tile_calls.h"
 #include "plan/visit.h"
+#include "types/index.h"
 
 namespace hlo::plan {
 namespace {
@@ -132,19 +133,63 @@ class StepMaker {
     while (last > 0 && shape.dim(last) == 1) --last;
     const bool minor_reduced = last >= 0 && std::find(reduced.begin(), reduced.end(), last) != reduced.end();
     const bool short_rows = minor_reduced && shape.dim(last) < 32 && kept_count >= 256;
-    const bool rows = code.any_order && ((minor_reduced && !short_rows) || kept_count == 1);
+    const bool rows =
+        code.grouping == cpu::Grouping::kAny && ((minor_reduced && !short_rows) || kept_count == 1);
+    const int64_t parts = !rows && code.grouping != cpu::Grouping::kNone && minor_reduced &&
+                                  Product(shape.dims()) == kept_count * shape.dim(last)
+                              ? PartCount(shape.dim(last))
+                              : 1;
+    std::vector<cpu::ReduceProgram::Result> results;
+    for (size_t k = 0; k < count; ++k) {
+      results.push_back({node.operands[count + k], node.results[k], ShapeOf(node.operands[count + k]).type(),
+                         ShapeOf(node.results[k]).type()});
+    }
+    if (parts > 1) {
+      const int64_t length = shape.dim(last) / parts;
+      return {{RowsInParts(node, last, parts), true, std::move(code.code), code.grouping, code.fold,
+               std::move(results), length}};
+    }
     std::vector<int64_t> order = rows ? kept_dims : reduced_dims;
     const auto outer = static_cast<int64_t>(order.size());
     const std::vector<int64_t>& inner = rows ? reduced_dims : kept_dims;
     order.insert(order.end(), inner.begin(), inner.end());
     LoopBuilder builder(graph_, groups_, shape.dims(), order, outer);
     for (size_t k = 0; k < count; ++k) builder.program().Yield(builder.Value(node.operands[k]));
-    std::vector<cpu::ReduceProgram::Result> results;
-    for (size_t k = 0; k < count; ++k) {
-      results.push_back({node.operands[count + k], node.results[k], ShapeOf(node.operands[count + k]).type(),
-                         ShapeOf(node.results[k]).type()});
+    return {{Finished(builder), rows, std::move(code.code), code.grouping, code.fold, std::move(results)}};
+  }
+
+  // Into how many parts of equal length, side by side in a tile, a row is cut; 1: too short, or without
+  // divisor.
+  static int64_t PartCount(int64_t length) {
+    constexpr int64_t kMost = 128, kFewest = 16;
+    if (length < 2 * kFewest) return 1;
+    for (int64_t parts = std::min(kMost, length / 2); parts >= kFewest; --parts) {
+      if (length % parts == 0) return parts;
     }
-    return {{Finished(builder), rows, std::move(code.code), code.any_order, code.fold, std::move(results)}};
+    return 1;
+  }
+
+  // The reduced dimension is position part * length + i: all parts at once for one i after the other.
+  cpu::TileProgram RowsInParts(const Node& node, int64_t dimension, int64_t parts) {
+    const Shape& shape = ShapeOf(node.operands[0]);
+    const int64_t rank = shape.rank(), length = shape.dim(dimension) / parts;
+    std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
+    dims[dimension] = length;
+    dims.push_back(parts);
+    IndexMap map = IndexMap::Identity(rank + 1);
+    map.offset.pop_back();
+    map.coefficients.pop_back();
+    map.coefficients[dimension][rank] = length;
+    std::vector<int64_t> order;
+    for (int64_t d = 0; d < rank; ++d) {
+      if (d != dimension) order.push_back(d);
+    }
+    order.push_back(dimension);
+    order.push_back(rank);
+    LoopBuilder builder(graph_, groups_, dims, order, rank);
+    for (size_t k = 0; k < node.operands.size() / 2; ++k)
+      builder.program().Yield(builder.Value(node.operands[k], map));
+    return Finished(builder);
   }
 
   // The whole operand, unless it is updated in place, and then the window.

@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "base/check.h"
+#include "plan/associative.h"
 
 namespace hlo::plan {
 namespace {
@@ -240,7 +241,10 @@ std::optional<ReduceCode> FindReduceCode(const Instruction& reduce) {
   std::optional<cpu::TileCode> code = FindCombinerCode(to_apply, types);
   if (!code.has_value()) return std::nullopt;
   const Instruction& root = *to_apply.root();
-  if (count > 1 || !IsRegrouped(root)) return ReduceCode{*std::move(code), false, {}};
+  if (count > 1 || !IsRegrouped(root)) {
+    const bool joins = IsAssociative(to_apply, *code, types);
+    return ReduceCode{*std::move(code), joins ? cpu::Grouping::kNeighbours : cpu::Grouping::kNone, {}};
+  }
   // A sum of small floats rounds once, at its end.
   const cpu::Lane lane = cpu::LaneOf(types[0]);
   cpu::TileCode regrouped({lane, lane});
@@ -248,7 +252,7 @@ std::optional<ReduceCode> FindReduceCode(const Instruction& reduce) {
   const cpu::TileCall cut = cpu::RoundTile(types[0]);
   if (cut.function != nullptr && IsIntegral(types[0])) sum = regrouped.Apply(cut, lane, {sum});
   regrouped.Yield(sum);
-  return ReduceCode{std::move(regrouped), true, cpu::FindTileFold(root.opcode(), types[0])};
+  return ReduceCode{std::move(regrouped), cpu::Grouping::kAny, cpu::FindTileFold(root.opcode(), types[0])};
 }
 
 std::optional<cpu::TileCode> FindUnaryCode(const Instruction& root, const Instruction& parameter) {

@@ -23,7 +23,7 @@ bool IsRegrouped(const Instruction& root);
 // operations on scalars.
 struct ReduceCode {
   cpu::TileCode code;
-  bool any_order;
+  cpu::Grouping grouping;
   cpu::TileCall fold;  // Of a whole tile, where there is one.
 };
 std::optional<ReduceCode> FindReduceCode(const Instruction& reduce);

@@ -56,7 +56,8 @@ LibraryKernel FindReduceWindowKernel(const Instruction& reduce_window) {
   }
   std::optional<ReduceCode> code = FindReduceCode(reduce_window);
   if (!code.has_value()) return {};
-  if (code->any_order && cpu::SlidesWindow(base.dims(), window, ResultDims(reduce_window))) {
+  if (code->grouping == cpu::Grouping::kAny &&
+      cpu::SlidesWindow(base.dims(), window, ResultDims(reduce_window))) {
     return {"reduce-window by sliding",
             [code = std::move(code->code)](const Instruction& instruction, auto operands, auto results) {
               cpu::SlideWindow(Arrays(instruction, operands, results)[0],

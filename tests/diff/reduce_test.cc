@@ -54,5 +54,51 @@ TEST(ReduceTest, SumsAreWithinTheirBound) {
   }
 }
 
+// The largest and where it stands; `first` decides between equals.
+std::string ArgMax(const char* type, const char* dims, const char* kept, const char* first,
+                   const char* compare) {
+  return fmt::format(
+      "c {{ x = {0}[] parameter(0)\n i = s32[] parameter(1)\n y = {0}[] parameter(2)\n j = s32[] "
+      "parameter(3)\n"
+      " better = pred[] compare(x, y), direction={4}\n odd = pred[] compare(x, x), direction=NE\n"
+      " o = pred[] or(better, odd)\n equal = pred[] compare(x, y), direction=EQ\n"
+      " first = pred[] compare(i, j), direction={3}\n tie = pred[] and(equal, first)\n p = pred[] or(o, "
+      "tie)\n"
+      " v = {0}[] select(o, x, y)\n k = s32[] select(p, i, j)\n ROOT r = ({0}[], s32[]) tuple(v, k) }}\n"
+      "ENTRY e {{ a = {0}[{1}] parameter(0)\n n = s32[{1}] iota(), iota_dimension=1\n m = {0}[] "
+      "parameter(1)\n"
+      " z = s32[] constant(0)\n"
+      " ROOT r = ({0}[{2}], s32[{2}]) reduce(a, n, m, z), dimensions={{1}}, to_apply=c }}",
+      type, dims, kept, first, compare);
+}
+
+TEST(ReduceTest, WhereTheLargestStands) {
+  for (const char* type : {"f32", "bf16", "f64", "s32", "u8"}) {
+    for (const char* first : {"LT", "GT"}) {
+      for (const char* compare : {"GT", "LT", "GE"}) {
+        for (const auto& [dims, kept] :
+             {std::pair("5,4096", "5"), std::pair("3,97", "3"), std::pair("300,36", "300"),
+              std::pair("2,1000,3", "2,3"), std::pair("1,20000", "1"), std::pair("4,1", "4")})
+          test::ExpectEnginesAgree(ArgMax(type, dims, kept, first, compare), {.specials = true});
+      }
+    }
+  }
+}
+
+// Neither may be regrouped: the last value wins, and differences.
+TEST(ReduceTest, CombinersThatHaveAnOrder) {
+  for (const char* combine : {"ROOT r = f32[] subtract(x, y)",
+                              "b = pred[] compare(x, y), direction=LT\n ROOT r = f32[] select(b, y, x)",
+                              "b = pred[] compare(x, y), direction=NE\n ROOT r = f32[] select(b, y, x)"}) {
+    for (const auto& [dims, kept] : {std::pair("5,4096", "5"), std::pair("3,64", "3")}) {
+      test::ExpectEnginesAgree(fmt::format("c {{ x = f32[] parameter(0)\n y = f32[] parameter(1)\n {} }}\n"
+                                           "ENTRY e {{ a = f32[{}] parameter(0)\n i = f32[] parameter(1)\n"
+                                           " ROOT r = f32[{}] reduce(a, i), dimensions={{1}}, to_apply=c }}",
+                                           combine, dims, kept),
+                               {.specials = true});
+    }
+  }
+}
+
 }  // namespace
 }  // namespace hlo

@@ -70,6 +70,24 @@ class Accumulators {
       n = half;
     }
   }
+  // As Halve, but neighbours with neighbours.
+  void HalveInOrder(int64_t n) {
+    std::vector<std::byte> sides(2 * count() * n * kWidest);
+    absl::InlinedVector<const void*, 8> in(2 * count());
+    for (; n > 1; n = (n + 1) / 2) {
+      const int64_t pairs = n / 2;
+      for (size_t k = 0; k < 2 * count(); ++k) {
+        std::byte* side = sides.data() + static_cast<int64_t>(k) * n * kWidest;
+        const size_t value = k % count();
+        CopyStrided(pairs, width_[value], side, 1, at(value, k < count() ? 0 : 1), 2);
+        in[k] = side;
+      }
+      if (n % 2 != 0) {
+        for (size_t k = 0; k < count(); ++k) std::memcpy(at(k, pairs), at(k, n - 1), width_[k]);
+      }
+      CombineInto(0, pairs, in.data());
+    }
+  }
   // combiner(init, acc[i])
   void AddInit(void* const* arguments, int64_t i) {
     alignas(16) std::byte inits[8][kWidest];
@@ -163,6 +181,26 @@ void ReduceRows(const ReduceProgram& program, void* const* arguments) {
   });
 }
 
+// Rows as parts that stand side by side.
+void ReduceParts(const ReduceProgram& program, void* const* arguments) {
+  const int64_t kept = program.kept_count(), length = program.part_length, parts = program.body.inner_count();
+  ParallelFor(kept, Nanoseconds(program), [&](int64_t o) {
+    TileProgram::Runner runner(program.body, arguments);
+    Accumulators acc(program, parts);
+    for (int64_t i = 0; i < length; ++i) {
+      runner.SetOuter(o * length + i);
+      runner.RunTile(0, parts);
+      if (i == 0)
+        acc.Take(runner, 0, parts);
+      else
+        acc.Combine(runner, 0, parts);
+    }
+    acc.HalveInOrder(parts);
+    acc.AddInit(arguments, 0);
+    acc.Store(arguments, 0, 1, o);
+  });
+}
+
 // Few long rows: cut into pieces of a fixed size.
 void ReduceLongRows(const ReduceProgram& program, void* const* arguments) {
   const int64_t kept = program.kept_count(), reduced = program.reduced_count();
@@ -189,7 +227,7 @@ void ReduceColumns(const ReduceProgram& program, void* const* arguments) {
   const int64_t tiles = (kept + tile - 1) / tile;
   // Long columns are cut too, where the combiner allows it.
   const int64_t rows_per_piece = std::max<int64_t>(64, kPiece * 4 / std::min(kept, tile));
-  const int64_t pieces = program.any_order && tiles < 8
+  const int64_t pieces = program.grouping != Grouping::kNone && tiles < 8
                              ? std::max<int64_t>(1, (reduced + rows_per_piece - 1) / rows_per_piece)
                              : 1;
   const int64_t piece_rows = (reduced + pieces - 1) / pieces;
@@ -295,6 +333,8 @@ void ReduceProgram::Run(void* const* arguments) const {
     for (int64_t i = 0; i < kept_count(); ++i) acc.Store(arguments, 0, 1, i);
   } else if (!rows) {
     ReduceColumns(*this, arguments);
+  } else if (part_length > 1) {
+    ReduceParts(*this, arguments);
   } else if (reduced_count() >= 2 * kPiece && kept_count() < 8) {
     ReduceLongRows(*this, arguments);
   } else {

@@ -38,6 +38,9 @@ class TileCode {
   std::vector<TileValue> results_;
 };
 
+// Which values a combiner may combine first: none but the accumulator and the next one, neighbours, any.
+enum class Grouping : uint8_t { kNone, kNeighbours, kAny };
+
 struct ReduceProgram {
   // Inner dimensions are the reduced ones and outer ones those that are kept, or the other way about. Yields
   // the values to be reduced.
@@ -46,17 +49,20 @@ struct ReduceProgram {
   // (accumulators..., values...) -> accumulators. Rows are combined in an order of their own: only for
   // combiners for which that changes nothing but rounding.
   TileCode combiner;
-  bool any_order = true;
+  Grouping grouping = Grouping::kAny;
   TileCall fold;  // A tile of the one value to one element, as the combiner would, but for its rounding.
   struct Result {
     int32_t init, output;  // Arguments of the run: a scalar; the dense result.
     ElementType init_type, output_type;
   };
   std::vector<Result> results;
+  // Of rows whose neighbours are combined: the length of the parts that stand side by side in a tile. The
+  // last outer dimension runs through them.
+  int64_t part_length = 1;
 
   // Both follow from the body.
-  int64_t kept_count() const { return rows ? body.outer_count() : body.inner_count(); }
-  int64_t reduced_count() const { return rows ? body.inner_count() : body.outer_count(); }
+  int64_t kept_count() const { return rows ? body.outer_count() / part_length : body.inner_count(); }
+  int64_t reduced_count() const { return rows ? body.inner_count() * part_length : body.outer_count(); }
   void Run(void* const* arguments) const;
 };
 

@@ -70,14 +70,21 @@ TileFn Comparison(Lane lane, bool total) {
   });
 }
 
+// By masks of the elements' bits, which vectorise.
 template <class T>
 void SelectLoop(int64_t n, void* out, const void* const* in, int64_t) {
-  const bool* p = static_cast<const bool*>(in[0]);
+  const auto* p = static_cast<const uint8_t*>(in[0]);
   const T *a = static_cast<const T*>(in[1]), *b = static_cast<const T*>(in[2]);
   T* o = static_cast<T*>(out);
+#pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) {
-    const T x = a[i], y = b[i];
-    o[i] = p[i] ? x : y;
+    if constexpr (std::is_same_v<T, Bytes16>) {
+      const T x = a[i], y = b[i];
+      o[i] = p[i] != 0 ? x : y;
+    } else {
+      const T mask = static_cast<T>(T{0} - static_cast<T>(p[i]));
+      o[i] = static_cast<T>((a[i] & mask) | (b[i] & static_cast<T>(~mask)));
+    }
   }
 }
 
@@ -260,7 +267,9 @@ TileCall FindTileCompare(ComparisonDirection direction, bool total_order, Elemen
 }
 
 TileCall FindTileSelect(ElementType type) {
-  return {DispatchLane(LaneOf(type), []<class T>() -> TileFn { return &SelectLoop<T>; })};
+  TileFn function = nullptr;
+  DispatchWidth(LaneBytes(LaneOf(type)), [&]<class T>() { function = &SelectLoop<T>; });
+  return {function};
 }
 
 TileCall FindTileConvert(ElementType from, ElementType to) {

@@ -1,0 +1,14 @@
+#pragma once
+// May neighbours be combined first?
+
+#include "hlo_run/module.h"
+#include "kernels/cpu/reduce_program.h"
+
+namespace hlo::plan {
+
+// Whether (a . b) . c is a . (b . c) for all values, NaN and zeros of both signs included; false also where
+// that is not known. `combiner` is the code of `to_apply`, which takes accumulators and values of `types`.
+bool IsAssociative(const Computation& to_apply, const cpu::TileCode& combiner,
+                   absl::Span<const ElementType> types);
+
+}  // namespace hlo::plan

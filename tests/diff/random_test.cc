@@ -1,0 +1,37 @@
+// rng-bit-generator through both engines: the same bits, and the same next state.
+
+#include "engines.h"
+#include "fmt/format.h"
+
+namespace hlo {
+namespace {
+
+constexpr const char* kTypes[] = {"u32", "s32", "u64", "s64", "f32", "u16", "s8", "u4", "s4", "bf16", "f64"};
+
+// The state as it may come: the second word counts over 2^32 and over 2^64.
+void ExpectBits(const char* algorithm, const char* state_type, const char* state) {
+  for (const char* type : kTypes) {
+    for (const char* dims : {"", "1", "7", "2", "5,7", "4,3", "3,4,5", "0,3", "1031", "33,129"}) {
+      test::ExpectEnginesAgree(
+          fmt::format("ENTRY e {{ s = {1} constant({2})\n"
+                      " ROOT r = ({1}, {3}[{4}]) rng-bit-generator(s), algorithm={0} }}",
+                      algorithm, state_type, state, type, dims));
+    }
+  }
+}
+
+TEST(RandomBitsTest, ThreeFry) {
+  ExpectBits("rng_three_fry", "u64[2]", "{1234567890123456789, 5}");
+  ExpectBits("rng_three_fry", "u64[2]", "{9, 4294967290}");
+  ExpectBits("rng_three_fry", "u64[2]", "{18446744073709551615, 18446744073709551610}");
+}
+
+TEST(RandomBitsTest, Philox) {
+  for (const char* algorithm : {"rng_philox", "rng_default"}) {
+    ExpectBits(algorithm, "u64[2]", "{1234567890123456789, 18446744073709551610}");
+    ExpectBits(algorithm, "u64[3]", "{1234567890123456789, 18446744073709551610, 7}");
+  }
+}
+
+}  // namespace
+}  // namespace hlo
