@@ -7,6 +7,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
+#include "base/deadline.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "reference/arrays.h"
@@ -61,15 +62,18 @@ std::string TermsMisfit(const Terms& t, const Shape& x, const Shape& w, const Sh
 
 // Adds up, for all positions p of y and k of w with q = p * stride + k * dilation - padding inside x,
 //   y[n, o, p] += x[n, i, q] * w[o, i, k],  or the same with another one of the three on the left.
-void Accumulate(const Terms& t, const Literal& x, const Literal& w, const Literal& y, Part result,
-                double* out) {
+absl::Status Accumulate(const Terms& t, const Literal& x, const Literal& w, const Literal& y, Part result,
+                        double* out) {
   const DimLabels& l = t.labels;
   const Index xs = RowMajorStrides(x.dims()), ws = RowMajorStrides(w.dims()), ys = RowMajorStrides(y.dims());
   const double *xd = x.span<double>().data(), *wd = w.span<double>().data(), *yd = y.span<double>().data();
   const int64_t inputs = w.dim(l.kernel_input_feature);
   const int64_t per_group = w.dim(l.kernel_output_feature) / t.groups;
+  const int64_t products = x.dim(l.input_batch) * w.dim(l.kernel_output_feature) * inputs;
+  Pace pace;
   for (const Index& p : EachIndex(Pick(y.dims(), l.output_spatial))) {
     for (const Index& k : EachIndex(Pick(w.dims(), l.kernel_spatial))) {
+      HLO_RETURN_IF_ERROR(pace.Spend(products + 16));
       Index q = p;
       Index place = k;
       for (int64_t d = 0; d < p.rank(); ++d) {
@@ -97,6 +101,7 @@ void Accumulate(const Terms& t, const Literal& x, const Literal& w, const Litera
       }
     }
   }
+  return absl::OkStatus();
 }
 
 const Shape& Result(const Instruction& call) { return ResultShapes(call)[0]; }
@@ -112,13 +117,13 @@ absl::StatusOr<Literal> Convolved(OpContext& context, Part result) {
   double* out = sum.mutable_span<double>().data();
   switch (result) {
     case Part::kY:
-      Accumulate(terms, first, second, sum, result, out);
+      HLO_RETURN_IF_ERROR(Accumulate(terms, first, second, sum, result, out));
       break;
     case Part::kX:
-      Accumulate(terms, sum, second, first, result, out);
+      HLO_RETURN_IF_ERROR(Accumulate(terms, sum, second, first, result, out));
       break;
     case Part::kW:
-      Accumulate(terms, first, sum, second, result, out);
+      HLO_RETURN_IF_ERROR(Accumulate(terms, first, sum, second, result, out));
       break;
   }
   return sum;

@@ -205,6 +205,8 @@ constexpr Opaque kOpaque[] = {
     {"*HostCallback*",                "a callback of the host"},
     {"cusparse_*",                    "a sparse matrix operation whose arrays are opaque"},
     {"__cudnn$fmha*F8*",              "an attention in 8 bits whose operands are not documented"},
+    {"{MultiSlice,MultiPad,Wrap,_SPMDInternalOp_*}", "a step inside XLA's partitioner"},
+    {"xla_builder*",                  "a placeholder of XLA's own tests"},
     {"cudnn_rnn*",                    "a recurrent network whose weights are opaque"},
 };
 // clang-format on
