@@ -167,6 +167,8 @@ class Assigner {
         ShareBranch(*branch);
       else if (auto* tiles = std::get_if<TileStep>(&step.what))
         ShareTiles(step, *tiles);
+      else if (auto* kernel = std::get_if<KernelStep>(&step.what))
+        ShareKernel(*kernel);
     }
   }
 
@@ -234,6 +236,18 @@ class Assigner {
     tiles.programs.erase(tiles.programs.begin());
     tiles.updated = kNoValue;
     Join(result, storage);
+  }
+
+  // Results that may take the place of what they update.
+  void ShareKernel(const KernelStep& step) {
+    for (int32_t k = 0; k < step.kernel.updated; ++k) {
+      const int32_t storage = StorageOf(step.operands[k]);
+      const auto reads = std::count_if(step.operands.begin(), step.operands.end(),
+                                       [&](ValueId v) { return v != kNoValue && StorageOf(v) == storage; });
+      if (DiesHere(storage) && reads == 1 &&
+          storages_[storage].byte_count == storages_[StorageOf(step.results[k])].byte_count)
+        Join(step.results[k], storage);
+    }
   }
 
   void ShareLoop(LoopStep& loop) {

@@ -4,12 +4,9 @@
 #include "kernels/cpu/convolution.h"
 #include "kernels/cpu/dot_general.h"
 #include "kernels/cpu/fft.h"
-#include "plan/sort_step.h"
 
 namespace hlo::plan {
 namespace {
-
-cpu::DenseArray Dense(const Shape& shape, const void* data) { return {data, shape.type(), shape.dims()}; }
 
 bool TakesDot(const Instruction& dot) {
   return dot.operand_count() == 2 && cpu::GemmSupports(dot.operand(0)->shape().type(),
@@ -66,12 +63,18 @@ LibraryKernel FindLibraryKernel(const Instruction& instruction) {
     case Opcode::kFft:
       if (TakesFft(instruction)) return {"fft", &RunFft};
       break;
+    case Opcode::kGather:
+      return FindGatherKernel(instruction);
+    case Opcode::kReduceWindow:
+      return FindReduceWindowKernel(instruction);
+    case Opcode::kSelectAndScatter:
+      return FindSelectAndScatterKernel(instruction);
+    case Opcode::kScatter:
+      return FindScatterKernel(instruction);
     case Opcode::kSort:
-      if (std::optional<SortKey> key = FindSortKey(instruction))
-        return {"sort", [key = *std::move(key)](const Instruction& sort, auto operands, auto results) {
-                  return RunSort(sort, key, operands, results);
-                }};
-      break;
+      return FindSortKernel(instruction);
+    case Opcode::kTopk:
+      return FindTopkKernel(instruction);
     default:
       break;
   }

@@ -1,12 +1,14 @@
 #pragma once
 // Instructions that one kernel of src/kernels computes, on whole arrays.
 
+#include <cstdint>
 #include <functional>
 #include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "hlo_run/module.h"
+#include "kernels/cpu/dense_array.h"
 
 namespace hlo::plan {
 
@@ -15,12 +17,25 @@ namespace hlo::plan {
 using KernelFn = std::function<absl::Status(
     const Instruction& instruction, absl::Span<const void* const> operands, absl::Span<void* const> results)>;
 
+inline cpu::DenseArray Dense(const Shape& shape, const void* data) {
+  return {data, shape.type(), shape.dims()};
+}
+
 struct LibraryKernel {
   std::string_view name;
-  KernelFn run;
+  KernelFn run = nullptr;
+  int32_t updated = 0;  // So many first results may lie where the first operands do.
 };
 
 // No function where none takes the instruction: then the reference does.
 LibraryKernel FindLibraryKernel(const Instruction& instruction);
+
+// Families of it.
+LibraryKernel FindGatherKernel(const Instruction& gather);
+LibraryKernel FindScatterKernel(const Instruction& scatter);
+LibraryKernel FindReduceWindowKernel(const Instruction& reduce_window);
+LibraryKernel FindSelectAndScatterKernel(const Instruction& select_and_scatter);
+LibraryKernel FindSortKernel(const Instruction& sort);
+LibraryKernel FindTopkKernel(const Instruction& topk);
 
 }  // namespace hlo::plan

@@ -94,24 +94,6 @@ cpu::TileValue Apply(const Instruction& instruction, absl::Span<const cpu::TileV
   return value;
 }
 
-// One operation on an accumulator and a value that may be grouped at will.
-bool IsRegrouped(const Instruction& root) {
-  switch (root.opcode()) {
-    case Opcode::kAdd:
-    case Opcode::kMultiply:
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-    case Opcode::kAnd:
-    case Opcode::kOr:
-    case Opcode::kXor:
-      break;
-    default:
-      return false;
-  }
-  return root.operand(0)->opcode() == Opcode::kParameter && root.operand(1)->opcode() == Opcode::kParameter &&
-         root.operand(0) != root.operand(1);
-}
-
 // The values of scalar instructions, as they are appended to tile code.
 class ScalarCode {
  public:
@@ -167,53 +149,106 @@ cpu::TileValue Rounded(ElementType type, cpu::TileValue value, cpu::TileProgram&
   return round.function == nullptr ? value : program.Apply(round, cpu::LaneOf(type), {value});
 }
 
-std::optional<ReduceCode> FindReduceCode(const Instruction& reduce) {
+bool IsRegrouped(const Instruction& root) {
+  switch (root.opcode()) {
+    case Opcode::kAdd:
+    case Opcode::kMultiply:
+    case Opcode::kMaximum:
+    case Opcode::kMinimum:
+    case Opcode::kAnd:
+    case Opcode::kOr:
+    case Opcode::kXor:
+      break;
+    default:
+      return false;
+  }
+  return root.operand(0)->opcode() == Opcode::kParameter && root.operand(1)->opcode() == Opcode::kParameter &&
+         root.operand(0) != root.operand(1);
+}
+
+namespace {
+
+// Scalars to scalars: the parameters to the root, or to the elements of a tuple that it is.
+std::optional<cpu::TileCode> FindScalarCode(const Computation& computation) {
   constexpr size_t kMostInstructions = 48;
-  const Computation& to_apply = *reduce.Get<attr::to_apply>();
-  const auto parameters = to_apply.parameters();
-  if (to_apply.instructions().size() > kMostInstructions || parameters.size() > 16) return std::nullopt;
+  constexpr int64_t kMostValues = 60;
+  const auto parameters = computation.parameters();
+  if (computation.instructions().size() > kMostInstructions || parameters.size() > 16) return std::nullopt;
   std::vector<cpu::Lane> lanes;
   for (const Instruction* parameter : parameters) {
     if (!parameter->shape().IsScalar()) return std::nullopt;
     lanes.push_back(cpu::LaneOf(parameter->shape().type()));
   }
-  // Arrays, inits and parameters of one type each: else the reference converts.
-  const size_t count = parameters.size() / 2;
-  for (size_t k = 0; k < count; ++k) {
-    const ElementType type = parameters[k]->shape().type();
-    const int64_t init = static_cast<int64_t>(count + k);
-    if (parameters[count + k]->shape().type() != type || reduce.operand(k)->shape().type() != type ||
-        reduce.operand(init)->shape().type() != type)
-      return std::nullopt;
-  }
   cpu::TileCode code(lanes);
-  const Instruction& root = *to_apply.root();
-  // A sum of small floats rounds once, at its end.
-  if (count == 1 && IsRegrouped(root)) {
-    const cpu::TileCall call = CallOf(root);
-    if (call.function == nullptr || root.shape().type() != parameters[0]->shape().type()) return std::nullopt;
-    cpu::TileValue sum = code.Apply(call, lanes[0], {0, 1});
-    const cpu::TileCall cut = cpu::RoundTile(root.shape().type());
-    if (cut.function != nullptr && IsIntegral(root.shape().type())) sum = code.Apply(cut, lanes[0], {sum});
-    code.Yield(sum);
-    return ReduceCode{std::move(code), true, cpu::FindTileFold(root.opcode(), root.shape().type())};
-  }
   ScalarCode values(code);
   for (size_t k = 0; k < parameters.size(); ++k) values.Enter(*parameters[k], static_cast<cpu::TileValue>(k));
-  for (const Instruction* instruction : PostOrder(to_apply)) {
+  const Instruction& root = *computation.root();
+  for (const Instruction* instruction : PostOrder(computation)) {
     if (instruction->opcode() == Opcode::kTuple && instruction == &root) continue;
     if (!values.Add(*instruction)) return std::nullopt;
   }
-  const auto results = root.opcode() == Opcode::kTuple
-                           ? std::vector<Instruction*>(root.operands().begin(), root.operands().end())
-                           : std::vector<Instruction*>{to_apply.root()};
+  if (root.opcode() == Opcode::kTuple) {
+    for (const Instruction* element : root.operands()) code.Yield(values.Of(*element));
+  } else {
+    code.Yield(values.Of(root));
+  }
+  if (code.step_count() + static_cast<int64_t>(lanes.size()) > kMostValues) return std::nullopt;
+  return code;
+}
+
+bool IsScalarOf(const Shape& shape, ElementType type) { return shape.IsScalar() && shape.type() == type; }
+
+}  // namespace
+
+std::optional<cpu::TileCode> FindCombinerCode(const Computation& to_apply,
+                                              absl::Span<const ElementType> types) {
+  const auto parameters = to_apply.parameters();
+  const size_t count = types.size();
+  const Shape& result = to_apply.root()->shape();
+  if (count > 8 || parameters.size() != 2 * count || (count > 1 && !result.IsTuple())) return std::nullopt;
+  const absl::Span<const Shape> results =
+      result.IsTuple() ? result.elements() : absl::MakeConstSpan(&result, 1);
   if (results.size() != count) return std::nullopt;
   for (size_t k = 0; k < count; ++k) {
-    if (results[k]->shape().type() != parameters[k]->shape().type()) return std::nullopt;
-    code.Yield(values.Of(*results[k]));
+    if (!IsScalarOf(parameters[k]->shape(), types[k]) || !IsScalarOf(results[k], types[k]) ||
+        !IsScalarOf(parameters[count + k]->shape(), types[k]))
+      return std::nullopt;
   }
-  if (code.step_count() + static_cast<int64_t>(lanes.size()) > 60 || count > 8) return std::nullopt;
-  return ReduceCode{std::move(code), false, {}};
+  return FindScalarCode(to_apply);
+}
+
+std::optional<cpu::TileCode> FindComparatorCode(const Computation& to_apply,
+                                                absl::Span<const ElementType> types) {
+  const auto parameters = to_apply.parameters();
+  if (parameters.size() != 2 * types.size() || !IsScalarOf(to_apply.root()->shape(), ElementType::kPred))
+    return std::nullopt;
+  for (size_t k = 0; k < parameters.size(); ++k) {
+    if (!IsScalarOf(parameters[k]->shape(), types[k / 2])) return std::nullopt;
+  }
+  return FindScalarCode(to_apply);
+}
+
+std::optional<ReduceCode> FindReduceCode(const Instruction& reduce) {
+  const Computation& to_apply = *reduce.Get<attr::to_apply>();
+  // Arrays and inits of the parameters' types: else the reference converts.
+  const auto count = static_cast<size_t>(reduce.operand_count() / 2);
+  std::vector<ElementType> types;
+  for (size_t k = 0; k < count; ++k) {
+    types.push_back(reduce.operand(k)->shape().type());
+    if (reduce.operand(static_cast<int64_t>(count + k))->shape().type() != types[k]) return std::nullopt;
+  }
+  std::optional<cpu::TileCode> code = FindCombinerCode(to_apply, types);
+  if (!code.has_value()) return std::nullopt;
+  const Instruction& root = *to_apply.root();
+  if (count > 1 || !IsRegrouped(root)) return ReduceCode{*std::move(code), false, {}};
+  // A sum of small floats rounds once, at its end.
+  const cpu::Lane lane = cpu::LaneOf(types[0]);
+  cpu::TileCode regrouped({lane, lane});
+  cpu::TileValue sum = regrouped.Apply(CallOf(root), lane, {0, 1});
+  const cpu::TileCall cut = cpu::RoundTile(types[0]);
+  if (cut.function != nullptr && IsIntegral(types[0])) sum = regrouped.Apply(cut, lane, {sum});
+  regrouped.Yield(sum);
+  return ReduceCode{std::move(regrouped), true, cpu::FindTileFold(root.opcode(), types[0])};
 }
 
 std::optional<cpu::TileCode> FindUnaryCode(const Instruction& root, const Instruction& parameter) {

@@ -16,6 +16,9 @@ cpu::TileValue ApplyInstruction(const Instruction& instruction, absl::Span<const
                                 cpu::TileProgram& program);
 cpu::TileValue Rounded(ElementType type, cpu::TileValue value, cpu::TileProgram& program);
 
+// Whether the root of a to_apply is one operation on an accumulator and a value that may be grouped at will.
+bool IsRegrouped(const Instruction& root);
+
 // A reduction's to_apply as tile code: accumulators, then values; nullopt where it is more than elementwise
 // operations on scalars.
 struct ReduceCode {
@@ -24,6 +27,14 @@ struct ReduceCode {
   cpu::TileCall fold;  // Of a whole tile, where there is one.
 };
 std::optional<ReduceCode> FindReduceCode(const Instruction& reduce);
+
+// The same of any to_apply of (accumulators..., values...), rounded after every operation.
+std::optional<cpu::TileCode> FindCombinerCode(const Computation& to_apply,
+                                              absl::Span<const ElementType> types);
+
+// A sort's to_apply of (a of operand 0, b of operand 0, a of operand 1, ...): whether a comes before b.
+std::optional<cpu::TileCode> FindComparatorCode(const Computation& to_apply,
+                                                absl::Span<const ElementType> types);
 
 // A scalar expression of one parameter as tile code; nullopt where it is more than elementwise operations.
 std::optional<cpu::TileCode> FindUnaryCode(const Instruction& root, const Instruction& parameter);

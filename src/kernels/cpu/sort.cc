@@ -7,6 +7,7 @@
 #include <numeric>
 #include <type_traits>
 
+#include "absl/container/inlined_vector.h"
 #include "kernels/cpu/tile_loops.h"
 
 namespace hlo::cpu {
@@ -33,7 +34,7 @@ uint64_t KeyOf(T value, bool total) {
   }
 }
 
-void Merge(absl::Span<uint64_t> keys, absl::Span<uint32_t> order) {
+void Merge(absl::Span<const uint64_t> keys, absl::Span<uint32_t> order) {
   std::iota(order.begin(), order.end(), 0u);
   std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return keys[a] < keys[b]; });
 }
@@ -58,46 +59,90 @@ bool MakeSortKeys(const SortOrder& order, int64_t n, const void* elements, uint6
   });
 }
 
-void StableOrder(absl::Span<uint64_t> keys, absl::Span<uint32_t> order, SortScratch& scratch) {
-  const size_t n = keys.size();
-  if (n < kShort) {
-    Merge(keys, order);
-    return;
-  }
+namespace {
+
+// Sorts by the digits above bit `low` in which elements differ; `other` is as long. T is a key, or a key
+// above its position.
+template <class T, class Key>
+void SortByDigits(std::vector<T>& elements, std::vector<T>& other, uint64_t differing, Key&& key_of) {
   constexpr int kDigits = 64 / kDigitBits;
-  std::array<std::array<uint32_t, kBuckets>, kDigits> counts{};
-  uint64_t differing = 0;
-  for (size_t i = 1; i < n; ++i) differing |= keys[i] ^ keys[0];
-  for (size_t i = 0; i < n; ++i) {
-    for (int d = 0; d < kDigits; ++d) {
-      if ((differing >> (d * kDigitBits) & (kBuckets - 1)) == 0) continue;
-      ++counts[d][keys[i] >> (d * kDigitBits) & (kBuckets - 1)];
-    }
-  }
-  scratch.keys.resize(n);
-  scratch.positions.resize(n);
-  std::iota(order.begin(), order.end(), 0u);
-  uint64_t *from = keys.data(), *to = scratch.keys.data();
-  uint32_t *from_position = order.data(), *to_position = scratch.positions.data();
+  const size_t n = elements.size();
+  std::array<std::array<uint32_t, kBuckets>, kDigits> counts;
+  absl::InlinedVector<int, kDigits> digits;  // One in which no two keys differ sorts nothing.
   for (int d = 0; d < kDigits; ++d) {
-    // A digit in which no two keys differ sorts nothing.
     if ((differing >> (d * kDigitBits) & (kBuckets - 1)) == 0) continue;
+    digits.push_back(d);
+    counts[d].fill(0);
+  }
+  for (const T& element : elements) {
+    for (int d : digits) ++counts[d][key_of(element) >> (d * kDigitBits) & (kBuckets - 1)];
+  }
+  other.resize(n);
+  for (int d : digits) {
     std::array<uint32_t, kBuckets> next;
     uint32_t sum = 0;
     for (size_t b = 0; b < kBuckets; ++b) {
       next[b] = sum;
       sum += counts[d][b];
     }
-    for (size_t i = 0; i < n; ++i) {
-      const uint32_t at = next[from[i] >> (d * kDigitBits) & (kBuckets - 1)]++;
-      to[at] = from[i];
-      to_position[at] = from_position[i];
-    }
-    std::swap(from, to);
-    std::swap(from_position, to_position);
+    for (const T& element : elements)
+      other[next[key_of(element) >> (d * kDigitBits) & (kBuckets - 1)]++] = element;
+    std::swap(elements, other);
   }
-  if (from_position != order.data()) std::copy_n(from_position, n, order.data());
-  if (from != keys.data()) std::copy_n(from, n, keys.data());
+}
+
+}  // namespace
+
+void StableOrder(absl::Span<uint64_t> keys, absl::Span<uint32_t> order, SortScratch& scratch) {
+  const size_t n = keys.size();
+  if (n < kShort) {
+    Merge(keys, order);
+    return;
+  }
+  uint64_t differing = 0;
+  for (size_t i = 1; i < n; ++i) differing |= keys[i] ^ keys[0];
+  if (differing >> 32 == 0) {  // Key and position in one word.
+    scratch.words.resize(n);
+    for (size_t i = 0; i < n; ++i) scratch.words[i] = keys[i] << 32 | i;
+    SortByDigits(scratch.words, scratch.other_words, differing << 32, [](uint64_t word) { return word; });
+    for (size_t i = 0; i < n; ++i) order[i] = static_cast<uint32_t>(scratch.words[i]);
+    return;
+  }
+  scratch.pairs.resize(n);
+  for (size_t i = 0; i < n; ++i) scratch.pairs[i] = {keys[i], static_cast<uint32_t>(i)};
+  SortByDigits(scratch.pairs, scratch.other_pairs, differing,
+               [](const KeyAndPlace& pair) { return pair.key; });
+  for (size_t i = 0; i < n; ++i) order[i] = scratch.pairs[i].place;
+}
+
+std::vector<uint32_t> FirstInOrder(absl::Span<uint64_t> keys, int64_t count, SortScratch& scratch) {
+  const auto n = static_cast<int64_t>(keys.size());
+  std::vector<uint32_t> first;
+  if (count * 8 >= n) {
+    first.resize(n);
+    StableOrder(keys, absl::MakeSpan(first), scratch);
+    first.resize(count);
+    return first;
+  }
+  if (count == 0) return first;
+  // The worst of the best so far is at the front; of equals the later one is worse.
+  const auto before = [](const KeyAndPlace& a, const KeyAndPlace& b) {
+    return a.key != b.key ? a.key < b.key : a.place < b.place;
+  };
+  std::vector<KeyAndPlace>& best = scratch.pairs;
+  best.clear();
+  for (int64_t i = 0; i < n; ++i) {
+    if (i >= count) {
+      if (keys[i] >= best.front().key) continue;
+      std::pop_heap(best.begin(), best.end(), before);
+      best.pop_back();
+    }
+    best.push_back({keys[i], static_cast<uint32_t>(i)});
+    std::push_heap(best.begin(), best.end(), before);
+  }
+  std::sort_heap(best.begin(), best.end(), before);
+  for (const KeyAndPlace& pair : best) first.push_back(pair.place);
+  return first;
 }
 
 }  // namespace hlo::cpu

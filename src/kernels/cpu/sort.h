@@ -22,10 +22,16 @@ bool MakeSortKeys(const SortOrder& order, int64_t n, const void* elements, uint6
 
 // order[0, n): the positions of keys[0, n), smallest key first, equal ones in the order in which they stand.
 // `scratch` is for reuse between lines.
+struct KeyAndPlace {
+  uint64_t key;
+  uint32_t place;
+};
 struct SortScratch {
-  std::vector<uint64_t> keys;
-  std::vector<uint32_t> positions;
+  std::vector<uint64_t> words, other_words;
+  std::vector<KeyAndPlace> pairs, other_pairs;
 };
 void StableOrder(absl::Span<uint64_t> keys, absl::Span<uint32_t> order, SortScratch& scratch);
+// The first `count` of that order; `keys` may change places.
+std::vector<uint32_t> FirstInOrder(absl::Span<uint64_t> keys, int64_t count, SortScratch& scratch);
 
 }  // namespace hlo::cpu

@@ -1,4 +1,4 @@
-// Tiles folded to one element.
+// Loops that combine elements of one array with each other, or with those of another one at any places.
 
 #include <algorithm>
 
@@ -29,42 +29,62 @@ void FoldLoop(int64_t n, void* out, const void* const* in, int64_t) {
   *static_cast<T*>(out) = static_cast<T>(partial[0]);
 }
 
+template <class F, class T>
+void ScatterLoop(int64_t n, void* result, const int64_t* at, const void* update, const int64_t* from) {
+  const F f;
+  T* r = static_cast<T*>(result);
+  const T* u = static_cast<const T*>(update);
+  for (int64_t i = 0; i < n; ++i) {
+    if (at[i] >= 0) r[at[i]] = f(r[at[i]], u[from[i]]);
+  }
+}
+
+struct Loops {
+  TileFn fold = nullptr;
+  ScatterFn scatter = nullptr;
+};
+
 template <class F, class T, class A = T>
-TileFn FoldOf() {
+Loops LoopsOf() {
   if constexpr (std::is_invocable_r_v<T, F, T, T>)
-    return &FoldLoop<F, T, A>;
+    return {&FoldLoop<F, T, A>, &ScatterLoop<F, T>};
   else
-    return nullptr;
+    return {};
 }
 
 template <class T>
-TileFn Find(Opcode opcode) {
+Loops Find(Opcode opcode) {
   constexpr bool is_float = std::is_floating_point_v<T>;
   switch (opcode) {
     case Opcode::kAdd:
       // As the reference sums.
-      return FoldOf<scalar::Add, T, std::conditional_t<is_float, double, T>>();
+      return LoopsOf<scalar::Add, T, std::conditional_t<is_float, double, T>>();
     case Opcode::kAnd:
-      return FoldOf<scalar::And, T>();
+      return LoopsOf<scalar::And, T>();
     case Opcode::kMaximum:
-      return FoldOf<std::conditional_t<is_float, FloatMaximum, scalar::Maximum>, T>();
+      return LoopsOf<std::conditional_t<is_float, FloatMaximum, scalar::Maximum>, T>();
     case Opcode::kMinimum:
-      return FoldOf<std::conditional_t<is_float, FloatMinimum, scalar::Minimum>, T>();
+      return LoopsOf<std::conditional_t<is_float, FloatMinimum, scalar::Minimum>, T>();
     case Opcode::kMultiply:
-      return FoldOf<scalar::Multiply, T>();
+      return LoopsOf<scalar::Multiply, T>();
     case Opcode::kOr:
-      return FoldOf<scalar::Or, T>();
+      return LoopsOf<scalar::Or, T>();
     case Opcode::kXor:
-      return FoldOf<scalar::Xor, T>();
+      return LoopsOf<scalar::Xor, T>();
     default:
-      return nullptr;
+      return {};
   }
 }
 
 }  // namespace
 
 TileCall FindTileFold(Opcode opcode, ElementType type) {
-  return {DispatchLane(LaneOf(type), [&]<class T>() { return Find<T>(opcode); })};
+  return {DispatchLane(LaneOf(type), [&]<class T>() { return Find<T>(opcode).fold; })};
+}
+
+ScatterFn FindScatterLoop(Opcode opcode, ElementType type) {
+  if (!IsStoredAsLane(type) || RoundTile(type).function != nullptr) return nullptr;
+  return DispatchLane(LaneOf(type), [&]<class T>() { return Find<T>(opcode).scatter; });
 }
 
 }  // namespace hlo::cpu

@@ -46,12 +46,21 @@ TileCall RoundTile(ElementType type);
 // out[0] = in[0][0] op in[0][1] op ..., n > 0, grouped at will and unrounded: for the operations of
 // FindTileOp that may be, of two operands. No function for others.
 TileCall FindTileFold(Opcode opcode, ElementType type);
+// result[at[i]] = result[at[i]] op update[from[i]] for i of [0, n) in order, but where at[i] < 0. The same
+// operations, on types whose elements lie in memory as in lanes.
+using ScatterFn = void (*)(int64_t n, void* result, const int64_t* at, const void* update,
+                           const int64_t* from);
+ScatterFn FindScatterLoop(Opcode opcode, ElementType type);
 
 // Between memory and lanes: out[i] = in[0][i]; no function where both are the same.
 TileCall LoadTile(ElementType type);
 TileCall StoreTile(ElementType type);
 // Of lanes that the type can hold as they are.
 TileCall StoreRoundedTile(ElementType type);
+
+// out[i] = in[0][i] and out[i] = in[0][0].
+TileCall CopyTile(Lane lane);
+TileCall SplatTile(Lane lane);
 
 // out[i * out_stride] = in[i * in_stride], strides in elements of `width` bytes (1, 2, 4, 8 or 16).
 void CopyStrided(int64_t n, int64_t width, void* out, int64_t out_stride, const void* in, int64_t in_stride);

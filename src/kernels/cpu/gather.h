@@ -1,0 +1,31 @@
+#pragma once
+// gather and scatter on dense arrays.
+
+#include "kernels/cpu/reduce_program.h"
+#include "kernels/cpu/window_starts.h"
+
+namespace hlo::cpu {
+
+struct GatherDims {
+  StartDims starts;
+  absl::Span<const int64_t> offset_dims, collapsed_slice_dims, slice_sizes;
+};
+void Gather(const DenseArray& operand, const DenseArray& indices, const GatherDims& dims, void* result,
+            absl::Span<const int64_t> result_dims);
+
+struct ScatterDims {
+  StartDims starts;
+  absl::Span<const int64_t> update_window_dims, inserted_window_dims;
+};
+struct ScatterArray {
+  ElementType type;
+  void* result;  // Holds the operand; updated in place.
+  const void* update;
+};
+// `combiner` says what becomes of an element and an update: the update itself, where there is no code.
+// `elementwise` does the same of single elements, where there is such a loop.
+void Scatter(absl::Span<const ScatterArray> arrays, absl::Span<const int64_t> operand_dims,
+             const DenseArray& indices, absl::Span<const int64_t> update_dims, const ScatterDims& dims,
+             const TileCode* combiner, ScatterFn elementwise);
+
+}  // namespace hlo::cpu

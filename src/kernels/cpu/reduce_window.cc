@@ -1,0 +1,171 @@
+#include "kernels/cpu/reduce_window.h"
+
+#include <cstring>
+
+#include "base/parallel.h"
+#include "kernels/cpu/copy_array.h"
+#include "kernels/cpu/lane_array.h"
+#include "kernels/cpu/window_starts.h"
+#include "kernels/cpu/window_taps.h"
+
+namespace hlo::cpu {
+namespace {
+
+constexpr int64_t kWidest = 16;
+
+// The walk over an array whose last dimensions, those without a window, are one run of elements.
+struct WindowWalk {
+  Index outer_base, outer_result;  // Sizes of the dimensions before the last one with a window.
+  Index outer_strides;             // In the base.
+  Window outer;                    // Their windows.
+  WindowDim last;                  // The last dimension with a window.
+  int64_t last_base, last_result, run;
+  int64_t line() const { return last_result * run; }
+};
+
+WindowWalk MakeWalk(absl::Span<const int64_t> base_dims, Window window,
+                    absl::Span<const int64_t> result_dims) {
+  size_t rank = window.size();
+  WindowWalk walk{};
+  walk.run = 1;
+  while (rank > 1 && IsTrivial(window[rank - 1])) walk.run *= base_dims[--rank];
+  walk.last_base = walk.last_result = 1;
+  if (rank == 0) return walk;
+  walk.last = window[rank - 1];
+  walk.last_base = base_dims[rank - 1];
+  walk.last_result = result_dims[rank - 1];
+  walk.outer = window.first(rank - 1);
+  walk.outer_base = base_dims.first(rank - 1);
+  walk.outer_result = result_dims.first(rank - 1);
+  walk.outer_strides = RowMajorStrides(walk.outer_base);
+  for (int64_t& stride : walk.outer_strides) stride *= walk.last_base * walk.run;
+  return walk;
+}
+
+// The lines of the base, by their first elements, that lie under the window for one line of the result.
+void LinesUnder(const WindowWalk& walk, const Index& o, std::vector<int64_t>* lines) {
+  std::vector<int64_t> next;
+  lines->assign(1, 0);
+  for (size_t d = 0; d < walk.outer.size(); ++d) {
+    next.clear();
+    for (int64_t line : *lines) {
+      EachTap(walk.outer[d], walk.outer_base[d], o[d],
+              [&](int64_t base) { next.push_back(line + base * walk.outer_strides[d]); });
+    }
+    std::swap(*lines, next);
+  }
+}
+
+// Accumulators of one line of the results.
+class Line {
+ public:
+  Line(absl::Span<const WindowArray> arrays, const std::vector<LaneInput>& bases, const WindowWalk& walk,
+       const TileCode& combiner)
+      : bases_(bases), walk_(walk), combiner_(combiner), in_(2 * arrays.size()), out_(arrays.size()) {
+    const int64_t bytes = walk.line() * kWidest;
+    memory_.resize(3 * arrays.size() * bytes);
+    for (size_t k = 0; k < arrays.size(); ++k) {
+      std::byte* at = memory_.data() + 3 * static_cast<int64_t>(k) * bytes;
+      parts_.push_back({at, at + bytes, at + 2 * bytes});
+      alignas(16) std::byte element[kWidest];
+      const LaneInput init(arrays[k].type, arrays[k].init, 1);
+      std::memcpy(element, init.at(0), init.width());
+      inits_.emplace_back(element, element + kWidest);
+    }
+  }
+
+  void Begin() {
+    for (size_t k = 0; k < parts_.size(); ++k)
+      CopyStrided(walk_.line(), bases_[k].width(), parts_[k].accumulated, 1, inits_[k].data(), 0);
+  }
+  // The elements under one element of the last window dimension, in the line that begins at `line`.
+  void Combine(int64_t line, const TapRun& tap) {
+    if (tap.count == 0) return;
+    const int64_t run = walk_.run, n = tap.count * run;
+    for (size_t k = 0; k < parts_.size(); ++k) {
+      const int64_t width = bases_[k].width();
+      std::byte* accumulated = parts_[k].accumulated + tap.first_output * run * width;
+      const std::byte* base = bases_[k].at(line + tap.first_base * run);
+      out_[k] = tap.output_step == 1
+                    ? accumulated
+                    : Packed(tap.count, tap.output_step, width, accumulated, parts_[k].picked);
+      in_[k] = out_[k];
+      in_[parts_.size() + k] =
+          tap.base_step == 1 ? base : Packed(tap.count, tap.base_step, width, base, parts_[k].gathered);
+    }
+    combiner_.Run(n, in_.data(), out_.data());
+    if (tap.output_step == 1) return;
+    for (size_t k = 0; k < parts_.size(); ++k) {
+      const int64_t width = bases_[k].width();
+      const CopyDim dims[] = {{tap.count, run, tap.output_step * run}, {run, 1, 1}};
+      CopyArray(dims, width, parts_[k].picked, parts_[k].accumulated + tap.first_output * run * width);
+    }
+  }
+  const std::byte* accumulated(size_t k) const { return parts_[k].accumulated; }
+
+ private:
+  struct Part {
+    std::byte *accumulated, *picked, *gathered;
+  };
+  // Every `step`-th run, side by side.
+  std::byte* Packed(int64_t count, int64_t step, int64_t width, const std::byte* from, std::byte* to) const {
+    if (walk_.run == 1) {
+      CopyStrided(count, width, to, 1, from, step);
+    } else {
+      const CopyDim dims[] = {{count, step * walk_.run, walk_.run}, {walk_.run, 1, 1}};
+      CopyArray(dims, width, from, to);
+    }
+    return to;
+  }
+
+  const std::vector<LaneInput>& bases_;
+  const WindowWalk& walk_;
+  const TileCode& combiner_;
+  std::vector<std::byte> memory_;
+  std::vector<Part> parts_;
+  std::vector<std::vector<std::byte>> inits_;
+  std::vector<const void*> in_;
+  std::vector<void*> out_;
+};
+
+}  // namespace
+
+void ReduceWindow(absl::Span<const WindowArray> arrays, absl::Span<const int64_t> base_dims, Window window,
+                  absl::Span<const int64_t> result_dims, const TileCode& combiner) {
+  const int64_t base_count = Product(base_dims), count = Product(result_dims);
+  if (count == 0) return;
+  const WindowWalk walk = MakeWalk(base_dims, window, result_dims);
+  std::vector<LaneInput> bases;
+  std::vector<LaneResult> results;
+  for (const WindowArray& array : arrays) {
+    bases.emplace_back(array.type, array.base, base_count);
+    results.emplace_back(array.type, array.result, count);
+  }
+  std::vector<TapRun> taps;
+  for (int64_t w = 0; w < walk.last.size; ++w) {
+    taps.push_back(RunOfTap(walk.last, walk.last_base, walk.last_result, w));
+    if (taps.back().count == 0) taps.pop_back();
+  }
+  double taps_each = static_cast<double>(taps.size());
+  for (const WindowDim& dim : walk.outer) taps_each *= static_cast<double>(dim.size);
+  const int64_t lines = Product(walk.outer_result);
+  const int64_t chunk = std::max<int64_t>(1, 4096 / walk.line());
+  ParallelFor((lines + chunk - 1) / chunk, taps_each * static_cast<double>(count), [&](int64_t c) {
+    Line line(arrays, bases, walk, combiner);
+    std::vector<int64_t> under;
+    const Index zeros = Zeros(walk.outer_result.rank());
+    Odometer o(walk.outer_result, zeros, c * chunk);
+    for (int64_t l = c * chunk; l < std::min(lines, (c + 1) * chunk); ++l, o.Next()) {
+      LinesUnder(walk, o.digits(), &under);
+      line.Begin();
+      for (int64_t first : under) {
+        for (const TapRun& tap : taps) line.Combine(first, tap);
+      }
+      for (size_t k = 0; k < results.size(); ++k)
+        std::memcpy(results[k].at(l * walk.line()), line.accumulated(k), walk.line() * results[k].width());
+    }
+  });
+  for (LaneResult& result : results) result.Finish();
+}
+
+}  // namespace hlo::cpu

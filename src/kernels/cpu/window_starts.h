@@ -1,0 +1,64 @@
+#pragma once
+// Where do the windows of gather and scatter begin?
+
+#include <cstdint>
+
+#include "kernels/cpu/dense_array.h"
+#include "types/index.h"
+
+namespace hlo::cpu {
+
+// Counts through indices, the last dimension fastest, with the place that strides give to each.
+class Odometer {
+ public:
+  Odometer(const Index& dims, const Index& strides, int64_t number);
+  int64_t place() const { return place_; }
+  const Index& digits() const { return digits_; }
+  void Next();
+  // So many steps within the last dimension at once.
+  void Skip(int64_t count);
+  // Steps to the end of the last dimension.
+  int64_t left() const { return dims_.empty() ? 1 : dims_.back() - digits_.back(); }
+
+ private:
+  const Index &dims_, &strides_;
+  Index digits_;
+  int64_t place_ = 0;
+};
+
+struct StartDims {
+  int64_t index_vector_dim;
+  // Which dimension of the operand each entry of an index vector belongs to.
+  absl::Span<const int64_t> start_index_map;
+  absl::Span<const int64_t> operand_batching_dims, indices_batching_dims;
+};
+
+class WindowStarts {
+ public:
+  // Starts are places in an array of `operand_dims`, clamped to [0, last_start] or missing beyond.
+  WindowStarts(const DenseArray& indices, const StartDims& dims, absl::Span<const int64_t> operand_dims,
+               Index last_start, bool clamps);
+
+  // One for each position over the dimensions of the indices but index_vector_dim.
+  const Index& dims() const { return dims_; }
+  int64_t count() const { return Product(dims_); }
+  // Of positions [begin, begin + n), row-major; -1: outside.
+  void Compute(int64_t begin, int64_t n, int64_t* starts) const;
+
+ private:
+  // Those of a run along the last dimension, from the odometer's position on.
+  template <class T>
+  void ComputeRun(const Odometer& position, int64_t n, int64_t* starts) const;
+  void AddBatches(const Odometer& position, int64_t n, int64_t* starts) const;
+
+  DenseArray indices_;
+  StartDims start_dims_;
+  Index dims_, strides_, operand_strides_, last_start_;
+  int64_t vector_stride_;
+  bool clamps_;
+};
+
+// places[i] of the indices with the numbers [begin, begin + n).
+void Places(const Index& dims, const Index& strides, int64_t begin, int64_t n, int64_t* places);
+
+}  // namespace hlo::cpu
