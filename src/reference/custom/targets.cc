@@ -240,6 +240,8 @@ bool Matches(std::string_view pattern, std::string_view name) {
 
 template <class Row, size_t kCount>
 const Row* FindRow(const Row (&rows)[kCount], std::string_view name) {
+  constexpr size_t kLongestName = 128;  // Stars take time for every letter.
+  if (name.size() > kLongestName) return nullptr;
   const auto* found = std::find_if(std::begin(rows), std::end(rows),
                                    [&](const Row& row) { return Matches(row.pattern, name); });
   return found == std::end(rows) ? nullptr : found;
