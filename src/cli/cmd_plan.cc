@@ -24,6 +24,7 @@ void AddPlan(CLI::App& program, int& exit_status) {
       const absl::StatusOr<plan::Plan> plan = plan::MakePlan(loaded.checked.front());
       if (!result.Accept(plan.status(), file)) return;
       result.text = plan::ToString(*plan);
+      result.extra["memory_bytes"] = plan::MemoryOf(*plan);
       result.extra["arena_bytes"] = plan->arena_bytes;
       result.extra["steps"] = plan->steps.size();
     });

@@ -53,7 +53,12 @@ absl::StatusOr<Literal> Executor::Run(absl::Span<const Literal> arguments, const
   options_ = options;
   evaluator_ = nullptr;
   step_count_ = depth_ = 0;
-  HLO_RETURN_IF_ERROR(Bind(arguments));
+  if (const absl::Status bound = Bind(arguments); absl::IsResourceExhausted(bound)) {
+    return absl::ResourceExhaustedError(fmt::format("the run takes {} bytes besides its arguments: {}",
+                                                    plan::MemoryOf(plan_), Message(bound)));
+  } else if (!bound.ok()) {
+    return bound;
+  }
   HLO_RETURN_IF_ERROR(RunSteps(plan_.steps));
   return TakeResults();
 }

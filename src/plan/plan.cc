@@ -8,6 +8,13 @@
 
 namespace hlo::plan {
 
+int64_t MemoryOf(const Plan& plan) {
+  int64_t bytes = plan.arena_bytes;
+  for (const Buffer& buffer : plan.buffers)
+    bytes += buffer.kind == Buffer::Kind::kOwn ? buffer.byte_count : 0;
+  return bytes;
+}
+
 absl::StatusOr<Plan> MakePlan(const CheckedModule& module) {
   Plan plan;
   HLO_ASSIGN_OR_RETURN(plan.graph, Flatten(module));

@@ -83,6 +83,9 @@ struct Plan {
   int64_t arena_bytes = 0;
 };
 
+// What a run takes at once besides its arguments and the module's constants.
+int64_t MemoryOf(const Plan& plan);
+
 // Unimplemented where the reference has to run the module: see Flatten.
 absl::StatusOr<Plan> MakePlan(const CheckedModule& module);
 

@@ -30,7 +30,8 @@ class Printer {
 
  private:
   void Buffers() {
-    text_ += fmt::format("arena {} bytes\nbuffers\n", plan_.arena_bytes);
+    text_ += fmt::format("memory {} bytes, the arena's {} among them\nbuffers\n", MemoryOf(plan_),
+                         plan_.arena_bytes);
     for (size_t slot = 0; slot < plan_.buffers.size(); ++slot) {
       const Buffer& buffer = plan_.buffers[slot];
       text_ += fmt::format("  b{} {} {}\n", slot, ToString(buffer.shape), Place(buffer));

@@ -487,6 +487,20 @@ ENTRY e {
   EXPECT_HAS(table.out, "more (see --top)");
 }
 
+TEST_F(Cli, ARunThatDoesNotFitIsRefusedBeforeItStarts) {
+  const std::string file = Write("wide.hlo", R"(ENTRY e {
+  a = f32[] parameter(0)
+  b = f32[1000,1000] broadcast(a), dimensions={}
+  c = f32[1000,1000] cosine(b)
+  ROOT d = f32[1000,1000] dot(c, c), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+}
+)");
+  const Outcome run = Run(file + " --input 'f32[] 1' --max-memory 5000000");
+  EXPECT_EQ(run.status, 4);
+  EXPECT_HAS(run.err, "the run takes 8000000 bytes besides its arguments");
+  EXPECT_EQ(Run(file + " --input 'f32[] 1' --max-memory 9000000 --output " + Path("d.npz")).status, 0);
+}
+
 TEST_F(Cli, SnapshotsRunOnTheirOwnArgumentsAndAreGolden) {
   const Outcome run = Run("tests/unit/io/data/snapshot.pb");
   EXPECT_EQ(run.status, 0) << run.err;
