@@ -285,6 +285,10 @@ TileCall FindTileConvert(ElementType from, ElementType to) {
 
 TileCall FindTileBitcast(ElementType from, ElementType to) {
   const int64_t width = BitWidth(from);
+  // A bf16 and its lane hold the same.
+  if (from == ElementType::kBF16 && width == BitWidth(to) && IsStoredAsLane(to))
+    return StoreRoundedTile(from);
+  if (to == ElementType::kBF16 && width == BitWidth(from) && IsStoredAsLane(from)) return LoadTile(to);
   if (width != BitWidth(to) || width < 8 || !IsStoredAsLane(from) || !IsStoredAsLane(to)) return {};
   return {&CopyBits, width / 8};
 }
