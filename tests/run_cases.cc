@@ -25,8 +25,10 @@ Engine engine = Engine::kReference;
 
 namespace {
 
-absl::StatusOr<Literal> OnEngine(const CheckedModule& module, std::vector<Literal> arguments) {
-  return Execute(module, std::move(arguments), engine, kOptions);
+absl::StatusOr<Literal> OnEngine(const CheckedModule& module, std::vector<Literal> arguments, Host* host) {
+  EvaluateOptions options = kOptions;
+  options.host = host;
+  return Execute(module, std::move(arguments), engine, options);
 }
 
 class CaseTest : public testing::Test {

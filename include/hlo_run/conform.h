@@ -31,8 +31,11 @@ struct Case {
 // their type; or by the rules of PATH.json beside it, as in a golden folder's case.json.
 absl::StatusOr<std::vector<Case>> FindCases(absl::Span<const std::string> paths);
 
-// Evaluates a checked module on the arguments of its entry. Unimplemented means that the engine cannot.
-using EvaluateFn = std::function<absl::StatusOr<Literal>(const CheckedModule&, std::vector<Literal>)>;
+class Host;
+
+// Evaluates a checked module on the arguments of its entry, with the host of the case. Unimplemented means
+// that the engine cannot.
+using EvaluateFn = std::function<absl::StatusOr<Literal>(const CheckedModule&, std::vector<Literal>, Host*)>;
 
 enum class Verdict : uint8_t {
   kPassed,

@@ -1,9 +1,13 @@
 #include "base/parallel.h"
 
 #include <omp.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
+#include <mutex>
+#include <thread>
 
 namespace hlo {
 namespace {
@@ -12,6 +16,84 @@ std::atomic<int> thread_limit = 0;
 
 // Under this a loop stays on its thread.
 constexpr double kWorthThreads = 20'000;
+// How often a thread looks for work, or at its end, before it sleeps or lets others run: some 20 us.
+constexpr int kLooks = 2'000;
+
+void Pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#endif
+}
+
+struct Loop {
+  absl::FunctionRef<void(int64_t)> body;
+  int64_t count;
+  std::atomic<int64_t> next = 0;
+
+  void Work() {
+    for (int64_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) body(i);
+  }
+};
+
+thread_local bool is_working = false;
+
+// The threads of one OpenMP region that lasts as long as the pool. A loop ends when its pieces are done: it
+// never waits for a thread that has taken none, as the barrier at the end of a region of its own would; on a
+// busy machine such a thread may not run for milliseconds.
+class Pool {
+ public:
+  explicit Pool(int workers) : workers_(workers), host_([this] { Host(); }) {}
+  ~Pool() {
+    stop_ = true;
+    ++epoch_;
+    epoch_.notify_all();
+    host_.join();
+  }
+
+  int workers() const { return workers_; }
+
+  // With at most so many workers besides this thread.
+  void Run(Loop& loop, int workers) {
+    allowed_ = workers;
+    loop_ = &loop;
+    ++epoch_;
+    epoch_.notify_all();
+    loop.Work();
+    loop_ = nullptr;
+    for (int looks = 0; inside_ != 0; ++looks) looks < kLooks ? Pause() : static_cast<void>(sched_yield());
+  }
+
+ private:
+  void Host() {
+    omp_set_dynamic(0);
+#pragma omp parallel num_threads(workers_)
+    Serve(omp_get_thread_num());
+  }
+
+  void Serve(int number) {
+    is_working = true;
+    uint64_t seen = 0;
+    while (true) {
+      for (int looks = 0; epoch_ == seen && looks < kLooks; ++looks) Pause();
+      epoch_.wait(seen);
+      seen = epoch_;
+      if (stop_) return;
+      if (number >= allowed_) continue;
+      // First inside, then the look: who closes the loop sees one or the other.
+      ++inside_;
+      if (Loop* loop = loop_) loop->Work();
+      --inside_;
+    }
+  }
+
+  const int workers_;
+  std::atomic<uint64_t> epoch_ = 0;
+  std::atomic<Loop*> loop_ = nullptr;
+  std::atomic<int> inside_ = 0;
+  std::atomic<int> allowed_ = 0;
+  std::atomic<bool> stop_ = false;
+  std::thread host_;
+};
 
 }  // namespace
 
@@ -23,13 +105,23 @@ int ThreadCount() {
 }
 
 void ParallelFor(int64_t count, double nanoseconds, absl::FunctionRef<void(int64_t)> body) {
+  static std::mutex mutex;
+  static std::unique_ptr<Pool> pool;
   const auto threads = static_cast<int>(std::min<int64_t>(ThreadCount(), count));
-  if (threads <= 1 || nanoseconds < kWorthThreads || omp_in_parallel() != 0) {
+  std::unique_lock<std::mutex> lock(mutex, std::defer_lock);
+  // Whoever finds the pool at work for another thread works alone.
+  if (threads <= 1 || nanoseconds < kWorthThreads || is_working || !lock.try_lock()) {
     for (int64_t i = 0; i < count; ++i) body(i);
     return;
   }
-#pragma omp parallel for schedule(dynamic) num_threads(threads)
-  for (int64_t i = 0; i < count; ++i) body(i);
+  if (pool == nullptr || pool->workers() < threads - 1) {
+    pool = nullptr;
+    pool = std::make_unique<Pool>(ThreadCount() - 1);
+  }
+  Loop loop{body, count};
+  is_working = true;
+  pool->Run(loop, threads - 1);
+  is_working = false;
 }
 
 }  // namespace hlo

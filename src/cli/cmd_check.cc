@@ -53,8 +53,10 @@ absl::StatusOr<int64_t> Update(const std::vector<Case>& cases, const CheckComman
   for (const auto& [path, unused] : files) {
     UpdateOptions update;
     update.values = options.update_values;
-    update.evaluate = [&](const CheckedModule& module, std::vector<Literal> arguments) {
-      return Evaluate(module, std::move(arguments), options.evaluate);
+    update.evaluate = [&](const CheckedModule& module, std::vector<Literal> arguments, Host* host) {
+      EvaluateOptions evaluate_options = options.evaluate;
+      evaluate_options.host = host;
+      return Evaluate(module, std::move(arguments), evaluate_options);
     };
     HLO_ASSIGN_OR_RETURN(const int64_t here, UpdateCaseFile(path, update));
     if (here > 0) fmt::print("{}: {} case{} rewritten\n", path, here, here == 1 ? "" : "s");
@@ -81,8 +83,10 @@ int RunCheck(const CheckCommandOptions& options) {
     return 0;
   }
 
-  const EvaluateFn evaluate = [&](const CheckedModule& module, std::vector<Literal> arguments) {
-    return Execute(module, std::move(arguments), options.engine, options.evaluate);
+  const EvaluateFn evaluate = [&](const CheckedModule& module, std::vector<Literal> arguments, Host* host) {
+    EvaluateOptions evaluate_options = options.evaluate;
+    if (host != nullptr) evaluate_options.host = host;
+    return Execute(module, std::move(arguments), options.engine, evaluate_options);
   };
   std::vector<CaseResult> results;
   Exit worst = Exit::kOk;

@@ -9,7 +9,6 @@
 #include "fmt/format.h"
 #include "hlo_run/custom_calls.h"
 #include "hlo_run/opcode.h"
-#include "hlo_run/run.h"
 
 namespace hlo::cli {
 namespace {
@@ -18,6 +17,20 @@ std::string Operands(const OpcodeInfo& info) {
   if (info.max_operands == kAny) return fmt::format("{}+", info.min_operands);
   if (info.min_operands == info.max_operands) return fmt::format("{}", info.min_operands);
   return fmt::format("{}-{}", info.min_operands, info.max_operands);
+}
+
+// Those that evaluate the opcode themselves, with some element type.
+Json Engines(Opcode opcode) {
+  Json names = Json::array();
+  for (const conform::Engine& engine : conform::AllEngines()) {
+    bool evaluates = false;
+    for (size_t type = 0; type < kElementTypeCount && !evaluates; ++type) {
+      for (const CheckedModule& probe : conform::ProbesOf(opcode, static_cast<ElementType>(type)))
+        evaluates |= engine.supports(probe, opcode).ok();
+    }
+    if (evaluates || engine.name == "reference") names.push_back(engine.name);
+  }
+  return names;
 }
 
 Json OpJson(Opcode opcode) {
@@ -34,7 +47,7 @@ Json OpJson(Opcode opcode) {
           {"elementwise", info.has(kElementwise)},
           {"side_effect", info.has(kSideEffect)},
           {"collective", info.has(kCollective)},
-          {"engines", Json::array({"reference"})}};
+          {"engines", Engines(opcode)}};
 }
 
 std::string Attributes(const Json& op) {
@@ -62,19 +75,20 @@ int PrintOps(const std::vector<std::string>& names, const std::string& format) {
     for (int i = 0; i < kOpcodeCount; ++i) opcodes.push_back(static_cast<Opcode>(i));
   }
   if (format == "text")
-    fmt::print("{:<27} {:<8} {:<10} attributes ([optional])\n", "opcode", "operands", "engines");
+    fmt::print("{:<27} {:<8} {:<15} attributes ([optional])\n", "opcode", "operands", "engines");
   if (format == "markdown")
     fmt::print("| opcode | operands | engines | attributes ([optional]) |\n|---|---|---|---|\n");
   for (Opcode opcode : opcodes) {
     const Json op = OpJson(opcode);
-    const std::string engines = op["engines"][0].get<std::string>();
+    std::string engines;
+    for (const auto& name : op["engines"]) engines += (engines.empty() ? "" : ", ") + name.get<std::string>();
     if (format == "json")
       fmt::print("{}\n", op.dump());
     else if (format == "markdown")
       fmt::print("| `{}` | {} | {} | {} |\n", hlo::Name(opcode), op["operands"].get<std::string>(), engines,
                  Attributes(op));
     else
-      fmt::print("{:<27} {:<8} {:<10} {}\n", hlo::Name(opcode), op["operands"].get<std::string>(), engines,
+      fmt::print("{:<27} {:<8} {:<15} {}\n", hlo::Name(opcode), op["operands"].get<std::string>(), engines,
                  Attributes(op));
   }
   return 0;
@@ -92,9 +106,7 @@ int PrintCustomCalls(const std::string& format) {
 }
 
 int PrintCoverage(const std::vector<std::string>& cases, const std::string& format) {
-  const auto reference = [](const CheckedModule& module) { return CheckSupported(module); };
-  const absl::StatusOr<conform::Coverage> coverage =
-      conform::MeasureCoverage({{"reference", reference}}, cases);
+  const absl::StatusOr<conform::Coverage> coverage = conform::MeasureCoverage(conform::AllEngines(), cases);
   if (!coverage.ok()) {
     fmt::print(stderr, "hlo-run: error: {}\n", Message(coverage.status()));
     return static_cast<int>(Exit::kInvalid);

@@ -125,6 +125,10 @@ absl::StatusOr<CaseText> ParseCaseText(std::string_view text) {
       result.in.push_back(i);
     } else if (StartsWithWord(comment, "out")) {
       result.out.push_back(i);
+    } else if (StartsWithWord(comment, "infeed")) {
+      result.infeed.push_back(i);
+    } else if (StartsWithWord(comment, "outfeed")) {
+      result.outfeed.push_back(i);
     } else if (comment == "prints") {
       in_print = true;
     }

@@ -20,13 +20,14 @@ struct CaseText {
   bool is_foreach = false;
   CompareRule rule;
   Verb verb = Verb::kRun;
-  std::string form;                // `print short`
-  std::string devices;             // `run  replicas 2`: "replicas 2"; empty for one device.
-  std::vector<std::string> lines;  // All of them; the module is what is left when comments are skipped.
-  size_t verb_line = 0;            // Positions in `lines`.
-  std::vector<size_t> in, out;     // Lines `// in …`, `// out …`.
-  std::vector<size_t> prints;      // The lines after `// prints`.
-  std::vector<size_t> drawn;       // Drawn diagnostics.
+  std::string form;                     // `print short`
+  std::string devices;                  // `run  replicas 2`: "replicas 2"; empty for one device.
+  std::vector<std::string> lines;       // All of them; the module is what is left when comments are skipped.
+  size_t verb_line = 0;                 // Positions in `lines`.
+  std::vector<size_t> in, out;          // Lines `// in …`, `// out …`.
+  std::vector<size_t> infeed, outfeed;  // Arrays that the host gives and is given.
+  std::vector<size_t> prints;           // The lines after `// prints`.
+  std::vector<size_t> drawn;            // Drawn diagnostics.
 };
 
 // The literal after `// in` or `// out`.

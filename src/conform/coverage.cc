@@ -1,11 +1,16 @@
 #include "conform/coverage.h"
 
+#include <algorithm>
+#include <variant>
+
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_replace.h"
 #include "base/check.h"
 #include "base/status.h"
 #include "conform/inline_case.h"
 #include "hlo_run/parse.h"
+#include "hlo_run/run.h"
+#include "plan/plan.h"
 
 namespace hlo::conform {
 namespace {
@@ -151,7 +156,32 @@ bool LacksMeaning(const absl::Status& status) {
   return Message(status).find("no meaning") != std::string_view::npos;
 }
 
+// Whether a step is the reference's function of an opcode, or holds such a step.
+bool UsesReference(const std::vector<plan::Step>& steps, Opcode opcode) {
+  return std::any_of(steps.begin(), steps.end(), [&](const plan::Step& step) {
+    if (std::holds_alternative<plan::ReferenceStep>(step.what)) return step.instruction->opcode() == opcode;
+    if (const auto* loop = std::get_if<plan::LoopStep>(&step.what))
+      return UsesReference(loop->condition, opcode) || UsesReference(loop->body, opcode);
+    if (const auto* choice = std::get_if<plan::BranchStep>(&step.what)) {
+      return std::any_of(choice->branches.begin(), choice->branches.end(),
+                         [&](const auto& branch) { return UsesReference(branch.steps, opcode); });
+    }
+    return false;
+  });
+}
+
 }  // namespace
+
+std::vector<Engine> AllEngines() {
+  const auto reference = [](const CheckedModule& module, Opcode) { return CheckSupported(module); };
+  const auto fast = [](const CheckedModule& module, Opcode opcode) {
+    HLO_RETURN_IF_ERROR(CheckSupported(module));
+    HLO_ASSIGN_OR_RETURN(const plan::Plan plan, plan::MakePlan(module));
+    return UsesReference(plan.steps, opcode) ? absl::UnimplementedError("the reference's function")
+                                             : absl::OkStatus();
+  };
+  return {{"reference", reference}, {"fast", fast}};
+}
 
 std::optional<ElementType> KeyType(const Instruction& instruction) {
   const Shape* array = nullptr;
@@ -202,9 +232,11 @@ absl::StatusOr<Coverage> MeasureCoverage(const std::vector<Engine>& engines,
       for (const CheckedModule& probe : ProbesOf(static_cast<Opcode>(op), static_cast<ElementType>(type))) {
         coverage.accepted[op].set(type);
         for (size_t i = 0; i < engines.size(); ++i) {
-          if (engines[i].supports(probe).ok()) coverage.engines[i].second[op].set(type);
+          if (engines[i].supports(probe, static_cast<Opcode>(op)).ok())
+            coverage.engines[i].second[op].set(type);
         }
-        if (LacksMeaning(engines[0].supports(probe))) coverage.meaningless[op].set(type);
+        if (LacksMeaning(engines[0].supports(probe, static_cast<Opcode>(op))))
+          coverage.meaningless[op].set(type);
       }
       if (coverage.engines[0].second[op].test(type)) coverage.meaningless[op].reset(type);
     }

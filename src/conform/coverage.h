@@ -22,13 +22,17 @@ using OpcodeTypes = std::array<TypeBits, kOpcodeCount>;
 
 struct Engine {
   std::string name;
-  std::function<absl::Status(const CheckedModule&)>
-      supports;  // Unimplemented where it cannot evaluate a module.
+  // Unimplemented where it cannot evaluate this opcode of a module.
+  std::function<absl::Status(const CheckedModule& module, Opcode opcode)> supports;
 };
+
+// The reference, and after it the fast engine with what it does by itself: it hands the rest to the
+// reference's functions.
+std::vector<Engine> AllEngines();
 
 struct Coverage {
   OpcodeTypes accepted;     // By the checker.
-  OpcodeTypes meaningless;  // Of those, what the first engine, the reference, says to have no meaning.
+  OpcodeTypes meaningless;  // Of those, what the first engine says to have no meaning.
   std::vector<std::pair<std::string, OpcodeTypes>> engines;  // Of those, what each engine evaluates.
   OpcodeTypes tested;                                        // Of those, what a case with values exercises.
 };

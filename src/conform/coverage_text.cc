@@ -12,16 +12,14 @@ namespace {
 std::string_view NameOfType(size_t type) { return Name(static_cast<ElementType>(type)); }
 std::string_view NameOfOp(size_t op) { return Name(static_cast<Opcode>(op)); }
 
-bool OnEveryEngine(const Coverage& coverage, size_t op, size_t type) {
-  return std::all_of(coverage.engines.begin(), coverage.engines.end(),
-                     [&](const auto& engine) { return engine.second[op].test(type); });
-}
-
 char Cell(const Coverage& coverage, size_t op, size_t type) {
   if (!coverage.accepted[op].test(type)) return '.';
   if (coverage.meaningless[op].test(type)) return '-';
-  if (!OnEveryEngine(coverage, op, type)) return '!';
-  return coverage.tested[op].test(type) ? 'x' : 'o';
+  const auto evaluates = [&](size_t engine) { return coverage.engines[engine].second[op].test(type); };
+  if (!evaluates(0)) return '!';
+  const bool by_all = coverage.engines.size() > 1 && evaluates(1);
+  if (coverage.tested[op].test(type)) return by_all ? 'X' : 'x';
+  return by_all ? 'O' : 'o';
 }
 
 // Types that share a row of the summary: a class, narrow or wide.
@@ -67,9 +65,12 @@ std::string CoverageTable(const Coverage& coverage) {
       text += fmt::format(" {}", Cell(coverage, op, type));
     text += '\n';
   }
-  text += "\nx evaluated, and a case exercises it; o evaluated, but no case; ! valid, but not evaluated";
-  for (const auto& engine : coverage.engines) text += fmt::format(" by {}", engine.first);
-  return text + "; - valid, but without a meaning; . not valid\n";
+  return text +
+         "\nx X evaluated, and a case exercises it; o O evaluated, but no case; X O by a kernel of the fast "
+         "engine too, "
+         "which otherwise takes the reference's function\n! valid, but not evaluated; - valid, but without a "
+         "meaning; "
+         ". not valid\n";
 }
 
 std::string CoverageJson(const Coverage& coverage) {

@@ -115,7 +115,7 @@ absl::StatusOr<Outcome> Run(const std::string& folder, const EvaluateFn& evaluat
   std::vector<std::string> inputs;
   if (Exists(folder + "/inputs.npz")) inputs.push_back(folder + "/inputs.npz");
   HLO_ASSIGN_OR_RETURN(std::vector<Literal> arguments, ReadInputs(module.module(), inputs));
-  HLO_ASSIGN_OR_RETURN(Literal result, evaluate(module, std::move(arguments)));
+  HLO_ASSIGN_OR_RETURN(Literal result, evaluate(module, std::move(arguments), nullptr));
   return Compare(folder, result, rules);
 }
 
@@ -147,7 +147,7 @@ absl::StatusOr<Outcome> RunSnapshot(const std::string& path, const EvaluateFn& e
   if (Exists(path + ".json")) {
     HLO_ASSIGN_OR_RETURN(rules, ReadRules(path + ".json"));
   }
-  HLO_ASSIGN_OR_RETURN(const Literal result, evaluate(module, *file.arguments));
+  HLO_ASSIGN_OR_RETURN(const Literal result, evaluate(module, *file.arguments, nullptr));
   const std::vector<LiteralLeaf> got = ArrayLeaves(result), want = ArrayLeaves(*file.result);
   if (got.size() != want.size()) {
     return Outcome{

@@ -7,6 +7,7 @@
 #include "fmt/format.h"
 #include "hlo_run/parse.h"
 #include "hlo_run/print.h"
+#include "hlo_run/run.h"
 #include "plan/plan.h"
 #include "plan/print_plan.h"
 
@@ -78,38 +79,81 @@ absl::StatusOr<std::vector<Literal>> ReadArguments(const CaseText& text, const L
 
 Outcome Failed(std::string report) { return {Verdict::kFailed, std::move(report)}; }
 
-Outcome CompareOutputs(const CaseText& text, const Literal& result) {
-  const std::vector<LiteralLeaf> leaves = ArrayLeaves(result);
-  if (leaves.size() != text.out.size()) {
-    return OutcomeOf(WrongCase(fmt::format("the result {} has {} arrays, but there are {} lines `// out`",
-                                           ToString(result.shape()), leaves.size(), text.out.size())),
-                     Verdict::kError);
+// Values that came out against lines that say what was expected, one for each array.
+absl::Status CompareValues(const CaseText& text, std::string_view word, const std::vector<size_t>& lines,
+                           const std::vector<LiteralLeaf>& leaves, Outcome* outcome) {
+  if (leaves.size() != lines.size()) {
+    return WrongCase(
+        fmt::format("there are {} arrays, but {} lines `// {}`", leaves.size(), lines.size(), word));
   }
-  Outcome outcome;
   for (size_t i = 0; i < leaves.size(); ++i) {
-    const std::string_view value = ValueOf(text.lines[text.out[i]]);
+    const std::string_view value = ValueOf(text.lines[lines[i]]);
     const Shape& shape = leaves[i].value->shape();
-    absl::StatusOr<Literal> want = ParseValue(value, shape, fmt::format("`out` line {}", i));
-    if (want.ok()) want = WithinBounds(*std::move(want), shape);
-    if (!want.ok()) return OutcomeOf(want.status(), Verdict::kError);
-    CompareReport report = CompareArrays(*leaves[i].value, *want, text.rule);
-    report.key = leaves[i].key;
-    AddComparison(report, &outcome);
-    if (!report.ok() && leaves[i].value->element_count() <= 64) {
-      outcome.report += fmt::format("  got   {}\n  want  {}\n", ToString(*leaves[i].value), value);
-    }
+    HLO_ASSIGN_OR_RETURN(Literal want, ParseValue(value, shape, fmt::format("`{}` line {}", word, i)));
+    HLO_ASSIGN_OR_RETURN(want, WithinBounds(std::move(want), shape));
+    CompareReport report = CompareArrays(*leaves[i].value, want, text.rule);
+    report.key = word == "out" ? leaves[i].key : fmt::format("{} {}", word, i);
+    AddComparison(report, outcome);
+    if (!report.ok() && leaves[i].value->element_count() <= 64)
+      outcome->report += fmt::format("  got   {}\n  want  {}\n", ToString(*leaves[i].value), value);
   }
-  return outcome;
+  return absl::OkStatus();
 }
+
+// Gives what the `// infeed` lines say, an array each, and keeps what it is given.
+class CaseHost : public Host {
+ public:
+  explicit CaseHost(const CaseText& text) : text_(text) {}
+
+  bool gives_values() const override { return !text_.infeed.empty(); }
+  absl::StatusOr<Literal> Take(const Instruction& reader, const Shape& shape) override {
+    if (!shape.IsTuple()) {
+      if (next_ == text_.infeed.size()) return WrongCase("there are too few lines `// infeed`");
+      const std::string_view value = ValueOf(text_.lines[text_.infeed[next_++]]);
+      return ParseValue(value, shape, fmt::format("`infeed` line {}", next_ - 1));
+    }
+    std::vector<Literal> elements;
+    for (const Shape& element : shape.elements()) {
+      HLO_ASSIGN_OR_RETURN(Literal value, Take(reader, element));
+      elements.push_back(std::move(value));
+    }
+    return Literal::Tuple(std::move(elements));
+  }
+  absl::Status Give(const Instruction& /*writer*/, Literal value) override {
+    given_.push_back(std::move(value));
+    return absl::OkStatus();
+  }
+
+  // After the run: whether everything was taken, and what was given is what was expected.
+  absl::Status Compare(Outcome* outcome) const {
+    if (next_ != text_.infeed.size()) {
+      return WrongCase(fmt::format("{} of {} lines `// infeed` are left over", text_.infeed.size() - next_,
+                                   text_.infeed.size()));
+    }
+    std::vector<LiteralLeaf> leaves;
+    for (const Literal& value : given_) {
+      const std::vector<LiteralLeaf> more = ArrayLeaves(value);
+      leaves.insert(leaves.end(), more.begin(), more.end());
+    }
+    return CompareValues(text_, "outfeed", text_.outfeed, leaves, outcome);
+  }
+
+ private:
+  const CaseText& text_;
+  size_t next_ = 0;
+  std::vector<Literal> given_;
+};
 
 Outcome RunRun(const CaseText& text, const LoadedCase& loaded, const EvaluateFn& evaluate) {
   if (!text.devices.empty()) {
     return {Verdict::kUnsupported,
             fmt::format("needs several devices ({}); one is evaluated\n", text.devices)};
   }
-  absl::StatusOr<Literal> result = EvaluateCase(text, loaded, evaluate);
+  Outcome outcome;
+  absl::StatusOr<Literal> result = EvaluateCase(text, loaded, evaluate, &outcome);
   if (!result.ok()) return OutcomeOf(result.status(), Verdict::kFailed);
-  return CompareOutputs(text, *result);
+  const absl::Status compared = CompareValues(text, "out", text.out, ArrayLeaves(*result), &outcome);
+  return compared.ok() ? outcome : OutcomeOf(compared, Verdict::kError);
 }
 
 Outcome RunCheck(const CaseText& text, const LoadedCase& loaded, int64_t first_line) {
@@ -209,10 +253,13 @@ absl::StatusOr<std::string> PrintOf(const CaseText& text, const LoadedCase& load
 }
 
 absl::StatusOr<Literal> EvaluateCase(const CaseText& text, const LoadedCase& loaded,
-                                     const EvaluateFn& evaluate) {
+                                     const EvaluateFn& evaluate, Outcome* outcome) {
   if (loaded.checked.empty()) return loaded.diagnostics.ToStatus(*loaded.source);
   HLO_ASSIGN_OR_RETURN(std::vector<Literal> arguments, ReadArguments(text, loaded));
-  return evaluate(loaded.checked[0], std::move(arguments));
+  CaseHost host(text);
+  HLO_ASSIGN_OR_RETURN(Literal result, evaluate(loaded.checked[0], std::move(arguments), &host));
+  HLO_RETURN_IF_ERROR(host.Compare(outcome));
+  return result;
 }
 
 Outcome RunInlineCase(const CaseText& text, const std::string& path, int64_t first_line,

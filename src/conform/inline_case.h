@@ -28,9 +28,10 @@ void Load(const CaseText& text, const std::string& path, int64_t first_line, Loa
 std::vector<Drawing> FoundDrawings(const LoadedCase& loaded);
 // The module, or its plan, as it is printed.
 absl::StatusOr<std::string> PrintOf(const CaseText& text, const LoadedCase& loaded);
-// Evaluates on the values of the `// in` lines.
+// Evaluates on the values of the `// in` and `// infeed` lines. What the host was given is compared with the
+// `// outfeed` lines; differences are added to the outcome.
 absl::StatusOr<Literal> EvaluateCase(const CaseText& text, const LoadedCase& loaded,
-                                     const EvaluateFn& evaluate);
+                                     const EvaluateFn& evaluate, Outcome* outcome);
 
 Outcome RunInlineCase(const CaseText& text, const std::string& path, int64_t first_line,
                       const EvaluateFn& evaluate);

@@ -78,7 +78,8 @@ absl::StatusOr<std::vector<std::string>> Updated(const std::string& path, const 
     }
     case conform::Verb::kRun: {
       if (!options.values) return block.lines;
-      HLO_ASSIGN_OR_RETURN(Literal result, conform::EvaluateCase(text, loaded, options.evaluate));
+      conform::Outcome ignored;
+      HLO_ASSIGN_OR_RETURN(Literal result, conform::EvaluateCase(text, loaded, options.evaluate, &ignored));
       return Revalued(text, result);
     }
   }

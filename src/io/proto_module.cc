@@ -20,9 +20,27 @@ std::string Quoted(std::string_view text) {
   return out + "\"";
 }
 
+std::string ArrayText(const proto::OriginalArrayProto& array) {
+  const std::string index = array.shape_index_size() > 0 ? " " + IntsText(array.shape_index()) : "";
+  return "{" + Quoted(array.instruction_name()) + index + "}";
+}
+
+// Of the modes of logging, text has words for two.
+std::string DebugSetText(const proto::DebugAttributesProto& set) {
+  std::vector<std::string> fields;
+  if (set.log_mode() == proto::DebugAttributesProto::DEFAULT) fields.emplace_back("log_mode=default");
+  if (set.log_mode() == proto::DebugAttributesProto::FUSION_DEBUGGER)
+    fields.emplace_back("log_mode=fusion_debugger");
+  if (set.has_callback_id()) fields.push_back(fmt::format("callback_id={}", set.callback_id()));
+  if (set.has_partitioned()) fields.push_back(fmt::format("partitioned={}", set.partitioned()));
+  if (set.has_op_id()) fields.push_back(fmt::format("op_id={}", set.op_id()));
+  return "{" + absl::StrJoin(fields, ",") + "}";
+}
+
 class ModuleText {
  public:
-  explicit ModuleText(const proto::HloModuleProto& module) : module_(module) {}
+  // `depth` modules hold this one.
+  explicit ModuleText(const proto::HloModuleProto& module, int depth = 0) : module_(module), depth_(depth) {}
 
   absl::StatusOr<std::string> Make() {
     for (const proto::HloComputationProto& computation : module_.computations()) {
@@ -82,7 +100,35 @@ class ModuleText {
       Put(", num_partitions={}", module_.device_assignment().computation_count());
     if (module_.frontend_attributes().map_size() > 0)
       Put(", frontend_attributes={}", FrontendAttributesText(module_.frontend_attributes()));
+    HLO_RETURN_IF_ERROR(AppendRecoveryTable());
+    std::vector<std::string> attributes;
+    for (const proto::DebugAttributeTableEntryProto& entry : module_.debug_attributes()) {
+      std::vector<std::string> sets;
+      for (const proto::DebugAttributesProto& set : entry.debug_attributes())
+        sets.push_back(DebugSetText(set));
+      attributes.push_back(
+          fmt::format("{}:({})", ArrayText(entry.original_array()), absl::StrJoin(sets, ",")));
+    }
+    if (!attributes.empty()) Put(", debug_attributes={{ {} }}", absl::StrJoin(attributes, ", "));
     Put("\n");
+    return absl::OkStatus();
+  }
+
+  // Modules within modules are strings, whose escapes double at each level.
+  absl::Status AppendRecoveryTable() {
+    constexpr int kDeepest = 4;
+    if (module_.original_value_recovery_table().entries_size() == 0) return absl::OkStatus();
+    if (depth_ == kDeepest)
+      return absl::ResourceExhaustedError(fmt::format("recovery modules nest more than {} deep", kDeepest));
+    Put(", origin_recovery_table={{");
+    for (const proto::OriginRecoveryProto& entry : module_.original_value_recovery_table().entries()) {
+      Put(" {} : {}", ArrayText(entry.old_original_array()), ArrayText(entry.new_original_array()));
+      if (!entry.has_recovery_module()) continue;
+      HLO_ASSIGN_OR_RETURN(const std::string text, ModuleText(entry.recovery_module(), depth_ + 1).Make());
+      Put(", {}", Quoted(text));
+      if (out_.size() > kMostBytes) return TooLong();
+    }
+    Put(" }}");
     return absl::OkStatus();
   }
 
@@ -133,8 +179,7 @@ class ModuleText {
       Put("  {}", instruction->id() == computation.root_id() ? "ROOT " : "");
       HLO_RETURN_IF_ERROR(AppendInstruction(*instruction, names, &out_));
       Put("\n");
-      if (out_.size() > kMostBytes)
-        return absl::ResourceExhaustedError("the module as text takes more than 3 GiB");
+      if (out_.size() > kMostBytes) return TooLong();
     }
     Put("}}");
     if (!computation.execution_thread().empty() && computation.execution_thread() != "main")
@@ -160,8 +205,12 @@ class ModuleText {
   }
 
   static constexpr size_t kMostBytes = size_t{3} << 30;
+  static absl::Status TooLong() {
+    return absl::ResourceExhaustedError("the module as text takes more than 3 GiB");
+  }
 
   const proto::HloModuleProto& module_;
+  int depth_;
   Computations computations_;
   absl::flat_hash_map<int64_t, const proto::HloScheduleProto::InstructionSequence*> schedules_;
   std::string out_;

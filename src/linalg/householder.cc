@@ -127,7 +127,8 @@ template <class T>
 void Ormqr(Matrix<const T> reflectors, absl::Span<const T> taus, Matrix<T> c, bool left, bool adjoint) {
   const auto matrix = Map(reflectors);
   auto target = Map(c);
-  const auto k = std::min<int64_t>(static_cast<int64_t>(taus.size()), reflectors.columns);
+  const auto k =
+      std::min<int64_t>(static_cast<int64_t>(taus.size()), std::min(reflectors.rows, reflectors.columns));
   // q c applies the last reflector first, q^H c the first one; on the right it is the other way round.
   const bool forwards = left == adjoint;
   for (int64_t step = 0; step < k; ++step) {

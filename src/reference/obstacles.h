@@ -1,6 +1,5 @@
 #pragma once
-// Instructions whose opcode alone does not tell whether they can be evaluated: why one cannot, or "" if it
-// can.
+// Why an instruction cannot be evaluated, or "" if it can.
 
 #include <string>
 
@@ -9,6 +8,9 @@
 
 namespace hlo::reference {
 
+std::string Obstacle(const Instruction& instruction, const CustomCalls* custom_calls);
+
+// Of some opcodes.
 std::string RandomObstacle(const Instruction& instruction);
 std::string CollectiveObstacle(const Instruction& instruction);
 std::string CustomCallObstacle(const Instruction& instruction, const CustomCalls* custom_calls);

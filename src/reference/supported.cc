@@ -19,8 +19,9 @@ bool HasUnboundedSize(const Shape& shape) {
   return false;
 }
 
-// Why the instruction cannot be evaluated; empty if it can.
-std::string Obstacle(const Instruction& instruction, const EvaluateOptions& options) {
+}  // namespace
+
+std::string Obstacle(const Instruction& instruction, const CustomCalls* custom_calls) {
   if (HasUnboundedSize(instruction.shape()))
     return "arrays of unbounded size are not evaluated by this build";
   const bool acts_on_arrays = instruction.operand_count() > 0 && instruction.operand(0)->shape().IsArray();
@@ -32,14 +33,12 @@ std::string Obstacle(const Instruction& instruction, const EvaluateOptions& opti
   if (opcode == Opcode::kTopk && IsComplex(instruction.operand(0)->shape().type()))
     return fmt::format("has no meaning for {}", Name(instruction.operand(0)->shape().type()));
   if (opcode == Opcode::kRngBitGenerator || opcode == Opcode::kRng) return RandomObstacle(instruction);
-  if (opcode == Opcode::kCustomCall) return CustomCallObstacle(instruction, options.custom_calls);
+  if (opcode == Opcode::kCustomCall) return CustomCallObstacle(instruction, custom_calls);
   if (opcode == Opcode::kSend || opcode == Opcode::kRecv) return TransferObstacle(instruction);
   if (Info(opcode).has(kCollective) || opcode == Opcode::kPartitionId || opcode == Opcode::kReplicaId)
     return CollectiveObstacle(instruction);
   return "";
 }
-
-}  // namespace
 
 absl::Status CheckSupported(const std::vector<const Computation*>& computations,
                             const EvaluateOptions& options) {
@@ -48,7 +47,7 @@ absl::Status CheckSupported(const std::vector<const Computation*>& computations,
   int64_t count = 0;
   for (const Computation* computation : computations) {
     for (const Instruction* instruction : LiveInstructions(*computation, effects)) {
-      const std::string obstacle = Obstacle(*instruction, options);
+      const std::string obstacle = Obstacle(*instruction, options.custom_calls);
       if (obstacle.empty() || ++count > kMostReported) continue;
       message += fmt::format("{}{}{}: {}", message.empty() ? "" : "\n", PlaceOf(*instruction),
                              Describe(*instruction), obstacle);

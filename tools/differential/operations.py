@@ -1,5 +1,5 @@
 """All kinds of random instructions, with their weights."""
-from . import contraction, control, devices, elementwise, movement, reductions
+from . import contraction, control, devices, elementwise, movement, reductions, uncommon
 
 
 def table(*groups):
@@ -8,4 +8,5 @@ def table(*groups):
 
 
 SIMPLE = table(elementwise.OPERATIONS, movement.OPERATIONS)
-ALL = table(elementwise.OPERATIONS, movement.OPERATIONS, reductions.OPERATIONS, contraction.OPERATIONS, control.OPERATIONS, devices.OPERATIONS)
+ALL = table(elementwise.OPERATIONS, movement.OPERATIONS, reductions.OPERATIONS, contraction.OPERATIONS, control.OPERATIONS, devices.OPERATIONS,
+            uncommon.OPERATIONS)

@@ -58,6 +58,20 @@ class Catalogue(Area):
         return sorted(found - self.covered - set(self.skipped))
 
 
+def recomposed_eigh(v, w):
+    """What eigenvectors give, whatever their signs."""
+    return w, (v * w) @ v.conj().T, abs(v)
+
+
+def recomposed_svd(u, s, vh):
+    return s, (u[:, :s.size] * s) @ vh[:s.size], abs(u), abs(vh)
+
+
+def recomposed_schur(t, z):
+    """The order of eigenvalues on the diagonal is free; what the factors give is not."""
+    return z @ t @ z.conj().T, z @ z.conj().T
+
+
 def is_specification(x):
     return callable(x) and not isinstance(x, type)  # types are callable too
 

@@ -165,6 +165,25 @@ def approximate(rng):
           '{"log2_reduction":2,"reduction_dim":0,"to_apply_type":"comparator","top_k":2,"recall_target":0.9}', 1)
 
 
+def calls():
+    """Calls of computations that come with them."""
+    x = np.array([1, 2, 3], np.float32)
+    for target in ("HostExecute", "_xla_multi_module_call"):
+        print(f"// {target}: the computation that comes with it  [exact]\n// run\nbody {{\n  a = f32[3] parameter(0)\n  b = s32[] parameter(1)\n"
+              "  c = f32[] convert(b)\n  d = f32[3] broadcast(c), dimensions={}\n  ROOT e = f32[3] multiply(a, d)\n}\n"
+              "ENTRY e {\n  a = f32[3] parameter(0)\n  n = s32[] parameter(1)\n"
+              f'  ROOT r = f32[3] custom-call(a, n), custom_call_target="{target}", called_computations={{body}}\n}}')
+        print(f"// in   {text_of(x)}\n// in   5\n// out  {text_of(5 * x)}\n// -----")
+    y = np.array([3, 9, -1, 4, 9, 0], np.float32)
+    order = np.argsort(-y, kind="stable")[:2]
+    print("// stablehlo.dynamic_approx_top_k: so many elements as the last operand says  [exact]\n// run\ngreater {\n  a = f32[] parameter(0)\n"
+          "  b = f32[] parameter(1)\n  c = s32[] parameter(2)\n  d = s32[] parameter(3)\n  ROOT p = pred[] compare(a, b), direction=GT\n}\n"
+          "ENTRY e {\n  x = f32[6] parameter(0)\n  k = s32[] parameter(1)\n  i = s32[6] iota(), iota_dimension=0\n  z = f32[] constant(0)\n"
+          "  m = s32[] constant(-1)\n  ROOT r = (f32[2], s32[2]) custom-call(x, i, z, m, k), "
+          'custom_call_target="stablehlo.dynamic_approx_top_k", called_computations={greater}, backend_config={"reduction_dim":0}\n}')
+    print(f"// in   {text_of(y)}\n// in   2\n// out  {text_of(y[order])}\n// out  {text_of(order.astype(np.int32))}\n// -----")
+
+
 def sparse():
     a = np.array([[4, 0, 1.5, 0], [0, 2, 0, 0], [1, 0, 3, -1], [0, 0.5, 0, 5]])
     rows = [np.nonzero(r)[0] for r in a]
@@ -186,4 +205,5 @@ if __name__ == "__main__":
     quantization()
     arrangement()
     approximate(np.random.default_rng(5))
+    calls()
     sparse()

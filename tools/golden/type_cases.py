@@ -69,7 +69,7 @@ GROUPS = [Group([t for t in ALL if t not in ['s1', 'f8e8m0fnu'] + COMPLEX], '0',
 FILES = {}
 
 
-def case(file, title, types, body, ins, outs, within='', callees=()):
+def case(file, title, types, body, ins, outs, within='', callees=(), infeed=(), outfeed=()):
     lines = [f'// {title}  [exact]']
     if within:
         lines.append(f'// within {within}')
@@ -78,7 +78,8 @@ def case(file, title, types, body, ins, outs, within='', callees=()):
     lines.append('// run')
     lines += callees
     lines += ['ENTRY e {'] + ['  ' + line for line in body] + ['}']
-    lines += [f'// in   {v}' for v in ins] + [f'// out  {v}' for v in outs]
+    lines += [f'// in   {v}' for v in ins] + [f'// infeed {v}' for v in infeed]
+    lines += [f'// outfeed {v}' for v in outfeed] + [f'// out  {v}' for v in outs]
     FILES.setdefault(file, []).append('\n'.join(lines))
 
 
@@ -90,13 +91,14 @@ X = 'x = T[2] parameter(0)'
 AB, BA = '{A, B}', '{B, A}'
 
 
-def every(file, opcode, body, ins, outs, callees=(), sub=lambda group: {}):
+def every(file, opcode, body, ins, outs, callees=(), sub=lambda group: {}, infeed=(), outfeed=()):
     """The case for all types, once for each group of values."""
     for group in GROUPS:
         what = f'{opcode}: {"all types with 0 and 1" if group.types[0] == "pred" else " and ".join(group.types)}.'
         more = sub(group)
         case(file, what, group.types, [group.words(b) for b in body], [group.words(v, **more) for v in ins],
-             [group.words(v, **more) for v in outs], callees=callees)
+             [group.words(v, **more) for v in outs], callees=callees, infeed=[group.words(v) for v in infeed],
+             outfeed=[group.words(v) for v in outfeed])
 
 
 def unchanged(file, opcode, *body, callees=()):
@@ -184,6 +186,30 @@ def collectives():
     unchanged(f, 'collective-permute', 'ROOT r = T[2] collective-permute(x), source_target_pairs={{0,0}}')
     unchanged(f, 'collective-permute-start', 's = (T[2], T[2]) collective-permute-start(x), source_target_pairs={{0,0}}',
               'ROOT r = T[2] collective-permute-done(s)')
+
+
+def transfers():
+    f = 'transfers'
+    token = 't = token[] after-all()'
+    every(f, 'infeed', [token, 'i = (T[2], token[]) infeed(t)', 'ROOT r = T[2] get-tuple-element(i), index=0'], [], [AB],
+          infeed=[AB])
+    every(f, 'outfeed', [X, token, 'o = token[] outfeed(x, t), outfeed_shape=T[2]', 'ROOT r = T[2] reverse(x), dimensions={0}'],
+          [AB], [BA], outfeed=[AB])
+    every(f, 'send, send-done, recv and recv-done',
+          [X, token, 's = (T[2], u32[], token[]) send(x, t), channel_id=1', 'd = token[] send-done(s), channel_id=1',
+           'v = (T[2], u32[], token[]) recv(d), channel_id=1', 'w = (T[2], token[]) recv-done(v), channel_id=1',
+           'ROOT r = T[2] get-tuple-element(w), index=0'], [AB], [AB])
+    # Send and recv with the host, and one infeed after another.
+    every(f, 'send to the host and recv from it',
+          [X, token, 's = (T[2], u32[], token[]) send(x, t), channel_id=1, is_host_transfer=true',
+           'd = token[] send-done(s), channel_id=1, is_host_transfer=true',
+           'v = (T[2], u32[], token[]) recv(d), channel_id=2, is_host_transfer=true',
+           'w = (T[2], token[]) recv-done(v), channel_id=2, is_host_transfer=true',
+           'ROOT r = T[2] get-tuple-element(w), index=0'], [AB], [BA], infeed=[BA], outfeed=[AB])
+    every(f, 'ragged-all-to-all', [X, 'y = T[3] parameter(1)', 'i = s32[1] parameter(2)', 'n = s32[1] parameter(3)',
+                                   'o = s32[1] parameter(4)', 'm = s32[1] parameter(5)',
+                                   'ROOT r = T[3] ragged-all-to-all(x, y, i, n, o, m), replica_groups={{0}}'],
+          [AB, '{B, B, B}', '{0}', '{1}', '{2}', '{1}'], ['{B, B, A}'])
 
 
 def sums():
@@ -511,7 +537,7 @@ def main():
     parser.add_argument('folder', type=pathlib.Path)
     folder = parser.parse_args().folder
     folder.mkdir(parents=True, exist_ok=True)
-    for part in (movement, control, collectives, sums, orders, bits, functions, algebra, randoms):
+    for part in (movement, control, collectives, transfers, sums, orders, bits, functions, algebra, randoms):
         part()
     for name, cases in FILES.items():
         text = '\n// -----\n'.join(cases) + '\n'

@@ -230,7 +230,14 @@ void CopyBits(int64_t n, void* out, const void* const* in, int64_t width) {
   std::memmove(out, in[0], n * width);
 }
 
+void SplatBits(int64_t n, void* out, const void* const* in, int64_t width) {
+  CopyStrided(n, width, out, 1, in[0], 0);
+}
+
 }  // namespace
+
+TileCall CopyTile(Lane lane) { return {&CopyBits, LaneBytes(lane)}; }
+TileCall SplatTile(Lane lane) { return {&SplatBits, LaneBytes(lane)}; }
 
 TileCall FindTileOp(Opcode opcode, ElementType from) {
   const Lane lane = LaneOf(from);

@@ -58,6 +58,10 @@ TileCall StoreTile(ElementType type);
 // Of lanes that the type can hold as they are.
 TileCall StoreRoundedTile(ElementType type);
 
+// out[i] = in[0][i] and out[i] = in[0][0].
+TileCall CopyTile(Lane lane);
+TileCall SplatTile(Lane lane);
+
 // out[i * out_stride] = in[i * in_stride], strides in elements of `width` bytes (1, 2, 4, 8 or 16).
 void CopyStrided(int64_t n, int64_t width, void* out, int64_t out_stride, const void* in, int64_t in_stride);
 // out[i * out_stride] = in[positions[i] * in_stride]

@@ -1,39 +1,18 @@
 #include "kernels/cpu/tile_program.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
-#include <memory>
 
 #include "base/check.h"
-#include "base/parallel.h"
-#include "kernels/cpu/copy_array.h"
-#include "kernels/cpu/tile_loops.h"
-#include "types/dispatch.h"
+#include "types/index.h"
 
 namespace hlo::cpu {
 namespace {
 
 constexpr int64_t kTile = 1024;
+constexpr int64_t kLongestSmall = 64;  // Longer loops take longer than it takes to set them up.
 // Shorter rows are joined into one tile.
 constexpr int64_t kShortestRow = 128;
 constexpr int64_t kScratchBytes = 32 << 10;  // What shall stay in the L1 cache.
-constexpr int64_t kChunk = 16 << 10;         // Elements that a thread takes at a time.
-
-// Grows to what the largest program of the thread needs.
-std::byte* Scratch(int64_t bytes) {
-  struct Free {
-    void operator()(std::byte* p) const { std::free(p); }
-  };
-  thread_local std::unique_ptr<std::byte, Free> memory;
-  thread_local int64_t size = 0;
-  if (size < bytes) {
-    size = (bytes + 4095) / 4096 * 4096;
-    memory.reset(static_cast<std::byte*>(std::aligned_alloc(64, size)));
-    HLO_CHECK(memory != nullptr);
-  }
-  return memory.get();
-}
 
 bool IsRowMajor(const Strides& strides, absl::Span<const int64_t> dims) {
   int64_t expected = 1;
@@ -42,22 +21,6 @@ bool IsRowMajor(const Strides& strides, absl::Span<const int64_t> dims) {
     expected *= dims[d];
   }
   return true;
-}
-
-// A run-time position splits into an index by dividing by the sizes, the last dimension fastest.
-template <class Visit>
-void EachDigit(int64_t number, absl::Span<const int64_t> dims, Visit&& visit) {
-  for (int64_t d = static_cast<int64_t>(dims.size()) - 1; d > 0; --d) {
-    visit(d, number % dims[d]);
-    number /= dims[d];
-  }
-  if (!dims.empty()) visit(0, number);
-}
-
-int64_t Product(absl::Span<const int64_t> dims) {
-  int64_t product = 1;
-  for (int64_t d : dims) product *= d;
-  return product;
 }
 
 ElementType UnsignedOfWidth(int64_t byte_count) {
@@ -76,22 +39,6 @@ ElementType UnsignedOfWidth(int64_t byte_count) {
 }
 
 }  // namespace
-
-int64_t ReadInteger(ElementType type, const void* data) {
-  return DispatchLane(LaneOf(type), [&]<class T>() -> int64_t {
-    if constexpr (std::is_integral_v<T>) {
-      T value;
-      std::memcpy(&value, data, sizeof value);
-      if constexpr (std::is_same_v<T, uint64_t>)
-        return static_cast<int64_t>(std::min<uint64_t>(value, std::numeric_limits<int64_t>::max()));
-      else
-        return static_cast<int64_t>(value);
-    } else {
-      HLO_CHECK(false);
-      return 0;
-    }
-  });
-}
 
 TileValue TileProgram::Load(Access access) {
   const bool small = access.argument != Access::kIota && !IsStoredAsLane(access.type);
@@ -206,21 +153,6 @@ void TileProgram::MoveBits() {
   is_copy_ = steps_.size() == 1 && stored_.size() == 1;
 }
 
-void TileProgram::RunCopy(void* const* arguments) const {
-  const Runner runner(*this, arguments);
-  const int32_t load = steps_[0].access, store = stored_[0].access;
-  const Access &from = accesses_[load], &to = accesses_[store];
-  absl::InlinedVector<CopyDim, 6> dims;
-  for (size_t d = 0; d < outer_dims_.size(); ++d)
-    dims.push_back({outer_dims_[d], from.outer[d], to.outer[d]});
-  for (size_t d = 0; d < inner_dims_.size(); ++d)
-    dims.push_back({inner_dims_[d], from.inner[d], to.inner[d]});
-  const int64_t width = ByteCount(from.type);
-  CopyArray(dims, width,
-            static_cast<const std::byte*>(arguments[from.argument]) + runner.start_[load] * width,
-            static_cast<std::byte*>(arguments[to.argument]) + runner.start_[store] * width);
-}
-
 void TileProgram::Finish() {
   outer_count_ = Product(outer_dims_);
   inner_count_ = Product(inner_dims_);
@@ -236,8 +168,67 @@ void TileProgram::Finish() {
         value.access < 0 && value.stored_as < 0 && IsStoredAsLane(accesses_[stored.access].type);
     if (direct) value.stored_as = stored.access;
   }
+  for (Stored& stored : stored_) stored.narrow = StoreRoundedTile(accesses_[stored.access].type);
   for (const Step& step : steps_)
     nanoseconds_ += step.access >= 0 ? 0.2 : 0.15 * LaneBytes(lane(step.out)) / 4;
+  small_ = MakeSmall();
+}
+
+std::optional<SmallProgram> TileProgram::MakeSmall() const {
+  if (outer_count_ != 1 || inner_count_ == 0 || inner_count_ > kLongestSmall || !yielded_.empty())
+    return std::nullopt;
+  SmallProgram small{.count = inner_count_};
+  int64_t widest = 1;
+  for (const Value& value : values_) widest = std::max(widest, LaneBytes(value.lane));
+  const int64_t stride = (widest * inner_count_ + 15) / 16 * 16;
+  if (stride * register_count_ > SmallProgram::kScratchBytes) return std::nullopt;
+  const auto in_register = [&](int64_t number) {
+    return SmallProgram::Place{SmallProgram::Place::kScratch, 0, number * stride};
+  };
+  int32_t start_count = 0;
+  const auto in_memory = [&](const Access& access) {
+    SmallProgram::Place place{access.argument, 0, access.offset * ByteCount(access.type)};
+    if (access.starts.empty()) return place;
+    place.start = ++start_count;
+    for (const RuntimeStart& s : access.starts)
+      small.starts.push_back({s.argument, s.type, s.max, s.stride * ByteCount(access.type), place.start});
+    return place;
+  };
+  std::vector<SmallProgram::Place> places(values_.size());
+  for (const Step& step : steps_) {
+    const Value& value = values_[step.out];
+    SmallProgram::Place& place = places[step.out];
+    place = in_register(value.register_number);
+    if (step.access >= 0) {
+      const Access& access = accesses_[step.access];
+      const Pattern pattern = patterns_[step.access];
+      if (access.argument == Access::kIota || pattern == Pattern::kStrided) return std::nullopt;
+      SmallProgram::Place memory = in_memory(access);
+      // One element is widened once, and then spread.
+      if (pattern == Pattern::kScalar && step.call.function != nullptr) return std::nullopt;
+      if (pattern == Pattern::kScalar)
+        small.calls.push_back({SplatTile(value.lane), place, {memory}});
+      else if (step.call.function != nullptr)
+        small.calls.push_back({step.call, place, {memory}});
+      else
+        place = memory;
+      continue;
+    }
+    if (value.stored_as >= 0 && patterns_[value.stored_as] == Pattern::kDense)
+      place = in_memory(accesses_[value.stored_as]);
+    SmallProgram::Call call{step.call, place, {}};
+    for (int k = 0; k < step.operand_count; ++k) call.in[k] = places[step.in[k]];
+    small.calls.push_back(call);
+  }
+  for (const Stored& stored : stored_) {
+    const Access& access = accesses_[stored.access];
+    if (patterns_[stored.access] != Pattern::kDense) return std::nullopt;
+    if (values_[stored.value].stored_as == stored.access) continue;
+    const TileCall move = stored.narrow.function != nullptr ? stored.narrow : CopyTile(lane(stored.value));
+    small.calls.push_back({move, in_memory(access), {places[stored.value]}});
+  }
+  if (start_count > SmallProgram::kMostStarts) return std::nullopt;
+  return small;
 }
 
 void TileProgram::VisitAccesses(absl::FunctionRef<void(Access&, bool)> visit) {
@@ -245,6 +236,7 @@ void TileProgram::VisitAccesses(absl::FunctionRef<void(Access&, bool)> visit) {
     if (step.access >= 0) visit(accesses_[step.access], false);
   }
   for (const Stored& stored : stored_) visit(accesses_[stored.access], true);
+  if (small_.has_value()) small_ = MakeSmall();  // Arguments may have other numbers.
 }
 
 void TileProgram::VisitAccesses(absl::FunctionRef<void(const Access&, bool)> visit) const {
@@ -252,216 +244,6 @@ void TileProgram::VisitAccesses(absl::FunctionRef<void(const Access&, bool)> vis
     if (step.access >= 0) visit(accesses_[step.access], false);
   }
   for (const Stored& stored : stored_) visit(accesses_[stored.access], true);
-}
-
-TileProgram::Runner::Runner(const TileProgram& program, void* const* arguments)
-    : program_(program),
-      arguments_(arguments),
-      pointers_(program.values_.size()),
-      start_(program.accesses_.size()),
-      base_(program.accesses_.size()),
-      scratch_(Scratch(program.register_bytes_ * program.register_count_)) {
-  for (size_t a = 0; a < start_.size(); ++a) {
-    const Access& access = program.accesses_[a];
-    int64_t start = access.offset;
-    for (const RuntimeStart& s : access.starts) {
-      const int64_t position = ReadInteger(s.type, arguments[s.argument]);
-      start += std::min(std::max<int64_t>(position, 0), s.max) * s.stride;
-    }
-    start_[a] = base_[a] = start;
-  }
-}
-
-void TileProgram::Runner::SetOuter(int64_t outer) {
-  for (size_t a = 0; a < base_.size(); ++a) base_[a] = start_[a];
-  EachDigit(outer, program_.outer_dims_, [&](int64_t d, int64_t i) {
-    for (size_t a = 0; a < base_.size(); ++a) base_[a] += i * program_.accesses_[a].outer[d];
-  });
-  fresh_ = true;
-}
-
-// The elements at inner positions [begin, begin + n), in their storage type: where they lie, or gathered.
-const std::byte* TileProgram::Runner::ReadAccess(const Access& access, bool contiguous, int64_t base,
-                                                 int64_t begin, int64_t n, std::byte* scratch) {
-  const int64_t width = ByteCount(access.type);
-  const auto* data =
-      access.argument == Access::kIota ? nullptr : static_cast<const std::byte*>(arguments_[access.argument]);
-  if (contiguous && data != nullptr) return data + (base + begin) * width;
-  const absl::Span<const int64_t> dims = program_.inner_dims_;
-  absl::InlinedVector<int64_t, 6> index(dims.size());
-  int64_t at = base;
-  EachDigit(begin, dims, [&](int64_t d, int64_t i) {
-    index[d] = i;
-    at += i * access.inner[d];
-  });
-  const int64_t last = static_cast<int64_t>(dims.size()) - 1;
-  const int64_t row = last < 0 ? 1 : dims[last], stride = last < 0 ? 0 : access.inner[last];
-  if (data != nullptr && stride == 1 && index[last] + n <= row) return data + at * width;
-  for (int64_t done = 0; done < n;) {
-    const int64_t length = last < 0 ? n : std::min(n - done, row - index[last]);
-    if (data != nullptr)
-      CopyStrided(length, width, scratch + done * width, 1, data + at * width, stride);
-    else
-      FillIota(LaneOf(access.type), length, scratch + done * LaneBytes(LaneOf(access.type)), at, stride);
-    done += length;
-    if (done == n) break;
-    // On to the next row.
-    at -= index[last] * stride;
-    index[last] = 0;
-    for (int64_t d = last - 1; d >= 0; --d) {
-      at += access.inner[d];
-      if (++index[d] < dims[d]) break;
-      at -= dims[d] * access.inner[d];
-      index[d] = 0;
-    }
-  }
-  return scratch;
-}
-
-void TileProgram::Runner::WriteAccess(const Access& access, bool contiguous, int64_t base, int64_t begin,
-                                      int64_t n, const std::byte* from) {
-  const int64_t width = ByteCount(access.type);
-  auto* data = static_cast<std::byte*>(arguments_[access.argument]);
-  if (contiguous) {
-    std::memmove(data + (base + begin) * width, from, n * width);
-    return;
-  }
-  const absl::Span<const int64_t> dims = program_.inner_dims_;
-  absl::InlinedVector<int64_t, 6> index(dims.size());
-  int64_t at = base;
-  EachDigit(begin, dims, [&](int64_t d, int64_t i) {
-    index[d] = i;
-    at += i * access.inner[d];
-  });
-  const int64_t last = static_cast<int64_t>(dims.size()) - 1;
-  const int64_t row = dims[last], stride = access.inner[last];
-  for (int64_t done = 0; done < n;) {
-    const int64_t length = std::min(n - done, row - index[last]);
-    CopyStrided(length, width, data + at * width, stride, from + done * width, 1);
-    done += length;
-    if (done == n) break;
-    at -= index[last] * stride;
-    index[last] = 0;
-    for (int64_t d = last - 1; d >= 0; --d) {
-      at += access.inner[d];
-      if (++index[d] < dims[d]) break;
-      at -= dims[d] * access.inner[d];
-      index[d] = 0;
-    }
-  }
-}
-
-// One element for all positions of a tile.
-void TileProgram::Runner::Splat(int32_t step_number) {
-  const Step& step = program_.steps_[step_number];
-  const Access& access = program_.accesses_[step.access];
-  std::byte* to = scratch_ + program_.values_[step.out].register_number * program_.register_bytes_;
-  alignas(16) std::byte element[16] = {};
-  const Lane lane = program_.values_[step.out].lane;
-  if (access.argument == Access::kIota) {
-    FillIota(lane, 1, element, base_[step.access], 0);
-  } else {
-    const auto* from = static_cast<const std::byte*>(arguments_[access.argument]) +
-                       base_[step.access] * ByteCount(access.type);
-    if (step.call.function != nullptr) {
-      const void* in[] = {from};
-      step.call.function(1, element, in, step.call.parameter);
-    } else {
-      std::memcpy(element, from, LaneBytes(lane));
-    }
-  }
-  CopyStrided(std::min(program_.tile_, program_.inner_count_), LaneBytes(lane), to, 1, element, 0);
-  pointers_[step.out] = to;
-}
-
-void TileProgram::Runner::RunTile(int64_t begin, int64_t n) {
-  const TileProgram& p = program_;
-  const auto step_count = static_cast<int32_t>(p.steps_.size());
-  for (int32_t s = 0; s < step_count; ++s) {
-    const Step& step = p.steps_[s];
-    const Value& value = p.values_[step.out];
-    std::byte* to = scratch_ + value.register_number * p.register_bytes_;
-    if (step.access >= 0) {
-      const Access& access = p.accesses_[step.access];
-      const Pattern pattern = p.patterns_[step.access];
-      if (pattern == Pattern::kScalar) {
-        if (fresh_) Splat(s);
-        continue;
-      }
-      const bool widens = step.call.function != nullptr;
-      std::byte* raw = widens ? scratch_ + (p.register_count_ - 1) * p.register_bytes_ : to;
-      const std::byte* from =
-          ReadAccess(access, pattern == Pattern::kDense, base_[step.access], begin, n, raw);
-      if (widens) {
-        const void* in[] = {from};
-        step.call.function(n, to, in, step.call.parameter);
-        pointers_[step.out] = to;
-      } else {
-        pointers_[step.out] = const_cast<std::byte*>(from);
-      }
-      continue;
-    }
-    if (value.stored_as >= 0 && p.patterns_[value.stored_as] == Pattern::kDense) {
-      const Access& access = p.accesses_[value.stored_as];
-      to = static_cast<std::byte*>(arguments_[access.argument]) +
-           (base_[value.stored_as] + begin) * ByteCount(access.type);
-    }
-    const void* in[3] = {pointers_[step.in[0]], nullptr, nullptr};
-    if (step.operand_count > 1) in[1] = pointers_[step.in[1]];
-    if (step.operand_count > 2) in[2] = pointers_[step.in[2]];
-    step.call.function(n, to, in, step.call.parameter);
-    pointers_[step.out] = to;
-  }
-  fresh_ = false;
-  for (const Stored& stored : p.stored_) {
-    const Access& access = p.accesses_[stored.access];
-    const bool dense = p.patterns_[stored.access] == Pattern::kDense;
-    if (dense && p.values_[stored.value].stored_as == stored.access) continue;
-    const auto* from = static_cast<const std::byte*>(pointers_[stored.value]);
-    if (const TileCall narrow = StoreRoundedTile(access.type); narrow.function != nullptr) {
-      std::byte* raw = scratch_ + (p.register_count_ - 1) * p.register_bytes_;
-      const void* in[] = {from};
-      if (dense) {
-        raw = static_cast<std::byte*>(arguments_[access.argument]) +
-              (base_[stored.access] + begin) * ByteCount(access.type);
-      }
-      narrow.function(n, raw, in, narrow.parameter);
-      if (dense) continue;
-      from = raw;
-    }
-    WriteAccess(access, dense, base_[stored.access], begin, n, from);
-  }
-}
-
-void TileProgram::Run(void* const* arguments) const {
-  if (inner_count_ == 0 || outer_count_ == 0) return;
-  if (is_copy_) return RunCopy(arguments);
-  if (outer_count_ == 1 && inner_count_ <= tile_ && (!by_rows_ || inner_dims_.size() <= 1)) {
-    Runner runner(*this, arguments);
-    runner.RunTile(0, inner_count_);
-    return;
-  }
-  // Tiles end with rows where rows are long: then rows are read where they lie.
-  const int64_t row = by_rows_ ? inner_dims_.back() : inner_count_;
-  const int64_t rows = outer_count_ * (inner_count_ / row);
-  const int64_t rows_per_outer = inner_count_ / row;
-  const int64_t pieces = (row + kChunk - 1) / kChunk;  // Of a long row.
-  const int64_t rows_per_chunk = std::max<int64_t>(1, kChunk / row);
-  const int64_t row_chunks = (rows + rows_per_chunk - 1) / rows_per_chunk;
-  const double nanoseconds =
-      nanoseconds_ * static_cast<double>(inner_count_) * static_cast<double>(outer_count_);
-  ParallelFor(row_chunks * pieces, nanoseconds, [&](int64_t chunk) {
-    const int64_t first = chunk / pieces * rows_per_chunk, piece = chunk % pieces;
-    Runner runner(*this, arguments);
-    int64_t outer = 0;
-    for (int64_t r = first; r < std::min(rows, first + rows_per_chunk); ++r) {
-      if (r / rows_per_outer != outer) runner.SetOuter(outer = r / rows_per_outer);
-      const int64_t origin = r % rows_per_outer * row;
-      const int64_t end = std::min(row, (piece + 1) * kChunk);
-      for (int64_t t = piece * kChunk; t < end; t += tile_)
-        runner.RunTile(origin + t, std::min(tile_, end - t));
-    }
-  });
 }
 
 }  // namespace hlo::cpu

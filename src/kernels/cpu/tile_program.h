@@ -4,11 +4,13 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
+#include "kernels/cpu/small_program.h"
 #include "kernels/cpu/tile_ops.h"
 
 namespace hlo::cpu {
@@ -80,17 +82,11 @@ class TileProgram {
 
    private:
     friend class TileProgram;
-    const std::byte* ReadAccess(const Access& access, bool contiguous, int64_t base, int64_t begin, int64_t n,
-                                std::byte* scratch);
-    void Splat(int32_t load);
-    void WriteAccess(const Access& access, bool contiguous, int64_t base, int64_t begin, int64_t n,
-                     const std::byte* from);
-
     const TileProgram& program_;
     void* const* arguments_;
-    absl::InlinedVector<void*, 32> pointers_;  // Of each value's tile.
-    absl::InlinedVector<int64_t, 16> start_;   // Of each access: offset and run-time starts.
-    absl::InlinedVector<int64_t, 16> base_;    // And the outer index.
+    absl::InlinedVector<const void*, 32> pointers_;  // Of each value's tile.
+    absl::InlinedVector<int64_t, 16> start_;         // Of each access: offset and run-time starts.
+    absl::InlinedVector<int64_t, 16> base_;          // And the outer index.
     std::byte* scratch_;
     bool fresh_ = true;
   };
@@ -112,11 +108,20 @@ class TileProgram {
   struct Stored {
     TileValue value;
     int32_t access;
+    TileCall narrow = {};  // From its lane to its storage type.
   };
   enum class Pattern : uint8_t { kDense, kScalar, kStrided };
 
   void MoveBits();
   void RunCopy(void* const* arguments) const;
+  std::optional<SmallProgram> MakeSmall() const;
+  const std::byte* Read(const Access& access, bool contiguous, void* const* arguments, int64_t base,
+                        int64_t begin, int64_t n, std::byte* scratch) const;
+  void Write(const Access& access, bool contiguous, void* const* arguments, int64_t base, int64_t begin,
+             int64_t n, const std::byte* from) const;
+  void Splat(const Step& step, void* const* arguments, int64_t base, int64_t n, std::byte* to) const;
+  void RunSteps(void* const* arguments, const int64_t* bases, int64_t begin, int64_t n, std::byte* registers,
+                int64_t stride, int64_t splat_count, const void** values) const;
   void Collapse();
   void AssignRegisters();
   Pattern PatternOf(const Access& access) const;
@@ -130,8 +135,9 @@ class TileProgram {
   std::vector<TileValue> yielded_;
   int64_t outer_count_ = 1, inner_count_ = 1, tile_ = 0, register_bytes_ = 0, register_count_ = 0;
   double nanoseconds_ = 0;
-  bool is_copy_ = false;  // One load and one store.
-  bool by_rows_ = false;  // Tiles end with the innermost dimension.
+  bool is_copy_ = false;               // One load and one store.
+  std::optional<SmallProgram> small_;  // The same, where it is one.
+  bool by_rows_ = false;               // Tiles end with the innermost dimension.
 };
 
 // An integer scalar of any type.

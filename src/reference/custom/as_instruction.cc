@@ -3,18 +3,21 @@
 #include "base/status.h"
 #include "fmt/format.h"
 #include "hlo_run/check.h"
+#include "reference/obstacles.h"
 #include "reference/program.h"
 
 namespace hlo::reference::custom {
 namespace {
 
+constexpr std::string_view kName = "call";
+
 // The instruction in a module of its own.
 Instruction* Build(Module& module, const InstructionForm& form, absl::Span<const Shape> operands) {
-  Computation* computation = module.NewComputation("call");
+  Computation* computation = module.NewComputation(kName);
   std::vector<Instruction*> parameters;
   for (const Shape& operand : operands)
     parameters.push_back(module.AddInstruction(computation, Opcode::kParameter, "operand", operand, {}, {}));
-  return module.AddInstruction(computation, form.opcode, "call", form.shape, parameters, form.attributes);
+  return module.AddInstruction(computation, form.opcode, kName, form.shape, parameters, form.attributes);
 }
 
 std::string Misfit(const Instruction& instruction) {
@@ -24,8 +27,15 @@ std::string Misfit(const Instruction& instruction) {
     return fmt::format("{} does not take {} operands", info.name, count);
   Diagnostics diagnostics;
   const Shape inferred = InferShape(instruction, diagnostics);
-  if (!inferred.IsValid()) return diagnostics.all().front().message;
-  if (Compatible(inferred, instruction.shape())) return "";
+  for (const Diagnostic& diagnostic : diagnostics.all()) {
+    if (diagnostic.severity != Severity::kError) continue;
+    // Without a source the checker says which instruction it means; the call's place stands for it.
+    std::string_view message = diagnostic.message;
+    const std::string place = fmt::format("{} '{}' in '{}': ", info.name, kName, kName);
+    if (message.starts_with(place)) message.remove_prefix(place.size());
+    return std::string(message);
+  }
+  if (inferred.IsValid() && Compatible(inferred, instruction.shape())) return Obstacle(instruction, nullptr);
   return fmt::format("{} gives {}, but the instruction declares {}", info.name, ToString(inferred),
                      ToString(instruction.shape()));
 }

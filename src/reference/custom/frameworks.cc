@@ -69,8 +69,9 @@ absl::StatusOr<Literal> Fitted(const Literal& value, const Shape& declared) {
       declared.IsTuple() ? declared.elements() : absl::MakeConstSpan(&declared, 1);
   for (size_t i = 0; i < parts.size(); ++i) {
     const Literal& part = declared.IsTuple() ? value.element(static_cast<int64_t>(i)) : value;
-    for (int64_t d = 0; d < part.rank(); ++d) {
-      if (part.dim(d) == parts[i].dim(d) || parts[i].IsDynamic(d)) continue;
+    for (int64_t d = 0; d < std::max(part.rank(), parts[i].rank()); ++d) {
+      const bool same_rank = part.rank() == parts[i].rank();
+      if (same_rank && (part.dim(d) == parts[i].dim(d) || parts[i].IsDynamic(d))) continue;
       return absl::FailedPreconditionError(fmt::format("gives {} at run time, but its result is {}",
                                                        ToString(part.shape()), ToString(parts[i])));
     }

@@ -75,6 +75,7 @@ absl::StatusOr<Literal> ThreeFryBlocks(OpContext& context);
 
 // selection.cc
 std::string NotTopK(const Instruction& call);
+std::string NoOrder(const Instruction& call);
 absl::StatusOr<Literal> SortKeys(OpContext& context);
 absl::StatusOr<Literal> SortPairs(OpContext& context);
 absl::StatusOr<Literal> RunningSum(OpContext& context);

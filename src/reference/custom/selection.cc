@@ -33,9 +33,19 @@ absl::StatusOr<Literal> WithScratch(const Shape& shape, std::vector<Literal> res
 }  // namespace
 
 std::string NotTopK(const Instruction& call) {
-  const bool fits =
-      call.called_computations().size() == 1 && call.called_computations()[0]->parameters().size() >= 2;
+  bool fits = call.called_computations().size() == 1;
+  if (fits) {
+    const Computation& comparator = *call.called_computations()[0];
+    const ElementType type = call.operand(0)->shape().type();
+    fits = comparator.parameters().size() >= 2 && comparator.root()->shape().IsScalar(ElementType::kPred);
+    for (int64_t i = 0; fits && i < 2; ++i) fits = comparator.parameter(i)->shape().IsScalar(type);
+  }
   return fits ? "" : "TopK takes a comparator of two elements";
+}
+
+std::string NoOrder(const Instruction& call) {
+  const ElementType type = call.operand(0)->shape().type();
+  return IsComplex(type) ? fmt::format("has no meaning for {}", Name(type)) : "";
 }
 
 // Lines along the last dimension in the total order. Stable.

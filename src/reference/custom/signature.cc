@@ -134,8 +134,12 @@ std::string Misfit(const Instruction& instruction, std::string_view signature) {
   for (const Instruction* operand : instruction.operands()) operands.push_back(&operand->shape());
   for (const Shape& result : ResultShapes(instruction)) results.push_back(&result);
   Matcher matcher;
-  if (MatchesList(matcher, Items(signature.substr(0, arrow)), operands) &&
-      MatchesList(matcher, Items(signature.substr(arrow + 2)), results))
+  const std::vector<std::string_view> result_items = Items(signature.substr(arrow + 2));
+  const bool is_lone =
+      result_items.size() == 1 && result_items[0] != "..." && !result_items[0].starts_with('_');
+  if (!(is_lone && instruction.shape().IsTuple()) &&
+      MatchesList(matcher, Items(signature.substr(0, arrow)), operands) &&
+      MatchesList(matcher, result_items, results))
     return "";
   constexpr size_t kLongest = 300;
   std::string found = fmt::format("{} -> {}", Joined(operands), Joined(results));

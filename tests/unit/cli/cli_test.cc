@@ -420,7 +420,7 @@ TEST_F(Cli, CoverageIsAskedOfTheCheckerTheEngineAndTheCases) {
   EXPECT_FALSE(negate["types"]["s1"]["tested"]);
   EXPECT_EQ(negate["types"]["s8"]["engines"][0], "reference");
   EXPECT_FALSE(negate["types"].contains("pred"));  // Not valid.
-  EXPECT_HAS(Run("ops --coverage").out, "\nnegate                      . o o");
+  EXPECT_HAS(Run("ops --coverage").out, "\nnegate                      . O O");
   EXPECT_EQ(Run("ops --coverage --cases no/such/folder").status, 2);
 }
 

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "gtest/gtest.h"
+#include "hlo_run/run.h"
 
 namespace hlo {
 namespace {
@@ -48,10 +49,10 @@ class Conform : public testing::Test {
 };
 
 // The engine of programs that return their first argument.
-absl::StatusOr<Literal> First(const CheckedModule&, std::vector<Literal> arguments) {
+absl::StatusOr<Literal> First(const CheckedModule&, std::vector<Literal> arguments, Host*) {
   return arguments.at(0);
 }
-absl::StatusOr<Literal> Never(const CheckedModule&, std::vector<Literal>) {
+absl::StatusOr<Literal> Never(const CheckedModule&, std::vector<Literal>, Host*) {
   return absl::UnimplementedError("no engine");
 }
 
@@ -95,6 +96,38 @@ TEST_F(Conform, WrongCasesAreErrors) {
   const CaseResult result = RunOne(text, First);
   EXPECT_EQ(result.verdict, Verdict::kError);
   EXPECT_EQ(result.report, "the entry computation has 1 parameters, but there are 0 lines `// in`\n");
+}
+
+// The engine of programs that hand on what the host gives.
+absl::StatusOr<Literal> HandOn(const CheckedModule& module, std::vector<Literal>, Host* host) {
+  const Instruction& infeed = *module.module().entry()->root()->operand(0);
+  absl::StatusOr<Literal> value = host->Take(infeed, infeed.shape().element(0));
+  if (!value.ok()) return value;
+  const absl::Status given = host->Give(infeed, *value);
+  if (!given.ok()) return given;
+  return value;
+}
+
+TEST_F(Conform, TheHostGivesAndTakesWhatTheCaseSays) {
+  const std::string module =
+      "// From the host.\n"
+      "// run\n"
+      "ENTRY e {\n"
+      "  t = token[] after-all()\n"
+      "  i = (f32[2], token[]) infeed(t)\n"
+      "  ROOT r = f32[2] get-tuple-element(i), index=0\n"
+      "}\n"
+      "// out  {1, 2}\n";
+  EXPECT_EQ(RunOne(module + "// infeed {1, 2}\n// outfeed {1, 2}\n", HandOn).verdict, Verdict::kPassed);
+  const CaseResult other = RunOne(module + "// infeed {1, 2}\n// outfeed {1, 3}\n", HandOn);
+  EXPECT_EQ(other.verdict, Verdict::kFailed);
+  EXPECT_NE(other.report.find("outfeed 0"), std::string::npos) << other.report;
+  const CaseResult missing = RunOne(module + "// outfeed {1, 2}\n", HandOn);
+  EXPECT_EQ(missing.report, "there are too few lines `// infeed`\n");
+  const CaseResult more = RunOne(module + "// infeed {1, 2}\n// infeed {3, 4}\n// outfeed {1, 2}\n", HandOn);
+  EXPECT_EQ(more.report, "1 of 2 lines `// infeed` are left over\n");
+  const CaseResult silent = RunOne(module + "// infeed {1, 2}\n", HandOn);
+  EXPECT_EQ(silent.report, "there are 1 arrays, but 0 lines `// outfeed`\n");
 }
 
 TEST_F(Conform, ForeachMakesACaseOfEachWord) {

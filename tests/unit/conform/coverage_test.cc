@@ -3,6 +3,7 @@
 
 #include "conform/coverage.h"
 
+#include "fmt/format.h"
 #include "gtest/gtest.h"
 #include "hlo_run/run.h"
 
@@ -10,9 +11,8 @@ namespace hlo::conform {
 namespace {
 
 const Coverage& Measured() {
-  const auto reference = [](const CheckedModule& module) { return CheckSupported(module); };
   static const auto* const kCoverage =
-      new Coverage(MeasureCoverage({{"reference", reference}}, {"tests/cases", "golden"}).value());
+      new Coverage(MeasureCoverage(AllEngines(), {"tests/cases", "golden"}).value());
   return *kCoverage;
 }
 
@@ -59,6 +59,36 @@ TEST(CoverageTest, TypesOfAFewOpcodesAreThoseOfTheSemantics) {
   EXPECT_TRUE(cell(Measured().meaningless, Opcode::kShiftLeft, ElementType::kF32));
   EXPECT_TRUE(cell(Measured().meaningless, Opcode::kTopk, ElementType::kC64));
   EXPECT_TRUE(cell(Measured().meaningless, Opcode::kMaximum, ElementType::kC128));
+}
+
+TEST(CoverageTest, EveryOpcodeIsTestedWithEveryTypeThatItTakes) {
+  for (size_t op = 0; op < kOpcodeCount; ++op) {
+    for (size_t type = 0; type < kElementTypeCount; ++type) {
+      if (!Measured().accepted[op].test(type) || Measured().meaningless[op].test(type)) continue;
+      const std::string name =
+          fmt::format("{} of {}", Name(static_cast<Opcode>(op)), Name(static_cast<ElementType>(type)));
+      EXPECT_TRUE(Measured().engines[0].second[op].test(type)) << name << " is not evaluated";
+      EXPECT_TRUE(Measured().tested[op].test(type)) << "no case has " << name;
+    }
+  }
+}
+
+TEST(CoverageTest, TheFastEngineHasKernelsOfItsOwn) {
+  const auto fast = [](Opcode op, ElementType type) {
+    return Measured().engines[1].second[static_cast<size_t>(op)].test(static_cast<size_t>(type));
+  };
+  EXPECT_TRUE(fast(Opcode::kAdd, ElementType::kF32));
+  EXPECT_TRUE(fast(Opcode::kDot, ElementType::kF32));
+  EXPECT_FALSE(fast(Opcode::kCholesky, ElementType::kF32));
+  EXPECT_FALSE(fast(Opcode::kNot, ElementType::kF32));
+}
+
+TEST(CoverageTest, TheReadmeShowsTheSummary) {
+  const auto readme = SourceText::Read("README.md");
+  ASSERT_TRUE(readme.ok());
+  EXPECT_NE((*readme)->content().find(CoverageSummary(Measured())), std::string_view::npos)
+      << "tools/readme_coverage writes it anew:\n"
+      << CoverageSummary(Measured());
 }
 
 }  // namespace

@@ -3,7 +3,8 @@
     python3 -m venv env && env/bin/pip install jax==0.12.0.1 && env/bin/python make_protos.py
 
 modules.bin holds records: three numbers of four bytes, then so many bytes each of name, HloModuleProto, and text as XLA
-prints the module. The modules are the first runnable case of each file in tests/cases/ops that XLA reads.
+prints the module. The modules are the first runnable case of each file in tests/cases/ops that XLA reads, and one with
+tables in its header.
 """
 import os
 import pathlib
@@ -62,8 +63,24 @@ def literal(values, dims):
     return field(1, shape) + field(8, struct.pack(f'<{len(values)}f', *values))
 
 
+TABLES = """HloModule m, origin_recovery_table={
+  {"a"} : {"b" {1}},
+  "
+  HloModule r
+  ENTRY e { ROOT x = f32[] parameter(0) }
+  "
+  {"c"} : {"d"}
+}
+, debug_attributes={
+  {"c"}:({log_mode=fusion_debugger,callback_id=7,partitioned=true,op_id=9},{op_id=3}),
+  {"q" {2,3}}:({log_mode=default})
+}
+ENTRY e { ROOT p = f32[] parameter(0) }
+"""
+
+
 def main():
-    records = []
+    records = [(b'tables', *serialise(TABLES))]
     CORPUS.mkdir(parents=True, exist_ok=True)
     for path in sorted(CASES.glob('*.hlo')):
         for case in path.read_text().split('// -----\n'):

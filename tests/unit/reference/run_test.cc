@@ -256,6 +256,89 @@ INSTANTIATE_TEST_SUITE_P(
                     TextCase{"its groups have several devices",
                              "(f32[8], f32[8]) all-to-all(a, a), replica_groups={{0,1}}"}));
 
+// Custom calls whose targets are known, but not so.
+class UnfitCallTest : public testing::TestWithParam<TextCase> {};
+
+TEST_P(UnfitCallTest, IsRefusedBeforeTheRun) {
+  const CheckedModule module = Load(absl::StrCat(R"(HloModule m
+ENTRY e {
+  a = f32[1,2,2,2] parameter(0)
+  z = c64[3] parameter(1)
+  n = s32[3] parameter(2)
+  v = f32[] parameter(3)
+  ROOT r = )",
+                                                 GetParam().text.data(), "\n}\n"));
+  const absl::Status status = CheckSupported(module);
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(std::string(Message(status)), HasSubstr(GetParam().expected.data()));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Targets, UnfitCallTest,
+    testing::Values(
+        TextCase{"has no meaning for c64",
+                 "(c64[3], s32[3]) custom-call(z, n), custom_call_target=\"xla.gpu.ext.cub_sort_pairs\""},
+        TextCase{"(c64[1], s32[1]) custom-call): has no meaning for c64",
+                 "(c64[1], s32[1]) custom-call(z), custom_call_target=\"chlo.top_k\""},
+        TextCase{"is known as F[*] -> F[*], but this is f32[] -> f32[]",
+                 "(f32[]) custom-call(v), custom_call_target=\"chlo.erf_inv\""},
+        TextCase{"names no elementwise operation",
+                 "f32[] custom-call(v), custom_call_target=\"mhlo.dot_product\""},
+        TextCase{"add does not take 1 operands", "f32[] custom-call(v), custom_call_target=\"mhlo.add\""},
+        TextCase{"its dropout draws random numbers by a generator of cuDNN's own",
+                 "f32[1,2,2,2] custom-call(a, a, a), custom_call_target=\"__cudnn$fmhaSoftmaxDropout\", "
+                 "backend_config={\"cudnn_fmha_backend_config\":{\"dropout_rate\":0.1}}"},
+        TextCase{"its mask_type is ALIBI; known are NO_MASK",
+                 "f32[1,2,2,2] custom-call(a, a, a), custom_call_target=\"__cudnn$fmhaSoftmax\", "
+                 "backend_config={\"cudnn_fmha_backend_config\":{\"mask_type\":\"ALIBI\"}}"},
+        TextCase{"an attention in 8 bits whose operands are not documented",
+                 "f32[1,2,2,2] custom-call(a, a, a), custom_call_target=\"__cudnn$fmhaSoftmaxF8\""},
+        TextCase{"it has no dim_labels and window",
+                 "f32[1,2,2,2] custom-call(a, a), custom_call_target=\"__onednn$convolution\""},
+        TextCase{
+            "the operation 'frobnicate' of its graph is not known; known are conv, add",
+            "f32[1,1,1,1] custom-call(a, a), custom_call_target=\"__cudnn$convForwardGraph\", "
+            "window={size=2x2}, dim_labels=b01f_o01i->b01f, backend_config={\"cudnn_conv_backend_config\":"
+            "{\"serialized_graph\":\"1:[f32]conv();2:[f32]frobnicate(1);\"}}"},
+        TextCase{"its fused operation SOFTPLUS is not known",
+                 "f32[1,2,2,2] custom-call(a, a), custom_call_target=\"__onednn$matmul\", "
+                 "backend_config={\"onednn_matmul_config\":{\"fusions\":{\"ops\":[\"SOFTPLUS\"]}}}"},
+        TextCase{"the module that it runs is not part of this one",
+                 "f32[] custom-call(v), custom_call_target=\"HostExecute\""}));
+
+// Calls whose operands are wrong only once they have values.
+class FailingCallTest : public testing::TestWithParam<TextCase> {};
+
+TEST_P(FailingCallTest, SaysWhatIsWrong) {
+  const CheckedModule module = Load(absl::StrCat(R"(HloModule m
+ENTRY e {
+  x = f32[4] parameter(0)
+  i = s32[1] parameter(1)
+  j = s32[1] parameter(2)
+  n = s32[0] constant({})
+  p = pred[] parameter(3)
+  ROOT r = )",
+                                                 GetParam().text.data(), "\n}\n"));
+  const absl::StatusOr<Literal> result = Evaluate(
+      module, {Value("f32[4] {1,2,3,4}"), Value("s32[1] {1}"), Value("s32[1] {7}"), Value("pred[] false")});
+  EXPECT_EQ(result.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Text(result), HasSubstr(GetParam().expected.data()));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Targets, FailingCallTest,
+    testing::Values(
+        TextCase{"there is no slice of f32[4] from {1} to {7} in steps of {1}",
+                 "f32[4] custom-call(x, i, j, i), custom_call_target=\"mhlo.real_dynamic_slice\""},
+        TextCase{"custom-call): reshape keeps the number of elements: f32[4] has 4",
+                 "f32[] custom-call(x, n), custom_call_target=\"mhlo.dynamic_reshape\""},
+        TextCase{"its operand asks for the sizes {7}, but the result is f32[4]",
+                 "f32[4] custom-call(x, j), custom_call_target=\"mhlo.dynamic_reshape\""},
+        TextCase{
+            "the assertion does not hold: {7} is too much",
+            "() custom-call(p, j), custom_call_target=\"shape_assertion\", custom_call_has_side_effect=true, "
+            "backend_config={error_message = \"{0} is too much\"}"}));
+
 constexpr char kCustomCall[] = R"(HloModule m
 ENTRY e {
   x = f32[2] parameter(0)

@@ -14,7 +14,7 @@ import jax.scipy.sparse.linalg
 import jax.scipy.special
 import jax.scipy.stats
 from arguments import bools, given, ints, normal, spd, stochastic, uniform
-from catalogue import Catalogue
+from catalogue import Catalogue, recomposed_eigh, recomposed_schur, recomposed_svd
 
 DISTRIBUTIONS = ('bernoulli beta betabinom binom cauchy chi2 dirichlet expon gamma gennorm geom gumbel_l gumbel_r laplace logistic multinomial '
                  'multivariate_normal nbinom norm pareto poisson t truncnorm uniform vonmises wrapcauchy').split()
@@ -59,10 +59,12 @@ row('linalg.cho_solve', a, normal(3), form=lambda q, y: jsp.linalg.cho_solve(jsp
 group('linalg', 'det inv lu_factor', m)
 row('linalg.expm', m, golden=False)  # the choice of an approximant hangs on rounding
 group('linalg', 'lu qr', m)
-group('linalg', 'polar schur hessenberg svd', m, golden=False)
-row('linalg.rsf2csf', m, form=lambda q: jsp.linalg.rsf2csf(*jsp.linalg.schur(q)), golden=False)
+group('linalg', 'polar hessenberg', m, golden=False)
+row('linalg.schur', m, form=lambda q: recomposed_schur(*jsp.linalg.schur(q)))
+row('linalg.svd', m, form=lambda q: recomposed_svd(*jsp.linalg.svd(q)))
+row('linalg.rsf2csf', m, form=lambda q: recomposed_schur(*jsp.linalg.rsf2csf(*jsp.linalg.schur(q))), golden=False)
 row('linalg.funm', a, form=lambda q: jsp.linalg.funm(q, jnp.exp), golden=False)
-row('linalg.eigh', a, golden=False)
+row('linalg.eigh', a, form=lambda q: recomposed_eigh(*jsp.linalg.eigh(q)[::-1]))
 row('linalg.eigh_tridiagonal', normal(4), normal(3), eigvals_only=True, golden=False)
 row('linalg.expm_frechet', m, normal(3, 3), compute_expm=False, golden=False)
 row('linalg.lu_solve', m, normal(3), form=lambda q, y: jsp.linalg.lu_solve(jsp.linalg.lu_factor(q), y))

@@ -1,0 +1,30 @@
+#include "kernels/cpu/small_program.h"
+
+#include <algorithm>
+
+#include "kernels/cpu/tile_program.h"
+
+namespace hlo::cpu {
+
+void SmallProgram::Run(void* const* arguments) const {
+  alignas(64) std::byte scratch[kScratchBytes];
+  int64_t moved[kMostStarts + 1];
+  moved[0] = 0;
+  if (!starts.empty()) {
+    std::fill(moved, moved + kMostStarts + 1, 0);
+    for (const Start& start : starts) {
+      const int64_t position = ReadInteger(start.type, arguments[start.argument]);
+      moved[start.number] += std::min(std::max<int64_t>(position, 0), start.max) * start.byte_stride;
+    }
+  }
+  const auto at = [&](const Place& place) {
+    std::byte* base = place.argument < 0 ? scratch : static_cast<std::byte*>(arguments[place.argument]);
+    return base + place.offset + moved[place.start];
+  };
+  for (const Call& call : calls) {
+    const void* in[3] = {at(call.in[0]), at(call.in[1]), at(call.in[2])};
+    call.call.function(count, at(call.out), in, call.call.parameter);
+  }
+}
+
+}  // namespace hlo::cpu

@@ -1,0 +1,290 @@
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "base/check.h"
+#include "base/parallel.h"
+#include "kernels/cpu/copy_array.h"
+#include "kernels/cpu/tile_loops.h"
+#include "kernels/cpu/tile_program.h"
+#include "types/dispatch.h"
+
+namespace hlo::cpu {
+namespace {
+
+constexpr int64_t kChunk = 16 << 10;  // Elements that a thread takes at a time.
+
+// Grows to what the largest program of the thread needs.
+std::byte* Scratch(int64_t bytes) {
+  struct Free {
+    void operator()(std::byte* p) const { std::free(p); }
+  };
+  thread_local std::unique_ptr<std::byte, Free> memory;
+  thread_local int64_t size = 0;
+  if (size < bytes) {
+    size = (bytes + 4095) / 4096 * 4096;
+    memory.reset(static_cast<std::byte*>(std::aligned_alloc(64, size)));
+    HLO_CHECK(memory != nullptr);
+  }
+  return memory.get();
+}
+
+// A run-time position splits into an index by dividing by the sizes, the last dimension fastest.
+template <class Visit>
+void EachDigit(int64_t number, absl::Span<const int64_t> dims, Visit&& visit) {
+  for (int64_t d = static_cast<int64_t>(dims.size()) - 1; d > 0; --d) {
+    visit(d, number % dims[d]);
+    number /= dims[d];
+  }
+  if (!dims.empty()) visit(0, number);
+}
+
+// The pieces of rows that inner positions [begin, begin + n) lie in: visit(place of the first element,
+// distance of the next, elements, elements before).
+template <class Visit>
+void EachRow(absl::Span<const int64_t> dims, const Strides& strides, int64_t base, int64_t begin, int64_t n,
+             Visit&& visit) {
+  if (dims.empty()) return visit(base, 0, n, 0);
+  absl::InlinedVector<int64_t, 6> index(dims.size());
+  int64_t at = base;
+  EachDigit(begin, dims, [&](int64_t d, int64_t i) {
+    index[d] = i;
+    at += i * strides[d];
+  });
+  const int64_t last = static_cast<int64_t>(dims.size()) - 1;
+  for (int64_t done = 0; done < n;) {
+    const int64_t length = std::min(n - done, dims[last] - index[last]);
+    visit(at, strides[last], length, done);
+    done += length;
+    if (done == n) break;
+    at -= index[last] * strides[last];
+    index[last] = 0;
+    for (int64_t d = last - 1; d >= 0; --d) {
+      at += strides[d];
+      if (++index[d] < dims[d]) break;
+      at -= dims[d] * strides[d];
+      index[d] = 0;
+    }
+  }
+}
+
+// The place of an access at the beginning of both loops.
+int64_t Start(const Access& access, void* const* arguments) {
+  int64_t start = access.offset;
+  for (const RuntimeStart& s : access.starts) {
+    const int64_t position = ReadInteger(s.type, arguments[s.argument]);
+    start += std::min(std::max<int64_t>(position, 0), s.max) * s.stride;
+  }
+  return start;
+}
+
+}  // namespace
+
+int64_t ReadInteger(ElementType type, const void* data) {
+  return DispatchLane(LaneOf(type), [&]<class T>() -> int64_t {
+    if constexpr (std::is_integral_v<T>) {
+      T value;
+      std::memcpy(&value, data, sizeof value);
+      if constexpr (std::is_same_v<T, uint64_t>)
+        return static_cast<int64_t>(std::min<uint64_t>(value, std::numeric_limits<int64_t>::max()));
+      else
+        return static_cast<int64_t>(value);
+    } else {
+      HLO_CHECK(false);
+      return 0;
+    }
+  });
+}
+
+TileProgram::Runner::Runner(const TileProgram& program, void* const* arguments)
+    : program_(program),
+      arguments_(arguments),
+      pointers_(program.values_.size()),
+      start_(program.accesses_.size()),
+      base_(program.accesses_.size()),
+      scratch_(Scratch(program.register_bytes_ * program.register_count_)) {
+  for (size_t a = 0; a < start_.size(); ++a) {
+    const Access& access = program.accesses_[a];
+    start_[a] = base_[a] = Start(access, arguments);
+  }
+}
+
+void TileProgram::Runner::SetOuter(int64_t outer) {
+  for (size_t a = 0; a < base_.size(); ++a) base_[a] = start_[a];
+  EachDigit(outer, program_.outer_dims_, [&](int64_t d, int64_t i) {
+    for (size_t a = 0; a < base_.size(); ++a) base_[a] += i * program_.accesses_[a].outer[d];
+  });
+  fresh_ = true;
+}
+
+// The elements at inner positions [begin, begin + n), in their storage type: where they lie, or gathered.
+const std::byte* TileProgram::Read(const Access& access, bool contiguous, void* const* arguments,
+                                   int64_t base, int64_t begin, int64_t n, std::byte* scratch) const {
+  const int64_t width = ByteCount(access.type);
+  const auto* data =
+      access.argument == Access::kIota ? nullptr : static_cast<const std::byte*>(arguments[access.argument]);
+  if (contiguous && data != nullptr) return data + (base + begin) * width;
+  const std::byte* result = scratch;
+  EachRow(inner_dims_, access.inner, base, begin, n,
+          [&](int64_t at, int64_t stride, int64_t length, int64_t done) {
+            if (data == nullptr)
+              FillIota(LaneOf(access.type), length, scratch + done * LaneBytes(LaneOf(access.type)), at,
+                       stride);
+            else if (stride == 1 && length == n)
+              result = data + at * width;
+            else
+              CopyStrided(length, width, scratch + done * width, 1, data + at * width, stride);
+          });
+  return result;
+}
+
+void TileProgram::Write(const Access& access, bool contiguous, void* const* arguments, int64_t base,
+                        int64_t begin, int64_t n, const std::byte* from) const {
+  const int64_t width = ByteCount(access.type);
+  auto* data = static_cast<std::byte*>(arguments[access.argument]);
+  if (contiguous) {
+    std::memmove(data + (base + begin) * width, from, n * width);
+    return;
+  }
+  EachRow(inner_dims_, access.inner, base, begin, n,
+          [&](int64_t at, int64_t stride, int64_t length, int64_t done) {
+            CopyStrided(length, width, data + at * width, stride, from + done * width, 1);
+          });
+}
+
+// One element for the n positions of a tile.
+void TileProgram::Splat(const Step& step, void* const* arguments, int64_t base, int64_t n,
+                        std::byte* to) const {
+  const Access& access = accesses_[step.access];
+  alignas(16) std::byte element[16] = {};
+  const Lane lane = values_[step.out].lane;
+  if (access.argument == Access::kIota) {
+    FillIota(lane, 1, element, base, 0);
+  } else {
+    const auto* from =
+        static_cast<const std::byte*>(arguments[access.argument]) + base * ByteCount(access.type);
+    if (step.call.function != nullptr) {
+      const void* in[] = {from};
+      step.call.function(1, element, in, step.call.parameter);
+    } else {
+      std::memcpy(element, from, LaneBytes(lane));
+    }
+  }
+  CopyStrided(n, LaneBytes(lane), to, 1, element, 0);
+}
+
+// The steps of a tile; `registers` are `stride` bytes apart, splat ones are there already unless `fresh`.
+// `bases` are the places of the accesses at inner position 0.
+void TileProgram::RunSteps(void* const* arguments, const int64_t* bases, int64_t begin, int64_t n,
+                           std::byte* registers, int64_t stride, int64_t splat_count,
+                           const void** values) const {
+  for (const Step& step : steps_) {
+    const Value& value = values_[step.out];
+    std::byte* to = registers + value.register_number * stride;
+    if (step.access >= 0) {
+      const Access& access = accesses_[step.access];
+      const Pattern pattern = patterns_[step.access];
+      if (pattern == Pattern::kScalar) {
+        if (splat_count == 0) continue;
+        Splat(step, arguments, bases[step.access], splat_count, to);
+        values[step.out] = to;
+        continue;
+      }
+      const bool widens = step.call.function != nullptr;
+      std::byte* raw = widens ? registers + (register_count_ - 1) * stride : to;
+      values[step.out] =
+          Read(access, pattern == Pattern::kDense, arguments, bases[step.access], begin, n, raw);
+      if (widens) {
+        const void* in[] = {values[step.out]};
+        step.call.function(n, to, in, step.call.parameter);
+        values[step.out] = to;
+      }
+      continue;
+    }
+    if (value.stored_as >= 0 && patterns_[value.stored_as] == Pattern::kDense) {
+      const Access& access = accesses_[value.stored_as];
+      to = static_cast<std::byte*>(arguments[access.argument]) +
+           (bases[value.stored_as] + begin) * ByteCount(access.type);
+    }
+    const void* in[3] = {values[step.in[0]], nullptr, nullptr};
+    if (step.operand_count > 1) in[1] = values[step.in[1]];
+    if (step.operand_count > 2) in[2] = values[step.in[2]];
+    step.call.function(n, to, in, step.call.parameter);
+    values[step.out] = to;
+  }
+  for (const Stored& stored : stored_) {
+    const Access& access = accesses_[stored.access];
+    const bool dense = patterns_[stored.access] == Pattern::kDense;
+    if (dense && values_[stored.value].stored_as == stored.access) continue;
+    const auto* from = static_cast<const std::byte*>(values[stored.value]);
+    if (stored.narrow.function != nullptr) {
+      std::byte* raw = registers + (register_count_ - 1) * stride;
+      const void* in[] = {from};
+      if (dense) {
+        raw = static_cast<std::byte*>(arguments[access.argument]) +
+              (bases[stored.access] + begin) * ByteCount(access.type);
+      }
+      stored.narrow.function(n, raw, in, stored.narrow.parameter);
+      if (dense) continue;
+      from = raw;
+    }
+    Write(access, dense, arguments, bases[stored.access], begin, n, from);
+  }
+}
+
+void TileProgram::Runner::RunTile(int64_t begin, int64_t n) {
+  const int64_t splat_count = fresh_ ? std::min(program_.tile_, program_.inner_count_) : 0;
+  program_.RunSteps(arguments_, base_.data(), begin, n, scratch_, program_.register_bytes_, splat_count,
+                    pointers_.data());
+  fresh_ = false;
+}
+
+void TileProgram::RunCopy(void* const* arguments) const {
+  const Runner runner(*this, arguments);
+  const int32_t load = steps_[0].access, store = stored_[0].access;
+  const Access &from = accesses_[load], &to = accesses_[store];
+  absl::InlinedVector<CopyDim, 6> dims;
+  for (size_t d = 0; d < outer_dims_.size(); ++d)
+    dims.push_back({outer_dims_[d], from.outer[d], to.outer[d]});
+  for (size_t d = 0; d < inner_dims_.size(); ++d)
+    dims.push_back({inner_dims_[d], from.inner[d], to.inner[d]});
+  const int64_t width = ByteCount(from.type);
+  CopyArray(dims, width,
+            static_cast<const std::byte*>(arguments[from.argument]) + runner.start_[load] * width,
+            static_cast<std::byte*>(arguments[to.argument]) + runner.start_[store] * width);
+}
+
+void TileProgram::Run(void* const* arguments) const {
+  if (small_.has_value()) return small_->Run(arguments);
+  if (inner_count_ == 0 || outer_count_ == 0) return;
+  if (is_copy_) return RunCopy(arguments);
+  if (outer_count_ == 1 && inner_count_ <= tile_ && (!by_rows_ || inner_dims_.size() <= 1)) {
+    Runner runner(*this, arguments);
+    runner.RunTile(0, inner_count_);
+    return;
+  }
+  // Tiles end with rows where rows are long: then rows are read where they lie.
+  const int64_t row = by_rows_ ? inner_dims_.back() : inner_count_;
+  const int64_t rows = outer_count_ * (inner_count_ / row);
+  const int64_t rows_per_outer = inner_count_ / row;
+  const int64_t pieces = (row + kChunk - 1) / kChunk;  // Of a long row.
+  const int64_t rows_per_chunk = std::max<int64_t>(1, kChunk / row);
+  const int64_t row_chunks = (rows + rows_per_chunk - 1) / rows_per_chunk;
+  const double nanoseconds =
+      nanoseconds_ * static_cast<double>(inner_count_) * static_cast<double>(outer_count_);
+  ParallelFor(row_chunks * pieces, nanoseconds, [&](int64_t chunk) {
+    const int64_t first = chunk / pieces * rows_per_chunk, piece = chunk % pieces;
+    Runner runner(*this, arguments);
+    int64_t outer = 0;
+    for (int64_t r = first; r < std::min(rows, first + rows_per_chunk); ++r) {
+      if (r / rows_per_outer != outer) runner.SetOuter(outer = r / rows_per_outer);
+      const int64_t origin = r % rows_per_outer * row;
+      const int64_t end = std::min(row, (piece + 1) * kChunk);
+      for (int64_t t = piece * kChunk; t < end; t += tile_)
+        runner.RunTile(origin + t, std::min(tile_, end - t));
+    }
+  });
+}
+
+}  // namespace hlo::cpu
