@@ -12,6 +12,7 @@ void AddPlan(CLI::App& program, int& exit_status) {
   CLI::App* command =
       program.add_subcommand("plan", "Print the execution plan: steps, kernels, buffers, fused loops");
   AddCommonFlags(*command, *options);
+  AddElidedFlag(*command, options->elided);
   command->footer(
       "A loop is a group of elementwise instructions, named by its last one. b<-> are buffers that change "
       "places.\n"

@@ -193,15 +193,20 @@ class Assigner {
     }
     if (tiles.programs.size() != 1) return;
     const cpu::Access* store = nullptr;
+    int64_t store_count = 0;
     std::vector<const cpu::Access*> loads;
     absl::flat_hash_set<int32_t> starts;
     std::as_const(tiles.programs[0]).VisitAccesses([&](const cpu::Access& access, bool is_store) {
       for (const cpu::RuntimeStart& start : access.starts) starts.insert(StorageOf(start.argument));
-      if (is_store)
+      if (is_store) {
         store = &access;
-      else if (access.argument != cpu::Access::kIota)
+        ++store_count;
+      } else if (access.argument != cpu::Access::kIota) {
         loads.push_back(&access);
+      }
     });
+    // What one of several stores overwrites, another may still be computed from.
+    if (store_count != 1) return;
     const int64_t byte_count = storages_[StorageOf(store->argument)].byte_count;
     for (const cpu::Access* load : loads) {
       const int32_t storage = StorageOf(load->argument);

@@ -148,6 +148,10 @@ Groups::Groups(const Graph& graph, const Uses& uses) : graph_(graph), uses_(uses
   }
 }
 
+const Node* Groups::RootOf(const Node& node) const {
+  return IsElementwise(graph_, node) ? paths_.at(&node)[0].root : nullptr;
+}
+
 bool Groups::ReadsElsewhere(const Node& update) const {
   absl::flat_hash_set<std::pair<ValueId, bool>> visited;
   // `stays`: v is computed at the position where the update writes.
@@ -352,8 +356,8 @@ cpu::TileValue LoopBuilder::Value(ValueId v, const IndexMap& map) { return Build
 
 cpu::TileValue LoopBuilder::Compute(const Node& node) {
   const IndexMap identity = IndexMap::Identity(static_cast<int64_t>(dims_.size()));
-  if (IsElementwise(graph_, node)) return Elementwise(node, identity, true);
-  return Positional(node, identity);
+  if (!IsElementwise(graph_, node)) return Positional(node, identity);
+  return built_[node.results[0]] = Elementwise(node, identity, true);
 }
 
 cpu::TileValue LoopBuilder::Build(ValueId v, const IndexMap& map, bool identity) {

@@ -32,6 +32,9 @@ class Groups {
 
   // Whether the node's value is computed by the loops of its users alone.
   bool IsInlined(const Node& node) const { return inlined_.contains(&node); }
+  // Of an inlined elementwise node: the one whose loop computes it. nullptr for others, which several may
+  // compute.
+  const Node* RootOf(const Node& node) const;
   // Whether nothing needs the node.
   bool IsDead(const Node& node) const { return dead_.contains(&node); }
 
@@ -83,7 +86,7 @@ class LoopBuilder {
   // The value at the loop's position itself, or at a mapped one.
   cpu::TileValue Value(ValueId v);
   cpu::TileValue Value(ValueId v, const IndexMap& map);
-  // The result of a node that is not inlined, computed here.
+  // The result of a node that is not inlined, computed here; who asks for it later finds it.
   cpu::TileValue Compute(const Node& node);
   // Where a value lies: row-major under the map.
   cpu::Access AccessOf(ValueId v, const IndexMap& map) const;

@@ -4,6 +4,7 @@
 #include "kernels/cpu/convolution.h"
 #include "kernels/cpu/dot_general.h"
 #include "kernels/cpu/fft.h"
+#include "kernels/cpu/small_dot.h"
 
 namespace hlo::plan {
 namespace {
@@ -21,6 +22,25 @@ absl::Status RunDot(const Instruction& dot, absl::Span<const void* const> operan
                   {dot.Get<attr::rhs_batch_dims>(), dot.Get<attr::rhs_contracting_dims>()}, results[0],
                   dot.shape().type());
   return absl::OkStatus();
+}
+
+// The product of an instruction, for operands and a result that are still to come.
+cpu::GemmProblem ProblemOf(const Instruction& dot) {
+  return cpu::DotProblem(Dense(dot.operand(0)->shape(), nullptr),
+                         {dot.Get<attr::lhs_batch_dims>(), dot.Get<attr::lhs_contracting_dims>()},
+                         Dense(dot.operand(1)->shape(), nullptr),
+                         {dot.Get<attr::rhs_batch_dims>(), dot.Get<attr::rhs_contracting_dims>()}, nullptr,
+                         dot.shape().type());
+}
+
+LibraryKernel FindDotKernel(const Instruction& dot) {
+  if (!TakesDot(dot)) return {};
+  std::optional<cpu::SmallDot> small = cpu::SmallDot::Make(ProblemOf(dot));
+  if (!small.has_value()) return {"dot", &RunDot};
+  return {"small dot", [small = *std::move(small)](const Instruction&, auto operands, auto results) {
+            small.Run(operands[0], operands[1], results[0]);
+            return absl::OkStatus();
+          }};
 }
 
 bool TakesConvolution(const Instruction& convolution) {
@@ -55,8 +75,7 @@ absl::Status RunFft(const Instruction& fft, absl::Span<const void* const> operan
 LibraryKernel FindLibraryKernel(const Instruction& instruction) {
   switch (instruction.opcode()) {
     case Opcode::kDot:
-      if (TakesDot(instruction)) return {"dot", &RunDot};
-      break;
+      return FindDotKernel(instruction);
     case Opcode::kConvolution:
       if (TakesConvolution(instruction)) return {"convolution", &RunConvolution};
       break;

@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "plan/buffers.h"
 #include "plan/groups.h"
+#include "plan/merges.h"
 #include "plan/steps.h"
 
 namespace hlo::plan {
@@ -12,7 +13,8 @@ absl::StatusOr<Plan> MakePlan(const CheckedModule& module) {
   HLO_ASSIGN_OR_RETURN(plan.graph, Flatten(module));
   const Uses uses(plan.graph);
   const Groups groups(plan.graph, uses);
-  plan.steps = MakeSteps(plan.graph, groups, *plan.graph.entry);
+  const Merges merges(plan.graph, uses, groups);
+  plan.steps = MakeSteps(plan.graph, groups, merges, *plan.graph.entry);
   AssignBuffers(plan);
   return plan;
 }

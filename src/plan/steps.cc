@@ -21,7 +21,8 @@ std::vector<int64_t> Iota(int64_t count) {
 
 class StepMaker {
  public:
-  StepMaker(Graph& graph, const Groups& groups) : graph_(graph), groups_(groups) {}
+  StepMaker(Graph& graph, const Groups& groups, const Merges& merges)
+      : graph_(graph), groups_(groups), merges_(merges) {}
 
   std::vector<Step> Make(const Block& block) {
     std::vector<Step> steps;
@@ -43,7 +44,11 @@ class StepMaker {
   void Op(const Node& node, std::vector<Step>* steps) {
     if (IsElementwise(graph_, node) || IsPositional(graph_, node) || IsDynamicSlice(node)) {
       if (IsReshape(node) && Alias(node)) return;
-      steps->push_back({node.instruction, TileStep{{Loops(node)}}});
+      if (const MergedLoop* loop = merges_.LoopOf(node)) {
+        if (loop->roots.back() == &node) steps->push_back({node.instruction, TileStep{{Loops(*loop)}}});
+        return;
+      }
+      steps->push_back({node.instruction, TileStep{{Loops({{&node}, {node.results[0]}})}}});
       return;
     }
     switch (node.instruction->opcode()) {
@@ -99,11 +104,16 @@ class StepMaker {
     return std::move(builder.program());
   }
 
-  cpu::TileProgram Loops(const Node& node) {
-    const Shape& shape = ShapeOf(node.results[0]);
+  cpu::TileProgram Loops(const MergedLoop& loop) {
+    const Shape& shape = ShapeOf(loop.roots[0]->results[0]);
     LoopBuilder builder = Builder(shape);
-    const cpu::TileValue value = builder.Compute(node);
-    builder.program().Store(value, builder.AccessOf(node.results[0], IndexMap::Identity(shape.rank())));
+    for (const Node* root : loop.roots) {
+      const ValueId result = root->results[0];
+      const cpu::TileValue value = builder.Compute(*root);
+      if (root != loop.roots.back()) fused_.push_back(root->instruction);
+      if (std::find(loop.stored.begin(), loop.stored.end(), result) != loop.stored.end())
+        builder.program().Store(value, builder.AccessOf(result, IndexMap::Identity(shape.rank())));
+    }
     return Finished(builder);
   }
 
@@ -330,13 +340,14 @@ class StepMaker {
 
   Graph& graph_;
   const Groups& groups_;
+  const Merges& merges_;
   std::vector<const Instruction*> fused_;  // By the loops of the step that is being made.
 };
 
 }  // namespace
 
-std::vector<Step> MakeSteps(Graph& graph, const Groups& groups, const Block& block) {
-  return StepMaker(graph, groups).Make(block);
+std::vector<Step> MakeSteps(Graph& graph, const Groups& groups, const Merges& merges, const Block& block) {
+  return StepMaker(graph, groups, merges).Make(block);
 }
 
 }  // namespace hlo::plan

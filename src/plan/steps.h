@@ -3,11 +3,12 @@
 // are value numbers still; assign_buffers.h turns them into buffers.
 
 #include "plan/groups.h"
+#include "plan/merges.h"
 #include "plan/plan.h"
 
 namespace hlo::plan {
 
 // The steps of a block, inner blocks included.
-std::vector<Step> MakeSteps(Graph& graph, const Groups& groups, const Block& block);
+std::vector<Step> MakeSteps(Graph& graph, const Groups& groups, const Merges& merges, const Block& block);
 
 }  // namespace hlo::plan

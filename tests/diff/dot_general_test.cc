@@ -6,6 +6,7 @@
 
 #include "arrays.h"
 #include "gtest/gtest.h"
+#include "kernels/cpu/small_dot.h"
 
 namespace hlo::cpu {
 namespace {
@@ -17,6 +18,19 @@ struct Dot {
   std::vector<int64_t> lhs_batch, rhs_batch, lhs_contracting, rhs_contracting;
 };
 
+// The kernel for small products, where it takes the problem, gives what the general one gave.
+int small_dots = 0;
+void ExpectSmallDotAgrees(const GemmProblem& problem, const Literal& want) {
+  const std::optional<SmallDot> small = SmallDot::Make(problem);
+  if (!small.has_value()) return;
+  ++small_dots;
+  absl::StatusOr<Literal> got = Literal::CreateZeros(want.shape());
+  small->Run(problem.a.data, problem.b.data, got->mutable_data());
+  for (int64_t i = 0; i < want.element_count(); ++i)
+    ASSERT_NEAR(test::At(*got, i).real(), test::At(want, i).real(),
+                1e-5 * std::abs(test::At(want, i)) + 1e-5);
+}
+
 void ExpectRight(ElementType type, const Dot& dot) {
   const Literal lhs = test::RandomArray(type, dot.lhs, 1), rhs = test::RandomArray(type, dot.rhs, 2);
   const Index lhs_free = OtherDims(lhs.rank(), dot.lhs_batch, dot.lhs_contracting);
@@ -27,6 +41,10 @@ void ExpectRight(ElementType type, const Dot& dot) {
   absl::StatusOr<Literal> out = Literal::CreateZeros(Shape::Array(type, dims));
   DotGeneral({lhs.data(), type, lhs.dims()}, {dot.lhs_batch, dot.lhs_contracting},
              {rhs.data(), type, rhs.dims()}, {dot.rhs_batch, dot.rhs_contracting}, out->mutable_data(), type);
+  const GemmProblem problem = DotProblem({lhs.data(), type, lhs.dims()}, {dot.lhs_batch, dot.lhs_contracting},
+                                         {rhs.data(), type, rhs.dims()}, {dot.rhs_batch, dot.rhs_contracting},
+                                         out->mutable_data(), type);
+  ExpectSmallDotAgrees(problem, *out);
   const Index lhs_strides = RowMajorStrides(dot.lhs), rhs_strides = RowMajorStrides(dot.rhs);
   const Index k_dims = Pick(dot.lhs, dot.lhs_contracting);
   const Index lhs_k_strides = Pick(lhs_strides, dot.lhs_contracting),
@@ -83,12 +101,13 @@ TEST(DotGeneralTest, AnyDimensionNumbers) {
       {{0, 3}, {3, 4}, {}, {}, {1}, {0}},
       {{37, 5, 300}, {300, 5, 20}, {1}, {1}, {2}, {0}},
   };
-  for (ElementType type : {kF32, kBF16, kS32, kC64}) {
+  for (ElementType type : {kF32, kF64, kBF16, kS32, kC64}) {
     for (const Dot& dot : dots) {
       SCOPED_TRACE(std::string(Name(type)) + " case " + std::to_string(&dot - dots));
       ExpectRight(type, dot);
     }
   }
+  EXPECT_GE(small_dots, 10);
 }
 
 TEST(DotGeneralTest, DimensionsThatLieSideBySideBecomeOne) {

@@ -59,7 +59,8 @@ def integer_binary(b):
     c = a and b.array(t=a.type, dims=a.dims)
     if c and opcode == 'power':  # XLA:CPU looks at the low six bits of the exponent alone, and takes 0^-1 for 1/0
         c = b.fresh(a.type, a.dims, 0, 20)
-    if c and opcode in ('divide', 'remainder') and (c is a or c.name[:2] != 'p.'):  # XLA takes 0/0 for 1 where both are equal
+    # XLA takes 0/0 for 1 where it finds that both are equal.
+    if c and opcode in ('divide', 'remainder') and (c is a or any(v.name[:2] != 'p.' for v in (a, c))):
         return None
     return c and b.op(opcode, (a, c), a.type, a.dims)
 

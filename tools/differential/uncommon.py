@@ -1,6 +1,8 @@
 """Random instructions that XLA:CPU does not run, or not the same way twice. XLA gets what they mean in other words."""
-from .builder import braces, shape
-from .values import Value, bits, epsilon, fits, in_range, is_float, is_int, own_zeros
+import numpy as np
+
+from .builder import braces, numpy_type, shape
+from .values import Value, epsilon, fits, in_range, is_float, own_zeros
 
 
 def same(v):
@@ -114,7 +116,7 @@ def ragged_dot(b):
         matrix = b.op('reshape', (cut(b, y, 0, g, g + 1),), t, (k, n), **same(y))
         rows.append(b.op('dot', (part, matrix), t, (count, n), 'lhs_contracting_dims={1}, rhs_contracting_dims={0}', **known))
         at += count
-    zero = b.fresh(t, (), 0, 0)
+    zero = b.fresh(t, (), array=np.zeros((), numpy_type(t)))
     if not zero:
         return None
     rows.append(b.op('broadcast', (zero,), t, (m - at, n), 'dimensions={}', **known))

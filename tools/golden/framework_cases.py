@@ -127,6 +127,13 @@ def quantization():
     config = "{scale = 0.25 : f64, zero_point = 3 : i64, storage_min = -128 : i64, storage_max = 127 : i64}"
     call("mhlo.uniform_quantize", "mhlo.uniform_quantize", [x], [q], config=config)
     call("mhlo.uniform_dequantize", "mhlo.uniform_dequantize", [q], [((q - 3.0) * 0.25).astype(np.float32)], config=config)
+    matrix, scales, zeros = x.reshape(2, 2, 2), np.array([0.25, 2]), np.array([3, -1])
+    q = np.clip(np.round(matrix.astype(np.float64) / scales[:, None]) + zeros[:, None], -8, 7).astype(np.int32)
+    config = ("{quantization_dimension = 1 : i64, scale = [0.25, 2.0], zero_point = [3, -1], storage_min = -8 : i64, "
+              "storage_max = 7 : i64}")
+    call("stablehlo.uniform_quantize along a dimension", "stablehlo.uniform_quantize", [matrix], [q], config=config)
+    call("stablehlo.uniform_dequantize along a dimension", "stablehlo.uniform_dequantize", [q],
+         [((q - zeros[:, None]) * scales[:, None]).astype(np.float32)], config=config)
 
 
 def arrangement():

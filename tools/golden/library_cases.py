@@ -320,15 +320,19 @@ def graphs(rng):
     print(f"// in   {text_of(w)}\n// in   {text_of(bias)}\n// out  {text_of(w)}\n// out  {text_of(bias)}\n// -----")
 
 
-def attention_config(scale, mask="NO_MASK", window=0, batch=(0, 1), bmm2_contracting=2, rate=0):
+def attention_config(scale, mask="NO_MASK", window=0, batch=(0, 1), rows=2, backward=False):
+    """As JAX writes it for arrays whose dimension `rows` counts the queries or keys."""
     def quoted(dims):
         return "[" + ",".join(f'"{d}"' for d in dims) + "]"
-    first = (f'"lhs_contracting_dimensions":["3"],"rhs_contracting_dimensions":["3"],"lhs_batch_dimensions":{quoted(batch)},'
-             f'"rhs_batch_dimensions":{quoted(batch)}')
-    second = (f'"lhs_contracting_dimensions":["3"],"rhs_contracting_dimensions":["{bmm2_contracting}"],'
-              f'"lhs_batch_dimensions":["0","1"],"rhs_batch_dimensions":{quoted(batch)}')
-    return (f'{{"cudnn_fmha_backend_config":{{"fmha_scale":{scale},"dropout_rate":{rate},"mask_type":"{mask}",'
-            f'"sliding_window_length":{window},"bmm1_dot_dimension_numbers":{{{first}}},"bmm2_dot_dimension_numbers":{{{second}}}}}}}')
+    def product(name, left, right, left_batch):
+        return (f'"{name}_dot_dimension_numbers":{{"lhs_contracting_dimensions":["{left}"],"rhs_contracting_dimensions":["{right}"],'
+                f'"lhs_batch_dimensions":{quoted(left_batch)},"rhs_batch_dimensions":{quoted(batch)}}}')
+    scores = (0, 1)
+    products = [product("bmm1", 3, 3, batch), product("bmm2", 3, rows, scores)] if not backward else [
+        product("bmm1_grad_gemm1", 2, rows, scores), product("bmm1_grad_gemm2", 3, rows, scores),
+        product("bmm2_grad_gemm1", 2, rows, scores), product("bmm2_grad_gemm2", 3, 3, batch)]
+    return (f'{{"cudnn_fmha_backend_config":{{"fmha_scale":{scale},"dropout_rate":0.0,"mask_type":"{mask}",'
+            f'"sliding_window_length":{window},{",".join(products)}}}}}')
 
 
 def attention(rng):
@@ -370,7 +374,8 @@ def attention(rng):
         _, pullback, _ = jax.vjp(run, *wide, has_aux=True)
         gradients = [np.float32(g) for g in pullback(jnp.asarray(do, jnp.float64))]
         case(f"{title}, backwards", f"__cudnn${name}Backward",
-             [q, k, v, np.float32(stats), do, *extra, np.float32(o), *more], gradients if has_bias else gradients[:3], config=config)
+             [q, k, v, np.float32(stats), do, *extra, np.float32(o), *more], gradients if has_bias else gradients[:3],
+             config=attention_config(0.5, mask, window, backward=True))
 
     # [B, T, N, H], as JAX has it; the results are [B, N, T, H]. Four heads share two of keys and values.
     q, k, v = numbers(rng, b, t, 4, h), numbers(rng, b, s, n, h), numbers(rng, b, s, n, h)
@@ -380,13 +385,14 @@ def attention(rng):
     def grouped(*x):
         return forward(*x, 0.0, 0.25, all_of)
     o, stats = grouped(*wide)
-    config = attention_config(0.25, batch=(0, 2), bmm2_contracting=1)
+    config = attention_config(0.25, batch=(0, 2), rows=1)
     case("attention of four heads to two", "__cudnn$fmhaSoftmax", [q, k, v], [np.float32(o)], config=config)
     do = numbers(rng, *o.shape)
     _, pullback, _ = jax.vjp(grouped, *wide, has_aux=True)
     case("attention of four heads to two, backwards", "__cudnn$fmhaSoftmaxBackward",
          [q, k, v, np.float32(stats), np.swapaxes(do, 1, 2), np.swapaxes(np.float32(o), 1, 2)],
-         [np.float32(g) for g in pullback(jnp.asarray(do, jnp.float64))], config=config)
+         [np.float32(g) for g in pullback(jnp.asarray(do, jnp.float64))],
+         config=attention_config(0.25, batch=(0, 2), rows=1, backward=True))
 
 
 if __name__ == "__main__":

@@ -222,37 +222,60 @@ void ReduceLongRows(const ReduceProgram& program, void* const* arguments) {
   }
 }
 
+// Strips of columns, walked row by row: long enough that memory is read in order, short enough that their
+// accumulators stay in the L1 cache. A strip lies within one row of the body's innermost dimension.
+struct Strips {
+  explicit Strips(const ReduceProgram& program) {
+    const TileProgram& body = program.body;
+    row = body.row();
+    const bool wide = program.grouping != Grouping::kNone || body.inner_count() >= 8 * kLongest;
+    length = std::min(row, wide ? kLongest : body.tile());
+    per_row = (row + length - 1) / length;
+    count = body.inner_count() / row * per_row;
+  }
+  int64_t begin(int64_t i) const { return i / per_row * row + i % per_row * length; }
+  int64_t size(int64_t i) const { return std::min(length, row - i % per_row * length); }
+
+  static constexpr int64_t kLongest = 4096;
+  int64_t row, length, per_row, count;
+};
+
 void ReduceColumns(const ReduceProgram& program, void* const* arguments) {
   const int64_t kept = program.kept_count(), reduced = program.reduced_count(), tile = program.body.tile();
-  const int64_t tiles = (kept + tile - 1) / tile;
+  const Strips strips(program);
   // Long columns are cut too, where the combiner allows it.
-  const int64_t rows_per_piece = std::max<int64_t>(64, kPiece * 4 / std::min(kept, tile));
-  const int64_t pieces = program.grouping != Grouping::kNone && tiles < 8
+  constexpr int64_t kMostPieces = 16;
+  const int64_t rows_per_piece =
+      std::max({int64_t{64}, kPiece * 4 / strips.length, (reduced + kMostPieces - 1) / kMostPieces});
+  const int64_t pieces = program.grouping != Grouping::kNone && strips.count < 8
                              ? std::max<int64_t>(1, (reduced + rows_per_piece - 1) / rows_per_piece)
                              : 1;
   const int64_t piece_rows = (reduced + pieces - 1) / pieces;
   Accumulators partial(program, pieces > 1 ? pieces * kept : 1);
-  ParallelFor(tiles * pieces, Nanoseconds(program), [&](int64_t i) {
-    const int64_t begin = i / pieces * tile, n = std::min(tile, kept - begin), piece = i % pieces;
+  ParallelFor(strips.count * pieces, Nanoseconds(program), [&](int64_t i) {
+    const int64_t begin = strips.begin(i / pieces), size = strips.size(i / pieces), piece = i % pieces;
     TileProgram::Runner runner(program.body, arguments);
-    Accumulators acc(program, n);
+    Accumulators acc(program, size);
     bool empty = piece > 0;
-    if (!empty) acc.FillWithInit(arguments, 0, n);
+    if (!empty) acc.FillWithInit(arguments, 0, size);
     for (int64_t r = piece * piece_rows; r < std::min(reduced, (piece + 1) * piece_rows); ++r) {
       runner.SetOuter(r);
-      runner.RunTile(begin, n);
-      if (empty)
-        acc.Take(runner, 0, n);
-      else
-        acc.Combine(runner, 0, n);
+      for (int64_t t = 0; t < size; t += tile) {
+        const int64_t n = std::min(tile, size - t);
+        runner.RunTile(begin + t, n);
+        if (empty)
+          acc.Take(runner, t, n);
+        else
+          acc.Combine(runner, t, n);
+      }
       empty = false;
     }
     if (pieces == 1) {
-      acc.Store(arguments, 0, n, begin);
+      acc.Store(arguments, 0, size, begin);
       return;
     }
     for (size_t k = 0; k < acc.count(); ++k)
-      std::memcpy(partial.at(k, piece * kept + begin), acc.at(k, 0), n * LaneBytes(acc.lane(k)));
+      std::memcpy(partial.at(k, piece * kept + begin), acc.at(k, 0), size * LaneBytes(acc.lane(k)));
   });
   if (pieces == 1) return;
   for (int64_t begin = 0; begin < kept; begin += tile) {

@@ -6,8 +6,8 @@
 #include <limits>
 #include <numeric>
 #include <type_traits>
+#include <vector>
 
-#include "absl/container/inlined_vector.h"
 #include "kernels/cpu/tile_loops.h"
 
 namespace hlo::cpu {
@@ -68,7 +68,7 @@ void SortByDigits(std::vector<T>& elements, std::vector<T>& other, uint64_t diff
   constexpr int kDigits = 64 / kDigitBits;
   const size_t n = elements.size();
   std::array<std::array<uint32_t, kBuckets>, kDigits> counts;
-  absl::InlinedVector<int, kDigits> digits;  // One in which no two keys differ sorts nothing.
+  std::vector<int> digits;  // One in which no two keys differ sorts nothing.
   for (int d = 0; d < kDigits; ++d) {
     if ((differing >> (d * kDigitBits) & (kBuckets - 1)) == 0) continue;
     digits.push_back(d);
@@ -131,14 +131,16 @@ std::vector<uint32_t> FirstInOrder(absl::Span<uint64_t> keys, int64_t count, Sor
   };
   std::vector<KeyAndPlace>& best = scratch.pairs;
   best.clear();
+  uint64_t worst = ~uint64_t{0};
   for (int64_t i = 0; i < n; ++i) {
     if (i >= count) {
-      if (keys[i] >= best.front().key) continue;
+      if (keys[i] >= worst) continue;
       std::pop_heap(best.begin(), best.end(), before);
       best.pop_back();
     }
     best.push_back({keys[i], static_cast<uint32_t>(i)});
     std::push_heap(best.begin(), best.end(), before);
+    worst = best.front().key;
   }
   std::sort_heap(best.begin(), best.end(), before);
   for (const KeyAndPlace& pair : best) first.push_back(pair.place);

@@ -5,8 +5,55 @@
 namespace hlo::cpu {
 namespace {
 
+// The shifts of scalar_ops.h for types as wide as their lane, in a form that vectorises.
+template <class T>
+constexpr std::make_unsigned_t<T> kWidth = 8 * sizeof(T);
+struct FullShiftLeft {
+  template <class T>
+  T operator()(T a, T count) const {
+    using U = std::make_unsigned_t<T>;
+    const auto c = static_cast<U>(count);
+    const U shifted = static_cast<U>(a) << (c % kWidth<T>);
+    return static_cast<T>(c < kWidth<T> ? shifted : U{0});
+  }
+};
+struct FullShiftRightLogical {
+  template <class T>
+  T operator()(T a, T count) const {
+    using U = std::make_unsigned_t<T>;
+    const auto c = static_cast<U>(count);
+    const U shifted = static_cast<U>(a) >> (c % kWidth<T>);
+    return static_cast<T>(c < kWidth<T> ? shifted : U{0});
+  }
+};
+struct FullShiftRightArithmetic {
+  template <class T>
+  T operator()(T a, T count) const {
+    const auto c = static_cast<std::make_unsigned_t<T>>(count);
+    return static_cast<T>(static_cast<std::make_signed_t<T>>(a) >> (c < kWidth<T> ? c : kWidth<T> - 1));
+  }
+};
+
+template <class T>
+TileFn FindFullShift(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kShiftLeft:
+      return LoopOf<FullShiftLeft, T>();
+    case Opcode::kShiftRightArithmetic:
+      return LoopOf<FullShiftRightArithmetic, T>();
+    case Opcode::kShiftRightLogical:
+      return LoopOf<FullShiftRightLogical, T>();
+    default:
+      return nullptr;
+  }
+}
+
 template <class T>
 TileFn Find(Opcode opcode) {
+  // Lanes of 32 bits and more hold types of their own width alone.
+  if constexpr (sizeof(T) >= 4) {
+    if (const TileFn shift = FindFullShift<T>(opcode)) return shift;
+  }
   switch (opcode) {
 #define HLO_CASE(name)  \
   case Opcode::k##name: \

@@ -55,6 +55,8 @@ class TileProgram {
   int64_t outer_count() const { return outer_count_; }
   int64_t inner_count() const { return inner_count_; }
   int64_t tile() const { return tile_; }
+  // Inner positions that lie side by side in what is read: a tile within such a row is read where it is.
+  int64_t row() const { return by_rows_ ? inner_dims_.back() : inner_count_; }
   Lane lane(TileValue value) const { return values_[value].lane; }
   double nanoseconds_per_element() const { return nanoseconds_; }
   int64_t op_count() const { return static_cast<int64_t>(steps_.size()); }

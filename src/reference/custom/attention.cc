@@ -79,19 +79,28 @@ std::string ReadMask(const Options& options, Attention* a) {
   return "";
 }
 
+// Backwards the products are those of the gradients: ds^T q, ds k and do v^T.
+void ReadOrders(const Options& options, Attention* a) {
+  if (options.Has("bmm1_grad_gemm1_dot_dimension_numbers")) {
+    a->q_order = OrderOf(options.Group("bmm1_grad_gemm1_dot_dimension_numbers"), "rhs", false);
+    a->k_order = OrderOf(options.Group("bmm1_grad_gemm2_dot_dimension_numbers"), "rhs", false);
+    a->v_order = OrderOf(options.Group("bmm2_grad_gemm2_dot_dimension_numbers"), "rhs", true);
+  } else {
+    a->q_order = OrderOf(options.Group("bmm1_dot_dimension_numbers"), "lhs", true);
+    a->k_order = OrderOf(options.Group("bmm1_dot_dimension_numbers"), "rhs", true);
+    a->v_order = OrderOf(options.Group("bmm2_dot_dimension_numbers"), "rhs", false);
+  }
+}
+
 std::string ReadSizes(const Instruction& call, const Options& options, Attention* a) {
-  const Options first = options.Group("bmm1_dot_dimension_numbers"),
-                second = options.Group("bmm2_dot_dimension_numbers");
-  a->q_order = OrderOf(first, "lhs", true);
-  a->k_order = OrderOf(first, "rhs", true);
-  a->v_order = OrderOf(second, "rhs", false);
+  ReadOrders(options, a);
   bool fits = ArePositions(a->q_order) && ArePositions(a->k_order) && ArePositions(a->v_order);
   for (int64_t i = 0; fits && i < 3; ++i) {
     const Shape& shape = call.operand(i)->shape();
     fits = shape.IsArray() && shape.rank() == 4 && IsFloat(shape.type());
   }
   if (!fits)
-    return "attention takes arrays of rank 4, and bmm1_dot_dimension_numbers and bmm2_dot_dimension_numbers";
+    return "attention takes arrays of rank 4, and dimension numbers for its products, bmm1... and bmm2...";
   a->q = Pick(call.operand(0)->shape().dims(), a->q_order);
   a->k = Pick(call.operand(1)->shape().dims(), a->k_order);
   a->v = Pick(call.operand(2)->shape().dims(), a->v_order);

@@ -5,12 +5,12 @@
 #include <limits>
 #include <utility>
 
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_split.h"
+#include "base/deadline.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "reference/arrays.h"
 #include "reference/custom/activations.h"
+#include "reference/custom/convolution_graph.h"
 #include "reference/custom/functions.h"
 #include "reference/custom/onednn.h"
 #include "reference/custom/options.h"
@@ -61,15 +61,18 @@ std::string TermsMisfit(const Terms& t, const Shape& x, const Shape& w, const Sh
 
 // Adds up, for all positions p of y and k of w with q = p * stride + k * dilation - padding inside x,
 //   y[n, o, p] += x[n, i, q] * w[o, i, k],  or the same with another one of the three on the left.
-void Accumulate(const Terms& t, const Literal& x, const Literal& w, const Literal& y, Part result,
-                double* out) {
+absl::Status Accumulate(const Terms& t, const Literal& x, const Literal& w, const Literal& y, Part result,
+                        double* out) {
   const DimLabels& l = t.labels;
   const Index xs = RowMajorStrides(x.dims()), ws = RowMajorStrides(w.dims()), ys = RowMajorStrides(y.dims());
   const double *xd = x.span<double>().data(), *wd = w.span<double>().data(), *yd = y.span<double>().data();
   const int64_t inputs = w.dim(l.kernel_input_feature);
   const int64_t per_group = w.dim(l.kernel_output_feature) / t.groups;
+  const int64_t products = x.dim(l.input_batch) * w.dim(l.kernel_output_feature) * inputs;
+  Pace pace;
   for (const Index& p : EachIndex(Pick(y.dims(), l.output_spatial))) {
     for (const Index& k : EachIndex(Pick(w.dims(), l.kernel_spatial))) {
+      HLO_RETURN_IF_ERROR(pace.Spend(products + 16));
       Index q = p;
       Index place = k;
       for (int64_t d = 0; d < p.rank(); ++d) {
@@ -97,6 +100,7 @@ void Accumulate(const Terms& t, const Literal& x, const Literal& w, const Litera
       }
     }
   }
+  return absl::OkStatus();
 }
 
 const Shape& Result(const Instruction& call) { return ResultShapes(call)[0]; }
@@ -112,13 +116,13 @@ absl::StatusOr<Literal> Convolved(OpContext& context, Part result) {
   double* out = sum.mutable_span<double>().data();
   switch (result) {
     case Part::kY:
-      Accumulate(terms, first, second, sum, result, out);
+      HLO_RETURN_IF_ERROR(Accumulate(terms, first, second, sum, result, out));
       break;
     case Part::kX:
-      Accumulate(terms, sum, second, first, result, out);
+      HLO_RETURN_IF_ERROR(Accumulate(terms, sum, second, first, result, out));
       break;
     case Part::kW:
-      Accumulate(terms, first, sum, second, result, out);
+      HLO_RETURN_IF_ERROR(Accumulate(terms, first, sum, second, result, out));
       break;
   }
   return sum;
@@ -225,85 +229,7 @@ absl::StatusOr<Literal> OnednnConv(OpContext& context) {
 
 namespace {
 
-// One operation of `serialized_graph`: `uid:[type]op(uid,uid);`.
-struct GraphNode {
-  std::string uid, op;
-  ElementType type = ElementType::kF32;
-  std::vector<std::string> inputs;
-
-  bool TakesTwo() const { return op == "add" || op == "scale" || op == "invscale"; }
-};
-
-// nullopt where the text is not such a list.
-std::optional<std::vector<GraphNode>> ReadGraph(const std::string& text) {
-  std::vector<GraphNode> nodes;
-  for (const absl::string_view item : absl::StrSplit(text, ';', absl::SkipWhitespace())) {
-    const std::string_view node(item.data(), item.size());
-    const size_t colon = node.find(":["), bracket = node.find(']'), open = node.find('('),
-                 close = node.rfind(')');
-    if (close == std::string_view::npos || !(colon < bracket && bracket < open && open < close))
-      return std::nullopt;
-    GraphNode& next = nodes.emplace_back();
-    next.uid = std::string(node.substr(0, colon));
-    next.op = std::string(node.substr(bracket + 1, open - bracket - 1));
-    const std::optional<ElementType> type = ParseElementType(node.substr(colon + 2, bracket - colon - 2));
-    if (!type || !IsFloat(*type)) return std::nullopt;
-    next.type = *type;
-    const std::string inputs(node.substr(open + 1, close - open - 1));
-    for (const absl::string_view uid : absl::StrSplit(inputs, ',', absl::SkipWhitespace()))
-      next.inputs.emplace_back(uid.data(), uid.size());
-  }
-  return nodes;
-}
-
 std::string GraphText(const Instruction& call) { return ConvOptions(call).Text("serialized_graph", ""); }
-
-// Follows the graph: `conv()` for the convolution, `unary(op, input)` and `binary(op, input, other)`, where
-// `other` is the number of an operand or the uid of a node.
-struct Wiring {
-  const GraphNode* node;
-  std::string input, other;  // Uids of nodes; empty where there is none.
-  int operand = -1;          // Or an operand of the call, for the other one.
-};
-
-// How its nodes hang together, or what does not.
-std::string Wire(const Instruction& call, const std::vector<GraphNode>& nodes, std::vector<Wiring>* wirings) {
-  int next = 2;
-  const auto known = [&](const std::string& uid) {
-    return std::any_of(wirings->begin(), wirings->end(), [&](const Wiring& w) { return w.node->uid == uid; });
-  };
-  for (const GraphNode& node : nodes) {
-    Wiring wiring{&node, "", "", -1};
-    if (node.op == "conv") {
-      if (!wirings->empty()) return "its graph has a convolution that is not the first operation";
-      wirings->push_back(wiring);
-      continue;
-    }
-    if (!node.TakesTwo() && node.op != "relu" && node.op != "amax")
-      return fmt::format(
-          "the operation '{}' of its graph is not known; known are conv, add, scale, invscale, relu "
-          "and amax",
-          node.op);
-    for (const std::string& uid : node.inputs) {
-      if (known(uid)) (wiring.input.empty() ? wiring.input : wiring.other) = uid;
-    }
-    if (wiring.input.empty()) return fmt::format("the operation '{}' of its graph has no input", node.op);
-    if (node.TakesTwo() && wiring.other.empty()) {
-      if (next >= call.operand_count())
-        return fmt::format("the operation '{}' of its graph has no operand", node.op);
-      wiring.operand = next++;
-      const Shape& shape = call.operand(wiring.operand)->shape();
-      if (!Stretches(shape, Result(call).dims(), call.Get<attr::dim_labels>()->output_feature))
-        return fmt::format("operand {} is {}, which '{}' cannot apply to {}", wiring.operand, ToString(shape),
-                           node.op, ToString(Result(call)));
-    }
-    wirings->push_back(wiring);
-  }
-  if (wirings->empty()) return "its graph has no convolution";
-  return next == call.operand_count()
-             ? ""
-             : fmt::format("its graph takes {} operands, but it has {}", next, call.operand_count());
-}
 
 double Combine(const std::string& op, double x, double other) {
   if (op == "add") return x + other;
@@ -318,7 +244,7 @@ std::string ConvGraphMisfit(const Instruction& call) {
   const std::optional<std::vector<GraphNode>> nodes = ReadGraph(GraphText(call));
   if (!nodes) return "its serialized_graph is not a list such as `1:[f32]conv();2:[f32]relu(1);`";
   std::vector<Wiring> wirings;
-  return Wire(call, *nodes, &wirings);
+  return Wire(call, *nodes, Result(call).dims(), call.Get<attr::dim_labels>()->output_feature, &wirings);
 }
 
 // The convolution, then the operations of the graph, each rounded to its type. The last one that is an array
@@ -326,8 +252,8 @@ std::string ConvGraphMisfit(const Instruction& call) {
 absl::StatusOr<Literal> ConvGraph(OpContext& context) {
   const std::vector<GraphNode> nodes = *ReadGraph(GraphText(context.instruction));
   std::vector<Wiring> wirings;
-  Wire(context.instruction, nodes, &wirings);
   const int64_t feature = context.instruction.Get<attr::dim_labels>()->output_feature;
+  Wire(context.instruction, nodes, Result(context.instruction).dims(), feature, &wirings);
   std::vector<Literal> values, maxima;
   const auto value_of = [&](const std::string& uid) -> const Literal& {
     size_t at = 0;

@@ -276,34 +276,76 @@ absl::StatusOr<Literal> ShapeAssertion(OpContext& context) {
   return absl::FailedPreconditionError(fmt::format("the assertion does not hold: {}", message));
 }
 
+namespace {
+
+// x = (q - zero_point) * scale, with numbers for the whole array or for each position along a dimension.
+struct Quantization {
+  std::vector<double> scales, zero_points;
+  int64_t dimension = 0;
+  double low = 0, high = 0;
+
+  Quantization(const Options& options, const Shape& shape, ElementType storage)
+      : scales(options.Numbers("scale")),
+        zero_points(options.Numbers("zero_point")),
+        dimension(options.Int("quantization_dimension", 0)) {
+    if (zero_points.empty()) zero_points = {0};
+    const auto bits = static_cast<int>(BitWidth(storage) - (IsSigned(storage) ? 1 : 0));
+    low = options.Number("storage_min", IsSigned(storage) ? -std::ldexp(1, bits) : 0);
+    high = options.Number("storage_max", std::ldexp(1, bits) - 1);
+    if (0 <= dimension && dimension < shape.rank()) {
+      for (int64_t d = dimension + 1; d < shape.rank(); ++d) stride_ *= shape.dim(d);
+    }
+  }
+
+  double scale(int64_t i) const { return At(scales, i); }
+  double zero_point(int64_t i) const { return At(zero_points, i); }
+  bool Fits(const Shape& shape) const {
+    const auto fits = [&](const std::vector<double>& list) {
+      return list.size() == 1 || (0 <= dimension && dimension < shape.rank() &&
+                                  static_cast<int64_t>(list.size()) == shape.dim(dimension));
+    };
+    return fits(scales) && fits(zero_points) &&
+           std::all_of(scales.begin(), scales.end(), [](double scale) { return scale > 0; });
+  }
+
+ private:
+  double At(const std::vector<double>& list, int64_t i) const {
+    return list[static_cast<size_t>(i / stride_) % list.size()];
+  }
+  int64_t stride_ = 1;
+};
+
+}  // namespace
+
 std::string UniformMisfit(const Instruction& call) {
-  const Options options(call);
-  return options.Number("scale", 0) > 0 ? "" : "its configuration has no positive scale";
+  const Quantization quantization(Options(call), call.shape(), ElementType::kS8);
+  return quantization.Fits(call.shape()) ? ""
+                                         : "its configuration has no positive scale, nor one for each "
+                                           "position along quantization_dimension";
 }
 
 // q = clamp(round(x / scale) + zero_point, storage_min, storage_max), rounded to even.
 absl::StatusOr<Literal> UniformQuantize(OpContext& context) {
-  const Options options(context.instruction);
-  const ElementType type = context.shape().type();
-  const double scale = options.Number("scale", 1), zero = options.Number("zero_point", 0);
-  const int64_t bits = BitWidth(type) - (IsSigned(type) ? 1 : 0);
-  const double low =
-      options.Number("storage_min", IsSigned(type) ? -std::ldexp(1, static_cast<int>(bits)) : 0);
-  const double high = options.Number("storage_max", std::ldexp(1, static_cast<int>(bits)) - 1);
+  const Quantization quantization(Options(context.instruction), context.shape(), context.shape().type());
   HLO_ASSIGN_OR_RETURN(Literal x, Widened(context.operands[0], ElementType::kF64));
   HLO_RETURN_IF_ERROR(x.MakeUnique());
-  for (double& v : x.mutable_span<double>())
-    v = std::min(std::max(std::nearbyint(v / scale) + zero, low), high);
+  for (int64_t i = 0; i < x.element_count(); ++i) {
+    double& v = x.mutable_span<double>()[i];
+    v = std::nearbyint(v / quantization.scale(i)) + quantization.zero_point(i);
+    v = std::min(std::max(v, quantization.low), quantization.high);
+  }
   return Rounded(x, context.shape());
 }
 
 // x = (q - zero_point) * scale
 absl::StatusOr<Literal> UniformDequantize(OpContext& context) {
-  const Options options(context.instruction);
-  const double scale = options.Number("scale", 1), zero = options.Number("zero_point", 0);
+  const Quantization quantization(Options(context.instruction), context.shape(), context.operands[0].type());
   HLO_ASSIGN_OR_RETURN(Literal q, WithType(context.operands[0], ElementType::kF64));
   HLO_RETURN_IF_ERROR(q.MakeUnique());
-  for (double& v : q.mutable_span<double>()) v = (v - zero) * scale;
+  for (int64_t i = 0; i < q.element_count(); ++i) {
+    double& v = q.mutable_span<double>()[i];
+    v = (v - quantization.zero_point(i)) * quantization.scale(i);
+  }
   return Rounded(q, context.shape());
 }
 

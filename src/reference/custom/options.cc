@@ -192,6 +192,19 @@ char Options::Letter(std::string_view name, char otherwise) const {
   return text.empty() ? otherwise : text[0];
 }
 
+std::vector<double> Options::Numbers(std::string_view name) const {
+  const Json* value = Find(name);
+  std::vector<double> numbers;
+  if (value == nullptr) return numbers;
+  if (value->is_number()) numbers.push_back(value->get<double>());
+  if (!value->is_array()) return numbers;
+  for (const Json& item : *value) {
+    if (!item.is_number()) return {};
+    numbers.push_back(item.get<double>());
+  }
+  return numbers;
+}
+
 Index Options::Ints(std::string_view name) const {
   const Json* list = Find(name);
   Index numbers;

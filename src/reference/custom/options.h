@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "hlo_run/module.h"
 #include "nlohmann/json.hpp"
@@ -31,6 +32,9 @@ class Options {
   // A list of integers, which may be written as strings; empty where there is none. -1 for what is no
   // integer.
   Index Ints(std::string_view name) const;
+
+  // A number as a list of one, or a list of numbers; empty where there is neither.
+  std::vector<double> Numbers(std::string_view name) const;
 
   // The options of the group of that name, or these themselves.
   Options Group(std::string_view name) const;

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/deadline.h"
+#include "base/status.h"
 #include "linalg/matrix.h"
 #include "reference/op.h"
 
@@ -99,6 +101,7 @@ absl::StatusOr<Literal> EachSlice(OpContext& context, int64_t array, int64_t lea
   if (!slices.ok()) return slices.status();
   try {
     for (int64_t i = 0; i < slices->count(); ++i) {
+      HLO_RETURN_IF_ERROR(Deadline::Check());
       if (slices->is_complex())
         f.template operator()<linalg::Complex>(Slice<linalg::Complex>(*slices, i));
       else
