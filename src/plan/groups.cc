@@ -31,6 +31,31 @@ bool KeepsLargerDims(const Shape& a, const Shape& b) {
   return left == right;
 }
 
+// The dimensions of more than one element as they lie in memory, major ones first; nullopt where tiles or
+// padding make it more than an order.
+std::optional<Index> LargerDimsInMemory(const Shape& shape) {
+  const Layout* layout = shape.layout();
+  const bool plain = layout == nullptr ||
+                     (layout->tiles.empty() && (layout->element_size_in_bits == 0 ||
+                                                layout->element_size_in_bits == BitWidth(shape.type())));
+  if (!plain) return std::nullopt;
+  Index dims;
+  for (int64_t i = 0; i < shape.rank(); ++i) {
+    const int64_t d = layout == nullptr ? i : layout->minor_to_major[shape.rank() - 1 - i];
+    if (shape.dim(d) != 1) dims.push_back(d);
+  }
+  return dims;
+}
+
+// A bitcast that keeps type and elements, and may put them elsewhere.
+bool IsPureBitcast(const Instruction& instruction) {
+  if (instruction.opcode() != Opcode::kBitcast) return false;
+  const Shape &from = instruction.operand(0)->shape(), &to = instruction.shape();
+  return from.IsArray() && to.IsArray() && from.type() == to.type() &&
+         from.ElementCount() == to.ElementCount() && LargerDimsInMemory(from).has_value() &&
+         LargerDimsInMemory(to).has_value();
+}
+
 }  // namespace
 
 Uses::Uses(const Graph& graph) : uses_(graph.values.size()) {
@@ -70,9 +95,13 @@ bool IsPositional(const Graph& graph, const Node& node) {
     case Opcode::kReverse:
     case Opcode::kIota:
       return true;
-    case Opcode::kBitcast:
+    case Opcode::kBitcast: {
+      if (!IsPureBitcast(*node.instruction)) return false;
+      const Shape &from = node.instruction->operand(0)->shape(), &to = node.instruction->shape();
+      return Pick(from.dims(), *LargerDimsInMemory(from)) == Pick(to.dims(), *LargerDimsInMemory(to));
+    }
     case Opcode::kReshape:
-      return IsReshape(node) && KeepsLargerDims(OperandShape(graph, node, 0), ResultShape(graph, node));
+      return KeepsLargerDims(OperandShape(graph, node, 0), ResultShape(graph, node));
     default:
       return false;
   }
@@ -82,10 +111,10 @@ bool IsReshape(const Node& node) {
   if (node.kind != Node::Kind::kOp) return false;
   const Instruction& instruction = *node.instruction;
   if (instruction.opcode() == Opcode::kReshape) return true;
-  if (instruction.opcode() != Opcode::kBitcast) return false;
-  const Shape &from = instruction.operand(0)->shape(), &to = instruction.shape();
-  return from.type() == to.type() && from.layout() == nullptr && to.layout() == nullptr &&
-         from.ElementCount() == to.ElementCount();
+  if (!IsPureBitcast(instruction)) return false;
+  const Index from = *LargerDimsInMemory(instruction.operand(0)->shape()),
+              to = *LargerDimsInMemory(instruction.shape());
+  return std::is_sorted(from.begin(), from.end()) && std::is_sorted(to.begin(), to.end());
 }
 
 bool IsDynamicSlice(const Node& node) {
@@ -250,6 +279,17 @@ IndexMap OperandMap(const Graph& graph, const Node& node, const IndexMap& map, s
         if (std::find(reversed.begin(), reversed.end(), d) == reversed.end()) continue;
         mapped.offset[d] = operand.dim(d) - 1 - mapped.offset[d];
         for (int64_t& c : mapped.coefficients[d]) c = -c;
+      }
+      break;
+    }
+    case Opcode::kBitcast: {
+      mapped.offset.assign(operand.rank(), 0);
+      mapped.coefficients.assign(operand.rank(), std::vector<int64_t>(loop_rank, 0));
+      const Index from = *LargerDimsInMemory(instruction.operand(0)->shape());
+      const Index to = *LargerDimsInMemory(instruction.shape());
+      for (size_t i = 0; i < from.size(); ++i) {
+        mapped.offset[from[i]] = map.offset[to[i]];
+        mapped.coefficients[from[i]] = map.coefficients[to[i]];
       }
       break;
     }

@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "base/check.h"
+#include "plan/associative.h"
 #include "plan/tile_calls.h"
 #include "plan/visit.h"
 #include "types/index.h"
@@ -135,10 +136,13 @@ class StepMaker {
     const bool short_rows = minor_reduced && shape.dim(last) < 32 && kept_count >= 256;
     const bool rows =
         code.grouping == cpu::Grouping::kAny && ((minor_reduced && !short_rows) || kept_count == 1);
-    const int64_t parts = !rows && code.grouping != cpu::Grouping::kNone && minor_reduced &&
-                                  Product(shape.dims()) == kept_count * shape.dim(last)
-                              ? PartCount(shape.dim(last))
-                              : 1;
+    int64_t parts = 1;
+    if (code.grouping == cpu::Grouping::kNone && IsAssociative(reduce, code)) {
+      code.grouping = cpu::Grouping::kNeighbours;
+      // One dimension that lies side by side.
+      if (minor_reduced && Product(shape.dims()) == kept_count * shape.dim(last))
+        parts = PartCount(shape.dim(last));
+    }
     std::vector<cpu::ReduceProgram::Result> results;
     for (size_t k = 0; k < count; ++k) {
       results.push_back({node.operands[count + k], node.results[k], ShapeOf(node.operands[count + k]).type(),
@@ -156,6 +160,13 @@ class StepMaker {
     LoopBuilder builder(graph_, groups_, shape.dims(), order, outer);
     for (size_t k = 0; k < count; ++k) builder.program().Yield(builder.Value(node.operands[k]));
     return {{Finished(builder), rows, std::move(code.code), code.grouping, code.fold, std::move(results)}};
+  }
+
+  static bool IsAssociative(const Instruction& reduce, const ReduceCode& code) {
+    std::vector<ElementType> types;
+    for (int64_t k = 0; k < reduce.operand_count() / 2; ++k)
+      types.push_back(reduce.operand(k)->shape().type());
+    return plan::IsAssociative(*reduce.Get<attr::to_apply>(), code.code, types);
   }
 
   // Into how many parts of equal length, side by side in a tile, a row is cut; 1: too short, or without

@@ -4,7 +4,6 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "base/check.h"
-#include "plan/associative.h"
 
 namespace hlo::plan {
 namespace {
@@ -36,6 +35,11 @@ cpu::TileCall CallOf(const Instruction& instruction) {
       return from == to ? cpu::FindTileReducePrecision(from, instruction.Get<attr::exponent_bits>(),
                                                        instruction.Get<attr::mantissa_bits>())
                         : cpu::TileCall{};
+    case Opcode::kBitcast:
+      // Where it is that, element by element.
+      if (instruction.operand(0)->shape().layout() != nullptr || instruction.shape().layout() != nullptr)
+        return {};
+      return cpu::FindTileBitcast(from, to);
     case Opcode::kBitcastConvert:
       return cpu::FindTileBitcast(from, to);
     case Opcode::kAbs:
@@ -61,6 +65,7 @@ bool IsExact(Opcode opcode) {
     case Opcode::kSelect:
     case Opcode::kAbs:
     case Opcode::kNegate:
+    case Opcode::kBitcast:
     case Opcode::kBitcastConvert:
     case Opcode::kCompare:
     case Opcode::kIsFinite:
@@ -98,7 +103,7 @@ cpu::TileValue Apply(const Instruction& instruction, absl::Span<const cpu::TileV
 // The values of scalar instructions, as they are appended to tile code.
 class ScalarCode {
  public:
-  explicit ScalarCode(cpu::TileCode& code) : code_(code) {}
+  explicit ScalarCode(cpu::TileCode& code, int depth = 0) : code_(code), depth_(depth) {}
   void Enter(const Instruction& instruction, cpu::TileValue value) { values_[&instruction] = value; }
   bool Has(const Instruction& instruction) const { return values_.contains(&instruction); }
   cpu::TileValue Of(const Instruction& instruction) const { return values_.at(&instruction); }
@@ -107,6 +112,7 @@ class ScalarCode {
     if (values_.contains(&instruction)) return true;
     if (!instruction.shape().IsScalar()) return false;
     if (instruction.opcode() == Opcode::kConstant) return AddConstant(instruction);
+    if (instruction.opcode() == Opcode::kCall) return AddCall(instruction);
     if (!HasTileCall(instruction)) return false;
     std::vector<cpu::TileValue> operands;
     for (const Instruction* operand : instruction.operands()) {
@@ -118,6 +124,23 @@ class ScalarCode {
   }
 
  private:
+  static constexpr int kDeepest = 8;
+  static constexpr int64_t kMostSteps = 64;
+
+  bool AddCall(const Instruction& call) {
+    if (depth_ == kDeepest) return false;
+    const Computation& called = *call.called_computations()[0];
+    ScalarCode inner(code_, depth_ + 1);
+    for (int64_t i = 0; i < call.operand_count(); ++i) {
+      if (!Has(*call.operand(i))) return false;
+      inner.Enter(*called.parameter(i), Of(*call.operand(i)));
+    }
+    for (const Instruction* instruction : PostOrder(called)) {
+      if (code_.step_count() > kMostSteps || !inner.Add(*instruction)) return false;
+    }
+    Enter(call, inner.Of(*called.root()));
+    return true;
+  }
   bool AddConstant(const Instruction& constant) {
     if (constant.is_elided()) return false;
     const ElementType type = constant.shape().type();
@@ -133,6 +156,7 @@ class ScalarCode {
   }
 
   cpu::TileCode& code_;
+  int depth_;
   absl::flat_hash_map<const Instruction*, cpu::TileValue> values_;
 };
 
@@ -241,10 +265,7 @@ std::optional<ReduceCode> FindReduceCode(const Instruction& reduce) {
   std::optional<cpu::TileCode> code = FindCombinerCode(to_apply, types);
   if (!code.has_value()) return std::nullopt;
   const Instruction& root = *to_apply.root();
-  if (count > 1 || !IsRegrouped(root)) {
-    const bool joins = IsAssociative(to_apply, *code, types);
-    return ReduceCode{*std::move(code), joins ? cpu::Grouping::kNeighbours : cpu::Grouping::kNone, {}};
-  }
+  if (count > 1 || !IsRegrouped(root)) return ReduceCode{*std::move(code), cpu::Grouping::kNone, {}};
   // A sum of small floats rounds once, at its end.
   const cpu::Lane lane = cpu::LaneOf(types[0]);
   cpu::TileCode regrouped({lane, lane});

@@ -83,5 +83,13 @@ TEST(MovementTest, ABitcastOfDefaultLayoutsIsAReshape) {
       " ROOT r = {0}[10,1,6] transpose(b), dimensions={{2,1,0}} }}");
 }
 
+TEST(MovementTest, ABitcastBetweenLayoutsIsATransposeOrAReshape) {
+  ExpectAgreement("ENTRY e {{ a = {0}[6,10]{{1,0}} parameter(0)\n ROOT r = {0}[10,6]{{0,1}} bitcast(a) }}");
+  ExpectAgreement("ENTRY e {{ a = {0}[16,1]{{1,0}} parameter(0)\n ROOT r = {0}[1,16]{{0,1}} bitcast(a) }}");
+  ExpectAgreement(
+      "ENTRY e {{ a = {0}[4,2,3]{{2,1,0}} parameter(0)\n b = {0}[2,3,1,4]{{1,0,3,2}} bitcast(a)\n"
+      " ROOT r = {0}[4,1,3,2] transpose(b), dimensions={{3,2,1,0}} }}");
+}
+
 }  // namespace
 }  // namespace hlo

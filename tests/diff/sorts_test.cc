@@ -1,5 +1,7 @@
 // sort and topk through both engines: the same permutation, whatever the comparator.
 
+#include <tuple>
+
 #include "engines.h"
 #include "fmt/format.h"
 
@@ -52,6 +54,22 @@ TEST(SortTest, BySeveralKeys) {
                                " ROOT r = pred[] select(q, m, l)",
                                total));
     }
+  }
+}
+
+// As compilers write the total order: bits, of which negative ones are turned over.
+TEST(SortTest, ByBits) {
+  for (const auto& [type, bits, most] :
+       {std::tuple("f32", "s32", "2147483647"), std::tuple("bf16", "s16", "32767"),
+        std::tuple("f64", "s64", "9223372036854775807")}) {
+    ExpectSorted(
+        type, "s8",
+        fmt::format("m = {0}[] constant({1})\n z = {0}[] constant(0)\n p = {0}[] bitcast(a)\n"
+                    " q = {0}[] bitcast(b)\n u = {0}[] xor(m, p)\n v = {0}[] xor(m, q)\n"
+                    " s = pred[] compare(p, z), direction=LT\n t = pred[] compare(q, z), direction=LT\n"
+                    " k = {0}[] select(s, u, p)\n l = {0}[] select(t, v, q)\n"
+                    " ROOT r = pred[] compare(k, l), direction=LT",
+                    bits, most));
   }
 }
 

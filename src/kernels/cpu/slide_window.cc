@@ -12,7 +12,7 @@
 namespace hlo::cpu {
 namespace {
 
-constexpr int64_t kPositionsAtOnce = 64 << 10;
+constexpr int64_t kElementsAtOnce = 1 << 20;
 // Windows of fewer elements are walked through.
 constexpr int64_t kFewest = 33;
 
@@ -60,12 +60,13 @@ class Slab {
         Combine(1, At(base_, i), At(after_, i + 1), At(after_, i));
     }
     for (int64_t o = 0; o < result_size_;) {
-      const Part part = PartAt(o);
       const Span1 span = Under(dim_, base_size_, o);
+      const Part part = PartOf(span);
       int64_t n = 1;  // Outputs that are made in the same way of what follows.
-      while (o + n < result_size_ && PartAt(o + n) == part &&
-             Follows(span, Under(dim_, base_size_, o + n), part, n))
-        ++n;
+      for (; o + n < result_size_; ++n) {
+        const Span1 next = Under(dim_, base_size_, o + n);
+        if (PartOf(next) != part || !Follows(span, next, part, n)) break;
+      }
       if (part == Part::kBoth)
         Combine(n, At(after_, span.first), At(before_, span.last), At(result_, o));
       else
@@ -87,10 +88,10 @@ class Slab {
     void* out[] = {to};
     combiner_.Run(positions * lines_, in, out);
   }
-  // Which running results make up the one at o.
+  // Which running results make up that of a window.
   enum class Part : uint8_t { kBefore, kAfter, kBoth };
-  Part PartAt(int64_t o) const {
-    const Span1 span = Under(dim_, base_size_, o);
+  Part PartOf(const Span1& span) const {
+    if (dim_.size >= base_size_) return span.first == 0 ? Part::kBefore : Part::kAfter;
     if (span.first / dim_.size != span.last / dim_.size) return Part::kBoth;
     return span.first % dim_.size == 0 ? Part::kBefore : Part::kAfter;
   }
@@ -110,7 +111,7 @@ void SlideAlong(const WindowDim& dim, int64_t outer, int64_t base_size, int64_t 
                 int64_t width, const std::byte* base, std::byte* result, const std::byte* init,
                 const TileCode& combiner) {
   // A batch: some neighbours along the inner dimension, or all of them at several places of the outer one.
-  const int64_t most = std::min<int64_t>(64, std::max<int64_t>(8, kPositionsAtOnce / base_size));
+  const int64_t most = std::min<int64_t>(64, std::max<int64_t>(1, kElementsAtOnce / base_size));
   const int64_t inner_step = std::min(inner, most);
   const int64_t outer_step = std::min(outer, std::max<int64_t>(1, most / inner));
   const int64_t inner_batches = (inner + inner_step - 1) / inner_step;

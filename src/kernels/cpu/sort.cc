@@ -6,8 +6,8 @@
 #include <limits>
 #include <numeric>
 #include <type_traits>
+#include <vector>
 
-#include "absl/container/inlined_vector.h"
 #include "kernels/cpu/tile_loops.h"
 
 namespace hlo::cpu {
@@ -68,7 +68,7 @@ void SortByDigits(std::vector<T>& elements, std::vector<T>& other, uint64_t diff
   constexpr int kDigits = 64 / kDigitBits;
   const size_t n = elements.size();
   std::array<std::array<uint32_t, kBuckets>, kDigits> counts;
-  absl::InlinedVector<int, kDigits> digits;  // One in which no two keys differ sorts nothing.
+  std::vector<int> digits;  // One in which no two keys differ sorts nothing.
   for (int d = 0; d < kDigits; ++d) {
     if ((differing >> (d * kDigitBits) & (kBuckets - 1)) == 0) continue;
     digits.push_back(d);
@@ -131,14 +131,21 @@ std::vector<uint32_t> FirstInOrder(absl::Span<uint64_t> keys, int64_t count, Sor
   };
   std::vector<KeyAndPlace>& best = scratch.pairs;
   best.clear();
-  for (int64_t i = 0; i < n; ++i) {
-    if (i >= count) {
+  for (int64_t i = 0; i < count; ++i) best.push_back({keys[i], static_cast<uint32_t>(i)});
+  std::make_heap(best.begin(), best.end(), before);
+  constexpr int64_t kBlock = 64;  // Most of them hold nothing that counts.
+  for (int64_t begin = count; begin < n; begin += kBlock) {
+    const int64_t end = std::min(n, begin + kBlock);
+    const uint64_t worst = best.front().key;
+    uint64_t better = 0;
+    for (int64_t i = begin; i < end; ++i) better |= keys[i] < worst ? 1 : 0;
+    if (better == 0) continue;
+    for (int64_t i = begin; i < end; ++i) {
       if (keys[i] >= best.front().key) continue;
       std::pop_heap(best.begin(), best.end(), before);
-      best.pop_back();
+      best.back() = {keys[i], static_cast<uint32_t>(i)};
+      std::push_heap(best.begin(), best.end(), before);
     }
-    best.push_back({keys[i], static_cast<uint32_t>(i)});
-    std::push_heap(best.begin(), best.end(), before);
   }
   std::sort_heap(best.begin(), best.end(), before);
   for (const KeyAndPlace& pair : best) first.push_back(pair.place);

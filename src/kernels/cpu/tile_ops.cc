@@ -1,7 +1,9 @@
 #include "kernels/cpu/tile_ops.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <limits>
 
 #include "kernels/cpu/small_codes.h"
 #include "kernels/cpu/tile_loops.h"
@@ -292,6 +294,10 @@ TileCall FindTileConvert(ElementType from, ElementType to) {
 
 TileCall FindTileBitcast(ElementType from, ElementType to) {
   const int64_t width = BitWidth(from);
+  // A bf16 and its lane hold the same.
+  if (from == ElementType::kBF16 && width == BitWidth(to) && IsStoredAsLane(to))
+    return StoreRoundedTile(from);
+  if (to == ElementType::kBF16 && width == BitWidth(from) && IsStoredAsLane(from)) return LoadTile(to);
   if (width != BitWidth(to) || width < 8 || !IsStoredAsLane(from) || !IsStoredAsLane(to)) return {};
   return {&CopyBits, width / 8};
 }
@@ -347,7 +353,14 @@ void GatherStrided(int64_t n, int64_t width, void* out, int64_t out_stride, cons
 void FillIota(Lane lane, int64_t n, void* out, int64_t start, int64_t step) {
   DispatchLane(lane, [&]<class T>() {
     T* o = static_cast<T*>(out);
-    for (int64_t i = 0; i < n; ++i) o[i] = ConvertOne<int64_t, T>(start + i * step, 64);
+    // Positions fit into 32 bits but for very large arrays: then they convert in vectors.
+    constexpr int64_t kHalf = std::numeric_limits<int32_t>::max() / 2;
+    if (std::abs(start) <= kHalf && std::abs(n * step) <= kHalf) {
+      const auto first = static_cast<int32_t>(start), by = static_cast<int32_t>(step);
+      for (int32_t i = 0; i < static_cast<int32_t>(n); ++i) o[i] = ConvertOne<int32_t, T>(first + i * by, 64);
+    } else {
+      for (int64_t i = 0; i < n; ++i) o[i] = ConvertOne<int64_t, T>(start + i * step, 64);
+    }
   });
 }
 

@@ -36,7 +36,7 @@ TileCall FindTileCompare(ComparisonDirection direction, bool total_order, Elemen
 TileCall FindTileSelect(ElementType type);  // in: predicate, on true, on false
 TileCall FindTileConvert(ElementType from, ElementType to);
 // The same bits as another type of the same width; types of whole bytes whose elements lie in memory as in
-// lanes.
+// lanes, and bf16.
 TileCall FindTileBitcast(ElementType from, ElementType to);
 TileCall FindTileReducePrecision(ElementType type, int64_t exponent_bits, int64_t mantissa_bits);
 
