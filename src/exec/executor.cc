@@ -205,6 +205,14 @@ void Executor::Exchange(const Move& move) {
 }
 
 void Executor::RunMoves(const std::vector<Move>& moves) {
+  if (moves.size() == 1) {
+    const auto& [to, from, exchange] = moves[0];
+    if (exchange)
+      Exchange(moves[0]);
+    else
+      std::memcpy(pointers_[to], pointers_[from], plan_.buffers[to].byte_count);
+    return;
+  }
   // Copies read before anything changes.
   size_t bytes = 0;
   for (const Move& move : moves) bytes += move.exchange ? 0 : plan_.buffers[move.to].byte_count;

@@ -10,12 +10,11 @@ void SmallProgram::Run(void* const* arguments) const {
   alignas(64) std::byte scratch[kScratchBytes];
   int64_t moved[kMostStarts + 1];
   moved[0] = 0;
-  if (!starts.empty()) {
-    std::fill(moved, moved + kMostStarts + 1, 0);
-    for (const Start& start : starts) {
-      const int64_t position = ReadInteger(start.type, arguments[start.argument]);
-      moved[start.number] += std::min(std::max<int64_t>(position, 0), start.max) * start.byte_stride;
-    }
+  int32_t last = 0;
+  for (const Start& start : starts) {
+    const int64_t position = ReadInteger(start.type, arguments[start.argument]);
+    if (start.number != last) moved[last = start.number] = 0;
+    moved[last] += std::min(std::max<int64_t>(position, 0), start.max) * start.byte_stride;
   }
   const auto at = [&](const Place& place) {
     std::byte* base = place.argument < 0 ? scratch : static_cast<std::byte*>(arguments[place.argument]);

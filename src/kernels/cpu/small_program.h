@@ -33,7 +33,7 @@ struct SmallProgram {
     ElementType type;
     int64_t max;
     int64_t byte_stride;
-    int32_t number;  // Starts of one number add up.
+    int32_t number;  // Starts of one number stand side by side and add up.
   };
 
   int64_t count = 0;  // Elements.

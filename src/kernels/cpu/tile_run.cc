@@ -82,6 +82,11 @@ int64_t Start(const Access& access, void* const* arguments) {
 }  // namespace
 
 int64_t ReadInteger(ElementType type, const void* data) {
+  if (type == ElementType::kS32) {  // As nearly always.
+    int32_t value;
+    std::memcpy(&value, data, sizeof value);
+    return value;
+  }
   return DispatchLane(LaneOf(type), [&]<class T>() -> int64_t {
     if constexpr (std::is_integral_v<T>) {
       T value;
