@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "fmt/format.h"
 #include "hlo_run/literal.h"
+#include "kernels/cpu/copy_array.h"
 #include "kernels/cpu/depthwise.h"
 #include "kernels/cpu/patches.h"
 #include "types/dispatch.h"
@@ -307,6 +308,43 @@ class Products {
   ProductSink<T> sink_;
 };
 
+// Whether patches would be gathered element by element: neither features nor neighbouring output positions
+// lie side by side in the input, as in gradients of kernels. A copy with features last then costs less than
+// the gathering.
+bool WantsFeaturesLast(const ConvolutionLayout& c, const OutputDims& dims) {
+  if (c.groups != 1 || c.group_inputs < 2 || c.input_feature_stride == 1 || c.group_outputs * c.taps() < 32)
+    return false;
+  const std::vector<PatchDim>& rows = CountOf(dims.after) == 1 ? dims.before : dims.after;
+  if (rows.empty()) return false;
+  const PatchDim& fast = rows.back();
+  const int64_t step = fast.spatial == PatchDim::kBatch
+                           ? c.input_batch_stride
+                           : c.stride[fast.spatial] * c.input_strides[fast.spatial];
+  return step != 1;
+}
+
+// Copies the input in the order batch, spatial dimensions, features, and describes that in `layout`.
+template <class T>
+absl::StatusOr<std::shared_ptr<Buffer>> FeaturesLast(const T* input, ConvolutionLayout* layout) {
+  ConvolutionLayout& c = *layout;
+  absl::InlinedVector<CopyDim, 6> dims;
+  int64_t stride = c.group_inputs;
+  dims.push_back({c.group_inputs, c.input_feature_stride, 1});
+  c.input_feature_stride = 1;
+  for (int64_t d = c.rank() - 1; d >= 0; --d) {
+    dims.push_back({c.input[d], c.input_strides[d], stride});
+    c.input_strides[d] = stride;
+    stride *= c.input[d];
+  }
+  dims.push_back({c.batch, c.input_batch_stride, stride});
+  c.input_batch_stride = stride;
+  std::reverse(dims.begin(), dims.end());
+  HLO_ASSIGN_OR_RETURN(std::shared_ptr<Buffer> copy,
+                       Buffer::Allocate(stride * c.batch * static_cast<int64_t>(sizeof(T))));
+  CopyArray(dims, sizeof(T), input, copy->data());
+  return copy;
+}
+
 template <class T>
 absl::Status Convolve(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims,
                       void* out, ElementType out_type, absl::Span<const int64_t> out_dims) {
@@ -326,9 +364,15 @@ absl::Status Convolve(const DenseArray& input, const DenseArray& kernel, const C
   const bool result_first = minds && IsFloat(out_type) && BitWidth(out_type) >= 16 && out_size < kernel_size;
   if (minds && !result_first && !IsFinite(kernel.data, kernel.type, kernel_size)) return direct();
   if (method == ConvolutionMethod::kProduct) {
-    Products<T>(wide_input.data(), kernel, layout,
-                Split(layout, *dims.labels, static_cast<int64_t>(out_dims.size())), out, out_type)
-        .Run();
+    const OutputDims split = Split(layout, *dims.labels, static_cast<int64_t>(out_dims.size()));
+    ConvolutionLayout seen = layout;
+    const T* read = wide_input.data();
+    std::shared_ptr<Buffer> copy;
+    if (WantsFeaturesLast(layout, split)) {
+      HLO_ASSIGN_OR_RETURN(copy, FeaturesLast<T>(read, &seen));
+      read = reinterpret_cast<const T*>(copy->data());
+    }
+    Products<T>(read, kernel, seen, split, out, out_type).Run();
   } else if constexpr (!kComplex<T>) {
     HLO_ASSIGN_OR_RETURN(const Widened<T> wide_kernel, Widened<T>::Make(kernel));
     const auto run = method == ConvolutionMethod::kDepthwiseRows ? DepthwiseRows<T> : DepthwiseInner<T>;
