@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+"""Each module's slowest kernel beside what the machine can do: a table of GFLOP/s and GB/s, and of their share of the peak
+of multiply-adds and of the bandwidth of a copy, both measured in the same run.
+
+    kernels_vs_machine.py [--build DIR] FILE...
+"""
+
+import argparse
+import json
+import os
+import subprocess
+
+
+def run(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default="build")
+    parser.add_argument("files", nargs="+")
+    arguments = parser.parse_args()
+    machine = json.loads(run(os.path.join(arguments.build, "tools/bench/machine_bench")))
+    print(f"{machine['threads']} threads: {machine['fma_gflops']:.0f} GFLOP/s of f32 multiply-adds, "
+          f"{machine['copy_gb_s']:.1f} GB/s of a copy\n")
+    print("| module | kernel | ms | GFLOP/s | of peak | GB/s | of a copy |\n| --- | --- | ---: | ---: | ---: | ---: | ---: |")
+    for path in arguments.files:
+        best = {}
+        for _ in range(5):
+            profile = json.loads(run(os.path.join(arguments.build, "src/cli/hlo-run"), "profile", path, "--random", "1",
+                                     "--elided=counter", "--format=json"))
+            for step in profile["steps"]:
+                key = step["instruction"], step["kernel"]
+                if key not in best or step["seconds"] < best[key]["seconds"]:
+                    best[key] = step
+        step = max(best.values(), key=lambda each: each["seconds"])
+        seconds = step["seconds"]
+        flops, bytes_moved = step["flops"] / seconds / 1e9, step["bytes"] / seconds / 1e9
+        print(f"| {os.path.basename(path).removesuffix('.hlo')} | {step['kernel']} | {seconds * 1e3:.3g} | {flops:.3g} | "
+              f"{flops / machine['fma_gflops']:.2f} | {bytes_moved:.3g} | {bytes_moved / machine['copy_gb_s']:.2f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
