@@ -141,6 +141,13 @@ void ReduceRow(const ReduceProgram& program, TileProgram::Runner& runner, int64_
                Accumulators& acc) {
   const int64_t tile = program.body.tile();
   int64_t length = 0;
+  if (const std::optional<ElementType> type = program.body.YieldedAsStored()) {
+    if (const TileCall fold = FindStoredFold(program.fold, *type); fold.function != nullptr) {
+      const void* in[] = {runner.stored(begin)};
+      fold.function(end - begin, acc.at(0, 0), in, fold.parameter);
+      return;
+    }
+  }
   if (program.fold.function != nullptr) {
     for (int64_t t = begin; t < end; t += tile) {
       const int64_t n = std::min(tile, end - t);
@@ -171,7 +178,7 @@ void ReduceRows(const ReduceProgram& program, void* const* arguments) {
   const int64_t per_chunk = std::max<int64_t>(1, kChunk / reduced);
   ParallelFor((kept + per_chunk - 1) / per_chunk, Nanoseconds(program), [&](int64_t chunk) {
     TileProgram::Runner runner(program.body, arguments);
-    Accumulators acc(program, program.body.tile());
+    Accumulators acc(program, program.fold.function != nullptr ? 1 : program.body.tile());
     for (int64_t o = chunk * per_chunk; o < std::min(kept, (chunk + 1) * per_chunk); ++o) {
       runner.SetOuter(o);
       ReduceRow(program, runner, 0, reduced, acc);
@@ -208,7 +215,7 @@ void ReduceLongRows(const ReduceProgram& program, void* const* arguments) {
   Accumulators partial(program, kept * pieces);
   ParallelFor(kept * pieces, Nanoseconds(program), [&](int64_t i) {
     TileProgram::Runner runner(program.body, arguments);
-    Accumulators acc(program, program.body.tile());
+    Accumulators acc(program, program.fold.function != nullptr ? 1 : program.body.tile());
     runner.SetOuter(i / pieces);
     const int64_t begin = i % pieces * kPiece;
     ReduceRow(program, runner, begin, std::min(reduced, begin + kPiece), acc);

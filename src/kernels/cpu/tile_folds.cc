@@ -1,7 +1,10 @@
 // Loops that combine elements of one array with each other, or with those of another one at any places.
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 
+#include "kernels/cpu/simd.h"
 #include "kernels/cpu/tile_loops.h"
 
 namespace hlo::cpu {
@@ -27,6 +30,53 @@ void FoldLoop(int64_t n, void* out, const void* const* in, int64_t) {
     width = half;
   }
   *static_cast<T*>(out) = static_cast<T>(partial[0]);
+}
+
+// --- Sums of elements as they lie in memory, read once
+
+using Floats = Vector<float>;
+
+struct StoredF32 {
+  using Element = float;
+  static Floats Load(const float* a) { return LoadVector(a); }
+  static double Value(float a) { return a; }
+};
+struct StoredBF16 {
+  using Element = uint16_t;
+  static Floats Load(const uint16_t* a) {
+    VectorOf<uint16_t, kVectorBytes / 2>::type bits;
+    std::memcpy(&bits, a, sizeof bits);
+    const Vector<uint32_t> wide = __builtin_convertvector(bits, Vector<uint32_t>) << 16;
+    Floats floats;
+    std::memcpy(&floats, &wide, sizeof floats);
+    return floats;
+  }
+  static double Value(uint16_t a) { return std::bit_cast<float>(uint32_t{a} << 16); }
+};
+
+// f32 sums of at most kSteps elements, added up in f64.
+template <class Stored>
+void SumStored(int64_t n, void* out, const void* const* in, int64_t) {
+  using Doubles = VectorOf<double, 2 * kVectorBytes>::type;
+  constexpr int64_t kSteps = 16, kLane = kLanes<float>, kWidth = 4 * kLane;
+  const auto* a = static_cast<const typename Stored::Element*>(in[0]);
+  Doubles totals = {};
+  int64_t i = 0;
+  while (i + kWidth <= n) {
+    Floats p0 = {}, p1 = {}, p2 = {}, p3 = {};
+    const int64_t end = std::min(n - kWidth, i + (kSteps - 1) * kWidth);
+    for (; i <= end; i += kWidth) {
+      p0 += Stored::Load(a + i);
+      p1 += Stored::Load(a + i + kLane);
+      p2 += Stored::Load(a + i + 2 * kLane);
+      p3 += Stored::Load(a + i + 3 * kLane);
+    }
+    totals += __builtin_convertvector((p0 + p1) + (p2 + p3), Doubles);
+  }
+  double sum = 0;
+  for (int64_t k = 0; k < kLane; ++k) sum += totals[k];
+  for (; i < n; ++i) sum += Stored::Value(a[i]);
+  *static_cast<float*>(out) = static_cast<float>(sum);
 }
 
 template <class F, class T>
@@ -80,6 +130,13 @@ Loops Find(Opcode opcode) {
 
 TileCall FindTileFold(Opcode opcode, ElementType type) {
   return {DispatchLane(LaneOf(type), [&]<class T>() { return Find<T>(opcode).fold; })};
+}
+
+TileCall FindStoredFold(const TileCall& fold, ElementType stored) {
+  if (fold.function != &FoldLoop<scalar::Add, float, double>) return {};
+  if (stored == ElementType::kF32) return {&SumStored<StoredF32>};
+  if (stored == ElementType::kBF16) return {&SumStored<StoredBF16>};
+  return {};
 }
 
 ScatterFn FindScatterLoop(Opcode opcode, ElementType type) {

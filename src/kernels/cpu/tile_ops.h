@@ -46,6 +46,8 @@ TileCall RoundTile(ElementType type);
 // out[0] = in[0][0] op in[0][1] op ..., n > 0, grouped at will and unrounded: for the operations of
 // FindTileOp that may be, of two operands. No function for others.
 TileCall FindTileFold(Opcode opcode, ElementType type);
+// The same for any number of elements as they are stored, where there is one that reads them so.
+TileCall FindStoredFold(const TileCall& fold, ElementType stored);
 // result[at[i]] = result[at[i]] op update[from[i]] for i of [0, n) in order, but where at[i] < 0. The same
 // operations, on types whose elements lie in memory as in lanes.
 using ScatterFn = void (*)(int64_t n, void* result, const int64_t* at, const void* update,

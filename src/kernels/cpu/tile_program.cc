@@ -231,6 +231,13 @@ std::optional<SmallProgram> TileProgram::MakeSmall() const {
   return small;
 }
 
+std::optional<ElementType> TileProgram::YieldedAsStored() const {
+  const bool is_load = steps_.size() == 1 && yielded_.size() == 1 && stored_.empty() &&
+                       steps_[0].access >= 0 && accesses_[0].argument != Access::kIota &&
+                       patterns_[0] == Pattern::kDense;
+  return is_load ? std::optional(accesses_[0].type) : std::nullopt;
+}
+
 void TileProgram::VisitAccesses(absl::FunctionRef<void(Access&, bool)> visit) {
   for (const Step& step : steps_) {
     if (step.access >= 0) visit(accesses_[step.access], false);

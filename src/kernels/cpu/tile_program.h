@@ -63,6 +63,10 @@ class TileProgram {
   absl::Span<const int64_t> inner_dims() const { return inner_dims_; }
   absl::Span<const int64_t> outer_dims() const { return outer_dims_; }
 
+  // The type of the elements that the program yields as they lie in memory, side by side; nullopt where it
+  // does more.
+  std::optional<ElementType> YieldedAsStored() const;
+
   // visit(access, is_store) for all; arguments may be renumbered. RuntimeStarts are read like loads.
   void VisitAccesses(absl::FunctionRef<void(Access&, bool)> visit);
   void VisitAccesses(absl::FunctionRef<void(const Access&, bool)> visit) const;
@@ -81,6 +85,9 @@ class TileProgram {
     void RunTile(int64_t begin, int64_t n);
     // After RunTile: the tile of the k-th yielded value.
     const void* yielded(int64_t k) const { return pointers_[program_.yielded_[k]]; }
+
+    // The first of those elements, from inner position `begin` on, where YieldedAsStored.
+    const void* stored(int64_t begin) const;
 
    private:
     friend class TileProgram;

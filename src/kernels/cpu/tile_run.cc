@@ -238,6 +238,12 @@ void TileProgram::RunSteps(void* const* arguments, const int64_t* bases, int64_t
   }
 }
 
+const void* TileProgram::Runner::stored(int64_t begin) const {
+  const Access& access = program_.accesses_[0];
+  return static_cast<const std::byte*>(arguments_[access.argument]) +
+         (base_[0] + begin) * ByteCount(access.type);
+}
+
 void TileProgram::Runner::RunTile(int64_t begin, int64_t n) {
   const int64_t splat_count = fresh_ ? std::min(program_.tile_, program_.inner_count_) : 0;
   program_.RunSteps(arguments_, base_.data(), begin, n, scratch_, program_.register_bytes_, splat_count,
