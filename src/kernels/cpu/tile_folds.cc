@@ -32,50 +32,40 @@ void FoldLoop(int64_t n, void* out, const void* const* in, int64_t) {
   *static_cast<T*>(out) = static_cast<T>(partial[0]);
 }
 
-// --- Sums of elements as they lie in memory, read once
-
 using Floats = Vector<float>;
 
-struct StoredF32 {
-  using Element = float;
-  static Floats Load(const float* a) { return LoadVector(a); }
-  static double Value(float a) { return a; }
-};
-struct StoredBF16 {
-  using Element = uint16_t;
-  static Floats Load(const uint16_t* a) {
-    VectorOf<uint16_t, kVectorBytes / 2>::type bits;
-    std::memcpy(&bits, a, sizeof bits);
-    const Vector<uint32_t> wide = __builtin_convertvector(bits, Vector<uint32_t>) << 16;
-    Floats floats;
-    std::memcpy(&floats, &wide, sizeof floats);
-    return floats;
-  }
-  static double Value(uint16_t a) { return std::bit_cast<float>(uint32_t{a} << 16); }
-};
+[[gnu::always_inline]] inline Floats LoadBF16(const uint16_t* a) {
+  VectorOf<uint16_t, kVectorBytes / 2>::type bits;
+  std::memcpy(&bits, a, sizeof bits);
+  const Vector<uint32_t> wide = __builtin_convertvector(bits, Vector<uint32_t>) << 16;
+  Floats floats;
+  std::memcpy(&floats, &wide, sizeof floats);
+  return floats;
+}
 
-// f32 sums of at most kSteps elements, added up in f64.
-template <class Stored>
-void SumStored(int64_t n, void* out, const void* const* in, int64_t) {
+// bf16 as it lies in memory, to f32. A few elements are summed up in f32, where bits of bf16 have room for
+// carries, and their sums in f64. -0 is what adds nothing.
+void SumBF16(int64_t n, void* out, const void* const* in, int64_t) {
   using Doubles = VectorOf<double, 2 * kVectorBytes>::type;
   constexpr int64_t kSteps = 16, kLane = kLanes<float>, kWidth = 4 * kLane;
-  const auto* a = static_cast<const typename Stored::Element*>(in[0]);
-  Doubles totals = {};
+  const auto* a = static_cast<const uint16_t*>(in[0]);
+  const Floats nothing = -Floats{};
+  Doubles totals = -Doubles{};
   int64_t i = 0;
   while (i + kWidth <= n) {
-    Floats p0 = {}, p1 = {}, p2 = {}, p3 = {};
+    Floats p0 = nothing, p1 = nothing, p2 = nothing, p3 = nothing;
     const int64_t end = std::min(n - kWidth, i + (kSteps - 1) * kWidth);
     for (; i <= end; i += kWidth) {
-      p0 += Stored::Load(a + i);
-      p1 += Stored::Load(a + i + kLane);
-      p2 += Stored::Load(a + i + 2 * kLane);
-      p3 += Stored::Load(a + i + 3 * kLane);
+      p0 += LoadBF16(a + i);
+      p1 += LoadBF16(a + i + kLane);
+      p2 += LoadBF16(a + i + 2 * kLane);
+      p3 += LoadBF16(a + i + 3 * kLane);
     }
     totals += __builtin_convertvector((p0 + p1) + (p2 + p3), Doubles);
   }
-  double sum = 0;
+  double sum = -0.0;
   for (int64_t k = 0; k < kLane; ++k) sum += totals[k];
-  for (; i < n; ++i) sum += Stored::Value(a[i]);
+  for (; i < n; ++i) sum += std::bit_cast<float>(uint32_t{a[i]} << 16);
   *static_cast<float*>(out) = static_cast<float>(sum);
 }
 
@@ -133,10 +123,9 @@ TileCall FindTileFold(Opcode opcode, ElementType type) {
 }
 
 TileCall FindStoredFold(const TileCall& fold, ElementType stored) {
-  if (fold.function != &FoldLoop<scalar::Add, float, double>) return {};
-  if (stored == ElementType::kF32) return {&SumStored<StoredF32>};
-  if (stored == ElementType::kBF16) return {&SumStored<StoredBF16>};
-  return {};
+  const bool sums_bf16 =
+      fold.function == &FoldLoop<scalar::Add, float, double> && stored == ElementType::kBF16;
+  return sums_bf16 ? TileCall{&SumBF16} : TileCall{};
 }
 
 ScatterFn FindScatterLoop(Opcode opcode, ElementType type) {
