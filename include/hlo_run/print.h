@@ -14,8 +14,9 @@ enum class PrintForm { kLong, kShort, kCanonical, kFingerprint, kModuleFingerpri
 
 struct PrintOptions {
   PrintForm form = PrintForm::kLong;
-  bool as_xla = false;   // XLA's bytes, also where they do not read back (-0, async sugar, order, ...).
-  bool metadata = true;  // Metadata, also inside shardings, and the source tables. kLong alone has them.
+  bool as_xla = false;     // XLA's bytes, also where they do not read back (-0, async sugar, order, ...).
+  bool own_order = false;  // Computations as they stand in the module, not in post-order (text-format 9.3).
+  bool metadata = true;    // Metadata, also inside shardings, and the source tables. kLong alone has them.
   bool layouts = true;
   bool large_constants = true;  // false: constants of more than 10 elements and tuples print as {...}.
   bool backend_config = true;
@@ -25,8 +26,8 @@ struct PrintOptions {
   static PrintOptions Xla(PrintForm form);
 };
 
-// Changes a module as XLA's reader does while it loads one: names are made unique over the module, source tables are
-// rebuilt from what is used. With as_xla, its text is then XLA's.
+// Changes a module as XLA's reader does while it loads one: names are made unique over the module, source
+// tables are rebuilt from what is used. With as_xla, its text is then XLA's.
 void NormalizeAsXla(Module& module);
 
 std::string Print(const Module& module, const PrintOptions& options = {});

@@ -21,6 +21,8 @@ void PrintFile(const PrintCommandOptions& options, const std::string& file, File
   if (loaded.module == nullptr) return;
   PrintOptions print = options.print;
   if (print.as_xla) NormalizeAsXla(*loaded.module);
+  // Whoever compares with the file, or XLA that reads it, finds the computations where they were.
+  print.own_order = !print.as_xla && (print.form == PrintForm::kLong || print.form == PrintForm::kShort);
   print.metadata = !options.no_metadata;
   print.layouts = !options.no_layouts;
   print.large_constants = !options.no_large_constants;

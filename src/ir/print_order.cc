@@ -140,6 +140,7 @@ std::vector<Instruction*> PrintOrder::Of(const Computation& computation, bool ne
 }
 
 std::vector<const Computation*> PrintOrder::Computations() {
+  if (own_order_) return {module_.computations().begin(), module_.computations().end()};
   std::vector<const Computation*> order;
   ComputationSet done;
   for (const Computation* root : Uncalled(module_)) Walk(as_xla_, *this, &done, &order).From(*root);

@@ -34,17 +34,21 @@ struct PrintStyle {
 // print_order.cc: in which order do instructions and computations print? (text-format 9.3, 9.4)
 class PrintOrder {
  public:
-  PrintOrder(const Module& module, bool as_xla, bool prints_control)
-      : module_(module), as_xla_(as_xla), prints_control_(prints_control) {}
+  PrintOrder(const Module& module, const PrintOptions& options, bool prints_control)
+      : module_(module),
+        as_xla_(options.as_xla),
+        own_order_(options.own_order),
+        prints_control_(prints_control) {}
   // The schedule, or a post-order; nested bodies never follow the schedule.
   std::vector<Instruction*> Of(const Computation& computation, bool nested);
-  // Ours is a true post-order over the printed instructions, so that it reads back and comes out the same
-  // again; XLA's queues the callees of stored instructions.
+  // The module's own; or a post-order: ours is a true one over the printed instructions, so that it reads
+  // back and comes out the same again; XLA's queues the callees of stored instructions.
   std::vector<const Computation*> Computations();
 
  private:
   const Module& module_;
   const bool as_xla_;
+  const bool own_order_;
   const bool prints_control_;  // Whether the text has control predecessors.
   bool FollowsSchedule(const Computation& computation);
 
@@ -66,7 +70,7 @@ class Printer {
   Printer(const Module& module, const PrintOptions& options, std::string* out)
       : module_(module),
         style_(options),
-        order_(module, options.as_xla, style_.control_predecessors),
+        order_(module, options, style_.control_predecessors),
         chains_(module),
         out_(*out),
         indent_(options.indent) {}
