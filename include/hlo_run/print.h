@@ -15,7 +15,7 @@ enum class PrintForm { kLong, kShort, kCanonical, kFingerprint, kModuleFingerpri
 struct PrintOptions {
   PrintForm form = PrintForm::kLong;
   bool as_xla = false;     // XLA's bytes, also where they do not read back (-0, async sugar, order, ...).
-  bool own_order = false;  // Computations as they stand in the module, not in post-order (text-format 9.3).
+  bool own_order = false;  // As things stand in the module, not in XLA's post-orders (text-format 9.3, 9.4).
   bool metadata = true;    // Metadata, also inside shardings, and the source tables. kLong alone has them.
   bool layouts = true;
   bool large_constants = true;  // false: constants of more than 10 elements and tuples print as {...}.

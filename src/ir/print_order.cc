@@ -130,7 +130,7 @@ bool PrintOrder::FollowsSchedule(const Computation& computation) {
 
 std::vector<Instruction*> PrintOrder::Of(const Computation& computation, bool nested) {
   absl::Span<Instruction* const> stored = computation.instructions();
-  if (!nested && FollowsSchedule(computation)) return {stored.begin(), stored.end()};
+  if (!nested && (own_order_ || FollowsSchedule(computation))) return {stored.begin(), stored.end()};
   // Where ours does not print control predecessors, the text must not follow from them.
   std::vector<Instruction*> order = PostOrder(stored, as_xla_ || prints_control_);
   if (as_xla_ || !prints_control_ || !HasControlPredecessors(computation)) return order;

@@ -501,6 +501,30 @@ TEST_F(Cli, ARunThatDoesNotFitIsRefusedBeforeItStarts) {
   EXPECT_EQ(Run(file + " --input 'f32[] 1' --max-memory 9000000 --output " + Path("d.npz")).status, 0);
 }
 
+TEST_F(Cli, PrintLeavesThingsWhereTheyStand) {
+  const std::string text = R"(HloModule m, entry_computation_layout={(f32[])->f32[]}
+
+%second (a: f32[]) -> f32[] {
+  ROOT %a = f32[] parameter(0)
+}
+
+%first (b: f32[]) -> f32[] {
+  ROOT %b = f32[] parameter(0)
+}
+
+ENTRY %e (x: f32[]) -> f32[] {
+  %x = f32[] parameter(0)
+  %late = f32[] constant(1)
+  %y = f32[] call(%x), to_apply=%first
+  %z = f32[] call(%y), to_apply=%second
+  ROOT %r = f32[] add(%z, %late)
+}
+
+)";
+  EXPECT_EQ(Run("print " + Write("order.hlo", text)).out, text);
+  EXPECT_NE(Run("print --as-xla " + Path("order.hlo")).out, text);
+}
+
 TEST_F(Cli, SnapshotsRunOnTheirOwnArgumentsAndAreGolden) {
   const Outcome run = Run("tests/unit/io/data/snapshot.pb");
   EXPECT_EQ(run.status, 0) << run.err;
