@@ -42,20 +42,6 @@ WindowWalk MakeWalk(absl::Span<const int64_t> base_dims, Window window,
   return walk;
 }
 
-// The lines of the base, by their first elements, that lie under the window for one line of the result.
-void LinesUnder(const WindowWalk& walk, const Index& o, std::vector<int64_t>* lines) {
-  std::vector<int64_t> next;
-  lines->assign(1, 0);
-  for (size_t d = 0; d < walk.outer.size(); ++d) {
-    next.clear();
-    for (int64_t line : *lines) {
-      EachTap(walk.outer[d], walk.outer_base[d], o[d],
-              [&](int64_t base) { next.push_back(line + base * walk.outer_strides[d]); });
-    }
-    std::swap(*lines, next);
-  }
-}
-
 // Accumulators of one line of the results.
 class Line {
  public:
@@ -156,7 +142,7 @@ void ReduceWindow(absl::Span<const WindowArray> arrays, absl::Span<const int64_t
     const Index zeros = Zeros(walk.outer_result.rank());
     Odometer o(walk.outer_result, zeros, c * chunk);
     for (int64_t l = c * chunk; l < std::min(lines, (c + 1) * chunk); ++l, o.Next()) {
-      LinesUnder(walk, o.digits(), &under);
+      PlacesUnder(walk.outer, walk.outer_base, walk.outer_strides, o.digits(), &under);
       line.Begin();
       for (int64_t first : under) {
         for (const TapRun& tap : taps) line.Combine(first, tap);

@@ -31,20 +31,6 @@ Planes Split(absl::Span<const int64_t> operand_dims, Window window, absl::Span<c
   return planes;
 }
 
-// The elements of the plane's first run that lie under the window at o, row-major.
-void TapsAt(const Planes& planes, const Index& o, std::vector<int64_t>* taps) {
-  std::vector<int64_t> next;
-  taps->assign(1, 0);
-  for (size_t d = 0; d < planes.window.size(); ++d) {
-    next.clear();
-    for (int64_t tap : *taps) {
-      EachTap(planes.window[d], planes.operand_dims[d], o[d],
-              [&](int64_t base) { next.push_back(tap + base * planes.strides[d]); });
-    }
-    std::swap(*taps, next);
-  }
-}
-
 template <class T, class Select>
 void RunPlane(const Planes& planes, const T* operand, const T* source, T* result, const TileCode& scatter) {
   const Index zeros = Zeros(planes.source_dims.rank());
@@ -52,7 +38,7 @@ void RunPlane(const Planes& planes, const T* operand, const T* source, T* result
   std::vector<int64_t> taps;
   const Select select;
   for (int64_t i = 0; i < Product(planes.source_dims); ++i, o.Next(), source += planes.run) {
-    TapsAt(planes, o.digits(), &taps);
+    PlacesUnder(planes.window, planes.operand_dims, planes.strides, o.digits(), &taps);
     if (taps.empty()) continue;
     for (int64_t c = 0; c < planes.run; ++c) {
       int64_t chosen = taps[0];

@@ -4,8 +4,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <utility>
+#include <vector>
 
+#include "absl/types/span.h"
 #include "hlo_run/attribute.h"
+#include "types/index.h"
 
 namespace hlo::cpu {
 
@@ -44,6 +48,20 @@ void EachTap(const WindowDim& dim, int64_t base_size, int64_t o, Visit&& visit) 
     const int64_t position = origin + w * dim.window_dilation;
     if (position / dim.base_dilation >= base_size) return;
     if (position % dim.base_dilation == 0) visit(position / dim.base_dilation);
+  }
+}
+
+// The places of the elements under the windows of several dimensions at output o, row-major.
+inline void PlacesUnder(absl::Span<const WindowDim> window, const Index& base_dims, const Index& strides,
+                        const Index& o, std::vector<int64_t>* places) {
+  std::vector<int64_t> next;
+  places->assign(1, 0);
+  for (size_t d = 0; d < window.size(); ++d) {
+    next.clear();
+    for (int64_t place : *places)
+      EachTap(window[d], base_dims[d], o[d],
+              [&](int64_t base) { next.push_back(place + base * strides[d]); });
+    std::swap(*places, next);
   }
 }
 
