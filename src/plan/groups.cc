@@ -10,9 +10,6 @@
 namespace hlo::plan {
 namespace {
 
-// More operations in one loop do not pay: their tiles no longer fit the cache.
-constexpr int32_t kMostInLoop = 96;
-
 const Shape& OperandShape(const Graph& graph, const Node& node, int32_t i) {
   return graph.values[node.operands[i]].shape;
 }

@@ -12,6 +12,9 @@
 
 namespace hlo::plan {
 
+// More operations in one loop do not pay: their tiles no longer fit the cache.
+inline constexpr int32_t kMostInLoop = 96;
+
 // How often and where each value is used.
 class Uses {
  public:

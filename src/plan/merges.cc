@@ -5,7 +5,6 @@
 namespace hlo::plan {
 namespace {
 
-constexpr int64_t kMostInLoop = 96;   // Operations.
 constexpr size_t kMostOpen = 8;       // Loops that a root is compared with.
 constexpr size_t kMostOutputs = 8;    // Each needs tiles of its own.
 constexpr int64_t kFewElements = 64;  // So short a loop costs less than to start it.
