@@ -136,17 +136,21 @@ class Accumulators {
   absl::InlinedVector<int64_t, 4> width_;
 };
 
+// The fold that reads rows as they are stored; no function where there is none.
+TileCall StoredFold(const ReduceProgram& program) {
+  const std::optional<ElementType> type = program.body.YieldedAsStored();
+  return type.has_value() ? FindStoredFold(program.fold, *type) : TileCall{};
+}
+
 // Inner positions [begin, end) of the runner's outer index, to element 0 of the accumulators.
-void ReduceRow(const ReduceProgram& program, TileProgram::Runner& runner, int64_t begin, int64_t end,
-               Accumulators& acc) {
+void ReduceRow(const ReduceProgram& program, const TileCall& stored_fold, TileProgram::Runner& runner,
+               int64_t begin, int64_t end, Accumulators& acc) {
   const int64_t tile = program.body.tile();
   int64_t length = 0;
-  if (const std::optional<ElementType> type = program.body.YieldedAsStored()) {
-    if (const TileCall fold = FindStoredFold(program.fold, *type); fold.function != nullptr) {
-      const void* in[] = {runner.stored(begin)};
-      fold.function(end - begin, acc.at(0, 0), in, fold.parameter);
-      return;
-    }
+  if (stored_fold.function != nullptr) {
+    const void* in[] = {runner.stored(begin)};
+    stored_fold.function(end - begin, acc.at(0, 0), in, stored_fold.parameter);
+    return;
   }
   if (program.fold.function != nullptr) {
     for (int64_t t = begin; t < end; t += tile) {
@@ -176,12 +180,13 @@ double Nanoseconds(const ReduceProgram& program) {
 void ReduceRows(const ReduceProgram& program, void* const* arguments) {
   const int64_t kept = program.kept_count(), reduced = program.reduced_count();
   const int64_t per_chunk = std::max<int64_t>(1, kChunk / reduced);
+  const TileCall stored_fold = StoredFold(program);
   ParallelFor((kept + per_chunk - 1) / per_chunk, Nanoseconds(program), [&](int64_t chunk) {
     TileProgram::Runner runner(program.body, arguments);
     Accumulators acc(program, program.fold.function != nullptr ? 1 : program.body.tile());
     for (int64_t o = chunk * per_chunk; o < std::min(kept, (chunk + 1) * per_chunk); ++o) {
       runner.SetOuter(o);
-      ReduceRow(program, runner, 0, reduced, acc);
+      ReduceRow(program, stored_fold, runner, 0, reduced, acc);
       acc.AddInit(arguments, 0);
       acc.Store(arguments, 0, 1, o);
     }
@@ -213,12 +218,13 @@ void ReduceLongRows(const ReduceProgram& program, void* const* arguments) {
   const int64_t kept = program.kept_count(), reduced = program.reduced_count();
   const int64_t pieces = (reduced + kPiece - 1) / kPiece;
   Accumulators partial(program, kept * pieces);
+  const TileCall stored_fold = StoredFold(program);
   ParallelFor(kept * pieces, Nanoseconds(program), [&](int64_t i) {
     TileProgram::Runner runner(program.body, arguments);
     Accumulators acc(program, program.fold.function != nullptr ? 1 : program.body.tile());
     runner.SetOuter(i / pieces);
     const int64_t begin = i % pieces * kPiece;
-    ReduceRow(program, runner, begin, std::min(reduced, begin + kPiece), acc);
+    ReduceRow(program, stored_fold, runner, begin, std::min(reduced, begin + kPiece), acc);
     for (size_t k = 0; k < acc.count(); ++k)
       std::memcpy(partial.at(k, i), acc.at(k, 0), LaneBytes(acc.lane(k)));
   });
