@@ -172,31 +172,18 @@ void ReduceRow(const ReduceProgram& program, const TileCall& stored_fold, TilePr
   acc.Halve(length);
 }
 
-double Nanoseconds(const ReduceProgram& program) {
-  return (program.body.nanoseconds_per_element() + 0.3 * static_cast<double>(program.combiner.step_count())) *
-         static_cast<double>(program.kept_count()) * static_cast<double>(program.reduced_count());
-}
-
 void ReduceRows(const ReduceProgram& program, void* const* arguments) {
-  const int64_t kept = program.kept_count(), reduced = program.reduced_count();
-  const int64_t per_chunk = std::max<int64_t>(1, kChunk / reduced);
-  const TileCall stored_fold = StoredFold(program);
-  ParallelFor((kept + per_chunk - 1) / per_chunk, Nanoseconds(program), [&](int64_t chunk) {
-    TileProgram::Runner runner(program.body, arguments);
-    Accumulators acc(program, program.fold.function != nullptr ? 1 : program.body.tile());
-    for (int64_t o = chunk * per_chunk; o < std::min(kept, (chunk + 1) * per_chunk); ++o) {
-      runner.SetOuter(o);
-      ReduceRow(program, stored_fold, runner, 0, reduced, acc);
-      acc.AddInit(arguments, 0);
-      acc.Store(arguments, 0, 1, o);
-    }
+  const int64_t kept = program.kept_count();
+  const int64_t per_chunk = std::max<int64_t>(1, kChunk / program.reduced_count());
+  ParallelFor((kept + per_chunk - 1) / per_chunk, program.nanoseconds(), [&](int64_t chunk) {
+    program.RunRows(arguments, chunk * per_chunk, std::min(kept, (chunk + 1) * per_chunk));
   });
 }
 
 // Rows as parts that stand side by side.
 void ReduceParts(const ReduceProgram& program, void* const* arguments) {
   const int64_t kept = program.kept_count(), length = program.part_length, parts = program.body.inner_count();
-  ParallelFor(kept, Nanoseconds(program), [&](int64_t o) {
+  ParallelFor(kept, program.nanoseconds(), [&](int64_t o) {
     TileProgram::Runner runner(program.body, arguments);
     Accumulators acc(program, parts);
     for (int64_t i = 0; i < length; ++i) {
@@ -219,7 +206,7 @@ void ReduceLongRows(const ReduceProgram& program, void* const* arguments) {
   const int64_t pieces = (reduced + kPiece - 1) / kPiece;
   Accumulators partial(program, kept * pieces);
   const TileCall stored_fold = StoredFold(program);
-  ParallelFor(kept * pieces, Nanoseconds(program), [&](int64_t i) {
+  ParallelFor(kept * pieces, program.nanoseconds(), [&](int64_t i) {
     TileProgram::Runner runner(program.body, arguments);
     Accumulators acc(program, program.fold.function != nullptr ? 1 : program.body.tile());
     runner.SetOuter(i / pieces);
@@ -265,7 +252,7 @@ void ReduceColumns(const ReduceProgram& program, void* const* arguments) {
                              : 1;
   const int64_t piece_rows = (reduced + pieces - 1) / pieces;
   Accumulators partial(program, pieces > 1 ? pieces * kept : 1);
-  ParallelFor(strips.count * pieces, Nanoseconds(program), [&](int64_t i) {
+  ParallelFor(strips.count * pieces, program.nanoseconds(), [&](int64_t i) {
     const int64_t begin = strips.begin(i / pieces), size = strips.size(i / pieces), piece = i % pieces;
     TileProgram::Runner runner(program.body, arguments);
     Accumulators acc(program, size);
@@ -361,6 +348,28 @@ void TileCode::Run(int64_t n, const void* const* in, void* const* out) const {
   }
 }
 
+double ReduceProgram::nanoseconds() const {
+  return (body.nanoseconds_per_element() + 0.3 * static_cast<double>(combiner.step_count())) *
+         static_cast<double>(kept_count()) * static_cast<double>(reduced_count());
+}
+
+bool ReduceProgram::TakesRows() const {
+  const bool in_pieces = reduced_count() >= 2 * kPiece && kept_count() < 8;
+  return rows && part_length == 1 && reduced_count() > 0 && !in_pieces;
+}
+
+void ReduceProgram::RunRows(void* const* arguments, int64_t begin, int64_t end) const {
+  const TileCall stored_fold = StoredFold(*this);
+  TileProgram::Runner runner(body, arguments);
+  Accumulators acc(*this, fold.function != nullptr ? 1 : body.tile());
+  for (int64_t o = begin; o < end; ++o) {
+    runner.SetOuter(o);
+    ReduceRow(*this, stored_fold, runner, 0, reduced_count(), acc);
+    acc.AddInit(arguments, 0);
+    acc.Store(arguments, 0, 1, o);
+  }
+}
+
 void ReduceProgram::Run(void* const* arguments) const {
   if (kept_count() == 0) return;
   if (reduced_count() == 0) {
@@ -371,10 +380,10 @@ void ReduceProgram::Run(void* const* arguments) const {
     ReduceColumns(*this, arguments);
   } else if (part_length > 1) {
     ReduceParts(*this, arguments);
-  } else if (reduced_count() >= 2 * kPiece && kept_count() < 8) {
-    ReduceLongRows(*this, arguments);
-  } else {
+  } else if (TakesRows()) {
     ReduceRows(*this, arguments);
+  } else {
+    ReduceLongRows(*this, arguments);
   }
 }
 

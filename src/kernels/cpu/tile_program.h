@@ -75,6 +75,9 @@ class TileProgram {
   // All tiles, on several threads where it pays.
   void Run(void* const* arguments) const;
 
+  // The inner positions [begin, end), on this thread; where there are no outer ones.
+  void RunPositions(void* const* arguments, int64_t begin, int64_t end) const;
+
   // What one thread needs to run tiles: resolved starts, scratch, splat scalars.
   class Runner {
    public:

@@ -1,11 +1,10 @@
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
 
 #include "base/check.h"
 #include "base/parallel.h"
 #include "kernels/cpu/copy_array.h"
+#include "kernels/cpu/thread_memory.h"
 #include "kernels/cpu/tile_loops.h"
 #include "kernels/cpu/tile_program.h"
 #include "types/dispatch.h"
@@ -15,19 +14,9 @@ namespace {
 
 constexpr int64_t kChunk = 16 << 10;  // Elements that a thread takes at a time.
 
-// Grows to what the largest program of the thread needs.
 std::byte* Scratch(int64_t bytes) {
-  struct Free {
-    void operator()(std::byte* p) const { std::free(p); }
-  };
-  thread_local std::unique_ptr<std::byte, Free> memory;
-  thread_local int64_t size = 0;
-  if (size < bytes) {
-    size = (bytes + 4095) / 4096 * 4096;
-    memory.reset(static_cast<std::byte*>(std::aligned_alloc(64, size)));
-    HLO_CHECK(memory != nullptr);
-  }
-  return memory.get();
+  thread_local ThreadMemory memory;
+  return memory.AtLeast(bytes);
 }
 
 // A run-time position splits into an index by dividing by the sizes, the last dimension fastest.
@@ -264,6 +253,17 @@ void TileProgram::RunCopy(void* const* arguments) const {
   CopyArray(dims, width,
             static_cast<const std::byte*>(arguments[from.argument]) + runner.start_[load] * width,
             static_cast<std::byte*>(arguments[to.argument]) + runner.start_[store] * width);
+}
+
+void TileProgram::RunPositions(void* const* arguments, int64_t begin, int64_t end) const {
+  if (begin >= end) return;
+  Runner runner(*this, arguments);
+  const int64_t length = row();
+  for (int64_t t = begin; t < end;) {
+    const int64_t n = std::min({tile_, end - t, length - t % length});
+    runner.RunTile(t, n);
+    t += n;
+  }
 }
 
 void TileProgram::Run(void* const* arguments) const {
