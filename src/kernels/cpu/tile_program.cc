@@ -100,7 +100,8 @@ TileProgram::Pattern TileProgram::PatternOf(const Access& access) const {
 void TileProgram::AssignRegisters() {
   std::vector<size_t> last_use(values_.size(), 0);
   for (size_t s = 0; s < steps_.size(); ++s) {
-    for (int k = 0; k < steps_[s].operand_count; ++k) last_use[steps_[s].in[k]] = s;
+    const size_t until = steps_[s].chain < 0 ? s : chains_[steps_[s].chain].last;
+    for (int k = 0; k < steps_[s].operand_count; ++k) last_use[steps_[s].in[k]] = until;
   }
   for (const Stored& stored : stored_) last_use[stored.value] = steps_.size();
   for (TileValue value : yielded_) last_use[value] = steps_.size();
@@ -108,22 +109,28 @@ void TileProgram::AssignRegisters() {
   int64_t widest = 1;
   for (size_t s = 0; s < steps_.size(); ++s) {
     const Step& step = steps_[s];
-    widest = std::max(widest, LaneBytes(values_[step.out].lane));
+    Value& out = values_[step.out];
     // What is splat once must stay.
     const bool stays = step.access >= 0 && patterns_[step.access] == Pattern::kScalar;
-    if (free_registers.empty() || stays) {
-      values_[step.out].register_number = static_cast<int32_t>(register_count_++);
-    } else {
-      values_[step.out].register_number = free_registers.back();
-      free_registers.pop_back();
+    if (!out.is_passed_on) {
+      widest = std::max(widest, LaneBytes(out.lane));
+      if (free_registers.empty() || stays) {
+        out.register_number = static_cast<int32_t>(register_count_++);
+      } else {
+        out.register_number = free_registers.back();
+        free_registers.pop_back();
+      }
     }
     if (stays) last_use[step.out] = steps_.size();
     auto release = [&](TileValue value) {
-      if (last_use[value] != s) return;
+      if (last_use[value] != s || values_[value].register_number < 0) return;
       last_use[value] = steps_.size();  // Once.
       free_registers.push_back(values_[value].register_number);
     };
-    for (int k = 0; k < step.operand_count; ++k) release(step.in[k]);
+    const size_t first = step.chain >= 0 && chains_[step.chain].last == s ? chains_[step.chain].first : s;
+    for (size_t member = first; member <= s; ++member) {
+      for (int k = 0; k < steps_[member].operand_count; ++k) release(steps_[member].in[k]);
+    }
     if (last_use[step.out] == 0 && s != 0) release(step.out);
   }
   // Small floats are read into the register after the last before they are widened.
@@ -159,16 +166,18 @@ void TileProgram::Finish() {
   MoveBits();
   Collapse();
   for (const Access& access : accesses_) patterns_.push_back(PatternOf(access));
-  AssignRegisters();
   by_rows_ = !inner_dims_.empty() && inner_dims_.back() >= kShortestRow;
+  for (Stored& stored : stored_) stored.narrow = StoreRoundedTile(accesses_[stored.access].type);
+  if (inner_count_ > kLongestSmall) FormChains();
+  AssignRegisters();
   // A value that is stored once, and lies in memory as in its lane, is computed in place.
   for (const Stored& stored : stored_) {
     Value& value = values_[stored.value];
-    const bool direct =
-        value.access < 0 && value.stored_as < 0 && IsStoredAsLane(accesses_[stored.access].type);
+    const bool direct = value.access < 0 && value.stored_as < 0 && !value.is_passed_on &&
+                        IsStoredAsLane(accesses_[stored.access].type);
     if (direct) value.stored_as = stored.access;
   }
-  for (Stored& stored : stored_) stored.narrow = StoreRoundedTile(accesses_[stored.access].type);
+  for (Chain& chain : chains_) BuildChain(chain);
   for (const Step& step : steps_)
     nanoseconds_ += step.access >= 0 ? 0.2 : 0.15 * LaneBytes(lane(step.out)) / 4;
   small_ = MakeSmall();

@@ -173,12 +173,23 @@ void TileProgram::Splat(const Step& step, void* const* arguments, int64_t base, 
 void TileProgram::RunSteps(void* const* arguments, const int64_t* bases, int64_t begin, int64_t n,
                            std::byte* registers, int64_t stride, int64_t splat_count,
                            const void** values) const {
-  for (const Step& step : steps_) {
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    const Step& step = steps_[s];
+    if (step.chain >= 0) {
+      const Chain& chain = chains_[step.chain];
+      RunChainOf(chain, arguments, bases, begin, n, registers, stride, values);
+      s = chain.last;
+      continue;
+    }
     const Value& value = values_[step.out];
     std::byte* to = registers + value.register_number * stride;
     if (step.access >= 0) {
       const Access& access = accesses_[step.access];
       const Pattern pattern = patterns_[step.access];
+      if (value.for_chains && (pattern != Pattern::kScalar || splat_count != 0)) {
+        ReadForChains(step, arguments, bases[step.access], begin, n, to, &values[step.out]);
+        continue;
+      }
       if (pattern == Pattern::kScalar) {
         if (splat_count == 0) continue;
         Splat(step, arguments, bases[step.access], splat_count, to);
@@ -208,6 +219,7 @@ void TileProgram::RunSteps(void* const* arguments, const int64_t* bases, int64_t
     values[step.out] = to;
   }
   for (const Stored& stored : stored_) {
+    if (stored.by_chain) continue;
     const Access& access = accesses_[stored.access];
     const bool dense = patterns_[stored.access] == Pattern::kDense;
     if (dense && values_[stored.value].stored_as == stored.access) continue;
@@ -225,6 +237,57 @@ void TileProgram::RunSteps(void* const* arguments, const int64_t* bases, int64_t
     }
     Write(access, dense, arguments, bases[stored.access], begin, n, from);
   }
+}
+
+// What only chains read: as it lies in memory, or one element.
+void TileProgram::ReadForChains(const Step& step, void* const* arguments, int64_t base, int64_t begin,
+                                int64_t n, std::byte* to, const void** value) const {
+  const Access& access = accesses_[step.access];
+  const Pattern pattern = patterns_[step.access];
+  if (values_[step.out].form != ChainForm::kScalar) {
+    *value = Read(access, pattern == Pattern::kDense, arguments, base, begin, n, to);
+    return;
+  }
+  int64_t at = base;
+  if (pattern == Pattern::kStrided)
+    EachDigit(begin, inner_dims_, [&](int64_t d, int64_t i) { at += i * access.inner[d]; });
+  *value = to;
+  if (access.argument == Access::kIota) {
+    FillIota(values_[step.out].lane, 1, to, at, 0);
+    return;
+  }
+  const auto* from = static_cast<const std::byte*>(arguments[access.argument]) + at * ByteCount(access.type);
+  if (step.call.function == nullptr) {
+    *value = from;
+    return;
+  }
+  const void* in[] = {from};
+  step.call.function(1, to, in, step.call.parameter);
+}
+
+void TileProgram::RunChainOf(const Chain& chain, void* const* arguments, const int64_t* bases, int64_t begin,
+                             int64_t n, std::byte* registers, int64_t stride, const void** values) const {
+  absl::InlinedVector<ChainStep, 24> steps(chain.steps.begin(), chain.steps.end());
+  const auto memory = [&](int32_t number) {
+    const Access& access = accesses_[number];
+    return static_cast<std::byte*>(arguments[access.argument]) +
+           (bases[number] + begin) * ByteCount(access.type);
+  };
+  for (size_t k = 0; k < steps.size(); ++k) {
+    const Chain::Operands& operands = chain.operands[k];
+    if (operands.access >= 0) {
+      steps[k].operand = memory(operands.access);
+    } else if (operands.value >= 0 && chain.pointers[k].is_store) {
+      const Value& value = values_[operands.value];
+      const bool direct = value.stored_as >= 0 && patterns_[value.stored_as] == Pattern::kDense;
+      steps[k].operand = direct ? memory(value.stored_as) : registers + value.register_number * stride;
+      values[operands.value] = steps[k].operand;
+    } else if (operands.value >= 0) {
+      steps[k].operand = const_cast<void*>(values[operands.value]);
+      if (operands.second >= 0) steps[k].second = values[operands.second];
+    }
+  }
+  RunChain(n, steps.data(), chain.pointers.data(), static_cast<int64_t>(steps.size()));
 }
 
 const void* TileProgram::Runner::stored(int64_t begin) const {
