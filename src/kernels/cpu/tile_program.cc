@@ -64,30 +64,29 @@ void TileProgram::Store(TileValue value, Access access) {
   accesses_.push_back(std::move(access));
 }
 
-// Neighbouring inner dimensions that every access walks through as one become one; so do dimensions of
-// size 1.
-void TileProgram::Collapse() {
-  std::vector<int64_t> dims;
-  std::vector<Strides> strides(accesses_.size());
-  for (size_t d = 0; d < inner_dims_.size(); ++d) {
-    if (inner_dims_[d] == 1) continue;
-    const bool joins = !dims.empty() && std::all_of(accesses_.begin(), accesses_.end(), [&](const Access& a) {
-      const Strides& walked = strides[&a - accesses_.data()];
-      return walked.back() == a.inner[d] * inner_dims_[d];
-    });
+// Neighbouring dimensions that every access walks through as one become one; so do dimensions of size 1.
+void TileProgram::Collapse(std::vector<int64_t>& dims, Strides Access::*strides) {
+  std::vector<int64_t> collapsed;
+  std::vector<Strides> walked(accesses_.size());
+  for (size_t d = 0; d < dims.size(); ++d) {
+    if (dims[d] == 1) continue;
+    const bool joins =
+        !collapsed.empty() && std::all_of(accesses_.begin(), accesses_.end(), [&](const Access& a) {
+          return walked[&a - accesses_.data()].back() == (a.*strides)[d] * dims[d];
+        });
     if (joins)
-      dims.back() *= inner_dims_[d];
+      collapsed.back() *= dims[d];
     else
-      dims.push_back(inner_dims_[d]);
+      collapsed.push_back(dims[d]);
     for (size_t a = 0; a < accesses_.size(); ++a) {
       if (joins)
-        strides[a].back() = accesses_[a].inner[d];
+        walked[a].back() = (accesses_[a].*strides)[d];
       else
-        strides[a].push_back(accesses_[a].inner[d]);
+        walked[a].push_back((accesses_[a].*strides)[d]);
     }
   }
-  inner_dims_ = std::move(dims);
-  for (size_t a = 0; a < accesses_.size(); ++a) accesses_[a].inner = std::move(strides[a]);
+  dims = std::move(collapsed);
+  for (size_t a = 0; a < accesses_.size(); ++a) accesses_[a].*strides = std::move(walked[a]);
 }
 
 TileProgram::Pattern TileProgram::PatternOf(const Access& access) const {
@@ -164,7 +163,8 @@ void TileProgram::Finish() {
   outer_count_ = Product(outer_dims_);
   inner_count_ = Product(inner_dims_);
   MoveBits();
-  Collapse();
+  Collapse(outer_dims_, &Access::outer);
+  Collapse(inner_dims_, &Access::inner);
   for (const Access& access : accesses_) patterns_.push_back(PatternOf(access));
   by_rows_ = !inner_dims_.empty() && inner_dims_.back() >= kShortestRow;
   for (Stored& stored : stored_) stored.narrow = StoreRoundedTile(accesses_[stored.access].type);
@@ -177,7 +177,12 @@ void TileProgram::Finish() {
                         IsStoredAsLane(accesses_[stored.access].type);
     if (direct) value.stored_as = stored.access;
   }
-  for (Chain& chain : chains_) BuildChain(chain);
+  size_t chain_steps = 0;
+  for (Chain& chain : chains_) {
+    BuildChain(chain);
+    chain.begin = chain_steps;
+    chain_steps += chain.steps.size();
+  }
   for (const Step& step : steps_)
     nanoseconds_ += step.access >= 0 ? 0.2 : 0.15 * LaneBytes(lane(step.out)) / 4;
   small_ = MakeSmall();
@@ -245,6 +250,17 @@ std::optional<ElementType> TileProgram::YieldedAsStored() const {
                        steps_[0].access >= 0 && accesses_[0].argument != Access::kIota &&
                        patterns_[0] == Pattern::kDense;
   return is_load ? std::optional(accesses_[0].type) : std::nullopt;
+}
+
+bool TileProgram::YieldsBF16() const {
+  if (yielded_.size() != 1) return false;
+  return std::any_of(steps_.begin(), steps_.end(), [&](const Step& step) {
+    if (step.out != yielded_[0]) return false;
+    const ChainOperation operation = ChainOperationOf(step.call);
+    return step.access >= 0 ? accesses_[step.access].type == ElementType::kBF16 &&
+                                  accesses_[step.access].argument != Access::kIota
+                            : operation.rounds || operation.kind == ChainOperation::Kind::kRound;
+  });
 }
 
 void TileProgram::VisitAccesses(absl::FunctionRef<void(Access&, bool)> visit) {

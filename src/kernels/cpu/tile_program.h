@@ -68,6 +68,9 @@ class TileProgram {
   // does more.
   std::optional<ElementType> YieldedAsStored() const;
 
+  // Whether it yields one value, whose lanes are bf16.
+  bool YieldsBF16() const;
+
   // visit(access, is_store) for all; arguments may be renumbered. RuntimeStarts are read like loads.
   void VisitAccesses(absl::FunctionRef<void(Access&, bool)> visit);
   void VisitAccesses(absl::FunctionRef<void(const Access&, bool)> visit) const;
@@ -101,6 +104,7 @@ class TileProgram {
     absl::InlinedVector<int64_t, 16> start_;         // Of each access: offset and run-time starts.
     absl::InlinedVector<int64_t, 16> base_;          // And the outer index.
     std::byte* scratch_;
+    absl::InlinedVector<ChainStep, 16> chain_steps_;  // Of all chains.
     bool fresh_ = true;
   };
 
@@ -133,6 +137,7 @@ class TileProgram {
   // Steps [first, last] whose values stay in the processor's registers.
   struct Chain {
     size_t first, last;
+    size_t begin;  // Among the steps of all chains.
     std::vector<ChainStep> steps;
     std::vector<ChainPointer> pointers;
     struct Operands {
@@ -152,8 +157,8 @@ class TileProgram {
              int64_t n, const std::byte* from) const;
   void Splat(const Step& step, void* const* arguments, int64_t base, int64_t n, std::byte* to) const;
   void RunSteps(void* const* arguments, const int64_t* bases, int64_t begin, int64_t n, std::byte* registers,
-                int64_t stride, int64_t splat_count, const void** values) const;
-  void Collapse();
+                int64_t stride, int64_t splat_count, ChainStep* chain_steps, const void** values) const;
+  void Collapse(std::vector<int64_t>& dims, Strides Access::*strides);
   void AssignRegisters();
   void FormChains();
   bool GrowChain(std::vector<size_t>& members) const;
@@ -165,7 +170,7 @@ class TileProgram {
   void AddOperation(const Step& step, TileValue before, Chain& chain) const;
   void AddStores(TileValue value, bool rounds, Chain& chain);
   void RunChainOf(const Chain& chain, void* const* arguments, const int64_t* bases, int64_t begin, int64_t n,
-                  std::byte* registers, int64_t stride, const void** values) const;
+                  std::byte* registers, int64_t stride, ChainStep* steps, const void** values) const;
   void ReadForChains(const Step& step, void* const* arguments, int64_t base, int64_t begin, int64_t n,
                      std::byte* to, const void** value) const;
   Pattern PatternOf(const Access& access) const;

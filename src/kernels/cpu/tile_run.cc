@@ -102,14 +102,20 @@ TileProgram::Runner::Runner(const TileProgram& program, void* const* arguments)
     const Access& access = program.accesses_[a];
     start_[a] = base_[a] = Start(access, arguments);
   }
+  for (const Chain& chain : program.chains_)
+    chain_steps_.insert(chain_steps_.end(), chain.steps.begin(), chain.steps.end());
 }
 
 void TileProgram::Runner::SetOuter(int64_t outer) {
+  fresh_ = true;
+  if (program_.outer_dims_.size() == 1) {
+    for (size_t a = 0; a < base_.size(); ++a) base_[a] = start_[a] + outer * program_.accesses_[a].outer[0];
+    return;
+  }
   for (size_t a = 0; a < base_.size(); ++a) base_[a] = start_[a];
   EachDigit(outer, program_.outer_dims_, [&](int64_t d, int64_t i) {
     for (size_t a = 0; a < base_.size(); ++a) base_[a] += i * program_.accesses_[a].outer[d];
   });
-  fresh_ = true;
 }
 
 // The elements at inner positions [begin, begin + n), in their storage type: where they lie, or gathered.
@@ -171,13 +177,13 @@ void TileProgram::Splat(const Step& step, void* const* arguments, int64_t base, 
 // The steps of a tile; `registers` are `stride` bytes apart, splat ones are there already unless `fresh`.
 // `bases` are the places of the accesses at inner position 0.
 void TileProgram::RunSteps(void* const* arguments, const int64_t* bases, int64_t begin, int64_t n,
-                           std::byte* registers, int64_t stride, int64_t splat_count,
+                           std::byte* registers, int64_t stride, int64_t splat_count, ChainStep* chain_steps,
                            const void** values) const {
   for (size_t s = 0; s < steps_.size(); ++s) {
     const Step& step = steps_[s];
     if (step.chain >= 0) {
       const Chain& chain = chains_[step.chain];
-      RunChainOf(chain, arguments, bases, begin, n, registers, stride, values);
+      RunChainOf(chain, arguments, bases, begin, n, registers, stride, chain_steps + chain.begin, values);
       s = chain.last;
       continue;
     }
@@ -261,19 +267,26 @@ void TileProgram::ReadForChains(const Step& step, void* const* arguments, int64_
     *value = from;
     return;
   }
+  if (access.type == ElementType::kBF16) {
+    uint16_t bits;
+    std::memcpy(&bits, from, sizeof bits);
+    const uint32_t wide = uint32_t{bits} << 16;
+    std::memcpy(to, &wide, sizeof wide);
+    return;
+  }
   const void* in[] = {from};
   step.call.function(1, to, in, step.call.parameter);
 }
 
 void TileProgram::RunChainOf(const Chain& chain, void* const* arguments, const int64_t* bases, int64_t begin,
-                             int64_t n, std::byte* registers, int64_t stride, const void** values) const {
-  absl::InlinedVector<ChainStep, 24> steps(chain.steps.begin(), chain.steps.end());
+                             int64_t n, std::byte* registers, int64_t stride, ChainStep* steps,
+                             const void** values) const {
   const auto memory = [&](int32_t number) {
     const Access& access = accesses_[number];
     return static_cast<std::byte*>(arguments[access.argument]) +
            (bases[number] + begin) * ByteCount(access.type);
   };
-  for (size_t k = 0; k < steps.size(); ++k) {
+  for (size_t k = 0; k < chain.steps.size(); ++k) {
     const Chain::Operands& operands = chain.operands[k];
     if (operands.access >= 0) {
       steps[k].operand = memory(operands.access);
@@ -287,7 +300,7 @@ void TileProgram::RunChainOf(const Chain& chain, void* const* arguments, const i
       if (operands.second >= 0) steps[k].second = values[operands.second];
     }
   }
-  RunChain(n, steps.data(), chain.pointers.data(), static_cast<int64_t>(steps.size()));
+  RunChain(n, steps, chain.pointers.data(), static_cast<int64_t>(chain.steps.size()));
 }
 
 const void* TileProgram::Runner::stored(int64_t begin) const {
@@ -299,7 +312,7 @@ const void* TileProgram::Runner::stored(int64_t begin) const {
 void TileProgram::Runner::RunTile(int64_t begin, int64_t n) {
   const int64_t splat_count = fresh_ ? std::min(program_.tile_, program_.inner_count_) : 0;
   program_.RunSteps(arguments_, base_.data(), begin, n, scratch_, program_.register_bytes_, splat_count,
-                    pointers_.data());
+                    chain_steps_.data(), pointers_.data());
   fresh_ = false;
 }
 
