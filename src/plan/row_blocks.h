@@ -1,6 +1,6 @@
 #pragma once
-// Reductions along rows, and the loops over the same rows around them, become one step that runs block of rows
-// by block of rows: a softmax reads and writes memory once.
+// Reductions along rows, and the loops over the same rows around them, become one step that runs block of
+// rows by block of rows: a softmax reads and writes memory once.
 
 #include <vector>
 

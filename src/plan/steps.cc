@@ -134,13 +134,17 @@ class StepMaker {
     while (last > 0 && shape.dim(last) == 1) --last;
     const bool minor_reduced = last >= 0 && std::find(reduced.begin(), reduced.end(), last) != reduced.end();
     const bool short_rows = minor_reduced && shape.dim(last) < 32 && kept_count >= 256;
-    const bool rows =
-        code.grouping == cpu::Grouping::kAny && ((minor_reduced && !short_rows) || kept_count == 1);
+    bool rows = code.grouping == cpu::Grouping::kAny && ((minor_reduced && !short_rows) || kept_count == 1);
     int64_t parts = 1;
+    cpu::ReduceProgram::Pick pick = cpu::ReduceProgram::Pick::kNone;
     if (code.grouping == cpu::Grouping::kNone && IsAssociative(reduce, code)) {
       code.grouping = cpu::Grouping::kNeighbours;
+      if (minor_reduced && !short_rows && reduced_dims.size() == 1 && IsIotaAlong(node, last))
+        pick = FindPick(*reduce.Get<attr::to_apply>(), code.code, TypesOf(reduce));
       // One dimension that lies side by side.
-      if (minor_reduced && Product(shape.dims()) == kept_count * shape.dim(last))
+      if (pick != cpu::ReduceProgram::Pick::kNone)
+        rows = true;
+      else if (minor_reduced && Product(shape.dims()) == kept_count * shape.dim(last))
         parts = PartCount(shape.dim(last));
     }
     std::vector<cpu::ReduceProgram::Result> results;
@@ -158,15 +162,28 @@ class StepMaker {
     const std::vector<int64_t>& inner = rows ? reduced_dims : kept_dims;
     order.insert(order.end(), inner.begin(), inner.end());
     LoopBuilder builder(graph_, groups_, shape.dims(), order, outer);
-    for (size_t k = 0; k < count; ++k) builder.program().Yield(builder.Value(node.operands[k]));
-    return {{Finished(builder), rows, std::move(code.code), code.grouping, code.fold, std::move(results)}};
+    const size_t yielded = pick == cpu::ReduceProgram::Pick::kNone ? count : 1;
+    for (size_t k = 0; k < yielded; ++k) builder.program().Yield(builder.Value(node.operands[k]));
+    return {{Finished(builder), rows, std::move(code.code), code.grouping, code.fold, std::move(results), 1,
+             pick}};
   }
 
   static bool IsAssociative(const Instruction& reduce, const ReduceCode& code) {
+    return plan::IsAssociative(*reduce.Get<attr::to_apply>(), code.code, TypesOf(reduce));
+  }
+  static std::vector<ElementType> TypesOf(const Instruction& reduce) {
     std::vector<ElementType> types;
     for (int64_t k = 0; k < reduce.operand_count() / 2; ++k)
       types.push_back(reduce.operand(k)->shape().type());
-    return plan::IsAssociative(*reduce.Get<attr::to_apply>(), code.code, types);
+    return types;
+  }
+  // Whether the second operand of a reduction counts along the dimension.
+  bool IsIotaAlong(const Node& reduce, int64_t dimension) const {
+    if (reduce.operands.size() != 4) return false;
+    const Node* node = graph_.values[reduce.operands[1]].node;
+    return node != nullptr && node->kind == Node::Kind::kOp && groups_.IsInlined(*node) &&
+           node->instruction->opcode() == Opcode::kIota &&
+           node->instruction->Get<attr::iota_dimension>() == dimension;
   }
 
   // Into how many parts of equal length, side by side in a tile, a row is cut; 1: too short, or without

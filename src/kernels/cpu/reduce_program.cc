@@ -56,6 +56,13 @@ class Accumulators {
     const void* both[] = {at(0, i), element};
     CombineInto(i, 1, both);
   }
+  // acc[i] = combiner(acc[i], other[0])
+  void CombineWith(int64_t i, Accumulators& other) {
+    absl::InlinedVector<const void*, 8> in;
+    for (size_t k = 0; k < count(); ++k) in.push_back(at(k, i));
+    for (size_t k = 0; k < count(); ++k) in.push_back(other.at(k, 0));
+    CombineInto(i, 1, in.data());
+  }
   // acc[i + j] = combiner(acc[i + j], acc[other + j])
   void Fold(int64_t i, int64_t other, int64_t n) {
     absl::InlinedVector<const void*, 8> in;
@@ -141,7 +148,13 @@ class RowReducer {
       : program_(program), runner_(program.body, arguments), fold_(program.fold) {
     const std::optional<ElementType> type = program.body.YieldedAsStored();
     if (type.has_value()) stored_fold_ = FindStoredFold(fold_, *type);
-    if (fold_.function == nullptr)
+    if (program.pick != ReduceProgram::Pick::kNone) {
+      const Opcode extreme =
+          program.pick == ReduceProgram::Pick::kLargest ? Opcode::kMaximum : Opcode::kMinimum;
+      fold_ = FindTileFold(extreme, program.results[0].init_type);
+      find_ = FindFirstEqual(LaneOf(program.results[0].init_type));
+      tile_.emplace(program, 1);
+    } else if (fold_.function == nullptr)
       tile_.emplace(program, program.body.tile());
     else if (program.body.YieldsBF16())
       fold_ = FindBF16Fold(fold_);
@@ -159,7 +172,9 @@ class RowReducer {
     for (int64_t t = begin; t < end; t += tile) {
       const int64_t n = std::min(tile, end - t);
       runner_.RunTile(t, n);
-      if (fold_.function != nullptr)
+      if (find_ != nullptr)
+        PickFromTile(t, n, t == begin, to, i);
+      else if (fold_.function != nullptr)
         to.FoldTile(runner_, fold_, i, n, t == begin);
       else if (t == begin)
         tile_->Take(runner_, 0, n);
@@ -174,6 +189,21 @@ class RowReducer {
  private:
   const ReduceProgram& program_;
   TileProgram::Runner runner_;
+  // The tile's pair goes after those before it.
+  void PickFromTile(int64_t begin, int64_t n, bool first, Accumulators& to, int64_t i) {
+    Accumulators& pair = first ? to : *tile_;
+    const int64_t at = first ? i : 0;
+    const auto* values = static_cast<const std::byte*>(runner_.yielded(0));
+    alignas(16) std::byte extreme[kWidest];
+    const void* in[] = {values};
+    fold_.function(n, extreme, in, fold_.parameter);
+    const int64_t width = LaneBytes(to.lane(0)), position = find_(n, values, extreme);
+    std::memcpy(pair.at(0, at), values + position * width, width);
+    FillIota(to.lane(1), 1, pair.at(1, at), begin + position, 0);
+    if (!first) to.CombineWith(i, *tile_);
+  }
+
+  FindFn find_ = nullptr;
   TileCall fold_, stored_fold_;  // The latter reads rows as they are stored.
   std::optional<Accumulators> tile_;
 };

@@ -59,6 +59,10 @@ struct ReduceProgram {
   // Of rows whose neighbours are combined: the length of the parts that stand side by side in a tile. The
   // last outer dimension runs through them.
   int64_t part_length = 1;
+  // Of rows of pairs, a value and its position in the row: whether the combiner keeps the first of the
+  // largest or smallest values, or the first NaN. The body yields the values alone.
+  enum class Pick : uint8_t { kNone, kLargest, kSmallest };
+  Pick pick = Pick::kNone;
 
   // Both follow from the body.
   int64_t kept_count() const { return rows ? body.outer_count() / part_length : body.inner_count(); }

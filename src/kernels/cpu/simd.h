@@ -24,6 +24,10 @@ inline constexpr int kVectorBytes = 32;
 #else
 inline constexpr int kVectorBytes = 16;
 #endif
+// Where vectors are those of AVX2, its instructions stand in for what the compiler makes too much of.
+#if defined(__AVX2__) && !defined(__AVX512F__) && !defined(HLO_VECTOR_BYTES)
+#define HLO_AVX2_VECTORS 1
+#endif
 inline constexpr int kVectorRegisters = kVectorBytes == 64 ? 32 : 16;
 
 template <class T, int kBytes = kVectorBytes>
@@ -53,41 +57,30 @@ template <class T>
 
 // Half as many bits to a vector of words: the compiler's own conversion takes several instructions for one.
 [[gnu::always_inline]] inline Vector<uint32_t> LoadHalves(const void* from) {
-#if defined(__AVX512F__)
-  if constexpr (kVectorBytes == 64) {
-    const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256(static_cast<const __m256i*>(from)));
-    Vector<uint32_t> v;
-    std::memcpy(&v, &wide, sizeof v);
-    return v;
-  }
-#endif
-#if defined(__AVX2__)
-  if constexpr (kVectorBytes == 32) {
-    const __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128(static_cast<const __m128i*>(from)));
-    Vector<uint32_t> v;
-    std::memcpy(&v, &wide, sizeof v);
-    return v;
-  }
-#endif
+#if defined(HLO_AVX2_VECTORS)
+  const __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128(static_cast<const __m128i*>(from)));
+  Vector<uint32_t> v;
+  std::memcpy(&v, &wide, sizeof v);
+  return v;
+#else
   typename VectorOf<uint16_t, kVectorBytes / 2>::type bits;
   std::memcpy(&bits, from, sizeof bits);
   return __builtin_convertvector(bits, Vector<uint32_t>);
+#endif
 }
 // The low halves of the words of two vectors, one after the other; the high ones are 0.
 [[gnu::always_inline]] inline void StoreHalves(void* to, Vector<uint32_t> a, Vector<uint32_t> b) {
-#if defined(__AVX2__)
-  if constexpr (kVectorBytes == 32) {
-    __m256i low, high;
-    std::memcpy(&low, &a, sizeof low);
-    std::memcpy(&high, &b, sizeof high);
-    const __m256i packed = _mm256_permute4x64_epi64(_mm256_packus_epi32(low, high), 0xd8);
-    _mm256_storeu_si256(static_cast<__m256i*>(to), packed);
-    return;
-  }
-#endif
+#if defined(HLO_AVX2_VECTORS)
+  __m256i low, high;
+  std::memcpy(&low, &a, sizeof low);
+  std::memcpy(&high, &b, sizeof high);
+  const __m256i packed = _mm256_permute4x64_epi64(_mm256_packus_epi32(low, high), 0xd8);
+  _mm256_storeu_si256(static_cast<__m256i*>(to), packed);
+#else
   using Halves = typename VectorOf<uint16_t, kVectorBytes / 2>::type;
   const Halves halves[] = {__builtin_convertvector(a, Halves), __builtin_convertvector(b, Halves)};
   std::memcpy(to, halves, sizeof halves);
+#endif
 }
 
 // NaN where one of both is, and -0 before +0.
@@ -95,23 +88,15 @@ template <class T>
 [[gnu::always_inline]] inline Vector<T> MinimumOf(Vector<T> a, Vector<T> b) {
   // Each of the two gives its second operand for NaN and for equal numbers.
   Vector<T> c, d;
-#if defined(__AVX512F__)
-  if constexpr (kVectorBytes == 64 && sizeof(T) == 4) {
-    c = _mm512_min_ps(a, b), d = _mm512_min_ps(b, a);
-  } else if constexpr (kVectorBytes == 64) {
-    c = _mm512_min_pd(a, b), d = _mm512_min_pd(b, a);
-  } else
-#endif
-#if defined(__AVX__)
-      if constexpr (kVectorBytes == 32 && sizeof(T) == 4) {
+#if defined(HLO_AVX2_VECTORS)
+  if constexpr (sizeof(T) == 4) {
     c = _mm256_min_ps(a, b), d = _mm256_min_ps(b, a);
-  } else if constexpr (kVectorBytes == 32) {
+  } else {
     c = _mm256_min_pd(a, b), d = _mm256_min_pd(b, a);
-  } else
-#endif
-  {
-    c = a < b ? a : b, d = b < a ? b : a;
   }
+#else
+  c = a < b ? a : b, d = b < a ? b : a;
+#endif
   using Word = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
   Vector<Word> x, y;
   std::memcpy(&x, &c, sizeof x);

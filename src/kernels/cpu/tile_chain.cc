@@ -44,16 +44,15 @@ template <ChainForm kForm>
     all = bits - Signed{};
     return Bits<Floats>(all);
   } else {
-#if defined(__AVX2__)
-    if constexpr (kVectorBytes == 32) {
-      int64_t bytes;
-      std::memcpy(&bytes, static_cast<const uint8_t*>(operand) + i, sizeof bytes);
-      return Bits<Floats>(-Bits<Signed>(_mm256_cvtepu8_epi32(_mm_cvtsi64_si128(bytes))));
-    }
-#endif
+#if defined(HLO_AVX2_VECTORS)
+    int64_t bytes;
+    std::memcpy(&bytes, static_cast<const uint8_t*>(operand) + i, sizeof bytes);
+    return Bits<Floats>(-Bits<Signed>(_mm256_cvtepu8_epi32(_mm_cvtsi64_si128(bytes))));
+#else
     VectorOf<uint8_t, kVectorBytes / 4>::type bytes;
     std::memcpy(&bytes, static_cast<const uint8_t*>(operand) + i, sizeof bytes);
     return Bits<Floats>(-__builtin_convertvector(bytes, Signed));
+#endif
   }
 }
 

@@ -203,6 +203,25 @@ TileCall FindStoredFold(const TileCall& fold, ElementType stored) {
 
 TileCall FindBF16Fold(const TileCall& fold) { return SumsFloats(fold) ? TileCall{&SumBF16<float>} : fold; }
 
+FindFn FindFirstEqual(Lane lane) {
+  return DispatchLane(lane, []<class T>() -> FindFn {
+    return [](int64_t n, const void* values, const void* value) {
+      constexpr int64_t kPart = 64;
+      const T* a = static_cast<const T*>(values);
+      const T wanted = *static_cast<const T*>(value);
+      const auto fits = [&](T x) { return (x == wanted) | (x != x); };
+      int64_t i = 0;
+      for (; i + kPart <= n; i += kPart) {
+        int32_t any = 0;
+        for (int64_t k = 0; k < kPart; ++k) any |= fits(a[i + k]);
+        if (any != 0) break;
+      }
+      while (i < n && !fits(a[i])) ++i;
+      return i;
+    };
+  });
+}
+
 ScatterFn FindScatterLoop(Opcode opcode, ElementType type) {
   if (!IsStoredAsLane(type) || RoundTile(type).function != nullptr) return nullptr;
   return DispatchLane(LaneOf(type), [&]<class T>() { return Find<T>(opcode).scatter; });

@@ -11,13 +11,13 @@ namespace hlo::cpu {
 
 namespace internal {
 [[gnu::always_inline]] inline Vector<float> MulAdd(Vector<float> a, Vector<float> b, Vector<float> c) {
-#if defined(__FMA__)
-  if constexpr (kVectorBytes == 32) return _mm256_fmadd_ps(a, b, c);
-#endif
-#if defined(__AVX512F__)
-  if constexpr (kVectorBytes == 64) return _mm512_fmadd_ps(a, b, c);
-#endif
+#if defined(HLO_AVX2_VECTORS) && defined(__FMA__)
+  return _mm256_fmadd_ps(a, b, c);
+#elif defined(__AVX512F__) && !defined(HLO_VECTOR_BYTES)
+  return _mm512_fmadd_ps(a, b, c);
+#else
   return a * b + c;
+#endif
 }
 template <class To, class From>
 [[gnu::always_inline]] inline To BitsOf(From from) {
@@ -25,33 +25,38 @@ template <class To, class From>
   std::memcpy(&to, &from, sizeof to);
   return to;
 }
-[[gnu::always_inline]] inline Vector<float> PickOf(Vector<int32_t> mask, Vector<float> a, Vector<float> b) {
-  return BitsOf<Vector<float>>((BitsOf<Vector<int32_t>>(a) & mask) | (BitsOf<Vector<int32_t>>(b) & ~mask));
-}
 [[gnu::always_inline]] inline Vector<float> PowerOfTwo(Vector<int32_t> n) {
   return BitsOf<Vector<float>>((n + 127) << 23);
 }
-}  // namespace internal
-
-[[gnu::always_inline]] inline Vector<float> ExpF32(Vector<float> x) {
-  using internal::MulAdd;
+// exp(x) = p * 2^k, p near 1, for arguments of which the result is not far beyond f32.
+struct ExpParts {
+  Vector<float> p;
+  Vector<int32_t> k;
+};
+[[gnu::always_inline]] inline ExpParts SplitExp(Vector<float> x) {
   using F = Vector<float>;
   const auto all = [](float value) { return Broadcast(value); };
-  // Beyond, the result is 0 or infinite. NaN stays.
-  F clamped = internal::PickOf(x > 89.0f, all(89.0f), x);
-  clamped = internal::PickOf(x < -104.0f, all(-104.0f), clamped);
   // The nearest integer stands in the low bits of the sum.
-  const F shifted = MulAdd(clamped, all(1.44269504f), all(12582912.0f));
+  const F shifted = MulAdd(x, all(1.44269504f), all(12582912.0f));
   const F n = shifted - 12582912.0f;
-  F r = MulAdd(n, all(-0.693359375f), clamped);
+  F r = MulAdd(n, all(-0.693359375f), x);
   r = MulAdd(n, all(2.12194440e-4f), r);
   F q = all(1.381422160193324e-3f);
   q = MulAdd(q, r, all(8.36889911442995e-3f));
   q = MulAdd(q, r, all(4.166840389370918e-2f));
   q = MulAdd(q, r, all(0.1666651964187622f));
   q = MulAdd(q, r, all(0.4999999403953552f));
-  const F p = MulAdd(r * r, q, r) + 1.0f;
-  const Vector<int32_t> k = internal::BitsOf<Vector<int32_t>>(shifted) - 0x4b400000;
+  return {MulAdd(r * r, q, r) + 1.0f, BitsOf<Vector<int32_t>>(shifted) - 0x4b400000};
+}
+}  // namespace internal
+
+[[gnu::always_inline]] inline Vector<float> ExpF32(Vector<float> x) {
+  using F = Vector<float>;
+  // Beyond, the result is 0 or infinite. NaN stays.
+  const F most = Broadcast(89.0f), least = Broadcast(-104.0f);
+  F clamped = x > most ? most : x;
+  clamped = clamped < least ? least : clamped;
+  const auto [p, k] = internal::SplitExp(clamped);
   const Vector<int32_t> half = k >> 1;
   return p * internal::PowerOfTwo(half) * internal::PowerOfTwo(k - half);
 }
@@ -72,10 +77,11 @@ template <class To, class From>
   q = MulAdd(q, z, all(-0.3333328068256378f));
   const F near = MulAdd(q * z, x, x);
   // 1 - 2 / (exp(2 |x|) + 1), which is 1 from 10 on.
-  const F far =
-      1.0f - 2.0f / (ExpF32(internal::PickOf(magnitude > 10.0f, all(20.0f), magnitude + magnitude)) + 1.0f);
+  const F most = all(10.0f), halved = magnitude > most ? most : magnitude;
+  const auto [p, k] = internal::SplitExp(halved + halved);
+  const F far = 1.0f - 2.0f / MulAdd(p, internal::PowerOfTwo(k), all(1.0f));
   const F signed_far = internal::BitsOf<F>(internal::BitsOf<Words>(far) | (bits & 0x80000000u));
-  return internal::PickOf(magnitude < 0.625f, near, signed_far);
+  return magnitude < all(0.625f) ? near : signed_far;
 }
 
 [[gnu::always_inline]] inline Vector<float> LogisticF32(Vector<float> x) {
