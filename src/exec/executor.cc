@@ -6,6 +6,7 @@
 #include "base/deadline.h"
 #include "base/status.h"
 #include "fmt/format.h"
+#include "plan/plan_code.h"
 #include "plan/step_cost.h"
 #include "reference/op.h"
 #include "reference/program.h"
@@ -59,7 +60,9 @@ absl::StatusOr<Literal> Executor::Run(absl::Span<const Literal> arguments, const
   } else if (!bound.ok()) {
     return bound;
   }
-  HLO_RETURN_IF_ERROR(RunSteps(plan_.steps));
+  const Observer* observer = options_->observer;
+  const bool step_by_step = options_->max_steps > 0 || (observer != nullptr && observer->needs_inner_steps());
+  HLO_RETURN_IF_ERROR(plan_.code != nullptr && !step_by_step ? RunCode(*plan_.code) : RunSteps(plan_.steps));
   return TakeResults();
 }
 
@@ -183,6 +186,34 @@ absl::Status Executor::RunLoop(const plan::LoopStep& loop) {
     HLO_RETURN_IF_ERROR(RunSteps(loop.body));
     RunMoves(loop.next);
   }
+}
+
+absl::Status Executor::RunCode(const plan::PlanCode& code) {
+  std::byte* frame = arena_->data();
+  for (const plan::PlanCode::Import& import : code.imports)
+    std::memcpy(frame + import.to, static_cast<const std::byte*>(pointers_[import.slot]) + import.offset,
+                import.byte_count);
+  absl::Status status;
+  const plan::Step* last = &plan_.steps.front();  // The last step that was not the machine's.
+  // The clock is looked at, and observers look, where the machine is left.
+  const auto look = [&] {
+    if (options_->max_seconds > 0) HLO_RETURN_IF_ERROR(Deadline::Check());
+    return options_->observer == nullptr ? absl::OkStatus()
+                                         : options_->observer->BeforeStep(View(plan_, *last, depth_));
+  };
+  code.code.Run(frame, pointers_.data(), [&](int32_t number) {
+    if (number == cpu::StepCode::kPolled) {
+      status = look();
+    } else if (const auto* step = std::get_if<const plan::Step*>(&code.escapes[number])) {
+      last = *step;
+      status = look();
+      if (status.ok()) status = RunStep(**step);
+    } else {
+      RunMoves(std::get<std::vector<Move>>(code.escapes[number]));
+    }
+    return status.ok();
+  });
+  return status;
 }
 
 absl::Status Executor::RunBranch(const plan::BranchStep& branch) {

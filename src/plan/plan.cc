@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "plan/buffers.h"
 #include "plan/groups.h"
+#include "plan/plan_code.h"
 #include "plan/merges.h"
 #include "plan/steps.h"
 
@@ -23,6 +24,7 @@ absl::StatusOr<Plan> MakePlan(const CheckedModule& module) {
   const Merges merges(plan.graph, uses, groups);
   plan.steps = MakeSteps(plan.graph, groups, merges, *plan.graph.entry);
   AssignBuffers(plan);
+  CompilePlan(plan);
   return plan;
 }
 

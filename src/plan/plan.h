@@ -2,6 +2,7 @@
 // A module as steps over numbered buffers: which kernels run, on what, in which memory. Made once, run often.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -74,6 +75,7 @@ struct Buffer {
   bool is_result = false;
 };
 
+struct PlanCode;
 struct Plan {
   Graph graph;
   std::vector<Step> steps;
@@ -81,6 +83,7 @@ struct Plan {
   std::vector<Slot> results;    // Of the root's leaves; -1: a token.
   std::vector<Shape> result_shapes;
   int64_t arena_bytes = 0;
+  std::shared_ptr<const PlanCode> code;  // The steps for the machine of small steps; nullptr: not worth it.
 };
 
 // What a run takes at once besides its arguments and the module's constants.

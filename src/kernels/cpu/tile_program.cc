@@ -187,11 +187,12 @@ std::optional<SmallProgram> TileProgram::MakeSmall() const {
   };
   int32_t start_count = 0;
   const auto in_memory = [&](const Access& access) {
-    SmallProgram::Place place{access.argument, 0, access.offset * ByteCount(access.type)};
+    const int64_t width = ByteCount(access.type);
+    SmallProgram::Place place{access.argument, 0, access.offset * width, static_cast<int32_t>(width)};
     if (access.starts.empty()) return place;
     place.start = ++start_count;
     for (const RuntimeStart& s : access.starts)
-      small.starts.push_back({s.argument, s.type, s.max, s.stride * ByteCount(access.type), place.start});
+      small.starts.push_back({s.argument, s.type, s.max, s.stride * width, place.start});
     return place;
   };
   std::vector<SmallProgram::Place> places(values_.size());

@@ -67,6 +67,9 @@ class TileProgram {
   // does more.
   std::optional<ElementType> YieldedAsStored() const;
 
+  // The same as a list of calls, where it is one.
+  const std::optional<SmallProgram>& small() const { return small_; }
+
   // visit(access, is_store) for all; arguments may be renumbered. RuntimeStarts are read like loads.
   void VisitAccesses(absl::FunctionRef<void(Access&, bool)> visit);
   void VisitAccesses(absl::FunctionRef<void(const Access&, bool)> visit) const;
