@@ -171,6 +171,13 @@ absl::Status Executor::RunStep(const plan::Step& step) {
     reduce->program.Run(pointers_.data());
     return absl::OkStatus();
   }
+  if (const auto* rows = std::get_if<plan::RowsStep>(&step.what)) {
+    absl::InlinedVector<void*, 16> arguments;
+    for (const Slot slot : rows->operands) arguments.push_back(pointers_[slot]);
+    for (const Slot slot : rows->results) arguments.push_back(pointers_[slot]);
+    rows->program.Run(arguments.data());
+    return absl::OkStatus();
+  }
   if (const auto* loop = std::get_if<plan::LoopStep>(&step.what)) return RunLoop(*loop);
   if (const auto* branch = std::get_if<plan::BranchStep>(&step.what)) return RunBranch(*branch);
   if (const auto* kernel = std::get_if<plan::KernelStep>(&step.what))

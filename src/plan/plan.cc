@@ -5,6 +5,7 @@
 #include "plan/groups.h"
 #include "plan/plan_code.h"
 #include "plan/merges.h"
+#include "plan/row_blocks.h"
 #include "plan/steps.h"
 
 namespace hlo::plan {
@@ -23,6 +24,7 @@ absl::StatusOr<Plan> MakePlan(const CheckedModule& module) {
   const Groups groups(plan.graph, uses);
   const Merges merges(plan.graph, uses, groups);
   plan.steps = MakeSteps(plan.graph, groups, merges, *plan.graph.entry);
+  BlockRows(plan);
   AssignBuffers(plan);
   CompilePlan(plan);
   return plan;

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "hlo_run/check.h"
 #include "kernels/cpu/reduce_program.h"
+#include "kernels/cpu/row_program.h"
 #include "kernels/cpu/tile_program.h"
 #include "plan/graph.h"
 #include "plan/library_kernels.h"
@@ -26,6 +27,17 @@ struct TileStep {
 };
 struct ReduceStep {
   cpu::ReduceProgram program;
+};
+// Loops and reductions over the same rows, block by block.
+struct RowsStep {
+  cpu::RowProgram program;                       // Its arguments are the operands and then the results.
+  std::vector<const Instruction*> instructions;  // The last one of each part.
+  std::vector<Slot> operands, results;
+  // Results that may take the place of an operand, by their numbers in both lists.
+  struct Sharing {
+    int32_t result, operand;
+  };
+  std::vector<Sharing> sharing;
 };
 // A kernel that takes whole arrays.
 struct KernelStep {
@@ -59,7 +71,7 @@ struct BranchStep {
 };
 struct Step {
   const Instruction* instruction = nullptr;  // The last one of a group.
-  std::variant<TileStep, ReduceStep, KernelStep, ReferenceStep, LoopStep, BranchStep> what;
+  std::variant<TileStep, ReduceStep, RowsStep, KernelStep, ReferenceStep, LoopStep, BranchStep> what;
   std::vector<const Instruction*> fused = {};  // The group's others.
 };
 
