@@ -2,8 +2,12 @@
 
 namespace hlo::cuda {
 
-std::optional<CudaKernel> FindCudaKernel(const Instruction& instruction, const DeviceProperties& /*device*/) {
+std::optional<CudaKernel> FindCudaKernel(const Instruction& instruction, const DeviceProperties& device) {
   switch (instruction.opcode()) {
+    case Opcode::kFft:
+      return FindFftKernel(instruction, device);
+    case Opcode::kRngBitGenerator:
+      return FindRandomBitsKernel(instruction, device);
     default:
       return std::nullopt;
   }

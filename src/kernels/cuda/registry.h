@@ -34,4 +34,9 @@ struct CudaKernel {
 // nullopt: no kernel takes it.
 std::optional<CudaKernel> FindCudaKernel(const Instruction& instruction, const DeviceProperties& device);
 
+// Families of it.
+std::optional<CudaKernel> FindFftKernel(const Instruction& fft, const DeviceProperties& device);
+std::optional<CudaKernel> FindRandomBitsKernel(const Instruction& rng_bit_generator,
+                                               const DeviceProperties& device);
+
 }  // namespace hlo::cuda
