@@ -8,6 +8,10 @@ std::optional<CudaKernel> FindCudaKernel(const Instruction& instruction, const D
       return FindFftKernel(instruction, device);
     case Opcode::kRngBitGenerator:
       return FindRandomBitsKernel(instruction, device);
+    case Opcode::kSort:
+      return FindSortKernel(instruction, device);
+    case Opcode::kTopk:
+      return FindTopkKernel(instruction, device);
     default:
       return std::nullopt;
   }

@@ -38,5 +38,7 @@ std::optional<CudaKernel> FindCudaKernel(const Instruction& instruction, const D
 std::optional<CudaKernel> FindFftKernel(const Instruction& fft, const DeviceProperties& device);
 std::optional<CudaKernel> FindRandomBitsKernel(const Instruction& rng_bit_generator,
                                                const DeviceProperties& device);
+std::optional<CudaKernel> FindSortKernel(const Instruction& sort, const DeviceProperties& device);
+std::optional<CudaKernel> FindTopkKernel(const Instruction& topk, const DeviceProperties& device);
 
 }  // namespace hlo::cuda
