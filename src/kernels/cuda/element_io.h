@@ -74,7 +74,7 @@ HLO_DEVICE R LoadRealElement(ElementType type, const void* data, int64_t offset)
 }
 
 template <class T>
-HLO_DEVICE T LoadElement(ElementType type, const void* data, int64_t offset) {
+HLO_DEVICE_CALLED T LoadElement(ElementType type, const void* data, int64_t offset) {
   using R = typename RealOf<T>::type;
   if constexpr (std::is_same_v<T, R>) {
     return LoadRealElement<R>(type, data, offset);
@@ -132,7 +132,10 @@ HLO_DEVICE void StoreRealElement(ElementType type, void* data, int64_t offset, R
     case ElementType::kS2:
     case ElementType::kS4:
     case ElementType::kS8: {
-      const int bits = type == ElementType::kS1 ? 1 : type == ElementType::kS2 ? 2 : type == ElementType::kS4 ? 4 : 8;
+      const int bits = type == ElementType::kS1   ? 1
+                       : type == ElementType::kS2 ? 2
+                       : type == ElementType::kS4 ? 4
+                                                  : 8;
       static_cast<int8_t*>(data)[offset] = static_cast<int8_t>(SignedOf(sum, bits));
       return;
     }
@@ -140,7 +143,10 @@ HLO_DEVICE void StoreRealElement(ElementType type, void* data, int64_t offset, R
     case ElementType::kU2:
     case ElementType::kU4:
     case ElementType::kU8: {
-      const int bits = type == ElementType::kU1 ? 1 : type == ElementType::kU2 ? 2 : type == ElementType::kU4 ? 4 : 8;
+      const int bits = type == ElementType::kU1   ? 1
+                       : type == ElementType::kU2 ? 2
+                       : type == ElementType::kU4 ? 4
+                                                  : 8;
       static_cast<uint8_t*>(data)[offset] = static_cast<uint8_t>(UnsignedOf(sum, bits));
       return;
     }
@@ -181,12 +187,13 @@ HLO_DEVICE void StoreRealElement(ElementType type, void* data, int64_t offset, R
 }
 
 template <class T>
-HLO_DEVICE void StoreElement(ElementType type, void* data, int64_t offset, T sum) {
+HLO_DEVICE_CALLED void StoreElement(ElementType type, void* data, int64_t offset, T sum) {
   using R = typename RealOf<T>::type;
   if constexpr (std::is_same_v<T, R>) {
     StoreRealElement<R>(type, data, offset, sum);
   } else if (type == ElementType::kC64) {
-    static_cast<ComplexNumber<float>*>(data)[offset] = {static_cast<float>(sum.re), static_cast<float>(sum.im)};
+    static_cast<ComplexNumber<float>*>(data)[offset] = {static_cast<float>(sum.re),
+                                                        static_cast<float>(sum.im)};
   } else {
     static_cast<ComplexNumber<double>*>(data)[offset] = {static_cast<double>(sum.re),
                                                          static_cast<double>(sum.im)};

@@ -1,7 +1,7 @@
 #pragma once
-// Products of f32 in true single precision on the ordinary arithmetic units. Every element of the result (or of
-// a chunk's part of it) is one chain of fused multiply-adds in ascending k, whatever the tile: the bits of a
-// scalar loop.
+// Products of f32 in true single precision on the ordinary arithmetic units. Every element of the result (or
+// of a chunk's part of it) is one chain of fused multiply-adds in ascending k, whatever the tile: the bits of
+// a scalar loop.
 
 #include <cmath>
 
@@ -20,7 +20,8 @@ class F32TileReader {
  public:
   static constexpr int kPitch = kWidth + 4;
   // Of shared memory, beside the tiles: where each row begins.
-  static constexpr size_t kTableBytes = kWidth * (sizeof(int64_t) + (kAxes ? kAxisRank * sizeof(int32_t) : 0));
+  static constexpr size_t kTableBytes =
+      kWidth * (sizeof(int64_t) + (kAxes ? kAxisRank * sizeof(int32_t) : 0));
 
   HLO_DEVICE F32TileReader(const Operand& operand, const void* data, std::byte* table, uint32_t first,
                            uint32_t mn_end, uint32_t k_end)
@@ -36,11 +37,14 @@ class F32TileReader {
   HLO_DEVICE void FillTable(Env& env, uint32_t batch) {
     for (uint32_t r = env.thread(); r < kWidth; r += env.threads()) {
       if (r >= rows_) continue;
-      Place place = RowPlace(operand_, batch, first_ + r);
-      AddAxes(operand_, &place);
-      offsets_[r] = place.offset;
       if constexpr (kAxes) {
+        Place place = RowPlace(operand_, batch, first_ + r);
+        AddAxes(operand_, &place);
+        offsets_[r] = place.offset;
+        HLO_UNROLL
         for (int x = 0; x < kAxisRank; ++x) coordinates_[x * kWidth + r] = place.coordinates[x];
+      } else {
+        offsets_[r] = operand_.origin + operand_.batch.Offset(batch) + operand_.mn.Offset(first_ + r);
       }
     }
   }
@@ -102,7 +106,6 @@ class F32TileReader {
     bool inside = true;
     HLO_UNROLL
     for (int x = 0; x < kAxisRank; ++x) {
-      if (x >= operand_.axis_count) continue;
       const int32_t c = coordinates_[x * kWidth + mn] + term.coordinates[x];
       inside &= static_cast<uint32_t>(c) < static_cast<uint32_t>(operand_.axes[x].extent);
     }
@@ -122,8 +125,8 @@ struct F32Product {
   static constexpr uint32_t kThreads = Tile::kThreads;
   using ReaderA = F32TileReader<Tile::kRows, Tile::kDepth, kAxes>;
   using ReaderB = F32TileReader<Tile::kColumns, Tile::kDepth, kAxes>;
-  static constexpr size_t kSharedBytes = Tile::kStages * Tile::kStageFloats * sizeof(float) +
-                                         ReaderA::kTableBytes + ReaderB::kTableBytes;
+  static constexpr size_t kSharedBytes =
+      Tile::kStages * Tile::kStageFloats * sizeof(float) + ReaderA::kTableBytes + ReaderB::kTableBytes;
 
   template <class Env>
   static HLO_DEVICE void Run(Env& env, const ProductArgs& args);
@@ -184,8 +187,8 @@ HLO_DEVICE void F32Product<Tile, kAxes>::Run(Env& env, const ProductArgs& args) 
     HLO_UNROLL
     for (int c = 0; c < kC; ++c) sums[r][c] = 0;
   }
-  start(0, 0);
-  start(1, 1);
+  HLO_ROLLED
+  for (uint32_t t = 0; t < Tile::kStages - 1; ++t) start(t, t);
   env.template wait<1>();
   env.sync();
 
@@ -237,7 +240,8 @@ HLO_DEVICE void F32Product<Tile, kAxes>::Store(const ProductArgs& args, const Pr
     for (int c = 0; c < kC; c += 4) {
       const uint32_t j = block.column_tile * Tile::kColumns + Tile::Column(thread, c);
       if (vectors && j + 4 <= p.n) {
-        *reinterpret_cast<FourFloats*>(row + j) = {sums[r][c], sums[r][c + 1], sums[r][c + 2], sums[r][c + 3]};
+        *reinterpret_cast<FourFloats*>(row + j) = {sums[r][c], sums[r][c + 1], sums[r][c + 2],
+                                                   sums[r][c + 3]};
         continue;
       }
       HLO_UNROLL

@@ -29,8 +29,8 @@ struct F32Tile {
   }
 };
 
-// Which elements of a tile of kDepth terms by kWidth rows (of b: columns) a thread copies: copy `i` < kCount is
-// term K and row Mn (for vectors: the first of four).
+// Which elements of a tile of kDepth terms by kWidth rows (of b: columns) a thread copies: copy `i` < kCount
+// is term K and row Mn (for vectors: the first of four).
 template <int kWidth, int kDepth>
 struct CopyAlongMn {  // Lanes along rows.
   static constexpr int kCount = kWidth * kDepth / 128;

@@ -26,7 +26,7 @@ template <class Kernel>
 absl::Status Launch(const LaunchShape& shape, const typename Kernel::Args& args, device::Stream stream) {
   static_assert(sizeof(typename Kernel::Args) <= 4096);
   if (stream.emulated) {
-    return Emulate(shape.grid, shape.threads, shape.shared_bytes, stream.schedule(),
+    return Emulate(shape.grid, shape.threads, shape.shared_bytes, kSchedules[stream.schedule],
                    [&](HostEnv& env) { Kernel::Run(env, args); });
   }
 #ifdef HLO_RUN_HAS_CUDA

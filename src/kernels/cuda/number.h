@@ -1,5 +1,6 @@
 #pragma once
-// The six types in which products of any element types are summed up, and what a product and a sum mean in them.
+// The six types in which products of any element types are summed up, and what a product and a sum mean in
+// them.
 
 #include <cmath>
 #include <cstdint>

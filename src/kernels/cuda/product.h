@@ -29,33 +29,34 @@ struct IndexMap {
     int64_t stride = 0;
     int32_t axis = -1;
   };
-  int32_t rank = 0;
+  int32_t rank = 0;  // Where it is 0, dims[0].stride is 0.
   Dim dims[kIndexRank];
 
-  // With `rank` dimensions read as 0, ...: sizes multiply to more than any index.
   HLO_DEVICE void Add(uint32_t index, Place* place) const {
+    HLO_ROLLED
     for (int d = rank - 1; d >= 0; --d) {
       const Dim& dim = dims[d];
       const uint32_t rest = d == 0 ? 0 : dim.size.Quotient(index);
       const uint32_t i = index - rest * dim.size.divisor;
       index = rest;
       place->offset += static_cast<int64_t>(i) * dim.stride;
-      if (dim.axis >= 0) {
-        for (int x = 0; x < kAxisRank; ++x) {
-          if (x == dim.axis) place->coordinates[x] += static_cast<int32_t>(i) * dim.step;
-        }
-      }
+      const int32_t step = static_cast<int32_t>(i) * dim.step;
+      HLO_UNROLL
+      for (int x = 0; x < kAxisRank; ++x) place->coordinates[x] += x == dim.axis ? step : 0;
     }
   }
   HLO_DEVICE int64_t Offset(uint32_t index) const {
     int64_t offset = 0;
-    for (int d = rank - 1; d >= 0; --d) {
-      const uint32_t rest = d == 0 ? 0 : dims[d].size.Quotient(index);
+    HLO_ROLLED
+    for (int d = rank - 1; d > 0; --d) {
+      const uint32_t rest = dims[d].size.Quotient(index);
       offset += static_cast<int64_t>(index - rest * dims[d].size.divisor) * dims[d].stride;
       index = rest;
     }
-    return offset;
+    return offset + static_cast<int64_t>(index) * dims[0].stride;
   }
+  // Of one dimension at most.
+  HLO_DEVICE int64_t Stride() const { return dims[0].stride; }
 };
 
 // How the threads of a block share the reading of a tile.
@@ -100,7 +101,8 @@ struct Product {
 
 // The place of an operand's element where all axes are in range, for operands without spread.
 HLO_DEVICE void AddAxes(const Operand& operand, Place* place) {
-  for (int x = 0; x < operand.axis_count; ++x)
+  HLO_UNROLL
+  for (int x = 0; x < kAxisRank; ++x)
     place->offset += static_cast<int64_t>(place->coordinates[x]) * operand.axes[x].stride;
 }
 
@@ -108,6 +110,7 @@ HLO_DEVICE void AddAxes(const Operand& operand, Place* place) {
 HLO_DEVICE Place RowPlace(const Operand& operand, uint32_t batch, uint32_t mn) {
   Place place;
   place.offset = operand.origin;
+  HLO_UNROLL
   for (int x = 0; x < kAxisRank; ++x) place.coordinates[x] = operand.axes[x].origin;
   operand.batch.Add(batch, &place);
   operand.mn.Add(mn, &place);
@@ -117,16 +120,16 @@ HLO_DEVICE Place RowPlace(const Operand& operand, uint32_t batch, uint32_t mn) {
 // Whether the element at row + term exists, and where it lies.
 HLO_DEVICE bool FindElement(const Operand& operand, const Place& row, const Place& term, int64_t* offset) {
   *offset = row.offset + term.offset;
-  for (int x = 0; x < operand.axis_count; ++x) {
+  bool exists = true;
+  HLO_UNROLL
+  for (int x = 0; x < kAxisRank; ++x) {
     const Operand::Axis& axis = operand.axes[x];
-    const int32_t c = row.coordinates[x] + term.coordinates[x];
-    if (c < 0) return false;
-    const uint32_t q = axis.spread.Quotient(static_cast<uint32_t>(c));
-    if (q * axis.spread.divisor != static_cast<uint32_t>(c) || q >= static_cast<uint32_t>(axis.extent))
-      return false;
+    const uint32_t c = static_cast<uint32_t>(row.coordinates[x] + term.coordinates[x]);
+    const uint32_t q = c < 0x80000000u ? axis.spread.Quotient(c) : 0x80000000u;
+    exists &= q < static_cast<uint32_t>(axis.extent) && q * axis.spread.divisor == c;
     *offset += static_cast<int64_t>(q) * axis.stride;
   }
-  return true;
+  return exists;
 }
 
 }  // namespace hlo::cuda

@@ -1,6 +1,6 @@
 #pragma once
-// Products of any element types, summed up in T: tiles through shared memory; one thread an element; the sum of
-// chunks. Every element is one chain of products in ascending k.
+// Products of any element types, summed up in T: tiles through shared memory; one thread an element; the sum
+// of chunks. Every element is one chain of products in ascending k.
 
 #include "kernels/cuda/element_io.h"
 #include "kernels/cuda/product_launch.h"
@@ -174,7 +174,8 @@ struct SumParts {
     for (uint32_t chunk = 1; chunk < args.chunks; ++chunk) sum = Sum(sum, parts[x + chunk * count]);
     const int64_t batch = x / matrix, in_matrix = x - batch * matrix;
     const uint32_t i = static_cast<uint32_t>(in_matrix / p.n);
-    StoreResult(args, static_cast<uint32_t>(batch), i, static_cast<uint32_t>(in_matrix - int64_t{i} * p.n), sum);
+    StoreResult(args, static_cast<uint32_t>(batch), i, static_cast<uint32_t>(in_matrix - int64_t{i} * p.n),
+                sum);
   }
 };
 

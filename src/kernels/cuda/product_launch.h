@@ -16,12 +16,12 @@ struct ProductArgs {
   Innermost innermost = Innermost::kColumns;
   // Tiles, blocks of which share operands: `group` rows of tiles at a time.
   uint32_t tile_rows = 1, tile_columns = 1, group = 8;
-  // Chunk s of the terms [s * chunk, (s + 1) * chunk) is summed up into parts[s], dense arrays of batch, m and
-  // n in the compute type, which a kernel of its own adds in order. One chunk goes into the result.
+  // Chunk s of the terms [s * chunk, (s + 1) * chunk) is summed up into parts[s], dense arrays of batch, m
+  // and n in the compute type, which a kernel of its own adds in order. One chunk goes into the result.
   uint32_t chunks = 1, chunk = 0xffffffffu;
   void* parts = nullptr;
-  // Where set, blocks do nothing unless (*flag != 0) == run_if: the kernels for two cases are launched one after
-  // the other, and the data decide between them.
+  // Where set, blocks do nothing unless (*flag != 0) == run_if: the kernels for two cases are launched one
+  // after the other, and the data decide between them.
   const uint32_t* flag = nullptr;
   bool run_if = false;
 };

@@ -49,7 +49,8 @@ void ChooseReading(Operand* operand) {
                        HasRuns(operand->k, {&operand->mn, &operand->batch}, operand->origin, elements, true);
   const bool vectors = operand->axis_count == 0 &&
                        HasRuns(operand->mn, {&operand->k, &operand->batch}, operand->origin, elements, true);
-  const int64_t mn = std::abs(LastStride(*operand, operand->mn)), k = std::abs(LastStride(*operand, operand->k));
+  const int64_t mn = std::abs(LastStride(*operand, operand->mn)),
+                k = std::abs(LastStride(*operand, operand->k));
   if (vectors)
     operand->reading = Reading::kVectors;
   else
@@ -102,8 +103,8 @@ std::optional<IndexMap> PairedDims::Map(bool first) const {
 }
 
 std::optional<Product> ProductOf(const cpu::GemmProblem& problem) {
-  const auto paired = [](int64_t count, const Index& sizes, int64_t first, const Index& firsts, int64_t second,
-                         const Index& seconds) {
+  const auto paired = [](int64_t count, const Index& sizes, int64_t first, const Index& firsts,
+                         int64_t second, const Index& seconds) {
     PairedDims result;
     if (sizes.empty()) {
       result.dims = {{.size = count, .first = first, .second = second}};
@@ -144,10 +145,14 @@ std::optional<Product> ProductOf(const cpu::GemmProblem& problem) {
   product.b.type = b.type;
   product.result.type = problem.c_type;
   const std::pair<IndexMap*, std::optional<IndexMap>> maps[] = {
-      {&product.a.batch, batch.First()},      {&product.b.batch, batch.Second()},
-      {&product.a.mn, rows.First()},          {&product.result.rows, rows.Second()},
-      {&product.b.mn, columns.First()},       {&product.result.columns, columns.Second()},
-      {&product.a.k, terms.First()},          {&product.b.k, terms.Second()},
+      {&product.a.batch, batch.First()},
+      {&product.b.batch, batch.Second()},
+      {&product.a.mn, rows.First()},
+      {&product.result.rows, rows.Second()},
+      {&product.b.mn, columns.First()},
+      {&product.result.columns, columns.Second()},
+      {&product.a.k, terms.First()},
+      {&product.b.k, terms.Second()},
       {&product.result.batch, result_batch.First()}};
   for (const auto& [to, map] : maps) {
     if (!map.has_value()) return std::nullopt;
@@ -168,9 +173,8 @@ void ChooseAccess(Product* product) {
   }
   ChooseReading(&p.a);
   ChooseReading(&p.b);
-  p.result.vectors =
-      p.result.type == ElementType::kF32 &&
-      HasRuns(p.result.columns, {&p.result.rows, &p.result.batch}, p.result.origin, 4, true);
+  p.result.vectors = p.result.type == ElementType::kF32 &&
+                     HasRuns(p.result.columns, {&p.result.rows, &p.result.batch}, p.result.origin, 4, true);
 }
 
 Chunks CutTerms(uint32_t k, int64_t blocks, int64_t most_blocks, uint32_t least, uint32_t unit) {
@@ -214,22 +218,32 @@ bool HasSpread(const Product& p) {
 }
 
 bool TakesF32Tile(const Product& p, ElementType compute) {
-  return compute == ElementType::kF32 && p.a.type == compute && p.b.type == compute && p.result.type == compute &&
-         !HasSpread(p);
+  return compute == ElementType::kF32 && p.a.type == compute && p.b.type == compute &&
+         p.result.type == compute && !HasSpread(p);
 }
 
-// Elements one by one: products so small, or so flat, that tiles would be mostly empty.
+bool CanTakeElements(const Product& p) {
+  return static_cast<double>(p.m) * p.n * p.batch < static_cast<double>(kMostIndex);
+}
+
+// Products so small, or so flat, that tiles would be mostly empty.
 bool TakesElements(const Product& p) {
-  const double count = static_cast<double>(p.m) * p.n * p.batch;
-  if (count >= static_cast<double>(kMostIndex)) return false;
+  if (!CanTakeElements(p)) return false;
   const uint32_t narrow = std::min(p.m, p.n);
   return (narrow <= 8 && p.k <= 256) || (static_cast<int64_t>(p.m) * p.n <= 1024 && p.k <= 128);
 }
 
-bool TakesThin(const Product& p) {
-  return p.n <= 8 && p.a.type == p.b.type && ThinKernelsOf(p.a.type) != nullptr && !HasAxes(p) &&
-         p.a.k.rank <= 1 && p.b.k.rank <= 1;
+bool TakesThin(const Product& p, ElementType compute) {
+  const ElementType sums = p.a.type == ElementType::kF64 ? ElementType::kF64 : ElementType::kF32;
+  return p.n <= 8 && compute == sums && p.a.type == p.b.type && ThinKernelsOf(p.a.type) != nullptr &&
+         !HasAxes(p) && p.a.k.rank <= 1 && p.b.k.rank <= 1;
 }
+
+LaunchShape Linear(int64_t blocks, uint32_t threads, size_t shared_bytes = 0) {
+  return {Dim3{static_cast<uint32_t>(blocks), 1, 1}, threads, shared_bytes};
+}
+
+int64_t Blocks(int64_t count, int64_t each) { return (count + each - 1) / each; }
 
 struct ProductLaunch {
   LaunchProduct launch;
@@ -263,12 +277,6 @@ void AddLaunch(const ProductLaunch& l, StepList* list) {
   });
 }
 
-LaunchShape Linear(int64_t blocks, uint32_t threads, size_t shared_bytes = 0) {
-  return {Dim3{static_cast<uint32_t>(blocks), 1, 1}, threads, shared_bytes};
-}
-
-int64_t Blocks(int64_t count, int64_t each) { return (count + each - 1) / each; }
-
 // What all kernels of a product have in common.
 struct ProductTask {
   Product product;
@@ -286,12 +294,14 @@ void AddTiles(const ProductTask& task, const Tiling& tiling, const Chunks& chunk
   args.chunk = chunks.length;
   const int64_t blocks = int64_t{args.tile_rows} * args.tile_columns * p.batch * chunks.count;
   const int64_t parts_offset = list->shared_bytes;
-  AddLaunch({tiling.launch, Linear(blocks, tiling.threads, tiling.shared_bytes), args, parts_offset, task.run_if},
-            list);
+  AddLaunch(
+      {tiling.launch, Linear(blocks, tiling.threads, tiling.shared_bytes), args, parts_offset, task.run_if},
+      list);
   if (chunks.count == 1) return;
   const int64_t count = int64_t{p.batch} * p.m * p.n;
-  AddLaunch({KernelsOf(task.compute).sum_parts, Linear(Blocks(count, 256), 256), args, parts_offset, task.run_if},
-            list);
+  AddLaunch(
+      {KernelsOf(task.compute).sum_parts, Linear(Blocks(count, 256), 256), args, parts_offset, task.run_if},
+      list);
   list->workspace_bytes =
       std::max(list->workspace_bytes, parts_offset + count * chunks.count * ByteCount(task.compute));
   list->name += " in " + std::to_string(chunks.count) + " chunks";
@@ -309,13 +319,13 @@ void AddThin(const ProductTask& task, StepList* list) {
 }
 
 // In f32 tiles, by one chain of fused multiply-adds an element.
-void AddF32Tiles(const ProductTask& task, StepList* list) {
+void AddF32Tiles(const ProductTask& task, bool large, StepList* list) {
   const Product& p = task.product;
-  const bool large = TakesLargeTile(p);
   const F32Kernel kernel = F32KernelOf(large, HasAxes(p));
   const uint32_t tile = large ? 128 : 64;
   const int64_t tiles = Blocks(p.m, tile) * Blocks(p.n, tile) * p.batch;
-  const Chunks chunks = tiles < kMultiprocessors ? CutTerms(p.k, tiles, 2 * kMultiprocessors, 256, 16) : Chunks();
+  const Chunks chunks =
+      tiles < kMultiprocessors ? CutTerms(p.k, tiles, 2 * kMultiprocessors, 256, 16) : Chunks();
   list->name += large ? " 128x128x16" : " 64x64x16";
   AddTiles(task, {tile, tile, 128, kernel.shared_bytes, kernel.launch}, chunks, list);
 }
@@ -324,7 +334,8 @@ void AddGeneralTiles(const ProductTask& task, StepList* list) {
   const Product& p = task.product;
   const ComputeKernels kernels = KernelsOf(task.compute);
   const int64_t tiles = Blocks(p.m, kernels.tile) * Blocks(p.n, kernels.tile) * p.batch;
-  const Chunks chunks = tiles < kMultiprocessors ? CutTerms(p.k, tiles, 4 * kMultiprocessors, 256, 16) : Chunks();
+  const Chunks chunks =
+      tiles < kMultiprocessors ? CutTerms(p.k, tiles, 4 * kMultiprocessors, 256, 16) : Chunks();
   list->name += kernels.tile == 64 ? " general 64x64x16" : " general 32x32x16";
   AddTiles(task, {kernels.tile, kernels.tile, 256, kernels.shared_bytes, kernels.tiles}, chunks, list);
 }
@@ -367,32 +378,43 @@ void AddNonFiniteSearch(int64_t filter_count, ElementType filter_type, StepList*
   list->workspace_bytes = std::max(list->workspace_bytes, list->shared_bytes);
 }
 
-bool MayMeetNonFinite(const Product& product, ElementType compute) {
-  return HasAxes(product) && !TakesElements(product) && (IsFloat(compute) || IsComplex(compute));
+bool MayMeetNonFinite(const Product& product, ElementType compute, ProductMethod method) {
+  return HasAxes(product) && method != ProductMethod::kElements && (IsFloat(compute) || IsComplex(compute));
 }
 
-bool AddProduct(const Product& product, ElementType compute, StepList* list) {
+ProductMethod MethodFor(const Product& product, ElementType compute) {
+  if (TakesElements(product)) return ProductMethod::kElements;
+  if (TakesThin(product, compute)) return ProductMethod::kThin;
+  if (!TakesF32Tile(product, compute)) return ProductMethod::kGeneralTiles;
+  return TakesLargeTile(product) ? ProductMethod::kF32Large : ProductMethod::kF32Small;
+}
+
+bool AddProduct(const Product& product, ElementType compute, ProductMethod method, StepList* list) {
   if (product.m == 0 || product.n == 0 || product.batch == 0) return true;
-  ProductTask task{.product = product, .compute = compute};
-  if (TakesElements(product)) {
-    list->name += " element by element";
-    AddElements(task, list);
-    return true;
-  }
   if (!Fits(product)) return false;
-  if (MayMeetNonFinite(product, compute)) {
-    if (static_cast<double>(product.m) * product.n * product.batch >= static_cast<double>(kMostIndex))
-      return false;
+  ProductTask task{.product = product, .compute = compute};
+  if (MayMeetNonFinite(product, compute, method)) {
+    if (!CanTakeElements(product)) return false;
     task.run_if = true;
     AddElements(task, list);
     task.run_if = false;
   }
-  if (TakesThin(product))
-    AddThin(task, list);
-  else if (TakesF32Tile(product, compute))
-    AddF32Tiles(task, list);
-  else
-    AddGeneralTiles(task, list);
+  switch (method) {
+    case ProductMethod::kElements:
+      list->name += " element by element";
+      AddElements(task, list);
+      break;
+    case ProductMethod::kThin:
+      AddThin(task, list);
+      break;
+    case ProductMethod::kF32Large:
+    case ProductMethod::kF32Small:
+      AddF32Tiles(task, method == ProductMethod::kF32Large, list);
+      break;
+    case ProductMethod::kGeneralTiles:
+      AddGeneralTiles(task, list);
+      break;
+  }
   return true;
 }
 

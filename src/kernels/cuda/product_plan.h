@@ -67,14 +67,25 @@ struct Chunks {
 // multiple of `unit`.
 Chunks CutTerms(uint32_t k, int64_t blocks, int64_t most_blocks, uint32_t least, uint32_t unit);
 
-// Whether the product's kernels take elements that do not exist for zeros, which must not meet infinities or NaN
-// of the other operand. Then a search for those in the filter comes first.
-bool MayMeetNonFinite(const Product& product, ElementType compute);
+// Which kernel computes a product.
+enum class ProductMethod : uint8_t {
+  kElements,      // One thread an element.
+  kThin,          // At most eight columns.
+  kF32Large,      // f32 tiles of 128 x 128.
+  kF32Small,      // f32 tiles of 64 x 64.
+  kGeneralTiles,  // Tiles of any type.
+};
+// By types and shape alone.
+ProductMethod MethodFor(const Product& product, ElementType compute);
+
+// Whether the product's kernels take elements that do not exist for zeros, which must not meet infinities or
+// NaN of the other operand. Then a search for those in the filter comes first.
+bool MayMeetNonFinite(const Product& product, ElementType compute, ProductMethod method);
 // Searches operand b of the instruction, dense.
 void AddNonFiniteSearch(int64_t filter_count, ElementType filter_type, StepList* list);
 
-// Appends what computes the product in `compute` (one of the types of cpu::GemmComputeType); false where it is
-// too large.
-bool AddProduct(const Product& product, ElementType compute, StepList* list);
+// Appends what computes the product in `compute` (one of the types of cpu::GemmComputeType); false where it
+// is too large. The method must be able to take it.
+bool AddProduct(const Product& product, ElementType compute, ProductMethod method, StepList* list);
 
 }  // namespace hlo::cuda

@@ -1,6 +1,6 @@
 #pragma once
-// Conversion of the floating types that C++ lacks, for kernels: types/small_float.h in integer arithmetic. The
-// double between is exact, so that there is one rounding.
+// Conversion of the floating types that C++ lacks, for kernels: types/small_float.h in integer arithmetic.
+// The double between is exact, so that there is one rounding.
 
 #include <cstdint>
 

@@ -7,7 +7,7 @@
 
 namespace hlo::cuda {
 
-inline constexpr int kThinColumns = 8;
+inline constexpr uint32_t kThinColumns = 8;
 
 // 16-bit floats as they lie in memory.
 struct HalfBits {
@@ -45,8 +45,8 @@ struct alignas(16) Vector16 {
   Stored x[kCount];
 };
 
-// A warp a row, lanes along the terms. A lane adds up its terms in ascending k, vectors of 16 bytes at a time in
-// turns of 32; then the lanes are added, those 16, 8, 4, 2 and 1 apart.
+// A warp a row, lanes along the terms. A lane adds up its terms in ascending k, vectors of 16 bytes at a time
+// in turns of 32; then the lanes are added, those 16, 8, 4, 2 and 1 apart.
 template <class Stored, class T>
 struct ThinAlongK {
   using Args = ProductArgs;
@@ -61,21 +61,20 @@ struct ThinAlongK {
     const uint32_t lane = env.thread() % kWarpSize;
     const uint32_t row = block.row_tile * kRows + env.thread() / kWarpSize;
     const uint32_t i = row < p.m ? row : p.m - 1;
-    const Stored* a = static_cast<const Stored*>(args.a) + RowPlace(p.a, block.batch, i).offset;
+    const Stored* a =
+        static_cast<const Stored*>(args.a) + p.a.origin + p.a.batch.Offset(block.batch) + p.a.mn.Offset(i);
     const Stored* b[kThinColumns];
     HLO_UNROLL
-    for (int j = 0; j < kThinColumns; ++j) {
-      const uint32_t column = static_cast<uint32_t>(j) < p.n ? j : 0;
-      b[j] = static_cast<const Stored*>(args.b) + RowPlace(p.b, block.batch, column).offset;
-    }
+    for (uint32_t j = 0; j < kThinColumns; ++j)
+      b[j] = static_cast<const Stored*>(args.b) + p.b.origin + p.b.batch.Offset(block.batch) +
+             p.b.mn.Offset(j < p.n ? j : 0);
     T sums[kThinColumns] = {};
     for (uint32_t k = block.k_begin + lane * kStep; k < block.k_end; k += kWarpSize * kStep)
       AddTerms(args, a, b, k, block.k_end, sums);
     HLO_UNROLL
-    for (int j = 0; j < kThinColumns; ++j) {
+    for (uint32_t j = 0; j < kThinColumns; ++j) {
       for (int d = kWarpSize / 2; d > 0; d /= 2) sums[j] += env.shfl_xor(sums[j], d);
-      if (static_cast<uint32_t>(j) < p.n && lane == 0 && row < p.m)
-        StoreSum(args, block.chunk, block.batch, row, j, sums[j]);
+      if (j < p.n && lane == 0 && row < p.m) StoreSum(args, block.chunk, block.batch, row, j, sums[j]);
     }
   }
 
@@ -83,23 +82,22 @@ struct ThinAlongK {
   // x[i] = element k + i of a row, zero at the end and after it.
   static HLO_DEVICE Vector16<Stored> Take(const Operand& operand, const Stored* row, uint32_t k,
                                           uint32_t k_end) {
-    if (operand.k_vectors && k + kStep <= k_end)
-      return *reinterpret_cast<const Vector16<Stored>*>(row + k);
+    if (operand.k_vectors && k + kStep <= k_end) return *reinterpret_cast<const Vector16<Stored>*>(row + k);
     Vector16<Stored> result = {};
     HLO_UNROLL
     for (uint32_t i = 0; i < kStep; ++i) {
-      if (k + i < k_end) result.x[i] = row[operand.k.Offset(k + i)];
+      if (k + i < k_end) result.x[i] = row[(k + i) * operand.k.Stride()];
     }
     return result;
   }
 
-  static HLO_DEVICE void AddTerms(const ProductArgs& args, const Stored* a, const Stored* const* b, uint32_t k,
-                                  uint32_t k_end, T* sums) {
+  static HLO_DEVICE void AddTerms(const ProductArgs& args, const Stored* a, const Stored* const* b,
+                                  uint32_t k, uint32_t k_end, T* sums) {
     const Product& p = args.product;
     const Vector16<Stored> left = Take(p.a, a, k, k_end);
     HLO_UNROLL
-    for (int j = 0; j < kThinColumns; ++j) {
-      if (static_cast<uint32_t>(j) >= p.n) break;
+    for (uint32_t j = 0; j < kThinColumns; ++j) {
+      if (j >= p.n) break;
       const Vector16<Stored> right = Take(p.b, b[j], k, k_end);
       HLO_UNROLL
       for (uint32_t i = 0; i < kStep; ++i)
@@ -114,7 +112,7 @@ struct ThinAlongRows {
   using Args = ProductArgs;
   static constexpr uint32_t kThreads = 256, kRows = kThreads;
   static constexpr size_t kSharedBytes = 0;
-  static constexpr uint32_t kAhead = 8;  // Terms read before the first is used.
+  static constexpr uint32_t kAhead = 4;  // Terms read before the first is used.
 
   template <class Env>
   static HLO_DEVICE void Run(Env& env, const ProductArgs& args) {
@@ -122,33 +120,35 @@ struct ThinAlongRows {
     const Product& p = args.product;
     const uint32_t row = block.row_tile * kRows + env.thread();
     if (row >= p.m) return;
-    const Stored* a = static_cast<const Stored*>(args.a) + RowPlace(p.a, block.batch, row).offset;
+    const int64_t a_step = p.a.k.Stride(), b_step = p.b.k.Stride();
+    const Stored* a = static_cast<const Stored*>(args.a) + p.a.origin + p.a.batch.Offset(block.batch) +
+                      p.a.mn.Offset(row) + block.k_begin * a_step;
+    const Stored* b = static_cast<const Stored*>(args.b) + p.b.origin + p.b.batch.Offset(block.batch) +
+                      block.k_begin * b_step;
+    int64_t columns[kThinColumns];
+    HLO_UNROLL
+    for (uint32_t j = 0; j < kThinColumns; ++j) columns[j] = p.b.mn.Offset(j < p.n ? j : 0);
     T sums[kThinColumns] = {};
-    uint32_t k = block.k_begin;
-    for (; k + kAhead <= block.k_end; k += kAhead) {
-      T left[kAhead];
+    HLO_ROLLED
+    for (uint32_t k = block.k_begin; k < block.k_end; k += kAhead) {
+      Stored left[kAhead];
       HLO_UNROLL
-      for (uint32_t x = 0; x < kAhead; ++x) left[x] = T{Widen(a[p.a.k.Offset(k + x)])};
+      for (uint32_t x = 0; x < kAhead; ++x) left[x] = k + x < block.k_end ? a[x * a_step] : Stored{};
       HLO_UNROLL
-      for (uint32_t x = 0; x < kAhead; ++x) AddTerm(args, block, left[x], k + x, sums);
+      for (uint32_t j = 0; j < kThinColumns; ++j) {
+        if (j >= p.n) break;
+        HLO_UNROLL
+        for (uint32_t x = 0; x < kAhead; ++x) {
+          if (k + x < block.k_end)
+            sums[j] = MultiplyAdd(T{Widen(left[x])}, T{Widen(b[columns[j] + x * b_step])}, sums[j]);
+        }
+      }
+      a += kAhead * a_step;
+      b += kAhead * b_step;
     }
-    for (; k < block.k_end; ++k) AddTerm(args, block, T{Widen(a[p.a.k.Offset(k)])}, k, sums);
     HLO_UNROLL
-    for (int j = 0; j < kThinColumns; ++j) {
-      if (static_cast<uint32_t>(j) < p.n) StoreSum(args, block.chunk, block.batch, row, j, sums[j]);
-    }
-  }
-
- private:
-  static HLO_DEVICE void AddTerm(const ProductArgs& args, const ProductBlock& block, T left, uint32_t k,
-                                 T* sums) {
-    const Product& p = args.product;
-    const int64_t origin = p.b.origin + p.b.batch.Offset(block.batch) + p.b.k.Offset(k);
-    HLO_UNROLL
-    for (int j = 0; j < kThinColumns; ++j) {
-      if (static_cast<uint32_t>(j) >= p.n) break;
-      const Stored right = static_cast<const Stored*>(args.b)[origin + p.b.mn.Offset(j)];
-      sums[j] = MultiplyAdd(left, T{Widen(right)}, sums[j]);
+    for (uint32_t j = 0; j < kThinColumns; ++j) {
+      if (j < p.n) StoreSum(args, block.chunk, block.batch, row, j, sums[j]);
     }
   }
 };
