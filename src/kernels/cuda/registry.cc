@@ -2,8 +2,12 @@
 
 namespace hlo::cuda {
 
-std::optional<CudaKernel> FindCudaKernel(const Instruction& instruction, const DeviceProperties& /*device*/) {
+std::optional<CudaKernel> FindCudaKernel(const Instruction& instruction, const DeviceProperties& device) {
   switch (instruction.opcode()) {
+    case Opcode::kConvolution:
+      return FindConvolutionKernel(instruction, device);
+    case Opcode::kDot:
+      return FindDotKernel(instruction, device);
     default:
       return std::nullopt;
   }

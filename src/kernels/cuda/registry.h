@@ -34,4 +34,7 @@ struct CudaKernel {
 // nullopt: no kernel takes it.
 std::optional<CudaKernel> FindCudaKernel(const Instruction& instruction, const DeviceProperties& device);
 
+std::optional<CudaKernel> FindDotKernel(const Instruction& dot, const DeviceProperties& device);
+std::optional<CudaKernel> FindConvolutionKernel(const Instruction& convolution, const DeviceProperties& device);
+
 }  // namespace hlo::cuda
