@@ -4,6 +4,10 @@ namespace hlo::cuda {
 
 std::optional<CudaKernel> FindCudaKernel(const Instruction& instruction, const DeviceProperties& device) {
   switch (instruction.opcode()) {
+    case Opcode::kConvolution:
+      return FindConvolutionKernel(instruction, device);
+    case Opcode::kDot:
+      return FindDotKernel(instruction, device);
     case Opcode::kFft:
       return FindFftKernel(instruction, device);
     case Opcode::kRngBitGenerator:

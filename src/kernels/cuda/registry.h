@@ -34,6 +34,8 @@ struct CudaKernel {
 // nullopt: no kernel takes it.
 std::optional<CudaKernel> FindCudaKernel(const Instruction& instruction, const DeviceProperties& device);
 
+std::optional<CudaKernel> FindDotKernel(const Instruction& dot, const DeviceProperties& device);
+std::optional<CudaKernel> FindConvolutionKernel(const Instruction& convolution, const DeviceProperties& device);
 // Families of it.
 std::optional<CudaKernel> FindFftKernel(const Instruction& fft, const DeviceProperties& device);
 std::optional<CudaKernel> FindRandomBitsKernel(const Instruction& rng_bit_generator,
