@@ -5,6 +5,7 @@
 
 #include "base/deadline.h"
 #include "base/status.h"
+#include "exec/step_view.h"
 #include "fmt/format.h"
 #include "plan/plan_code.h"
 #include "plan/step_cost.h"
@@ -26,27 +27,6 @@ void CollectLeaves(const Literal& value, std::vector<const Literal*>* leaves) {
   }
   for (const Literal& element : value.elements()) CollectLeaves(element, leaves);
 }
-
-// The observer's view of a step: its last instruction.
-class View : public StepView {
- public:
-  View(const plan::Plan& plan, const plan::Step& step, int64_t depth)
-      : plan_(plan), step_(step), depth_(depth) {}
-  const Instruction& instruction() const override { return *step_.instruction; }
-  std::string_view kernel() const override { return plan::KernelName(step_); }
-  int64_t depth() const override { return depth_; }
-  Cost cost() const override { return plan::StepCost(plan_, step_); }
-  absl::StatusOr<Literal> Operand(int64_t) const override { return Fused(); }
-  absl::StatusOr<Literal> Result() const override { return Fused(); }
-
- private:
-  static absl::Status Fused() {
-    return absl::UnimplementedError("the fast engine does not keep the values of single instructions");
-  }
-  const plan::Plan& plan_;
-  const plan::Step& step_;
-  int64_t depth_;
-};
 
 }  // namespace
 
@@ -152,7 +132,7 @@ absl::Status Executor::RunSteps(const std::vector<plan::Step>& steps) {
       HLO_RETURN_IF_ERROR(RunStep(step));
       continue;
     }
-    const View view(plan_, step, depth_);
+    const PlanStepView view(plan_, step, plan::KernelName(step), depth_);
     HLO_RETURN_IF_ERROR(observer->BeforeStep(view));
     ++depth_;
     HLO_RETURN_IF_ERROR(RunStep(step));
@@ -205,8 +185,9 @@ absl::Status Executor::RunCode(const plan::PlanCode& code) {
   // The clock is looked at, and observers look, where the machine is left.
   const auto look = [&] {
     if (options_->max_seconds > 0) HLO_RETURN_IF_ERROR(Deadline::Check());
-    return options_->observer == nullptr ? absl::OkStatus()
-                                         : options_->observer->BeforeStep(View(plan_, *last, depth_));
+    return options_->observer == nullptr
+               ? absl::OkStatus()
+               : options_->observer->BeforeStep(PlanStepView(plan_, *last, plan::KernelName(*last), depth_));
   };
   code.code.Run(frame, pointers_.data(), [&](int32_t number) {
     if (number == cpu::StepCode::kPolled) {

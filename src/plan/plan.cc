@@ -3,8 +3,8 @@
 #include "base/status.h"
 #include "plan/buffers.h"
 #include "plan/groups.h"
-#include "plan/plan_code.h"
 #include "plan/merges.h"
+#include "plan/plan_code.h"
 #include "plan/row_blocks.h"
 #include "plan/steps.h"
 
@@ -17,16 +17,16 @@ int64_t MemoryOf(const Plan& plan) {
   return bytes;
 }
 
-absl::StatusOr<Plan> MakePlan(const CheckedModule& module) {
+absl::StatusOr<Plan> MakePlan(const CheckedModule& module, Target target) {
   Plan plan;
   HLO_ASSIGN_OR_RETURN(plan.graph, Flatten(module));
   const Uses uses(plan.graph);
   const Groups groups(plan.graph, uses);
   const Merges merges(plan.graph, uses, groups);
   plan.steps = MakeSteps(plan.graph, groups, merges, *plan.graph.entry);
-  BlockRows(plan);
+  if (target == Target::kCpu) BlockRows(plan);
   AssignBuffers(plan);
-  CompilePlan(plan);
+  if (target == Target::kCpu) CompilePlan(plan);
   return plan;
 }
 

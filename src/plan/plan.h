@@ -101,7 +101,10 @@ struct Plan {
 // What a run takes at once besides its arguments and the module's constants.
 int64_t MemoryOf(const Plan& plan);
 
+// kGpu: steps of whole arrays alone, without what only caches and small numbers of elements make worthwhile.
+enum class Target : uint8_t { kCpu, kGpu };
+
 // Unimplemented where the reference has to run the module: see Flatten.
-absl::StatusOr<Plan> MakePlan(const CheckedModule& module);
+absl::StatusOr<Plan> MakePlan(const CheckedModule& module, Target target = Target::kCpu);
 
 }  // namespace hlo::plan

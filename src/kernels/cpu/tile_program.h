@@ -78,6 +78,26 @@ class TileProgram {
   void VisitAccesses(absl::FunctionRef<void(Access&, bool)> visit);
   void VisitAccesses(absl::FunctionRef<void(const Access&, bool)> visit) const;
 
+  // What Run does to every element: loads and operations in order, then the stores.
+  struct Step {
+    TileCall call;
+    TileValue out;
+    int32_t access = -1;  // A load.
+    int8_t operand_count = 0;
+    std::array<TileValue, 3> in{};
+    int32_t chain = -1;
+  };
+  struct Stored {
+    TileValue value;
+    int32_t access;
+    TileCall narrow = {};  // From its lane to its storage type.
+    bool by_chain = false;
+  };
+  absl::Span<const Step> steps() const { return steps_; }
+  absl::Span<const Stored> stores() const { return stored_; }
+  absl::Span<const TileValue> yields() const { return yielded_; }
+  const Access& access(int32_t number) const { return accesses_[number]; }
+
   // --- Running. `arguments` are the pointers that accesses name.
   // All tiles, on several threads where it pays.
   void Run(void* const* arguments) const;
@@ -122,20 +142,6 @@ class TileProgram {
     // scalar.
     ChainForm form = ChainForm::kLane;
     bool for_chains = false;
-  };
-  struct Step {
-    TileCall call;
-    TileValue out;
-    int32_t access = -1;  // A load.
-    int8_t operand_count = 0;
-    std::array<TileValue, 3> in{};
-    int32_t chain = -1;
-  };
-  struct Stored {
-    TileValue value;
-    int32_t access;
-    TileCall narrow = {};  // From its lane to its storage type.
-    bool by_chain = false;
   };
   // Steps [first, last] whose values stay in the processor's registers.
   struct Chain {

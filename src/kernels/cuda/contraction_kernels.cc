@@ -1,0 +1,78 @@
+// The kernels of dot and convolution (semantics 6.1 and 6.4).
+
+#include <memory>
+
+#include "base/status.h"
+#include "kernels/cpu/dot_general.h"
+#include "kernels/cuda/convolution_plan.h"
+#include "kernels/cuda/product_plan.h"
+#include "kernels/cuda/registry.h"
+
+namespace hlo::cuda {
+namespace {
+
+cpu::DenseArray Dense(const Shape& shape) {
+  return {.data = nullptr, .type = shape.type(), .dims = shape.dims()};
+}
+
+bool Takes(const Instruction& instruction) {
+  return instruction.operand_count() == 2 &&
+         cpu::GemmSupports(instruction.operand(0)->shape().type(), instruction.operand(1)->shape().type(),
+                           instruction.shape().type());
+}
+
+ElementType ComputeType(const Instruction& instruction) {
+  return cpu::GemmComputeType(instruction.operand(0)->shape().type(), instruction.operand(1)->shape().type(),
+                              instruction.shape().type());
+}
+
+CudaKernel KernelOf(StepList list) {
+  CudaKernel kernel{.name = list.name, .workspace_bytes = list.workspace_bytes};
+  kernel.run = [steps = std::move(list.steps)](absl::Span<const void* const> operands,
+                                               absl::Span<void* const> results, void* workspace,
+                                               Stream stream) {
+    const StepArrays arrays{operands[0], operands[1], results[0], static_cast<std::byte*>(workspace), stream};
+    for (const KernelStep& step : steps) HLO_RETURN_IF_ERROR(step(arrays));
+    return absl::OkStatus();
+  };
+  return kernel;
+}
+
+}  // namespace
+
+std::optional<CudaKernel> FindDotKernel(const Instruction& dot, const DeviceProperties&) {
+  if (!Takes(dot)) return std::nullopt;
+  const ElementType compute = ComputeType(dot);
+  std::optional<Product> product = ProductOf(cpu::DotProblem(
+      Dense(dot.operand(0)->shape()),
+      {dot.Get<attr::lhs_batch_dims>(), dot.Get<attr::lhs_contracting_dims>()},
+      Dense(dot.operand(1)->shape()),
+      {dot.Get<attr::rhs_batch_dims>(), dot.Get<attr::rhs_contracting_dims>()}, nullptr, dot.shape().type()));
+  if (!product.has_value()) return std::nullopt;
+  ChooseAccess(&*product);
+  StepList list{.name = "dot " + std::string(Name(compute))};
+  if (!AddProduct(*product, compute, MethodFor(*product, compute), &list)) return std::nullopt;
+  return KernelOf(std::move(list));
+}
+
+std::optional<CudaKernel> FindConvolutionKernel(const Instruction& convolution, const DeviceProperties&) {
+  if (!Takes(convolution)) return std::nullopt;
+  const ElementType compute = ComputeType(convolution);
+  std::optional<ConvolutionProducts> products = ProductsOf(convolution);
+  if (!products.has_value()) return std::nullopt;
+  StepList list{.name = "convolution " + std::string(Name(compute)) +
+                        (products->features_last ? ", features last" : ", taps last")};
+  bool searches = false;
+  for (Product& product : products->products) {
+    ChooseAccess(&product);
+    searches |= MayMeetNonFinite(product, compute, MethodFor(product, compute));
+  }
+  const Shape& filter = convolution.operand(1)->shape();
+  if (searches) AddNonFiniteSearch(hlo::Product(filter.dims()), filter.type(), &list);
+  for (const Product& product : products->products) {
+    if (!AddProduct(product, compute, MethodFor(product, compute), &list)) return std::nullopt;
+  }
+  return KernelOf(std::move(list));
+}
+
+}  // namespace hlo::cuda

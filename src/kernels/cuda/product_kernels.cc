@@ -1,0 +1,74 @@
+#include "kernels/cuda/product_kernels.h"
+
+#include "kernels/cuda/f32_product_body.h"
+#include "kernels/cuda/launch.h"
+#include "kernels/cuda/product_body.h"
+#include "kernels/cuda/thin_body.h"
+
+namespace hlo::cuda {
+namespace {
+
+template <class T>
+ComputeKernels Kernels() {
+  return {&Launch<TileProduct<T>>, TileProduct<T>::kTile, TileProduct<T>::kSharedBytes,
+          &Launch<ElementProduct<T>>, &Launch<SumParts<T>>};
+}
+
+template <class Stored, class T>
+const ThinKernels* Thin() {
+  using AlongK = ThinAlongK<Stored, T>;
+  using AlongRows = ThinAlongRows<Stored, T>;
+  static constexpr ThinKernels kernels{&Launch<AlongK>, AlongK::kRows, &Launch<AlongRows>, AlongRows::kRows};
+  return &kernels;
+}
+
+}  // namespace
+
+F32Kernel F32KernelOf(bool large, bool axes) {
+  if (axes) {
+    return large ? F32Kernel{&Launch<F32ConvolutionLarge>, F32ConvolutionLarge::kSharedBytes}
+                 : F32Kernel{&Launch<F32ConvolutionSmall>, F32ConvolutionSmall::kSharedBytes};
+  }
+  return large ? F32Kernel{&Launch<F32ProductLarge>, F32ProductLarge::kSharedBytes}
+               : F32Kernel{&Launch<F32ProductSmall>, F32ProductSmall::kSharedBytes};
+}
+
+ComputeKernels KernelsOf(ElementType compute) {
+  switch (compute) {
+    case ElementType::kF32:
+      return Kernels<float>();
+    case ElementType::kF64:
+      return Kernels<double>();
+    case ElementType::kU32:
+      return Kernels<uint32_t>();
+    case ElementType::kU64:
+      return Kernels<uint64_t>();
+    case ElementType::kC64:
+      return Kernels<ComplexNumber<float>>();
+    default:
+      return Kernels<ComplexNumber<double>>();
+  }
+}
+
+const ThinKernels* ThinKernelsOf(ElementType stored) {
+  switch (stored) {
+    case ElementType::kF32:
+      return Thin<float, float>();
+    case ElementType::kF64:
+      return Thin<double, double>();
+    case ElementType::kF16:
+      return Thin<HalfBits, float>();
+    case ElementType::kBF16:
+      return Thin<BFloatBits, float>();
+    default:
+      return nullptr;
+  }
+}
+
+absl::Status LaunchSearch(const LaunchShape& shape, const SearchArgs& args, device::Stream stream) {
+  LaunchShape with_memory = shape;
+  with_memory.shared_bytes = shape.threads / kWarpSize * sizeof(uint32_t);
+  return Launch<Search>(with_memory, args, stream);
+}
+
+}  // namespace hlo::cuda
