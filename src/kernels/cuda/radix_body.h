@@ -4,7 +4,6 @@
 
 #include "kernels/cuda/block_scan.h"
 #include "kernels/cuda/portable.h"
-#include "kernels/cuda/unroll.h"
 
 namespace hlo::cuda {
 
