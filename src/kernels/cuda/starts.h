@@ -37,6 +37,25 @@ struct Walk {
   }
 };
 
+// Element i of an array of integers; what exceeds an int64_t becomes the largest.
+HLO_DEVICE int64_t ReadIndex(const void* indices, uint32_t byte_count, bool is_signed, int64_t i) {
+  switch (byte_count) {
+    case 1:
+      return is_signed ? int64_t{static_cast<const int8_t*>(indices)[i]}
+                       : int64_t{static_cast<const uint8_t*>(indices)[i]};
+    case 2:
+      return is_signed ? int64_t{static_cast<const int16_t*>(indices)[i]}
+                       : int64_t{static_cast<const uint16_t*>(indices)[i]};
+    case 4:
+      return is_signed ? int64_t{static_cast<const int32_t*>(indices)[i]}
+                       : int64_t{static_cast<const uint32_t*>(indices)[i]};
+    default: {
+      const int64_t index = static_cast<const int64_t*>(indices)[i];
+      return is_signed || index >= 0 ? index : INT64_MAX;
+    }
+  }
+}
+
 // Vectors of indices, their entries `vector_stride` apart.
 struct StartsArgs {
   struct Entry {
@@ -48,28 +67,12 @@ struct StartsArgs {
   int64_t vector_stride = 1;
   Entry entries[kMostDims];
 
-  HLO_DEVICE int64_t Index(int64_t i) const {
-    switch (byte_count) {
-      case 1:
-        return is_signed ? int64_t{static_cast<const int8_t*>(indices)[i]}
-                         : int64_t{static_cast<const uint8_t*>(indices)[i]};
-      case 2:
-        return is_signed ? int64_t{static_cast<const int16_t*>(indices)[i]}
-                         : int64_t{static_cast<const uint16_t*>(indices)[i]};
-      case 4:
-        return is_signed ? int64_t{static_cast<const int32_t*>(indices)[i]}
-                         : int64_t{static_cast<const uint32_t*>(indices)[i]};
-      default: {
-        const int64_t index = static_cast<const int64_t*>(indices)[i];
-        return is_signed || index >= 0 ? index : INT64_MAX;
-      }
-    }
-  }
   // -1: the window does not lie within the operand.
   HLO_DEVICE int64_t Start(int64_t place) const {
     int64_t start = 0;
     for (uint32_t k = 0; k < count; ++k) {
-      const int64_t index = Index(place + k * vector_stride), last = entries[k].last;
+      const int64_t index = ReadIndex(indices, byte_count, is_signed, place + k * vector_stride),
+                    last = entries[k].last;
       const int64_t inside = index < 0 ? 0 : index > last ? last : index;
       if (inside != index && !clamps) return -1;
       start += inside * entries[k].stride;
