@@ -2,7 +2,7 @@
 // Sorts of lines: keys from elements, orders, and the elements in their order. Element e = line * length + t
 // of the sorted dimension is named by e everywhere.
 
-#include "kernels/cuda/divisor.h"
+#include "kernels/cuda/fast_div.h"
 #include "kernels/cuda/portable.h"
 
 namespace hlo::cuda {
@@ -15,7 +15,7 @@ constexpr uint32_t kLongestBlockLine = 2048;
 // Lines along a dimension of which neighbours are `stride` apart.
 struct SortLines {
   uint32_t count = 0, length = 1;
-  Divisor length_divisor, stride_divisor;
+  FastDiv length_divisor, stride_divisor;
   HLO_DEVICE int64_t Address(uint32_t line, uint32_t t) const {
     const uint32_t outer = stride_divisor.Quotient(line), inner = line - outer * stride_divisor.divisor;
     return (static_cast<int64_t>(outer) * length + t) * stride_divisor.divisor + inner;
@@ -226,7 +226,7 @@ struct TopkArgs {
   void* values = nullptr;
   int32_t* places = nullptr;
   uint32_t kept = 0;
-  Divisor kept_divisor;
+  FastDiv kept_divisor;
 };
 template <class Word, class Env>
 HLO_DEVICE void TopkBody(Env& env, const TopkArgs& args) {

@@ -56,7 +56,7 @@ std::optional<CudaKernel> FindTopkKernel(const Instruction& topk, const DevicePr
   if (!plan.has_value() || kept > length) return std::nullopt;
   TopkArgs args{plan->lines};
   args.kept = static_cast<uint32_t>(kept);
-  if (kept > 0) args.kept_divisor = Divisor(args.kept);
+  if (kept > 0) args.kept_divisor = FastDiv(args.kept);
   const int64_t byte_count = ByteCount(shape.type());
   return CudaKernel{NameOf("topk", *plan), plan->workspace_bytes(),
                     [plan = *plan, args, byte_count](absl::Span<const void* const> operands,

@@ -137,8 +137,8 @@ std::optional<SortPlan> PlanSort(absl::Span<const int64_t> dims, int64_t dimensi
   if (all == 0) return plan;
   plan.lines.count = static_cast<uint32_t>(all / length);
   plan.lines.length = static_cast<uint32_t>(length);
-  plan.lines.length_divisor = Divisor(plan.lines.length);
-  plan.lines.stride_divisor = Divisor(static_cast<uint32_t>(stride));
+  plan.lines.length_divisor = FastDiv(plan.lines.length);
+  plan.lines.stride_divisor = FastDiv(static_cast<uint32_t>(stride));
   for (const SortKey& key : keys) {
     plan.sources.push_back(SourceOf(key, types[key.operand]));
     plan.operands.push_back(key.operand);
