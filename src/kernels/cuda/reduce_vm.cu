@@ -1,0 +1,11 @@
+// Reductions on the machine for elementwise code, on the device.
+
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/vm_kernels.h"
+
+HLO_CUDA_KERNEL(hlo::cuda::ReduceVm4)
+HLO_CUDA_KERNEL(hlo::cuda::ReduceVm8)
+HLO_CUDA_KERNEL(hlo::cuda::ReduceVm16)
+HLO_CUDA_KERNEL(hlo::cuda::ReducePieces4)
+HLO_CUDA_KERNEL(hlo::cuda::ReducePieces8)
+HLO_CUDA_KERNEL(hlo::cuda::ReducePieces16)
