@@ -28,8 +28,8 @@ struct ReduceVm {
   using V = VmValue<kWords>;
   static constexpr uint32_t kThreads = kVmThreads;
 
-  static HLO_DEVICE void RunPart(const Args& args, int begin, int end, V* slots, uint32_t threads,
-                                 uint64_t position) {
+  static HLO_DEVICE_CALLED void RunPart(const Args& args, int begin, int end, V* slots, uint32_t threads,
+                                        uint64_t position) {
     const uint64_t positions[1] = {position};
     const bool valid[1] = {true};
     VmRun<V, 1>(args.program, begin, end, slots, threads, positions, valid);

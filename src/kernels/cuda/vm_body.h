@@ -89,20 +89,24 @@ HLO_DEVICE int64_t VmStartValue(const VmStart& start) {
   }
 }
 
+HLO_DEVICE_CALLED int64_t VmStarts(const VmProgram& program, int number) {
+  int64_t sum = 0;
+  for (int s = 0; s < program.start_count; ++s) {
+    const VmStart& start = program.starts[s];
+    if (start.access != number) continue;
+    int64_t clamped = VmStartValue(start);
+    clamped = clamped < 0 ? 0 : clamped;
+    clamped = clamped > start.max ? start.max : clamped;
+    sum += clamped * start.stride;
+  }
+  return sum;
+}
+
 // Where the element of an access lies for a position of the loop.
 HLO_DEVICE int64_t VmPlace(const VmProgram& program, int number, uint64_t position) {
   const VmAccess& access = program.accesses[number];
   int64_t at = access.offset;
-  if (access.has_starts) {
-    for (int s = 0; s < program.start_count; ++s) {
-      const VmStart& start = program.starts[s];
-      if (start.access != number) continue;
-      int64_t clamped = VmStartValue(start);
-      clamped = clamped < 0 ? 0 : clamped;
-      clamped = clamped > start.max ? start.max : clamped;
-      at += clamped * start.stride;
-    }
-  }
+  if (access.has_starts) at += VmStarts(program, number);
   if (access.is_dense) return at + static_cast<int64_t>(position);
   if (program.position_count < (uint64_t{1} << 31)) {
     auto rest = static_cast<uint32_t>(position);
@@ -241,7 +245,7 @@ HLO_DEVICE_CALLED V VmConverted(VmType type, V a, uint16_t parameter) {
 }
 
 template <class V>
-HLO_DEVICE V VmOne(VmType type, VmExtra extra, V a, V b, V c) {
+HLO_DEVICE_CALLED V VmOne(VmType type, VmExtra extra, V a, V b, V c) {
   switch (type) {
     case VmType::kI32:
       return VmOneInteger<V, int32_t>(extra, a, b, c);
