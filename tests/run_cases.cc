@@ -1,5 +1,6 @@
 // Runs case files and golden folders, each case as a test of its own:
-//   run_cases [--engine=fast] [--update | --update-values] [--gtest_filter=...] path...
+//   run_cases [--engine=fast] [--device=gpu|emulated[:SCHEDULE]] [--update | --update-values]
+//   [--gtest_filter=...] path...
 // --update rewrites the diagnostics and prints that the files expect; review the difference.
 
 #include <cstdio>
@@ -22,13 +23,14 @@ constexpr EvaluateOptions kOptions{.max_seconds = 120};
 }  // namespace
 
 Engine engine = Engine::kReference;
+Device device;
 
 namespace {
 
 absl::StatusOr<Literal> OnEngine(const CheckedModule& module, std::vector<Literal> arguments, Host* host) {
   EvaluateOptions options = kOptions;
   options.host = host;
-  return Execute(module, std::move(arguments), engine, options);
+  return Execute(module, std::move(arguments), engine, options, device);
 }
 
 class CaseTest : public testing::Test {
@@ -105,6 +107,10 @@ int main(int argc, char** argv) {
       update = values = true;
     else if (argument.starts_with("--engine="))
       hlo::engine = argument == "--engine=fast" ? hlo::Engine::kFast : hlo::Engine::kReference;
+    else if (argument == "--device=gpu")
+      hlo::device = {hlo::Device::Kind::kGpu};
+    else if (argument.starts_with("--device=emulated"))
+      hlo::device = {hlo::Device::Kind::kEmulatedGpu, argument.back() - (argument.back() == 'd' ? 'd' : '0')};
     else
       paths.push_back(argument);
   }

@@ -5,8 +5,8 @@
 
 #include "base/deadline.h"
 #include "base/status.h"
+#include "exec/step_view.h"
 #include "fmt/format.h"
-#include "plan/step_cost.h"
 #include "reference/op.h"
 #include "reference/program.h"
 #include "reference/supported.h"
@@ -25,27 +25,6 @@ void CollectLeaves(const Literal& value, std::vector<const Literal*>* leaves) {
   }
   for (const Literal& element : value.elements()) CollectLeaves(element, leaves);
 }
-
-// The observer's view of a step: its last instruction.
-class View : public StepView {
- public:
-  View(const plan::Plan& plan, const plan::Step& step, int64_t depth)
-      : plan_(plan), step_(step), depth_(depth) {}
-  const Instruction& instruction() const override { return *step_.instruction; }
-  std::string_view kernel() const override { return plan::KernelName(step_); }
-  int64_t depth() const override { return depth_; }
-  Cost cost() const override { return plan::StepCost(plan_, step_); }
-  absl::StatusOr<Literal> Operand(int64_t) const override { return Fused(); }
-  absl::StatusOr<Literal> Result() const override { return Fused(); }
-
- private:
-  static absl::Status Fused() {
-    return absl::UnimplementedError("the fast engine does not keep the values of single instructions");
-  }
-  const plan::Plan& plan_;
-  const plan::Step& step_;
-  int64_t depth_;
-};
 
 }  // namespace
 
@@ -149,7 +128,7 @@ absl::Status Executor::RunSteps(const std::vector<plan::Step>& steps) {
       HLO_RETURN_IF_ERROR(RunStep(step));
       continue;
     }
-    const View view(plan_, step, depth_);
+    const PlanStepView view(plan_, step, plan::KernelName(step), depth_);
     HLO_RETURN_IF_ERROR(observer->BeforeStep(view));
     ++depth_;
     HLO_RETURN_IF_ERROR(RunStep(step));

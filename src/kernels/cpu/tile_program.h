@@ -71,6 +71,24 @@ class TileProgram {
   void VisitAccesses(absl::FunctionRef<void(Access&, bool)> visit);
   void VisitAccesses(absl::FunctionRef<void(const Access&, bool)> visit) const;
 
+  // What Run does to every element: loads and operations in order, then the stores.
+  struct Step {
+    TileCall call;
+    TileValue out;
+    int32_t access = -1;  // A load.
+    int8_t operand_count = 0;
+    std::array<TileValue, 3> in{};
+  };
+  struct Stored {
+    TileValue value;
+    int32_t access;
+    TileCall narrow = {};  // From its lane to its storage type.
+  };
+  absl::Span<const Step> steps() const { return steps_; }
+  absl::Span<const Stored> stores() const { return stored_; }
+  absl::Span<const TileValue> yields() const { return yielded_; }
+  const Access& access(int32_t number) const { return accesses_[number]; }
+
   // --- Running. `arguments` are the pointers that accesses name.
   // All tiles, on several threads where it pays.
   void Run(void* const* arguments) const;
@@ -106,18 +124,6 @@ class TileProgram {
     int32_t register_number = -1;
     int32_t access = -1;     // Of a load.
     int32_t stored_as = -1;  // The one access that it is stored through.
-  };
-  struct Step {
-    TileCall call;
-    TileValue out;
-    int32_t access = -1;  // A load.
-    int8_t operand_count = 0;
-    std::array<TileValue, 3> in{};
-  };
-  struct Stored {
-    TileValue value;
-    int32_t access;
-    TileCall narrow = {};  // From its lane to its storage type.
   };
   enum class Pattern : uint8_t { kDense, kScalar, kStrided };
 

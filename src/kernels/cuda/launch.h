@@ -1,7 +1,7 @@
 #pragma once
 // Launching a kernel body on the device or in the emulator. A family's body_h states for each kernel a struct
 //   struct Something {
-//     using Args = SomethingArgs;               // Plain data, at most 4 KB.
+//     using Args = SomethingArgs;               // Plain data, at most 32,764 bytes.
 //     static constexpr uint32_t kThreads = 256; // Of a block, at most.
 //     template <class Env> static HLO_DEVICE void Run(Env& env, const Args& args) { SomethingBody(env, args);
 //     }
@@ -24,7 +24,7 @@ absl::Status LaunchStatus(int cuda_error, const LaunchShape& shape);
 
 template <class Kernel>
 absl::Status Launch(const LaunchShape& shape, const typename Kernel::Args& args, device::Stream stream) {
-  static_assert(sizeof(typename Kernel::Args) <= 4096);
+  static_assert(sizeof(typename Kernel::Args) <= 32764);
   if (stream.emulated) {
     return Emulate(shape.grid, shape.threads, shape.shared_bytes, kSchedules[stream.schedule],
                    [&](HostEnv& env) { Kernel::Run(env, args); });

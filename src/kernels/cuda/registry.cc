@@ -8,6 +8,10 @@ std::optional<CudaKernel> FindCudaKernel(const Instruction& instruction, const D
       return FindConvolutionKernel(instruction, device);
     case Opcode::kDot:
       return FindDotKernel(instruction, device);
+    case Opcode::kFft:
+      return FindFftKernel(instruction, device);
+    case Opcode::kRngBitGenerator:
+      return FindRandomBitsKernel(instruction, device);
     default:
       return std::nullopt;
   }

@@ -36,5 +36,9 @@ std::optional<CudaKernel> FindCudaKernel(const Instruction& instruction, const D
 
 std::optional<CudaKernel> FindDotKernel(const Instruction& dot, const DeviceProperties& device);
 std::optional<CudaKernel> FindConvolutionKernel(const Instruction& convolution, const DeviceProperties& device);
+// Families of it.
+std::optional<CudaKernel> FindFftKernel(const Instruction& fft, const DeviceProperties& device);
+std::optional<CudaKernel> FindRandomBitsKernel(const Instruction& rng_bit_generator,
+                                               const DeviceProperties& device);
 
 }  // namespace hlo::cuda
