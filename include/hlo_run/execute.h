@@ -22,8 +22,8 @@ enum class Engine : uint8_t {
 // Not to be used by several threads at once.
 class Executable {
  public:
-  // Unimplemented: see CheckSupported, with these options. What the fast engine has no plan for, the reference
-  // runs.
+  // Unimplemented: see CheckSupported, with these options. What the fast engine has no plan for, the
+  // reference runs; so it does runs with other custom calls than these, which must outlive the executable.
   static absl::StatusOr<Executable> Make(const CheckedModule& module, Engine engine,
                                          const EvaluateOptions& options = {});
   ~Executable();

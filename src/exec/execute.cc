@@ -1,11 +1,15 @@
 #include "hlo_run/execute.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/deadline.h"
 #include "base/status.h"
 #include "exec/executor.h"
 #include "reference/arguments.h"
+#include "reference/obstacles.h"
+#include "reference/program.h"
+#include "reference/supported.h"
 
 namespace hlo {
 
@@ -15,6 +19,9 @@ struct Executable::State {
   plan::Plan plan;
   std::unique_ptr<exec::Executor> executor;  // nullptr: the reference runs the module.
   std::string fallback_reason;
+  const CustomCalls* custom_calls = nullptr;  // That the plan was made with.
+  // What a run may reach; empty where nothing of it exchanges values with a host.
+  std::vector<const Computation*> exchanging;
 };
 
 Executable::Executable(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -24,24 +31,10 @@ Executable& Executable::operator=(Executable&&) noexcept = default;
 
 namespace {
 
-// Whether values come from elsewhere or go elsewhere while the module runs.
-bool ExchangesValues(const Module& module) {
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      switch (instruction->opcode()) {
-        case Opcode::kInfeed:
-        case Opcode::kOutfeed:
-        case Opcode::kRecv:
-        case Opcode::kRecvDone:
-        case Opcode::kSend:
-        case Opcode::kSendDone:
-          return true;
-        default:
-          break;
-      }
-    }
-  }
-  return false;
+bool NeedsHost(const Computation* computation) {
+  const auto instructions = computation->instructions();
+  return std::any_of(instructions.begin(), instructions.end(),
+                     [](const Instruction* i) { return reference::NeedsHost(*i); });
 }
 
 }  // namespace
@@ -50,15 +43,17 @@ absl::StatusOr<Executable> Executable::Make(const CheckedModule& module, Engine 
                                             const EvaluateOptions& options) {
   HLO_RETURN_IF_ERROR(CheckSupported(module, options));
   auto state = std::make_unique<State>(module);
-  if (engine == Engine::kFast && ExchangesValues(module.module())) {
-    state->fallback_reason = "infeed, outfeed, send and recv";
-  } else if (engine == Engine::kFast && options.custom_calls != nullptr) {
-    state->fallback_reason = "custom calls that the caller supplies";
-  } else if (engine == Engine::kFast) {
-    absl::StatusOr<plan::Plan> plan = plan::MakePlan(state->module);
+  state->custom_calls = options.custom_calls;
+  if (engine == Engine::kFast) {
+    absl::StatusOr<plan::Plan> plan = plan::MakePlan(state->module, options.custom_calls);
     if (plan.ok()) {
       state->plan = *std::move(plan);
       state->executor = std::make_unique<exec::Executor>(state->module, state->plan);
+      int64_t depth = 0;
+      state->exchanging =
+          reference::CalledFrom(*state->module.module().entry(), &depth, options.custom_calls);
+      if (std::none_of(state->exchanging.begin(), state->exchanging.end(), &NeedsHost))
+        state->exchanging.clear();
     } else if (absl::IsUnimplemented(plan.status())) {
       state->fallback_reason = Message(plan.status());
     } else {
@@ -76,9 +71,10 @@ absl::StatusOr<Literal> Executable::Run(std::vector<Literal> arguments, const Ev
   // say.
   const bool watched = options.observer != nullptr && options.observer->needs_operands();
   if (state_->executor == nullptr || watched || options.emulate_dot_algorithms ||
-      options.custom_calls != nullptr)
+      options.custom_calls != state_->custom_calls)
     return Evaluate(state_->module, std::move(arguments), options);
   HLO_RETURN_IF_ERROR(CheckArguments(*state_->module.module().entry(), arguments));
+  if (!state_->exchanging.empty()) HLO_RETURN_IF_ERROR(reference::CheckSupplies(state_->exchanging, options));
   const Deadline deadline(options.max_seconds);
   absl::StatusOr<Literal> result = state_->executor->Run(arguments, options);
   if (options.observer != nullptr) options.observer->Finish(result.status());
