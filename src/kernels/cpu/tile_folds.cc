@@ -1,7 +1,6 @@
 // Loops that combine elements of one array with each other, or with those of another one at any places.
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "kernels/cpu/simd.h"
@@ -32,23 +31,14 @@ void FoldLoop(int64_t n, void* out, const void* const* in, int64_t) {
   *static_cast<T*>(out) = static_cast<T>(partial[0]);
 }
 
-using Floats = Vector<float>;
-
-[[gnu::always_inline]] inline Floats LoadBF16(const uint16_t* a) {
-  VectorOf<uint16_t, kVectorBytes / 2>::type bits;
-  std::memcpy(&bits, a, sizeof bits);
-  const Vector<uint32_t> wide = __builtin_convertvector(bits, Vector<uint32_t>) << 16;
-  Floats floats;
-  std::memcpy(&floats, &wide, sizeof floats);
-  return floats;
-}
-
-// bf16 as it lies in memory, to f32. A few elements are summed up in f32, where bits of bf16 have room for
-// carries, and their sums in f64. -0 is what adds nothing.
+// bf16 as it lies in memory or as f32, to f32. A few elements are summed up in f32, where bits of bf16 have
+// room for carries, and their sums in f64. -0 is what adds nothing.
+template <class T>
 void SumBF16(int64_t n, void* out, const void* const* in, int64_t) {
+  using Floats = Vector<float>;
   using Doubles = VectorOf<double, 2 * kVectorBytes>::type;
   constexpr int64_t kSteps = 16, kLane = kLanes<float>, kWidth = 4 * kLane;
-  const auto* a = static_cast<const uint16_t*>(in[0]);
+  const T* a = static_cast<const T*>(in[0]);
   const Floats nothing = -Floats{};
   Doubles totals = -Doubles{};
   int64_t i = 0;
@@ -56,16 +46,21 @@ void SumBF16(int64_t n, void* out, const void* const* in, int64_t) {
     Floats p0 = nothing, p1 = nothing, p2 = nothing, p3 = nothing;
     const int64_t end = std::min(n - kWidth, i + (kSteps - 1) * kWidth);
     for (; i <= end; i += kWidth) {
-      p0 += LoadBF16(a + i);
-      p1 += LoadBF16(a + i + kLane);
-      p2 += LoadBF16(a + i + 2 * kLane);
-      p3 += LoadBF16(a + i + 3 * kLane);
+      p0 += LoadAs<float>(a + i);
+      p1 += LoadAs<float>(a + i + kLane);
+      p2 += LoadAs<float>(a + i + 2 * kLane);
+      p3 += LoadAs<float>(a + i + 3 * kLane);
     }
     totals += __builtin_convertvector((p0 + p1) + (p2 + p3), Doubles);
   }
   double sum = -0.0;
   for (int64_t k = 0; k < kLane; ++k) sum += totals[k];
-  for (; i < n; ++i) sum += std::bit_cast<float>(uint32_t{a[i]} << 16);
+  for (; i < n; ++i) {
+    if constexpr (std::is_same_v<T, float>)
+      sum += a[i];
+    else
+      sum += a[i].ToFloat();
+  }
   *static_cast<float*>(out) = static_cast<float>(sum);
 }
 
@@ -122,11 +117,15 @@ TileCall FindTileFold(Opcode opcode, ElementType type) {
   return {DispatchLane(LaneOf(type), [&]<class T>() { return Find<T>(opcode).fold; })};
 }
 
+namespace {
+bool SumsFloats(const TileCall& fold) { return fold.function == &FoldLoop<scalar::Add, float, double>; }
+}  // namespace
+
 TileCall FindStoredFold(const TileCall& fold, ElementType stored) {
-  const bool sums_bf16 =
-      fold.function == &FoldLoop<scalar::Add, float, double> && stored == ElementType::kBF16;
-  return sums_bf16 ? TileCall{&SumBF16} : TileCall{};
+  return SumsFloats(fold) && stored == ElementType::kBF16 ? TileCall{&SumBF16<bfloat16>} : TileCall{};
 }
+
+TileCall FindBF16Fold(const TileCall& fold) { return SumsFloats(fold) ? TileCall{&SumBF16<float>} : fold; }
 
 ScatterFn FindScatterLoop(Opcode opcode, ElementType type) {
   if (!IsStoredAsLane(type) || RoundTile(type).function != nullptr) return nullptr;

@@ -69,6 +69,8 @@ TileCall RoundTile(ElementType type);
 TileCall FindTileFold(Opcode opcode, ElementType type);
 // The same for any number of elements as they are stored, where there is one that reads them so.
 TileCall FindStoredFold(const TileCall& fold, ElementType stored);
+// The same for lanes that are bf16; `fold` itself where there is none.
+TileCall FindBF16Fold(const TileCall& fold);
 // result[at[i]] = result[at[i]] op update[from[i]] for i of [0, n) in order, but where at[i] < 0. The same
 // operations, on types whose elements lie in memory as in lanes.
 using ScatterFn = void (*)(int64_t n, void* result, const int64_t* at, const void* update,
