@@ -108,8 +108,7 @@ TileCall FindTileBitcast(ElementType from, ElementType to) {
   // A bf16 and its lane hold the same.
   if (from == ElementType::kBF16 && width == BitWidth(to) && IsStoredAsLane(to))
     return as_bits(StoreRoundedTile(from));
-  if (to == ElementType::kBF16 && width == BitWidth(from) && IsStoredAsLane(from))
-    return as_bits(LoadTile(to));
+  if (to == ElementType::kBF16 && width == BitWidth(to) && IsStoredAsLane(from)) return as_bits(LoadTile(to));
   if (width != BitWidth(to) || width < 8 || !IsStoredAsLane(from) || !IsStoredAsLane(to)) return {};
   return {&CopyBits, width / 8, symbol};
 }

@@ -148,7 +148,7 @@ std::optional<LoweredProgram> LowerCopy(const cpu::TileProgram& program) {
   if (!plan.has_value()) return std::nullopt;
   return LoweredProgram{
       fmt::format("copy of {} bytes{}", plan->word_bytes, plan->in_tiles ? " in tiles" : ""),
-      [plan = *plan](void* const* pointers, device::Stream stream) -> absl::Status {
+      [plan = *plan](void* const* pointers, void*, device::Stream stream) -> absl::Status {
         if (plan.shape.grid.x == 0) return absl::OkStatus();
         CopyArgs args = plan.args;
         args.from = pointers[plan.from_argument];

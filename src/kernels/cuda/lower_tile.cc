@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "fmt/format.h"
 #include "kernels/cuda/launch.h"
+#include "kernels/cuda/lower_copy.h"
 #include "kernels/cuda/vm_kernels.h"
 
 namespace hlo::cuda {
@@ -68,6 +69,7 @@ absl::StatusOr<size_t> SharedBytesOf(const VmTemplate& made, int values,
 
 absl::StatusOr<LoweredProgram> LowerTile(const cpu::TileProgram& program,
                                          const device::DeviceProperties& device) {
+  if (std::optional<LoweredProgram> copy = LowerCopy(program); copy.has_value()) return *std::move(copy);
   VmBuilder builder;
   HLO_RETURN_IF_ERROR(LowerSteps(program, builder).status());
   builder.EndPiece();
@@ -77,7 +79,7 @@ absl::StatusOr<LoweredProgram> LowerTile(const cpu::TileProgram& program,
   if (made.program.position_count / (kVmThreads * values) >= (uint64_t{1} << 31) - 1)
     return absl::UnimplementedError("the loop is too long");
   const auto shared = std::make_shared<const VmTemplate>(std::move(made));
-  return LoweredProgram{fmt::format("loop {} x {} bytes", values, 4 * shared->words), 0,
+  return LoweredProgram{fmt::format("loop {} x {} bytes", values, 4 * shared->words),
                         [shared, shared_bytes](void* const* pointers, void*, device::Stream stream) {
                           VmProgram program = shared->program;
                           if (program.position_count == 0) return absl::OkStatus();
