@@ -1,10 +1,12 @@
 #include "kernels/cpu/tile_chain.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "absl/container/flat_hash_map.h"
 #include "base/check.h"
+#include "kernels/cpu/vector_functions.h"
 
 namespace hlo::cpu {
 namespace {
@@ -42,6 +44,13 @@ template <ChainForm kForm>
     all = bits - Signed{};
     return Bits<Floats>(all);
   } else {
+#if defined(__AVX2__)
+    if constexpr (kVectorBytes == 32) {
+      int64_t bytes;
+      std::memcpy(&bytes, static_cast<const uint8_t*>(operand) + i, sizeof bytes);
+      return Bits<Floats>(-Bits<Signed>(_mm256_cvtepu8_epi32(_mm_cvtsi64_si128(bytes))));
+    }
+#endif
     VectorOf<uint8_t, kVectorBytes / 4>::type bytes;
     std::memcpy(&bytes, static_cast<const uint8_t*>(operand) + i, sizeof bytes);
     return Bits<Floats>(-__builtin_convertvector(bytes, Signed));
@@ -61,18 +70,20 @@ template <bool kMayBeNan>
   return Choose(v == v, rounded, nan);
 }
 
+// Two vectors.
 template <ChainForm kForm, bool kRounds>
-[[gnu::always_inline]] inline void Write(void* to, int64_t i, Floats v) {
+[[gnu::always_inline]] inline void Write(void* to, int64_t i, Floats v, Floats w) {
   if constexpr (kForm == ChainForm::kLane) {
     StoreVector(static_cast<float*>(to) + i, v);
+    StoreVector(static_cast<float*>(to) + i + kLane, w);
   } else if constexpr (kForm == ChainForm::kBF16) {
-    const Words bits = (kRounds ? RoundedBits(v) : Bits<Words>(v)) >> 16;
-    const auto narrow = __builtin_convertvector(bits, VectorOf<uint16_t, kVectorBytes / 2>::type);
-    std::memcpy(static_cast<uint16_t*>(to) + i, &narrow, sizeof narrow);
+    const auto code = [](Floats f) { return (kRounds ? RoundedBits(f) : Bits<Words>(f)) >> 16; };
+    StoreHalves(static_cast<uint16_t*>(to) + i, code(v), code(w));
   } else {
-    const auto narrow =
-        __builtin_convertvector(Bits<Words>(v) & 1u, VectorOf<uint8_t, kVectorBytes / 4>::type);
-    std::memcpy(static_cast<uint8_t*>(to) + i, &narrow, sizeof narrow);
+    alignas(kVectorBytes) uint16_t halves[2 * kLane];
+    StoreHalves(halves, Bits<Words>(v) & 1u, Bits<Words>(w) & 1u);
+    uint8_t* bytes = static_cast<uint8_t*>(to) + i;
+    for (int64_t k = 0; k < 2 * kLane; ++k) bytes[k] = static_cast<uint8_t>(halves[k]);
   }
 }
 
@@ -93,11 +104,11 @@ void Load(const ChainStep* step, int64_t i, HLO_STRIP) {
 
 template <ChainForm kForm, bool kRounds>
 void Store(const ChainStep* step, int64_t i, HLO_STRIP) {
-  const auto store = [&](int k, Floats v) {
-    Write<kForm, kRounds>(step->operand, i + k * kLane, v);
-    return v;
-  };
-  HLO_NEXT(store);
+  Write<kForm, kRounds>(step->operand, i, a0, a1);
+  Write<kForm, kRounds>(step->operand, i + 2 * kLane, a2, a3);
+  Write<kForm, kRounds>(step->operand, i + 4 * kLane, a4, a5);
+  Write<kForm, kRounds>(step->operand, i + 6 * kLane, a6, a7);
+  return step[1].function(step + 1, i, a0, a1, a2, a3, a4, a5, a6, a7);
 }
 
 template <bool kMayBeNan>
@@ -193,17 +204,11 @@ HLO_BINARY(GtS32, Signed, a > b);
 HLO_BINARY(GeS32, Signed, a >= b);
 #undef HLO_BINARY
 
-[[gnu::always_inline]] inline Signed IsNegative(Floats a) { return Bits<Signed>(a) < 0; }
-
 struct MaximumF32 {
-  Floats operator()(Floats a, Floats b) const {
-    return Choose((a > b) | ((a == b) & ~IsNegative(a)) | (a != a), a, b);
-  }
+  Floats operator()(Floats a, Floats b) const { return MaximumOf<float>(a, b); }
 };
 struct MinimumF32 {
-  Floats operator()(Floats a, Floats b) const {
-    return Choose((a < b) | ((a == b) & IsNegative(a)) | (a != a), a, b);
-  }
+  Floats operator()(Floats a, Floats b) const { return MinimumOf<float>(a, b); }
 };
 
 #define HLO_UNARY(name, type, expression) \
@@ -220,9 +225,21 @@ HLO_UNARY(Not, Words, ~a);
 #undef HLO_UNARY
 struct SqrtF32 {
   Floats operator()(Floats a) const {
-    for (int k = 0; k < kLane; ++k) a[k] = __builtin_sqrtf(a[k]);
-    return a;
+    float lanes[kLane];
+    StoreVector(lanes, a);
+    for (int k = 0; k < kLane; ++k) lanes[k] = std::sqrt(lanes[k]);
+    return LoadVector(lanes);
   }
+};
+
+struct ExpOf {
+  Floats operator()(Floats a) const { return ExpF32(a); }
+};
+struct TanhOf {
+  Floats operator()(Floats a) const { return TanhF32(a); }
+};
+struct LogisticOf {
+  Floats operator()(Floats a) const { return LogisticF32(a); }
 };
 
 // --- Tables
@@ -298,7 +315,8 @@ absl::flat_hash_map<TileFn, ChainOperation> MakeOperations() {
       {Opcode::kMultiply, Kind::kMultiplyF32}, {Opcode::kDivide, Kind::kDivideF32},
       {Opcode::kMaximum, Kind::kMaximumF32},   {Opcode::kMinimum, Kind::kMinimumF32},
       {Opcode::kNegate, Kind::kNegateF32},     {Opcode::kAbs, Kind::kAbsF32},
-      {Opcode::kSqrt, Kind::kSqrtF32}};
+      {Opcode::kSqrt, Kind::kSqrtF32},         {Opcode::kExponential, Kind::kExpF32},
+      {Opcode::kTanh, Kind::kTanhF32},         {Opcode::kLogistic, Kind::kLogisticF32}};
   for (const auto& [opcode, kind] : floats) {
     add(FindTileOp(opcode, ElementType::kF32), {kind});
     add(FindRoundedTileOp(opcode, ElementType::kBF16), {kind, true});
@@ -401,6 +419,12 @@ ChainFn ChainUnary(Kind kind) {
     case Kind::kNot:
     case Kind::kNotPred:
       return &One<Not>;
+    case Kind::kExpF32:
+      return &One<ExpOf>;
+    case Kind::kTanhF32:
+      return &One<TanhOf>;
+    case Kind::kLogisticF32:
+      return &One<LogisticOf>;
     default:
       return nullptr;
   }

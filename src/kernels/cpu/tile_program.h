@@ -170,6 +170,7 @@ class TileProgram {
   void Collapse(std::vector<int64_t>& dims, Strides Access::*strides);
   void AssignRegisters();
   void FormChains();
+  bool IsScalarInRow(int32_t access) const;
   bool GrowChain(std::vector<size_t>& members) const;
   bool MayFollow(const std::vector<size_t>& members, size_t next) const;
   bool IsWorthwhile(const std::vector<size_t>& members) const;

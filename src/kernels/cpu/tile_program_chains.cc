@@ -51,6 +51,12 @@ bool TileProgram::MayFollow(const std::vector<size_t>& members, size_t next) con
   return true;
 }
 
+// Whether all positions of a tile, which ends with its row, read the same element.
+bool TileProgram::IsScalarInRow(int32_t access) const {
+  return patterns_[access] == Pattern::kStrided && by_rows_ && yielded_.empty() &&
+         accesses_[access].inner.back() == 0;
+}
+
 bool TileProgram::GrowChain(std::vector<size_t>& members) const {
   if (members.size() == kMostMembers) return false;
   const TileValue last = steps_[members.back()].out;
@@ -74,7 +80,8 @@ bool TileProgram::IsWorthwhile(const std::vector<size_t>& members) const {
       saved += stored.value == step.out && accesses_[stored.access].type == ElementType::kBF16;
     for (int k = 0; k < step.operand_count; ++k) {
       const int32_t access = values_[step.in[k]].access;
-      saved += access >= 0 && accesses_[access].type == ElementType::kBF16;
+      if (access < 0) continue;
+      saved += accesses_[access].type == ElementType::kBF16 || IsScalarInRow(access);
     }
   }
   return own > 0 && saved > 0;
@@ -139,8 +146,7 @@ void TileProgram::ChooseForms() {
     value.form = value.lane == Lane::kPred ? ChainForm::kPred : ChainForm::kLane;
     if (step.access < 0 || by_others[step.out] || !by_chains[step.out] || value.lane == Lane::kPred) continue;
     const Access& access = accesses_[step.access];
-    const bool in_row = by_rows_ && yielded_.empty() && access.inner.back() == 0;
-    if (patterns_[step.access] == Pattern::kScalar || (patterns_[step.access] == Pattern::kStrided && in_row))
+    if (patterns_[step.access] == Pattern::kScalar || IsScalarInRow(step.access))
       value.form = ChainForm::kScalar;
     else if (access.type == ElementType::kBF16 && access.argument != Access::kIota)
       value.form = ChainForm::kBF16;

@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "kernels/cpu/dot_general.h"
 #include "kernels/cuda/convolution_plan.h"
+#include "kernels/cuda/mma_plan.h"
 #include "kernels/cuda/product_plan.h"
 #include "kernels/cuda/registry.h"
 
@@ -26,6 +27,15 @@ ElementType ComputeType(const Instruction& instruction) {
                               instruction.shape().type());
 }
 
+// In tensor cores where types and shape are theirs.
+bool AddContraction(const Product& product, ElementType compute, const std::optional<TensorForm>& form,
+                    StepList* list) {
+  const ProductMethod method = MethodFor(product, compute);
+  const bool has_tiles = method != ProductMethod::kElements && method != ProductMethod::kThin;
+  if (form.has_value() && has_tiles && AddTensorProduct(product, compute, *form, list)) return true;
+  return AddProduct(product, compute, method, list);
+}
+
 CudaKernel KernelOf(StepList list) {
   CudaKernel kernel{.name = list.name, .workspace_bytes = list.workspace_bytes};
   kernel.run = [steps = std::move(list.steps)](absl::Span<const void* const> operands,
@@ -40,7 +50,7 @@ CudaKernel KernelOf(StepList list) {
 
 }  // namespace
 
-std::optional<CudaKernel> FindDotKernel(const Instruction& dot, const DeviceProperties&) {
+std::optional<CudaKernel> FindDotKernel(const Instruction& dot, const DeviceProperties& device) {
   if (!Takes(dot)) return std::nullopt;
   const ElementType compute = ComputeType(dot);
   std::optional<Product> product = ProductOf(cpu::DotProblem(
@@ -51,11 +61,15 @@ std::optional<CudaKernel> FindDotKernel(const Instruction& dot, const DeviceProp
   if (!product.has_value()) return std::nullopt;
   ChooseAccess(&*product);
   StepList list{.name = "dot " + std::string(Name(compute))};
-  if (!AddProduct(*product, compute, MethodFor(*product, compute), &list)) return std::nullopt;
+  const std::optional<TensorForm> form =
+      TensorFormOf(dot.operand(0)->shape().type(), dot.operand(1)->shape().type(), dot.shape().type(),
+                   dot.Get<attr::dot_algorithm>(), device);
+  if (!AddContraction(*product, compute, form, &list)) return std::nullopt;
   return KernelOf(std::move(list));
 }
 
-std::optional<CudaKernel> FindConvolutionKernel(const Instruction& convolution, const DeviceProperties&) {
+std::optional<CudaKernel> FindConvolutionKernel(const Instruction& convolution,
+                                                const DeviceProperties& device) {
   if (!Takes(convolution)) return std::nullopt;
   const ElementType compute = ComputeType(convolution);
   std::optional<ConvolutionProducts> products = ProductsOf(convolution);
@@ -69,8 +83,11 @@ std::optional<CudaKernel> FindConvolutionKernel(const Instruction& convolution, 
   }
   const Shape& filter = convolution.operand(1)->shape();
   if (searches) AddNonFiniteSearch(hlo::Product(filter.dims()), filter.type(), &list);
+  const std::optional<TensorForm> form =
+      TensorFormOf(convolution.operand(0)->shape().type(), filter.type(), convolution.shape().type(),
+                   PrecisionAlgorithm::kUnset, device);
   for (const Product& product : products->products) {
-    if (!AddProduct(product, compute, MethodFor(product, compute), &list)) return std::nullopt;
+    if (!AddContraction(product, compute, form, &list)) return std::nullopt;
   }
   return KernelOf(std::move(list));
 }

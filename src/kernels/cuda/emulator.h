@@ -76,6 +76,12 @@ class HostEnv {
   T shfl_down(T v, int distance) const {
     return FromLane(v, Lane() + distance < 32 ? Lane() + distance : Lane());
   }
+  // All lanes' values, 16 bytes apart, until the lanes meet again: for instructions that look at many.
+  template <class T>
+  const std::byte* exchange(const T& v) const {
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= 16);
+    return emulator::Exchange(fiber_, emulator::Meeting::kShfl, &v, sizeof v);
+  }
   uint32_t ballot(bool p) const { return LanesWith(emulator::Meeting::kBallot, p ? 1 : 0, 1); }
   uint32_t match_any(uint32_t v) const { return LanesWith(emulator::Meeting::kMatchAny, v, v); }
 

@@ -230,23 +230,30 @@ HLO_DEVICE void F32Product<Tile, kAxes>::Store(const ProductArgs& args, const Pr
   float* out = static_cast<float*>(to_parts ? args.parts : args.result);
   const int64_t origin = to_parts ? 0 : p.result.origin + p.result.batch.Offset(block.batch);
   const bool vectors = to_parts ? p.n % 4 == 0 : p.result.vectors;
+  const uint32_t first_row = block.row_tile * Tile::kRows, first_column = block.column_tile * Tile::kColumns;
+  int64_t places[kC];
+  HLO_UNROLL
+  for (int c = 0; c < kC; ++c) {
+    const uint32_t j = first_column + Tile::Column(thread, c);
+    places[c] = vectors || to_parts ? j : p.result.columns.Offset(j);
+  }
   HLO_UNROLL
   for (int r = 0; r < kR; ++r) {
-    const uint32_t i = block.row_tile * Tile::kRows + Tile::Row(thread, r);
+    const uint32_t i = first_row + Tile::Row(thread, r);
     if (i >= p.m) continue;
     float* row = out + (to_parts ? PartOffset(args, block.chunk, block.batch, i, 0)
                                  : origin + p.result.rows.Offset(i));
     HLO_UNROLL
     for (int c = 0; c < kC; c += 4) {
-      const uint32_t j = block.column_tile * Tile::kColumns + Tile::Column(thread, c);
+      const uint32_t j = first_column + Tile::Column(thread, c);
       if (vectors && j + 4 <= p.n) {
-        *reinterpret_cast<FourFloats*>(row + j) = {sums[r][c], sums[r][c + 1], sums[r][c + 2],
-                                                   sums[r][c + 3]};
-        continue;
-      }
-      HLO_UNROLL
-      for (int x = 0; x < 4; ++x) {
-        if (j + x < p.n) row[to_parts ? j + x : p.result.columns.Offset(j + x)] = sums[r][c + x];
+        *reinterpret_cast<FourFloats*>(row + places[c]) = {sums[r][c], sums[r][c + 1], sums[r][c + 2],
+                                                           sums[r][c + 3]};
+      } else {
+        HLO_UNROLL
+        for (int x = 0; x < 4; ++x) {
+          if (j + x < p.n) row[places[c + x]] = sums[r][c + x];
+        }
       }
     }
   }

@@ -12,6 +12,7 @@ namespace hlo::cuda {
 template <class R>
 struct alignas(2 * sizeof(R)) ComplexNumber {
   R re = 0, im = 0;
+  HLO_DEVICE bool operator==(const ComplexNumber& other) const { return re == other.re && im == other.im; }
 };
 
 // a * b + c, floats in one rounding; the parts of complex numbers in four, the real product first.

@@ -87,6 +87,7 @@ struct Operand {
 // Element (batch, i, j) lies at the sum of the three offsets.
 struct Result {
   ElementType type = ElementType::kF32;
+  bool pairs = false;    // Rows are dense, and begin at even places.
   bool vectors = false;  // Rows are dense, and 16 bytes at columns that are multiples of 4 are aligned.
   int64_t origin = 0;
   IndexMap batch, rows, columns;

@@ -171,7 +171,10 @@ struct SumParts {
     if (x >= count) return;
     const T* parts = static_cast<const T*>(args.parts);
     T sum = parts[x];
-    for (uint32_t chunk = 1; chunk < args.chunks; ++chunk) sum = Sum(sum, parts[x + chunk * count]);
+    for (uint32_t chunk = 1; chunk < args.chunks; ++chunk) {
+      if (args.clears_nan && chunk + 1 == args.chunks && !(sum == sum)) sum = T{};
+      sum = Sum(sum, parts[x + chunk * count]);
+    }
     const int64_t batch = x / matrix, in_matrix = x - batch * matrix;
     const uint32_t i = static_cast<uint32_t>(in_matrix / p.n);
     StoreResult(args, static_cast<uint32_t>(batch), i, static_cast<uint32_t>(in_matrix - int64_t{i} * p.n),

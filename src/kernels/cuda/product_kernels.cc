@@ -65,6 +65,25 @@ const ThinKernels* ThinKernelsOf(ElementType stored) {
   }
 }
 
+absl::Status LaunchMma(bool a_turned, bool b_turned, const LaunchShape& shape, const MmaArgs& args,
+                       device::Stream stream) {
+  if (a_turned) {
+    return b_turned ? Launch<MmaProductTurned>(shape, args, stream)
+                    : Launch<MmaProductTurnedA>(shape, args, stream);
+  }
+  return b_turned ? Launch<MmaProductTurnedB>(shape, args, stream)
+                  : Launch<MmaProductStraight>(shape, args, stream);
+}
+
+size_t MmaSharedBytes(bool a_turned, bool b_turned) {
+  if (a_turned) return b_turned ? MmaProductTurned::kSharedBytes : MmaProductTurnedA::kSharedBytes;
+  return b_turned ? MmaProductTurnedB::kSharedBytes : MmaProductStraight::kSharedBytes;
+}
+
+absl::Status LaunchPack(const LaunchShape& shape, const PackArgs& args, device::Stream stream) {
+  return Launch<Pack>(shape, args, stream);
+}
+
 absl::Status LaunchSearch(const LaunchShape& shape, const SearchArgs& args, device::Stream stream) {
   LaunchShape with_memory = shape;
   with_memory.shared_bytes = shape.threads / kWarpSize * sizeof(uint32_t);

@@ -3,6 +3,8 @@
 
 #include "absl/status/status.h"
 #include "device/stream.h"
+#include "kernels/cuda/mma_product_body.h"
+#include "kernels/cuda/pack_body.h"
 #include "kernels/cuda/product_launch.h"
 #include "kernels/cuda/search_body.h"
 
@@ -35,6 +37,12 @@ struct ThinKernels {
 };
 // nullptr: none for elements of this type.
 const ThinKernels* ThinKernelsOf(ElementType stored);
+
+// Tensor cores by instructions of a warp.
+absl::Status LaunchMma(bool a_turned, bool b_turned, const LaunchShape& shape, const MmaArgs& args,
+                       device::Stream stream);
+size_t MmaSharedBytes(bool a_turned, bool b_turned);
+absl::Status LaunchPack(const LaunchShape& shape, const PackArgs& args, device::Stream stream);
 
 absl::Status LaunchSearch(const LaunchShape& shape, const SearchArgs& args, device::Stream stream);
 

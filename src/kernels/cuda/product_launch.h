@@ -20,6 +20,7 @@ struct ProductArgs {
   // and n in the compute type, which a kernel of its own adds in order. One chunk goes into the result.
   uint32_t chunks = 1, chunk = 0xffffffffu;
   void* parts = nullptr;
+  bool clears_nan = false;  // Before the last part is added, NaNs become 0.
   // Where set, blocks do nothing unless (*flag != 0) == run_if: the kernels for two cases are launched one
   // after the other, and the data decide between them.
   const uint32_t* flag = nullptr;

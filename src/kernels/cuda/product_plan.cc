@@ -177,6 +177,28 @@ void ChooseAccess(Product* product) {
                      HasRuns(p.result.columns, {&p.result.rows, &p.result.batch}, p.result.origin, 4, true);
 }
 
+bool HasTermRuns(const Operand& operand, int64_t count) {
+  for (int x = 0; x < operand.axis_count; ++x) {
+    if (!IsMultiple(operand.axes[x].stride, count) || operand.axes[x].spread.divisor != 1) return false;
+  }
+  return HasRuns(operand.k, {&operand.mn, &operand.batch}, operand.origin, count, true);
+}
+
+Result DensePart(const Product& p) {
+  const auto map = [](uint32_t size, int64_t stride) {
+    IndexMap result;
+    result.rank = 1;
+    result.dims[0] = {.size = FastDiv(std::max<uint32_t>(1, size)), .stride = stride};
+    return result;
+  };
+  return {.type = ElementType::kF32,
+          .pairs = p.n % 2 == 0,
+          .vectors = p.n % 4 == 0,
+          .batch = map(p.batch, int64_t{p.m} * p.n),
+          .rows = map(p.m, p.n),
+          .columns = map(p.n, 1)};
+}
+
 Chunks CutTerms(uint32_t k, int64_t blocks, int64_t most_blocks, uint32_t least, uint32_t unit) {
   int64_t count = 1;
   while (blocks * count * 2 <= most_blocks && k / (count * 2) >= least) count *= 2;
@@ -222,10 +244,6 @@ bool TakesF32Tile(const Product& p, ElementType compute) {
          p.result.type == compute && !HasSpread(p);
 }
 
-bool CanTakeElements(const Product& p) {
-  return static_cast<double>(p.m) * p.n * p.batch < static_cast<double>(kMostIndex);
-}
-
 // Products so small, or so flat, that tiles would be mostly empty.
 bool TakesElements(const Product& p) {
   if (!CanTakeElements(p)) return false;
@@ -267,7 +285,7 @@ void AddLaunch(const ProductLaunch& l, StepList* list) {
     };
     if (misaligned(args.a)) read_elements(&p.a);
     if (misaligned(args.b)) read_elements(&p.b);
-    if (misaligned(args.result)) p.result.vectors = false;
+    if (misaligned(args.result)) p.result.vectors = p.result.pairs = false;
     if (args.chunks > 1) args.parts = arrays.workspace + l.parts_offset;
     if (l.run_if.has_value()) {
       args.flag = reinterpret_cast<const uint32_t*>(arrays.workspace);
@@ -378,6 +396,14 @@ void AddNonFiniteSearch(int64_t filter_count, ElementType filter_type, StepList*
   list->workspace_bytes = std::max(list->workspace_bytes, list->shared_bytes);
 }
 
+bool CanTakeElements(const Product& p) {
+  return static_cast<double>(p.m) * p.n * p.batch < static_cast<double>(kMostIndex);
+}
+
+void AddElementsIfFound(const Product& product, ElementType compute, StepList* list) {
+  AddElements({.product = product, .compute = compute, .run_if = true}, list);
+}
+
 bool MayMeetNonFinite(const Product& product, ElementType compute, ProductMethod method) {
   return HasAxes(product) && method != ProductMethod::kElements && (IsFloat(compute) || IsComplex(compute));
 }
@@ -395,8 +421,7 @@ bool AddProduct(const Product& product, ElementType compute, ProductMethod metho
   ProductTask task{.product = product, .compute = compute};
   if (MayMeetNonFinite(product, compute, method)) {
     if (!CanTakeElements(product)) return false;
-    task.run_if = true;
-    AddElements(task, list);
+    AddElementsIfFound(product, compute, list);
     task.run_if = false;
   }
   switch (method) {

@@ -59,6 +59,13 @@ std::optional<Product> ProductOf(const cpu::GemmProblem& problem);
 // where the result's columns are then neighbours, or few.
 void ChooseAccess(Product* product);
 
+// Whether runs of `count` terms, starting at multiples of it, are neighbours in memory and begin at multiples
+// of it.
+bool HasTermRuns(const Operand& operand, int64_t count);
+
+// A dense array of the product's batch, rows and columns, f32.
+Result DensePart(const Product& product);
+
 // How the terms of a product are cut.
 struct Chunks {
   uint32_t count = 1, length = 0xffffffffu;
@@ -83,6 +90,11 @@ ProductMethod MethodFor(const Product& product, ElementType compute);
 bool MayMeetNonFinite(const Product& product, ElementType compute, ProductMethod method);
 // Searches operand b of the instruction, dense.
 void AddNonFiniteSearch(int64_t filter_count, ElementType filter_type, StepList* list);
+
+// Appends the kernel that leaves elements out which do not exist, to run where the search has found
+// something. The product has fewer than 2^31 elements.
+bool CanTakeElements(const Product& product);
+void AddElementsIfFound(const Product& product, ElementType compute, StepList* list);
 
 // Appends what computes the product in `compute` (one of the types of cpu::GemmComputeType); false where it
 // is too large. The method must be able to take it.

@@ -283,6 +283,152 @@ TEST(Dot, MixedTypes) {
   }
 }
 
+// The name of the kernel says that tensor cores are used.
+void ExpectTensorCores(const OneInstruction& instruction) {
+  EXPECT_NE(ExpectExact(instruction).find("mma"), std::string::npos) << instruction.Text();
+}
+
+TEST(TensorCores, OperandsInEveryOrder) {
+  for (const std::string type : {"bf16", "f16"}) {
+    for (const bool a : {false, true}) {
+      for (const bool b : {false, true}) {
+        const std::string dims = std::string("lhs_contracting_dims={") + (a ? "0" : "1") +
+                                 "}, rhs_contracting_dims={" + (b ? "1" : "0") + "}";
+        // Aligned, and not: the latter are packed.
+        ExpectTensorCores({type + "[136,144]",
+                           "dot",
+                           {type + (a ? "[72,136]" : "[136,72]"), type + (b ? "[144,72]" : "[72,144]")},
+                           dims});
+        ExpectTensorCores({"f32[131,67]",
+                           "dot",
+                           {type + (a ? "[71,131]" : "[131,71]"), type + (b ? "[67,71]" : "[71,67]")},
+                           dims});
+      }
+    }
+  }
+}
+
+TEST(TensorCores, Types) {
+  const std::string by_row = "lhs_contracting_dims={1}, rhs_contracting_dims={0}";
+  const std::vector<std::string> types[] = {{"s32", "s8", "s8"},
+                                            {"s32", "u8", "s8"},
+                                            {"u32", "s8", "u8"},
+                                            {"s8", "u8", "u8"},
+                                            {"pred", "pred", "pred"},
+                                            {"s4", "s4", "s4"},
+                                            {"f32", "f8e4m3fn", "f8e5m2"},
+                                            {"bf16", "f8e4m3b11fnuz", "f16"},
+                                            {"f4e2m1fn", "f4e2m1fn", "f4e2m1fn"},
+                                            {"f32", "bf16", "f8e8m0fnu"},
+                                            {"s32", "bf16", "bf16"}};
+  for (const std::vector<std::string>& t : types) {
+    const OneInstruction dot{t[0] + "[37,40]", "dot", {t[1] + "[37,83]", t[2] + "[83,40]"}, by_row};
+    if (t[0] == "s32" && t[1] == "bf16")
+      ExpectExact(dot);  // Saturates, which tensor cores do not.
+    else
+      ExpectTensorCores(dot);
+  }
+  ExpectTensorCores(
+      {"f32[2,36,40]",
+       "dot",
+       {"bf16[2,36,24]", "bf16[2,24,40]"},
+       "lhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_batch_dims={0}, rhs_contracting_dims={1}"});
+  ExpectTensorCores({"f32[20,32]", "dot", {"bf16[20,1024]", "bf16[1024,32]"}, by_row});
+}
+
+// Against sums in double of the operands as the algorithm says.
+TEST(TensorCores, AlgorithmsKeepTheirBounds) {
+  struct Algorithm {
+    std::string name;
+    double unit;  // The error of a product in units of the sum of magnitudes.
+    bool tensor;
+  };
+  constexpr int64_t kM = 33, kN = 40, kK = 96;
+  const Algorithm algorithms[] = {{"", kK * 0x1p-24, false},
+                                  {"dot_f32_f32_f32", kK * 0x1p-24, false},
+                                  {"dot_tf32_tf32_f32", 0x1p-10, true},
+                                  {"dot_tf32_tf32_f32_x3", 0x1p-18, true},
+                                  {"dot_bf16_bf16_f32", 0x1p-7, true},
+                                  {"dot_bf16_bf16_f32_x3", 0x1p-13, true},
+                                  {"dot_bf16_bf16_f32_x6", 0x1p-19, true},
+                                  {"dot_bf16_bf16_f32_x9", 0x1p-19, true}};
+  for (const Algorithm& algorithm : algorithms) {
+    const OneInstruction dot{"f32[33,40]",
+                             "dot",
+                             {"f32[33,96]", "f32[96,40]"},
+                             "lhs_contracting_dims={1}, rhs_contracting_dims={0}" +
+                                 (algorithm.name.empty() ? "" : ", algorithm=" + algorithm.name)};
+    absl::StatusOr<CheckedModule> module = ReadModule(dot.Text());
+    ASSERT_TRUE(module.ok()) << module.status();
+    const std::vector<float> a = RandomFloats(kM * kK, 3), b = RandomFloats(kK * kN, 4);
+    std::vector<Literal> arguments;
+    for (const Instruction* parameter : module->module().entry()->parameters())
+      arguments.push_back(*Literal::Create(parameter->shape()));
+    std::copy(a.begin(), a.end(), arguments[0].mutable_span<float>().begin());
+    std::copy(b.begin(), b.end(), arguments[1].mutable_span<float>().begin());
+    std::string name;
+    const absl::StatusOr<Literal> got = RunEmulated(*module, arguments, 2, &name);
+    ASSERT_TRUE(got.ok()) << got.status();
+    EXPECT_EQ(name.find("mma") != std::string::npos, algorithm.tensor) << name;
+    double worst = 0;
+    for (int64_t i = 0; i < kM; ++i) {
+      for (int64_t j = 0; j < kN; ++j) {
+        double sum = 0, magnitude = 0;
+        for (int64_t k = 0; k < kK; ++k) {
+          sum += double{a[i * kK + k]} * b[k * kN + j];
+          magnitude += std::fabs(double{a[i * kK + k]} * b[k * kN + j]);
+        }
+        worst = std::max(worst, std::fabs(got->span<float>()[i * kN + j] - sum) / magnitude);
+      }
+    }
+    EXPECT_LT(worst, algorithm.unit) << name;
+    // And not better than it should be: the type is respected.
+    if (algorithm.unit > 0x1p-14) {
+      EXPECT_GT(worst, algorithm.unit / 64) << name;
+    }
+  }
+}
+
+TEST(TensorCores, InfinitiesInPieces) {
+  const OneInstruction dot{
+      "f32[16,16]",
+      "dot",
+      {"f32[36,17]", "f32[17,40]"},
+      "lhs_contracting_dims={1}, rhs_contracting_dims={0}, algorithm=dot_bf16_bf16_f32_x6"};
+  absl::StatusOr<CheckedModule> module = ReadModule(dot.Text());
+  ASSERT_TRUE(module.ok()) << module.status();
+  std::vector<Literal> arguments;
+  for (const Instruction* parameter : module->module().entry()->parameters()) {
+    arguments.push_back(WholeNumbers(parameter->shape(), 7));
+    for (float& x : arguments.back().mutable_span<float>()) x = 1 + std::fabs(x);
+  }
+  arguments[0].mutable_span<float>()[5] = INFINITY;
+  const absl::StatusOr<Literal> want = Evaluate(*module, arguments), got = RunEmulated(*module, arguments, 0);
+  ASSERT_TRUE(want.ok() && got.ok());
+  EXPECT_TRUE(CompareArrays(*got, *want, CompareRule::Exact()).ok());
+}
+
+TEST(TensorCores, OldChips) {
+  const OneInstruction f16{"f32[37,40]",
+                           "dot",
+                           {"f16[37,80]", "f16[80,40]"},
+                           "lhs_contracting_dims={1}, rhs_contracting_dims={0}"};
+  const OneInstruction bf16{"f32[37,40]",
+                            "dot",
+                            {"bf16[37,80]", "bf16[80,40]"},
+                            "lhs_contracting_dims={1}, rhs_contracting_dims={0}"};
+  for (const auto& [dot, capability, tensor] :
+       {std::tuple{f16, 75, true}, std::tuple{bf16, 75, false}, std::tuple{bf16, 80, true}}) {
+    absl::StatusOr<CheckedModule> module = ReadModule(dot.Text());
+    ASSERT_TRUE(module.ok());
+    const auto kernel =
+        FindCudaKernel(*module->module().entry()->root(),
+                       {.compute_capability = capability, .shared_bytes_per_block = 96 << 10});
+    ASSERT_TRUE(kernel.has_value());
+    EXPECT_EQ(kernel->name.find("mma") != std::string::npos, tensor);
+  }
+}
+
 // Window, dimension labels and groups of a two-dimensional convolution, with shapes that fit.
 void ExpectConvolution(const std::string& result, const std::string& input, const std::string& kernel,
                        const std::string& attributes) {
@@ -336,6 +482,28 @@ TEST(Convolution, Gradients) {
   ExpectConvolution(
       "f32[2,12,12,17]", "f32[2,6,6,20]", "f32[3,3,17,20]",
       "window={size=3x3 pad=2_1x2_1 lhs_dilate=2x2 rhs_reversal=1x1}, dim_labels=b01f_01oi->b01f");
+}
+
+TEST(Convolution, TensorCores) {
+  for (const std::string& type : {std::string("bf16"), std::string("f16")}) {
+    ExpectTensorCores({type + "[2,9,9,24]",
+                       "convolution",
+                       {type + "[2,9,9,16]", type + "[3,3,16,24]"},
+                       "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f"});
+    ExpectTensorCores({type + "[2,5,4,20]",
+                       "convolution",
+                       {type + "[2,9,9,16]", type + "[20,3,3,16]"},
+                       "window={size=3x3 stride=2x3 pad=1_1x2_1}, dim_labels=b01f_o01i->b01f"});
+    ExpectTensorCores(
+        {type + "[2,13,13,32]",
+         "convolution",
+         {type + "[2,7,7,16]", type + "[3,3,32,16]"},
+         "window={size=3x3 pad=1_1x1_1 lhs_dilate=2x2 rhs_reversal=1x1}, dim_labels=b01f_01oi->b01f"});
+  }
+  ExpectTensorCores({"s32[2,9,9,24]",
+                     "convolution",
+                     {"s8[2,9,9,16]", "s8[24,3,3,16]"},
+                     "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_o01i->b01f"});
 }
 
 TEST(Convolution, EveryElementType) {

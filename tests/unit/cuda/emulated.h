@@ -75,7 +75,8 @@ inline absl::StatusOr<Literal> RunEmulated(const CheckedModule& module, const st
                                            int32_t schedule, std::string* name = nullptr,
                                            int capability = 90) {
   const Instruction& root = *module.module().entry()->root();
-  const std::optional<CudaKernel> kernel = FindCudaKernel(root, {.compute_capability = capability});
+  const std::optional<CudaKernel> kernel =
+      FindCudaKernel(root, {.compute_capability = capability, .shared_bytes_per_block = 227 << 10});
   if (!kernel.has_value()) return absl::UnimplementedError("no kernel");
   if (name != nullptr) *name = kernel->name;
   absl::StatusOr<Literal> result = Literal::Create(Shape::Array(root.shape().type(), root.shape().dims()));
