@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "fmt/format.h"
 #include "kernels/cuda/launch.h"
+#include "kernels/cuda/lower_copy.h"
 #include "kernels/cuda/vm_kernels.h"
 
 namespace hlo::cuda {
@@ -68,6 +69,7 @@ absl::StatusOr<size_t> SharedBytesOf(const VmTemplate& made, int values,
 
 absl::StatusOr<LoweredProgram> LowerTile(const cpu::TileProgram& program,
                                          const device::DeviceProperties& device) {
+  if (std::optional<LoweredProgram> copy = LowerCopy(program); copy.has_value()) return *std::move(copy);
   VmBuilder builder;
   HLO_RETURN_IF_ERROR(LowerSteps(program, builder).status());
   builder.EndPiece();

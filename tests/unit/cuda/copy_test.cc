@@ -47,7 +47,7 @@ void CheckMove(ElementType type, const Move& move, std::string_view name, int32_
   ASSERT_TRUE(lowered.has_value());
   EXPECT_EQ(lowered->name, name);
   void* pointers[] = {from.data(), to.data()};
-  const absl::Status status = lowered->run(pointers, {nullptr, true, schedule});
+  const absl::Status status = lowered->run(pointers, nullptr, {nullptr, true, schedule});
   ASSERT_TRUE(status.ok()) << status.ToString();
   EXPECT_EQ(to, want);
 }
@@ -101,7 +101,7 @@ TEST(CudaCopy, ClampsStartsThatAreKnownLate) {
     for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<float>(i);
     int32_t index = start;
     void* pointers[] = {from.data(), to.data(), &index};
-    ASSERT_TRUE(lowered->run(pointers, {nullptr, true, 0}).ok());
+    ASSERT_TRUE(lowered->run(pointers, nullptr, {nullptr, true, 0}).ok());
     EXPECT_EQ(to, std::vector<float>(from.begin() + 3 * clamped, from.begin() + 3 * clamped + 12));
   }
 }
