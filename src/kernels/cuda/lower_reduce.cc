@@ -147,7 +147,7 @@ absl::StatusOr<LoweredProgram> LowerReduce(const ReduceProgram& program,
   return LoweredProgram{
       fmt::format("reduce {} threads{}{}", args.group, args.pieces > 1 ? " in pieces of 32768" : "",
                   in_f64 ? ", sums in f64" : ""),
-      workspace, [shared, shared_bytes](void* const* pointers, void* partials, device::Stream stream) {
+      [shared, shared_bytes](void* const* pointers, void* partials, device::Stream stream) {
         ReduceVmArgs run = shared->second;
         if (run.kept == 0) return absl::OkStatus();
         SetPointers(shared->first, pointers, run.program);
@@ -160,7 +160,8 @@ absl::StatusOr<LoweredProgram> LowerReduce(const ReduceProgram& program,
           default:
             return LaunchReduce<4>(run, shared_bytes, stream);
         }
-      }};
+      },
+      workspace};
 }
 
 }  // namespace hlo::cuda

@@ -79,7 +79,7 @@ absl::StatusOr<LoweredProgram> LowerTile(const cpu::TileProgram& program,
   if (made.program.position_count / (kVmThreads * values) >= (uint64_t{1} << 31) - 1)
     return absl::UnimplementedError("the loop is too long");
   const auto shared = std::make_shared<const VmTemplate>(std::move(made));
-  return LoweredProgram{fmt::format("loop {} x {} bytes", values, 4 * shared->words), 0,
+  return LoweredProgram{fmt::format("loop {} x {} bytes", values, 4 * shared->words),
                         [shared, shared_bytes](void* const* pointers, void*, device::Stream stream) {
                           VmProgram program = shared->program;
                           if (program.position_count == 0) return absl::OkStatus();

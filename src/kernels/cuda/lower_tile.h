@@ -14,9 +14,9 @@ namespace hlo::cuda {
 
 struct LoweredProgram {
   std::string name;
-  int64_t workspace_bytes = 0;
   // `pointers` are device memory, numbered as the tile program's arguments. Enqueues on the stream.
   std::function<absl::Status(void* const* pointers, void* workspace, device::Stream stream)> run;
+  int64_t workspace_bytes = 0;
 };
 
 // Unimplemented, and why: the CPU runs it.
