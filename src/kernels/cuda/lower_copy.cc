@@ -147,7 +147,7 @@ std::optional<LoweredProgram> LowerCopy(const cpu::TileProgram& program) {
   const std::optional<CopyPlan> plan = PlanCopy(program);
   if (!plan.has_value()) return std::nullopt;
   return LoweredProgram{
-      fmt::format("copy of {} bytes{}", plan->word_bytes, plan->in_tiles ? " in tiles" : ""), 0,
+      fmt::format("copy of {} bytes{}", plan->word_bytes, plan->in_tiles ? " in tiles" : ""),
       [plan = *plan](void* const* pointers, void*, device::Stream stream) -> absl::Status {
         if (plan.shape.grid.x == 0) return absl::OkStatus();
         CopyArgs args = plan.args;
