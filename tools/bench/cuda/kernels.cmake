@@ -1,7 +1,4 @@
 # Transforms, sorts, scans, indexing and sums beside the vendor's libraries.
-if(NOT TARGET cuda_benches)
-  add_custom_target(cuda_benches)
-endif()
 # CUB takes a minute a processor: its code stays PTX, which the driver compiles. Newer toolkits keep it in cccl.
 add_library(hlo_bench_cub STATIC EXCLUDE_FROM_ALL cub_calls.cu)
 set_target_properties(hlo_bench_cub PROPERTIES CUDA_ARCHITECTURES 75-virtual)
