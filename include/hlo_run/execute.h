@@ -19,13 +19,32 @@ enum class Engine : uint8_t {
   kFast,       // A plan of fused kernels: the same meaning, at the speed of compiled code.
 };
 
+// Where the fast engine's plan runs.
+struct Device {
+  enum class Kind : uint8_t {
+    kCpu,
+    kGpu,          // An NVIDIA GPU.
+    kEmulatedGpu,  // The GPU's kernels, on the host: slow, for tests.
+  };
+  Kind kind = Kind::kCpu;
+  int number = 0;  // Which GPU. Emulated: which order of threads.
+};
+
+// A step that the GPU left to the CPU.
+struct Fallback {
+  const Instruction* instruction;
+  std::string reason;
+  int64_t runs, bytes;  // Copied, of all runs.
+};
+
 // Not to be used by several threads at once.
 class Executable {
  public:
-  // Unimplemented: see CheckSupported, with these options. What the fast engine has no plan for, the reference
-  // runs.
+  // Unimplemented: see CheckSupported, with these options; or there is no GPU. What the fast engine has no plan
+  // for, the reference runs; so it does runs with other custom calls than these, which must outlive the
+  // executable.
   static absl::StatusOr<Executable> Make(const CheckedModule& module, Engine engine,
-                                         const EvaluateOptions& options = {});
+                                         const EvaluateOptions& options = {}, Device device = {});
   ~Executable();
   Executable(Executable&&) noexcept;
   Executable& operator=(Executable&&) noexcept;
@@ -36,6 +55,8 @@ class Executable {
   // The engine that runs; and why, where it is not the one that was asked for.
   Engine engine() const;
   std::string_view fallback_reason() const;
+  // What the GPU left to the CPU so far.
+  std::vector<Fallback> fallbacks() const;
 
  private:
   struct State;
@@ -45,6 +66,6 @@ class Executable {
 
 // Once.
 absl::StatusOr<Literal> Execute(const CheckedModule& module, std::vector<Literal> arguments, Engine engine,
-                                const EvaluateOptions& options = {});
+                                const EvaluateOptions& options = {}, Device device = {});
 
 }  // namespace hlo

@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "device/gpu.h"
 #include "fmt/format.h"
 #include "hlo_run/conform.h"
 #include "hlo_run/run.h"
@@ -21,7 +22,7 @@ struct CheckCommandOptions {
   bool update = false, update_values = false, verbose = false, require_all = false;
   uint64_t max_memory = 0;
   EvaluateOptions evaluate;
-  Engine engine = Engine::kFast;
+  EngineOptions engine;
   ElidedValues elided;
 };
 
@@ -65,6 +66,17 @@ absl::StatusOr<int64_t> Update(const std::vector<Case>& cases, const CheckComman
   return changed;
 }
 
+absl::StatusOr<Literal> Run(const EngineOptions& engine, const CheckedModule& module,
+                            std::vector<Literal> arguments, const EvaluateOptions& evaluate) {
+  if (engine.device.kind == Device::Kind::kCpu)
+    return Execute(module, std::move(arguments), engine.engine, evaluate);
+  HLO_ASSIGN_OR_RETURN(Executable executable,
+                       Executable::Make(module, engine.engine, evaluate, engine.device));
+  absl::StatusOr<Literal> value = executable.Run(std::move(arguments), evaluate);
+  if (engine.explain_fallbacks) fmt::print(stderr, "{}", FallbacksText(executable));
+  return value;
+}
+
 int RunCheck(const CheckCommandOptions& options) {
   if (options.max_memory > 0) SetMemoryLimit(static_cast<int64_t>(options.max_memory));
   absl::StatusOr<std::vector<Case>> cases = FindCases(options.paths);
@@ -83,10 +95,14 @@ int RunCheck(const CheckCommandOptions& options) {
     return 0;
   }
 
+  if (options.engine.device.kind == Device::Kind::kGpu) {
+    const auto gpus = device::ListGpus();
+    if (!gpus.ok()) return Fail(gpus.status());
+  }
   const EvaluateFn evaluate = [&](const CheckedModule& module, std::vector<Literal> arguments, Host* host) {
     EvaluateOptions evaluate_options = options.evaluate;
     if (host != nullptr) evaluate_options.host = host;
-    return Execute(module, std::move(arguments), options.engine, evaluate_options);
+    return Run(options.engine, module, std::move(arguments), evaluate_options);
   };
   std::vector<CaseResult> results;
   Exit worst = Exit::kOk;
@@ -136,7 +152,7 @@ void AddCheck(CLI::App& program, int& exit_status) {
   command->add_flag("--verbose", options->verbose, "Show passed cases too, with how far they were off");
   command->add_flag("--require-all", options->require_all,
                     "Exit status 3 when a case could not be evaluated");
-  AddEngineFlag(*command, options->engine);
+  AddEngineFlags(*command, options->engine);
   command->add_flag("--update", options->update,
                     "Rewrite the diagnostics and prints that inline cases expect");
   command->add_flag("--update-values", options->update_values,

@@ -18,7 +18,7 @@ constexpr int64_t kMostEvents = 1'000'000;
 struct ProfileOptions {
   CommonOptions common;
   InputOptions inputs;
-  Engine engine = Engine::kFast;
+  EngineOptions engine;
   int64_t repeat = 3;
   int64_t top = 20;
   std::string trace;
@@ -81,7 +81,8 @@ Json ToJson(const Profile& profile) {
 void Run(const ProfileOptions& options, const std::string& file, FileResult& result) {
   const LoadedModule loaded = Load(file, options.common, LoadUntil::kChecked, Exit::kInvalid, result);
   if (loaded.module == nullptr) return;
-  absl::StatusOr<Executable> executable = Executable::Make(loaded.checked.front(), options.engine);
+  absl::StatusOr<Executable> executable =
+      Executable::Make(loaded.checked.front(), options.engine.engine, {}, options.engine.device);
   if (!result.Accept(executable.status(), file)) return;
   const absl::StatusOr<std::vector<Literal>> arguments = Arguments(options.inputs, loaded);
   if (!result.Accept(arguments.status(), file)) return;
@@ -96,9 +97,11 @@ void Run(const ProfileOptions& options, const std::string& file, FileResult& res
   const auto start = Clock::now();
   const absl::StatusOr<Literal> value = executable->Run(*arguments, {.observer = &profile});
   const double watched = std::chrono::duration<double>(Clock::now() - start).count();
+  if (options.engine.explain_fallbacks) result.diagnostics += FallbacksText(*executable);
   if (!result.Accept(value.status(), file)) return;
   const std::string_view engine = executable->engine() == Engine::kFast ? "fast" : "reference";
   result.extra["engine"] = engine;
+  result.extra["fallbacks"] = executable->fallbacks().size();
   result.extra["run_s"] = best;
   result.extra["watched_s"] = watched;
   result.extra["steps"] = ToJson(profile);
@@ -124,7 +127,7 @@ void AddProfile(CLI::App& program, int& exit_status) {
   AddCommonFlags(*command, options->common);
   AddInputFlags(*command, options->inputs);
   AddElidedFlag(*command, options->common.elided);
-  AddEngineFlag(*command, options->engine);
+  AddEngineFlags(*command, options->engine);
   command->add_option("--repeat", options->repeat, "Runs before the one that is watched")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

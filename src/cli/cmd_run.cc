@@ -26,7 +26,7 @@ using Clock = std::chrono::steady_clock;
 struct RunOptions {
   CommonOptions common;
   InputOptions inputs;
-  Engine engine = Engine::kFast;
+  EngineOptions engine;
   HostOptions host;
   CustomCallOptions custom_calls;
   std::string output;
@@ -103,13 +103,15 @@ void Run(const RunOptions& options, const std::string& file, FileResult& result)
   if (!options.custom_calls.empty()) evaluate.custom_calls = &custom_calls;
   Timing timing;
   const auto start = Clock::now();
-  absl::StatusOr<Executable> executable = Executable::Make(module, options.engine, evaluate);
+  absl::StatusOr<Executable> executable =
+      Executable::Make(module, options.engine.engine, evaluate, options.engine.device);
   if (!result.Accept(executable.status(), file)) return;
   timing.plan_s = SecondsSince(start);
   absl::StatusOr<std::vector<Literal>> arguments = Arguments(options.inputs, loaded);
   if (!result.Accept(arguments.status(), file)) return;
   ResetPeakMemoryUse();
   const absl::StatusOr<Literal> value = Evaluate(options, *executable, *arguments, evaluate, timing);
+  if (options.engine.explain_fallbacks) result.diagnostics += FallbacksText(*executable);
   if (!result.Accept(value.status(), file)) return;
 
   result.extra["result"] = ToString(value->shape());
@@ -148,7 +150,7 @@ void AddRun(CLI::App& program, int& exit_status) {
       ->add_option("-o,--output", options->output,
                    "Store the result: .npz, .npy, .safetensors, .json, .txt or .bin; DIR/ with several files")
       ->type_name("FILE");
-  AddEngineFlag(*command, options->engine);
+  AddEngineFlags(*command, options->engine);
   command->add_option("--repeat", options->repeat, "Evaluate this many times")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

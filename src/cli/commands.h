@@ -14,6 +14,7 @@ void AddInputs(CLI::App& program, int& exit_status);
 void AddStats(CLI::App& program, int& exit_status);
 void AddPlan(CLI::App& program, int& exit_status);
 void AddProfile(CLI::App& program, int& exit_status);
+void AddDevices(CLI::App& program, int& exit_status);
 void AddOps(CLI::App& program, int& exit_status);
 // `docs man` and `docs bash-completion`, made from the flags of all others.
 void AddDocs(CLI::App& program, int& exit_status);

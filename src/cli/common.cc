@@ -1,6 +1,5 @@
 #include "cli/common.h"
 
-#include <map>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 
 #include "absl/strings/strip.h"
 #include "base/status.h"
@@ -170,12 +170,39 @@ absl::StatusOr<std::vector<Literal>> Arguments(const InputOptions& options, cons
                   parameters.size(), parameters.size() == 1 ? "" : "s", list));
 }
 
-void AddEngineFlag(CLI::App& app, Engine& engine) {
+void AddEngineFlags(CLI::App& app, EngineOptions& options) {
   static const std::map<std::string, Engine> kEngines = {{"reference", Engine::kReference},
                                                          {"fast", Engine::kFast}};
-  app.add_option("--engine", engine, "What evaluates: reference or fast")
+  static const std::map<std::string, Device::Kind> kDevices = {
+      {"cpu", Device::Kind::kCpu}, {"gpu", Device::Kind::kGpu}, {"emulated-gpu", Device::Kind::kEmulatedGpu}};
+  app.add_option("--engine", options.engine, "What evaluates: reference or fast")
       ->transform(CLI::CheckedTransformer(kEngines, CLI::ignore_case))
-      ->default_str(engine == Engine::kFast ? "fast" : "reference");
+      ->default_str(options.engine == Engine::kFast ? "fast" : "reference");
+  app.add_option(
+         "--device", options.device.kind,
+         "Where the fast engine runs: cpu, gpu (see hlo-run devices), or emulated-gpu, which runs the "
+         "GPU's kernels on the host, slowly")
+      ->transform(CLI::CheckedTransformer(kDevices, CLI::ignore_case))
+      ->default_str("cpu");
+  app.add_option_function<int>(
+         "--gpu",
+         [&options](int number) {
+           options.device = {Device::Kind::kGpu, number};
+         },
+         "The number of the GPU; implies --device=gpu")
+      ->check(CLI::NonNegativeNumber);
+  app.add_flag("--explain-fallbacks", options.explain_fallbacks,
+               "List what the GPU leaves to the CPU, and why, on standard error");
+}
+
+std::string FallbacksText(const Executable& executable) {
+  const std::vector<Fallback> fallbacks = executable.fallbacks();
+  std::string text = fmt::format("{} of the plan's steps ran on the CPU\n", fallbacks.size());
+  for (const Fallback& fallback : fallbacks) {
+    text += fmt::format("  {} {}: {} ({} runs, {} bytes copied)\n", Name(fallback.instruction->opcode()),
+                        fallback.instruction->name(), fallback.reason, fallback.runs, fallback.bytes);
+  }
+  return text;
 }
 
 absl::StatusOr<std::vector<Literal>> Arguments(const InputOptions& options, const LoadedModule& loaded) {

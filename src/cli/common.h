@@ -63,7 +63,15 @@ struct LoadedModule;
 absl::StatusOr<std::vector<Literal>> Arguments(const InputOptions& options, const LoadedModule& loaded);
 
 // --engine.
-void AddEngineFlag(CLI::App& app, Engine& engine);
+// What evaluates, and where.
+struct EngineOptions {
+  Engine engine = Engine::kFast;
+  Device device;
+  bool explain_fallbacks = false;
+};
+void AddEngineFlags(CLI::App& app, EngineOptions& options);
+// A line for each step that the GPU left to the CPU.
+std::string FallbacksText(const Executable& executable);
 
 // Colour on stderr: only on a terminal, and never with NO_COLOR.
 bool UseColor();

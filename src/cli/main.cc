@@ -40,9 +40,9 @@ int main(int argc, char** argv) {
       "  hlo-run check golden/\n"
       "hlo-run SUBCOMMAND --help tells more.");
   int exit_status = 0;
-  for (auto add :
-       {hlo::cli::AddRun, hlo::cli::AddVerify, hlo::cli::AddPrint, hlo::cli::AddCheck, hlo::cli::AddInputs,
-        hlo::cli::AddStats, hlo::cli::AddPlan, hlo::cli::AddProfile, hlo::cli::AddOps, hlo::cli::AddDocs}) {
+  for (auto add : {hlo::cli::AddRun, hlo::cli::AddVerify, hlo::cli::AddPrint, hlo::cli::AddCheck,
+                   hlo::cli::AddInputs, hlo::cli::AddStats, hlo::cli::AddPlan, hlo::cli::AddProfile,
+                   hlo::cli::AddDevices, hlo::cli::AddOps, hlo::cli::AddDocs}) {
     add(program, exit_status);
   }
   std::vector<std::string> words = WithSubcommand(program, argc, argv);

@@ -2,6 +2,7 @@
 // A module as steps over numbered buffers: which kernels run, on what, in which memory. Made once, run often.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -76,16 +77,18 @@ struct Step {
 
 struct Buffer {
   // kOwn: memory of its own, because reference functions read or write it, or because it is a result.
-  enum class Kind : uint8_t { kParameter, kConstant, kArena, kOwn };
+  // kLiteral: no memory but a literal, which knows the sizes of dimensions at run time.
+  enum class Kind : uint8_t { kParameter, kConstant, kArena, kOwn, kLiteral };
   Kind kind = Kind::kArena;
   int64_t byte_count = 0;
   int64_t offset = 0;      // kArena: from its start.
-  int32_t parameter = -1;  // Leaf number.
+  int32_t parameter = -1;  // Leaf number: kParameter, and kLiteral that is given.
   const Literal* constant = nullptr;
   Shape shape;  // Of the value that came first.
   bool is_result = false;
 };
 
+struct PlanCode;
 struct Plan {
   Graph graph;
   std::vector<Step> steps;
@@ -93,12 +96,17 @@ struct Plan {
   std::vector<Slot> results;    // Of the root's leaves; -1: a token.
   std::vector<Shape> result_shapes;
   int64_t arena_bytes = 0;
+  std::shared_ptr<const PlanCode> code;  // The steps for the machine of small steps; nullptr: not worth it.
 };
 
 // What a run takes at once besides its arguments and the module's constants.
 int64_t MemoryOf(const Plan& plan);
 
+// kGpu: steps of whole arrays alone, without what only caches and small numbers of elements make worthwhile.
+enum class Target : uint8_t { kCpu, kGpu };
+
 // Unimplemented where the reference has to run the module: see Flatten.
-absl::StatusOr<Plan> MakePlan(const CheckedModule& module);
+absl::StatusOr<Plan> MakePlan(const CheckedModule& module, const CustomCalls* custom_calls = nullptr,
+                              Target target = Target::kCpu);
 
 }  // namespace hlo::plan

@@ -48,13 +48,10 @@ struct Agreement {
   int64_t index_range = 0;  // Elements of s32 parameters lie in [-2, index_range).
 };
 
-// The entry computation stands in `text`; parameters get random values.
-inline void ExpectEnginesAgree(const std::string& text, const Agreement& agreement = {}) {
-  SCOPED_TRACE(text);
-  absl::StatusOr<CheckedModule> module = ReadModule("HloModule t\n" + text);
-  ASSERT_TRUE(module.ok()) << module.status();
+// Random values for the parameters of the entry.
+inline std::vector<Literal> ArgumentsOf(const CheckedModule& module, const Agreement& agreement) {
   std::vector<Literal> arguments;
-  for (const Instruction* parameter : module->module().entry()->parameters()) {
+  for (const Instruction* parameter : module.module().entry()->parameters()) {
     const Shape& shape = parameter->shape();
     const auto seed = static_cast<uint32_t>(arguments.size() + 1);
     arguments.push_back(RandomArray(shape.type(), {shape.dims().begin(), shape.dims().end()}, seed));
@@ -65,6 +62,15 @@ inline void ExpectEnginesAgree(const std::string& text, const Agreement& agreeme
         i = static_cast<int32_t>(random() % static_cast<uint32_t>(agreement.index_range + 2)) - 2;
     }
   }
+  return arguments;
+}
+
+// The entry computation stands in `text`; parameters get random values.
+inline void ExpectEnginesAgree(const std::string& text, const Agreement& agreement = {}) {
+  SCOPED_TRACE(text);
+  absl::StatusOr<CheckedModule> module = ReadModule("HloModule t\n" + text);
+  ASSERT_TRUE(module.ok()) << module.status();
+  const std::vector<Literal> arguments = ArgumentsOf(*module, agreement);
   if (agreement.has_kernel) {
     const absl::StatusOr<plan::Plan> plan = plan::MakePlan(*module);
     ASSERT_TRUE(plan.ok()) << plan.status();

@@ -22,16 +22,21 @@ class TileCode {
   int64_t result_count() const { return static_cast<int64_t>(results_.size()); }
   int64_t step_count() const { return static_cast<int64_t>(steps_.size()); }
 
-  // out[k][0, n) from in[i][0, n), n <= kLargestTile; `out` may be among `in`.
-  void Run(int64_t n, const void* const* in, void* const* out) const;
-
- private:
+  // What Run does, in order.
   struct Step {
-    TileCall call;
+    TileCall call;  // No function: the constant.
     TileValue out;
     std::array<TileValue, 3> in{};
     std::array<std::byte, 16> constant{};
   };
+  absl::Span<const Step> steps() const { return steps_; }
+  absl::Span<const TileValue> yields() const { return results_; }
+  size_t input_count() const { return inputs_; }
+
+  // out[k][0, n) from in[i][0, n), n <= kLargestTile; `out` may be among `in`.
+  void Run(int64_t n, const void* const* in, void* const* out) const;
+
+ private:
   std::vector<Lane> lanes_;
   size_t inputs_;
   std::vector<Step> steps_;
@@ -60,7 +65,7 @@ struct ReduceProgram {
   // last outer dimension runs through them.
   int64_t part_length = 1;
   // Of rows of pairs, a value and its position in the row: whether the combiner keeps the first of the
-  // largest or smallest values, or the first NaN. The body yields the values alone.
+  // largest or smallest values, or the first NaN.
   enum class Pick : uint8_t { kNone, kLargest, kSmallest };
   Pick pick = Pick::kNone;
 

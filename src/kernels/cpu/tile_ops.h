@@ -22,9 +22,30 @@ bool IsStoredAsLane(ElementType type);
 // is up to the operation.
 using TileFn = void (*)(int64_t n, void* out, const void* const* in, int64_t parameter);
 
+// Which operation a call is, for engines that have code of their own for it.
+struct TileSymbol {
+  enum class Kind : uint8_t {
+    kNone,
+    kOperation,         // opcode, on operands of type `from`.
+    kRoundedOperation,  // And its result rounded to that type.
+    kCompare,           // direction, total_order.
+    kSelect,
+    kConvert,
+    kBits,  // Of type `from`, taken for those of `to`.
+    kReducePrecision,
+    kRound,  // To what `to` can hold.
+  };
+  Kind kind = Kind::kNone;
+  Opcode opcode{};
+  ElementType from{}, to{};
+  ComparisonDirection direction{};
+  bool total_order = false;
+};
+
 struct TileCall {
   TileFn function = nullptr;
   int64_t parameter = 0;
+  TileSymbol symbol = {};
 };
 
 // An operation on operands of type `from` with a result of type `to`, as yet unrounded: see RoundTile. No
@@ -35,6 +56,8 @@ TileCall FindRoundedTileOp(Opcode opcode, ElementType type);
 TileCall FindTileCompare(ComparisonDirection direction, bool total_order, ElementType from);
 TileCall FindTileSelect(ElementType type);  // in: predicate, on true, on false
 TileCall FindTileConvert(ElementType from, ElementType to);
+// in: floats, random unsigned integers. To signed integers.
+TileCall FindTileStochasticConvert(ElementType from, ElementType random, ElementType to);
 // The same bits as another type of the same width; types of whole bytes whose elements lie in memory as in
 // lanes, and bf16.
 TileCall FindTileBitcast(ElementType from, ElementType to);

@@ -68,12 +68,35 @@ class TileProgram {
   // does more.
   std::optional<ElementType> YieldedAsStored() const;
 
+  // The same as a list of calls, where it is one.
+  const std::optional<SmallProgram>& small() const { return small_; }
+
   // Whether it yields one value, whose lanes are bf16.
   bool YieldsBF16() const;
 
   // visit(access, is_store) for all; arguments may be renumbered. RuntimeStarts are read like loads.
   void VisitAccesses(absl::FunctionRef<void(Access&, bool)> visit);
   void VisitAccesses(absl::FunctionRef<void(const Access&, bool)> visit) const;
+
+  // What Run does to every element: loads and operations in order, then the stores.
+  struct Step {
+    TileCall call;
+    TileValue out;
+    int32_t access = -1;  // A load.
+    int8_t operand_count = 0;
+    std::array<TileValue, 3> in{};
+    int32_t chain = -1;
+  };
+  struct Stored {
+    TileValue value;
+    int32_t access;
+    TileCall narrow = {};  // From its lane to its storage type.
+    bool by_chain = false;
+  };
+  absl::Span<const Step> steps() const { return steps_; }
+  absl::Span<const Stored> stores() const { return stored_; }
+  absl::Span<const TileValue> yields() const { return yielded_; }
+  const Access& access(int32_t number) const { return accesses_[number]; }
 
   // --- Running. `arguments` are the pointers that accesses name.
   // All tiles, on several threads where it pays.
@@ -119,20 +142,6 @@ class TileProgram {
     // scalar.
     ChainForm form = ChainForm::kLane;
     bool for_chains = false;
-  };
-  struct Step {
-    TileCall call;
-    TileValue out;
-    int32_t access = -1;  // A load.
-    int8_t operand_count = 0;
-    std::array<TileValue, 3> in{};
-    int32_t chain = -1;
-  };
-  struct Stored {
-    TileValue value;
-    int32_t access;
-    TileCall narrow = {};  // From its lane to its storage type.
-    bool by_chain = false;
   };
   // Steps [first, last] whose values stay in the processor's registers.
   struct Chain {
@@ -190,6 +199,10 @@ class TileProgram {
   std::optional<SmallProgram> small_;  // The same, where it is one.
   bool by_rows_ = false;               // Tiles end with the innermost dimension.
 };
+
+// Programs that are finished from here on, and yield nothing, take so many elements at a time at most, 1024
+// by default. For tests: results never depend on it.
+void SetLargestTile(int64_t elements);
 
 // An integer scalar of any type.
 int64_t ReadInteger(ElementType type, const void* data);

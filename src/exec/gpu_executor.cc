@@ -1,0 +1,311 @@
+#include "exec/gpu_executor.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/deadline.h"
+#include "base/status.h"
+#include "exec/step_view.h"
+#include "fmt/format.h"
+#include "kernels/cuda/lower_reduce.h"
+#include "kernels/cuda/lower_tile.h"
+#include "reference/op.h"
+#include "reference/program.h"
+#include "reference/supported.h"
+
+namespace hlo::exec {
+namespace {
+
+using plan::Move;
+using plan::Slot;
+
+constexpr int64_t kAlignment = 256;
+
+int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+void CollectLeaves(const Literal& value, std::vector<const Literal*>* leaves) {
+  if (!value.shape().IsTuple()) {
+    leaves->push_back(&value);
+    return;
+  }
+  for (const Literal& element : value.elements()) CollectLeaves(element, leaves);
+}
+
+// visit(steps, moves that belong to them) for all lists of steps.
+template <class Steps, class Moves>
+void EachList(const std::vector<plan::Step>& steps, Steps&& on_steps, Moves&& on_moves) {
+  on_steps(steps);
+  for (const plan::Step& step : steps) {
+    if (const auto* loop = std::get_if<plan::LoopStep>(&step.what)) {
+      on_moves(loop->initial);
+      on_moves(loop->next);
+      EachList(loop->condition, on_steps, on_moves);
+      EachList(loop->body, on_steps, on_moves);
+    } else if (const auto* branch = std::get_if<plan::BranchStep>(&step.what)) {
+      for (const plan::BranchStep::Branch& taken : branch->branches) {
+        on_moves(taken.results);
+        EachList(taken.steps, on_steps, on_moves);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+GpuExecutor::GpuExecutor(const CheckedModule& module, const plan::Plan& plan,
+                         std::shared_ptr<device::Gpu> gpu)
+    : module_(module), plan_(plan), gpu_(std::move(gpu)) {
+  int64_t workspace = 0, staging = 0;
+  EachList(
+      plan_.steps,
+      [&](const std::vector<plan::Step>& steps) {
+        for (const plan::Step& step : steps) {
+          Prepared& prepared = prepared_[&step] = PrepareStep(step);
+          for (const cuda::LoweredProgram& program : prepared.programs)
+            workspace = std::max(workspace, program.workspace_bytes);
+          if (prepared.kernel.has_value()) workspace = std::max(workspace, prepared.kernel->workspace_bytes);
+        }
+      },
+      [&](const std::vector<Move>& moves) {
+        int64_t bytes = 0;
+        for (const Move& move : moves)
+          bytes += move.exchange ? 0 : Aligned(plan_.buffers[move.to].byte_count);
+        staging = std::max(staging, bytes);
+      });
+  int64_t at = Aligned(plan_.arena_bytes);
+  const auto take = [&](int64_t bytes) { return std::exchange(at, at + Aligned(bytes)); };
+  for (const plan::Buffer& buffer : plan_.buffers)
+    homes_.push_back(buffer.kind == plan::Buffer::Kind::kArena ? buffer.offset : take(buffer.byte_count));
+  workspace_ = take(workspace);
+  staging_ = take(staging);
+  memory_bytes_ = at;
+}
+
+GpuExecutor::Prepared GpuExecutor::PrepareStep(const plan::Step& step) const {
+  Prepared prepared;
+  const auto lowered = [&](absl::StatusOr<cuda::LoweredProgram> program) {
+    if (!program.ok()) {
+      prepared.reason = std::string(Message(program.status()));
+      prepared.programs.clear();
+      return false;
+    }
+    prepared.name = program->name;
+    prepared.programs.push_back(*std::move(program));
+    return true;
+  };
+  if (const auto* tiles = std::get_if<plan::TileStep>(&step.what)) {
+    for (const cpu::TileProgram& program : tiles->programs) {
+      if (!lowered(cuda::LowerTile(program, gpu_->properties()))) break;
+    }
+  } else if (const auto* reduce = std::get_if<plan::ReduceStep>(&step.what)) {
+    lowered(cuda::LowerReduce(reduce->program, gpu_->properties()));
+  } else if (std::holds_alternative<plan::KernelStep>(step.what) ||
+             std::holds_alternative<plan::ReferenceStep>(step.what)) {
+    prepared.kernel = cuda::FindCudaKernel(*step.instruction, gpu_->properties());
+    if (prepared.kernel.has_value())
+      prepared.name = prepared.kernel->name;
+    else
+      prepared.reason = fmt::format("no kernel takes this {}", Name(step.instruction->opcode()));
+  } else {
+    prepared.name = plan::KernelName(step);
+  }
+  if (!prepared.reason.empty()) prepared.name = fmt::format("cpu {}", plan::KernelName(step));
+  return prepared;
+}
+
+std::vector<Fallback> GpuExecutor::fallbacks() const {
+  std::vector<Fallback> found;
+  EachList(
+      plan_.steps,
+      [&](const std::vector<plan::Step>& steps) {
+        for (const plan::Step& step : steps) {
+          const Prepared& prepared = prepared_.at(&step);
+          if (prepared.runs > 0)
+            found.push_back({step.instruction, prepared.reason, prepared.runs, prepared.bytes});
+        }
+      },
+      [](const std::vector<Move>&) {});
+  return found;
+}
+
+absl::StatusOr<Literal> GpuExecutor::Run(absl::Span<const Literal> arguments,
+                                         const EvaluateOptions& options) {
+  options_ = options;
+  evaluator_ = nullptr;
+  step_count_ = depth_ = 0;
+  HLO_RETURN_IF_ERROR(Allocate());
+  HLO_RETURN_IF_ERROR(Bind(arguments));
+  HLO_RETURN_IF_ERROR(RunSteps(plan_.steps));
+  size_t leaf = 0;
+  return AssembleResult(module_.module().entry()->root()->shape(), &leaf);
+}
+
+absl::Status GpuExecutor::Allocate() {
+  if (memory_.data() != nullptr) return absl::OkStatus();
+  HLO_ASSIGN_OR_RETURN(void* memory, gpu_->Allocate(memory_bytes_, "the buffers of the plan"));
+  memory_ = device::GpuMemory(*gpu_, memory);
+  uploaded_.resize(plan_.buffers.size());
+  host_.resize(plan_.buffers.size());
+  for (size_t slot = 0; slot < homes_.size(); ++slot) {
+    const plan::Buffer& buffer = plan_.buffers[slot];
+    if (buffer.kind != plan::Buffer::Kind::kConstant) continue;
+    HLO_RETURN_IF_ERROR(
+        gpu_->ToDevice(memory_.data() + homes_[slot], buffer.constant->data(), buffer.byte_count));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status GpuExecutor::Bind(absl::Span<const Literal> arguments) {
+  std::vector<const Literal*> leaves;
+  for (const Literal& argument : arguments) CollectLeaves(argument, &leaves);
+  pointers_.resize(plan_.buffers.size());
+  for (size_t slot = 0; slot < pointers_.size(); ++slot) {
+    const plan::Buffer& buffer = plan_.buffers[slot];
+    pointers_[slot] = memory_.data() + homes_[slot];
+    if (buffer.kind != plan::Buffer::Kind::kParameter) continue;
+    // A buffer that this holds too does not change: the copy of the run before is as good.
+    const std::shared_ptr<Buffer>& argument = leaves[buffer.parameter]->buffer();
+    if (uploaded_[slot] == argument) continue;
+    HLO_RETURN_IF_ERROR(gpu_->ToDevice(pointers_[slot], argument->data(), buffer.byte_count));
+    uploaded_[slot] = argument;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Literal> GpuExecutor::AssembleResult(const Shape& shape, size_t* leaf) {
+  if (shape.IsTuple()) {
+    std::vector<Literal> elements;
+    for (const Shape& element : shape.elements()) {
+      HLO_ASSIGN_OR_RETURN(Literal value, AssembleResult(element, leaf));
+      elements.push_back(std::move(value));
+    }
+    return Literal::Tuple(std::move(elements));
+  }
+  const size_t number = (*leaf)++;
+  const Slot slot = plan_.results[number];
+  if (slot < 0) return Literal::Token();
+  HLO_ASSIGN_OR_RETURN(std::shared_ptr<Buffer> memory, Buffer::Allocate(plan_.buffers[slot].byte_count));
+  HLO_RETURN_IF_ERROR(gpu_->ToHost(memory->data(), pointers_[slot], plan_.buffers[slot].byte_count));
+  return Literal::FromBuffer(plan_.result_shapes[number], std::move(memory));
+}
+
+absl::Status GpuExecutor::CountStep() {
+  if (options_->max_steps > 0 && ++step_count_ > options_->max_steps)
+    return absl::ResourceExhaustedError(
+        fmt::format("the limit of {} steps is reached (see --max-steps)", options_->max_steps));
+  return Deadline::Check();
+}
+
+absl::Status GpuExecutor::RunSteps(const std::vector<plan::Step>& steps) {
+  const bool counts = options_->max_steps > 0 || options_->max_seconds > 0;
+  Observer* observer = options_->observer;
+  for (const plan::Step& step : steps) {
+    if (counts) HLO_RETURN_IF_ERROR(CountStep());
+    Prepared& prepared = prepared_.at(&step);
+    if (observer == nullptr) {
+      HLO_RETURN_IF_ERROR(RunStep(step, prepared));
+      continue;
+    }
+    const PlanStepView view(plan_, step, prepared.name, depth_);
+    HLO_RETURN_IF_ERROR(observer->BeforeStep(view));
+    ++depth_;
+    HLO_RETURN_IF_ERROR(RunStep(step, prepared));
+    // Whoever looks takes the time.
+    HLO_RETURN_IF_ERROR(gpu_->Synchronize());
+    --depth_;
+    HLO_RETURN_IF_ERROR(observer->AfterStep(view));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status GpuExecutor::RunStep(const plan::Step& step, Prepared& prepared) {
+  if (const auto* loop = std::get_if<plan::LoopStep>(&step.what)) return RunLoop(*loop);
+  if (const auto* branch = std::get_if<plan::BranchStep>(&step.what)) return RunBranch(*branch);
+  if (!prepared.programs.empty()) {
+    for (const auto& program : prepared.programs) {
+      const absl::Status status = program.run(pointers_.data(), memory_.data() + workspace_, gpu_->stream());
+      if (!status.ok()) return reference::Located(status, *step.instruction);
+    }
+    return absl::OkStatus();
+  }
+  if (const auto* kernel = std::get_if<plan::KernelStep>(&step.what)) {
+    if (prepared.kernel.has_value()) return RunKernel(step, kernel->operands, kernel->results, prepared);
+    return RunKernelOnCpu(step, *kernel, prepared);
+  }
+  if (const auto* reference = std::get_if<plan::ReferenceStep>(&step.what)) {
+    if (prepared.kernel.has_value())
+      return RunKernel(step, reference->operands, reference->results, prepared);
+    return RunReference(*step.instruction, reference->operands, reference->results, prepared);
+  }
+  return RunProgramsOnCpu(step, prepared);
+}
+
+absl::Status GpuExecutor::RunKernel(const plan::Step& step, absl::Span<const Slot> operands,
+                                    absl::Span<const Slot> results, Prepared& prepared) {
+  absl::InlinedVector<const void*, 8> in;
+  absl::InlinedVector<void*, 8> out;
+  for (const Slot slot : operands) in.push_back(slot < 0 ? nullptr : pointers_[slot]);
+  for (const Slot slot : results) out.push_back(slot < 0 ? nullptr : pointers_[slot]);
+  const absl::Status status =
+      prepared.kernel->run(in, absl::MakeSpan(out), memory_.data() + workspace_, gpu_->stream());
+  return status.ok() ? status : reference::Located(status, *step.instruction);
+}
+
+// The predicate is all that the host waits for.
+absl::Status GpuExecutor::RunLoop(const plan::LoopStep& loop) {
+  HLO_RETURN_IF_ERROR(RunMoves(loop.initial));
+  while (true) {
+    HLO_RETURN_IF_ERROR(RunSteps(loop.condition));
+    bool goes_on = false;
+    HLO_RETURN_IF_ERROR(gpu_->ToHost(&goes_on, pointers_[loop.predicate], sizeof goes_on));
+    if (!goes_on) return absl::OkStatus();
+    HLO_RETURN_IF_ERROR(RunSteps(loop.body));
+    HLO_RETURN_IF_ERROR(RunMoves(loop.next));
+  }
+}
+
+absl::Status GpuExecutor::RunBranch(const plan::BranchStep& branch) {
+  const auto last = static_cast<int64_t>(branch.branches.size()) - 1;
+  int64_t number = 0;
+  if (branch.choice_type == ElementType::kPred) {
+    bool choice = false;
+    HLO_RETURN_IF_ERROR(gpu_->ToHost(&choice, pointers_[branch.choice], sizeof choice));
+    number = choice ? 0 : 1;
+  } else {
+    int32_t choice = 0;
+    HLO_RETURN_IF_ERROR(gpu_->ToHost(&choice, pointers_[branch.choice], sizeof choice));
+    number = choice;
+  }
+  if (number < 0 || number > last) number = last;
+  const plan::BranchStep::Branch& taken = branch.branches[number];
+  HLO_RETURN_IF_ERROR(RunSteps(taken.steps));
+  return RunMoves(taken.results);
+}
+
+absl::Status GpuExecutor::RunMoves(const std::vector<Move>& moves) {
+  const auto bytes = [&](const Move& move) { return plan_.buffers[move.to].byte_count; };
+  if (moves.size() == 1 && !moves[0].exchange) {
+    void *to = pointers_[moves[0].to], *from = pointers_[moves[0].from];
+    return to == from ? absl::OkStatus() : gpu_->Copy(to, from, bytes(moves[0]));
+  }
+  // Copies read before anything changes.
+  int64_t at = staging_;
+  for (const Move& move : moves) {
+    if (move.exchange) continue;
+    HLO_RETURN_IF_ERROR(gpu_->Copy(memory_.data() + at, pointers_[move.from], bytes(move)));
+    at += Aligned(bytes(move));
+  }
+  for (const Move& move : moves) {
+    if (move.exchange) std::swap(pointers_[move.to], pointers_[move.from]);
+  }
+  at = staging_;
+  for (const Move& move : moves) {
+    if (move.exchange) continue;
+    HLO_RETURN_IF_ERROR(gpu_->Copy(pointers_[move.to], memory_.data() + at, bytes(move)));
+    at += Aligned(bytes(move));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace hlo::exec

@@ -1,0 +1,89 @@
+#pragma once
+// Runs a plan on a GPU: the same steps as the fast engine's executor, over device memory. What has no kernel
+// for the GPU runs on the CPU, on copies, and is counted.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "device/gpu.h"
+#include "hlo_run/execute.h"
+#include "kernels/cuda/lower_tile.h"
+#include "kernels/cuda/registry.h"
+#include "plan/plan.h"
+#include "reference/evaluator.h"
+
+namespace hlo::exec {
+
+class GpuExecutor {
+ public:
+  // The plan is the module's; all three outlive the executor, which keeps its memory from run to run.
+  GpuExecutor(const CheckedModule& module, const plan::Plan& plan, std::shared_ptr<device::Gpu> gpu);
+
+  absl::StatusOr<Literal> Run(absl::Span<const Literal> arguments, const EvaluateOptions& options);
+
+  // The steps that ran on the CPU, in the order of the plan.
+  std::vector<Fallback> fallbacks() const;
+
+ private:
+  using Slot = plan::Slot;
+  // How a step runs here.
+  struct Prepared {
+    std::string name;                        // Of the kernel.
+    std::string reason;                      // Why on the CPU, where it does.
+    std::optional<cuda::CudaKernel> kernel;  // Of a whole instruction.
+    std::vector<cuda::LoweredProgram> programs;
+    int64_t runs = 0, bytes = 0;  // On the CPU, and copied for that.
+  };
+
+  void Prepare(const std::vector<plan::Step>& steps);
+  Prepared PrepareStep(const plan::Step& step) const;
+  void Visit(const std::vector<plan::Step>& steps, std::vector<Fallback>& found) const;
+
+  absl::Status Allocate();
+  absl::Status Bind(absl::Span<const Literal> arguments);
+  absl::StatusOr<Literal> AssembleResult(const Shape& shape, size_t* leaf);
+
+  absl::Status RunSteps(const std::vector<plan::Step>& steps);
+  absl::Status RunStep(const plan::Step& step, Prepared& prepared);
+  absl::Status RunKernel(const plan::Step& step, absl::Span<const Slot> operands,
+                         absl::Span<const Slot> results, Prepared& prepared);
+  absl::Status RunLoop(const plan::LoopStep& loop);
+  absl::Status RunBranch(const plan::BranchStep& branch);
+  absl::Status RunMoves(const std::vector<plan::Move>& moves);
+  absl::Status CountStep();
+
+  // On the CPU.
+  absl::Status RunProgramsOnCpu(const plan::Step& step, Prepared& prepared);
+  absl::Status RunKernelOnCpu(const plan::Step& step, const plan::KernelStep& kernel, Prepared& prepared);
+  absl::Status RunReference(const Instruction& instruction, absl::Span<const Slot> operands,
+                            absl::Span<const Slot> results, Prepared& prepared);
+  absl::StatusOr<void*> HostCopy(Slot slot, Prepared& prepared);
+  absl::StatusOr<void*> HostMemory(Slot slot);
+  absl::Status FromHost(Slot slot, Prepared& prepared);
+  absl::StatusOr<Literal> OperandLiteral(const Shape& shape, absl::Span<const Slot> slots, size_t* leaf,
+                                         Prepared& prepared);
+  absl::Status StoreResult(const Literal& value, absl::Span<const Slot> slots, size_t* leaf,
+                           Prepared& prepared);
+
+  const CheckedModule& module_;
+  const plan::Plan& plan_;
+  std::shared_ptr<device::Gpu> gpu_;
+  device::GpuMemory memory_;    // Of all buffers, and what kernels and moves take.
+  std::vector<int64_t> homes_;  // Where in it each slot's buffer lies.
+  int64_t memory_bytes_ = 0, workspace_ = 0, staging_ = 0;  // And these.
+  bool has_constants_ = false;
+  std::vector<void*> pointers_;                    // By slot, on the device.
+  std::vector<std::shared_ptr<Buffer>> uploaded_;  // By slot: the argument whose copy lies there.
+  std::vector<std::shared_ptr<Buffer>> host_;      // By slot: memory for steps on the CPU.
+  absl::flat_hash_map<const plan::Step*, Prepared> prepared_;
+  std::optional<EvaluateOptions> options_;
+  std::unique_ptr<reference::Evaluator> evaluator_;
+  int64_t step_count_ = 0, depth_ = 0;
+};
+
+}  // namespace hlo::exec

@@ -1,0 +1,33 @@
+#pragma once
+// The observer's view of a step of a plan: its last instruction.
+
+#include <string_view>
+
+#include "hlo_run/observer.h"
+#include "plan/plan.h"
+#include "plan/step_cost.h"
+
+namespace hlo::exec {
+
+class PlanStepView : public StepView {
+ public:
+  PlanStepView(const plan::Plan& plan, const plan::Step& step, std::string_view kernel, int64_t depth)
+      : plan_(plan), step_(step), kernel_(kernel), depth_(depth) {}
+  const Instruction& instruction() const override { return *step_.instruction; }
+  std::string_view kernel() const override { return kernel_; }
+  int64_t depth() const override { return depth_; }
+  Cost cost() const override { return plan::StepCost(plan_, step_); }
+  absl::StatusOr<Literal> Operand(int64_t) const override { return Fused(); }
+  absl::StatusOr<Literal> Result() const override { return Fused(); }
+
+ private:
+  static absl::Status Fused() {
+    return absl::UnimplementedError("the fast engine does not keep the values of single instructions");
+  }
+  const plan::Plan& plan_;
+  const plan::Step& step_;
+  std::string_view kernel_;
+  int64_t depth_;
+};
+
+}  // namespace hlo::exec

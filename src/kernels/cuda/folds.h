@@ -1,0 +1,126 @@
+#pragma once
+// Elements and the operations that combine two of them, as types/scalar_ops.h means them.
+
+#include <cmath>
+#include <cstdint>
+
+#include "kernels/cuda/portable.h"
+#include "kernels/cuda/small_floats.h"
+
+namespace hlo::cuda {
+
+// Add and multiply of pred have become or and and.
+enum class Fold : uint8_t { kAdd, kMultiply, kMaximum, kMinimum, kAnd, kOr, kXor, kSecond };
+enum class Order : uint8_t { kLt, kLe, kGt, kGe };
+
+// What the C++ type of an element leaves open.
+struct ElementKind {
+  uint64_t sign = 0;     // Signed integers: their highest bit.
+  bool is_bf16 = false;  // 16-bit floats.
+};
+
+// T: how elements lie in memory; Lane: what they are computed in.
+template <class U>
+struct IntegerElement {
+  using Stored = U;
+  using Lane = U;
+  static HLO_DEVICE Lane Load(Stored x, ElementKind) { return x; }
+  static HLO_DEVICE Stored Store(Lane x, ElementKind) { return x; }
+  static HLO_DEVICE bool Holds(Order order, Lane a, Lane b, ElementKind kind) {
+    const U x = a ^ static_cast<U>(kind.sign), y = b ^ static_cast<U>(kind.sign);
+    return order == Order::kLt ? x < y : order == Order::kLe ? x <= y : order == Order::kGt ? x > y : x >= y;
+  }
+  static HLO_DEVICE Lane Combine(Fold fold, Lane a, Lane b, ElementKind kind) {
+    switch (fold) {
+      case Fold::kAdd:
+        return static_cast<U>(a + b);
+      case Fold::kMultiply:
+        return static_cast<U>(static_cast<uint64_t>(a) * b);
+      case Fold::kMaximum:
+        return Holds(Order::kLt, a, b, kind) ? b : a;
+      case Fold::kMinimum:
+        return Holds(Order::kLt, b, a, kind) ? b : a;
+      case Fold::kAnd:
+        return a & b;
+      case Fold::kOr:
+        return a | b;
+      case Fold::kXor:
+        return a ^ b;
+      default:
+        return b;
+    }
+  }
+};
+
+// NaN wins, the first of two; -0 is less than +0.
+template <class T>
+HLO_DEVICE T CombineFloats(Fold fold, T a, T b) {
+  switch (fold) {
+    case Fold::kAdd:
+      return a + b;
+    case Fold::kMultiply:
+      return a * b;
+    case Fold::kMaximum:
+    case Fold::kMinimum: {
+      if (a != a) return a;
+      if (b != b) return b;
+      const bool greatest = fold == Fold::kMaximum;
+      if (a == b) return std::signbit(a) == greatest ? b : a;
+      return (a < b) == greatest ? b : a;
+    }
+    default:
+      return b;
+  }
+}
+template <class T>
+HLO_DEVICE bool FloatsHold(Order order, T a, T b) {
+  return order == Order::kLt ? a < b : order == Order::kLe ? a <= b : order == Order::kGt ? a > b : a >= b;
+}
+
+template <class T>
+struct FloatElement {
+  using Stored = T;
+  using Lane = T;
+  static HLO_DEVICE Lane Load(Stored x, ElementKind) { return x; }
+  static HLO_DEVICE Stored Store(Lane x, ElementKind) { return x; }
+  static HLO_DEVICE bool Holds(Order order, Lane a, Lane b, ElementKind) { return FloatsHold(order, a, b); }
+  static HLO_DEVICE Lane Combine(Fold fold, Lane a, Lane b, ElementKind) { return CombineFloats(fold, a, b); }
+};
+
+struct HalfElement {
+  using Stored = uint16_t;
+  using Lane = float;
+  static HLO_DEVICE Lane Load(Stored x, ElementKind kind) {
+    return kind.is_bf16 ? BF16ToF32(x) : F16ToF32(x);
+  }
+  static HLO_DEVICE Stored Store(Lane x, ElementKind kind) {
+    return kind.is_bf16 ? F32ToBF16(x) : F32ToF16(x);
+  }
+  static HLO_DEVICE bool Holds(Order order, Lane a, Lane b, ElementKind) { return FloatsHold(order, a, b); }
+  static HLO_DEVICE Lane Combine(Fold fold, Lane a, Lane b, ElementKind) { return CombineFloats(fold, a, b); }
+};
+
+// Sums alone.
+template <class T>
+struct alignas(2 * sizeof(T)) TwoParts {
+  T re, im;
+};
+template <class T>
+struct ComplexElement {
+  using Stored = TwoParts<T>;
+  using Lane = TwoParts<T>;
+  static HLO_DEVICE Lane Load(Stored x, ElementKind) { return x; }
+  static HLO_DEVICE Stored Store(Lane x, ElementKind) { return x; }
+  static HLO_DEVICE Lane Combine(Fold fold, Lane a, Lane b, ElementKind) {
+    return fold == Fold::kAdd ? Lane{a.re + b.re, a.im + b.im} : b;
+  }
+};
+
+// A combined element as an array holds it, rounded.
+template <class E>
+HLO_DEVICE typename E::Lane CombineRounded(Fold fold, typename E::Lane a, typename E::Lane b,
+                                           ElementKind kind) {
+  return E::Load(E::Store(E::Combine(fold, a, b, kind), kind), kind);
+}
+
+}  // namespace hlo::cuda

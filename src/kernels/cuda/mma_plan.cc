@@ -1,0 +1,319 @@
+#include "kernels/cuda/mma_plan.h"
+
+#include <algorithm>
+
+#include "base/status.h"
+#include "kernels/cuda/product_kernels.h"
+
+namespace hlo::cuda {
+namespace {
+
+using enum ElementType;
+
+// Integers that are bytes in memory, or pred: what bytes of either sign hold.
+std::optional<bool> SignOfBytes(ElementType type) {
+  if (IsPred(type)) return false;
+  if (!IsIntegral(type) || BitWidth(type) > 8) return std::nullopt;
+  return IsSigned(type);
+}
+
+// The 16-bit float that holds every value of a type; nullopt: none does.
+std::optional<PackedType> HalfFor(ElementType type) {
+  if (type == kBF16 || type == kF8E8M0FNU) return PackedType::kBF16;
+  if (type == kF16 || (IsFloat(type) && BitWidth(type) <= 8)) return PackedType::kF16;
+  return std::nullopt;
+}
+
+TensorForm HalfForm(PackedType packed, uint32_t pieces = 1) {
+  return {packed == PackedType::kBF16 ? MmaKind::kBF16 : MmaKind::kF16, packed, 2, pieces};
+}
+
+std::optional<TensorForm> BytesForm(ElementType a, ElementType b) {
+  const std::optional<bool> left = SignOfBytes(a), right = SignOfBytes(b);
+  if (!left.has_value() || !right.has_value()) return std::nullopt;
+  const MmaKind kinds[] = {MmaKind::kU8U8, MmaKind::kU8S8, MmaKind::kS8U8, MmaKind::kS8S8};
+  return TensorForm{kinds[2 * *left + *right], PackedType::kByte, 1};
+}
+
+std::optional<TensorForm> FormOfAlgorithm(PrecisionAlgorithm algorithm) {
+  switch (algorithm) {
+    case PrecisionAlgorithm::kBF16BF16F32:
+      return HalfForm(PackedType::kBF16);
+    case PrecisionAlgorithm::kBF16BF16F32X3: {
+      TensorForm form = HalfForm(PackedType::kBF16, 2);
+      form.products = {{1, 0}, {0, 1}, {0, 0}};
+      return form;
+    }
+    case PrecisionAlgorithm::kBF16BF16F32X6: {
+      TensorForm form = HalfForm(PackedType::kBF16, 3);
+      form.products = {{1, 1}, {0, 2}, {2, 0}, {0, 1}, {1, 0}, {0, 0}};
+      return form;
+    }
+    case PrecisionAlgorithm::kBF16BF16F32X9: {
+      TensorForm form = HalfForm(PackedType::kBF16, 3);
+      form.products = {{2, 2}, {2, 1}, {1, 2}, {1, 1}, {0, 2}, {2, 0}, {0, 1}, {1, 0}, {0, 0}};
+      return form;
+    }
+    case PrecisionAlgorithm::kTF32TF32F32:
+      return TensorForm{MmaKind::kTF32, PackedType::kTF32, 4};
+    case PrecisionAlgorithm::kTF32TF32F32X3:
+      return TensorForm{MmaKind::kTF32, PackedType::kTF32, 4, 2, {{1, 0}, {0, 1}, {0, 0}}};
+    default:
+      return std::nullopt;
+  }
+}
+
+uint32_t ChunkElements(const TensorForm& form) { return 16 / form.element_bytes; }
+
+bool IsStoredAs(ElementType type, PackedType packed) {
+  switch (packed) {
+    case PackedType::kBF16:
+      return type == kBF16;
+    case PackedType::kF16:
+      return type == kF16;
+    case PackedType::kByte:
+      return ByteCount(type) == 1 && !IsFloat(type);
+    case PackedType::kTF32:
+      return false;  // It is rounded on the way.
+  }
+  return false;
+}
+
+struct Source {
+  Operand operand;
+  bool turned = false;
+  bool packed = false;
+  int64_t offset = 0, plane_bytes = 0;  // Of the packed pieces, in the workspace.
+  PackArgs pack;
+  LaunchShape pack_shape;
+};
+
+// How one operand comes to the tensor cores: as it lies where it can, else packed. nullopt: not at all.
+std::optional<Source> SourceOf(const Operand& operand, uint32_t mn, const Product& p, const TensorForm& form,
+                               int64_t* workspace) {
+  Source source{.operand = operand};
+  const bool as_it_lies = form.pieces == 1 && IsStoredAs(operand.type, form.packed);
+  if (as_it_lies && HasTermRuns(operand, ChunkElements(form))) return source;
+  if (as_it_lies && form.element_bytes == 2 && operand.reading == Reading::kVectors) {
+    source.turned = true;
+    return source;
+  }
+  if (operand.axis_count > 0) return std::nullopt;
+  source.packed = true;
+  const uint32_t chunk = ChunkElements(form), pitch = (p.k + chunk - 1) / chunk * chunk;
+  source.pack = {.operand = operand,
+                 .mn = mn,
+                 .k = p.k,
+                 .batch = p.batch,
+                 .pitch = pitch,
+                 .type = form.packed,
+                 .pieces = form.pieces};
+  const int64_t matrix = int64_t{mn} * pitch;
+  source.plane_bytes = matrix * p.batch * form.element_bytes;
+  source.offset = *workspace;
+  *workspace += (source.plane_bytes * form.pieces + 1023) / 1024 * 1024;
+  if (static_cast<double>(mn) * pitch * p.batch >= 0x1p40) return std::nullopt;
+  source.pack_shape = ShapeOf(source.pack);
+  Operand& packed = source.operand;
+  packed = Operand{.type = operand.type, .reading = Reading::kAlongK, .k_vectors = true};
+  const auto set = [](IndexMap* map, uint32_t size, int64_t stride) {
+    map->rank = 1;
+    map->dims[0] = {.size = FastDiv(std::max<uint32_t>(1, size)), .stride = stride};
+  };
+  set(&packed.batch, p.batch, matrix);
+  set(&packed.mn, mn, pitch);
+  set(&packed.k, p.k, 1);
+  return source;
+}
+
+const void* DataOf(const Source& source, const void* array, std::byte* workspace, int piece) {
+  return source.packed ? workspace + source.offset + piece * source.plane_bytes : array;
+}
+
+// An operand as boxes of 64 neighbours by `rows` (terms, where rows are the neighbours). nullopt: it has more
+// dimensions than boxes, or they are not aligned.
+std::optional<BoxSource> BoxesOf(const Source& source, uint32_t mn, const Product& p, uint32_t rows) {
+  const Operand& operand = source.operand;
+  const IndexMap& inner = source.turned ? operand.mn : operand.k;
+  const IndexMap& outer = source.turned ? operand.k : operand.mn;
+  if (operand.axis_count > 0 || inner.rank != 1 || outer.rank != 1 || operand.batch.rank > 1)
+    return std::nullopt;
+  const int64_t outer_stride = outer.Stride(),
+                batch_stride = operand.batch.rank == 0 ? 0 : operand.batch.Stride();
+  if (inner.Stride() != 1 || outer_stride <= 0 || batch_stride < 0 || outer_stride % 8 != 0 ||
+      batch_stride % 8 != 0 || operand.origin % 8 != 0)
+    return std::nullopt;
+  const uint32_t inner_size = source.turned ? mn : p.k, outer_size = source.turned ? p.k : mn;
+  BoxSource boxes{.dims = {inner_size, outer_size, batch_stride == 0 ? 1 : p.batch},
+                  .box = {WgmmaTile::kSlab, source.turned ? WgmmaTile::kDepth : rows, 1}};
+  boxes.byte_strides[1] = static_cast<uint64_t>(2 * outer_stride);
+  boxes.byte_strides[2] =
+      static_cast<uint64_t>(2 * (batch_stride == 0 ? outer_stride * outer_size : batch_stride));
+  return boxes;
+}
+
+// nullopt: the product is not for groups of warps.
+std::optional<WgmmaArgs> WgmmaFor(const Product& p, const Source& a, const Source& b,
+                                  const TensorForm& form) {
+  if (!form.has_wgmma || std::min({p.m, p.n, p.k}) < 64) return std::nullopt;
+  const ElementType result = p.result.type;
+  const bool sums_products = form.products.size() > 1;
+  const bool stores_pairs = p.result.pairs && (result == kF32 || result == kBF16 || result == kF16);
+  if (p.n % 2 != 0 || (!sums_products && !stores_pairs)) return std::nullopt;
+  const std::optional<BoxSource> left = BoxesOf(a, p.m, p, WgmmaTile::kRows);
+  const std::optional<BoxSource> right = BoxesOf(b, p.n, p, WgmmaTile::kColumns);
+  if (!left.has_value() || !right.has_value()) return std::nullopt;
+  WgmmaArgs args;
+  args.a.source = *left;
+  args.b.source = *right;
+  args.a_batch_step = left->dims[2] > 1 ? 1 : 0;
+  args.b_batch_step = right->dims[2] > 1 ? 1 : 0;
+  return args;
+}
+
+void AddPack(const Source& source, bool is_first_operand, StepList* list) {
+  if (!source.packed) return;
+  list->steps.push_back([=](const StepArrays& arrays) {
+    PackArgs args = source.pack;
+    args.data = is_first_operand ? arrays.a : arrays.b;
+    args.packed = arrays.workspace + source.offset;
+    return LaunchPack(source.pack_shape, args, arrays.stream);
+  });
+}
+
+}  // namespace
+
+ElementType StoredType(PackedType packed, ElementType type) {
+  switch (packed) {
+    case PackedType::kBF16:
+      return kBF16;
+    case PackedType::kF16:
+      return kF16;
+    case PackedType::kTF32:
+      return kF32;
+    case PackedType::kByte:
+      return IsSigned(type) ? kS8 : kU8;
+  }
+  return type;
+}
+
+LaunchShape ShapeOf(const PackArgs& args) {
+  const uint32_t blocks =
+      (args.mn + Pack::kTile - 1) / Pack::kTile * ((args.pitch + Pack::kTile - 1) / Pack::kTile) * args.batch;
+  return {Dim3{blocks}, Pack::kThreads, Pack::kSharedBytes};
+}
+
+std::optional<TensorForm> TensorFormOf(ElementType a, ElementType b, ElementType result,
+                                       PrecisionAlgorithm algorithm, const device::DeviceProperties& device) {
+  std::optional<TensorForm> form;
+  const ElementType compute = cpu::GemmComputeType(a, b, result);
+  if (!IsFloat(result)) {
+    if (compute == kU32 || IsPred(result)) form = BytesForm(a, b);
+  } else if (compute == kF32) {
+    const std::optional<PackedType> left = HalfFor(a), right = HalfFor(b);
+    if (left.has_value() && left == right) form = HalfForm(*left);
+    if (!form.has_value() && IsFloat(a) && IsFloat(b)) form = FormOfAlgorithm(algorithm);
+  }
+  if (!form.has_value()) return std::nullopt;
+  const bool needs_ampere = form->kind == MmaKind::kBF16 || form->kind == MmaKind::kTF32;
+  if (device.compute_capability < (needs_ampere ? 80 : 75)) return std::nullopt;
+  if (device.shared_bytes_per_block < static_cast<int64_t>(MmaProductStraight::kSharedBytes))
+    return std::nullopt;
+  form->has_wgmma =
+      HasWgmma() && device.compute_capability == 90 && form->element_bytes == 2 &&
+      device.shared_bytes_per_block >= static_cast<int64_t>(WgmmaProduct<true, false, false>::kSharedBytes);
+  form->multiprocessors = std::max(1, device.multiprocessors);
+  return form;
+}
+
+bool AddTensorProduct(const Product& product, ElementType compute, const TensorForm& form, StepList* list) {
+  const Product& p = product;
+  if (std::min({p.m, p.n, p.k}) < 16 || p.batch == 0) return false;
+  const bool flagged = MayMeetNonFinite(p, compute, ProductMethod::kGeneralTiles);
+  if (flagged && !CanTakeElements(p)) return false;
+  int64_t workspace = list->shared_bytes;
+  const std::optional<Source> a = SourceOf(p.a, p.m, p, form, &workspace);
+  const std::optional<Source> b = SourceOf(p.b, p.n, p, form, &workspace);
+  if (!a.has_value() || !b.has_value()) return false;
+
+  const std::optional<WgmmaArgs> wgmma = WgmmaFor(p, *a, *b, form);
+  const uint32_t rows = wgmma ? WgmmaTile::kRows : MmaTile::kWidth;
+  const uint32_t columns = wgmma ? WgmmaTile::kColumns : MmaTile::kWidth;
+  const uint32_t depth = wgmma ? WgmmaTile::kDepth : MmaTile::kDepthBytes / form.element_bytes;
+  ProductArgs args{.product = p};
+  args.product.a = a->operand;
+  args.product.b = b->operand;
+  args.tile_rows = (p.m + rows - 1) / rows;
+  args.tile_columns = (p.n + columns - 1) / columns;
+  const int64_t tiles = int64_t{args.tile_rows} * args.tile_columns * p.batch;
+  const auto product_count = static_cast<int64_t>(form.products.size());
+  const bool sums_products = product_count > 1;  // Each is a part of its own.
+  Chunks chunks;
+  if (tiles < 132 && !sums_products) chunks = CutTerms(p.k, tiles, wgmma ? 132 : 264, 512, depth);
+  if (tiles * chunks.count >= int64_t{1} << 31) return false;
+  args.chunks = chunks.count;
+  args.chunk = chunks.length;
+  const int64_t part_count = std::max<int64_t>(chunks.count, product_count);
+  const int64_t count = int64_t{p.batch} * p.m * p.n, part_bytes = count * 4, parts_offset = workspace;
+  if (part_count > 1) workspace += part_bytes * part_count;
+
+  if (flagged) AddElementsIfFound(p, compute, list);
+  AddPack(*a, !p.exchanged, list);
+  AddPack(*b, p.exchanged, list);
+  for (int64_t i = 0; i < product_count; ++i) {
+    TensorForm::Pair pair = form.products[i];
+    if (p.exchanged) std::swap(pair.a, pair.b);
+    list->steps.push_back([=, a = *a, b = *b,
+                           blocks = static_cast<uint32_t>(tiles * chunks.count)](const StepArrays& arrays) {
+      ProductArgs now = args;
+      now.a = DataOf(a, p.exchanged ? arrays.b : arrays.a, arrays.workspace, pair.a);
+      now.b = DataOf(b, p.exchanged ? arrays.a : arrays.b, arrays.workspace, pair.b);
+      now.result = arrays.result;
+      now.parts = arrays.workspace + parts_offset;
+      if (flagged) now.flag = reinterpret_cast<const uint32_t*>(arrays.workspace);
+      if (sums_products) {
+        now.product.result = DensePart(p);
+        now.result = arrays.workspace + parts_offset + i * part_bytes;
+      }
+      if (wgmma) {
+        WgmmaArgs group = *wgmma;
+        group.product = now;
+        group.blocks = blocks;
+        group.a.source.data = static_cast<const uint16_t*>(now.a) + a.operand.origin;
+        group.b.source.data = static_cast<const uint16_t*>(now.b) + b.operand.origin;
+        using AnyKernel = WgmmaProduct<true, false, false>;
+        const LaunchShape shape{Dim3{std::min<uint32_t>(blocks, form.multiprocessors)}, AnyKernel::kThreads,
+                                AnyKernel::kSharedBytes};
+        return LaunchWgmma(form.kind == MmaKind::kBF16, a.turned, b.turned, shape, group, arrays.stream);
+      }
+      MmaArgs warp;
+      static_cast<ProductArgs&>(warp) = now;
+      warp.kind = form.kind;
+      warp.element_bytes = form.element_bytes;
+      const LaunchShape shape{Dim3{blocks}, MmaProductStraight::kThreads, MmaSharedBytes(a.turned, b.turned)};
+      return LaunchMma(a.turned, b.turned, shape, warp, arrays.stream);
+    });
+  }
+  if (part_count > 1) {
+    ProductArgs sum = args;
+    sum.chunks = static_cast<uint32_t>(part_count);
+    sum.clears_nan = sums_products;
+    const LaunchShape shape{Dim3{static_cast<uint32_t>((count + 255) / 256)}, 256};
+    const LaunchProduct launch = KernelsOf(form.packed == PackedType::kByte ? kU32 : kF32).sum_parts;
+    list->steps.push_back([=](const StepArrays& arrays) {
+      ProductArgs now = sum;
+      now.result = arrays.result;
+      now.parts = arrays.workspace + parts_offset;
+      if (flagged) now.flag = reinterpret_cast<const uint32_t*>(arrays.workspace);
+      return launch(shape, now, arrays.stream);
+    });
+  }
+  list->workspace_bytes = std::max(list->workspace_bytes, workspace);
+  list->name += wgmma ? " wgmma 128x256x64" : " mma 128x128";
+  if (a->packed || b->packed) list->name += ", packed";
+  if (sums_products) list->name += ", " + std::to_string(product_count) + " products";
+  if (chunks.count > 1) list->name += ", " + std::to_string(chunks.count) + " chunks";
+  return true;
+}
+
+}  // namespace hlo::cuda

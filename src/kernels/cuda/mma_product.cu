@@ -1,0 +1,11 @@
+// Products on tensor cores, by instructions of a warp.
+
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/mma_product_body.h"
+#include "kernels/cuda/pack_body.h"
+
+HLO_CUDA_KERNEL(hlo::cuda::MmaProductStraight)
+HLO_CUDA_KERNEL(hlo::cuda::MmaProductTurnedA)
+HLO_CUDA_KERNEL(hlo::cuda::MmaProductTurnedB)
+HLO_CUDA_KERNEL(hlo::cuda::MmaProductTurned)
+HLO_CUDA_KERNEL(hlo::cuda::Pack)

@@ -1,0 +1,63 @@
+#pragma once
+// What a kernel of products is launched with: the product, how its result is cut into tiles, and its terms
+// into chunks that are summed up apart.
+
+#include "kernels/cuda/product.h"
+
+namespace hlo::cuda {
+
+struct ProductArgs {
+  Product product;
+  const void* a = nullptr;
+  const void* b = nullptr;
+  void* result = nullptr;
+  // The index that neighbouring elements of the result differ in.
+  enum class Innermost : uint8_t { kColumns, kRows, kBatch };
+  Innermost innermost = Innermost::kColumns;
+  // Tiles, blocks of which share operands: `group` rows of tiles at a time.
+  uint32_t tile_rows = 1, tile_columns = 1, group = 8;
+  // Chunk s of the terms [s * chunk, (s + 1) * chunk) is summed up into parts[s], dense arrays of batch, m
+  // and n in the compute type, which a kernel of its own adds in order. One chunk goes into the result.
+  uint32_t chunks = 1, chunk = 0xffffffffu;
+  void* parts = nullptr;
+  bool clears_nan = false;  // Before the last part is added, NaNs become 0.
+  // Where set, blocks do nothing unless (*flag != 0) == run_if: the kernels for two cases are launched one
+  // after the other, and the data decide between them.
+  const uint32_t* flag = nullptr;
+  bool run_if = false;
+};
+
+// What a block does.
+struct ProductBlock {
+  uint32_t row_tile, column_tile, batch, chunk, k_begin, k_end;
+};
+
+HLO_DEVICE ProductBlock BlockOf(const ProductArgs& args, uint32_t block) {
+  const uint32_t tiles = args.tile_rows * args.tile_columns;
+  const uint32_t rest = block / tiles, tile = block - rest * tiles;
+  ProductBlock result;
+  result.batch = rest / args.chunks;
+  result.chunk = rest - result.batch * args.chunks;
+  const uint32_t group_tiles = args.group * args.tile_columns, group = tile / group_tiles;
+  const uint32_t in_group = tile - group * group_tiles, first = group * args.group;
+  const uint32_t rows = args.tile_rows - first < args.group ? args.tile_rows - first : args.group;
+  result.column_tile = in_group / rows;
+  result.row_tile = first + in_group - result.column_tile * rows;
+  result.k_begin = result.chunk * args.chunk;  // The last chunk alone may be shorter.
+  const uint32_t left = args.product.k - result.k_begin;
+  result.k_end = result.k_begin + (args.chunk < left ? args.chunk : left);
+  return result;
+}
+
+HLO_DEVICE bool IsSwitchedOff(const ProductArgs& args) {
+  return args.flag != nullptr && (*args.flag != 0) != args.run_if;
+}
+
+// Where the sum of (batch, i, j) over a chunk goes in `parts`.
+HLO_DEVICE int64_t PartOffset(const ProductArgs& args, uint32_t chunk, uint32_t batch, uint32_t i,
+                              uint32_t j) {
+  const int64_t matrix = static_cast<int64_t>(chunk) * args.product.batch + batch;
+  return (matrix * args.product.m + i) * args.product.n + j;
+}
+
+}  // namespace hlo::cuda

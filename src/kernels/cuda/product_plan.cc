@@ -1,0 +1,469 @@
+#include "kernels/cuda/product_plan.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/status.h"
+#include "kernels/cuda/product_kernels.h"
+
+namespace hlo::cuda {
+namespace {
+
+// Indices and their products stay below this: FastDiv is exact, and sums of two do not wrap.
+constexpr int64_t kMostIndex = int64_t{1} << 31;
+
+constexpr int kMultiprocessors = 132;  // Of the chip that tiles are chosen for; results do not depend on it.
+
+bool IsMultiple(int64_t x, int64_t of) { return x % of == 0; }
+
+// Whether runs of `count` elements, starting at multiples of it, are neighbours in memory and begin at
+// multiples of it. `others` are maps that are added.
+bool HasRuns(const IndexMap& map, std::initializer_list<const IndexMap*> others, int64_t origin,
+             int64_t count, bool may_end_early) {
+  if (map.rank == 0 || !IsMultiple(origin, count)) return false;
+  const IndexMap::Dim& last = map.dims[map.rank - 1];
+  if (last.stride != 1 || last.axis >= 0) return false;
+  if (!(map.rank == 1 && may_end_early) && !IsMultiple(last.size.divisor, count)) return false;
+  for (int d = 0; d + 1 < map.rank; ++d) {
+    if (!IsMultiple(map.dims[d].stride, count)) return false;
+  }
+  for (const IndexMap* other : others) {
+    for (int d = 0; d < other->rank; ++d) {
+      if (!IsMultiple(other->dims[d].stride, count)) return false;
+    }
+  }
+  return true;
+}
+
+// The step from one element to the next along the fastest dimension; 0: there is but one.
+int64_t LastStride(const Operand& operand, const IndexMap& map) {
+  if (map.rank == 0) return 0;
+  const IndexMap::Dim& last = map.dims[map.rank - 1];
+  return last.axis < 0 ? last.stride : last.step * operand.axes[last.axis].stride;
+}
+
+void ChooseReading(Operand* operand) {
+  const int64_t elements = std::max<int64_t>(1, 16 / ByteCount(operand->type));
+  operand->k_vectors = operand->axis_count == 0 && operand->k.rank <= 1 &&
+                       HasRuns(operand->k, {&operand->mn, &operand->batch}, operand->origin, elements, true);
+  const bool vectors = operand->axis_count == 0 &&
+                       HasRuns(operand->mn, {&operand->k, &operand->batch}, operand->origin, elements, true);
+  const int64_t mn = std::abs(LastStride(*operand, operand->mn)),
+                k = std::abs(LastStride(*operand, operand->k));
+  if (vectors)
+    operand->reading = Reading::kVectors;
+  else
+    operand->reading = k == 0 || (mn != 0 && mn < k) ? Reading::kAlongMn : Reading::kAlongK;
+}
+
+bool IsLastStrideOne(const IndexMap& map) { return map.rank > 0 && map.dims[map.rank - 1].stride == 1; }
+
+}  // namespace
+
+int64_t PairedDims::Count() const {
+  int64_t count = 1;
+  for (const Dim& dim : dims) count *= dim.size;
+  return count;
+}
+
+void PairedDims::Merge() {
+  std::vector<Dim> merged;
+  for (const Dim& dim : dims) {
+    if (dim.size == 1) continue;
+    const bool joins = !merged.empty() && merged.back().axis < 0 && dim.axis < 0 &&
+                       merged.back().first == dim.first * dim.size &&
+                       merged.back().second == dim.second * dim.size;
+    if (joins) {
+      merged.back().size *= dim.size;
+      merged.back().first = dim.first;
+      merged.back().second = dim.second;
+    } else {
+      merged.push_back(dim);
+    }
+  }
+  dims = std::move(merged);
+}
+
+std::optional<IndexMap> PairedDims::Map(bool first) const {
+  if (static_cast<int>(dims.size()) > kIndexRank) return std::nullopt;
+  IndexMap map;
+  map.rank = static_cast<int32_t>(dims.size());
+  for (int d = 0; d < map.rank; ++d) {
+    const Dim& dim = dims[d];
+    if (dim.size >= kMostIndex || std::abs(dim.step) >= kMostIndex) return std::nullopt;
+    map.dims[d].size = FastDiv(static_cast<uint32_t>(std::max<int64_t>(1, dim.size)));
+    map.dims[d].stride = first ? dim.first : dim.second;
+    if (first && dim.axis >= 0) {
+      map.dims[d].axis = dim.axis;
+      map.dims[d].step = static_cast<int32_t>(dim.step);
+    }
+  }
+  return map;
+}
+
+std::optional<Product> ProductOf(const cpu::GemmProblem& problem) {
+  const auto paired = [](int64_t count, const Index& sizes, int64_t first, const Index& firsts,
+                         int64_t second, const Index& seconds) {
+    PairedDims result;
+    if (sizes.empty()) {
+      result.dims = {{.size = count, .first = first, .second = second}};
+    } else {
+      for (int64_t d = 0; d < sizes.rank(); ++d)
+        result.dims.push_back({.size = sizes[d], .first = firsts[d], .second = seconds[d]});
+    }
+    result.Merge();
+    return result;
+  };
+  const cpu::GemmOperand &a = problem.a, &b = problem.b;
+  const Index row_places = RowMajorStrides(a.row_sizes), column_places = RowMajorStrides(b.column_sizes);
+  Index result_rows = row_places;
+  for (int64_t& stride : result_rows) stride *= problem.c_row_stride;
+  const PairedDims rows =
+      paired(problem.m, a.row_sizes, a.row_stride, a.row_strides, problem.c_row_stride, result_rows);
+  const PairedDims columns =
+      paired(problem.n, b.column_sizes, b.column_stride, b.column_strides, 1, column_places);
+  const PairedDims terms =
+      paired(problem.k, a.column_sizes, a.column_stride, a.column_strides, b.row_stride, b.row_strides);
+  PairedDims batch, result_batch;
+  for (int64_t d = 0; d < problem.batch_dims.rank(); ++d) {
+    batch.dims.push_back(
+        {.size = problem.batch_dims[d], .first = a.batch_strides[d], .second = b.batch_strides[d]});
+    result_batch.dims.push_back({.size = problem.batch_dims[d], .first = problem.c_batch_strides[d]});
+  }
+  const int64_t batch_count = batch.Count();
+  for (int64_t count : {problem.m, problem.n, problem.k, batch_count}) {
+    if (count >= kMostIndex) return std::nullopt;
+  }
+  result_batch.Merge();
+
+  Product product{.m = static_cast<uint32_t>(problem.m),
+                  .n = static_cast<uint32_t>(problem.n),
+                  .k = static_cast<uint32_t>(problem.k),
+                  .batch = static_cast<uint32_t>(batch_count)};
+  product.a.type = a.type;
+  product.b.type = b.type;
+  product.result.type = problem.c_type;
+  const std::pair<IndexMap*, std::optional<IndexMap>> maps[] = {
+      {&product.a.batch, batch.First()},
+      {&product.b.batch, batch.Second()},
+      {&product.a.mn, rows.First()},
+      {&product.result.rows, rows.Second()},
+      {&product.b.mn, columns.First()},
+      {&product.result.columns, columns.Second()},
+      {&product.a.k, terms.First()},
+      {&product.b.k, terms.Second()},
+      {&product.result.batch, result_batch.First()}};
+  for (const auto& [to, map] : maps) {
+    if (!map.has_value()) return std::nullopt;
+    *to = *map;
+  }
+  return product;
+}
+
+void ChooseAccess(Product* product) {
+  Product& p = *product;
+  const bool rows_are_neighbours = IsLastStrideOne(p.result.rows) && !IsLastStrideOne(p.result.columns);
+  const bool is_thin = std::min(p.m, p.n) <= 8;
+  if (is_thin ? p.m < p.n : rows_are_neighbours) {
+    std::swap(p.m, p.n);
+    std::swap(p.a, p.b);
+    std::swap(p.result.rows, p.result.columns);
+    p.exchanged = !p.exchanged;
+  }
+  ChooseReading(&p.a);
+  ChooseReading(&p.b);
+  p.result.pairs = HasRuns(p.result.columns, {&p.result.rows, &p.result.batch}, p.result.origin, 2, true);
+  p.result.vectors = p.result.type == ElementType::kF32 &&
+                     HasRuns(p.result.columns, {&p.result.rows, &p.result.batch}, p.result.origin, 4, true);
+}
+
+bool HasTermRuns(const Operand& operand, int64_t count) {
+  for (int x = 0; x < operand.axis_count; ++x) {
+    if (!IsMultiple(operand.axes[x].stride, count) || operand.axes[x].spread.divisor != 1) return false;
+  }
+  return HasRuns(operand.k, {&operand.mn, &operand.batch}, operand.origin, count, true);
+}
+
+Result DensePart(const Product& p) {
+  const auto map = [](uint32_t size, int64_t stride) {
+    IndexMap result;
+    result.rank = 1;
+    result.dims[0] = {.size = FastDiv(std::max<uint32_t>(1, size)), .stride = stride};
+    return result;
+  };
+  return {.type = ElementType::kF32,
+          .pairs = p.n % 2 == 0,
+          .vectors = p.n % 4 == 0,
+          .batch = map(p.batch, int64_t{p.m} * p.n),
+          .rows = map(p.m, p.n),
+          .columns = map(p.n, 1)};
+}
+
+Chunks CutTerms(uint32_t k, int64_t blocks, int64_t most_blocks, uint32_t least, uint32_t unit) {
+  int64_t count = 1;
+  while (blocks * count * 2 <= most_blocks && k / (count * 2) >= least) count *= 2;
+  if (count == 1) return {};
+  const auto each = static_cast<uint32_t>((k + count - 1) / count);
+  const uint32_t length = (each + unit - 1) / unit * unit;
+  return {(k + length - 1) / length, length};
+}
+
+namespace {
+
+// A kernel of tiles and how it is launched.
+struct Tiling {
+  uint32_t rows, columns, threads;
+  size_t shared_bytes;
+  LaunchProduct launch;
+};
+
+// The cheaper of two: a large tile keeps a multiprocessor busy four times as long as a small one, and is less
+// than three times as dear.
+bool TakesLargeTile(const Product& p) {
+  const auto waves = [&](int64_t tile) {
+    const int64_t tiles = (p.m + tile - 1) / tile * ((p.n + tile - 1) / tile) * p.batch;
+    return static_cast<double>((tiles + kMultiprocessors - 1) / kMultiprocessors);
+  };
+  return waves(128) * 4 <= waves(64) * 1.5;
+}
+
+bool HasAxes(const Product& p) { return p.a.axis_count + p.b.axis_count > 0; }
+
+// Axes whose zeros lie between the elements, which only the general kernels know.
+bool HasSpread(const Product& p) {
+  for (const Operand* operand : {&p.a, &p.b}) {
+    for (int x = 0; x < operand->axis_count; ++x) {
+      if (operand->axes[x].spread.divisor != 1) return true;
+    }
+  }
+  return false;
+}
+
+bool TakesF32Tile(const Product& p, ElementType compute) {
+  return compute == ElementType::kF32 && p.a.type == compute && p.b.type == compute &&
+         p.result.type == compute && !HasSpread(p);
+}
+
+// The chips whose tensor cores are faster at f64 than everything else they have.
+bool TakesF64TensorCore(const Product& p, ElementType compute, const device::DeviceProperties& device) {
+  const int chip = device.compute_capability;
+  const bool has = chip == 80 || chip == 90 || chip == 100;
+  return has && compute == ElementType::kF64 && p.a.type == compute && p.b.type == compute && !HasSpread(p) &&
+         std::min(p.m, p.n) > 16 &&
+         device.shared_bytes_per_block >= static_cast<int64_t>(F64KernelOf().shared_bytes);
+}
+
+// Products so small, or so flat, that tiles would be mostly empty.
+bool TakesElements(const Product& p) {
+  if (!CanTakeElements(p)) return false;
+  const uint32_t narrow = std::min(p.m, p.n);
+  return (narrow <= 8 && p.k <= 256) || (static_cast<int64_t>(p.m) * p.n <= 1024 && p.k <= 128);
+}
+
+bool TakesThin(const Product& p, ElementType compute) {
+  const ElementType sums = p.a.type == ElementType::kF64 ? ElementType::kF64 : ElementType::kF32;
+  return p.n <= 8 && compute == sums && p.a.type == p.b.type && ThinKernelsOf(p.a.type) != nullptr &&
+         !HasAxes(p) && p.a.k.rank <= 1 && p.b.k.rank <= 1;
+}
+
+LaunchShape Linear(int64_t blocks, uint32_t threads, size_t shared_bytes = 0) {
+  return {Dim3{static_cast<uint32_t>(blocks), 1, 1}, threads, shared_bytes};
+}
+
+int64_t Blocks(int64_t count, int64_t each) { return (count + each - 1) / each; }
+
+struct ProductLaunch {
+  LaunchProduct launch;
+  LaunchShape shape;
+  ProductArgs args;
+  int64_t parts_offset = 0;
+  std::optional<bool> run_if = {};  // The flag at the start of the workspace.
+};
+
+void AddLaunch(const ProductLaunch& l, StepList* list) {
+  list->steps.push_back([l](const StepArrays& arrays) {
+    ProductArgs args = l.args;
+    Product& p = args.product;
+    args.a = p.exchanged ? arrays.b : arrays.a;
+    args.b = p.exchanged ? arrays.a : arrays.b;
+    args.result = arrays.result;
+    const auto misaligned = [](const void* x) { return reinterpret_cast<uintptr_t>(x) % 16 != 0; };
+    const auto read_elements = [](Operand* operand) {
+      operand->k_vectors = false;
+      if (operand->reading == Reading::kVectors) operand->reading = Reading::kAlongMn;
+    };
+    if (misaligned(args.a)) read_elements(&p.a);
+    if (misaligned(args.b)) read_elements(&p.b);
+    if (misaligned(args.result)) p.result.vectors = p.result.pairs = false;
+    if (args.chunks > 1) args.parts = arrays.workspace + l.parts_offset;
+    if (l.run_if.has_value()) {
+      args.flag = reinterpret_cast<const uint32_t*>(arrays.workspace);
+      args.run_if = *l.run_if;
+    }
+    return l.launch(l.shape, args, arrays.stream);
+  });
+}
+
+// What all kernels of a product have in common.
+struct ProductTask {
+  Product product;
+  ElementType compute;
+  std::optional<bool> run_if = {};
+};
+
+// The kernel of `tiling` over chunks of the terms, and the sum of the chunks.
+void AddTiles(const ProductTask& task, const Tiling& tiling, const Chunks& chunks, StepList* list) {
+  const Product& p = task.product;
+  ProductArgs args{.product = p};
+  args.tile_rows = static_cast<uint32_t>(Blocks(p.m, tiling.rows));
+  args.tile_columns = static_cast<uint32_t>(Blocks(p.n, tiling.columns));
+  args.chunks = chunks.count;
+  args.chunk = chunks.length;
+  const int64_t blocks = int64_t{args.tile_rows} * args.tile_columns * p.batch * chunks.count;
+  const int64_t parts_offset = list->shared_bytes;
+  AddLaunch(
+      {tiling.launch, Linear(blocks, tiling.threads, tiling.shared_bytes), args, parts_offset, task.run_if},
+      list);
+  if (chunks.count == 1) return;
+  const int64_t count = int64_t{p.batch} * p.m * p.n;
+  AddLaunch(
+      {KernelsOf(task.compute).sum_parts, Linear(Blocks(count, 256), 256), args, parts_offset, task.run_if},
+      list);
+  list->workspace_bytes =
+      std::max(list->workspace_bytes, parts_offset + count * chunks.count * ByteCount(task.compute));
+  list->name += " in " + std::to_string(chunks.count) + " chunks";
+}
+
+void AddThin(const ProductTask& task, StepList* list) {
+  const Product& p = task.product;
+  const ThinKernels& kernels = *ThinKernelsOf(p.a.type);
+  const bool along_k = p.a.reading == Reading::kAlongK;
+  const uint32_t rows = along_k ? kernels.rows_along_k : kernels.rows_along_rows;
+  const int64_t blocks = Blocks(p.m, rows) * p.batch;
+  const Chunks chunks = along_k ? CutTerms(p.k, blocks, 528, 2048, 512) : CutTerms(p.k, blocks, 1056, 128, 8);
+  list->name += along_k ? " thin, lanes along k" : " thin, lanes along rows";
+  AddTiles(task, {rows, 8, 256, 0, along_k ? kernels.along_k : kernels.along_rows}, chunks, list);
+}
+
+// In f32 tiles, by one chain of fused multiply-adds an element.
+void AddF32Tiles(const ProductTask& task, bool large, StepList* list) {
+  const Product& p = task.product;
+  const TileKernel kernel = F32KernelOf(large, HasAxes(p));
+  const uint32_t tile = large ? 128 : 64;
+  const int64_t tiles = Blocks(p.m, tile) * Blocks(p.n, tile) * p.batch;
+  const Chunks chunks =
+      tiles < kMultiprocessors ? CutTerms(p.k, tiles, 2 * kMultiprocessors, 256, 16) : Chunks();
+  list->name += large ? " 128x128x16" : " 64x64x16";
+  AddTiles(task, {tile, tile, 128, kernel.shared_bytes, kernel.launch}, chunks, list);
+}
+
+void AddF64TensorCore(const ProductTask& task, StepList* list) {
+  const Product& p = task.product;
+  const TileKernel kernel = F64KernelOf();
+  const int64_t tiles = Blocks(p.m, 128) * Blocks(p.n, 128) * p.batch;
+  const Chunks chunks = tiles < kMultiprocessors ? CutTerms(p.k, tiles, 132, 256, 16) : Chunks();
+  list->name += " mma 128x128x16";
+  AddTiles(task, {128, 128, 256, kernel.shared_bytes, kernel.launch}, chunks, list);
+}
+
+void AddGeneralTiles(const ProductTask& task, StepList* list) {
+  const Product& p = task.product;
+  const ComputeKernels kernels = KernelsOf(task.compute);
+  const int64_t tiles = Blocks(p.m, kernels.tile) * Blocks(p.n, kernels.tile) * p.batch;
+  const Chunks chunks =
+      tiles < kMultiprocessors ? CutTerms(p.k, tiles, 4 * kMultiprocessors, 256, 16) : Chunks();
+  list->name += kernels.tile == 64 ? " general 64x64x16" : " general 32x32x16";
+  AddTiles(task, {kernels.tile, kernels.tile, 256, kernels.shared_bytes, kernels.tiles}, chunks, list);
+}
+
+void AddElements(const ProductTask& task, StepList* list) {
+  const Product& p = task.product;
+  ProductArgs args{.product = p};
+  const auto is_last = [](const IndexMap& map, uint32_t count) { return count > 1 && IsLastStrideOne(map); };
+  if (!is_last(p.result.columns, p.n)) {
+    if (is_last(p.result.rows, p.m))
+      args.innermost = ProductArgs::Innermost::kRows;
+    else if (is_last(p.result.batch, p.batch))
+      args.innermost = ProductArgs::Innermost::kBatch;
+  }
+  const int64_t count = int64_t{p.batch} * p.m * p.n;
+  AddLaunch({KernelsOf(task.compute).elements, Linear(Blocks(count, 256), 256), args, 0, task.run_if}, list);
+}
+
+// Whether results of so many elements, and their tiles, can be counted.
+bool Fits(const Product& p) {
+  const double smallest_tiles = (p.m / 32.0 + 1) * (p.n / 32.0 + 1) * p.batch;
+  return smallest_tiles < static_cast<double>(kMostIndex) / 64;
+}
+
+}  // namespace
+
+void AddNonFiniteSearch(int64_t filter_count, ElementType filter_type, StepList* list) {
+  // Flags of single blocks follow the one that kernels look at.
+  constexpr int64_t kEach = 1 << 16, kMostBlocks = 255;
+  const int64_t blocks = std::clamp<int64_t>(Blocks(filter_count, kEach), 1, kMostBlocks);
+  list->steps.push_back([=](const StepArrays& arrays) -> absl::Status {
+    auto* flags = reinterpret_cast<uint32_t*>(arrays.workspace);
+    SearchArgs search{.data = arrays.b, .count = filter_count, .type = filter_type, .found = flags + 1};
+    HLO_RETURN_IF_ERROR(LaunchSearch(Linear(blocks, SearchArgs::kBlockThreads), search, arrays.stream));
+    const SearchArgs gather{
+        .data = flags + 1, .count = blocks, .type = ElementType::kU32, .is_flags = true, .found = flags};
+    return LaunchSearch(Linear(1, SearchArgs::kBlockThreads), gather, arrays.stream);
+  });
+  list->shared_bytes = 1024;
+  list->workspace_bytes = std::max(list->workspace_bytes, list->shared_bytes);
+}
+
+bool CanTakeElements(const Product& p) {
+  return static_cast<double>(p.m) * p.n * p.batch < static_cast<double>(kMostIndex);
+}
+
+void AddElementsIfFound(const Product& product, ElementType compute, StepList* list) {
+  AddElements({.product = product, .compute = compute, .run_if = true}, list);
+}
+
+bool MayMeetNonFinite(const Product& product, ElementType compute, ProductMethod method) {
+  return HasAxes(product) && method != ProductMethod::kElements && (IsFloat(compute) || IsComplex(compute));
+}
+
+ProductMethod MethodFor(const Product& product, ElementType compute, const device::DeviceProperties& device) {
+  if (TakesElements(product)) return ProductMethod::kElements;
+  if (TakesThin(product, compute)) return ProductMethod::kThin;
+  if (TakesF64TensorCore(product, compute, device)) return ProductMethod::kF64TensorCore;
+  if (!TakesF32Tile(product, compute)) return ProductMethod::kGeneralTiles;
+  return TakesLargeTile(product) ? ProductMethod::kF32Large : ProductMethod::kF32Small;
+}
+
+bool AddProduct(const Product& product, ElementType compute, ProductMethod method, StepList* list) {
+  if (product.m == 0 || product.n == 0 || product.batch == 0) return true;
+  if (!Fits(product)) return false;
+  ProductTask task{.product = product, .compute = compute};
+  if (MayMeetNonFinite(product, compute, method)) {
+    if (!CanTakeElements(product)) return false;
+    AddElementsIfFound(product, compute, list);
+    task.run_if = false;
+  }
+  switch (method) {
+    case ProductMethod::kElements:
+      list->name += " element by element";
+      AddElements(task, list);
+      break;
+    case ProductMethod::kThin:
+      AddThin(task, list);
+      break;
+    case ProductMethod::kF32Large:
+    case ProductMethod::kF32Small:
+      AddF32Tiles(task, method == ProductMethod::kF32Large, list);
+      break;
+    case ProductMethod::kF64TensorCore:
+      AddF64TensorCore(task, list);
+      break;
+    case ProductMethod::kGeneralTiles:
+      AddGeneralTiles(task, list);
+      break;
+  }
+  return true;
+}
+
+}  // namespace hlo::cuda

@@ -1,0 +1,5 @@
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/random_body.h"
+
+HLO_CUDA_KERNEL(hlo::cuda::ThreeFryKernel)
+HLO_CUDA_KERNEL(hlo::cuda::PhiloxKernel)

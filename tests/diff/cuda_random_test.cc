@@ -1,0 +1,34 @@
+// rng-bit-generator on the emulated GPU: the reference's bits, and its next state.
+
+#include "cuda_kernels.h"
+#include "fmt/format.h"
+
+namespace hlo {
+namespace {
+
+constexpr const char* kTypes[] = {"u32", "s32", "u64", "s64",  "f32", "u16",
+                                  "s8",  "u4",  "s4",  "bf16", "f64", "s1"};
+
+void ExpectBits(const char* algorithm, const char* state_type, const char* state) {
+  for (const char* type : kTypes) {
+    for (const char* dims : {"", "1", "7", "2", "5,7", "4,3", "3,4,5", "0,3", "1031", "33,129"}) {
+      test::ExpectKernelAgrees(fmt::format("ENTRY e {{ s = {1} constant({2})\n"
+                                           " ROOT r = ({1}, {3}[{4}]) rng-bit-generator(s), algorithm={0} }}",
+                                           algorithm, state_type, state, type, dims),
+                               "random bits", {}, 1);
+    }
+  }
+}
+
+TEST(CudaRandomBits, ThreeFry) {
+  ExpectBits("rng_three_fry", "u64[2]", "{9, 4294967290}");
+  ExpectBits("rng_three_fry", "u64[2]", "{18446744073709551615, 18446744073709551610}");
+}
+
+TEST(CudaRandomBits, Philox) {
+  ExpectBits("rng_philox", "u64[2]", "{1234567890123456789, 18446744073709551610}");
+  ExpectBits("rng_default", "u64[3]", "{1234567890123456789, 18446744073709551610, 7}");
+}
+
+}  // namespace
+}  // namespace hlo
