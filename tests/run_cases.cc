@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "device/gpu.h"
 #include "gtest/gtest.h"
 #include "hlo_run/conform.h"
 #include "hlo_run/execute.h"
@@ -23,14 +24,14 @@ constexpr EvaluateOptions kOptions{.max_seconds = 120};
 }  // namespace
 
 Engine engine = Engine::kReference;
-Device device;
+Device where;
 
 namespace {
 
 absl::StatusOr<Literal> OnEngine(const CheckedModule& module, std::vector<Literal> arguments, Host* host) {
   EvaluateOptions options = kOptions;
   options.host = host;
-  return Execute(module, std::move(arguments), engine, options, device);
+  return Execute(module, std::move(arguments), engine, options, where);
 }
 
 class CaseTest : public testing::Test {
@@ -108,11 +109,17 @@ int main(int argc, char** argv) {
     else if (argument.starts_with("--engine="))
       hlo::engine = argument == "--engine=fast" ? hlo::Engine::kFast : hlo::Engine::kReference;
     else if (argument == "--device=gpu")
-      hlo::device = {hlo::Device::Kind::kGpu};
+      hlo::where = {hlo::Device::Kind::kGpu};
     else if (argument.starts_with("--device=emulated"))
-      hlo::device = {hlo::Device::Kind::kEmulatedGpu, argument.back() - (argument.back() == 'd' ? 'd' : '0')};
+      hlo::where = {hlo::Device::Kind::kEmulatedGpu, argument.back() - (argument.back() == 'd' ? 'd' : '0')};
     else
       paths.push_back(argument);
+  }
+  if (hlo::where.kind == hlo::Device::Kind::kGpu) {
+    if (const auto gpus = hlo::device::ListGpus(); !gpus.ok()) {
+      std::fprintf(stderr, "skipped: %s\n", gpus.status().ToString().c_str());
+      return 77;  // What CTest takes for skipped.
+    }
   }
   const absl::StatusOr<std::vector<hlo::Case>> cases = hlo::FindCases(paths);
   if (!cases.ok() || cases->empty()) {

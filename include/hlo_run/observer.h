@@ -37,6 +37,9 @@ class Observer {
   virtual ~Observer() = default;
   // Keeps operands alive until AfterStep has seen them. Steps then cannot update them in place.
   virtual bool needs_operands() const { return false; }
+  // Whether it has to see the steps of loops one by one; others may see a loop now and then instead, while it
+  // runs.
+  virtual bool needs_inner_steps() const { return true; }
   // Called around every instruction of computations that run instruction by instruction; those that are
   // applied to scalars, such as a reduce's, appear within their caller's step. A status that is not OK stops
   // the run with it.

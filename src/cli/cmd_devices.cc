@@ -15,7 +15,7 @@ std::string Version(int cuda) { return fmt::format("{}.{}", cuda / 1000, cuda % 
 
 std::string ToText(const absl::StatusOr<std::vector<device::DeviceProperties>>& gpus) {
   std::string text = fmt::format("cpu     {} threads\n", std::thread::hardware_concurrency());
-  if (!gpus.ok()) return text + fmt::format("no gpu  {}\n", Message(gpus.status()));
+  if (!gpus.ok()) return text + fmt::format("{}\n", Message(gpus.status()));
   for (size_t i = 0; i < gpus->size(); ++i) {
     const device::DeviceProperties& gpu = (*gpus)[i];
     text += fmt::format(

@@ -22,8 +22,12 @@ absl::Status CudaStatus(int cuda_error, std::string_view doing) {
     case cudaErrorMemoryAllocation:
       return absl::ResourceExhaustedError(text);
     case cudaErrorInsufficientDriver:
+      return absl::UnimplementedError(
+          fmt::format("no GPU: this machine has no NVIDIA driver, or an older one than CUDA {}.{} needs ({})",
+                      CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10, cudaGetErrorName(error)));
     case cudaErrorNoDevice:
-      return absl::UnimplementedError("no GPU: " + text);
+      return absl::UnimplementedError(
+          fmt::format("no GPU: the driver finds none ({})", cudaGetErrorName(error)));
     default:
       return absl::InternalError(text);
   }

@@ -78,7 +78,8 @@ absl::StatusOr<Executable> Executable::Make(const CheckedModule& module, Engine 
   } else if (engine == Engine::kFast && options.custom_calls != nullptr) {
     state->fallback_reason = "custom calls that the caller supplies";
   } else if (engine == Engine::kFast) {
-    absl::StatusOr<plan::Plan> plan = plan::MakePlan(state->module);
+    absl::StatusOr<plan::Plan> plan =
+        plan::MakePlan(state->module, gpu == nullptr ? plan::Target::kCpu : plan::Target::kGpu);
     if (plan.ok()) {
       state->plan = *std::move(plan);
       if (gpu != nullptr)

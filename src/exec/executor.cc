@@ -7,6 +7,8 @@
 #include "base/status.h"
 #include "exec/step_view.h"
 #include "fmt/format.h"
+#include "plan/plan_code.h"
+#include "plan/step_cost.h"
 #include "reference/op.h"
 #include "reference/program.h"
 #include "reference/supported.h"
@@ -38,7 +40,9 @@ absl::StatusOr<Literal> Executor::Run(absl::Span<const Literal> arguments, const
   } else if (!bound.ok()) {
     return bound;
   }
-  HLO_RETURN_IF_ERROR(RunSteps(plan_.steps));
+  const Observer* observer = options_->observer;
+  const bool step_by_step = options_->max_steps > 0 || (observer != nullptr && observer->needs_inner_steps());
+  HLO_RETURN_IF_ERROR(plan_.code != nullptr && !step_by_step ? RunCode(*plan_.code) : RunSteps(plan_.steps));
   return TakeResults();
 }
 
@@ -147,6 +151,13 @@ absl::Status Executor::RunStep(const plan::Step& step) {
     reduce->program.Run(pointers_.data());
     return absl::OkStatus();
   }
+  if (const auto* rows = std::get_if<plan::RowsStep>(&step.what)) {
+    absl::InlinedVector<void*, 16> arguments;
+    for (const Slot slot : rows->operands) arguments.push_back(pointers_[slot]);
+    for (const Slot slot : rows->results) arguments.push_back(pointers_[slot]);
+    rows->program.Run(arguments.data());
+    return absl::OkStatus();
+  }
   if (const auto* loop = std::get_if<plan::LoopStep>(&step.what)) return RunLoop(*loop);
   if (const auto* branch = std::get_if<plan::BranchStep>(&step.what)) return RunBranch(*branch);
   if (const auto* kernel = std::get_if<plan::KernelStep>(&step.what))
@@ -162,6 +173,35 @@ absl::Status Executor::RunLoop(const plan::LoopStep& loop) {
     HLO_RETURN_IF_ERROR(RunSteps(loop.body));
     RunMoves(loop.next);
   }
+}
+
+absl::Status Executor::RunCode(const plan::PlanCode& code) {
+  std::byte* frame = arena_->data();
+  for (const plan::PlanCode::Import& import : code.imports)
+    std::memcpy(frame + import.to, static_cast<const std::byte*>(pointers_[import.slot]) + import.offset,
+                import.byte_count);
+  absl::Status status;
+  const plan::Step* last = &plan_.steps.front();  // The last step that was not the machine's.
+  // The clock is looked at, and observers look, where the machine is left.
+  const auto look = [&] {
+    if (options_->max_seconds > 0) HLO_RETURN_IF_ERROR(Deadline::Check());
+    return options_->observer == nullptr
+               ? absl::OkStatus()
+               : options_->observer->BeforeStep(PlanStepView(plan_, *last, plan::KernelName(*last), depth_));
+  };
+  code.code.Run(frame, pointers_.data(), [&](int32_t number) {
+    if (number == cpu::StepCode::kPolled) {
+      status = look();
+    } else if (const auto* step = std::get_if<const plan::Step*>(&code.escapes[number])) {
+      last = *step;
+      status = look();
+      if (status.ok()) status = RunStep(**step);
+    } else {
+      RunMoves(std::get<std::vector<Move>>(code.escapes[number]));
+    }
+    return status.ok();
+  });
+  return status;
 }
 
 absl::Status Executor::RunBranch(const plan::BranchStep& branch) {

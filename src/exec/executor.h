@@ -30,6 +30,7 @@ class Executor {
   absl::Status RunStep(const plan::Step& step);
   absl::Status RunKernel(const Instruction& instruction, const plan::KernelStep& step);
   absl::Status RunReference(const Instruction& instruction, const plan::ReferenceStep& step);
+  absl::Status RunCode(const plan::PlanCode& code);
   absl::Status RunLoop(const plan::LoopStep& loop);
   absl::Status RunBranch(const plan::BranchStep& branch);
   void Exchange(const plan::Move& move);

@@ -62,6 +62,8 @@ GpuExecutor::GpuExecutor(const CheckedModule& module, const plan::Plan& plan,
       [&](const std::vector<plan::Step>& steps) {
         for (const plan::Step& step : steps) {
           Prepared& prepared = prepared_[&step] = PrepareStep(step);
+          for (const cuda::LoweredProgram& program : prepared.programs)
+            workspace = std::max(workspace, program.workspace_bytes);
           if (prepared.kernel.has_value()) workspace = std::max(workspace, prepared.kernel->workspace_bytes);
         }
       },
@@ -89,7 +91,7 @@ GpuExecutor::Prepared GpuExecutor::PrepareStep(const plan::Step& step) const {
       return false;
     }
     prepared.name = program->name;
-    prepared.programs.push_back(std::move(program->run));
+    prepared.programs.push_back(*std::move(program));
     return true;
   };
   if (const auto* tiles = std::get_if<plan::TileStep>(&step.what)) {
@@ -222,7 +224,7 @@ absl::Status GpuExecutor::RunStep(const plan::Step& step, Prepared& prepared) {
   if (const auto* branch = std::get_if<plan::BranchStep>(&step.what)) return RunBranch(*branch);
   if (!prepared.programs.empty()) {
     for (const auto& program : prepared.programs) {
-      const absl::Status status = program(pointers_.data(), gpu_->stream());
+      const absl::Status status = program.run(pointers_.data(), memory_.data() + workspace_, gpu_->stream());
       if (!status.ok()) return reference::Located(status, *step.instruction);
     }
     return absl::OkStatus();

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "device/gpu.h"
 #include "hlo_run/execute.h"
+#include "kernels/cuda/lower_tile.h"
 #include "kernels/cuda/registry.h"
 #include "plan/plan.h"
 #include "reference/evaluator.h"
@@ -35,7 +36,7 @@ class GpuExecutor {
     std::string name;                        // Of the kernel.
     std::string reason;                      // Why on the CPU, where it does.
     std::optional<cuda::CudaKernel> kernel;  // Of a whole instruction.
-    std::vector<std::function<absl::Status(void* const* pointers, device::Stream stream)>> programs;
+    std::vector<cuda::LoweredProgram> programs;
     int64_t runs = 0, bytes = 0;  // On the CPU, and copied for that.
   };
 

@@ -15,6 +15,7 @@ class Progress : public Observer {
   // `terminal` must be one; the caller has looked.
   explicit Progress(std::FILE* terminal)
       : terminal_(terminal), start_(Clock::now()), next_(start_ + kDelay) {}
+  bool needs_inner_steps() const override { return false; }
   absl::Status BeforeStep(const StepView& step) override;
   void Finish(const absl::Status& outcome) override;
 

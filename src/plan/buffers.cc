@@ -167,6 +167,8 @@ class Assigner {
         ShareBranch(*branch);
       else if (auto* tiles = std::get_if<TileStep>(&step.what))
         ShareTiles(step, *tiles);
+      else if (auto* rows = std::get_if<RowsStep>(&step.what))
+        ShareRows(*rows);
       else if (auto* kernel = std::get_if<KernelStep>(&step.what))
         ShareKernel(*kernel);
     }
@@ -252,6 +254,21 @@ class Assigner {
       if (DiesHere(storage) && reads == 1 &&
           storages_[storage].byte_count == storages_[StorageOf(step.results[k])].byte_count)
         Join(step.results[k], storage);
+    }
+  }
+
+  void ShareRows(const RowsStep& step) {
+    absl::flat_hash_set<int32_t> placed;
+    for (const RowsStep::Sharing& sharing : step.sharing) {
+      const int32_t storage = StorageOf(step.operands[sharing.operand]);
+      const ValueId result = step.results[sharing.result];
+      const auto reads = std::count_if(step.operands.begin(), step.operands.end(),
+                                       [&](ValueId v) { return StorageOf(v) == storage; });
+      if (DiesHere(storage) && reads == 1 && !placed.contains(sharing.result) &&
+          storages_[storage].byte_count == storages_[StorageOf(result)].byte_count) {
+        placed.insert(sharing.result);
+        Join(result, storage);
+      }
     }
   }
 

@@ -4,6 +4,8 @@
 #include "plan/buffers.h"
 #include "plan/groups.h"
 #include "plan/merges.h"
+#include "plan/plan_code.h"
+#include "plan/row_blocks.h"
 #include "plan/steps.h"
 
 namespace hlo::plan {
@@ -15,14 +17,16 @@ int64_t MemoryOf(const Plan& plan) {
   return bytes;
 }
 
-absl::StatusOr<Plan> MakePlan(const CheckedModule& module) {
+absl::StatusOr<Plan> MakePlan(const CheckedModule& module, Target target) {
   Plan plan;
   HLO_ASSIGN_OR_RETURN(plan.graph, Flatten(module));
   const Uses uses(plan.graph);
   const Groups groups(plan.graph, uses);
   const Merges merges(plan.graph, uses, groups);
   plan.steps = MakeSteps(plan.graph, groups, merges, *plan.graph.entry);
+  if (target == Target::kCpu) BlockRows(plan);
   AssignBuffers(plan);
+  if (target == Target::kCpu) CompilePlan(plan);
   return plan;
 }
 

@@ -2,6 +2,7 @@
 // A module as steps over numbered buffers: which kernels run, on what, in which memory. Made once, run often.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "hlo_run/check.h"
 #include "kernels/cpu/reduce_program.h"
+#include "kernels/cpu/row_program.h"
 #include "kernels/cpu/tile_program.h"
 #include "plan/graph.h"
 #include "plan/library_kernels.h"
@@ -25,6 +27,17 @@ struct TileStep {
 };
 struct ReduceStep {
   cpu::ReduceProgram program;
+};
+// Loops and reductions over the same rows, block by block.
+struct RowsStep {
+  cpu::RowProgram program;                       // Its arguments are the operands and then the results.
+  std::vector<const Instruction*> instructions;  // The last one of each part.
+  std::vector<Slot> operands, results;
+  // Results that may take the place of an operand, by their numbers in both lists.
+  struct Sharing {
+    int32_t result, operand;
+  };
+  std::vector<Sharing> sharing;
 };
 // A kernel that takes whole arrays.
 struct KernelStep {
@@ -58,7 +71,7 @@ struct BranchStep {
 };
 struct Step {
   const Instruction* instruction = nullptr;  // The last one of a group.
-  std::variant<TileStep, ReduceStep, KernelStep, ReferenceStep, LoopStep, BranchStep> what;
+  std::variant<TileStep, ReduceStep, RowsStep, KernelStep, ReferenceStep, LoopStep, BranchStep> what;
   std::vector<const Instruction*> fused = {};  // The group's others.
 };
 
@@ -74,6 +87,7 @@ struct Buffer {
   bool is_result = false;
 };
 
+struct PlanCode;
 struct Plan {
   Graph graph;
   std::vector<Step> steps;
@@ -81,12 +95,16 @@ struct Plan {
   std::vector<Slot> results;    // Of the root's leaves; -1: a token.
   std::vector<Shape> result_shapes;
   int64_t arena_bytes = 0;
+  std::shared_ptr<const PlanCode> code;  // The steps for the machine of small steps; nullptr: not worth it.
 };
 
 // What a run takes at once besides its arguments and the module's constants.
 int64_t MemoryOf(const Plan& plan);
 
+// kGpu: steps of whole arrays alone, without what only caches and small numbers of elements make worthwhile.
+enum class Target : uint8_t { kCpu, kGpu };
+
 // Unimplemented where the reference has to run the module: see Flatten.
-absl::StatusOr<Plan> MakePlan(const CheckedModule& module);
+absl::StatusOr<Plan> MakePlan(const CheckedModule& module, Target target = Target::kCpu);
 
 }  // namespace hlo::plan

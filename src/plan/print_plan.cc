@@ -54,12 +54,13 @@ class Printer {
 
   void Line(int depth, const std::string& line) { text_ += fmt::format("{:{}}{}\n", "", 2 * depth, line); }
 
-  // What a loop reads and writes, and over how much it runs.
-  static std::string Program(const cpu::TileProgram& program) {
+  // What a loop reads and writes, and over how much it runs. `of` names its arguments.
+  template <class Names>
+  static std::string Program(const cpu::TileProgram& program, Names&& of) {
     std::vector<std::string> reads, writes;
     program.VisitAccesses([&](const cpu::Access& access, bool is_store) {
-      std::string name = access.argument == cpu::Access::kIota ? "iota" : Of(access.argument);
-      for (const cpu::RuntimeStart& start : access.starts) name += fmt::format(" at {}", Of(start.argument));
+      std::string name = access.argument == cpu::Access::kIota ? "iota" : of(access.argument);
+      for (const cpu::RuntimeStart& start : access.starts) name += fmt::format(" at {}", of(start.argument));
       std::vector<std::string>& list = is_store ? writes : reads;
       if (std::find(list.begin(), list.end(), name) == list.end()) list.push_back(std::move(name));
     });
@@ -67,6 +68,43 @@ class Printer {
     if (!writes.empty()) text += fmt::format(" -> {}", absl::StrJoin(writes, ", "));
     const std::string dims = absl::StrJoin(program.inner_dims(), ",");
     return fmt::format("[{}] {} operations, tiles of {}: {}", dims, program.op_count(), program.tile(), text);
+  }
+
+  template <class Names>
+  void Loop(const std::string& name, const cpu::TileProgram& program, int depth, Names&& of) {
+    Line(depth, fmt::format("loop {} {}", name, Program(program, of)));
+  }
+  template <class Names>
+  void Reduce(const std::string& name, const cpu::ReduceProgram& reduce, int depth, Names&& of) {
+    std::vector<std::string> inits, outputs;
+    for (const auto& result : reduce.results) {
+      inits.push_back(of(result.init));
+      outputs.push_back(of(result.output));
+    }
+    Line(depth,
+         fmt::format("reduce {} {} of {} {}: {}, init {} -> {}", name, reduce.kept_count(),
+                     reduce.reduced_count(), reduce.rows ? "by rows" : "by columns", Program(reduce.body, of),
+                     absl::StrJoin(inits, ", "), absl::StrJoin(outputs, ", ")));
+  }
+  // Values of which only a block is kept are r0, r1 and so on.
+  void Rows(const std::string& name, const RowsStep& step, int depth) {
+    const cpu::RowProgram& program = step.program;
+    int64_t kept = 0;
+    for (const int64_t bytes : program.kept_bytes) kept += bytes;
+    Line(depth, fmt::format("rows {} {} at a time of {}, {} bytes each between loops", name, program.block,
+                            program.rows, kept));
+    const auto of = [&](int32_t argument) {
+      const auto operands = static_cast<int32_t>(step.operands.size());
+      if (argument >= program.argument_count) return fmt::format("r{}", argument - program.argument_count);
+      return Of(argument < operands ? step.operands[argument] : step.results[argument - operands]);
+    };
+    for (size_t p = 0; p < program.parts.size(); ++p) {
+      const std::string part = fmt::format("'{}'", step.instructions[p]->name());
+      if (const auto* loop = std::get_if<cpu::TileProgram>(&program.parts[p]))
+        Loop(part, *loop, depth + 1, of);
+      else
+        Reduce(part, std::get<cpu::ReduceProgram>(program.parts[p]), depth + 1, of);
+    }
   }
 
   void Moves(const std::vector<Move>& moves, int depth) {
@@ -80,18 +118,11 @@ class Printer {
   void Print(const Step& step, int depth) {
     const std::string name = fmt::format("'{}'", step.instruction->name());
     if (const auto* tiles = std::get_if<TileStep>(&step.what)) {
-      for (const cpu::TileProgram& program : tiles->programs)
-        Line(depth, fmt::format("loop {} {}", name, Program(program)));
+      for (const cpu::TileProgram& program : tiles->programs) Loop(name, program, depth, Of);
     } else if (const auto* reduce = std::get_if<ReduceStep>(&step.what)) {
-      std::vector<Slot> inits, outputs;
-      for (const auto& result : reduce->program.results) {
-        inits.push_back(result.init);
-        outputs.push_back(result.output);
-      }
-      Line(depth,
-           fmt::format("reduce {} {} of {} {}: {}, init {} -> {}", name, reduce->program.kept_count(),
-                       reduce->program.reduced_count(), reduce->program.rows ? "by rows" : "by columns",
-                       Program(reduce->program.body), List(inits), List(outputs)));
+      Reduce(name, reduce->program, depth, Of);
+    } else if (const auto* rows = std::get_if<RowsStep>(&step.what)) {
+      Rows(name, *rows, depth);
     } else if (const auto* kernel = std::get_if<KernelStep>(&step.what)) {
       Line(depth, fmt::format("{} {}: {} -> {}", kernel->kernel.name, name, List(kernel->operands),
                               List(kernel->results)));

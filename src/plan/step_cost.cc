@@ -40,6 +40,7 @@ int64_t Sum(const Bytes& bytes) {
 std::string_view KernelName(const Step& step) {
   if (std::holds_alternative<TileStep>(step.what)) return "loop";
   if (std::holds_alternative<ReduceStep>(step.what)) return "reduce";
+  if (std::holds_alternative<RowsStep>(step.what)) return "rows";
   if (std::holds_alternative<LoopStep>(step.what)) return "while";
   if (std::holds_alternative<BranchStep>(step.what)) return "conditional";
   if (const auto* kernel = std::get_if<KernelStep>(&step.what)) return kernel->kernel.name;
@@ -59,6 +60,9 @@ Cost StepCost(const Plan& plan, const Step& step) {
     AddProgram(plan, reduce->program.body, &read, &written);
     for (const auto& result : reduce->program.results)
       written[result.output] = plan.buffers[result.output].byte_count;
+  } else if (const auto* rows = std::get_if<RowsStep>(&step.what)) {
+    for (const Slot slot : rows->operands) read[slot] = plan.buffers[slot].byte_count;
+    for (const Slot slot : rows->results) written[slot] = plan.buffers[slot].byte_count;
   } else {
     return cost;
   }

@@ -33,6 +33,8 @@ void VisitSlots(Step& step, Visit&& visit) {
       visit(result.init, false);
       visit(result.output, true);
     }
+  } else if (auto* rows = std::get_if<RowsStep>(&step.what)) {
+    leaves(rows->operands, rows->results);
   } else if (auto* kernel = std::get_if<KernelStep>(&step.what)) {
     leaves(kernel->operands, kernel->results);
   } else if (auto* reference = std::get_if<ReferenceStep>(&step.what)) {

@@ -2,6 +2,7 @@
 
 #include "engines.h"
 #include "fmt/format.h"
+#include "indexing_programs.h"
 
 namespace hlo {
 namespace {
@@ -14,45 +15,7 @@ void ExpectGather(const char* body) {
 }
 
 TEST(GatherTest, RowsElementsColumnsAndBlocks) {
-  // Rows of a table.
-  ExpectGather(
-      "ENTRY e {{ a = {0}[20,37] parameter(0)\n i = s32[1031,1] parameter(1)\n ROOT r = {0}[1031,37] "
-      "gather(a, i), offset_dims={{1}}, collapsed_slice_dims={{0}}, start_index_map={{0}}, "
-      "index_vector_dim=1, "
-      "slice_sizes={{1,37}} }}");
-  // Indices without a dimension of vectors.
-  ExpectGather(
-      "ENTRY e {{ a = {0}[20,3] parameter(0)\n i = s32[7,5] parameter(1)\n ROOT r = {0}[7,5,3] "
-      "gather(a, i), offset_dims={{2}}, collapsed_slice_dims={{0}}, start_index_map={{0}}, "
-      "index_vector_dim=2, "
-      "slice_sizes={{1,3}} }}");
-  // Elements.
-  ExpectGather(
-      "ENTRY e {{ a = {0}[20,17] parameter(0)\n i = s32[600,2] parameter(1)\n ROOT r = {0}[600] "
-      "gather(a, i), offset_dims={{}}, collapsed_slice_dims={{0,1}}, start_index_map={{1,0}}, "
-      "index_vector_dim=1, slice_sizes={{1,1}} }}");
-  // Columns: the slices lie apart.
-  ExpectGather(
-      "ENTRY e {{ a = {0}[31,20] parameter(0)\n i = s32[530] parameter(1)\n ROOT r = {0}[31,530] "
-      "gather(a, i), offset_dims={{0}}, collapsed_slice_dims={{1}}, start_index_map={{1}}, "
-      "index_vector_dim=1, "
-      "slice_sizes={{31,1}} }}");
-  // Blocks, with the vectors along the first dimension of the indices.
-  ExpectGather(
-      "ENTRY e {{ a = {0}[20,30,5] parameter(0)\n i = s32[2,11] parameter(1)\n ROOT r = {0}[4,11,7,5] "
-      "gather(a, i), offset_dims={{0,2,3}}, collapsed_slice_dims={{}}, start_index_map={{0,1}}, "
-      "index_vector_dim=0, slice_sizes={{4,7,5}} }}");
-  // Along with a batch.
-  ExpectGather(
-      "ENTRY e {{ a = {0}[6,20] parameter(0)\n i = s32[6,9,1] parameter(1)\n ROOT r = {0}[6,9] "
-      "gather(a, i), offset_dims={{}}, collapsed_slice_dims={{1}}, start_index_map={{1}}, "
-      "operand_batching_dims={{0}}, start_indices_batching_dims={{0}}, index_vector_dim=2, "
-      "slice_sizes={{1,1}} }}");
-  ExpectGather(
-      "ENTRY e {{ a = {0}[20,3] parameter(0)\n i = s32[0,1] parameter(1)\n ROOT r = {0}[0,3] "
-      "gather(a, i), offset_dims={{1}}, collapsed_slice_dims={{0}}, start_index_map={{0}}, "
-      "index_vector_dim=1, "
-      "slice_sizes={{1,3}} }}");
+  for (const char* body : test::kGathers) ExpectGather(body);
 }
 
 TEST(GatherTest, IndicesOfAnyIntegerType) {
@@ -76,30 +39,8 @@ void ExpectScatter(const char* body, std::initializer_list<const char*> types, c
   }
 }
 
-constexpr const char* kRows =
-    "ENTRY e {{ a = {0}[20,37] parameter(0)\n i = s32[131,1] parameter(1)\n u = {0}[131,37] parameter(2)\n"
-    " ROOT r = {0}[20,37] scatter(a, i, u), update_window_dims={{1}}, inserted_window_dims={{0}}, "
-    "scatter_dims_to_operand_dims={{0}}, index_vector_dim=1, to_apply=c }}";
-constexpr const char* kElements =
-    "ENTRY e {{ a = {0}[20,19] parameter(0)\n i = s32[1500,2] parameter(1)\n u = {0}[1500] parameter(2)\n"
-    " ROOT r = {0}[20,19] scatter(a, i, u), update_window_dims={{}}, inserted_window_dims={{0,1}}, "
-    "scatter_dims_to_operand_dims={{1,0}}, index_vector_dim=1, to_apply=c }}";
-constexpr const char* kColumns =
-    "ENTRY e {{ a = {0}[31,20] parameter(0)\n i = s32[57] parameter(1)\n u = {0}[31,57] parameter(2)\n"
-    " ROOT r = {0}[31,20] scatter(a, i, u), update_window_dims={{0}}, inserted_window_dims={{1}}, "
-    "scatter_dims_to_operand_dims={{1}}, index_vector_dim=1, to_apply=c }}";
-constexpr const char* kBlocks =
-    "ENTRY e {{ a = {0}[24,26,5] parameter(0)\n i = s32[2,11] parameter(1)\n u = {0}[4,11,7,5] parameter(2)\n"
-    " ROOT r = {0}[24,26,5] scatter(a, i, u), update_window_dims={{0,2,3}}, inserted_window_dims={{}}, "
-    "scatter_dims_to_operand_dims={{0,1}}, index_vector_dim=0, to_apply=c }}";
-constexpr const char* kBatches =
-    "ENTRY e {{ a = {0}[6,20] parameter(0)\n i = s32[6,9,1] parameter(1)\n u = {0}[6,9] parameter(2)\n"
-    " ROOT r = {0}[6,20] scatter(a, i, u), update_window_dims={{}}, inserted_window_dims={{1}}, "
-    "input_batching_dims={{0}}, scatter_indices_batching_dims={{0}}, scatter_dims_to_operand_dims={{1}}, "
-    "index_vector_dim=2, to_apply=c }}";
-
 TEST(ScatterTest, EveryCombinerInTheReferencesOrder) {
-  for (const char* body : {kRows, kElements, kColumns, kBlocks, kBatches}) {
+  for (const char* body : test::kScatters) {
     ExpectScatter(body, {"u8", "bf16", "f32", "c128", "s4", "pred"}, "ROOT r = {0}[] copy(y)");
     ExpectScatter(body, {"u8", "bf16", "f32", "c128", "s4", "f8e5m2"}, "ROOT r = {0}[] add(x, y)");
     ExpectScatter(body, {"s16", "f16", "f64"}, "ROOT r = {0}[] maximum(x, y)");

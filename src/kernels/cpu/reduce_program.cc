@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
 #include "base/check.h"
 #include "base/parallel.h"
@@ -18,9 +19,9 @@ constexpr int64_t kWidest = 16;
 class Accumulators {
  public:
   Accumulators(const ReduceProgram& program, int64_t length) : program_(program) {
-    bytes_.resize(program.results.size() * length * kWidest);
+    bytes_.reset(new std::byte[program.results.size() * length * kWidest]);
     for (size_t k = 0; k < program.results.size(); ++k) {
-      at_.push_back(bytes_.data() + k * length * kWidest);
+      at_.push_back(bytes_.get() + k * length * kWidest);
       width_.push_back(LaneBytes(lane(k)));
     }
   }
@@ -46,14 +47,14 @@ class Accumulators {
     for (size_t k = 0; k < count(); ++k) in.push_back(runner.yielded(static_cast<int64_t>(k)));
     CombineInto(i, n, in.data());
   }
-  // Element 0 becomes the body's tile folded, or is combined with it.
-  void FoldTile(const TileProgram::Runner& runner, const TileCall& fold, int64_t n, bool first) {
+  // Element i becomes the body's tile folded, or is combined with it.
+  void FoldTile(const TileProgram::Runner& runner, const TileCall& fold, int64_t i, int64_t n, bool first) {
     alignas(16) std::byte element[kWidest];
     const void* in[] = {runner.yielded(0)};
-    fold.function(n, first ? at(0, 0) : element, in, fold.parameter);
+    fold.function(n, first ? at(0, i) : element, in, fold.parameter);
     if (first) return;
-    const void* both[] = {at(0, 0), element};
-    CombineInto(0, 1, both);
+    const void* both[] = {at(0, i), element};
+    CombineInto(i, 1, both);
   }
   // acc[i + j] = combiner(acc[i + j], acc[other + j])
   void Fold(int64_t i, int64_t other, int64_t n) {
@@ -88,17 +89,14 @@ class Accumulators {
       CombineInto(0, pairs, in.data());
     }
   }
-  // combiner(init, acc[i])
-  void AddInit(void* const* arguments, int64_t i) {
-    alignas(16) std::byte inits[8][kWidest];
-    HLO_CHECK(count() <= 8);
+  // combiner(init, acc[j]) for j of [i, i + n)
+  void AddInit(void* const* arguments, int64_t i, int64_t n) {
+    Accumulators inits(program_, n);
+    inits.FillWithInit(arguments, 0, n);
     absl::InlinedVector<const void*, 8> in;
-    for (size_t k = 0; k < count(); ++k) {
-      LoadInit(arguments, k, inits[k]);
-      in.push_back(inits[k]);
-    }
+    for (size_t k = 0; k < count(); ++k) in.push_back(inits.at(k, 0));
     for (size_t k = 0; k < count(); ++k) in.push_back(at(k, i));
-    CombineInto(i, 1, in.data());
+    CombineInto(i, n, in.data());
   }
   // acc[i, i + n) become results from `to` on.
   void Store(void* const* arguments, int64_t i, int64_t n, int64_t to) {
@@ -131,72 +129,67 @@ class Accumulators {
   }
 
   const ReduceProgram& program_;
-  std::vector<std::byte> bytes_;
+  std::unique_ptr<std::byte[]> bytes_;
   absl::InlinedVector<std::byte*, 4> at_;
   absl::InlinedVector<int64_t, 4> width_;
 };
 
-// The fold that reads rows as they are stored; no function where there is none.
-TileCall StoredFold(const ReduceProgram& program) {
-  const std::optional<ElementType> type = program.body.YieldedAsStored();
-  return type.has_value() ? FindStoredFold(program.fold, *type) : TileCall{};
-}
-
-// Inner positions [begin, end) of the runner's outer index, to element 0 of the accumulators.
-void ReduceRow(const ReduceProgram& program, const TileCall& stored_fold, TileProgram::Runner& runner,
-               int64_t begin, int64_t end, Accumulators& acc) {
-  const int64_t tile = program.body.tile();
-  int64_t length = 0;
-  if (stored_fold.function != nullptr) {
-    const void* in[] = {runner.stored(begin)};
-    stored_fold.function(end - begin, acc.at(0, 0), in, stored_fold.parameter);
-    return;
+// Rows of a program, one after the other.
+class RowReducer {
+ public:
+  RowReducer(const ReduceProgram& program, void* const* arguments)
+      : program_(program), runner_(program.body, arguments), fold_(program.fold) {
+    const std::optional<ElementType> type = program.body.YieldedAsStored();
+    if (type.has_value()) stored_fold_ = FindStoredFold(fold_, *type);
+    if (fold_.function == nullptr)
+      tile_.emplace(program, program.body.tile());
+    else if (program.body.YieldsBF16())
+      fold_ = FindBF16Fold(fold_);
   }
-  if (program.fold.function != nullptr) {
+
+  void SetRow(int64_t row) { runner_.SetOuter(row); }
+  // Inner positions [begin, end) of the row, to element i.
+  void Reduce(int64_t begin, int64_t end, Accumulators& to, int64_t i) {
+    if (stored_fold_.function != nullptr) {
+      const void* in[] = {runner_.stored(begin)};
+      stored_fold_.function(end - begin, to.at(0, i), in, stored_fold_.parameter);
+      return;
+    }
+    const int64_t tile = program_.body.tile();
     for (int64_t t = begin; t < end; t += tile) {
       const int64_t n = std::min(tile, end - t);
-      runner.RunTile(t, n);
-      acc.FoldTile(runner, program.fold, n, t == begin);
+      runner_.RunTile(t, n);
+      if (fold_.function != nullptr)
+        to.FoldTile(runner_, fold_, i, n, t == begin);
+      else if (t == begin)
+        tile_->Take(runner_, 0, n);
+      else
+        tile_->Combine(runner_, 0, n);
     }
-    return;
+    if (fold_.function != nullptr) return;
+    tile_->Halve(std::min(tile, end - begin));
+    for (size_t k = 0; k < to.count(); ++k) std::memcpy(to.at(k, i), tile_->at(k, 0), LaneBytes(to.lane(k)));
   }
-  for (int64_t t = begin; t < end; t += tile) {
-    const int64_t n = std::min(tile, end - t);
-    runner.RunTile(t, n);
-    if (length == 0) {
-      acc.Take(runner, 0, length = n);
-    } else {
-      acc.Combine(runner, 0, n);
-    }
-  }
-  acc.Halve(length);
-}
 
-double Nanoseconds(const ReduceProgram& program) {
-  return (program.body.nanoseconds_per_element() + 0.3 * static_cast<double>(program.combiner.step_count())) *
-         static_cast<double>(program.kept_count()) * static_cast<double>(program.reduced_count());
-}
+ private:
+  const ReduceProgram& program_;
+  TileProgram::Runner runner_;
+  TileCall fold_, stored_fold_;  // The latter reads rows as they are stored.
+  std::optional<Accumulators> tile_;
+};
 
 void ReduceRows(const ReduceProgram& program, void* const* arguments) {
-  const int64_t kept = program.kept_count(), reduced = program.reduced_count();
-  const int64_t per_chunk = std::max<int64_t>(1, kChunk / reduced);
-  const TileCall stored_fold = StoredFold(program);
-  ParallelFor((kept + per_chunk - 1) / per_chunk, Nanoseconds(program), [&](int64_t chunk) {
-    TileProgram::Runner runner(program.body, arguments);
-    Accumulators acc(program, program.fold.function != nullptr ? 1 : program.body.tile());
-    for (int64_t o = chunk * per_chunk; o < std::min(kept, (chunk + 1) * per_chunk); ++o) {
-      runner.SetOuter(o);
-      ReduceRow(program, stored_fold, runner, 0, reduced, acc);
-      acc.AddInit(arguments, 0);
-      acc.Store(arguments, 0, 1, o);
-    }
+  const int64_t kept = program.kept_count();
+  const int64_t per_chunk = std::max<int64_t>(1, kChunk / program.reduced_count());
+  ParallelFor((kept + per_chunk - 1) / per_chunk, program.nanoseconds(), [&](int64_t chunk) {
+    program.RunRows(arguments, chunk * per_chunk, std::min(kept, (chunk + 1) * per_chunk));
   });
 }
 
 // Rows as parts that stand side by side.
 void ReduceParts(const ReduceProgram& program, void* const* arguments) {
   const int64_t kept = program.kept_count(), length = program.part_length, parts = program.body.inner_count();
-  ParallelFor(kept, Nanoseconds(program), [&](int64_t o) {
+  ParallelFor(kept, program.nanoseconds(), [&](int64_t o) {
     TileProgram::Runner runner(program.body, arguments);
     Accumulators acc(program, parts);
     for (int64_t i = 0; i < length; ++i) {
@@ -208,7 +201,7 @@ void ReduceParts(const ReduceProgram& program, void* const* arguments) {
         acc.Combine(runner, 0, parts);
     }
     acc.HalveInOrder(parts);
-    acc.AddInit(arguments, 0);
+    acc.AddInit(arguments, 0, 1);
     acc.Store(arguments, 0, 1, o);
   });
 }
@@ -218,19 +211,15 @@ void ReduceLongRows(const ReduceProgram& program, void* const* arguments) {
   const int64_t kept = program.kept_count(), reduced = program.reduced_count();
   const int64_t pieces = (reduced + kPiece - 1) / kPiece;
   Accumulators partial(program, kept * pieces);
-  const TileCall stored_fold = StoredFold(program);
-  ParallelFor(kept * pieces, Nanoseconds(program), [&](int64_t i) {
-    TileProgram::Runner runner(program.body, arguments);
-    Accumulators acc(program, program.fold.function != nullptr ? 1 : program.body.tile());
-    runner.SetOuter(i / pieces);
+  ParallelFor(kept * pieces, program.nanoseconds(), [&](int64_t i) {
+    RowReducer reducer(program, arguments);
+    reducer.SetRow(i / pieces);
     const int64_t begin = i % pieces * kPiece;
-    ReduceRow(program, stored_fold, runner, begin, std::min(reduced, begin + kPiece), acc);
-    for (size_t k = 0; k < acc.count(); ++k)
-      std::memcpy(partial.at(k, i), acc.at(k, 0), LaneBytes(acc.lane(k)));
+    reducer.Reduce(begin, std::min(reduced, begin + kPiece), partial, i);
   });
   for (int64_t o = 0; o < kept; ++o) {
     for (int64_t i = 1; i < pieces; ++i) partial.Fold(o * pieces, o * pieces + i, 1);
-    partial.AddInit(arguments, o * pieces);
+    partial.AddInit(arguments, o * pieces, 1);
     partial.Store(arguments, o * pieces, 1, o);
   }
 }
@@ -265,7 +254,7 @@ void ReduceColumns(const ReduceProgram& program, void* const* arguments) {
                              : 1;
   const int64_t piece_rows = (reduced + pieces - 1) / pieces;
   Accumulators partial(program, pieces > 1 ? pieces * kept : 1);
-  ParallelFor(strips.count * pieces, Nanoseconds(program), [&](int64_t i) {
+  ParallelFor(strips.count * pieces, program.nanoseconds(), [&](int64_t i) {
     const int64_t begin = strips.begin(i / pieces), size = strips.size(i / pieces), piece = i % pieces;
     TileProgram::Runner runner(program.body, arguments);
     Accumulators acc(program, size);
@@ -361,6 +350,27 @@ void TileCode::Run(int64_t n, const void* const* in, void* const* out) const {
   }
 }
 
+double ReduceProgram::nanoseconds() const {
+  return (body.nanoseconds_per_element() + 0.3 * static_cast<double>(combiner.step_count())) *
+         static_cast<double>(kept_count()) * static_cast<double>(reduced_count());
+}
+
+bool ReduceProgram::TakesRows() const {
+  const bool in_pieces = reduced_count() >= 2 * kPiece && kept_count() < 8;
+  return rows && part_length == 1 && reduced_count() > 0 && !in_pieces;
+}
+
+void ReduceProgram::RunRows(void* const* arguments, int64_t begin, int64_t end) const {
+  RowReducer reducer(*this, arguments);
+  Accumulators results(*this, end - begin);
+  for (int64_t o = begin; o < end; ++o) {
+    reducer.SetRow(o);
+    reducer.Reduce(0, reduced_count(), results, o - begin);
+  }
+  results.AddInit(arguments, 0, end - begin);
+  results.Store(arguments, 0, end - begin, begin);
+}
+
 void ReduceProgram::Run(void* const* arguments) const {
   if (kept_count() == 0) return;
   if (reduced_count() == 0) {
@@ -371,10 +381,10 @@ void ReduceProgram::Run(void* const* arguments) const {
     ReduceColumns(*this, arguments);
   } else if (part_length > 1) {
     ReduceParts(*this, arguments);
-  } else if (reduced_count() >= 2 * kPiece && kept_count() < 8) {
-    ReduceLongRows(*this, arguments);
-  } else {
+  } else if (TakesRows()) {
     ReduceRows(*this, arguments);
+  } else {
+    ReduceLongRows(*this, arguments);
   }
 }
 

@@ -68,7 +68,13 @@ struct ReduceProgram {
   // Both follow from the body.
   int64_t kept_count() const { return rows ? body.outer_count() / part_length : body.inner_count(); }
   int64_t reduced_count() const { return rows ? body.inner_count() * part_length : body.outer_count(); }
+  double nanoseconds() const;
   void Run(void* const* arguments) const;
+
+  // Whether the results of some rows can be had by themselves.
+  bool TakesRows() const;
+  // The rows [begin, end), on this thread; the same bits as of a whole run. For what TakesRows.
+  void RunRows(void* const* arguments, int64_t begin, int64_t end) const;
 };
 
 }  // namespace hlo::cpu

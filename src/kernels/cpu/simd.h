@@ -4,9 +4,10 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
-#if defined(__F16C__)
+#if defined(__AVX2__) || defined(__F16C__)
 #include <immintrin.h>
 #endif
 
@@ -50,15 +51,88 @@ template <class T>
   return value - Vector<T>{};
 }
 
+// Half as many bits to a vector of words: the compiler's own conversion takes several instructions for one.
+[[gnu::always_inline]] inline Vector<uint32_t> LoadHalves(const void* from) {
+#if defined(__AVX512F__)
+  if constexpr (kVectorBytes == 64) {
+    const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256(static_cast<const __m256i*>(from)));
+    Vector<uint32_t> v;
+    std::memcpy(&v, &wide, sizeof v);
+    return v;
+  }
+#endif
+#if defined(__AVX2__)
+  if constexpr (kVectorBytes == 32) {
+    const __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128(static_cast<const __m128i*>(from)));
+    Vector<uint32_t> v;
+    std::memcpy(&v, &wide, sizeof v);
+    return v;
+  }
+#endif
+  typename VectorOf<uint16_t, kVectorBytes / 2>::type bits;
+  std::memcpy(&bits, from, sizeof bits);
+  return __builtin_convertvector(bits, Vector<uint32_t>);
+}
+// The low halves of the words of two vectors, one after the other; the high ones are 0.
+[[gnu::always_inline]] inline void StoreHalves(void* to, Vector<uint32_t> a, Vector<uint32_t> b) {
+#if defined(__AVX2__)
+  if constexpr (kVectorBytes == 32) {
+    __m256i low, high;
+    std::memcpy(&low, &a, sizeof low);
+    std::memcpy(&high, &b, sizeof high);
+    const __m256i packed = _mm256_permute4x64_epi64(_mm256_packus_epi32(low, high), 0xd8);
+    _mm256_storeu_si256(static_cast<__m256i*>(to), packed);
+    return;
+  }
+#endif
+  using Halves = typename VectorOf<uint16_t, kVectorBytes / 2>::type;
+  const Halves halves[] = {__builtin_convertvector(a, Halves), __builtin_convertvector(b, Halves)};
+  std::memcpy(to, halves, sizeof halves);
+}
+
+// NaN where one of both is, and -0 before +0.
+template <class T>
+[[gnu::always_inline]] inline Vector<T> MinimumOf(Vector<T> a, Vector<T> b) {
+  // Each of the two gives its second operand for NaN and for equal numbers.
+  Vector<T> c, d;
+#if defined(__AVX512F__)
+  if constexpr (kVectorBytes == 64 && sizeof(T) == 4) {
+    c = _mm512_min_ps(a, b), d = _mm512_min_ps(b, a);
+  } else if constexpr (kVectorBytes == 64) {
+    c = _mm512_min_pd(a, b), d = _mm512_min_pd(b, a);
+  } else
+#endif
+#if defined(__AVX__)
+      if constexpr (kVectorBytes == 32 && sizeof(T) == 4) {
+    c = _mm256_min_ps(a, b), d = _mm256_min_ps(b, a);
+  } else if constexpr (kVectorBytes == 32) {
+    c = _mm256_min_pd(a, b), d = _mm256_min_pd(b, a);
+  } else
+#endif
+  {
+    c = a < b ? a : b, d = b < a ? b : a;
+  }
+  using Word = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+  Vector<Word> x, y;
+  std::memcpy(&x, &c, sizeof x);
+  std::memcpy(&y, &d, sizeof y);
+  x |= y;
+  std::memcpy(&c, &x, sizeof c);
+  return c;
+}
+template <class T>
+[[gnu::always_inline]] inline Vector<T> MaximumOf(Vector<T> a, Vector<T> b) {
+  return -MinimumOf<T>(-a, -b);
+}
+
 // As many elements as a vector of T has, of a type that T holds exactly.
 template <class T, class S>
 [[gnu::always_inline]] inline Vector<T> LoadAs(const S* from) {
   if constexpr (std::is_same_v<T, S>) {
     return LoadVector(from);
   } else if constexpr (std::is_same_v<S, bfloat16>) {
-    typename VectorOf<uint16_t, kLanes<T> * 2>::type bits;
-    std::memcpy(&bits, from, sizeof bits);
-    const auto wide = __builtin_convertvector(bits, Vector<uint32_t>) << 16;
+    static_assert(sizeof(T) == 4);
+    const Vector<uint32_t> wide = LoadHalves(from) << 16;
     Vector<T> v;
     std::memcpy(&v, &wide, sizeof v);
     return v;

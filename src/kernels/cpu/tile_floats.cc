@@ -101,20 +101,24 @@ TileFn FindFunction(Opcode opcode) {
 
 TileCall FindRoundedTileOp(Opcode opcode, ElementType type) {
   if (type != ElementType::kBF16) return {};
-  switch (opcode) {
-    case Opcode::kAdd:
-      return {LoopOf<RoundedToBF16<scalar::Add>, float>()};
-    case Opcode::kDivide:
-      return {LoopOf<RoundedToBF16<scalar::Divide>, float>()};
-    case Opcode::kMultiply:
-      return {LoopOf<RoundedToBF16<scalar::Multiply>, float>()};
-    case Opcode::kSqrt:
-      return {LoopOf<RoundedToBF16<scalar::Sqrt>, float>()};
-    case Opcode::kSubtract:
-      return {LoopOf<RoundedToBF16<scalar::Subtract>, float>()};
-    default:
-      return {};
-  }
+  const auto found = [&]() -> TileFn {
+    switch (opcode) {
+      case Opcode::kAdd:
+        return LoopOf<RoundedToBF16<scalar::Add>, float>();
+      case Opcode::kDivide:
+        return LoopOf<RoundedToBF16<scalar::Divide>, float>();
+      case Opcode::kMultiply:
+        return LoopOf<RoundedToBF16<scalar::Multiply>, float>();
+      case Opcode::kSqrt:
+        return LoopOf<RoundedToBF16<scalar::Sqrt>, float>();
+      case Opcode::kSubtract:
+        return LoopOf<RoundedToBF16<scalar::Subtract>, float>();
+      default:
+        return nullptr;
+    }
+  };
+  return {
+      found(), 0, {.kind = TileSymbol::Kind::kRoundedOperation, .opcode = opcode, .from = type, .to = type}};
 }
 
 TileFn FloatTileOp(Opcode opcode, Lane lane) {

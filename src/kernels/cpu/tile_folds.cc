@@ -1,7 +1,6 @@
 // Loops that combine elements of one array with each other, or with those of another one at any places.
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "kernels/cpu/simd.h"
@@ -32,40 +31,104 @@ void FoldLoop(int64_t n, void* out, const void* const* in, int64_t) {
   *static_cast<T*>(out) = static_cast<T>(partial[0]);
 }
 
-using Floats = Vector<float>;
-
-[[gnu::always_inline]] inline Floats LoadBF16(const uint16_t* a) {
-  VectorOf<uint16_t, kVectorBytes / 2>::type bits;
-  std::memcpy(&bits, a, sizeof bits);
-  const Vector<uint32_t> wide = __builtin_convertvector(bits, Vector<uint32_t>) << 16;
-  Floats floats;
-  std::memcpy(&floats, &wide, sizeof floats);
-  return floats;
+template <class A, class T>
+[[gnu::always_inline]] inline Vector<A> LoadWide(const T* from) {
+  typename VectorOf<T, kVectorBytes / sizeof(A) * sizeof(T)>::type part;
+  std::memcpy(&part, from, sizeof part);
+  return __builtin_convertvector(part, Vector<A>);
 }
 
-// bf16 as it lies in memory, to f32. A few elements are summed up in f32, where bits of bf16 have room for
-// carries, and their sums in f64. -0 is what adds nothing.
+struct VectorAdd {
+  template <class A>
+  static Vector<A> Apply(Vector<A> a, Vector<A> b) {
+    return a + b;
+  }
+};
+struct VectorMaximum {
+  template <class A>
+  static Vector<A> Apply(Vector<A> a, Vector<A> b) {
+    return MaximumOf<A>(a, b);
+  }
+};
+struct VectorMinimum {
+  template <class A>
+  static Vector<A> Apply(Vector<A> a, Vector<A> b) {
+    return MinimumOf<A>(a, b);
+  }
+};
+
+// As FoldLoop, by vectors.
+template <class V, class F, class T, class A>
+void VectorFold(int64_t n, void* out, const void* const* in, int64_t parameter) {
+  constexpr int64_t kPartials = 128 / sizeof(T), kLane = kLanes<A>, kVectors = kPartials / kLane;
+  if (n < 2 * kPartials) return FoldLoop<F, T, A>(n, out, in, parameter);
+  const T* a = static_cast<const T*>(in[0]);
+  Vector<A> v[kVectors];
+#pragma GCC unroll 16
+  for (int64_t k = 0; k < kVectors; ++k) v[k] = LoadWide<A>(a + k * kLane);
+  int64_t i = kPartials;
+  for (; i + kPartials <= n; i += kPartials) {
+#pragma GCC unroll 16
+    for (int64_t k = 0; k < kVectors; ++k) v[k] = V::template Apply<A>(v[k], LoadWide<A>(a + i + k * kLane));
+  }
+  A partial[kPartials];
+  std::memcpy(partial, v, sizeof partial);
+  const F f;
+  for (int64_t k = 0; i + k < n; ++k) partial[k] = f(partial[k], static_cast<A>(a[i + k]));
+  for (int64_t half = kPartials / 2; half > 0; half /= 2) {
+    for (int64_t k = 0; k < half; ++k) partial[k] = f(partial[k], partial[half + k]);
+  }
+  *static_cast<T*>(out) = static_cast<T>(partial[0]);
+}
+
+// Both halves of words that hold two bf16 each, as f32.
+[[gnu::always_inline]] inline std::pair<Vector<float>, Vector<float>> LoadPairs(const bfloat16* from) {
+  Vector<uint32_t> words;
+  std::memcpy(&words, from, sizeof words);
+  const Vector<uint32_t> parts[] = {words << 16, words & 0xffff0000u};
+  std::pair<Vector<float>, Vector<float>> floats;
+  std::memcpy(&floats.first, &parts[0], sizeof floats.first);
+  std::memcpy(&floats.second, &parts[1], sizeof floats.second);
+  return floats;
+}
+[[gnu::always_inline]] inline std::pair<Vector<float>, Vector<float>> LoadPairs(const float* from) {
+  return {LoadVector(from), LoadVector(from + kLanes<float>)};
+}
+
+// bf16 as it lies in memory or as f32, to f32. A few elements are summed up in f32, where bits of bf16 have
+// room for carries, and their sums in f64. -0 is what adds nothing.
+template <class T>
 void SumBF16(int64_t n, void* out, const void* const* in, int64_t) {
-  using Doubles = VectorOf<double, 2 * kVectorBytes>::type;
+  using Floats = Vector<float>;
+  using Doubles = Vector<double>;
   constexpr int64_t kSteps = 16, kLane = kLanes<float>, kWidth = 4 * kLane;
-  const auto* a = static_cast<const uint16_t*>(in[0]);
+  const T* a = static_cast<const T*>(in[0]);
   const Floats nothing = -Floats{};
-  Doubles totals = -Doubles{};
+  Doubles low = -Doubles{}, high = -Doubles{};
   int64_t i = 0;
   while (i + kWidth <= n) {
     Floats p0 = nothing, p1 = nothing, p2 = nothing, p3 = nothing;
     const int64_t end = std::min(n - kWidth, i + (kSteps - 1) * kWidth);
     for (; i <= end; i += kWidth) {
-      p0 += LoadBF16(a + i);
-      p1 += LoadBF16(a + i + kLane);
-      p2 += LoadBF16(a + i + 2 * kLane);
-      p3 += LoadBF16(a + i + 3 * kLane);
+      const auto [a0, a1] = LoadPairs(a + i);
+      const auto [a2, a3] = LoadPairs(a + i + 2 * kLane);
+      p0 += a0;
+      p1 += a1;
+      p2 += a2;
+      p3 += a3;
     }
-    totals += __builtin_convertvector((p0 + p1) + (p2 + p3), Doubles);
+    float sums[kLane];
+    StoreVector(sums, (p0 + p1) + (p2 + p3));
+    low += LoadWide<double>(sums);
+    high += LoadWide<double>(sums + kLane / 2);
   }
-  double sum = -0.0;
-  for (int64_t k = 0; k < kLane; ++k) sum += totals[k];
-  for (; i < n; ++i) sum += std::bit_cast<float>(uint32_t{a[i]} << 16);
+  double sum = SumOfLanes<double>(low + high);
+  for (; i < n; ++i) {
+    if constexpr (std::is_same_v<T, float>)
+      sum += a[i];
+    else
+      sum += a[i].ToFloat();
+  }
   *static_cast<float*>(out) = static_cast<float>(sum);
 }
 
@@ -86,7 +149,13 @@ struct Loops {
 
 template <class F, class T, class A = T>
 Loops LoopsOf() {
-  if constexpr (std::is_invocable_r_v<T, F, T, T>)
+  if constexpr (std::is_floating_point_v<T> && std::is_same_v<F, scalar::Add>)
+    return {&VectorFold<VectorAdd, F, T, A>, &ScatterLoop<F, T>};
+  else if constexpr (std::is_floating_point_v<T> && std::is_same_v<F, FloatMaximum>)
+    return {&VectorFold<VectorMaximum, F, T, A>, &ScatterLoop<F, T>};
+  else if constexpr (std::is_floating_point_v<T> && std::is_same_v<F, FloatMinimum>)
+    return {&VectorFold<VectorMinimum, F, T, A>, &ScatterLoop<F, T>};
+  else if constexpr (std::is_invocable_r_v<T, F, T, T>)
     return {&FoldLoop<F, T, A>, &ScatterLoop<F, T>};
   else
     return {};
@@ -122,11 +191,17 @@ TileCall FindTileFold(Opcode opcode, ElementType type) {
   return {DispatchLane(LaneOf(type), [&]<class T>() { return Find<T>(opcode).fold; })};
 }
 
-TileCall FindStoredFold(const TileCall& fold, ElementType stored) {
-  const bool sums_bf16 =
-      fold.function == &FoldLoop<scalar::Add, float, double> && stored == ElementType::kBF16;
-  return sums_bf16 ? TileCall{&SumBF16} : TileCall{};
+namespace {
+bool SumsFloats(const TileCall& fold) {
+  return fold.function == FindTileFold(Opcode::kAdd, ElementType::kF32).function;
 }
+}  // namespace
+
+TileCall FindStoredFold(const TileCall& fold, ElementType stored) {
+  return SumsFloats(fold) && stored == ElementType::kBF16 ? TileCall{&SumBF16<bfloat16>} : TileCall{};
+}
+
+TileCall FindBF16Fold(const TileCall& fold) { return SumsFloats(fold) ? TileCall{&SumBF16<float>} : fold; }
 
 ScatterFn FindScatterLoop(Opcode opcode, ElementType type) {
   if (!IsStoredAsLane(type) || RoundTile(type).function != nullptr) return nullptr;

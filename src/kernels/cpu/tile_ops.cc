@@ -244,43 +244,51 @@ TileCall SplatTile(Lane lane) { return {&SplatBits, LaneBytes(lane)}; }
 TileCall FindTileOp(Opcode opcode, ElementType from) {
   const Lane lane = LaneOf(from);
   const int64_t bits = BitWidth(from);
-  if (const TileFn f = IntegerTileOp(opcode, lane)) return {f, bits};
-  if (const TileFn f = FloatTileOp(opcode, lane)) return {f, bits};
-  return {ComplexTileOp(opcode, lane), bits};
+  const TileSymbol symbol{.kind = TileSymbol::Kind::kOperation, .opcode = opcode, .from = from};
+  if (const TileFn f = IntegerTileOp(opcode, lane)) return {f, bits, symbol};
+  if (const TileFn f = FloatTileOp(opcode, lane)) return {f, bits, symbol};
+  return {ComplexTileOp(opcode, lane), bits, symbol};
 }
 
 TileCall FindTileCompare(ComparisonDirection direction, bool total_order, ElementType from) {
   const Lane lane = LaneOf(from);
-  switch (direction) {
-    case ComparisonDirection::kEq:
-      return {Comparison<scalar::Eq>(lane, total_order)};
-    case ComparisonDirection::kNe:
-      return {Comparison<scalar::Ne>(lane, total_order)};
-    case ComparisonDirection::kGe:
-      return {Comparison<scalar::Ge>(lane, total_order)};
-    case ComparisonDirection::kGt:
-      return {Comparison<scalar::Gt>(lane, total_order)};
-    case ComparisonDirection::kLe:
-      return {Comparison<scalar::Le>(lane, total_order)};
-    case ComparisonDirection::kLt:
-      return {Comparison<scalar::Lt>(lane, total_order)};
-  }
-  return {};
+  const auto comparison = [&]() -> TileFn {
+    switch (direction) {
+      case ComparisonDirection::kEq:
+        return Comparison<scalar::Eq>(lane, total_order);
+      case ComparisonDirection::kNe:
+        return Comparison<scalar::Ne>(lane, total_order);
+      case ComparisonDirection::kGe:
+        return Comparison<scalar::Ge>(lane, total_order);
+      case ComparisonDirection::kGt:
+        return Comparison<scalar::Gt>(lane, total_order);
+      case ComparisonDirection::kLe:
+        return Comparison<scalar::Le>(lane, total_order);
+      case ComparisonDirection::kLt:
+        return Comparison<scalar::Lt>(lane, total_order);
+    }
+    return nullptr;
+  };
+  return {
+      comparison(),
+      0,
+      {.kind = TileSymbol::Kind::kCompare, .from = from, .direction = direction, .total_order = total_order}};
 }
 
 TileCall FindTileSelect(ElementType type) {
   TileFn function = nullptr;
   DispatchWidth(LaneBytes(LaneOf(type)), [&]<class T>() { function = &SelectLoop<T>; });
-  return {function};
+  return {function, 0, {.kind = TileSymbol::Kind::kSelect, .from = type, .to = type}};
 }
 
 TileCall FindTileConvert(ElementType from, ElementType to) {
   const Lane a = LaneOf(from), b = LaneOf(to);
+  const TileSymbol symbol{.kind = TileSymbol::Kind::kConvert, .from = from, .to = to};
   if (from == ElementType::kF64 && BitWidth(to) <= 8) {
     if (const TileFn f = OfSmallFloat(to, []<ElementType kType>() -> TileFn { return &RoundFromF64<kType>; }))
-      return {f};
+      return {f, 0, symbol};
   }
-  if (a == Lane::kF32 && to == ElementType::kS32) return {&F32ToS32};
+  if (a == Lane::kF32 && to == ElementType::kS32) return {&F32ToS32, 0, symbol};
   const TileFn f = DispatchLane(a, [&]<class From>() -> TileFn {
     return DispatchLane(b, []<class To>() -> TileFn {
       if constexpr (kIsComplex<From> && !kIsComplex<To> && !std::is_same_v<To, bool>)
@@ -289,26 +297,30 @@ TileCall FindTileConvert(ElementType from, ElementType to) {
         return &ConvertLoop<From, To>;
     });
   });
-  return {f, BitWidth(to)};
+  return {f, BitWidth(to), symbol};
 }
 
 TileCall FindTileBitcast(ElementType from, ElementType to) {
   const int64_t width = BitWidth(from);
+  const TileSymbol symbol{.kind = TileSymbol::Kind::kBits, .from = from, .to = to};
+  const auto as_bits = [&](TileCall call) { return TileCall{call.function, call.parameter, symbol}; };
   // A bf16 and its lane hold the same.
   if (from == ElementType::kBF16 && width == BitWidth(to) && IsStoredAsLane(to))
-    return StoreRoundedTile(from);
-  if (to == ElementType::kBF16 && width == BitWidth(from) && IsStoredAsLane(from)) return LoadTile(to);
+    return as_bits(StoreRoundedTile(from));
+  if (to == ElementType::kBF16 && width == BitWidth(to) && IsStoredAsLane(from))
+    return as_bits(LoadTile(to));
   if (width != BitWidth(to) || width < 8 || !IsStoredAsLane(from) || !IsStoredAsLane(to)) return {};
-  return {&CopyBits, width / 8};
+  return {&CopyBits, width / 8, symbol};
 }
 
 TileCall FindTileReducePrecision(ElementType type, int64_t exponent_bits, int64_t mantissa_bits) {
   const int64_t parameter = std::min<int64_t>(exponent_bits, 64) << 8 | std::min<int64_t>(mantissa_bits, 64);
+  const TileSymbol symbol{.kind = TileSymbol::Kind::kReducePrecision, .from = type, .to = type};
   switch (LaneOf(type)) {
     case Lane::kF32:
-      return {&ReducePrecisionLoop<float>, parameter};
+      return {&ReducePrecisionLoop<float>, parameter, symbol};
     case Lane::kF64:
-      return {&ReducePrecisionLoop<double>, parameter};
+      return {&ReducePrecisionLoop<double>, parameter, symbol};
     default:
       return {};
   }
@@ -316,8 +328,10 @@ TileCall FindTileReducePrecision(ElementType type, int64_t exponent_bits, int64_
 
 TileCall RoundTile(ElementType type) {
   const int64_t bits = BitWidth(type);
-  if (IsIntegral(type) && bits < 8) return {IsSigned(type) ? &CutLoop<int8_t> : &CutLoop<uint8_t>, bits};
-  return {OfSmallFloat(type, []<ElementType kType>() -> TileFn { return &RoundLoop<kType>; })};
+  const TileSymbol symbol{.kind = TileSymbol::Kind::kRound, .from = type, .to = type};
+  if (IsIntegral(type) && bits < 8)
+    return {IsSigned(type) ? &CutLoop<int8_t> : &CutLoop<uint8_t>, bits, symbol};
+  return {OfSmallFloat(type, []<ElementType kType>() -> TileFn { return &RoundLoop<kType>; }), 0, symbol};
 }
 
 TileCall LoadTile(ElementType type) {

@@ -22,9 +22,30 @@ bool IsStoredAsLane(ElementType type);
 // is up to the operation.
 using TileFn = void (*)(int64_t n, void* out, const void* const* in, int64_t parameter);
 
+// Which operation a call is, for engines that have code of their own for it.
+struct TileSymbol {
+  enum class Kind : uint8_t {
+    kNone,
+    kOperation,         // opcode, on operands of type `from`.
+    kRoundedOperation,  // And its result rounded to that type.
+    kCompare,           // direction, total_order.
+    kSelect,
+    kConvert,
+    kBits,  // Of type `from`, taken for those of `to`.
+    kReducePrecision,
+    kRound,  // To what `to` can hold.
+  };
+  Kind kind = Kind::kNone;
+  Opcode opcode{};
+  ElementType from{}, to{};
+  ComparisonDirection direction{};
+  bool total_order = false;
+};
+
 struct TileCall {
   TileFn function = nullptr;
   int64_t parameter = 0;
+  TileSymbol symbol = {};
 };
 
 // An operation on operands of type `from` with a result of type `to`, as yet unrounded: see RoundTile. No
@@ -48,6 +69,8 @@ TileCall RoundTile(ElementType type);
 TileCall FindTileFold(Opcode opcode, ElementType type);
 // The same for any number of elements as they are stored, where there is one that reads them so.
 TileCall FindStoredFold(const TileCall& fold, ElementType stored);
+// The same for lanes that are bf16; `fold` itself where there is none.
+TileCall FindBF16Fold(const TileCall& fold);
 // result[at[i]] = result[at[i]] op update[from[i]] for i of [0, n) in order, but where at[i] < 0. The same
 // operations, on types whose elements lie in memory as in lanes.
 using ScatterFn = void (*)(int64_t n, void* result, const int64_t* at, const void* update,

@@ -64,30 +64,29 @@ void TileProgram::Store(TileValue value, Access access) {
   accesses_.push_back(std::move(access));
 }
 
-// Neighbouring inner dimensions that every access walks through as one become one; so do dimensions of
-// size 1.
-void TileProgram::Collapse() {
-  std::vector<int64_t> dims;
-  std::vector<Strides> strides(accesses_.size());
-  for (size_t d = 0; d < inner_dims_.size(); ++d) {
-    if (inner_dims_[d] == 1) continue;
-    const bool joins = !dims.empty() && std::all_of(accesses_.begin(), accesses_.end(), [&](const Access& a) {
-      const Strides& walked = strides[&a - accesses_.data()];
-      return walked.back() == a.inner[d] * inner_dims_[d];
-    });
+// Neighbouring dimensions that every access walks through as one become one; so do dimensions of size 1.
+void TileProgram::Collapse(std::vector<int64_t>& dims, Strides Access::*strides) {
+  std::vector<int64_t> collapsed;
+  std::vector<Strides> walked(accesses_.size());
+  for (size_t d = 0; d < dims.size(); ++d) {
+    if (dims[d] == 1) continue;
+    const bool joins =
+        !collapsed.empty() && std::all_of(accesses_.begin(), accesses_.end(), [&](const Access& a) {
+          return walked[&a - accesses_.data()].back() == (a.*strides)[d] * dims[d];
+        });
     if (joins)
-      dims.back() *= inner_dims_[d];
+      collapsed.back() *= dims[d];
     else
-      dims.push_back(inner_dims_[d]);
+      collapsed.push_back(dims[d]);
     for (size_t a = 0; a < accesses_.size(); ++a) {
       if (joins)
-        strides[a].back() = accesses_[a].inner[d];
+        walked[a].back() = (accesses_[a].*strides)[d];
       else
-        strides[a].push_back(accesses_[a].inner[d]);
+        walked[a].push_back((accesses_[a].*strides)[d]);
     }
   }
-  inner_dims_ = std::move(dims);
-  for (size_t a = 0; a < accesses_.size(); ++a) accesses_[a].inner = std::move(strides[a]);
+  dims = std::move(collapsed);
+  for (size_t a = 0; a < accesses_.size(); ++a) accesses_[a].*strides = std::move(walked[a]);
 }
 
 TileProgram::Pattern TileProgram::PatternOf(const Access& access) const {
@@ -100,7 +99,8 @@ TileProgram::Pattern TileProgram::PatternOf(const Access& access) const {
 void TileProgram::AssignRegisters() {
   std::vector<size_t> last_use(values_.size(), 0);
   for (size_t s = 0; s < steps_.size(); ++s) {
-    for (int k = 0; k < steps_[s].operand_count; ++k) last_use[steps_[s].in[k]] = s;
+    const size_t until = steps_[s].chain < 0 ? s : chains_[steps_[s].chain].last;
+    for (int k = 0; k < steps_[s].operand_count; ++k) last_use[steps_[s].in[k]] = until;
   }
   for (const Stored& stored : stored_) last_use[stored.value] = steps_.size();
   for (TileValue value : yielded_) last_use[value] = steps_.size();
@@ -108,22 +108,28 @@ void TileProgram::AssignRegisters() {
   int64_t widest = 1;
   for (size_t s = 0; s < steps_.size(); ++s) {
     const Step& step = steps_[s];
-    widest = std::max(widest, LaneBytes(values_[step.out].lane));
+    Value& out = values_[step.out];
     // What is splat once must stay.
     const bool stays = step.access >= 0 && patterns_[step.access] == Pattern::kScalar;
-    if (free_registers.empty() || stays) {
-      values_[step.out].register_number = static_cast<int32_t>(register_count_++);
-    } else {
-      values_[step.out].register_number = free_registers.back();
-      free_registers.pop_back();
+    if (!out.is_passed_on) {
+      widest = std::max(widest, LaneBytes(out.lane));
+      if (free_registers.empty() || stays) {
+        out.register_number = static_cast<int32_t>(register_count_++);
+      } else {
+        out.register_number = free_registers.back();
+        free_registers.pop_back();
+      }
     }
     if (stays) last_use[step.out] = steps_.size();
     auto release = [&](TileValue value) {
-      if (last_use[value] != s) return;
+      if (last_use[value] != s || values_[value].register_number < 0) return;
       last_use[value] = steps_.size();  // Once.
       free_registers.push_back(values_[value].register_number);
     };
-    for (int k = 0; k < step.operand_count; ++k) release(step.in[k]);
+    const size_t first = step.chain >= 0 && chains_[step.chain].last == s ? chains_[step.chain].first : s;
+    for (size_t member = first; member <= s; ++member) {
+      for (int k = 0; k < steps_[member].operand_count; ++k) release(steps_[member].in[k]);
+    }
     if (last_use[step.out] == 0 && s != 0) release(step.out);
   }
   // Small floats are read into the register after the last before they are widened.
@@ -157,18 +163,26 @@ void TileProgram::Finish() {
   outer_count_ = Product(outer_dims_);
   inner_count_ = Product(inner_dims_);
   MoveBits();
-  Collapse();
+  Collapse(outer_dims_, &Access::outer);
+  Collapse(inner_dims_, &Access::inner);
   for (const Access& access : accesses_) patterns_.push_back(PatternOf(access));
-  AssignRegisters();
   by_rows_ = !inner_dims_.empty() && inner_dims_.back() >= kShortestRow;
+  for (Stored& stored : stored_) stored.narrow = StoreRoundedTile(accesses_[stored.access].type);
+  if (inner_count_ > kLongestSmall) FormChains();
+  AssignRegisters();
   // A value that is stored once, and lies in memory as in its lane, is computed in place.
   for (const Stored& stored : stored_) {
     Value& value = values_[stored.value];
-    const bool direct =
-        value.access < 0 && value.stored_as < 0 && IsStoredAsLane(accesses_[stored.access].type);
+    const bool direct = value.access < 0 && value.stored_as < 0 && !value.is_passed_on &&
+                        IsStoredAsLane(accesses_[stored.access].type);
     if (direct) value.stored_as = stored.access;
   }
-  for (Stored& stored : stored_) stored.narrow = StoreRoundedTile(accesses_[stored.access].type);
+  size_t chain_steps = 0;
+  for (Chain& chain : chains_) {
+    BuildChain(chain);
+    chain.begin = chain_steps;
+    chain_steps += chain.steps.size();
+  }
   for (const Step& step : steps_)
     nanoseconds_ += step.access >= 0 ? 0.2 : 0.15 * LaneBytes(lane(step.out)) / 4;
   small_ = MakeSmall();
@@ -187,11 +201,12 @@ std::optional<SmallProgram> TileProgram::MakeSmall() const {
   };
   int32_t start_count = 0;
   const auto in_memory = [&](const Access& access) {
-    SmallProgram::Place place{access.argument, 0, access.offset * ByteCount(access.type)};
+    const int64_t width = ByteCount(access.type);
+    SmallProgram::Place place{access.argument, 0, access.offset * width, static_cast<int32_t>(width)};
     if (access.starts.empty()) return place;
     place.start = ++start_count;
     for (const RuntimeStart& s : access.starts)
-      small.starts.push_back({s.argument, s.type, s.max, s.stride * ByteCount(access.type), place.start});
+      small.starts.push_back({s.argument, s.type, s.max, s.stride * width, place.start});
     return place;
   };
   std::vector<SmallProgram::Place> places(values_.size());
@@ -236,6 +251,17 @@ std::optional<ElementType> TileProgram::YieldedAsStored() const {
                        steps_[0].access >= 0 && accesses_[0].argument != Access::kIota &&
                        patterns_[0] == Pattern::kDense;
   return is_load ? std::optional(accesses_[0].type) : std::nullopt;
+}
+
+bool TileProgram::YieldsBF16() const {
+  if (yielded_.size() != 1) return false;
+  return std::any_of(steps_.begin(), steps_.end(), [&](const Step& step) {
+    if (step.out != yielded_[0]) return false;
+    const ChainOperation operation = ChainOperationOf(step.call);
+    return step.access >= 0 ? accesses_[step.access].type == ElementType::kBF16 &&
+                                  accesses_[step.access].argument != Access::kIota
+                            : operation.rounds || operation.kind == ChainOperation::Kind::kRound;
+  });
 }
 
 void TileProgram::VisitAccesses(absl::FunctionRef<void(Access&, bool)> visit) {

@@ -11,6 +11,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "kernels/cpu/small_program.h"
+#include "kernels/cpu/tile_chain.h"
 #include "kernels/cpu/tile_ops.h"
 
 namespace hlo::cpu {
@@ -67,6 +68,12 @@ class TileProgram {
   // does more.
   std::optional<ElementType> YieldedAsStored() const;
 
+  // The same as a list of calls, where it is one.
+  const std::optional<SmallProgram>& small() const { return small_; }
+
+  // Whether it yields one value, whose lanes are bf16.
+  bool YieldsBF16() const;
+
   // visit(access, is_store) for all; arguments may be renumbered. RuntimeStarts are read like loads.
   void VisitAccesses(absl::FunctionRef<void(Access&, bool)> visit);
   void VisitAccesses(absl::FunctionRef<void(const Access&, bool)> visit) const;
@@ -78,11 +85,13 @@ class TileProgram {
     int32_t access = -1;  // A load.
     int8_t operand_count = 0;
     std::array<TileValue, 3> in{};
+    int32_t chain = -1;
   };
   struct Stored {
     TileValue value;
     int32_t access;
     TileCall narrow = {};  // From its lane to its storage type.
+    bool by_chain = false;
   };
   absl::Span<const Step> steps() const { return steps_; }
   absl::Span<const Stored> stores() const { return stored_; }
@@ -92,6 +101,9 @@ class TileProgram {
   // --- Running. `arguments` are the pointers that accesses name.
   // All tiles, on several threads where it pays.
   void Run(void* const* arguments) const;
+
+  // The inner positions [begin, end), on this thread; where there are no outer ones.
+  void RunPositions(void* const* arguments, int64_t begin, int64_t end) const;
 
   // What one thread needs to run tiles: resolved starts, scratch, splat scalars.
   class Runner {
@@ -115,6 +127,7 @@ class TileProgram {
     absl::InlinedVector<int64_t, 16> start_;         // Of each access: offset and run-time starts.
     absl::InlinedVector<int64_t, 16> base_;          // And the outer index.
     std::byte* scratch_;
+    absl::InlinedVector<ChainStep, 16> chain_steps_;  // Of all chains.
     bool fresh_ = true;
   };
 
@@ -122,8 +135,25 @@ class TileProgram {
   struct Value {
     Lane lane;
     int32_t register_number = -1;
-    int32_t access = -1;     // Of a load.
-    int32_t stored_as = -1;  // The one access that it is stored through.
+    int32_t access = -1;        // Of a load.
+    int32_t stored_as = -1;     // The one access that it is stored through.
+    bool is_passed_on = false;  // From one step of a chain to the next, and nowhere else.
+    // How chains read it; a load that only they use stays as it is in memory, one element where it is a
+    // scalar.
+    ChainForm form = ChainForm::kLane;
+    bool for_chains = false;
+  };
+  // Steps [first, last] whose values stay in the processor's registers.
+  struct Chain {
+    size_t first, last;
+    size_t begin;  // Among the steps of all chains.
+    std::vector<ChainStep> steps;
+    std::vector<ChainPointer> pointers;
+    struct Operands {
+      TileValue value = -1, second = -1;  // Read, or written to their registers.
+      int32_t access = -1;                // Written to memory.
+    };
+    std::vector<Operands> operands;
   };
   enum class Pattern : uint8_t { kDense, kScalar, kStrided };
 
@@ -136,9 +166,23 @@ class TileProgram {
              int64_t n, const std::byte* from) const;
   void Splat(const Step& step, void* const* arguments, int64_t base, int64_t n, std::byte* to) const;
   void RunSteps(void* const* arguments, const int64_t* bases, int64_t begin, int64_t n, std::byte* registers,
-                int64_t stride, int64_t splat_count, const void** values) const;
-  void Collapse();
+                int64_t stride, int64_t splat_count, ChainStep* chain_steps, const void** values) const;
+  void Collapse(std::vector<int64_t>& dims, Strides Access::*strides);
   void AssignRegisters();
+  void FormChains();
+  bool IsScalarInRow(int32_t access) const;
+  bool GrowChain(std::vector<size_t>& members) const;
+  bool MayFollow(const std::vector<size_t>& members, size_t next) const;
+  bool IsWorthwhile(const std::vector<size_t>& members) const;
+  void MoveTogether(const std::vector<size_t>& members);
+  void ChooseForms();
+  void BuildChain(Chain& chain);
+  void AddOperation(const Step& step, TileValue before, Chain& chain) const;
+  void AddStores(TileValue value, bool rounds, Chain& chain);
+  void RunChainOf(const Chain& chain, void* const* arguments, const int64_t* bases, int64_t begin, int64_t n,
+                  std::byte* registers, int64_t stride, ChainStep* steps, const void** values) const;
+  void ReadForChains(const Step& step, void* const* arguments, int64_t base, int64_t begin, int64_t n,
+                     std::byte* to, const void** value) const;
   Pattern PatternOf(const Access& access) const;
 
   std::vector<int64_t> outer_dims_, inner_dims_;
@@ -148,6 +192,7 @@ class TileProgram {
   std::vector<Step> steps_;
   std::vector<Stored> stored_;
   std::vector<TileValue> yielded_;
+  std::vector<Chain> chains_;
   int64_t outer_count_ = 1, inner_count_ = 1, tile_ = 0, register_bytes_ = 0, register_count_ = 0;
   double nanoseconds_ = 0;
   bool is_copy_ = false;               // One load and one store.

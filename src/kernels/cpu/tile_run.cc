@@ -1,11 +1,10 @@
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
 
 #include "base/check.h"
 #include "base/parallel.h"
 #include "kernels/cpu/copy_array.h"
+#include "kernels/cpu/thread_memory.h"
 #include "kernels/cpu/tile_loops.h"
 #include "kernels/cpu/tile_program.h"
 #include "types/dispatch.h"
@@ -15,19 +14,9 @@ namespace {
 
 constexpr int64_t kChunk = 16 << 10;  // Elements that a thread takes at a time.
 
-// Grows to what the largest program of the thread needs.
 std::byte* Scratch(int64_t bytes) {
-  struct Free {
-    void operator()(std::byte* p) const { std::free(p); }
-  };
-  thread_local std::unique_ptr<std::byte, Free> memory;
-  thread_local int64_t size = 0;
-  if (size < bytes) {
-    size = (bytes + 4095) / 4096 * 4096;
-    memory.reset(static_cast<std::byte*>(std::aligned_alloc(64, size)));
-    HLO_CHECK(memory != nullptr);
-  }
-  return memory.get();
+  thread_local ThreadMemory memory;
+  return memory.AtLeast(bytes);
 }
 
 // A run-time position splits into an index by dividing by the sizes, the last dimension fastest.
@@ -113,14 +102,20 @@ TileProgram::Runner::Runner(const TileProgram& program, void* const* arguments)
     const Access& access = program.accesses_[a];
     start_[a] = base_[a] = Start(access, arguments);
   }
+  for (const Chain& chain : program.chains_)
+    chain_steps_.insert(chain_steps_.end(), chain.steps.begin(), chain.steps.end());
 }
 
 void TileProgram::Runner::SetOuter(int64_t outer) {
+  fresh_ = true;
+  if (program_.outer_dims_.size() == 1) {
+    for (size_t a = 0; a < base_.size(); ++a) base_[a] = start_[a] + outer * program_.accesses_[a].outer[0];
+    return;
+  }
   for (size_t a = 0; a < base_.size(); ++a) base_[a] = start_[a];
   EachDigit(outer, program_.outer_dims_, [&](int64_t d, int64_t i) {
     for (size_t a = 0; a < base_.size(); ++a) base_[a] += i * program_.accesses_[a].outer[d];
   });
-  fresh_ = true;
 }
 
 // The elements at inner positions [begin, begin + n), in their storage type: where they lie, or gathered.
@@ -182,14 +177,25 @@ void TileProgram::Splat(const Step& step, void* const* arguments, int64_t base, 
 // The steps of a tile; `registers` are `stride` bytes apart, splat ones are there already unless `fresh`.
 // `bases` are the places of the accesses at inner position 0.
 void TileProgram::RunSteps(void* const* arguments, const int64_t* bases, int64_t begin, int64_t n,
-                           std::byte* registers, int64_t stride, int64_t splat_count,
+                           std::byte* registers, int64_t stride, int64_t splat_count, ChainStep* chain_steps,
                            const void** values) const {
-  for (const Step& step : steps_) {
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    const Step& step = steps_[s];
+    if (step.chain >= 0) {
+      const Chain& chain = chains_[step.chain];
+      RunChainOf(chain, arguments, bases, begin, n, registers, stride, chain_steps + chain.begin, values);
+      s = chain.last;
+      continue;
+    }
     const Value& value = values_[step.out];
     std::byte* to = registers + value.register_number * stride;
     if (step.access >= 0) {
       const Access& access = accesses_[step.access];
       const Pattern pattern = patterns_[step.access];
+      if (value.for_chains && (pattern != Pattern::kScalar || splat_count != 0)) {
+        ReadForChains(step, arguments, bases[step.access], begin, n, to, &values[step.out]);
+        continue;
+      }
       if (pattern == Pattern::kScalar) {
         if (splat_count == 0) continue;
         Splat(step, arguments, bases[step.access], splat_count, to);
@@ -219,6 +225,7 @@ void TileProgram::RunSteps(void* const* arguments, const int64_t* bases, int64_t
     values[step.out] = to;
   }
   for (const Stored& stored : stored_) {
+    if (stored.by_chain) continue;
     const Access& access = accesses_[stored.access];
     const bool dense = patterns_[stored.access] == Pattern::kDense;
     if (dense && values_[stored.value].stored_as == stored.access) continue;
@@ -238,6 +245,64 @@ void TileProgram::RunSteps(void* const* arguments, const int64_t* bases, int64_t
   }
 }
 
+// What only chains read: as it lies in memory, or one element.
+void TileProgram::ReadForChains(const Step& step, void* const* arguments, int64_t base, int64_t begin,
+                                int64_t n, std::byte* to, const void** value) const {
+  const Access& access = accesses_[step.access];
+  const Pattern pattern = patterns_[step.access];
+  if (values_[step.out].form != ChainForm::kScalar) {
+    *value = Read(access, pattern == Pattern::kDense, arguments, base, begin, n, to);
+    return;
+  }
+  int64_t at = base;
+  if (pattern == Pattern::kStrided)
+    EachDigit(begin, inner_dims_, [&](int64_t d, int64_t i) { at += i * access.inner[d]; });
+  *value = to;
+  if (access.argument == Access::kIota) {
+    FillIota(values_[step.out].lane, 1, to, at, 0);
+    return;
+  }
+  const auto* from = static_cast<const std::byte*>(arguments[access.argument]) + at * ByteCount(access.type);
+  if (step.call.function == nullptr) {
+    *value = from;
+    return;
+  }
+  if (access.type == ElementType::kBF16) {
+    uint16_t bits;
+    std::memcpy(&bits, from, sizeof bits);
+    const uint32_t wide = uint32_t{bits} << 16;
+    std::memcpy(to, &wide, sizeof wide);
+    return;
+  }
+  const void* in[] = {from};
+  step.call.function(1, to, in, step.call.parameter);
+}
+
+void TileProgram::RunChainOf(const Chain& chain, void* const* arguments, const int64_t* bases, int64_t begin,
+                             int64_t n, std::byte* registers, int64_t stride, ChainStep* steps,
+                             const void** values) const {
+  const auto memory = [&](int32_t number) {
+    const Access& access = accesses_[number];
+    return static_cast<std::byte*>(arguments[access.argument]) +
+           (bases[number] + begin) * ByteCount(access.type);
+  };
+  for (size_t k = 0; k < chain.steps.size(); ++k) {
+    const Chain::Operands& operands = chain.operands[k];
+    if (operands.access >= 0) {
+      steps[k].operand = memory(operands.access);
+    } else if (operands.value >= 0 && chain.pointers[k].is_store) {
+      const Value& value = values_[operands.value];
+      const bool direct = value.stored_as >= 0 && patterns_[value.stored_as] == Pattern::kDense;
+      steps[k].operand = direct ? memory(value.stored_as) : registers + value.register_number * stride;
+      values[operands.value] = steps[k].operand;
+    } else if (operands.value >= 0) {
+      steps[k].operand = const_cast<void*>(values[operands.value]);
+      if (operands.second >= 0) steps[k].second = values[operands.second];
+    }
+  }
+  RunChain(n, steps, chain.pointers.data(), static_cast<int64_t>(chain.steps.size()));
+}
+
 const void* TileProgram::Runner::stored(int64_t begin) const {
   const Access& access = program_.accesses_[0];
   return static_cast<const std::byte*>(arguments_[access.argument]) +
@@ -247,7 +312,7 @@ const void* TileProgram::Runner::stored(int64_t begin) const {
 void TileProgram::Runner::RunTile(int64_t begin, int64_t n) {
   const int64_t splat_count = fresh_ ? std::min(program_.tile_, program_.inner_count_) : 0;
   program_.RunSteps(arguments_, base_.data(), begin, n, scratch_, program_.register_bytes_, splat_count,
-                    pointers_.data());
+                    chain_steps_.data(), pointers_.data());
   fresh_ = false;
 }
 
@@ -264,6 +329,17 @@ void TileProgram::RunCopy(void* const* arguments) const {
   CopyArray(dims, width,
             static_cast<const std::byte*>(arguments[from.argument]) + runner.start_[load] * width,
             static_cast<std::byte*>(arguments[to.argument]) + runner.start_[store] * width);
+}
+
+void TileProgram::RunPositions(void* const* arguments, int64_t begin, int64_t end) const {
+  if (begin >= end) return;
+  Runner runner(*this, arguments);
+  const int64_t length = row();
+  for (int64_t t = begin; t < end;) {
+    const int64_t n = std::min({tile_, end - t, length - t % length});
+    runner.RunTile(t, n);
+    t += n;
+  }
 }
 
 void TileProgram::Run(void* const* arguments) const {

@@ -1,8 +1,47 @@
-// Transcendental functions eight floats or four doubles at a time, by glibc's vector library (4 ULP at most).
+// Transcendental functions by vectors: our own, and those of glibc's vector library (4 ULP at most), eight
+// floats or four doubles at a time.
 
 #include <cstring>
 
 #include "kernels/cpu/tile_loops.h"
+#include "kernels/cpu/vector_functions.h"
+
+namespace hlo::cpu {
+namespace {
+
+// Whole vectors, and the rest with ones behind it.
+template <class F>
+void OwnLoop(int64_t n, void* out, const void* const* in, int64_t) {
+  constexpr int64_t kWidth = kLanes<float>;
+  const auto* a = static_cast<const float*>(in[0]);
+  auto* o = static_cast<float*>(out);
+  int64_t i = 0;
+  for (; i + kWidth <= n; i += kWidth) StoreVector(o + i, F()(LoadVector(a + i)));
+  if (i == n) return;
+  float rest[kWidth];
+  for (float& each : rest) each = 1;
+  std::memcpy(rest, a + i, (n - i) * sizeof(float));
+  StoreVector(rest, F()(LoadVector(rest)));
+  std::memcpy(o + i, rest, (n - i) * sizeof(float));
+}
+
+TileFn OwnTileOp(Opcode opcode, Lane lane) {
+  if (lane != Lane::kF32) return nullptr;
+  const auto loop = []<class F>(F) -> TileFn { return &OwnLoop<F>; };
+  switch (opcode) {
+    case Opcode::kExponential:
+      return loop([](Vector<float> x) { return ExpF32(x); });
+    case Opcode::kLogistic:
+      return loop([](Vector<float> x) { return LogisticF32(x); });
+    case Opcode::kTanh:
+      return loop([](Vector<float> x) { return TanhF32(x); });
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+}  // namespace hlo::cpu
 
 #if defined(__AVX2__) && defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 35)
 
@@ -155,6 +194,7 @@ struct Rsqrt {
 }  // namespace
 
 TileFn VectorTileOp(Opcode opcode, Lane lane) {
+  if (const TileFn own = OwnTileOp(opcode, lane)) return own;
   const bool single = lane == Lane::kF32;
   if (!single && lane != Lane::kF64) return nullptr;
   switch (opcode) {
@@ -195,7 +235,7 @@ TileFn VectorTileOp(Opcode opcode, Lane lane) {
 #else
 
 namespace hlo::cpu {
-TileFn VectorTileOp(Opcode, Lane) { return nullptr; }
+TileFn VectorTileOp(Opcode opcode, Lane lane) { return OwnTileOp(opcode, lane); }
 }  // namespace hlo::cpu
 
 #endif

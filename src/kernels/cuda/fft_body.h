@@ -3,7 +3,7 @@
 // are Stockham's: with m the product of the radices done, k = t mod m,
 //   v[i] = x[t + i N / R] w_(R m)^(i k);  v = DFT_R(v);  y[(t - k) R + k + i m] = v[i].
 
-#include "kernels/cuda/divisor.h"
+#include "kernels/cuda/fast_div.h"
 #include "kernels/cuda/fft_radix.h"
 #include "kernels/cuda/portable.h"
 
@@ -33,15 +33,15 @@ enum FftFlag : uint32_t {
 
 struct FftPass {
   uint32_t radix = 0;
-  Divisor butterflies;     // Of a line.
-  Divisor done;            // m
+  FastDiv butterflies;     // Of a line.
+  FastDiv done;            // m
   uint32_t root_step = 0;  // Roots of N for one of R m.
 };
 
 // A digit of a line's number: what one step of it adds to addresses (in elements) and to the numbers of
 // points.
 struct FftDigit {
-  Divisor size;
+  FastDiv size;
   int64_t in = 0, out = 0, in_point = 0, out_point = 0;
 };
 
@@ -62,7 +62,7 @@ struct FftArgs {
   int64_t in_stride = 1, out_stride = 1, in_point_stride = 1, out_point_stride = 1;
   int64_t in_limit = 0, out_limit = 0;  // Points.
   double scale = 1;
-  Divisor block_lines_divisor, length_divisor;
+  FastDiv block_lines_divisor, length_divisor;
   FftPass passes[kMostFftPasses];
   FftDigit digits[kFftDigits];  // The last one counts fastest.
 };
@@ -148,7 +148,7 @@ class FftBlock {
       const uint32_t j = env_.thread() + b * env_.threads();
       if (j >= total) continue;
       const Butterfly at = Find(pass, lines_first, j);
-      const uint32_t m = pass.done.divisor, k = pass.done.Remainder(at.t);
+      const uint32_t m = pass.done.divisor, k = at.t - pass.done.Quotient(at.t) * m;
       if (m > 1) {
         const Cx<T>* roots = static_cast<const Cx<T>*>(args_.roots);
         HLO_UNROLL

@@ -255,7 +255,7 @@ class Planner {
   }
   static void SetDigit(FftStep& step, int d, int64_t size, int64_t in, int64_t out, int64_t in_point = 0,
                        int64_t out_point = 0) {
-    step.args.digits[d] = {Divisor(static_cast<uint32_t>(size)), in, out, in_point, out_point};
+    step.args.digits[d] = {FastDiv(static_cast<uint32_t>(size)), in, out, in_point, out_point};
   }
 
   // Passes, threads and the walk over the lines.
@@ -265,10 +265,10 @@ class Planner {
     step.wide = factors.wide;
     args.length = static_cast<uint32_t>(n);
     args.lines = static_cast<uint32_t>(lines);
-    args.length_divisor = Divisor(args.length);
+    args.length_divisor = FastDiv(args.length);
     uint32_t done = 1;
     for (uint32_t radix : factors.radices) {
-      args.passes[args.pass_count++] = {radix, Divisor(args.length / radix), Divisor(done),
+      args.passes[args.pass_count++] = {radix, FastDiv(args.length / radix), FastDiv(done),
                                         args.length / (done * radix)};
       done *= radix;
     }
@@ -299,7 +299,7 @@ class Planner {
     wanted = std::min({wanted, MostFftThreads(plan_.is_double, step.wide) / line_threads,
                        kSharedBytes / line_bytes, args.lines});
     args.block_lines = std::max(1u, wanted);
-    args.block_lines_divisor = Divisor(args.block_lines);
+    args.block_lines_divisor = FastDiv(args.block_lines);
     // Of all radices the least points a thread; butterflies of the largest fill the block.
     const uint32_t threads = (args.block_lines * args.length + factors.points_each - 1) / factors.points_each;
     uint32_t needed = threads;

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "kernels/cuda/portable.h"
-#include "kernels/cuda/unroll.h"
 
 namespace hlo::cuda {
 

@@ -59,6 +59,7 @@ std::optional<Fold> FindFold(const Computation& function, ElementType type) {
   }
   if (function.parameters().size() != 2 || !function.root()->shape().IsArray(type)) return std::nullopt;
   const Instruction* root = function.root();
+  if (root->opcode() == Opcode::kCopy) root = root->operand(0);
   if (root == function.parameter(1)) return Fold::kSecond;
   if (root->opcode() == Opcode::kConvert && root->operand(0)->shape().IsArray(ElementType::kF32) &&
       (type == ElementType::kF16 || type == ElementType::kBF16))

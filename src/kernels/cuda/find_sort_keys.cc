@@ -15,10 +15,11 @@ constexpr int kDeepest = 16;
 struct Side {
   const Instruction* parameter = nullptr;
   bool zeros_equal = false, nans_equal = false;
+  bool as_integer = false;  // A float's bits, turned over where negative: its total order.
   bool SameForm(const Side& other) const {
-    return zeros_equal == other.zeros_equal && nans_equal == other.nans_equal;
+    return zeros_equal == other.zeros_equal && nans_equal == other.nans_equal &&
+           as_integer == other.as_integer;
   }
-  bool operator==(const Side&) const = default;
 };
 
 std::optional<double> ConstantOf(const Instruction& value) {
@@ -59,9 +60,38 @@ std::optional<Side> SelectedSide(const Instruction& select, int depth) {
   return std::nullopt;
 }
 
+bool IsIntegerConstant(const Instruction& value, int64_t wanted) {
+  return value.opcode() == Opcode::kConstant && !value.is_elided() && value.shape().IsScalar() &&
+         IsSigned(value.shape().type()) &&
+         Loader<int64_t>(value.shape().type())(value.Get<attr::literal>()->data(), 0) == wanted;
+}
+
+// select(bits < 0, most xor bits, bits)
+std::optional<Side> BitsSide(const Instruction& select) {
+  const Instruction &test = *select.operand(0), &turned = *select.operand(1), &bits = *select.operand(2);
+  const bool reads_bits = bits.opcode() == Opcode::kBitcast || bits.opcode() == Opcode::kBitcastConvert;
+  if (!reads_bits || bits.operand(0)->opcode() != Opcode::kParameter || !IsSigned(bits.shape().type()) ||
+      test.opcode() != Opcode::kCompare || turned.opcode() != Opcode::kXor)
+    return std::nullopt;
+  const Instruction& parameter = *bits.operand(0);
+  const int64_t width = BitWidth(bits.shape().type());
+  const auto most = static_cast<int64_t>((uint64_t{1} << (width - 1)) - 1);
+  const bool turns = (turned.operand(0) == &bits && IsIntegerConstant(*turned.operand(1), most)) ||
+                     (turned.operand(1) == &bits && IsIntegerConstant(*turned.operand(0), most));
+  if (!parameter.shape().IsScalar() || !IsFloat(parameter.shape().type()) ||
+      !HasSortKey(parameter.shape().type()) || BitWidth(parameter.shape().type()) != width || !turns ||
+      test.operand(0) != &bits || test.Get<attr::direction>() != ComparisonDirection::kLt ||
+      !IsIntegerConstant(*test.operand(1), 0))
+    return std::nullopt;
+  Side side{&parameter};
+  side.as_integer = true;
+  return side;
+}
+
 std::optional<Side> SideOf(const Instruction& value, int depth) {
   if (depth > kDeepest || !value.shape().IsScalar()) return std::nullopt;
   if (value.opcode() == Opcode::kParameter) return Side{&value};
+  if (value.opcode() == Opcode::kSelect && IsSigned(value.shape().type())) return BitsSide(value);
   if (value.opcode() == Opcode::kSelect) return SelectedSide(value, depth + 1);
   // A wider float has the same order.
   if (value.opcode() == Opcode::kConvert && IsFloat(value.shape().type()) &&
@@ -93,7 +123,7 @@ std::optional<Comparison> StrictComparison(const Instruction& compare, const Ins
       right->parameter->shape().type() != type)
     return std::nullopt;
   Comparison found{{first / 2, (direction == ComparisonDirection::kGt) != swapped}, *left, *right};
-  found.key.total = found.key.equal_total = IsTotal(compare) || !IsFloat(type);
+  found.key.total = found.key.equal_total = IsTotal(compare) || !IsFloat(type) || left->as_integer;
   found.key.zeros_equal = left->zeros_equal || !found.key.total;
   found.key.nans_equal = left->nans_equal;
   return found;
@@ -101,15 +131,17 @@ std::optional<Comparison> StrictComparison(const Instruction& compare, const Ins
 
 // Whether the comparison holds where the strict one finds both sides equal, and nowhere else but for NaN.
 bool IsTie(const Instruction& equal, Comparison& strict) {
-  if (equal.opcode() != Opcode::kCompare || equal.Get<attr::direction>() != ComparisonDirection::kEq) return false;
+  if (equal.opcode() != Opcode::kCompare || equal.Get<attr::direction>() != ComparisonDirection::kEq)
+    return false;
   const std::optional<Side> a = SideOf(*equal.operand(0)), b = SideOf(*equal.operand(1));
   if (!a.has_value() || !b.has_value() || !a->SameForm(*b)) return false;
   const bool same_pair = (a->parameter == strict.left.parameter && b->parameter == strict.right.parameter) ||
                          (a->parameter == strict.right.parameter && b->parameter == strict.left.parameter);
-  const bool total = IsTotal(equal) || !IsFloat(strict.left.parameter->shape().type());
+  const bool total = IsTotal(equal) || a->as_integer || !IsFloat(strict.left.parameter->shape().type());
   strict.key.equal_total = total;
   const bool zeros_equal = a->zeros_equal || !total;
-  return same_pair && zeros_equal == strict.key.zeros_equal && (!total || a->nans_equal == strict.key.nans_equal);
+  return same_pair && zeros_equal == strict.key.zeros_equal &&
+         (!total || a->nans_equal == strict.key.nans_equal);
 }
 
 // Appends the keys in order; false where the instruction has another form.

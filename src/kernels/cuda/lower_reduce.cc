@@ -1,6 +1,167 @@
 #include "kernels/cuda/lower_reduce.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "base/status.h"
+#include "fmt/format.h"
+#include "kernels/cuda/launch.h"
+#include "kernels/cuda/vm_kernels.h"
+
 namespace hlo::cuda {
-absl::StatusOr<LoweredProgram> LowerReduce(const cpu::ReduceProgram&, const device::DeviceProperties&) {
-  return absl::UnimplementedError("not lowered");
+namespace {
+
+using cpu::Grouping;
+using cpu::Lane;
+using cpu::ReduceProgram;
+using Value = VmBuilder::Value;
+
+// Sums of f32 and narrower floats run in f64, and are rounded once.
+bool SumsInF64(const ReduceProgram& program) {
+  return program.grouping == Grouping::kAny && program.results.size() == 1 &&
+         cpu::LaneOf(program.results[0].init_type) == Lane::kF32 && program.combiner.steps().size() == 1 &&
+         program.combiner.steps()[0].call.symbol.kind == cpu::TileSymbol::Kind::kOperation &&
+         program.combiner.steps()[0].call.symbol.opcode == Opcode::kAdd;
 }
+
+absl::Status LowerCombiner(const ReduceProgram& program, bool in_f64, VmBuilder& builder) {
+  const auto count = static_cast<int>(program.results.size());
+  std::vector<Value> values;
+  for (int k = 0; k < 2 * count; ++k) values.push_back(builder.Pinned(k));
+  if (in_f64) {
+    const cpu::TileCall add{nullptr,
+                            0,
+                            {.kind = cpu::TileSymbol::Kind::kOperation,
+                             .opcode = Opcode::kAdd,
+                             .from = ElementType::kF64,
+                             .to = ElementType::kF64}};
+    HLO_ASSIGN_OR_RETURN(const Value sum, builder.Apply(add, Lane::kF64, {values[0], values[1]}));
+    builder.CopyTo(builder.Pinned(0), sum);
+    return absl::OkStatus();
+  }
+  values.resize(values.size() + program.combiner.steps().size());
+  for (const cpu::TileCode::Step& step : program.combiner.steps()) {
+    const Lane lane = program.combiner.lane(step.out);
+    if (step.call.function == nullptr) {
+      HLO_ASSIGN_OR_RETURN(values[step.out], builder.Constant(lane, step.constant.data()));
+    } else {
+      HLO_ASSIGN_OR_RETURN(
+          values[step.out],
+          builder.Apply(step.call, lane, {values[step.in[0]], values[step.in[1]], values[step.in[2]]}));
+    }
+  }
+  // A result may be an accumulator that another result overwrites.
+  std::vector<Value> results;
+  for (const cpu::TileValue value : program.combiner.yields())
+    results.push_back(value < 2 * count ? builder.Copy(values[value]) : values[value]);
+  for (int k = 0; k < count; ++k) builder.CopyTo(builder.Pinned(k), results[k]);
+  return absl::OkStatus();
+}
+
+// An access of the whole loop's dimensions that finds its only element everywhere.
+cpu::Access ScalarOf(int32_t argument, ElementType type, const ReduceProgram& program) {
+  cpu::Access access{.argument = argument, .type = type};
+  access.outer.resize(program.body.outer_dims().size(), 0);
+  access.inner.resize(program.body.inner_dims().size(), 0);
+  return access;
+}
+
+// Threads of an output, and pieces of it: by the shape alone.
+void ChooseGroups(const ReduceProgram& program, ReduceVmArgs& args) {
+  args.pieces = 1;
+  args.piece_length = std::max<int64_t>(args.reduced, 1);
+  args.group = 1;
+  args.in_order = program.grouping != Grouping::kAny;
+  if (program.grouping == Grouping::kNone || args.reduced < 16) return;
+  // Outputs alone fill the device.
+  if (args.kept >= (int64_t{1} << 17) || (!args.rows && args.kept >= 8192)) return;
+  args.group = args.reduced >= 1024 ? kVmThreads : 32;
+  constexpr int64_t kPiece = 32 << 10;
+  if (args.kept < 1024 && args.reduced >= 2 * kPiece) {
+    args.piece_length = kPiece;
+    args.pieces = (args.reduced + kPiece - 1) / kPiece;
+  }
+}
+
+template <int kWords>
+absl::Status LaunchReduce(const ReduceVmArgs& args, size_t shared_bytes, device::Stream stream) {
+  const int64_t units = args.kept * args.pieces, per_block = kVmThreads / args.group;
+  const auto blocks = static_cast<uint32_t>((units + per_block - 1) / per_block);
+  HLO_RETURN_IF_ERROR(Launch<ReduceVm<kWords>>({{blocks}, kVmThreads, shared_bytes}, args, stream));
+  if (args.pieces == 1) return absl::OkStatus();
+  const auto output_blocks = static_cast<uint32_t>((args.kept + kVmThreads - 1) / kVmThreads);
+  return Launch<ReducePieces<kWords>>({{output_blocks}, kVmThreads, shared_bytes}, args, stream);
+}
+
+}  // namespace
+
+absl::StatusOr<LoweredProgram> LowerReduce(const ReduceProgram& program,
+                                           const device::DeviceProperties& device) {
+  const auto count = static_cast<int>(program.results.size());
+  const bool in_f64 = SumsInF64(program);
+  VmBuilder builder(2 * count);
+  ReduceVmArgs args = {};
+  HLO_ASSIGN_OR_RETURN(const std::vector<Value> yields, LowerSteps(program.body, builder));
+  for (int k = 0; k < count; ++k) {
+    builder.CopyTo(builder.Pinned(count + k),
+                   in_f64 ? builder.Convert(yields[k], VmType::kF32, VmType::kF64) : yields[k]);
+  }
+  builder.EndPiece();
+  args.body_end = builder.code_count();
+  HLO_RETURN_IF_ERROR(LowerCombiner(program, in_f64, builder));
+  builder.EndPiece();
+  args.combine_end = builder.code_count();
+  for (int k = 0; k < count; ++k) {
+    HLO_ASSIGN_OR_RETURN(
+        Value init, builder.Load(ScalarOf(program.results[k].init, program.results[k].init_type, program)));
+    if (in_f64) init = builder.Convert(init, VmType::kF32, VmType::kF64);
+    builder.CopyTo(builder.Pinned(k), init);
+  }
+  builder.EndPiece();
+  args.init_end = builder.code_count();
+  for (int k = 0; k < count; ++k) {
+    const Value value =
+        in_f64 ? builder.Convert(builder.Pinned(k), VmType::kF64, VmType::kF32) : builder.Pinned(k);
+    HLO_RETURN_IF_ERROR(
+        builder.Store(value, ScalarOf(program.results[k].output, program.results[k].output_type, program)));
+  }
+  builder.EndPiece();
+  HLO_ASSIGN_OR_RETURN(VmTemplate made, builder.Finish(DimsOf(program.body)));
+  // Results are dense: their position is the output's number.
+  for (int k = 0; k < count; ++k)
+    made.program.accesses[made.program.access_count - count + k].is_dense = true;
+  HLO_ASSIGN_OR_RETURN(const size_t shared_bytes, SharedBytesOf(made, 1, device));
+  args.count = count;
+  args.rows = program.rows;
+  args.kept = program.kept_count();
+  args.reduced = program.reduced_count();
+  args.inner_count = program.body.inner_count();
+  args.part_length = program.part_length;
+  ChooseGroups(program, args);
+  if (args.kept * args.pieces >= (int64_t{1} << 31))
+    return absl::UnimplementedError("the reduction has too many results");
+  args.program = made.program;
+  const auto shared = std::make_shared<const std::pair<VmTemplate, ReduceVmArgs>>(std::move(made), args);
+  const int words = shared->first.words;
+  const int64_t workspace = args.pieces > 1 ? args.kept * args.pieces * count * 4 * words : 0;
+  return LoweredProgram{
+      fmt::format("reduce {} threads{}{}", args.group, args.pieces > 1 ? " in pieces of 32768" : "",
+                  in_f64 ? ", sums in f64" : ""),
+      [shared, shared_bytes](void* const* pointers, void* partials, device::Stream stream) {
+        ReduceVmArgs run = shared->second;
+        if (run.kept == 0) return absl::OkStatus();
+        SetPointers(shared->first, pointers, run.program);
+        run.partials = partials;
+        switch (shared->first.words) {
+          case 1:
+            return LaunchReduce<1>(run, shared_bytes, stream);
+          case 2:
+            return LaunchReduce<2>(run, shared_bytes, stream);
+          default:
+            return LaunchReduce<4>(run, shared_bytes, stream);
+        }
+      },
+      workspace};
+}
+
 }  // namespace hlo::cuda

@@ -17,7 +17,7 @@
 #else
 #define HLO_DEVICE inline
 #define HLO_DEVICE_CALLED inline
-#define HLO_UNROLL
+#define HLO_UNROLL _Pragma("GCC unroll 16")
 #define HLO_ROLLED
 #endif
 

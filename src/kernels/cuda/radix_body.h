@@ -1,10 +1,9 @@
 #pragma once
-// A stable sort of unsigned keys, with a number each, by 8 bits at a time from the lowest: counts of each digit
-// in each tile, sums of these, and every element to its place. Ranks do not depend on timing.
+// A stable sort of unsigned keys, with a number each, by 8 bits at a time from the lowest: counts of each
+// digit in each tile, sums of these, and every element to its place. Ranks do not depend on timing.
 
 #include "kernels/cuda/block_scan.h"
 #include "kernels/cuda/portable.h"
-#include "kernels/cuda/unroll.h"
 
 namespace hlo::cuda {
 
@@ -41,21 +40,24 @@ HLO_DEVICE void RadixCountBody(Env& env, const RadixArgs& args) {
   args.counts[env.thread() * args.tiles + env.block().x] = counts[env.thread()];
 }
 
-// A digit a block: counts become sums over the tiles before.
+// A digit a warp: counts become sums over the tiles before.
 template <class Env>
 HLO_DEVICE void RadixSumBody(Env& env, const RadixArgs& args) {
-  auto* scratch = reinterpret_cast<uint32_t*>(env.shared());
-  uint32_t* counts = args.counts + env.block().x * args.tiles;
-  uint32_t sum = 0;
-  for (uint32_t first = 0; first < args.tiles; first += kRadixThreads) {
-    const uint32_t i = first + env.thread(), count = i < args.tiles ? counts[i] : 0;
-    const uint32_t before =
-        ExclusiveScan(env, count, sum, scratch, [](uint32_t a, uint32_t b) { return a + b; });
-    if (i < args.tiles) counts[i] = before;
-    sum = scratch[kRadixThreads / kWarpSize];
-    env.sync();
+  const uint32_t lane = env.thread() % kWarpSize,
+                 digit = env.block().x * (kRadixThreads / kWarpSize) + env.thread() / kWarpSize;
+  uint32_t* counts = args.counts + digit * args.tiles;
+  uint32_t before = 0;
+  for (uint32_t first = 0; first < args.tiles; first += kWarpSize) {
+    const uint32_t i = first + lane, count = i < args.tiles ? counts[i] : 0;
+    uint32_t sum = count;
+    for (uint32_t d = 1; d < kWarpSize; d *= 2) {
+      const uint32_t left = env.shfl_up(sum, static_cast<int>(d));
+      if (lane >= d) sum += left;
+    }
+    if (i < args.tiles) counts[i] = before + sum - count;
+    before += env.shfl(sum, kWarpSize - 1);
   }
-  if (env.thread() == 0) args.totals[env.block().x] = sum;
+  if (lane == 0) args.totals[digit] = before;
 }
 
 template <class Key>

@@ -17,7 +17,7 @@ absl::Status RadixSort(RadixBuffers<Key>& buffers, int64_t count, uint32_t bits,
   args.counts = buffers.counts;
   args.totals = buffers.counts + static_cast<int64_t>(args.tiles) * kDigits;
   const LaunchShape tiles{{args.tiles}, kRadixThreads, kDigits * 4};
-  const LaunchShape sums{{kDigits}, kRadixThreads, (kRadixThreads / kWarpSize + 1) * 4};
+  const LaunchShape sums{{kDigits * kWarpSize / kRadixThreads}, kRadixThreads};
   const LaunchShape scatter{{args.tiles}, kRadixThreads, sizeof(RadixShared<Key>)};
   for (args.shift = 0; args.shift < bits; args.shift += 8) {
     args.keys_in = buffers.keys;

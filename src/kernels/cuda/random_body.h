@@ -4,7 +4,6 @@
 #include <cstdint>
 
 #include "kernels/cuda/portable.h"
-#include "kernels/cuda/unroll.h"
 
 namespace hlo::cuda {
 

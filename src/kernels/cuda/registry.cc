@@ -10,8 +10,20 @@ std::optional<CudaKernel> FindCudaKernel(const Instruction& instruction, const D
       return FindDotKernel(instruction, device);
     case Opcode::kFft:
       return FindFftKernel(instruction, device);
+    case Opcode::kGather:
+      return FindGatherKernel(instruction, device);
+    case Opcode::kScatter:
+      return FindScatterKernel(instruction, device);
+    case Opcode::kReduceWindow:
+      return FindReduceWindowKernel(instruction, device);
+    case Opcode::kSelectAndScatter:
+      return FindSelectAndScatterKernel(instruction, device);
     case Opcode::kRngBitGenerator:
       return FindRandomBitsKernel(instruction, device);
+    case Opcode::kSort:
+      return FindSortKernel(instruction, device);
+    case Opcode::kTopk:
+      return FindTopkKernel(instruction, device);
     default:
       return std::nullopt;
   }

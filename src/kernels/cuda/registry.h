@@ -35,10 +35,19 @@ struct CudaKernel {
 std::optional<CudaKernel> FindCudaKernel(const Instruction& instruction, const DeviceProperties& device);
 
 std::optional<CudaKernel> FindDotKernel(const Instruction& dot, const DeviceProperties& device);
-std::optional<CudaKernel> FindConvolutionKernel(const Instruction& convolution, const DeviceProperties& device);
+std::optional<CudaKernel> FindConvolutionKernel(const Instruction& convolution,
+                                                const DeviceProperties& device);
 // Families of it.
 std::optional<CudaKernel> FindFftKernel(const Instruction& fft, const DeviceProperties& device);
+std::optional<CudaKernel> FindGatherKernel(const Instruction& gather, const DeviceProperties& device);
+std::optional<CudaKernel> FindScatterKernel(const Instruction& scatter, const DeviceProperties& device);
 std::optional<CudaKernel> FindRandomBitsKernel(const Instruction& rng_bit_generator,
                                                const DeviceProperties& device);
+std::optional<CudaKernel> FindReduceWindowKernel(const Instruction& reduce_window,
+                                                 const DeviceProperties& device);
+std::optional<CudaKernel> FindSelectAndScatterKernel(const Instruction& select_and_scatter,
+                                                     const DeviceProperties& device);
+std::optional<CudaKernel> FindSortKernel(const Instruction& sort, const DeviceProperties& device);
+std::optional<CudaKernel> FindTopkKernel(const Instruction& topk, const DeviceProperties& device);
 
 }  // namespace hlo::cuda

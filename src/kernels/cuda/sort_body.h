@@ -1,8 +1,8 @@
 #pragma once
-// Sorts of lines: keys from elements, orders, and the elements in their order. Element e = line * length + t of
-// the sorted dimension is named by e everywhere.
+// Sorts of lines: keys from elements, orders, and the elements in their order. Element e = line * length + t
+// of the sorted dimension is named by e everywhere.
 
-#include "kernels/cuda/divisor.h"
+#include "kernels/cuda/fast_div.h"
 #include "kernels/cuda/portable.h"
 
 namespace hlo::cuda {
@@ -15,7 +15,7 @@ constexpr uint32_t kLongestBlockLine = 2048;
 // Lines along a dimension of which neighbours are `stride` apart.
 struct SortLines {
   uint32_t count = 0, length = 1;
-  Divisor length_divisor, stride_divisor;
+  FastDiv length_divisor, stride_divisor;
   HLO_DEVICE int64_t Address(uint32_t line, uint32_t t) const {
     const uint32_t outer = stride_divisor.Quotient(line), inner = line - outer * stride_divisor.divisor;
     return (static_cast<int64_t>(outer) * length + t) * stride_divisor.divisor + inner;
@@ -64,12 +64,12 @@ struct KeySource {
 
 struct SortKeysArgs {
   SortLines lines;
-  uint32_t source_count = 0;       // The first is the highest.
+  uint32_t source_count = 0;  // The first is the highest.
   KeySource sources[kMostSortKeys];
-  const uint32_t* order = nullptr; // nullptr: 0, 1, 2, ...
+  const uint32_t* order = nullptr;  // nullptr: 0, 1, 2, ...
   void* keys = nullptr;
-  uint32_t* order_out = nullptr;   // Of blocks that sort.
-  uint32_t* unordered = nullptr;   // Becomes 1 when an element has no place.
+  uint32_t* order_out = nullptr;  // Of blocks that sort.
+  uint32_t* unordered = nullptr;  // Becomes 1 when an element has no place.
 };
 
 HLO_DEVICE uint64_t JoinedKey(const SortKeysArgs& args, int64_t address, bool* unordered) {
@@ -88,7 +88,8 @@ HLO_DEVICE void SortKeysBody(Env& env, const SortKeysArgs& args) {
   const uint32_t i = env.block().x * env.threads() + env.thread();
   if (i >= args.lines.count * args.lines.length) return;
   bool unordered = false;
-  const uint64_t key = JoinedKey(args, args.lines.Address(args.order != nullptr ? args.order[i] : i), &unordered);
+  const uint64_t key =
+      JoinedKey(args, args.lines.Address(args.order != nullptr ? args.order[i] : i), &unordered);
   static_cast<Key*>(args.keys)[i] = static_cast<Key>(key);
   if (unordered) env.atomic_or(args.unordered, 1);
 }
@@ -225,7 +226,7 @@ struct TopkArgs {
   void* values = nullptr;
   int32_t* places = nullptr;
   uint32_t kept = 0;
-  Divisor kept_divisor;
+  FastDiv kept_divisor;
 };
 template <class Word, class Env>
 HLO_DEVICE void TopkBody(Env& env, const TopkArgs& args) {
@@ -236,5 +237,57 @@ HLO_DEVICE void TopkBody(Env& env, const TopkArgs& args) {
   static_cast<Word*>(args.values)[i] = static_cast<const Word*>(args.in)[from];
   args.places[i] = static_cast<int32_t>(from - line * args.lines.length);
 }
+
+template <class Key>
+struct SortKeysKernel {
+  using Args = SortKeysArgs;
+  static constexpr uint32_t kThreads = kSortThreads;
+  template <class Env>
+  static HLO_DEVICE void Run(Env& env, const Args& args) {
+    SortKeysBody<Key>(env, args);
+  }
+};
+struct LineKeysKernel {
+  using Args = SortKeysArgs;
+  static constexpr uint32_t kThreads = kSortThreads;
+  template <class Env>
+  static HLO_DEVICE void Run(Env& env, const Args& args) {
+    LineKeysBody(env, args);
+  }
+};
+struct BlockSortKernel {
+  using Args = BlockSortArgs;
+  static constexpr uint32_t kThreads = kSortThreads;
+  template <class Env>
+  static HLO_DEVICE void Run(Env& env, const Args& args) {
+    BlockSortBody(env, args);
+  }
+};
+struct MergeKernel {
+  using Args = MergeArgs;
+  static constexpr uint32_t kThreads = kSortThreads;
+  template <class Env>
+  static HLO_DEVICE void Run(Env& env, const Args& args) {
+    MergeBody(env, args);
+  }
+};
+template <class Word>
+struct PermuteKernel {
+  using Args = PermuteArgs;
+  static constexpr uint32_t kThreads = kSortThreads;
+  template <class Env>
+  static HLO_DEVICE void Run(Env& env, const Args& args) {
+    PermuteBody<Word>(env, args);
+  }
+};
+template <class Word>
+struct TopkKernel {
+  using Args = TopkArgs;
+  static constexpr uint32_t kThreads = kSortThreads;
+  template <class Env>
+  static HLO_DEVICE void Run(Env& env, const Args& args) {
+    TopkBody<Word>(env, args);
+  }
+};
 
 }  // namespace hlo::cuda

@@ -565,4 +565,34 @@ TEST_F(Cli, RawBytesLieByTheEntryLayout) {
   EXPECT_HAS(wrong.err, "has 3 bytes, expected 6");
 }
 
+TEST_F(Cli, RunsOnAGpuOrSaysThatThereIsNone) {
+  const std::string file = Write("add.hlo", kAdd) + " --input 'f32[2]{1,2}' -i 'f32[2] {0.5, 10}'";
+  const Outcome devices = Run("devices --format=json");
+  EXPECT_EQ(devices.status, 0) << devices.err;
+  const nlohmann::json found = nlohmann::json::parse(devices.out);
+  EXPECT_GT(found["cpu"]["threads"], 0);
+  const Outcome gpu = Run(file + " --device=gpu");
+  if (found["gpus"].empty()) {
+    EXPECT_EQ(gpu.status, 3);
+    EXPECT_HAS(gpu.err, found["no_gpu"].get<std::string>());
+  } else {
+    EXPECT_EQ(gpu.status, 0) << gpu.err;
+    EXPECT_EQ(gpu.out, "f32[2] {1.5, 12}\n");
+  }
+  EXPECT_EQ(Run(file + " --device=gpu --engine=reference").status, 2);
+}
+
+TEST_F(Cli, TheEmulatedGpuTellsWhatItLeavesToTheCpu) {
+  const Outcome run =
+      Run(Write("m.hlo",
+                "ENTRY e {\n  a = f32[2,2] parameter(0)\n  b = f32[2,2] cholesky(a), lower=true\n"
+                "  ROOT r = f32[2,2] add(b, b)\n}\n") +
+          " --input 'f32[2,2]{{4,0},{0,9}}' --device=emulated-gpu --explain-fallbacks");
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(run.out, "f32[2,2] { { 4, 0 }, { 0, 6 } }\n");
+  EXPECT_EQ(run.err,
+            "1 of the plan's steps ran on the CPU\n"
+            "  cholesky b: no kernel takes this cholesky (1 runs, 32 bytes copied)\n");
+}
+
 }  // namespace

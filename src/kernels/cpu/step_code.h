@@ -1,0 +1,102 @@
+#pragma once
+// Loops over a few elements as one list of instructions for a small machine: control flow, operations on
+// scalars, and calls of tile operations, all on places in one block of memory. A step of it costs a
+// nanosecond or two, where a tile program costs ten times that to set up.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "hlo_run/element_type.h"
+#include "kernels/cpu/tile_ops.h"
+
+namespace hlo::cpu {
+
+// Bytes from the start of the frame, the machine's memory.
+using FramePlace = int32_t;
+
+class StepCode {
+ public:
+  using Label = int32_t;
+
+  // --- Building.
+  // What the call does to `count` elements; operations on one element are the machine's own where it has
+  // them.
+  void Call(const TileCall& call, int64_t count, FramePlace out, const FramePlace (&in)[3]);
+  // `byte_count` bytes; the two do not overlap, or are the same.
+  void Copy(FramePlace to, FramePlace from, int64_t byte_count);
+  // The 64-bit integer at `out`: (adds ? its value : 0) + clamp(integer at `index`, 0, max) * byte_stride.
+  void Address(FramePlace out, bool adds, FramePlace index, ElementType type, int64_t max,
+               int64_t byte_stride);
+  // The same without clamping: jumps to `outside` where the integer lies outside [0, max].
+  void CheckedAddress(FramePlace out, bool adds, FramePlace index, ElementType type, int64_t max,
+                      int64_t byte_stride, Label outside);
+  // Between the frame and byte `offset` + (the 64-bit integer at `address`) of what a pointer of the run
+  // points at; kNoAddress: 0.
+  static constexpr FramePlace kNoAddress = -1;
+  void Load(FramePlace to, int32_t argument, int64_t offset, FramePlace address, int64_t byte_count);
+  void Store(FramePlace from, int32_t argument, int64_t offset, FramePlace address, int64_t byte_count);
+  // Asks whoever runs the code to do something.
+  void Escape(int32_t number);
+  Label NewLabel();
+  void Bind(Label label);
+  void Jump(Label label);
+  void JumpUnless(FramePlace predicate, Label label);
+  // To one of the labels by an s32, the last one for all others.
+  void JumpTo(FramePlace number, const std::vector<Label>& labels);
+  // To the beginning of a loop; now and then, whoever runs the code may stop it.
+  void Repeat(FramePlace predicate, Label label);
+  // What operations from number `first` on leave at `from` they leave at `to` instead, if `from` is not
+  // needed otherwise and nobody can tell the difference at `to`; false, and nothing changes, if somebody
+  // could.
+  bool Retarget(int64_t first, FramePlace from, FramePlace to, int64_t byte_count);
+  // Once, at the end.
+  void Finish();
+
+  // --- Running. False as soon as `escape` has returned false; kPolled instead of a number: a poll.
+  static constexpr int32_t kPolled = -1;
+  bool Run(std::byte* frame, void* const* arguments, absl::FunctionRef<bool(int32_t)> escape) const;
+
+  int64_t op_count() const { return static_cast<int64_t>(ops_.size()); }
+
+  struct Context;
+  struct Op;
+  // Does the operation; gives the next one, nullptr at the end.
+  using Handler = const Op* (*)(const Op* op, std::byte* frame, Context& context);
+  struct Op {
+    uint16_t code;
+    FramePlace out = 0, a = 0, b = 0, c = 0;
+    int64_t number = 0;  // A jump's target, a row of a table, a count of bytes.
+    Handler run = nullptr;
+  };
+
+  // What an operation's number may be the number of.
+  struct Tile {
+    TileCall call;
+    int64_t count;
+  };
+  struct Range {
+    ElementType type;
+    int64_t max, byte_stride;
+    Label outside;
+  };
+  struct Far {
+    int32_t argument;
+    int64_t offset, byte_count;
+  };
+
+ private:
+  void Add(const Op& op) { ops_.push_back(op); }
+  // At most so many bytes are read or written at each place of the operation.
+  int64_t Reach(const Op& op) const;
+
+  std::vector<Op> ops_;
+  std::vector<Tile> tiles_;
+  std::vector<Range> ranges_;
+  std::vector<Far> fars_;
+  std::vector<std::vector<Label>> tables_;
+  std::vector<int64_t> targets_;  // By label: the number of an operation.
+};
+
+}  // namespace hlo::cpu

@@ -1,0 +1,33 @@
+#pragma once
+// Memory that a thread keeps from one piece of work to the next.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+
+#include "base/check.h"
+
+namespace hlo::cpu {
+
+class ThreadMemory {
+ public:
+  // Undefined contents, aligned to 64 bytes; valid until the next call.
+  std::byte* AtLeast(int64_t bytes) {
+    if (size_ < bytes) {
+      size_ = (bytes + 4095) / 4096 * 4096;
+      memory_.reset(static_cast<std::byte*>(std::aligned_alloc(64, size_)));
+      HLO_CHECK(memory_ != nullptr);
+    }
+    return memory_.get();
+  }
+
+ private:
+  struct Free {
+    void operator()(std::byte* p) const { std::free(p); }
+  };
+  std::unique_ptr<std::byte, Free> memory_;
+  int64_t size_ = 0;
+};
+
+}  // namespace hlo::cpu

@@ -1,0 +1,483 @@
+#include "kernels/cpu/tile_chain.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "absl/container/flat_hash_map.h"
+#include "base/check.h"
+#include "kernels/cpu/vector_functions.h"
+
+namespace hlo::cpu {
+namespace {
+
+using Floats = Vector<float>;
+using Words = Vector<uint32_t>;
+using Signed = Vector<int32_t>;
+using Kind = ChainOperation::Kind;
+constexpr int64_t kLane = kLanes<float>;
+
+template <class To, class From>
+[[gnu::always_inline]] inline To Bits(From from) {
+  static_assert(sizeof(To) == sizeof(From));
+  To to;
+  std::memcpy(&to, &from, sizeof to);
+  return to;
+}
+
+[[gnu::always_inline]] inline Floats Choose(Signed mask, Floats a, Floats b) {
+  return Bits<Floats>((Bits<Signed>(a) & mask) | (Bits<Signed>(b) & ~mask));
+}
+
+// --- Operands
+
+template <ChainForm kForm>
+[[gnu::always_inline]] inline Floats Read(const void* operand, int64_t i) {
+  if constexpr (kForm == ChainForm::kLane) {
+    return LoadVector(static_cast<const float*>(operand) + i);
+  } else if constexpr (kForm == ChainForm::kBF16) {
+    return LoadAs<float>(static_cast<const bfloat16*>(operand) + i);
+  } else if constexpr (kForm == ChainForm::kScalar) {
+    Signed all;
+    int32_t bits;
+    std::memcpy(&bits, operand, sizeof bits);
+    all = bits - Signed{};
+    return Bits<Floats>(all);
+  } else {
+#if defined(__AVX2__)
+    if constexpr (kVectorBytes == 32) {
+      int64_t bytes;
+      std::memcpy(&bytes, static_cast<const uint8_t*>(operand) + i, sizeof bytes);
+      return Bits<Floats>(-Bits<Signed>(_mm256_cvtepu8_epi32(_mm_cvtsi64_si128(bytes))));
+    }
+#endif
+    VectorOf<uint8_t, kVectorBytes / 4>::type bytes;
+    std::memcpy(&bytes, static_cast<const uint8_t*>(operand) + i, sizeof bytes);
+    return Bits<Floats>(-__builtin_convertvector(bytes, Signed));
+  }
+}
+
+[[gnu::always_inline]] inline Words RoundedBits(Floats v) {
+  const Words bits = Bits<Words>(v);
+  return bits + 0x7fffu + ((bits >> 16) & 1u);
+}
+
+template <bool kMayBeNan>
+[[gnu::always_inline]] inline Floats RoundedFloats(Floats v) {
+  const Floats rounded = Bits<Floats>(RoundedBits(v) & 0xffff0000u);
+  if constexpr (!kMayBeNan) return rounded;
+  const Floats nan = Bits<Floats>((Bits<Words>(v) & 0x80000000u) | 0x7fc00000u);
+  return Choose(v == v, rounded, nan);
+}
+
+// Two vectors.
+template <ChainForm kForm, bool kRounds>
+[[gnu::always_inline]] inline void Write(void* to, int64_t i, Floats v, Floats w) {
+  if constexpr (kForm == ChainForm::kLane) {
+    StoreVector(static_cast<float*>(to) + i, v);
+    StoreVector(static_cast<float*>(to) + i + kLane, w);
+  } else if constexpr (kForm == ChainForm::kBF16) {
+    const auto code = [](Floats f) { return (kRounds ? RoundedBits(f) : Bits<Words>(f)) >> 16; };
+    StoreHalves(static_cast<uint16_t*>(to) + i, code(v), code(w));
+  } else {
+    alignas(kVectorBytes) uint16_t halves[2 * kLane];
+    StoreHalves(halves, Bits<Words>(v) & 1u, Bits<Words>(w) & 1u);
+    uint8_t* bytes = static_cast<uint8_t*>(to) + i;
+    for (int64_t k = 0; k < 2 * kLane; ++k) bytes[k] = static_cast<uint8_t>(halves[k]);
+  }
+}
+
+// --- Steps: eight vectors in, eight vectors to the next.
+
+#define HLO_STRIP Floats a0, Floats a1, Floats a2, Floats a3, Floats a4, Floats a5, Floats a6, Floats a7
+#define HLO_NEXT(f)                                                                                          \
+  return step[1].function(step + 1, i, f(0, a0), f(1, a1), f(2, a2), f(3, a3), f(4, a4), f(5, a5), f(6, a6), \
+                          f(7, a7))
+
+void End(const ChainStep*, int64_t, Floats, Floats, Floats, Floats, Floats, Floats, Floats, Floats) {}
+
+template <ChainForm kForm>
+void Load(const ChainStep* step, int64_t i, HLO_STRIP) {
+  const auto load = [&](int k, Floats) { return Read<kForm>(step->operand, i + k * kLane); };
+  HLO_NEXT(load);
+}
+
+template <ChainForm kForm, bool kRounds>
+void Store(const ChainStep* step, int64_t i, HLO_STRIP) {
+  Write<kForm, kRounds>(step->operand, i, a0, a1);
+  Write<kForm, kRounds>(step->operand, i + 2 * kLane, a2, a3);
+  Write<kForm, kRounds>(step->operand, i + 4 * kLane, a4, a5);
+  Write<kForm, kRounds>(step->operand, i + 6 * kLane, a6, a7);
+  return step[1].function(step + 1, i, a0, a1, a2, a3, a4, a5, a6, a7);
+}
+
+template <bool kMayBeNan>
+void Round(const ChainStep* step, int64_t i, HLO_STRIP) {
+  const auto round = [](int, Floats v) { return RoundedFloats<kMayBeNan>(v); };
+  HLO_NEXT(round);
+}
+
+// By way of memory.
+void Call(const ChainStep* step, int64_t i, HLO_STRIP) {
+  alignas(64) float strip[kStrip];
+  const Floats values[] = {a0, a1, a2, a3, a4, a5, a6, a7};
+  std::memcpy(strip, values, sizeof strip);
+  const void* in[] = {strip};
+  step->call.function(kStrip, strip, in, step->call.parameter);
+  const auto load = [&](int k, Floats) { return LoadVector(strip + k * kLane); };
+  HLO_NEXT(load);
+}
+
+template <class Operation, ChainForm kForm>
+void First(const ChainStep* step, int64_t i, HLO_STRIP) {
+  const auto apply = [&](int k, Floats v) {
+    return Operation()(v, Read<kForm>(step->operand, i + k * kLane));
+  };
+  HLO_NEXT(apply);
+}
+template <class Operation, ChainForm kForm>
+void Second(const ChainStep* step, int64_t i, HLO_STRIP) {
+  const auto apply = [&](int k, Floats v) {
+    return Operation()(Read<kForm>(step->operand, i + k * kLane), v);
+  };
+  HLO_NEXT(apply);
+}
+template <class Operation>
+void Both(const ChainStep* step, int64_t i, HLO_STRIP) {
+  const auto apply = [](int, Floats v) { return Operation()(v, v); };
+  HLO_NEXT(apply);
+}
+template <class Operation>
+void One(const ChainStep* step, int64_t i, HLO_STRIP) {
+  const auto apply = [](int, Floats v) { return Operation()(v); };
+  HLO_NEXT(apply);
+}
+
+template <int kPlace, ChainForm kFirst, ChainForm kSecond>
+void Select(const ChainStep* step, int64_t i, HLO_STRIP) {
+  const auto apply = [&](int k, Floats v) {
+    const Floats a = Read<kFirst>(step->operand, i + k * kLane),
+                 b = Read<kSecond>(step->second, i + k * kLane);
+    if constexpr (kPlace == 0)
+      return Choose(Bits<Signed>(v), a, b);
+    else if constexpr (kPlace == 1)
+      return Choose(Bits<Signed>(a), v, b);
+    else
+      return Choose(Bits<Signed>(a), b, v);
+  };
+  HLO_NEXT(apply);
+}
+
+// --- Operations, as scalar_ops.h and tile_loops.h have them
+
+#define HLO_BINARY(name, type, expression)        \
+  struct name {                                   \
+    Floats operator()(Floats x, Floats y) const { \
+      const auto a = Bits<type>(x);               \
+      const auto b = Bits<type>(y);               \
+      return Bits<Floats>(expression);            \
+    }                                             \
+  }
+HLO_BINARY(AddF32, Floats, a + b);
+HLO_BINARY(SubtractF32, Floats, a - b);
+HLO_BINARY(MultiplyF32, Floats, a* b);
+HLO_BINARY(DivideF32, Floats, a / b);
+HLO_BINARY(EqF32, Floats, a == b);
+HLO_BINARY(NeF32, Floats, a != b);
+HLO_BINARY(LtF32, Floats, a < b);
+HLO_BINARY(LeF32, Floats, a <= b);
+HLO_BINARY(GtF32, Floats, a > b);
+HLO_BINARY(GeF32, Floats, a >= b);
+HLO_BINARY(Add32, Words, a + b);
+HLO_BINARY(Subtract32, Words, a - b);
+HLO_BINARY(Multiply32, Words, a* b);
+HLO_BINARY(And, Words, a& b);
+HLO_BINARY(Or, Words, a | b);
+HLO_BINARY(Xor, Words, a ^ b);
+HLO_BINARY(ShiftLeft, Words, (a << (b & 31u)) & Bits<Words>(b < 32u));
+HLO_BINARY(ShiftRightLogical, Words, (a >> (b & 31u)) & Bits<Words>(b < 32u));
+HLO_BINARY(EqS32, Signed, a == b);
+HLO_BINARY(NeS32, Signed, a != b);
+HLO_BINARY(LtS32, Signed, a < b);
+HLO_BINARY(LeS32, Signed, a <= b);
+HLO_BINARY(GtS32, Signed, a > b);
+HLO_BINARY(GeS32, Signed, a >= b);
+#undef HLO_BINARY
+
+struct MaximumF32 {
+  Floats operator()(Floats a, Floats b) const { return MaximumOf<float>(a, b); }
+};
+struct MinimumF32 {
+  Floats operator()(Floats a, Floats b) const { return MinimumOf<float>(a, b); }
+};
+
+#define HLO_UNARY(name, type, expression) \
+  struct name {                           \
+    Floats operator()(Floats x) const {   \
+      const auto a = Bits<type>(x);       \
+      return Bits<Floats>(expression);    \
+    }                                     \
+  }
+HLO_UNARY(NegateF32, Words, a ^ 0x80000000u);
+HLO_UNARY(AbsF32, Words, a & 0x7fffffffu);
+HLO_UNARY(Negate32, Words, -a);
+HLO_UNARY(Not, Words, ~a);
+#undef HLO_UNARY
+struct SqrtF32 {
+  Floats operator()(Floats a) const {
+    float lanes[kLane];
+    StoreVector(lanes, a);
+    for (int k = 0; k < kLane; ++k) lanes[k] = std::sqrt(lanes[k]);
+    return LoadVector(lanes);
+  }
+};
+
+struct ExpOf {
+  Floats operator()(Floats a) const { return ExpF32(a); }
+};
+struct TanhOf {
+  Floats operator()(Floats a) const { return TanhF32(a); }
+};
+struct LogisticOf {
+  Floats operator()(Floats a) const { return LogisticF32(a); }
+};
+
+// --- Tables
+
+template <class F>
+ChainFn OfForm(ChainForm form, F&& f) {
+  switch (form) {
+    case ChainForm::kLane:
+      return f.template operator()<ChainForm::kLane>();
+    case ChainForm::kBF16:
+      return f.template operator()<ChainForm::kBF16>();
+    case ChainForm::kPred:
+      return f.template operator()<ChainForm::kPred>();
+    case ChainForm::kScalar:
+      return f.template operator()<ChainForm::kScalar>();
+  }
+  return nullptr;
+}
+
+template <class F>
+ChainFn OfBinary(Kind kind, F&& f) {
+  switch (kind) {
+#define HLO_CASE(name) \
+  case Kind::k##name:  \
+    return f.template operator()<name>();
+    HLO_CASE(AddF32)
+    HLO_CASE(SubtractF32)
+    HLO_CASE(MultiplyF32)
+    HLO_CASE(DivideF32)
+    HLO_CASE(MaximumF32)
+    HLO_CASE(MinimumF32)
+    HLO_CASE(EqF32)
+    HLO_CASE(NeF32)
+    HLO_CASE(LtF32)
+    HLO_CASE(LeF32)
+    HLO_CASE(GtF32)
+    HLO_CASE(GeF32)
+    HLO_CASE(Add32)
+    HLO_CASE(Subtract32)
+    HLO_CASE(Multiply32)
+    HLO_CASE(And)
+    HLO_CASE(Or)
+    HLO_CASE(Xor)
+    HLO_CASE(ShiftLeft)
+    HLO_CASE(ShiftRightLogical)
+    HLO_CASE(EqS32)
+    HLO_CASE(NeS32)
+    HLO_CASE(LtS32)
+    HLO_CASE(LeS32)
+    HLO_CASE(GtS32)
+    HLO_CASE(GeS32)
+#undef HLO_CASE
+    case Kind::kAndPred:
+      return f.template operator()<And>();
+    case Kind::kOrPred:
+      return f.template operator()<Or>();
+    case Kind::kXorPred:
+      return f.template operator()<Xor>();
+    default:
+      return nullptr;
+  }
+}
+
+constexpr bool IsOfPreds(Kind kind) { return kind >= Kind::kAndPred && kind <= Kind::kXorPred; }
+
+absl::flat_hash_map<TileFn, ChainOperation> MakeOperations() {
+  absl::flat_hash_map<TileFn, ChainOperation> operations;
+  const auto add = [&](const TileCall& call, ChainOperation operation) {
+    if (call.function != nullptr) operations.emplace(call.function, operation);
+  };
+  const std::pair<Opcode, Kind> floats[] = {
+      {Opcode::kAdd, Kind::kAddF32},           {Opcode::kSubtract, Kind::kSubtractF32},
+      {Opcode::kMultiply, Kind::kMultiplyF32}, {Opcode::kDivide, Kind::kDivideF32},
+      {Opcode::kMaximum, Kind::kMaximumF32},   {Opcode::kMinimum, Kind::kMinimumF32},
+      {Opcode::kNegate, Kind::kNegateF32},     {Opcode::kAbs, Kind::kAbsF32},
+      {Opcode::kSqrt, Kind::kSqrtF32},         {Opcode::kExponential, Kind::kExpF32},
+      {Opcode::kTanh, Kind::kTanhF32},         {Opcode::kLogistic, Kind::kLogisticF32}};
+  for (const auto& [opcode, kind] : floats) {
+    add(FindTileOp(opcode, ElementType::kF32), {kind});
+    add(FindRoundedTileOp(opcode, ElementType::kBF16), {kind, true});
+  }
+  const std::pair<Opcode, Kind> integers[] = {{Opcode::kAdd, Kind::kAdd32},
+                                              {Opcode::kSubtract, Kind::kSubtract32},
+                                              {Opcode::kMultiply, Kind::kMultiply32},
+                                              {Opcode::kAnd, Kind::kAnd},
+                                              {Opcode::kOr, Kind::kOr},
+                                              {Opcode::kXor, Kind::kXor},
+                                              {Opcode::kNegate, Kind::kNegate32},
+                                              {Opcode::kNot, Kind::kNot},
+                                              {Opcode::kShiftLeft, Kind::kShiftLeft},
+                                              {Opcode::kShiftRightLogical, Kind::kShiftRightLogical}};
+  for (const auto& [opcode, kind] : integers) {
+    add(FindTileOp(opcode, ElementType::kS32), {kind});
+    add(FindTileOp(opcode, ElementType::kU32), {kind});
+  }
+  using Direction = ComparisonDirection;
+  const std::tuple<Direction, Kind, Kind> comparisons[] = {
+      {Direction::kEq, Kind::kEqF32, Kind::kEqS32}, {Direction::kNe, Kind::kNeF32, Kind::kNeS32},
+      {Direction::kLt, Kind::kLtF32, Kind::kLtS32}, {Direction::kLe, Kind::kLeF32, Kind::kLeS32},
+      {Direction::kGt, Kind::kGtF32, Kind::kGtS32}, {Direction::kGe, Kind::kGeF32, Kind::kGeS32}};
+  for (const auto& [direction, of_floats, of_integers] : comparisons) {
+    add(FindTileCompare(direction, false, ElementType::kF32), {of_floats});
+    add(FindTileCompare(direction, false, ElementType::kS32), {of_integers});
+  }
+  add(FindTileOp(Opcode::kAnd, ElementType::kPred), {Kind::kAndPred});
+  add(FindTileOp(Opcode::kOr, ElementType::kPred), {Kind::kOrPred});
+  add(FindTileOp(Opcode::kXor, ElementType::kPred), {Kind::kXorPred});
+  add(FindTileOp(Opcode::kNot, ElementType::kPred), {Kind::kNotPred});
+  add(FindTileSelect(ElementType::kF32), {Kind::kSelect});
+  add(RoundTile(ElementType::kBF16), {Kind::kRound});
+  return operations;
+}
+
+}  // namespace
+
+int64_t ChainWidth(ChainForm form) {
+  switch (form) {
+    case ChainForm::kLane:
+      return 4;
+    case ChainForm::kBF16:
+      return 2;
+    case ChainForm::kPred:
+      return 1;
+    case ChainForm::kScalar:
+      return 0;
+  }
+  return 0;
+}
+
+ChainOperation ChainOperationOf(const TileCall& call) {
+  static const auto* operations = new absl::flat_hash_map<TileFn, ChainOperation>(MakeOperations());
+  const auto found = operations->find(call.function);
+  return found == operations->end() ? ChainOperation{} : found->second;
+}
+
+ChainFn ChainEnd() { return &End; }
+ChainFn ChainCall() { return &Call; }
+ChainFn ChainRound(bool may_be_nan) { return may_be_nan ? &Round<true> : &Round<false>; }
+
+ChainFn ChainLoad(ChainForm form) {
+  return OfForm(form, []<ChainForm kForm>() -> ChainFn { return &Load<kForm>; });
+}
+
+ChainFn ChainStore(ChainForm form, bool rounds) {
+  switch (form) {
+    case ChainForm::kLane:
+      return &Store<ChainForm::kLane, false>;
+    case ChainForm::kBF16:
+      return rounds ? &Store<ChainForm::kBF16, true> : &Store<ChainForm::kBF16, false>;
+    case ChainForm::kPred:
+      return &Store<ChainForm::kPred, false>;
+    default:
+      return nullptr;
+  }
+}
+
+ChainFn ChainBinary(Kind kind, ChainPlace place, ChainForm form) {
+  if ((form == ChainForm::kPred) != IsOfPreds(kind) && place != ChainPlace::kBoth) return nullptr;
+  return OfBinary(kind, [&]<class Operation>() -> ChainFn {
+    if (place == ChainPlace::kBoth) return &Both<Operation>;
+    return OfForm(form, [&]<ChainForm kForm>() -> ChainFn {
+      return place == ChainPlace::kFirst ? &First<Operation, kForm> : &Second<Operation, kForm>;
+    });
+  });
+}
+
+ChainFn ChainUnary(Kind kind) {
+  switch (kind) {
+    case Kind::kNegateF32:
+      return &One<NegateF32>;
+    case Kind::kAbsF32:
+      return &One<AbsF32>;
+    case Kind::kSqrtF32:
+      return &One<SqrtF32>;
+    case Kind::kNegate32:
+      return &One<Negate32>;
+    case Kind::kNot:
+    case Kind::kNotPred:
+      return &One<Not>;
+    case Kind::kExpF32:
+      return &One<ExpOf>;
+    case Kind::kTanhF32:
+      return &One<TanhOf>;
+    case Kind::kLogisticF32:
+      return &One<LogisticOf>;
+    default:
+      return nullptr;
+  }
+}
+
+ChainFn ChainSelect(int place, ChainForm first, ChainForm second) {
+  return OfForm(first, [&]<ChainForm kFirst>() -> ChainFn {
+    return OfForm(second, [&]<ChainForm kSecond>() -> ChainFn {
+      if (place == 0) {
+        if constexpr (kFirst != ChainForm::kPred && kSecond != ChainForm::kPred)
+          return &Select<0, kFirst, kSecond>;
+      } else {
+        if constexpr (kFirst == ChainForm::kPred && kSecond != ChainForm::kPred)
+          return place == 1 ? &Select<1, kFirst, kSecond> : &Select<2, kFirst, kSecond>;
+      }
+      return nullptr;
+    });
+  });
+}
+
+void RunChain(int64_t n, ChainStep* steps, const ChainPointer* pointers, int64_t count) {
+  const Floats none{};
+  int64_t i = 0;
+  for (; i + kStrip <= n; i += kStrip)
+    steps[0].function(steps, i, none, none, none, none, none, none, none, none);
+  if (i == n) return;
+  // What is left, with zeros behind it.
+  HLO_CHECK(count <= kLongestChain);
+  alignas(64) std::byte copies[2 * kLongestChain][kStrip * 4];
+  void* whole[kLongestChain];
+  const auto copy = [&](const void* from, ChainForm form, std::byte* to) {
+    const int64_t width = ChainWidth(form);
+    std::memcpy(to, static_cast<const std::byte*>(from) + i * width, (n - i) * width);
+    std::memset(to + (n - i) * width, 0, (kStrip - (n - i)) * width);
+  };
+  for (int64_t k = 0; k < count; ++k) {
+    whole[k] = steps[k].operand;
+    if (steps[k].operand == nullptr || pointers[k].form == ChainForm::kScalar) {
+    } else {
+      if (!pointers[k].is_store) copy(steps[k].operand, pointers[k].form, copies[k]);
+      steps[k].operand = copies[k];
+    }
+    if (pointers[k].has_second && pointers[k].second_form != ChainForm::kScalar) {
+      copy(steps[k].second, pointers[k].second_form, copies[kLongestChain + k]);
+      steps[k].second = copies[kLongestChain + k];
+    }
+  }
+  steps[0].function(steps, 0, none, none, none, none, none, none, none, none);
+  for (int64_t k = 0; k < count; ++k) {
+    if (!pointers[k].is_store) continue;
+    const int64_t width = ChainWidth(pointers[k].form);
+    std::memcpy(static_cast<std::byte*>(whole[k]) + i * width, copies[k], (n - i) * width);
+  }
+}
+
+}  // namespace hlo::cpu

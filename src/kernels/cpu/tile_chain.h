@@ -1,0 +1,117 @@
+#pragma once
+// Operations on elements of 32 bits, one after the other, on values that stay in the processor's registers:
+// each is a function that takes a strip of elements as vectors and hands its results to the next.
+
+#include <cstdint>
+#include <optional>
+
+#include "kernels/cpu/simd.h"
+#include "kernels/cpu/tile_ops.h"
+
+namespace hlo::cpu {
+
+// Elements that go through a chain at a time: eight vectors.
+inline constexpr int64_t kStrip = 8 * kLanes<float>;
+
+// How an operand lies in memory: as lanes of 32 bits, as bf16, as predicates of a byte, or as one lane for
+// all elements.
+enum class ChainForm : uint8_t { kLane, kBF16, kPred, kScalar };
+int64_t ChainWidth(ChainForm form);  // In bytes; 0 for one that is for all.
+
+struct ChainStep;
+using ChainFn = void (*)(const ChainStep* step, int64_t i, Vector<float>, Vector<float>, Vector<float>,
+                         Vector<float>, Vector<float>, Vector<float>, Vector<float>, Vector<float>);
+
+// A step takes the strip's values from the one before it. Predicates are masks there.
+struct ChainStep {
+  ChainFn function = nullptr;
+  void* operand = nullptr;       // What is read, or written to: element 0.
+  const void* second = nullptr;  // Of a choice.
+  TileCall call = {};            // An operation on lanes in memory.
+};
+
+// A step is complete but for its pointers. No function where a chain cannot take the operation.
+ChainFn ChainLoad(ChainForm form);
+// `rounds`: what is not a bf16 yet becomes one.
+ChainFn ChainStore(ChainForm form, bool rounds);
+ChainFn ChainRound(bool may_be_nan);
+ChainFn ChainCall();
+// The last step.
+ChainFn ChainEnd();
+
+// What an operation on tiles is to a chain.
+struct ChainOperation {
+  enum class Kind : uint8_t {
+    kNone,
+    kAddF32,
+    kSubtractF32,
+    kMultiplyF32,
+    kDivideF32,
+    kMaximumF32,
+    kMinimumF32,
+    kEqF32,
+    kNeF32,
+    kLtF32,
+    kLeF32,
+    kGtF32,
+    kGeF32,
+    kAdd32,
+    kSubtract32,
+    kMultiply32,
+    kAnd,
+    kOr,
+    kXor,
+    kShiftLeft,
+    kShiftRightLogical,
+    kEqS32,
+    kNeS32,
+    kLtS32,
+    kLeS32,
+    kGtS32,
+    kGeS32,
+    kAndPred,
+    kOrPred,
+    kXorPred,  // The last of two operands.
+    kNegateF32,
+    kAbsF32,
+    kSqrtF32,
+    kNegate32,
+    kNot,
+    kExpF32,
+    kTanhF32,
+    kLogisticF32,
+    kNotPred,
+    kSelect,
+    kRound,
+  };
+  Kind kind = Kind::kNone;
+  bool rounds = false;  // To bf16, from operands that are.
+};
+ChainOperation ChainOperationOf(const TileCall& call);
+inline bool IsChainBinary(ChainOperation::Kind kind) {
+  return kind >= ChainOperation::Kind::kAddF32 && kind <= ChainOperation::Kind::kXorPred;
+}
+inline bool IsChainUnary(ChainOperation::Kind kind) {
+  return kind >= ChainOperation::Kind::kNegateF32 && kind <= ChainOperation::Kind::kNotPred;
+}
+
+// Which operand comes from the step before: the first or second one, or both.
+enum class ChainPlace : uint8_t { kFirst, kSecond, kBoth };
+// `form`: of the other operand.
+ChainFn ChainBinary(ChainOperation::Kind kind, ChainPlace place, ChainForm form);
+ChainFn ChainUnary(ChainOperation::Kind kind);
+// Operand `place` (predicate 0, on true 1, on false 2) comes from the step before, the other two in these
+// forms.
+ChainFn ChainSelect(int place, ChainForm first, ChainForm second);
+
+// Runs whole strips of [0, n), the last one as far as it goes on copies. At most kLongestChain steps.
+inline constexpr int64_t kLongestChain = 64;
+struct ChainPointer {
+  ChainForm form;
+  bool is_store;
+  bool has_second;
+  ChainForm second_form;
+};
+void RunChain(int64_t n, ChainStep* steps, const ChainPointer* pointers, int64_t count);
+
+}  // namespace hlo::cpu

@@ -1,0 +1,228 @@
+// Which operations of a program run as chains, and how.
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "kernels/cpu/tile_program.h"
+
+namespace hlo::cpu {
+namespace {
+
+using Kind = ChainOperation::Kind;
+
+// Each takes up to three steps of a chain.
+constexpr size_t kMostMembers = 20;
+
+// What a value needs to pass through the registers of a chain.
+bool IsChainLane(Lane lane) {
+  return lane == Lane::kF32 || lane == Lane::kS32 || lane == Lane::kU32 || lane == Lane::kPred;
+}
+
+}  // namespace
+
+// Whether the step may come next: it takes the last value, all else of its operands from memory, and no step
+// in between that has to come before it needs one of the chain's.
+bool TileProgram::MayFollow(const std::vector<size_t>& members, size_t next) const {
+  const Step& step = steps_[next];
+  if (step.access >= 0 || step.chain >= 0 || !IsChainLane(lane(step.out))) return false;
+  const Kind kind = ChainOperationOf(step.call).kind;
+  const auto is_member = [&](TileValue value) {
+    return std::any_of(members.begin(), members.end(), [&](size_t m) { return steps_[m].out == value; });
+  };
+  int from_last = 0, from_chain = 0;
+  for (int k = 0; k < step.operand_count; ++k) {
+    if (!IsChainLane(lane(step.in[k]))) return false;
+    from_chain += is_member(step.in[k]);
+    from_last += !members.empty() && step.in[k] == steps_[members.back()].out;
+  }
+  if (from_chain != from_last) return false;
+  const bool by_call = kind == Kind::kNone && step.operand_count == 1 && lane(step.out) != Lane::kPred &&
+                       lane(step.in[0]) != Lane::kPred;
+  if (kind == Kind::kNone && !by_call) return false;
+  if (kind == Kind::kSelect && (from_last > 1 || lane(step.out) == Lane::kPred)) return false;
+  if (members.empty()) return true;
+  for (size_t between = members.front() + 1; between < next; ++between) {
+    const Step& other = steps_[between];
+    if (std::find(members.begin(), members.end(), between) != members.end()) continue;
+    for (int k = 0; k < other.operand_count; ++k) {
+      if (is_member(other.in[k])) return false;
+    }
+  }
+  return true;
+}
+
+// Whether all positions of a tile, which ends with its row, read the same element.
+bool TileProgram::IsScalarInRow(int32_t access) const {
+  return patterns_[access] == Pattern::kStrided && by_rows_ && yielded_.empty() &&
+         accesses_[access].inner.back() == 0;
+}
+
+bool TileProgram::GrowChain(std::vector<size_t>& members) const {
+  if (members.size() == kMostMembers) return false;
+  const TileValue last = steps_[members.back()].out;
+  for (size_t next = members.back() + 1; next < steps_.size(); ++next) {
+    const Step& step = steps_[next];
+    const bool uses = std::find(step.in.begin(), step.in.begin() + step.operand_count, last) !=
+                      step.in.begin() + step.operand_count;
+    if (!uses || !MayFollow(members, next)) continue;
+    members.push_back(next);
+    return true;
+  }
+  return false;
+}
+
+bool TileProgram::IsWorthwhile(const std::vector<size_t>& members) const {
+  size_t saved = members.size() - 1, own = 0;
+  for (const size_t m : members) {
+    const Step& step = steps_[m];
+    own += ChainOperationOf(step.call).kind != Kind::kNone;
+    for (const Stored& stored : stored_)
+      saved += stored.value == step.out && accesses_[stored.access].type == ElementType::kBF16;
+    for (int k = 0; k < step.operand_count; ++k) {
+      const int32_t access = values_[step.in[k]].access;
+      if (access < 0) continue;
+      saved += accesses_[access].type == ElementType::kBF16 || IsScalarInRow(access);
+    }
+  }
+  return own > 0 && saved > 0;
+}
+
+// Other steps before those of the chain.
+void TileProgram::MoveTogether(const std::vector<size_t>& members) {
+  std::vector<Step> others, own;
+  for (size_t s = members.front(); s <= members.back(); ++s)
+    (std::find(members.begin(), members.end(), s) == members.end() ? others : own).push_back(steps_[s]);
+  for (Step& step : own) step.chain = static_cast<int32_t>(chains_.size());
+  chains_.push_back({});
+  auto to = std::copy(others.begin(), others.end(), steps_.begin() + static_cast<int64_t>(members.front()));
+  std::copy(own.begin(), own.end(), to);
+}
+
+void TileProgram::FormChains() {
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    if (!MayFollow({}, s)) continue;
+    std::vector<size_t> members{s};
+    while (GrowChain(members)) {
+    }
+    if (!IsWorthwhile(members)) continue;
+    MoveTogether(members);
+    if (members.back() - s + 1 > members.size()) --s;  // Now another step stands there.
+  }
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    if (steps_[s].chain < 0) continue;
+    Chain& chain = chains_[steps_[s].chain];
+    if (s == 0 || steps_[s - 1].chain != steps_[s].chain) chain.first = s;
+    chain.last = s;
+  }
+  ChooseForms();
+}
+
+void TileProgram::ChooseForms() {
+  std::vector<bool> by_others(values_.size(), false), by_chains(values_.size(), false);
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    const Step& step = steps_[s];
+    for (int k = 0; k < step.operand_count; ++k) {
+      const bool follows =
+          step.chain >= 0 && s > chains_[step.chain].first && steps_[s - 1].out == step.in[k];
+      if (step.chain < 0)
+        by_others[step.in[k]] = true;
+      else if (!follows)
+        by_chains[step.in[k]] = true;
+    }
+  }
+  for (const TileValue value : yielded_) by_others[value] = true;
+  for (Stored& stored : stored_) {
+    const Access& access = accesses_[stored.access];
+    const bool in_chain = std::any_of(steps_.begin(), steps_.end(), [&](const Step& step) {
+      return step.out == stored.value && step.chain >= 0;
+    });
+    stored.by_chain = in_chain && access.type == ElementType::kBF16 && lane(stored.value) == Lane::kF32 &&
+                      patterns_[stored.access] == Pattern::kDense;
+    if (!stored.by_chain) by_others[stored.value] = true;
+  }
+  for (const Step& step : steps_) {
+    Value& value = values_[step.out];
+    if (step.chain >= 0) value.is_passed_on = !by_others[step.out] && !by_chains[step.out];
+    value.form = value.lane == Lane::kPred ? ChainForm::kPred : ChainForm::kLane;
+    if (step.access < 0 || by_others[step.out] || !by_chains[step.out] || value.lane == Lane::kPred) continue;
+    const Access& access = accesses_[step.access];
+    if (patterns_[step.access] == Pattern::kScalar || IsScalarInRow(step.access))
+      value.form = ChainForm::kScalar;
+    else if (access.type == ElementType::kBF16 && access.argument != Access::kIota)
+      value.form = ChainForm::kBF16;
+    else
+      continue;
+    value.for_chains = true;
+  }
+}
+
+void TileProgram::BuildChain(Chain& chain) {
+  const Step& first = steps_[chain.first];
+  const auto add = [&](ChainFn function, ChainForm form, Chain::Operands operands) {
+    chain.steps.push_back({function});
+    chain.pointers.push_back({form, false, false, form});
+    chain.operands.push_back(operands);
+  };
+  const ChainForm form = values_[first.in[0]].form;
+  add(ChainLoad(form), form, {first.in[0]});
+  TileValue before = first.in[0];
+  for (size_t s = chain.first; s <= chain.last; ++s) {
+    AddOperation(steps_[s], before, chain);
+    before = steps_[s].out;
+    AddStores(before, ChainOperationOf(steps_[s].call).rounds, chain);
+  }
+  add(ChainEnd(), ChainForm::kLane, {});
+}
+
+void TileProgram::AddOperation(const Step& step, TileValue before, Chain& chain) const {
+  const ChainOperation operation = ChainOperationOf(step.call);
+  const auto place = std::find(step.in.begin(), step.in.end(), before) - step.in.begin();
+  ChainStep next;
+  ChainPointer pointer{ChainForm::kLane, false, false, ChainForm::kLane};
+  Chain::Operands operands;
+  if (operation.kind == Kind::kNone) {
+    next = {ChainCall(), nullptr, nullptr, step.call};
+  } else if (operation.kind == Kind::kRound) {
+    next.function = ChainRound(true);
+  } else if (IsChainUnary(operation.kind)) {
+    next.function = ChainUnary(operation.kind);
+  } else if (operation.kind == Kind::kSelect) {
+    operands = {step.in[place == 0 ? 1 : 0], step.in[place == 2 ? 1 : 2]};
+    pointer = {values_[operands.value].form, false, true, values_[operands.second].form};
+    next.function = ChainSelect(static_cast<int>(place), pointer.form, pointer.second_form);
+  } else if (step.in[0] == step.in[1]) {
+    next.function = ChainBinary(operation.kind, ChainPlace::kBoth, ChainForm::kLane);
+  } else {
+    operands.value = step.in[1 - place];
+    pointer.form = values_[operands.value].form;
+    next.function =
+        ChainBinary(operation.kind, place == 0 ? ChainPlace::kFirst : ChainPlace::kSecond, pointer.form);
+  }
+  HLO_CHECK(next.function != nullptr);
+  chain.steps.push_back(next);
+  chain.pointers.push_back(pointer);
+  chain.operands.push_back(operands);
+}
+
+// Of a value that has just been computed. `rounds`: to a bf16, which it is not yet.
+void TileProgram::AddStores(TileValue value, bool rounds, Chain& chain) {
+  const auto add = [&](ChainFn function, ChainForm form, bool is_store, Chain::Operands operands) {
+    chain.steps.push_back({function});
+    chain.pointers.push_back({form, is_store, false, form});
+    chain.operands.push_back(operands);
+  };
+  const bool is_last = steps_[chain.last].out == value;
+  const bool narrows = std::any_of(stored_.begin(), stored_.end(),
+                                   [&](const Stored& s) { return s.value == value && s.by_chain; });
+  // What goes nowhere else is rounded as it is stored.
+  const bool rounds_last = rounds && narrows && is_last && values_[value].is_passed_on;
+  if (rounds && !rounds_last) add(ChainRound(false), ChainForm::kLane, false, {});
+  for (const Stored& stored : stored_) {
+    if (stored.value != value || !stored.by_chain) continue;
+    add(ChainStore(ChainForm::kBF16, rounds_last), ChainForm::kBF16, true, {-1, -1, stored.access});
+  }
+  if (!values_[value].is_passed_on)
+    add(ChainStore(values_[value].form, false), values_[value].form, true, {value});
+}
+
+}  // namespace hlo::cpu

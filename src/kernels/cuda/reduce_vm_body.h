@@ -1,0 +1,128 @@
+#pragma once
+// Reductions on the machine of vm.h. How elements are grouped follows from the shape alone: a group of
+// threads takes each output, or each piece of a long one; every thread folds its elements in order, then the
+// group folds its threads pairwise, and the pieces follow one another.
+
+#include "kernels/cuda/vm_body.h"
+
+namespace hlo::cuda {
+
+// Slots [0, count) hold the accumulators, [count, 2 * count) the values that come next.
+struct ReduceVmArgs {
+  VmProgram program;
+  // Ends of the pieces of the program: yields values; combines; loads inits into the accumulators; stores
+  // them.
+  int32_t body_end, combine_end, init_end;
+  int32_t count;
+  int64_t kept, reduced, inner_count, part_length;
+  int64_t pieces, piece_length;
+  uint32_t group;  // Threads of an output or a piece of one: a power of two.
+  bool rows;       // The inner dimensions are reduced.
+  bool in_order;   // Neighbours are combined with neighbours.
+  void* partials;  // Of pieces: count * kept * pieces values.
+};
+
+template <int kWords>
+struct ReduceVm {
+  using Args = ReduceVmArgs;
+  using V = VmValue<kWords>;
+  static constexpr uint32_t kThreads = kVmThreads;
+
+  static HLO_DEVICE_CALLED void RunPart(const Args& args, int begin, int end, V* slots, uint32_t threads,
+                                        uint64_t position) {
+    const uint64_t positions[1] = {position};
+    const bool valid[1] = {true};
+    VmRun<V, 1>(args.program, begin, end, slots, threads, positions, valid);
+  }
+  static HLO_DEVICE void Combine(const Args& args, V* slots, uint32_t threads) {
+    RunPart(args, args.body_end, args.combine_end, slots, threads, 0);
+  }
+  static HLO_DEVICE void LoadInit(const Args& args, V* slots, uint32_t threads) {
+    RunPart(args, args.combine_end, args.init_end, slots, threads, 0);
+  }
+  static HLO_DEVICE void StoreResult(const Args& args, V* slots, uint32_t threads, int64_t output) {
+    RunPart(args, args.init_end, args.program.code_count, slots, threads, static_cast<uint64_t>(output));
+  }
+  // accumulators = combiner(init, accumulators), and out.
+  static HLO_DEVICE void Finish(const Args& args, V* slots, uint32_t threads, int64_t output) {
+    for (int k = 0; k < args.count; ++k) slots[(args.count + k) * threads] = slots[k * threads];
+    LoadInit(args, slots, threads);
+    Combine(args, slots, threads);
+    StoreResult(args, slots, threads, output);
+  }
+  // Where the body finds element r of an output.
+  static HLO_DEVICE uint64_t Position(const Args& args, int64_t output, int64_t r) {
+    if (!args.rows) return static_cast<uint64_t>(r * args.inner_count + output);
+    if (args.part_length == 1) return static_cast<uint64_t>(output * args.inner_count + r);
+    const int64_t outer = output * args.part_length + r % args.part_length;
+    return static_cast<uint64_t>(outer * args.inner_count + r / args.part_length);
+  }
+  // Element r becomes the accumulators, or is combined with them.
+  static HLO_DEVICE void Take(const Args& args, V* slots, uint32_t threads, int64_t output, int64_t r,
+                              bool first) {
+    RunPart(args, 0, args.body_end, slots, threads, Position(args, output, r));
+    if (!first) return Combine(args, slots, threads);
+    for (int k = 0; k < args.count; ++k) slots[k * threads] = slots[(args.count + k) * threads];
+  }
+
+  template <class Env>
+  static HLO_DEVICE void Run(Env& env, const Args& args) {
+    const uint32_t threads = env.threads(), group = args.group, lane = env.thread() % group;
+    V* slots = reinterpret_cast<V*>(env.shared()) + env.thread();
+    const int64_t unit = int64_t{env.block().x} * (threads / group) + env.thread() / group;
+    const int64_t output = unit / args.pieces, begin = unit % args.pieces * args.piece_length;
+    const bool works = output < args.kept;
+    int64_t n = args.reduced - begin;
+    n = n < args.piece_length ? n : args.piece_length;
+    if (group == 1 && args.pieces == 1) {
+      if (!works) return;
+      LoadInit(args, slots, threads);
+      for (int64_t r = 0; r < n; ++r) Take(args, slots, threads, output, r, false);
+      return StoreResult(args, slots, threads, output);
+    }
+    const int64_t each = (n + group - 1) / group;  // Of a thread, in order.
+    const int64_t first = args.in_order ? lane * each : lane, step = args.in_order ? 1 : group;
+    const int64_t end = args.in_order ? (first + each < n ? first + each : n) : n;
+    if (works) {
+      for (int64_t r = first; r < end; r += step) Take(args, slots, threads, output, begin + r, r == first);
+    }
+    const int64_t active = args.in_order ? (each == 0 ? 0 : (n + each - 1) / each) : (n < group ? n : group);
+    for (uint32_t distance = 1; distance < group; distance *= 2) {
+      env.sync();
+      const bool folds = works && lane % (2 * distance) == 0 && lane + distance < active;
+      if (!folds) continue;
+      for (int k = 0; k < args.count; ++k) slots[(args.count + k) * threads] = slots[k * threads + distance];
+      Combine(args, slots, threads);
+    }
+    if (!works || lane != 0) return;
+    if (args.pieces == 1) return Finish(args, slots, threads, output);
+    V* partials = static_cast<V*>(args.partials);
+    for (int k = 0; k < args.count; ++k) partials[k * args.kept * args.pieces + unit] = slots[k * threads];
+  }
+};
+
+// The pieces of each output, one after the other.
+template <int kWords>
+struct ReducePieces {
+  using Args = ReduceVmArgs;
+  using V = VmValue<kWords>;
+  using Reduce = ReduceVm<kWords>;
+  static constexpr uint32_t kThreads = kVmThreads;
+
+  template <class Env>
+  static HLO_DEVICE void Run(Env& env, const Args& args) {
+    const uint32_t threads = env.threads();
+    V* slots = reinterpret_cast<V*>(env.shared()) + env.thread();
+    const int64_t output = int64_t{env.block().x} * threads + env.thread();
+    if (output >= args.kept) return;
+    const V* partials = static_cast<const V*>(args.partials) + output * args.pieces;
+    for (int64_t piece = 0; piece < args.pieces; ++piece) {
+      for (int k = 0; k < args.count; ++k)
+        slots[(piece == 0 ? k : args.count + k) * threads] = partials[k * args.kept * args.pieces + piece];
+      if (piece > 0) Reduce::Combine(args, slots, threads);
+    }
+    Reduce::Finish(args, slots, threads, output);
+  }
+};
+
+}  // namespace hlo::cuda

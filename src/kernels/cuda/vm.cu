@@ -1,0 +1,14 @@
+// The machine for elementwise code, and reductions on it, on the device. One file: they share their functions.
+
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/vm_kernels.h"
+
+HLO_CUDA_KERNEL(hlo::cuda::TileVm4)
+HLO_CUDA_KERNEL(hlo::cuda::TileVm8)
+HLO_CUDA_KERNEL(hlo::cuda::TileVm16)
+HLO_CUDA_KERNEL(hlo::cuda::ReduceVm4)
+HLO_CUDA_KERNEL(hlo::cuda::ReduceVm8)
+HLO_CUDA_KERNEL(hlo::cuda::ReduceVm16)
+HLO_CUDA_KERNEL(hlo::cuda::ReducePieces4)
+HLO_CUDA_KERNEL(hlo::cuda::ReducePieces8)
+HLO_CUDA_KERNEL(hlo::cuda::ReducePieces16)

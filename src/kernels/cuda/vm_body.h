@@ -1,0 +1,415 @@
+#pragma once
+// The machine of vm.h: every thread runs the program on kValues elements at a time. Slots lie in shared
+// memory, a value apart for each thread, so that a warp reads them without conflicts.
+
+#include "kernels/cuda/vm_scalar.h"
+
+namespace hlo::cuda {
+
+// --- Memory
+template <class V>
+HLO_DEVICE V VmRead(VmMemory memory, ElementType type, const void* data, int64_t at) {
+  switch (memory) {
+    case VmMemory::kU8:
+      return V::template Of<uint32_t>(static_cast<const uint8_t*>(data)[at]);
+    case VmMemory::kS8:
+      return V::template Of<int32_t>(static_cast<const int8_t*>(data)[at]);
+    case VmMemory::kU16:
+      return V::template Of<uint32_t>(static_cast<const uint16_t*>(data)[at]);
+    case VmMemory::kS16:
+      return V::template Of<int32_t>(static_cast<const int16_t*>(data)[at]);
+    case VmMemory::k4:
+      return V::Of(static_cast<const uint32_t*>(data)[at]);
+    case VmMemory::kBF16:
+      return V::Of(BF16ToF32(static_cast<const uint16_t*>(data)[at]));
+    case VmMemory::kF16:
+      return V::Of(F16ToF32(static_cast<const uint16_t*>(data)[at]));
+    case VmMemory::kSmallFloat:
+      return V::Of(static_cast<float>(DecodeSmall(FormatOf(type), static_cast<const uint8_t*>(data)[at])));
+    case VmMemory::k8:
+      if constexpr (sizeof(V) >= 8) return V::Of(static_cast<const uint64_t*>(data)[at]);
+      break;
+    case VmMemory::k16:
+      if constexpr (sizeof(V) >= 16) return static_cast<const V*>(data)[at];
+      break;
+  }
+  return V{};
+}
+
+template <class V>
+HLO_DEVICE void VmWrite(VmMemory memory, ElementType type, void* data, int64_t at, V value) {
+  switch (memory) {
+    case VmMemory::kU8:
+    case VmMemory::kS8:
+      static_cast<uint8_t*>(data)[at] = static_cast<uint8_t>(value.words[0]);
+      return;
+    case VmMemory::kU16:
+    case VmMemory::kS16:
+      static_cast<uint16_t*>(data)[at] = static_cast<uint16_t>(value.words[0]);
+      return;
+    case VmMemory::k4:
+      static_cast<uint32_t*>(data)[at] = value.words[0];
+      return;
+    case VmMemory::kBF16:
+      static_cast<uint16_t*>(data)[at] = F32ToBF16(value.template As<float>());
+      return;
+    case VmMemory::kF16:
+      static_cast<uint16_t*>(data)[at] = F32ToF16(value.template As<float>());
+      return;
+    case VmMemory::kSmallFloat:
+      static_cast<uint8_t*>(data)[at] =
+          static_cast<uint8_t>(EncodeSmall(FormatOf(type), static_cast<double>(value.template As<float>())));
+      return;
+    case VmMemory::k8:
+      if constexpr (sizeof(V) >= 8) static_cast<uint64_t*>(data)[at] = value.template As<uint64_t>();
+      return;
+    case VmMemory::k16:
+      if constexpr (sizeof(V) >= 16) static_cast<V*>(data)[at] = value;
+      return;
+  }
+}
+
+HLO_DEVICE int64_t VmStartValue(const VmStart& start) {
+  switch (start.byte_count) {
+    case 1:
+      return start.is_signed ? *static_cast<const int8_t*>(start.data)
+                             : static_cast<int64_t>(*static_cast<const uint8_t*>(start.data));
+    case 2:
+      return start.is_signed ? *static_cast<const int16_t*>(start.data)
+                             : static_cast<int64_t>(*static_cast<const uint16_t*>(start.data));
+    case 4:
+      return start.is_signed ? *static_cast<const int32_t*>(start.data)
+                             : static_cast<int64_t>(*static_cast<const uint32_t*>(start.data));
+    default: {
+      const auto value = *static_cast<const uint64_t*>(start.data);
+      constexpr auto kHighest = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+      return !start.is_signed && value > kHighest ? static_cast<int64_t>(kHighest)
+                                                  : static_cast<int64_t>(value);
+    }
+  }
+}
+
+HLO_DEVICE_CALLED int64_t VmStarts(const VmProgram& program, int number) {
+  int64_t sum = 0;
+  for (int s = 0; s < program.start_count; ++s) {
+    const VmStart& start = program.starts[s];
+    if (start.access != number) continue;
+    int64_t clamped = VmStartValue(start);
+    clamped = clamped < 0 ? 0 : clamped;
+    clamped = clamped > start.max ? start.max : clamped;
+    sum += clamped * start.stride;
+  }
+  return sum;
+}
+
+// Where the element of an access lies for a position of the loop.
+HLO_DEVICE int64_t VmPlace(const VmProgram& program, int number, uint64_t position) {
+  const VmAccess& access = program.accesses[number];
+  int64_t at = access.offset;
+  if (access.has_starts) at += VmStarts(program, number);
+  if (access.is_dense) return at + static_cast<int64_t>(position);
+  if (program.position_count < (uint64_t{1} << 31)) {
+    auto rest = static_cast<uint32_t>(position);
+    for (int d = program.rank - 1; d >= 0; --d) {
+      const uint32_t quotient = program.dims[d].Quotient(rest);
+      at += static_cast<int64_t>(rest - quotient * program.dims[d].divisor) * access.stride[d];
+      rest = quotient;
+    }
+  } else {
+    for (int d = program.rank - 1; d >= 0; --d) {
+      const uint64_t quotient = position / program.wide_dims[d];
+      at += static_cast<int64_t>(position - quotient * program.wide_dims[d]) * access.stride[d];
+      position = quotient;
+    }
+  }
+  return at;
+}
+
+// --- One element
+template <class V, class T>
+HLO_DEVICE V VmOneInteger(VmExtra extra, V a, V b, V c) {
+  const T x = a.template As<T>(), y = b.template As<T>(), z = c.template As<T>();
+  if (extra.op >= VmOp::kEq && extra.op <= VmOp::kLt)
+    return V::template Of<uint32_t>(VmCompare(extra.op, x, y));
+  return V::Of(VmInteger<T>(extra, x, y, z));
+}
+
+template <class V, class T>
+HLO_DEVICE V VmOneFloat(VmExtra extra, V a, V b, V c) {
+  const T x = a.template As<T>(), y = b.template As<T>(), z = c.template As<T>();
+  if (extra.op >= VmOp::kEq && extra.op <= VmOp::kLt)
+    return V::template Of<uint32_t>(VmCompare(extra.op, x, y));
+  switch (extra.op) {
+    case VmOp::kTotalOrder:
+      return V::Of(VmTotalOrder(x));
+    case VmOp::kIsFinite:
+      return V::template Of<uint32_t>(std::isfinite(x));
+    case VmOp::kComplex:
+      if constexpr (sizeof(V) >= 2 * sizeof(T)) return V::Of(VmComplex<T>{x, y});
+      return a;
+    case VmOp::kRound:
+      return V::Of(VmRound(static_cast<ElementType>(extra.parameter), static_cast<double>(x)));
+    case VmOp::kRoundFromF64:
+      return V::Of(VmRound(static_cast<ElementType>(extra.parameter), static_cast<double>(x)));
+    case VmOp::kBitsOfBF16:
+      return V::template Of<uint32_t>(a.words[0] >> 16);
+    default:
+      return V::Of(VmFloat<T>(extra, x, y, z));
+  }
+}
+
+template <class V, class R>
+HLO_DEVICE V VmOneComplex(VmExtra extra, V a, V b) {
+  const auto x = a.template As<VmComplex<R>>(), y = b.template As<VmComplex<R>>();
+  switch (extra.op) {
+    case VmOp::kEq:
+      return V::template Of<uint32_t>(x.re == y.re && x.im == y.im);
+    case VmOp::kNe:
+      return V::template Of<uint32_t>(x.re != y.re || x.im != y.im);
+    case VmOp::kReal:
+      return V::Of(x.re);
+    case VmOp::kImag:
+      return V::Of(x.im);
+    default:
+      return V::Of(VmComplexOp<R>(extra, x, y));
+  }
+}
+
+template <class V, class From>
+HLO_DEVICE V VmOneConvert(From value, uint16_t parameter) {
+  const int bits = parameter >> 8;
+  switch (static_cast<VmType>(parameter & 0xff)) {
+    case VmType::kI32:
+      return V::Of(VmConvert<int32_t>(value, bits));
+    case VmType::kU32:
+      return V::Of(VmConvert<uint32_t>(value, bits));
+    case VmType::kF32:
+      return V::Of(VmConvert<float>(value, bits));
+    default:
+      break;
+  }
+  if constexpr (sizeof(V) >= 8) {
+    switch (static_cast<VmType>(parameter & 0xff)) {
+      case VmType::kI64:
+        return V::Of(VmConvert<int64_t>(value, bits));
+      case VmType::kU64:
+        return V::Of(VmConvert<uint64_t>(value, bits));
+      case VmType::kF64:
+        return V::Of(VmConvert<double>(value, bits));
+      case VmType::kC64:
+        return V::Of(VmComplex<float>{VmConvert<float>(value, bits), 0});
+      default:
+        break;
+    }
+  }
+  if constexpr (sizeof(V) >= 16) return V::Of(VmComplex<double>{VmConvert<double>(value, bits), 0});
+  return V{};
+}
+template <class V, class R>
+HLO_DEVICE V VmOneConvertComplex(VmComplex<R> value, uint16_t parameter) {
+  if (static_cast<VmType>(parameter & 0xff) == VmType::kC64)
+    return V::Of(VmComplex<float>{static_cast<float>(value.re), static_cast<float>(value.im)});
+  if constexpr (sizeof(V) >= 16)
+    return V::Of(VmComplex<double>{static_cast<double>(value.re), static_cast<double>(value.im)});
+  return V{};
+}
+
+template <class V>
+HLO_DEVICE_CALLED V VmConverted(VmType type, V a, uint16_t parameter) {
+  switch (type) {
+    case VmType::kI32:
+      return VmOneConvert<V>(a.template As<int32_t>(), parameter);
+    case VmType::kU32:
+      return VmOneConvert<V>(a.template As<uint32_t>(), parameter);
+    case VmType::kF32:
+      return VmOneConvert<V>(a.template As<float>(), parameter);
+    default:
+      break;
+  }
+  if constexpr (sizeof(V) >= 8) {
+    switch (type) {
+      case VmType::kI64:
+        return VmOneConvert<V>(a.template As<int64_t>(), parameter);
+      case VmType::kU64:
+        return VmOneConvert<V>(a.template As<uint64_t>(), parameter);
+      case VmType::kF64:
+        return VmOneConvert<V>(a.template As<double>(), parameter);
+      case VmType::kC64:
+        return VmOneConvertComplex<V>(a.template As<VmComplex<float>>(), parameter);
+      default:
+        break;
+    }
+  }
+  if constexpr (sizeof(V) >= 16) return VmOneConvertComplex<V>(a.template As<VmComplex<double>>(), parameter);
+  return a;
+}
+
+template <class V>
+HLO_DEVICE_CALLED V VmOne(VmType type, VmExtra extra, V a, V b, V c) {
+  switch (type) {
+    case VmType::kI32:
+      return VmOneInteger<V, int32_t>(extra, a, b, c);
+    case VmType::kU32:
+      if (extra.op == VmOp::kBF16OfBits) return V::template Of<uint32_t>(a.words[0] << 16);
+      return VmOneInteger<V, uint32_t>(extra, a, b, c);
+    case VmType::kF32:
+      return VmOneFloat<V, float>(extra, a, b, c);
+    default:
+      break;
+  }
+  if constexpr (sizeof(V) >= 8) {
+    switch (type) {
+      case VmType::kI64:
+        return VmOneInteger<V, int64_t>(extra, a, b, c);
+      case VmType::kU64:
+        return VmOneInteger<V, uint64_t>(extra, a, b, c);
+      case VmType::kF64:
+        return VmOneFloat<V, double>(extra, a, b, c);
+      case VmType::kC64:
+        return VmOneComplex<V, float>(extra, a, b);
+      default:
+        break;
+    }
+  }
+  if constexpr (sizeof(V) >= 16) return VmOneComplex<V, double>(extra, a, b);
+  return a;
+}
+
+// --- A thread's values
+// Most instructions are sums and products of f32: they have loops of their own.
+template <class V, int kValues>
+HLO_DEVICE bool VmQuick(VmOp op, V (&a)[kValues], const V (&b)[kValues]) {
+  const auto each = [&](auto&& f) {
+    HLO_UNROLL
+    for (int j = 0; j < kValues; ++j) a[j] = V::Of(f(a[j].template As<float>(), b[j].template As<float>()));
+    return true;
+  };
+  switch (op) {
+    case VmOp::kAdd:
+      return each([](float x, float y) { return x + y; });
+    case VmOp::kSubtract:
+      return each([](float x, float y) { return x - y; });
+    case VmOp::kMultiply:
+      return each([](float x, float y) { return x * y; });
+    case VmOp::kMaximum:
+      return each([](float x, float y) { return VmMaximum(x, y); });
+    case VmOp::kMinimum:
+      return each([](float x, float y) { return VmMinimum(x, y); });
+    default:
+      return false;
+  }
+}
+
+// Runs instructions [begin, end) on the values of one thread. `slots`: this thread's first; `positions`: of
+// the loop; those that are not `valid` read nothing and write nothing.
+template <class V, int kValues>
+HLO_DEVICE void VmRun(const VmProgram& program, int begin, int end, V* slots, uint32_t threads,
+                      const uint64_t (&positions)[kValues], const bool (&valid)[kValues]) {
+  V last[kValues] = {};
+  for (int i = begin; i < end; ++i) {
+    const VmInstruction instruction = program.code[i];
+    const auto slot = [&](uint8_t number, int j) -> V& { return slots[(number * kValues + j) * threads]; };
+    const auto operand = [&](uint8_t number, V(&values)[kValues]) {
+      HLO_UNROLL
+      for (int j = 0; j < kValues; ++j)
+        values[j] = number == VmInstruction::kLast ? last[j] : slot(number, j);
+    };
+    switch (instruction.op) {
+      case VmOp::kLoad: {
+        const VmAccess& access = program.accesses[instruction.parameter];
+        HLO_UNROLL
+        for (int j = 0; j < kValues; ++j) {
+          if (valid[j])
+            last[j] = VmRead<V>(access.memory, access.type, access.data,
+                                VmPlace(program, instruction.parameter, positions[j]));
+        }
+        break;
+      }
+      case VmOp::kStore: {
+        const VmAccess& access = program.accesses[instruction.parameter];
+        V value[kValues];
+        operand(instruction.a, value);
+        HLO_UNROLL
+        for (int j = 0; j < kValues; ++j) {
+          if (valid[j])
+            VmWrite(access.memory, access.type, access.data,
+                    VmPlace(program, instruction.parameter, positions[j]), value[j]);
+        }
+        continue;  // The last result stays.
+      }
+      case VmOp::kIota: {
+        HLO_UNROLL
+        for (int j = 0; j < kValues; ++j) {
+          const int64_t place = VmPlace(program, instruction.parameter, positions[j]);
+          last[j] =
+              VmOneConvert<V>(place, static_cast<uint16_t>(static_cast<int>(instruction.type) | 64 << 8));
+        }
+        break;
+      }
+      case VmOp::kConstant: {
+        V value;
+        for (uint32_t w = 0; w < sizeof(V) / 4; ++w)
+          value.words[w] = program.constants[instruction.parameter][w];
+        HLO_UNROLL
+        for (int j = 0; j < kValues; ++j) last[j] = value;
+        break;
+      }
+      default: {
+        V a[kValues], b[kValues], c[kValues];
+        operand(instruction.a, a);
+        operand(instruction.b, b);
+        const VmExtra extra{instruction.op, instruction.parameter};
+        if (instruction.type == VmType::kF32 && VmQuick<V, kValues>(instruction.op, a, b)) {
+          HLO_UNROLL
+          for (int j = 0; j < kValues; ++j) last[j] = a[j];
+          break;
+        }
+        operand(instruction.c, c);
+        HLO_UNROLL
+        for (int j = 0; j < kValues; ++j) {
+          if (instruction.op == VmOp::kSelect)
+            last[j] = a[j].words[0] != 0 ? b[j] : c[j];
+          else if (instruction.op == VmOp::kCopy)
+            last[j] = a[j];
+          else if (instruction.op == VmOp::kConvert)
+            last[j] = VmConverted<V>(instruction.type, a[j], instruction.parameter);
+          else
+            last[j] = VmOne<V>(instruction.type, extra, a[j], b[j], c[j]);
+        }
+      }
+    }
+    if (instruction.out != VmInstruction::kNone) {
+      HLO_UNROLL
+      for (int j = 0; j < kValues; ++j) slot(instruction.out, j) = last[j];
+    }
+  }
+}
+
+// --- Kernels
+constexpr uint32_t kVmThreads = 128;
+
+// A loop over all positions, kValues for each thread.
+template <int kWords, int kVmValues>
+struct TileVm {
+  using Args = VmProgram;
+  using V = VmValue<kWords>;
+  static constexpr uint32_t kThreads = kVmThreads;
+  static constexpr int kValues = kVmValues;
+
+  template <class Env>
+  static HLO_DEVICE void Run(Env& env, const Args& program) {
+    const uint32_t threads = env.threads();
+    V* slots = reinterpret_cast<V*>(env.shared()) + env.thread();
+    const uint64_t first = uint64_t{env.block().x} * threads * kValues + env.thread();
+    uint64_t positions[kValues];
+    bool valid[kValues];
+    HLO_UNROLL
+    for (int j = 0; j < kValues; ++j) {
+      positions[j] = first + uint64_t{threads} * j;
+      valid[j] = positions[j] < program.position_count;
+    }
+    VmRun<V, kValues>(program, 0, program.code_count, slots, threads, positions, valid);
+  }
+};
+
+}  // namespace hlo::cuda

@@ -1,0 +1,359 @@
+#include "kernels/cuda/vm_builder.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/status.h"
+#include "fmt/format.h"
+
+namespace hlo::cuda {
+
+using cpu::Lane;
+using cpu::TileSymbol;
+
+VmType VmTypeOf(Lane lane) {
+  switch (lane) {
+    case Lane::kS8:
+    case Lane::kS16:
+    case Lane::kS32:
+      return VmType::kI32;
+    case Lane::kPred:
+    case Lane::kU8:
+    case Lane::kU16:
+    case Lane::kU32:
+      return VmType::kU32;
+    case Lane::kS64:
+      return VmType::kI64;
+    case Lane::kU64:
+      return VmType::kU64;
+    case Lane::kF32:
+      return VmType::kF32;
+    case Lane::kF64:
+      return VmType::kF64;
+    case Lane::kC64:
+      return VmType::kC64;
+    case Lane::kC128:
+      return VmType::kC128;
+  }
+  return VmType::kU32;
+}
+
+namespace {
+
+bool IsInteger(VmType type) { return type <= VmType::kU64; }
+bool IsComplexType(VmType type) { return type >= VmType::kC64; }
+
+VmMemory MemoryOf(ElementType type) {
+  if (type == ElementType::kBF16) return VmMemory::kBF16;
+  if (type == ElementType::kF16) return VmMemory::kF16;
+  const bool is_signed = IsIntegral(type) && IsSigned(type);
+  switch (ByteCount(type)) {
+    case 1:
+      if (IsFloat(type)) return VmMemory::kSmallFloat;
+      return is_signed ? VmMemory::kS8 : VmMemory::kU8;
+    case 2:
+      return is_signed ? VmMemory::kS16 : VmMemory::kU16;
+    case 4:
+      return VmMemory::k4;
+    case 8:
+      return VmMemory::k8;
+    default:
+      return VmMemory::k16;
+  }
+}
+
+std::optional<VmOp> OpOf(Opcode opcode) {
+  switch (opcode) {
+#define HLO_VM_OPERATION(name) \
+  case Opcode::k##name:        \
+    return VmOp::k##name;
+    HLO_VM_OPERATIONS(HLO_VM_OPERATION)
+#undef HLO_VM_OPERATION
+    default:
+      return std::nullopt;
+  }
+}
+
+// What complex numbers have instructions for; the rest of their functions are the CPU's.
+bool IsComplexOp(VmOp op) {
+  return op == VmOp::kAdd || op == VmOp::kSubtract || op == VmOp::kMultiply || op == VmOp::kNegate ||
+         op == VmOp::kReal || op == VmOp::kImag;
+}
+
+}  // namespace
+
+void VmBuilder::Widen(int64_t bytes) {
+  result_.words = std::max(result_.words, bytes <= 4 ? 1 : bytes <= 8 ? 2 : 4);
+}
+
+VmBuilder::Value VmBuilder::Emit(VmOp op, VmType type, absl::Span<const Value> operands, int64_t parameter) {
+  Node node{.instruction = {.op = op, .type = type, .parameter = static_cast<uint16_t>(parameter)},
+            .out = next_++};
+  std::copy(operands.begin(), operands.end(), node.in);
+  nodes_.push_back(node);
+  return node.out;
+}
+
+VmBuilder::Value VmBuilder::CutToLane(Value value, Lane lane) {
+  if (lane == Lane::kS8 || lane == Lane::kS16 || lane == Lane::kU8 || lane == Lane::kU16)
+    return Emit(VmOp::kCut, VmTypeOf(lane), {value}, 8 * cpu::LaneBytes(lane));
+  return value;
+}
+
+absl::StatusOr<int32_t> VmBuilder::AddAccess(const cpu::Access& access) {
+  VmProgram& program = result_.program;
+  const auto number = program.access_count;
+  if (number == VmProgram::kAccesses)
+    return absl::UnimplementedError("the loop reads and writes too many arrays");
+  if (program.start_count + static_cast<int>(access.starts.size()) > VmProgram::kStarts)
+    return absl::UnimplementedError("the loop has too many run-time starts");
+  VmAccess& added = program.accesses[program.access_count++];
+  added.offset = access.offset;
+  added.memory = MemoryOf(access.type);
+  added.type = access.type;
+  added.has_starts = !access.starts.empty();
+  result_.access_arguments.push_back(access.argument);
+  std::vector<int64_t> strides(access.outer.begin(), access.outer.end());
+  strides.insert(strides.end(), access.inner.begin(), access.inner.end());
+  strides_.push_back(std::move(strides));
+  for (const cpu::RuntimeStart& start : access.starts) {
+    program.starts[program.start_count++] = {nullptr,
+                                             start.max,
+                                             start.stride,
+                                             static_cast<uint16_t>(number),
+                                             static_cast<uint8_t>(ByteCount(start.type)),
+                                             IsSigned(start.type)};
+    result_.start_arguments.push_back(start.argument);
+  }
+  Widen(ByteCount(access.type));
+  return number;
+}
+
+absl::StatusOr<VmBuilder::Value> VmBuilder::Load(const cpu::Access& access) {
+  HLO_ASSIGN_OR_RETURN(const int32_t number, AddAccess(access));
+  const Lane lane = cpu::LaneOf(access.type);
+  Widen(cpu::LaneBytes(lane));
+  if (access.argument != cpu::Access::kIota) return Emit(VmOp::kLoad, VmTypeOf(lane), {}, number);
+  if (lane == Lane::kPred) return absl::UnimplementedError("an iota of pred");
+  return CutToLane(Emit(VmOp::kIota, VmTypeOf(lane), {}, number), lane);
+}
+
+absl::Status VmBuilder::Store(Value value, const cpu::Access& access) {
+  HLO_ASSIGN_OR_RETURN(const int32_t number, AddAccess(access));
+  nodes_.push_back(
+      {{.op = VmOp::kStore, .type = VmType::kU32, .parameter = static_cast<uint16_t>(number)}, -1, {value}});
+  return absl::OkStatus();
+}
+
+absl::StatusOr<VmBuilder::Value> VmBuilder::Constant(Lane lane, const void* element) {
+  if (constant_count_ == VmProgram::kConstants)
+    return absl::UnimplementedError("the code has too many constants");
+  Widen(cpu::LaneBytes(lane));
+  uint32_t(&words)[4] = result_.program.constants[constant_count_];
+  // Narrow integers fill their word.
+  if (lane == Lane::kPred || lane == Lane::kU8)
+    words[0] = *static_cast<const uint8_t*>(element);
+  else if (lane == Lane::kS8)
+    words[0] = static_cast<uint32_t>(*static_cast<const int8_t*>(element));
+  else if (lane == Lane::kU16)
+    words[0] = *static_cast<const uint16_t*>(element);
+  else if (lane == Lane::kS16)
+    words[0] = static_cast<uint32_t>(*static_cast<const int16_t*>(element));
+  else
+    std::memcpy(words, element, cpu::LaneBytes(lane));
+  return Emit(VmOp::kConstant, VmTypeOf(lane), {}, constant_count_++);
+}
+
+void VmBuilder::CopyTo(Value pinned, Value value) {
+  nodes_.push_back({{.op = VmOp::kCopy, .type = VmType::kU32}, pinned, {value}});
+}
+VmBuilder::Value VmBuilder::Copy(Value value) { return Emit(VmOp::kCopy, VmType::kU32, {value}); }
+VmBuilder::Value VmBuilder::Convert(Value value, VmType from, VmType to) {
+  Widen(to == VmType::kF64 ? 8 : 4);
+  return Emit(VmOp::kConvert, from, {value}, static_cast<int>(to));
+}
+
+VmBuilder::Value VmBuilder::Zero() {
+  constexpr std::byte kZeros[16] = {};
+  absl::StatusOr<Value> zero = Constant(Lane::kU32, kZeros);
+  if (!zero.ok()) failure_ = zero.status();
+  return zero.value_or(0);
+}
+
+absl::StatusOr<VmBuilder::Value> VmBuilder::Operation(const TileSymbol& symbol,
+                                                      absl::Span<const Value> operands) {
+  const Lane lane = cpu::LaneOf(symbol.from);
+  const VmType type = VmTypeOf(lane);
+  std::optional<VmOp> op = OpOf(symbol.opcode);
+  if (!op.has_value() || (IsComplexType(type) && !IsComplexOp(*op)))
+    return absl::UnimplementedError(fmt::format("{} of {}", Name(symbol.opcode), Name(symbol.from)));
+  if (lane == Lane::kPred) {  // 0 and 1.
+    if (*op == VmOp::kAdd) op = VmOp::kMaximum;
+    if (*op == VmOp::kMultiply) op = VmOp::kMinimum;
+    if (*op == VmOp::kNot) op = VmOp::kNotPred;
+  }
+  const Value value = Emit(*op, type, operands, BitWidth(symbol.from));
+  return IsInteger(type) && lane != Lane::kPred ? CutToLane(value, lane) : value;
+}
+
+VmBuilder::Value VmBuilder::Comparison(const TileSymbol& symbol, absl::Span<const Value> operands) {
+  VmType type = VmTypeOf(cpu::LaneOf(symbol.from));
+  const auto op = static_cast<VmOp>(static_cast<int>(VmOp::kEq) + static_cast<int>(symbol.direction));
+  if (!symbol.total_order || (type != VmType::kF32 && type != VmType::kF64)) return Emit(op, type, operands);
+  const Value a = Emit(VmOp::kTotalOrder, type, {operands[0]});
+  const Value b = Emit(VmOp::kTotalOrder, type, {operands[1]});
+  type = type == VmType::kF32 ? VmType::kI32 : VmType::kI64;
+  return Emit(op, type, {a, b});
+}
+
+absl::StatusOr<VmBuilder::Value> VmBuilder::Conversion(const TileSymbol& symbol, Value value) {
+  const Lane from = cpu::LaneOf(symbol.from), to = cpu::LaneOf(symbol.to);
+  if (to == Lane::kPred) {
+    if (from == Lane::kPred) return value;
+    const Value zero = Zero();
+    return Emit(VmOp::kNe, VmTypeOf(from), {value, zero});
+  }
+  if (from == Lane::kF64 && IsFloat(symbol.to) && BitWidth(symbol.to) <= 8)
+    return Emit(VmOp::kRoundFromF64, VmType::kF64, {value}, static_cast<int>(symbol.to));
+  if (IsComplexType(VmTypeOf(from)) && !IsComplexType(VmTypeOf(to)))
+    return absl::UnimplementedError("a conversion of complex numbers to real ones");
+  const Value converted = Emit(VmOp::kConvert, VmTypeOf(from), {value},
+                               static_cast<int>(VmTypeOf(to)) | static_cast<int>(BitWidth(symbol.to)) << 8);
+  return CutToLane(converted, to);
+}
+
+VmBuilder::Value VmBuilder::Bits(const TileSymbol& symbol, Value value) {
+  if (symbol.from == ElementType::kBF16 && symbol.to != ElementType::kBF16)
+    return CutToLane(Emit(VmOp::kBitsOfBF16, VmType::kF32, {value}), cpu::LaneOf(symbol.to));
+  if (symbol.to == ElementType::kBF16 && symbol.from != ElementType::kBF16)
+    return Emit(VmOp::kBF16OfBits, VmType::kU32, {value});
+  return CutToLane(value, cpu::LaneOf(symbol.to));
+}
+
+absl::StatusOr<VmBuilder::Value> VmBuilder::Apply(const cpu::TileCall& call, Lane result,
+                                                  absl::Span<const Value> operands) {
+  const TileSymbol& symbol = call.symbol;
+  Widen(cpu::LaneBytes(result));
+  Widen(cpu::LaneBytes(cpu::LaneOf(symbol.from)));
+  switch (symbol.kind) {
+    case TileSymbol::Kind::kOperation:
+      return Operation(symbol, operands);
+    case TileSymbol::Kind::kRoundedOperation: {
+      HLO_ASSIGN_OR_RETURN(const Value value, Operation(symbol, operands));
+      return Emit(VmOp::kRound, VmType::kF32, {value}, static_cast<int>(symbol.to));
+    }
+    case TileSymbol::Kind::kCompare:
+      return Comparison(symbol, operands);
+    case TileSymbol::Kind::kSelect:
+      return Emit(VmOp::kSelect, VmType::kU32, operands);
+    case TileSymbol::Kind::kConvert:
+      return Conversion(symbol, operands[0]);
+    case TileSymbol::Kind::kBits:
+      return Bits(symbol, operands[0]);
+    case TileSymbol::Kind::kReducePrecision:
+      return Emit(VmOp::kReducePrecision, VmTypeOf(result), operands, call.parameter);
+    case TileSymbol::Kind::kRound:
+      if (IsFloat(symbol.to)) return Emit(VmOp::kRound, VmType::kF32, operands, static_cast<int>(symbol.to));
+      return Emit(VmOp::kCut, VmTypeOf(result), operands, BitWidth(symbol.to));
+    case TileSymbol::Kind::kNone:
+      break;
+  }
+  return absl::UnimplementedError("an operation without a name");
+}
+
+// Slots by first come, first served; a value that only the next instruction takes has none.
+void VmBuilder::EndPiece() {
+  VmProgram& program = result_.program;
+  const auto index = [&](Value value) { return value - VmInstruction::kMostSlots; };
+  std::vector<size_t> last_use(std::max<Value>(index(next_), 0), 0);
+  std::vector<bool> needs_slot(last_use.size());
+  Value last = -1;  // Whose value the machine holds.
+  for (size_t n = 0; n < nodes_.size(); ++n) {
+    for (const Value in : nodes_[n].in) {
+      if (in < VmInstruction::kMostSlots) continue;
+      last_use[index(in)] = n;
+      if (in != last) needs_slot[index(in)] = true;
+    }
+    if (nodes_[n].out >= 0) last = nodes_[n].out;
+  }
+  std::vector<uint8_t> slots(last_use.size()), free;
+  int32_t used = pinned_count_;
+  last = -1;
+  for (size_t n = 0; n < nodes_.size(); ++n) {
+    Node& node = nodes_[n];
+    VmInstruction instruction = node.instruction;
+    uint8_t* const places[] = {&instruction.a, &instruction.b, &instruction.c};
+    for (int k = 0; k < 3; ++k) {
+      const Value in = node.in[k];
+      if (in < 0 || in == last) continue;
+      *places[k] = in < VmInstruction::kMostSlots ? static_cast<uint8_t>(in) : slots[index(in)];
+    }
+    for (int k = 0; k < 3; ++k) {
+      const Value in = node.in[k];
+      if (in < VmInstruction::kMostSlots || !needs_slot[index(in)] || last_use[index(in)] != n) continue;
+      needs_slot[index(in)] = false;
+      free.push_back(slots[index(in)]);
+    }
+    if (node.out >= 0 && node.out < VmInstruction::kMostSlots) {
+      instruction.out = static_cast<uint8_t>(node.out);
+    } else if (node.out >= 0 && needs_slot[index(node.out)]) {
+      if (free.empty()) {
+        if (used == VmInstruction::kMostSlots)
+          failure_ = absl::UnimplementedError("the code keeps too many values");
+        free.push_back(static_cast<uint8_t>(std::min<int32_t>(used++, VmInstruction::kMostSlots - 1)));
+      }
+      slots[index(node.out)] = instruction.out = free.back();
+      free.pop_back();
+    }
+    if (node.out >= 0) last = node.out;
+    if (program.code_count == VmProgram::kCode) {
+      failure_ = absl::UnimplementedError("the code is too long");
+      break;
+    }
+    program.code[program.code_count++] = instruction;
+  }
+  program.slot_count = std::max(program.slot_count, used);
+  nodes_.clear();
+  next_ = VmInstruction::kMostSlots;
+}
+
+absl::StatusOr<VmTemplate> VmBuilder::Finish(absl::Span<const int64_t> dims) {
+  if (!failure_.ok()) return failure_;
+  VmProgram& program = result_.program;
+  std::vector<int64_t> merged;
+  std::vector<std::vector<int64_t>> strides(strides_.size());
+  uint64_t count = 1;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    count *= static_cast<uint64_t>(dims[d]);
+    if (dims[d] == 1) continue;
+    bool joins = !merged.empty();
+    for (size_t a = 0; a < strides_.size(); ++a)
+      joins = joins && strides[a].back() == strides_[a][d] * dims[d];
+    if (joins)
+      merged.back() *= dims[d];
+    else
+      merged.push_back(dims[d]);
+    for (size_t a = 0; a < strides_.size(); ++a) {
+      if (joins) strides[a].pop_back();
+      strides[a].push_back(strides_[a][d]);
+    }
+  }
+  if (merged.size() > kVmDims) return absl::UnimplementedError("the loop has too many dimensions");
+  program.rank = static_cast<int32_t>(merged.size());
+  program.position_count = count;
+  for (size_t d = 0; d < merged.size(); ++d) {
+    program.wide_dims[d] = std::max<uint64_t>(1, static_cast<uint64_t>(merged[d]));
+    if (program.wide_dims[d] < (uint64_t{1} << 31))
+      program.dims[d] = FastDiv(static_cast<uint32_t>(program.wide_dims[d]));
+  }
+  for (size_t a = 0; a < strides.size(); ++a) {
+    std::copy(strides[a].begin(), strides[a].end(), program.accesses[a].stride);
+    int64_t expected = 1;
+    bool dense = true;
+    for (size_t d = merged.size(); d-- > 0; expected *= merged[d]) dense = dense && strides[a][d] == expected;
+    program.accesses[a].is_dense = dense;
+  }
+  return std::move(result_);
+}
+
+}  // namespace hlo::cuda

@@ -1,0 +1,219 @@
+#pragma once
+// reduce-window and select-and-scatter: an output a thread, which visits what lies under its window.
+
+#include "kernels/cuda/fast_div.h"
+#include "kernels/cuda/folds.h"
+#include "kernels/cuda/portable.h"
+
+namespace hlo::cuda {
+
+constexpr uint32_t kWindowThreads = 256;
+// Dimensions with a window, and runs of neighbouring ones without.
+constexpr int kMostWindows = 4, kMostRuns = kMostWindows + 1;
+
+// All numbers are below 2^31 (window_plan.cc), those of dilated positions too.
+
+// A dimension with a window. `outer` and `size` give its digit of an element's number; `stride` is that of
+// the other array, in which `other_size` elements lie along it.
+struct WindowSlot {
+  FastDiv outer, size;
+  int32_t other_size = 1, other_stride = 0;
+  int32_t window = 1, step = 1, padding = 0, dilation = 1, holes = 1;  // holes: base dilation.
+};
+struct WindowRun {
+  FastDiv outer, size;
+  int32_t other_stride = 0;
+};
+struct WindowGeometry {
+  uint32_t count = 0, slot_count = 0, run_count = 0;
+  WindowSlot slots[kMostWindows];
+  WindowRun runs[kMostRuns];
+
+  HLO_DEVICE int32_t RunPlace(uint32_t i) const {
+    int32_t place = 0;
+    HLO_UNROLL
+    for (int r = 0; r < kMostRuns; ++r) {
+      if (r >= static_cast<int>(run_count)) break;
+      const uint32_t rest = runs[r].outer.Quotient(i),
+                     digit = rest - runs[r].size.Quotient(rest) * runs[r].size.divisor;
+      place += digit * runs[r].other_stride;
+    }
+    return place;
+  }
+  HLO_DEVICE int32_t Digit(int k, uint32_t i) const {
+    const uint32_t rest = slots[k].outer.Quotient(i);
+    return rest - slots[k].size.Quotient(rest) * slots[k].size.divisor;
+  }
+};
+
+// Window elements [begin, end) of one dimension that may lie on the base, the first at `origin` of the
+// dilated base.
+struct TapRange {
+  int32_t origin, begin, end;
+};
+HLO_DEVICE TapRange TapsOf(const WindowSlot& slot, int32_t output) {
+  const int32_t origin = output * slot.step - slot.padding,
+                last = (slot.other_size - 1) * slot.holes - origin;
+  const int32_t begin = origin >= 0 ? 0 : (-origin + slot.dilation - 1) / slot.dilation;
+  const int32_t end = last < 0 ? 0 : last / slot.dilation + 1;
+  return {origin, begin, end < slot.window ? end : slot.window};
+}
+// The base element under a window element, or -1: a hole.
+HLO_DEVICE int32_t BaseAt(const WindowSlot& slot, const TapRange& taps, int32_t w) {
+  const int32_t at = taps.origin + w * slot.dilation;
+  if (slot.holes == 1) return at;
+  return at % slot.holes == 0 ? at / slot.holes : -1;
+}
+
+// visit(place in the other array) for what lies under the window of output i, row-major.
+template <class Visit>
+HLO_DEVICE void EachTap(const WindowGeometry& g, uint32_t i, Visit&& visit) {
+  static_assert(kMostWindows == 4);
+  TapRange taps[kMostWindows];
+  HLO_UNROLL
+  for (int k = 0; k < kMostWindows; ++k)
+    taps[k] = k < static_cast<int>(g.slot_count) ? TapsOf(g.slots[k], g.Digit(k, i)) : TapRange{0, 0, 1};
+  const int32_t first = g.RunPlace(i);
+  for (int32_t a = taps[0].begin; a < taps[0].end; ++a) {
+    const int32_t at_a = BaseAt(g.slots[0], taps[0], a);
+    if (at_a < 0) continue;
+    for (int32_t b = taps[1].begin; b < taps[1].end; ++b) {
+      const int32_t at_b = BaseAt(g.slots[1], taps[1], b);
+      if (at_b < 0) continue;
+      for (int32_t c = taps[2].begin; c < taps[2].end; ++c) {
+        const int32_t at_c = BaseAt(g.slots[2], taps[2], c);
+        if (at_c < 0) continue;
+        const int32_t line = first + at_a * g.slots[0].other_stride + at_b * g.slots[1].other_stride +
+                             at_c * g.slots[2].other_stride;
+        for (int32_t d = taps[3].begin; d < taps[3].end; ++d) {
+          const int32_t at_d = BaseAt(g.slots[3], taps[3], d);
+          if (at_d >= 0) visit(line + at_d * g.slots[3].other_stride);
+        }
+      }
+    }
+  }
+}
+
+struct ReduceWindowArgs {
+  WindowGeometry geometry;  // Of the result over the base.
+  const void *base = nullptr, *init = nullptr;
+  void* result = nullptr;
+  Fold fold = Fold::kAdd;
+  ElementKind kind;
+};
+
+// acc = init, then acc = fold(acc, x), rounded every time, in the reference's order.
+template <class E, class Env>
+HLO_DEVICE void ReduceWindowBody(Env& env, const ReduceWindowArgs& args) {
+  using Stored = typename E::Stored;
+  const uint32_t i = env.block().x * env.threads() + env.thread();
+  if (i >= args.geometry.count) return;
+  typename E::Lane value = E::Load(*static_cast<const Stored*>(args.init), args.kind);
+  EachTap(args.geometry, i, [&](int32_t place) {
+    value = CombineRounded<E>(args.fold, value,
+                              E::Load(static_cast<const Stored*>(args.base)[place], args.kind), args.kind);
+  });
+  static_cast<Stored*>(args.result)[i] = E::Store(value, args.kind);
+}
+
+constexpr uint32_t kNoWinner = 0xffffffffu;
+
+struct SelectArgs {
+  WindowGeometry windows;   // Of the source over the operand.
+  WindowGeometry covering;  // Of the operand over the source; slots have the window's attributes.
+  const void *operand = nullptr, *source = nullptr, *init = nullptr;
+  void* result = nullptr;
+  uint32_t* winners = nullptr;
+  Order select = Order::kGe;
+  Fold scatter = Fold::kAdd;
+  ElementKind kind;
+};
+
+// The place that no later one beats.
+template <class E, class Env>
+HLO_DEVICE void SelectWinnersBody(Env& env, const SelectArgs& args) {
+  using Stored = typename E::Stored;
+  const uint32_t i = env.block().x * env.threads() + env.thread();
+  if (i >= args.windows.count) return;
+  uint32_t chosen = kNoWinner;
+  typename E::Lane best = {};
+  EachTap(args.windows, i, [&](int32_t place) {
+    const typename E::Lane x = E::Load(static_cast<const Stored*>(args.operand)[place], args.kind);
+    if (chosen != kNoWinner && E::Holds(args.select, best, x, args.kind)) return;
+    chosen = static_cast<uint32_t>(place);
+    best = x;
+  });
+  args.winners[i] = chosen;
+}
+
+// Outputs o of [begin, end) whose window reaches the element at `place`.
+struct Covering {
+  int32_t begin, end;
+};
+HLO_DEVICE Covering CoveringOf(const WindowSlot& slot, int32_t place) {
+  const int32_t at = place + slot.padding, reach = (slot.window - 1) * slot.dilation;
+  const int32_t begin = at - reach <= 0 ? 0 : (at - reach + slot.step - 1) / slot.step;
+  const int32_t end = at < 0 ? 0 : at / slot.step + 1;
+  return {begin, end < slot.other_size ? end : slot.other_size};
+}
+
+// An element takes the sources of the windows that chose it in, in their order.
+template <class E, class Env>
+HLO_DEVICE void ScatterWinnersBody(Env& env, const SelectArgs& args) {
+  using Stored = typename E::Stored;
+  const WindowGeometry& g = args.covering;
+  const uint32_t i = env.block().x * env.threads() + env.thread();
+  if (i >= g.count) return;
+  Covering over[kMostWindows];
+  HLO_UNROLL
+  for (int k = 0; k < kMostWindows; ++k)
+    over[k] = k < static_cast<int>(g.slot_count) ? CoveringOf(g.slots[k], g.Digit(k, i)) : Covering{0, 1};
+  const int32_t first = g.RunPlace(i);
+  typename E::Lane value = E::Load(*static_cast<const Stored*>(args.init), args.kind);
+  for (int32_t a = over[0].begin; a < over[0].end; ++a) {
+    for (int32_t b = over[1].begin; b < over[1].end; ++b) {
+      for (int32_t c = over[2].begin; c < over[2].end; ++c) {
+        const int32_t line =
+            first + a * g.slots[0].other_stride + b * g.slots[1].other_stride + c * g.slots[2].other_stride;
+        for (int32_t d = over[3].begin; d < over[3].end; ++d) {
+          const int32_t source = line + d * g.slots[3].other_stride;
+          if (args.winners[source] != i) continue;
+          value = CombineRounded<E>(args.scatter, value,
+                                    E::Load(static_cast<const Stored*>(args.source)[source], args.kind),
+                                    args.kind);
+        }
+      }
+    }
+  }
+  static_cast<Stored*>(args.result)[i] = E::Store(value, args.kind);
+}
+
+template <class E>
+struct ReduceWindowKernel {
+  using Args = ReduceWindowArgs;
+  static constexpr uint32_t kThreads = kWindowThreads;
+  template <class Env>
+  static HLO_DEVICE void Run(Env& env, const Args& args) {
+    ReduceWindowBody<E>(env, args);
+  }
+};
+template <class E>
+struct SelectWinners {
+  using Args = SelectArgs;
+  static constexpr uint32_t kThreads = kWindowThreads;
+  template <class Env>
+  static HLO_DEVICE void Run(Env& env, const Args& args) {
+    SelectWinnersBody<E>(env, args);
+  }
+};
+template <class E>
+struct ScatterWinners {
+  using Args = SelectArgs;
+  static constexpr uint32_t kThreads = kWindowThreads;
+  template <class Env>
+  static HLO_DEVICE void Run(Env& env, const Args& args) {
+    ScatterWinnersBody<E>(env, args);
+  }
+};
+
+}  // namespace hlo::cuda

@@ -1,0 +1,404 @@
+#include "plan/plan_code.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "plan/visit.h"
+#include "plan/window_update.h"
+
+namespace hlo::plan {
+namespace {
+
+using cpu::FramePlace;
+using cpu::SmallProgram;
+
+constexpr int64_t kSmall = 64;  // Bytes that are copied rather than change places.
+constexpr int64_t kMostWindowBytes = 256;
+constexpr int64_t kAlignment = 16;
+
+// Slots of the arena whose memory stays where it is, and others whose contents do.
+class FixedSlots {
+ public:
+  explicit FixedSlots(Plan& plan) : plan_(plan) { Walk(plan.steps); }
+  bool Contains(Slot slot) const {
+    return plan_.buffers[slot].kind == Buffer::Kind::kArena && !exchanged_.contains(slot);
+  }
+  // Whether nothing needs what the move leaves where it comes from.
+  bool IsLastUse(const Move& move) const { return interchangeable_.contains({move.to, move.from}); }
+  bool IsGiven(Slot slot) const {
+    const Buffer::Kind kind = plan_.buffers[slot].kind;
+    return (kind == Buffer::Kind::kParameter || kind == Buffer::Kind::kConstant) && !written_.contains(slot);
+  }
+
+ private:
+  void Walk(std::vector<Step>& steps) {
+    for (Step& step : steps) {
+      if (auto* loop = std::get_if<LoopStep>(&step.what)) {
+        Walk(loop->initial);
+        Walk(loop->condition);
+        Walk(loop->body);
+        Walk(loop->next);
+      } else if (auto* branch = std::get_if<BranchStep>(&step.what)) {
+        for (BranchStep::Branch& each : branch->branches) {
+          Walk(each.steps);
+          Walk(each.results);
+        }
+      } else {
+        VisitSlots(step, [&](Slot& slot, bool is_write) {
+          if (is_write) written_.insert(slot);
+        });
+      }
+    }
+  }
+  // Small buffers are copied instead.
+  void Walk(std::vector<Move>& moves) {
+    for (Move& move : moves) {
+      written_.insert(move.to);
+      if (!move.exchange) continue;
+      written_.insert(move.from);
+      const Buffer &to = plan_.buffers[move.to], &from = plan_.buffers[move.from];
+      const bool small =
+          to.kind == Buffer::Kind::kArena && from.kind == Buffer::Kind::kArena && to.byte_count <= kSmall;
+      move.exchange = !small;
+      if (small) interchangeable_.insert({move.to, move.from});
+      if (!small) exchanged_.insert({move.to, move.from});
+    }
+  }
+
+  Plan& plan_;
+  absl::flat_hash_set<Slot> exchanged_, written_;
+  absl::flat_hash_set<std::pair<Slot, Slot>> interchangeable_;
+};
+
+class Compiler {
+ public:
+  Compiler(const Plan& plan, const FixedSlots& fixed) : plan_(plan), fixed_(fixed), end_(plan.arena_bytes) {
+    scratch_ = NewPlace(ScratchBytes(plan.steps));
+  }
+
+  PlanCode Compile() {
+    Steps(plan_.steps);
+    result_.code.Finish();
+    return std::move(result_);
+  }
+  int64_t end() const { return end_; }
+
+ private:
+  // As aligned as elements of it can be.
+  FramePlace NewPlace(int64_t byte_count) {
+    const int64_t alignment = byte_count >= kAlignment ? kAlignment : byte_count > 4 ? 8 : 4;
+    const int64_t place = (end_ + alignment - 1) / alignment * alignment;
+    end_ = place + byte_count;
+    return static_cast<FramePlace>(place);
+  }
+  // Until ReleaseAll.
+  FramePlace Borrow(int64_t byte_count) {
+    std::vector<FramePlace>& free = free_[byte_count];
+    FramePlace place = -1;
+    if (free.empty()) {
+      place = NewPlace(byte_count);
+    } else {
+      place = free.back();
+      free.pop_back();
+    }
+    borrowed_.push_back({byte_count, place});
+    return place;
+  }
+  void ReleaseAll() {
+    for (const auto& [byte_count, place] : borrowed_) free_[byte_count].push_back(place);
+    borrowed_.clear();
+  }
+  int64_t Bytes(Slot slot) const { return plan_.buffers[slot].byte_count; }
+  FramePlace Import(Slot slot, int64_t offset, int64_t byte_count) {
+    for (const PlanCode::Import& import : result_.imports) {
+      if (import.slot == slot && import.offset == offset && import.byte_count == byte_count) return import.to;
+    }
+    result_.imports.push_back({slot, offset, byte_count, NewPlace(byte_count)});
+    return result_.imports.back().to;
+  }
+  // Where these bytes of a slot can be read now.
+  FramePlace Read(Slot slot, int64_t offset, int64_t byte_count) {
+    if (fixed_.Contains(slot)) return static_cast<FramePlace>(plan_.buffers[slot].offset + offset);
+    if (fixed_.IsGiven(slot)) return Import(slot, offset, byte_count);
+    const FramePlace place = Borrow(byte_count);
+    result_.code.Load(place, slot, offset, cpu::StepCode::kNoAddress, byte_count);
+    return place;
+  }
+
+  // What the programs need besides buffers.
+  static int64_t ScratchBytes(const std::vector<Step>& steps) {
+    constexpr int64_t kWidest = 16;
+    int64_t bytes = 0;
+    for (const Step& step : steps) {
+      if (const auto* loop = std::get_if<LoopStep>(&step.what)) {
+        bytes = std::max({bytes, ScratchBytes(loop->condition), ScratchBytes(loop->body)});
+      } else if (const auto* branch = std::get_if<BranchStep>(&step.what)) {
+        for (const BranchStep::Branch& each : branch->branches)
+          bytes = std::max(bytes, ScratchBytes(each.steps));
+      } else if (const auto* tiles = std::get_if<TileStep>(&step.what)) {
+        for (const cpu::TileProgram& program : tiles->programs) {
+          if (!program.small().has_value()) continue;
+          for (const SmallProgram::Call& call : program.small()->calls)
+            bytes = std::max(bytes,
+                             call.out.argument < 0 ? call.out.offset + program.small()->count * kWidest : 0);
+        }
+      }
+    }
+    return bytes;
+  }
+
+  void Steps(const std::vector<Step>& steps) {
+    for (const Step& step : steps) {
+      if (const auto* loop = std::get_if<LoopStep>(&step.what))
+        Loop(*loop);
+      else if (const auto* branch = std::get_if<BranchStep>(&step.what))
+        Branch(*branch);
+      else if (!Tiles(step) && !Scatter(step))
+        Escape(&step);
+      ReleaseAll();
+    }
+  }
+
+  void Escape(std::variant<const Step*, std::vector<Move>> what) {
+    result_.code.Escape(static_cast<int32_t>(result_.escapes.size()));
+    result_.escapes.push_back(std::move(what));
+  }
+
+  void Loop(const LoopStep& loop) {
+    Moves(loop.initial);
+    const cpu::StepCode::Label body = result_.code.NewLabel(), test = result_.code.NewLabel();
+    result_.code.Jump(test);
+    result_.code.Bind(body);
+    const int64_t first = result_.code.op_count();
+    Steps(loop.body);
+    Moves(WithoutRetargeted(loop.next, first));
+    result_.code.Bind(test);
+    Steps(loop.condition);
+    result_.code.Repeat(Read(loop.predicate, 0, 1), body);
+  }
+
+  // Next states that are computed where the state lies, from operation `first` on, need not be moved.
+  std::vector<Move> WithoutRetargeted(const std::vector<Move>& moves, int64_t first) {
+    std::vector<Move> kept;
+    for (const Move& move : moves) {
+      const int64_t sources = std::count_if(moves.begin(), moves.end(), [&](const Move& other) {
+        return other.from == move.from || other.from == move.to;
+      });
+      const bool alone =
+          sources == 1 && fixed_.IsLastUse(move) && fixed_.Contains(move.to) && fixed_.Contains(move.from);
+      const auto place = [&](Slot slot) { return static_cast<FramePlace>(plan_.buffers[slot].offset); };
+      if (!alone || !result_.code.Retarget(first, place(move.from), place(move.to), Bytes(move.to)))
+        kept.push_back(move);
+    }
+    return kept;
+  }
+
+  void Branch(const BranchStep& branch) {
+    std::vector<cpu::StepCode::Label> labels(branch.branches.size());
+    for (cpu::StepCode::Label& label : labels) label = result_.code.NewLabel();
+    const cpu::StepCode::Label end = result_.code.NewLabel();
+    if (branch.choice_type == ElementType::kPred)
+      result_.code.JumpUnless(Read(branch.choice, 0, 1), labels.back());
+    else
+      result_.code.JumpTo(Read(branch.choice, 0, 4), labels);
+    for (size_t b = 0; b < labels.size(); ++b) {
+      result_.code.Bind(labels[b]);
+      Steps(branch.branches[b].steps);
+      Moves(branch.branches[b].results);
+      if (b + 1 < labels.size()) result_.code.Jump(end);
+    }
+    result_.code.Bind(end);
+  }
+
+  // Copies in an order in which each source is read before it changes.
+  void Moves(const std::vector<Move>& moves) {
+    std::vector<Move> copies, others;
+    for (const Move& move : moves) {
+      const bool from_frame = fixed_.Contains(move.from) || fixed_.IsGiven(move.from);
+      const bool is_copy = fixed_.Contains(move.to) && from_frame && Bytes(move.to) <= kSmall;
+      (is_copy ? copies : others).push_back(move);
+    }
+    // Small values of others may be among the copied ones.
+    const bool apart = std::none_of(others.begin(), others.end(),
+                                    [&](const Move& move) { return Bytes(move.to) <= kSmall; });
+    if (!apart) return Escape(moves);
+    if (!others.empty()) Escape(std::move(others));
+    std::vector<std::pair<FramePlace, FramePlace>> left;  // To, from.
+    std::vector<int64_t> bytes;
+    for (const Move& move : copies) {
+      const auto to = static_cast<FramePlace>(plan_.buffers[move.to].offset);
+      left.push_back({to, Read(move.from, 0, Bytes(move.to))});
+      bytes.push_back(Bytes(move.to));
+    }
+    while (!left.empty()) {
+      size_t next = 0;
+      const auto is_source = [&](FramePlace place) {
+        return std::any_of(left.begin(), left.end(), [&](const auto& move) { return move.second == place; });
+      };
+      while (next < left.size() && is_source(left[next].first)) ++next;
+      if (next == left.size()) {
+        // All in circles: one of them waits elsewhere.
+        const FramePlace saved = Borrow(kSmall);
+        const FramePlace overwritten = left[0].first;
+        for (size_t k = 0; k < left.size(); ++k) {
+          if (left[k].second != overwritten) continue;
+          result_.code.Copy(saved, overwritten, bytes[k]);
+          left[k].second = saved;
+        }
+        next = 0;
+      }
+      result_.code.Copy(left[next].first, left[next].second, bytes[next]);
+      left.erase(left.begin() + static_cast<std::ptrdiff_t>(next));
+      bytes.erase(bytes.begin() + static_cast<std::ptrdiff_t>(next));
+    }
+  }
+
+  // A scatter of one window whose elements lie side by side: checked, not clamped. False for others.
+  bool Scatter(const Step& step) {
+    const auto* kernel = std::get_if<KernelStep>(&step.what);
+    if (kernel == nullptr || step.instruction->opcode() != Opcode::kScatter) return false;
+    const std::optional<WindowUpdate> update = FindWindowUpdate(*step.instruction);
+    if (!update.has_value()) return false;
+    const Slot operand = kernel->operands[0], result = kernel->results[0];
+    const int64_t width = ByteCount(update->type), byte_count = update->count * width;
+    if (byte_count > kMostWindowBytes) return false;
+    if (operand != result) {
+      if (!fixed_.Contains(result) || Bytes(result) > kMostWindowBytes) return false;
+      result_.code.Copy(static_cast<FramePlace>(plan_.buffers[result].offset),
+                        Read(operand, 0, Bytes(result)), Bytes(result));
+    }
+    const cpu::StepCode::Label outside = result_.code.NewLabel();
+    const auto indices = static_cast<int64_t>(update->starts.size());
+    const int64_t index_width = ByteCount(update->index_type);
+    const FramePlace index = Read(kernel->operands[1], 0, indices * index_width);
+    const FramePlace address = Borrow(sizeof(int64_t)), value = Borrow(byte_count);
+    for (int64_t k = 0; k < indices; ++k) {
+      const auto& [max, stride] = update->starts[k];
+      result_.code.CheckedAddress(address, k > 0, static_cast<FramePlace>(index + k * index_width),
+                                  update->index_type, max, stride * width, outside);
+    }
+    const FramePlace from = Read(kernel->operands[2], 0, byte_count);
+    if (update->combine.function == nullptr) {
+      result_.code.Store(from, result, 0, address, byte_count);
+    } else {
+      result_.code.Load(value, result, 0, address, byte_count);
+      result_.code.Call(update->combine, update->count, value, {value, from, from});
+      result_.code.Store(value, result, 0, address, byte_count);
+    }
+    result_.code.Bind(outside);
+    return true;
+  }
+
+  // False where a program of the step is not small.
+  bool Tiles(const Step& step) {
+    const auto* tiles = std::get_if<TileStep>(&step.what);
+    if (tiles == nullptr) return false;
+    for (const cpu::TileProgram& program : tiles->programs) {
+      if (!program.small().has_value()) return false;
+    }
+    for (const cpu::TileProgram& program : tiles->programs) Program(*program.small());
+    return true;
+  }
+
+  // A run-time place: a constant distance and, unless it is kNoAddress, what lies in the frame.
+  struct Address {
+    int64_t offset = 0;
+    FramePlace place = cpu::StepCode::kNoAddress;
+  };
+
+  // By the number of the starts.
+  std::vector<Address> Addresses(const SmallProgram& program) {
+    using Key = std::vector<std::tuple<Slot, int64_t, int64_t>>;  // Slot, max, stride of those that vary.
+    std::vector<Key> keys(SmallProgram::kMostStarts + 1);
+    std::vector<Address> addresses(keys.size());
+    absl::flat_hash_map<Slot, ElementType> types;
+    for (const SmallProgram::Start& start : program.starts) {
+      if (const Literal* constant = plan_.buffers[start.argument].constant) {
+        const int64_t index = cpu::ReadInteger(start.type, constant->data());
+        addresses[start.number].offset += std::clamp<int64_t>(index, 0, start.max) * start.byte_stride;
+      } else {
+        keys[start.number].emplace_back(start.argument, start.max, start.byte_stride);
+        types[start.argument] = start.type;
+      }
+    }
+    absl::flat_hash_map<Key, FramePlace> known;
+    for (size_t number = 0; number < keys.size(); ++number) {
+      if (keys[number].empty()) continue;
+      const auto [entry, is_new] = known.try_emplace(keys[number], 0);
+      if (is_new) {
+        entry->second = Borrow(sizeof(int64_t));
+        bool adds = false;
+        for (const auto& [slot, max, stride] : keys[number]) {
+          const ElementType type = types[slot];
+          result_.code.Address(entry->second, adds, Read(slot, 0, ByteCount(type)), type, max, stride);
+          adds = true;
+        }
+      }
+      addresses[number].place = entry->second;
+    }
+    return addresses;
+  }
+
+  void Program(const SmallProgram& program) {
+    const std::vector<Address> addresses = Addresses(program);
+    absl::flat_hash_map<std::pair<int32_t, int64_t>, FramePlace> loaded;  // By argument and start, offset.
+    const auto read = [&](const SmallProgram::Place& place) -> FramePlace {
+      if (place.argument < 0) return scratch_ + static_cast<FramePlace>(place.offset);
+      const int64_t byte_count = program.count * place.width;
+      if (place.start == 0 && (fixed_.Contains(place.argument) || fixed_.IsGiven(place.argument)))
+        return Read(place.argument, place.offset, byte_count);
+      const auto [entry, is_new] = loaded.try_emplace(
+          {place.argument * (SmallProgram::kMostStarts + 1) + place.start, place.offset}, 0);
+      if (is_new) {
+        const Address& address = addresses[place.start];
+        entry->second = Borrow(byte_count);
+        result_.code.Load(entry->second, place.argument, place.offset + address.offset, address.place,
+                          byte_count);
+      }
+      return entry->second;
+    };
+    for (const SmallProgram::Call& call : program.calls) {
+      const SmallProgram::Place& out = call.out;
+      const bool far = out.argument >= 0 && (out.start != 0 || !fixed_.Contains(out.argument));
+      FramePlace to = scratch_ + static_cast<FramePlace>(out.offset);
+      if (far)
+        to = Borrow(program.count * out.width);
+      else if (out.argument >= 0)
+        to = static_cast<FramePlace>(plan_.buffers[out.argument].offset + out.offset);
+      const FramePlace in[3] = {read(call.in[0]), read(call.in[1]), read(call.in[2])};
+      result_.code.Call(call.call, program.count, to, in);
+      if (far) {
+        const Address& address = addresses[out.start];
+        result_.code.Store(to, out.argument, out.offset + address.offset, address.place,
+                           program.count * out.width);
+      }
+    }
+  }
+
+  const Plan& plan_;
+  const FixedSlots& fixed_;
+  PlanCode result_;
+  int64_t end_;
+  FramePlace scratch_ = -1;
+  absl::flat_hash_map<int64_t, std::vector<FramePlace>> free_;  // By bytes.
+  std::vector<std::pair<int64_t, FramePlace>> borrowed_;
+};
+
+}  // namespace
+
+void CompilePlan(Plan& plan) {
+  const FixedSlots fixed(plan);
+  if (plan.arena_bytes > std::numeric_limits<FramePlace>::max() / 2) return;
+  Compiler compiler(plan, fixed);
+  PlanCode code = compiler.Compile();
+  if (code.code.op_count() == static_cast<int64_t>(code.escapes.size()) + 1) return;
+  plan.arena_bytes = compiler.end();
+  plan.code = std::make_shared<PlanCode>(std::move(code));
+}
+
+}  // namespace hlo::plan

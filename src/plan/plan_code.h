@@ -1,0 +1,30 @@
+#pragma once
+// The steps of a plan as code for a small machine: control flow, what steps do to a few elements, and an
+// escape to the executor for every other step. Scalar operations then take some nanoseconds each.
+
+#include <variant>
+#include <vector>
+
+#include "kernels/cpu/step_code.h"
+#include "plan/plan.h"
+
+namespace hlo::plan {
+
+struct PlanCode {
+  cpu::StepCode code;
+  // Constants and arguments that are copied into the frame before the code runs. The frame is the arena.
+  struct Import {
+    Slot slot;
+    int64_t offset, byte_count;
+    cpu::FramePlace to;
+  };
+  std::vector<Import> imports;
+  // By the number of an escape: a step to run, or moves.
+  std::vector<std::variant<const Step*, std::vector<Move>>> escapes;
+};
+
+// Makes the plan's code where it has steps that gain by it. Extends the arena; the steps must stay where they
+// are from then on.
+void CompilePlan(Plan& plan);
+
+}  // namespace hlo::plan

@@ -1,0 +1,102 @@
+// Reductions on the GPU's machine, in the emulator: sums and products of integers, whose order does not show,
+// and a combiner for which it does.
+
+#include <numeric>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "kernels/cpu/reduce_program.h"
+#include "kernels/cuda/emulator.h"
+#include "kernels/cuda/lower_reduce.h"
+
+namespace hlo::cuda {
+namespace {
+
+using cpu::Lane;
+
+cpu::TileCode Combiner(Opcode opcode, ElementType type) {
+  const Lane lane = cpu::LaneOf(type);
+  cpu::TileCode code({lane, lane});
+  code.Yield(code.Apply(cpu::FindTileOp(opcode, type), lane, {0, 1}));
+  return code;
+}
+
+// Rows of an array of kept x reduced elements, or columns of one of reduced x kept.
+cpu::ReduceProgram Program(int64_t kept, int64_t reduced, bool rows, ElementType type, cpu::TileCode combiner,
+                           cpu::Grouping grouping) {
+  const int64_t outer[] = {rows ? kept : reduced}, inner[] = {rows ? reduced : kept};
+  cpu::TileProgram body(outer, inner);
+  body.Yield(body.Load({.argument = 0, .type = type, .outer = {inner[0]}, .inner = {1}}));
+  body.Finish();
+  return {.body = std::move(body),
+          .rows = rows,
+          .combiner = std::move(combiner),
+          .grouping = grouping,
+          .results = {{1, 2, type, type}}};
+}
+
+template <class T>
+std::vector<T> Reduced(const cpu::ReduceProgram& program, std::vector<T> array, T init, int schedule = 0) {
+  const absl::StatusOr<LoweredProgram> lowered = LowerReduce(program, {.compute_capability = 80});
+  EXPECT_TRUE(lowered.ok()) << lowered.status().ToString();
+  std::vector<T> results(program.kept_count());
+  std::vector<uint64_t> workspace(lowered->workspace_bytes / 8 + 1);
+  void* pointers[] = {array.data(), &init, results.data()};
+  const absl::Status status =
+      lowered->run(pointers, workspace.data(), {.emulated = true, .schedule = schedule});
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  return results;
+}
+
+TEST(ReduceVm, AddsRowsAndColumnsOfEveryLength) {
+  for (const int64_t kept : {1, 3, 130}) {
+    for (const int64_t reduced : {1, 15, 16, 31, 33, 257, 1024, 1300}) {
+      for (const bool rows : {true, false}) {
+        std::vector<int32_t> array(kept * reduced), wanted(kept, 7);
+        for (size_t i = 0; i < array.size(); ++i) {
+          array[i] = static_cast<int32_t>(i * 2654435761u);
+          int32_t& sum = wanted[rows ? i / reduced : i % kept];
+          sum = static_cast<int32_t>(static_cast<uint32_t>(sum) + static_cast<uint32_t>(array[i]));
+        }
+        const cpu::ReduceProgram program =
+            Program(kept, reduced, rows, ElementType::kS32, Combiner(Opcode::kAdd, ElementType::kS32),
+                    cpu::Grouping::kAny);
+        EXPECT_EQ(Reduced<int32_t>(program, array, 7), wanted) << kept << " " << reduced << " " << rows;
+      }
+    }
+  }
+}
+
+TEST(ReduceVm, CutsLongRowsIntoPieces) {
+  std::vector<float> array(2 * 70000);
+  std::iota(array.begin(), array.end(), 0.0f);
+  const cpu::ReduceProgram program = Program(2, 70000, true, ElementType::kF32,
+                                             Combiner(Opcode::kAdd, ElementType::kF32), cpu::Grouping::kAny);
+  // Exact in f64, and rounded once.
+  const std::vector<float> wanted = {static_cast<float>(69999.0 * 35000),
+                                     static_cast<float>(209999.0 * 35000)};
+  EXPECT_EQ(Reduced<float>(program, array, 0), wanted);
+}
+
+// In the order of the elements, whatever the threads do: the first operand of all.
+TEST(ReduceVm, CombinesNeighboursInOrder) {
+  cpu::TileCode first({Lane::kS32, Lane::kS32});
+  first.Yield(0);
+  cpu::TileCode last({Lane::kS32, Lane::kS32});
+  last.Yield(1);
+  std::vector<int32_t> array(5 * 1100);
+  std::iota(array.begin(), array.end(), 100);
+  for (int schedule = 0; schedule < static_cast<int>(std::size(kSchedules)); ++schedule) {
+    for (const cpu::Grouping grouping : {cpu::Grouping::kNeighbours, cpu::Grouping::kNone}) {
+      EXPECT_EQ(
+          Reduced<int32_t>(Program(5, 1100, true, ElementType::kS32, first, grouping), array, -1, schedule),
+          std::vector<int32_t>(5, -1));
+      EXPECT_EQ(
+          Reduced<int32_t>(Program(5, 1100, true, ElementType::kS32, last, grouping), array, -1, schedule),
+          (std::vector<int32_t>{1199, 2299, 3399, 4499, 5599}));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hlo::cuda

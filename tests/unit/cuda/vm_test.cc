@@ -1,0 +1,208 @@
+// The GPU's machine for elementwise code, in the emulator, beside the CPU's tiles: operations whose bits are
+// their contract, for every type.
+
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "kernels/cpu/tile_program.h"
+#include "kernels/cuda/lower_tile.h"
+#include "types/wide.h"
+
+namespace hlo::cuda {
+namespace {
+
+constexpr int64_t kCount = 700;  // More than a block; no multiple of anything.
+
+std::vector<ElementType> AllTypes() {
+  return {
+#define HLO_ELEMENT_TYPE(name, text, bits, storage, type_class, number) ElementType::k##name,
+#include "hlo_run/element_types.def"
+#undef HLO_ELEMENT_TYPE
+  };
+}
+
+// Any bits that the type has; for wide floats every other one a number of moderate size.
+std::vector<std::byte> RandomArray(ElementType type, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::vector<std::byte> bytes(kCount * 16);
+  for (std::byte& b : bytes) b = static_cast<std::byte>(random());
+  const int64_t width = ByteCount(type), bits = BitWidth(type);
+  for (int64_t i = 0; i < kCount; ++i) {
+    std::byte* at = bytes.data() + i * width;
+    if (i % 7 == 0) std::fill_n(at, width, std::byte{0});
+    if (width == 1 && bits < 8) {
+      int value = static_cast<int>(*at) & ((1 << bits) - 1);
+      if (IsIntegral(type) && IsSigned(type) && bits < 8)
+        value = static_cast<int8_t>(value << (8 - bits)) >> (8 - bits);
+      *at = static_cast<std::byte>(value);
+    }
+    if (i % 2 == 0) continue;
+    const double moderate = std::ldexp(static_cast<double>(random() % 20000) - 10000, -8);
+    if (type == ElementType::kF32 || type == ElementType::kC64) {
+      const float value = static_cast<float>(moderate);
+      std::memcpy(at, &value, sizeof value);
+    } else if (type == ElementType::kF64 || type == ElementType::kC128) {
+      std::memcpy(at, &moderate, sizeof moderate);
+    }
+  }
+  return bytes;
+}
+
+bool SameElement(ElementType type, const std::byte* a, const std::byte* b) {
+  if (std::memcmp(a, b, ByteCount(type)) == 0) return true;
+  const auto same = [](double x, double y) {
+    return (std::isnan(x) && std::isnan(y)) || (x == y && std::signbit(x) == std::signbit(y));
+  };
+  if (IsFloat(type)) {
+    const LoadFn<double> load = Loader<double>(type);
+    return same(load(a, 0), load(b, 0));
+  }
+  if (IsComplex(type)) {
+    const LoadFn<std::complex<double>> load = Loader<std::complex<double>>(type);
+    const std::complex<double> x = load(a, 0), y = load(b, 0);
+    return same(x.real(), y.real()) && same(x.imag(), y.imag());
+  }
+  return false;
+}
+
+cpu::Access Dense(int32_t argument, ElementType type) {
+  return {.argument = argument, .type = type, .inner = {1}};
+}
+
+// Whether both give the same for out = call(operands...), rounded to `to`; false where the GPU has no such
+// instruction.
+bool Compare(const cpu::TileCall& call, absl::Span<const ElementType> from, ElementType to,
+             std::string_view what) {
+  const int64_t dims[] = {kCount};
+  cpu::TileProgram program({}, dims);
+  std::vector<cpu::TileValue> values;
+  for (size_t k = 0; k < from.size(); ++k)
+    values.push_back(program.Load(Dense(static_cast<int32_t>(k), from[k])));
+  cpu::TileValue value = program.Apply(call, cpu::LaneOf(to), values);
+  if (const cpu::TileCall round = cpu::RoundTile(to); round.function != nullptr)
+    value = program.Apply(round, cpu::LaneOf(to), {value});
+  program.Store(value, Dense(static_cast<int32_t>(from.size()), to));
+  program.Finish();
+
+  const absl::StatusOr<LoweredProgram> lowered = LowerTile(program, {.compute_capability = 80});
+  if (!lowered.ok()) return false;
+  std::vector<std::vector<std::byte>> arrays;
+  for (size_t k = 0; k < from.size(); ++k)
+    arrays.push_back(RandomArray(from[k], static_cast<uint32_t>(k + 1)));
+  std::vector<void*> pointers;
+  for (std::vector<std::byte>& array : arrays) pointers.push_back(array.data());
+  std::vector<std::byte> wanted(kCount * 16), got(kCount * 16);
+  pointers.push_back(wanted.data());
+  program.Run(pointers.data());
+  pointers.back() = got.data();
+  const absl::Status status = lowered->run(pointers.data(), nullptr, {.emulated = true});
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  const int64_t width = ByteCount(to);
+  for (int64_t i = 0; i < kCount; ++i) {
+    if (SameElement(to, wanted.data() + i * width, got.data() + i * width)) continue;
+    ADD_FAILURE() << what << " of " << Name(from[0]) << " to " << Name(to) << " differs at element " << i;
+    break;
+  }
+  return true;
+}
+
+ElementType PartOf(ElementType type) {
+  if (type == ElementType::kC64) return ElementType::kF32;
+  return type == ElementType::kC128 ? ElementType::kF64 : type;
+}
+
+TEST(Vm, OperationsHaveTheBitsOfTheCpu) {
+  struct {
+    Opcode opcode;
+    size_t operands;
+  } constexpr kOperations[] = {{Opcode::kAdd, 2},
+                               {Opcode::kSubtract, 2},
+                               {Opcode::kMultiply, 2},
+                               {Opcode::kDivide, 2},
+                               {Opcode::kRemainder, 2},
+                               {Opcode::kMaximum, 2},
+                               {Opcode::kMinimum, 2},
+                               {Opcode::kAnd, 2},
+                               {Opcode::kOr, 2},
+                               {Opcode::kXor, 2},
+                               {Opcode::kShiftLeft, 2},
+                               {Opcode::kShiftRightLogical, 2},
+                               {Opcode::kShiftRightArithmetic, 2},
+                               {Opcode::kMulhi, 2},
+                               {Opcode::kNot, 1},
+                               {Opcode::kNegate, 1},
+                               {Opcode::kAbs, 1},
+                               {Opcode::kSign, 1},
+                               {Opcode::kPopcnt, 1},
+                               {Opcode::kCountLeadingZeros, 1},
+                               {Opcode::kFloor, 1},
+                               {Opcode::kCeil, 1},
+                               {Opcode::kRoundNearestAfz, 1},
+                               {Opcode::kRoundNearestEven, 1},
+                               {Opcode::kSqrt, 1},
+                               {Opcode::kClamp, 3},
+                               {Opcode::kReal, 1},
+                               {Opcode::kImag, 1},
+                               {Opcode::kIsFinite, 1}};
+  int compared = 0;
+  for (const auto& [opcode, operands] : kOperations) {
+    for (const ElementType type : AllTypes()) {
+      const cpu::TileCall call = cpu::FindTileOp(opcode, type);
+      if (call.function == nullptr) continue;
+      ElementType to = type;
+      if (opcode == Opcode::kIsFinite) to = ElementType::kPred;
+      if (opcode == Opcode::kAbs || opcode == Opcode::kReal || opcode == Opcode::kImag) to = PartOf(type);
+      compared += Compare(call, std::vector<ElementType>(operands, type), to, Name(opcode));
+    }
+  }
+  EXPECT_GT(compared, 400);
+}
+
+TEST(Vm, IntegerPowersHaveTheBitsOfTheCpu) {
+  for (const ElementType type : AllTypes()) {
+    const cpu::TileCall call = cpu::FindTileOp(Opcode::kPower, type);
+    if (call.function != nullptr && IsIntegral(type)) {
+      EXPECT_TRUE(Compare(call, {type, type}, type, "power"));
+    }
+  }
+}
+
+TEST(Vm, ComparisonsAndChoicesHaveTheBitsOfTheCpu) {
+  for (const ElementType type : AllTypes()) {
+    for (const bool total : {false, true}) {
+      for (int direction = 0; direction < 6; ++direction) {
+        const cpu::TileCall call =
+            cpu::FindTileCompare(static_cast<ComparisonDirection>(direction), total, type);
+        if (call.function != nullptr) {
+          EXPECT_TRUE(Compare(call, {type, type}, ElementType::kPred, "compare"));
+        }
+      }
+    }
+    EXPECT_TRUE(Compare(cpu::FindTileSelect(type), {ElementType::kPred, type, type}, type, "select"));
+  }
+}
+
+TEST(Vm, ConversionsHaveTheBitsOfTheCpu) {
+  for (const ElementType from : AllTypes()) {
+    for (const ElementType to : AllTypes()) {
+      if (const cpu::TileCall call = cpu::FindTileConvert(from, to); call.function != nullptr) {
+        EXPECT_TRUE(Compare(call, {from}, to, "convert"));
+      }
+      if (const cpu::TileCall call = cpu::FindTileBitcast(from, to); call.function != nullptr) {
+        EXPECT_TRUE(Compare(call, {from}, to, "bitcast"));
+      }
+    }
+    for (const auto& [exponent, mantissa] : {std::pair<int, int>(5, 10), {8, 7}, {2, 1}, {11, 0}}) {
+      const cpu::TileCall call = cpu::FindTileReducePrecision(from, exponent, mantissa);
+      if (call.function != nullptr) {
+        EXPECT_TRUE(Compare(call, {from}, from, "reduce-precision"));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hlo::cuda

@@ -1,0 +1,240 @@
+#pragma once
+// Benchmarks of kernels for GPUs beside a library's: the same arrays, runs in turns, results checked in the
+// same process. Arrays rotate through sets that together are larger than the L2 cache.
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "kernels/cuda/registry.h"
+
+namespace hlo::bench {
+
+inline void Require(cudaError_t error, const char* doing) {
+  if (error == cudaSuccess) return;
+  std::fprintf(stderr, "%s: %s\n", doing, cudaGetErrorString(error));
+  std::exit(1);
+}
+inline void Require(const absl::Status& status) {
+  if (status.ok()) return;
+  std::fprintf(stderr, "%s\n", status.ToString().c_str());
+  std::exit(1);
+}
+
+// Exit status 77 where there is no device: skipped.
+inline device::DeviceProperties DeviceOrSkip() {
+  cudaDeviceProp found;
+  if (cudaGetDeviceProperties(&found, 0) != cudaSuccess) {
+    std::puts("skipped: no device");
+    std::exit(77);
+  }
+  device::DeviceProperties properties;
+  properties.name = found.name;
+  properties.compute_capability = 10 * found.major + found.minor;
+  properties.multiprocessors = found.multiProcessorCount;
+  properties.shared_bytes_per_block = static_cast<int64_t>(found.sharedMemPerBlockOptin);
+  properties.memory_bytes = static_cast<int64_t>(found.totalGlobalMem);
+  return properties;
+}
+
+class DeviceArray {
+ public:
+  explicit DeviceArray(size_t bytes) : bytes_(bytes) {
+    Require(cudaMalloc(&data_, std::max<size_t>(bytes, 256)), "cudaMalloc");
+    Require(cudaMemset(data_, 0xff, bytes), "cudaMemset");
+  }
+  DeviceArray(DeviceArray&& other) noexcept : data_(other.data_), bytes_(other.bytes_) {
+    other.data_ = nullptr;
+  }
+  DeviceArray(const DeviceArray&) = delete;
+  ~DeviceArray() { cudaFree(data_); }
+  void* data() const { return data_; }
+  size_t bytes() const { return bytes_; }
+  void Set(const void* from) {
+    Require(cudaMemcpy(data_, from, bytes_, cudaMemcpyHostToDevice), "cudaMemcpy");
+  }
+  template <class T>
+  std::vector<T> Get() const {
+    std::vector<T> values(bytes_ / sizeof(T));
+    Require(cudaMemcpy(values.data(), data_, bytes_, cudaMemcpyDeviceToHost), "cudaMemcpy");
+    return values;
+  }
+
+ private:
+  void* data_ = nullptr;
+  size_t bytes_;
+};
+
+// Sets of operands, with room for results of either contender.
+struct ArraySet {
+  std::vector<DeviceArray> operands, results, library_results;
+};
+inline std::vector<ArraySet> MakeSets(const std::vector<std::vector<std::byte>>& operands,
+                                      const std::vector<size_t>& result_bytes) {
+  size_t bytes = 1;
+  for (const auto& operand : operands) bytes += operand.size();
+  for (size_t each : result_bytes) bytes += each;
+  constexpr size_t kMoreThanCached = size_t{240} << 20;
+  std::vector<ArraySet> sets(std::clamp<size_t>(kMoreThanCached / bytes + 1, 1, 64));
+  for (ArraySet& set : sets) {
+    for (const auto& operand : operands) {
+      set.operands.emplace_back(operand.size());
+      set.operands.back().Set(operand.data());
+    }
+    for (size_t each : result_bytes) {
+      set.results.emplace_back(each);
+      set.library_results.emplace_back(each);
+    }
+  }
+  return sets;
+}
+template <class T>
+std::vector<std::byte> BytesOf(const std::vector<T>& values) {
+  const auto* data = reinterpret_cast<const std::byte*>(values.data());
+  return {data, data + values.size() * sizeof(T)};
+}
+
+// A kernel of the registry, bound to memory of its own.
+class BoundKernel {
+ public:
+  explicit BoundKernel(cuda::CudaKernel kernel)
+      : kernel_(std::move(kernel)), workspace_(static_cast<size_t>(kernel_.workspace_bytes)) {}
+  const std::string& name() const { return kernel_.name; }
+  void Run(ArraySet& set, cudaStream_t stream) {
+    std::vector<const void*> operands;
+    std::vector<void*> results;
+    for (const DeviceArray& array : set.operands) operands.push_back(array.data());
+    for (const DeviceArray& array : set.results) results.push_back(array.data());
+    Require(kernel_.run(operands, absl::MakeSpan(results), workspace_.data(), {stream}));
+  }
+
+ private:
+  cuda::CudaKernel kernel_;
+  DeviceArray workspace_;
+};
+
+// Medians of batches in milliseconds a run, and (p90 - p10) / median.
+struct Timing {
+  double milliseconds = 0, spread = 0;
+};
+
+// Each contender runs on set number i; they take turns batch by batch.
+inline std::vector<Timing> TimeInTurns(const std::vector<std::function<void(size_t)>>& contenders,
+                                       cudaStream_t stream) {
+  constexpr int kBatches = 11;
+  constexpr double kWarm = 50, kBatch = 20;
+  cudaEvent_t begin, end;
+  Require(cudaEventCreate(&begin), "cudaEventCreate");
+  Require(cudaEventCreate(&end), "cudaEventCreate");
+  size_t next = 0;
+  const auto batch = [&](const std::function<void(size_t)>& run, int count) {
+    Require(cudaEventRecord(begin, stream), "cudaEventRecord");
+    for (int i = 0; i < count; ++i) run(next++);
+    Require(cudaEventRecord(end, stream), "cudaEventRecord");
+    Require(cudaEventSynchronize(end), "cudaEventSynchronize");
+    float milliseconds = 0;
+    Require(cudaEventElapsedTime(&milliseconds, begin, end), "cudaEventElapsedTime");
+    return static_cast<double>(milliseconds);
+  };
+  std::vector<int> counts;
+  for (const auto& run : contenders) {
+    double spent = 0, once = 0;
+    for (int runs = 0; runs < 5 || spent < kWarm; ++runs) spent += once = batch(run, 1);
+    counts.push_back(std::max(1, static_cast<int>(kBatch / std::max(once, 1e-3))));
+  }
+  std::vector<std::vector<double>> times(contenders.size());
+  for (int b = 0; b < kBatches; ++b) {
+    for (size_t c = 0; c < contenders.size(); ++c)
+      times[c].push_back(batch(contenders[c], counts[c]) / counts[c]);
+  }
+  std::vector<Timing> timings;
+  for (std::vector<double>& each : times) {
+    std::sort(each.begin(), each.end());
+    timings.push_back({each[kBatches / 2], (each[kBatches - 2] - each[1]) / each[kBatches / 2]});
+  }
+  cudaEventDestroy(begin);
+  cudaEventDestroy(end);
+  return timings;
+}
+
+struct Report {
+  std::string name, kernel, library;
+  double bytes = 0;           // That memory has to move.
+  double error_of_bound = 0;  // At most 1.
+  bool same_bits = true;      // Of two runs.
+};
+
+class Table {
+ public:
+  Table(int argc, char** argv, double ceiling) : ceiling_(ceiling) {
+    for (int i = 1; i < argc; ++i) json_ |= std::strcmp(argv[i], "--json") == 0;
+    if (!json_) {
+      std::printf("%-34s %-34s %10s %8s %6s %7s %7s %10s %s\n", "case", "kernel", "ms", "GB/s", "%roof",
+                  "vs lib", "spread", "err/bound", "bits");
+    }
+  }
+  // timings: ours, then the library's where there is one. True where the result is right.
+  bool Add(const Report& report, const std::vector<Timing>& timings) {
+    const Timing& ours = timings[0];
+    const double rate = report.bytes / ours.milliseconds / 1e6;
+    const double ratio = timings.size() > 1 ? timings[1].milliseconds / ours.milliseconds : 0;
+    const bool right = report.error_of_bound <= 1 && report.same_bits;
+    if (json_) {
+      std::printf(
+          "{\"case\": \"%s\", \"kernel\": \"%s\", \"ms\": %.6g, \"gb_s\": %.6g, \"library\": \"%s\", "
+          "\"ratio\": %.4g, \"spread\": %.4g, \"error_of_bound\": %.4g, \"same_bits\": %s}\n",
+          report.name.c_str(), report.kernel.c_str(), ours.milliseconds, rate, report.library.c_str(), ratio,
+          ours.spread, report.error_of_bound, report.same_bits ? "true" : "false");
+    } else {
+      std::printf("%-34s %-34s %10.4f %8.0f %6.1f %7.2f %7.3f %10.3g %s\n", report.name.c_str(),
+                  report.kernel.c_str(), ours.milliseconds, rate, 100 * rate / ceiling_, ratio, ours.spread,
+                  report.error_of_bound, report.same_bits ? "same" : "DIFFER");
+    }
+    all_right_ &= right;
+    return right;
+  }
+  int status() const { return all_right_ ? 0 : 1; }
+
+ private:
+  double ceiling_;
+  bool json_ = false, all_right_ = true;
+};
+
+// Bytes read and written per second by a copy on the device, in GB/s.
+inline double CopyCeiling(cudaStream_t stream) {
+  constexpr size_t kBytes = size_t{1} << 30;
+  DeviceArray from(kBytes), to(kBytes);
+  const Timing timing =
+      TimeInTurns({[&](size_t) {
+                    Require(cudaMemcpyAsync(to.data(), from.data(), kBytes, cudaMemcpyDeviceToDevice, stream),
+                            "cudaMemcpy");
+                  }},
+                  stream)[0];
+  return 2.0 * kBytes / timing.milliseconds / 1e6;
+}
+
+// Whether two runs on the same operands give the same bits.
+template <class Kernel>
+bool RepeatsItself(Kernel& kernel, ArraySet& set, cudaStream_t stream) {
+  std::vector<std::vector<std::byte>> first;
+  kernel.Run(set, stream);
+  Require(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+  for (const DeviceArray& array : set.results) first.push_back(array.Get<std::byte>());
+  for (const DeviceArray& array : set.results)
+    Require(cudaMemset(array.data(), 0xff, array.bytes()), "cudaMemset");
+  kernel.Run(set, stream);
+  Require(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+  for (size_t i = 0; i < first.size(); ++i) {
+    if (set.results[i].Get<std::byte>() != first[i]) return false;
+  }
+  return true;
+}
+
+}  // namespace hlo::bench
