@@ -1,8 +1,11 @@
 // Runs case files and golden folders, each case as a test of its own:
-//   run_cases [--engine=fast] [--device=gpu|emulated[:SCHEDULE]] [--update | --update-values]
+//   run_cases [--engine=fast] [--device=gpu|emulated[:SCHEDULE]] [--mode=MODE] [--update | --update-values]
 //   [--gtest_filter=...] path...
+// Modes change how the fast engine works and nothing that it computes: tile=N, threads=N, no-fusion,
+// no-in-place.
 // --update rewrites the diagnostics and prints that the files expect; review the difference.
 
+#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -10,11 +13,14 @@
 #include <string>
 #include <vector>
 
+#include "base/parallel.h"
 #include "base/status.h"
 #include "device/gpu.h"
 #include "gtest/gtest.h"
 #include "hlo_run/conform.h"
 #include "hlo_run/execute.h"
+#include "kernels/cpu/tile_program.h"
+#include "plan/modes.h"
 
 namespace hlo {
 namespace {
@@ -93,6 +99,29 @@ int Update(const std::vector<Case>& cases, bool values) {
   return status;
 }
 
+// False where there is no such mode.
+bool SetMode(std::string_view mode) {
+  const auto number_after = [&](std::string_view name, int* number) {
+    if (!mode.starts_with(name)) return false;
+    mode.remove_prefix(name.size());
+    return std::from_chars(mode.data(), mode.data() + mode.size(), *number).ec == std::errc() && *number > 0;
+  };
+  int number = 0;
+  if (number_after("tile=", &number)) {
+    cpu::SetLargestTile(number);
+  } else if (number_after("threads=", &number)) {
+    SetThreadCount(number);
+    SetWorthThreads(0);
+  } else if (mode == "no-fusion") {
+    plan::SetModes({.fuses = false});
+  } else if (mode == "no-in-place") {
+    plan::SetModes({.works_in_place = false});
+  } else {
+    return false;
+  }
+  return true;
+}
+
 }  // namespace
 }  // namespace hlo
 
@@ -112,7 +141,12 @@ int main(int argc, char** argv) {
       hlo::where = {hlo::Device::Kind::kGpu};
     else if (argument.starts_with("--device=emulated"))
       hlo::where = {hlo::Device::Kind::kEmulatedGpu, argument.back() - (argument.back() == 'd' ? 'd' : '0')};
-    else
+    else if (argument.starts_with("--mode=")) {
+      if (hlo::SetMode(argument.substr(7))) continue;
+      std::fprintf(stderr, "%s: the modes are tile=N, threads=N, no-fusion and no-in-place\n",
+                   argument.c_str());
+      return 2;
+    } else
       paths.push_back(argument);
   }
   if (hlo::where.kind == hlo::Device::Kind::kGpu) {

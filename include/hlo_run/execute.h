@@ -41,7 +41,8 @@ struct Fallback {
 class Executable {
  public:
   // Unimplemented: see CheckSupported, with these options; or there is no GPU. What the fast engine has no plan
-  // for, the reference runs.
+  // for, the reference runs; so it does runs with other custom calls than these, which must outlive the
+  // executable.
   static absl::StatusOr<Executable> Make(const CheckedModule& module, Engine engine,
                                          const EvaluateOptions& options = {}, Device device = {});
   ~Executable();

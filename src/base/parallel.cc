@@ -15,7 +15,7 @@ namespace {
 std::atomic<int> thread_limit = 0;
 
 // Under this a loop stays on its thread.
-constexpr double kWorthThreads = 20'000;
+std::atomic<double> worth_threads = 20'000;
 // How often a thread looks for work, or at its end, before it sleeps or lets others run: some 20 us.
 constexpr int kLooks = 2'000;
 
@@ -98,6 +98,7 @@ class Pool {
 }  // namespace
 
 void SetThreadCount(int count) { thread_limit = std::max(count, 0); }
+void SetWorthThreads(double nanoseconds) { worth_threads = nanoseconds; }
 
 int ThreadCount() {
   const int limit = thread_limit;
@@ -110,7 +111,7 @@ void ParallelFor(int64_t count, double nanoseconds, absl::FunctionRef<void(int64
   const auto threads = static_cast<int>(std::min<int64_t>(ThreadCount(), count));
   std::unique_lock<std::mutex> lock(mutex, std::defer_lock);
   // Whoever finds the pool at work for another thread works alone.
-  if (threads <= 1 || nanoseconds < kWorthThreads || is_working || !lock.try_lock()) {
+  if (threads <= 1 || nanoseconds < worth_threads || is_working || !lock.try_lock()) {
     for (int64_t i = 0; i < count; ++i) body(i);
     return;
   }

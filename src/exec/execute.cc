@@ -1,5 +1,6 @@
 #include "hlo_run/execute.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -9,6 +10,9 @@
 #include "exec/executor.h"
 #include "exec/gpu_executor.h"
 #include "reference/arguments.h"
+#include "reference/obstacles.h"
+#include "reference/program.h"
+#include "reference/supported.h"
 
 namespace hlo {
 
@@ -19,6 +23,9 @@ struct Executable::State {
   std::unique_ptr<exec::Executor> executor;
   std::unique_ptr<exec::GpuExecutor> gpu_executor;  // Neither: the reference runs the module.
   std::string fallback_reason;
+  const CustomCalls* custom_calls = nullptr;  // That the plan was made with.
+  // What a run may reach; empty where nothing of it exchanges values with a host.
+  std::vector<const Computation*> exchanging;
 };
 
 Executable::Executable(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -28,24 +35,10 @@ Executable& Executable::operator=(Executable&&) noexcept = default;
 
 namespace {
 
-// Whether values come from elsewhere or go elsewhere while the module runs.
-bool ExchangesValues(const Module& module) {
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      switch (instruction->opcode()) {
-        case Opcode::kInfeed:
-        case Opcode::kOutfeed:
-        case Opcode::kRecv:
-        case Opcode::kRecvDone:
-        case Opcode::kSend:
-        case Opcode::kSendDone:
-          return true;
-        default:
-          break;
-      }
-    }
-  }
-  return false;
+bool NeedsHost(const Computation* computation) {
+  const auto instructions = computation->instructions();
+  return std::any_of(instructions.begin(), instructions.end(),
+                     [](const Instruction* i) { return reference::NeedsHost(*i); });
 }
 
 // Opening one takes longer than most runs, so that a thread keeps those that it has.
@@ -69,23 +62,25 @@ absl::StatusOr<Executable> Executable::Make(const CheckedModule& module, Engine 
         "the reference engine runs on the CPU alone: leave out either it or the device");
   HLO_RETURN_IF_ERROR(CheckSupported(module, options));
   auto state = std::make_unique<State>(module);
+  state->custom_calls = options.custom_calls;
   std::shared_ptr<device::Gpu> gpu;
   if (device.kind != Device::Kind::kCpu) {
     HLO_ASSIGN_OR_RETURN(gpu, OpenDevice(device));
   }
-  if (engine == Engine::kFast && ExchangesValues(module.module())) {
-    state->fallback_reason = "infeed, outfeed, send and recv";
-  } else if (engine == Engine::kFast && options.custom_calls != nullptr) {
-    state->fallback_reason = "custom calls that the caller supplies";
-  } else if (engine == Engine::kFast) {
-    absl::StatusOr<plan::Plan> plan =
-        plan::MakePlan(state->module, gpu == nullptr ? plan::Target::kCpu : plan::Target::kGpu);
+  if (engine == Engine::kFast) {
+    const plan::Target target = gpu == nullptr ? plan::Target::kCpu : plan::Target::kGpu;
+    absl::StatusOr<plan::Plan> plan = plan::MakePlan(state->module, options.custom_calls, target);
     if (plan.ok()) {
       state->plan = *std::move(plan);
       if (gpu != nullptr)
         state->gpu_executor = std::make_unique<exec::GpuExecutor>(state->module, state->plan, std::move(gpu));
       else
         state->executor = std::make_unique<exec::Executor>(state->module, state->plan);
+      int64_t depth = 0;
+      state->exchanging =
+          reference::CalledFrom(*state->module.module().entry(), &depth, options.custom_calls);
+      if (std::none_of(state->exchanging.begin(), state->exchanging.end(), &NeedsHost))
+        state->exchanging.clear();
     } else if (absl::IsUnimplemented(plan.status())) {
       state->fallback_reason = Message(plan.status());
     } else {
@@ -108,9 +103,10 @@ absl::StatusOr<Literal> Executable::Run(std::vector<Literal> arguments, const Ev
   // say.
   const bool watched = options.observer != nullptr && options.observer->needs_operands();
   if (engine() == Engine::kReference || watched || options.emulate_dot_algorithms ||
-      options.custom_calls != nullptr)
+      options.custom_calls != state_->custom_calls)
     return Evaluate(state_->module, std::move(arguments), options);
   HLO_RETURN_IF_ERROR(CheckArguments(*state_->module.module().entry(), arguments));
+  if (!state_->exchanging.empty()) HLO_RETURN_IF_ERROR(reference::CheckSupplies(state_->exchanging, options));
   const Deadline deadline(options.max_seconds);
   absl::StatusOr<Literal> result = state_->executor != nullptr
                                        ? state_->executor->Run(arguments, options)

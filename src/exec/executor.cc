@@ -9,6 +9,7 @@
 #include "fmt/format.h"
 #include "plan/plan_code.h"
 #include "plan/step_cost.h"
+#include "reference/dynamic_sizes.h"
 #include "reference/op.h"
 #include "reference/program.h"
 #include "reference/supported.h"
@@ -54,6 +55,7 @@ absl::Status Executor::Bind(absl::Span<const Literal> arguments) {
   }
   pointers_.resize(plan_.buffers.size());
   owners_.resize(plan_.buffers.size());
+  literals_.clear();
   for (size_t slot = 0; slot < pointers_.size(); ++slot) {
     const plan::Buffer& buffer = plan_.buffers[slot];
     std::shared_ptr<Buffer>& owner = owners_[slot];
@@ -74,6 +76,11 @@ absl::Status Executor::Bind(absl::Span<const Literal> arguments) {
           HLO_ASSIGN_OR_RETURN(owner, Buffer::Allocate(buffer.byte_count));
         }
         break;
+      case plan::Buffer::Kind::kLiteral:
+        literals_.resize(plan_.buffers.size());
+        if (buffer.constant != nullptr) literals_[slot] = *buffer.constant;
+        if (buffer.parameter >= 0) literals_[slot] = *leaves[buffer.parameter];
+        continue;
     }
     pointers_[slot] = owner->data();
   }
@@ -83,6 +90,7 @@ absl::Status Executor::Bind(absl::Span<const Literal> arguments) {
 absl::StatusOr<Literal> Executor::ResultLeaf(size_t leaf) {
   const Slot slot = plan_.results[leaf];
   if (slot < 0) return Literal::Token();
+  if (IsLiteral(slot)) return literals_[slot];
   const plan::Buffer& buffer = plan_.buffers[slot];
   std::shared_ptr<Buffer> memory = owners_[slot];
   // What changed places with other buffers, or lies in the arena, is copied.
@@ -96,7 +104,10 @@ absl::StatusOr<Literal> Executor::ResultLeaf(size_t leaf) {
 }
 
 absl::StatusOr<Literal> Executor::AssembleResult(const Shape& shape, size_t* leaf) {
-  if (!shape.IsTuple()) return ResultLeaf((*leaf)++);
+  if (!shape.IsTuple()) {
+    HLO_ASSIGN_OR_RETURN(Literal value, ResultLeaf((*leaf)++));
+    return shape.IsBuffer() ? value.WithShape(shape) : std::move(value);
+  }
   std::vector<Literal> elements;
   for (const Shape& element : shape.elements()) {
     HLO_ASSIGN_OR_RETURN(Literal value, AssembleResult(element, leaf));
@@ -113,6 +124,7 @@ absl::StatusOr<Literal> Executor::TakeResults() {
     const plan::Buffer& buffer = plan_.buffers[slot];
     if (buffer.is_result || buffer.kind == plan::Buffer::Kind::kParameter) owners_[slot] = nullptr;
   }
+  literals_.clear();
   return result;
 }
 
@@ -166,12 +178,12 @@ absl::Status Executor::RunStep(const plan::Step& step) {
 }
 
 absl::Status Executor::RunLoop(const plan::LoopStep& loop) {
-  RunMoves(loop.initial);
+  HLO_RETURN_IF_ERROR(RunMoves(loop.initial));
   while (true) {
     HLO_RETURN_IF_ERROR(RunSteps(loop.condition));
     if (!*static_cast<const bool*>(pointers_[loop.predicate])) return absl::OkStatus();
     HLO_RETURN_IF_ERROR(RunSteps(loop.body));
-    RunMoves(loop.next);
+    HLO_RETURN_IF_ERROR(RunMoves(loop.next));
   }
 }
 
@@ -214,8 +226,7 @@ absl::Status Executor::RunBranch(const plan::BranchStep& branch) {
   if (number < 0 || number > last) number = last;
   const plan::BranchStep::Branch& taken = branch.branches[number];
   HLO_RETURN_IF_ERROR(RunSteps(taken.steps));
-  RunMoves(taken.results);
-  return absl::OkStatus();
+  return RunMoves(taken.results);
 }
 
 void Executor::Exchange(const Move& move) {
@@ -223,7 +234,29 @@ void Executor::Exchange(const Move& move) {
   std::swap(owners_[move.to], owners_[move.from]);
 }
 
-void Executor::RunMoves(const std::vector<Move>& moves) {
+absl::Status Executor::RunMoves(const std::vector<Move>& moves) {
+  if (literals_.empty()) {
+    MoveBytes(moves);
+    return absl::OkStatus();
+  }
+  std::vector<Move> of_bytes;
+  std::vector<std::pair<Slot, Literal>> of_literals;
+  for (const Move& move : moves) {
+    if (!IsLiteral(move.to)) {
+      of_bytes.push_back(move);
+      continue;
+    }
+    HLO_ASSIGN_OR_RETURN(Literal value, LiteralIn(move.from, plan_.buffers[move.from].shape));
+    // What is in a buffer does not stay there.
+    if (!IsLiteral(move.from)) HLO_RETURN_IF_ERROR(value.MakeUnique());
+    of_literals.emplace_back(move.to, std::move(value));
+  }
+  MoveBytes(of_bytes);
+  for (auto& [to, value] : of_literals) literals_[to] = std::move(value);
+  return absl::OkStatus();
+}
+
+void Executor::MoveBytes(const std::vector<Move>& moves) {
   if (moves.size() == 1) {
     const auto& [to, from, exchange] = moves[0];
     if (exchange)
@@ -255,6 +288,15 @@ void Executor::RunMoves(const std::vector<Move>& moves) {
   }
 }
 
+// What is in the arena is copied.
+absl::StatusOr<Literal> Executor::LiteralIn(Slot slot, const Shape& shape) {
+  if (IsLiteral(slot)) return literals_[slot];
+  if (owners_[slot] != nullptr) return Literal::FromBuffer(shape, owners_[slot]);
+  HLO_ASSIGN_OR_RETURN(Literal copy, Literal::Create(shape));
+  std::memcpy(copy.mutable_data(), pointers_[slot], copy.byte_count());
+  return copy;
+}
+
 absl::StatusOr<Literal> Executor::OperandLiteral(const Shape& shape, const plan::ReferenceStep& step,
                                                  size_t* leaf) {
   if (shape.IsTuple()) {
@@ -267,10 +309,9 @@ absl::StatusOr<Literal> Executor::OperandLiteral(const Shape& shape, const plan:
   }
   const Slot slot = step.operands[(*leaf)++];
   if (slot < 0) return Literal::Token();
-  if (owners_[slot] != nullptr) return Literal::FromBuffer(shape, owners_[slot]);
-  HLO_ASSIGN_OR_RETURN(Literal copy, Literal::Create(shape));
-  std::memcpy(copy.mutable_data(), pointers_[slot], copy.byte_count());
-  return copy;
+  if (!shape.IsBuffer()) return LiteralIn(slot, shape);
+  HLO_ASSIGN_OR_RETURN(const Literal array, LiteralIn(slot, shape.element(0)));
+  return array.WithShape(shape);
 }
 
 // The buffer of the value becomes the slot's, unless others hold it or it belongs to another slot.
@@ -281,6 +322,12 @@ absl::Status Executor::StoreResult(const Literal& value, const plan::ReferenceSt
   }
   const Slot slot = step.results[(*leaf)++];
   if (slot < 0) return absl::OkStatus();
+  if (IsLiteral(slot)) {
+    // An operand's buffer, which may be written to again.
+    const bool shared = value.buffer().use_count() > 1;
+    literals_[slot] = value;
+    return shared ? literals_[slot].MakeUnique() : absl::OkStatus();
+  }
   if (value.byte_count() != plan_.buffers[slot].byte_count) {
     return absl::InternalError(
         fmt::format("the value is {}, which is not the declared shape", ToString(value.shape())));
@@ -308,8 +355,22 @@ absl::Status Executor::RunReference(const Instruction& instruction, const plan::
   if (evaluator_ == nullptr) {
     int64_t depth = 0;
     evaluator_ = std::make_unique<reference::Evaluator>(
-        reference::CalledFrom(*module_.module().entry(), &depth), *options_);
+        reference::CalledFrom(*module_.module().entry(), &depth, options_->custom_calls), *options_);
   }
+  HLO_RETURN_IF_ERROR(CallReference(instruction, step));
+  // Who keeps an operand, as a host may, keeps it as it is: the slot goes on with a copy.
+  for (const Slot slot : step.operands) {
+    if (slot < 0 || plan_.buffers[slot].kind != plan::Buffer::Kind::kOwn || owners_[slot].use_count() == 1)
+      continue;
+    HLO_ASSIGN_OR_RETURN(std::shared_ptr<Buffer> copy, Buffer::Allocate(owners_[slot]->byte_count()));
+    std::memcpy(copy->data(), pointers_[slot], plan_.buffers[slot].byte_count);
+    pointers_[slot] = copy->data();
+    owners_[slot] = std::move(copy);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Executor::CallReference(const Instruction& instruction, const plan::ReferenceStep& step) {
   std::vector<Literal> operands;
   size_t leaf = 0;
   for (const Instruction* operand : instruction.operands()) {
@@ -319,7 +380,10 @@ absl::Status Executor::RunReference(const Instruction& instruction, const plan::
   // A second reference to each: nobody may write to what is borrowed.
   const std::vector<Literal> held = operands;
   reference::OpContext context{instruction, absl::MakeSpan(operands), *evaluator_};
-  absl::StatusOr<Literal> value = reference::Reference(instruction.opcode())(context);
+  const reference::ReferenceOp op = reference::Reference(instruction.opcode());
+  absl::StatusOr<Literal> value = reference::NeedsActualSizes(instruction, operands)
+                                      ? reference::AtActualSizes(context, op)
+                                      : op(context);
   if (!value.ok()) return reference::Located(value.status(), instruction);
   leaf = 0;
   return StoreResult(*value, step, &leaf);

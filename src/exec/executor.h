@@ -31,10 +31,14 @@ class Executor {
   absl::Status RunKernel(const Instruction& instruction, const plan::KernelStep& step);
   absl::Status RunReference(const Instruction& instruction, const plan::ReferenceStep& step);
   absl::Status RunCode(const plan::PlanCode& code);
+  absl::Status CallReference(const Instruction& instruction, const plan::ReferenceStep& step);
   absl::Status RunLoop(const plan::LoopStep& loop);
   absl::Status RunBranch(const plan::BranchStep& branch);
   void Exchange(const plan::Move& move);
-  void RunMoves(const std::vector<plan::Move>& moves);
+  absl::Status RunMoves(const std::vector<plan::Move>& moves);
+  void MoveBytes(const std::vector<plan::Move>& moves);
+  absl::StatusOr<Literal> LiteralIn(plan::Slot slot, const Shape& shape);
+  bool IsLiteral(plan::Slot slot) const { return plan_.buffers[slot].kind == plan::Buffer::Kind::kLiteral; }
   absl::Status CountStep();
   absl::StatusOr<Literal> OperandLiteral(const Shape& shape, const plan::ReferenceStep& step, size_t* leaf);
   absl::Status StoreResult(const Literal& value, const plan::ReferenceStep& step, size_t* leaf);
@@ -44,6 +48,7 @@ class Executor {
   std::shared_ptr<Buffer> arena_;
   std::vector<void*> pointers_;                  // By slot.
   std::vector<std::shared_ptr<Buffer>> owners_;  // By slot; null in the arena.
+  std::vector<Literal> literals_;                // By slot; empty where no buffer is one.
   std::vector<std::byte> staged_;
   std::optional<EvaluateOptions> options_;
   std::unique_ptr<reference::Evaluator> evaluator_;  // Made when the first step needs one.

@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "base/check.h"
+#include "plan/modes.h"
 #include "plan/visit.h"
 
 namespace hlo::plan {
@@ -135,7 +136,7 @@ class Assigner {
       if (info.defined < 0 && (!given || info.last_use < 0)) continue;
       info.storage = static_cast<int32_t>(storages_.size());
       storages_.push_back({static_cast<ValueId>(v), info.defined, std::max(info.defined, info.last_use),
-                           info.last_use, *DenseByteCount(value.shape), !given});
+                           info.last_use, *DenseByteCount(value.shape), !given && !value.is_dynamic});
     }
   }
 
@@ -175,7 +176,8 @@ class Assigner {
   }
 
   bool DiesHere(int32_t storage) const {
-    return storages_[storage].is_arena && storages_[storage].last_use == position_;
+    return storages_[storage].is_arena && storages_[storage].last_use == position_ &&
+           CurrentModes().works_in_place;
   }
 
   // Whether each position of a loop reads what it writes, and nothing else.
@@ -279,7 +281,7 @@ class Assigner {
     for (const Move& move : loop.initial) {
       const int32_t from = StorageOf(move.from);
       // Whoever reads it inside the loop needs it until the end.
-      if (DiesHere(from) && taken.insert(from).second) {
+      if (DiesHere(from) && storages_[StorageOf(move.to)].is_arena && taken.insert(from).second) {
         Join(move.to, from);
         continue;
       }
@@ -325,7 +327,7 @@ class Assigner {
       if (from == to) continue;
       const bool first = sources.insert(from).second;
       move.exchange = first && DiesHere(from) && !targets.contains(from) && is_inside(move.from) &&
-                      storages_[from].byte_count == storages_[to].byte_count;
+                      storages_[to].is_arena && storages_[from].byte_count == storages_[to].byte_count;
       if (move.exchange) exchanged_.push_back({move.from, move.to});
       kept.push_back(move);
     }
@@ -406,8 +408,10 @@ class Assigner {
       if (storage.is_arena) {
         order.push_back(static_cast<int32_t>(s));
       } else {
-        const bool constant = plan_.graph.values[storage.first].constant != nullptr;
-        NewBuffer(static_cast<int32_t>(s), constant ? Buffer::Kind::kConstant : Buffer::Kind::kParameter);
+        const Value& value = plan_.graph.values[storage.first];
+        NewBuffer(static_cast<int32_t>(s), value.is_dynamic            ? Buffer::Kind::kLiteral
+                                           : value.constant != nullptr ? Buffer::Kind::kConstant
+                                                                       : Buffer::Kind::kParameter);
       }
     }
     std::stable_sort(order.begin(), order.end(),

@@ -5,24 +5,34 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "base/status.h"
-#include "fmt/format.h"
+#include "plan/dissolve.h"
+#include "plan/tile_calls.h"
 #include "reference/program.h"
 
 namespace hlo::plan {
 namespace {
 
 constexpr size_t kMostNodes = 1 << 20;
+constexpr int64_t kDeepestCalls = 256;
 
-bool IsStatic(const Shape& shape) {
-  if (shape.IsArray()) return !shape.HasDynamicDim() && !shape.HasUnboundedDim();
-  return std::all_of(shape.elements().begin(), shape.elements().end(), IsStatic);
+bool IsBounded(const Shape& shape) {
+  if (shape.IsArray()) return !shape.HasUnboundedDim();
+  return std::all_of(shape.elements().begin(), shape.elements().end(), IsBounded);
 }
 
 bool HasDefaultLayout(const Shape& shape) { return shape.layout() == nullptr; }
 
+// Whether sizes that are known at run time alone travel from operands to the results.
+bool HandsSizesOn(const Instruction& instruction) {
+  return instruction.opcode() != Opcode::kGetDimensionSize &&
+         !(instruction.opcode() == Opcode::kCustomCall &&
+           instruction.Get<attr::custom_call_target>() == "PadToStatic");
+}
+
 class Flattener {
  public:
-  Flattener(const reference::Effects& effects, Graph& graph) : effects_(effects), graph_(graph) {}
+  Flattener(const reference::Effects& effects, const CustomCalls* custom_calls, Graph& graph)
+      : effects_(effects), custom_calls_(custom_calls), graph_(graph) {}
 
   using Leaves = std::vector<ValueId>;
 
@@ -38,6 +48,12 @@ class Flattener {
         leaves[instruction] = arguments[instruction->Get<attr::number>()];
         continue;
       }
+      if (map_ != nullptr && instruction->opcode() != Opcode::kCall &&
+          instruction->opcode() != Opcode::kConstant) {
+        const Shape lanes = Shape::Array(instruction->shape().type(), map_->shape().dims());
+        leaves[instruction] = Op(*instruction, lanes, Joined(operands), block)->results;
+        continue;
+      }
       HLO_ASSIGN_OR_RETURN(leaves[instruction], Enter(*instruction, operands, block));
     }
     return leaves[computation.root()];
@@ -45,12 +61,15 @@ class Flattener {
 
   ValueId NewValue(const Shape& shape, Node* node) {
     graph_.values.push_back({shape.WithoutLayouts(), node});
+    graph_.values.back().is_dynamic = shape.HasDynamicDim();
     return static_cast<ValueId>(graph_.values.size() - 1);
   }
   // A new value for every leaf.
   void NewLeaves(const Shape& shape, Node* node, Leaves* leaves) {
     if (shape.IsArray()) {
       leaves->push_back(NewValue(shape, node));
+    } else if (shape.IsBuffer()) {
+      leaves->push_back(NewValue(shape.element(0), node));
     } else if (shape.IsTuple()) {
       for (const Shape& element : shape.elements()) NewLeaves(element, node, leaves);
     } else {
@@ -67,7 +86,7 @@ class Flattener {
     graph_.nodes.push_back({});
     Node* node = &graph_.nodes.back();
     node->kind = kind;
-    node->instruction = &instruction;
+    node->instruction = node->shown = &instruction;
     node->block = block;
     node->has_effect = effects_.Has(instruction);
     return node;
@@ -78,29 +97,16 @@ class Flattener {
     for (const Leaves& part : parts) all.insert(all.end(), part.begin(), part.end());
     return all;
   }
-  // The leaves of element `index` among those of a tuple.
-  static Leaves Element(const Shape& tuple, const Leaves& leaves, int64_t index) {
-    int64_t first = 0;
-    for (int64_t i = 0; i < index; ++i) first += tuple.element(i).LeafCount();
-    return Leaves(leaves.begin() + first, leaves.begin() + first + tuple.element(index).LeafCount());
-  }
 
   absl::StatusOr<Leaves> Enter(const Instruction& instruction, const std::vector<Leaves>& operands,
                                Block* block) {
     const Shape& shape = instruction.shape();
-    if (!IsStatic(shape)) return absl::UnimplementedError("dynamic sizes");
+    if (!IsBounded(shape)) return absl::UnimplementedError("arrays of unbounded size");
+    if (const std::optional<std::vector<LeafSource>> sources = Dissolved(instruction, custom_calls_))
+      return Handed(shape, *sources, operands);
     switch (instruction.opcode()) {
       case Opcode::kConstant:
         return Constant(instruction);
-      case Opcode::kTuple:
-        return Joined(operands);
-      case Opcode::kGetTupleElement:
-        return Element(instruction.operand(0)->shape(), operands[0], instruction.Get<attr::index>());
-      case Opcode::kOptBarrier:
-      case Opcode::kAddDependency:
-        return operands[0];
-      case Opcode::kAfterAll:
-        return Leaves{kNoValue};
       case Opcode::kCopy:
       case Opcode::kConvert:
         if (shape.IsTuple() || instruction.operand(0)->shape().type() == shape.type()) return operands[0];
@@ -112,9 +118,25 @@ class Flattener {
             SameDimensions(instruction.operand(0)->shape(), shape))
           return operands[0];
         break;
+      case Opcode::kGetDimensionSize:
+        if (!IsDynamic(operands[0][0])) return DimensionSize(instruction);
+        break;
+      case Opcode::kAsyncStart:
+      case Opcode::kAsyncUpdate:
+        return Async(instruction, operands, block);
       case Opcode::kCall:
       case Opcode::kFusion:
         return Inline(*instruction.called_computations()[0], operands, block);
+      case Opcode::kCustomCall:
+        if (const Computation* own = reference::SuppliedComputation(instruction, custom_calls_))
+          return Inline(*own, operands, block);
+        break;
+      case Opcode::kMap:
+        if (IsElementwiseMap(instruction) && !HasDynamic(Joined(operands))) {
+          HLO_ASSIGN_OR_RETURN(Leaves result, Map(instruction, operands, block));
+          if (SameDimensions(graph_.values[result[0]].shape, shape)) return result;
+        }
+        break;
       case Opcode::kWhile:
         return While(instruction, operands[0], block);
       case Opcode::kConditional:
@@ -122,12 +144,101 @@ class Flattener {
       default:
         break;
     }
-    if (Info(instruction.opcode()).has(kAsync)) return absl::UnimplementedError("asynchronous calls");
+    return Op(instruction, shape, Joined(operands), block)->results;
+  }
+
+  bool IsDynamic(ValueId v) const {
+    const ValueId real = graph_.Resolve(v);
+    return real != kNoValue && (graph_.values[v].is_dynamic || graph_.values[real].is_dynamic);
+  }
+  bool HasDynamic(const Leaves& leaves) const {
+    return std::any_of(leaves.begin(), leaves.end(), [&](ValueId v) { return IsDynamic(v); });
+  }
+
+  Node* Op(const Instruction& instruction, const Shape& shape, Leaves operands, Block* block) {
     Node* node = NewNode(Node::Kind::kOp, instruction, block);
-    node->operands = Joined(operands);
     NewLeaves(shape, node, &node->results);
+    const bool takes = HasDynamic(operands);
+    const bool makes =
+        instruction.opcode() == Opcode::kSetDimensionSize || (takes && HandsSizesOn(instruction));
+    for (const ValueId result : node->results) {
+      if (result != kNoValue && graph_.values[result].shape.rank() > 0)
+        graph_.values[result].is_dynamic |= makes;
+    }
+    node->operands = std::move(operands);
+    node->has_dynamic_sizes = takes || HasDynamic(node->results);
     block->nodes.push_back(node);
-    return node->results;
+    return node;
+  }
+
+  absl::StatusOr<Leaves> Handed(const Shape& shape, const std::vector<LeafSource>& sources,
+                                const std::vector<Leaves>& operands) {
+    std::vector<const Shape*> shapes;
+    CollectLeafShapes(shape, &shapes);
+    Leaves leaves;
+    for (size_t i = 0; i < sources.size(); ++i) {
+      const auto [operand, leaf] = sources[i];
+      if (operand != LeafSource::kZeros) {
+        leaves.push_back(operands[operand][leaf]);
+        continue;
+      }
+      HLO_ASSIGN_OR_RETURN(const ValueId zeros, Zeros(*shapes[i]));
+      leaves.push_back(zeros);
+    }
+    return leaves;
+  }
+  static void CollectLeafShapes(const Shape& shape, std::vector<const Shape*>* shapes) {
+    if (!shape.IsTuple()) return shapes->push_back(&shape);
+    for (const Shape& element : shape.elements()) CollectLeafShapes(element, shapes);
+  }
+
+  ValueId Made(Literal literal) {
+    graph_.literals.push_back(std::move(literal));
+    Leaves leaves;
+    AddConstant(graph_.literals.back(), &leaves);
+    return leaves[0];
+  }
+  absl::StatusOr<ValueId> Zeros(const Shape& shape) {
+    if (!shape.IsArray()) return kNoValue;
+    HLO_ASSIGN_OR_RETURN(Literal zeros, Literal::CreateZeros(shape.WithoutLayouts()));
+    return Made(std::move(zeros));
+  }
+  absl::StatusOr<Leaves> DimensionSize(const Instruction& instruction) {
+    HLO_ASSIGN_OR_RETURN(Literal size, Literal::Create(instruction.shape().WithoutLayouts()));
+    size.mutable_span<int32_t>()[0] =
+        static_cast<int32_t>(instruction.operand(0)->shape().dim(instruction.Get<attr::dimensions>()[0]));
+    return Leaves{Made(std::move(size))};
+  }
+
+  // ((operands...), result, contexts...); an update of a start that has all its arguments adds nothing.
+  absl::StatusOr<Leaves> Async(const Instruction& link, const std::vector<Leaves>& operands, Block* block) {
+    if (link.opcode() == Opcode::kAsyncUpdate) return operands[0];
+    const Computation& computation = *link.Get<attr::calls>();
+    if (computation.parameters().size() != operands.size())
+      return absl::UnimplementedError("asynchronous calls that receive arguments after their start");
+    Leaves leaves = Joined(operands);
+    HLO_ASSIGN_OR_RETURN(const Leaves result, Inline(computation, operands, block));
+    leaves.insert(leaves.end(), result.begin(), result.end());
+    std::vector<const Shape*> shapes;
+    CollectLeafShapes(link.shape(), &shapes);
+    for (size_t i = leaves.size(); i < shapes.size(); ++i) {
+      HLO_ASSIGN_OR_RETURN(const ValueId context, Zeros(*shapes[i]));
+      leaves.push_back(context);
+    }
+    return leaves;
+  }
+
+  // The code of a map, each instruction of it on whole arrays.
+  absl::StatusOr<Leaves> Map(const Instruction& map, const std::vector<Leaves>& operands, Block* block) {
+    const size_t first = block->nodes.size();
+    map_ = &map;
+    HLO_ASSIGN_OR_RETURN(Leaves leaves, Inline(*map.Get<attr::to_apply>(), operands, block));
+    map_ = nullptr;
+    for (size_t i = first; i < block->nodes.size(); ++i) {
+      Node& node = *block->nodes[i];
+      node.shown = node.results[0] == leaves[0] ? &map : nullptr;
+    }
+    return leaves;
   }
 
   absl::StatusOr<Leaves> Constant(const Instruction& instruction) {
@@ -154,6 +265,9 @@ class Flattener {
     Node* node = NewNode(Node::Kind::kWhile, instruction, block);
     Leaves state;
     NewLeaves(instruction.shape(), node, &state);
+    for (size_t i = 0; i < state.size(); ++i) {
+      if (state[i] != kNoValue) graph_.values[state[i]].is_dynamic |= IsDynamic(initial[i]);
+    }
     Block* condition = NewBlock(block, node);
     Block* body = NewBlock(block, node);
     HLO_ASSIGN_OR_RETURN(const Leaves predicate,
@@ -165,6 +279,8 @@ class Flattener {
         graph_.values[state[i]].same_as = initial[i];
         continue;
       }
+      if (IsDynamic(next[i]) && !IsDynamic(state[i]))
+        return absl::UnimplementedError("loops whose state comes to have dynamic sizes");
       node->operands.push_back(initial[i]);
       node->results.push_back(state[i]);
       node->next.push_back(next[i]);
@@ -188,7 +304,9 @@ class Flattener {
       HLO_ASSIGN_OR_RETURN(const Leaves leaves, Inline(*branches[b], {operands[b + 1]}, branch));
       node->blocks.push_back(branch);
       for (size_t i = 0; i < results.size(); ++i) {
-        if (results[i] != kNoValue) node->branch_results[b].push_back(leaves[i]);
+        if (results[i] == kNoValue) continue;
+        node->branch_results[b].push_back(leaves[i]);
+        graph_.values[results[i]].is_dynamic |= IsDynamic(leaves[i]);
       }
     }
     for (ValueId result : results) {
@@ -199,21 +317,25 @@ class Flattener {
   }
 
   const reference::Effects& effects_;
+  const CustomCalls* custom_calls_;
   Graph& graph_;
+  const Instruction* map_ = nullptr;  // The one whose code is entered.
 };
 
 }  // namespace
 
-absl::StatusOr<Graph> Flatten(const CheckedModule& module) {
+absl::StatusOr<Graph> Flatten(const CheckedModule& module, const CustomCalls* custom_calls) {
   const Computation& entry = *module.module().entry();
   int64_t depth = 0;
-  const reference::Effects effects(reference::CalledFrom(entry, &depth));
+  const reference::Effects effects(reference::CalledFrom(entry, &depth, custom_calls), custom_calls);
+  if (depth == reference::kEndless || depth > kDeepestCalls)
+    return absl::UnimplementedError("calls that nest deeply");
   Graph graph;
-  Flattener flattener(effects, graph);
+  Flattener flattener(effects, custom_calls, graph);
   graph.entry = flattener.NewBlock(nullptr, nullptr);
   std::vector<std::vector<ValueId>> arguments;
   for (const Instruction* parameter : entry.parameters()) {
-    if (!IsStatic(parameter->shape())) return absl::UnimplementedError("dynamic sizes");
+    if (!IsBounded(parameter->shape())) return absl::UnimplementedError("arrays of unbounded size");
     std::vector<ValueId> leaves;
     flattener.NewLeaves(parameter->shape(), nullptr, &leaves);
     for (ValueId leaf : leaves) {

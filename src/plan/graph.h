@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "hlo_run/check.h"
+#include "hlo_run/custom_calls.h"
 #include "hlo_run/literal.h"
 
 namespace hlo::plan {
@@ -21,6 +22,8 @@ struct Node {
   enum class Kind : uint8_t { kOp, kWhile, kConditional };
   Kind kind = Kind::kOp;
   const Instruction* instruction = nullptr;
+  // What profiles and printed plans name: the map whose code an instruction is; nullptr: another node's.
+  const Instruction* shown = nullptr;
   Block* block = nullptr;
   std::vector<ValueId>
       operands;  // Leaves of all operands in order. While: initial state. Conditional: the choice.
@@ -31,6 +34,7 @@ struct Node {
   std::vector<ValueId> next;
   std::vector<std::vector<ValueId>> branch_results;
   bool has_effect = false;
+  bool has_dynamic_sizes = false;  // Of operands or results: only the reference's function takes it.
 };
 
 struct Block {
@@ -40,17 +44,19 @@ struct Block {
 };
 
 struct Value {
-  Shape shape;  // An array of static sizes; layouts are dropped.
+  Shape shape;  // An array; layouts are dropped.
   Node* node = nullptr;
   int32_t parameter = -1;  // Leaf number among all leaves of the entry's parameters.
   const Literal* constant = nullptr;
   ValueId same_as = kNoValue;
+  bool is_dynamic = false;  // Sizes may be known at run time alone: a literal stands for the value.
 };
 
 struct Graph {
   std::deque<Value> values;
   std::deque<Node> nodes;
   std::deque<Block> blocks;
+  std::deque<Literal> literals;  // Constants that the module does not have.
   Block* entry = nullptr;
   std::vector<ValueId> parameters, results;
 
@@ -61,8 +67,8 @@ struct Graph {
   }
 };
 
-// Unimplemented where the graph has no form for the module (dynamic sizes, calls that would unfold beyond
-// measure): the reference runs such modules.
-absl::StatusOr<Graph> Flatten(const CheckedModule& module);
+// `custom_calls`: the caller's own. Unimplemented where the graph has no form for the module (calls that
+// would unfold beyond measure): the reference runs such modules.
+absl::StatusOr<Graph> Flatten(const CheckedModule& module, const CustomCalls* custom_calls);
 
 }  // namespace hlo::plan

@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "base/check.h"
+#include "plan/modes.h"
 #include "plan/tile_calls.h"
 #include "types/index.h"
 
@@ -72,8 +73,10 @@ Uses::Uses(const Graph& graph) : uses_(graph.values.size()) {
   for (ValueId v : graph.results) use(v, nullptr, 0);
 }
 
+bool IsStaticOp(const Node& node) { return node.kind == Node::Kind::kOp && !node.has_dynamic_sizes; }
+
 bool IsElementwise(const Graph& graph, const Node& node) {
-  if (node.kind != Node::Kind::kOp || node.results.size() != 1 || node.results[0] == kNoValue) return false;
+  if (!IsStaticOp(node) || node.results.size() != 1 || node.results[0] == kNoValue) return false;
   if (!HasTileCall(*node.instruction)) return false;
   const Shape& shape = ResultShape(graph, node);
   for (size_t i = 0; i < node.operands.size(); ++i) {
@@ -84,7 +87,7 @@ bool IsElementwise(const Graph& graph, const Node& node) {
 }
 
 bool IsPositional(const Graph& graph, const Node& node) {
-  if (node.kind != Node::Kind::kOp) return false;
+  if (!IsStaticOp(node)) return false;
   switch (node.instruction->opcode()) {
     case Opcode::kBroadcast:
     case Opcode::kTranspose:
@@ -104,10 +107,35 @@ bool IsPositional(const Graph& graph, const Node& node) {
   }
 }
 
-bool IsReshape(const Node& node) {
-  if (node.kind != Node::Kind::kOp) return false;
+namespace {
+
+// Other types for the same bytes.
+bool HasSameBytes(const Instruction& bitcast) {
+  const Shape &from = bitcast.operand(0)->shape(), &to = bitcast.shape();
+  if (bitcast.opcode() == Opcode::kBitcast && (from.layout() != nullptr || to.layout() != nullptr))
+    return false;
+  // Signed integers of fewer than 8 bits fill their byte with the sign.
+  const auto is_code = [](ElementType type) {
+    return IsSubByte(type) && !(IsIntegral(type) && IsSigned(type));
+  };
+  if (IsPred(from.type()) || IsPred(to.type())) return false;
+  if (IsSubByte(from.type()) || IsSubByte(to.type()))
+    return is_code(from.type()) && is_code(to.type()) && BitWidth(from.type()) == BitWidth(to.type());
+  const bool whole_bytes = BitWidth(from.type()) % 8 == 0 && BitWidth(to.type()) % 8 == 0;
+  return (whole_bytes || BitWidth(from.type()) == BitWidth(to.type())) &&
+         DenseByteCount(from) == DenseByteCount(to);
+}
+
+}  // namespace
+
+bool KeepsMemory(const Node& node) {
+  if (!IsStaticOp(node)) return false;
   const Instruction& instruction = *node.instruction;
   if (instruction.opcode() == Opcode::kReshape) return true;
+  if (instruction.opcode() == Opcode::kBitcastConvert) return HasSameBytes(instruction);
+  if (instruction.opcode() == Opcode::kBitcast &&
+      !instruction.operand(0)->shape().IsArray(instruction.shape().type()))
+    return HasSameBytes(instruction);
   if (!IsPureBitcast(instruction)) return false;
   const Index from = *LargerDimsInMemory(instruction.operand(0)->shape()),
               to = *LargerDimsInMemory(instruction.shape());
@@ -115,11 +143,11 @@ bool IsReshape(const Node& node) {
 }
 
 bool IsDynamicSlice(const Node& node) {
-  return node.kind == Node::Kind::kOp && node.instruction->opcode() == Opcode::kDynamicSlice;
+  return IsStaticOp(node) && node.instruction->opcode() == Opcode::kDynamicSlice;
 }
 
 bool TakesLoops(const Graph& graph, const Node& node, int32_t operand) {
-  if (node.kind != Node::Kind::kOp) return false;
+  if (!IsStaticOp(node)) return false;
   switch (node.instruction->opcode()) {
     case Opcode::kReduce:
       return operand < static_cast<int32_t>(node.operands.size() / 2) &&
@@ -140,7 +168,7 @@ Groups::Groups(const Graph& graph, const Uses& uses) : graph_(graph), uses_(uses
   for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) Decide(*node);
   // What is computed from other places of the array that it updates comes first: then the update is in place.
   for (const Node& node : graph.nodes) {
-    if (node.kind != Node::Kind::kOp || node.instruction->opcode() != Opcode::kDynamicUpdateSlice) continue;
+    if (!IsStaticOp(node) || node.instruction->opcode() != Opcode::kDynamicUpdateSlice) continue;
     if (ReadsElsewhere(node)) inlined_.erase(graph.values[node.operands[1]].node);
   }
 }
@@ -175,7 +203,7 @@ void Groups::Decide(const Node& node) {
   const bool elementwise = joins && IsElementwise(graph_, node);
   const bool positional = joins && IsPositional(graph_, node);
   const bool window = joins && IsDynamicSlice(node);
-  joins = elementwise || positional || window;
+  joins = (elementwise || positional || window) && CurrentModes().fuses;
   std::vector<Path> paths;
   for (ValueId result : node.results) {
     if (result == kNoValue) continue;
@@ -367,7 +395,7 @@ cpu::TileValue LoopBuilder::Build(ValueId v, const IndexMap& map, bool identity)
   if (node == nullptr || !groups_.IsInlined(*node)) {
     value = program_.Load(AccessOf(v, map));
   } else {
-    fused_.push_back(node->instruction);
+    if (node->shown != nullptr) fused_.push_back(node->shown);
     value = IsElementwise(graph_, *node) ? Elementwise(*node, map, identity) : Positional(*node, map);
   }
   if (identity) built_[v] = value;

@@ -61,11 +61,12 @@ class Groups {
 };
 
 // What a node is to a loop.
+bool IsStaticOp(const Node& node);  // An instruction on arrays of static sizes.
 bool IsElementwise(const Graph& graph, const Node& node);
 bool IsPositional(const Graph& graph,
                   const Node& node);  // broadcast, transpose, slice, reverse, iota, reshape by 1s
-// A reshape, or a bitcast that is one.
-bool IsReshape(const Node& node);
+// A reshape, or a bitcast to the same bytes: the result lies where the operand does.
+bool KeepsMemory(const Node& node);
 bool IsDynamicSlice(const Node& node);
 // Kernels that walk each operand, or the first ones, in a loop that others may join.
 bool TakesLoops(const Graph& graph, const Node& node, int32_t operand);

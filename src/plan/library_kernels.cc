@@ -74,6 +74,10 @@ absl::Status RunFft(const Instruction& fft, absl::Span<const void* const> operan
 
 LibraryKernel FindLibraryKernel(const Instruction& instruction) {
   switch (instruction.opcode()) {
+    case Opcode::kBatchNormGrad:
+    case Opcode::kBatchNormInference:
+    case Opcode::kBatchNormTraining:
+      return FindBatchNormKernel(instruction);
     case Opcode::kDot:
       return FindDotKernel(instruction);
     case Opcode::kConvolution:
@@ -90,6 +94,8 @@ LibraryKernel FindLibraryKernel(const Instruction& instruction) {
       return FindSelectAndScatterKernel(instruction);
     case Opcode::kRngBitGenerator:
       return FindRandomBitsKernel(instruction);
+    case Opcode::kScan:
+      return FindScanKernel(instruction);
     case Opcode::kScatter:
       return FindScatterKernel(instruction);
     case Opcode::kSort:

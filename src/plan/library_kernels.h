@@ -33,6 +33,8 @@ LibraryKernel FindLibraryKernel(const Instruction& instruction);
 // Families of it.
 LibraryKernel FindGatherKernel(const Instruction& gather);
 LibraryKernel FindScatterKernel(const Instruction& scatter);
+LibraryKernel FindBatchNormKernel(const Instruction& batch_norm);
+LibraryKernel FindScanKernel(const Instruction& scan);
 LibraryKernel FindReduceWindowKernel(const Instruction& reduce_window);
 LibraryKernel FindSelectAndScatterKernel(const Instruction& select_and_scatter);
 LibraryKernel FindSortKernel(const Instruction& sort);

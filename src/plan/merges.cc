@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "plan/modes.h"
+
 namespace hlo::plan {
 namespace {
 
@@ -17,6 +19,7 @@ bool Contains(const std::vector<ValueId>& values, ValueId v) {
 
 Merges::Merges(const Graph& graph, const Uses& uses, const Groups& groups)
     : graph_(graph), uses_(uses), groups_(groups) {
+  if (!CurrentModes().fuses) return;
   for (const Block& block : graph.blocks) Visit(block);
   for (int32_t number = 0; number < static_cast<int32_t>(loops_.size()); ++number) {
     for (const Node* root : loops_[number].roots) {

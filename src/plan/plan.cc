@@ -4,11 +4,18 @@
 #include "plan/buffers.h"
 #include "plan/groups.h"
 #include "plan/merges.h"
+#include "plan/modes.h"
 #include "plan/plan_code.h"
 #include "plan/row_blocks.h"
 #include "plan/steps.h"
 
 namespace hlo::plan {
+namespace {
+Modes modes;
+}  // namespace
+
+void SetModes(const Modes& next) { modes = next; }
+const Modes& CurrentModes() { return modes; }
 
 int64_t MemoryOf(const Plan& plan) {
   int64_t bytes = plan.arena_bytes;
@@ -17,9 +24,9 @@ int64_t MemoryOf(const Plan& plan) {
   return bytes;
 }
 
-absl::StatusOr<Plan> MakePlan(const CheckedModule& module, Target target) {
+absl::StatusOr<Plan> MakePlan(const CheckedModule& module, const CustomCalls* custom_calls, Target target) {
   Plan plan;
-  HLO_ASSIGN_OR_RETURN(plan.graph, Flatten(module));
+  HLO_ASSIGN_OR_RETURN(plan.graph, Flatten(module, custom_calls));
   const Uses uses(plan.graph);
   const Groups groups(plan.graph, uses);
   const Merges merges(plan.graph, uses, groups);

@@ -77,11 +77,12 @@ struct Step {
 
 struct Buffer {
   // kOwn: memory of its own, because reference functions read or write it, or because it is a result.
-  enum class Kind : uint8_t { kParameter, kConstant, kArena, kOwn };
+  // kLiteral: no memory but a literal, which knows the sizes of dimensions at run time.
+  enum class Kind : uint8_t { kParameter, kConstant, kArena, kOwn, kLiteral };
   Kind kind = Kind::kArena;
   int64_t byte_count = 0;
   int64_t offset = 0;      // kArena: from its start.
-  int32_t parameter = -1;  // Leaf number.
+  int32_t parameter = -1;  // Leaf number: kParameter, and kLiteral that is given.
   const Literal* constant = nullptr;
   Shape shape;  // Of the value that came first.
   bool is_result = false;
@@ -105,6 +106,7 @@ int64_t MemoryOf(const Plan& plan);
 enum class Target : uint8_t { kCpu, kGpu };
 
 // Unimplemented where the reference has to run the module: see Flatten.
-absl::StatusOr<Plan> MakePlan(const CheckedModule& module, Target target = Target::kCpu);
+absl::StatusOr<Plan> MakePlan(const CheckedModule& module, const CustomCalls* custom_calls = nullptr,
+                              Target target = Target::kCpu);
 
 }  // namespace hlo::plan

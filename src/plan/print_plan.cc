@@ -48,6 +48,10 @@ class Printer {
       case Buffer::Kind::kOwn:
         return fmt::format("{}, {} bytes", buffer.is_result ? "result" : "memory of its own",
                            buffer.byte_count);
+      case Buffer::Kind::kLiteral:
+        return buffer.parameter >= 0
+                   ? fmt::format("argument {}, its sizes known at run time", buffer.parameter)
+                   : "a literal, its sizes known at run time";
     }
     return "";
   }

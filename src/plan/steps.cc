@@ -43,18 +43,23 @@ class StepMaker {
 
   void Op(const Node& node, std::vector<Step>* steps) {
     if (IsElementwise(graph_, node) || IsPositional(graph_, node) || IsDynamicSlice(node)) {
-      if (IsReshape(node) && Alias(node)) return;
+      if (IsPositional(graph_, node) && KeepsMemory(node) && Alias(node)) return;
       if (const MergedLoop* loop = merges_.LoopOf(node)) {
-        if (loop->roots.back() == &node) steps->push_back({node.instruction, TileStep{{Loops(*loop)}}});
+        if (loop->roots.back() == &node) steps->push_back({Shown(node), TileStep{{Loops(*loop)}}});
         return;
       }
-      steps->push_back({node.instruction, TileStep{{Loops({{&node}, {node.results[0]}})}}});
+      steps->push_back({Shown(node), TileStep{{Loops({{&node}, {node.results[0]}})}}});
+      return;
+    }
+    if (node.has_dynamic_sizes) {
+      steps->push_back({node.instruction, Reference(node)});
       return;
     }
     switch (node.instruction->opcode()) {
       case Opcode::kBitcast:
+      case Opcode::kBitcastConvert:
       case Opcode::kReshape:
-        if (IsReshape(node) && Alias(node)) return;
+        if (KeepsMemory(node) && Alias(node)) return;
         break;
       case Opcode::kReduce:
         if (auto code = FindReduceCode(*node.instruction)) {
@@ -81,10 +86,17 @@ class StepMaker {
       steps->push_back({node.instruction, std::move(step)});
       return;
     }
+    steps->push_back({node.instruction, Reference(node)});
+  }
+
+  static const Instruction* Shown(const Node& node) {
+    return node.shown != nullptr ? node.shown : node.instruction;
+  }
+  static ReferenceStep Reference(const Node& node) {
     ReferenceStep step;
     step.operands.assign(node.operands.begin(), node.operands.end());
     step.results.assign(node.results.begin(), node.results.end());
-    steps->push_back({node.instruction, std::move(step)});
+    return step;
   }
 
   // A reshape of a value at hand is the same buffer. Values that loops compute are not at hand.
@@ -110,7 +122,7 @@ class StepMaker {
     for (const Node* root : loop.roots) {
       const ValueId result = root->results[0];
       const cpu::TileValue value = builder.Compute(*root);
-      if (root != loop.roots.back()) fused_.push_back(root->instruction);
+      if (root != loop.roots.back() && root->shown != nullptr) fused_.push_back(root->shown);
       if (std::find(loop.stored.begin(), loop.stored.end(), result) != loop.stored.end())
         builder.program().Store(value, builder.AccessOf(result, IndexMap::Identity(shape.rank())));
     }

@@ -13,6 +13,8 @@ cpu::TileCall CallOf(const Instruction& instruction) {
       !instruction.shape().IsArray())
     return {};
   const ElementType from = instruction.operand(0)->shape().type(), to = instruction.shape().type();
+  if (instruction.opcode() == Opcode::kStochasticConvert)
+    return cpu::FindTileStochasticConvert(from, instruction.operand(1)->shape().type(), to);
   // Operands of mixed precision are the reference's.
   const bool takes_predicate = instruction.opcode() == Opcode::kSelect;
   for (int64_t i = takes_predicate ? 2 : 1; i < instruction.operand_count(); ++i) {
@@ -69,6 +71,7 @@ bool IsExact(Opcode opcode) {
     case Opcode::kBitcastConvert:
     case Opcode::kCompare:
     case Opcode::kIsFinite:
+    case Opcode::kStochasticConvert:
       return true;
     default:
       return false;
@@ -103,16 +106,23 @@ cpu::TileValue Apply(const Instruction& instruction, absl::Span<const cpu::TileV
 // The values of scalar instructions, as they are appended to tile code.
 class ScalarCode {
  public:
-  explicit ScalarCode(cpu::TileCode& code, int depth = 0) : code_(code), depth_(depth) {}
+  // Arrays of the sizes `lanes` count as scalars too: one for each lane.
+  explicit ScalarCode(cpu::TileCode& code, absl::Span<const int64_t> lanes = {}, int depth = 0)
+      : code_(code), lanes_(lanes), depth_(depth) {}
   void Enter(const Instruction& instruction, cpu::TileValue value) { values_[&instruction] = value; }
   bool Has(const Instruction& instruction) const { return values_.contains(&instruction); }
   cpu::TileValue Of(const Instruction& instruction) const { return values_.at(&instruction); }
   // After its operands. False where it is no elementwise operation on scalars.
   bool Add(const Instruction& instruction) {
     if (values_.contains(&instruction)) return true;
-    if (!instruction.shape().IsScalar()) return false;
-    if (instruction.opcode() == Opcode::kConstant) return AddConstant(instruction);
+    const Shape& shape = instruction.shape();
+    if (!shape.IsArray() || !(shape.IsScalar() || shape.dims() == lanes_)) return false;
+    if (instruction.opcode() == Opcode::kConstant) return shape.IsScalar() && AddConstant(instruction);
     if (instruction.opcode() == Opcode::kCall) return AddCall(instruction);
+    if (instruction.opcode() == Opcode::kBroadcast && Has(*instruction.operand(0))) {
+      Enter(instruction, Of(*instruction.operand(0)));
+      return instruction.operand(0)->shape().IsScalar();
+    }
     if (!HasTileCall(instruction)) return false;
     std::vector<cpu::TileValue> operands;
     for (const Instruction* operand : instruction.operands()) {
@@ -130,7 +140,7 @@ class ScalarCode {
   bool AddCall(const Instruction& call) {
     if (depth_ == kDeepest) return false;
     const Computation& called = *call.called_computations()[0];
-    ScalarCode inner(code_, depth_ + 1);
+    ScalarCode inner(code_, lanes_, depth_ + 1);
     for (int64_t i = 0; i < call.operand_count(); ++i) {
       if (!Has(*call.operand(i))) return false;
       inner.Enter(*called.parameter(i), Of(*call.operand(i)));
@@ -156,6 +166,7 @@ class ScalarCode {
   }
 
   cpu::TileCode& code_;
+  absl::Span<const int64_t> lanes_;
   int depth_;
   absl::flat_hash_map<const Instruction*, cpu::TileValue> values_;
 };
@@ -163,6 +174,36 @@ class ScalarCode {
 }  // namespace
 
 bool HasTileCall(const Instruction& instruction) { return CallOf(instruction).function != nullptr; }
+
+namespace {
+
+bool IsElementwiseCode(const Computation& computation) {
+  return computation.root()->opcode() != Opcode::kConstant &&
+         std::all_of(computation.instructions().begin(), computation.instructions().end(),
+                     [](const Instruction* instruction) {
+                       if (!instruction->shape().IsScalar()) return false;
+                       switch (instruction->opcode()) {
+                         case Opcode::kParameter:
+                           return true;
+                         case Opcode::kConstant:
+                           return !instruction->is_elided();
+                         case Opcode::kCall:
+                           return IsElementwiseCode(*instruction->called_computations()[0]);
+                         default:
+                           return HasTileCall(*instruction);
+                       }
+                     });
+}
+
+}  // namespace
+
+bool IsElementwiseMap(const Instruction& map) {
+  const Computation& code = *map.Get<attr::to_apply>();
+  bool fits = map.shape().IsArray() && code.root()->shape().IsArray(map.shape().type());
+  for (int64_t i = 0; fits && i < map.operand_count(); ++i)
+    fits = map.operand(i)->shape().IsArray(code.parameter(i)->shape().type());
+  return fits && IsElementwiseCode(code);
+}
 
 cpu::TileValue ApplyInstruction(const Instruction& instruction, absl::Span<const cpu::TileValue> operands,
                                 cpu::TileProgram& program) {
@@ -191,21 +232,20 @@ bool IsRegrouped(const Instruction& root) {
          root.operand(0) != root.operand(1);
 }
 
-namespace {
+namespace {}  // namespace
 
-// Scalars to scalars: the parameters to the root, or to the elements of a tuple that it is.
-std::optional<cpu::TileCode> FindScalarCode(const Computation& computation) {
+std::optional<cpu::TileCode> FindLaneCode(const Computation& computation, absl::Span<const int64_t> lanes) {
   constexpr size_t kMostInstructions = 48;
   constexpr int64_t kMostValues = 60;
   const auto parameters = computation.parameters();
   if (computation.instructions().size() > kMostInstructions || parameters.size() > 16) return std::nullopt;
-  std::vector<cpu::Lane> lanes;
+  std::vector<cpu::Lane> inputs;
   for (const Instruction* parameter : parameters) {
-    if (!parameter->shape().IsScalar()) return std::nullopt;
-    lanes.push_back(cpu::LaneOf(parameter->shape().type()));
+    if (!parameter->shape().IsArray() || parameter->shape().dims() != lanes) return std::nullopt;
+    inputs.push_back(cpu::LaneOf(parameter->shape().type()));
   }
-  cpu::TileCode code(lanes);
-  ScalarCode values(code);
+  cpu::TileCode code(inputs);
+  ScalarCode values(code, lanes);
   for (size_t k = 0; k < parameters.size(); ++k) values.Enter(*parameters[k], static_cast<cpu::TileValue>(k));
   const Instruction& root = *computation.root();
   for (const Instruction* instruction : PostOrder(computation)) {
@@ -217,8 +257,14 @@ std::optional<cpu::TileCode> FindScalarCode(const Computation& computation) {
   } else {
     code.Yield(values.Of(root));
   }
-  if (code.step_count() + static_cast<int64_t>(lanes.size()) > kMostValues) return std::nullopt;
+  if (code.step_count() + static_cast<int64_t>(inputs.size()) > kMostValues) return std::nullopt;
   return code;
+}
+
+namespace {
+
+std::optional<cpu::TileCode> FindScalarCode(const Computation& computation) {
+  return FindLaneCode(computation, {});
 }
 
 bool IsScalarOf(const Shape& shape, ElementType type) { return shape.IsScalar() && shape.type() == type; }

@@ -11,6 +11,8 @@ namespace hlo::plan {
 
 // Whether an elementwise instruction has a tile operation.
 bool HasTileCall(const Instruction& instruction);
+// Whether a map's code is operations of that kind alone.
+bool IsElementwiseMap(const Instruction& map);
 // Appends it, with the rounding that its result type asks for.
 cpu::TileValue ApplyInstruction(const Instruction& instruction, absl::Span<const cpu::TileValue> operands,
                                 cpu::TileProgram& program);
@@ -27,6 +29,10 @@ struct ReduceCode {
   cpu::TileCall fold;  // Of a whole tile, where there is one.
 };
 std::optional<ReduceCode> FindReduceCode(const Instruction& reduce);
+
+// Elementwise code on arrays of the sizes `lanes` and scalars, from the parameters, which are such arrays, to
+// the root, or to the elements of a tuple that it is.
+std::optional<cpu::TileCode> FindLaneCode(const Computation& computation, absl::Span<const int64_t> lanes);
 
 // The same of any to_apply of (accumulators..., values...), rounded after every operation.
 std::optional<cpu::TileCode> FindCombinerCode(const Computation& to_apply,

@@ -16,6 +16,9 @@ std::string CollectiveObstacle(const Instruction& instruction);
 std::string CustomCallObstacle(const Instruction& instruction, const CustomCalls* custom_calls);
 std::string TransferObstacle(const Instruction& transfer);
 
+// Whether a known custom call gives its first operand back as it is.
+bool IsIdentityCall(const Instruction& call);
+
 // Whether an infeed, outfeed, send, recv or done of these exchanges a value with the host.
 bool NeedsHost(const Instruction& instruction);
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kernels/cpu/tile_ops.h"
+#include "types/dispatch.h"
 #include "types/scalar_ops.h"
 
 namespace hlo::cpu {
@@ -136,6 +137,21 @@ decltype(auto) DispatchLane(Lane lane, F&& f) {
       return f.template operator()<std::complex<double>>();
   }
   __builtin_unreachable();
+}
+
+template <class T>
+inline constexpr bool kIsSmallFloat = requires {
+  T::format();
+};
+
+template <class F>
+TileFn OfSmallFloat(ElementType type, F&& f) {
+  return DispatchType(type, [&]<ElementType kType>() -> TileFn {
+    if constexpr (kIsSmallFloat<Native<kType>>)
+      return f.template operator()<kType>();
+    else
+      return nullptr;
+  });
 }
 
 struct Bytes16 {

@@ -56,6 +56,8 @@ TileCall FindRoundedTileOp(Opcode opcode, ElementType type);
 TileCall FindTileCompare(ComparisonDirection direction, bool total_order, ElementType from);
 TileCall FindTileSelect(ElementType type);  // in: predicate, on true, on false
 TileCall FindTileConvert(ElementType from, ElementType to);
+// in: floats, random unsigned integers. To signed integers.
+TileCall FindTileStochasticConvert(ElementType from, ElementType random, ElementType to);
 // The same bits as another type of the same width; types of whole bytes whose elements lie in memory as in
 // lanes, and bf16.
 TileCall FindTileBitcast(ElementType from, ElementType to);

@@ -1,6 +1,7 @@
 #include "kernels/cpu/tile_program.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "base/check.h"
 #include "types/index.h"
@@ -9,6 +10,7 @@ namespace hlo::cpu {
 namespace {
 
 constexpr int64_t kTile = 1024;
+std::atomic<int64_t> largest_tile = kTile;
 constexpr int64_t kLongestSmall = 64;  // Longer loops take longer than it takes to set them up.
 // Shorter rows are joined into one tile.
 constexpr int64_t kShortestRow = 128;
@@ -39,6 +41,8 @@ ElementType UnsignedOfWidth(int64_t byte_count) {
 }
 
 }  // namespace
+
+void SetLargestTile(int64_t elements) { largest_tile = elements; }
 
 TileValue TileProgram::Load(Access access) {
   const bool small = access.argument != Access::kIota && !IsStoredAsLane(access.type);
@@ -134,7 +138,8 @@ void TileProgram::AssignRegisters() {
   }
   // Small floats are read into the register after the last before they are widened.
   ++register_count_;
-  tile_ = kTile;
+  // What is reduced is folded tile by tile: there the size is part of the result.
+  tile_ = yielded_.empty() ? largest_tile.load() : kTile;
   while (tile_ > 128 && tile_ * widest * register_count_ > kScratchBytes) tile_ /= 2;
   register_bytes_ = (tile_ * widest + 63) / 64 * 64;
 }
@@ -166,10 +171,11 @@ void TileProgram::Finish() {
   Collapse(outer_dims_, &Access::outer);
   Collapse(inner_dims_, &Access::inner);
   for (const Access& access : accesses_) patterns_.push_back(PatternOf(access));
-  by_rows_ = !inner_dims_.empty() && inner_dims_.back() >= kShortestRow;
   for (Stored& stored : stored_) stored.narrow = StoreRoundedTile(accesses_[stored.access].type);
+  by_rows_ = !inner_dims_.empty() && inner_dims_.back() >= kShortestRow;
   if (inner_count_ > kLongestSmall) FormChains();
   AssignRegisters();
+  by_rows_ = !inner_dims_.empty() && inner_dims_.back() >= std::min(kShortestRow, tile_);
   // A value that is stored once, and lies in memory as in its lane, is computed in place.
   for (const Stored& stored : stored_) {
     Value& value = values_[stored.value];
@@ -189,7 +195,8 @@ void TileProgram::Finish() {
 }
 
 std::optional<SmallProgram> TileProgram::MakeSmall() const {
-  if (outer_count_ != 1 || inner_count_ == 0 || inner_count_ > kLongestSmall || !yielded_.empty())
+  if (outer_count_ != 1 || inner_count_ == 0 || inner_count_ > std::min(kLongestSmall, tile_) ||
+      !yielded_.empty())
     return std::nullopt;
   SmallProgram small{.count = inner_count_};
   int64_t widest = 1;

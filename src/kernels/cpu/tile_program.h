@@ -200,6 +200,10 @@ class TileProgram {
   bool by_rows_ = false;               // Tiles end with the innermost dimension.
 };
 
+// Programs that are finished from here on, and yield nothing, take so many elements at a time at most, 1024
+// by default. For tests: results never depend on it.
+void SetLargestTile(int64_t elements);
+
 // An integer scalar of any type.
 int64_t ReadInteger(ElementType type, const void* data);
 

@@ -1,11 +1,12 @@
 // The kernels of dot and convolution (semantics 6.1 and 6.4).
 
-#include <memory>
+#include <algorithm>
 
 #include "base/status.h"
 #include "kernels/cpu/dot_general.h"
 #include "kernels/cuda/convolution_plan.h"
 #include "kernels/cuda/mma_plan.h"
+#include "kernels/cuda/product_kernels.h"
 #include "kernels/cuda/product_plan.h"
 #include "kernels/cuda/registry.h"
 
@@ -29,11 +30,65 @@ ElementType ComputeType(const Instruction& instruction) {
 
 // In tensor cores where types and shape are theirs.
 bool AddContraction(const Product& product, ElementType compute, const std::optional<TensorForm>& form,
-                    StepList* list) {
-  const ProductMethod method = MethodFor(product, compute);
+                    const DeviceProperties& device, StepList* list) {
+  const ProductMethod method = MethodFor(product, compute, device);
   const bool has_tiles = method != ProductMethod::kElements && method != ProductMethod::kThin;
   if (form.has_value() && has_tiles && AddTensorProduct(product, compute, *form, list)) return true;
   return AddProduct(product, compute, method, list);
+}
+
+int64_t Aligned(int64_t bytes) { return (bytes + 1023) / 1024 * 1024; }
+
+// A convolution in tensor cores whose operands are brought into their order first; false where it is none for
+// them.
+bool AddPackedConvolution(const Instruction& convolution, ElementType compute, const TensorForm& form,
+                          StepList* list) {
+  const ElementType a = convolution.operand(0)->shape().type(), b = convolution.operand(1)->shape().type();
+  const ElementType type = StoredType(form.packed, a);
+  if (type != StoredType(form.packed, b)) return false;
+  std::optional<PackedConvolution> packed =
+      PackedProductsOf(convolution, type, form.packed, 16 / form.element_bytes);
+  if (!packed.has_value()) return false;
+  const int64_t input_offset = Aligned(list->shared_bytes);
+  const int64_t kernel_offset = input_offset + Aligned(packed->input_count * form.element_bytes);
+  StepList inner{.shared_bytes = kernel_offset + Aligned(packed->kernel_count * form.element_bytes)};
+  inner.workspace_bytes = inner.shared_bytes;
+  for (Product& product : packed->products.products) {
+    ChooseAccess(&product);
+    if (!AddTensorProduct(product, compute, form, &inner)) return false;
+  }
+  const auto pack = [&](PackArgs args, bool is_input, int64_t offset) {
+    list->steps.push_back([=](const StepArrays& arrays) {
+      PackArgs now = args;
+      now.data = is_input ? arrays.a : arrays.b;
+      now.packed = arrays.workspace + offset;
+      return LaunchPack(ShapeOf(now), now, arrays.stream);
+    });
+  };
+  pack(packed->input, true, input_offset);
+  pack(packed->kernel, false, kernel_offset);
+  for (const KernelStep& step : inner.steps) {
+    list->steps.push_back([=](const StepArrays& arrays) {
+      StepArrays packed_arrays = arrays;
+      packed_arrays.a = arrays.workspace + input_offset;
+      packed_arrays.b = arrays.workspace + kernel_offset;
+      return step(packed_arrays);
+    });
+  }
+  list->workspace_bytes = std::max(list->workspace_bytes, inner.workspace_bytes);
+  list->name += ", packed" + inner.name;
+  return true;
+}
+
+// Whether all products take tensor cores on the operands as they lie.
+bool TakeTensorCores(const std::vector<Product>& products, ElementType compute, const TensorForm& form,
+                     const DeviceProperties& device) {
+  StepList unused;
+  return std::all_of(products.begin(), products.end(), [&](const Product& product) {
+    const ProductMethod method = MethodFor(product, compute, device);
+    return method == ProductMethod::kElements || method == ProductMethod::kThin ||
+           AddTensorProduct(product, compute, form, &unused);
+  });
 }
 
 CudaKernel KernelOf(StepList list) {
@@ -64,7 +119,7 @@ std::optional<CudaKernel> FindDotKernel(const Instruction& dot, const DeviceProp
   const std::optional<TensorForm> form =
       TensorFormOf(dot.operand(0)->shape().type(), dot.operand(1)->shape().type(), dot.shape().type(),
                    dot.Get<attr::dot_algorithm>(), device);
-  if (!AddContraction(*product, compute, form, &list)) return std::nullopt;
+  if (!AddContraction(*product, compute, form, device, &list)) return std::nullopt;
   return KernelOf(std::move(list));
 }
 
@@ -79,15 +134,18 @@ std::optional<CudaKernel> FindConvolutionKernel(const Instruction& convolution,
   bool searches = false;
   for (Product& product : products->products) {
     ChooseAccess(&product);
-    searches |= MayMeetNonFinite(product, compute, MethodFor(product, compute));
+    searches |= MayMeetNonFinite(product, compute, MethodFor(product, compute, device));
   }
   const Shape& filter = convolution.operand(1)->shape();
   if (searches) AddNonFiniteSearch(hlo::Product(filter.dims()), filter.type(), &list);
   const std::optional<TensorForm> form =
       TensorFormOf(convolution.operand(0)->shape().type(), filter.type(), convolution.shape().type(),
                    PrecisionAlgorithm::kUnset, device);
+  if (form.has_value() && !TakeTensorCores(products->products, compute, *form, device) &&
+      AddPackedConvolution(convolution, compute, *form, &list))
+    return KernelOf(std::move(list));
   for (const Product& product : products->products) {
-    if (!AddContraction(product, compute, form, &list)) return std::nullopt;
+    if (!AddContraction(product, compute, form, device, &list)) return std::nullopt;
   }
   return KernelOf(std::move(list));
 }

@@ -239,10 +239,7 @@ std::optional<Product> ProductOfParts(const Layout& layout, const std::vector<Pa
   return product;
 }
 
-}  // namespace
-
-std::optional<ConvolutionProducts> ProductsOf(const Instruction& convolution) {
-  const Layout layout = LayoutOf(convolution);
+std::optional<ConvolutionProducts> ProductsOf(const Layout& layout) {
   std::vector<std::vector<Part>> choices;
   int64_t classes = 1;
   for (const Spatial& s : layout.spatial) {
@@ -271,6 +268,74 @@ std::optional<ConvolutionProducts> ProductsOf(const Instruction& convolution) {
     result.products.push_back(*product);
   }
   return result;
+}
+
+// A copy of an array with rows of neighbouring features: `rows` are its other dimensions.
+std::optional<PackArgs> PackedRows(ElementType type, PairedDims rows, int64_t features,
+                                   int64_t feature_stride, PackedType packed, int64_t pitch) {
+  const int64_t count = rows.Count();
+  if (count >= (int64_t{1} << 31) || pitch >= (int64_t{1} << 31)) return std::nullopt;
+  PairedDims terms{{{.size = features, .first = feature_stride}}};
+  rows.Merge();
+  terms.Merge();
+  const std::optional<IndexMap> mn = rows.First(), k = terms.First();
+  if (!mn.has_value() || !k.has_value()) return std::nullopt;
+  const Operand operand{.type = type,
+                        .reading = feature_stride == 1 ? Reading::kAlongK : Reading::kAlongMn,
+                        .batch = {},
+                        .mn = *mn,
+                        .k = *k};
+  return PackArgs{.operand = operand,
+                  .mn = static_cast<uint32_t>(count),
+                  .k = static_cast<uint32_t>(features),
+                  .pitch = static_cast<uint32_t>(pitch),
+                  .type = packed};
+}
+
+}  // namespace
+
+std::optional<ConvolutionProducts> ProductsOf(const Instruction& convolution) {
+  return ProductsOf(LayoutOf(convolution));
+}
+
+std::optional<PackedConvolution> PackedProductsOf(const Instruction& convolution, ElementType type,
+                                                  PackedType packed, int64_t run) {
+  Layout layout = LayoutOf(convolution);
+  if (layout.groups != 1) return std::nullopt;
+  const int64_t pitch = Ceil(layout.inputs, run) * run;
+  PairedDims input_rows{{{.size = layout.batch, .first = layout.input_batch_stride}}};
+  PairedDims kernel_rows{{{.size = layout.outputs, .first = layout.kernel_output_stride}}};
+  for (const Spatial& s : layout.spatial) {
+    input_rows.dims.push_back({.size = s.input, .first = s.input_stride});
+    // The copy is in the order of the taps, reversed or not.
+    kernel_rows.dims.push_back({.size = s.taps, .first = s.kernel_stride});
+  }
+  std::optional<PackArgs> input =
+      PackedRows(layout.input_type, input_rows, layout.inputs, layout.input_feature_stride, packed, pitch);
+  std::optional<PackArgs> kernel =
+      PackedRows(layout.kernel_type, kernel_rows, layout.inputs, layout.kernel_input_stride, packed, pitch);
+  if (!input.has_value() || !kernel.has_value()) return std::nullopt;
+  kernel->operand.origin = layout.kernel_origin;
+
+  int64_t input_stride = pitch, kernel_stride = pitch;
+  for (size_t d = layout.spatial.size(); d-- > 0;) {
+    Spatial& s = layout.spatial[d];
+    s.input_stride = input_stride;
+    s.kernel_stride = kernel_stride;
+    input_stride *= s.input;
+    kernel_stride *= s.taps;
+  }
+  layout.input_batch_stride = input_stride;
+  layout.kernel_output_stride = kernel_stride;
+  layout.kernel_origin = 0;
+  layout.input_feature_stride = layout.kernel_input_stride = 1;
+  layout.inputs = pitch;
+  layout.features_last = true;
+  layout.input_type = layout.kernel_type = type;
+  std::optional<ConvolutionProducts> products = ProductsOf(layout);
+  if (!products.has_value()) return std::nullopt;
+  return PackedConvolution{*std::move(products), *input, *kernel, input_rows.Count() * pitch,
+                           kernel_rows.Count() * pitch};
 }
 
 }  // namespace hlo::cuda

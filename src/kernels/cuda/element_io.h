@@ -91,6 +91,28 @@ HLO_DEVICE_CALLED T LoadElement(ElementType type, const void* data, int64_t offs
   }
 }
 
+// The same, without a call for the types that are T's own, and bf16.
+template <class T>
+HLO_DEVICE T LoadCommonElement(ElementType type, const void* data, int64_t offset) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (type == ElementType::kF32) return static_cast<const float*>(data)[offset];
+    if (type == ElementType::kBF16) {
+      const uint32_t bits = static_cast<uint32_t>(static_cast<const uint16_t*>(data)[offset]) << 16;
+      float value;
+      __builtin_memcpy(&value, &bits, sizeof value);
+      return value;
+    }
+  } else if constexpr (std::is_same_v<T, double>) {
+    if (type == ElementType::kF64) return static_cast<const double*>(data)[offset];
+  } else if constexpr (std::is_same_v<T, uint32_t>) {
+    if (type == ElementType::kU32 || type == ElementType::kS32)
+      return static_cast<const uint32_t*>(data)[offset];
+  } else if constexpr (std::is_same_v<T, ComplexNumber<float>>) {
+    if (type == ElementType::kC64) return static_cast<const T*>(data)[offset];
+  }
+  return LoadElement<T>(type, data, offset);
+}
+
 // Cut and saturated; NaN is 0.
 HLO_DEVICE int64_t SaturatedSigned(double value, int bits) {
   const int64_t high = static_cast<int64_t>((uint64_t{1} << (bits - 1)) - 1), low = -high - 1;

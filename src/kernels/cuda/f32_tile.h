@@ -29,34 +29,36 @@ struct F32Tile {
   }
 };
 
-// Which elements of a tile of kDepth terms by kWidth rows (of b: columns) a thread copies: copy `i` < kCount
-// is term K and row Mn (for vectors: the first of four).
-template <int kWidth, int kDepth>
+// Which elements of a tile of kDepth terms by kWidth rows (of b: columns) each of kThreads threads copies:
+// copy `i` < kCount is term K and row Mn (for vectors: the first of kRun).
+template <int kWidth, int kDepth, int kThreads>
 struct CopyAlongMn {  // Lanes along rows.
-  static constexpr int kCount = kWidth * kDepth / 128;
+  static constexpr int kCount = kWidth * kDepth / kThreads;
   static HLO_DEVICE uint32_t Mn(uint32_t thread, int i) {
     return thread % 32 + 32 * (static_cast<uint32_t>(i) % (kWidth / 32));
   }
   static HLO_DEVICE uint32_t K(uint32_t thread, int i) {
-    return thread / 32 + 4 * (static_cast<uint32_t>(i) / (kWidth / 32));
+    return thread / 32 + kThreads / 32 * (static_cast<uint32_t>(i) / (kWidth / 32));
   }
 };
-template <int kWidth, int kDepth>
-struct CopyAlongK {  // Eight lanes along terms, four along rows: whole sectors of memory, and all banks.
-  static constexpr int kCount = kWidth * kDepth / 128;
+// kRun lanes along terms, the others along rows: with runs of 32 bytes whole sectors of memory, and all
+// banks.
+template <int kWidth, int kDepth, int kThreads, int kRun>
+struct CopyAlongK {
+  static constexpr int kCount = kWidth * kDepth / kThreads, kRows = kThreads / kRun;
   static HLO_DEVICE uint32_t Mn(uint32_t thread, int i) {
-    return thread / 8 + 16 * (static_cast<uint32_t>(i) % (kWidth / 16));
+    return thread / kRun + kRows * (static_cast<uint32_t>(i) % (kWidth / kRows));
   }
   static HLO_DEVICE uint32_t K(uint32_t thread, int i) {
-    return thread % 8 + 8 * (static_cast<uint32_t>(i) / (kWidth / 16));
+    return thread % kRun + kRun * (static_cast<uint32_t>(i) / (kWidth / kRows));
   }
 };
-template <int kWidth, int kDepth>
-struct CopyVectors {  // Four rows at a time.
-  static constexpr int kCount = kWidth * kDepth / 512;
-  static HLO_DEVICE uint32_t Mn(uint32_t thread, int) { return thread % (kWidth / 4) * 4; }
+template <int kWidth, int kDepth, int kThreads, int kRun>
+struct CopyVectors {  // kRun rows at a time.
+  static constexpr int kCount = kWidth * kDepth / kRun / kThreads;
+  static HLO_DEVICE uint32_t Mn(uint32_t thread, int) { return thread % (kWidth / kRun) * kRun; }
   static HLO_DEVICE uint32_t K(uint32_t thread, int i) {
-    return thread / (kWidth / 4) + 512 / kWidth * static_cast<uint32_t>(i);
+    return thread / (kWidth / kRun) + kThreads * kRun / kWidth * static_cast<uint32_t>(i);
   }
 };
 

@@ -112,9 +112,8 @@ std::optional<Source> SourceOf(const Operand& operand, uint32_t mn, const Produc
   source.plane_bytes = matrix * p.batch * form.element_bytes;
   source.offset = *workspace;
   *workspace += (source.plane_bytes * form.pieces + 1023) / 1024 * 1024;
-  const int64_t blocks = int64_t{(mn + 31) / 32} * ((pitch + 31) / 32) * p.batch;
-  if (blocks >= int64_t{1} << 31) return std::nullopt;
-  source.pack_shape = {Dim3{static_cast<uint32_t>(blocks)}, Pack::kThreads, Pack::kSharedBytes};
+  if (static_cast<double>(mn) * pitch * p.batch >= 0x1p40) return std::nullopt;
+  source.pack_shape = ShapeOf(source.pack);
   Operand& packed = source.operand;
   packed = Operand{.type = operand.type, .reading = Reading::kAlongK, .k_vectors = true};
   const auto set = [](IndexMap* map, uint32_t size, int64_t stride) {
@@ -131,6 +130,47 @@ const void* DataOf(const Source& source, const void* array, std::byte* workspace
   return source.packed ? workspace + source.offset + piece * source.plane_bytes : array;
 }
 
+// An operand as boxes of 64 neighbours by `rows` (terms, where rows are the neighbours). nullopt: it has more
+// dimensions than boxes, or they are not aligned.
+std::optional<BoxSource> BoxesOf(const Source& source, uint32_t mn, const Product& p, uint32_t rows) {
+  const Operand& operand = source.operand;
+  const IndexMap& inner = source.turned ? operand.mn : operand.k;
+  const IndexMap& outer = source.turned ? operand.k : operand.mn;
+  if (operand.axis_count > 0 || inner.rank != 1 || outer.rank != 1 || operand.batch.rank > 1)
+    return std::nullopt;
+  const int64_t outer_stride = outer.Stride(),
+                batch_stride = operand.batch.rank == 0 ? 0 : operand.batch.Stride();
+  if (inner.Stride() != 1 || outer_stride <= 0 || batch_stride < 0 || outer_stride % 8 != 0 ||
+      batch_stride % 8 != 0 || operand.origin % 8 != 0)
+    return std::nullopt;
+  const uint32_t inner_size = source.turned ? mn : p.k, outer_size = source.turned ? p.k : mn;
+  BoxSource boxes{.dims = {inner_size, outer_size, batch_stride == 0 ? 1 : p.batch},
+                  .box = {WgmmaTile::kSlab, source.turned ? WgmmaTile::kDepth : rows, 1}};
+  boxes.byte_strides[1] = static_cast<uint64_t>(2 * outer_stride);
+  boxes.byte_strides[2] =
+      static_cast<uint64_t>(2 * (batch_stride == 0 ? outer_stride * outer_size : batch_stride));
+  return boxes;
+}
+
+// nullopt: the product is not for groups of warps.
+std::optional<WgmmaArgs> WgmmaFor(const Product& p, const Source& a, const Source& b,
+                                  const TensorForm& form) {
+  if (!form.has_wgmma || std::min({p.m, p.n, p.k}) < 64) return std::nullopt;
+  const ElementType result = p.result.type;
+  const bool sums_products = form.products.size() > 1;
+  const bool stores_pairs = p.result.pairs && (result == kF32 || result == kBF16 || result == kF16);
+  if (p.n % 2 != 0 || (!sums_products && !stores_pairs)) return std::nullopt;
+  const std::optional<BoxSource> left = BoxesOf(a, p.m, p, WgmmaTile::kRows);
+  const std::optional<BoxSource> right = BoxesOf(b, p.n, p, WgmmaTile::kColumns);
+  if (!left.has_value() || !right.has_value()) return std::nullopt;
+  WgmmaArgs args;
+  args.a.source = *left;
+  args.b.source = *right;
+  args.a_batch_step = left->dims[2] > 1 ? 1 : 0;
+  args.b_batch_step = right->dims[2] > 1 ? 1 : 0;
+  return args;
+}
+
 void AddPack(const Source& source, bool is_first_operand, StepList* list) {
   if (!source.packed) return;
   list->steps.push_back([=](const StepArrays& arrays) {
@@ -142,6 +182,26 @@ void AddPack(const Source& source, bool is_first_operand, StepList* list) {
 }
 
 }  // namespace
+
+ElementType StoredType(PackedType packed, ElementType type) {
+  switch (packed) {
+    case PackedType::kBF16:
+      return kBF16;
+    case PackedType::kF16:
+      return kF16;
+    case PackedType::kTF32:
+      return kF32;
+    case PackedType::kByte:
+      return IsSigned(type) ? kS8 : kU8;
+  }
+  return type;
+}
+
+LaunchShape ShapeOf(const PackArgs& args) {
+  const uint32_t blocks =
+      (args.mn + Pack::kTile - 1) / Pack::kTile * ((args.pitch + Pack::kTile - 1) / Pack::kTile) * args.batch;
+  return {Dim3{blocks}, Pack::kThreads, Pack::kSharedBytes};
+}
 
 std::optional<TensorForm> TensorFormOf(ElementType a, ElementType b, ElementType result,
                                        PrecisionAlgorithm algorithm, const device::DeviceProperties& device) {
@@ -159,6 +219,10 @@ std::optional<TensorForm> TensorFormOf(ElementType a, ElementType b, ElementType
   if (device.compute_capability < (needs_ampere ? 80 : 75)) return std::nullopt;
   if (device.shared_bytes_per_block < static_cast<int64_t>(MmaProductStraight::kSharedBytes))
     return std::nullopt;
+  form->has_wgmma =
+      HasWgmma() && device.compute_capability == 90 && form->element_bytes == 2 &&
+      device.shared_bytes_per_block >= static_cast<int64_t>(WgmmaProduct<true, false, false>::kSharedBytes);
+  form->multiprocessors = std::max(1, device.multiprocessors);
   return form;
 }
 
@@ -172,68 +236,82 @@ bool AddTensorProduct(const Product& product, ElementType compute, const TensorF
   const std::optional<Source> b = SourceOf(p.b, p.n, p, form, &workspace);
   if (!a.has_value() || !b.has_value()) return false;
 
+  const std::optional<WgmmaArgs> wgmma = WgmmaFor(p, *a, *b, form);
+  const uint32_t rows = wgmma ? WgmmaTile::kRows : MmaTile::kWidth;
+  const uint32_t columns = wgmma ? WgmmaTile::kColumns : MmaTile::kWidth;
+  const uint32_t depth = wgmma ? WgmmaTile::kDepth : MmaTile::kDepthBytes / form.element_bytes;
   ProductArgs args{.product = p};
   args.product.a = a->operand;
   args.product.b = b->operand;
-  MmaArgs mma;
-  static_cast<ProductArgs&>(mma) = args;
-  mma.kind = form.kind;
-  mma.element_bytes = form.element_bytes;
-  mma.tile_rows = (p.m + MmaTile::kWidth - 1) / MmaTile::kWidth;
-  mma.tile_columns = (p.n + MmaTile::kWidth - 1) / MmaTile::kWidth;
-  const int64_t tiles = int64_t{mma.tile_rows} * mma.tile_columns * p.batch;
-  const uint32_t depth = MmaTile::kDepthBytes / form.element_bytes;
+  args.tile_rows = (p.m + rows - 1) / rows;
+  args.tile_columns = (p.n + columns - 1) / columns;
+  const int64_t tiles = int64_t{args.tile_rows} * args.tile_columns * p.batch;
   const auto product_count = static_cast<int64_t>(form.products.size());
+  const bool sums_products = product_count > 1;  // Each is a part of its own.
   Chunks chunks;
-  if (tiles < 132 && product_count == 1) chunks = CutTerms(p.k, tiles, 264, 512, depth);
-  const bool parts = product_count > 1;
-  mma.chunks = chunks.count;
-  mma.chunk = chunks.length;
+  if (tiles < 132 && !sums_products) chunks = CutTerms(p.k, tiles, wgmma ? 132 : 264, 512, depth);
   if (tiles * chunks.count >= int64_t{1} << 31) return false;
-  const ElementType sums = form.packed == PackedType::kByte ? kU32 : kF32;
-  const int64_t count = int64_t{p.batch} * p.m * p.n, part_bytes = count * 4;
-  const int64_t parts_offset = workspace;
-  if (parts || chunks.count > 1) workspace += part_bytes * std::max<int64_t>(chunks.count, product_count);
+  args.chunks = chunks.count;
+  args.chunk = chunks.length;
+  const int64_t part_count = std::max<int64_t>(chunks.count, product_count);
+  const int64_t count = int64_t{p.batch} * p.m * p.n, part_bytes = count * 4, parts_offset = workspace;
+  if (part_count > 1) workspace += part_bytes * part_count;
 
   if (flagged) AddElementsIfFound(p, compute, list);
   AddPack(*a, !p.exchanged, list);
   AddPack(*b, p.exchanged, list);
-  const size_t shared_bytes = MmaSharedBytes(a->turned, b->turned);
-  const LaunchShape shape{Dim3{static_cast<uint32_t>(tiles * chunks.count)}, MmaProductStraight::kThreads,
-                          shared_bytes};
   for (int64_t i = 0; i < product_count; ++i) {
     TensorForm::Pair pair = form.products[i];
     if (p.exchanged) std::swap(pair.a, pair.b);
-    list->steps.push_back([=, a = *a, b = *b](const StepArrays& arrays) {
-      MmaArgs now = mma;
+    list->steps.push_back([=, a = *a, b = *b,
+                           blocks = static_cast<uint32_t>(tiles * chunks.count)](const StepArrays& arrays) {
+      ProductArgs now = args;
       now.a = DataOf(a, p.exchanged ? arrays.b : arrays.a, arrays.workspace, pair.a);
       now.b = DataOf(b, p.exchanged ? arrays.a : arrays.b, arrays.workspace, pair.b);
       now.result = arrays.result;
       now.parts = arrays.workspace + parts_offset;
       if (flagged) now.flag = reinterpret_cast<const uint32_t*>(arrays.workspace);
-      if (parts) {  // A product of pieces is a dense part of its own.
+      if (sums_products) {
         now.product.result = DensePart(p);
         now.result = arrays.workspace + parts_offset + i * part_bytes;
       }
-      return LaunchMma(a.turned, b.turned, shape, now, arrays.stream);
+      if (wgmma) {
+        WgmmaArgs group = *wgmma;
+        group.product = now;
+        group.blocks = blocks;
+        group.a.source.data = static_cast<const uint16_t*>(now.a) + a.operand.origin;
+        group.b.source.data = static_cast<const uint16_t*>(now.b) + b.operand.origin;
+        using AnyKernel = WgmmaProduct<true, false, false>;
+        const LaunchShape shape{Dim3{std::min<uint32_t>(blocks, form.multiprocessors)}, AnyKernel::kThreads,
+                                AnyKernel::kSharedBytes};
+        return LaunchWgmma(form.kind == MmaKind::kBF16, a.turned, b.turned, shape, group, arrays.stream);
+      }
+      MmaArgs warp;
+      static_cast<ProductArgs&>(warp) = now;
+      warp.kind = form.kind;
+      warp.element_bytes = form.element_bytes;
+      const LaunchShape shape{Dim3{blocks}, MmaProductStraight::kThreads, MmaSharedBytes(a.turned, b.turned)};
+      return LaunchMma(a.turned, b.turned, shape, warp, arrays.stream);
     });
   }
-  if (parts || chunks.count > 1) {
-    args.chunks = static_cast<uint32_t>(std::max<int64_t>(chunks.count, product_count));
-    args.clears_nan = parts;
-    const LaunchShape sum_shape{Dim3{static_cast<uint32_t>((count + 255) / 256)}, 256};
+  if (part_count > 1) {
+    ProductArgs sum = args;
+    sum.chunks = static_cast<uint32_t>(part_count);
+    sum.clears_nan = sums_products;
+    const LaunchShape shape{Dim3{static_cast<uint32_t>((count + 255) / 256)}, 256};
+    const LaunchProduct launch = KernelsOf(form.packed == PackedType::kByte ? kU32 : kF32).sum_parts;
     list->steps.push_back([=](const StepArrays& arrays) {
-      ProductArgs now = args;
+      ProductArgs now = sum;
       now.result = arrays.result;
       now.parts = arrays.workspace + parts_offset;
       if (flagged) now.flag = reinterpret_cast<const uint32_t*>(arrays.workspace);
-      return KernelsOf(sums).sum_parts(sum_shape, now, arrays.stream);
+      return launch(shape, now, arrays.stream);
     });
   }
   list->workspace_bytes = std::max(list->workspace_bytes, workspace);
-  list->name += " mma 128x128";
+  list->name += wgmma ? " wgmma 128x256x64" : " mma 128x128";
   if (a->packed || b->packed) list->name += ", packed";
-  if (parts) list->name += ", " + std::to_string(product_count) + " products";
+  if (sums_products) list->name += ", " + std::to_string(product_count) + " products";
   if (chunks.count > 1) list->name += ", " + std::to_string(chunks.count) + " chunks";
   return true;
 }

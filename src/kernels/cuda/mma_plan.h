@@ -24,12 +24,18 @@ struct TensorForm {
     int a, b;
   };
   std::vector<Pair> products = {{0, 0}};
+  bool has_wgmma = false;   // On a device with groups of warps that multiply.
+  int multiprocessors = 1;  // How many blocks share the tiles; says nothing about bits.
 };
 
 // nullopt: products of these types are none of tensor cores', or not with this algorithm, or not on this
 // device. What is not named takes its full precision.
 std::optional<TensorForm> TensorFormOf(ElementType a, ElementType b, ElementType result,
                                        PrecisionAlgorithm algorithm, const device::DeviceProperties& device);
+
+// The element type of a packed operand, and one step that packs. Integers keep the sign of `type`.
+ElementType StoredType(PackedType packed, ElementType type);
+LaunchShape ShapeOf(const PackArgs& args);
 
 // Appends what computes the product in this form; false, and nothing, where its shape is not for tensor
 // cores. Where elements may be missing, a search for infinities comes before (MayMeetNonFinite).

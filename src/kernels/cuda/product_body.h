@@ -14,7 +14,7 @@ HLO_DEVICE T TermOf(const Operand& operand, const void* data, const Place& row, 
   operand.k.Add(k, &term);
   int64_t offset;
   if (!FindElement(operand, row, term, &offset)) return T{};
-  return LoadElement<T>(operand.type, data, offset);
+  return LoadCommonElement<T>(operand.type, data, offset);
 }
 
 template <class T>
@@ -145,11 +145,11 @@ struct ElementProduct {
       p.a.k.Add(k, &term);
       int64_t offset;
       if (!FindElement(p.a, a_row, term, &offset)) continue;
-      const T left = LoadElement<T>(p.a.type, args.a, offset);
+      const T left = LoadCommonElement<T>(p.a.type, args.a, offset);
       Place other;
       p.b.k.Add(k, &other);
       if (!FindElement(p.b, b_row, other, &offset)) continue;
-      sum = MultiplyAdd(left, LoadElement<T>(p.b.type, args.b, offset), sum);
+      sum = MultiplyAdd(left, LoadCommonElement<T>(p.b.type, args.b, offset), sum);
     }
     StoreResult(args, batch, i, j, sum);
   }

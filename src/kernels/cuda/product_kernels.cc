@@ -1,6 +1,7 @@
 #include "kernels/cuda/product_kernels.h"
 
 #include "kernels/cuda/f32_product_body.h"
+#include "kernels/cuda/f64_product_body.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/product_body.h"
 #include "kernels/cuda/thin_body.h"
@@ -24,14 +25,16 @@ const ThinKernels* Thin() {
 
 }  // namespace
 
-F32Kernel F32KernelOf(bool large, bool axes) {
+TileKernel F32KernelOf(bool large, bool axes) {
   if (axes) {
-    return large ? F32Kernel{&Launch<F32ConvolutionLarge>, F32ConvolutionLarge::kSharedBytes}
-                 : F32Kernel{&Launch<F32ConvolutionSmall>, F32ConvolutionSmall::kSharedBytes};
+    return large ? TileKernel{&Launch<F32ConvolutionLarge>, F32ConvolutionLarge::kSharedBytes}
+                 : TileKernel{&Launch<F32ConvolutionSmall>, F32ConvolutionSmall::kSharedBytes};
   }
-  return large ? F32Kernel{&Launch<F32ProductLarge>, F32ProductLarge::kSharedBytes}
-               : F32Kernel{&Launch<F32ProductSmall>, F32ProductSmall::kSharedBytes};
+  return large ? TileKernel{&Launch<F32ProductLarge>, F32ProductLarge::kSharedBytes}
+               : TileKernel{&Launch<F32ProductSmall>, F32ProductSmall::kSharedBytes};
 }
+
+TileKernel F64KernelOf() { return {&Launch<F64Product>, F64Product::kSharedBytes}; }
 
 ComputeKernels KernelsOf(ElementType compute) {
   switch (compute) {

@@ -7,17 +7,20 @@
 #include "kernels/cuda/pack_body.h"
 #include "kernels/cuda/product_launch.h"
 #include "kernels/cuda/search_body.h"
+#include "kernels/cuda/wgmma_product_body.h"
 
 namespace hlo::cuda {
 
 using LaunchProduct = absl::Status (*)(const LaunchShape&, const ProductArgs&, device::Stream);
 
 // f32 in true single precision: tiles of 128 x 128 or 64 x 64. `axes`: elements may be missing.
-struct F32Kernel {
+struct TileKernel {
   LaunchProduct launch;
   size_t shared_bytes;
 };
-F32Kernel F32KernelOf(bool large, bool axes);
+TileKernel F32KernelOf(bool large, bool axes);
+// f64 on tensor cores: tiles of 128 x 128.
+TileKernel F64KernelOf();
 
 // For operands of all types, by the type of the sums.
 struct ComputeKernels {
@@ -42,6 +45,10 @@ const ThinKernels* ThinKernelsOf(ElementType stored);
 absl::Status LaunchMma(bool a_turned, bool b_turned, const LaunchShape& shape, const MmaArgs& args,
                        device::Stream stream);
 size_t MmaSharedBytes(bool a_turned, bool b_turned);
+// Tensor cores by groups of warps, on Hopper; where this build has them.
+bool HasWgmma();
+absl::Status LaunchWgmma(bool bf16, bool a_turned, bool b_turned, const LaunchShape& shape,
+                         const WgmmaArgs& args, device::Stream stream);
 absl::Status LaunchPack(const LaunchShape& shape, const PackArgs& args, device::Stream stream);
 
 absl::Status LaunchSearch(const LaunchShape& shape, const SearchArgs& args, device::Stream stream);

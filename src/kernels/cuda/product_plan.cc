@@ -173,6 +173,7 @@ void ChooseAccess(Product* product) {
   }
   ChooseReading(&p.a);
   ChooseReading(&p.b);
+  p.result.pairs = HasRuns(p.result.columns, {&p.result.rows, &p.result.batch}, p.result.origin, 2, true);
   p.result.vectors = p.result.type == ElementType::kF32 &&
                      HasRuns(p.result.columns, {&p.result.rows, &p.result.batch}, p.result.origin, 4, true);
 }
@@ -242,6 +243,15 @@ bool HasSpread(const Product& p) {
 bool TakesF32Tile(const Product& p, ElementType compute) {
   return compute == ElementType::kF32 && p.a.type == compute && p.b.type == compute &&
          p.result.type == compute && !HasSpread(p);
+}
+
+// The chips whose tensor cores are faster at f64 than everything else they have.
+bool TakesF64TensorCore(const Product& p, ElementType compute, const device::DeviceProperties& device) {
+  const int chip = device.compute_capability;
+  const bool has = chip == 80 || chip == 90 || chip == 100;
+  return has && compute == ElementType::kF64 && p.a.type == compute && p.b.type == compute && !HasSpread(p) &&
+         std::min(p.m, p.n) > 16 &&
+         device.shared_bytes_per_block >= static_cast<int64_t>(F64KernelOf().shared_bytes);
 }
 
 // Products so small, or so flat, that tiles would be mostly empty.
@@ -339,13 +349,22 @@ void AddThin(const ProductTask& task, StepList* list) {
 // In f32 tiles, by one chain of fused multiply-adds an element.
 void AddF32Tiles(const ProductTask& task, bool large, StepList* list) {
   const Product& p = task.product;
-  const F32Kernel kernel = F32KernelOf(large, HasAxes(p));
+  const TileKernel kernel = F32KernelOf(large, HasAxes(p));
   const uint32_t tile = large ? 128 : 64;
   const int64_t tiles = Blocks(p.m, tile) * Blocks(p.n, tile) * p.batch;
   const Chunks chunks =
       tiles < kMultiprocessors ? CutTerms(p.k, tiles, 2 * kMultiprocessors, 256, 16) : Chunks();
   list->name += large ? " 128x128x16" : " 64x64x16";
   AddTiles(task, {tile, tile, 128, kernel.shared_bytes, kernel.launch}, chunks, list);
+}
+
+void AddF64TensorCore(const ProductTask& task, StepList* list) {
+  const Product& p = task.product;
+  const TileKernel kernel = F64KernelOf();
+  const int64_t tiles = Blocks(p.m, 128) * Blocks(p.n, 128) * p.batch;
+  const Chunks chunks = tiles < kMultiprocessors ? CutTerms(p.k, tiles, 132, 256, 16) : Chunks();
+  list->name += " mma 128x128x16";
+  AddTiles(task, {128, 128, 256, kernel.shared_bytes, kernel.launch}, chunks, list);
 }
 
 void AddGeneralTiles(const ProductTask& task, StepList* list) {
@@ -408,9 +427,10 @@ bool MayMeetNonFinite(const Product& product, ElementType compute, ProductMethod
   return HasAxes(product) && method != ProductMethod::kElements && (IsFloat(compute) || IsComplex(compute));
 }
 
-ProductMethod MethodFor(const Product& product, ElementType compute) {
+ProductMethod MethodFor(const Product& product, ElementType compute, const device::DeviceProperties& device) {
   if (TakesElements(product)) return ProductMethod::kElements;
   if (TakesThin(product, compute)) return ProductMethod::kThin;
+  if (TakesF64TensorCore(product, compute, device)) return ProductMethod::kF64TensorCore;
   if (!TakesF32Tile(product, compute)) return ProductMethod::kGeneralTiles;
   return TakesLargeTile(product) ? ProductMethod::kF32Large : ProductMethod::kF32Small;
 }
@@ -435,6 +455,9 @@ bool AddProduct(const Product& product, ElementType compute, ProductMethod metho
     case ProductMethod::kF32Large:
     case ProductMethod::kF32Small:
       AddF32Tiles(task, method == ProductMethod::kF32Large, list);
+      break;
+    case ProductMethod::kF64TensorCore:
+      AddF64TensorCore(task, list);
       break;
     case ProductMethod::kGeneralTiles:
       AddGeneralTiles(task, list);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "device/properties.h"
 #include "device/stream.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cuda/product_launch.h"
@@ -76,14 +77,15 @@ Chunks CutTerms(uint32_t k, int64_t blocks, int64_t most_blocks, uint32_t least,
 
 // Which kernel computes a product.
 enum class ProductMethod : uint8_t {
-  kElements,      // One thread an element.
-  kThin,          // At most eight columns.
-  kF32Large,      // f32 tiles of 128 x 128.
-  kF32Small,      // f32 tiles of 64 x 64.
-  kGeneralTiles,  // Tiles of any type.
+  kElements,       // One thread an element.
+  kThin,           // At most eight columns.
+  kF32Large,       // f32 tiles of 128 x 128.
+  kF32Small,       // f32 tiles of 64 x 64.
+  kF64TensorCore,  // f64 tiles of 128 x 128.
+  kGeneralTiles,   // Tiles of any type.
 };
-// By types and shape alone.
-ProductMethod MethodFor(const Product& product, ElementType compute);
+// By types, shape and the kind of device alone.
+ProductMethod MethodFor(const Product& product, ElementType compute, const device::DeviceProperties& device);
 
 // Whether the product's kernels take elements that do not exist for zeros, which must not meet infinities or
 // NaN of the other operand. Then a search for those in the filter comes first.

@@ -310,6 +310,11 @@ std::string CustomCallObstacle(const Instruction& call, const CustomCalls* custo
   return target->misfit == nullptr ? "" : target->misfit(call);
 }
 
+bool IsIdentityCall(const Instruction& call) {
+  const custom::Target* target = custom::Find(call.Get<attr::custom_call_target>());
+  return target != nullptr && target->op == &custom::Identity;
+}
+
 absl::StatusOr<Literal> CustomCall(OpContext& context) {
   const std::string_view name = context.instruction.Get<attr::custom_call_target>();
   const CustomCalls* custom_calls = context.caller.custom_calls();

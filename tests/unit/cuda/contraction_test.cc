@@ -2,6 +2,7 @@
 // scalar chain of fused multiply-adds.
 
 #include <cmath>
+#include <cstdio>
 #include <map>
 #include <set>
 
@@ -9,6 +10,7 @@
 #include "hlo_run/element_type.h"
 #include "kernels/cpu/dot_general.h"
 #include "kernels/cuda/f32_product_body.h"
+#include "kernels/cuda/hopper_emulation.h"
 #include "kernels/cuda/product_plan.h"
 #include "kernels/cuda/small_floats.h"
 #include "types/small_float.h"
@@ -101,12 +103,12 @@ void ExpectCopiesAreWhole() {
 TEST(F32Tile, EveryElementHasOneThread) {
   ExpectTileIsWhole<LargeF32Tile>();
   ExpectTileIsWhole<SmallF32Tile>();
-  ExpectCopiesAreWhole<CopyAlongMn<128, 16>, 128, 16, 1>();
-  ExpectCopiesAreWhole<CopyAlongMn<64, 16>, 64, 16, 1>();
-  ExpectCopiesAreWhole<CopyAlongK<128, 16>, 128, 16, 1>();
-  ExpectCopiesAreWhole<CopyAlongK<64, 16>, 64, 16, 1>();
-  ExpectCopiesAreWhole<CopyVectors<128, 16>, 128, 16, 4>();
-  ExpectCopiesAreWhole<CopyVectors<64, 16>, 64, 16, 4>();
+  ExpectCopiesAreWhole<CopyAlongMn<128, 16, 128>, 128, 16, 1>();
+  ExpectCopiesAreWhole<CopyAlongMn<64, 16, 128>, 64, 16, 1>();
+  ExpectCopiesAreWhole<CopyAlongK<128, 16, 128, 8>, 128, 16, 1>();
+  ExpectCopiesAreWhole<CopyAlongK<64, 16, 128, 8>, 64, 16, 1>();
+  ExpectCopiesAreWhole<CopyVectors<128, 16, 128, 4>, 128, 16, 4>();
+  ExpectCopiesAreWhole<CopyVectors<64, 16, 128, 4>, 64, 16, 4>();
 }
 
 TEST(F32Tile, SharedMemoryHasNoBankConflicts) {
@@ -117,14 +119,14 @@ TEST(F32Tile, SharedMemoryHasNoBankConflicts) {
       EXPECT_EQ(BankConflicts(8, 4, [&](int lane) { return LargeF32Tile::Row(thread(lane), r); }), 1);
     for (int c = 0; c < 16; c += 4)
       EXPECT_EQ(BankConflicts(8, 4, [&](int lane) { return LargeF32Tile::Column(thread(lane), c); }), 1);
-    for (int i = 0; i < CopyAlongK<128, 16>::kCount; ++i) {
-      using Map = CopyAlongK<128, 16>;
+    for (int i = 0; i < CopyAlongK<128, 16, 128, 8>::kCount; ++i) {
+      using Map = CopyAlongK<128, 16, 128, 8>;
       EXPECT_EQ(
           BankConflicts(32, 1, [&](int l) { return Map::K(thread(l), i) * kPitch + Map::Mn(thread(l), i); }),
           1);
     }
-    for (int i = 0; i < CopyAlongMn<128, 16>::kCount; ++i) {
-      using Map = CopyAlongMn<128, 16>;
+    for (int i = 0; i < CopyAlongMn<128, 16, 128>::kCount; ++i) {
+      using Map = CopyAlongMn<128, 16, 128>;
       EXPECT_EQ(
           BankConflicts(32, 1, [&](int l) { return Map::K(thread(l), i) * kPitch + Map::Mn(thread(l), i); }),
           1);
@@ -168,6 +170,7 @@ struct Case {
   bool lhs_transposed, rhs_transposed;
 };
 
+#ifndef HLO_TEST_ON_GPU
 // Every kernel for f32 that does not cut the terms gives the bits of one scalar chain an element.
 TEST(F32Product, IsAScalarChain) {
   const Case cases[] = {{130, 129, 33, false, false}, {128, 132, 48, true, false}, {65, 68, 17, false, true},
@@ -207,6 +210,35 @@ TEST(F32Product, IsAScalarChain) {
   }
 }
 
+#endif
+
+// The same by way of the registry, so that it runs on a GPU too.
+TEST(Dot, F32IsAScalarChain) {
+  constexpr int64_t kM = 70, kN = 90, kK = 117;
+  const absl::StatusOr<CheckedModule> module =
+      ReadModule(OneInstruction{"f32[70,90]",
+                                "dot",
+                                {"f32[70,117]", "f32[117,90]"},
+                                "lhs_contracting_dims={1}, rhs_contracting_dims={0}"}
+                     .Text());
+  ASSERT_TRUE(module.ok()) << module.status();
+  const std::vector<float> a = RandomFloats(kM * kK, 8), b = RandomFloats(kK * kN, 9);
+  std::vector<Literal> arguments;
+  for (const Instruction* parameter : module->module().entry()->parameters())
+    arguments.push_back(*Literal::Create(parameter->shape()));
+  std::copy(a.begin(), a.end(), arguments[0].mutable_span<float>().begin());
+  std::copy(b.begin(), b.end(), arguments[1].mutable_span<float>().begin());
+  const absl::StatusOr<Literal> got = RunEmulated(*module, arguments, 0);
+  ASSERT_TRUE(got.ok()) << got.status();
+  for (int64_t i = 0; i < kM; ++i) {
+    for (int64_t j = 0; j < kN; ++j) {
+      float sum = 0;
+      for (int64_t k = 0; k < kK; ++k) sum = std::fma(a[i * kK + k], b[k * kN + j], sum);
+      ASSERT_EQ(got->span<float>()[i * kN + j], sum) << i << " " << j;
+    }
+  }
+}
+
 TEST(Dot, AnyDimensionNumbers) {
   ExpectExact(
       {"f32[3,2,17,5,9]",
@@ -227,6 +259,19 @@ TEST(Dot, AnyDimensionNumbers) {
       {"f32[4,3]", "dot", {"f32[4,0]", "f32[0,3]"}, "lhs_contracting_dims={1}, rhs_contracting_dims={0}"});
   ExpectExact(
       {"f32[0,3]", "dot", {"f32[0,2]", "f32[2,3]"}, "lhs_contracting_dims={1}, rhs_contracting_dims={0}"});
+}
+
+TEST(Dot, F64OnTensorCores) {
+  const std::string by_row = "lhs_contracting_dims={1}, rhs_contracting_dims={0}";
+  EXPECT_EQ(ExpectExact({"f64[130,70]", "dot", {"f64[130,37]", "f64[37,70]"}, by_row}),
+            "dot f64 mma 128x128x16");
+  ExpectExact({"f64[130,72]",
+               "dot",
+               {"f64[40,130]", "f64[72,40]"},
+               "lhs_contracting_dims={0}, rhs_contracting_dims={1}"});
+  ExpectExact({"f64[40,72]", "dot", {"f64[40,520]", "f64[520,72]"}, by_row});
+  EXPECT_NE(ExpectExact({"f64[130,70]", "dot", {"f64[130,37]", "f64[37,70]"}, by_row}, 1, 86),
+            "dot f64 mma 128x128x16");
 }
 
 TEST(Dot, LongTermsAreCutIntoChunks) {
@@ -283,9 +328,84 @@ TEST(Dot, MixedTypes) {
   }
 }
 
-// The name of the kernel says that tensor cores are used.
-void ExpectTensorCores(const OneInstruction& instruction) {
-  EXPECT_NE(ExpectExact(instruction).find("mma"), std::string::npos) << instruction.Text();
+// The name of the kernel says that tensor cores are used: those of warps and, where `groups`, those of
+// groups.
+void ExpectTensorCores(const OneInstruction& instruction, bool groups = false) {
+  const std::string name = ExpectExact(instruction, 1, 80);
+  EXPECT_NE(name.find(" mma"), std::string::npos) << name << instruction.Text();
+  if (!groups) return;
+  const std::string group_name = ExpectExact(instruction, 2, 90);
+  EXPECT_NE(group_name.find("wgmma"), std::string::npos) << group_name << instruction.Text();
+}
+
+TEST(Hopper, DescriptorsFindWhatBoxesBring) {
+  // 128 x 64 elements whose values are their places, as boxes of terms and as slabs of rows.
+  std::vector<uint16_t> array(128 * 64);
+  for (size_t i = 0; i < array.size(); ++i) array[i] = static_cast<uint16_t>(i);
+  alignas(1024) static std::byte shared[128 * 128];
+  for (const bool rows : {false, true}) {
+    BoxSource source{.data = array.data(), .dims = {rows ? 128u : 64u, rows ? 64u : 128u, 1}};
+    source.byte_strides[1] = source.dims[0] * 2;
+    source.byte_strides[2] = sizeof(uint16_t) * array.size();
+    source.box[1] = rows ? 64 : 128;
+    for (int64_t slab = 0; slab < (rows ? 2 : 1); ++slab)
+      Deliver({shared + slab * 8192, static_cast<uint32_t>(slab * 8192), source, {slab * 64, 0, 0}});
+    for (uint32_t part = 0; part < 4; ++part) {
+      const MatrixDescriptor descriptor = rows ? DescribeRows(part * 16 * 128, 64) : DescribeTerms(part * 32);
+      for (uint32_t mn = 0; mn < 128; ++mn) {
+        for (uint32_t k = 0; k < 16; ++k) {
+          uint16_t got;
+          std::memcpy(&got, shared + ElementAddress(descriptor, rows, mn, k), sizeof got);
+          const uint32_t term = part * 16 + k;
+          ASSERT_EQ(got, rows ? term * 128 + mn : mn * 64 + term) << rows << " " << mn << " " << k;
+        }
+      }
+    }
+  }
+}
+
+TEST(Hopper, Products) {
+  for (const std::string type : {"bf16", "f16"}) {
+    for (const bool a : {false, true}) {
+      for (const bool b : {false, true}) {
+        const std::string dims = std::string("lhs_contracting_dims={") + (a ? "0" : "1") +
+                                 "}, rhs_contracting_dims={" + (b ? "1" : "0") + "}";
+        ExpectTensorCores({(a ? "f32" : type) + "[72,136]",
+                           "dot",
+                           {type + (a ? "[328,72]" : "[72,328]"), type + (b ? "[136,328]" : "[328,136]")},
+                           dims},
+                          true);
+      }
+    }
+  }
+  // More tiles than blocks.
+  ExpectTensorCores({"bf16[136,264]",
+                     "dot",
+                     {"bf16[136,80]", "bf16[80,264]"},
+                     "lhs_contracting_dims={1}, rhs_contracting_dims={0}"},
+                    true);
+  // Packed; a batch; chunks; a batch that shares an operand's place.
+  ExpectTensorCores({"f32[70,66]",
+                     "dot",
+                     {"bf16[70,67]", "bf16[67,66]"},
+                     "lhs_contracting_dims={1}, rhs_contracting_dims={0}"},
+                    true);
+  ExpectTensorCores(
+      {"bf16[3,72,64]",
+       "dot",
+       {"bf16[3,72,64]", "bf16[3,64,64]"},
+       "lhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_batch_dims={0}, rhs_contracting_dims={1}"},
+      true);
+  ExpectTensorCores({"f32[64,72]",
+                     "dot",
+                     {"f16[64,1100]", "f16[1100,72]"},
+                     "lhs_contracting_dims={1}, rhs_contracting_dims={0}"},
+                    true);
+  ExpectTensorCores({"f32[72,80]",
+                     "dot",
+                     {"f32[72,72]", "f32[72,80]"},
+                     "lhs_contracting_dims={1}, rhs_contracting_dims={0}, algorithm=dot_bf16_bf16_f32_x6"},
+                    true);
 }
 
 TEST(TensorCores, OperandsInEveryOrder) {
@@ -391,7 +511,7 @@ TEST(TensorCores, AlgorithmsKeepTheirBounds) {
 
 TEST(TensorCores, InfinitiesInPieces) {
   const OneInstruction dot{
-      "f32[16,16]",
+      "f32[36,40]",
       "dot",
       {"f32[36,17]", "f32[17,40]"},
       "lhs_contracting_dims={1}, rhs_contracting_dims={0}, algorithm=dot_bf16_bf16_f32_x6"};
@@ -509,8 +629,11 @@ TEST(Convolution, TensorCores) {
 TEST(Convolution, EveryElementType) {
   for (int t = 0; t < kElementTypeCount; ++t) {
     const std::string type(Name(static_cast<ElementType>(t)));
-    ExpectConvolution(type + "[2,6,6,20]", type + "[2,6,6,30]", type + "[3,3,30,20]",
-                      "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f");
+    ExpectExact({type + "[2,6,6,20]",
+                 "convolution",
+                 {type + "[2,6,6,17]", type + "[3,3,17,20]"},
+                 "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f"},
+                1);
   }
 }
 
@@ -534,3 +657,14 @@ TEST(Convolution, WhatLiesOnPaddingDoesNotMeetInfinities) {
 
 }  // namespace
 }  // namespace hlo::cuda
+
+#ifdef HLO_TEST_ON_GPU
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  if (hlo::cuda::TestGpu() == nullptr) {
+    std::puts("skipped: no GPU");
+    return 77;
+  }
+  return RUN_ALL_TESTS();
+}
+#endif

@@ -80,7 +80,7 @@ TEST(CudaCopy, ReversesStepsAndRepeats) {
   CheckMove(ElementType::kF32, {{50}, {-1}, {1}, 49}, "copy of 4 bytes");
   CheckMove(ElementType::kF64, {{20, 6}, {18, 3}, {6, 1}}, "copy of 8 bytes");
   CheckMove(ElementType::kU8, {{30, 40}, {0, 1}, {40, 1}}, "copy of 8 bytes");
-  CheckMove(ElementType::kF32, {{3, 0}, {0, 1}, {0, 1}}, "copy of 4 bytes");
+  CheckMove(ElementType::kF32, {{3, 0}, {0, 1}, {0, 1}}, "copy of 16 bytes");
 }
 
 TEST(CudaCopy, ClampsStartsThatAreKnownLate) {

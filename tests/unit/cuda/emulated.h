@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/status.h"
+#include "device/gpu.h"
 #include "gtest/gtest.h"
 #include "hlo_run/check.h"
 #include "hlo_run/compare.h"
@@ -70,31 +72,60 @@ inline Literal WholeNumbers(const Shape& shape, uint32_t seed) {
   return *std::move(array);
 }
 
-// What the instruction gives on the emulator; `name`: the kernel's.
+// Where kernels run: on the emulator or, in the programs that HLO_TEST_ON_GPU is defined for, on the first
+// GPU.
+#ifdef HLO_TEST_ON_GPU
+inline device::Gpu* TestGpu() {
+  static const absl::StatusOr<std::unique_ptr<device::Gpu>> gpu = device::OpenGpu(0);
+  return gpu.ok() ? gpu->get() : nullptr;
+}
+inline std::unique_ptr<device::Gpu> EmulatedGpu(int32_t) { return nullptr; }
+#else
+inline device::Gpu* TestGpu() { return nullptr; }
+inline std::unique_ptr<device::Gpu> EmulatedGpu(int32_t schedule) {
+  return device::MakeEmulatedGpu(schedule);
+}
+#endif
+
+// What the instruction gives; `name`: the kernel's.
 inline absl::StatusOr<Literal> RunEmulated(const CheckedModule& module, const std::vector<Literal>& arguments,
                                            int32_t schedule, std::string* name = nullptr,
                                            int capability = 90) {
   const Instruction& root = *module.module().entry()->root();
-  const std::optional<CudaKernel> kernel =
-      FindCudaKernel(root, {.compute_capability = capability, .shared_bytes_per_block = 227 << 10});
+  const std::optional<CudaKernel> kernel = FindCudaKernel(
+      root, {.compute_capability = capability, .multiprocessors = 2, .shared_bytes_per_block = 227 << 10});
   if (!kernel.has_value()) return absl::UnimplementedError("no kernel");
   if (name != nullptr) *name = kernel->name;
-  absl::StatusOr<Literal> result = Literal::Create(Shape::Array(root.shape().type(), root.shape().dims()));
-  if (!result.ok()) return result;
-  std::fill_n(result->mutable_data(), result->byte_count(), std::byte{0xff});
+  const std::unique_ptr<device::Gpu> emulated = EmulatedGpu(schedule);
+  device::Gpu& gpu = emulated != nullptr ? *emulated : *TestGpu();
+  std::vector<device::GpuMemory> memory;
+  const auto allocate = [&](int64_t bytes) -> absl::StatusOr<void*> {
+    absl::StatusOr<void*> data = gpu.Allocate(std::max<int64_t>(bytes, 16), "a test");
+    if (!data.ok()) return data;
+    memory.emplace_back(gpu, *data);
+    const std::vector<std::byte> poison(bytes, std::byte{0xff});
+    const absl::Status status = gpu.ToDevice(*data, poison.data(), bytes);
+    if (!status.ok()) return status;
+    return data;
+  };
   std::vector<const void*> operands;
-  for (const Literal& argument : arguments) operands.push_back(argument.data());
-  std::vector<std::max_align_t> workspace(kernel->workspace_bytes / sizeof(std::max_align_t) + 1);
-  std::fill_n(reinterpret_cast<std::byte*>(workspace.data()), kernel->workspace_bytes, std::byte{0xff});
-  void* results[] = {result->mutable_data()};
-  const absl::Status status =
-      kernel->run(operands, absl::MakeSpan(results, 1), workspace.data(), EmulatedStream(schedule));
-  if (!status.ok()) return status;
+  for (const Literal& argument : arguments) {
+    HLO_ASSIGN_OR_RETURN(void* const data, allocate(argument.byte_count()));
+    HLO_RETURN_IF_ERROR(gpu.ToDevice(data, argument.data(), argument.byte_count()));
+    operands.push_back(data);
+  }
+  HLO_ASSIGN_OR_RETURN(Literal result,
+                       Literal::Create(Shape::Array(root.shape().type(), root.shape().dims())));
+  HLO_ASSIGN_OR_RETURN(void* const out, allocate(result.byte_count()));
+  HLO_ASSIGN_OR_RETURN(void* const workspace, allocate(kernel->workspace_bytes));
+  void* results[] = {out};
+  HLO_RETURN_IF_ERROR(kernel->run(operands, absl::MakeSpan(results, 1), workspace, gpu.stream()));
+  HLO_RETURN_IF_ERROR(gpu.ToHost(result.mutable_data(), out, result.byte_count()));
   return result;
 }
 
 // Bits equal to the reference's on whole numbers, whatever the schedule. Returns the kernel's name.
-inline std::string ExpectExact(const OneInstruction& instruction, int schedules = 2) {
+inline std::string ExpectExact(const OneInstruction& instruction, int schedules = 2, int capability = 90) {
   SCOPED_TRACE(instruction.Text());
   std::string name;
   absl::StatusOr<CheckedModule> module = ReadModule(instruction.Text());
@@ -106,7 +137,7 @@ inline std::string ExpectExact(const OneInstruction& instruction, int schedules 
   const absl::StatusOr<Literal> want = Evaluate(*module, arguments);
   EXPECT_TRUE(want.ok()) << want.status();
   for (int s = 0; want.ok() && s < schedules; ++s) {
-    const absl::StatusOr<Literal> got = RunEmulated(*module, arguments, 2 * s, &name);
+    const absl::StatusOr<Literal> got = RunEmulated(*module, arguments, 2 * s, &name, capability);
     EXPECT_TRUE(got.ok()) << got.status();
     if (!got.ok()) break;
     const CompareReport report = CompareArrays(*got, *want, CompareRule::Exact());

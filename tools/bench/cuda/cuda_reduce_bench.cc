@@ -25,6 +25,7 @@ class BoundReduce {
     absl::StatusOr<cuda::LoweredProgram> lowered = cuda::LowerReduce(step->program, device);
     Require(lowered.status());
     lowered_ = *std::move(lowered);
+    workspace_.emplace_back(static_cast<size_t>(lowered_.workspace_bytes));
     for (const plan::Buffer& buffer : plan_.buffers)
       arena_.emplace_back(static_cast<size_t>(std::max<int64_t>(buffer.byte_count, 16)));
   }
@@ -38,13 +39,13 @@ class BoundReduce {
                          : parameter >= 0 ? set.operands[static_cast<size_t>(parameter)].data()
                                           : arena_[slot].data());
     }
-    Require(lowered_.run(pointers.data(), {stream}));
+    Require(lowered_.run(pointers.data(), workspace_[0].data(), {stream}));
   }
 
  private:
   plan::Plan plan_;
   cuda::LoweredProgram lowered_;
-  std::vector<DeviceArray> arena_;
+  std::vector<DeviceArray> arena_, workspace_;
 };
 
 template <class T>

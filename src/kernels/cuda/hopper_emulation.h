@@ -1,0 +1,158 @@
+#pragma once
+// hopper.h for the emulator. A box arrives when somebody waits for its barrier, a product is carried out when
+// its thread waits for it: who waits too little, or lets others overwrite too early, gets wrong numbers.
+
+#include <cstring>
+#include <map>
+#include <vector>
+
+#include "kernels/cuda/emulator.h"
+#include "kernels/cuda/hopper.h"
+
+namespace hlo::cuda {
+
+inline uint32_t SharedAddress(HostEnv& env, const void* p) {
+  return static_cast<uint32_t>(static_cast<const std::byte*>(p) - env.shared());
+}
+
+struct HostBarrier {
+  uint8_t count, pending;
+  uint16_t phase;
+  int32_t missing_bytes;
+
+  void Settle() {
+    if (pending != 0 || missing_bytes != 0) return;
+    phase ^= 1;
+    pending = count;
+  }
+};
+static_assert(sizeof(HostBarrier) == 8);
+inline HostBarrier* BarrierAt(uint64_t* barrier) { return reinterpret_cast<HostBarrier*>(barrier); }
+
+struct PendingBox {
+  std::byte* to;
+  uint32_t address;
+  BoxSource source;
+  int64_t at[3];
+};
+// Boxes on their way to a barrier. One block runs at a time.
+inline std::multimap<uint64_t*, PendingBox>& PendingBoxes() {
+  static thread_local std::multimap<uint64_t*, PendingBox> boxes;
+  return boxes;
+}
+
+inline void InitBarrier(HostEnv&, uint64_t* barrier, uint32_t count) {
+  *BarrierAt(barrier) = {static_cast<uint8_t>(count), static_cast<uint8_t>(count), 0, 0};
+  PendingBoxes().erase(barrier);
+}
+inline void PublishBarriers(HostEnv&) {}
+inline void Arrive(HostEnv&, uint64_t* barrier) {
+  --BarrierAt(barrier)->pending;
+  BarrierAt(barrier)->Settle();
+}
+inline void ArriveExpecting(HostEnv& env, uint64_t* barrier, uint32_t bytes) {
+  BarrierAt(barrier)->missing_bytes += static_cast<int32_t>(bytes);
+  Arrive(env, barrier);
+}
+
+inline uint32_t BoxBytes(const BoxSource& source) {
+  return 2 * source.box[0] * source.box[1] * source.box[2];
+}
+
+inline void CopyBox(HostEnv& env, std::byte* to, const TensorMap& map, int x, int y, int z,
+                    uint64_t* barrier) {
+  std::memset(to, 0xff, BoxBytes(map.source));
+  PendingBoxes().emplace(barrier, PendingBox{to, SharedAddress(env, to), map.source, {x, y, z}});
+}
+
+inline void Deliver(const PendingBox& box) {
+  const BoxSource& s = box.source;
+  for (uint32_t i = 0; i < BoxBytes(s) / 2; ++i) {
+    const int64_t at[3] = {box.at[0] + i % s.box[0], box.at[1] + i / s.box[0] % s.box[1],
+                           box.at[2] + i / s.box[0] / s.box[1]};
+    uint16_t value = 0;
+    bool inside = true;
+    int64_t place = 0;
+    for (int d = 0; d < 3; ++d) {
+      inside &= at[d] >= 0 && at[d] < static_cast<int64_t>(s.dims[d]);
+      place += at[d] * static_cast<int64_t>(s.byte_strides[d]);
+    }
+    if (inside) std::memcpy(&value, static_cast<const std::byte*>(s.data) + place, sizeof value);
+    std::memcpy(box.to + (Swizzled128(box.address + 2 * i) - box.address), &value, sizeof value);
+  }
+}
+
+inline void WaitFor(HostEnv& env, uint64_t* barrier, uint32_t parity) {
+  for (auto [box, end] = PendingBoxes().equal_range(barrier); box != end; box = PendingBoxes().erase(box)) {
+    Deliver(box->second);
+    BarrierAt(barrier)->missing_bytes -= static_cast<int32_t>(BoxBytes(box->second.source));
+  }
+  BarrierAt(barrier)->Settle();
+  while ((env.load_volatile(&BarrierAt(barrier)->phase) & 1) == parity) {
+    auto [box, end] = PendingBoxes().equal_range(barrier);
+    if (box != end) return WaitFor(env, barrier, parity);
+  }
+}
+
+template <int kCount>
+void GiveRegisters(HostEnv&) {}
+template <int kCount>
+void TakeRegisters(HostEnv&) {}
+
+template <>
+struct GroupProducts<HostEnv> {
+  explicit GroupProducts(HostEnv& e) : env(e) {}
+
+  void Begin() {}
+  template <bool kBF16, bool kRowsA, bool kRowsB>
+  void Multiply(float (&d)[kGroupSums], MatrixDescriptor a, MatrixDescriptor b, bool adds) {
+    pending.push_back({d, a, b, kBF16, kRowsA, kRowsB, adds, group});
+  }
+  void Commit() { ++group; }
+  template <int kNewest>
+  void Wait() {
+    size_t done = 0;
+    for (; done < pending.size() && pending[done].group < group - kNewest; ++done) CarryOut(pending[done]);
+    pending.erase(pending.begin(), pending.begin() + static_cast<std::ptrdiff_t>(done));
+  }
+
+ private:
+  struct One {
+    float* d;
+    MatrixDescriptor a, b;
+    bool bf16, rows_a, rows_b, adds;
+    int64_t group;
+  };
+
+  float Element(MatrixDescriptor descriptor, bool rows, uint32_t mn, uint32_t k, bool bf16) const {
+    uint16_t bits;
+    std::memcpy(&bits, env.shared() + ElementAddress(descriptor, rows, mn, k), sizeof bits);
+    return bf16 ? BF16ToFloat(bits) : F16ToFloat(bits);
+  }
+
+  void CarryOut(const One& one) const {
+    const uint32_t t = env.thread() % 128, g = t % 32 / 4, q = t % 4;
+    float rows[2][16];
+    for (uint32_t h = 0; h < 2; ++h) {
+      for (uint32_t k = 0; k < 16; ++k)
+        rows[h][k] = Element(one.a, one.rows_a, t / 32 * 16 + g + 8 * h, k, one.bf16);
+    }
+    for (uint32_t column = 0; column < 2 * kGroupColumns / 8; ++column) {
+      const uint32_t j = column / 2, n = 8 * j + 2 * q + column % 2;
+      float terms[16];
+      for (uint32_t k = 0; k < 16; ++k) terms[k] = Element(one.b, one.rows_b, n, k, one.bf16);
+      for (uint32_t h = 0; h < 2; ++h) {
+        float& sum = one.d[4 * j + 2 * h + column % 2];
+        double total = one.adds ? sum : 0;
+        for (uint32_t k = 0; k < 16; ++k) total += static_cast<double>(rows[h][k]) * terms[k];
+        sum = static_cast<float>(total);
+      }
+    }
+  }
+
+  HostEnv& env;
+  std::vector<One> pending;
+  int64_t group = 0;
+};
+
+}  // namespace hlo::cuda

@@ -1,0 +1,186 @@
+#pragma once
+// Products of bf16 or f16 on Hopper: tiles of 128 x 256 by 64 terms. One group of warps copies boxes into
+// four stages of shared memory, two groups multiply, 64 rows each. Blocks stay and take tile after tile;
+// which block takes a tile says nothing about its bits.
+
+#include "kernels/cuda/hopper.h"
+#include "kernels/cuda/mma_product_body.h"
+
+namespace hlo::cuda {
+
+struct WgmmaArgs {
+  ProductArgs product;
+  uint32_t blocks = 1;                          // Tiles times chunks times batch.
+  uint32_t a_batch_step = 1, b_batch_step = 1;  // 0: all products of the batch share the operand.
+  TensorMap a, b;
+};
+
+struct WgmmaTile {
+  static constexpr uint32_t kRows = 128, kColumns = kGroupColumns, kDepth = 64, kStages = 4;
+  static constexpr uint32_t kABytes = kRows * kDepth * 2, kBBytes = kColumns * kDepth * 2;
+  static constexpr uint32_t kStageBytes = kABytes + kBBytes;
+  static constexpr uint32_t kSlab = 64;  // Rows that are neighbours, of one box.
+};
+
+// kRows...: rows of that operand are neighbours in memory, not its terms.
+template <bool kBF16, bool kRowsA, bool kRowsB>
+struct WgmmaProduct {
+  using Args = WgmmaArgs;
+  static constexpr uint32_t kThreads = 384;
+  static constexpr uint32_t kConsumerWarps = 8;
+  static constexpr size_t kSharedBytes = WgmmaTile::kStages * WgmmaTile::kStageBytes + 128;
+
+  template <class Env>
+  static HLO_DEVICE void Run(Env& env, const WgmmaArgs& args) {
+    std::byte* stages = env.shared();
+    auto* full = reinterpret_cast<uint64_t*>(stages + WgmmaTile::kStages * WgmmaTile::kStageBytes);
+    uint64_t* empty = full + WgmmaTile::kStages;
+    if (env.thread() == 0) {
+      for (uint32_t s = 0; s < WgmmaTile::kStages; ++s) {
+        InitBarrier(env, &full[s], 1);
+        InitBarrier(env, &empty[s], kConsumerWarps);
+      }
+      PublishBarriers(env);
+    }
+    env.sync();
+    if (env.thread() < 128) {
+      GiveRegisters<40>(env);
+      if (env.thread() == 0) Produce(env, args, stages, full, empty);
+    } else {
+      TakeRegisters<232>(env);
+      Consume(env, args, stages, full, empty);
+    }
+  }
+
+ private:
+  static HLO_DEVICE uint32_t Steps(const ProductBlock& block) {
+    return (block.k_end - block.k_begin + WgmmaTile::kDepth - 1) / WgmmaTile::kDepth;
+  }
+
+  template <bool kRows, class Env>
+  static HLO_DEVICE void CopyOperand(Env& env, std::byte* to, const TensorMap& map, uint32_t width,
+                                     uint32_t mn, uint32_t k, uint32_t batch, uint64_t* barrier) {
+    if constexpr (kRows) {
+      for (uint32_t slab = 0; slab < width / WgmmaTile::kSlab; ++slab)
+        CopyBox(env, to + slab * WgmmaTile::kDepth * 128, map, static_cast<int>(mn + slab * WgmmaTile::kSlab),
+                static_cast<int>(k), static_cast<int>(batch), barrier);
+    } else {
+      CopyBox(env, to, map, static_cast<int>(k), static_cast<int>(mn), static_cast<int>(batch), barrier);
+    }
+  }
+
+  // Stage after stage, round and round: the parity of a stage's barriers changes with each round.
+  struct Place {
+    uint32_t stage = 0, parity = 0;
+    HLO_DEVICE void Advance() {
+      if (++stage < WgmmaTile::kStages) return;
+      stage = 0;
+      parity ^= 1;
+    }
+  };
+
+  template <class Env>
+  static HLO_DEVICE void Produce(Env& env, const WgmmaArgs& args, std::byte* stages, uint64_t* full,
+                                 uint64_t* empty) {
+    Place place;
+    HLO_ROLLED
+    for (uint32_t x = env.block().x; x < args.blocks; x += env.grid().x) {
+      const ProductBlock block = BlockOf(args.product, x);
+      const uint32_t steps = Steps(block);
+      HLO_ROLLED
+      for (uint32_t step = 0; step < steps; ++step, place.Advance()) {
+        WaitFor(env, &empty[place.stage], place.parity ^ 1);
+        ArriveExpecting(env, &full[place.stage], WgmmaTile::kStageBytes);
+        std::byte* stage = stages + place.stage * WgmmaTile::kStageBytes;
+        const uint32_t k = block.k_begin + step * WgmmaTile::kDepth;
+        CopyOperand<kRowsA>(env, stage, args.a, WgmmaTile::kRows, block.row_tile * WgmmaTile::kRows, k,
+                            block.batch * args.a_batch_step, &full[place.stage]);
+        CopyOperand<kRowsB>(env, stage + WgmmaTile::kABytes, args.b, WgmmaTile::kColumns,
+                            block.column_tile * WgmmaTile::kColumns, k, block.batch * args.b_batch_step,
+                            &full[place.stage]);
+      }
+    }
+  }
+
+  template <bool kRows>
+  static HLO_DEVICE MatrixDescriptor Describe(uint32_t address, uint32_t step) {
+    return kRows ? DescribeRows(address + step * 16 * 128, WgmmaTile::kDepth)
+                 : DescribeTerms(address + step * 32);
+  }
+
+  template <class Env>
+  static HLO_DEVICE void Consume(Env& env, const WgmmaArgs& args, std::byte* stages, uint64_t* full,
+                                 uint64_t* empty) {
+    const uint32_t group = env.thread() / 128 - 1;
+    const bool speaks = env.thread() % kWarpSize == 0;
+    // 64 rows are 8 KB, whichever way they lie.
+    const uint32_t first = SharedAddress(env, stages), first_a = first + group * 64 * 128;
+    Place place;
+    GroupProducts<Env> products(env);
+    HLO_ROLLED
+    for (uint32_t x = env.block().x; x < args.blocks; x += env.grid().x) {
+      const ProductBlock block = BlockOf(args.product, x);
+      const uint32_t steps = Steps(block);
+      float sums[kGroupSums];
+      uint32_t before = 0;
+      HLO_ROLLED
+      for (uint32_t step = 0; step < steps; ++step) {
+        WaitFor(env, &full[place.stage], place.parity);
+        const uint32_t stage = place.stage * WgmmaTile::kStageBytes;
+        products.Begin();
+        HLO_UNROLL
+        for (uint32_t part = 0; part < WgmmaTile::kDepth / 16; ++part) {
+          products.template Multiply<kBF16, kRowsA, kRowsB>(
+              sums, Describe<kRowsA>(first_a + stage, part),
+              Describe<kRowsB>(first + stage + WgmmaTile::kABytes, part), step + part > 0);
+        }
+        products.Commit();
+        // The stage before is read to its end.
+        products.template Wait<1>();
+        env.sync_warp();
+        if (step > 0 && speaks) Arrive(env, &empty[before]);
+        before = place.stage;
+        place.Advance();
+      }
+      products.template Wait<0>();
+      env.sync_warp();
+      if (speaks) Arrive(env, &empty[before]);
+      Store(env, args.product, block, group, sums);
+    }
+  }
+
+  // Pairs of neighbours, which the plan has made sure of.
+  template <class Env>
+  static HLO_DEVICE void Store(Env& env, const ProductArgs& args, const ProductBlock& block, uint32_t group,
+                               const float (&sums)[kGroupSums]) {
+    const Product& p = args.product;
+    const uint32_t t = env.thread() % 128, g = t % 32 / 4, q = t % 4;
+    const bool to_parts = args.chunks > 1;
+    const bool wide = to_parts || p.result.type == ElementType::kF32,
+               bf16 = p.result.type == ElementType::kBF16;
+    HLO_UNROLL
+    for (uint32_t h = 0; h < 2; ++h) {
+      const uint32_t i = block.row_tile * WgmmaTile::kRows + group * 64 + t / 32 * 16 + g + 8 * h;
+      if (i >= p.m) continue;
+      const uint32_t column = block.column_tile * WgmmaTile::kColumns + 2 * q;
+      const int64_t place = column + (to_parts ? PartOffset(args, block.chunk, block.batch, i, 0)
+                                               : p.result.origin + p.result.batch.Offset(block.batch) +
+                                                     p.result.rows.Offset(i));
+      float* floats = static_cast<float*>(to_parts ? args.parts : args.result) + place;
+      uint16_t* halves = static_cast<uint16_t*>(args.result) + place;
+      HLO_UNROLL
+      for (uint32_t j = 0; j < kGroupColumns / 8; ++j) {
+        if (column + 8 * j >= p.n) break;
+        const float low = sums[4 * j + 2 * h], high = sums[4 * j + 2 * h + 1];
+        if (wide) {
+          *reinterpret_cast<TwoWords*>(floats + 8 * j) = {{BitsOfFloat(low), BitsOfFloat(high)}};
+        } else {
+          const uint32_t x = bf16 ? BF16Of(low) : F16Of(low), y = bf16 ? BF16Of(high) : F16Of(high);
+          *reinterpret_cast<uint32_t*>(halves + 8 * j) = x | y << 16;
+        }
+      }
+    }
+  }
+};
+
+}  // namespace hlo::cuda

@@ -1,0 +1,106 @@
+// scan as a library kernel, where its to_apply is elementwise code.
+
+#include <cstring>
+
+#include "kernels/cpu/scan.h"
+#include "plan/library_kernels.h"
+#include "plan/tile_calls.h"
+#include "types/index.h"
+
+namespace hlo::plan {
+namespace {
+
+absl::Span<const Shape> ResultShapes(const Instruction& scan) {
+  return scan.shape().IsTuple() ? scan.shape().elements() : absl::MakeConstSpan(&scan.shape(), 1);
+}
+
+// What the scan runs along: an input, else an output.
+const Shape& ScannedShape(const Instruction& scan) {
+  const bool has_input = scan.operand_count() > scan.Get<attr::num_carries>();
+  return has_input ? scan.operand(0)->shape() : ResultShapes(scan)[0];
+}
+
+cpu::ScanDims DimsOf(const Instruction& scan) {
+  const Shape& shape = ScannedShape(scan);
+  const int64_t dimension = scan.Get<attr::dimensions>()[0];
+  return {Product(shape.dims().first(dimension)), shape.dim(dimension),
+          Product(shape.dims().subspan(dimension + 1)), scan.Get<attr::is_reverse>()};
+}
+
+cpu::ScanArrays ArraysOf(const Instruction& scan, absl::Span<const void* const> operands,
+                         absl::Span<void* const> results) {
+  const auto carries = static_cast<size_t>(scan.Get<attr::num_carries>());
+  cpu::ScanArrays arrays;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const ElementType type = scan.operand(static_cast<int64_t>(i))->shape().type();
+    (i < operands.size() - carries ? arrays.inputs : arrays.initial).push_back({type, operands[i]});
+  }
+  const absl::Span<const Shape> shapes = ResultShapes(scan);
+  for (size_t i = 0; i < results.size(); ++i)
+    (i < results.size() - carries ? arrays.outputs : arrays.carries)
+        .push_back({shapes[i].type(), results[i]});
+  return arrays;
+}
+
+// x and carry through one operation, which is both output and next carry.
+struct Line {
+  cpu::ScanLineFn function = nullptr;
+};
+Line FindLine(const Instruction& scan) {
+  const Instruction& root = *scan.Get<attr::to_apply>()->root();
+  if (scan.operand_count() != 2 || scan.Get<attr::num_carries>() != 1 || root.opcode() != Opcode::kTuple ||
+      root.operand_count() != 2 || root.operand(0) != root.operand(1))
+    return {};
+  const Instruction& step = *root.operand(0);
+  if (step.operand_count() != 2 || step.operand(0)->opcode() != Opcode::kParameter ||
+      step.operand(1)->opcode() != Opcode::kParameter || step.operand(0) == step.operand(1))
+    return {};
+  return {cpu::FindScanLine(step.opcode(), step.shape().type(), step.operand(0)->Get<attr::number>() == 1)};
+}
+
+absl::Status RunScan(const Instruction& scan, const cpu::TileCode& code, const Line& line,
+                     absl::Span<const void* const> operands, absl::Span<void* const> results) {
+  const cpu::ScanDims dims = DimsOf(scan);
+  if (dims.outer * dims.inner != 1 || line.function == nullptr) {
+    cpu::Scan(dims, ArraysOf(scan, operands, results), code);
+    return absl::OkStatus();
+  }
+  const int64_t width = ByteCount(scan.operand(0)->shape().type());
+  const int64_t first = dims.reverse && dims.length > 0 ? (dims.length - 1) * width : 0;
+  std::memcpy(results[1], operands[1], width);
+  line.function(dims.length, dims.reverse ? -1 : 1, static_cast<const std::byte*>(operands[0]) + first,
+                static_cast<std::byte*>(results[0]) + first, results[1]);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+LibraryKernel FindScanKernel(const Instruction& scan) {
+  const int64_t carries = scan.Get<attr::num_carries>();
+  const absl::Span<const Shape> results = ResultShapes(scan);
+  if (scan.operand_count() == carries && static_cast<int64_t>(results.size()) == carries) return {};
+  // What is computed is of the declared types.
+  const Computation& to_apply = *scan.Get<attr::to_apply>();
+  const Shape& root = to_apply.root()->shape();
+  const absl::Span<const Shape> values = root.IsTuple() ? root.elements() : absl::MakeConstSpan(&root, 1);
+  if (values.size() != results.size()) return {};
+  for (size_t k = 0; k < values.size(); ++k) {
+    if (!values[k].IsArray(results[k].type())) return {};
+  }
+  for (int64_t i = 0; i < scan.operand_count(); ++i) {
+    if (!to_apply.parameter(i)->shape().IsArray(scan.operand(i)->shape().type())) return {};
+  }
+  Index others;
+  const Shape& shape = ScannedShape(scan);
+  for (int64_t d = 0; d < shape.rank(); ++d) {
+    if (d != scan.Get<attr::dimensions>()[0]) others.push_back(shape.dim(d));
+  }
+  std::optional<cpu::TileCode> code = FindLaneCode(to_apply, others);
+  if (!code.has_value()) return {};
+  return {"scan", [code = *std::move(code), line = FindLine(scan)](const Instruction& node, auto operands,
+                                                                   auto results) {
+            return RunScan(node, code, line, operands, results);
+          }};
+}
+
+}  // namespace hlo::plan

@@ -1,0 +1,143 @@
+#pragma once
+// Timing of kernels of the CUDA engine beside those of other libraries: whole instructions, found as the
+// engine finds them, on operands that rotate through more memory than the second-level cache holds; the two
+// contenders take turns.
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "fmt/format.h"
+#include "hlo_run/check.h"
+#include "hlo_run/parse.h"
+#include "kernels/cuda/registry.h"
+
+namespace hlo::bench {
+
+#define HLO_BENCH_CHECK(call)                                                                               \
+  do {                                                                                                      \
+    if (const auto bench_status = (call); static_cast<int>(bench_status) != 0) {                            \
+      fmt::print(stderr, "{}:{}: {} gave {}\n", __FILE__, __LINE__, #call, static_cast<int>(bench_status)); \
+      std::exit(1);                                                                                         \
+    }                                                                                                       \
+  } while (false)
+
+// Where there is no GPU, says so and ends the process: a benchmark that did not run has no result.
+inline device::DeviceProperties RequireGpu() {
+  cudaDeviceProp p;
+  if (cudaGetDeviceProperties(&p, 0) != cudaSuccess) {
+    fmt::print(stderr, "no CUDA device: nothing was measured\n");
+    std::exit(77);
+  }
+  return {.name = p.name,
+          .compute_capability = 10 * p.major + p.minor,
+          .multiprocessors = p.multiProcessorCount,
+          .shared_bytes_per_block = static_cast<int64_t>(p.sharedMemPerBlockOptin),
+          .memory_bytes = static_cast<int64_t>(p.totalGlobalMem)};
+}
+
+class DeviceArray {
+ public:
+  explicit DeviceArray(int64_t bytes) {
+    HLO_BENCH_CHECK(cudaMalloc(&data_, static_cast<size_t>(std::max<int64_t>(bytes, 256))));
+  }
+  DeviceArray(DeviceArray&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
+  ~DeviceArray() { cudaFree(data_); }
+  void* get() const { return data_; }
+
+ private:
+  void* data_ = nullptr;
+};
+
+inline CheckedModule ReadModule(const std::string& text) {
+  Diagnostics diagnostics;
+  std::shared_ptr<Module> module = Parse(std::make_shared<SourceText>("bench.hlo", text), diagnostics);
+  absl::StatusOr<CheckedModule> checked =
+      module == nullptr ? absl::InvalidArgumentError(text) : Check(std::move(module), diagnostics);
+  if (!checked.ok()) {
+    fmt::print(stderr, "{}\n", text);
+    std::exit(1);
+  }
+  return *std::move(checked);
+}
+
+// Bytes of `count` elements: normally distributed floats, integers in [-8, 8).
+std::vector<std::byte> RandomElements(ElementType type, int64_t count, uint32_t seed);
+
+// The operands of one instruction and its two results, as often as it takes to outgrow the cache.
+class Arrays {
+ public:
+  struct Set {
+    std::vector<DeviceArray> operands;
+    DeviceArray ours, theirs;
+  };
+
+  explicit Arrays(const Instruction& instruction) {
+    int64_t bytes = 2 * DenseBytes(instruction.shape());
+    for (int64_t i = 0; i < instruction.operand_count(); ++i) {
+      const Shape& shape = instruction.operand(i)->shape();
+      bytes += DenseBytes(shape);
+      host_.push_back(RandomElements(shape.type(), *shape.ElementCount(), static_cast<uint32_t>(i + 1)));
+    }
+    constexpr int64_t kCacheBytes = int64_t{240} << 20;
+    const int64_t count = std::clamp<int64_t>(kCacheBytes / bytes + 1, 2, 64);
+    for (int64_t s = 0; s < count; ++s) {
+      Set set{.operands = {},
+              .ours = DeviceArray(DenseBytes(instruction.shape())),
+              .theirs = DeviceArray(DenseBytes(instruction.shape()))};
+      for (const std::vector<std::byte>& data : host_) {
+        set.operands.emplace_back(static_cast<int64_t>(data.size()));
+        HLO_BENCH_CHECK(
+            cudaMemcpy(set.operands.back().get(), data.data(), data.size(), cudaMemcpyHostToDevice));
+      }
+      sets_.push_back(std::move(set));
+    }
+  }
+  static int64_t DenseBytes(const Shape& shape) { return *shape.ElementCount() * ByteCount(shape.type()); }
+
+  const Set& operator[](int64_t i) const { return sets_[static_cast<size_t>(i) % sets_.size()]; }
+  const std::vector<std::byte>& host(int64_t operand) const { return host_[static_cast<size_t>(operand)]; }
+
+ private:
+  std::vector<std::vector<std::byte>> host_;
+  std::vector<Set> sets_;
+};
+
+struct Times {
+  double ours = 0, theirs = 0;  // Medians, in ms; 0: did not take part.
+  double spread = 0;            // Of ours: (p90 - p10) / median.
+};
+using Run = std::function<void(int64_t set)>;
+
+// Median ms of a run, in batches that last at least 20 ms.
+Times Measure(const Run& ours, const Run& theirs);
+
+struct Row {
+  std::string name, kernel;
+  Times times;
+  double operations = 0, bytes = 0;
+  double error = 0, their_error = 0;  // In units of the bound.
+  bool same_bits = true;              // Two of our runs.
+};
+// A line a case, or with --json an object a line.
+void Print(const Row& row, bool json);
+
+// Our kernel of an instruction, on a set.
+class OurKernel {
+ public:
+  OurKernel(const Instruction& instruction, const device::DeviceProperties& device);
+  const std::string& name() const { return kernel_.name; }
+  void Launch(const Arrays::Set& set) const;
+
+ private:
+  cuda::CudaKernel kernel_;
+  DeviceArray workspace_;
+};
+
+}  // namespace hlo::bench
