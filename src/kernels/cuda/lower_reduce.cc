@@ -90,7 +90,9 @@ absl::Status LaunchReduce(const ReduceVmArgs& args, size_t shared_bytes, device:
   HLO_RETURN_IF_ERROR(Launch<ReduceVm<kWords>>({{blocks}, kVmThreads, shared_bytes}, args, stream));
   if (args.pieces == 1) return absl::OkStatus();
   const auto output_blocks = static_cast<uint32_t>((args.kept + kVmThreads - 1) / kVmThreads);
-  return Launch<ReducePieces<kWords>>({{output_blocks}, kVmThreads, shared_bytes}, args, stream);
+  ReduceVmArgs join = args;
+  join.joins_pieces = true;
+  return Launch<ReduceVm<kWords>>({{output_blocks}, kVmThreads, shared_bytes}, join, stream);
 }
 
 }  // namespace

@@ -16,10 +16,11 @@ struct ReduceVmArgs {
   int32_t count;
   int64_t kept, reduced, inner_count, part_length;
   int64_t pieces, piece_length;
-  uint32_t group;  // Threads of an output or a piece of one: a power of two.
-  bool rows;       // The inner dimensions are reduced.
-  bool in_order;   // Neighbours are combined with neighbours.
-  void* partials;  // Of pieces: count * kept * pieces values.
+  uint32_t group;     // Threads of an output or a piece of one: a power of two.
+  bool rows;          // The inner dimensions are reduced.
+  bool in_order;      // Neighbours are combined with neighbours.
+  bool joins_pieces;  // The second launch of two: pieces become results.
+  void* partials;     // Of pieces: count * kept * pieces values.
 };
 
 template <int kWords>
@@ -65,8 +66,25 @@ struct ReduceVm {
     for (int k = 0; k < args.count; ++k) slots[k * threads] = slots[(args.count + k) * threads];
   }
 
+  // The pieces of each output, one after the other.
+  template <class Env>
+  static HLO_DEVICE void JoinPieces(Env& env, const Args& args) {
+    const uint32_t threads = env.threads();
+    V* slots = reinterpret_cast<V*>(env.shared()) + env.thread();
+    const int64_t output = int64_t{env.block().x} * threads + env.thread();
+    if (output >= args.kept) return;
+    const V* partials = static_cast<const V*>(args.partials) + output * args.pieces;
+    for (int64_t piece = 0; piece < args.pieces; ++piece) {
+      for (int k = 0; k < args.count; ++k)
+        slots[(piece == 0 ? k : args.count + k) * threads] = partials[k * args.kept * args.pieces + piece];
+      if (piece > 0) Combine(args, slots, threads);
+    }
+    Finish(args, slots, threads, output);
+  }
+
   template <class Env>
   static HLO_DEVICE void Run(Env& env, const Args& args) {
+    if (args.joins_pieces) return JoinPieces(env, args);
     const uint32_t threads = env.threads(), group = args.group, lane = env.thread() % group;
     V* slots = reinterpret_cast<V*>(env.shared()) + env.thread();
     const int64_t unit = int64_t{env.block().x} * (threads / group) + env.thread() / group;
@@ -98,30 +116,6 @@ struct ReduceVm {
     if (args.pieces == 1) return Finish(args, slots, threads, output);
     V* partials = static_cast<V*>(args.partials);
     for (int k = 0; k < args.count; ++k) partials[k * args.kept * args.pieces + unit] = slots[k * threads];
-  }
-};
-
-// The pieces of each output, one after the other.
-template <int kWords>
-struct ReducePieces {
-  using Args = ReduceVmArgs;
-  using V = VmValue<kWords>;
-  using Reduce = ReduceVm<kWords>;
-  static constexpr uint32_t kThreads = kVmThreads;
-
-  template <class Env>
-  static HLO_DEVICE void Run(Env& env, const Args& args) {
-    const uint32_t threads = env.threads();
-    V* slots = reinterpret_cast<V*>(env.shared()) + env.thread();
-    const int64_t output = int64_t{env.block().x} * threads + env.thread();
-    if (output >= args.kept) return;
-    const V* partials = static_cast<const V*>(args.partials) + output * args.pieces;
-    for (int64_t piece = 0; piece < args.pieces; ++piece) {
-      for (int k = 0; k < args.count; ++k)
-        slots[(piece == 0 ? k : args.count + k) * threads] = partials[k * args.kept * args.pieces + piece];
-      if (piece > 0) Reduce::Combine(args, slots, threads);
-    }
-    Reduce::Finish(args, slots, threads, output);
   }
 };
 

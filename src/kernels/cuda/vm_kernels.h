@@ -13,8 +13,5 @@ using TileVm16 = TileVm<4, 1>;  // And c128.
 using ReduceVm4 = ReduceVm<1>;
 using ReduceVm8 = ReduceVm<2>;
 using ReduceVm16 = ReduceVm<4>;
-using ReducePieces4 = ReducePieces<1>;
-using ReducePieces8 = ReducePieces<2>;
-using ReducePieces16 = ReducePieces<4>;
 
 }  // namespace hlo::cuda
