@@ -209,7 +209,7 @@ absl::Status Executor::RunCode(const plan::PlanCode& code) {
       status = look();
       if (status.ok()) status = RunStep(**step);
     } else {
-      RunMoves(std::get<std::vector<Move>>(code.escapes[number]));
+      status = RunMoves(std::get<std::vector<Move>>(code.escapes[number]));
     }
     return status.ok();
   });
