@@ -88,11 +88,7 @@ HLO_DEVICE void MmaFloats(MmaD* d, const MmaA& a, const MmaB& b) {
 }
 
 template <MmaKind kKind>
-HLO_DEVICE void Mma(DeviceEnv&, MmaD* d, const MmaA& a, const MmaB& b) {
-  if constexpr (kKind == MmaKind::kBF16 || kKind == MmaKind::kF16 || kKind == MmaKind::kTF32) {
-    MmaFloats<kKind>(d, a, b);
-    return;
-  }
+HLO_DEVICE void MmaIntegers(MmaD* d, const MmaA& a, const MmaB& b) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   if constexpr (kKind == MmaKind::kS8S8) HLO_MMA_INTEGERS("s8.s8");
   if constexpr (kKind == MmaKind::kS8U8) HLO_MMA_INTEGERS("s8.u8");
@@ -110,6 +106,15 @@ HLO_DEVICE void Mma(DeviceEnv&, MmaD* d, const MmaA& a, const MmaB& b) {
     }
   }
 #endif
+}
+
+template <MmaKind kKind>
+HLO_DEVICE void Mma(DeviceEnv&, MmaD* d, const MmaA& a, const MmaB& b) {
+  if constexpr (kKind == MmaKind::kBF16 || kKind == MmaKind::kF16 || kKind == MmaKind::kTF32) {
+    MmaFloats<kKind>(d, a, b);
+  } else {
+    MmaIntegers<kKind>(d, a, b);
+  }
 }
 
 // Four matrices of 8 rows of 16 bytes: lane i gives the address of row i % 8 of matrix i / 8, and gets word q

@@ -131,16 +131,16 @@ struct ThinAlongRows {
     T sums[kThinColumns] = {};
     HLO_ROLLED
     for (uint32_t k = block.k_begin; k < block.k_end; k += kAhead) {
-      Stored left[kAhead];
+      T left[kAhead];
       HLO_UNROLL
-      for (uint32_t x = 0; x < kAhead; ++x) left[x] = k + x < block.k_end ? a[x * a_step] : Stored{};
+      for (uint32_t x = 0; x < kAhead; ++x) left[x] = k + x < block.k_end ? T{Widen(a[x * a_step])} : T{};
       HLO_UNROLL
       for (uint32_t j = 0; j < kThinColumns; ++j) {
         if (j >= p.n) break;
         HLO_UNROLL
         for (uint32_t x = 0; x < kAhead; ++x) {
           if (k + x < block.k_end)
-            sums[j] = MultiplyAdd(T{Widen(left[x])}, T{Widen(b[columns[j] + x * b_step])}, sums[j]);
+            sums[j] = MultiplyAdd(left[x], T{Widen(b[columns[j] + x * b_step])}, sums[j]);
         }
       }
       a += kAhead * a_step;
