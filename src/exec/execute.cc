@@ -67,7 +67,14 @@ absl::StatusOr<Executable> Executable::Make(const CheckedModule& module, Engine 
   if (device.kind != Device::Kind::kCpu) {
     HLO_ASSIGN_OR_RETURN(gpu, OpenDevice(device));
   }
-  if (engine == Engine::kFast) {
+  int64_t depth = 0;
+  state->exchanging = reference::CalledFrom(*state->module.module().entry(), &depth, options.custom_calls);
+  if (std::none_of(state->exchanging.begin(), state->exchanging.end(), &NeedsHost)) state->exchanging.clear();
+  if (engine == Engine::kFast && gpu != nullptr && !state->exchanging.empty()) {
+    state->fallback_reason = "infeed, outfeed, send and recv";
+  } else if (engine == Engine::kFast && gpu != nullptr && options.custom_calls != nullptr) {
+    state->fallback_reason = "custom calls that the caller supplies";
+  } else if (engine == Engine::kFast) {
     const plan::Target target = gpu == nullptr ? plan::Target::kCpu : plan::Target::kGpu;
     absl::StatusOr<plan::Plan> plan = plan::MakePlan(state->module, options.custom_calls, target);
     if (plan.ok()) {
@@ -76,11 +83,6 @@ absl::StatusOr<Executable> Executable::Make(const CheckedModule& module, Engine 
         state->gpu_executor = std::make_unique<exec::GpuExecutor>(state->module, state->plan, std::move(gpu));
       else
         state->executor = std::make_unique<exec::Executor>(state->module, state->plan);
-      int64_t depth = 0;
-      state->exchanging =
-          reference::CalledFrom(*state->module.module().entry(), &depth, options.custom_calls);
-      if (std::none_of(state->exchanging.begin(), state->exchanging.end(), &NeedsHost))
-        state->exchanging.clear();
     } else if (absl::IsUnimplemented(plan.status())) {
       state->fallback_reason = Message(plan.status());
     } else {

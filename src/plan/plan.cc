@@ -1,5 +1,7 @@
 #include "plan/plan.h"
 
+#include <algorithm>
+
 #include "base/status.h"
 #include "plan/buffers.h"
 #include "plan/groups.h"
@@ -27,11 +29,15 @@ int64_t MemoryOf(const Plan& plan) {
 absl::StatusOr<Plan> MakePlan(const CheckedModule& module, const CustomCalls* custom_calls, Target target) {
   Plan plan;
   HLO_ASSIGN_OR_RETURN(plan.graph, Flatten(module, custom_calls));
+  // A GPU's buffers are bytes alone.
+  if (target == Target::kGpu && std::any_of(plan.graph.values.begin(), plan.graph.values.end(),
+                                            [](const Value& value) { return value.is_dynamic; }))
+    return absl::UnimplementedError("dynamic sizes");
   const Uses uses(plan.graph);
   const Groups groups(plan.graph, uses);
   const Merges merges(plan.graph, uses, groups);
   plan.steps = MakeSteps(plan.graph, groups, merges, *plan.graph.entry);
-  if (target == Target::kCpu) BlockRows(plan);
+  if (target == Target::kCpu && CurrentModes().fuses) BlockRows(plan);
   AssignBuffers(plan);
   if (target == Target::kCpu) CompilePlan(plan);
   return plan;
