@@ -18,7 +18,7 @@
 namespace hlo::cuda {
 namespace {
 
-std::string Dims(std::initializer_list<int64_t> dims) {
+[[maybe_unused]] std::string Dims(std::initializer_list<int64_t> dims) {
   std::string text;
   for (int64_t d : dims) text += (text.empty() ? "" : ",") + std::to_string(d);
   return "[" + text + "]";
@@ -140,7 +140,7 @@ struct Planned {
   std::vector<Literal> arguments;
   std::optional<Product> product;
 };
-Planned Plan(const OneInstruction& dot) {
+[[maybe_unused]] Planned Plan(const OneInstruction& dot) {
   Planned planned{.module = ReadModule(dot.Text())};
   EXPECT_TRUE(planned.module.ok()) << planned.module.status();
   const Instruction& root = *planned.module->module().entry()->root();
