@@ -346,14 +346,15 @@ class Compiler {
 
   void Program(const SmallProgram& program) {
     const std::vector<Address> addresses = Addresses(program);
-    absl::flat_hash_map<std::pair<int32_t, int64_t>, FramePlace> loaded;  // By argument and start, offset.
-    const auto read = [&](const SmallProgram::Place& place) -> FramePlace {
+    using Piece = std::tuple<int32_t, int32_t, int64_t, int64_t>;  // Argument, start, offset, bytes.
+    absl::flat_hash_map<Piece, FramePlace> loaded;
+    const auto read = [&](const SmallProgram::Place& place, int64_t count) -> FramePlace {
       if (place.argument < 0) return scratch_ + static_cast<FramePlace>(place.offset);
-      const int64_t byte_count = program.count * place.width;
+      const int64_t byte_count = count * place.width;
       if (place.start == 0 && (fixed_.Contains(place.argument) || fixed_.IsGiven(place.argument)))
         return Read(place.argument, place.offset, byte_count);
-      const auto [entry, is_new] = loaded.try_emplace(
-          {place.argument * (SmallProgram::kMostStarts + 1) + place.start, place.offset}, 0);
+      const auto [entry, is_new] =
+          loaded.try_emplace(Piece(place.argument, place.start, place.offset, byte_count), 0);
       if (is_new) {
         const Address& address = addresses[place.start];
         entry->second = Borrow(byte_count);
@@ -370,7 +371,10 @@ class Compiler {
         to = Borrow(program.count * out.width);
       else if (out.argument >= 0)
         to = static_cast<FramePlace>(plan_.buffers[out.argument].offset + out.offset);
-      const FramePlace in[3] = {read(call.in[0]), read(call.in[1]), read(call.in[2])};
+      // One element is spread; others stand where the results do.
+      const bool spreads = call.call.function == cpu::SplatTile(cpu::Lane::kF32).function;
+      const int64_t count = spreads ? 1 : program.count;
+      const FramePlace in[3] = {read(call.in[0], count), read(call.in[1], count), read(call.in[2], count)};
       result_.code.Call(call.call, program.count, to, in);
       if (far) {
         const Address& address = addresses[out.start];

@@ -87,7 +87,11 @@ class LoopWriter {
     const std::string element = ElementOf(type), dims = DimsOf(type), a = Pick(type), b = Pick(type);
     const bool is_pred = element == "pred", is_complex = element[0] == 'c';
     const bool is_float = element[0] == 'f' || element == "bf16";
-    switch (Below(8)) {
+    switch (Below(9)) {
+      case 8:
+        if (dims == "[]")
+          New(element + One({"[3]", "[2,4]"}), fmt::format("broadcast({}), dimensions={{}}", a));
+        return;
       case 0: {
         if (is_complex) return;
         New("pred" + dims,
