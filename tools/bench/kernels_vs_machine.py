@@ -26,9 +26,9 @@ def main():
     print("| module | kernel | ms | GFLOP/s | of peak | GB/s | of a copy |\n| --- | --- | ---: | ---: | ---: | ---: | ---: |")
     for path in arguments.files:
         best = {}
-        for _ in range(5):
+        for _ in range(3):
             profile = json.loads(run(os.path.join(arguments.build, "src/cli/hlo-run"), "profile", path, "--random", "1",
-                                     "--elided=counter", "--format=json"))
+                                     "--elided=counter", "--repeat", "10", "--format=json"))
             for step in profile["steps"]:
                 key = step["instruction"], step["kernel"]
                 if key not in best or step["seconds"] < best[key]["seconds"]:
