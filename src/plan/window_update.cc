@@ -1,16 +1,11 @@
 #include "plan/window_update.h"
 
-#include <algorithm>
-
+#include "absl/algorithm/container.h"
 #include "plan/tile_calls.h"
 #include "types/index.h"
 
 namespace hlo::plan {
 namespace {
-
-bool Contains(IntList list, int64_t value) {
-  return std::find(list.begin(), list.end(), value) != list.end();
-}
 
 // Sizes by dimension of the operand.
 Index WindowSizes(const Instruction& scatter) {
@@ -19,7 +14,7 @@ Index WindowSizes(const Instruction& scatter) {
   Index sizes;
   size_t next = 0;
   for (int64_t d = 0; d < operand.rank(); ++d) {
-    const bool inserted = Contains(scatter.Get<attr::inserted_window_dims>(), d);
+    const bool inserted = absl::c_linear_search(scatter.Get<attr::inserted_window_dims>(), d);
     sizes.push_back(inserted ? 1 : updates.dim(window_dims[next++]));
   }
   return sizes;
@@ -53,9 +48,7 @@ std::optional<WindowUpdate> FindWindowUpdate(const Instruction& scatter) {
   const Index sizes = WindowSizes(scatter);
   update.count = Product(sizes);
   if (!IsOneRun(sizes, operand) || update.count == 0) return std::nullopt;
-  Index strides(operand.rank());
-  int64_t stride = 1;
-  for (int64_t d = operand.rank() - 1; d >= 0; stride *= operand.dim(d--)) strides[d] = stride;
+  const Index strides = RowMajorStrides(operand.dims());
   for (const int64_t d : dims) update.starts.push_back({operand.dim(d) - sizes[d], strides[d]});
   const Computation& to_apply = *scatter.Get<attr::to_apply>();
   const Instruction& root = *to_apply.root();

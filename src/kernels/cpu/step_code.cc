@@ -214,11 +214,9 @@ void StepCode::Call(const TileCall& call, int64_t count, FramePlace out, const F
     }
     return;
   }
-  for (const ElementType type : {ElementType::kU8, ElementType::kU16, ElementType::kU32, ElementType::kU64}) {
-    const TileCall copy = CopyTile(LaneOf(type)), splat = SplatTile(LaneOf(type));
-    const bool moves = call.function == copy.function || (call.function == splat.function && count == 1);
-    if (moves && call.parameter == copy.parameter) return Copy(out, in[0], count * call.parameter);
-  }
+  const bool copies = call.function == CopyTile(Lane::kU8).function,
+             spreads = call.function == SplatTile(Lane::kU8).function;
+  if (copies || (spreads && count == 1)) return Copy(out, in[0], count * call.parameter);
   Add({kCall, out, in[0], in[1], in[2], static_cast<int64_t>(tiles_.size())});
   tiles_.push_back({call, count});
 }
@@ -332,8 +330,10 @@ bool StepCode::Retarget(int64_t first, FramePlace from, FramePlace to, int64_t b
   }
   for (int64_t k = first; k < op_count(); ++k) {
     const Op& op = ops_[k];
-    if (k <= defined && (reads(op, from) || (op.code == kEscape && k == defined))) return false;
-    if (k <= defined) continue;
+    if (k <= defined) {
+      if (reads(op, from)) return false;
+      continue;
+    }
     if (op.code >= kEscape || reads(op, to) || writes(op, to)) return false;
     for (const FramePlace place : {op.a, op.b, op.c}) {
       if (touches(op, place, from) && place != from) return false;
