@@ -21,20 +21,13 @@ namespace {
 using plan::Move;
 using plan::Slot;
 
-void CollectLeaves(const Literal& value, std::vector<const Literal*>* leaves) {
-  if (!value.shape().IsTuple()) {
-    leaves->push_back(&value);
-    return;
-  }
-  for (const Literal& element : value.elements()) CollectLeaves(element, leaves);
-}
-
 }  // namespace
 
 absl::StatusOr<Literal> Executor::Run(absl::Span<const Literal> arguments, const EvaluateOptions& options) {
   options_ = options;
   evaluator_ = nullptr;
-  step_count_ = depth_ = 0;
+  limits_ = StepLimits(options);
+  depth_ = 0;
   if (const absl::Status bound = Bind(arguments); absl::IsResourceExhausted(bound)) {
     return absl::ResourceExhaustedError(fmt::format("the run takes {} bytes besides its arguments: {}",
                                                     plan::MemoryOf(plan_), Message(bound)));
@@ -48,8 +41,7 @@ absl::StatusOr<Literal> Executor::Run(absl::Span<const Literal> arguments, const
 }
 
 absl::Status Executor::Bind(absl::Span<const Literal> arguments) {
-  std::vector<const Literal*> leaves;
-  for (const Literal& argument : arguments) CollectLeaves(argument, &leaves);
+  const std::vector<const Literal*> leaves = Leaves(arguments);
   if (arena_ == nullptr) {
     HLO_ASSIGN_OR_RETURN(arena_, Buffer::Allocate(plan_.arena_bytes));
   }
@@ -128,18 +120,10 @@ absl::StatusOr<Literal> Executor::TakeResults() {
   return result;
 }
 
-absl::Status Executor::CountStep() {
-  if (options_->max_steps > 0 && ++step_count_ > options_->max_steps)
-    return absl::ResourceExhaustedError(
-        fmt::format("the limit of {} steps is reached (see --max-steps)", options_->max_steps));
-  return Deadline::Check();
-}
-
 absl::Status Executor::RunSteps(const std::vector<plan::Step>& steps) {
-  const bool counts = options_->max_steps > 0 || options_->max_seconds > 0;
   Observer* observer = options_->observer;
   for (const plan::Step& step : steps) {
-    if (counts) HLO_RETURN_IF_ERROR(CountStep());
+    HLO_RETURN_IF_ERROR(limits_.Take());
     if (observer == nullptr) {
       HLO_RETURN_IF_ERROR(RunStep(step));
       continue;
@@ -217,14 +201,10 @@ absl::Status Executor::RunCode(const plan::PlanCode& code) {
 }
 
 absl::Status Executor::RunBranch(const plan::BranchStep& branch) {
-  const auto last = static_cast<int64_t>(branch.branches.size()) - 1;
-  int64_t number = 0;
-  if (branch.choice_type == ElementType::kPred)
-    number = *static_cast<const bool*>(pointers_[branch.choice]) ? 0 : 1;
-  else
-    number = *static_cast<const int32_t*>(pointers_[branch.choice]);
-  if (number < 0 || number > last) number = last;
-  const plan::BranchStep::Branch& taken = branch.branches[number];
+  const void* choice = pointers_[branch.choice];
+  const bool is_pred = branch.choice_type == ElementType::kPred;
+  const plan::BranchStep::Branch& taken =
+      TakenBranch(branch, is_pred ? *static_cast<const bool*>(choice) : *static_cast<const int32_t*>(choice));
   HLO_RETURN_IF_ERROR(RunSteps(taken.steps));
   return RunMoves(taken.results);
 }

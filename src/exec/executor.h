@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "exec/plan_run.h"
 #include "hlo_run/run.h"
 #include "plan/plan.h"
 #include "reference/evaluator.h"
@@ -39,7 +40,6 @@ class Executor {
   void MoveBytes(const std::vector<plan::Move>& moves);
   absl::StatusOr<Literal> LiteralIn(plan::Slot slot, const Shape& shape);
   bool IsLiteral(plan::Slot slot) const { return plan_.buffers[slot].kind == plan::Buffer::Kind::kLiteral; }
-  absl::Status CountStep();
   absl::StatusOr<Literal> OperandLiteral(const Shape& shape, const plan::ReferenceStep& step, size_t* leaf);
   absl::Status StoreResult(const Literal& value, const plan::ReferenceStep& step, size_t* leaf);
 
@@ -52,7 +52,7 @@ class Executor {
   std::vector<std::byte> staged_;
   std::optional<EvaluateOptions> options_;
   std::unique_ptr<reference::Evaluator> evaluator_;  // Made when the first step needs one.
-  int64_t step_count_ = 0;
+  StepLimits limits_;
   int64_t depth_ = 0;  // How many loops and conditionals lie around the step.
 };
 

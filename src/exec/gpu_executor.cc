@@ -4,7 +4,6 @@
 #include <cstring>
 #include <utility>
 
-#include "base/deadline.h"
 #include "base/status.h"
 #include "exec/step_view.h"
 #include "fmt/format.h"
@@ -23,14 +22,6 @@ using plan::Slot;
 constexpr int64_t kAlignment = 256;
 
 int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-
-void CollectLeaves(const Literal& value, std::vector<const Literal*>* leaves) {
-  if (!value.shape().IsTuple()) {
-    leaves->push_back(&value);
-    return;
-  }
-  for (const Literal& element : value.elements()) CollectLeaves(element, leaves);
-}
 
 // visit(steps, moves that belong to them) for all lists of steps.
 template <class Steps, class Moves>
@@ -133,7 +124,8 @@ absl::StatusOr<Literal> GpuExecutor::Run(absl::Span<const Literal> arguments,
                                          const EvaluateOptions& options) {
   options_ = options;
   evaluator_ = nullptr;
-  step_count_ = depth_ = 0;
+  limits_ = StepLimits(options);
+  depth_ = 0;
   HLO_RETURN_IF_ERROR(Allocate());
   HLO_RETURN_IF_ERROR(Bind(arguments));
   HLO_RETURN_IF_ERROR(RunSteps(plan_.steps));
@@ -157,8 +149,7 @@ absl::Status GpuExecutor::Allocate() {
 }
 
 absl::Status GpuExecutor::Bind(absl::Span<const Literal> arguments) {
-  std::vector<const Literal*> leaves;
-  for (const Literal& argument : arguments) CollectLeaves(argument, &leaves);
+  const std::vector<const Literal*> leaves = Leaves(arguments);
   pointers_.resize(plan_.buffers.size());
   for (size_t slot = 0; slot < pointers_.size(); ++slot) {
     const plan::Buffer& buffer = plan_.buffers[slot];
@@ -190,18 +181,10 @@ absl::StatusOr<Literal> GpuExecutor::AssembleResult(const Shape& shape, size_t* 
   return Literal::FromBuffer(plan_.result_shapes[number], std::move(memory));
 }
 
-absl::Status GpuExecutor::CountStep() {
-  if (options_->max_steps > 0 && ++step_count_ > options_->max_steps)
-    return absl::ResourceExhaustedError(
-        fmt::format("the limit of {} steps is reached (see --max-steps)", options_->max_steps));
-  return Deadline::Check();
-}
-
 absl::Status GpuExecutor::RunSteps(const std::vector<plan::Step>& steps) {
-  const bool counts = options_->max_steps > 0 || options_->max_seconds > 0;
   Observer* observer = options_->observer;
   for (const plan::Step& step : steps) {
-    if (counts) HLO_RETURN_IF_ERROR(CountStep());
+    HLO_RETURN_IF_ERROR(limits_.Take());
     Prepared& prepared = prepared_.at(&step);
     if (observer == nullptr) {
       HLO_RETURN_IF_ERROR(RunStep(step, prepared));
@@ -266,19 +249,12 @@ absl::Status GpuExecutor::RunLoop(const plan::LoopStep& loop) {
 }
 
 absl::Status GpuExecutor::RunBranch(const plan::BranchStep& branch) {
-  const auto last = static_cast<int64_t>(branch.branches.size()) - 1;
-  int64_t number = 0;
-  if (branch.choice_type == ElementType::kPred) {
-    bool choice = false;
-    HLO_RETURN_IF_ERROR(gpu_->ToHost(&choice, pointers_[branch.choice], sizeof choice));
-    number = choice ? 0 : 1;
-  } else {
-    int32_t choice = 0;
-    HLO_RETURN_IF_ERROR(gpu_->ToHost(&choice, pointers_[branch.choice], sizeof choice));
-    number = choice;
-  }
-  if (number < 0 || number > last) number = last;
-  const plan::BranchStep::Branch& taken = branch.branches[number];
+  bool is_true = false;
+  int32_t number = 0;
+  const bool is_pred = branch.choice_type == ElementType::kPred;
+  HLO_RETURN_IF_ERROR(is_pred ? gpu_->ToHost(&is_true, pointers_[branch.choice], sizeof is_true)
+                              : gpu_->ToHost(&number, pointers_[branch.choice], sizeof number));
+  const plan::BranchStep::Branch& taken = TakenBranch(branch, is_pred ? is_true : number);
   HLO_RETURN_IF_ERROR(RunSteps(taken.steps));
   return RunMoves(taken.results);
 }

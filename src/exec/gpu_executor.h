@@ -11,6 +11,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "device/gpu.h"
+#include "exec/plan_run.h"
 #include "hlo_run/execute.h"
 #include "kernels/cuda/lower_tile.h"
 #include "kernels/cuda/registry.h"
@@ -40,9 +41,7 @@ class GpuExecutor {
     int64_t runs = 0, bytes = 0;  // On the CPU, and copied for that.
   };
 
-  void Prepare(const std::vector<plan::Step>& steps);
   Prepared PrepareStep(const plan::Step& step) const;
-  void Visit(const std::vector<plan::Step>& steps, std::vector<Fallback>& found) const;
 
   absl::Status Allocate();
   absl::Status Bind(absl::Span<const Literal> arguments);
@@ -55,7 +54,6 @@ class GpuExecutor {
   absl::Status RunLoop(const plan::LoopStep& loop);
   absl::Status RunBranch(const plan::BranchStep& branch);
   absl::Status RunMoves(const std::vector<plan::Move>& moves);
-  absl::Status CountStep();
 
   // On the CPU.
   absl::Status RunProgramsOnCpu(const plan::Step& step, Prepared& prepared);
@@ -76,14 +74,14 @@ class GpuExecutor {
   device::GpuMemory memory_;    // Of all buffers, and what kernels and moves take.
   std::vector<int64_t> homes_;  // Where in it each slot's buffer lies.
   int64_t memory_bytes_ = 0, workspace_ = 0, staging_ = 0;  // And these.
-  bool has_constants_ = false;
-  std::vector<void*> pointers_;                    // By slot, on the device.
-  std::vector<std::shared_ptr<Buffer>> uploaded_;  // By slot: the argument whose copy lies there.
-  std::vector<std::shared_ptr<Buffer>> host_;      // By slot: memory for steps on the CPU.
+  std::vector<void*> pointers_;                             // By slot, on the device.
+  std::vector<std::shared_ptr<Buffer>> uploaded_;           // By slot: the argument whose copy lies there.
+  std::vector<std::shared_ptr<Buffer>> host_;               // By slot: memory for steps on the CPU.
   absl::flat_hash_map<const plan::Step*, Prepared> prepared_;
   std::optional<EvaluateOptions> options_;
   std::unique_ptr<reference::Evaluator> evaluator_;
-  int64_t step_count_ = 0, depth_ = 0;
+  StepLimits limits_;
+  int64_t depth_ = 0;
 };
 
 }  // namespace hlo::exec
