@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
-#include <iterator>
+
+#include "base/append.h"
 
 namespace hlo {
 namespace {
@@ -44,23 +45,22 @@ void RenderSnippet(SourceRange range, const SourceText& source, const RenderOpti
   const std::string_view left = begin > 0 ? "..." : "";
   const std::string_view right = begin + length < line.size() ? "..." : "";
   const size_t shown_carets = std::min(caret_count, begin + length - std::min(column, begin + length));
-  fmt::format_to(std::back_inserter(out), "  {}{}{}\n", left, Printable(line.substr(begin, length)), right);
-  fmt::format_to(std::back_inserter(out), "  {:{}}{}^{:~<{}}{}\n", "", column - begin + left.size(),
-                 Paint(options, kGreen), "", shown_carets > 1 ? shown_carets - 1 : 0, Paint(options, kReset));
+  Append(&out, "  {}{}{}\n", left, Printable(line.substr(begin, length)), right);
+  Append(&out, "  {:{}}{}^{:~<{}}{}\n", "", column - begin + left.size(), Paint(options, kGreen), "",
+         shown_carets > 1 ? shown_carets - 1 : 0, Paint(options, kReset));
 }
 
 void RenderPart(SourceRange range, std::string_view kind, std::string_view color, std::string_view message,
                 std::string_view rule, const SourceText& source, const RenderOptions& options,
                 std::string& out) {
-  auto sink = std::back_inserter(out);
-  fmt::format_to(sink, "{}{}:", Paint(options, kBold), source.name());
+  Append(&out, "{}{}:", Paint(options, kBold), source.name());
   if (range.known()) {
     const SourcePlace place = source.Locate(range.begin);
-    fmt::format_to(sink, "{}:{}:", place.line, place.column);
+    Append(&out, "{}:{}:", place.line, place.column);
   }
-  fmt::format_to(sink, "{} {}{}:{} {}", Paint(options, kReset), Paint(options, color), kind,
-                 Paint(options, kReset), message);
-  if (!rule.empty()) fmt::format_to(sink, "  [{}]", rule);
+  Append(&out, "{} {}{}:{} {}", Paint(options, kReset), Paint(options, color), kind, Paint(options, kReset),
+         message);
+  if (!rule.empty()) Append(&out, "  [{}]", rule);
   out += '\n';
 }
 

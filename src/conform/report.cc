@@ -1,8 +1,8 @@
 // What a run of many cases came to: one line, JSON, JUnit XML.
 
-#include <iterator>
 #include <map>
 
+#include "base/append.h"
 #include "fmt/format.h"
 #include "hlo_run/conform.h"
 #include "nlohmann/json.hpp"
@@ -43,22 +43,21 @@ std::string Trimmed(std::string text) {
 }
 
 void AppendTestCase(const CaseResult& result, std::string* out) {
-  auto sink = std::back_inserter(*out);
-  fmt::format_to(sink, "    <testcase classname=\"{}\" name=\"{}\" line=\"{}\" time=\"{:.6f}\"",
-                 Escaped(result.path), Escaped(result.name), result.line, result.seconds);
+  Append(out, "    <testcase classname=\"{}\" name=\"{}\" line=\"{}\" time=\"{:.6f}\"", Escaped(result.path),
+         Escaped(result.name), result.line, result.seconds);
   const std::string report = Escaped(Trimmed(result.report));
   switch (result.verdict) {
     case Verdict::kPassed:
       out->append("/>\n");
       return;
     case Verdict::kFailed:
-      fmt::format_to(sink, "><failure message=\"{}\"/></testcase>\n", report);
+      Append(out, "><failure message=\"{}\"/></testcase>\n", report);
       return;
     case Verdict::kUnsupported:
-      fmt::format_to(sink, "><skipped message=\"{}\"/></testcase>\n", report);
+      Append(out, "><skipped message=\"{}\"/></testcase>\n", report);
       return;
     case Verdict::kError:
-      fmt::format_to(sink, "><error message=\"{}\"/></testcase>\n", report);
+      Append(out, "><error message=\"{}\"/></testcase>\n", report);
       return;
   }
 }
@@ -104,10 +103,9 @@ ConformSummary Summarize(absl::Span<const CaseResult> results) {
 std::string ToString(const ConformSummary& summary) {
   const int64_t total = summary.passed + summary.failed + summary.unsupported + summary.errors;
   std::string text = fmt::format("{} cases: {} passed", total, summary.passed);
-  if (summary.failed > 0) fmt::format_to(std::back_inserter(text), ", {} failed", summary.failed);
-  if (summary.errors > 0) fmt::format_to(std::back_inserter(text), ", {} with errors", summary.errors);
-  if (summary.unsupported > 0)
-    fmt::format_to(std::back_inserter(text), ", {} unsupported", summary.unsupported);
+  if (summary.failed > 0) Append(&text, ", {} failed", summary.failed);
+  if (summary.errors > 0) Append(&text, ", {} with errors", summary.errors);
+  if (summary.unsupported > 0) Append(&text, ", {} unsupported", summary.unsupported);
   return text + fmt::format(" in {:.1f} s", summary.seconds);
 }
 
@@ -136,11 +134,10 @@ std::string ConformJUnit(absl::Span<const CaseResult> results) {
     std::vector<CaseResult> own;
     for (const CaseResult* member : members) own.push_back(*member);
     const ConformSummary summary = Summarize(own);
-    fmt::format_to(std::back_inserter(out),
-                   "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" "
-                   "time=\"{:.6f}\">\n",
-                   Escaped(path), own.size(), summary.failed, summary.errors, summary.unsupported,
-                   summary.seconds);
+    Append(&out,
+           "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" "
+           "time=\"{:.6f}\">\n",
+           Escaped(path), own.size(), summary.failed, summary.errors, summary.unsupported, summary.seconds);
     for (const CaseResult& result : own) AppendTestCase(result, &out);
     out += "  </testsuite>\n";
   }

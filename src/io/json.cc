@@ -1,8 +1,7 @@
 // Values as JSON: {"0": {"type": "f32", "shape": [2], "values": [1, "nan"]}}.
 
-#include <iterator>
-
 #include "absl/strings/numbers.h"
+#include "base/append.h"
 #include "fmt/format.h"
 #include "hlo_run/compare.h"
 #include "hlo_run/io.h"
@@ -46,9 +45,9 @@ void AppendJsonDim(const Literal& literal, int64_t dim, int64_t begin, std::stri
 }
 
 void AppendJsonArray(const Literal& literal, std::string* out) {
-  fmt::format_to(std::back_inserter(*out), "{{\"type\": \"{}\", \"shape\": [", Name(literal.type()));
+  Append(out, "{{\"type\": \"{}\", \"shape\": [", Name(literal.type()));
   for (int64_t d = 0; d < literal.rank(); ++d) {
-    fmt::format_to(std::back_inserter(*out), "{}{}", d > 0 ? ", " : "", literal.dynamic_size(d));
+    Append(out, "{}{}", d > 0 ? ", " : "", literal.dynamic_size(d));
   }
   out->append("], \"values\": ");
   AppendJsonDim(literal, 0, 0, out);
@@ -60,7 +59,7 @@ void AppendJsonArray(const Literal& literal, std::string* out) {
 std::string ToJson(const Literal& value) {
   std::string out = "{";
   for (const LiteralLeaf& leaf : ArrayLeaves(value)) {
-    fmt::format_to(std::back_inserter(out), "{}\n  \"{}\": ", out.size() > 1 ? "," : "", leaf.key);
+    Append(&out, "{}\n  \"{}\": ", out.size() > 1 ? "," : "", leaf.key);
     AppendJsonArray(*leaf.value, &out);
   }
   return out + (out.size() > 1 ? "\n}\n" : "}\n");

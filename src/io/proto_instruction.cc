@@ -4,10 +4,10 @@
 #include "io/proto_instruction.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/strip.h"
+#include "base/append.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "hlo_run/opcode.h"
@@ -182,7 +182,7 @@ class Line {
     HLO_ASSIGN_OR_RETURN(const Shape shape, ShapeOf(p_.shape()));
     out_ += "%" + NameText(p_.name()) + " = ";
     AppendShape(shape, {.layouts = true, .index_comments = false}, &out_);
-    fmt::format_to(std::back_inserter(out_), " {}(", Name(opcode_));
+    Append(&out_, " {}(", Name(opcode_));
     HLO_RETURN_IF_ERROR(AppendOperands());
     out_ += ")";
     for (const AttrUse& use : Info(opcode_).attributes)
@@ -191,9 +191,7 @@ class Line {
   }
 
  private:
-  void Put(AttrId id, std::string_view value) {
-    fmt::format_to(std::back_inserter(out_), ", {}={}", Info(id).spelling, value);
-  }
+  void Put(AttrId id, std::string_view value) { Append(&out_, ", {}={}", Info(id).spelling, value); }
   // Leaves the attribute out where the text is empty.
   void PutSome(AttrId id, const std::string& value) {
     if (!value.empty()) Put(id, value);
@@ -247,7 +245,7 @@ class Line {
 
   absl::Status AppendOperands() {
     if (opcode_ == Opcode::kParameter) {
-      fmt::format_to(std::back_inserter(out_), "{}", p_.parameter_number());
+      Append(&out_, "{}", p_.parameter_number());
       return absl::OkStatus();
     }
     if (opcode_ == Opcode::kConstant) return AppendConstant();

@@ -1,8 +1,7 @@
 // Serialised modules as text: header, tables, computations (text-format 2, 9.2).
 
-#include <iterator>
-
 #include "absl/strings/str_cat.h"
+#include "base/append.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "io/proto_instruction.h"
@@ -60,7 +59,7 @@ class ModuleText {
  private:
   template <class... Args>
   void Put(fmt::format_string<Args...> text, Args&&... args) {
-    fmt::format_to(std::back_inserter(out_), text, std::forward<Args>(args)...);
+    Append(&out_, text, std::forward<Args>(args)...);
   }
 
   absl::Status PutShape(const proto::ShapeProto& proto) {

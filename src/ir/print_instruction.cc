@@ -1,11 +1,10 @@
 // Instructions: name, shape, opcode, operands and the order of their attributes (text-format 9.6).
 
 #include <algorithm>
-#include <iterator>
 
 #include "absl/strings/match.h"
+#include "base/append.h"
 #include "base/check.h"
-#include "fmt/format.h"
 #include "ir/printer.h"
 
 namespace hlo {
@@ -152,8 +151,7 @@ void Printer::PutOperands(const Instruction& instruction) {
   }
   for (int64_t i = 0; i < instruction.operand_count(); ++i) {
     if (i > 0) Put(", ");
-    if (i > 0 && i % 5 == 0 && style_.index_comments)
-      fmt::format_to(std::back_inserter(out_), "/*index={}*/", i);
+    if (i > 0 && i % 5 == 0 && style_.index_comments) Append(&out_, "/*index={}*/", i);
     const Instruction& operand = *instruction.operand(i);
     if (style_.operand_shapes) PutShape(operand.shape());
     if (nameless_) continue;

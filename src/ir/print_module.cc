@@ -1,9 +1,9 @@
 // The module's header, its source tables and its computations (text-format 9.2).
 
 #include <algorithm>
-#include <iterator>
 
 #include "absl/strings/str_replace.h"
+#include "base/append.h"
 #include "fmt/format.h"
 #include "hlo_run/print.h"
 #include "ir/printer.h"
@@ -107,7 +107,7 @@ void Printer::PutEntryLayout() {
   Put(", entry_computation_layout={(");
   for (size_t i = 0; i < layout.parameters.size(); ++i) {
     if (i > 0) Put(", ");
-    if (i > 0 && i % 5 == 0) fmt::format_to(std::back_inserter(out_), "/*index={}*/", i);
+    if (i > 0 && i % 5 == 0) Append(&out_, "/*index={}*/", i);
     PutShape(layout.parameters[i]);
   }
   Put(")->");
@@ -161,7 +161,7 @@ void Printer::PutDebugAttributes() {
         fields.push_back(fmt::format("partitioned={}", set.partitioned));
       }
       if (set.has_op_id) fields.push_back(fmt::format("op_id={}", set.op_id));
-      fmt::format_to(std::back_inserter(out_), "{{{}}}", fmt::join(fields, ","));
+      Append(&out_, "{{{}}}", fmt::join(fields, ","));
     });
     Put(')');
   }
@@ -171,11 +171,10 @@ void Printer::PutDebugAttributes() {
 void Printer::PutSourceTables() {
   const SourceTables& tables = module_.header().tables;
   if (!style_.metadata || tables.stack_frames.empty()) return;
-  auto sink = std::back_inserter(out_);
   auto names = [&](std::string_view title, const std::vector<std::string_view>& list) {
-    fmt::format_to(sink, "\n{}\n", title);
+    Append(&out_, "\n{}\n", title);
     for (size_t i = 0; i < list.size(); ++i) {
-      fmt::format_to(sink, "{} ", i + 1);
+      Append(&out_, "{} ", i + 1);
       PutQuoted(list[i]);
       Put('\n');
     }
@@ -186,15 +185,14 @@ void Printer::PutSourceTables() {
   Put("\nFileLocations\n");
   for (size_t i = 0; i < tables.file_locations.size(); ++i) {
     const FileLocation& l = tables.file_locations[i];
-    fmt::format_to(sink,
-                   "{} {{file_name_id={} function_name_id={} line={} end_line={} column={} end_column={}}}\n",
-                   i + 1, l.file_name_id, l.function_name_id, l.line, l.end_line, l.column, l.end_column);
+    Append(&out_, "{} {{file_name_id={} function_name_id={} line={} end_line={} column={} end_column={}}}\n",
+           i + 1, l.file_name_id, l.function_name_id, l.line, l.end_line, l.column, l.end_column);
   }
   Put("\nStackFrames\n");
   for (size_t i = 0; i < tables.stack_frames.size(); ++i) {
     const StackFrame& f = tables.stack_frames[i];
-    fmt::format_to(sink, "{} {{file_location_id={} parent_frame_id={}}}\n", i + 1, f.file_location_id,
-                   int64_t{f.parent_frame_id} + 1);
+    Append(&out_, "{} {{file_location_id={} parent_frame_id={}}}\n", i + 1, f.file_location_id,
+           int64_t{f.parent_frame_id} + 1);
   }
 }
 
@@ -210,16 +208,15 @@ void Printer::PutHeader() {
   PutEntryLayout();
   auto flags = [&](std::string_view name, const std::vector<bool>& values) {
     if (IsJustFalse(values)) return;
-    fmt::format_to(std::back_inserter(out_), ", {}={{", name);
+    Append(&out_, ", {}={{", name);
     PutList(values, ",", [&](bool value) { Put(value ? "true" : "false"); });
     Put('}');
   };
   flags("allow_spmd_sharding_propagation_to_parameters", header.spmd_propagation_to_parameters);
   flags("allow_spmd_sharding_propagation_to_output", header.spmd_propagation_to_output);
-  if (header.replica_count != 1)
-    fmt::format_to(std::back_inserter(out_), ", replica_count={}", header.replica_count);
+  if (header.replica_count != 1) Append(&out_, ", replica_count={}", header.replica_count);
   if (header.num_partitions != 1) {
-    fmt::format_to(std::back_inserter(out_), ", num_partitions={}", header.num_partitions);
+    Append(&out_, ", num_partitions={}", header.num_partitions);
   }
   if (header.frontend_attributes != nullptr && !header.frontend_attributes->entries.empty()) {
     Put(", frontend_attributes=");

@@ -1,9 +1,8 @@
 // Shardings and groups of devices (text-format 6.2, 8.9, 9.6).
 
 #include <algorithm>
-#include <iterator>
 
-#include "fmt/format.h"
+#include "base/append.h"
 #include "ir/device_groups.h"
 #include "ir/printer.h"
 
@@ -92,7 +91,7 @@ void Printer::PutIota(const IotaTile& iota) {
 
 void Printer::PutMesh(const Mesh& mesh) {
   if (mesh.single_device) {
-    fmt::format_to(std::back_inserter(out_), "single_device[device_id={}]", mesh.device_id);
+    Append(&out_, "single_device[device_id={}]", mesh.device_id);
     return;
   }
   Put("mesh[");
@@ -117,7 +116,7 @@ void Printer::PutMesh(const Mesh& mesh) {
 void Printer::PutAxes(const Mesh& mesh, absl::Span<const AxisRef> axes, std::string_view separator) {
   PutList(axes, separator, [&](const AxisRef& ref) {
     PutQuotedUnlessXla(mesh.axes[ref.axis].name, '\'');
-    if (ref.size != 0) fmt::format_to(std::back_inserter(out_), ":({}){}", ref.pre_size, ref.size);
+    if (ref.size != 0) Append(&out_, ":({}){}", ref.pre_size, ref.size);
   });
 }
 
@@ -151,11 +150,10 @@ void Printer::PutDeviceSharding(const Sharding& s) {
     }
   } else {
     Put(KindWord(s.kind));
-    if (s.kind == Kind::kMaximal) fmt::format_to(std::back_inserter(out_), " device={}", s.maximal_device);
+    if (s.kind == Kind::kMaximal) Append(&out_, " device={}", s.maximal_device);
   }
   if (s.group != Sharding::Group::kNone) {
-    fmt::format_to(std::back_inserter(out_), " {} {}",
-                   s.group == Sharding::Group::kShardAs ? "shard_as" : "shard_like", s.group_id);
+    Append(&out_, " {} {}", s.group == Sharding::Group::kShardAs ? "shard_as" : "shard_like", s.group_id);
   }
 }
 
@@ -170,7 +168,7 @@ void Printer::PutUnreduced(const Sharding& s) {
 void Printer::PutNamedDims(const Sharding& s) {
   auto axes = [&](std::string_view name, absl::Span<const AxisRef> list) {
     if (list.empty()) return;
-    fmt::format_to(std::back_inserter(out_), ", {}={{", name);
+    Append(&out_, ", {}={{", name);
     PutAxes(*s.mesh, list, ", ");
     Put('}');
   };
@@ -219,7 +217,7 @@ void Printer::PutSharding(const Sharding& s, bool metadata) {
   if (s.kind == Kind::kTuple) {
     for (size_t i = 0; i < s.elements.size(); ++i) {
       if (i > 0) Put(", ");
-      if (i > 0 && i % 5 == 0) fmt::format_to(std::back_inserter(out_), "/*index={}*/", i);
+      if (i > 0 && i % 5 == 0) Append(&out_, "/*index={}*/", i);
       PutSharding(*s.elements[i], metadata);
     }
   } else if (s.kind == Kind::kNamed) {

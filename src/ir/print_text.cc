@@ -1,10 +1,10 @@
 // Strings, JSON values and numbers of the printer (text-format 1.7, 1.8, 9.6).
 
 #include <cmath>
-#include <iterator>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/charconv.h"
+#include "base/append.h"
 #include "fmt/format.h"
 #include "ir/printer.h"
 
@@ -96,7 +96,7 @@ void AppendEscaped(std::string_view text, std::string* out) {
         out->push_back(c);
         break;
       default:
-        fmt::format_to(std::back_inserter(*out), "\\{:03o}", static_cast<unsigned char>(c));
+        Append(out, "\\{:03o}", static_cast<unsigned char>(c));
     }
   }
 }

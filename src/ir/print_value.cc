@@ -1,8 +1,8 @@
 // Attribute values by kind (text-format 8, 9.6).
 
 #include <algorithm>
-#include <iterator>
 
+#include "base/append.h"
 #include "base/check.h"
 #include "fmt/format.h"
 #include "ir/printer.h"
@@ -312,8 +312,8 @@ void Printer::PutSlices(attr_kind::SliceList slices) {
       std::any_of(slices.begin(), slices.end(), [](const SliceRange& r) { return r.stride != 1; });
   Put('{');
   PutList(slices, ", ", [&](const SliceRange& r) {
-    fmt::format_to(std::back_inserter(out_), "[{}:{}", r.start, r.limit);
-    if (strides) fmt::format_to(std::back_inserter(out_), ":{}", r.stride);
+    Append(&out_, "[{}:{}", r.start, r.limit);
+    if (strides) Append(&out_, ":{}", r.stride);
     Put(']');
   });
   Put('}');
@@ -446,8 +446,8 @@ void Printer::PutAccuracy(const ResultAccuracy& accuracy) {
 
 void Printer::PutSparsity(const SparsityConfig& config) {
   auto side = [&](std::string_view name, const SparsitySide& s) {
-    fmt::format_to(std::back_inserter(out_), "{}={{sparsity={}x{} dimension={} stride={} idx={}}}", name,
-                   s.nonzeros, s.block, s.dimension, s.stride, s.operand);
+    Append(&out_, "{}={{sparsity={}x{} dimension={} stride={} idx={}}}", name, s.nonzeros, s.block,
+           s.dimension, s.stride, s.operand);
   };
   Put('{');
   if (config.lhs.present) side("lhs", config.lhs);
@@ -458,11 +458,9 @@ void Printer::PutSparsity(const SparsityConfig& config) {
 
 void Printer::PutBlockScaling(const BlockScalingConfig& config) {
   Put('{');
-  if (config.lhs.present)
-    fmt::format_to(std::back_inserter(out_), "lhs={{scale_idx={}}}", config.lhs.scale_operand);
+  if (config.lhs.present) Append(&out_, "lhs={{scale_idx={}}}", config.lhs.scale_operand);
   if (config.lhs.present && config.rhs.present) Put(' ');
-  if (config.rhs.present)
-    fmt::format_to(std::back_inserter(out_), "rhs={{scale_idx={}}}", config.rhs.scale_operand);
+  if (config.rhs.present) Append(&out_, "rhs={{scale_idx={}}}", config.rhs.scale_operand);
   Put('}');
 }
 

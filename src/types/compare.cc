@@ -4,12 +4,12 @@
 #include <cmath>
 #include <complex>
 #include <cstring>
-#include <iterator>
 #include <limits>
 
 #include "absl/strings/charconv.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
+#include "base/append.h"
 #include "fmt/format.h"
 #include "types/dispatch.h"
 
@@ -195,18 +195,17 @@ void CompareElements(const Literal& got, const Literal& want, const CompareRule&
 std::string DynamicSizes(const Literal& literal) {
   std::string text = "[";
   for (int64_t d = 0; d < literal.rank(); ++d) {
-    fmt::format_to(std::back_inserter(text), "{}{}", d > 0 ? "," : "", literal.dynamic_size(d));
+    Append(&text, "{}{}", d > 0 ? "," : "", literal.dynamic_size(d));
   }
   return text + "]";
 }
 
 void AppendError(const ElementError& error, std::string* out) {
-  fmt::format_to(std::back_inserter(*out), "at {{{}}}: got {}, want {}", fmt::join(error.index, ","),
-                 error.got, error.want);
+  Append(out, "at {{{}}}: got {}, want {}", fmt::join(error.index, ","), error.got, error.want);
   if (error.special) return;
   out->append(" (");
-  if (error.ulps) fmt::format_to(std::back_inserter(*out), "{} ulp apart, ", *error.ulps);
-  fmt::format_to(std::back_inserter(*out), "abs {:.3g}, rel {:.3g})", error.abs, error.rel);
+  if (error.ulps) Append(out, "{} ulp apart, ", *error.ulps);
+  Append(out, "abs {:.3g}, rel {:.3g})", error.abs, error.rel);
 }
 
 void AppendLeaves(const Literal& literal, const std::string& prefix, std::vector<LiteralLeaf>* out) {

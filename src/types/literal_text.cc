@@ -4,9 +4,9 @@
 #include <cmath>
 #include <complex>
 #include <cstring>
-#include <iterator>
 
 #include "absl/strings/charconv.h"
+#include "base/append.h"
 #include "fmt/format.h"
 #include "hlo_run/literal.h"
 #include "types/dispatch.h"
@@ -31,7 +31,7 @@ constexpr FloatText TextOf(const FloatFormat& format) {
 void AppendNan(uint64_t payload, int payload_bits, bool negative, std::string* out) {
   out->append(negative ? "-nan" : "nan");
   const bool plain = payload_bits == 0 || payload == uint64_t{1} << (payload_bits - 1);
-  if (!plain) fmt::format_to(std::back_inserter(*out), "(0x{:x})", payload);
+  if (!plain) Append(out, "(0x{:x})", payload);
 }
 
 template <class T>
@@ -46,7 +46,8 @@ void AppendFinite(T value, int short_digits, int long_digits, const LiteralPrint
     double read = 0;
     const absl::from_chars_result result = absl::from_chars(text.data(), text.data() + text.size(), read);
     // Out of range reads as the largest double, which may be the value.
-    if (result.ec != std::errc() || static_cast<T>(read) != value) text = fmt::format("{:.{}g}", value, long_digits);
+    if (result.ec != std::errc() || static_cast<T>(read) != value)
+      text = fmt::format("{:.{}g}", value, long_digits);
   }
   out->append(text);
 }
@@ -98,8 +99,7 @@ void AppendTyped(const std::byte* data, int64_t index, bool in_array, const Lite
     else
       out->append(value ? "true" : "false");
   } else if constexpr (std::is_integral_v<T>) {
-    fmt::format_to(std::back_inserter(*out), "{}",
-                   static_cast<std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>>(value));
+    Append(out, "{}", static_cast<std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>>(value));
   } else if constexpr (std::is_floating_point_v<T>) {
     AppendNativeFloat(value, options, out);
   } else if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {
@@ -137,7 +137,7 @@ void AppendDim(const Literal& literal, int64_t dim, int64_t index_of_parent, int
   for (int64_t d = dim + 1; d < rank; ++d) stride *= literal.dim(d);
   out->push_back('{');
   if (options.i_comments && rank >= 4 && dim > 0) {
-    fmt::format_to(std::back_inserter(*out), " /*i{}={}*/", dim - 1, index_of_parent);
+    Append(out, " /*i{}={}*/", dim - 1, index_of_parent);
     if (size > 0) out->push_back(' ');
   } else {
     out->push_back(' ');

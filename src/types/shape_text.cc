@@ -1,7 +1,6 @@
 // Shapes and layouts as text (text-format 4.5).
 
-#include <iterator>
-
+#include "base/append.h"
 #include "fmt/format.h"
 #include "hlo_run/shape.h"
 
@@ -16,7 +15,7 @@ void AppendDims(const Shape& shape, std::string* out) {
     if (shape.IsUnbounded(i)) {
       out->push_back('?');
     } else {
-      fmt::format_to(std::back_inserter(*out), "{}{}", shape.IsDynamic(i) ? "<=" : "", shape.dim(i));
+      Append(out, "{}{}", shape.IsDynamic(i) ? "<=" : "", shape.dim(i));
     }
   }
   out->push_back(']');
@@ -25,8 +24,7 @@ void AppendDims(const Shape& shape, std::string* out) {
 }  // namespace
 
 void AppendLayout(const Layout& layout, std::string* out) {
-  auto sink = std::back_inserter(*out);
-  fmt::format_to(sink, "{{{}", fmt::join(layout.minor_to_major, ","));
+  Append(out, "{{{}", fmt::join(layout.minor_to_major, ","));
   if (layout.HasAnnotations()) out->push_back(':');
   if (!layout.tiles.empty()) out->push_back('T');
   for (const Tile& tile : layout.tiles) {
@@ -36,23 +34,23 @@ void AppendLayout(const Layout& layout, std::string* out) {
       if (tile.dimensions[i] == Tile::kCombine)
         out->push_back('*');
       else
-        fmt::format_to(sink, "{}", tile.dimensions[i]);
+        Append(out, "{}", tile.dimensions[i]);
     }
     out->push_back(')');
   }
   if (layout.tail_padding_alignment_in_elements != 1) {
-    fmt::format_to(sink, "L({})", layout.tail_padding_alignment_in_elements);
+    Append(out, "L({})", layout.tail_padding_alignment_in_elements);
   }
-  if (layout.index_type) fmt::format_to(sink, "#({})", Name(*layout.index_type));
-  if (layout.pointer_type) fmt::format_to(sink, "*({})", Name(*layout.pointer_type));
-  if (layout.element_size_in_bits != 0) fmt::format_to(sink, "E({})", layout.element_size_in_bits);
-  if (layout.memory_space != 0) fmt::format_to(sink, "S({})", layout.memory_space);
+  if (layout.index_type) Append(out, "#({})", Name(*layout.index_type));
+  if (layout.pointer_type) Append(out, "*({})", Name(*layout.pointer_type));
+  if (layout.element_size_in_bits != 0) Append(out, "E({})", layout.element_size_in_bits);
+  if (layout.memory_space != 0) Append(out, "S({})", layout.memory_space);
   if (!layout.split_configs.empty()) out->append("SC");
   for (const SplitConfig& split : layout.split_configs) {
-    fmt::format_to(sink, "({}:{})", split.dimension, fmt::join(split.split_indices, ","));
+    Append(out, "({}:{})", split.dimension, fmt::join(split.split_indices, ","));
   }
   if (layout.dynamic_shape_metadata_prefix_bytes > 0) {
-    fmt::format_to(sink, "M({})", layout.dynamic_shape_metadata_prefix_bytes);
+    Append(out, "M({})", layout.dynamic_shape_metadata_prefix_bytes);
   }
   out->push_back('}');
 }
@@ -78,7 +76,7 @@ void AppendShape(const Shape& shape, const ShapePrintOptions& options, std::stri
       for (size_t i = 0; i < shape.elements().size(); ++i) {
         if (i > 0) out->append(", ");
         if (options.index_comments && i > 0 && i % 5 == 0) {
-          fmt::format_to(std::back_inserter(*out), "/*index={}*/", i);
+          Append(out, "/*index={}*/", i);
         }
         AppendShape(shape.element(i), options, out);
       }
@@ -94,7 +92,7 @@ void AppendShape(const Shape& shape, const ShapePrintOptions& options, std::stri
   } else if (shape.rank() > 0) {
     out->push_back('{');
     for (int64_t d = shape.rank() - 1; d >= 0; --d) {
-      fmt::format_to(std::back_inserter(*out), "{}{}", d, d > 0 ? "," : "");
+      Append(out, "{}{}", d, d > 0 ? "," : "");
     }
     out->push_back('}');
   }

@@ -1,0 +1,17 @@
+#pragma once
+// Formatted text at the end of a string, without a copy and without fmt's templates in every file.
+
+#include <string>
+
+#include "fmt/core.h"
+
+namespace hlo {
+
+void AppendFormatted(std::string* out, fmt::string_view format, fmt::format_args arguments);
+
+template <class... Args>
+void Append(std::string* out, fmt::format_string<Args...> format, Args&&... arguments) {
+  AppendFormatted(out, format, fmt::make_format_args(arguments...));
+}
+
+}  // namespace hlo
