@@ -250,6 +250,7 @@ class Assigner {
   // Results that may take the place of what they update.
   void ShareKernel(const KernelStep& step) {
     for (int32_t k = 0; k < step.kernel.updated; ++k) {
+      if (step.results[k] == kNoValue) continue;
       const int32_t storage = StorageOf(step.operands[k]);
       const auto reads = std::count_if(step.operands.begin(), step.operands.end(),
                                        [&](ValueId v) { return v != kNoValue && StorageOf(v) == storage; });
@@ -307,11 +308,36 @@ class Assigner {
     ++position_;
   }
 
+  // Results of the branch that begins at `begin`, of the conditional at `conditional`, come to lie where the
+  // branch computes them, or where a value lies that nothing else of the conditional needs.
+  void JoinResults(const std::vector<Move>& results, Position conditional, Position begin) {
+    absl::flat_hash_set<int32_t> taken;
+    for (const Move& move : results) {
+      const int32_t from = StorageOf(move.from), to = StorageOf(move.to);
+      if (from == to || !DiesHere(from) || !storages_[to].is_arena || taken.contains(to) ||
+          storages_[from].byte_count != storages_[to].byte_count || storages_[to].begin < conditional)
+        continue;
+      const bool inside = storages_[from].begin > begin;
+      if (!inside && UsesSince(move.from, conditional) != 1) continue;
+      if (std::count_if(results.begin(), results.end(),
+                        [&](const Move& other) { return StorageOf(other.from) == from; }) != 1)
+        continue;
+      Join(move.to, from);
+      taken.insert(from);
+    }
+  }
+  int64_t UsesSince(ValueId v, Position position) const {
+    return std::count_if(uses_.begin(), uses_.end(),
+                         [&](const UseOf& use) { return use.value == Real(v) && use.position >= position; });
+  }
+
   void ShareBranch(BranchStep& step) {
+    const Position first = position_;
     for (BranchStep::Branch& branch : step.branches) {
       const Position begin = position_;
       Share(branch.steps);
       ++position_;
+      JoinResults(branch.results, first, begin);
       ShareMoves(branch.results, [&](ValueId from) { return values_[Real(from)].defined > begin; });
     }
   }

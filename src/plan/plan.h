@@ -42,7 +42,7 @@ struct RowsStep {
 // A kernel that takes whole arrays.
 struct KernelStep {
   LibraryKernel kernel;
-  std::vector<Slot> operands, results;  // Of the leaves; -1: a token.
+  std::vector<Slot> operands, results;  // Of the leaves; -1: a token, or a result that nothing needs.
 };
 // The reference function of an instruction.
 struct ReferenceStep {
