@@ -236,6 +236,7 @@ class StepMaker {
     const ValueId operand = node.operands[0], update = node.operands[1], result = node.results[0];
     TileStep step;
     step.updated = operand;
+    step.result = result;
     LoopBuilder whole = Builder(ShapeOf(result));
     const IndexMap identity = IndexMap::Identity(ShapeOf(result).rank());
     whole.program().Store(whole.Value(operand), whole.AccessOf(result, identity));
