@@ -9,6 +9,7 @@
 #include "plan/modes.h"
 #include "plan/plan_code.h"
 #include "plan/row_blocks.h"
+#include "plan/schedule.h"
 #include "plan/steps.h"
 
 namespace hlo::plan {
@@ -39,6 +40,7 @@ absl::StatusOr<Plan> MakePlan(const CheckedModule& module, const CustomCalls* cu
   plan.steps = MakeSteps(plan.graph, groups, merges, *plan.graph.entry);
   if (target == Target::kCpu) SaveMemory(groups, plan.steps);
   if (target == Target::kCpu && CurrentModes().fuses) BlockRows(plan);
+  FreeEarly(plan);
   AssignBuffers(plan);
   if (target == Target::kCpu) CompilePlan(plan);
   return plan;

@@ -221,7 +221,8 @@ class Blocker {
   bool Add(Step& step, size_t number, Group* group) const {
     absl::flat_hash_map<ValueId, int64_t> row_bytes = group->row_bytes;
     absl::flat_hash_set<ValueId> read, written;
-    bool fits = true, shares = group->members.empty();
+    bool fits = true;
+    int64_t shared_bytes = 0;
     const auto* reduce = std::get_if<ReduceStep>(&step.what);
     const cpu::TileProgram& program =
         reduce != nullptr ? reduce->program.body : std::get<TileStep>(step.what).programs[0];
@@ -236,8 +237,8 @@ class Blocker {
       (is_store ? written : read).insert(v);
       fits &= stays || !(is_store || group->written.contains(v));
       if (!stays) return;
-      shares |= !is_store && group->row_bytes.contains(v);
       row_bytes[v] = length * ByteCount(access.type);
+      if (!is_store && group->row_bytes.contains(v)) shared_bytes += row_bytes[v];
     });
     if (reduce != nullptr) {
       for (const cpu::ReduceProgram::Result& result : reduce->program.results) {
@@ -246,7 +247,10 @@ class Blocker {
         row_bytes[Real(result.output)] = ByteCount(result.output_type);
       }
     }
-    if (!fits || !shares) return false;
+    // What waits for the steps between takes memory meanwhile, which has to be worth it.
+    const bool is_next = group->members.empty() || group->members.back() + 1 == number;
+    const int64_t least = group->members.empty() ? 0 : is_next ? 1 : group->bytes() / 2;
+    if (!fits || shared_bytes < least) return false;
     Group grown = *group;
     grown.row_bytes = std::move(row_bytes);
     if (grown.bytes() > kLongestRow) return false;
