@@ -1,5 +1,7 @@
 #include "kernels/cpu/gemm_core.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
@@ -336,9 +338,16 @@ void* Scratch(ScratchSlot slot, int64_t byte_count) {
   ScratchBuffer& buffer = buffers[static_cast<int>(slot)];
   if (buffer.byte_count < byte_count) {
     buffer.data = nullptr;
-    buffer.byte_count = RoundUp(byte_count, 4096);
-    buffer.data.reset(std::aligned_alloc(64, static_cast<size_t>(buffer.byte_count)));
+    constexpr int64_t kHugePage = 2 << 20;
+    const int64_t page = byte_count >= kHugePage ? kHugePage : 4096;
+    buffer.byte_count = RoundUp(byte_count, page);
+    buffer.data.reset(std::aligned_alloc(static_cast<size_t>(page), static_cast<size_t>(buffer.byte_count)));
     HLO_CHECK(buffer.data != nullptr);
+#if defined(MADV_HUGEPAGE)
+    // Panels are read in turn with rows that lie far apart: each takes an entry of the table of pages.
+    if (page == kHugePage)
+      madvise(buffer.data.get(), static_cast<size_t>(buffer.byte_count), MADV_HUGEPAGE);
+#endif
   }
   return buffer.data.get();
 }

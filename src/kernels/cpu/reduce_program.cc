@@ -157,7 +157,10 @@ class RowReducer {
       const Opcode extreme =
           program.pick == ReduceProgram::Pick::kLargest ? Opcode::kMaximum : Opcode::kMinimum;
       fold_ = FindTileFold(extreme, program.results[0].init_type);
-      find_ = FindFirstEqual(LaneOf(program.results[0].init_type));
+      const Lane lane = LaneOf(program.results[0].init_type);
+      find_ = FindFirstEqual(lane);
+      // Only zeros are equal without being the same.
+      if (program.keeps_last_value && IsFloat(program.results[0].init_type)) find_last_ = FindLastEqual(lane);
       tile_.emplace(program, 1);
     } else if (fold_.function == nullptr)
       tile_.emplace(program, program.body.tile());
@@ -230,7 +233,10 @@ class RowReducer {
     const void* in[] = {values};
     fold_.function(n, extreme, in, fold_.parameter);
     const int64_t width = LaneBytes(to.lane(0)), position = find_(n, values, extreme);
-    std::memcpy(pair.at(0, at), values + position * width, width);
+    const std::byte* kept = values + position * width;
+    if (find_last_ != nullptr && IsZero(extreme, width))
+      kept = values + find_last_(n, values, extreme) * width;
+    std::memcpy(pair.at(0, at), kept, width);
     FillIota(to.lane(1), 1, pair.at(1, at), begin + position, 0);
     if (!first) to.CombineWith(i, *tile_);
   }
@@ -240,7 +246,12 @@ class RowReducer {
     return runner_.stored(0);
   }
 
-  FindFn find_ = nullptr;
+  static bool IsZero(const std::byte* value, int64_t width) {
+    const auto rest = std::find_if(value, value + width - 1, [](std::byte b) { return b != std::byte{0}; });
+    return rest == value + width - 1 && (*rest & std::byte{0x7f}) == std::byte{0};
+  }
+
+  FindFn find_ = nullptr, find_last_ = nullptr;
   TileCall fold_, stored_fold_;  // The latter reads rows as they are stored.
   StoredFolds stored_folds_;
   std::optional<Accumulators> tile_;
