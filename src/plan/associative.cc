@@ -115,15 +115,13 @@ namespace {
 
 // Samples of values that stand for all, in pairs; the columns are what the combiner takes.
 template <class T>
-cpu::ReduceProgram::Pick FindPickOf(const cpu::TileCode& combiner, cpu::Lane value_lane,
-                                    cpu::Lane position_lane) {
+PickRule FindPickOf(const cpu::TileCode& combiner, cpu::Lane value_lane, cpu::Lane position_lane) {
   using Pick = cpu::ReduceProgram::Pick;
   const std::vector<std::byte> bytes = Samples(value_lane);
   const auto* samples = reinterpret_cast<const T*>(bytes.data());
   const auto count = static_cast<int64_t>(bytes.size() / sizeof(T));
   const int64_t width = cpu::LaneBytes(position_lane);
-  for (const bool largest : {true, false}) {
-    bool fits = count > 0;
+  const auto fits = [&](bool largest, bool keeps_last) {
     for (int64_t i = 0; i < count * count; ++i) {
       const T a = samples[i / count], b = samples[i % count];
       alignas(16) std::byte positions[3][16] = {};
@@ -134,25 +132,32 @@ cpu::ReduceProgram::Pick FindPickOf(const cpu::TileCode& combiner, cpu::Lane val
       void* out[] = {&value, positions[2]};
       combiner.Run(1, in, out);
       const bool first = a != a || (b == b && (largest ? a >= b : a <= b));
-      fits &= std::memcmp(&value, first ? &a : &b, sizeof value) == 0 &&
-              std::memcmp(positions[2], positions[first ? 0 : 1], width) == 0;
+      const T kept = first && !(keeps_last && a == b) ? a : b;
+      if (std::memcmp(&value, &kept, sizeof value) != 0 ||
+          std::memcmp(positions[2], positions[first ? 0 : 1], width) != 0)
+        return false;
     }
-    if (fits) return largest ? Pick::kLargest : Pick::kSmallest;
+    return count > 0;
+  };
+  for (const bool largest : {true, false}) {
+    for (const bool keeps_last : {false, true}) {
+      if (fits(largest, keeps_last)) return {largest ? Pick::kLargest : Pick::kSmallest, keeps_last};
+    }
   }
-  return Pick::kNone;
+  return {};
 }
 
 }  // namespace
 
-cpu::ReduceProgram::Pick FindPick(const Computation& to_apply, const cpu::TileCode& combiner,
-                                  absl::Span<const ElementType> types) {
+PickRule FindPick(const Computation& to_apply, const cpu::TileCode& combiner,
+                  absl::Span<const ElementType> types) {
   if (types.size() != 2 || !IsIntegral(types[1]) || BitWidth(types[1]) < 32 || !OnlyChooses(to_apply))
-    return cpu::ReduceProgram::Pick::kNone;
-  return cpu::DispatchLane(cpu::LaneOf(types[0]), [&]<class T>() {
+    return {};
+  return cpu::DispatchLane(cpu::LaneOf(types[0]), [&]<class T>() -> PickRule {
     if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>)
       return FindPickOf<T>(combiner, cpu::LaneOf(types[0]), cpu::LaneOf(types[1]));
     else
-      return cpu::ReduceProgram::Pick::kNone;
+      return {};
   });
 }
 

@@ -12,8 +12,13 @@ bool IsAssociative(const Computation& to_apply, const cpu::TileCode& combiner,
                    absl::Span<const ElementType> types);
 
 // Whether the combiner of pairs (value, position) gives, where the first pair's position is the lesser one,
-// the pair of the larger or smaller value, the first one of equal values, and NaN before all others.
-cpu::ReduceProgram::Pick FindPick(const Computation& to_apply, const cpu::TileCode& combiner,
-                                  absl::Span<const ElementType> types);
+// the pair of the larger or smaller value, the first one of equal values, and NaN before all others; or but
+// for the value of equal ones, which is the last one's.
+struct PickRule {
+  cpu::ReduceProgram::Pick pick = cpu::ReduceProgram::Pick::kNone;
+  bool keeps_last_value = false;
+};
+PickRule FindPick(const Computation& to_apply, const cpu::TileCode& combiner,
+                  absl::Span<const ElementType> types);
 
 }  // namespace hlo::plan

@@ -32,8 +32,9 @@ bool IsSound(const Instruction& instruction, const Shape& operand, const Shape& 
          OtherDims(operand.rank(), left_out, operand_batching).size() == window_dims.size();
 }
 
-void RunScatter(const Instruction& scatter, const cpu::TileCode* combiner, cpu::ScatterFn elementwise,
-                absl::Span<const void* const> operands, absl::Span<void* const> results) {
+void RunScatter(const Instruction& scatter, const cpu::TileCode* combiner,
+                const cpu::ScatterLoops& elementwise, absl::Span<const void* const> operands,
+                absl::Span<void* const> results) {
   const size_t count = results.size();
   std::vector<cpu::ScatterArray> arrays;
   for (size_t k = 0; k < count; ++k) {
@@ -83,17 +84,18 @@ LibraryKernel FindScatterKernel(const Instruction& scatter) {
   const auto updated = static_cast<int32_t>(count);
   if (count == 1 && to_apply.root() == to_apply.parameter(1)) {
     return {"scatter",
-            [](const Instruction& instruction, auto operands, auto results) {
-              RunScatter(instruction, nullptr, nullptr, operands, results);
+            [loops = cpu::FindScatterLoops(std::nullopt, types[0])](const Instruction& instruction,
+                                                                    auto operands, auto results) {
+              RunScatter(instruction, nullptr, loops, operands, results);
               return absl::OkStatus();
             },
             updated};
   }
   std::optional<cpu::TileCode> code = FindCombinerCode(to_apply, types);
   if (!code.has_value()) return {};
-  const cpu::ScatterFn elementwise = count == 1 && IsRegrouped(*to_apply.root())
-                                         ? cpu::FindScatterLoop(to_apply.root()->opcode(), types[0])
-                                         : nullptr;
+  const cpu::ScatterLoops elementwise = count == 1 && IsRegrouped(*to_apply.root())
+                                            ? cpu::FindScatterLoops(to_apply.root()->opcode(), types[0])
+                                            : cpu::ScatterLoops{};
   return {
       "scatter",
       [code = *std::move(code), elementwise](const Instruction& instruction, auto operands, auto results) {

@@ -4,7 +4,6 @@
 #include "kernels/cpu/convolution.h"
 #include "kernels/cpu/dot_general.h"
 #include "kernels/cpu/fft.h"
-#include "kernels/cpu/small_dot.h"
 
 namespace hlo::plan {
 namespace {
@@ -35,7 +34,7 @@ cpu::GemmProblem ProblemOf(const Instruction& dot) {
 
 LibraryKernel FindDotKernel(const Instruction& dot) {
   if (!TakesDot(dot)) return {};
-  std::optional<cpu::SmallDot> small = cpu::SmallDot::Make(ProblemOf(dot));
+  std::optional<cpu::SmallDot> small = FindSmallDot(dot);
   if (!small.has_value()) return {"dot", &RunDot};
   return {"small dot", [small = *std::move(small)](const Instruction&, auto operands, auto results) {
             small.Run(operands[0], operands[1], results[0]);
@@ -71,6 +70,10 @@ absl::Status RunFft(const Instruction& fft, absl::Span<const void* const> operan
 }
 
 }  // namespace
+
+std::optional<cpu::SmallDot> FindSmallDot(const Instruction& dot) {
+  return cpu::SmallDot::Make(ProblemOf(dot));
+}
 
 LibraryKernel FindLibraryKernel(const Instruction& instruction) {
   switch (instruction.opcode()) {

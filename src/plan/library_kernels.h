@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "hlo_run/module.h"
 #include "kernels/cpu/dense_array.h"
+#include "kernels/cpu/small_dot.h"
 
 namespace hlo::plan {
 
@@ -32,6 +34,9 @@ struct LibraryKernel {
 
 // No function where none takes the instruction: then the reference does.
 LibraryKernel FindLibraryKernel(const Instruction& instruction);
+
+// What its "small dot" computes.
+std::optional<cpu::SmallDot> FindSmallDot(const Instruction& dot);
 
 // Families of it.
 LibraryKernel FindGatherKernel(const Instruction& gather);

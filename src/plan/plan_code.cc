@@ -19,6 +19,7 @@ using cpu::SmallProgram;
 
 constexpr int64_t kSmall = 64;  // Bytes that are copied rather than change places.
 constexpr int64_t kMostWindowBytes = 256;
+constexpr int64_t kMostDotBytes = 128;  // Of each array.
 constexpr int64_t kAlignment = 16;
 
 // Slots of the arena whose memory stays where it is, and others whose contents do.
@@ -158,7 +159,7 @@ class Compiler {
         Loop(*loop);
       else if (const auto* branch = std::get_if<BranchStep>(&step.what))
         Branch(*branch);
-      else if (!Tiles(step) && !Scatter(step))
+      else if (!Tiles(step) && !Scatter(step) && !Dot(step))
         Escape(&step);
       ReleaseAll();
     }
@@ -291,6 +292,19 @@ class Compiler {
       result_.code.Store(value, result, 0, address, byte_count);
     }
     result_.code.Bind(outside);
+    return true;
+  }
+
+  // A product of a few elements, all of whose arrays are small. False for others.
+  bool Dot(const Step& step) {
+    const auto* kernel = std::get_if<KernelStep>(&step.what);
+    if (kernel == nullptr || kernel->kernel.name != "small dot") return false;
+    const Slot a = kernel->operands[0], b = kernel->operands[1], result = kernel->results[0];
+    const int64_t byte_count = std::max({Bytes(a), Bytes(b), Bytes(result)});
+    const std::optional<cpu::SmallDot> dot = FindSmallDot(*step.instruction);
+    if (!dot.has_value() || byte_count > kMostDotBytes || !fixed_.Contains(result)) return false;
+    const FramePlace left = Read(a, 0, Bytes(a)), right = Read(b, 0, Bytes(b));
+    result_.code.Dot(*dot, static_cast<FramePlace>(plan_.buffers[result].offset), left, right, byte_count);
     return true;
   }
 

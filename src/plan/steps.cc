@@ -148,13 +148,13 @@ class StepMaker {
     const bool short_rows = minor_reduced && shape.dim(last) < 32 && kept_count >= 256;
     bool rows = code.grouping == cpu::Grouping::kAny && ((minor_reduced && !short_rows) || kept_count == 1);
     int64_t parts = 1;
-    cpu::ReduceProgram::Pick pick = cpu::ReduceProgram::Pick::kNone;
+    PickRule rule;
     if (code.grouping == cpu::Grouping::kNone && IsAssociative(reduce, code)) {
       code.grouping = cpu::Grouping::kNeighbours;
       if (minor_reduced && !short_rows && reduced_dims.size() == 1 && IsIotaAlong(node, last))
-        pick = FindPick(*reduce.Get<attr::to_apply>(), code.code, TypesOf(reduce));
+        rule = FindPick(*reduce.Get<attr::to_apply>(), code.code, TypesOf(reduce));
       // One dimension that lies side by side.
-      if (pick != cpu::ReduceProgram::Pick::kNone)
+      if (rule.pick != cpu::ReduceProgram::Pick::kNone)
         rows = true;
       else if (minor_reduced && Product(shape.dims()) == kept_count * shape.dim(last))
         parts = PartCount(shape.dim(last));
@@ -176,7 +176,7 @@ class StepMaker {
     LoopBuilder builder(graph_, groups_, shape.dims(), order, outer);
     for (size_t k = 0; k < count; ++k) builder.program().Yield(builder.Value(node.operands[k]));
     return {{Finished(builder), rows, std::move(code.code), code.grouping, code.fold, std::move(results), 1,
-             pick}};
+             rule.pick, rule.keeps_last_value}};
   }
 
   static bool IsAssociative(const Instruction& reduce, const ReduceCode& code) {

@@ -56,13 +56,16 @@ LibraryKernel FindReduceWindowKernel(const Instruction& reduce_window) {
   }
   std::optional<ReduceCode> code = FindReduceCode(reduce_window);
   if (!code.has_value()) return {};
-  if (code->grouping == cpu::Grouping::kAny &&
-      cpu::SlidesWindow(base.dims(), window, ResultDims(reduce_window))) {
+  const Opcode combine = reduce_window.Get<attr::to_apply>()->root()->opcode();
+  const bool is_exact = IsIntegral(base.type()) || combine == Opcode::kMaximum || combine == Opcode::kMinimum;
+  const std::optional<cpu::Slide> slide =
+      code->grouping == cpu::Grouping::kAny ? cpu::FindSlide(combine, base.type()) : std::nullopt;
+  if (slide.has_value() && cpu::SlidesWindow(base.dims(), window, ResultDims(reduce_window), is_exact)) {
     return {"reduce-window by sliding",
-            [code = std::move(code->code)](const Instruction& instruction, auto operands, auto results) {
+            [slide = *slide](const Instruction& instruction, auto operands, auto results) {
               cpu::SlideWindow(Arrays(instruction, operands, results)[0],
                                instruction.operand(0)->shape().dims(), instruction.Get<attr::window>(),
-                               instruction.shape().dims(), code);
+                               instruction.shape().dims(), slide);
               return absl::OkStatus();
             }};
   }

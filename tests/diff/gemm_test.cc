@@ -112,7 +112,7 @@ void ExpectRight(const Setting& s) {
 using enum ElementType;
 
 TEST(GemmTest, EverySizeAroundTheTilesOfRegisters) {
-  for (ElementType type : {kF32, kF64, kS32, kC64}) {
+  for (ElementType type : {kF32, kF64, kS16, kS32, kC64}) {
     for (int64_t m : {1, 2, 3, 5, 6, 7, 13, 97}) {
       for (int64_t n : {1, 4, 5, 8, 15, 16, 17, 33}) {
         for (int64_t k : {0, 1, 3, 8, 31}) ExpectRight({type, type, type, 1, m, n, k});
@@ -170,7 +170,9 @@ TEST(GemmTest, EveryTypeWithItself) {
 TEST(GemmTest, MixedTypes) {
   ExpectRight({kU8, kS8, kS32, 1, 9, 17, 50});
   ExpectRight({kS8, kS8, kS32, 1, 3, 17, 50});
-  ExpectRight({kS4, kU4, kS8, 1, 9, 17, 50});
+  ExpectRight({kS4, kU4, kS8, 1, 9, 17, 51});
+  ExpectRight({kS16, kU8, kS32, 1, 19, 33, 601, {true}, {false}});
+  ExpectRight({kS16, kU16, kS32, 1, 9, 17, 50});
   ExpectRight({kS32, kS64, kS16, 1, 9, 17, 50});
   ExpectRight({kBF16, kF32, kF32, 1, 9, 17, 50});
   ExpectRight({kF32, kF32, kBF16, 1, 9, 17, 50});

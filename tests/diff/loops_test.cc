@@ -91,6 +91,9 @@ class LoopWriter {
       case 8:
         if (dims == "[]")
           New(element + One({"[3]", "[2,4]"}), fmt::format("broadcast({}), dimensions={{}}", a));
+        if (type == "f32[3]")
+          New("f32[]",
+              fmt::format("dot({}, {}), lhs_contracting_dims={{0}}, rhs_contracting_dims={{0}}", a, b));
         return;
       case 0: {
         if (is_complex) return;

@@ -25,6 +25,7 @@ TEST(ReduceTest, LargestAndSmallestAreExact) {
       test::ExpectEnginesAgree(Reduce(type, opcode, "5,0", "5", "1"), exact);
       test::ExpectEnginesAgree(Reduce(type, opcode, "7,37", "7", "1"), exact);
       test::ExpectEnginesAgree(Reduce(type, opcode, "3,2053", "3", "1"), exact);
+      test::ExpectEnginesAgree(Reduce(type, opcode, "11,517", "11", "1"), exact);
       test::ExpectEnginesAgree(Reduce(type, opcode, "131,67", "67", "0"), exact);
       test::ExpectEnginesAgree(Reduce(type, opcode, "80000", "", "0"), exact);
     }

@@ -33,6 +33,16 @@ inline constexpr WindowCase kSlid[] = {
     {"60,70", "59,69", "size=10x8 pad=4_4x3_3"},
     {"300", "50", "size=57 stride=5 pad=2_0"},
 };
+// Lines and columns that are cut into pieces.
+inline constexpr WindowCase kSlidInPieces[] = {
+    {"70000", "7", "size=70000 stride=10000 pad=69999_0"},
+    {"70000", "7", "size=70000 stride=10000 pad=0_69999"},
+    {"2,70001", "2,8", "size=1x70001 stride=1x17000 pad=0_0x65000_60000"},
+    {"12000", "11999", "size=40 pad=20_18"},
+    {"3,9000", "3,4498", "size=1x11 stride=1x2 pad=0_0x3_3"},
+    {"6000,3", "6000,3", "size=34x1 pad=33_0x0_0"},
+    {"2,900,2,5", "2,433,2,5", "size=1x35x1x1 stride=1x2x1x1"},
+};
 
 inline std::string ReduceWindow(const char* type, const char* opcode, const WindowCase& c) {
   return fmt::format(

@@ -28,6 +28,14 @@ TEST(ReduceWindowTest, SlidesExactlyWhereOrderDoesNotMatter) {
   }
 }
 
+TEST(ReduceWindowTest, LongLinesSlideInPieces) {
+  for (const test::WindowCase& c : test::kSlidInPieces) {
+    for (const char* type : {"s8", "u32", "s64"}) test::ExpectEnginesAgree(ReduceWindow(type, "add", c));
+    for (const char* type : {"s32", "f32", "f64", "u8"})
+      test::ExpectEnginesAgree(ReduceWindow(type, "maximum", c), {.specials = true});
+  }
+}
+
 // At most 150 elements of magnitude 2.
 TEST(ReduceWindowTest, SlidingSumsAreWithinTheirBound) {
   for (const test::WindowCase& c : test::kSlid) {

@@ -188,7 +188,7 @@ class RowCombiner {
 
 void Scatter(absl::Span<const ScatterArray> arrays, absl::Span<const int64_t> operand_dims,
              const DenseArray& indices, absl::Span<const int64_t> update_dims, const ScatterDims& dims,
-             const TileCode* combiner, ScatterFn elementwise) {
+             const TileCode* combiner, const ScatterLoops& elementwise) {
   if (Product(update_dims) == 0 || Product(operand_dims) == 0) return;
   const auto rank = static_cast<int64_t>(operand_dims.size());
   const auto update_rank = static_cast<int64_t>(update_dims.size());
@@ -217,14 +217,21 @@ void Scatter(absl::Span<const ScatterArray> arrays, absl::Span<const int64_t> op
   const WindowStarts starts(indices, dims.starts, operand_dims, last_start, false);
   const Index position_strides = Pick(from_strides, OtherDims(update_rank, dims.update_window_dims));
   const int64_t rows = Product(outer_dims);
+  const bool by_element = rows == 1 && row.size == 1 && elementwise.by_place != nullptr;
+  const std::optional<int64_t> limit = starts.IndexLimit();
+  if (by_element && limit.has_value() && position_strides == RowMajorStrides(starts.dims())) {
+    elementwise.by_index(starts.count(), arrays[0].result, *limit, static_cast<const int32_t*>(indices.data),
+                         arrays[0].update);
+    return;
+  }
   RowCombiner rows_of(arrays, combiner);
   std::array<int64_t, kStartsAtOnce> at, update;
   for (int64_t begin = 0; begin < starts.count(); begin += kStartsAtOnce) {
     const int64_t n = std::min(kStartsAtOnce, starts.count() - begin);
     starts.Compute(begin, n, at.data());
     Places(starts.dims(), position_strides, begin, n, update.data());
-    if (rows == 1 && row.size == 1 && elementwise != nullptr) {
-      elementwise(n, arrays[0].result, at.data(), arrays[0].update, update.data());
+    if (by_element) {
+      elementwise.by_place(n, arrays[0].result, at.data(), arrays[0].update, update.data());
       continue;
     }
     for (int64_t i = 0; i < n; ++i) {

@@ -2,6 +2,7 @@
 // gather and scatter on dense arrays.
 
 #include "kernels/cpu/reduce_program.h"
+#include "kernels/cpu/scatter_loops.h"
 #include "kernels/cpu/window_starts.h"
 
 namespace hlo::cpu {
@@ -23,9 +24,9 @@ struct ScatterArray {
   const void* update;
 };
 // `combiner` says what becomes of an element and an update: the update itself, where there is no code.
-// `elementwise` does the same of single elements, where there is such a loop.
+// `elementwise` do the same of single elements, where there are such loops.
 void Scatter(absl::Span<const ScatterArray> arrays, absl::Span<const int64_t> operand_dims,
              const DenseArray& indices, absl::Span<const int64_t> update_dims, const ScatterDims& dims,
-             const TileCode* combiner, ScatterFn elementwise);
+             const TileCode* combiner, const ScatterLoops& elementwise);
 
 }  // namespace hlo::cpu

@@ -19,8 +19,12 @@ struct OneProduct {
 
 template <class T>
 ProductSink<T> SinkOf(const GemmProblem& problem) {
-  const bool is_native =
-      DispatchType(problem.c_type, []<ElementType kType>() { return std::is_same_v<Native<kType>, T>; });
+  // The bits of an integer are the same with a sign and without.
+  const bool is_native = DispatchType(problem.c_type, []<ElementType kType>() {
+    using N = Native<kType>;
+    constexpr bool same_bits = std::is_integral_v<N> && std::is_integral_v<T> && sizeof(N) == sizeof(T);
+    return std::is_same_v<N, T> || same_bits;
+  });
   return {.data = problem.c,
           .row_stride = problem.c_row_stride,
           .byte_count = ByteCount(problem.c_type),
@@ -87,6 +91,13 @@ void Multiply(const OneProduct& p, const ProductSink<T>& sink) {
   if constexpr (!kComplex<T>) {
     const bool is_thin = std::min(p.m, p.n) <= kFewRows && !IsNested(p.a) && !IsNested(p.b);
     if (is_thin) return MultiplyThin<T>(p, sink);
+  }
+  if constexpr (std::is_same_v<T, uint32_t>) {
+    if (FitsPairs(p.a.type) && FitsPairs(p.b.type) && !IsNested(p.a) && !IsNested(p.b)) {
+      const PairSource<kPanelRows<T>> a(p.a.data, p.a.type, p.a.row_stride, p.a.column_stride, p.k);
+      const PairSource<kPanelColumns<T>> b(p.b.data, p.b.type, p.b.column_stride, p.b.row_stride, p.k);
+      return MultiplyPanels<T, Terms::kPairs>(p.m, p.n, (p.k + 1) / 2, a, b, sink);
+    }
   }
   WithSource<T, kPanelRows<T>>(p.a, RowDims(p.a, p.m), ColumnDims(p.a, p.k), [&](const auto& a) {
     WithSource<T, kPanelColumns<T>>(p.b, ColumnDims(p.b, p.n), RowDims(p.b, p.k),

@@ -1,5 +1,7 @@
 #include "kernels/cpu/gemm_core.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
@@ -24,10 +26,29 @@ constexpr int64_t RoundUp(int64_t value, int64_t step) { return (value + step - 
 
 // --- The innermost kernel
 
+template <class T, Terms kTerms>
+[[gnu::always_inline]] inline Vector<T> MultiplyAdd(Vector<T> sum, Vector<T> a, Vector<T> b) {
+  if constexpr (kTerms == Terms::kPairs)
+    return AddPairProducts(sum, a, b);
+  else
+    return sum + a * b;
+}
+
+// The block of the result comes from far away: it is called for before it is needed.
+template <class T>
+[[gnu::always_inline]] inline void Prefetch(const T* c, int64_t ld, int rows, int columns) {
+#pragma GCC unroll 16
+  for (int i = 0; i < rows; ++i) {
+    __builtin_prefetch(c + i * ld, 1);
+    __builtin_prefetch(c + i * ld + columns - 1, 1);
+  }
+}
+
 // c[i, j] = or += sum over k of a[k, i] * b[k, j] for kRows rows and kVectors vectors of columns.
-template <class T, int kRows, int kVectors>
+template <class T, Terms kTerms, int kRows, int kVectors>
 void RealKernel(int64_t k_count, const T* a, const T* b, T* c, int64_t ld, bool add) {
   constexpr int kLane = kLanes<T>;
+  Prefetch(c, ld, kRows, kVectors * kLane);
   Vector<T> sums[kRows][kVectors] = {};
 #pragma GCC unroll 4
   for (int64_t k = 0; k < k_count; ++k) {
@@ -38,7 +59,7 @@ void RealKernel(int64_t k_count, const T* a, const T* b, T* c, int64_t ld, bool 
     for (int i = 0; i < kRows; ++i) {
       const Vector<T> factor = Broadcast(a[i]);
 #pragma GCC unroll 2
-      for (int v = 0; v < kVectors; ++v) sums[i][v] += factor * row[v];
+      for (int v = 0; v < kVectors; ++v) sums[i][v] = MultiplyAdd<T, kTerms>(sums[i][v], factor, row[v]);
     }
     a += kPanelRows<T>;
     b += kPanelColumns<T>;
@@ -54,17 +75,18 @@ void RealKernel(int64_t k_count, const T* a, const T* b, T* c, int64_t ld, bool 
 }
 
 // Two panels of rows with one vector of columns: a narrow result leaves registers free for as many sums.
-template <class T>
+template <class T, Terms kTerms>
 void NarrowKernel(int64_t k_count, const T* a, const T* b, T* c, int64_t ld, bool add) {
   constexpr int kRows = kPanelRows<T>;
   const T* lower = a + kRows * k_count;
+  Prefetch(c, ld, 2 * kRows, kLanes<T>);
   Vector<T> sums[2][kRows] = {};
   for (int64_t k = 0; k < k_count; ++k) {
     const Vector<T> row = LoadVector(b);
 #pragma GCC unroll 16
-    for (int i = 0; i < kRows; ++i) sums[0][i] += Broadcast(a[i]) * row;
+    for (int i = 0; i < kRows; ++i) sums[0][i] = MultiplyAdd<T, kTerms>(sums[0][i], Broadcast(a[i]), row);
 #pragma GCC unroll 16
-    for (int i = 0; i < kRows; ++i) sums[1][i] += Broadcast(lower[i]) * row;
+    for (int i = 0; i < kRows; ++i) sums[1][i] = MultiplyAdd<T, kTerms>(sums[1][i], Broadcast(lower[i]), row);
     a += kRows;
     lower += kRows;
     b += kPanelColumns<T>;
@@ -115,7 +137,7 @@ template <class T>
 using Kernel = void (*)(int64_t, const T*, const T*, T*, int64_t, bool);
 
 // By rows and vectors of columns, each less one.
-template <class T>
+template <class T, Terms kTerms>
 struct Kernels {
   static constexpr int kVectors = kComplex<T> ? 1 : 2;
   Kernel<T> by_size[kPanelRows<T>][kVectors];
@@ -132,8 +154,8 @@ struct Kernels {
     if constexpr (kComplex<T>) {
       by_size[kRows - 1][0] = ComplexKernel<T, kRows, 1>;
     } else {
-      by_size[kRows - 1][0] = RealKernel<T, kRows, 1>;
-      by_size[kRows - 1][1] = RealKernel<T, kRows, 2>;
+      by_size[kRows - 1][0] = RealKernel<T, kTerms, kRows, 1>;
+      by_size[kRows - 1][1] = RealKernel<T, kTerms, kRows, 2>;
     }
     if constexpr (kRows < kPanelRows<T>) Fill<kRows + 1>();
   }
@@ -183,7 +205,7 @@ int64_t PanelsPerPiece(int64_t panels, int64_t most, int64_t pieces_wanted) {
 }
 
 // A block of the result, and the panels of both operands for kPanelDepth terms.
-template <class T>
+template <class T, Terms kTerms>
 struct Block {
   static constexpr int kRows = kPanelRows<T>, kColumns = kPanelColumns<T>;
   int64_t row, rows, column, columns;  // In the whole result.
@@ -241,8 +263,8 @@ struct Block {
  private:
   void MultiplyPiece(int64_t i_begin, int64_t i_end, int64_t j_begin, int64_t j_end, int64_t k_count,
                      bool add) const {
-    const Kernels<T>& kernels = Kernels<T>::Get();
-    constexpr int kLane = kColumns / Kernels<T>::kVectors;
+    const Kernels<T, kTerms>& kernels = Kernels<T, kTerms>::Get();
+    constexpr int kLane = kColumns / Kernels<T, kTerms>::kVectors;
     for (int64_t j = j_begin; j < j_end; ++j) {
       const int64_t n = std::min<int64_t>(kColumns, columns - j * kColumns);
       const T* b = b_panels + j * kColumns * k_count;
@@ -254,7 +276,7 @@ struct Block {
         ++i;
         if constexpr (!kComplex<T>) {
           if (n <= kLane && i < i_end && (i + 1) * kRows <= rows) {
-            kernel = NarrowKernel<T>;
+            kernel = NarrowKernel<T, kTerms>;
             m = 2 * kRows;
             ++i;
           }
@@ -277,7 +299,7 @@ struct Block {
 };
 
 // sink = a * b over all of k, block after block.
-template <class T>
+template <class T, Terms kTerms>
 void MultiplyBlocks(int64_t m, int64_t n, int64_t k_begin, int64_t k_end,
                     const PanelSource<T, kPanelRows<T>>& a, const PanelSource<T, kPanelColumns<T>>& b,
                     const ProductSink<T>& sink) {
@@ -289,7 +311,8 @@ void MultiplyBlocks(int64_t m, int64_t n, int64_t k_begin, int64_t k_end,
   T* panels = Scratch<T>(ScratchSlot::kPanels, (tall + wide) * depth);
   for (int64_t j = 0; j < n; j += wide) {
     for (int64_t i = 0; i < m; i += tall) {
-      Block<T> block{.row = i, .rows = std::min(tall, m - i), .column = j, .columns = std::min(wide, n - j)};
+      Block<T, kTerms> block{
+          .row = i, .rows = std::min(tall, m - i), .column = j, .columns = std::min(wide, n - j)};
       block.a_panels = panels;
       block.b_panels = panels + tall * depth;
       if (sink.narrow) {
@@ -315,9 +338,16 @@ void* Scratch(ScratchSlot slot, int64_t byte_count) {
   ScratchBuffer& buffer = buffers[static_cast<int>(slot)];
   if (buffer.byte_count < byte_count) {
     buffer.data = nullptr;
-    buffer.byte_count = RoundUp(byte_count, 4096);
-    buffer.data.reset(std::aligned_alloc(64, static_cast<size_t>(buffer.byte_count)));
+    constexpr int64_t kHugePage = 2 << 20;
+    const int64_t page = byte_count >= kHugePage ? kHugePage : 4096;
+    buffer.byte_count = RoundUp(byte_count, page);
+    buffer.data.reset(std::aligned_alloc(static_cast<size_t>(page), static_cast<size_t>(buffer.byte_count)));
     HLO_CHECK(buffer.data != nullptr);
+#if defined(MADV_HUGEPAGE)
+    // Panels are read in turn with rows that lie far apart: each takes an entry of the table of pages.
+    if (page == kHugePage)
+      madvise(buffer.data.get(), static_cast<size_t>(buffer.byte_count), MADV_HUGEPAGE);
+#endif
   }
   return buffer.data.get();
 }
@@ -387,8 +417,11 @@ void StridedSource<T, kWidth>::Pack(int64_t first, int64_t count, int64_t k_firs
     }
   } else if (stride_ == 1 && is_native_ && count == kWidth) {
     const T* row = reinterpret_cast<const T*>(from);
-    for (int64_t k = 0; k < k_count; ++k)
+    constexpr int64_t kAhead = 16;  // Rows far apart: each is asked for before it is needed.
+    for (int64_t k = 0; k < k_count; ++k) {
+      if (k + kAhead < k_count) __builtin_prefetch(row + (k + kAhead) * k_stride_);
       std::memcpy(panel + k * kWidth, row + k * k_stride_, kWidth * sizeof(T));
+    }
   } else {
     if (count < kWidth) std::fill_n(panel, k_count * kWidth, T{});
     widen_(from, k_stride_, stride_, k_count, count, panel, kWidth);
@@ -422,6 +455,49 @@ void NestedSource<T, kWidth>::Pack(int64_t first, int64_t count, int64_t k_first
   }
 }
 
+bool FitsPairs(ElementType type) {
+  return IsPred(type) || (IsIntegral(type) && BitWidth(type) <= (IsSigned(type) ? 16 : 8));
+}
+
+template <int kWidth>
+PairSource<kWidth>::PairSource(const void* data, ElementType type, int64_t stride, int64_t k_stride,
+                               int64_t k_count)
+    : data_(static_cast<const std::byte*>(data)),
+      width_(ByteCount(type)),
+      stride_(stride),
+      k_stride_(k_stride),
+      k_count_(k_count),
+      widen_(WidenBlockOf<int16_t>(type)) {}
+
+template <int kWidth>
+void PairSource<kWidth>::Pack(int64_t first, int64_t count, int64_t k_first, int64_t k_count,
+                              uint32_t* panel) const {
+  constexpr int64_t kDepth = kPanelDepth;
+  alignas(64) int16_t terms[2 * kDepth * kWidth];
+  alignas(64) uint32_t pairs[kDepth * kWidth];
+  for (int64_t k = 0; k < k_count; k += kDepth) {
+    const int64_t depth = std::min(kDepth, k_count - k), begin = 2 * (k_first + k);
+    const int64_t found = std::min(2 * depth, k_count_ - begin);
+    const std::byte* from = data_ + (first * stride_ + begin * k_stride_) * width_;
+    uint32_t* to = panel + k * kWidth;
+    if (count < kWidth || found < 2 * depth) std::fill_n(terms, std::size(terms), 0);
+    if (k_stride_ == 1 && stride_ != 1) {
+      widen_(from, stride_, 1, count, found, terms, 2 * kDepth);
+      std::memcpy(pairs, terms, sizeof pairs);
+      const uint32_t* rows[kWidth];
+      for (int64_t i = 0; i < count; ++i) rows[i] = pairs + i * kDepth;
+      PackRows<uint32_t, kWidth>(rows, count, depth, to);
+      continue;
+    }
+    widen_(from, k_stride_, stride_, found, count, terms, kWidth);
+    for (int64_t j = 0; j < depth; ++j, to += kWidth) {
+      const int16_t *lower = terms + 2 * j * kWidth, *upper = lower + kWidth;
+      for (int i = 0; i < kWidth; ++i)
+        to[i] = static_cast<uint16_t>(lower[i]) | static_cast<uint32_t>(upper[i]) << 16;
+    }
+  }
+}
+
 template <class T>
 void ProductSink<T>::Finish(int64_t row, int64_t rows, int64_t column, int64_t columns, const T* sums,
                             int64_t ld) const {
@@ -433,20 +509,20 @@ void ProductSink<T>::Finish(int64_t row, int64_t rows, int64_t column, int64_t c
   }
 }
 
-template <class T>
+template <class T, Terms kTerms>
 void MultiplyPanels(int64_t m, int64_t n, int64_t k, const PanelSource<T, kPanelRows<T>>& a,
                     const PanelSource<T, kPanelColumns<T>>& b, const ProductSink<T>& sink) {
   if (m == 0 || n == 0) return;
   // A long sum for a small result: pieces of it, then their sum in order.
   constexpr int64_t kLongest = 8 * kPanelDepth, kMostPieces = 16;
   const int64_t pieces = m * n <= 128 * 128 ? std::min(k / kLongest, kMostPieces) : 1;
-  if (pieces <= 1 && k > 0) return MultiplyBlocks(m, n, 0, k, a, b, sink);
+  if (pieces <= 1 && k > 0) return MultiplyBlocks<T, kTerms>(m, n, 0, k, a, b, sink);
   T* sums = Scratch<T>(ScratchSlot::kPartials, std::max<int64_t>(pieces, 1) * m * n);
   if (k == 0) std::fill_n(sums, m * n, T{});
   const auto terms = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   ParallelFor(pieces, ProductNanoseconds<T>(terms), [&](int64_t p) {
     const ProductSink<T> part{.data = sums + p * m * n, .row_stride = n, .byte_count = sizeof(T)};
-    MultiplyBlocks(m, n, k * p / pieces, k * (p + 1) / pieces, a, b, part);
+    MultiplyBlocks<T, kTerms>(m, n, k * p / pieces, k * (p + 1) / pieces, a, b, part);
   });
   for (int64_t p = 1; p < pieces; ++p) {
     for (int64_t i = 0; i < m * n; ++i) sums[i] += sums[p * m * n + i];
@@ -474,5 +550,12 @@ HLO_COMPUTE_TYPE(uint64_t)
 HLO_COMPUTE_TYPE(std::complex<float>)
 HLO_COMPUTE_TYPE(std::complex<double>)
 #undef HLO_COMPUTE_TYPE
+
+template class PairSource<kPanelRows<uint32_t>>;
+template class PairSource<kPanelColumns<uint32_t>>;
+template void MultiplyPanels<uint32_t, Terms::kPairs>(int64_t, int64_t, int64_t,
+                                                      const PanelSource<uint32_t, kPanelRows<uint32_t>>&,
+                                                      const PanelSource<uint32_t, kPanelColumns<uint32_t>>&,
+                                                      const ProductSink<uint32_t>&);
 
 }  // namespace hlo::cpu

@@ -73,6 +73,24 @@ class NestedSource final : public PanelSource<T, kWidth> {
   WidenBlock<T> widen_;
 };
 
+// Whether integers of the type can be PairSource's.
+bool FitsPairs(ElementType type);
+
+// A matrix in memory of integers that 16 bits hold, two terms of the sum to an element: term 2k in its lower
+// half, 2k + 1 in its upper one.
+template <int kWidth>
+class PairSource final : public PanelSource<uint32_t, kWidth> {
+ public:
+  // Element (i, k) is data[i * stride + k * k_stride], 0 from k = k_count on.
+  PairSource(const void* data, ElementType type, int64_t stride, int64_t k_stride, int64_t k_count);
+  void Pack(int64_t first, int64_t count, int64_t k_first, int64_t k_count, uint32_t* panel) const override;
+
+ private:
+  const std::byte* data_;
+  int64_t width_, stride_, k_stride_, k_count_;
+  WidenBlock<int16_t> widen_;
+};
+
 // panel[k * kWidth + i] = rows[i][k] for i < count, zeros after them.
 template <class T, int kWidth>
 void PackRows(const T* const* rows, int64_t count, int64_t k_count, T* panel);
@@ -94,8 +112,10 @@ struct ProductSink {
   void Finish(int64_t row, int64_t rows, int64_t column, int64_t columns, const T* sums, int64_t ld) const;
 };
 
-// sink[i, j] = sum over k of a(i, k) * b(j, k).
-template <class T>
+// sink[i, j] = sum over k of a(i, k) * b(j, k). Of kPairs both halves are multiplied, and both products
+// added.
+enum class Terms : uint8_t { kSingle, kPairs };
+template <class T, Terms kTerms = Terms::kSingle>
 void MultiplyPanels(int64_t m, int64_t n, int64_t k, const PanelSource<T, kPanelRows<T>>& a,
                     const PanelSource<T, kPanelColumns<T>>& b, const ProductSink<T>& sink);
 

@@ -6,13 +6,15 @@
 
 #include "base/check.h"
 #include "base/parallel.h"
+#include "kernels/cpu/stored_folds.h"
 #include "kernels/cpu/tile_loops.h"
 
 namespace hlo::cpu {
 namespace {
 
 constexpr int64_t kPiece = 32 << 10;  // Elements of a long reduction that are reduced by themselves.
-constexpr int64_t kChunk = 16 << 10;  // Elements that a thread takes at a time.
+constexpr int64_t kChunk = 16 << 10;  // Elements that a thread takes at a time, at least and
+constexpr int64_t kLargestChunk = 64 << 10;
 constexpr int64_t kWidest = 16;
 
 // Accumulators: for each result a run of elements in its lane.
@@ -147,12 +149,18 @@ class RowReducer {
   RowReducer(const ReduceProgram& program, void* const* arguments)
       : program_(program), runner_(program.body, arguments), fold_(program.fold) {
     const std::optional<ElementType> type = program.body.YieldedAsStored();
-    if (type.has_value()) stored_fold_ = FindStoredFold(fold_, *type);
+    if (type.has_value() && fold_.function != nullptr) {
+      stored_fold_ = FindStoredFold(fold_, *type);
+      stored_folds_ = FindStoredFolds(fold_, *type);
+    }
     if (program.pick != ReduceProgram::Pick::kNone) {
       const Opcode extreme =
           program.pick == ReduceProgram::Pick::kLargest ? Opcode::kMaximum : Opcode::kMinimum;
       fold_ = FindTileFold(extreme, program.results[0].init_type);
-      find_ = FindFirstEqual(LaneOf(program.results[0].init_type));
+      const Lane lane = LaneOf(program.results[0].init_type);
+      find_ = FindFirstEqual(lane);
+      // Only zeros are equal without being the same.
+      if (program.keeps_last_value && IsFloat(program.results[0].init_type)) find_last_ = FindLastEqual(lane);
       tile_.emplace(program, 1);
     } else if (fold_.function == nullptr)
       tile_.emplace(program, program.body.tile());
@@ -160,9 +168,36 @@ class RowReducer {
       fold_ = FindBF16Fold(fold_);
   }
 
+  // The rows [begin, end), to elements from 0 on.
+  void ReduceRows(int64_t begin, int64_t end, Accumulators& to) {
+    const int64_t n = program_.reduced_count();
+    int64_t row = begin;
+    if (stored_folds_.rows != nullptr) {
+      constexpr int kAtOnce = StoredFolds::kAtOnce;
+      const int64_t apart = (end - begin) / kAtOnce;
+      const auto width = static_cast<int64_t>(LaneBytes(to.lane(0)));
+      for (; row < begin + apart; ++row) {
+        const void* rows[kAtOnce];
+        for (int k = 0; k < kAtOnce; ++k) rows[k] = StoredRow(row + k * apart);
+        alignas(16) std::byte results[kAtOnce * kWidest];
+        stored_folds_.rows(n, rows, results);
+        for (int k = 0; k < kAtOnce; ++k)
+          std::memcpy(to.at(0, row - begin + k * apart), results + k * width, width);
+      }
+      for (row = begin + kAtOnce * apart; row < end; ++row)
+        stored_folds_.row(n, StoredRow(row), to.at(0, row - begin));
+    }
+    for (; row < end; ++row) {
+      SetRow(row);
+      Reduce(0, n, to, row - begin);
+    }
+  }
+
   void SetRow(int64_t row) { runner_.SetOuter(row); }
   // Inner positions [begin, end) of the row, to element i.
   void Reduce(int64_t begin, int64_t end, Accumulators& to, int64_t i) {
+    if (stored_folds_.long_row != nullptr)
+      return stored_folds_.long_row(end - begin, runner_.stored(begin), to.at(0, i));
     if (stored_fold_.function != nullptr) {
       const void* in[] = {runner_.stored(begin)};
       stored_fold_.function(end - begin, to.at(0, i), in, stored_fold_.parameter);
@@ -198,19 +233,34 @@ class RowReducer {
     const void* in[] = {values};
     fold_.function(n, extreme, in, fold_.parameter);
     const int64_t width = LaneBytes(to.lane(0)), position = find_(n, values, extreme);
-    std::memcpy(pair.at(0, at), values + position * width, width);
+    const std::byte* kept = values + position * width;
+    if (find_last_ != nullptr && IsZero(extreme, width))
+      kept = values + find_last_(n, values, extreme) * width;
+    std::memcpy(pair.at(0, at), kept, width);
     FillIota(to.lane(1), 1, pair.at(1, at), begin + position, 0);
     if (!first) to.CombineWith(i, *tile_);
   }
 
-  FindFn find_ = nullptr;
+  const void* StoredRow(int64_t row) {
+    SetRow(row);
+    return runner_.stored(0);
+  }
+
+  static bool IsZero(const std::byte* value, int64_t width) {
+    const auto rest = std::find_if(value, value + width - 1, [](std::byte b) { return b != std::byte{0}; });
+    return rest == value + width - 1 && (*rest & std::byte{0x7f}) == std::byte{0};
+  }
+
+  FindFn find_ = nullptr, find_last_ = nullptr;
   TileCall fold_, stored_fold_;  // The latter reads rows as they are stored.
+  StoredFolds stored_folds_;
   std::optional<Accumulators> tile_;
 };
 
 void ReduceRows(const ReduceProgram& program, void* const* arguments) {
-  const int64_t kept = program.kept_count();
-  const int64_t per_chunk = std::max<int64_t>(1, kChunk / program.reduced_count());
+  const int64_t kept = program.kept_count(), reduced = program.reduced_count();
+  const int64_t chunk = std::clamp(kept * reduced / 16, kChunk, kLargestChunk);
+  const int64_t per_chunk = std::max<int64_t>(1, chunk / reduced);
   ParallelFor((kept + per_chunk - 1) / per_chunk, program.nanoseconds(), [&](int64_t chunk) {
     program.RunRows(arguments, chunk * per_chunk, std::min(kept, (chunk + 1) * per_chunk));
   });
@@ -272,6 +322,13 @@ struct Strips {
   int64_t row, length, per_row, count;
 };
 
+// Where rows are added to accumulators as they lie in memory.
+StoredFolds ColumnFolds(const ReduceProgram& program) {
+  const std::optional<ElementType> type = program.body.YieldedAsStored();
+  const bool is_one = program.fold.function != nullptr && program.combiner.step_count() == 1;
+  return type.has_value() && is_one ? FindStoredFolds(program.fold, *type) : StoredFolds{};
+}
+
 void ReduceColumns(const ReduceProgram& program, void* const* arguments) {
   const int64_t kept = program.kept_count(), reduced = program.reduced_count(), tile = program.body.tile();
   const Strips strips(program);
@@ -284,14 +341,26 @@ void ReduceColumns(const ReduceProgram& program, void* const* arguments) {
                              : 1;
   const int64_t piece_rows = (reduced + pieces - 1) / pieces;
   Accumulators partial(program, pieces > 1 ? pieces * kept : 1);
+  const StoredFolds folds = ColumnFolds(program);
   ParallelFor(strips.count * pieces, program.nanoseconds(), [&](int64_t i) {
     const int64_t begin = strips.begin(i / pieces), size = strips.size(i / pieces), piece = i % pieces;
     TileProgram::Runner runner(program.body, arguments);
     Accumulators acc(program, size);
     bool empty = piece > 0;
     if (!empty) acc.FillWithInit(arguments, 0, size);
-    for (int64_t r = piece * piece_rows; r < std::min(reduced, (piece + 1) * piece_rows); ++r) {
-      runner.SetOuter(r);
+    const int64_t end = std::min(reduced, (piece + 1) * piece_rows);
+    for (int64_t r = piece * piece_rows; r < end;) {
+      constexpr int kAtOnce = StoredFolds::kAtOnce;
+      if (folds.columns != nullptr && !empty && r + kAtOnce <= end) {
+        const void* rows[kAtOnce];
+        for (int k = 0; k < kAtOnce; ++k) {
+          runner.SetOuter(r++);
+          rows[k] = runner.stored(begin);
+        }
+        folds.columns(size, rows, acc.at(0, 0));
+        continue;
+      }
+      runner.SetOuter(r++);
       for (int64_t t = 0; t < size; t += tile) {
         const int64_t n = std::min(tile, size - t);
         runner.RunTile(begin + t, n);
@@ -393,10 +462,7 @@ bool ReduceProgram::TakesRows() const {
 void ReduceProgram::RunRows(void* const* arguments, int64_t begin, int64_t end) const {
   RowReducer reducer(*this, arguments);
   Accumulators results(*this, end - begin);
-  for (int64_t o = begin; o < end; ++o) {
-    reducer.SetRow(o);
-    reducer.Reduce(0, reduced_count(), results, o - begin);
-  }
+  reducer.ReduceRows(begin, end, results);
   results.AddInit(arguments, 0, end - begin);
   results.Store(arguments, 0, end - begin, begin);
 }

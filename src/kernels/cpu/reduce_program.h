@@ -68,6 +68,8 @@ struct ReduceProgram {
   // largest or smallest values, or the first NaN.
   enum class Pick : uint8_t { kNone, kLargest, kSmallest };
   Pick pick = Pick::kNone;
+  // Whether it keeps the last one's value instead, if not its position: zeros of both signs are equal.
+  bool keeps_last_value = false;
 
   // Both follow from the body.
   int64_t kept_count() const { return rows ? body.outer_count() / part_length : body.inner_count(); }

@@ -12,6 +12,7 @@ namespace hlo::cpu {
 namespace {
 
 constexpr int64_t kWidest = 16;
+constexpr int64_t kElementsAtOnce = 4096;
 
 // The walk over an array whose last dimensions, those without a window, are one run of elements.
 struct WindowWalk {
@@ -20,7 +21,8 @@ struct WindowWalk {
   Window outer;                    // Their windows.
   WindowDim last;                  // The last dimension with a window.
   int64_t last_base, last_result, run;
-  int64_t line() const { return last_result * run; }
+  // Outputs of the last window dimension that are made together.
+  int64_t part() const { return std::min(last_result, std::max<int64_t>(1, kElementsAtOnce / run)); }
 };
 
 WindowWalk MakeWalk(absl::Span<const int64_t> base_dims, Window window,
@@ -42,13 +44,13 @@ WindowWalk MakeWalk(absl::Span<const int64_t> base_dims, Window window,
   return walk;
 }
 
-// Accumulators of one line of the results.
+// Accumulators of a part of a line of the results.
 class Line {
  public:
   Line(absl::Span<const WindowArray> arrays, const std::vector<LaneInput>& bases, const WindowWalk& walk,
        const TileCode& combiner)
       : bases_(bases), walk_(walk), combiner_(combiner), in_(2 * arrays.size()), out_(arrays.size()) {
-    const int64_t bytes = walk.line() * kWidest;
+    const int64_t bytes = walk.part() * walk.run * kWidest;
     memory_.resize(3 * arrays.size() * bytes);
     for (size_t k = 0; k < arrays.size(); ++k) {
       std::byte* at = memory_.data() + 3 * static_cast<int64_t>(k) * bytes;
@@ -60,13 +62,18 @@ class Line {
     }
   }
 
-  void Begin() {
+  // Of outputs [begin, end) of the last window dimension.
+  void Begin(int64_t begin, int64_t end) {
+    begin_ = begin;
+    end_ = end;
     for (size_t k = 0; k < parts_.size(); ++k)
-      CopyStrided(walk_.line(), bases_[k].width(), parts_[k].accumulated, 1, inits_[k].data(), 0);
+      CopyStrided((end - begin) * walk_.run, bases_[k].width(), parts_[k].accumulated, 1, inits_[k].data(),
+                  0);
   }
   // The elements under one element of the last window dimension, in the line that begins at `line`.
-  void Combine(int64_t line, const TapRun& tap) {
-    if (tap.count == 0) return;
+  void Combine(int64_t line, const TapRun& whole) {
+    const TapRun tap = Within(whole);
+    if (tap.count <= 0) return;
     const int64_t run = walk_.run, n = tap.count * run;
     for (size_t k = 0; k < parts_.size(); ++k) {
       const int64_t width = bases_[k].width();
@@ -93,6 +100,18 @@ class Line {
   struct Part {
     std::byte *accumulated, *picked, *gathered;
   };
+  // What the part sees of a tap, with outputs counted from its first one.
+  TapRun Within(TapRun tap) const {
+    const auto steps_to = [&](int64_t o) {
+      return std::clamp<int64_t>((o - tap.first_output + tap.output_step - 1) / tap.output_step, 0,
+                                 tap.count);
+    };
+    const int64_t skipped = steps_to(begin_), end = steps_to(end_);
+    tap.first_output += skipped * tap.output_step - begin_;
+    tap.first_base += skipped * tap.base_step;
+    tap.count = end - skipped;
+    return tap;
+  }
   // Every `step`-th run, side by side.
   std::byte* Packed(int64_t count, int64_t step, int64_t width, const std::byte* from, std::byte* to) const {
     if (walk_.run == 1) {
@@ -107,6 +126,7 @@ class Line {
   const std::vector<LaneInput>& bases_;
   const WindowWalk& walk_;
   const TileCode& combiner_;
+  int64_t begin_ = 0, end_ = 0;
   std::vector<std::byte> memory_;
   std::vector<Part> parts_;
   std::vector<std::vector<std::byte>> inits_;
@@ -134,21 +154,26 @@ void ReduceWindow(absl::Span<const WindowArray> arrays, absl::Span<const int64_t
   }
   double taps_each = static_cast<double>(taps.size());
   for (const WindowDim& dim : walk.outer) taps_each *= static_cast<double>(dim.size);
-  const int64_t lines = Product(walk.outer_result);
-  const int64_t chunk = std::max<int64_t>(1, 4096 / walk.line());
-  ParallelFor((lines + chunk - 1) / chunk, taps_each * static_cast<double>(count), [&](int64_t c) {
+  const int64_t lines = Product(walk.outer_result), length = walk.part();
+  const int64_t per_line = (walk.last_result + length - 1) / length, parts = lines * per_line;
+  const int64_t chunk = std::max<int64_t>(1, kElementsAtOnce / (length * walk.run));
+  ParallelFor((parts + chunk - 1) / chunk, taps_each * static_cast<double>(count), [&](int64_t c) {
     Line line(arrays, bases, walk, combiner);
     std::vector<int64_t> under;
     const Index zeros = Zeros(walk.outer_result.rank());
-    Odometer o(walk.outer_result, zeros, c * chunk);
-    for (int64_t l = c * chunk; l < std::min(lines, (c + 1) * chunk); ++l, o.Next()) {
+    Odometer o(walk.outer_result, zeros, c * chunk / per_line);
+    for (int64_t p = c * chunk; p < std::min(parts, (c + 1) * chunk); ++p) {
+      const int64_t begin = p % per_line * length, end = std::min(begin + length, walk.last_result);
       PlacesUnder(walk.outer, walk.outer_base, walk.outer_strides, o.digits(), &under);
-      line.Begin();
+      line.Begin(begin, end);
       for (int64_t first : under) {
         for (const TapRun& tap : taps) line.Combine(first, tap);
       }
-      for (size_t k = 0; k < results.size(); ++k)
-        std::memcpy(results[k].at(l * walk.line()), line.accumulated(k), walk.line() * results[k].width());
+      const int64_t at = (p / per_line * walk.last_result + begin) * walk.run;
+      for (size_t k = 0; k < results.size(); ++k) {
+        std::memcpy(results[k].at(at), line.accumulated(k), (end - begin) * walk.run * results[k].width());
+      }
+      if (end == walk.last_result) o.Next();
     }
   });
   for (LaneResult& result : results) result.Finish();

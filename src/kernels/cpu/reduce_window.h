@@ -3,6 +3,7 @@
 
 #include "hlo_run/attribute.h"
 #include "kernels/cpu/reduce_program.h"
+#include "kernels/cpu/slide_lines.h"
 
 namespace hlo::cpu {
 
@@ -18,10 +19,19 @@ struct WindowArray {
 void ReduceWindow(absl::Span<const WindowArray> arrays, absl::Span<const int64_t> base_dims, Window window,
                   absl::Span<const int64_t> result_dims, const TileCode& combiner);
 
-// One array and a combiner that may be grouped at will, dimension by dimension, in time that does not depend
-// on the window's size.
-bool SlidesWindow(absl::Span<const int64_t> base_dims, Window window, absl::Span<const int64_t> result_dims);
+// How windows slide over arrays of a type.
+struct Slide {
+  TileCall combine;  // Of two tiles.
+  int64_t width;     // Bytes of its lane.
+  SlideFn lines;     // Of neighbours, where there is one.
+};
+// By an operation that may be grouped at will.
+std::optional<Slide> FindSlide(Opcode opcode, ElementType type);
+// One array and an operation that may be grouped at will, dimension by dimension, in time that does not
+// depend on the window's size. Whether that is faster; `is_exact`: the order of operations changes nothing.
+bool SlidesWindow(absl::Span<const int64_t> base_dims, Window window, absl::Span<const int64_t> result_dims,
+                  bool is_exact);
 void SlideWindow(const WindowArray& array, absl::Span<const int64_t> base_dims, Window window,
-                 absl::Span<const int64_t> result_dims, const TileCode& combiner);
+                 absl::Span<const int64_t> result_dims, const Slide& slide);
 
 }  // namespace hlo::cpu

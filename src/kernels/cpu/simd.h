@@ -83,6 +83,43 @@ template <class T>
 #endif
 }
 
+// sum + the products of the lower and of the upper halves, as signed numbers; wraps.
+[[gnu::always_inline]] inline Vector<uint32_t> AddPairProducts(Vector<uint32_t> sum, Vector<uint32_t> a,
+                                                               Vector<uint32_t> b) {
+#if defined(HLO_AVX2_VECTORS)
+  __m256i left, right;
+  std::memcpy(&left, &a, sizeof left);
+  std::memcpy(&right, &b, sizeof right);
+  const __m256i products = _mm256_madd_epi16(left, right);
+  Vector<uint32_t> both;
+  std::memcpy(&both, &products, sizeof both);
+  return sum + both;
+#elif defined(__AVX512BW__) && !defined(HLO_VECTOR_BYTES)
+  __m512i left, right;
+  std::memcpy(&left, &a, sizeof left);
+  std::memcpy(&right, &b, sizeof right);
+#if defined(__AVX512VNNI__)
+  __m512i sums;
+  std::memcpy(&sums, &sum, sizeof sums);
+  sums = _mm512_dpwssd_epi32(sums, left, right);
+  std::memcpy(&sum, &sums, sizeof sum);
+  return sum;
+#else
+  const __m512i products = _mm512_madd_epi16(left, right);
+  Vector<uint32_t> both;
+  std::memcpy(&both, &products, sizeof both);
+  return sum + both;
+#endif
+#else
+  const auto lower = [](Vector<uint32_t> v) {
+    return __builtin_convertvector(v << 16, Vector<int32_t>) >> 16;
+  };
+  const auto upper = [](Vector<uint32_t> v) { return __builtin_convertvector(v, Vector<int32_t>) >> 16; };
+  return sum + __builtin_convertvector(lower(a) * lower(b), Vector<uint32_t>) +
+         __builtin_convertvector(upper(a) * upper(b), Vector<uint32_t>);
+#endif
+}
+
 // NaN where one of both is, and -0 before +0.
 template <class T>
 [[gnu::always_inline]] inline Vector<T> MinimumOf(Vector<T> a, Vector<T> b) {

@@ -49,22 +49,44 @@ std::optional<SmallDot> SmallDot::Make(const GemmProblem& p) {
   dot.columns_ = InBatch(Places(p.n, p.b.column_stride, p.b.column_sizes, p.b.column_strides), p.batch_dims,
                          p.b.batch_strides);
   dot.column_terms_ = Places(p.k, p.b.row_stride, p.b.row_sizes, p.b.row_strides);
+  const std::vector<int32_t> neighbours = Places(p.k, 1, {}, {});
+  dot.in_order_ = dot.row_terms_ == neighbours && dot.column_terms_ == neighbours;
   return dot;
 }
 
+namespace {
+
+// Two sums side by side: each addition waits for the one before it.
+template <class T, class Term>
+T Sum(int64_t terms, Term&& term) {
+  double even = 0, odd = 0;
+  int64_t k = 0;
+  for (; k + 1 < terms; k += 2) {
+    even += term(k);
+    odd += term(k + 1);
+  }
+  if (k < terms) even += term(k);
+  return static_cast<T>(even + odd);
+}
+
+}  // namespace
+
 template <class T>
 void SmallDot::RunAs(const T* a, const T* b, T* c) const {
-  const auto rows = static_cast<int64_t>(rows_.size());
-  const size_t terms = row_terms_.size();
-  for (int64_t row = 0; row < rows; ++row) {
-    const T* x = a + rows_[row];
-    const int32_t* columns = columns_.data() + row / m_ * n_;
-    for (int64_t j = 0; j < n_; ++j) {
-      const T* y = b + columns[j];
-      double sum = 0;
-      for (size_t k = 0; k < terms; ++k)
-        sum += static_cast<double>(x[row_terms_[k]]) * static_cast<double>(y[column_terms_[k]]);
-      *c++ = static_cast<T>(sum);
+  const auto rows = static_cast<int64_t>(rows_.size()), terms = static_cast<int64_t>(row_terms_.size());
+  const int32_t* columns = columns_.data();
+  for (int64_t begin = 0; begin < rows; begin += m_, columns += n_) {
+    for (int64_t row = begin; row < begin + m_; ++row) {
+      const T* x = a + rows_[row];
+      for (int64_t j = 0; j < n_; ++j) {
+        const T* y = b + columns[j];
+        const auto product = [](T left, T right) {
+          return static_cast<double>(left) * static_cast<double>(right);
+        };
+        *c++ = in_order_
+                   ? Sum<T>(terms, [&](int64_t k) { return product(x[k], y[k]); })
+                   : Sum<T>(terms, [&](int64_t k) { return product(x[row_terms_[k]], y[column_terms_[k]]); });
+      }
     }
   }
 }

@@ -26,6 +26,7 @@ class SmallDot {
   // Of each row of each matrix of the batch, of the terms of a row, and likewise of the columns.
   std::vector<int32_t> rows_, row_terms_, columns_, column_terms_;
   int64_t m_ = 0, n_ = 0;
+  bool in_order_ = false;  // The terms are neighbours, in both.
 };
 
 }  // namespace hlo::cpu

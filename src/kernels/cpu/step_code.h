@@ -9,6 +9,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "hlo_run/element_type.h"
+#include "kernels/cpu/small_dot.h"
 #include "kernels/cpu/tile_ops.h"
 
 namespace hlo::cpu {
@@ -24,6 +25,8 @@ class StepCode {
   // What the call does to `count` elements; operations on one element are the machine's own where it has
   // them.
   void Call(const TileCall& call, int64_t count, FramePlace out, const FramePlace (&in)[3]);
+  // A product of the arrays at `a` and `b`; none of the three overlap, or is longer than `byte_count`.
+  void Dot(const SmallDot& dot, FramePlace out, FramePlace a, FramePlace b, int64_t byte_count);
   // `byte_count` bytes; the two do not overlap, or are the same.
   void Copy(FramePlace to, FramePlace from, int64_t byte_count);
   // The 64-bit integer at `out`: (adds ? its value : 0) + clamp(integer at `index`, 0, max) * byte_stride.
@@ -76,6 +79,10 @@ class StepCode {
     TileCall call;
     int64_t count;
   };
+  struct Product {
+    SmallDot dot;
+    int64_t byte_count;
+  };
   struct Range {
     ElementType type;
     int64_t max, byte_stride;
@@ -88,11 +95,14 @@ class StepCode {
 
  private:
   void Add(const Op& op) { ops_.push_back(op); }
+  // Whether operations from `first` on and before this one may jump past it.
+  bool JumpsBeyond(int64_t first, int64_t number) const;
   // At most so many bytes are read or written at each place of the operation.
   int64_t Reach(const Op& op) const;
 
   std::vector<Op> ops_;
   std::vector<Tile> tiles_;
+  std::vector<Product> products_;
   std::vector<Range> ranges_;
   std::vector<Far> fars_;
   std::vector<std::vector<Label>> tables_;

@@ -1,4 +1,4 @@
-// Loops that combine elements of one array with each other, or with those of another one at any places.
+// Loops that combine elements of one array with each other.
 
 #include <algorithm>
 #include <cstring>
@@ -132,63 +132,48 @@ void SumBF16(int64_t n, void* out, const void* const* in, int64_t) {
   *static_cast<float*>(out) = static_cast<float>(sum);
 }
 
-template <class F, class T>
-void ScatterLoop(int64_t n, void* result, const int64_t* at, const void* update, const int64_t* from) {
-  const F f;
-  T* r = static_cast<T*>(result);
-  const T* u = static_cast<const T*>(update);
-  for (int64_t i = 0; i < n; ++i) {
-    if (at[i] >= 0) r[at[i]] = f(r[at[i]], u[from[i]]);
-  }
-}
-
-struct Loops {
-  TileFn fold = nullptr;
-  ScatterFn scatter = nullptr;
-};
-
 template <class F, class T, class A = T>
-Loops LoopsOf() {
+TileFn FoldOf() {
   if constexpr (std::is_floating_point_v<T> && std::is_same_v<F, scalar::Add>)
-    return {&VectorFold<VectorAdd, F, T, A>, &ScatterLoop<F, T>};
+    return &VectorFold<VectorAdd, F, T, A>;
   else if constexpr (std::is_floating_point_v<T> && std::is_same_v<F, FloatMaximum>)
-    return {&VectorFold<VectorMaximum, F, T, A>, &ScatterLoop<F, T>};
+    return &VectorFold<VectorMaximum, F, T, A>;
   else if constexpr (std::is_floating_point_v<T> && std::is_same_v<F, FloatMinimum>)
-    return {&VectorFold<VectorMinimum, F, T, A>, &ScatterLoop<F, T>};
+    return &VectorFold<VectorMinimum, F, T, A>;
   else if constexpr (std::is_invocable_r_v<T, F, T, T>)
-    return {&FoldLoop<F, T, A>, &ScatterLoop<F, T>};
+    return &FoldLoop<F, T, A>;
   else
-    return {};
+    return nullptr;
 }
 
 template <class T>
-Loops Find(Opcode opcode) {
+TileFn Find(Opcode opcode) {
   constexpr bool is_float = std::is_floating_point_v<T>;
   switch (opcode) {
     case Opcode::kAdd:
       // As the reference sums.
-      return LoopsOf<scalar::Add, T, std::conditional_t<is_float, double, T>>();
+      return FoldOf<scalar::Add, T, std::conditional_t<is_float, double, T>>();
     case Opcode::kAnd:
-      return LoopsOf<scalar::And, T>();
+      return FoldOf<scalar::And, T>();
     case Opcode::kMaximum:
-      return LoopsOf<std::conditional_t<is_float, FloatMaximum, scalar::Maximum>, T>();
+      return FoldOf<std::conditional_t<is_float, FloatMaximum, scalar::Maximum>, T>();
     case Opcode::kMinimum:
-      return LoopsOf<std::conditional_t<is_float, FloatMinimum, scalar::Minimum>, T>();
+      return FoldOf<std::conditional_t<is_float, FloatMinimum, scalar::Minimum>, T>();
     case Opcode::kMultiply:
-      return LoopsOf<scalar::Multiply, T>();
+      return FoldOf<scalar::Multiply, T>();
     case Opcode::kOr:
-      return LoopsOf<scalar::Or, T>();
+      return FoldOf<scalar::Or, T>();
     case Opcode::kXor:
-      return LoopsOf<scalar::Xor, T>();
+      return FoldOf<scalar::Xor, T>();
     default:
-      return {};
+      return nullptr;
   }
 }
 
 }  // namespace
 
 TileCall FindTileFold(Opcode opcode, ElementType type) {
-  return {DispatchLane(LaneOf(type), [&]<class T>() { return Find<T>(opcode).fold; })};
+  return {DispatchLane(LaneOf(type), [&]<class T>() { return Find<T>(opcode); })};
 }
 
 namespace {
@@ -222,9 +207,16 @@ FindFn FindFirstEqual(Lane lane) {
   });
 }
 
-ScatterFn FindScatterLoop(Opcode opcode, ElementType type) {
-  if (!IsStoredAsLane(type) || RoundTile(type).function != nullptr) return nullptr;
-  return DispatchLane(LaneOf(type), [&]<class T>() { return Find<T>(opcode).scatter; });
+FindFn FindLastEqual(Lane lane) {
+  return DispatchLane(lane, []<class T>() -> FindFn {
+    return [](int64_t n, const void* values, const void* value) {
+      const T* a = static_cast<const T*>(values);
+      const T wanted = *static_cast<const T*>(value);
+      int64_t i = n - 1;
+      while (i >= 0 && a[i] != wanted) --i;
+      return i < 0 ? n : i;
+    };
+  });
 }
 
 }  // namespace hlo::cpu

@@ -76,12 +76,8 @@ TileCall FindBF16Fold(const TileCall& fold);
 // The first of n values that equals `value` or is a NaN; n if none is.
 using FindFn = int64_t (*)(int64_t n, const void* values, const void* value);
 FindFn FindFirstEqual(Lane lane);
-// result[at[i]] = result[at[i]] op update[from[i]] for i of [0, n) in order, but where at[i] < 0. The same
-// operations, on types whose elements lie in memory as in lanes.
-using ScatterFn = void (*)(int64_t n, void* result, const int64_t* at, const void* update,
-                           const int64_t* from);
-ScatterFn FindScatterLoop(Opcode opcode, ElementType type);
-
+// The last one that equals it.
+FindFn FindLastEqual(Lane lane);
 // Between memory and lanes: out[i] = in[0][i]; no function where both are the same.
 TileCall LoadTile(ElementType type);
 TileCall StoreTile(ElementType type);

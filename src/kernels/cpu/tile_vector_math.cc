@@ -9,6 +9,14 @@
 namespace hlo::cpu {
 namespace {
 
+// A single number needs no memory to become a vector.
+template <class V, class T>
+[[gnu::always_inline]] inline V OneAmongOnes(T value) {
+  V v = V{} + T{1};
+  v[0] = value;
+  return v;
+}
+
 // Whole vectors, and the rest with ones behind it.
 template <class F>
 void OwnLoop(int64_t n, void* out, const void* const* in, int64_t) {
@@ -18,6 +26,10 @@ void OwnLoop(int64_t n, void* out, const void* const* in, int64_t) {
   int64_t i = 0;
   for (; i + kWidth <= n; i += kWidth) StoreVector(o + i, F()(LoadVector(a + i)));
   if (i == n) return;
+  if (n - i == 1) {
+    o[i] = F()(OneAmongOnes<Vector<float>>(a[i]))[0];
+    return;
+  }
   float rest[kWidth];
   for (float& each : rest) each = 1;
   std::memcpy(rest, a + i, (n - i) * sizeof(float));
@@ -104,6 +116,10 @@ void VectorLoop(int64_t n, void* out, const void* const* in, F f) {
     std::memcpy(o + i, &v, sizeof v);
   }
   if (i == n) return;
+  if (n - i == 1) {
+    o[i] = f(OneAmongOnes<V>(a[i]))[0];
+    return;
+  }
   T rest[kWidth];
   for (T& each : rest) each = 1;
   std::memcpy(rest, a + i, (n - i) * sizeof(T));

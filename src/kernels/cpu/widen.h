@@ -13,7 +13,8 @@ namespace hlo::cpu {
 template <class T>
 using WidenBlock = void (*)(const void* from, int64_t row_stride, int64_t column_stride, int64_t rows,
                             int64_t columns, T* to, int64_t ld);
-// nullptr where a product does not take the type: a float as an integer, a complex number as a real one.
+// nullptr where a product does not take the type: a float as an integer, a complex number as a real one. Also
+// for int16_t, which holds the integers of fewer bits.
 template <class T>
 WidenBlock<T> WidenBlockOf(ElementType type);
 

@@ -58,6 +58,14 @@ WindowStarts::WindowStarts(const DenseArray& indices, const StartDims& dims,
   vector_stride_ = dims.index_vector_dim < rank ? strides[dims.index_vector_dim] : 0;
 }
 
+std::optional<int64_t> WindowStarts::IndexLimit() const {
+  const absl::Span<const int64_t> dimensions = start_dims_.start_index_map;
+  const bool plain = indices_.type == ElementType::kS32 && dimensions.size() == 1 &&
+                     start_dims_.operand_batching_dims.empty() && operand_strides_[dimensions[0]] == 1 &&
+                     strides_ == RowMajorStrides(dims_);
+  return plain && !clamps_ ? std::optional(last_start_[dimensions[0]] + 1) : std::nullopt;
+}
+
 template <class T>
 void WindowStarts::ComputeRun(const Odometer& position, int64_t n, int64_t* starts) const {
   const int64_t step = strides_.empty() ? 0 : strides_.back();

@@ -2,6 +2,7 @@
 // Where do the windows of gather and scatter begin?
 
 #include <cstdint>
+#include <optional>
 
 #include "kernels/cpu/dense_array.h"
 #include "types/index.h"
@@ -42,6 +43,9 @@ class WindowStarts {
   // One for each position over the dimensions of the indices but index_vector_dim.
   const Index& dims() const { return dims_; }
   int64_t count() const { return Product(dims_); }
+  // Where all indices are s32 that lie side by side, and each is the start of its position unless it is
+  // outside [0, limit): that limit.
+  std::optional<int64_t> IndexLimit() const;
   // Of positions [begin, begin + n), row-major; -1: outside.
   void Compute(int64_t begin, int64_t n, int64_t* starts) const;
 

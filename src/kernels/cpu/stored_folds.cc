@@ -1,0 +1,149 @@
+#include "kernels/cpu/stored_folds.h"
+
+#include <cstring>
+
+#include "kernels/cpu/simd.h"
+#include "kernels/cpu/tile_loops.h"
+
+namespace hlo::cpu {
+namespace {
+
+constexpr int kAtOnce = StoredFolds::kAtOnce;
+
+// Operations on vectors and on numbers.
+struct Sum : scalar::Add {
+  template <class A>
+  static Vector<A> Vectors(Vector<A> a, Vector<A> b) {
+    return a + b;
+  }
+};
+struct Largest : FloatMaximum {
+  template <class A>
+  static Vector<A> Vectors(Vector<A> a, Vector<A> b) {
+    return MaximumOf<A>(a, b);
+  }
+};
+struct Smallest : FloatMinimum {
+  template <class A>
+  static Vector<A> Vectors(Vector<A> a, Vector<A> b) {
+    return MinimumOf<A>(a, b);
+  }
+};
+
+template <class A, class T>
+[[gnu::always_inline]] inline Vector<A> LoadWide(const T* from) {
+  typename VectorOf<T, kLanes<A>* static_cast<int>(sizeof(T))>::type part;
+  std::memcpy(&part, from, sizeof part);
+  return __builtin_convertvector(part, Vector<A>);
+}
+
+// Rows side by side, each in the same order: two vectors of partial results, what is left over, their halves.
+template <class F, class T, class A, int kRows>
+[[gnu::always_inline]] inline void FoldRows(int64_t n, const T* const (&rows)[kRows], A (&results)[kRows]) {
+  constexpr int64_t kLane = kLanes<A>, kStep = 2 * kLane;
+  const F f;
+  if (n < kStep) {
+    for (int r = 0; r < kRows; ++r) {
+      results[r] = rows[r][0];
+      for (int64_t i = 1; i < n; ++i) results[r] = f(results[r], static_cast<A>(rows[r][i]));
+    }
+    return;
+  }
+  Vector<A> v[kRows][2];
+#pragma GCC unroll 4
+  for (int r = 0; r < kRows; ++r) v[r][0] = LoadWide<A>(rows[r]), v[r][1] = LoadWide<A>(rows[r] + kLane);
+  int64_t i = kStep;
+  for (; i + kStep <= n; i += kStep) {
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) {
+      v[r][0] = F::template Vectors<A>(v[r][0], LoadWide<A>(rows[r] + i));
+      v[r][1] = F::template Vectors<A>(v[r][1], LoadWide<A>(rows[r] + i + kLane));
+    }
+  }
+  for (int r = 0; r < kRows; ++r) {
+    A partial[kStep];
+    std::memcpy(partial, v[r], sizeof partial);
+    for (int64_t k = 0; i + k < n; ++k) partial[k] = f(partial[k], static_cast<A>(rows[r][i + k]));
+    for (int64_t half = kStep / 2; half > 0; half /= 2) {
+      for (int64_t k = 0; k < half; ++k) partial[k] = f(partial[k], partial[half + k]);
+    }
+    results[r] = partial[0];
+  }
+}
+
+template <class F, class T, class A>
+void Rows(int64_t n, const void* const* rows, void* results) {
+  const T* at[kAtOnce];
+  for (int r = 0; r < kAtOnce; ++r) at[r] = static_cast<const T*>(rows[r]);
+  A sums[kAtOnce];
+  FoldRows<F, T, A, kAtOnce>(n, at, sums);
+  for (int r = 0; r < kAtOnce; ++r) static_cast<T*>(results)[r] = static_cast<T>(sums[r]);
+}
+
+template <class F, class T, class A>
+void Row(int64_t n, const void* row, void* result) {
+  const T* const at[] = {static_cast<const T*>(row)};
+  A sum[1];
+  FoldRows<F, T, A, 1>(n, at, sum);
+  *static_cast<T*>(result) = static_cast<T>(sum[0]);
+}
+
+// The parts of a row as rows.
+template <class F, class T, class A>
+void LongRow(int64_t n, const void* row, void* result) {
+  constexpr int64_t kShort = 2048;
+  if (n < kShort) return Row<F, T, A>(n, row, result);
+  const F f;
+  const T* from = static_cast<const T*>(row);
+  const int64_t part = n / kAtOnce;
+  const T* const at[kAtOnce] = {from, from + part, from + 2 * part, from + 3 * part};
+  A sums[kAtOnce];
+  FoldRows<F, T, A, kAtOnce>(part, at, sums);
+  A sum = sums[0];
+  for (int r = 1; r < kAtOnce; ++r) sum = f(sum, sums[r]);
+  for (int64_t i = kAtOnce * part; i < n; ++i) sum = f(sum, static_cast<A>(from[i]));
+  *static_cast<T*>(result) = static_cast<T>(sum);
+}
+
+template <class F, class T>
+void Columns(int64_t n, const void* const* rows, void* accumulators) {
+  constexpr int64_t kLane = kLanes<T>;
+  const F f;
+  T* acc = static_cast<T*>(accumulators);
+  const T* at[kAtOnce];
+  for (int r = 0; r < kAtOnce; ++r) at[r] = static_cast<const T*>(rows[r]);
+  int64_t i = 0;
+  for (; i + kLane <= n; i += kLane) {
+    Vector<T> v = LoadVector(acc + i);
+#pragma GCC unroll 4
+    for (int r = 0; r < kAtOnce; ++r) v = F::template Vectors<T>(v, LoadVector(at[r] + i));
+    StoreVector(acc + i, v);
+  }
+  for (; i < n; ++i) {
+    for (int r = 0; r < kAtOnce; ++r) acc[i] = f(acc[i], at[r][i]);
+  }
+}
+
+template <class F, class T, class A>
+constexpr StoredFolds FoldsOf() {
+  return {&Rows<F, T, A>, &Row<F, T, A>, &LongRow<F, T, A>, &Columns<F, T>};
+}
+
+template <class T>
+StoredFolds Find(const TileCall& fold, ElementType type) {
+  const auto is = [&](Opcode opcode) { return fold.function == FindTileFold(opcode, type).function; };
+  if (is(Opcode::kAdd)) return FoldsOf<Sum, T, double>();
+  if (is(Opcode::kMaximum)) return FoldsOf<Largest, T, T>();
+  if (is(Opcode::kMinimum)) return FoldsOf<Smallest, T, T>();
+  return {};
+}
+
+}  // namespace
+
+StoredFolds FindStoredFolds(const TileCall& fold, ElementType stored) {
+  if (stored == ElementType::kF32) return Find<float>(fold, stored);
+  if (stored == ElementType::kF64) return Find<double>(fold, stored);
+  return {};
+}
+
+}  // namespace hlo::cpu
