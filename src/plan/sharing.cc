@@ -1,0 +1,260 @@
+#include "plan/sharing.h"
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_set.h"
+#include "plan/modes.h"
+#include "plan/visit.h"
+
+namespace hlo::plan {
+namespace {
+
+// Walks the steps as Liveness does.
+class Sharer {
+ public:
+  Sharer(Plan& plan, Liveness& liveness) : plan_(plan), liveness_(liveness), storages_(liveness.storages()) {}
+
+  Sharing Run() {
+    Share(plan_.steps);
+    MergeExchanged();
+    return std::move(sharing_);
+  }
+
+ private:
+  ValueId Real(ValueId v) const { return liveness_.Real(v); }
+  int32_t StorageOf(ValueId v) const { return liveness_.StorageOf(v); }
+
+  void Share(std::vector<Step>& steps) {
+    for (Step& step : steps) {
+      ++position_;
+      if (auto* loop = std::get_if<LoopStep>(&step.what))
+        ShareLoop(*loop);
+      else if (auto* branch = std::get_if<BranchStep>(&step.what))
+        ShareBranch(*branch);
+      else if (auto* tiles = std::get_if<TileStep>(&step.what))
+        ShareTiles(step, *tiles);
+      else if (auto* rows = std::get_if<RowsStep>(&step.what))
+        ShareRows(*rows);
+      else if (auto* kernel = std::get_if<KernelStep>(&step.what))
+        ShareKernel(*kernel);
+    }
+  }
+
+  bool DiesHere(int32_t storage) const {
+    return storages_[storage].is_arena && storages_[storage].last_use == position_ &&
+           CurrentModes().works_in_place;
+  }
+  // Whether `result` may lie where `operand` does, which nothing reads after this step. An argument's place
+  // is known to be free only when the module runs.
+  bool MayTake(int32_t storage, ValueId result) {
+    if (DiesHere(storage)) return true;
+    const Storage& s = storages_[storage];
+    const Value& value = plan_.graph.values[s.first];
+    if (value.parameter >= 0 && !value.is_dynamic && s.last_use == position_ && CurrentModes().works_in_place)
+      sharing_.takers.emplace(storage, result);
+    return false;
+  }
+
+  // Whether each position of a loop reads what it writes, and nothing else.
+  bool SamePlace(const cpu::Access& load, const cpu::Access& store) const {
+    return load.offset == store.offset && load.inner == store.inner && load.outer == store.outer &&
+           ByteCount(load.type) == ByteCount(store.type) &&
+           std::equal(load.starts.begin(), load.starts.end(), store.starts.begin(), store.starts.end(),
+                      [&](const cpu::RuntimeStart& a, const cpu::RuntimeStart& b) {
+                        return Real(a.argument) == Real(b.argument) && a.max == b.max && a.stride == b.stride;
+                      });
+  }
+
+  void ShareTiles(Step& step, TileStep& tiles) {
+    if (tiles.updated != kNoValue) {
+      ShareUpdate(step, tiles);
+      return;
+    }
+    if (tiles.programs.size() != 1) return;
+    const cpu::Access* store = nullptr;
+    int64_t store_count = 0;
+    std::vector<const cpu::Access*> loads;
+    absl::flat_hash_set<int32_t> starts;
+    std::as_const(tiles.programs[0]).VisitAccesses([&](const cpu::Access& access, bool is_store) {
+      for (const cpu::RuntimeStart& start : access.starts) starts.insert(StorageOf(start.argument));
+      if (is_store) {
+        store = &access;
+        ++store_count;
+      } else if (access.argument != cpu::Access::kIota) {
+        loads.push_back(&access);
+      }
+    });
+    // What one of several stores overwrites, another may still be computed from.
+    if (store_count != 1) return;
+    const int64_t byte_count = storages_[StorageOf(store->argument)].byte_count;
+    for (const cpu::Access* load : loads) {
+      const int32_t storage = StorageOf(load->argument);
+      if (storages_[storage].byte_count != byte_count || starts.contains(storage)) continue;
+      const bool fits = std::all_of(loads.begin(), loads.end(), [&](const cpu::Access* other) {
+        return StorageOf(other->argument) != storage || SamePlace(*other, *store);
+      });
+      if (!fits || !MayTake(storage, store->argument)) continue;
+      liveness_.Join(store->argument, storage);
+      return;
+    }
+  }
+
+  void ShareUpdate(Step& step, TileStep& tiles) {
+    const int32_t storage = StorageOf(tiles.updated);
+    int64_t reads = 0;
+    VisitSlots(step, [&](int32_t& v, bool is_write) { reads += !is_write && StorageOf(v) == storage; });
+    int64_t harmless_reads = 1;  // The copy's.
+    const cpu::TileProgram& window = tiles.programs[1];
+    const cpu::Access* store = nullptr;
+    window.VisitAccesses([&](const cpu::Access& access, bool is_store) {
+      if (is_store) store = &access;
+    });
+    window.VisitAccesses([&](const cpu::Access& access, bool is_store) {
+      if (!is_store && access.argument != cpu::Access::kIota && StorageOf(access.argument) == storage)
+        harmless_reads += SamePlace(access, *store);
+    });
+    if (reads != harmless_reads || !MayTake(storage, tiles.result)) return;
+    liveness_.Join(tiles.result, storage);
+    tiles.programs.erase(tiles.programs.begin());
+    tiles.updated = tiles.result = kNoValue;
+  }
+
+  // Results that may take the place of what they update.
+  void ShareKernel(const KernelStep& step) {
+    for (int32_t k = 0; k < step.kernel.updated; ++k) {
+      if (step.results[k] == kNoValue) continue;
+      const int32_t storage = StorageOf(step.operands[k]);
+      const auto reads = std::count_if(step.operands.begin(), step.operands.end(),
+                                       [&](ValueId v) { return v != kNoValue && StorageOf(v) == storage; });
+      if (reads == 1 && storages_[storage].byte_count == storages_[StorageOf(step.results[k])].byte_count &&
+          MayTake(storage, step.results[k]))
+        liveness_.Join(step.results[k], storage);
+    }
+  }
+
+  void ShareRows(const RowsStep& step) {
+    absl::flat_hash_set<int32_t> placed;
+    for (const RowsStep::Sharing& sharing : step.sharing) {
+      const int32_t storage = StorageOf(step.operands[sharing.operand]);
+      const ValueId result = step.results[sharing.result];
+      const auto reads = std::count_if(step.operands.begin(), step.operands.end(),
+                                       [&](ValueId v) { return StorageOf(v) == storage; });
+      if (reads == 1 && !placed.contains(sharing.result) &&
+          storages_[storage].byte_count == storages_[StorageOf(result)].byte_count &&
+          MayTake(storage, result)) {
+        placed.insert(sharing.result);
+        liveness_.Join(result, storage);
+      }
+    }
+  }
+
+  void ShareLoop(LoopStep& loop) {
+    const int32_t id = next_loop_++;
+    absl::flat_hash_set<int32_t> taken;
+    std::vector<Move> initial;
+    for (const Move& move : loop.initial) {
+      const int32_t from = StorageOf(move.from);
+      // Whoever reads it inside the loop needs it until the end.
+      if (liveness_.storage(move.to).is_arena && !taken.contains(from) && MayTake(from, move.to)) {
+        taken.insert(from);
+        liveness_.Join(move.to, from);
+        continue;
+      }
+      initial.push_back(move);
+    }
+    loop.initial = std::move(initial);
+    for (const Move& move : loop.next)
+      liveness_.storage(move.to).last_use = liveness_.value(move.to).last_inside;
+    Share(loop.condition);
+    ++position_;
+    Share(loop.body);
+    ++position_;
+    const Liveness::LoopScope& scope = liveness_.loop(id);
+    for (const Move& move : loop.next) {
+      Storage& state = liveness_.storage(move.to);
+      state.begin = std::min(state.begin, scope.begin);
+      state.end = std::max(state.end, scope.end);
+    }
+    std::vector<ValueId> states;
+    for (const Move& move : loop.next) states.push_back(move.to);
+    ShareMoves(loop.next, [&](ValueId from) { return liveness_.Contains(id, liveness_.value(from).loop); });
+    for (ValueId state : states) liveness_.storage(state).last_use = liveness_.value(state).last_use;
+    ++position_;
+  }
+
+  // Results of the branch that begins at `begin`, of the conditional at `conditional`, come to lie where the
+  // branch computes them, or where a value lies that nothing else of the conditional needs.
+  void JoinResults(const std::vector<Move>& results, Position conditional, Position begin) {
+    absl::flat_hash_set<int32_t> taken;
+    for (const Move& move : results) {
+      const int32_t from = StorageOf(move.from), to = StorageOf(move.to);
+      if (from == to || !DiesHere(from) || !storages_[to].is_arena || taken.contains(to) ||
+          storages_[from].byte_count != storages_[to].byte_count || storages_[to].begin < conditional)
+        continue;
+      const bool inside = storages_[from].begin > begin;
+      if (!inside && liveness_.UsesSince(move.from, conditional) != 1) continue;
+      if (std::count_if(results.begin(), results.end(),
+                        [&](const Move& other) { return StorageOf(other.from) == from; }) != 1)
+        continue;
+      liveness_.Join(move.to, from);
+      taken.insert(from);
+    }
+  }
+
+  void ShareBranch(BranchStep& step) {
+    const Position first = position_;
+    for (BranchStep::Branch& branch : step.branches) {
+      const Position begin = position_;
+      Share(branch.steps);
+      ++position_;
+      JoinResults(branch.results, first, begin);
+      ShareMoves(branch.results, [&](ValueId from) { return liveness_.value(from).defined > begin; });
+    }
+  }
+
+  // Drops moves of a buffer to itself, and exchanges buffers where the source is not needed otherwise.
+  template <class IsInside>
+  void ShareMoves(std::vector<Move>& moves, IsInside&& is_inside) {
+    absl::flat_hash_set<int32_t> targets, sources;
+    for (const Move& move : moves) targets.insert(StorageOf(move.to));
+    std::vector<Move> kept;
+    for (Move move : moves) {
+      const int32_t from = StorageOf(move.from), to = StorageOf(move.to);
+      if (from == to) continue;
+      const bool first = sources.insert(from).second;
+      move.exchange = first && DiesHere(from) && !targets.contains(from) && is_inside(move.from) &&
+                      storages_[to].is_arena && storages_[from].byte_count == storages_[to].byte_count;
+      if (move.exchange) sharing_.exchanged.push_back({move.from, move.to});
+      kept.push_back(move);
+    }
+    moves = std::move(kept);
+  }
+
+  // Buffers that change places must both be there as long as either is.
+  void MergeExchanged() {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const auto& [from, to] : sharing_.exchanged) {
+        Storage &a = storages_[StorageOf(from)], &b = storages_[StorageOf(to)];
+        a.exchanged = b.exchanged = true;
+        const Position begin = std::min(a.begin, b.begin), end = std::max(a.end, b.end);
+        changed |= a.begin != begin || b.begin != begin || a.end != end || b.end != end;
+        a.begin = b.begin = begin;
+        a.end = b.end = end;
+      }
+    }
+  }
+
+  Plan& plan_;
+  Liveness& liveness_;
+  std::vector<Storage>& storages_;
+  Sharing sharing_;
+  Position position_ = 0;
+  int32_t next_loop_ = 0;
+};
+
+}  // namespace
+
+Sharing ShareStorages(Plan& plan, Liveness& liveness) { return Sharer(plan, liveness).Run(); }
+
+}  // namespace hlo::plan

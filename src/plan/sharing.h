@@ -1,0 +1,21 @@
+#pragma once
+// Which values lie where others did?
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "plan/liveness.h"
+
+namespace hlo::plan {
+
+struct Sharing {
+  std::vector<std::pair<ValueId, ValueId>> exchanged;  // Whose buffers change places.
+  std::map<int32_t, ValueId> takers;  // Results by the storage of the argument whose place they may take.
+};
+
+// Joins the storages of what steps and loops can update in place, and takes out the copies that this makes
+// needless.
+Sharing ShareStorages(Plan& plan, Liveness& liveness);
+
+}  // namespace hlo::plan
