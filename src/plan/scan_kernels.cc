@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "kernels/cpu/scan.h"
+#include "kernels/cpu/slide_lines.h"
 #include "plan/library_kernels.h"
 #include "plan/tile_calls.h"
 #include "types/index.h"
@@ -45,6 +46,7 @@ cpu::ScanArrays ArraysOf(const Instruction& scan, absl::Span<const void* const> 
 // x and carry through one operation, which is both output and next carry.
 struct Line {
   cpu::ScanLineFn function = nullptr;
+  cpu::LineLoops in_pieces;  // Where the steps may be grouped at will.
 };
 Line FindLine(const Instruction& scan) {
   const Instruction& root = *scan.Get<attr::to_apply>()->root();
@@ -55,7 +57,13 @@ Line FindLine(const Instruction& scan) {
   if (step.operand_count() != 2 || step.operand(0)->opcode() != Opcode::kParameter ||
       step.operand(1)->opcode() != Opcode::kParameter || step.operand(0) == step.operand(1))
     return {};
-  return {cpu::FindScanLine(step.opcode(), step.shape().type(), step.operand(0)->Get<attr::number>() == 1)};
+  const ElementType type = step.shape().type();
+  Line line{cpu::FindScanLine(step.opcode(), type, step.operand(0)->Get<attr::number>() == 1), {}};
+  const bool is_exact =
+      IsIntegral(type) || step.opcode() == Opcode::kMaximum || step.opcode() == Opcode::kMinimum;
+  if (cpu::IsStoredAsLane(type) && (is_exact || scan.Get<attr::is_associative>(false)))
+    line.in_pieces = cpu::FindLineLoops(step.opcode(), cpu::LaneOf(type));
+  return line;
 }
 
 absl::Status RunScan(const Instruction& scan, const cpu::TileCode& code, const Line& line,
@@ -66,6 +74,12 @@ absl::Status RunScan(const Instruction& scan, const cpu::TileCode& code, const L
     return absl::OkStatus();
   }
   const int64_t width = ByteCount(scan.operand(0)->shape().type());
+  constexpr int64_t kLong = 4096;
+  if (dims.length >= kLong && line.in_pieces.run != nullptr) {
+    std::memcpy(results[1], operands[1], width);
+    line.in_pieces.run(dims.length, dims.reverse, operands[0], results[0], results[1]);
+    return absl::OkStatus();
+  }
   const int64_t first = dims.reverse && dims.length > 0 ? (dims.length - 1) * width : 0;
   std::memcpy(results[1], operands[1], width);
   line.function(dims.length, dims.reverse ? -1 : 1, static_cast<const std::byte*>(operands[0]) + first,

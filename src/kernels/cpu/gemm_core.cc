@@ -5,11 +5,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
-#include <utility>
 
 #include "base/check.h"
 #include "base/parallel.h"
-#include "types/dispatch.h"
 
 namespace hlo::cpu {
 namespace {
@@ -179,23 +177,6 @@ void SplitParts(int64_t k_count, T* panel) {
   }
 }
 
-// Neighbours along the last dimension.
-struct Run {
-  int64_t offset, count;
-};
-
-// The run that begins at a place of an array of these dimensions, at most `most` long.
-Run RunFrom(int64_t place, int64_t most, const Index& sizes, const Index& strides) {
-  Run run{0, 1};
-  for (int64_t d = sizes.rank() - 1; d >= 0; --d) {
-    const int64_t i = place % sizes[d];
-    place /= sizes[d];
-    run.offset += i * strides[d];
-    if (d == sizes.rank() - 1) run.count = std::min(most, sizes[d] - i);
-  }
-  return run;
-}
-
 // --- Blocks
 
 // Of a panel count, how many go into one piece of work: few enough that there are pieces for many threads,
@@ -227,16 +208,14 @@ struct Block {
       const bool is_a = bunch < row_bunches;
       const int64_t start = (is_a ? bunch : bunch - row_bunches) * kBunch;
       const int64_t end = std::min(start + kBunch, is_a ? row_panels : column_panels);
-      for (int64_t p = start; p < end; ++p) {
-        if (is_a) {
-          a.Pack(row + p * kRows, std::min<int64_t>(kRows, rows - p * kRows), k_first, k_count,
-                 a_panels + p * kRows * k_count);
-        } else {
-          T* panel = b_panels + p * kColumns * k_count;
-          b.Pack(column + p * kColumns, std::min<int64_t>(kColumns, columns - p * kColumns), k_first, k_count,
-                 panel);
-          if constexpr (kComplex<T>) SplitParts(k_count, panel);
-        }
+      if (is_a) {
+        a.PackPanels(row + start * kRows, std::min(end * kRows, rows) - start * kRows, k_first, k_count,
+                     a_panels + start * kRows * k_count);
+      } else {
+        T* panels = b_panels + start * kColumns * k_count;
+        b.PackPanels(column + start * kColumns, std::min(end * kColumns, columns) - start * kColumns, k_first,
+                     k_count, panels);
+        if constexpr (kComplex<T>) SplitParts((end - start) * k_count, panels);
       }
     });
   }
@@ -345,157 +324,10 @@ void* Scratch(ScratchSlot slot, int64_t byte_count) {
     HLO_CHECK(buffer.data != nullptr);
 #if defined(MADV_HUGEPAGE)
     // Panels are read in turn with rows that lie far apart: each takes an entry of the table of pages.
-    if (page == kHugePage)
-      madvise(buffer.data.get(), static_cast<size_t>(buffer.byte_count), MADV_HUGEPAGE);
+    if (page == kHugePage) madvise(buffer.data.get(), static_cast<size_t>(buffer.byte_count), MADV_HUGEPAGE);
 #endif
   }
   return buffer.data.get();
-}
-
-template <class T, int kWidth>
-[[gnu::noinline]] void PackRows(const T* const* rows, int64_t count, int64_t k_count, T* panel) {
-  int64_t k = 0;
-  if constexpr (!kComplex<T>) {
-    // Squares of a vector's lanes. What a line writes beyond the panel's width, the next line overwrites.
-    constexpr int kLane = kLanes<T>;
-    constexpr int kSquares = (kWidth + kLane - 1) / kLane;
-    constexpr bool kIsWhole = kWidth % kLane == 0;
-    constexpr int kAtOnce = kIsWhole ? 1 : kSquares;
-    for (; k + (kIsWhole ? kLane : 2 * kLane) <= k_count; k += kLane) {
-#pragma GCC unroll 4
-      for (int first = 0; first < kSquares; first += kAtOnce) {
-        Vector<T> squares[kAtOnce][kLane];
-#pragma GCC unroll 4
-        for (int s = 0; s < kAtOnce; ++s) {
-#pragma GCC unroll 16
-          for (int i = 0; i < kLane; ++i) {
-            const int row = (first + s) * kLane + i;
-            squares[s][i] = row < count ? LoadVector(rows[row] + k) : Vector<T>{};
-          }
-          Transpose<T>(squares[s]);
-        }
-#pragma GCC unroll 16
-        for (int i = 0; i < kLane; ++i) {
-#pragma GCC unroll 4
-          for (int s = 0; s < kAtOnce; ++s)
-            StoreVector(panel + (k + i) * kWidth + (first + s) * kLane, squares[s][i]);
-        }
-      }
-    }
-  }
-  for (; k < k_count; ++k) {
-    for (int i = 0; i < kWidth; ++i) panel[k * kWidth + i] = i < count ? rows[i][k] : T{};
-  }
-}
-
-template <class T, int kWidth>
-StridedSource<T, kWidth>::StridedSource(const void* data, ElementType type, int64_t stride, int64_t k_stride)
-    : data_(static_cast<const std::byte*>(data)),
-      width_(ByteCount(type)),
-      stride_(stride),
-      k_stride_(k_stride),
-      widen_(WidenBlockOf<T>(type)) {
-  is_native_ = DispatchType(type, []<ElementType kType>() { return std::is_same_v<Native<kType>, T>; });
-}
-
-template <class T, int kWidth>
-void StridedSource<T, kWidth>::Pack(int64_t first, int64_t count, int64_t k_first, int64_t k_count,
-                                    T* panel) const {
-  const std::byte* from = data_ + (first * stride_ + k_first * k_stride_) * width_;
-  if (k_stride_ == 1 && is_native_) {
-    const T* rows[kWidth];
-    for (int64_t i = 0; i < count; ++i) rows[i] = reinterpret_cast<const T*>(from) + i * stride_;
-    PackRows<T, kWidth>(rows, count, k_count, panel);
-  } else if (k_stride_ == 1 && stride_ != 1) {
-    alignas(64) T widened[kWidth * kPanelDepth];
-    const T* rows[kWidth];
-    for (int64_t i = 0; i < count; ++i) rows[i] = widened + i * kPanelDepth;
-    for (int64_t k = 0; k < k_count; k += kPanelDepth) {
-      const int64_t depth = std::min(kPanelDepth, k_count - k);
-      widen_(from + k * width_, stride_, 1, count, depth, widened, kPanelDepth);
-      PackRows<T, kWidth>(rows, count, depth, panel + k * kWidth);
-    }
-  } else if (stride_ == 1 && is_native_ && count == kWidth) {
-    const T* row = reinterpret_cast<const T*>(from);
-    constexpr int64_t kAhead = 16;  // Rows far apart: each is asked for before it is needed.
-    for (int64_t k = 0; k < k_count; ++k) {
-      if (k + kAhead < k_count) __builtin_prefetch(row + (k + kAhead) * k_stride_);
-      std::memcpy(panel + k * kWidth, row + k * k_stride_, kWidth * sizeof(T));
-    }
-  } else {
-    if (count < kWidth) std::fill_n(panel, k_count * kWidth, T{});
-    widen_(from, k_stride_, stride_, k_count, count, panel, kWidth);
-  }
-}
-
-template <class T, int kWidth>
-NestedSource<T, kWidth>::NestedSource(const void* data, ElementType type, Index sizes, Index strides,
-                                      Index k_sizes, Index k_strides)
-    : data_(static_cast<const std::byte*>(data)),
-      width_(ByteCount(type)),
-      sizes_(std::move(sizes)),
-      strides_(std::move(strides)),
-      k_sizes_(std::move(k_sizes)),
-      k_strides_(std::move(k_strides)),
-      widen_(WidenBlockOf<T>(type)) {}
-
-template <class T, int kWidth>
-void NestedSource<T, kWidth>::Pack(int64_t first, int64_t count, int64_t k_first, int64_t k_count,
-                                   T* panel) const {
-  if (count < kWidth) std::fill_n(panel, k_count * kWidth, T{});
-  for (int64_t i = 0; i < count;) {
-    const Run row = RunFrom(first + i, count - i, sizes_, strides_);
-    for (int64_t k = 0; k < k_count;) {
-      const Run column = RunFrom(k_first + k, k_count - k, k_sizes_, k_strides_);
-      widen_(data_ + (row.offset + column.offset) * width_, k_strides_.back(), strides_.back(), column.count,
-             row.count, panel + k * kWidth + i, kWidth);
-      k += column.count;
-    }
-    i += row.count;
-  }
-}
-
-bool FitsPairs(ElementType type) {
-  return IsPred(type) || (IsIntegral(type) && BitWidth(type) <= (IsSigned(type) ? 16 : 8));
-}
-
-template <int kWidth>
-PairSource<kWidth>::PairSource(const void* data, ElementType type, int64_t stride, int64_t k_stride,
-                               int64_t k_count)
-    : data_(static_cast<const std::byte*>(data)),
-      width_(ByteCount(type)),
-      stride_(stride),
-      k_stride_(k_stride),
-      k_count_(k_count),
-      widen_(WidenBlockOf<int16_t>(type)) {}
-
-template <int kWidth>
-void PairSource<kWidth>::Pack(int64_t first, int64_t count, int64_t k_first, int64_t k_count,
-                              uint32_t* panel) const {
-  constexpr int64_t kDepth = kPanelDepth;
-  alignas(64) int16_t terms[2 * kDepth * kWidth];
-  alignas(64) uint32_t pairs[kDepth * kWidth];
-  for (int64_t k = 0; k < k_count; k += kDepth) {
-    const int64_t depth = std::min(kDepth, k_count - k), begin = 2 * (k_first + k);
-    const int64_t found = std::min(2 * depth, k_count_ - begin);
-    const std::byte* from = data_ + (first * stride_ + begin * k_stride_) * width_;
-    uint32_t* to = panel + k * kWidth;
-    if (count < kWidth || found < 2 * depth) std::fill_n(terms, std::size(terms), 0);
-    if (k_stride_ == 1 && stride_ != 1) {
-      widen_(from, stride_, 1, count, found, terms, 2 * kDepth);
-      std::memcpy(pairs, terms, sizeof pairs);
-      const uint32_t* rows[kWidth];
-      for (int64_t i = 0; i < count; ++i) rows[i] = pairs + i * kDepth;
-      PackRows<uint32_t, kWidth>(rows, count, depth, to);
-      continue;
-    }
-    widen_(from, k_stride_, stride_, found, count, terms, kWidth);
-    for (int64_t j = 0; j < depth; ++j, to += kWidth) {
-      const int16_t *lower = terms + 2 * j * kWidth, *upper = lower + kWidth;
-      for (int i = 0; i < kWidth; ++i)
-        to[i] = static_cast<uint16_t>(lower[i]) | static_cast<uint32_t>(upper[i]) << 16;
-    }
-  }
 }
 
 template <class T>
@@ -534,12 +366,6 @@ void MultiplyPanels(int64_t m, int64_t n, int64_t k, const PanelSource<T, kPanel
 }
 
 #define HLO_COMPUTE_TYPE(T)                                                                        \
-  template class StridedSource<T, kPanelRows<T>>;                                                  \
-  template class StridedSource<T, kPanelColumns<T>>;                                               \
-  template class NestedSource<T, kPanelRows<T>>;                                                   \
-  template class NestedSource<T, kPanelColumns<T>>;                                                \
-  template void PackRows<T, kPanelRows<T>>(const T* const*, int64_t, int64_t, T*);                 \
-  template void PackRows<T, kPanelColumns<T>>(const T* const*, int64_t, int64_t, T*);              \
   template struct ProductSink<T>;                                                                  \
   template void MultiplyPanels<T>(int64_t, int64_t, int64_t, const PanelSource<T, kPanelRows<T>>&, \
                                   const PanelSource<T, kPanelColumns<T>>&, const ProductSink<T>&);
@@ -551,8 +377,6 @@ HLO_COMPUTE_TYPE(std::complex<float>)
 HLO_COMPUTE_TYPE(std::complex<double>)
 #undef HLO_COMPUTE_TYPE
 
-template class PairSource<kPanelRows<uint32_t>>;
-template class PairSource<kPanelColumns<uint32_t>>;
 template void MultiplyPanels<uint32_t, Terms::kPairs>(int64_t, int64_t, int64_t,
                                                       const PanelSource<uint32_t, kPanelRows<uint32_t>>&,
                                                       const PanelSource<uint32_t, kPanelColumns<uint32_t>>&,

@@ -2,6 +2,7 @@
 // The blocked matrix product under Gemm and Convolution: operands come as panels that a source packs from
 // wherever they lie, the result goes through a sink that rounds it.
 
+#include <algorithm>
 #include <complex>
 #include <cstdint>
 
@@ -41,6 +42,11 @@ class PanelSource {
   virtual ~PanelSource() = default;
   // panel[k * kWidth + i] = element (first + i, k_first + k) for i < count; zeros for count <= i < kWidth.
   virtual void Pack(int64_t first, int64_t count, int64_t k_first, int64_t k_count, T* panel) const = 0;
+  // As many panels as there are for `count`, one after the other.
+  virtual void PackPanels(int64_t first, int64_t count, int64_t k_first, int64_t k_count, T* panels) const {
+    for (; count > 0; first += kWidth, count -= kWidth, panels += kWidth * k_count)
+      Pack(first, std::min<int64_t>(kWidth, count), k_first, k_count, panels);
+  }
 };
 
 // A matrix in memory, of any type that widens to T.
@@ -50,12 +56,19 @@ class StridedSource final : public PanelSource<T, kWidth> {
   // Element (i, k) is data[i * stride + k * k_stride].
   StridedSource(const void* data, ElementType type, int64_t stride, int64_t k_stride);
   void Pack(int64_t first, int64_t count, int64_t k_first, int64_t k_count, T* panel) const override;
+  void PackPanels(int64_t first, int64_t count, int64_t k_first, int64_t k_count, T* panels) const override;
 
  private:
+  // Whole panels of elements that are neighbours, line by line.
+  template <class S>
+  void PackLines(const S* from, int64_t panel_count, int64_t k_count, T* panels) const;
+  // Asks for lines that will be packed next.
+  void CallFor(int64_t first, int64_t count, int64_t k_first, int64_t k_count) const;
+
   const std::byte* data_;
   int64_t width_, stride_, k_stride_;
   WidenBlock<T> widen_;
-  bool is_native_;
+  bool is_native_, is_bf16_;
 };
 
 // A matrix whose rows and columns each run through several dimensions of an array, the last fastest.

@@ -23,7 +23,7 @@ void ReduceWindow(absl::Span<const WindowArray> arrays, absl::Span<const int64_t
 struct Slide {
   TileCall combine;  // Of two tiles.
   int64_t width;     // Bytes of its lane.
-  SlideFn lines;     // Of neighbours, where there is one.
+  LineLoops lines;   // Of neighbours, where there are some.
 };
 // By an operation that may be grouped at will.
 std::optional<Slide> FindSlide(Opcode opcode, ElementType type);

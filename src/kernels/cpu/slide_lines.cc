@@ -84,15 +84,18 @@ struct Loops {
     return partial[0];
   }
 
-  // RunLine of a long line: its pieces' results, what lies before each piece, the pieces.
+  // RunLine of a long line: its pieces' results, what lies before each piece, the pieces. `start`, if any,
+  // comes before all elements.
   template <bool kBackwards>
-  static void RunLongLine(const T* x, T* y, int64_t n) {
+  static void RunLongLine(const T* x, T* y, int64_t n, const T* start = nullptr) {
     const F f;
     const int64_t pieces = (n + kPiece - 1) / kPiece;
     const auto size = [&](int64_t p) { return std::min(kPiece, n - p * kPiece); };
     const auto nanoseconds = static_cast<double>(n);
     const std::unique_ptr<T[]> carry(new T[pieces]);
     ParallelFor(pieces, nanoseconds, [&](int64_t p) { carry[p] = Fold(x + p * kPiece, size(p)); });
+    T& first = carry[kBackwards ? pieces - 1 : 0];
+    if (start != nullptr) first = f(*start, first);
     for (int64_t p = 1; p < pieces; ++p) {
       const int64_t at = kBackwards ? pieces - 1 - p : p;
       carry[at] = f(carry[kBackwards ? at + 1 : at - 1], carry[at]);
@@ -101,7 +104,10 @@ struct Loops {
       T* to = y + p * kPiece;
       RunLine<kBackwards>(x + p * kPiece, to, size(p));
       const int64_t before = kBackwards ? p + 1 : p - 1;
-      if (before >= 0 && before < pieces) CombineWith(carry[before], size(p), to, to);
+      if (before >= 0 && before < pieces)
+        CombineWith(carry[before], size(p), to, to);
+      else if (start != nullptr)
+        CombineWith(*start, size(p), to, to);
     });
   }
 
@@ -214,23 +220,38 @@ void Slide(const WindowDim& dim, const SlideArrays& arrays) {
   LineSlider<F, T>(dim, arrays).Run();
 }
 
+template <class F, class T>
+void Run(int64_t length, bool backwards, const void* in, void* out, void* carry) {
+  if (length == 0) return;
+  const T* x = static_cast<const T*>(in);
+  T *y = static_cast<T*>(out), *start = static_cast<T*>(carry);
+  if (backwards)
+    Loops<F, T>::template RunLongLine<true>(x, y, length, start);
+  else
+    Loops<F, T>::template RunLongLine<false>(x, y, length, start);
+  *start = y[backwards ? 0 : length - 1];
+}
+
+template <class F, class T>
+constexpr LineLoops kLoopsOf = {&Slide<F, T>, &Run<F, T>};
+
 // Integers with a sign and without differ in their order alone.
 template <class T>
-SlideFn OfNumbers(Opcode opcode) {
-  SlideFn found = nullptr;
-  VisitFoldOp<T>(opcode, [&]<class F>() { found = &Slide<F, T>; });
+LineLoops OfNumbers(Opcode opcode) {
+  LineLoops found;
+  VisitFoldOp<T>(opcode, [&]<class F>() { found = kLoopsOf<F, T>; });
   return found;
 }
 template <class T>
-SlideFn OfOrder(Opcode opcode) {
-  if (opcode == Opcode::kMaximum) return &Slide<scalar::Maximum, T>;
-  if (opcode == Opcode::kMinimum) return &Slide<scalar::Minimum, T>;
+LineLoops OfOrder(Opcode opcode) {
+  if (opcode == Opcode::kMaximum) return kLoopsOf<scalar::Maximum, T>;
+  if (opcode == Opcode::kMinimum) return kLoopsOf<scalar::Minimum, T>;
   return OfNumbers<std::make_unsigned_t<T>>(opcode);
 }
 
 }  // namespace
 
-SlideFn FindLineSlide(Opcode opcode, Lane lane) {
+LineLoops FindLineLoops(Opcode opcode, Lane lane) {
   switch (lane) {
     case Lane::kF32:
       return OfNumbers<float>(opcode);
@@ -245,7 +266,7 @@ SlideFn FindLineSlide(Opcode opcode, Lane lane) {
     case Lane::kU64:
       return OfNumbers<uint64_t>(opcode);
     default:
-      return nullptr;
+      return {};
   }
 }
 

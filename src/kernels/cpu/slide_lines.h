@@ -27,10 +27,15 @@ struct SlidePlaces {
   int64_t size, stride, low, base_size;
 };
 
-// The window is not dilated, and every place of it holds an element.
-using SlideFn = void (*)(const WindowDim& dim, const SlideArrays& arrays);
-// Where `inner` is 1, of operations that may be grouped at will on lanes of 32 and 64 bits; nullptr for
-// others.
-SlideFn FindLineSlide(Opcode opcode, Lane lane);
+// Of operations that may be grouped at will.
+struct LineLoops {
+  // Where `inner` is 1. The window is not dilated, and every place of it holds an element.
+  void (*slide)(const WindowDim& dim, const SlideArrays& arrays) = nullptr;
+  // out[i] = carry op in[0] op ... op in[i], or backwards carry op in[length - 1] op ... op in[i]; the last
+  // one is the carry then.
+  void (*run)(int64_t length, bool backwards, const void* in, void* out, void* carry) = nullptr;
+};
+// On lanes of 32 and 64 bits; nullptr for others.
+LineLoops FindLineLoops(Opcode opcode, Lane lane);
 
 }  // namespace hlo::cpu

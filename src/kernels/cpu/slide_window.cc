@@ -120,8 +120,8 @@ void SlideTurned(const Slide& slide, const WindowDim& dim, const SlideArrays& ar
 void SlideAlong(const Slide& slide, const WindowDim& dim, const SlideArrays& arrays) {
   if (arrays.inner > 1)
     ColumnSlider(slide, dim, arrays).Run();
-  else if (slide.lines != nullptr)
-    slide.lines(dim, arrays);
+  else if (slide.lines.slide != nullptr)
+    slide.lines.slide(dim, arrays);
   else
     SlideTurned(slide, dim, arrays);
 }
@@ -139,7 +139,7 @@ std::optional<Slide> FindSlide(Opcode opcode, ElementType type) {
   const TileCall combine = FindTileOp(opcode, type);
   if (combine.function == nullptr) return std::nullopt;
   const Lane lane = LaneOf(type);
-  return Slide{combine, LaneBytes(lane), FindLineSlide(opcode, lane)};
+  return Slide{combine, LaneBytes(lane), FindLineLoops(opcode, lane)};
 }
 
 bool SlidesWindow(absl::Span<const int64_t> base_dims, Window window, absl::Span<const int64_t> result_dims,

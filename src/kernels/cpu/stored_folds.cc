@@ -105,43 +105,53 @@ void LongRow(int64_t n, const void* row, void* result) {
   *static_cast<T*>(result) = static_cast<T>(sum);
 }
 
-template <class F, class T>
+// Elements of S, accumulators of T.
+template <class F, class S, class T>
 void Columns(int64_t n, const void* const* rows, void* accumulators) {
   constexpr int64_t kLane = kLanes<T>;
   const F f;
   T* acc = static_cast<T*>(accumulators);
-  const T* at[kAtOnce];
-  for (int r = 0; r < kAtOnce; ++r) at[r] = static_cast<const T*>(rows[r]);
+  const S* at[kAtOnce];
+  for (int r = 0; r < kAtOnce; ++r) at[r] = static_cast<const S*>(rows[r]);
   int64_t i = 0;
   for (; i + kLane <= n; i += kLane) {
     Vector<T> v = LoadVector(acc + i);
 #pragma GCC unroll 4
-    for (int r = 0; r < kAtOnce; ++r) v = F::template Vectors<T>(v, LoadVector(at[r] + i));
+    for (int r = 0; r < kAtOnce; ++r) v = F::template Vectors<T>(v, LoadAs<T>(at[r] + i));
     StoreVector(acc + i, v);
   }
   for (; i < n; ++i) {
-    for (int r = 0; r < kAtOnce; ++r) acc[i] = f(acc[i], at[r][i]);
+    for (int r = 0; r < kAtOnce; ++r) {
+      if constexpr (std::is_same_v<S, T>)
+        acc[i] = f(acc[i], at[r][i]);
+      else
+        acc[i] = f(acc[i], at[r][i].ToFloat());
+    }
   }
 }
 
 template <class F, class T, class A>
-constexpr StoredFolds FoldsOf() {
-  return {&Rows<F, T, A>, &Row<F, T, A>, &LongRow<F, T, A>, &Columns<F, T>};
+StoredFolds FoldsOf(ElementType stored) {
+  if constexpr (std::is_same_v<T, float>) {
+    // Sums of rows of bf16 have a loop of their own, FindStoredFold's.
+    if (stored == ElementType::kBF16) return {.columns = &Columns<F, bfloat16, float>};
+  }
+  return {&Rows<F, T, A>, &Row<F, T, A>, &LongRow<F, T, A>, &Columns<F, T, T>};
 }
 
 template <class T>
 StoredFolds Find(const TileCall& fold, ElementType type) {
   const auto is = [&](Opcode opcode) { return fold.function == FindTileFold(opcode, type).function; };
-  if (is(Opcode::kAdd)) return FoldsOf<Sum, T, double>();
-  if (is(Opcode::kMaximum)) return FoldsOf<Largest, T, T>();
-  if (is(Opcode::kMinimum)) return FoldsOf<Smallest, T, T>();
+  if (is(Opcode::kAdd)) return FoldsOf<Sum, T, double>(type);
+  if (is(Opcode::kMaximum)) return FoldsOf<Largest, T, T>(type);
+  if (is(Opcode::kMinimum)) return FoldsOf<Smallest, T, T>(type);
   return {};
 }
 
 }  // namespace
 
 StoredFolds FindStoredFolds(const TileCall& fold, ElementType stored) {
-  if (stored == ElementType::kF32) return Find<float>(fold, stored);
+  if (stored == ElementType::kF32 || stored == ElementType::kBF16) return Find<float>(fold, stored);
   if (stored == ElementType::kF64) return Find<double>(fold, stored);
   return {};
 }

@@ -20,8 +20,8 @@ struct StoredFolds {
   // accumulators[i] = accumulators[i] op rows[0][i] op rows[1][i] op ..., in this order, for kAtOnce rows.
   void (*columns)(int64_t n, const void* const* rows, void* accumulators) = nullptr;
 };
-// Those that do as `fold` of FindTileFold does to the lanes of elements of this type, where there are some;
-// sums of rows are taken in f64.
+// Those that do as `fold` of FindTileFold does to the lanes of elements of this type, as far as there are
+// some; sums of rows are taken in f64. Accumulators are lanes.
 StoredFolds FindStoredFolds(const TileCall& fold, ElementType stored);
 
 }  // namespace hlo::cpu
