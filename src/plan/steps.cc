@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "base/check.h"
 #include "plan/associative.h"
+#include "plan/loop_builder.h"
 #include "plan/tile_calls.h"
 #include "plan/visit.h"
 #include "types/index.h"
@@ -45,7 +46,8 @@ class StepMaker {
     if (IsElementwise(graph_, node) || IsPositional(graph_, node) || IsDynamicSlice(node)) {
       if (IsPositional(graph_, node) && KeepsMemory(node) && Alias(node)) return;
       if (const MergedLoop* loop = merges_.LoopOf(node)) {
-        if (loop->roots.back() == &node) steps->push_back({Shown(node), TileStep{{Loops(*loop)}}});
+        if (loop->roots.back() == &node && loop->update == nullptr)
+          steps->push_back({Shown(node), TileStep{{Loops(*loop)}}});
         return;
       }
       steps->push_back({Shown(node), TileStep{{Loops({{&node}, {node.results[0]}})}}});
@@ -126,6 +128,11 @@ class StepMaker {
       if (std::find(loop.stored.begin(), loop.stored.end(), result) != loop.stored.end())
         builder.program().Store(value, builder.AccessOf(result, IndexMap::Identity(shape.rank())));
     }
+    if (loop.update != nullptr) {
+      if (loop.roots.back()->shown != nullptr) fused_.push_back(loop.roots.back()->shown);
+      const IndexMap map = BesidesOnes(ShapeOf(loop.update->operands[1]), shape);
+      builder.program().Store(builder.Value(loop.updating), WindowOf(*loop.update, map, builder));
+    }
     return Finished(builder);
   }
 
@@ -148,15 +155,19 @@ class StepMaker {
     const bool short_rows = minor_reduced && shape.dim(last) < 32 && kept_count >= 256;
     bool rows = code.grouping == cpu::Grouping::kAny && ((minor_reduced && !short_rows) || kept_count == 1);
     int64_t parts = 1;
-    cpu::ReduceProgram::Pick pick = cpu::ReduceProgram::Pick::kNone;
-    if (code.grouping == cpu::Grouping::kNone && IsAssociative(reduce, code)) {
-      code.grouping = cpu::Grouping::kNeighbours;
-      if (minor_reduced && !short_rows && reduced_dims.size() == 1 && IsIotaAlong(node, last))
-        pick = FindPick(*reduce.Get<attr::to_apply>(), code.code, TypesOf(reduce));
+    const bool may_pick = minor_reduced && !short_rows && reduced_dims.size() == 1 && IsIotaAlong(node, last);
+    const Among among = code.grouping != cpu::Grouping::kNone || IsAssociative(reduce, code, Among::kAll)
+                            ? Among::kAll
+                            : Among::kNumbers;
+    PickRule rule;
+    if (code.grouping == cpu::Grouping::kNone) {
+      if (may_pick && (among == Among::kAll || IsAssociative(reduce, code, among)))
+        rule = FindPick(*reduce.Get<attr::to_apply>(), code.code, TypesOf(reduce), among);
+      if (among == Among::kAll) code.grouping = cpu::Grouping::kNeighbours;
       // One dimension that lies side by side.
-      if (pick != cpu::ReduceProgram::Pick::kNone)
+      if (rule.pick != cpu::ReduceProgram::Pick::kNone)
         rows = true;
-      else if (minor_reduced && Product(shape.dims()) == kept_count * shape.dim(last))
+      else if (among == Among::kAll && minor_reduced && Product(shape.dims()) == kept_count * shape.dim(last))
         parts = PartCount(shape.dim(last));
     }
     std::vector<cpu::ReduceProgram::Result> results;
@@ -176,11 +187,12 @@ class StepMaker {
     LoopBuilder builder(graph_, groups_, shape.dims(), order, outer);
     for (size_t k = 0; k < count; ++k) builder.program().Yield(builder.Value(node.operands[k]));
     return {{Finished(builder), rows, std::move(code.code), code.grouping, code.fold, std::move(results), 1,
-             pick}};
+             rule.pick, rule.picks_last_value,
+             among == Among::kNumbers && rule.pick != cpu::ReduceProgram::Pick::kNone}};
   }
 
-  static bool IsAssociative(const Instruction& reduce, const ReduceCode& code) {
-    return plan::IsAssociative(*reduce.Get<attr::to_apply>(), code.code, TypesOf(reduce));
+  static bool IsAssociative(const Instruction& reduce, const ReduceCode& code, Among among) {
+    return plan::IsAssociative(*reduce.Get<attr::to_apply>(), code.code, TypesOf(reduce), among);
   }
   static std::vector<ElementType> TypesOf(const Instruction& reduce) {
     std::vector<ElementType> types;
@@ -233,20 +245,48 @@ class StepMaker {
 
   // The whole operand, unless it is updated in place, and then the window.
   TileStep UpdateSlice(const Node& node) {
-    const ValueId operand = node.operands[0], update = node.operands[1], result = node.results[0];
+    const ValueId operand = node.operands[0], result = node.results[0];
     TileStep step;
     step.updated = operand;
     LoopBuilder whole = Builder(ShapeOf(result));
     const IndexMap identity = IndexMap::Identity(ShapeOf(result).rank());
     whole.program().Store(whole.Value(operand), whole.AccessOf(result, identity));
     step.programs.push_back(Finished(whole));
-    LoopBuilder window = Builder(ShapeOf(update));
-    cpu::Access access = window.AccessOf(result, identity);
-    window.AddStarts(absl::MakeConstSpan(node.operands).subspan(2), ShapeOf(result), ShapeOf(update),
-                     &access);
-    window.program().Store(window.Value(update), std::move(access));
+    if (const MergedLoop* loop = merges_.LoopOf(node)) {
+      step.programs.push_back(Loops(*loop));
+      return step;
+    }
+    LoopBuilder window = Builder(ShapeOf(node.operands[1]));
+    window.program().Store(window.Value(node.operands[1]), WindowOf(node, identity, window));
     step.programs.push_back(Finished(window));
     return step;
+  }
+
+  // Where the update goes whose positions are those of the window under the map.
+  cpu::Access WindowOf(const Node& update, const IndexMap& map, const LoopBuilder& builder) const {
+    const ValueId result = update.results[0];
+    cpu::Access access = builder.AccessOf(result, map);
+    builder.AddStarts(absl::MakeConstSpan(update.operands).subspan(2), ShapeOf(result),
+                      ShapeOf(update.operands[1]), &access);
+    return access;
+  }
+
+  // Positions of a shape that has the same elements in the same order, dimensions of size 1 apart.
+  static IndexMap BesidesOnes(const Shape& shape, const Shape& loop) {
+    const IndexMap identity = IndexMap::Identity(loop.rank());
+    IndexMap map;
+    int64_t next = 0;
+    for (int64_t d = 0; d < shape.rank(); ++d) {
+      if (shape.dim(d) == 1) {
+        map.offset.push_back(0);
+        map.coefficients.emplace_back(loop.rank(), 0);
+        continue;
+      }
+      while (loop.dim(next) == 1) ++next;
+      map.offset.push_back(0);
+      map.coefficients.push_back(identity.coefficients[next++]);
+    }
+    return map;
   }
 
   TileStep Concatenate(const Node& node) {

@@ -63,6 +63,14 @@ class Accumulators {
     for (size_t k = 0; k < count(); ++k) in.push_back(other.at(k, 0));
     CombineInto(i, 1, in.data());
   }
+  // The same with element j of the body's tile.
+  void CombineWith(int64_t i, const TileProgram::Runner& runner, int64_t j) {
+    absl::InlinedVector<const void*, 8> in;
+    for (size_t k = 0; k < count(); ++k) in.push_back(at(k, i));
+    for (size_t k = 0; k < count(); ++k)
+      in.push_back(static_cast<const std::byte*>(runner.yielded(static_cast<int64_t>(k))) + j * width_[k]);
+    CombineInto(i, 1, in.data());
+  }
   // acc[i + j] = combiner(acc[i + j], acc[other + j])
   void Fold(int64_t i, int64_t other, int64_t n) {
     absl::InlinedVector<const void*, 8> in;
@@ -154,6 +162,8 @@ class RowReducer {
       fold_ = FindTileFold(extreme, program.results[0].init_type);
       find_ = FindFirstEqual(LaneOf(program.results[0].init_type));
       tile_.emplace(program, 1);
+      tile_->FillWithInit(arguments, 0, 1);
+      initial_is_nan_ = IsNan(tile_->lane(0), tile_->at(0, 0));
     } else if (fold_.function == nullptr)
       tile_.emplace(program, program.body.tile());
     else if (program.body.YieldsBF16())
@@ -161,36 +171,67 @@ class RowReducer {
   }
 
   void SetRow(int64_t row) { runner_.SetOuter(row); }
-  // Inner positions [begin, end) of the row, to element i.
-  void Reduce(int64_t begin, int64_t end, Accumulators& to, int64_t i) {
+  // Inner positions [begin, end) of the row, to element i. False where a NaN forbids to combine them by
+  // picking.
+  bool Reduce(int64_t begin, int64_t end, Accumulators& to, int64_t i) {
     if (stored_fold_.function != nullptr) {
       const void* in[] = {runner_.stored(begin)};
       stored_fold_.function(end - begin, to.at(0, i), in, stored_fold_.parameter);
-      return;
+      return true;
     }
+    bool only_numbers = !program_.picks_among_numbers || !initial_is_nan_;
     const int64_t tile = program_.body.tile();
     for (int64_t t = begin; t < end; t += tile) {
       const int64_t n = std::min(tile, end - t);
+      if (find_ != nullptr) {
+        runner_.RunFirst(t, n);
+        only_numbers &= PickFromTile(t, n, t == begin, to, i) || !program_.picks_among_numbers;
+        continue;
+      }
       runner_.RunTile(t, n);
-      if (find_ != nullptr)
-        PickFromTile(t, n, t == begin, to, i);
-      else if (fold_.function != nullptr)
+      if (fold_.function != nullptr)
         to.FoldTile(runner_, fold_, i, n, t == begin);
       else if (t == begin)
         tile_->Take(runner_, 0, n);
       else
         tile_->Combine(runner_, 0, n);
     }
-    if (fold_.function != nullptr) return;
+    if (fold_.function != nullptr) return only_numbers;
     tile_->Halve(std::min(tile, end - begin));
     for (size_t k = 0; k < to.count(); ++k) std::memcpy(to.at(k, i), tile_->at(k, 0), LaneBytes(to.lane(k)));
+    return true;
+  }
+  // The whole row to element i, one after the other from the initial value on.
+  void ReduceInOrder(void* const* arguments, Accumulators& to, int64_t i) {
+    to.FillWithInit(arguments, i, 1);
+    const int64_t tile = program_.body.tile(), end = program_.reduced_count();
+    for (int64_t t = 0; t < end; t += tile) {
+      const int64_t n = std::min(tile, end - t);
+      runner_.RunTile(t, n);
+      for (int64_t j = 0; j < n; ++j) to.CombineWith(i, runner_, j);
+    }
   }
 
  private:
   const ReduceProgram& program_;
   TileProgram::Runner runner_;
+  // Of values that are zeros like that of a position, the last one's position; that one for other values.
+  static int64_t LastZero(Lane lane, int64_t n, const std::byte* values, int64_t position) {
+    return DispatchLane(lane, [&]<class T>() {
+      if constexpr (std::is_floating_point_v<T>) {
+        const T* a = reinterpret_cast<const T*>(values);
+        if (a[position] != 0) return position;
+        int64_t last = n - 1;
+        while (a[last] != 0) --last;
+        return last;
+      } else {
+        return position;
+      }
+    });
+  }
   // The tile's pair goes after those before it.
-  void PickFromTile(int64_t begin, int64_t n, bool first, Accumulators& to, int64_t i) {
+  // False where its value is a NaN.
+  bool PickFromTile(int64_t begin, int64_t n, bool first, Accumulators& to, int64_t i) {
     Accumulators& pair = first ? to : *tile_;
     const int64_t at = first ? i : 0;
     const auto* values = static_cast<const std::byte*>(runner_.yielded(0));
@@ -198,12 +239,27 @@ class RowReducer {
     const void* in[] = {values};
     fold_.function(n, extreme, in, fold_.parameter);
     const int64_t width = LaneBytes(to.lane(0)), position = find_(n, values, extreme);
-    std::memcpy(pair.at(0, at), values + position * width, width);
+    const int64_t chosen = program_.picks_last_value ? LastZero(to.lane(0), n, values, position) : position;
+    std::memcpy(pair.at(0, at), values + chosen * width, width);
     FillIota(to.lane(1), 1, pair.at(1, at), begin + position, 0);
+    const bool is_number = !IsNan(to.lane(0), pair.at(0, at));
     if (!first) to.CombineWith(i, *tile_);
+    return is_number;
+  }
+
+  static bool IsNan(Lane lane, const void* value) {
+    return DispatchLane(lane, [&]<class T>() {
+      if constexpr (std::is_floating_point_v<T>) {
+        T number;
+        std::memcpy(&number, value, sizeof number);
+        return number != number;
+      }
+      return false;
+    });
   }
 
   FindFn find_ = nullptr;
+  bool initial_is_nan_ = false;
   TileCall fold_, stored_fold_;  // The latter reads rows as they are stored.
   std::optional<Accumulators> tile_;
 };
@@ -386,18 +442,23 @@ double ReduceProgram::nanoseconds() const {
 }
 
 bool ReduceProgram::TakesRows() const {
-  const bool in_pieces = reduced_count() >= 2 * kPiece && kept_count() < 8;
+  const bool in_pieces = reduced_count() >= 2 * kPiece && kept_count() < 8 && !picks_among_numbers;
   return rows && part_length == 1 && reduced_count() > 0 && !in_pieces;
 }
 
 void ReduceProgram::RunRows(void* const* arguments, int64_t begin, int64_t end) const {
   RowReducer reducer(*this, arguments);
   Accumulators results(*this, end - begin);
+  std::vector<int64_t> with_nans;
   for (int64_t o = begin; o < end; ++o) {
     reducer.SetRow(o);
-    reducer.Reduce(0, reduced_count(), results, o - begin);
+    if (!reducer.Reduce(0, reduced_count(), results, o - begin)) with_nans.push_back(o);
   }
   results.AddInit(arguments, 0, end - begin);
+  for (const int64_t o : with_nans) {
+    reducer.SetRow(o);
+    reducer.ReduceInOrder(arguments, results, o - begin);
+  }
   results.Store(arguments, 0, end - begin, begin);
 }
 

@@ -54,7 +54,15 @@ bool TileProgram::MayFollow(const std::vector<size_t>& members, size_t next) con
 // Whether all positions of a tile, which ends with its row, read the same element.
 bool TileProgram::IsScalarInRow(int32_t access) const {
   return patterns_[access] == Pattern::kStrided && by_rows_ && yielded_.empty() &&
-         accesses_[access].inner.back() == 0;
+         accesses_[access].inner.back() == 0 && accesses_[access].IsRegular();
+}
+
+// Whether each next position of a tile reads one more than the one before.
+bool TileProgram::CountsInRow(int32_t access) const {
+  const Access& a = accesses_[access];
+  const bool one_row = inner_dims_.size() == 1 || (by_rows_ && yielded_.empty());
+  return a.argument == Access::kIota && one_row && a.inner.back() == 1 &&
+         (a.type == ElementType::kS32 || a.type == ElementType::kU32);
 }
 
 bool TileProgram::GrowChain(std::vector<size_t>& members) const {
@@ -81,7 +89,7 @@ bool TileProgram::IsWorthwhile(const std::vector<size_t>& members) const {
     for (int k = 0; k < step.operand_count; ++k) {
       const int32_t access = values_[step.in[k]].access;
       if (access < 0) continue;
-      saved += accesses_[access].type == ElementType::kBF16 || IsScalarInRow(access);
+      saved += accesses_[access].type == ElementType::kBF16 || IsScalarInRow(access) || CountsInRow(access);
     }
   }
   return own > 0 && saved > 0;
@@ -119,6 +127,7 @@ void TileProgram::FormChains() {
 
 void TileProgram::ChooseForms() {
   std::vector<bool> by_others(values_.size(), false), by_chains(values_.size(), false);
+  std::vector<bool> may_count(values_.size(), true);
   for (size_t s = 0; s < steps_.size(); ++s) {
     const Step& step = steps_[s];
     for (int k = 0; k < step.operand_count; ++k) {
@@ -128,6 +137,9 @@ void TileProgram::ChooseForms() {
         by_others[step.in[k]] = true;
       else if (!follows)
         by_chains[step.in[k]] = true;
+      // What a chain begins with may be all its first operation takes.
+      const bool begins = step.chain >= 0 && s == chains_[step.chain].first && k == 0;
+      if (!begins && !TakesCount(ChainOperationOf(step.call).kind)) may_count[step.in[k]] = false;
     }
   }
   for (const TileValue value : yielded_) by_others[value] = true;
@@ -148,7 +160,9 @@ void TileProgram::ChooseForms() {
     const Access& access = accesses_[step.access];
     if (patterns_[step.access] == Pattern::kScalar || IsScalarInRow(step.access))
       value.form = ChainForm::kScalar;
-    else if (access.type == ElementType::kBF16 && access.argument != Access::kIota)
+    else if (CountsInRow(step.access) && may_count[step.out])
+      value.form = ChainForm::kCount;
+    else if (access.type == ElementType::kBF16 && access.IsArray())
       value.form = ChainForm::kBF16;
     else
       continue;

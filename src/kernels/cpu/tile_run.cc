@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/parallel.h"
 #include "kernels/cpu/copy_array.h"
+#include "kernels/cpu/irregular_read.h"
 #include "kernels/cpu/thread_memory.h"
 #include "kernels/cpu/tile_loops.h"
 #include "kernels/cpu/tile_program.h"
@@ -62,7 +63,9 @@ void EachRow(absl::Span<const int64_t> dims, const Strides& strides, int64_t bas
 int64_t Start(const Access& access, void* const* arguments) {
   int64_t start = access.offset;
   for (const RuntimeStart& s : access.starts) {
-    const int64_t position = ReadInteger(s.type, arguments[s.argument]);
+    if (s.place.has_value()) continue;
+    const auto* positions = static_cast<const std::byte*>(arguments[s.argument]);
+    const int64_t position = ReadInteger(s.type, positions + s.element * ByteCount(s.type));
     start += std::min(std::max<int64_t>(position, 0), s.max) * s.stride;
   }
   return start;
@@ -96,11 +99,15 @@ TileProgram::Runner::Runner(const TileProgram& program, void* const* arguments)
       arguments_(arguments),
       pointers_(program.values_.size()),
       start_(program.accesses_.size()),
-      base_(program.accesses_.size()),
+      base_(program.base_count_),
       scratch_(Scratch(program.register_bytes_ * program.register_count_)) {
   for (size_t a = 0; a < start_.size(); ++a) {
     const Access& access = program.accesses_[a];
     start_[a] = base_[a] = Start(access, arguments);
+  }
+  for (const auto& [a, first] : program.irregular_) {
+    int64_t* base = base_.data() + first;
+    VisitExtras(program.accesses_[a], [&](const Affine& extra) { *base++ = extra.offset; });
   }
   for (const Chain& chain : program.chains_)
     chain_steps_.insert(chain_steps_.end(), chain.steps.begin(), chain.steps.end());
@@ -108,23 +115,39 @@ TileProgram::Runner::Runner(const TileProgram& program, void* const* arguments)
 
 void TileProgram::Runner::SetOuter(int64_t outer) {
   fresh_ = true;
+  for (const auto& [a, first] : program_.irregular_) {
+    int64_t* base = base_.data() + first;
+    VisitExtras(program_.accesses_[a], [&](const Affine& extra) {
+      *base = extra.offset;
+      EachDigit(outer, program_.outer_dims_, [&](int64_t d, int64_t i) { *base += i * extra.outer[d]; });
+      ++base;
+    });
+  }
   if (program_.outer_dims_.size() == 1) {
-    for (size_t a = 0; a < base_.size(); ++a) base_[a] = start_[a] + outer * program_.accesses_[a].outer[0];
+    for (size_t a = 0; a < start_.size(); ++a) base_[a] = start_[a] + outer * program_.accesses_[a].outer[0];
     return;
   }
-  for (size_t a = 0; a < base_.size(); ++a) base_[a] = start_[a];
+  for (size_t a = 0; a < start_.size(); ++a) base_[a] = start_[a];
   EachDigit(outer, program_.outer_dims_, [&](int64_t d, int64_t i) {
-    for (size_t a = 0; a < base_.size(); ++a) base_[a] += i * program_.accesses_[a].outer[d];
+    for (size_t a = 0; a < start_.size(); ++a) base_[a] += i * program_.accesses_[a].outer[d];
   });
 }
 
 // The elements at inner positions [begin, begin + n), in their storage type: where they lie, or gathered.
-const std::byte* TileProgram::Read(const Access& access, bool contiguous, void* const* arguments,
-                                   int64_t base, int64_t begin, int64_t n, std::byte* scratch) const {
+const std::byte* TileProgram::Read(int32_t number, void* const* arguments, const int64_t* bases,
+                                   int64_t begin, int64_t n, std::byte* scratch) const {
+  const Access& access = accesses_[number];
+  const int64_t base = bases[number];
+  for (const auto& [a, first] : irregular_) {
+    if (a != number) continue;
+    const auto read_next = [&](int64_t from, int64_t count, std::byte* to) {
+      return Read(access.next, arguments, bases, from, count, to);
+    };
+    return ReadIrregular({access, inner_dims_, arguments, base, bases + first, read_next}, begin, n, scratch);
+  }
   const int64_t width = ByteCount(access.type);
-  const auto* data =
-      access.argument == Access::kIota ? nullptr : static_cast<const std::byte*>(arguments[access.argument]);
-  if (contiguous && data != nullptr) return data + (base + begin) * width;
+  const auto* data = access.IsArray() ? static_cast<const std::byte*>(arguments[access.argument]) : nullptr;
+  if (patterns_[number] == Pattern::kDense && data != nullptr) return data + (base + begin) * width;
   const std::byte* result = scratch;
   EachRow(inner_dims_, access.inner, base, begin, n,
           [&](int64_t at, int64_t stride, int64_t length, int64_t done) {
@@ -176,10 +199,10 @@ void TileProgram::Splat(const Step& step, void* const* arguments, int64_t base, 
 
 // The steps of a tile; `registers` are `stride` bytes apart, splat ones are there already unless `fresh`.
 // `bases` are the places of the accesses at inner position 0.
-void TileProgram::RunSteps(void* const* arguments, const int64_t* bases, int64_t begin, int64_t n,
-                           std::byte* registers, int64_t stride, int64_t splat_count, ChainStep* chain_steps,
-                           const void** values) const {
-  for (size_t s = 0; s < steps_.size(); ++s) {
+void TileProgram::RunSteps(size_t count, void* const* arguments, const int64_t* bases, int64_t begin,
+                           int64_t n, std::byte* registers, int64_t stride, int64_t splat_count,
+                           ChainStep* chain_steps, const void** values) const {
+  for (size_t s = 0; s < count; ++s) {
     const Step& step = steps_[s];
     if (step.chain >= 0) {
       const Chain& chain = chains_[step.chain];
@@ -190,10 +213,9 @@ void TileProgram::RunSteps(void* const* arguments, const int64_t* bases, int64_t
     const Value& value = values_[step.out];
     std::byte* to = registers + value.register_number * stride;
     if (step.access >= 0) {
-      const Access& access = accesses_[step.access];
       const Pattern pattern = patterns_[step.access];
       if (value.for_chains && (pattern != Pattern::kScalar || splat_count != 0)) {
-        ReadForChains(step, arguments, bases[step.access], begin, n, to, &values[step.out]);
+        ReadForChains(step, arguments, bases, begin, n, to, &values[step.out]);
         continue;
       }
       if (pattern == Pattern::kScalar) {
@@ -204,8 +226,7 @@ void TileProgram::RunSteps(void* const* arguments, const int64_t* bases, int64_t
       }
       const bool widens = step.call.function != nullptr;
       std::byte* raw = widens ? registers + (register_count_ - 1) * stride : to;
-      values[step.out] =
-          Read(access, pattern == Pattern::kDense, arguments, bases[step.access], begin, n, raw);
+      values[step.out] = Read(step.access, arguments, bases, begin, n, raw);
       if (widens) {
         const void* in[] = {values[step.out]};
         step.call.function(n, to, in, step.call.parameter);
@@ -224,6 +245,10 @@ void TileProgram::RunSteps(void* const* arguments, const int64_t* bases, int64_t
     step.call.function(n, to, in, step.call.parameter);
     values[step.out] = to;
   }
+}
+
+void TileProgram::RunStores(void* const* arguments, const int64_t* bases, int64_t begin, int64_t n,
+                            std::byte* registers, int64_t stride, const void* const* values) const {
   for (const Stored& stored : stored_) {
     if (stored.by_chain) continue;
     const Access& access = accesses_[stored.access];
@@ -246,16 +271,17 @@ void TileProgram::RunSteps(void* const* arguments, const int64_t* bases, int64_t
 }
 
 // What only chains read: as it lies in memory, or one element.
-void TileProgram::ReadForChains(const Step& step, void* const* arguments, int64_t base, int64_t begin,
+void TileProgram::ReadForChains(const Step& step, void* const* arguments, const int64_t* bases, int64_t begin,
                                 int64_t n, std::byte* to, const void** value) const {
   const Access& access = accesses_[step.access];
   const Pattern pattern = patterns_[step.access];
-  if (values_[step.out].form != ChainForm::kScalar) {
-    *value = Read(access, pattern == Pattern::kDense, arguments, base, begin, n, to);
+  const ChainForm form = values_[step.out].form;
+  if (form != ChainForm::kScalar && form != ChainForm::kCount) {
+    *value = Read(step.access, arguments, bases, begin, n, to);
     return;
   }
-  int64_t at = base;
-  if (pattern == Pattern::kStrided)
+  int64_t at = bases[step.access];
+  if (pattern != Pattern::kScalar)
     EachDigit(begin, inner_dims_, [&](int64_t d, int64_t i) { at += i * access.inner[d]; });
   *value = to;
   if (access.argument == Access::kIota) {
@@ -311,8 +337,17 @@ const void* TileProgram::Runner::stored(int64_t begin) const {
 
 void TileProgram::Runner::RunTile(int64_t begin, int64_t n) {
   const int64_t splat_count = fresh_ ? std::min(program_.tile_, program_.inner_count_) : 0;
-  program_.RunSteps(arguments_, base_.data(), begin, n, scratch_, program_.register_bytes_, splat_count,
-                    chain_steps_.data(), pointers_.data());
+  program_.RunSteps(program_.steps_.size(), arguments_, base_.data(), begin, n, scratch_,
+                    program_.register_bytes_, splat_count, chain_steps_.data(), pointers_.data());
+  program_.RunStores(arguments_, base_.data(), begin, n, scratch_, program_.register_bytes_,
+                     pointers_.data());
+  fresh_ = false;
+}
+
+void TileProgram::Runner::RunFirst(int64_t begin, int64_t n) {
+  const int64_t splat_count = fresh_ ? std::min(program_.tile_, program_.inner_count_) : 0;
+  program_.RunSteps(program_.first_steps_, arguments_, base_.data(), begin, n, scratch_,
+                    program_.register_bytes_, splat_count, chain_steps_.data(), pointers_.data());
   fresh_ = false;
 }
 
