@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "plan/modes.h"
 #include "plan/tile_calls.h"
+#include "plan/window_update.h"
 #include "types/index.h"
 
 namespace hlo::plan {
@@ -188,6 +189,8 @@ bool TakesLoops(const Graph& graph, const Node& node, int32_t operand) {
       return operand == 0;
     case Opcode::kDynamicUpdateSlice:
       return operand == 1;
+    case Opcode::kScatter:
+      return operand == 2 && FindLoopUpdate(*node.instruction).has_value();
     default:
       return IsElementwise(graph, node) || IsPositional(graph, node);
   }
@@ -198,8 +201,12 @@ Groups::Groups(const Graph& graph, const Uses& uses) : graph_(graph), uses_(uses
   for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) Decide(*node);
   // What is computed from other places of the array that it updates comes first: then the update is in place.
   for (const Node& node : graph.nodes) {
-    if (!IsStaticOp(node) || node.instruction->opcode() != Opcode::kDynamicUpdateSlice) continue;
-    if (ReadsElsewhere(node)) inlined_.erase(graph.values[node.operands[1]].node);
+    if (!IsStaticOp(node)) continue;
+    const Opcode opcode = node.instruction->opcode();
+    const bool is_scatter = opcode == Opcode::kScatter && TakesLoops(graph, node, 2);
+    if (!is_scatter && opcode != Opcode::kDynamicUpdateSlice) continue;
+    const ValueId update = node.operands[is_scatter ? 2 : 1];
+    if (ReadsElsewhere(node, update)) inlined_.erase(graph.values[update].node);
   }
 }
 
@@ -213,7 +220,8 @@ bool Groups::IsUsed(ValueId v) const {
                      [&](const Uses::Use& use) { return use.node == nullptr || !IsDead(*use.node); });
 }
 
-bool Groups::ReadsElsewhere(const Node& update) const {
+bool Groups::ReadsElsewhere(const Node& update, ValueId window) const {
+  const bool is_scatter = update.instruction->opcode() == Opcode::kScatter;
   absl::flat_hash_set<std::pair<ValueId, bool>> visited;
   // `stays`: v is computed at the position where the update writes.
   const auto reads = [&](const auto& self, ValueId v, bool stays) -> bool {
@@ -222,7 +230,8 @@ bool Groups::ReadsElsewhere(const Node& update) const {
     if (node == nullptr || !IsInlined(*node)) return v == update.operands[0];
     if (IsDynamicSlice(*node)) {
       const bool same_place =
-          stays && SameDimensions(ResultShape(graph_, *node), OperandShape(graph_, update, 1)) &&
+          stays && !is_scatter &&
+          SameDimensions(ResultShape(graph_, *node), OperandShape(graph_, update, 1)) &&
           std::equal(node->operands.begin() + 1, node->operands.end(), update.operands.begin() + 2);
       return node->operands[0] == update.operands[0] && !same_place;
     }
@@ -230,7 +239,7 @@ bool Groups::ReadsElsewhere(const Node& update) const {
     return std::any_of(node->operands.begin(), node->operands.end(),
                        [&](ValueId operand) { return self(self, operand, stays); });
   };
-  return reads(reads, update.operands[1], true);
+  return reads(reads, window, true);
 }
 
 // At one place of one loop, or several times at the same position of it; and no more elements than there are.

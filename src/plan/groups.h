@@ -59,8 +59,9 @@ class Groups {
   bool IsReadThrough(const Node& node, const std::vector<Path>& paths) const;
   bool HasPiecesAtHand(const Node& concatenate) const;
   bool Enlarges(const Node& pad) const;
-  // Whether the loop of a dynamic-update-slice reads what it changes, other than where it writes.
-  bool ReadsElsewhere(const Node& update) const;
+  // Whether the loop that computes a window for an update reads what that changes, other than where it
+  // writes.
+  bool ReadsElsewhere(const Node& update, ValueId window) const;
 
   const Graph& graph_;
   const Uses& uses_;

@@ -65,6 +65,35 @@ TEST(UpdatesTest, LoopsThatKeepWhatTheyCompute) {
   }
 }
 
+// Scatters of one window: outside of the array it is left out.
+TEST(UpdatesTest, ScattersOfOneWindow) {
+  constexpr const char* kCombiners[] = {"ROOT r = {0}[] parameter(1)",
+                                        "b = {0}[] parameter(1)\n  ROOT r = {0}[] add(a, b)",
+                                        "b = {0}[] parameter(1)\n  ROOT r = {0}[] maximum(b, a)"};
+  for (const char* type : {"f32", "s32", "bf16", "u8", "f64"}) {
+    for (const char* combiner : kCombiners) {
+      for (const Device::Kind device : {Device::Kind::kCpu, Device::Kind::kEmulatedGpu}) {
+        for (int range : {3, 20}) {
+          const std::string code = fmt::format(fmt::runtime(combiner), type);
+          const std::string text = fmt::format(
+              "put {{\n  a = {0}[] parameter(0)\n  {1}\n}}\n"
+              "ENTRY main {{\n  x = {0}[6,20,30] parameter(0)\n  i = s32[2] parameter(1)\n"
+              "  j = s32[1,2] parameter(2)\n  u = {0}[3,30] parameter(3)\n  v = {0}[1,20,5] parameter(4)\n"
+              "  y = {0}[6,20,30] add(x, x)\n  w = {0}[3,30] multiply(u, u)\n"
+              "  s = {0}[6,20,30] scatter(y, i, w), update_window_dims={{0,1}}, inserted_window_dims={{0}}, "
+              "scatter_dims_to_operand_dims={{1,0}}, index_vector_dim=0, to_apply=put\n"
+              "  z = {0}[1,20,5] subtract(v, v)\n  q = {0}[1,20,5] maximum(z, v)\n"
+              "  t = {0}[6,20,30] scatter(s, j, q), update_window_dims={{1,2}}, inserted_window_dims={{0}}, "
+              "scatter_dims_to_operand_dims={{0,2}}, index_vector_dim=1, to_apply=put\n"
+              "  ROOT r = ({0}[6,20,30], {0}[1,20,5]) tuple(t, z)\n}}\n",
+              type, code);
+          test::ExpectEnginesAgree(text, {.index_range = range, .device = {device}});
+        }
+      }
+    }
+  }
+}
+
 // The operand is an argument: it stays as it is.
 TEST(UpdatesTest, UpdatesThatCopy) {
   test::ExpectEnginesAgree(

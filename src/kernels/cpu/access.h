@@ -53,6 +53,7 @@ struct Access {
   int32_t outside = kZeros;
   // Or the access of the same program whose element stands there; -1: none.
   int32_t next = -1;
+  bool drops = false;  // Of a store: nothing is stored where a start is not within [0, max].
 
   static constexpr int32_t kIota = -1;    // The position itself is the element.
   static constexpr int32_t kInside = -2;  // Whether all edges have an element there.

@@ -266,7 +266,7 @@ std::optional<SmallProgram> TileProgram::MakeSmall() const {
   }
   for (const Stored& stored : stored_) {
     const Access& access = accesses_[stored.access];
-    if (patterns_[stored.access] != Pattern::kDense) return std::nullopt;
+    if (patterns_[stored.access] != Pattern::kDense || access.drops) return std::nullopt;
     if (values_[stored.value].stored_as == stored.access) continue;
     const TileCall move = stored.narrow.function != nullptr ? stored.narrow : CopyTile(lane(stored.value));
     small.calls.push_back({move, in_memory(access), {places[stored.value]}});

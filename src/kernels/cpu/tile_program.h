@@ -143,6 +143,7 @@ class TileProgram {
   enum class Pattern : uint8_t { kDense, kScalar, kStrided };
 
   void MoveBits();
+  bool Drops(void* const* arguments) const;
   void RunCopy(void* const* arguments) const;
   std::optional<SmallProgram> MakeSmall() const;
   const std::byte* Read(int32_t number, void* const* arguments, const int64_t* bases, int64_t begin,

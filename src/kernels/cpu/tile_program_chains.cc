@@ -1,8 +1,10 @@
 // Which operations of a program run as chains, and how.
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/check.h"
+#include "kernels/cpu/row_walk.h"
 #include "kernels/cpu/tile_program.h"
 
 namespace hlo::cpu {
@@ -237,6 +239,65 @@ void TileProgram::AddStores(TileValue value, bool rounds, Chain& chain) {
   }
   if (!values_[value].is_passed_on)
     add(ChainStore(values_[value].form, false), values_[value].form, true, {value});
+}
+
+// What only chains read: as it lies in memory, or one element.
+void TileProgram::ReadForChains(const Step& step, void* const* arguments, const int64_t* bases, int64_t begin,
+                                int64_t n, std::byte* to, const void** value) const {
+  const Access& access = accesses_[step.access];
+  const Pattern pattern = patterns_[step.access];
+  const ChainForm form = values_[step.out].form;
+  if (form != ChainForm::kScalar && form != ChainForm::kCount) {
+    *value = Read(step.access, arguments, bases, begin, n, to);
+    return;
+  }
+  int64_t at = bases[step.access];
+  if (pattern != Pattern::kScalar)
+    EachDigit(begin, inner_dims_, [&](int64_t d, int64_t i) { at += i * access.inner[d]; });
+  *value = to;
+  if (access.argument == Access::kIota) {
+    FillIota(values_[step.out].lane, 1, to, at, 0);
+    return;
+  }
+  const auto* from = static_cast<const std::byte*>(arguments[access.argument]) + at * ByteCount(access.type);
+  if (step.call.function == nullptr) {
+    *value = from;
+    return;
+  }
+  if (access.type == ElementType::kBF16) {
+    uint16_t bits;
+    std::memcpy(&bits, from, sizeof bits);
+    const uint32_t wide = uint32_t{bits} << 16;
+    std::memcpy(to, &wide, sizeof wide);
+    return;
+  }
+  const void* in[] = {from};
+  step.call.function(1, to, in, step.call.parameter);
+}
+
+void TileProgram::RunChainOf(const Chain& chain, void* const* arguments, const int64_t* bases, int64_t begin,
+                             int64_t n, std::byte* registers, int64_t stride, ChainStep* steps,
+                             const void** values) const {
+  const auto memory = [&](int32_t number) {
+    const Access& access = accesses_[number];
+    return static_cast<std::byte*>(arguments[access.argument]) +
+           (bases[number] + begin) * ByteCount(access.type);
+  };
+  for (size_t k = 0; k < chain.steps.size(); ++k) {
+    const Chain::Operands& operands = chain.operands[k];
+    if (operands.access >= 0) {
+      steps[k].operand = memory(operands.access);
+    } else if (operands.value >= 0 && chain.pointers[k].is_store) {
+      const Value& value = values_[operands.value];
+      const bool direct = value.stored_as >= 0 && patterns_[value.stored_as] == Pattern::kDense;
+      steps[k].operand = direct ? memory(value.stored_as) : registers + value.register_number * stride;
+      values[operands.value] = steps[k].operand;
+    } else if (operands.value >= 0) {
+      steps[k].operand = const_cast<void*>(values[operands.value]);
+      if (operands.second >= 0) steps[k].second = values[operands.second];
+    }
+  }
+  RunChain(n, steps, chain.pointers.data(), static_cast<int64_t>(chain.steps.size()));
 }
 
 }  // namespace hlo::cpu

@@ -5,6 +5,7 @@
 #include "base/parallel.h"
 #include "kernels/cpu/copy_array.h"
 #include "kernels/cpu/irregular_read.h"
+#include "kernels/cpu/row_walk.h"
 #include "kernels/cpu/thread_memory.h"
 #include "kernels/cpu/tile_loops.h"
 #include "kernels/cpu/tile_program.h"
@@ -20,43 +21,9 @@ std::byte* Scratch(int64_t bytes) {
   return memory.AtLeast(bytes);
 }
 
-// A run-time position splits into an index by dividing by the sizes, the last dimension fastest.
-template <class Visit>
-void EachDigit(int64_t number, absl::Span<const int64_t> dims, Visit&& visit) {
-  for (int64_t d = static_cast<int64_t>(dims.size()) - 1; d > 0; --d) {
-    visit(d, number % dims[d]);
-    number /= dims[d];
-  }
-  if (!dims.empty()) visit(0, number);
-}
-
-// The pieces of rows that inner positions [begin, begin + n) lie in: visit(place of the first element,
-// distance of the next, elements, elements before).
-template <class Visit>
-void EachRow(absl::Span<const int64_t> dims, const Strides& strides, int64_t base, int64_t begin, int64_t n,
-             Visit&& visit) {
-  if (dims.empty()) return visit(base, 0, n, 0);
-  absl::InlinedVector<int64_t, 6> index(dims.size());
-  int64_t at = base;
-  EachDigit(begin, dims, [&](int64_t d, int64_t i) {
-    index[d] = i;
-    at += i * strides[d];
-  });
-  const int64_t last = static_cast<int64_t>(dims.size()) - 1;
-  for (int64_t done = 0; done < n;) {
-    const int64_t length = std::min(n - done, dims[last] - index[last]);
-    visit(at, strides[last], length, done);
-    done += length;
-    if (done == n) break;
-    at -= index[last] * strides[last];
-    index[last] = 0;
-    for (int64_t d = last - 1; d >= 0; --d) {
-      at += strides[d];
-      if (++index[d] < dims[d]) break;
-      at -= dims[d] * strides[d];
-      index[d] = 0;
-    }
-  }
+int64_t PositionOf(const RuntimeStart& start, void* const* arguments) {
+  const auto* positions = static_cast<const std::byte*>(arguments[start.argument]);
+  return ReadInteger(start.type, positions + start.element * ByteCount(start.type));
 }
 
 // The place of an access at the beginning of both loops.
@@ -64,8 +31,7 @@ int64_t Start(const Access& access, void* const* arguments) {
   int64_t start = access.offset;
   for (const RuntimeStart& s : access.starts) {
     if (s.place.has_value()) continue;
-    const auto* positions = static_cast<const std::byte*>(arguments[s.argument]);
-    const int64_t position = ReadInteger(s.type, positions + s.element * ByteCount(s.type));
+    const int64_t position = PositionOf(s, arguments);
     start += std::min(std::max<int64_t>(position, 0), s.max) * s.stride;
   }
   return start;
@@ -270,65 +236,6 @@ void TileProgram::RunStores(void* const* arguments, const int64_t* bases, int64_
   }
 }
 
-// What only chains read: as it lies in memory, or one element.
-void TileProgram::ReadForChains(const Step& step, void* const* arguments, const int64_t* bases, int64_t begin,
-                                int64_t n, std::byte* to, const void** value) const {
-  const Access& access = accesses_[step.access];
-  const Pattern pattern = patterns_[step.access];
-  const ChainForm form = values_[step.out].form;
-  if (form != ChainForm::kScalar && form != ChainForm::kCount) {
-    *value = Read(step.access, arguments, bases, begin, n, to);
-    return;
-  }
-  int64_t at = bases[step.access];
-  if (pattern != Pattern::kScalar)
-    EachDigit(begin, inner_dims_, [&](int64_t d, int64_t i) { at += i * access.inner[d]; });
-  *value = to;
-  if (access.argument == Access::kIota) {
-    FillIota(values_[step.out].lane, 1, to, at, 0);
-    return;
-  }
-  const auto* from = static_cast<const std::byte*>(arguments[access.argument]) + at * ByteCount(access.type);
-  if (step.call.function == nullptr) {
-    *value = from;
-    return;
-  }
-  if (access.type == ElementType::kBF16) {
-    uint16_t bits;
-    std::memcpy(&bits, from, sizeof bits);
-    const uint32_t wide = uint32_t{bits} << 16;
-    std::memcpy(to, &wide, sizeof wide);
-    return;
-  }
-  const void* in[] = {from};
-  step.call.function(1, to, in, step.call.parameter);
-}
-
-void TileProgram::RunChainOf(const Chain& chain, void* const* arguments, const int64_t* bases, int64_t begin,
-                             int64_t n, std::byte* registers, int64_t stride, ChainStep* steps,
-                             const void** values) const {
-  const auto memory = [&](int32_t number) {
-    const Access& access = accesses_[number];
-    return static_cast<std::byte*>(arguments[access.argument]) +
-           (bases[number] + begin) * ByteCount(access.type);
-  };
-  for (size_t k = 0; k < chain.steps.size(); ++k) {
-    const Chain::Operands& operands = chain.operands[k];
-    if (operands.access >= 0) {
-      steps[k].operand = memory(operands.access);
-    } else if (operands.value >= 0 && chain.pointers[k].is_store) {
-      const Value& value = values_[operands.value];
-      const bool direct = value.stored_as >= 0 && patterns_[value.stored_as] == Pattern::kDense;
-      steps[k].operand = direct ? memory(value.stored_as) : registers + value.register_number * stride;
-      values[operands.value] = steps[k].operand;
-    } else if (operands.value >= 0) {
-      steps[k].operand = const_cast<void*>(values[operands.value]);
-      if (operands.second >= 0) steps[k].second = values[operands.second];
-    }
-  }
-  RunChain(n, steps, chain.pointers.data(), static_cast<int64_t>(chain.steps.size()));
-}
-
 const void* TileProgram::Runner::stored(int64_t begin) const {
   const Access& access = program_.accesses_[0];
   return static_cast<const std::byte*>(arguments_[access.argument]) +
@@ -377,7 +284,20 @@ void TileProgram::RunPositions(void* const* arguments, int64_t begin, int64_t en
   }
 }
 
+// Whether a store has to be left out.
+bool TileProgram::Drops(void* const* arguments) const {
+  return std::any_of(stored_.begin(), stored_.end(), [&](const Stored& stored) {
+    const Access& access = accesses_[stored.access];
+    return access.drops &&
+           std::any_of(access.starts.begin(), access.starts.end(), [&](const RuntimeStart& start) {
+             const int64_t position = PositionOf(start, arguments);
+             return position < 0 || position > start.max;
+           });
+  });
+}
+
 void TileProgram::Run(void* const* arguments) const {
+  if (Drops(arguments)) return;
   if (small_.has_value()) return small_->Run(arguments);
   if (inner_count_ == 0 || outer_count_ == 0) return;
   if (is_copy_) return RunCopy(arguments);

@@ -128,7 +128,7 @@ std::optional<CopyPlan> PlanCopy(const cpu::TileProgram& program) {
   const cpu::TileProgram::Stored& store = program.stores()[0];
   if (step.access < 0 || store.value != step.out) return std::nullopt;
   const cpu::Access &from = program.access(step.access), &to = program.access(store.access);
-  if (!from.IsArray() || !from.IsRegular() || from.type != to.type) return std::nullopt;
+  if (!from.IsArray() || !from.IsRegular() || to.drops || from.type != to.type) return std::nullopt;
   CopyPlan plan;
   plan.from_argument = from.argument;
   plan.to_argument = to.argument;

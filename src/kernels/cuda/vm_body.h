@@ -124,6 +124,17 @@ HLO_DEVICE_CALLED int64_t VmStarts(const VmProgram& program, int number, uint64_
   return sum;
 }
 
+// Whether a store must be left out: a start is not where windows may begin.
+HLO_DEVICE_CALLED bool VmDrops(const VmProgram& program, int number) {
+  for (int s = 0; s < program.start_count; ++s) {
+    const VmStart& start = program.starts[s];
+    if (start.access != number) continue;
+    const int64_t value = VmStartValue(start, start.offset);
+    if (value < 0 || value > start.max) return true;
+  }
+  return false;
+}
+
 // Where the element of an access lies for a position of the loop.
 HLO_DEVICE int64_t VmPlace(const VmProgram& program, int number, uint64_t position) {
   const VmAccess& access = program.accesses[number];
@@ -371,6 +382,7 @@ HLO_DEVICE void VmRun(const VmProgram& program, int begin, int end, V* slots, ui
       }
       case VmOp::kStore: {
         const VmAccess& access = program.accesses[instruction.parameter];
+        if (access.drops && VmDrops(program, instruction.parameter)) continue;
         V value[kValues];
         operand(instruction.a, value);
         HLO_UNROLL

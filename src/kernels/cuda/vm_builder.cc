@@ -122,6 +122,7 @@ absl::StatusOr<int32_t> VmBuilder::AddAccess(const cpu::Access& access) {
   added.type = access.type;
   added.has_starts = !access.starts.empty();
   added.has_edges = !access.edges.empty();
+  added.drops = access.drops;
   result_.access_arguments.push_back(access.argument);
   result_.outside_arguments.push_back(access.outside);
   AddWalk(Walk::Kind::kAccess, number, access.outer, access.inner);
