@@ -36,9 +36,9 @@ absl::Status GpuExecutor::RunProgramsOnCpu(const plan::Step& step, Prepared& pre
   ++prepared.runs;
   std::vector<bool> used(plan_.buffers.size()), written(plan_.buffers.size());
   const auto visit = [&](const cpu::Access& access, bool is_store) {
-    if (access.argument != cpu::Access::kIota) used[access.argument] = true;
+    if (access.IsArray()) used[access.argument] = true;
     if (is_store) written[access.argument] = true;
-    for (const cpu::RuntimeStart& start : access.starts) used[start.argument] = true;
+    VisitOthers(access, [&](int32_t argument) { used[argument] = true; });
   };
   const auto* tiles = std::get_if<plan::TileStep>(&step.what);
   const auto* reduce = std::get_if<plan::ReduceStep>(&step.what);

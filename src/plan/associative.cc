@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <limits>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "kernels/cpu/tile_loops.h"
@@ -46,14 +47,15 @@ std::vector<std::byte> BytesOf(std::initializer_list<T> values) {
 }
 
 // The values of a lane that stand for all; in the total order NaNs differ too.
-std::vector<std::byte> Samples(cpu::Lane lane) {
-  return cpu::DispatchLane(lane, []<class T>() -> std::vector<std::byte> {
+std::vector<std::byte> Samples(cpu::Lane lane, Among among) {
+  return cpu::DispatchLane(lane, [&]<class T>() -> std::vector<std::byte> {
     if constexpr (std::is_same_v<T, bool>) {
       return BytesOf({false, true});
     } else if constexpr (std::is_floating_point_v<T>) {
       using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
       constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
       const auto nan = [&](Bits payload) { return std::bit_cast<T>(std::bit_cast<Bits>(kNan) + payload); };
+      if (among == Among::kNumbers) return BytesOf<T>({-2, -1, -T{0}, 0, 1, 2});
       return BytesOf<T>({-kNan, -1, -T{0}, 0, 1, nan(0), nan(1), nan(2)});
     } else if constexpr (std::is_integral_v<T>) {
       return BytesOf<T>({0, 1, 2});
@@ -68,7 +70,7 @@ using Columns = std::vector<std::vector<std::byte>>;  // By operand.
 }  // namespace
 
 bool IsAssociative(const Computation& to_apply, const cpu::TileCode& combiner,
-                   absl::Span<const ElementType> types) {
+                   absl::Span<const ElementType> types, Among among) {
   if (!OnlyChooses(to_apply)) return false;
   const size_t count = types.size();
   std::vector<int64_t> widths, sizes;
@@ -77,7 +79,7 @@ bool IsAssociative(const Computation& to_apply, const cpu::TileCode& combiner,
   for (ElementType type : types) {
     const cpu::Lane lane = cpu::LaneOf(type);
     widths.push_back(cpu::LaneBytes(lane));
-    samples.push_back(Samples(lane));
+    samples.push_back(Samples(lane, among));
     sizes.push_back(static_cast<int64_t>(samples.back().size()) / widths.back());
     values *= sizes.back();
     if (values == 0 || values * values * values > kMostTriples) return false;
@@ -115,13 +117,16 @@ namespace {
 
 // Samples of values that stand for all, in pairs; the columns are what the combiner takes.
 template <class T>
-PickRule FindPickOf(const cpu::TileCode& combiner, cpu::Lane value_lane, cpu::Lane position_lane) {
+PickRule FindPickOf(const cpu::TileCode& combiner, cpu::Lane value_lane, cpu::Lane position_lane,
+                    Among among) {
   using Pick = cpu::ReduceProgram::Pick;
-  const std::vector<std::byte> bytes = Samples(value_lane);
+  const std::vector<std::byte> bytes = Samples(value_lane, among);
   const auto* samples = reinterpret_cast<const T*>(bytes.data());
   const auto count = static_cast<int64_t>(bytes.size() / sizeof(T));
   const int64_t width = cpu::LaneBytes(position_lane);
-  const auto fits = [&](bool largest, bool keeps_last) {
+  for (const auto& [largest, last_value] :
+       {std::pair(true, false), std::pair(true, true), std::pair(false, false), std::pair(false, true)}) {
+    bool fits = count > 0;
     for (int64_t i = 0; i < count * count; ++i) {
       const T a = samples[i / count], b = samples[i % count];
       alignas(16) std::byte positions[3][16] = {};
@@ -132,17 +137,11 @@ PickRule FindPickOf(const cpu::TileCode& combiner, cpu::Lane value_lane, cpu::La
       void* out[] = {&value, positions[2]};
       combiner.Run(1, in, out);
       const bool first = a != a || (b == b && (largest ? a >= b : a <= b));
-      const T kept = first && !(keeps_last && a == b) ? a : b;
-      if (std::memcmp(&value, &kept, sizeof value) != 0 ||
-          std::memcmp(positions[2], positions[first ? 0 : 1], width) != 0)
-        return false;
+      const bool first_value = first && !(last_value && a == b);
+      fits &= std::memcmp(&value, first_value ? &a : &b, sizeof value) == 0 &&
+              std::memcmp(positions[2], positions[first ? 0 : 1], width) == 0;
     }
-    return count > 0;
-  };
-  for (const bool largest : {true, false}) {
-    for (const bool keeps_last : {false, true}) {
-      if (fits(largest, keeps_last)) return {largest ? Pick::kLargest : Pick::kSmallest, keeps_last};
-    }
+    if (fits) return {largest ? Pick::kLargest : Pick::kSmallest, last_value};
   }
   return {};
 }
@@ -150,12 +149,12 @@ PickRule FindPickOf(const cpu::TileCode& combiner, cpu::Lane value_lane, cpu::La
 }  // namespace
 
 PickRule FindPick(const Computation& to_apply, const cpu::TileCode& combiner,
-                  absl::Span<const ElementType> types) {
+                  absl::Span<const ElementType> types, Among among) {
   if (types.size() != 2 || !IsIntegral(types[1]) || BitWidth(types[1]) < 32 || !OnlyChooses(to_apply))
     return {};
   return cpu::DispatchLane(cpu::LaneOf(types[0]), [&]<class T>() -> PickRule {
     if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>)
-      return FindPickOf<T>(combiner, cpu::LaneOf(types[0]), cpu::LaneOf(types[1]));
+      return FindPickOf<T>(combiner, cpu::LaneOf(types[0]), cpu::LaneOf(types[1]), among);
     else
       return {};
   });

@@ -6,16 +6,11 @@
 #include "base/check.h"
 #include "plan/modes.h"
 #include "plan/tile_calls.h"
+#include "plan/window_update.h"
 #include "types/index.h"
 
 namespace hlo::plan {
 namespace {
-
-const Shape& OperandShape(const Graph& graph, const Node& node, int32_t i) {
-  return graph.values[node.operands[i]].shape;
-}
-
-const Shape& ResultShape(const Graph& graph, const Node& node) { return graph.values[node.results[0]].shape; }
 
 // Dimensions of size 1 come or go, nothing else.
 bool KeepsLargerDims(const Shape& a, const Shape& b) {
@@ -29,8 +24,17 @@ bool KeepsLargerDims(const Shape& a, const Shape& b) {
   return left == right;
 }
 
-// The dimensions of more than one element as they lie in memory, major ones first; nullopt where tiles or
-// padding make it more than an order.
+// A bitcast that keeps type and elements, and may put them elsewhere.
+bool IsPureBitcast(const Instruction& instruction) {
+  if (instruction.opcode() != Opcode::kBitcast) return false;
+  const Shape &from = instruction.operand(0)->shape(), &to = instruction.shape();
+  return from.IsArray() && to.IsArray() && from.type() == to.type() &&
+         from.ElementCount() == to.ElementCount() && LargerDimsInMemory(from).has_value() &&
+         LargerDimsInMemory(to).has_value();
+}
+
+}  // namespace
+
 std::optional<Index> LargerDimsInMemory(const Shape& shape) {
   const Layout* layout = shape.layout();
   const bool plain = layout == nullptr ||
@@ -44,17 +48,6 @@ std::optional<Index> LargerDimsInMemory(const Shape& shape) {
   }
   return dims;
 }
-
-// A bitcast that keeps type and elements, and may put them elsewhere.
-bool IsPureBitcast(const Instruction& instruction) {
-  if (instruction.opcode() != Opcode::kBitcast) return false;
-  const Shape &from = instruction.operand(0)->shape(), &to = instruction.shape();
-  return from.IsArray() && to.IsArray() && from.type() == to.type() &&
-         from.ElementCount() == to.ElementCount() && LargerDimsInMemory(from).has_value() &&
-         LargerDimsInMemory(to).has_value();
-}
-
-}  // namespace
 
 Uses::Uses(const Graph& graph) : uses_(graph.values.size()) {
   auto use = [&](ValueId v, const Node* node, int32_t operand) {
@@ -146,6 +139,44 @@ bool IsDynamicSlice(const Node& node) {
   return IsStaticOp(node) && node.instruction->opcode() == Opcode::kDynamicSlice;
 }
 
+bool IsLookUp(const Graph& graph, const Node& node) {
+  if (!IsStaticOp(node) || node.instruction->opcode() != Opcode::kGather) return false;
+  const Instruction& gather = *node.instruction;
+  const Shape &operand = OperandShape(graph, node, 0), &indices = OperandShape(graph, node, 1);
+  const IntList batches = gather.Get<attr::operand_batching_dims>(),
+                index_batches = gather.Get<attr::start_indices_batching_dims>();
+  const size_t window_rank =
+      OtherDims(operand.rank(), gather.Get<attr::collapsed_slice_dims>(), batches).size();
+  bool fits = IsIntegral(indices.type()) && operand.type() == ResultShape(graph, node).type() &&
+              *operand.ElementCount() > 0 && window_rank == gather.Get<attr::offset_dims>().size() &&
+              batches.size() == index_batches.size();
+  for (size_t k = 0; fits && k < batches.size(); ++k) {
+    fits = index_batches[k] != gather.Get<attr::index_vector_dim>() &&
+           indices.dim(index_batches[k]) == operand.dim(batches[k]);
+  }
+  return fits;
+}
+
+bool IsSingleWindow(const Node& gather) {
+  const Instruction& instruction = *gather.instruction;
+  const Shape& indices = instruction.operand(1)->shape();
+  for (int64_t d = 0; d < indices.rank(); ++d) {
+    if (d != instruction.Get<attr::index_vector_dim>() && indices.dim(d) != 1) return false;
+  }
+  return true;
+}
+
+bool IsConcatenate(const Node& node) {
+  return IsStaticOp(node) && node.instruction->opcode() == Opcode::kConcatenate;
+}
+
+bool IsPad(const Node& node) { return IsStaticOp(node) && node.instruction->opcode() == Opcode::kPad; }
+
+bool HasInteriorPadding(const Node& pad) {
+  const auto padding = pad.instruction->Get<attr::padding>();
+  return std::any_of(padding.begin(), padding.end(), [](const auto& p) { return p.interior > 0; });
+}
+
 bool TakesLoops(const Graph& graph, const Node& node, int32_t operand) {
   if (!IsStaticOp(node)) return false;
   switch (node.instruction->opcode()) {
@@ -158,6 +189,8 @@ bool TakesLoops(const Graph& graph, const Node& node, int32_t operand) {
       return operand == 0;
     case Opcode::kDynamicUpdateSlice:
       return operand == 1;
+    case Opcode::kScatter:
+      return operand == 2 && FindLoopUpdate(*node.instruction).has_value();
     default:
       return IsElementwise(graph, node) || IsPositional(graph, node);
   }
@@ -168,8 +201,12 @@ Groups::Groups(const Graph& graph, const Uses& uses) : graph_(graph), uses_(uses
   for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) Decide(*node);
   // What is computed from other places of the array that it updates comes first: then the update is in place.
   for (const Node& node : graph.nodes) {
-    if (!IsStaticOp(node) || node.instruction->opcode() != Opcode::kDynamicUpdateSlice) continue;
-    if (ReadsElsewhere(node)) inlined_.erase(graph.values[node.operands[1]].node);
+    if (!IsStaticOp(node)) continue;
+    const Opcode opcode = node.instruction->opcode();
+    const bool is_scatter = opcode == Opcode::kScatter && TakesLoops(graph, node, 2);
+    if (!is_scatter && opcode != Opcode::kDynamicUpdateSlice) continue;
+    const ValueId update = node.operands[is_scatter ? 2 : 1];
+    if (ReadsElsewhere(node, update)) inlined_.erase(graph.values[update].node);
   }
 }
 
@@ -183,7 +220,8 @@ bool Groups::IsUsed(ValueId v) const {
                      [&](const Uses::Use& use) { return use.node == nullptr || !IsDead(*use.node); });
 }
 
-bool Groups::ReadsElsewhere(const Node& update) const {
+bool Groups::ReadsElsewhere(const Node& update, ValueId window) const {
+  const bool is_scatter = update.instruction->opcode() == Opcode::kScatter;
   absl::flat_hash_set<std::pair<ValueId, bool>> visited;
   // `stays`: v is computed at the position where the update writes.
   const auto reads = [&](const auto& self, ValueId v, bool stays) -> bool {
@@ -192,7 +230,8 @@ bool Groups::ReadsElsewhere(const Node& update) const {
     if (node == nullptr || !IsInlined(*node)) return v == update.operands[0];
     if (IsDynamicSlice(*node)) {
       const bool same_place =
-          stays && SameDimensions(ResultShape(graph_, *node), OperandShape(graph_, update, 1)) &&
+          stays && !is_scatter &&
+          SameDimensions(ResultShape(graph_, *node), OperandShape(graph_, update, 1)) &&
           std::equal(node->operands.begin() + 1, node->operands.end(), update.operands.begin() + 2);
       return node->operands[0] == update.operands[0] && !same_place;
     }
@@ -200,7 +239,48 @@ bool Groups::ReadsElsewhere(const Node& update) const {
     return std::any_of(node->operands.begin(), node->operands.end(),
                        [&](ValueId operand) { return self(self, operand, stays); });
   };
-  return reads(reads, update.operands[1], true);
+  return reads(reads, window, true);
+}
+
+// At one place of one loop, or several times at the same position of it; and no more elements than there are.
+bool Groups::IsOnce(const std::vector<Path>& paths) {
+  const bool same =
+      std::all_of(paths.begin(), paths.end(), [&](const Path& p) { return p == paths[0] && p.identity; });
+  return (same || paths.size() == 1) && !paths[0].expands;
+}
+
+// Whether it costs less to read an array up to its edges, or where indices say, than to store what is read.
+bool Groups::IsReadThrough(const Node& node, const std::vector<Path>& paths) const {
+  constexpr int64_t kShortestRow = 16;
+  constexpr size_t kMostReads = 4;
+  if (IsConcatenate(node) && !HasPiecesAtHand(node)) return false;
+  if (IsOnce(paths)) return true;
+  if (!IsPad(node)) return false;
+  const Shape& operand = OperandShape(graph_, node, 0);
+  int64_t row = 1;
+  for (int64_t d = operand.rank() - 1; d >= 0 && row == 1; --d) row = operand.dim(d);
+  return row >= kShortestRow && paths.size() <= kMostReads &&
+         std::none_of(paths.begin(), paths.end(), [](const Path& p) { return p.expands; });
+}
+
+// Whether a concatenation is of a few arrays in long rows that no loop has to compute.
+bool Groups::HasPiecesAtHand(const Node& concatenate) const {
+  constexpr size_t kMostPieces = 8;
+  constexpr int64_t kShortestRow = 16;
+  const int64_t dimension = concatenate.instruction->Get<attr::dimensions>()[0];
+  bool fits = concatenate.operands.size() <= kMostPieces;
+  for (size_t i = 0; fits && i < concatenate.operands.size(); ++i) {
+    const Shape& piece = OperandShape(graph_, concatenate, static_cast<int32_t>(i));
+    const Node* producer = graph_.values[concatenate.operands[i]].node;
+    fits = Product(piece.dims().subspan(dimension)) >= kShortestRow &&
+           (producer == nullptr || !IsElementwise(graph_, *producer));
+  }
+  return fits;
+}
+
+// Whether far more elements are padding than not.
+bool Groups::Enlarges(const Node& pad) const {
+  return *ResultShape(graph_, pad).ElementCount() > 2 * *OperandShape(graph_, pad, 0).ElementCount();
 }
 
 void Groups::Decide(const Node& node) {
@@ -208,8 +288,11 @@ void Groups::Decide(const Node& node) {
   bool used = node.has_effect, joins = node.results.size() == 1 && node.results[0] != kNoValue;
   const bool elementwise = joins && IsElementwise(graph_, node);
   const bool positional = joins && IsPositional(graph_, node);
-  const bool window = joins && IsDynamicSlice(node);
-  joins = (elementwise || positional || window) && CurrentModes().fuses;
+  const bool look_up = joins && IsLookUp(graph_, node);
+  const bool window = joins && (IsDynamicSlice(node) || (look_up && IsSingleWindow(node)));
+  // What costs more to read than what is stored.
+  const bool dear = joins && !window && (look_up || IsPad(node) || IsConcatenate(node));
+  joins = (elementwise || positional || window || dear) && CurrentModes().fuses;
   std::vector<Path> paths;
   for (ValueId result : node.results) {
     if (result == kNoValue) continue;
@@ -223,15 +306,21 @@ void Groups::Decide(const Node& node) {
       }
       const Node& user = *use.node;
       const bool user_elementwise = IsElementwise(graph_, user), user_positional = IsPositional(graph_, user);
+      const bool through_pad = IsPad(user) && inlined_.contains(&user);
+      if (through_pad && HasInteriorPadding(user)) joins = false;
+      const bool through_pieces = IsConcatenate(user) && inlined_.contains(&user);
+      // What only gets another shape is stored all the same.
+      if (dear && user_positional && KeepsMemory(user) && !inlined_.contains(&user)) joins = false;
       const bool scalar =
           ResultShape(graph_, node).IsScalar() && !(user_elementwise && ResultShape(graph_, user).IsScalar());
       const bool expands = (user_positional && user.instruction->opcode() == Opcode::kBroadcast) ||
-                           (user_elementwise && scalar);
-      const bool moves = user_positional || (user_elementwise && scalar);
+                           (user_elementwise && scalar) || (through_pad && Enlarges(user));
+      const bool moves = user_positional || through_pad || through_pieces || (user_elementwise && scalar);
       if (inlined_.contains(&user)) {
         for (Path path : paths_[&user]) {
           path.identity &= !moves;
           path.expands |= expands;
+          path.piece |= through_pieces;
           paths.push_back(path);
         }
       } else if (user_elementwise || user_positional) {
@@ -247,196 +336,19 @@ void Groups::Decide(const Node& node) {
     dead_[&node] = 1;
     return;
   }
-  if (!joins) return;
+  const bool computes = !window && !(positional && node.instruction->opcode() != Opcode::kIota);
+  const bool in_piece = std::any_of(paths.begin(), paths.end(), [](const Path& p) { return p.piece; });
+  if (!joins || (computes && in_piece)) return;
+  if (dear && !IsReadThrough(node, paths)) return;
   if (elementwise) {
-    // Once: at one place of one loop, or several times at the same position of it.
-    const bool same =
-        std::all_of(paths.begin(), paths.end(), [&](const Path& p) { return p == paths[0] && p.identity; });
-    if (!same && paths.size() != 1) return;
-    if (paths[0].expands) return;
+    if (!IsOnce(paths)) return;
     int32_t& size = sizes_[paths[0].root];
     if (size >= kMostInLoop) return;
     ++size;
-    paths.resize(1);
   }
+  if ((elementwise || dear) && IsOnce(paths)) paths.resize(1);
   inlined_[&node] = 1;
   paths_[&node] = std::move(paths);
-}
-
-IndexMap IndexMap::Identity(int64_t rank) {
-  IndexMap map;
-  map.offset.assign(rank, 0);
-  map.coefficients.assign(rank, std::vector<int64_t>(rank, 0));
-  for (int64_t d = 0; d < rank; ++d) map.coefficients[d][d] = 1;
-  return map;
-}
-
-namespace {
-
-// The map of a positional node's operand, given that of its result.
-IndexMap OperandMap(const Graph& graph, const Node& node, const IndexMap& map, size_t loop_rank) {
-  const Instruction& instruction = *node.instruction;
-  const Shape& operand = OperandShape(graph, node, 0);
-  const Shape& result = ResultShape(graph, node);
-  IndexMap mapped;
-  auto take = [&](int64_t d) {
-    mapped.offset.push_back(map.offset[d]);
-    mapped.coefficients.push_back(map.coefficients[d]);
-  };
-  switch (instruction.opcode()) {
-    case Opcode::kBroadcast:
-      for (int64_t d : instruction.Get<attr::dimensions>()) take(d);
-      break;
-    case Opcode::kTranspose: {
-      // result dimension k is operand dimension permutation[k].
-      const IntList permutation = instruction.Get<attr::dimensions>();
-      for (int64_t d = 0; d < operand.rank(); ++d)
-        take(std::find(permutation.begin(), permutation.end(), d) - permutation.begin());
-      break;
-    }
-    case Opcode::kSlice: {
-      const auto ranges = instruction.Get<attr::slice>();
-      for (int64_t d = 0; d < operand.rank(); ++d) {
-        take(d);
-        mapped.offset[d] = ranges[d].start + mapped.offset[d] * ranges[d].stride;
-        for (int64_t& c : mapped.coefficients[d]) c *= ranges[d].stride;
-      }
-      break;
-    }
-    case Opcode::kReverse: {
-      const IntList reversed = instruction.Get<attr::dimensions>();
-      for (int64_t d = 0; d < operand.rank(); ++d) {
-        take(d);
-        if (std::find(reversed.begin(), reversed.end(), d) == reversed.end()) continue;
-        mapped.offset[d] = operand.dim(d) - 1 - mapped.offset[d];
-        for (int64_t& c : mapped.coefficients[d]) c = -c;
-      }
-      break;
-    }
-    case Opcode::kBitcast: {
-      mapped.offset.assign(operand.rank(), 0);
-      mapped.coefficients.assign(operand.rank(), std::vector<int64_t>(loop_rank, 0));
-      const Index from = *LargerDimsInMemory(instruction.operand(0)->shape());
-      const Index to = *LargerDimsInMemory(instruction.shape());
-      for (size_t i = 0; i < from.size(); ++i) {
-        mapped.offset[from[i]] = map.offset[to[i]];
-        mapped.coefficients[from[i]] = map.coefficients[to[i]];
-      }
-      break;
-    }
-    default: {  // A reshape by dimensions of size 1.
-      int64_t from = 0;
-      for (int64_t d = 0; d < operand.rank(); ++d) {
-        if (operand.dim(d) == 1) {
-          mapped.offset.push_back(0);
-          mapped.coefficients.emplace_back(loop_rank, 0);
-          continue;
-        }
-        while (result.dim(from) == 1) ++from;
-        take(from++);
-      }
-    }
-  }
-  return mapped;
-}
-
-}  // namespace
-
-LoopBuilder::LoopBuilder(const Graph& graph, const Groups& groups, absl::Span<const int64_t> dims,
-                         absl::Span<const int64_t> order, int64_t outer)
-    : graph_(graph),
-      groups_(groups),
-      dims_(dims.begin(), dims.end()),
-      order_(order.begin(), order.end()),
-      outer_(outer),
-      program_(Pick(dims, order.first(outer)), Pick(dims, order.subspan(outer))) {}
-
-void LoopBuilder::SetStrides(absl::Span<const int64_t> strides, cpu::Access* access) const {
-  for (size_t i = 0; i < order_.size(); ++i)
-    (static_cast<int64_t>(i) < outer_ ? access->outer : access->inner).push_back(strides[order_[i]]);
-}
-
-cpu::Access LoopBuilder::AccessOf(ValueId v, const IndexMap& map) const {
-  const Shape& shape = graph_.values[v].shape;
-  cpu::Access access;
-  access.argument = v;
-  access.type = shape.type();
-  std::vector<int64_t> strides(dims_.size(), 0);
-  const Index shape_strides = RowMajorStrides(shape.dims());
-  for (int64_t d = 0; d < shape.rank(); ++d) {
-    access.offset += map.offset[d] * shape_strides[d];
-    for (size_t i = 0; i < dims_.size(); ++i) strides[i] += map.coefficients[d][i] * shape_strides[d];
-  }
-  SetStrides(strides, &access);
-  return access;
-}
-
-void LoopBuilder::AddStarts(absl::Span<const ValueId> starts, const Shape& whole, const Shape& window,
-                            cpu::Access* access) const {
-  const Index strides = RowMajorStrides(whole.dims());
-  for (int64_t d = 0; d < whole.rank(); ++d) {
-    access->starts.push_back(
-        {starts[d], graph_.values[starts[d]].shape.type(), whole.dim(d) - window.dim(d), strides[d]});
-  }
-}
-
-cpu::TileValue LoopBuilder::Value(ValueId v) {
-  return Build(v, IndexMap::Identity(static_cast<int64_t>(dims_.size())), true);
-}
-cpu::TileValue LoopBuilder::Value(ValueId v, const IndexMap& map) { return Build(v, map, false); }
-
-cpu::TileValue LoopBuilder::Compute(const Node& node) {
-  const IndexMap identity = IndexMap::Identity(static_cast<int64_t>(dims_.size()));
-  if (!IsElementwise(graph_, node)) return Positional(node, identity);
-  return built_[node.results[0]] = Elementwise(node, identity, true);
-}
-
-cpu::TileValue LoopBuilder::Build(ValueId v, const IndexMap& map, bool identity) {
-  if (identity) {
-    const auto known = built_.find(v);
-    if (known != built_.end()) return known->second;
-  }
-  const Node* node = graph_.values[v].node;
-  cpu::TileValue value;
-  if (node == nullptr || !groups_.IsInlined(*node)) {
-    value = program_.Load(AccessOf(v, map));
-  } else {
-    if (node->shown != nullptr) fused_.push_back(node->shown);
-    value = IsElementwise(graph_, *node) ? Elementwise(*node, map, identity) : Positional(*node, map);
-  }
-  if (identity) built_[v] = value;
-  return value;
-}
-
-cpu::TileValue LoopBuilder::Elementwise(const Node& node, const IndexMap& map, bool identity) {
-  const Shape& shape = ResultShape(graph_, node);
-  std::vector<cpu::TileValue> operands;
-  for (size_t i = 0; i < node.operands.size(); ++i) {
-    const bool scalar = OperandShape(graph_, node, static_cast<int32_t>(i)).IsScalar() && !shape.IsScalar();
-    operands.push_back(scalar ? Build(node.operands[i], IndexMap::Scalar(), false)
-                              : Build(node.operands[i], map, identity));
-  }
-  return ApplyInstruction(*node.instruction, operands, program_);
-}
-
-cpu::TileValue LoopBuilder::Positional(const Node& node, const IndexMap& map) {
-  const Instruction& instruction = *node.instruction;
-  if (instruction.opcode() == Opcode::kIota) {
-    const int64_t d = instruction.Get<attr::iota_dimension>();
-    cpu::Access access;
-    access.type = ResultShape(graph_, node).type();
-    access.offset = map.offset[d];
-    SetStrides(map.coefficients[d], &access);
-    const cpu::TileValue value = program_.Load(std::move(access));
-    return Rounded(ResultShape(graph_, node).type(), value, program_);
-  }
-  if (instruction.opcode() == Opcode::kDynamicSlice) {
-    cpu::Access access = AccessOf(node.operands[0], map);
-    AddStarts(absl::MakeConstSpan(node.operands).subspan(1), OperandShape(graph_, node, 0),
-              ResultShape(graph_, node), &access);
-    return program_.Load(std::move(access));
-  }
-  return Build(node.operands[0], OperandMap(graph_, node, map, dims_.size()), false);
 }
 
 }  // namespace hlo::plan

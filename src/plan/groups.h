@@ -1,14 +1,16 @@
 #pragma once
 // Which instructions become one loop? Elementwise ones and those that only choose other positions (broadcast,
-// transpose, slice, reverse, iota) join the one that uses them; kernels then read through strides.
+// transpose, slice, reverse, iota, pad, gather,
+// concatenate) join the one that uses them; kernels then read through
+// strides, up to edges, and where indices say.
 
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "kernels/cpu/tile_program.h"
 #include "plan/graph.h"
+#include "types/index.h"
 
 namespace hlo::plan {
 
@@ -49,11 +51,17 @@ class Groups {
     int32_t operand = 0;   // Of roots that walk each operand in a loop of its own.
     bool identity = true;  // Position for position.
     bool expands = false;  // Through a broadcast.
+    bool piece = false;    // Through a concatenation, whose operands lie in memory.
     bool operator==(const Path&) const = default;
   };
   void Decide(const Node& node);
-  // Whether the loop of a dynamic-update-slice reads what it changes, other than where it writes.
-  bool ReadsElsewhere(const Node& update) const;
+  static bool IsOnce(const std::vector<Path>& paths);
+  bool IsReadThrough(const Node& node, const std::vector<Path>& paths) const;
+  bool HasPiecesAtHand(const Node& concatenate) const;
+  bool Enlarges(const Node& pad) const;
+  // Whether the loop that computes a window for an update reads what that changes, other than where it
+  // writes.
+  bool ReadsElsewhere(const Node& update, ValueId window) const;
 
   const Graph& graph_;
   const Uses& uses_;
@@ -61,6 +69,16 @@ class Groups {
   absl::flat_hash_map<const Node*, char> inlined_, dead_;
   absl::flat_hash_map<const Node*, int32_t> sizes_;
 };
+
+inline const Shape& OperandShape(const Graph& graph, const Node& node, int32_t i) {
+  return graph.values[node.operands[i]].shape;
+}
+inline const Shape& ResultShape(const Graph& graph, const Node& node) {
+  return graph.values[node.results[0]].shape;
+}
+// The dimensions of more than one element as they lie in memory, major ones first; nullopt where tiles or
+// padding make it more than an order.
+std::optional<Index> LargerDimsInMemory(const Shape& shape);
 
 // What a node is to a loop.
 bool IsStaticOp(const Node& node);  // An instruction on arrays of static sizes.
@@ -70,53 +88,13 @@ bool IsPositional(const Graph& graph,
 // A reshape, or a bitcast to the same bytes: the result lies where the operand does.
 bool KeepsMemory(const Node& node);
 bool IsDynamicSlice(const Node& node);
+// A gather of at least one element, whose users may look each element up where the operand has it.
+bool IsLookUp(const Graph& graph, const Node& node);
+bool IsSingleWindow(const Node& gather);  // Of one vector of indices: a slice at a run-time position.
+bool IsConcatenate(const Node& node);
+bool IsPad(const Node& node);
+bool HasInteriorPadding(const Node& pad);
 // Kernels that walk each operand, or the first ones, in a loop that others may join.
 bool TakesLoops(const Graph& graph, const Node& node, int32_t operand);
-
-// Element positions of a value as a function of a loop's position: index[d] = offset[d] + sum of
-// coefficients[d][i] * position[i].
-struct IndexMap {
-  std::vector<int64_t> offset;
-  std::vector<std::vector<int64_t>> coefficients;
-  static IndexMap Identity(int64_t rank);
-  static IndexMap Scalar() { return {}; }
-};
-
-// Builds the tile program of one root: loads of what is at hand, operations of what is inlined.
-class LoopBuilder {
- public:
-  // `order` lists the dimensions of the space that is walked: the first `outer` ones are outer.
-  LoopBuilder(const Graph& graph, const Groups& groups, absl::Span<const int64_t> dims,
-              absl::Span<const int64_t> order, int64_t outer);
-
-  // The value at the loop's position itself, or at a mapped one.
-  cpu::TileValue Value(ValueId v);
-  cpu::TileValue Value(ValueId v, const IndexMap& map);
-  // The result of a node that is not inlined, computed here; who asks for it later finds it.
-  cpu::TileValue Compute(const Node& node);
-  // Where a value lies: row-major under the map.
-  cpu::Access AccessOf(ValueId v, const IndexMap& map) const;
-  // Moves an access to the window that begins at run-time positions of the whole.
-  void AddStarts(absl::Span<const ValueId> starts, const Shape& whole, const Shape& window,
-                 cpu::Access* access) const;
-  cpu::TileProgram& program() { return program_; }
-  // The instructions that were asked for besides what Compute was called with.
-  const std::vector<const Instruction*>& fused() const { return fused_; }
-
- private:
-  // Strides by dimension of the space, into those of outer and inner loops.
-  void SetStrides(absl::Span<const int64_t> strides, cpu::Access* access) const;
-  cpu::TileValue Elementwise(const Node& node, const IndexMap& map, bool identity);
-  cpu::TileValue Positional(const Node& node, const IndexMap& map);
-  cpu::TileValue Build(ValueId v, const IndexMap& map, bool identity);
-
-  const Graph& graph_;
-  const Groups& groups_;
-  std::vector<int64_t> dims_, order_;
-  int64_t outer_;
-  cpu::TileProgram program_;
-  absl::flat_hash_map<ValueId, cpu::TileValue> built_;  // At the loop's position.
-  std::vector<const Instruction*> fused_;
-};
 
 }  // namespace hlo::plan

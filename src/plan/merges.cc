@@ -28,10 +28,45 @@ Merges::Merges(const Graph& graph, const Uses& uses, const Groups& groups)
   }
 }
 
-const MergedLoop* Merges::LoopOf(const Node& root) const {
-  const auto found = loop_of_.find(&root);
-  if (found == loop_of_.end() || loops_[found->second].roots.size() == 1) return nullptr;
-  return &loops_[found->second];
+const MergedLoop* Merges::LoopOf(const Node& node) const {
+  const auto found = loop_of_.find(&node);
+  if (found == loop_of_.end()) return nullptr;
+  const MergedLoop& loop = loops_[found->second];
+  return loop.roots.size() == 1 && loop.update == nullptr ? nullptr : &loop;
+}
+
+// The value whose elements an update has, in their order.
+ValueId Merges::SourceOf(ValueId update) const {
+  while (true) {
+    const Node* node = graph_.values[update].node;
+    if (node == nullptr || !groups_.IsInlined(*node) || !IsPositional(graph_, *node)) return update;
+    const Instruction& instruction = *node->instruction;
+    bool keeps = KeepsMemory(*node);
+    if (instruction.opcode() == Opcode::kBroadcast) {
+      const IntList dims = instruction.Get<attr::dimensions>();
+      keeps = std::is_sorted(dims.begin(), dims.end()) &&
+              OperandShape(graph_, *node, 0).ElementCount() == ResultShape(graph_, *node).ElementCount();
+    }
+    if (!keeps) return update;
+    update = node->operands[0];
+  }
+}
+
+// An update with what an open loop computes for others too is that loop's last store.
+bool Merges::JoinUpdate(const Node& node, bool varies, std::vector<Open>& open) {
+  if (!IsStaticOp(node) || node.instruction->opcode() != Opcode::kDynamicUpdateSlice) return false;
+  if (*OperandShape(graph_, node, 1).ElementCount() <= kFewElements) return false;
+  const ValueId source = SourceOf(node.operands[1]);
+  const auto own = std::find_if(open.begin(), open.end(), [&](const Open& each) {
+    return each.varies == varies && Contains(each.outputs, source) && !Contains(each.reads, node.operands[0]);
+  });
+  if (own == open.end()) return false;
+  MergedLoop& loop = loops_[own->loop];
+  loop.update = &node;
+  loop.updating = source;
+  loop_of_[&node] = own->loop;
+  open.erase(own);
+  return true;
 }
 
 Merges::Loads Merges::LoadsOf(const Node& root, int64_t* op_count) const {
@@ -102,6 +137,7 @@ void Merges::Visit(const Block& block) {
       continue;
     }
     if (groups_.IsDead(*node) || groups_.IsInlined(*node)) continue;
+    JoinUpdate(*node, varies, open);
     int64_t op_count = 0;
     const bool is_loop = IsElementwise(graph_, *node);
     const Loads loads = LoadsOf(*node, &op_count);
@@ -123,7 +159,7 @@ void Merges::Visit(const Block& block) {
     if (!is_loop) continue;
     if (joined < 0) {
       if (open.size() == kMostOpen) open.erase(open.begin());
-      open.push_back({static_cast<int32_t>(loops_.size()), 0, varies, {}, {}});
+      open.push_back({static_cast<int32_t>(loops_.size()), 0, varies, {}, {}, {}});
       loops_.emplace_back();
     }
     const auto own = std::find_if(open.begin(), open.end(), [&](const Open& each) {
@@ -133,6 +169,7 @@ void Merges::Visit(const Block& block) {
     own->outputs.push_back(node->results[0]);
     for (const auto& [v, stays] : loads) {
       if (stays && !Contains(own->loads, v)) own->loads.push_back(v);
+      own->reads.push_back(v);
     }
     loops_[own->loop].roots.push_back(node);
     loop_of_[node] = own->loop;
@@ -145,6 +182,7 @@ bool Merges::IsStored(const Node& root, int32_t loop) const {
                        if (use.node == nullptr) return true;
                        if (groups_.IsDead(*use.node)) return false;
                        const Node* user = groups_.IsInlined(*use.node) ? groups_.RootOf(*use.node) : use.node;
+                       if (user != nullptr && user == loops_[loop].update) return false;
                        const auto found = user == nullptr ? loop_of_.end() : loop_of_.find(user);
                        return found == loop_of_.end() || found->second != loop;
                      });

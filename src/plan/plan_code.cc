@@ -327,16 +327,18 @@ class Compiler {
 
   // By the number of the starts.
   std::vector<Address> Addresses(const SmallProgram& program) {
-    using Key = std::vector<std::tuple<Slot, int64_t, int64_t>>;  // Slot, max, stride of those that vary.
+    // Slot, offset, max, stride of those that vary.
+    using Key = std::vector<std::tuple<Slot, int64_t, int64_t, int64_t>>;
     std::vector<Key> keys(SmallProgram::kMostStarts + 1);
     std::vector<Address> addresses(keys.size());
     absl::flat_hash_map<Slot, ElementType> types;
     for (const SmallProgram::Start& start : program.starts) {
       if (const Literal* constant = plan_.buffers[start.argument].constant) {
-        const int64_t index = cpu::ReadInteger(start.type, constant->data());
+        const auto* positions = static_cast<const std::byte*>(constant->data());
+        const int64_t index = cpu::ReadInteger(start.type, positions + start.byte_offset);
         addresses[start.number].offset += std::clamp<int64_t>(index, 0, start.max) * start.byte_stride;
       } else {
-        keys[start.number].emplace_back(start.argument, start.max, start.byte_stride);
+        keys[start.number].emplace_back(start.argument, start.byte_offset, start.max, start.byte_stride);
         types[start.argument] = start.type;
       }
     }
@@ -347,9 +349,9 @@ class Compiler {
       if (is_new) {
         entry->second = Borrow(sizeof(int64_t));
         bool adds = false;
-        for (const auto& [slot, max, stride] : keys[number]) {
+        for (const auto& [slot, offset, max, stride] : keys[number]) {
           const ElementType type = types[slot];
-          result_.code.Address(entry->second, adds, Read(slot, 0, ByteCount(type)), type, max, stride);
+          result_.code.Address(entry->second, adds, Read(slot, offset, ByteCount(type)), type, max, stride);
           adds = true;
         }
       }

@@ -65,8 +65,12 @@ class Printer {
   static std::string Program(const cpu::TileProgram& program, Names&& of) {
     std::vector<std::string> reads, writes;
     program.VisitAccesses([&](const cpu::Access& access, bool is_store) {
-      std::string name = access.argument == cpu::Access::kIota ? "iota" : of(access.argument);
-      for (const cpu::RuntimeStart& start : access.starts) name += fmt::format(" at {}", of(start.argument));
+      std::string name = access.IsArray()                        ? of(access.argument)
+                         : access.argument == cpu::Access::kIota ? "iota"
+                                                                 : "inside";
+      for (const cpu::RuntimeStart& start : access.starts)
+        name += fmt::format(" {} {}", start.place.has_value() ? "by" : "at", of(start.argument));
+      if (access.outside >= 0) name += fmt::format(" else {}", of(access.outside));
       std::vector<std::string>& list = is_store ? writes : reads;
       if (std::find(list.begin(), list.end(), name) == list.end()) list.push_back(std::move(name));
     });

@@ -30,8 +30,8 @@ template <class Visit>
 void VisitPart(Part& part, Visit&& visit) {
   const auto program = [&](cpu::TileProgram& p) {
     p.VisitAccesses([&](cpu::Access& access, bool is_store) {
-      for (cpu::RuntimeStart& start : access.starts) visit(start.argument, false);
-      if (access.argument != cpu::Access::kIota) visit(access.argument, is_store);
+      VisitOthers(access, [&](int32_t& argument) { visit(argument, false); });
+      if (access.IsArray()) visit(access.argument, is_store);
     });
   };
   if (auto* loop = std::get_if<cpu::TileProgram>(&part)) return program(*loop);
@@ -78,7 +78,7 @@ std::optional<std::pair<Walk, Walk>> SplitRows(const cpu::TileProgram& program, 
 bool StaysInRow(const cpu::TileProgram& program, bool rows_are_outer, const cpu::Access& access, int64_t rows,
                 int64_t length) {
   const auto split = SplitRows(program, rows_are_outer, access, rows);
-  if (!split.has_value() || !access.starts.empty()) return false;
+  if (!split.has_value() || !access.starts.empty() || !access.edges.empty()) return false;
   const auto& [along, within] = *split;
   int64_t expected = length;
   for (size_t d = along.dims.size(); d-- > 0;) {
@@ -227,9 +227,8 @@ class Blocker {
     const cpu::TileProgram& program =
         reduce != nullptr ? reduce->program.body : std::get<TileStep>(step.what).programs[0];
     program.VisitAccesses([&](const cpu::Access& access, bool is_store) {
-      for (const cpu::RuntimeStart& start : access.starts)
-        fits &= !group->written.contains(Real(start.argument));
-      if (access.argument == cpu::Access::kIota) return;
+      VisitOthers(access, [&](int32_t argument) { fits &= !group->written.contains(Real(argument)); });
+      if (!access.IsArray()) return;
       const ValueId v = Real(access.argument);
       const int64_t length = ElementsOf(v) / group->rows;
       const bool stays = ElementsOf(v) % group->rows == 0 &&
@@ -350,7 +349,7 @@ class Blocker {
     for (const Part& part : rows.program.parts) {
       const cpu::TileProgram& body = BodyOf(part);
       body.VisitAccesses([&](const cpu::Access& access, bool) {
-        for (const cpu::RuntimeStart& start : access.starts) fits &= start.argument != operand;
+        VisitOthers(access, [&](int32_t argument) { fits &= argument != operand; });
         if (access.argument != operand) return;
         fits &= ByteCount(access.type) == ByteCount(store.type) &&
                 StaysInRow(body, std::holds_alternative<cpu::ReduceProgram>(part), access, rows.program.rows,

@@ -57,11 +57,12 @@ class Sharer {
 
   // Whether each position of a loop reads what it writes, and nothing else.
   bool SamePlace(const cpu::Access& load, const cpu::Access& store) const {
-    return load.offset == store.offset && load.inner == store.inner && load.outer == store.outer &&
-           ByteCount(load.type) == ByteCount(store.type) &&
+    return load.IsRegular() && load.offset == store.offset && load.inner == store.inner &&
+           load.outer == store.outer && ByteCount(load.type) == ByteCount(store.type) &&
            std::equal(load.starts.begin(), load.starts.end(), store.starts.begin(), store.starts.end(),
                       [&](const cpu::RuntimeStart& a, const cpu::RuntimeStart& b) {
-                        return Real(a.argument) == Real(b.argument) && a.max == b.max && a.stride == b.stride;
+                        return Real(a.argument) == Real(b.argument) && a.element == b.element &&
+                               a.max == b.max && a.stride == b.stride;
                       });
   }
 
@@ -74,13 +75,13 @@ class Sharer {
     const cpu::Access* store = nullptr;
     int64_t store_count = 0;
     std::vector<const cpu::Access*> loads;
-    absl::flat_hash_set<int32_t> starts;
+    absl::flat_hash_set<int32_t> others;
     std::as_const(tiles.programs[0]).VisitAccesses([&](const cpu::Access& access, bool is_store) {
-      for (const cpu::RuntimeStart& start : access.starts) starts.insert(StorageOf(start.argument));
+      VisitOthers(access, [&](int32_t argument) { others.insert(StorageOf(argument)); });
       if (is_store) {
         store = &access;
         ++store_count;
-      } else if (access.argument != cpu::Access::kIota) {
+      } else if (access.IsArray()) {
         loads.push_back(&access);
       }
     });
@@ -89,7 +90,7 @@ class Sharer {
     const int64_t byte_count = storages_[StorageOf(store->argument)].byte_count;
     for (const cpu::Access* load : loads) {
       const int32_t storage = StorageOf(load->argument);
-      if (storages_[storage].byte_count != byte_count || starts.contains(storage)) continue;
+      if (storages_[storage].byte_count != byte_count || others.contains(storage)) continue;
       const bool fits = std::all_of(loads.begin(), loads.end(), [&](const cpu::Access* other) {
         return StorageOf(other->argument) != storage || SamePlace(*other, *store);
       });
@@ -107,10 +108,10 @@ class Sharer {
     const cpu::TileProgram& window = tiles.programs[1];
     const cpu::Access* store = nullptr;
     window.VisitAccesses([&](const cpu::Access& access, bool is_store) {
-      if (is_store) store = &access;
+      if (is_store && access.argument == tiles.result) store = &access;
     });
     window.VisitAccesses([&](const cpu::Access& access, bool is_store) {
-      if (!is_store && access.argument != cpu::Access::kIota && StorageOf(access.argument) == storage)
+      if (!is_store && access.IsArray() && StorageOf(access.argument) == storage)
         harmless_reads += SamePlace(access, *store);
     });
     if (reads != harmless_reads || !MayTake(storage, tiles.result)) return;

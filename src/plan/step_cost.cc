@@ -13,11 +13,17 @@ using Bytes = absl::flat_hash_map<Slot, int64_t>;
 
 void AddAccess(const Plan& plan, const cpu::TileProgram& program, const cpu::Access& access, Bytes* bytes) {
   int64_t elements = 1;
-  const auto walk = [&](absl::Span<const int64_t> dims, const cpu::Strides& strides) {
-    for (size_t d = 0; d < dims.size(); ++d) elements *= strides[d] != 0 ? dims[d] : 1;
+  const auto walk = [&](absl::Span<const int64_t> dims, cpu::Strides cpu::Affine::*extra,
+                        const cpu::Strides& strides) {
+    for (size_t d = 0; d < dims.size(); ++d) {
+      bool moves = strides[d] != 0;
+      for (const cpu::RuntimeStart& start : access.starts)
+        moves |= start.place.has_value() && (*start.place.*extra)[d] != 0;
+      elements *= moves ? dims[d] : 1;
+    }
   };
-  walk(program.outer_dims(), access.outer);
-  walk(program.inner_dims(), access.inner);
+  walk(program.outer_dims(), &cpu::Affine::outer, access.outer);
+  walk(program.inner_dims(), &cpu::Affine::inner, access.inner);
   int64_t& count = (*bytes)[access.argument];
   count =
       std::max(count, std::min(elements * ByteCount(access.type), plan.buffers[access.argument].byte_count));
@@ -25,7 +31,7 @@ void AddAccess(const Plan& plan, const cpu::TileProgram& program, const cpu::Acc
 
 void AddProgram(const Plan& plan, const cpu::TileProgram& program, Bytes* read, Bytes* written) {
   program.VisitAccesses([&](const cpu::Access& access, bool is_store) {
-    if (access.argument != cpu::Access::kIota) AddAccess(plan, program, access, is_store ? written : read);
+    if (access.IsArray()) AddAccess(plan, program, access, is_store ? written : read);
   });
 }
 

@@ -13,8 +13,8 @@ template <class Visit>
 void VisitSlots(Step& step, Visit&& visit) {
   auto program = [&](cpu::TileProgram& p) {
     p.VisitAccesses([&](cpu::Access& access, bool is_store) {
-      for (cpu::RuntimeStart& start : access.starts) visit(start.argument, false);
-      if (access.argument != cpu::Access::kIota) visit(access.argument, is_store);
+      VisitOthers(access, [&](int32_t& argument) { visit(argument, false); });
+      if (access.IsArray()) visit(access.argument, is_store);
     });
   };
   auto leaves = [&](std::vector<Slot>& operands, std::vector<Slot>& results) {

@@ -23,4 +23,12 @@ struct WindowUpdate {
 
 std::optional<WindowUpdate> FindWindowUpdate(const Instruction& scatter);
 
+// A scatter that changes one window of any form, for loops over its elements.
+struct LoopUpdate {
+  cpu::TileCall combine = {};   // (old, update); no function: the update itself.
+  std::vector<int64_t> max;     // By number in the index: the last place where the window fits.
+  std::vector<int64_t> update;  // By dimension of the operand: that of the update; -1: a single place.
+};
+std::optional<LoopUpdate> FindLoopUpdate(const Instruction& scatter);
+
 }  // namespace hlo::plan

@@ -46,6 +46,7 @@ struct Agreement {
   bool specials = false;
   bool has_kernel = true;   // No step of the plan may be the reference's.
   int64_t index_range = 0;  // Elements of s32 parameters lie in [-2, index_range).
+  Device device = {};       // Where the fast engine runs.
 };
 
 // Random values for the parameters of the entry.
@@ -92,7 +93,7 @@ inline void ExpectEnginesAgree(const std::string& text, const Agreement& agreeme
     EXPECT_EQ(plan::ToString(*plan).find("\n  reference "), std::string::npos) << plan::ToString(*plan);
   }
   const absl::StatusOr<Literal> want = Execute(*module, arguments, Engine::kReference);
-  const absl::StatusOr<Literal> got = Execute(*module, arguments, Engine::kFast);
+  const absl::StatusOr<Literal> got = Execute(*module, arguments, Engine::kFast, {}, agreement.device);
   ASSERT_TRUE(want.ok() && got.ok()) << want.status() << got.status();
   ExpectClose(*got, *want, agreement.rule);
   // Where the arguments may be overwritten, the bits are the same.

@@ -136,7 +136,21 @@ class LoopWriter {
 
   void AddIndexing(std::string* table, std::string* bins) {
     const std::string i = Pick("s32[]"), j = Pick("s32[]");
-    switch (Below(5)) {
+    switch (Below(6)) {
+      case 5: {
+        const std::string at = New("s32[2]", fmt::format("concatenate({}, {}), dimensions={{0}}",
+                                                         New("s32[1]", fmt::format("reshape({})", i)),
+                                                         New("s32[1]", fmt::format("reshape({})", j))));
+        if (Below(2) == 0)
+          New("f32[3]", fmt::format("gather({}, {}), offset_dims={{0}}, collapsed_slice_dims={{0}}, "
+                                    "start_index_map={{0,1}}, index_vector_dim=0, slice_sizes={{1,3}}",
+                                    *table, at));
+        else
+          New("s64[]", fmt::format("gather({}, {}), offset_dims={{}}, collapsed_slice_dims={{0}}, "
+                                   "start_index_map={{0}}, index_vector_dim=0, slice_sizes={{1}}",
+                                   *bins, New("s32[1]", fmt::format("slice({}), slice={{[1:2]}}", at))));
+        return;
+      }
       case 0:
         New("f32[1,3]", fmt::format("dynamic-slice({}, {}, {}), dynamic_slice_sizes={{1,3}}", *table, i, j));
         New("f32[3]", fmt::format("reshape({})", values_.back().name));

@@ -87,6 +87,47 @@ TEST(ReduceTest, WhereTheLargestStands) {
   }
 }
 
+// Largest values that are zeros of both signs, and combiners that compare NaN with nothing.
+TEST(ReduceTest, WhereTheFirstOfEqualStands) {
+  constexpr const char* kCombiners[] = {
+      " g = pred[] compare(x, y), direction=GT\n odd = pred[] compare(x, x), direction=NE\n o = pred[] or(g, "
+      "odd)\n"
+      " equal = pred[] compare(x, y), direction=EQ\n less = pred[] compare(i, j), direction=LT\n"
+      " tie = pred[] and(equal, less)\n p = pred[] or(o, tie)\n"
+      " v = {0}[] select(o, x, y)\n k = s32[] select(p, i, j)\n",
+      " g = pred[] compare(x, y), direction=GE\n v = {0}[] select(g, x, y)\n a = s32[] select(g, i, j)\n"
+      " equal = pred[] compare(x, y), direction=EQ\n less = s32[] minimum(i, j)\n"
+      " k = s32[] select(equal, less, a)\n",
+      " g = pred[] compare(x, y), direction=LE\n v = {0}[] select(g, x, y)\n k = s32[] select(g, i, j)\n",
+      " g = pred[] compare(x, y), direction=LT\n v = {0}[] select(g, x, y)\n k = s32[] select(g, i, j)\n",
+      " g = pred[] compare(x, y), direction=GT\n equal = pred[] compare(x, y), direction=EQ\n"
+      " less = pred[] compare(i, j), direction=LT\n tie = pred[] and(equal, less)\n p = pred[] or(g, tie)\n"
+      " v = {0}[] select(p, x, y)\n k = s32[] select(p, i, j)\n"};
+  for (const char* combiner : kCombiners) {
+    for (const char* type : {"f32", "bf16", "s32"}) {
+      for (const auto& [dims, kept] : {std::pair("5,4096", "5"), std::pair("300,36", "300"),
+                                       std::pair("2,70001", "2"), std::pair("40,5", "40")}) {
+        for (const bool specials : {false, true}) {
+          const std::string code = fmt::format(fmt::runtime(combiner), type);
+          test::ExpectEnginesAgree(
+              fmt::format(
+                  "c {{ x = {0}[] parameter(0)\n i = s32[] parameter(1)\n y = {0}[] parameter(2)\n"
+                  " j = s32[] parameter(3)\n{3} ROOT r = ({0}[], s32[]) tuple(v, k) }}\n"
+                  "ENTRY e {{ a = {0}[{1}] parameter(0)\n zero = {0}[] constant(0)\n"
+                  " zeros = {0}[{1}] broadcast(zero), dimensions={{}}\n b = {0}[{1}] minimum(a, zeros)\n"
+                  " n = s32[{1}] iota(), iota_dimension=1\n m = {0}[] parameter(1)\n"
+                  " z = s32[] constant(0)\n"
+                  " r = ({0}[{2}], s32[{2}]) reduce(b, n, m, z), dimensions={{1}}, to_apply=c\n"
+                  " s = ({0}[{2}], s32[{2}]) reduce(a, n, m, z), dimensions={{1}}, to_apply=c\n"
+                  " ROOT t = (({0}[{2}], s32[{2}]), ({0}[{2}], s32[{2}])) tuple(r, s) }}",
+                  type, dims, kept, code),
+              {.specials = specials});
+        }
+      }
+    }
+  }
+}
+
 // Neither may be regrouped: the last value wins, and differences.
 TEST(ReduceTest, CombinersThatHaveAnOrder) {
   for (const char* combine : {"ROOT r = f32[] subtract(x, y)",

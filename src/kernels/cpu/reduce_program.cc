@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/parallel.h"
+#include "kernels/cpu/accumulators.h"
 #include "kernels/cpu/stored_folds.h"
 #include "kernels/cpu/tile_loops.h"
 
@@ -15,133 +16,7 @@ namespace {
 constexpr int64_t kPiece = 32 << 10;  // Elements of a long reduction that are reduced by themselves.
 constexpr int64_t kChunk = 16 << 10;  // Elements that a thread takes at a time, at least and
 constexpr int64_t kLargestChunk = 64 << 10;
-constexpr int64_t kWidest = 16;
-
-// Accumulators: for each result a run of elements in its lane.
-class Accumulators {
- public:
-  Accumulators(const ReduceProgram& program, int64_t length) : program_(program) {
-    bytes_.reset(new std::byte[program.results.size() * length * kWidest]);
-    for (size_t k = 0; k < program.results.size(); ++k) {
-      at_.push_back(bytes_.get() + k * length * kWidest);
-      width_.push_back(LaneBytes(lane(k)));
-    }
-  }
-  Lane lane(size_t k) const { return LaneOf(program_.results[k].init_type); }
-  std::byte* at(size_t k, int64_t i) { return at_[k] + i * width_[k]; }
-  size_t count() const { return at_.size(); }
-
-  // The elements from `i` on become those of the body's tile.
-  void Take(const TileProgram::Runner& runner, int64_t i, int64_t n) {
-    for (size_t k = 0; k < count(); ++k)
-      std::memcpy(at(k, i), runner.yielded(static_cast<int64_t>(k)), n * width_[k]);
-  }
-  void FillWithInit(void* const* arguments, int64_t i, int64_t n) {
-    alignas(16) std::byte element[kWidest];
-    for (size_t k = 0; k < count(); ++k) {
-      LoadInit(arguments, k, element);
-      CopyStrided(n, width_[k], at(k, i), 1, element, 0);
-    }
-  }
-  void Combine(const TileProgram::Runner& runner, int64_t i, int64_t n) {
-    absl::InlinedVector<const void*, 8> in;
-    for (size_t k = 0; k < count(); ++k) in.push_back(at(k, i));
-    for (size_t k = 0; k < count(); ++k) in.push_back(runner.yielded(static_cast<int64_t>(k)));
-    CombineInto(i, n, in.data());
-  }
-  // Element i becomes the body's tile folded, or is combined with it.
-  void FoldTile(const TileProgram::Runner& runner, const TileCall& fold, int64_t i, int64_t n, bool first) {
-    alignas(16) std::byte element[kWidest];
-    const void* in[] = {runner.yielded(0)};
-    fold.function(n, first ? at(0, i) : element, in, fold.parameter);
-    if (first) return;
-    const void* both[] = {at(0, i), element};
-    CombineInto(i, 1, both);
-  }
-  // acc[i] = combiner(acc[i], other[0])
-  void CombineWith(int64_t i, Accumulators& other) {
-    absl::InlinedVector<const void*, 8> in;
-    for (size_t k = 0; k < count(); ++k) in.push_back(at(k, i));
-    for (size_t k = 0; k < count(); ++k) in.push_back(other.at(k, 0));
-    CombineInto(i, 1, in.data());
-  }
-  // acc[i + j] = combiner(acc[i + j], acc[other + j])
-  void Fold(int64_t i, int64_t other, int64_t n) {
-    absl::InlinedVector<const void*, 8> in;
-    for (size_t k = 0; k < count(); ++k) in.push_back(at(k, i));
-    for (size_t k = 0; k < count(); ++k) in.push_back(at(k, other));
-    CombineInto(i, n, in.data());
-  }
-  // The first n elements to their first.
-  void Halve(int64_t n) {
-    while (n > 1) {
-      const int64_t half = (n + 1) / 2;
-      Fold(0, half, n - half);
-      n = half;
-    }
-  }
-  // As Halve, but neighbours with neighbours.
-  void HalveInOrder(int64_t n) {
-    std::vector<std::byte> sides(2 * count() * n * kWidest);
-    absl::InlinedVector<const void*, 8> in(2 * count());
-    for (; n > 1; n = (n + 1) / 2) {
-      const int64_t pairs = n / 2;
-      for (size_t k = 0; k < 2 * count(); ++k) {
-        std::byte* side = sides.data() + static_cast<int64_t>(k) * n * kWidest;
-        const size_t value = k % count();
-        CopyStrided(pairs, width_[value], side, 1, at(value, k < count() ? 0 : 1), 2);
-        in[k] = side;
-      }
-      if (n % 2 != 0) {
-        for (size_t k = 0; k < count(); ++k) std::memcpy(at(k, pairs), at(k, n - 1), width_[k]);
-      }
-      CombineInto(0, pairs, in.data());
-    }
-  }
-  // combiner(init, acc[j]) for j of [i, i + n)
-  void AddInit(void* const* arguments, int64_t i, int64_t n) {
-    Accumulators inits(program_, n);
-    inits.FillWithInit(arguments, 0, n);
-    absl::InlinedVector<const void*, 8> in;
-    for (size_t k = 0; k < count(); ++k) in.push_back(inits.at(k, 0));
-    for (size_t k = 0; k < count(); ++k) in.push_back(at(k, i));
-    CombineInto(i, n, in.data());
-  }
-  // acc[i, i + n) become results from `to` on.
-  void Store(void* const* arguments, int64_t i, int64_t n, int64_t to) {
-    for (size_t k = 0; k < count(); ++k) {
-      const ReduceProgram::Result& result = program_.results[k];
-      auto* out = static_cast<std::byte*>(arguments[result.output]) + to * ByteCount(result.output_type);
-      const TileCall narrow = StoreTile(result.output_type);
-      const void* in[] = {at(k, i)};
-      if (narrow.function != nullptr)
-        narrow.function(n, out, in, narrow.parameter);
-      else
-        std::memcpy(out, in[0], n * width_[k]);
-    }
-  }
-
- private:
-  void LoadInit(void* const* arguments, size_t k, std::byte* element) {
-    const ReduceProgram::Result& result = program_.results[k];
-    const TileCall widen = LoadTile(result.init_type);
-    const void* in[] = {arguments[result.init]};
-    if (widen.function != nullptr)
-      widen.function(1, element, in, widen.parameter);
-    else
-      std::memcpy(element, in[0], width_[k]);
-  }
-  void CombineInto(int64_t i, int64_t n, const void* const* in) {
-    absl::InlinedVector<void*, 8> out;
-    for (size_t k = 0; k < count(); ++k) out.push_back(at(k, i));
-    program_.combiner.Run(n, in, out.data());
-  }
-
-  const ReduceProgram& program_;
-  std::unique_ptr<std::byte[]> bytes_;
-  absl::InlinedVector<std::byte*, 4> at_;
-  absl::InlinedVector<int64_t, 4> width_;
-};
+constexpr int64_t kWidest = Accumulators::kWidest;
 
 // Rows of a program, one after the other.
 class RowReducer {
@@ -157,19 +32,18 @@ class RowReducer {
       const Opcode extreme =
           program.pick == ReduceProgram::Pick::kLargest ? Opcode::kMaximum : Opcode::kMinimum;
       fold_ = FindTileFold(extreme, program.results[0].init_type);
-      const Lane lane = LaneOf(program.results[0].init_type);
-      find_ = FindFirstEqual(lane);
-      // Only zeros are equal without being the same.
-      if (program.keeps_last_value && IsFloat(program.results[0].init_type)) find_last_ = FindLastEqual(lane);
+      find_ = FindFirstEqual(LaneOf(program.results[0].init_type));
       tile_.emplace(program, 1);
+      tile_->FillWithInit(arguments, 0, 1);
+      initial_is_nan_ = IsNan(tile_->lane(0), tile_->at(0, 0));
     } else if (fold_.function == nullptr)
       tile_.emplace(program, program.body.tile());
     else if (program.body.YieldsBF16())
       fold_ = FindBF16Fold(fold_);
   }
 
-  // The rows [begin, end), to elements from 0 on.
-  void ReduceRows(int64_t begin, int64_t end, Accumulators& to) {
+  // The rows [begin, end), to elements from 0 on. Those go to `with_nans` that have to be combined in order.
+  void ReduceRows(int64_t begin, int64_t end, Accumulators& to, std::vector<int64_t>* with_nans) {
     const int64_t n = program_.reduced_count();
     int64_t row = begin;
     if (stored_folds_.rows != nullptr) {
@@ -189,43 +63,76 @@ class RowReducer {
     }
     for (; row < end; ++row) {
       SetRow(row);
-      Reduce(0, n, to, row - begin);
+      if (!Reduce(0, n, to, row - begin)) with_nans->push_back(row);
     }
   }
 
   void SetRow(int64_t row) { runner_.SetOuter(row); }
-  // Inner positions [begin, end) of the row, to element i.
-  void Reduce(int64_t begin, int64_t end, Accumulators& to, int64_t i) {
-    if (stored_folds_.long_row != nullptr)
-      return stored_folds_.long_row(end - begin, runner_.stored(begin), to.at(0, i));
+  // Inner positions [begin, end) of the row, to element i. False where a NaN forbids to combine them by
+  // picking.
+  bool Reduce(int64_t begin, int64_t end, Accumulators& to, int64_t i) {
+    if (stored_folds_.long_row != nullptr) {
+      stored_folds_.long_row(end - begin, runner_.stored(begin), to.at(0, i));
+      return true;
+    }
     if (stored_fold_.function != nullptr) {
       const void* in[] = {runner_.stored(begin)};
       stored_fold_.function(end - begin, to.at(0, i), in, stored_fold_.parameter);
-      return;
+      return true;
     }
+    bool only_numbers = !program_.picks_among_numbers || !initial_is_nan_;
     const int64_t tile = program_.body.tile();
     for (int64_t t = begin; t < end; t += tile) {
       const int64_t n = std::min(tile, end - t);
+      if (find_ != nullptr) {
+        runner_.RunFirst(t, n);
+        only_numbers &= PickFromTile(t, n, t == begin, to, i) || !program_.picks_among_numbers;
+        continue;
+      }
       runner_.RunTile(t, n);
-      if (find_ != nullptr)
-        PickFromTile(t, n, t == begin, to, i);
-      else if (fold_.function != nullptr)
+      if (fold_.function != nullptr)
         to.FoldTile(runner_, fold_, i, n, t == begin);
       else if (t == begin)
         tile_->Take(runner_, 0, n);
       else
         tile_->Combine(runner_, 0, n);
     }
-    if (fold_.function != nullptr) return;
+    if (fold_.function != nullptr) return only_numbers;
     tile_->Halve(std::min(tile, end - begin));
     for (size_t k = 0; k < to.count(); ++k) std::memcpy(to.at(k, i), tile_->at(k, 0), LaneBytes(to.lane(k)));
+    return true;
+  }
+  // The whole row to element i, one after the other from the initial value on.
+  void ReduceInOrder(void* const* arguments, Accumulators& to, int64_t i) {
+    to.FillWithInit(arguments, i, 1);
+    const int64_t tile = program_.body.tile(), end = program_.reduced_count();
+    for (int64_t t = 0; t < end; t += tile) {
+      const int64_t n = std::min(tile, end - t);
+      runner_.RunTile(t, n);
+      for (int64_t j = 0; j < n; ++j) to.CombineWith(i, runner_, j);
+    }
   }
 
  private:
   const ReduceProgram& program_;
   TileProgram::Runner runner_;
+  // Of values that are zeros like that of a position, the last one's position; that one for other values.
+  static int64_t LastZero(Lane lane, int64_t n, const std::byte* values, int64_t position) {
+    return DispatchLane(lane, [&]<class T>() {
+      if constexpr (std::is_floating_point_v<T>) {
+        const T* a = reinterpret_cast<const T*>(values);
+        if (a[position] != 0) return position;
+        int64_t last = n - 1;
+        while (a[last] != 0) --last;
+        return last;
+      } else {
+        return position;
+      }
+    });
+  }
   // The tile's pair goes after those before it.
-  void PickFromTile(int64_t begin, int64_t n, bool first, Accumulators& to, int64_t i) {
+  // False where its value is a NaN.
+  bool PickFromTile(int64_t begin, int64_t n, bool first, Accumulators& to, int64_t i) {
     Accumulators& pair = first ? to : *tile_;
     const int64_t at = first ? i : 0;
     const auto* values = static_cast<const std::byte*>(runner_.yielded(0));
@@ -233,12 +140,23 @@ class RowReducer {
     const void* in[] = {values};
     fold_.function(n, extreme, in, fold_.parameter);
     const int64_t width = LaneBytes(to.lane(0)), position = find_(n, values, extreme);
-    const std::byte* kept = values + position * width;
-    if (find_last_ != nullptr && IsZero(extreme, width))
-      kept = values + find_last_(n, values, extreme) * width;
-    std::memcpy(pair.at(0, at), kept, width);
+    const int64_t chosen = program_.picks_last_value ? LastZero(to.lane(0), n, values, position) : position;
+    std::memcpy(pair.at(0, at), values + chosen * width, width);
     FillIota(to.lane(1), 1, pair.at(1, at), begin + position, 0);
+    const bool is_number = !IsNan(to.lane(0), pair.at(0, at));
     if (!first) to.CombineWith(i, *tile_);
+    return is_number;
+  }
+
+  static bool IsNan(Lane lane, const void* value) {
+    return DispatchLane(lane, [&]<class T>() {
+      if constexpr (std::is_floating_point_v<T>) {
+        T number;
+        std::memcpy(&number, value, sizeof number);
+        return number != number;
+      }
+      return false;
+    });
   }
 
   const void* StoredRow(int64_t row) {
@@ -246,12 +164,8 @@ class RowReducer {
     return runner_.stored(0);
   }
 
-  static bool IsZero(const std::byte* value, int64_t width) {
-    const auto rest = std::find_if(value, value + width - 1, [](std::byte b) { return b != std::byte{0}; });
-    return rest == value + width - 1 && (*rest & std::byte{0x7f}) == std::byte{0};
-  }
-
-  FindFn find_ = nullptr, find_last_ = nullptr;
+  FindFn find_ = nullptr;
+  bool initial_is_nan_ = false;
   TileCall fold_, stored_fold_;  // The latter reads rows as they are stored.
   StoredFolds stored_folds_;
   std::optional<Accumulators> tile_;
@@ -455,15 +369,20 @@ double ReduceProgram::nanoseconds() const {
 }
 
 bool ReduceProgram::TakesRows() const {
-  const bool in_pieces = reduced_count() >= 2 * kPiece && kept_count() < 8;
+  const bool in_pieces = reduced_count() >= 2 * kPiece && kept_count() < 8 && !picks_among_numbers;
   return rows && part_length == 1 && reduced_count() > 0 && !in_pieces;
 }
 
 void ReduceProgram::RunRows(void* const* arguments, int64_t begin, int64_t end) const {
   RowReducer reducer(*this, arguments);
   Accumulators results(*this, end - begin);
-  reducer.ReduceRows(begin, end, results);
+  std::vector<int64_t> with_nans;
+  reducer.ReduceRows(begin, end, results, &with_nans);
   results.AddInit(arguments, 0, end - begin);
+  for (const int64_t o : with_nans) {
+    reducer.SetRow(o);
+    reducer.ReduceInOrder(arguments, results, o - begin);
+  }
   results.Store(arguments, 0, end - begin, begin);
 }
 

@@ -68,8 +68,11 @@ struct ReduceProgram {
   // largest or smallest values, or the first NaN.
   enum class Pick : uint8_t { kNone, kLargest, kSmallest };
   Pick pick = Pick::kNone;
-  // Whether it keeps the last one's value instead, if not its position: zeros of both signs are equal.
-  bool keeps_last_value = false;
+  // Of equal values, which differ where they are zeros of both signs, the last one goes with the first one's
+  // position.
+  bool picks_last_value = false;
+  // A NaN makes the combiner do something else: its row is combined in order.
+  bool picks_among_numbers = false;
 
   // Both follow from the body.
   int64_t kept_count() const { return rows ? body.outer_count() / part_length : body.inner_count(); }

@@ -12,7 +12,8 @@ void SmallProgram::Run(void* const* arguments) const {
   moved[0] = 0;
   int32_t last = 0;
   for (const Start& start : starts) {
-    const int64_t position = ReadInteger(start.type, arguments[start.argument]);
+    const int64_t position =
+        ReadInteger(start.type, static_cast<const std::byte*>(arguments[start.argument]) + start.byte_offset);
     if (start.number != last) moved[last = start.number] = 0;
     moved[last] += std::min(std::max<int64_t>(position, 0), start.max) * start.byte_stride;
   }

@@ -32,6 +32,7 @@ struct SmallProgram {
   struct Start {
     int32_t argument;
     ElementType type;
+    int64_t byte_offset;  // Of the number.
     int64_t max;
     int64_t byte_stride;
     int32_t number;  // Starts of one number stand side by side and add up.

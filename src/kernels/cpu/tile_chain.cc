@@ -1,8 +1,10 @@
 #include "kernels/cpu/tile_chain.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "absl/container/flat_hash_map.h"
 #include "base/check.h"
@@ -43,6 +45,17 @@ template <ChainForm kForm>
     std::memcpy(&bits, operand, sizeof bits);
     all = bits - Signed{};
     return Bits<Floats>(all);
+  } else if constexpr (kForm == ChainForm::kCount) {
+    alignas(kVectorBytes) static constexpr auto kNumbers = [] {
+      std::array<uint32_t, kLane> numbers{};
+      for (uint32_t k = 0; k < kLane; ++k) numbers[k] = k;
+      return numbers;
+    }();
+    Words numbers;
+    std::memcpy(&numbers, kNumbers.data(), sizeof numbers);
+    uint32_t first;
+    std::memcpy(&first, operand, sizeof first);
+    return Bits<Floats>(numbers + (first + static_cast<uint32_t>(i)));
   } else {
 #if defined(HLO_AVX2_VECTORS)
     int64_t bytes;
@@ -169,13 +182,14 @@ void Select(const ChainStep* step, int64_t i, HLO_STRIP) {
 
 // --- Operations, as scalar_ops.h and tile_loops.h have them
 
-#define HLO_BINARY(name, type, expression)        \
-  struct name {                                   \
-    Floats operator()(Floats x, Floats y) const { \
-      const auto a = Bits<type>(x);               \
-      const auto b = Bits<type>(y);               \
-      return Bits<Floats>(expression);            \
-    }                                             \
+#define HLO_BINARY(name, type, expression)                               \
+  struct name {                                                          \
+    static constexpr bool kIsOfIntegers = !std::is_same_v<type, Floats>; \
+    Floats operator()(Floats x, Floats y) const {                        \
+      const auto a = Bits<type>(x);                                      \
+      const auto b = Bits<type>(y);                                      \
+      return Bits<Floats>(expression);                                   \
+    }                                                                    \
   }
 HLO_BINARY(AddF32, Floats, a + b);
 HLO_BINARY(SubtractF32, Floats, a - b);
@@ -204,9 +218,11 @@ HLO_BINARY(GeS32, Signed, a >= b);
 #undef HLO_BINARY
 
 struct MaximumF32 {
+  static constexpr bool kIsOfIntegers = false;
   Floats operator()(Floats a, Floats b) const { return MaximumOf<float>(a, b); }
 };
 struct MinimumF32 {
+  static constexpr bool kIsOfIntegers = false;
   Floats operator()(Floats a, Floats b) const { return MinimumOf<float>(a, b); }
 };
 
@@ -254,6 +270,8 @@ ChainFn OfForm(ChainForm form, F&& f) {
       return f.template operator()<ChainForm::kPred>();
     case ChainForm::kScalar:
       return f.template operator()<ChainForm::kScalar>();
+    case ChainForm::kCount:
+      return f.template operator()<ChainForm::kCount>();
   }
   return nullptr;
 }
@@ -363,6 +381,7 @@ int64_t ChainWidth(ChainForm form) {
     case ChainForm::kPred:
       return 1;
     case ChainForm::kScalar:
+    case ChainForm::kCount:
       return 0;
   }
   return 0;
@@ -397,10 +416,13 @@ ChainFn ChainStore(ChainForm form, bool rounds) {
 
 ChainFn ChainBinary(Kind kind, ChainPlace place, ChainForm form) {
   if ((form == ChainForm::kPred) != IsOfPreds(kind) && place != ChainPlace::kBoth) return nullptr;
+  if (form == ChainForm::kCount && !TakesCount(kind)) return nullptr;
   return OfBinary(kind, [&]<class Operation>() -> ChainFn {
     if (place == ChainPlace::kBoth) return &Both<Operation>;
     return OfForm(form, [&]<ChainForm kForm>() -> ChainFn {
-      return place == ChainPlace::kFirst ? &First<Operation, kForm> : &Second<Operation, kForm>;
+      if constexpr (kForm != ChainForm::kCount || Operation::kIsOfIntegers)
+        return place == ChainPlace::kFirst ? &First<Operation, kForm> : &Second<Operation, kForm>;
+      return nullptr;
     });
   });
 }
@@ -432,7 +454,9 @@ ChainFn ChainUnary(Kind kind) {
 ChainFn ChainSelect(int place, ChainForm first, ChainForm second) {
   return OfForm(first, [&]<ChainForm kFirst>() -> ChainFn {
     return OfForm(second, [&]<ChainForm kSecond>() -> ChainFn {
-      if (place == 0) {
+      if constexpr (kFirst == ChainForm::kCount || kSecond == ChainForm::kCount) {
+        return nullptr;
+      } else if (place == 0) {
         if constexpr (kFirst != ChainForm::kPred && kSecond != ChainForm::kPred)
           return &Select<0, kFirst, kSecond>;
       } else {
@@ -462,6 +486,12 @@ void RunChain(int64_t n, ChainStep* steps, const ChainPointer* pointers, int64_t
   for (int64_t k = 0; k < count; ++k) {
     whole[k] = steps[k].operand;
     if (steps[k].operand == nullptr || pointers[k].form == ChainForm::kScalar) {
+    } else if (pointers[k].form == ChainForm::kCount) {
+      uint32_t first;
+      std::memcpy(&first, steps[k].operand, sizeof first);
+      first += static_cast<uint32_t>(i);
+      std::memcpy(copies[k], &first, sizeof first);
+      steps[k].operand = copies[k];
     } else {
       if (!pointers[k].is_store) copy(steps[k].operand, pointers[k].form, copies[k]);
       steps[k].operand = copies[k];

@@ -13,9 +13,9 @@ namespace hlo::cpu {
 // Elements that go through a chain at a time: eight vectors.
 inline constexpr int64_t kStrip = 8 * kLanes<float>;
 
-// How an operand lies in memory: as lanes of 32 bits, as bf16, as predicates of a byte, or as one lane for
-// all elements.
-enum class ChainForm : uint8_t { kLane, kBF16, kPred, kScalar };
+// How an operand lies in memory: as lanes of 32 bits, as bf16, as predicates of a byte, as one lane for all
+// elements, or as an integer that is one more for each next element.
+enum class ChainForm : uint8_t { kLane, kBF16, kPred, kScalar, kCount };
 int64_t ChainWidth(ChainForm form);  // In bytes; 0 for one that is for all.
 
 struct ChainStep;
@@ -90,6 +90,10 @@ struct ChainOperation {
 ChainOperation ChainOperationOf(const TileCall& call);
 inline bool IsChainBinary(ChainOperation::Kind kind) {
   return kind >= ChainOperation::Kind::kAddF32 && kind <= ChainOperation::Kind::kXorPred;
+}
+// Whether the operation may take integers that count.
+inline bool TakesCount(ChainOperation::Kind kind) {
+  return kind >= ChainOperation::Kind::kAdd32 && kind <= ChainOperation::Kind::kGeS32;
 }
 inline bool IsChainUnary(ChainOperation::Kind kind) {
   return kind >= ChainOperation::Kind::kNegateF32 && kind <= ChainOperation::Kind::kNotPred;

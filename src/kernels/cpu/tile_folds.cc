@@ -207,16 +207,4 @@ FindFn FindFirstEqual(Lane lane) {
   });
 }
 
-FindFn FindLastEqual(Lane lane) {
-  return DispatchLane(lane, []<class T>() -> FindFn {
-    return [](int64_t n, const void* values, const void* value) {
-      const T* a = static_cast<const T*>(values);
-      const T wanted = *static_cast<const T*>(value);
-      int64_t i = n - 1;
-      while (i >= 0 && a[i] != wanted) --i;
-      return i < 0 ? n : i;
-    };
-  });
-}
-
 }  // namespace hlo::cpu

@@ -76,8 +76,6 @@ TileCall FindBF16Fold(const TileCall& fold);
 // The first of n values that equals `value` or is a NaN; n if none is.
 using FindFn = int64_t (*)(int64_t n, const void* values, const void* value);
 FindFn FindFirstEqual(Lane lane);
-// The last one that equals it.
-FindFn FindLastEqual(Lane lane);
 // Between memory and lanes: out[i] = in[0][i]; no function where both are the same.
 TileCall LoadTile(ElementType type);
 TileCall StoreTile(ElementType type);

@@ -45,12 +45,21 @@ ElementType UnsignedOfWidth(int64_t byte_count) {
 void SetLargestTile(int64_t elements) { largest_tile = elements; }
 
 TileValue TileProgram::Load(Access access) {
-  const bool small = access.argument != Access::kIota && !IsStoredAsLane(access.type);
+  const bool small = access.IsArray() && !IsStoredAsLane(access.type);
   values_.push_back({LaneOf(access.type), -1, static_cast<int32_t>(accesses_.size())});
   const auto value = static_cast<TileValue>(values_.size() - 1);
   steps_.push_back(
       {small ? LoadTile(access.type) : TileCall{}, value, static_cast<int32_t>(accesses_.size())});
   accesses_.push_back(std::move(access));
+  return value;
+}
+
+TileValue TileProgram::Load(std::vector<Access> pieces) {
+  const TileValue value = Load(std::move(pieces[0]));
+  for (size_t k = 1; k < pieces.size(); ++k) {
+    accesses_.back().next = static_cast<int32_t>(accesses_.size());
+    accesses_.push_back(std::move(pieces[k]));
+  }
   return value;
 }
 
@@ -69,31 +78,35 @@ void TileProgram::Store(TileValue value, Access access) {
 }
 
 // Neighbouring dimensions that every access walks through as one become one; so do dimensions of size 1.
-void TileProgram::Collapse(std::vector<int64_t>& dims, Strides Access::*strides) {
+void TileProgram::Collapse(std::vector<int64_t>& dims, bool outer) {
+  std::vector<Strides*> all;
+  for (Access& access : accesses_) {
+    all.push_back(outer ? &access.outer : &access.inner);
+    VisitExtras(access, [&](Affine& extra) { all.push_back(outer ? &extra.outer : &extra.inner); });
+  }
   std::vector<int64_t> collapsed;
-  std::vector<Strides> walked(accesses_.size());
+  std::vector<Strides> walked(all.size());
   for (size_t d = 0; d < dims.size(); ++d) {
     if (dims[d] == 1) continue;
-    const bool joins =
-        !collapsed.empty() && std::all_of(accesses_.begin(), accesses_.end(), [&](const Access& a) {
-          return walked[&a - accesses_.data()].back() == (a.*strides)[d] * dims[d];
-        });
+    bool joins = !collapsed.empty();
+    for (size_t a = 0; a < all.size(); ++a) joins = joins && walked[a].back() == (*all[a])[d] * dims[d];
     if (joins)
       collapsed.back() *= dims[d];
     else
       collapsed.push_back(dims[d]);
-    for (size_t a = 0; a < accesses_.size(); ++a) {
+    for (size_t a = 0; a < all.size(); ++a) {
       if (joins)
-        walked[a].back() = (accesses_[a].*strides)[d];
+        walked[a].back() = (*all[a])[d];
       else
-        walked[a].push_back((accesses_[a].*strides)[d]);
+        walked[a].push_back((*all[a])[d]);
     }
   }
   dims = std::move(collapsed);
-  for (size_t a = 0; a < accesses_.size(); ++a) accesses_[a].*strides = std::move(walked[a]);
+  for (size_t a = 0; a < all.size(); ++a) *all[a] = std::move(walked[a]);
 }
 
 TileProgram::Pattern TileProgram::PatternOf(const Access& access) const {
+  if (!access.IsRegular()) return Pattern::kStrided;
   if (std::all_of(access.inner.begin(), access.inner.end(), [](int64_t s) { return s == 0; }))
     return inner_count_ == 1 ? Pattern::kDense : Pattern::kScalar;
   return IsRowMajor(access.inner, inner_dims_) ? Pattern::kDense : Pattern::kStrided;
@@ -149,9 +162,7 @@ void TileProgram::MoveBits() {
   const bool only_moves =
       yielded_.empty() &&
       std::all_of(steps_.begin(), steps_.end(),
-                  [&](const Step& step) {
-                    return step.access >= 0 && accesses_[step.access].argument != Access::kIota;
-                  }) &&
+                  [&](const Step& step) { return step.access >= 0 && accesses_[step.access].IsArray(); }) &&
       std::all_of(stored_.begin(), stored_.end(), [&](const Stored& stored) {
         return accesses_[stored.access].type == accesses_[values_[stored.value].access].type;
       });
@@ -161,16 +172,22 @@ void TileProgram::MoveBits() {
     step.call = {};
     values_[step.out].lane = LaneOf(accesses_[step.access].type);
   }
-  is_copy_ = steps_.size() == 1 && stored_.size() == 1;
+  is_copy_ = steps_.size() == 1 && stored_.size() == 1 && accesses_[steps_[0].access].IsRegular();
 }
 
 void TileProgram::Finish() {
   outer_count_ = Product(outer_dims_);
   inner_count_ = Product(inner_dims_);
   MoveBits();
-  Collapse(outer_dims_, &Access::outer);
-  Collapse(inner_dims_, &Access::inner);
-  for (const Access& access : accesses_) patterns_.push_back(PatternOf(access));
+  Collapse(outer_dims_, true);
+  Collapse(inner_dims_, false);
+  base_count_ = static_cast<int32_t>(accesses_.size());
+  for (const Access& access : accesses_) {
+    patterns_.push_back(PatternOf(access));
+    if (access.IsRegular()) continue;
+    irregular_.emplace_back(static_cast<int32_t>(patterns_.size() - 1), base_count_);
+    VisitExtras(access, [&](const Affine&) { ++base_count_; });
+  }
   for (Stored& stored : stored_) stored.narrow = StoreRoundedTile(accesses_[stored.access].type);
   by_rows_ = !inner_dims_.empty() && inner_dims_.back() >= kShortestRow;
   if (inner_count_ > kLongestSmall) FormChains();
@@ -183,6 +200,9 @@ void TileProgram::Finish() {
                         IsStoredAsLane(accesses_[stored.access].type);
     if (direct) value.stored_as = stored.access;
   }
+  for (size_t s = 0; s < steps_.size() && !yielded_.empty(); ++s) {
+    if (steps_[s].out == yielded_[0]) first_steps_ = s + 1;
+  }
   size_t chain_steps = 0;
   for (Chain& chain : chains_) {
     BuildChain(chain);
@@ -191,6 +211,7 @@ void TileProgram::Finish() {
   }
   for (const Step& step : steps_)
     nanoseconds_ += step.access >= 0 ? 0.2 : 0.15 * LaneBytes(lane(step.out)) / 4;
+  nanoseconds_ += 0.5 * static_cast<double>(irregular_.size());
   small_ = MakeSmall();
 }
 
@@ -213,7 +234,8 @@ std::optional<SmallProgram> TileProgram::MakeSmall() const {
     if (access.starts.empty()) return place;
     place.start = ++start_count;
     for (const RuntimeStart& s : access.starts)
-      small.starts.push_back({s.argument, s.type, s.max, s.stride * width, place.start});
+      small.starts.push_back(
+          {s.argument, s.type, s.element * ByteCount(s.type), s.max, s.stride * width, place.start});
     return place;
   };
   std::vector<SmallProgram::Place> places(values_.size());
@@ -224,7 +246,7 @@ std::optional<SmallProgram> TileProgram::MakeSmall() const {
     if (step.access >= 0) {
       const Access& access = accesses_[step.access];
       const Pattern pattern = patterns_[step.access];
-      if (access.argument == Access::kIota || pattern == Pattern::kStrided) return std::nullopt;
+      if (!access.IsArray() || pattern == Pattern::kStrided) return std::nullopt;
       SmallProgram::Place memory = in_memory(access);
       // One element is widened once, and then spread.
       if (pattern == Pattern::kScalar && step.call.function != nullptr) return std::nullopt;
@@ -244,7 +266,7 @@ std::optional<SmallProgram> TileProgram::MakeSmall() const {
   }
   for (const Stored& stored : stored_) {
     const Access& access = accesses_[stored.access];
-    if (patterns_[stored.access] != Pattern::kDense) return std::nullopt;
+    if (patterns_[stored.access] != Pattern::kDense || access.drops) return std::nullopt;
     if (values_[stored.value].stored_as == stored.access) continue;
     const TileCall move = stored.narrow.function != nullptr ? stored.narrow : CopyTile(lane(stored.value));
     small.calls.push_back({move, in_memory(access), {places[stored.value]}});
@@ -255,8 +277,7 @@ std::optional<SmallProgram> TileProgram::MakeSmall() const {
 
 std::optional<ElementType> TileProgram::YieldedAsStored() const {
   const bool is_load = steps_.size() == 1 && yielded_.size() == 1 && stored_.empty() &&
-                       steps_[0].access >= 0 && accesses_[0].argument != Access::kIota &&
-                       patterns_[0] == Pattern::kDense;
+                       steps_[0].access >= 0 && accesses_[0].IsArray() && patterns_[0] == Pattern::kDense;
   return is_load ? std::optional(accesses_[0].type) : std::nullopt;
 }
 
@@ -265,15 +286,15 @@ bool TileProgram::YieldsBF16() const {
   return std::any_of(steps_.begin(), steps_.end(), [&](const Step& step) {
     if (step.out != yielded_[0]) return false;
     const ChainOperation operation = ChainOperationOf(step.call);
-    return step.access >= 0 ? accesses_[step.access].type == ElementType::kBF16 &&
-                                  accesses_[step.access].argument != Access::kIota
-                            : operation.rounds || operation.kind == ChainOperation::Kind::kRound;
+    return step.access >= 0
+               ? accesses_[step.access].type == ElementType::kBF16 && accesses_[step.access].IsArray()
+               : operation.rounds || operation.kind == ChainOperation::Kind::kRound;
   });
 }
 
 void TileProgram::VisitAccesses(absl::FunctionRef<void(Access&, bool)> visit) {
   for (const Step& step : steps_) {
-    if (step.access >= 0) visit(accesses_[step.access], false);
+    for (int32_t a = step.access; a >= 0; a = accesses_[a].next) visit(accesses_[a], false);
   }
   for (const Stored& stored : stored_) visit(accesses_[stored.access], true);
   if (small_.has_value()) small_ = MakeSmall();  // Arguments may have other numbers.
@@ -281,7 +302,7 @@ void TileProgram::VisitAccesses(absl::FunctionRef<void(Access&, bool)> visit) {
 
 void TileProgram::VisitAccesses(absl::FunctionRef<void(const Access&, bool)> visit) const {
   for (const Step& step : steps_) {
-    if (step.access >= 0) visit(accesses_[step.access], false);
+    for (int32_t a = step.access; a >= 0; a = accesses_[a].next) visit(accesses_[a], false);
   }
   for (const Stored& stored : stored_) visit(accesses_[stored.access], true);
 }

@@ -5,37 +5,18 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
+#include "kernels/cpu/access.h"
 #include "kernels/cpu/small_program.h"
 #include "kernels/cpu/tile_chain.h"
 #include "kernels/cpu/tile_ops.h"
 
 namespace hlo::cpu {
-
-using Strides = absl::InlinedVector<int64_t, 4>;
-
-// A position that is known when the program runs: a scalar integer, clamped to [0, max].
-struct RuntimeStart {
-  int32_t argument;
-  ElementType type;
-  int64_t max;
-  int64_t stride;  // In elements.
-};
-
-// Where the elements of an array lie, seen from the loop: offset + sum over dims of index * stride, in
-// elements of `type`. Outer dimensions are those of Each's `outer` index, inner ones those of the tiles.
-struct Access {
-  int32_t argument = -1;  // Which of the pointers of a run; kIota: the position itself is the element.
-  ElementType type = ElementType::kPred;
-  int64_t offset = 0;
-  Strides outer, inner;
-  std::vector<RuntimeStart> starts;
-  static constexpr int32_t kIota = -1;
-};
 
 // A value of the program: a register that holds a tile.
 using TileValue = int32_t;
@@ -47,6 +28,8 @@ class TileProgram {
       : outer_dims_(outer_dims.begin(), outer_dims.end()),
         inner_dims_(inner_dims.begin(), inner_dims.end()) {}
   TileValue Load(Access access);
+  // Where the edges of one access have no element, the next one has it.
+  TileValue Load(std::vector<Access> pieces);
   TileValue Apply(TileCall call, Lane result, absl::Span<const TileValue> operands);
   void Store(TileValue value, Access access);
   // Values that Each hands out, one tile each.
@@ -74,7 +57,7 @@ class TileProgram {
   // Whether it yields one value, whose lanes are bf16.
   bool YieldsBF16() const;
 
-  // visit(access, is_store) for all; arguments may be renumbered. RuntimeStarts are read like loads.
+  // visit(access, is_store) for all; arguments may be renumbered. What VisitOthers visits is read like loads.
   void VisitAccesses(absl::FunctionRef<void(Access&, bool)> visit);
   void VisitAccesses(absl::FunctionRef<void(const Access&, bool)> visit) const;
 
@@ -113,6 +96,8 @@ class TileProgram {
     void SetOuter(int64_t outer);
     // Computes inner positions [begin, begin + n), n <= tile(); stores what is stored.
     void RunTile(int64_t begin, int64_t n);
+    // As far as the first yielded value needs it; of what stores nothing.
+    void RunFirst(int64_t begin, int64_t n);
     // After RunTile: the tile of the k-th yielded value.
     const void* yielded(int64_t k) const { return pointers_[program_.yielded_[k]]; }
 
@@ -125,7 +110,7 @@ class TileProgram {
     void* const* arguments_;
     absl::InlinedVector<const void*, 32> pointers_;  // Of each value's tile.
     absl::InlinedVector<int64_t, 16> start_;         // Of each access: offset and run-time starts.
-    absl::InlinedVector<int64_t, 16> base_;          // And the outer index.
+    absl::InlinedVector<int64_t, 16> base_;          // And the outer index; behind all, the extras.
     std::byte* scratch_;
     absl::InlinedVector<ChainStep, 16> chain_steps_;  // Of all chains.
     bool fresh_ = true;
@@ -158,19 +143,24 @@ class TileProgram {
   enum class Pattern : uint8_t { kDense, kScalar, kStrided };
 
   void MoveBits();
+  bool Drops(void* const* arguments) const;
   void RunCopy(void* const* arguments) const;
   std::optional<SmallProgram> MakeSmall() const;
-  const std::byte* Read(const Access& access, bool contiguous, void* const* arguments, int64_t base,
-                        int64_t begin, int64_t n, std::byte* scratch) const;
+  const std::byte* Read(int32_t number, void* const* arguments, const int64_t* bases, int64_t begin,
+                        int64_t n, std::byte* scratch) const;
   void Write(const Access& access, bool contiguous, void* const* arguments, int64_t base, int64_t begin,
              int64_t n, const std::byte* from) const;
   void Splat(const Step& step, void* const* arguments, int64_t base, int64_t n, std::byte* to) const;
-  void RunSteps(void* const* arguments, const int64_t* bases, int64_t begin, int64_t n, std::byte* registers,
-                int64_t stride, int64_t splat_count, ChainStep* chain_steps, const void** values) const;
-  void Collapse(std::vector<int64_t>& dims, Strides Access::*strides);
+  void RunSteps(size_t count, void* const* arguments, const int64_t* bases, int64_t begin, int64_t n,
+                std::byte* registers, int64_t stride, int64_t splat_count, ChainStep* chain_steps,
+                const void** values) const;
+  void RunStores(void* const* arguments, const int64_t* bases, int64_t begin, int64_t n, std::byte* registers,
+                 int64_t stride, const void* const* values) const;
+  void Collapse(std::vector<int64_t>& dims, bool outer);
   void AssignRegisters();
   void FormChains();
   bool IsScalarInRow(int32_t access) const;
+  bool CountsInRow(int32_t access) const;
   bool GrowChain(std::vector<size_t>& members) const;
   bool MayFollow(const std::vector<size_t>& members, size_t next) const;
   bool IsWorthwhile(const std::vector<size_t>& members) const;
@@ -181,17 +171,21 @@ class TileProgram {
   void AddStores(TileValue value, bool rounds, Chain& chain);
   void RunChainOf(const Chain& chain, void* const* arguments, const int64_t* bases, int64_t begin, int64_t n,
                   std::byte* registers, int64_t stride, ChainStep* steps, const void** values) const;
-  void ReadForChains(const Step& step, void* const* arguments, int64_t base, int64_t begin, int64_t n,
+  void ReadForChains(const Step& step, void* const* arguments, const int64_t* bases, int64_t begin, int64_t n,
                      std::byte* to, const void** value) const;
   Pattern PatternOf(const Access& access) const;
 
   std::vector<int64_t> outer_dims_, inner_dims_;
   std::vector<Access> accesses_;
   std::vector<Pattern> patterns_;
+  // Those that are not regular, and where their extras begin among the bases.
+  std::vector<std::pair<int32_t, int32_t>> irregular_;
+  int32_t base_count_ = 0;
   std::vector<Value> values_;
   std::vector<Step> steps_;
   std::vector<Stored> stored_;
   std::vector<TileValue> yielded_;
+  size_t first_steps_ = 0;  // As many as it takes to have the first yielded value.
   std::vector<Chain> chains_;
   int64_t outer_count_ = 1, inner_count_ = 1, tile_ = 0, register_bytes_ = 0, register_count_ = 0;
   double nanoseconds_ = 0;

@@ -1,8 +1,10 @@
 // Which operations of a program run as chains, and how.
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/check.h"
+#include "kernels/cpu/row_walk.h"
 #include "kernels/cpu/tile_program.h"
 
 namespace hlo::cpu {
@@ -54,7 +56,15 @@ bool TileProgram::MayFollow(const std::vector<size_t>& members, size_t next) con
 // Whether all positions of a tile, which ends with its row, read the same element.
 bool TileProgram::IsScalarInRow(int32_t access) const {
   return patterns_[access] == Pattern::kStrided && by_rows_ && yielded_.empty() &&
-         accesses_[access].inner.back() == 0;
+         accesses_[access].inner.back() == 0 && accesses_[access].IsRegular();
+}
+
+// Whether each next position of a tile reads one more than the one before.
+bool TileProgram::CountsInRow(int32_t access) const {
+  const Access& a = accesses_[access];
+  const bool one_row = inner_dims_.size() == 1 || (by_rows_ && yielded_.empty());
+  return a.argument == Access::kIota && one_row && a.inner.back() == 1 &&
+         (a.type == ElementType::kS32 || a.type == ElementType::kU32);
 }
 
 bool TileProgram::GrowChain(std::vector<size_t>& members) const {
@@ -81,7 +91,7 @@ bool TileProgram::IsWorthwhile(const std::vector<size_t>& members) const {
     for (int k = 0; k < step.operand_count; ++k) {
       const int32_t access = values_[step.in[k]].access;
       if (access < 0) continue;
-      saved += accesses_[access].type == ElementType::kBF16 || IsScalarInRow(access);
+      saved += accesses_[access].type == ElementType::kBF16 || IsScalarInRow(access) || CountsInRow(access);
     }
   }
   return own > 0 && saved > 0;
@@ -119,6 +129,7 @@ void TileProgram::FormChains() {
 
 void TileProgram::ChooseForms() {
   std::vector<bool> by_others(values_.size(), false), by_chains(values_.size(), false);
+  std::vector<bool> may_count(values_.size(), true);
   for (size_t s = 0; s < steps_.size(); ++s) {
     const Step& step = steps_[s];
     for (int k = 0; k < step.operand_count; ++k) {
@@ -128,6 +139,9 @@ void TileProgram::ChooseForms() {
         by_others[step.in[k]] = true;
       else if (!follows)
         by_chains[step.in[k]] = true;
+      // What a chain begins with may be all its first operation takes.
+      const bool begins = step.chain >= 0 && s == chains_[step.chain].first && k == 0;
+      if (!begins && !TakesCount(ChainOperationOf(step.call).kind)) may_count[step.in[k]] = false;
     }
   }
   for (const TileValue value : yielded_) by_others[value] = true;
@@ -148,7 +162,9 @@ void TileProgram::ChooseForms() {
     const Access& access = accesses_[step.access];
     if (patterns_[step.access] == Pattern::kScalar || IsScalarInRow(step.access))
       value.form = ChainForm::kScalar;
-    else if (access.type == ElementType::kBF16 && access.argument != Access::kIota)
+    else if (CountsInRow(step.access) && may_count[step.out])
+      value.form = ChainForm::kCount;
+    else if (access.type == ElementType::kBF16 && access.IsArray())
       value.form = ChainForm::kBF16;
     else
       continue;
@@ -223,6 +239,65 @@ void TileProgram::AddStores(TileValue value, bool rounds, Chain& chain) {
   }
   if (!values_[value].is_passed_on)
     add(ChainStore(values_[value].form, false), values_[value].form, true, {value});
+}
+
+// What only chains read: as it lies in memory, or one element.
+void TileProgram::ReadForChains(const Step& step, void* const* arguments, const int64_t* bases, int64_t begin,
+                                int64_t n, std::byte* to, const void** value) const {
+  const Access& access = accesses_[step.access];
+  const Pattern pattern = patterns_[step.access];
+  const ChainForm form = values_[step.out].form;
+  if (form != ChainForm::kScalar && form != ChainForm::kCount) {
+    *value = Read(step.access, arguments, bases, begin, n, to);
+    return;
+  }
+  int64_t at = bases[step.access];
+  if (pattern != Pattern::kScalar)
+    EachDigit(begin, inner_dims_, [&](int64_t d, int64_t i) { at += i * access.inner[d]; });
+  *value = to;
+  if (access.argument == Access::kIota) {
+    FillIota(values_[step.out].lane, 1, to, at, 0);
+    return;
+  }
+  const auto* from = static_cast<const std::byte*>(arguments[access.argument]) + at * ByteCount(access.type);
+  if (step.call.function == nullptr) {
+    *value = from;
+    return;
+  }
+  if (access.type == ElementType::kBF16) {
+    uint16_t bits;
+    std::memcpy(&bits, from, sizeof bits);
+    const uint32_t wide = uint32_t{bits} << 16;
+    std::memcpy(to, &wide, sizeof wide);
+    return;
+  }
+  const void* in[] = {from};
+  step.call.function(1, to, in, step.call.parameter);
+}
+
+void TileProgram::RunChainOf(const Chain& chain, void* const* arguments, const int64_t* bases, int64_t begin,
+                             int64_t n, std::byte* registers, int64_t stride, ChainStep* steps,
+                             const void** values) const {
+  const auto memory = [&](int32_t number) {
+    const Access& access = accesses_[number];
+    return static_cast<std::byte*>(arguments[access.argument]) +
+           (bases[number] + begin) * ByteCount(access.type);
+  };
+  for (size_t k = 0; k < chain.steps.size(); ++k) {
+    const Chain::Operands& operands = chain.operands[k];
+    if (operands.access >= 0) {
+      steps[k].operand = memory(operands.access);
+    } else if (operands.value >= 0 && chain.pointers[k].is_store) {
+      const Value& value = values_[operands.value];
+      const bool direct = value.stored_as >= 0 && patterns_[value.stored_as] == Pattern::kDense;
+      steps[k].operand = direct ? memory(value.stored_as) : registers + value.register_number * stride;
+      values[operands.value] = steps[k].operand;
+    } else if (operands.value >= 0) {
+      steps[k].operand = const_cast<void*>(values[operands.value]);
+      if (operands.second >= 0) steps[k].second = values[operands.second];
+    }
+  }
+  RunChain(n, steps, chain.pointers.data(), static_cast<int64_t>(chain.steps.size()));
 }
 
 }  // namespace hlo::cpu

@@ -4,6 +4,8 @@
 #include "base/check.h"
 #include "base/parallel.h"
 #include "kernels/cpu/copy_array.h"
+#include "kernels/cpu/irregular_read.h"
+#include "kernels/cpu/row_walk.h"
 #include "kernels/cpu/thread_memory.h"
 #include "kernels/cpu/tile_loops.h"
 #include "kernels/cpu/tile_program.h"
@@ -19,50 +21,17 @@ std::byte* Scratch(int64_t bytes) {
   return memory.AtLeast(bytes);
 }
 
-// A run-time position splits into an index by dividing by the sizes, the last dimension fastest.
-template <class Visit>
-void EachDigit(int64_t number, absl::Span<const int64_t> dims, Visit&& visit) {
-  for (int64_t d = static_cast<int64_t>(dims.size()) - 1; d > 0; --d) {
-    visit(d, number % dims[d]);
-    number /= dims[d];
-  }
-  if (!dims.empty()) visit(0, number);
-}
-
-// The pieces of rows that inner positions [begin, begin + n) lie in: visit(place of the first element,
-// distance of the next, elements, elements before).
-template <class Visit>
-void EachRow(absl::Span<const int64_t> dims, const Strides& strides, int64_t base, int64_t begin, int64_t n,
-             Visit&& visit) {
-  if (dims.empty()) return visit(base, 0, n, 0);
-  absl::InlinedVector<int64_t, 6> index(dims.size());
-  int64_t at = base;
-  EachDigit(begin, dims, [&](int64_t d, int64_t i) {
-    index[d] = i;
-    at += i * strides[d];
-  });
-  const int64_t last = static_cast<int64_t>(dims.size()) - 1;
-  for (int64_t done = 0; done < n;) {
-    const int64_t length = std::min(n - done, dims[last] - index[last]);
-    visit(at, strides[last], length, done);
-    done += length;
-    if (done == n) break;
-    at -= index[last] * strides[last];
-    index[last] = 0;
-    for (int64_t d = last - 1; d >= 0; --d) {
-      at += strides[d];
-      if (++index[d] < dims[d]) break;
-      at -= dims[d] * strides[d];
-      index[d] = 0;
-    }
-  }
+int64_t PositionOf(const RuntimeStart& start, void* const* arguments) {
+  const auto* positions = static_cast<const std::byte*>(arguments[start.argument]);
+  return ReadInteger(start.type, positions + start.element * ByteCount(start.type));
 }
 
 // The place of an access at the beginning of both loops.
 int64_t Start(const Access& access, void* const* arguments) {
   int64_t start = access.offset;
   for (const RuntimeStart& s : access.starts) {
-    const int64_t position = ReadInteger(s.type, arguments[s.argument]);
+    if (s.place.has_value()) continue;
+    const int64_t position = PositionOf(s, arguments);
     start += std::min(std::max<int64_t>(position, 0), s.max) * s.stride;
   }
   return start;
@@ -96,11 +65,15 @@ TileProgram::Runner::Runner(const TileProgram& program, void* const* arguments)
       arguments_(arguments),
       pointers_(program.values_.size()),
       start_(program.accesses_.size()),
-      base_(program.accesses_.size()),
+      base_(program.base_count_),
       scratch_(Scratch(program.register_bytes_ * program.register_count_)) {
   for (size_t a = 0; a < start_.size(); ++a) {
     const Access& access = program.accesses_[a];
     start_[a] = base_[a] = Start(access, arguments);
+  }
+  for (const auto& [a, first] : program.irregular_) {
+    int64_t* base = base_.data() + first;
+    VisitExtras(program.accesses_[a], [&](const Affine& extra) { *base++ = extra.offset; });
   }
   for (const Chain& chain : program.chains_)
     chain_steps_.insert(chain_steps_.end(), chain.steps.begin(), chain.steps.end());
@@ -108,23 +81,39 @@ TileProgram::Runner::Runner(const TileProgram& program, void* const* arguments)
 
 void TileProgram::Runner::SetOuter(int64_t outer) {
   fresh_ = true;
+  for (const auto& [a, first] : program_.irregular_) {
+    int64_t* base = base_.data() + first;
+    VisitExtras(program_.accesses_[a], [&](const Affine& extra) {
+      *base = extra.offset;
+      EachDigit(outer, program_.outer_dims_, [&](int64_t d, int64_t i) { *base += i * extra.outer[d]; });
+      ++base;
+    });
+  }
   if (program_.outer_dims_.size() == 1) {
-    for (size_t a = 0; a < base_.size(); ++a) base_[a] = start_[a] + outer * program_.accesses_[a].outer[0];
+    for (size_t a = 0; a < start_.size(); ++a) base_[a] = start_[a] + outer * program_.accesses_[a].outer[0];
     return;
   }
-  for (size_t a = 0; a < base_.size(); ++a) base_[a] = start_[a];
+  for (size_t a = 0; a < start_.size(); ++a) base_[a] = start_[a];
   EachDigit(outer, program_.outer_dims_, [&](int64_t d, int64_t i) {
-    for (size_t a = 0; a < base_.size(); ++a) base_[a] += i * program_.accesses_[a].outer[d];
+    for (size_t a = 0; a < start_.size(); ++a) base_[a] += i * program_.accesses_[a].outer[d];
   });
 }
 
 // The elements at inner positions [begin, begin + n), in their storage type: where they lie, or gathered.
-const std::byte* TileProgram::Read(const Access& access, bool contiguous, void* const* arguments,
-                                   int64_t base, int64_t begin, int64_t n, std::byte* scratch) const {
+const std::byte* TileProgram::Read(int32_t number, void* const* arguments, const int64_t* bases,
+                                   int64_t begin, int64_t n, std::byte* scratch) const {
+  const Access& access = accesses_[number];
+  const int64_t base = bases[number];
+  for (const auto& [a, first] : irregular_) {
+    if (a != number) continue;
+    const auto read_next = [&](int64_t from, int64_t count, std::byte* to) {
+      return Read(access.next, arguments, bases, from, count, to);
+    };
+    return ReadIrregular({access, inner_dims_, arguments, base, bases + first, read_next}, begin, n, scratch);
+  }
   const int64_t width = ByteCount(access.type);
-  const auto* data =
-      access.argument == Access::kIota ? nullptr : static_cast<const std::byte*>(arguments[access.argument]);
-  if (contiguous && data != nullptr) return data + (base + begin) * width;
+  const auto* data = access.IsArray() ? static_cast<const std::byte*>(arguments[access.argument]) : nullptr;
+  if (patterns_[number] == Pattern::kDense && data != nullptr) return data + (base + begin) * width;
   const std::byte* result = scratch;
   EachRow(inner_dims_, access.inner, base, begin, n,
           [&](int64_t at, int64_t stride, int64_t length, int64_t done) {
@@ -176,10 +165,10 @@ void TileProgram::Splat(const Step& step, void* const* arguments, int64_t base, 
 
 // The steps of a tile; `registers` are `stride` bytes apart, splat ones are there already unless `fresh`.
 // `bases` are the places of the accesses at inner position 0.
-void TileProgram::RunSteps(void* const* arguments, const int64_t* bases, int64_t begin, int64_t n,
-                           std::byte* registers, int64_t stride, int64_t splat_count, ChainStep* chain_steps,
-                           const void** values) const {
-  for (size_t s = 0; s < steps_.size(); ++s) {
+void TileProgram::RunSteps(size_t count, void* const* arguments, const int64_t* bases, int64_t begin,
+                           int64_t n, std::byte* registers, int64_t stride, int64_t splat_count,
+                           ChainStep* chain_steps, const void** values) const {
+  for (size_t s = 0; s < count; ++s) {
     const Step& step = steps_[s];
     if (step.chain >= 0) {
       const Chain& chain = chains_[step.chain];
@@ -190,10 +179,9 @@ void TileProgram::RunSteps(void* const* arguments, const int64_t* bases, int64_t
     const Value& value = values_[step.out];
     std::byte* to = registers + value.register_number * stride;
     if (step.access >= 0) {
-      const Access& access = accesses_[step.access];
       const Pattern pattern = patterns_[step.access];
       if (value.for_chains && (pattern != Pattern::kScalar || splat_count != 0)) {
-        ReadForChains(step, arguments, bases[step.access], begin, n, to, &values[step.out]);
+        ReadForChains(step, arguments, bases, begin, n, to, &values[step.out]);
         continue;
       }
       if (pattern == Pattern::kScalar) {
@@ -204,8 +192,7 @@ void TileProgram::RunSteps(void* const* arguments, const int64_t* bases, int64_t
       }
       const bool widens = step.call.function != nullptr;
       std::byte* raw = widens ? registers + (register_count_ - 1) * stride : to;
-      values[step.out] =
-          Read(access, pattern == Pattern::kDense, arguments, bases[step.access], begin, n, raw);
+      values[step.out] = Read(step.access, arguments, bases, begin, n, raw);
       if (widens) {
         const void* in[] = {values[step.out]};
         step.call.function(n, to, in, step.call.parameter);
@@ -224,6 +211,10 @@ void TileProgram::RunSteps(void* const* arguments, const int64_t* bases, int64_t
     step.call.function(n, to, in, step.call.parameter);
     values[step.out] = to;
   }
+}
+
+void TileProgram::RunStores(void* const* arguments, const int64_t* bases, int64_t begin, int64_t n,
+                            std::byte* registers, int64_t stride, const void* const* values) const {
   for (const Stored& stored : stored_) {
     if (stored.by_chain) continue;
     const Access& access = accesses_[stored.access];
@@ -245,64 +236,6 @@ void TileProgram::RunSteps(void* const* arguments, const int64_t* bases, int64_t
   }
 }
 
-// What only chains read: as it lies in memory, or one element.
-void TileProgram::ReadForChains(const Step& step, void* const* arguments, int64_t base, int64_t begin,
-                                int64_t n, std::byte* to, const void** value) const {
-  const Access& access = accesses_[step.access];
-  const Pattern pattern = patterns_[step.access];
-  if (values_[step.out].form != ChainForm::kScalar) {
-    *value = Read(access, pattern == Pattern::kDense, arguments, base, begin, n, to);
-    return;
-  }
-  int64_t at = base;
-  if (pattern == Pattern::kStrided)
-    EachDigit(begin, inner_dims_, [&](int64_t d, int64_t i) { at += i * access.inner[d]; });
-  *value = to;
-  if (access.argument == Access::kIota) {
-    FillIota(values_[step.out].lane, 1, to, at, 0);
-    return;
-  }
-  const auto* from = static_cast<const std::byte*>(arguments[access.argument]) + at * ByteCount(access.type);
-  if (step.call.function == nullptr) {
-    *value = from;
-    return;
-  }
-  if (access.type == ElementType::kBF16) {
-    uint16_t bits;
-    std::memcpy(&bits, from, sizeof bits);
-    const uint32_t wide = uint32_t{bits} << 16;
-    std::memcpy(to, &wide, sizeof wide);
-    return;
-  }
-  const void* in[] = {from};
-  step.call.function(1, to, in, step.call.parameter);
-}
-
-void TileProgram::RunChainOf(const Chain& chain, void* const* arguments, const int64_t* bases, int64_t begin,
-                             int64_t n, std::byte* registers, int64_t stride, ChainStep* steps,
-                             const void** values) const {
-  const auto memory = [&](int32_t number) {
-    const Access& access = accesses_[number];
-    return static_cast<std::byte*>(arguments[access.argument]) +
-           (bases[number] + begin) * ByteCount(access.type);
-  };
-  for (size_t k = 0; k < chain.steps.size(); ++k) {
-    const Chain::Operands& operands = chain.operands[k];
-    if (operands.access >= 0) {
-      steps[k].operand = memory(operands.access);
-    } else if (operands.value >= 0 && chain.pointers[k].is_store) {
-      const Value& value = values_[operands.value];
-      const bool direct = value.stored_as >= 0 && patterns_[value.stored_as] == Pattern::kDense;
-      steps[k].operand = direct ? memory(value.stored_as) : registers + value.register_number * stride;
-      values[operands.value] = steps[k].operand;
-    } else if (operands.value >= 0) {
-      steps[k].operand = const_cast<void*>(values[operands.value]);
-      if (operands.second >= 0) steps[k].second = values[operands.second];
-    }
-  }
-  RunChain(n, steps, chain.pointers.data(), static_cast<int64_t>(chain.steps.size()));
-}
-
 const void* TileProgram::Runner::stored(int64_t begin) const {
   const Access& access = program_.accesses_[0];
   return static_cast<const std::byte*>(arguments_[access.argument]) +
@@ -311,8 +244,17 @@ const void* TileProgram::Runner::stored(int64_t begin) const {
 
 void TileProgram::Runner::RunTile(int64_t begin, int64_t n) {
   const int64_t splat_count = fresh_ ? std::min(program_.tile_, program_.inner_count_) : 0;
-  program_.RunSteps(arguments_, base_.data(), begin, n, scratch_, program_.register_bytes_, splat_count,
-                    chain_steps_.data(), pointers_.data());
+  program_.RunSteps(program_.steps_.size(), arguments_, base_.data(), begin, n, scratch_,
+                    program_.register_bytes_, splat_count, chain_steps_.data(), pointers_.data());
+  program_.RunStores(arguments_, base_.data(), begin, n, scratch_, program_.register_bytes_,
+                     pointers_.data());
+  fresh_ = false;
+}
+
+void TileProgram::Runner::RunFirst(int64_t begin, int64_t n) {
+  const int64_t splat_count = fresh_ ? std::min(program_.tile_, program_.inner_count_) : 0;
+  program_.RunSteps(program_.first_steps_, arguments_, base_.data(), begin, n, scratch_,
+                    program_.register_bytes_, splat_count, chain_steps_.data(), pointers_.data());
   fresh_ = false;
 }
 
@@ -342,7 +284,20 @@ void TileProgram::RunPositions(void* const* arguments, int64_t begin, int64_t en
   }
 }
 
+// Whether a store has to be left out.
+bool TileProgram::Drops(void* const* arguments) const {
+  return std::any_of(stored_.begin(), stored_.end(), [&](const Stored& stored) {
+    const Access& access = accesses_[stored.access];
+    return access.drops &&
+           std::any_of(access.starts.begin(), access.starts.end(), [&](const RuntimeStart& start) {
+             const int64_t position = PositionOf(start, arguments);
+             return position < 0 || position > start.max;
+           });
+  });
+}
+
 void TileProgram::Run(void* const* arguments) const {
+  if (Drops(arguments)) return;
   if (small_.has_value()) return small_->Run(arguments);
   if (inner_count_ == 0 || outer_count_ == 0) return;
   if (is_copy_) return RunCopy(arguments);

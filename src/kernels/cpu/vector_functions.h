@@ -1,6 +1,6 @@
 #pragma once
-// Transcendental functions of f32 on vectors, to 2 ULP: arguments are reduced to where a polynomial is close.
-// The coefficients are minimax fits of the relative error.
+// Transcendental functions of f32 on vectors, to 2.5 ULP: arguments are reduced to where a polynomial is
+// close. The coefficients are minimax fits of the relative error.
 
 #include <cstdint>
 #include <cstring>
@@ -28,9 +28,9 @@ template <class To, class From>
 [[gnu::always_inline]] inline Vector<float> PowerOfTwo(Vector<int32_t> n) {
   return BitsOf<Vector<float>>((n + 127) << 23);
 }
-// exp(x) = p * 2^k, p near 1, for arguments of which the result is not far beyond f32.
+// exp(x) = (1 + t) * 2^k, t near 0, for arguments of which the result is not far beyond f32.
 struct ExpParts {
-  Vector<float> p;
+  Vector<float> t;
   Vector<int32_t> k;
 };
 [[gnu::always_inline]] inline ExpParts SplitExp(Vector<float> x) {
@@ -46,7 +46,7 @@ struct ExpParts {
   q = MulAdd(q, r, all(4.166840389370918e-2f));
   q = MulAdd(q, r, all(0.1666651964187622f));
   q = MulAdd(q, r, all(0.4999999403953552f));
-  return {MulAdd(r * r, q, r) + 1.0f, BitsOf<Vector<int32_t>>(shifted) - 0x4b400000};
+  return {MulAdd(r * r, q, r), BitsOf<Vector<int32_t>>(shifted) - 0x4b400000};
 }
 }  // namespace internal
 
@@ -56,32 +56,22 @@ struct ExpParts {
   const F most = Broadcast(89.0f), least = Broadcast(-104.0f);
   F clamped = x > most ? most : x;
   clamped = clamped < least ? least : clamped;
-  const auto [p, k] = internal::SplitExp(clamped);
+  const auto [t, k] = internal::SplitExp(clamped);
   const Vector<int32_t> half = k >> 1;
-  return p * internal::PowerOfTwo(half) * internal::PowerOfTwo(k - half);
+  return (t + 1.0f) * internal::PowerOfTwo(half) * internal::PowerOfTwo(k - half);
 }
 
 [[gnu::always_inline]] inline Vector<float> TanhF32(Vector<float> x) {
-  using internal::MulAdd;
   using F = Vector<float>;
   using Words = Vector<uint32_t>;
-  const auto all = [](float value) { return Broadcast(value); };
   const Words bits = internal::BitsOf<Words>(x);
   const F magnitude = internal::BitsOf<F>(bits & 0x7fffffffu);
-  // Odd polynomial near 0.
-  const F z = x * x;
-  F q = all(-5.704986862838268e-3f);
-  q = MulAdd(q, z, all(2.06390880048275e-2f));
-  q = MulAdd(q, z, all(-5.373971536755562e-2f));
-  q = MulAdd(q, z, all(0.13331441581249237f));
-  q = MulAdd(q, z, all(-0.3333328068256378f));
-  const F near = MulAdd(q * z, x, x);
-  // 1 - 2 / (exp(2 |x|) + 1), which is 1 from 10 on.
-  const F most = all(10.0f), halved = magnitude > most ? most : magnitude;
-  const auto [p, k] = internal::SplitExp(halved + halved);
-  const F far = 1.0f - 2.0f / MulAdd(p, internal::PowerOfTwo(k), all(1.0f));
-  const F signed_far = internal::BitsOf<F>(internal::BitsOf<Words>(far) | (bits & 0x80000000u));
-  return magnitude < all(0.625f) ? near : signed_far;
+  // Of |x|, with d = exp(-2 |x|) - 1: -d / (2 + d), which is 1 from 10 on.
+  const F most = Broadcast(10.0f);
+  const auto [t, k] = internal::SplitExp((magnitude > most ? most : magnitude) * -2.0f);
+  const F power = internal::PowerOfTwo(k), d = internal::MulAdd(power, t, power - 1.0f);
+  const Words result = internal::BitsOf<Words>(d / (d + 2.0f));
+  return internal::BitsOf<F>((result & 0x7fffffffu) | (bits & 0x80000000u));
 }
 
 [[gnu::always_inline]] inline Vector<float> LogisticF32(Vector<float> x) {

@@ -47,7 +47,7 @@ std::optional<std::vector<PlainDim>> DimsOf(const cpu::TileProgram& program, con
 bool SetStarts(const cpu::Access& access, bool moves_target, CopyPlan& plan) {
   CopyArgs& args = plan.args;
   for (const cpu::RuntimeStart& start : access.starts) {
-    if (args.start_count == kMostCopyStarts || !IsIntegral(start.type)) return false;
+    if (args.start_count == kMostCopyStarts || !IsIntegral(start.type) || start.element != 0) return false;
     args.starts[args.start_count++] = {nullptr,
                                        static_cast<uint32_t>(ByteCount(start.type)),
                                        IsSigned(start.type),
@@ -128,7 +128,7 @@ std::optional<CopyPlan> PlanCopy(const cpu::TileProgram& program) {
   const cpu::TileProgram::Stored& store = program.stores()[0];
   if (step.access < 0 || store.value != step.out) return std::nullopt;
   const cpu::Access &from = program.access(step.access), &to = program.access(store.access);
-  if (from.argument == cpu::Access::kIota || from.type != to.type) return std::nullopt;
+  if (!from.IsArray() || !from.IsRegular() || to.drops || from.type != to.type) return std::nullopt;
   CopyPlan plan;
   plan.from_argument = from.argument;
   plan.to_argument = to.argument;

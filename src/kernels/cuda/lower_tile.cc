@@ -29,7 +29,7 @@ absl::StatusOr<std::vector<VmBuilder::Value>> LowerSteps(const cpu::TileProgram&
   std::vector<VmBuilder::Value> values(program.steps().size());
   for (const cpu::TileProgram::Step& step : program.steps()) {
     if (step.access >= 0) {
-      HLO_ASSIGN_OR_RETURN(values[step.out], builder.Load(program.access(step.access)));
+      HLO_ASSIGN_OR_RETURN(values[step.out], builder.Load(program, step.access));
       continue;
     }
     absl::InlinedVector<VmBuilder::Value, 3> operands;
@@ -52,7 +52,9 @@ std::vector<int64_t> DimsOf(const cpu::TileProgram& program) {
 void SetPointers(const VmTemplate& made, void* const* pointers, VmProgram& program) {
   for (size_t a = 0; a < made.access_arguments.size(); ++a) {
     const int32_t argument = made.access_arguments[a];
-    program.accesses[a].data = argument == cpu::Access::kIota ? nullptr : pointers[argument];
+    program.accesses[a].data = argument < 0 ? nullptr : pointers[argument];
+    const int32_t outside = made.outside_arguments[a];
+    program.accesses[a].outside = outside < 0 ? nullptr : pointers[outside];
   }
   for (size_t s = 0; s < made.start_arguments.size(); ++s)
     program.starts[s].data = pointers[made.start_arguments[s]];

@@ -16,15 +16,19 @@ namespace hlo::cuda {
 enum class VmType : uint8_t { kI32, kU32, kI64, kU64, kF32, kF64, kC64, kC128 };
 
 // Operations of scalar_ops.h, by their names.
-#define HLO_VM_OPERATIONS(X)                                                                              \
-  X(Add)                                                                                                  \
-  X(Subtract)                                                                                             \
-  X(Multiply) X(Divide) X(Remainder) X(Maximum) X(Minimum) X(Power) X(Atan2) X(And) X(Or) X(Xor)          \
-      X(ShiftLeft) X(ShiftRightLogical) X(ShiftRightArithmetic) X(Mulhi) X(Not) X(Negate) X(Abs) X(Sign)  \
-          X(Popcnt) X(CountLeadingZeros) X(Floor) X(Ceil) X(RoundNearestAfz) X(RoundNearestEven) X(Sqrt)  \
-              X(Rsqrt) X(Cbrt) X(Exponential) X(ExponentialMinusOne) X(Exp2) X(Log) X(LogPlusOne) X(Log2) \
-                  X(Logistic) X(Sine) X(Cosine) X(Tan) X(Sinh) X(Cosh) X(Tanh) X(Asin) X(Acos) X(Asinh)   \
-                      X(Acosh) X(Atanh) X(Erf) X(Clamp) X(IsFinite) X(Real) X(Imag) X(Complex)
+#define HLO_VM_OPERATIONS(X)                                                                                \
+  X(Add)                                                                                                    \
+  X(Subtract)                                                                                               \
+  X(Multiply)                                                                                               \
+  X(Divide)                                                                                                 \
+  X(Remainder)                                                                                              \
+  X(Maximum)                                                                                                \
+  X(Minimum)                                                                                                \
+  X(Power) X(Atan2) X(And) X(Or) X(Xor) X(ShiftLeft) X(ShiftRightLogical) X(ShiftRightArithmetic) X(Mulhi)  \
+      X(Not) X(Negate) X(Abs) X(Sign) X(Popcnt) X(CountLeadingZeros) X(Floor) X(Ceil) X(RoundNearestAfz)    \
+          X(RoundNearestEven) X(Sqrt) X(Rsqrt) X(Cbrt) X(Exponential) X(ExponentialMinusOne) X(Exp2) X(Log) \
+              X(LogPlusOne) X(Log2) X(Logistic) X(Sine) X(Cosine) X(Tan) X(Sinh) X(Cosh) X(Tanh) X(Asin)    \
+                  X(Acos) X(Asinh) X(Acosh) X(Atanh) X(Erf) X(Clamp) X(IsFinite) X(Real) X(Imag) X(Complex)
 
 enum class VmOp : uint8_t {
 #define HLO_VM_OPERATION(name) k##name,
@@ -51,6 +55,7 @@ enum class VmOp : uint8_t {
   kLoad,      // parameter: which access.
   kStore,     // Of a, to the access.
   kIota,      // The place that the access gives.
+  kInside,    // Whether all edges of the access have an element there.
   kConstant,  // parameter: which constant.
 };
 
@@ -77,28 +82,41 @@ struct VmAccess {
   VmMemory memory = VmMemory::k4;
   ElementType type = ElementType::kPred;  // Of kSmallFloat.
   bool is_dense = false;                  // offset + starts + linear position.
-  bool has_starts = false;
+  bool has_starts = false, has_edges = false, drops = false;
+  const void* outside = nullptr;  // The element behind edges; nullptr: zeros.
+  int32_t next = -1;              // Or the access whose element stands there.
 };
-// Clamped to [0, max], times the stride; added to the place of an access.
+// Clamped to [0, max], times the stride; added to the place of an access. Where it lies: offset + sum of i *
+// position_stride.
 struct VmStart {
-  const void* data;
-  int64_t max, stride;
-  uint16_t access;
-  uint8_t byte_count;
-  bool is_signed;
+  const void* data = nullptr;
+  int64_t max = 0, stride = 0;
+  uint16_t access = 0;
+  uint8_t byte_count = 0;
+  bool is_signed = false, moves = false;
+  int64_t offset = 0;
+  int64_t position_stride[kVmDims] = {};
+};
+// See cpu::Edge.
+struct VmEdge {
+  int64_t offset = 0;
+  int64_t position_stride[kVmDims] = {};
+  int64_t size = 0, spacing = 1, stride = 0;
+  uint16_t access = 0;
 };
 
 struct VmProgram {
-  static constexpr int kCode = 256, kAccesses = 48, kStarts = 24, kConstants = 16;
+  static constexpr int kCode = 256, kAccesses = 48, kStarts = 24, kEdges = 24, kConstants = 16;
 
   VmInstruction code[kCode];
   VmAccess accesses[kAccesses];
   VmStart starts[kStarts];
+  VmEdge edges[kEdges];
   uint32_t constants[kConstants][4];
   FastDiv dims[kVmDims];  // From the outermost.
   uint64_t wide_dims[kVmDims];
   uint64_t position_count;
-  int32_t rank, code_count, access_count, start_count, slot_count;
+  int32_t rank, code_count, access_count, start_count, edge_count, slot_count;
 };
 
 }  // namespace hlo::cuda

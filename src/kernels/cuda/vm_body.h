@@ -69,19 +69,19 @@ HLO_DEVICE void VmWrite(VmMemory memory, ElementType type, void* data, int64_t a
   }
 }
 
-HLO_DEVICE int64_t VmStartValue(const VmStart& start) {
+HLO_DEVICE int64_t VmStartValue(const VmStart& start, int64_t at) {
   switch (start.byte_count) {
     case 1:
-      return start.is_signed ? *static_cast<const int8_t*>(start.data)
-                             : static_cast<int64_t>(*static_cast<const uint8_t*>(start.data));
+      return start.is_signed ? static_cast<const int8_t*>(start.data)[at]
+                             : static_cast<int64_t>(static_cast<const uint8_t*>(start.data)[at]);
     case 2:
-      return start.is_signed ? *static_cast<const int16_t*>(start.data)
-                             : static_cast<int64_t>(*static_cast<const uint16_t*>(start.data));
+      return start.is_signed ? static_cast<const int16_t*>(start.data)[at]
+                             : static_cast<int64_t>(static_cast<const uint16_t*>(start.data)[at]);
     case 4:
-      return start.is_signed ? *static_cast<const int32_t*>(start.data)
-                             : static_cast<int64_t>(*static_cast<const uint32_t*>(start.data));
+      return start.is_signed ? static_cast<const int32_t*>(start.data)[at]
+                             : static_cast<int64_t>(static_cast<const uint32_t*>(start.data)[at]);
     default: {
-      const auto value = *static_cast<const uint64_t*>(start.data);
+      const auto value = static_cast<const uint64_t*>(start.data)[at];
       constexpr auto kHighest = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
       return !start.is_signed && value > kHighest ? static_cast<int64_t>(kHighest)
                                                   : static_cast<int64_t>(value);
@@ -89,12 +89,34 @@ HLO_DEVICE int64_t VmStartValue(const VmStart& start) {
   }
 }
 
-HLO_DEVICE_CALLED int64_t VmStarts(const VmProgram& program, int number) {
+// The sum of the position's indices times strides.
+HLO_DEVICE int64_t VmSum(const VmProgram& program, const int64_t* stride, uint64_t position) {
+  int64_t sum = 0;
+  if (program.position_count < (uint64_t{1} << 31)) {
+    auto rest = static_cast<uint32_t>(position);
+    for (int d = program.rank - 1; d >= 0; --d) {
+      const uint32_t quotient = program.dims[d].Quotient(rest);
+      sum += static_cast<int64_t>(rest - quotient * program.dims[d].divisor) * stride[d];
+      rest = quotient;
+    }
+  } else {
+    for (int d = program.rank - 1; d >= 0; --d) {
+      const uint64_t quotient = position / program.wide_dims[d];
+      sum += static_cast<int64_t>(position - quotient * program.wide_dims[d]) * stride[d];
+      position = quotient;
+    }
+  }
+  return sum;
+}
+
+HLO_DEVICE_CALLED int64_t VmStarts(const VmProgram& program, int number, uint64_t position) {
   int64_t sum = 0;
   for (int s = 0; s < program.start_count; ++s) {
     const VmStart& start = program.starts[s];
     if (start.access != number) continue;
-    int64_t clamped = VmStartValue(start);
+    int64_t at = start.offset;
+    if (start.moves) at += VmSum(program, start.position_stride, position);
+    int64_t clamped = VmStartValue(start, at);
     clamped = clamped < 0 ? 0 : clamped;
     clamped = clamped > start.max ? start.max : clamped;
     sum += clamped * start.stride;
@@ -102,27 +124,54 @@ HLO_DEVICE_CALLED int64_t VmStarts(const VmProgram& program, int number) {
   return sum;
 }
 
+// Whether a store must be left out: a start is not where windows may begin.
+HLO_DEVICE_CALLED bool VmDrops(const VmProgram& program, int number) {
+  for (int s = 0; s < program.start_count; ++s) {
+    const VmStart& start = program.starts[s];
+    if (start.access != number) continue;
+    const int64_t value = VmStartValue(start, start.offset);
+    if (value < 0 || value > start.max) return true;
+  }
+  return false;
+}
+
 // Where the element of an access lies for a position of the loop.
 HLO_DEVICE int64_t VmPlace(const VmProgram& program, int number, uint64_t position) {
   const VmAccess& access = program.accesses[number];
   int64_t at = access.offset;
-  if (access.has_starts) at += VmStarts(program, number);
+  if (access.has_starts) at += VmStarts(program, number, position);
   if (access.is_dense) return at + static_cast<int64_t>(position);
-  if (program.position_count < (uint64_t{1} << 31)) {
-    auto rest = static_cast<uint32_t>(position);
-    for (int d = program.rank - 1; d >= 0; --d) {
-      const uint32_t quotient = program.dims[d].Quotient(rest);
-      at += static_cast<int64_t>(rest - quotient * program.dims[d].divisor) * access.stride[d];
-      rest = quotient;
-    }
-  } else {
-    for (int d = program.rank - 1; d >= 0; --d) {
-      const uint64_t quotient = position / program.wide_dims[d];
-      at += static_cast<int64_t>(position - quotient * program.wide_dims[d]) * access.stride[d];
-      position = quotient;
-    }
+  return at + VmSum(program, access.stride, position);
+}
+
+// Whether all edges of an access have an element at a position; how far they move its place.
+HLO_DEVICE_CALLED bool VmIsInside(const VmProgram& program, int number, uint64_t position, int64_t* moved) {
+  *moved = 0;
+  for (int e = 0; e < program.edge_count; ++e) {
+    const VmEdge& edge = program.edges[e];
+    if (edge.access != number) continue;
+    const int64_t at = edge.offset + VmSum(program, edge.position_stride, position);
+    if (at < 0 || at % edge.spacing != 0 || at / edge.spacing >= edge.size) return false;
+    *moved += at / edge.spacing * edge.stride;
   }
-  return at;
+  return true;
+}
+
+template <class V>
+HLO_DEVICE V VmLoad(const VmProgram& program, int number, uint64_t position) {
+  int64_t moved = 0;
+  while (program.accesses[number].has_edges && !VmIsInside(program, number, position, &moved)) {
+    const VmAccess& left = program.accesses[number];
+    moved = 0;
+    if (left.next >= 0) {
+      number = left.next;
+      continue;
+    }
+    if (left.outside == nullptr) return V{};
+    return VmRead<V>(left.memory, left.type, left.outside, 0);
+  }
+  const VmAccess& access = program.accesses[number];
+  return VmRead<V>(access.memory, access.type, access.data, VmPlace(program, number, position) + moved);
 }
 
 // --- One element
@@ -316,17 +365,24 @@ HLO_DEVICE void VmRun(const VmProgram& program, int begin, int end, V* slots, ui
     };
     switch (instruction.op) {
       case VmOp::kLoad: {
-        const VmAccess& access = program.accesses[instruction.parameter];
         HLO_UNROLL
         for (int j = 0; j < kValues; ++j) {
-          if (valid[j])
-            last[j] = VmRead<V>(access.memory, access.type, access.data,
-                                VmPlace(program, instruction.parameter, positions[j]));
+          if (valid[j]) last[j] = VmLoad<V>(program, instruction.parameter, positions[j]);
+        }
+        break;
+      }
+      case VmOp::kInside: {
+        HLO_UNROLL
+        for (int j = 0; j < kValues; ++j) {
+          int64_t moved;
+          last[j] = V::template Of<uint32_t>(
+              VmIsInside(program, instruction.parameter, positions[j], &moved) ? 1 : 0);
         }
         break;
       }
       case VmOp::kStore: {
         const VmAccess& access = program.accesses[instruction.parameter];
+        if (access.drops && VmDrops(program, instruction.parameter)) continue;
         V value[kValues];
         operand(instruction.a, value);
         HLO_UNROLL

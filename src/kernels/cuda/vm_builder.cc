@@ -100,6 +100,13 @@ VmBuilder::Value VmBuilder::CutToLane(Value value, Lane lane) {
   return value;
 }
 
+void VmBuilder::AddWalk(Walk::Kind kind, int32_t number, const cpu::Strides& outer,
+                        const cpu::Strides& inner) {
+  std::vector<int64_t> strides(outer.begin(), outer.end());
+  strides.insert(strides.end(), inner.begin(), inner.end());
+  walks_.push_back({kind, number, std::move(strides)});
+}
+
 absl::StatusOr<int32_t> VmBuilder::AddAccess(const cpu::Access& access) {
   VmProgram& program = result_.program;
   const auto number = program.access_count;
@@ -107,23 +114,38 @@ absl::StatusOr<int32_t> VmBuilder::AddAccess(const cpu::Access& access) {
     return absl::UnimplementedError("the loop reads and writes too many arrays");
   if (program.start_count + static_cast<int>(access.starts.size()) > VmProgram::kStarts)
     return absl::UnimplementedError("the loop has too many run-time starts");
+  if (program.edge_count + static_cast<int>(access.edges.size()) > VmProgram::kEdges)
+    return absl::UnimplementedError("the loop has too many edges");
   VmAccess& added = program.accesses[program.access_count++];
   added.offset = access.offset;
   added.memory = MemoryOf(access.type);
   added.type = access.type;
   added.has_starts = !access.starts.empty();
+  added.has_edges = !access.edges.empty();
+  added.drops = access.drops;
   result_.access_arguments.push_back(access.argument);
-  std::vector<int64_t> strides(access.outer.begin(), access.outer.end());
-  strides.insert(strides.end(), access.inner.begin(), access.inner.end());
-  strides_.push_back(std::move(strides));
+  result_.outside_arguments.push_back(access.outside);
+  AddWalk(Walk::Kind::kAccess, number, access.outer, access.inner);
   for (const cpu::RuntimeStart& start : access.starts) {
-    program.starts[program.start_count++] = {nullptr,
-                                             start.max,
-                                             start.stride,
-                                             static_cast<uint16_t>(number),
-                                             static_cast<uint8_t>(ByteCount(start.type)),
-                                             IsSigned(start.type)};
+    if (start.place.has_value())
+      AddWalk(Walk::Kind::kStart, program.start_count, start.place->outer, start.place->inner);
+    program.starts[program.start_count++] = {
+        .max = start.max,
+        .stride = start.stride,
+        .access = static_cast<uint16_t>(number),
+        .byte_count = static_cast<uint8_t>(ByteCount(start.type)),
+        .is_signed = IsSigned(start.type),
+        .moves = start.place.has_value(),
+        .offset = start.place.has_value() ? start.place->offset : start.element};
     result_.start_arguments.push_back(start.argument);
+  }
+  for (const cpu::Edge& edge : access.edges) {
+    AddWalk(Walk::Kind::kEdge, program.edge_count, edge.at.outer, edge.at.inner);
+    program.edges[program.edge_count++] = {.offset = edge.at.offset,
+                                           .size = edge.size,
+                                           .spacing = edge.spacing,
+                                           .stride = edge.stride,
+                                           .access = static_cast<uint16_t>(number)};
   }
   Widen(ByteCount(access.type));
   return number;
@@ -133,9 +155,19 @@ absl::StatusOr<VmBuilder::Value> VmBuilder::Load(const cpu::Access& access) {
   HLO_ASSIGN_OR_RETURN(const int32_t number, AddAccess(access));
   const Lane lane = cpu::LaneOf(access.type);
   Widen(cpu::LaneBytes(lane));
-  if (access.argument != cpu::Access::kIota) return Emit(VmOp::kLoad, VmTypeOf(lane), {}, number);
+  if (access.IsArray()) return Emit(VmOp::kLoad, VmTypeOf(lane), {}, number);
+  if (access.argument == cpu::Access::kInside) return Emit(VmOp::kInside, VmTypeOf(lane), {}, number);
   if (lane == Lane::kPred) return absl::UnimplementedError("an iota of pred");
   return CutToLane(Emit(VmOp::kIota, VmTypeOf(lane), {}, number), lane);
+}
+
+absl::StatusOr<VmBuilder::Value> VmBuilder::Load(const cpu::TileProgram& program, int32_t number) {
+  HLO_ASSIGN_OR_RETURN(const Value value, Load(program.access(number)));
+  for (int32_t next = program.access(number).next; next >= 0; next = program.access(next).next) {
+    HLO_ASSIGN_OR_RETURN(const int32_t added, AddAccess(program.access(next)));
+    result_.program.accesses[added - 1].next = added;
+  }
+  return value;
 }
 
 absl::Status VmBuilder::Store(Value value, const cpu::Access& access) {
@@ -321,21 +353,21 @@ absl::StatusOr<VmTemplate> VmBuilder::Finish(absl::Span<const int64_t> dims) {
   if (!failure_.ok()) return failure_;
   VmProgram& program = result_.program;
   std::vector<int64_t> merged;
-  std::vector<std::vector<int64_t>> strides(strides_.size());
+  std::vector<std::vector<int64_t>> strides(walks_.size());
   uint64_t count = 1;
   for (size_t d = 0; d < dims.size(); ++d) {
     count *= static_cast<uint64_t>(dims[d]);
     if (dims[d] == 1) continue;
     bool joins = !merged.empty();
-    for (size_t a = 0; a < strides_.size(); ++a)
-      joins = joins && strides[a].back() == strides_[a][d] * dims[d];
+    for (size_t a = 0; a < walks_.size(); ++a)
+      joins = joins && strides[a].back() == walks_[a].strides[d] * dims[d];
     if (joins)
       merged.back() *= dims[d];
     else
       merged.push_back(dims[d]);
-    for (size_t a = 0; a < strides_.size(); ++a) {
+    for (size_t a = 0; a < walks_.size(); ++a) {
       if (joins) strides[a].pop_back();
-      strides[a].push_back(strides_[a][d]);
+      strides[a].push_back(walks_[a].strides[d]);
     }
   }
   if (merged.size() > kVmDims) return absl::UnimplementedError("the loop has too many dimensions");
@@ -347,11 +379,18 @@ absl::StatusOr<VmTemplate> VmBuilder::Finish(absl::Span<const int64_t> dims) {
       program.dims[d] = FastDiv(static_cast<uint32_t>(program.wide_dims[d]));
   }
   for (size_t a = 0; a < strides.size(); ++a) {
-    std::copy(strides[a].begin(), strides[a].end(), program.accesses[a].stride);
+    const int32_t number = walks_[a].number;
+    if (walks_[a].kind != Walk::Kind::kAccess) {
+      std::copy(strides[a].begin(), strides[a].end(),
+                walks_[a].kind == Walk::Kind::kStart ? program.starts[number].position_stride
+                                                     : program.edges[number].position_stride);
+      continue;
+    }
+    std::copy(strides[a].begin(), strides[a].end(), program.accesses[number].stride);
     int64_t expected = 1;
     bool dense = true;
     for (size_t d = merged.size(); d-- > 0; expected *= merged[d]) dense = dense && strides[a][d] == expected;
-    program.accesses[a].is_dense = dense;
+    program.accesses[number].is_dense = dense;
   }
   return std::move(result_);
 }

@@ -17,7 +17,8 @@ namespace hlo::cuda {
 struct VmTemplate {
   VmProgram program = {};
   std::vector<int32_t> access_arguments, start_arguments;
-  int words = 1;  // Of a value: 1, 2 or 4.
+  std::vector<int32_t> outside_arguments;  // Of accesses; -1: zeros.
+  int words = 1;                           // Of a value: 1, 2 or 4.
 };
 
 class VmBuilder {
@@ -30,6 +31,8 @@ class VmBuilder {
 
   // Unimplemented: there is no instruction for it, or no room.
   absl::StatusOr<Value> Load(const cpu::Access& access);
+  // Of the program's accesses, from `number` on those that stand behind each other's edges.
+  absl::StatusOr<Value> Load(const cpu::TileProgram& program, int32_t number);
   absl::StatusOr<Value> Constant(cpu::Lane lane, const void* element);
   absl::StatusOr<Value> Apply(const cpu::TileCall& call, cpu::Lane result, absl::Span<const Value> operands);
   absl::Status Store(Value value, const cpu::Access& access);
@@ -63,7 +66,14 @@ class VmBuilder {
   int pinned_count_;
   Value next_ = VmInstruction::kMostSlots;
   std::vector<Node> nodes_;  // Of the piece.
-  std::vector<std::vector<int64_t>> strides_;
+  // By dimension of the loop: of each access, start that moves, and edge.
+  struct Walk {
+    enum class Kind : uint8_t { kAccess, kStart, kEdge } kind;
+    int32_t number;
+    std::vector<int64_t> strides;
+  };
+  void AddWalk(Walk::Kind kind, int32_t number, const cpu::Strides& outer, const cpu::Strides& inner);
+  std::vector<Walk> walks_;
   int32_t constant_count_ = 0;
   absl::Status failure_;
   VmTemplate result_;

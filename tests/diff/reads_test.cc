@@ -1,0 +1,238 @@
+// Loops that read through pads, gathers and everything else that only chooses positions, through both
+// engines.
+
+#include "absl/strings/str_join.h"
+#include "engines.h"
+#include "fmt/format.h"
+#include "kernels/cpu/tile_program.h"
+
+namespace hlo {
+namespace {
+
+using Dims = std::vector<int64_t>;
+
+// Writes chains of random reads and elementwise operations.
+class ReadWriter {
+ public:
+  ReadWriter(uint32_t seed, const char* type) : random_(seed), type_(type) {}
+
+  std::string Write() {
+    for (int k = 0, count = 1 + Below(2); k < count; ++k) {
+      Dims dims;
+      for (int d = 0, rank = 1 + Below(3); d < rank; ++d) dims.push_back(Size());
+      Parameter(type_, dims);
+      arrays_.push_back({last_, dims});
+    }
+    Parameter(type_, {});
+    scalar_ = last_;
+    for (int k = 0, count = 3 + Below(9); k < count; ++k) AddOperation();
+    // The later values, so that the earlier ones are read through.
+    std::vector<std::string> names, types;
+    for (size_t k = arrays_.size() - std::min<size_t>(arrays_.size(), 1 + Below(2)); k < arrays_.size();
+         ++k) {
+      names.push_back(arrays_[k].name);
+      types.push_back(TypeOf(arrays_[k].dims));
+    }
+    return fmt::format(
+        "max {{\n  a = {0}[] parameter(0)\n  b = {0}[] parameter(1)\n  ROOT c = {0}[] maximum(a, b)\n}}\n"
+        "ENTRY main {{\n{1}  ROOT r = ({2}) tuple({3})\n}}\n",
+        type_, lines_, absl::StrJoin(types, ", "), absl::StrJoin(names, ", "));
+  }
+
+ private:
+  struct Array {
+    std::string name;
+    Dims dims;
+  };
+  int Below(int n) { return static_cast<int>(random_() % static_cast<uint32_t>(n)); }
+  int64_t Size() {
+    constexpr int64_t kSizes[] = {1, 2, 3, 5, 17, 24, 40, 130};
+    return kSizes[Below(8)];
+  }
+  std::string TypeOf(const Dims& dims) const {
+    return fmt::format("{}[{}]", type_, absl::StrJoin(dims, ","));
+  }
+  static int64_t Count(const Dims& dims) {
+    int64_t count = 1;
+    for (const int64_t d : dims) count *= d;
+    return count;
+  }
+
+  void Line(const std::string& type, const std::string& operation) {
+    last_ = fmt::format("v{}", next_name_++);
+    lines_ += fmt::format("  {} = {} {}\n", last_, type, operation);
+  }
+  void Parameter(const std::string& element, const Dims& dims) {
+    Line(fmt::format("{}[{}]", element, absl::StrJoin(dims, ",")),
+         fmt::format("parameter({})", parameter_count_++));
+  }
+  void New(const Dims& dims, const std::string& operation) {
+    Line(TypeOf(dims), operation);
+    arrays_.push_back({last_, dims});
+  }
+
+  void AddOperation() {
+    // Mostly of what came last.
+    const Array a = arrays_[Below(3) == 0 ? static_cast<size_t>(Below(static_cast<int>(arrays_.size())))
+                                          : arrays_.size() - 1];
+    const auto rank = static_cast<int>(a.dims.size());
+    switch (Below(11)) {
+      case 0:
+      case 1:
+        return Pad(a);
+      case 2:
+        return Slice(a);
+      case 3:
+        if (rank == 0) return;
+        return New(a.dims, fmt::format("reverse({}), dimensions={{{}}}", a.name, Below(rank)));
+      case 4:
+        return Transpose(a);
+      case 5:
+        if (Count(a.dims) > 600) return;
+        return Broadcast(a);
+      case 6:
+        return Rows(a);
+      case 7:
+        return Reduce(a);
+      case 8:
+        return Concatenate(a);
+      default:
+        return Combine(a);
+    }
+  }
+
+  void Pad(const Array& a) {
+    Dims dims = a.dims;
+    std::vector<std::string> padding;
+    for (int64_t& d : dims) {
+      const int64_t low = Below(6) - 2, high = Below(6) - 2, interior = Below(5) == 0 ? 1 + Below(2) : 0;
+      const int64_t size = d + (d - 1) * interior + low + high;
+      padding.push_back(size < 1 ? "0_0" : fmt::format("{}_{}_{}", low, high, interior));
+      if (size >= 1) d = size;
+    }
+    if (dims.empty() || Count(dims) > 20000) return;
+    New(dims, fmt::format("pad({}, {}), padding={}", a.name, scalar_, absl::StrJoin(padding, "x")));
+  }
+
+  void Slice(const Array& a) {
+    if (a.dims.empty()) return;
+    Dims dims = a.dims;
+    std::vector<std::string> ranges;
+    for (int64_t& d : dims) {
+      const int64_t start = Below(static_cast<int>(std::min<int64_t>(d, 3))), step = 1 + Below(2);
+      const int64_t limit = start + 1 + Below(static_cast<int>(d - start));
+      ranges.push_back(fmt::format("[{}:{}:{}]", start, limit, step));
+      d = (limit - start + step - 1) / step;
+    }
+    New(dims, fmt::format("slice({}), slice={{{}}}", a.name, absl::StrJoin(ranges, ", ")));
+  }
+
+  void Transpose(const Array& a) {
+    const auto rank = static_cast<int>(a.dims.size());
+    if (rank < 2) return;
+    Dims dims, permutation;
+    const int turn = 1 + Below(rank - 1);
+    for (int d = 0; d < rank; ++d) {
+      permutation.push_back((d + turn) % rank);
+      dims.push_back(a.dims[static_cast<size_t>(permutation.back())]);
+    }
+    New(dims, fmt::format("transpose({}), dimensions={{{}}}", a.name, absl::StrJoin(permutation, ",")));
+  }
+
+  void Broadcast(const Array& a) {
+    Dims dims = a.dims, mapped;
+    const auto at = static_cast<size_t>(Below(static_cast<int>(a.dims.size()) + 1));
+    dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(at), Size());
+    for (size_t d = 0; d < a.dims.size(); ++d) mapped.push_back(static_cast<int64_t>(d < at ? d : d + 1));
+    New(dims, fmt::format("broadcast({}), dimensions={{{}}}", a.name, absl::StrJoin(mapped, ",")));
+  }
+
+  // Slices of one element along a dimension, or blocks of two, at the positions of an array.
+  void Rows(const Array& a) {
+    if (a.dims.empty()) return;
+    const auto d = Below(static_cast<int>(a.dims.size()));
+    const int64_t count = Size(), taken = std::min<int64_t>(a.dims[static_cast<size_t>(d)], 1 + Below(2));
+    if (Count(a.dims) / a.dims[static_cast<size_t>(d)] * taken * count > 20000) return;
+    const bool has_vectors = Below(2) == 0, collapses = taken == 1;
+    Parameter("s32", has_vectors ? Dims{count, 1} : Dims{count});
+    const std::string indices = last_;
+    // The positions come first or last.
+    Dims sizes = a.dims, windows, offsets;
+    sizes[static_cast<size_t>(d)] = taken;
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      if (!collapses || static_cast<int>(i) != d) windows.push_back(sizes[i]);
+    }
+    const bool first = Below(2) == 0;
+    Dims dims = windows;
+    dims.insert(first ? dims.begin() : dims.end(), count);
+    for (size_t i = 0; i < windows.size(); ++i) offsets.push_back(static_cast<int64_t>(first ? i + 1 : i));
+    New(dims, fmt::format("gather({}, {}), offset_dims={{{}}}, collapsed_slice_dims={{{}}}, "
+                          "start_index_map={{{}}}, index_vector_dim=1, slice_sizes={{{}}}",
+                          a.name, indices, absl::StrJoin(offsets, ","),
+                          collapses ? fmt::to_string(d) : std::string(), d, absl::StrJoin(sizes, ",")));
+  }
+
+  void Reduce(const Array& a) {
+    if (a.dims.size() < 2) return;
+    const auto d = static_cast<size_t>(Below(static_cast<int>(a.dims.size())));
+    Dims dims = a.dims;
+    dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(d));
+    New(dims, fmt::format("reduce({}, {}), dimensions={{{}}}, to_apply=max", a.name, scalar_, d));
+  }
+
+  void Concatenate(const Array& a) {
+    if (a.dims.empty() || Count(a.dims) > 4000) return;
+    const auto d = static_cast<size_t>(Below(static_cast<int>(a.dims.size())));
+    Dims dims = a.dims;
+    std::vector<std::string> pieces{a.name};
+    for (const Array& other : arrays_) {
+      Dims fitted = other.dims;
+      if (fitted.size() == dims.size()) fitted[d] = dims[d];
+      if (fitted != dims || pieces.size() == 4 || Below(2) == 0 || Count(other.dims) > 4000) continue;
+      pieces.push_back(other.name);
+      dims[d] += other.dims[d];
+    }
+    New(dims, fmt::format("concatenate({}), dimensions={{{}}}", absl::StrJoin(pieces, ", "), d));
+  }
+
+  void Combine(const Array& a) {
+    std::vector<std::string> fit;
+    for (const Array& other : arrays_) {
+      if (other.dims == a.dims) fit.push_back(other.name);
+    }
+    const std::string b = fit[static_cast<size_t>(Below(static_cast<int>(fit.size())))];
+    constexpr const char* kOperations[] = {"add", "subtract", "multiply", "maximum"};
+    New(a.dims, fmt::format("{}({}, {})", kOperations[Below(4)], a.name, b));
+  }
+
+  std::mt19937 random_;
+  std::string type_, lines_, last_, scalar_;
+  std::vector<Array> arrays_;
+  int next_name_ = 0, parameter_count_ = 0;
+};
+
+constexpr const char* kTypes[] = {"f32", "s32", "bf16", "f64", "u8", "f8e4m3fn", "s4", "f16", "s64"};
+
+std::string Program(uint32_t seed) { return ReadWriter(seed, kTypes[seed % std::size(kTypes)]).Write(); }
+
+TEST(ReadsTest, RandomReads) {
+  for (uint32_t seed = 1; seed <= 4000 && !testing::Test::HasFailure(); ++seed)
+    test::ExpectEnginesAgree(Program(seed), {.specials = true, .index_range = 150});
+}
+
+TEST(ReadsTest, RandomReadsInSmallTiles) {
+  cpu::SetLargestTile(7);
+  for (uint32_t seed = 5001; seed <= 5600 && !testing::Test::HasFailure(); ++seed)
+    test::ExpectEnginesAgree(Program(seed), {.specials = true, .index_range = 30});
+  cpu::SetLargestTile(1024);
+}
+
+TEST(ReadsTest, RandomReadsOnTheEmulatedGpu) {
+  for (uint32_t seed = 6001; seed <= 6150 && !testing::Test::HasFailure(); ++seed) {
+    test::ExpectEnginesAgree(Program(seed),
+                             {.specials = true, .index_range = 30, .device = {Device::Kind::kEmulatedGpu}});
+  }
+}
+
+}  // namespace
+}  // namespace hlo
