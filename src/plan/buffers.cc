@@ -99,6 +99,7 @@ class Assigner {
         for (const Move& move : l->initial) Use(move.from, loop);
         for (const Move& move : l->initial) Define(move.to, id);
         Number(l->condition, id);
+        if (l->counted.has_value()) Use(l->counted->limit, id);
         ++position_;
         Use(l->predicate, id);
         Number(l->body, id);
@@ -456,6 +457,10 @@ class Assigner {
         RenumberMoves(loop->initial);
         Renumber(loop->condition);
         loop->predicate = SlotOf(loop->predicate);
+        if (loop->counted.has_value()) {
+          loop->counted->counter = SlotOf(loop->counted->counter);
+          loop->counted->limit = SlotOf(loop->counted->limit);
+        }
         Renumber(loop->body);
         RenumberMoves(loop->next);
       } else if (auto* branch = std::get_if<BranchStep>(&step.what)) {

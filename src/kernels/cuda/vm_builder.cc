@@ -74,10 +74,29 @@ std::optional<VmOp> OpOf(Opcode opcode) {
   }
 }
 
-// What complex numbers have instructions for; the rest of their functions are the CPU's.
-bool IsComplexOp(VmOp op) {
+bool IsComplexArithmetic(VmOp op) {
   return op == VmOp::kAdd || op == VmOp::kSubtract || op == VmOp::kMultiply || op == VmOp::kNegate ||
          op == VmOp::kReal || op == VmOp::kImag;
+}
+// Complex numbers have no order, no remainder and no bits.
+bool IsComplexOp(VmOp op) {
+  switch (op) {
+    case VmOp::kRemainder:
+    case VmOp::kMaximum:
+    case VmOp::kMinimum:
+    case VmOp::kClamp:
+    case VmOp::kFloor:
+    case VmOp::kCeil:
+    case VmOp::kRoundNearestAfz:
+    case VmOp::kRoundNearestEven:
+    case VmOp::kCbrt:
+    case VmOp::kErf:
+    case VmOp::kIsFinite:
+    case VmOp::kComplex:
+      return false;
+    default:
+      return !(op >= VmOp::kAnd && op <= VmOp::kNot) && op != VmOp::kPopcnt && op != VmOp::kCountLeadingZeros;
+  }
 }
 
 }  // namespace
@@ -187,7 +206,8 @@ absl::StatusOr<VmBuilder::Value> VmBuilder::Operation(const TileSymbol& symbol,
   std::optional<VmOp> op = OpOf(symbol.opcode);
   if (!op.has_value() || (IsComplexType(type) && !IsComplexOp(*op)))
     return absl::UnimplementedError(fmt::format("{} of {}", Name(symbol.opcode), Name(symbol.from)));
-  if (lane == Lane::kPred) {  // 0 and 1.
+  if (IsComplexType(type) && !IsComplexArithmetic(*op)) Widen(16);  // See VmOneComplex.
+  if (lane == Lane::kPred) {                                        // 0 and 1.
     if (*op == VmOp::kAdd) op = VmOp::kMaximum;
     if (*op == VmOp::kMultiply) op = VmOp::kMinimum;
     if (*op == VmOp::kNot) op = VmOp::kNotPred;
