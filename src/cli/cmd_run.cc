@@ -47,8 +47,7 @@ struct Timing {
 };
 
 absl::StatusOr<Literal> Evaluate(const RunOptions& options, Executable& executable,
-                                 const std::vector<Literal>& arguments, EvaluateOptions evaluate,
-                                 Timing& timing) {
+                                 std::vector<Literal> arguments, EvaluateOptions evaluate, Timing& timing) {
   Progress progress(stderr);
   if (isatty(STDERR_FILENO) != 0 && !options.timing) evaluate.observer = &progress;
   absl::StatusOr<Literal> value = absl::InternalError("not run");
@@ -57,7 +56,7 @@ absl::StatusOr<Literal> Evaluate(const RunOptions& options, Executable& executab
     FileHost host(options.host);
     evaluate.host = &host;
     const auto start = Clock::now();
-    value = executable.Run(arguments, evaluate);
+    value = executable.Run(options.repeat > 1 ? arguments : std::move(arguments), evaluate);
     const double seconds = SecondsSince(start);
     if (!value.ok()) return value;
     HLO_RETURN_IF_ERROR(host.Finish());
@@ -110,7 +109,8 @@ void Run(const RunOptions& options, const std::string& file, FileResult& result)
   absl::StatusOr<std::vector<Literal>> arguments = Arguments(options.inputs, loaded);
   if (!result.Accept(arguments.status(), file)) return;
   ResetPeakMemoryUse();
-  const absl::StatusOr<Literal> value = Evaluate(options, *executable, *arguments, evaluate, timing);
+  const absl::StatusOr<Literal> value =
+      Evaluate(options, *executable, *std::move(arguments), evaluate, timing);
   if (options.engine.explain_fallbacks) result.diagnostics += FallbacksText(*executable);
   if (!result.Accept(value.status(), file)) return;
 

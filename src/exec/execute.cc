@@ -111,7 +111,7 @@ absl::StatusOr<Literal> Executable::Run(std::vector<Literal> arguments, const Ev
   if (!state_->exchanging.empty()) HLO_RETURN_IF_ERROR(reference::CheckSupplies(state_->exchanging, options));
   const Deadline deadline(options.max_seconds);
   absl::StatusOr<Literal> result = state_->executor != nullptr
-                                       ? state_->executor->Run(arguments, options)
+                                       ? state_->executor->Run(std::move(arguments), options)
                                        : state_->gpu_executor->Run(arguments, options);
   if (options.observer != nullptr) options.observer->Finish(result.status());
   return result;

@@ -23,12 +23,12 @@ using plan::Slot;
 
 }  // namespace
 
-absl::StatusOr<Literal> Executor::Run(absl::Span<const Literal> arguments, const EvaluateOptions& options) {
+absl::StatusOr<Literal> Executor::Run(std::vector<Literal> arguments, const EvaluateOptions& options) {
   options_ = options;
   evaluator_ = nullptr;
   limits_ = StepLimits(options);
   depth_ = 0;
-  if (const absl::Status bound = Bind(arguments); absl::IsResourceExhausted(bound)) {
+  if (const absl::Status bound = Bind(std::move(arguments)); absl::IsResourceExhausted(bound)) {
     return absl::ResourceExhaustedError(fmt::format("the run takes {} bytes besides its arguments: {}",
                                                     plan::MemoryOf(plan_), Message(bound)));
   } else if (!bound.ok()) {
@@ -40,7 +40,8 @@ absl::StatusOr<Literal> Executor::Run(absl::Span<const Literal> arguments, const
   return TakeResults();
 }
 
-absl::Status Executor::Bind(absl::Span<const Literal> arguments) {
+// The memory of arguments that nobody else holds passes to the results that may take it.
+absl::Status Executor::Bind(std::vector<Literal> arguments) {
   const std::vector<const Literal*> leaves = Leaves(arguments);
   if (arena_ == nullptr) {
     HLO_ASSIGN_OR_RETURN(arena_, Buffer::Allocate(plan_.arena_bytes));
@@ -48,12 +49,21 @@ absl::Status Executor::Bind(absl::Span<const Literal> arguments) {
   pointers_.resize(plan_.buffers.size());
   owners_.resize(plan_.buffers.size());
   literals_.clear();
+  const auto argument_of = [&](const plan::Buffer& buffer) -> const std::shared_ptr<Buffer>& {
+    return leaves[buffer.parameter]->buffer();
+  };
+  for (size_t slot = 0; slot < pointers_.size(); ++slot) {
+    const Slot taken = plan_.buffers[slot].takes;
+    if (taken < 0) continue;
+    const std::shared_ptr<Buffer>& argument = argument_of(plan_.buffers[taken]);
+    if (argument.use_count() == 1) owners_[slot] = argument;
+  }
   for (size_t slot = 0; slot < pointers_.size(); ++slot) {
     const plan::Buffer& buffer = plan_.buffers[slot];
     std::shared_ptr<Buffer>& owner = owners_[slot];
     switch (buffer.kind) {
       case plan::Buffer::Kind::kParameter:
-        owner = leaves[buffer.parameter]->buffer();
+        owner = argument_of(buffer);
         break;
       case plan::Buffer::Kind::kConstant:
         owner = buffer.constant->buffer();
@@ -63,6 +73,7 @@ absl::Status Executor::Bind(absl::Span<const Literal> arguments) {
         pointers_[slot] = arena_->data() + buffer.offset;
         continue;
       case plan::Buffer::Kind::kOwn:
+        if (buffer.takes >= 0 && owner == argument_of(plan_.buffers[buffer.takes])) break;
         // Somebody else may still look at what the run before left here.
         if (owner == nullptr || owner.use_count() > 1 || owner->byte_count() < buffer.byte_count) {
           HLO_ASSIGN_OR_RETURN(owner, Buffer::Allocate(buffer.byte_count));
@@ -75,6 +86,10 @@ absl::Status Executor::Bind(absl::Span<const Literal> arguments) {
         continue;
     }
     pointers_[slot] = owner->data();
+  }
+  for (const plan::Buffer& buffer : plan_.buffers) {
+    const size_t slot = &buffer - plan_.buffers.data();
+    if (buffer.takes >= 0 && owners_[slot] == owners_[buffer.takes]) owners_[buffer.takes] = nullptr;
   }
   return absl::OkStatus();
 }
@@ -140,7 +155,9 @@ absl::Status Executor::RunSteps(const std::vector<plan::Step>& steps) {
 
 absl::Status Executor::RunStep(const plan::Step& step) {
   if (const auto* tiles = std::get_if<plan::TileStep>(&step.what)) {
-    for (const cpu::TileProgram& program : tiles->programs) program.Run(pointers_.data());
+    const bool in_place = tiles->updated >= 0 && pointers_[tiles->updated] == pointers_[tiles->result];
+    for (size_t p = in_place ? 1 : 0; p < tiles->programs.size(); ++p)
+      tiles->programs[p].Run(pointers_.data());
     return absl::OkStatus();
   }
   if (const auto* reduce = std::get_if<plan::ReduceStep>(&step.what)) {
@@ -236,22 +253,28 @@ absl::Status Executor::RunMoves(const std::vector<Move>& moves) {
   return absl::OkStatus();
 }
 
+// Whether the move is from an argument to the result that took its memory.
+bool Executor::IsInPlace(const Move& move) const {
+  return plan_.buffers[move.to].takes == move.from && pointers_[move.to] == pointers_[move.from];
+}
+
 void Executor::MoveBytes(const std::vector<Move>& moves) {
   if (moves.size() == 1) {
     const auto& [to, from, exchange] = moves[0];
     if (exchange)
       Exchange(moves[0]);
-    else
+    else if (!IsInPlace(moves[0]))
       std::memcpy(pointers_[to], pointers_[from], plan_.buffers[to].byte_count);
     return;
   }
   // Copies read before anything changes.
+  const auto copies = [&](const Move& move) { return !move.exchange && !IsInPlace(move); };
   size_t bytes = 0;
-  for (const Move& move : moves) bytes += move.exchange ? 0 : plan_.buffers[move.to].byte_count;
+  for (const Move& move : moves) bytes += copies(move) ? plan_.buffers[move.to].byte_count : 0;
   if (staged_.size() < bytes) staged_.resize(bytes);
   std::byte* at = staged_.data();
   for (const Move& move : moves) {
-    if (move.exchange) continue;
+    if (!copies(move)) continue;
     const int64_t count = plan_.buffers[move.to].byte_count;
     std::memcpy(at, pointers_[move.from], count);
     at += count;
@@ -261,7 +284,7 @@ void Executor::MoveBytes(const std::vector<Move>& moves) {
   }
   at = staged_.data();
   for (const Move& move : moves) {
-    if (move.exchange) continue;
+    if (!copies(move)) continue;
     const int64_t count = plan_.buffers[move.to].byte_count;
     std::memcpy(pointers_[move.to], at, count);
     at += count;

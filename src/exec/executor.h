@@ -18,11 +18,11 @@ class Executor {
   // The plan is the module's; both outlive the executor, which keeps its memory from run to run.
   Executor(const CheckedModule& module, const plan::Plan& plan) : module_(module), plan_(plan) {}
 
-  // The leaves of the arguments, in order (tokens count).
-  absl::StatusOr<Literal> Run(absl::Span<const Literal> arguments, const EvaluateOptions& options);
+  // Results may lie where arguments did that nobody but the caller's vector held.
+  absl::StatusOr<Literal> Run(std::vector<Literal> arguments, const EvaluateOptions& options);
 
  private:
-  absl::Status Bind(absl::Span<const Literal> arguments);
+  absl::Status Bind(std::vector<Literal> arguments);
   absl::StatusOr<Literal> TakeResults();
   absl::StatusOr<Literal> ResultLeaf(size_t leaf);
   absl::StatusOr<Literal> AssembleResult(const Shape& shape, size_t* leaf);
@@ -37,6 +37,7 @@ class Executor {
   absl::Status RunBranch(const plan::BranchStep& branch);
   void Exchange(const plan::Move& move);
   absl::Status RunMoves(const std::vector<plan::Move>& moves);
+  bool IsInPlace(const plan::Move& move) const;
   void MoveBytes(const std::vector<plan::Move>& moves);
   absl::StatusOr<Literal> LiteralIn(plan::Slot slot, const Shape& shape);
   bool IsLiteral(plan::Slot slot) const { return plan_.buffers[slot].kind == plan::Buffer::Kind::kLiteral; }

@@ -40,6 +40,7 @@ class Assigner {
     PlaceReferenceValues(plan_.steps);
     PlaceExchanged();
     PlaceArena();
+    PlaceTaken();
     Renumber(plan_.steps);
     for (ValueId v : plan_.graph.results) {
       plan_.results.push_back(v == kNoValue ? -1 : SlotOf(v));
@@ -180,6 +181,16 @@ class Assigner {
     return storages_[storage].is_arena && storages_[storage].last_use == position_ &&
            CurrentModes().works_in_place;
   }
+  // Whether `result` may lie where `operand` does, which nothing reads after this step. An argument's place
+  // is known to be free only when the module runs.
+  bool MayTake(int32_t storage, ValueId result) {
+    if (DiesHere(storage)) return true;
+    const Storage& s = storages_[storage];
+    const Value& value = plan_.graph.values[s.first];
+    if (value.parameter >= 0 && !value.is_dynamic && s.last_use == position_ && CurrentModes().works_in_place)
+      takers_.emplace(storage, result);
+    return false;
+  }
 
   // Whether each position of a loop reads what it writes, and nothing else.
   bool SamePlace(const cpu::Access& load, const cpu::Access& store) const {
@@ -215,12 +226,11 @@ class Assigner {
     const int64_t byte_count = storages_[StorageOf(store->argument)].byte_count;
     for (const cpu::Access* load : loads) {
       const int32_t storage = StorageOf(load->argument);
-      if (!DiesHere(storage) || storages_[storage].byte_count != byte_count || starts.contains(storage))
-        continue;
+      if (storages_[storage].byte_count != byte_count || starts.contains(storage)) continue;
       const bool fits = std::all_of(loads.begin(), loads.end(), [&](const cpu::Access* other) {
         return StorageOf(other->argument) != storage || SamePlace(*other, *store);
       });
-      if (!fits) continue;
+      if (!fits || !MayTake(storage, store->argument)) continue;
       Join(store->argument, storage);
       return;
     }
@@ -228,12 +238,11 @@ class Assigner {
 
   void ShareUpdate(Step& step, TileStep& tiles) {
     const int32_t storage = StorageOf(tiles.updated);
-    if (!DiesHere(storage)) return;
     int64_t reads = 0;
     VisitSlots(step, [&](int32_t& v, bool is_write) { reads += !is_write && StorageOf(v) == storage; });
-    const cpu::Access* store = nullptr;
     int64_t harmless_reads = 1;  // The copy's.
     const cpu::TileProgram& window = tiles.programs[1];
+    const cpu::Access* store = nullptr;
     window.VisitAccesses([&](const cpu::Access& access, bool is_store) {
       if (is_store) store = &access;
     });
@@ -241,21 +250,21 @@ class Assigner {
       if (!is_store && access.argument != cpu::Access::kIota && StorageOf(access.argument) == storage)
         harmless_reads += SamePlace(access, *store);
     });
-    if (reads != harmless_reads) return;
-    const ValueId result = store->argument;
+    if (reads != harmless_reads || !MayTake(storage, tiles.result)) return;
+    Join(tiles.result, storage);
     tiles.programs.erase(tiles.programs.begin());
-    tiles.updated = kNoValue;
-    Join(result, storage);
+    tiles.updated = tiles.result = kNoValue;
   }
 
   // Results that may take the place of what they update.
   void ShareKernel(const KernelStep& step) {
     for (int32_t k = 0; k < step.kernel.updated; ++k) {
+      if (step.results[k] == kNoValue) continue;
       const int32_t storage = StorageOf(step.operands[k]);
       const auto reads = std::count_if(step.operands.begin(), step.operands.end(),
                                        [&](ValueId v) { return v != kNoValue && StorageOf(v) == storage; });
-      if (DiesHere(storage) && reads == 1 &&
-          storages_[storage].byte_count == storages_[StorageOf(step.results[k])].byte_count)
+      if (reads == 1 && storages_[storage].byte_count == storages_[StorageOf(step.results[k])].byte_count &&
+          MayTake(storage, step.results[k]))
         Join(step.results[k], storage);
     }
   }
@@ -267,8 +276,9 @@ class Assigner {
       const ValueId result = step.results[sharing.result];
       const auto reads = std::count_if(step.operands.begin(), step.operands.end(),
                                        [&](ValueId v) { return StorageOf(v) == storage; });
-      if (DiesHere(storage) && reads == 1 && !placed.contains(sharing.result) &&
-          storages_[storage].byte_count == storages_[StorageOf(result)].byte_count) {
+      if (reads == 1 && !placed.contains(sharing.result) &&
+          storages_[storage].byte_count == storages_[StorageOf(result)].byte_count &&
+          MayTake(storage, result)) {
         placed.insert(sharing.result);
         Join(result, storage);
       }
@@ -282,7 +292,8 @@ class Assigner {
     for (const Move& move : loop.initial) {
       const int32_t from = StorageOf(move.from);
       // Whoever reads it inside the loop needs it until the end.
-      if (DiesHere(from) && storages_[StorageOf(move.to)].is_arena && taken.insert(from).second) {
+      if (storages_[StorageOf(move.to)].is_arena && !taken.contains(from) && MayTake(from, move.to)) {
+        taken.insert(from);
         Join(move.to, from);
         continue;
       }
@@ -308,11 +319,36 @@ class Assigner {
     ++position_;
   }
 
+  // Results of the branch that begins at `begin`, of the conditional at `conditional`, come to lie where the
+  // branch computes them, or where a value lies that nothing else of the conditional needs.
+  void JoinResults(const std::vector<Move>& results, Position conditional, Position begin) {
+    absl::flat_hash_set<int32_t> taken;
+    for (const Move& move : results) {
+      const int32_t from = StorageOf(move.from), to = StorageOf(move.to);
+      if (from == to || !DiesHere(from) || !storages_[to].is_arena || taken.contains(to) ||
+          storages_[from].byte_count != storages_[to].byte_count || storages_[to].begin < conditional)
+        continue;
+      const bool inside = storages_[from].begin > begin;
+      if (!inside && UsesSince(move.from, conditional) != 1) continue;
+      if (std::count_if(results.begin(), results.end(),
+                        [&](const Move& other) { return StorageOf(other.from) == from; }) != 1)
+        continue;
+      Join(move.to, from);
+      taken.insert(from);
+    }
+  }
+  int64_t UsesSince(ValueId v, Position position) const {
+    return std::count_if(uses_.begin(), uses_.end(),
+                         [&](const UseOf& use) { return use.value == Real(v) && use.position >= position; });
+  }
+
   void ShareBranch(BranchStep& step) {
+    const Position first = position_;
     for (BranchStep::Branch& branch : step.branches) {
       const Position begin = position_;
       Share(branch.steps);
       ++position_;
+      JoinResults(branch.results, first, begin);
       ShareMoves(branch.results, [&](ValueId from) { return values_[Real(from)].defined > begin; });
     }
   }
@@ -444,6 +480,16 @@ class Assigner {
     }
   }
 
+  // Results in place of arguments, where nothing lies in them before the argument was read for the last time.
+  void PlaceTaken() {
+    for (const auto& [argument, value] : takers_) {
+      const Storage &from = storages_[argument], &to = storages_[StorageOf(value)];
+      if (to.slot < 0 || to.begin < from.last_use || to.byte_count != from.byte_count) continue;
+      Buffer& buffer = plan_.buffers[to.slot];
+      if (buffer.is_result && buffer.takes < 0) buffer.takes = from.slot;
+    }
+  }
+
   // --- Renumbering
 
   Slot SlotOf(ValueId v) const { return storages_[StorageOf(v)].slot; }
@@ -471,6 +517,11 @@ class Assigner {
         }
       } else {
         VisitSlots(step, [&](int32_t& v, bool) { v = SlotOf(v); });
+        auto* tiles = std::get_if<TileStep>(&step.what);
+        if (tiles != nullptr && tiles->updated != kNoValue) {
+          tiles->updated = SlotOf(tiles->updated);
+          tiles->result = SlotOf(tiles->result);
+        }
       }
     }
   }
@@ -487,6 +538,7 @@ class Assigner {
   std::vector<LoopScope> loops_;
   std::vector<Storage> storages_;
   std::vector<std::pair<ValueId, ValueId>> exchanged_;
+  std::map<int32_t, ValueId> takers_;  // Results by the storage of the argument whose place they may take.
   Position position_ = 0;
   int32_t next_loop_ = 0;
 };

@@ -155,6 +155,11 @@ class Flattener {
     return std::any_of(leaves.begin(), leaves.end(), [&](ValueId v) { return IsDynamic(v); });
   }
 
+  bool IsOfCaller(const Instruction& instruction) const {
+    return custom_calls_ != nullptr && instruction.opcode() == Opcode::kCustomCall &&
+           custom_calls_->FindFunction(instruction.Get<attr::custom_call_target>()) != nullptr;
+  }
+
   Node* Op(const Instruction& instruction, const Shape& shape, Leaves operands, Block* block) {
     Node* node = NewNode(Node::Kind::kOp, instruction, block);
     NewLeaves(shape, node, &node->results);
@@ -166,7 +171,7 @@ class Flattener {
         graph_.values[result].is_dynamic |= makes;
     }
     node->operands = std::move(operands);
-    node->has_dynamic_sizes = takes || HasDynamic(node->results);
+    node->only_reference = takes || HasDynamic(node->results) || IsOfCaller(instruction);
     block->nodes.push_back(node);
     return node;
   }

@@ -34,7 +34,8 @@ struct Node {
   std::vector<ValueId> next;
   std::vector<std::vector<ValueId>> branch_results;
   bool has_effect = false;
-  bool has_dynamic_sizes = false;  // Of operands or results: only the reference's function takes it.
+  // Sizes of operands or results are known at run time alone, or the caller computes the custom call.
+  bool only_reference = false;
 };
 
 struct Block {

@@ -73,7 +73,7 @@ Uses::Uses(const Graph& graph) : uses_(graph.values.size()) {
   for (ValueId v : graph.results) use(v, nullptr, 0);
 }
 
-bool IsStaticOp(const Node& node) { return node.kind == Node::Kind::kOp && !node.has_dynamic_sizes; }
+bool IsStaticOp(const Node& node) { return node.kind == Node::Kind::kOp && !node.only_reference; }
 
 bool IsElementwise(const Graph& graph, const Node& node) {
   if (!IsStaticOp(node) || node.results.size() != 1 || node.results[0] == kNoValue) return false;
@@ -175,6 +175,12 @@ Groups::Groups(const Graph& graph, const Uses& uses) : graph_(graph), uses_(uses
 
 const Node* Groups::RootOf(const Node& node) const {
   return IsElementwise(graph_, node) ? paths_.at(&node)[0].root : nullptr;
+}
+
+bool Groups::IsUsed(ValueId v) const {
+  const std::vector<Uses::Use>& uses = uses_.of(v);
+  return std::any_of(uses.begin(), uses.end(),
+                     [&](const Uses::Use& use) { return use.node == nullptr || !IsDead(*use.node); });
 }
 
 bool Groups::ReadsElsewhere(const Node& update) const {

@@ -38,6 +38,8 @@ class Groups {
   // Of an inlined elementwise node: the one whose loop computes it. nullptr for others, which several may
   // compute.
   const Node* RootOf(const Node& node) const;
+  // Whether anything needs the value.
+  bool IsUsed(ValueId v) const;
   // Whether nothing needs the node.
   bool IsDead(const Node& node) const { return dead_.contains(&node); }
 

@@ -101,7 +101,12 @@ LibraryKernel FindLibraryKernel(const Instruction& instruction) {
     case Opcode::kSort:
       return FindSortKernel(instruction);
     case Opcode::kTopk:
-      return FindTopkKernel(instruction);
+      return FindTopkKernel(instruction, instruction.Get<attr::largest>(true));
+    case Opcode::kCustomCall:
+      if (const std::string_view target = instruction.Get<attr::custom_call_target>();
+          target == "TopK" || target == "__gpu$TopK")
+        return FindTopkCallKernel(instruction);
+      break;
     default:
       break;
   }

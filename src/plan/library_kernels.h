@@ -25,6 +25,9 @@ struct LibraryKernel {
   std::string_view name;
   KernelFn run = nullptr;
   int32_t updated = 0;  // So many first results may lie where the first operands do.
+  // The same, and results that nothing needs may be null: of this function, not of a GPU's kernel.
+  int32_t replaced = 0;
+  bool skips_unused = false;
 };
 
 // No function where none takes the instruction: then the reference does.
@@ -39,6 +42,7 @@ LibraryKernel FindReduceWindowKernel(const Instruction& reduce_window);
 LibraryKernel FindSelectAndScatterKernel(const Instruction& select_and_scatter);
 LibraryKernel FindSortKernel(const Instruction& sort);
 LibraryKernel FindRandomBitsKernel(const Instruction& rng_bit_generator);
-LibraryKernel FindTopkKernel(const Instruction& topk);
+LibraryKernel FindTopkKernel(const Instruction& topk, bool largest);
+LibraryKernel FindTopkCallKernel(const Instruction& call);  // The custom call of a comparator.
 
 }  // namespace hlo::plan

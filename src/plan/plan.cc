@@ -37,6 +37,7 @@ absl::StatusOr<Plan> MakePlan(const CheckedModule& module, const CustomCalls* cu
   const Groups groups(plan.graph, uses);
   const Merges merges(plan.graph, uses, groups);
   plan.steps = MakeSteps(plan.graph, groups, merges, *plan.graph.entry);
+  if (target == Target::kCpu) SaveMemory(groups, plan.steps);
   if (target == Target::kCpu && CurrentModes().fuses) BlockRows(plan);
   AssignBuffers(plan);
   if (target == Target::kCpu) CompilePlan(plan);

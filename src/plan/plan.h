@@ -24,8 +24,9 @@ using Slot = int32_t;
 
 struct TileStep {
   std::vector<cpu::TileProgram> programs;  // One after the other.
-  // The first program only copies this value, and goes where that is updated in place.
-  ValueId updated = kNoValue;
+  // The first program only copies this value to the result. It goes where the value is updated in place, and
+  // is left out in runs that find both in the same memory.
+  ValueId updated = kNoValue, result = kNoValue;
 };
 struct ReduceStep {
   cpu::ReduceProgram program;
@@ -44,7 +45,7 @@ struct RowsStep {
 // A kernel that takes whole arrays.
 struct KernelStep {
   LibraryKernel kernel;
-  std::vector<Slot> operands, results;  // Of the leaves; -1: a token.
+  std::vector<Slot> operands, results;  // Of the leaves; -1: a token, or a result that nothing needs.
 };
 // The reference function of an instruction.
 struct ReferenceStep {
@@ -89,6 +90,7 @@ struct Buffer {
   const Literal* constant = nullptr;
   Shape shape;  // Of the value that came first.
   bool is_result = false;
+  Slot takes = -1;  // Of an argument, in whose memory the result may lie if the caller gave it up.
 };
 
 struct PlanCode;

@@ -46,8 +46,10 @@ class Printer {
       case Buffer::Kind::kArena:
         return fmt::format("arena at {}, {} bytes", buffer.offset, buffer.byte_count);
       case Buffer::Kind::kOwn:
-        return fmt::format("{}, {} bytes", buffer.is_result ? "result" : "memory of its own",
-                           buffer.byte_count);
+        return fmt::format(
+            "{}, {} bytes{}", buffer.is_result ? "result" : "memory of its own", buffer.byte_count,
+            buffer.takes < 0 ? ""
+                             : fmt::format(", in place of b{} where the caller gives that up", buffer.takes));
       case Buffer::Kind::kLiteral:
         return buffer.parameter >= 0
                    ? fmt::format("argument {}, its sizes known at run time", buffer.parameter)

@@ -46,13 +46,24 @@ class LineLanes {
   std::vector<std::byte> stored_, lanes_;
 };
 
+// A result may lie where its operand does, or be null: then nobody needs it.
 void Permute(const Instruction& sort, const Lines& lines, int64_t line, const uint32_t* order,
-             absl::Span<const void* const> operands, absl::Span<void* const> results) {
+             absl::Span<const void* const> operands, absl::Span<void* const> results,
+             std::vector<std::byte>* scratch) {
   for (size_t k = 0; k < operands.size(); ++k) {
+    if (results[k] == nullptr) continue;
     const int64_t width = ByteCount(sort.operand(static_cast<int64_t>(k))->shape().type());
     const int64_t start = lines.Start(line) * width;
-    cpu::GatherStrided(lines.length, width, static_cast<std::byte*>(results[k]) + start, lines.stride,
-                       static_cast<const std::byte*>(operands[k]) + start, lines.stride, order);
+    const std::byte* from = static_cast<const std::byte*>(operands[k]) + start;
+    int64_t stride = lines.stride;
+    if (results[k] == operands[k]) {
+      scratch->resize(lines.length * width);
+      cpu::CopyStrided(lines.length, width, scratch->data(), 1, from, stride);
+      from = scratch->data();
+      stride = 1;
+    }
+    cpu::GatherStrided(lines.length, width, static_cast<std::byte*>(results[k]) + start, lines.stride, from,
+                       stride, order);
   }
 }
 
@@ -127,12 +138,13 @@ absl::Status SortByKeys(const Instruction& sort, absl::Span<const SortKey> keys,
   const double nanoseconds = 30.0 * static_cast<double>(lines.count * lines.length);
   ParallelFor((lines.count + chunk - 1) / chunk, nanoseconds, [&](int64_t c) {
     KeySorter sorter(keys);
+    std::vector<std::byte> scratch;
     for (int64_t line = c * chunk; line < std::min(lines.count, (c + 1) * chunk); ++line) {
       const absl::Span<const uint32_t> order = sorter.Order(sort, lines, line, operands);
       if (order.empty())
         all = false;
       else
-        Permute(sort, lines, line, order.data(), operands, results);
+        Permute(sort, lines, line, order.data(), operands, results, &scratch);
     }
   });
   // A NaN: the comparator itself must then decide.
@@ -186,7 +198,8 @@ absl::Status SortByComparator(const Instruction& sort, const cpu::TileCode& befo
     }
     std::vector<uint32_t> order(lines.length);
     statuses[line] = MergeLine(before, elements, widths, &order);
-    if (statuses[line].ok()) Permute(sort, lines, line, order.data(), operands, results);
+    std::vector<std::byte> scratch;
+    if (statuses[line].ok()) Permute(sort, lines, line, order.data(), operands, results, &scratch);
   });
   for (absl::Status& each : statuses) {
     if (!each.ok()) return std::move(each);
@@ -228,27 +241,48 @@ LibraryKernel FindSortKernel(const Instruction& sort) {
   std::vector<ElementType> types;
   for (const Instruction* operand : sort.operands()) types.push_back(operand->shape().type());
   std::optional<cpu::TileCode> before = FindComparatorCode(*sort.Get<attr::to_apply>(), types);
+  const auto count = static_cast<int32_t>(sort.operand_count());
   if (std::optional<std::vector<SortKey>> keys = FindSortKeys(sort); keys.has_value()) {
-    return {"sort", [keys = *std::move(keys), before = std::move(before)](const Instruction& node,
-                                                                          auto operands, auto results) {
-              const absl::Status status = SortByKeys(node, keys, operands, results);
-              if (!absl::IsUnimplemented(status) || !before.has_value()) return status;
-              return SortByComparator(node, *before, operands, results);
-            }};
+    // Who may find an element without a place in the order needs the operands once more.
+    const bool replaces =
+        std::all_of(keys->begin(), keys->end(), [](const SortKey& key) { return key.order.total; });
+    return {.name = "sort",
+            .run =
+                [keys = *std::move(keys), before = std::move(before)](const Instruction& node, auto operands,
+                                                                      auto results) {
+                  const absl::Status status = SortByKeys(node, keys, operands, results);
+                  if (!absl::IsUnimplemented(status) || !before.has_value()) return status;
+                  return SortByComparator(node, *before, operands, results);
+                },
+            .replaced = replaces ? count : 0,
+            .skips_unused = true};
   }
   if (!before.has_value()) return {};
-  return {"sort by comparator",
-          [before = *std::move(before)](const Instruction& node, auto operands, auto results) {
-            return SortByComparator(node, before, operands, results);
-          }};
+  return {.name = "sort by comparator",
+          .run = [before = *std::move(before)](
+                     const Instruction& node, auto operands,
+                     auto results) { return SortByComparator(node, before, operands, results); },
+          .replaced = count,
+          .skips_unused = true};
 }
 
-LibraryKernel FindTopkKernel(const Instruction& topk) {
+LibraryKernel FindTopkCallKernel(const Instruction& call) {
+  if (call.called_computations().size() != 1) return {};
+  const Computation& comparator = *call.called_computations()[0];
+  const Instruction& root = *comparator.root();
+  const ComparisonDirection direction = root.Get<attr::direction>();
+  if (root.opcode() != Opcode::kCompare || root.operand(0) != comparator.parameter(0) ||
+      root.operand(1) != comparator.parameter(1) ||
+      (direction != ComparisonDirection::kGt && direction != ComparisonDirection::kLt))
+    return {};
+  return FindTopkKernel(call, direction == ComparisonDirection::kGt);
+}
+
+LibraryKernel FindTopkKernel(const Instruction& topk, bool largest) {
   const Shape& shape = topk.operand(0)->shape();
   if (shape.rank() == 0 || shape.dim(shape.rank() - 1) > kLongestLine || IsComplex(shape.type()) ||
       !topk.shape().IsTuple() || !topk.shape().element(1).IsArray(ElementType::kS32))
     return {};
-  const bool largest = topk.Get<attr::largest>(true);
   return {"topk", [largest](const Instruction& node, auto operands, auto results) {
             return RunTopk(node, largest, operands, results);
           }};

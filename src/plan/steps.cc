@@ -51,7 +51,7 @@ class StepMaker {
       steps->push_back({Shown(node), TileStep{{Loops({{&node}, {node.results[0]}})}}});
       return;
     }
-    if (node.has_dynamic_sizes) {
+    if (node.only_reference) {
       steps->push_back({node.instruction, Reference(node)});
       return;
     }
@@ -236,6 +236,7 @@ class StepMaker {
     const ValueId operand = node.operands[0], update = node.operands[1], result = node.results[0];
     TileStep step;
     step.updated = operand;
+    step.result = result;
     LoopBuilder whole = Builder(ShapeOf(result));
     const IndexMap identity = IndexMap::Identity(ShapeOf(result).rank());
     whole.program().Store(whole.Value(operand), whole.AccessOf(result, identity));
@@ -385,6 +386,22 @@ class StepMaker {
 
 std::vector<Step> MakeSteps(Graph& graph, const Groups& groups, const Merges& merges, const Block& block) {
   return StepMaker(graph, groups, merges).Make(block);
+}
+
+void SaveMemory(const Groups& groups, std::vector<Step>& steps) {
+  for (Step& step : steps) {
+    if (auto* loop = std::get_if<LoopStep>(&step.what)) {
+      SaveMemory(groups, loop->condition);
+      SaveMemory(groups, loop->body);
+    } else if (auto* branch = std::get_if<BranchStep>(&step.what)) {
+      for (BranchStep::Branch& each : branch->branches) SaveMemory(groups, each.steps);
+    } else if (auto* kernel = std::get_if<KernelStep>(&step.what)) {
+      kernel->kernel.updated = std::max(kernel->kernel.updated, kernel->kernel.replaced);
+      for (Slot& result : kernel->results) {
+        if (kernel->kernel.skips_unused && result != kNoValue && !groups.IsUsed(result)) result = kNoValue;
+      }
+    }
+  }
 }
 
 }  // namespace hlo::plan

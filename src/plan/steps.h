@@ -11,4 +11,8 @@ namespace hlo::plan {
 // The steps of a block, inner blocks included.
 std::vector<Step> MakeSteps(Graph& graph, const Groups& groups, const Merges& merges, const Block& block);
 
+// Uses what the CPU's kernels allow beyond those of other devices: results that nothing needs are left out,
+// and others may take the place of operands.
+void SaveMemory(const Groups& groups, std::vector<Step>& steps);
+
 }  // namespace hlo::plan

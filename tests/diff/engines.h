@@ -65,6 +65,21 @@ inline std::vector<Literal> ArgumentsOf(const CheckedModule& module, const Agree
   return arguments;
 }
 
+// Of their own memory.
+inline std::vector<Literal> Copies(std::vector<Literal> values) {
+  for (Literal& value : values) EXPECT_TRUE(value.MakeUnique().ok());
+  return values;
+}
+
+inline void ExpectClose(const Literal& got, const Literal& want, const CompareRule& rule) {
+  const std::vector<LiteralLeaf> have = ArrayLeaves(got), expected = ArrayLeaves(want);
+  ASSERT_EQ(have.size(), expected.size());
+  for (size_t i = 0; i < have.size(); ++i) {
+    const CompareReport report = CompareArrays(*have[i].value, *expected[i].value, rule);
+    EXPECT_TRUE(report.ok()) << "leaf " << expected[i].key << "\n" << ToString(report, 2);
+  }
+}
+
 // The entry computation stands in `text`; parameters get random values.
 inline void ExpectEnginesAgree(const std::string& text, const Agreement& agreement = {}) {
   SCOPED_TRACE(text);
@@ -79,12 +94,11 @@ inline void ExpectEnginesAgree(const std::string& text, const Agreement& agreeme
   const absl::StatusOr<Literal> want = Execute(*module, arguments, Engine::kReference);
   const absl::StatusOr<Literal> got = Execute(*module, arguments, Engine::kFast);
   ASSERT_TRUE(want.ok() && got.ok()) << want.status() << got.status();
-  const std::vector<LiteralLeaf> have = ArrayLeaves(*got), expected = ArrayLeaves(*want);
-  ASSERT_EQ(have.size(), expected.size());
-  for (size_t i = 0; i < have.size(); ++i) {
-    const CompareReport report = CompareArrays(*have[i].value, *expected[i].value, agreement.rule);
-    EXPECT_TRUE(report.ok()) << "leaf " << expected[i].key << "\n" << ToString(report, 2);
-  }
+  ExpectClose(*got, *want, agreement.rule);
+  // Where the arguments may be overwritten, the bits are the same.
+  const absl::StatusOr<Literal> in_place = Execute(*module, Copies(arguments), Engine::kFast);
+  ASSERT_TRUE(in_place.ok()) << in_place.status();
+  ExpectClose(*in_place, *got, {});
 }
 
 }  // namespace hlo::test

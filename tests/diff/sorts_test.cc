@@ -100,5 +100,30 @@ TEST(TopkTest, FirstOfEachLine) {
   }
 }
 
+// Operands that nothing else needs are sorted where they lie; results that nothing needs are left out.
+TEST(SortTest, InPlace) {
+  for (const char* type : {"s4", "u8", "bf16", "f32", "f64", "s64"}) {
+    for (const char* sizes : {"1", "1031", "7,300", "40,5", "0,3"}) {
+      for (const int dimension : {0, 1}) {
+        if (dimension == 1 && std::string_view(sizes).find(',') == std::string_view::npos) continue;
+        for (const char* order : {"direction=LT, type=TOTALORDER", "direction=GT, type=TOTALORDER"}) {
+          if (*type != 'f' && *type != 'b' && std::string_view(order).starts_with("direction=LT")) continue;
+          const std::string comparison = *type == 'f' || *type == 'b' ? order : "direction=GT";
+          test::ExpectEnginesAgree(
+              fmt::format(
+                  "before {{ x = {0}[] parameter(0)\n y = {0}[] parameter(1)\n i = s32[] parameter(2)\n"
+                  " j = s32[] parameter(3)\n ROOT c = pred[] compare(x, y), {3} }}\n"
+                  "ENTRY e {{ a = {0}[{1}] parameter(0)\n n = {0}[{1}] add(a, a)\n"
+                  " i = s32[{1}] iota(), iota_dimension={2}\n"
+                  " s = ({0}[{1}], s32[{1}]) sort(n, i), dimensions={{{2}}}, to_apply=before\n"
+                  " o = s32[{1}] get-tuple-element(s), index=1\n ROOT r = s32[{1}] negate(o) }}",
+                  type, sizes, dimension, comparison),
+              {.specials = true});
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace hlo
