@@ -1,13 +1,16 @@
 // Runs case files and golden folders, each case as a test of its own:
-//   run_cases [--engine=fast] [--device=gpu|emulated[:SCHEDULE]] [--mode=MODE] [--update | --update-values]
-//   [--gtest_filter=...] path...
+//   run_cases [--engine=fast] [--device=gpu|emulated[:SCHEDULE]] [--mode=MODE] [--fallbacks=FILE]
+//   [--update | --update-values] [--gtest_filter=...] path...
 // Modes change how the fast engine works and nothing that it computes: tile=N, threads=N, no-fusion,
 // no-in-place.
+// --fallbacks compares the file with the list of what the CPU computed in place of the GPU; with --update it
+// is written.
 // --update rewrites the diagnostics and prints that the files expect; review the difference.
 
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
 #include <string>
@@ -34,10 +37,36 @@ Device where;
 
 namespace {
 
+// What the CPU computed in place of the GPU: opcode and reason, or why all of a module.
+std::set<std::string> fallbacks;
+
 absl::StatusOr<Literal> OnEngine(const CheckedModule& module, std::vector<Literal> arguments, Host* host) {
   EvaluateOptions options = kOptions;
   options.host = host;
-  return Execute(module, std::move(arguments), engine, options, where);
+  if (where.kind == Device::Kind::kCpu) return Execute(module, std::move(arguments), engine, options, where);
+  options.max_seconds = 0;  // A deadline would keep loops on the host.
+  HLO_ASSIGN_OR_RETURN(Executable executable, Executable::Make(module, engine, options, where));
+  absl::StatusOr<Literal> result = executable.Run(std::move(arguments), options);
+  if (!executable.fallback_reason().empty())
+    fallbacks.insert("module: " + std::string(executable.fallback_reason()));
+  for (const Fallback& fallback : executable.fallbacks())
+    fallbacks.insert(std::string(Name(fallback.instruction->opcode())) + ": " + fallback.reason);
+  return result;
+}
+
+bool FallbacksAre(const std::string& path, bool update) {
+  std::string text, expected;
+  for (const std::string& line : fallbacks) text += line + "\n";
+  std::ifstream file(path);
+  std::getline(file, expected, '\0');
+  if (text == expected) return true;
+  if (update) {
+    std::ofstream(path) << text;
+    std::printf("%s: rewritten\n", path.c_str());
+    return true;
+  }
+  std::fprintf(stderr, "%s: the CPU computed in place of the GPU:\n%s", path.c_str(), text.c_str());
+  return false;
 }
 
 class CaseTest : public testing::Test {
@@ -128,6 +157,7 @@ bool SetMode(std::string_view mode) {
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   bool update = false, values = false;
+  std::string fallbacks_file;
   std::vector<std::string> paths;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
@@ -135,6 +165,8 @@ int main(int argc, char** argv) {
       update = true;
     else if (argument == "--update-values")
       update = values = true;
+    else if (argument.starts_with("--fallbacks="))
+      fallbacks_file = argument.substr(12);
     else if (argument.starts_with("--engine="))
       hlo::engine = argument == "--engine=fast" ? hlo::Engine::kFast : hlo::Engine::kReference;
     else if (argument == "--device=gpu")
@@ -160,7 +192,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "%s\n", cases.ok() ? "no cases found" : cases.status().ToString().c_str());
     return 2;
   }
-  if (update) return hlo::Update(*cases, values);
+  if (update && fallbacks_file.empty()) return hlo::Update(*cases, values);
   hlo::Register(*cases);
-  return RUN_ALL_TESTS();
+  const int failed = RUN_ALL_TESTS();
+  return fallbacks_file.empty() || hlo::FallbacksAre(fallbacks_file, update) ? failed : 1;
 }

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/status.h"
+#include "device/cuda_loop.h"
 #include "device/gpu.h"
 #include "device/status.h"
 #include "fmt/format.h"
@@ -145,6 +146,10 @@ class CudaGpu : public Gpu {
   }
   absl::Status Synchronize() override {
     return CudaStatus(cudaStreamSynchronize(stream_), "waiting for the GPU");
+  }
+  absl::StatusOr<std::unique_ptr<GpuLoop>> RecordLoop(const bool* goes_on,
+                                                      std::function<absl::Status()> turn) override {
+    return RecordCudaLoop(stream(), goes_on, turn);
   }
 
  private:

@@ -3,11 +3,33 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/status.h"
 #include "device/gpu.h"
 #include "fmt/format.h"
 
 namespace hlo::device {
 namespace {
+
+// Refuses what a graph could not hold.
+class EmulatedLoop : public GpuLoop {
+ public:
+  EmulatedLoop(const bool* goes_on, std::function<absl::Status()> turn, bool* in_turn)
+      : goes_on_(goes_on), turn_(std::move(turn)), in_turn_(in_turn) {}
+  absl::Status Run() override {
+    do {
+      *in_turn_ = true;
+      const absl::Status status = turn_();
+      *in_turn_ = false;
+      HLO_RETURN_IF_ERROR(status);
+    } while (*goes_on_);
+    return absl::OkStatus();
+  }
+
+ private:
+  const bool* goes_on_;
+  std::function<absl::Status()> turn_;
+  bool* in_turn_;
+};
 
 class EmulatedGpu : public Gpu {
  public:
@@ -21,6 +43,7 @@ class EmulatedGpu : public Gpu {
   Stream stream() const override { return stream_; }
 
   absl::StatusOr<void*> Allocate(int64_t byte_count, std::string_view what) override {
+    HLO_RETURN_IF_ERROR(OutsideOfTurns("an allocation"));
     const size_t bytes = (static_cast<size_t>(byte_count) + 255) / 256 * 256;
     void* memory = std::aligned_alloc(256, bytes == 0 ? 256 : bytes);
     if (memory == nullptr)
@@ -30,18 +53,31 @@ class EmulatedGpu : public Gpu {
   }
   void Free(void* memory) override { std::free(memory); }
   absl::Status ToDevice(void* to, const void* from, int64_t byte_count) override {
+    HLO_RETURN_IF_ERROR(OutsideOfTurns("a copy from the host"));
     return Copy(to, from, byte_count);
   }
   absl::Status ToHost(void* to, const void* from, int64_t byte_count) override {
+    HLO_RETURN_IF_ERROR(OutsideOfTurns("a copy to the host"));
     return Copy(to, from, byte_count);
   }
   absl::Status Copy(void* to, const void* from, int64_t byte_count) override {
     if (byte_count > 0) std::memcpy(to, from, byte_count);
     return absl::OkStatus();
   }
-  absl::Status Synchronize() override { return absl::OkStatus(); }
+  absl::Status Synchronize() override { return OutsideOfTurns("waiting"); }
+
+  absl::StatusOr<std::unique_ptr<GpuLoop>> RecordLoop(const bool* goes_on,
+                                                      std::function<absl::Status()> turn) override {
+    return std::make_unique<EmulatedLoop>(goes_on, std::move(turn), &in_turn_);
+  }
 
  private:
+  absl::Status OutsideOfTurns(std::string_view what) const {
+    return in_turn_ ? absl::InternalError(fmt::format("{} inside of a recorded loop", what))
+                    : absl::OkStatus();
+  }
+
+  bool in_turn_ = false;
   DeviceProperties properties_;
   Stream stream_;
 };

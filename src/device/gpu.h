@@ -3,6 +3,7 @@
 // that keeps its memory on the host, for tests of all that is above it.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -14,6 +15,14 @@
 #include "device/stream.h"
 
 namespace hlo::device {
+
+// Work of a GPU that it repeats by itself.
+class GpuLoop {
+ public:
+  virtual ~GpuLoop() = default;
+  // Enqueues turns until one leaves false behind; the first one in any case.
+  virtual absl::Status Run() = 0;
+};
 
 class Gpu {
  public:
@@ -33,6 +42,12 @@ class Gpu {
   // From device to device; the areas do not overlap.
   virtual absl::Status Copy(void* to, const void* from, int64_t byte_count) = 0;
   virtual absl::Status Synchronize() = 0;
+
+  // The loop goes on while a turn leaves true in `goes_on`, on the device. `turn` only launches kernels and
+  // copies from device to device, the same ones whenever it is called, and lives as long as the loop.
+  // Unimplemented: this device cannot; the caller repeats the turns.
+  virtual absl::StatusOr<std::unique_ptr<GpuLoop>> RecordLoop(const bool* goes_on,
+                                                              std::function<absl::Status()> turn) = 0;
 };
 
 // Memory of a GPU, which outlives it.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "exec/gpu_kernels.h"
 #include "exec/step_view.h"
 #include "fmt/format.h"
 #include "kernels/cuda/lower_reduce.h"
@@ -18,10 +19,6 @@ namespace {
 
 using plan::Move;
 using plan::Slot;
-
-constexpr int64_t kAlignment = 256;
-
-int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 // visit(steps, moves that belong to them) for all lists of steps.
 template <class Steps, class Moves>
@@ -58,14 +55,14 @@ GpuExecutor::GpuExecutor(const CheckedModule& module, const plan::Plan& plan,
           if (prepared.kernel.has_value()) workspace = std::max(workspace, prepared.kernel->workspace_bytes);
         }
       },
-      [&](const std::vector<Move>& moves) {
-        int64_t bytes = 0;
-        for (const Move& move : moves)
-          bytes += move.exchange ? 0 : Aligned(plan_.buffers[move.to].byte_count);
-        staging = std::max(staging, bytes);
-      });
-  int64_t at = Aligned(plan_.arena_bytes);
-  const auto take = [&](int64_t bytes) { return std::exchange(at, at + Aligned(bytes)); };
+      [&](const std::vector<Move>& moves) { staging = std::max(staging, StagedBytes(moves)); });
+  for (auto& [step, prepared] : prepared_) {
+    int64_t launches = 0;
+    if (const auto* loop = std::get_if<plan::LoopStep>(&step->what))
+      prepared.repeats_itself = RepeatsItself(*loop, &launches);
+  }
+  int64_t at = AlignedOnGpu(plan_.arena_bytes);
+  const auto take = [&](int64_t bytes) { return std::exchange(at, at + AlignedOnGpu(bytes)); };
   for (const plan::Buffer& buffer : plan_.buffers)
     homes_.push_back(buffer.kind == plan::Buffer::Kind::kArena ? buffer.offset : take(buffer.byte_count));
   workspace_ = take(workspace);
@@ -93,7 +90,7 @@ GpuExecutor::Prepared GpuExecutor::PrepareStep(const plan::Step& step) const {
     lowered(cuda::LowerReduce(reduce->program, gpu_->properties()));
   } else if (std::holds_alternative<plan::KernelStep>(step.what) ||
              std::holds_alternative<plan::ReferenceStep>(step.what)) {
-    prepared.kernel = cuda::FindCudaKernel(*step.instruction, gpu_->properties());
+    prepared.kernel = FindGpuKernel(*step.instruction, gpu_->properties());
     if (prepared.kernel.has_value())
       prepared.name = prepared.kernel->name;
     else
@@ -203,7 +200,7 @@ absl::Status GpuExecutor::RunSteps(const std::vector<plan::Step>& steps) {
 }
 
 absl::Status GpuExecutor::RunStep(const plan::Step& step, Prepared& prepared) {
-  if (const auto* loop = std::get_if<plan::LoopStep>(&step.what)) return RunLoop(*loop);
+  if (const auto* loop = std::get_if<plan::LoopStep>(&step.what)) return RunLoop(*loop, prepared);
   if (const auto* branch = std::get_if<plan::BranchStep>(&step.what)) return RunBranch(*branch);
   if (!prepared.programs.empty()) {
     for (const auto& program : prepared.programs) {
@@ -235,19 +232,6 @@ absl::Status GpuExecutor::RunKernel(const plan::Step& step, absl::Span<const Slo
   return status.ok() ? status : reference::Located(status, *step.instruction);
 }
 
-// The predicate is all that the host waits for.
-absl::Status GpuExecutor::RunLoop(const plan::LoopStep& loop) {
-  HLO_RETURN_IF_ERROR(RunMoves(loop.initial));
-  while (true) {
-    HLO_RETURN_IF_ERROR(RunSteps(loop.condition));
-    bool goes_on = false;
-    HLO_RETURN_IF_ERROR(gpu_->ToHost(&goes_on, pointers_[loop.predicate], sizeof goes_on));
-    if (!goes_on) return absl::OkStatus();
-    HLO_RETURN_IF_ERROR(RunSteps(loop.body));
-    HLO_RETURN_IF_ERROR(RunMoves(loop.next));
-  }
-}
-
 absl::Status GpuExecutor::RunBranch(const plan::BranchStep& branch) {
   bool is_true = false;
   int32_t number = 0;
@@ -257,31 +241,6 @@ absl::Status GpuExecutor::RunBranch(const plan::BranchStep& branch) {
   const plan::BranchStep::Branch& taken = TakenBranch(branch, is_pred ? is_true : number);
   HLO_RETURN_IF_ERROR(RunSteps(taken.steps));
   return RunMoves(taken.results);
-}
-
-absl::Status GpuExecutor::RunMoves(const std::vector<Move>& moves) {
-  const auto bytes = [&](const Move& move) { return plan_.buffers[move.to].byte_count; };
-  if (moves.size() == 1 && !moves[0].exchange) {
-    void *to = pointers_[moves[0].to], *from = pointers_[moves[0].from];
-    return to == from ? absl::OkStatus() : gpu_->Copy(to, from, bytes(moves[0]));
-  }
-  // Copies read before anything changes.
-  int64_t at = staging_;
-  for (const Move& move : moves) {
-    if (move.exchange) continue;
-    HLO_RETURN_IF_ERROR(gpu_->Copy(memory_.data() + at, pointers_[move.from], bytes(move)));
-    at += Aligned(bytes(move));
-  }
-  for (const Move& move : moves) {
-    if (move.exchange) std::swap(pointers_[move.to], pointers_[move.from]);
-  }
-  at = staging_;
-  for (const Move& move : moves) {
-    if (move.exchange) continue;
-    HLO_RETURN_IF_ERROR(gpu_->Copy(pointers_[move.to], memory_.data() + at, bytes(move)));
-    at += Aligned(bytes(move));
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace hlo::exec

@@ -20,6 +20,9 @@
 
 namespace hlo::exec {
 
+// Buffers begin at multiples of 256 bytes.
+constexpr int64_t AlignedOnGpu(int64_t bytes) { return (bytes + 255) / 256 * 256; }
+
 class GpuExecutor {
  public:
   // The plan is the module's; all three outlive the executor, which keeps its memory from run to run.
@@ -39,6 +42,10 @@ class GpuExecutor {
     std::optional<cuda::CudaKernel> kernel;  // Of a whole instruction.
     std::vector<cuda::LoweredProgram> programs;
     int64_t runs = 0, bytes = 0;  // On the CPU, and copied for that.
+    // A loop: whether the GPU can repeat it without the host; its recording, and for which pointers.
+    bool repeats_itself = false;
+    std::unique_ptr<device::GpuLoop> recording;
+    std::vector<void*> recorded_pointers;
   };
 
   Prepared PrepareStep(const plan::Step& step) const;
@@ -51,7 +58,12 @@ class GpuExecutor {
   absl::Status RunStep(const plan::Step& step, Prepared& prepared);
   absl::Status RunKernel(const plan::Step& step, absl::Span<const Slot> operands,
                          absl::Span<const Slot> results, Prepared& prepared);
-  absl::Status RunLoop(const plan::LoopStep& loop);
+  absl::Status RunLoop(const plan::LoopStep& loop, Prepared& prepared);
+  absl::Status RunTurn(const plan::LoopStep& loop);
+  absl::StatusOr<std::optional<int64_t>> TurnsOf(const plan::LoopStep& loop);
+  bool RepeatsItself(const plan::LoopStep& loop, int64_t* launches) const;
+  absl::Status RunRecorded(const plan::LoopStep& loop, Prepared& prepared);
+  int64_t StagedBytes(const std::vector<plan::Move>& moves) const;
   absl::Status RunBranch(const plan::BranchStep& branch);
   absl::Status RunMoves(const std::vector<plan::Move>& moves);
 
@@ -82,6 +94,7 @@ class GpuExecutor {
   std::unique_ptr<reference::Evaluator> evaluator_;
   StepLimits limits_;
   int64_t depth_ = 0;
+  bool is_recording_ = false;  // Pointers stay as they are.
 };
 
 }  // namespace hlo::exec

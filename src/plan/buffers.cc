@@ -149,6 +149,10 @@ class Placer {
         RenumberMoves(loop->initial);
         Renumber(loop->condition);
         loop->predicate = SlotOf(loop->predicate);
+        if (loop->counted.has_value()) {
+          loop->counted->counter = SlotOf(loop->counted->counter);
+          loop->counted->limit = SlotOf(loop->counted->limit);
+        }
         Renumber(loop->body);
         RenumberMoves(loop->next);
       } else if (auto* branch = std::get_if<BranchStep>(&step.what)) {

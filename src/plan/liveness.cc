@@ -42,6 +42,7 @@ void Liveness::Number(std::vector<Step>& steps, int32_t loop) {
       for (const Move& move : l->initial) Use(move.from, loop);
       for (const Move& move : l->initial) Define(move.to, id);
       Number(l->condition, id);
+      if (l->counted.has_value()) Use(l->counted->limit, id);
       ++position_;
       Use(l->predicate, id);
       Number(l->body, id);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "kernels/cpu/reduce_program.h"
 #include "kernels/cpu/row_program.h"
 #include "kernels/cpu/tile_program.h"
+#include "plan/counted_loops.h"
 #include "plan/graph.h"
 #include "plan/library_kernels.h"
 
@@ -60,6 +62,7 @@ struct LoopStep {
   std::vector<Step> condition, body;
   Slot predicate;
   std::vector<Move> initial, next;
+  std::optional<CountedLoop> counted = {};  // Counter and limit are slots.
 };
 struct BranchStep {
   Slot choice;

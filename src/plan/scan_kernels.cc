@@ -5,6 +5,7 @@
 #include "kernels/cpu/scan.h"
 #include "kernels/cpu/slide_lines.h"
 #include "plan/library_kernels.h"
+#include "plan/scan_code.h"
 #include "plan/tile_calls.h"
 #include "types/index.h"
 
@@ -89,27 +90,31 @@ absl::Status RunScan(const Instruction& scan, const cpu::TileCode& code, const L
 
 }  // namespace
 
-LibraryKernel FindScanKernel(const Instruction& scan) {
+std::optional<cpu::TileCode> FindScanCode(const Instruction& scan) {
   const int64_t carries = scan.Get<attr::num_carries>();
   const absl::Span<const Shape> results = ResultShapes(scan);
-  if (scan.operand_count() == carries && static_cast<int64_t>(results.size()) == carries) return {};
+  if (scan.operand_count() == carries && static_cast<int64_t>(results.size()) == carries) return std::nullopt;
   // What is computed is of the declared types.
   const Computation& to_apply = *scan.Get<attr::to_apply>();
   const Shape& root = to_apply.root()->shape();
   const absl::Span<const Shape> values = root.IsTuple() ? root.elements() : absl::MakeConstSpan(&root, 1);
-  if (values.size() != results.size()) return {};
+  if (values.size() != results.size()) return std::nullopt;
   for (size_t k = 0; k < values.size(); ++k) {
-    if (!values[k].IsArray(results[k].type())) return {};
+    if (!values[k].IsArray(results[k].type())) return std::nullopt;
   }
   for (int64_t i = 0; i < scan.operand_count(); ++i) {
-    if (!to_apply.parameter(i)->shape().IsArray(scan.operand(i)->shape().type())) return {};
+    if (!to_apply.parameter(i)->shape().IsArray(scan.operand(i)->shape().type())) return std::nullopt;
   }
   Index others;
   const Shape& shape = ScannedShape(scan);
   for (int64_t d = 0; d < shape.rank(); ++d) {
     if (d != scan.Get<attr::dimensions>()[0]) others.push_back(shape.dim(d));
   }
-  std::optional<cpu::TileCode> code = FindLaneCode(to_apply, others);
+  return FindLaneCode(to_apply, others);
+}
+
+LibraryKernel FindScanKernel(const Instruction& scan) {
+  std::optional<cpu::TileCode> code = FindScanCode(scan);
   if (!code.has_value()) return {};
   return {"scan", [code = *std::move(code), line = FindLine(scan)](const Instruction& node, auto operands,
                                                                    auto results) {

@@ -94,6 +94,7 @@ class Scheduler {
       all(loop->condition);
       all(loop->body);
       read(loop->predicate);
+      if (loop->counted.has_value()) read(loop->counted->limit);
     } else if (auto* branch = std::get_if<BranchStep>(&step.what)) {
       read(branch->choice);
       for (BranchStep::Branch& each : branch->branches) {
@@ -170,7 +171,9 @@ void Schedule(const Graph& graph, std::vector<Step>& steps, const std::vector<Va
   };
   for (Step& step : steps) {
     if (auto* loop = std::get_if<LoopStep>(&step.what)) {
-      Schedule(graph, loop->condition, {loop->predicate});
+      std::vector<ValueId> needed = {loop->predicate};
+      if (loop->counted.has_value()) needed.push_back(loop->counted->limit);
+      Schedule(graph, loop->condition, needed);
       Schedule(graph, loop->body, sources(loop->next));
     } else if (auto* branch = std::get_if<BranchStep>(&step.what)) {
       for (BranchStep::Branch& each : branch->branches) Schedule(graph, each.steps, sources(each.results));

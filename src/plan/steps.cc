@@ -115,7 +115,16 @@ class StepMaker {
       loop.next.push_back({node.results[i], node.next[i]});
     }
     Hoist(loop, steps);
+    loop.counted = Counted(node);
     steps->push_back({node.instruction, std::move(loop)});
+  }
+
+  // Whose limit is in memory, where it is no constant.
+  std::optional<CountedLoop> Counted(const Node& node) const {
+    std::optional<CountedLoop> counted = FindCountedLoop(graph_, node);
+    if (!counted.has_value()) return counted;
+    const Node* producer = graph_.values[counted->limit].node;
+    return producer != nullptr && groups_.IsInlined(*producer) ? std::nullopt : counted;
   }
 
   // Steps that compute the same in every iteration go before the loop.

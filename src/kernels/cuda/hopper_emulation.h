@@ -56,7 +56,7 @@ inline void ArriveExpecting(HostEnv& env, uint64_t* barrier, uint32_t bytes) {
 }
 
 inline uint32_t BoxBytes(const BoxSource& source) {
-  return 2 * source.box[0] * source.box[1] * source.box[2];
+  return source.element_bytes * source.box[0] * source.box[1] * source.box[2];
 }
 
 inline void CopyBox(HostEnv& env, std::byte* to, const TensorMap& map, int x, int y, int z,
@@ -67,7 +67,7 @@ inline void CopyBox(HostEnv& env, std::byte* to, const TensorMap& map, int x, in
 
 inline void Deliver(const PendingBox& box) {
   const BoxSource& s = box.source;
-  for (uint32_t i = 0; i < BoxBytes(s) / 2; ++i) {
+  for (uint32_t i = 0; i < BoxBytes(s) / s.element_bytes; ++i) {
     const int64_t at[3] = {box.at[0] + i % s.box[0], box.at[1] + i / s.box[0] % s.box[1],
                            box.at[2] + i / s.box[0] / s.box[1]};
     uint16_t value = 0;
@@ -77,8 +77,9 @@ inline void Deliver(const PendingBox& box) {
       inside &= at[d] >= 0 && at[d] < static_cast<int64_t>(s.dims[d]);
       place += at[d] * static_cast<int64_t>(s.byte_strides[d]);
     }
-    if (inside) std::memcpy(&value, static_cast<const std::byte*>(s.data) + place, sizeof value);
-    std::memcpy(box.to + (Swizzled128(box.address + 2 * i) - box.address), &value, sizeof value);
+    if (inside) std::memcpy(&value, static_cast<const std::byte*>(s.data) + place, s.element_bytes);
+    std::memcpy(box.to + (Swizzled128(box.address + s.element_bytes * i) - box.address), &value,
+                s.element_bytes);
   }
 }
 
@@ -104,9 +105,9 @@ struct GroupProducts<HostEnv> {
   explicit GroupProducts(HostEnv& e) : env(e) {}
 
   void Begin() {}
-  template <bool kBF16, bool kRowsA, bool kRowsB>
-  void Multiply(float (&d)[kGroupSums], MatrixDescriptor a, MatrixDescriptor b, bool adds) {
-    pending.push_back({d, a, b, kBF16, kRowsA, kRowsB, adds, group});
+  template <MmaKind kKind, bool kRowsA, bool kRowsB>
+  void Multiply(GroupSum<kKind> (&d)[kGroupSums], MatrixDescriptor a, MatrixDescriptor b, bool adds) {
+    pending.push_back({d, a, b, kKind, kRowsA, kRowsB, adds, group});
   }
   void Commit() { ++group; }
   template <int kNewest>
@@ -118,35 +119,51 @@ struct GroupProducts<HostEnv> {
 
  private:
   struct One {
-    float* d;
+    void* d;
     MatrixDescriptor a, b;
-    bool bf16, rows_a, rows_b, adds;
+    MmaKind kind;
+    bool rows_a, rows_b, adds;
     int64_t group;
   };
 
-  float Element(MatrixDescriptor descriptor, bool rows, uint32_t mn, uint32_t k, bool bf16) const {
-    uint16_t bits;
-    std::memcpy(&bits, env.shared() + ElementAddress(descriptor, rows, mn, k), sizeof bits);
-    return bf16 ? BF16ToFloat(bits) : F16ToFloat(bits);
+  // Of the first operand, or the second.
+  double Element(const One& one, bool first, uint32_t mn, uint32_t k) const {
+    const uint32_t bytes = IsOfBytes(one.kind) ? 1 : 2;
+    uint16_t bits = 0;
+    std::memcpy(
+        &bits,
+        env.shared() + ElementAddress(first ? one.a : one.b, first ? one.rows_a : one.rows_b, mn, k, bytes),
+        bytes);
+    if (bytes == 2) return one.kind == MmaKind::kBF16 ? BF16ToFloat(bits) : F16ToFloat(bits);
+    const bool is_signed =
+        one.kind == MmaKind::kS8S8 || one.kind == (first ? MmaKind::kS8U8 : MmaKind::kU8S8);
+    return is_signed ? static_cast<int8_t>(bits) : static_cast<uint8_t>(bits);
   }
 
   void CarryOut(const One& one) const {
-    const uint32_t t = env.thread() % 128, g = t % 32 / 4, q = t % 4;
-    float rows[2][16];
+    const uint32_t t = env.thread() % 128, g = t % 32 / 4, q = t % 4, terms = IsOfBytes(one.kind) ? 32 : 16;
+    double rows[2][32];
     for (uint32_t h = 0; h < 2; ++h) {
-      for (uint32_t k = 0; k < 16; ++k)
-        rows[h][k] = Element(one.a, one.rows_a, t / 32 * 16 + g + 8 * h, k, one.bf16);
+      for (uint32_t k = 0; k < terms; ++k) rows[h][k] = Element(one, true, t / 32 * 16 + g + 8 * h, k);
     }
     for (uint32_t column = 0; column < 2 * kGroupColumns / 8; ++column) {
       const uint32_t j = column / 2, n = 8 * j + 2 * q + column % 2;
-      float terms[16];
-      for (uint32_t k = 0; k < 16; ++k) terms[k] = Element(one.b, one.rows_b, n, k, one.bf16);
+      double column_terms[32];
+      for (uint32_t k = 0; k < terms; ++k) column_terms[k] = Element(one, false, n, k);
       for (uint32_t h = 0; h < 2; ++h) {
-        float& sum = one.d[4 * j + 2 * h + column % 2];
-        double total = one.adds ? sum : 0;
-        for (uint32_t k = 0; k < 16; ++k) total += static_cast<double>(rows[h][k]) * terms[k];
-        sum = static_cast<float>(total);
+        double total = 0;
+        for (uint32_t k = 0; k < terms; ++k) total += rows[h][k] * column_terms[k];
+        Add(one, 4 * j + 2 * h + column % 2, total);
       }
+    }
+  }
+  static void Add(const One& one, uint32_t place, double total) {
+    if (IsOfBytes(one.kind)) {
+      auto& sum = static_cast<uint32_t*>(one.d)[place];  // Wraps.
+      sum = (one.adds ? sum : 0) + static_cast<uint32_t>(static_cast<int64_t>(total));
+    } else {
+      auto& sum = static_cast<float*>(one.d)[place];
+      sum = static_cast<float>((one.adds ? sum : 0) + total);
     }
   }
 

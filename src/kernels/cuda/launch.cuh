@@ -11,8 +11,18 @@ namespace hlo::cuda {
 template <class Kernel>
 int LaunchOnDevice(const LaunchShape& shape, const typename Kernel::Args& args, CUstream_st* stream);
 
+// Blocks that a multiprocessor is to hold: without the number the compiler spills rather than use registers
+// in kernels that call functions.
 template <class Kernel>
-__global__ void __launch_bounds__(Kernel::kThreads)
+constexpr uint32_t MinBlocksOf() {
+  if constexpr (requires { Kernel::kMinBlocks; })
+    return Kernel::kMinBlocks;
+  else
+    return 0;
+}
+
+template <class Kernel>
+__global__ void __launch_bounds__(Kernel::kThreads, MinBlocksOf<Kernel>())
     KernelOnDevice(const __grid_constant__ typename Kernel::Args args) {
   DeviceEnv env;
   Kernel::Run(env, args);

@@ -3,6 +3,7 @@
 //   struct Something {
 //     using Args = SomethingArgs;               // Plain data, at most 32,764 bytes.
 //     static constexpr uint32_t kThreads = 256; // Of a block, at most.
+//     static constexpr uint32_t kMinBlocks = 4; // On a multiprocessor, if need be.
 //     template <class Env> static HLO_DEVICE void Run(Env& env, const Args& args) { SomethingBody(env, args);
 //     }
 //   };

@@ -39,21 +39,11 @@ absl::Status LowerCombiner(const ReduceProgram& program, bool in_f64, VmBuilder&
     builder.CopyTo(builder.Pinned(0), sum);
     return absl::OkStatus();
   }
-  values.resize(values.size() + program.combiner.steps().size());
-  for (const cpu::TileCode::Step& step : program.combiner.steps()) {
-    const Lane lane = program.combiner.lane(step.out);
-    if (step.call.function == nullptr) {
-      HLO_ASSIGN_OR_RETURN(values[step.out], builder.Constant(lane, step.constant.data()));
-    } else {
-      HLO_ASSIGN_OR_RETURN(
-          values[step.out],
-          builder.Apply(step.call, lane, {values[step.in[0]], values[step.in[1]], values[step.in[2]]}));
-    }
-  }
+  HLO_ASSIGN_OR_RETURN(std::vector<Value> results, LowerCode(program.combiner, values, builder));
   // A result may be an accumulator that another result overwrites.
-  std::vector<Value> results;
-  for (const cpu::TileValue value : program.combiner.yields())
-    results.push_back(value < 2 * count ? builder.Copy(values[value]) : values[value]);
+  for (Value& result : results) {
+    if (result < 2 * count) result = builder.Copy(result);
+  }
   for (int k = 0; k < count; ++k) builder.CopyTo(builder.Pinned(k), results[k]);
   return absl::OkStatus();
 }

@@ -43,6 +43,25 @@ absl::StatusOr<std::vector<VmBuilder::Value>> LowerSteps(const cpu::TileProgram&
   return yields;
 }
 
+absl::StatusOr<std::vector<VmBuilder::Value>> LowerCode(const cpu::TileCode& code,
+                                                        absl::Span<const VmBuilder::Value> inputs,
+                                                        VmBuilder& builder) {
+  std::vector<VmBuilder::Value> values(inputs.begin(), inputs.end()), yields;
+  values.resize(values.size() + code.steps().size());
+  for (const cpu::TileCode::Step& step : code.steps()) {
+    const cpu::Lane lane = code.lane(step.out);
+    if (step.call.function == nullptr) {
+      HLO_ASSIGN_OR_RETURN(values[step.out], builder.Constant(lane, step.constant.data()));
+    } else {
+      HLO_ASSIGN_OR_RETURN(
+          values[step.out],
+          builder.Apply(step.call, lane, {values[step.in[0]], values[step.in[1]], values[step.in[2]]}));
+    }
+  }
+  for (const cpu::TileValue value : code.yields()) yields.push_back(values[value]);
+  return yields;
+}
+
 std::vector<int64_t> DimsOf(const cpu::TileProgram& program) {
   std::vector<int64_t> dims(program.outer_dims().begin(), program.outer_dims().end());
   dims.insert(dims.end(), program.inner_dims().begin(), program.inner_dims().end());

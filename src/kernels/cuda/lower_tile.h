@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "device/properties.h"
 #include "device/stream.h"
+#include "kernels/cpu/reduce_program.h"
 #include "kernels/cpu/tile_program.h"
 #include "kernels/cuda/vm_builder.h"
 
@@ -25,6 +26,10 @@ absl::StatusOr<LoweredProgram> LowerTile(const cpu::TileProgram& program,
 
 // The values that a tile program yields, appended.
 absl::StatusOr<std::vector<VmBuilder::Value>> LowerSteps(const cpu::TileProgram& program, VmBuilder& builder);
+// The values that tile code yields for these inputs, appended.
+absl::StatusOr<std::vector<VmBuilder::Value>> LowerCode(const cpu::TileCode& code,
+                                                        absl::Span<const VmBuilder::Value> inputs,
+                                                        VmBuilder& builder);
 // The loop of a tile program: its outer and its inner dimensions.
 std::vector<int64_t> DimsOf(const cpu::TileProgram& program);
 // Fills in the pointers of a run.

@@ -9,6 +9,8 @@ namespace hlo::cuda {
 namespace {
 
 using enum ElementType;
+// Threads and shared memory are those of all.
+using AnyWgmma = WgmmaProduct<MmaKind::kBF16, false, false>;
 
 // Integers that are bytes in memory, or pred: what bytes of either sign hold.
 std::optional<bool> SignOfBytes(ElementType type) {
@@ -130,9 +132,10 @@ const void* DataOf(const Source& source, const void* array, std::byte* workspace
   return source.packed ? workspace + source.offset + piece * source.plane_bytes : array;
 }
 
-// An operand as boxes of 64 neighbours by `rows` (terms, where rows are the neighbours). nullopt: it has more
-// dimensions than boxes, or they are not aligned.
-std::optional<BoxSource> BoxesOf(const Source& source, uint32_t mn, const Product& p, uint32_t rows) {
+// An operand as boxes of 128 bytes of neighbours by `rows` (terms, where rows are the neighbours). nullopt:
+// it has more dimensions than boxes, or they are not aligned.
+std::optional<BoxSource> BoxesOf(const Source& source, uint32_t mn, const Product& p, uint32_t rows,
+                                 uint32_t element_bytes) {
   const Operand& operand = source.operand;
   const IndexMap& inner = source.turned ? operand.mn : operand.k;
   const IndexMap& outer = source.turned ? operand.k : operand.mn;
@@ -140,15 +143,18 @@ std::optional<BoxSource> BoxesOf(const Source& source, uint32_t mn, const Produc
     return std::nullopt;
   const int64_t outer_stride = outer.Stride(),
                 batch_stride = operand.batch.rank == 0 ? 0 : operand.batch.Stride();
-  if (inner.Stride() != 1 || outer_stride <= 0 || batch_stride < 0 || outer_stride % 8 != 0 ||
-      batch_stride % 8 != 0 || operand.origin % 8 != 0)
+  const int64_t aligned = 16 / element_bytes, row = WgmmaTile::kDepthBytes / element_bytes;
+  if (inner.Stride() != 1 || outer_stride <= 0 || batch_stride < 0 || outer_stride % aligned != 0 ||
+      batch_stride % aligned != 0 || operand.origin % aligned != 0)
     return std::nullopt;
   const uint32_t inner_size = source.turned ? mn : p.k, outer_size = source.turned ? p.k : mn;
-  BoxSource boxes{.dims = {inner_size, outer_size, batch_stride == 0 ? 1 : p.batch},
-                  .box = {WgmmaTile::kSlab, source.turned ? WgmmaTile::kDepth : rows, 1}};
-  boxes.byte_strides[1] = static_cast<uint64_t>(2 * outer_stride);
+  BoxSource boxes{.element_bytes = element_bytes,
+                  .dims = {inner_size, outer_size, batch_stride == 0 ? 1 : p.batch},
+                  .box = {static_cast<uint32_t>(row), source.turned ? static_cast<uint32_t>(row) : rows, 1}};
+  boxes.byte_strides[0] = element_bytes;
+  boxes.byte_strides[1] = static_cast<uint64_t>(element_bytes * outer_stride);
   boxes.byte_strides[2] =
-      static_cast<uint64_t>(2 * (batch_stride == 0 ? outer_stride * outer_size : batch_stride));
+      static_cast<uint64_t>(element_bytes * (batch_stride == 0 ? outer_stride * outer_size : batch_stride));
   return boxes;
 }
 
@@ -158,10 +164,12 @@ std::optional<WgmmaArgs> WgmmaFor(const Product& p, const Source& a, const Sourc
   if (!form.has_wgmma || std::min({p.m, p.n, p.k}) < 64) return std::nullopt;
   const ElementType result = p.result.type;
   const bool sums_products = form.products.size() > 1;
-  const bool stores_pairs = p.result.pairs && (result == kF32 || result == kBF16 || result == kF16);
+  const bool stores_pairs = p.result.pairs && (form.packed == PackedType::kByte
+                                                   ? result == kS32 || result == kU32
+                                                   : result == kF32 || result == kBF16 || result == kF16);
   if (p.n % 2 != 0 || (!sums_products && !stores_pairs)) return std::nullopt;
-  const std::optional<BoxSource> left = BoxesOf(a, p.m, p, WgmmaTile::kRows);
-  const std::optional<BoxSource> right = BoxesOf(b, p.n, p, WgmmaTile::kColumns);
+  const std::optional<BoxSource> left = BoxesOf(a, p.m, p, WgmmaTile::kRows, form.element_bytes);
+  const std::optional<BoxSource> right = BoxesOf(b, p.n, p, WgmmaTile::kColumns, form.element_bytes);
   if (!left.has_value() || !right.has_value()) return std::nullopt;
   WgmmaArgs args;
   args.a.source = *left;
@@ -169,6 +177,13 @@ std::optional<WgmmaArgs> WgmmaFor(const Product& p, const Source& a, const Sourc
   args.a_batch_step = left->dims[2] > 1 ? 1 : 0;
   args.b_batch_step = right->dims[2] > 1 ? 1 : 0;
   return args;
+}
+
+// The kind of the product as it is computed: its operands may have changed places.
+MmaKind KindOf(const TensorForm& form, bool exchanged) {
+  if (exchanged && form.kind == MmaKind::kS8U8) return MmaKind::kU8S8;
+  if (exchanged && form.kind == MmaKind::kU8S8) return MmaKind::kS8U8;
+  return form.kind;
 }
 
 void AddPack(const Source& source, bool is_first_operand, StepList* list) {
@@ -219,9 +234,8 @@ std::optional<TensorForm> TensorFormOf(ElementType a, ElementType b, ElementType
   if (device.compute_capability < (needs_ampere ? 80 : 75)) return std::nullopt;
   if (device.shared_bytes_per_block < static_cast<int64_t>(MmaProductStraight::kSharedBytes))
     return std::nullopt;
-  form->has_wgmma =
-      HasWgmma() && device.compute_capability == 90 && form->element_bytes == 2 &&
-      device.shared_bytes_per_block >= static_cast<int64_t>(WgmmaProduct<true, false, false>::kSharedBytes);
+  form->has_wgmma = HasWgmma() && device.compute_capability == 90 && form->kind != MmaKind::kTF32 &&
+                    device.shared_bytes_per_block >= static_cast<int64_t>(AnyWgmma::kSharedBytes);
   form->multiprocessors = std::max(1, device.multiprocessors);
   return form;
 }
@@ -239,7 +253,7 @@ bool AddTensorProduct(const Product& product, ElementType compute, const TensorF
   const std::optional<WgmmaArgs> wgmma = WgmmaFor(p, *a, *b, form);
   const uint32_t rows = wgmma ? WgmmaTile::kRows : MmaTile::kWidth;
   const uint32_t columns = wgmma ? WgmmaTile::kColumns : MmaTile::kWidth;
-  const uint32_t depth = wgmma ? WgmmaTile::kDepth : MmaTile::kDepthBytes / form.element_bytes;
+  const uint32_t depth = (wgmma ? WgmmaTile::kDepthBytes : MmaTile::kDepthBytes) / form.element_bytes;
   ProductArgs args{.product = p};
   args.product.a = a->operand;
   args.product.b = b->operand;
@@ -279,16 +293,16 @@ bool AddTensorProduct(const Product& product, ElementType compute, const TensorF
         WgmmaArgs group = *wgmma;
         group.product = now;
         group.blocks = blocks;
-        group.a.source.data = static_cast<const uint16_t*>(now.a) + a.operand.origin;
-        group.b.source.data = static_cast<const uint16_t*>(now.b) + b.operand.origin;
-        using AnyKernel = WgmmaProduct<true, false, false>;
-        const LaunchShape shape{Dim3{std::min<uint32_t>(blocks, form.multiprocessors)}, AnyKernel::kThreads,
-                                AnyKernel::kSharedBytes};
-        return LaunchWgmma(form.kind == MmaKind::kBF16, a.turned, b.turned, shape, group, arrays.stream);
+        const int64_t bytes = form.element_bytes;
+        group.a.source.data = static_cast<const std::byte*>(now.a) + bytes * a.operand.origin;
+        group.b.source.data = static_cast<const std::byte*>(now.b) + bytes * b.operand.origin;
+        const LaunchShape shape{Dim3{std::min<uint32_t>(blocks, form.multiprocessors)}, AnyWgmma::kThreads,
+                                AnyWgmma::kSharedBytes};
+        return LaunchWgmma(KindOf(form, p.exchanged), a.turned, b.turned, shape, group, arrays.stream);
       }
       MmaArgs warp;
       static_cast<ProductArgs&>(warp) = now;
-      warp.kind = form.kind;
+      warp.kind = KindOf(form, p.exchanged);
       warp.element_bytes = form.element_bytes;
       const LaunchShape shape{Dim3{blocks}, MmaProductStraight::kThreads, MmaSharedBytes(a.turned, b.turned)};
       return LaunchMma(a.turned, b.turned, shape, warp, arrays.stream);
@@ -309,7 +323,7 @@ bool AddTensorProduct(const Product& product, ElementType compute, const TensorF
     });
   }
   list->workspace_bytes = std::max(list->workspace_bytes, workspace);
-  list->name += wgmma ? " wgmma 128x256x64" : " mma 128x128";
+  list->name += wgmma ? " wgmma 128x256x" + std::to_string(depth) : " mma 128x128";
   if (a->packed || b->packed) list->name += ", packed";
   if (sums_products) list->name += ", " + std::to_string(product_count) + " products";
   if (chunks.count > 1) list->name += ", " + std::to_string(chunks.count) + " chunks";

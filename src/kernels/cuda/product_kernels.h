@@ -47,7 +47,7 @@ absl::Status LaunchMma(bool a_turned, bool b_turned, const LaunchShape& shape, c
 size_t MmaSharedBytes(bool a_turned, bool b_turned);
 // Tensor cores by groups of warps, on Hopper; where this build has them.
 bool HasWgmma();
-absl::Status LaunchWgmma(bool bf16, bool a_turned, bool b_turned, const LaunchShape& shape,
+absl::Status LaunchWgmma(MmaKind kind, bool a_turned, bool b_turned, const LaunchShape& shape,
                          const WgmmaArgs& args, device::Stream stream);
 absl::Status LaunchPack(const LaunchShape& shape, const PackArgs& args, device::Stream stream);
 

@@ -27,13 +27,11 @@ template <int kWords>
 struct ReduceVm {
   using Args = ReduceVmArgs;
   using V = VmValue<kWords>;
-  static constexpr uint32_t kThreads = kVmThreads;
+  static constexpr uint32_t kThreads = kVmThreads, kMinBlocks = 4;
 
-  static HLO_DEVICE_CALLED void RunPart(const Args& args, int begin, int end, V* slots, uint32_t threads,
-                                        uint64_t position) {
-    const uint64_t positions[1] = {position};
-    const bool valid[1] = {true};
-    VmRun<V, 1>(args.program, begin, end, slots, threads, positions, valid);
+  static HLO_DEVICE void RunPart(const Args& args, int begin, int end, V* slots, uint32_t threads,
+                                 uint64_t position) {
+    VmRunOne<V>(args.program, begin, end, slots, threads, position);
   }
   static HLO_DEVICE void Combine(const Args& args, V* slots, uint32_t threads) {
     RunPart(args, args.body_end, args.combine_end, slots, threads, 0);

@@ -4,6 +4,10 @@ namespace hlo::cuda {
 
 std::optional<CudaKernel> FindCudaKernel(const Instruction& instruction, const DeviceProperties& device) {
   switch (instruction.opcode()) {
+    case Opcode::kBatchNormGrad:
+    case Opcode::kBatchNormInference:
+    case Opcode::kBatchNormTraining:
+      return FindBatchNormKernel(instruction, device);
     case Opcode::kConvolution:
       return FindConvolutionKernel(instruction, device);
     case Opcode::kDot:
@@ -12,6 +16,8 @@ std::optional<CudaKernel> FindCudaKernel(const Instruction& instruction, const D
       return FindFftKernel(instruction, device);
     case Opcode::kGather:
       return FindGatherKernel(instruction, device);
+    case Opcode::kScaledDot:
+      return FindScaledDotKernel(instruction, device);
     case Opcode::kScatter:
       return FindScatterKernel(instruction, device);
     case Opcode::kReduceWindow:

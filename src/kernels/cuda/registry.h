@@ -35,9 +35,11 @@ struct CudaKernel {
 std::optional<CudaKernel> FindCudaKernel(const Instruction& instruction, const DeviceProperties& device);
 
 std::optional<CudaKernel> FindDotKernel(const Instruction& dot, const DeviceProperties& device);
+std::optional<CudaKernel> FindScaledDotKernel(const Instruction& dot, const DeviceProperties& device);
 std::optional<CudaKernel> FindConvolutionKernel(const Instruction& convolution,
                                                 const DeviceProperties& device);
 // Families of it.
+std::optional<CudaKernel> FindBatchNormKernel(const Instruction& batch_norm, const DeviceProperties& device);
 std::optional<CudaKernel> FindFftKernel(const Instruction& fft, const DeviceProperties& device);
 std::optional<CudaKernel> FindGatherKernel(const Instruction& gather, const DeviceProperties& device);
 std::optional<CudaKernel> FindScatterKernel(const Instruction& scatter, const DeviceProperties& device);

@@ -1,13 +1,9 @@
 // sort and topk as kernels of the registry.
 
-#include <memory>
-
 #include "base/status.h"
 #include "fmt/format.h"
-#include "kernels/cuda/launch.h"
 #include "kernels/cuda/registry.h"
 #include "kernels/cuda/sort_plan.h"
-#include "kernels/cuda/words.h"
 
 namespace hlo::cuda {
 namespace {
@@ -29,19 +25,15 @@ std::optional<CudaKernel> FindSortKernel(const Instruction& sort, const DevicePr
   const std::optional<SortPlan> plan =
       PlanSort(sort.operand(0)->shape().dims(), sort.Get<attr::dimensions>()[0], *keys, types);
   if (!plan.has_value()) return std::nullopt;
+  std::vector<int64_t> widths;
+  for (const ElementType type : types) widths.push_back(ByteCount(type));
   return CudaKernel{
       NameOf("sort", *plan), plan->workspace_bytes(),
-      [plan = *plan, types](absl::Span<const void* const> operands, absl::Span<void* const> results,
-                            void* workspace, Stream stream) -> absl::Status {
+      [plan = *plan, widths](absl::Span<const void* const> operands, absl::Span<void* const> results,
+                             void* workspace, Stream stream) -> absl::Status {
         if (plan.count() == 0) return absl::OkStatus();
         HLO_ASSIGN_OR_RETURN(const uint32_t* order, EnqueueOrder(plan, operands, workspace, stream));
-        for (size_t k = 0; k < types.size(); ++k) {
-          const PermuteArgs args{plan.lines, order, operands[k], results[k]};
-          HLO_RETURN_IF_ERROR(WithWord(ByteCount(types[k]), [&]<class Word>() {
-            return Launch<PermuteKernel<Word>>(OneThreadEach(plan.count()), args, stream);
-          }));
-        }
-        return absl::OkStatus();
+        return Permute(plan.lines, order, widths, operands, results, stream);
       }};
 }
 
@@ -54,28 +46,15 @@ std::optional<CudaKernel> FindTopkKernel(const Instruction& topk, const DevicePr
   const SortKey key{0, topk.Get<attr::largest>(true)};
   const std::optional<SortPlan> plan = PlanSort(shape.dims(), shape.rank() - 1, {&key, 1}, {shape.type()});
   if (!plan.has_value() || kept > length) return std::nullopt;
-  TopkArgs args{plan->lines};
-  args.kept = static_cast<uint32_t>(kept);
-  if (kept > 0) args.kept_divisor = FastDiv(args.kept);
-  const int64_t byte_count = ByteCount(shape.type());
-  return CudaKernel{NameOf("topk", *plan), plan->workspace_bytes(),
-                    [plan = *plan, args, byte_count](absl::Span<const void* const> operands,
-                                                     absl::Span<void* const> results, void* workspace,
-                                                     Stream stream) mutable -> absl::Status {
-                      if (plan.count() == 0 || args.kept == 0) return absl::OkStatus();
-                      HLO_ASSIGN_OR_RETURN(args.order, EnqueueOrder(plan, operands, workspace, stream));
-                      args.in = operands[0];
-                      args.values = results[0];
-                      args.places = static_cast<int32_t*>(results[1]);
-                      const LaunchShape each =
-                          OneThreadEach(static_cast<int64_t>(args.lines.count) * args.kept);
-                      return WithWord(byte_count, [&]<class Word>() -> absl::Status {
-                        if constexpr (sizeof(Word) <= 8)
-                          return Launch<TopkKernel<Word>>(each, args, stream);
-                        else
-                          return absl::InternalError("topk of elements without an order");
-                      });
-                    }};
+  return CudaKernel{
+      NameOf("topk", *plan), plan->workspace_bytes(),
+      [plan = *plan, kept, width = ByteCount(shape.type())](absl::Span<const void* const> operands,
+                                                            absl::Span<void* const> results, void* workspace,
+                                                            Stream stream) -> absl::Status {
+        if (plan.count() == 0 || kept == 0) return absl::OkStatus();
+        HLO_ASSIGN_OR_RETURN(const uint32_t* order, EnqueueOrder(plan, operands, workspace, stream));
+        return TakeFirst(plan.lines, order, kept, width, operands[0], results, stream);
+      }};
 }
 
 }  // namespace hlo::cuda

@@ -7,6 +7,7 @@
 #include "device/copy.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/radix_sort.h"
+#include "kernels/cuda/words.h"
 #include "types/index.h"
 
 namespace hlo::cuda {
@@ -128,17 +129,23 @@ absl::Status OrderInBlocks(const SortPlan& plan, absl::Span<const KeySource> sou
 
 int64_t SortPlan::workspace_bytes() const { return Workspace(*this, nullptr).bytes; }
 
+SortLines LinesAlong(absl::Span<const int64_t> dims, int64_t dimension) {
+  const auto at = static_cast<size_t>(dimension);
+  SortLines lines;
+  lines.count = static_cast<uint32_t>(Product(dims) / dims[at]);
+  lines.length = static_cast<uint32_t>(dims[at]);
+  lines.length_divisor = FastDiv(lines.length);
+  lines.stride_divisor = FastDiv(static_cast<uint32_t>(Product(dims.subspan(at + 1))));
+  return lines;
+}
+
 std::optional<SortPlan> PlanSort(absl::Span<const int64_t> dims, int64_t dimension,
                                  absl::Span<const SortKey> keys, absl::Span<const ElementType> types) {
-  const auto at = static_cast<size_t>(dimension);
-  const int64_t length = dims[at], stride = Product(dims.subspan(at + 1)), all = Product(dims);
+  const int64_t all = Product(dims);
   if (all > kMostElements || keys.size() > kMostSortKeys) return std::nullopt;
   SortPlan plan;
   if (all == 0) return plan;
-  plan.lines.count = static_cast<uint32_t>(all / length);
-  plan.lines.length = static_cast<uint32_t>(length);
-  plan.lines.length_divisor = FastDiv(plan.lines.length);
-  plan.lines.stride_divisor = FastDiv(static_cast<uint32_t>(stride));
+  plan.lines = LinesAlong(dims, dimension);
   for (const SortKey& key : keys) {
     plan.sources.push_back(SourceOf(key, types[key.operand]));
     plan.operands.push_back(key.operand);
@@ -170,6 +177,33 @@ absl::StatusOr<const uint32_t*> EnqueueOrder(const SortPlan& plan, absl::Span<co
   args.other_order = work.other_order;
   HLO_RETURN_IF_ERROR(Launch<MergeKernel>({{std::min(plan.lines.count, 1024u)}, kSortThreads}, args, stream));
   return work.order;
+}
+
+absl::Status Permute(const SortLines& lines, const uint32_t* order, absl::Span<const int64_t> widths,
+                     absl::Span<const void* const> operands, absl::Span<void* const> results,
+                     device::Stream stream) {
+  const int64_t count = static_cast<int64_t>(lines.count) * lines.length;
+  for (size_t k = 0; k < widths.size(); ++k) {
+    const PermuteArgs args{lines, order, operands[k], results[k]};
+    HLO_RETURN_IF_ERROR(WithWord(widths[k], [&]<class Word>() {
+      return Launch<PermuteKernel<Word>>(OneThreadEach(count), args, stream);
+    }));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TakeFirst(const SortLines& lines, const uint32_t* order, int64_t kept, int64_t width,
+                       const void* operand, absl::Span<void* const> results, device::Stream stream) {
+  TopkArgs args{lines, order, operand, results[0], static_cast<int32_t*>(results[1])};
+  args.kept = static_cast<uint32_t>(kept);
+  args.kept_divisor = FastDiv(args.kept);
+  const LaunchShape each = OneThreadEach(static_cast<int64_t>(lines.count) * kept);
+  return WithWord(width, [&]<class Word>() -> absl::Status {
+    if constexpr (sizeof(Word) <= 8)
+      return Launch<TopkKernel<Word>>(each, args, stream);
+    else
+      return absl::InternalError("topk of elements without an order");
+  });
 }
 
 }  // namespace hlo::cuda

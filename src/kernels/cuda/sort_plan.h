@@ -24,6 +24,9 @@ struct SortPlan {
   int64_t workspace_bytes() const;
 };
 
+// Of an array that is not empty, of fewer than 2^31 elements.
+SortLines LinesAlong(absl::Span<const int64_t> dims, int64_t dimension);
+
 // Of arrays of these dimensions; nullopt where they are too large, or keys too many. `types` are the
 // operands'.
 std::optional<SortPlan> PlanSort(absl::Span<const int64_t> dims, int64_t dimension,
@@ -32,6 +35,14 @@ std::optional<SortPlan> PlanSort(absl::Span<const int64_t> dims, int64_t dimensi
 // Enqueues; gives where the order will stand: of the elements by lines, those of each line in their order.
 absl::StatusOr<const uint32_t*> EnqueueOrder(const SortPlan& plan, absl::Span<const void* const> operands,
                                              void* workspace, device::Stream stream);
+
+// results[k] are operands[k] in the order, elements of these widths.
+absl::Status Permute(const SortLines& lines, const uint32_t* order, absl::Span<const int64_t> widths,
+                     absl::Span<const void* const> operands, absl::Span<void* const> results,
+                     device::Stream stream);
+// The first `kept` elements of each line, and where they stood in it.
+absl::Status TakeFirst(const SortLines& lines, const uint32_t* order, int64_t kept, int64_t width,
+                       const void* operand, absl::Span<void* const> results, device::Stream stream);
 
 inline LaunchShape OneThreadEach(int64_t count) {
   return {{static_cast<uint32_t>((count + kSortThreads - 1) / kSortThreads)}, kSortThreads};

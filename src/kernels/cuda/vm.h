@@ -83,8 +83,12 @@ struct VmAccess {
   ElementType type = ElementType::kPred;  // Of kSmallFloat.
   bool is_dense = false;                  // offset + starts + linear position.
   bool has_starts = false, has_edges = false, drops = false;
+  bool starts_move = false;       // From position to position.
   const void* outside = nullptr;  // The element behind edges; nullptr: zeros.
   int32_t next = -1;              // Or the access whose element stands there.
+
+  // Whether neighbours in the loop lie side by side.
+  HLO_DEVICE bool IsRun() const { return is_dense && !has_edges && !starts_move; }
 };
 // Clamped to [0, max], times the stride; added to the place of an access. Where it lies: offset + sum of i *
 // position_stride.

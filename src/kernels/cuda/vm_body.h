@@ -69,6 +69,77 @@ HLO_DEVICE void VmWrite(VmMemory memory, ElementType type, void* data, int64_t a
   }
 }
 
+// Neighbours that lie side by side, read and written as one word where their address allows; false: not done.
+template <class T, int kValues>
+struct alignas(sizeof(T) * kValues) VmNeighbours {
+  T x[kValues];
+};
+template <class T, int kValues, class Take>
+HLO_DEVICE bool VmReadNeighbours(const void* data, int64_t at, Take&& take) {
+  const T* from = static_cast<const T*>(data) + at;
+  if (reinterpret_cast<uintptr_t>(from) % (sizeof(T) * kValues) != 0) return false;
+  const auto all = *reinterpret_cast<const VmNeighbours<T, kValues>*>(from);
+  HLO_UNROLL
+  for (int j = 0; j < kValues; ++j) take(j, all.x[j]);
+  return true;
+}
+template <class T, int kValues, class Give>
+HLO_DEVICE bool VmWriteNeighbours(void* data, int64_t at, Give&& give) {
+  T* to = static_cast<T*>(data) + at;
+  if (reinterpret_cast<uintptr_t>(to) % (sizeof(T) * kValues) != 0) return false;
+  VmNeighbours<T, kValues> all;
+  HLO_UNROLL
+  for (int j = 0; j < kValues; ++j) all.x[j] = give(j);
+  *reinterpret_cast<VmNeighbours<T, kValues>*>(to) = all;
+  return true;
+}
+template <class V, int kValues>
+HLO_DEVICE bool VmReadAll(VmMemory memory, const void* data, int64_t at, V (&values)[kValues]) {
+  switch (memory) {
+    case VmMemory::k4:
+      return VmReadNeighbours<uint32_t, kValues>(data, at, [&](int j, uint32_t x) { values[j] = V::Of(x); });
+    case VmMemory::kBF16:
+      return VmReadNeighbours<uint16_t, kValues>(data, at,
+                                                 [&](int j, uint16_t x) { values[j] = V::Of(BF16ToF32(x)); });
+    case VmMemory::kF16:
+      return VmReadNeighbours<uint16_t, kValues>(data, at,
+                                                 [&](int j, uint16_t x) { values[j] = V::Of(F16ToF32(x)); });
+    case VmMemory::kU8:
+      return VmReadNeighbours<uint8_t, kValues>(
+          data, at, [&](int j, uint8_t x) { values[j] = V::template Of<uint32_t>(x); });
+    case VmMemory::k8:
+      if constexpr (sizeof(V) >= 8)
+        return VmReadNeighbours<uint64_t, kValues>(data, at,
+                                                   [&](int j, uint64_t x) { values[j] = V::Of(x); });
+      return false;
+    default:
+      return false;
+  }
+}
+template <class V, int kValues>
+HLO_DEVICE bool VmWriteAll(VmMemory memory, void* data, int64_t at, const V (&values)[kValues]) {
+  switch (memory) {
+    case VmMemory::k4:
+      return VmWriteNeighbours<uint32_t, kValues>(data, at, [&](int j) { return values[j].words[0]; });
+    case VmMemory::kBF16:
+      return VmWriteNeighbours<uint16_t, kValues>(
+          data, at, [&](int j) { return F32ToBF16(values[j].template As<float>()); });
+    case VmMemory::kF16:
+      return VmWriteNeighbours<uint16_t, kValues>(
+          data, at, [&](int j) { return F32ToF16(values[j].template As<float>()); });
+    case VmMemory::kU8:
+      return VmWriteNeighbours<uint8_t, kValues>(
+          data, at, [&](int j) { return static_cast<uint8_t>(values[j].words[0]); });
+    case VmMemory::k8:
+      if constexpr (sizeof(V) >= 8)
+        return VmWriteNeighbours<uint64_t, kValues>(data, at,
+                                                    [&](int j) { return values[j].template As<uint64_t>(); });
+      return false;
+    default:
+      return false;
+  }
+}
+
 HLO_DEVICE int64_t VmStartValue(const VmStart& start, int64_t at) {
   switch (start.byte_count) {
     case 1:
@@ -207,9 +278,11 @@ HLO_DEVICE V VmOneFloat(VmExtra extra, V a, V b, V c) {
   }
 }
 
+// Functions are the widest machine's alone: they take long to compile.
 template <class V, class R>
 HLO_DEVICE V VmOneComplex(VmExtra extra, V a, V b) {
-  const auto x = a.template As<VmComplex<R>>(), y = b.template As<VmComplex<R>>();
+  using C = VmComplex<R>;
+  const C x = a.template As<C>(), y = b.template As<C>();
   switch (extra.op) {
     case VmOp::kEq:
       return V::template Of<uint32_t>(x.re == y.re && x.im == y.im);
@@ -219,9 +292,25 @@ HLO_DEVICE V VmOneComplex(VmExtra extra, V a, V b) {
       return V::Of(x.re);
     case VmOp::kImag:
       return V::Of(x.im);
+    case VmOp::kAdd:
+      return V::Of(C{x.re + y.re, x.im + y.im});
+    case VmOp::kSubtract:
+      return V::Of(C{x.re - y.re, x.im - y.im});
+    case VmOp::kMultiply:
+      return V::Of(VmMultiply(x, y));
+    case VmOp::kNegate:
+      return V::Of(C{-x.re, -x.im});
     default:
-      return V::Of(VmComplexOp<R>(extra, x, y));
+      break;
   }
+  if constexpr (sizeof(V) >= 16) {
+    const VmComplex<double> p{static_cast<double>(x.re), static_cast<double>(x.im)},
+        q{static_cast<double>(y.re), static_cast<double>(y.im)};
+    if (extra.op == VmOp::kAbs) return V::Of(static_cast<R>(std::hypot(p.re, p.im)));
+    const VmComplex<double> value = VmComplexFunction(extra.op, p, q);
+    return V::Of(C{static_cast<R>(value.re), static_cast<R>(value.im)});
+  }
+  return a;
 }
 
 template <class V, class From>
@@ -365,6 +454,13 @@ HLO_DEVICE void VmRun(const VmProgram& program, int begin, int end, V* slots, ui
     };
     switch (instruction.op) {
       case VmOp::kLoad: {
+        const VmAccess& access = program.accesses[instruction.parameter];
+        if constexpr (kValues > 1) {
+          if (access.IsRun() && valid[kValues - 1] &&
+              VmReadAll<V, kValues>(access.memory, access.data,
+                                    VmPlace(program, instruction.parameter, positions[0]), last))
+            break;
+        }
         HLO_UNROLL
         for (int j = 0; j < kValues; ++j) {
           if (valid[j]) last[j] = VmLoad<V>(program, instruction.parameter, positions[j]);
@@ -385,6 +481,12 @@ HLO_DEVICE void VmRun(const VmProgram& program, int begin, int end, V* slots, ui
         if (access.drops && VmDrops(program, instruction.parameter)) continue;
         V value[kValues];
         operand(instruction.a, value);
+        if constexpr (kValues > 1) {
+          if (access.IsRun() && valid[kValues - 1] &&
+              VmWriteAll<V, kValues>(access.memory, access.data,
+                                     VmPlace(program, instruction.parameter, positions[0]), value))
+            continue;
+        }
         HLO_UNROLL
         for (int j = 0; j < kValues; ++j) {
           if (valid[j])
@@ -441,6 +543,15 @@ HLO_DEVICE void VmRun(const VmProgram& program, int begin, int end, V* slots, ui
   }
 }
 
+// The same for one position, called: most kernels have several pieces of code.
+template <class V>
+HLO_DEVICE_CALLED void VmRunOne(const VmProgram& program, int begin, int end, V* slots, uint32_t threads,
+                                uint64_t position) {
+  const uint64_t positions[1] = {position};
+  const bool valid[1] = {true};
+  VmRun<V, 1>(program, begin, end, slots, threads, positions, valid);
+}
+
 // --- Kernels
 constexpr uint32_t kVmThreads = 128;
 
@@ -449,19 +560,20 @@ template <int kWords, int kVmValues>
 struct TileVm {
   using Args = VmProgram;
   using V = VmValue<kWords>;
-  static constexpr uint32_t kThreads = kVmThreads;
+  static constexpr uint32_t kThreads = kVmThreads, kMinBlocks = 4;
   static constexpr int kValues = kVmValues;
 
   template <class Env>
   static HLO_DEVICE void Run(Env& env, const Args& program) {
     const uint32_t threads = env.threads();
     V* slots = reinterpret_cast<V*>(env.shared()) + env.thread();
-    const uint64_t first = uint64_t{env.block().x} * threads * kValues + env.thread();
+    // Neighbours, which one word holds where they lie side by side.
+    const uint64_t first = (uint64_t{env.block().x} * threads + env.thread()) * kValues;
     uint64_t positions[kValues];
     bool valid[kValues];
     HLO_UNROLL
     for (int j = 0; j < kValues; ++j) {
-      positions[j] = first + uint64_t{threads} * j;
+      positions[j] = first + static_cast<uint64_t>(j);
       valid[j] = positions[j] < program.position_count;
     }
     VmRun<V, kValues>(program, 0, program.code_count, slots, threads, positions, valid);

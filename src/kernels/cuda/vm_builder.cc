@@ -74,10 +74,29 @@ std::optional<VmOp> OpOf(Opcode opcode) {
   }
 }
 
-// What complex numbers have instructions for; the rest of their functions are the CPU's.
-bool IsComplexOp(VmOp op) {
+bool IsComplexArithmetic(VmOp op) {
   return op == VmOp::kAdd || op == VmOp::kSubtract || op == VmOp::kMultiply || op == VmOp::kNegate ||
          op == VmOp::kReal || op == VmOp::kImag;
+}
+// Complex numbers have no order, no remainder and no bits.
+bool IsComplexOp(VmOp op) {
+  switch (op) {
+    case VmOp::kRemainder:
+    case VmOp::kMaximum:
+    case VmOp::kMinimum:
+    case VmOp::kClamp:
+    case VmOp::kFloor:
+    case VmOp::kCeil:
+    case VmOp::kRoundNearestAfz:
+    case VmOp::kRoundNearestEven:
+    case VmOp::kCbrt:
+    case VmOp::kErf:
+    case VmOp::kIsFinite:
+    case VmOp::kComplex:
+      return false;
+    default:
+      return !(op >= VmOp::kAnd && op <= VmOp::kNot) && op != VmOp::kPopcnt && op != VmOp::kCountLeadingZeros;
+  }
 }
 
 }  // namespace
@@ -137,6 +156,7 @@ absl::StatusOr<int32_t> VmBuilder::AddAccess(const cpu::Access& access) {
         .is_signed = IsSigned(start.type),
         .moves = start.place.has_value(),
         .offset = start.place.has_value() ? start.place->offset : start.element};
+    program.accesses[number].starts_move |= start.place.has_value();
     result_.start_arguments.push_back(start.argument);
   }
   for (const cpu::Edge& edge : access.edges) {
@@ -219,7 +239,8 @@ absl::StatusOr<VmBuilder::Value> VmBuilder::Operation(const TileSymbol& symbol,
   std::optional<VmOp> op = OpOf(symbol.opcode);
   if (!op.has_value() || (IsComplexType(type) && !IsComplexOp(*op)))
     return absl::UnimplementedError(fmt::format("{} of {}", Name(symbol.opcode), Name(symbol.from)));
-  if (lane == Lane::kPred) {  // 0 and 1.
+  if (IsComplexType(type) && !IsComplexArithmetic(*op)) Widen(16);  // See VmOneComplex.
+  if (lane == Lane::kPred) {                                        // 0 and 1.
     if (*op == VmOp::kAdd) op = VmOp::kMaximum;
     if (*op == VmOp::kMultiply) op = VmOp::kMinimum;
     if (*op == VmOp::kNot) op = VmOp::kNotPred;

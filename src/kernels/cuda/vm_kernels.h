@@ -1,6 +1,7 @@
 #pragma once
 // The kernels of the machine for elementwise code: by the words of its values and how many a thread computes.
 
+#include "kernels/cuda/coded_body.h"
 #include "kernels/cuda/reduce_vm_body.h"
 #include "kernels/cuda/vm_body.h"
 

@@ -8,13 +8,9 @@
 
 #include "kernels/cuda/small_floats.h"
 #include "kernels/cuda/vm.h"
+#include "kernels/cuda/vm_complex.h"
 
 namespace hlo::cuda {
-
-template <class R>
-struct alignas(2 * sizeof(R)) VmComplex {
-  R re, im;
-};
 
 // Any value, in words of 32 bits.
 template <int kWords>
@@ -318,55 +314,6 @@ HLO_DEVICE bool VmCompare(VmOp op, T a, T b) {
       return a <= b;
     default:
       return a < b;
-  }
-}
-
-// --- Complex numbers
-template <class R>
-HLO_DEVICE R VmInfinityAsOne(R x) {
-  return std::copysign(std::isinf(x) ? R{1} : R{0}, x);
-}
-// C's Annex G: a product that comes out as (NaN, NaN) although a factor is infinite is infinite.
-template <class R>
-HLO_DEVICE VmComplex<R> VmMultiply(VmComplex<R> x, VmComplex<R> y) {
-  R a = x.re, b = x.im, c = y.re, d = y.im;
-  const R ac = a * c, bd = b * d, ad = a * d, bc = b * c;
-  VmComplex<R> product{ac - bd, ad + bc};
-  if (!(std::isnan(product.re) && std::isnan(product.im))) return product;
-  bool recalculate = false;
-  const auto zero_for_nan = [](R v) { return std::isnan(v) ? std::copysign(R{0}, v) : v; };
-  if (std::isinf(a) || std::isinf(b)) {
-    a = VmInfinityAsOne(a), b = VmInfinityAsOne(b);
-    c = zero_for_nan(c), d = zero_for_nan(d);
-    recalculate = true;
-  }
-  if (std::isinf(c) || std::isinf(d)) {
-    c = VmInfinityAsOne(c), d = VmInfinityAsOne(d);
-    a = zero_for_nan(a), b = zero_for_nan(b);
-    recalculate = true;
-  }
-  if (!recalculate && (std::isinf(ac) || std::isinf(bd) || std::isinf(ad) || std::isinf(bc))) {
-    a = zero_for_nan(a), b = zero_for_nan(b), c = zero_for_nan(c), d = zero_for_nan(d);
-    recalculate = true;
-  }
-  const R infinity = std::numeric_limits<R>::infinity();
-  if (recalculate) product = {infinity * (a * c - b * d), infinity * (a * d + b * c)};
-  return product;
-}
-
-template <class R>
-HLO_DEVICE_CALLED VmComplex<R> VmComplexOp(VmExtra extra, VmComplex<R> a, VmComplex<R> b) {
-  switch (extra.op) {
-    case VmOp::kAdd:
-      return {a.re + b.re, a.im + b.im};
-    case VmOp::kSubtract:
-      return {a.re - b.re, a.im - b.im};
-    case VmOp::kMultiply:
-      return VmMultiply(a, b);
-    case VmOp::kNegate:
-      return {-a.re, -a.im};
-    default:
-      return a;
   }
 }
 

@@ -9,7 +9,7 @@ namespace hlo::cuda {
 #if defined(HLO_RUN_HAS_CUDA) && !defined(HLO_RUN_HAS_SM90A)
 
 bool HasWgmma() { return false; }
-absl::Status LaunchWgmma(bool, bool, bool, const LaunchShape&, const WgmmaArgs&, device::Stream) {
+absl::Status LaunchWgmma(MmaKind, bool, bool, const LaunchShape&, const WgmmaArgs&, device::Stream) {
   return absl::UnimplementedError("this build was not compiled for compute capability 9.0a");
 }
 
@@ -17,24 +17,42 @@ absl::Status LaunchWgmma(bool, bool, bool, const LaunchShape&, const WgmmaArgs&,
 
 namespace {
 
-template <bool kBF16, bool kRowsA>
+template <MmaKind kKind, bool kRowsA>
 absl::Status LaunchRows(bool b_turned, const LaunchShape& shape, const WgmmaArgs& args,
                         device::Stream stream) {
-  return b_turned ? Launch<WgmmaProduct<kBF16, kRowsA, true> >(shape, args, stream)
-                  : Launch<WgmmaProduct<kBF16, kRowsA, false> >(shape, args, stream);
+  return b_turned ? Launch<WgmmaProduct<kKind, kRowsA, true> >(shape, args, stream)
+                  : Launch<WgmmaProduct<kKind, kRowsA, false> >(shape, args, stream);
+}
+template <MmaKind kKind>
+absl::Status LaunchHalves(bool a_turned, bool b_turned, const LaunchShape& shape, const WgmmaArgs& args,
+                          device::Stream stream) {
+  return a_turned ? LaunchRows<kKind, true>(b_turned, shape, args, stream)
+                  : LaunchRows<kKind, false>(b_turned, shape, args, stream);
 }
 
 }  // namespace
 
 bool HasWgmma() { return true; }
 
-absl::Status LaunchWgmma(bool bf16, bool a_turned, bool b_turned, const LaunchShape& shape,
+absl::Status LaunchWgmma(MmaKind kind, bool a_turned, bool b_turned, const LaunchShape& shape,
                          const WgmmaArgs& args, device::Stream stream) {
-  if (bf16)
-    return a_turned ? LaunchRows<true, true>(b_turned, shape, args, stream)
-                    : LaunchRows<true, false>(b_turned, shape, args, stream);
-  return a_turned ? LaunchRows<false, true>(b_turned, shape, args, stream)
-                  : LaunchRows<false, false>(b_turned, shape, args, stream);
+  switch (kind) {
+    case MmaKind::kBF16:
+      return LaunchHalves<MmaKind::kBF16>(a_turned, b_turned, shape, args, stream);
+    case MmaKind::kF16:
+      return LaunchHalves<MmaKind::kF16>(a_turned, b_turned, shape, args, stream);
+    case MmaKind::kS8S8:
+      return Launch<WgmmaProduct<MmaKind::kS8S8, false, false> >(shape, args, stream);
+    case MmaKind::kS8U8:
+      return Launch<WgmmaProduct<MmaKind::kS8U8, false, false> >(shape, args, stream);
+    case MmaKind::kU8S8:
+      return Launch<WgmmaProduct<MmaKind::kU8S8, false, false> >(shape, args, stream);
+    case MmaKind::kU8U8:
+      return Launch<WgmmaProduct<MmaKind::kU8U8, false, false> >(shape, args, stream);
+    case MmaKind::kTF32:
+      break;
+  }
+  return absl::InternalError("groups of warps multiply no tf32 here");
 }
 
 #endif

@@ -1,4 +1,4 @@
-// Products of bf16 and f16 on Hopper.
+// Products of bf16, f16 and bytes on Hopper.
 
 #include <cuda.h>
 #include <cudaTypedefs.h>
@@ -39,10 +39,10 @@ bool Encode(TensorMap* map) {
   static_assert(sizeof(CUtensorMap) == sizeof map->encoded);
   alignas(64) CUtensorMap encoded;
   if (Encoder() == nullptr) return false;
-  const CUresult result =
-      Encoder()(&encoded, CU_TENSOR_MAP_DATA_TYPE_UINT16, 3, const_cast<void*>(s.data), dims, strides, box,
-                steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-                CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  const CUresult result = Encoder()(
+      &encoded, s.element_bytes == 1 ? CU_TENSOR_MAP_DATA_TYPE_UINT8 : CU_TENSOR_MAP_DATA_TYPE_UINT16, 3,
+      const_cast<void*>(s.data), dims, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+      CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   __builtin_memcpy(map->encoded, &encoded, sizeof encoded);
   return result == CUDA_SUCCESS;
 }
@@ -66,13 +66,17 @@ int LaunchOnHopper(const LaunchShape& shape, const WgmmaArgs& args, CUstream_st*
     return LaunchOnHopper<__VA_ARGS__>(shape, args, stream);                                              \
   }
 
-HLO_HOPPER_KERNEL(WgmmaProduct<true, false, false>)
-HLO_HOPPER_KERNEL(WgmmaProduct<true, false, true>)
-HLO_HOPPER_KERNEL(WgmmaProduct<true, true, false>)
-HLO_HOPPER_KERNEL(WgmmaProduct<true, true, true>)
-HLO_HOPPER_KERNEL(WgmmaProduct<false, false, false>)
-HLO_HOPPER_KERNEL(WgmmaProduct<false, false, true>)
-HLO_HOPPER_KERNEL(WgmmaProduct<false, true, false>)
-HLO_HOPPER_KERNEL(WgmmaProduct<false, true, true>)
+HLO_HOPPER_KERNEL(WgmmaProduct<MmaKind::kBF16, false, false>)
+HLO_HOPPER_KERNEL(WgmmaProduct<MmaKind::kBF16, false, true>)
+HLO_HOPPER_KERNEL(WgmmaProduct<MmaKind::kBF16, true, false>)
+HLO_HOPPER_KERNEL(WgmmaProduct<MmaKind::kBF16, true, true>)
+HLO_HOPPER_KERNEL(WgmmaProduct<MmaKind::kF16, false, false>)
+HLO_HOPPER_KERNEL(WgmmaProduct<MmaKind::kF16, false, true>)
+HLO_HOPPER_KERNEL(WgmmaProduct<MmaKind::kF16, true, false>)
+HLO_HOPPER_KERNEL(WgmmaProduct<MmaKind::kF16, true, true>)
+HLO_HOPPER_KERNEL(WgmmaProduct<MmaKind::kS8S8, false, false>)
+HLO_HOPPER_KERNEL(WgmmaProduct<MmaKind::kS8U8, false, false>)
+HLO_HOPPER_KERNEL(WgmmaProduct<MmaKind::kU8S8, false, false>)
+HLO_HOPPER_KERNEL(WgmmaProduct<MmaKind::kU8U8, false, false>)
 
 }  // namespace hlo::cuda

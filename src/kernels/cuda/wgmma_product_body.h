@@ -1,7 +1,7 @@
 #pragma once
-// Products of bf16 or f16 on Hopper: tiles of 128 x 256 by 64 terms. One group of warps copies boxes into
-// four stages of shared memory, two groups multiply, 64 rows each. Blocks stay and take tile after tile;
-// which block takes a tile says nothing about its bits.
+// Products of bf16, f16 or bytes on Hopper: tiles of 128 x 256 by 128 bytes of terms. One group of warps
+// copies boxes into four stages of shared memory, two groups multiply, 64 rows each. Blocks stay and take
+// tile after tile; which block takes a tile says nothing about its bits.
 
 #include "kernels/cuda/hopper.h"
 #include "kernels/cuda/mma_product_body.h"
@@ -16,18 +16,19 @@ struct WgmmaArgs {
 };
 
 struct WgmmaTile {
-  static constexpr uint32_t kRows = 128, kColumns = kGroupColumns, kDepth = 64, kStages = 4;
-  static constexpr uint32_t kABytes = kRows * kDepth * 2, kBBytes = kColumns * kDepth * 2;
+  static constexpr uint32_t kRows = 128, kColumns = kGroupColumns, kDepthBytes = 128, kStages = 4;
+  static constexpr uint32_t kABytes = kRows * kDepthBytes, kBBytes = kColumns * kDepthBytes;
   static constexpr uint32_t kStageBytes = kABytes + kBBytes;
   static constexpr uint32_t kSlab = 64;  // Rows that are neighbours, of one box.
 };
 
 // kRows...: rows of that operand are neighbours in memory, not its terms.
-template <bool kBF16, bool kRowsA, bool kRowsB>
+template <MmaKind kKind, bool kRowsA, bool kRowsB>
 struct WgmmaProduct {
   using Args = WgmmaArgs;
   static constexpr uint32_t kThreads = 384;
   static constexpr uint32_t kConsumerWarps = 8;
+  static constexpr uint32_t kDepth = WgmmaTile::kDepthBytes / (IsOfBytes(kKind) ? 1 : 2);
   static constexpr size_t kSharedBytes = WgmmaTile::kStages * WgmmaTile::kStageBytes + 128;
 
   template <class Env>
@@ -54,7 +55,7 @@ struct WgmmaProduct {
 
  private:
   static HLO_DEVICE uint32_t Steps(const ProductBlock& block) {
-    return (block.k_end - block.k_begin + WgmmaTile::kDepth - 1) / WgmmaTile::kDepth;
+    return (block.k_end - block.k_begin + kDepth - 1) / kDepth;
   }
 
   template <bool kRows, class Env>
@@ -62,7 +63,7 @@ struct WgmmaProduct {
                                      uint32_t mn, uint32_t k, uint32_t batch, uint64_t* barrier) {
     if constexpr (kRows) {
       for (uint32_t slab = 0; slab < width / WgmmaTile::kSlab; ++slab)
-        CopyBox(env, to + slab * WgmmaTile::kDepth * 128, map, static_cast<int>(mn + slab * WgmmaTile::kSlab),
+        CopyBox(env, to + slab * kDepth * 128, map, static_cast<int>(mn + slab * WgmmaTile::kSlab),
                 static_cast<int>(k), static_cast<int>(batch), barrier);
     } else {
       CopyBox(env, to, map, static_cast<int>(k), static_cast<int>(mn), static_cast<int>(batch), barrier);
@@ -92,7 +93,7 @@ struct WgmmaProduct {
         WaitFor(env, &empty[place.stage], place.parity ^ 1);
         ArriveExpecting(env, &full[place.stage], WgmmaTile::kStageBytes);
         std::byte* stage = stages + place.stage * WgmmaTile::kStageBytes;
-        const uint32_t k = block.k_begin + step * WgmmaTile::kDepth;
+        const uint32_t k = block.k_begin + step * kDepth;
         CopyOperand<kRowsA>(env, stage, args.a, WgmmaTile::kRows, block.row_tile * WgmmaTile::kRows, k,
                             block.batch * args.a_batch_step, &full[place.stage]);
         CopyOperand<kRowsB>(env, stage + WgmmaTile::kABytes, args.b, WgmmaTile::kColumns,
@@ -104,8 +105,7 @@ struct WgmmaProduct {
 
   template <bool kRows>
   static HLO_DEVICE MatrixDescriptor Describe(uint32_t address, uint32_t step) {
-    return kRows ? DescribeRows(address + step * 16 * 128, WgmmaTile::kDepth)
-                 : DescribeTerms(address + step * 32);
+    return kRows ? DescribeRows(address + step * 16 * 128, kDepth) : DescribeTerms(address + step * 32);
   }
 
   template <class Env>
@@ -121,7 +121,7 @@ struct WgmmaProduct {
     for (uint32_t x = env.block().x; x < args.blocks; x += env.grid().x) {
       const ProductBlock block = BlockOf(args.product, x);
       const uint32_t steps = Steps(block);
-      float sums[kGroupSums];
+      GroupSum<kKind> sums[kGroupSums];
       uint32_t before = 0;
       HLO_ROLLED
       for (uint32_t step = 0; step < steps; ++step) {
@@ -129,8 +129,8 @@ struct WgmmaProduct {
         const uint32_t stage = place.stage * WgmmaTile::kStageBytes;
         products.Begin();
         HLO_UNROLL
-        for (uint32_t part = 0; part < WgmmaTile::kDepth / 16; ++part) {
-          products.template Multiply<kBF16, kRowsA, kRowsB>(
+        for (uint32_t part = 0; part < WgmmaTile::kDepthBytes / 32; ++part) {
+          products.template Multiply<kKind, kRowsA, kRowsB>(
               sums, Describe<kRowsA>(first_a + stage, part),
               Describe<kRowsB>(first + stage + WgmmaTile::kABytes, part), step + part > 0);
         }
@@ -149,15 +149,18 @@ struct WgmmaProduct {
     }
   }
 
+  static HLO_DEVICE uint32_t BitsOf(float sum) { return BitsOfFloat(sum); }
+  static HLO_DEVICE uint32_t BitsOf(int32_t sum) { return static_cast<uint32_t>(sum); }
+
   // Pairs of neighbours, which the plan has made sure of.
   template <class Env>
   static HLO_DEVICE void Store(Env& env, const ProductArgs& args, const ProductBlock& block, uint32_t group,
-                               const float (&sums)[kGroupSums]) {
+                               const GroupSum<kKind> (&sums)[kGroupSums]) {
     const Product& p = args.product;
     const uint32_t t = env.thread() % 128, g = t % 32 / 4, q = t % 4;
     const bool to_parts = args.chunks > 1;
-    const bool wide = to_parts || p.result.type == ElementType::kF32,
-               bf16 = p.result.type == ElementType::kBF16;
+    const bool bf16 = p.result.type == ElementType::kBF16,
+               wide = IsOfBytes(kKind) || to_parts || !(bf16 || p.result.type == ElementType::kF16);
     HLO_UNROLL
     for (uint32_t h = 0; h < 2; ++h) {
       const uint32_t i = block.row_tile * WgmmaTile::kRows + group * 64 + t / 32 * 16 + g + 8 * h;
@@ -166,15 +169,15 @@ struct WgmmaProduct {
       const int64_t place = column + (to_parts ? PartOffset(args, block.chunk, block.batch, i, 0)
                                                : p.result.origin + p.result.batch.Offset(block.batch) +
                                                      p.result.rows.Offset(i));
-      float* floats = static_cast<float*>(to_parts ? args.parts : args.result) + place;
+      uint32_t* words = static_cast<uint32_t*>(to_parts ? args.parts : args.result) + place;
       uint16_t* halves = static_cast<uint16_t*>(args.result) + place;
       HLO_UNROLL
       for (uint32_t j = 0; j < kGroupColumns / 8; ++j) {
         if (column + 8 * j >= p.n) break;
-        const float low = sums[4 * j + 2 * h], high = sums[4 * j + 2 * h + 1];
+        const GroupSum<kKind> low = sums[4 * j + 2 * h], high = sums[4 * j + 2 * h + 1];
         if (wide) {
-          *reinterpret_cast<TwoWords*>(floats + 8 * j) = {{BitsOfFloat(low), BitsOfFloat(high)}};
-        } else {
+          *reinterpret_cast<TwoWords*>(words + 8 * j) = {{BitsOf(low), BitsOf(high)}};
+        } else if constexpr (!IsOfBytes(kKind)) {
           const uint32_t x = bf16 ? BF16Of(low) : F16Of(low), y = bf16 ? BF16Of(high) : F16Of(high);
           *reinterpret_cast<uint32_t*>(halves + 8 * j) = x | y << 16;
         }

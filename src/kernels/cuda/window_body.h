@@ -157,34 +157,39 @@ HLO_DEVICE Covering CoveringOf(const WindowSlot& slot, int32_t place) {
   return {begin, end < slot.other_size ? end : slot.other_size};
 }
 
-// An element takes the sources of the windows that chose it in, in their order.
-template <class E, class Env>
-HLO_DEVICE void ScatterWinnersBody(Env& env, const SelectArgs& args) {
-  using Stored = typename E::Stored;
-  const WindowGeometry& g = args.covering;
-  const uint32_t i = env.block().x * env.threads() + env.thread();
-  if (i >= g.count) return;
+// visit(place) for the windows that chose element i, in their order.
+template <class Visit>
+HLO_DEVICE void EachWinner(const WindowGeometry& g, const uint32_t* winners, uint32_t i, Visit&& visit) {
   Covering over[kMostWindows];
   HLO_UNROLL
   for (int k = 0; k < kMostWindows; ++k)
     over[k] = k < static_cast<int>(g.slot_count) ? CoveringOf(g.slots[k], g.Digit(k, i)) : Covering{0, 1};
   const int32_t first = g.RunPlace(i);
-  typename E::Lane value = E::Load(*static_cast<const Stored*>(args.init), args.kind);
   for (int32_t a = over[0].begin; a < over[0].end; ++a) {
     for (int32_t b = over[1].begin; b < over[1].end; ++b) {
       for (int32_t c = over[2].begin; c < over[2].end; ++c) {
         const int32_t line =
             first + a * g.slots[0].other_stride + b * g.slots[1].other_stride + c * g.slots[2].other_stride;
         for (int32_t d = over[3].begin; d < over[3].end; ++d) {
-          const int32_t source = line + d * g.slots[3].other_stride;
-          if (args.winners[source] != i) continue;
-          value = CombineRounded<E>(args.scatter, value,
-                                    E::Load(static_cast<const Stored*>(args.source)[source], args.kind),
-                                    args.kind);
+          const int32_t place = line + d * g.slots[3].other_stride;
+          if (winners[place] == i) visit(place);
         }
       }
     }
   }
+}
+
+// An element takes the sources of the windows that chose it in.
+template <class E, class Env>
+HLO_DEVICE void ScatterWinnersBody(Env& env, const SelectArgs& args) {
+  using Stored = typename E::Stored;
+  const uint32_t i = env.block().x * env.threads() + env.thread();
+  if (i >= args.covering.count) return;
+  typename E::Lane value = E::Load(*static_cast<const Stored*>(args.init), args.kind);
+  EachWinner(args.covering, args.winners, i, [&](int32_t source) {
+    value = CombineRounded<E>(args.scatter, value,
+                              E::Load(static_cast<const Stored*>(args.source)[source], args.kind), args.kind);
+  });
   static_cast<Stored*>(args.result)[i] = E::Store(value, args.kind);
 }
 

@@ -364,6 +364,25 @@ TEST(Hopper, DescriptorsFindWhatBoxesBring) {
   }
 }
 
+TEST(Hopper, DescriptorsFindBytes) {
+  std::vector<uint8_t> array(96 * 128);
+  for (size_t i = 0; i < array.size(); ++i) array[i] = static_cast<uint8_t>(i * 37 >> 3);
+  alignas(1024) static std::byte shared[96 * 128];
+  BoxSource source{.data = array.data(), .element_bytes = 1, .dims = {128, 96, 1}, .box = {128, 96, 1}};
+  source.byte_strides[0] = 1;
+  source.byte_strides[1] = 128;
+  source.byte_strides[2] = array.size();
+  Deliver({shared, 0, source, {0, 0, 0}});
+  for (uint32_t part = 0; part < 4; ++part) {
+    for (uint32_t mn = 0; mn < 96; ++mn) {
+      for (uint32_t k = 0; k < 32; ++k) {
+        const std::byte got = shared[ElementAddress(DescribeTerms(part * 32), false, mn, k, 1)];
+        ASSERT_EQ(static_cast<uint8_t>(got), array[mn * 128 + part * 32 + k]) << mn << " " << k;
+      }
+    }
+  }
+}
+
 TEST(Hopper, Products) {
   for (const std::string type : {"bf16", "f16"}) {
     for (const bool a : {false, true}) {
@@ -378,6 +397,27 @@ TEST(Hopper, Products) {
       }
     }
   }
+  // Bytes, whose terms become neighbours first; sums wrap.
+  for (const std::string a : {"s8", "u8"}) {
+    for (const std::string b : {"s8", "u8"}) {
+      ExpectTensorCores({"s32[72,136]",
+                         "dot",
+                         {a + "[72,336]", b + "[336,136]"},
+                         "lhs_contracting_dims={1}, rhs_contracting_dims={0}"},
+                        true);
+      ExpectTensorCores({"s32[2,130,70]",
+                         "dot",
+                         {a + "[2,130,208]", b + "[2,70,208]"},
+                         "lhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_batch_dims={0}, "
+                         "rhs_contracting_dims={2}"},
+                        true);
+    }
+  }
+  ExpectTensorCores({"s32[64,72]",
+                     "dot",
+                     {"s8[64,2100]", "s4[2100,72]"},
+                     "lhs_contracting_dims={1}, rhs_contracting_dims={0}"},
+                    true);
   // More tiles than blocks.
   ExpectTensorCores({"bf16[136,264]",
                      "dot",

@@ -1,0 +1,12 @@
+#pragma once
+// Loops as graphs whose body repeats itself: conditional nodes, which CUDA has from 12.4 on.
+
+#include "device/gpu.h"
+
+namespace hlo::device {
+
+// Calls `turn` once, to record it. Unimplemented: the toolkit or the driver is too old.
+absl::StatusOr<std::unique_ptr<GpuLoop>> RecordCudaLoop(Stream stream, const bool* goes_on,
+                                                        const std::function<absl::Status()>& turn);
+
+}  // namespace hlo::device

@@ -1,0 +1,102 @@
+#include "exec/gpu_kernels.h"
+
+#include <vector>
+
+#include "kernels/cuda/coded_kernels.h"
+#include "plan/scan_code.h"
+#include "plan/tile_calls.h"
+
+namespace hlo::exec {
+namespace {
+
+using cuda::CudaKernel;
+using device::DeviceProperties;
+
+std::vector<ElementType> OperandTypes(const Instruction& instruction, int64_t count) {
+  std::vector<ElementType> types;
+  for (int64_t k = 0; k < count; ++k) types.push_back(instruction.operand(k)->shape().type());
+  return types;
+}
+
+// Operands and results that the code takes as they are; otherwise values are converted on the way.
+bool HasResultTypes(const Instruction& instruction, absl::Span<const ElementType> types) {
+  const Shape& shape = instruction.shape();
+  for (size_t k = 0; k < types.size(); ++k) {
+    const auto number = static_cast<int64_t>(k);
+    if ((shape.IsTuple() ? shape.element(number) : shape).type() != types[k]) return false;
+  }
+  return true;
+}
+bool HasOperandTypes(const Instruction& instruction, int64_t first, absl::Span<const ElementType> types) {
+  for (size_t k = 0; k < types.size(); ++k) {
+    if (instruction.operand(first + static_cast<int64_t>(k))->shape().type() != types[k]) return false;
+  }
+  return true;
+}
+
+std::optional<CudaKernel> FindCodedReduceWindow(const Instruction& instruction,
+                                                const DeviceProperties& device) {
+  const int64_t count = instruction.operand_count() / 2;
+  const std::vector<ElementType> types = OperandTypes(instruction, count);
+  if (!HasResultTypes(instruction, types) || !HasOperandTypes(instruction, count, types)) return std::nullopt;
+  const auto code = plan::FindCombinerCode(*instruction.Get<attr::to_apply>(), types);
+  return code.has_value() ? cuda::CodedReduceWindow(instruction, *code, device) : std::nullopt;
+}
+
+std::optional<CudaKernel> FindCodedScatter(const Instruction& instruction, const DeviceProperties& device) {
+  const int64_t count = (instruction.operand_count() - 1) / 2;
+  const std::vector<ElementType> types = OperandTypes(instruction, count);
+  const Shape &operand = instruction.operand(0)->shape(), &updates = instruction.operand(count + 1)->shape();
+  for (int64_t k = 0; k < count; ++k) {
+    if (!SameDimensions(instruction.operand(k)->shape(), operand) ||
+        !SameDimensions(instruction.operand(count + 1 + k)->shape(), updates))
+      return std::nullopt;
+  }
+  if (!HasResultTypes(instruction, types) || !HasOperandTypes(instruction, count + 1, types))
+    return std::nullopt;
+  const auto code = plan::FindCombinerCode(*instruction.Get<attr::to_apply>(), types);
+  return code.has_value() ? cuda::CodedScatterKernel(instruction, *code, device) : std::nullopt;
+}
+
+std::optional<CudaKernel> FindCodedSelectAndScatter(const Instruction& instruction,
+                                                    const DeviceProperties& device) {
+  const ElementType type = instruction.shape().type();
+  if (!HasOperandTypes(instruction, 0, {type, type, type})) return std::nullopt;
+  const auto select = plan::FindComparatorCode(*instruction.Get<attr::select>(), {&type, 1});
+  const auto scatter = plan::FindCombinerCode(*instruction.Get<attr::scatter>(), {&type, 1});
+  if (!select.has_value() || !scatter.has_value()) return std::nullopt;
+  return cuda::CodedSelectAndScatter(instruction, *select, *scatter, device);
+}
+
+std::optional<CudaKernel> FindCodedSort(const Instruction& instruction, const DeviceProperties& device) {
+  const std::vector<ElementType> types = OperandTypes(instruction, instruction.operand_count());
+  const auto code = plan::FindComparatorCode(*instruction.Get<attr::to_apply>(), types);
+  return code.has_value() ? cuda::CodedSort(instruction, *code, device) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<CudaKernel> FindGpuKernel(const Instruction& instruction, const DeviceProperties& device) {
+  if (std::optional<CudaKernel> kernel = cuda::FindCudaKernel(instruction, device); kernel.has_value())
+    return kernel;
+  switch (instruction.opcode()) {
+    case Opcode::kReduceWindow:
+      return FindCodedReduceWindow(instruction, device);
+    case Opcode::kScan: {
+      const auto code = plan::FindScanCode(instruction);
+      return code.has_value() ? cuda::CodedScanKernel(instruction, *code, device) : std::nullopt;
+    }
+    case Opcode::kScatter:
+      return FindCodedScatter(instruction, device);
+    case Opcode::kSelectAndScatter:
+      return FindCodedSelectAndScatter(instruction, device);
+    case Opcode::kSort:
+      return FindCodedSort(instruction, device);
+    case Opcode::kTopk:
+      return cuda::CodedTopk(instruction, device);
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace hlo::exec

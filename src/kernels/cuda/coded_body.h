@@ -1,0 +1,249 @@
+#pragma once
+// Windows, scans, scatters and sorts whose to_apply is code of the machine of vm.h: whatever the module says
+// of any number of arrays of any types. Every array is dense, and read and written by the number of an
+// element. One kernel for all: its functions take long to compile.
+
+#include "kernels/cuda/scatter_body.h"
+#include "kernels/cuda/sort_body.h"
+#include "kernels/cuda/vm_body.h"
+#include "kernels/cuda/window_body.h"
+
+namespace hlo::cuda {
+
+enum class CodedTask : uint8_t {
+  kWindow,
+  kSelect,
+  kWinners,
+  kScatter,
+  kScan,
+  kSortRuns,
+  kMergeRuns,
+  kRepairRuns
+};
+
+// Outputs of a thread that sorts; 4 doublings, so that they end where they began.
+constexpr uint32_t kCodedRun = 16;
+
+struct CodedArgs {
+  // Pieces of the program, and where the first three end.
+  //   Folds (windows, winners, scatters): loads values; combines them with the accumulators; loads
+  //   accumulators; stores them. Comparisons (selections, sorts): loads what stands first; what stands
+  //   second; compares them, into slot 0. Scans: loads carries; a step; stores carries.
+  VmProgram program;
+  int32_t end[3];
+  CodedTask task;
+  // Windows: of results over the base, of sources over the operand, or of the operand over sources.
+  WindowGeometry geometry;
+  uint32_t* winners;
+  ScatterArgs scatter;
+  // Scans: lines that stand side by side.
+  int64_t line_count, length, inner;
+  bool reversed;
+  // Sorts: elements by their numbers and where they go; pieces of a line, of kCodedRun outputs each; the
+  // length of the runs that are merged; by line, whether that is still to be done.
+  SortLines lines;
+  uint32_t *order, *merged, *failed;
+  uint32_t pieces, run;
+};
+
+// Two runs side by side and where they are merged to.
+struct RunPair {
+  const uint32_t *left, *right;
+  uint32_t left_count, right_count;
+  uint32_t* out;
+  HLO_DEVICE uint32_t count() const { return left_count + right_count; }
+};
+HLO_DEVICE RunPair PairAt(const uint32_t* from, uint32_t* to, uint32_t first, uint32_t run, uint32_t n) {
+  const uint32_t rest = n - first, left = rest < run ? rest : run, others = rest - left;
+  return {from + first, from + first + left, left, others < run ? others : run, to + first};
+}
+
+// What one thread does with the pieces of a program.
+template <class V>
+struct CodedThread {
+  const CodedArgs& args;
+  V* slots;
+  uint32_t threads;
+  uint64_t number;  // Of the thread.
+  template <class Env>
+  HLO_DEVICE CodedThread(Env& env, const CodedArgs& a)
+      : args(a),
+        slots(reinterpret_cast<V*>(env.shared()) + env.thread()),
+        threads(env.threads()),
+        number(static_cast<uint64_t>(env.block().x) * env.threads() + env.thread()) {}
+
+  HLO_DEVICE void Run(int begin, int end, int64_t element) const {
+    VmRunOne<V>(args.program, begin, end, slots, threads, static_cast<uint64_t>(element));
+  }
+
+  // --- Folds
+  HLO_DEVICE void Init(int64_t element) const { Run(args.end[1], args.end[2], element); }
+  HLO_DEVICE void Take(int64_t element) const { Run(0, args.end[1], element); }
+  HLO_DEVICE void Store(int64_t element) const { Run(args.end[2], args.program.code_count, element); }
+
+  // A result: what lies under its window, in the reference's order.
+  HLO_DEVICE void Window() const {
+    if (number >= args.geometry.count) return;
+    Init(0);
+    EachTap(args.geometry, static_cast<uint32_t>(number), [&](int32_t place) { Take(place); });
+    Store(static_cast<int64_t>(number));
+  }
+  // A run of equal targets and an element of the window: its updates in their order. The results hold the
+  // operands.
+  HLO_DEVICE void Scatter() const {
+    const ScatterArgs& scatter = args.scatter;
+    if (number >= static_cast<uint64_t>(scatter.position_count) * scatter.window_count) return;
+    const auto at = static_cast<uint32_t>(number / scatter.window_count),
+               w = static_cast<uint32_t>(number % scatter.window_count);
+    const uint32_t target = scatter.keys[at];
+    if (target == scatter.nowhere || (at > 0 && scatter.keys[at - 1] == target)) return;
+    const Place within = scatter.window.At(w);
+    Init(target + within.operand);
+    for (uint32_t k = at; k < scatter.position_count && scatter.keys[k] == target; ++k)
+      Take(scatter.positions.At(scatter.order[k]).update + within.update);
+    Store(target + within.operand);
+  }
+  // An element of a select-and-scatter: the sources of the windows that chose it.
+  HLO_DEVICE void Winners() const {
+    if (number >= args.geometry.count) return;
+    Init(0);
+    EachWinner(args.geometry, args.winners, static_cast<uint32_t>(number),
+               [&](int32_t source) { Take(source); });
+    Store(static_cast<int64_t>(number));
+  }
+
+  // --- Comparisons
+  HLO_DEVICE bool Holds(int64_t a, int64_t b) const {
+    Run(0, args.end[0], a);
+    Run(args.end[0], args.end[1], b);
+    Run(args.end[1], args.program.code_count, 0);
+    return slots[0].words[0] != 0;
+  }
+  // The place in a window that no later one beats.
+  HLO_DEVICE void Select() const {
+    if (number >= args.geometry.count) return;
+    uint32_t chosen = kNoWinner;
+    EachTap(args.geometry, static_cast<uint32_t>(number), [&](int32_t place) {
+      if (chosen == kNoWinner || !Holds(chosen, place)) chosen = static_cast<uint32_t>(place);
+    });
+    args.winners[number] = chosen;
+  }
+
+  // --- Sorts by merges of neighbouring runs of doubling length, and so to the same permutation as the
+  // reference's, whether or not the comparison is an order.
+  HLO_DEVICE bool ComesBefore(uint32_t a, uint32_t b) const {
+    return Holds(args.lines.Address(a), args.lines.Address(b));
+  }
+  // Outputs [begin, end) of the pair, where `i` of the first `begin` came from the left; how many of `end`
+  // do.
+  HLO_DEVICE uint32_t Merge(const RunPair& pair, uint32_t i, uint32_t begin, uint32_t end) const {
+    uint32_t j = begin - i;
+    for (uint32_t o = begin; o < end; ++o) {
+      const bool take_right =
+          i == pair.left_count || (j < pair.right_count && ComesBefore(pair.right[j], pair.left[i]));
+      pair.out[o] = take_right ? pair.right[j++] : pair.left[i++];
+    }
+    return i;
+  }
+  // How many of the first `count` outputs come from the left, of runs that are in order.
+  HLO_DEVICE uint32_t LeftOf(const RunPair& pair, uint32_t count) const {
+    uint32_t low = count > pair.right_count ? count - pair.right_count : 0,
+             high = count < pair.left_count ? count : pair.left_count;
+    while (low < high) {
+      const uint32_t middle = low + (high - low) / 2;
+      if (ComesBefore(pair.right[count - 1 - middle], pair.left[middle]))
+        high = middle;
+      else
+        low = middle + 1;
+    }
+    return low;
+  }
+  HLO_DEVICE void SortRuns() const {
+    if (number >= static_cast<uint64_t>(args.lines.count) * args.pieces) return;
+    const auto line = static_cast<uint32_t>(number / args.pieces);
+    const uint32_t first = static_cast<uint32_t>(number % args.pieces) * kCodedRun,
+                   rest = args.lines.length - first, n = rest < kCodedRun ? rest : kCodedRun;
+    uint32_t *from = args.order + line * args.lines.length + first,
+             *to = args.merged + line * args.lines.length + first;
+    for (uint32_t t = 0; t < n; ++t) from[t] = line * args.lines.length + first + t;
+    if (first == 0) args.failed[line] = 0;
+    for (uint32_t run = 1; run < kCodedRun; run *= 2) {
+      for (uint32_t begin = 0; begin < n; begin += 2 * run) {
+        const RunPair pair = PairAt(from, to, begin, run, n);
+        Merge(pair, 0, 0, pair.count());
+      }
+      uint32_t* next = from;
+      from = to;
+      to = next;
+    }
+  }
+  // Each thread merges a part of its own from where an order says that it begins. If all end where the next
+  // one began, this was one merge from the left to the right; otherwise that is still to be done.
+  template <class Env>
+  HLO_DEVICE void MergeRuns(Env& env) const {
+    if (number >= static_cast<uint64_t>(args.lines.count) * args.pieces) return;
+    const auto line = static_cast<uint32_t>(number / args.pieces);
+    const uint32_t n = args.lines.length, at = static_cast<uint32_t>(number % args.pieces) * kCodedRun,
+                   first = at / (2 * args.run) * (2 * args.run);
+    const RunPair pair = PairAt(args.order + line * n, args.merged + line * n, first, args.run, n);
+    const uint32_t begin = at - first,
+                   end = pair.count() - begin < kCodedRun ? pair.count() : begin + kCodedRun;
+    const uint32_t left = Merge(pair, LeftOf(pair, begin), begin, end);
+    if (left != LeftOf(pair, end)) env.atomic_or(args.failed + line, 1);
+  }
+  // A line a block.
+  template <class Env>
+  HLO_DEVICE void RepairRuns(Env& env) const {
+    const uint32_t line = env.block().x, n = args.lines.length;
+    if (args.failed[line] == 0) return;
+    for (uint64_t first = uint64_t{2} * args.run * env.thread(); first < n;
+         first += uint64_t{2} * args.run * threads) {
+      const RunPair pair =
+          PairAt(args.order + line * n, args.merged + line * n, static_cast<uint32_t>(first), args.run, n);
+      Merge(pair, 0, 0, pair.count());
+    }
+    env.sync();
+    if (env.thread() == 0) args.failed[line] = 0;
+  }
+
+  // --- Scans: a line.
+  HLO_DEVICE void Scan() const {
+    const auto line = static_cast<int64_t>(number);
+    if (line >= args.line_count) return;
+    Run(0, args.end[0], line);
+    const int64_t first = line / args.inner * args.length * args.inner + line % args.inner;
+    for (int64_t t = 0; t < args.length; ++t)
+      Run(args.end[0], args.end[1], first + (args.reversed ? args.length - 1 - t : t) * args.inner);
+    Run(args.end[1], args.program.code_count, line);
+  }
+};
+
+template <int kWords>
+struct Coded {
+  using Args = CodedArgs;
+  static constexpr uint32_t kThreads = kVmThreads, kMinBlocks = 4;
+  template <class Env>
+  static HLO_DEVICE void Run(Env& env, const Args& args) {
+    const CodedThread<VmValue<kWords>> thread(env, args);
+    switch (args.task) {
+      case CodedTask::kWindow:
+        return thread.Window();
+      case CodedTask::kSelect:
+        return thread.Select();
+      case CodedTask::kWinners:
+        return thread.Winners();
+      case CodedTask::kScatter:
+        return thread.Scatter();
+      case CodedTask::kScan:
+        return thread.Scan();
+      case CodedTask::kSortRuns:
+        return thread.SortRuns();
+      case CodedTask::kMergeRuns:
+        return thread.MergeRuns(env);
+      case CodedTask::kRepairRuns:
+        return thread.RepairRuns(env);
+    }
+  }
+};
+
+}  // namespace hlo::cuda

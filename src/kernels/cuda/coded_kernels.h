@@ -1,0 +1,23 @@
+#pragma once
+// Kernels for instructions whose to_apply is any elementwise code, on arrays of any types. More general than
+// those of registry.h, and slower.
+
+#include "kernels/cpu/reduce_program.h"
+#include "kernels/cuda/registry.h"
+
+namespace hlo::cuda {
+
+// nullopt: no kernel takes the instruction; the code is of its to_apply, as for the CPU.
+std::optional<CudaKernel> CodedReduceWindow(const Instruction& reduce_window, const cpu::TileCode& combiner,
+                                            const DeviceProperties& device);
+std::optional<CudaKernel> CodedScatterKernel(const Instruction& scatter, const cpu::TileCode& combiner,
+                                             const DeviceProperties& device);
+std::optional<CudaKernel> CodedScanKernel(const Instruction& scan, const cpu::TileCode& step,
+                                          const DeviceProperties& device);
+std::optional<CudaKernel> CodedSelectAndScatter(const Instruction& instruction, const cpu::TileCode& select,
+                                                const cpu::TileCode& scatter, const DeviceProperties& device);
+std::optional<CudaKernel> CodedTopk(const Instruction& topk, const DeviceProperties& device);
+std::optional<CudaKernel> CodedSort(const Instruction& sort, const cpu::TileCode& comparator,
+                                    const DeviceProperties& device);
+
+}  // namespace hlo::cuda

@@ -1,0 +1,15 @@
+#pragma once
+// The to_apply of a scan as tile code.
+
+#include <optional>
+
+#include "hlo_run/module.h"
+#include "kernels/cpu/reduce_program.h"
+
+namespace hlo::plan {
+
+// Of (inputs..., carries...), a lane for each position of the other dimensions: (outputs..., carries...).
+// nullopt where it is more than elementwise code, or not of the declared types.
+std::optional<cpu::TileCode> FindScanCode(const Instruction& scan);
+
+}  // namespace hlo::plan

@@ -1,0 +1,79 @@
+// The number of turns that is known beforehand, beside loops that count.
+
+#include "plan/counted_loops.h"
+
+#include <cstdint>
+
+#include "gtest/gtest.h"
+
+namespace hlo::plan {
+namespace {
+
+template <class T>
+bool GoesOn(ComparisonDirection direction, T counter, T limit) {
+  switch (direction) {
+    case ComparisonDirection::kEq:
+      return counter == limit;
+    case ComparisonDirection::kNe:
+      return counter != limit;
+    case ComparisonDirection::kGe:
+      return counter >= limit;
+    case ComparisonDirection::kGt:
+      return counter > limit;
+    case ComparisonDirection::kLe:
+      return counter <= limit;
+    case ComparisonDirection::kLt:
+      return counter < limit;
+  }
+  return false;
+}
+
+// Turns before the loop ends, or -1 where the counter leaves its range before that.
+template <class T>
+int Count(ComparisonDirection direction, T counter, T limit, int step) {
+  int turns = 0;
+  for (; GoesOn(direction, counter, limit); ++turns) {
+    const int next = counter + step;
+    if (next != static_cast<T>(next) || turns == 1000) return -1;
+    counter = static_cast<T>(next);
+  }
+  return turns;
+}
+
+template <class T>
+void CompareAll(ElementType type) {
+  int known = 0;
+  for (const ComparisonDirection direction :
+       {ComparisonDirection::kEq, ComparisonDirection::kNe, ComparisonDirection::kGe,
+        ComparisonDirection::kGt, ComparisonDirection::kLe, ComparisonDirection::kLt}) {
+    for (int step = -3; step <= 3; ++step) {
+      for (int first = std::numeric_limits<T>::min(); first <= std::numeric_limits<T>::max(); first += 5) {
+        for (int limit = std::numeric_limits<T>::min(); limit <= std::numeric_limits<T>::max(); limit += 3) {
+          const CountedLoop loop{.step = step, .type = type, .direction = direction};
+          const std::optional<int64_t> turns = TurnsOf(loop, first, limit);
+          if (!turns.has_value()) continue;
+          ++known;
+          ASSERT_EQ(*turns, Count<T>(direction, static_cast<T>(first), static_cast<T>(limit), step))
+              << static_cast<int>(direction) << " from " << first << " by " << step << " to " << limit;
+        }
+      }
+    }
+  }
+  EXPECT_GT(known, 60000);
+}
+
+TEST(CountedLoops, SignedCountersTurnAsOftenAsTheyDo) { CompareAll<int8_t>(ElementType::kS8); }
+TEST(CountedLoops, UnsignedCountersTurnAsOftenAsTheyDo) { CompareAll<uint8_t>(ElementType::kU8); }
+
+TEST(CountedLoops, UsualOnesAreKnown) {
+  const CountedLoop up{.step = 1, .direction = ComparisonDirection::kLt};
+  EXPECT_EQ(TurnsOf(up, 0, 10), 10);
+  EXPECT_EQ(TurnsOf(up, 10, 10), 0);
+  const CountedLoop down{.step = -2, .direction = ComparisonDirection::kGt};
+  EXPECT_EQ(TurnsOf(down, 9, 0), 5);
+  const CountedLoop to_the_end{.step = 1, .direction = ComparisonDirection::kLe};
+  EXPECT_EQ(TurnsOf(to_the_end, 0, INT32_MAX), std::nullopt);  // Wraps, and goes on.
+}
+
+}  // namespace
+}  // namespace hlo::plan

@@ -1,0 +1,244 @@
+// Loops on the emulated GPU: what they compute, and how often the host looks.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/gpu.h"
+#include "exec/gpu_executor.h"
+#include "gtest/gtest.h"
+#include "hlo_run/check.h"
+#include "hlo_run/parse.h"
+
+namespace hlo::exec {
+namespace {
+
+// Counts what goes to the host, and what is recorded.
+class CountingGpu : public device::Gpu {
+ public:
+  struct Counts {
+    int to_host = 0, recorded = 0, started = 0;
+  };
+  CountingGpu(int schedule, Counts* counts) : gpu_(device::MakeEmulatedGpu(schedule)), counts_(counts) {}
+
+  const device::DeviceProperties& properties() const override { return gpu_->properties(); }
+  device::Stream stream() const override { return gpu_->stream(); }
+  absl::StatusOr<void*> Allocate(int64_t byte_count, std::string_view what) override {
+    return gpu_->Allocate(byte_count, what);
+  }
+  void Free(void* memory) override { gpu_->Free(memory); }
+  absl::Status ToDevice(void* to, const void* from, int64_t byte_count) override {
+    return gpu_->ToDevice(to, from, byte_count);
+  }
+  absl::Status ToHost(void* to, const void* from, int64_t byte_count) override {
+    ++counts_->to_host;
+    return gpu_->ToHost(to, from, byte_count);
+  }
+  absl::Status Copy(void* to, const void* from, int64_t byte_count) override {
+    return gpu_->Copy(to, from, byte_count);
+  }
+  absl::Status Synchronize() override { return gpu_->Synchronize(); }
+  absl::StatusOr<std::unique_ptr<device::GpuLoop>> RecordLoop(const bool* goes_on,
+                                                              std::function<absl::Status()> turn) override {
+    ++counts_->recorded;
+    return gpu_->RecordLoop(goes_on, [this, turn = std::move(turn)] {
+      ++counts_->started;
+      return turn();
+    });
+  }
+
+ private:
+  std::unique_ptr<device::Gpu> gpu_;
+  Counts* counts_;
+};
+
+class GpuLoop : public testing::TestWithParam<int> {
+ protected:
+  void Load(const std::string& text) {
+    Diagnostics diagnostics;
+    std::shared_ptr<Module> module = Parse(std::make_shared<SourceText>("t.hlo", text), diagnostics);
+    ASSERT_NE(module, nullptr) << text;
+    absl::StatusOr<CheckedModule> checked = Check(std::move(module), diagnostics);
+    ASSERT_TRUE(checked.ok()) << checked.status();
+    module_ = std::make_unique<CheckedModule>(*std::move(checked));
+    absl::StatusOr<plan::Plan> plan = plan::MakePlan(*module_, nullptr, plan::Target::kGpu);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    plan_ = std::make_unique<plan::Plan>(*std::move(plan));
+    executor_ =
+        std::make_unique<GpuExecutor>(*module_, *plan_, std::make_shared<CountingGpu>(GetParam(), &counts_));
+  }
+  static Literal S32(std::vector<int32_t> values, std::vector<int64_t> dims = {}) {
+    Literal literal = *Literal::Create(Shape::Array(ElementType::kS32, dims));
+    std::copy(values.begin(), values.end(), literal.mutable_span<int32_t>().begin());
+    return literal;
+  }
+  std::vector<int32_t> Run(std::vector<Literal> arguments, const EvaluateOptions& options = {}) {
+    counts_ = {};
+    const absl::StatusOr<Literal> result = executor_->Run(arguments, options);
+    EXPECT_TRUE(result.ok()) << result.status();
+    if (!result.ok()) return {};
+    const absl::Span<const int32_t> values = result->span<int32_t>();
+    return {values.begin(), values.end()};
+  }
+
+  CountingGpu::Counts counts_;
+  std::unique_ptr<CheckedModule> module_;
+  std::unique_ptr<plan::Plan> plan_;
+  std::unique_ptr<GpuExecutor> executor_;
+};
+
+// A loop over (s32 counter, s32[3] value); `more` and `next` see i and v, and `limit` where there is one.
+std::string Doubling(const std::string& limit) {
+  return R"(
+cond { s = (s32[], s32[3], s32[]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] get-tuple-element(s), index=2
+  ROOT r = pred[] compare(i, n), direction=LT }
+body { s = (s32[], s32[3], s32[]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  v = s32[3] get-tuple-element(s), index=1
+  n = s32[] get-tuple-element(s), index=2
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  w = s32[3] add(v, v)
+  ROOT r = (s32[], s32[3], s32[]) tuple(j, w, n) }
+ENTRY e {
+  v = s32[3] parameter(0)
+  p = s32[] parameter(1)
+  zero = s32[] constant(0)
+  n = s32[] )" +
+         limit + R"(
+  s = (s32[], s32[3], s32[]) tuple(zero, v, n)
+  w = (s32[], s32[3], s32[]) while(s), condition=cond, body=body
+  ROOT r = s32[3] get-tuple-element(w), index=1
+})";
+}
+
+TEST_P(GpuLoop, OfConstantBoundsNeverAsksTheHost) {
+  Load(Doubling("constant(5)"));
+  EXPECT_EQ(Run({S32({1, 2, -3}, {3}), S32({0})}), (std::vector<int32_t>{32, 64, -96}));
+  EXPECT_EQ(counts_.to_host, 1);  // The result.
+  EXPECT_EQ(counts_.recorded, 0);
+}
+
+TEST_P(GpuLoop, OfAComputedLimitAsksOnce) {
+  Load(Doubling("add(p, p)"));
+  EXPECT_EQ(Run({S32({1, 2, -3}, {3}), S32({2})}), (std::vector<int32_t>{16, 32, -48}));
+  EXPECT_EQ(counts_.to_host, 2);  // The limit, and the result.
+  EXPECT_EQ(Run({S32({1, 2, -3}, {3}), S32({-4})}), (std::vector<int32_t>{1, 2, -3}));
+}
+
+TEST_P(GpuLoop, WhoseStepsAreCountedAsksEveryTurn) {
+  Load(Doubling("constant(5)"));
+  EXPECT_EQ(Run({S32({1, 2, -3}, {3}), S32({0})}, {.max_steps = 1000}), (std::vector<int32_t>{32, 64, -96}));
+  EXPECT_EQ(counts_.to_host, 7);
+}
+
+// Steps until the number is 1; arrays of neighbours change places. 27 takes 111.
+constexpr char kCollatz[] = R"(
+cond { s = (s32[2], s32[2], s32[]) parameter(0)
+  v = s32[2] get-tuple-element(s), index=0
+  first = s32[1] slice(v), slice={[0:1]}
+  x = s32[] reshape(first)
+  one = s32[] constant(1)
+  ROOT r = pred[] compare(x, one), direction=NE }
+body { s = (s32[2], s32[2], s32[]) parameter(0)
+  v = s32[2] get-tuple-element(s), index=0
+  before = s32[2] get-tuple-element(s), index=1
+  count = s32[] get-tuple-element(s), index=2
+  one = s32[] constant(1)
+  ones = s32[2] broadcast(one), dimensions={}
+  half = s32[2] shift-right-logical(v, ones)
+  odd = s32[2] and(v, ones)
+  zero = s32[] constant(0)
+  zeros = s32[2] broadcast(zero), dimensions={}
+  is_even = pred[2] compare(odd, zeros), direction=EQ
+  three = s32[] constant(3)
+  threes = s32[2] broadcast(three), dimensions={}
+  tripled = s32[2] multiply(v, threes)
+  more = s32[2] add(tripled, ones)
+  next = s32[2] select(is_even, half, more)
+  counted = s32[] add(count, one)
+  ROOT r = (s32[2], s32[2], s32[]) tuple(next, v, counted) }
+ENTRY e {
+  v = s32[2] parameter(0)
+  zero = s32[] constant(0)
+  zeros = s32[2] broadcast(zero), dimensions={}
+  s = (s32[2], s32[2], s32[]) tuple(v, zeros, zero)
+  w = (s32[2], s32[2], s32[]) while(s), condition=cond, body=body
+  now = s32[2] get-tuple-element(w), index=0
+  before = s32[2] get-tuple-element(w), index=1
+  count = s32[] get-tuple-element(w), index=2
+  counts = s32[1] reshape(count)
+  ROOT r = s32[5] concatenate(now, before, counts), dimensions={0}
+})";
+
+TEST_P(GpuLoop, OfUnknownLengthRepeatsItself) {
+  Load(kCollatz);
+  for (int run = 0; run < 2; ++run) {
+    EXPECT_EQ(Run({S32({27, 4}, {2})}), (std::vector<int32_t>{1, 4, 2, 1, 111}));
+    EXPECT_EQ(counts_.to_host, 3);  // Two predicates, and the result.
+    EXPECT_EQ(counts_.recorded, run == 0 ? 1 : 0);
+    EXPECT_EQ(counts_.started, 110);
+  }
+  EXPECT_EQ(Run({S32({2, 1}, {2})}), (std::vector<int32_t>{1, 4, 2, 1, 1}));
+  EXPECT_EQ(Run({S32({1, 7}, {2})}), (std::vector<int32_t>{1, 7, 0, 0, 0}));
+  // A deadline is the host's.
+  EXPECT_EQ(Run({S32({27, 4}, {2})}, {.max_seconds = 1e6}), (std::vector<int32_t>{1, 4, 2, 1, 111}));
+  EXPECT_EQ(counts_.started, 0);
+}
+
+// Sums 1 + ... + 4 in a loop of constant bounds, until the total reaches 45.
+TEST_P(GpuLoop, HoldsACountedLoop) {
+  Load(R"(
+inner_cond { s = (s32[], s32[]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(5)
+  ROOT r = pred[] compare(i, n), direction=LT }
+inner_body { s = (s32[], s32[]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  t = s32[] get-tuple-element(s), index=1
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  u = s32[] add(t, i)
+  ROOT r = (s32[], s32[]) tuple(j, u) }
+cond { t = s32[] parameter(0)
+  n = s32[] constant(45)
+  ROOT r = pred[] compare(t, n), direction=LT }
+body { t = s32[] parameter(0)
+  one = s32[] constant(1)
+  s = (s32[], s32[]) tuple(one, t)
+  w = (s32[], s32[]) while(s), condition=inner_cond, body=inner_body
+  ROOT u = s32[] get-tuple-element(w), index=1 }
+ENTRY e { t = s32[] parameter(0)
+  ROOT w = s32[] while(t), condition=cond, body=body })");
+  EXPECT_EQ(Run({S32({3})}), (std::vector<int32_t>{53}));
+  EXPECT_EQ(counts_.to_host, 3);
+  EXPECT_EQ(counts_.recorded, 1);
+}
+
+// A branch in the body needs the host in every turn.
+TEST_P(GpuLoop, WithABranchAsksTheHost) {
+  Load(R"(
+twice { x = s32[] parameter(0)
+  ROOT r = s32[] add(x, x) }
+next { x = s32[] parameter(0)
+  one = s32[] constant(1)
+  ROOT r = s32[] add(x, one) }
+cond { t = s32[] parameter(0)
+  n = s32[] constant(50)
+  ROOT r = pred[] compare(t, n), direction=LT }
+body { t = s32[] parameter(0)
+  n = s32[] constant(10)
+  p = pred[] compare(t, n), direction=LT
+  ROOT r = s32[] conditional(p, t, t), true_computation=twice, false_computation=next }
+ENTRY e { t = s32[] parameter(0)
+  ROOT w = s32[] while(t), condition=cond, body=body })");
+  EXPECT_EQ(Run({S32({3})}), (std::vector<int32_t>{50}));
+  EXPECT_EQ(counts_.recorded, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Schedules, GpuLoop, testing::Values(0, 1, 2));
+
+}  // namespace
+}  // namespace hlo::exec
