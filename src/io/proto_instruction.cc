@@ -182,7 +182,7 @@ class Line {
     HLO_ASSIGN_OR_RETURN(const Shape shape, ShapeOf(p_.shape()));
     out_ += "%" + NameText(p_.name()) + " = ";
     AppendShape(shape, {.layouts = true, .index_comments = false}, &out_);
-    Append(&out_, " {}(", Name(opcode_));
+    hlo::Append(&out_, " {}(", Name(opcode_));
     HLO_RETURN_IF_ERROR(AppendOperands());
     out_ += ")";
     for (const AttrUse& use : Info(opcode_).attributes)
@@ -191,7 +191,7 @@ class Line {
   }
 
  private:
-  void Put(AttrId id, std::string_view value) { Append(&out_, ", {}={}", Info(id).spelling, value); }
+  void Put(AttrId id, std::string_view value) { hlo::Append(&out_, ", {}={}", Info(id).spelling, value); }
   // Leaves the attribute out where the text is empty.
   void PutSome(AttrId id, const std::string& value) {
     if (!value.empty()) Put(id, value);
@@ -245,7 +245,7 @@ class Line {
 
   absl::Status AppendOperands() {
     if (opcode_ == Opcode::kParameter) {
-      Append(&out_, "{}", p_.parameter_number());
+      hlo::Append(&out_, "{}", p_.parameter_number());
       return absl::OkStatus();
     }
     if (opcode_ == Opcode::kConstant) return AppendConstant();
