@@ -155,7 +155,8 @@ class LineSlider {
     const double nanoseconds = 2.0 * static_cast<double>(arrays_.outer * (n + results));
     // Outputs that are made by themselves: many, beside the elements that two of their neighbours need too.
     const int64_t per_line = (kPiecesWanted + arrays_.outer - 1) / arrays_.outer;
-    const int64_t length = std::max({results / per_line + 1, 8 * size / places_.stride + 1, kPiece / 8});
+    const int64_t length =
+        std::max({results / per_line + 1, 8 * std::min(size, n) / places_.stride + 1, kPiece / 8});
     if (size >= n || length >= results) {
       ParallelFor(arrays_.outer, nanoseconds, [&](int64_t line) { WholeLine(line); });
       return;

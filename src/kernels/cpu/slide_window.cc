@@ -26,8 +26,8 @@ class ColumnSlider {
       : combine_(slide.combine), width_(slide.width), places_(dim, arrays.base_size), arrays_(arrays) {}
 
   void Run() const {
-    const int64_t n = arrays_.base_size, results = arrays_.result_size, size = places_.size;
-    const int64_t fitting = kBlockBytes / (std::min(size, n) * width_);
+    const int64_t n = arrays_.base_size, results = arrays_.result_size, size = std::min(places_.size, n);
+    const int64_t fitting = kBlockBytes / (size * width_);
     const int64_t lanes = std::min(arrays_.inner, std::clamp<int64_t>(fitting, 64 / width_, 512));
     const int64_t tiles = (arrays_.inner + lanes - 1) / lanes, all = arrays_.outer * tiles;
     const int64_t per_tile = size < n ? (kPiecesWanted + all - 1) / all : 1;
@@ -151,7 +151,7 @@ bool SlidesWindow(absl::Span<const int64_t> base_dims, Window window, absl::Span
     if (dim.window_dilation != 1 || dim.base_dilation != 1 ||
         !SeesElements(dim, base_dims[d], result_dims[d]))
       return false;
-    elements *= std::min(dim.size, fewest);
+    elements = std::min(fewest, elements * std::min(dim.size, fewest));
   }
   return elements >= fewest;
 }
