@@ -116,24 +116,49 @@ class Reader {
     for (size_t k = 1; k < walks_.size(); ++k) fits = fits && walks_[k].change() == 0;
     return fits;
   }
+  // First where many rows begin, along the last dimension but one, and then the rows.
   template <class T>
   void ReadShortRows(int64_t n, T* to) {
+    int64_t places[kPlacesAtOnce];
     const T* data = reinterpret_cast<const T*>(Data());
-    const int64_t distance = walks_[0].change();
-    while (true) {
-      const int64_t length = std::min(n, read_.inner_dims.back() - index_.back());
-      int64_t at = walks_[0].at;
-      AddCommonStarts({0, 1, length}, &at);
-      const T* from = data + at;
-      if (distance == 1) {
-        for (int64_t i = 0; i < length; ++i) to[i] = from[i];
-      } else {
-        for (int64_t i = 0; i < length; ++i) to[i] = from[i * distance];
+    const size_t d = index_.size() - 2;
+    const int64_t distance = walks_[0].change(), row = read_.inner_dims.back();
+    while (n > 0) {
+      const int64_t whole = row - index_.back();  // Less than a row where it does not begin with one.
+      const int64_t left = std::min(read_.inner_dims[d] - index_[d], (n + row - 1) / row);
+      const int64_t count = whole < row ? 1 : std::min(left, kPlacesAtOnce);
+      for (int64_t r = 0; r < count; ++r) places[r] = walks_[0].at + r * (*walks_[0].strides)[d];
+      AddStarts(count, d, places);
+      for (int64_t r = 0; r < count; ++r) {
+        const int64_t length = std::min(n, whole);
+        const T* from = data + places[r];
+        if (distance == 1) {
+          for (int64_t i = 0; i < length; ++i) to[i] = from[i];
+        } else {
+          for (int64_t i = 0; i < length; ++i) to[i] = from[i * distance];
+        }
+        to += length;
+        n -= length;
       }
-      n -= length;
-      if (n == 0) return;
-      to += length;
-      NextRow();
+      index_[d] += count - 1;
+      for (Walk& walk : walks_) walk.at += (count - 1) * (*walk.strides)[d];
+      if (n > 0) NextRow();
+    }
+  }
+
+  // The starts of n positions from the walks' own on, along dimension d.
+  void AddStarts(int64_t n, size_t d, int64_t* places) const {
+    size_t k = 1;
+    for (const RuntimeStart& start : access_.starts) {
+      if (!start.place.has_value()) continue;
+      const Walk& walk = walks_[k++];
+      const int64_t change = (*walk.strides)[d];
+      DispatchLane(LaneOf(start.type), [&]<class P>() {
+        if constexpr (std::is_integral_v<P>) {
+          const P* positions = static_cast<const P*>(read_.arguments[start.argument]) + walk.at;
+          AddClamped(n, positions, change, start, places);
+        }
+      });
     }
   }
 
@@ -235,7 +260,7 @@ class Reader {
             const int64_t change = picked.step * walk.change();
             const T* positions = static_cast<const T*>(read_.arguments[start.argument]) + walk.at +
                                  picked.first * walk.change() + done * change;
-            AddStarts(n, positions, change, start, places);
+            AddClamped(n, positions, change, start, places);
           }
         });
       }
@@ -248,8 +273,8 @@ class Reader {
   }
 
   template <class T>
-  static void AddStarts(int64_t n, const T* positions, int64_t change, const RuntimeStart& start,
-                        int64_t* places) {
+  static void AddClamped(int64_t n, const T* positions, int64_t change, const RuntimeStart& start,
+                         int64_t* places) {
     const auto most = static_cast<T>(std::min<uint64_t>(start.max, std::numeric_limits<T>::max()));
     const auto add = [&](int64_t step, int64_t stride) {
       for (int64_t i = 0; i < n; ++i)
