@@ -242,6 +242,19 @@ bool Groups::ReadsElsewhere(const Node& update, ValueId window) const {
   return reads(reads, window, true);
 }
 
+namespace {
+
+// Whether positions can be computed from it without overflow.
+bool HasUsualPadding(const Node& pad) {
+  const auto is_usual = [](int64_t size) { return -(int64_t{1} << 40) <= size && size <= int64_t{1} << 40; };
+  const auto padding = pad.instruction->Get<attr::padding>();
+  return std::all_of(padding.begin(), padding.end(), [&](const auto& p) {
+    return is_usual(p.low) && is_usual(p.high) && is_usual(p.interior);
+  });
+}
+
+}  // namespace
+
 // At one place of one loop, or several times at the same position of it; and no more elements than there are.
 bool Groups::IsOnce(const std::vector<Path>& paths) {
   const bool same =
@@ -254,6 +267,7 @@ bool Groups::IsReadThrough(const Node& node, const std::vector<Path>& paths) con
   constexpr int64_t kShortestRow = 16;
   constexpr size_t kMostReads = 4;
   if (IsConcatenate(node) && !HasPiecesAtHand(node)) return false;
+  if (IsPad(node) && !HasUsualPadding(node)) return false;
   if (IsOnce(paths)) return true;
   if (!IsPad(node)) return false;
   const Shape& operand = OperandShape(graph_, node, 0);

@@ -289,12 +289,25 @@ cpu::TileValue LoopBuilder::Padded(const Node& node, const IndexMap& map) {
   const Shape& shape = graph_.values[operand].shape;
   const Index strides = RowMajorStrides(shape.dims());
   IndexMap inside = map, own;
-  for (int64_t d = 0; d < shape.rank(); ++d) {
+  // The place among the dimensions behind one, as long as these have no edge: then it tells as much as the
+  // position does, and walks on where the place of the element does.
+  IndexMap::Edge behind{0, std::vector<int64_t>(dims_.size(), 0), 1, 1, 0};
+  for (int64_t d = shape.rank() - 1; d >= 0; --d) {
     inside.offset[d] -= padding[d].low;
     const int64_t spacing = padding[d].interior + 1;
-    const IndexMap::Edge edge{inside.offset[d], inside.coefficients[d], shape.dim(d), spacing,
-                              spacing > 1 ? strides[d] : 0};
-    if (MayLeave(edge)) own.edges.push_back(edge);
+    IndexMap::Edge edge{inside.offset[d], inside.coefficients[d], shape.dim(d), spacing,
+                        spacing > 1 ? strides[d] : 0};
+    const bool leaves = MayLeave(edge);
+    if (behind.size > 0 && spacing == 1) {
+      behind.offset += edge.offset * behind.size;
+      for (size_t i = 0; i < dims_.size(); ++i) behind.coefficients[i] += edge.coefficients[i] * behind.size;
+      behind.size *= edge.size;
+      edge = behind;
+    }
+    if (leaves) {
+      own.edges.push_back(edge);
+      behind.size = 0;
+    }
     if (spacing == 1) continue;
     inside.offset[d] = 0;
     inside.coefficients[d].assign(dims_.size(), 0);

@@ -180,5 +180,26 @@ TEST(ChainsTest, ReadScalarsOfRows) {
   }
 }
 
+// Rows that are read up to edges, and where indices say.
+TEST(RowsTest, RowsThatAreReadThroughOthers) {
+  for (const auto& [rows, columns] : {std::pair(200, 300), std::pair(1500, 40), std::pair(32, 2053)}) {
+    const std::string text = fmt::format(
+        "ENTRY e {{ x = f32[{0},{2}] parameter(0)\n t = f32[50,{1}] parameter(1)\n i = s32[{0},1] "
+        "parameter(2)\n"
+        " z = f32[] parameter(3)\n p = f32[{0},{1}] pad(x, z), padding=0_0x4_6\n"
+        " g = f32[{0},{1}] gather(t, i), offset_dims={{1}}, collapsed_slice_dims={{0}}, "
+        "start_index_map={{0}}, "
+        "index_vector_dim=1, slice_sizes={{1,{1}}}\n"
+        " q = f32[{0},{1}] add(p, g)\n n = f32[] constant(-inf)\n"
+        " m = f32[{0}] reduce(q, n), dimensions={{1}}, to_apply=max\n"
+        " mb = f32[{0},{1}] broadcast(m), dimensions={{0}}\n d = f32[{0},{1}] subtract(p, mb)\n"
+        " o = f32[{0}] reduce(p, n), dimensions={{1}}, to_apply=max\n"
+        " ob = f32[{0},{1}] broadcast(o), dimensions={{0}}\n s = f32[{0},{1}] subtract(d, ob)\n"
+        " ROOT r = (f32[{0},{1}], f32[{0}]) tuple(s, o) }}",
+        rows, columns, columns - 10);
+    test::ExpectEnginesAgree(Combiner("max", "f32", "maximum") + text, {.specials = true, .index_range = 60});
+  }
+}
+
 }  // namespace
 }  // namespace hlo

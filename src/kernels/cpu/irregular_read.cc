@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <type_traits>
 
@@ -39,11 +40,17 @@ void PickMultiples(int64_t spacing, int64_t at, int64_t change, Picked* picked) 
 void PickInside(const Edge& edge, int64_t at, int64_t change, Picked* picked) {
   if (edge.spacing > 1) PickMultiples(edge.spacing, at, change, picked);
   if (picked->count == 0) return;
-  const int64_t first = (at + picked->first * change) / edge.spacing;
-  const int64_t each = picked->count > 1 ? picked->step * change / edge.spacing : 0;
+  int64_t first = at + picked->first * change, each = picked->count > 1 ? picked->step * change : 0;
+  if (edge.spacing > 1) {
+    first /= edge.spacing;
+    each /= edge.spacing;
+  }
   int64_t low = 0, high = picked->count;
   if (each == 0) {
-    if (at + picked->first * change < 0 || first >= edge.size) high = 0;
+    if (first < 0 || first >= edge.size) high = 0;
+  } else if (each == 1) {
+    low = std::max<int64_t>(-first, 0);
+    high = edge.size - first;
   } else if (each > 0) {
     if (first < 0) low = (-first + each - 1) / each;
     high = first < edge.size ? (edge.size - first + each - 1) / each : 0;
@@ -79,6 +86,10 @@ class Reader {
   }
 
   const std::byte* Read(int64_t n, std::byte* scratch) {
+    if (TakesShortRows(n)) {
+      DispatchWidth(width_, [&]<class T>() { ReadShortRows<T>(n, reinterpret_cast<T*>(scratch)); });
+      return scratch;
+    }
     const std::byte* result = scratch;
     for (int64_t done = 0; done < n;) {
       const int64_t length =
@@ -98,6 +109,58 @@ class Reader {
     const Strides* strides;
     int64_t change() const { return strides->empty() ? 0 : strides->back(); }
   };
+
+  // Whether several rows are read that have no edges, and a start each.
+  bool TakesShortRows(int64_t n) const {
+    bool fits = access_.edges.empty() && access_.IsArray() && !index_.empty() && n > read_.inner_dims.back();
+    for (size_t k = 1; k < walks_.size(); ++k) fits = fits && walks_[k].change() == 0;
+    return fits;
+  }
+  // First where many rows begin, along the last dimension but one, and then the rows.
+  template <class T>
+  void ReadShortRows(int64_t n, T* to) {
+    int64_t places[kPlacesAtOnce];
+    const T* data = reinterpret_cast<const T*>(Data());
+    const size_t d = index_.size() - 2;
+    const int64_t distance = walks_[0].change(), row = read_.inner_dims.back();
+    while (n > 0) {
+      const int64_t whole = row - index_.back();  // Less than a row where it does not begin with one.
+      const int64_t left = std::min(read_.inner_dims[d] - index_[d], (n + row - 1) / row);
+      const int64_t count = whole < row ? 1 : std::min(left, kPlacesAtOnce);
+      for (int64_t r = 0; r < count; ++r) places[r] = walks_[0].at + r * (*walks_[0].strides)[d];
+      AddStarts(count, d, places);
+      for (int64_t r = 0; r < count; ++r) {
+        const int64_t length = std::min(n, whole);
+        const T* from = data + places[r];
+        if (distance == 1) {
+          for (int64_t i = 0; i < length; ++i) to[i] = from[i];
+        } else {
+          for (int64_t i = 0; i < length; ++i) to[i] = from[i * distance];
+        }
+        to += length;
+        n -= length;
+      }
+      index_[d] += count - 1;
+      for (Walk& walk : walks_) walk.at += (count - 1) * (*walk.strides)[d];
+      if (n > 0) NextRow();
+    }
+  }
+
+  // The starts of n positions from the walks' own on, along dimension d.
+  void AddStarts(int64_t n, size_t d, int64_t* places) const {
+    size_t k = 1;
+    for (const RuntimeStart& start : access_.starts) {
+      if (!start.place.has_value()) continue;
+      const Walk& walk = walks_[k++];
+      const int64_t change = (*walk.strides)[d];
+      DispatchLane(LaneOf(start.type), [&]<class P>() {
+        if constexpr (std::is_integral_v<P>) {
+          const P* positions = static_cast<const P*>(read_.arguments[start.argument]) + walk.at;
+          AddClamped(n, positions, change, start, places);
+        }
+      });
+    }
+  }
 
   void NextRow() {
     size_t d = index_.size() - 1;
@@ -130,6 +193,7 @@ class Reader {
     int64_t distance = picked.step * walks_[0].change();
     for (size_t k = 0; k < access_.edges.size(); ++k) {
       const Edge& edge = access_.edges[k];
+      if (edge.stride == 0) continue;
       at += (walk[k].at + picked.first * walk[k].change()) / edge.spacing * edge.stride;
       if (picked.count > 1) distance += picked.step * walk[k].change() / edge.spacing * edge.stride;
     }
@@ -196,7 +260,7 @@ class Reader {
             const int64_t change = picked.step * walk.change();
             const T* positions = static_cast<const T*>(read_.arguments[start.argument]) + walk.at +
                                  picked.first * walk.change() + done * change;
-            AddStarts(n, positions, change, start, places);
+            AddClamped(n, positions, change, start, places);
           }
         });
       }
@@ -209,18 +273,17 @@ class Reader {
   }
 
   template <class T>
-  static void AddStarts(int64_t n, const T* positions, int64_t change, const RuntimeStart& start,
-                        int64_t* places) {
-    for (int64_t i = 0; i < n; ++i) {
-      const T position = positions[i * change];
-      if constexpr (std::is_unsigned_v<T>) {
-        places[i] += static_cast<int64_t>(
-                         std::min(static_cast<uint64_t>(position), static_cast<uint64_t>(start.max))) *
-                     start.stride;
-      } else {
-        places[i] += std::clamp<int64_t>(position, 0, start.max) * start.stride;
-      }
-    }
+  static void AddClamped(int64_t n, const T* positions, int64_t change, const RuntimeStart& start,
+                         int64_t* places) {
+    const auto most = static_cast<T>(std::min<uint64_t>(start.max, std::numeric_limits<T>::max()));
+    const auto add = [&](int64_t step, int64_t stride) {
+      for (int64_t i = 0; i < n; ++i)
+        places[i] += static_cast<int64_t>(std::clamp<T>(positions[i * step], 0, most)) * stride;
+    };
+    if (change == 1 && start.stride == 1)
+      add(1, 1);
+    else
+      add(change, start.stride);
   }
 
   const Access& access_;
