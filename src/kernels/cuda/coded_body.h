@@ -97,7 +97,7 @@ struct CodedThread {
                w = static_cast<uint32_t>(number % scatter.window_count);
     const uint32_t target = scatter.keys[at];
     if (target == scatter.nowhere || (at > 0 && scatter.keys[at - 1] == target)) return;
-    const Place within = scatter.window.At(w);
+    const WalkPlace within = scatter.window.At(w);
     Init(target + within.operand);
     for (uint32_t k = at; k < scatter.position_count && scatter.keys[k] == target; ++k)
       Take(scatter.positions.At(scatter.order[k]).update + within.update);

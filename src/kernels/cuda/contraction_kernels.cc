@@ -126,6 +126,8 @@ std::optional<CudaKernel> FindDotKernel(const Instruction& dot, const DeviceProp
 std::optional<CudaKernel> FindConvolutionKernel(const Instruction& convolution,
                                                 const DeviceProperties& device) {
   if (!Takes(convolution)) return std::nullopt;
+  if (std::optional<CudaKernel> depthwise = FindDepthwiseKernel(convolution); depthwise.has_value())
+    return depthwise;
   const ElementType compute = ComputeType(convolution);
   std::optional<ConvolutionProducts> products = ProductsOf(convolution);
   if (!products.has_value()) return std::nullopt;

@@ -61,7 +61,7 @@ HLO_DEVICE void CopyBody(Env& env, const CopyArgs& args) {
   for (uint32_t k = 0; k < kCopyWords; ++k) {
     const uint32_t i = first + k * kCopyThreads;
     if (i >= args.count) continue;
-    const Place place = args.walk.At(i);
+    const WalkPlace place = args.walk.At(i);
     words[k] = from[place.operand];
     places[k] = place.update;
   }
@@ -88,7 +88,7 @@ HLO_DEVICE void CopyTilesBody(Env& env, const CopyArgs& args) {
   const uint32_t batch = args.along.tiles.Quotient(rest);
   const uint32_t a = (block - rest * args.across.tiles.divisor) * kSide,
                  b = (rest - batch * args.along.tiles.divisor) * kSide;
-  const Place place = args.walk.At(batch);
+  const WalkPlace place = args.walk.At(batch);
   const Word* from = static_cast<const Word*>(args.from) + offsets.from + place.operand;
   Word* to = static_cast<Word*>(args.to) + offsets.to + place.update;
   const uint32_t column = env.thread() % kSide, row = env.thread() / kSide;

@@ -23,7 +23,7 @@ HLO_DEVICE void GatherBody(Env& env, const GatherArgs& args) {
   for (uint32_t k = 0; k < kGatherWords; ++k) {
     const uint32_t i = first + k * kGatherThreads;
     if (i >= args.count) continue;
-    const Place place = args.walk.At(i);
+    const WalkPlace place = args.walk.At(i);
     words[k] = static_cast<const Word*>(args.operand)[place.operand + args.starts.Start(place.index)];
   }
   HLO_UNROLL

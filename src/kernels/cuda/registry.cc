@@ -8,6 +8,9 @@ std::optional<CudaKernel> FindCudaKernel(const Instruction& instruction, const D
     case Opcode::kBatchNormInference:
     case Opcode::kBatchNormTraining:
       return FindBatchNormKernel(instruction, device);
+    case Opcode::kBitcast:
+    case Opcode::kBitcastConvert:
+      return FindBitcastKernel(instruction, device);
     case Opcode::kConvolution:
       return FindConvolutionKernel(instruction, device);
     case Opcode::kDot:
@@ -16,6 +19,8 @@ std::optional<CudaKernel> FindCudaKernel(const Instruction& instruction, const D
       return FindFftKernel(instruction, device);
     case Opcode::kGather:
       return FindGatherKernel(instruction, device);
+    case Opcode::kRaggedDot:
+      return FindRaggedDotKernel(instruction, device);
     case Opcode::kScaledDot:
       return FindScaledDotKernel(instruction, device);
     case Opcode::kScatter:
@@ -26,6 +31,8 @@ std::optional<CudaKernel> FindCudaKernel(const Instruction& instruction, const D
       return FindSelectAndScatterKernel(instruction, device);
     case Opcode::kRngBitGenerator:
       return FindRandomBitsKernel(instruction, device);
+    case Opcode::kShuffle:
+      return FindShuffleKernel(instruction, device);
     case Opcode::kSort:
       return FindSortKernel(instruction, device);
     case Opcode::kTopk:

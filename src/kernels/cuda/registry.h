@@ -35,11 +35,15 @@ struct CudaKernel {
 std::optional<CudaKernel> FindCudaKernel(const Instruction& instruction, const DeviceProperties& device);
 
 std::optional<CudaKernel> FindDotKernel(const Instruction& dot, const DeviceProperties& device);
+std::optional<CudaKernel> FindRaggedDotKernel(const Instruction& dot, const DeviceProperties& device);
 std::optional<CudaKernel> FindScaledDotKernel(const Instruction& dot, const DeviceProperties& device);
 std::optional<CudaKernel> FindConvolutionKernel(const Instruction& convolution,
                                                 const DeviceProperties& device);
+// Filters of one feature each.
+std::optional<CudaKernel> FindDepthwiseKernel(const Instruction& convolution);
 // Families of it.
 std::optional<CudaKernel> FindBatchNormKernel(const Instruction& batch_norm, const DeviceProperties& device);
+std::optional<CudaKernel> FindBitcastKernel(const Instruction& bitcast, const DeviceProperties& device);
 std::optional<CudaKernel> FindFftKernel(const Instruction& fft, const DeviceProperties& device);
 std::optional<CudaKernel> FindGatherKernel(const Instruction& gather, const DeviceProperties& device);
 std::optional<CudaKernel> FindScatterKernel(const Instruction& scatter, const DeviceProperties& device);
@@ -49,6 +53,7 @@ std::optional<CudaKernel> FindReduceWindowKernel(const Instruction& reduce_windo
                                                  const DeviceProperties& device);
 std::optional<CudaKernel> FindSelectAndScatterKernel(const Instruction& select_and_scatter,
                                                      const DeviceProperties& device);
+std::optional<CudaKernel> FindShuffleKernel(const Instruction& shuffle, const DeviceProperties& device);
 std::optional<CudaKernel> FindSortKernel(const Instruction& sort, const DeviceProperties& device);
 std::optional<CudaKernel> FindTopkKernel(const Instruction& topk, const DeviceProperties& device);
 

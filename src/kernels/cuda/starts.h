@@ -15,15 +15,15 @@ struct WalkDim {
   FastDiv size;
   int64_t index = 0, operand = 0, update = 0;
 };
-struct Place {
+struct WalkPlace {
   int64_t index = 0, operand = 0, update = 0;
 };
 // Row-major over `rank` dimensions, the last one fastest.
 struct Walk {
   uint32_t rank = 0;
   WalkDim dims[kMostDims];
-  HLO_DEVICE Place At(uint32_t i) const {
-    Place place;
+  HLO_DEVICE WalkPlace At(uint32_t i) const {
+    WalkPlace place;
     for (int d = static_cast<int>(rank) - 1; d >= 0; --d) {
       const WalkDim& dim = dims[d];
       const uint32_t rest = dim.size.Quotient(i);

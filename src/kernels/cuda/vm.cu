@@ -1,4 +1,5 @@
-// The machine for elementwise code, and reductions on it, on the device. One file: they share their functions.
+// The machine for elementwise code, and reductions on it, on the device. One file: they share their
+// functions.
 
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/vm_kernels.h"

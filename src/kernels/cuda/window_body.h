@@ -196,7 +196,7 @@ HLO_DEVICE void ScatterWinnersBody(Env& env, const SelectArgs& args) {
 template <class E>
 struct ReduceWindowKernel {
   using Args = ReduceWindowArgs;
-  static constexpr uint32_t kThreads = kWindowThreads;
+  static constexpr uint32_t kThreads = kWindowThreads, kMinBlocks = 4;
   template <class Env>
   static HLO_DEVICE void Run(Env& env, const Args& args) {
     ReduceWindowBody<E>(env, args);
@@ -205,7 +205,7 @@ struct ReduceWindowKernel {
 template <class E>
 struct SelectWinners {
   using Args = SelectArgs;
-  static constexpr uint32_t kThreads = kWindowThreads;
+  static constexpr uint32_t kThreads = kWindowThreads, kMinBlocks = 4;
   template <class Env>
   static HLO_DEVICE void Run(Env& env, const Args& args) {
     SelectWinnersBody<E>(env, args);
@@ -214,7 +214,7 @@ struct SelectWinners {
 template <class E>
 struct ScatterWinners {
   using Args = SelectArgs;
-  static constexpr uint32_t kThreads = kWindowThreads;
+  static constexpr uint32_t kThreads = kWindowThreads, kMinBlocks = 4;
   template <class Env>
   static HLO_DEVICE void Run(Env& env, const Args& args) {
     ScatterWinnersBody<E>(env, args);

@@ -626,6 +626,29 @@ TEST(Convolution, Groups) {
                     "window={size=3x3}, dim_labels=b01f_01io->b01f, batch_group_count=3");
 }
 
+TEST(Convolution, OfOneFeatureEach) {
+  for (const std::string type : {"f32", "bf16", "f8e4m3fn"}) {
+    const auto expect = [&](const std::string& result, const std::string& input, const std::string& kernel,
+                            const std::string& attributes) {
+      const std::string name =
+          ExpectExact({type + result, "convolution", {type + input, type + kernel}, attributes});
+      EXPECT_NE(name.find("depthwise"), std::string::npos) << name;
+    };
+    // Features last, in blocks of 32; a reversed and a dilated window, strides, padding of both signs.
+    expect("[2,9,10,40]", "[2,9,10,40]", "[3,3,1,40]",
+           "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f, feature_group_count=40");
+    expect("[1,6,4,7]", "[1,11,13,7]", "[4,3,1,7]",
+           "window={size=4x3 stride=2x3 pad=2_2x-1_2 rhs_reversal=1x0}, dim_labels=b01f_01io->b01f, "
+           "feature_group_count=7");
+    // Rows last, in tiles of 8 x 32, and two filters for a feature.
+    expect("[2,6,17,35]", "[2,3,17,35]", "[6,1,3,5]",
+           "window={size=3x5 pad=2_2x4_4 rhs_dilate=2x2 rhs_reversal=0x1}, dim_labels=bf01_oi01->bf01, "
+           "feature_group_count=3");
+    expect("[2,5,70]", "[2,5,70]", "[5,1,4]",
+           "window={size=4 pad=3_0}, dim_labels=bf0_oi0->bf0, feature_group_count=5");
+  }
+}
+
 TEST(Convolution, OtherRanks) {
   ExpectConvolution("f32[2,66,20]", "f32[2,64,30]", "f32[5,30,20]",
                     "window={size=5 pad=3_3}, dim_labels=b0f_0io->b0f");

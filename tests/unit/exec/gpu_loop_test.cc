@@ -1,14 +1,14 @@
-// Loops on the emulated GPU: what they compute, and how often the host looks.
+// Loops on the GPU: what they compute, and how often the host looks.
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "device/gpu.h"
 #include "exec/gpu_executor.h"
 #include "gtest/gtest.h"
 #include "hlo_run/check.h"
 #include "hlo_run/parse.h"
+#include "on_gpu.h"
 
 namespace hlo::exec {
 namespace {
@@ -19,7 +19,7 @@ class CountingGpu : public device::Gpu {
   struct Counts {
     int to_host = 0, recorded = 0, started = 0;
   };
-  CountingGpu(int schedule, Counts* counts) : gpu_(device::MakeEmulatedGpu(schedule)), counts_(counts) {}
+  CountingGpu(Device where, Counts* counts) : gpu_(OpenTestGpu(where)), counts_(counts) {}
 
   const device::DeviceProperties& properties() const override { return gpu_->properties(); }
   device::Stream stream() const override { return gpu_->stream(); }
@@ -52,7 +52,7 @@ class CountingGpu : public device::Gpu {
   Counts* counts_;
 };
 
-class GpuLoop : public testing::TestWithParam<int> {
+class GpuLoop : public testing::TestWithParam<Device> {
  protected:
   void Load(const std::string& text) {
     Diagnostics diagnostics;
@@ -179,7 +179,7 @@ TEST_P(GpuLoop, OfUnknownLengthRepeatsItself) {
     EXPECT_EQ(Run({S32({27, 4}, {2})}), (std::vector<int32_t>{1, 4, 2, 1, 111}));
     EXPECT_EQ(counts_.to_host, 3);  // Two predicates, and the result.
     EXPECT_EQ(counts_.recorded, run == 0 ? 1 : 0);
-    EXPECT_EQ(counts_.started, 110);
+    EXPECT_EQ(counts_.started, kOnGpu ? (run == 0 ? 1 : 0) : 110);
   }
   EXPECT_EQ(Run({S32({2, 1}, {2})}), (std::vector<int32_t>{1, 4, 2, 1, 1}));
   EXPECT_EQ(Run({S32({1, 7}, {2})}), (std::vector<int32_t>{1, 7, 0, 0, 0}));
@@ -238,7 +238,9 @@ ENTRY e { t = s32[] parameter(0)
   EXPECT_EQ(counts_.recorded, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Schedules, GpuLoop, testing::Values(0, 1, 2));
+INSTANTIATE_TEST_SUITE_P(Devices, GpuLoop, testing::ValuesIn(TestDevices()));
 
 }  // namespace
 }  // namespace hlo::exec
+
+int main(int argc, char** argv) { return hlo::RunGpuTests(argc, argv); }

@@ -1,0 +1,197 @@
+// Kernels that run code of the module, beside the reference: sizes around the pieces in which they work, and
+// threads in several orders.
+
+#include <cmath>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "hlo_run/check.h"
+#include "hlo_run/compare.h"
+#include "hlo_run/execute.h"
+#include "hlo_run/parse.h"
+#include "on_gpu.h"
+
+namespace hlo {
+namespace {
+
+CheckedModule Load(const std::string& text) {
+  Diagnostics diagnostics;
+  std::shared_ptr<Module> module = Parse(std::make_shared<SourceText>("t.hlo", text), diagnostics);
+  EXPECT_NE(module, nullptr) << text;
+  absl::StatusOr<CheckedModule> checked = Check(std::move(module), diagnostics);
+  EXPECT_TRUE(checked.ok()) << checked.status() << text;
+  return *std::move(checked);
+}
+
+// A few values that come often; of floats NaN and zeros of both signs too.
+Literal Values(ElementType type, std::vector<int64_t> dims, uint32_t seed, bool with_nan) {
+  Literal literal = *Literal::Create(Shape::Array(type, dims));
+  std::mt19937 random(seed);
+  if (type == ElementType::kF32) {
+    for (float& x : literal.mutable_span<float>()) {
+      x = static_cast<float>(static_cast<int>(random() % 41) - 20) / 4;
+      if (with_nan && random() % 5 == 0) x = std::nanf("");
+      if (x == 0 && random() % 2 == 0) x = -0.0f;
+    }
+  } else {
+    for (int32_t& x : literal.mutable_span<int32_t>()) x = static_cast<int>(random() % 50) - 10;
+  }
+  return literal;
+}
+
+void ExpectAsReference(const std::string& text, const std::vector<Literal>& arguments) {
+  const CheckedModule module = Load(text);
+  const absl::StatusOr<Literal> expected = Execute(module, arguments, Engine::kReference);
+  ASSERT_TRUE(expected.ok()) << expected.status() << text;
+  for (const Device device : TestDevices()) {
+    absl::StatusOr<Executable> executable = Executable::Make(module, Engine::kFast, {}, device);
+    ASSERT_TRUE(executable.ok()) << executable.status();
+    const absl::StatusOr<Literal> got = executable->Run(arguments);
+    ASSERT_TRUE(got.ok()) << got.status() << text;
+    EXPECT_TRUE(executable->fallbacks().empty()) << executable->fallbacks()[0].reason << text;
+    const std::vector<LiteralLeaf> got_leaves = ArrayLeaves(*got), wanted = ArrayLeaves(*expected);
+    ASSERT_EQ(got_leaves.size(), wanted.size());
+    for (size_t k = 0; k < wanted.size(); ++k) {
+      const CompareReport report =
+          CompareArrays(*got_leaves[k].value, *wanted[k].value, CompareRule::Exact());
+      ASSERT_TRUE(report.ok()) << "device " << device.number << "\n" << ToString(report) << text;
+    }
+  }
+}
+
+// Comparators of f32 keys with s32 elements that go along: an order of its own, none at all, and cycles.
+const char* const kComparators[] = {
+    "x = f32[] abs(a)\n  y = f32[] abs(b)\n  ROOT r = pred[] compare(x, y), direction=LT\n",
+    "x = f32[] multiply(a, a)\n  y = f32[] multiply(b, a)\n  ROOT r = pred[] compare(x, y), direction=LT\n",
+    "x = s32[] subtract(c, d)\n  n = s32[] constant(3)\n  y = s32[] remainder(x, n)\n  one = s32[] "
+    "constant(1)\n"
+    "  ROOT r = pred[] compare(y, one), direction=EQ\n"};
+
+TEST(GpuKernels, SortByAnyCode) {
+  for (const char* comparator : kComparators) {
+    for (const int64_t n : {1, 2, 15, 16, 17, 31, 33, 64, 100, 257}) {
+      const std::string size = std::to_string(n);
+      ExpectAsReference(
+          "before { a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  c = s32[] parameter(2)\n"
+          "  d = s32[] parameter(3)\n  " +
+              std::string(comparator) + "}\nENTRY e { k = f32[2," + size + "] parameter(0)\n  v = s32[2," +
+              size + "] parameter(1)\n  ROOT r = (f32[2," + size + "], s32[2," + size +
+              "]) sort(k, v), dimensions={1}, to_apply=before }\n",
+          {Values(ElementType::kF32, {2, n}, 1, true), Values(ElementType::kS32, {2, n}, 2, false)});
+    }
+  }
+}
+
+TEST(GpuKernels, SortOfColumnsByAnyCode) {
+  ExpectAsReference(
+      "before { a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  x = f32[] abs(a)\n  y = f32[] abs(b)\n"
+      "  ROOT r = pred[] compare(x, y), direction=GT }\nENTRY e { k = f32[70,3] parameter(0)\n"
+      "  ROOT r = f32[70,3] sort(k), dimensions={0}, is_stable=true, to_apply=before }\n",
+      {Values(ElementType::kF32, {70, 3}, 3, false)});
+}
+
+TEST(GpuKernels, WindowsOfSeveralArrays) {
+  for (const int64_t n : {1, 5, 40, 131}) {
+    const std::string
+        size = std::to_string(n),
+        text =
+            "pick { a = f32[] parameter(0)\n  i = s32[] parameter(1)\n  b = f32[] parameter(2)\n"
+            "  j = s32[] parameter(3)\n  p = pred[] compare(a, b), direction=GE\n  x = f32[] select(p, a, "
+            "b)\n"
+            "  y = s32[] select(p, i, j)\n  ROOT r = (f32[], s32[]) tuple(x, y) }\n"
+            "ENTRY e { a = f32[" +
+            size + ",6] parameter(0)\n  i = s32[" + size +
+            ",6] parameter(1)\n"
+            "  low = f32[] constant(-100)\n  none = s32[] constant(-1)\n  ROOT r = (f32[" +
+            size + ",3], s32[" + size +
+            ",3]) reduce-window(a, i, low, none), window={size=3x2 stride=1x2 pad=1_1x0_0}, to_apply=pick "
+            "}\n";
+    ExpectAsReference(
+        text, {Values(ElementType::kF32, {n, 6}, 4, false), Values(ElementType::kS32, {n, 6}, 5, false)});
+  }
+}
+
+TEST(GpuKernels, ScatterOfSeveralArrays) {
+  for (const int64_t n : {1, 31, 130}) {
+    const std::string
+        size = std::to_string(n),
+        text =
+            "both { a = s32[] parameter(0)\n  b = f32[] parameter(1)\n  c = s32[] parameter(2)\n"
+            "  d = f32[] parameter(3)\n  x = s32[] subtract(c, a)\n  y = f32[] maximum(b, d)\n"
+            "  ROOT r = (s32[], f32[]) tuple(x, y) }\n"
+            "ENTRY e { a = s32[23,3] parameter(0)\n  b = f32[23,3] parameter(1)\n  i = s32[" +
+            size + ",1] parameter(2)\n  u = s32[" + size + ",3] parameter(3)\n  v = f32[" + size +
+            ",3] parameter(4)\n"
+            "  ROOT r = (s32[23,3], f32[23,3]) scatter(a, b, i, u, v), update_window_dims={1}, "
+            "inserted_window_dims={0}, "
+            "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=both }\n";
+    ExpectAsReference(
+        text, {Values(ElementType::kS32, {23, 3}, 6, false), Values(ElementType::kF32, {23, 3}, 7, false),
+               Values(ElementType::kS32, {n, 1}, 8, false), Values(ElementType::kS32, {n, 3}, 9, false),
+               Values(ElementType::kF32, {n, 3}, 10, false)});
+  }
+}
+
+TEST(GpuKernels, ScansOfAnyCode) {
+  for (const bool reversed : {false, true}) {
+    for (const int64_t n : {1, 9, 140}) {
+      const std::string size = std::to_string(n),
+                        text = "step { x = s32[" + size + "] parameter(0)\n  c = s32[" + size +
+                               "] parameter(1)\n"
+                               "  d = s32[" +
+                               size + "] parameter(2)\n  y = s32[" + size +
+                               "] subtract(x, c)\n"
+                               "  z = s32[" +
+                               size + "] xor(d, y)\n  ROOT r = (s32[" + size + "], s32[" + size + "], s32[" +
+                               size +
+                               "]) tuple(z, y, z) }\n"
+                               "ENTRY e { a = s32[7," +
+                               size + "] parameter(0)\n  c = s32[" + size + "] parameter(1)\n  d = s32[" +
+                               size + "] parameter(2)\n  ROOT r = (s32[7," + size + "], s32[" + size +
+                               "], s32[" + size +
+                               "]) scan(a, c, d), dimensions={0}, num_carries=2, is_reverse=" +
+                               (reversed ? "true" : "false") + ", to_apply=step }\n";
+      ExpectAsReference(
+          text, {Values(ElementType::kS32, {7, n}, 11, false), Values(ElementType::kS32, {n}, 12, false),
+                 Values(ElementType::kS32, {n}, 13, false)});
+    }
+  }
+}
+
+TEST(GpuKernels, BitcastsThroughLayouts) {
+  ExpectAsReference("ENTRY e { a = f32[6,10]{0,1} parameter(0)\n  ROOT r = f32[4,3,5]{1,2,0} bitcast(a) }\n",
+                    {Values(ElementType::kF32, {6, 10}, 14, false)});
+  ExpectAsReference("ENTRY e { a = s32[6,10] parameter(0)\n  ROOT r = u8[6,10,4] bitcast-convert(a) }\n",
+                    {Values(ElementType::kS32, {6, 10}, 15, false)});
+}
+
+TEST(GpuKernels, RaggedDots) {
+  const auto sizes = [](std::vector<int32_t> values) {
+    Literal literal =
+        *Literal::Create(Shape::Array(ElementType::kS32, {static_cast<int64_t>(values.size())}));
+    std::copy(values.begin(), values.end(), literal.mutable_span<int32_t>().begin());
+    return literal;
+  };
+  for (const std::vector<int32_t>& groups : {std::vector<int32_t>{4, 0, 9}, {20, 5, 1}, {3, 3, 3}}) {
+    ExpectAsReference(
+        "ENTRY e { a = s32[17,6] parameter(0)\n  b = s32[3,6,5] parameter(1)\n  g = s32[3] parameter(2)\n"
+        "  ROOT r = s32[17,5] ragged-dot(a, b, g), lhs_contracting_dims={1}, "
+        "rhs_contracting_dims={1}, lhs_ragged_dims={0}, rhs_group_dims={0} }\n",
+        {Values(ElementType::kS32, {17, 6}, 16, false), Values(ElementType::kS32, {3, 6, 5}, 17, false),
+         sizes(groups)});
+    ExpectAsReference(
+        "ENTRY e { a = s32[6,17] parameter(0)\n  b = s32[17,5] parameter(1)\n  g = s32[3] parameter(2)\n"
+        "  ROOT r = s32[3,6,5] ragged-dot(a, b, g), lhs_contracting_dims={1}, "
+        "rhs_contracting_dims={0}, lhs_ragged_dims={1} }\n",
+        {Values(ElementType::kS32, {6, 17}, 18, false), Values(ElementType::kS32, {17, 5}, 19, false),
+         sizes(groups)});
+  }
+}
+
+}  // namespace
+}  // namespace hlo
+
+int main(int argc, char** argv) { return hlo::RunGpuTests(argc, argv); }
