@@ -1,11 +1,14 @@
 #include "plan/loop_steps.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "types/index.h"
 
 namespace hlo::plan {
 namespace {
+
+constexpr int64_t kFewestAround = 4096;  // Elements; a smaller result is filled as a whole.
 
 std::vector<int64_t> Iota(int64_t count) {
   std::vector<int64_t> result(count);
@@ -144,15 +147,11 @@ TileStep LoopSteps::Concatenate(const Node& node) {
 }
 
 TileStep LoopSteps::Pad(const Node& node) {
-  const ValueId operand = node.operands[0], value = node.operands[1], result = node.results[0];
+  const ValueId operand = node.operands[0], result = node.results[0];
   const Shape& from = ShapeOf(operand);
   const Shape& to = ShapeOf(result);
-  TileStep step;
-  LoopBuilder fill = Builder(to);
-  fill.program().Store(fill.Value(value, IndexMap::Scalar()),
-                       fill.AccessOf(result, IndexMap::Identity(to.rank())));
-  step.programs.push_back(Finished(fill));
   const auto padding = node.instruction->Get<attr::padding>();
+  bool is_spaced = false;
   std::vector<int64_t> dims;
   IndexMap read = IndexMap::Identity(from.rank()), write = read;
   for (int64_t d = 0; d < from.rank(); ++d) {
@@ -160,16 +159,48 @@ TileStep LoopSteps::Pad(const Node& node) {
     const int64_t first = padding[d].low >= 0 ? 0 : (-padding[d].low + spacing - 1) / spacing;
     const int64_t room = to.dim(d) - 1 - padding[d].low;
     const int64_t last = room < 0 ? -1 : std::min(from.dim(d) - 1, room / spacing);
+    is_spaced |= spacing > 1;
     dims.push_back(std::max<int64_t>(0, last - first + 1));
     read.offset[d] = first;
     write.offset[d] = padding[d].low + first * spacing;
     write.coefficients[d][d] = spacing;
   }
-  if (std::find(dims.begin(), dims.end(), 0) != dims.end()) return step;
+  const bool is_empty = std::find(dims.begin(), dims.end(), 0) != dims.end();
+  TileStep step;
+  if (is_spaced || is_empty || *to.ElementCount() < kFewestAround)
+    step.programs.push_back(Fill(node, {to.dims().begin(), to.dims().end()}, IndexMap::Identity(to.rank())));
+  else
+    FillAround(node, dims, write, &step);
+  if (is_empty) return step;
   LoopBuilder copy(graph_, groups_, dims, Iota(from.rank()), 0);
   copy.program().Store(copy.Value(operand, read), copy.AccessOf(result, write));
   step.programs.push_back(Finished(copy));
   return step;
+}
+
+cpu::TileProgram LoopSteps::Fill(const Node& pad, const std::vector<int64_t>& dims, const IndexMap& places) {
+  LoopBuilder fill(graph_, groups_, dims, Iota(static_cast<int64_t>(dims.size())), 0);
+  fill.program().Store(fill.Value(pad.operands[1], IndexMap::Scalar()),
+                       fill.AccessOf(pad.results[0], places));
+  return Finished(fill);
+}
+
+void LoopSteps::FillAround(const Node& pad, absl::Span<const int64_t> box, const IndexMap& at,
+                           TileStep* step) {
+  const Shape& whole = ShapeOf(pad.results[0]);
+  std::vector<int64_t> dims(whole.dims().begin(), whole.dims().end());
+  IndexMap places = IndexMap::Identity(whole.rank());
+  for (int64_t d = 0; d < whole.rank(); ++d) {
+    const int64_t end = at.offset[d] + box[d];
+    for (const auto& [begin, length] :
+         {std::pair(int64_t{0}, at.offset[d]), std::pair(end, whole.dim(d) - end)}) {
+      places.offset[d] = begin;
+      dims[d] = length;
+      if (length > 0) step->programs.push_back(Fill(pad, dims, places));
+    }
+    places.offset[d] = at.offset[d];
+    dims[d] = box[d];
+  }
 }
 
 }  // namespace hlo::plan

@@ -26,7 +26,7 @@ class LoopSteps {
   // The same of a scatter, which leaves out a window that does not fit.
   TileStep ScatterWindow(const Node& node, const LoopUpdate& update);
   TileStep Concatenate(const Node& node);
-  // The padding value everywhere, then those elements of the operand that negative padding leaves.
+  // The padding value where no element of the operand goes, and those elements that negative padding leaves.
   TileStep Pad(const Node& node);
 
   // The instructions of the loops that were made since, but for the last one of each.
@@ -36,6 +36,10 @@ class LoopSteps {
   const Shape& ShapeOf(ValueId v) const { return graph_.values[v].shape; }
   LoopBuilder Builder(const Shape& shape) const;
   cpu::TileProgram Finished(LoopBuilder& builder);
+  // A pad's value at these places of its result.
+  cpu::TileProgram Fill(const Node& pad, const std::vector<int64_t>& dims, const IndexMap& places);
+  // Before and behind a box along each dimension; along the next one only within the box.
+  void FillAround(const Node& pad, absl::Span<const int64_t> box, const IndexMap& at, TileStep* step);
   TileStep CopyOf(ValueId operand, ValueId result);
   // Where the update goes whose positions are those of the window under the map.
   cpu::Access WindowOf(const Node& update, const IndexMap& map, const LoopBuilder& builder) const;

@@ -55,6 +55,12 @@ TEST(MovementTest, PadAndConcatenate) {
       "ENTRY e {{ a = {0}[40,1100] parameter(0)\n v = {0}[] parameter(1)\n"
       " ROOT r = {0}[43,1105] pad(a, v), padding=1_2x3_2 }}");
   ExpectAgreement(
+      "ENTRY e {{ a = {0}[20,30,40] parameter(0)\n v = {0}[] parameter(1)\n"
+      " ROOT r = {0}[21,29,46] pad(a, v), padding=-2_3x4_-5x0_6 }}");
+  ExpectAgreement(
+      "ENTRY e {{ a = {0}[50,2] parameter(0)\n v = {0}[] parameter(1)\n"
+      " ROOT r = {0}[51,100] pad(a, v), padding=0_1x100_-2 }}");
+  ExpectAgreement(
       "ENTRY e {{ a = {0}[9,300] parameter(0)\n b = {0}[9,1] parameter(1)\n c = {0}[9,0] parameter(2)\n"
       " ROOT r = {0}[9,301] concatenate(a, c, b), dimensions={{1}} }}");
 }
