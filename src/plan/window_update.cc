@@ -7,17 +7,43 @@
 namespace hlo::plan {
 namespace {
 
-// Sizes by dimension of the operand.
-Index WindowSizes(const Instruction& scatter) {
-  const Shape &operand = scatter.operand(0)->shape(), &updates = scatter.operand(2)->shape();
+// By dimension of the operand: that of the updates, -1 for an inserted one.
+std::vector<int64_t> UpdateDims(const Instruction& scatter) {
   const IntList window_dims = scatter.Get<attr::update_window_dims>();
-  Index sizes;
+  std::vector<int64_t> dims;
   size_t next = 0;
-  for (int64_t d = 0; d < operand.rank(); ++d) {
+  for (int64_t d = 0; d < scatter.operand(0)->shape().rank(); ++d) {
     const bool inserted = absl::c_linear_search(scatter.Get<attr::inserted_window_dims>(), d);
-    sizes.push_back(inserted ? 1 : updates.dim(window_dims[next++]));
+    dims.push_back(inserted ? -1 : window_dims[next++]);
   }
-  return sizes;
+  return dims;
+}
+
+// Whether it scatters updates of the operand's type into one window of one operand.
+bool IsOneWindow(const Instruction& scatter) {
+  if (scatter.operand_count() != 3 || !scatter.Get<attr::input_batching_dims>().empty()) return false;
+  const Shape &operand = scatter.operand(0)->shape(), &indices = scatter.operand(1)->shape();
+  const int64_t index_size = std::ssize(scatter.Get<attr::scatter_dims_to_operand_dims>());
+  return IsIntegral(indices.type()) && scatter.operand(2)->shape().type() == operand.type() &&
+         index_size > 0 && Product(indices.dims()) == index_size &&
+         std::ssize(scatter.Get<attr::update_window_dims>()) +
+                 std::ssize(scatter.Get<attr::inserted_window_dims>()) ==
+             operand.rank();
+}
+
+bool HasPlainLanes(ElementType type) { return cpu::IsStoredAsLane(type) && BitWidth(type) % 8 == 0; }
+
+// (old, update); no function: the update itself. nullopt where to_apply does more than one operation.
+std::optional<cpu::TileCall> CombineOf(const Instruction& scatter) {
+  const ElementType type = scatter.operand(0)->shape().type();
+  const Computation& to_apply = *scatter.Get<attr::to_apply>();
+  const Instruction& root = *to_apply.root();
+  if (&root == to_apply.parameter(1)) return cpu::TileCall{};
+  if (!IsRegrouped(root) || !HasPlainLanes(type) || root.operand(0) != to_apply.parameter(0) ||
+      root.operand(1) != to_apply.parameter(1))
+    return std::nullopt;
+  const cpu::TileCall combine = cpu::FindTileOp(root.opcode(), type);
+  return combine.function == nullptr ? std::nullopt : std::optional(combine);
 }
 
 // Whether a window's elements lie side by side: whole behind the first dimension that it is longer in than 1.
@@ -33,66 +59,37 @@ bool IsOneRun(const Index& sizes, const Shape& operand) {
 }  // namespace
 
 std::optional<WindowUpdate> FindWindowUpdate(const Instruction& scatter) {
-  if (scatter.operand_count() != 3 || !scatter.Get<attr::input_batching_dims>().empty()) return std::nullopt;
-  const Shape &operand = scatter.operand(0)->shape(), &indices = scatter.operand(1)->shape(),
-              &updates = scatter.operand(2)->shape();
-  const IntList dims = scatter.Get<attr::scatter_dims_to_operand_dims>();
-  WindowUpdate update{operand.type(), indices.type()};
-  const bool is_plain = cpu::IsStoredAsLane(update.type) && BitWidth(update.type) % 8 == 0 &&
-                        updates.type() == update.type && IsIntegral(update.index_type);
-  const size_t window_rank =
-      scatter.Get<attr::update_window_dims>().size() + scatter.Get<attr::inserted_window_dims>().size();
-  if (!is_plain || Product(indices.dims()) != static_cast<int64_t>(dims.size()) || dims.empty() ||
-      window_rank != static_cast<size_t>(operand.rank()))
-    return std::nullopt;
-  const Index sizes = WindowSizes(scatter);
-  update.count = Product(sizes);
+  if (!IsOneWindow(scatter)) return std::nullopt;
+  const Shape &operand = scatter.operand(0)->shape(), &updates = scatter.operand(2)->shape();
+  const std::optional<cpu::TileCall> combine = CombineOf(scatter);
+  if (!HasPlainLanes(operand.type()) || !combine.has_value()) return std::nullopt;
+  Index sizes;
+  for (const int64_t d : UpdateDims(scatter)) sizes.push_back(d < 0 ? 1 : updates.dim(d));
+  WindowUpdate update{.type = operand.type(),
+                      .index_type = scatter.operand(1)->shape().type(),
+                      .count = Product(sizes),
+                      .combine = *combine};
   if (!IsOneRun(sizes, operand) || update.count == 0) return std::nullopt;
   const Index strides = RowMajorStrides(operand.dims());
-  for (const int64_t d : dims) update.starts.push_back({operand.dim(d) - sizes[d], strides[d]});
-  const Computation& to_apply = *scatter.Get<attr::to_apply>();
-  const Instruction& root = *to_apply.root();
-  if (&root == to_apply.parameter(1)) return update;
-  if (!IsRegrouped(root) || root.operand(0)->shape().type() != update.type ||
-      root.operand(1)->shape().type() != update.type)
-    return std::nullopt;
-  update.combine = cpu::FindTileOp(root.opcode(), update.type);
-  return update.combine.function == nullptr ? std::nullopt : std::optional(update);
+  for (const int64_t d : scatter.Get<attr::scatter_dims_to_operand_dims>())
+    update.starts.push_back({operand.dim(d) - sizes[d], strides[d]});
+  return update;
 }
 
 std::optional<LoopUpdate> FindLoopUpdate(const Instruction& scatter) {
   constexpr int64_t kFewElements = 64;  // Others have quicker ways.
-  if (scatter.operand_count() != 3 || !scatter.Get<attr::input_batching_dims>().empty()) return std::nullopt;
-  const Shape &operand = scatter.operand(0)->shape(), &indices = scatter.operand(1)->shape(),
-              &updates = scatter.operand(2)->shape();
-  const IntList dims = scatter.Get<attr::scatter_dims_to_operand_dims>(),
-                window_dims = scatter.Get<attr::update_window_dims>();
-  const bool is_plain = IsIntegral(indices.type()) && updates.type() == operand.type() && !dims.empty() &&
-                        Product(indices.dims()) == static_cast<int64_t>(dims.size()) &&
-                        Product(updates.dims()) > kFewElements &&
-                        window_dims.size() + scatter.Get<attr::inserted_window_dims>().size() ==
-                            static_cast<size_t>(operand.rank());
-  if (!is_plain) return std::nullopt;
-  LoopUpdate update;
-  const Index sizes = WindowSizes(scatter);
-  for (const int64_t d : dims) update.max.push_back(operand.dim(d) - sizes[d]);
-  size_t next = 0;
+  if (!IsOneWindow(scatter)) return std::nullopt;
+  const Shape &operand = scatter.operand(0)->shape(), &updates = scatter.operand(2)->shape();
+  const std::optional<cpu::TileCall> combine = CombineOf(scatter);
+  if (Product(updates.dims()) <= kFewElements || !combine.has_value()) return std::nullopt;
+  LoopUpdate update{.combine = *combine, .update = UpdateDims(scatter)};
+  Index room;
   for (int64_t d = 0; d < operand.rank(); ++d) {
-    const bool inserted = absl::c_linear_search(scatter.Get<attr::inserted_window_dims>(), d);
-    update.update.push_back(inserted ? -1 : window_dims[next++]);
-    if (sizes[d] > operand.dim(d)) return std::nullopt;
+    room.push_back(operand.dim(d) - (update.update[d] < 0 ? 1 : updates.dim(update.update[d])));
+    if (room[d] < 0) return std::nullopt;
   }
-  const Computation& to_apply = *scatter.Get<attr::to_apply>();
-  const Instruction& root = *to_apply.root();
-  if (&root == to_apply.parameter(1)) return update;
-  const ElementType type = operand.type();
-  if (!IsRegrouped(root) || !cpu::IsStoredAsLane(type) || BitWidth(type) % 8 != 0 ||
-      root.operand(0)->shape().type() != type || root.operand(1)->shape().type() != type)
-    return std::nullopt;
-  update.combine = cpu::FindTileOp(root.opcode(), type);
-  // The first operand may be the update.
-  const bool in_order = root.operand(0) == to_apply.parameter(0);
-  return update.combine.function == nullptr || !in_order ? std::nullopt : std::optional(update);
+  for (const int64_t d : scatter.Get<attr::scatter_dims_to_operand_dims>()) update.max.push_back(room[d]);
+  return update;
 }
 
 }  // namespace hlo::plan

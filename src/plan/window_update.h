@@ -17,7 +17,7 @@ struct WindowUpdate {
   struct Start {
     int64_t max, stride;  // In elements.
   };
-  std::vector<Start> starts;   // By number in the index.
+  std::vector<Start> starts = {};  // By number in the index.
   cpu::TileCall combine = {};  // (old, update); no function: the update itself.
 };
 
@@ -25,8 +25,8 @@ std::optional<WindowUpdate> FindWindowUpdate(const Instruction& scatter);
 
 // A scatter that changes one window of any form, for loops over its elements.
 struct LoopUpdate {
-  cpu::TileCall combine = {};   // (old, update); no function: the update itself.
-  std::vector<int64_t> max;     // By number in the index: the last place where the window fits.
+  cpu::TileCall combine = {};     // (old, update); no function: the update itself.
+  std::vector<int64_t> max = {};  // By number in the index: the last place where the window fits.
   std::vector<int64_t> update;  // By dimension of the operand: that of the update; -1: a single place.
 };
 std::optional<LoopUpdate> FindLoopUpdate(const Instruction& scatter);

@@ -1,5 +1,5 @@
 #pragma once
-// What a reduction has combined so far.
+// What a reduction has combined so far: for each result a run of elements in its lane.
 
 #include <cstring>
 #include <memory>
@@ -9,7 +9,6 @@
 
 namespace hlo::cpu {
 
-// Accumulators: for each result a run of elements in its lane.
 class Accumulators {
  public:
   static constexpr int64_t kWidest = 16;  // Bytes of an element.
@@ -38,10 +37,7 @@ class Accumulators {
     }
   }
   void Combine(const TileProgram::Runner& runner, int64_t i, int64_t n) {
-    absl::InlinedVector<const void*, 8> in;
-    for (size_t k = 0; k < count(); ++k) in.push_back(at(k, i));
-    for (size_t k = 0; k < count(); ++k) in.push_back(runner.yielded(static_cast<int64_t>(k)));
-    CombineInto(i, n, in.data());
+    CombineWith(i, n, [&](size_t k) { return Yielded(runner, k, 0); });
   }
   // Element i becomes the body's tile folded, or is combined with it.
   void FoldTile(const TileProgram::Runner& runner, const TileCall& fold, int64_t i, int64_t n, bool first) {
@@ -54,25 +50,15 @@ class Accumulators {
   }
   // acc[i] = combiner(acc[i], other[0])
   void CombineWith(int64_t i, Accumulators& other) {
-    absl::InlinedVector<const void*, 8> in;
-    for (size_t k = 0; k < count(); ++k) in.push_back(at(k, i));
-    for (size_t k = 0; k < count(); ++k) in.push_back(other.at(k, 0));
-    CombineInto(i, 1, in.data());
+    CombineWith(i, 1, [&](size_t k) { return other.at(k, 0); });
   }
   // The same with element j of the body's tile.
   void CombineWith(int64_t i, const TileProgram::Runner& runner, int64_t j) {
-    absl::InlinedVector<const void*, 8> in;
-    for (size_t k = 0; k < count(); ++k) in.push_back(at(k, i));
-    for (size_t k = 0; k < count(); ++k)
-      in.push_back(static_cast<const std::byte*>(runner.yielded(static_cast<int64_t>(k))) + j * width_[k]);
-    CombineInto(i, 1, in.data());
+    CombineWith(i, 1, [&](size_t k) { return Yielded(runner, k, j); });
   }
   // acc[i + j] = combiner(acc[i + j], acc[other + j])
   void Fold(int64_t i, int64_t other, int64_t n) {
-    absl::InlinedVector<const void*, 8> in;
-    for (size_t k = 0; k < count(); ++k) in.push_back(at(k, i));
-    for (size_t k = 0; k < count(); ++k) in.push_back(at(k, other));
-    CombineInto(i, n, in.data());
+    CombineWith(i, n, [&](size_t k) { return at(k, other); });
   }
   // The first n elements to their first.
   void Halve(int64_t n) {
@@ -104,10 +90,7 @@ class Accumulators {
   void AddInit(void* const* arguments, int64_t i, int64_t n) {
     Accumulators inits(program_, n);
     inits.FillWithInit(arguments, 0, n);
-    absl::InlinedVector<const void*, 8> in;
-    for (size_t k = 0; k < count(); ++k) in.push_back(inits.at(k, 0));
-    for (size_t k = 0; k < count(); ++k) in.push_back(at(k, i));
-    CombineInto(i, n, in.data());
+    CombineOf(i, n, [&](size_t k) { return inits.at(k, 0); }, [&](size_t k) { return at(k, i); });
   }
   // acc[i, i + n) become results from `to` on.
   void Store(void* const* arguments, int64_t i, int64_t n, int64_t to) {
@@ -132,6 +115,21 @@ class Accumulators {
       widen.function(1, element, in, widen.parameter);
     else
       std::memcpy(element, in[0], width_[k]);
+  }
+  const std::byte* Yielded(const TileProgram::Runner& runner, size_t k, int64_t j) const {
+    return static_cast<const std::byte*>(runner.yielded(static_cast<int64_t>(k))) + j * width_[k];
+  }
+  // acc[i, i + n) = combiner(acc, others); others(k) and olds(k) are pointers to elements of result k.
+  template <class Others>
+  void CombineWith(int64_t i, int64_t n, Others&& others) {
+    CombineOf(i, n, [&](size_t k) { return at(k, i); }, others);
+  }
+  template <class Olds, class Others>
+  void CombineOf(int64_t i, int64_t n, Olds&& olds, Others&& others) {
+    absl::InlinedVector<const void*, 8> in;
+    for (size_t k = 0; k < count(); ++k) in.push_back(olds(k));
+    for (size_t k = 0; k < count(); ++k) in.push_back(others(k));
+    CombineInto(i, n, in.data());
   }
   void CombineInto(int64_t i, int64_t n, const void* const* in) {
     absl::InlinedVector<void*, 8> out;

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <type_traits>
 
+#include "kernels/cpu/row_walk.h"
 #include "kernels/cpu/tile_loops.h"
 #include "kernels/cpu/tile_program.h"
 
@@ -72,11 +73,7 @@ class Reader {
         read_(read),
         index_(read.inner_dims.size()),
         width_(ByteCount(read.access.type)) {
-    int64_t rest = begin;
-    for (size_t d = index_.size(); d-- > 0;) {
-      index_[d] = rest % read.inner_dims[d];
-      rest /= read.inner_dims[d];
-    }
+    EachDigit(begin, read.inner_dims, [&](int64_t d, int64_t i) { index_[d] = i; });
     walks_.push_back({read.base, &access_.inner});
     const int64_t* base = read.extras;
     VisitExtras(access_, [&](const Affine& extra) { walks_.push_back({*base++, &extra.inner}); });
