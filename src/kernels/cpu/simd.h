@@ -28,6 +28,9 @@ inline constexpr int kVectorBytes = 16;
 #if defined(__AVX2__) && !defined(__AVX512F__) && !defined(HLO_VECTOR_BYTES)
 #define HLO_AVX2_VECTORS 1
 #endif
+#if defined(__AVX512BW__) && !defined(HLO_VECTOR_BYTES)
+#define HLO_AVX512_VECTORS 1
+#endif
 inline constexpr int kVectorRegisters = kVectorBytes == 64 ? 32 : 16;
 
 template <class T, int kBytes = kVectorBytes>
@@ -76,6 +79,12 @@ template <class T>
   std::memcpy(&high, &b, sizeof high);
   const __m256i packed = _mm256_permute4x64_epi64(_mm256_packus_epi32(low, high), 0xd8);
   _mm256_storeu_si256(static_cast<__m256i*>(to), packed);
+#elif defined(HLO_AVX512_VECTORS)
+  __m512i low, high;
+  std::memcpy(&low, &a, sizeof low);
+  std::memcpy(&high, &b, sizeof high);
+  _mm256_storeu_si256(static_cast<__m256i*>(to), _mm512_cvtepi32_epi16(low));
+  _mm256_storeu_si256(static_cast<__m256i*>(to) + 1, _mm512_cvtepi32_epi16(high));
 #else
   using Halves = typename VectorOf<uint16_t, kVectorBytes / 2>::type;
   const Halves halves[] = {__builtin_convertvector(a, Halves), __builtin_convertvector(b, Halves)};
@@ -94,7 +103,7 @@ template <class T>
   Vector<uint32_t> both;
   std::memcpy(&both, &products, sizeof both);
   return sum + both;
-#elif defined(__AVX512BW__) && !defined(HLO_VECTOR_BYTES)
+#elif defined(HLO_AVX512_VECTORS)
   __m512i left, right;
   std::memcpy(&left, &a, sizeof left);
   std::memcpy(&right, &b, sizeof right);
@@ -130,6 +139,12 @@ template <class T>
     c = _mm256_min_ps(a, b), d = _mm256_min_ps(b, a);
   } else {
     c = _mm256_min_pd(a, b), d = _mm256_min_pd(b, a);
+  }
+#elif defined(HLO_AVX512_VECTORS)
+  if constexpr (sizeof(T) == 4) {
+    c = _mm512_min_ps(a, b), d = _mm512_min_ps(b, a);
+  } else {
+    c = _mm512_min_pd(a, b), d = _mm512_min_pd(b, a);
   }
 #else
   c = a < b ? a : b, d = b < a ? b : a;
