@@ -27,41 +27,64 @@ Run RunFrom(int64_t place, int64_t most, const Index& sizes, const Index& stride
   return run;
 }
 
+// Rows first, ..., first + kLanes - 1 of `count`, their elements k, ..., k + n - 1, transposed.
+template <class T>
+[[gnu::always_inline]] inline void LoadSquare(const T* const* rows, int64_t first, int64_t count, int64_t k,
+                                              int n, Vector<T>* square) {
+  constexpr int kLane = kLanes<T>;
+#pragma GCC unroll 16
+  for (int i = 0; i < kLane; ++i) {
+    const int64_t row = first + i;
+    square[i] = row >= count ? Vector<T>{}
+                : n == kLane ? LoadVector(rows[row] + k)
+                             : LoadFirst(rows[row] + k, n);
+  }
+  Transpose<T>(square);
+}
+
+// Squares of a vector's lanes. What a line writes beyond the panel's width, the next line overwrites.
+template <class T, int kWidth, bool kIsWhole>
+[[gnu::always_inline]] inline void PackSquares(const T* const* rows, int64_t count, int64_t k, int n,
+                                               bool is_last, T* panel) {
+  constexpr int kLane = kLanes<T>;
+  constexpr int kSquares = (kWidth + kLane - 1) / kLane, kAtOnce = kWidth % kLane == 0 ? 1 : kSquares;
+#pragma GCC unroll 4
+  for (int first = 0; first < kSquares; first += kAtOnce) {
+    Vector<T> squares[kAtOnce][kLane];
+#pragma GCC unroll 4
+    for (int s = 0; s < kAtOnce; ++s)
+      LoadSquare(rows, (first + s) * kLane, count, k, kIsWhole ? kLane : n, squares[s]);
+#pragma GCC unroll 16
+    for (int i = 0; i < kLane; ++i) {
+      if (!kIsWhole && i >= n) break;
+#pragma GCC unroll 4
+      for (int s = 0; s < kAtOnce; ++s) {
+        T* to = panel + (k + i) * kWidth + (first + s) * kLane;
+        const int left = kWidth - (first + s) * kLane;
+        if (left < kLane && is_last && i + 1 == n)
+          StoreFirst(to, squares[s][i], left);
+        else
+          StoreVector(to, squares[s][i]);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 template <class T, int kWidth>
 [[gnu::noinline]] void PackRows(const T* const* rows, int64_t count, int64_t k_count, T* panel) {
-  int64_t k = 0;
-  if constexpr (!kComplex<T>) {
-    // Squares of a vector's lanes. What a line writes beyond the panel's width, the next line overwrites.
-    constexpr int kLane = kLanes<T>;
-    constexpr int kSquares = (kWidth + kLane - 1) / kLane;
-    constexpr bool kIsWhole = kWidth % kLane == 0;
-    constexpr int kAtOnce = kIsWhole ? 1 : kSquares;
-    for (; k + (kIsWhole ? kLane : 2 * kLane) <= k_count; k += kLane) {
-#pragma GCC unroll 4
-      for (int first = 0; first < kSquares; first += kAtOnce) {
-        Vector<T> squares[kAtOnce][kLane];
-#pragma GCC unroll 4
-        for (int s = 0; s < kAtOnce; ++s) {
-#pragma GCC unroll 16
-          for (int i = 0; i < kLane; ++i) {
-            const int row = (first + s) * kLane + i;
-            squares[s][i] = row < count ? LoadVector(rows[row] + k) : Vector<T>{};
-          }
-          Transpose<T>(squares[s]);
-        }
-#pragma GCC unroll 16
-        for (int i = 0; i < kLane; ++i) {
-#pragma GCC unroll 4
-          for (int s = 0; s < kAtOnce; ++s)
-            StoreVector(panel + (k + i) * kWidth + (first + s) * kLane, squares[s][i]);
-        }
-      }
+  if constexpr (kComplex<T>) {
+    for (int64_t k = 0; k < k_count; ++k) {
+      for (int i = 0; i < kWidth; ++i) panel[k * kWidth + i] = i < count ? rows[i][k] : T{};
     }
-  }
-  for (; k < k_count; ++k) {
-    for (int i = 0; i < kWidth; ++i) panel[k * kWidth + i] = i < count ? rows[i][k] : T{};
+  } else {
+    constexpr int kLane = kLanes<T>;
+    int64_t k = 0;
+    for (; k + kLane <= k_count; k += kLane)
+      PackSquares<T, kWidth, true>(rows, count, k, kLane, k + kLane == k_count, panel);
+    if (k < k_count)
+      PackSquares<T, kWidth, false>(rows, count, k, static_cast<int>(k_count - k), true, panel);
   }
 }
 

@@ -3,6 +3,7 @@
 // are positions in the kernel. They are gathered panel by panel and never lie in memory as a whole.
 
 #include <algorithm>
+#include <optional>
 
 #include "hlo_run/attribute.h"
 #include "kernels/cpu/gemm_core.h"
@@ -102,54 +103,6 @@ class PatchSource final : public PanelSource<T, kWidth> {
     return i;
   }
 
-  void PackFeatures(int64_t first, int64_t count, int64_t k_first, int64_t k_count, T* panel) const {
-    alignas(64) static constexpr T kZeros[kPanelDepth] = {};
-    alignas(64) T edges[kWidth * kPanelDepth];
-    Position positions[kWidth];
-    for (int64_t i = 0; i < count; ++i) positions[i] = PositionOf(first + i);
-    const int64_t last = layout_.rank() - 1;
-    for (int64_t k = 0; k < k_count;) {
-      const int64_t w = (k_first + k) / inner_, r = (k_first + k) % inner_;
-      const int64_t run = std::min(inner_ - r, k_count - k);
-      const Index window = WindowIndex(w, outer_rank_);
-      const T* rows[kWidth];
-      for (int64_t i = 0; i < count; ++i) {
-        const Position& position = positions[i];
-        rows[i] = kZeros;
-        int64_t offset = position.batch_offset;
-        bool is_inside = true;
-        for (int64_t d = 0; d < outer_rank_ && is_inside; ++d) {
-          const int64_t p = Under(position, d, window[d]);
-          is_inside = p >= 0;
-          offset += p * layout_.input_strides[d];
-        }
-        if (!is_inside) continue;
-        if (!joins_) {
-          rows[i] = input_ + offset + r;
-          continue;
-        }
-        // Of the joined run, the part that lies in the input.
-        const int64_t origin = position.origin[last], step = layout_.group_inputs;
-        const int64_t size = layout_.window[last];
-        const int64_t low = std::clamp(std::clamp(-origin, int64_t{0}, size) * step - r, int64_t{0}, run);
-        const int64_t high =
-            std::clamp(std::clamp(layout_.input[last] - origin, int64_t{0}, size) * step - r, low, run);
-        if (low == high) continue;
-        const T* from = input_ + (offset + origin * step + r + low);
-        if (low == 0 && high == run) {
-          rows[i] = from;
-        } else {
-          T* edge = edges + i * kPanelDepth;
-          std::fill_n(edge, run, T{});
-          std::copy_n(from, high - low, edge + low);
-          rows[i] = edge;
-        }
-      }
-      PackRows<T, kWidth>(rows, count, run, panel + k * kWidth);
-      k += run;
-    }
-  }
-
   // Positions of a panel that are neighbours along one dimension of the output.
   struct Group {
     int64_t first, count;
@@ -173,6 +126,84 @@ class PatchSource final : public PanelSource<T, kWidth> {
     return n;
   }
 
+  // Where the place of window position w adds to along dimension d, for the positions [*low, *high) of the
+  // group, of which it leaves those that lie in the input; nullopt: none.
+  std::optional<int64_t> OffsetAlong(const Group& group, int64_t d, int64_t w, int64_t* low,
+                                     int64_t* high) const {
+    if (d != group.spatial || group.count == 1) {
+      const int64_t p = Under(group.position, d, w);
+      return p < 0 ? std::nullopt : std::optional(p * layout_.input_strides[d]);
+    }
+    const int64_t p = group.position.origin[d] + w * layout_.window_dilation[d];
+    const int64_t stride = layout_.stride[d], room = layout_.input[d] - p;
+    *low = std::clamp(p >= 0 ? 0 : (-p + stride - 1) / stride, *low, *high);
+    *high = std::clamp(room <= 0 ? 0 : (room + stride - 1) / stride, *low, *high);
+    return *low == *high ? std::nullopt : std::optional(p * layout_.input_strides[d]);
+  }
+
+  void PackFeatures(int64_t first, int64_t count, int64_t k_first, int64_t k_count, T* panel) const {
+    alignas(64) T edges[kWidth * kPanelDepth];
+    Group groups[kWidth];
+    const int64_t group_count = GroupsOf(first, count, groups);
+    for (int64_t k = 0; k < k_count;) {
+      const int64_t w = (k_first + k) / inner_, r = (k_first + k) % inner_;
+      const Run run{r, std::min(inner_ - r, k_count - k)};
+      const Index window = WindowIndex(w, outer_rank_);
+      const T* rows[kWidth];
+      for (int64_t g = 0; g < group_count; ++g) {
+        const int64_t at = groups[g].first;
+        FindRows(groups[g], window, run, rows + at, edges + at * kPanelDepth);
+      }
+      PackRows<T, kWidth>(rows, count, run.count, panel + k * kWidth);
+      k += run.count;
+    }
+  }
+
+  // Elements of what lies under one position of the outer window dimensions.
+  struct Run {
+    int64_t first, count;
+  };
+
+  // Where each position of the group has the run; in `edges` where a part of it is padding.
+  void FindRows(const Group& group, const Index& window, Run run, const T** rows, T* edges) const {
+    alignas(64) static constexpr T kZeros[kPanelDepth] = {};
+    std::fill_n(rows, group.count, kZeros);
+    int64_t place = group.position.batch_offset + run.first, low = 0, high = group.count;
+    for (int64_t d = 0; d < outer_rank_; ++d) {
+      const std::optional<int64_t> offset = OffsetAlong(group, d, window[d], &low, &high);
+      if (!offset.has_value()) return;
+      place += *offset;
+    }
+    if (!joins_) {
+      for (int64_t i = low; i < high; ++i) rows[i] = input_ + (place + i * group.step);
+      return;
+    }
+    const int64_t last = layout_.rank() - 1, step = group.spatial == last ? layout_.stride[last] : 0;
+    const int64_t first_origin = group.position.origin[last];
+    place += first_origin * layout_.group_inputs;
+    for (int64_t i = low; i < high; ++i) {
+      const int64_t origin = first_origin + i * step;
+      if (origin >= 0 && origin + layout_.window[last] <= layout_.input[last])
+        rows[i] = input_ + (place + i * group.step);
+      else if (CopyInside(origin, place + i * group.step, run, edges + i * kPanelDepth))
+        rows[i] = edges + i * kPanelDepth;
+    }
+  }
+
+  // Of a run that begins before the input's row or ends behind it, what lies within, and zeros; false: none.
+  bool CopyInside(int64_t origin, int64_t place, Run run, T* to) const {
+    const int64_t last = layout_.rank() - 1, size = layout_.window[last];
+    const auto at = [&](int64_t position) {
+      return std::clamp(std::clamp(position, int64_t{0}, size) * layout_.group_inputs - run.first, int64_t{0},
+                        run.count);
+    };
+    const int64_t low = at(-origin), high = std::max(at(layout_.input[last] - origin), low);
+    if (low == high) return false;
+    std::fill_n(to, run.count, T{});
+    std::copy_n(input_ + (place + low), high - low, to + low);
+    return true;
+  }
+
   void PackPositions(int64_t first, int64_t count, int64_t k_first, int64_t k_count, T* panel) const {
     Group groups[kWidth];
     const int64_t group_count = GroupsOf(first, count, groups);
@@ -194,25 +225,12 @@ class PatchSource final : public PanelSource<T, kWidth> {
     offset += group.position.batch_offset;
     int64_t low = 0, high = group.count;
     for (int64_t d = 0; d < layout_.rank(); ++d) {
-      if (d != group.spatial || group.count == 1) {
-        const int64_t p = Under(group.position, d, window[d]);
-        if (p < 0) {
-          std::fill_n(to, group.count, T{});
-          return;
-        }
-        offset += p * layout_.input_strides[d];
-      } else {
-        const int64_t p = group.position.origin[d] + window[d] * layout_.window_dilation[d];
-        const int64_t stride = layout_.stride[d];
-        low = std::clamp(p >= 0 ? 0 : (-p + stride - 1) / stride, int64_t{0}, group.count);
-        const int64_t room = layout_.input[d] - p;
-        high = std::clamp(room <= 0 ? 0 : (room + stride - 1) / stride, low, group.count);
-        if (low == high) {
-          std::fill_n(to, group.count, T{});
-          return;
-        }
-        offset += p * layout_.input_strides[d];
+      const std::optional<int64_t> along = OffsetAlong(group, d, window[d], &low, &high);
+      if (!along.has_value()) {
+        std::fill_n(to, group.count, T{});
+        return;
       }
+      offset += *along;
     }
     const T* from = input_ + offset;  // Not read before `low`.
     if (group.step == 1 && low == 0 && high == kWidth) {

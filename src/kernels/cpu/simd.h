@@ -28,7 +28,7 @@ inline constexpr int kVectorBytes = 16;
 #if defined(__AVX2__) && !defined(__AVX512F__) && !defined(HLO_VECTOR_BYTES)
 #define HLO_AVX2_VECTORS 1
 #endif
-#if defined(__AVX512BW__) && !defined(HLO_VECTOR_BYTES)
+#if defined(__AVX512BW__) && defined(__BMI2__) && !defined(HLO_VECTOR_BYTES)
 #define HLO_AVX512_VECTORS 1
 #endif
 inline constexpr int kVectorRegisters = kVectorBytes == 64 ? 32 : 16;
@@ -52,6 +52,32 @@ template <class T>
 template <class T>
 [[gnu::always_inline]] inline void StoreVector(T* to, Vector<T> v) {
   std::memcpy(to, &v, sizeof v);
+}
+// The first n lanes, n <= kLanes<T>: nothing beyond is read, or written; T of 4 or 8 bytes. The others are 0.
+template <class T>
+[[gnu::always_inline]] inline Vector<T> LoadFirst(const T* from, int n) {
+  Vector<T> v{};
+#if defined(HLO_AVX512_VECTORS)
+  const __m512i part = sizeof(T) == 4 ? _mm512_maskz_loadu_epi32(_bzhi_u32(0xffff, n), from)
+                                      : _mm512_maskz_loadu_epi64(_bzhi_u32(0xff, n), from);
+  std::memcpy(&v, &part, sizeof v);
+#else
+  std::memcpy(&v, from, n * sizeof(T));
+#endif
+  return v;
+}
+template <class T>
+[[gnu::always_inline]] inline void StoreFirst(T* to, Vector<T> v, int n) {
+#if defined(HLO_AVX512_VECTORS)
+  __m512i bits;
+  std::memcpy(&bits, &v, sizeof bits);
+  if constexpr (sizeof(T) == 4)
+    _mm512_mask_storeu_epi32(to, _bzhi_u32(0xffff, n), bits);
+  else
+    _mm512_mask_storeu_epi64(to, _bzhi_u32(0xff, n), bits);
+#else
+  std::memcpy(to, &v, n * sizeof(T));
+#endif
 }
 template <class T>
 [[gnu::always_inline]] inline Vector<T> Broadcast(T value) {

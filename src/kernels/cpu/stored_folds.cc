@@ -1,6 +1,7 @@
 #include "kernels/cpu/stored_folds.h"
 
 #include <cstring>
+#include <limits>
 
 #include "kernels/cpu/simd.h"
 #include "kernels/cpu/tile_loops.h"
@@ -12,18 +13,21 @@ constexpr int kAtOnce = StoredFolds::kAtOnce;
 
 // Operations on vectors and on numbers.
 struct Sum : scalar::Add {
+  static constexpr bool kAnyOrder = false;
   template <class A>
   static Vector<A> Vectors(Vector<A> a, Vector<A> b) {
     return a + b;
   }
 };
 struct Largest : FloatMaximum {
+  static constexpr bool kAnyOrder = true;
   template <class A>
   static Vector<A> Vectors(Vector<A> a, Vector<A> b) {
     return MaximumOf<A>(a, b);
   }
 };
 struct Smallest : FloatMinimum {
+  static constexpr bool kAnyOrder = true;
   template <class A>
   static Vector<A> Vectors(Vector<A> a, Vector<A> b) {
     return MinimumOf<A>(a, b);
@@ -37,10 +41,10 @@ template <class A, class T>
   return __builtin_convertvector(part, Vector<A>);
 }
 
-// Rows side by side, each in the same order: two vectors of partial results, what is left over, their halves.
-template <class F, class T, class A, int kRows>
+// Rows side by side, each in the same order: kVectors of partial results, what is left over, their halves.
+template <class F, class T, class A, int kRows, int kVectors = 2>
 [[gnu::always_inline]] inline void FoldRows(int64_t n, const T* const (&rows)[kRows], A (&results)[kRows]) {
-  constexpr int64_t kLane = kLanes<A>, kStep = 2 * kLane;
+  constexpr int64_t kLane = kLanes<A>, kStep = kVectors * kLane;
   const F f;
   if (n < kStep) {
     for (int r = 0; r < kRows; ++r) {
@@ -49,15 +53,19 @@ template <class F, class T, class A, int kRows>
     }
     return;
   }
-  Vector<A> v[kRows][2];
+  Vector<A> v[kRows][kVectors];
 #pragma GCC unroll 4
-  for (int r = 0; r < kRows; ++r) v[r][0] = LoadWide<A>(rows[r]), v[r][1] = LoadWide<A>(rows[r] + kLane);
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+    for (int p = 0; p < kVectors; ++p) v[r][p] = LoadWide<A>(rows[r] + p * kLane);
+  }
   int64_t i = kStep;
   for (; i + kStep <= n; i += kStep) {
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) {
-      v[r][0] = F::template Vectors<A>(v[r][0], LoadWide<A>(rows[r] + i));
-      v[r][1] = F::template Vectors<A>(v[r][1], LoadWide<A>(rows[r] + i + kLane));
+#pragma GCC unroll 8
+      for (int p = 0; p < kVectors; ++p)
+        v[r][p] = F::template Vectors<A>(v[r][p], LoadWide<A>(rows[r] + i + p * kLane));
     }
   }
   for (int r = 0; r < kRows; ++r) {
@@ -68,6 +76,8 @@ template <class F, class T, class A, int kRows>
       for (int64_t k = 0; k < half; ++k) partial[k] = f(partial[k], partial[half + k]);
     }
     results[r] = partial[0];
+    // Else it had bits of whatever was combined with it.
+    if (F::kAnyOrder && results[r] != results[r]) results[r] = std::numeric_limits<A>::quiet_NaN();
   }
 }
 
@@ -84,7 +94,15 @@ template <class F, class T, class A>
 void Row(int64_t n, const void* row, void* result) {
   const T* const at[] = {static_cast<const T*>(row)};
   A sum[1];
-  FoldRows<F, T, A, 1>(n, at, sum);
+  if constexpr (F::kAnyOrder) {
+    constexpr int kMany = 8;  // Steps of a row wait for each other.
+    if (n >= kMany * kLanes<A>)
+      FoldRows<F, T, A, 1, kMany>(n, at, sum);
+    else
+      FoldRows<F, T, A, 1>(n, at, sum);
+  } else {
+    FoldRows<F, T, A, 1>(n, at, sum);
+  }
   *static_cast<T*>(result) = static_cast<T>(sum[0]);
 }
 
