@@ -91,11 +91,32 @@ template <class T>
   Vector<uint32_t> v;
   std::memcpy(&v, &wide, sizeof v);
   return v;
+#elif defined(HLO_AVX512_VECTORS)
+  const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256(static_cast<const __m256i*>(from)));
+  Vector<uint32_t> v;
+  std::memcpy(&v, &wide, sizeof v);
+  return v;
 #else
   typename VectorOf<uint16_t, kVectorBytes / 2>::type bits;
   std::memcpy(&bits, from, sizeof bits);
   return __builtin_convertvector(bits, Vector<uint32_t>);
 #endif
+}
+// Bytes to a vector of words.
+[[gnu::always_inline]] inline Vector<int32_t> LoadBytes(const uint8_t* from) {
+  Vector<int32_t> v;
+#if defined(HLO_AVX2_VECTORS)
+  const __m256i wide = _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from)));
+  std::memcpy(&v, &wide, sizeof v);
+#elif defined(HLO_AVX512_VECTORS)
+  const __m512i wide = _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+  std::memcpy(&v, &wide, sizeof v);
+#else
+  typename VectorOf<uint8_t, kVectorBytes / 4>::type bytes;
+  std::memcpy(&bytes, from, sizeof bytes);
+  v = __builtin_convertvector(bytes, Vector<int32_t>);
+#endif
+  return v;
 }
 // The low halves of the words of two vectors, one after the other; the high ones are 0.
 [[gnu::always_inline]] inline void StoreHalves(void* to, Vector<uint32_t> a, Vector<uint32_t> b) {
@@ -115,6 +136,23 @@ template <class T>
   using Halves = typename VectorOf<uint16_t, kVectorBytes / 2>::type;
   const Halves halves[] = {__builtin_convertvector(a, Halves), __builtin_convertvector(b, Halves)};
   std::memcpy(to, halves, sizeof halves);
+#endif
+}
+
+// Likewise the low bytes.
+[[gnu::always_inline]] inline void StoreBytes(uint8_t* to, Vector<uint32_t> a, Vector<uint32_t> b) {
+#if defined(HLO_AVX512_VECTORS)
+  __m512i low, high;
+  std::memcpy(&low, &a, sizeof low);
+  std::memcpy(&high, &b, sizeof high);
+  auto* out = reinterpret_cast<__m128i*>(to);
+  _mm_storeu_si128(out, _mm512_cvtepi32_epi8(low));
+  _mm_storeu_si128(out + 1, _mm512_cvtepi32_epi8(high));
+#else
+  constexpr int kCount = 2 * kVectorBytes / 4;
+  alignas(kVectorBytes) uint16_t halves[kCount];
+  StoreHalves(halves, a, b);
+  for (int k = 0; k < kCount; ++k) to[k] = static_cast<uint8_t>(halves[k]);
 #endif
 }
 
@@ -193,6 +231,15 @@ template <class T, class S>
 [[gnu::always_inline]] inline Vector<T> LoadAs(const S* from) {
   if constexpr (std::is_same_v<T, S>) {
     return LoadVector(from);
+  } else if constexpr (std::is_same_v<S, float>) {
+    static_assert(std::is_same_v<T, double>);
+#if defined(HLO_AVX512_VECTORS)
+    return _mm512_cvtps_pd(_mm256_loadu_ps(from));
+#else
+    typename VectorOf<float, kVectorBytes / 2>::type part;
+    std::memcpy(&part, from, sizeof part);
+    return __builtin_convertvector(part, Vector<double>);
+#endif
   } else if constexpr (std::is_same_v<S, bfloat16>) {
     static_assert(sizeof(T) == 4);
     const Vector<uint32_t> wide = LoadHalves(from) << 16;

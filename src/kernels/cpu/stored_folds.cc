@@ -34,13 +34,6 @@ struct Smallest : FloatMinimum {
   }
 };
 
-template <class A, class T>
-[[gnu::always_inline]] inline Vector<A> LoadWide(const T* from) {
-  typename VectorOf<T, kLanes<A>* static_cast<int>(sizeof(T))>::type part;
-  std::memcpy(&part, from, sizeof part);
-  return __builtin_convertvector(part, Vector<A>);
-}
-
 // Rows side by side, each in the same order: kVectors of partial results, what is left over, their halves.
 template <class F, class T, class A, int kRows, int kVectors = 2>
 [[gnu::always_inline]] inline void FoldRows(int64_t n, const T* const (&rows)[kRows], A (&results)[kRows]) {
@@ -57,7 +50,7 @@ template <class F, class T, class A, int kRows, int kVectors = 2>
 #pragma GCC unroll 4
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 8
-    for (int p = 0; p < kVectors; ++p) v[r][p] = LoadWide<A>(rows[r] + p * kLane);
+    for (int p = 0; p < kVectors; ++p) v[r][p] = LoadAs<A>(rows[r] + p * kLane);
   }
   int64_t i = kStep;
   for (; i + kStep <= n; i += kStep) {
@@ -65,7 +58,7 @@ template <class F, class T, class A, int kRows, int kVectors = 2>
     for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 8
       for (int p = 0; p < kVectors; ++p)
-        v[r][p] = F::template Vectors<A>(v[r][p], LoadWide<A>(rows[r] + i + p * kLane));
+        v[r][p] = F::template Vectors<A>(v[r][p], LoadAs<A>(rows[r] + i + p * kLane));
     }
   }
   for (int r = 0; r < kRows; ++r) {

@@ -57,15 +57,7 @@ template <ChainForm kForm>
     std::memcpy(&first, operand, sizeof first);
     return Bits<Floats>(numbers + (first + static_cast<uint32_t>(i)));
   } else {
-#if defined(HLO_AVX2_VECTORS)
-    int64_t bytes;
-    std::memcpy(&bytes, static_cast<const uint8_t*>(operand) + i, sizeof bytes);
-    return Bits<Floats>(-Bits<Signed>(_mm256_cvtepu8_epi32(_mm_cvtsi64_si128(bytes))));
-#else
-    VectorOf<uint8_t, kVectorBytes / 4>::type bytes;
-    std::memcpy(&bytes, static_cast<const uint8_t*>(operand) + i, sizeof bytes);
-    return Bits<Floats>(-__builtin_convertvector(bytes, Signed));
-#endif
+    return Bits<Floats>(-LoadBytes(static_cast<const uint8_t*>(operand) + i));
   }
 }
 
@@ -92,10 +84,7 @@ template <ChainForm kForm, bool kRounds>
     const auto code = [](Floats f) { return (kRounds ? RoundedBits(f) : Bits<Words>(f)) >> 16; };
     StoreHalves(static_cast<uint16_t*>(to) + i, code(v), code(w));
   } else {
-    alignas(kVectorBytes) uint16_t halves[2 * kLane];
-    StoreHalves(halves, Bits<Words>(v) & 1u, Bits<Words>(w) & 1u);
-    uint8_t* bytes = static_cast<uint8_t*>(to) + i;
-    for (int64_t k = 0; k < 2 * kLane; ++k) bytes[k] = static_cast<uint8_t>(halves[k]);
+    StoreBytes(static_cast<uint8_t*>(to) + i, Bits<Words>(v) & 1u, Bits<Words>(w) & 1u);
   }
 }
 

@@ -31,13 +31,6 @@ void FoldLoop(int64_t n, void* out, const void* const* in, int64_t) {
   *static_cast<T*>(out) = static_cast<T>(partial[0]);
 }
 
-template <class A, class T>
-[[gnu::always_inline]] inline Vector<A> LoadWide(const T* from) {
-  typename VectorOf<T, kVectorBytes / sizeof(A) * sizeof(T)>::type part;
-  std::memcpy(&part, from, sizeof part);
-  return __builtin_convertvector(part, Vector<A>);
-}
-
 struct VectorAdd {
   template <class A>
   static Vector<A> Apply(Vector<A> a, Vector<A> b) {
@@ -65,11 +58,11 @@ void VectorFold(int64_t n, void* out, const void* const* in, int64_t parameter) 
   const T* a = static_cast<const T*>(in[0]);
   Vector<A> v[kVectors];
 #pragma GCC unroll 16
-  for (int64_t k = 0; k < kVectors; ++k) v[k] = LoadWide<A>(a + k * kLane);
+  for (int64_t k = 0; k < kVectors; ++k) v[k] = LoadAs<A>(a + k * kLane);
   int64_t i = kPartials;
   for (; i + kPartials <= n; i += kPartials) {
 #pragma GCC unroll 16
-    for (int64_t k = 0; k < kVectors; ++k) v[k] = V::template Apply<A>(v[k], LoadWide<A>(a + i + k * kLane));
+    for (int64_t k = 0; k < kVectors; ++k) v[k] = V::template Apply<A>(v[k], LoadAs<A>(a + i + k * kLane));
   }
   A partial[kPartials];
   std::memcpy(partial, v, sizeof partial);
@@ -119,8 +112,8 @@ void SumBF16(int64_t n, void* out, const void* const* in, int64_t) {
     }
     float sums[kLane];
     StoreVector(sums, (p0 + p1) + (p2 + p3));
-    low += LoadWide<double>(sums);
-    high += LoadWide<double>(sums + kLane / 2);
+    low += LoadAs<double>(sums);
+    high += LoadAs<double>(sums + kLane / 2);
   }
   double sum = SumOfLanes<double>(low + high);
   for (; i < n; ++i) {
