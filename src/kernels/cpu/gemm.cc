@@ -6,6 +6,7 @@
 #include "base/parallel.h"
 #include "kernels/cpu/gemm_core.h"
 #include "kernels/cpu/gemv.h"
+#include "kernels/cpu/tiny_gemm.h"
 #include "types/dispatch.h"
 
 namespace hlo::cpu {
@@ -159,6 +160,7 @@ bool GemmSupports(ElementType a, ElementType b, ElementType c) {
 void Gemm(const GemmProblem& problem) {
   if (problem.m == 0 || problem.n == 0 || Product(problem.batch_dims) == 0) return;
   HLO_CHECK(GemmSupports(problem.a.type, problem.b.type, problem.c_type));
+  if (TinyGemm(problem)) return;
   DispatchCompute(GemmComputeType(problem.a.type, problem.b.type, problem.c_type),
                   [&]<class T>() { MultiplyBatch<T>(problem); });
 }

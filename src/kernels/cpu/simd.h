@@ -53,6 +53,14 @@ template <class T>
 [[gnu::always_inline]] inline void StoreVector(T* to, Vector<T> v) {
   std::memcpy(to, &v, sizeof v);
 }
+#if defined(HLO_AVX2_VECTORS)
+namespace internal {
+// All bits of the first n words.
+[[gnu::always_inline]] inline __m256i FirstLanes(int n) {
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+}  // namespace internal
+#endif
 // The first n lanes, n <= kLanes<T>: nothing beyond is read, or written; T of 4 or 8 bytes. The others are 0.
 template <class T>
 [[gnu::always_inline]] inline Vector<T> LoadFirst(const T* from, int n) {
@@ -60,6 +68,10 @@ template <class T>
 #if defined(HLO_AVX512_VECTORS)
   const __m512i part = sizeof(T) == 4 ? _mm512_maskz_loadu_epi32(_bzhi_u32(0xffff, n), from)
                                       : _mm512_maskz_loadu_epi64(_bzhi_u32(0xff, n), from);
+  std::memcpy(&v, &part, sizeof v);
+#elif defined(HLO_AVX2_VECTORS)
+  const __m256i mask = internal::FirstLanes(n * static_cast<int>(sizeof(T) / 4));
+  const __m256i part = _mm256_maskload_epi32(reinterpret_cast<const int*>(from), mask);
   std::memcpy(&v, &part, sizeof v);
 #else
   std::memcpy(&v, from, n * sizeof(T));
@@ -75,6 +87,11 @@ template <class T>
     _mm512_mask_storeu_epi32(to, _bzhi_u32(0xffff, n), bits);
   else
     _mm512_mask_storeu_epi64(to, _bzhi_u32(0xff, n), bits);
+#elif defined(HLO_AVX2_VECTORS)
+  __m256i bits;
+  std::memcpy(&bits, &v, sizeof bits);
+  const __m256i mask = internal::FirstLanes(n * static_cast<int>(sizeof(T) / 4));
+  _mm256_maskstore_epi32(reinterpret_cast<int*>(to), mask, bits);
 #else
   std::memcpy(to, &v, n * sizeof(T));
 #endif
