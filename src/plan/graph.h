@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -57,7 +58,8 @@ struct Graph {
   std::deque<Value> values;
   std::deque<Node> nodes;
   std::deque<Block> blocks;
-  std::deque<Literal> literals;  // Constants that the module does not have.
+  std::deque<Literal> literals;       // Constants that the module does not have.
+  std::shared_ptr<Module> rewritten;  // Instructions that take the place of the module's.
   Block* entry = nullptr;
   std::vector<ValueId> parameters, results;
 

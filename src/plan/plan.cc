@@ -4,6 +4,7 @@
 
 #include "base/status.h"
 #include "plan/buffers.h"
+#include "plan/fold_transposes.h"
 #include "plan/groups.h"
 #include "plan/merges.h"
 #include "plan/modes.h"
@@ -34,6 +35,7 @@ absl::StatusOr<Plan> MakePlan(const CheckedModule& module, const CustomCalls* cu
   if (target == Target::kGpu && std::any_of(plan.graph.values.begin(), plan.graph.values.end(),
                                             [](const Value& value) { return value.is_dynamic; }))
     return absl::UnimplementedError("dynamic sizes");
+  if (CurrentModes().fuses) FoldTransposes(module.module(), plan.graph);
   const Uses uses(plan.graph);
   const Groups groups(plan.graph, uses);
   const Merges merges(plan.graph, uses, groups);
