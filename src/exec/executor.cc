@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "exec/step_view.h"
 #include "fmt/format.h"
+#include "kernels/cpu/product_loop.h"
 #include "plan/plan_code.h"
 #include "plan/step_cost.h"
 #include "reference/dynamic_sizes.h"
@@ -175,6 +176,8 @@ absl::Status Executor::RunStep(const plan::Step& step) {
   if (const auto* branch = std::get_if<plan::BranchStep>(&step.what)) return RunBranch(*branch);
   if (const auto* kernel = std::get_if<plan::KernelStep>(&step.what))
     return RunKernel(*step.instruction, *kernel);
+  if (const auto* product = std::get_if<plan::ProductStep>(&step.what))
+    return RunProduct(*step.instruction, *product);
   return RunReference(*step.instruction, std::get<plan::ReferenceStep>(step.what));
 }
 
@@ -351,6 +354,18 @@ absl::Status Executor::RunKernel(const Instruction& instruction, const plan::Ker
   for (const Slot slot : step.results) results.push_back(slot < 0 ? nullptr : pointers_[slot]);
   const absl::Status status = step.kernel.run(instruction, operands, absl::MakeSpan(results));
   if (absl::IsUnimplemented(status)) return RunReference(instruction, {step.operands, step.results});
+  return status.ok() ? status : reference::Located(status, instruction);
+}
+
+absl::Status Executor::RunProduct(const Instruction& instruction, const plan::ProductStep& step) {
+  absl::InlinedVector<void*, 16> arguments;
+  for (const Slot slot : step.operands) arguments.push_back(pointers_[slot]);
+  for (const Slot slot : step.results) arguments.push_back(pointers_[slot]);
+  const auto product = static_cast<int32_t>(arguments.size());
+  arguments.push_back(nullptr);
+  const cpu::ProductLoop loop(step.program, arguments, product, ByteCount(instruction.shape().type()));
+  const absl::Status status = step.run(instruction, {arguments[0], arguments[1]},
+                                       step.in_place ? pointers_[step.results[0]] : nullptr, loop.epilogue());
   return status.ok() ? status : reference::Located(status, instruction);
 }
 

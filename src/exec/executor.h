@@ -30,6 +30,7 @@ class Executor {
   absl::Status RunSteps(const std::vector<plan::Step>& steps);
   absl::Status RunStep(const plan::Step& step);
   absl::Status RunKernel(const Instruction& instruction, const plan::KernelStep& step);
+  absl::Status RunProduct(const Instruction& instruction, const plan::ProductStep& step);
   absl::Status RunReference(const Instruction& instruction, const plan::ReferenceStep& step);
   absl::Status RunCode(const plan::PlanCode& code);
   absl::Status CallReference(const Instruction& instruction, const plan::ReferenceStep& step);

@@ -13,14 +13,19 @@ bool TakesDot(const Instruction& dot) {
                                                        dot.operand(1)->shape().type(), dot.shape().type());
 }
 
-absl::Status RunDot(const Instruction& dot, absl::Span<const void* const> operands,
-                    absl::Span<void* const> results) {
+absl::Status RunDotWith(const Instruction& dot, absl::Span<const void* const> operands, void* result,
+                        const cpu::GemmEpilogue& epilogue) {
   cpu::DotGeneral(Dense(dot.operand(0)->shape(), operands[0]),
                   {dot.Get<attr::lhs_batch_dims>(), dot.Get<attr::lhs_contracting_dims>()},
                   Dense(dot.operand(1)->shape(), operands[1]),
-                  {dot.Get<attr::rhs_batch_dims>(), dot.Get<attr::rhs_contracting_dims>()}, results[0],
-                  dot.shape().type());
+                  {dot.Get<attr::rhs_batch_dims>(), dot.Get<attr::rhs_contracting_dims>()}, result,
+                  dot.shape().type(), epilogue);
   return absl::OkStatus();
+}
+
+absl::Status RunDot(const Instruction& dot, absl::Span<const void* const> operands,
+                    absl::Span<void* const> results) {
+  return RunDotWith(dot, operands, results[0], {});
 }
 
 // The product of an instruction, for operands and a result that are still to come.
@@ -48,16 +53,27 @@ bool TakesConvolution(const Instruction& convolution) {
                            convolution.shape().type());
 }
 
+cpu::ConvolutionDims DimsOf(const Instruction& convolution) {
+  return {convolution.Get<attr::window>(), &*convolution.Get<attr::dim_labels>(),
+          convolution.Get<attr::feature_group_count>(1), convolution.Get<attr::batch_group_count>(1)};
+}
+
+absl::Status RunConvolutionWith(const Instruction& convolution, absl::Span<const void* const> operands,
+                                void* result, const cpu::GemmEpilogue& epilogue) {
+  return cpu::Convolution(Dense(convolution.operand(0)->shape(), operands[0]),
+                          Dense(convolution.operand(1)->shape(), operands[1]), DimsOf(convolution), result,
+                          convolution.shape().type(), convolution.shape().dims(), epilogue);
+}
+
 absl::Status RunConvolution(const Instruction& convolution, absl::Span<const void* const> operands,
                             absl::Span<void* const> results) {
-  const DimLabels& labels = *convolution.Get<attr::dim_labels>();
-  const cpu::ConvolutionDims dims{convolution.Get<attr::window>(), &labels,
-                                  convolution.Get<attr::feature_group_count>(1),
-                                  convolution.Get<attr::batch_group_count>(1)};
-  return cpu::Convolution(Dense(convolution.operand(0)->shape(), operands[0]),
-                          Dense(convolution.operand(1)->shape(), operands[1]), dims, results[0],
-                          convolution.shape().type(), convolution.shape().dims());
+  return RunConvolutionWith(convolution, operands, results[0], {});
 }
+
+// A smaller result stays in the cache until the loop after it reads it; over shorter pieces of rows a loop
+// costs more than reading and writing memory does.
+constexpr int64_t kSmallestResult = 1 << 20;  // In bytes.
+constexpr int64_t kShortestPiece = 256;
 
 bool TakesFft(const Instruction& fft) {
   return cpu::FftSupports(fft.Get<attr::fft_type>(), fft.operand(0)->shape().type(), fft.shape().type());
@@ -73,6 +89,23 @@ absl::Status RunFft(const Instruction& fft, absl::Span<const void* const> operan
 
 std::optional<cpu::SmallDot> FindSmallDot(const Instruction& dot) {
   return cpu::SmallDot::Make(ProblemOf(dot));
+}
+
+ProductKernel FindProductKernel(const Instruction& instruction) {
+  const Opcode opcode = instruction.opcode();
+  const bool is_product = (opcode == Opcode::kDot && TakesDot(instruction)) ||
+                          (opcode == Opcode::kConvolution && TakesConvolution(instruction));
+  const Shape& shape = instruction.shape();
+  if (!is_product || *DenseByteCount(shape) < kSmallestResult) return {};
+  if (opcode == Opcode::kDot) {
+    const int64_t columns = ProblemOf(instruction).n;
+    return {&RunDotWith, columns < kShortestPiece ? 0 : columns};
+  }
+  const auto [row, columns] = cpu::ProductRowsOf(Dense(instruction.operand(0)->shape(), nullptr),
+                                                 Dense(instruction.operand(1)->shape(), nullptr),
+                                                 DimsOf(instruction), shape.type(), shape.dims());
+  if (columns >= kShortestPiece) return {&RunConvolutionWith, row};
+  return columns == row && row > 0 ? ProductKernel{&RunConvolutionWith} : ProductKernel{};
 }
 
 LibraryKernel FindLibraryKernel(const Instruction& instruction) {

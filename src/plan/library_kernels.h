@@ -10,6 +10,7 @@
 #include "absl/types/span.h"
 #include "hlo_run/module.h"
 #include "kernels/cpu/dense_array.h"
+#include "kernels/cpu/gemm.h"
 #include "kernels/cpu/small_dot.h"
 
 namespace hlo::plan {
@@ -34,6 +35,19 @@ struct LibraryKernel {
 
 // No function where none takes the instruction: then the reference does.
 LibraryKernel FindLibraryKernel(const Instruction& instruction);
+
+// A dot or convolution of two arrays, whose result is nullptr where only the epilogue sees it.
+using ProductFn = absl::Status (*)(const Instruction& product, absl::Span<const void* const> operands,
+                                   void* result, const cpu::GemmEpilogue& epilogue);
+
+// How a loop over its result joins it: block by block, which are pieces of rows.
+struct ProductKernel {
+  ProductFn run = nullptr;
+  int64_t row = 0;  // Elements; 0: blocks consist of whole rows, or nearly always.
+};
+// No function where the loop had better run by itself: the instruction is no product, or its result stays in
+// the cache, or comes in short pieces.
+ProductKernel FindProductKernel(const Instruction& instruction);
 
 // What its "small dot" computes.
 std::optional<cpu::SmallDot> FindSmallDot(const Instruction& dot);

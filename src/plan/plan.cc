@@ -9,6 +9,7 @@
 #include "plan/merges.h"
 #include "plan/modes.h"
 #include "plan/plan_code.h"
+#include "plan/product_loops.h"
 #include "plan/row_blocks.h"
 #include "plan/schedule.h"
 #include "plan/steps.h"
@@ -41,7 +42,10 @@ absl::StatusOr<Plan> MakePlan(const CheckedModule& module, const CustomCalls* cu
   const Merges merges(plan.graph, uses, groups);
   plan.steps = MakeSteps(plan.graph, groups, merges, *plan.graph.entry);
   if (target == Target::kCpu) SaveMemory(groups, plan.steps);
-  if (target == Target::kCpu && CurrentModes().fuses) BlockRows(plan);
+  if (target == Target::kCpu && CurrentModes().fuses) {
+    BlockRows(plan);
+    JoinProductLoops(plan);
+  }
   FreeEarly(plan);
   AssignBuffers(plan);
   if (target == Target::kCpu) CompilePlan(plan);

@@ -47,6 +47,15 @@ struct KernelStep {
   LibraryKernel kernel;
   std::vector<Slot> operands, results;  // Of the leaves; -1: a token, or a result that nothing needs.
 };
+// A dot or convolution, and a loop over each block of its result while that is in the cache. The step's
+// instruction is the product.
+struct ProductStep {
+  ProductFn run;
+  const Instruction* loop;   // The last one of the loop.
+  cpu::TileProgram program;  // Its arguments are the operands, the results, and then the product's result.
+  std::vector<Slot> operands, results;  // The product's two come first.
+  bool in_place = false;                // The product's result lies where the loop's only one will be.
+};
 // The reference function of an instruction.
 struct ReferenceStep {
   std::vector<Slot> operands, results;  // Of the leaves; -1: a token.
@@ -75,7 +84,8 @@ struct BranchStep {
 };
 struct Step {
   const Instruction* instruction = nullptr;  // The last one of a group.
-  std::variant<TileStep, ReduceStep, RowsStep, KernelStep, ReferenceStep, LoopStep, BranchStep> what;
+  std::variant<TileStep, ReduceStep, RowsStep, KernelStep, ProductStep, ReferenceStep, LoopStep, BranchStep>
+      what;
   std::vector<const Instruction*> fused = {};  // The group's others.
 };
 

@@ -82,7 +82,8 @@ class Printer {
 
   template <class Names>
   void Loop(const std::string& name, const cpu::TileProgram& program, int depth, Names&& of) {
-    Line(depth, fmt::format("loop {} {}", name, Program(program, of)));
+    const std::string rows = program.outer_count() > 1 ? fmt::format("{} of ", program.outer_count()) : "";
+    Line(depth, fmt::format("loop {} {}{}", name, rows, Program(program, of)));
   }
   template <class Names>
   void Reduce(const std::string& name, const cpu::ReduceProgram& reduce, int depth, Names&& of) {
@@ -117,6 +118,19 @@ class Printer {
     }
   }
 
+  // The product's result, of which only blocks are seen, is p.
+  void Product(const Instruction& product, const ProductStep& step, int depth) {
+    Line(depth, fmt::format("{} '{}' block by block: {}, {} -> p{}", Name(product.opcode()), product.name(),
+                            Of(step.operands[0]), Of(step.operands[1]),
+                            step.in_place ? fmt::format(" in {}", Of(step.results[0])) : ""));
+    const auto operands = static_cast<int32_t>(step.operands.size()),
+               results = static_cast<int32_t>(step.results.size());
+    Loop(fmt::format("'{}'", step.loop->name()), step.program, depth + 1, [&](int32_t argument) {
+      if (argument == operands + results) return std::string("p");
+      return Of(argument < operands ? step.operands[argument] : step.results[argument - operands]);
+    });
+  }
+
   void Moves(const std::vector<Move>& moves, int depth) {
     for (const Move& move : moves)
       Line(depth, fmt::format("{} {} {}", Of(move.to), move.exchange ? "<->" : "<-", Of(move.from)));
@@ -133,6 +147,8 @@ class Printer {
       Reduce(name, reduce->program, depth, Of);
     } else if (const auto* rows = std::get_if<RowsStep>(&step.what)) {
       Rows(name, *rows, depth);
+    } else if (const auto* product = std::get_if<ProductStep>(&step.what)) {
+      Product(*step.instruction, *product, depth);
     } else if (const auto* kernel = std::get_if<KernelStep>(&step.what)) {
       Line(depth, fmt::format("{} {}: {} -> {}", kernel->kernel.name, name, List(kernel->operands),
                               List(kernel->results)));

@@ -93,10 +93,7 @@ bool StaysInRow(const cpu::TileProgram& program, bool rows_are_outer, const cpu:
 
 class Blocker {
  public:
-  explicit Blocker(Plan& plan) : plan_(plan), read_count_(plan.graph.values.size()) {
-    for (ValueId v : plan.graph.results) CountRead(v);
-    CountReads(plan.steps);
-  }
+  explicit Blocker(Plan& plan) : plan_(plan), read_count_(CountReads(plan)) {}
 
   void Run(std::vector<Step>& steps) {
     for (Step& step : steps) {
@@ -139,30 +136,6 @@ class Blocker {
   };
 
   ValueId Real(ValueId v) const { return plan_.graph.Resolve(v); }
-
-  void CountRead(ValueId v) {
-    if (v != kNoValue) ++read_count_[Real(v)];
-  }
-  void CountReads(std::vector<Step>& steps) {
-    for (Step& step : steps) {
-      VisitSlots(step, [&](int32_t& v, bool is_write) {
-        if (!is_write) CountRead(v);
-      });
-      if (auto* loop = std::get_if<LoopStep>(&step.what)) {
-        CountRead(loop->predicate);
-        for (const Move& move : loop->initial) CountRead(move.from);
-        for (const Move& move : loop->next) CountRead(move.from);
-        CountReads(loop->condition);
-        CountReads(loop->body);
-      } else if (auto* branch = std::get_if<BranchStep>(&step.what)) {
-        CountRead(branch->choice);
-        for (BranchStep::Branch& each : branch->branches) {
-          for (const Move& move : each.results) CountRead(move.from);
-          CountReads(each.steps);
-        }
-      }
-    }
-  }
 
   // The rows of a reduction along them.
   static int64_t RowsOf(const Step& step) {

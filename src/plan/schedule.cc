@@ -109,7 +109,8 @@ class Scheduler {
     const auto& what = steps_[i].what;
     return nodes_[i].may_free &&
            (std::holds_alternative<TileStep>(what) || std::holds_alternative<ReduceStep>(what) ||
-            std::holds_alternative<RowsStep>(what) || std::holds_alternative<KernelStep>(what));
+            std::holds_alternative<RowsStep>(what) || std::holds_alternative<KernelStep>(what) ||
+            std::holds_alternative<ProductStep>(what));
   }
 
   // Bytes that are free after the step and were not before.

@@ -50,6 +50,7 @@ std::string_view KernelName(const Step& step) {
   if (std::holds_alternative<LoopStep>(step.what)) return "while";
   if (std::holds_alternative<BranchStep>(step.what)) return "conditional";
   if (const auto* kernel = std::get_if<KernelStep>(&step.what)) return kernel->kernel.name;
+  if (std::holds_alternative<ProductStep>(step.what)) return Name(step.instruction->opcode());
   return "reference";
 }
 
@@ -69,6 +70,9 @@ Cost StepCost(const Plan& plan, const Step& step) {
   } else if (const auto* rows = std::get_if<RowsStep>(&step.what)) {
     for (const Slot slot : rows->operands) read[slot] = plan.buffers[slot].byte_count;
     for (const Slot slot : rows->results) written[slot] = plan.buffers[slot].byte_count;
+  } else if (const auto* product = std::get_if<ProductStep>(&step.what)) {
+    for (const Slot slot : product->operands) read[slot] = plan.buffers[slot].byte_count;
+    for (const Slot slot : product->results) written[slot] = plan.buffers[slot].byte_count;
   } else {
     return cost;
   }

@@ -8,6 +8,9 @@
 
 namespace hlo::plan {
 
+// How often steps, moves and results read each value, by its number.
+std::vector<int64_t> CountReads(Plan& plan);
+
 // visit(argument, is_write) for all that the step itself reads and writes, control flow apart.
 template <class Visit>
 void VisitSlots(Step& step, Visit&& visit) {
@@ -37,6 +40,8 @@ void VisitSlots(Step& step, Visit&& visit) {
     leaves(rows->operands, rows->results);
   } else if (auto* kernel = std::get_if<KernelStep>(&step.what)) {
     leaves(kernel->operands, kernel->results);
+  } else if (auto* product = std::get_if<ProductStep>(&step.what)) {
+    leaves(product->operands, product->results);
   } else if (auto* reference = std::get_if<ReferenceStep>(&step.what)) {
     leaves(reference->operands, reference->results);
   }

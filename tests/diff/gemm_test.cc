@@ -321,16 +321,15 @@ TEST(GemmTest, TheEpilogueSeesEachElementOnce) {
       Gemm(problem);
       problem.c = shifted.mutable_data();
       problem.epilogue.context = &type;
-      problem.epilogue.run = [](const void* context, int64_t, int64_t row, int64_t rows, int64_t column,
-                                int64_t columns, void* block, int64_t row_stride) {
-        for (int64_t i = 0; i < rows; ++i) {
-          for (int64_t j = 0; j < columns; ++j) {
-            const int64_t at = i * row_stride + j;
-            const double add = 1000.0 * static_cast<double>((row + i) * 1000 + column + j);
+      problem.epilogue.run = [](const void* context, const ProductBlock& block) {
+        for (int64_t i = 0; i < block.rows; ++i) {
+          for (int64_t j = 0; j < block.columns; ++j) {
+            const int64_t at = i * block.data_stride + j, p = block.first + i * block.row_stride + j;
+            const double add = 1000.0 * static_cast<double>(p / n * 1000 + p % n);
             if (*static_cast<const ElementType*>(context) == kF64)
-              static_cast<double*>(block)[at] += add;
+              static_cast<double*>(block.data)[at] += add;
             else
-              static_cast<float*>(block)[at] += static_cast<float>(add);
+              static_cast<float*>(block.data)[at] += static_cast<float>(add);
           }
         }
       };

@@ -1,8 +1,6 @@
 #include "kernels/cpu/convolution.h"
 
 #include <algorithm>
-#include <atomic>
-#include <cmath>
 #include <memory>
 #include <vector>
 
@@ -10,6 +8,7 @@
 #include "base/status.h"
 #include "fmt/format.h"
 #include "hlo_run/literal.h"
+#include "kernels/cpu/all_finite.h"
 #include "kernels/cpu/copy_array.h"
 #include "kernels/cpu/depthwise.h"
 #include "kernels/cpu/patches.h"
@@ -124,49 +123,6 @@ class Widened {
   const T* data_ = nullptr;
 };
 
-// Whether any of these bits patterns has all exponent bits set.
-template <class Bits>
-bool AnyTopExponent(const Bits* bits, int64_t count, Bits exponent) {
-  constexpr int64_t kChunk = 1 << 16;
-  std::atomic<bool> found = false;
-  ParallelFor((count + kChunk - 1) / kChunk, static_cast<double>(count) * 0.1, [&](int64_t chunk) {
-    const int64_t end = std::min(count, (chunk + 1) * kChunk);
-    const Bits* const from = bits;
-    const Bits mask = exponent;
-    Bits any = 0;
-    for (int64_t i = chunk * kChunk; i < end; ++i) any |= static_cast<Bits>((from[i] & mask) == mask);
-    if (any != 0) found = true;
-  });
-  return found;
-}
-
-// Whether an array holds no infinity and no NaN.
-bool IsFinite(const void* data, ElementType type, int64_t count) {
-  if (IsComplex(type)) count *= 2;
-  switch (ComponentType(type)) {
-    case ElementType::kF64:
-      return !AnyTopExponent<uint64_t>(static_cast<const uint64_t*>(data), count, uint64_t{0x7ff} << 52);
-    case ElementType::kF32:
-      return !AnyTopExponent<uint32_t>(static_cast<const uint32_t*>(data), count, uint32_t{0xff} << 23);
-    case ElementType::kBF16:
-      return !AnyTopExponent<uint16_t>(static_cast<const uint16_t*>(data), count, 0x7f80);
-    case ElementType::kF16:
-      return !AnyTopExponent<uint16_t>(static_cast<const uint16_t*>(data), count, 0x7c00);
-    default:
-      break;
-  }
-  if (!IsFloat(type)) return true;
-  return DispatchType(type, [&]<ElementType kType>() {
-    using N = Native<kType>;
-    if constexpr (requires(N x) { x.ToFloat(); }) {
-      const N* values = static_cast<const N*>(data);
-      return std::all_of(values, values + count, [](N x) { return std::isfinite(x.ToFloat()); });
-    } else {
-      return true;
-    }
-  });
-}
-
 bool SeesPadding(const ConvolutionLayout& c) {
   for (int64_t d = 0; d < c.rank(); ++d) {
     const int64_t last =
@@ -241,13 +197,14 @@ template <class T>
 class Products {
  public:
   Products(const T* input, const DenseArray& kernel, const ConvolutionLayout& layout, OutputDims dims,
-           void* out, ElementType out_type)
+           void* out, ElementType out_type, const GemmEpilogue& epilogue)
       : input_(input), kernel_(kernel), layout_(layout), dims_(std::move(dims)) {
     const bool is_native =
         DispatchType(out_type, []<ElementType kType>() { return std::is_same_v<Native<kType>, T>; });
     sink_ = {.data = out,
              .byte_count = ByteCount(out_type),
-             .narrow = is_native ? nullptr : NarrowRowOf<T>(out_type)};
+             .narrow = is_native ? nullptr : NarrowRowOf<T>(out_type),
+             .epilogue = &epilogue};
   }
 
   void Run() const {
@@ -276,7 +233,7 @@ class Products {
     ProductSink<T> sink = sink_;
     if (IsFeatureLast()) {
       sink.row_stride = layout_.outputs;
-      sink.data = sink.At(0, z);
+      sink.origin = z;
       const PatchSource<T, kPanelRows<T>> patches(input, layout_, dims_.before);
       WithKernelSource<T, kPanelColumns<T>>(kernel_, layout_, group, [&](const auto& kernel) {
         MultiplyPanels<T>(CountOf(dims_.before), layout_.group_outputs, k, patches, kernel, sink);
@@ -285,7 +242,7 @@ class Products {
     }
     const int64_t after = CountOf(dims_.after);
     sink.row_stride = after;
-    sink.data = sink.At(outer * layout_.outputs + z, 0);
+    sink.origin = (outer * layout_.outputs + z) * after;
     // The outer position is fixed: its dimensions as offsets and origins.
     ConvolutionLayout at = layout_;
     for (size_t d = dims_.before.size(); d-- > 0;) {
@@ -347,24 +304,46 @@ absl::StatusOr<std::shared_ptr<Buffer>> FeaturesLast(const T* input, Convolution
   return copy;
 }
 
+// All of a result that no product computed, one chunk after the other.
+void RunEpilogue(const GemmEpilogue& epilogue, void* out, int64_t width, int64_t count) {
+  if (epilogue.run == nullptr) return;
+  constexpr int64_t kChunk = 16 << 10;
+  ParallelFor(
+      (count + kChunk - 1) / kChunk, static_cast<double>(count) * epilogue.nanoseconds, [&](int64_t chunk) {
+        const int64_t first = chunk * kChunk, n = std::min(kChunk, count - first);
+        epilogue.run(epilogue.context, {first, 1, n, n, static_cast<std::byte*>(out) + first * width, n});
+      });
+}
+
 template <class T>
 absl::Status Convolve(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims,
-                      void* out, ElementType out_type, absl::Span<const int64_t> out_dims) {
+                      void* out, ElementType out_type, absl::Span<const int64_t> out_dims,
+                      const GemmEpilogue& epilogue) {
   const ConvolutionLayout layout = LayoutOf(input, kernel, dims, out_dims);
   HLO_ASSIGN_OR_RETURN(const Widened<T> wide_input, Widened<T>::Make(input));
   const ConvolutionMethod method = Choose(layout, dims, ComputeType(input, kernel, out_type));
   const int64_t kernel_size = Product(kernel.dims), out_size = Product(out_dims), width = ByteCount(out_type);
   const NarrowRow<T> narrow = NarrowRowOf<T>(out_type);
-  const auto direct = [&]() -> absl::Status {
+  // What is no product has the whole result before the epilogue sees any of it.
+  const auto whole = [&](auto run) -> absl::Status {
     HLO_ASSIGN_OR_RETURN(const Widened<T> wide_kernel, Widened<T>::Make(kernel));
-    DirectConvolution<T>(wide_input.data(), wide_kernel.data(), layout, narrow, width, out);
+    std::shared_ptr<Buffer> own;
+    void* to = out;
+    if (out == nullptr) {
+      HLO_ASSIGN_OR_RETURN(own, Buffer::Allocate(out_size * width));
+      to = own->data();
+    }
+    run(wide_input.data(), wide_kernel.data(), layout, narrow, width, to);
+    RunEpilogue(epilogue, to, width, out_size);
     return absl::OkStatus();
   };
   // Infinities and NaN in the kernel are looked for where there is less to read: there, or in the result,
   // which they cannot leave finite.
   const bool minds = SeesPadding(layout) && !std::is_integral_v<T>;
-  const bool result_first = minds && IsFloat(out_type) && BitWidth(out_type) >= 16 && out_size < kernel_size;
-  if (minds && !result_first && !IsFinite(kernel.data, kernel.type, kernel_size)) return direct();
+  const bool result_first = minds && IsFloat(out_type) && BitWidth(out_type) >= 16 &&
+                            out_size < kernel_size && epilogue.run == nullptr;
+  if (minds && !result_first && !IsFinite(kernel.data, kernel.type, kernel_size))
+    return whole(DirectConvolution<T>);
   if (method == ConvolutionMethod::kProduct) {
     const OutputDims split = Split(layout, *dims.labels, static_cast<int64_t>(out_dims.size()));
     ConvolutionLayout seen = layout;
@@ -374,15 +353,14 @@ absl::Status Convolve(const DenseArray& input, const DenseArray& kernel, const C
       HLO_ASSIGN_OR_RETURN(copy, FeaturesLast<T>(read, &seen));
       read = reinterpret_cast<const T*>(copy->data());
     }
-    Products<T>(read, kernel, seen, split, out, out_type).Run();
+    Products<T>(read, kernel, seen, split, out, out_type, epilogue).Run();
   } else if constexpr (!kComplex<T>) {
-    HLO_ASSIGN_OR_RETURN(const Widened<T> wide_kernel, Widened<T>::Make(kernel));
-    const auto run = method == ConvolutionMethod::kDepthwiseRows ? DepthwiseRows<T> : DepthwiseInner<T>;
-    run(wide_input.data(), wide_kernel.data(), layout, narrow, width, out);
+    HLO_RETURN_IF_ERROR(
+        whole(method == ConvolutionMethod::kDepthwiseRows ? DepthwiseRows<T> : DepthwiseInner<T>));
   }
   const bool spoilt =
       result_first && !IsFinite(out, out_type, out_size) && !IsFinite(kernel.data, kernel.type, kernel_size);
-  return spoilt ? direct() : absl::OkStatus();
+  return spoilt ? whole(DirectConvolution<T>) : absl::OkStatus();
 }
 
 }  // namespace
@@ -401,7 +379,8 @@ std::string_view Word(ConvolutionMethod method) {
 }
 
 absl::Status Convolution(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims,
-                         void* out, ElementType out_type, absl::Span<const int64_t> out_dims) {
+                         void* out, ElementType out_type, absl::Span<const int64_t> out_dims,
+                         const GemmEpilogue& epilogue) {
   if (!GemmSupports(input.type, kernel.type, out_type)) {
     return absl::UnimplementedError(
         fmt::format("no product of {} and {} gives {}", Name(input.type), Name(kernel.type), Name(out_type)));
@@ -409,14 +388,25 @@ absl::Status Convolution(const DenseArray& input, const DenseArray& kernel, cons
   HLO_RETURN_IF_ERROR(CheckReach(input, dims));
   if (Product(out_dims) == 0) return absl::OkStatus();
   absl::Status status;
-  DispatchCompute(ComputeType(input, kernel, out_type),
-                  [&]<class T>() { status = Convolve<T>(input, kernel, dims, out, out_type, out_dims); });
+  DispatchCompute(ComputeType(input, kernel, out_type), [&]<class T>() {
+    status = Convolve<T>(input, kernel, dims, out, out_type, out_dims, epilogue);
+  });
   return status;
 }
 
 ConvolutionMethod MethodOf(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims,
                            ElementType out_type, absl::Span<const int64_t> out_dims) {
   return Choose(LayoutOf(input, kernel, dims, out_dims), dims, ComputeType(input, kernel, out_type));
+}
+
+ProductRows ProductRowsOf(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims,
+                          ElementType out_type, absl::Span<const int64_t> out_dims) {
+  if (!CheckReach(input, dims).ok()) return {};
+  const ConvolutionLayout layout = LayoutOf(input, kernel, dims, out_dims);
+  if (Choose(layout, dims, ComputeType(input, kernel, out_type)) != ConvolutionMethod::kProduct) return {};
+  const int64_t after = CountOf(Split(layout, *dims.labels, static_cast<int64_t>(out_dims.size())).after);
+  if (after > 1) return {after, after};
+  return {layout.outputs, layout.group_outputs};
 }
 
 }  // namespace hlo::cpu

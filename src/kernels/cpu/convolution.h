@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "hlo_run/attribute.h"
 #include "kernels/cpu/dense_array.h"
+#include "kernels/cpu/gemm.h"
 
 namespace hlo::cpu {
 
@@ -26,12 +27,22 @@ std::string_view Word(ConvolutionMethod method);
 
 // out = the convolution of input and kernel, which the checker has found to fit together; types as in
 // GemmSupports, out dense and apart from the operands. ResourceExhausted when there is no memory to widen an
-// operand. Where a kernel holds infinities or NaN, what lies on padding is still left out of the sums.
+// operand. Where a kernel holds infinities or NaN, what lies on padding is still left out of the sums. Where
+// out is nullptr, only the epilogue sees the result.
 absl::Status Convolution(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims,
-                         void* out, ElementType out_type, absl::Span<const int64_t> out_dims);
+                         void* out, ElementType out_type, absl::Span<const int64_t> out_dims,
+                         const GemmEpilogue& epilogue = {});
 
 // The method that Convolution takes for a finite kernel.
 ConvolutionMethod MethodOf(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims,
                            ElementType out_type, absl::Span<const int64_t> out_dims);
+
+// The rows of the product that a convolution is carried out as: their elements in the result, and how many of
+// them one product computes. Zeros where it is no product.
+struct ProductRows {
+  int64_t stride = 0, columns = 0;
+};
+ProductRows ProductRowsOf(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims,
+                          ElementType out_type, absl::Span<const int64_t> out_dims);
 
 }  // namespace hlo::cpu

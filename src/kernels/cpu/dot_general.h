@@ -15,8 +15,7 @@ struct DotSide {
 };
 
 // out[batch, free lhs, free rhs] = the sum of lhs * rhs over the contracting dimensions, for types that
-// GemmSupports. out is dense; it must not overlap the operands. The epilogue, if any, sees rows of free lhs
-// positions and columns of free rhs positions.
+// GemmSupports. out is dense; it must not overlap the operands; nullptr: for the epilogue alone.
 void DotGeneral(const DenseArray& lhs, const DotSide& lhs_dims, const DenseArray& rhs,
                 const DotSide& rhs_dims, void* out, ElementType out_type, const GemmEpilogue& epilogue = {});
 

@@ -56,10 +56,7 @@ void MultiplyThin(const OneProduct& p, const ProductSink<T>& sink) {
     }
     sums = turned;
   }
-  if (!sink.narrow) {
-    for (int64_t i = 0; i < p.m; ++i) std::copy_n(sums + i * p.n, p.n, static_cast<T*>(sink.At(i, 0)));
-  }
-  sink.Finish(0, p.m, 0, p.n, sums, p.n);
+  sink.FinishRows(0, p.m, 0, p.n, sums, p.n);
 }
 
 bool IsNested(const GemmOperand& operand) {
@@ -123,8 +120,7 @@ void MultiplyBatch(const GemmProblem& problem) {
       rest /= problem.batch_dims[d];
     }
     ProductSink<T> at = sink;
-    at.batch = batch;
-    at.data = static_cast<std::byte*>(problem.c) + Offset(i, problem.c_batch_strides) * sink.byte_count;
+    at.origin = Offset(i, problem.c_batch_strides);
     Multiply<T>({problem.m, problem.n, problem.k, Shifted(problem.a, i), Shifted(problem.b, i)}, at);
   };
   const double each = ProductNanoseconds<T>(static_cast<double>(problem.m) * static_cast<double>(problem.n) *

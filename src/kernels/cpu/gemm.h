@@ -24,19 +24,27 @@ struct GemmOperand {
   Index column_sizes = {}, column_strides = {};
 };
 
-// Called for each finished block of c, from several threads, once for each element: to add a bias or apply an
-// activation while the block is in the cache. `block` is its first element, rows are row_stride apart.
+// A finished block of a product's result. Its element (r, c) is number first + r * row_stride + c of the
+// whole result, and lies at data[r * data_stride + c], in the type of the result.
+struct ProductBlock {
+  int64_t first, rows, columns, row_stride;
+  void* data;
+  int64_t data_stride;
+};
+
+// Called for finished blocks of the result, from several threads, once for each element: to add a bias or
+// apply an activation while the block is in the cache.
 struct GemmEpilogue {
-  void (*run)(const void* context, int64_t batch, int64_t row, int64_t row_count, int64_t column,
-              int64_t column_count, void* block, int64_t row_stride) = nullptr;
+  void (*run)(const void* context, const ProductBlock& block) = nullptr;
   const void* context = nullptr;
+  double nanoseconds = 0;  // About, for an element.
 };
 
 struct GemmProblem {
   int64_t m = 0, n = 0, k = 0;
   Index batch_dims;  // Empty: one product.
   GemmOperand a, b;
-  void* c = nullptr;  // Neighbours in a row are neighbours in memory.
+  void* c = nullptr;  // Neighbours in a row are neighbours in memory. nullptr: for the epilogue alone.
   ElementType c_type = ElementType::kF32;
   int64_t c_row_stride = 0;
   Index c_batch_strides;

@@ -185,6 +185,8 @@ int64_t PanelsPerPiece(int64_t panels, int64_t most, int64_t pieces_wanted) {
   return std::clamp<int64_t>(panels / std::max<int64_t>(1, pieces_wanted), 1, most);
 }
 
+constexpr int64_t kSmallBlock = 256 << 10;  // In bytes.
+
 // A block of the result, and the panels of both operands for kPanelDepth terms.
 template <class T, Terms kTerms>
 struct Block {
@@ -220,23 +222,42 @@ struct Block {
     });
   }
 
+  // The row panels and column panels of a piece of the product.
+  struct Piece {
+    int64_t tall, wide;
+  };
+  Piece PieceOf(int64_t k_count, bool has_epilogue) const {
+    const int64_t row_panels = RowPanels(), column_panels = ColumnPanels();
+    if (!has_epilogue) {
+      const int64_t tall = PanelsPerPiece(row_panels, 96 / kRows, 8);
+      return {tall, PanelsPerPiece(column_panels, 256 / kColumns, 64 / (row_panels / tall + 1))};
+    }
+    // An epilogue wants long rows; the panels of short ones are small.
+    const int64_t widest = std::clamp<int64_t>(256 * kPanelDepth / k_count, 256, 1024);
+    const int64_t wide = std::min(column_panels, widest / kColumns);
+    return {PanelsPerPiece(row_panels, 96 * 256 / widest / kRows, 64 / (column_panels / wide + 1)), wide};
+  }
+
   // Adds the panels' product to the sums, or stores it; finishes them after the last.
   void Multiply(int64_t k_count, bool add, bool is_last, const ProductSink<T>& sink) const {
     const int64_t row_panels = RowPanels(), column_panels = ColumnPanels();
-    const int64_t tall = PanelsPerPiece(row_panels, 96 / kRows, 8);
-    const int64_t wide = PanelsPerPiece(column_panels, 256 / kColumns, 64 / (row_panels / tall + 1));
+    const auto [tall, wide] = PieceOf(k_count, sink.HasEpilogue());
     const int64_t down = RoundUp(row_panels, tall) / tall, across = RoundUp(column_panels, wide) / wide;
     const auto terms =
         static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(k_count);
+    // Pieces of a small block have short rows, and the block stays in the cache as a whole.
+    const bool finishes_whole =
+        is_last && sink.HasEpilogue() && rows * columns * static_cast<int64_t>(sizeof(T)) <= kSmallBlock;
     ParallelFor(down * across, ProductNanoseconds<T>(terms), [&](int64_t piece) {
       const int64_t i = piece % down * tall, j = piece / down * wide;
       const int64_t i_end = std::min(i + tall, row_panels), j_end = std::min(j + wide, column_panels);
       MultiplyPiece(i, i_end, j, j_end, k_count, add);
-      if (!is_last) return;
+      if (!is_last || finishes_whole) return;
       const int64_t r = i * kRows, c = j * kColumns;
       sink.Finish(row + r, std::min(i_end * kRows, rows) - r, column + c,
                   std::min(j_end * kColumns, columns) - c, sums + r * ld + c, ld);
     });
+    if (finishes_whole) sink.FinishRows(row, rows, column, columns, sums, ld);
   }
 
  private:
@@ -284,7 +305,7 @@ void MultiplyBlocks(int64_t m, int64_t n, int64_t k_begin, int64_t k_end,
                     const ProductSink<T>& sink) {
   constexpr int kRows = kPanelRows<T>, kColumns = kPanelColumns<T>;
   constexpr int64_t kSide = 12288 / static_cast<int64_t>(sizeof(T));
-  const int64_t most = sink.narrow ? kSide / 3 : kSide;
+  const int64_t most = sink.SumsInPlace() ? kSide : kSide / 3;
   const int64_t tall = RoundUp(std::min(m, most), kRows), wide = RoundUp(std::min(n, most), kColumns);
   const int64_t depth = std::min(kPanelDepth, k_end - k_begin);
   T* panels = Scratch<T>(ScratchSlot::kPanels, (tall + wide) * depth);
@@ -294,12 +315,12 @@ void MultiplyBlocks(int64_t m, int64_t n, int64_t k_begin, int64_t k_end,
           .row = i, .rows = std::min(tall, m - i), .column = j, .columns = std::min(wide, n - j)};
       block.a_panels = panels;
       block.b_panels = panels + tall * depth;
-      if (sink.narrow) {
-        block.ld = RoundUp(block.columns, kColumns);
-        block.sums = Scratch<T>(ScratchSlot::kSums, block.ld * block.rows);
-      } else {
+      if (sink.SumsInPlace()) {
         block.ld = sink.row_stride;
         block.sums = static_cast<T*>(sink.At(i, j));
+      } else {
+        block.ld = sink.data == nullptr ? block.columns : RoundUp(block.columns, kColumns);
+        block.sums = Scratch<T>(ScratchSlot::kSums, block.ld * block.rows);
       }
       for (int64_t k = k_begin; k < k_end; k += depth) {
         const int64_t k_count = std::min(depth, k_end - k);
@@ -330,17 +351,6 @@ void* Scratch(ScratchSlot slot, int64_t byte_count) {
   return buffer.data.get();
 }
 
-template <class T>
-void ProductSink<T>::Finish(int64_t row, int64_t rows, int64_t column, int64_t columns, const T* sums,
-                            int64_t ld) const {
-  if (narrow) {
-    for (int64_t r = 0; r < rows; ++r) narrow(sums + r * ld, columns, At(row + r, column));
-  }
-  if (epilogue && epilogue->run) {
-    epilogue->run(epilogue->context, batch, row, rows, column, columns, At(row, column), row_stride);
-  }
-}
-
 template <class T, Terms kTerms>
 void MultiplyPanels(int64_t m, int64_t n, int64_t k, const PanelSource<T, kPanelRows<T>>& a,
                     const PanelSource<T, kPanelColumns<T>>& b, const ProductSink<T>& sink) {
@@ -359,14 +369,10 @@ void MultiplyPanels(int64_t m, int64_t n, int64_t k, const PanelSource<T, kPanel
   for (int64_t p = 1; p < pieces; ++p) {
     for (int64_t i = 0; i < m * n; ++i) sums[i] += sums[p * m * n + i];
   }
-  if (!sink.narrow) {
-    for (int64_t i = 0; i < m; ++i) std::copy_n(sums + i * n, n, static_cast<T*>(sink.At(i, 0)));
-  }
-  sink.Finish(0, m, 0, n, sums, n);
+  sink.FinishRows(0, m, 0, n, sums, n);
 }
 
 #define HLO_COMPUTE_TYPE(T)                                                                        \
-  template struct ProductSink<T>;                                                                  \
   template void MultiplyPanels<T>(int64_t, int64_t, int64_t, const PanelSource<T, kPanelRows<T>>&, \
                                   const PanelSource<T, kPanelColumns<T>>&, const ProductSink<T>&);
 HLO_COMPUTE_TYPE(float)

@@ -111,18 +111,23 @@ void PackRows(const T* const* rows, int64_t count, int64_t k_count, T* panel);
 // Where a product goes, and what is done to it there.
 template <class T>
 struct ProductSink {
-  void* data = nullptr;
-  int64_t row_stride = 0;
+  void* data = nullptr;           // The whole result; nullptr: only the epilogue sees it.
+  int64_t origin = 0;             // The number of the product's first element in it.
+  int64_t row_stride = 0;         // Of the result.
   int64_t byte_count = 0;         // Of an element.
   NarrowRow<T> narrow = nullptr;  // nullptr: elements are stored as they are.
   const GemmEpilogue* epilogue = nullptr;
-  int64_t batch = 0;
 
   void* At(int64_t row, int64_t column) const {
-    return static_cast<std::byte*>(data) + (row * row_stride + column) * byte_count;
+    return static_cast<std::byte*>(data) + (origin + row * row_stride + column) * byte_count;
   }
+  // Whether sums are taken where the result lies.
+  bool SumsInPlace() const { return data != nullptr && narrow == nullptr; }
+  bool HasEpilogue() const { return epilogue != nullptr && epilogue->run != nullptr; }
   // Rounds a finished block of sums into its place, unless it lies there, and runs the epilogue.
-  void Finish(int64_t row, int64_t rows, int64_t column, int64_t columns, const T* sums, int64_t ld) const;
+  void Finish(int64_t row, int64_t rows, int64_t column, int64_t columns, T* sums, int64_t ld) const;
+  // The same, on several threads where it pays.
+  void FinishRows(int64_t row, int64_t rows, int64_t column, int64_t columns, T* sums, int64_t ld) const;
 };
 
 // sink[i, j] = sum over k of a(i, k) * b(j, k). Of kPairs both halves are multiplied, and both products
@@ -134,7 +139,7 @@ void MultiplyPanels(int64_t m, int64_t n, int64_t k, const PanelSource<T, kPanel
 
 // Scratch memory of the calling thread, aligned to 64 bytes, which stays its own. A slot's memory is
 // undefined after the next call for the same slot.
-enum class ScratchSlot { kPanels, kSums, kPartials, kOperand, kResult, kCallerA, kCallerB, kCount };
+enum class ScratchSlot { kPanels, kSums, kPartials, kOperand, kResult, kBlock, kCallerA, kCallerB, kCount };
 void* Scratch(ScratchSlot slot, int64_t byte_count);
 template <class T>
 T* Scratch(ScratchSlot slot, int64_t count) {

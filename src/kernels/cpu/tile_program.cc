@@ -184,6 +184,8 @@ void TileProgram::Finish() {
   base_count_ = static_cast<int32_t>(accesses_.size());
   for (const Access& access : accesses_) {
     patterns_.push_back(PatternOf(access));
+    scalars_vary_ |= patterns_.back() == Pattern::kScalar &&
+                     std::any_of(access.outer.begin(), access.outer.end(), [](int64_t s) { return s != 0; });
     if (access.IsRegular()) continue;
     irregular_.emplace_back(static_cast<int32_t>(patterns_.size() - 1), base_count_);
     VisitExtras(access, [&](const Affine&) { ++base_count_; });

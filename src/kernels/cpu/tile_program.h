@@ -36,6 +36,10 @@ class TileProgram {
   void Yield(TileValue value) { yielded_.push_back(value); }
   void Finish();
 
+  // The same, finished, with rows of so many positions as inner index; nullopt where rows do not end with
+  // dimensions, or the program has an outer index already.
+  std::optional<TileProgram> ByRows(int64_t length) const;
+
   int64_t outer_count() const { return outer_count_; }
   int64_t inner_count() const { return inner_count_; }
   int64_t tile() const { return tile_; }
@@ -96,6 +100,8 @@ class TileProgram {
     void SetOuter(int64_t outer);
     // Computes inner positions [begin, begin + n), n <= tile(); stores what is stored.
     void RunTile(int64_t begin, int64_t n);
+    // Inner positions [begin, end), tile by tile.
+    void RunTiles(int64_t begin, int64_t end);
     // As far as the first yielded value needs it; of what stores nothing.
     void RunFirst(int64_t begin, int64_t n);
     // After RunTile: the tile of the k-th yielded value.
@@ -191,6 +197,7 @@ class TileProgram {
   double nanoseconds_ = 0;
   bool is_copy_ = false;               // One load and one store.
   std::optional<SmallProgram> small_;  // The same, where it is one.
+  bool scalars_vary_ = false;          // From one outer index to the next.
   bool by_rows_ = false;               // Tiles end with the innermost dimension.
 };
 

@@ -80,7 +80,7 @@ TileProgram::Runner::Runner(const TileProgram& program, void* const* arguments)
 }
 
 void TileProgram::Runner::SetOuter(int64_t outer) {
-  fresh_ = true;
+  fresh_ |= program_.scalars_vary_;
   for (const auto& [a, first] : program_.irregular_) {
     int64_t* base = base_.data() + first;
     VisitExtras(program_.accesses_[a], [&](const Affine& extra) {
@@ -251,6 +251,15 @@ void TileProgram::Runner::RunTile(int64_t begin, int64_t n) {
   fresh_ = false;
 }
 
+void TileProgram::Runner::RunTiles(int64_t begin, int64_t end) {
+  const int64_t length = program_.row();
+  for (int64_t t = begin; t < end;) {
+    const int64_t n = std::min({program_.tile_, end - t, length - t % length});
+    RunTile(t, n);
+    t += n;
+  }
+}
+
 void TileProgram::Runner::RunFirst(int64_t begin, int64_t n) {
   const int64_t splat_count = fresh_ ? std::min(program_.tile_, program_.inner_count_) : 0;
   program_.RunSteps(program_.first_steps_, arguments_, base_.data(), begin, n, scratch_,
@@ -274,14 +283,7 @@ void TileProgram::RunCopy(void* const* arguments) const {
 }
 
 void TileProgram::RunPositions(void* const* arguments, int64_t begin, int64_t end) const {
-  if (begin >= end) return;
-  Runner runner(*this, arguments);
-  const int64_t length = row();
-  for (int64_t t = begin; t < end;) {
-    const int64_t n = std::min({tile_, end - t, length - t % length});
-    runner.RunTile(t, n);
-    t += n;
-  }
+  if (begin < end) Runner(*this, arguments).RunTiles(begin, end);
 }
 
 // Whether a store has to be left out.

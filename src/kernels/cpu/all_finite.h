@@ -1,0 +1,13 @@
+#pragma once
+// Does an array hold infinities or NaN?
+
+#include <cstdint>
+
+#include "hlo_run/element_type.h"
+
+namespace hlo::cpu {
+
+// Whether none of `count` elements is infinite or NaN.
+bool IsFinite(const void* data, ElementType type, int64_t count);
+
+}  // namespace hlo::cpu

@@ -1,0 +1,27 @@
+#include "kernels/cpu/product_loop.h"
+
+namespace hlo::cpu {
+
+void ProductLoop::RunBlock(const void* loop, const ProductBlock& block) {
+  const auto& self = *static_cast<const ProductLoop*>(loop);
+  const TileProgram& program = self.program_;
+  absl::InlinedVector<void*, 16> arguments(self.arguments_.begin(), self.arguments_.end());
+  TileProgram::Runner runner(program, arguments.data());
+  const bool by_rows = program.outer_count() > 1;
+  const bool is_one_row = !by_rows && block.columns == block.row_stride && block.columns == block.data_stride;
+  const int64_t rows = is_one_row ? 1 : block.rows;
+  const int64_t length = is_one_row ? block.rows * block.columns : block.columns;
+  const int64_t row = program.inner_count();
+  for (int64_t r = 0; r < rows; ++r) {
+    // The loop counts from the result's first element.
+    const int64_t first = block.first + r * block.row_stride;
+    arguments[self.product_] =
+        reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(block.data) +
+                                static_cast<uintptr_t>((r * block.data_stride - first) * self.byte_count_));
+    if (by_rows) runner.SetOuter(first / row);
+    const int64_t begin = first % row;
+    runner.RunTiles(begin, begin + length);
+  }
+}
+
+}  // namespace hlo::cpu

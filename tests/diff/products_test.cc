@@ -1,0 +1,144 @@
+// Products and the loops over their results, through both engines; the bits are those of the product and the
+// loop one after the other, whatever the threads.
+
+#include "absl/strings/str_replace.h"
+#include "base/parallel.h"
+#include "engines.h"
+#include "fmt/format.h"
+#include "plan/modes.h"
+
+namespace hlo {
+namespace {
+
+// What runs over a product's result d of the dimensions DIMS, along whose last one v lies, and y everywhere.
+struct Loop {
+  const char* text;
+  const char* result;  // Its type.
+};
+constexpr Loop kLoops[] = {
+    {"b = T[DIMS] broadcast(v), dimensions={LAST}\n s = T[DIMS] add(d, b)\n z = T[] constant(0)\n"
+     " zs = T[DIMS] broadcast(z), dimensions={}\n ROOT r = T[DIMS] maximum(s, zs)",
+     "T"},
+    {"s = T[DIMS] add(d, y)\n m = T[DIMS] multiply(s, d)\n ROOT r = bf16[DIMS] convert(m)", "bf16"},
+    {"s = T[DIMS] subtract(d, y)\n g = pred[DIMS] compare(s, y), direction=GT\n"
+     " ROOT r = (T[DIMS], pred[DIMS]) tuple(s, g)",
+     "T"},
+    {"i = s32[DIMS] iota(), iota_dimension=LAST\n t = T[DIMS] convert(i)\n s = T[DIMS] multiply(d, t)\n"
+     " ROOT r = f32[DIMS] convert(s)",
+     "f32"},
+};
+
+std::string WithLoop(const std::string& product, const Loop& loop, const char* type, const std::string& dims,
+                     int last_size) {
+  const auto last = std::count(dims.begin(), dims.end(), ',');
+  return absl::StrReplaceAll(
+      fmt::format("ENTRY e {{ {}\n v = T[{}] parameter(2)\n y = T[DIMS] parameter(3)\n {} }}", product,
+                  last_size, loop.text),
+      {{"T[", fmt::format("{}[", type)}, {"DIMS", dims}, {"LAST", fmt::format("{}", last)}});
+}
+
+// Whether the loop joined the product. Its result has the same bits on three threads, and apart from it.
+bool ExpectSameBits(const std::string& text, bool specials = false) {
+  SCOPED_TRACE(text);
+  const absl::StatusOr<CheckedModule> module = test::ReadModule("HloModule t\n" + text);
+  EXPECT_TRUE(module.ok()) << module.status();
+  if (!module.ok()) return false;
+  const std::vector<Literal> arguments = test::ArgumentsOf(*module, {.specials = specials});
+  std::vector<Literal> results;
+  for (const auto& [threads, fuses] : {std::pair(1, true), std::pair(3, true), std::pair(3, false)}) {
+    SetThreadCount(threads);
+    plan::SetModes({.fuses = fuses});
+    const absl::StatusOr<Literal> result = Execute(*module, arguments, Engine::kFast);
+    EXPECT_TRUE(result.ok()) << result.status();
+    if (result.ok()) results.push_back(*result);
+  }
+  SetThreadCount(0);
+  plan::SetModes({});
+  EXPECT_EQ(results.size(), 3);
+  for (const Literal& other : results) test::ExpectClose(other, results[0], CompareRule::Exact());
+  const absl::StatusOr<plan::Plan> plan = plan::MakePlan(*module);
+  EXPECT_TRUE(plan.ok()) << plan.status();
+  return plan.ok() && plan::ToString(*plan).find("block by block") != std::string::npos;
+}
+
+struct Dot {
+  int batch, m, n, k;
+};
+// Whole blocks and ragged ones; few rows, few columns; sums in several passes; small matrices in a batch.
+constexpr Dot kDots[] = {{1, 515, 2050, 7},  {1, 1027, 515, 300}, {1, 3, 350003, 5}, {1, 300007, 3, 5},
+                         {70, 130, 131, 40}, {1, 2050, 130, 513}, {3, 300, 1200, 1}, {1, 600, 1000, 0}};
+
+TEST(ProductsTest, DotsKeepTheirBits) {
+  int joined = 0;
+  for (const char* type : {"f32", "bf16", "f64", "s32"}) {
+    for (const Dot& dot : kDots) {
+      const std::string product = fmt::format(
+          "p = {0}[{1},{2},{4}] parameter(0)\n q = {0}[{1},{4},{3}] parameter(1)\n d = {0}[{1},{2},{3}] "
+          "dot(p, "
+          "q), lhs_batch_dims={{0}}, rhs_batch_dims={{0}}, lhs_contracting_dims={{2}}, "
+          "rhs_contracting_dims={{1}}",
+          type, dot.batch, dot.m, dot.n, dot.k);
+      for (const Loop& loop : kLoops) {
+        joined += ExpectSameBits(
+            WithLoop(product, loop, type, fmt::format("{},{},{}", dot.batch, dot.m, dot.n), dot.n),
+            std::string_view(type) == "f32");
+      }
+    }
+  }
+  EXPECT_GT(joined, 100);
+}
+
+// Labels, and the dimensions of input, kernel and result.
+struct Convolution {
+  const char *labels, *input, *kernel, *result;
+  int last;
+  const char* attributes = "";
+};
+constexpr Convolution kConvolutions[] = {
+    {"b01f_01io->b01f", "3,61,67,13", "3,3,13,40", "3,61,67,40", 40},
+    {"b01f_01io->b01f", "1,31,33,16", "3,3,16,300", "1,31,33,300", 300},
+    {"bf01_oi01->bf01", "2,16,61,67", "40,16,3,3", "2,40,61,67", 67},
+    {"bf01_oi01->bf01", "40,24,9,9", "96,24,3,3", "40,96,9,9", 9},
+    {"b01f_01io->b01f", "3,61,67,64", "3,3,32,64", "3,61,67,64", 64, ", feature_group_count=2"},
+    {"bf01_oi01->bf01", "3,64,61,67", "64,32,3,3", "3,64,61,67", 67, ", feature_group_count=2"},
+    {"b01f_01io->b01f", "3,61,67,64", "3,3,1,64", "3,61,67,64", 64, ", feature_group_count=64"},
+};
+
+std::string Text(const Convolution& c, const Loop& loop, const char* type) {
+  const std::string product = fmt::format(
+      "p = {0}[{1}] parameter(0)\n q = {0}[{2}] parameter(1)\n d = {0}[{3}] convolution(p, q), "
+      "window={{size=3x3 pad=1_1x1_1}}, dim_labels={4}{5}",
+      type, c.input, c.kernel, c.result, c.labels, c.attributes);
+  return WithLoop(product, loop, type, c.result, c.last);
+}
+
+TEST(ProductsTest, ConvolutionsKeepTheirBits) {
+  int joined = 0;
+  for (const char* type : {"f32", "bf16", "s32"}) {
+    for (const Convolution& convolution : kConvolutions) {
+      for (const Loop& loop : kLoops) joined += ExpectSameBits(Text(convolution, loop, type));
+    }
+  }
+  EXPECT_GT(joined, 40);
+}
+
+// A kernel with infinities is no matter for a matrix product: the loop comes after the whole result.
+TEST(ProductsTest, SpecialsInKernelsKeepTheirBits) {
+  for (const Loop& loop : kLoops) EXPECT_TRUE(ExpectSameBits(Text(kConvolutions[0], loop, "f32"), true));
+}
+
+TEST(ProductsTest, AreCloseToTheReference) {
+  const Convolution small = {"b01f_01io->b01f", "2,64,64,4", "3,3,4,33", "2,64,64,33", 33};
+  const std::string dot =
+      "p = f32[270,20] parameter(0)\n q = f32[20,1030] parameter(1)\n d = f32[270,1030] dot(p, q), "
+      "lhs_contracting_dims={1}, rhs_contracting_dims={0}";
+  // Products of some 40 terms up to 100, and what the loops make of them.
+  const test::Agreement agreement = {.rule = CompareRule::Close(1e-2, 1e-2)};
+  for (const int l : {0, 1, 3}) {
+    test::ExpectEnginesAgree(Text(small, kLoops[l], "f32"), agreement);
+    test::ExpectEnginesAgree(WithLoop(dot, kLoops[l], "f32", "270,1030", 1030), agreement);
+  }
+}
+
+}  // namespace
+}  // namespace hlo
