@@ -363,7 +363,7 @@ absl::Status Executor::RunProduct(const Instruction& instruction, const plan::Pr
   for (const Slot slot : step.results) arguments.push_back(pointers_[slot]);
   const auto product = static_cast<int32_t>(arguments.size());
   arguments.push_back(nullptr);
-  const cpu::ProductLoop loop(step.program, arguments, product, ByteCount(instruction.shape().type()));
+  const cpu::ProductLoop loop(step.program, arguments, product, ByteCount(instruction.shape().type()), step.in_place);
   const absl::Status status = step.run(instruction, {arguments[0], arguments[1]},
                                        step.in_place ? pointers_[step.results[0]] : nullptr, loop.epilogue());
   return status.ok() ? status : reference::Located(status, instruction);

@@ -70,9 +70,7 @@ absl::Status RunConvolution(const Instruction& convolution, absl::Span<const voi
   return RunConvolutionWith(convolution, operands, results[0], {});
 }
 
-// A smaller result stays in the cache until the loop after it reads it; over shorter pieces of rows a loop
-// costs more than reading and writing memory does.
-constexpr int64_t kSmallestResult = 1 << 20;  // In bytes.
+// Over shorter pieces of rows a loop costs more than reading and writing memory does.
 constexpr int64_t kShortestPiece = 256;
 
 bool TakesFft(const Instruction& fft) {
@@ -93,19 +91,22 @@ std::optional<cpu::SmallDot> FindSmallDot(const Instruction& dot) {
 
 ProductKernel FindProductKernel(const Instruction& instruction) {
   const Opcode opcode = instruction.opcode();
-  const bool is_product = (opcode == Opcode::kDot && TakesDot(instruction)) ||
-                          (opcode == Opcode::kConvolution && TakesConvolution(instruction));
+  const bool is_dot = opcode == Opcode::kDot && TakesDot(instruction);
+  const bool is_convolution = opcode == Opcode::kConvolution && TakesConvolution(instruction);
   const Shape& shape = instruction.shape();
-  if (!is_product || *DenseByteCount(shape) < kSmallestResult) return {};
-  if (opcode == Opcode::kDot) {
-    const int64_t columns = ProblemOf(instruction).n;
-    return {&RunDotWith, columns < kShortestPiece ? 0 : columns};
+  if (!is_dot && !is_convolution) return {};
+  cpu::ProductRows rows;
+  if (is_dot) {
+    const cpu::GemmProblem problem = ProblemOf(instruction);
+    rows = {problem.n, problem.n, problem.k};
+  } else {
+    rows = cpu::ProductRowsOf(Dense(instruction.operand(0)->shape(), nullptr),
+                              Dense(instruction.operand(1)->shape(), nullptr), DimsOf(instruction),
+                              shape.type(), shape.dims());
   }
-  const auto [row, columns] = cpu::ProductRowsOf(Dense(instruction.operand(0)->shape(), nullptr),
-                                                 Dense(instruction.operand(1)->shape(), nullptr),
-                                                 DimsOf(instruction), shape.type(), shape.dims());
-  if (columns >= kShortestPiece) return {&RunConvolutionWith, row};
-  return columns == row && row > 0 ? ProductKernel{&RunConvolutionWith} : ProductKernel{};
+  const bool has_whole_rows = rows.stride == rows.columns && rows.columns <= cpu::EpilogueColumns(rows.depth);
+  if (rows.columns == 0 || (!has_whole_rows && rows.columns < kShortestPiece)) return {};
+  return {is_dot ? &RunDotWith : &RunConvolutionWith, has_whole_rows ? 0 : rows.stride};
 }
 
 LibraryKernel FindLibraryKernel(const Instruction& instruction) {

@@ -45,8 +45,8 @@ struct ProductKernel {
   ProductFn run = nullptr;
   int64_t row = 0;  // Elements; 0: blocks consist of whole rows, or nearly always.
 };
-// No function where the loop had better run by itself: the instruction is no product, or its result stays in
-// the cache, or comes in short pieces.
+// No function where the loop had better run by itself: the instruction is no product, or its result comes in
+// short pieces.
 ProductKernel FindProductKernel(const Instruction& instruction);
 
 // What its "small dot" computes.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "plan/modes.h"
 #include "plan/visit.h"
 
 namespace hlo::plan {
@@ -41,7 +42,8 @@ class Joiner {
     std::vector<bool> joined(steps.size());
     for (size_t i = 0; i < steps.size(); ++i) {
       const auto* kernel = std::get_if<KernelStep>(&steps[i].what);
-      if (kernel != nullptr && FindProductKernel(*steps[i].instruction).run != nullptr)
+      if (kernel != nullptr && IsLarge(*steps[i].instruction) &&
+          FindProductKernel(*steps[i].instruction).run != nullptr)
         products[Real(kernel->results[0])] = i;
       const std::optional<size_t> product = ProductOf(steps, i, products);
       if (product.has_value()) joined[*product] = Join(steps[*product], &steps[i]);
@@ -56,6 +58,12 @@ class Joiner {
   }
 
  private:
+  // A smaller result is still in a cache when the loop after the product reads it, in longer rows.
+  static bool IsLarge(const Instruction& instruction) {
+    const Shape& shape = instruction.shape();
+    return shape.IsArray() && *DenseByteCount(shape) >= CurrentModes().least_product;
+  }
+
   ValueId Real(ValueId v) const { return plan_.graph.Resolve(v); }
 
   // The product whose blocks the loop may run over, the last one if there are several.

@@ -405,8 +405,9 @@ ProductRows ProductRowsOf(const DenseArray& input, const DenseArray& kernel, con
   const ConvolutionLayout layout = LayoutOf(input, kernel, dims, out_dims);
   if (Choose(layout, dims, ComputeType(input, kernel, out_type)) != ConvolutionMethod::kProduct) return {};
   const int64_t after = CountOf(Split(layout, *dims.labels, static_cast<int64_t>(out_dims.size())).after);
-  if (after > 1) return {after, after};
-  return {layout.outputs, layout.group_outputs};
+  const int64_t depth = layout.taps() * layout.group_inputs;
+  if (after > 1) return {after, after, depth};
+  return {layout.outputs, layout.group_outputs, depth};
 }
 
 }  // namespace hlo::cpu

@@ -37,10 +37,10 @@ absl::Status Convolution(const DenseArray& input, const DenseArray& kernel, cons
 ConvolutionMethod MethodOf(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims,
                            ElementType out_type, absl::Span<const int64_t> out_dims);
 
-// The rows of the product that a convolution is carried out as: their elements in the result, and how many of
-// them one product computes. Zeros where it is no product.
+// The rows of the product that a convolution is carried out as: their elements in the result, how many of
+// them one product computes, and of how many terms each is the sum. Zeros where it is no product.
 struct ProductRows {
-  int64_t stride = 0, columns = 0;
+  int64_t stride = 0, columns = 0, depth = 0;
 };
 ProductRows ProductRowsOf(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims,
                           ElementType out_type, absl::Span<const int64_t> out_dims);

@@ -40,6 +40,9 @@ struct GemmEpilogue {
   double nanoseconds = 0;  // About, for an element.
 };
 
+// The columns of blocks of a product with sums of k terms that has more, about.
+int64_t EpilogueColumns(int64_t k);
+
 struct GemmProblem {
   int64_t m = 0, n = 0, k = 0;
   Index batch_dims;  // Empty: one product.

@@ -185,6 +185,9 @@ int64_t PanelsPerPiece(int64_t panels, int64_t most, int64_t pieces_wanted) {
   return std::clamp<int64_t>(panels / std::max<int64_t>(1, pieces_wanted), 1, most);
 }
 
+// An epilogue wants long rows; the panels of short sums are small.
+int64_t WidestPiece(int64_t k_count) { return std::clamp<int64_t>(256 * kPanelDepth / k_count, 256, 1024); }
+
 constexpr int64_t kSmallBlock = 256 << 10;  // In bytes.
 
 // A block of the result, and the panels of both operands for kPanelDepth terms.
@@ -232,10 +235,10 @@ struct Block {
       const int64_t tall = PanelsPerPiece(row_panels, 96 / kRows, 8);
       return {tall, PanelsPerPiece(column_panels, 256 / kColumns, 64 / (row_panels / tall + 1))};
     }
-    // An epilogue wants long rows; the panels of short ones are small.
-    const int64_t widest = std::clamp<int64_t>(256 * kPanelDepth / k_count, 256, 1024);
+    const int64_t widest = WidestPiece(k_count);
     const int64_t wide = std::min(column_panels, widest / kColumns);
-    return {PanelsPerPiece(row_panels, 96 * 256 / widest / kRows, 64 / (column_panels / wide + 1)), wide};
+    const int64_t tallest = std::min<int64_t>(96, 96 * 256 / (wide * kColumns)) / kRows;
+    return {PanelsPerPiece(row_panels, tallest, 64 / (column_panels / wide + 1)), wide};
   }
 
   // Adds the panels' product to the sums, or stores it; finishes them after the last.
@@ -248,21 +251,28 @@ struct Block {
     // Pieces of a small block have short rows, and the block stays in the cache as a whole.
     const bool finishes_whole =
         is_last && sink.HasEpilogue() && rows * columns * static_cast<int64_t>(sizeof(T)) <= kSmallBlock;
+    const bool is_only = is_last && !add;  // Sums of a piece go nowhere else.
     ParallelFor(down * across, ProductNanoseconds<T>(terms), [&](int64_t piece) {
       const int64_t i = piece % down * tall, j = piece / down * wide;
       const int64_t i_end = std::min(i + tall, row_panels), j_end = std::min(j + wide, column_panels);
-      MultiplyPiece(i, i_end, j, j_end, k_count, add);
-      if (!is_last || finishes_whole) return;
       const int64_t r = i * kRows, c = j * kColumns;
-      sink.Finish(row + r, std::min(i_end * kRows, rows) - r, column + c,
-                  std::min(j_end * kColumns, columns) - c, sums + r * ld + c, ld);
+      const int64_t piece_rows = std::min(i_end * kRows, rows) - r,
+                    piece_columns = std::min(j_end * kColumns, columns) - c;
+      T* to = sums + r * ld + c;
+      int64_t to_ld = ld;
+      if (is_only && !sink.SumsInPlace() && !finishes_whole) {
+        to_ld = piece_columns;
+        to = Scratch<T>(ScratchSlot::kPiece, piece_rows * piece_columns);
+      }
+      MultiplyPiece(i, i_end, j, j_end, k_count, add, to, to_ld);
+      if (is_last && !finishes_whole) sink.Finish(row + r, piece_rows, column + c, piece_columns, to, to_ld);
     });
     if (finishes_whole) sink.FinishRows(row, rows, column, columns, sums, ld);
   }
 
  private:
   void MultiplyPiece(int64_t i_begin, int64_t i_end, int64_t j_begin, int64_t j_end, int64_t k_count,
-                     bool add) const {
+                     bool add, T* to, int64_t to_ld) const {
     const Kernels<T, kTerms>& kernels = Kernels<T, kTerms>::Get();
     constexpr int kLane = kColumns / Kernels<T, kTerms>::kVectors;
     for (int64_t j = j_begin; j < j_end; ++j) {
@@ -271,7 +281,7 @@ struct Block {
       for (int64_t i = i_begin; i < i_end;) {
         int64_t m = std::min<int64_t>(kRows, rows - i * kRows);
         const T* a = a_panels + i * kRows * k_count;
-        T* c = sums + i * kRows * ld + j * kColumns;
+        T* c = to + (i - i_begin) * kRows * to_ld + (j - j_begin) * kColumns;
         Kernel<T> kernel = kernels.by_size[m - 1][(n - 1) / kLane];
         ++i;
         if constexpr (!kComplex<T>) {
@@ -282,15 +292,15 @@ struct Block {
           }
         }
         if (n % kLane == 0) {
-          kernel(k_count, a, b, c, ld, add);
+          kernel(k_count, a, b, c, to_ld, add);
           continue;
         }
         alignas(64) T edge[2 * kRows * kColumns];
         kernel(k_count, a, b, edge, kColumns, false);
         for (int64_t r = 0; r < m; ++r) {
           for (int64_t s = 0; s < n; ++s) {
-            T& to = c[r * ld + s];
-            to = add ? to + edge[r * kColumns + s] : edge[r * kColumns + s];
+            T& sum = c[r * to_ld + s];
+            sum = add ? sum + edge[r * kColumns + s] : edge[r * kColumns + s];
           }
         }
       }
@@ -332,6 +342,10 @@ void MultiplyBlocks(int64_t m, int64_t n, int64_t k_begin, int64_t k_end,
 }
 
 }  // namespace
+
+int64_t EpilogueColumns(int64_t k) {
+  return WidestPiece(k <= kPanelDepth ? std::max<int64_t>(k, 1) : kPanelDepth);
+}
 
 void* Scratch(ScratchSlot slot, int64_t byte_count) {
   static thread_local ScratchBuffer buffers[static_cast<int>(ScratchSlot::kCount)];

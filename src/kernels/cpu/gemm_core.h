@@ -139,7 +139,7 @@ void MultiplyPanels(int64_t m, int64_t n, int64_t k, const PanelSource<T, kPanel
 
 // Scratch memory of the calling thread, aligned to 64 bytes, which stays its own. A slot's memory is
 // undefined after the next call for the same slot.
-enum class ScratchSlot { kPanels, kSums, kPartials, kOperand, kResult, kBlock, kCallerA, kCallerB, kCount };
+enum class ScratchSlot { kPanels, kSums, kPartials, kOperand, kResult, kBlock, kPiece, kCallerA, kCallerB, kCount };
 void* Scratch(ScratchSlot slot, int64_t byte_count);
 template <class T>
 T* Scratch(ScratchSlot slot, int64_t count) {

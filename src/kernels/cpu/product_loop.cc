@@ -2,6 +2,8 @@
 
 namespace hlo::cpu {
 
+constexpr int64_t kAhead = 2;  // Rows whose memory is called for before it is written.
+
 void ProductLoop::RunBlock(const void* loop, const ProductBlock& block) {
   const auto& self = *static_cast<const ProductLoop*>(loop);
   const TileProgram& program = self.program_;
@@ -20,6 +22,8 @@ void ProductLoop::RunBlock(const void* loop, const ProductBlock& block) {
                                 static_cast<uintptr_t>((r * block.data_stride - first) * self.byte_count_));
     if (by_rows) runner.SetOuter(first / row);
     const int64_t begin = first % row;
+    // Pieces of rows are too short for the processor to see where the next one will be.
+    if (by_rows && !self.in_place_ && r + kAhead < rows) runner.CallForStores(begin, length, kAhead);
     runner.RunTiles(begin, begin + length);
   }
 }

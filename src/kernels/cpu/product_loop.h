@@ -14,8 +14,12 @@ namespace hlo::cpu {
 class ProductLoop {
  public:
   ProductLoop(const TileProgram& program, absl::Span<void* const> arguments, int32_t product,
-              int64_t byte_count)
-      : program_(program), arguments_(arguments), product_(product), byte_count_(byte_count) {}
+              int64_t byte_count, bool in_place)
+      : program_(program),
+        arguments_(arguments),
+        product_(product),
+        byte_count_(byte_count),
+        in_place_(in_place) {}
   GemmEpilogue epilogue() const { return {&RunBlock, this, program_.nanoseconds_per_element()}; }
 
  private:
@@ -25,6 +29,7 @@ class ProductLoop {
   absl::Span<void* const> arguments_;
   int32_t product_;
   int64_t byte_count_;
+  bool in_place_;
 };
 
 }  // namespace hlo::cpu

@@ -260,6 +260,18 @@ void TileProgram::Runner::RunTiles(int64_t begin, int64_t end) {
   }
 }
 
+void TileProgram::Runner::CallForStores(int64_t begin, int64_t n, int64_t ahead) const {
+  constexpr int64_t kLine = 64;
+  if (program_.outer_dims_.size() != 1) return;
+  for (const Stored& stored : program_.stored_) {
+    const Access& access = program_.accesses_[stored.access];
+    if (program_.patterns_[stored.access] != Pattern::kDense) continue;
+    const int64_t width = ByteCount(access.type), at = base_[stored.access] + begin + ahead * access.outer[0];
+    const auto* to = static_cast<const std::byte*>(arguments_[access.argument]) + at * width;
+    for (int64_t line = 0; line < n * width; line += kLine) __builtin_prefetch(to + line, 1);
+  }
+}
+
 void TileProgram::Runner::RunFirst(int64_t begin, int64_t n) {
   const int64_t splat_count = fresh_ ? std::min(program_.tile_, program_.inner_count_) : 0;
   program_.RunSteps(program_.first_steps_, arguments_, base_.data(), begin, n, scratch_,
