@@ -16,9 +16,11 @@ bool AnyTopExponent(const Bits* bits, int64_t count, Bits exponent) {
   constexpr int64_t kChunk = 1 << 16;
   std::atomic<bool> found = false;
   ParallelFor((count + kChunk - 1) / kChunk, static_cast<double>(count) * 0.1, [&](int64_t chunk) {
+    const int64_t end = std::min(count, (chunk + 1) * kChunk);
+    const Bits* const from = bits;
+    const Bits mask = exponent;
     Bits any = 0;
-    for (int64_t i = chunk * kChunk; i < std::min(count, (chunk + 1) * kChunk); ++i)
-      any |= static_cast<Bits>((bits[i] & exponent) == exponent);
+    for (int64_t i = chunk * kChunk; i < end; ++i) any |= static_cast<Bits>((from[i] & mask) == mask);
     if (any != 0) found = true;
   });
   return found;
