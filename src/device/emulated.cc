@@ -1,9 +1,11 @@
 // A GPU whose memory is the host's.
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
 #include "base/status.h"
+#include "device/align.h"
 #include "device/gpu.h"
 #include "fmt/format.h"
 
@@ -44,8 +46,8 @@ class EmulatedGpu : public Gpu {
 
   absl::StatusOr<void*> Allocate(int64_t byte_count, std::string_view what) override {
     HLO_RETURN_IF_ERROR(OutsideOfTurns("an allocation"));
-    const size_t bytes = (static_cast<size_t>(byte_count) + 255) / 256 * 256;
-    void* memory = std::aligned_alloc(256, bytes == 0 ? 256 : bytes);
+    const auto bytes = static_cast<size_t>(Aligned(std::max<int64_t>(byte_count, 1)));
+    void* memory = std::aligned_alloc(kAlignment, bytes);
     if (memory == nullptr)
       return absl::ResourceExhaustedError(fmt::format("{}: no {} bytes of memory", what, byte_count));
     std::memset(memory, 0xff, bytes);  // Nobody may count on zeros.

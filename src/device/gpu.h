@@ -30,8 +30,8 @@ class Gpu {
   virtual const DeviceProperties& properties() const = 0;
   virtual Stream stream() const = 0;
 
-  // Aligned to 256 bytes, without defined contents. ResourceExhausted says what was asked for and what is
-  // there.
+  // Aligned to kAlignment (align.h), without defined contents. ResourceExhausted says what was asked for and
+  // what is there.
   virtual absl::StatusOr<void*> Allocate(int64_t byte_count, std::string_view what) = 0;
   virtual void Free(void* memory) = 0;
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "device/align.h"
 #include "exec/gpu_kernels.h"
 #include "exec/step_view.h"
 #include "fmt/format.h"
@@ -61,8 +62,8 @@ GpuExecutor::GpuExecutor(const CheckedModule& module, const plan::Plan& plan,
     if (const auto* loop = std::get_if<plan::LoopStep>(&step->what))
       prepared.repeats_itself = RepeatsItself(*loop, &launches);
   }
-  int64_t at = AlignedOnGpu(plan_.arena_bytes);
-  const auto take = [&](int64_t bytes) { return std::exchange(at, at + AlignedOnGpu(bytes)); };
+  int64_t at = device::Aligned(plan_.arena_bytes);
+  const auto take = [&](int64_t bytes) { return std::exchange(at, at + device::Aligned(bytes)); };
   for (const plan::Buffer& buffer : plan_.buffers)
     homes_.push_back(buffer.kind == plan::Buffer::Kind::kArena ? buffer.offset : take(buffer.byte_count));
   workspace_ = take(workspace);

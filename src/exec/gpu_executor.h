@@ -20,9 +20,6 @@
 
 namespace hlo::exec {
 
-// Buffers begin at multiples of 256 bytes.
-constexpr int64_t AlignedOnGpu(int64_t bytes) { return (bytes + 255) / 256 * 256; }
-
 class GpuExecutor {
  public:
   // The plan is the module's; all three outlive the executor, which keeps its memory from run to run.

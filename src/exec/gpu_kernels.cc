@@ -1,7 +1,9 @@
 #include "exec/gpu_kernels.h"
 
+#include <algorithm>
 #include <vector>
 
+#include "ir/result_shapes.h"
 #include "kernels/cuda/coded_kernels.h"
 #include "plan/scan_code.h"
 #include "plan/tile_calls.h"
@@ -20,12 +22,8 @@ std::vector<ElementType> OperandTypes(const Instruction& instruction, int64_t co
 
 // Operands and results that the code takes as they are; otherwise values are converted on the way.
 bool HasResultTypes(const Instruction& instruction, absl::Span<const ElementType> types) {
-  const Shape& shape = instruction.shape();
-  for (size_t k = 0; k < types.size(); ++k) {
-    const auto number = static_cast<int64_t>(k);
-    if ((shape.IsTuple() ? shape.element(number) : shape).type() != types[k]) return false;
-  }
-  return true;
+  return std::equal(types.begin(), types.end(), ResultShapes(instruction).begin(),
+                    [](ElementType type, const Shape& result) { return result.type() == type; });
 }
 bool HasOperandTypes(const Instruction& instruction, int64_t first, absl::Span<const ElementType> types) {
   for (size_t k = 0; k < types.size(); ++k) {

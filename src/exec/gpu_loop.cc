@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "device/align.h"
 #include "exec/gpu_executor.h"
 #include "kernels/cpu/tile_program.h"
 
@@ -127,34 +128,33 @@ int64_t GpuExecutor::StagedBytes(const std::vector<Move>& moves) const {
   int64_t bytes = 0;
   for (const Move& move : moves) {
     const int64_t size = plan_.buffers[move.to].byte_count;
-    bytes += !move.exchange || size <= kMostExchangedBytes ? AlignedOnGpu(size) : 0;
+    bytes += !move.exchange || size <= kMostExchangedBytes ? device::Aligned(size) : 0;
   }
   return bytes;
 }
 
 absl::Status GpuExecutor::RunMoves(const std::vector<Move>& moves) {
-  std::vector<Move> copies;
-  for (const Move& move : moves) {
-    if (!move.exchange || is_recording_) copies.push_back(move);
-  }
+  const auto exchanges = [&](const Move& move) { return move.exchange && !is_recording_; };
   const auto copy = [&](void* to, const void* from, const Move& move) {
     return to == from ? absl::OkStatus() : gpu_->Copy(to, from, plan_.buffers[move.to].byte_count);
   };
-  if (moves.size() == 1 && copies.size() == 1)
+  if (moves.size() == 1 && !exchanges(moves[0]))
     return copy(pointers_[moves[0].to], pointers_[moves[0].from], moves[0]);
   // Copies read before anything changes.
   std::byte* at = memory_.data() + staging_;
-  for (const Move& move : copies) {
+  for (const Move& move : moves) {
+    if (exchanges(move)) continue;
     HLO_RETURN_IF_ERROR(copy(at, pointers_[move.from], move));
-    at += AlignedOnGpu(plan_.buffers[move.to].byte_count);
+    at += device::Aligned(plan_.buffers[move.to].byte_count);
   }
   for (const Move& move : moves) {
-    if (move.exchange && !is_recording_) std::swap(pointers_[move.to], pointers_[move.from]);
+    if (exchanges(move)) std::swap(pointers_[move.to], pointers_[move.from]);
   }
   at = memory_.data() + staging_;
-  for (const Move& move : copies) {
+  for (const Move& move : moves) {
+    if (exchanges(move)) continue;
     HLO_RETURN_IF_ERROR(copy(pointers_[move.to], at, move));
-    at += AlignedOnGpu(plan_.buffers[move.to].byte_count);
+    at += device::Aligned(plan_.buffers[move.to].byte_count);
   }
   return absl::OkStatus();
 }

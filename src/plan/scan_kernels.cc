@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "ir/result_shapes.h"
 #include "kernels/cpu/scan.h"
 #include "kernels/cpu/slide_lines.h"
 #include "plan/library_kernels.h"
@@ -11,10 +12,6 @@
 
 namespace hlo::plan {
 namespace {
-
-absl::Span<const Shape> ResultShapes(const Instruction& scan) {
-  return scan.shape().IsTuple() ? scan.shape().elements() : absl::MakeConstSpan(&scan.shape(), 1);
-}
 
 // What the scan runs along: an input, else an output.
 const Shape& ScannedShape(const Instruction& scan) {

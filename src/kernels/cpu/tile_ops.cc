@@ -50,6 +50,21 @@ int64_t LaneBytes(Lane lane) {
 
 bool IsStoredAsLane(ElementType type) { return LoadTile(type).function == nullptr; }
 
+ElementType BytesOf(ElementType type) {
+  switch (ByteCount(type)) {
+    case 1:
+      return ElementType::kU8;
+    case 2:
+      return ElementType::kU16;
+    case 4:
+      return ElementType::kU32;
+    case 8:
+      return ElementType::kU64;
+    default:
+      return ElementType::kC128;
+  }
+}
+
 namespace {
 
 // --- Comparison ------------------------------------------------------------------------------------------

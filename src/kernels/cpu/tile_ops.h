@@ -17,6 +17,8 @@ Lane LaneOf(ElementType type);
 int64_t LaneBytes(Lane lane);
 // Whether elements lie in memory as they are computed.
 bool IsStoredAsLane(ElementType type);
+// What stands for the mere bytes of an element: no value of it changes on its way.
+ElementType BytesOf(ElementType type);
 
 // out[i] = f(in[0][i], in[1][i], ...) for i in [0, n). `out` may be one of the inputs. What `parameter` means
 // is up to the operation.

@@ -25,21 +25,6 @@ bool IsRowMajor(const Strides& strides, absl::Span<const int64_t> dims) {
   return true;
 }
 
-ElementType UnsignedOfWidth(int64_t byte_count) {
-  switch (byte_count) {
-    case 1:
-      return ElementType::kU8;
-    case 2:
-      return ElementType::kU16;
-    case 4:
-      return ElementType::kU32;
-    case 8:
-      return ElementType::kU64;
-    default:
-      return ElementType::kC128;
-  }
-}
-
 }  // namespace
 
 void SetLargestTile(int64_t elements) { largest_tile = elements; }
@@ -167,7 +152,7 @@ void TileProgram::MoveBits() {
         return accesses_[stored.access].type == accesses_[values_[stored.value].access].type;
       });
   if (!only_moves) return;
-  for (Access& access : accesses_) access.type = UnsignedOfWidth(ByteCount(access.type));
+  for (Access& access : accesses_) access.type = BytesOf(access.type);
   for (Step& step : steps_) {
     step.call = {};
     values_[step.out].lane = LaneOf(accesses_[step.access].type);

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "base/status.h"
+#include "device/align.h"
 #include "device/constants.h"
+#include "ir/result_shapes.h"
 #include "kernels/cuda/lower_reduce.h"
 #include "kernels/cuda/registry.h"
 #include "types/index.h"
@@ -16,8 +18,6 @@ namespace {
 
 using cpu::Strides;
 using cpu::TileValue;
-
-int64_t Aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
 // Arguments of the programs: operands, then results, then constants, then what they hand on to each other.
 enum Argument : int32_t { kResult = 8, kConstants = 16, kHandedOn = 17 };
@@ -155,9 +155,7 @@ class Normalisation {
 
  private:
   ElementType TypeOf(int64_t operand) const { return instruction_.operand(operand)->shape().type(); }
-  ElementType ResultType(int64_t k) const {
-    return (instruction_.shape().IsTuple() ? instruction_.shape().element(k) : instruction_.shape()).type();
-  }
+  ElementType ResultType(int64_t k) const { return ResultShapes(instruction_)[k].type(); }
   absl::Status Add(absl::StatusOr<LoweredProgram> program) {
     if (!program.ok()) return program.status();
     programs_.push_back(*std::move(program));
@@ -260,7 +258,7 @@ class Normalisation {
     const device::Constants constants(std::vector<std::byte>(bytes, bytes + sizeof numbers));
     int64_t workspace = 0;
     for (const LoweredProgram& program : programs_) workspace = std::max(workspace, program.workspace_bytes);
-    const int64_t row = Aligned(8 * dims_.features);
+    const int64_t row = device::Aligned(8 * dims_.features);
     return {"batch-norm in f64", 5 * row + workspace,
             [programs = std::move(programs_), constants, row](absl::Span<const void* const> operands,
                                                               absl::Span<void* const> results, void* memory,

@@ -5,8 +5,10 @@
 #include <memory>
 
 #include "base/status.h"
+#include "device/align.h"
 #include "device/copy.h"
 #include "fmt/format.h"
+#include "ir/result_shapes.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/lower_tile.h"
 #include "kernels/cuda/scatter_plan.h"
@@ -20,11 +22,6 @@ namespace {
 
 using Value = VmBuilder::Value;
 using Values = std::vector<Value>;
-
-absl::Span<const Shape> ResultShapes(const Instruction& instruction) {
-  return instruction.shape().IsTuple() ? instruction.shape().elements()
-                                       : absl::MakeConstSpan(&instruction.shape(), 1);
-}
 
 // Arguments of programs here: the operands, and then the results. An array is read and written by the number
 // of an element.
@@ -113,8 +110,6 @@ absl::Status LaunchCoded(const Code& code, int64_t count, const CodedArgs& args,
 
 constexpr int64_t kMostThreads = int64_t{kVmThreads} * INT32_MAX;
 constexpr int64_t kMostElements = INT32_MAX;
-int64_t Aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
-
 }  // namespace
 
 std::optional<CudaKernel> CodedReduceWindow(const Instruction& reduce_window, const cpu::TileCode& combiner,
@@ -268,7 +263,9 @@ class CodedOrderOfLines {
   }
   int64_t count() const { return count_; }
   const SortLines& lines() const { return lines_; }
-  int64_t workspace_bytes() const { return 2 * Aligned(4 * count_) + Aligned(4 * int64_t{lines_.count}); }
+  int64_t workspace_bytes() const {
+    return 2 * device::Aligned(4 * count_) + device::Aligned(4 * int64_t{lines_.count});
+  }
 
   // Where the order will stand: of the elements by lines, those of each line in their order.
   absl::StatusOr<const uint32_t*> Enqueue(absl::Span<const void* const> operands, void* workspace,
@@ -277,7 +274,7 @@ class CodedOrderOfLines {
     args.lines = lines_;
     args.pieces = (lines_.length + kCodedRun - 1) / kCodedRun;
     auto* words = static_cast<uint32_t*>(workspace);
-    const int64_t order_words = Aligned(4 * count_) / 4;
+    const int64_t order_words = device::Aligned(4 * count_) / 4;
     args.order = words;
     args.merged = words + order_words;
     args.failed = words + 2 * order_words;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/status.h"
+#include "device/align.h"
 #include "kernels/cpu/dot_general.h"
 #include "kernels/cuda/convolution_plan.h"
 #include "kernels/cuda/mma_plan.h"
@@ -37,8 +38,6 @@ bool AddContraction(const Product& product, ElementType compute, const std::opti
   return AddProduct(product, compute, method, list);
 }
 
-int64_t Aligned(int64_t bytes) { return (bytes + 1023) / 1024 * 1024; }
-
 // A convolution in tensor cores whose operands are brought into their order first; false where it is none for
 // them.
 bool AddPackedConvolution(const Instruction& convolution, ElementType compute, const TensorForm& form,
@@ -49,9 +48,9 @@ bool AddPackedConvolution(const Instruction& convolution, ElementType compute, c
   std::optional<PackedConvolution> packed =
       PackedProductsOf(convolution, type, form.packed, 16 / form.element_bytes);
   if (!packed.has_value()) return false;
-  const int64_t input_offset = Aligned(list->shared_bytes);
-  const int64_t kernel_offset = input_offset + Aligned(packed->input_count * form.element_bytes);
-  StepList inner{.shared_bytes = kernel_offset + Aligned(packed->kernel_count * form.element_bytes)};
+  const int64_t input_offset = device::Aligned(list->shared_bytes);
+  const int64_t kernel_offset = input_offset + device::Aligned(packed->input_count * form.element_bytes);
+  StepList inner{.shared_bytes = kernel_offset + device::Aligned(packed->kernel_count * form.element_bytes)};
   inner.workspace_bytes = inner.shared_bytes;
   for (Product& product : packed->products.products) {
     ChooseAccess(&product);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "device/align.h"
 #include "kernels/cuda/fft_blocks.h"
 
 namespace hlo::cuda {
@@ -29,7 +30,7 @@ void SetDigit(FftStep& step, int d, int64_t size, int64_t in, int64_t out, int64
 
 void FftPlanner::Grow(FftPlace place, int64_t elements) {
   int64_t& bytes = plan_.work_bytes[WorkspaceOf(place)];
-  bytes = std::max(bytes, (elements * ElementBytes() + 255) / 256 * 256);
+  bytes = std::max(bytes, device::Aligned(elements * ElementBytes()));
 }
 
 int64_t FftPlanner::Table(const char* kind, int64_t n, int64_t m,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/status.h"
+#include "device/align.h"
 #include "kernels/cuda/product_kernels.h"
 
 namespace hlo::cuda {
@@ -113,7 +114,7 @@ std::optional<Source> SourceOf(const Operand& operand, uint32_t mn, const Produc
   const int64_t matrix = int64_t{mn} * pitch;
   source.plane_bytes = matrix * p.batch * form.element_bytes;
   source.offset = *workspace;
-  *workspace += (source.plane_bytes * form.pieces + 1023) / 1024 * 1024;
+  *workspace += device::Aligned(source.plane_bytes * form.pieces);
   if (static_cast<double>(mn) * pitch * p.batch >= 0x1p40) return std::nullopt;
   source.pack_shape = ShapeOf(source.pack);
   Operand& packed = source.operand;

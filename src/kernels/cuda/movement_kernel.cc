@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "device/align.h"
 #include "device/copy.h"
 #include "kernels/cuda/lower_tile.h"
 #include "kernels/cuda/registry.h"
@@ -12,24 +13,6 @@
 
 namespace hlo::cuda {
 namespace {
-
-int64_t Aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
-
-// Mere bytes: no element of them changes on its way.
-ElementType BytesOf(ElementType type) {
-  switch (ByteCount(type)) {
-    case 1:
-      return ElementType::kU8;
-    case 2:
-      return ElementType::kU16;
-    case 4:
-      return ElementType::kU32;
-    case 8:
-      return ElementType::kU64;
-    default:
-      return ElementType::kC128;
-  }
-}
 
 // A place in an array: offset and strides.
 struct Strided {
@@ -42,7 +25,7 @@ absl::StatusOr<LoweredProgram> CopyOf(ElementType type, const Index& dims, const
                                       const Strided& to, const DeviceProperties& device) {
   const auto access = [&](int32_t argument, const Strided& place) {
     return cpu::Access{.argument = argument,
-                       .type = BytesOf(type),
+                       .type = cpu::BytesOf(type),
                        .offset = place.offset,
                        .inner = {place.strides.begin(), place.strides.end()}};
   };
@@ -105,7 +88,7 @@ std::optional<CudaKernel> FindBitcastKernel(const Instruction& bitcast, const De
     }
   }
   const bool by_way = into.has_value() && out_of.has_value();
-  return CudaKernel{"bitcast in memory", by_way ? Aligned(bytes) : 0,
+  return CudaKernel{"bitcast in memory", by_way ? device::Aligned(bytes) : 0,
                     [=](absl::Span<const void* const> operands, absl::Span<void* const> results,
                         void* workspace, Stream stream) -> absl::Status {
                       if (!into.has_value() && !out_of.has_value())

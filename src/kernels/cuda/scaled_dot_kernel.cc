@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "device/align.h"
 #include "kernels/cpu/dot_general.h"
 #include "kernels/cuda/lower_tile.h"
 #include "kernels/cuda/product_plan.h"
@@ -15,8 +16,6 @@ namespace hlo::cuda {
 namespace {
 
 using cpu::TileValue;
-
-int64_t Aligned(int64_t bytes) { return (bytes + 1023) / 1024 * 1024; }
 
 // Arguments of the loop: an operand, its scale, and their product.
 enum Argument : int32_t { kOperand, kScale, kScaled };
@@ -86,8 +85,8 @@ std::optional<CudaKernel> FindScaledDotKernel(const Instruction& dot, const Devi
   StepList list{.name = "scaled-dot f32"};
   if (!AddProduct(*product, ElementType::kF32, MethodFor(*product, ElementType::kF32, device), &list))
     return std::nullopt;
-  const int64_t lhs_bytes = Aligned(4 * hlo::Product(lhs.dims())),
-                rhs_bytes = Aligned(4 * hlo::Product(rhs.dims()));
+  const int64_t lhs_bytes = device::Aligned(4 * hlo::Product(lhs.dims())),
+                rhs_bytes = device::Aligned(4 * hlo::Product(rhs.dims()));
   return CudaKernel{
       list.name, lhs_bytes + rhs_bytes + list.workspace_bytes,
       [steps = std::move(list.steps), first = *std::move(first), second = *std::move(second), lhs_bytes,

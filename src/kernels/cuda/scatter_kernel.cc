@@ -2,6 +2,7 @@
 
 #include "base/status.h"
 #include "device/copy.h"
+#include "kernels/cpu/tile_ops.h"
 #include "kernels/cuda/find_fold.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/registry.h"
@@ -19,28 +20,12 @@ struct ScatterPlan {
   int64_t operand_bytes = 0;
 };
 
-// An overwritten element is mere bytes.
-ElementType BytesOf(ElementType type) {
-  switch (ByteCount(type)) {
-    case 1:
-      return ElementType::kU8;
-    case 2:
-      return ElementType::kU16;
-    case 4:
-      return ElementType::kU32;
-    case 8:
-      return ElementType::kU64;
-    default:
-      return ElementType::kC128;
-  }
-}
-
 std::optional<Fold> FoldOf(const Instruction& scatter, ElementType* type) {
   const Computation& to_apply = *scatter.Get<attr::to_apply>();
   const Instruction* root = to_apply.root();
   if (root->opcode() == Opcode::kCopy) root = root->operand(0);
   if (root == to_apply.parameter(1)) {
-    *type = BytesOf(*type);
+    *type = cpu::BytesOf(*type);
     return Fold::kSecond;
   }
   return FindFold(to_apply, *type);

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "base/status.h"
+#include "device/align.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/radix_sort.h"
 #include "kernels/cuda/walks.h"
@@ -42,8 +43,6 @@ bool SetWalks(const IndexedArrays& arrays, Granularity granularity, ScatterArgs&
   args.window_count = static_cast<uint32_t>(PlacesOf(window));
   return true;
 }
-
-int64_t Aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
 }  // namespace
 
@@ -84,11 +83,11 @@ LaunchShape EachPosition(int64_t count) {
 }
 
 int64_t SortedPositionsBytes(const ScatterArgs& args) {
-  return 4 * Aligned(int64_t{4} * args.position_count) + RadixCountsBytes(args.position_count);
+  return 4 * device::Aligned(int64_t{4} * args.position_count) + RadixCountsBytes(args.position_count);
 }
 
 absl::Status SortPositions(ScatterArgs& args, void* workspace, device::Stream stream) {
-  const int64_t n = args.position_count, bytes = Aligned(4 * n);
+  const int64_t n = args.position_count, bytes = device::Aligned(4 * n);
   auto* memory = static_cast<std::byte*>(workspace);
   const auto words = [&](int64_t i) { return reinterpret_cast<uint32_t*>(memory + i * bytes); };
   RadixBuffers<uint32_t> buffers{words(0), words(1), words(2), words(3), words(4)};

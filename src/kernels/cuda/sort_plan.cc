@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "base/status.h"
+#include "device/align.h"
 #include "device/copy.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/radix_sort.h"
@@ -14,8 +15,6 @@ namespace hlo::cuda {
 namespace {
 
 constexpr int64_t kMostElements = (int64_t{1} << 31) - 1;
-
-int64_t Aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
 KeySource SourceOf(const SortKey& key, ElementType type) {
   KeySource source;
@@ -51,7 +50,7 @@ struct Workspace {
     auto* at = static_cast<std::byte*>(memory);
     const auto take = [&](int64_t bytes) {
       std::byte* taken = at;
-      at += Aligned(bytes);
+      at += device::Aligned(bytes);
       return taken;
     };
     const int64_t n = plan.count();

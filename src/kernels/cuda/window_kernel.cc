@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "device/align.h"
 #include "device/constants.h"
 #include "fmt/format.h"
 #include "kernels/cuda/find_fold.h"
@@ -21,8 +22,6 @@ namespace {
 
 constexpr int64_t kMostDirectTaps = 1 << 16, kManyTaps = 32;
 constexpr int64_t kMostLines = (int64_t{1} << 31) - 1;
-
-int64_t Aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
 // fold(identity, x) = x, as a lane: 16-bit floats are computed in f32.
 std::vector<std::byte> IdentityOf(Fold fold, ElementType type) {
@@ -160,7 +159,7 @@ std::optional<CudaKernel> SeparateKernel(const Shape& base, absl::Span<const int
     dims = next;
     largest = std::max(largest, Product(dims));
   }
-  const int64_t bytes = Aligned(largest * ByteCount(type));
+  const int64_t bytes = device::Aligned(largest * ByteCount(type));
   const device::Constants identity(IdentityOf(fold, type));
   return CudaKernel{
       "reduce-window by dimensions", 2 * bytes,

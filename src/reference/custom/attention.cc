@@ -11,6 +11,7 @@
 #include "base/deadline.h"
 #include "base/status.h"
 #include "fmt/format.h"
+#include "ir/result_shapes.h"
 #include "reference/arrays.h"
 #include "reference/contraction.h"
 #include "reference/custom/functions.h"

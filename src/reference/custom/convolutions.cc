@@ -8,6 +8,7 @@
 #include "base/deadline.h"
 #include "base/status.h"
 #include "fmt/format.h"
+#include "ir/result_shapes.h"
 #include "reference/arrays.h"
 #include "reference/custom/activations.h"
 #include "reference/custom/convolution_graph.h"

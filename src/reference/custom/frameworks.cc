@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "fmt/format.h"
+#include "ir/result_shapes.h"
 #include "reference/arrays.h"
 #include "reference/custom/as_instruction.h"
 #include "reference/custom/functions.h"

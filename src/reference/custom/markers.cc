@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "fmt/format.h"
+#include "ir/result_shapes.h"
 #include "reference/arrays.h"
 #include "reference/custom/functions.h"
 #include "reference/custom/options.h"

@@ -9,6 +9,7 @@
 
 #include "base/status.h"
 #include "fmt/format.h"
+#include "ir/result_shapes.h"
 #include "reference/arrays.h"
 #include "reference/contraction.h"
 #include "reference/custom/activations.h"

@@ -9,6 +9,7 @@
 
 #include "absl/strings/numbers.h"
 #include "fmt/format.h"
+#include "ir/result_shapes.h"
 
 namespace hlo::reference::custom {
 namespace {
@@ -122,11 +123,6 @@ std::string Joined(const std::vector<const Shape*>& shapes) {
 }
 
 }  // namespace
-
-absl::Span<const Shape> ResultShapes(const Instruction& instruction) {
-  const Shape& shape = instruction.shape();
-  return shape.IsTuple() ? shape.elements() : absl::MakeConstSpan(&shape, 1);
-}
 
 std::string Misfit(const Instruction& instruction, std::string_view signature) {
   const size_t arrow = signature.find("->");

@@ -20,7 +20,4 @@ namespace hlo::reference::custom {
 // "" where the instruction's operands and results fit, else a sentence that says what does not.
 std::string Misfit(const Instruction& instruction, std::string_view signature);
 
-// The results of a call: the elements of its tuple, or its only value.
-absl::Span<const Shape> ResultShapes(const Instruction& instruction);
-
 }  // namespace hlo::reference::custom

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "ir/result_shapes.h"
 #include "reference/arrays.h"
 #include "reference/custom/signature.h"
 #include "types/index.h"
