@@ -9,7 +9,7 @@
 #ifdef __CUDACC__
 #define HLO_DEVICE __host__ __device__ __forceinline__
 // For what is called from many places, or rarely.
-#define HLO_DEVICE_CALLED __host__ __device__ __noinline__
+#define HLO_DEVICE_CALLED inline __host__ __device__ __noinline__
 // Before a loop of a fixed number of turns, over arrays that are to stay in registers.
 #define HLO_UNROLL _Pragma("unroll")
 // Before a loop that is to stay small.
