@@ -112,7 +112,7 @@ absl::StatusOr<Literal> Executable::Run(std::vector<Literal> arguments, const Ev
   const Deadline deadline(options.max_seconds);
   absl::StatusOr<Literal> result = state_->executor != nullptr
                                        ? state_->executor->Run(std::move(arguments), options)
-                                       : state_->gpu_executor->Run(arguments, options);
+                                       : state_->gpu_executor->Run(std::move(arguments), options);
   if (options.observer != nullptr) options.observer->Finish(result.status());
   return result;
 }

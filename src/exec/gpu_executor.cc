@@ -65,7 +65,9 @@ GpuExecutor::GpuExecutor(const CheckedModule& module, const plan::Plan& plan,
   int64_t at = device::Aligned(plan_.arena_bytes);
   const auto take = [&](int64_t bytes) { return std::exchange(at, at + device::Aligned(bytes)); };
   for (const plan::Buffer& buffer : plan_.buffers)
-    homes_.push_back(buffer.kind == plan::Buffer::Kind::kArena ? buffer.offset : take(buffer.byte_count));
+    homes_.push_back(buffer.takes >= 0                           ? -1
+                     : buffer.kind == plan::Buffer::Kind::kArena ? buffer.offset
+                                                                 : take(buffer.byte_count));
   workspace_ = take(workspace);
   staging_ = take(staging);
   memory_bytes_ = at;
@@ -118,23 +120,25 @@ std::vector<Fallback> GpuExecutor::fallbacks() const {
   return found;
 }
 
-absl::StatusOr<Literal> GpuExecutor::Run(absl::Span<const Literal> arguments,
-                                         const EvaluateOptions& options) {
+absl::StatusOr<Literal> GpuExecutor::Run(std::vector<Literal> arguments, const EvaluateOptions& options) {
   options_ = options;
   evaluator_ = nullptr;
   limits_ = StepLimits(options);
   depth_ = 0;
   HLO_RETURN_IF_ERROR(Allocate());
-  HLO_RETURN_IF_ERROR(Bind(arguments));
+  HLO_RETURN_IF_ERROR(Bind(std::move(arguments)));
   HLO_RETURN_IF_ERROR(RunSteps(plan_.steps));
   size_t leaf = 0;
-  return AssembleResult(module_.module().entry()->root()->shape(), &leaf);
+  absl::StatusOr<Literal> result = AssembleResult(module_.module().entry()->root()->shape(), &leaf);
+  given_.clear();
+  return result;
 }
 
 absl::Status GpuExecutor::Allocate() {
   if (memory_.data() != nullptr) return absl::OkStatus();
   HLO_ASSIGN_OR_RETURN(void* memory, gpu_->Allocate(memory_bytes_, "the buffers of the plan"));
   memory_ = device::GpuMemory(*gpu_, memory);
+  own_.resize(plan_.buffers.size());
   uploaded_.resize(plan_.buffers.size());
   host_.resize(plan_.buffers.size());
   for (size_t slot = 0; slot < homes_.size(); ++slot) {
@@ -146,37 +150,65 @@ absl::Status GpuExecutor::Allocate() {
   return absl::OkStatus();
 }
 
-absl::Status GpuExecutor::Bind(absl::Span<const Literal> arguments) {
+// The places of arguments that nobody else holds pass to the results that may take them.
+absl::Status GpuExecutor::Bind(std::vector<Literal> arguments) {
   const std::vector<const Literal*> leaves = Leaves(arguments);
   pointers_.resize(plan_.buffers.size());
+  given_.assign(plan_.buffers.size(), nullptr);
+  std::vector<bool> given_up(plan_.buffers.size());
   for (size_t slot = 0; slot < pointers_.size(); ++slot) {
     const plan::Buffer& buffer = plan_.buffers[slot];
-    pointers_[slot] = memory_.data() + homes_[slot];
+    pointers_[slot] = homes_[slot] < 0 ? nullptr : memory_.data() + homes_[slot];
     if (buffer.kind != plan::Buffer::Kind::kParameter) continue;
-    // A buffer that this holds too does not change: the copy of the run before is as good.
     const std::shared_ptr<Buffer>& argument = leaves[buffer.parameter]->buffer();
-    if (uploaded_[slot] == argument) continue;
-    HLO_RETURN_IF_ERROR(gpu_->ToDevice(pointers_[slot], argument->data(), buffer.byte_count));
-    uploaded_[slot] = argument;
+    // A buffer that this holds too does not change: the copy of the run before is as good.
+    const bool is_there = uploaded_[slot] == argument;
+    given_up[slot] = argument.use_count() == (is_there ? 2 : 1);
+    if (!is_there) HLO_RETURN_IF_ERROR(gpu_->ToDevice(pointers_[slot], argument->data(), buffer.byte_count));
+    uploaded_[slot] = given_up[slot] ? nullptr : argument;
+    given_[slot] = argument;
+  }
+  for (size_t slot = 0; slot < pointers_.size(); ++slot) {
+    const Slot taken = plan_.buffers[slot].takes;
+    if (taken < 0) continue;
+    if (given_up[taken]) {
+      pointers_[slot] = pointers_[taken];
+      given_[slot] = std::move(given_[taken]);
+      continue;
+    }
+    if (own_[slot].data() == nullptr) {
+      HLO_ASSIGN_OR_RETURN(void* memory, gpu_->Allocate(plan_.buffers[slot].byte_count, "a result"));
+      own_[slot] = device::GpuMemory(*gpu_, memory);
+    }
+    pointers_[slot] = own_[slot].data();
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<Literal> GpuExecutor::AssembleResult(const Shape& shape, size_t* leaf) {
-  if (shape.IsTuple()) {
-    std::vector<Literal> elements;
-    for (const Shape& element : shape.elements()) {
-      HLO_ASSIGN_OR_RETURN(Literal value, AssembleResult(element, leaf));
-      elements.push_back(std::move(value));
-    }
-    return Literal::Tuple(std::move(elements));
-  }
-  const size_t number = (*leaf)++;
-  const Slot slot = plan_.results[number];
+absl::StatusOr<Literal> GpuExecutor::ResultLeaf(size_t leaf) {
+  const Slot slot = plan_.results[leaf];
   if (slot < 0) return Literal::Token();
-  HLO_ASSIGN_OR_RETURN(std::shared_ptr<Buffer> memory, Buffer::Allocate(plan_.buffers[slot].byte_count));
-  HLO_RETURN_IF_ERROR(gpu_->ToHost(memory->data(), pointers_[slot], plan_.buffers[slot].byte_count));
-  return Literal::FromBuffer(plan_.result_shapes[number], std::move(memory));
+  const plan::Buffer& buffer = plan_.buffers[slot];
+  std::shared_ptr<Buffer> memory = std::move(given_[slot]);
+  if (buffer.kind == plan::Buffer::Kind::kParameter) {
+    given_[slot] = memory;
+  } else {
+    if (memory == nullptr) {
+      HLO_ASSIGN_OR_RETURN(memory, Buffer::Allocate(buffer.byte_count));
+    }
+    HLO_RETURN_IF_ERROR(gpu_->ToHost(memory->data(), pointers_[slot], buffer.byte_count));
+  }
+  return Literal::FromBuffer(plan_.result_shapes[leaf], std::move(memory));
+}
+
+absl::StatusOr<Literal> GpuExecutor::AssembleResult(const Shape& shape, size_t* leaf) {
+  if (!shape.IsTuple()) return ResultLeaf((*leaf)++);
+  std::vector<Literal> elements;
+  for (const Shape& element : shape.elements()) {
+    HLO_ASSIGN_OR_RETURN(Literal value, AssembleResult(element, leaf));
+    elements.push_back(std::move(value));
+  }
+  return Literal::Tuple(std::move(elements));
 }
 
 absl::Status GpuExecutor::RunSteps(const std::vector<plan::Step>& steps) {
@@ -204,8 +236,12 @@ absl::Status GpuExecutor::RunStep(const plan::Step& step, Prepared& prepared) {
   if (const auto* loop = std::get_if<plan::LoopStep>(&step.what)) return RunLoop(*loop, prepared);
   if (const auto* branch = std::get_if<plan::BranchStep>(&step.what)) return RunBranch(*branch);
   if (!prepared.programs.empty()) {
-    for (const auto& program : prepared.programs) {
-      const absl::Status status = program.run(pointers_.data(), memory_.data() + workspace_, gpu_->stream());
+    const auto* tiles = std::get_if<plan::TileStep>(&step.what);
+    const bool in_place =
+        tiles != nullptr && tiles->updated >= 0 && pointers_[tiles->updated] == pointers_[tiles->result];
+    for (size_t p = in_place ? 1 : 0; p < prepared.programs.size(); ++p) {
+      const absl::Status status =
+          prepared.programs[p].run(pointers_.data(), memory_.data() + workspace_, gpu_->stream());
       if (!status.ok()) return reference::Located(status, *step.instruction);
     }
     return absl::OkStatus();

@@ -25,7 +25,9 @@ class GpuExecutor {
   // The plan is the module's; all three outlive the executor, which keeps its memory from run to run.
   GpuExecutor(const CheckedModule& module, const plan::Plan& plan, std::shared_ptr<device::Gpu> gpu);
 
-  absl::StatusOr<Literal> Run(absl::Span<const Literal> arguments, const EvaluateOptions& options);
+  // Results may lie where copies of arguments did that nobody but the caller's vector held, on the GPU and on
+  // the host.
+  absl::StatusOr<Literal> Run(std::vector<Literal> arguments, const EvaluateOptions& options);
 
   // The steps that ran on the CPU, in the order of the plan.
   std::vector<Fallback> fallbacks() const;
@@ -48,7 +50,8 @@ class GpuExecutor {
   Prepared PrepareStep(const plan::Step& step) const;
 
   absl::Status Allocate();
-  absl::Status Bind(absl::Span<const Literal> arguments);
+  absl::Status Bind(std::vector<Literal> arguments);
+  absl::StatusOr<Literal> ResultLeaf(size_t leaf);
   absl::StatusOr<Literal> AssembleResult(const Shape& shape, size_t* leaf);
 
   absl::Status RunSteps(const std::vector<plan::Step>& steps);
@@ -63,6 +66,7 @@ class GpuExecutor {
   int64_t StagedBytes(const std::vector<plan::Move>& moves) const;
   absl::Status RunBranch(const plan::BranchStep& branch);
   absl::Status RunMoves(const std::vector<plan::Move>& moves);
+  bool IsInPlace(const plan::Move& move) const;
 
   // On the CPU.
   absl::Status RunProgramsOnCpu(const plan::Step& step, Prepared& prepared);
@@ -80,12 +84,15 @@ class GpuExecutor {
   const CheckedModule& module_;
   const plan::Plan& plan_;
   std::shared_ptr<device::Gpu> gpu_;
-  device::GpuMemory memory_;    // Of all buffers, and what kernels and moves take.
-  std::vector<int64_t> homes_;  // Where in it each slot's buffer lies.
+  device::GpuMemory memory_;  // Of all buffers, and what kernels and moves take.
+  std::vector<int64_t>
+      homes_;  // Where in it each slot's buffer lies; -1: where an argument's does, or in own_.
   int64_t memory_bytes_ = 0, workspace_ = 0, staging_ = 0;  // And these.
   std::vector<void*> pointers_;                             // By slot, on the device.
+  std::vector<device::GpuMemory> own_;                      // By slot: of results that found no such place.
   std::vector<std::shared_ptr<Buffer>> uploaded_;           // By slot: the argument whose copy lies there.
-  std::vector<std::shared_ptr<Buffer>> host_;               // By slot: memory for steps on the CPU.
+  std::vector<std::shared_ptr<Buffer>> given_;  // By slot: an argument, or one whose memory a result takes.
+  std::vector<std::shared_ptr<Buffer>> host_;   // By slot: memory for steps on the CPU.
   absl::flat_hash_map<const plan::Step*, Prepared> prepared_;
   std::optional<EvaluateOptions> options_;
   std::unique_ptr<reference::Evaluator> evaluator_;

@@ -133,8 +133,14 @@ int64_t GpuExecutor::StagedBytes(const std::vector<Move>& moves) const {
   return bytes;
 }
 
+// Whether the move is from an argument to the result that took its memory.
+bool GpuExecutor::IsInPlace(const Move& move) const {
+  return plan_.buffers[move.to].takes == move.from && pointers_[move.to] == pointers_[move.from];
+}
+
 absl::Status GpuExecutor::RunMoves(const std::vector<Move>& moves) {
   const auto exchanges = [&](const Move& move) { return move.exchange && !is_recording_; };
+  const auto copies = [&](const Move& move) { return !exchanges(move) && !IsInPlace(move); };
   const auto copy = [&](void* to, const void* from, const Move& move) {
     return to == from ? absl::OkStatus() : gpu_->Copy(to, from, plan_.buffers[move.to].byte_count);
   };
@@ -143,7 +149,7 @@ absl::Status GpuExecutor::RunMoves(const std::vector<Move>& moves) {
   // Copies read before anything changes.
   std::byte* at = memory_.data() + staging_;
   for (const Move& move : moves) {
-    if (exchanges(move)) continue;
+    if (!copies(move)) continue;
     HLO_RETURN_IF_ERROR(copy(at, pointers_[move.from], move));
     at += device::Aligned(plan_.buffers[move.to].byte_count);
   }
@@ -152,7 +158,7 @@ absl::Status GpuExecutor::RunMoves(const std::vector<Move>& moves) {
   }
   at = memory_.data() + staging_;
   for (const Move& move : moves) {
-    if (exchanges(move)) continue;
+    if (!copies(move)) continue;
     HLO_RETURN_IF_ERROR(copy(pointers_[move.to], at, move));
     at += device::Aligned(plan_.buffers[move.to].byte_count);
   }

@@ -1,4 +1,5 @@
-// Arguments that the caller gives up: whose memory results take, and that nothing is overwritten too early.
+// Arguments that the caller gives up: whose memory results take, and that nothing is overwritten too early;
+// on the CPU, and on the emulated GPU, whose results come back into what the arguments left.
 #include <string>
 #include <vector>
 
@@ -12,19 +13,23 @@ struct Donation {
   const char* text;
   // For each leaf of the result, the number of the argument in whose memory it lies; -1: in none's.
   std::vector<int> taken;
+  bool on_gpu = true;  // There too.
 };
 
-void Expect(const Donation& donation) {
-  test::ExpectEnginesAgree(donation.text,
-                           {.rule = CompareRule::Close(1e-5, 1e-5), .has_kernel = false, .index_range = 8});
+constexpr Device kDevices[] = {{}, {Device::Kind::kEmulatedGpu}};
+
+void ExpectOn(const Device& device, const Donation& donation) {
+  test::ExpectEnginesAgree(
+      donation.text,
+      {.rule = CompareRule::Close(1e-5, 1e-5), .has_kernel = false, .index_range = 8, .device = device});
   const absl::StatusOr<CheckedModule> module = test::ReadModule(std::string("HloModule t\n") + donation.text);
   ASSERT_TRUE(module.ok()) << module.status();
   std::vector<Literal> arguments = test::Copies(test::ArgumentsOf(*module, {.index_range = 8}));
   std::vector<const std::byte*> places;
   for (const Literal& argument : arguments) places.push_back(argument.data());
   const std::vector<Literal> kept = test::Copies(arguments);
-  const absl::StatusOr<Literal> want = Execute(*module, kept, Engine::kFast);
-  const absl::StatusOr<Literal> got = Execute(*module, std::move(arguments), Engine::kFast);
+  const absl::StatusOr<Literal> want = Execute(*module, kept, Engine::kFast, {}, device);
+  const absl::StatusOr<Literal> got = Execute(*module, std::move(arguments), Engine::kFast, {}, device);
   ASSERT_TRUE(want.ok() && got.ok()) << want.status() << got.status();
   test::ExpectClose(*got, *want, {});
   const std::vector<LiteralLeaf> leaves = ArrayLeaves(*got);
@@ -35,6 +40,11 @@ void Expect(const Donation& donation) {
                 donation.taken[leaf] == static_cast<int>(argument))
           << donation.text << "\nleaf " << leaf << ", argument " << argument;
     }
+  }
+}
+void Expect(const Donation& donation) {
+  for (const Device& device : kDevices) {
+    if (device.kind == Device::Kind::kCpu || donation.on_gpu) ExpectOn(device, donation);
   }
 }
 
@@ -88,7 +98,8 @@ TEST(DonationTest, WholeArrays) {
   Expect(
       {R"(less { a = s32[] parameter(0) b = s32[] parameter(1) ROOT c = pred[] compare(a, b), direction=LT }
 ENTRY e { x = s32[40,30] parameter(0) ROOT y = s32[40,30] sort(x), dimensions={1}, to_apply=less })",
-       {0}});
+       {0},
+       false});
   Expect({R"(sum { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }
 ENTRY e {
   x = f32[9,4] parameter(0)
@@ -164,18 +175,33 @@ ENTRY e {
   ASSERT_TRUE(module.ok()) << module.status();
   const std::vector<Literal> kept = test::ArgumentsOf(*module, {});
   const std::vector<Literal> before = test::Copies(kept);
-  ASSERT_TRUE(Execute(*module, kept, Engine::kFast).ok());
-  test::ExpectClose(kept[0], before[0], {});
-  absl::StatusOr<Executable> executable = Executable::Make(*module, Engine::kFast);
-  ASSERT_TRUE(executable.ok());
   const std::vector<Literal> same = {before[0], before[0]};
   const absl::StatusOr<Literal> want = Execute(*module, same, Engine::kReference);
-  for (int run = 0; run < 2; ++run) {
-    std::vector<Literal> one = test::Copies({before[0]});
-    one.push_back(one[0]);
-    const absl::StatusOr<Literal> got = executable->Run(std::move(one));
-    ASSERT_TRUE(want.ok() && got.ok());
-    test::ExpectClose(*got, *want, {});
+  const absl::StatusOr<Literal> want_of_both = Execute(*module, before, Engine::kReference);
+  ASSERT_TRUE(want.ok() && want_of_both.ok());
+  for (const Device& device : kDevices) {
+    absl::StatusOr<Executable> executable = Executable::Make(*module, Engine::kFast, {}, device);
+    ASSERT_TRUE(executable.ok());
+    ASSERT_TRUE(executable->Run(kept).ok());
+    test::ExpectClose(kept[0], before[0], {});
+    for (int run = 0; run < 2; ++run) {
+      std::vector<Literal> one = test::Copies({before[0]});
+      one.push_back(one[0]);
+      const absl::StatusOr<Literal> got = executable->Run(std::move(one));
+      ASSERT_TRUE(got.ok());
+      test::ExpectClose(*got, *want, {});
+    }
+    // Kept in one run, given up in the next: what lies on a GPU is the argument of its run.
+    std::vector<Literal> arguments = test::Copies(before);
+    const auto run = [&](std::vector<Literal> given) {
+      const absl::StatusOr<Literal> got = executable->Run(std::move(given));
+      ASSERT_TRUE(got.ok());
+      test::ExpectClose(*got, *want_of_both, {});
+    };
+    run(arguments);
+    run(std::move(arguments));
+    run(test::Copies(before));
+    run(kept);
   }
 }
 
