@@ -115,10 +115,13 @@ std::optional<CudaKernel> FindDotKernel(const Instruction& dot, const DeviceProp
   if (!product.has_value()) return std::nullopt;
   ChooseAccess(&*product);
   StepList list{.name = "dot " + std::string(Name(compute))};
-  const std::optional<TensorForm> form =
-      TensorFormOf(dot.operand(0)->shape().type(), dot.operand(1)->shape().type(), dot.shape().type(),
-                   dot.Get<attr::dot_algorithm>(), device);
-  if (!AddContraction(*product, compute, form, device, &list)) return std::nullopt;
+  const ElementType a = dot.operand(0)->shape().type(), b = dot.operand(1)->shape().type();
+  const PrecisionAlgorithm algorithm = dot.Get<attr::dot_algorithm>();
+  const std::optional<TensorForm> short_sums = ShortSumsFormOf(a, b, dot.shape().type(), algorithm, device);
+  const std::optional<TensorForm> form = TensorFormOf(a, b, dot.shape().type(), algorithm, device);
+  if (!(short_sums.has_value() && AddTensorProduct(*product, compute, *short_sums, &list)) &&
+      !AddContraction(*product, compute, form, device, &list))
+    return std::nullopt;
   return KernelOf(std::move(list));
 }
 

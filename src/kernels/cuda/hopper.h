@@ -54,14 +54,23 @@ HLO_DEVICE uint32_t ElementAddress(MatrixDescriptor descriptor, bool rows_are_ne
 }
 
 // Groups take floats of 16 bits, and bytes, whose terms are neighbours in both operands.
-HLO_DEVICE constexpr bool IsOfBytes(MmaKind kind) { return kind >= MmaKind::kS8S8; }
+HLO_DEVICE constexpr bool IsOfIntegers(MmaKind kind) { return kind >= MmaKind::kS8S8; }
+HLO_DEVICE constexpr bool IsOfFloatBytes(MmaKind kind) {
+  return kind >= MmaKind::kE4E4 && kind <= MmaKind::kE5E5;
+}
+HLO_DEVICE constexpr uint32_t TermBytes(MmaKind kind) {
+  return IsOfIntegers(kind) || IsOfFloatBytes(kind) ? 1 : 2;
+}
 template <MmaKind kKind>
-using GroupSum = std::conditional_t<IsOfBytes(kKind), int32_t, float>;
+using GroupSum = std::conditional_t<IsOfIntegers(kKind), int32_t, float>;
 
-// A product of 64 rows by 256 columns along 32 bytes of terms: thread t of 128, of warp w = t / 32, g = t %
-// 32 / 4 and q = t % 4, holds in d[4j] and d[4j + 1] row 16w + g, columns 8j + 2q and 8j + 2q + 1, in d[4j +
-// 2], d[4j + 3] row 16w + g + 8.
-inline constexpr int kGroupColumns = 256, kGroupSums = 128;
+// A product of 64 rows by so many columns along 32 bytes of terms: thread t of 128, of warp w = t / 32, g = t
+// % 32 / 4 and q = t % 4, holds in d[4j] and d[4j + 1] row 16w + g, columns 8j + 2q and 8j + 2q + 1, in d[4j
+// + 2], d[4j + 3] row 16w + g + 8. Sums of float bytes are added up elsewhere, which takes as many registers
+// again.
+HLO_DEVICE constexpr uint32_t GroupColumns(MmaKind kind) { return IsOfFloatBytes(kind) ? 128 : 256; }
+template <MmaKind kKind>
+inline constexpr uint32_t kGroupSums = GroupColumns(kKind) / 2;
 
 // Products of a group of warps. Between Begin and a Wait that covers them nobody touches the sums.
 template <class Env>
@@ -135,14 +144,16 @@ HLO_DEVICE void TakeRegisters(DeviceEnv&) {
 #define HLO_SUMS_64(c, i)                                                               \
   HLO_SUMS_8(c, i), HLO_SUMS_8(c, i + 8), HLO_SUMS_8(c, i + 16), HLO_SUMS_8(c, i + 24), \
       HLO_SUMS_8(c, i + 32), HLO_SUMS_8(c, i + 40), HLO_SUMS_8(c, i + 48), HLO_SUMS_8(c, i + 56)
-#define HLO_SUMS_NAMES                                                                       \
+#define HLO_SUMS_NAMES_64                                                                    \
   "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,"   \
   "%24,%25,%26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45," \
-  "%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63,%64,%65,%66,%67," \
-  "%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79,%80,%81,%82,%83,%84,%85,%86,%87,%88,%89," \
-  "%90,%91,%92,%93,%94,%95,%96,%97,%98,%99,%100,%101,%102,%103,%104,%105,%106,%107,%108,"    \
-  "%109,%110,%111,%112,%113,%114,%115,%116,%117,%118,%119,%120,%121,%122,%123,%124,%125,"    \
-  "%126,%127"
+  "%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63"
+#define HLO_SUMS_NAMES                                                                    \
+  HLO_SUMS_NAMES_64                                                                       \
+  ",%64,%65,%66,%67,%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79,%80,%81,%82,%83,%84," \
+  "%85,%86,%87,%88,%89,%90,%91,%92,%93,%94,%95,%96,%97,%98,%99,%100,%101,%102,%103,%104," \
+  "%105,%106,%107,%108,%109,%110,%111,%112,%113,%114,%115,%116,%117,%118,%119,%120,%121," \
+  "%122,%123,%124,%125,%126,%127"
 #define HLO_GROUP_HALVES(type)                                                         \
   asm volatile(                                                                        \
       "{.reg .pred p; setp.ne.b32 p,%130,0;\n"                                         \
@@ -156,6 +167,12 @@ HLO_DEVICE void TakeRegisters(DeviceEnv&) {
       "wgmma.mma_async.sync.aligned.m64n256k32.s32." types " {" HLO_SUMS_NAMES "},%128,%129,p;}" \
       : HLO_SUMS_64("+r", 0), HLO_SUMS_64("+r", 64)                                              \
       : "l"(a.bits), "l"(b.bits), "r"(static_cast<int>(adds)))
+#define HLO_GROUP_FLOAT_BYTES(types)                                                                  \
+  asm volatile(                                                                                       \
+      "{.reg .pred p; setp.ne.b32 p,%66,0;\n"                                                         \
+      "wgmma.mma_async.sync.aligned.m64n128k32.f32." types " {" HLO_SUMS_NAMES_64 "},%64,%65,p,1,1;}" \
+      : HLO_SUMS_64("+f", 0)                                                                          \
+      : "l"(a.bits), "l"(b.bits), "r"(static_cast<int>(adds)))
 
 template <>
 struct GroupProducts<DeviceEnv> {
@@ -163,12 +180,16 @@ struct GroupProducts<DeviceEnv> {
   HLO_DEVICE void Begin() { HLO_ON_HOPPER(asm volatile("wgmma.fence.sync.aligned;" ::: "memory");) }
   // d = a * b, or d += a * b. kRows...: rows of that operand are neighbours.
   template <MmaKind kKind, bool kRowsA, bool kRowsB>
-  HLO_DEVICE void Multiply(GroupSum<kKind> (&d)[kGroupSums], MatrixDescriptor a, MatrixDescriptor b,
+  HLO_DEVICE void Multiply(GroupSum<kKind> (&d)[kGroupSums<kKind>], MatrixDescriptor a, MatrixDescriptor b,
                            bool adds) {
-    static_assert(!IsOfBytes(kKind) || !(kRowsA || kRowsB));
+    static_assert(TermBytes(kKind) == 2 || !(kRowsA || kRowsB));
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
     if constexpr (kKind == MmaKind::kBF16) HLO_GROUP_HALVES("bf16");
     if constexpr (kKind == MmaKind::kF16) HLO_GROUP_HALVES("f16");
+    if constexpr (kKind == MmaKind::kE4E4) HLO_GROUP_FLOAT_BYTES("e4m3.e4m3");
+    if constexpr (kKind == MmaKind::kE4E5) HLO_GROUP_FLOAT_BYTES("e4m3.e5m2");
+    if constexpr (kKind == MmaKind::kE5E4) HLO_GROUP_FLOAT_BYTES("e5m2.e4m3");
+    if constexpr (kKind == MmaKind::kE5E5) HLO_GROUP_FLOAT_BYTES("e5m2.e5m2");
     if constexpr (kKind == MmaKind::kS8S8) HLO_GROUP_BYTES("s8.s8");
     if constexpr (kKind == MmaKind::kS8U8) HLO_GROUP_BYTES("s8.u8");
     if constexpr (kKind == MmaKind::kU8S8) HLO_GROUP_BYTES("u8.s8");

@@ -66,6 +66,11 @@ std::optional<TensorForm> FormOfAlgorithm(PrecisionAlgorithm algorithm) {
   }
 }
 
+bool MultipliesInGroups(const device::DeviceProperties& device) {
+  return HasWgmma() && device.compute_capability == 90 &&
+         device.shared_bytes_per_block >= static_cast<int64_t>(AnyWgmma::kSharedBytes);
+}
+
 uint32_t ChunkElements(const TensorForm& form) { return 16 / form.element_bytes; }
 
 bool IsStoredAs(ElementType type, PackedType packed) {
@@ -165,12 +170,12 @@ std::optional<WgmmaArgs> WgmmaFor(const Product& p, const Source& a, const Sourc
   if (!form.has_wgmma || std::min({p.m, p.n, p.k}) < 64) return std::nullopt;
   const ElementType result = p.result.type;
   const bool sums_products = form.products.size() > 1;
-  const bool stores_pairs = p.result.pairs && (form.packed == PackedType::kByte
-                                                   ? result == kS32 || result == kU32
-                                                   : result == kF32 || result == kBF16 || result == kF16);
+  const bool stores_pairs =
+      p.result.pairs && (IsOfIntegers(form.kind) ? result == kS32 || result == kU32
+                                                 : result == kF32 || result == kBF16 || result == kF16);
   if (p.n % 2 != 0 || (!sums_products && !stores_pairs)) return std::nullopt;
   const std::optional<BoxSource> left = BoxesOf(a, p.m, p, WgmmaTile::kRows, form.element_bytes);
-  const std::optional<BoxSource> right = BoxesOf(b, p.n, p, WgmmaTile::kColumns, form.element_bytes);
+  const std::optional<BoxSource> right = BoxesOf(b, p.n, p, GroupColumns(form.kind), form.element_bytes);
   if (!left.has_value() || !right.has_value()) return std::nullopt;
   WgmmaArgs args;
   args.a.source = *left;
@@ -184,6 +189,8 @@ std::optional<WgmmaArgs> WgmmaFor(const Product& p, const Source& a, const Sourc
 MmaKind KindOf(const TensorForm& form, bool exchanged) {
   if (exchanged && form.kind == MmaKind::kS8U8) return MmaKind::kU8S8;
   if (exchanged && form.kind == MmaKind::kU8S8) return MmaKind::kS8U8;
+  if (exchanged && form.kind == MmaKind::kE4E5) return MmaKind::kE5E4;
+  if (exchanged && form.kind == MmaKind::kE5E4) return MmaKind::kE4E5;
   return form.kind;
 }
 
@@ -235,15 +242,29 @@ std::optional<TensorForm> TensorFormOf(ElementType a, ElementType b, ElementType
   if (device.compute_capability < (needs_ampere ? 80 : 75)) return std::nullopt;
   if (device.shared_bytes_per_block < static_cast<int64_t>(MmaProductStraight::kSharedBytes))
     return std::nullopt;
-  form->has_wgmma = HasWgmma() && device.compute_capability == 90 && form->kind != MmaKind::kTF32 &&
-                    device.shared_bytes_per_block >= static_cast<int64_t>(AnyWgmma::kSharedBytes);
+  form->has_wgmma = form->kind != MmaKind::kTF32 && MultipliesInGroups(device);
   form->multiprocessors = std::max(1, device.multiprocessors);
   return form;
 }
 
+std::optional<TensorForm> ShortSumsFormOf(ElementType a, ElementType b, ElementType result,
+                                          PrecisionAlgorithm algorithm,
+                                          const device::DeviceProperties& device) {
+  const auto is_taken = [](ElementType type) { return type == kF8E4M3FN || type == kF8E5M2; };
+  if (algorithm != PrecisionAlgorithm::kAnyF8AnyF8F32FastAccum || !is_taken(a) || !is_taken(b) ||
+      cpu::GemmComputeType(a, b, result) != kF32 || !MultipliesInGroups(device))
+    return std::nullopt;
+  const MmaKind kinds[] = {MmaKind::kE4E4, MmaKind::kE4E5, MmaKind::kE5E4, MmaKind::kE5E5};
+  TensorForm form{kinds[2 * (a == kF8E5M2) + (b == kF8E5M2)], PackedType::kByte, 1};
+  form.has_wgmma = true;
+  form.multiprocessors = std::max(1, device.multiprocessors);
+  return form;
+}
+
 bool AddTensorProduct(const Product& product, ElementType compute, const TensorForm& form, StepList* list) {
-  const Product& p = product;
+  Product p = product;
   if (std::min({p.m, p.n, p.k}) < 16 || p.batch == 0) return false;
+  if (IsOfFloatBytes(form.kind)) p.a.type = p.b.type = kU8;  // Mere bytes on their way.
   const bool flagged = MayMeetNonFinite(p, compute, ProductMethod::kGeneralTiles);
   if (flagged && !CanTakeElements(p)) return false;
   int64_t workspace = list->shared_bytes;
@@ -252,8 +273,9 @@ bool AddTensorProduct(const Product& product, ElementType compute, const TensorF
   if (!a.has_value() || !b.has_value()) return false;
 
   const std::optional<WgmmaArgs> wgmma = WgmmaFor(p, *a, *b, form);
+  if (!wgmma.has_value() && IsOfFloatBytes(form.kind)) return false;
   const uint32_t rows = wgmma ? WgmmaTile::kRows : MmaTile::kWidth;
-  const uint32_t columns = wgmma ? WgmmaTile::kColumns : MmaTile::kWidth;
+  const uint32_t columns = wgmma ? GroupColumns(form.kind) : MmaTile::kWidth;
   const uint32_t depth = (wgmma ? WgmmaTile::kDepthBytes : MmaTile::kDepthBytes) / form.element_bytes;
   ProductArgs args{.product = p};
   args.product.a = a->operand;
@@ -314,7 +336,7 @@ bool AddTensorProduct(const Product& product, ElementType compute, const TensorF
     sum.chunks = static_cast<uint32_t>(part_count);
     sum.clears_nan = sums_products;
     const LaunchShape shape{Dim3{static_cast<uint32_t>((count + 255) / 256)}, 256};
-    const LaunchProduct launch = KernelsOf(form.packed == PackedType::kByte ? kU32 : kF32).sum_parts;
+    const LaunchProduct launch = KernelsOf(IsOfIntegers(form.kind) ? kU32 : kF32).sum_parts;
     list->steps.push_back([=](const StepArrays& arrays) {
       ProductArgs now = sum;
       now.result = arrays.result;
@@ -324,7 +346,8 @@ bool AddTensorProduct(const Product& product, ElementType compute, const TensorF
     });
   }
   list->workspace_bytes = std::max(list->workspace_bytes, workspace);
-  list->name += wgmma ? " wgmma 128x256x" + std::to_string(depth) : " mma 128x128";
+  list->name +=
+      wgmma ? " wgmma 128x" + std::to_string(columns) + "x" + std::to_string(depth) : " mma 128x128";
   if (a->packed || b->packed) list->name += ", packed";
   if (sums_products) list->name += ", " + std::to_string(product_count) + " products";
   if (chunks.count > 1) list->name += ", " + std::to_string(chunks.count) + " chunks";

@@ -33,6 +33,12 @@ struct TensorForm {
 std::optional<TensorForm> TensorFormOf(ElementType a, ElementType b, ElementType result,
                                        PrecisionAlgorithm algorithm, const device::DeviceProperties& device);
 
+// For `algorithm`s that allow partial sums of fewer bits: 8-bit floats as they are, by groups of warps, which
+// take large products alone. Others are computed in the form above.
+std::optional<TensorForm> ShortSumsFormOf(ElementType a, ElementType b, ElementType result,
+                                          PrecisionAlgorithm algorithm,
+                                          const device::DeviceProperties& device);
+
 // The element type of a packed operand, and one step that packs. Integers keep the sign of `type`.
 ElementType StoredType(PackedType packed, ElementType type);
 LaunchShape ShapeOf(const PackArgs& args);

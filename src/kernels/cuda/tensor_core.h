@@ -17,6 +17,10 @@ enum class MmaKind : uint8_t {
   kBF16,  // 16 terms, sums in f32. Compute capability 8.0.
   kF16,
   kTF32,  // 8 terms: f32 with 10 bits of mantissa. 8.0.
+  kE4E4,  // 32 terms, of f8e4m3fn and f8e5m2, sums in f32 that keep 13 bits: groups of warps on Hopper alone.
+  kE4E5,
+  kE5E4,
+  kE5E5,
   kS8S8,  // 32 terms, sums in s32, which wrap; so below.
   kS8U8,
   kU8S8,

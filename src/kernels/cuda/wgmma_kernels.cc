@@ -41,6 +41,14 @@ absl::Status LaunchWgmma(MmaKind kind, bool a_turned, bool b_turned, const Launc
       return LaunchHalves<MmaKind::kBF16>(a_turned, b_turned, shape, args, stream);
     case MmaKind::kF16:
       return LaunchHalves<MmaKind::kF16>(a_turned, b_turned, shape, args, stream);
+    case MmaKind::kE4E4:
+      return Launch<WgmmaProduct<MmaKind::kE4E4, false, false> >(shape, args, stream);
+    case MmaKind::kE4E5:
+      return Launch<WgmmaProduct<MmaKind::kE4E5, false, false> >(shape, args, stream);
+    case MmaKind::kE5E4:
+      return Launch<WgmmaProduct<MmaKind::kE5E4, false, false> >(shape, args, stream);
+    case MmaKind::kE5E5:
+      return Launch<WgmmaProduct<MmaKind::kE5E5, false, false> >(shape, args, stream);
     case MmaKind::kS8S8:
       return Launch<WgmmaProduct<MmaKind::kS8S8, false, false> >(shape, args, stream);
     case MmaKind::kS8U8:

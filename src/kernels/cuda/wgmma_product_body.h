@@ -1,7 +1,8 @@
 #pragma once
 // Products of bf16, f16 or bytes on Hopper: tiles of 128 x 256 by 128 bytes of terms. One group of warps
 // copies boxes into four stages of shared memory, two groups multiply, 64 rows each. Blocks stay and take
-// tile after tile; which block takes a tile says nothing about its bits.
+// tile after tile; which block takes a tile says nothing about its bits. Sums of 8-bit floats keep too few
+// bits: those of each stage are added up in f32, in tiles of 128 x 128.
 
 #include "kernels/cuda/hopper.h"
 #include "kernels/cuda/mma_product_body.h"
@@ -16,10 +17,9 @@ struct WgmmaArgs {
 };
 
 struct WgmmaTile {
-  static constexpr uint32_t kRows = 128, kColumns = kGroupColumns, kDepthBytes = 128, kStages = 4;
-  static constexpr uint32_t kABytes = kRows * kDepthBytes, kBBytes = kColumns * kDepthBytes;
-  static constexpr uint32_t kStageBytes = kABytes + kBBytes;
-  static constexpr uint32_t kSlab = 64;  // Rows that are neighbours, of one box.
+  static constexpr uint32_t kRows = 128, kDepthBytes = 128;
+  static constexpr uint32_t kSlab = 64;                // Rows that are neighbours, of one box.
+  static constexpr uint32_t kStagesBytes = 192 << 10;  // Of all stages.
 };
 
 // kRows...: rows of that operand are neighbours in memory, not its terms.
@@ -28,16 +28,20 @@ struct WgmmaProduct {
   using Args = WgmmaArgs;
   static constexpr uint32_t kThreads = 384;
   static constexpr uint32_t kConsumerWarps = 8;
-  static constexpr uint32_t kDepth = WgmmaTile::kDepthBytes / (IsOfBytes(kKind) ? 1 : 2);
-  static constexpr size_t kSharedBytes = WgmmaTile::kStages * WgmmaTile::kStageBytes + 128;
+  static constexpr uint32_t kColumns = GroupColumns(kKind);
+  static constexpr uint32_t kDepth = WgmmaTile::kDepthBytes / TermBytes(kKind);
+  static constexpr uint32_t kABytes = WgmmaTile::kRows * WgmmaTile::kDepthBytes;
+  static constexpr uint32_t kStageBytes = kABytes + kColumns * WgmmaTile::kDepthBytes;
+  static constexpr uint32_t kStages = WgmmaTile::kStagesBytes / kStageBytes;
+  static constexpr size_t kSharedBytes = WgmmaTile::kStagesBytes + 128;
 
   template <class Env>
   static HLO_DEVICE void Run(Env& env, const WgmmaArgs& args) {
     std::byte* stages = env.shared();
-    auto* full = reinterpret_cast<uint64_t*>(stages + WgmmaTile::kStages * WgmmaTile::kStageBytes);
-    uint64_t* empty = full + WgmmaTile::kStages;
+    auto* full = reinterpret_cast<uint64_t*>(stages + WgmmaTile::kStagesBytes);
+    uint64_t* empty = full + kStages;
     if (env.thread() == 0) {
-      for (uint32_t s = 0; s < WgmmaTile::kStages; ++s) {
+      for (uint32_t s = 0; s < kStages; ++s) {
         InitBarrier(env, &full[s], 1);
         InitBarrier(env, &empty[s], kConsumerWarps);
       }
@@ -74,7 +78,7 @@ struct WgmmaProduct {
   struct Place {
     uint32_t stage = 0, parity = 0;
     HLO_DEVICE void Advance() {
-      if (++stage < WgmmaTile::kStages) return;
+      if (++stage < kStages) return;
       stage = 0;
       parity ^= 1;
     }
@@ -91,14 +95,13 @@ struct WgmmaProduct {
       HLO_ROLLED
       for (uint32_t step = 0; step < steps; ++step, place.Advance()) {
         WaitFor(env, &empty[place.stage], place.parity ^ 1);
-        ArriveExpecting(env, &full[place.stage], WgmmaTile::kStageBytes);
-        std::byte* stage = stages + place.stage * WgmmaTile::kStageBytes;
+        ArriveExpecting(env, &full[place.stage], kStageBytes);
+        std::byte* stage = stages + place.stage * kStageBytes;
         const uint32_t k = block.k_begin + step * kDepth;
         CopyOperand<kRowsA>(env, stage, args.a, WgmmaTile::kRows, block.row_tile * WgmmaTile::kRows, k,
                             block.batch * args.a_batch_step, &full[place.stage]);
-        CopyOperand<kRowsB>(env, stage + WgmmaTile::kABytes, args.b, WgmmaTile::kColumns,
-                            block.column_tile * WgmmaTile::kColumns, k, block.batch * args.b_batch_step,
-                            &full[place.stage]);
+        CopyOperand<kRowsB>(env, stage + kABytes, args.b, kColumns, block.column_tile * kColumns, k,
+                            block.batch * args.b_batch_step, &full[place.stage]);
       }
     }
   }
@@ -106,6 +109,19 @@ struct WgmmaProduct {
   template <bool kRows>
   static HLO_DEVICE MatrixDescriptor Describe(uint32_t address, uint32_t step) {
     return kRows ? DescribeRows(address + step * 16 * 128, kDepth) : DescribeTerms(address + step * 32);
+  }
+
+  // Along the terms of a stage, whose operands begin at these shared addresses.
+  template <class Env>
+  static HLO_DEVICE void MultiplyStage(GroupProducts<Env>& products,
+                                       GroupSum<kKind> (&sums)[kGroupSums<kKind>], uint32_t a, uint32_t b,
+                                       bool adds) {
+    products.Begin();
+    HLO_UNROLL
+    for (uint32_t part = 0; part < WgmmaTile::kDepthBytes / 32; ++part)
+      products.template Multiply<kKind, kRowsA, kRowsB>(sums, Describe<kRowsA>(a, part),
+                                                        Describe<kRowsB>(b, part), adds || part > 0);
+    products.Commit();
   }
 
   template <class Env>
@@ -121,30 +137,36 @@ struct WgmmaProduct {
     for (uint32_t x = env.block().x; x < args.blocks; x += env.grid().x) {
       const ProductBlock block = BlockOf(args.product, x);
       const uint32_t steps = Steps(block);
-      GroupSum<kKind> sums[kGroupSums];
-      uint32_t before = 0;
+      GroupSum<kKind> sums[kGroupSums<kKind>];
+      [[maybe_unused]] uint32_t before = 0;
       HLO_ROLLED
       for (uint32_t step = 0; step < steps; ++step) {
         WaitFor(env, &full[place.stage], place.parity);
-        const uint32_t stage = place.stage * WgmmaTile::kStageBytes;
-        products.Begin();
-        HLO_UNROLL
-        for (uint32_t part = 0; part < WgmmaTile::kDepthBytes / 32; ++part) {
-          products.template Multiply<kKind, kRowsA, kRowsB>(
-              sums, Describe<kRowsA>(first_a + stage, part),
-              Describe<kRowsB>(first + stage + WgmmaTile::kABytes, part), step + part > 0);
+        const uint32_t stage = place.stage * kStageBytes;
+        if constexpr (IsOfFloatBytes(kKind)) {
+          GroupSum<kKind> of_stage[kGroupSums<kKind>];
+          MultiplyStage(products, of_stage, first_a + stage, first + stage + kABytes, false);
+          products.template Wait<0>();
+          env.sync_warp();
+          if (speaks) Arrive(env, &empty[place.stage]);
+          HLO_UNROLL
+          for (uint32_t i = 0; i < kGroupSums<kKind>; ++i)
+            sums[i] = step == 0 ? of_stage[i] : sums[i] + of_stage[i];
+        } else {
+          MultiplyStage(products, sums, first_a + stage, first + stage + kABytes, step > 0);
+          // The stage before is read to its end.
+          products.template Wait<1>();
+          env.sync_warp();
+          if (step > 0 && speaks) Arrive(env, &empty[before]);
+          before = place.stage;
         }
-        products.Commit();
-        // The stage before is read to its end.
-        products.template Wait<1>();
-        env.sync_warp();
-        if (step > 0 && speaks) Arrive(env, &empty[before]);
-        before = place.stage;
         place.Advance();
       }
-      products.template Wait<0>();
-      env.sync_warp();
-      if (speaks) Arrive(env, &empty[before]);
+      if constexpr (!IsOfFloatBytes(kKind)) {
+        products.template Wait<0>();
+        env.sync_warp();
+        if (speaks) Arrive(env, &empty[before]);
+      }
       Store(env, args.product, block, group, sums);
     }
   }
@@ -155,29 +177,29 @@ struct WgmmaProduct {
   // Pairs of neighbours, which the plan has made sure of.
   template <class Env>
   static HLO_DEVICE void Store(Env& env, const ProductArgs& args, const ProductBlock& block, uint32_t group,
-                               const GroupSum<kKind> (&sums)[kGroupSums]) {
+                               const GroupSum<kKind> (&sums)[kGroupSums<kKind>]) {
     const Product& p = args.product;
     const uint32_t t = env.thread() % 128, g = t % 32 / 4, q = t % 4;
     const bool to_parts = args.chunks > 1;
     const bool bf16 = p.result.type == ElementType::kBF16,
-               wide = IsOfBytes(kKind) || to_parts || !(bf16 || p.result.type == ElementType::kF16);
+               wide = IsOfIntegers(kKind) || to_parts || !(bf16 || p.result.type == ElementType::kF16);
     HLO_UNROLL
     for (uint32_t h = 0; h < 2; ++h) {
       const uint32_t i = block.row_tile * WgmmaTile::kRows + group * 64 + t / 32 * 16 + g + 8 * h;
       if (i >= p.m) continue;
-      const uint32_t column = block.column_tile * WgmmaTile::kColumns + 2 * q;
+      const uint32_t column = block.column_tile * kColumns + 2 * q;
       const int64_t place = column + (to_parts ? PartOffset(args, block.chunk, block.batch, i, 0)
                                                : p.result.origin + p.result.batch.Offset(block.batch) +
                                                      p.result.rows.Offset(i));
       uint32_t* words = static_cast<uint32_t*>(to_parts ? args.parts : args.result) + place;
       uint16_t* halves = static_cast<uint16_t*>(args.result) + place;
       HLO_UNROLL
-      for (uint32_t j = 0; j < kGroupColumns / 8; ++j) {
+      for (uint32_t j = 0; j < kColumns / 8; ++j) {
         if (column + 8 * j >= p.n) break;
         const GroupSum<kKind> low = sums[4 * j + 2 * h], high = sums[4 * j + 2 * h + 1];
         if (wide) {
           *reinterpret_cast<TwoWords*>(words + 8 * j) = {{BitsOf(low), BitsOf(high)}};
-        } else if constexpr (!IsOfBytes(kKind)) {
+        } else if constexpr (!IsOfIntegers(kKind)) {
           const uint32_t x = bf16 ? BF16Of(low) : F16Of(low), y = bf16 ? BF16Of(high) : F16Of(high);
           *reinterpret_cast<uint32_t*>(halves + 8 * j) = x | y << 16;
         }

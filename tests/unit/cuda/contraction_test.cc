@@ -448,6 +448,74 @@ TEST(Hopper, Products) {
                     true);
 }
 
+// 8-bit floats as they are, where fewer bits of partial sums are allowed.
+TEST(Hopper, ProductsOfFloatBytes) {
+  const std::string by_row = "lhs_contracting_dims={1}, rhs_contracting_dims={0}";
+  const std::string fast = ", algorithm=dot_any_f8_any_f8_f32_fast_accum";
+  const auto expect = [&](const OneInstruction& dot, bool as_bytes) {
+    const std::string name = ExpectExact(dot, 2, 90);
+    EXPECT_EQ(name.find("wgmma 128x128x128") != std::string::npos, as_bytes) << name << dot.Text();
+  };
+  for (const std::string a : {"f8e4m3fn", "f8e5m2"}) {
+    for (const std::string b : {"f8e4m3fn", "f8e5m2"}) {
+      expect({"f32[72,136]", "dot", {a + "[72,336]", b + "[336,136]"}, by_row + fast}, true);
+      // The operands change places.
+      expect({"bf16[2,70,130]",
+              "dot",
+              {a + "[2,208,70]", b + "[2,130,208]"},
+              "lhs_batch_dims={0}, lhs_contracting_dims={1}, rhs_batch_dims={0}, rhs_contracting_dims={2}" +
+                  fast},
+             true);
+      expect({"f32[72,136]", "dot", {a + "[72,336]", b + "[336,136]"}, by_row}, false);
+    }
+  }
+  // Chunks; more tiles than blocks; odd numbers of terms; what groups do not take.
+  expect({"f16[64,72]", "dot", {"f8e5m2[64,2100]", "f8e4m3fn[2100,72]"}, by_row + fast}, true);
+  expect({"f32[264,136]", "dot", {"f8e4m3fn[264,67]", "f8e4m3fn[67,136]"}, by_row + fast}, true);
+  expect({"f32[72,20]", "dot", {"f8e4m3fn[72,96]", "f8e4m3fn[96,20]"}, by_row + fast}, false);
+  expect({"f32[72,72]", "dot", {"f8e4m3[72,96]", "f8e4m3fn[96,72]"}, by_row + fast}, false);
+}
+
+TEST(Hopper, FloatBytesKeepTheirBounds) {
+  constexpr int64_t kM = 64, kN = 64, kK = 1024;
+  for (const bool fast : {false, true}) {
+    const OneInstruction dot{
+        "f32[64,64]",
+        "dot",
+        {"f8e4m3fn[64,1024]", "f8e4m3fn[1024,64]"},
+        std::string("lhs_contracting_dims={1}, rhs_contracting_dims={0}, algorithm=dot_any_f8_any_f8_f32") +
+            (fast ? "_fast_accum" : "")};
+    absl::StatusOr<CheckedModule> module = ReadModule(dot.Text());
+    ASSERT_TRUE(module.ok()) << module.status();
+    std::vector<Literal> arguments;
+    std::vector<double> values[2];
+    for (const Instruction* parameter : module->module().entry()->parameters()) {
+      Literal argument = *Literal::Create(parameter->shape());
+      std::mt19937 random(static_cast<uint32_t>(arguments.size()) + 5);
+      for (auto& x : argument.mutable_span<Native<ElementType::kF8E4M3FN>>()) {
+        x = Native<ElementType::kF8E4M3FN>::FromDouble(
+            std::uniform_real_distribution<double>(0.1, 1)(random));
+        values[arguments.size()].push_back(x.ToFloat());
+      }
+      arguments.push_back(std::move(argument));
+    }
+    const absl::StatusOr<Literal> got = RunEmulated(*module, arguments, 2);
+    ASSERT_TRUE(got.ok()) << got.status();
+    double worst = 0;
+    for (int64_t i = 0; i < kM; ++i) {
+      for (int64_t j = 0; j < kN; ++j) {
+        double sum = 0;
+        for (int64_t k = 0; k < kK; ++k) sum += values[0][i * kK + k] * values[1][k * kN + j];
+        worst = std::max(worst, std::fabs(got->span<float>()[i * kN + j] - sum) / sum);
+      }
+    }
+    // Bytes as they are lose some 2^-11 where they are added up every 128 terms, and a hundred times that
+    // where they are not; as f16 they lose nothing here.
+    EXPECT_LT(worst, fast ? 0x1p-10 : kK * 0x1p-24);
+    EXPECT_EQ(worst > 0x1p-14, fast);
+  }
+}
+
 TEST(TensorCores, OperandsInEveryOrder) {
   for (const std::string type : {"bf16", "f16"}) {
     for (const bool a : {false, true}) {
