@@ -85,8 +85,7 @@ class GpuExecutor {
   const plan::Plan& plan_;
   std::shared_ptr<device::Gpu> gpu_;
   device::GpuMemory memory_;  // Of all buffers, and what kernels and moves take.
-  std::vector<int64_t>
-      homes_;  // Where in it each slot's buffer lies; -1: where an argument's does, or in own_.
+  std::vector<int64_t> homes_;  // By slot: where in it the buffer lies; -1: an argument's place, or in own_.
   int64_t memory_bytes_ = 0, workspace_ = 0, staging_ = 0;  // And these.
   std::vector<void*> pointers_;                             // By slot, on the device.
   std::vector<device::GpuMemory> own_;                      // By slot: of results that found no such place.

@@ -11,6 +11,8 @@ std::optional<CudaKernel> FindCudaKernel(const Instruction& instruction, const D
     case Opcode::kBitcast:
     case Opcode::kBitcastConvert:
       return FindBitcastKernel(instruction, device);
+    case Opcode::kCholesky:
+      return FindCholeskyKernel(instruction, device);
     case Opcode::kConvolution:
       return FindConvolutionKernel(instruction, device);
     case Opcode::kDot:
@@ -37,6 +39,8 @@ std::optional<CudaKernel> FindCudaKernel(const Instruction& instruction, const D
       return FindSortKernel(instruction, device);
     case Opcode::kTopk:
       return FindTopkKernel(instruction, device);
+    case Opcode::kTriangularSolve:
+      return FindTriangularSolveKernel(instruction, device);
     default:
       return std::nullopt;
   }

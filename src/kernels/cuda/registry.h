@@ -44,6 +44,9 @@ std::optional<CudaKernel> FindDepthwiseKernel(const Instruction& convolution);
 // Families of it.
 std::optional<CudaKernel> FindBatchNormKernel(const Instruction& batch_norm, const DeviceProperties& device);
 std::optional<CudaKernel> FindBitcastKernel(const Instruction& bitcast, const DeviceProperties& device);
+std::optional<CudaKernel> FindCholeskyKernel(const Instruction& cholesky, const DeviceProperties& device);
+std::optional<CudaKernel> FindTriangularSolveKernel(const Instruction& triangular_solve,
+                                                    const DeviceProperties& device);
 std::optional<CudaKernel> FindFftKernel(const Instruction& fft, const DeviceProperties& device);
 std::optional<CudaKernel> FindGatherKernel(const Instruction& gather, const DeviceProperties& device);
 std::optional<CudaKernel> FindScatterKernel(const Instruction& scatter, const DeviceProperties& device);
