@@ -151,6 +151,10 @@ class CudaGpu : public Gpu {
                                                       std::function<absl::Status()> turn) override {
     return RecordCudaLoop(stream(), goes_on, turn);
   }
+  absl::Status RecordBranch(const void* choice, bool is_pred,
+                            absl::Span<const std::function<absl::Status()>> branches) override {
+    return RecordCudaBranch(stream(), choice, is_pred, branches);
+  }
 
  private:
   static constexpr int64_t kStagingBytes = 8 << 20;

@@ -1,5 +1,7 @@
 #include <cuda_runtime.h>
 
+#include <vector>
+
 #include "base/status.h"
 #include "device/cuda_loop.h"
 #include "device/status.h"
@@ -12,6 +14,20 @@ namespace {
 
 __global__ void GoOn(cudaGraphConditionalHandle loop, const bool* goes_on) {
   cudaGraphSetConditional(loop, *goes_on ? 1 : 0);
+}
+
+cudaError_t AddNode(cudaGraphNode_t* added, cudaGraph_t graph, absl::Span<const cudaGraphNode_t> before,
+                    cudaGraphNodeParams* node) {
+#if CUDART_VERSION >= 13000
+  return cudaGraphAddNode(added, graph, before.data(), nullptr, before.size(), node);
+#else
+  return cudaGraphAddNode(added, graph, before.data(), before.size(), node);
+#endif
+}
+
+cudaError_t BeginCapture(cudaStream_t stream, cudaGraph_t graph, absl::Span<const cudaGraphNode_t> before) {
+  return cudaStreamBeginCaptureToGraph(stream, graph, before.data(), nullptr, before.size(),
+                                       cudaStreamCaptureModeRelaxed);
 }
 
 class CudaLoop : public GpuLoop {
@@ -34,9 +50,7 @@ class CudaLoop : public GpuLoop {
       cudaGetLastError();  // Or the next launch would report it.
       return absl::UnimplementedError(made.message());
     }
-    HLO_RETURN_IF_ERROR(CudaStatus(
-        cudaStreamBeginCaptureToGraph(stream_, body, nullptr, nullptr, 0, cudaStreamCaptureModeRelaxed),
-        "recording a loop"));
+    HLO_RETURN_IF_ERROR(CudaStatus(BeginCapture(stream_, body, {}), "recording a loop"));
     absl::Status recorded = turn();
     if (recorded.ok()) {
       GoOn<<<1, 1, 0, stream_>>>(again, goes_on);
@@ -63,11 +77,7 @@ class CudaLoop : public GpuLoop {
     node.conditional.type = cudaGraphCondTypeWhile;
     node.conditional.size = 1;
     cudaGraphNode_t added;
-#if CUDART_VERSION >= 13000
-    const cudaError_t error = cudaGraphAddNode(&added, graph_, nullptr, nullptr, 0, &node);
-#else
-    const cudaError_t error = cudaGraphAddNode(&added, graph_, nullptr, 0, &node);
-#endif
+    const cudaError_t error = AddNode(&added, graph_, {}, &node);
     if (error == cudaSuccess) *body = node.conditional.phGraph_out[0];
     return CudaStatus(error, "making a loop of a graph");
   }
@@ -86,6 +96,88 @@ absl::StatusOr<std::unique_ptr<GpuLoop>> RecordCudaLoop(Stream stream, const boo
   return loop;
 }
 
+#if CUDART_VERSION >= 12080
+
+namespace {
+
+__global__ void Choose(cudaGraphConditionalHandle branch, const void* choice, bool is_pred, unsigned count) {
+  const int number = is_pred ? (*static_cast<const bool*>(choice) ? 0 : 1) : *static_cast<const int*>(choice);
+  cudaGraphSetConditional(branch, static_cast<unsigned>(number) < count ? number : count - 1);
+}
+
+// The graph that a stream records, and what its next node comes after.
+struct Recorded {
+  cudaGraph_t graph = nullptr;
+  std::vector<cudaGraphNode_t> before;
+
+  absl::Status Find(cudaStream_t stream) {
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    const cudaGraphNode_t* nodes = nullptr;
+    size_t count = 0;
+#if CUDART_VERSION >= 13000
+    const cudaError_t error =
+        cudaStreamGetCaptureInfo(stream, &status, nullptr, &graph, &nodes, nullptr, &count);
+#else
+    const cudaError_t error = cudaStreamGetCaptureInfo_v2(stream, &status, nullptr, &graph, &nodes, &count);
+#endif
+    HLO_RETURN_IF_ERROR(CudaStatus(error, "looking at what is recorded"));
+    if (status != cudaStreamCaptureStatusActive)
+      return absl::InternalError("a branch is recorded outside of a loop");
+    before.assign(nodes, nodes + count);
+    return absl::OkStatus();
+  }
+};
+
+// The node of a branch behind what is recorded, with its graphs, which are empty.
+absl::Status AddBranch(cudaStream_t stream, const void* choice, bool is_pred, unsigned count,
+                       cudaGraphNode_t* added, Recorded* recorded, std::vector<cudaGraph_t>* graphs) {
+  HLO_RETURN_IF_ERROR(recorded->Find(stream));
+  cudaGraphNodeParams node = {};
+  node.type = cudaGraphNodeTypeConditional;
+  node.conditional.type = cudaGraphCondTypeSwitch;
+  node.conditional.size = count;
+  HLO_RETURN_IF_ERROR(
+      CudaStatus(cudaGraphConditionalHandleCreate(&node.conditional.handle, recorded->graph, 0, 0),
+                 "making a condition"));
+  Choose<<<1, 1, 0, stream>>>(node.conditional.handle, choice, is_pred, count);
+  HLO_RETURN_IF_ERROR(CudaStatus(cudaGetLastError(), "recording a choice"));
+  HLO_RETURN_IF_ERROR(recorded->Find(stream));
+  HLO_RETURN_IF_ERROR(
+      CudaStatus(AddNode(added, recorded->graph, recorded->before, &node), "making a branch of a graph"));
+  graphs->assign(node.conditional.phGraph_out, node.conditional.phGraph_out + count);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+// The stream leaves the graph that it records for those of the branches, and comes back behind them.
+absl::Status RecordCudaBranch(Stream stream, const void* choice, bool is_pred,
+                              absl::Span<const std::function<absl::Status()>> branches) {
+  cudaGraphNode_t added;
+  Recorded around;
+  std::vector<cudaGraph_t> graphs;
+  if (const absl::Status made = AddBranch(stream, choice, is_pred, static_cast<unsigned>(branches.size()),
+                                          &added, &around, &graphs);
+      !made.ok()) {
+    cudaGetLastError();  // Or the next launch would report it.
+    return absl::UnimplementedError(made.message());
+  }
+  cudaGraph_t ended = nullptr;
+  HLO_RETURN_IF_ERROR(CudaStatus(cudaStreamEndCapture(stream, &ended), "recording a branch"));
+  absl::Status recorded;
+  for (size_t i = 0; i < branches.size() && recorded.ok(); ++i) {
+    recorded.Update(CudaStatus(BeginCapture(stream, graphs[i], {}), "recording a branch"));
+    if (!recorded.ok()) break;
+    recorded.Update(branches[i]());
+    recorded.Update(CudaStatus(cudaStreamEndCapture(stream, &ended), "recording a branch"));
+  }
+  recorded.Update(
+      CudaStatus(BeginCapture(stream, around.graph, {&added, 1}), "recording what follows a branch"));
+  return recorded;
+}
+
+#endif
+
 #else
 
 absl::StatusOr<std::unique_ptr<GpuLoop>> RecordCudaLoop(Stream, const bool*,
@@ -93,6 +185,12 @@ absl::StatusOr<std::unique_ptr<GpuLoop>> RecordCudaLoop(Stream, const bool*,
   return absl::UnimplementedError("loops on the GPU need CUDA 12.4");
 }
 
+#endif
+
+#if CUDART_VERSION < 12080
+absl::Status RecordCudaBranch(Stream, const void*, bool, absl::Span<const std::function<absl::Status()>>) {
+  return absl::UnimplementedError("branches on the GPU need CUDA 12.8");
+}
 #endif
 
 }  // namespace hlo::device

@@ -72,6 +72,15 @@ class EmulatedGpu : public Gpu {
                                                       std::function<absl::Status()> turn) override {
     return std::make_unique<EmulatedLoop>(goes_on, std::move(turn), &in_turn_);
   }
+  absl::Status RecordBranch(const void* choice, bool is_pred,
+                            absl::Span<const std::function<absl::Status()>> branches) override {
+    if (!in_turn_) return absl::InternalError("a branch is recorded outside of a loop");
+    const auto last = static_cast<int64_t>(branches.size()) - 1;
+    int64_t number =
+        is_pred ? (*static_cast<const bool*>(choice) ? 0 : 1) : *static_cast<const int32_t*>(choice);
+    if (number < 0 || number > last) number = last;
+    return branches[number]();
+  }
 
  private:
   absl::Status OutsideOfTurns(std::string_view what) const {

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "device/properties.h"
 #include "device/stream.h"
 
@@ -48,6 +49,11 @@ class Gpu {
   // Unimplemented: this device cannot; the caller repeats the turns.
   virtual absl::StatusOr<std::unique_ptr<GpuLoop>> RecordLoop(const bool* goes_on,
                                                               std::function<absl::Status()> turn) = 0;
+  // For a `turn` alone: the branch that `choice`, on the device, names when the turn comes here. A pred names
+  // the first if it is true and else the second, an s32 that of its number; one out of range names the last.
+  // The branches are as `turn`. Unimplemented: this device cannot.
+  virtual absl::Status RecordBranch(const void* choice, bool is_pred,
+                                    absl::Span<const std::function<absl::Status()>> branches) = 0;
 };
 
 // Memory of a GPU, which outlives it.

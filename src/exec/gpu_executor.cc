@@ -58,9 +58,11 @@ GpuExecutor::GpuExecutor(const CheckedModule& module, const plan::Plan& plan,
       },
       [&](const std::vector<Move>& moves) { staging = std::max(staging, StagedBytes(moves)); });
   for (auto& [step, prepared] : prepared_) {
-    int64_t launches = 0;
-    if (const auto* loop = std::get_if<plan::LoopStep>(&step->what))
-      prepared.repeats_itself = RepeatsItself(*loop, &launches);
+    const auto* loop = std::get_if<plan::LoopStep>(&step->what);
+    if (loop == nullptr) continue;
+    Recordable turn;
+    prepared.repeats_itself = IsRecordable(*loop, &turn);
+    prepared.branches = std::move(turn.branches);
   }
   int64_t at = device::Aligned(plan_.arena_bytes);
   const auto take = [&](int64_t bytes) { return std::exchange(at, at + device::Aligned(bytes)); };
@@ -234,7 +236,7 @@ absl::Status GpuExecutor::RunSteps(const std::vector<plan::Step>& steps) {
 
 absl::Status GpuExecutor::RunStep(const plan::Step& step, Prepared& prepared) {
   if (const auto* loop = std::get_if<plan::LoopStep>(&step.what)) return RunLoop(*loop, prepared);
-  if (const auto* branch = std::get_if<plan::BranchStep>(&step.what)) return RunBranch(*branch);
+  if (const auto* branch = std::get_if<plan::BranchStep>(&step.what)) return RunBranch(*branch, prepared);
   if (!prepared.programs.empty()) {
     const auto* tiles = std::get_if<plan::TileStep>(&step.what);
     const bool in_place =
@@ -267,17 +269,6 @@ absl::Status GpuExecutor::RunKernel(const plan::Step& step, absl::Span<const Slo
   const absl::Status status =
       prepared.kernel->run(in, absl::MakeSpan(out), memory_.data() + workspace_, gpu_->stream());
   return status.ok() ? status : reference::Located(status, *step.instruction);
-}
-
-absl::Status GpuExecutor::RunBranch(const plan::BranchStep& branch) {
-  bool is_true = false;
-  int32_t number = 0;
-  const bool is_pred = branch.choice_type == ElementType::kPred;
-  HLO_RETURN_IF_ERROR(is_pred ? gpu_->ToHost(&is_true, pointers_[branch.choice], sizeof is_true)
-                              : gpu_->ToHost(&number, pointers_[branch.choice], sizeof number));
-  const plan::BranchStep::Branch& taken = TakenBranch(branch, is_pred ? is_true : number);
-  HLO_RETURN_IF_ERROR(RunSteps(taken.steps));
-  return RunMoves(taken.results);
 }
 
 }  // namespace hlo::exec

@@ -41,10 +41,18 @@ class GpuExecutor {
     std::optional<cuda::CudaKernel> kernel;  // Of a whole instruction.
     std::vector<cuda::LoweredProgram> programs;
     int64_t runs = 0, bytes = 0;  // On the CPU, and copied for that.
-    // A loop: whether the GPU can repeat it without the host; its recording, and for which pointers.
+    // A loop: whether the GPU can repeat it without the host, once the branches in it have been taken; its
+    // recording, and for which pointers.
     bool repeats_itself = false;
+    std::vector<const plan::Step*> branches;
     std::unique_ptr<device::GpuLoop> recording;
     std::vector<void*> recorded_pointers;
+    std::vector<bool> taken;  // A conditional: which branches the host has run.
+  };
+  // What a turn records.
+  struct Recordable {
+    int64_t launches = 0;
+    std::vector<const plan::Step*> branches;
   };
 
   Prepared PrepareStep(const plan::Step& step) const;
@@ -61,10 +69,15 @@ class GpuExecutor {
   absl::Status RunLoop(const plan::LoopStep& loop, Prepared& prepared);
   absl::Status RunTurn(const plan::LoopStep& loop);
   absl::StatusOr<std::optional<int64_t>> TurnsOf(const plan::LoopStep& loop);
-  bool RepeatsItself(const plan::LoopStep& loop, int64_t* launches) const;
+  bool MovesAreRecordable(const std::vector<plan::Move>& moves, Recordable* turn) const;
+  bool StepsAreRecordable(const std::vector<plan::Step>& steps, Recordable* turn) const;
+  bool IsRecordable(const plan::Step& step, Recordable* turn) const;
+  bool IsRecordable(const plan::LoopStep& loop, Recordable* turn) const;
+  bool IsReady(const Prepared& loop) const;
   absl::Status RunRecorded(const plan::LoopStep& loop, Prepared& prepared);
   int64_t StagedBytes(const std::vector<plan::Move>& moves) const;
-  absl::Status RunBranch(const plan::BranchStep& branch);
+  absl::Status RunBranch(const plan::BranchStep& branch, Prepared& prepared);
+  absl::Status RunBranchSteps(const plan::BranchStep::Branch& taken);
   absl::Status RunMoves(const std::vector<plan::Move>& moves);
   bool IsInPlace(const plan::Move& move) const;
 
@@ -84,7 +97,7 @@ class GpuExecutor {
   const CheckedModule& module_;
   const plan::Plan& plan_;
   std::shared_ptr<device::Gpu> gpu_;
-  device::GpuMemory memory_;  // Of all buffers, and what kernels and moves take.
+  device::GpuMemory memory_;    // Of all buffers, and what kernels and moves take.
   std::vector<int64_t> homes_;  // By slot: where in it the buffer lies; -1: an argument's place, or in own_.
   int64_t memory_bytes_ = 0, workspace_ = 0, staging_ = 0;  // And these.
   std::vector<void*> pointers_;                             // By slot, on the device.

@@ -26,20 +26,20 @@ absl::Status GpuExecutor::RunLoop(const plan::LoopStep& loop, Prepared& prepared
   HLO_RETURN_IF_ERROR(RunMoves(loop.initial));
   // Whoever counts steps or looks at them sees each turn's condition.
   const bool watched = options_->max_steps > 0 || options_->observer != nullptr;
+  std::optional<int64_t> turns;
   if (!watched) {
-    HLO_ASSIGN_OR_RETURN(const std::optional<int64_t> turns, TurnsOf(loop));
-    if (turns.has_value()) {
-      for (int64_t turn = 0; turn < *turns; ++turn) HLO_RETURN_IF_ERROR(RunTurn(loop));
-      return absl::OkStatus();
-    }
+    HLO_ASSIGN_OR_RETURN(turns, TurnsOf(loop));
   }
-  for (bool is_first = true;; is_first = false) {
-    HLO_RETURN_IF_ERROR(RunSteps(loop.condition));
-    bool goes_on = false;
-    HLO_RETURN_IF_ERROR(gpu_->ToHost(&goes_on, pointers_[loop.predicate], sizeof goes_on));
+  // Turns that are counted are recorded only where branches in them would ask the host.
+  const bool is_worth_recording = !turns.has_value() || !prepared.branches.empty();
+  for (int64_t turn = 0;; ++turn) {
+    bool goes_on = turn < turns.value_or(0);
+    if (!turns.has_value()) {
+      HLO_RETURN_IF_ERROR(RunSteps(loop.condition));
+      HLO_RETURN_IF_ERROR(gpu_->ToHost(&goes_on, pointers_[loop.predicate], sizeof goes_on));
+    }
     if (!goes_on) return absl::OkStatus();
-    // The first turn has loaded what kernels need.
-    if (!is_first && prepared.repeats_itself && !watched && options_->max_seconds <= 0) {
+    if (turn > 0 && is_worth_recording && IsReady(prepared)) {
       const absl::Status status = RunRecorded(loop, prepared);
       if (!absl::IsUnimplemented(status)) return status;
       prepared.repeats_itself = false;
@@ -70,37 +70,60 @@ absl::StatusOr<std::optional<int64_t>> GpuExecutor::TurnsOf(const plan::LoopStep
   return plan::TurnsOf(counted, first, limit);
 }
 
-// Kernels alone, and loops that are counted without looking at values.
-bool GpuExecutor::RepeatsItself(const plan::LoopStep& loop, int64_t* launches) const {
-  const auto moves_fit = [&](const std::vector<Move>& moves) {
-    *launches += 2 * static_cast<int64_t>(moves.size());
-    return std::all_of(moves.begin(), moves.end(), [&](const Move& move) {
-      return !move.exchange || plan_.buffers[move.to].byte_count <= kMostExchangedBytes;
+bool GpuExecutor::MovesAreRecordable(const std::vector<Move>& moves, Recordable* turn) const {
+  turn->launches += 2 * static_cast<int64_t>(moves.size());
+  return std::all_of(moves.begin(), moves.end(), [&](const Move& move) {
+    return !move.exchange || plan_.buffers[move.to].byte_count <= kMostExchangedBytes;
+  });
+}
+
+bool GpuExecutor::StepsAreRecordable(const std::vector<plan::Step>& steps, Recordable* turn) const {
+  return std::all_of(steps.begin(), steps.end(),
+                     [&](const plan::Step& step) { return IsRecordable(step, turn); });
+}
+
+// Kernels alone, branches of such, and loops that are counted without looking at values.
+bool GpuExecutor::IsRecordable(const plan::Step& step, Recordable* turn) const {
+  const Prepared& prepared = prepared_.at(&step);
+  if (const auto* branch = std::get_if<plan::BranchStep>(&step.what)) {
+    turn->branches.push_back(&step);
+    turn->launches += 2;
+    return std::all_of(branch->branches.begin(), branch->branches.end(), [&](const auto& each) {
+      return StepsAreRecordable(each.steps, turn) && MovesAreRecordable(each.results, turn);
     });
-  };
-  if (!moves_fit(loop.next)) return false;
-  for (const std::vector<plan::Step>* steps : {&loop.condition, &loop.body}) {
-    for (const plan::Step& step : *steps) {
-      const Prepared& prepared = prepared_.at(&step);
-      if (const auto* inner = std::get_if<plan::LoopStep>(&step.what)) {
-        if (!inner->counted.has_value() || !inner->counted->first_value.has_value() ||
-            !inner->counted->limit_value.has_value() || !moves_fit(inner->initial))
-          return false;
-        const std::optional<int64_t> turns =
-            plan::TurnsOf(*inner->counted, *inner->counted->first_value, *inner->counted->limit_value);
-        int64_t of_a_turn = 0;
-        if (!turns.has_value() || !RepeatsItself(*inner, &of_a_turn) ||
-            *turns > kMostLaunches / std::max<int64_t>(1, of_a_turn))
-          return false;
-        *launches += *turns * of_a_turn;
-      } else if (std::holds_alternative<plan::BranchStep>(step.what) || !prepared.reason.empty()) {
-        return false;
-      } else {
-        *launches += std::max<int64_t>(1, static_cast<int64_t>(prepared.programs.size()));
-      }
-    }
   }
-  return *launches <= kMostLaunches;
+  const auto* inner = std::get_if<plan::LoopStep>(&step.what);
+  if (inner == nullptr) {
+    turn->launches += std::max<int64_t>(1, static_cast<int64_t>(prepared.programs.size()));
+    return prepared.reason.empty();
+  }
+  if (!inner->counted.has_value() || !inner->counted->first_value.has_value() ||
+      !inner->counted->limit_value.has_value() || !MovesAreRecordable(inner->initial, turn))
+    return false;
+  const std::optional<int64_t> turns =
+      plan::TurnsOf(*inner->counted, *inner->counted->first_value, *inner->counted->limit_value);
+  Recordable inner_turn;
+  if (!turns.has_value() || !IsRecordable(*inner, &inner_turn) ||
+      *turns > kMostLaunches / std::max<int64_t>(1, inner_turn.launches))
+    return false;
+  turn->launches += *turns * inner_turn.launches;
+  turn->branches.insert(turn->branches.end(), inner_turn.branches.begin(), inner_turn.branches.end());
+  return true;
+}
+
+bool GpuExecutor::IsRecordable(const plan::LoopStep& loop, Recordable* turn) const {
+  return MovesAreRecordable(loop.next, turn) && StepsAreRecordable(loop.condition, turn) &&
+         StepsAreRecordable(loop.body, turn) && turn->launches <= kMostLaunches;
+}
+
+// What has run has loaded what its kernels need.
+bool GpuExecutor::IsReady(const Prepared& loop) const {
+  return loop.repeats_itself && !is_recording_ && options_->max_seconds <= 0 && options_->max_steps <= 0 &&
+         options_->observer == nullptr &&
+         std::all_of(loop.branches.begin(), loop.branches.end(), [&](const plan::Step* branch) {
+           const std::vector<bool>& taken = prepared_.at(branch).taken;
+           return !taken.empty() && std::find(taken.begin(), taken.end(), false) == taken.end();
+         });
 }
 
 // The predicate is true.
@@ -122,6 +145,29 @@ absl::Status GpuExecutor::RunRecorded(const plan::LoopStep& loop, Prepared& prep
   if (prepared.recorded_pointers != pointers_)
     return absl::InternalError("buffers have changed places in a recorded loop");
   return absl::OkStatus();
+}
+
+absl::Status GpuExecutor::RunBranchSteps(const plan::BranchStep::Branch& taken) {
+  HLO_RETURN_IF_ERROR(RunSteps(taken.steps));
+  return RunMoves(taken.results);
+}
+
+absl::Status GpuExecutor::RunBranch(const plan::BranchStep& branch, Prepared& prepared) {
+  const bool is_pred = branch.choice_type == ElementType::kPred;
+  if (is_recording_) {
+    std::vector<std::function<absl::Status()>> branches;
+    for (const plan::BranchStep::Branch& each : branch.branches)
+      branches.push_back([this, &each] { return RunBranchSteps(each); });
+    return gpu_->RecordBranch(pointers_[branch.choice], is_pred, branches);
+  }
+  bool is_true = false;
+  int32_t number = 0;
+  HLO_RETURN_IF_ERROR(is_pred ? gpu_->ToHost(&is_true, pointers_[branch.choice], sizeof is_true)
+                              : gpu_->ToHost(&number, pointers_[branch.choice], sizeof number));
+  const plan::BranchStep::Branch& taken = TakenBranch(branch, is_pred ? is_true : number);
+  prepared.taken.resize(branch.branches.size());
+  prepared.taken[&taken - branch.branches.data()] = true;
+  return RunBranchSteps(taken);
 }
 
 int64_t GpuExecutor::StagedBytes(const std::vector<Move>& moves) const {

@@ -17,7 +17,7 @@ namespace {
 class CountingGpu : public device::Gpu {
  public:
   struct Counts {
-    int to_host = 0, recorded = 0, started = 0;
+    int to_host = 0, recorded = 0, started = 0, branches = 0;
   };
   CountingGpu(Device where, Counts* counts) : gpu_(OpenTestGpu(where)), counts_(counts) {}
 
@@ -45,6 +45,11 @@ class CountingGpu : public device::Gpu {
       ++counts_->started;
       return turn();
     });
+  }
+  absl::Status RecordBranch(const void* choice, bool is_pred,
+                            absl::Span<const std::function<absl::Status()>> branches) override {
+    ++counts_->branches;
+    return gpu_->RecordBranch(choice, is_pred, branches);
   }
 
  private:
@@ -217,9 +222,8 @@ ENTRY e { t = s32[] parameter(0)
   EXPECT_EQ(counts_.recorded, 1);
 }
 
-// A branch in the body needs the host in every turn.
-TEST_P(GpuLoop, WithABranchAsksTheHost) {
-  Load(R"(
+// Doubles below 10, and else adds 1.
+constexpr char kSteps[] = R"(
 twice { x = s32[] parameter(0)
   ROOT r = s32[] add(x, x) }
 next { x = s32[] parameter(0)
@@ -233,9 +237,61 @@ body { t = s32[] parameter(0)
   p = pred[] compare(t, n), direction=LT
   ROOT r = s32[] conditional(p, t, t), true_computation=twice, false_computation=next }
 ENTRY e { t = s32[] parameter(0)
-  ROOT w = s32[] while(t), condition=cond, body=body })");
+  ROOT w = s32[] while(t), condition=cond, body=body })";
+
+TEST_P(GpuLoop, WithABranchAsksUntilAllWereTaken) {
+  Load(kSteps);
   EXPECT_EQ(Run({S32({3})}), (std::vector<int32_t>{50}));
+  // 3, 6 and 12, with a predicate and a choice each; the predicate of 13, and the result.
+  EXPECT_EQ(counts_.to_host, 8);
+  EXPECT_EQ(counts_.recorded, 1);
+  EXPECT_EQ(counts_.branches, kOnGpu ? 1 : 37);
+  EXPECT_EQ(Run({S32({3})}), (std::vector<int32_t>{50}));
+  EXPECT_EQ(counts_.to_host, 4);
   EXPECT_EQ(counts_.recorded, 0);
+  EXPECT_EQ(Run({S32({3})}, {.max_steps = 1000}), (std::vector<int32_t>{50}));
+  EXPECT_EQ(counts_.branches, 0);
+}
+
+// One of three steps by the number's remainder, which is negative at first; branches of branches.
+TEST_P(GpuLoop, CountedWithBranchesInBranches) {
+  Load(R"(
+id { x = s32[] parameter(0)
+  ROOT r = s32[] copy(x) }
+one_more { x = s32[] parameter(0)
+  one = s32[] constant(1)
+  ROOT r = s32[] add(x, one) }
+two_more { x = s32[] parameter(0)
+  two = s32[] constant(2)
+  five = s32[] constant(5)
+  far = pred[] compare(x, five), direction=GT
+  y = s32[] add(x, two)
+  ROOT r = s32[] conditional(far, y, y), true_computation=one_more, false_computation=id }
+cond { s = (s32[], s32[]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(12)
+  ROOT r = pred[] compare(i, n), direction=LT }
+body { s = (s32[], s32[]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  t = s32[] get-tuple-element(s), index=1
+  one = s32[] constant(1)
+  three = s32[] constant(3)
+  j = s32[] add(i, one)
+  choice = s32[] remainder(t, three)
+  u = s32[] conditional(choice, t, t, t), branch_computations={two_more, one_more, two_more}
+  ROOT r = (s32[], s32[]) tuple(j, u) }
+ENTRY e { t = s32[] parameter(0)
+  zero = s32[] constant(0)
+  s = (s32[], s32[]) tuple(zero, t)
+  w = (s32[], s32[]) while(s), condition=cond, body=body
+  ROOT r = s32[] get-tuple-element(w), index=1 })");
+  const auto want = [](int32_t t) {
+    for (int i = 0; i < 12; ++i) t = t % 3 == 1 ? t + 1 : t > 5 ? t + 3 : t + 2;
+    return std::vector<int32_t>{t};
+  };
+  EXPECT_EQ(Run({S32({-4})}), want(-4));
+  for (const int32_t t : {-4, 0, 1, 30, 32}) EXPECT_EQ(Run({S32({t})}), want(t)) << t;
+  EXPECT_GT(counts_.branches, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, GpuLoop, testing::ValuesIn(TestDevices()));
