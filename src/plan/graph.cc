@@ -1,11 +1,14 @@
 #include "plan/graph.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "base/status.h"
+#include "ir/result_shapes.h"
 #include "plan/dissolve.h"
+#include "plan/library_calls.h"
 #include "plan/tile_calls.h"
 #include "reference/program.h"
 
@@ -130,6 +133,10 @@ class Flattener {
       case Opcode::kCustomCall:
         if (const Computation* own = reference::SuppliedComputation(instruction, custom_calls_))
           return Inline(*own, operands, block);
+        if (!IsOfCaller(instruction)) {
+          if (std::optional<CheckedModule> same = AsInstructions(instruction); same.has_value())
+            return LibraryCall(instruction, *std::move(same), operands, block);
+        }
         break;
       case Opcode::kMap:
         if (IsElementwiseMap(instruction) && !HasDynamic(Joined(operands))) {
@@ -213,6 +220,21 @@ class Flattener {
     size.mutable_span<int32_t>()[0] =
         static_cast<int32_t>(instruction.operand(0)->shape().dim(instruction.Get<attr::dimensions>()[0]));
     return Leaves{Made(std::move(size))};
+  }
+
+  // All results but the first are work space.
+  absl::StatusOr<Leaves> LibraryCall(const Instruction& call, CheckedModule same,
+                                     const std::vector<Leaves>& operands, Block* block) {
+    graph_.calls.push_back(std::move(same));
+    HLO_ASSIGN_OR_RETURN(Leaves leaves, Inline(*graph_.calls.back().module().entry(), operands, block));
+    for (const Shape& shape : ResultShapes(call).subspan(1)) {
+      auto [zeros, is_new] = work_spaces_.try_emplace(ToString(shape.WithoutLayouts()), kNoValue);
+      if (is_new) {
+        HLO_ASSIGN_OR_RETURN(zeros->second, Zeros(shape));
+      }
+      leaves.push_back(zeros->second);
+    }
+    return leaves;
   }
 
   // ((operands...), result, contexts...); an update of a start that has all its arguments adds nothing.
@@ -324,7 +346,8 @@ class Flattener {
   const reference::Effects& effects_;
   const CustomCalls* custom_calls_;
   Graph& graph_;
-  const Instruction* map_ = nullptr;  // The one whose code is entered.
+  const Instruction* map_ = nullptr;                       // The one whose code is entered.
+  absl::flat_hash_map<std::string, ValueId> work_spaces_;  // Zeros, by their shapes.
 };
 
 }  // namespace

@@ -10,11 +10,10 @@
 #include "fmt/format.h"
 #include "ir/result_shapes.h"
 #include "reference/arrays.h"
-#include "reference/custom/activations.h"
+#include "reference/custom/call_options.h"
 #include "reference/custom/convolution_graph.h"
 #include "reference/custom/functions.h"
 #include "reference/custom/onednn.h"
-#include "reference/custom/options.h"
 #include "reference/custom/pointwise.h"
 #include "reference/custom/signature.h"
 #include "types/index.h"
@@ -150,15 +149,15 @@ std::string MissingLabels(const Instruction& call) {
   return call.Has<attr::dim_labels>() ? "" : "a convolution needs dim_labels and window";
 }
 
+}  // namespace
+
 Options ConvOptions(const Instruction& call) { return Options(call).Group("cudnn_conv_backend_config"); }
 
-std::optional<Activation> ActivationOf(const Options& options) {
+std::optional<Activation> ConvActivationOf(const Options& options) {
   std::string mode = options.Text("activation_mode", "");
   if (mode.empty()) mode = fmt::format("{}", options.Int("activation_mode", 0));
   return FindCudnnMode(mode, options.Number("leakyrelu_alpha", options.Number("reluX_max", 0)));
 }
-
-}  // namespace
 
 std::string ConvForwardMisfit(const Instruction& call) {
   const std::string missing = MissingLabels(call);
@@ -185,7 +184,7 @@ std::string ConvBiasActivationMisfit(const Instruction& call) {
     return fmt::format("the bias of {} is {}", ToString(y), ToString(bias));
   if (call.operand_count() > 3 && Given(call, 3).dims() != y.dims())
     return fmt::format("the side input of {} is {}", ToString(y), ToString(Given(call, 3)));
-  return ActivationOf(ConvOptions(call)) ? "" : "its activation_mode is not known";
+  return ConvActivationOf(ConvOptions(call)) ? "" : "its activation_mode is not known";
 }
 
 // activation(conv_result_scale * conv + side_input_scale * side + bias)
@@ -193,7 +192,7 @@ absl::StatusOr<Literal> ConvBiasActivation(OpContext& context) {
   const Options options = ConvOptions(context.instruction);
   const double scale = options.Number("conv_result_scale", 1),
                side_scale = options.Number("side_input_scale", 1);
-  const Activation activation = *ActivationOf(options);
+  const Activation activation = *ConvActivationOf(options);
   HLO_ASSIGN_OR_RETURN(Literal sum, Convolved(context, Part::kY));
   HLO_ASSIGN_OR_RETURN(const Literal bias, Widened(context.operands[2], ElementType::kF64));
   Literal side;

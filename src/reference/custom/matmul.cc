@@ -12,14 +12,30 @@
 #include "ir/result_shapes.h"
 #include "reference/arrays.h"
 #include "reference/contraction.h"
-#include "reference/custom/activations.h"
 #include "reference/custom/as_instruction.h"
+#include "reference/custom/call_options.h"
 #include "reference/custom/functions.h"
-#include "reference/custom/options.h"
 #include "reference/custom/pointwise.h"
 #include "reference/custom/signature.h"
 
 namespace hlo::reference::custom {
+
+Options GemmOptions(const Instruction& call) { return Options(call).Group("gemm_backend_config"); }
+
+GemmOperands GemmOperandsOf(const Instruction& call) {
+  const Options options = GemmOptions(call);
+  const bool is_f8 = call.Get<attr::custom_call_target>().ends_with("$f8");
+  GemmOperands operands;
+  if (options.Number("beta", 0) != 0) operands.c = operands.count++;
+  if (is_f8) {
+    operands.a_scale = operands.count++;
+    operands.b_scale = operands.count++;
+  }
+  if (options.Text("epilogue", "DEFAULT").find("BIAS") != std::string::npos) operands.bias = operands.count++;
+  if (is_f8 && operands.count < call.operand_count()) operands.d_scale = operands.count++;
+  return operands;
+}
+
 namespace {
 
 DotDims DimsOf(const Options& numbers, std::string_view side, int64_t rank) {
@@ -29,8 +45,6 @@ DotDims DimsOf(const Options& numbers, std::string_view side, int64_t rank) {
   dims.free = OtherDims(rank, dims.batch, dims.contracting);
   return dims;
 }
-
-Options GemmOptions(const Instruction& call) { return Options(call).Group("gemm_backend_config"); }
 
 bool AreDimensions(const DotDims& dims, int64_t rank) {
   std::set<int64_t> seen;
@@ -53,25 +67,6 @@ std::string DimsMisfit(const Shape& a, const DotDims& l, const Shape& b, const D
   if (fits) return "";
   return fmt::format("the dimension numbers of its configuration do not fit {} and {} with the product {}",
                      ToString(a), ToString(b), ToString(result));
-}
-
-// Which operand is what.
-struct GemmOperands {
-  int c = -1, a_scale = -1, b_scale = -1, bias = -1, d_scale = -1;
-  int count = 2;
-};
-GemmOperands OperandsOf(const Instruction& call) {
-  const Options options = GemmOptions(call);
-  const bool is_f8 = call.Get<attr::custom_call_target>().ends_with("$f8");
-  GemmOperands operands;
-  if (options.Number("beta", 0) != 0) operands.c = operands.count++;
-  if (is_f8) {
-    operands.a_scale = operands.count++;
-    operands.b_scale = operands.count++;
-  }
-  if (options.Text("epilogue", "DEFAULT").find("BIAS") != std::string::npos) operands.bias = operands.count++;
-  if (is_f8 && operands.count < call.operand_count()) operands.d_scale = operands.count++;
-  return operands;
 }
 
 // Element 0, or the factor 1 where there is none.
@@ -180,7 +175,7 @@ std::string GemmMisfit(const Instruction& call) {
   std::string misfit =
       DimsMisfit(a, DimsOf(numbers, "lhs", a.rank()), b, DimsOf(numbers, "rhs", b.rank()), d);
   if (!misfit.empty()) return misfit;
-  return TermsMisfit(call, options, OperandsOf(call));
+  return TermsMisfit(call, options, GemmOperandsOf(call));
 }
 
 absl::StatusOr<Literal> Gemm(OpContext& context) {
@@ -194,7 +189,7 @@ absl::StatusOr<Literal> Gemm(OpContext& context) {
   HLO_ASSIGN_OR_RETURN(Literal d,
                        DotSum(lhs, DimsOf(numbers, "lhs", a.rank()), rhs, DimsOf(numbers, "rhs", b.rank())));
   HLO_ASSIGN_OR_RETURN(d, Widened(d, type));
-  return Finished(context, options, OperandsOf(context.instruction), std::move(d));
+  return Finished(context, options, GemmOperandsOf(context.instruction), std::move(d));
 }
 
 namespace {
