@@ -72,7 +72,7 @@ class Rebuilder {
     const double alpha = options.Number("alpha_real", 1);
     const bool plain = alpha == 1 && which.count == 2 && epilogue == "DEFAULT";
     if (!activation || which.d_scale >= 0 || epilogue.find("AUX") != std::string::npos || GivesMore() ||
-        options.Number("alpha_imag", 0) != 0 || (!IsFloat(result_.type()) && !plain) ||
+        options.Number("alpha_imag", 0) != 0 || (IsIntegral(result_.type()) && !plain) ||
         (IsComplex(result_.type()) && (TypeOf(0) != result_.type() || TypeOf(1) != result_.type())))
       return std::nullopt;
     Op x = build::DotGeneral(operands_[0], operands_[1],
@@ -91,16 +91,25 @@ class Rebuilder {
   }
 
   std::optional<CheckedModule> ConvForward() {
-    const std::optional<Op> x = Convolution();
-    return x.has_value() ? Finished(*x) : std::nullopt;
+    if (!IsConvolution()) return std::nullopt;
+    return Finished(Forward());
+  }
+
+  std::optional<CheckedModule> ConvBackwardInput() {
+    if (!IsConvolution()) return std::nullopt;
+    return Finished(BackwardInput());
+  }
+
+  std::optional<CheckedModule> ConvBackwardFilter() {
+    if (!IsConvolution()) return std::nullopt;
+    return Finished(BackwardFilter());
   }
 
   std::optional<CheckedModule> ConvBiasActivation() {
     const Options options = reference::custom::ConvOptions(call_);
     const std::optional<Activation> activation = reference::custom::ConvActivationOf(options);
-    const std::optional<Op> product = Convolution();
-    if (!activation || !product) return std::nullopt;
-    Op x = Scaled(*product, options.Number("conv_result_scale", 1)) +
+    if (!activation || !IsConvolution()) return std::nullopt;
+    Op x = Scaled(Forward(), options.Number("conv_result_scale", 1)) +
            Along(Operand(2), call_.Get<attr::dim_labels>()->output_feature);
     if (operands_.size() > 3) x = x + Scaled(Operand(3), options.Number("side_input_scale", 1));
     return Finished(Activated(*activation, x));
@@ -123,33 +132,133 @@ class Rebuilder {
     return std::any_of(more.begin(), more.end(), [](const Shape& shape) { return IsFloat(shape.type()); });
   }
 
-  std::optional<Op> Convolution() {
-    const DimLabels* labels = call_.Get<attr::dim_labels>();
-    const Window window = call_.Get<attr::window>();
-    if (labels == nullptr || !IsFloat(result_.type()) || !IsFloat(TypeOf(0)) || !IsFloat(TypeOf(1)))
-      return std::nullopt;
-    std::vector<int64_t> strides, dilations;
+  bool IsConvolution() const {
+    const auto has_elements = [](const Shape& shape) {
+      return IsFloat(shape.type()) && *shape.ElementCount() > 0;
+    };
+    return call_.Has<attr::dim_labels>() && has_elements(result_) &&
+           has_elements(call_.operand(0)->shape()) && has_elements(call_.operand(1)->shape());
+  }
+
+  // The numbers of a convolution for each spatial dimension.
+  struct Windows {
+    std::vector<int64_t> strides, lhs_dilation, rhs_dilation;
     std::vector<std::pair<int64_t, int64_t>> padding;
-    build::ConvOptions options{.feature_group_count = call_.Get<attr::feature_group_count>(1),
-                               .preferred_element_type = type_};
-    for (const WindowDim& dim : window) {
-      strides.push_back(dim.stride);
-      dilations.push_back(dim.window_dilation);
-      padding.emplace_back(dim.padding_low, dim.padding_high);
-      options.window_reversal.push_back(dim.reversed);
+    std::vector<bool> reversal;
+
+    // `sum`: of the padding at both ends.
+    void Add(int64_t stride, int64_t low, int64_t sum, int64_t of_lhs, int64_t of_rhs, bool reversed) {
+      strides.push_back(stride);
+      padding.emplace_back(low, sum - low);
+      lhs_dilation.push_back(of_lhs);
+      rhs_dilation.push_back(of_rhs);
+      reversal.push_back(reversed);
     }
-    const build::ConvDimensions dimensions{.input_batch = labels->input_batch,
-                                           .input_feature = labels->input_feature,
-                                           .input_spatial = List(labels->input_spatial),
-                                           .kernel_output_feature = labels->kernel_output_feature,
-                                           .kernel_input_feature = labels->kernel_input_feature,
-                                           .kernel_spatial = List(labels->kernel_spatial),
-                                           .output_batch = labels->output_batch,
-                                           .output_feature = labels->output_feature,
-                                           .output_spatial = List(labels->output_spatial)};
-    const Op x = build::ConvGeneralDilated(operands_[0], operands_[1], strides, padding, {}, dilations,
-                                           dimensions, options);
-    return builder_.SetName(x, call_.name());
+  };
+  Op Convolve(Op lhs, Op rhs, const Windows& windows, const build::ConvDimensions& dimensions,
+              build::ConvOptions options) {
+    options.preferred_element_type = type_;
+    options.window_reversal = windows.reversal;
+    return builder_.SetName(
+        build::ConvGeneralDilated(lhs, rhs, windows.strides, windows.padding, windows.lhs_dilation,
+                                  windows.rhs_dilation, dimensions, options),
+        call_.name());
+  }
+  int64_t Groups() const { return call_.Get<attr::feature_group_count>(1); }
+
+  Op Forward() {
+    const DimLabels& l = *call_.Get<attr::dim_labels>();
+    Windows windows;
+    for (const WindowDim& dim : call_.Get<attr::window>())
+      windows.Add(dim.stride, dim.padding_low, dim.padding_low + dim.padding_high, 1, dim.window_dilation,
+                  dim.reversed);
+    return Convolve(operands_[0], operands_[1], windows,
+                    {.input_batch = l.input_batch,
+                     .input_feature = l.input_feature,
+                     .input_spatial = List(l.input_spatial),
+                     .kernel_output_feature = l.kernel_output_feature,
+                     .kernel_input_feature = l.kernel_input_feature,
+                     .kernel_spatial = List(l.kernel_spatial),
+                     .output_batch = l.output_batch,
+                     .output_feature = l.output_feature,
+                     .output_spatial = List(l.output_spatial)},
+                    {.feature_group_count = Groups()});
+  }
+
+  // The size of a spatial dimension of an array that lies as `dims` says.
+  static int64_t Size(const Shape& array, IntList dims, size_t d) { return array.dim(dims[d]); }
+
+  // What the forward convolution spread, gathered: the filter turned round, over results as far apart as its
+  // strides.
+  Op BackwardInput() {
+    const DimLabels& l = *call_.Get<attr::dim_labels>();
+    const Window window = call_.Get<attr::window>();
+    Windows windows;
+    for (size_t d = 0; d < window.size(); ++d) {
+      const WindowDim& dim = window[d];
+      const int64_t reach = (Size(call_.operand(1)->shape(), l.kernel_spatial, d) - 1) * dim.window_dilation;
+      const int64_t outputs = (Size(call_.operand(0)->shape(), l.output_spatial, d) - 1) * dim.stride;
+      windows.Add(1, reach - dim.padding_low, Size(result_, l.input_spatial, d) - 1 + reach - outputs,
+                  dim.stride, dim.window_dilation, !dim.reversed);
+    }
+    return Convolve(operands_[0], FilterByGroups(), windows,
+                    {.input_batch = l.output_batch,
+                     .input_feature = l.output_feature,
+                     .input_spatial = List(l.output_spatial),
+                     .kernel_output_feature = l.kernel_input_feature,
+                     .kernel_input_feature = l.kernel_output_feature,
+                     .kernel_spatial = List(l.kernel_spatial),
+                     .output_batch = l.input_batch,
+                     .output_feature = l.input_feature,
+                     .output_spatial = List(l.input_spatial)},
+                    {.feature_group_count = Groups()});
+  }
+
+  // The groups of a filter's output features become groups of its input features.
+  Op FilterByGroups() {
+    const Op filter = operands_[1];
+    if (Groups() == 1) return filter;
+    const DimLabels& l = *call_.Get<attr::dim_labels>();
+    const Shape& shape = call_.operand(1)->shape();
+    std::vector<int64_t> split = List(shape.dims()), joined = split, order;
+    split[l.kernel_output_feature] /= Groups();
+    joined[l.kernel_output_feature] /= Groups();
+    joined[l.kernel_input_feature] *= Groups();
+    split.insert(split.begin() + l.kernel_output_feature, Groups());
+    for (int64_t d = 0; d < shape.rank(); ++d) {
+      if (d == l.kernel_input_feature) order.push_back(l.kernel_output_feature);
+      order.push_back(d < l.kernel_output_feature ? d : d + 1);
+    }
+    return build::Reshape(build::Transpose(build::Reshape(filter, split), order), joined);
+  }
+
+  // The results as a filter over the input, whose batch is what is summed over.
+  Op BackwardFilter() {
+    const DimLabels& l = *call_.Get<attr::dim_labels>();
+    const Window window = call_.Get<attr::window>();
+    Windows windows;
+    std::vector<int64_t> reversed;
+    for (size_t d = 0; d < window.size(); ++d) {
+      const WindowDim& dim = window[d];
+      if (dim.reversed) reversed.push_back(l.kernel_spatial[d]);
+      const int64_t reach = (Size(result_, l.kernel_spatial, d) - 1) * dim.window_dilation;
+      const int64_t outputs = (Size(call_.operand(1)->shape(), l.output_spatial, d) - 1) * dim.stride;
+      windows.Add(dim.window_dilation, dim.padding_low,
+                  reach + outputs + 1 - Size(call_.operand(0)->shape(), l.input_spatial, d), 1, dim.stride,
+                  false);
+    }
+    const Op filter = Convolve(operands_[0], operands_[1], windows,
+                               {.input_batch = l.input_feature,
+                                .input_feature = l.input_batch,
+                                .input_spatial = List(l.input_spatial),
+                                .kernel_output_feature = l.output_feature,
+                                .kernel_input_feature = l.output_batch,
+                                .kernel_spatial = List(l.output_spatial),
+                                .output_batch = l.kernel_input_feature,
+                                .output_feature = l.kernel_output_feature,
+                                .output_spatial = List(l.kernel_spatial)},
+                               {.batch_group_count = Groups()});
+    return reversed.empty() ? filter : build::Rev(filter, reversed);
   }
 
   std::optional<CheckedModule> Finished(Op x) {
@@ -182,6 +291,8 @@ std::optional<CheckedModule> AsInstructions(const Instruction& call) {
   if (target == "__cublas$gemm" || target == "__cublas$lt$matmul" || target == "__cublas$lt$matmul$f8")
     return Rebuilder(call).Gemm();
   if (target == "__cudnn$convForward") return Rebuilder(call).ConvForward();
+  if (target == "__cudnn$convBackwardInput") return Rebuilder(call).ConvBackwardInput();
+  if (target == "__cudnn$convBackwardFilter") return Rebuilder(call).ConvBackwardFilter();
   if (target == "__cudnn$convBiasActivationForward") return Rebuilder(call).ConvBiasActivation();
   return std::nullopt;
 }

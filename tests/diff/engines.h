@@ -97,7 +97,8 @@ inline void ExpectEnginesAgree(const std::string& text, const Agreement& agreeme
   ASSERT_TRUE(want.ok() && got.ok()) << want.status() << got.status();
   ExpectClose(*got, *want, agreement.rule);
   // Where the arguments may be overwritten, the bits are the same.
-  const absl::StatusOr<Literal> in_place = Execute(*module, Copies(arguments), Engine::kFast);
+  const absl::StatusOr<Literal> in_place =
+      Execute(*module, Copies(arguments), Engine::kFast, {}, agreement.device);
   ASSERT_TRUE(in_place.ok()) << in_place.status();
   ExpectClose(*in_place, *got, {});
 }
