@@ -49,15 +49,16 @@ GpuExecutor::GpuExecutor(const CheckedModule& module, const plan::Plan& plan,
   EachList(
       plan_.steps,
       [&](const std::vector<plan::Step>& steps) {
-        for (const plan::Step& step : steps) {
-          Prepared& prepared = prepared_[&step] = PrepareStep(step);
-          for (const cuda::LoweredProgram& program : prepared.programs)
-            workspace = std::max(workspace, program.workspace_bytes);
-          if (prepared.kernel.has_value()) workspace = std::max(workspace, prepared.kernel->workspace_bytes);
-        }
+        for (const plan::Step& step : steps) prepared_[&step] = PrepareStep(step);
+        FuseEpilogues(steps);
       },
       [&](const std::vector<Move>& moves) { staging = std::max(staging, StagedBytes(moves)); });
   for (auto& [step, prepared] : prepared_) {
+    for (const cuda::LoweredProgram& program : prepared.programs)
+      workspace = std::max(workspace, program.workspace_bytes);
+    for (const auto* kernel : {&prepared.kernel, &prepared.fused}) {
+      if (kernel->has_value()) workspace = std::max(workspace, (*kernel)->workspace_bytes);
+    }
     const auto* loop = std::get_if<plan::LoopStep>(&step->what);
     if (loop == nullptr) continue;
     Recordable turn;
@@ -237,6 +238,7 @@ absl::Status GpuExecutor::RunSteps(const std::vector<plan::Step>& steps) {
 absl::Status GpuExecutor::RunStep(const plan::Step& step, Prepared& prepared) {
   if (const auto* loop = std::get_if<plan::LoopStep>(&step.what)) return RunLoop(*loop, prepared);
   if (const auto* branch = std::get_if<plan::BranchStep>(&step.what)) return RunBranch(*branch, prepared);
+  if (std::exchange(prepared.is_done, false)) return absl::OkStatus();
   if (!prepared.programs.empty()) {
     const auto* tiles = std::get_if<plan::TileStep>(&step.what);
     const bool in_place =
@@ -249,25 +251,30 @@ absl::Status GpuExecutor::RunStep(const plan::Step& step, Prepared& prepared) {
     return absl::OkStatus();
   }
   if (const auto* kernel = std::get_if<plan::KernelStep>(&step.what)) {
-    if (prepared.kernel.has_value()) return RunKernel(step, kernel->operands, kernel->results, prepared);
+    if (prepared.fused.has_value() && !OverwritesOperands(*kernel, prepared.fused_result)) {
+      prepared_.at(prepared.loop).is_done = true;
+      return RunKernel(step, prepared.fused_operands, {prepared.fused_result}, *prepared.fused);
+    }
+    if (prepared.kernel.has_value())
+      return RunKernel(step, kernel->operands, kernel->results, *prepared.kernel);
     return RunKernelOnCpu(step, *kernel, prepared);
   }
   if (const auto* reference = std::get_if<plan::ReferenceStep>(&step.what)) {
     if (prepared.kernel.has_value())
-      return RunKernel(step, reference->operands, reference->results, prepared);
+      return RunKernel(step, reference->operands, reference->results, *prepared.kernel);
     return RunReference(*step.instruction, reference->operands, reference->results, prepared);
   }
   return RunProgramsOnCpu(step, prepared);
 }
 
 absl::Status GpuExecutor::RunKernel(const plan::Step& step, absl::Span<const Slot> operands,
-                                    absl::Span<const Slot> results, Prepared& prepared) {
+                                    absl::Span<const Slot> results, const cuda::CudaKernel& kernel) {
   absl::InlinedVector<const void*, 8> in;
   absl::InlinedVector<void*, 8> out;
   for (const Slot slot : operands) in.push_back(slot < 0 ? nullptr : pointers_[slot]);
   for (const Slot slot : results) out.push_back(slot < 0 ? nullptr : pointers_[slot]);
   const absl::Status status =
-      prepared.kernel->run(in, absl::MakeSpan(out), memory_.data() + workspace_, gpu_->stream());
+      kernel.run(in, absl::MakeSpan(out), memory_.data() + workspace_, gpu_->stream());
   return status.ok() ? status : reference::Located(status, *step.instruction);
 }
 

@@ -41,6 +41,12 @@ class GpuExecutor {
     std::optional<cuda::CudaKernel> kernel;  // Of a whole instruction.
     std::vector<cuda::LoweredProgram> programs;
     int64_t runs = 0, bytes = 0;  // On the CPU, and copied for that.
+    // A product that can do what the loop after it does.
+    std::optional<cuda::CudaKernel> fused;
+    const plan::Step* loop = nullptr;
+    std::vector<Slot> fused_operands;
+    Slot fused_result = -1;
+    bool is_done = false;  // A loop: by the product before it.
     // A loop: whether the GPU can repeat it without the host, once the branches in it have been taken; its
     // recording, and for which pointers.
     bool repeats_itself = false;
@@ -56,6 +62,8 @@ class GpuExecutor {
   };
 
   Prepared PrepareStep(const plan::Step& step) const;
+  void FuseEpilogues(const std::vector<plan::Step>& steps);
+  bool OverwritesOperands(const plan::KernelStep& product, Slot result) const;
 
   absl::Status Allocate();
   absl::Status Bind(std::vector<Literal> arguments);
@@ -65,7 +73,7 @@ class GpuExecutor {
   absl::Status RunSteps(const std::vector<plan::Step>& steps);
   absl::Status RunStep(const plan::Step& step, Prepared& prepared);
   absl::Status RunKernel(const plan::Step& step, absl::Span<const Slot> operands,
-                         absl::Span<const Slot> results, Prepared& prepared);
+                         absl::Span<const Slot> results, const cuda::CudaKernel& kernel);
   absl::Status RunLoop(const plan::LoopStep& loop, Prepared& prepared);
   absl::Status RunTurn(const plan::LoopStep& loop);
   absl::StatusOr<std::optional<int64_t>> TurnsOf(const plan::LoopStep& loop);
@@ -98,6 +106,7 @@ class GpuExecutor {
   const plan::Plan& plan_;
   std::shared_ptr<device::Gpu> gpu_;
   device::GpuMemory memory_;    // Of all buffers, and what kernels and moves take.
+  std::vector<int> uses_;       // By slot: how often the plan names it.
   std::vector<int64_t> homes_;  // By slot: where in it the buffer lies; -1: an argument's place, or in own_.
   int64_t memory_bytes_ = 0, workspace_ = 0, staging_ = 0;  // And these.
   std::vector<void*> pointers_;                             // By slot, on the device.

@@ -41,7 +41,7 @@ bool AddContraction(const Product& product, ElementType compute, const std::opti
 // A convolution in tensor cores whose operands are brought into their order first; false where it is none for
 // them.
 bool AddPackedConvolution(const Instruction& convolution, ElementType compute, const TensorForm& form,
-                          StepList* list) {
+                          const Epilogue& epilogue, StepList* list) {
   const ElementType a = convolution.operand(0)->shape().type(), b = convolution.operand(1)->shape().type();
   const ElementType type = StoredType(form.packed, a);
   if (type != StoredType(form.packed, b)) return false;
@@ -53,6 +53,7 @@ bool AddPackedConvolution(const Instruction& convolution, ElementType compute, c
   StepList inner{.shared_bytes = kernel_offset + device::Aligned(packed->kernel_count * form.element_bytes)};
   inner.workspace_bytes = inner.shared_bytes;
   for (Product& product : packed->products.products) {
+    product.epilogue = epilogue;
     ChooseAccess(&product);
     if (!AddTensorProduct(product, compute, form, &inner)) return false;
   }
@@ -95,17 +96,16 @@ CudaKernel KernelOf(StepList list) {
   kernel.run = [steps = std::move(list.steps)](absl::Span<const void* const> operands,
                                                absl::Span<void* const> results, void* workspace,
                                                Stream stream) {
-    const StepArrays arrays{operands[0], operands[1], results[0], static_cast<std::byte*>(workspace), stream};
+    const StepArrays arrays{operands[0], operands[1],        results[0], static_cast<std::byte*>(workspace),
+                            stream,      operands.subspan(2)};
     for (const KernelStep& step : steps) HLO_RETURN_IF_ERROR(step(arrays));
     return absl::OkStatus();
   };
   return kernel;
 }
 
-}  // namespace
-
-std::optional<CudaKernel> FindDotKernel(const Instruction& dot, const DeviceProperties& device) {
-  if (!Takes(dot)) return std::nullopt;
+std::optional<CudaKernel> DotKernel(const Instruction& dot, const Epilogue& epilogue,
+                                    const DeviceProperties& device) {
   const ElementType compute = ComputeType(dot);
   std::optional<Product> product = ProductOf(cpu::DotProblem(
       Dense(dot.operand(0)->shape()),
@@ -113,6 +113,7 @@ std::optional<CudaKernel> FindDotKernel(const Instruction& dot, const DeviceProp
       Dense(dot.operand(1)->shape()),
       {dot.Get<attr::rhs_batch_dims>(), dot.Get<attr::rhs_contracting_dims>()}, nullptr, dot.shape().type()));
   if (!product.has_value()) return std::nullopt;
+  product->epilogue = epilogue;
   ChooseAccess(&*product);
   StepList list{.name = "dot " + std::string(Name(compute))};
   const ElementType a = dot.operand(0)->shape().type(), b = dot.operand(1)->shape().type();
@@ -125,11 +126,8 @@ std::optional<CudaKernel> FindDotKernel(const Instruction& dot, const DeviceProp
   return KernelOf(std::move(list));
 }
 
-std::optional<CudaKernel> FindConvolutionKernel(const Instruction& convolution,
-                                                const DeviceProperties& device) {
-  if (!Takes(convolution)) return std::nullopt;
-  if (std::optional<CudaKernel> depthwise = FindDepthwiseKernel(convolution); depthwise.has_value())
-    return depthwise;
+std::optional<CudaKernel> ConvolutionKernel(const Instruction& convolution, const Epilogue& epilogue,
+                                            const DeviceProperties& device) {
   const ElementType compute = ComputeType(convolution);
   std::optional<ConvolutionProducts> products = ProductsOf(convolution);
   if (!products.has_value()) return std::nullopt;
@@ -137,6 +135,7 @@ std::optional<CudaKernel> FindConvolutionKernel(const Instruction& convolution,
                         (products->features_last ? ", features last" : ", taps last")};
   bool searches = false;
   for (Product& product : products->products) {
+    product.epilogue = epilogue;
     ChooseAccess(&product);
     searches |= MayMeetNonFinite(product, compute, MethodFor(product, compute, device));
   }
@@ -146,12 +145,35 @@ std::optional<CudaKernel> FindConvolutionKernel(const Instruction& convolution,
       TensorFormOf(convolution.operand(0)->shape().type(), filter.type(), convolution.shape().type(),
                    PrecisionAlgorithm::kUnset, device);
   if (form.has_value() && !TakeTensorCores(products->products, compute, *form, device) &&
-      AddPackedConvolution(convolution, compute, *form, &list))
+      AddPackedConvolution(convolution, compute, *form, epilogue, &list))
     return KernelOf(std::move(list));
   for (const Product& product : products->products) {
     if (!AddContraction(product, compute, form, device, &list)) return std::nullopt;
   }
   return KernelOf(std::move(list));
+}
+
+}  // namespace
+
+std::optional<CudaKernel> FindDotKernel(const Instruction& dot, const DeviceProperties& device) {
+  return Takes(dot) ? DotKernel(dot, {}, device) : std::nullopt;
+}
+
+std::optional<CudaKernel> FindConvolutionKernel(const Instruction& convolution,
+                                                const DeviceProperties& device) {
+  if (!Takes(convolution)) return std::nullopt;
+  if (std::optional<CudaKernel> depthwise = FindDepthwiseKernel(convolution); depthwise.has_value())
+    return depthwise;
+  return ConvolutionKernel(convolution, {}, device);
+}
+
+std::optional<CudaKernel> FindProductKernel(const Instruction& product, const Epilogue& epilogue,
+                                            const DeviceProperties& device) {
+  if (!Takes(product) || ComputeType(product) != ElementType::kF32) return std::nullopt;
+  if (product.opcode() == Opcode::kDot) return DotKernel(product, epilogue, device);
+  if (product.opcode() != Opcode::kConvolution || FindDepthwiseKernel(product).has_value())
+    return std::nullopt;
+  return ConvolutionKernel(product, epilogue, device);
 }
 
 }  // namespace hlo::cuda

@@ -125,7 +125,8 @@ HLO_DEVICE void F32Product<Tile, kAxes>::Store(const ProductArgs& args, const Pr
   const bool to_parts = args.chunks > 1;
   float* out = static_cast<float*>(to_parts ? args.parts : args.result);
   const int64_t origin = to_parts ? 0 : p.result.origin + p.result.batch.Offset(block.batch);
-  const bool vectors = to_parts ? p.n % 4 == 0 : p.result.vectors;
+  const bool is_finished = !to_parts && p.epilogue.op_count > 0;
+  const bool vectors = to_parts ? p.n % 4 == 0 : p.result.vectors && !is_finished;
   const uint32_t first_row = block.row_tile * Tile::kRows, first_column = block.column_tile * Tile::kColumns;
   int64_t places[kC];
   HLO_UNROLL
@@ -148,7 +149,11 @@ HLO_DEVICE void F32Product<Tile, kAxes>::Store(const ProductArgs& args, const Pr
       } else {
         HLO_UNROLL
         for (int x = 0; x < 4; ++x) {
-          if (j + x < p.n) row[places[c + x]] = sums[r][c + x];
+          if (j + x >= p.n) continue;
+          if (is_finished)
+            StoreFinished(p.epilogue, out, row - out + places[c + x], sums[r][c + x]);
+          else
+            row[places[c + x]] = sums[r][c + x];
         }
       }
     }

@@ -307,9 +307,11 @@ bool AddTensorProduct(const Product& product, ElementType compute, const TensorF
       now.b = DataOf(b, p.exchanged ? arrays.a : arrays.b, arrays.workspace, pair.b);
       now.result = arrays.result;
       now.parts = arrays.workspace + parts_offset;
+      TakeExtras(arrays, &now.product.epilogue);
       if (flagged) now.flag = reinterpret_cast<const uint32_t*>(arrays.workspace);
       if (sums_products) {
         now.product.result = DensePart(p);
+        now.product.epilogue = {};
         now.result = arrays.workspace + parts_offset + i * part_bytes;
       }
       if (wgmma) {
@@ -341,6 +343,7 @@ bool AddTensorProduct(const Product& product, ElementType compute, const TensorF
       ProductArgs now = sum;
       now.result = arrays.result;
       now.parts = arrays.workspace + parts_offset;
+      TakeExtras(arrays, &now.product.epilogue);
       if (flagged) now.flag = reinterpret_cast<const uint32_t*>(arrays.workspace);
       return launch(shape, now, arrays.stream);
     });

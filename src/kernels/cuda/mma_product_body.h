@@ -108,22 +108,6 @@ class MmaTileReader {
   uint32_t rows_, first_, k_end_, element_bytes_;
 };
 
-// Rounded to nearest even.
-HLO_DEVICE uint16_t BF16Of(float value) {
-  const uint32_t bits = BitsOfFloat(value);
-  if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<uint16_t>((bits >> 16 & 0x8000u) | 0x7fc0u);
-  return static_cast<uint16_t>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
-}
-HLO_DEVICE uint16_t F16Of(float value) {
-#ifdef __CUDA_ARCH__
-  uint16_t bits;
-  asm("cvt.rn.f16.f32 %0,%1;" : "=h"(bits) : "f"(value));
-  return bits;
-#else
-  return FloatToF16(value);
-#endif
-}
-
 struct alignas(8) TwoWords {
   uint32_t x[2];
 };
@@ -135,6 +119,7 @@ HLO_DEVICE void StorePair(const ProductArgs& args, const ProductBlock& block, ui
   const Product& p = args.product;
   if (i >= p.m || j >= p.n) return;
   const Result& result = p.result;
+  const bool is_finished = args.chunks == 1 && p.epilogue.op_count > 0;
   if (args.chunks > 1 && p.n % 2 == 0) {
     T* out = static_cast<T*>(args.parts) + PartOffset(args, block.chunk, block.batch, i, j);
     TwoWords two;
@@ -143,7 +128,7 @@ HLO_DEVICE void StorePair(const ProductArgs& args, const ProductBlock& block, ui
     *reinterpret_cast<TwoWords*>(out) = two;
     return;
   }
-  if (args.chunks == 1 && result.pairs && j + 1 < p.n) {
+  if (args.chunks == 1 && !is_finished && result.pairs && j + 1 < p.n) {
     const int64_t place = result.origin + result.batch.Offset(block.batch) + result.rows.Offset(i) + j;
     if (result.type == ElementType::kF32 || result.type == ElementType::kS32 ||
         result.type == ElementType::kU32) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "hlo_run/element_type.h"
+#include "kernels/cuda/epilogue.h"
 #include "kernels/cuda/fast_div.h"
 #include "kernels/cuda/portable.h"
 
@@ -98,6 +99,7 @@ struct Product {
   bool exchanged = false;  // a is the instruction's second operand.
   Operand a, b;
   Result result;
+  Epilogue epilogue;  // None: nothing is done. Of sums in f32 alone.
 };
 
 // The place of an operand's element where all axes are in range, for operands without spread.

@@ -22,6 +22,10 @@ HLO_DEVICE void StoreResult(const ProductArgs& args, uint32_t batch, uint32_t i,
   const Result& result = args.product.result;
   const int64_t offset =
       result.origin + result.batch.Offset(batch) + result.rows.Offset(i) + result.columns.Offset(j);
+  if constexpr (std::is_same_v<T, float>) {
+    if (args.product.epilogue.op_count > 0)
+      return StoreFinished(args.product.epilogue, args.result, offset, sum);
+  }
   StoreElement<T>(result.type, args.result, offset, sum);
 }
 

@@ -61,6 +61,10 @@ bool IsLastStrideOne(const IndexMap& map) { return map.rank > 0 && map.dims[map.
 
 }  // namespace
 
+void TakeExtras(const StepArrays& arrays, Epilogue* epilogue) {
+  for (int32_t k = 0; k < epilogue->array_count; ++k) epilogue->arrays[k].data = arrays.extras[k];
+}
+
 int64_t PairedDims::Count() const {
   int64_t count = 1;
   for (const Dim& dim : dims) count *= dim.size;
@@ -288,6 +292,7 @@ void AddLaunch(const ProductLaunch& l, StepList* list) {
     args.a = p.exchanged ? arrays.b : arrays.a;
     args.b = p.exchanged ? arrays.a : arrays.b;
     args.result = arrays.result;
+    TakeExtras(arrays, &p.epilogue);
     const auto misaligned = [](const void* x) { return reinterpret_cast<uintptr_t>(x) % 16 != 0; };
     const auto read_elements = [](Operand* operand) {
       operand->k_vectors = false;

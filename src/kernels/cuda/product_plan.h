@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "device/properties.h"
 #include "device/stream.h"
 #include "kernels/cpu/gemm.h"
@@ -21,7 +22,10 @@ struct StepArrays {
   void* result = nullptr;
   std::byte* workspace = nullptr;
   device::Stream stream;
+  absl::Span<const void* const> extras = {};  // Of the epilogue.
 };
+// Says where the arrays of the epilogue lie.
+void TakeExtras(const StepArrays& arrays, Epilogue* epilogue);
 using KernelStep = std::function<absl::Status(const StepArrays&)>;
 
 // Steps in the order of the stream.

@@ -13,6 +13,7 @@
 #include "device/properties.h"
 #include "device/stream.h"
 #include "hlo_run/module.h"
+#include "kernels/cuda/epilogue.h"
 
 namespace hlo::cuda {
 
@@ -39,6 +40,10 @@ std::optional<CudaKernel> FindRaggedDotKernel(const Instruction& dot, const Devi
 std::optional<CudaKernel> FindScaledDotKernel(const Instruction& dot, const DeviceProperties& device);
 std::optional<CudaKernel> FindConvolutionKernel(const Instruction& convolution,
                                                 const DeviceProperties& device);
+// A dot or convolution, and what is done to its result on the way out: of f32 sums alone. The operands of
+// `run` are the product's and then the epilogue's arrays.
+std::optional<CudaKernel> FindProductKernel(const Instruction& product, const Epilogue& epilogue,
+                                            const DeviceProperties& device);
 // Filters of one feature each.
 std::optional<CudaKernel> FindDepthwiseKernel(const Instruction& convolution);
 // Families of it.

@@ -197,6 +197,13 @@ struct WgmmaProduct {
       for (uint32_t j = 0; j < kColumns / 8; ++j) {
         if (column + 8 * j >= p.n) break;
         const GroupSum<kKind> low = sums[4 * j + 2 * h], high = sums[4 * j + 2 * h + 1];
+        if constexpr (!IsOfIntegers(kKind)) {
+          if (!to_parts && p.epilogue.op_count > 0) {
+            StoreFinished(p.epilogue, args.result, place + 8 * j, low);
+            StoreFinished(p.epilogue, args.result, place + 8 * j + 1, high);
+            continue;
+          }
+        }
         if (wide) {
           *reinterpret_cast<TwoWords*>(words + 8 * j) = {{BitsOf(low), BitsOf(high)}};
         } else if constexpr (!IsOfIntegers(kKind)) {

@@ -1,0 +1,88 @@
+#pragma once
+// What is done to the elements of a product on their way out: a few operations on f32, each as the
+// instruction that it stands for, and rounded as that is.
+
+#include "hlo_run/element_type.h"
+#include "kernels/cuda/fast_div.h"
+#include "kernels/cuda/halves.h"
+#include "kernels/cuda/portable.h"
+#include "kernels/cuda/vm_scalar.h"
+
+namespace hlo::cuda {
+
+struct EpilogueOp {
+  enum class Kind : uint8_t { kRound, kAdd, kSubtract, kSubtractFrom, kMultiply, kMaximum, kMinimum };
+  Kind kind = Kind::kRound;
+  uint8_t array = 0;                           // The other operand, of all but kRound.
+  ElementType rounded_to = ElementType::kF32;  // Or kBF16, kF16: what the result is rounded to.
+};
+
+// An array that the element at `place` of the result meets at place / inner % size.
+struct EpilogueArray {
+  const void* data = nullptr;
+  ElementType type = ElementType::kF32;  // Or kBF16, kF16.
+  bool is_whole = false;                 // It meets it at its own place.
+  FastDiv inner, size;
+};
+
+// For results of fewer than 2^31 elements.
+struct Epilogue {
+  static constexpr int kMostOps = 6, kMostArrays = 3;
+  int32_t op_count = 0, array_count = 0;
+  EpilogueOp ops[kMostOps];
+  EpilogueArray arrays[kMostArrays];
+  ElementType stored = ElementType::kF32;  // Or kBF16, kF16.
+};
+
+HLO_DEVICE float RoundedTo(ElementType type, float x) {
+  if (type == ElementType::kBF16) return FloatOfBF16(BF16Of(x));
+  if (type == ElementType::kF16) return FloatOfF16(F16Of(x));
+  return x;
+}
+
+HLO_DEVICE float Find(const EpilogueArray& array, uint32_t place) {
+  if (!array.is_whole) {
+    place = array.inner.Quotient(place);
+    place -= array.size.Quotient(place) * array.size.divisor;
+  }
+  if (array.type == ElementType::kF32) return static_cast<const float*>(array.data)[place];
+  const uint16_t bits = static_cast<const uint16_t*>(array.data)[place];
+  return array.type == ElementType::kBF16 ? FloatOfBF16(bits) : FloatOfF16(bits);
+}
+
+HLO_DEVICE float Combined(EpilogueOp::Kind kind, float x, float y) {
+  switch (kind) {
+    case EpilogueOp::Kind::kAdd:
+      return x + y;
+    case EpilogueOp::Kind::kSubtract:
+      return x - y;
+    case EpilogueOp::Kind::kSubtractFrom:
+      return y - x;
+    case EpilogueOp::Kind::kMultiply:
+      return x * y;
+    case EpilogueOp::Kind::kMaximum:
+      return VmMaximum(x, y);
+    case EpilogueOp::Kind::kMinimum:
+      return VmMinimum(x, y);
+    case EpilogueOp::Kind::kRound:
+      break;
+  }
+  return x;
+}
+
+// The element at `place` of the result. Called, so that the loops of products keep their registers.
+HLO_DEVICE_CALLED void StoreFinished(const Epilogue& epilogue, void* result, int64_t place, float x) {
+  const auto at = static_cast<uint32_t>(place);
+  HLO_ROLLED
+  for (int32_t k = 0; k < epilogue.op_count; ++k) {
+    const EpilogueOp op = epilogue.ops[k];
+    const float y = op.kind == EpilogueOp::Kind::kRound ? 0 : Find(epilogue.arrays[op.array], at);
+    x = RoundedTo(op.rounded_to, Combined(op.kind, x, y));
+  }
+  if (epilogue.stored == ElementType::kF32)
+    static_cast<float*>(result)[at] = x;
+  else
+    static_cast<uint16_t*>(result)[at] = epilogue.stored == ElementType::kBF16 ? BF16Of(x) : F16Of(x);
+}
+
+}  // namespace hlo::cuda
