@@ -29,7 +29,7 @@ Op Activated(const Activation& activation, Op x) {
     case Activation::Kind::kNone:
       return x;
     case Activation::Kind::kRelu:
-      return where_negative(build::FullLike(x, 0));
+      return build::Max(x, build::FullLike(x, 0));
     case Activation::Kind::kLeakyRelu:
       return where_negative(number(activation.alpha) * x);
     case Activation::Kind::kElu:
@@ -86,7 +86,8 @@ class Rebuilder {
       if (scale >= 0) x = x * build::Reshape(Operand(scale), {});
     }
     if (which.c >= 0) x = x + Scaled(Operand(which.c), options.Number("beta", 0));
-    if (which.bias >= 0) x = x + Along(Operand(which.bias), result_.rank() - 1);
+    // A bias that is converted first leaves the product and what follows it side by side.
+    if (which.bias >= 0) x = Along(Operand(which.bias), result_.rank() - 1) + x;
     return Finished(Activated(*activation, x));
   }
 
@@ -109,8 +110,8 @@ class Rebuilder {
     const Options options = reference::custom::ConvOptions(call_);
     const std::optional<Activation> activation = reference::custom::ConvActivationOf(options);
     if (!activation || !IsConvolution()) return std::nullopt;
-    Op x = Scaled(Forward(), options.Number("conv_result_scale", 1)) +
-           Along(Operand(2), call_.Get<attr::dim_labels>()->output_feature);
+    Op x = Along(Operand(2), call_.Get<attr::dim_labels>()->output_feature) +
+           Scaled(Forward(), options.Number("conv_result_scale", 1));
     if (operands_.size() > 3) x = x + Scaled(Operand(3), options.Number("side_input_scale", 1));
     return Finished(Activated(*activation, x));
   }
