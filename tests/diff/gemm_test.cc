@@ -9,6 +9,7 @@
 #include "arrays.h"
 #include "base/parallel.h"
 #include "gtest/gtest.h"
+#include "kernels/cpu/bf16_pairs.h"
 
 namespace hlo::cpu {
 namespace {
@@ -159,6 +160,73 @@ TEST(GemmTest, AnyStrides) {
       }
     }
   }
+}
+
+// The products of pairs themselves, whether or not the processor has them, beside sums in double precision.
+TEST(GemmTest, PairsOfBF16) {
+  for (const bool a_transposed : {false, true}) {
+    for (const bool b_transposed : {false, true}) {
+      for (const int64_t k : {1, 2, 7, 64, 600, 1101}) {
+        for (const int64_t m : {5, 12, 29}) {
+          constexpr int64_t n = 70;
+          const Setting s{kBF16, kBF16, kF32, 1, m, n, k, {a_transposed, 3}, {b_transposed, 1}};
+          SCOPED_TRACE(Describe(s));
+          const Matrix a(s.a, 1, m, k, s.a_layout, 1), b(s.b, 1, k, n, s.b_layout, 2);
+          const BF16Matrix left{a.array.span<bfloat16>().data(), a.operand.row_stride,
+                                a.operand.column_stride};
+          const BF16Matrix right{b.array.span<bfloat16>().data(), b.operand.column_stride,
+                                 b.operand.row_stride};
+          Literal c = *Literal::CreateZeros(Shape::Array(kF32, {1, m, n}));
+          MultiplyPanels<float, Terms::kPairs>(m, n, (k + 1) / 2, BF16PairSource<kPanelRows<float>>(left, k),
+                                               BF16PairSource<kPanelColumns<float>>(right, k),
+                                               {.data = c.mutable_data(), .row_stride = n, .byte_count = 4});
+          ExpectRight(s, a, b, c);
+        }
+      }
+    }
+  }
+}
+
+// Sums that a processor may take for 0: the terms' last bits are what counts.
+TEST(GemmTest, PairsOfBF16HaveNormalProducts) {
+  std::vector<bfloat16> a(8 * 40, bfloat16::FromFloat(1)), b(8 * 40, bfloat16::FromFloat(0x1p-100f));
+  const auto have = [&](bool by_rows) {
+    const BF16Matrix left{a.data(), by_rows ? 40 : 1, by_rows ? 1 : 8}, right{b.data(), 40, 1};
+    return HaveNormalProducts(left, 8, right, 8, 40);
+  };
+  for (const bool by_rows : {false, true}) {
+    EXPECT_TRUE(have(by_rows));
+    a[319] = bfloat16::FromFloat(-0x1p-12f);
+    EXPECT_TRUE(have(by_rows));
+    a[319] = bfloat16::FromFloat(-0x1p-13f);
+    EXPECT_FALSE(have(by_rows));
+    a[319] = bfloat16::FromFloat(0);
+    EXPECT_TRUE(have(by_rows));
+    b[3] = bfloat16::FromFloat(0x1p-130f);
+    EXPECT_FALSE(have(by_rows));
+    b[3] = bfloat16::FromFloat(std::numeric_limits<float>::infinity());
+    EXPECT_TRUE(have(by_rows));
+    a[319] = b[3] = bfloat16::FromFloat(0x1p-100f);
+    EXPECT_FALSE(have(by_rows));
+    a[319] = bfloat16::FromFloat(1);
+  }
+}
+
+// The same with whatever the processor has.
+TEST(GemmTest, TinyNumbersOfBF16AreNotLost) {
+  constexpr int64_t size = 64;
+  std::vector<bfloat16> a(size * size, bfloat16::FromFloat(0x1p-130f));
+  std::vector<bfloat16> b(size * size, bfloat16::FromFloat(0x1p120f));
+  std::vector<float> c(size * size);
+  Gemm({.m = size,
+        .n = size,
+        .k = size,
+        .a = {a.data(), kBF16, size, 1, {}},
+        .b = {b.data(), kBF16, size, 1, {}},
+        .c = c.data(),
+        .c_type = kF32,
+        .c_row_stride = size});
+  for (const float each : c) ASSERT_EQ(each, 0x1p-4f);
 }
 
 TEST(GemmTest, EveryTypeWithItself) {

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/parallel.h"
+#include "kernels/cpu/bf16_pairs.h"
 #include "kernels/cpu/gemm_core.h"
 #include "kernels/cpu/gemv.h"
 #include "kernels/cpu/tiny_gemm.h"
@@ -84,11 +85,28 @@ void WithSource(const GemmOperand& x, const Dims& dims, const Dims& k_dims, F&& 
   }
 }
 
+// False, and nothing is done, where the operands are others or the numbers too small.
+bool MultiplyBF16(const OneProduct& p, const ProductSink<float>& sink) {
+  constexpr double kWorthwhile = 1 << 15;
+  const double terms = static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
+  const auto is_bf16 = [](const GemmOperand& x) { return x.type == ElementType::kBF16 && !IsNested(x); };
+  if (!is_bf16(p.a) || !is_bf16(p.b) || terms < kWorthwhile) return false;
+  const BF16Matrix a{static_cast<const bfloat16*>(p.a.data), p.a.row_stride, p.a.column_stride};
+  const BF16Matrix b{static_cast<const bfloat16*>(p.b.data), p.b.column_stride, p.b.row_stride};
+  if (!HaveNormalProducts(a, p.m, b, p.n, p.k)) return false;
+  MultiplyPanels<float, Terms::kPairs>(p.m, p.n, (p.k + 1) / 2, BF16PairSource<kPanelRows<float>>(a, p.k),
+                                       BF16PairSource<kPanelColumns<float>>(b, p.k), sink);
+  return true;
+}
+
 template <class T>
 void Multiply(const OneProduct& p, const ProductSink<T>& sink) {
   if constexpr (!kComplex<T>) {
     const bool is_thin = std::min(p.m, p.n) <= kFewRows && !IsNested(p.a) && !IsNested(p.b);
     if (is_thin) return MultiplyThin<T>(p, sink);
+  }
+  if constexpr (std::is_same_v<T, float> && kMultipliesPairsOfBF16) {
+    if (MultiplyBF16(p, sink)) return;
   }
   if constexpr (std::is_same_v<T, uint32_t>) {
     if (FitsPairs(p.a.type) && FitsPairs(p.b.type) && !IsNested(p.a) && !IsNested(p.b)) {

@@ -32,6 +32,21 @@ template <class T, Terms kTerms>
     return sum + a * b;
 }
 
+// In all lanes; a pair's bits are no number.
+template <class T, Terms kTerms>
+[[gnu::always_inline]] inline Vector<T> BroadcastTerm(const T* from) {
+  if constexpr (kTerms == Terms::kPairs) {
+    uint32_t bits;
+    std::memcpy(&bits, from, sizeof bits);
+    const Vector<uint32_t> all = Broadcast(bits);
+    Vector<T> v;
+    std::memcpy(&v, &all, sizeof v);
+    return v;
+  } else {
+    return Broadcast(*from);
+  }
+}
+
 // The block of the result comes from far away: it is called for before it is needed.
 template <class T>
 [[gnu::always_inline]] inline void Prefetch(const T* c, int64_t ld, int rows, int columns) {
@@ -55,7 +70,7 @@ void RealKernel(int64_t k_count, const T* a, const T* b, T* c, int64_t ld, bool 
     for (int v = 0; v < kVectors; ++v) row[v] = LoadVector(b + v * kLane);
 #pragma GCC unroll 16
     for (int i = 0; i < kRows; ++i) {
-      const Vector<T> factor = Broadcast(a[i]);
+      const Vector<T> factor = BroadcastTerm<T, kTerms>(a + i);
 #pragma GCC unroll 2
       for (int v = 0; v < kVectors; ++v) sums[i][v] = MultiplyAdd<T, kTerms>(sums[i][v], factor, row[v]);
     }
@@ -82,9 +97,11 @@ void NarrowKernel(int64_t k_count, const T* a, const T* b, T* c, int64_t ld, boo
   for (int64_t k = 0; k < k_count; ++k) {
     const Vector<T> row = LoadVector(b);
 #pragma GCC unroll 16
-    for (int i = 0; i < kRows; ++i) sums[0][i] = MultiplyAdd<T, kTerms>(sums[0][i], Broadcast(a[i]), row);
+    for (int i = 0; i < kRows; ++i)
+      sums[0][i] = MultiplyAdd<T, kTerms>(sums[0][i], BroadcastTerm<T, kTerms>(a + i), row);
 #pragma GCC unroll 16
-    for (int i = 0; i < kRows; ++i) sums[1][i] = MultiplyAdd<T, kTerms>(sums[1][i], Broadcast(lower[i]), row);
+    for (int i = 0; i < kRows; ++i)
+      sums[1][i] = MultiplyAdd<T, kTerms>(sums[1][i], BroadcastTerm<T, kTerms>(lower + i), row);
     a += kRows;
     lower += kRows;
     b += kPanelColumns<T>;
@@ -397,9 +414,12 @@ HLO_COMPUTE_TYPE(std::complex<float>)
 HLO_COMPUTE_TYPE(std::complex<double>)
 #undef HLO_COMPUTE_TYPE
 
-template void MultiplyPanels<uint32_t, Terms::kPairs>(int64_t, int64_t, int64_t,
-                                                      const PanelSource<uint32_t, kPanelRows<uint32_t>>&,
-                                                      const PanelSource<uint32_t, kPanelColumns<uint32_t>>&,
-                                                      const ProductSink<uint32_t>&);
+#define HLO_PAIRS(T)                                                                     \
+  template void MultiplyPanels<T, Terms::kPairs>(                                        \
+      int64_t, int64_t, int64_t, const PanelSource<T, kPanelRows<T>>&,                   \
+      const PanelSource<T, kPanelColumns<T>>&, const ProductSink<T>&);
+HLO_PAIRS(uint32_t)
+HLO_PAIRS(float)
+#undef HLO_PAIRS
 
 }  // namespace hlo::cpu

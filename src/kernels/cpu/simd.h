@@ -210,6 +210,34 @@ template <class T>
 #endif
 }
 
+// Whether the processor adds products of pairs of bf16, twice as many a step as of f32.
+#if defined(HLO_AVX512_VECTORS) && defined(__AVX512BF16__)
+inline constexpr bool kMultipliesPairsOfBF16 = true;
+#else
+inline constexpr bool kMultipliesPairsOfBF16 = false;
+#endif
+// sum + the products of the upper and of the lower halves, each bf16, one after the other. What is denormal may
+// count as 0.
+[[gnu::always_inline]] inline Vector<float> AddPairProducts(Vector<float> sum, Vector<float> a,
+                                                            Vector<float> b) {
+#if defined(HLO_AVX512_VECTORS) && defined(__AVX512BF16__)
+  __m512bh left, right;
+  std::memcpy(&left, &a, sizeof left);
+  std::memcpy(&right, &b, sizeof right);
+  return _mm512_dpbf16_ps(sum, left, right);
+#else
+  const auto part = [](Vector<float> v, int shift) {
+    Vector<uint32_t> bits;
+    std::memcpy(&bits, &v, sizeof bits);
+    bits = bits >> (16 - shift) << 16;
+    std::memcpy(&v, &bits, sizeof v);
+    return v;
+  };
+  sum += part(a, 0) * part(b, 0);
+  return sum + part(a, 16) * part(b, 16);
+#endif
+}
+
 // NaN where one of both is, and -0 before +0.
 template <class T>
 [[gnu::always_inline]] inline Vector<T> MinimumOf(Vector<T> a, Vector<T> b) {
