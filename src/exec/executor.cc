@@ -7,7 +7,7 @@
 #include "base/status.h"
 #include "exec/step_view.h"
 #include "fmt/format.h"
-#include "kernels/cpu/product_loop.h"
+#include "kernels/cpu/block_loop.h"
 #include "plan/plan_code.h"
 #include "plan/step_cost.h"
 #include "reference/dynamic_sizes.h"
@@ -358,14 +358,27 @@ absl::Status Executor::RunKernel(const Instruction& instruction, const plan::Ker
 }
 
 absl::Status Executor::RunProduct(const Instruction& instruction, const plan::ProductStep& step) {
+  using plan::ProductStep;
   absl::InlinedVector<void*, 16> arguments;
-  for (const Slot slot : step.operands) arguments.push_back(pointers_[slot]);
+  for (const Slot slot : step.operands) arguments.push_back(slot < 0 ? nullptr : pointers_[slot]);
   for (const Slot slot : step.results) arguments.push_back(pointers_[slot]);
-  const auto product = static_cast<int32_t>(arguments.size());
-  arguments.push_back(nullptr);
-  const cpu::ProductLoop loop(step.program, arguments, product, ByteCount(instruction.shape().type()), step.in_place);
-  const absl::Status status = step.run(instruction, {arguments[0], arguments[1]},
-                                       step.in_place ? pointers_[step.results[0]] : nullptr, loop.epilogue());
+  arguments.resize(step.NumberOf(ProductStep::kProduct) + 1);
+  std::optional<cpu::BlockLoop> loops[3];
+  cpu::BlockFunction functions[3];
+  for (int block = 0; block < 3; ++block) {
+    if (!step.loops[block].has_value()) continue;
+    const bool is_product = block == ProductStep::kProduct;
+    const Shape& shape = is_product ? instruction.shape() : instruction.operand(block)->shape();
+    loops[block].emplace(step.loops[block]->program, arguments, step.NumberOf(block), ByteCount(shape.type()),
+                         step.in_place || !is_product);
+    functions[block] = loops[block]->function();
+  }
+  plan::ProductArguments product{.operands = {arguments[0], arguments[1]},
+                                 .epilogue = functions[ProductStep::kProduct]};
+  for (const int block : {ProductStep::kLhs, ProductStep::kRhs})
+    product.compute[block] = loops[block].has_value() ? &functions[block] : nullptr;
+  if (step.in_place || !loops[ProductStep::kProduct].has_value()) product.result = pointers_[step.results[0]];
+  const absl::Status status = step.run(instruction, product);
   return status.ok() ? status : reference::Located(status, instruction);
 }
 

@@ -1,5 +1,7 @@
 #include "plan/library_kernels.h"
 
+#include <algorithm>
+
 #include "base/status.h"
 #include "kernels/cpu/convolution.h"
 #include "kernels/cpu/dot_general.h"
@@ -13,21 +15,6 @@ bool TakesDot(const Instruction& dot) {
                                                        dot.operand(1)->shape().type(), dot.shape().type());
 }
 
-absl::Status RunDotWith(const Instruction& dot, absl::Span<const void* const> operands, void* result,
-                        const cpu::GemmEpilogue& epilogue) {
-  cpu::DotGeneral(Dense(dot.operand(0)->shape(), operands[0]),
-                  {dot.Get<attr::lhs_batch_dims>(), dot.Get<attr::lhs_contracting_dims>()},
-                  Dense(dot.operand(1)->shape(), operands[1]),
-                  {dot.Get<attr::rhs_batch_dims>(), dot.Get<attr::rhs_contracting_dims>()}, result,
-                  dot.shape().type(), epilogue);
-  return absl::OkStatus();
-}
-
-absl::Status RunDot(const Instruction& dot, absl::Span<const void* const> operands,
-                    absl::Span<void* const> results) {
-  return RunDotWith(dot, operands, results[0], {});
-}
-
 // The product of an instruction, for operands and a result that are still to come.
 cpu::GemmProblem ProblemOf(const Instruction& dot) {
   return cpu::DotProblem(Dense(dot.operand(0)->shape(), nullptr),
@@ -35,6 +22,23 @@ cpu::GemmProblem ProblemOf(const Instruction& dot) {
                          Dense(dot.operand(1)->shape(), nullptr),
                          {dot.Get<attr::rhs_batch_dims>(), dot.Get<attr::rhs_contracting_dims>()}, nullptr,
                          dot.shape().type());
+}
+
+absl::Status RunDotWith(const Instruction& dot, const ProductArguments& arguments) {
+  cpu::GemmProblem problem = ProblemOf(dot);
+  problem.a.data = arguments.operands[0];
+  problem.b.data = arguments.operands[1];
+  problem.a.compute = arguments.compute[0];
+  problem.b.compute = arguments.compute[1];
+  problem.c = arguments.result;
+  problem.epilogue = arguments.epilogue;
+  cpu::Gemm(problem);
+  return absl::OkStatus();
+}
+
+absl::Status RunDot(const Instruction& dot, absl::Span<const void* const> operands,
+                    absl::Span<void* const> results) {
+  return RunDotWith(dot, {.operands = {operands[0], operands[1]}, .result = results[0]});
 }
 
 LibraryKernel FindDotKernel(const Instruction& dot) {
@@ -58,20 +62,30 @@ cpu::ConvolutionDims DimsOf(const Instruction& convolution) {
           convolution.Get<attr::feature_group_count>(1), convolution.Get<attr::batch_group_count>(1)};
 }
 
-absl::Status RunConvolutionWith(const Instruction& convolution, absl::Span<const void* const> operands,
-                                void* result, const cpu::GemmEpilogue& epilogue) {
-  return cpu::Convolution(Dense(convolution.operand(0)->shape(), operands[0]),
-                          Dense(convolution.operand(1)->shape(), operands[1]), DimsOf(convolution), result,
-                          convolution.shape().type(), convolution.shape().dims(), epilogue);
+absl::Status RunConvolutionWith(const Instruction& convolution, const ProductArguments& arguments) {
+  return cpu::Convolution(Dense(convolution.operand(0)->shape(), arguments.operands[0]),
+                          Dense(convolution.operand(1)->shape(), arguments.operands[1]), DimsOf(convolution),
+                          arguments.result, convolution.shape().type(), convolution.shape().dims(),
+                          arguments.epilogue);
 }
 
 absl::Status RunConvolution(const Instruction& convolution, absl::Span<const void* const> operands,
                             absl::Span<void* const> results) {
-  return RunConvolutionWith(convolution, operands, results[0], {});
+  return RunConvolutionWith(convolution, {.operands = {operands[0], operands[1]}, .result = results[0]});
 }
 
 // Over shorter pieces of rows a loop costs more than reading and writing memory does.
 constexpr int64_t kShortestPiece = 256;
+// An operand that is packed once for so many columns, or rows, of the result.
+constexpr int64_t kPackedOnce = 1024;
+
+// The elements of a row of an operand whose elements are all computed about once, and in rows; 0 for others.
+int64_t RowOf(const cpu::GemmOperand& x, int64_t rows, int64_t columns, int64_t other_side) {
+  const bool is_nested = !x.row_sizes.empty() || !x.column_sizes.empty();
+  if (is_nested || other_side > kPackedOnce || std::min(x.row_stride, x.column_stride) != 1) return 0;
+  const int64_t length = x.column_stride == 1 ? columns : rows, row = std::max(x.row_stride, x.column_stride);
+  return length >= kShortestPiece && row >= length ? row : 0;
+}
 
 bool TakesFft(const Instruction& fft) {
   return cpu::FftSupports(fft.Get<attr::fft_type>(), fft.operand(0)->shape().type(), fft.shape().type());
@@ -95,18 +109,24 @@ ProductKernel FindProductKernel(const Instruction& instruction) {
   const bool is_convolution = opcode == Opcode::kConvolution && TakesConvolution(instruction);
   const Shape& shape = instruction.shape();
   if (!is_dot && !is_convolution) return {};
+  ProductKernel kernel{is_dot ? &RunDotWith : &RunConvolutionWith};
   cpu::ProductRows rows;
   if (is_dot) {
-    const cpu::GemmProblem problem = ProblemOf(instruction);
-    rows = {problem.n, problem.n, problem.k};
+    const cpu::GemmProblem p = ProblemOf(instruction);
+    rows = {p.n, p.n, p.k};
+    if (!cpu::GemmWantsMemory(p)) {
+      kernel.operand_row[0] = RowOf(p.a, p.m, p.k, p.n);
+      kernel.operand_row[1] = RowOf(p.b, p.k, p.n, p.m);
+    }
   } else {
     rows = cpu::ProductRowsOf(Dense(instruction.operand(0)->shape(), nullptr),
                               Dense(instruction.operand(1)->shape(), nullptr), DimsOf(instruction),
                               shape.type(), shape.dims());
   }
   const bool has_whole_rows = rows.stride == rows.columns && rows.columns <= cpu::EpilogueColumns(rows.depth);
-  if (rows.columns == 0 || (!has_whole_rows && rows.columns < kShortestPiece)) return {};
-  return {is_dot ? &RunDotWith : &RunConvolutionWith, has_whole_rows ? 0 : rows.stride};
+  kernel.takes_epilogue = rows.columns > 0 && (has_whole_rows || rows.columns >= kShortestPiece);
+  kernel.row = has_whole_rows ? 0 : rows.stride;
+  return kernel;
 }
 
 LibraryKernel FindLibraryKernel(const Instruction& instruction) {

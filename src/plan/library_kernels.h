@@ -36,17 +36,26 @@ struct LibraryKernel {
 // No function where none takes the instruction: then the reference does.
 LibraryKernel FindLibraryKernel(const Instruction& instruction);
 
-// A dot or convolution of two arrays, whose result is nullptr where only the epilogue sees it.
-using ProductFn = absl::Status (*)(const Instruction& product, absl::Span<const void* const> operands,
-                                   void* result, const cpu::GemmEpilogue& epilogue);
+// What a dot or convolution is computed from and where it goes: operands in memory, or computed as they are
+// needed; nowhere where only the epilogue sees the result.
+struct ProductArguments {
+  const void* operands[2] = {};
+  const cpu::BlockFunction* compute[2] = {};  // Of a dot.
+  void* result = nullptr;
+  cpu::BlockFunction epilogue = {};
+};
+using ProductFn = absl::Status (*)(const Instruction& product, const ProductArguments& arguments);
 
-// How a loop over its result joins it: block by block, which are pieces of rows.
+// How loops over its operands and its result join it: block by block, which are pieces of rows.
 struct ProductKernel {
   ProductFn run = nullptr;
-  int64_t row = 0;  // Elements; 0: blocks consist of whole rows, or nearly always.
+  bool takes_epilogue = false;
+  int64_t row = 0;  // Elements of the result's; 0: blocks consist of whole rows.
+  // Of operands that may be computed as they are needed, because each element is needed about once: the
+  // elements of a row. 0: none.
+  int64_t operand_row[2] = {};
 };
-// No function where the loop had better run by itself: the instruction is no product, or its result comes in
-// short pieces.
+// No function where the instruction is no product.
 ProductKernel FindProductKernel(const Instruction& instruction);
 
 // What its "small dot" computes.

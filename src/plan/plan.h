@@ -47,14 +47,23 @@ struct KernelStep {
   LibraryKernel kernel;
   std::vector<Slot> operands, results;  // Of the leaves; -1: a token, or a result that nothing needs.
 };
-// A dot or convolution, and a loop over each block of its result while that is in the cache. The step's
-// instruction is the product.
+// A dot or convolution, and loops over its operands or its result that run block by block: an operand is
+// computed as it is needed, and the result changed while it is in the cache. The step's instruction is the
+// product.
 struct ProductStep {
   ProductFn run;
-  const Instruction* loop;   // The last one of the loop.
-  cpu::TileProgram program;  // Its arguments are the operands, the results, and then the product's result.
-  std::vector<Slot> operands, results;  // The product's two come first.
-  bool in_place = false;                // The product's result lies where the loop's only one will be.
+  // The product's two come first, kNoValue if computed.
+  std::vector<Slot> operands, results;
+  struct Loop {
+    const Instruction* instruction;  // The last one.
+    // Its arguments are the operands, the results, and then what only blocks are seen of.
+    cpu::TileProgram program;
+  };
+  enum Block : int8_t { kLhs, kRhs, kProduct };
+  std::optional<Loop> loops[3];
+  bool in_place = false;  // The product lies where its loop's only result will be.
+
+  int32_t NumberOf(int block) const { return static_cast<int32_t>(operands.size() + results.size()) + block; }
 };
 // The reference function of an instruction.
 struct ReferenceStep {

@@ -118,17 +118,27 @@ class Printer {
     }
   }
 
-  // The product's result, of which only blocks are seen, is p.
+  // Of what is called lhs, rhs and product only blocks are seen.
   void Product(const Instruction& product, const ProductStep& step, int depth) {
-    Line(depth, fmt::format("{} '{}' block by block: {}, {} -> p{}", Name(product.opcode()), product.name(),
-                            Of(step.operands[0]), Of(step.operands[1]),
-                            step.in_place ? fmt::format(" in {}", Of(step.results[0])) : ""));
-    const auto operands = static_cast<int32_t>(step.operands.size()),
-               results = static_cast<int32_t>(step.results.size());
-    Loop(fmt::format("'{}'", step.loop->name()), step.program, depth + 1, [&](int32_t argument) {
-      if (argument == operands + results) return std::string("p");
+    constexpr std::string_view kNames[] = {"lhs", "rhs", "product"};
+    const auto operand = [&](int side) {
+      return step.loops[side].has_value() ? std::string(kNames[side]) : Of(step.operands[side]);
+    };
+    const bool has_loop = step.loops[ProductStep::kProduct].has_value();
+    const std::string place = !has_loop       ? Of(step.results[0])
+                              : step.in_place ? fmt::format("product in {}", Of(step.results[0]))
+                                              : "product";
+    Line(depth, fmt::format("{} '{}' block by block: {}, {} -> {}", Name(product.opcode()), product.name(),
+                            operand(ProductStep::kLhs), operand(ProductStep::kRhs), place));
+    const auto operands = static_cast<int32_t>(step.operands.size());
+    const auto of = [&](int32_t argument) {
+      if (argument >= step.NumberOf(0)) return std::string(kNames[argument - step.NumberOf(0)]);
       return Of(argument < operands ? step.operands[argument] : step.results[argument - operands]);
-    });
+    };
+    for (const auto& loop : step.loops) {
+      if (loop.has_value())
+        Loop(fmt::format("'{}'", loop->instruction->name()), loop->program, depth + 1, of);
+    }
   }
 
   void Moves(const std::vector<Move>& moves, int depth) {

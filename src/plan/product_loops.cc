@@ -25,59 +25,100 @@ bool IsAtPosition(const cpu::TileProgram& program, const cpu::Access& access) {
   return true;
 }
 
+// Whether the one result of a loop lies in memory as the loop counts.
+bool StoresInOrder(const cpu::TileProgram& program) {
+  int64_t stores = 0;
+  bool in_order = true;
+  program.VisitAccesses([&](const cpu::Access& access, bool is_store) {
+    if (!is_store) return;
+    ++stores;
+    in_order &= IsAtPosition(program, access);
+  });
+  return in_order && stores == 1;
+}
+
+// The steps of one block.
 class Joiner {
  public:
-  explicit Joiner(Plan& plan) : plan_(plan), read_count_(CountReads(plan)) {}
+  Joiner(Plan& plan, const std::vector<int64_t>& read_count, std::vector<Step>& steps)
+      : plan_(plan), read_count_(read_count), steps_(steps), joined_(steps.size()) {}
 
-  void Run(std::vector<Step>& steps) {
-    for (Step& step : steps) {
-      if (auto* loop = std::get_if<LoopStep>(&step.what)) {
-        Run(loop->condition);
-        Run(loop->body);
-      } else if (auto* branch = std::get_if<BranchStep>(&step.what)) {
-        for (BranchStep::Branch& each : branch->branches) Run(each.steps);
-      }
-    }
-    absl::flat_hash_map<ValueId, size_t> products;  // By their results.
-    std::vector<bool> joined(steps.size());
-    for (size_t i = 0; i < steps.size(); ++i) {
-      const auto* kernel = std::get_if<KernelStep>(&steps[i].what);
-      if (kernel != nullptr && IsLarge(*steps[i].instruction) &&
-          FindProductKernel(*steps[i].instruction).run != nullptr)
-        products[Real(kernel->results[0])] = i;
-      const std::optional<size_t> product = ProductOf(steps, i, products);
-      if (product.has_value()) joined[*product] = Join(steps[*product], &steps[i]);
+  void Run() {
+    for (size_t i = 0; i < steps_.size(); ++i) {
+      if (std::holds_alternative<KernelStep>(steps_[i].what))
+        AddProduct(i);
+      else if (const cpu::TileProgram* program = LoopIn(steps_[i]))
+        AddLoop(*program, i);
     }
     size_t kept = 0;
-    for (size_t i = 0; i < steps.size(); ++i) {
-      if (joined[i]) continue;
-      if (kept != i) steps[kept] = std::move(steps[i]);
+    for (size_t i = 0; i < steps_.size(); ++i) {
+      if (joined_[i]) continue;
+      if (auto* product = std::get_if<ProductStep>(&steps_[i].what)) Number(product);
+      if (kept != i) steps_[kept] = std::move(steps_[i]);
       ++kept;
     }
-    steps.resize(kept);
+    steps_.resize(kept);
   }
 
  private:
-  // A smaller result is still in a cache when the loop after the product reads it, in longer rows.
-  static bool IsLarge(const Instruction& instruction) {
-    const Shape& shape = instruction.shape();
-    return shape.IsArray() && *DenseByteCount(shape) >= CurrentModes().least_product;
+  ValueId Real(ValueId v) const { return plan_.graph.Resolve(v); }
+  const Shape& ShapeOf(ValueId v) const { return plan_.graph.values[v].shape; }
+
+  // Smaller arrays are still in a cache when the step after them reads them, in longer rows.
+  bool IsLarge(ValueId v) const {
+    return ShapeOf(v).IsArray() && *DenseByteCount(ShapeOf(v)) >= CurrentModes().least_product;
   }
 
-  ValueId Real(ValueId v) const { return plan_.graph.Resolve(v); }
+  // The loop that the step is, where others may take it over.
+  static const cpu::TileProgram* LoopIn(const Step& step) {
+    const auto* tiles = std::get_if<TileStep>(&step.what);
+    if (tiles == nullptr || tiles->programs.size() != 1 || tiles->updated != kNoValue) return nullptr;
+    return tiles->programs[0].outer_count() == 1 ? &tiles->programs[0] : nullptr;
+  }
+
+  // A product that loops may join, with those that compute its operands.
+  void AddProduct(size_t i) {
+    Step& step = steps_[i];
+    const KernelStep kernel = std::get<KernelStep>(step.what);
+    const ProductKernel how = FindProductKernel(*step.instruction);
+    if (how.run == nullptr || kernel.kernel.name == "small dot") return;
+    const ValueId result = Real(kernel.results[0]);
+    if (how.takes_epilogue && IsLarge(result)) products_[result] = i;
+    ProductStep product{how.run, {kernel.operands[0], kernel.operands[1]}, {result}};
+    bool joins = false;
+    for (const int side : {ProductStep::kLhs, ProductStep::kRhs}) {
+      const auto found = loops_.find(Real(kernel.operands[side]));
+      if (how.operand_row[side] == 0 || found == loops_.end() || found->second + kFarthest < i) continue;
+      Step& loop = steps_[found->second];
+      std::optional<cpu::TileProgram> program = LoopIn(loop)->ByRows(how.operand_row[side]);
+      if (!program.has_value()) continue;
+      product.loops[side] = {loop.instruction, *std::move(program)};
+      Fuse(loop, &step);
+      joined_[found->second] = joins = true;
+    }
+    if (joins) step.what = std::move(product);
+  }
+
+  // Either joins the product whose result it reads, or waits for one that reads its own.
+  void AddLoop(const cpu::TileProgram& program, size_t i) {
+    const std::optional<size_t> product = ProductOf(program, i);
+    if (product.has_value() && JoinResult(*product, i)) return;
+    if (!StoresInOrder(program)) return;
+    program.VisitAccesses([&](const cpu::Access& access, bool is_store) {
+      const ValueId v = is_store ? Real(access.argument) : kNoValue;
+      if (v != kNoValue && read_count_[v] == 1 && IsLarge(v) &&
+          program.inner_count() == *ShapeOf(v).ElementCount())
+        loops_[v] = i;
+    });
+  }
 
   // The product whose blocks the loop may run over, the last one if there are several.
-  std::optional<size_t> ProductOf(std::vector<Step>& steps, size_t loop,
-                                  const absl::flat_hash_map<ValueId, size_t>& products) const {
-    const auto* tiles = std::get_if<TileStep>(&steps[loop].what);
-    if (tiles == nullptr || tiles->programs.size() != 1 || tiles->updated != kNoValue) return std::nullopt;
-    const cpu::TileProgram& program = tiles->programs[0];
-    if (program.outer_count() != 1) return std::nullopt;
+  std::optional<size_t> ProductOf(const cpu::TileProgram& program, size_t loop) const {
     std::optional<size_t> last;
     program.VisitAccesses([&](const cpu::Access& access, bool is_store) {
       if (is_store || !access.IsArray()) return;
-      const auto found = products.find(Real(access.argument));
-      if (found == products.end() || found->second + kFarthest < loop) return;
+      const auto found = products_.find(Real(access.argument));
+      if (found == products_.end() || found->second + kFarthest < loop) return;
       if (last.has_value() && *last >= found->second) return;
       if (ReadsInOrder(program, found->first)) last = found->second;
     });
@@ -86,7 +127,7 @@ class Joiner {
 
   // Whether the loop is the only one to read the value, each element at its position.
   bool ReadsInOrder(const cpu::TileProgram& program, ValueId product) const {
-    bool in_order = program.inner_count() == *plan_.graph.values[product].shape.ElementCount();
+    bool in_order = program.inner_count() == *ShapeOf(product).ElementCount();
     int64_t reads = 0;
     program.VisitAccesses([&](const cpu::Access& access, bool is_store) {
       VisitOthers(access, [&](int32_t argument) { in_order &= Real(argument) != product; });
@@ -99,69 +140,105 @@ class Joiner {
   }
 
   // The loop's step becomes that of both; false where the rows of the product are none of the loop.
-  bool Join(Step& product, Step* loop) const {
-    auto& kernel = std::get<KernelStep>(product.what);
-    cpu::TileProgram program = std::get<TileStep>(loop->what).programs[0];
-    const ValueId result = Real(kernel.results[0]);
-    const ProductKernel how = FindProductKernel(*product.instruction);
-    const bool in_place = FitsInPlace(program, result);
+  bool JoinResult(size_t product, size_t loop) {
+    Step& step = steps_[product];
+    const ProductKernel how = FindProductKernel(*step.instruction);
+    cpu::TileProgram program = *LoopIn(steps_[loop]);
     if (how.row > 0) {
       std::optional<cpu::TileProgram> rows = program.ByRows(how.row);
       if (!rows.has_value()) return false;
       program = *std::move(rows);
     }
-    ProductStep step{how.run, loop->instruction, std::move(program), std::move(kernel.operands),
-                     {},      in_place};
-    Number(result, &step);
-    Step joined{product.instruction, std::move(step), std::move(product.fused)};
-    joined.fused.insert(joined.fused.end(), loop->fused.begin(), loop->fused.end());
-    joined.fused.push_back(loop->instruction);
-    *loop = std::move(joined);
+    if (const auto* kernel = std::get_if<KernelStep>(&step.what)) {
+      step.what =
+          ProductStep{how.run, {kernel->operands[0], kernel->operands[1]}, {Real(kernel->results[0])}};
+    }
+    auto& joined = std::get<ProductStep>(step.what);
+    const ValueId result = joined.results[0];
+    joined.in_place = FitsInPlace(*LoopIn(steps_[loop]), result);
+    joined.loops[ProductStep::kProduct] = {steps_[loop].instruction, std::move(program)};
+    Fuse(steps_[loop], &step);
+    steps_[loop] = std::move(step);
+    joined_[product] = true;
     return true;
   }
 
   // Whether the loop's only result may be stored where it reads the product.
   bool FitsInPlace(const cpu::TileProgram& program, ValueId product) const {
-    int64_t stores = 0;
-    bool fits = true;
+    bool fits = StoresInOrder(program);
     program.VisitAccesses([&](const cpu::Access& access, bool is_store) {
-      if (!is_store) return;
-      ++stores;
-      fits &= IsAtPosition(program, access) &&
-              ByteCount(access.type) == ByteCount(plan_.graph.values[product].shape.type());
+      fits &= !is_store || ByteCount(access.type) == ByteCount(ShapeOf(product).type());
     });
-    return fits && stores == 1;
+    return fits;
   }
 
-  // The loop's arguments: operands, results and the product.
-  void Number(ValueId product, ProductStep* step) const {
+  static void Fuse(const Step& loop, Step* product) {
+    product->fused.insert(product->fused.end(), loop.fused.begin(), loop.fused.end());
+    product->fused.push_back(loop.instruction);
+  }
+
+  // The arguments of the loops: operands, results and what only blocks are seen of. Until here they are
+  // values.
+  void Number(ProductStep* step) const {
+    const ValueId blocks[] = {Real(step->operands[0]), Real(step->operands[1]), step->results[0]};
     const auto each = [&](auto&& visit) {
-      step->program.VisitAccesses([&](cpu::Access& access, bool is_store) {
-        VisitOthers(access, [&](int32_t& argument) { visit(argument, false); });
-        if (access.IsArray()) visit(access.argument, is_store);
-      });
+      for (auto& loop : step->loops) {
+        if (!loop.has_value()) continue;
+        loop->program.VisitAccesses([&](cpu::Access& access, bool is_store) {
+          VisitOthers(access, [&](int32_t& argument) { visit(argument, false); });
+          if (access.IsArray()) visit(access.argument, is_store);
+        });
+      }
+    };
+    for (const int side : {ProductStep::kLhs, ProductStep::kRhs}) {
+      if (step->loops[side].has_value()) step->operands[side] = kNoValue;
+    }
+    if (step->loops[ProductStep::kProduct].has_value()) step->results.clear();
+    const auto is_block = [&](ValueId v) {
+      for (int k = 0; k < 3; ++k) {
+        if (step->loops[k].has_value() && blocks[k] == v) return true;
+      }
+      return false;
     };
     each([&](int32_t& v, bool is_store) {
       std::vector<Slot>& list = is_store ? step->results : step->operands;
-      if (Real(v) != product && std::find(list.begin(), list.end(), Real(v)) == list.end())
-        list.push_back(Real(v));
+      const auto same = [&](Slot slot) { return slot != kNoValue && Real(slot) == Real(v); };
+      if (!is_block(Real(v)) && std::none_of(list.begin(), list.end(), same)) list.push_back(Real(v));
     });
     absl::flat_hash_map<ValueId, int32_t> numbers;
-    const auto add = [&](ValueId v, size_t number) {
-      numbers.emplace(Real(v), static_cast<int32_t>(number));
+    for (int k = 0; k < 3; ++k) {
+      if (step->loops[k].has_value()) numbers.emplace(blocks[k], step->NumberOf(k));
+    }
+    const auto add = [&](Slot slot, size_t number) {
+      if (slot != kNoValue) numbers.emplace(Real(slot), static_cast<int32_t>(number));
     };
     for (size_t k = 0; k < step->operands.size(); ++k) add(step->operands[k], k);
     for (size_t k = 0; k < step->results.size(); ++k) add(step->results[k], step->operands.size() + k);
-    add(product, step->operands.size() + step->results.size());
     each([&](int32_t& v, bool) { v = numbers.at(Real(v)); });
   }
 
   Plan& plan_;
-  std::vector<int64_t> read_count_;
+  const std::vector<int64_t>& read_count_;
+  std::vector<Step>& steps_;
+  std::vector<bool> joined_;                       // Those that are part of others.
+  absl::flat_hash_map<ValueId, size_t> products_;  // Whose result a loop may join, by that.
+  absl::flat_hash_map<ValueId, size_t> loops_;     // That may compute an operand, by their result.
 };
+
+void JoinIn(Plan& plan, const std::vector<int64_t>& read_count, std::vector<Step>& steps) {
+  for (Step& step : steps) {
+    if (auto* loop = std::get_if<LoopStep>(&step.what)) {
+      JoinIn(plan, read_count, loop->condition);
+      JoinIn(plan, read_count, loop->body);
+    } else if (auto* branch = std::get_if<BranchStep>(&step.what)) {
+      for (BranchStep::Branch& each : branch->branches) JoinIn(plan, read_count, each.steps);
+    }
+  }
+  Joiner(plan, read_count, steps).Run();
+}
 
 }  // namespace
 
-void JoinProductLoops(Plan& plan) { Joiner(plan).Run(plan.steps); }
+void JoinProductLoops(Plan& plan) { JoinIn(plan, CountReads(plan), plan.steps); }
 
 }  // namespace hlo::plan

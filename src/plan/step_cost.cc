@@ -71,7 +71,9 @@ Cost StepCost(const Plan& plan, const Step& step) {
     for (const Slot slot : rows->operands) read[slot] = plan.buffers[slot].byte_count;
     for (const Slot slot : rows->results) written[slot] = plan.buffers[slot].byte_count;
   } else if (const auto* product = std::get_if<ProductStep>(&step.what)) {
-    for (const Slot slot : product->operands) read[slot] = plan.buffers[slot].byte_count;
+    for (const Slot slot : product->operands) {
+      if (slot >= 0) read[slot] = plan.buffers[slot].byte_count;
+    }
     for (const Slot slot : product->results) written[slot] = plan.buffers[slot].byte_count;
   } else {
     return cost;

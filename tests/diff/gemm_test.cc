@@ -50,8 +50,8 @@ struct Matrix {
 // `packs`: not by the kernel for tiny products, which takes none with an epilogue.
 Literal Multiply(const Setting& s, const Matrix& a, const Matrix& b, bool packs = false) {
   absl::StatusOr<Literal> c = Literal::CreateZeros(Shape::Array(s.c, {s.batch, s.m, s.n}));
-  GemmEpilogue nothing;
-  if (packs) nothing.run = [](const void*, const ProductBlock&) {};
+  BlockFunction nothing;
+  if (packs) nothing.run = [](const void*, const ArrayBlock&) {};
   Gemm({.m = s.m,
         .n = s.n,
         .k = s.k,
@@ -396,7 +396,7 @@ TEST(GemmTest, TheEpilogueSeesEachElementOnce) {
       Gemm(problem);
       problem.c = shifted.mutable_data();
       problem.epilogue.context = &type;
-      problem.epilogue.run = [](const void* context, const ProductBlock& block) {
+      problem.epilogue.run = [](const void* context, const ArrayBlock& block) {
         for (int64_t i = 0; i < block.rows; ++i) {
           for (int64_t j = 0; j < block.columns; ++j) {
             const int64_t at = i * block.data_stride + j, p = block.first + i * block.row_stride + j;

@@ -37,12 +37,12 @@ std::string WithLoop(const std::string& product, const Loop& loop, const char* t
       {{"T[", fmt::format("{}[", type)}, {"DIMS", dims}, {"LAST", fmt::format("{}", last)}});
 }
 
-// Whether the loop joined the product. Its result has the same bits on three threads, and apart from it.
-bool ExpectSameBits(const std::string& text, bool specials = false) {
+// The plan in which loops join products. Its result has the same bits on three threads, and without.
+std::string ExpectSameBits(const std::string& text, bool specials = false) {
   SCOPED_TRACE(text);
   const absl::StatusOr<CheckedModule> module = test::ReadModule("HloModule t\n" + text);
   EXPECT_TRUE(module.ok()) << module.status();
-  if (!module.ok()) return false;
+  if (!module.ok()) return "";
   const std::vector<Literal> arguments = test::ArgumentsOf(*module, {.specials = specials});
   std::vector<Literal> results;
   for (const auto& [threads, fuses] : {std::pair(1, true), std::pair(3, true), std::pair(3, false)}) {
@@ -59,8 +59,10 @@ bool ExpectSameBits(const std::string& text, bool specials = false) {
   const absl::StatusOr<plan::Plan> plan = plan::MakePlan(*module);
   plan::SetModes({});
   EXPECT_TRUE(plan.ok()) << plan.status();
-  return plan.ok() && plan::ToString(*plan).find("block by block") != std::string::npos;
+  return plan.ok() ? plan::ToString(*plan) : "";
 }
+
+bool HasJoined(const std::string& plan) { return plan.find("block by block") != std::string::npos; }
 
 struct Dot {
   int batch, m, n, k;
@@ -81,13 +83,50 @@ TEST(ProductsTest, DotsKeepTheirBits) {
           "rhs_contracting_dims={{1}}",
           type, dot.batch, dot.m, dot.n, dot.k);
       for (const Loop& loop : kLoops) {
-        joined += ExpectSameBits(
+        joined += HasJoined(ExpectSameBits(
             WithLoop(product, loop, type, fmt::format("{},{},{}", dot.batch, dot.m, dot.n), dot.n),
-            std::string_view(type) == "f32");
+            std::string_view(type) == "f32"));
       }
     }
   }
   EXPECT_GT(joined, 150);
+}
+
+// Operands that are computed as they are packed: from small integers by row, from a transposed read, by
+// index; and a loop over the result besides.
+std::string WithComputedOperands(const char* type, const Dot& dot, bool transposed) {
+  const std::string lhs = fmt::format("{},{},{}", dot.batch, dot.m, dot.k),
+                    rhs = transposed ? fmt::format("{},{},{}", dot.batch, dot.n, dot.k)
+                                     : fmt::format("{},{},{}", dot.batch, dot.k, dot.n);
+  return absl::StrReplaceAll(
+      fmt::format("ENTRY e {{ x = s8[LHS] parameter(0)\n y = T[RHS] parameter(1)\n c = T[{4}] parameter(2)\n"
+                  " b = T[{1},{3},{2}] parameter(3)\n xc = T[LHS] convert(x)\n"
+                  " cb = T[LHS] broadcast(c), dimensions={{2}}\n xs = T[LHS] multiply(xc, cb)\n"
+                  " i = s32[RHS] iota(), iota_dimension=2\n ic = T[RHS] convert(i)\n ys = T[RHS] add(y, ic)\n"
+                  " d = T[{1},{2},{3}] dot(xs, ys), lhs_batch_dims={{0}}, rhs_batch_dims={{0}}, "
+                  "lhs_contracting_dims={{2}}, rhs_contracting_dims={{{5}}}\n"
+                  " bt = T[{1},{2},{3}] transpose(b), dimensions={{0,2,1}}\n"
+                  " ROOT r = T[{1},{2},{3}] subtract(d, bt) }}",
+                  type, dot.batch, dot.m, dot.n, dot.k, transposed ? 2 : 1),
+      {{"T[", fmt::format("{}[", type)}, {"LHS", lhs}, {"RHS", rhs}});
+}
+
+TEST(ProductsTest, ComputedOperandsKeepTheBits) {
+  constexpr Dot kComputed[] = {{1, 1, 1030, 2070},  {1, 3, 700, 9000},  {1, 515, 600, 300}, {1, 900, 2, 700},
+                               {1, 1300, 700, 300}, {3, 70, 530, 290},  {2, 4, 300, 520},   {1, 40, 50, 5000},
+                               {1, 200, 300, 3},    {1, 300, 1300, 513}};
+  int lhs = 0, rhs = 0;
+  for (const char* type : {"f32", "bf16", "f64", "s32"}) {
+    for (const Dot& dot : kComputed) {
+      for (const bool transposed : {false, true}) {
+        const std::string plan = ExpectSameBits(WithComputedOperands(type, dot, transposed), true);
+        lhs += plan.find("-> lhs") != std::string::npos;
+        rhs += plan.find("-> rhs") != std::string::npos;
+      }
+    }
+  }
+  EXPECT_GT(lhs, 40);
+  EXPECT_GT(rhs, 40);
 }
 
 // Labels, and the dimensions of input, kernel and result.
@@ -118,7 +157,7 @@ TEST(ProductsTest, ConvolutionsKeepTheirBits) {
   int joined = 0;
   for (const char* type : {"f32", "bf16", "s32"}) {
     for (const Convolution& convolution : kConvolutions) {
-      for (const Loop& loop : kLoops) joined += ExpectSameBits(Text(convolution, loop, type));
+      for (const Loop& loop : kLoops) joined += HasJoined(ExpectSameBits(Text(convolution, loop, type)));
     }
   }
   EXPECT_GT(joined, 40);
@@ -126,7 +165,8 @@ TEST(ProductsTest, ConvolutionsKeepTheirBits) {
 
 // A kernel with infinities is no matter for a matrix product: the loop comes after the whole result.
 TEST(ProductsTest, SpecialsInKernelsKeepTheirBits) {
-  for (const Loop& loop : kLoops) EXPECT_TRUE(ExpectSameBits(Text(kConvolutions[0], loop, "f32"), true));
+  for (const Loop& loop : kLoops)
+    EXPECT_TRUE(HasJoined(ExpectSameBits(Text(kConvolutions[0], loop, "f32"), true)));
 }
 
 TEST(ProductsTest, AreCloseToTheReference) {
@@ -139,6 +179,8 @@ TEST(ProductsTest, AreCloseToTheReference) {
   const test::Agreement agreement = {.rule = CompareRule::Close(1e-2, 1e-2)};
   for (const int l : {0, 1, 3}) {
     test::ExpectEnginesAgree(Text(small, kLoops[l], "f32"), agreement);
+    test::ExpectEnginesAgree(WithComputedOperands("f32", {1, 20, 300, 300}, l > 0),
+                             {.rule = CompareRule::Close(2000, 1e-2)});
     test::ExpectEnginesAgree(WithLoop(dot, kLoops[l], "f32", "270,1030", 1030), agreement);
   }
   plan::SetModes({});

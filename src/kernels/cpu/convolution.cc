@@ -197,7 +197,7 @@ template <class T>
 class Products {
  public:
   Products(const T* input, const DenseArray& kernel, const ConvolutionLayout& layout, OutputDims dims,
-           void* out, ElementType out_type, const GemmEpilogue& epilogue)
+           void* out, ElementType out_type, const BlockFunction& epilogue)
       : input_(input), kernel_(kernel), layout_(layout), dims_(std::move(dims)) {
     const bool is_native =
         DispatchType(out_type, []<ElementType kType>() { return std::is_same_v<Native<kType>, T>; });
@@ -305,7 +305,7 @@ absl::StatusOr<std::shared_ptr<Buffer>> FeaturesLast(const T* input, Convolution
 }
 
 // All of a result that no product computed, one chunk after the other.
-void RunEpilogue(const GemmEpilogue& epilogue, void* out, int64_t width, int64_t count) {
+void RunEpilogue(const BlockFunction& epilogue, void* out, int64_t width, int64_t count) {
   if (epilogue.run == nullptr) return;
   constexpr int64_t kChunk = 16 << 10;
   ParallelFor(
@@ -318,7 +318,7 @@ void RunEpilogue(const GemmEpilogue& epilogue, void* out, int64_t width, int64_t
 template <class T>
 absl::Status Convolve(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims,
                       void* out, ElementType out_type, absl::Span<const int64_t> out_dims,
-                      const GemmEpilogue& epilogue) {
+                      const BlockFunction& epilogue) {
   const ConvolutionLayout layout = LayoutOf(input, kernel, dims, out_dims);
   HLO_ASSIGN_OR_RETURN(const Widened<T> wide_input, Widened<T>::Make(input));
   const ConvolutionMethod method = Choose(layout, dims, ComputeType(input, kernel, out_type));
@@ -380,7 +380,7 @@ std::string_view Word(ConvolutionMethod method) {
 
 absl::Status Convolution(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims,
                          void* out, ElementType out_type, absl::Span<const int64_t> out_dims,
-                         const GemmEpilogue& epilogue) {
+                         const BlockFunction& epilogue) {
   if (!GemmSupports(input.type, kernel.type, out_type)) {
     return absl::UnimplementedError(
         fmt::format("no product of {} and {} gives {}", Name(input.type), Name(kernel.type), Name(out_type)));

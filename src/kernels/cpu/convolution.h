@@ -31,7 +31,7 @@ std::string_view Word(ConvolutionMethod method);
 // out is nullptr, only the epilogue sees the result.
 absl::Status Convolution(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims,
                          void* out, ElementType out_type, absl::Span<const int64_t> out_dims,
-                         const GemmEpilogue& epilogue = {});
+                         const BlockFunction& epilogue = {});
 
 // The method that Convolution takes for a finite kernel.
 ConvolutionMethod MethodOf(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims,

@@ -91,10 +91,8 @@ GemmProblem DotProblem(const DenseArray& lhs, const DotSide& lhs_dims, const Den
 }
 
 void DotGeneral(const DenseArray& lhs, const DotSide& lhs_dims, const DenseArray& rhs,
-                const DotSide& rhs_dims, void* out, ElementType out_type, const GemmEpilogue& epilogue) {
-  GemmProblem problem = DotProblem(lhs, lhs_dims, rhs, rhs_dims, out, out_type);
-  problem.epilogue = epilogue;
-  Gemm(problem);
+                const DotSide& rhs_dims, void* out, ElementType out_type) {
+  Gemm(DotProblem(lhs, lhs_dims, rhs, rhs_dims, out, out_type));
 }
 
 }  // namespace hlo::cpu

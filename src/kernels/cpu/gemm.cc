@@ -34,20 +34,37 @@ ProductSink<T> SinkOf(const GemmProblem& problem) {
           .epilogue = &problem.epilogue};
 }
 
+// The elements of an operand in scratch memory.
+GemmOperand Computed(GemmOperand x, int64_t rows, int64_t columns) {
+  const bool by_rows = x.column_stride == 1;
+  const int64_t lines = by_rows ? rows : columns, length = by_rows ? columns : rows;
+  void* data = Scratch(ScratchSlot::kComputed, rows * columns * ByteCount(x.type));
+  x.compute->run(x.compute->context,
+                 {x.first, lines, length, by_rows ? x.row_stride : x.column_stride, data, length});
+  x.data = data;
+  (by_rows ? x.row_stride : x.column_stride) = length;
+  x.compute = nullptr;
+  return x;
+}
+
 // Few rows, or few columns: those as dense numbers of T, and the other matrix in one pass.
 template <class T>
 void MultiplyThin(const OneProduct& p, const ProductSink<T>& sink) {
   const bool few_rows = p.m <= p.n;
   const int64_t rows = few_rows ? p.m : p.n, columns = few_rows ? p.n : p.m;
+  const auto at_hand = [](const GemmOperand& x, int64_t row_count, int64_t column_count) {
+    return x.compute == nullptr ? x : Computed(x, row_count, column_count);
+  };
   T* thin = Scratch<T>(ScratchSlot::kCallerA, rows * p.k);
-  const GemmOperand& few = few_rows ? p.a : p.b;
+  const GemmOperand few = few_rows ? at_hand(p.a, p.m, p.k) : at_hand(p.b, p.k, p.n);
   const WidenBlock<T> widen = WidenBlockOf<T>(few.type);
   if (few_rows)
     widen(few.data, few.row_stride, few.column_stride, rows, p.k, thin, p.k);
   else
     widen(few.data, few.column_stride, few.row_stride, rows, p.k, thin, p.k);
-  const MatrixView matrix = few_rows ? MatrixView{p.b.data, p.b.type, p.b.row_stride, p.b.column_stride}
-                                     : MatrixView{p.a.data, p.a.type, p.a.column_stride, p.a.row_stride};
+  const GemmOperand& many = few_rows ? p.b : p.a;
+  MatrixView matrix{many.data, many.type, many.row_stride, many.column_stride, many.compute, many.first};
+  if (!few_rows) std::swap(matrix.row_stride, matrix.column_stride);
   T* sums = Scratch<T>(ScratchSlot::kResult, 2 * rows * columns);
   MultiplyRows(rows, columns, p.k, thin, matrix, sums);
   if (!few_rows) {
@@ -78,19 +95,27 @@ Dims ColumnDims(const GemmOperand& x, int64_t count) {
 // f(source) with the panels of an operand whose element (i, k) lies along `dims` and `k_dims`.
 template <class T, int kWidth, class F>
 void WithSource(const GemmOperand& x, const Dims& dims, const Dims& k_dims, F&& f) {
-  if (IsNested(x)) {
+  if (x.compute != nullptr) {
+    f(ComputedSource<T, kWidth>(x, dims.strides[0], k_dims.strides[0]));
+  } else if (IsNested(x)) {
     f(NestedSource<T, kWidth>(x.data, x.type, dims.sizes, dims.strides, k_dims.sizes, k_dims.strides));
   } else {
     f(StridedSource<T, kWidth>(x.data, x.type, dims.strides[0], k_dims.strides[0]));
   }
 }
 
+bool HavePairsOfBF16(const GemmOperand& a, const GemmOperand& b, int64_t m, int64_t n, int64_t k) {
+  constexpr double kWorthwhile = 1 << 15;
+  const double terms = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  const auto is_bf16 = [](const GemmOperand& x) { return x.type == ElementType::kBF16 && !IsNested(x); };
+  return kMultipliesPairsOfBF16 && is_bf16(a) && is_bf16(b) && std::min(m, n) > kFewRows &&
+         terms >= kWorthwhile;
+}
+
 // False, and nothing is done, where the operands are others or the numbers too small.
 bool MultiplyBF16(const OneProduct& p, const ProductSink<float>& sink) {
-  constexpr double kWorthwhile = 1 << 15;
-  const double terms = static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
-  const auto is_bf16 = [](const GemmOperand& x) { return x.type == ElementType::kBF16 && !IsNested(x); };
-  if (!is_bf16(p.a) || !is_bf16(p.b) || terms < kWorthwhile) return false;
+  const bool in_memory = p.a.compute == nullptr && p.b.compute == nullptr;
+  if (!in_memory || !HavePairsOfBF16(p.a, p.b, p.m, p.n, p.k)) return false;
   const BF16Matrix a{static_cast<const bfloat16*>(p.a.data), p.a.row_stride, p.a.column_stride};
   const BF16Matrix b{static_cast<const bfloat16*>(p.b.data), p.b.column_stride, p.b.row_stride};
   if (!HaveNormalProducts(a, p.m, b, p.n, p.k)) return false;
@@ -105,11 +130,12 @@ void Multiply(const OneProduct& p, const ProductSink<T>& sink) {
     const bool is_thin = std::min(p.m, p.n) <= kFewRows && !IsNested(p.a) && !IsNested(p.b);
     if (is_thin) return MultiplyThin<T>(p, sink);
   }
-  if constexpr (std::is_same_v<T, float> && kMultipliesPairsOfBF16) {
+  if constexpr (std::is_same_v<T, float>) {
     if (MultiplyBF16(p, sink)) return;
   }
   if constexpr (std::is_same_v<T, uint32_t>) {
-    if (FitsPairs(p.a.type) && FitsPairs(p.b.type) && !IsNested(p.a) && !IsNested(p.b)) {
+    const bool in_memory = p.a.compute == nullptr && p.b.compute == nullptr;
+    if (in_memory && FitsPairs(p.a.type) && FitsPairs(p.b.type) && !IsNested(p.a) && !IsNested(p.b)) {
       const PairSource<kPanelRows<T>> a(p.a.data, p.a.type, p.a.row_stride, p.a.column_stride, p.k);
       const PairSource<kPanelColumns<T>> b(p.b.data, p.b.type, p.b.column_stride, p.b.row_stride, p.k);
       return MultiplyPanels<T, Terms::kPairs>(p.m, p.n, (p.k + 1) / 2, a, b, sink);
@@ -122,8 +148,10 @@ void Multiply(const OneProduct& p, const ProductSink<T>& sink) {
 }
 
 GemmOperand Shifted(GemmOperand operand, const Index& i) {
-  operand.data = static_cast<const std::byte*>(operand.data) +
-                 Offset(i, operand.batch_strides) * ByteCount(operand.type);
+  const int64_t offset = Offset(i, operand.batch_strides);
+  operand.first += offset;
+  if (operand.data != nullptr)
+    operand.data = static_cast<const std::byte*>(operand.data) + offset * ByteCount(operand.type);
   return operand;
 }
 
@@ -170,6 +198,8 @@ bool GemmSupports(ElementType a, ElementType b, ElementType c) {
   if (IsPred(c)) return IsPred(a) && IsPred(b);
   return !IsIntegral(c) || IsFloat(a) == IsFloat(b);
 }
+
+bool GemmWantsMemory(const GemmProblem& p) { return HavePairsOfBF16(p.a, p.b, p.m, p.n, p.k); }
 
 void Gemm(const GemmProblem& problem) {
   if (problem.m == 0 || problem.n == 0 || Product(problem.batch_dims) == 0) return;

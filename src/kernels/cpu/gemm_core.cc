@@ -222,14 +222,16 @@ struct Block {
   void Pack(int64_t k_first, int64_t k_count, const PanelSource<T, kRows>& a,
             const PanelSource<T, kColumns>& b) const {
     const int64_t row_panels = RowPanels(), column_panels = ColumnPanels();
-    constexpr int64_t kBunch = 4;
-    const int64_t row_bunches = RoundUp(row_panels, kBunch) / kBunch,
-                  column_bunches = RoundUp(column_panels, kBunch) / kBunch;
-    const double nanoseconds = static_cast<double>((rows + columns) * k_count) * 0.3;
+    const int64_t a_bunch = a.bunch(), b_bunch = b.bunch();
+    const int64_t row_bunches = RoundUp(row_panels, a_bunch) / a_bunch,
+                  column_bunches = RoundUp(column_panels, b_bunch) / b_bunch;
+    const double nanoseconds = static_cast<double>(rows * k_count) * (0.3 + a.nanoseconds()) +
+                               static_cast<double>(columns * k_count) * (0.3 + b.nanoseconds());
     ParallelFor(row_bunches + column_bunches, nanoseconds, [&](int64_t bunch) {
       const bool is_a = bunch < row_bunches;
-      const int64_t start = (is_a ? bunch : bunch - row_bunches) * kBunch;
-      const int64_t end = std::min(start + kBunch, is_a ? row_panels : column_panels);
+      const int64_t start = is_a ? bunch * a_bunch : (bunch - row_bunches) * b_bunch;
+      const int64_t end =
+          is_a ? std::min(start + a_bunch, row_panels) : std::min(start + b_bunch, column_panels);
       if (is_a) {
         a.PackPanels(row + start * kRows, std::min(end * kRows, rows) - start * kRows, k_first, k_count,
                      a_panels + start * kRows * k_count);

@@ -47,6 +47,8 @@ class PanelSource {
     for (; count > 0; first += kWidth, count -= kWidth, panels += kWidth * k_count)
       Pack(first, std::min<int64_t>(kWidth, count), k_first, k_count, panels);
   }
+  virtual int64_t bunch() const { return 4; }       // Panels that a thread packs together.
+  virtual double nanoseconds() const { return 0; }  // Of an element, besides packing.
 };
 
 // A matrix in memory, of any type that widens to T.
@@ -86,6 +88,26 @@ class NestedSource final : public PanelSource<T, kWidth> {
   WidenBlock<T> widen_;
 };
 
+// A matrix that is computed block by block as it is packed.
+template <class T, int kWidth>
+class ComputedSource final : public PanelSource<T, kWidth> {
+ public:
+  // Element (i, k) is number x.first + i * stride + k * k_stride of what x computes; one of the strides is 1.
+  ComputedSource(const GemmOperand& x, int64_t stride, int64_t k_stride)
+      : compute_(*x.compute), type_(x.type), first_(x.first), stride_(stride), k_stride_(k_stride) {}
+  void Pack(int64_t first, int64_t count, int64_t k_first, int64_t k_count, T* panel) const override {
+    PackPanels(first, count, k_first, k_count, panel);
+  }
+  void PackPanels(int64_t first, int64_t count, int64_t k_first, int64_t k_count, T* panels) const override;
+  int64_t bunch() const override { return 16; }  // Long rows.
+  double nanoseconds() const override { return compute_.nanoseconds; }
+
+ private:
+  const BlockFunction& compute_;
+  ElementType type_;
+  int64_t first_, stride_, k_stride_;
+};
+
 // Whether integers of the type can be PairSource's.
 bool FitsPairs(ElementType type);
 
@@ -116,7 +138,7 @@ struct ProductSink {
   int64_t row_stride = 0;         // Of the result.
   int64_t byte_count = 0;         // Of an element.
   NarrowRow<T> narrow = nullptr;  // nullptr: elements are stored as they are.
-  const GemmEpilogue* epilogue = nullptr;
+  const BlockFunction* epilogue = nullptr;
 
   void* At(int64_t row, int64_t column) const {
     return static_cast<std::byte*>(data) + (origin + row * row_stride + column) * byte_count;
@@ -139,7 +161,19 @@ void MultiplyPanels(int64_t m, int64_t n, int64_t k, const PanelSource<T, kPanel
 
 // Scratch memory of the calling thread, aligned to 64 bytes, which stays its own. A slot's memory is
 // undefined after the next call for the same slot.
-enum class ScratchSlot { kPanels, kSums, kPartials, kOperand, kResult, kBlock, kPiece, kCallerA, kCallerB, kCount };
+enum class ScratchSlot {
+  kPanels,
+  kSums,
+  kPartials,
+  kOperand,
+  kResult,
+  kBlock,
+  kPiece,
+  kComputed,
+  kCallerA,
+  kCallerB,
+  kCount
+};
 void* Scratch(ScratchSlot slot, int64_t byte_count);
 template <class T>
 T* Scratch(ScratchSlot slot, int64_t count) {

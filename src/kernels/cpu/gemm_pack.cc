@@ -179,6 +179,18 @@ void StridedSource<T, kWidth>::Pack(int64_t first, int64_t count, int64_t k_firs
 }
 
 template <class T, int kWidth>
+void ComputedSource<T, kWidth>::PackPanels(int64_t first, int64_t count, int64_t k_first, int64_t k_count,
+                                           T* panels) const {
+  const bool along_k = k_stride_ == 1;
+  const int64_t rows = along_k ? count : k_count, columns = along_k ? k_count : count;
+  void* block = Scratch(ScratchSlot::kComputed, rows * columns * ByteCount(type_));
+  compute_.run(compute_.context, {first_ + first * stride_ + k_first * k_stride_, rows, columns,
+                                  along_k ? stride_ : k_stride_, block, columns});
+  StridedSource<T, kWidth>(block, type_, along_k ? columns : 1, along_k ? 1 : columns)
+      .PackPanels(0, count, 0, k_count, panels);
+}
+
+template <class T, int kWidth>
 NestedSource<T, kWidth>::NestedSource(const void* data, ElementType type, Index sizes, Index strides,
                                       Index k_sizes, Index k_strides)
     : data_(static_cast<const std::byte*>(data)),
@@ -253,6 +265,8 @@ void PairSource<kWidth>::Pack(int64_t first, int64_t count, int64_t k_first, int
   template class StridedSource<T, kPanelColumns<T>>;                               \
   template class NestedSource<T, kPanelRows<T>>;                                   \
   template class NestedSource<T, kPanelColumns<T>>;                                \
+  template class ComputedSource<T, kPanelRows<T>>;                                 \
+  template class ComputedSource<T, kPanelColumns<T>>;                              \
   template void PackRows<T, kPanelRows<T>>(const T* const*, int64_t, int64_t, T*); \
   template void PackRows<T, kPanelColumns<T>>(const T* const*, int64_t, int64_t, T*);
 HLO_COMPUTE_TYPE(float)

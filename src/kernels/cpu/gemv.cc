@@ -100,6 +100,13 @@ void AddDots(int64_t k_count, const T* a, int64_t a_ld, const S* b, int64_t b_ld
   }
 }
 
+// Whether a type is widened to T as it is loaded.
+template <class T>
+bool LoadsAs(ElementType type) {
+  if (std::is_same_v<T, float> && (type == ElementType::kBF16 || type == ElementType::kF16)) return true;
+  return DispatchType(type, []<ElementType kType>() { return std::is_same_v<Native<kType>, T>; });
+}
+
 // The part of a product that one thread computes: columns j_begin to j_end, terms k_begin to k_end.
 template <class T>
 struct Piece {
@@ -114,23 +121,33 @@ struct Piece {
     Add<S, kRows>(data, b.row_stride, b.column_stride, 0, j_end - j_begin, k_begin, k_end - k_begin);
   }
 
-  // Through a buffer in which small blocks of b are widened.
+  // Through a buffer in which small blocks of b are computed and widened.
   template <int kRows>
   void RunWidened(const MatrixView& b) const {
     const WidenBlock<T> widen = WidenBlockOf<T>(b.type);
     const std::byte* data = static_cast<const std::byte*>(b.data);
     const bool by_rows = std::abs(b.column_stride) <= std::abs(b.row_stride);
-    const int64_t j_step = by_rows ? 512 : 16, k_step = by_rows ? 32 : 1024;
+    int64_t j_step = by_rows ? 512 : 16, k_step = by_rows ? 32 : 1024;
+    // The order of the sums is that of the same matrix in memory.
+    if (!by_rows && b.compute != nullptr && LoadsAs<T>(b.type)) j_step = 4, k_step = k_end - k_begin;
     T* block = Scratch<T>(ScratchSlot::kOperand, j_step * k_step);
     for (int64_t j = j_begin; j < j_end; j += j_step) {
       const int64_t columns = std::min(j_step, j_end - j);
       for (int64_t k = k_begin; k < k_end; k += k_step) {
         const int64_t depth = std::min(k_step, k_end - k);
-        const std::byte* from = data + (j * b.column_stride + k * b.row_stride) * ByteCount(b.type);
-        if (by_rows)
-          widen(from, b.row_stride, b.column_stride, depth, columns, block, columns);
-        else
-          widen(from, b.column_stride, b.row_stride, columns, depth, block, depth);
+        const int64_t at = j * b.column_stride + k * b.row_stride;
+        const int64_t lines = by_rows ? depth : columns, length = by_rows ? columns : depth;
+        int64_t stride = by_rows ? b.row_stride : b.column_stride,
+                step = by_rows ? b.column_stride : b.row_stride;
+        const std::byte* from = data + at * ByteCount(b.type);
+        if (b.compute != nullptr) {
+          void* computed = Scratch(ScratchSlot::kComputed, lines * length * ByteCount(b.type));
+          b.compute->run(b.compute->context, {b.first + at, lines, length, stride, computed, length});
+          from = static_cast<const std::byte*>(computed);
+          stride = length;
+          step = 1;
+        }
+        widen(from, stride, step, lines, length, block, length);
         Add<T, kRows>(block, by_rows ? columns : 1, by_rows ? 1 : depth, j - j_begin, columns, k, depth);
       }
     }
@@ -163,16 +180,12 @@ struct Piece {
 
 template <class T, int kRows>
 void RunPiece(const Piece<T>& piece, const MatrixView& b) {
-  if (b.row_stride == 1 || b.column_stride == 1) {
+  if (b.compute == nullptr && (b.row_stride == 1 || b.column_stride == 1)) {
     if constexpr (std::is_same_v<T, float>) {
-      if (b.type == ElementType::kF32) return piece.template Run<float, kRows>(b);
       if (b.type == ElementType::kBF16) return piece.template Run<bfloat16, kRows>(b);
       if (b.type == ElementType::kF16) return piece.template Run<float16, kRows>(b);
-    } else {
-      const bool is_native =
-          DispatchType(b.type, []<ElementType kType>() { return std::is_same_v<Native<kType>, T>; });
-      if (is_native) return piece.template Run<T, kRows>(b);
     }
+    if (LoadsAs<T>(b.type)) return piece.template Run<T, kRows>(b);
   }
   piece.template RunWidened<kRows>(b);
 }
@@ -191,7 +204,8 @@ void MultiplyRows(int64_t rows, int64_t n, int64_t k_count, const T* a, const Ma
   std::fill_n(sums, deep * rows * n, T{});
   const double reading =
       static_cast<double>(n) * static_cast<double>(k_count) *
-      std::max(0.1 * static_cast<double>(ByteCount(b.type)), 0.03 * static_cast<double>(rows));
+      (std::max(0.1 * static_cast<double>(ByteCount(b.type)), 0.03 * static_cast<double>(rows)) +
+       (b.compute == nullptr ? 0 : b.compute->nanoseconds));
   ParallelFor(across * deep, reading, [&](int64_t p) {
     const int64_t j = p % across, d = p / across;
     Piece<T> piece{.j_begin = n * j / across,

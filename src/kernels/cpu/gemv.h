@@ -4,16 +4,20 @@
 #include <cstdint>
 
 #include "hlo_run/element_type.h"
+#include "kernels/cpu/gemm.h"
 
 namespace hlo::cpu {
 
 inline constexpr int64_t kFewRows = 4;
 
-// Element (k, j) is data[k * row_stride + j * column_stride].
+// Element (k, j) is data[k * row_stride + j * column_stride], or that number, from `first` on, of what is
+// computed: then one of the strides is 1.
 struct MatrixView {
   const void* data;
   ElementType type;
   int64_t row_stride, column_stride;
+  const BlockFunction* compute = nullptr;
+  int64_t first = 0;
 };
 
 // out[i * n + j] = sum over k of a[i * k_count + k] * b(k, j) for 1 <= rows <= kFewRows.

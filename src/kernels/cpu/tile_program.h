@@ -102,8 +102,9 @@ class TileProgram {
     void RunTile(int64_t begin, int64_t n);
     // Inner positions [begin, end), tile by tile.
     void RunTiles(int64_t begin, int64_t end);
-    // Calls for the memory that n positions from inner position `begin` on write, so many outer ones further on.
-    void CallForStores(int64_t begin, int64_t n, int64_t ahead) const;
+    // Calls for what n positions from inner position `begin` on read, and write if wanted, so many outer ones
+    // further on; not for what argument `at_hand` stands for.
+    void CallFor(int64_t begin, int64_t n, int64_t ahead, int32_t at_hand, bool stores) const;
     // As far as the first yielded value needs it; of what stores nothing.
     void RunFirst(int64_t begin, int64_t n);
     // After RunTile: the tile of the k-th yielded value.

@@ -260,15 +260,24 @@ void TileProgram::Runner::RunTiles(int64_t begin, int64_t end) {
   }
 }
 
-void TileProgram::Runner::CallForStores(int64_t begin, int64_t n, int64_t ahead) const {
+void TileProgram::Runner::CallFor(int64_t begin, int64_t n, int64_t ahead, int32_t at_hand,
+                                  bool stores) const {
   constexpr int64_t kLine = 64;
   if (program_.outer_dims_.size() != 1) return;
+  const auto call = [&](int32_t number) {
+    const Access& access = program_.accesses_[number];
+    if (program_.patterns_[number] != Pattern::kDense || !access.IsArray() || access.argument == at_hand ||
+        access.outer[0] == 0)
+      return;
+    const int64_t width = ByteCount(access.type), at = base_[number] + begin + ahead * access.outer[0];
+    const auto* data = static_cast<const std::byte*>(arguments_[access.argument]) + at * width;
+    for (int64_t line = 0; line < n * width; line += kLine) __builtin_prefetch(data + line);
+  };
+  for (const Step& step : program_.steps_) {
+    if (step.access >= 0) call(step.access);
+  }
   for (const Stored& stored : program_.stored_) {
-    const Access& access = program_.accesses_[stored.access];
-    if (program_.patterns_[stored.access] != Pattern::kDense) continue;
-    const int64_t width = ByteCount(access.type), at = base_[stored.access] + begin + ahead * access.outer[0];
-    const auto* to = static_cast<const std::byte*>(arguments_[access.argument]) + at * width;
-    for (int64_t line = 0; line < n * width; line += kLine) __builtin_prefetch(to + line, 1);
+    if (stores) call(stored.access);
   }
 }
 

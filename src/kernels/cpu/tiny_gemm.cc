@@ -107,7 +107,9 @@ void MultiplyBatch(const GemmProblem& p) {
 
 template <class T>
 bool Takes(const GemmProblem& p) {
-  const auto is_plain = [](const GemmOperand& x) { return x.row_sizes.empty() && x.column_sizes.empty(); };
+  const auto is_plain = [](const GemmOperand& x) {
+    return x.compute == nullptr && x.row_sizes.empty() && x.column_sizes.empty();
+  };
   return p.epilogue.run == nullptr && is_plain(p.a) && is_plain(p.b) && p.n >= kFewestColumns &&
          p.n <= 2 * kLanes<T> && p.k <= kPanelDepth && p.m <= kMostTerms && p.m * p.n * p.k <= kMostTerms;
 }

@@ -1,11 +1,11 @@
-#include "kernels/cpu/product_loop.h"
+#include "kernels/cpu/block_loop.h"
 
 namespace hlo::cpu {
 
-constexpr int64_t kAhead = 2;  // Rows whose memory is called for before it is written.
+constexpr int64_t kAhead = 2;  // Rows whose memory is called for before it is needed.
 
-void ProductLoop::RunBlock(const void* loop, const ProductBlock& block) {
-  const auto& self = *static_cast<const ProductLoop*>(loop);
+void BlockLoop::Run(const void* loop, const ArrayBlock& block) {
+  const auto& self = *static_cast<const BlockLoop*>(loop);
   const TileProgram& program = self.program_;
   absl::InlinedVector<void*, 16> arguments(self.arguments_.begin(), self.arguments_.end());
   TileProgram::Runner runner(program, arguments.data());
@@ -15,15 +15,15 @@ void ProductLoop::RunBlock(const void* loop, const ProductBlock& block) {
   const int64_t length = is_one_row ? block.rows * block.columns : block.columns;
   const int64_t row = program.inner_count();
   for (int64_t r = 0; r < rows; ++r) {
-    // The loop counts from the result's first element.
+    // The loop counts from the first element of the array.
     const int64_t first = block.first + r * block.row_stride;
-    arguments[self.product_] =
+    arguments[self.array_] =
         reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(block.data) +
                                 static_cast<uintptr_t>((r * block.data_stride - first) * self.byte_count_));
     if (by_rows) runner.SetOuter(first / row);
     const int64_t begin = first % row;
     // Pieces of rows are too short for the processor to see where the next one will be.
-    if (by_rows && !self.in_place_ && r + kAhead < rows) runner.CallForStores(begin, length, kAhead);
+    if (by_rows && r + kAhead < rows) runner.CallFor(begin, length, kAhead, self.array_, !self.stays_);
     runner.RunTiles(begin, begin + length);
   }
 }
