@@ -1,5 +1,7 @@
 #include "kernels/cpu/block_loop.h"
 
+#include <algorithm>
+
 namespace hlo::cpu {
 
 constexpr int64_t kAhead = 2;  // Rows whose memory is called for before it is needed.
@@ -20,11 +22,18 @@ void BlockLoop::Run(const void* loop, const ArrayBlock& block) {
     arguments[self.array_] =
         reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(block.data) +
                                 static_cast<uintptr_t>((r * block.data_stride - first) * self.byte_count_));
-    if (by_rows) runner.SetOuter(first / row);
-    const int64_t begin = first % row;
+    if (!by_rows) {
+      runner.RunTiles(first, first + length);
+      continue;
+    }
     // Pieces of rows are too short for the processor to see where the next one will be.
-    if (by_rows && r + kAhead < rows) runner.CallFor(begin, length, kAhead, self.array_, !self.stays_);
-    runner.RunTiles(begin, begin + length);
+    for (int64_t at = first; at < first + length;) {
+      const int64_t begin = at % row, n = std::min(row - begin, first + length - at);
+      runner.SetOuter(at / row);
+      if (r + kAhead < rows) runner.CallFor(begin, n, kAhead, self.array_, !self.stays_);
+      runner.RunTiles(begin, begin + n);
+      at += n;
+    }
   }
 }
 

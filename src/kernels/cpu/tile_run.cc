@@ -80,7 +80,8 @@ TileProgram::Runner::Runner(const TileProgram& program, void* const* arguments)
 }
 
 void TileProgram::Runner::SetOuter(int64_t outer) {
-  fresh_ |= program_.scalars_vary_;
+  // RunFirst leaves out what later values need.
+  fresh_ |= program_.scalars_vary_ || !program_.yielded_.empty();
   for (const auto& [a, first] : program_.irregular_) {
     int64_t* base = base_.data() + first;
     VisitExtras(program_.accesses_[a], [&](const Affine& extra) {
