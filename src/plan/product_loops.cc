@@ -144,6 +144,7 @@ class Joiner {
     Step& step = steps_[product];
     const ProductKernel how = FindProductKernel(*step.instruction);
     cpu::TileProgram program = *LoopIn(steps_[loop]);
+    if (FitsInPlace(program, ResultOf(step)) && ReadsOthersInOrder(program, ResultOf(step))) return false;
     if (how.row > 0) {
       std::optional<cpu::TileProgram> rows = program.ByRows(how.row);
       if (!rows.has_value()) return false;
@@ -163,8 +164,24 @@ class Joiner {
     return true;
   }
 
+  static ValueId ResultOf(const Step& product) {
+    const auto* joined = std::get_if<ProductStep>(&product.what);
+    return joined != nullptr ? joined->results[0] : std::get<KernelStep>(product.what).results[0];
+  }
+
+  // A loop that reads a second array as large saves no memory in place, and reads both faster by itself.
+  bool ReadsOthersInOrder(const cpu::TileProgram& program, ValueId product) const {
+    bool reads = false;
+    program.VisitAccesses([&](const cpu::Access& access, bool is_store) {
+      reads |= !is_store && access.IsArray() && Real(access.argument) != Real(product) &&
+               IsAtPosition(program, access);
+    });
+    return reads;
+  }
+
   // Whether the loop's only result may be stored where it reads the product.
   bool FitsInPlace(const cpu::TileProgram& program, ValueId product) const {
+    product = Real(product);
     bool fits = StoresInOrder(program);
     program.VisitAccesses([&](const cpu::Access& access, bool is_store) {
       fits &= !is_store || ByteCount(access.type) == ByteCount(ShapeOf(product).type());
