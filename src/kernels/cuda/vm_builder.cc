@@ -311,7 +311,7 @@ absl::StatusOr<VmBuilder::Value> VmBuilder::Apply(const cpu::TileCall& call, Lan
     case TileSymbol::Kind::kNone:
       break;
   }
-  return absl::UnimplementedError("an operation without a name");
+  return absl::UnimplementedError("no code for this operation");
 }
 
 // Slots by first come, first served; a value that only the next instruction takes has none.

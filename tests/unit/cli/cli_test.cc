@@ -585,14 +585,14 @@ TEST_F(Cli, RunsOnAGpuOrSaysThatThereIsNone) {
 TEST_F(Cli, TheEmulatedGpuTellsWhatItLeavesToTheCpu) {
   const Outcome run =
       Run(Write("m.hlo",
-                "ENTRY e {\n  a = f32[2,2] parameter(0)\n  b = f32[2,2] cholesky(a), lower=true\n"
-                "  ROOT r = f32[2,2] add(b, b)\n}\n") +
-          " --input 'f32[2,2]{{4,0},{0,9}}' --device=emulated-gpu --explain-fallbacks");
+                "ENTRY e {\n  a = f32[2] parameter(0)\n  u = u32[2] parameter(1)\n"
+                "  ROOT b = s32[2] stochastic-convert(a, u)\n}\n") +
+          " --input 'f32[2]{4,9}' --input 'u32[2]{1,2}' --device=emulated-gpu --explain-fallbacks");
   EXPECT_EQ(run.status, 0) << run.err;
-  EXPECT_EQ(run.out, "f32[2,2] { { 4, 0 }, { 0, 6 } }\n");
+  EXPECT_EQ(run.out, "s32[2] {4, 9}\n");
   EXPECT_EQ(run.err,
             "1 of the plan's steps ran on the CPU\n"
-            "  cholesky b: no kernel takes this cholesky (1 runs, 32 bytes copied)\n");
+            "  stochastic-convert b: no code for this operation (1 runs, 32 bytes copied)\n");
 }
 
 }  // namespace
