@@ -36,9 +36,13 @@ template <class To, class From>
 template <ChainForm kForm>
 [[gnu::always_inline]] inline Floats Read(const void* operand, int64_t i) {
   if constexpr (kForm == ChainForm::kLane) {
-    return LoadVector(static_cast<const float*>(operand) + i);
+    const float* from = static_cast<const float*>(operand) + i;
+    CallAhead(from);
+    return LoadVector(from);
   } else if constexpr (kForm == ChainForm::kBF16) {
-    return LoadAs<float>(static_cast<const bfloat16*>(operand) + i);
+    const bfloat16* from = static_cast<const bfloat16*>(operand) + i;
+    CallAhead(from);
+    return LoadAs<float>(from);
   } else if constexpr (kForm == ChainForm::kScalar) {
     Signed all;
     int32_t bits;
