@@ -221,8 +221,8 @@ inline constexpr bool kMultipliesPairsOfBF16 = true;
 #else
 inline constexpr bool kMultipliesPairsOfBF16 = false;
 #endif
-// sum + the products of the upper and of the lower halves, each bf16, one after the other. What is denormal may
-// count as 0.
+// sum + the products of the upper and of the lower halves, each bf16, one after the other. What is denormal
+// may count as 0.
 [[gnu::always_inline]] inline Vector<float> AddPairProducts(Vector<float> sum, Vector<float> a,
                                                             Vector<float> b) {
 #if defined(HLO_AVX512_VECTORS) && defined(__AVX512BF16__)
