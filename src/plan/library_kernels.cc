@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/algorithm/container.h"
 #include "base/status.h"
 #include "kernels/cpu/convolution.h"
 #include "kernels/cpu/dot_general.h"
@@ -15,17 +16,55 @@ bool TakesDot(const Instruction& dot) {
                                                        dot.operand(1)->shape().type(), dot.shape().type());
 }
 
-// The product of an instruction, for operands and a result that are still to come.
-cpu::GemmProblem ProblemOf(const Instruction& dot) {
-  return cpu::DotProblem(Dense(dot.operand(0)->shape(), nullptr),
-                         {dot.Get<attr::lhs_batch_dims>(), dot.Get<attr::lhs_contracting_dims>()},
-                         Dense(dot.operand(1)->shape(), nullptr),
-                         {dot.Get<attr::rhs_batch_dims>(), dot.Get<attr::rhs_contracting_dims>()}, nullptr,
-                         dot.shape().type());
+bool TakesConvolution(const Instruction& convolution) {
+  return convolution.operand_count() == 2 &&
+         cpu::GemmSupports(convolution.operand(0)->shape().type(), convolution.operand(1)->shape().type(),
+                           convolution.shape().type());
 }
 
-absl::Status RunDotWith(const Instruction& dot, const ProductArguments& arguments) {
-  cpu::GemmProblem problem = ProblemOf(dot);
+// Whether each element of the result comes from one position of the input, features lie last in both, and
+// the other dimensions in one order.
+bool IsPointwise(const Instruction& convolution) {
+  const DimLabels& labels = *convolution.Get<attr::dim_labels>();
+  const int64_t last = convolution.shape().rank() - 1;
+  if (convolution.Get<attr::feature_group_count>(1) != 1 ||
+      convolution.Get<attr::batch_group_count>(1) != 1 || labels.input_feature != last ||
+      labels.output_feature != last || labels.input_batch != labels.output_batch ||
+      !absl::c_equal(labels.input_spatial, labels.output_spatial))
+    return false;
+  return absl::c_all_of(convolution.Get<attr::window>(), [](const WindowDim& dim) {
+    return dim.size == 1 && dim.stride == 1 && dim.padding_low == 0 && dim.padding_high == 0 &&
+           dim.base_dilation == 1;
+  });
+}
+
+// The product of a dot or a pointwise convolution, for operands and a result that are still to come.
+cpu::GemmProblem ProblemOf(const Instruction& product) {
+  const cpu::DenseArray lhs = Dense(product.operand(0)->shape(), nullptr),
+                        rhs = Dense(product.operand(1)->shape(), nullptr);
+  const ElementType type = product.shape().type();
+  if (product.opcode() == Opcode::kDot) {
+    return cpu::DotProblem(
+        lhs, {product.Get<attr::lhs_batch_dims>(), product.Get<attr::lhs_contracting_dims>()}, rhs,
+        {product.Get<attr::rhs_batch_dims>(), product.Get<attr::rhs_contracting_dims>()}, nullptr, type);
+  }
+  const DimLabels& labels = *product.Get<attr::dim_labels>();
+  const Index strides = RowMajorStrides(rhs.dims);
+  const int64_t inputs = lhs.dims.back(), outputs = product.shape().dims().back();
+  return {.m = Product(product.shape().dims().first(product.shape().rank() - 1)),
+          .n = outputs,
+          .k = inputs,
+          .a = {.type = lhs.type, .row_stride = inputs, .column_stride = 1, .batch_strides = {}},
+          .b = {.type = rhs.type,
+                .row_stride = strides[labels.kernel_input_feature],
+                .column_stride = strides[labels.kernel_output_feature],
+                .batch_strides = {}},
+          .c_type = type,
+          .c_row_stride = outputs};
+}
+
+absl::Status RunProduct(const Instruction& instruction, const ProductArguments& arguments) {
+  cpu::GemmProblem problem = ProblemOf(instruction);
   problem.a.data = arguments.operands[0];
   problem.b.data = arguments.operands[1];
   problem.a.compute = arguments.compute[0];
@@ -36,25 +75,19 @@ absl::Status RunDotWith(const Instruction& dot, const ProductArguments& argument
   return absl::OkStatus();
 }
 
-absl::Status RunDot(const Instruction& dot, absl::Span<const void* const> operands,
-                    absl::Span<void* const> results) {
-  return RunDotWith(dot, {.operands = {operands[0], operands[1]}, .result = results[0]});
+absl::Status RunWhole(const Instruction& instruction, absl::Span<const void* const> operands,
+                      absl::Span<void* const> results) {
+  return RunProduct(instruction, {.operands = {operands[0], operands[1]}, .result = results[0]});
 }
 
 LibraryKernel FindDotKernel(const Instruction& dot) {
   if (!TakesDot(dot)) return {};
   std::optional<cpu::SmallDot> small = FindSmallDot(dot);
-  if (!small.has_value()) return {"dot", &RunDot};
+  if (!small.has_value()) return {"dot", &RunWhole};
   return {"small dot", [small = *std::move(small)](const Instruction&, auto operands, auto results) {
             small.Run(operands[0], operands[1], results[0]);
             return absl::OkStatus();
           }};
-}
-
-bool TakesConvolution(const Instruction& convolution) {
-  return convolution.operand_count() == 2 &&
-         cpu::GemmSupports(convolution.operand(0)->shape().type(), convolution.operand(1)->shape().type(),
-                           convolution.shape().type());
 }
 
 cpu::ConvolutionDims DimsOf(const Instruction& convolution) {
@@ -109,9 +142,10 @@ ProductKernel FindProductKernel(const Instruction& instruction) {
   const bool is_convolution = opcode == Opcode::kConvolution && TakesConvolution(instruction);
   const Shape& shape = instruction.shape();
   if (!is_dot && !is_convolution) return {};
-  ProductKernel kernel{is_dot ? &RunDotWith : &RunConvolutionWith};
+  const bool is_matrix = is_dot || IsPointwise(instruction);
+  ProductKernel kernel{is_matrix ? &RunProduct : &RunConvolutionWith};
   cpu::ProductRows rows;
-  if (is_dot) {
+  if (is_matrix) {
     const cpu::GemmProblem p = ProblemOf(instruction);
     rows = {p.n, p.n, p.k};
     if (!cpu::GemmWantsMemory(p)) {
@@ -138,7 +172,8 @@ LibraryKernel FindLibraryKernel(const Instruction& instruction) {
     case Opcode::kDot:
       return FindDotKernel(instruction);
     case Opcode::kConvolution:
-      if (TakesConvolution(instruction)) return {"convolution", &RunConvolution};
+      if (TakesConvolution(instruction))
+        return {"convolution", IsPointwise(instruction) ? &RunWhole : &RunConvolution};
       break;
     case Opcode::kFft:
       if (TakesFft(instruction)) return {"fft", &RunFft};

@@ -163,6 +163,34 @@ TEST(ProductsTest, ConvolutionsKeepTheirBits) {
   EXPECT_GT(joined, 40);
 }
 
+// Those of one position are products of matrices, whose operands may be computed as well.
+TEST(ProductsTest, PointwiseConvolutionsKeepTheirBits) {
+  constexpr struct {
+    const char *labels, *input, *kernel, *result;
+  } kPointwise[] = {{"b01f_01io->b01f", "2,7,9,700", "1,1,700,300", "2,7,9,300"},
+                    {"b01f_oi01->b01f", "2,7,9,700", "300,700,1,1", "2,7,9,300"},
+                    {"0b1f_i0o1->0b1f", "1,3,5,300", "300,1,1100,1", "1,3,5,1100"}};
+  int lhs = 0, rhs = 0;
+  for (const char* type : {"f32", "bf16", "s32"}) {
+    for (const auto& c : kPointwise) {
+      const std::string plan = ExpectSameBits(absl::StrReplaceAll(
+          fmt::format("ENTRY e {{ x = s8[IN] parameter(0)\n y = s8[KERNEL] parameter(1)\n"
+                      " s = T[] parameter(2)\n xc = T[IN] convert(x)\n"
+                      " sx = T[IN] broadcast(s), dimensions={{}}\n xs = T[IN] add(xc, sx)\n"
+                      " yc = T[KERNEL] convert(y)\n sy = T[KERNEL] broadcast(s), dimensions={{}}\n"
+                      " ys = T[KERNEL] multiply(yc, sy)\n"
+                      " d = T[{}] convolution(xs, ys), window={{size=1x1}}, dim_labels={}\n"
+                      " ROOT r = T[{}] negate(d) }}",
+                      c.result, c.labels, c.result),
+          {{"T[", fmt::format("{}[", type)}, {"IN", c.input}, {"KERNEL", c.kernel}}));
+      lhs += plan.find("-> lhs") != std::string::npos;
+      rhs += plan.find("-> rhs") != std::string::npos;
+    }
+  }
+  EXPECT_GE(lhs, 4);
+  EXPECT_GE(rhs, 4);
+}
+
 // A kernel with infinities is no matter for a matrix product: the loop comes after the whole result.
 TEST(ProductsTest, SpecialsInKernelsKeepTheirBits) {
   for (const int c : {0, 1, 2}) {
