@@ -4,86 +4,28 @@
 
 #include "exec/gpu_executor.h"
 #include "kernels/cuda/find_epilogue.h"
+#include "plan/visit.h"
 
 namespace hlo::exec {
 namespace {
 
-using plan::Move;
 using plan::Slot;
 
 // How often steps, moves and results name each slot.
-class SlotUses {
- public:
-  explicit SlotUses(const plan::Plan& plan) : uses_(plan.buffers.size()) {
-    for (const Slot slot : plan.results) Count(slot);
-    Count(plan.steps);
-  }
-  int operator[](Slot slot) const { return uses_[slot]; }
-
- private:
-  void Count(Slot slot) {
-    if (slot >= 0) ++uses_[slot];
-  }
-  void Count(const std::vector<Slot>& slots) {
-    for (const Slot slot : slots) Count(slot);
-  }
-  void Count(const std::vector<Move>& moves) {
-    for (const Move& move : moves) Count({move.to, move.from});
-  }
-  void Count(const cpu::TileProgram& program) {
-    program.VisitAccesses([&](const cpu::Access& access, bool) {
-      if (access.IsArray()) Count(access.argument);
-      VisitOthers(access, [&](int32_t argument) { Count(argument); });
-    });
-  }
-  void Count(const plan::LoopStep& loop) {
-    Count(loop.initial);
-    Count(loop.next);
-    Count(loop.predicate);
-    Count(loop.condition);
-    Count(loop.body);
-  }
-  void Count(const plan::BranchStep& branch) {
-    Count(branch.choice);
-    for (const plan::BranchStep::Branch& each : branch.branches) {
-      Count(each.steps);
-      Count(each.results);
-    }
-  }
-  void Count(const std::vector<plan::Step>& steps) {
-    for (const plan::Step& step : steps) {
-      if (const auto* tiles = std::get_if<plan::TileStep>(&step.what)) {
-        for (const cpu::TileProgram& program : tiles->programs) Count(program);
-      } else if (const auto* reduce = std::get_if<plan::ReduceStep>(&step.what)) {
-        Count(reduce->program.body);
-        for (const cpu::ReduceProgram::Result& result : reduce->program.results) {
-          Count(result.init);
-          Count(result.output);
-        }
-      } else if (const auto* kernel = std::get_if<plan::KernelStep>(&step.what)) {
-        Count(kernel->operands);
-        Count(kernel->results);
-      } else if (const auto* reference = std::get_if<plan::ReferenceStep>(&step.what)) {
-        Count(reference->operands);
-        Count(reference->results);
-      } else if (const auto* loop = std::get_if<plan::LoopStep>(&step.what)) {
-        Count(*loop);
-      } else if (const auto* branch = std::get_if<plan::BranchStep>(&step.what)) {
-        Count(*branch);
-      }
-    }
-  }
-
-  std::vector<int> uses_;
-};
+std::vector<int> CountUses(const plan::Plan& plan) {
+  std::vector<int> uses(plan.buffers.size());
+  const auto count = [&](Slot slot) {
+    if (slot >= 0) ++uses[slot];
+  };
+  for (const Slot slot : plan.results) count(slot);
+  VisitAllSlots(plan.steps, [&](Slot slot, bool) { count(slot); });
+  return uses;
+}
 
 }  // namespace
 
 void GpuExecutor::FuseEpilogues(const std::vector<plan::Step>& steps) {
-  if (uses_.empty()) {
-    const SlotUses uses(plan_);
-    for (size_t slot = 0; slot < plan_.buffers.size(); ++slot) uses_.push_back(uses[static_cast<Slot>(slot)]);
-  }
+  if (uses_.empty()) uses_ = CountUses(plan_);
   for (size_t i = 0; i + 1 < steps.size(); ++i) {
     const auto* product = std::get_if<plan::KernelStep>(&steps[i].what);
     const auto* loop = std::get_if<plan::TileStep>(&steps[i + 1].what);

@@ -156,34 +156,48 @@ class Rebuilder {
       reversal.push_back(reversed);
     }
   };
-  Op Convolve(Op lhs, Op rhs, const Windows& windows, const build::ConvDimensions& dimensions,
-              build::ConvOptions options) {
+  // Which dimensions of an array play which part in the convolution. A kernel's output features are its
+  // outer ones.
+  struct Parts {
+    int64_t outer, feature;
+    std::vector<int64_t> spatial;
+    Parts Swapped() const { return {feature, outer, spatial}; }
+  };
+  struct Labels {
+    Parts input, filter, output;
+  };
+  Labels CallLabels() const {
+    const DimLabels& l = *call_.Get<attr::dim_labels>();
+    return {{l.input_batch, l.input_feature, List(l.input_spatial)},
+            {l.kernel_output_feature, l.kernel_input_feature, List(l.kernel_spatial)},
+            {l.output_batch, l.output_feature, List(l.output_spatial)}};
+  }
+  Op Convolve(Op lhs, Op rhs, const Windows& windows, const Labels& labels, build::ConvOptions options) {
+    const auto& [input, filter, output] = labels;
     options.preferred_element_type = type_;
     options.window_reversal = windows.reversal;
-    return builder_.SetName(
-        build::ConvGeneralDilated(lhs, rhs, windows.strides, windows.padding, windows.lhs_dilation,
-                                  windows.rhs_dilation, dimensions, options),
-        call_.name());
+    return builder_.SetName(build::ConvGeneralDilated(lhs, rhs, windows.strides, windows.padding,
+                                                      windows.lhs_dilation, windows.rhs_dilation,
+                                                      {.input_batch = input.outer,
+                                                       .input_feature = input.feature,
+                                                       .input_spatial = input.spatial,
+                                                       .kernel_output_feature = filter.outer,
+                                                       .kernel_input_feature = filter.feature,
+                                                       .kernel_spatial = filter.spatial,
+                                                       .output_batch = output.outer,
+                                                       .output_feature = output.feature,
+                                                       .output_spatial = output.spatial},
+                                                      options),
+                            call_.name());
   }
   int64_t Groups() const { return call_.Get<attr::feature_group_count>(1); }
 
   Op Forward() {
-    const DimLabels& l = *call_.Get<attr::dim_labels>();
     Windows windows;
     for (const WindowDim& dim : call_.Get<attr::window>())
       windows.Add(dim.stride, dim.padding_low, dim.padding_low + dim.padding_high, 1, dim.window_dilation,
                   dim.reversed);
-    return Convolve(operands_[0], operands_[1], windows,
-                    {.input_batch = l.input_batch,
-                     .input_feature = l.input_feature,
-                     .input_spatial = List(l.input_spatial),
-                     .kernel_output_feature = l.kernel_output_feature,
-                     .kernel_input_feature = l.kernel_input_feature,
-                     .kernel_spatial = List(l.kernel_spatial),
-                     .output_batch = l.output_batch,
-                     .output_feature = l.output_feature,
-                     .output_spatial = List(l.output_spatial)},
-                    {.feature_group_count = Groups()});
+    return Convolve(operands_[0], operands_[1], windows, CallLabels(), {.feature_group_count = Groups()});
   }
 
   // The size of a spatial dimension of an array that lies as `dims` says.
@@ -192,26 +206,17 @@ class Rebuilder {
   // What the forward convolution spread, gathered: the filter turned round, over results as far apart as its
   // strides.
   Op BackwardInput() {
-    const DimLabels& l = *call_.Get<attr::dim_labels>();
+    const auto [input, filter, output] = CallLabels();
     const Window window = call_.Get<attr::window>();
     Windows windows;
     for (size_t d = 0; d < window.size(); ++d) {
       const WindowDim& dim = window[d];
-      const int64_t reach = (Size(call_.operand(1)->shape(), l.kernel_spatial, d) - 1) * dim.window_dilation;
-      const int64_t outputs = (Size(call_.operand(0)->shape(), l.output_spatial, d) - 1) * dim.stride;
-      windows.Add(1, reach - dim.padding_low, Size(result_, l.input_spatial, d) - 1 + reach - outputs,
+      const int64_t reach = (Size(call_.operand(1)->shape(), filter.spatial, d) - 1) * dim.window_dilation;
+      const int64_t outputs = (Size(call_.operand(0)->shape(), output.spatial, d) - 1) * dim.stride;
+      windows.Add(1, reach - dim.padding_low, Size(result_, input.spatial, d) - 1 + reach - outputs,
                   dim.stride, dim.window_dilation, !dim.reversed);
     }
-    return Convolve(operands_[0], FilterByGroups(), windows,
-                    {.input_batch = l.output_batch,
-                     .input_feature = l.output_feature,
-                     .input_spatial = List(l.output_spatial),
-                     .kernel_output_feature = l.kernel_input_feature,
-                     .kernel_input_feature = l.kernel_output_feature,
-                     .kernel_spatial = List(l.kernel_spatial),
-                     .output_batch = l.input_batch,
-                     .output_feature = l.input_feature,
-                     .output_spatial = List(l.input_spatial)},
+    return Convolve(operands_[0], FilterByGroups(), windows, {output, filter.Swapped(), input},
                     {.feature_group_count = Groups()});
   }
 
@@ -235,31 +240,23 @@ class Rebuilder {
 
   // The results as a filter over the input, whose batch is what is summed over.
   Op BackwardFilter() {
-    const DimLabels& l = *call_.Get<attr::dim_labels>();
+    const auto [input, filter, output] = CallLabels();
     const Window window = call_.Get<attr::window>();
     Windows windows;
     std::vector<int64_t> reversed;
     for (size_t d = 0; d < window.size(); ++d) {
       const WindowDim& dim = window[d];
-      if (dim.reversed) reversed.push_back(l.kernel_spatial[d]);
-      const int64_t reach = (Size(result_, l.kernel_spatial, d) - 1) * dim.window_dilation;
-      const int64_t outputs = (Size(call_.operand(1)->shape(), l.output_spatial, d) - 1) * dim.stride;
+      if (dim.reversed) reversed.push_back(filter.spatial[d]);
+      const int64_t reach = (Size(result_, filter.spatial, d) - 1) * dim.window_dilation;
+      const int64_t outputs = (Size(call_.operand(1)->shape(), output.spatial, d) - 1) * dim.stride;
       windows.Add(dim.window_dilation, dim.padding_low,
-                  reach + outputs + 1 - Size(call_.operand(0)->shape(), l.input_spatial, d), 1, dim.stride,
+                  reach + outputs + 1 - Size(call_.operand(0)->shape(), input.spatial, d), 1, dim.stride,
                   false);
     }
-    const Op filter = Convolve(operands_[0], operands_[1], windows,
-                               {.input_batch = l.input_feature,
-                                .input_feature = l.input_batch,
-                                .input_spatial = List(l.input_spatial),
-                                .kernel_output_feature = l.output_feature,
-                                .kernel_input_feature = l.output_batch,
-                                .kernel_spatial = List(l.output_spatial),
-                                .output_batch = l.kernel_input_feature,
-                                .output_feature = l.kernel_output_feature,
-                                .output_spatial = List(l.kernel_spatial)},
-                               {.batch_group_count = Groups()});
-    return reversed.empty() ? filter : build::Rev(filter, reversed);
+    const Op gradient =
+        Convolve(operands_[0], operands_[1], windows, {input.Swapped(), output.Swapped(), filter.Swapped()},
+                 {.batch_group_count = Groups()});
+    return reversed.empty() ? gradient : build::Rev(gradient, reversed);
   }
 
   std::optional<CheckedModule> Finished(Op x) {

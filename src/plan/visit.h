@@ -9,41 +9,69 @@
 namespace hlo::plan {
 
 // How often steps, moves and results read each value, by its number.
-std::vector<int64_t> CountReads(Plan& plan);
+std::vector<int64_t> CountReads(const Plan& plan);
 
-// visit(argument, is_write) for all that the step itself reads and writes, control flow apart.
-template <class Visit>
-void VisitSlots(Step& step, Visit&& visit) {
-  auto program = [&](cpu::TileProgram& p) {
-    p.VisitAccesses([&](cpu::Access& access, bool is_store) {
-      VisitOthers(access, [&](int32_t& argument) { visit(argument, false); });
+// visit(argument, is_write) for all that the step itself reads and writes, control flow apart. Step or const
+// Step.
+template <class AnyStep, class Visit>
+void VisitSlots(AnyStep& step, Visit&& visit) {
+  const auto program = [&](auto& p) {
+    p.VisitAccesses([&](auto& access, bool is_store) -> void {
+      VisitOthers(access, [&](auto& argument) { visit(argument, false); });
       if (access.IsArray()) visit(access.argument, is_store);
     });
   };
-  auto leaves = [&](std::vector<Slot>& operands, std::vector<Slot>& results) {
-    for (Slot& slot : operands) {
+  const auto leaves = [&](auto& leafy) {
+    for (auto& slot : leafy.operands) {
       if (slot != kNoValue) visit(slot, false);
     }
-    for (Slot& slot : results) {
+    for (auto& slot : leafy.results) {
       if (slot != kNoValue) visit(slot, true);
     }
   };
   if (auto* tiles = std::get_if<TileStep>(&step.what)) {
-    for (cpu::TileProgram& p : tiles->programs) program(p);
+    for (auto& p : tiles->programs) program(p);
   } else if (auto* reduce = std::get_if<ReduceStep>(&step.what)) {
     program(reduce->program.body);
-    for (cpu::ReduceProgram::Result& result : reduce->program.results) {
+    for (auto& result : reduce->program.results) {
       visit(result.init, false);
       visit(result.output, true);
     }
   } else if (auto* rows = std::get_if<RowsStep>(&step.what)) {
-    leaves(rows->operands, rows->results);
+    leaves(*rows);
   } else if (auto* kernel = std::get_if<KernelStep>(&step.what)) {
-    leaves(kernel->operands, kernel->results);
+    leaves(*kernel);
   } else if (auto* product = std::get_if<ProductStep>(&step.what)) {
-    leaves(product->operands, product->results);
+    leaves(*product);
   } else if (auto* reference = std::get_if<ReferenceStep>(&step.what)) {
-    leaves(reference->operands, reference->results);
+    leaves(*reference);
+  }
+}
+
+// Likewise for all steps, those inside of others too, and the moves and decisions of control flow.
+template <class Visit>
+void VisitAllSlots(const std::vector<Step>& steps, Visit&& visit) {
+  const auto moves = [&](const std::vector<Move>& all) {
+    for (const Move& move : all) {
+      visit(move.from, false);
+      visit(move.to, true);
+    }
+  };
+  for (const Step& step : steps) {
+    VisitSlots(step, visit);
+    if (const auto* loop = std::get_if<LoopStep>(&step.what)) {
+      visit(loop->predicate, false);
+      moves(loop->initial);
+      moves(loop->next);
+      VisitAllSlots(loop->condition, visit);
+      VisitAllSlots(loop->body, visit);
+    } else if (const auto* branch = std::get_if<BranchStep>(&step.what)) {
+      visit(branch->choice, false);
+      for (const BranchStep::Branch& each : branch->branches) {
+        moves(each.results);
+        VisitAllSlots(each.steps, visit);
+      }
+    }
   }
 }
 

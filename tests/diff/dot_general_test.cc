@@ -39,11 +39,10 @@ void ExpectRight(ElementType type, const Dot& dot) {
   for (int64_t d : lhs_free) dims.push_back(dot.lhs[d]);
   for (int64_t d : rhs_free) dims.push_back(dot.rhs[d]);
   absl::StatusOr<Literal> out = Literal::CreateZeros(Shape::Array(type, dims));
-  DotGeneral({lhs.data(), type, lhs.dims()}, {dot.lhs_batch, dot.lhs_contracting},
-             {rhs.data(), type, rhs.dims()}, {dot.rhs_batch, dot.rhs_contracting}, out->mutable_data(), type);
   const GemmProblem problem = DotProblem({lhs.data(), type, lhs.dims()}, {dot.lhs_batch, dot.lhs_contracting},
                                          {rhs.data(), type, rhs.dims()}, {dot.rhs_batch, dot.rhs_contracting},
                                          out->mutable_data(), type);
+  Gemm(problem);
   ExpectSmallDotAgrees(problem, *out);
   const Index lhs_strides = RowMajorStrides(dot.lhs), rhs_strides = RowMajorStrides(dot.rhs);
   const Index k_dims = Pick(dot.lhs, dot.lhs_contracting);

@@ -90,9 +90,4 @@ GemmProblem DotProblem(const DenseArray& lhs, const DotSide& lhs_dims, const Den
   return problem;
 }
 
-void DotGeneral(const DenseArray& lhs, const DotSide& lhs_dims, const DenseArray& rhs,
-                const DotSide& rhs_dims, void* out, ElementType out_type) {
-  Gemm(DotProblem(lhs, lhs_dims, rhs, rhs_dims, out, out_type));
-}
-
 }  // namespace hlo::cpu

@@ -16,10 +16,6 @@ struct DotSide {
 
 // out[batch, free lhs, free rhs] = the sum of lhs * rhs over the contracting dimensions, for types that
 // GemmSupports. out is dense; it must not overlap the operands.
-void DotGeneral(const DenseArray& lhs, const DotSide& lhs_dims, const DenseArray& rhs,
-                const DotSide& rhs_dims, void* out, ElementType out_type);
-
-// The product that DotGeneral carries out, for those who plan or print it.
 GemmProblem DotProblem(const DenseArray& lhs, const DotSide& lhs_dims, const DenseArray& rhs,
                        const DotSide& rhs_dims, void* out, ElementType out_type);
 

@@ -114,8 +114,7 @@ bool HavePairsOfBF16(const GemmOperand& a, const GemmOperand& b, int64_t m, int6
 
 // False, and nothing is done, where the operands are others or the numbers too small.
 bool MultiplyBF16(const OneProduct& p, const ProductSink<float>& sink) {
-  const bool in_memory = p.a.compute == nullptr && p.b.compute == nullptr;
-  if (!in_memory || !HavePairsOfBF16(p.a, p.b, p.m, p.n, p.k)) return false;
+  if (!IsPlainMatrix(p.a) || !IsPlainMatrix(p.b) || !HavePairsOfBF16(p.a, p.b, p.m, p.n, p.k)) return false;
   const BF16Matrix a{static_cast<const bfloat16*>(p.a.data), p.a.row_stride, p.a.column_stride};
   const BF16Matrix b{static_cast<const bfloat16*>(p.b.data), p.b.column_stride, p.b.row_stride};
   if (!HaveNormalProducts(a, p.m, b, p.n, p.k)) return false;
@@ -134,8 +133,7 @@ void Multiply(const OneProduct& p, const ProductSink<T>& sink) {
     if (MultiplyBF16(p, sink)) return;
   }
   if constexpr (std::is_same_v<T, uint32_t>) {
-    const bool in_memory = p.a.compute == nullptr && p.b.compute == nullptr;
-    if (in_memory && FitsPairs(p.a.type) && FitsPairs(p.b.type) && !IsNested(p.a) && !IsNested(p.b)) {
+    if (IsPlainMatrix(p.a) && IsPlainMatrix(p.b) && FitsPairs(p.a.type) && FitsPairs(p.b.type)) {
       const PairSource<kPanelRows<T>> a(p.a.data, p.a.type, p.a.row_stride, p.a.column_stride, p.k);
       const PairSource<kPanelColumns<T>> b(p.b.data, p.b.type, p.b.column_stride, p.b.row_stride, p.k);
       return MultiplyPanels<T, Terms::kPairs>(p.m, p.n, (p.k + 1) / 2, a, b, sink);
@@ -147,8 +145,7 @@ void Multiply(const OneProduct& p, const ProductSink<T>& sink) {
   });
 }
 
-GemmOperand Shifted(GemmOperand operand, const Index& i) {
-  const int64_t offset = Offset(i, operand.batch_strides);
+GemmOperand Shifted(GemmOperand operand, int64_t offset) {
   operand.first += offset;
   if (operand.data != nullptr)
     operand.data = static_cast<const std::byte*>(operand.data) + offset * ByteCount(operand.type);
@@ -160,14 +157,10 @@ void MultiplyBatch(const GemmProblem& problem) {
   const int64_t count = Product(problem.batch_dims);
   const ProductSink<T> sink = SinkOf<T>(problem);
   const auto one = [&](int64_t batch) {
-    Index i = Zeros(problem.batch_dims.rank());
-    for (int64_t d = i.rank() - 1, rest = batch; d >= 0; --d) {
-      i[d] = rest % problem.batch_dims[d];
-      rest /= problem.batch_dims[d];
-    }
-    ProductSink<T> at = sink;
-    at.origin = Offset(i, problem.c_batch_strides);
-    Multiply<T>({problem.m, problem.n, problem.k, Shifted(problem.a, i), Shifted(problem.b, i)}, at);
+    const BatchOffsets at = OffsetsOf(problem, batch);
+    ProductSink<T> to = sink;
+    to.origin = at.c;
+    Multiply<T>({problem.m, problem.n, problem.k, Shifted(problem.a, at.a), Shifted(problem.b, at.b)}, to);
   };
   const double each = ProductNanoseconds<T>(static_cast<double>(problem.m) * static_cast<double>(problem.n) *
                                             static_cast<double>(problem.k)) +

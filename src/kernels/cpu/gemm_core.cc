@@ -38,10 +38,7 @@ template <class T, Terms kTerms>
   if constexpr (kTerms == Terms::kPairs) {
     uint32_t bits;
     std::memcpy(&bits, from, sizeof bits);
-    const Vector<uint32_t> all = Broadcast(bits);
-    Vector<T> v;
-    std::memcpy(&v, &all, sizeof v);
-    return v;
+    return BitsOf<Vector<T>>(Broadcast(bits));
   } else {
     return Broadcast(*from);
   }
@@ -416,9 +413,9 @@ HLO_COMPUTE_TYPE(std::complex<float>)
 HLO_COMPUTE_TYPE(std::complex<double>)
 #undef HLO_COMPUTE_TYPE
 
-#define HLO_PAIRS(T)                                                                     \
-  template void MultiplyPanels<T, Terms::kPairs>(                                        \
-      int64_t, int64_t, int64_t, const PanelSource<T, kPanelRows<T>>&,                   \
+#define HLO_PAIRS(T)                                                   \
+  template void MultiplyPanels<T, Terms::kPairs>(                      \
+      int64_t, int64_t, int64_t, const PanelSource<T, kPanelRows<T>>&, \
       const PanelSource<T, kPanelColumns<T>>&, const ProductSink<T>&);
 HLO_PAIRS(uint32_t)
 HLO_PAIRS(float)

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "kernels/cpu/gemm.h"
+#include "kernels/cpu/row_walk.h"
 #include "kernels/cpu/simd.h"
 #include "kernels/cpu/widen.h"
 
@@ -129,6 +130,25 @@ class PairSource final : public PanelSource<uint32_t, kWidth> {
 // panel[k * kWidth + i] = rows[i][k] for i < count, zeros after them.
 template <class T, int kWidth>
 void PackRows(const T* const* rows, int64_t count, int64_t k_count, T* panel);
+
+// In memory, with one stride between rows and one between columns.
+inline bool IsPlainMatrix(const GemmOperand& x) {
+  return x.compute == nullptr && x.row_sizes.empty() && x.column_sizes.empty();
+}
+
+// Where the matrices of one product of a batch begin, in elements after those of the first one.
+struct BatchOffsets {
+  int64_t a = 0, b = 0, c = 0;
+};
+inline BatchOffsets OffsetsOf(const GemmProblem& problem, int64_t batch) {
+  BatchOffsets offsets;
+  EachDigit(batch, problem.batch_dims, [&](int64_t d, int64_t i) {
+    offsets.a += i * problem.a.batch_strides[d];
+    offsets.b += i * problem.b.batch_strides[d];
+    offsets.c += i * problem.c_batch_strides[d];
+  });
+  return offsets;
+}
 
 // Where a product goes, and what is done to it there.
 template <class T>

@@ -43,6 +43,15 @@ using Vector = typename VectorOf<T>::type;
 template <class T>
 inline constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
 
+// The same bits as another type.
+template <class To, class From>
+[[gnu::always_inline]] inline To BitsOf(From from) {
+  static_assert(sizeof(To) == sizeof(From));
+  To to;
+  std::memcpy(&to, &from, sizeof to);
+  return to;
+}
+
 // Loops over several arrays wait for memory that is not asked for ahead; a page is about right.
 [[gnu::always_inline]] inline void CallAhead(const void* from) {
   __builtin_prefetch(static_cast<const char*>(from) + 4096);
@@ -69,34 +78,28 @@ namespace internal {
 // The first n lanes, n <= kLanes<T>: nothing beyond is read, or written; T of 4 or 8 bytes. The others are 0.
 template <class T>
 [[gnu::always_inline]] inline Vector<T> LoadFirst(const T* from, int n) {
-  Vector<T> v{};
 #if defined(HLO_AVX512_VECTORS)
-  const __m512i part = sizeof(T) == 4 ? _mm512_maskz_loadu_epi32(_bzhi_u32(0xffff, n), from)
-                                      : _mm512_maskz_loadu_epi64(_bzhi_u32(0xff, n), from);
-  std::memcpy(&v, &part, sizeof v);
+  return BitsOf<Vector<T>>(sizeof(T) == 4 ? _mm512_maskz_loadu_epi32(_bzhi_u32(0xffff, n), from)
+                                          : _mm512_maskz_loadu_epi64(_bzhi_u32(0xff, n), from));
 #elif defined(HLO_AVX2_VECTORS)
   const __m256i mask = internal::FirstLanes(n * static_cast<int>(sizeof(T) / 4));
-  const __m256i part = _mm256_maskload_epi32(reinterpret_cast<const int*>(from), mask);
-  std::memcpy(&v, &part, sizeof v);
+  return BitsOf<Vector<T>>(_mm256_maskload_epi32(reinterpret_cast<const int*>(from), mask));
 #else
+  Vector<T> v{};
   std::memcpy(&v, from, n * sizeof(T));
-#endif
   return v;
+#endif
 }
 template <class T>
 [[gnu::always_inline]] inline void StoreFirst(T* to, Vector<T> v, int n) {
 #if defined(HLO_AVX512_VECTORS)
-  __m512i bits;
-  std::memcpy(&bits, &v, sizeof bits);
   if constexpr (sizeof(T) == 4)
-    _mm512_mask_storeu_epi32(to, _bzhi_u32(0xffff, n), bits);
+    _mm512_mask_storeu_epi32(to, _bzhi_u32(0xffff, n), BitsOf<__m512i>(v));
   else
-    _mm512_mask_storeu_epi64(to, _bzhi_u32(0xff, n), bits);
+    _mm512_mask_storeu_epi64(to, _bzhi_u32(0xff, n), BitsOf<__m512i>(v));
 #elif defined(HLO_AVX2_VECTORS)
-  __m256i bits;
-  std::memcpy(&bits, &v, sizeof bits);
   const __m256i mask = internal::FirstLanes(n * static_cast<int>(sizeof(T) / 4));
-  _mm256_maskstore_epi32(reinterpret_cast<int*>(to), mask, bits);
+  _mm256_maskstore_epi32(reinterpret_cast<int*>(to), mask, BitsOf<__m256i>(v));
 #else
   std::memcpy(to, &v, n * sizeof(T));
 #endif
@@ -109,15 +112,10 @@ template <class T>
 // Half as many bits to a vector of words: the compiler's own conversion takes several instructions for one.
 [[gnu::always_inline]] inline Vector<uint32_t> LoadHalves(const void* from) {
 #if defined(HLO_AVX2_VECTORS)
-  const __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128(static_cast<const __m128i*>(from)));
-  Vector<uint32_t> v;
-  std::memcpy(&v, &wide, sizeof v);
-  return v;
+  return BitsOf<Vector<uint32_t>>(_mm256_cvtepu16_epi32(_mm_loadu_si128(static_cast<const __m128i*>(from))));
 #elif defined(HLO_AVX512_VECTORS)
-  const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256(static_cast<const __m256i*>(from)));
-  Vector<uint32_t> v;
-  std::memcpy(&v, &wide, sizeof v);
-  return v;
+  return BitsOf<Vector<uint32_t>>(
+      _mm512_cvtepu16_epi32(_mm256_loadu_si256(static_cast<const __m256i*>(from))));
 #else
   typename VectorOf<uint16_t, kVectorBytes / 2>::type bits;
   std::memcpy(&bits, from, sizeof bits);
@@ -126,34 +124,28 @@ template <class T>
 }
 // Bytes to a vector of words.
 [[gnu::always_inline]] inline Vector<int32_t> LoadBytes(const uint8_t* from) {
-  Vector<int32_t> v;
 #if defined(HLO_AVX2_VECTORS)
-  const __m256i wide = _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from)));
-  std::memcpy(&v, &wide, sizeof v);
+  return BitsOf<Vector<int32_t>>(
+      _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from))));
 #elif defined(HLO_AVX512_VECTORS)
-  const __m512i wide = _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
-  std::memcpy(&v, &wide, sizeof v);
+  return BitsOf<Vector<int32_t>>(
+      _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));
 #else
   typename VectorOf<uint8_t, kVectorBytes / 4>::type bytes;
   std::memcpy(&bytes, from, sizeof bytes);
-  v = __builtin_convertvector(bytes, Vector<int32_t>);
+  return __builtin_convertvector(bytes, Vector<int32_t>);
 #endif
-  return v;
 }
 // The low halves of the words of two vectors, one after the other; the high ones are 0.
 [[gnu::always_inline]] inline void StoreHalves(void* to, Vector<uint32_t> a, Vector<uint32_t> b) {
 #if defined(HLO_AVX2_VECTORS)
-  __m256i low, high;
-  std::memcpy(&low, &a, sizeof low);
-  std::memcpy(&high, &b, sizeof high);
-  const __m256i packed = _mm256_permute4x64_epi64(_mm256_packus_epi32(low, high), 0xd8);
+  const __m256i packed =
+      _mm256_permute4x64_epi64(_mm256_packus_epi32(BitsOf<__m256i>(a), BitsOf<__m256i>(b)), 0xd8);
   _mm256_storeu_si256(static_cast<__m256i*>(to), packed);
 #elif defined(HLO_AVX512_VECTORS)
-  __m512i low, high;
-  std::memcpy(&low, &a, sizeof low);
-  std::memcpy(&high, &b, sizeof high);
-  _mm256_storeu_si256(static_cast<__m256i*>(to), _mm512_cvtepi32_epi16(low));
-  _mm256_storeu_si256(static_cast<__m256i*>(to) + 1, _mm512_cvtepi32_epi16(high));
+  auto* out = static_cast<__m256i*>(to);
+  _mm256_storeu_si256(out, _mm512_cvtepi32_epi16(BitsOf<__m512i>(a)));
+  _mm256_storeu_si256(out + 1, _mm512_cvtepi32_epi16(BitsOf<__m512i>(b)));
 #else
   using Halves = typename VectorOf<uint16_t, kVectorBytes / 2>::type;
   const Halves halves[] = {__builtin_convertvector(a, Halves), __builtin_convertvector(b, Halves)};
@@ -164,12 +156,9 @@ template <class T>
 // Likewise the low bytes.
 [[gnu::always_inline]] inline void StoreBytes(uint8_t* to, Vector<uint32_t> a, Vector<uint32_t> b) {
 #if defined(HLO_AVX512_VECTORS)
-  __m512i low, high;
-  std::memcpy(&low, &a, sizeof low);
-  std::memcpy(&high, &b, sizeof high);
   auto* out = reinterpret_cast<__m128i*>(to);
-  _mm_storeu_si128(out, _mm512_cvtepi32_epi8(low));
-  _mm_storeu_si128(out + 1, _mm512_cvtepi32_epi8(high));
+  _mm_storeu_si128(out, _mm512_cvtepi32_epi8(BitsOf<__m512i>(a)));
+  _mm_storeu_si128(out + 1, _mm512_cvtepi32_epi8(BitsOf<__m512i>(b)));
 #else
   constexpr int kCount = 2 * kVectorBytes / 4;
   alignas(kVectorBytes) uint16_t halves[kCount];
@@ -182,28 +171,13 @@ template <class T>
 [[gnu::always_inline]] inline Vector<uint32_t> AddPairProducts(Vector<uint32_t> sum, Vector<uint32_t> a,
                                                                Vector<uint32_t> b) {
 #if defined(HLO_AVX2_VECTORS)
-  __m256i left, right;
-  std::memcpy(&left, &a, sizeof left);
-  std::memcpy(&right, &b, sizeof right);
-  const __m256i products = _mm256_madd_epi16(left, right);
-  Vector<uint32_t> both;
-  std::memcpy(&both, &products, sizeof both);
-  return sum + both;
+  return sum + BitsOf<Vector<uint32_t>>(_mm256_madd_epi16(BitsOf<__m256i>(a), BitsOf<__m256i>(b)));
 #elif defined(HLO_AVX512_VECTORS)
-  __m512i left, right;
-  std::memcpy(&left, &a, sizeof left);
-  std::memcpy(&right, &b, sizeof right);
+  const auto left = BitsOf<__m512i>(a), right = BitsOf<__m512i>(b);
 #if defined(__AVX512VNNI__)
-  __m512i sums;
-  std::memcpy(&sums, &sum, sizeof sums);
-  sums = _mm512_dpwssd_epi32(sums, left, right);
-  std::memcpy(&sum, &sums, sizeof sum);
-  return sum;
+  return BitsOf<Vector<uint32_t>>(_mm512_dpwssd_epi32(BitsOf<__m512i>(sum), left, right));
 #else
-  const __m512i products = _mm512_madd_epi16(left, right);
-  Vector<uint32_t> both;
-  std::memcpy(&both, &products, sizeof both);
-  return sum + both;
+  return sum + BitsOf<Vector<uint32_t>>(_mm512_madd_epi16(left, right));
 #endif
 #else
   const auto lower = [](Vector<uint32_t> v) {
@@ -226,17 +200,10 @@ inline constexpr bool kMultipliesPairsOfBF16 = false;
 [[gnu::always_inline]] inline Vector<float> AddPairProducts(Vector<float> sum, Vector<float> a,
                                                             Vector<float> b) {
 #if defined(HLO_AVX512_VECTORS) && defined(__AVX512BF16__)
-  __m512bh left, right;
-  std::memcpy(&left, &a, sizeof left);
-  std::memcpy(&right, &b, sizeof right);
-  return _mm512_dpbf16_ps(sum, left, right);
+  return _mm512_dpbf16_ps(sum, BitsOf<__m512bh>(a), BitsOf<__m512bh>(b));
 #else
   const auto part = [](Vector<float> v, int shift) {
-    Vector<uint32_t> bits;
-    std::memcpy(&bits, &v, sizeof bits);
-    bits = bits >> (16 - shift) << 16;
-    std::memcpy(&v, &bits, sizeof v);
-    return v;
+    return BitsOf<Vector<float>>(BitsOf<Vector<uint32_t>>(v) >> (16 - shift) << 16);
   };
   sum += part(a, 0) * part(b, 0);
   return sum + part(a, 16) * part(b, 16);
@@ -264,12 +231,7 @@ template <class T>
   c = a < b ? a : b, d = b < a ? b : a;
 #endif
   using Word = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
-  Vector<Word> x, y;
-  std::memcpy(&x, &c, sizeof x);
-  std::memcpy(&y, &d, sizeof y);
-  x |= y;
-  std::memcpy(&c, &x, sizeof c);
-  return c;
+  return BitsOf<Vector<T>>(BitsOf<Vector<Word>>(c) | BitsOf<Vector<Word>>(d));
 }
 template <class T>
 [[gnu::always_inline]] inline Vector<T> MaximumOf(Vector<T> a, Vector<T> b) {
@@ -292,10 +254,7 @@ template <class T, class S>
 #endif
   } else if constexpr (std::is_same_v<S, bfloat16>) {
     static_assert(sizeof(T) == 4);
-    const Vector<uint32_t> wide = LoadHalves(from) << 16;
-    Vector<T> v;
-    std::memcpy(&v, &wide, sizeof v);
-    return v;
+    return BitsOf<Vector<T>>(LoadHalves(from) << 16);
   } else {
     static_assert(std::is_same_v<S, float16>);
     Vector<T> v;

@@ -19,16 +19,8 @@ using Signed = Vector<int32_t>;
 using Kind = ChainOperation::Kind;
 constexpr int64_t kLane = kLanes<float>;
 
-template <class To, class From>
-[[gnu::always_inline]] inline To Bits(From from) {
-  static_assert(sizeof(To) == sizeof(From));
-  To to;
-  std::memcpy(&to, &from, sizeof to);
-  return to;
-}
-
 [[gnu::always_inline]] inline Floats Choose(Signed mask, Floats a, Floats b) {
-  return Bits<Floats>((Bits<Signed>(a) & mask) | (Bits<Signed>(b) & ~mask));
+  return BitsOf<Floats>((BitsOf<Signed>(a) & mask) | (BitsOf<Signed>(b) & ~mask));
 }
 
 // --- Operands
@@ -48,7 +40,7 @@ template <ChainForm kForm>
     int32_t bits;
     std::memcpy(&bits, operand, sizeof bits);
     all = bits - Signed{};
-    return Bits<Floats>(all);
+    return BitsOf<Floats>(all);
   } else if constexpr (kForm == ChainForm::kCount) {
     alignas(kVectorBytes) static constexpr auto kNumbers = [] {
       std::array<uint32_t, kLane> numbers{};
@@ -59,22 +51,22 @@ template <ChainForm kForm>
     std::memcpy(&numbers, kNumbers.data(), sizeof numbers);
     uint32_t first;
     std::memcpy(&first, operand, sizeof first);
-    return Bits<Floats>(numbers + (first + static_cast<uint32_t>(i)));
+    return BitsOf<Floats>(numbers + (first + static_cast<uint32_t>(i)));
   } else {
-    return Bits<Floats>(-LoadBytes(static_cast<const uint8_t*>(operand) + i));
+    return BitsOf<Floats>(-LoadBytes(static_cast<const uint8_t*>(operand) + i));
   }
 }
 
 [[gnu::always_inline]] inline Words RoundedBits(Floats v) {
-  const Words bits = Bits<Words>(v);
+  const Words bits = BitsOf<Words>(v);
   return bits + 0x7fffu + ((bits >> 16) & 1u);
 }
 
 template <bool kMayBeNan>
 [[gnu::always_inline]] inline Floats RoundedFloats(Floats v) {
-  const Floats rounded = Bits<Floats>(RoundedBits(v) & 0xffff0000u);
+  const Floats rounded = BitsOf<Floats>(RoundedBits(v) & 0xffff0000u);
   if constexpr (!kMayBeNan) return rounded;
-  const Floats nan = Bits<Floats>((Bits<Words>(v) & 0x80000000u) | 0x7fc00000u);
+  const Floats nan = BitsOf<Floats>((BitsOf<Words>(v) & 0x80000000u) | 0x7fc00000u);
   return Choose(v == v, rounded, nan);
 }
 
@@ -85,10 +77,10 @@ template <ChainForm kForm, bool kRounds>
     StoreVector(static_cast<float*>(to) + i, v);
     StoreVector(static_cast<float*>(to) + i + kLane, w);
   } else if constexpr (kForm == ChainForm::kBF16) {
-    const auto code = [](Floats f) { return (kRounds ? RoundedBits(f) : Bits<Words>(f)) >> 16; };
+    const auto code = [](Floats f) { return (kRounds ? RoundedBits(f) : BitsOf<Words>(f)) >> 16; };
     StoreHalves(static_cast<uint16_t*>(to) + i, code(v), code(w));
   } else {
-    StoreBytes(static_cast<uint8_t*>(to) + i, Bits<Words>(v) & 1u, Bits<Words>(w) & 1u);
+    StoreBytes(static_cast<uint8_t*>(to) + i, BitsOf<Words>(v) & 1u, BitsOf<Words>(w) & 1u);
   }
 }
 
@@ -164,11 +156,11 @@ void Select(const ChainStep* step, int64_t i, HLO_STRIP) {
     const Floats a = Read<kFirst>(step->operand, i + k * kLane),
                  b = Read<kSecond>(step->second, i + k * kLane);
     if constexpr (kPlace == 0)
-      return Choose(Bits<Signed>(v), a, b);
+      return Choose(BitsOf<Signed>(v), a, b);
     else if constexpr (kPlace == 1)
-      return Choose(Bits<Signed>(a), v, b);
+      return Choose(BitsOf<Signed>(a), v, b);
     else
-      return Choose(Bits<Signed>(a), b, v);
+      return Choose(BitsOf<Signed>(a), b, v);
   };
   HLO_NEXT(apply);
 }
@@ -179,9 +171,9 @@ void Select(const ChainStep* step, int64_t i, HLO_STRIP) {
   struct name {                                                          \
     static constexpr bool kIsOfIntegers = !std::is_same_v<type, Floats>; \
     Floats operator()(Floats x, Floats y) const {                        \
-      const auto a = Bits<type>(x);                                      \
-      const auto b = Bits<type>(y);                                      \
-      return Bits<Floats>(expression);                                   \
+      const auto a = BitsOf<type>(x);                                    \
+      const auto b = BitsOf<type>(y);                                    \
+      return BitsOf<Floats>(expression);                                 \
     }                                                                    \
   }
 HLO_BINARY(AddF32, Floats, a + b);
@@ -200,8 +192,8 @@ HLO_BINARY(Multiply32, Words, a* b);
 HLO_BINARY(And, Words, a& b);
 HLO_BINARY(Or, Words, a | b);
 HLO_BINARY(Xor, Words, a ^ b);
-HLO_BINARY(ShiftLeft, Words, (a << (b & 31u)) & Bits<Words>(b < 32u));
-HLO_BINARY(ShiftRightLogical, Words, (a >> (b & 31u)) & Bits<Words>(b < 32u));
+HLO_BINARY(ShiftLeft, Words, (a << (b & 31u)) & BitsOf<Words>(b < 32u));
+HLO_BINARY(ShiftRightLogical, Words, (a >> (b & 31u)) & BitsOf<Words>(b < 32u));
 HLO_BINARY(EqS32, Signed, a == b);
 HLO_BINARY(NeS32, Signed, a != b);
 HLO_BINARY(LtS32, Signed, a < b);
@@ -222,8 +214,8 @@ struct MinimumF32 {
 #define HLO_UNARY(name, type, expression) \
   struct name {                           \
     Floats operator()(Floats x) const {   \
-      const auto a = Bits<type>(x);       \
-      return Bits<Floats>(expression);    \
+      const auto a = BitsOf<type>(x);     \
+      return BitsOf<Floats>(expression);  \
     }                                     \
   }
 HLO_UNARY(NegateF32, Words, a ^ 0x80000000u);

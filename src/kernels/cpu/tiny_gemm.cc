@@ -81,16 +81,9 @@ void MultiplyBatch(const GemmProblem& p) {
                 alignas(64) T panel[kPanelDepth * kPanelColumns<T>];
                 const int64_t end = std::min(count, (chunk + 1) * kAtOnce);
                 for (int64_t batch = chunk * kAtOnce; batch < end; ++batch) {
-                  int64_t a = 0, b = 0, c = 0;
-                  for (int64_t d = p.batch_dims.rank() - 1, rest = batch; d >= 0; --d) {
-                    const int64_t i = rest % p.batch_dims[d];
-                    rest /= p.batch_dims[d];
-                    a += i * p.a.batch_strides[d];
-                    b += i * p.b.batch_strides[d];
-                    c += i * p.c_batch_strides[d];
-                  }
-                  Operands<T> of{static_cast<const T*>(p.a.data) + a, static_cast<const T*>(p.b.data) + b,
-                                 static_cast<T*>(p.c) + c};
+                  const BatchOffsets at = OffsetsOf(p, batch);
+                  Operands<T> of{static_cast<const T*>(p.a.data) + at.a,
+                                 static_cast<const T*>(p.b.data) + at.b, static_cast<T*>(p.c) + at.c};
                   if (packs) {
                     const StridedSource<T, kPanelColumns<T>> columns(of.b, p.b.type, p.b.column_stride,
                                                                      p.b.row_stride);
@@ -107,10 +100,7 @@ void MultiplyBatch(const GemmProblem& p) {
 
 template <class T>
 bool Takes(const GemmProblem& p) {
-  const auto is_plain = [](const GemmOperand& x) {
-    return x.compute == nullptr && x.row_sizes.empty() && x.column_sizes.empty();
-  };
-  return p.epilogue.run == nullptr && is_plain(p.a) && is_plain(p.b) && p.n >= kFewestColumns &&
+  return p.epilogue.run == nullptr && IsPlainMatrix(p.a) && IsPlainMatrix(p.b) && p.n >= kFewestColumns &&
          p.n <= 2 * kLanes<T> && p.k <= kPanelDepth && p.m <= kMostTerms && p.m * p.n * p.k <= kMostTerms;
 }
 

@@ -19,12 +19,6 @@ namespace internal {
   return a * b + c;
 #endif
 }
-template <class To, class From>
-[[gnu::always_inline]] inline To BitsOf(From from) {
-  To to;
-  std::memcpy(&to, &from, sizeof to);
-  return to;
-}
 [[gnu::always_inline]] inline Vector<float> PowerOfTwo(Vector<int32_t> n) {
   return BitsOf<Vector<float>>((n + 127) << 23);
 }
@@ -64,14 +58,14 @@ struct ExpParts {
 [[gnu::always_inline]] inline Vector<float> TanhF32(Vector<float> x) {
   using F = Vector<float>;
   using Words = Vector<uint32_t>;
-  const Words bits = internal::BitsOf<Words>(x);
-  const F magnitude = internal::BitsOf<F>(bits & 0x7fffffffu);
+  const Words bits = BitsOf<Words>(x);
+  const F magnitude = BitsOf<F>(bits & 0x7fffffffu);
   // Of |x|, with d = exp(-2 |x|) - 1: -d / (2 + d), which is 1 from 10 on.
   const F most = Broadcast(10.0f);
   const auto [t, k] = internal::SplitExp((magnitude > most ? most : magnitude) * -2.0f);
   const F power = internal::PowerOfTwo(k), d = internal::MulAdd(power, t, power - 1.0f);
-  const Words result = internal::BitsOf<Words>(d / (d + 2.0f));
-  return internal::BitsOf<F>((result & 0x7fffffffu) | (bits & 0x80000000u));
+  const Words result = BitsOf<Words>(d / (d + 2.0f));
+  return BitsOf<F>((result & 0x7fffffffu) | (bits & 0x80000000u));
 }
 
 [[gnu::always_inline]] inline Vector<float> LogisticF32(Vector<float> x) {
