@@ -2,6 +2,7 @@
 // Vectors of numbers, as wide as the processor that we compile for. The compiler's own vector types do the
 // arithmetic; what they lack stands here.
 
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -142,14 +143,36 @@ template <class T>
   const __m256i packed =
       _mm256_permute4x64_epi64(_mm256_packus_epi32(BitsOf<__m256i>(a), BitsOf<__m256i>(b)), 0xd8);
   _mm256_storeu_si256(static_cast<__m256i*>(to), packed);
-#elif defined(HLO_AVX512_VECTORS)
-  auto* out = static_cast<__m256i*>(to);
-  _mm256_storeu_si256(out, _mm512_cvtepi32_epi16(BitsOf<__m512i>(a)));
-  _mm256_storeu_si256(out + 1, _mm512_cvtepi32_epi16(BitsOf<__m512i>(b)));
 #else
   using Halves = typename VectorOf<uint16_t, kVectorBytes / 2>::type;
   const Halves halves[] = {__builtin_convertvector(a, Halves), __builtin_convertvector(b, Halves)};
   std::memcpy(to, halves, sizeof halves);
+#endif
+}
+
+// Likewise the high halves.
+[[gnu::always_inline]] inline void StoreUpperHalves(void* to, Vector<uint32_t> a, Vector<uint32_t> b) {
+#if defined(HLO_AVX512_VECTORS)
+  alignas(64) static constexpr auto kOdd = [] {
+    std::array<uint16_t, 32> numbers{};
+    for (uint16_t i = 0; i < 32; ++i) numbers[i] = 2 * i + 1;
+    return numbers;
+  }();
+  _mm512_storeu_si512(
+      to, _mm512_permutex2var_epi16(BitsOf<__m512i>(a), _mm512_load_si512(kOdd.data()), BitsOf<__m512i>(b)));
+#else
+  StoreHalves(to, a >> 16, b >> 16);
+#endif
+}
+// The nearest bf16, even of two, in the upper halves; nothing in particular for NaN and in the lower halves.
+[[gnu::always_inline]] inline Vector<uint32_t> RoundedToBF16(Vector<float> v) {
+  const auto bits = BitsOf<Vector<uint32_t>>(v);
+#if defined(HLO_AVX512_VECTORS)
+  const auto odd = _mm512_test_epi32_mask(BitsOf<__m512i>(bits), _mm512_set1_epi32(0x10000));
+  const auto up = BitsOf<__m512i>(bits + 0x7fffu);
+  return BitsOf<Vector<uint32_t>>(_mm512_mask_add_epi32(up, odd, up, _mm512_set1_epi32(1)));
+#else
+  return bits + 0x7fffu + ((bits >> 16) & 1u);
 #endif
 }
 

@@ -57,14 +57,9 @@ template <ChainForm kForm>
   }
 }
 
-[[gnu::always_inline]] inline Words RoundedBits(Floats v) {
-  const Words bits = BitsOf<Words>(v);
-  return bits + 0x7fffu + ((bits >> 16) & 1u);
-}
-
 template <bool kMayBeNan>
 [[gnu::always_inline]] inline Floats RoundedFloats(Floats v) {
-  const Floats rounded = BitsOf<Floats>(RoundedBits(v) & 0xffff0000u);
+  const Floats rounded = BitsOf<Floats>(RoundedToBF16(v) & 0xffff0000u);
   if constexpr (!kMayBeNan) return rounded;
   const Floats nan = BitsOf<Floats>((BitsOf<Words>(v) & 0x80000000u) | 0x7fc00000u);
   return Choose(v == v, rounded, nan);
@@ -77,8 +72,10 @@ template <ChainForm kForm, bool kRounds>
     StoreVector(static_cast<float*>(to) + i, v);
     StoreVector(static_cast<float*>(to) + i + kLane, w);
   } else if constexpr (kForm == ChainForm::kBF16) {
-    const auto code = [](Floats f) { return (kRounds ? RoundedBits(f) : BitsOf<Words>(f)) >> 16; };
-    StoreHalves(static_cast<uint16_t*>(to) + i, code(v), code(w));
+    const auto code = [](Floats f) { return kRounds ? RoundedToBF16(f) : BitsOf<Words>(f); };
+    uint16_t* halves = static_cast<uint16_t*>(to) + i;
+    CallAhead(halves);
+    StoreUpperHalves(halves, code(v), code(w));
   } else {
     StoreBytes(static_cast<uint8_t*>(to) + i, BitsOf<Words>(v) & 1u, BitsOf<Words>(w) & 1u);
   }

@@ -103,6 +103,10 @@ void SumBF16(int64_t n, void* out, const void* const* in, int64_t) {
     Floats p0 = nothing, p1 = nothing, p2 = nothing, p3 = nothing;
     const int64_t end = std::min(n - kWidth, i + (kSteps - 1) * kWidth);
     for (; i <= end; i += kWidth) {
+      if constexpr (!std::is_same_v<T, float>) {
+        CallAhead(a + i);
+        CallAhead(a + i + 2 * kLane);
+      }
       const auto [a0, a1] = LoadPairs(a + i);
       const auto [a2, a3] = LoadPairs(a + i + 2 * kLane);
       p0 += a0;

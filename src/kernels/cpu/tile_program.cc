@@ -196,6 +196,7 @@ void TileProgram::Finish() {
     chain.begin = chain_steps;
     chain_steps += chain.steps.size();
   }
+  FindDirectPointers();
   for (const Step& step : steps_)
     nanoseconds_ += step.access >= 0 ? 0.2 : 0.15 * LaneBytes(lane(step.out)) / 4;
   nanoseconds_ += 0.5 * static_cast<double>(irregular_.size());

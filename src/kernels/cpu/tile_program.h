@@ -115,6 +115,11 @@ class TileProgram {
 
    private:
     friend class TileProgram;
+    void RunDirect(int64_t begin, int64_t n);
+    std::byte* RegisterOf(TileValue value) const {
+      return scratch_ + program_.values_[value].register_number * program_.register_bytes_;
+    }
+
     const TileProgram& program_;
     void* const* arguments_;
     absl::InlinedVector<const void*, 32> pointers_;  // Of each value's tile.
@@ -137,6 +142,19 @@ class TileProgram {
     ChainForm form = ChainForm::kLane;
     bool for_chains = false;
   };
+  // Where a step of a chain finds an operand, or leaves its result, in a program that is_direct_.
+  struct DirectPointer {
+    // Elements in memory, one of them for all, a number that counts; a register to write, or one that is
+    // written.
+    enum class Kind : uint8_t { kMemory, kScalar, kIota, kRegister, kComputed };
+    Kind kind;
+    bool is_second;  // Of a choice.
+    size_t step;
+    TileValue value;
+    int32_t access;
+    int64_t width = 0;  // Of an element in memory, in bytes.
+    TileCall widen = {};
+  };
   // Steps [first, last] whose values stay in the processor's registers.
   struct Chain {
     size_t first, last;
@@ -148,6 +166,7 @@ class TileProgram {
       int32_t access = -1;                // Written to memory.
     };
     std::vector<Operands> operands;
+    std::vector<DirectPointer> direct;
   };
   enum class Pattern : uint8_t { kDense, kScalar, kStrided };
 
@@ -182,6 +201,14 @@ class TileProgram {
                   std::byte* registers, int64_t stride, ChainStep* steps, const void** values) const;
   void ReadForChains(const Step& step, void* const* arguments, const int64_t* bases, int64_t begin, int64_t n,
                      std::byte* to, const void** value) const;
+  bool IsDenseInTile(int32_t access) const;
+  void FindDirectPointers();
+  DirectPointer DirectStore(size_t step, TileValue number) const;
+  DirectPointer DirectRead(size_t step, TileValue number, bool is_second) const;
+  int64_t Width(int32_t access) const { return ByteCount(accesses_[access].type); }
+  int64_t PlaceOf(int32_t number, const int64_t* bases, int64_t position) const;
+  static const std::byte* ReadScalar(ElementType type, const TileCall& widen, const std::byte* from,
+                                     std::byte* to);
   Pattern PatternOf(const Access& access) const;
 
   std::vector<int64_t> outer_dims_, inner_dims_;
@@ -199,6 +226,7 @@ class TileProgram {
   int64_t outer_count_ = 1, inner_count_ = 1, tile_ = 0, register_bytes_ = 0, register_count_ = 0;
   double nanoseconds_ = 0;
   bool is_copy_ = false;               // One load and one store.
+  bool is_direct_ = false;             // Chains and pointers, nothing else.
   std::optional<SmallProgram> small_;  // The same, where it is one.
   bool scalars_vary_ = false;          // From one outer index to the next.
   bool by_rows_ = false;               // Tiles end with the innermost dimension.

@@ -1,10 +1,9 @@
 // Which operations of a program run as chains, and how.
 
 #include <algorithm>
-#include <cstring>
+#include <utility>
 
 #include "base/check.h"
-#include "kernels/cpu/row_walk.h"
 #include "kernels/cpu/tile_program.h"
 
 namespace hlo::cpu {
@@ -118,11 +117,14 @@ void TileProgram::FormChains() {
     MoveTogether(members);
     if (members.back() - s + 1 > members.size()) --s;  // Now another step stands there.
   }
+  // Now they are numbered in the order in which they run.
+  int32_t number = -1, found = -1;
   for (size_t s = 0; s < steps_.size(); ++s) {
-    if (steps_[s].chain < 0) continue;
-    Chain& chain = chains_[steps_[s].chain];
-    if (s == 0 || steps_[s - 1].chain != steps_[s].chain) chain.first = s;
-    chain.last = s;
+    const int32_t before = std::exchange(found, steps_[s].chain);
+    if (found < 0) continue;
+    if (found != before) chains_[++number].first = s;
+    chains_[number].last = s;
+    steps_[s].chain = number;
   }
   ChooseForms();
 }
@@ -245,34 +247,19 @@ void TileProgram::AddStores(TileValue value, bool rounds, Chain& chain) {
 void TileProgram::ReadForChains(const Step& step, void* const* arguments, const int64_t* bases, int64_t begin,
                                 int64_t n, std::byte* to, const void** value) const {
   const Access& access = accesses_[step.access];
-  const Pattern pattern = patterns_[step.access];
   const ChainForm form = values_[step.out].form;
   if (form != ChainForm::kScalar && form != ChainForm::kCount) {
     *value = Read(step.access, arguments, bases, begin, n, to);
     return;
   }
-  int64_t at = bases[step.access];
-  if (pattern != Pattern::kScalar)
-    EachDigit(begin, inner_dims_, [&](int64_t d, int64_t i) { at += i * access.inner[d]; });
-  *value = to;
+  const int64_t at = PlaceOf(step.access, bases, begin);
   if (access.argument == Access::kIota) {
     FillIota(values_[step.out].lane, 1, to, at, 0);
+    *value = to;
     return;
   }
   const auto* from = static_cast<const std::byte*>(arguments[access.argument]) + at * ByteCount(access.type);
-  if (step.call.function == nullptr) {
-    *value = from;
-    return;
-  }
-  if (access.type == ElementType::kBF16) {
-    uint16_t bits;
-    std::memcpy(&bits, from, sizeof bits);
-    const uint32_t wide = uint32_t{bits} << 16;
-    std::memcpy(to, &wide, sizeof wide);
-    return;
-  }
-  const void* in[] = {from};
-  step.call.function(1, to, in, step.call.parameter);
+  *value = ReadScalar(access.type, step.call, from, to);
 }
 
 void TileProgram::RunChainOf(const Chain& chain, void* const* arguments, const int64_t* bases, int64_t begin,

@@ -244,6 +244,7 @@ const void* TileProgram::Runner::stored(int64_t begin) const {
 }
 
 void TileProgram::Runner::RunTile(int64_t begin, int64_t n) {
+  if (program_.is_direct_) return RunDirect(begin, n);
   const int64_t splat_count = fresh_ ? std::min(program_.tile_, program_.inner_count_) : 0;
   program_.RunSteps(program_.steps_.size(), arguments_, base_.data(), begin, n, scratch_,
                     program_.register_bytes_, splat_count, chain_steps_.data(), pointers_.data());

@@ -117,12 +117,10 @@ Native<kType> Narrowed(T value, int bits) {
 }
 
 // As FromFloat, in the upper halves.
-[[gnu::always_inline]] inline Vector<uint32_t> RoundedToBF16(const float* from) {
-  Vector<uint32_t> bits;
-  std::memcpy(&bits, from, sizeof bits);
-  const Vector<uint32_t> rounded = bits + 0x7fffu + ((bits >> 16) & 1u);
-  const auto is_nan = (bits & 0x7fffffffu) > 0x7f800000u;
-  return is_nan ? (bits & 0x80000000u) | 0x7fc00000u : rounded;
+[[gnu::always_inline]] inline Vector<uint32_t> BF16From(const float* from) {
+  const Vector<float> values = LoadVector(from);
+  const auto bits = BitsOf<Vector<uint32_t>>(values);
+  return values == values ? RoundedToBF16(values) : (bits & 0x80000000u) | 0x7fc00000u;
 }
 
 template <ElementType kType, class T>
@@ -132,7 +130,7 @@ void Narrow(const T* from, int64_t count, void* to) {
   if constexpr (kType == ElementType::kBF16 && std::is_same_v<T, float>) {
     constexpr int64_t kLane = kLanes<float>;
     for (; i + 2 * kLane <= count; i += 2 * kLane)
-      StoreHalves(out + i, RoundedToBF16(from + i) >> 16, RoundedToBF16(from + i + kLane) >> 16);
+      StoreUpperHalves(out + i, BF16From(from + i), BF16From(from + i + kLane));
   }
 #if defined(__F16C__)
   if constexpr (kType == ElementType::kF16 && std::is_same_v<T, float>) {
