@@ -280,16 +280,14 @@ template <class T, class S>
     return BitsOf<Vector<T>>(LoadHalves(from) << 16);
   } else {
     static_assert(std::is_same_v<S, float16>);
-    Vector<T> v;
-#if defined(__F16C__)
-    if constexpr (kLanes<T> % 8 == 0) {
-      for (int i = 0; i < kLanes<T>; i += 8) {
-        const __m256 part = _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i)));
-        std::memcpy(reinterpret_cast<char*>(&v) + i * sizeof(T), &part, sizeof part);
-      }
-      return v;
-    }
+#if defined(HLO_AVX512_VECTORS)
+    if constexpr (sizeof(T) == 4)
+      return BitsOf<Vector<T>>(_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from))));
+#elif defined(HLO_AVX2_VECTORS) && defined(__F16C__)
+    if constexpr (sizeof(T) == 4)
+      return BitsOf<Vector<T>>(_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));
 #endif
+    Vector<T> v;
     for (int i = 0; i < kLanes<T>; ++i) v[i] = from[i].ToFloat();
     return v;
   }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <type_traits>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "base/check.h"
@@ -238,6 +239,12 @@ struct TanhOf {
 struct LogisticOf {
   Floats operator()(Floats a) const { return LogisticF32(a); }
 };
+struct SineOf {
+  Floats operator()(Floats a) const { return SinF32(a); }
+};
+struct CosineOf {
+  Floats operator()(Floats a) const { return CosF32(a); }
+};
 
 // --- Tables
 
@@ -309,13 +316,17 @@ absl::flat_hash_map<TileFn, ChainOperation> MakeOperations() {
   const auto add = [&](const TileCall& call, ChainOperation operation) {
     if (call.function != nullptr) operations.emplace(call.function, operation);
   };
-  const std::pair<Opcode, Kind> floats[] = {
+  std::vector<std::pair<Opcode, Kind>> floats = {
       {Opcode::kAdd, Kind::kAddF32},           {Opcode::kSubtract, Kind::kSubtractF32},
       {Opcode::kMultiply, Kind::kMultiplyF32}, {Opcode::kDivide, Kind::kDivideF32},
       {Opcode::kMaximum, Kind::kMaximumF32},   {Opcode::kMinimum, Kind::kMinimumF32},
       {Opcode::kNegate, Kind::kNegateF32},     {Opcode::kAbs, Kind::kAbsF32},
       {Opcode::kSqrt, Kind::kSqrtF32},         {Opcode::kExponential, Kind::kExpF32},
       {Opcode::kTanh, Kind::kTanhF32},         {Opcode::kLogistic, Kind::kLogisticF32}};
+  if (kFusesMulAdd) {
+    floats.emplace_back(Opcode::kSine, Kind::kSineF32);
+    floats.emplace_back(Opcode::kCosine, Kind::kCosineF32);
+  }
   for (const auto& [opcode, kind] : floats) {
     add(FindTileOp(opcode, ElementType::kF32), {kind});
     add(FindRoundedTileOp(opcode, ElementType::kBF16), {kind, true});
@@ -428,6 +439,10 @@ ChainFn ChainUnary(Kind kind) {
       return &One<TanhOf>;
     case Kind::kLogisticF32:
       return &One<LogisticOf>;
+    case Kind::kSineF32:
+      return &One<SineOf>;
+    case Kind::kCosineF32:
+      return &One<CosineOf>;
     default:
       return nullptr;
   }

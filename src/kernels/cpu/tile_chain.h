@@ -80,6 +80,8 @@ struct ChainOperation {
     kExpF32,
     kTanhF32,
     kLogisticF32,
+    kSineF32,
+    kCosineF32,
     kNotPred,
     kSelect,
     kRound,

@@ -1,5 +1,4 @@
-// Transcendental functions by vectors: our own, and those of glibc's vector library (4 ULP at most), eight
-// floats or four doubles at a time.
+// Transcendental functions by vectors: our own, and those of glibc's vector library (4 ULP at most).
 
 #include <cstring>
 
@@ -48,8 +47,13 @@ TileFn OwnTileOp(Opcode opcode, Lane lane) {
     case Opcode::kTanh:
       return loop([](Vector<float> x) { return TanhF32(x); });
     default:
-      return nullptr;
+      break;
   }
+  if constexpr (kFusesMulAdd) {
+    if (opcode == Opcode::kCosine) return loop([](Vector<float> x) { return CosF32(x); });
+    if (opcode == Opcode::kSine) return loop([](Vector<float> x) { return SinF32(x); });
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -60,16 +64,30 @@ TileFn OwnTileOp(Opcode opcode, Lane lane) {
 namespace hlo::cpu {
 namespace {
 
-using F32x8 = float __attribute__((vector_size(32)));
-using F64x4 = double __attribute__((vector_size(32)));
+// Vectors of the widest of glibc's functions, and their names in the vector ABI: by letter, lanes and
+// operands.
+#if defined(HLO_AVX512_VECTORS)
+using Floats = float __attribute__((vector_size(64)));
+using Doubles = double __attribute__((vector_size(64)));
+#define HLO_ONE(function) _ZGVeN8v_##function
+#define HLO_TWO(function) _ZGVeN8vv_##function
+#define HLO_ONE_F32(function) _ZGVeN16v_##function##f
+#define HLO_TWO_F32(function) _ZGVeN16vv_##function##f
+#else
+using Floats = float __attribute__((vector_size(32)));
+using Doubles = double __attribute__((vector_size(32)));
+#define HLO_ONE(function) _ZGVdN4v_##function
+#define HLO_TWO(function) _ZGVdN4vv_##function
+#define HLO_ONE_F32(function) _ZGVdN8v_##function##f
+#define HLO_TWO_F32(function) _ZGVdN8vv_##function##f
+#endif
 
 }  // namespace
 
-// The names that the vector ABI gives to them.
 extern "C" {
-#define HLO_DECLARE(function)                   \
-  F32x8 _ZGVdN8v_##function##f(F32x8) noexcept; \
-  F64x4 _ZGVdN4v_##function(F64x4) noexcept;
+#define HLO_DECLARE(function)                    \
+  Floats HLO_ONE_F32(function)(Floats) noexcept; \
+  Doubles HLO_ONE(function)(Doubles) noexcept;
 HLO_DECLARE(acos)
 HLO_DECLARE(acosh)
 HLO_DECLARE(asin)
@@ -89,10 +107,12 @@ HLO_DECLARE(sinh)
 HLO_DECLARE(tan)
 HLO_DECLARE(tanh)
 #undef HLO_DECLARE
-F32x8 _ZGVdN8vv_atan2f(F32x8, F32x8) noexcept;
-F64x4 _ZGVdN4vv_atan2(F64x4, F64x4) noexcept;
-F32x8 _ZGVdN8vv_powf(F32x8, F32x8) noexcept;
-F64x4 _ZGVdN4vv_pow(F64x4, F64x4) noexcept;
+#define HLO_DECLARE(function)                            \
+  Floats HLO_TWO_F32(function)(Floats, Floats) noexcept; \
+  Doubles HLO_TWO(function)(Doubles, Doubles) noexcept;
+HLO_DECLARE(atan2)
+HLO_DECLARE(pow)
+#undef HLO_DECLARE
 }
 
 namespace {
@@ -146,14 +166,14 @@ void VectorLoop2(int64_t n, void* out, const void* const* in, F f) {
   std::memcpy(o + i, &v, (n - i) * sizeof(T));
 }
 
-#define HLO_FUNCTION(name, function)                                                           \
-  struct name {                                                                                \
-    static void F32(int64_t n, void* out, const void* const* in, int64_t) {                    \
-      VectorLoop<F32x8, float>(n, out, in, [](F32x8 x) { return _ZGVdN8v_##function##f(x); }); \
-    }                                                                                          \
-    static void F64(int64_t n, void* out, const void* const* in, int64_t) {                    \
-      VectorLoop<F64x4, double>(n, out, in, [](F64x4 x) { return _ZGVdN4v_##function(x); });   \
-    }                                                                                          \
+#define HLO_FUNCTION(name, function)                                                            \
+  struct name {                                                                                 \
+    static void F32(int64_t n, void* out, const void* const* in, int64_t) {                     \
+      VectorLoop<Floats, float>(n, out, in, [](Floats x) { return HLO_ONE_F32(function)(x); }); \
+    }                                                                                           \
+    static void F64(int64_t n, void* out, const void* const* in, int64_t) {                     \
+      VectorLoop<Doubles, double>(n, out, in, [](Doubles x) { return HLO_ONE(function)(x); });  \
+    }                                                                                           \
   };
 HLO_FUNCTION(Acos, acos)
 HLO_FUNCTION(Acosh, acosh)
@@ -177,26 +197,26 @@ HLO_FUNCTION(Tanh, tanh)
 
 struct Logistic {
   static void F32(int64_t n, void* out, const void* const* in, int64_t) {
-    VectorLoop<F32x8, float>(n, out, in, [](F32x8 x) { return 1.0f / (1.0f + _ZGVdN8v_expf(-x)); });
+    VectorLoop<Floats, float>(n, out, in, [](Floats x) { return 1.0f / (1.0f + HLO_ONE_F32(exp)(-x)); });
   }
   static void F64(int64_t n, void* out, const void* const* in, int64_t) {
-    VectorLoop<F64x4, double>(n, out, in, [](F64x4 x) { return 1.0 / (1.0 + _ZGVdN4v_exp(-x)); });
+    VectorLoop<Doubles, double>(n, out, in, [](Doubles x) { return 1.0 / (1.0 + HLO_ONE(exp)(-x)); });
   }
 };
 struct Atan2 {
   static void F32(int64_t n, void* out, const void* const* in, int64_t) {
-    VectorLoop2<F32x8, float>(n, out, in, [](F32x8 a, F32x8 b) { return _ZGVdN8vv_atan2f(a, b); });
+    VectorLoop2<Floats, float>(n, out, in, [](Floats a, Floats b) { return HLO_TWO_F32(atan2)(a, b); });
   }
   static void F64(int64_t n, void* out, const void* const* in, int64_t) {
-    VectorLoop2<F64x4, double>(n, out, in, [](F64x4 a, F64x4 b) { return _ZGVdN4vv_atan2(a, b); });
+    VectorLoop2<Doubles, double>(n, out, in, [](Doubles a, Doubles b) { return HLO_TWO(atan2)(a, b); });
   }
 };
 struct Power {
   static void F32(int64_t n, void* out, const void* const* in, int64_t) {
-    VectorLoop2<F32x8, float>(n, out, in, [](F32x8 a, F32x8 b) { return _ZGVdN8vv_powf(a, b); });
+    VectorLoop2<Floats, float>(n, out, in, [](Floats a, Floats b) { return HLO_TWO_F32(pow)(a, b); });
   }
   static void F64(int64_t n, void* out, const void* const* in, int64_t) {
-    VectorLoop2<F64x4, double>(n, out, in, [](F64x4 a, F64x4 b) { return _ZGVdN4vv_pow(a, b); });
+    VectorLoop2<Doubles, double>(n, out, in, [](Doubles a, Doubles b) { return HLO_TWO(pow)(a, b); });
   }
 };
 

@@ -2,12 +2,20 @@
 // Transcendental functions of f32 on vectors, to 2.5 ULP: arguments are reduced to where a polynomial is
 // close. The coefficients are minimax fits of the relative error.
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 
 #include "kernels/cpu/simd.h"
 
 namespace hlo::cpu {
+
+// Whether a product and a sum are rounded once.
+#if (defined(HLO_AVX2_VECTORS) && defined(__FMA__)) || (defined(__AVX512F__) && !defined(HLO_VECTOR_BYTES))
+inline constexpr bool kFusesMulAdd = true;
+#else
+inline constexpr bool kFusesMulAdd = false;
+#endif
 
 namespace internal {
 [[gnu::always_inline]] inline Vector<float> MulAdd(Vector<float> a, Vector<float> b, Vector<float> c) {
@@ -70,6 +78,64 @@ struct ExpParts {
 
 [[gnu::always_inline]] inline Vector<float> LogisticF32(Vector<float> x) {
   return 1.0f / (1.0f + ExpF32(-x));
+}
+
+namespace internal {
+[[gnu::always_inline]] inline bool AnyLane(Vector<int32_t> mask) {
+#if defined(HLO_AVX512_VECTORS)
+  return _mm512_movepi32_mask(BitsOf<__m512i>(mask)) != 0;
+#elif defined(HLO_AVX2_VECTORS)
+  return _mm256_movemask_ps(BitsOf<__m256>(mask)) != 0;
+#else
+  int32_t any = 0;
+  for (int k = 0; k < kLanes<int32_t>; ++k) any |= mask[k];
+  return any != 0;
+#endif
+}
+
+// Beyond, three parts of pi do not tell how far a multiple of it is.
+inline constexpr float kLargestAngle = 1e5f;
+template <bool kCosine>
+[[gnu::noinline, gnu::cold]] Vector<float> OfLargeAngles(Vector<float> x, Vector<float> results) {
+  for (int k = 0; k < kLanes<float>; ++k) {
+    if (std::abs(x[k]) > kLargestAngle) results[k] = kCosine ? std::cos(x[k]) : std::sin(x[k]);
+  }
+  return results;
+}
+
+// The sine, but for its sign, of how far x is from the nearest multiple of pi, or for the cosine from the
+// nearest one between two of them; the sign is minus for odd ones. Good where kFusesMulAdd.
+template <bool kCosine>
+[[gnu::always_inline]] inline Vector<float> SineOrCosine(Vector<float> x) {
+  using F = Vector<float>;
+  using Words = Vector<uint32_t>;
+  const auto all = [](float value) { return Broadcast(value); };
+  constexpr float kToInteger = 12582912.0f;  // Of this size, floats are integers.
+  const F shifted = kCosine ? MulAdd(x, all(0.318309886f), all(0.5f)) + kToInteger
+                            : MulAdd(x, all(0.318309886f), all(kToInteger));
+  const F n = shifted - kToInteger, halves = -(kCosine ? n - 0.5f : n);
+  F r = MulAdd(halves, all(3.14159274f), x);
+  r = MulAdd(halves, all(-8.74227766e-8f), r);
+  r = MulAdd(halves, all(-3.43024902e-15f), r);
+  const F square = r * r;
+  F q = all(2.6057207378471503e-6f);
+  q = MulAdd(q, square, all(-1.9809577497653663e-4f));
+  q = MulAdd(q, square, all(8.333065547049046e-3f));
+  q = MulAdd(q, square, all(-0.16666659712791443f));
+  const Words sign = BitsOf<Words>(shifted) << 31;
+  const F result = BitsOf<F>(BitsOf<Words>(MulAdd(r * square, q, r)) ^ sign);
+  const F magnitude = BitsOf<F>(BitsOf<Words>(x) & 0x7fffffffu);
+  const bool has_large = AnyLane(magnitude > kLargestAngle);
+  if (__builtin_expect(has_large, false)) return OfLargeAngles<kCosine>(x, result);
+  return result;
+}
+}  // namespace internal
+
+[[gnu::always_inline]] inline Vector<float> SinF32(Vector<float> x) {
+  return internal::SineOrCosine<false>(x);
+}
+[[gnu::always_inline]] inline Vector<float> CosF32(Vector<float> x) {
+  return internal::SineOrCosine<true>(x);
 }
 
 }  // namespace hlo::cpu
