@@ -33,7 +33,12 @@ class FixedSlots {
   bool IsLastUse(const Move& move) const { return interchangeable_.contains({move.to, move.from}); }
   bool IsGiven(Slot slot) const {
     const Buffer::Kind kind = plan_.buffers[slot].kind;
-    return (kind == Buffer::Kind::kParameter || kind == Buffer::Kind::kConstant) && !written_.contains(slot);
+    return (kind == Buffer::Kind::kParameter || kind == Buffer::Kind::kConstant) && !writes_.contains(slot);
+  }
+  // Whether one step computes all that ever lies there.
+  bool IsWrittenOnce(Slot slot) const {
+    const auto found = writes_.find(slot);
+    return found != writes_.end() && found->second == 1;
   }
 
  private:
@@ -51,7 +56,7 @@ class FixedSlots {
         }
       } else {
         VisitSlots(step, [&](Slot& slot, bool is_write) {
-          if (is_write) written_.insert(slot);
+          if (is_write) ++writes_[slot];
         });
       }
     }
@@ -59,20 +64,22 @@ class FixedSlots {
   // Small buffers are copied instead.
   void Walk(std::vector<Move>& moves) {
     for (Move& move : moves) {
-      written_.insert(move.to);
+      ++writes_[move.to];
       if (!move.exchange) continue;
-      written_.insert(move.from);
       const Buffer &to = plan_.buffers[move.to], &from = plan_.buffers[move.from];
       const bool small =
           to.kind == Buffer::Kind::kArena && from.kind == Buffer::Kind::kArena && to.byte_count <= kSmall;
       move.exchange = !small;
       if (small) interchangeable_.insert({move.to, move.from});
-      if (!small) exchanged_.insert({move.to, move.from});
+      if (small) continue;
+      ++writes_[move.from];
+      exchanged_.insert({move.to, move.from});
     }
   }
 
   Plan& plan_;
-  absl::flat_hash_set<Slot> exchanged_, written_;
+  absl::flat_hash_set<Slot> exchanged_;
+  absl::flat_hash_map<Slot, int64_t> writes_;
   absl::flat_hash_set<std::pair<Slot, Slot>> interchangeable_;
 };
 
@@ -190,8 +197,10 @@ class Compiler {
       const int64_t sources = std::count_if(moves.begin(), moves.end(), [&](const Move& other) {
         return other.from == move.from || other.from == move.to;
       });
-      const bool alone =
-          sources == 1 && fixed_.IsLastUse(move) && fixed_.Contains(move.to) && fixed_.Contains(move.from);
+      const bool alone = sources == 1 && fixed_.IsLastUse(move) && fixed_.Contains(move.to) &&
+                         fixed_.Contains(move.from) && fixed_.IsWrittenOnce(move.from) &&
+                         !result_.code.UsesArgument(first, move.from) &&
+                         !result_.code.UsesArgument(first, move.to);
       const auto place = [&](Slot slot) { return static_cast<FramePlace>(plan_.buffers[slot].offset); };
       if (!alone || !result_.code.Retarget(first, place(move.from), place(move.to), Bytes(move.to)))
         kept.push_back(move);
@@ -288,7 +297,7 @@ class Compiler {
       result_.code.Store(from, result, 0, address, byte_count);
     } else {
       result_.code.Load(value, result, 0, address, byte_count);
-      result_.code.Call(update->combine, update->count, value, {value, from, from});
+      result_.code.Call(update->combine, update->count, {}, value, {value, from, from});
       result_.code.Store(value, result, 0, address, byte_count);
     }
     result_.code.Bind(outside);
@@ -304,7 +313,8 @@ class Compiler {
     const std::optional<cpu::SmallDot> dot = FindSmallDot(*step.instruction);
     if (!dot.has_value() || byte_count > kMostDotBytes || !fixed_.Contains(result)) return false;
     const FramePlace left = Read(a, 0, Bytes(a)), right = Read(b, 0, Bytes(b));
-    result_.code.Dot(*dot, static_cast<FramePlace>(plan_.buffers[result].offset), left, right, byte_count);
+    result_.code.Dot(*dot, {Bytes(result), Bytes(a), Bytes(b)},
+                     static_cast<FramePlace>(plan_.buffers[result].offset), left, right);
     return true;
   }
 
@@ -391,7 +401,11 @@ class Compiler {
       const bool spreads = call.call.function == cpu::SplatTile(cpu::Lane::kF32).function;
       const int64_t count = spreads ? 1 : program.count;
       const FramePlace in[3] = {read(call.in[0], count), read(call.in[1], count), read(call.in[2], count)};
-      result_.code.Call(call.call, program.count, to, in);
+      const auto width = [](const SmallProgram::Place& place) {
+        return place.argument < 0 ? cpu::StepCode::CallWidths::kWidest : place.width;
+      };
+      result_.code.Call(call.call, program.count,
+                        {width(out), {width(call.in[0]), width(call.in[1]), width(call.in[2])}}, to, in);
       if (far) {
         const Address& address = addresses[out.start];
         result_.code.Store(to, out.argument, out.offset + address.offset, address.place,

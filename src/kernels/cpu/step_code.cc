@@ -13,6 +13,8 @@ namespace {
 
 // These read where others write.
 bool IsStore(uint16_t code) { return code >= kStore && code <= kStoreAt8; }
+// Loads and stores.
+bool IsFar(uint16_t code) { return code >= kLoad && code <= kStoreAt8; }
 
 // Which of them a tile operation is.
 std::optional<Code> OwnCode(TileFn function) {
@@ -42,25 +44,26 @@ std::optional<Code> OwnCode(TileFn function) {
   return found == codes.end() ? std::nullopt : std::optional(found->second);
 }
 
-// Bytes of an element of an own operation's result and operands.
+// Bytes that an operation of a fixed size reads or writes at its places; those of an element where a call is
+// of several.
 struct Widths {
-  int32_t out, a, b, c;
+  int64_t out = 0, a = 0, b = 0, c = 0;
 };
-Widths WidthsOf(Code code) {
+Widths WidthsOf(uint16_t code) {
   switch (code) {
 #define HLO_ROW(name, opcode, F, Kind, type) \
   case k##name##Kind:                        \
-    return {sizeof(type), sizeof(type), sizeof(type), 0};
+    return {sizeof(type), sizeof(type), sizeof(type)};
     HLO_OPERATIONS(HLO_ROW)
 #undef HLO_ROW
 #define HLO_ROW(name, Kind, type) \
   case k##name##Kind:             \
-    return {sizeof(bool), sizeof(type), sizeof(type), 0};
+    return {sizeof(bool), sizeof(type), sizeof(type)};
     HLO_COMPARISONS(HLO_ROW)
 #undef HLO_ROW
 #define HLO_ROW(From, from, To, to) \
   case kConvert##From##To:          \
-    return {sizeof(to), sizeof(from), 0, 0};
+    return {sizeof(to), sizeof(from)};
     HLO_CONVERSIONS(HLO_ROW)
 #undef HLO_ROW
     case kSelect1:
@@ -71,6 +74,25 @@ Widths WidthsOf(Code code) {
       return {4, 1, 4, 4};
     case kSelect8:
       return {8, 1, 8, 8};
+    case kCopy1:
+      return {1, 1};
+    case kCopy2:
+      return {2, 2};
+    case kCopy4:
+      return {4, 4};
+    case kCopy8:
+    case kAddressS32:
+    case kAddAddressS32:
+    case kAddress:
+    case kAddAddress:
+    case kCheckedAddress:
+    case kAddCheckedAddress:
+      return {8, 8};
+    case kRepeat:
+    case kJumpUnless:
+      return {.a = 1};
+    case kJumpTo:
+      return {.a = 4};
     default:
       return {};
   }
@@ -78,13 +100,18 @@ Widths WidthsOf(Code code) {
 
 }  // namespace
 
-void StepCode::Call(const TileCall& call, int64_t count, FramePlace out, const FramePlace (&in)[3]) {
+void StepCode::Call(const TileCall& call, int64_t count, const CallWidths& call_widths, FramePlace out,
+                    const FramePlace (&in)[3]) {
   // A call takes as long as some operations of the machine's own.
   constexpr int64_t kMostUnrolled = 6;
   if (const auto own = OwnCode(call.function); own.has_value() && count <= kMostUnrolled) {
     const Widths widths = WidthsOf(*own);
+    const auto place = [](FramePlace first, int64_t distance) {
+      return static_cast<FramePlace>(first + distance);
+    };
     for (int32_t i = 0; i < count; ++i) {
-      Add({*own, out + i * widths.out, in[0] + i * widths.a, in[1] + i * widths.b, in[2] + i * widths.c});
+      Add({*own, place(out, i * widths.out), place(in[0], i * widths.a), place(in[1], i * widths.b),
+           place(in[2], i * widths.c)});
     }
     return;
   }
@@ -92,12 +119,12 @@ void StepCode::Call(const TileCall& call, int64_t count, FramePlace out, const F
              spreads = call.function == SplatTile(Lane::kU8).function;
   if (copies || (spreads && count == 1)) return Copy(out, in[0], count * call.parameter);
   Add({kCall, out, in[0], in[1], in[2], static_cast<int64_t>(tiles_.size())});
-  tiles_.push_back({call, count});
+  tiles_.push_back({call, count, call_widths});
 }
 
-void StepCode::Dot(const SmallDot& dot, FramePlace out, FramePlace a, FramePlace b, int64_t byte_count) {
+void StepCode::Dot(const SmallDot& dot, const DotBytes& bytes, FramePlace out, FramePlace a, FramePlace b) {
   Add({kDot, out, a, b, b, static_cast<int64_t>(products_.size())});
-  products_.push_back({dot, byte_count});
+  products_.push_back({dot, bytes});
 }
 
 void StepCode::Copy(FramePlace to, FramePlace from, int64_t byte_count) {
@@ -169,23 +196,28 @@ void StepCode::JumpTo(FramePlace number, const std::vector<Label>& labels) {
 }
 void StepCode::Repeat(FramePlace predicate, Label label) { Add({kRepeat, 0, predicate, 0, 0, label}); }
 
-int64_t StepCode::Reach(const Op& op) const {
-  constexpr int64_t kWidest = 16;
-  switch (op.code) {
-    case kCopyBytes:
-      return op.number;
-    case kCall:
-      return tiles_[op.number].count * kWidest;
-    case kDot:
-      return products_[op.number].byte_count;
-    case kLoad:
-    case kLoadAt:
-    case kStore:
-    case kStoreAt:
-      return fars_[op.number].byte_count;
-    default:
-      return kWidest;
+int64_t StepCode::Reach(const Op& op, FramePlace Op::*place) const {
+  const auto at = [&](int64_t out, int64_t a, int64_t b, int64_t c) {
+    return place == &Op::out ? out : place == &Op::a ? a : place == &Op::b ? b : c;
+  };
+  if (op.code == kCopyBytes) return at(op.number, op.number, 0, 0);
+  if (op.code == kDot) {
+    const DotBytes& bytes = products_[op.number].bytes;
+    return at(bytes.out, bytes.a, bytes.b, bytes.b);
   }
+  if (op.code == kCall) {
+    const Tile& tile = tiles_[op.number];
+    const auto& [out, in] = tile.widths;
+    return tile.count * at(out, in[0], in[1], in[2]);
+  }
+  if (IsFar(op.code)) return at(fars_[op.number].byte_count, sizeof(int64_t), 0, 0);
+  const Widths widths = WidthsOf(op.code);
+  return at(widths.out, widths.a, widths.b, widths.c);
+}
+
+bool StepCode::UsesArgument(int64_t first, int32_t argument) const {
+  return std::any_of(ops_.begin() + first, ops_.end(),
+                     [&](const Op& op) { return IsFar(op.code) && fars_[op.number].argument == argument; });
 }
 
 bool StepCode::JumpsBeyond(int64_t first, int64_t number) const {
@@ -213,15 +245,17 @@ bool StepCode::JumpsBeyond(int64_t first, int64_t number) const {
 }
 
 bool StepCode::Retarget(int64_t first, FramePlace from, FramePlace to, int64_t byte_count) {
-  const auto touches = [&](const Op& op, FramePlace place, FramePlace range) {
-    return place < range + byte_count && range < place + Reach(op);
+  const auto touches = [&](const Op& op, FramePlace Op::*place, FramePlace range) {
+    const int64_t reach = Reach(op, place);
+    return reach > 0 && op.*place < range + byte_count && range < op.*place + reach;
   };
   const auto writes = [&](const Op& op, FramePlace range) {
-    return op.code < kStore && touches(op, op.out, range);
+    return op.code < kStore && touches(op, &Op::out, range);
   };
+  constexpr FramePlace Op::*kOperands[] = {&Op::a, &Op::b, &Op::c};
   const auto reads = [&](const Op& op, FramePlace range) {
-    if (IsStore(op.code) && touches(op, op.out, range)) return true;
-    return touches(op, op.a, range) || touches(op, op.b, range) || touches(op, op.c, range);
+    if (IsStore(op.code) && touches(op, &Op::out, range)) return true;
+    return absl::c_any_of(kOperands, [&](FramePlace Op::*place) { return touches(op, place, range); });
   };
   int64_t defined = -1;
   for (int64_t k = first; k < op_count(); ++k) {
@@ -238,21 +272,21 @@ bool StepCode::Retarget(int64_t first, FramePlace from, FramePlace to, int64_t b
       continue;
     }
     if (op.code >= kEscape || reads(op, to) || writes(op, to)) return false;
-    for (const FramePlace place : {op.a, op.b, op.c}) {
-      if (touches(op, place, from) && place != from) return false;
+    for (const auto place : kOperands) {
+      if (touches(op, place, from) && op.*place != from) return false;
     }
   }
   // A call may work in place, but not on what it overlaps; a product must not.
   Op& definition = ops_[defined];
-  for (const FramePlace place : {definition.a, definition.b, definition.c}) {
-    if (definition.code == kCall && place != to && touches(definition, place, to)) return false;
+  for (const auto place : kOperands) {
+    if (definition.code == kCall && definition.*place != to && touches(definition, place, to)) return false;
     if (definition.code == kDot && touches(definition, place, to)) return false;
   }
   definition.out = to;
   for (int64_t k = defined + 1; k < op_count(); ++k) {
     Op& op = ops_[k];
-    for (FramePlace* place : {&op.a, &op.b, &op.c}) {
-      if (*place == from) *place = to;
+    for (const auto place : kOperands) {
+      if (op.*place == from) op.*place = to;
     }
     if (IsStore(op.code) && op.out == from) op.out = to;
   }

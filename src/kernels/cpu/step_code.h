@@ -3,6 +3,7 @@
 // scalars, and calls of tile operations, all on places in one block of memory. A step of it costs a
 // nanosecond or two, where a tile program costs ten times that to set up.
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -22,11 +23,21 @@ class StepCode {
   using Label = int32_t;
 
   // --- Building.
+  // Bytes of an element at each place of a call.
+  struct CallWidths {
+    static constexpr int32_t kWidest = 16;
+    int32_t out = kWidest;
+    std::array<int32_t, 3> in = {kWidest, kWidest, kWidest};
+  };
   // What the call does to `count` elements; operations on one element are the machine's own where it has
   // them.
-  void Call(const TileCall& call, int64_t count, FramePlace out, const FramePlace (&in)[3]);
-  // A product of the arrays at `a` and `b`; none of the three overlap, or is longer than `byte_count`.
-  void Dot(const SmallDot& dot, FramePlace out, FramePlace a, FramePlace b, int64_t byte_count);
+  void Call(const TileCall& call, int64_t count, const CallWidths& widths, FramePlace out,
+            const FramePlace (&in)[3]);
+  struct DotBytes {
+    int64_t out, a, b;
+  };
+  // A product of the arrays at `a` and `b`; none of the three overlap.
+  void Dot(const SmallDot& dot, const DotBytes& bytes, FramePlace out, FramePlace a, FramePlace b);
   // `byte_count` bytes; the two do not overlap, or are the same.
   void Copy(FramePlace to, FramePlace from, int64_t byte_count);
   // The 64-bit integer at `out`: (adds ? its value : 0) + clamp(integer at `index`, 0, max) * byte_stride.
@@ -50,6 +61,8 @@ class StepCode {
   void JumpTo(FramePlace number, const std::vector<Label>& labels);
   // To the beginning of a loop; now and then, whoever runs the code may stop it.
   void Repeat(FramePlace predicate, Label label);
+  // Whether operations from number `first` on load from or store to what this pointer of the run points at.
+  bool UsesArgument(int64_t first, int32_t argument) const;
   // What operations from number `first` on leave at `from` they leave at `to` instead, if `from` is not
   // needed otherwise and nobody can tell the difference at `to`; false, and nothing changes, if somebody
   // could.
@@ -78,10 +91,11 @@ class StepCode {
   struct Tile {
     TileCall call;
     int64_t count;
+    CallWidths widths;
   };
   struct Product {
     SmallDot dot;
-    int64_t byte_count;
+    DotBytes bytes;
   };
   struct Range {
     ElementType type;
@@ -97,8 +111,8 @@ class StepCode {
   void Add(const Op& op) { ops_.push_back(op); }
   // Whether operations from `first` on and before this one may jump past it.
   bool JumpsBeyond(int64_t first, int64_t number) const;
-  // At most so many bytes are read or written at each place of the operation.
-  int64_t Reach(const Op& op) const;
+  // At most so many bytes are read or written at that place of the operation.
+  int64_t Reach(const Op& op, FramePlace Op::*place) const;
 
   std::vector<Op> ops_;
   std::vector<Tile> tiles_;
