@@ -1,15 +1,13 @@
 #include "plan/buffers.h"
 
 #include <algorithm>
-#include <map>
 
+#include "plan/placement.h"
 #include "plan/sharing.h"
 #include "plan/visit.h"
 
 namespace hlo::plan {
 namespace {
-
-constexpr int64_t kAlignment = 64;
 
 // Gives storages their memory and their slots.
 class Placer {
@@ -82,14 +80,13 @@ class Placer {
     }
   }
 
-  // In the order in which they begin, each at the lowest place that is free.
   void PlaceArena() {
-    std::vector<int32_t> order;
+    std::vector<int32_t> in_arena;
     for (size_t s = 0; s < storages_.size(); ++s) {
       Storage& storage = storages_[s];
       if (storage.same_as != -1 || storage.slot >= 0) continue;
       if (storage.is_arena) {
-        order.push_back(static_cast<int32_t>(s));
+        in_arena.push_back(static_cast<int32_t>(s));
       } else {
         const Value& value = plan_.graph.values[storage.first];
         NewBuffer(static_cast<int32_t>(s), value.is_dynamic            ? Buffer::Kind::kLiteral
@@ -97,33 +94,15 @@ class Placer {
                                                                        : Buffer::Kind::kParameter);
       }
     }
-    std::stable_sort(order.begin(), order.end(),
+    std::stable_sort(in_arena.begin(), in_arena.end(),
                      [&](int32_t a, int32_t b) { return storages_[a].begin < storages_[b].begin; });
-    struct Taken {
-      int64_t bytes;
-      Position end;
-    };
-    std::map<int64_t, Taken> taken;         // By offset.
-    std::multimap<Position, int64_t> ends;  // Offsets by when they fall free.
-    for (int32_t s : order) {
-      const Storage& storage = storages_[s];
-      while (!ends.empty() && ends.begin()->first < storage.begin) {
-        taken.erase(ends.begin()->second);
-        ends.erase(ends.begin());
-      }
-      const int64_t bytes =
-          std::max<int64_t>((storage.byte_count + kAlignment - 1) / kAlignment * kAlignment, kAlignment);
-      int64_t offset = 0;
-      for (const auto& [at, other] : taken) {
-        if (at - offset >= bytes) break;
-        offset = at + other.bytes;
-      }
-      taken[offset] = {bytes, storage.end};
-      ends.emplace(storage.end, offset);
-      const Slot slot = NewBuffer(s, Buffer::Kind::kArena);
-      plan_.buffers[slot].offset = offset;
-      plan_.arena_bytes = std::max(plan_.arena_bytes, offset + bytes);
-    }
+    std::vector<Lifetime> lifetimes;
+    for (const int32_t s : in_arena)
+      lifetimes.push_back({storages_[s].begin, storages_[s].end, storages_[s].byte_count});
+    const Placement placement = PlaceLifetimes(lifetimes);
+    for (size_t i = 0; i < in_arena.size(); ++i)
+      plan_.buffers[NewBuffer(in_arena[i], Buffer::Kind::kArena)].offset = placement.offsets[i];
+    plan_.arena_bytes = placement.byte_count;
   }
 
   // Results in place of arguments, where nothing lies in them before the argument was read for the last time.
