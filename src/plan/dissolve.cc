@@ -60,6 +60,29 @@ bool KeepsOperand(const Instruction& call, const CustomCalls* custom_calls) {
   return !own && reference::IsIdentityCall(call);
 }
 
+bool AreStatic(const Instruction& instruction) {
+  const auto operands = instruction.operands();
+  return !instruction.shape().HasDynamicDim() &&
+         std::none_of(operands.begin(), operands.end(),
+                      [](const Instruction* operand) { return operand->shape().HasDynamicDim(); });
+}
+
+// Whether the result has the operand's elements at the operand's positions.
+bool IsWhole(const Instruction& instruction, int64_t operand) {
+  return SameDimensions(instruction.operand(operand)->shape(), instruction.shape()) && AreStatic(instruction);
+}
+
+bool PadsNothing(const Instruction& pad) {
+  const auto padding = pad.Get<attr::padding>();
+  return std::all_of(padding.begin(), padding.end(),
+                     [](const auto& p) { return p.low == 0 && p.high == 0 && p.interior == 0; });
+}
+
+// Lines of one element are in order.
+bool HasNothingToSort(const Instruction& sort) {
+  return AreStatic(sort) && sort.operand(0)->shape().dim(sort.Get<attr::dimensions>()[0]) <= 1;
+}
+
 // A single device is what a run has (semantics 8.4).
 std::optional<Sources> OfCollective(const Instruction& instruction) {
   if (!reference::CollectiveObstacle(instruction).empty()) return std::nullopt;
@@ -118,6 +141,17 @@ std::optional<Sources> Dissolved(const Instruction& instruction, const CustomCal
       return result.Element(0).Done();
     case Opcode::kCustomCall:
       return KeepsOperand(instruction, custom_calls) ? result.Operand(0).Done() : std::nullopt;
+    case Opcode::kConcatenate:
+    case Opcode::kDynamicSlice:
+    case Opcode::kReshape:
+    case Opcode::kSlice:
+      return IsWhole(instruction, 0) ? result.Operand(0).Done() : std::nullopt;
+    case Opcode::kPad:
+      return IsWhole(instruction, 0) && PadsNothing(instruction) ? result.Operand(0).Done() : std::nullopt;
+    case Opcode::kDynamicUpdateSlice:
+      return IsWhole(instruction, 1) ? result.Operand(1).Done() : std::nullopt;
+    case Opcode::kSort:
+      return HasNothingToSort(instruction) ? result.AllOperands().Done() : std::nullopt;
     case Opcode::kPartitionId:
     case Opcode::kReplicaId:
       return OfCollective(instruction);

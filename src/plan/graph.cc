@@ -9,6 +9,7 @@
 #include "ir/result_shapes.h"
 #include "plan/dissolve.h"
 #include "plan/library_calls.h"
+#include "plan/one_term.h"
 #include "plan/tile_calls.h"
 #include "reference/program.h"
 
@@ -144,6 +145,19 @@ class Flattener {
           if (SameDimensions(graph_.values[result[0]].shape, shape)) return result;
         }
         break;
+      case Opcode::kReduce:
+        if (HasDynamic(Joined(operands))) break;
+        if (std::optional<CheckedModule> elements = ElementsOfReduce(instruction); elements.has_value()) {
+          HLO_ASSIGN_OR_RETURN(Leaves element, Rebuilt(*std::move(elements), {operands[0]}, block));
+          HLO_ASSIGN_OR_RETURN(Leaves result, Map(instruction, {operands[1], element}, block));
+          if (SameDimensions(graph_.values[result[0]].shape, shape)) return result;
+        }
+        break;
+      case Opcode::kDot:
+        if (HasDynamic(Joined(operands))) break;
+        if (std::optional<CheckedModule> product = ProductOfOneTerm(instruction); product.has_value())
+          return Rebuilt(*std::move(product), operands, block);
+        break;
       case Opcode::kWhile:
         return While(instruction, operands[0], block);
       case Opcode::kConditional:
@@ -222,11 +236,16 @@ class Flattener {
     return Leaves{Made(std::move(size))};
   }
 
+  // Instructions that take the place of another one.
+  absl::StatusOr<Leaves> Rebuilt(CheckedModule same, const std::vector<Leaves>& operands, Block* block) {
+    graph_.calls.push_back(std::move(same));
+    return Inline(*graph_.calls.back().module().entry(), operands, block);
+  }
+
   // All results but the first are work space.
   absl::StatusOr<Leaves> LibraryCall(const Instruction& call, CheckedModule same,
                                      const std::vector<Leaves>& operands, Block* block) {
-    graph_.calls.push_back(std::move(same));
-    HLO_ASSIGN_OR_RETURN(Leaves leaves, Inline(*graph_.calls.back().module().entry(), operands, block));
+    HLO_ASSIGN_OR_RETURN(Leaves leaves, Rebuilt(std::move(same), operands, block));
     for (const Shape& shape : ResultShapes(call).subspan(1)) {
       auto [zeros, is_new] = work_spaces_.try_emplace(ToString(shape.WithoutLayouts()), kNoValue);
       if (is_new) {

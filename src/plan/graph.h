@@ -59,7 +59,7 @@ struct Graph {
   std::deque<Node> nodes;
   std::deque<Block> blocks;
   std::deque<Literal> literals;       // Constants that the module does not have.
-  std::deque<CheckedModule> calls;    // What calls of libraries say in instructions.
+  std::deque<CheckedModule> calls;    // Instructions in others' words.
   std::shared_ptr<Module> rewritten;  // Instructions that take the place of the module's.
   Block* entry = nullptr;
   std::vector<ValueId> parameters, results;

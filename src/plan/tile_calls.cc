@@ -175,8 +175,6 @@ class ScalarCode {
 
 bool HasTileCall(const Instruction& instruction) { return CallOf(instruction).function != nullptr; }
 
-namespace {
-
 bool IsElementwiseCode(const Computation& computation) {
   return computation.root()->opcode() != Opcode::kConstant &&
          std::all_of(computation.instructions().begin(), computation.instructions().end(),
@@ -194,8 +192,6 @@ bool IsElementwiseCode(const Computation& computation) {
                        }
                      });
 }
-
-}  // namespace
 
 bool IsElementwiseMap(const Instruction& map) {
   const Computation& code = *map.Get<attr::to_apply>();

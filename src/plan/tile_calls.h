@@ -11,7 +11,9 @@ namespace hlo::plan {
 
 // Whether an elementwise instruction has a tile operation.
 bool HasTileCall(const Instruction& instruction);
-// Whether a map's code is operations of that kind alone.
+// Whether code on scalars is operations of that kind alone.
+bool IsElementwiseCode(const Computation& computation);
+// Whether a map's code is.
 bool IsElementwiseMap(const Instruction& map);
 // Appends it, with the rounding that its result type asks for.
 cpu::TileValue ApplyInstruction(const Instruction& instruction, absl::Span<const cpu::TileValue> operands,
