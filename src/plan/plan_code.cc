@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "plan/sharing.h"
 #include "plan/visit.h"
 #include "plan/window_update.h"
 
@@ -17,7 +18,6 @@ namespace {
 using cpu::FramePlace;
 using cpu::SmallProgram;
 
-constexpr int64_t kSmall = 64;  // Bytes that are copied rather than change places.
 constexpr int64_t kMostWindowBytes = 256;
 constexpr int64_t kMostDotBytes = 128;  // Of each array.
 constexpr int64_t kAlignment = 16;
@@ -410,6 +410,7 @@ class Compiler {
         const Address& address = addresses[out.start];
         result_.code.Store(to, out.argument, out.offset + address.offset, address.place,
                            program.count * out.width);
+        absl::erase_if(loaded, [&](const auto& each) { return std::get<0>(each.first) == out.argument; });
       }
     }
   }

@@ -1,7 +1,10 @@
 #include "plan/sharing.h"
 
 #include <algorithm>
+#include <numeric>
 
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "plan/modes.h"
 #include "plan/visit.h"
@@ -72,32 +75,65 @@ class Sharer {
       return;
     }
     if (tiles.programs.size() != 1) return;
-    const cpu::Access* store = nullptr;
-    int64_t store_count = 0;
-    std::vector<const cpu::Access*> loads;
-    absl::flat_hash_set<int32_t> others;
-    std::as_const(tiles.programs[0]).VisitAccesses([&](const cpu::Access& access, bool is_store) {
-      VisitOthers(access, [&](int32_t argument) { others.insert(StorageOf(argument)); });
-      if (is_store) {
-        store = &access;
-        ++store_count;
-      } else if (access.IsArray()) {
-        loads.push_back(&access);
-      }
+    const cpu::TileProgram& program = tiles.programs[0];
+    Loads loads;
+    program.VisitAccesses([&](const cpu::Access& access, bool is_store) {
+      VisitOthers(access, [&](int32_t argument) { loads.others.insert(StorageOf(argument)); });
+      if (!is_store && access.IsArray()) loads.arrays.push_back(&access);
     });
-    // What one of several stores overwrites, another may still be computed from.
-    if (store_count != 1) return;
-    const int64_t byte_count = storages_[StorageOf(store->argument)].byte_count;
-    for (const cpu::Access* load : loads) {
-      const int32_t storage = StorageOf(load->argument);
-      if (storages_[storage].byte_count != byte_count || others.contains(storage)) continue;
-      const bool fits = std::all_of(loads.begin(), loads.end(), [&](const cpu::Access* other) {
-        return StorageOf(other->argument) != storage || SamePlace(*other, *store);
-      });
-      if (!fits || !MayTake(storage, store->argument)) continue;
-      liveness_.Join(store->argument, storage);
-      return;
+    // What is written first can take the fewest places.
+    std::vector<size_t> stores(program.stores().size());
+    std::iota(stores.begin(), stores.end(), size_t{0});
+    std::stable_sort(stores.begin(), stores.end(),
+                     [&](size_t a, size_t b) { return program.WrittenAt(a) < program.WrittenAt(b); });
+    for (const bool as_next_state : {true, false}) {
+      std::erase_if(stores, [&](size_t k) { return ShareStore(program, k, as_next_state, loads); });
     }
+  }
+
+  // What a loop over tiles reads, and what of that nothing else may overwrite.
+  struct Loads {
+    std::vector<const cpu::Access*> arrays;
+    absl::flat_hash_set<int32_t> others;  // Storages.
+  };
+
+  // Whether one of the stores of a loop has found its place among what that reads: that of the state that it
+  // is the next of, or another one.
+  bool ShareStore(const cpu::TileProgram& program, size_t k, bool as_next_state, Loads& loads) {
+    const cpu::Access& store = program.access(program.stores()[k].access);
+    const auto state = next_states_.find(Real(store.argument));
+    const bool is_next =
+        state != next_states_.end() && storages_[StorageOf(store.argument)].byte_count > kSmall;
+    const int32_t own = is_next ? StorageOf(state->second) : -1;
+    const int64_t byte_count = storages_[StorageOf(store.argument)].byte_count;
+    if (byte_count <= kSmall && (program.stores().size() > 1 || as_next_state)) return false;
+    for (const cpu::Access* load : loads.arrays) {
+      const int32_t storage = StorageOf(load->argument);
+      if (as_next_state != (storage == own) || (is_next && storage != own && IsState(storage))) continue;
+      if (storages_[storage].byte_count != byte_count || loads.others.contains(storage)) continue;
+      const auto is_same = [&](const cpu::Access& other) { return StorageOf(other.argument) == storage; };
+      const bool fits =
+          absl::c_all_of(
+              loads.arrays,
+              [&](const cpu::Access* other) { return !is_same(*other) || SamePlace(*other, store); }) &&
+          program.LastReadAt([&](const cpu::Access& other) { return other.IsArray() && is_same(other); }) <=
+              program.WrittenAt(k);
+      if (!fits) continue;
+      const bool joins = MayTake(storage, store.argument);
+      if (joins) liveness_.Join(store.argument, storage);
+      const auto taker = sharing_.takers.find(storage);
+      const bool takes = taker != sharing_.takers.end() && taker->second == store.argument;
+      // A single result may take whichever argument is given up.
+      if (!joins && (!takes || program.stores().size() == 1)) continue;
+      loads.others.insert(storage);
+      return true;
+    }
+    return false;
+  }
+
+  // Whether a loop around this position keeps a state there.
+  bool IsState(int32_t storage) const {
+    return absl::c_any_of(next_states_, [&](const auto& next) { return StorageOf(next.second) == storage; });
   }
 
   void ShareUpdate(Step& step, TileStep& tiles) {
@@ -166,9 +202,11 @@ class Sharer {
     loop.initial = std::move(initial);
     for (const Move& move : loop.next)
       liveness_.storage(move.to).last_use = liveness_.value(move.to).last_inside;
+    for (const Move& move : loop.next) next_states_.emplace(Real(move.from), Real(move.to));
     Share(loop.condition);
     ++position_;
     Share(loop.body);
+    for (const Move& move : loop.next) next_states_.erase(Real(move.from));
     ++position_;
     const Liveness::LoopScope& scope = liveness_.loop(id);
     for (const Move& move : loop.next) {
@@ -250,6 +288,7 @@ class Sharer {
   Liveness& liveness_;
   std::vector<Storage>& storages_;
   Sharing sharing_;
+  absl::flat_hash_map<ValueId, ValueId> next_states_;  // States by what they become, of the loops around.
   Position position_ = 0;
   int32_t next_loop_ = 0;
 };

@@ -9,6 +9,9 @@
 
 namespace hlo::plan {
 
+// Buffers of so many bytes at most are copied rather than change places.
+inline constexpr int64_t kSmall = 64;
+
 struct Sharing {
   std::vector<std::pair<ValueId, ValueId>> exchanged;  // Whose buffers change places.
   std::map<int32_t, ValueId> takers;  // Results by the storage of the argument whose place they may take.

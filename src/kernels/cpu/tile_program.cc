@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
 
 #include "base/check.h"
 #include "types/index.h"
@@ -261,6 +262,35 @@ std::optional<SmallProgram> TileProgram::MakeSmall() const {
   }
   if (start_count > SmallProgram::kMostStarts) return std::nullopt;
   return small;
+}
+
+int64_t TileProgram::LastReadAt(absl::FunctionRef<bool(const Access&)> of) const {
+  const auto is_one = [&](TileValue value) {
+    for (int32_t a = values_[value].access; a >= 0; a = accesses_[a].next) {
+      if (of(accesses_[a])) return true;
+    }
+    return false;
+  };
+  int64_t last = -1;
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    for (int k = 0; k < steps_[s].operand_count; ++k) {
+      if (is_one(steps_[s].in[k])) last = static_cast<int64_t>(s);
+    }
+  }
+  for (size_t k = 0; k < stored_.size(); ++k) {
+    if (is_one(stored_[k].value)) last = static_cast<int64_t>(steps_.size() + k);
+  }
+  if (std::any_of(yielded_.begin(), yielded_.end(), is_one)) last = std::numeric_limits<int64_t>::max();
+  return last;
+}
+
+int64_t TileProgram::WrittenAt(size_t store) const {
+  const Stored& stored = stored_[store];
+  const bool as_computed = stored.by_chain || values_[stored.value].stored_as == stored.access;
+  for (size_t s = 0; as_computed && s < steps_.size(); ++s) {
+    if (steps_[s].out == stored.value) return static_cast<int64_t>(s);
+  }
+  return static_cast<int64_t>(steps_.size() + store);
 }
 
 std::optional<ElementType> TileProgram::YieldedAsStored() const {

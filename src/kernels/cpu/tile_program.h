@@ -84,6 +84,11 @@ class TileProgram {
   absl::Span<const Stored> stores() const { return stored_; }
   absl::Span<const TileValue> yields() const { return yielded_; }
   const Access& access(int32_t number) const { return accesses_[number]; }
+  // When, within a tile, the last of those loads is read, and when a store begins to write: a load whose
+  // places a store overwrites must not be read later than that. By number of step; behind all of them come
+  // the stores.
+  int64_t LastReadAt(absl::FunctionRef<bool(const Access&)> of) const;
+  int64_t WrittenAt(size_t store) const;
 
   // --- Running. `arguments` are the pointers that accesses name.
   // All tiles, on several threads where it pays.
