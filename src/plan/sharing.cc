@@ -228,9 +228,11 @@ class Sharer {
     for (const Move& move : results) {
       const int32_t from = StorageOf(move.from), to = StorageOf(move.to);
       if (from == to || !DiesHere(from) || !storages_[to].is_arena || taken.contains(to) ||
-          storages_[from].byte_count != storages_[to].byte_count || storages_[to].begin < conditional)
+          storages_[from].byte_count != storages_[to].byte_count)
         continue;
       const bool inside = storages_[from].begin > begin;
+      // Where a branch before has handed a value on, no other branch reads that, but the result is there.
+      if (!inside && storages_[to].begin < conditional) continue;
       if (!inside && liveness_.UsesSince(move.from, conditional) != 1) continue;
       if (std::count_if(results.begin(), results.end(),
                         [&](const Move& other) { return StorageOf(other.from) == from; }) != 1)
