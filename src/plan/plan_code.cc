@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -126,8 +127,19 @@ class Compiler {
     for (const PlanCode::Import& import : result_.imports) {
       if (import.slot == slot && import.offset == offset && import.byte_count == byte_count) return import.to;
     }
-    result_.imports.push_back({slot, offset, byte_count, NewPlace(byte_count)});
-    return result_.imports.back().to;
+    const Literal* constant = plan_.buffers[slot].constant;
+    if (constant == nullptr) {
+      result_.imports.push_back({slot, offset, byte_count, NewPlace(byte_count)});
+      return result_.imports.back().to;
+    }
+    // Many constants are the same numbers.
+    const auto [known, is_new] = constants_.try_emplace(
+        std::string(reinterpret_cast<const char*>(constant->data()) + offset, byte_count), 0);
+    if (is_new) {
+      known->second = NewPlace(byte_count);
+      result_.imports.push_back({slot, offset, byte_count, known->second});
+    }
+    return known->second;
   }
   // Where these bytes of a slot can be read now.
   FramePlace Read(Slot slot, int64_t offset, int64_t byte_count) {
@@ -140,7 +152,6 @@ class Compiler {
 
   // What the programs need besides buffers.
   static int64_t ScratchBytes(const std::vector<Step>& steps) {
-    constexpr int64_t kWidest = 16;
     int64_t bytes = 0;
     for (const Step& step : steps) {
       if (const auto* loop = std::get_if<LoopStep>(&step.what)) {
@@ -152,8 +163,8 @@ class Compiler {
         for (const cpu::TileProgram& program : tiles->programs) {
           if (!program.small().has_value()) continue;
           for (const SmallProgram::Call& call : program.small()->calls)
-            bytes = std::max(bytes,
-                             call.out.argument < 0 ? call.out.offset + program.small()->count * kWidest : 0);
+            if (call.out.argument < 0)
+              bytes = std::max(bytes, call.out.offset + program.small()->count * call.out.width);
         }
       }
     }
@@ -421,6 +432,7 @@ class Compiler {
   int64_t end_;
   FramePlace scratch_ = -1;
   absl::flat_hash_map<int64_t, std::vector<FramePlace>> free_;  // By bytes.
+  absl::flat_hash_map<std::string, FramePlace> constants_;      // By their bytes.
   std::vector<std::pair<int64_t, FramePlace>> borrowed_;
 };
 

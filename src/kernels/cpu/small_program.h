@@ -22,7 +22,7 @@ struct SmallProgram {
     int32_t argument = kScratch;
     int32_t start = 0;  // Which of the starts; 0: none.
     int64_t offset = 0;
-    int32_t width = 0;  // Bytes of an element, of a pointer's.
+    int32_t width = 0;  // Bytes of an element.
   };
   struct Call {
     TileCall call;

@@ -213,8 +213,9 @@ std::optional<SmallProgram> TileProgram::MakeSmall() const {
   for (const Value& value : values_) widest = std::max(widest, LaneBytes(value.lane));
   const int64_t stride = (widest * inner_count_ + 15) / 16 * 16;
   if (stride * register_count_ > SmallProgram::kScratchBytes) return std::nullopt;
-  const auto in_register = [&](int64_t number) {
-    return SmallProgram::Place{SmallProgram::Place::kScratch, 0, number * stride};
+  const auto in_register = [&](const Value& value) {
+    return SmallProgram::Place{SmallProgram::Place::kScratch, 0, value.register_number * stride,
+                               static_cast<int32_t>(LaneBytes(value.lane))};
   };
   int32_t start_count = 0;
   const auto in_memory = [&](const Access& access) {
@@ -231,7 +232,7 @@ std::optional<SmallProgram> TileProgram::MakeSmall() const {
   for (const Step& step : steps_) {
     const Value& value = values_[step.out];
     SmallProgram::Place& place = places[step.out];
-    place = in_register(value.register_number);
+    place = in_register(value);
     if (step.access >= 0) {
       const Access& access = accesses_[step.access];
       const Pattern pattern = patterns_[step.access];
