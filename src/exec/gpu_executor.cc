@@ -235,6 +235,15 @@ absl::Status GpuExecutor::RunSteps(const std::vector<plan::Step>& steps) {
   return absl::OkStatus();
 }
 
+// A kernel does not count the turns of its loops.
+bool GpuExecutor::TakesKernel(Prepared& prepared) const {
+  const bool watched = options_->max_steps > 0 || options_->max_seconds > 0;
+  if (!prepared.kernel.has_value() || !prepared.kernel->may_loop || !watched)
+    return prepared.kernel.has_value();
+  prepared.reason = "loops of elements under a limit of steps or time";
+  return false;
+}
+
 absl::Status GpuExecutor::RunStep(const plan::Step& step, Prepared& prepared) {
   if (const auto* loop = std::get_if<plan::LoopStep>(&step.what)) return RunLoop(*loop, prepared);
   if (const auto* branch = std::get_if<plan::BranchStep>(&step.what)) return RunBranch(*branch, prepared);
@@ -255,12 +264,11 @@ absl::Status GpuExecutor::RunStep(const plan::Step& step, Prepared& prepared) {
       prepared_.at(prepared.loop).is_done = true;
       return RunKernel(step, prepared.fused_operands, {prepared.fused_result}, *prepared.fused);
     }
-    if (prepared.kernel.has_value())
-      return RunKernel(step, kernel->operands, kernel->results, *prepared.kernel);
+    if (TakesKernel(prepared)) return RunKernel(step, kernel->operands, kernel->results, *prepared.kernel);
     return RunKernelOnCpu(step, *kernel, prepared);
   }
   if (const auto* reference = std::get_if<plan::ReferenceStep>(&step.what)) {
-    if (prepared.kernel.has_value())
+    if (TakesKernel(prepared))
       return RunKernel(step, reference->operands, reference->results, *prepared.kernel);
     return RunReference(*step.instruction, reference->operands, reference->results, prepared);
   }

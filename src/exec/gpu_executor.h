@@ -72,6 +72,7 @@ class GpuExecutor {
 
   absl::Status RunSteps(const std::vector<plan::Step>& steps);
   absl::Status RunStep(const plan::Step& step, Prepared& prepared);
+  bool TakesKernel(Prepared& prepared) const;
   absl::Status RunKernel(const plan::Step& step, absl::Span<const Slot> operands,
                          absl::Span<const Slot> results, const cuda::CudaKernel& kernel);
   absl::Status RunLoop(const plan::LoopStep& loop, Prepared& prepared);

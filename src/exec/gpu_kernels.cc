@@ -5,14 +5,15 @@
 
 #include "ir/result_shapes.h"
 #include "kernels/cuda/coded_kernels.h"
+#include "plan/scalar_code.h"
 #include "plan/scan_code.h"
-#include "plan/tile_calls.h"
 
 namespace hlo::exec {
 namespace {
 
 using cuda::CudaKernel;
 using device::DeviceProperties;
+using plan::CodeFor;
 
 std::vector<ElementType> OperandTypes(const Instruction& instruction, int64_t count) {
   std::vector<ElementType> types;
@@ -32,13 +33,28 @@ bool HasOperandTypes(const Instruction& instruction, int64_t first, absl::Span<c
   return true;
 }
 
-std::optional<CudaKernel> FindCodedReduceWindow(const Instruction& instruction,
-                                                const DeviceProperties& device) {
+// reduce and reduce-window.
+std::optional<CudaKernel> FindCodedReduction(const Instruction& instruction, const DeviceProperties& device) {
   const int64_t count = instruction.operand_count() / 2;
   const std::vector<ElementType> types = OperandTypes(instruction, count);
   if (!HasResultTypes(instruction, types) || !HasOperandTypes(instruction, count, types)) return std::nullopt;
-  const auto code = plan::FindCombinerCode(*instruction.Get<attr::to_apply>(), types);
-  return code.has_value() ? cuda::CodedReduceWindow(instruction, *code, device) : std::nullopt;
+  const auto code = plan::FindCombinerCode(*instruction.Get<attr::to_apply>(), types, CodeFor::kThreads);
+  if (!code.has_value()) return std::nullopt;
+  return instruction.opcode() == Opcode::kReduce ? cuda::CodedReduce(instruction, *code, device)
+                                                 : cuda::CodedReduceWindow(instruction, *code, device);
+}
+
+std::optional<CudaKernel> FindCodedMap(const Instruction& instruction, const DeviceProperties& device) {
+  const Computation& to_apply = *instruction.Get<attr::to_apply>();
+  if (!to_apply.root()->shape().IsArray(instruction.shape().type())) return std::nullopt;
+  for (int64_t k = 0; k < instruction.operand_count(); ++k) {
+    const Shape& operand = instruction.operand(k)->shape();
+    if (!SameDimensions(operand, instruction.shape()) ||
+        !to_apply.parameter(k)->shape().IsArray(operand.type()))
+      return std::nullopt;
+  }
+  const auto code = plan::FindLaneCode(to_apply, {}, CodeFor::kThreads);
+  return code.has_value() ? cuda::CodedMap(instruction, *code, device) : std::nullopt;
 }
 
 std::optional<CudaKernel> FindCodedScatter(const Instruction& instruction, const DeviceProperties& device) {
@@ -52,7 +68,7 @@ std::optional<CudaKernel> FindCodedScatter(const Instruction& instruction, const
   }
   if (!HasResultTypes(instruction, types) || !HasOperandTypes(instruction, count + 1, types))
     return std::nullopt;
-  const auto code = plan::FindCombinerCode(*instruction.Get<attr::to_apply>(), types);
+  const auto code = plan::FindCombinerCode(*instruction.Get<attr::to_apply>(), types, CodeFor::kThreads);
   return code.has_value() ? cuda::CodedScatterKernel(instruction, *code, device) : std::nullopt;
 }
 
@@ -60,15 +76,17 @@ std::optional<CudaKernel> FindCodedSelectAndScatter(const Instruction& instructi
                                                     const DeviceProperties& device) {
   const ElementType type = instruction.shape().type();
   if (!HasOperandTypes(instruction, 0, {type, type, type})) return std::nullopt;
-  const auto select = plan::FindComparatorCode(*instruction.Get<attr::select>(), {&type, 1});
-  const auto scatter = plan::FindCombinerCode(*instruction.Get<attr::scatter>(), {&type, 1});
+  const auto select =
+      plan::FindComparatorCode(*instruction.Get<attr::select>(), {&type, 1}, CodeFor::kThreads);
+  const auto scatter =
+      plan::FindCombinerCode(*instruction.Get<attr::scatter>(), {&type, 1}, CodeFor::kThreads);
   if (!select.has_value() || !scatter.has_value()) return std::nullopt;
   return cuda::CodedSelectAndScatter(instruction, *select, *scatter, device);
 }
 
 std::optional<CudaKernel> FindCodedSort(const Instruction& instruction, const DeviceProperties& device) {
   const std::vector<ElementType> types = OperandTypes(instruction, instruction.operand_count());
-  const auto code = plan::FindComparatorCode(*instruction.Get<attr::to_apply>(), types);
+  const auto code = plan::FindComparatorCode(*instruction.Get<attr::to_apply>(), types, CodeFor::kThreads);
   return code.has_value() ? cuda::CodedSort(instruction, *code, device) : std::nullopt;
 }
 
@@ -78,10 +96,13 @@ std::optional<CudaKernel> FindGpuKernel(const Instruction& instruction, const De
   if (std::optional<CudaKernel> kernel = cuda::FindCudaKernel(instruction, device); kernel.has_value())
     return kernel;
   switch (instruction.opcode()) {
+    case Opcode::kMap:
+      return FindCodedMap(instruction, device);
+    case Opcode::kReduce:
     case Opcode::kReduceWindow:
-      return FindCodedReduceWindow(instruction, device);
+      return FindCodedReduction(instruction, device);
     case Opcode::kScan: {
-      const auto code = plan::FindScanCode(instruction);
+      const auto code = plan::FindScanCode(instruction, CodeFor::kThreads);
       return code.has_value() ? cuda::CodedScanKernel(instruction, *code, device) : std::nullopt;
     }
     case Opcode::kScatter:

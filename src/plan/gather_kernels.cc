@@ -4,6 +4,7 @@
 
 #include "kernels/cpu/gather.h"
 #include "plan/library_kernels.h"
+#include "plan/scalar_code.h"
 #include "plan/tile_calls.h"
 
 namespace hlo::plan {

@@ -5,11 +5,12 @@
 
 #include "hlo_run/module.h"
 #include "kernels/cpu/reduce_program.h"
+#include "plan/scalar_code.h"
 
 namespace hlo::plan {
 
 // Of (inputs..., carries...), a lane for each position of the other dimensions: (outputs..., carries...).
-// nullopt where it is more than elementwise code, or not of the declared types.
-std::optional<cpu::TileCode> FindScanCode(const Instruction& scan);
+// nullopt where it is more than such code, or not of the declared types.
+std::optional<cpu::TileCode> FindScanCode(const Instruction& scan, CodeFor runs = CodeFor::kTiles);
 
 }  // namespace hlo::plan

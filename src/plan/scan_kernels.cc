@@ -6,8 +6,8 @@
 #include "kernels/cpu/scan.h"
 #include "kernels/cpu/slide_lines.h"
 #include "plan/library_kernels.h"
+#include "plan/scalar_code.h"
 #include "plan/scan_code.h"
-#include "plan/tile_calls.h"
 #include "types/index.h"
 
 namespace hlo::plan {
@@ -87,7 +87,7 @@ absl::Status RunScan(const Instruction& scan, const cpu::TileCode& code, const L
 
 }  // namespace
 
-std::optional<cpu::TileCode> FindScanCode(const Instruction& scan) {
+std::optional<cpu::TileCode> FindScanCode(const Instruction& scan, CodeFor runs) {
   const int64_t carries = scan.Get<attr::num_carries>();
   const absl::Span<const Shape> results = ResultShapes(scan);
   if (scan.operand_count() == carries && static_cast<int64_t>(results.size()) == carries) return std::nullopt;
@@ -107,7 +107,7 @@ std::optional<cpu::TileCode> FindScanCode(const Instruction& scan) {
   for (int64_t d = 0; d < shape.rank(); ++d) {
     if (d != scan.Get<attr::dimensions>()[0]) others.push_back(shape.dim(d));
   }
-  return FindLaneCode(to_apply, others);
+  return FindLaneCode(to_apply, others, runs);
 }
 
 LibraryKernel FindScanKernel(const Instruction& scan) {

@@ -9,8 +9,8 @@
 #include "base/status.h"
 #include "kernels/cpu/lane_array.h"
 #include "plan/library_kernels.h"
+#include "plan/scalar_code.h"
 #include "plan/sort_keys.h"
-#include "plan/tile_calls.h"
 #include "types/index.h"
 
 namespace hlo::plan {

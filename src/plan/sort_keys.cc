@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "plan/tile_calls.h"
+#include "plan/scalar_code.h"
 
 namespace hlo::plan {
 namespace {

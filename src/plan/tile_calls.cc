@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "absl/container/flat_hash_map.h"
-#include "base/check.h"
+#include "plan/scalar_code.h"
 
 namespace hlo::plan {
 namespace {
@@ -103,74 +102,6 @@ cpu::TileValue Apply(const Instruction& instruction, absl::Span<const cpu::TileV
   return value;
 }
 
-// The values of scalar instructions, as they are appended to tile code.
-class ScalarCode {
- public:
-  // Arrays of the sizes `lanes` count as scalars too: one for each lane.
-  explicit ScalarCode(cpu::TileCode& code, absl::Span<const int64_t> lanes = {}, int depth = 0)
-      : code_(code), lanes_(lanes), depth_(depth) {}
-  void Enter(const Instruction& instruction, cpu::TileValue value) { values_[&instruction] = value; }
-  bool Has(const Instruction& instruction) const { return values_.contains(&instruction); }
-  cpu::TileValue Of(const Instruction& instruction) const { return values_.at(&instruction); }
-  // After its operands. False where it is no elementwise operation on scalars.
-  bool Add(const Instruction& instruction) {
-    if (values_.contains(&instruction)) return true;
-    const Shape& shape = instruction.shape();
-    if (!shape.IsArray() || !(shape.IsScalar() || shape.dims() == lanes_)) return false;
-    if (instruction.opcode() == Opcode::kConstant) return shape.IsScalar() && AddConstant(instruction);
-    if (instruction.opcode() == Opcode::kCall) return AddCall(instruction);
-    if (instruction.opcode() == Opcode::kBroadcast && Has(*instruction.operand(0))) {
-      Enter(instruction, Of(*instruction.operand(0)));
-      return instruction.operand(0)->shape().IsScalar();
-    }
-    if (!HasTileCall(instruction)) return false;
-    std::vector<cpu::TileValue> operands;
-    for (const Instruction* operand : instruction.operands()) {
-      if (!values_.contains(operand)) return false;
-      operands.push_back(Of(*operand));
-    }
-    Enter(instruction, Apply(instruction, operands, code_));
-    return true;
-  }
-
- private:
-  static constexpr int kDeepest = 8;
-  static constexpr int64_t kMostSteps = 64;
-
-  bool AddCall(const Instruction& call) {
-    if (depth_ == kDeepest) return false;
-    const Computation& called = *call.called_computations()[0];
-    ScalarCode inner(code_, lanes_, depth_ + 1);
-    for (int64_t i = 0; i < call.operand_count(); ++i) {
-      if (!Has(*call.operand(i))) return false;
-      inner.Enter(*called.parameter(i), Of(*call.operand(i)));
-    }
-    for (const Instruction* instruction : PostOrder(called)) {
-      if (code_.step_count() > kMostSteps || !inner.Add(*instruction)) return false;
-    }
-    Enter(call, inner.Of(*called.root()));
-    return true;
-  }
-  bool AddConstant(const Instruction& constant) {
-    if (constant.is_elided()) return false;
-    const ElementType type = constant.shape().type();
-    alignas(16) std::byte element[16] = {};
-    const cpu::TileCall widen = cpu::LoadTile(type);
-    const void* in[] = {constant.Get<attr::literal>()->data()};
-    if (widen.function != nullptr)
-      widen.function(1, element, in, widen.parameter);
-    else
-      std::copy_n(static_cast<const std::byte*>(in[0]), ByteCount(type), element);
-    Enter(constant, code_.Constant(cpu::LaneOf(type), element));
-    return true;
-  }
-
-  cpu::TileCode& code_;
-  absl::Span<const int64_t> lanes_;
-  int depth_;
-  absl::flat_hash_map<const Instruction*, cpu::TileValue> values_;
-};
-
 }  // namespace
 
 bool HasTileCall(const Instruction& instruction) { return CallOf(instruction).function != nullptr; }
@@ -206,6 +137,11 @@ cpu::TileValue ApplyInstruction(const Instruction& instruction, absl::Span<const
   return Apply(instruction, operands, program);
 }
 
+cpu::TileValue ApplyInstruction(const Instruction& instruction, absl::Span<const cpu::TileValue> operands,
+                                cpu::TileCode& code) {
+  return Apply(instruction, operands, code);
+}
+
 cpu::TileValue Rounded(ElementType type, cpu::TileValue value, cpu::TileProgram& program) {
   const cpu::TileCall round = cpu::RoundTile(type);
   return round.function == nullptr ? value : program.Apply(round, cpu::LaneOf(type), {value});
@@ -226,73 +162,6 @@ bool IsRegrouped(const Instruction& root) {
   }
   return root.operand(0)->opcode() == Opcode::kParameter && root.operand(1)->opcode() == Opcode::kParameter &&
          root.operand(0) != root.operand(1);
-}
-
-namespace {}  // namespace
-
-std::optional<cpu::TileCode> FindLaneCode(const Computation& computation, absl::Span<const int64_t> lanes) {
-  constexpr size_t kMostInstructions = 48;
-  constexpr int64_t kMostValues = 60;
-  const auto parameters = computation.parameters();
-  if (computation.instructions().size() > kMostInstructions || parameters.size() > 16) return std::nullopt;
-  std::vector<cpu::Lane> inputs;
-  for (const Instruction* parameter : parameters) {
-    if (!parameter->shape().IsArray() || parameter->shape().dims() != lanes) return std::nullopt;
-    inputs.push_back(cpu::LaneOf(parameter->shape().type()));
-  }
-  cpu::TileCode code(inputs);
-  ScalarCode values(code, lanes);
-  for (size_t k = 0; k < parameters.size(); ++k) values.Enter(*parameters[k], static_cast<cpu::TileValue>(k));
-  const Instruction& root = *computation.root();
-  for (const Instruction* instruction : PostOrder(computation)) {
-    if (instruction->opcode() == Opcode::kTuple && instruction == &root) continue;
-    if (!values.Add(*instruction)) return std::nullopt;
-  }
-  if (root.opcode() == Opcode::kTuple) {
-    for (const Instruction* element : root.operands()) code.Yield(values.Of(*element));
-  } else {
-    code.Yield(values.Of(root));
-  }
-  if (code.step_count() + static_cast<int64_t>(inputs.size()) > kMostValues) return std::nullopt;
-  return code;
-}
-
-namespace {
-
-std::optional<cpu::TileCode> FindScalarCode(const Computation& computation) {
-  return FindLaneCode(computation, {});
-}
-
-bool IsScalarOf(const Shape& shape, ElementType type) { return shape.IsScalar() && shape.type() == type; }
-
-}  // namespace
-
-std::optional<cpu::TileCode> FindCombinerCode(const Computation& to_apply,
-                                              absl::Span<const ElementType> types) {
-  const auto parameters = to_apply.parameters();
-  const size_t count = types.size();
-  const Shape& result = to_apply.root()->shape();
-  if (count > 8 || parameters.size() != 2 * count || (count > 1 && !result.IsTuple())) return std::nullopt;
-  const absl::Span<const Shape> results =
-      result.IsTuple() ? result.elements() : absl::MakeConstSpan(&result, 1);
-  if (results.size() != count) return std::nullopt;
-  for (size_t k = 0; k < count; ++k) {
-    if (!IsScalarOf(parameters[k]->shape(), types[k]) || !IsScalarOf(results[k], types[k]) ||
-        !IsScalarOf(parameters[count + k]->shape(), types[k]))
-      return std::nullopt;
-  }
-  return FindScalarCode(to_apply);
-}
-
-std::optional<cpu::TileCode> FindComparatorCode(const Computation& to_apply,
-                                                absl::Span<const ElementType> types) {
-  const auto parameters = to_apply.parameters();
-  if (parameters.size() != 2 * types.size() || !IsScalarOf(to_apply.root()->shape(), ElementType::kPred))
-    return std::nullopt;
-  for (size_t k = 0; k < parameters.size(); ++k) {
-    if (!IsScalarOf(parameters[k]->shape(), types[k / 2])) return std::nullopt;
-  }
-  return FindScalarCode(to_apply);
 }
 
 std::optional<ReduceCode> FindReduceCode(const Instruction& reduce) {
@@ -316,22 +185,6 @@ std::optional<ReduceCode> FindReduceCode(const Instruction& reduce) {
   if (cut.function != nullptr && IsIntegral(types[0])) sum = regrouped.Apply(cut, lane, {sum});
   regrouped.Yield(sum);
   return ReduceCode{std::move(regrouped), cpu::Grouping::kAny, cpu::FindTileFold(root.opcode(), types[0])};
-}
-
-std::optional<cpu::TileCode> FindUnaryCode(const Instruction& root, const Instruction& parameter) {
-  constexpr int64_t kMostSteps = 48;
-  cpu::TileCode code({cpu::LaneOf(parameter.shape().type())});
-  ScalarCode values(code);
-  values.Enter(parameter, 0);
-  // Those that the root needs, each after its operands: definitions come before uses in the text.
-  for (const Instruction* instruction : PostOrder(*root.parent())) {
-    if (instruction->opcode() == Opcode::kParameter) continue;
-    values.Add(*instruction);
-    if (instruction == &root || code.step_count() > kMostSteps) break;
-  }
-  if (code.step_count() > kMostSteps || !values.Has(root)) return std::nullopt;
-  code.Yield(values.Of(root));
-  return code;
 }
 
 }  // namespace hlo::plan

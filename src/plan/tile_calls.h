@@ -18,6 +18,8 @@ bool IsElementwiseMap(const Instruction& map);
 // Appends it, with the rounding that its result type asks for.
 cpu::TileValue ApplyInstruction(const Instruction& instruction, absl::Span<const cpu::TileValue> operands,
                                 cpu::TileProgram& program);
+cpu::TileValue ApplyInstruction(const Instruction& instruction, absl::Span<const cpu::TileValue> operands,
+                                cpu::TileCode& code);
 cpu::TileValue Rounded(ElementType type, cpu::TileValue value, cpu::TileProgram& program);
 
 // Whether the root of a to_apply is one operation on an accumulator and a value that may be grouped at will.
@@ -31,20 +33,5 @@ struct ReduceCode {
   cpu::TileCall fold;  // Of a whole tile, where there is one.
 };
 std::optional<ReduceCode> FindReduceCode(const Instruction& reduce);
-
-// Elementwise code on arrays of the sizes `lanes` and scalars, from the parameters, which are such arrays, to
-// the root, or to the elements of a tuple that it is.
-std::optional<cpu::TileCode> FindLaneCode(const Computation& computation, absl::Span<const int64_t> lanes);
-
-// The same of any to_apply of (accumulators..., values...), rounded after every operation.
-std::optional<cpu::TileCode> FindCombinerCode(const Computation& to_apply,
-                                              absl::Span<const ElementType> types);
-
-// A sort's to_apply of (a of operand 0, b of operand 0, a of operand 1, ...): whether a comes before b.
-std::optional<cpu::TileCode> FindComparatorCode(const Computation& to_apply,
-                                                absl::Span<const ElementType> types);
-
-// A scalar expression of one parameter as tile code; nullopt where it is more than elementwise operations.
-std::optional<cpu::TileCode> FindUnaryCode(const Instruction& root, const Instruction& parameter);
 
 }  // namespace hlo::plan

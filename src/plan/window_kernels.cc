@@ -5,6 +5,7 @@
 #include "kernels/cpu/reduce_window.h"
 #include "kernels/cpu/select_and_scatter.h"
 #include "plan/library_kernels.h"
+#include "plan/scalar_code.h"
 #include "plan/tile_calls.h"
 #include "types/index.h"
 

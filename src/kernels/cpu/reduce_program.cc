@@ -321,6 +321,21 @@ TileValue TileCode::Constant(Lane lane, const void* element) {
   return step.out;
 }
 
+TileValue TileCode::Repeat(Loop loop, absl::Span<const TileValue> state) {
+  HLO_CHECK(!state.empty());
+  const auto first = static_cast<TileValue>(lanes_.size());
+  for (const TileValue value : state) lanes_.push_back(lane(value));
+  steps_.push_back({.call = {},
+                    .out = first,
+                    .loop = std::make_shared<const Loop>(std::move(loop)),
+                    .state = {state.begin(), state.end()}});
+  return first;
+}
+
+bool TileCode::has_loops() const {
+  return std::any_of(steps_.begin(), steps_.end(), [](const Step& step) { return step.loop != nullptr; });
+}
+
 void TileCode::Run(int64_t n, const void* const* in, void* const* out) const {
   // The usual combiner is one operation.
   if (steps_.size() == 1 && results_.size() == 1 && steps_[0].call.function != nullptr &&
@@ -332,7 +347,7 @@ void TileCode::Run(int64_t n, const void* const* in, void* const* out) const {
   }
   constexpr int64_t kPart = 128;
   constexpr size_t kMost = 64;
-  HLO_CHECK(lanes_.size() <= kMost);
+  HLO_CHECK(lanes_.size() <= kMost && !has_loops());
   alignas(64) std::byte scratch[kMost][kPart * 16];
   const void* at[kMost];
   for (int64_t begin = 0; begin < n; begin += kPart) {

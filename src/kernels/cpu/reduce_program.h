@@ -1,39 +1,49 @@
 #pragma once
 // Reductions of what a tile program computes: along its inner dimensions (rows) or its outer ones (columns).
 
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "kernels/cpu/tile_program.h"
 
 namespace hlo::cpu {
 
-// Straight-line elementwise code on tiles: a to_apply computation, applied to whole tiles of arguments at
-// once.
+// Elementwise code on tiles: a to_apply computation, applied to whole tiles of arguments at once.
+// Straight-line but for loops, which only machines run whose lanes go their own ways.
 class TileCode {
  public:
+  static constexpr TileValue kAll = -1;
+  struct Loop;
   explicit TileCode(absl::Span<const Lane> inputs)
       : lanes_(inputs.begin(), inputs.end()), inputs_(lanes_.size()) {}
   TileValue Apply(TileCall call, Lane result, absl::Span<const TileValue> operands);
   // A constant: one element in its lane.
   TileValue Constant(Lane lane, const void* element);
+  // The state after the loop: so many values side by side, of which this is the first.
+  TileValue Repeat(Loop loop, absl::Span<const TileValue> state);
   void Yield(TileValue value) { results_.push_back(value); }
   Lane lane(TileValue value) const { return lanes_[value]; }
   int64_t result_count() const { return static_cast<int64_t>(results_.size()); }
   int64_t step_count() const { return static_cast<int64_t>(steps_.size()); }
+  int64_t value_count() const { return static_cast<int64_t>(lanes_.size()); }
+  bool has_loops() const;
 
   // What Run does, in order.
   struct Step {
-    TileCall call;  // No function: the constant.
+    TileCall call;  // No function: the loop, or else the constant.
     TileValue out;
     std::array<TileValue, 3> in{};
     std::array<std::byte, 16> constant{};
+    std::shared_ptr<const Loop> loop{};
+    std::vector<TileValue> state{};  // Of the loop, before it.
   };
   absl::Span<const Step> steps() const { return steps_; }
   absl::Span<const TileValue> yields() const { return results_; }
   size_t input_count() const { return inputs_; }
 
-  // out[k][0, n) from in[i][0, n), n <= kLargestTile; `out` may be among `in`.
+  // out[k][0, n) from in[i][0, n), n <= kLargestTile; `out` may be among `in`. Of code without loops.
   void Run(int64_t n, const void* const* in, void* const* out) const;
 
  private:
@@ -41,6 +51,12 @@ class TileCode {
   size_t inputs_;
   std::vector<Step> steps_;
   std::vector<TileValue> results_;
+};
+
+// Turns of each lane by itself, for as long as its predicate holds.
+struct TileCode::Loop {
+  TileCode condition, body;  // State -> the predicate, state -> state.
+  TileValue active = kAll;   // The predicate of the lanes that take part.
 };
 
 // Which values a combiner may combine first: none but the accumulator and the next one, neighbours, any.

@@ -112,30 +112,69 @@ constexpr int64_t kMostThreads = int64_t{kVmThreads} * INT32_MAX;
 constexpr int64_t kMostElements = INT32_MAX;
 }  // namespace
 
-std::optional<CudaKernel> CodedReduceWindow(const Instruction& reduce_window, const cpu::TileCode& combiner,
-                                            const DeviceProperties& device) {
-  const int64_t count = reduce_window.operand_count() / 2;
-  const Shape& base = reduce_window.operand(0)->shape();
-  const absl::Span<const Shape> results = ResultShapes(reduce_window);
-  const Window window = reduce_window.Get<attr::window>();
-  constexpr int64_t kMostTaps = 1 << 16;
-  const std::optional<WindowGeometry> geometry = MakeGeometry(results[0].dims(), base.dims(), window);
-  if (!geometry.has_value() || MostTaps(base.dims(), window) > kMostTaps) return std::nullopt;
+namespace {
+
+// Every result folds what lies under its window over the operands.
+std::optional<CudaKernel> FoldWindows(const Instruction& instruction, const WindowGeometry& geometry,
+                                      const cpu::TileCode& combiner, const DeviceProperties& device) {
+  const int64_t count = instruction.operand_count() / 2;
   std::vector<FoldPlaces> places;
-  for (int64_t k = 0; k < count; ++k) {
-    places.push_back(
-        {Operand(reduce_window, k), Operand(reduce_window, count + k), Result(reduce_window, k)});
-  }
+  for (int64_t k = 0; k < count; ++k)
+    places.push_back({Operand(instruction, k), Operand(instruction, count + k), Result(instruction, k)});
   const absl::StatusOr<std::shared_ptr<const Code>> code = FoldCode(places, combiner, device);
   if (!code.ok()) return std::nullopt;
-  return CudaKernel{
-      fmt::format("reduce-window of code, {} bytes", 4 * (*code)->made.words), 0,
-      [code = *code, geometry = *geometry](absl::Span<const void* const> operands,
-                                           absl::Span<void* const> arrays, void*, Stream stream) {
-        CodedArgs args = ArgsOf(*code, CodedTask::kWindow, Arguments(operands, arrays));
-        args.geometry = geometry;
-        return LaunchCoded(*code, geometry.count, args, stream);
-      }};
+  CudaKernel kernel;
+  kernel.name = fmt::format("{} of code, {} bytes", Name(instruction.opcode()), 4 * (*code)->made.words);
+  kernel.may_loop = combiner.has_loops();
+  kernel.run = [code = *code, geometry](absl::Span<const void* const> operands,
+                                        absl::Span<void* const> arrays, void*, Stream stream) {
+    CodedArgs args = ArgsOf(*code, CodedTask::kWindow, Arguments(operands, arrays));
+    args.geometry = geometry;
+    return LaunchCoded(*code, geometry.count, args, stream);
+  };
+  return kernel;
+}
+
+}  // namespace
+
+std::optional<CudaKernel> CodedReduceWindow(const Instruction& reduce_window, const cpu::TileCode& combiner,
+                                            const DeviceProperties& device) {
+  const Shape& base = reduce_window.operand(0)->shape();
+  const Window window = reduce_window.Get<attr::window>();
+  constexpr int64_t kMostTaps = 1 << 16;
+  const std::optional<WindowGeometry> geometry =
+      MakeGeometry(ResultShapes(reduce_window)[0].dims(), base.dims(), window);
+  if (!geometry.has_value() || MostTaps(base.dims(), window) > kMostTaps) return std::nullopt;
+  return FoldWindows(reduce_window, *geometry, combiner, device);
+}
+
+// A window over all that is reduced.
+std::optional<CudaKernel> CodedReduce(const Instruction& reduce, const cpu::TileCode& combiner,
+                                      const DeviceProperties& device) {
+  const Shape& base = reduce.operand(0)->shape();
+  const IntList reduced = reduce.Get<attr::dimensions>();
+  // The reference follows the layout.
+  if (base.layout() != nullptr) return std::nullopt;
+  std::vector<int64_t> result_dims, base_dims;  // Neighbours that are both kept or both reduced as one.
+  std::vector<WindowDim> window;
+  bool is_reduced = false;
+  for (int64_t d = 0; d < base.rank(); ++d) {
+    const bool was_reduced =
+        std::exchange(is_reduced, std::find(reduced.begin(), reduced.end(), d) != reduced.end());
+    if (d == 0 || is_reduced != was_reduced) {
+      result_dims.push_back(1);
+      base_dims.push_back(1);
+      window.emplace_back();
+    }
+    base_dims.back() *= base.dim(d);
+    if (is_reduced)
+      window.back().size = base_dims.back();
+    else
+      result_dims.back() = base_dims.back();
+  }
+  const std::optional<WindowGeometry> geometry = MakeGeometry(result_dims, base_dims, window);
+  if (!geometry.has_value()) return std::nullopt;
+  return FoldWindows(reduce, *geometry, combiner, device);
 }
 
 std::optional<CudaKernel> CodedScatterKernel(const Instruction& scatter, const cpu::TileCode& combiner,
@@ -154,6 +193,7 @@ std::optional<CudaKernel> CodedScatterKernel(const Instruction& scatter, const c
   kernel.name = fmt::format("scatter of code, {} bytes", 4 * (*code)->made.words);
   kernel.workspace_bytes = SortedPositionsBytes(positions->args);
   kernel.updated = static_cast<int32_t>(count);
+  kernel.may_loop = combiner.has_loops();
   kernel.run = [code = *code, bytes, scatter = positions->args](
                    absl::Span<const void* const> operands, absl::Span<void* const> results, void* workspace,
                    Stream stream) -> absl::Status {
@@ -207,8 +247,10 @@ std::optional<CudaKernel> CodedScanKernel(const Instruction& scan, const cpu::Ti
   const int64_t inner = Product(shape.dims().subspan(dimension + 1)),
                 lines = Product(shape.dims().first(dimension)) * inner;
   if (lines > kMostThreads) return std::nullopt;
-  return CudaKernel{
-      "scan of code, a line a thread", 0,
+  CudaKernel kernel;
+  kernel.name = "scan of code, a line a thread";
+  kernel.may_loop = step.has_loops();
+  kernel.run =
       [code = *code, lines, inner, length = shape.dim(dimension), reversed = scan.Get<attr::is_reverse>()](
           absl::Span<const void* const> operands, absl::Span<void* const> arrays, void*, Stream stream) {
         CodedArgs args = ArgsOf(*code, CodedTask::kScan, Arguments(operands, arrays));
@@ -217,7 +259,41 @@ std::optional<CudaKernel> CodedScanKernel(const Instruction& scan, const cpu::Ti
         args.length = length;
         args.reversed = reversed;
         return LaunchCoded(*code, lines, args, stream);
-      }};
+      };
+  return kernel;
+}
+
+// A scan of lines of one element that carry nothing.
+std::optional<CudaKernel> CodedMap(const Instruction& map, const cpu::TileCode& code,
+                                   const DeviceProperties& device) {
+  const auto build = [&]() -> absl::StatusOr<std::shared_ptr<const Code>> {
+    VmBuilder builder;
+    std::vector<int32_t> ends;
+    EndPiece(builder, ends);
+    Values arguments;
+    for (int64_t k = 0; k < map.operand_count(); ++k) {
+      HLO_ASSIGN_OR_RETURN(const Value operand, builder.Load(Operand(map, k)));
+      arguments.push_back(operand);
+    }
+    HLO_ASSIGN_OR_RETURN(const Values values, LowerCode(code, arguments, builder));
+    HLO_RETURN_IF_ERROR(builder.Store(values[0], Result(map, 0)));
+    EndPiece(builder, ends);
+    return Finished(builder, std::move(ends), device);
+  };
+  const absl::StatusOr<std::shared_ptr<const Code>> made = build();
+  const int64_t count = Product(map.shape().dims());
+  if (!made.ok() || count > kMostThreads) return std::nullopt;
+  CudaKernel kernel;
+  kernel.name = "map of code";
+  kernel.may_loop = code.has_loops();
+  kernel.run = [code = *made, count](absl::Span<const void* const> operands, absl::Span<void* const> arrays,
+                                     void*, Stream stream) {
+    CodedArgs args = ArgsOf(*code, CodedTask::kScan, Arguments(operands, arrays));
+    args.line_count = args.inner = count;
+    args.length = 1;
+    return LaunchCoded(*code, count, args, stream);
+  };
+  return kernel;
 }
 
 namespace {
@@ -306,14 +382,18 @@ std::optional<CudaKernel> CodedSort(const Instruction& sort, const cpu::TileCode
   if (!lines.has_value()) return std::nullopt;
   std::vector<int64_t> widths;
   for (const Instruction* operand : sort.operands()) widths.push_back(ByteCount(operand->shape().type()));
-  return CudaKernel{
-      "sort of code, merges of 16", lines->workspace_bytes(),
-      [lines = *lines, widths](absl::Span<const void* const> operands, absl::Span<void* const> results,
-                               void* workspace, Stream stream) -> absl::Status {
-        if (lines.count() == 0) return absl::OkStatus();
-        HLO_ASSIGN_OR_RETURN(const uint32_t* order, lines.Enqueue(operands, workspace, stream));
-        return Permute(lines.lines(), order, widths, operands, results, stream);
-      }};
+  CudaKernel kernel;
+  kernel.name = "sort of code, merges of 16";
+  kernel.workspace_bytes = lines->workspace_bytes();
+  kernel.may_loop = comparator.has_loops();
+  kernel.run = [lines = *lines, widths](absl::Span<const void* const> operands,
+                                        absl::Span<void* const> results, void* workspace,
+                                        Stream stream) -> absl::Status {
+    if (lines.count() == 0) return absl::OkStatus();
+    HLO_ASSIGN_OR_RETURN(const uint32_t* order, lines.Enqueue(operands, workspace, stream));
+    return Permute(lines.lines(), order, widths, operands, results, stream);
+  };
+  return kernel;
 }
 
 std::optional<CudaKernel> CodedTopk(const Instruction& topk, const DeviceProperties& device) {
@@ -356,19 +436,23 @@ std::optional<CudaKernel> CodedSelectAndScatter(const Instruction& instruction, 
   const absl::StatusOr<std::shared_ptr<const Code>> fold =
       FoldCode({{Operand(instruction, 1), Operand(instruction, 2), Result(instruction, 0)}}, scatter, device);
   if (!choice.ok() || !fold.ok()) return std::nullopt;
-  return CudaKernel{"select-and-scatter of code", 4 * int64_t{windows->count},
-                    [choice = *choice, fold = *fold, windows = *windows, covering = *covering](
-                        absl::Span<const void* const> operands, absl::Span<void* const> results,
-                        void* workspace, Stream stream) -> absl::Status {
-                      CodedArgs args = ArgsOf(*choice, CodedTask::kSelect, Arguments(operands, results));
-                      args.geometry = windows;
-                      args.winners = static_cast<uint32_t*>(workspace);
-                      HLO_RETURN_IF_ERROR(LaunchCoded(*choice, windows.count, args, stream));
-                      CodedArgs last = ArgsOf(*fold, CodedTask::kWinners, Arguments(operands, results));
-                      last.geometry = covering;
-                      last.winners = args.winners;
-                      return LaunchCoded(*fold, covering.count, last, stream);
-                    }};
+  CudaKernel kernel;
+  kernel.name = "select-and-scatter of code";
+  kernel.workspace_bytes = 4 * int64_t{windows->count};
+  kernel.may_loop = select.has_loops() || scatter.has_loops();
+  kernel.run = [choice = *choice, fold = *fold, windows = *windows, covering = *covering](
+                   absl::Span<const void* const> operands, absl::Span<void* const> results, void* workspace,
+                   Stream stream) -> absl::Status {
+    CodedArgs args = ArgsOf(*choice, CodedTask::kSelect, Arguments(operands, results));
+    args.geometry = windows;
+    args.winners = static_cast<uint32_t*>(workspace);
+    HLO_RETURN_IF_ERROR(LaunchCoded(*choice, windows.count, args, stream));
+    CodedArgs last = ArgsOf(*fold, CodedTask::kWinners, Arguments(operands, results));
+    last.geometry = covering;
+    last.winners = args.winners;
+    return LaunchCoded(*fold, covering.count, last, stream);
+  };
+  return kernel;
 }
 
 }  // namespace hlo::cuda

@@ -8,6 +8,10 @@
 namespace hlo::cuda {
 
 // nullopt: no kernel takes the instruction; the code is of its to_apply, as for the CPU.
+std::optional<CudaKernel> CodedMap(const Instruction& map, const cpu::TileCode& code,
+                                   const DeviceProperties& device);
+std::optional<CudaKernel> CodedReduce(const Instruction& reduce, const cpu::TileCode& combiner,
+                                      const DeviceProperties& device);
 std::optional<CudaKernel> CodedReduceWindow(const Instruction& reduce_window, const cpu::TileCode& combiner,
                                             const DeviceProperties& device);
 std::optional<CudaKernel> CodedScatterKernel(const Instruction& scatter, const cpu::TileCode& combiner,

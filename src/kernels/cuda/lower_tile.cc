@@ -1,5 +1,6 @@
 #include "kernels/cuda/lower_tile.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "base/status.h"
@@ -43,14 +44,43 @@ absl::StatusOr<std::vector<VmBuilder::Value>> LowerSteps(const cpu::TileProgram&
   return yields;
 }
 
+namespace {
+
+// The state after it.
+absl::StatusOr<std::vector<VmBuilder::Value>> LowerLoop(const cpu::TileCode::Step& step,
+                                                        absl::Span<const VmBuilder::Value> values,
+                                                        VmBuilder& builder) {
+  const cpu::TileCode::Loop& loop = *step.loop;
+  std::vector<VmBuilder::Value> state;
+  for (const cpu::TileValue value : step.state) state.push_back(builder.Variable(values[value]));
+  const VmBuilder::Label turn = builder.NewLabel(), end = builder.NewLabel();
+  if (loop.active != cpu::TileCode::kAll) builder.JumpUnless(values[loop.active], end);
+  builder.Bind(turn);
+  HLO_ASSIGN_OR_RETURN(const std::vector<VmBuilder::Value> goes_on,
+                       LowerCode(loop.condition, state, builder));
+  builder.JumpUnless(goes_on[0], end);
+  HLO_ASSIGN_OR_RETURN(std::vector<VmBuilder::Value> next, LowerCode(loop.body, state, builder));
+  // A result may be an element of the state that another result overwrites.
+  for (VmBuilder::Value& value : next) value = builder.Copy(value);
+  for (size_t k = 0; k < state.size(); ++k) builder.CopyTo(state[k], next[k]);
+  builder.Jump(turn);
+  builder.Bind(end);
+  return state;
+}
+
+}  // namespace
+
 absl::StatusOr<std::vector<VmBuilder::Value>> LowerCode(const cpu::TileCode& code,
                                                         absl::Span<const VmBuilder::Value> inputs,
                                                         VmBuilder& builder) {
   std::vector<VmBuilder::Value> values(inputs.begin(), inputs.end()), yields;
-  values.resize(values.size() + code.steps().size());
+  values.resize(static_cast<size_t>(code.value_count()));
   for (const cpu::TileCode::Step& step : code.steps()) {
     const cpu::Lane lane = code.lane(step.out);
-    if (step.call.function == nullptr) {
+    if (step.loop != nullptr) {
+      HLO_ASSIGN_OR_RETURN(const std::vector<VmBuilder::Value> state, LowerLoop(step, values, builder));
+      std::copy(state.begin(), state.end(), values.begin() + step.out);
+    } else if (step.call.function == nullptr) {
       HLO_ASSIGN_OR_RETURN(values[step.out], builder.Constant(lane, step.constant.data()));
     } else {
       HLO_ASSIGN_OR_RETURN(

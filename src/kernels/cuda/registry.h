@@ -29,7 +29,8 @@ struct CudaKernel {
   std::function<absl::Status(absl::Span<const void* const> operands, absl::Span<void* const> results,
                              void* workspace, Stream stream)>
       run;
-  int32_t updated = 0;  // So many first results may lie where the first operands do.
+  int32_t updated = 0;    // So many first results may lie where the first operands do.
+  bool may_loop = false;  // Its end is for the module's loops to decide.
 };
 
 // nullopt: no kernel takes it.

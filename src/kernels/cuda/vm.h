@@ -49,11 +49,13 @@ enum class VmOp : uint8_t {
   kBitsOfBF16,       // f32 that a bf16 holds to its bits, and back.
   kBF16OfBits,
   kCopy,
-  kLoad,      // parameter: which access.
-  kStore,     // Of a, to the access.
-  kIota,      // The place that the access gives.
-  kInside,    // Whether all edges of the access have an element there.
-  kConstant,  // parameter: which constant.
+  kLoad,        // parameter: which access.
+  kStore,       // Of a, to the access.
+  kIota,        // The place that the access gives.
+  kInside,      // Whether all edges of the access have an element there.
+  kConstant,    // parameter: which constant.
+  kJump,        // parameter: the instruction that comes next. Programs that jump run one position at a time.
+  kJumpUnless,  // The same where a, a pred, does not hold.
 };
 
 // Slots hold values between instructions; kLast is the result of the instruction before, and kNone goes

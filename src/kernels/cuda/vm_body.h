@@ -512,6 +512,15 @@ HLO_DEVICE void VmRun(const VmProgram& program, int begin, int end, V* slots, ui
         for (int j = 0; j < kValues; ++j) last[j] = value;
         break;
       }
+      case VmOp::kJump:
+      case VmOp::kJumpUnless: {
+        if constexpr (kValues == 1) {
+          V holds[kValues] = {};
+          if (instruction.op == VmOp::kJumpUnless) operand(instruction.a, holds);
+          if (holds[0].words[0] == 0) i = instruction.parameter - 1;
+        }
+        continue;
+      }
       default: {
         V a[kValues], b[kValues], c[kValues];
         operand(instruction.a, a);

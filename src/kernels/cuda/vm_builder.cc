@@ -216,10 +216,30 @@ absl::StatusOr<VmBuilder::Value> VmBuilder::Constant(Lane lane, const void* elem
   return Emit(VmOp::kConstant, VmTypeOf(lane), {}, constant_count_++);
 }
 
-void VmBuilder::CopyTo(Value pinned, Value value) {
-  nodes_.push_back({{.op = VmOp::kCopy, .type = VmType::kU32}, pinned, {value}});
+void VmBuilder::CopyTo(Value pinned_or_variable, Value value) {
+  nodes_.push_back({{.op = VmOp::kCopy, .type = VmType::kU32}, pinned_or_variable, {value}});
 }
 VmBuilder::Value VmBuilder::Copy(Value value) { return Emit(VmOp::kCopy, VmType::kU32, {value}); }
+VmBuilder::Value VmBuilder::Variable(Value initial) {
+  variables_.push_back(Copy(initial));
+  return variables_.back();
+}
+VmBuilder::Label VmBuilder::NewLabel() {
+  targets_.push_back(0);
+  return static_cast<Label>(targets_.size()) - 1;
+}
+void VmBuilder::Bind(Label label) {
+  nodes_.push_back({.instruction = {}, .out = -1, .label = label, .is_label = true});
+}
+void VmBuilder::Jump(Label label) {
+  nodes_.push_back({.instruction = {.op = VmOp::kJump, .type = VmType::kU32}, .out = -1, .label = label});
+}
+void VmBuilder::JumpUnless(Value predicate, Label label) {
+  nodes_.push_back({.instruction = {.op = VmOp::kJumpUnless, .type = VmType::kU32},
+                    .out = -1,
+                    .in = {predicate, -1, -1},
+                    .label = label});
+}
 VmBuilder::Value VmBuilder::Convert(Value value, VmType from, VmType to) {
   Widen(to == VmType::kF64 ? 8 : 4);
   return Emit(VmOp::kConvert, from, {value}, static_cast<int>(to));
@@ -314,49 +334,71 @@ absl::StatusOr<VmBuilder::Value> VmBuilder::Apply(const cpu::TileCall& call, Lan
   return absl::UnimplementedError("no code for this operation");
 }
 
-// Slots by first come, first served; a value that only the next instruction takes has none.
-void VmBuilder::EndPiece() {
-  VmProgram& program = result_.program;
-  const auto index = [&](Value value) { return value - VmInstruction::kMostSlots; };
-  std::vector<size_t> last_use(std::max<Value>(index(next_), 0), 0);
-  std::vector<bool> needs_slot(last_use.size());
+// A value that only the next instruction takes has no slot. A variable keeps its own up to the last
+// instruction that reads or writes it: where code jumps back, that one writes.
+VmBuilder::Lifetimes VmBuilder::FindLifetimes() const {
+  Lifetimes found;
+  found.last_use.resize(std::max<Value>(Index(next_), 0), 0);
+  found.needs_slot.resize(found.last_use.size());
+  for (const Value variable : variables_) found.needs_slot[Index(variable)] = true;
   Value last = -1;  // Whose value the machine holds.
   for (size_t n = 0; n < nodes_.size(); ++n) {
     for (const Value in : nodes_[n].in) {
       if (in < VmInstruction::kMostSlots) continue;
-      last_use[index(in)] = n;
-      if (in != last) needs_slot[index(in)] = true;
+      found.last_use[Index(in)] = n;
+      if (in != last) found.needs_slot[Index(in)] = true;
     }
-    if (nodes_[n].out >= 0) last = nodes_[n].out;
+    if (nodes_[n].out >= VmInstruction::kMostSlots) found.last_use[Index(nodes_[n].out)] = n;
+    if (nodes_[n].out >= 0 || nodes_[n].is_label) last = nodes_[n].out;
   }
-  std::vector<uint8_t> slots(last_use.size()), free;
+  return found;
+}
+
+// Slots by first come, first served.
+void VmBuilder::EndPiece() {
+  VmProgram& program = result_.program;
+  auto [last_use, needs_slot] = FindLifetimes();
+  constexpr int16_t kNoSlot = -1;
+  std::vector<int16_t> slots(last_use.size(), kNoSlot);
+  std::vector<uint8_t> free;
   int32_t used = pinned_count_;
-  last = -1;
+  const int32_t begin = program.code_count;
+  Value last = -1;
   for (size_t n = 0; n < nodes_.size(); ++n) {
     Node& node = nodes_[n];
+    if (node.is_label) {
+      targets_[node.label] = program.code_count;
+      last = -1;
+      continue;
+    }
     VmInstruction instruction = node.instruction;
+    if (node.label >= 0) instruction.parameter = static_cast<uint16_t>(node.label);
     uint8_t* const places[] = {&instruction.a, &instruction.b, &instruction.c};
     for (int k = 0; k < 3; ++k) {
       const Value in = node.in[k];
       if (in < 0 || in == last) continue;
-      *places[k] = in < VmInstruction::kMostSlots ? static_cast<uint8_t>(in) : slots[index(in)];
+      *places[k] = static_cast<uint8_t>(in < VmInstruction::kMostSlots ? in : slots[Index(in)]);
     }
     for (int k = 0; k < 3; ++k) {
       const Value in = node.in[k];
-      if (in < VmInstruction::kMostSlots || !needs_slot[index(in)] || last_use[index(in)] != n) continue;
-      needs_slot[index(in)] = false;
-      free.push_back(slots[index(in)]);
+      if (in < VmInstruction::kMostSlots || !needs_slot[Index(in)] || last_use[Index(in)] != n) continue;
+      needs_slot[Index(in)] = false;
+      free.push_back(static_cast<uint8_t>(slots[Index(in)]));
     }
     if (node.out >= 0 && node.out < VmInstruction::kMostSlots) {
       instruction.out = static_cast<uint8_t>(node.out);
-    } else if (node.out >= 0 && needs_slot[index(node.out)]) {
-      if (free.empty()) {
+    } else if (node.out >= 0 && needs_slot[Index(node.out)]) {
+      int16_t& slot = slots[Index(node.out)];
+      if (slot == kNoSlot && free.empty()) {
         if (used == VmInstruction::kMostSlots)
           failure_ = absl::UnimplementedError("the code keeps too many values");
         free.push_back(static_cast<uint8_t>(std::min<int32_t>(used++, VmInstruction::kMostSlots - 1)));
       }
-      slots[index(node.out)] = instruction.out = free.back();
-      free.pop_back();
+      if (slot == kNoSlot) {
+        slot = free.back();
+        free.pop_back();
+      }
+      instruction.out = static_cast<uint8_t>(slot);
     }
     if (node.out >= 0) last = node.out;
     if (program.code_count == VmProgram::kCode) {
@@ -365,8 +407,15 @@ void VmBuilder::EndPiece() {
     }
     program.code[program.code_count++] = instruction;
   }
+  for (int32_t i = begin; i < program.code_count; ++i) {
+    VmInstruction& instruction = program.code[i];
+    if (instruction.op == VmOp::kJump || instruction.op == VmOp::kJumpUnless)
+      instruction.parameter = static_cast<uint16_t>(targets_[instruction.parameter]);
+  }
   program.slot_count = std::max(program.slot_count, used);
   nodes_.clear();
+  variables_.clear();
+  targets_.clear();
   next_ = VmInstruction::kMostSlots;
 }
 

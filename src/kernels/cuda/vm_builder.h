@@ -36,8 +36,16 @@ class VmBuilder {
   absl::StatusOr<Value> Constant(cpu::Lane lane, const void* element);
   absl::StatusOr<Value> Apply(const cpu::TileCall& call, cpu::Lane result, absl::Span<const Value> operands);
   absl::Status Store(Value value, const cpu::Access& access);
-  void CopyTo(Value pinned, Value value);
+  void CopyTo(Value pinned_or_variable, Value value);
   Value Copy(Value value);
+  // A value of its own in the piece, which CopyTo changes.
+  Value Variable(Value initial);
+  // Jumps within a piece. Backwards, to code that takes no values from before but pinned ones and variables.
+  using Label = int32_t;
+  Label NewLabel();
+  void Bind(Label label);
+  void Jump(Label label);
+  void JumpUnless(Value predicate, Label label);
   Value Convert(Value value, VmType from, VmType to);
   // Later instructions do not see the values of earlier ones, but for the pinned.
   void EndPiece();
@@ -52,6 +60,8 @@ class VmBuilder {
     VmInstruction instruction;
     Value out;  // -1: none.
     Value in[3] = {-1, -1, -1};
+    Label label = -1;  // Where it jumps to, or what it is.
+    bool is_label = false;
   };
   Value Emit(VmOp op, VmType type, absl::Span<const Value> operands, int64_t parameter = 0);
   absl::StatusOr<int32_t> AddAccess(const cpu::Access& access);
@@ -62,10 +72,19 @@ class VmBuilder {
   absl::StatusOr<Value> Conversion(const cpu::TileSymbol& symbol, Value value);
   Value Bits(const cpu::TileSymbol& symbol, Value value);
   Value Zero();
+  static Value Index(Value value) { return value - VmInstruction::kMostSlots; }
+  // By the index of a value of the piece.
+  struct Lifetimes {
+    std::vector<size_t> last_use;
+    std::vector<bool> needs_slot;
+  };
+  Lifetimes FindLifetimes() const;
 
   int pinned_count_;
   Value next_ = VmInstruction::kMostSlots;
   std::vector<Node> nodes_;  // Of the piece.
+  std::vector<Value> variables_;
+  std::vector<int32_t> targets_;  // By label.
   // By dimension of the loop: of each access, start that moves, and edge.
   struct Walk {
     enum class Kind : uint8_t { kAccess, kStart, kEdge } kind;
