@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "kernels/cuda/product_plan.h"
 #include "types/index.h"
@@ -81,6 +82,34 @@ std::vector<Part> Classes(const Spatial& s) {
     parts.push_back(part);
   }
   return parts;
+}
+
+// Outputs that see the same taps on the input, each run of them by itself: nothing of these parts is missing.
+// More than kMostClasses: gives up on the rest.
+std::vector<Part> InsideParts(const Spatial& s) {
+  std::vector<Part> inside;
+  for (const Part& part : Classes(s)) {
+    int64_t last_begin = -1, last_end = -1;
+    for (int64_t q = 0; q < part.outputs; ++q) {
+      const int64_t at = part.origin + q * part.step;
+      const int64_t begin = std::min(part.taps, Ceil(-at, part.tap_move)),
+                    end = std::max(begin, std::min(part.taps, Ceil(s.input - at, part.tap_move)));
+      if (begin != last_begin || end != last_end) {
+        if (static_cast<int64_t>(inside.size()) > kMostClasses) return inside;
+        Part run = part;
+        run.outputs = 0;
+        run.first_output += q * part.output_step;
+        run.taps = end - begin;
+        run.first_tap += begin * part.tap_step;
+        run.origin = at + begin * part.tap_move;
+        inside.push_back(run);
+      }
+      ++inside.back().outputs;
+      last_begin = begin;
+      last_end = end;
+    }
+  }
+  return inside;
 }
 
 // Everything but the parts of the spatial dimensions.
@@ -239,22 +268,53 @@ std::optional<Product> ProductOfParts(const Layout& layout, const std::vector<Pa
   return product;
 }
 
-std::optional<ConvolutionProducts> ProductsOf(const Layout& layout) {
-  std::vector<std::vector<Part>> choices;
+// By spatial dimension, the parts of which each product takes one.
+using Choices = std::vector<std::vector<Part>>;
+
+int64_t ClassCount(const Choices& choices) {
   int64_t classes = 1;
+  for (const std::vector<Part>& choice : choices) {
+    classes *= static_cast<int64_t>(choice.size());
+    if (classes > kMostClasses) break;
+  }
+  return classes;
+}
+
+bool NeedsAxis(const Spatial& s, const std::vector<Part>& choice) {
+  return std::any_of(choice.begin(), choice.end(), [&](const Part& part) {
+    return part.outputs > 0 && part.taps > 0 && !part.IsInside(s.input);
+  });
+}
+
+// Products have axes for three dimensions: the borders of others, where they have the fewest, become parts.
+void SplitBorders(const Layout& layout, Choices* choices) {
+  std::vector<std::pair<size_t, size_t>> borders;  // Parts, dimension.
+  for (size_t d = 0; d < choices->size(); ++d) {
+    if (NeedsAxis(layout.spatial[d], (*choices)[d]))
+      borders.emplace_back(InsideParts(layout.spatial[d]).size(), d);
+  }
+  std::sort(borders.begin(), borders.end());
+  for (size_t k = 0; k + kAxisRank < borders.size(); ++k) {
+    const size_t d = borders[k].second;
+    (*choices)[d] = InsideParts(layout.spatial[d]);
+  }
+}
+
+std::optional<ConvolutionProducts> ProductsOf(const Layout& layout) {
+  Choices choices;
   for (const Spatial& s : layout.spatial) {
     if (s.base_dilation >= kMostCoordinate) return std::nullopt;
     choices.push_back(s.base_dilation / std::gcd(s.stride, s.base_dilation) <= kMostClasses
                           ? Classes(s)
                           : std::vector{Whole(s)});
-    classes *= static_cast<int64_t>(choices.back().size());
-    if (classes > kMostClasses) break;
   }
-  if (classes > kMostClasses) {
+  if (ClassCount(choices) > kMostClasses) {
     choices.clear();
     for (const Spatial& s : layout.spatial) choices.push_back({Whole(s)});
-    classes = 1;
   }
+  SplitBorders(layout, &choices);
+  const int64_t classes = ClassCount(choices);
+  if (classes > kMostClasses) return std::nullopt;
   ConvolutionProducts result{.features_last = layout.features_last};
   for (int64_t c = 0; c < classes; ++c) {
     std::vector<Part> parts;

@@ -683,6 +683,22 @@ TEST(Convolution, Attributes) {
                     "dim_labels=b01f_01io->b01f");
 }
 
+// Kernels know of three dimensions where elements are missing; the borders of others are products of their
+// own.
+TEST(Convolution, ManyDimensionsWithBorders) {
+  ExpectConvolution("f32[2,4,5,3,6,9]", "f32[2,4,5,3,6,5]", "f32[3,3,2,3,5,9]",
+                    "window={size=3x3x2x3 pad=1_1x1_1x0_1x1_1}, dim_labels=b0123f_0123io->b0123f");
+  ExpectConvolution("s32[2,7,5,4,3,4,4]", "s32[2,3,4,4,3,5,3]", "s32[7,3,3,2,3,3,3]",
+                    "window={size=3x2x3x3x3 stride=1x1x1x2x1 pad=2_1x1_0x1_1x2_3x1_2 "
+                    "rhs_reversal=0x1x0x1x0}, dim_labels=bf01234_oi01234->bf01234");
+  // Dilated, shifted away from the input altogether, and with negative padding.
+  ExpectConvolution("f32[1,6,7,5,8,2]", "f32[1,4,5,3,4,3]", "f32[2,3,3,3,3,2]",
+                    "window={size=2x3x3x3 pad=2_1x3_3x1_3x2_1 lhs_dilate=1x1x1x2 rhs_dilate=1x2x1x1}, "
+                    "dim_labels=b0123f_0123io->b0123f");
+  ExpectConvolution("f32[1,5,5,5,6,2]", "f32[1,4,4,4,4,3]", "f32[2,2,2,1,3,2]",
+                    "window={size=2x2x2x1 pad=1_1x1_1x1_1x4_-2}, dim_labels=b0123f_0123io->b0123f");
+}
+
 TEST(Convolution, Groups) {
   ExpectConvolution("f32[2,8,8,18]", "f32[2,8,8,6]", "f32[3,3,2,18]",
                     "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f, feature_group_count=3");
