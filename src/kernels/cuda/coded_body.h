@@ -33,7 +33,7 @@ struct CodedArgs {
   int32_t end[3];
   CodedTask task;
   // Windows: of results over the base, of sources over the operand, or of the operand over sources.
-  WindowGeometry geometry;
+  WideGeometry geometry;
   uint32_t* winners;
   ScatterArgs scatter;
   // Scans: lines that stand side by side.

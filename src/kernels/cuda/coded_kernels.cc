@@ -115,7 +115,7 @@ constexpr int64_t kMostElements = INT32_MAX;
 namespace {
 
 // Every result folds what lies under its window over the operands.
-std::optional<CudaKernel> FoldWindows(const Instruction& instruction, const WindowGeometry& geometry,
+std::optional<CudaKernel> FoldWindows(const Instruction& instruction, const WideGeometry& geometry,
                                       const cpu::TileCode& combiner, const DeviceProperties& device) {
   const int64_t count = instruction.operand_count() / 2;
   std::vector<FoldPlaces> places;
@@ -140,11 +140,10 @@ std::optional<CudaKernel> FoldWindows(const Instruction& instruction, const Wind
 std::optional<CudaKernel> CodedReduceWindow(const Instruction& reduce_window, const cpu::TileCode& combiner,
                                             const DeviceProperties& device) {
   const Shape& base = reduce_window.operand(0)->shape();
-  const Window window = reduce_window.Get<attr::window>();
-  constexpr int64_t kMostTaps = 1 << 16;
-  const std::optional<WindowGeometry> geometry =
-      MakeGeometry(ResultShapes(reduce_window)[0].dims(), base.dims(), window);
-  if (!geometry.has_value() || MostTaps(base.dims(), window) > kMostTaps) return std::nullopt;
+  const absl::Span<const int64_t> result_dims = ResultShapes(reduce_window)[0].dims();
+  const std::vector<WindowDim> window = Clipped(reduce_window.Get<attr::window>(), base.dims(), result_dims);
+  const std::optional<WideGeometry> geometry = MakeGeometryOf<WideGeometry>(result_dims, base.dims(), window);
+  if (!geometry.has_value()) return std::nullopt;
   return FoldWindows(reduce_window, *geometry, combiner, device);
 }
 
@@ -172,7 +171,7 @@ std::optional<CudaKernel> CodedReduce(const Instruction& reduce, const cpu::Tile
     else
       result_dims.back() = base_dims.back();
   }
-  const std::optional<WindowGeometry> geometry = MakeGeometry(result_dims, base_dims, window);
+  const std::optional<WideGeometry> geometry = MakeGeometryOf<WideGeometry>(result_dims, base_dims, window);
   if (!geometry.has_value()) return std::nullopt;
   return FoldWindows(reduce, *geometry, combiner, device);
 }
@@ -425,10 +424,11 @@ std::optional<CudaKernel> CodedSelectAndScatter(const Instruction& instruction, 
                                                 const DeviceProperties& device) {
   const Shape &operand = instruction.operand(0)->shape(), &source = instruction.operand(1)->shape();
   const Window window = instruction.Get<attr::window>();
-  constexpr int64_t kMostTaps = 1 << 16;
-  const std::optional<WindowGeometry> windows = MakeGeometry(source.dims(), operand.dims(), window),
-                                      covering = MakeGeometry(operand.dims(), source.dims(), window);
-  if (!windows.has_value() || !covering.has_value() || MostTaps(operand.dims(), window) > kMostTaps ||
+  const std::optional<WideGeometry> windows =
+                                        MakeGeometryOf<WideGeometry>(source.dims(), operand.dims(), window),
+                                    covering =
+                                        MakeGeometryOf<WideGeometry>(operand.dims(), source.dims(), window);
+  if (!windows.has_value() || !covering.has_value() ||
       std::any_of(window.begin(), window.end(), [](const WindowDim& d) { return d.base_dilation != 1; }))
     return std::nullopt;
   const absl::StatusOr<std::shared_ptr<const Code>> choice =

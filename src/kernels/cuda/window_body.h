@@ -8,8 +8,8 @@
 namespace hlo::cuda {
 
 constexpr uint32_t kWindowThreads = 256;
-// Dimensions with a window, and runs of neighbouring ones without.
-constexpr int kMostWindows = 4, kMostRuns = kMostWindows + 1;
+// Dimensions with a window: of kernels of one operation, and of those of any code.
+constexpr int kMostWindows = 4, kMostWideWindows = 8;
 
 // All numbers are below 2^31 (window_plan.cc), those of dilated positions too.
 
@@ -24,9 +24,11 @@ struct WindowRun {
   FastDiv outer, size;
   int32_t other_stride = 0;
 };
-struct WindowGeometry {
+template <int kMost>
+struct WindowsOf {
+  static constexpr int kMostSlots = kMost, kMostRuns = kMost + 1;  // Between and around them.
   uint32_t count = 0, slot_count = 0, run_count = 0;
-  WindowSlot slots[kMostWindows];
+  WindowSlot slots[kMost];
   WindowRun runs[kMostRuns];
 
   HLO_DEVICE int32_t RunPlace(uint32_t i) const {
@@ -45,6 +47,8 @@ struct WindowGeometry {
     return rest - slots[k].size.Quotient(rest) * slots[k].size.divisor;
   }
 };
+using WindowGeometry = WindowsOf<kMostWindows>;
+using WideGeometry = WindowsOf<kMostWideWindows>;
 
 // Window elements [begin, end) of one dimension that may lie on the base, the first at `origin` of the
 // dilated base.
@@ -92,6 +96,39 @@ HLO_DEVICE void EachTap(const WindowGeometry& g, uint32_t i, Visit&& visit) {
       }
     }
   }
+}
+
+// visit(digits) for digits[k] in [ranges[k].begin, ranges[k].end), the last one fastest.
+template <class Range, class Visit>
+HLO_DEVICE void EachDigits(const Range* ranges, int count, Visit&& visit) {
+  int32_t digits[kMostWideWindows];
+  for (int k = 0; k < count; ++k) {
+    if (ranges[k].begin >= ranges[k].end) return;
+    digits[k] = ranges[k].begin;
+  }
+  for (int k = 0; k >= 0;) {
+    visit(digits);
+    for (k = count - 1; k >= 0; --k) {
+      if (++digits[k] < ranges[k].end) break;
+      digits[k] = ranges[k].begin;
+    }
+  }
+}
+template <class Visit>
+HLO_DEVICE void EachTap(const WideGeometry& g, uint32_t i, Visit&& visit) {
+  TapRange taps[kMostWideWindows];
+  const auto count = static_cast<int>(g.slot_count);
+  for (int k = 0; k < count; ++k) taps[k] = TapsOf(g.slots[k], g.Digit(k, i));
+  const int32_t first = g.RunPlace(i);
+  EachDigits(taps, count, [&](const int32_t* w) {
+    int32_t place = first;
+    for (int k = 0; k < count; ++k) {
+      const int32_t at = BaseAt(g.slots[k], taps[k], w[k]);
+      if (at < 0) return;
+      place += at * g.slots[k].other_stride;
+    }
+    visit(place);
+  });
 }
 
 struct ReduceWindowArgs {
@@ -177,6 +214,19 @@ HLO_DEVICE void EachWinner(const WindowGeometry& g, const uint32_t* winners, uin
       }
     }
   }
+}
+
+template <class Visit>
+HLO_DEVICE void EachWinner(const WideGeometry& g, const uint32_t* winners, uint32_t i, Visit&& visit) {
+  Covering over[kMostWideWindows];
+  const auto count = static_cast<int>(g.slot_count);
+  for (int k = 0; k < count; ++k) over[k] = CoveringOf(g.slots[k], g.Digit(k, i));
+  const int32_t first = g.RunPlace(i);
+  EachDigits(over, count, [&](const int32_t* o) {
+    int32_t place = first;
+    for (int k = 0; k < count; ++k) place += o[k] * g.slots[k].other_stride;
+    if (winners[place] == i) visit(place);
+  });
 }
 
 // An element takes the sources of the windows that chose it in.

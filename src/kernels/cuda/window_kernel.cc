@@ -223,10 +223,11 @@ std::optional<CudaKernel> FindReduceWindowKernel(const Instruction& reduce_windo
   if (reduce_window.operand_count() != 2 || !reduce_window.shape().IsArray()) return std::nullopt;
   const Shape &base = reduce_window.operand(0)->shape(), &result = reduce_window.shape();
   const ElementType type = base.type();
-  const Window window = reduce_window.Get<attr::window>();
   if (result.type() != type || reduce_window.operand(1)->shape().type() != type ||
-      static_cast<int64_t>(window.size()) != base.rank())
+      static_cast<int64_t>(reduce_window.Get<attr::window>().size()) != base.rank())
     return std::nullopt;
+  const std::vector<WindowDim> window =
+      Clipped(reduce_window.Get<attr::window>(), base.dims(), result.dims());
   const std::optional<Fold> fold = FindFold(*reduce_window.Get<attr::to_apply>(), type);
   if (!fold.has_value() || *fold == Fold::kSecond) return std::nullopt;
   if (const std::optional<Cumulative> along = FindCumulative(base.dims(), window); along.has_value())

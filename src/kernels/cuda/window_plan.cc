@@ -22,9 +22,30 @@ FastDiv DivisorOf(int64_t value) { return FastDiv(static_cast<uint32_t>(value));
 
 }  // namespace
 
-std::optional<WindowGeometry> MakeGeometry(absl::Span<const int64_t> dims,
-                                           absl::Span<const int64_t> other_dims, Window window) {
-  WindowGeometry geometry;
+std::vector<WindowDim> Clipped(Window window, absl::Span<const int64_t> base_dims,
+                               absl::Span<const int64_t> result_dims) {
+  std::vector<WindowDim> clipped(window.begin(), window.end());
+  for (size_t d = 0; d < clipped.size(); ++d) {
+    WindowDim& dim = clipped[d];
+    if (base_dims[d] == 0 || result_dims[d] == 0) continue;
+    using Wide = __int128;
+    // The first window ends farthest behind the base, and the last one begins least before it.
+    const Wide behind = Wide{base_dims[d] - 1} * dim.base_dilation + dim.padding_low;
+    const Wide before = Wide{dim.padding_low} - Wide{result_dims[d] - 1} * dim.stride;
+    if (behind >= 0)
+      dim.size = static_cast<int64_t>(std::min<Wide>(dim.size, behind / dim.window_dilation + 1));
+    const auto left_out = static_cast<int64_t>(
+        std::clamp<Wide>(before / dim.window_dilation, 0, std::max<int64_t>(dim.size - 1, 0)));
+    dim.size -= left_out;
+    dim.padding_low -= left_out * dim.window_dilation;
+  }
+  return clipped;
+}
+
+template <class Geometry>
+std::optional<Geometry> MakeGeometryOf(absl::Span<const int64_t> dims, absl::Span<const int64_t> other_dims,
+                                       Window window) {
+  Geometry geometry;
   const int64_t count = Product(dims);
   if (count > kMostElements || Product(other_dims) > kMostElements || window.size() != dims.size() ||
       dims.size() != other_dims.size())
@@ -34,7 +55,7 @@ std::optional<WindowGeometry> MakeGeometry(absl::Span<const int64_t> dims,
   const Index strides = RowMajorStrides(dims), other_strides = RowMajorStrides(other_dims);
   for (size_t d = 0; d < dims.size();) {
     if (!HasNoWindow(window[d])) {
-      if (geometry.slot_count == kMostWindows || window[d].reversed ||
+      if (geometry.slot_count == Geometry::kMostSlots || window[d].reversed ||
           !IsWithinReach(window[d], dims[d], other_dims[d]))
         return std::nullopt;
       WindowSlot& slot = geometry.slots[geometry.slot_count++];
@@ -61,6 +82,11 @@ std::optional<WindowGeometry> MakeGeometry(absl::Span<const int64_t> dims,
   }
   return geometry;
 }
+
+template std::optional<WindowGeometry> MakeGeometryOf<WindowGeometry>(absl::Span<const int64_t>,
+                                                                      absl::Span<const int64_t>, Window);
+template std::optional<WideGeometry> MakeGeometryOf<WideGeometry>(absl::Span<const int64_t>,
+                                                                  absl::Span<const int64_t>, Window);
 
 int64_t MostTaps(absl::Span<const int64_t> base_dims, Window window) {
   int64_t taps = 1;

@@ -109,6 +109,39 @@ TEST(GpuKernels, ScansOfAnyCode) {
   }
 }
 
+// More dimensions with a window, and longer windows, than kernels of one operation take; sizes out of reach.
+TEST(GpuKernels, WideAndLongWindows) {
+  const auto reduce_window = [](const std::string& base, const std::string& result, const std::string& window,
+                                const std::string& type) {
+    return "add { a = " + type + "[] parameter(0)\n  b = " + type + "[] parameter(1)\n  ROOT r = " + type +
+           "[] add(a, b) }\nENTRY e { a = " + type + "[" + base + "] parameter(0)\n  i = " + type +
+           "[] parameter(1)\n  ROOT r = " + type + "[" + result + "] reduce-window(a, i), window={" + window +
+           "}, to_apply=add }\n";
+  };
+  const Literal init = Values(ElementType::kS32, {}, 21, false);
+  ExpectAsReference(reduce_window("3,4,2,5,3,4", "3,3,2,3,2,3",
+                                  "size=2x2x1x3x2x3 stride=1x1x1x2x1x1 pad=0_1x0_0x0_0x1_1x0_0x0_1", "s32"),
+                    {Values(ElementType::kS32, {3, 4, 2, 5, 3, 4}, 20, false), init});
+  ExpectAsReference(
+      reduce_window("2,3,2,3,2", "3,5,2,2,2",
+                    "size=2x1x2x2x1 pad=1_1x0_0x1_0x0_0x0_0 lhs_dilate=1x2x1x1x1 rhs_dilate=1x1x1x1x1",
+                    "s32"),
+      {Values(ElementType::kS32, {2, 3, 2, 3, 2}, 22, false), init});
+  ExpectAsReference(reduce_window("70000", "3", "size=69998", "s32"),
+                    {Values(ElementType::kS32, {70000}, 23, false), init});
+  ExpectAsReference(reduce_window("6", "4", "size=1000000000000 pad=999999999998_-1", "s32"),
+                    {Values(ElementType::kS32, {6}, 24, false), init});
+  ExpectAsReference(
+      "select { a = s32[] parameter(0)\n  b = s32[] parameter(1)\n"
+      "  ROOT r = pred[] compare(a, b), direction=GE }\n"
+      "scatter { a = s32[] parameter(0)\n  b = s32[] parameter(1)\n  ROOT r = s32[] add(a, b) }\n"
+      "ENTRY e { a = s32[4,3,5,3,6] parameter(0)\n  s = s32[2,2,3,2,3] parameter(1)\n"
+      "  i = s32[] parameter(2)\n  ROOT r = s32[4,3,5,3,6] select-and-scatter(a, s, i), "
+      "window={size=2x2x3x2x2 stride=2x1x2x1x2 pad=0_0x0_0x1_1x0_0x0_0}, select=select, scatter=scatter }\n",
+      {Values(ElementType::kS32, {4, 3, 5, 3, 6}, 25, false),
+       Values(ElementType::kS32, {2, 2, 3, 2, 3}, 26, false), init});
+}
+
 TEST(GpuKernels, BitcastsThroughLayouts) {
   ExpectAsReference("ENTRY e { a = f32[6,10]{0,1} parameter(0)\n  ROOT r = f32[4,3,5]{1,2,0} bitcast(a) }\n",
                     {Values(ElementType::kF32, {6, 10}, 14, false)});
