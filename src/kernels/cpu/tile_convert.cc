@@ -127,7 +127,8 @@ TileCall FindTileStochasticConvert(ElementType from, ElementType random, Element
       });
     });
   });
-  return {f, BitWidth(to) << 8 | BitWidth(random)};
+  const TileSymbol symbol{.kind = TileSymbol::Kind::kStochastic, .from = from, .to = to};
+  return {f, BitWidth(to) << 8 | BitWidth(random), symbol};
 }
 
 void FillIota(Lane lane, int64_t n, void* out, int64_t start, int64_t step) {

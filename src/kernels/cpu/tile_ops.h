@@ -35,7 +35,8 @@ struct TileSymbol {
     kConvert,
     kBits,  // Of type `from`, taken for those of `to`.
     kReducePrecision,
-    kRound,  // To what `to` can hold.
+    kRound,       // To what `to` can hold.
+    kStochastic,  // Converts to `to`, up or down as random numbers say.
   };
   Kind kind = Kind::kNone;
   Opcode opcode{};

@@ -46,6 +46,7 @@ enum class VmOp : uint8_t {
   kRound,            // f32: to the ElementType `parameter`.
   kRoundFromF64,     // The same, from f64 to f32 in one rounding.
   kReducePrecision,  // parameter: exponent bits << 8 | mantissa bits.
+  kStochastic,       // Floats and random bits to integers; parameter: bits of these << 8 | random bits.
   kBitsOfBF16,       // f32 that a bf16 holds to its bits, and back.
   kBF16OfBits,
   kCopy,

@@ -273,6 +273,16 @@ HLO_DEVICE V VmOneFloat(VmExtra extra, V a, V b, V c) {
       return V::Of(VmRound(static_cast<ElementType>(extra.parameter), static_cast<double>(x)));
     case VmOp::kBitsOfBF16:
       return V::template Of<uint32_t>(a.words[0] >> 16);
+    case VmOp::kStochastic: {
+      const int random_bits = extra.parameter & 0xff, bits = extra.parameter >> 8;
+      uint64_t random = b.words[0];
+      if constexpr (sizeof(V) >= 8) random = random_bits > 32 ? b.template As<uint64_t>() : random;
+      const int64_t value = VmStochastic(static_cast<double>(x), random, random_bits, bits);
+      if constexpr (sizeof(V) >= 8) {
+        if (bits > 32) return V::Of(value);
+      }
+      return V::Of(static_cast<int32_t>(value));
+    }
     default:
       return V::Of(VmFloat<T>(extra, x, y, z));
   }

@@ -328,6 +328,8 @@ absl::StatusOr<VmBuilder::Value> VmBuilder::Apply(const cpu::TileCall& call, Lan
     case TileSymbol::Kind::kRound:
       if (IsFloat(symbol.to)) return Emit(VmOp::kRound, VmType::kF32, operands, static_cast<int>(symbol.to));
       return Emit(VmOp::kCut, VmTypeOf(result), operands, BitWidth(symbol.to));
+    case TileSymbol::Kind::kStochastic:
+      return Emit(VmOp::kStochastic, VmTypeOf(cpu::LaneOf(symbol.from)), operands.first(2), call.parameter);
     case TileSymbol::Kind::kNone:
       break;
   }

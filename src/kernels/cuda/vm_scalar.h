@@ -331,6 +331,21 @@ HLO_DEVICE uint64_t VmToUnsigned(double value, int bits) {
   if (value >= static_cast<double>(high)) return high;
   return static_cast<uint64_t>(value);
 }
+// scalar::StochasticConvert.
+HLO_DEVICE int64_t VmStochastic(double value, uint64_t random, int random_bits, int bits) {
+  const int64_t max = static_cast<int64_t>((uint64_t{1} << (bits - 1)) - 1), min = -max - 1;
+  if (value != value) return 0;
+  if (value >= static_cast<double>(max)) return max;
+  if (value <= static_cast<double>(min)) return min;
+  const double magnitude = std::fabs(value);
+  auto result = static_cast<int64_t>(magnitude);
+  const double fraction = magnitude - std::trunc(magnitude);
+  if (fraction != 0 && random < static_cast<uint64_t>(std::ldexp(fraction, random_bits))) {
+    if (result == max) return min;
+    ++result;
+  }
+  return value < 0 ? -result : result;
+}
 template <class To, class From>
 HLO_DEVICE To VmConvert(From value, int bits) {
   if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
