@@ -11,6 +11,7 @@
 #include "fmt/format.h"
 #include "kernels/cuda/lower_reduce.h"
 #include "kernels/cuda/lower_tile.h"
+#include "kernels/cuda/random_body.h"
 #include "reference/op.h"
 #include "reference/program.h"
 #include "reference/supported.h"
@@ -73,6 +74,9 @@ GpuExecutor::GpuExecutor(const CheckedModule& module, const plan::Plan& plan,
                                                                  : take(buffer.byte_count));
   workspace_ = take(workspace);
   staging_ = take(staging);
+  for (const auto& [step, prepared] : prepared_)
+    takes_random_state_ |= prepared.kernel.has_value() && prepared.kernel->takes_random_state;
+  random_state_ = take(sizeof(cuda::RandomState));
   memory_bytes_ = at;
 }
 
@@ -130,6 +134,11 @@ absl::StatusOr<Literal> GpuExecutor::Run(std::vector<Literal> arguments, const E
   depth_ = 0;
   HLO_RETURN_IF_ERROR(Allocate());
   HLO_RETURN_IF_ERROR(Bind(std::move(arguments)));
+  if (takes_random_state_) {
+    const cuda::RandomState state{options.seed, reference::Evaluator::kFirstCounter[0],
+                                  reference::Evaluator::kFirstCounter[1]};
+    HLO_RETURN_IF_ERROR(gpu_->ToDevice(memory_.data() + random_state_, &state, sizeof state));
+  }
   HLO_RETURN_IF_ERROR(RunSteps(plan_.steps));
   size_t leaf = 0;
   absl::StatusOr<Literal> result = AssembleResult(module_.module().entry()->root()->shape(), &leaf);
@@ -281,6 +290,7 @@ absl::Status GpuExecutor::RunKernel(const plan::Step& step, absl::Span<const Slo
   absl::InlinedVector<void*, 8> out;
   for (const Slot slot : operands) in.push_back(slot < 0 ? nullptr : pointers_[slot]);
   for (const Slot slot : results) out.push_back(slot < 0 ? nullptr : pointers_[slot]);
+  if (kernel.takes_random_state) in.push_back(memory_.data() + random_state_);
   const absl::Status status =
       kernel.run(in, absl::MakeSpan(out), memory_.data() + workspace_, gpu_->stream());
   return status.ok() ? status : reference::Located(status, *step.instruction);

@@ -109,10 +109,11 @@ class GpuExecutor {
   device::GpuMemory memory_;    // Of all buffers, and what kernels and moves take.
   std::vector<int> uses_;       // By slot: how often the plan names it.
   std::vector<int64_t> homes_;  // By slot: where in it the buffer lies; -1: an argument's place, or in own_.
-  int64_t memory_bytes_ = 0, workspace_ = 0, staging_ = 0;  // And these.
-  std::vector<void*> pointers_;                             // By slot, on the device.
-  std::vector<device::GpuMemory> own_;                      // By slot: of results that found no such place.
-  std::vector<std::shared_ptr<Buffer>> uploaded_;           // By slot: the argument whose copy lies there.
+  int64_t memory_bytes_ = 0, workspace_ = 0, staging_ = 0, random_state_ = 0;  // And these.
+  bool takes_random_state_ = false;
+  std::vector<void*> pointers_;                    // By slot, on the device.
+  std::vector<device::GpuMemory> own_;             // By slot: of results that found no such place.
+  std::vector<std::shared_ptr<Buffer>> uploaded_;  // By slot: the argument whose copy lies there.
   std::vector<std::shared_ptr<Buffer>> given_;  // By slot: an argument, or one whose memory a result takes.
   std::vector<std::shared_ptr<Buffer>> host_;   // By slot: memory for steps on the CPU.
   absl::flat_hash_map<const plan::Step*, Prepared> prepared_;

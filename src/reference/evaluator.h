@@ -15,6 +15,8 @@ namespace hlo::reference {
 
 class Evaluator : public Caller {
  public:
+  static constexpr std::array<uint64_t, 2> kFirstCounter = {0x7012395, 0};  // As XLA starts it.
+
   Evaluator(const std::vector<const Computation*>& callees_first, const EvaluateOptions& options);
 
   absl::StatusOr<Literal> Call(const Computation& computation, absl::Span<Literal> arguments) override;
@@ -47,7 +49,7 @@ class Evaluator : public Caller {
   bool located_ = false;  // The failure that is on its way out names its place.
   int64_t depth_ = -1;
   int64_t step_count_ = 0;
-  std::array<uint64_t, 2> counter_ = {0x7012395, 0};  // As XLA starts it.
+  std::array<uint64_t, 2> counter_ = kFirstCounter;
 };
 
 }  // namespace hlo::reference

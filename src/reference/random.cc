@@ -106,44 +106,30 @@ void PhiloxUnits(int64_t count, bool in_pairs, bool two_words, State& state, Set
   if (!two_words) state[2] = high;
 }
 
-// Words of Philox blocks, one after the other.
-class WordStream {
- public:
-  WordStream(uint64_t seed, std::array<uint64_t, 2> counter) : seed_(seed), counter_(counter) {}
+// The two words of block `index` after the counter.
+using Words = std::array<uint64_t, 2>;
+Words WordsOf(uint64_t seed, const std::array<uint64_t, 2>& counter, uint64_t index) {
+  const uint64_t low = counter[0] + index, high = counter[1] + (low < index ? 1 : 0);
+  const Four words = Philox({Low(low), High(low), Low(high), High(high)}, seed);
+  return {Join(words[0], words[1]), Join(words[2], words[3])};
+}
 
-  uint64_t Next64() {
-    if (taken_ == 4) {
-      words_ = Philox({Low(counter_[0]), High(counter_[0]), Low(counter_[1]), High(counter_[1])}, seed_);
-      if (++counter_[0] == 0) ++counter_[1];
-      taken_ = 0;
-    }
-    taken_ += 2;
-    return Join(words_[taken_ - 2], words_[taken_ - 1]);
-  }
-  // In [0, 1).
-  double NextFraction() { return static_cast<double>(Next64() >> 11) * 0x1p-53; }
-
- private:
-  uint64_t seed_;
-  std::array<uint64_t, 2> counter_;
-  Four words_ = {};
-  int taken_ = 4;
-};
+// In [0, 1).
+double Fraction(uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
 
 // In [a, b): rounding in the type of the computation must not reach b.
-double UniformFloat(WordStream& words, double a, double b, ScalarRound round) {
-  constexpr int kTries = 64;
-  for (int i = 0; i < kTries; ++i) {
-    const double x = round(words.NextFraction() * (b - a) + a);
+double UniformFloat(const Words& words, double a, double b, ScalarRound round) {
+  for (const uint64_t word : words) {
+    const double x = round(Fraction(word) * (b - a) + a);
     if (x < b || !(a < b)) return x;
   }
   return a;
 }
 
 // Mean a and standard deviation b, by the method of Box and Muller.
-double Normal(WordStream& words, double a, double b) {
-  const double radius = std::sqrt(-2 * std::log(1 - words.NextFraction()));
-  return std::cos(2 * std::numbers::pi * words.NextFraction()) * radius * b + a;
+double Normal(const Words& words, double a, double b) {
+  const double radius = std::sqrt(-2 * std::log(1 - Fraction(words[0])));
+  return std::cos(2 * std::numbers::pi * Fraction(words[1])) * radius * b + a;
 }
 
 }  // namespace
@@ -197,21 +183,22 @@ absl::StatusOr<Literal> RngBitGenerator(OpContext& context) {
   return Literal::Tuple(std::move(parts));
 }
 
-// Numbers of a distribution over (a, b); which ones they are is open (semantics 7.7). Floats of 16 bits and
-// fewer are drawn as f32.
+// Numbers of a distribution over (a, b), each from a block of the counter; which ones they are is open
+// (semantics 7.7). Floats of 16 bits and fewer are drawn as f32.
 absl::StatusOr<Literal> Rng(OpContext& context) {
   HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(context.shape()));
   const WideScalar a = LoadScalar(context.operands[0], 0), b = LoadScalar(context.operands[1], 0);
   const ElementType type = result.type();
   const ScalarRound round = ArithmeticRound(type == ElementType::kF64 ? type : ElementType::kF32);
   const bool normal = context.instruction.Get<attr::distribution>() == RandomDistribution::kNormal;
-  WordStream words(context.caller.seed(), context.caller.AdvanceCounter(result.element_count() + 1));
+  const std::array<uint64_t, 2> counter = context.caller.AdvanceCounter(result.element_count());
   for (int64_t i = 0; i < result.element_count(); ++i) {
+    const Words words = WordsOf(context.caller.seed(), counter, static_cast<uint64_t>(i));
     WideScalar value = a;
     if (IsFloat(type))
-      value.f = normal ? Normal(words, a.f, b.f) : UniformFloat(words, a.f, b.f, round);
+      value.f = normal ? round(Normal(words, a.f, b.f)) : UniformFloat(words, a.f, b.f, round);
     else if (a.u != b.u)
-      value.u = a.u + words.Next64() % ZeroExtend(b.u - a.u, BitWidth(type));
+      value.u = a.u + words[0] % ZeroExtend(b.u - a.u, BitWidth(type));
     StoreScalar(result, i, value);
   }
   return result;

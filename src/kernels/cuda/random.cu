@@ -3,3 +3,5 @@
 
 HLO_CUDA_KERNEL(hlo::cuda::ThreeFryKernel)
 HLO_CUDA_KERNEL(hlo::cuda::PhiloxKernel)
+HLO_CUDA_KERNEL(hlo::cuda::DrawKernel)
+HLO_CUDA_KERNEL(hlo::cuda::AdvanceKernel)

@@ -1,8 +1,10 @@
 #pragma once
-// rng-bit-generator (semantics 7.2 to 7.4): a block of the counter a thread.
+// rng-bit-generator (semantics 7.2 to 7.4) and rng: a block of the counter a thread.
 
+#include <cmath>
 #include <cstdint>
 
+#include "kernels/cuda/element_io.h"
 #include "kernels/cuda/portable.h"
 
 namespace hlo::cuda {
@@ -111,6 +113,92 @@ HLO_DEVICE void PhiloxBody(Env& env, const RandomBitsArgs& args) {
   }
 }
 
+// What a run keeps of its random numbers: its seed, and a counter of two words.
+struct RandomState {
+  uint64_t seed, low, high;
+};
+
+struct DrawArgs {
+  const RandomState* state = nullptr;
+  const void *a = nullptr, *b = nullptr;
+  void* result = nullptr;
+  uint64_t count = 0;
+  ElementType type = ElementType::kF32;
+  uint32_t bits = 32;  // Of the type.
+  bool is_float = true, normal = false;
+};
+
+HLO_DEVICE double FractionOf(uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
+
+// rng (semantics 7.7), as the reference draws: an element a thread, from a block of the counter.
+template <class Env>
+HLO_DEVICE void DrawBody(Env& env, const DrawArgs& args) {
+  const uint64_t i = static_cast<uint64_t>(env.block().x) * env.threads() + env.thread();
+  if (i >= args.count) return;
+  const uint64_t low = args.state->low + i, high = args.state->high + (low < i ? 1 : 0);
+  const PhiloxBlock block =
+      Philox({{LowWord(low), HighWord(low), LowWord(high), HighWord(high)}}, args.state->seed);
+  const uint64_t words[2] = {block.word[0] | static_cast<uint64_t>(block.word[1]) << 32,
+                             block.word[2] | static_cast<uint64_t>(block.word[3]) << 32};
+  if (!args.is_float) {
+    const auto a = LoadRealElement<uint64_t>(args.type, args.a, 0),
+               b = LoadRealElement<uint64_t>(args.type, args.b, 0);
+    const uint64_t span = (b - a) & (~uint64_t{0} >> (64 - args.bits));
+    return StoreRealElement(args.type, args.result, static_cast<int64_t>(i),
+                            span == 0 ? a : a + words[0] % span);
+  }
+  const auto a = LoadRealElement<double>(args.type, args.a, 0),
+             b = LoadRealElement<double>(args.type, args.b, 0);
+  const auto rounded = [&](double x) {
+    return args.type == ElementType::kF64 ? x : static_cast<double>(static_cast<float>(x));
+  };
+  double value = a;
+  if (args.normal) {
+    constexpr double kTwoPi = 6.283185307179586;
+    const double radius = std::sqrt(-2 * std::log(1 - FractionOf(words[0])));
+    value = rounded(std::cos(kTwoPi * FractionOf(words[1])) * radius * b + a);
+  } else {
+    // Rounding must not reach b.
+    for (int k = 0; k < 2; ++k) {
+      const double x = rounded(FractionOf(words[k]) * (b - a) + a);
+      if (!(x < b) && a < b) continue;
+      value = x;
+      break;
+    }
+  }
+  StoreRealElement(args.type, args.result, static_cast<int64_t>(i), value);
+}
+
+struct AdvanceArgs {
+  RandomState* state = nullptr;
+  uint64_t* before = nullptr;  // Low, high; nullptr: not asked for.
+  int64_t delta = 0;
+};
+struct AdvanceKernel {
+  using Args = AdvanceArgs;
+  static constexpr uint32_t kThreads = 32;
+  template <class Env>
+  static HLO_DEVICE void Run(Env& env, const Args& args) {
+    if (env.block().x != 0 || env.thread() != 0) return;
+    const RandomState state = *args.state;
+    if (args.before != nullptr) {
+      args.before[0] = state.low;
+      args.before[1] = state.high;
+    }
+    const uint64_t low = state.low + static_cast<uint64_t>(args.delta);
+    args.state->low = low;
+    args.state->high = state.high + (args.delta < 0 ? ~uint64_t{0} : 0) + (low < state.low ? 1 : 0);
+  }
+};
+
+struct DrawKernel {
+  using Args = DrawArgs;
+  static constexpr uint32_t kThreads = 256;
+  template <class Env>
+  static HLO_DEVICE void Run(Env& env, const Args& args) {
+    DrawBody(env, args);
+  }
+};
 struct ThreeFryKernel {
   using Args = RandomBitsArgs;
   static constexpr uint32_t kThreads = 256;

@@ -1,7 +1,8 @@
-// rng-bit-generator as a kernel of the registry.
+// Random bits and numbers as kernels of the registry.
 
 #include <algorithm>
 
+#include "base/status.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/random_body.h"
 #include "kernels/cuda/registry.h"
@@ -66,6 +67,50 @@ std::optional<CudaKernel> FindRandomBitsKernel(const Instruction& instruction,
                       return three_fry ? Launch<ThreeFryKernel>(launch, args, stream)
                                        : Launch<PhiloxKernel>(launch, args, stream);
                     }};
+}
+
+std::optional<CudaKernel> FindDrawKernel(const Instruction& rng, const DeviceProperties& /*device*/) {
+  const Shape& shape = rng.shape();
+  const int64_t count = Product(shape.dims());
+  const int64_t blocks = (count + DrawKernel::kThreads - 1) / DrawKernel::kThreads;
+  if (!(IsFloat(shape.type()) || IsIntegral(shape.type())) || blocks > INT32_MAX ||
+      rng.operand(0)->shape().type() != shape.type() || rng.operand(1)->shape().type() != shape.type())
+    return std::nullopt;
+  DrawArgs draw;
+  draw.count = static_cast<uint64_t>(count);
+  draw.type = shape.type();
+  draw.bits = static_cast<uint32_t>(BitWidth(shape.type()));
+  draw.is_float = IsFloat(shape.type());
+  draw.normal = rng.Get<attr::distribution>() == RandomDistribution::kNormal;
+  CudaKernel kernel{.name = draw.normal ? "normal numbers" : "uniform numbers", .takes_random_state = true};
+  kernel.run = [=](absl::Span<const void* const> operands, absl::Span<void* const> results, void*,
+                   Stream stream) mutable -> absl::Status {
+    auto* state = static_cast<RandomState*>(const_cast<void*>(operands[2]));
+    draw.state = state;
+    draw.a = operands[0];
+    draw.b = operands[1];
+    draw.result = results[0];
+    if (count > 0) {
+      const LaunchShape all{{static_cast<uint32_t>(blocks)}, DrawKernel::kThreads};
+      HLO_RETURN_IF_ERROR(Launch<DrawKernel>(all, draw, stream));
+    }
+    return Launch<AdvanceKernel>({{1}, AdvanceKernel::kThreads}, {state, nullptr, count}, stream);
+  };
+  return kernel;
+}
+
+std::optional<CudaKernel> FindAdvanceKernel(const Instruction& instruction,
+                                            const DeviceProperties& /*device*/) {
+  if (!instruction.shape().IsArray(ElementType::kU64)) return std::nullopt;
+  CudaKernel kernel{.name = "random state", .takes_random_state = true};
+  kernel.run = [delta = instruction.Get<attr::delta>()](absl::Span<const void* const> operands,
+                                                        absl::Span<void* const> results, void*,
+                                                        Stream stream) {
+    auto* state = static_cast<RandomState*>(const_cast<void*>(operands[0]));
+    return Launch<AdvanceKernel>({{1}, AdvanceKernel::kThreads},
+                                 {state, static_cast<uint64_t*>(results[0]), delta}, stream);
+  };
+  return kernel;
 }
 
 }  // namespace hlo::cuda

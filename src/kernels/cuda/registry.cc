@@ -31,6 +31,10 @@ std::optional<CudaKernel> FindCudaKernel(const Instruction& instruction, const D
       return FindReduceWindowKernel(instruction, device);
     case Opcode::kSelectAndScatter:
       return FindSelectAndScatterKernel(instruction, device);
+    case Opcode::kRng:
+      return FindDrawKernel(instruction, device);
+    case Opcode::kRngGetAndUpdateState:
+      return FindAdvanceKernel(instruction, device);
     case Opcode::kRngBitGenerator:
       return FindRandomBitsKernel(instruction, device);
     case Opcode::kShuffle:

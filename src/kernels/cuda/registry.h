@@ -29,6 +29,8 @@ struct CudaKernel {
   std::function<absl::Status(absl::Span<const void* const> operands, absl::Span<void* const> results,
                              void* workspace, Stream stream)>
       run;
+  // The last operand is the address of the run's random_body.h RandomState.
+  bool takes_random_state = false;
   int32_t updated = 0;    // So many first results may lie where the first operands do.
   bool may_loop = false;  // Its end is for the module's loops to decide.
 };
@@ -58,6 +60,9 @@ std::optional<CudaKernel> FindGatherKernel(const Instruction& gather, const Devi
 std::optional<CudaKernel> FindScatterKernel(const Instruction& scatter, const DeviceProperties& device);
 std::optional<CudaKernel> FindRandomBitsKernel(const Instruction& rng_bit_generator,
                                                const DeviceProperties& device);
+std::optional<CudaKernel> FindDrawKernel(const Instruction& rng, const DeviceProperties& device);
+std::optional<CudaKernel> FindAdvanceKernel(const Instruction& rng_get_and_update_state,
+                                            const DeviceProperties& device);
 std::optional<CudaKernel> FindReduceWindowKernel(const Instruction& reduce_window,
                                                  const DeviceProperties& device);
 std::optional<CudaKernel> FindSelectAndScatterKernel(const Instruction& select_and_scatter,

@@ -142,6 +142,27 @@ TEST(GpuKernels, WideAndLongWindows) {
        Values(ElementType::kS32, {2, 2, 3, 2, 3}, 26, false), init});
 }
 
+// Numbers and states that follow one another, from the seed and the counter of the run.
+TEST(GpuKernels, RandomNumbers) {
+  for (const char* type : {"f32", "f64", "f16", "bf16", "f8e4m3fn", "s8", "u4", "s32", "u64", "s64"}) {
+    const bool is_float = type[0] == 'f' || type[0] == 'b';
+    const std::string scalar = std::string(type) + "[]", array = std::string(type) + "[7,100]";
+    ExpectAsReference("ENTRY e { a = " + scalar + " constant(1)\n  b = " + scalar +
+                          " constant(6)\n  r = " + array +
+                          " rng(a, b), distribution=rng_uniform\n"
+                          "  s = u64[2] rng-get-and-update-state(), delta=-3\n  q = " +
+                          array + " rng(a, b), distribution=" + (is_float ? "rng_normal" : "rng_uniform") +
+                          "\n  t = u64[2] rng-get-and-update-state(), delta=1\n  ROOT u = (" + array +
+                          ", u64[2], " + array + ", u64[2]) tuple(r, s, q, t) }\n",
+                      {});
+  }
+  // Where rounding meets the upper bound half of the time.
+  ExpectAsReference(
+      "ENTRY e { a = f32[] constant(16777214)\n  b = f32[] constant(16777215)\n"
+      "  ROOT r = f32[300] rng(a, b), distribution=rng_uniform }\n",
+      {});
+}
+
 TEST(GpuKernels, BitcastsThroughLayouts) {
   ExpectAsReference("ENTRY e { a = f32[6,10]{0,1} parameter(0)\n  ROOT r = f32[4,3,5]{1,2,0} bitcast(a) }\n",
                     {Values(ElementType::kF32, {6, 10}, 14, false)});
