@@ -126,4 +126,34 @@ struct CopyTilesKernel {
   }
 };
 
+// The packed bits of an array of elements of fewer bits than a byte, or of the bytes of wider ones, as
+// another such array. A byte of memory holds one of either, the signed ones with their sign.
+struct RepackArgs {
+  const uint8_t* from = nullptr;
+  uint8_t* to = nullptr;
+  uint64_t from_count = 0, to_count = 0;  // Bytes of memory.
+  uint32_t from_bits = 8, to_bits = 8;    // That count in each of them: 1, 2, 4 or 8.
+  bool is_signed = false;
+};
+struct RepackKernel {
+  using Args = RepackArgs;
+  static constexpr uint32_t kThreads = kCopyThreads;
+  template <class Env>
+  static HLO_DEVICE void Run(Env& env, const Args& args) {
+    const uint64_t i = static_cast<uint64_t>(env.block().x) * env.threads() + env.thread();
+    if (i >= args.to_count) return;
+    const uint64_t first_bit = i * args.to_bits;
+    uint32_t value = 0;
+    for (uint32_t bit = 0; bit < args.to_bits; bit += args.from_bits) {
+      const uint64_t at = (first_bit + bit) / args.from_bits;
+      const uint32_t byte = at < args.from_count ? args.from[at] & ((1u << args.from_bits) - 1) : 0;
+      value |= byte >> ((first_bit + bit) % args.from_bits) << bit;
+    }
+    const uint32_t shift = 8 - args.to_bits;
+    const auto high = static_cast<uint8_t>(value << shift);
+    args.to[i] = args.is_signed ? static_cast<uint8_t>(static_cast<int8_t>(high) >> shift)
+                                : static_cast<uint8_t>(high >> shift);
+  }
+};
+
 }  // namespace hlo::cuda

@@ -1,15 +1,20 @@
 // bitcast, bitcast-convert and shuffle as copies between strides.
 
 #include <algorithm>
+#include <functional>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/status.h"
 #include "device/align.h"
 #include "device/copy.h"
+#include "kernels/cuda/copy_body.h"
+#include "kernels/cuda/launch.h"
 #include "kernels/cuda/lower_tile.h"
 #include "kernels/cuda/registry.h"
 #include "types/index.h"
+#include "types/packing.h"
 
 namespace hlo::cuda {
 namespace {
@@ -41,7 +46,18 @@ bool IsUntiled(const Shape& shape) {
                                layout->tail_padding_alignment_in_elements == 1);
 }
 
-bool HasWholeBytes(ElementType type) { return BitWidth(type) % 8 == 0 || IsPred(type); }
+// nullopt: the bytes stay what they are.
+std::optional<RepackArgs> RepackOf(const Shape& from, const Shape& to) {
+  const int64_t from_bits = PackedBits(from.type()), to_bits = PackedBits(to.type());
+  if (from.type() == to.type() || (from_bits >= 8 && to_bits >= 8)) return std::nullopt;
+  RepackArgs args;
+  args.from_count = static_cast<uint64_t>(*DenseByteCount(from));
+  args.to_count = static_cast<uint64_t>(*DenseByteCount(to));
+  args.from_bits = static_cast<uint32_t>(std::min<int64_t>(from_bits, 8));
+  args.to_bits = static_cast<uint32_t>(std::min<int64_t>(to_bits, 8));
+  args.is_signed = IsSigned(to.type()) && IsIntegral(to.type()) && to_bits < 8;
+  return args;
+}
 
 // An array in the order of its memory: its dimensions from the most major one, and their strides in an array
 // without layout. nullopt: it is that already.
@@ -63,46 +79,57 @@ std::optional<InMemory> MemoryOf(const Shape& shape) {
 
 }  // namespace
 
-// Into the order of the operand's memory, and from there out of that of the result's.
+// Into the order of the operand's memory, to the result's type, and from there out of the order of its
+// memory: as many of these steps as there are, through places that take turns.
 std::optional<CudaKernel> FindBitcastKernel(const Instruction& bitcast, const DeviceProperties& device) {
   const Shape &from = bitcast.operand(0)->shape(), &to = bitcast.shape();
-  const bool same = from.type() == to.type();
-  if (!same && !(HasWholeBytes(from.type()) && HasWholeBytes(to.type()))) return std::nullopt;
   const bool by_layout = bitcast.opcode() == Opcode::kBitcast;
   if (by_layout && !(IsUntiled(from) && IsUntiled(to))) return std::nullopt;
-  const int64_t bytes = *DenseByteCount(to);
-  if (bytes != *DenseByteCount(from)) return std::nullopt;
-  std::optional<LoweredProgram> into, out_of;
-  if (by_layout && bytes > 0) {
-    if (const std::optional<InMemory> memory = MemoryOf(from); memory.has_value()) {
-      absl::StatusOr<LoweredProgram> copy =
-          CopyOf(from.type(), memory->dims, {0, memory->strides}, {0, RowMajorStrides(memory->dims)}, device);
-      if (!copy.ok()) return std::nullopt;
-      into = *std::move(copy);
-    }
-    if (const std::optional<InMemory> memory = MemoryOf(to); memory.has_value()) {
-      absl::StatusOr<LoweredProgram> copy =
-          CopyOf(to.type(), memory->dims, {0, RowMajorStrides(memory->dims)}, {0, memory->strides}, device);
-      if (!copy.ok()) return std::nullopt;
-      out_of = *std::move(copy);
-    }
+  const int64_t from_bytes = *DenseByteCount(from), bytes = *DenseByteCount(to);
+  const std::optional<RepackArgs> repack = RepackOf(from, to);
+  if (!repack.has_value() && from_bytes != bytes) return std::nullopt;
+  using Step = std::function<absl::Status(void* source, void* target, Stream stream)>;
+  std::vector<Step> steps;
+  const auto add_copy = [&](ElementType type, const InMemory& memory, bool into_memory) {
+    const Strided dense{0, RowMajorStrides(memory.dims)}, logical{0, memory.strides};
+    absl::StatusOr<LoweredProgram> copy =
+        CopyOf(type, memory.dims, into_memory ? logical : dense, into_memory ? dense : logical, device);
+    if (!copy.ok()) return false;
+    steps.push_back([copy = *std::move(copy)](void* source, void* target, Stream stream) {
+      void* pointers[] = {source, target};
+      return copy.run(pointers, nullptr, stream);
+    });
+    return true;
+  };
+  const std::optional<InMemory> before = by_layout && bytes > 0 ? MemoryOf(from) : std::nullopt,
+                                after = by_layout && bytes > 0 ? MemoryOf(to) : std::nullopt;
+  if (before.has_value() && !add_copy(from.type(), *before, true)) return std::nullopt;
+  if (repack.has_value() && bytes > 0) {
+    const int64_t blocks = (bytes + RepackKernel::kThreads - 1) / RepackKernel::kThreads;
+    if (blocks > INT32_MAX) return std::nullopt;
+    steps.push_back([=, args = *repack](void* source, void* target, Stream stream) mutable {
+      args.from = static_cast<const uint8_t*>(source);
+      args.to = static_cast<uint8_t*>(target);
+      return Launch<RepackKernel>({{static_cast<uint32_t>(blocks)}, RepackKernel::kThreads}, args, stream);
+    });
   }
-  const bool by_way = into.has_value() && out_of.has_value();
-  return CudaKernel{"bitcast in memory", by_way ? device::Aligned(bytes) : 0,
-                    [=](absl::Span<const void* const> operands, absl::Span<void* const> results,
-                        void* workspace, Stream stream) -> absl::Status {
-                      if (!into.has_value() && !out_of.has_value())
-                        return device::CopyOnDevice(results[0], operands[0], bytes, stream);
-                      void* from_there = const_cast<void*>(operands[0]);
-                      if (into.has_value()) {
-                        void* pointers[] = {from_there, by_way ? workspace : results[0]};
-                        HLO_RETURN_IF_ERROR(into->run(pointers, nullptr, stream));
-                        from_there = pointers[1];
-                      }
-                      if (!out_of.has_value()) return absl::OkStatus();
-                      void* pointers[] = {from_there, results[0]};
-                      return out_of->run(pointers, nullptr, stream);
-                    }};
+  if (after.has_value() && !add_copy(to.type(), *after, false)) return std::nullopt;
+  const int64_t place = device::Aligned(std::max(from_bytes, bytes));
+  return CudaKernel{
+      "bitcast in memory", place * std::clamp<int64_t>(static_cast<int64_t>(steps.size()) - 1, 0, 2),
+      [=](absl::Span<const void* const> operands, absl::Span<void* const> results, void* workspace,
+          Stream stream) -> absl::Status {
+        if (steps.empty()) return device::CopyOnDevice(results[0], operands[0], bytes, stream);
+        void* source = const_cast<void*>(operands[0]);
+        for (size_t k = 0; k < steps.size(); ++k) {
+          void* target = k + 1 == steps.size()
+                             ? results[0]
+                             : static_cast<std::byte*>(workspace) + place * static_cast<int64_t>(k);
+          HLO_RETURN_IF_ERROR(steps[k](source, target, stream));
+          source = target;
+        }
+        return absl::OkStatus();
+      }};
 }
 
 // result[(i + shift) mod n] = operand[i]: along each dimension what stays before the end, and what wraps.

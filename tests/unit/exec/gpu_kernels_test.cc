@@ -170,6 +170,30 @@ TEST(GpuKernels, BitcastsThroughLayouts) {
                     {Values(ElementType::kS32, {6, 10}, 15, false)});
 }
 
+// From words to narrow elements, between narrow ones, and back.
+TEST(GpuKernels, BitcastsOfNarrowElements) {
+  for (const char* chain :
+       {"s4[6,10,8] bitcast-convert(a)", "u4[6,10,8] bitcast-convert(a)", "s2[6,10,16] bitcast-convert(a)",
+        "u1[6,10,32] bitcast-convert(a)", "f4e2m1fn[6,10,8] bitcast-convert(a)"}) {
+    const std::string narrow = chain, type = narrow.substr(0, narrow.find(' '));
+    ExpectAsReference("ENTRY e { a = s32[6,10] parameter(0)\n  b = " + narrow +
+                          "\n  c = s32[6,10] bitcast-convert(b)\n  ROOT r = (" + type +
+                          ", s32[6,10]) tuple(b, c) }\n",
+                      {Values(ElementType::kS32, {6, 10}, 17, false)});
+  }
+  ExpectAsReference(
+      "ENTRY e { a = s32[3,5] parameter(0)\n  b = s4[3,5,8] bitcast-convert(a)\n"
+      "  c = s2[3,5,8,2] bitcast-convert(b)\n  d = u4[3,5,8] bitcast-convert(c)\n"
+      "  f = u32[3,5] bitcast-convert(d)\n  ROOT r = (s2[3,5,8,2], u4[3,5,8], u32[3,5]) tuple(c, d, f) "
+      "}\n",
+      {Values(ElementType::kS32, {3, 5}, 18, false)});
+  // Through layouts on both sides.
+  ExpectAsReference(
+      "ENTRY e { a = s32[6,10] parameter(0)\n  b = s4[6,10,8] bitcast-convert(a)\n"
+      "  c = s4[6,80]{0,1} reshape(b)\n  ROOT r = u8[15,16]{0,1} bitcast(c) }\n",
+      {Values(ElementType::kS32, {6, 10}, 19, false)});
+}
+
 TEST(GpuKernels, RaggedDots) {
   const auto sizes = [](std::vector<int32_t> values) {
     Literal literal =
