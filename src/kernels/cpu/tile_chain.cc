@@ -480,6 +480,14 @@ void RunChain(int64_t n, ChainStep* steps, const ChainPointer* pointers, int64_t
     std::memcpy(to, static_cast<const std::byte*>(from) + i * width, (n - i) * width);
     std::memset(to + (n - i) * width, 0, (kStrip - (n - i)) * width);
   };
+  // What step k reads: what a step before it leaves there, or a copy.
+  const auto tail = [&](int64_t k, const void* from, ChainForm form, std::byte* to) -> std::byte* {
+    for (int64_t before = 0; before < k; ++before) {
+      if (pointers[before].is_store && whole[before] == from) return copies[before];
+    }
+    copy(from, form, to);
+    return to;
+  };
   for (int64_t k = 0; k < count; ++k) {
     whole[k] = steps[k].operand;
     if (steps[k].operand == nullptr || pointers[k].form == ChainForm::kScalar) {
@@ -490,13 +498,10 @@ void RunChain(int64_t n, ChainStep* steps, const ChainPointer* pointers, int64_t
       std::memcpy(copies[k], &first, sizeof first);
       steps[k].operand = copies[k];
     } else {
-      if (!pointers[k].is_store) copy(steps[k].operand, pointers[k].form, copies[k]);
-      steps[k].operand = copies[k];
+      steps[k].operand = pointers[k].is_store ? copies[k] : tail(k, whole[k], pointers[k].form, copies[k]);
     }
-    if (pointers[k].has_second && pointers[k].second_form != ChainForm::kScalar) {
-      copy(steps[k].second, pointers[k].second_form, copies[kLongestChain + k]);
-      steps[k].second = copies[kLongestChain + k];
-    }
+    if (pointers[k].has_second && pointers[k].second_form != ChainForm::kScalar)
+      steps[k].second = tail(k, steps[k].second, pointers[k].second_form, copies[kLongestChain + k]);
   }
   steps[0].function(steps, 0, none, none, none, none, none, none, none, none);
   for (int64_t k = 0; k < count; ++k) {

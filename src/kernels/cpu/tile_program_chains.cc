@@ -21,8 +21,9 @@ bool IsChainLane(Lane lane) {
 
 }  // namespace
 
-// Whether the step may come next: it takes the last value, all else of its operands from memory, and no step
-// in between that has to come before it needs one of the chain's.
+// Whether the step may come next: it takes the last value, all else of its operands from memory, where values
+// from earlier in the chain are too, and no step in between that has to come before it needs one of the
+// chain's.
 bool TileProgram::MayFollow(const std::vector<size_t>& members, size_t next) const {
   const Step& step = steps_[next];
   if (step.access >= 0 || step.chain >= 0 || !IsChainLane(lane(step.out))) return false;
@@ -30,13 +31,11 @@ bool TileProgram::MayFollow(const std::vector<size_t>& members, size_t next) con
   const auto is_member = [&](TileValue value) {
     return std::any_of(members.begin(), members.end(), [&](size_t m) { return steps_[m].out == value; });
   };
-  int from_last = 0, from_chain = 0;
+  int from_last = 0;
   for (int k = 0; k < step.operand_count; ++k) {
     if (!IsChainLane(lane(step.in[k]))) return false;
-    from_chain += is_member(step.in[k]);
     from_last += !members.empty() && step.in[k] == steps_[members.back()].out;
   }
-  if (from_chain != from_last) return false;
   const bool by_call = kind == Kind::kNone && step.operand_count == 1 && lane(step.out) != Lane::kPred &&
                        lane(step.in[0]) != Lane::kPred;
   if (kind == Kind::kNone && !by_call) return false;

@@ -585,14 +585,16 @@ TEST_F(Cli, RunsOnAGpuOrSaysThatThereIsNone) {
 TEST_F(Cli, TheEmulatedGpuTellsWhatItLeavesToTheCpu) {
   const Outcome run =
       Run(Write("m.hlo",
-                "ENTRY e {\n  a = f32[2] parameter(0)\n  u = u32[2] parameter(1)\n"
-                "  ROOT b = s32[2] stochastic-convert(a, u)\n}\n") +
-          " --input 'f32[2]{4,9}' --input 'u32[2]{1,2}' --device=emulated-gpu --explain-fallbacks");
+                "ENTRY e {\n  a = f32[2,2] parameter(0)\n"
+                "  c = (f32[2,2]{0,1}, s32[]) custom-call(a), custom_call_target=\"lapack_spotrf_ffi\",\n"
+                "    api_version=API_VERSION_TYPED_FFI, backend_config={uplo = 76 : ui8}\n"
+                "  ROOT b = s32[] get-tuple-element(c), index=1\n}\n") +
+          " --input 'f32[2,2]{{4,0},{0,9}}' --device=emulated-gpu --explain-fallbacks");
   EXPECT_EQ(run.status, 0) << run.err;
-  EXPECT_EQ(run.out, "s32[2] {4, 9}\n");
+  EXPECT_EQ(run.out, "s32[] 0\n");
   EXPECT_EQ(run.err,
             "1 of the plan's steps ran on the CPU\n"
-            "  stochastic-convert b: no code for this operation (1 runs, 32 bytes copied)\n");
+            "  custom-call c: no kernel takes this custom-call (1 runs, 36 bytes copied)\n");
 }
 
 }  // namespace
