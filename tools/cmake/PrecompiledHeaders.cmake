@@ -27,5 +27,7 @@ endif()
 
 hlo_precompiled(NAME hlo_headers)
 hlo_precompiled(NAME hlo_test_headers HEADERS <gtest/gtest.h> LIBS GTest::gtest)
+set(HLO_TEST_OPTIONS $<$<CONFIG:Release>:-O1>)
+target_compile_options(hlo_test_headers PRIVATE ${HLO_TEST_OPTIONS})
 hlo_precompiled(NAME hlo_cli_headers HEADERS <CLI/CLI.hpp> <nlohmann/json.hpp>
   LIBS CLI11::CLI11 nlohmann_json::nlohmann_json)
