@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -11,6 +12,7 @@
 #include "plan/library_calls.h"
 #include "plan/one_term.h"
 #include "plan/tile_calls.h"
+#include "reference/elementwise.h"
 #include "reference/program.h"
 
 namespace hlo::plan {
@@ -165,7 +167,23 @@ class Flattener {
       default:
         break;
     }
-    return Op(instruction, shape, Joined(operands), block)->results;
+    Leaves joined = Joined(operands);
+    if (!IsScalarOperation(instruction) || HasDynamic(joined))
+      return Op(instruction, shape, std::move(joined), block)->results;
+    for (ValueId& v : joined) v = graph_.Resolve(v);
+    Leaves& result = scalars_[{block, instruction.opcode(), shape.type(),
+                               instruction.Get<attr::direction>(ComparisonDirection::kEq), joined}];
+    if (result.empty()) result = Op(instruction, shape, std::move(joined), block)->results;
+    return result;
+  }
+
+  // Whether the opcode, the types and a direction say all that a scalar is computed by.
+  bool IsScalarOperation(const Instruction& instruction) const {
+    const Opcode opcode = instruction.opcode();
+    return instruction.shape().IsArray() && instruction.shape().rank() == 0 &&
+           reference::IsElementwise(opcode) && opcode != Opcode::kReducePrecision &&
+           !instruction.Has<attr::order>() && !instruction.Has<attr::type>() &&
+           !instruction.Has<attr::result_accuracy>() && !effects_.Has(instruction);
   }
 
   bool IsDynamic(ValueId v) const {
@@ -367,6 +385,10 @@ class Flattener {
   Graph& graph_;
   const Instruction* map_ = nullptr;                       // The one whose code is entered.
   absl::flat_hash_map<std::string, ValueId> work_spaces_;  // Zeros, by their shapes.
+  // Scalars that are computed in a block, by what computes them: none is computed twice. (Arrays are: to read
+  // them again would often take longer.)
+  using ScalarOperation = std::tuple<const Block*, Opcode, ElementType, ComparisonDirection, Leaves>;
+  absl::flat_hash_map<ScalarOperation, Leaves> scalars_;
 };
 
 }  // namespace
