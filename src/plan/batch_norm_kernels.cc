@@ -1,15 +1,15 @@
 // batch-norm-training, -inference and -grad as library kernels (semantics 6.8).
 
 #include <cmath>
-#include <vector>
 
 #include "kernels/cpu/batch_norm.h"
+#include "kernels/cpu/kept_vector.h"
 #include "plan/library_kernels.h"
 
 namespace hlo::plan {
 namespace {
 
-using Doubles = std::vector<double>;
+using Doubles = cpu::KeptVector<double>;
 
 cpu::FeatureDims DimsOf(const Instruction& instruction) {
   const Shape& shape = instruction.operand(0)->shape();

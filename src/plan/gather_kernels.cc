@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "kernels/cpu/gather.h"
+#include "kernels/cpu/kept_vector.h"
 #include "plan/library_kernels.h"
 #include "plan/scalar_code.h"
 #include "plan/tile_calls.h"
@@ -37,7 +38,7 @@ void RunScatter(const Instruction& scatter, const cpu::TileCode* combiner,
                 const cpu::ScatterLoops& elementwise, absl::Span<const void* const> operands,
                 absl::Span<void* const> results) {
   const size_t count = results.size();
-  std::vector<cpu::ScatterArray> arrays;
+  cpu::KeptVector<cpu::ScatterArray> arrays;
   for (size_t k = 0; k < count; ++k) {
     const Shape& shape = scatter.operand(static_cast<int64_t>(k))->shape();
     if (results[k] != operands[k]) std::memcpy(results[k], operands[k], *DenseByteCount(shape));

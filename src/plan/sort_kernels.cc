@@ -7,6 +7,7 @@
 #include "base/deadline.h"
 #include "base/parallel.h"
 #include "base/status.h"
+#include "kernels/cpu/kept_vector.h"
 #include "kernels/cpu/lane_array.h"
 #include "plan/library_kernels.h"
 #include "plan/scalar_code.h"
@@ -43,13 +44,13 @@ class LineLanes {
   }
 
  private:
-  std::vector<std::byte> stored_, lanes_;
+  cpu::KeptVector<std::byte> stored_, lanes_;
 };
 
 // A result may lie where its operand does, or be null: then nobody needs it.
 void Permute(const Instruction& sort, const Lines& lines, int64_t line, const uint32_t* order,
              absl::Span<const void* const> operands, absl::Span<void* const> results,
-             std::vector<std::byte>* scratch) {
+             cpu::KeptVector<std::byte>* scratch) {
   for (size_t k = 0; k < operands.size(); ++k) {
     if (results[k] == nullptr) continue;
     const int64_t width = ByteCount(sort.operand(static_cast<int64_t>(k))->shape().type());
@@ -123,9 +124,9 @@ class KeySorter {
 
   absl::Span<const SortKey> keys_;
   LineLanes lanes_;
-  std::vector<std::byte> computed_;
-  std::vector<uint64_t> bits_, joined_, permuted_;
-  std::vector<uint32_t> order_, next_;
+  cpu::KeptVector<std::byte> computed_;
+  cpu::KeptVector<uint64_t> bits_, joined_, permuted_;
+  cpu::KeptVector<uint32_t> order_, next_;
   cpu::SortScratch scratch_;
 };
 
@@ -138,7 +139,7 @@ absl::Status SortByKeys(const Instruction& sort, absl::Span<const SortKey> keys,
   const double nanoseconds = 30.0 * static_cast<double>(lines.count * lines.length);
   ParallelFor((lines.count + chunk - 1) / chunk, nanoseconds, [&](int64_t c) {
     KeySorter sorter(keys);
-    std::vector<std::byte> scratch;
+    cpu::KeptVector<std::byte> scratch;
     for (int64_t line = c * chunk; line < std::min(lines.count, (c + 1) * chunk); ++line) {
       const absl::Span<const uint32_t> order = sorter.Order(sort, lines, line, operands);
       if (order.empty())
@@ -154,10 +155,10 @@ absl::Status SortByKeys(const Instruction& sort, absl::Span<const SortKey> keys,
 // Merges neighbouring runs of doubling length, as the reference does: whatever the comparator answers, the
 // permutation is the same.
 absl::Status MergeLine(const cpu::TileCode& before, absl::Span<const std::byte* const> elements,
-                       absl::Span<const int64_t> widths, std::vector<uint32_t>* order) {
+                       absl::Span<const int64_t> widths, cpu::KeptVector<uint32_t>* order) {
   const size_t count = elements.size(), n = order->size();
-  std::vector<uint32_t> merged(n);
-  std::vector<const void*> in(2 * count);
+  cpu::KeptVector<uint32_t> merged(n);
+  cpu::KeptVector<const void*> in(2 * count);
   bool answer = false;
   void* out[] = {&answer};
   for (size_t i = 0; i < n; ++i) (*order)[i] = static_cast<uint32_t>(i);
@@ -186,19 +187,19 @@ absl::Status SortByComparator(const Instruction& sort, const cpu::TileCode& befo
                               absl::Span<const void* const> operands, absl::Span<void* const> results) {
   const Lines lines(sort.operand(0)->shape(), sort.Get<attr::dimensions>()[0]);
   absl::Status status;
-  std::vector<absl::Status> statuses(lines.count);
+  cpu::KeptVector<absl::Status> statuses(lines.count);
   ParallelFor(lines.count, 500.0 * static_cast<double>(lines.count * lines.length), [&](int64_t line) {
-    std::vector<LineLanes> lanes(operands.size());
-    std::vector<const std::byte*> elements;
-    std::vector<int64_t> widths;
+    cpu::KeptVector<LineLanes> lanes(operands.size());
+    cpu::KeptVector<const std::byte*> elements;
+    cpu::KeptVector<int64_t> widths;
     for (size_t k = 0; k < operands.size(); ++k) {
       const ElementType type = sort.operand(static_cast<int64_t>(k))->shape().type();
       elements.push_back(lanes[k].Load(type, operands[k], lines, line));
       widths.push_back(cpu::LaneBytes(cpu::LaneOf(type)));
     }
-    std::vector<uint32_t> order(lines.length);
+    cpu::KeptVector<uint32_t> order(lines.length);
     statuses[line] = MergeLine(before, elements, widths, &order);
-    std::vector<std::byte> scratch;
+    cpu::KeptVector<std::byte> scratch;
     if (statuses[line].ok()) Permute(sort, lines, line, order.data(), operands, results, &scratch);
   });
   for (absl::Status& each : statuses) {
@@ -217,11 +218,11 @@ absl::Status RunTopk(const Instruction& topk, bool largest, absl::Span<const voi
   std::memset(results[1], 0, *DenseByteCount(topk.shape().element(1)));
   ParallelFor(lines.count, 3.0 * static_cast<double>(lines.count * lines.length), [&](int64_t line) {
     LineLanes lanes;
-    std::vector<uint64_t> keys(lines.length);
+    cpu::KeptVector<uint64_t> keys(lines.length);
     cpu::MakeSortKeys({cpu::LaneOf(shape.type()), largest, true}, lines.length,
                       lanes.Load(shape.type(), operands[0], lines, line), keys.data());
     cpu::SortScratch scratch;
-    const std::vector<uint32_t> first =
+    const cpu::KeptVector<uint32_t> first =
         cpu::FirstInOrder(absl::MakeSpan(keys), std::min(k, lines.length), scratch);
     const auto count = static_cast<int64_t>(first.size());
     cpu::GatherStrided(count, width, static_cast<std::byte*>(results[0]) + line * k * width, 1,

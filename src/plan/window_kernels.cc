@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "kernels/cpu/kept_vector.h"
 #include "kernels/cpu/reduce_window.h"
 #include "kernels/cpu/select_and_scatter.h"
 #include "plan/library_kernels.h"
@@ -27,9 +28,10 @@ bool IsWithinReach(Window window, absl::Span<const int64_t> base_dims) {
   return true;
 }
 
-std::vector<cpu::WindowArray> Arrays(const Instruction& reduce_window, absl::Span<const void* const> operands,
-                                     absl::Span<void* const> results) {
-  std::vector<cpu::WindowArray> arrays;
+cpu::KeptVector<cpu::WindowArray> Arrays(const Instruction& reduce_window,
+                                         absl::Span<const void* const> operands,
+                                         absl::Span<void* const> results) {
+  cpu::KeptVector<cpu::WindowArray> arrays;
   for (size_t k = 0; k < results.size(); ++k) {
     arrays.push_back({reduce_window.operand(static_cast<int64_t>(k))->shape().type(), operands[k],
                       operands[results.size() + k], results[k]});

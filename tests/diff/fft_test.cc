@@ -63,9 +63,7 @@ void ExpectRight(const Case& c, ElementType complex) {
   Literal out = *Literal::CreateZeros(Shape::Array(out_type, out_dims));
   const std::vector<int64_t> length(c.dims.end() - c.rank, c.dims.end());
   ASSERT_TRUE(FftSupports(c.type, in_type, out_type));
-  const absl::Status status =
-      Fft({input.data(), in_type, in_dims}, c.type, length, out.mutable_data(), out_type, out_dims);
-  ASSERT_TRUE(status.ok()) << Message(status);
+  Fft({input.data(), in_type, in_dims}, c.type, length, out.mutable_data(), out_type, out_dims);
 
   std::vector<Number> want = test::Values(input);
   const int64_t last = static_cast<int64_t>(c.dims.size()) - 1;
@@ -146,7 +144,7 @@ TEST(FftTest, SeveralDimensions) {
 TEST(FftTest, NothingComesOfNothing) {
   std::complex<float> out[3] = {1, 2, 3};
   const std::vector<int64_t> in_dims = {3, 0}, length = {0}, out_dims = {3, 1};
-  ASSERT_TRUE(Fft({nullptr, kF32, in_dims}, FftType::kRfft, length, out, kC64, out_dims).ok());
+  Fft({nullptr, kF32, in_dims}, FftType::kRfft, length, out, kC64, out_dims);
   for (const auto& x : out) EXPECT_EQ(x, std::complex<float>(0));
 }
 
@@ -157,9 +155,7 @@ TEST(FftTest, NaNAndInfinityStayInTheirLine) {
     input.mutable_span<std::complex<float>>()[6 * n] = std::numeric_limits<float>::infinity();
     Literal out = *Literal::CreateZeros(input.shape());
     const std::vector<int64_t> length = {n};
-    ASSERT_TRUE(
-        Fft({input.data(), kC64, input.dims()}, FftType::kFft, length, out.mutable_data(), kC64, out.dims())
-            .ok());
+    Fft({input.data(), kC64, input.dims()}, FftType::kFft, length, out.mutable_data(), kC64, out.dims());
     for (int64_t i = 0; i < 11 * n; ++i) {
       const std::complex<float> x = out.span<std::complex<float>>()[i];
       const bool is_finite = std::isfinite(x.real()) && std::isfinite(x.imag());
@@ -174,9 +170,9 @@ TEST(FftTest, TheSameBitsWithAnyNumberOfThreads) {
     Literal one = *Literal::CreateZeros(input.shape()), two = *Literal::CreateZeros(input.shape());
     const std::vector<int64_t> length = {dims.back()};
     SetThreadCount(1);
-    ASSERT_TRUE(Fft({input.data(), kC64, dims}, FftType::kFft, length, one.mutable_data(), kC64, dims).ok());
+    Fft({input.data(), kC64, dims}, FftType::kFft, length, one.mutable_data(), kC64, dims);
     SetThreadCount(2);
-    ASSERT_TRUE(Fft({input.data(), kC64, dims}, FftType::kFft, length, two.mutable_data(), kC64, dims).ok());
+    Fft({input.data(), kC64, dims}, FftType::kFft, length, two.mutable_data(), kC64, dims);
     SetThreadCount(0);
     EXPECT_EQ(std::memcmp(one.data(), two.data(), static_cast<size_t>(one.byte_count())), 0);
   }

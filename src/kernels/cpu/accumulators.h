@@ -2,9 +2,8 @@
 // What a reduction has combined so far: for each result a run of elements in its lane.
 
 #include <cstring>
-#include <memory>
-#include <vector>
 
+#include "kernels/cpu/kept_vector.h"
 #include "kernels/cpu/reduce_program.h"
 
 namespace hlo::cpu {
@@ -14,9 +13,9 @@ class Accumulators {
   static constexpr int64_t kWidest = 16;  // Bytes of an element.
 
   Accumulators(const ReduceProgram& program, int64_t length) : program_(program) {
-    bytes_.reset(new std::byte[program.results.size() * length * kWidest]);
+    bytes_.resize(program.results.size() * length * kWidest);
     for (size_t k = 0; k < program.results.size(); ++k) {
-      at_.push_back(bytes_.get() + k * length * kWidest);
+      at_.push_back(bytes_.data() + k * length * kWidest);
       width_.push_back(LaneBytes(lane(k)));
     }
   }
@@ -70,7 +69,7 @@ class Accumulators {
   }
   // As Halve, but neighbours with neighbours.
   void HalveInOrder(int64_t n) {
-    std::vector<std::byte> sides(2 * count() * n * kWidest);
+    KeptVector<std::byte> sides(2 * count() * n * kWidest);
     absl::InlinedVector<const void*, 8> in(2 * count());
     for (; n > 1; n = (n + 1) / 2) {
       const int64_t pairs = n / 2;
@@ -90,7 +89,8 @@ class Accumulators {
   void AddInit(void* const* arguments, int64_t i, int64_t n) {
     Accumulators inits(program_, n);
     inits.FillWithInit(arguments, 0, n);
-    CombineOf(i, n, [&](size_t k) { return inits.at(k, 0); }, [&](size_t k) { return at(k, i); });
+    CombineOf(
+        i, n, [&](size_t k) { return inits.at(k, 0); }, [&](size_t k) { return at(k, i); });
   }
   // acc[i, i + n) become results from `to` on.
   void Store(void* const* arguments, int64_t i, int64_t n, int64_t to) {
@@ -122,7 +122,8 @@ class Accumulators {
   // acc[i, i + n) = combiner(acc, others); others(k) and olds(k) are pointers to elements of result k.
   template <class Others>
   void CombineWith(int64_t i, int64_t n, Others&& others) {
-    CombineOf(i, n, [&](size_t k) { return at(k, i); }, others);
+    CombineOf(
+        i, n, [&](size_t k) { return at(k, i); }, others);
   }
   template <class Olds, class Others>
   void CombineOf(int64_t i, int64_t n, Olds&& olds, Others&& others) {
@@ -138,7 +139,7 @@ class Accumulators {
   }
 
   const ReduceProgram& program_;
-  std::unique_ptr<std::byte[]> bytes_;
+  KeptVector<std::byte> bytes_;
   absl::InlinedVector<std::byte*, 4> at_;
   absl::InlinedVector<int64_t, 4> width_;
 };

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/parallel.h"
+#include "kernels/cpu/kept_vector.h"
 #include "kernels/cpu/widen.h"
 
 namespace hlo::cpu {
@@ -82,7 +83,7 @@ void SumRows(const FeatureDims& dims, const FloatArray& x, const double* mean, c
   const int64_t least = std::max<int64_t>(1, kChunk / std::max<int64_t>(1, dims.features));
   const int64_t rows = std::max(least, (dims.outer + kMostPartials - 1) / kMostPartials);
   const int64_t parts = (dims.outer + rows - 1) / rows;
-  std::vector<double> partial(2 * parts * dims.features, 0.0);
+  KeptVector<double> partial(2 * parts * dims.features, 0.0);
   ParallelFor(parts, 2.0 * static_cast<double>(dims.element_count()), [&](int64_t part) {
     Reader xs(x), ys(y);
     double* own = partial.data() + 2 * part * dims.features;

@@ -11,6 +11,7 @@
 #include "kernels/cpu/all_finite.h"
 #include "kernels/cpu/copy_array.h"
 #include "kernels/cpu/depthwise.h"
+#include "kernels/cpu/kept_vector.h"
 #include "kernels/cpu/patches.h"
 #include "types/dispatch.h"
 
@@ -95,18 +96,17 @@ ElementType ComputeType(const DenseArray& input, const DenseArray& kernel, Eleme
 template <class T>
 class Widened {
  public:
-  static absl::StatusOr<Widened> Make(const DenseArray& array) {
-    Widened widened;
+  explicit Widened(const DenseArray& array) {
     const bool is_native =
         DispatchType(array.type, []<ElementType kType>() { return std::is_same_v<Native<kType>, T>; });
     if (is_native) {
-      widened.data_ = static_cast<const T*>(array.data);
-      return widened;
+      data_ = static_cast<const T*>(array.data);
+      return;
     }
     const int64_t count = Product(array.dims);
-    HLO_ASSIGN_OR_RETURN(widened.buffer_, Buffer::Allocate(count * static_cast<int64_t>(sizeof(T))));
-    T* to = reinterpret_cast<T*>(widened.buffer_->data());
-    widened.data_ = to;
+    copy_.resize(count * sizeof(T));
+    T* to = reinterpret_cast<T*>(copy_.data());
+    data_ = to;
     const WidenBlock<T> widen = WidenBlockOf<T>(array.type);
     constexpr int64_t kChunk = 16384;
     ParallelFor((count + kChunk - 1) / kChunk, static_cast<double>(count) * 0.3, [&](int64_t chunk) {
@@ -114,12 +114,11 @@ class Widened {
       widen(static_cast<const std::byte*>(array.data) + first * ByteCount(array.type), n, 1, 1, n, to + first,
             n);
     });
-    return widened;
   }
   const T* data() const { return data_; }
 
  private:
-  std::shared_ptr<Buffer> buffer_;
+  KeptVector<std::byte> copy_;
   const T* data_ = nullptr;
 };
 
@@ -136,7 +135,7 @@ bool SeesPadding(const ConvolutionLayout& c) {
 
 // The dimensions of the output that lie before its features in memory, and after them.
 struct OutputDims {
-  std::vector<PatchDim> before, after;
+  absl::InlinedVector<PatchDim, 4> before, after;
 };
 
 OutputDims Split(const ConvolutionLayout& c, const DimLabels& labels, int64_t rank) {
@@ -273,7 +272,7 @@ class Products {
 bool WantsFeaturesLast(const ConvolutionLayout& c, const OutputDims& dims) {
   if (c.groups != 1 || c.group_inputs < 2 || c.input_feature_stride == 1 || c.group_outputs * c.taps() < 32)
     return false;
-  const std::vector<PatchDim>& rows = CountOf(dims.after) == 1 ? dims.before : dims.after;
+  const absl::Span<const PatchDim> rows = CountOf(dims.after) == 1 ? dims.before : dims.after;
   if (rows.empty()) return false;
   const PatchDim& fast = rows.back();
   const int64_t step = fast.spatial == PatchDim::kBatch
@@ -284,7 +283,7 @@ bool WantsFeaturesLast(const ConvolutionLayout& c, const OutputDims& dims) {
 
 // Copies the input in the order batch, spatial dimensions, features, and describes that in `layout`.
 template <class T>
-absl::StatusOr<std::shared_ptr<Buffer>> FeaturesLast(const T* input, ConvolutionLayout* layout) {
+KeptVector<std::byte> FeaturesLast(const T* input, ConvolutionLayout* layout) {
   ConvolutionLayout& c = *layout;
   absl::InlinedVector<CopyDim, 6> dims;
   int64_t stride = c.group_inputs;
@@ -298,9 +297,8 @@ absl::StatusOr<std::shared_ptr<Buffer>> FeaturesLast(const T* input, Convolution
   dims.push_back({c.batch, c.input_batch_stride, stride});
   c.input_batch_stride = stride;
   std::reverse(dims.begin(), dims.end());
-  HLO_ASSIGN_OR_RETURN(std::shared_ptr<Buffer> copy,
-                       Buffer::Allocate(stride * c.batch * static_cast<int64_t>(sizeof(T))));
-  CopyArray(dims, sizeof(T), input, copy->data());
+  KeptVector<std::byte> copy(stride * c.batch * sizeof(T));
+  CopyArray(dims, sizeof(T), input, copy.data());
   return copy;
 }
 
@@ -316,26 +314,24 @@ void RunEpilogue(const BlockFunction& epilogue, void* out, int64_t width, int64_
 }
 
 template <class T>
-absl::Status Convolve(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims,
-                      void* out, ElementType out_type, absl::Span<const int64_t> out_dims,
-                      const BlockFunction& epilogue) {
+void Convolve(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims, void* out,
+              ElementType out_type, absl::Span<const int64_t> out_dims, const BlockFunction& epilogue) {
   const ConvolutionLayout layout = LayoutOf(input, kernel, dims, out_dims);
-  HLO_ASSIGN_OR_RETURN(const Widened<T> wide_input, Widened<T>::Make(input));
+  const Widened<T> wide_input(input);
   const ConvolutionMethod method = Choose(layout, dims, ComputeType(input, kernel, out_type));
   const int64_t kernel_size = Product(kernel.dims), out_size = Product(out_dims), width = ByteCount(out_type);
   const NarrowRow<T> narrow = NarrowRowOf<T>(out_type);
   // What is no product has the whole result before the epilogue sees any of it.
-  const auto whole = [&](auto run) -> absl::Status {
-    HLO_ASSIGN_OR_RETURN(const Widened<T> wide_kernel, Widened<T>::Make(kernel));
-    std::shared_ptr<Buffer> own;
+  const auto whole = [&](auto run) {
+    const Widened<T> wide_kernel(kernel);
+    KeptVector<std::byte> own;
     void* to = out;
     if (out == nullptr) {
-      HLO_ASSIGN_OR_RETURN(own, Buffer::Allocate(out_size * width));
-      to = own->data();
+      own.resize(out_size * width);
+      to = own.data();
     }
     run(wide_input.data(), wide_kernel.data(), layout, narrow, width, to);
     RunEpilogue(epilogue, to, width, out_size);
-    return absl::OkStatus();
   };
   // Infinities and NaN in the kernel are looked for where there is less to read: there, or in the result,
   // which they cannot leave finite.
@@ -348,19 +344,18 @@ absl::Status Convolve(const DenseArray& input, const DenseArray& kernel, const C
     const OutputDims split = Split(layout, *dims.labels, static_cast<int64_t>(out_dims.size()));
     ConvolutionLayout seen = layout;
     const T* read = wide_input.data();
-    std::shared_ptr<Buffer> copy;
+    KeptVector<std::byte> copy;
     if (WantsFeaturesLast(layout, split)) {
-      HLO_ASSIGN_OR_RETURN(copy, FeaturesLast<T>(read, &seen));
-      read = reinterpret_cast<const T*>(copy->data());
+      copy = FeaturesLast<T>(read, &seen);
+      read = reinterpret_cast<const T*>(copy.data());
     }
     Products<T>(read, kernel, seen, split, out, out_type, epilogue).Run();
   } else if constexpr (!kComplex<T>) {
-    HLO_RETURN_IF_ERROR(
-        whole(method == ConvolutionMethod::kDepthwiseRows ? DepthwiseRows<T> : DepthwiseInner<T>));
+    whole(method == ConvolutionMethod::kDepthwiseRows ? DepthwiseRows<T> : DepthwiseInner<T>);
   }
   const bool spoilt =
       result_first && !IsFinite(out, out_type, out_size) && !IsFinite(kernel.data, kernel.type, kernel_size);
-  return spoilt ? whole(DirectConvolution<T>) : absl::OkStatus();
+  if (spoilt) whole(DirectConvolution<T>);
 }
 
 }  // namespace
@@ -387,11 +382,9 @@ absl::Status Convolution(const DenseArray& input, const DenseArray& kernel, cons
   }
   HLO_RETURN_IF_ERROR(CheckReach(input, dims));
   if (Product(out_dims) == 0) return absl::OkStatus();
-  absl::Status status;
-  DispatchCompute(ComputeType(input, kernel, out_type), [&]<class T>() {
-    status = Convolve<T>(input, kernel, dims, out, out_type, out_dims, epilogue);
-  });
-  return status;
+  DispatchCompute(ComputeType(input, kernel, out_type),
+                  [&]<class T>() { Convolve<T>(input, kernel, dims, out, out_type, out_dims, epilogue); });
+  return absl::OkStatus();
 }
 
 ConvolutionMethod MethodOf(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims,

@@ -26,9 +26,8 @@ enum class ConvolutionMethod {
 std::string_view Word(ConvolutionMethod method);
 
 // out = the convolution of input and kernel, which the checker has found to fit together; types as in
-// GemmSupports, out dense and apart from the operands. ResourceExhausted when there is no memory to widen an
-// operand. Where a kernel holds infinities or NaN, what lies on padding is still left out of the sums. Where
-// out is nullptr, only the epilogue sees the result.
+// GemmSupports, out dense and apart from the operands. Where a kernel holds infinities or NaN, what lies on
+// padding is still left out of the sums. Where out is nullptr, only the epilogue sees the result.
 absl::Status Convolution(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims,
                          void* out, ElementType out_type, absl::Span<const int64_t> out_dims,
                          const BlockFunction& epilogue = {});

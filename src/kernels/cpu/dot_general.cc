@@ -34,7 +34,8 @@ struct SharedDims {
   void Sort() {
     Index order = Zeros(sizes.rank());
     std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return lhs[a] > lhs[b]; });
+    std::sort(order.begin(), order.end(),
+              [&](int64_t a, int64_t b) { return lhs[a] != lhs[b] ? lhs[a] > lhs[b] : a < b; });
     *this = {Pick(sizes, order), Pick(lhs, order), Pick(rhs, order)};
   }
 };

@@ -11,6 +11,7 @@
 #include "hlo_run/literal.h"
 #include "kernels/cpu/fft_lanes.h"
 #include "kernels/cpu/gemm_core.h"
+#include "kernels/cpu/kept_vector.h"
 
 namespace hlo::cpu {
 namespace {
@@ -278,7 +279,7 @@ void TransformLine(const LinePlan<R>& plan, std::complex<R>* line, std::complex<
   if (plan.first > 1) return TransformCut(plan, line, space);
   if (plan.whole) return TransformLanes(*plan.whole, Lines<R>{line, line, 1, plan.n, 1}, false);
   const int64_t size = plan.wide->n;
-  std::vector<std::complex<R>> wide(static_cast<size_t>(size)), wide_space(wide);
+  KeptVector<std::complex<R>> wide(static_cast<size_t>(size), std::complex<R>()), wide_space(wide);
   for (int64_t k = 0; k < plan.n; ++k) wide[k] = line[k] * plan.chirp[k];
   TransformLine(*plan.wide, wide.data(), wide_space.data());
   // The inverse by conjugates on both sides.
@@ -289,17 +290,16 @@ void TransformLine(const LinePlan<R>& plan, std::complex<R>* line, std::complex<
 
 // Every line from one array to another, or in place.
 template <class R>
-absl::Status TransformLines(const Lines<R>& lines, bool inverse) {
-  if (lines.count == 0 || lines.n == 0) return absl::OkStatus();
+void TransformLines(const Lines<R>& lines, bool inverse) {
+  if (lines.count == 0 || lines.n == 0) return;
   const std::shared_ptr<const LinePlan<R>> plan = PlanFor<R>(lines.n);
   const bool is_cut = plan->first > 1 && (lines.n > kLongestLanes || lines.count < kLanes<R>);
   if (plan->whole && !is_cut) {
     TransformLanes(*plan->whole, lines, inverse);
-    return absl::OkStatus();
+    return;
   }
-  HLO_ASSIGN_OR_RETURN(const std::shared_ptr<Buffer> buffer,
-                       Buffer::Allocate(2 * lines.n * static_cast<int64_t>(sizeof(std::complex<R>))));
-  auto* line = reinterpret_cast<std::complex<R>*>(buffer->data());
+  KeptVector<std::byte> buffer(2 * lines.n * sizeof(std::complex<R>));
+  auto* line = reinterpret_cast<std::complex<R>*>(buffer.data());
   const R scale = R(1) / static_cast<R>(lines.n);
   for (int64_t i = 0; i < lines.count; ++i) {
     const int64_t start = lines.Start(i);
@@ -311,25 +311,23 @@ absl::Status TransformLines(const Lines<R>& lines, bool inverse) {
     for (int64_t k = 0; k < lines.n; ++k)
       lines.to[start + k * lines.inner] = inverse ? std::conj(line[k]) * scale : line[k];
   }
-  return absl::OkStatus();
 }
 
 // Lines of real numbers, n at a time, to bins 0, ..., n / 2. An even line is a complex one of half the
 // length:
 //   with z[j] = x[2j] + i x[2j + 1], X[k] = (Z[k] + conj Z[h - k]) / 2 - i w^k (Z[k] - conj Z[h - k]) / 2.
 template <class R>
-absl::Status RealToBins(const R* from, int64_t count, int64_t n, std::complex<R>* to) {
+void RealToBins(const R* from, int64_t count, int64_t n, std::complex<R>* to) {
   using C = std::complex<R>;
   const bool is_even = n % 2 == 0;
   const int64_t h = is_even ? n / 2 : n, bins = n / 2 + 1;
-  HLO_ASSIGN_OR_RETURN(const std::shared_ptr<Buffer> buffer,
-                       Buffer::Allocate(count * h * static_cast<int64_t>(sizeof(C))));
-  C* z = reinterpret_cast<C*>(buffer->data());
+  KeptVector<std::byte> buffer(count * h * sizeof(C));
+  C* z = reinterpret_cast<C*>(buffer.data());
   if (is_even) {
-    HLO_RETURN_IF_ERROR(TransformLines<R>({reinterpret_cast<const C*>(from), z, count, h, 1}, false));
+    TransformLines<R>({reinterpret_cast<const C*>(from), z, count, h, 1}, false);
   } else {
     std::copy_n(from, count * n, z);
-    HLO_RETURN_IF_ERROR(TransformLines<R>({z, z, count, h, 1}, false));
+    TransformLines<R>({z, z, count, h, 1}, false);
   }
   const auto kept = HalfRoots<R>(n);
   const std::vector<C>& roots = *kept;
@@ -349,18 +347,16 @@ absl::Status RealToBins(const R* from, int64_t count, int64_t n, std::complex<R>
       out[k] = C(even.real() + im, even.imag() - re);
     }
   });
-  return absl::OkStatus();
 }
 
 // The inverse: bins 0, ..., n / 2 of each line to n real numbers.
 template <class R>
-absl::Status BinsToReal(const std::complex<R>* from, int64_t count, int64_t n, R* to) {
+void BinsToReal(const std::complex<R>* from, int64_t count, int64_t n, R* to) {
   using C = std::complex<R>;
   const bool is_even = n % 2 == 0;
   const int64_t h = is_even ? n / 2 : n, bins = n / 2 + 1;
-  HLO_ASSIGN_OR_RETURN(const std::shared_ptr<Buffer> buffer,
-                       Buffer::Allocate(count * h * static_cast<int64_t>(sizeof(C))));
-  C* z = reinterpret_cast<C*>(buffer->data());
+  KeptVector<std::byte> buffer(count * h * sizeof(C));
+  C* z = reinterpret_cast<C*>(buffer.data());
   const auto kept = HalfRoots<R>(n);
   const std::vector<C>& roots = *kept;
   ParallelFor(count, static_cast<double>(count * bins) * 2, [&](int64_t i) {
@@ -384,33 +380,31 @@ absl::Status BinsToReal(const std::complex<R>* from, int64_t count, int64_t n, R
       out[k] = C(even.real() - im, even.imag() + re);
     }
   });
-  HLO_RETURN_IF_ERROR(TransformLines<R>({z, z, count, h, 1}, true));
+  TransformLines<R>({z, z, count, h, 1}, true);
   if (is_even) {
     std::copy_n(reinterpret_cast<const R*>(z), count * n, to);
   } else {
     for (int64_t i = 0; i < count * n; ++i) to[i] = z[i].real();
   }
-  return absl::OkStatus();
 }
 
 // Transforms dimensions first, ..., last of an array in place, but the first of them from another array.
 template <class R>
-absl::Status TransformDims(const std::complex<R>* from, std::complex<R>* array,
-                           absl::Span<const int64_t> dims, int64_t first, int64_t last, bool inverse) {
+void TransformDims(const std::complex<R>* from, std::complex<R>* array, absl::Span<const int64_t> dims,
+                   int64_t first, int64_t last, bool inverse) {
   const int64_t elements = Product(dims);
   for (int64_t d = last; d >= first; --d) {
     int64_t inner = 1;
     for (size_t e = static_cast<size_t>(d) + 1; e < dims.size(); ++e) inner *= dims[e];
-    HLO_RETURN_IF_ERROR(TransformLines<R>({from, array, elements / dims[d], dims[d], inner}, inverse));
+    TransformLines<R>({from, array, elements / dims[d], dims[d], inner}, inverse);
     from = array;
   }
   if (from != array) std::copy_n(from, elements, array);
-  return absl::OkStatus();
 }
 
 template <class R>
-absl::Status Transform(const DenseArray& input, FftType type, int64_t rank, void* out,
-                       absl::Span<const int64_t> out_dims) {
+void Transform(const DenseArray& input, FftType type, int64_t rank, void* out,
+               absl::Span<const int64_t> out_dims) {
   using C = std::complex<R>;
   const auto last = static_cast<int64_t>(input.dims.size()) - 1, first = last - rank + 1;
   if (type == FftType::kFft || type == FftType::kIfft) {
@@ -420,15 +414,15 @@ absl::Status Transform(const DenseArray& input, FftType type, int64_t rank, void
   const int64_t lines = Product(input.dims.first(static_cast<size_t>(last)));
   if (type == FftType::kRfft) {
     C* bins = static_cast<C*>(out);
-    HLO_RETURN_IF_ERROR(RealToBins<R>(static_cast<const R*>(input.data), lines, input.dims[last], bins));
+    RealToBins<R>(static_cast<const R*>(input.data), lines, input.dims[last], bins);
     return TransformDims<R>(bins, bins, out_dims, first, last - 1, false);
   }
   const C* bins = static_cast<const C*>(input.data);
-  std::shared_ptr<Buffer> buffer;
+  KeptVector<std::byte> buffer;
   if (rank > 1) {
-    HLO_ASSIGN_OR_RETURN(buffer, Buffer::Allocate(Product(input.dims) * static_cast<int64_t>(sizeof(C))));
-    C* copy = reinterpret_cast<C*>(buffer->data());
-    HLO_RETURN_IF_ERROR(TransformDims<R>(bins, copy, input.dims, first, last - 1, true));
+    buffer.resize(Product(input.dims) * sizeof(C));
+    C* copy = reinterpret_cast<C*>(buffer.data());
+    TransformDims<R>(bins, copy, input.dims, first, last - 1, true);
     bins = copy;
   }
   return BinsToReal<R>(bins, lines, out_dims[last], static_cast<R*>(out));
@@ -444,16 +438,16 @@ bool FftSupports(FftType type, ElementType input, ElementType output) {
          output == (type == FftType::kIrfft ? real : complex);
 }
 
-absl::Status Fft(const DenseArray& input, FftType type, absl::Span<const int64_t> length, void* out,
-                 ElementType out_type, absl::Span<const int64_t> out_dims) {
+void Fft(const DenseArray& input, FftType type, absl::Span<const int64_t> length, void* out,
+         ElementType out_type, absl::Span<const int64_t> out_dims) {
   const int64_t out_bytes = Product(out_dims) * ByteCount(out_type);
   if (Product(input.dims) == 0 || out_bytes == 0) {
     std::fill_n(static_cast<std::byte*>(out), out_bytes, std::byte{});
-    return absl::OkStatus();
+    return;
   }
   if (length.empty()) {
     std::memcpy(out, input.data, static_cast<size_t>(out_bytes));
-    return absl::OkStatus();
+    return;
   }
   const auto rank = static_cast<int64_t>(length.size());
   if (ComponentType(out_type) == ElementType::kF64)

@@ -1,7 +1,6 @@
 #pragma once
 // Discrete Fourier transforms of any length over the last one to three dimensions (semantics 6.5).
 
-#include "absl/status/status.h"
 #include "hlo_run/attribute.h"
 #include "kernels/cpu/dense_array.h"
 
@@ -11,8 +10,8 @@ namespace hlo::cpu {
 bool FftSupports(FftType type, ElementType input, ElementType output);
 
 // out = the transform of input over its last `length.size()` dimensions; the checker has found sizes and
-// types to fit together. ResourceExhausted when there is no memory for an intermediate array.
-absl::Status Fft(const DenseArray& input, FftType type, absl::Span<const int64_t> length, void* out,
-                 ElementType out_type, absl::Span<const int64_t> out_dims);
+// types to fit together.
+void Fft(const DenseArray& input, FftType type, absl::Span<const int64_t> length, void* out,
+         ElementType out_type, absl::Span<const int64_t> out_dims);
 
 }  // namespace hlo::cpu

@@ -6,6 +6,7 @@
 
 #include "base/parallel.h"
 #include "kernels/cpu/copy_array.h"
+#include "kernels/cpu/kept_vector.h"
 #include "kernels/cpu/tile_loops.h"
 
 namespace hlo::cpu {
@@ -181,7 +182,7 @@ class RowCombiner {
 
   absl::Span<const ScatterArray> arrays_;
   const TileCode* code_;
-  std::vector<std::byte> lanes_;
+  KeptVector<std::byte> lanes_;
 };
 
 }  // namespace

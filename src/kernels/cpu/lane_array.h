@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <vector>
 
 #include "base/parallel.h"
+#include "kernels/cpu/kept_vector.h"
 #include "kernels/cpu/tile_ops.h"
 
 namespace hlo::cpu {
@@ -37,7 +37,7 @@ class LaneInput {
   int64_t width() const { return width_; }
 
  private:
-  std::vector<std::byte> copy_;
+  KeptVector<std::byte> copy_;
   const std::byte* data_;
   int64_t width_;
 };
@@ -61,7 +61,7 @@ class LaneResult {
  private:
   ElementType type_;
   int64_t n_;
-  std::vector<std::byte> copy_;
+  KeptVector<std::byte> copy_;
   std::byte* result_;
   std::byte* data_;
   int64_t width_;

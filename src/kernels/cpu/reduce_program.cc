@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/parallel.h"
 #include "kernels/cpu/accumulators.h"
+#include "kernels/cpu/kept_vector.h"
 #include "kernels/cpu/stored_folds.h"
 #include "kernels/cpu/tile_loops.h"
 
@@ -43,7 +44,7 @@ class RowReducer {
   }
 
   // The rows [begin, end), to elements from 0 on. Those go to `with_nans` that have to be combined in order.
-  void ReduceRows(int64_t begin, int64_t end, Accumulators& to, std::vector<int64_t>* with_nans) {
+  void ReduceRows(int64_t begin, int64_t end, Accumulators& to, KeptVector<int64_t>* with_nans) {
     const int64_t n = program_.reduced_count();
     int64_t row = begin;
     if (stored_folds_.rows != nullptr) {
@@ -391,7 +392,7 @@ bool ReduceProgram::TakesRows() const {
 void ReduceProgram::RunRows(void* const* arguments, int64_t begin, int64_t end) const {
   RowReducer reducer(*this, arguments);
   Accumulators results(*this, end - begin);
-  std::vector<int64_t> with_nans;
+  KeptVector<int64_t> with_nans;
   reducer.ReduceRows(begin, end, results, &with_nans);
   results.AddInit(arguments, 0, end - begin);
   for (const int64_t o : with_nans) {

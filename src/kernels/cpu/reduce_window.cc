@@ -1,9 +1,11 @@
 #include "kernels/cpu/reduce_window.h"
 
+#include <array>
 #include <cstring>
 
 #include "base/parallel.h"
 #include "kernels/cpu/copy_array.h"
+#include "kernels/cpu/kept_vector.h"
 #include "kernels/cpu/lane_array.h"
 #include "kernels/cpu/window_starts.h"
 #include "kernels/cpu/window_taps.h"
@@ -47,7 +49,7 @@ WindowWalk MakeWalk(absl::Span<const int64_t> base_dims, Window window,
 // Accumulators of a part of a line of the results.
 class Line {
  public:
-  Line(absl::Span<const WindowArray> arrays, const std::vector<LaneInput>& bases, const WindowWalk& walk,
+  Line(absl::Span<const WindowArray> arrays, const KeptVector<LaneInput>& bases, const WindowWalk& walk,
        const TileCode& combiner)
       : bases_(bases), walk_(walk), combiner_(combiner), in_(2 * arrays.size()), out_(arrays.size()) {
     const int64_t bytes = walk.part() * walk.run * kWidest;
@@ -55,10 +57,9 @@ class Line {
     for (size_t k = 0; k < arrays.size(); ++k) {
       std::byte* at = memory_.data() + 3 * static_cast<int64_t>(k) * bytes;
       parts_.push_back({at, at + bytes, at + 2 * bytes});
-      alignas(16) std::byte element[kWidest];
       const LaneInput init(arrays[k].type, arrays[k].init, 1);
-      std::memcpy(element, init.at(0), init.width());
-      inits_.emplace_back(element, element + kWidest);
+      inits_.emplace_back();
+      std::memcpy(inits_.back().data(), init.at(0), init.width());
     }
   }
 
@@ -123,15 +124,15 @@ class Line {
     return to;
   }
 
-  const std::vector<LaneInput>& bases_;
+  const KeptVector<LaneInput>& bases_;
   const WindowWalk& walk_;
   const TileCode& combiner_;
   int64_t begin_ = 0, end_ = 0;
-  std::vector<std::byte> memory_;
-  std::vector<Part> parts_;
-  std::vector<std::vector<std::byte>> inits_;
-  std::vector<const void*> in_;
-  std::vector<void*> out_;
+  KeptVector<std::byte> memory_;
+  KeptVector<Part> parts_;
+  KeptVector<std::array<std::byte, kWidest>> inits_;
+  KeptVector<const void*> in_;
+  KeptVector<void*> out_;
 };
 
 }  // namespace
@@ -141,13 +142,13 @@ void ReduceWindow(absl::Span<const WindowArray> arrays, absl::Span<const int64_t
   const int64_t base_count = Product(base_dims), count = Product(result_dims);
   if (count == 0) return;
   const WindowWalk walk = MakeWalk(base_dims, window, result_dims);
-  std::vector<LaneInput> bases;
-  std::vector<LaneResult> results;
+  KeptVector<LaneInput> bases;
+  KeptVector<LaneResult> results;
   for (const WindowArray& array : arrays) {
     bases.emplace_back(array.type, array.base, base_count);
     results.emplace_back(array.type, array.result, count);
   }
-  std::vector<TapRun> taps;
+  KeptVector<TapRun> taps;
   for (int64_t w = 0; w < walk.last.size; ++w) {
     taps.push_back(RunOfTap(walk.last, walk.last_base, walk.last_result, w));
     if (taps.back().count == 0) taps.pop_back();
@@ -159,7 +160,7 @@ void ReduceWindow(absl::Span<const WindowArray> arrays, absl::Span<const int64_t
   const int64_t chunk = std::max<int64_t>(1, kElementsAtOnce / (length * walk.run));
   ParallelFor((parts + chunk - 1) / chunk, taps_each * static_cast<double>(count), [&](int64_t c) {
     Line line(arrays, bases, walk, combiner);
-    std::vector<int64_t> under;
+    KeptVector<int64_t> under;
     const Index zeros = Zeros(walk.outer_result.rank());
     Odometer o(walk.outer_result, zeros, c * chunk / per_line);
     for (int64_t p = c * chunk; p < std::min(parts, (c + 1) * chunk); ++p) {

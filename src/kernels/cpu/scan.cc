@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/parallel.h"
+#include "kernels/cpu/kept_vector.h"
 #include "kernels/cpu/tile_loops.h"
 
 namespace hlo::cpu {
@@ -71,20 +72,20 @@ class Tiles {
   int64_t line_length_;  // 1 for carries.
   int64_t width_, lane_width_;
   TileCall load_, store_;
-  std::vector<std::byte> tile_, raw_;
+  KeptVector<std::byte> tile_, raw_;
 };
 
 void ScanLanes(const ScanDims& dims, const ScanArrays& arrays, const TileCode& code, int64_t lane,
                int64_t n) {
-  std::vector<Tiles> inputs, outputs, carries, next;
+  KeptVector<Tiles> inputs, outputs, carries, next;
   for (const ScanInput& input : arrays.inputs) inputs.emplace_back(dims, input.type, dims.length);
   for (const ScanOutput& output : arrays.outputs) outputs.emplace_back(dims, output.type, dims.length);
   for (const ScanOutput& carry : arrays.carries) {
     carries.emplace_back(dims, carry.type, 1);
     next.emplace_back(dims, carry.type, 1);
   }
-  std::vector<const void*> in(inputs.size() + carries.size());
-  std::vector<void*> out(outputs.size() + carries.size());
+  KeptVector<const void*> in(inputs.size() + carries.size());
+  KeptVector<void*> out(outputs.size() + carries.size());
   for (size_t k = 0; k < carries.size(); ++k) {
     const void* initial = carries[k].Load(arrays.initial[k].data, lane, n, 0);
     if (initial != carries[k].tile())
@@ -130,7 +131,8 @@ void Scan(const ScanDims& dims, const ScanArrays& arrays, const TileCode& code) 
   const double nanoseconds =
       2.0 * static_cast<double>(code.step_count() + 1) * static_cast<double>(lanes * dims.length);
   ParallelFor((lanes + kScannedLanes - 1) / kScannedLanes, nanoseconds, [&](int64_t part) {
-    ScanLanes(dims, arrays, code, part * kScannedLanes, std::min(kScannedLanes, lanes - part * kScannedLanes));
+    ScanLanes(dims, arrays, code, part * kScannedLanes,
+              std::min(kScannedLanes, lanes - part * kScannedLanes));
   });
 }
 

@@ -3,8 +3,8 @@
 // other.
 
 #include <cstdint>
-#include <vector>
 
+#include "kernels/cpu/kept_vector.h"
 #include "kernels/cpu/reduce_program.h"
 
 namespace hlo::cpu {
@@ -23,8 +23,8 @@ struct ScanOutput {
   void* data;
 };
 struct ScanArrays {
-  std::vector<ScanInput> inputs, initial;
-  std::vector<ScanOutput> outputs, carries;
+  KeptVector<ScanInput> inputs, initial;
+  KeptVector<ScanOutput> outputs, carries;
 };
 
 // (outputs[t]..., carries...) = code(inputs[t]..., carries...) for t = 0, 1, ..., or downwards.

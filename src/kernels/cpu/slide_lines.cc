@@ -1,10 +1,10 @@
 #include "kernels/cpu/slide_lines.h"
 
 #include <algorithm>
-#include <memory>
 
 #include "base/parallel.h"
 #include "kernels/cpu/fold_ops.h"
+#include "kernels/cpu/kept_vector.h"
 #include "kernels/cpu/thread_memory.h"
 
 namespace hlo::cpu {
@@ -92,7 +92,7 @@ struct Loops {
     const int64_t pieces = (n + kPiece - 1) / kPiece;
     const auto size = [&](int64_t p) { return std::min(kPiece, n - p * kPiece); };
     const auto nanoseconds = static_cast<double>(n);
-    const std::unique_ptr<T[]> carry(new T[pieces]);
+    KeptVector<T> carry(pieces);
     ParallelFor(pieces, nanoseconds, [&](int64_t p) { carry[p] = Fold(x + p * kPiece, size(p)); });
     T& first = carry[kBackwards ? pieces - 1 : 0];
     if (start != nullptr) first = f(*start, first);
@@ -188,19 +188,19 @@ class LineSlider {
   void WholeLine(int64_t line) const {
     const int64_t n = arrays_.base_size, results = arrays_.result_size;
     const bool needs_after = places_.First(results - 1) > 0, needs_before = NeedsBefore();
-    std::unique_ptr<T[]> before, after;
-    const auto run = [&]<bool kBackwards>(std::unique_ptr<T[]>& to) {
-      to.reset(new T[n]);
+    KeptVector<T> before, after;
+    const auto run = [&]<bool kBackwards>(KeptVector<T>& to) {
+      to.resize(n);
       if (places_.size >= n)
-        Loop::template RunLongLine<kBackwards>(base(line), to.get(), n);
+        Loop::template RunLongLine<kBackwards>(base(line), to.data(), n);
       else
-        Loop::template RunBlocks<kBackwards>(base(line), to.get(), n, places_.size);
+        Loop::template RunBlocks<kBackwards>(base(line), to.data(), n, places_.size);
     };
     if (needs_before) run.template operator()<false>(before);
     if (needs_after) run.template operator()<true>(after);
     const int64_t pieces = (results + kPiece - 1) / kPiece;
     ParallelFor(pieces, 0.5 * static_cast<double>(results), [&](int64_t p) {
-      Finish(line, p * kPiece, std::min(results, (p + 1) * kPiece), 0, before.get(), after.get());
+      Finish(line, p * kPiece, std::min(results, (p + 1) * kPiece), 0, before.data(), after.data());
     });
   }
   bool NeedsBefore() const { return places_.First(0) <= 0 || places_.size < places_.base_size; }

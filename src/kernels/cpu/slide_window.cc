@@ -1,10 +1,10 @@
 // Windows of several dimensions that slide, one dimension after the other.
 
 #include <cstring>
-#include <memory>
 
 #include "base/parallel.h"
 #include "kernels/cpu/copy_array.h"
+#include "kernels/cpu/kept_vector.h"
 #include "kernels/cpu/lane_array.h"
 #include "kernels/cpu/reduce_window.h"
 #include "kernels/cpu/thread_memory.h"
@@ -168,14 +168,14 @@ void SlideWindow(const WindowArray& array, absl::Span<const int64_t> base_dims, 
   int64_t last = rank - 1;
   while (last > 0 && window[last].size == 1 && base_dims[last] == result_dims[last]) --last;
   Index dims(base_dims);
-  std::unique_ptr<std::byte[]> current, next;
+  KeptVector<std::byte> current, next;
   const std::byte* from = base.at(0);
   for (int64_t d = 0; d <= last; ++d) {
     if (d < last && window[d].size == 1 && dims[d] == result_dims[d]) continue;
     const int64_t outer = Product(absl::MakeConstSpan(dims).first(d));
     const int64_t inner = Product(absl::MakeConstSpan(dims).subspan(d + 1));
-    if (d < last) next.reset(new std::byte[outer * result_dims[d] * inner * width]);
-    std::byte* to = d < last ? next.get() : result.at(0);
+    if (d < last) next.resize(outer * result_dims[d] * inner * width);
+    std::byte* to = d < last ? next.data() : result.at(0);
     SlideAlong(slide, window[d],
                {.outer = outer,
                 .base_size = dims[d],
@@ -186,7 +186,7 @@ void SlideWindow(const WindowArray& array, absl::Span<const int64_t> base_dims, 
                 .init = d == last ? init.at(0) : nullptr});
     dims[d] = result_dims[d];
     std::swap(current, next);
-    from = current.get();
+    from = current.data();
   }
   // Integers that a lane does not cut by itself.
   if (const TileCall cut = RoundTile(array.type); IsIntegral(array.type) && cut.function != nullptr) {

@@ -6,14 +6,14 @@
 #include <limits>
 #include <numeric>
 #include <type_traits>
-#include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "kernels/cpu/tile_loops.h"
 
 namespace hlo::cpu {
 namespace {
 
-// Below this a merge is faster than counting digits.
+// Below this comparing is faster than counting digits.
 constexpr size_t kShort = 256;
 constexpr int kDigitBits = 8;
 constexpr size_t kBuckets = size_t{1} << kDigitBits;
@@ -34,9 +34,11 @@ uint64_t KeyOf(T value, bool total) {
   }
 }
 
-void Merge(absl::Span<const uint64_t> keys, absl::Span<uint32_t> order) {
+void Compare(absl::Span<const uint64_t> keys, absl::Span<uint32_t> order) {
   std::iota(order.begin(), order.end(), 0u);
-  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return keys[a] < keys[b]; });
+  // Unlike a stable sort, it needs no memory of its own.
+  std::sort(order.begin(), order.end(),
+            [&](uint32_t a, uint32_t b) { return keys[a] != keys[b] ? keys[a] < keys[b] : a < b; });
 }
 
 }  // namespace
@@ -64,11 +66,11 @@ namespace {
 // Sorts by the digits above bit `low` in which elements differ; `other` is as long. T is a key, or a key
 // above its position.
 template <class T, class Key>
-void SortByDigits(std::vector<T>& elements, std::vector<T>& other, uint64_t differing, Key&& key_of) {
+void SortByDigits(KeptVector<T>& elements, KeptVector<T>& other, uint64_t differing, Key&& key_of) {
   constexpr int kDigits = 64 / kDigitBits;
   const size_t n = elements.size();
   std::array<std::array<uint32_t, kBuckets>, kDigits> counts;
-  std::vector<int> digits;  // One in which no two keys differ sorts nothing.
+  absl::InlinedVector<int, kDigits> digits;  // One in which no two keys differ sorts nothing.
   for (int d = 0; d < kDigits; ++d) {
     if ((differing >> (d * kDigitBits) & (kBuckets - 1)) == 0) continue;
     digits.push_back(d);
@@ -96,7 +98,7 @@ void SortByDigits(std::vector<T>& elements, std::vector<T>& other, uint64_t diff
 void StableOrder(absl::Span<uint64_t> keys, absl::Span<uint32_t> order, SortScratch& scratch) {
   const size_t n = keys.size();
   if (n < kShort) {
-    Merge(keys, order);
+    Compare(keys, order);
     return;
   }
   uint64_t differing = 0;
@@ -115,9 +117,9 @@ void StableOrder(absl::Span<uint64_t> keys, absl::Span<uint32_t> order, SortScra
   for (size_t i = 0; i < n; ++i) order[i] = scratch.pairs[i].place;
 }
 
-std::vector<uint32_t> FirstInOrder(absl::Span<uint64_t> keys, int64_t count, SortScratch& scratch) {
+KeptVector<uint32_t> FirstInOrder(absl::Span<uint64_t> keys, int64_t count, SortScratch& scratch) {
   const auto n = static_cast<int64_t>(keys.size());
-  std::vector<uint32_t> first;
+  KeptVector<uint32_t> first;
   if (count * 8 >= n) {
     first.resize(n);
     StableOrder(keys, absl::MakeSpan(first), scratch);
@@ -129,7 +131,7 @@ std::vector<uint32_t> FirstInOrder(absl::Span<uint64_t> keys, int64_t count, Sor
   const auto before = [](const KeyAndPlace& a, const KeyAndPlace& b) {
     return a.key != b.key ? a.key < b.key : a.place < b.place;
   };
-  std::vector<KeyAndPlace>& best = scratch.pairs;
+  KeptVector<KeyAndPlace>& best = scratch.pairs;
   best.clear();
   for (int64_t i = 0; i < count; ++i) best.push_back({keys[i], static_cast<uint32_t>(i)});
   std::make_heap(best.begin(), best.end(), before);

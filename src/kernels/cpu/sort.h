@@ -2,9 +2,9 @@
 // Stable sorts of lines by keys that are unsigned integers of 64 bits at most.
 
 #include <cstdint>
-#include <vector>
 
 #include "absl/types/span.h"
+#include "kernels/cpu/kept_vector.h"
 #include "kernels/cpu/tile_ops.h"
 
 namespace hlo::cpu {
@@ -27,11 +27,11 @@ struct KeyAndPlace {
   uint32_t place;
 };
 struct SortScratch {
-  std::vector<uint64_t> words, other_words;
-  std::vector<KeyAndPlace> pairs, other_pairs;
+  KeptVector<uint64_t> words, other_words;
+  KeptVector<KeyAndPlace> pairs, other_pairs;
 };
 void StableOrder(absl::Span<uint64_t> keys, absl::Span<uint32_t> order, SortScratch& scratch);
 // The first `count` of that order; `keys` may change places.
-std::vector<uint32_t> FirstInOrder(absl::Span<uint64_t> keys, int64_t count, SortScratch& scratch);
+KeptVector<uint32_t> FirstInOrder(absl::Span<uint64_t> keys, int64_t count, SortScratch& scratch);
 
 }  // namespace hlo::cpu

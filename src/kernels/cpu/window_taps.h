@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <numeric>
 #include <utility>
-#include <vector>
 
 #include "absl/types/span.h"
 #include "hlo_run/attribute.h"
+#include "kernels/cpu/kept_vector.h"
 #include "types/index.h"
 
 namespace hlo::cpu {
@@ -53,8 +53,8 @@ void EachTap(const WindowDim& dim, int64_t base_size, int64_t o, Visit&& visit) 
 
 // The places of the elements under the windows of several dimensions at output o, row-major.
 inline void PlacesUnder(absl::Span<const WindowDim> window, const Index& base_dims, const Index& strides,
-                        const Index& o, std::vector<int64_t>* places) {
-  std::vector<int64_t> next;
+                        const Index& o, KeptVector<int64_t>* places) {
+  KeptVector<int64_t> next;
   places->assign(1, 0);
   for (size_t d = 0; d < window.size(); ++d) {
     next.clear();

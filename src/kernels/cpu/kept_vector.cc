@@ -1,0 +1,77 @@
+#include "kernels/cpu/kept_vector.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+
+#include "base/check.h"
+
+namespace hlo::cpu {
+namespace {
+
+// Blocks of 2^kSmallest, ..., 2^kLargest bytes are kept. What is done with larger ones takes far longer than
+// allocating them.
+constexpr int kSmallest = 6, kLargest = 18;
+
+int ClassOf(size_t bytes) {
+  return std::max(kSmallest, static_cast<int>(std::bit_width(std::max<size_t>(bytes, 1) - 1)));
+}
+
+// The blocks that a thread keeps, by size; each holds the place of the next one.
+class KeptBlocks {
+ public:
+  ~KeptBlocks() {
+    for (void*& first : first_) {
+      while (first != nullptr) std::free(Pop(first));
+    }
+    ended_ = true;
+  }
+  void* Take(int size_class) {
+    void*& first = first_[size_class - kSmallest];
+    return first == nullptr ? nullptr : Pop(first);
+  }
+  void Give(void* block, int size_class) {
+    void*& first = first_[size_class - kSmallest];
+    *static_cast<void**>(block) = first;
+    first = block;
+  }
+  // Of this thread; nullptr when it ends.
+  static KeptBlocks* Mine() {
+    static thread_local KeptBlocks blocks;
+    return ended_ ? nullptr : &blocks;
+  }
+
+ private:
+  static void* Pop(void*& first) {
+    void* block = first;
+    first = *static_cast<void**>(block);
+    return block;
+  }
+  static inline thread_local bool ended_ = false;
+  void* first_[kLargest - kSmallest + 1] = {};
+};
+
+}  // namespace
+
+void* TakeBlock(size_t bytes) {
+  const int size_class = ClassOf(bytes);
+  if (size_class <= kLargest) {
+    KeptBlocks* mine = KeptBlocks::Mine();
+    if (void* block = mine == nullptr ? nullptr : mine->Take(size_class); block != nullptr) return block;
+    bytes = size_t{1} << size_class;
+  }
+  void* block = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
+  HLO_CHECK(block != nullptr);
+  return block;
+}
+
+void GiveBlock(void* block, size_t bytes) {
+  const int size_class = ClassOf(bytes);
+  KeptBlocks* mine = size_class <= kLargest ? KeptBlocks::Mine() : nullptr;
+  if (mine == nullptr)
+    std::free(block);
+  else
+    mine->Give(block, size_class);
+}
+
+}  // namespace hlo::cpu

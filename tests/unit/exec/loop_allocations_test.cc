@@ -1,0 +1,244 @@
+// The steps of a loop allocate nothing: a run of many turns asks for memory as often as one of few.
+
+#include <atomic>
+#include <cstdlib>
+#include <string>
+
+#include "base/parallel.h"
+#include "gtest/gtest.h"
+#include "hlo_run/execute.h"
+#include "hlo_run/parse.h"
+
+namespace {
+std::atomic<int64_t> allocations = 0;
+}  // namespace
+
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define HLO_TEST_COUNTS
+// In the place of the library's, also for operator new and for the libraries that the program uses.
+extern "C" {
+void* __libc_malloc(size_t bytes);                      // NOLINT: the name is the library's
+void* __libc_memalign(size_t alignment, size_t bytes);  // NOLINT
+void* malloc(size_t bytes) {
+  ++allocations;
+  return __libc_malloc(bytes);
+}
+void* aligned_alloc(size_t alignment, size_t bytes) {
+  ++allocations;
+  return __libc_memalign(alignment, bytes);
+}
+}
+#endif
+
+namespace hlo {
+namespace {
+
+constexpr char kComputations[] = R"(
+sum { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = f32[] add(a, b) }
+sum16 { a = bf16[] parameter(0)
+  b = bf16[] parameter(1)
+  ROOT r = bf16[] add(a, b) }
+largest { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = f32[] maximum(a, b) }
+odd { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  c = f32[] tanh(b)
+  ROOT r = f32[] subtract(a, c) }
+two { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  c = f32[] parameter(2)
+  d = f32[] parameter(3)
+  x = f32[] add(a, c)
+  y = f32[] multiply(b, d)
+  ROOT r = (f32[], f32[]) tuple(x, y) }
+above { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = pred[] compare(a, b), direction=GE }
+before { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = pred[] compare(a, b), direction=LT, type=TOTALORDER }
+nearer { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  c = f32[] abs(a)
+  d = f32[] tanh(b)
+  ROOT r = pred[] compare(c, d), direction=LT }
+running { a = f32[40] parameter(0)
+  b = f32[40] parameter(1)
+  c = f32[40] add(a, b)
+  ROOT r = (f32[40], f32[40]) tuple(c, c) }
+doubled { a = f32[8] parameter(0)
+  ROOT r = f32[8] add(a, a) }
+halved { a = f32[8] parameter(0)
+  k = f32[] constant(0.5)
+  b = f32[8] broadcast(k), dimensions={}
+  ROOT r = f32[8] multiply(a, b) }
+)";
+
+struct Case {
+  const char *name, *type, *body;  // `y` of `x`, both of the type; `j` counts turns.
+  friend void PrintTo(const Case& c, std::ostream* os) { *os << c.name; }
+};
+
+std::string ModuleOf(const Case& c) {
+  const std::string type = c.type, state = "(s32[], s32[], " + type + ")";
+  return std::string(kComputations) + "goes_on { p = " + state + R"( parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  n = s32[] get-tuple-element(p), index=1
+  ROOT r = pred[] compare(i, n), direction=LT }
+turn { p = )" +
+         state + R"( parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  n = s32[] get-tuple-element(p), index=1
+  x = )" +
+         type +
+         R"( get-tuple-element(p), index=2
+  k = s32[] constant(1)
+  j = s32[] add(i, k)
+  zero = f32[] constant(0)
+  least = f32[] constant(-inf)
+)" + c.body +
+         "\n  ROOT t = " + state + " tuple(j, n, y) }\nENTRY e { n = s32[] parameter(0)\n  x = " + type +
+         " parameter(1)\n  z = s32[] constant(0)\n  t = " + state + " tuple(z, n, x)\n  ROOT w = " + state +
+         " while(t), condition=goes_on, body=turn }\n";
+}
+
+class LoopAllocations : public testing::TestWithParam<Case> {};
+
+TEST_P(LoopAllocations, DoNotGrowWithTheTurns) {
+#ifndef HLO_TEST_COUNTS
+  GTEST_SKIP() << "allocations are not counted under this library or sanitizer";
+#endif
+  SetThreadCount(1);
+  Diagnostics diagnostics;
+  const auto source = std::make_shared<SourceText>("t.hlo", ModuleOf(GetParam()));
+  std::shared_ptr<Module> module = Parse(source, diagnostics);
+  ASSERT_NE(module, nullptr) << Render(diagnostics, *source);
+  const absl::StatusOr<CheckedModule> checked = Check(std::move(module), diagnostics);
+  ASSERT_TRUE(checked.ok()) << Render(diagnostics, *source);
+  absl::StatusOr<Executable> executable = Executable::Make(*checked, Engine::kFast);
+  ASSERT_TRUE(executable.ok()) << executable.status();
+  ASSERT_EQ(executable->fallback_reason(), "");
+  const auto count = [&](int32_t turns) {
+    absl::StatusOr<Literal> n = Literal::CreateZeros(Shape::Array(ElementType::kS32, {}));
+    n->mutable_span<int32_t>()[0] = turns;
+    absl::StatusOr<Literal> x = Literal::CreateZeros(checked->module().entry()->parameter(1)->shape());
+    std::vector<Literal> arguments = {*std::move(n), *std::move(x)};
+    const int64_t start = allocations;
+    const absl::StatusOr<Literal> result = executable->Run(std::move(arguments));
+    EXPECT_TRUE(result.ok()) << result.status();
+    return allocations - start;
+  };
+  count(3);  // What threads keep.
+  EXPECT_EQ(count(10), count(110));
+}
+
+constexpr Case kCases[] = {
+    {"elementwise", "f32[5000]", "y = f32[5000] tanh(x)"},
+    {"small_dot", "f32[4,4]", "y = f32[4,4] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}"},
+    {"dot", "f32[80,80]", "y = f32[80,80] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}"},
+    {"dot_of_batches", "f32[3,40,40]",
+     "y = f32[3,40,40] dot(x, x), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, "
+     "rhs_contracting_dims={1}"},
+    {"dot_of_bf16", "bf16[80,80]",
+     "y = bf16[80,80] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}"},
+    {"matrix_and_vector", "f32[300]",
+     "m = f32[300,300] iota(), iota_dimension=0\n y = f32[300] dot(m, x), lhs_contracting_dims={1}, "
+     "rhs_contracting_dims={0}"},
+    {"reduce_rows", "f32[90,90]",
+     "r = f32[90] reduce(x, zero), dimensions={1}, to_apply=sum\n y = f32[90,90] broadcast(r), "
+     "dimensions={0}"},
+    {"reduce_columns", "f32[90,90]",
+     "r = f32[90] reduce(x, zero), dimensions={0}, to_apply=sum\n y = f32[90,90] broadcast(r), "
+     "dimensions={0}"},
+    {"reduce_all", "f32[90,90]",
+     "r = f32[] reduce(x, zero), dimensions={0,1}, to_apply=sum\n y = f32[90,90] broadcast(r), "
+     "dimensions={}"},
+    {"reduce_long_row", "f32[100000]",
+     "r = f32[] reduce(x, zero), dimensions={0}, to_apply=sum\n y = f32[100000] broadcast(r), dimensions={}"},
+    {"reduce_two", "f32[90,90]",
+     "q = (f32[90], f32[90]) reduce(x, x, zero, zero), dimensions={1}, to_apply=two\n r = f32[90] "
+     "get-tuple-element(q), index=1\n y = f32[90,90] broadcast(r), dimensions={0}"},
+    {"reduce_in_order", "f32[90,90]",
+     "r = f32[90] reduce(x, zero), dimensions={1}, to_apply=odd\n y = f32[90,90] broadcast(r), "
+     "dimensions={0}"},
+    {"sort", "f32[100]", "y = f32[100] sort(x), dimensions={0}, to_apply=before"},
+    {"sort_longer", "f32[2000]", "y = f32[2000] sort(x), dimensions={0}, to_apply=before"},
+    {"sort_columns", "f32[30,70]", "y = f32[30,70] sort(x), dimensions={0}, to_apply=before"},
+    {"sort_by_comparator", "f32[100]", "y = f32[100] sort(x), dimensions={0}, to_apply=nearer"},
+    {"topk", "f32[50]",
+     "q = (f32[50], s32[50]) topk(x), k=50, largest=true\n y = f32[50] get-tuple-element(q), index=0"},
+    {"window", "f32[300]", "y = f32[300] reduce-window(x, zero), window={size=3 pad=1_1}, to_apply=sum"},
+    {"window_of_bf16", "bf16[20,30]",
+     "z = bf16[] constant(0)\n y = bf16[20,30] reduce-window(x, z), window={size=2x3 pad=1_0x1_1}, "
+     "to_apply=sum16"},
+    {"window_that_slides", "f32[40,50]",
+     "y = f32[40,50] reduce-window(x, least), window={size=5x7 pad=2_2x3_3}, to_apply=largest"},
+    {"cumulative", "f32[3000]",
+     "y = f32[3000] reduce-window(x, zero), window={size=3000 pad=2999_0}, to_apply=sum"},
+    {"cumulative_columns", "f32[60,70]",
+     "y = f32[60,70] reduce-window(x, zero), window={size=60x1 pad=59_0x0_0}, to_apply=sum"},
+    {"select_and_scatter", "f32[12,12]",
+     "s = f32[6,6] slice(x), slice={[0:6], [0:6]}\n y = f32[12,12] select-and-scatter(x, s, zero), "
+     "window={size=2x2 stride=2x2}, select=above, scatter=sum"},
+    {"convolution", "f32[1,30,4]",
+     "w = f32[3,4,4] iota(), iota_dimension=0\n y = f32[1,30,4] convolution(x, w), window={size=3 pad=1_1}, "
+     "dim_labels=b0f_0io->b0f"},
+    {"convolution_features_first", "f32[2,4,9,9]",
+     "w = f32[4,4,3,3] iota(), iota_dimension=0\n y = f32[2,4,9,9] convolution(x, w), window={size=3x3 "
+     "pad=1_1x1_1}, dim_labels=bf01_oi01->bf01"},
+    {"convolution_depthwise", "f32[1,30,4]",
+     "w = f32[3,1,4] iota(), iota_dimension=0\n y = f32[1,30,4] convolution(x, w), window={size=3 pad=1_1}, "
+     "dim_labels=b0f_0io->b0f, feature_group_count=4"},
+    {"convolution_depthwise_rows", "f32[1,4,30]",
+     "w = f32[3,1,4] iota(), iota_dimension=0\n y = f32[1,4,30] convolution(x, w), window={size=3 pad=1_1}, "
+     "dim_labels=bf0_0io->bf0, feature_group_count=4"},
+    {"convolution_of_bf16", "bf16[1,30,4]",
+     "k16 = bf16[] constant(2)\n w = bf16[3,4,4] broadcast(k16), dimensions={}\n y = bf16[1,30,4] "
+     "convolution(x, w), window={size=3 pad=1_1}, dim_labels=b0f_0io->b0f"},
+    {"convolution_of_batches", "f32[4,30,4]",
+     "y = f32[4,30,4] convolution(x, x), window={size=30 pad=29_0}, dim_labels=f0b_i0o->f0b"},
+    {"fft_of_a_prime", "c64[101]", "y = c64[101] fft(x), fft_type=FFT, fft_length={101}"},
+    {"fft_of_reals", "f32[12,15]",
+     "f = c64[12,8] fft(x), fft_type=RFFT, fft_length={12,15}\n y = f32[12,15] fft(f), fft_type=IRFFT, "
+     "fft_length={12,15}"},
+    {"fft", "c64[128]", "y = c64[128] fft(x), fft_type=FFT, fft_length={128}"},
+    {"fft_of_lines", "c64[20,60]", "y = c64[20,60] fft(x), fft_type=IFFT, fft_length={20,60}"},
+    {"scatter", "f32[100]",
+     "at = s32[10,1] iota(), iota_dimension=0\n u = f32[10] slice(x), slice={[5:15]}\n y = f32[100] "
+     "scatter(x, at, u), update_window_dims={}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, "
+     "index_vector_dim=1, to_apply=sum"},
+    {"scatter_of_rows", "f32[100,20]",
+     "at = s32[10,1] iota(), iota_dimension=0\n u = f32[10,20] slice(x), slice={[5:15], [0:20]}\n y = "
+     "f32[100,20] scatter(x, at, u), update_window_dims={1}, inserted_window_dims={0}, "
+     "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=odd"},
+    {"gather", "f32[100,8]",
+     "at = s32[100,1] iota(), iota_dimension=0\n y = f32[100,8] gather(x, at), offset_dims={1}, "
+     "collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1,8}"},
+    {"update", "f32[4000]", "u = f32[1] constant({3})\n y = f32[4000] dynamic-update-slice(x, u, j)"},
+    {"concatenate", "f32[64,64]",
+     "a = f32[10,64] slice(x), slice={[0:10], [0:64]}\n b = f32[54,64] slice(x), slice={[10:64], [0:64]}\n "
+     "y = f32[64,64] concatenate(b, a), dimensions={0}"},
+    {"transpose", "f32[70,70]", "y = f32[70,70] transpose(x), dimensions={1,0}"},
+    {"random", "u64[2]",
+     "q = (u64[2], u32[100]) rng-bit-generator(x), algorithm=rng_three_fry\n y = u64[2] "
+     "get-tuple-element(q), index=0"},
+    {"batch_norm", "f32[20,6]",
+     "s = f32[6] broadcast(zero), dimensions={}\n q = (f32[20,6], f32[6], f32[6]) batch-norm-training(x, s, "
+     "s), epsilon=0.1, feature_index=1\n y = f32[20,6] get-tuple-element(q), index=0"},
+    {"scan", "f32[30,40]",
+     "s = f32[40] broadcast(zero), dimensions={}\n q = (f32[30,40], f32[40]) scan(x, s), dimensions={0}, "
+     "num_carries=1, to_apply=running\n y = f32[30,40] get-tuple-element(q), index=0"},
+    {"conditional", "f32[8]",
+     "o = s32[] constant(5)\n c = pred[] compare(j, o), direction=LT\n y = f32[8] conditional(c, x, x), "
+     "true_computation=doubled, false_computation=halved"},
+    {"call", "f32[8]", "y = f32[8] call(x), to_apply=doubled"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Steps, LoopAllocations, testing::ValuesIn(kCases),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace hlo
