@@ -26,6 +26,7 @@ void AddPlan(CLI::App& program, int& exit_status) {
       result.text = plan::ToString(*plan);
       result.extra["memory_bytes"] = plan::MemoryOf(*plan);
       result.extra["arena_bytes"] = plan->arena_bytes;
+      result.extra["kernel_bytes"] = plan->kernel_bytes;
       result.extra["steps"] = plan->steps.size();
     });
   });

@@ -88,6 +88,8 @@ absl::Status Executor::Bind(std::vector<Literal> arguments) {
     }
     pointers_[slot] = owner->data();
   }
+  // Given back at once, for the kernels to take.
+  if (plan_.kernel_bytes > 0) HLO_RETURN_IF_ERROR(Buffer::Allocate(plan_.kernel_bytes).status());
   for (const plan::Buffer& buffer : plan_.buffers) {
     const size_t slot = &buffer - plan_.buffers.data();
     if (buffer.takes >= 0 && owners_[slot] == owners_[buffer.takes]) owners_[buffer.takes] = nullptr;

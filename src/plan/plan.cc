@@ -6,6 +6,7 @@
 #include "plan/buffers.h"
 #include "plan/fold_transposes.h"
 #include "plan/groups.h"
+#include "plan/kernel_memory.h"
 #include "plan/merges.h"
 #include "plan/modes.h"
 #include "plan/plan_code.h"
@@ -23,7 +24,7 @@ void SetModes(const Modes& next) { modes = next; }
 const Modes& CurrentModes() { return modes; }
 
 int64_t MemoryOf(const Plan& plan) {
-  int64_t bytes = plan.arena_bytes;
+  int64_t bytes = plan.arena_bytes + plan.kernel_bytes;
   for (const Buffer& buffer : plan.buffers)
     bytes += buffer.kind == Buffer::Kind::kOwn ? buffer.byte_count : 0;
   return bytes;
@@ -48,6 +49,7 @@ absl::StatusOr<Plan> MakePlan(const CheckedModule& module, const CustomCalls* cu
   }
   FreeEarly(plan);
   AssignBuffers(plan);
+  if (target == Target::kCpu) plan.kernel_bytes = KernelMemory(plan.steps);
   if (target == Target::kCpu) CompilePlan(plan);
   return plan;
 }

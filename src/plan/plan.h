@@ -120,6 +120,7 @@ struct Plan {
   std::vector<Slot> results;    // Of the root's leaves; -1: a token.
   std::vector<Shape> result_shapes;
   int64_t arena_bytes = 0;
+  int64_t kernel_bytes = 0;              // That a kernel takes for the time of a call, at most.
   std::shared_ptr<const PlanCode> code;  // The steps for the machine of small steps; nullptr: not worth it.
 };
 

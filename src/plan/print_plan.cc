@@ -30,8 +30,10 @@ class Printer {
 
  private:
   void Buffers() {
-    text_ += fmt::format("memory {} bytes, the arena's {} among them\nbuffers\n", MemoryOf(plan_),
-                         plan_.arena_bytes);
+    const std::string kernels =
+        plan_.kernel_bytes == 0 ? "" : fmt::format(" and a kernel's {}", plan_.kernel_bytes);
+    text_ += fmt::format("memory {} bytes, the arena's {}{} among them\nbuffers\n", MemoryOf(plan_),
+                         plan_.arena_bytes, kernels);
     for (size_t slot = 0; slot < plan_.buffers.size(); ++slot) {
       const Buffer& buffer = plan_.buffers[slot];
       text_ += fmt::format("  b{} {} {}\n", slot, ToString(buffer.shape), Place(buffer));

@@ -27,18 +27,21 @@ struct Lines {
   int64_t Start(int64_t i) const { return i / stride * stride * length + i % stride; }
 };
 
-// The elements of a line, in their lanes.
+// The elements of a line, in their lanes: where they lie, or a copy.
 class LineLanes {
  public:
   const std::byte* Load(ElementType type, const void* data, const Lines& lines, int64_t line) {
     const int64_t width = ByteCount(type);
-    stored_.resize(lines.length * width);
-    cpu::CopyStrided(lines.length, width, stored_.data(), 1,
-                     static_cast<const std::byte*>(data) + lines.Start(line) * width, lines.stride);
+    const std::byte* stored = static_cast<const std::byte*>(data) + lines.Start(line) * width;
+    if (lines.stride != 1) {
+      stored_.resize(lines.length * width);
+      cpu::CopyStrided(lines.length, width, stored_.data(), 1, stored, lines.stride);
+      stored = stored_.data();
+    }
     const cpu::TileCall widen = cpu::LoadTile(type);
-    if (widen.function == nullptr) return stored_.data();
+    if (widen.function == nullptr) return stored;
     lanes_.resize(lines.length * cpu::LaneBytes(cpu::LaneOf(type)));
-    const void* in[] = {stored_.data()};
+    const void* in[] = {stored};
     widen.function(lines.length, lanes_.data(), in, widen.parameter);
     return lanes_.data();
   }
@@ -111,7 +114,7 @@ class KeySorter {
     const SortKey& key = keys_[k];
     const ElementType type = sort.operand(key.operand)->shape().type();
     const void* in[] = {lanes_.Load(type, operands[key.operand], lines, line)};
-    computed_.resize(lines.length * 16);
+    computed_.resize(lines.length * cpu::LaneBytes(key.order.lane));
     void* out[] = {computed_.data()};
     key.code.Run(lines.length, in, out);
     bits_.resize(lines.length);

@@ -97,9 +97,7 @@ template <class T>
 class Widened {
  public:
   explicit Widened(const DenseArray& array) {
-    const bool is_native =
-        DispatchType(array.type, []<ElementType kType>() { return std::is_same_v<Native<kType>, T>; });
-    if (is_native) {
+    if (IsNative(array.type)) {
       data_ = static_cast<const T*>(array.data);
       return;
     }
@@ -116,6 +114,9 @@ class Widened {
     });
   }
   const T* data() const { return data_; }
+  static bool IsNative(ElementType type) {
+    return DispatchType(type, []<ElementType kType>() { return std::is_same_v<Native<kType>, T>; });
+  }
 
  private:
   KeptVector<std::byte> copy_;
@@ -390,6 +391,26 @@ absl::Status Convolution(const DenseArray& input, const DenseArray& kernel, cons
 ConvolutionMethod MethodOf(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims,
                            ElementType out_type, absl::Span<const int64_t> out_dims) {
   return Choose(LayoutOf(input, kernel, dims, out_dims), dims, ComputeType(input, kernel, out_type));
+}
+
+int64_t ConvolutionMemory(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims,
+                          ElementType out_type, absl::Span<const int64_t> out_dims, bool keeps_result) {
+  if (!CheckReach(input, dims).ok() || Product(out_dims) == 0) return 0;
+  const ConvolutionLayout layout = LayoutOf(input, kernel, dims, out_dims);
+  const ElementType compute = ComputeType(input, kernel, out_type);
+  const auto widened = [&](const DenseArray& array) {
+    bool is_native = false;
+    DispatchCompute(compute, [&]<class T>() { is_native = Widened<T>::IsNative(array.type); });
+    return is_native ? 0 : Product(array.dims) * ByteCount(compute);
+  };
+  const bool is_product = Choose(layout, dims, compute) == ConvolutionMethod::kProduct;
+  // A kernel that is not finite may ask for another method.
+  const int64_t whole = is_product && !SeesPadding(layout)
+                            ? 0
+                            : widened(kernel) + (keeps_result ? 0 : Product(out_dims) * ByteCount(out_type));
+  const bool turns = is_product && WantsFeaturesLast(layout, Split(layout, *dims.labels,
+                                                                   static_cast<int64_t>(out_dims.size())));
+  return widened(input) + std::max(whole, turns ? Product(input.dims) * ByteCount(compute) : 0);
 }
 
 ProductRows ProductRowsOf(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims,

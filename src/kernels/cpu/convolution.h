@@ -44,4 +44,9 @@ struct ProductRows {
 ProductRows ProductRowsOf(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims,
                           ElementType out_type, absl::Span<const int64_t> out_dims);
 
+// Bytes that Convolution takes for the time of a call, at most, besides panels that threads keep;
+// `keeps_result`: out is not nullptr.
+int64_t ConvolutionMemory(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims,
+                          ElementType out_type, absl::Span<const int64_t> out_dims, bool keeps_result);
+
 }  // namespace hlo::cpu

@@ -9,9 +9,8 @@
 namespace hlo::cpu {
 namespace {
 
-// Blocks of 2^kSmallest, ..., 2^kLargest bytes are kept. What is done with larger ones takes far longer than
-// allocating them.
-constexpr int kSmallest = 6, kLargest = 18;
+// Blocks of 2^kSmallest, ..., 2^kLargest bytes are kept.
+constexpr int kSmallest = 6, kLargest = std::bit_width(kLargestKept) - 1;
 
 int ClassOf(size_t bytes) {
   return std::max(kSmallest, static_cast<int>(std::bit_width(std::max<size_t>(bytes, 1) - 1)));
