@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "base/check.h"
+#include "hlo_run/cost.h"
 #include "plan/modes.h"
 #include "plan/tile_calls.h"
 #include "plan/window_update.h"
@@ -197,6 +198,7 @@ bool TakesLoops(const Graph& graph, const Node& node, int32_t operand) {
 }
 
 Groups::Groups(const Graph& graph, const Uses& uses) : graph_(graph), uses_(uses) {
+  FindInvariants();
   // Users come after what they use.
   for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) Decide(*node);
   // What is computed from other places of the array that it updates comes first: then the update is in place.
@@ -207,6 +209,23 @@ Groups::Groups(const Graph& graph, const Uses& uses) : graph_(graph), uses_(uses
     if (!is_scatter && opcode != Opcode::kDynamicUpdateSlice) continue;
     const ValueId update = node.operands[is_scatter ? 2 : 1];
     if (ReadsElsewhere(node, update)) inlined_.erase(graph.values[update].node);
+  }
+}
+
+void Groups::FindInvariants() {
+  for (const Node& node : graph_.nodes) {
+    const Node* loop = node.block->owner;
+    if (!IsStaticOp(node) || node.has_effect || loop == nullptr || loop->kind != Node::Kind::kWhile) continue;
+    bool is_invariant = true;
+    bool is_dear = IsElementwise(graph_, node) && InstructionCost(*node.instruction).transcendentals > 0;
+    for (const ValueId operand : node.operands) {
+      const Node* producer = operand == kNoValue ? nullptr : graph_.values[graph_.Resolve(operand)].node;
+      if (producer == nullptr || (producer != loop && producer->block != node.block)) continue;
+      const auto found = invariant_.find(producer);
+      is_invariant &= found != invariant_.end();
+      is_dear |= found != invariant_.end() && found->second && IsElementwise(graph_, *producer);
+    }
+    if (is_invariant) invariant_.emplace(&node, is_dear);
   }
 }
 
@@ -356,6 +375,9 @@ void Groups::Decide(const Node& node) {
   if (dear && !IsReadThrough(node, paths)) return;
   if (elementwise) {
     if (!IsOnce(paths)) return;
+    // Its own step goes before the loop.
+    const auto found = invariant_.find(&node);
+    if (found != invariant_.end() && found->second && !invariant_.contains(paths[0].root)) return;
     int32_t& size = sizes_[paths[0].root];
     if (size >= kMostInLoop) return;
     ++size;

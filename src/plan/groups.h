@@ -55,6 +55,7 @@ class Groups {
     bool operator==(const Path&) const = default;
   };
   void Decide(const Node& node);
+  void FindInvariants();
   static bool IsOnce(const std::vector<Path>& paths);
   bool IsReadThrough(const Node& node, const std::vector<Path>& paths) const;
   bool HasPiecesAtHand(const Node& concatenate) const;
@@ -68,6 +69,8 @@ class Groups {
   absl::flat_hash_map<const Node*, std::vector<Path>> paths_;  // Empty list: a root.
   absl::flat_hash_map<const Node*, char> inlined_, dead_;
   absl::flat_hash_map<const Node*, int32_t> sizes_;
+  // What every turn of the loop around it computes alike; true: and takes longer than reading it.
+  absl::flat_hash_map<const Node*, bool> invariant_;
 };
 
 inline const Shape& OperandShape(const Graph& graph, const Node& node, int32_t i) {
