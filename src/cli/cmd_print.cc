@@ -61,7 +61,7 @@ void AddPrint(CLI::App& program, int& exit_status) {
   command
       ->add_option("--form", options->print.form,
                    "long (all there is), short, canonical (names replaced) or fingerprint")
-      ->transform(CLI::CheckedTransformer(forms))
+      ->transform(OneOf(forms))
       ->type_name("FORM")
       ->default_str("long");
   command->add_flag("--as-xla", options->print.as_xla, "XLA's bytes, also where they do not read back");

@@ -176,13 +176,15 @@ void AddEngineFlags(CLI::App& app, EngineOptions& options) {
   static const std::map<std::string, Device::Kind> kDevices = {
       {"cpu", Device::Kind::kCpu}, {"gpu", Device::Kind::kGpu}, {"emulated-gpu", Device::Kind::kEmulatedGpu}};
   app.add_option("--engine", options.engine, "What evaluates: reference or fast")
-      ->transform(CLI::CheckedTransformer(kEngines, CLI::ignore_case))
+      ->transform(OneOf(kEngines))
+      ->type_name("NAME")
       ->default_str(options.engine == Engine::kFast ? "fast" : "reference");
   app.add_option(
          "--device", options.device.kind,
          "Where the fast engine runs: cpu, gpu (see hlo-run devices), or emulated-gpu, which runs the "
          "GPU's kernels on the host, slowly")
-      ->transform(CLI::CheckedTransformer(kDevices, CLI::ignore_case))
+      ->transform(OneOf(kDevices))
+      ->type_name("NAME")
       ->default_str("cpu");
   app.add_option_function<int>(
          "--gpu",

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
+#include "absl/strings/str_join.h"
 #include "hlo_run/check.h"
 #include "hlo_run/custom_calls.h"
 #include "hlo_run/execute.h"
@@ -27,6 +29,22 @@ enum class Exit { kOk = 0, kFailed = 1, kInvalid = 2, kUnsupported = 3, kLimit =
 Exit ExitFor(const absl::Status& status);
 // "ok", "failed", "invalid", "unsupported", "limit".
 std::string_view Name(Exit exit);
+
+// One of an enumeration's words, in any case. CLI11's own would show the values beside them, as characters.
+template <class Enum>
+CLI::Validator OneOf(const std::map<std::string, Enum>& words) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : words) names.push_back(name);
+  const std::string list = absl::StrJoin(names, ", ");
+  return CLI::Validator(
+      [words, list](std::string& text) {
+        const auto found = words.find(CLI::detail::to_lower(text));
+        if (found == words.end()) return "'" + text + "' is none of " + list;
+        text = std::to_string(static_cast<int>(found->second));
+        return std::string();
+      },
+      "{" + list + "}");
+}
 
 // Flags that most subcommands have.
 struct CommonOptions {

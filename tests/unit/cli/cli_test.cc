@@ -298,6 +298,10 @@ TEST_F(Cli, HelpManualAndCompletionComeFromTheSameFlags) {
   const Outcome help = Run("run --help");
   EXPECT_EQ(help.status, 0);
   EXPECT_HAS(help.out, "--max-steps");
+  EXPECT_HAS(help.out, "--engine NAME:{fast, reference}=fast");
+  const Outcome unknown = Run("run m.hlo --engine=quick");
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_HAS(unknown.err, "'quick' is none of fast, reference");
   EXPECT_HAS(help.out, "Examples:");
   const Outcome man = Run("docs man");
   EXPECT_HAS(man.out, ".TH HLO");
