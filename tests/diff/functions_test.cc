@@ -13,8 +13,39 @@
 namespace hlo {
 namespace {
 
-// The most that README.md promises.
-constexpr int64_t kMostUlps = 4;
+// How far results may be from the reference's, in ULP: what was seen with AVX2 and with AVX-512. README.md
+// promises 4 for all.
+struct Row {
+  const char* opcode;
+  int operand_count;
+  int64_t most_f32, most_f64;
+};
+constexpr Row kTable[] = {
+    {"acos", 1, 2, 2},
+    {"acosh", 1, 2, 2},
+    {"asin", 1, 2, 2},
+    {"asinh", 1, 2, 3},
+    {"atan2", 2, 2, 2},
+    {"atanh", 1, 2, 2},
+    {"cbrt", 1, 1, 1},
+    {"cosine", 1, 2, 3},
+    {"cosh", 1, 2, 2},
+    {"erf", 1, 4, 2},
+    {"exp2", 1, 2, 2},
+    {"exponential", 1, 2, 2},
+    {"exponential-minus-one", 1, 2, 2},
+    {"log", 1, 4, 2},
+    {"log-plus-one", 1, 2, 2},
+    {"log2", 1, 2, 2},
+    {"logistic", 1, 2, 4},
+    {"power", 2, 2, 2},
+    {"rsqrt", 1, 1, 1},
+    {"sine", 1, 2, 3},
+    {"sinh", 1, 2, 3},
+    {"sqrt", 1, 0, 0},
+    {"tan", 1, 3, 3},
+    {"tanh", 1, 2, 3},
+};
 
 template <class T>
 int64_t UlpsApart(T a, T b) {
@@ -67,7 +98,7 @@ absl::StatusOr<CheckedModule> Read(const std::string& text) {
 }
 
 template <class T>
-void Compare(const std::string& opcode, int operand_count, const char* type) {
+void Compare(const std::string& opcode, int operand_count, const char* type, int64_t most_ulps) {
   std::vector<T> a = Samples<T>(), b = a;
   std::shuffle(b.begin(), b.end(), std::mt19937_64(2));
   const int64_t n = static_cast<int64_t>(a.size());
@@ -97,30 +128,20 @@ void Compare(const std::string& opcode, int operand_count, const char* type) {
     }
   }
   ::testing::Test::RecordProperty(opcode + "_" + type, std::to_string(worst));
-  EXPECT_LE(worst, kMostUlps) << opcode << " of " << a[at]
+  EXPECT_LE(worst, most_ulps) << opcode << " of " << a[at]
                               << (operand_count == 2 ? fmt::format(" and {}", b[at]) : "") << " is "
                               << got->span<T>()[at] << " rather than " << want->span<T>()[at];
 }
 
-class Functions : public testing::TestWithParam<std::pair<const char*, int>> {};
+class Functions : public testing::TestWithParam<Row> {};
 
-TEST_P(Functions, AreWithinAFewUlpsOfTheReference) {
-  const auto [opcode, operand_count] = GetParam();
-  Compare<float>(opcode, operand_count, "f32");
-  Compare<double>(opcode, operand_count, "f64");
+TEST_P(Functions, AreWithinTheirUlpsOfTheReference) {
+  const Row& row = GetParam();
+  Compare<float>(row.opcode, row.operand_count, "f32", row.most_f32);
+  Compare<double>(row.opcode, row.operand_count, "f64", row.most_f64);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Functions,
-                         testing::Values(std::pair("acos", 1), std::pair("acosh", 1), std::pair("asin", 1),
-                                         std::pair("asinh", 1), std::pair("atanh", 1), std::pair("atan2", 2),
-                                         std::pair("cbrt", 1), std::pair("cosine", 1), std::pair("cosh", 1),
-                                         std::pair("erf", 1), std::pair("exponential", 1),
-                                         std::pair("exponential-minus-one", 1), std::pair("exp2", 1),
-                                         std::pair("log", 1), std::pair("log-plus-one", 1),
-                                         std::pair("log2", 1), std::pair("logistic", 1),
-                                         std::pair("power", 2), std::pair("rsqrt", 1), std::pair("sine", 1),
-                                         std::pair("sinh", 1), std::pair("sqrt", 1), std::pair("tan", 1),
-                                         std::pair("tanh", 1)));
+INSTANTIATE_TEST_SUITE_P(All, Functions, testing::ValuesIn(kTable));
 
 }  // namespace
 }  // namespace hlo

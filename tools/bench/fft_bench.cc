@@ -33,9 +33,7 @@ void Run(const Case& c, double seconds, double peak, const char* name) {
   for (C& v : x) v = C(static_cast<R>(uniform(random)), static_cast<R>(uniform(random)));
   const std::vector<int64_t> dims = {c.count, c.n}, length = {c.n};
   const ElementType type = sizeof(R) == 4 ? ElementType::kC64 : ElementType::kC128;
-  const auto ours = [&] {
-    if (!cpu::Fft({x.data(), type, dims}, FftType::kFft, length, out.data(), type, dims).ok()) std::abort();
-  };
+  const auto ours = [&] { cpu::Fft({x.data(), type, dims}, FftType::kFft, length, out.data(), type, dims); };
   Eigen::FFT<R> eigen;
   const auto theirs = [&] {
     for (int64_t i = 0; i < c.count; ++i)
