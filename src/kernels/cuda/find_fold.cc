@@ -1,5 +1,7 @@
 #include "kernels/cuda/find_fold.h"
 
+#include <limits>
+
 namespace hlo::cuda {
 namespace {
 
@@ -12,7 +14,9 @@ const Instruction* Unwidened(const Instruction* value, ElementType type) {
   return widens ? value->operand(0) : value;
 }
 
-std::optional<Fold> FoldOf(Opcode opcode, ElementType type) {
+}  // namespace
+
+std::optional<Fold> FindFold(Opcode opcode, ElementType type) {
   const bool pred = IsPred(type), integral = IsIntegral(type), complex = IsComplex(type);
   switch (opcode) {
     case Opcode::kAdd:
@@ -39,8 +43,6 @@ std::optional<Fold> FoldOf(Opcode opcode, ElementType type) {
       return std::nullopt;
   }
 }
-
-}  // namespace
 
 bool HasElement(ElementType type) {
   if (IsPred(type) || IsIntegral(type)) return !IsSubByte(type);
@@ -69,7 +71,49 @@ std::optional<Fold> FindFold(const Computation& function, ElementType type) {
   if (!(a == function.parameter(0) && b == function.parameter(1)) &&
       !(a == function.parameter(1) && b == function.parameter(0)))
     return std::nullopt;
-  return FoldOf(root->opcode(), type);
+  return FindFold(root->opcode(), type);
+}
+
+std::vector<std::byte> IdentityOf(Fold fold, ElementType type) {
+  const auto bytes = [](const auto&... parts) {
+    std::vector<std::byte> all;
+    const auto append = [&](const auto& part) {
+      const auto* at = reinterpret_cast<const std::byte*>(&part);
+      all.insert(all.end(), at, at + sizeof part);
+    };
+    (append(parts), ...);
+    return all;
+  };
+  const auto of = [&]<class T>(T) {
+    constexpr T kInfinity = std::numeric_limits<T>::infinity();
+    switch (fold) {
+      case Fold::kMultiply:
+        return bytes(T{1});
+      case Fold::kMaximum:
+        return bytes(-kInfinity);
+      case Fold::kMinimum:
+        return bytes(kInfinity);
+      default:
+        return bytes(-T{0});
+    }
+  };
+  if (type == ElementType::kF64) return of(0.0);
+  if (IsFloat(type)) return of(0.0f);
+  if (type == ElementType::kC64) return bytes(-0.0f, -0.0f);
+  if (type == ElementType::kC128) return bytes(-0.0, -0.0);
+  const uint64_t sign = KindOf(type).sign, all = ~uint64_t{0};
+  switch (fold) {
+    case Fold::kMultiply:
+      return bytes(uint64_t{1});
+    case Fold::kMaximum:
+      return bytes(sign);
+    case Fold::kMinimum:
+      return bytes(sign == 0 ? all : sign - 1);
+    case Fold::kAnd:
+      return bytes(all);
+    default:
+      return bytes(uint64_t{0});
+  }
 }
 
 }  // namespace hlo::cuda

@@ -1,7 +1,9 @@
 #pragma once
 // Which operation is the body of a reduction or a scatter?
 
+#include <cstddef>
 #include <optional>
+#include <vector>
 
 #include "base/check.h"
 #include "hlo_run/module.h"
@@ -12,6 +14,10 @@ namespace hlo::cuda {
 // A function of two scalars of this type that is one operation on both, rounded to the type; nullopt for
 // other functions, and for types that kernels have no elements of.
 std::optional<Fold> FindFold(const Computation& function, ElementType type);
+// The fold that an operation is, rounding apart; nullopt: none.
+std::optional<Fold> FindFold(Opcode opcode, ElementType type);
+// fold(identity, x) = x, as a lane: 16-bit floats are computed in f32.
+std::vector<std::byte> IdentityOf(Fold fold, ElementType type);
 
 ElementKind KindOf(ElementType type);
 // Whether there are elements of the type, in WithElement.

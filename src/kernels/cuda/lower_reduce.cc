@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "fmt/format.h"
 #include "kernels/cuda/launch.h"
+#include "kernels/cuda/lower_fold.h"
 #include "kernels/cuda/vm_kernels.h"
 
 namespace hlo::cuda {
@@ -89,6 +90,7 @@ absl::Status LaunchReduce(const ReduceVmArgs& args, size_t shared_bytes, device:
 
 absl::StatusOr<LoweredProgram> LowerReduce(const ReduceProgram& program,
                                            const device::DeviceProperties& device) {
+  if (std::optional<LoweredProgram> fold = LowerFold(program); fold.has_value()) return *std::move(fold);
   const auto count = static_cast<int>(program.results.size());
   const bool in_f64 = SumsInF64(program);
   VmBuilder builder(2 * count);

@@ -1,7 +1,7 @@
 #pragma once
-// Reductions on the machine of vm.h. How elements are grouped follows from the shape alone: a group of
-// threads takes each output, or each piece of a long one; every thread folds its elements in order, then the
-// group folds its threads pairwise, and the pieces follow one another.
+// Reductions on the machine of vm.h, of what fold_body.h does not take. How elements are grouped follows from
+// the shape alone: a group of threads takes each output, or each piece of a long one; every thread folds its
+// elements in order, then the group folds its threads pairwise, and the pieces follow one another.
 
 #include "kernels/cuda/vm_body.h"
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <limits>
 #include <vector>
 
 #include "base/status.h"
@@ -22,49 +21,6 @@ namespace {
 
 constexpr int64_t kMostDirectTaps = 1 << 16, kManyTaps = 32;
 constexpr int64_t kMostLines = (int64_t{1} << 31) - 1;
-
-// fold(identity, x) = x, as a lane: 16-bit floats are computed in f32.
-std::vector<std::byte> IdentityOf(Fold fold, ElementType type) {
-  const auto bytes = [](const auto&... parts) {
-    std::vector<std::byte> all;
-    const auto append = [&](const auto& part) {
-      const auto* at = reinterpret_cast<const std::byte*>(&part);
-      all.insert(all.end(), at, at + sizeof part);
-    };
-    (append(parts), ...);
-    return all;
-  };
-  const auto of = [&]<class T>(T) {
-    constexpr T kInfinity = std::numeric_limits<T>::infinity();
-    switch (fold) {
-      case Fold::kMultiply:
-        return bytes(T{1});
-      case Fold::kMaximum:
-        return bytes(-kInfinity);
-      case Fold::kMinimum:
-        return bytes(kInfinity);
-      default:
-        return bytes(-T{0});
-    }
-  };
-  if (type == ElementType::kF64) return of(0.0);
-  if (IsFloat(type)) return of(0.0f);
-  if (type == ElementType::kC64) return bytes(-0.0f, -0.0f);
-  if (type == ElementType::kC128) return bytes(-0.0, -0.0);
-  const uint64_t sign = KindOf(type).sign, all = ~uint64_t{0};
-  switch (fold) {
-    case Fold::kMultiply:
-      return bytes(uint64_t{1});
-    case Fold::kMaximum:
-      return bytes(sign);
-    case Fold::kMinimum:
-      return bytes(sign == 0 ? all : sign - 1);
-    case Fold::kAnd:
-      return bytes(all);
-    default:
-      return bytes(uint64_t{0});
-  }
-}
 
 // Every prefix of a dimension, or every suffix.
 struct Cumulative {

@@ -26,7 +26,11 @@ cpu::ReduceProgram Program(int64_t kept, int64_t reduced, bool rows, ElementType
                            cpu::Grouping grouping) {
   const int64_t outer[] = {rows ? kept : reduced}, inner[] = {rows ? reduced : kept};
   cpu::TileProgram body(outer, inner);
-  body.Yield(body.Load({.argument = 0, .type = type, .outer = {inner[0]}, .inner = {1}}));
+  // What is no more than a load is not the machine's.
+  const cpu::TileValue value = body.Load({.argument = 0, .type = type, .outer = {inner[0]}, .inner = {1}});
+  const cpu::Lane lane = cpu::LaneOf(type);
+  const cpu::TileCall negate = cpu::FindTileOp(Opcode::kNegate, type);
+  body.Yield(body.Apply(negate, lane, {body.Apply(negate, lane, {value})}));
   body.Finish();
   return {.body = std::move(body),
           .rows = rows,

@@ -1,0 +1,287 @@
+#pragma once
+// Reductions of an array's own elements by one operation, at the speed of memory. How elements are grouped
+// follows from shape and type alone: a group of threads takes each result, or each piece of one; thread t
+// folds the vectors t, t + group, ..., the elements of a vector apart, then what it has, then the group
+// pairwise. A second launch folds the pieces in the same way. Sums of floats of 32 bits and fewer are kept in
+// f64.
+
+#include <type_traits>
+
+#include "kernels/cuda/folds.h"
+#include "kernels/cuda/product.h"
+
+namespace hlo::cuda {
+
+constexpr uint32_t kFoldThreads = 256;
+
+struct FoldArgs {
+  const void* in = nullptr;
+  const void* init = nullptr;
+  void* out = nullptr;
+  void* partials = nullptr;  // Of each result's pieces, side by side, in the folds' type; nullptr: one piece.
+  Fold fold = Fold::kAdd;
+  ElementKind kind, init_kind, result_kind;
+  uint32_t init_bytes = 4, result_bytes = 4;
+  int64_t offset = 0;
+  IndexMap kept, reduced;
+  uint32_t kept_count = 0, reduced_count = 0;
+  uint32_t pieces = 1, piece_length = 0;
+  uint32_t group = 1;         // Rows: threads of a piece. Columns: neighbours in a block.
+  bool vectors = false;       // 16 bytes of neighbours begin at multiples of that.
+  uint64_t identity[2] = {};  // Of the fold, in its type.
+};
+
+// Elements as they are folded. Narrow integers take 32 bits, which threads can exchange.
+template <class E>
+struct PlainFold {
+  using Stored = typename E::Stored;
+  using Lane = typename E::Lane;
+  using Sum = std::conditional_t<sizeof(Lane) < 4, uint32_t, Lane>;
+  static HLO_DEVICE Sum Load(Stored x, ElementKind kind) { return static_cast<Sum>(E::Load(x, kind)); }
+  static HLO_DEVICE Sum Combine(Fold fold, Sum a, Sum b, ElementKind kind) {
+    return static_cast<Sum>(E::Combine(fold, static_cast<Lane>(a), static_cast<Lane>(b), kind));
+  }
+};
+// Sums in f64.
+template <class E>
+struct WideSum {
+  using Stored = typename E::Stored;
+  using Sum = double;
+  static HLO_DEVICE Sum Load(Stored x, ElementKind kind) { return static_cast<double>(E::Load(x, kind)); }
+  static HLO_DEVICE Sum Combine(Fold, Sum a, Sum b, ElementKind) { return a + b; }
+};
+
+// A scalar in memory, of so many bytes, from and to what folds compute in.
+template <class Sum>
+HLO_DEVICE Sum ReadFolded(const void* from, uint32_t bytes, ElementKind kind) {
+  if constexpr (std::is_floating_point_v<Sum>) {
+    if (bytes == 8) return static_cast<Sum>(*static_cast<const double*>(from));
+    if (bytes == 4) return static_cast<Sum>(*static_cast<const float*>(from));
+    return static_cast<Sum>(HalfElement::Load(*static_cast<const uint16_t*>(from), kind));
+  } else if constexpr (std::is_integral_v<Sum>) {
+    if (bytes == 1) return static_cast<Sum>(*static_cast<const uint8_t*>(from));
+    if (bytes == 2) return static_cast<Sum>(*static_cast<const uint16_t*>(from));
+    return *static_cast<const Sum*>(from);
+  } else {
+    return *static_cast<const Sum*>(from);
+  }
+}
+template <class Sum>
+HLO_DEVICE void WriteFolded(void* to, uint32_t at, uint32_t bytes, ElementKind kind, Sum value) {
+  if constexpr (std::is_floating_point_v<Sum>) {
+    if (bytes == 8)
+      static_cast<double*>(to)[at] = static_cast<double>(value);
+    else if (bytes == 4)
+      static_cast<float*>(to)[at] = static_cast<float>(value);
+    else
+      static_cast<uint16_t*>(to)[at] = HalfElement::Store(static_cast<float>(value), kind);
+  } else if constexpr (std::is_integral_v<Sum>) {
+    if (bytes == 1)
+      static_cast<uint8_t*>(to)[at] = static_cast<uint8_t>(value);
+    else if (bytes == 2)
+      static_cast<uint16_t*>(to)[at] = static_cast<uint16_t>(value);
+    else
+      static_cast<Sum*>(to)[at] = value;
+  } else {
+    static_cast<Sum*>(to)[at] = value;
+  }
+}
+
+// What rows and columns share. F: PlainFold or WideSum; kFold: args.fold, known to the compiler.
+template <class F, Fold kFold>
+struct FoldBody {
+  using Stored = typename F::Stored;
+  using Sum = typename F::Sum;
+  static constexpr uint32_t kVector = 16 / sizeof(Stored);
+  static constexpr uint32_t kAhead = 4;  // Vectors that are read before the first is folded.
+  struct alignas(16) Vector {
+    Stored x[kVector];
+  };
+
+  const FoldArgs& args;
+  Sum sums[kVector];
+
+  explicit HLO_DEVICE FoldBody(const FoldArgs& a) : args(a) {
+    HLO_UNROLL
+    for (uint32_t j = 0; j < kVector; ++j) sums[j] = Identity();
+  }
+  HLO_DEVICE Sum Identity() const {
+    Sum identity;
+    __builtin_memcpy(&identity, args.identity, sizeof identity);
+    return identity;
+  }
+  HLO_DEVICE Sum Combine(Sum a, Sum b) const { return F::Combine(kFold, a, b, args.kind); }
+  HLO_DEVICE void Take(uint32_t j, Stored x) { sums[j] = Combine(sums[j], F::Load(x, args.kind)); }
+  HLO_DEVICE void Take(const Vector& v) {
+    HLO_UNROLL
+    for (uint32_t j = 0; j < kVector; ++j) Take(j, v.x[j]);
+  }
+  HLO_DEVICE const Stored* At(int64_t offset) const {
+    return static_cast<const Stored*>(args.in) + args.offset + offset;
+  }
+  HLO_DEVICE const Vector& VectorAt(int64_t offset) const {
+    return *reinterpret_cast<const Vector*>(At(offset));
+  }
+  HLO_DEVICE void Give(uint32_t output, uint32_t piece, Sum sum) const {
+    if (args.partials != nullptr) {
+      static_cast<Sum*>(args.partials)[static_cast<int64_t>(output) * args.pieces + piece] = sum;
+      return;
+    }
+    const Sum init = ReadFolded<Sum>(args.init, args.init_bytes, args.init_kind);
+    WriteFolded(args.out, output, args.result_bytes, args.result_kind, Combine(init, sum));
+  }
+
+  template <class Env>
+  HLO_DEVICE void Rows(Env& env) {
+    const uint32_t group = args.group, lane = env.thread() % group;
+    const uint32_t unit = env.block().x * (kFoldThreads / group) + env.thread() / group;
+    const uint32_t output = unit / args.pieces, piece = unit - output * args.pieces;
+    const bool works = output < args.kept_count;
+    const uint32_t begin = piece * args.piece_length, left = args.reduced_count - begin;
+    const uint32_t end = begin + (left < args.piece_length ? left : args.piece_length);
+    const int64_t row = works ? args.kept.Offset(output) : 0;
+    const uint32_t step = group * kVector;
+    for (uint32_t first = begin + lane * kVector; works && first < end; first += kAhead * step) {
+      if (args.vectors && end - first >= (kAhead - 1) * step + kVector) {
+        Vector vectors[kAhead];
+        HLO_UNROLL
+        for (uint32_t u = 0; u < kAhead; ++u)
+          vectors[u] = VectorAt(row + args.reduced.Offset(first + u * step));
+        HLO_UNROLL
+        for (uint32_t u = 0; u < kAhead; ++u) Take(vectors[u]);
+        continue;
+      }
+      for (uint32_t at = first; at < end && at - first < kAhead * step; at += step) {
+        if (args.vectors && end - at >= kVector) {
+          Take(VectorAt(row + args.reduced.Offset(at)));
+          continue;
+        }
+        HLO_UNROLL
+        for (uint32_t j = 0; j < kVector; ++j) {
+          if (at + j < end) Take(j, *At(row + args.reduced.Offset(at + j)));
+        }
+      }
+    }
+    Sum sum = OfVector();
+    for (uint32_t d = 1; d < group && d < kWarpSize; d *= 2)
+      sum = Combine(sum, env.shfl_xor(sum, static_cast<int>(d)));
+    if (group > kWarpSize) {  // The whole block.
+      auto* warps = reinterpret_cast<Sum*>(env.shared());
+      if (lane % kWarpSize == 0) warps[lane / kWarpSize] = sum;
+      env.sync();
+      for (uint32_t w = 1; lane == 0 && w < kFoldThreads / kWarpSize; ++w) sum = Combine(sum, warps[w]);
+    }
+    if (works && lane == 0) Give(output, piece, sum);
+  }
+  HLO_DEVICE Sum OfVector() {
+    HLO_UNROLL
+    for (uint32_t half = kVector / 2; half > 0; half /= 2) {
+      HLO_UNROLL
+      for (uint32_t j = 0; j < kVector; ++j) {
+        if (j < half) sums[j] = Combine(sums[j], sums[j + half]);
+      }
+    }
+    return sums[0];
+  }
+
+  template <class Env>
+  HLO_DEVICE void Columns(Env& env) {
+    const uint32_t lanes = args.group, rows = kFoldThreads / lanes;
+    const uint32_t lane = env.thread() % lanes, row = env.thread() / lanes;
+    const uint32_t columns = env.block().x / args.pieces, piece = env.block().x - columns * args.pieces;
+    const uint32_t output = (columns * lanes + lane) * kVector;
+    const uint32_t begin = piece * args.piece_length, left = args.reduced_count - begin;
+    const uint32_t end = begin + (left < args.piece_length ? left : args.piece_length);
+    uint32_t r = begin + row;
+    if (args.vectors && output < args.kept_count) {
+      const int64_t column = args.kept.Offset(output);
+      for (; r < end && end - r > (kAhead - 1) * rows; r += kAhead * rows) {
+        Vector vectors[kAhead];
+        HLO_UNROLL
+        for (uint32_t u = 0; u < kAhead; ++u)
+          vectors[u] = VectorAt(column + args.reduced.Offset(r + u * rows));
+        HLO_UNROLL
+        for (uint32_t u = 0; u < kAhead; ++u) Take(vectors[u]);
+      }
+      for (; r < end; r += rows) Take(VectorAt(column + args.reduced.Offset(r)));
+    }
+    for (; r < end; r += rows) {
+      const int64_t start = args.reduced.Offset(r);
+      HLO_UNROLL
+      for (uint32_t j = 0; j < kVector; ++j) {
+        if (output + j < args.kept_count) Take(j, *At(start + args.kept.Offset(output + j)));
+      }
+    }
+    auto* shared = reinterpret_cast<Sum*>(env.shared());
+    for (uint32_t distance = rows / 2; distance > 0; distance /= 2) {
+      HLO_UNROLL
+      for (uint32_t j = 0; j < kVector; ++j) {
+        if (row < 2 * distance) shared[j * kFoldThreads + env.thread()] = sums[j];
+      }
+      env.sync();
+      HLO_UNROLL
+      for (uint32_t j = 0; j < kVector; ++j) {
+        if (row < distance)
+          sums[j] = Combine(sums[j], shared[j * kFoldThreads + env.thread() + distance * lanes]);
+      }
+      env.sync();
+    }
+    HLO_UNROLL
+    for (uint32_t j = 0; j < kVector; ++j) {
+      if (row == 0 && output + j < args.kept_count) Give(output + j, piece, sums[j]);
+    }
+  }
+};
+
+// visit.template operator()<kFold>() for the folds of F.
+template <class F, class Visit>
+HLO_DEVICE void WithFold(Fold fold, Visit&& visit) {
+  if constexpr (std::is_same_v<F, WideSum<HalfElement>> || std::is_same_v<F, WideSum<FloatElement<float>>> ||
+                !std::is_arithmetic_v<typename F::Sum>) {
+    visit.template operator()<Fold::kAdd>();
+  } else {
+    switch (fold) {
+      case Fold::kAdd:
+        return visit.template operator()<Fold::kAdd>();
+      case Fold::kMultiply:
+        return visit.template operator()<Fold::kMultiply>();
+      case Fold::kMaximum:
+        return visit.template operator()<Fold::kMaximum>();
+      case Fold::kMinimum:
+        return visit.template operator()<Fold::kMinimum>();
+      default:
+        break;
+    }
+    if constexpr (std::is_integral_v<typename F::Sum>) {
+      if (fold == Fold::kAnd) return visit.template operator()<Fold::kAnd>();
+      if (fold == Fold::kOr) return visit.template operator()<Fold::kOr>();
+      if (fold == Fold::kXor) return visit.template operator()<Fold::kXor>();
+    }
+  }
+}
+
+template <class F>
+struct FoldRows {
+  using Args = FoldArgs;
+  static constexpr uint32_t kThreads = kFoldThreads;
+  static constexpr size_t kSharedBytes = kFoldThreads / kWarpSize * sizeof(typename F::Sum);
+  template <class Env>
+  static HLO_DEVICE void Run(Env& env, const Args& args) {
+    WithFold<F>(args.fold, [&]<Fold kFold>() { FoldBody<F, kFold>(args).Rows(env); });
+  }
+};
+
+// Of results whose elements are neighbours: a block takes neighbouring ones.
+template <class F>
+struct FoldColumns {
+  using Args = FoldArgs;
+  static constexpr uint32_t kThreads = kFoldThreads;
+  static constexpr size_t kSharedBytes =
+      kFoldThreads * (16 / sizeof(typename F::Stored)) * sizeof(typename F::Sum);
+  template <class Env>
+  static HLO_DEVICE void Run(Env& env, const Args& args) {
+    WithFold<F>(args.fold, [&]<Fold kFold>() { FoldBody<F, kFold>(args).Columns(env); });
+  }
+};
+
+}  // namespace hlo::cuda
