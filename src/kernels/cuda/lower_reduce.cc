@@ -1,6 +1,7 @@
 #include "kernels/cuda/lower_reduce.h"
 
 #include <algorithm>
+#include <bit>
 #include <memory>
 
 #include "base/status.h"
@@ -57,6 +58,8 @@ cpu::Access ScalarOf(int32_t argument, ElementType type, const ReduceProgram& pr
   return access;
 }
 
+constexpr int64_t kMostJoined = 128;  // Pieces of columns, which one thread puts together.
+
 // Threads of an output, and pieces of it: by the shape alone.
 void ChooseGroups(const ReduceProgram& program, ReduceVmArgs& args) {
   args.pieces = 1;
@@ -64,14 +67,20 @@ void ChooseGroups(const ReduceProgram& program, ReduceVmArgs& args) {
   args.group = 1;
   args.in_order = program.grouping != Grouping::kAny;
   if (program.grouping == Grouping::kNone || args.reduced < 16) return;
-  // Outputs alone fill the device.
-  if (args.kept >= (int64_t{1} << 17) || (!args.rows && args.kept >= 8192)) return;
-  args.group = args.reduced >= 1024 ? kVmThreads : 32;
-  constexpr int64_t kPiece = 32 << 10;
-  if (args.kept < 1024 && args.reduced >= 2 * kPiece) {
-    args.piece_length = kPiece;
-    args.pieces = (args.reduced + kPiece - 1) / kPiece;
+  constexpr int64_t kPiece = 32 << 10, kFewest = 64;
+  if (args.rows) {
+    if (args.kept >= (int64_t{1} << 17) && args.reduced < kFewest) return;  // Outputs alone fill the device.
+    args.group = args.reduced >= 1024 ? kVmThreads : kWarpSize;
+    if (args.kept < 1024 && args.reduced >= 2 * kPiece) args.piece_length = kPiece;
+  } else {
+    // A warp takes neighbouring outputs, as many as there are.
+    const auto kept = static_cast<uint64_t>(std::max<int64_t>(args.kept, 1));
+    args.group = kVmThreads / static_cast<uint32_t>(std::min<uint64_t>(std::bit_floor(kept), kWarpSize));
+    const int64_t pieces = std::min({kMostJoined, (int64_t{1} << 16) / static_cast<int64_t>(kept),
+                                     args.reduced / (kFewest * args.group)});
+    if (pieces > 1) args.piece_length = (args.reduced + pieces - 1) / pieces;
   }
+  args.pieces = (args.reduced + args.piece_length - 1) / args.piece_length;
 }
 
 template <int kWords>
@@ -138,9 +147,9 @@ absl::StatusOr<LoweredProgram> LowerReduce(const ReduceProgram& program,
   const auto shared = std::make_shared<const std::pair<VmTemplate, ReduceVmArgs>>(std::move(made), args);
   const int words = shared->first.words;
   const int64_t workspace = args.pieces > 1 ? args.kept * args.pieces * count * 4 * words : 0;
+  const std::string pieces = args.pieces > 1 ? fmt::format(", {} pieces", args.pieces) : "";
   return LoweredProgram{
-      fmt::format("reduce {} threads{}{}", args.group, args.pieces > 1 ? " in pieces of 32768" : "",
-                  in_f64 ? ", sums in f64" : ""),
+      fmt::format("reduce {} threads{}{}", args.group, pieces, in_f64 ? ", sums in f64" : ""),
       [shared, shared_bytes](void* const* pointers, void* partials, device::Stream stream) {
         ReduceVmArgs run = shared->second;
         if (run.kept == 0) return absl::OkStatus();

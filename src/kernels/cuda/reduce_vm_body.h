@@ -16,9 +16,9 @@ struct ReduceVmArgs {
   int32_t count;
   int64_t kept, reduced, inner_count, part_length;
   int64_t pieces, piece_length;
-  uint32_t group;     // Threads of an output or a piece of one: a power of two.
-  bool rows;          // The inner dimensions are reduced.
-  bool in_order;      // Neighbours are combined with neighbours.
+  uint32_t group;  // Threads of an output or a piece of one: a power of two.
+  bool rows;       // The inner dimensions are reduced. Else neighbouring threads take neighbouring outputs.
+  bool in_order;   // Neighbours are combined with neighbours.
   bool joins_pieces;  // The second launch of two: pieces become results.
   void* partials;     // Of pieces: count * kept * pieces values.
 };
@@ -83,11 +83,16 @@ struct ReduceVm {
   template <class Env>
   static HLO_DEVICE void Run(Env& env, const Args& args) {
     if (args.joins_pieces) return JoinPieces(env, args);
-    const uint32_t threads = env.threads(), group = args.group, lane = env.thread() % group;
+    const uint32_t threads = env.threads(), group = args.group, outputs = threads / group;
+    const uint32_t lane = args.rows ? env.thread() % group : env.thread() / outputs;
+    const uint32_t neighbour = args.rows ? 1 : outputs;  // How far it is to the next thread of the group.
     V* slots = reinterpret_cast<V*>(env.shared()) + env.thread();
-    const int64_t unit = int64_t{env.block().x} * (threads / group) + env.thread() / group;
-    const int64_t output = unit / args.pieces, begin = unit % args.pieces * args.piece_length;
-    const bool works = output < args.kept;
+    const int64_t unit =
+        int64_t{env.block().x} * outputs + (args.rows ? env.thread() / group : env.thread() % outputs);
+    const int64_t output = args.rows ? unit / args.pieces : unit % args.kept;
+    const int64_t piece = args.rows ? unit % args.pieces : unit / args.kept;
+    const int64_t begin = piece * args.piece_length;
+    const bool works = unit < args.kept * args.pieces;
     int64_t n = args.reduced - begin;
     n = n < args.piece_length ? n : args.piece_length;
     if (group == 1 && args.pieces == 1) {
@@ -107,13 +112,14 @@ struct ReduceVm {
       env.sync();
       const bool folds = works && lane % (2 * distance) == 0 && lane + distance < active;
       if (!folds) continue;
-      for (int k = 0; k < args.count; ++k) slots[(args.count + k) * threads] = slots[k * threads + distance];
+      for (int k = 0; k < args.count; ++k)
+        slots[(args.count + k) * threads] = slots[k * threads + distance * neighbour];
       Combine(args, slots, threads);
     }
     if (!works || lane != 0) return;
     if (args.pieces == 1) return Finish(args, slots, threads, output);
-    V* partials = static_cast<V*>(args.partials);
-    for (int k = 0; k < args.count; ++k) partials[k * args.kept * args.pieces + unit] = slots[k * threads];
+    V* partials = static_cast<V*>(args.partials) + output * args.pieces + piece;
+    for (int k = 0; k < args.count; ++k) partials[k * args.kept * args.pieces] = slots[k * threads];
   }
 };
 

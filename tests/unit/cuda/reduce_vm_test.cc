@@ -82,6 +82,21 @@ TEST(ReduceVm, CutsLongRowsIntoPieces) {
   EXPECT_EQ(Reduced<float>(program, array, 0), wanted);
 }
 
+TEST(ReduceVm, CutsLongColumnsIntoPieces) {
+  for (const int64_t kept : {1, 3, 40}) {
+    std::vector<int32_t> array(kept * 20000), wanted(kept, 1);
+    std::iota(array.begin(), array.end(), 0);
+    for (size_t i = 0; i < array.size(); ++i) wanted[i % kept] += array[i];
+    const cpu::ReduceProgram program =
+        Program(kept, 20000, false, ElementType::kS32, Combiner(Opcode::kAdd, ElementType::kS32),
+                cpu::Grouping::kAny);
+    const absl::StatusOr<LoweredProgram> lowered = LowerReduce(program, {.compute_capability = 80});
+    ASSERT_TRUE(lowered.ok()) << lowered.status();
+    EXPECT_NE(lowered->name.find("pieces"), std::string::npos) << lowered->name;
+    EXPECT_EQ(Reduced<int32_t>(program, array, 1, 1), wanted) << kept;
+  }
+}
+
 // In the order of the elements, whatever the threads do: the first operand of all.
 TEST(ReduceVm, CombinesNeighboursInOrder) {
   cpu::TileCode first({Lane::kS32, Lane::kS32});
@@ -90,6 +105,8 @@ TEST(ReduceVm, CombinesNeighboursInOrder) {
   last.Yield(1);
   std::vector<int32_t> array(5 * 1100);
   std::iota(array.begin(), array.end(), 100);
+  std::vector<int32_t> columns(5 * 5000);
+  std::iota(columns.begin(), columns.end(), 0);
   for (int schedule = 0; schedule < static_cast<int>(std::size(kSchedules)); ++schedule) {
     for (const cpu::Grouping grouping : {cpu::Grouping::kNeighbours, cpu::Grouping::kNone}) {
       EXPECT_EQ(
@@ -98,6 +115,10 @@ TEST(ReduceVm, CombinesNeighboursInOrder) {
       EXPECT_EQ(
           Reduced<int32_t>(Program(5, 1100, true, ElementType::kS32, last, grouping), array, -1, schedule),
           (std::vector<int32_t>{1199, 2299, 3399, 4499, 5599}));
+      // Five columns, in pieces.
+      EXPECT_EQ(
+          Reduced<int32_t>(Program(5, 5000, false, ElementType::kS32, last, grouping), columns, -1, schedule),
+          (std::vector<int32_t>{24995, 24996, 24997, 24998, 24999}));
     }
   }
 }
