@@ -82,7 +82,7 @@ Times Measure(const Run& ours, const Run& theirs) {
   return times;
 }
 
-void Print(const Row& row, bool json) {
+bool Print(const Row& row, bool json) {
   const double teraflops = row.operations / row.times.ours * 1e-9,
                gigabytes = row.bytes / row.times.ours * 1e-6;
   const double ratio = row.times.theirs / row.times.ours;
@@ -102,6 +102,7 @@ void Print(const Row& row, bool json) {
         100 * row.times.spread, row.error, row.their_error, row.same_bits ? "same" : "DIFFER");
   }
   std::fflush(stdout);
+  return row.error <= 1 && row.same_bits;
 }
 
 OurKernel::OurKernel(const Instruction& instruction, const device::DeviceProperties& device)

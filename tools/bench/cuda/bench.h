@@ -125,8 +125,8 @@ struct Row {
   double error = 0, their_error = 0;  // In units of the bound.
   bool same_bits = true;              // Two of our runs.
 };
-// A line a case, or with --json an object a line.
-void Print(const Row& row, bool json);
+// A line a case, or with --json an object a line. Whether the result is within its bound, and the same twice.
+bool Print(const Row& row, bool json);
 
 // Our kernel of an instruction, on a set.
 class OurKernel {

@@ -188,15 +188,18 @@ class Table {
     const bool right = report.error_of_bound <= 1 && report.same_bits;
     if (json_) {
       std::printf(
-          "{\"case\": \"%s\", \"kernel\": \"%s\", \"ms\": %.6g, \"gb_s\": %.6g, \"library\": \"%s\", "
-          "\"ratio\": %.4g, \"spread\": %.4g, \"error_of_bound\": %.4g, \"same_bits\": %s}\n",
-          report.name.c_str(), report.kernel.c_str(), ours.milliseconds, rate, report.library.c_str(), ratio,
-          ours.spread, report.error_of_bound, report.same_bits ? "true" : "false");
+          "{\"case\": \"%s\", \"kernel\": \"%s\", \"ms\": %.6g, \"gb_s\": %.6g, \"of_copy\": %.4g, "
+          "\"library\": \"%s\", \"ratio\": %.4g, \"spread\": %.4g, \"error_of_bound\": %.4g, \"same_bits\": "
+          "%s}\n",
+          report.name.c_str(), report.kernel.c_str(), ours.milliseconds, rate, rate / ceiling_,
+          report.library.c_str(), ratio, ours.spread, report.error_of_bound,
+          report.same_bits ? "true" : "false");
     } else {
       std::printf("%-34s %-34s %10.4f %8.0f %6.1f %7.2f %7.3f %10.3g %s\n", report.name.c_str(),
                   report.kernel.c_str(), ours.milliseconds, rate, 100 * rate / ceiling_, ratio, ours.spread,
                   report.error_of_bound, report.same_bits ? "same" : "DIFFER");
     }
+    std::fflush(stdout);
     all_right_ &= right;
     return right;
   }

@@ -1,4 +1,5 @@
-// Sums beside CUB's: all of an array, and rows of it.
+// Sums beside CUB's: all of an array, and rows of it. Columns, and bf16, which CUB adds up in other ways, are
+// beside a copy alone.
 
 #include <cmath>
 #include <random>
@@ -8,6 +9,7 @@
 #include "kernels/cuda/lower_reduce.h"
 #include "plan/plan.h"
 #include "programs.h"
+#include "types/dispatch.h"
 
 namespace hlo::bench {
 namespace {
@@ -49,62 +51,110 @@ class BoundReduce {
 };
 
 template <class T>
-void ReduceCase(const char* type, int64_t rows, int64_t n, const device::DeviceProperties& device,
-                Table& table, cudaStream_t stream) {
-  const std::string element = type, dims = std::to_string(rows) + "," + std::to_string(n);
-  const CheckedModule checked =
-      ModuleOf("c { a = " + element + "[] parameter(0)\n b = " + element +
-               "[] parameter(1)\n ROOT r = " + element + "[] add(a, b) }\nENTRY e { x = " + element + "[" +
-               dims + "] parameter(0)\n z = " + element + "[] parameter(1)\n ROOT r = " + element + "[" +
-               std::to_string(rows) + "] reduce(x, z), dimensions={1}, to_apply=c }");
+long double ValueOf(T x) {
+  if constexpr (requires { x.ToFloat(); })
+    return x.ToFloat();
+  else
+    return static_cast<long double>(x);
+}
+
+// `rows` sums of n elements each, which lie side by side or, as columns, `rows` apart.
+struct Sums {
+  const char* type;
+  int64_t rows, n;
+  bool columns = false;
+
+  std::string Dims() const {
+    return std::to_string(columns ? n : rows) + "," + std::to_string(columns ? rows : n);
+  }
+  std::string Text() const {
+    const std::string t = type;
+    return "c { a = " + t + "[] parameter(0)\n b = " + t + "[] parameter(1)\n ROOT r = " + t +
+           "[] add(a, b) }\nENTRY e { x = " + t + "[" + Dims() + "] parameter(0)\n z = " + t +
+           "[] parameter(1)\n ROOT r = " + t + "[" + std::to_string(rows) + "] reduce(x, z), dimensions={" +
+           (columns ? "0" : "1") + "}, to_apply=c }";
+  }
+};
+
+// The largest error of some sums, in units of what they may err by.
+template <class T>
+double ErrorOf(const Sums& sums, const std::vector<T>& values, const std::vector<T>& got) {
+  constexpr bool kExact = std::is_integral_v<T>;
+  const long double unit = sizeof(T) == 8 ? 0x1p-53L : 0x1p-24L, rounding = sizeof(T) == 2 ? 0x1p-8L : 0;
+  const long double depth = 64 + std::log2(static_cast<double>(sums.n));
+  double worst = 0;
+  for (int64_t r = 0; r<sums.rows; r += sums.rows> 65536 ? 61 : 1) {
+    long double sum = 0, magnitude = 0;
+    for (int64_t i = 0; i < sums.n; ++i) {
+      const long double x = ValueOf(values[sums.columns ? i * sums.rows + r : r * sums.n + i]);
+      sum += x;
+      magnitude += std::abs(x);
+    }
+    const long double bound = kExact ? 0.5L : depth * unit * magnitude + rounding * std::abs(sum);
+    worst = std::max(worst, static_cast<double>(std::abs(ValueOf(got[r]) - sum) / bound));
+  }
+  return worst;
+}
+
+using LibraryRun = std::function<cudaError_t(void* scratch, size_t& bytes, size_t i)>;
+
+// Nothing where CUB does not take part.
+template <class T>
+LibraryRun CubRun(const Sums& sums, std::vector<ArraySet>& sets, const DeviceArray& begins,
+                  cudaStream_t stream) {
+  if constexpr (sizeof(T) == 2) {
+    return {};
+  } else {
+    if (sums.columns) return {};
+    return [&sums, &sets, &begins, stream](void* scratch, size_t& bytes, size_t i) {
+      ArraySet& set = sets[i % sets.size()];
+      const T* in = static_cast<const T*>(set.operands[0].data());
+      T* out = static_cast<T*>(set.library_results[0].data());
+      if (sums.rows == 1) return CubReduce(scratch, bytes, in, out, sums.n, stream);
+      return CubReduceRows(scratch, bytes, in, out, sums.rows, static_cast<const int*>(begins.data()),
+                           stream);
+    };
+  }
+}
+
+template <class T>
+void ReduceCase(const Sums& sums, const device::DeviceProperties& device, Table& table, cudaStream_t stream) {
+  const CheckedModule checked = ModuleOf(sums.Text());
   BoundReduce kernel(checked, device);
   std::mt19937 random(9);
   std::normal_distribution<float> normal;
-  std::vector<T> values(static_cast<size_t>(rows * n));
-  for (T& x : values)
-    x = static_cast<T>(std::is_integral_v<T> ? static_cast<float>(random() % 100) : normal(random));
+  std::vector<T> values(static_cast<size_t>(sums.rows * sums.n));
+  for (T& x : values) {
+    if constexpr (sizeof(T) == 2)
+      x = T::FromDouble(normal(random));
+    else
+      x = static_cast<T>(std::is_integral_v<T> ? static_cast<float>(random() % 7) : normal(random));
+  }
+  const std::vector<T> zero(1);
   std::vector<ArraySet> sets =
-      MakeSets({BytesOf(values), BytesOf(std::vector<T>{T{0}})}, {static_cast<size_t>(rows) * sizeof(T)});
-  std::vector<int> begins(static_cast<size_t>(rows) + 1);
-  for (size_t r = 0; r < begins.size(); ++r) begins[r] = static_cast<int>(static_cast<int64_t>(r) * n);
+      MakeSets({BytesOf(values), BytesOf(zero)}, {static_cast<size_t>(sums.rows) * sizeof(T)});
+  std::vector<int> begins(static_cast<size_t>(sums.rows) + 1);
+  for (size_t r = 0; r < begins.size(); ++r) begins[r] = static_cast<int>(static_cast<int64_t>(r) * sums.n);
   DeviceArray device_begins(begins.size() * 4);
   device_begins.Set(begins.data());
-  const auto call = [&](void* scratch, size_t& bytes, size_t i) {
-    ArraySet& set = sets[i % sets.size()];
-    const T* in = static_cast<const T*>(set.operands[0].data());
-    T* out = static_cast<T*>(set.library_results[0].data());
-    if (rows == 1) return CubReduce(scratch, bytes, in, out, n, stream);
-    return CubReduceRows(scratch, bytes, in, out, rows, static_cast<const int*>(device_begins.data()),
-                         stream);
-  };
+  const LibraryRun library = CubRun<T>(sums, sets, device_begins, stream);
   size_t scratch_bytes = 0;
-  Require(call(nullptr, scratch_bytes, 0), "asking for scratch");
+  if (library) Require(library(nullptr, scratch_bytes, 0), "asking for scratch");
   DeviceArray scratch(scratch_bytes);
-  Report report{"sum " + element + " " + dims, kernel.name(), "cub"};
+  Report report{std::string("sum ") + sums.type + " " + sums.Dims() + (sums.columns ? " columns" : ""),
+                kernel.name(), library ? "cub" : "copy"};
   report.bytes = static_cast<double>(values.size() * sizeof(T));
   report.same_bits = RepeatsItself(kernel, sets[0], stream);
-  const std::vector<T> got = sets[0].results[0].Get<T>();
-  for (int64_t r = 0; r < rows; ++r) {
-    long double sum = 0, magnitude = 0;
-    for (int64_t i = r * n; i < (r + 1) * n; ++i) {
-      sum += static_cast<long double>(values[i]);
-      magnitude += std::abs(static_cast<long double>(values[i]));
-    }
-    if constexpr (std::is_integral_v<T>) {
-      if (static_cast<long double>(got[r]) != sum) report.error_of_bound = 2;
-    } else {
-      const long double unit = sizeof(T) == 4 ? 0x1p-24L : 0x1p-53L;
-      const long double depth = 64 + std::log2(static_cast<double>(n));
-      report.error_of_bound = std::max(
-          report.error_of_bound, static_cast<double>(std::abs(got[r] - sum) / (depth * unit * magnitude)));
-    }
+  report.error_of_bound = ErrorOf(sums, values, sets[0].results[0].Get<T>());
+  std::vector<std::function<void(size_t)>> contenders = {
+      [&](size_t i) { kernel.Run(sets[i % sets.size()], stream); }};
+  if (library) {
+    contenders.push_back([&](size_t i) {
+      size_t bytes = scratch.bytes();
+      Require(library(scratch.data(), bytes, i), "cub reduce");
+    });
   }
-  table.Add(report, TimeInTurns({[&](size_t i) { kernel.Run(sets[i % sets.size()], stream); },
-                                 [&](size_t i) {
-                                   size_t bytes = scratch.bytes();
-                                   Require(call(scratch.data(), bytes, i), "cub reduce");
-                                 }},
-                                stream));
+  table.Add(report, TimeInTurns(contenders, stream));
 }
 
 }  // namespace
@@ -116,11 +166,16 @@ int main(int argc, char** argv) {
   cudaStream_t stream;
   Require(cudaStreamCreate(&stream), "cudaStreamCreate");
   Table table(argc, argv, CopyCeiling(stream));
+  using BF16 = hlo::Native<hlo::ElementType::kBF16>;
   for (const auto& [rows, n] :
        {std::pair<int64_t, int64_t>(1, 1 << 28), {1 << 20, 256}, {4096, 65536}, {64, 1 << 22}}) {
-    ReduceCase<float>("f32", rows, n, device, table, stream);
-    ReduceCase<int32_t>("s32", rows, n, device, table, stream);
+    ReduceCase<float>({"f32", rows, n}, device, table, stream);
+    ReduceCase<int32_t>({"s32", rows, n}, device, table, stream);
+    ReduceCase<BF16>({"bf16", rows, n}, device, table, stream);
+    if (rows == 1) continue;
+    ReduceCase<float>({"f32", rows, n, true}, device, table, stream);
+    ReduceCase<BF16>({"bf16", rows, n, true}, device, table, stream);
   }
-  ReduceCase<double>("f64", 1, 1 << 27, device, table, stream);
+  ReduceCase<double>({"f64", 1, 1 << 27}, device, table, stream);
   return table.status();
 }
