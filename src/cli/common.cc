@@ -192,7 +192,7 @@ void AddEngineFlags(CLI::App& app, EngineOptions& options) {
            options.device = {Device::Kind::kGpu, number};
          },
          "The number of the GPU; implies --device=gpu")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0, 1023));
   app.add_flag("--explain-fallbacks", options.explain_fallbacks,
                "List what the GPU leaves to the CPU, and why, on standard error");
 }

@@ -29,6 +29,19 @@ absl::Status CudaStatus(int cuda_error, std::string_view doing) {
     case cudaErrorNoDevice:
       return absl::UnimplementedError(
           fmt::format("no GPU: the driver finds none ({})", cudaGetErrorName(error)));
+    // What a kernel does is known later: nothing of the device works from then on.
+    case cudaErrorAssert:
+    case cudaErrorECCUncorrectable:
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalAddress:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorLaunchFailure:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorMisalignedAddress:
+      return absl::InternalError(
+          text + ", in this step or one before it: hlo-run profile waits for each, and names it");
     default:
       return absl::InternalError(text);
   }

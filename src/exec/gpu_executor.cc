@@ -132,6 +132,7 @@ absl::StatusOr<Literal> GpuExecutor::Run(std::vector<Literal> arguments, const E
   evaluator_ = nullptr;
   limits_ = StepLimits(options);
   depth_ = 0;
+  is_located_ = false;
   HLO_RETURN_IF_ERROR(Allocate());
   HLO_RETURN_IF_ERROR(Bind(std::move(arguments)));
   if (takes_random_state_) {
@@ -226,22 +227,32 @@ absl::StatusOr<Literal> GpuExecutor::AssembleResult(const Shape& shape, size_t* 
 absl::Status GpuExecutor::RunSteps(const std::vector<plan::Step>& steps) {
   Observer* observer = options_->observer;
   for (const plan::Step& step : steps) {
-    HLO_RETURN_IF_ERROR(limits_.Take());
+    HLO_RETURN_IF_ERROR(OfNoStep(limits_.Take()));
     Prepared& prepared = prepared_.at(&step);
     if (observer == nullptr) {
-      HLO_RETURN_IF_ERROR(RunStep(step, prepared));
+      HLO_RETURN_IF_ERROR(OfStep(RunStep(step, prepared), step));
       continue;
     }
     const PlanStepView view(plan_, step, prepared.name, depth_);
-    HLO_RETURN_IF_ERROR(observer->BeforeStep(view));
+    HLO_RETURN_IF_ERROR(OfNoStep(observer->BeforeStep(view)));
     ++depth_;
-    HLO_RETURN_IF_ERROR(RunStep(step, prepared));
+    HLO_RETURN_IF_ERROR(OfStep(RunStep(step, prepared), step));
     // Whoever looks takes the time.
-    HLO_RETURN_IF_ERROR(gpu_->Synchronize());
+    HLO_RETURN_IF_ERROR(OfStep(gpu_->Synchronize(), step));
     --depth_;
-    HLO_RETURN_IF_ERROR(observer->AfterStep(view));
+    HLO_RETURN_IF_ERROR(OfNoStep(observer->AfterStep(view)));
   }
   return absl::OkStatus();
+}
+
+// With the place of the innermost step. What cannot be recorded is no error.
+absl::Status GpuExecutor::OfStep(absl::Status status, const plan::Step& step) {
+  if (status.ok() || (is_recording_ && absl::IsUnimplemented(status))) return status;
+  return std::exchange(is_located_, true) ? status : reference::Located(status, *step.instruction);
+}
+absl::Status GpuExecutor::OfNoStep(absl::Status status) {
+  is_located_ |= !status.ok();
+  return status;
 }
 
 // A kernel does not count the turns of its loops.
@@ -262,38 +273,34 @@ absl::Status GpuExecutor::RunStep(const plan::Step& step, Prepared& prepared) {
     const bool in_place =
         tiles != nullptr && tiles->updated >= 0 && pointers_[tiles->updated] == pointers_[tiles->result];
     for (size_t p = in_place ? 1 : 0; p < prepared.programs.size(); ++p) {
-      const absl::Status status =
-          prepared.programs[p].run(pointers_.data(), memory_.data() + workspace_, gpu_->stream());
-      if (!status.ok()) return reference::Located(status, *step.instruction);
+      HLO_RETURN_IF_ERROR(
+          prepared.programs[p].run(pointers_.data(), memory_.data() + workspace_, gpu_->stream()));
     }
     return absl::OkStatus();
   }
   if (const auto* kernel = std::get_if<plan::KernelStep>(&step.what)) {
     if (prepared.fused.has_value() && !OverwritesOperands(*kernel, prepared.fused_result)) {
       prepared_.at(prepared.loop).is_done = true;
-      return RunKernel(step, prepared.fused_operands, {prepared.fused_result}, *prepared.fused);
+      return RunKernel(prepared.fused_operands, {prepared.fused_result}, *prepared.fused);
     }
-    if (TakesKernel(prepared)) return RunKernel(step, kernel->operands, kernel->results, *prepared.kernel);
+    if (TakesKernel(prepared)) return RunKernel(kernel->operands, kernel->results, *prepared.kernel);
     return RunKernelOnCpu(step, *kernel, prepared);
   }
   if (const auto* reference = std::get_if<plan::ReferenceStep>(&step.what)) {
-    if (TakesKernel(prepared))
-      return RunKernel(step, reference->operands, reference->results, *prepared.kernel);
+    if (TakesKernel(prepared)) return RunKernel(reference->operands, reference->results, *prepared.kernel);
     return RunReference(*step.instruction, reference->operands, reference->results, prepared);
   }
   return RunProgramsOnCpu(step, prepared);
 }
 
-absl::Status GpuExecutor::RunKernel(const plan::Step& step, absl::Span<const Slot> operands,
-                                    absl::Span<const Slot> results, const cuda::CudaKernel& kernel) {
+absl::Status GpuExecutor::RunKernel(absl::Span<const Slot> operands, absl::Span<const Slot> results,
+                                    const cuda::CudaKernel& kernel) {
   absl::InlinedVector<const void*, 8> in;
   absl::InlinedVector<void*, 8> out;
   for (const Slot slot : operands) in.push_back(slot < 0 ? nullptr : pointers_[slot]);
   for (const Slot slot : results) out.push_back(slot < 0 ? nullptr : pointers_[slot]);
   if (kernel.takes_random_state) in.push_back(memory_.data() + random_state_);
-  const absl::Status status =
-      kernel.run(in, absl::MakeSpan(out), memory_.data() + workspace_, gpu_->stream());
-  return status.ok() ? status : reference::Located(status, *step.instruction);
+  return kernel.run(in, absl::MakeSpan(out), memory_.data() + workspace_, gpu_->stream());
 }
 
 }  // namespace hlo::exec

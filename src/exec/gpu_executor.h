@@ -73,8 +73,10 @@ class GpuExecutor {
   absl::Status RunSteps(const std::vector<plan::Step>& steps);
   absl::Status RunStep(const plan::Step& step, Prepared& prepared);
   bool TakesKernel(Prepared& prepared) const;
-  absl::Status RunKernel(const plan::Step& step, absl::Span<const Slot> operands,
-                         absl::Span<const Slot> results, const cuda::CudaKernel& kernel);
+  absl::Status RunKernel(absl::Span<const Slot> operands, absl::Span<const Slot> results,
+                         const cuda::CudaKernel& kernel);
+  absl::Status OfStep(absl::Status status, const plan::Step& step);
+  absl::Status OfNoStep(absl::Status status);
   absl::Status RunLoop(const plan::LoopStep& loop, Prepared& prepared);
   absl::Status RunTurn(const plan::LoopStep& loop);
   absl::StatusOr<std::optional<int64_t>> TurnsOf(const plan::LoopStep& loop);
@@ -122,6 +124,7 @@ class GpuExecutor {
   StepLimits limits_;
   int64_t depth_ = 0;
   bool is_recording_ = false;  // Pointers stay as they are.
+  bool is_located_ = false;    // The error that ends the run.
 };
 
 }  // namespace hlo::exec

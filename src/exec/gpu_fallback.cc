@@ -86,7 +86,7 @@ absl::Status GpuExecutor::RunKernelOnCpu(const plan::Step& step, const plan::Ker
     --prepared.runs;
     return RunReference(*step.instruction, kernel.operands, kernel.results, prepared);
   }
-  if (!status.ok()) return reference::Located(status, *step.instruction);
+  HLO_RETURN_IF_ERROR(status);
   for (const Slot slot : kernel.results) {
     if (slot >= 0) HLO_RETURN_IF_ERROR(FromHost(slot, prepared));
   }
@@ -143,10 +143,9 @@ absl::Status GpuExecutor::RunReference(const Instruction& instruction, absl::Spa
     operands.push_back(std::move(value));
   }
   reference::OpContext context{instruction, absl::MakeSpan(operands), *evaluator_};
-  absl::StatusOr<Literal> value = reference::Reference(instruction.opcode())(context);
-  if (!value.ok()) return reference::Located(value.status(), instruction);
+  HLO_ASSIGN_OR_RETURN(const Literal value, reference::Reference(instruction.opcode())(context));
   leaf = 0;
-  return StoreResult(*value, result_slots, &leaf, prepared);
+  return StoreResult(value, result_slots, &leaf, prepared);
 }
 
 }  // namespace hlo::exec

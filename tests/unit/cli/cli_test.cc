@@ -584,6 +584,12 @@ TEST_F(Cli, RunsOnAGpuOrSaysThatThereIsNone) {
     EXPECT_EQ(gpu.out, "f32[2] {1.5, 12}\n");
   }
   EXPECT_EQ(Run(file + " --device=gpu --engine=reference").status, 2);
+  const Outcome last = Run(file + " --gpu=1023");
+  EXPECT_EQ(last.status, found["gpus"].empty() ? 3 : 2);
+  EXPECT_HAS(last.err, found["gpus"].empty() ? "no " : "there is no GPU 1023: this machine has");
+  const Outcome negative = Run(file + " --gpu=-1");
+  EXPECT_EQ(negative.status, 2);
+  EXPECT_HAS(negative.err, "-1 not in range");
 }
 
 TEST_F(Cli, TheEmulatedGpuTellsWhatItLeavesToTheCpu) {

@@ -14,34 +14,21 @@ namespace hlo::exec {
 namespace {
 
 // Counts what goes to the host, and what is recorded.
-class CountingGpu : public device::Gpu {
+class CountingGpu : public ForwardingGpu {
  public:
   struct Counts {
     int to_host = 0, recorded = 0, started = 0, branches = 0;
   };
-  CountingGpu(Device where, Counts* counts) : gpu_(OpenTestGpu(where)), counts_(counts) {}
+  CountingGpu(Device where, Counts* counts) : ForwardingGpu(where), counts_(counts) {}
 
-  const device::DeviceProperties& properties() const override { return gpu_->properties(); }
-  device::Stream stream() const override { return gpu_->stream(); }
-  absl::StatusOr<void*> Allocate(int64_t byte_count, std::string_view what) override {
-    return gpu_->Allocate(byte_count, what);
-  }
-  void Free(void* memory) override { gpu_->Free(memory); }
-  absl::Status ToDevice(void* to, const void* from, int64_t byte_count) override {
-    return gpu_->ToDevice(to, from, byte_count);
-  }
   absl::Status ToHost(void* to, const void* from, int64_t byte_count) override {
     ++counts_->to_host;
-    return gpu_->ToHost(to, from, byte_count);
+    return ForwardingGpu::ToHost(to, from, byte_count);
   }
-  absl::Status Copy(void* to, const void* from, int64_t byte_count) override {
-    return gpu_->Copy(to, from, byte_count);
-  }
-  absl::Status Synchronize() override { return gpu_->Synchronize(); }
   absl::StatusOr<std::unique_ptr<device::GpuLoop>> RecordLoop(const bool* goes_on,
                                                               std::function<absl::Status()> turn) override {
     ++counts_->recorded;
-    return gpu_->RecordLoop(goes_on, [this, turn = std::move(turn)] {
+    return ForwardingGpu::RecordLoop(goes_on, [this, turn = std::move(turn)] {
       ++counts_->started;
       return turn();
     });
@@ -49,11 +36,10 @@ class CountingGpu : public device::Gpu {
   absl::Status RecordBranch(const void* choice, bool is_pred,
                             absl::Span<const std::function<absl::Status()>> branches) override {
     ++counts_->branches;
-    return gpu_->RecordBranch(choice, is_pred, branches);
+    return ForwardingGpu::RecordBranch(choice, is_pred, branches);
   }
 
  private:
-  std::unique_ptr<device::Gpu> gpu_;
   Counts* counts_;
 };
 

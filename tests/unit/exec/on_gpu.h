@@ -3,7 +3,10 @@
 // GPU.
 
 #include <cstdio>
+#include <functional>
 #include <memory>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "device/gpu.h"
@@ -33,6 +36,39 @@ inline std::unique_ptr<device::Gpu> OpenTestGpu(Device device) {
   EXPECT_TRUE(gpu.ok()) << gpu.status();
   return gpu.ok() ? *std::move(gpu) : nullptr;
 }
+
+// A GPU as it is, for tests that change something of it.
+class ForwardingGpu : public device::Gpu {
+ public:
+  explicit ForwardingGpu(Device where) : gpu_(OpenTestGpu(where)) {}
+  const device::DeviceProperties& properties() const override { return gpu_->properties(); }
+  device::Stream stream() const override { return gpu_->stream(); }
+  absl::StatusOr<void*> Allocate(int64_t byte_count, std::string_view what) override {
+    return gpu_->Allocate(byte_count, what);
+  }
+  void Free(void* memory) override { gpu_->Free(memory); }
+  absl::Status ToDevice(void* to, const void* from, int64_t byte_count) override {
+    return gpu_->ToDevice(to, from, byte_count);
+  }
+  absl::Status ToHost(void* to, const void* from, int64_t byte_count) override {
+    return gpu_->ToHost(to, from, byte_count);
+  }
+  absl::Status Copy(void* to, const void* from, int64_t byte_count) override {
+    return gpu_->Copy(to, from, byte_count);
+  }
+  absl::Status Synchronize() override { return gpu_->Synchronize(); }
+  absl::StatusOr<std::unique_ptr<device::GpuLoop>> RecordLoop(const bool* goes_on,
+                                                              std::function<absl::Status()> turn) override {
+    return gpu_->RecordLoop(goes_on, std::move(turn));
+  }
+  absl::Status RecordBranch(const void* choice, bool is_pred,
+                            absl::Span<const std::function<absl::Status()>> branches) override {
+    return gpu_->RecordBranch(choice, is_pred, branches);
+  }
+
+ private:
+  std::unique_ptr<device::Gpu> gpu_;
+};
 
 // What main does.
 inline int RunGpuTests(int argc, char** argv) {
