@@ -39,8 +39,8 @@ class Network:
         inputs = x.shape[-1]
         weights = self.parameter((size, size, inputs, features), (2 / (size * size * inputs)) ** 0.5, x.dtype)
         x = self.jax.lax.conv_general_dilated(
-            x, weights, (stride, stride), [(size // 2, (size - 1) // 2)] * 2, dimension_numbers=("NHWC", "HWIO", "NHWC"),
-            precision=self.jax.lax.Precision.HIGHEST)
+            x, weights, (stride, stride), [(size // 2, (size - 1) // 2)] * 2,
+            dimension_numbers=("NHWC", "HWIO", "NHWC"), precision=self.jax.lax.Precision.HIGHEST)
         scale, offset = self.parameter((features,), 0.5, x.dtype), self.parameter((features,), 0.1, x.dtype)
         return x * scale + offset
 
@@ -57,7 +57,8 @@ class Network:
         jax = self.jax
         x = jax.nn.relu(self.convolution(x, 64, 7, 2))
         infinity = jax.numpy.array(-jax.numpy.inf, x.dtype)
-        x = jax.lax.reduce_window(x, infinity, jax.lax.max, (1, 3, 3, 1), (1, 2, 2, 1), [(0, 0), (1, 1), (1, 1), (0, 0)])
+        x = jax.lax.reduce_window(x, infinity, jax.lax.max, (1, 3, 3, 1), (1, 2, 2, 1),
+                                  [(0, 0), (1, 1), (1, 1), (0, 0)])
         for blocks, features, stride in STAGES:
             for block in range(blocks):
                 x = self.block(x, features, stride if block == 0 else 1)
@@ -84,7 +85,8 @@ def hlo_text(lowered):
 
 
 def measure(arguments, jax, np, dtype):
-    images = np.random.default_rng(1).standard_normal((arguments.batch, arguments.size, arguments.size, 3)).astype("float32")
+    shape = (arguments.batch, arguments.size, arguments.size, 3)
+    images = np.random.default_rng(1).standard_normal(shape).astype("float32")
     drawn = []
     jax.eval_shape(lambda: Network(jax, drawn, np.random.default_rng(2))(jax.numpy.zeros((1, 64, 64, 3), dtype)))
     values = [jax.device_put(jax.numpy.asarray(v, dtype)) for v in [images, *drawn]]
@@ -104,7 +106,8 @@ def measure(arguments, jax, np, dtype):
         got = np.load(output)
         got = (got.astype("uint32") << 16).view("float32") if got.dtype.itemsize == 2 else got
         runs = max(5, int(arguments.seconds / theirs / 2))
-        timing = subprocess.run([*command, "--repeat", str(runs), "--timing=json"], check=True, capture_output=True, text=True)
+        timing = subprocess.run([*command, "--repeat", str(runs), "--timing=json"], check=True, capture_output=True,
+                                text=True)
         ours = json.loads(timing.stdout.strip().splitlines()[-1])["run_s"]
     error = float(np.abs(got.reshape(wanted.shape) - wanted).max() / np.abs(wanted).max()) / TOLERANCE[dtype]
     short = {"float32": "f32", "bfloat16": "bf16"}[dtype]
