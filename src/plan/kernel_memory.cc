@@ -5,6 +5,7 @@
 #include "base/parallel.h"
 #include "kernels/cpu/convolution.h"
 #include "kernels/cpu/kept_vector.h"
+#include "kernels/cpu/pieces.h"
 #include "kernels/cpu/tile_ops.h"
 #include "plan/sort_keys.h"
 #include "types/index.h"
@@ -74,7 +75,9 @@ int64_t OfSort(const Instruction& sort) {
     each = std::max(each, ByComparator(sort, is_strided));
   for (const Instruction* operand : sort.operands())
     widest = std::max(widest, ByteCount(operand->shape().type()));
-  return std::min<int64_t>(ThreadCount(), *shape.ElementCount() / length) * length * (each + widest);
+  const int64_t lines = *shape.ElementCount() / length;
+  const int64_t at_once = cpu::Pieces::AreShared(lines, length) ? 1 : std::min<int64_t>(ThreadCount(), lines);
+  return at_once * length * (each + widest);
 }
 
 int64_t OfTopk(const Instruction& topk) {

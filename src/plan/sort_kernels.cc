@@ -4,11 +4,12 @@
 #include <atomic>
 #include <cstring>
 
-#include "base/deadline.h"
+#include "absl/functional/function_ref.h"
 #include "base/parallel.h"
 #include "base/status.h"
 #include "kernels/cpu/kept_vector.h"
 #include "kernels/cpu/lane_array.h"
+#include "kernels/cpu/merge_order.h"
 #include "plan/library_kernels.h"
 #include "plan/scalar_code.h"
 #include "plan/sort_keys.h"
@@ -27,22 +28,34 @@ struct Lines {
   int64_t Start(int64_t i) const { return i / stride * stride * length + i % stride; }
 };
 
+// Elements of `width` bytes, next to one another in `out`.
+void CopyPieces(const cpu::Pieces& pieces, int64_t width, std::byte* out, const std::byte* in,
+                int64_t in_stride) {
+  pieces.ForEach(1, [&](int64_t, int64_t begin, int64_t end) {
+    cpu::CopyStrided(end - begin, width, out + begin * width, 1, in + begin * in_stride * width, in_stride);
+  });
+}
+
 // The elements of a line, in their lanes: where they lie, or a copy.
 class LineLanes {
  public:
-  const std::byte* Load(ElementType type, const void* data, const Lines& lines, int64_t line) {
+  const std::byte* Load(ElementType type, const void* data, const Lines& lines, int64_t line,
+                        const cpu::Pieces& pieces) {
     const int64_t width = ByteCount(type);
     const std::byte* stored = static_cast<const std::byte*>(data) + lines.Start(line) * width;
     if (lines.stride != 1) {
       stored_.resize(lines.length * width);
-      cpu::CopyStrided(lines.length, width, stored_.data(), 1, stored, lines.stride);
+      CopyPieces(pieces, width, stored_.data(), stored, lines.stride);
       stored = stored_.data();
     }
     const cpu::TileCall widen = cpu::LoadTile(type);
     if (widen.function == nullptr) return stored;
-    lanes_.resize(lines.length * cpu::LaneBytes(cpu::LaneOf(type)));
-    const void* in[] = {stored};
-    widen.function(lines.length, lanes_.data(), in, widen.parameter);
+    const int64_t lane = cpu::LaneBytes(cpu::LaneOf(type));
+    lanes_.resize(lines.length * lane);
+    pieces.ForEach(0.5, [&](int64_t, int64_t begin, int64_t end) {
+      const void* in[] = {stored + begin * width};
+      widen.function(end - begin, lanes_.data() + begin * lane, in, widen.parameter);
+    });
     return lanes_.data();
   }
 
@@ -51,8 +64,8 @@ class LineLanes {
 };
 
 // A result may lie where its operand does, or be null: then nobody needs it.
-void Permute(const Instruction& sort, const Lines& lines, int64_t line, const uint32_t* order,
-             absl::Span<const void* const> operands, absl::Span<void* const> results,
+void Permute(const Instruction& sort, const Lines& lines, int64_t line, const cpu::Pieces& pieces,
+             const uint32_t* order, absl::Span<const void* const> operands, absl::Span<void* const> results,
              cpu::KeptVector<std::byte>* scratch) {
   for (size_t k = 0; k < operands.size(); ++k) {
     if (results[k] == nullptr) continue;
@@ -62,19 +75,29 @@ void Permute(const Instruction& sort, const Lines& lines, int64_t line, const ui
     int64_t stride = lines.stride;
     if (results[k] == operands[k]) {
       scratch->resize(lines.length * width);
-      cpu::CopyStrided(lines.length, width, scratch->data(), 1, from, stride);
+      CopyPieces(pieces, width, scratch->data(), from, stride);
       from = scratch->data();
       stride = 1;
     }
-    cpu::GatherStrided(lines.length, width, static_cast<std::byte*>(results[k]) + start, lines.stride, from,
-                       stride, order);
+    std::byte* to = static_cast<std::byte*>(results[k]) + start;
+    pieces.ForEach(2, [&](int64_t, int64_t begin, int64_t end) {
+      cpu::GatherStrided(end - begin, width, to + begin * lines.stride * width, lines.stride, from, stride,
+                         order + begin);
+    });
   }
+}
+
+// body(i) for every i of [0, count): several at once, or one after the other where each works on pieces of a
+// line.
+void ForLines(int64_t count, bool are_shared, double nanoseconds, absl::FunctionRef<void(int64_t)> body) {
+  if (!are_shared) return ParallelFor(count, nanoseconds, body);
+  for (int64_t i = 0; i < count; ++i) body(i);
 }
 
 // Orders lines by keys, the last one first; keys that fit into 64 bits together count as one.
 class KeySorter {
  public:
-  explicit KeySorter(absl::Span<const SortKey> keys) : keys_(keys) {}
+  KeySorter(absl::Span<const SortKey> keys, const cpu::Pieces& pieces) : keys_(keys), pieces_(pieces) {}
 
   // Empty where an element has no place in the order.
   absl::Span<const uint32_t> Order(const Instruction& sort, const Lines& lines, int64_t line,
@@ -85,20 +108,24 @@ class KeySorter {
       size_t begin = end - 1;
       int64_t bits = Bits(begin);
       while (begin > 0 && bits + Bits(begin - 1) <= 64) bits += Bits(--begin);
-      joined_.assign(n, 0);
+      joined_.resize(n);
       for (size_t k = begin; k < end; ++k) {
-        if (!Append(k, sort, lines, line, operands)) return {};
+        if (!Append(k, k == begin, sort, lines, line, operands)) return {};
       }
       end = begin;
       next_.resize(n);
       if (!first) {  // Ties stay in the order of the keys after these.
         permuted_.resize(n);
-        for (size_t i = 0; i < n; ++i) permuted_[i] = joined_[order_[i]];
+        pieces_.ForEach(2, [&](int64_t, int64_t from, int64_t to) {
+          for (int64_t i = from; i < to; ++i) permuted_[i] = joined_[order_[i]];
+        });
         std::swap(permuted_, joined_);
       }
-      cpu::StableOrder(absl::MakeSpan(joined_), absl::MakeSpan(next_), scratch_);
+      cpu::StableOrder(absl::MakeSpan(joined_), absl::MakeSpan(next_), pieces_, scratch_);
       if (!first) {
-        for (uint32_t& i : next_) i = order_[i];
+        pieces_.ForEach(2, [&](int64_t, int64_t from, int64_t to) {
+          for (int64_t i = from; i < to; ++i) next_[i] = order_[next_[i]];
+        });
       }
       std::swap(order_, next_);
       first = false;
@@ -109,23 +136,29 @@ class KeySorter {
  private:
   int64_t Bits(size_t k) const { return 8 * cpu::LaneBytes(keys_[k].order.lane); }
 
-  bool Append(size_t k, const Instruction& sort, const Lines& lines, int64_t line,
+  // False where an element has no place in the order.
+  bool Append(size_t k, bool is_first, const Instruction& sort, const Lines& lines, int64_t line,
               absl::Span<const void* const> operands) {
     const SortKey& key = keys_[k];
     const ElementType type = sort.operand(key.operand)->shape().type();
-    const void* in[] = {lanes_.Load(type, operands[key.operand], lines, line)};
-    computed_.resize(lines.length * cpu::LaneBytes(key.order.lane));
-    void* out[] = {computed_.data()};
-    key.code.Run(lines.length, in, out);
+    const std::byte* elements = lanes_.Load(type, operands[key.operand], lines, line, pieces_);
+    const int64_t width = cpu::LaneBytes(cpu::LaneOf(type)), key_width = cpu::LaneBytes(key.order.lane);
+    computed_.resize(lines.length * key_width);
     bits_.resize(lines.length);
-    if (!cpu::MakeSortKeys(key.order, lines.length, computed_.data(), bits_.data())) return false;
     const int64_t shift = Bits(k);
-    for (size_t i = 0; i < bits_.size(); ++i)
-      joined_[i] = shift == 64 ? bits_[i] : joined_[i] << shift | bits_[i];
-    return true;
+    std::atomic<bool> all = true;
+    pieces_.ForEach(2, [&](int64_t, int64_t begin, int64_t end) {
+      const void* in[] = {elements + begin * width};
+      void* out[] = {computed_.data() + begin * key_width};
+      key.code.Run(end - begin, in, out);
+      if (!cpu::MakeSortKeys(key.order, end - begin, out[0], bits_.data() + begin)) all = false;
+      for (int64_t i = begin; i < end; ++i) joined_[i] = is_first ? bits_[i] : joined_[i] << shift | bits_[i];
+    });
+    return all;
   }
 
   absl::Span<const SortKey> keys_;
+  const cpu::Pieces& pieces_;
   LineLanes lanes_;
   cpu::KeptVector<std::byte> computed_;
   cpu::KeptVector<uint64_t> bits_, joined_, permuted_;
@@ -140,50 +173,21 @@ absl::Status SortByKeys(const Instruction& sort, absl::Span<const SortKey> keys,
   // A few nanoseconds for every digit of every element.
   const int64_t chunk = std::max<int64_t>(1, 4096 / std::max<int64_t>(1, lines.length));
   const double nanoseconds = 30.0 * static_cast<double>(lines.count * lines.length);
-  ParallelFor((lines.count + chunk - 1) / chunk, nanoseconds, [&](int64_t c) {
-    KeySorter sorter(keys);
+  const bool are_shared = cpu::Pieces::AreShared(lines.count, lines.length);
+  const cpu::Pieces pieces(lines.length, are_shared);
+  ForLines((lines.count + chunk - 1) / chunk, are_shared, nanoseconds, [&](int64_t c) {
+    KeySorter sorter(keys, pieces);
     cpu::KeptVector<std::byte> scratch;
     for (int64_t line = c * chunk; line < std::min(lines.count, (c + 1) * chunk); ++line) {
       const absl::Span<const uint32_t> order = sorter.Order(sort, lines, line, operands);
       if (order.empty())
         all = false;
       else
-        Permute(sort, lines, line, order.data(), operands, results, &scratch);
+        Permute(sort, lines, line, pieces, order.data(), operands, results, &scratch);
     }
   });
   // A NaN: the comparator itself must then decide.
   return all ? absl::OkStatus() : absl::UnimplementedError("an element has no place in the order");
-}
-
-// Merges neighbouring runs of doubling length, as the reference does: whatever the comparator answers, the
-// permutation is the same.
-absl::Status MergeLine(const cpu::TileCode& before, absl::Span<const std::byte* const> elements,
-                       absl::Span<const int64_t> widths, cpu::KeptVector<uint32_t>* order) {
-  const size_t count = elements.size(), n = order->size();
-  cpu::KeptVector<uint32_t> merged(n);
-  cpu::KeptVector<const void*> in(2 * count);
-  bool answer = false;
-  void* out[] = {&answer};
-  for (size_t i = 0; i < n; ++i) (*order)[i] = static_cast<uint32_t>(i);
-  for (size_t length = 1; length < n; length *= 2) {
-    HLO_RETURN_IF_ERROR(Deadline::Check());
-    for (size_t begin = 0; begin < n; begin += 2 * length) {
-      const size_t middle = std::min(begin + length, n), end = std::min(begin + 2 * length, n);
-      size_t left = begin, right = middle, to = begin;
-      while (left < middle && right < end) {
-        for (size_t k = 0; k < count; ++k) {
-          in[2 * k] = elements[k] + (*order)[right] * widths[k];
-          in[2 * k + 1] = elements[k] + (*order)[left] * widths[k];
-        }
-        before.Run(1, in.data(), out);
-        merged[to++] = (*order)[answer ? right++ : left++];
-      }
-      while (left < middle) merged[to++] = (*order)[left++];
-      while (right < end) merged[to++] = (*order)[right++];
-    }
-    std::swap(*order, merged);
-  }
-  return absl::OkStatus();
 }
 
 absl::Status SortByComparator(const Instruction& sort, const cpu::TileCode& before,
@@ -191,19 +195,22 @@ absl::Status SortByComparator(const Instruction& sort, const cpu::TileCode& befo
   const Lines lines(sort.operand(0)->shape(), sort.Get<attr::dimensions>()[0]);
   absl::Status status;
   cpu::KeptVector<absl::Status> statuses(lines.count);
-  ParallelFor(lines.count, 500.0 * static_cast<double>(lines.count * lines.length), [&](int64_t line) {
+  const double nanoseconds = 500.0 * static_cast<double>(lines.count * lines.length);
+  const bool are_shared = cpu::Pieces::AreShared(lines.count, lines.length);
+  const cpu::Pieces pieces(lines.length, are_shared);
+  ForLines(lines.count, are_shared, nanoseconds, [&](int64_t line) {
     cpu::KeptVector<LineLanes> lanes(operands.size());
     cpu::KeptVector<const std::byte*> elements;
     cpu::KeptVector<int64_t> widths;
     for (size_t k = 0; k < operands.size(); ++k) {
       const ElementType type = sort.operand(static_cast<int64_t>(k))->shape().type();
-      elements.push_back(lanes[k].Load(type, operands[k], lines, line));
+      elements.push_back(lanes[k].Load(type, operands[k], lines, line, pieces));
       widths.push_back(cpu::LaneBytes(cpu::LaneOf(type)));
     }
     cpu::KeptVector<uint32_t> order(lines.length);
-    statuses[line] = MergeLine(before, elements, widths, &order);
+    statuses[line] = cpu::MergeOrder(before, elements, widths, pieces, &order);
     cpu::KeptVector<std::byte> scratch;
-    if (statuses[line].ok()) Permute(sort, lines, line, order.data(), operands, results, &scratch);
+    if (statuses[line].ok()) Permute(sort, lines, line, pieces, order.data(), operands, results, &scratch);
   });
   for (absl::Status& each : statuses) {
     if (!each.ok()) return std::move(each);
@@ -222,8 +229,9 @@ absl::Status RunTopk(const Instruction& topk, bool largest, absl::Span<const voi
   ParallelFor(lines.count, 3.0 * static_cast<double>(lines.count * lines.length), [&](int64_t line) {
     LineLanes lanes;
     cpu::KeptVector<uint64_t> keys(lines.length);
+    const cpu::Pieces whole(lines.length, false);
     cpu::MakeSortKeys({cpu::LaneOf(shape.type()), largest, true}, lines.length,
-                      lanes.Load(shape.type(), operands[0], lines, line), keys.data());
+                      lanes.Load(shape.type(), operands[0], lines, line, whole), keys.data());
     cpu::SortScratch scratch;
     const cpu::KeptVector<uint32_t> first =
         cpu::FirstInOrder(absl::MakeSpan(keys), std::min(k, lines.length), scratch);

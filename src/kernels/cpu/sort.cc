@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <limits>
 #include <numeric>
 #include <type_traits>
+#include <utility>
 
 #include "absl/container/inlined_vector.h"
 #include "kernels/cpu/tile_loops.h"
@@ -63,58 +65,104 @@ bool MakeSortKeys(const SortOrder& order, int64_t n, const void* elements, uint6
 
 namespace {
 
-// Sorts by the digits above bit `low` in which elements differ; `other` is as long. T is a key, or a key
-// above its position.
+using Buckets = std::array<uint32_t, kBuckets>;
+
+// From how many elements of each piece fall into each bucket to where the first of them goes.
+void CountsToPlaces(absl::Span<Buckets> pieces) {
+  uint32_t sum = 0;
+  for (size_t b = 0; b < kBuckets; ++b) {
+    for (Buckets& piece : pieces) sum += std::exchange(piece[b], sum);
+  }
+}
+
+// Sorts by the digits in which elements differ; `other` is as long. T is a key above its position, or both.
 template <class T, class Key>
-void SortByDigits(KeptVector<T>& elements, KeptVector<T>& other, uint64_t differing, Key&& key_of) {
+void SortByDigits(KeptVector<T>& elements, KeptVector<T>& other, uint64_t differing, const Pieces& pieces,
+                  Key&& key_of) {
   constexpr int kDigits = 64 / kDigitBits;
-  const size_t n = elements.size();
-  std::array<std::array<uint32_t, kBuckets>, kDigits> counts;
-  absl::InlinedVector<int, kDigits> digits;  // One in which no two keys differ sorts nothing.
-  for (int d = 0; d < kDigits; ++d) {
-    if ((differing >> (d * kDigitBits) & (kBuckets - 1)) == 0) continue;
-    digits.push_back(d);
-    counts[d].fill(0);
+  absl::InlinedVector<int, kDigits> shifts;  // A digit in which no two keys differ sorts nothing.
+  for (int shift = 0; shift < 64; shift += kDigitBits) {
+    if ((differing >> shift & (kBuckets - 1)) != 0) shifts.push_back(shift);
   }
-  for (const T& element : elements) {
-    for (int d : digits) ++counts[d][key_of(element) >> (d * kDigitBits) & (kBuckets - 1)];
-  }
-  other.resize(n);
-  for (int d : digits) {
-    std::array<uint32_t, kBuckets> next;
-    uint32_t sum = 0;
-    for (size_t b = 0; b < kBuckets; ++b) {
-      next[b] = sum;
-      sum += counts[d][b];
+  const auto bucket = [&key_of](const T& element, int shift) {
+    return key_of(element) >> shift & (kBuckets - 1);
+  };
+  // Of one piece all digits are counted at once: it keeps its elements.
+  const bool is_cut = pieces.count() > 1;
+  std::array<Buckets, kDigits> whole;
+  KeptVector<Buckets> cut(is_cut ? pieces.count() : 0);
+  if (!is_cut) {
+    for (size_t k = 0; k < shifts.size(); ++k) whole[k].fill(0);
+    for (const T& element : elements) {
+      for (size_t k = 0; k < shifts.size(); ++k) ++whole[k][bucket(element, shifts[k])];
     }
-    for (const T& element : elements)
-      other[next[key_of(element) >> (d * kDigitBits) & (kBuckets - 1)]++] = element;
-    std::swap(elements, other);
   }
+  other.resize(elements.size());
+  const T* from = elements.data();
+  T* to = other.data();
+  for (size_t k = 0; k < shifts.size(); ++k) {
+    const int shift = shifts[k];
+    const absl::Span<Buckets> places = is_cut ? absl::MakeSpan(cut) : absl::MakeSpan(&whole[k], 1);
+    if (is_cut) {
+      pieces.ForEach(1, [=](int64_t p, int64_t begin, int64_t end) {
+        Buckets count{};
+        for (int64_t i = begin; i < end; ++i) ++count[bucket(from[i], shift)];
+        places[p] = count;
+      });
+    }
+    CountsToPlaces(places);
+    pieces.ForEach(3, [=](int64_t p, int64_t begin, int64_t end) {
+      Buckets next = places[p];
+      for (int64_t i = begin; i < end; ++i) to[next[bucket(from[i], shift)]++] = from[i];
+    });
+    std::swap(elements, other);
+    from = elements.data();
+    to = other.data();
+  }
+}
+
+// The bits in which keys differ from the first.
+uint64_t DifferingBits(absl::Span<const uint64_t> keys, const Pieces& pieces) {
+  std::atomic<uint64_t> all = 0;
+  pieces.ForEach(0.5, [&](int64_t, int64_t begin, int64_t end) {
+    uint64_t differing = 0;
+    for (int64_t i = begin; i < end; ++i) differing |= keys[i] ^ keys[0];
+    all |= differing;
+  });
+  return all;
 }
 
 }  // namespace
 
-void StableOrder(absl::Span<uint64_t> keys, absl::Span<uint32_t> order, SortScratch& scratch) {
+void StableOrder(absl::Span<uint64_t> keys, absl::Span<uint32_t> order, const Pieces& pieces,
+                 SortScratch& scratch) {
   const size_t n = keys.size();
   if (n < kShort) {
     Compare(keys, order);
     return;
   }
-  uint64_t differing = 0;
-  for (size_t i = 1; i < n; ++i) differing |= keys[i] ^ keys[0];
+  const uint64_t differing = DifferingBits(keys, pieces);
   if (differing >> 32 == 0) {  // Key and position in one word.
     scratch.words.resize(n);
-    for (size_t i = 0; i < n; ++i) scratch.words[i] = keys[i] << 32 | i;
-    SortByDigits(scratch.words, scratch.other_words, differing << 32, [](uint64_t word) { return word; });
-    for (size_t i = 0; i < n; ++i) order[i] = static_cast<uint32_t>(scratch.words[i]);
+    pieces.ForEach(1, [&](int64_t, int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) scratch.words[i] = keys[i] << 32 | static_cast<uint64_t>(i);
+    });
+    SortByDigits(scratch.words, scratch.other_words, differing << 32, pieces,
+                 [](uint64_t word) { return word; });
+    pieces.ForEach(1, [&](int64_t, int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) order[i] = static_cast<uint32_t>(scratch.words[i]);
+    });
     return;
   }
   scratch.pairs.resize(n);
-  for (size_t i = 0; i < n; ++i) scratch.pairs[i] = {keys[i], static_cast<uint32_t>(i)};
-  SortByDigits(scratch.pairs, scratch.other_pairs, differing,
+  pieces.ForEach(1, [&](int64_t, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) scratch.pairs[i] = {keys[i], static_cast<uint32_t>(i)};
+  });
+  SortByDigits(scratch.pairs, scratch.other_pairs, differing, pieces,
                [](const KeyAndPlace& pair) { return pair.key; });
-  for (size_t i = 0; i < n; ++i) order[i] = scratch.pairs[i].place;
+  pieces.ForEach(1, [&](int64_t, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) order[i] = scratch.pairs[i].place;
+  });
 }
 
 KeptVector<uint32_t> FirstInOrder(absl::Span<uint64_t> keys, int64_t count, SortScratch& scratch) {
@@ -122,7 +170,7 @@ KeptVector<uint32_t> FirstInOrder(absl::Span<uint64_t> keys, int64_t count, Sort
   KeptVector<uint32_t> first;
   if (count * 8 >= n) {
     first.resize(n);
-    StableOrder(keys, absl::MakeSpan(first), scratch);
+    StableOrder(keys, absl::MakeSpan(first), Pieces(n, false), scratch);
     first.resize(count);
     return first;
   }

@@ -5,6 +5,7 @@
 
 #include "absl/types/span.h"
 #include "kernels/cpu/kept_vector.h"
+#include "kernels/cpu/pieces.h"
 #include "kernels/cpu/tile_ops.h"
 
 namespace hlo::cpu {
@@ -21,7 +22,7 @@ struct SortOrder {
 bool MakeSortKeys(const SortOrder& order, int64_t n, const void* elements, uint64_t* keys);
 
 // order[0, n): the positions of keys[0, n), smallest key first, equal ones in the order in which they stand.
-// `scratch` is for reuse between lines.
+// `scratch` is for reuse between lines; `pieces` are those of the keys.
 struct KeyAndPlace {
   uint64_t key;
   uint32_t place;
@@ -30,7 +31,8 @@ struct SortScratch {
   KeptVector<uint64_t> words, other_words;
   KeptVector<KeyAndPlace> pairs, other_pairs;
 };
-void StableOrder(absl::Span<uint64_t> keys, absl::Span<uint32_t> order, SortScratch& scratch);
+void StableOrder(absl::Span<uint64_t> keys, absl::Span<uint32_t> order, const Pieces& pieces,
+                 SortScratch& scratch);
 // The first `count` of that order; `keys` may change places.
 KeptVector<uint32_t> FirstInOrder(absl::Span<uint64_t> keys, int64_t count, SortScratch& scratch);
 

@@ -1,0 +1,39 @@
+#pragma once
+// A line of elements as pieces that all threads work on together, or as one.
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/parallel.h"
+
+namespace hlo::cpu {
+
+class Pieces {
+ public:
+  static constexpr int64_t kLength = 16 << 10;  // A power of two.
+
+  Pieces(int64_t length, bool is_cut) : length_(length), each_(is_cut ? kLength : length) {}
+
+  // Whether so many lines should be worked on one after the other, each by all threads.
+  static bool AreShared(int64_t lines, int64_t length) {
+    return lines < ThreadCount() && length >= 4 * kLength;
+  }
+
+  int64_t length() const { return length_; }
+  int64_t count() const { return each_ == length_ ? 1 : (length_ + each_ - 1) / each_; }
+  int64_t begin(int64_t p) const { return p * each_; }
+  int64_t end(int64_t p) const { return std::min(length_, (p + 1) * each_); }
+
+  // body(p, begin(p), end(p)) of every piece, each element of which takes about so long.
+  template <class Body>
+  void ForEach(double nanoseconds, const Body& body) const {
+    if (each_ == length_) return body(0, 0, length_);
+    ParallelFor(count(), nanoseconds * static_cast<double>(length_),
+                [&](int64_t p) { body(p, begin(p), end(p)); });
+  }
+
+ private:
+  int64_t length_, each_;
+};
+
+}  // namespace hlo::cpu
