@@ -31,14 +31,13 @@ int64_t LaneCopies(const Instruction& instruction, int64_t count) {
 // --- Sorts, for each element of a line
 
 int64_t ByKeys(const Instruction& sort, absl::Span<const SortKey> keys, bool is_strided) {
-  int64_t stored = 0, lane = 0, computed = 0, groups = 0, bits = 64;
+  int64_t stored = 0, lane = 0, groups = 0, bits = 64;
   bool is_wide = false;
   for (size_t k = keys.size(); k-- > 0;) {
     const ElementType type = sort.operand(keys[k].operand)->shape().type();
     if (is_strided) stored = std::max(stored, ByteCount(type));
     if (cpu::LoadTile(type).function != nullptr) lane = std::max(lane, LaneWidth(type));
     const int64_t width = cpu::LaneBytes(keys[k].order.lane);
-    computed = std::max(computed, width);
     if (bits + 8 * width > 64) {
       bits = 0;
       ++groups;
@@ -46,10 +45,9 @@ int64_t ByKeys(const Instruction& sort, absl::Span<const SortKey> keys, bool is_
     bits += 8 * width;
     is_wide |= bits > 32;
   }
-  // Key bits, the joined keys and the order of the first group; of others, the order before and those keys in
-  // it; digits, in words or beside their positions.
-  return stored + lane + computed + 20 + (groups > 1 ? 12 : 0) + (is_wide ? 32 : 0) +
-         (is_wide && groups == 1 ? 0 : 16);
+  // The joined keys and the order of the first group; of others, the order before and those keys in it;
+  // digits, in words or beside their positions.
+  return stored + lane + 12 + (groups > 1 ? 12 : 0) + (is_wide ? 32 : 0) + (is_wide && groups == 1 ? 0 : 16);
 }
 
 int64_t ByComparator(const Instruction& sort, bool is_strided) {

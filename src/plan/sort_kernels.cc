@@ -142,17 +142,22 @@ class KeySorter {
     const SortKey& key = keys_[k];
     const ElementType type = sort.operand(key.operand)->shape().type();
     const std::byte* elements = lanes_.Load(type, operands[key.operand], lines, line, pieces_);
-    const int64_t width = cpu::LaneBytes(cpu::LaneOf(type)), key_width = cpu::LaneBytes(key.order.lane);
-    computed_.resize(lines.length * key_width);
-    bits_.resize(lines.length);
+    const int64_t width = cpu::LaneBytes(cpu::LaneOf(type));
     const int64_t shift = Bits(k);
     std::atomic<bool> all = true;
     pieces_.ForEach(2, [&](int64_t, int64_t begin, int64_t end) {
-      const void* in[] = {elements + begin * width};
-      void* out[] = {computed_.data() + begin * key_width};
-      key.code.Run(end - begin, in, out);
-      if (!cpu::MakeSortKeys(key.order, end - begin, out[0], bits_.data() + begin)) all = false;
-      for (int64_t i = begin; i < end; ++i) joined_[i] = is_first ? bits_[i] : joined_[i] << shift | bits_[i];
+      constexpr int64_t kBlock = 512;
+      alignas(64) std::byte computed[kBlock * 8];
+      uint64_t bits[kBlock];
+      void* out[] = {computed};
+      for (; begin < end; begin += kBlock) {
+        const int64_t n = std::min(kBlock, end - begin);
+        const void* in[] = {elements + begin * width};
+        key.code.Run(n, in, out);
+        if (!cpu::MakeSortKeys(key.order, n, computed, bits)) all = false;
+        uint64_t* joined = joined_.data() + begin;
+        for (int64_t i = 0; i < n; ++i) joined[i] = is_first ? bits[i] : joined[i] << shift | bits[i];
+      }
     });
     return all;
   }
@@ -160,8 +165,7 @@ class KeySorter {
   absl::Span<const SortKey> keys_;
   const cpu::Pieces& pieces_;
   LineLanes lanes_;
-  cpu::KeptVector<std::byte> computed_;
-  cpu::KeptVector<uint64_t> bits_, joined_, permuted_;
+  cpu::KeptVector<uint64_t> joined_, permuted_;
   cpu::KeptVector<uint32_t> order_, next_;
   cpu::SortScratch scratch_;
 };
