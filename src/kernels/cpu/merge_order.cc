@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
 #include "base/deadline.h"
 #include "base/status.h"
 
@@ -31,15 +32,13 @@ class Comparator {
   const TileCode& before_;
   absl::Span<const std::byte* const> elements_;
   absl::Span<const int64_t> widths_;
-  KeptVector<const void*> in_;
+  absl::InlinedVector<const void*, 16, KeptAllocator<const void*>> in_;
 };
 
-// Two neighbouring runs, [begin, middle) and [middle, end).
+// Two neighbouring runs, [begin, middle) and [middle, end). Their length is a power of two.
 struct Runs {
   Runs(int64_t at, int64_t run, int64_t n)
-      : begin(at / (2 * run) * (2 * run)),
-        middle(std::min(begin + run, n)),
-        end(std::min(begin + 2 * run, n)) {}
+      : begin(at & -(2 * run)), middle(std::min(begin + run, n)), end(std::min(begin + 2 * run, n)) {}
   int64_t begin, middle, end;
 };
 
@@ -74,33 +73,43 @@ absl::Status MergeOrder(const TileCode& before, absl::Span<const std::byte* cons
                         absl::Span<const int64_t> widths, const Pieces& pieces, KeptVector<uint32_t>* order) {
   const int64_t n = pieces.length();
   KeptVector<uint32_t> merged(n);
-  // Where merges come into a piece and leave it.
-  KeptVector<int64_t> lefts_in(pieces.count()), lefts_out(pieces.count());
+  // What has been taken of left runs where merges come into a piece and where they leave it.
+  struct Lefts {
+    int64_t in, out;
+  };
+  KeptVector<Lefts> lefts(pieces.count());
   for (int64_t i = 0; i < n; ++i) (*order)[i] = static_cast<uint32_t>(i);
+  Comparator compare(before, elements, widths);
   for (int64_t run = 1; run < n; run *= 2) {
     HLO_RETURN_IF_ERROR(Deadline::Check());
-    pieces.ForEach(30, [&](int64_t p, int64_t begin, int64_t end) {
-      Comparator compare(before, elements, widths);
+    const auto merge_piece = [&](Comparator& comparator, int64_t p, int64_t begin, int64_t end) {
       int64_t left = 0;
       for (int64_t at = begin; at < end;) {
         const Runs runs(at, run, n);
         const int64_t stop = std::min(end, runs.end);
-        left = at == runs.begin ? at : LeftAt(at, runs, order->data(), compare);
-        if (at == begin) lefts_in[p] = left;
-        left = Merge(left, at, stop, runs, order->data(), merged.data(), compare);
+        left = at == runs.begin ? at : LeftAt(at, runs, order->data(), comparator);
+        if (at == begin) lefts[p].in = left;
+        left = Merge(left, at, stop, runs, order->data(), merged.data(), comparator);
         at = stop;
       }
-      lefts_out[p] = left;
-    });
+      lefts[p].out = left;
+    };
+    if (pieces.count() == 1) {
+      merge_piece(compare, 0, 0, n);
+    } else {
+      pieces.ForEach(30, [&](int64_t p, int64_t begin, int64_t end) {
+        Comparator own(before, elements, widths);
+        merge_piece(own, p, begin, end);
+      });
+    }
     // A piece that the merge enters elsewhere than was guessed is merged again.
-    Comparator compare(before, elements, widths);
     for (int64_t p = 1; p < pieces.count(); ++p) {
       const int64_t begin = pieces.begin(p);
       const Runs runs(begin, run, n);
-      if (begin == runs.begin || lefts_in[p] == lefts_out[p - 1]) continue;
+      if (begin == runs.begin || lefts[p].in == lefts[p - 1].out) continue;
       HLO_RETURN_IF_ERROR(Deadline::Check());
-      lefts_out[p] =
-          Merge(lefts_out[p - 1], begin, pieces.end(p), runs, order->data(), merged.data(), compare);
+      lefts[p].out =
+          Merge(lefts[p - 1].out, begin, pieces.end(p), runs, order->data(), merged.data(), compare);
     }
     std::swap(*order, merged);
   }
