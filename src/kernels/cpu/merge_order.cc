@@ -18,13 +18,14 @@ class Comparator {
 
   // Whether the element at position a comes before that at b.
   bool operator()(uint32_t a, uint32_t b) {
+    const void** in = in_.data();
     for (size_t k = 0; k < elements_.size(); ++k) {
-      in_[2 * k] = elements_[k] + a * widths_[k];
-      in_[2 * k + 1] = elements_[k] + b * widths_[k];
+      in[2 * k] = elements_[k] + a * widths_[k];
+      in[2 * k + 1] = elements_[k] + b * widths_[k];
     }
     bool answer = false;
     void* out[] = {&answer};
-    before_.Run(1, in_.data(), out);
+    before_.Run(1, in, out);
     return answer;
   }
 
@@ -59,11 +60,12 @@ int64_t LeftAt(int64_t at, const Runs& runs, const uint32_t* order, Comparator& 
 // Writes merged[at, end) from where the merge has come in the left run; returns where it is then.
 int64_t Merge(int64_t left, int64_t at, int64_t end, const Runs& runs, const uint32_t* order,
               uint32_t* merged, Comparator& before) {
-  int64_t right = at + runs.middle - left;
-  while (at < end && left < runs.middle && right < runs.end)
-    merged[at++] = order[before(order[right], order[left]) ? right++ : left++];
-  while (at < end && left < runs.middle) merged[at++] = order[left++];
-  while (at < end) merged[at++] = order[right++];
+  const int64_t middle = runs.middle, right_end = runs.end;
+  int64_t right = at + middle - left;
+  while (left < middle && right < right_end && at < end)
+    merged[at++] = before(order[right], order[left]) ? order[right++] : order[left++];
+  for (; at < end && left < middle; ++at) merged[at] = order[left++];
+  for (; at < end; ++at) merged[at] = order[right++];
   return left;
 }
 
