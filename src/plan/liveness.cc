@@ -102,9 +102,11 @@ void Liveness::Join(ValueId v, int32_t storage) {
   storages_[own].same_as = storage;
 }
 
-int64_t Liveness::UsesSince(ValueId v, Position position) const {
-  return std::count_if(uses_.begin(), uses_.end(),
-                       [&](const UseOf& use) { return use.value == Real(v) && use.position >= position; });
+int64_t Liveness::UsesOutside(int32_t storage, Position since, Position begin, Position end) const {
+  return std::count_if(uses_.begin(), uses_.end(), [&](const UseOf& use) {
+    return use.position >= since && !(use.position > begin && use.position <= end) &&
+           StorageOf(use.value) == storage;
+  });
 }
 
 }  // namespace hlo::plan

@@ -46,7 +46,9 @@ class Liveness {
   const LoopScope& loop(int32_t id) const { return loops_[id]; }
   // Whether loop `outer` is `inner` or lies around it; -1: the whole module.
   bool Contains(int32_t outer, int32_t inner) const;
-  int64_t UsesSince(ValueId v, Position position) const;
+  // How often values that lie in the storage are used at positions from `since` on that are not in
+  // (begin, end].
+  int64_t UsesOutside(int32_t storage, Position since, Position begin, Position end) const;
 
   std::vector<Storage>& storages() { return storages_; }
   int32_t StorageOf(ValueId v) const;

@@ -25,11 +25,14 @@ std::optional<CheckedModule> Built(build::Builder& builder, Op root, const Instr
   return *std::move(module);
 }
 
-// Whether every product of two numbers of these types is what the contraction of one pair gives.
+// Whether every product of two numbers of these types is what the contraction of one pair gives. f8e8m0fnu
+// reaches further than f16, which is wider.
 bool AreMultipliedAlike(ElementType a, ElementType b, ElementType result) {
   const auto fits = [&](ElementType type) {
-    return type == result || (BitWidth(type) < BitWidth(result) && IsFloat(type) == IsFloat(result) &&
-                              (IsFloat(type) || IsSigned(type) == IsSigned(result)));
+    if (type == result) return true;
+    if (type == ElementType::kF8E8M0FNU && BitWidth(result) < 32) return false;
+    return BitWidth(type) < BitWidth(result) && IsFloat(type) == IsFloat(result) &&
+           (IsFloat(type) || IsSigned(type) == IsSigned(result));
   };
   return (IsFloat(result) || IsIntegral(result)) && fits(a) && fits(b);
 }
@@ -78,7 +81,9 @@ std::optional<CheckedModule> ProductOfOneTerm(const Instruction& dot) {
     factors[side] = build::BroadcastInDim(factor, dot.shape().dims(), places);
     if (shape.type() != type) factors[side] = build::ConvertElementType(factors[side], type);
   }
-  return Built(builder, factors[0] * factors[1], dot);
+  const Op product = factors[0] * factors[1];
+  // A contraction's sum begins with +0: a product of -0 gives that.
+  return Built(builder, IsFloat(type) ? product + build::FullLike(product, 0) : product, dot);
 }
 
 }  // namespace hlo::plan

@@ -12,8 +12,8 @@ namespace hlo::plan {
 // nullopt for others.
 std::optional<CheckedModule> ElementsOfReduce(const Instruction& reduce);
 
-// A dot that contracts dimensions of size 1: a module of its two operands that multiplies them. nullopt for
-// others.
+// A dot that contracts dimensions of size 1: a module of its two operands that multiplies them, and adds 0 to
+// floats. nullopt for others.
 std::optional<CheckedModule> ProductOfOneTerm(const Instruction& dot);
 
 }  // namespace hlo::plan

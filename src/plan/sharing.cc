@@ -222,7 +222,7 @@ class Sharer {
   }
 
   // Results of the branch that begins at `begin`, of the conditional at `conditional`, come to lie where the
-  // branch computes them, or where a value lies that nothing else of the conditional needs.
+  // branch computes them, or where values lie that no other branch needs.
   void JoinResults(const std::vector<Move>& results, Position conditional, Position begin) {
     absl::flat_hash_set<int32_t> taken;
     for (const Move& move : results) {
@@ -233,7 +233,7 @@ class Sharer {
       const bool inside = storages_[from].begin > begin;
       // Where a branch before has handed a value on, no other branch reads that, but the result is there.
       if (!inside && storages_[to].begin < conditional) continue;
-      if (!inside && liveness_.UsesSince(move.from, conditional) != 1) continue;
+      if (!inside && liveness_.UsesOutside(from, conditional, begin, position_) != 0) continue;
       if (std::count_if(results.begin(), results.end(),
                         [&](const Move& other) { return StorageOf(other.from) == from; }) != 1)
         continue;
