@@ -13,6 +13,7 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_join.h"
 #include "hlo_run/check.h"
 #include "hlo_run/custom_calls.h"
@@ -38,7 +39,7 @@ CLI::Validator OneOf(const std::map<std::string, Enum>& words) {
   const std::string list = absl::StrJoin(names, ", ");
   return CLI::Validator(
       [words, list](std::string& text) {
-        const auto found = words.find(CLI::detail::to_lower(text));
+        const auto found = words.find(absl::AsciiStrToLower(text));
         if (found == words.end()) return "'" + text + "' is none of " + list;
         text = std::to_string(static_cast<int>(found->second));
         return std::string();

@@ -185,7 +185,9 @@ bool GpuExecutor::IsInPlace(const Move& move) const {
 }
 
 absl::Status GpuExecutor::RunMoves(const std::vector<Move>& moves) {
-  const auto exchanges = [&](const Move& move) { return move.exchange && !is_recording_; };
+  const auto exchanges = [&](const Move& move) {
+    return move.exchange && plan_.buffers[move.to].byte_count > kMostExchangedBytes;
+  };
   const auto copies = [&](const Move& move) { return !exchanges(move) && !IsInPlace(move); };
   const auto copy = [&](void* to, const void* from, const Move& move) {
     return to == from ? absl::OkStatus() : gpu_->Copy(to, from, plan_.buffers[move.to].byte_count);

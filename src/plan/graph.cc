@@ -171,10 +171,11 @@ class Flattener {
     if (!IsScalarOperation(instruction) || HasDynamic(joined))
       return Op(instruction, shape, std::move(joined), block)->results;
     for (ValueId& v : joined) v = graph_.Resolve(v);
-    Leaves& result = scalars_[{block, instruction.opcode(), shape.type(),
-                               instruction.Get<attr::direction>(ComparisonDirection::kEq), joined}];
-    if (result.empty()) result = Op(instruction, shape, std::move(joined), block)->results;
-    return result;
+    ScalarOperation operation{block, instruction.opcode(), shape.type(),
+                              instruction.Get<attr::direction>(ComparisonDirection::kEq), joined};
+    if (const auto found = scalars_.find(operation); found != scalars_.end()) return found->second;
+    const Node* node = Op(instruction, shape, std::move(joined), block);
+    return scalars_.emplace(std::move(operation), node->results).first->second;
   }
 
   // Whether the opcode, the types and a direction say all that a scalar is computed by.

@@ -58,6 +58,11 @@ class Gap {
   int64_t bytes_, alignment_, offset_ = 0;
 };
 
+bool BeginsBefore(const Lifetime& a, const Lifetime& b) { return a.begin < b.begin; }
+bool IsLarger(const Lifetime& a, const Lifetime& b) {
+  return a.byte_count != b.byte_count ? a.byte_count > b.byte_count : a.begin < b.begin;
+}
+
 std::vector<size_t> Ordered(absl::Span<const Lifetime> lifetimes,
                             bool (*before)(const Lifetime&, const Lifetime&)) {
   std::vector<size_t> order(lifetimes.size());
@@ -72,8 +77,7 @@ Placement PlaceByBegin(absl::Span<const Lifetime> lifetimes) {
   Placement placement{std::vector<int64_t>(lifetimes.size())};
   std::map<int64_t, int64_t> taken;       // Ends by offset.
   std::multimap<int64_t, int64_t> frees;  // Offsets by when they fall free.
-  for (const size_t i :
-       Ordered(lifetimes, [](const Lifetime&a, const Lifetime&b) { return a.begin < b.begin; })) {
+  for (const size_t i : Ordered(lifetimes, BeginsBefore)) {
     while (!frees.empty() && frees.begin()->first < lifetimes[i].begin) {
       taken.erase(frees.begin()->second);
       frees.erase(frees.begin());
@@ -99,9 +103,7 @@ Placement PlaceBySize(absl::Span<const Lifetime> lifetimes) {
     const Lifetime* lifetime;
   };
   std::vector<Taken> taken;  // In the order of their offsets.
-  for (const size_t i : Ordered(lifetimes, [](const Lifetime&a, const Lifetime&b) {
-         return a.byte_count != b.byte_count ? a.byte_count > b.byte_count : a.begin < b.begin;
-       })) {
+  for (const size_t i : Ordered(lifetimes, IsLarger)) {
     const Lifetime& lifetime = lifetimes[i];
     Gap gap(lifetime.byte_count);
     for (const Taken& each : taken) {

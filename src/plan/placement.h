@@ -15,8 +15,8 @@ struct Lifetime {
 };
 
 struct Placement {
-  std::vector<int64_t>
-      offsets;  // One for each lifetime, aligned to its size rounded up to a power of two, or 64.
+  // One for each lifetime, aligned to its size rounded up to a power of two, or 64.
+  std::vector<int64_t> offsets;
   int64_t byte_count = 0;
 };
 

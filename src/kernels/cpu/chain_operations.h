@@ -2,6 +2,8 @@
 // What chains do to vectors of 32-bit elements; bits as those of scalar_ops.h and tile_loops.h.
 
 #include <cmath>
+#include <cstdint>
+#include <type_traits>
 
 #include "kernels/cpu/simd.h"
 #include "kernels/cpu/vector_functions.h"

@@ -27,12 +27,18 @@ class KeptBlocks {
   }
   void* Take(int size_class) {
     void*& first = first_[size_class - kSmallest];
-    return first == nullptr ? nullptr : Pop(first);
+    if (first == nullptr) return nullptr;
+    --count_[size_class - kSmallest];
+    return Pop(first);
   }
-  void Give(void* block, int size_class) {
+  // False where there are enough.
+  bool Give(void* block, int size_class) {
+    if (count_[size_class - kSmallest] == kMostOfAClass) return false;
+    ++count_[size_class - kSmallest];
     void*& first = first_[size_class - kSmallest];
     *static_cast<void**>(block) = first;
     first = block;
+    return true;
   }
   // Of this thread; nullptr when it ends.
   static KeptBlocks* Mine() {
@@ -47,7 +53,9 @@ class KeptBlocks {
     return block;
   }
   static inline thread_local bool ended_ = false;
+  static constexpr int kMostOfAClass = 16;
   void* first_[kLargest - kSmallest + 1] = {};
+  int count_[kLargest - kSmallest + 1] = {};
 };
 
 }  // namespace
@@ -67,10 +75,7 @@ void* TakeBlock(size_t bytes) {
 void GiveBlock(void* block, size_t bytes) {
   const int size_class = ClassOf(bytes);
   KeptBlocks* mine = size_class <= kLargest ? KeptBlocks::Mine() : nullptr;
-  if (mine == nullptr)
-    std::free(block);
-  else
-    mine->Give(block, size_class);
+  if (mine == nullptr || !mine->Give(block, size_class)) std::free(block);
 }
 
 }  // namespace hlo::cpu

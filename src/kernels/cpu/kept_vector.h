@@ -14,7 +14,8 @@ namespace hlo::cpu {
 // Larger ones are not kept: what is done with them takes far longer than allocating them.
 inline constexpr size_t kLargestKept = 256 << 10;
 
-// At least so many bytes, undefined, aligned to 64. Any thread may give them back, with the same count.
+// At least so many bytes, undefined, aligned to 64. They are given back with the same count, best by the
+// thread that took them: each keeps a few blocks of a size, and frees others.
 void* TakeBlock(size_t bytes);
 void GiveBlock(void* block, size_t bytes);
 

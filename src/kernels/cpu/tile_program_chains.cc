@@ -11,9 +11,6 @@ namespace {
 
 using Kind = ChainOperation::Kind;
 
-// Each takes up to three steps of a chain.
-constexpr size_t kMostMembers = 20;
-
 // What a value needs to pass through the registers of a chain.
 bool IsChainLane(Lane lane) {
   return lane == Lane::kF32 || lane == Lane::kS32 || lane == Lane::kU32 || lane == Lane::kPred;
@@ -66,7 +63,11 @@ bool TileProgram::CountsInRow(int32_t access) const {
 }
 
 bool TileProgram::GrowChain(std::vector<size_t>& members) const {
-  if (members.size() == kMostMembers) return false;
+  // A member takes three steps at most (it computes, rounds, and leaves its value in a register), and one for
+  // each place where it is stored; one more may come, between the chain's first and last step.
+  const int64_t steps =
+      2 + 3 * static_cast<int64_t>(members.size() + 1) + static_cast<int64_t>(stored_.size());
+  if (steps > kLongestChain) return false;
   const TileValue last = steps_[members.back()].out;
   for (size_t next = members.back() + 1; next < steps_.size(); ++next) {
     const Step& step = steps_[next];

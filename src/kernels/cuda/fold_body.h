@@ -233,7 +233,8 @@ struct FoldBody {
   }
 };
 
-// visit.template operator()<kFold>() for the folds of F.
+// visit.template operator()<kFold>() for the folds of F. FindFold hands wide and complex sums nothing but
+// additions.
 template <class F, class Visit>
 HLO_DEVICE void WithFold(Fold fold, Visit&& visit) {
   if constexpr (std::is_same_v<F, WideSum<HalfElement>> || std::is_same_v<F, WideSum<FloatElement<float>>> ||

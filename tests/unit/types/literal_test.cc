@@ -41,6 +41,13 @@ TEST(Literal, CountsMemoryAndItsPeak) {
   EXPECT_GE(BufferMemoryUse().peak_bytes, before + 5000);
 }
 
+#if defined(__linux__)
+TEST(Literal, LargeBuffersBeginWithALargePage) {
+  const Literal large = *Literal::Create(Shape::Array(ElementType::kU8, {32 << 20}));
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(large.data()) % (2 << 20), 0U);
+}
+#endif
+
 TEST(Literal, PrintsAsHloDoes) {
   Literal f = *Literal::CreateZeros(Shape::Array(ElementType::kF32, {2, 2}));
   auto values = f.mutable_span<float>();

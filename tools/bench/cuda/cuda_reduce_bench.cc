@@ -83,7 +83,8 @@ double ErrorOf(const Sums& sums, const std::vector<T>& values, const std::vector
   const long double unit = sizeof(T) == 8 ? 0x1p-53L : 0x1p-24L, rounding = sizeof(T) == 2 ? 0x1p-8L : 0;
   const long double depth = 64 + std::log2(static_cast<double>(sums.n));
   double worst = 0;
-  for (int64_t r = 0; r<sums.rows; r += sums.rows> 65536 ? 61 : 1) {
+  const int64_t step = sums.rows > 65536 ? 61 : 1;
+  for (int64_t r = 0; r < sums.rows; r += step) {
     long double sum = 0, magnitude = 0;
     for (int64_t i = 0; i < sums.n; ++i) {
       const long double x = ValueOf(values[sums.columns ? i * sums.rows + r : r * sums.n + i]);
