@@ -91,6 +91,7 @@ class GpuExecutor {
   absl::Status RunBranchSteps(const plan::BranchStep::Branch& taken);
   absl::Status RunMoves(const std::vector<plan::Move>& moves);
   bool IsInPlace(const plan::Move& move) const;
+  bool ChangesPlaces(const plan::Move& move) const;
 
   // On the CPU.
   absl::Status RunProgramsOnCpu(const plan::Step& step, Prepared& prepared);

@@ -72,9 +72,7 @@ absl::StatusOr<std::optional<int64_t>> GpuExecutor::TurnsOf(const plan::LoopStep
 
 bool GpuExecutor::MovesAreRecordable(const std::vector<Move>& moves, Recordable* turn) const {
   turn->launches += 2 * static_cast<int64_t>(moves.size());
-  return std::all_of(moves.begin(), moves.end(), [&](const Move& move) {
-    return !move.exchange || plan_.buffers[move.to].byte_count <= kMostExchangedBytes;
-  });
+  return std::none_of(moves.begin(), moves.end(), [&](const Move& move) { return ChangesPlaces(move); });
 }
 
 bool GpuExecutor::StepsAreRecordable(const std::vector<plan::Step>& steps, Recordable* turn) const {
@@ -172,11 +170,14 @@ absl::Status GpuExecutor::RunBranch(const plan::BranchStep& branch, Prepared& pr
 
 int64_t GpuExecutor::StagedBytes(const std::vector<Move>& moves) const {
   int64_t bytes = 0;
-  for (const Move& move : moves) {
-    const int64_t size = plan_.buffers[move.to].byte_count;
-    bytes += !move.exchange || size <= kMostExchangedBytes ? device::Aligned(size) : 0;
-  }
+  for (const Move& move : moves)
+    bytes += ChangesPlaces(move) ? 0 : device::Aligned(plan_.buffers[move.to].byte_count);
   return bytes;
+}
+
+// Whether the move's buffers change places rather than be copied.
+bool GpuExecutor::ChangesPlaces(const Move& move) const {
+  return move.exchange && plan_.buffers[move.to].byte_count > kMostExchangedBytes;
 }
 
 // Whether the move is from an argument to the result that took its memory.
@@ -185,14 +186,11 @@ bool GpuExecutor::IsInPlace(const Move& move) const {
 }
 
 absl::Status GpuExecutor::RunMoves(const std::vector<Move>& moves) {
-  const auto exchanges = [&](const Move& move) {
-    return move.exchange && plan_.buffers[move.to].byte_count > kMostExchangedBytes;
-  };
-  const auto copies = [&](const Move& move) { return !exchanges(move) && !IsInPlace(move); };
+  const auto copies = [&](const Move& move) { return !ChangesPlaces(move) && !IsInPlace(move); };
   const auto copy = [&](void* to, const void* from, const Move& move) {
     return to == from ? absl::OkStatus() : gpu_->Copy(to, from, plan_.buffers[move.to].byte_count);
   };
-  if (moves.size() == 1 && !exchanges(moves[0]))
+  if (moves.size() == 1 && !ChangesPlaces(moves[0]))
     return copy(pointers_[moves[0].to], pointers_[moves[0].from], moves[0]);
   // Copies read before anything changes.
   std::byte* at = memory_.data() + staging_;
@@ -202,7 +200,7 @@ absl::Status GpuExecutor::RunMoves(const std::vector<Move>& moves) {
     at += device::Aligned(plan_.buffers[move.to].byte_count);
   }
   for (const Move& move : moves) {
-    if (exchanges(move)) std::swap(pointers_[move.to], pointers_[move.from]);
+    if (ChangesPlaces(move)) std::swap(pointers_[move.to], pointers_[move.from]);
   }
   at = memory_.data() + staging_;
   for (const Move& move : moves) {

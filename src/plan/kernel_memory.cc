@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "base/parallel.h"
-#include "kernels/cpu/convolution.h"
 #include "kernels/cpu/kept_vector.h"
 #include "kernels/cpu/pieces.h"
 #include "kernels/cpu/tile_ops.h"
+#include "plan/library_kernels.h"
 #include "plan/sort_keys.h"
 #include "types/index.h"
 
@@ -15,11 +15,11 @@ namespace {
 
 int64_t LaneWidth(ElementType type) { return cpu::LaneBytes(cpu::LaneOf(type)); }
 
-// Of an array in its lanes: nothing where it lies so.
-int64_t LaneCopy(const Shape& shape) {
-  return cpu::LoadTile(shape.type()).function == nullptr ? 0
-                                                         : *shape.ElementCount() * LaneWidth(shape.type());
+// Of an element in its lane: nothing where it is stored so.
+int64_t WidenedBytes(ElementType type) {
+  return cpu::LoadTile(type).function == nullptr ? 0 : LaneWidth(type);
 }
+int64_t LaneCopy(const Shape& shape) { return *shape.ElementCount() * WidenedBytes(shape.type()); }
 
 // Of the first `count` operands.
 int64_t LaneCopies(const Instruction& instruction, int64_t count) {
@@ -36,7 +36,7 @@ int64_t ByKeys(const Instruction& sort, absl::Span<const SortKey> keys, bool is_
   for (size_t k = keys.size(); k-- > 0;) {
     const ElementType type = sort.operand(keys[k].operand)->shape().type();
     if (is_strided) stored = std::max(stored, ByteCount(type));
-    if (cpu::LoadTile(type).function != nullptr) lane = std::max(lane, LaneWidth(type));
+    lane = std::max(lane, WidenedBytes(type));
     const int64_t width = cpu::LaneBytes(keys[k].order.lane);
     if (bits + 8 * width > 64) {
       bits = 0;
@@ -54,8 +54,7 @@ int64_t ByComparator(const Instruction& sort, bool is_strided) {
   int64_t bytes = 8;  // The order before a merge and after it.
   for (const Instruction* operand : sort.operands()) {
     const ElementType type = operand->shape().type();
-    bytes += is_strided ? ByteCount(type) : 0;
-    bytes += cpu::LoadTile(type).function == nullptr ? 0 : LaneWidth(type);
+    bytes += (is_strided ? ByteCount(type) : 0) + WidenedBytes(type);
   }
   return bytes;
 }
@@ -82,11 +81,11 @@ int64_t OfTopk(const Instruction& topk) {
   const Shape& shape = topk.operand(0)->shape();
   const int64_t length = shape.dim(shape.rank() - 1);
   if (*shape.ElementCount() == 0) return 0;
-  const int64_t lane = cpu::LoadTile(shape.type()).function == nullptr ? 0 : LaneWidth(shape.type());
   const int64_t k = (topk.shape().IsTuple() ? topk.shape().element(0) : topk.shape()).dims().back();
   // Keys; all in their order, or the best ones.
   const int64_t order = k * 8 >= length ? length * (LaneWidth(shape.type()) > 4 ? 36 : 20) : k * 40;
-  return std::min<int64_t>(ThreadCount(), *shape.ElementCount() / length) * (length * (8 + lane) + order);
+  return std::min<int64_t>(ThreadCount(), *shape.ElementCount() / length) *
+         (length * (8 + WidenedBytes(shape.type())) + order);
 }
 
 // --- Windows
@@ -143,11 +142,8 @@ int64_t OfFft(const Instruction& fft) {
 int64_t OfConvolution(const Instruction& convolution, bool keeps_result) {
   const cpu::DenseArray input = Dense(convolution.operand(0)->shape(), nullptr),
                         kernel = Dense(convolution.operand(1)->shape(), nullptr);
-  const cpu::ConvolutionDims dims{convolution.Get<attr::window>(), &*convolution.Get<attr::dim_labels>(),
-                                  convolution.Get<attr::feature_group_count>(1),
-                                  convolution.Get<attr::batch_group_count>(1)};
-  return cpu::ConvolutionMemory(input, kernel, dims, convolution.shape().type(), convolution.shape().dims(),
-                                keeps_result);
+  return cpu::ConvolutionMemory(input, kernel, ConvolutionDimsOf(convolution), convolution.shape().type(),
+                                convolution.shape().dims(), keeps_result);
 }
 
 int64_t OfKernel(const Instruction& instruction, std::string_view kernel) {

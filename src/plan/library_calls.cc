@@ -9,6 +9,7 @@
 
 #include "hlo_run/builder.h"
 #include "ir/result_shapes.h"
+#include "plan/stand_in.h"
 #include "reference/custom/call_options.h"
 
 namespace hlo::plan {
@@ -262,10 +263,7 @@ class Rebuilder {
   std::optional<CheckedModule> Finished(Op x) {
     if (!x.ok()) return std::nullopt;
     if (type_ != result_.type()) x = build::ConvertElementType(x, result_.type());
-    absl::StatusOr<CheckedModule> module = builder_.Build(builder_.SetName(x, call_.name()));
-    if (!module.ok() || !SameDimensions(module->module().entry()->root()->shape(), result_))
-      return std::nullopt;
-    return *std::move(module);
+    return StandIn(builder_, x, call_);
   }
 
   const Instruction& call_;

@@ -4,7 +4,6 @@
 
 #include "absl/algorithm/container.h"
 #include "base/status.h"
-#include "kernels/cpu/convolution.h"
 #include "kernels/cpu/dot_general.h"
 #include "kernels/cpu/fft.h"
 
@@ -90,16 +89,11 @@ LibraryKernel FindDotKernel(const Instruction& dot) {
           }};
 }
 
-cpu::ConvolutionDims DimsOf(const Instruction& convolution) {
-  return {convolution.Get<attr::window>(), &*convolution.Get<attr::dim_labels>(),
-          convolution.Get<attr::feature_group_count>(1), convolution.Get<attr::batch_group_count>(1)};
-}
-
 absl::Status RunConvolutionWith(const Instruction& convolution, const ProductArguments& arguments) {
   return cpu::Convolution(Dense(convolution.operand(0)->shape(), arguments.operands[0]),
-                          Dense(convolution.operand(1)->shape(), arguments.operands[1]), DimsOf(convolution),
-                          arguments.result, convolution.shape().type(), convolution.shape().dims(),
-                          arguments.epilogue);
+                          Dense(convolution.operand(1)->shape(), arguments.operands[1]),
+                          ConvolutionDimsOf(convolution), arguments.result, convolution.shape().type(),
+                          convolution.shape().dims(), arguments.epilogue);
 }
 
 absl::Status RunConvolution(const Instruction& convolution, absl::Span<const void* const> operands,
@@ -155,13 +149,18 @@ ProductKernel FindProductKernel(const Instruction& instruction) {
     }
   } else {
     rows = cpu::ProductRowsOf(Dense(instruction.operand(0)->shape(), nullptr),
-                              Dense(instruction.operand(1)->shape(), nullptr), DimsOf(instruction),
+                              Dense(instruction.operand(1)->shape(), nullptr), ConvolutionDimsOf(instruction),
                               shape.type(), shape.dims());
   }
   const bool has_whole_rows = rows.stride == rows.columns && rows.columns <= cpu::EpilogueColumns(rows.depth);
   kernel.takes_epilogue = rows.columns > 0 && (has_whole_rows || rows.columns >= kShortestPiece);
   kernel.row = has_whole_rows ? 0 : rows.stride;
   return kernel;
+}
+
+cpu::ConvolutionDims ConvolutionDimsOf(const Instruction& convolution) {
+  return {convolution.Get<attr::window>(), &*convolution.Get<attr::dim_labels>(),
+          convolution.Get<attr::feature_group_count>(1), convolution.Get<attr::batch_group_count>(1)};
 }
 
 LibraryKernel FindLibraryKernel(const Instruction& instruction) {

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "hlo_run/module.h"
+#include "kernels/cpu/convolution.h"
 #include "kernels/cpu/dense_array.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/small_dot.h"
@@ -35,6 +36,9 @@ struct LibraryKernel {
 
 // No function where none takes the instruction: then the reference does.
 LibraryKernel FindLibraryKernel(const Instruction& instruction);
+
+// What a convolution's attributes say.
+cpu::ConvolutionDims ConvolutionDimsOf(const Instruction& convolution);
 
 // What a dot or convolution is computed from and where it goes: operands in memory, or computed as they are
 // needed; nowhere where only the epilogue sees the result.

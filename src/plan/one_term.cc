@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "hlo_run/builder.h"
+#include "plan/stand_in.h"
 #include "plan/tile_calls.h"
 #include "types/index.h"
 
@@ -15,14 +16,6 @@ using build::Op;
 
 bool AreOfSizeOne(const Shape& shape, IntList dims) {
   return std::all_of(dims.begin(), dims.end(), [&](int64_t d) { return shape.dim(d) == 1; });
-}
-
-std::optional<CheckedModule> Built(build::Builder& builder, Op root, const Instruction& same) {
-  if (!root.ok()) return std::nullopt;
-  absl::StatusOr<CheckedModule> module = builder.Build(builder.SetName(root, same.name()));
-  if (!module.ok() || !SameDimensions(module->module().entry()->root()->shape(), same.shape()))
-    return std::nullopt;
-  return *std::move(module);
 }
 
 // Whether every product of two numbers of these types is what the contraction of one pair gives. f8e8m0fnu
@@ -52,7 +45,7 @@ std::optional<CheckedModule> ElementsOfReduce(const Instruction& reduce) {
     return std::nullopt;
   build::Builder builder(reduce.name());
   const Op operand = builder.Parameter(0, elements.WithoutLayouts());
-  return Built(builder, build::Reshape(operand, reduce.shape().dims()), reduce);
+  return StandIn(builder, build::Reshape(operand, reduce.shape().dims()), reduce);
 }
 
 std::optional<CheckedModule> ProductOfOneTerm(const Instruction& dot) {
@@ -83,7 +76,7 @@ std::optional<CheckedModule> ProductOfOneTerm(const Instruction& dot) {
   }
   const Op product = factors[0] * factors[1];
   // A contraction's sum begins with +0: a product of -0 gives that.
-  return Built(builder, IsFloat(type) ? product + build::FullLike(product, 0) : product, dot);
+  return StandIn(builder, IsFloat(type) ? product + build::FullLike(product, 0) : product, dot);
 }
 
 }  // namespace hlo::plan

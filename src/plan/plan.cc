@@ -49,8 +49,10 @@ absl::StatusOr<Plan> MakePlan(const CheckedModule& module, const CustomCalls* cu
   }
   FreeEarly(plan);
   AssignBuffers(plan);
-  if (target == Target::kCpu) plan.kernel_bytes = KernelMemory(plan.steps);
-  if (target == Target::kCpu) CompilePlan(plan);
+  if (target == Target::kCpu) {
+    plan.kernel_bytes = KernelMemory(plan.steps);
+    CompilePlan(plan);
+  }
   return plan;
 }
 

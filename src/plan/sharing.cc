@@ -232,8 +232,9 @@ class Sharer {
         continue;
       const bool inside = storages_[from].begin > begin;
       // Where a branch before has handed a value on, no other branch reads that, but the result is there.
-      if (!inside && storages_[to].begin < conditional) continue;
-      if (!inside && liveness_.UsesOutside(from, storages_[to].begin, begin, position_) != 0) continue;
+      if (!inside && (storages_[to].begin < conditional ||
+                      liveness_.UsesOutside(from, storages_[to].begin, begin, position_) != 0))
+        continue;
       if (std::count_if(results.begin(), results.end(),
                         [&](const Move& other) { return StorageOf(other.from) == from; }) != 1)
         continue;

@@ -1,13 +1,11 @@
 #include "kernels/cpu/convolution.h"
 
 #include <algorithm>
-#include <memory>
 #include <vector>
 
 #include "base/parallel.h"
 #include "base/status.h"
 #include "fmt/format.h"
-#include "hlo_run/literal.h"
 #include "kernels/cpu/all_finite.h"
 #include "kernels/cpu/copy_array.h"
 #include "kernels/cpu/depthwise.h"

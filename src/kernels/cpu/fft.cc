@@ -7,8 +7,6 @@
 #include <utility>
 
 #include "base/parallel.h"
-#include "base/status.h"
-#include "hlo_run/literal.h"
 #include "kernels/cpu/fft_lanes.h"
 #include "kernels/cpu/gemm_core.h"
 #include "kernels/cpu/kept_vector.h"

@@ -131,24 +131,33 @@ struct FoldBody {
     WriteFolded(args.out, output, args.result_bytes, args.result_kind, Combine(init, sum));
   }
 
+  // Of the piece that begins there.
+  HLO_DEVICE uint32_t EndOf(uint32_t begin) const {
+    const uint32_t left = args.reduced_count - begin;
+    return begin + (left < args.piece_length ? left : args.piece_length);
+  }
+  // Vectors 0, 1, ... at place(0), place(1), ..., all read before the first is folded.
+  template <class Place>
+  HLO_DEVICE void TakeAhead(Place&& place) {
+    Vector vectors[kAhead];
+    HLO_UNROLL
+    for (uint32_t u = 0; u < kAhead; ++u) vectors[u] = VectorAt(place(u));
+    HLO_UNROLL
+    for (uint32_t u = 0; u < kAhead; ++u) Take(vectors[u]);
+  }
+
   template <class Env>
   HLO_DEVICE void Rows(Env& env) {
     const uint32_t group = args.group, lane = env.thread() % group;
     const uint32_t unit = env.block().x * (kFoldThreads / group) + env.thread() / group;
     const uint32_t output = unit / args.pieces, piece = unit - output * args.pieces;
     const bool works = output < args.kept_count;
-    const uint32_t begin = piece * args.piece_length, left = args.reduced_count - begin;
-    const uint32_t end = begin + (left < args.piece_length ? left : args.piece_length);
+    const uint32_t begin = piece * args.piece_length, end = EndOf(begin);
     const int64_t row = works ? args.kept.Offset(output) : 0;
     const uint32_t step = group * kVector;
     for (uint32_t first = begin + lane * kVector; works && first < end; first += kAhead * step) {
       if (args.vectors && end - first >= (kAhead - 1) * step + kVector) {
-        Vector vectors[kAhead];
-        HLO_UNROLL
-        for (uint32_t u = 0; u < kAhead; ++u)
-          vectors[u] = VectorAt(row + args.reduced.Offset(first + u * step));
-        HLO_UNROLL
-        for (uint32_t u = 0; u < kAhead; ++u) Take(vectors[u]);
+        TakeAhead([&](uint32_t u) { return row + args.reduced.Offset(first + u * step); });
         continue;
       }
       for (uint32_t at = first; at < end && at - first < kAhead * step; at += step) {
@@ -190,19 +199,12 @@ struct FoldBody {
     const uint32_t lane = env.thread() % lanes, row = env.thread() / lanes;
     const uint32_t columns = env.block().x / args.pieces, piece = env.block().x - columns * args.pieces;
     const uint32_t output = (columns * lanes + lane) * kVector;
-    const uint32_t begin = piece * args.piece_length, left = args.reduced_count - begin;
-    const uint32_t end = begin + (left < args.piece_length ? left : args.piece_length);
+    const uint32_t begin = piece * args.piece_length, end = EndOf(begin);
     uint32_t r = begin + row;
     if (args.vectors && output < args.kept_count) {
       const int64_t column = args.kept.Offset(output);
-      for (; r < end && end - r > (kAhead - 1) * rows; r += kAhead * rows) {
-        Vector vectors[kAhead];
-        HLO_UNROLL
-        for (uint32_t u = 0; u < kAhead; ++u)
-          vectors[u] = VectorAt(column + args.reduced.Offset(r + u * rows));
-        HLO_UNROLL
-        for (uint32_t u = 0; u < kAhead; ++u) Take(vectors[u]);
-      }
+      for (; r < end && end - r > (kAhead - 1) * rows; r += kAhead * rows)
+        TakeAhead([&](uint32_t u) { return column + args.reduced.Offset(r + u * rows); });
       for (; r < end; r += rows) Take(VectorAt(column + args.reduced.Offset(r)));
     }
     for (; r < end; r += rows) {
