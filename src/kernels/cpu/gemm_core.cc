@@ -44,27 +44,31 @@ template <class T, Terms kTerms>
   }
 }
 
-// The block of the result comes from far away: it is called for before it is needed.
-template <class T>
-[[gnu::always_inline]] inline void Prefetch(const T* c, int64_t ld, int rows, int columns) {
+// Calls for a block of the result, which comes from far away, into this level of the cache.
+template <int kLevel, int kRows, int kColumns, class T>
+[[gnu::always_inline]] inline void Prefetch(const T* c, int64_t ld) {
+  constexpr int kLine = 64 / sizeof(T);
 #pragma GCC unroll 16
-  for (int i = 0; i < rows; ++i) {
-    __builtin_prefetch(c + i * ld, 1);
-    __builtin_prefetch(c + i * ld + columns - 1, 1);
+  for (int i = 0; i < kRows; ++i) {
+    const T* row = c + i * ld;
+#pragma GCC unroll 2
+    for (int j = 0; j < kColumns; j += kLine) __builtin_prefetch(row + j, kLevel == 1, 4 - kLevel);
+    __builtin_prefetch(row + kColumns - 1, kLevel == 1, 4 - kLevel);  // Rows begin anywhere in a line.
   }
 }
+// Terms before the last when the result is called for into the first level: called for earlier, rows that
+// lie a power of two apart are driven out again by the panels.
+constexpr int64_t kLateTerms = 96;
 
-// c[i, j] = or += sum over k of a[k, i] * b[k, j] for kRows rows and kVectors vectors of columns.
+// sums += a[k, i] * b[k, j] for k_count terms; both go on behind these.
 template <class T, Terms kTerms, int kRows, int kVectors>
-void RealKernel(int64_t k_count, const T* a, const T* b, T* c, int64_t ld, bool add) {
-  constexpr int kLane = kLanes<T>;
-  Prefetch(c, ld, kRows, kVectors * kLane);
-  Vector<T> sums[kRows][kVectors] = {};
+[[gnu::always_inline]] inline void AddTerms(int64_t k_count, const T*& a, const T*& b,
+                                            Vector<T> (&sums)[kRows][kVectors]) {
 #pragma GCC unroll 4
   for (int64_t k = 0; k < k_count; ++k) {
     Vector<T> row[kVectors];
 #pragma GCC unroll 2
-    for (int v = 0; v < kVectors; ++v) row[v] = LoadVector(b + v * kLane);
+    for (int v = 0; v < kVectors; ++v) row[v] = LoadVector(b + v * kLanes<T>);
 #pragma GCC unroll 16
     for (int i = 0; i < kRows; ++i) {
       const Vector<T> factor = BroadcastTerm<T, kTerms>(a + i);
@@ -74,6 +78,20 @@ void RealKernel(int64_t k_count, const T* a, const T* b, T* c, int64_t ld, bool 
     a += kPanelRows<T>;
     b += kPanelColumns<T>;
   }
+}
+
+// c[i, j] = or += sum over k of a[k, i] * b[k, j] for kRows rows and kVectors vectors of columns.
+template <class T, Terms kTerms, int kRows, int kVectors>
+void RealKernel(int64_t k_count, const T* a, const T* b, T* c, int64_t ld, bool add) {
+  constexpr int kLane = kLanes<T>;
+  Vector<T> sums[kRows][kVectors] = {};
+  const int64_t early = std::max<int64_t>(0, k_count - kLateTerms);
+  if (early > 0) {
+    Prefetch<2, kRows, kVectors * kLane>(c, ld);
+    AddTerms<T, kTerms>(early, a, b, sums);
+  }
+  Prefetch<1, kRows, kVectors * kLane>(c, ld);
+  AddTerms<T, kTerms>(k_count - early, a, b, sums);
 #pragma GCC unroll 16
   for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 2
@@ -89,7 +107,7 @@ template <class T, Terms kTerms>
 void NarrowKernel(int64_t k_count, const T* a, const T* b, T* c, int64_t ld, bool add) {
   constexpr int kRows = kPanelRows<T>;
   const T* lower = a + kRows * k_count;
-  Prefetch(c, ld, 2 * kRows, kLanes<T>);
+  Prefetch<1, 2 * kRows, kLanes<T>>(c, ld);
   Vector<T> sums[2][kRows] = {};
   for (int64_t k = 0; k < k_count; ++k) {
     const Vector<T> row = LoadVector(b);
