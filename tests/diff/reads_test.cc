@@ -220,6 +220,35 @@ TEST(ReadsTest, RandomReads) {
     test::ExpectEnginesAgree(Program(seed), {.specials = true, .index_range = 150});
 }
 
+// Rows as long as a tile and longer or shorter, from anywhere, on either side of an operation, and on both.
+TEST(ReadsTest, RowsFromAnywhere) {
+  for (const char* type : {"f32", "bf16", "s32"}) {
+    for (const int row : {128, 200, 1024, 1500}) {
+      const std::string out = fmt::format("{}[3,5,{}]", type, row);
+      const auto gather = [&](const char* name, const char* arrays, const char* dims, const char* sizes) {
+        return fmt::format(
+            "  {0} = {1} gather({2}), offset_dims={{2}}, collapsed_slice_dims={{{3}}}, "
+            "start_index_map={{{3}}}, "
+            "index_vector_dim=2, slice_sizes={{{4},{5}}}\n",
+            name, out, arrays, dims, sizes, row);
+      };
+      test::ExpectEnginesAgree(
+          fmt::format("ENTRY main {{\n  t = {0}[9,{1}] parameter(0)\n  i = s32[3,5] parameter(1)\n"
+                      "  j = u8[3,5] parameter(2)\n  k = s32[3,5,2] parameter(3)\n"
+                      "  l = s32[3,5] parameter(4)\n  p = {2} parameter(5)\n  s = {0}[] parameter(6)\n"
+                      "  u = {0}[4,3,{1}] parameter(7)\n"
+                      "  sb = {2} broadcast(s), dimensions={{}}\n{3}{4}{5}{6}"
+                      "  a = {2} multiply(gi, sb)\n  b = {2} add(a, p)\n"
+                      "  c = {2} subtract(p, gj)\n  d = {2} multiply(c, sb)\n"
+                      "  e = {2} subtract(gk, gl)\n  f = {2} add(e, sb)\n"
+                      "  ROOT r = ({2}, {2}, {2}) tuple(b, d, f)\n}}\n",
+                      type, row, out, gather("gi", "t, i", "0", "1"), gather("gj", "t, j", "0", "1"),
+                      gather("gk", "u, k", "0,1", "1,1"), gather("gl", "t, l", "0", "1")),
+          {.specials = true, .index_range = 12});
+    }
+  }
+}
+
 TEST(ReadsTest, RandomReadsInSmallTiles) {
   cpu::SetLargestTile(7);
   for (uint32_t seed = 5001; seed <= 5600 && !testing::Test::HasFailure(); ++seed)

@@ -23,15 +23,16 @@ constexpr int64_t kLane = kLanes<float>;
 
 // --- Operands
 
-template <ChainForm kForm>
+// `kGoesOn`: what comes next lies behind.
+template <ChainForm kForm, bool kGoesOn = true>
 [[gnu::always_inline]] inline Floats Read(const void* operand, int64_t i) {
   if constexpr (kForm == ChainForm::kLane) {
     const float* from = static_cast<const float*>(operand) + i;
-    CallAhead(from);
+    if constexpr (kGoesOn) CallAhead(from);
     return LoadVector(from);
   } else if constexpr (kForm == ChainForm::kBF16) {
     const bfloat16* from = static_cast<const bfloat16*>(operand) + i;
-    CallAhead(from);
+    if constexpr (kGoesOn) CallAhead(from);
     return LoadAs<float>(from);
   } else if constexpr (kForm == ChainForm::kScalar) {
     Signed all;
@@ -88,9 +89,9 @@ template <ChainForm kForm, bool kRounds>
 
 void End(const ChainStep*, int64_t, Floats, Floats, Floats, Floats, Floats, Floats, Floats, Floats) {}
 
-template <ChainForm kForm>
+template <ChainForm kForm, bool kGoesOn>
 void Load(const ChainStep* step, int64_t i, HLO_STRIP) {
-  const auto load = [&](int k, Floats) { return Read<kForm>(step->operand, i + k * kLane); };
+  const auto load = [&](int k, Floats) { return Read<kForm, kGoesOn>(step->operand, i + k * kLane); };
   HLO_NEXT(load);
 }
 
@@ -304,8 +305,9 @@ ChainFn ChainEnd() { return &End; }
 ChainFn ChainCall() { return &Call; }
 ChainFn ChainRound(bool may_be_nan) { return may_be_nan ? &Round<true> : &Round<false>; }
 
-ChainFn ChainLoad(ChainForm form) {
-  return OfForm(form, []<ChainForm kForm>() -> ChainFn { return &Load<kForm>; });
+ChainFn ChainLoad(ChainForm form, bool goes_on) {
+  return OfForm(
+      form, [&]<ChainForm kForm>() -> ChainFn { return goes_on ? &Load<kForm, true> : &Load<kForm, false>; });
 }
 
 ChainFn ChainStore(ChainForm form, bool rounds) {

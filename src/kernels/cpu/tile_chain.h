@@ -31,7 +31,8 @@ struct ChainStep {
 };
 
 // A step is complete but for its pointers. No function where a chain cannot take the operation.
-ChainFn ChainLoad(ChainForm form);
+// `goes_on`: the next tile's elements follow these in memory, so they are called for.
+ChainFn ChainLoad(ChainForm form, bool goes_on);
 // `rounds`: what is not a bf16 yet becomes one.
 ChainFn ChainStore(ChainForm form, bool rounds);
 ChainFn ChainRound(bool may_be_nan);

@@ -15,7 +15,15 @@ bool TileProgram::IsDenseInTile(int32_t access) const {
   if (!accesses_[access].IsArray()) return false;
   if (patterns_[access] == Pattern::kDense) return true;
   return patterns_[access] == Pattern::kStrided && by_rows_ && yielded_.empty() &&
-         accesses_[access].inner.back() == 1 && accesses_[access].IsRegular();
+         accesses_[access].inner.back() == 1 && StartsWithRows(accesses_[access]);
+}
+
+// Whether run-time starts are the same for all of a row.
+bool TileProgram::StartsWithRows(const Access& access) {
+  return access.edges.empty() &&
+         std::all_of(access.starts.begin(), access.starts.end(), [](const RuntimeStart& start) {
+           return !start.place.has_value() || start.place->inner.back() == 0;
+         });
 }
 
 void TileProgram::FindDirectPointers() {
@@ -29,8 +37,7 @@ void TileProgram::FindDirectPointers() {
     return stored.by_chain ||
            (values_[stored.value].stored_as == stored.access && patterns_[stored.access] == Pattern::kDense);
   };
-  is_direct_ = !chains_.empty() && irregular_.empty() &&
-               std::all_of(steps_.begin(), steps_.end(), is_direct_step) &&
+  is_direct_ = !chains_.empty() && std::all_of(steps_.begin(), steps_.end(), is_direct_step) &&
                std::all_of(stored_.begin(), stored_.end(), is_direct_store) &&
                std::all_of(yielded_.begin(), yielded_.end(),
                            [&](TileValue value) { return values_[value].access < 0; });
@@ -40,7 +47,7 @@ void TileProgram::FindDirectPointers() {
       const Chain::Operands& operands = chain.operands[k];
       if (operands.access >= 0)
         chain.direct.push_back(
-            {DirectPointer::Kind::kMemory, false, k, -1, operands.access, Width(operands.access)});
+            {DirectPointer::Kind::kMemory, false, k, -1, operands.access, -1, Width(operands.access)});
       else if (chain.pointers[k].is_store)
         chain.direct.push_back(DirectStore(k, operands.value));
       else if (operands.value >= 0)
@@ -58,18 +65,25 @@ TileProgram::DirectPointer TileProgram::DirectStore(size_t step, TileValue numbe
           step,
           number,
           value.stored_as,
+          -1,
           in_place ? Width(value.stored_as) : 0};
 }
 
 TileProgram::DirectPointer TileProgram::DirectRead(size_t step, TileValue number, bool is_second) const {
   using Kind = DirectPointer::Kind;
   const Value& value = values_[number];
-  if (value.access < 0) return {Kind::kComputed, is_second, step, number, -1};
+  if (value.access < 0) return {Kind::kComputed, is_second, step, number, -1, -1};
   const bool is_iota = accesses_[value.access].argument == Access::kIota;
-  const Kind kind = is_iota ? Kind::kIota : value.form == ChainForm::kScalar ? Kind::kScalar : Kind::kMemory;
+  const auto irregular = std::find_if(irregular_.begin(), irregular_.end(),
+                                      [&](const auto& entry) { return entry.first == value.access; });
+  const int32_t extras = irregular == irregular_.end() ? -1 : irregular->second;
+  const Kind kind = extras >= 0                        ? Kind::kRow
+                    : is_iota                          ? Kind::kIota
+                    : value.form == ChainForm::kScalar ? Kind::kScalar
+                                                       : Kind::kMemory;
   const auto load =
       std::find_if(steps_.begin(), steps_.end(), [&](const Step& s) { return s.out == number; });
-  return {kind, is_second, step, number, value.access, Width(value.access), load->call};
+  return {kind, is_second, step, number, value.access, extras, Width(value.access), load->call};
 }
 
 // The place of the element at an inner position.
@@ -80,6 +94,21 @@ int64_t TileProgram::PlaceOf(int32_t number, const int64_t* bases, int64_t posit
   if (patterns_[number] == Pattern::kScalar) return at;
   EachDigit(position, inner_dims_, [&](int64_t d, int64_t i) { at += i * inner[d]; });
   return at;
+}
+
+// The same for an access that StartsWithRows; `extras` are its own.
+int64_t TileProgram::PlaceOfRow(int32_t number, void* const* arguments, const int64_t* bases,
+                                const int64_t* extras, int64_t position) const {
+  int64_t place = PlaceOf(number, bases, position);
+  for (const RuntimeStart& start : accesses_[number].starts) {
+    if (!start.place.has_value()) continue;
+    int64_t at = *extras++;
+    EachDigit(position, inner_dims_, [&](int64_t d, int64_t i) { at += i * start.place->inner[d]; });
+    const auto* positions = static_cast<const std::byte*>(arguments[start.argument]);
+    const int64_t found = ReadInteger(start.type, positions + at * ByteCount(start.type));
+    place += std::clamp<int64_t>(found, 0, start.max) * start.stride;
+  }
+  return place;
 }
 
 // One element as a lane, in `to` or where it is.
@@ -98,6 +127,22 @@ const std::byte* TileProgram::ReadScalar(ElementType type, const TileCall& widen
   return to;
 }
 
+// Where the tile's elements lie. Calls for the next tile's: a row may begin anywhere.
+const void* TileProgram::Runner::RowOf(int32_t access, int32_t extras, int64_t begin, int64_t n) const {
+  constexpr int64_t kLine = 64, kMost = 4096;  // Bytes.
+  const auto* data = static_cast<const std::byte*>(arguments_[program_.accesses_[access].argument]);
+  const int64_t width = program_.Width(access);
+  const auto row = [&](int64_t position) {
+    return data +
+           program_.PlaceOfRow(access, arguments_, base_.data(), base_.data() + extras, position) * width;
+  };
+  if (begin + n < program_.inner_count_) {
+    const std::byte* next = row(begin + n);
+    for (int64_t b = 0; b < std::min(n * width, kMost); b += kLine) __builtin_prefetch(next + b);
+  }
+  return row(begin);
+}
+
 void TileProgram::Runner::RunDirect(int64_t begin, int64_t n) {
   using Kind = DirectPointer::Kind;
   for (const Chain& chain : program_.chains_) {
@@ -108,6 +153,8 @@ void TileProgram::Runner::RunDirect(int64_t begin, int64_t n) {
         at = pointers_[pointer.value];
       } else if (pointer.kind == Kind::kRegister) {
         at = RegisterOf(pointer.value);
+      } else if (pointer.kind == Kind::kRow) {
+        at = RowOf(pointer.access, pointer.extras, begin, n);
       } else {
         const Access& access = program_.accesses_[pointer.access];
         int64_t place = base_[pointer.access];

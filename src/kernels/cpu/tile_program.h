@@ -121,6 +121,7 @@ class TileProgram {
    private:
     friend class TileProgram;
     void RunDirect(int64_t begin, int64_t n);
+    const void* RowOf(int32_t access, int32_t extras, int64_t begin, int64_t n) const;
     std::byte* RegisterOf(TileValue value) const {
       return scratch_ + program_.values_[value].register_number * program_.register_bytes_;
     }
@@ -149,14 +150,15 @@ class TileProgram {
   };
   // Where a step of a chain finds an operand, or leaves its result, in a program that is_direct_.
   struct DirectPointer {
-    // Elements in memory, one of them for all, a number that counts; a register to write, or one that is
-    // written.
-    enum class Kind : uint8_t { kMemory, kScalar, kIota, kRegister, kComputed };
+    // Elements in memory, those of a row that begins anywhere, one of them for all, a number that counts; a
+    // register to write, or one that is written.
+    enum class Kind : uint8_t { kMemory, kRow, kScalar, kIota, kRegister, kComputed };
     Kind kind;
     bool is_second;  // Of a choice.
     size_t step;
     TileValue value;
     int32_t access;
+    int32_t extras;     // Of a row's access: where they begin among the bases.
     int64_t width = 0;  // Of an element in memory, in bytes.
     TileCall widen = {};
   };
@@ -207,11 +209,14 @@ class TileProgram {
   void ReadForChains(const Step& step, void* const* arguments, const int64_t* bases, int64_t begin, int64_t n,
                      std::byte* to, const void** value) const;
   bool IsDenseInTile(int32_t access) const;
+  static bool StartsWithRows(const Access& access);
   void FindDirectPointers();
   DirectPointer DirectStore(size_t step, TileValue number) const;
   DirectPointer DirectRead(size_t step, TileValue number, bool is_second) const;
   int64_t Width(int32_t access) const { return ByteCount(accesses_[access].type); }
   int64_t PlaceOf(int32_t number, const int64_t* bases, int64_t position) const;
+  int64_t PlaceOfRow(int32_t number, void* const* arguments, const int64_t* bases, const int64_t* extras,
+                     int64_t position) const;
   static const std::byte* ReadScalar(ElementType type, const TileCall& widen, const std::byte* from,
                                      std::byte* to);
   Pattern PatternOf(const Access& access) const;

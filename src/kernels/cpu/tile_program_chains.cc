@@ -181,9 +181,15 @@ void TileProgram::BuildChain(Chain& chain) {
     chain.pointers.push_back({form, false, false, form});
     chain.operands.push_back(operands);
   };
-  const ChainForm form = values_[first.in[0]].form;
-  add(ChainLoad(form), form, {first.in[0]});
-  TileValue before = first.in[0];
+  // Rows from anywhere are read first: what follows one in memory is not what comes next.
+  const auto comes_from_anywhere = [&](TileValue value) {
+    const int32_t access = values_[value].access;
+    return access >= 0 && !accesses_[access].IsRegular();
+  };
+  const bool swaps = IsChainBinary(ChainOperationOf(first.call).kind) && comes_from_anywhere(first.in[1]);
+  TileValue before = first.in[swaps ? 1 : 0];
+  const ChainForm form = values_[before].form;
+  add(ChainLoad(form, !comes_from_anywhere(before)), form, {before});
   for (size_t s = chain.first; s <= chain.last; ++s) {
     AddOperation(steps_[s], before, chain);
     before = steps_[s].out;
