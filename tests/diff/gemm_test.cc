@@ -242,6 +242,17 @@ TEST(GemmTest, EveryTypeWithItself) {
   }
 }
 
+// Four terms a step, of which the last step may lack some; more terms than a panel is deep.
+TEST(GemmTest, Bytes) {
+  for (const int64_t k : {1, 4, 7, 50, 1024, 1027, 2301}) {
+    for (const bool transposed : {false, true}) {
+      ExpectRight({kS8, kS8, kS32, 1, 9, 16, k, {transposed}, {!transposed}});
+      ExpectRight({kS8, kS8, kS32, 1, 25, 33, k, {transposed}, {transposed}});
+      ExpectRight({kS8, kS8, kS8, 2, 12, 70, k, {!transposed}, {transposed}});
+    }
+  }
+}
+
 TEST(GemmTest, MixedTypes) {
   ExpectRight({kU8, kS8, kS32, 1, 9, 17, 50});
   ExpectRight({kS8, kS8, kS32, 1, 3, 17, 50});

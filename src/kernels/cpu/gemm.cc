@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/parallel.h"
 #include "kernels/cpu/bf16_pairs.h"
+#include "kernels/cpu/byte_quads.h"
 #include "kernels/cpu/gemm_core.h"
 #include "kernels/cpu/gemv.h"
 #include "kernels/cpu/tiny_gemm.h"
@@ -133,6 +134,12 @@ void Multiply(const OneProduct& p, const ProductSink<T>& sink) {
     if (MultiplyBF16(p, sink)) return;
   }
   if constexpr (std::is_same_v<T, uint32_t>) {
+    const bool bytes = p.a.type == ElementType::kS8 && p.b.type == ElementType::kS8;
+    if (kMultipliesQuads && bytes && IsPlainMatrix(p.a) && IsPlainMatrix(p.b)) {
+      const ByteQuadSource<kPanelRows<T>, true> a(p.a.data, p.a.row_stride, p.a.column_stride, p.k);
+      const ByteQuadSource<kPanelColumns<T>, false> b(p.b.data, p.b.column_stride, p.b.row_stride, p.k);
+      return MultiplyPanels<T, Terms::kQuads>(p.m, p.n, (p.k + 3) / 4, a, b, sink);
+    }
     if (IsPlainMatrix(p.a) && IsPlainMatrix(p.b) && FitsPairs(p.a.type) && FitsPairs(p.b.type)) {
       const PairSource<kPanelRows<T>> a(p.a.data, p.a.type, p.a.row_stride, p.a.column_stride, p.k);
       const PairSource<kPanelColumns<T>> b(p.b.data, p.b.type, p.b.column_stride, p.b.row_stride, p.k);

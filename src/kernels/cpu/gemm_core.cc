@@ -28,14 +28,16 @@ template <class T, Terms kTerms>
 [[gnu::always_inline]] inline Vector<T> MultiplyAdd(Vector<T> sum, Vector<T> a, Vector<T> b) {
   if constexpr (kTerms == Terms::kPairs)
     return AddPairProducts(sum, a, b);
+  else if constexpr (kTerms == Terms::kQuads)
+    return AddQuadProducts(sum, a, b);
   else
     return sum + a * b;
 }
 
-// In all lanes; a pair's bits are no number.
+// In all lanes; the bits of several terms are no number.
 template <class T, Terms kTerms>
 [[gnu::always_inline]] inline Vector<T> BroadcastTerm(const T* from) {
-  if constexpr (kTerms == Terms::kPairs) {
+  if constexpr (kTerms != Terms::kSingle) {
     uint32_t bits;
     std::memcpy(&bits, from, sizeof bits);
     return BitsOf<Vector<T>>(Broadcast(bits));
@@ -60,10 +62,15 @@ template <int kLevel, int kRows, int kColumns, class T>
 // lie a power of two apart are driven out again by the panels.
 constexpr int64_t kLateTerms = 96;
 
+// A row of sums behind the others: of 128 times b, which is what the other rows have too much.
+template <Terms kTerms>
+inline constexpr int kMoreRows = kTerms == Terms::kQuads ? 1 : 0;
+
 // sums += a[k, i] * b[k, j] for k_count terms; both go on behind these.
 template <class T, Terms kTerms, int kRows, int kVectors>
 [[gnu::always_inline]] inline void AddTerms(int64_t k_count, const T*& a, const T*& b,
                                             Vector<T> (&sums)[kRows][kVectors]) {
+  constexpr int kOwn = kRows - kMoreRows<kTerms>;
 #pragma GCC unroll 4
   for (int64_t k = 0; k < k_count; ++k) {
     Vector<T> row[kVectors];
@@ -71,7 +78,8 @@ template <class T, Terms kTerms, int kRows, int kVectors>
     for (int v = 0; v < kVectors; ++v) row[v] = LoadVector(b + v * kLanes<T>);
 #pragma GCC unroll 16
     for (int i = 0; i < kRows; ++i) {
-      const Vector<T> factor = BroadcastTerm<T, kTerms>(a + i);
+      const Vector<T> factor =
+          i < kOwn ? BroadcastTerm<T, kTerms>(a + i) : BitsOf<Vector<T>>(Broadcast(0x80808080u));
 #pragma GCC unroll 2
       for (int v = 0; v < kVectors; ++v) sums[i][v] = MultiplyAdd<T, kTerms>(sums[i][v], factor, row[v]);
     }
@@ -84,7 +92,7 @@ template <class T, Terms kTerms, int kRows, int kVectors>
 template <class T, Terms kTerms, int kRows, int kVectors>
 void RealKernel(int64_t k_count, const T* a, const T* b, T* c, int64_t ld, bool add) {
   constexpr int kLane = kLanes<T>;
-  Vector<T> sums[kRows][kVectors] = {};
+  Vector<T> sums[kRows + kMoreRows<kTerms>][kVectors] = {};
   const int64_t early = std::max<int64_t>(0, k_count - kLateTerms);
   if (early > 0) {
     Prefetch<2, kRows, kVectors * kLane>(c, ld);
@@ -96,6 +104,7 @@ void RealKernel(int64_t k_count, const T* a, const T* b, T* c, int64_t ld, bool 
   for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) {
+      if constexpr (kMoreRows<kTerms> == 1) sums[i][v] -= sums[kRows][v];
       T* to = c + i * ld + v * kLane;
       StoreVector(to, add ? LoadVector(to) + sums[i][v] : sums[i][v]);
     }
@@ -318,7 +327,7 @@ struct Block {
         T* c = to + (i - i_begin) * kRows * to_ld + (j - j_begin) * kColumns;
         Kernel<T> kernel = kernels.by_size[m - 1][(n - 1) / kLane];
         ++i;
-        if constexpr (!kComplex<T>) {
+        if constexpr (!kComplex<T> && kTerms != Terms::kQuads) {
           if (n <= kLane && i < i_end && (i + 1) * kRows <= rows) {
             kernel = NarrowKernel<T, kTerms>;
             m = 2 * kRows;
@@ -438,5 +447,9 @@ HLO_COMPUTE_TYPE(std::complex<double>)
 HLO_PAIRS(uint32_t)
 HLO_PAIRS(float)
 #undef HLO_PAIRS
+template void MultiplyPanels<uint32_t, Terms::kQuads>(int64_t, int64_t, int64_t,
+                                                      const PanelSource<uint32_t, kPanelRows<uint32_t>>&,
+                                                      const PanelSource<uint32_t, kPanelColumns<uint32_t>>&,
+                                                      const ProductSink<uint32_t>&);
 
 }  // namespace hlo::cpu

@@ -173,8 +173,8 @@ struct ProductSink {
 };
 
 // sink[i, j] = sum over k of a(i, k) * b(j, k). Of kPairs both halves are multiplied, and both products
-// added.
-enum class Terms : uint8_t { kSingle, kPairs };
+// added; of kQuads four bytes, those of a as unsigned numbers that are 128 more than what is meant.
+enum class Terms : uint8_t { kSingle, kPairs, kQuads };
 template <class T, Terms kTerms = Terms::kSingle>
 void MultiplyPanels(int64_t m, int64_t n, int64_t k, const PanelSource<T, kPanelRows<T>>& a,
                     const PanelSource<T, kPanelColumns<T>>& b, const ProductSink<T>& sink);

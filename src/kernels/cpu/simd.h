@@ -212,6 +212,31 @@ template <class T>
 #endif
 }
 
+// Whether the processor adds products of bytes, four times as many a step as of 32 bits.
+#if (defined(HLO_AVX512_VECTORS) && defined(__AVX512VNNI__)) || \
+    (defined(HLO_AVX2_VECTORS) && defined(__AVXVNNI__))
+inline constexpr bool kMultipliesQuads = true;
+#else
+inline constexpr bool kMultipliesQuads = false;
+#endif
+// sum + the products of the four bytes, unsigned ones of a with signed ones of b; wraps.
+[[gnu::always_inline]] inline Vector<uint32_t> AddQuadProducts(Vector<uint32_t> sum, Vector<uint32_t> a,
+                                                               Vector<uint32_t> b) {
+#if defined(HLO_AVX512_VECTORS) && defined(__AVX512VNNI__)
+  return BitsOf<Vector<uint32_t>>(
+      _mm512_dpbusd_epi32(BitsOf<__m512i>(sum), BitsOf<__m512i>(a), BitsOf<__m512i>(b)));
+#elif defined(HLO_AVX2_VECTORS) && defined(__AVXVNNI__)
+  return BitsOf<Vector<uint32_t>>(
+      _mm256_dpbusd_avx_epi32(BitsOf<__m256i>(sum), BitsOf<__m256i>(a), BitsOf<__m256i>(b)));
+#else
+  for (int shift = 0; shift < 32; shift += 8) {
+    const auto right = BitsOf<Vector<uint32_t>>(BitsOf<Vector<int32_t>>(b << (24 - shift)) >> 24);
+    sum += (a >> shift & 0xffu) * right;
+  }
+  return sum;
+#endif
+}
+
 // Whether the processor adds products of pairs of bf16, twice as many a step as of f32.
 #if defined(HLO_AVX512_VECTORS) && defined(__AVX512BF16__)
 inline constexpr bool kMultipliesPairsOfBF16 = true;
