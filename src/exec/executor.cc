@@ -15,6 +15,7 @@
 #include "reference/program.h"
 #include "reference/supported.h"
 #include "types/index.h"
+#include "types/memory_use.h"
 
 namespace hlo::exec {
 namespace {
@@ -88,8 +89,9 @@ absl::Status Executor::Bind(std::vector<Literal> arguments) {
     }
     pointers_[slot] = owner->data();
   }
-  // Given back at once, for the kernels to take.
-  if (plan_.kernel_bytes > 0) HLO_RETURN_IF_ERROR(Buffer::Allocate(plan_.kernel_bytes).status());
+  // What kernels will take themselves.
+  HLO_RETURN_IF_ERROR(ClaimMemory(plan_.kernel_bytes));
+  ReleaseMemory(plan_.kernel_bytes);
   for (const plan::Buffer& buffer : plan_.buffers) {
     const size_t slot = &buffer - plan_.buffers.data();
     if (buffer.takes >= 0 && owners_[slot] == owners_[buffer.takes]) owners_[buffer.takes] = nullptr;

@@ -1,6 +1,5 @@
 #include "hlo_run/literal.h"
 
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,13 +8,13 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/pages.h"
 #include "base/status.h"
 #include "fmt/format.h"
+#include "types/memory_use.h"
 
 namespace hlo {
 namespace {
-
-constexpr int64_t kAlignment = 64;
 
 std::atomic<int64_t> g_limit{0};
 std::atomic<int64_t> g_current{0};
@@ -26,28 +25,13 @@ int64_t MachineMemory() {
   return bytes;
 }
 
-// Memory that the allocator takes from the system anew each time lies on large pages: far fewer of them have
-// to be found and cleared.
-void* AllocatePages(int64_t byte_count) {
-#if defined(MADV_HUGEPAGE)
-  constexpr int64_t kHugePage = 2 << 20, kAlwaysAnew = 32 << 20;
-  if (byte_count >= kAlwaysAnew) {
-    void* data = std::aligned_alloc(kHugePage, static_cast<size_t>(byte_count));
-    if (data != nullptr) madvise(data, static_cast<size_t>(byte_count), MADV_HUGEPAGE);
-    return data;
-  }
-#endif
-  return std::aligned_alloc(kAlignment, static_cast<size_t>(byte_count));
-}
-
 }  // namespace
 
 void SetMemoryLimit(int64_t byte_count) { g_limit = byte_count; }
 MemoryUse BufferMemoryUse() { return {g_current, g_peak}; }
 void ResetPeakMemoryUse() { g_peak = g_current.load(); }
 
-absl::StatusOr<std::shared_ptr<Buffer>> Buffer::Allocate(int64_t byte_count) {
-  HLO_CHECK(byte_count >= 0);
+absl::Status ClaimMemory(int64_t byte_count) {
   const int64_t limit = g_limit > 0 ? g_limit.load() : MachineMemory();
   const int64_t used = g_current.fetch_add(byte_count) + byte_count;
   if (used > limit) {
@@ -56,22 +40,28 @@ absl::StatusOr<std::shared_ptr<Buffer>> Buffer::Allocate(int64_t byte_count) {
         "{} bytes do not fit into memory: {} are in use and the limit is {}{}", byte_count, used - byte_count,
         limit, g_limit > 0 ? "" : " (this machine's memory; see --max-memory)"));
   }
-  // A multiple of the alignment, and never nothing, so that data() is always a pointer.
-  const int64_t padded = std::max((byte_count + kAlignment - 1) / kAlignment * kAlignment, kAlignment);
-  auto* data = static_cast<std::byte*>(AllocatePages(padded));
-  if (data == nullptr) {
-    g_current -= byte_count;
-    return absl::ResourceExhaustedError(fmt::format("no memory for {} bytes", byte_count));
-  }
   int64_t peak = g_peak;
   while (used > peak && !g_peak.compare_exchange_weak(peak, used)) {
+  }
+  return absl::OkStatus();
+}
+void ReleaseMemory(int64_t byte_count) { g_current -= byte_count; }
+
+absl::StatusOr<std::shared_ptr<Buffer>> Buffer::Allocate(int64_t byte_count) {
+  constexpr int64_t kAlwaysAnew = 32 << 20;  // Such blocks come from the system each time.
+  HLO_CHECK(byte_count >= 0);
+  HLO_RETURN_IF_ERROR(ClaimMemory(byte_count));
+  auto* data = static_cast<std::byte*>(AllocatePages(byte_count, kAlwaysAnew));
+  if (data == nullptr) {
+    ReleaseMemory(byte_count);
+    return absl::ResourceExhaustedError(fmt::format("no memory for {} bytes", byte_count));
   }
   return std::shared_ptr<Buffer>(new Buffer(data, byte_count));
 }
 
 Buffer::~Buffer() {
   std::free(data_);
-  g_current -= byte_count_;
+  ReleaseMemory(byte_count_);
 }
 
 absl::StatusOr<Literal> Literal::Create(const Shape& shape) {

@@ -1,12 +1,11 @@
 #include "kernels/cpu/gemm_core.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
 
 #include "base/check.h"
+#include "base/pages.h"
 #include "base/parallel.h"
 
 namespace hlo::cpu {
@@ -394,16 +393,12 @@ void* Scratch(ScratchSlot slot, int64_t byte_count) {
   static thread_local ScratchBuffer buffers[static_cast<int>(ScratchSlot::kCount)];
   ScratchBuffer& buffer = buffers[static_cast<int>(slot)];
   if (buffer.byte_count < byte_count) {
-    buffer.data = nullptr;
-    constexpr int64_t kHugePage = 2 << 20;
-    const int64_t page = byte_count >= kHugePage ? kHugePage : 4096;
-    buffer.byte_count = RoundUp(byte_count, page);
-    buffer.data.reset(std::aligned_alloc(static_cast<size_t>(page), static_cast<size_t>(buffer.byte_count)));
-    HLO_CHECK(buffer.data != nullptr);
-#if defined(MADV_HUGEPAGE)
     // Panels are read in turn with rows that lie far apart: each takes an entry of the table of pages.
-    if (page == kHugePage) madvise(buffer.data.get(), static_cast<size_t>(buffer.byte_count), MADV_HUGEPAGE);
-#endif
+    constexpr int64_t kPage = 4096, kManyPages = 2 << 20;
+    buffer.data = nullptr;
+    buffer.byte_count = RoundUp(byte_count, kPage);
+    buffer.data.reset(AllocatePages(buffer.byte_count, kManyPages));
+    HLO_CHECK(buffer.data != nullptr);
   }
   return buffer.data.get();
 }
