@@ -10,6 +10,7 @@
 #include "kernels/cpu/fft_lanes.h"
 #include "kernels/cpu/gemm_core.h"
 #include "kernels/cpu/kept_vector.h"
+#include "kernels/cpu/line_lanes.h"
 
 namespace hlo::cpu {
 namespace {
@@ -135,74 +136,6 @@ template <class R>
 double LineNanoseconds(int64_t n, int64_t count) {
   const auto size = static_cast<double>(n) * static_cast<double>(count);
   return size * (std::log2(static_cast<double>(n) + 1) + 4) * 2 / kLanes<R>;
-}
-
-// re[k], im[k] = element k of `count` lines from start[], a lane each; lanes without a line are zeros.
-template <class R>
-void Gather(const std::complex<R>* from, const int64_t* start, int64_t count, int64_t n, int64_t step,
-            Vector<R>* re, Vector<R>* im) {
-  R* to_re = reinterpret_cast<R*>(re);
-  R* to_im = reinterpret_cast<R*>(im);
-  constexpr int kLane = kLanes<R>;
-  bool are_neighbours = count == kLane;
-  for (int64_t l = 1; l < count && are_neighbours; ++l) are_neighbours = start[l] == start[0] + l;
-  if (are_neighbours) {
-    for (int64_t k = 0; k < n; ++k) {
-      const R* x = reinterpret_cast<const R*>(from + start[0] + k * step);
-      for (int l = 0; l < kLane; ++l) {
-        to_re[k * kLane + l] = x[2 * l];
-        to_im[k * kLane + l] = x[2 * l + 1];
-      }
-    }
-    return;
-  }
-  if (count < kLane) {
-    std::fill_n(re, n, Vector<R>{});
-    std::fill_n(im, n, Vector<R>{});
-  }
-  // A few elements of all lines at a time: whole cache lines on both sides.
-  constexpr int64_t kStrip = 8;
-  for (int64_t first = 0; first < n; first += kStrip) {
-    const int64_t last = std::min(first + kStrip, n);
-    for (int64_t l = 0; l < count; ++l) {
-      const R* x = reinterpret_cast<const R*>(from + start[l]);
-      for (int64_t k = first; k < last; ++k) {
-        to_re[k * kLane + l] = x[2 * k * step];
-        to_im[k * kLane + l] = x[2 * k * step + 1];
-      }
-    }
-  }
-}
-
-template <class R>
-void Scatter(const Vector<R>* re, const Vector<R>* im, const int64_t* start, int64_t count, int64_t n,
-             int64_t step, R scale, std::complex<R>* to) {
-  constexpr int kLane = kLanes<R>;
-  const R* from_re = reinterpret_cast<const R*>(re);
-  const R* from_im = reinterpret_cast<const R*>(im);
-  bool are_neighbours = count == kLane;
-  for (int64_t l = 1; l < count && are_neighbours; ++l) are_neighbours = start[l] == start[0] + l;
-  if (are_neighbours) {
-    for (int64_t k = 0; k < n; ++k) {
-      R* x = reinterpret_cast<R*>(to + start[0] + k * step);
-      for (int l = 0; l < kLane; ++l) {
-        x[2 * l] = from_re[k * kLane + l] * scale;
-        x[2 * l + 1] = from_im[k * kLane + l] * scale;
-      }
-    }
-    return;
-  }
-  constexpr int64_t kStrip = 8;
-  for (int64_t first = 0; first < n; first += kStrip) {
-    const int64_t last = std::min(first + kStrip, n);
-    for (int64_t l = 0; l < count; ++l) {
-      R* x = reinterpret_cast<R*>(to + start[l]);
-      for (int64_t k = first; k < last; ++k) {
-        x[2 * k * step] = from_re[k * kLane + l] * scale;
-        x[2 * k * step + 1] = from_im[k * kLane + l] * scale;
-      }
-    }
-  }
 }
 
 // The thread's vectors for a transform of n elements in lanes: re, im, work.
