@@ -1,78 +1,15 @@
 // What a plan says that a run takes is what it takes, the memory of its kernels included.
 
-#include <malloc.h>
-
-#include <algorithm>
-#include <atomic>
-#include <cstdlib>
 #include <string>
 
 #include "base/parallel.h"
+#include "counted_memory.h"
 #include "gtest/gtest.h"
 #include "hlo_run/execute.h"
-#include "hlo_run/parse.h"
 #include "plan/plan.h"
-
-namespace {
-
-std::atomic<int64_t> live = 0, peak = 0;
-
-[[maybe_unused]] void* Count(void* block) {
-  const int64_t now = live += block == nullptr ? 0 : static_cast<int64_t>(malloc_usable_size(block));
-  int64_t most = peak;
-  while (now > most && !peak.compare_exchange_weak(most, now)) {
-  }
-  return block;
-}
-
-}  // namespace
-
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define HLO_TEST_COUNTS
-// In the place of the library's, also for operator new and for the libraries that the program uses.
-extern "C" {
-void* __libc_malloc(size_t bytes);                      // NOLINT: the name is the library's
-void* __libc_memalign(size_t alignment, size_t bytes);  // NOLINT
-void __libc_free(void* block);                          // NOLINT
-void* malloc(size_t bytes) { return Count(__libc_malloc(bytes)); }
-void* aligned_alloc(size_t alignment, size_t bytes) { return Count(__libc_memalign(alignment, bytes)); }
-void free(void* block) {
-  if (block != nullptr) live -= static_cast<int64_t>(malloc_usable_size(block));
-  __libc_free(block);
-}
-}
-#endif
 
 namespace hlo {
 namespace {
-
-constexpr char kComputations[] = R"(
-sum { a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  ROOT r = f32[] add(a, b) }
-sum16 { a = f16[] parameter(0)
-  b = f16[] parameter(1)
-  ROOT r = f16[] add(a, b) }
-above { a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  ROOT r = pred[] compare(a, b), direction=GE }
-above16 { a = f16[] parameter(0)
-  b = f16[] parameter(1)
-  ROOT r = pred[] compare(a, b), direction=GE }
-before { a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  ROOT r = pred[] compare(a, b), direction=LT, type=TOTALORDER }
-before64 { a = f64[] parameter(0)
-  b = f64[] parameter(1)
-  c = s32[] parameter(2)
-  d = s32[] parameter(3)
-  ROOT r = pred[] compare(a, b), direction=LT, type=TOTALORDER }
-nearer { a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  c = f32[] abs(a)
-  d = f32[] tanh(b)
-  ROOT r = pred[] compare(c, d), direction=LT }
-)";
 
 struct Case {
   const char *name, *entry;
@@ -83,7 +20,7 @@ struct Case {
 class FromFirstStep : public Observer {
  public:
   absl::Status BeforeStep(const StepView&) override {
-    peak = live.load();
+    test::peak = test::live.load();
     return absl::OkStatus();
   }
   absl::Status AfterStep(const StepView&) override { return absl::OkStatus(); }
@@ -96,14 +33,9 @@ TEST_P(KernelMemory, IsWhatThePlanSays) {
   GTEST_SKIP() << "memory is not counted under this library or sanitizer";
 #endif
   SetThreadCount(1);
-  Diagnostics diagnostics;
-  const auto source = std::make_shared<SourceText>(
-      "t.hlo",
-      std::string(kComputations) + "ENTRY e {\n  zero = f32[] constant(0)\n" + GetParam().entry + "}\n");
-  std::shared_ptr<Module> module = Parse(source, diagnostics);
-  ASSERT_NE(module, nullptr) << Render(diagnostics, *source);
-  const absl::StatusOr<CheckedModule> checked = Check(std::move(module), diagnostics);
-  ASSERT_TRUE(checked.ok()) << Render(diagnostics, *source);
+  const absl::StatusOr<CheckedModule> checked =
+      test::CheckedWith("ENTRY e {\n  zero = f32[] constant(0)\n" + std::string(GetParam().entry) + "}\n");
+  ASSERT_TRUE(checked.ok());
   const absl::StatusOr<plan::Plan> plan = plan::MakePlan(*checked);
   ASSERT_TRUE(plan.ok()) << plan.status();
   ASSERT_GT(plan->kernel_bytes, 0);
@@ -117,12 +49,12 @@ TEST_P(KernelMemory, IsWhatThePlanSays) {
     for (int64_t i = 0; i < arguments.back().byte_count(); ++i)
       data[i] = static_cast<std::byte>((i * 2654435761) >> 13 & 0x3f);  // No infinities and no NaN.
   }
-  const int64_t start = live;
+  const int64_t start = test::live;
   FromFirstStep observer;
   EXPECT_TRUE(executable->Run(arguments, {.observer = &observer}).ok());
   // Small blocks, and the panels of products.
   constexpr int64_t kKept = 1 << 20;
-  const int64_t said = plan::MemoryOf(*plan), taken = peak - start;
+  const int64_t said = plan::MemoryOf(*plan), taken = test::peak - start;
   EXPECT_LE(taken, said + kKept);
   EXPECT_GE(taken, said - said / 4);
 
@@ -146,7 +78,7 @@ constexpr Case kCases[] = {
      "x = f32[500000] parameter(0)\n ROOT r = f32[500000] sort(x), dimensions={0}, to_apply=before\n"},
     {"sort_of_pairs",
      "x = f64[300000] parameter(0)\n y = s32[300000] parameter(1)\n ROOT r = (f64[300000], s32[300000]) "
-     "sort(x, y), dimensions={0}, to_apply=before64\n"},
+     "sort(x, y), dimensions={0}, to_apply=before_f64\n"},
     {"sort_columns",
      "x = f32[300000,2] parameter(0)\n ROOT r = f32[300000,2] sort(x), dimensions={0}, to_apply=before\n"},
     {"sort_by_comparator",
@@ -156,7 +88,7 @@ constexpr Case kCases[] = {
      "x = f16[500000] parameter(0)\n ROOT r = (f16[400000], s32[400000]) topk(x), k=400000, largest=true\n"},
     {"window",
      "x = f16[1000,700] parameter(0)\n z = f16[] constant(0)\n ROOT r = f16[1000,700] reduce-window(x, z), "
-     "window={size=2x1 pad=1_0x0_0}, to_apply=sum16\n"},
+     "window={size=2x1 pad=1_0x0_0}, to_apply=sum_f16\n"},
     {"window_that_slides",
      "x = f32[600,700] parameter(0)\n ROOT r = f32[600,700] reduce-window(x, zero), window={size=9x9 "
      "pad=4_4x4_4}, to_apply=sum\n"},
@@ -165,8 +97,8 @@ constexpr Case kCases[] = {
      "pad=699999_0}, to_apply=sum\n"},
     {"select_and_scatter",
      "x = f16[800,600] parameter(0)\n s = f16[400,300] parameter(1)\n z = f16[] constant(0)\n ROOT r = "
-     "f16[800,600] select-and-scatter(x, s, z), window={size=2x2 stride=2x2}, select=above16, "
-     "scatter=sum16\n"},
+     "f16[800,600] select-and-scatter(x, s, z), window={size=2x2 stride=2x2}, select=above_f16, "
+     "scatter=sum_f16\n"},
     {"fft_of_reals",
      "x = f32[512,1024] parameter(0)\n ROOT r = c64[512,513] fft(x), fft_type=RFFT, fft_length={1024}\n"},
     {"fft_to_reals",

@@ -1,81 +1,14 @@
 // The steps of a loop allocate nothing: a run of many turns asks for memory as often as one of few.
 
-#include <atomic>
-#include <cstdlib>
 #include <string>
 
 #include "base/parallel.h"
+#include "counted_memory.h"
 #include "gtest/gtest.h"
 #include "hlo_run/execute.h"
-#include "hlo_run/parse.h"
-
-namespace {
-std::atomic<int64_t> allocations = 0;
-}  // namespace
-
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define HLO_TEST_COUNTS
-// In the place of the library's, also for operator new and for the libraries that the program uses.
-extern "C" {
-void* __libc_malloc(size_t bytes);                      // NOLINT: the name is the library's
-void* __libc_memalign(size_t alignment, size_t bytes);  // NOLINT
-void* malloc(size_t bytes) {
-  ++allocations;
-  return __libc_malloc(bytes);
-}
-void* aligned_alloc(size_t alignment, size_t bytes) {
-  ++allocations;
-  return __libc_memalign(alignment, bytes);
-}
-}
-#endif
 
 namespace hlo {
 namespace {
-
-constexpr char kComputations[] = R"(
-sum { a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  ROOT r = f32[] add(a, b) }
-sum16 { a = bf16[] parameter(0)
-  b = bf16[] parameter(1)
-  ROOT r = bf16[] add(a, b) }
-largest { a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  ROOT r = f32[] maximum(a, b) }
-odd { a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  c = f32[] tanh(b)
-  ROOT r = f32[] subtract(a, c) }
-two { a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  c = f32[] parameter(2)
-  d = f32[] parameter(3)
-  x = f32[] add(a, c)
-  y = f32[] multiply(b, d)
-  ROOT r = (f32[], f32[]) tuple(x, y) }
-above { a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  ROOT r = pred[] compare(a, b), direction=GE }
-before { a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  ROOT r = pred[] compare(a, b), direction=LT, type=TOTALORDER }
-nearer { a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  c = f32[] abs(a)
-  d = f32[] tanh(b)
-  ROOT r = pred[] compare(c, d), direction=LT }
-running { a = f32[40] parameter(0)
-  b = f32[40] parameter(1)
-  c = f32[40] add(a, b)
-  ROOT r = (f32[40], f32[40]) tuple(c, c) }
-doubled { a = f32[8] parameter(0)
-  ROOT r = f32[8] add(a, a) }
-halved { a = f32[8] parameter(0)
-  k = f32[] constant(0.5)
-  b = f32[8] broadcast(k), dimensions={}
-  ROOT r = f32[8] multiply(a, b) }
-)";
 
 struct Case {
   const char *name, *type, *body;  // `y` of `x`, both of the type; `j` counts turns.
@@ -84,7 +17,7 @@ struct Case {
 
 std::string ModuleOf(const Case& c) {
   const std::string type = c.type, state = "(s32[], s32[], " + type + ")";
-  return std::string(kComputations) + "goes_on { p = " + state + R"( parameter(0)
+  return "goes_on { p = " + state + R"( parameter(0)
   i = s32[] get-tuple-element(p), index=0
   n = s32[] get-tuple-element(p), index=1
   ROOT r = pred[] compare(i, n), direction=LT }
@@ -112,12 +45,8 @@ TEST_P(LoopAllocations, DoNotGrowWithTheTurns) {
   GTEST_SKIP() << "allocations are not counted under this library or sanitizer";
 #endif
   SetThreadCount(1);
-  Diagnostics diagnostics;
-  const auto source = std::make_shared<SourceText>("t.hlo", ModuleOf(GetParam()));
-  std::shared_ptr<Module> module = Parse(source, diagnostics);
-  ASSERT_NE(module, nullptr) << Render(diagnostics, *source);
-  const absl::StatusOr<CheckedModule> checked = Check(std::move(module), diagnostics);
-  ASSERT_TRUE(checked.ok()) << Render(diagnostics, *source);
+  const absl::StatusOr<CheckedModule> checked = test::CheckedWith(ModuleOf(GetParam()));
+  ASSERT_TRUE(checked.ok());
   absl::StatusOr<Executable> executable = Executable::Make(*checked, Engine::kFast);
   ASSERT_TRUE(executable.ok()) << executable.status();
   ASSERT_EQ(executable->fallback_reason(), "");
@@ -126,10 +55,10 @@ TEST_P(LoopAllocations, DoNotGrowWithTheTurns) {
     n->mutable_span<int32_t>()[0] = turns;
     absl::StatusOr<Literal> x = Literal::CreateZeros(checked->module().entry()->parameter(1)->shape());
     std::vector<Literal> arguments = {*std::move(n), *std::move(x)};
-    const int64_t start = allocations;
+    const int64_t start = test::allocations;
     const absl::StatusOr<Literal> result = executable->Run(std::move(arguments));
     EXPECT_TRUE(result.ok()) << result.status();
-    return allocations - start;
+    return test::allocations - start;
   };
   count(3);  // What threads keep.
   EXPECT_EQ(count(10), count(110));
@@ -173,7 +102,7 @@ constexpr Case kCases[] = {
     {"window", "f32[300]", "y = f32[300] reduce-window(x, zero), window={size=3 pad=1_1}, to_apply=sum"},
     {"window_of_bf16", "bf16[20,30]",
      "z = bf16[] constant(0)\n y = bf16[20,30] reduce-window(x, z), window={size=2x3 pad=1_0x1_1}, "
-     "to_apply=sum16"},
+     "to_apply=sum_bf16"},
     {"window_that_slides", "f32[40,50]",
      "y = f32[40,50] reduce-window(x, least), window={size=5x7 pad=2_2x3_3}, to_apply=largest"},
     {"cumulative", "f32[3000]",
