@@ -24,8 +24,8 @@ R* Parts(std::complex<R>* x) {
 
 // Two vectors of complex numbers as real and imaginary parts, and back.
 template <class R, size_t... kLane>
-[[gnu::always_inline]] inline void Part(Vector<R> a, Vector<R> b, Vector<R>* re, Vector<R>* im,
-                                        std::index_sequence<kLane...>) {
+[[gnu::always_inline]] inline void Separate(Vector<R> a, Vector<R> b, Vector<R>* re, Vector<R>* im,
+                                            std::index_sequence<kLane...>) {
   *re = __builtin_shufflevector(a, b, static_cast<int>(2 * kLane)...);
   *im = __builtin_shufflevector(a, b, static_cast<int>(2 * kLane + 1)...);
 }
@@ -96,7 +96,7 @@ void Gather(const std::complex<R>* from, const int64_t* start, int64_t count, in
       const R* x = Parts(from + start[0] + k * step);
       __builtin_prefetch(x + 2 * kRowsAhead * step);
       __builtin_prefetch(x + 2 * kRowsAhead * step + kLane);
-      Part<R>(LoadVector(x), LoadVector(x + kLane), re + k, im + k, std::make_index_sequence<kLane>());
+      Separate<R>(LoadVector(x), LoadVector(x + kLane), re + k, im + k, std::make_index_sequence<kLane>());
     }
     return;
   }
