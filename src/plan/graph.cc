@@ -415,6 +415,11 @@ absl::StatusOr<Graph> Flatten(const CheckedModule& module, const CustomCalls* cu
     arguments.push_back(std::move(leaves));
   }
   HLO_ASSIGN_OR_RETURN(graph.results, flattener.Inline(entry, arguments, graph.entry));
+  ResolveAll(graph);
+  return graph;
+}
+
+void ResolveAll(Graph& graph) {
   for (ValueId& result : graph.results) result = graph.Resolve(result);
   for (Node& node : graph.nodes) {
     for (ValueId& v : node.operands) v = graph.Resolve(v);
@@ -424,7 +429,6 @@ absl::StatusOr<Graph> Flatten(const CheckedModule& module, const CustomCalls* cu
     }
     node.predicate = graph.Resolve(node.predicate);
   }
-  return graph;
 }
 
 }  // namespace hlo::plan

@@ -75,4 +75,7 @@ struct Graph {
 // would unfold beyond measure): the reference runs such modules.
 absl::StatusOr<Graph> Flatten(const CheckedModule& module, const CustomCalls* custom_calls);
 
+// Nodes and results name the values that stand for others.
+void ResolveAll(Graph& graph);
+
 }  // namespace hlo::plan

@@ -4,8 +4,10 @@
 
 #include "base/status.h"
 #include "plan/buffers.h"
+#include "plan/dead_results.h"
 #include "plan/fold_transposes.h"
 #include "plan/groups.h"
+#include "plan/index_ranges.h"
 #include "plan/kernel_memory.h"
 #include "plan/merges.h"
 #include "plan/modes.h"
@@ -37,6 +39,8 @@ absl::StatusOr<Plan> MakePlan(const CheckedModule& module, const CustomCalls* cu
   if (target == Target::kGpu && std::any_of(plan.graph.values.begin(), plan.graph.values.end(),
                                             [](const Value& value) { return value.is_dynamic; }))
     return absl::UnimplementedError("dynamic sizes");
+  FoldSelections(plan.graph);
+  DropDeadResults(plan.graph);
   if (CurrentModes().fuses) FoldTransposes(module.module(), plan.graph);
   const Uses uses(plan.graph);
   const Groups groups(plan.graph, uses);
