@@ -54,23 +54,6 @@ std::optional<SmallDot> SmallDot::Make(const GemmProblem& p) {
   return dot;
 }
 
-namespace {
-
-// Two sums side by side: each addition waits for the one before it.
-template <class T, class Term>
-T Sum(int64_t terms, Term&& term) {
-  double even = 0, odd = 0;
-  int64_t k = 0;
-  for (; k + 1 < terms; k += 2) {
-    even += term(k);
-    odd += term(k + 1);
-  }
-  if (k < terms) even += term(k);
-  return static_cast<T>(even + odd);
-}
-
-}  // namespace
-
 template <class T>
 void SmallDot::RunAs(const T* a, const T* b, T* c) const {
   const auto rows = static_cast<int64_t>(rows_.size()), terms = static_cast<int64_t>(row_terms_.size());
@@ -84,8 +67,8 @@ void SmallDot::RunAs(const T* a, const T* b, T* c) const {
           return static_cast<double>(left) * static_cast<double>(right);
         };
         *c++ = in_order_
-                   ? Sum<T>(terms, [&](int64_t k) { return product(x[k], y[k]); })
-                   : Sum<T>(terms, [&](int64_t k) { return product(x[row_terms_[k]], y[column_terms_[k]]); });
+                   ? SumOfTerms<T>(terms, [&](int64_t k) { return product(x[k], y[k]); })
+                   : SumOfTerms<T>(terms, [&](int64_t k) { return product(x[row_terms_[k]], y[column_terms_[k]]); });
       }
     }
   }

@@ -1,6 +1,7 @@
 #include "kernels/cpu/step_code.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
@@ -23,6 +24,7 @@ std::optional<Code> OwnCode(TileFn function) {
 #define HLO_ROW(name, opcode, F, Kind, type) \
   all->emplace(FindTileOp(Opcode::k##opcode, ElementType::k##Kind).function, k##name##Kind);
     HLO_OPERATIONS(HLO_ROW)
+    HLO_FUNCTIONS(HLO_ROW)
 #undef HLO_ROW
 #define HLO_ROW(name, Kind, type)                                                                   \
   all->emplace(FindTileCompare(ComparisonDirection::k##name, false, ElementType::k##Kind).function, \
@@ -38,10 +40,25 @@ std::optional<Code> OwnCode(TileFn function) {
     all->emplace(FindTileSelect(ElementType::kU32).function, kSelect4);
     all->emplace(FindTileSelect(ElementType::kU64).function, kSelect8);
     all->erase(nullptr);
+    if constexpr (!kFusesMulAdd) {
+      for (const Opcode opcode : {Opcode::kCosine, Opcode::kSine})
+        all->erase(FindTileOp(opcode, ElementType::kF32).function);
+    }
     return all;
   }();
   const auto found = codes.find(function);
   return found == codes.end() ? std::nullopt : std::optional(found->second);
+}
+
+bool IsFunction(uint16_t code) {
+  switch (code) {
+#define HLO_ROW(name, opcode, F, Kind, type) case k##name##Kind:
+    HLO_FUNCTIONS(HLO_ROW)
+#undef HLO_ROW
+    return true;
+    default:
+      return false;
+  }
 }
 
 // Bytes that an operation of a fixed size reads or writes at its places; those of an element where a call is
@@ -55,6 +72,7 @@ Widths WidthsOf(uint16_t code) {
   case k##name##Kind:                        \
     return {sizeof(type), sizeof(type), sizeof(type)};
     HLO_OPERATIONS(HLO_ROW)
+    HLO_FUNCTIONS(HLO_ROW)
 #undef HLO_ROW
 #define HLO_ROW(name, Kind, type) \
   case k##name##Kind:             \
@@ -80,9 +98,11 @@ Widths WidthsOf(uint16_t code) {
       return {2, 2};
     case kCopy4:
       return {4, 4};
-    case kCopy8:
     case kAddressS32:
     case kAddAddressS32:
+    case kCheckedAddressS32:
+      return {8, 4};
+    case kCopy8:
     case kAddress:
     case kAddAddress:
     case kCheckedAddress:
@@ -103,27 +123,35 @@ Widths WidthsOf(uint16_t code) {
 void StepCode::Call(const TileCall& call, int64_t count, const CallWidths& call_widths, FramePlace out,
                     const FramePlace (&in)[3]) {
   // A call takes as long as some operations of the machine's own.
-  constexpr int64_t kMostUnrolled = 6;
-  if (const auto own = OwnCode(call.function); own.has_value() && count <= kMostUnrolled) {
-    const Widths widths = WidthsOf(*own);
-    const auto place = [](FramePlace first, int64_t distance) {
-      return static_cast<FramePlace>(first + distance);
-    };
-    for (int32_t i = 0; i < count; ++i) {
-      Add({*own, place(out, i * widths.out), place(in[0], i * widths.a), place(in[1], i * widths.b),
-           place(in[2], i * widths.c)});
-    }
+  constexpr int64_t kMostOneByOne = 6;
+  const std::optional<Code> own = OwnCode(call.function);
+  if (own.has_value() && count <= (IsFunction(*own) ? 1 : kMostOneByOne)) {
+    Add({.code = *own,
+         .count = static_cast<uint16_t>(count),
+         .out = out,
+         .a = in[0],
+         .b = in[1],
+         .c = in[2]});
     return;
   }
   const bool copies = call.function == CopyTile(Lane::kU8).function,
              spreads = call.function == SplatTile(Lane::kU8).function;
   if (copies || (spreads && count == 1)) return Copy(out, in[0], count * call.parameter);
-  Add({kCall, out, in[0], in[1], in[2], static_cast<int64_t>(tiles_.size())});
+  Add({.code = kCall,
+       .out = out,
+       .a = in[0],
+       .b = in[1],
+       .c = in[2],
+       .number = static_cast<int64_t>(tiles_.size())});
   tiles_.push_back({call, count, call_widths});
 }
 
 void StepCode::Dot(const SmallDot& dot, const DotBytes& bytes, FramePlace out, FramePlace a, FramePlace b) {
-  Add({kDot, out, a, b, b, static_cast<int64_t>(products_.size())});
+  if (dot.line() > 0) {
+    const Code code = dot.type() == ElementType::kF32 ? kDotF32 : kDotF64;
+    return Add({.code = code, .out = out, .a = a, .b = b, .number = dot.line()});
+  }
+  Add({.code = kDot, .out = out, .a = a, .b = b, .c = b, .number = static_cast<int64_t>(products_.size())});
   products_.push_back({dot, bytes});
 }
 
@@ -146,39 +174,66 @@ void StepCode::Copy(FramePlace to, FramePlace from, int64_t byte_count) {
     default:
       break;
   }
-  Add({code, to, from, 0, 0, byte_count});
+  Add({.code = code, .out = to, .a = from, .number = byte_count});
 }
+
+namespace {
+// No s32 is larger than that.
+int32_t LargestS32(int64_t max) {
+  return static_cast<int32_t>(std::min<int64_t>(max, std::numeric_limits<int32_t>::max()));
+}
+}  // namespace
 
 void StepCode::Address(FramePlace out, bool adds, FramePlace index, ElementType type, int64_t max,
                        int64_t byte_stride) {
-  const bool is_s32 = type == ElementType::kS32;
-  const Code code = adds ? (is_s32 ? kAddAddressS32 : kAddAddress) : (is_s32 ? kAddressS32 : kAddress);
-  Add({code, out, index, 0, 0, static_cast<int64_t>(ranges_.size())});
+  if (type == ElementType::kS32) {
+    const Code code = adds ? kAddAddressS32 : kAddressS32;
+    return Add({.code = code, .out = out, .a = index, .b = LargestS32(max), .number = byte_stride});
+  }
+  const Code code = adds ? kAddAddress : kAddress;
+  Add({.code = code, .out = out, .a = index, .number = static_cast<int64_t>(ranges_.size())});
   ranges_.push_back({type, max, byte_stride, 0});
 }
 
 void StepCode::CheckedAddress(FramePlace out, bool adds, FramePlace index, ElementType type, int64_t max,
                               int64_t byte_stride, Label outside) {
-  Add({adds ? kAddCheckedAddress : kCheckedAddress, out, index, 0, 0, static_cast<int64_t>(ranges_.size())});
+  if (type == ElementType::kS32 && !adds) {
+    return Add({.code = kCheckedAddressS32,
+                .out = out,
+                .a = index,
+                .b = LargestS32(max),
+                .c = outside,
+                .number = byte_stride});
+  }
+  const Code code = adds ? kAddCheckedAddress : kCheckedAddress;
+  Add({.code = code, .out = out, .a = index, .number = static_cast<int64_t>(ranges_.size())});
   ranges_.push_back({type, max, byte_stride, outside});
 }
 
 void StepCode::Load(FramePlace to, int32_t argument, int64_t offset, FramePlace address, int64_t byte_count) {
-  const Code at = byte_count == 4 ? kLoadAt4 : byte_count == 8 ? kLoadAt8 : kLoadAt;
   const bool here = address == kNoAddress;
-  Add({here ? kLoad : at, to, here ? 0 : address, 0, 0, static_cast<int64_t>(fars_.size())});
-  fars_.push_back({argument, offset, byte_count});
+  const Code code = here ? kLoad : byte_count == 4 ? kLoadAt4 : byte_count == 8 ? kLoadAt8 : kLoadAt;
+  Add({.code = code,
+       .out = to,
+       .a = here ? 0 : address,
+       .b = argument,
+       .c = static_cast<int32_t>(byte_count),
+       .number = offset});
 }
 
 void StepCode::Store(FramePlace from, int32_t argument, int64_t offset, FramePlace address,
                      int64_t byte_count) {
-  const Code at = byte_count == 4 ? kStoreAt4 : byte_count == 8 ? kStoreAt8 : kStoreAt;
   const bool here = address == kNoAddress;
-  Add({here ? kStore : at, from, here ? 0 : address, 0, 0, static_cast<int64_t>(fars_.size())});
-  fars_.push_back({argument, offset, byte_count});
+  const Code code = here ? kStore : byte_count == 4 ? kStoreAt4 : byte_count == 8 ? kStoreAt8 : kStoreAt;
+  Add({.code = code,
+       .out = from,
+       .a = here ? 0 : address,
+       .b = argument,
+       .c = static_cast<int32_t>(byte_count),
+       .number = offset});
 }
 
-void StepCode::Escape(int32_t number) { Add({kEscape, 0, 0, 0, 0, number}); }
+void StepCode::Escape(int32_t number) { Add({.code = kEscape, .number = number}); }
 
 StepCode::Label StepCode::NewLabel() {
   targets_.push_back(-1);
@@ -186,38 +241,49 @@ StepCode::Label StepCode::NewLabel() {
 }
 
 void StepCode::Bind(Label label) { targets_[label] = op_count(); }
-void StepCode::Jump(Label label) { Add({kJump, 0, 0, 0, 0, label}); }
+void StepCode::Jump(Label label) { Add({.code = kJump, .number = label}); }
 void StepCode::JumpUnless(FramePlace predicate, Label label) {
-  Add({kJumpUnless, 0, predicate, 0, 0, label});
+  Add({.code = kJumpUnless, .a = predicate, .number = label});
 }
 void StepCode::JumpTo(FramePlace number, const std::vector<Label>& labels) {
-  Add({kJumpTo, 0, number, 0, 0, static_cast<int64_t>(tables_.size())});
+  Add({.code = kJumpTo, .a = number, .number = static_cast<int64_t>(tables_.size())});
   tables_.push_back(labels);
 }
-void StepCode::Repeat(FramePlace predicate, Label label) { Add({kRepeat, 0, predicate, 0, 0, label}); }
+void StepCode::Repeat(FramePlace predicate, Label label) {
+  Add({.code = kRepeat, .a = predicate, .number = label});
+}
 
 int64_t StepCode::Reach(const Op& op, FramePlace Op::*place) const {
   const auto at = [&](int64_t out, int64_t a, int64_t b, int64_t c) {
     return place == &Op::out ? out : place == &Op::a ? a : place == &Op::b ? b : c;
   };
-  if (op.code == kCopyBytes) return at(op.number, op.number, 0, 0);
-  if (op.code == kDot) {
-    const DotBytes& bytes = products_[op.number].bytes;
-    return at(bytes.out, bytes.a, bytes.b, bytes.b);
+  switch (op.code) {
+    case kCopyBytes:
+      return at(op.number, op.number, 0, 0);
+    case kDotF32:
+      return at(sizeof(float), op.number * sizeof(float), op.number * sizeof(float), 0);
+    case kDotF64:
+      return at(sizeof(double), op.number * sizeof(double), op.number * sizeof(double), 0);
+    case kDot: {
+      const DotBytes& bytes = products_[op.number].bytes;
+      return at(bytes.out, bytes.a, bytes.b, bytes.b);
+    }
+    case kCall: {
+      const Tile& tile = tiles_[op.number];
+      const auto& [out, in] = tile.widths;
+      return tile.count * at(out, in[0], in[1], in[2]);
+    }
+    default:
+      break;
   }
-  if (op.code == kCall) {
-    const Tile& tile = tiles_[op.number];
-    const auto& [out, in] = tile.widths;
-    return tile.count * at(out, in[0], in[1], in[2]);
-  }
-  if (IsFar(op.code)) return at(fars_[op.number].byte_count, sizeof(int64_t), 0, 0);
+  if (IsFar(op.code)) return at(op.byte_count(), sizeof(int64_t), 0, 0);
   const Widths widths = WidthsOf(op.code);
-  return at(widths.out, widths.a, widths.b, widths.c);
+  return op.count * at(widths.out, widths.a, widths.b, widths.c);
 }
 
 bool StepCode::UsesArgument(int64_t first, int32_t argument) const {
   return std::any_of(ops_.begin() + first, ops_.end(),
-                     [&](const Op& op) { return IsFar(op.code) && fars_[op.number].argument == argument; });
+                     [&](const Op& op) { return IsFar(op.code) && op.argument() == argument; });
 }
 
 bool StepCode::JumpsBeyond(int64_t first, int64_t number) const {
@@ -225,6 +291,9 @@ bool StepCode::JumpsBeyond(int64_t first, int64_t number) const {
   for (int64_t k = first; k < number; ++k) {
     const Op& op = ops_[k];
     switch (op.code) {
+      case kCheckedAddressS32:
+        if (is_beyond(op.outside())) return true;
+        break;
       case kCheckedAddress:
       case kAddCheckedAddress:
         if (is_beyond(ranges_[op.number].outside)) return true;
@@ -244,49 +313,76 @@ bool StepCode::JumpsBeyond(int64_t first, int64_t number) const {
   return false;
 }
 
+namespace {
+constexpr FramePlace StepCode::Op::*kOperands[] = {&StepCode::Op::a, &StepCode::Op::b, &StepCode::Op::c};
+}  // namespace
+
+bool StepCode::Touches(const Op& op, FramePlace Op::*place, const Bytes& bytes) const {
+  const int64_t reach = Reach(op, place);
+  return reach > 0 && op.*place < bytes.begin + bytes.count && bytes.begin < op.*place + reach;
+}
+bool StepCode::Writes(const Op& op, const Bytes& bytes) const {
+  return op.code < kStore && Touches(op, &Op::out, bytes);
+}
+bool StepCode::Reads(const Op& op, const Bytes& bytes) const {
+  if (IsStore(op.code) && Touches(op, &Op::out, bytes)) return true;
+  return absl::c_any_of(kOperands, [&](FramePlace Op::*place) { return Touches(op, place, bytes); });
+}
+
+bool StepCode::Sink(int64_t number) {
+  const Op op = ops_[number];
+  const Bytes out = {op.out, Reach(op, &Op::out)};
+  for (int64_t k = number + 1; k < op_count(); ++k) {
+    const Op& later = ops_[k];
+    if (later.code >= kEscape || Reads(later, out) || Writes(later, out)) return false;
+    for (const auto place : kOperands) {
+      if (const int64_t reach = Reach(op, place); reach > 0 && Writes(later, {op.*place, reach}))
+        return false;
+    }
+  }
+  ops_.erase(ops_.begin() + number);
+  ops_.push_back(op);
+  for (int64_t& target : targets_) target -= target > number ? 1 : 0;
+  return true;
+}
+
 bool StepCode::Retarget(int64_t first, FramePlace from, FramePlace to, int64_t byte_count) {
-  const auto touches = [&](const Op& op, FramePlace Op::*place, FramePlace range) {
-    const int64_t reach = Reach(op, place);
-    return reach > 0 && op.*place < range + byte_count && range < op.*place + reach;
-  };
-  const auto writes = [&](const Op& op, FramePlace range) {
-    return op.code < kStore && touches(op, &Op::out, range);
-  };
-  constexpr FramePlace Op::*kOperands[] = {&Op::a, &Op::b, &Op::c};
-  const auto reads = [&](const Op& op, FramePlace range) {
-    if (IsStore(op.code) && touches(op, &Op::out, range)) return true;
-    return absl::c_any_of(kOperands, [&](FramePlace Op::*place) { return touches(op, place, range); });
-  };
+  const Bytes source = {from, byte_count}, target = {to, byte_count};
   int64_t defined = -1;
   for (int64_t k = first; k < op_count(); ++k) {
-    if (!writes(ops_[k], from)) continue;
+    if (!Writes(ops_[k], source)) continue;
     if (defined >= 0) return false;
     defined = k;
   }
   if (defined < 0 || ops_[defined].out != from || ops_[defined].code >= kAddressS32) return false;
   if (JumpsBeyond(first, defined)) return false;
+  // Behind what still needs the value before.
+  if (std::any_of(ops_.begin() + defined + 1, ops_.end(), [&](const Op& op) { return Reads(op, target); })) {
+    if (!Sink(defined)) return false;
+    defined = op_count() - 1;
+  }
   for (int64_t k = first; k < op_count(); ++k) {
     const Op& op = ops_[k];
     if (k <= defined) {
-      if (reads(op, from)) return false;
+      if (Reads(op, source)) return false;
       continue;
     }
-    if (op.code >= kEscape || reads(op, to) || writes(op, to)) return false;
+    if (op.code >= kEscape || Reads(op, target) || Writes(op, target)) return false;
     for (const auto place : kOperands) {
-      if (touches(op, place, from) && op.*place != from) return false;
+      if (Touches(op, place, source) && op.*place != from) return false;
     }
   }
   // A call may work in place, but not on what it overlaps; a product must not.
   Op& definition = ops_[defined];
   for (const auto place : kOperands) {
-    if (definition.code == kCall && definition.*place != to && touches(definition, place, to)) return false;
-    if (definition.code == kDot && touches(definition, place, to)) return false;
+    if (!Touches(definition, place, target)) continue;
+    if (definition.code == kDot || definition.*place != to) return false;
   }
   definition.out = to;
   for (int64_t k = defined + 1; k < op_count(); ++k) {
     Op& op = ops_[k];
     for (const auto place : kOperands) {
-      if (op.*place == from) op.*place = to;
+      if (op.*place == from && Reach(op, place) > 0) op.*place = to;
     }
     if (IsStore(op.code) && op.out == from) op.out = to;
   }

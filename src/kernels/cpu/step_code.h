@@ -82,9 +82,16 @@ class StepCode {
   using Handler = const Op* (*)(const Op* op, std::byte* frame, Context& context);
   struct Op {
     uint16_t code;
+    uint16_t count = 1;  // Elements, of the machine's own operations.
     FramePlace out = 0, a = 0, b = 0, c = 0;
-    int64_t number = 0;  // A jump's target, a row of a table, a count of bytes.
+    int64_t number = 0;  // A jump's label and then its distance, a row of a table, a count of bytes.
     Handler run = nullptr;
+    // Loads and stores: between `out` and byte `number` + (the integer at `a`) behind a pointer.
+    int32_t argument() const { return b; }
+    int32_t byte_count() const { return c; }
+    // Addresses by an s32: times `number`.
+    int32_t max() const { return b; }
+    int32_t outside() const { return c; }  // Likewise a label and then a distance.
   };
 
   // What an operation's number may be the number of.
@@ -102,10 +109,6 @@ class StepCode {
     int64_t max, byte_stride;
     Label outside;
   };
-  struct Far {
-    int32_t argument;
-    int64_t offset, byte_count;
-  };
 
  private:
   void Add(const Op& op) { ops_.push_back(op); }
@@ -113,12 +116,21 @@ class StepCode {
   bool JumpsBeyond(int64_t first, int64_t number) const;
   // At most so many bytes are read or written at that place of the operation.
   int64_t Reach(const Op& op, FramePlace Op::*place) const;
+  // Whether that place of the operation is among the bytes; whether it writes to them, and reads them.
+  struct Bytes {
+    FramePlace begin;
+    int64_t count;
+  };
+  bool Touches(const Op& op, FramePlace Op::*place, const Bytes& bytes) const;
+  bool Writes(const Op& op, const Bytes& bytes) const;
+  bool Reads(const Op& op, const Bytes& bytes) const;
+  // Puts an operation that is run once behind all others, if those between give the same without it before.
+  bool Sink(int64_t number);
 
   std::vector<Op> ops_;
   std::vector<Tile> tiles_;
   std::vector<Product> products_;
   std::vector<Range> ranges_;
-  std::vector<Far> fars_;
   std::vector<std::vector<Label>> tables_;
   std::vector<int64_t> targets_;  // By label: the number of an operation.
 };

@@ -5,8 +5,21 @@
 #include <cstring>
 
 #include "kernels/cpu/tile_loops.h"
+#include "kernels/cpu/vector_functions.h"
 
 namespace hlo::cpu {
+
+// Of one number, as the tile loops compute it.
+#define HLO_OF_ONE(Name, function)                                                          \
+  struct Name {                                                                             \
+    float operator()(float x) const { return function(OneAmongOnes<Vector<float>>(x))[0]; } \
+  };
+HLO_OF_ONE(CosineOfOne, CosF32)
+HLO_OF_ONE(SineOfOne, SinF32)
+HLO_OF_ONE(ExponentialOfOne, ExpF32)
+HLO_OF_ONE(LogisticOfOne, LogisticF32)
+HLO_OF_ONE(TanhOfOne, TanhF32)
+#undef HLO_OF_ONE
 
 // The machine's own operations: name, opcode, what computes it, element type. Those of the tile loops.
 #define HLO_ARITHMETIC(X, Kind, type)                 \
@@ -30,6 +43,13 @@ namespace hlo::cpu {
   X(Xor, Xor, scalar::Xor, Kind, type)                   \
   X(ShiftLeft, ShiftLeft, scalar::ShiftLeft, Kind, type) \
   X(ShiftRightLogical, ShiftRightLogical, scalar::ShiftRightLogical, Kind, type)
+// Sine and cosine where kFusesMulAdd.
+#define HLO_FUNCTIONS(X)                                    \
+  X(Cosine, Cosine, CosineOfOne, F32, float)                \
+  X(Sine, Sine, SineOfOne, F32, float)                      \
+  X(Exponential, Exponential, ExponentialOfOne, F32, float) \
+  X(Logistic, Logistic, LogisticOfOne, F32, float)          \
+  X(Tanh, Tanh, TanhOfOne, F32, float)
 #define HLO_OPERATIONS(X)              \
   HLO_FLOATS(X, F32, float)            \
   HLO_FLOATS(X, F64, double)           \
@@ -68,7 +88,7 @@ namespace hlo::cpu {
 
 enum Code : uint16_t {
 #define HLO_ROW(name, opcode, F, Kind, type) k##name##Kind,
-  HLO_OPERATIONS(HLO_ROW)
+  HLO_OPERATIONS(HLO_ROW) HLO_FUNCTIONS(HLO_ROW)
 #undef HLO_ROW
 #define HLO_ROW(name, Kind, type) k##name##Kind,
       HLO_COMPARISONS(HLO_ROW)
@@ -87,10 +107,13 @@ enum Code : uint16_t {
   kCopyBytes,
   kCall,
   kDot,
+  kDotF32,  // Of `number` neighbours and as many others.
+  kDotF64,
   kAddressS32,
   kAddAddressS32,
   kAddress,
   kAddAddress,
+  kCheckedAddressS32,
   kCheckedAddress,
   kAddCheckedAddress,
   kLoad,  // Without an address.

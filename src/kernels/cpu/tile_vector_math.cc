@@ -8,14 +8,6 @@
 namespace hlo::cpu {
 namespace {
 
-// A single number needs no memory to become a vector.
-template <class V, class T>
-[[gnu::always_inline]] inline V OneAmongOnes(T value) {
-  V v = V{} + T{1};
-  v[0] = value;
-  return v;
-}
-
 // Whole vectors, and the rest with ones behind it.
 template <class F>
 void OwnLoop(int64_t n, void* out, const void* const* in, int64_t) {

@@ -17,6 +17,14 @@ inline constexpr bool kFusesMulAdd = true;
 inline constexpr bool kFusesMulAdd = false;
 #endif
 
+// A single number needs no memory to become a vector.
+template <class V, class T>
+[[gnu::always_inline]] inline V OneAmongOnes(T value) {
+  V v = V{} + T{1};
+  v[0] = value;
+  return v;
+}
+
 namespace internal {
 [[gnu::always_inline]] inline Vector<float> MulAdd(Vector<float> a, Vector<float> b, Vector<float> c) {
 #if defined(HLO_AVX2_VECTORS) && defined(__FMA__)
