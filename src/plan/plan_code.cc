@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
+#include "plan/fixed_slots.h"
+#include "plan/frame_places.h"
+#include "plan/known_pieces.h"
 #include "plan/sharing.h"
 #include "plan/visit.h"
 #include "plan/window_update.h"
@@ -21,73 +23,12 @@ using cpu::SmallProgram;
 
 constexpr int64_t kMostWindowBytes = 256;
 constexpr int64_t kMostDotBytes = 128;  // Of each array.
-constexpr int64_t kAlignment = 16;
-
-// Slots of the arena whose memory stays where it is, and others whose contents do.
-class FixedSlots {
- public:
-  explicit FixedSlots(Plan& plan) : plan_(plan) { Walk(plan.steps); }
-  bool Contains(Slot slot) const {
-    return plan_.buffers[slot].kind == Buffer::Kind::kArena && !exchanged_.contains(slot);
-  }
-  // Whether nothing needs what the move leaves where it comes from.
-  bool IsLastUse(const Move& move) const { return interchangeable_.contains({move.to, move.from}); }
-  bool IsGiven(Slot slot) const {
-    const Buffer::Kind kind = plan_.buffers[slot].kind;
-    return (kind == Buffer::Kind::kParameter || kind == Buffer::Kind::kConstant) && !writes_.contains(slot);
-  }
-  // Whether one step computes all that ever lies there.
-  bool IsWrittenOnce(Slot slot) const {
-    const auto found = writes_.find(slot);
-    return found != writes_.end() && found->second == 1;
-  }
-
- private:
-  void Walk(std::vector<Step>& steps) {
-    for (Step& step : steps) {
-      if (auto* loop = std::get_if<LoopStep>(&step.what)) {
-        Walk(loop->initial);
-        Walk(loop->condition);
-        Walk(loop->body);
-        Walk(loop->next);
-      } else if (auto* branch = std::get_if<BranchStep>(&step.what)) {
-        for (BranchStep::Branch& each : branch->branches) {
-          Walk(each.steps);
-          Walk(each.results);
-        }
-      } else {
-        VisitSlots(step, [&](Slot& slot, bool is_write) {
-          if (is_write) ++writes_[slot];
-        });
-      }
-    }
-  }
-  // Small buffers are copied instead.
-  void Walk(std::vector<Move>& moves) {
-    for (Move& move : moves) {
-      ++writes_[move.to];
-      if (!move.exchange) continue;
-      const Buffer &to = plan_.buffers[move.to], &from = plan_.buffers[move.from];
-      const bool small =
-          to.kind == Buffer::Kind::kArena && from.kind == Buffer::Kind::kArena && to.byte_count <= kSmall;
-      move.exchange = !small;
-      if (small) interchangeable_.insert({move.to, move.from});
-      if (small) continue;
-      ++writes_[move.from];
-      exchanged_.insert({move.to, move.from});
-    }
-  }
-
-  Plan& plan_;
-  absl::flat_hash_set<Slot> exchanged_;
-  absl::flat_hash_map<Slot, int64_t> writes_;
-  absl::flat_hash_set<std::pair<Slot, Slot>> interchangeable_;
-};
 
 class Compiler {
  public:
-  Compiler(const Plan& plan, const FixedSlots& fixed) : plan_(plan), fixed_(fixed), end_(plan.arena_bytes) {
-    scratch_ = NewPlace(ScratchBytes(plan.steps));
+  Compiler(const Plan& plan, const FixedSlots& fixed)
+      : plan_(plan), fixed_(fixed), places_(plan.arena_bytes) {
+    scratch_ = places_.New(ScratchBytes(plan.steps));
   }
 
   PlanCode Compile() {
@@ -95,33 +36,9 @@ class Compiler {
     result_.code.Finish();
     return std::move(result_);
   }
-  int64_t end() const { return end_; }
+  int64_t end() const { return places_.end(); }
 
  private:
-  // As aligned as elements of it can be.
-  FramePlace NewPlace(int64_t byte_count) {
-    const int64_t alignment = byte_count >= kAlignment ? kAlignment : byte_count > 4 ? 8 : 4;
-    const int64_t place = (end_ + alignment - 1) / alignment * alignment;
-    end_ = place + byte_count;
-    return static_cast<FramePlace>(place);
-  }
-  // Until ReleaseAll.
-  FramePlace Borrow(int64_t byte_count) {
-    std::vector<FramePlace>& free = free_[byte_count];
-    FramePlace place = -1;
-    if (free.empty()) {
-      place = NewPlace(byte_count);
-    } else {
-      place = free.back();
-      free.pop_back();
-    }
-    borrowed_.push_back({byte_count, place});
-    return place;
-  }
-  void ReleaseAll() {
-    for (const auto& [byte_count, place] : borrowed_) free_[byte_count].push_back(place);
-    borrowed_.clear();
-  }
   int64_t Bytes(Slot slot) const { return plan_.buffers[slot].byte_count; }
   FramePlace Import(Slot slot, int64_t offset, int64_t byte_count) {
     for (const PlanCode::Import& import : result_.imports) {
@@ -129,14 +46,14 @@ class Compiler {
     }
     const Literal* constant = plan_.buffers[slot].constant;
     if (constant == nullptr) {
-      result_.imports.push_back({slot, offset, byte_count, NewPlace(byte_count)});
+      result_.imports.push_back({slot, offset, byte_count, places_.New(byte_count)});
       return result_.imports.back().to;
     }
     // Many constants are the same numbers.
     const auto [known, is_new] = constants_.try_emplace(
         std::string(reinterpret_cast<const char*>(constant->data()) + offset, byte_count), 0);
     if (is_new) {
-      known->second = NewPlace(byte_count);
+      known->second = places_.New(byte_count);
       result_.imports.push_back({slot, offset, byte_count, known->second});
     }
     return known->second;
@@ -145,11 +62,15 @@ class Compiler {
   FramePlace Read(Slot slot, int64_t offset, int64_t byte_count) {
     if (fixed_.Contains(slot)) return static_cast<FramePlace>(plan_.buffers[slot].offset + offset);
     if (fixed_.IsGiven(slot)) return Import(slot, offset, byte_count);
-    const FramePlace place = Borrow(byte_count);
+    const FramePlace place = places_.Borrow(byte_count);
     result_.code.Load(place, slot, offset, cpu::StepCode::kNoAddress, byte_count);
     return place;
   }
 
+  // Whether the frame has room for what the program reads.
+  static bool IsInFrame(const cpu::TileProgram& program) {
+    return program.small().has_value() && program.small()->count <= SmallProgram::kMostInFrame;
+  }
   // What the programs need besides buffers.
   static int64_t ScratchBytes(const std::vector<Step>& steps) {
     int64_t bytes = 0;
@@ -161,7 +82,7 @@ class Compiler {
           bytes = std::max(bytes, ScratchBytes(each.steps));
       } else if (const auto* tiles = std::get_if<TileStep>(&step.what)) {
         for (const cpu::TileProgram& program : tiles->programs) {
-          if (!program.small().has_value()) continue;
+          if (!IsInFrame(program)) continue;
           for (const SmallProgram::Call& call : program.small()->calls)
             if (call.out.argument < 0)
               bytes = std::max(bytes, call.out.offset + program.small()->count * call.out.width);
@@ -179,32 +100,45 @@ class Compiler {
         Branch(*branch);
       else if (!Tiles(step) && !Scatter(step) && !Dot(step))
         Escape(&step);
-      ReleaseAll();
+      if (in_loop_)
+        known_.ForgetWrites(step);
+      else
+        known_.ForgetAll();
+      places_.ReleaseAll();
     }
   }
 
+  void Bind(cpu::StepCode::Label label) {
+    known_.ForgetAll();
+    result_.code.Bind(label);
+  }
   void Escape(std::variant<const Step*, std::vector<Move>> what) {
+    known_.ForgetAll();
     result_.code.Escape(static_cast<int32_t>(result_.escapes.size()));
     result_.escapes.push_back(std::move(what));
   }
 
   void Loop(const LoopStep& loop) {
     Moves(loop.initial);
+    const bool was_in_loop = std::exchange(in_loop_, true);
     const cpu::StepCode::Label body = result_.code.NewLabel(), test = result_.code.NewLabel();
     result_.code.Jump(test);
-    result_.code.Bind(body);
+    Bind(body);
     const int64_t first = result_.code.op_count();
     Steps(loop.body);
     Moves(WithoutRetargeted(loop.next, first));
-    result_.code.Bind(test);
+    Bind(test);
     Steps(loop.condition);
     result_.code.Repeat(Read(loop.predicate, 0, 1), body);
+    in_loop_ = was_in_loop;
   }
 
   // Next states that are computed where the state lies, from operation `first` on, need not be moved.
   std::vector<Move> WithoutRetargeted(const std::vector<Move>& moves, int64_t first) {
     std::vector<Move> kept;
-    for (const Move& move : moves) {
+    // A counter, which comes first as a rule, stands beside the test of the loop then.
+    for (auto move_at = moves.rbegin(); move_at != moves.rend(); ++move_at) {
+      const Move& move = *move_at;
       const int64_t sources = std::count_if(moves.begin(), moves.end(), [&](const Move& other) {
         return other.from == move.from || other.from == move.to;
       });
@@ -213,10 +147,19 @@ class Compiler {
                          !result_.code.UsesArgument(first, move.from) &&
                          !result_.code.UsesArgument(first, move.to);
       const auto place = [&](Slot slot) { return static_cast<FramePlace>(plan_.buffers[slot].offset); };
-      if (!alone || !result_.code.Retarget(first, place(move.from), place(move.to), Bytes(move.to)))
+      if (!alone || !result_.code.Retarget(first, place(move.from), place(move.to), Bytes(move.to),
+                                           [&](int32_t slot) { return ExtentOf(slot); }))
         kept.push_back(move);
     }
     return kept;
+  }
+
+  // Where in the frame the slot may lie; those that change places may lie anywhere.
+  cpu::StepCode::Bytes ExtentOf(Slot slot) const {
+    const Buffer& buffer = plan_.buffers[slot];
+    if (buffer.kind != Buffer::Kind::kArena) return {0, 0};
+    if (!fixed_.Contains(slot)) return {0, plan_.arena_bytes};
+    return {static_cast<FramePlace>(buffer.offset), buffer.byte_count};
   }
 
   void Branch(const BranchStep& branch) {
@@ -228,12 +171,12 @@ class Compiler {
     else
       result_.code.JumpTo(Read(branch.choice, 0, 4), labels);
     for (size_t b = 0; b < labels.size(); ++b) {
-      result_.code.Bind(labels[b]);
+      Bind(labels[b]);
       Steps(branch.branches[b].steps);
       Moves(branch.branches[b].results);
       if (b + 1 < labels.size()) result_.code.Jump(end);
     }
-    result_.code.Bind(end);
+    Bind(end);
   }
 
   // Copies in an order in which each source is read before it changes.
@@ -264,7 +207,7 @@ class Compiler {
       while (next < left.size() && is_source(left[next].first)) ++next;
       if (next == left.size()) {
         // All in circles: one of them waits elsewhere.
-        const FramePlace saved = Borrow(kSmall);
+        const FramePlace saved = places_.Borrow(kSmall);
         const FramePlace overwritten = left[0].first;
         for (size_t k = 0; k < left.size(); ++k) {
           if (left[k].second != overwritten) continue;
@@ -297,7 +240,7 @@ class Compiler {
     const auto indices = static_cast<int64_t>(update->starts.size());
     const int64_t index_width = ByteCount(update->index_type);
     const FramePlace index = Read(kernel->operands[1], 0, indices * index_width);
-    const FramePlace address = Borrow(sizeof(int64_t)), value = Borrow(byte_count);
+    const FramePlace address = places_.Borrow(sizeof(int64_t)), value = places_.Borrow(byte_count);
     for (int64_t k = 0; k < indices; ++k) {
       const auto& [max, stride] = update->starts[k];
       result_.code.CheckedAddress(address, k > 0, static_cast<FramePlace>(index + k * index_width),
@@ -311,7 +254,7 @@ class Compiler {
       result_.code.Call(update->combine, update->count, {}, value, {value, from, from});
       result_.code.Store(value, result, 0, address, byte_count);
     }
-    result_.code.Bind(outside);
+    Bind(outside);
     return true;
   }
 
@@ -336,7 +279,12 @@ class Compiler {
     for (const cpu::TileProgram& program : tiles->programs) {
       if (!program.small().has_value()) return false;
     }
-    for (const cpu::TileProgram& program : tiles->programs) Program(*program.small());
+    for (const cpu::TileProgram& program : tiles->programs) {
+      if (IsInFrame(program))
+        Program(*program.small());
+      else
+        Row(*program.small());
+    }
     return true;
   }
 
@@ -348,9 +296,7 @@ class Compiler {
 
   // By the number of the starts.
   std::vector<Address> Addresses(const SmallProgram& program) {
-    // Slot, offset, max, stride of those that vary.
-    using Key = std::vector<std::tuple<Slot, int64_t, int64_t, int64_t>>;
-    std::vector<Key> keys(SmallProgram::kMostStarts + 1);
+    std::vector<KnownPieces::Indices> keys(SmallProgram::kMostStarts + 1);
     std::vector<Address> addresses(keys.size());
     absl::flat_hash_map<Slot, ElementType> types;
     for (const SmallProgram::Start& start : program.starts) {
@@ -363,53 +309,74 @@ class Compiler {
         types[start.argument] = start.type;
       }
     }
-    absl::flat_hash_map<Key, FramePlace> known;
     for (size_t number = 0; number < keys.size(); ++number) {
       if (keys[number].empty()) continue;
-      const auto [entry, is_new] = known.try_emplace(keys[number], 0);
-      if (is_new) {
-        entry->second = Borrow(sizeof(int64_t));
-        bool adds = false;
-        for (const auto& [slot, offset, max, stride] : keys[number]) {
-          const ElementType type = types[slot];
-          result_.code.Address(entry->second, adds, Read(slot, offset, ByteCount(type)), type, max, stride);
-          adds = true;
-        }
+      const auto [place, is_new] = known_.Address(keys[number]);
+      bool adds = false;
+      for (const auto& [slot, offset, max, stride] : keys[number]) {
+        const ElementType type = types[slot];
+        if (!is_new) break;
+        result_.code.Address(place, adds, Read(slot, offset, ByteCount(type)), type, max, stride);
+        adds = true;
       }
-      addresses[number].place = entry->second;
+      addresses[number].place = place;
     }
     return addresses;
   }
 
+  // One call from memory to memory.
+  void Row(const SmallProgram& program) {
+    const std::vector<Address> addresses = Addresses(program);
+    const auto place = [&](const SmallProgram::Place& where) -> cpu::StepCode::FarPlace {
+      if (where.argument < 0) return {};
+      const Address& address = addresses[where.start];
+      return {where.argument, where.offset + address.offset, address.place};
+    };
+    const SmallProgram::Call& call = program.calls[0];
+    result_.code.CallFar({call.call,
+                          program.count,
+                          place(call.out),
+                          {place(call.in[0]), place(call.in[1]), place(call.in[2])}});
+    known_.ForgetLoads(call.out.argument);
+  }
+
   void Program(const SmallProgram& program) {
     const std::vector<Address> addresses = Addresses(program);
-    using Piece = std::tuple<int32_t, int32_t, int64_t, int64_t>;  // Argument, start, offset, bytes.
-    absl::flat_hash_map<Piece, FramePlace> loaded;
+    const auto is_far = [&](const SmallProgram::Place& place) {
+      return place.argument >= 0 &&
+             (place.start != 0 || !(fixed_.Contains(place.argument) || fixed_.IsGiven(place.argument)));
+    };
+    const auto piece = [&](const SmallProgram::Place& place, int64_t count) {
+      const Address& address = addresses[place.start];
+      return KnownPieces::Piece{place.argument, address.place, place.offset + address.offset,
+                                count * place.width};
+    };
+    const auto load = [&](FramePlace to, const KnownPieces::Piece& from) {
+      result_.code.Load(to, from.slot, from.offset, from.address, from.byte_count);
+    };
     const auto read = [&](const SmallProgram::Place& place, int64_t count) -> FramePlace {
       if (place.argument < 0) return scratch_ + static_cast<FramePlace>(place.offset);
-      const int64_t byte_count = count * place.width;
-      if (place.start == 0 && (fixed_.Contains(place.argument) || fixed_.IsGiven(place.argument)))
-        return Read(place.argument, place.offset, byte_count);
-      const auto [entry, is_new] =
-          loaded.try_emplace(Piece(place.argument, place.start, place.offset, byte_count), 0);
-      if (is_new) {
-        const Address& address = addresses[place.start];
-        entry->second = Borrow(byte_count);
-        result_.code.Load(entry->second, place.argument, place.offset + address.offset, address.place,
-                          byte_count);
-      }
-      return entry->second;
+      if (!is_far(place)) return Read(place.argument, place.offset, count * place.width);
+      const KnownPieces::Piece from = piece(place, count);
+      const auto [to, is_new] = known_.Load(from);
+      if (is_new) load(to, from);
+      return to;
     };
     for (const SmallProgram::Call& call : program.calls) {
       const SmallProgram::Place& out = call.out;
       const bool far = out.argument >= 0 && (out.start != 0 || !fixed_.Contains(out.argument));
       FramePlace to = scratch_ + static_cast<FramePlace>(out.offset);
       if (far)
-        to = Borrow(program.count * out.width);
+        to = places_.Borrow(program.count * out.width);
       else if (out.argument >= 0)
         to = static_cast<FramePlace>(plan_.buffers[out.argument].offset + out.offset);
       // One element is spread; others stand where the results do.
       const bool spreads = call.call.function == cpu::SplatTile(cpu::Lane::kF32).function;
+      const bool copies = call.call.function == cpu::CopyTile(cpu::Lane::kF32).function;
+      if (copies && !far && is_far(call.in[0])) {
+        load(to, piece(call.in[0], program.count));
+        continue;
+      }
       const int64_t count = spreads ? 1 : program.count;
       const FramePlace in[3] = {read(call.in[0], count), read(call.in[1], count), read(call.in[2], count)};
       const auto width = [](const SmallProgram::Place& place) {
@@ -421,7 +388,7 @@ class Compiler {
         const Address& address = addresses[out.start];
         result_.code.Store(to, out.argument, out.offset + address.offset, address.place,
                            program.count * out.width);
-        absl::erase_if(loaded, [&](const auto& each) { return std::get<0>(each.first) == out.argument; });
+        known_.ForgetLoads(out.argument);
       }
     }
   }
@@ -429,11 +396,11 @@ class Compiler {
   const Plan& plan_;
   const FixedSlots& fixed_;
   PlanCode result_;
-  int64_t end_;
+  FramePlaces places_;
+  KnownPieces known_{places_};
+  bool in_loop_ = false;  // Code that runs once keeps nothing for steps to come.
   FramePlace scratch_ = -1;
-  absl::flat_hash_map<int64_t, std::vector<FramePlace>> free_;  // By bytes.
-  absl::flat_hash_map<std::string, FramePlace> constants_;      // By their bytes.
-  std::vector<std::pair<int64_t, FramePlace>> borrowed_;
+  absl::flat_hash_map<std::string, FramePlace> constants_;  // By their bytes.
 };
 
 }  // namespace

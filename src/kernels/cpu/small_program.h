@@ -38,7 +38,8 @@ struct SmallProgram {
     int32_t number;  // Starts of one number stand side by side and add up.
   };
 
-  int64_t count = 0;  // Elements.
+  static constexpr int64_t kMostInFrame = 64;  // Elements; of more there is one call.
+  int64_t count = 0;
   std::vector<Call> calls;
   std::vector<Start> starts;
   static constexpr int32_t kMostStarts = 16;

@@ -13,7 +13,7 @@ namespace hlo::cpu {
 namespace {
 
 // These read where others write.
-bool IsStore(uint16_t code) { return code >= kStore && code <= kStoreAt8; }
+bool IsStore(uint16_t code) { return code >= kStore && code <= kCallFar; }
 // Loads and stores.
 bool IsFar(uint16_t code) { return code >= kLoad && code <= kStoreAt8; }
 
@@ -233,6 +233,16 @@ void StepCode::Store(FramePlace from, int32_t argument, int64_t offset, FramePla
        .number = offset});
 }
 
+void StepCode::CallFar(const FarCall& call) {
+  Add({.code = kCallFar,
+       .out = call.out.address,
+       .a = call.in[0].address,
+       .b = call.in[1].address,
+       .c = call.in[2].address,
+       .number = static_cast<int64_t>(far_calls_.size())});
+  far_calls_.push_back(call);
+}
+
 void StepCode::Escape(int32_t number) { Add({.code = kEscape, .number = number}); }
 
 StepCode::Label StepCode::NewLabel() {
@@ -273,6 +283,8 @@ int64_t StepCode::Reach(const Op& op, FramePlace Op::*place) const {
       const auto& [out, in] = tile.widths;
       return tile.count * at(out, in[0], in[1], in[2]);
     }
+    case kCallFar:
+      return op.*place == kNoAddress ? 0 : sizeof(int64_t);
     default:
       break;
   }
@@ -282,8 +294,12 @@ int64_t StepCode::Reach(const Op& op, FramePlace Op::*place) const {
 }
 
 bool StepCode::UsesArgument(int64_t first, int32_t argument) const {
-  return std::any_of(ops_.begin() + first, ops_.end(),
-                     [&](const Op& op) { return IsFar(op.code) && op.argument() == argument; });
+  const auto is_one = [&](const FarPlace& place) { return place.argument == argument; };
+  return std::any_of(ops_.begin() + first, ops_.end(), [&](const Op& op) {
+    if (op.code != kCallFar) return IsFar(op.code) && op.argument() == argument;
+    const FarCall& call = far_calls_[op.number];
+    return is_one(call.out) || absl::c_any_of(call.in, is_one);
+  });
 }
 
 bool StepCode::JumpsBeyond(int64_t first, int64_t number) const {
@@ -329,15 +345,19 @@ bool StepCode::Reads(const Op& op, const Bytes& bytes) const {
   return absl::c_any_of(kOperands, [&](FramePlace Op::*place) { return Touches(op, place, bytes); });
 }
 
-bool StepCode::Sink(int64_t number) {
+bool StepCode::Sink(int64_t number, Extent extent) {
   const Op op = ops_[number];
   const Bytes out = {op.out, Reach(op, &Op::out)};
+  const auto stored = [&](const Op& later) {
+    if (!IsStore(later.code)) return Bytes{0, 0};
+    return extent(later.code == kCallFar ? far_calls_[later.number].out.argument : later.argument());
+  };
   for (int64_t k = number + 1; k < op_count(); ++k) {
     const Op& later = ops_[k];
     if (later.code >= kEscape || Reads(later, out) || Writes(later, out)) return false;
     for (const auto place : kOperands) {
-      if (const int64_t reach = Reach(op, place); reach > 0 && Writes(later, {op.*place, reach}))
-        return false;
+      const int64_t reach = Reach(op, place);
+      if (reach > 0 && (Writes(later, {op.*place, reach}) || Touches(op, place, stored(later)))) return false;
     }
   }
   ops_.erase(ops_.begin() + number);
@@ -346,7 +366,7 @@ bool StepCode::Sink(int64_t number) {
   return true;
 }
 
-bool StepCode::Retarget(int64_t first, FramePlace from, FramePlace to, int64_t byte_count) {
+bool StepCode::Retarget(int64_t first, FramePlace from, FramePlace to, int64_t byte_count, Extent extent) {
   const Bytes source = {from, byte_count}, target = {to, byte_count};
   int64_t defined = -1;
   for (int64_t k = first; k < op_count(); ++k) {
@@ -357,10 +377,7 @@ bool StepCode::Retarget(int64_t first, FramePlace from, FramePlace to, int64_t b
   if (defined < 0 || ops_[defined].out != from || ops_[defined].code >= kAddressS32) return false;
   if (JumpsBeyond(first, defined)) return false;
   // Behind what still needs the value before.
-  if (std::any_of(ops_.begin() + defined + 1, ops_.end(), [&](const Op& op) { return Reads(op, target); })) {
-    if (!Sink(defined)) return false;
-    defined = op_count() - 1;
-  }
+  if (Sink(defined, extent)) defined = op_count() - 1;
   for (int64_t k = first; k < op_count(); ++k) {
     const Op& op = ops_[k];
     if (k <= defined) {

@@ -51,6 +51,20 @@ class StepCode {
   static constexpr FramePlace kNoAddress = -1;
   void Load(FramePlace to, int32_t argument, int64_t offset, FramePlace address, int64_t byte_count);
   void Store(FramePlace from, int32_t argument, int64_t offset, FramePlace address, int64_t byte_count);
+  // What the call does to `count` elements at `offset` + (the 64-bit integer at `address`) of what pointers
+  // of the run point at.
+  struct FarPlace {
+    int32_t argument = -1;  // -1: there is no such operand.
+    int64_t offset = 0;
+    FramePlace address = kNoAddress;
+  };
+  struct FarCall {
+    TileCall call;
+    int64_t count;
+    FarPlace out;
+    std::array<FarPlace, 3> in;
+  };
+  void CallFar(const FarCall& call);
   // Asks whoever runs the code to do something.
   void Escape(int32_t number);
   Label NewLabel();
@@ -64,9 +78,14 @@ class StepCode {
   // Whether operations from number `first` on load from or store to what this pointer of the run points at.
   bool UsesArgument(int64_t first, int32_t argument) const;
   // What operations from number `first` on leave at `from` they leave at `to` instead, if `from` is not
-  // needed otherwise and nobody can tell the difference at `to`; false, and nothing changes, if somebody
-  // could.
-  bool Retarget(int64_t first, FramePlace from, FramePlace to, int64_t byte_count);
+  // needed otherwise and nobody can tell the difference at `to`, later if need be; false if somebody could.
+  // `extent`: where in the frame an argument may lie.
+  struct Bytes {
+    FramePlace begin;
+    int64_t count;
+  };
+  using Extent = absl::FunctionRef<Bytes(int32_t argument)>;
+  bool Retarget(int64_t first, FramePlace from, FramePlace to, int64_t byte_count, Extent extent);
   // Once, at the end.
   void Finish();
 
@@ -117,20 +136,17 @@ class StepCode {
   // At most so many bytes are read or written at that place of the operation.
   int64_t Reach(const Op& op, FramePlace Op::*place) const;
   // Whether that place of the operation is among the bytes; whether it writes to them, and reads them.
-  struct Bytes {
-    FramePlace begin;
-    int64_t count;
-  };
   bool Touches(const Op& op, FramePlace Op::*place, const Bytes& bytes) const;
   bool Writes(const Op& op, const Bytes& bytes) const;
   bool Reads(const Op& op, const Bytes& bytes) const;
   // Puts an operation that is run once behind all others, if those between give the same without it before.
-  bool Sink(int64_t number);
+  bool Sink(int64_t number, Extent extent);
 
   std::vector<Op> ops_;
   std::vector<Tile> tiles_;
   std::vector<Product> products_;
   std::vector<Range> ranges_;
+  std::vector<FarCall> far_calls_;
   std::vector<std::vector<Label>> tables_;
   std::vector<int64_t> targets_;  // By label: the number of an operation.
 };

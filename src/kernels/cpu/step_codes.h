@@ -124,6 +124,7 @@ enum Code : uint16_t {
   kStoreAt,
   kStoreAt4,
   kStoreAt8,
+  kCallFar,  // Its places are addresses.
   kEscape,
   kRepeat,
   kJump,

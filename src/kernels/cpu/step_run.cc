@@ -65,6 +65,18 @@ HLO_HANDLER(CallTile) {
   return op + 1;  // What the function may see of `in` keeps this from being a jump.
 }
 
+HLO_HANDLER(CallFarTile) {
+  const auto& [call, count, out, in] = context.far_call(*op);
+  const auto at = [&](const StepCode::FarPlace& place) {
+    if (place.argument < 0) return frame;
+    std::byte* base = static_cast<std::byte*>(context.arguments[place.argument]) + place.offset;
+    return place.address == StepCode::kNoAddress ? base : base + Get<int64_t>(frame + place.address);
+  };
+  const void* operands[3] = {at(in[0]), at(in[1]), at(in[2])};
+  call.function(count, at(out), operands, call.parameter);
+  return op + 1;
+}
+
 template <bool kAdds>
 HLO_HANDLER(MakeCheckedAddress) {
   const auto& range = context.range(*op);
@@ -121,6 +133,8 @@ constexpr StepCode::Handler HandlerOf() {
   switch (kCode) {
     case kCall:
       return &CallTile;
+    case kCallFar:
+      return &CallFarTile;
     case kCheckedAddressS32:
       return &MakeCheckedAddressS32<>;
     case kCheckedAddress:

@@ -12,7 +12,8 @@ namespace {
 
 constexpr int64_t kTile = 1024;
 std::atomic<int64_t> largest_tile = kTile;
-constexpr int64_t kLongestSmall = 64;  // Longer loops take longer than it takes to set them up.
+// Longer loops take longer than it takes to set them up.
+constexpr int64_t kLongestSmall = SmallProgram::kMostInFrame;
 // Shorter rows are joined into one tile.
 constexpr int64_t kShortestRow = 128;
 constexpr int64_t kScratchBytes = 32 << 10;  // What shall stay in the L1 cache.
@@ -205,14 +206,15 @@ void TileProgram::Finish() {
 }
 
 std::optional<SmallProgram> TileProgram::MakeSmall() const {
-  if (outer_count_ != 1 || inner_count_ == 0 || inner_count_ > std::min(kLongestSmall, tile_) ||
-      !yielded_.empty())
+  if (outer_count_ != 1 || inner_count_ == 0 || inner_count_ > tile_ || !yielded_.empty())
     return std::nullopt;
+  const bool is_long = inner_count_ > kLongestSmall;
+  if (is_long && (is_copy_ || !chains_.empty())) return std::nullopt;
   SmallProgram small{.count = inner_count_};
   int64_t widest = 1;
   for (const Value& value : values_) widest = std::max(widest, LaneBytes(value.lane));
   const int64_t stride = (widest * inner_count_ + 15) / 16 * 16;
-  if (stride * register_count_ > SmallProgram::kScratchBytes) return std::nullopt;
+  if (!is_long && stride * register_count_ > SmallProgram::kScratchBytes) return std::nullopt;
   const auto in_register = [&](const Value& value) {
     return SmallProgram::Place{SmallProgram::Place::kScratch, 0, value.register_number * stride,
                                static_cast<int32_t>(LaneBytes(value.lane))};
@@ -262,7 +264,13 @@ std::optional<SmallProgram> TileProgram::MakeSmall() const {
     small.calls.push_back({move, in_memory(access), {places[stored.value]}});
   }
   if (start_count > SmallProgram::kMostStarts) return std::nullopt;
-  return small;
+  // A long row is one call from memory to memory.
+  const auto is_scratch = [](const SmallProgram::Place& place) {
+    return place.width > 0 && place.argument == SmallProgram::Place::kScratch;
+  };
+  const bool is_apart = small.calls.size() == 1 && !is_scratch(small.calls[0].out) &&
+                        std::none_of(small.calls[0].in.begin(), small.calls[0].in.end(), is_scratch);
+  return is_long && !is_apart ? std::nullopt : std::optional(small);
 }
 
 int64_t TileProgram::LastReadAt(absl::FunctionRef<bool(const Access&)> of) const {

@@ -1,0 +1,58 @@
+#pragma once
+// Places in the frame of a plan's code behind the arena: for good, until a step ends, or as long as what lies
+// there may be read again.
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "kernels/cpu/step_code.h"
+
+namespace hlo::plan {
+
+class FramePlaces {
+ public:
+  explicit FramePlaces(int64_t end) : end_(end) {}
+
+  int64_t end() const { return end_; }
+
+  // As aligned as elements of it can be.
+  cpu::FramePlace New(int64_t byte_count) {
+    constexpr int64_t kAlignment = 16;
+    const int64_t alignment = byte_count >= kAlignment ? kAlignment : byte_count > 4 ? 8 : 4;
+    const int64_t place = (end_ + alignment - 1) / alignment * alignment;
+    end_ = place + byte_count;
+    return static_cast<cpu::FramePlace>(place);
+  }
+  // Until ReleaseAll, or Release where it is kept.
+  cpu::FramePlace Borrow(int64_t byte_count) {
+    std::vector<cpu::FramePlace>& free = free_[byte_count];
+    cpu::FramePlace place = -1;
+    if (free.empty()) {
+      place = New(byte_count);
+    } else {
+      place = free.back();
+      free.pop_back();
+    }
+    borrowed_.push_back({byte_count, place});
+    return place;
+  }
+  void ReleaseAll() {
+    for (const auto& [byte_count, place] : borrowed_) free_[byte_count].push_back(place);
+    borrowed_.clear();
+  }
+  // What was borrowed.
+  void Keep(cpu::FramePlace place) {
+    std::erase_if(borrowed_, [&](const auto& each) { return each.second == place; });
+  }
+  void Release(int64_t byte_count, cpu::FramePlace place) { free_[byte_count].push_back(place); }
+
+ private:
+  int64_t end_;
+  absl::flat_hash_map<int64_t, std::vector<cpu::FramePlace>> free_;  // By bytes.
+  std::vector<std::pair<int64_t, cpu::FramePlace>> borrowed_;
+};
+
+}  // namespace hlo::plan
