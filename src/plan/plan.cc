@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/status.h"
+#include "plan/branch_slices.h"
 #include "plan/buffers.h"
 #include "plan/dead_results.h"
 #include "plan/fold_transposes.h"
@@ -39,6 +40,7 @@ absl::StatusOr<Plan> MakePlan(const CheckedModule& module, const CustomCalls* cu
   if (target == Target::kGpu && std::any_of(plan.graph.values.begin(), plan.graph.values.end(),
                                             [](const Value& value) { return value.is_dynamic; }))
     return absl::UnimplementedError("dynamic sizes");
+  SliceInBranches(plan.graph);
   FoldSelections(plan.graph);
   DropDeadResults(plan.graph);
   if (CurrentModes().fuses) FoldTransposes(module.module(), plan.graph);
