@@ -151,6 +151,7 @@ class Compiler {
                                            [&](int32_t slot) { return ExtentOf(slot); }))
         kept.push_back(move);
     }
+    std::reverse(kept.begin(), kept.end());
     return kept;
   }
 
