@@ -81,7 +81,7 @@ class Ranges {
     v = graph_.Resolve(v);
     const Value& value = graph_.values[v];
     if (!IsInteger(value.shape))
-      return {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()};
+      return {std::numeric_limits<int64_t>::min(), std::numeric_limits<uint64_t>::max()};
     const Range all = RangeOf(value.shape.type());
     if (value.constant != nullptr) return OfConstant(*value.constant, all);
     if (value.node == nullptr || value.is_dynamic) return all;
@@ -129,7 +129,7 @@ class Ranges {
   }
   // The largest number that the state may be where the predicate holds.
   Wide Limit(ValueId state, const Node& loop, ValueId predicate, int depth) {
-    constexpr Wide kNone = std::numeric_limits<int64_t>::max();
+    constexpr Wide kNone = std::numeric_limits<uint64_t>::max();
     const Node* node = graph_.values[graph_.Resolve(predicate)].node;
     if (depth == 0 || node == nullptr || !IsStaticOp(*node) || !IsWithin(node->block, loop.blocks[0]))
       return kNone;

@@ -139,7 +139,8 @@ void Merges::Visit(const Block& block) {
     if (groups_.IsDead(*node) || groups_.IsInlined(*node)) continue;
     JoinUpdate(*node, varies, open);
     int64_t op_count = 0;
-    const bool is_loop = IsElementwise(graph_, *node);
+    // What only gives other dimensions may be the same memory, and no loop at all.
+    const bool is_loop = IsElementwise(graph_, *node) && !IsPositional(graph_, *node);
     const Loads loads = LoadsOf(*node, &op_count);
     auto taking = open.rend();
     if (is_loop) {
