@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/parallel.h"
 #include "kernels/cpu/accumulators.h"
+#include "kernels/cpu/chain_fold.h"
 #include "kernels/cpu/kept_vector.h"
 #include "kernels/cpu/stored_folds.h"
 #include "kernels/cpu/tile_loops.h"
@@ -41,6 +42,12 @@ class RowReducer {
       tile_.emplace(program, program.body.tile());
     else if (program.body.YieldsBF16())
       fold_ = FindBF16Fold(fold_);
+    if (find_ == nullptr && program.body.Folds()) {
+      if (const auto kind = ChainFold::KindOf(program.fold, program.body.YieldsBF16()))
+        chain_fold_.emplace(*kind);
+      moves_ = chain_fold_.has_value() && program.body.MovesByRows();
+      if (moves_) runner_.BeginRows();
+    }
   }
 
   // The rows [begin, end), to elements from 0 on. Those go to `with_nans` that have to be combined in order.
@@ -68,7 +75,7 @@ class RowReducer {
     }
   }
 
-  void SetRow(int64_t row) { runner_.SetOuter(row); }
+  void SetRow(int64_t row) { moves_ ? runner_.SetRow(row) : runner_.SetOuter(row); }
   // Inner positions [begin, end) of the row, to element i. False where a NaN forbids to combine them by
   // picking.
   bool Reduce(int64_t begin, int64_t end, Accumulators& to, int64_t i) {
@@ -79,6 +86,10 @@ class RowReducer {
     if (stored_fold_.function != nullptr) {
       const void* in[] = {runner_.stored(begin)};
       stored_fold_.function(end - begin, to.at(0, i), in, stored_fold_.parameter);
+      return true;
+    }
+    if (chain_fold_.has_value()) {
+      Fold(begin, end, to.at(0, i));
       return true;
     }
     bool only_numbers = !program_.picks_among_numbers || !initial_is_nan_;
@@ -165,11 +176,21 @@ class RowReducer {
     return runner_.stored(0);
   }
 
+  void Fold(int64_t begin, int64_t end, std::byte* to) {
+    const int64_t tile = std::min(program_.body.tile(), ChainFold::kLongest);
+    chain_fold_->Begin();
+    for (int64_t t = begin; t < end; t += tile) runner_.RunFolding(t, std::min(tile, end - t), *chain_fold_);
+    const float result = chain_fold_->result();
+    std::memcpy(to, &result, sizeof result);
+  }
+
   FindFn find_ = nullptr;
   bool initial_is_nan_ = false;
   TileCall fold_, stored_fold_;  // The latter reads rows as they are stored.
   StoredFolds stored_folds_;
   std::optional<Accumulators> tile_;
+  std::optional<ChainFold> chain_fold_;  // Of values as they are computed.
+  bool moves_ = false;                   // By rows.
 };
 
 void ReduceRows(const ReduceProgram& program, void* const* arguments) {

@@ -16,7 +16,8 @@ double RowProgram::nanoseconds() const {
   double sum = 0;
   for (const auto& part : parts) {
     if (const auto* loop = std::get_if<TileProgram>(&part))
-      sum += loop->nanoseconds_per_element() * static_cast<double>(loop->inner_count());
+      sum += loop->nanoseconds_per_element() * static_cast<double>(loop->inner_count()) *
+             static_cast<double>(loop->outer_count());
     else
       sum += std::get<ReduceProgram>(part).nanoseconds();
   }
@@ -39,7 +40,10 @@ void RowProgram::Run(void* const* arguments) const {
     for (const auto& part : parts) {
       if (const auto* loop = std::get_if<TileProgram>(&part)) {
         const int64_t length = loop->inner_count() / rows;
-        loop->RunPositions(all.data(), begin * length, end * length);
+        if (loop->outer_count() == rows)
+          loop->RunRows(all.data(), begin, end);
+        else
+          loop->RunPositions(all.data(), begin * length, end * length);
       } else {
         std::get<ReduceProgram>(part).RunRows(all.data(), begin, end);
       }

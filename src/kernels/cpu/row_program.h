@@ -11,8 +11,8 @@
 namespace hlo::cpu {
 
 struct RowProgram {
-  // Each computes its part of a row from the same row of what those before it computed. Loops have no outer
-  // dimensions, and as many positions for every row; reductions take rows.
+  // Each computes its part of a row from the same row of what those before it computed. Loops have rows as
+  // outer dimensions, or none of those and as many positions for every row; reductions take rows.
   std::vector<std::variant<TileProgram, ReduceProgram>> parts;
   int64_t rows = 0, block = 1;  // How many at a time.
   // Arguments from argument_count on are values of which a block of rows is kept while it is at work: their

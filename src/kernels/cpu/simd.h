@@ -164,13 +164,23 @@ template <class T>
   StoreHalves(to, a >> 16, b >> 16);
 #endif
 }
+// A vector of one word, read from memory: the compiler would take it through a general register, which is
+// slower.
+template <uint32_t kWord>
+[[gnu::always_inline]] inline Vector<uint32_t> WordInMemory() {
+  static constexpr uint32_t kInMemory = kWord;
+  const uint32_t* word = &kInMemory;
+  asm("" : "+r"(word));
+  return Broadcast(*word);
+}
+
 // The nearest bf16, even of two, in the upper halves; nothing in particular for NaN and in the lower halves.
 [[gnu::always_inline]] inline Vector<uint32_t> RoundedToBF16(Vector<float> v) {
   const auto bits = BitsOf<Vector<uint32_t>>(v);
 #if defined(HLO_AVX512_VECTORS)
-  const auto odd = _mm512_test_epi32_mask(BitsOf<__m512i>(bits), _mm512_set1_epi32(0x10000));
-  const auto up = BitsOf<__m512i>(bits + 0x7fffu);
-  return BitsOf<Vector<uint32_t>>(_mm512_mask_add_epi32(up, odd, up, _mm512_set1_epi32(1)));
+  const auto odd = _mm512_test_epi32_mask(BitsOf<__m512i>(bits), BitsOf<__m512i>(WordInMemory<0x10000>()));
+  const auto up = BitsOf<__m512i>(bits + WordInMemory<0x7fff>());
+  return BitsOf<Vector<uint32_t>>(_mm512_mask_add_epi32(up, odd, up, BitsOf<__m512i>(WordInMemory<1>())));
 #else
   return bits + 0x7fffu + ((bits >> 16) & 1u);
 #endif
@@ -318,9 +328,23 @@ template <class T, class S>
   }
 }
 
+// The lower and the upper half of the lanes.
+[[gnu::always_inline]] inline std::pair<Vector<double>, Vector<double>> AsDoubles(Vector<float> v) {
+#if defined(HLO_AVX512_VECTORS)
+  return {_mm512_cvtps_pd(_mm512_castps512_ps256(v)), _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1))};
+#else
+  float lanes[kLanes<float>];
+  StoreVector(lanes, v);
+  return {LoadAs<double>(lanes), LoadAs<double>(lanes + kLanes<double>)};
+#endif
+}
+
 // The sum of the lanes, in halves: the same for every thread and place.
 template <class T>
 [[gnu::always_inline]] inline T SumOfLanes(Vector<T> v) {
+#if defined(HLO_AVX512_VECTORS)
+  if constexpr (std::is_same_v<T, double>) return _mm512_reduce_add_pd(v);
+#endif
   T lanes[kLanes<T>];
   std::memcpy(lanes, &v, sizeof v);
   for (int half = kLanes<T> / 2; half > 0; half /= 2) {

@@ -4,9 +4,7 @@
 #include <array>
 #include <cstring>
 #include <type_traits>
-#include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "base/check.h"
 #include "kernels/cpu/chain_operations.h"
 
@@ -23,16 +21,21 @@ constexpr int64_t kLane = kLanes<float>;
 
 // --- Operands
 
-// `kGoesOn`: what comes next lies behind.
+// Vector k of the strip that begins with element i. `kGoesOn`: what comes next lies behind.
 template <ChainForm kForm, bool kGoesOn = true>
-[[gnu::always_inline]] inline Floats Read(const void* operand, int64_t i) {
+[[gnu::always_inline]] inline Floats Read(const void* operand, int64_t i, int k) {
+  // Once a line.
+  const auto call_ahead = [k](const auto* from) {
+    if (kGoesOn && k * kLane * sizeof *from % 64 == 0) CallAhead(from);
+  };
+  i += k * kLane;
   if constexpr (kForm == ChainForm::kLane) {
     const float* from = static_cast<const float*>(operand) + i;
-    if constexpr (kGoesOn) CallAhead(from);
+    call_ahead(from);
     return LoadVector(from);
   } else if constexpr (kForm == ChainForm::kBF16) {
     const bfloat16* from = static_cast<const bfloat16*>(operand) + i;
-    if constexpr (kGoesOn) CallAhead(from);
+    call_ahead(from);
     return LoadAs<float>(from);
   } else if constexpr (kForm == ChainForm::kScalar) {
     Signed all;
@@ -58,7 +61,7 @@ template <ChainForm kForm, bool kGoesOn = true>
 
 template <bool kMayBeNan>
 [[gnu::always_inline]] inline Floats RoundedFloats(Floats v) {
-  const Floats rounded = BitsOf<Floats>(RoundedToBF16(v) & 0xffff0000u);
+  const Floats rounded = BitsOf<Floats>(RoundedToBF16(v) & WordInMemory<0xffff0000u>());
   if constexpr (!kMayBeNan) return rounded;
   const Floats nan = BitsOf<Floats>((BitsOf<Words>(v) & 0x80000000u) | 0x7fc00000u);
   return Choose(v == v, rounded, nan);
@@ -89,9 +92,13 @@ template <ChainForm kForm, bool kRounds>
 
 void End(const ChainStep*, int64_t, Floats, Floats, Floats, Floats, Floats, Floats, Floats, Floats) {}
 
+void Pass(const ChainStep* step, int64_t i, HLO_STRIP) {
+  return step[1].function(step + 1, i, a0, a1, a2, a3, a4, a5, a6, a7);
+}
+
 template <ChainForm kForm, bool kGoesOn>
 void Load(const ChainStep* step, int64_t i, HLO_STRIP) {
-  const auto load = [&](int k, Floats) { return Read<kForm, kGoesOn>(step->operand, i + k * kLane); };
+  const auto load = [&](int k, Floats) { return Read<kForm, kGoesOn>(step->operand, i, k); };
   HLO_NEXT(load);
 }
 
@@ -121,23 +128,32 @@ void Call(const ChainStep* step, int64_t i, HLO_STRIP) {
   HLO_NEXT(load);
 }
 
-template <class Operation, ChainForm kForm>
+template <class Operation, bool kRounds>
+[[gnu::always_inline]] inline Floats Result(Floats a, Floats b) {
+  const Floats result = Operation()(a, b);
+  if constexpr (kRounds)
+    return RoundedFloats<false>(result);
+  else
+    return result;
+}
+
+template <class Operation, ChainForm kForm, bool kRounds>
 void First(const ChainStep* step, int64_t i, HLO_STRIP) {
   const auto apply = [&](int k, Floats v) {
-    return Operation()(v, Read<kForm>(step->operand, i + k * kLane));
+    return Result<Operation, kRounds>(v, Read<kForm>(step->operand, i, k));
   };
   HLO_NEXT(apply);
 }
-template <class Operation, ChainForm kForm>
+template <class Operation, ChainForm kForm, bool kRounds>
 void Second(const ChainStep* step, int64_t i, HLO_STRIP) {
   const auto apply = [&](int k, Floats v) {
-    return Operation()(Read<kForm>(step->operand, i + k * kLane), v);
+    return Result<Operation, kRounds>(Read<kForm>(step->operand, i, k), v);
   };
   HLO_NEXT(apply);
 }
-template <class Operation>
+template <class Operation, bool kRounds>
 void Both(const ChainStep* step, int64_t i, HLO_STRIP) {
-  const auto apply = [](int, Floats v) { return Operation()(v, v); };
+  const auto apply = [](int, Floats v) { return Result<Operation, kRounds>(v, v); };
   HLO_NEXT(apply);
 }
 template <class Operation>
@@ -149,8 +165,7 @@ void One(const ChainStep* step, int64_t i, HLO_STRIP) {
 template <int kPlace, ChainForm kFirst, ChainForm kSecond>
 void Select(const ChainStep* step, int64_t i, HLO_STRIP) {
   const auto apply = [&](int k, Floats v) {
-    const Floats a = Read<kFirst>(step->operand, i + k * kLane),
-                 b = Read<kSecond>(step->second, i + k * kLane);
+    const Floats a = Read<kFirst>(step->operand, i, k), b = Read<kSecond>(step->second, i, k);
     if constexpr (kPlace == 0)
       return Choose(BitsOf<Signed>(v), a, b);
     else if constexpr (kPlace == 1)
@@ -226,58 +241,6 @@ ChainFn OfBinary(Kind kind, F&& f) {
 
 constexpr bool IsOfPreds(Kind kind) { return kind >= Kind::kAndPred && kind <= Kind::kXorPred; }
 
-absl::flat_hash_map<TileFn, ChainOperation> MakeOperations() {
-  absl::flat_hash_map<TileFn, ChainOperation> operations;
-  const auto add = [&](const TileCall& call, ChainOperation operation) {
-    if (call.function != nullptr) operations.emplace(call.function, operation);
-  };
-  std::vector<std::pair<Opcode, Kind>> floats = {
-      {Opcode::kAdd, Kind::kAddF32},           {Opcode::kSubtract, Kind::kSubtractF32},
-      {Opcode::kMultiply, Kind::kMultiplyF32}, {Opcode::kDivide, Kind::kDivideF32},
-      {Opcode::kMaximum, Kind::kMaximumF32},   {Opcode::kMinimum, Kind::kMinimumF32},
-      {Opcode::kNegate, Kind::kNegateF32},     {Opcode::kAbs, Kind::kAbsF32},
-      {Opcode::kSqrt, Kind::kSqrtF32},         {Opcode::kExponential, Kind::kExpF32},
-      {Opcode::kTanh, Kind::kTanhF32},         {Opcode::kLogistic, Kind::kLogisticF32}};
-  if (kFusesMulAdd) {
-    floats.emplace_back(Opcode::kSine, Kind::kSineF32);
-    floats.emplace_back(Opcode::kCosine, Kind::kCosineF32);
-  }
-  for (const auto& [opcode, kind] : floats) {
-    add(FindTileOp(opcode, ElementType::kF32), {kind});
-    add(FindRoundedTileOp(opcode, ElementType::kBF16), {kind, true});
-  }
-  const std::pair<Opcode, Kind> integers[] = {{Opcode::kAdd, Kind::kAdd32},
-                                              {Opcode::kSubtract, Kind::kSubtract32},
-                                              {Opcode::kMultiply, Kind::kMultiply32},
-                                              {Opcode::kAnd, Kind::kAnd},
-                                              {Opcode::kOr, Kind::kOr},
-                                              {Opcode::kXor, Kind::kXor},
-                                              {Opcode::kNegate, Kind::kNegate32},
-                                              {Opcode::kNot, Kind::kNot},
-                                              {Opcode::kShiftLeft, Kind::kShiftLeft},
-                                              {Opcode::kShiftRightLogical, Kind::kShiftRightLogical}};
-  for (const auto& [opcode, kind] : integers) {
-    add(FindTileOp(opcode, ElementType::kS32), {kind});
-    add(FindTileOp(opcode, ElementType::kU32), {kind});
-  }
-  using Direction = ComparisonDirection;
-  const std::tuple<Direction, Kind, Kind> comparisons[] = {
-      {Direction::kEq, Kind::kEqF32, Kind::kEqS32}, {Direction::kNe, Kind::kNeF32, Kind::kNeS32},
-      {Direction::kLt, Kind::kLtF32, Kind::kLtS32}, {Direction::kLe, Kind::kLeF32, Kind::kLeS32},
-      {Direction::kGt, Kind::kGtF32, Kind::kGtS32}, {Direction::kGe, Kind::kGeF32, Kind::kGeS32}};
-  for (const auto& [direction, of_floats, of_integers] : comparisons) {
-    add(FindTileCompare(direction, false, ElementType::kF32), {of_floats});
-    add(FindTileCompare(direction, false, ElementType::kS32), {of_integers});
-  }
-  add(FindTileOp(Opcode::kAnd, ElementType::kPred), {Kind::kAndPred});
-  add(FindTileOp(Opcode::kOr, ElementType::kPred), {Kind::kOrPred});
-  add(FindTileOp(Opcode::kXor, ElementType::kPred), {Kind::kXorPred});
-  add(FindTileOp(Opcode::kNot, ElementType::kPred), {Kind::kNotPred});
-  add(FindTileSelect(ElementType::kF32), {Kind::kSelect});
-  add(RoundTile(ElementType::kBF16), {Kind::kRound});
-  return operations;
-}
-
 }  // namespace
 
 int64_t ChainWidth(ChainForm form) {
@@ -295,14 +258,9 @@ int64_t ChainWidth(ChainForm form) {
   return 0;
 }
 
-ChainOperation ChainOperationOf(const TileCall& call) {
-  static const auto* operations = new absl::flat_hash_map<TileFn, ChainOperation>(MakeOperations());
-  const auto found = operations->find(call.function);
-  return found == operations->end() ? ChainOperation{} : found->second;
-}
-
 ChainFn ChainEnd() { return &End; }
 ChainFn ChainCall() { return &Call; }
+ChainFn ChainPass() { return &Pass; }
 ChainFn ChainRound(bool may_be_nan) { return may_be_nan ? &Round<true> : &Round<false>; }
 
 ChainFn ChainLoad(ChainForm form, bool goes_on) {
@@ -323,16 +281,33 @@ ChainFn ChainStore(ChainForm form, bool rounds) {
   }
 }
 
-ChainFn ChainBinary(Kind kind, ChainPlace place, ChainForm form) {
+namespace {
+
+template <class Operation, bool kRounds>
+ChainFn Binary(ChainPlace place, ChainForm form) {
+  if (place == ChainPlace::kBoth) return &Both<Operation, kRounds>;
+  return OfForm(form, [&]<ChainForm kForm>() -> ChainFn {
+    constexpr bool takes =
+        kRounds ? kForm == ChainForm::kLane || kForm == ChainForm::kBF16 || kForm == ChainForm::kScalar
+                : kForm != ChainForm::kCount || Operation::kIsOfIntegers;
+    if constexpr (takes)
+      return place == ChainPlace::kFirst ? &First<Operation, kForm, kRounds>
+                                         : &Second<Operation, kForm, kRounds>;
+    return nullptr;
+  });
+}
+
+}  // namespace
+
+ChainFn ChainBinary(Kind kind, ChainPlace place, ChainForm form, bool rounds) {
   if ((form == ChainForm::kPred) != IsOfPreds(kind) && place != ChainPlace::kBoth) return nullptr;
   if (form == ChainForm::kCount && !TakesCount(kind)) return nullptr;
   return OfBinary(kind, [&]<class Operation>() -> ChainFn {
-    if (place == ChainPlace::kBoth) return &Both<Operation>;
-    return OfForm(form, [&]<ChainForm kForm>() -> ChainFn {
-      if constexpr (kForm != ChainForm::kCount || Operation::kIsOfIntegers)
-        return place == ChainPlace::kFirst ? &First<Operation, kForm> : &Second<Operation, kForm>;
-      return nullptr;
-    });
+    if (!rounds) return Binary<Operation, false>(place, form);
+    if constexpr (std::is_same_v<Operation, AddF32> || std::is_same_v<Operation, SubtractF32> ||
+                  std::is_same_v<Operation, MultiplyF32> || std::is_same_v<Operation, DivideF32>)
+      return Binary<Operation, true>(place, form);
+    return nullptr;
   });
 }
 
@@ -381,16 +356,14 @@ ChainFn ChainSelect(int place, ChainForm first, ChainForm second) {
   });
 }
 
-void RunChain(int64_t n, ChainStep* steps, const ChainPointer* pointers, int64_t count) {
-  const Floats none{};
-  int64_t i = 0;
-  for (; i + kStrip <= n; i += kStrip)
-    steps[0].function(steps, i, none, none, none, none, none, none, none, none);
-  if (i == n) return;
-  // What is left, with zeros behind it.
+namespace {
+
+// Elements [i, n), fewer than a strip, on copies with zeros behind them.
+[[gnu::noinline]] void RunRest(int64_t i, int64_t n, ChainStep* steps, const ChainPointer* pointers,
+                               int64_t count) {
   HLO_CHECK(count <= kLongestChain);
   alignas(64) std::byte copies[2 * kLongestChain][kStrip * 4];
-  void* whole[kLongestChain];
+  void *whole[kLongestChain], *whole_second[kLongestChain];
   const auto copy = [&](const void* from, ChainForm form, std::byte* to) {
     const int64_t width = ChainWidth(form);
     std::memcpy(to, static_cast<const std::byte*>(from) + i * width, (n - i) * width);
@@ -406,6 +379,7 @@ void RunChain(int64_t n, ChainStep* steps, const ChainPointer* pointers, int64_t
   };
   for (int64_t k = 0; k < count; ++k) {
     whole[k] = steps[k].operand;
+    whole_second[k] = steps[k].second;
     if (steps[k].operand == nullptr || pointers[k].form == ChainForm::kScalar) {
     } else if (pointers[k].form == ChainForm::kCount) {
       uint32_t first;
@@ -419,12 +393,25 @@ void RunChain(int64_t n, ChainStep* steps, const ChainPointer* pointers, int64_t
     if (pointers[k].has_second && pointers[k].second_form != ChainForm::kScalar)
       steps[k].second = tail(k, steps[k].second, pointers[k].second_form, copies[kLongestChain + k]);
   }
+  const Floats none{};
   steps[0].function(steps, 0, none, none, none, none, none, none, none, none);
   for (int64_t k = 0; k < count; ++k) {
+    steps[k].operand = whole[k];
+    steps[k].second = whole_second[k];
     if (!pointers[k].is_store) continue;
     const int64_t width = ChainWidth(pointers[k].form);
     std::memcpy(static_cast<std::byte*>(whole[k]) + i * width, copies[k], (n - i) * width);
   }
+}
+
+}  // namespace
+
+void RunChain(int64_t n, ChainStep* steps, const ChainPointer* pointers, int64_t count) {
+  const Floats none{};
+  int64_t i = 0;
+  for (; i + kStrip <= n; i += kStrip)
+    steps[0].function(steps, i, none, none, none, none, none, none, none, none);
+  if (i != n) RunRest(i, n, steps, pointers, count);
 }
 
 }  // namespace hlo::cpu

@@ -25,9 +25,9 @@ using ChainFn = void (*)(const ChainStep* step, int64_t i, Vector<float>, Vector
 // A step takes the strip's values from the one before it. Predicates are masks there.
 struct ChainStep {
   ChainFn function = nullptr;
-  void* operand = nullptr;       // What is read, or written to: element 0.
-  const void* second = nullptr;  // Of a choice.
-  TileCall call = {};            // An operation on lanes in memory.
+  void* operand = nullptr;  // What is read, or written to: element 0.
+  void* second = nullptr;   // Read, of a choice.
+  TileCall call = {};       // An operation on lanes in memory.
 };
 
 // A step is complete but for its pointers. No function where a chain cannot take the operation.
@@ -37,6 +37,7 @@ ChainFn ChainLoad(ChainForm form, bool goes_on);
 ChainFn ChainStore(ChainForm form, bool rounds);
 ChainFn ChainRound(bool may_be_nan);
 ChainFn ChainCall();
+ChainFn ChainPass();  // Does nothing.
 // The last step.
 ChainFn ChainEnd();
 
@@ -104,8 +105,9 @@ inline bool IsChainUnary(ChainOperation::Kind kind) {
 
 // Which operand comes from the step before: the first or second one, or both.
 enum class ChainPlace : uint8_t { kFirst, kSecond, kBoth };
-// `form`: of the other operand.
-ChainFn ChainBinary(ChainOperation::Kind kind, ChainPlace place, ChainForm form);
+// `form`: of the other operand. `rounds`: and its result to bf16, from operands that are; no function where
+// that takes a step of its own.
+ChainFn ChainBinary(ChainOperation::Kind kind, ChainPlace place, ChainForm form, bool rounds);
 ChainFn ChainUnary(ChainOperation::Kind kind);
 // Operand `place` (predicate 0, on true 1, on false 2) comes from the step before, the other two in these
 // forms.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "kernels/cpu/row_walk.h"
 #include "kernels/cpu/tile_loops.h"
@@ -43,47 +44,78 @@ void TileProgram::FindDirectPointers() {
                            [&](TileValue value) { return values_[value].access < 0; });
   if (!is_direct_) return;
   for (Chain& chain : chains_) {
+    const auto add = [&](size_t k, bool is_second, DirectPointer pointer) {
+      const bool is_register = pointer.kind == DirectPointer::Kind::kRegister;
+      pointer.step = static_cast<int32_t>(is_register ? chain.begin + k : k);
+      pointer.is_second = is_second;
+      (is_register ? registers_ : chain.direct).push_back(pointer);
+    };
     for (size_t k = 0; k < chain.steps.size(); ++k) {
       const Chain::Operands& operands = chain.operands[k];
       if (operands.access >= 0)
-        chain.direct.push_back(
-            {DirectPointer::Kind::kMemory, false, k, -1, operands.access, -1, Width(operands.access)});
-      else if (chain.pointers[k].is_store)
-        chain.direct.push_back(DirectStore(k, operands.value));
+        add(k, false, InMemory(operands.access));
       else if (operands.value >= 0)
-        chain.direct.push_back(DirectRead(k, operands.value, false));
-      if (operands.second >= 0) chain.direct.push_back(DirectRead(k, operands.second, true));
+        add(k, false, chain.pointers[k].is_store ? DirectStore(operands.value) : DirectRead(operands.value));
+      if (operands.second >= 0) add(k, true, DirectRead(operands.second));
     }
   }
+  FindFold();
+  const auto moves = [](const DirectPointer& pointer) {
+    return pointer.pattern != Pattern::kStrided && pointer.kind != DirectPointer::Kind::kIota;
+  };
+  moves_by_rows_ =
+      outer_dims_.size() == 1 && std::all_of(chains_.begin(), chains_.end(), [&](const Chain& c) {
+        return std::all_of(c.direct.begin(), c.direct.end(), moves);
+      });
 }
 
-TileProgram::DirectPointer TileProgram::DirectStore(size_t step, TileValue number) const {
+TileProgram::DirectPointer TileProgram::InMemory(int32_t access) const {
+  return {DirectPointer::Kind::kMemory, false, patterns_[access], 0, -1, access, Width(access)};
+}
+
+// Where a chain leaves a value.
+TileProgram::DirectPointer TileProgram::DirectStore(TileValue number) const {
   const Value& value = values_[number];
   const bool in_place = value.stored_as >= 0 && patterns_[value.stored_as] == Pattern::kDense;
-  return {in_place ? DirectPointer::Kind::kMemory : DirectPointer::Kind::kRegister,
-          false,
-          step,
-          number,
-          value.stored_as,
-          -1,
-          in_place ? Width(value.stored_as) : 0};
+  DirectPointer pointer{DirectPointer::Kind::kRegister, false, Pattern::kDense, 0, number, -1};
+  if (in_place) pointer = InMemory(value.stored_as);
+  pointer.value = number;
+  return pointer;
 }
 
-TileProgram::DirectPointer TileProgram::DirectRead(size_t step, TileValue number, bool is_second) const {
+TileProgram::DirectPointer TileProgram::DirectRead(TileValue number) const {
   using Kind = DirectPointer::Kind;
   const Value& value = values_[number];
-  if (value.access < 0) return {Kind::kComputed, is_second, step, number, -1, -1};
+  if (value.access < 0) return DirectStore(number);
   const bool is_iota = accesses_[value.access].argument == Access::kIota;
+  DirectPointer pointer = InMemory(value.access);
   const auto irregular = std::find_if(irregular_.begin(), irregular_.end(),
                                       [&](const auto& entry) { return entry.first == value.access; });
-  const int32_t extras = irregular == irregular_.end() ? -1 : irregular->second;
-  const Kind kind = extras >= 0                        ? Kind::kRow
-                    : is_iota                          ? Kind::kIota
-                    : value.form == ChainForm::kScalar ? Kind::kScalar
-                                                       : Kind::kMemory;
-  const auto load =
-      std::find_if(steps_.begin(), steps_.end(), [&](const Step& s) { return s.out == number; });
-  return {kind, is_second, step, number, value.access, extras, Width(value.access), load->call};
+  if (irregular != irregular_.end()) {
+    pointer.kind = Kind::kRow;
+    pointer.extras = irregular->second;
+  } else {
+    pointer.kind = is_iota ? Kind::kIota : value.form == ChainForm::kScalar ? Kind::kScalar : Kind::kMemory;
+  }
+  pointer.value = number;
+  pointer.widen =
+      std::find_if(steps_.begin(), steps_.end(), [&](const Step& s) { return s.out == number; })->call;
+  return pointer;
+}
+
+// The steps that the yielded value passes, if a chain ends with it.
+void TileProgram::FindFold() {
+  if (yielded_.size() != 1) return;
+  const TileValue value = yielded_[0];
+  for (const Chain& chain : chains_) {
+    if (steps_[chain.last].out != value || lane(value) != Lane::kF32) continue;
+    fold_step_ = static_cast<int64_t>(chain.begin + chain.steps.size()) - 2;
+    const bool is_read =
+        values_[value].stored_as >= 0 || std::any_of(steps_.begin(), steps_.end(), [&](const Step& step) {
+          return std::count(step.in.begin(), step.in.begin() + step.operand_count, value) != 0;
+        });
+    if (!is_read) yield_step_ = fold_step_ - 1;
+  }
 }
 
 // The place of the element at an inner position.
@@ -112,8 +144,7 @@ int64_t TileProgram::PlaceOfRow(int32_t number, void* const* arguments, const in
 }
 
 // One element as a lane, in `to` or where it is.
-const std::byte* TileProgram::ReadScalar(ElementType type, const TileCall& widen, const std::byte* from,
-                                         std::byte* to) {
+std::byte* TileProgram::ReadScalar(ElementType type, const TileCall& widen, std::byte* from, std::byte* to) {
   if (widen.function == nullptr) return from;
   if (type == ElementType::kBF16) {
     uint16_t bits;
@@ -128,9 +159,9 @@ const std::byte* TileProgram::ReadScalar(ElementType type, const TileCall& widen
 }
 
 // Where the tile's elements lie. Calls for the next tile's: a row may begin anywhere.
-const void* TileProgram::Runner::RowOf(int32_t access, int32_t extras, int64_t begin, int64_t n) const {
+std::byte* TileProgram::Runner::RowOf(int32_t access, int32_t extras, int64_t begin, int64_t n) const {
   constexpr int64_t kLine = 64, kMost = 4096;  // Bytes.
-  const auto* data = static_cast<const std::byte*>(arguments_[program_.accesses_[access].argument]);
+  auto* data = static_cast<std::byte*>(arguments_[program_.accesses_[access].argument]);
   const int64_t width = program_.Width(access);
   const auto row = [&](int64_t position) {
     return data +
@@ -143,44 +174,100 @@ const void* TileProgram::Runner::RowOf(int32_t access, int32_t extras, int64_t b
   return row(begin);
 }
 
+// What stays where it is.
+void TileProgram::Runner::SetRegisters() {
+  for (const DirectPointer& pointer : program_.registers_) {
+    std::byte* at = RegisterOf(pointer.value);
+    pointers_[pointer.value] = at;
+    ChainStep& step = chain_steps_[pointer.step];
+    if (pointer.is_second)
+      step.second = at;
+    else
+      step.operand = at;
+  }
+}
+
+void TileProgram::Runner::BeginRows() {
+  for (const Chain& chain : program_.chains_) {
+    for (const DirectPointer& pointer : chain.direct) {
+      const Access& access = program_.accesses_[pointer.access];
+      auto* data = static_cast<std::byte*>(arguments_[access.argument]);
+      ChainStep& step = chain_steps_[chain.begin + pointer.step];
+      moving_.push_back({data + start_[pointer.access] * pointer.width, access.outer[0] * pointer.width,
+                         pointer.pattern == Pattern::kDense ? pointer.width : 0,
+                         pointer.is_second ? &step.second : &step.operand, &pointer});
+    }
+  }
+  row_ = 0;
+}
+
+void TileProgram::Runner::Move(int64_t begin) {
+  for (const Moving& moving : moving_) {
+    std::byte* at = moving.at + row_ * moving.row + begin * moving.position;
+    const DirectPointer& pointer = *moving.pointer;
+    if (pointer.kind == DirectPointer::Kind::kScalar)
+      at = ReadScalar(program_.accesses_[pointer.access].type, pointer.widen, at, RegisterOf(pointer.value));
+    if (pointer.value >= 0) pointers_[pointer.value] = at;
+    *moving.operand = at;
+  }
+}
+
 void TileProgram::Runner::RunDirect(int64_t begin, int64_t n) {
+  if (row_ >= 0) {
+    Move(begin);
+    for (const Chain& chain : program_.chains_)
+      RunChain(n, chain_steps_.data() + chain.begin, chain.pointers.data(),
+               static_cast<int64_t>(chain.steps.size()));
+    return;
+  }
   using Kind = DirectPointer::Kind;
   for (const Chain& chain : program_.chains_) {
     ChainStep* steps = chain_steps_.data() + chain.begin;
     for (const DirectPointer& pointer : chain.direct) {
-      const void* at = nullptr;
-      if (pointer.kind == Kind::kComputed) {
-        at = pointers_[pointer.value];
-      } else if (pointer.kind == Kind::kRegister) {
+      const Access& access = program_.accesses_[pointer.access];
+      int64_t place = base_[pointer.access];
+      if (pointer.pattern == Pattern::kDense)
+        place += begin;
+      else if (pointer.pattern == Pattern::kStrided && pointer.kind != Kind::kRow)
+        place = program_.PlaceOf(pointer.access, base_.data(), begin);
+      std::byte* at = nullptr;
+      if (pointer.kind == Kind::kIota) {
         at = RegisterOf(pointer.value);
+        FillIota(program_.lane(pointer.value), 1, at, place, 0);
       } else if (pointer.kind == Kind::kRow) {
         at = RowOf(pointer.access, pointer.extras, begin, n);
       } else {
-        const Access& access = program_.accesses_[pointer.access];
-        int64_t place = base_[pointer.access];
-        if (program_.patterns_[pointer.access] == Pattern::kDense)
-          place += begin;
-        else if (program_.patterns_[pointer.access] == Pattern::kStrided)
-          place = program_.PlaceOf(pointer.access, base_.data(), begin);
-        if (pointer.kind == Kind::kIota) {
-          std::byte* to = RegisterOf(pointer.value);
-          FillIota(program_.lane(pointer.value), 1, to, place, 0);
-          at = to;
-        } else {
-          const auto* from =
-              static_cast<const std::byte*>(arguments_[access.argument]) + place * pointer.width;
-          at = pointer.kind == Kind::kScalar
-                   ? ReadScalar(access.type, pointer.widen, from, RegisterOf(pointer.value))
-                   : from;
-        }
+        at = static_cast<std::byte*>(arguments_[access.argument]) + place * pointer.width;
+        if (pointer.kind == Kind::kScalar)
+          at = ReadScalar(access.type, pointer.widen, at, RegisterOf(pointer.value));
       }
       if (pointer.value >= 0) pointers_[pointer.value] = at;
       if (pointer.is_second)
         steps[pointer.step].second = at;
       else
-        steps[pointer.step].operand = const_cast<void*>(at);
+        steps[pointer.step].operand = at;
     }
     RunChain(n, steps, chain.pointers.data(), static_cast<int64_t>(chain.steps.size()));
+  }
+}
+
+void TileProgram::Runner::RunFolding(int64_t begin, int64_t n, ChainFold& fold) {
+  ChainStep& step = chain_steps_[program_.fold_step_];
+  ChainStep* yields = program_.yield_step_ >= 0 ? &chain_steps_[program_.yield_step_] : nullptr;
+  const int64_t strips = n / kStrip * kStrip;
+  fold.BeginTile(n);
+  if (strips > 0) {
+    const ChainFn pass = std::exchange(step.function, fold.function());
+    const ChainFn leaves = yields != nullptr ? std::exchange(yields->function, pass) : nullptr;
+    step.operand = fold.operand();
+    RunDirect(begin, strips);
+    step.operand = nullptr;
+    step.function = pass;
+    if (yields != nullptr) yields->function = leaves;
+  }
+  if (n > strips) {
+    RunDirect(begin + strips, n - strips);
+    fold.Add(static_cast<const float*>(yielded(0)), n - strips);
   }
 }
 

@@ -12,6 +12,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "kernels/cpu/access.h"
+#include "kernels/cpu/chain_fold.h"
 #include "kernels/cpu/small_program.h"
 #include "kernels/cpu/tile_chain.h"
 #include "kernels/cpu/tile_ops.h"
@@ -22,6 +23,9 @@ namespace hlo::cpu {
 using TileValue = int32_t;
 
 class TileProgram {
+ private:
+  struct DirectPointer;
+
  public:
   // --- Building: operands before their users, then Finish once.
   TileProgram(absl::Span<const int64_t> outer_dims, absl::Span<const int64_t> inner_dims)
@@ -60,6 +64,10 @@ class TileProgram {
 
   // Whether it yields one value, whose lanes are bf16.
   bool YieldsBF16() const;
+  // Whether a row is pointers that move by the same bytes from each row to the next, and chains.
+  bool MovesByRows() const { return moves_by_rows_; }
+  // Whether it yields one value that a chain can fold as it comes: RunFolding.
+  bool Folds() const { return is_direct_ && fold_step_ >= 0; }
 
   // visit(access, is_store) for all; arguments may be renumbered. What VisitOthers visits is read like loads.
   void VisitAccesses(absl::FunctionRef<void(Access&, bool)> visit);
@@ -96,6 +104,8 @@ class TileProgram {
 
   // The inner positions [begin, end), on this thread; where there are no outer ones.
   void RunPositions(void* const* arguments, int64_t begin, int64_t end) const;
+  // All inner positions of the outer ones [begin, end), on this thread.
+  void RunRows(void* const* arguments, int64_t begin, int64_t end) const;
 
   // What one thread needs to run tiles: resolved starts, scratch, splat scalars.
   class Runner {
@@ -110,6 +120,12 @@ class TileProgram {
     // Calls for what n positions from inner position `begin` on read, and write if wanted, so many outer ones
     // further on; not for what argument `at_hand` stands for.
     void CallFor(int64_t begin, int64_t n, int64_t ahead, int32_t at_hand, bool stores) const;
+    // The same as SetOuter, in fewer steps: from BeginRows on, nothing but RunTile, RunTiles and RunFolding
+    // may follow, and arguments stay. Where the program MovesByRows.
+    void BeginRows();
+    void SetRow(int64_t row) { row_ = row; }
+    // As RunTile, n <= ChainFold::kLongest; what is yielded goes to the fold.
+    void RunFolding(int64_t begin, int64_t n, ChainFold& fold);
     // As far as the first yielded value needs it; of what stores nothing.
     void RunFirst(int64_t begin, int64_t n);
     // After RunTile: the tile of the k-th yielded value.
@@ -121,7 +137,9 @@ class TileProgram {
    private:
     friend class TileProgram;
     void RunDirect(int64_t begin, int64_t n);
-    const void* RowOf(int32_t access, int32_t extras, int64_t begin, int64_t n) const;
+    std::byte* RowOf(int32_t access, int32_t extras, int64_t begin, int64_t n) const;
+    void SetRegisters();
+    void Move(int64_t begin);
     std::byte* RegisterOf(TileValue value) const {
       return scratch_ + program_.values_[value].register_number * program_.register_bytes_;
     }
@@ -134,9 +152,20 @@ class TileProgram {
     std::byte* scratch_;
     absl::InlinedVector<ChainStep, 16> chain_steps_;  // Of all chains.
     bool fresh_ = true;
+    // Where steps find their operands: at the first position of row 0, bytes from row to row and from one
+    // position to the next.
+    struct Moving {
+      std::byte* at;
+      int64_t row, position;
+      void** operand;
+      const DirectPointer* pointer;
+    };
+    absl::InlinedVector<Moving, 8> moving_;
+    int64_t row_ = -1;  // None: BeginRows has not been called.
   };
 
  private:
+  enum class Pattern : uint8_t { kDense, kScalar, kStrided };
   struct Value {
     Lane lane;
     int32_t register_number = -1;
@@ -151,15 +180,16 @@ class TileProgram {
   // Where a step of a chain finds an operand, or leaves its result, in a program that is_direct_.
   struct DirectPointer {
     // Elements in memory, those of a row that begins anywhere, one of them for all, a number that counts; a
-    // register to write, or one that is written.
-    enum class Kind : uint8_t { kMemory, kRow, kScalar, kIota, kRegister, kComputed };
+    // register that a chain writes.
+    enum class Kind : uint8_t { kMemory, kRow, kScalar, kIota, kRegister };
     Kind kind;
     bool is_second;  // Of a choice.
-    size_t step;
+    Pattern pattern;
+    int32_t step;
     TileValue value;
     int32_t access;
-    int32_t extras;     // Of a row's access: where they begin among the bases.
-    int64_t width = 0;  // Of an element in memory, in bytes.
+    int64_t width = 0;    // Of an element in memory, in bytes.
+    int32_t extras = -1;  // Of a row's access: where they begin among the bases.
     TileCall widen = {};
   };
   // Steps [first, last] whose values stay in the processor's registers.
@@ -173,9 +203,8 @@ class TileProgram {
       int32_t access = -1;                // Written to memory.
     };
     std::vector<Operands> operands;
-    std::vector<DirectPointer> direct;
+    std::vector<DirectPointer> direct;  // But for registers.
   };
-  enum class Pattern : uint8_t { kDense, kScalar, kStrided };
 
   void MoveBits();
   bool Drops(void* const* arguments) const;
@@ -195,6 +224,7 @@ class TileProgram {
   void AssignRegisters();
   void FormChains();
   bool IsScalarInRow(int32_t access) const;
+  bool IsScalarOfRow(int32_t access) const;
   bool CountsInRow(int32_t access) const;
   bool GrowChain(std::vector<size_t>& members) const;
   bool MayFollow(const std::vector<size_t>& members, size_t next) const;
@@ -203,7 +233,8 @@ class TileProgram {
   void ChooseForms();
   void BuildChain(Chain& chain);
   void AddOperation(const Step& step, TileValue before, Chain& chain) const;
-  void AddStores(TileValue value, bool rounds, Chain& chain);
+  void AddStores(TileValue value, Chain& chain) const;
+  bool RoundsAsStored(TileValue value, const Chain& chain) const;
   void RunChainOf(const Chain& chain, void* const* arguments, const int64_t* bases, int64_t begin, int64_t n,
                   std::byte* registers, int64_t stride, ChainStep* steps, const void** values) const;
   void ReadForChains(const Step& step, void* const* arguments, const int64_t* bases, int64_t begin, int64_t n,
@@ -211,14 +242,15 @@ class TileProgram {
   bool IsDenseInTile(int32_t access) const;
   static bool StartsWithRows(const Access& access);
   void FindDirectPointers();
-  DirectPointer DirectStore(size_t step, TileValue number) const;
-  DirectPointer DirectRead(size_t step, TileValue number, bool is_second) const;
+  void FindFold();
+  DirectPointer DirectStore(TileValue number) const;
+  DirectPointer DirectRead(TileValue number) const;
+  DirectPointer InMemory(int32_t access) const;
   int64_t Width(int32_t access) const { return ByteCount(accesses_[access].type); }
   int64_t PlaceOf(int32_t number, const int64_t* bases, int64_t position) const;
   int64_t PlaceOfRow(int32_t number, void* const* arguments, const int64_t* bases, const int64_t* extras,
                      int64_t position) const;
-  static const std::byte* ReadScalar(ElementType type, const TileCall& widen, const std::byte* from,
-                                     std::byte* to);
+  static std::byte* ReadScalar(ElementType type, const TileCall& widen, std::byte* from, std::byte* to);
   Pattern PatternOf(const Access& access) const;
 
   std::vector<int64_t> outer_dims_, inner_dims_;
@@ -235,8 +267,13 @@ class TileProgram {
   std::vector<Chain> chains_;
   int64_t outer_count_ = 1, inner_count_ = 1, tile_ = 0, register_bytes_ = 0, register_count_ = 0;
   double nanoseconds_ = 0;
-  bool is_copy_ = false;               // One load and one store.
-  bool is_direct_ = false;             // Chains and pointers, nothing else.
+  bool is_copy_ = false;    // One load and one store.
+  bool is_direct_ = false;  // Chains and pointers, nothing else.
+  bool moves_by_rows_ = false;
+  std::vector<DirectPointer> registers_;  // Of all chains, where is_direct_.
+  // Among the steps of all chains, where the yielded value passes, last of its chain: one that does nothing,
+  // and the one that leaves it in a register if nothing else reads it there.
+  int64_t fold_step_ = -1, yield_step_ = -1;
   std::optional<SmallProgram> small_;  // The same, where it is one.
   bool scalars_vary_ = false;          // From one outer index to the next.
   bool by_rows_ = false;               // Tiles end with the innermost dimension.

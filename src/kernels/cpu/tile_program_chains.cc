@@ -54,6 +54,13 @@ bool TileProgram::IsScalarInRow(int32_t access) const {
          accesses_[access].inner.back() == 0 && accesses_[access].IsRegular();
 }
 
+// Likewise, for all positions of an outer index.
+bool TileProgram::IsScalarOfRow(int32_t access) const {
+  const Strides& outer = accesses_[access].outer;
+  return patterns_[access] == Pattern::kScalar &&
+         std::any_of(outer.begin(), outer.end(), [](int64_t stride) { return stride != 0; });
+}
+
 // Whether each next position of a tile reads one more than the one before.
 bool TileProgram::CountsInRow(int32_t access) const {
   const Access& a = accesses_[access];
@@ -64,9 +71,9 @@ bool TileProgram::CountsInRow(int32_t access) const {
 
 bool TileProgram::GrowChain(std::vector<size_t>& members) const {
   // A member takes three steps at most (it computes, rounds, and leaves its value in a register), and one for
-  // each place where it is stored; one more may come, between the chain's first and last step.
+  // each place where it is stored; one more may come, between the chain's first and last two steps.
   const int64_t steps =
-      2 + 3 * static_cast<int64_t>(members.size() + 1) + static_cast<int64_t>(stored_.size());
+      3 + 3 * static_cast<int64_t>(members.size() + 1) + static_cast<int64_t>(stored_.size());
   if (steps > kLongestChain) return false;
   const TileValue last = steps_[members.back()].out;
   for (size_t next = members.back() + 1; next < steps_.size(); ++next) {
@@ -85,12 +92,15 @@ bool TileProgram::IsWorthwhile(const std::vector<size_t>& members) const {
   for (const size_t m : members) {
     const Step& step = steps_[m];
     own += ChainOperationOf(step.call).kind != Kind::kNone;
+    // What is folded as it comes.
+    saved += yielded_.size() == 1 && yielded_[0] == step.out && lane(step.out) == Lane::kF32;
     for (const Stored& stored : stored_)
       saved += stored.value == step.out && accesses_[stored.access].type == ElementType::kBF16;
     for (int k = 0; k < step.operand_count; ++k) {
       const int32_t access = values_[step.in[k]].access;
       if (access < 0) continue;
-      saved += accesses_[access].type == ElementType::kBF16 || IsScalarInRow(access) || CountsInRow(access);
+      saved += accesses_[access].type == ElementType::kBF16 || IsScalarInRow(access) ||
+               IsScalarOfRow(access) || CountsInRow(access);
     }
   }
   return own > 0 && saved > 0;
@@ -193,13 +203,23 @@ void TileProgram::BuildChain(Chain& chain) {
   for (size_t s = chain.first; s <= chain.last; ++s) {
     AddOperation(steps_[s], before, chain);
     before = steps_[s].out;
-    AddStores(before, ChainOperationOf(steps_[s].call).rounds, chain);
+    AddStores(before, chain);
   }
+  if (yielded_.size() == 1 && yielded_[0] == before && lane(before) == Lane::kF32)
+    add(ChainPass(), ChainForm::kLane, {});
   add(ChainEnd(), ChainForm::kLane, {});
+}
+
+// Whether a value goes nowhere but to memory, as bf16: it is rounded as it is stored.
+bool TileProgram::RoundsAsStored(TileValue value, const Chain& chain) const {
+  return steps_[chain.last].out == value && values_[value].is_passed_on &&
+         std::any_of(stored_.begin(), stored_.end(),
+                     [&](const Stored& s) { return s.value == value && s.by_chain; });
 }
 
 void TileProgram::AddOperation(const Step& step, TileValue before, Chain& chain) const {
   const ChainOperation operation = ChainOperationOf(step.call);
+  bool rounds = operation.rounds && !RoundsAsStored(step.out, chain);
   const auto place = std::find(step.in.begin(), step.in.end(), before) - step.in.begin();
   ChainStep next;
   ChainPointer pointer{ChainForm::kLane, false, false, ChainForm::kLane};
@@ -214,36 +234,42 @@ void TileProgram::AddOperation(const Step& step, TileValue before, Chain& chain)
     operands = {step.in[place == 0 ? 1 : 0], step.in[place == 2 ? 1 : 2]};
     pointer = {values_[operands.value].form, false, true, values_[operands.second].form};
     next.function = ChainSelect(static_cast<int>(place), pointer.form, pointer.second_form);
-  } else if (step.in[0] == step.in[1]) {
-    next.function = ChainBinary(operation.kind, ChainPlace::kBoth, ChainForm::kLane);
   } else {
-    operands.value = step.in[1 - place];
-    pointer.form = values_[operands.value].form;
-    next.function =
-        ChainBinary(operation.kind, place == 0 ? ChainPlace::kFirst : ChainPlace::kSecond, pointer.form);
+    const bool is_both = step.in[0] == step.in[1];
+    if (!is_both) operands.value = step.in[1 - place];
+    if (!is_both) pointer.form = values_[operands.value].form;
+    const ChainPlace from = is_both      ? ChainPlace::kBoth
+                            : place == 0 ? ChainPlace::kFirst
+                                         : ChainPlace::kSecond;
+    next.function = ChainBinary(operation.kind, from, pointer.form, rounds);
+    if (next.function != nullptr)
+      rounds = false;
+    else
+      next.function = ChainBinary(operation.kind, from, pointer.form, false);
   }
   HLO_CHECK(next.function != nullptr);
-  chain.steps.push_back(next);
-  chain.pointers.push_back(pointer);
-  chain.operands.push_back(operands);
+  const auto add = [&](const ChainStep& added, const ChainPointer& form, const Chain::Operands& values) {
+    chain.steps.push_back(added);
+    chain.pointers.push_back(form);
+    chain.operands.push_back(values);
+  };
+  add(next, pointer, operands);
+  if (rounds) add({ChainRound(false)}, {ChainForm::kLane, false, false, ChainForm::kLane}, {});
 }
 
-// Of a value that has just been computed. `rounds`: to a bf16, which it is not yet.
-void TileProgram::AddStores(TileValue value, bool rounds, Chain& chain) {
+// Of a value that has just been computed.
+void TileProgram::AddStores(TileValue value, Chain& chain) const {
   const auto add = [&](ChainFn function, ChainForm form, bool is_store, Chain::Operands operands) {
     chain.steps.push_back({function});
     chain.pointers.push_back({form, is_store, false, form});
     chain.operands.push_back(operands);
   };
-  const bool is_last = steps_[chain.last].out == value;
-  const bool narrows = std::any_of(stored_.begin(), stored_.end(),
-                                   [&](const Stored& s) { return s.value == value && s.by_chain; });
-  // What goes nowhere else is rounded as it is stored.
-  const bool rounds_last = rounds && narrows && is_last && values_[value].is_passed_on;
-  if (rounds && !rounds_last) add(ChainRound(false), ChainForm::kLane, false, {});
+  const auto& call =
+      std::find_if(steps_.begin(), steps_.end(), [&](const Step& s) { return s.out == value; })->call;
+  const bool rounds = ChainOperationOf(call).rounds && RoundsAsStored(value, chain);
   for (const Stored& stored : stored_) {
     if (stored.value != value || !stored.by_chain) continue;
-    add(ChainStore(ChainForm::kBF16, rounds_last), ChainForm::kBF16, true, {-1, -1, stored.access});
+    add(ChainStore(ChainForm::kBF16, rounds), ChainForm::kBF16, true, {-1, -1, stored.access});
   }
   if (!values_[value].is_passed_on)
     add(ChainStore(values_[value].form, false), values_[value].form, true, {value});
@@ -264,7 +290,7 @@ void TileProgram::ReadForChains(const Step& step, void* const* arguments, const 
     *value = to;
     return;
   }
-  const auto* from = static_cast<const std::byte*>(arguments[access.argument]) + at * ByteCount(access.type);
+  auto* from = static_cast<std::byte*>(arguments[access.argument]) + at * ByteCount(access.type);
   *value = ReadScalar(access.type, step.call, from, to);
 }
 
@@ -287,7 +313,7 @@ void TileProgram::RunChainOf(const Chain& chain, void* const* arguments, const i
       values[operands.value] = steps[k].operand;
     } else if (operands.value >= 0) {
       steps[k].operand = const_cast<void*>(values[operands.value]);
-      if (operands.second >= 0) steps[k].second = values[operands.second];
+      if (operands.second >= 0) steps[k].second = const_cast<void*>(values[operands.second]);
     }
   }
   RunChain(n, steps, chain.pointers.data(), static_cast<int64_t>(chain.steps.size()));

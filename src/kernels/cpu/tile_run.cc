@@ -77,6 +77,7 @@ TileProgram::Runner::Runner(const TileProgram& program, void* const* arguments)
   }
   for (const Chain& chain : program.chains_)
     chain_steps_.insert(chain_steps_.end(), chain.steps.begin(), chain.steps.end());
+  SetRegisters();
 }
 
 void TileProgram::Runner::SetOuter(int64_t outer) {
@@ -307,6 +308,15 @@ void TileProgram::RunCopy(void* const* arguments) const {
 
 void TileProgram::RunPositions(void* const* arguments, int64_t begin, int64_t end) const {
   if (begin < end) Runner(*this, arguments).RunTiles(begin, end);
+}
+
+void TileProgram::RunRows(void* const* arguments, int64_t begin, int64_t end) const {
+  Runner runner(*this, arguments);
+  if (moves_by_rows_) runner.BeginRows();
+  for (int64_t row = begin; row < end; ++row) {
+    moves_by_rows_ ? runner.SetRow(row) : runner.SetOuter(row);
+    runner.RunTiles(0, inner_count_);
+  }
 }
 
 // Whether a store has to be left out.

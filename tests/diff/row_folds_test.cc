@@ -1,0 +1,52 @@
+// Rows that are reduced as they are computed, through both engines.
+
+#include "engines.h"
+#include "fmt/format.h"
+
+namespace hlo {
+namespace {
+
+std::string Combiner(const char* type, const char* opcode) {
+  return fmt::format("op {{ x = {0}[] parameter(0)\n y = {0}[] parameter(1)\n ROOT r = {0}[] {1}(x, y) }}\n",
+                     type, opcode);
+}
+
+// Whole strips, tiles and rows, and what is left of each.
+constexpr int kLengths[] = {65, 127, 128, 129, 200, 255, 512, 1000, 1024, 1025, 1153, 2048, 5000, 70001};
+
+TEST(RowFoldsTest, ExtremesAreExact) {
+  for (const char* type : {"f32", "bf16"}) {
+    for (const auto& [opcode, init] : {std::pair("maximum", "-inf"), std::pair("minimum", "inf")}) {
+      for (const int n : kLengths) {
+        const std::string text = fmt::format(
+            "ENTRY e {{ x = {0}[9,{1}] parameter(0)\n y = {0}[9,{1}] parameter(1)\n p = {0}[9,{1}] "
+            "subtract(x, "
+            "y)\n q = {0}[9,{1}] multiply(p, x)\n i = {0}[] constant({2})\n"
+            " ROOT r = {0}[9] reduce(q, i), dimensions={{1}}, to_apply=op }}",
+            type, n, init);
+        test::ExpectEnginesAgree(Combiner(type, opcode) + text);
+        test::ExpectEnginesAgree(Combiner(type, opcode) + text, {.specials = true});
+      }
+    }
+  }
+}
+
+TEST(RowFoldsTest, SumsAreCloseToTheReference) {
+  for (const char* type : {"f32", "bf16"}) {
+    for (const int n : kLengths) {
+      const double relative = (n + 2) * 0x1p-24;
+      for (const bool specials : {false, true}) {
+        test::ExpectEnginesAgree(
+            Combiner("f32", "add") +
+                fmt::format("ENTRY e {{ x = {0}[9,{1}] parameter(0)\n q = {0}[9,{1}] multiply(x, x)\n"
+                            " w = f32[9,{1}] convert(q)\n i = f32[] constant(0)\n"
+                            " ROOT r = f32[9] reduce(w, i), dimensions={{1}}, to_apply=op }}",
+                            type, n),
+            {.rule = CompareRule::Close(0, relative), .specials = specials});
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hlo
