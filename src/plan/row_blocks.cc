@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "plan/row_parts.h"
 #include "plan/visit.h"
 
 namespace hlo::plan {
@@ -14,8 +15,9 @@ namespace {
 
 constexpr int64_t kFewestRows = 16;
 constexpr int64_t kFewestElements = 32 << 10;  // Less stays in the cache by itself.
-constexpr int64_t kBlockBytes = 64 << 10;      // What is read and written for a block.
-constexpr int64_t kLongestRow = 256 << 10;     // In bytes; several blocks must fit the L2 cache.
+// What is read and written for a block; more where many blocks remain.
+constexpr int64_t kBlockBytes = 64 << 10, kLargestBlock = 128 << 10, kManyBlocks = 32;
+constexpr int64_t kLongestRow = 256 << 10;  // In bytes; several blocks must fit the L2 cache.
 constexpr size_t kMostParts = 24, kFarthest = 32;
 
 using Part = std::variant<cpu::TileProgram, cpu::ReduceProgram>;
@@ -251,11 +253,25 @@ class Blocker {
       });
     }
     rows.program.rows = group.rows;
-    rows.program.block =
-        std::clamp<int64_t>(kBlockBytes / std::max<int64_t>(group.bytes(), 1), 1, group.rows);
+    const auto rows_of = [&](int64_t bytes) { return bytes / std::max<int64_t>(group.bytes(), 1); };
+    const int64_t block =
+        std::max(rows_of(kBlockBytes), std::min(rows_of(kLargestBlock), group.rows / kManyBlocks));
+    rows.program.block = std::clamp<int64_t>(block, 1, group.rows);
     Number(group, reads_inside, &rows);
+    for (Part& part : rows.program.parts) TakeRows(group.rows, &part);
+    JoinParts(rows);
     step.what = std::move(rows);
     return step;
+  }
+
+  // Long rows of which something stays the same are walked by themselves.
+  static void TakeRows(int64_t rows, Part* part) {
+    constexpr int64_t kShortest = 128;
+    auto* loop = std::get_if<cpu::TileProgram>(part);
+    if (loop == nullptr || loop->inner_dims().size() < 2) return;
+    const int64_t length = loop->inner_count() / rows;
+    std::optional<cpu::TileProgram> by_rows = length < kShortest ? std::nullopt : loop->ByRows(length);
+    if (by_rows.has_value()) *part = *std::move(by_rows);
   }
 
   // Arguments first, then what nobody else reads.

@@ -48,5 +48,31 @@ TEST(RowFoldsTest, SumsAreCloseToTheReference) {
   }
 }
 
+// The second difference is the first one, kept; what is neither the same array nor the same scalar is not.
+TEST(RowFoldsTest, WhatIsComputedTwiceIsKept) {
+  for (const auto& [second, kept] : {std::pair("subtract(x, pb)", true), std::pair("subtract(x, gb)", false),
+                                     std::pair("add(x, pb)", false), std::pair("subtract(pb, x)", false)}) {
+    for (const auto& [rows, columns] : {std::pair(64, 512), std::pair(40, 1000), std::pair(33, 1025)}) {
+      const std::string text =
+          Combiner("bf16", "maximum") +
+          fmt::format(
+              "ENTRY e {{ x = bf16[{0},{1}] parameter(0)\n p = bf16[{0}] parameter(1)\n g = bf16[{0}] "
+              "parameter(2)\n"
+              " pb = bf16[{0},{1}] broadcast(p), dimensions={{0}}\n gb = bf16[{0},{1}] broadcast(g), "
+              "dimensions={{0}}\n d = bf16[{0},{1}] subtract(x, pb)\n q = bf16[{0},{1}] multiply(d, d)\n"
+              " i = bf16[] constant(-inf)\n m = bf16[{0}] reduce(q, i), dimensions={{1}}, to_apply=op\n"
+              " mb = bf16[{0},{1}] broadcast(m), dimensions={{0}}\n d2 = bf16[{0},{1}] {2}\n"
+              " ROOT o = bf16[{0},{1}] divide(d2, mb) }}",
+              rows, columns, second);
+      test::ExpectEnginesAgree(text, {.specials = true});
+      const absl::StatusOr<CheckedModule> module = test::ReadModule("HloModule t\n" + text);
+      const absl::StatusOr<plan::Plan> plan = plan::MakePlan(*module);
+      ASSERT_TRUE(plan.ok()) << plan.status();
+      EXPECT_EQ(plan::ToString(*plan).find("-> r1, init") != std::string::npos, kept)
+          << plan::ToString(*plan);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace hlo

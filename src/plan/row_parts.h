@@ -1,0 +1,12 @@
+#pragma once
+// What the parts of a step over rows hand to each other: a reduction of what a loop has just stored becomes
+// part of the loop, and what two parts compute alike is computed once.
+
+#include "plan/plan.h"
+
+namespace hlo::plan {
+
+// Of a step whose arguments have their numbers. The bits of its results may change where it sums.
+void JoinParts(RowsStep& rows);
+
+}  // namespace hlo::plan
