@@ -21,21 +21,18 @@ constexpr int64_t kLane = kLanes<float>;
 
 // --- Operands
 
-// Vector k of the strip that begins with element i. `kGoesOn`: what comes next lies behind.
+// Vector k of the strip that begins with element i. `kGoesOn`: what comes next lies behind, and all call for
+// it, half a line of bf16 too: calls for whole lines alone are slower where several arrays are read.
 template <ChainForm kForm, bool kGoesOn = true>
 [[gnu::always_inline]] inline Floats Read(const void* operand, int64_t i, int k) {
-  // Once a line.
-  const auto call_ahead = [k](const auto* from) {
-    if (kGoesOn && k * kLane * sizeof *from % 64 == 0) CallAhead(from);
-  };
   i += k * kLane;
   if constexpr (kForm == ChainForm::kLane) {
     const float* from = static_cast<const float*>(operand) + i;
-    call_ahead(from);
+    if constexpr (kGoesOn) CallAhead(from);
     return LoadVector(from);
   } else if constexpr (kForm == ChainForm::kBF16) {
     const bfloat16* from = static_cast<const bfloat16*>(operand) + i;
-    call_ahead(from);
+    if constexpr (kGoesOn) CallAhead(from);
     return LoadAs<float>(from);
   } else if constexpr (kForm == ChainForm::kScalar) {
     Signed all;
