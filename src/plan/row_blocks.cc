@@ -258,20 +258,9 @@ class Blocker {
         std::max(rows_of(kBlockBytes), std::min(rows_of(kLargestBlock), group.rows / kManyBlocks));
     rows.program.block = std::clamp<int64_t>(block, 1, group.rows);
     Number(group, reads_inside, &rows);
-    for (Part& part : rows.program.parts) TakeRows(group.rows, &part);
     JoinParts(rows);
     step.what = std::move(rows);
     return step;
-  }
-
-  // Long rows of which something stays the same are walked by themselves.
-  static void TakeRows(int64_t rows, Part* part) {
-    constexpr int64_t kShortest = 128;
-    auto* loop = std::get_if<cpu::TileProgram>(part);
-    if (loop == nullptr || loop->inner_dims().size() < 2) return;
-    const int64_t length = loop->inner_count() / rows;
-    std::optional<cpu::TileProgram> by_rows = length < kShortest ? std::nullopt : loop->ByRows(length);
-    if (by_rows.has_value()) *part = *std::move(by_rows);
   }
 
   // Arguments first, then what nobody else reads.

@@ -143,6 +143,17 @@ std::optional<std::pair<TileValue, TileValue>> SharedValue(const TileProgram& pr
   return found;
 }
 
+// Long rows of which something stays the same are walked by themselves.
+void WalkRows(RowsStep& rows) {
+  for (auto& part : rows.program.parts) {
+    auto* loop = std::get_if<TileProgram>(&part);
+    if (loop == nullptr || loop->inner_dims().size() < 2) continue;
+    const int64_t length = loop->inner_count() / rows.program.rows;
+    std::optional<TileProgram> by_rows = length < kShortest ? std::nullopt : loop->ByRows(length);
+    if (by_rows.has_value()) part = *std::move(by_rows);
+  }
+}
+
 // A reduction of what the loop before it stores becomes one with it.
 void JoinWithLoops(RowsStep& rows) {
   auto& parts = rows.program.parts;
@@ -186,6 +197,7 @@ void KeepShared(cpu::RowProgram& program, size_t p) {
 }  // namespace
 
 void JoinParts(RowsStep& rows) {
+  WalkRows(rows);
   JoinWithLoops(rows);
   for (size_t p = 0; p < rows.program.parts.size(); ++p) KeepShared(rows.program, p);
 }

@@ -1,6 +1,7 @@
 #pragma once
-// What the parts of a step over rows hand to each other: a reduction of what a loop has just stored becomes
-// part of the loop, and what two parts compute alike is computed once.
+// How the parts of a step go over rows, and what they hand to each other: loops walk long rows by themselves,
+// a reduction of what a loop has just stored becomes part of the loop, and what two parts compute alike is
+// computed once.
 
 #include "plan/plan.h"
 

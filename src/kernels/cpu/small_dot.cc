@@ -66,9 +66,10 @@ void SmallDot::RunAs(const T* a, const T* b, T* c) const {
         const auto product = [](T left, T right) {
           return static_cast<double>(left) * static_cast<double>(right);
         };
-        *c++ = in_order_
-                   ? SumOfTerms<T>(terms, [&](int64_t k) { return product(x[k], y[k]); })
-                   : SumOfTerms<T>(terms, [&](int64_t k) { return product(x[row_terms_[k]], y[column_terms_[k]]); });
+        *c++ = in_order_ ? SumOfTerms<T>(terms, [&](int64_t k) { return product(x[k], y[k]); })
+                         : SumOfTerms<T>(terms, [&](int64_t k) {
+                             return product(x[row_terms_[k]], y[column_terms_[k]]);
+                           });
       }
     }
   }
