@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kFewestRows = 16;
 constexpr int64_t kFewestElements = 32 << 10;  // Less stays in the cache by itself.
 // What is read and written for a block; more where many blocks remain.
-constexpr int64_t kBlockBytes = 64 << 10, kLargestBlock = 128 << 10, kManyBlocks = 32;
+constexpr int64_t kBlockBytes = 64 << 10, kLargestBlock = 256 << 10, kManyBlocks = 32;
 constexpr int64_t kLongestRow = 256 << 10;  // In bytes; several blocks must fit the L2 cache.
 constexpr size_t kMostParts = 24, kFarthest = 32;
 

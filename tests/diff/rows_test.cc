@@ -163,6 +163,26 @@ TEST(ChainsTest, AreExact) {
   }
 }
 
+// Mostly bf16, whose order in registers is another, with f32, predicates and numbers that count.
+TEST(ChainsTest, MixTypes) {
+  for (const int n : {1, 31, 64, 128, 1021, 1024, 70001}) {
+    for (const bool keeps_floats : {false, true}) {
+      const std::string text = fmt::format(
+          "ENTRY e {{ a = bf16[{0}] parameter(0)\n b = bf16[{0}] parameter(1)\n c = f32[{0}] parameter(2)\n"
+          " p = pred[{0}] parameter(3)\n wa = f32[{0}] convert(a)\n wb = f32[{0}] convert(b)\n"
+          " m = f32[{0}] multiply(wa, c)\n s = f32[{0}] subtract(m, wb)\n u = f32[{0}] select(p, s, wa)\n"
+          " d = f32[{0}] divide(wb, u)\n h = bf16[{0}] convert(d)\n i = s32[{0}] iota(), iota_dimension=0\n"
+          " k = s32[] constant(77)\n kb = s32[{0}] broadcast(k), dimensions={{}}\n"
+          " q = pred[{0}] compare(i, kb), direction=LT\n t = bf16[{0}] select(q, h, a)\n"
+          " ROOT r = {1} }}",
+          n,
+          keeps_floats ? fmt::format("(bf16[{0}], f32[{0}], pred[{0}]) tuple(t, d, q)", n)
+                       : fmt::format("bf16[{}] add(t, b)", n));
+      test::ExpectEnginesAgree(text, {.specials = true});
+    }
+  }
+}
+
 // Rows of 130 elements: scalars of a row, of all, and arrays in one chain.
 TEST(ChainsTest, ReadScalarsOfRows) {
   for (const char* type : {"f32", "bf16"}) {

@@ -26,9 +26,11 @@ class RowReducer {
   RowReducer(const ReduceProgram& program, void* const* arguments)
       : program_(program), runner_(program.body, arguments), fold_(program.fold) {
     const std::optional<ElementType> type = program.body.YieldedAsStored();
-    if (type.has_value() && fold_.function != nullptr) {
-      stored_fold_ = FindStoredFold(fold_, *type);
-      stored_folds_ = FindStoredFolds(fold_, *type);
+    if (type.has_value() && fold_.function != nullptr) stored_folds_ = FindStoredFolds(fold_, *type);
+    if (const std::optional<int64_t> step = program.body.StoredStep(); step.has_value()) {
+      runner_.SetOuter(0);
+      stored_ = static_cast<const std::byte*>(runner_.stored(0));
+      stored_step_ = *step;
     }
     if (program.pick != ReduceProgram::Pick::kNone) {
       const Opcode extreme =
@@ -44,9 +46,8 @@ class RowReducer {
       fold_ = FindBF16Fold(fold_);
     if (find_ == nullptr && program.body.Folds()) {
       if (const auto kind = ChainFold::KindOf(program.fold, program.body.YieldsBF16()))
-        chain_fold_.emplace(*kind);
-      moves_ = chain_fold_.has_value() && program.body.MovesByRows();
-      if (moves_) runner_.BeginRows();
+        chain_folds_.assign(kFolds, ChainFold(*kind));
+      if (!chain_folds_.empty()) runner_.BeginRows();
     }
   }
 
@@ -66,8 +67,14 @@ class RowReducer {
         for (int k = 0; k < kAtOnce; ++k)
           std::memcpy(to.at(0, row - begin + k * apart), results + k * width, width);
       }
-      for (row = begin + kAtOnce * apart; row < end; ++row)
-        stored_folds_.row(n, StoredRow(row), to.at(0, row - begin));
+      row = begin + kAtOnce * apart;
+    }
+    for (; stored_folds_.row != nullptr && row < end; ++row)
+      stored_folds_.row(n, StoredRow(row), to.at(0, row - begin));
+    while (!chain_folds_.empty() && row < end) {
+      const auto folds = absl::MakeSpan(chain_folds_).subspan(0, end - row);
+      runner_.RunFoldingRows(row, folds);
+      for (const ChainFold& fold : folds) StoreFold(fold, to.at(0, row++ - begin));
     }
     for (; row < end; ++row) {
       SetRow(row);
@@ -75,7 +82,7 @@ class RowReducer {
     }
   }
 
-  void SetRow(int64_t row) { moves_ ? runner_.SetRow(row) : runner_.SetOuter(row); }
+  void SetRow(int64_t row) { runner_.SetRow(row); }
   // Inner positions [begin, end) of the row, to element i. False where a NaN forbids to combine them by
   // picking.
   bool Reduce(int64_t begin, int64_t end, Accumulators& to, int64_t i) {
@@ -83,13 +90,9 @@ class RowReducer {
       stored_folds_.long_row(end - begin, runner_.stored(begin), to.at(0, i));
       return true;
     }
-    if (stored_fold_.function != nullptr) {
-      const void* in[] = {runner_.stored(begin)};
-      stored_fold_.function(end - begin, to.at(0, i), in, stored_fold_.parameter);
-      return true;
-    }
-    if (chain_fold_.has_value()) {
-      Fold(begin, end, to.at(0, i));
+    if (!chain_folds_.empty()) {
+      runner_.RunFolding(begin, end, chain_folds_[0]);
+      StoreFold(chain_folds_[0], to.at(0, i));
       return true;
     }
     bool only_numbers = !program_.picks_among_numbers || !initial_is_nan_;
@@ -172,25 +175,26 @@ class RowReducer {
   }
 
   const void* StoredRow(int64_t row) {
+    if (stored_ != nullptr) return stored_ + row * stored_step_;
     SetRow(row);
     return runner_.stored(0);
   }
 
-  void Fold(int64_t begin, int64_t end, std::byte* to) {
-    const int64_t tile = std::min(program_.body.tile(), ChainFold::kLongest);
-    chain_fold_->Begin();
-    for (int64_t t = begin; t < end; t += tile) runner_.RunFolding(t, std::min(tile, end - t), *chain_fold_);
-    const float result = chain_fold_->result();
+  static void StoreFold(const ChainFold& fold, std::byte* to) {
+    const float result = fold.result();
     std::memcpy(to, &result, sizeof result);
   }
 
   FindFn find_ = nullptr;
   bool initial_is_nan_ = false;
-  TileCall fold_, stored_fold_;  // The latter reads rows as they are stored.
-  StoredFolds stored_folds_;
+  TileCall fold_;
+  StoredFolds stored_folds_;           // Of rows as they lie in memory.
+  const std::byte* stored_ = nullptr;  // Row 0 of those, where the next one is always as far.
+  int64_t stored_step_ = 0;
   std::optional<Accumulators> tile_;
-  std::optional<ChainFold> chain_fold_;  // Of values as they are computed.
-  bool moves_ = false;                   // By rows.
+  // Of values as they are computed; several, so that a row need not wait for the sums of the one before.
+  static constexpr int64_t kFolds = 4;
+  absl::InlinedVector<ChainFold, kFolds> chain_folds_;
 };
 
 void ReduceRows(const ReduceProgram& program, void* const* arguments) {

@@ -164,6 +164,84 @@ template <class T>
   StoreHalves(to, a >> 16, b >> 16);
 #endif
 }
+// Blocks: two vectors of words that hold elements by fours, the first four in one, the next four in the
+// other. bf16 get there by one instruction each, and back; words in order by one each.
+namespace internal {
+template <int kPart, size_t... kLane>
+[[gnu::always_inline]] inline Vector<uint32_t> BlocksOf(Vector<uint32_t> a, Vector<uint32_t> b,
+                                                        std::index_sequence<kLane...>) {
+  return __builtin_shufflevector(a, b, static_cast<int>(kLane / 4 * 8 + kPart * 4 + kLane % 4)...);
+}
+}  // namespace internal
+// Vector kPart of the two, of words in order.
+template <int kPart>
+[[gnu::always_inline]] inline Vector<uint32_t> BlocksOf(Vector<uint32_t> a, Vector<uint32_t> b) {
+#if defined(HLO_AVX512_VECTORS)
+  return BitsOf<Vector<uint32_t>>(
+      _mm512_shuffle_i32x4(BitsOf<__m512i>(a), BitsOf<__m512i>(b), kPart == 0 ? 0x88 : 0xdd));
+#elif defined(HLO_AVX2_VECTORS)
+  return BitsOf<Vector<uint32_t>>(
+      _mm256_permute2x128_si256(BitsOf<__m256i>(a), BitsOf<__m256i>(b), kPart == 0 ? 0x20 : 0x31));
+#else
+  return internal::BlocksOf<kPart>(a, b, std::make_index_sequence<kLanes<uint32_t>>());
+#endif
+}
+// The two become words in order, in two vectors.
+[[gnu::always_inline]] inline std::pair<Vector<uint32_t>, Vector<uint32_t>> InOrder(Vector<uint32_t> first,
+                                                                                    Vector<uint32_t> second) {
+#if defined(HLO_AVX512_VECTORS)
+  const auto a = BitsOf<__m512i>(first), b = BitsOf<__m512i>(second);
+  const __m512i low = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
+  const __m512i high = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
+  return {BitsOf<Vector<uint32_t>>(_mm512_permutex2var_epi64(a, low, b)),
+          BitsOf<Vector<uint32_t>>(_mm512_permutex2var_epi64(a, high, b))};
+#else
+  uint32_t words[2 * kLanes<uint32_t>];
+  for (int i = 0; i < kLanes<uint32_t>; i += 4) {
+    std::memcpy(words + 2 * i, reinterpret_cast<const uint32_t*>(&first) + i, 16);
+    std::memcpy(words + 2 * i + 4, reinterpret_cast<const uint32_t*>(&second) + i, 16);
+  }
+  std::pair<Vector<uint32_t>, Vector<uint32_t>> result;
+  std::memcpy(&result.first, words, sizeof result.first);
+  std::memcpy(&result.second, words + kLanes<uint32_t>, sizeof result.second);
+  return result;
+#endif
+}
+// Vector kPart of the two, of the upper halves that lie from there on; the lower ones are 0.
+template <int kPart>
+[[gnu::always_inline]] inline Vector<uint32_t> LoadBlocksOfHalves(const void* from) {
+#if defined(HLO_AVX512_VECTORS)
+  const __m512i all = _mm512_loadu_si512(from), none = _mm512_setzero_si512();
+  return BitsOf<Vector<uint32_t>>(kPart == 0 ? _mm512_unpacklo_epi16(none, all)
+                                             : _mm512_unpackhi_epi16(none, all));
+#elif defined(HLO_AVX2_VECTORS)
+  const __m256i all = _mm256_loadu_si256(static_cast<const __m256i*>(from)), none = _mm256_setzero_si256();
+  return BitsOf<Vector<uint32_t>>(kPart == 0 ? _mm256_unpacklo_epi16(none, all)
+                                             : _mm256_unpackhi_epi16(none, all));
+#else
+  const auto* halves = static_cast<const uint16_t*>(from);
+  return BlocksOf<kPart>(LoadHalves(halves), LoadHalves(halves + kLanes<uint32_t>)) << 16;
+#endif
+}
+// The upper halves of the two, in order.
+[[gnu::always_inline]] inline void StoreUpperHalvesOfBlocks(void* to, Vector<uint32_t> first,
+                                                            Vector<uint32_t> second) {
+#if defined(HLO_AVX512_VECTORS)
+  alignas(64) static constexpr auto kPlaces = [] {
+    std::array<uint16_t, 32> places{};
+    for (uint16_t i = 0; i < 32; ++i) places[i] = i % 8 / 4 * 32 + (i / 8 * 4 + i % 4) * 2 + 1;
+    return places;
+  }();
+  const __m512i places = _mm512_load_si512(kPlaces.data());
+  _mm512_storeu_si512(to, _mm512_permutex2var_epi16(BitsOf<__m512i>(first), places, BitsOf<__m512i>(second)));
+#elif defined(HLO_AVX2_VECTORS)
+  const __m256i halves = _mm256_packus_epi32(BitsOf<__m256i>(first >> 16), BitsOf<__m256i>(second >> 16));
+  _mm256_storeu_si256(static_cast<__m256i*>(to), halves);
+#else
+  const auto [low, high] = InOrder(first >> 16, second >> 16);
+  StoreHalves(to, low, high);
+#endif
+}
 // A vector of one word, read from memory: the compiler would take it through a general register, which is
 // slower.
 template <uint32_t kWord>
@@ -179,8 +257,9 @@ template <uint32_t kWord>
   const auto bits = BitsOf<Vector<uint32_t>>(v);
 #if defined(HLO_AVX512_VECTORS)
   const auto odd = _mm512_test_epi32_mask(BitsOf<__m512i>(bits), BitsOf<__m512i>(WordInMemory<0x10000>()));
-  const auto up = BitsOf<__m512i>(bits + WordInMemory<0x7fff>());
-  return BitsOf<Vector<uint32_t>>(_mm512_mask_add_epi32(up, odd, up, BitsOf<__m512i>(WordInMemory<1>())));
+  const auto up = _mm512_mask_blend_epi32(odd, BitsOf<__m512i>(WordInMemory<0x7fff>()),
+                                          BitsOf<__m512i>(WordInMemory<0x8000>()));
+  return bits + BitsOf<Vector<uint32_t>>(up);
 #else
   return bits + 0x7fffu + ((bits >> 16) & 1u);
 #endif

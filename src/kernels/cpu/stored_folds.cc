@@ -3,6 +3,7 @@
 #include <cstring>
 #include <limits>
 
+#include "kernels/cpu/bf16_sums.h"
 #include "kernels/cpu/simd.h"
 #include "kernels/cpu/tile_loops.h"
 
@@ -142,10 +143,17 @@ void Columns(int64_t n, const void* const* rows, void* accumulators) {
   }
 }
 
+void SumRow(int64_t n, const void* row, void* result) {
+  const float sum = SumOfBF16(n, static_cast<const bfloat16*>(row));
+  std::memcpy(result, &sum, sizeof sum);
+}
+
 template <class F, class T, class A>
 StoredFolds FoldsOf(ElementType stored) {
   if constexpr (std::is_same_v<T, float>) {
-    // Sums of rows of bf16 have a loop of their own, FindStoredFold's.
+    constexpr bool is_sum = std::is_same_v<F, Sum>;
+    if (stored == ElementType::kBF16 && is_sum)
+      return {nullptr, &SumRow, &SumRow, &Columns<F, bfloat16, float>};
     if (stored == ElementType::kBF16) return {.columns = &Columns<F, bfloat16, float>};
   }
   return {&Rows<F, T, A>, &Row<F, T, A>, &LongRow<F, T, A>, &Columns<F, T, T>};

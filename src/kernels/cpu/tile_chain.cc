@@ -19,21 +19,64 @@ constexpr int64_t kLane = kLanes<float>;
   return BitsOf<Floats>((BitsOf<Signed>(a) & mask) | (BitsOf<Signed>(b) & ~mask));
 }
 
+constexpr int64_t WidthOf(ChainForm form) {
+  switch (form) {
+    case ChainForm::kLane:
+      return 4;
+    case ChainForm::kBF16:
+      return 2;
+    case ChainForm::kPred:
+      return 1;
+    case ChainForm::kScalar:
+    case ChainForm::kCount:
+      return 0;
+  }
+  return 0;
+}
+
 // --- Operands
+
+constexpr bool IsInOrder(ChainLayout layout) { return layout == ChainLayout::kInOrder; }
+
+// The place of vector k in the strip, or of the two that share their elements.
+template <ChainLayout kLayout>
+[[gnu::always_inline]] inline int64_t PlaceOf(int k) {
+  return (IsInOrder(kLayout) ? k : k / 2 * 2) * kLane;
+}
+// Vector k from words as they lie in memory: read(place).
+template <ChainLayout kLayout, class ReadWords>
+[[gnu::always_inline]] inline Floats Arranged(int k, ReadWords&& read) {
+  const int64_t place = PlaceOf<kLayout>(k);
+  if constexpr (IsInOrder(kLayout)) return BitsOf<Floats>(read(place));
+  const Words first = read(place), second = read(place + kLane);
+  return BitsOf<Floats>(k % 2 == 0 ? BlocksOf<0>(first, second) : BlocksOf<1>(first, second));
+}
+
+// The numbers from 0 on, as the first two vectors of a strip have them.
+template <ChainLayout kLayout>
+constexpr auto NumbersOf() {
+  std::array<uint32_t, 2 * kLane> numbers{};
+  for (uint32_t i = 0; i < 2 * kLane; ++i) {
+    const uint32_t part = i / kLane, lane = i % kLane;
+    numbers[i] = IsInOrder(kLayout) ? i : lane / 4 * 8 + part * 4 + lane % 4;
+  }
+  return numbers;
+}
 
 // Vector k of the strip that begins with element i. `kGoesOn`: what comes next lies behind, and all call for
 // it, half a line of bf16 too: calls for whole lines alone are slower where several arrays are read.
-template <ChainForm kForm, bool kGoesOn = true>
+template <ChainLayout kLayout, ChainForm kForm, bool kGoesOn = true>
 [[gnu::always_inline]] inline Floats Read(const void* operand, int64_t i, int k) {
-  i += k * kLane;
   if constexpr (kForm == ChainForm::kLane) {
-    const float* from = static_cast<const float*>(operand) + i;
-    if constexpr (kGoesOn) CallAhead(from);
-    return LoadVector(from);
+    const uint32_t* from = static_cast<const uint32_t*>(operand) + i;
+    if constexpr (kGoesOn) CallAhead(from + k * kLane);
+    return Arranged<kLayout>(k, [&](int64_t place) { return LoadVector(from + place); });
   } else if constexpr (kForm == ChainForm::kBF16) {
     const bfloat16* from = static_cast<const bfloat16*>(operand) + i;
-    if constexpr (kGoesOn) CallAhead(from);
-    return LoadAs<float>(from);
+    if constexpr (kGoesOn) CallAhead(from + k * kLane);
+    from += PlaceOf<kLayout>(k);
+    if constexpr (IsInOrder(kLayout)) return LoadAs<float>(from);
+    return BitsOf<Floats>(k % 2 == 0 ? LoadBlocksOfHalves<0>(from) : LoadBlocksOfHalves<1>(from));
   } else if constexpr (kForm == ChainForm::kScalar) {
     Signed all;
     int32_t bits;
@@ -41,18 +84,15 @@ template <ChainForm kForm, bool kGoesOn = true>
     all = bits - Signed{};
     return BitsOf<Floats>(all);
   } else if constexpr (kForm == ChainForm::kCount) {
-    alignas(kVectorBytes) static constexpr auto kNumbers = [] {
-      std::array<uint32_t, kLane> numbers{};
-      for (uint32_t k = 0; k < kLane; ++k) numbers[k] = k;
-      return numbers;
-    }();
+    alignas(kVectorBytes) static constexpr auto kNumbers = NumbersOf<kLayout>();
     Words numbers;
-    std::memcpy(&numbers, kNumbers.data(), sizeof numbers);
+    std::memcpy(&numbers, kNumbers.data() + k % 2 * kLane, sizeof numbers);
     uint32_t first;
     std::memcpy(&first, operand, sizeof first);
-    return BitsOf<Floats>(numbers + (first + static_cast<uint32_t>(i)));
+    return BitsOf<Floats>(numbers + (first + static_cast<uint32_t>(i + k / 2 * 2 * kLane)));
   } else {
-    return BitsOf<Floats>(-LoadBytes(static_cast<const uint8_t*>(operand) + i));
+    const uint8_t* from = static_cast<const uint8_t*>(operand) + i;
+    return Arranged<kLayout>(k, [&](int64_t place) { return BitsOf<Words>(-LoadBytes(from + place)); });
   }
 }
 
@@ -62,22 +102,6 @@ template <bool kMayBeNan>
   if constexpr (!kMayBeNan) return rounded;
   const Floats nan = BitsOf<Floats>((BitsOf<Words>(v) & 0x80000000u) | 0x7fc00000u);
   return Choose(v == v, rounded, nan);
-}
-
-// Two vectors.
-template <ChainForm kForm, bool kRounds>
-[[gnu::always_inline]] inline void Write(void* to, int64_t i, Floats v, Floats w) {
-  if constexpr (kForm == ChainForm::kLane) {
-    StoreVector(static_cast<float*>(to) + i, v);
-    StoreVector(static_cast<float*>(to) + i + kLane, w);
-  } else if constexpr (kForm == ChainForm::kBF16) {
-    const auto code = [](Floats f) { return kRounds ? RoundedToBF16(f) : BitsOf<Words>(f); };
-    uint16_t* halves = static_cast<uint16_t*>(to) + i;
-    CallAhead(halves);
-    StoreUpperHalves(halves, code(v), code(w));
-  } else {
-    StoreBytes(static_cast<uint8_t*>(to) + i, BitsOf<Words>(v) & 1u, BitsOf<Words>(w) & 1u);
-  }
 }
 
 // --- Steps: eight vectors in, eight vectors to the next.
@@ -93,18 +117,46 @@ void Pass(const ChainStep* step, int64_t i, HLO_STRIP) {
   return step[1].function(step + 1, i, a0, a1, a2, a3, a4, a5, a6, a7);
 }
 
-template <ChainForm kForm, bool kGoesOn>
+template <ChainLayout kLayout, ChainForm kForm, bool kGoesOn>
 void Load(const ChainStep* step, int64_t i, HLO_STRIP) {
-  const auto load = [&](int k, Floats) { return Read<kForm, kGoesOn>(step->operand, i, k); };
+  const auto load = [&](int k, Floats) { return Read<kLayout, kForm, kGoesOn>(step->operand, i, k); };
   HLO_NEXT(load);
 }
 
-template <ChainForm kForm, bool kRounds>
+// Two vectors, as words.
+template <ChainLayout kLayout, ChainForm kForm>
+[[gnu::always_inline]] inline void Write(void* to, Words first, Words second) {
+  if constexpr (kForm == ChainForm::kBF16) {
+    CallAhead(to);
+    if constexpr (IsInOrder(kLayout))
+      StoreUpperHalves(to, first, second);
+    else
+      StoreUpperHalvesOfBlocks(to, first, second);
+  } else {
+    const auto [low, high] = IsInOrder(kLayout) ? std::pair(first, second) : InOrder(first, second);
+    if constexpr (kForm == ChainForm::kLane) {
+      StoreVector(static_cast<uint32_t*>(to), low);
+      StoreVector(static_cast<uint32_t*>(to) + kLane, high);
+    } else {
+      StoreBytes(static_cast<uint8_t*>(to), low, high);
+    }
+  }
+}
+
+template <ChainLayout kLayout, ChainForm kForm, bool kRounds>
 void Store(const ChainStep* step, int64_t i, HLO_STRIP) {
-  Write<kForm, kRounds>(step->operand, i, a0, a1);
-  Write<kForm, kRounds>(step->operand, i + 2 * kLane, a2, a3);
-  Write<kForm, kRounds>(step->operand, i + 4 * kLane, a4, a5);
-  Write<kForm, kRounds>(step->operand, i + 6 * kLane, a6, a7);
+  const auto code = [](Floats v) {
+    if constexpr (kForm == ChainForm::kPred)
+      return BitsOf<Words>(v) & 1u;
+    else
+      return kRounds ? RoundedToBF16(v) : BitsOf<Words>(v);
+  };
+  // All are known before one is written, or constants would be read again.
+  const Words codes[] = {code(a0), code(a1), code(a2), code(a3), code(a4), code(a5), code(a6), code(a7)};
+  auto* to = static_cast<std::byte*>(step->operand) + i * WidthOf(kForm);
+#pragma GCC unroll 4
+  for (int k = 0; k < 8; k += 2)
+    Write<kLayout, kForm>(to + k * kLane * WidthOf(kForm), codes[k], codes[k + 1]);
   return step[1].function(step + 1, i, a0, a1, a2, a3, a4, a5, a6, a7);
 }
 
@@ -134,17 +186,17 @@ template <class Operation, bool kRounds>
     return result;
 }
 
-template <class Operation, ChainForm kForm, bool kRounds>
+template <class Operation, ChainLayout kLayout, ChainForm kForm, bool kRounds>
 void First(const ChainStep* step, int64_t i, HLO_STRIP) {
   const auto apply = [&](int k, Floats v) {
-    return Result<Operation, kRounds>(v, Read<kForm>(step->operand, i, k));
+    return Result<Operation, kRounds>(v, Read<kLayout, kForm>(step->operand, i, k));
   };
   HLO_NEXT(apply);
 }
-template <class Operation, ChainForm kForm, bool kRounds>
+template <class Operation, ChainLayout kLayout, ChainForm kForm, bool kRounds>
 void Second(const ChainStep* step, int64_t i, HLO_STRIP) {
   const auto apply = [&](int k, Floats v) {
-    return Result<Operation, kRounds>(Read<kForm>(step->operand, i, k), v);
+    return Result<Operation, kRounds>(Read<kLayout, kForm>(step->operand, i, k), v);
   };
   HLO_NEXT(apply);
 }
@@ -159,10 +211,11 @@ void One(const ChainStep* step, int64_t i, HLO_STRIP) {
   HLO_NEXT(apply);
 }
 
-template <int kPlace, ChainForm kFirst, ChainForm kSecond>
+template <ChainLayout kLayout, int kPlace, ChainForm kFirst, ChainForm kSecond>
 void Select(const ChainStep* step, int64_t i, HLO_STRIP) {
   const auto apply = [&](int k, Floats v) {
-    const Floats a = Read<kFirst>(step->operand, i, k), b = Read<kSecond>(step->second, i, k);
+    const Floats a = Read<kLayout, kFirst>(step->operand, i, k);
+    const Floats b = Read<kLayout, kSecond>(step->second, i, k);
     if constexpr (kPlace == 0)
       return Choose(BitsOf<Signed>(v), a, b);
     else if constexpr (kPlace == 1)
@@ -174,6 +227,13 @@ void Select(const ChainStep* step, int64_t i, HLO_STRIP) {
 }
 
 // --- Tables
+
+// f<layout>()
+template <class F>
+ChainFn OfLayout(ChainLayout layout, F&& f) {
+  return IsInOrder(layout) ? f.template operator()<ChainLayout::kInOrder>()
+                           : f.template operator()<ChainLayout::kBlocks>();
+}
 
 template <class F>
 ChainFn OfForm(ChainForm form, F&& f) {
@@ -240,70 +300,63 @@ constexpr bool IsOfPreds(Kind kind) { return kind >= Kind::kAndPred && kind <= K
 
 }  // namespace
 
-int64_t ChainWidth(ChainForm form) {
-  switch (form) {
-    case ChainForm::kLane:
-      return 4;
-    case ChainForm::kBF16:
-      return 2;
-    case ChainForm::kPred:
-      return 1;
-    case ChainForm::kScalar:
-    case ChainForm::kCount:
-      return 0;
-  }
-  return 0;
-}
-
+int64_t ChainWidth(ChainForm form) { return WidthOf(form); }
 ChainFn ChainEnd() { return &End; }
 ChainFn ChainCall() { return &Call; }
 ChainFn ChainPass() { return &Pass; }
 ChainFn ChainRound(bool may_be_nan) { return may_be_nan ? &Round<true> : &Round<false>; }
 
-ChainFn ChainLoad(ChainForm form, bool goes_on) {
-  return OfForm(
-      form, [&]<ChainForm kForm>() -> ChainFn { return goes_on ? &Load<kForm, true> : &Load<kForm, false>; });
+ChainFn ChainLoad(ChainLayout layout, ChainForm form, bool goes_on) {
+  return OfLayout(layout, [&]<ChainLayout kLayout>() {
+    return OfForm(form, [&]<ChainForm kForm>() -> ChainFn {
+      return goes_on ? &Load<kLayout, kForm, true> : &Load<kLayout, kForm, false>;
+    });
+  });
 }
 
-ChainFn ChainStore(ChainForm form, bool rounds) {
-  switch (form) {
-    case ChainForm::kLane:
-      return &Store<ChainForm::kLane, false>;
-    case ChainForm::kBF16:
-      return rounds ? &Store<ChainForm::kBF16, true> : &Store<ChainForm::kBF16, false>;
-    case ChainForm::kPred:
-      return &Store<ChainForm::kPred, false>;
-    default:
-      return nullptr;
-  }
+ChainFn ChainStore(ChainLayout layout, ChainForm form, bool rounds) {
+  return OfLayout(layout, [&]<ChainLayout kLayout>() -> ChainFn {
+    switch (form) {
+      case ChainForm::kLane:
+        return &Store<kLayout, ChainForm::kLane, false>;
+      case ChainForm::kBF16:
+        return rounds ? &Store<kLayout, ChainForm::kBF16, true> : &Store<kLayout, ChainForm::kBF16, false>;
+      case ChainForm::kPred:
+        return &Store<kLayout, ChainForm::kPred, false>;
+      default:
+        return nullptr;
+    }
+  });
 }
 
 namespace {
 
 template <class Operation, bool kRounds>
-ChainFn Binary(ChainPlace place, ChainForm form) {
+ChainFn Binary(ChainLayout layout, ChainPlace place, ChainForm form) {
   if (place == ChainPlace::kBoth) return &Both<Operation, kRounds>;
-  return OfForm(form, [&]<ChainForm kForm>() -> ChainFn {
-    constexpr bool takes =
-        kRounds ? kForm == ChainForm::kLane || kForm == ChainForm::kBF16 || kForm == ChainForm::kScalar
-                : kForm != ChainForm::kCount || Operation::kIsOfIntegers;
-    if constexpr (takes)
-      return place == ChainPlace::kFirst ? &First<Operation, kForm, kRounds>
-                                         : &Second<Operation, kForm, kRounds>;
-    return nullptr;
+  return OfLayout(layout, [&]<ChainLayout kLayout>() {
+    return OfForm(form, [&]<ChainForm kForm>() -> ChainFn {
+      constexpr bool takes =
+          kRounds ? kForm == ChainForm::kLane || kForm == ChainForm::kBF16 || kForm == ChainForm::kScalar
+                  : kForm != ChainForm::kCount || Operation::kIsOfIntegers;
+      if constexpr (takes)
+        return place == ChainPlace::kFirst ? &First<Operation, kLayout, kForm, kRounds>
+                                           : &Second<Operation, kLayout, kForm, kRounds>;
+      return nullptr;
+    });
   });
 }
 
 }  // namespace
 
-ChainFn ChainBinary(Kind kind, ChainPlace place, ChainForm form, bool rounds) {
+ChainFn ChainBinary(ChainLayout layout, Kind kind, ChainPlace place, ChainForm form, bool rounds) {
   if ((form == ChainForm::kPred) != IsOfPreds(kind) && place != ChainPlace::kBoth) return nullptr;
   if (form == ChainForm::kCount && !TakesCount(kind)) return nullptr;
   return OfBinary(kind, [&]<class Operation>() -> ChainFn {
-    if (!rounds) return Binary<Operation, false>(place, form);
+    if (!rounds) return Binary<Operation, false>(layout, place, form);
     if constexpr (std::is_same_v<Operation, AddF32> || std::is_same_v<Operation, SubtractF32> ||
                   std::is_same_v<Operation, MultiplyF32> || std::is_same_v<Operation, DivideF32>)
-      return Binary<Operation, true>(place, form);
+      return Binary<Operation, true>(layout, place, form);
     return nullptr;
   });
 }
@@ -336,28 +389,27 @@ ChainFn ChainUnary(Kind kind) {
   }
 }
 
-ChainFn ChainSelect(int place, ChainForm first, ChainForm second) {
-  return OfForm(first, [&]<ChainForm kFirst>() -> ChainFn {
-    return OfForm(second, [&]<ChainForm kSecond>() -> ChainFn {
-      if constexpr (kFirst == ChainForm::kCount || kSecond == ChainForm::kCount) {
+ChainFn ChainSelect(ChainLayout layout, int place, ChainForm first, ChainForm second) {
+  return OfLayout(layout, [&]<ChainLayout kLayout>() {
+    return OfForm(first, [&]<ChainForm kFirst>() {
+      return OfForm(second, [&]<ChainForm kSecond>() -> ChainFn {
+        if constexpr (kFirst == ChainForm::kCount || kSecond == ChainForm::kCount) {
+          return nullptr;
+        } else if (place == 0) {
+          if constexpr (kFirst != ChainForm::kPred && kSecond != ChainForm::kPred)
+            return &Select<kLayout, 0, kFirst, kSecond>;
+        } else {
+          if constexpr (kFirst == ChainForm::kPred && kSecond != ChainForm::kPred)
+            return place == 1 ? &Select<kLayout, 1, kFirst, kSecond> : &Select<kLayout, 2, kFirst, kSecond>;
+        }
         return nullptr;
-      } else if (place == 0) {
-        if constexpr (kFirst != ChainForm::kPred && kSecond != ChainForm::kPred)
-          return &Select<0, kFirst, kSecond>;
-      } else {
-        if constexpr (kFirst == ChainForm::kPred && kSecond != ChainForm::kPred)
-          return place == 1 ? &Select<1, kFirst, kSecond> : &Select<2, kFirst, kSecond>;
-      }
-      return nullptr;
+      });
     });
   });
 }
 
-namespace {
-
-// Elements [i, n), fewer than a strip, on copies with zeros behind them.
-[[gnu::noinline]] void RunRest(int64_t i, int64_t n, ChainStep* steps, const ChainPointer* pointers,
-                               int64_t count) {
+// On copies with zeros behind them.
+void RunChainRest(int64_t i, int64_t n, ChainStep* steps, const ChainPointer* pointers, int64_t count) {
   HLO_CHECK(count <= kLongestChain);
   alignas(64) std::byte copies[2 * kLongestChain][kStrip * 4];
   void *whole[kLongestChain], *whole_second[kLongestChain];
@@ -399,16 +451,6 @@ namespace {
     const int64_t width = ChainWidth(pointers[k].form);
     std::memcpy(static_cast<std::byte*>(whole[k]) + i * width, copies[k], (n - i) * width);
   }
-}
-
-}  // namespace
-
-void RunChain(int64_t n, ChainStep* steps, const ChainPointer* pointers, int64_t count) {
-  const Floats none{};
-  int64_t i = 0;
-  for (; i + kStrip <= n; i += kStrip)
-    steps[0].function(steps, i, none, none, none, none, none, none, none, none);
-  if (i != n) RunRest(i, n, steps, pointers, count);
 }
 
 }  // namespace hlo::cpu

@@ -18,6 +18,10 @@ inline constexpr int64_t kStrip = 8 * kLanes<float>;
 enum class ChainForm : uint8_t { kLane, kBF16, kPred, kScalar, kCount };
 int64_t ChainWidth(ChainForm form);  // In bytes; 0 for one that is for all.
 
+// Where elements are in a strip's vectors: in order, or as blocks (simd.h), where most of what is read and
+// written is bf16. All steps of a chain agree.
+enum class ChainLayout : uint8_t { kInOrder, kBlocks };
+
 struct ChainStep;
 using ChainFn = void (*)(const ChainStep* step, int64_t i, Vector<float>, Vector<float>, Vector<float>,
                          Vector<float>, Vector<float>, Vector<float>, Vector<float>, Vector<float>);
@@ -32,9 +36,9 @@ struct ChainStep {
 
 // A step is complete but for its pointers. No function where a chain cannot take the operation.
 // `goes_on`: the next tile's elements follow these in memory, so they are called for.
-ChainFn ChainLoad(ChainForm form, bool goes_on);
+ChainFn ChainLoad(ChainLayout layout, ChainForm form, bool goes_on);
 // `rounds`: what is not a bf16 yet becomes one.
-ChainFn ChainStore(ChainForm form, bool rounds);
+ChainFn ChainStore(ChainLayout layout, ChainForm form, bool rounds);
 ChainFn ChainRound(bool may_be_nan);
 ChainFn ChainCall();
 ChainFn ChainPass();  // Does nothing.
@@ -107,11 +111,12 @@ inline bool IsChainUnary(ChainOperation::Kind kind) {
 enum class ChainPlace : uint8_t { kFirst, kSecond, kBoth };
 // `form`: of the other operand. `rounds`: and its result to bf16, from operands that are; no function where
 // that takes a step of its own.
-ChainFn ChainBinary(ChainOperation::Kind kind, ChainPlace place, ChainForm form, bool rounds);
+ChainFn ChainBinary(ChainLayout layout, ChainOperation::Kind kind, ChainPlace place, ChainForm form,
+                    bool rounds);
 ChainFn ChainUnary(ChainOperation::Kind kind);
 // Operand `place` (predicate 0, on true 1, on false 2) comes from the step before, the other two in these
 // forms.
-ChainFn ChainSelect(int place, ChainForm first, ChainForm second);
+ChainFn ChainSelect(ChainLayout layout, int place, ChainForm first, ChainForm second);
 
 // Runs whole strips of [0, n), the last one as far as it goes on copies. At most kLongestChain steps.
 inline constexpr int64_t kLongestChain = 64;
@@ -121,6 +126,15 @@ struct ChainPointer {
   bool has_second;
   ChainForm second_form;
 };
-void RunChain(int64_t n, ChainStep* steps, const ChainPointer* pointers, int64_t count);
+// The elements [i, n), fewer than a strip.
+void RunChainRest(int64_t i, int64_t n, ChainStep* steps, const ChainPointer* pointers, int64_t count);
+[[gnu::always_inline]] inline void RunChain(int64_t n, ChainStep* steps, const ChainPointer* pointers,
+                                            int64_t count) {
+  const Vector<float> none{};
+  int64_t i = 0;
+  for (; i + kStrip <= n; i += kStrip)
+    steps[0].function(steps, i, none, none, none, none, none, none, none, none);
+  if (i != n) RunChainRest(i, n, steps, pointers, count);
+}
 
 }  // namespace hlo::cpu

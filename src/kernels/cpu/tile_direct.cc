@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "kernels/cpu/chain_fold.h"
 #include "kernels/cpu/row_walk.h"
 #include "kernels/cpu/tile_loops.h"
 #include "kernels/cpu/tile_program.h"
@@ -188,38 +189,59 @@ void TileProgram::Runner::SetRegisters() {
 }
 
 void TileProgram::Runner::BeginRows() {
+  if (!program_.moves_by_rows_) return;
   for (const Chain& chain : program_.chains_) {
     for (const DirectPointer& pointer : chain.direct) {
       const Access& access = program_.accesses_[pointer.access];
       auto* data = static_cast<std::byte*>(arguments_[access.argument]);
       ChainStep& step = chain_steps_[chain.begin + pointer.step];
+      const bool widens = pointer.kind == DirectPointer::Kind::kScalar && pointer.widen.function != nullptr;
+      const bool is_read = pointer.value < 0 || program_.values_[pointer.value].access >= 0;
       moving_.push_back({data + start_[pointer.access] * pointer.width, access.outer[0] * pointer.width,
                          pointer.pattern == Pattern::kDense ? pointer.width : 0,
-                         pointer.is_second ? &step.second : &step.operand, &pointer});
+                         pointer.is_second ? &step.second : &step.operand,
+                         is_read ? nullptr : &pointers_[pointer.value], widens ? &pointer : nullptr});
     }
   }
   row_ = 0;
 }
 
-void TileProgram::Runner::Move(int64_t begin) {
+void TileProgram::Runner::SetRow(int64_t row) {
+  if (row_ >= 0)
+    row_ = row;
+  else
+    SetOuter(row);
+}
+
+[[gnu::always_inline]] inline void TileProgram::Runner::RunOnRow(int64_t begin, int64_t n) {
   for (const Moving& moving : moving_) {
     std::byte* at = moving.at + row_ * moving.row + begin * moving.position;
-    const DirectPointer& pointer = *moving.pointer;
-    if (pointer.kind == DirectPointer::Kind::kScalar)
-      at = ReadScalar(program_.accesses_[pointer.access].type, pointer.widen, at, RegisterOf(pointer.value));
-    if (pointer.value >= 0) pointers_[pointer.value] = at;
+    if (moving.scalar != nullptr) {
+      const DirectPointer& scalar = *moving.scalar;
+      at = ReadScalar(program_.accesses_[scalar.access].type, scalar.widen, at, RegisterOf(scalar.value));
+    }
+    if (moving.value != nullptr) *moving.value = at;
     *moving.operand = at;
+  }
+  for (const Chain& chain : program_.chains_)
+    RunChain(n, chain_steps_.data() + chain.begin, chain.pointers.data(),
+             static_cast<int64_t>(chain.steps.size()));
+}
+
+void TileProgram::Runner::RunRows(int64_t begin, int64_t end) {
+  const int64_t n = program_.inner_count_;
+  const bool is_tile = row_ >= 0 && n <= std::min(program_.tile_, program_.row());
+  for (int64_t row = begin; row < end; ++row) {
+    SetRow(row);
+    if (is_tile)
+      RunOnRow(0, n);
+    else
+      RunTiles(0, n);
   }
 }
 
 void TileProgram::Runner::RunDirect(int64_t begin, int64_t n) {
-  if (row_ >= 0) {
-    Move(begin);
-    for (const Chain& chain : program_.chains_)
-      RunChain(n, chain_steps_.data() + chain.begin, chain.pointers.data(),
-               static_cast<int64_t>(chain.steps.size()));
-    return;
-  }
+  if (row_ >= 0) return RunOnRow(begin, n);
   using Kind = DirectPointer::Kind;
   for (const Chain& chain : program_.chains_) {
     ChainStep* steps = chain_steps_.data() + chain.begin;
@@ -251,24 +273,52 @@ void TileProgram::Runner::RunDirect(int64_t begin, int64_t n) {
   }
 }
 
-void TileProgram::Runner::RunFolding(int64_t begin, int64_t n, ChainFold& fold) {
-  ChainStep& step = chain_steps_[program_.fold_step_];
-  ChainStep* yields = program_.yield_step_ >= 0 ? &chain_steps_[program_.yield_step_] : nullptr;
-  const int64_t strips = n / kStrip * kStrip;
-  fold.BeginTile(n);
-  if (strips > 0) {
-    const ChainFn pass = std::exchange(step.function, fold.function());
-    const ChainFn leaves = yields != nullptr ? std::exchange(yields->function, pass) : nullptr;
-    step.operand = fold.operand();
-    RunDirect(begin, strips);
-    step.operand = nullptr;
-    step.function = pass;
-    if (yields != nullptr) yields->function = leaves;
+void TileProgram::Runner::SwapFold() {
+  std::swap(chain_steps_[program_.fold_step_].function, fold_);
+  if (program_.yield_step_ >= 0) std::swap(chain_steps_[program_.yield_step_].function, leave_);
+}
+
+void TileProgram::Runner::RunFolding(int64_t begin, int64_t end, ChainFold& fold) {
+  fold_ = fold.function();
+  leave_ = ChainPass();
+  fold.Begin();
+  for (const int64_t tile = std::min(program_.tile_, ChainFold::kLongest); begin < end; begin += tile) {
+    const int64_t n = std::min(tile, end - begin), strips = n / kStrip * kStrip;
+    fold.BeginTile(n);
+    if (strips > 0) {
+      SwapFold();
+      chain_steps_[program_.fold_step_].operand = fold.operand();
+      RunDirect(begin, strips);
+      SwapFold();
+      chain_steps_[program_.fold_step_].operand = nullptr;
+    }
+    if (n > strips) {
+      RunDirect(begin + strips, n - strips);
+      fold.Add(static_cast<const float*>(yielded(0)), n - strips);
+    }
   }
-  if (n > strips) {
-    RunDirect(begin + strips, n - strips);
-    fold.Add(static_cast<const float*>(yielded(0)), n - strips);
+}
+
+void TileProgram::Runner::RunFoldingRows(int64_t first, absl::Span<ChainFold> folds) {
+  const int64_t n = program_.inner_count_;
+  const bool is_tile = row_ >= 0 && n % kStrip == 0 && n <= std::min(program_.tile_, ChainFold::kLongest);
+  if (is_tile && !folds.empty()) {
+    fold_ = folds[0].function();
+    leave_ = ChainPass();
+    SwapFold();
   }
+  for (ChainFold& fold : folds) {
+    SetRow(first++);
+    if (is_tile) {
+      fold.Begin();
+      fold.BeginTile(n);
+      chain_steps_[program_.fold_step_].operand = fold.operand();
+      RunOnRow(0, n);
+    } else {
+      RunFolding(0, n, fold);
+    }
+  }
+  if (is_tile && !folds.empty()) SwapFold();
 }
 
 }  // namespace hlo::cpu

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/cpu/simd.h"
+#include "kernels/cpu/bf16_sums.h"
 #include "kernels/cpu/tile_loops.h"
 
 namespace hlo::cpu {
@@ -74,59 +74,8 @@ void VectorFold(int64_t n, void* out, const void* const* in, int64_t parameter) 
   *static_cast<T*>(out) = static_cast<T>(partial[0]);
 }
 
-// Both halves of words that hold two bf16 each, as f32.
-[[gnu::always_inline]] inline std::pair<Vector<float>, Vector<float>> LoadPairs(const bfloat16* from) {
-  Vector<uint32_t> words;
-  std::memcpy(&words, from, sizeof words);
-  const Vector<uint32_t> parts[] = {words << 16, words & 0xffff0000u};
-  std::pair<Vector<float>, Vector<float>> floats;
-  std::memcpy(&floats.first, &parts[0], sizeof floats.first);
-  std::memcpy(&floats.second, &parts[1], sizeof floats.second);
-  return floats;
-}
-[[gnu::always_inline]] inline std::pair<Vector<float>, Vector<float>> LoadPairs(const float* from) {
-  return {LoadVector(from), LoadVector(from + kLanes<float>)};
-}
-
-// bf16 as it lies in memory or as f32, to f32. A few elements are summed up in f32, where bits of bf16 have
-// room for carries, and their sums in f64. -0 is what adds nothing.
-template <class T>
 void SumBF16(int64_t n, void* out, const void* const* in, int64_t) {
-  using Floats = Vector<float>;
-  using Doubles = Vector<double>;
-  constexpr int64_t kSteps = 16, kLane = kLanes<float>, kWidth = 4 * kLane;
-  const T* a = static_cast<const T*>(in[0]);
-  const Floats nothing = -Floats{};
-  Doubles low = -Doubles{}, high = -Doubles{};
-  int64_t i = 0;
-  while (i + kWidth <= n) {
-    Floats p0 = nothing, p1 = nothing, p2 = nothing, p3 = nothing;
-    const int64_t end = std::min(n - kWidth, i + (kSteps - 1) * kWidth);
-    for (; i <= end; i += kWidth) {
-      if constexpr (!std::is_same_v<T, float>) {
-        CallAhead(a + i);
-        CallAhead(a + i + 2 * kLane);
-      }
-      const auto [a0, a1] = LoadPairs(a + i);
-      const auto [a2, a3] = LoadPairs(a + i + 2 * kLane);
-      p0 += a0;
-      p1 += a1;
-      p2 += a2;
-      p3 += a3;
-    }
-    float sums[kLane];
-    StoreVector(sums, (p0 + p1) + (p2 + p3));
-    low += LoadAs<double>(sums);
-    high += LoadAs<double>(sums + kLane / 2);
-  }
-  double sum = SumOfLanes<double>(low + high);
-  for (; i < n; ++i) {
-    if constexpr (std::is_same_v<T, float>)
-      sum += a[i];
-    else
-      sum += a[i].ToFloat();
-  }
-  *static_cast<float*>(out) = static_cast<float>(sum);
+  *static_cast<float*>(out) = SumOfBF16(n, static_cast<const float*>(in[0]));
 }
 
 template <class F, class T, class A = T>
@@ -179,11 +128,7 @@ bool SumsFloats(const TileCall& fold) {
 }
 }  // namespace
 
-TileCall FindStoredFold(const TileCall& fold, ElementType stored) {
-  return SumsFloats(fold) && stored == ElementType::kBF16 ? TileCall{&SumBF16<bfloat16>} : TileCall{};
-}
-
-TileCall FindBF16Fold(const TileCall& fold) { return SumsFloats(fold) ? TileCall{&SumBF16<float>} : fold; }
+TileCall FindBF16Fold(const TileCall& fold) { return SumsFloats(fold) ? TileCall{&SumBF16} : fold; }
 
 FindFn FindFirstEqual(Lane lane) {
   return DispatchLane(lane, []<class T>() -> FindFn {

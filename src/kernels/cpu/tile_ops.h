@@ -72,8 +72,6 @@ TileCall RoundTile(ElementType type);
 // out[0] = in[0][0] op in[0][1] op ..., n > 0, grouped at will and unrounded: for the operations of
 // FindTileOp that may be, of two operands. No function for others.
 TileCall FindTileFold(Opcode opcode, ElementType type);
-// The same for any number of elements as they are stored, where there is one that reads them so.
-TileCall FindStoredFold(const TileCall& fold, ElementType stored);
 // The same for lanes that are bf16; `fold` itself where there is none.
 TileCall FindBF16Fold(const TileCall& fold);
 // The first of n values that equals `value` or is a NaN; n if none is.

@@ -199,6 +199,7 @@ void TileProgram::Finish() {
     chain_steps += chain.steps.size();
   }
   FindDirectPointers();
+  yields_bf16_ = FindsBF16();
   for (const Step& step : steps_)
     nanoseconds_ += step.access >= 0 ? 0.2 : 0.15 * LaneBytes(lane(step.out)) / 4;
   nanoseconds_ += 0.5 * static_cast<double>(irregular_.size());
@@ -308,7 +309,12 @@ std::optional<ElementType> TileProgram::YieldedAsStored() const {
   return is_load ? std::optional(accesses_[0].type) : std::nullopt;
 }
 
-bool TileProgram::YieldsBF16() const {
+std::optional<int64_t> TileProgram::StoredStep() const {
+  if (!YieldedAsStored().has_value() || outer_dims_.size() != 1) return std::nullopt;
+  return accesses_[0].outer[0] * Width(0);
+}
+
+bool TileProgram::FindsBF16() const {
   if (yielded_.size() != 1) return false;
   return std::any_of(steps_.begin(), steps_.end(), [&](const Step& step) {
     if (step.out != yielded_[0]) return false;

@@ -12,12 +12,13 @@
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "kernels/cpu/access.h"
-#include "kernels/cpu/chain_fold.h"
 #include "kernels/cpu/small_program.h"
 #include "kernels/cpu/tile_chain.h"
 #include "kernels/cpu/tile_ops.h"
 
 namespace hlo::cpu {
+
+class ChainFold;
 
 // A value of the program: a register that holds a tile.
 using TileValue = int32_t;
@@ -58,14 +59,14 @@ class TileProgram {
   // The type of the elements that the program yields as they lie in memory, side by side; nullopt where it
   // does more.
   std::optional<ElementType> YieldedAsStored() const;
+  // Bytes from those of an outer index to those of the next, where that is the same for all.
+  std::optional<int64_t> StoredStep() const;
 
   // The same as a list of calls, where it is one.
   const std::optional<SmallProgram>& small() const { return small_; }
 
   // Whether it yields one value, whose lanes are bf16.
-  bool YieldsBF16() const;
-  // Whether a row is pointers that move by the same bytes from each row to the next, and chains.
-  bool MovesByRows() const { return moves_by_rows_; }
+  bool YieldsBF16() const { return yields_bf16_; }
   // Whether it yields one value that a chain can fold as it comes: RunFolding.
   bool Folds() const { return is_direct_ && fold_step_ >= 0; }
 
@@ -120,12 +121,17 @@ class TileProgram {
     // Calls for what n positions from inner position `begin` on read, and write if wanted, so many outer ones
     // further on; not for what argument `at_hand` stands for.
     void CallFor(int64_t begin, int64_t n, int64_t ahead, int32_t at_hand, bool stores) const;
-    // The same as SetOuter, in fewer steps: from BeginRows on, nothing but RunTile, RunTiles and RunFolding
-    // may follow, and arguments stay. Where the program MovesByRows.
+    // From BeginRows on, nothing but SetRow, RunTile, RunTiles and what runs rows or folds may follow, and
+    // arguments stay: where pointers move by the same bytes from each row to the next, SetRow is SetOuter in
+    // fewer steps.
     void BeginRows();
-    void SetRow(int64_t row) { row_ = row; }
-    // As RunTile, n <= ChainFold::kLongest; what is yielded goes to the fold.
-    void RunFolding(int64_t begin, int64_t n, ChainFold& fold);
+    void SetRow(int64_t row);
+    // All inner positions of the rows [begin, end).
+    void RunRows(int64_t begin, int64_t end);
+    // As RunTiles; what is yielded goes to the fold, from its beginning on.
+    void RunFolding(int64_t begin, int64_t end, ChainFold& fold);
+    // The same for whole rows, one for each fold, from row `first` on.
+    void RunFoldingRows(int64_t first, absl::Span<ChainFold> folds);
     // As far as the first yielded value needs it; of what stores nothing.
     void RunFirst(int64_t begin, int64_t n);
     // After RunTile: the tile of the k-th yielded value.
@@ -137,9 +143,10 @@ class TileProgram {
    private:
     friend class TileProgram;
     void RunDirect(int64_t begin, int64_t n);
+    void RunOnRow(int64_t begin, int64_t n);
+    void SwapFold();
     std::byte* RowOf(int32_t access, int32_t extras, int64_t begin, int64_t n) const;
     void SetRegisters();
-    void Move(int64_t begin);
     std::byte* RegisterOf(TileValue value) const {
       return scratch_ + program_.values_[value].register_number * program_.register_bytes_;
     }
@@ -152,16 +159,19 @@ class TileProgram {
     std::byte* scratch_;
     absl::InlinedVector<ChainStep, 16> chain_steps_;  // Of all chains.
     bool fresh_ = true;
-    // Where steps find their operands: at the first position of row 0, bytes from row to row and from one
+    // Where steps find their operands: at the first position of the row, bytes from row to row and from one
     // position to the next.
     struct Moving {
       std::byte* at;
       int64_t row, position;
       void** operand;
-      const DirectPointer* pointer;
+      const void** value;           // Where to note it too, or null.
+      const DirectPointer* scalar;  // One that is widened, or null.
     };
     absl::InlinedVector<Moving, 8> moving_;
     int64_t row_ = -1;  // None: BeginRows has not been called.
+    // What is not in use of two ways for a yielded value: to a fold, or to its register.
+    ChainFn fold_ = nullptr, leave_ = nullptr;
   };
 
  private:
@@ -196,6 +206,7 @@ class TileProgram {
   struct Chain {
     size_t first, last;
     size_t begin;  // Among the steps of all chains.
+    ChainLayout layout = ChainLayout::kInOrder;
     std::vector<ChainStep> steps;
     std::vector<ChainPointer> pointers;
     struct Operands {
@@ -231,6 +242,7 @@ class TileProgram {
   bool IsWorthwhile(const std::vector<size_t>& members) const;
   void MoveTogether(const std::vector<size_t>& members);
   void ChooseForms();
+  ChainLayout LayoutOf(const Chain& chain) const;
   void BuildChain(Chain& chain);
   void AddOperation(const Step& step, TileValue before, Chain& chain) const;
   void AddStores(TileValue value, Chain& chain) const;
@@ -243,6 +255,7 @@ class TileProgram {
   static bool StartsWithRows(const Access& access);
   void FindDirectPointers();
   void FindFold();
+  bool FindsBF16() const;
   DirectPointer DirectStore(TileValue number) const;
   DirectPointer DirectRead(TileValue number) const;
   DirectPointer InMemory(int32_t access) const;
@@ -270,6 +283,7 @@ class TileProgram {
   bool is_copy_ = false;    // One load and one store.
   bool is_direct_ = false;  // Chains and pointers, nothing else.
   bool moves_by_rows_ = false;
+  bool yields_bf16_ = false;
   std::vector<DirectPointer> registers_;  // Of all chains, where is_direct_.
   // Among the steps of all chains, where the yielded value passes, last of its chain: one that does nothing,
   // and the one that leaves it in a register if nothing else reads it there.

@@ -184,6 +184,25 @@ void TileProgram::ChooseForms() {
   }
 }
 
+// What chains read and write in memory.
+ChainLayout TileProgram::LayoutOf(const Chain& chain) const {
+  int64_t bf16 = 0, others = 0;
+  const auto count = [&](ChainForm form) {
+    bf16 += form == ChainForm::kBF16;
+    others += form == ChainForm::kLane || form == ChainForm::kPred;
+  };
+  for (size_t s = chain.first; s <= chain.last; ++s) {
+    const Step& step = steps_[s];
+    for (int k = 0; k < step.operand_count; ++k) {
+      if (s == chain.first || step.in[k] != steps_[s - 1].out) count(values_[step.in[k]].form);
+    }
+    const bool is_folded = s == chain.last && yielded_.size() == 1 && yielded_[0] == step.out;
+    if (!values_[step.out].is_passed_on && !is_folded) count(values_[step.out].form);
+    for (const Stored& stored : stored_) bf16 += stored.by_chain && stored.value == step.out;
+  }
+  return bf16 > others ? ChainLayout::kBlocks : ChainLayout::kInOrder;
+}
+
 void TileProgram::BuildChain(Chain& chain) {
   const Step& first = steps_[chain.first];
   const auto add = [&](ChainFn function, ChainForm form, Chain::Operands operands) {
@@ -199,7 +218,8 @@ void TileProgram::BuildChain(Chain& chain) {
   const bool swaps = IsChainBinary(ChainOperationOf(first.call).kind) && comes_from_anywhere(first.in[1]);
   TileValue before = first.in[swaps ? 1 : 0];
   const ChainForm form = values_[before].form;
-  add(ChainLoad(form, !comes_from_anywhere(before)), form, {before});
+  chain.layout = LayoutOf(chain);
+  add(ChainLoad(chain.layout, form, !comes_from_anywhere(before)), form, {before});
   for (size_t s = chain.first; s <= chain.last; ++s) {
     AddOperation(steps_[s], before, chain);
     before = steps_[s].out;
@@ -233,7 +253,7 @@ void TileProgram::AddOperation(const Step& step, TileValue before, Chain& chain)
   } else if (operation.kind == Kind::kSelect) {
     operands = {step.in[place == 0 ? 1 : 0], step.in[place == 2 ? 1 : 2]};
     pointer = {values_[operands.value].form, false, true, values_[operands.second].form};
-    next.function = ChainSelect(static_cast<int>(place), pointer.form, pointer.second_form);
+    next.function = ChainSelect(chain.layout, static_cast<int>(place), pointer.form, pointer.second_form);
   } else {
     const bool is_both = step.in[0] == step.in[1];
     if (!is_both) operands.value = step.in[1 - place];
@@ -241,11 +261,11 @@ void TileProgram::AddOperation(const Step& step, TileValue before, Chain& chain)
     const ChainPlace from = is_both      ? ChainPlace::kBoth
                             : place == 0 ? ChainPlace::kFirst
                                          : ChainPlace::kSecond;
-    next.function = ChainBinary(operation.kind, from, pointer.form, rounds);
+    next.function = ChainBinary(chain.layout, operation.kind, from, pointer.form, rounds);
     if (next.function != nullptr)
       rounds = false;
     else
-      next.function = ChainBinary(operation.kind, from, pointer.form, false);
+      next.function = ChainBinary(chain.layout, operation.kind, from, pointer.form, false);
   }
   HLO_CHECK(next.function != nullptr);
   const auto add = [&](const ChainStep& added, const ChainPointer& form, const Chain::Operands& values) {
@@ -269,10 +289,10 @@ void TileProgram::AddStores(TileValue value, Chain& chain) const {
   const bool rounds = ChainOperationOf(call).rounds && RoundsAsStored(value, chain);
   for (const Stored& stored : stored_) {
     if (stored.value != value || !stored.by_chain) continue;
-    add(ChainStore(ChainForm::kBF16, rounds), ChainForm::kBF16, true, {-1, -1, stored.access});
+    add(ChainStore(chain.layout, ChainForm::kBF16, rounds), ChainForm::kBF16, true, {-1, -1, stored.access});
   }
   if (!values_[value].is_passed_on)
-    add(ChainStore(values_[value].form, false), values_[value].form, true, {value});
+    add(ChainStore(chain.layout, values_[value].form, false), values_[value].form, true, {value});
 }
 
 // What only chains read: as it lies in memory, or one element.

@@ -312,11 +312,8 @@ void TileProgram::RunPositions(void* const* arguments, int64_t begin, int64_t en
 
 void TileProgram::RunRows(void* const* arguments, int64_t begin, int64_t end) const {
   Runner runner(*this, arguments);
-  if (moves_by_rows_) runner.BeginRows();
-  for (int64_t row = begin; row < end; ++row) {
-    moves_by_rows_ ? runner.SetRow(row) : runner.SetOuter(row);
-    runner.RunTiles(0, inner_count_);
-  }
+  runner.BeginRows();
+  runner.RunRows(begin, end);
 }
 
 // Whether a store has to be left out.

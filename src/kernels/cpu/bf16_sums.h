@@ -1,0 +1,57 @@
+#pragma once
+// Sums of numbers that are bf16, as they lie in memory or as f32.
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "kernels/cpu/simd.h"
+
+namespace hlo::cpu {
+namespace internal {
+
+// Two vectors, in any order.
+[[gnu::always_inline]] inline std::pair<Vector<float>, Vector<float>> LoadTwo(const bfloat16* from) {
+  CallAhead(from);
+  return {BitsOf<Vector<float>>(LoadBlocksOfHalves<0>(from)),
+          BitsOf<Vector<float>>(LoadBlocksOfHalves<1>(from))};
+}
+inline float One(bfloat16 number) { return number.ToFloat(); }
+
+[[gnu::always_inline]] inline std::pair<Vector<float>, Vector<float>> LoadTwo(const float* from) {
+  return {LoadVector(from), LoadVector(from + kLanes<float>)};
+}
+inline float One(float number) { return number; }
+
+}  // namespace internal
+
+// A few elements are summed up in f32, where bits of bf16 have room for carries, and their sums in f64. -0 is
+// what adds nothing.
+template <class T>
+float SumOfBF16(int64_t n, const T* a) {
+  using Floats = Vector<float>;
+  using Doubles = Vector<double>;
+  constexpr int64_t kSteps = 16, kWidth = 4 * kLanes<float>;
+  Doubles low = -Doubles{}, high = -Doubles{};
+  int64_t i = 0;
+  while (i + kWidth <= n) {
+    Floats p0 = -Floats{}, p1 = p0, p2 = p0, p3 = p0;
+    const int64_t end = std::min(n - kWidth, i + (kSteps - 1) * kWidth);
+    for (; i <= end; i += kWidth) {
+      const auto [a0, a1] = internal::LoadTwo(a + i);
+      const auto [a2, a3] = internal::LoadTwo(a + i + kWidth / 2);
+      p0 += a0;
+      p1 += a1;
+      p2 += a2;
+      p3 += a3;
+    }
+    const auto [first, second] = AsDoubles((p0 + p1) + (p2 + p3));
+    low += first;
+    high += second;
+  }
+  double sum = SumOfLanes<double>(low + high);
+  for (; i < n; ++i) sum += internal::One(a[i]);
+  return static_cast<float>(sum);
+}
+
+}  // namespace hlo::cpu
