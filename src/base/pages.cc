@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
+#include <mutex>
+#include <vector>
 
 namespace hlo {
 namespace {
@@ -15,7 +18,63 @@ void* AllocateAligned(int64_t byte_count, int64_t alignment) {
 
 }  // namespace
 
+namespace {
+
+constexpr int64_t kMostKept = 256 << 20;
+
+class KeptBlocks {
+ public:
+  static KeptBlocks& OfProcess() {
+    static auto* blocks = new KeptBlocks;
+    return *blocks;
+  }
+  void* Take(int64_t byte_count) {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::find_if(blocks_.rbegin(), blocks_.rend(),
+                                    [&](const Block& block) { return block.byte_count == byte_count; });
+    if (found == blocks_.rend()) return nullptr;
+    void* data = found->data;
+    total_ -= byte_count;
+    blocks_.erase(std::next(found).base());
+    return data;
+  }
+  void Put(void* data, int64_t byte_count) {
+    const std::lock_guard lock(mutex_);
+    blocks_.push_back({data, byte_count});
+    total_ += byte_count;
+    DropTo(kMostKept);
+  }
+  void Drop() {
+    const std::lock_guard lock(mutex_);
+    DropTo(0);
+  }
+
+ private:
+  // The oldest go first.
+  void DropTo(int64_t most) {
+    auto end = blocks_.begin();
+    for (; total_ > most; ++end) {
+      std::free(end->data);
+      total_ -= end->byte_count;
+    }
+    blocks_.erase(blocks_.begin(), end);
+  }
+
+  struct Block {
+    void* data;
+    int64_t byte_count;
+  };
+  std::mutex mutex_;
+  std::vector<Block> blocks_;
+  int64_t total_ = 0;
+};
+
+}  // namespace
+
 void* AllocatePages(int64_t byte_count, int64_t large_from) {
+  if (byte_count >= large_from) {
+    if (void* kept = KeptBlocks::OfProcess().Take(byte_count); kept != nullptr) return kept;
+  }
 #if defined(MADV_HUGEPAGE)
   constexpr int64_t kLargePage = 2 << 20;
   if (byte_count >= large_from) {
@@ -26,5 +85,14 @@ void* AllocatePages(int64_t byte_count, int64_t large_from) {
 #endif
   return AllocateAligned(byte_count, 64);
 }
+
+void ReturnPages(void* data, int64_t byte_count, int64_t large_from) {
+  if (byte_count >= large_from)
+    KeptBlocks::OfProcess().Put(data, byte_count);
+  else
+    std::free(data);
+}
+
+void DropReturnedPages() { KeptBlocks::OfProcess().Drop(); }
 
 }  // namespace hlo

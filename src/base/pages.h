@@ -10,4 +10,11 @@ namespace hlo {
 // up.
 void* AllocatePages(int64_t byte_count, int64_t large_from);
 
+// Frees what is aligned so. The last blocks of many bytes are kept for who asks for as many next, up to a
+// quarter of a gigabyte in all: the system clears each page anew, which takes longer than many a loop over
+// it.
+void ReturnPages(void* data, int64_t byte_count, int64_t large_from);
+// Frees what is kept.
+void DropReturnedPages();
+
 }  // namespace hlo

@@ -14,6 +14,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int64_t kMostEvents = 1'000'000;
+constexpr int64_t kMostWatched = 10;  // Runs under observation, in about
+constexpr double kLongestWatch = 1;   // so many seconds.
 
 struct ProfileOptions {
   CommonOptions common;
@@ -93,29 +95,36 @@ void Run(const ProfileOptions& options, const std::string& file, FileResult& res
     if (!result.Accept(value.status(), file)) return;
     best = std::min(best, std::chrono::duration<double>(Clock::now() - start).count());
   }
-  Profile profile(options.trace.empty() ? 0 : kMostEvents);
-  const auto start = Clock::now();
-  const absl::StatusOr<Literal> value = executable->Run(*arguments, {.observer = &profile});
-  const double watched = std::chrono::duration<double>(Clock::now() - start).count();
+  // The fastest of a few, like the time beside it.
+  std::optional<Profile> profile;
+  double watched = std::numeric_limits<double>::infinity(), in_all = 0;
+  for (int64_t run = 0; run < std::min(options.repeat, kMostWatched) && in_all < kLongestWatch; ++run) {
+    Profile one(options.trace.empty() ? 0 : kMostEvents);
+    const auto start = Clock::now();
+    const absl::StatusOr<Literal> value = executable->Run(*arguments, {.observer = &one});
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    if (!result.Accept(value.status(), file)) return;
+    in_all += seconds;
+    if (seconds < std::exchange(watched, std::min(watched, seconds))) profile.emplace(std::move(one));
+  }
   if (options.engine.explain_fallbacks) result.diagnostics += FallbacksText(*executable);
-  if (!result.Accept(value.status(), file)) return;
   const std::string_view engine = executable->engine() == Engine::kFast ? "fast" : "reference";
   result.extra["engine"] = engine;
   result.extra["fallbacks"] = executable->fallbacks().size();
   result.extra["run_s"] = best;
   result.extra["watched_s"] = watched;
-  result.extra["steps"] = ToJson(profile);
+  result.extra["steps"] = ToJson(*profile);
   result.text = fmt::format("engine {}: {:.4f} ms, best of {}; {:.4f} ms under observation\n\n", engine,
                             best * 1e3, options.repeat, watched * 1e3);
   if (!executable->fallback_reason().empty())
     result.text +=
         fmt::format("the fast engine has no plan for the module: {}\n\n", executable->fallback_reason());
-  result.text += ToText(profile, watched, options.top);
+  result.text += ToText(*profile, watched, options.top);
   if (options.trace.empty()) return;
-  if (!result.Accept(WriteOutput(options.trace, profile.ChromeTrace()), file)) return;
-  if (profile.dropped_events() > 0)
+  if (!result.Accept(WriteOutput(options.trace, profile->ChromeTrace()), file)) return;
+  if (profile->dropped_events() > 0)
     result.text += fmt::format("\nthe trace holds the first {} of {} events\n", kMostEvents,
-                               kMostEvents + profile.dropped_events());
+                               kMostEvents + profile->dropped_events());
 }
 
 }  // namespace
@@ -128,7 +137,7 @@ void AddProfile(CLI::App& program, int& exit_status) {
   AddInputFlags(*command, options->inputs);
   AddElidedFlag(*command, options->common.elided);
   AddEngineFlags(*command, options->engine);
-  command->add_option("--repeat", options->repeat, "Runs before the one that is watched")
+  command->add_option("--repeat", options->repeat, "Runs of which the fastest counts; some more are watched")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->add_option("--top", options->top, "Instructions to list")

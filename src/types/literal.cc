@@ -16,6 +16,8 @@
 namespace hlo {
 namespace {
 
+constexpr int64_t kAlwaysAnew = 32 << 20;  // Such blocks come from the system each time.
+
 std::atomic<int64_t> g_limit{0};
 std::atomic<int64_t> g_current{0};
 std::atomic<int64_t> g_peak{0};
@@ -48,10 +50,13 @@ absl::Status ClaimMemory(int64_t byte_count) {
 void ReleaseMemory(int64_t byte_count) { g_current -= byte_count; }
 
 absl::StatusOr<std::shared_ptr<Buffer>> Buffer::Allocate(int64_t byte_count) {
-  constexpr int64_t kAlwaysAnew = 32 << 20;  // Such blocks come from the system each time.
   HLO_CHECK(byte_count >= 0);
   HLO_RETURN_IF_ERROR(ClaimMemory(byte_count));
   auto* data = static_cast<std::byte*>(AllocatePages(byte_count, kAlwaysAnew));
+  if (data == nullptr) {
+    DropReturnedPages();
+    data = static_cast<std::byte*>(AllocatePages(byte_count, kAlwaysAnew));
+  }
   if (data == nullptr) {
     ReleaseMemory(byte_count);
     return absl::ResourceExhaustedError(fmt::format("no memory for {} bytes", byte_count));
@@ -60,7 +65,11 @@ absl::StatusOr<std::shared_ptr<Buffer>> Buffer::Allocate(int64_t byte_count) {
 }
 
 Buffer::~Buffer() {
-  std::free(data_);
+  // Under a limit nothing is held that is in no use.
+  if (g_limit > 0)
+    std::free(data_);
+  else
+    ReturnPages(data_, byte_count_, kAlwaysAnew);
   ReleaseMemory(byte_count_);
 }
 

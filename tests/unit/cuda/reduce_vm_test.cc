@@ -84,9 +84,11 @@ TEST(ReduceVm, CutsLongRowsIntoPieces) {
 
 TEST(ReduceVm, CutsLongColumnsIntoPieces) {
   for (const int64_t kept : {1, 3, 40}) {
-    std::vector<int32_t> array(kept * 20000), wanted(kept, 1);
+    std::vector<int32_t> array(kept * 20000), wanted;
     std::iota(array.begin(), array.end(), 0);
-    for (size_t i = 0; i < array.size(); ++i) wanted[i % kept] += array[i];
+    std::vector<uint32_t> sums(kept, 1);  // They wrap.
+    for (size_t i = 0; i < array.size(); ++i) sums[i % kept] += static_cast<uint32_t>(array[i]);
+    for (const uint32_t sum : sums) wanted.push_back(static_cast<int32_t>(sum));
     const cpu::ReduceProgram program =
         Program(kept, 20000, false, ElementType::kS32, Combiner(Opcode::kAdd, ElementType::kS32),
                 cpu::Grouping::kAny);
