@@ -28,53 +28,49 @@ int64_t LaneCopies(const Instruction& instruction, int64_t count) {
   return bytes;
 }
 
-// --- Sorts, for each element of a line
+// --- Sorts, of one line
 
-int64_t ByKeys(const Instruction& sort, absl::Span<const SortKey> keys, bool is_strided) {
-  int64_t stored = 0, lane = 0, groups = 0, bits = 64;
-  bool is_wide = false;
+int64_t ByKeys(absl::Span<const SortKey> keys, int64_t length) {
+  int64_t groups = 0, bits = 64, most_bits = 0;
   for (size_t k = keys.size(); k-- > 0;) {
-    const ElementType type = sort.operand(keys[k].operand)->shape().type();
-    if (is_strided) stored = std::max(stored, ByteCount(type));
-    lane = std::max(lane, WidenedBytes(type));
-    const int64_t width = cpu::LaneBytes(keys[k].order.lane);
-    if (bits + 8 * width > 64) {
+    const int64_t own = 8 * cpu::LaneBytes(keys[k].order.lane);
+    if (bits + own > 64) {
       bits = 0;
       ++groups;
     }
-    bits += 8 * width;
-    is_wide |= bits > 32;
+    bits += own;
+    most_bits = std::max(most_bits, bits);
   }
-  // The joined keys and the order of the first group; of others, the order before and those keys in it;
-  // digits, in words or beside their positions.
-  return stored + lane + 12 + (groups > 1 ? 12 : 0) + (is_wide ? 32 : 0) + (is_wide && groups == 1 ? 0 : 16);
+  // Of several groups, the keys of one and the order before it.
+  return cpu::SortScratchBytes(length, static_cast<int>(most_bits)) + (groups > 1 ? 12 * length : 0);
 }
 
-int64_t ByComparator(const Instruction& sort, bool is_strided) {
+int64_t ByComparator(const Instruction& sort, int64_t length) {
+  const Shape& shape = sort.operand(0)->shape();
+  const bool is_strided = Product(shape.dims().subspan(sort.Get<attr::dimensions>()[0] + 1)) != 1;
   int64_t bytes = 8;  // The order before a merge and after it.
   for (const Instruction* operand : sort.operands()) {
     const ElementType type = operand->shape().type();
     bytes += (is_strided ? ByteCount(type) : 0) + WidenedBytes(type);
   }
-  return bytes;
+  return bytes * length;
 }
 
 int64_t OfSort(const Instruction& sort) {
   const Shape& shape = sort.operand(0)->shape();
-  const int64_t dimension = sort.Get<attr::dimensions>()[0], length = shape.dim(dimension);
+  const int64_t length = shape.dim(sort.Get<attr::dimensions>()[0]);
   if (*shape.ElementCount() == 0) return 0;
-  const bool is_strided = Product(shape.dims().subspan(dimension + 1)) != 1;
   const std::optional<std::vector<SortKey>> keys = FindSortKeys(sort);
-  int64_t each = 0, widest = 0;
-  if (keys.has_value()) each = ByKeys(sort, *keys, is_strided);
+  int64_t line = 0, widest = 0;
+  if (keys.has_value()) line = ByKeys(*keys, length);
   const auto is_total = [](const SortKey& key) { return key.order.total; };
   if (!keys.has_value() || !std::all_of(keys->begin(), keys->end(), is_total))
-    each = std::max(each, ByComparator(sort, is_strided));
+    line = std::max(line, ByComparator(sort, length));
   for (const Instruction* operand : sort.operands())
     widest = std::max(widest, ByteCount(operand->shape().type()));
   const int64_t lines = *shape.ElementCount() / length;
   const int64_t at_once = cpu::Pieces::AreShared(lines, length) ? 1 : std::min<int64_t>(ThreadCount(), lines);
-  return at_once * length * (each + widest);
+  return at_once * (line + length * widest);
 }
 
 int64_t OfTopk(const Instruction& topk) {
@@ -82,10 +78,10 @@ int64_t OfTopk(const Instruction& topk) {
   const int64_t length = shape.dim(shape.rank() - 1);
   if (*shape.ElementCount() == 0) return 0;
   const int64_t k = (topk.shape().IsTuple() ? topk.shape().element(0) : topk.shape()).dims().back();
-  // Keys; all in their order, or the best ones.
-  const int64_t order = k * 8 >= length ? length * (LaneWidth(shape.type()) > 4 ? 36 : 20) : k * 40;
-  return std::min<int64_t>(ThreadCount(), *shape.ElementCount() / length) *
-         (length * (8 + WidenedBytes(shape.type())) + order);
+  const auto key_bits = static_cast<int>(8 * LaneWidth(shape.type()));
+  // All in their order, or the best ones; and their positions.
+  const int64_t each = k * 8 >= length ? cpu::SortScratchBytes(length, key_bits) + k * 4 : k * 20;
+  return std::min<int64_t>(ThreadCount(), *shape.ElementCount() / length) * each;
 }
 
 // --- Windows

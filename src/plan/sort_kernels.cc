@@ -63,6 +63,29 @@ class LineLanes {
   cpu::KeptVector<std::byte> stored_, lanes_;
 };
 
+// Elements [begin, begin + n) of a line in their lanes, n <= cpu::kKeyBlock: where they lie, or a copy.
+class BlockLanes {
+ public:
+  const std::byte* Load(ElementType type, const void* data, const Lines& lines, int64_t line, int64_t begin,
+                        int64_t n) {
+    const int64_t width = ByteCount(type);
+    const auto* stored =
+        static_cast<const std::byte*>(data) + (lines.Start(line) + begin * lines.stride) * width;
+    if (lines.stride != 1) {
+      cpu::CopyStrided(n, width, stored_, 1, stored, lines.stride);
+      stored = stored_;
+    }
+    const cpu::TileCall widen = cpu::LoadTile(type);
+    if (widen.function == nullptr) return stored;
+    const void* in[] = {stored};
+    widen.function(n, lanes_, in, widen.parameter);
+    return lanes_;
+  }
+
+ private:
+  alignas(64) std::byte stored_[cpu::kKeyBlock * 8], lanes_[cpu::kKeyBlock * 8];
+};
+
 // A result may lie where its operand does, or be null: then nobody needs it.
 void Permute(const Instruction& sort, const Lines& lines, int64_t line, const cpu::Pieces& pieces,
              const uint32_t* order, absl::Span<const void* const> operands, absl::Span<void* const> results,
@@ -102,71 +125,83 @@ class KeySorter {
   // Empty where an element has no place in the order.
   absl::Span<const uint32_t> Order(const Instruction& sort, const Lines& lines, int64_t line,
                                    absl::Span<const void* const> operands) {
-    const auto n = static_cast<size_t>(lines.length);
-    bool first = true;
+    const int64_t n = lines.length;
+    std::atomic<bool> all = true;
+    absl::Span<const uint32_t> order;
     for (size_t end = keys_.size(); end > 0;) {
       size_t begin = end - 1;
       int64_t bits = Bits(begin);
       while (begin > 0 && bits + Bits(begin - 1) <= 64) bits += Bits(--begin);
-      joined_.resize(n);
-      for (size_t k = begin; k < end; ++k) {
-        if (!Append(k, k == begin, sort, lines, line, operands)) return {};
+      const auto read = [&, begin, end](int64_t from, int64_t count, uint64_t* joined) {
+        for (size_t k = begin; k < end; ++k) {
+          if (!Append(k, k == begin, {sort, lines, line, operands}, from, count, joined)) all = false;
+        }
+      };
+      const auto key_bits = static_cast<int>(bits);
+      if (order.empty()) {
+        order = cpu::StableOrder(n, key_bits, read, pieces_, scratch_);
+      } else {
+        order = OrderAfter(order, key_bits, read);
       }
+      if (!all) return {};
       end = begin;
-      next_.resize(n);
-      if (!first) {  // Ties stay in the order of the keys after these.
-        permuted_.resize(n);
-        pieces_.ForEach(2, [&](int64_t, int64_t from, int64_t to) {
-          for (int64_t i = from; i < to; ++i) permuted_[i] = joined_[order_[i]];
-        });
-        std::swap(permuted_, joined_);
-      }
-      cpu::StableOrder(absl::MakeSpan(joined_), absl::MakeSpan(next_), pieces_, scratch_);
-      if (!first) {
-        pieces_.ForEach(2, [&](int64_t, int64_t from, int64_t to) {
-          for (int64_t i = from; i < to; ++i) next_[i] = order_[next_[i]];
-        });
-      }
-      std::swap(order_, next_);
-      first = false;
     }
-    return order_;
+    return order;
   }
 
  private:
+  struct Line {
+    const Instruction& sort;
+    const Lines& lines;
+    int64_t number;
+    absl::Span<const void* const> operands;
+  };
   int64_t Bits(size_t k) const { return 8 * cpu::LaneBytes(keys_[k].order.lane); }
 
-  // False where an element has no place in the order.
-  bool Append(size_t k, bool is_first, const Instruction& sort, const Lines& lines, int64_t line,
-              absl::Span<const void* const> operands) {
-    const SortKey& key = keys_[k];
-    const ElementType type = sort.operand(key.operand)->shape().type();
-    const std::byte* elements = lanes_.Load(type, operands[key.operand], lines, line, pieces_);
-    const int64_t width = cpu::LaneBytes(cpu::LaneOf(type));
-    const int64_t shift = Bits(k);
-    std::atomic<bool> all = true;
+  // Of elements in the order of the keys after these, where ties stay.
+  absl::Span<const uint32_t> OrderAfter(absl::Span<const uint32_t> order, int key_bits, cpu::ReadKeys read) {
+    const auto n = static_cast<int64_t>(order.size());
+    order_.assign(order.begin(), order.end());
+    joined_.resize(n);
     pieces_.ForEach(2, [&](int64_t, int64_t begin, int64_t end) {
-      constexpr int64_t kBlock = 512;
-      alignas(64) std::byte computed[kBlock * 8];
-      uint64_t bits[kBlock];
-      void* out[] = {computed};
-      for (; begin < end; begin += kBlock) {
-        const int64_t n = std::min(kBlock, end - begin);
-        const void* in[] = {elements + begin * width};
-        key.code.Run(n, in, out);
-        if (!cpu::MakeSortKeys(key.order, n, computed, bits)) all = false;
-        uint64_t* joined = joined_.data() + begin;
-        for (int64_t i = 0; i < n; ++i) joined[i] = is_first ? bits[i] : joined[i] << shift | bits[i];
-      }
+      for (; begin < end; begin += cpu::kKeyBlock)
+        read(begin, std::min(cpu::kKeyBlock, end - begin), joined_.data() + begin);
     });
+    const absl::Span<const uint32_t> next = cpu::StableOrder(
+        n, key_bits,
+        [&](int64_t from, int64_t count, uint64_t* keys) {
+          for (int64_t i = 0; i < count; ++i) keys[i] = joined_[order_[from + i]];
+        },
+        pieces_, scratch_);
+    // The joined keys are not needed any more.
+    auto* both = reinterpret_cast<uint32_t*>(joined_.data());
+    pieces_.ForEach(2, [&](int64_t, int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) both[i] = order_[next[i]];
+    });
+    return {both, static_cast<size_t>(n)};
+  }
+
+  // False where an element has no place in the order.
+  bool Append(size_t k, bool is_first, const Line& line, int64_t begin, int64_t n, uint64_t* joined) const {
+    const SortKey& key = keys_[k];
+    const ElementType type = line.sort.operand(key.operand)->shape().type();
+    BlockLanes lanes;
+    alignas(64) std::byte computed[cpu::kKeyBlock * 8];
+    uint64_t bits[cpu::kKeyBlock];
+    const void* in[] = {lanes.Load(type, line.operands[key.operand], line.lines, line.number, begin, n)};
+    void* out[] = {computed};
+    key.code.Run(n, in, out);
+    const bool all = cpu::MakeSortKeys(key.order, n, computed, is_first ? joined : bits);
+    const int64_t shift = Bits(k);
+    for (int64_t i = 0; i < n && !is_first; ++i) joined[i] = joined[i] << shift | bits[i];
     return all;
   }
 
   absl::Span<const SortKey> keys_;
   const cpu::Pieces& pieces_;
-  LineLanes lanes_;
-  cpu::KeptVector<uint64_t> joined_, permuted_;
-  cpu::KeptVector<uint32_t> order_, next_;
+  // Of more keys than one word takes.
+  cpu::KeptVector<uint64_t> joined_;
+  cpu::KeptVector<uint32_t> order_;
   cpu::SortScratch scratch_;
 };
 
@@ -230,15 +265,16 @@ absl::Status RunTopk(const Instruction& topk, bool largest, absl::Span<const voi
   const int64_t k = values.dim(values.rank() - 1), width = ByteCount(shape.type());
   std::memset(results[0], 0, *DenseByteCount(values));
   std::memset(results[1], 0, *DenseByteCount(topk.shape().element(1)));
+  const cpu::SortOrder order{cpu::LaneOf(shape.type()), largest, true};
+  const auto key_bits = static_cast<int>(8 * cpu::LaneBytes(order.lane));
   ParallelFor(lines.count, 3.0 * static_cast<double>(lines.count * lines.length), [&](int64_t line) {
-    LineLanes lanes;
-    cpu::KeptVector<uint64_t> keys(lines.length);
-    const cpu::Pieces whole(lines.length, false);
-    cpu::MakeSortKeys({cpu::LaneOf(shape.type()), largest, true}, lines.length,
-                      lanes.Load(shape.type(), operands[0], lines, line, whole), keys.data());
+    const auto read = [&](int64_t begin, int64_t n, uint64_t* keys) {
+      BlockLanes lanes;
+      cpu::MakeSortKeys(order, n, lanes.Load(shape.type(), operands[0], lines, line, begin, n), keys);
+    };
     cpu::SortScratch scratch;
     const cpu::KeptVector<uint32_t> first =
-        cpu::FirstInOrder(absl::MakeSpan(keys), std::min(k, lines.length), scratch);
+        cpu::FirstInOrder(lines.length, key_bits, read, std::min(k, lines.length), scratch);
     const auto count = static_cast<int64_t>(first.size());
     cpu::GatherStrided(count, width, static_cast<std::byte*>(results[0]) + line * k * width, 1,
                        static_cast<const std::byte*>(operands[0]) + lines.Start(line) * width, 1,

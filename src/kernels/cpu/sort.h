@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "kernels/cpu/kept_vector.h"
 #include "kernels/cpu/pieces.h"
@@ -21,19 +22,28 @@ struct SortOrder {
 // keys[i] of elements in their lane. False where an element has no place in the order.
 bool MakeSortKeys(const SortOrder& order, int64_t n, const void* elements, uint64_t* keys);
 
-// order[0, n): the positions of keys[0, n), smallest key first, equal ones in the order in which they stand.
-// `scratch` is for reuse between lines; `pieces` are those of the keys.
+// keys[0, n) of the elements from `begin` on: read(begin, n, keys), n <= kKeyBlock, by several threads at
+// once.
+using ReadKeys = absl::FunctionRef<void(int64_t begin, int64_t n, uint64_t* keys)>;
+inline constexpr int64_t kKeyBlock = 512;
+
 struct KeyAndPlace {
   uint64_t key;
   uint32_t place;
 };
+// For reuse between lines.
 struct SortScratch {
-  KeptVector<uint64_t> words, other_words;
-  KeptVector<KeyAndPlace> pairs, other_pairs;
+  KeptVector<std::byte> elements, others;
 };
-void StableOrder(absl::Span<uint64_t> keys, absl::Span<uint32_t> order, const Pieces& pieces,
-                 SortScratch& scratch);
-// The first `count` of that order; `keys` may change places.
-KeptVector<uint32_t> FirstInOrder(absl::Span<uint64_t> keys, int64_t count, SortScratch& scratch);
+// What it holds for so many elements with keys of so many bits, in bytes.
+int64_t SortScratchBytes(int64_t n, int key_bits);
+
+// The positions of n elements, smallest key first, equal ones in the order in which they stand; they lie in
+// `scratch`. `pieces` are those of the elements. Keys lie below 2^key_bits.
+absl::Span<const uint32_t> StableOrder(int64_t n, int key_bits, ReadKeys read, const Pieces& pieces,
+                                       SortScratch& scratch);
+// The first `count` of that order.
+KeptVector<uint32_t> FirstInOrder(int64_t n, int key_bits, ReadKeys read, int64_t count,
+                                  SortScratch& scratch);
 
 }  // namespace hlo::cpu

@@ -83,7 +83,7 @@ constexpr Case kCases[] = {
      "x = f32[300000,2] parameter(0)\n ROOT r = f32[300000,2] sort(x), dimensions={0}, to_apply=before\n"},
     {"sort_by_comparator",
      "x = f32[200000] parameter(0)\n ROOT r = f32[200000] sort(x), dimensions={0}, to_apply=nearer\n"},
-    {"topk", "x = f32[500000] parameter(0)\n ROOT r = (f32[10], s32[10]) topk(x), k=10, largest=true\n"},
+    {"topk", "x = f32[500000] parameter(0)\n ROOT r = (f32[40000], s32[40000]) topk(x), k=40000, largest=true\n"},
     {"topk_of_most",
      "x = f16[500000] parameter(0)\n ROOT r = (f16[400000], s32[400000]) topk(x), k=400000, largest=true\n"},
     {"window",
