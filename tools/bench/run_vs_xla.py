@@ -10,12 +10,16 @@ options.
 
 first: from the start of our process to its first result, without the time for reading the arguments, beside XLA's
 parse + compile + first run within a process that has imported it already. run: the fastest of the later runs. memory:
-bytes of arguments, results, temporaries and constants at their peak, beside what XLA's executable states, which leaves out
-constants and what kernels allocate; where the module donates arguments, of a run that gives them up. scaled: the largest difference from XLA's values relative to the
-largest magnitude of that output. Constants that the producer elided ({...}) are filled alike for both.
+bytes of arguments, results, temporaries and constants at their peak, beside XLA's: its arguments and what is allocated
+during a run of its executable, counted by liballocation_peak.so in a process of its own (constants are left out there;
+where that library was not built, what the executable states, which leaves out what kernels allocate too). Where the module
+donates arguments, of a run that gives them up. scaled: the largest difference from XLA's values relative to the largest
+magnitude of that output. Constants that the producer elided ({...}) are filled alike for both.
 """
 
 import argparse
+import ctypes
+import gc
 import json
 import math
 import os
@@ -73,40 +77,72 @@ def ours(arguments, path, inputs, runs):
     return row
 
 
+class Prepared:
+    """A module compiled by XLA, with its arguments, in a folder of files for us."""
+
+    def __init__(self, arguments, path, folder):
+        import numpy as np
+
+        self.oracle = comparison.load_oracle(arguments.oracle)
+        self.filled, self.inputs = os.path.join(folder, os.path.basename(path)), os.path.join(folder, "in.npz")
+        text = comparison.fill_elided(self.oracle.read_text(path))
+        with open(self.filled, "w", encoding="utf8", errors="surrogateescape") as file:
+            file.write(text)
+        hlo_run(arguments, "inputs", self.filled, "--random", "1", "--output", self.inputs)
+        if arguments.network:
+            comparison.as_network(self.inputs)
+        self.engine = self.oracle.open_engine("cpu")
+        module, self.executable, self.compile_s = compile_for_cpu(self.oracle, self.engine, text)
+        self.shape = self.engine.program_shape(module)
+        with np.load(self.inputs) as data:
+            self.arrays = [self.oracle.from_npz(data[k], t).reshape(d)
+                           for k, t, d in self.oracle.flat_parameters(self.shape)]
+        self.donates = "input_output_alias" in text or "buffer_donor" in text
+
+    def put(self):
+        buffers = self.engine.put(self.arrays)
+        self.engine.wait(buffers)
+        return buffers
+
+
+def count(arguments, path):
+    """Bytes of XLA's arguments and of what is allocated at most during a run, the least of several."""
+    library = ctypes.CDLL(arguments.allocations)
+    library.allocation_mark.restype = library.allocation_peak.restype = ctypes.c_long
+    with tempfile.TemporaryDirectory() as folder:
+        it = Prepared(arguments, path, folder)
+        best = math.inf
+        for _ in range(12):
+            buffers = it.put()
+            gc.collect()
+            before = library.allocation_mark()
+            out = it.engine.execute(it.executable, buffers)
+            it.engine.wait(out)
+            best = min(best, library.allocation_peak() - before)
+            del out, buffers
+        return sum(array.nbytes for array in it.arrays) + best
+
+
 def one(arguments, path):
     import numpy as np
 
-    oracle = comparison.load_oracle(arguments.oracle)
     with tempfile.TemporaryDirectory() as folder:
-        filled = os.path.join(folder, os.path.basename(path))
-        text = comparison.fill_elided(oracle.read_text(path))
-        with open(filled, "w", encoding="utf8", errors="surrogateescape") as file:
-            file.write(text)
-        inputs, outputs = os.path.join(folder, "in.npz"), os.path.join(folder, "out.npz")
-        subprocess.run([arguments.hlo_run, "inputs", filled, "--random", "1", "--output", inputs], check=True)
-        if arguments.network:
-            comparison.as_network(inputs)
-        engine = oracle.open_engine("cpu")
-        module, executable, compile_s = compile_for_cpu(oracle, engine, text)
-        shape = engine.program_shape(module)
-        with np.load(inputs) as data:
-            arrays = [oracle.from_npz(data[k], t).reshape(d) for k, t, d in oracle.flat_parameters(shape)]
-        donates = "input_output_alias" in text or "buffer_donor" in text
-        buffers = engine.put(arrays)
-        engine.wait(buffers)
+        it = Prepared(arguments, path, folder)
+        oracle, engine, executable, filled, inputs = it.oracle, it.engine, it.executable, it.filled, it.inputs
+        outputs = os.path.join(folder, "out.npz")
+        buffers = it.put()
 
         def run_xla():
             nonlocal buffers
-            if donates:  # the run before took the buffers
-                buffers = engine.put(arrays)
-                engine.wait(buffers)
+            if it.donates:  # the run before took the buffers
+                buffers = it.put()
             start = time.perf_counter()
             out = engine.execute(executable, buffers)
             engine.wait(out)
             return time.perf_counter() - start, out
 
         first, out = run_xla()
-        leaves = oracle.leaf_shapes(shape.result_shape())
+        leaves = oracle.leaf_shapes(it.shape.result_shape())
         scaled = 0.0
         hlo_run(arguments, "run", filled, "--input", inputs, "--output", outputs)
         with np.load(outputs) as got:
@@ -130,9 +166,9 @@ def one(arguments, path):
             row = ours(arguments, filled, inputs, runs)
             best_ours, peak = min(best_ours, row["run_s"]), max(peak, row["peak_bytes"])
             first_ours = min(first_ours, row["first_s"])
-        if donates:
+        if it.donates:
             peak = timing(arguments, filled, inputs, 1)["peak_bytes"]
-        return {"first_ours": first_ours, "first_xla": compile_s + first, "run_ours": best_ours, "run_xla": best_xla,
+        return {"first_ours": first_ours, "first_xla": it.compile_s + first, "run_ours": best_ours, "run_xla": best_xla,
                 "memory_ours": peak, "memory_xla": xla_memory(executable), "scaled": scaled}
 
 
@@ -152,26 +188,36 @@ def main():
     parser.add_argument("--seconds", type=float, default=2.0, help="for each contender and file")
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--network", action="store_true", help="arguments scaled like those of a trained network")
+    parser.add_argument("--allocations", default="build/tools/bench/liballocation_peak.so", help="the library that counts")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--count", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("files", nargs="+")
     arguments = parser.parse_args()
-    if arguments.one:
-        print("ROW " + json.dumps(one(arguments, arguments.files[0])))
+    if arguments.one or arguments.count:
+        print("ROW " + json.dumps((one if arguments.one else count)(arguments, arguments.files[0])))
         return
+
+    def child(mode, path, **environment):
+        """What a process of its own finds, and its errors."""
+        options = sys.argv[1 : len(sys.argv) - len(arguments.files)]
+        run = subprocess.run([sys.executable, __file__, mode, *options, path], capture_output=True, text=True,
+                             env={**os.environ, **environment})
+        found = [line[4:] for line in run.stdout.splitlines() if line.startswith("ROW ")]
+        return json.loads(found[-1]) if found else None, run.stderr
+
     print("| module | first, ms | XLA | ratio | run, ms | XLA | ratio | memory, MB | XLA | scaled |")
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     rows = []
     for path in arguments.files:
-        command = [sys.executable, __file__, "--one", *sys.argv[1:]]
-        command = command[: len(command) - len(arguments.files)] + [path]
-        run = subprocess.run(command, capture_output=True, text=True)
-        found = [line[4:] for line in run.stdout.splitlines() if line.startswith("ROW ")]
+        row, errors = child("--one", path)
         name = os.path.basename(path).removesuffix(".hlo")
-        if not found:
-            why = run.stderr.strip().splitlines()
+        if row is None:
+            why = errors.strip().splitlines()
             print(f"| {name} | {why[-1][:200] if why else 'no result'} |", flush=True)
             continue
-        row = json.loads(found[-1])
+        if os.path.exists(arguments.allocations):
+            counted, _ = child("--count", path, LD_PRELOAD=os.path.abspath(arguments.allocations))
+            row["memory_xla"] = counted or row["memory_xla"]
         rows.append(row)
         print(f"| {name} | {milliseconds(row['first_ours'])} | {milliseconds(row['first_xla'])} | "
               f"{row['first_ours'] / row['first_xla']:.3f} | {milliseconds(row['run_ours'])} | "
