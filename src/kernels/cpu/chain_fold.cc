@@ -98,8 +98,10 @@ std::optional<Kind> ChainFold::KindOf(const TileCall& fold, bool of_bf16) {
 // -0 is what adds nothing.
 void ChainFold::Begin() {
   const float first = kind_ == Kind::kMaximum ? -kInfinity : kind_ == Kind::kMinimum ? kInfinity : -0.0f;
-  for (Floats& partial : partial_) partial = Broadcast(first);
-  for (Doubles& wide : wide_) wide = -Doubles{};
+  const bool is_sum = kind_ == Kind::kSum, is_sum_of_bf16 = kind_ == Kind::kSumBF16;
+  for (int k = 0; k < (is_sum ? 0 : is_sum_of_bf16 ? SumBF16::kCount : 8); ++k)
+    partial_[k] = Broadcast(first);
+  for (int k = 0; k < (is_sum ? 4 : is_sum_of_bf16 ? 2 : 0); ++k) wide_[k] = -Doubles{};
   rest_ = first;
   taken_ = 0;
 }

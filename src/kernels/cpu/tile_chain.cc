@@ -5,7 +5,6 @@
 #include <cstring>
 #include <type_traits>
 
-#include "base/check.h"
 #include "kernels/cpu/chain_operations.h"
 
 namespace hlo::cpu {
@@ -17,21 +16,6 @@ constexpr int64_t kLane = kLanes<float>;
 
 [[gnu::always_inline]] inline Floats Choose(Signed mask, Floats a, Floats b) {
   return BitsOf<Floats>((BitsOf<Signed>(a) & mask) | (BitsOf<Signed>(b) & ~mask));
-}
-
-constexpr int64_t WidthOf(ChainForm form) {
-  switch (form) {
-    case ChainForm::kLane:
-      return 4;
-    case ChainForm::kBF16:
-      return 2;
-    case ChainForm::kPred:
-      return 1;
-    case ChainForm::kScalar:
-    case ChainForm::kCount:
-      return 0;
-  }
-  return 0;
 }
 
 // --- Operands
@@ -153,10 +137,10 @@ void Store(const ChainStep* step, int64_t i, HLO_STRIP) {
   };
   // All are known before one is written, or constants would be read again.
   const Words codes[] = {code(a0), code(a1), code(a2), code(a3), code(a4), code(a5), code(a6), code(a7)};
-  auto* to = static_cast<std::byte*>(step->operand) + i * WidthOf(kForm);
+  auto* to = static_cast<std::byte*>(step->operand) + i * ChainWidth(kForm);
 #pragma GCC unroll 4
   for (int k = 0; k < 8; k += 2)
-    Write<kLayout, kForm>(to + k * kLane * WidthOf(kForm), codes[k], codes[k + 1]);
+    Write<kLayout, kForm>(to + k * kLane * ChainWidth(kForm), codes[k], codes[k + 1]);
   return step[1].function(step + 1, i, a0, a1, a2, a3, a4, a5, a6, a7);
 }
 
@@ -300,7 +284,6 @@ constexpr bool IsOfPreds(Kind kind) { return kind >= Kind::kAndPred && kind <= K
 
 }  // namespace
 
-int64_t ChainWidth(ChainForm form) { return WidthOf(form); }
 ChainFn ChainEnd() { return &End; }
 ChainFn ChainCall() { return &Call; }
 ChainFn ChainPass() { return &Pass; }
@@ -406,51 +389,6 @@ ChainFn ChainSelect(ChainLayout layout, int place, ChainForm first, ChainForm se
       });
     });
   });
-}
-
-// On copies with zeros behind them.
-void RunChainRest(int64_t i, int64_t n, ChainStep* steps, const ChainPointer* pointers, int64_t count) {
-  HLO_CHECK(count <= kLongestChain);
-  alignas(64) std::byte copies[2 * kLongestChain][kStrip * 4];
-  void *whole[kLongestChain], *whole_second[kLongestChain];
-  const auto copy = [&](const void* from, ChainForm form, std::byte* to) {
-    const int64_t width = ChainWidth(form);
-    std::memcpy(to, static_cast<const std::byte*>(from) + i * width, (n - i) * width);
-    std::memset(to + (n - i) * width, 0, (kStrip - (n - i)) * width);
-  };
-  // What step k reads: what a step before it leaves there, or a copy.
-  const auto tail = [&](int64_t k, const void* from, ChainForm form, std::byte* to) -> std::byte* {
-    for (int64_t before = 0; before < k; ++before) {
-      if (pointers[before].is_store && whole[before] == from) return copies[before];
-    }
-    copy(from, form, to);
-    return to;
-  };
-  for (int64_t k = 0; k < count; ++k) {
-    whole[k] = steps[k].operand;
-    whole_second[k] = steps[k].second;
-    if (steps[k].operand == nullptr || pointers[k].form == ChainForm::kScalar) {
-    } else if (pointers[k].form == ChainForm::kCount) {
-      uint32_t first;
-      std::memcpy(&first, steps[k].operand, sizeof first);
-      first += static_cast<uint32_t>(i);
-      std::memcpy(copies[k], &first, sizeof first);
-      steps[k].operand = copies[k];
-    } else {
-      steps[k].operand = pointers[k].is_store ? copies[k] : tail(k, whole[k], pointers[k].form, copies[k]);
-    }
-    if (pointers[k].has_second && pointers[k].second_form != ChainForm::kScalar)
-      steps[k].second = tail(k, steps[k].second, pointers[k].second_form, copies[kLongestChain + k]);
-  }
-  const Floats none{};
-  steps[0].function(steps, 0, none, none, none, none, none, none, none, none);
-  for (int64_t k = 0; k < count; ++k) {
-    steps[k].operand = whole[k];
-    steps[k].second = whole_second[k];
-    if (!pointers[k].is_store) continue;
-    const int64_t width = ChainWidth(pointers[k].form);
-    std::memcpy(static_cast<std::byte*>(whole[k]) + i * width, copies[k], (n - i) * width);
-  }
 }
 
 }  // namespace hlo::cpu

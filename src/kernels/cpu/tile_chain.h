@@ -16,7 +16,11 @@ inline constexpr int64_t kStrip = 8 * kLanes<float>;
 // How an operand lies in memory: as lanes of 32 bits, as bf16, as predicates of a byte, as one lane for all
 // elements, or as an integer that is one more for each next element.
 enum class ChainForm : uint8_t { kLane, kBF16, kPred, kScalar, kCount };
-int64_t ChainWidth(ChainForm form);  // In bytes; 0 for one that is for all.
+// In bytes; 0 for what is in no array.
+constexpr int64_t ChainWidth(ChainForm form) {
+  constexpr int64_t kWidths[] = {4, 2, 1, 0, 0};
+  return kWidths[static_cast<int>(form)];
+}
 
 // Where elements are in a strip's vectors: in order, or as blocks (simd.h), where most of what is read and
 // written is bf16. All steps of a chain agree.

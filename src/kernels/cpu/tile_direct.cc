@@ -94,7 +94,7 @@ TileProgram::DirectPointer TileProgram::DirectRead(TileValue number) const {
                                       [&](const auto& entry) { return entry.first == value.access; });
   if (irregular != irregular_.end()) {
     pointer.kind = Kind::kRow;
-    pointer.extras = irregular->second;
+    pointer.row = static_cast<int32_t>(irregular - irregular_.begin());
   } else {
     pointer.kind = is_iota ? Kind::kIota : value.form == ChainForm::kScalar ? Kind::kScalar : Kind::kMemory;
   }
@@ -160,19 +160,21 @@ std::byte* TileProgram::ReadScalar(ElementType type, const TileCall& widen, std:
 }
 
 // Where the tile's elements lie. Calls for the next tile's: a row may begin anywhere.
-std::byte* TileProgram::Runner::RowOf(int32_t access, int32_t extras, int64_t begin, int64_t n) const {
+std::byte* TileProgram::Runner::RowOf(const DirectPointer& pointer, int64_t begin, int64_t n) {
   constexpr int64_t kLine = 64, kMost = 4096;  // Bytes.
-  auto* data = static_cast<std::byte*>(arguments_[program_.accesses_[access].argument]);
-  const int64_t width = program_.Width(access);
+  const int64_t* extras = base_.data() + program_.irregular_[pointer.row].second;
+  auto* data = static_cast<std::byte*>(arguments_[program_.accesses_[pointer.access].argument]);
   const auto row = [&](int64_t position) {
     return data +
-           program_.PlaceOfRow(access, arguments_, base_.data(), base_.data() + extras, position) * width;
+           program_.PlaceOfRow(pointer.access, arguments_, base_.data(), extras, position) * pointer.width;
   };
+  Ahead& ahead = ahead_[pointer.row];
+  std::byte* at = ahead.position == begin ? ahead.at : row(begin);
   if (begin + n < program_.inner_count_) {
-    const std::byte* next = row(begin + n);
-    for (int64_t b = 0; b < std::min(n * width, kMost); b += kLine) __builtin_prefetch(next + b);
+    ahead = {begin + n, row(begin + n)};
+    for (int64_t b = 0; b < std::min(n * pointer.width, kMost); b += kLine) __builtin_prefetch(ahead.at + b);
   }
-  return row(begin);
+  return at;
 }
 
 // What stays where it is.
@@ -257,7 +259,7 @@ void TileProgram::Runner::RunDirect(int64_t begin, int64_t n) {
         at = RegisterOf(pointer.value);
         FillIota(program_.lane(pointer.value), 1, at, place, 0);
       } else if (pointer.kind == Kind::kRow) {
-        at = RowOf(pointer.access, pointer.extras, begin, n);
+        at = RowOf(pointer, begin, n);
       } else {
         at = static_cast<std::byte*>(arguments_[access.argument]) + place * pointer.width;
         if (pointer.kind == Kind::kScalar)

@@ -145,7 +145,7 @@ class TileProgram {
     void RunDirect(int64_t begin, int64_t n);
     void RunOnRow(int64_t begin, int64_t n);
     void SwapFold();
-    std::byte* RowOf(int32_t access, int32_t extras, int64_t begin, int64_t n) const;
+    std::byte* RowOf(const DirectPointer& pointer, int64_t begin, int64_t n);
     void SetRegisters();
     std::byte* RegisterOf(TileValue value) const {
       return scratch_ + program_.values_[value].register_number * program_.register_bytes_;
@@ -157,6 +157,12 @@ class TileProgram {
     absl::InlinedVector<int64_t, 16> start_;         // Of each access: offset and run-time starts.
     absl::InlinedVector<int64_t, 16> base_;          // And the outer index; behind all, the extras.
     std::byte* scratch_;
+    // Of each irregular access that is read as rows, where the next tile's row is.
+    struct Ahead {
+      int64_t position = -1;
+      std::byte* at = nullptr;
+    };
+    absl::InlinedVector<Ahead, 2> ahead_;
     absl::InlinedVector<ChainStep, 16> chain_steps_;  // Of all chains.
     bool fresh_ = true;
     // Where steps find their operands: at the first position of the row, bytes from row to row and from one
@@ -198,8 +204,8 @@ class TileProgram {
     int32_t step;
     TileValue value;
     int32_t access;
-    int64_t width = 0;    // Of an element in memory, in bytes.
-    int32_t extras = -1;  // Of a row's access: where they begin among the bases.
+    int64_t width = 0;  // Of an element in memory, in bytes.
+    int32_t row = -1;   // Of a row's access: its number among the irregular ones.
     TileCall widen = {};
   };
   // Steps [first, last] whose values stay in the processor's registers.

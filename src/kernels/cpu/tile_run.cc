@@ -66,7 +66,8 @@ TileProgram::Runner::Runner(const TileProgram& program, void* const* arguments)
       pointers_(program.values_.size()),
       start_(program.accesses_.size()),
       base_(program.base_count_),
-      scratch_(Scratch(program.register_bytes_ * program.register_count_)) {
+      scratch_(Scratch(program.register_bytes_ * program.register_count_)),
+      ahead_(program.irregular_.size()) {
   for (size_t a = 0; a < start_.size(); ++a) {
     const Access& access = program.accesses_[a];
     start_[a] = base_[a] = Start(access, arguments);
@@ -83,6 +84,7 @@ TileProgram::Runner::Runner(const TileProgram& program, void* const* arguments)
 void TileProgram::Runner::SetOuter(int64_t outer) {
   // RunFirst leaves out what later values need.
   fresh_ |= program_.scalars_vary_ || !program_.yielded_.empty();
+  for (Ahead& ahead : ahead_) ahead.position = -1;
   for (const auto& [a, first] : program_.irregular_) {
     int64_t* base = base_.data() + first;
     VisitExtras(program_.accesses_[a], [&](const Affine& extra) {
