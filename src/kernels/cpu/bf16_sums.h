@@ -16,17 +16,19 @@ namespace internal {
   return {BitsOf<Vector<float>>(LoadBlocksOfHalves<0>(from)),
           BitsOf<Vector<float>>(LoadBlocksOfHalves<1>(from))};
 }
-inline float One(bfloat16 number) { return number.ToFloat(); }
-
 [[gnu::always_inline]] inline std::pair<Vector<float>, Vector<float>> LoadTwo(const float* from) {
   return {LoadVector(from), LoadVector(from + kLanes<float>)};
 }
-inline float One(float number) { return number; }
+
+// -0 adds nothing.
+template <class T>
+inline const T kNothing = T(-0.0f);
+template <>
+inline const bfloat16 kNothing<bfloat16> = bfloat16::FromBits(0x8000);
 
 }  // namespace internal
 
-// A few elements are summed up in f32, where bits of bf16 have room for carries, and their sums in f64. -0 is
-// what adds nothing.
+// A few elements are summed up in f32, where bits of bf16 have room for carries, and their sums in f64.
 template <class T>
 float SumOfBF16(int64_t n, const T* a) {
   using Floats = Vector<float>;
@@ -49,9 +51,17 @@ float SumOfBF16(int64_t n, const T* a) {
     low += first;
     high += second;
   }
-  double sum = SumOfLanes<double>(low + high);
-  for (; i < n; ++i) sum += internal::One(a[i]);
-  return static_cast<float>(sum);
+  if (i < n) {
+    alignas(64) T rest[kWidth];
+    std::fill_n(rest, kWidth, internal::kNothing<T>);
+    std::copy(a + i, a + n, rest);
+    const auto [a0, a1] = internal::LoadTwo(rest);
+    const auto [a2, a3] = internal::LoadTwo(rest + kWidth / 2);
+    const auto [first, second] = AsDoubles((a0 + a1) + (a2 + a3));
+    low += first;
+    high += second;
+  }
+  return static_cast<float>(SumOfLanes<double>(low + high));
 }
 
 }  // namespace hlo::cpu

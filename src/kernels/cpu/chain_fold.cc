@@ -52,7 +52,17 @@ void Fold(const ChainStep* step, int64_t i, Floats a0, Floats a1, Floats a2, Flo
   F::Take(to, 5, a5);
   F::Take(to, 3, a3);
   F::Take(to, 7, a7);
-  return step[1].function(step + 1, i, a0, a1, a2, a3, a4, a5, a6, a7);
+  return step[1].function.strip(step + 1, i, a0, a1, a2, a3, a4, a5, a6, a7);
+}
+template <class F>
+void FoldHalf(const ChainStep* step, int64_t i, Floats a0, Floats a1, Floats a2, Floats a3, Floats a4,
+              Floats a5, Floats a6, Floats a7) {
+  auto* to = static_cast<typename F::T*>(step->operand);
+  F::Take(to, 0, a0);
+  F::Take(to, 2, a2);
+  F::Take(to, 1, a1);
+  F::Take(to, 3, a3);
+  return step[1].function.half(step + 1, i, a0, a1, a2, a3, a4, a5, a6, a7);
 }
 
 template <class Visit>
@@ -107,7 +117,7 @@ void ChainFold::Begin() {
 }
 
 ChainFn ChainFold::function() const {
-  return OfKind(kind_, []<class F>() -> ChainFn { return &Fold<F>; });
+  return OfKind(kind_, []<class F>() -> ChainFn { return {&Fold<F>, &FoldHalf<F>}; });
 }
 
 void ChainFold::Add(const float* values, int64_t n) {

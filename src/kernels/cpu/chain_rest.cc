@@ -1,4 +1,4 @@
-// What is left of a tile behind its last whole strip.
+// What is left of a tile behind its last half strip.
 
 #include <cstring>
 
@@ -10,12 +10,11 @@ namespace hlo::cpu {
 // On copies with zeros behind them.
 void RunChainRest(int64_t i, int64_t n, ChainStep* steps, const ChainPointer* pointers, int64_t count) {
   HLO_CHECK(count <= kLongestChain);
-  alignas(64) std::byte copies[2 * kLongestChain][kStrip * 4];
+  alignas(64) std::byte copies[2 * kLongestChain][kHalfStrip * 4];
   void *whole[kLongestChain], *whole_second[kLongestChain];
   const auto copy = [&](const void* from, ChainForm form, std::byte* to) {
     const int64_t width = ChainWidth(form);
-    std::memcpy(to, static_cast<const std::byte*>(from) + i * width, (n - i) * width);
-    std::memset(to + (n - i) * width, 0, (kStrip - (n - i)) * width);
+    CopyPadded(to, static_cast<const std::byte*>(from) + i * width, (n - i) * width, kHalfStrip * width);
   };
   // What step k reads: what a step before it leaves there, or a copy.
   const auto tail = [&](int64_t k, const void* from, ChainForm form, std::byte* to) -> std::byte* {
@@ -42,13 +41,13 @@ void RunChainRest(int64_t i, int64_t n, ChainStep* steps, const ChainPointer* po
       steps[k].second = tail(k, steps[k].second, pointers[k].second_form, copies[kLongestChain + k]);
   }
   const Vector<float> none{};
-  steps[0].function(steps, 0, none, none, none, none, none, none, none, none);
+  steps[0].function.half(steps, 0, none, none, none, none, none, none, none, none);
   for (int64_t k = 0; k < count; ++k) {
     steps[k].operand = whole[k];
     steps[k].second = whole_second[k];
     if (!pointers[k].is_store) continue;
     const int64_t width = ChainWidth(pointers[k].form);
-    std::memcpy(static_cast<std::byte*>(whole[k]) + i * width, copies[k], (n - i) * width);
+    CopyFew(static_cast<std::byte*>(whole[k]) + i * width, copies[k], (n - i) * width);
   }
 }
 

@@ -2,7 +2,9 @@
 // Vectors of numbers, as wide as the processor that we compile for. The compiler's own vector types do the
 // arithmetic; what they lack stands here.
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -103,6 +105,30 @@ template <class T>
   _mm256_maskstore_epi32(reinterpret_cast<int*>(to), mask, BitsOf<__m256i>(v));
 #else
   std::memcpy(to, &v, n * sizeof(T));
+#endif
+}
+// The first n bytes, and zeros up to `total`, a multiple of 64; what lies behind n is not read.
+[[gnu::always_inline]] inline void CopyPadded(std::byte* to, const std::byte* from, int64_t n,
+                                              int64_t total) {
+#if defined(HLO_AVX512_VECTORS)
+  for (int64_t i = 0; i < total; i += 64) {
+    const uint64_t mask = _bzhi_u64(~uint64_t{0}, static_cast<unsigned>(std::clamp<int64_t>(n - i, 0, 64)));
+    _mm512_storeu_si512(to + i, _mm512_maskz_loadu_epi8(mask, from + i));
+  }
+#else
+  std::memcpy(to, from, n);
+  std::memset(to + n, 0, total - n);
+#endif
+}
+// The first n bytes, few; what lies behind n is not written.
+[[gnu::always_inline]] inline void CopyFew(std::byte* to, const std::byte* from, int64_t n) {
+#if defined(HLO_AVX512_VECTORS)
+  for (int64_t i = 0; i < n; i += 64) {
+    const uint64_t mask = _bzhi_u64(~uint64_t{0}, static_cast<unsigned>(std::min<int64_t>(n - i, 64)));
+    _mm512_mask_storeu_epi8(to + i, mask, _mm512_maskz_loadu_epi8(mask, from + i));
+  }
+#else
+  std::memcpy(to, from, n);
 #endif
 }
 template <class T>

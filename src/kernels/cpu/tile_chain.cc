@@ -88,20 +88,25 @@ template <bool kMayBeNan>
   return Choose(v == v, rounded, nan);
 }
 
-// --- Steps: eight vectors in, eight vectors to the next.
+// --- Steps: eight vectors in, eight vectors to the next; the last four are nothing in half a strip.
 
 #define HLO_STRIP Floats a0, Floats a1, Floats a2, Floats a3, Floats a4, Floats a5, Floats a6, Floats a7
-#define HLO_NEXT(f)                                                                                          \
-  return step[1].function(step + 1, i, f(0, a0), f(1, a1), f(2, a2), f(3, a3), f(4, a4), f(5, a5), f(6, a6), \
-                          f(7, a7))
+#define HLO_NEXT(f)                                                                                        \
+  if constexpr (kIsHalf)                                                                                   \
+    return step[1].function.half(step + 1, i, f(0, a0), f(1, a1), f(2, a2), f(3, a3), a4, a5, a6, a7);     \
+  else                                                                                                     \
+    return step[1].function.strip(step + 1, i, f(0, a0), f(1, a1), f(2, a2), f(3, a3), f(4, a4), f(5, a5), \
+                                  f(6, a6), f(7, a7))
 
 void End(const ChainStep*, int64_t, Floats, Floats, Floats, Floats, Floats, Floats, Floats, Floats) {}
 
+template <bool kIsHalf>
 void Pass(const ChainStep* step, int64_t i, HLO_STRIP) {
-  return step[1].function(step + 1, i, a0, a1, a2, a3, a4, a5, a6, a7);
+  const auto same = [](int, Floats v) { return v; };
+  HLO_NEXT(same);
 }
 
-template <ChainLayout kLayout, ChainForm kForm, bool kGoesOn>
+template <bool kIsHalf, ChainLayout kLayout, ChainForm kForm, bool kGoesOn>
 void Load(const ChainStep* step, int64_t i, HLO_STRIP) {
   const auto load = [&](int k, Floats) { return Read<kLayout, kForm, kGoesOn>(step->operand, i, k); };
   HLO_NEXT(load);
@@ -127,7 +132,7 @@ template <ChainLayout kLayout, ChainForm kForm>
   }
 }
 
-template <ChainLayout kLayout, ChainForm kForm, bool kRounds>
+template <bool kIsHalf, ChainLayout kLayout, ChainForm kForm, bool kRounds>
 void Store(const ChainStep* step, int64_t i, HLO_STRIP) {
   const auto code = [](Floats v) {
     if constexpr (kForm == ChainForm::kPred)
@@ -136,27 +141,33 @@ void Store(const ChainStep* step, int64_t i, HLO_STRIP) {
       return kRounds ? RoundedToBF16(v) : BitsOf<Words>(v);
   };
   // All are known before one is written, or constants would be read again.
-  const Words codes[] = {code(a0), code(a1), code(a2), code(a3), code(a4), code(a5), code(a6), code(a7)};
+  constexpr int kVectors = kIsHalf ? 4 : 8;
+  const Floats values[] = {a0, a1, a2, a3, a4, a5, a6, a7};
+  Words codes[kVectors];
+#pragma GCC unroll 8
+  for (int k = 0; k < kVectors; ++k) codes[k] = code(values[k]);
   auto* to = static_cast<std::byte*>(step->operand) + i * ChainWidth(kForm);
 #pragma GCC unroll 4
-  for (int k = 0; k < 8; k += 2)
+  for (int k = 0; k < kVectors; k += 2)
     Write<kLayout, kForm>(to + k * kLane * ChainWidth(kForm), codes[k], codes[k + 1]);
-  return step[1].function(step + 1, i, a0, a1, a2, a3, a4, a5, a6, a7);
+  const auto same = [](int, Floats v) { return v; };
+  HLO_NEXT(same);
 }
 
-template <bool kMayBeNan>
+template <bool kIsHalf, bool kMayBeNan>
 void Round(const ChainStep* step, int64_t i, HLO_STRIP) {
   const auto round = [](int, Floats v) { return RoundedFloats<kMayBeNan>(v); };
   HLO_NEXT(round);
 }
 
 // By way of memory.
+template <bool kIsHalf>
 void Call(const ChainStep* step, int64_t i, HLO_STRIP) {
   alignas(64) float strip[kStrip];
   const Floats values[] = {a0, a1, a2, a3, a4, a5, a6, a7};
   std::memcpy(strip, values, sizeof strip);
   const void* in[] = {strip};
-  step->call.function(kStrip, strip, in, step->call.parameter);
+  step->call.function(kIsHalf ? kHalfStrip : kStrip, strip, in, step->call.parameter);
   const auto load = [&](int k, Floats) { return LoadVector(strip + k * kLane); };
   HLO_NEXT(load);
 }
@@ -170,32 +181,32 @@ template <class Operation, bool kRounds>
     return result;
 }
 
-template <class Operation, ChainLayout kLayout, ChainForm kForm, bool kRounds>
+template <bool kIsHalf, class Operation, ChainLayout kLayout, ChainForm kForm, bool kRounds>
 void First(const ChainStep* step, int64_t i, HLO_STRIP) {
   const auto apply = [&](int k, Floats v) {
     return Result<Operation, kRounds>(v, Read<kLayout, kForm>(step->operand, i, k));
   };
   HLO_NEXT(apply);
 }
-template <class Operation, ChainLayout kLayout, ChainForm kForm, bool kRounds>
+template <bool kIsHalf, class Operation, ChainLayout kLayout, ChainForm kForm, bool kRounds>
 void Second(const ChainStep* step, int64_t i, HLO_STRIP) {
   const auto apply = [&](int k, Floats v) {
     return Result<Operation, kRounds>(Read<kLayout, kForm>(step->operand, i, k), v);
   };
   HLO_NEXT(apply);
 }
-template <class Operation, bool kRounds>
+template <bool kIsHalf, class Operation, bool kRounds>
 void Both(const ChainStep* step, int64_t i, HLO_STRIP) {
   const auto apply = [](int, Floats v) { return Result<Operation, kRounds>(v, v); };
   HLO_NEXT(apply);
 }
-template <class Operation>
+template <bool kIsHalf, class Operation>
 void One(const ChainStep* step, int64_t i, HLO_STRIP) {
   const auto apply = [](int, Floats v) { return Operation()(v); };
   HLO_NEXT(apply);
 }
 
-template <ChainLayout kLayout, int kPlace, ChainForm kFirst, ChainForm kSecond>
+template <bool kIsHalf, ChainLayout kLayout, int kPlace, ChainForm kFirst, ChainForm kSecond>
 void Select(const ChainStep* step, int64_t i, HLO_STRIP) {
   const auto apply = [&](int k, Floats v) {
     const Floats a = Read<kLayout, kFirst>(step->operand, i, k);
@@ -211,6 +222,10 @@ void Select(const ChainStep* step, int64_t i, HLO_STRIP) {
 }
 
 // --- Tables
+
+// Of a step's two functions.
+#define HLO_FN(name, ...) \
+  ChainFn { &name<false __VA_OPT__(, ) __VA_ARGS__>, &name<true __VA_OPT__(, ) __VA_ARGS__> }
 
 // f<layout>()
 template <class F>
@@ -233,7 +248,7 @@ ChainFn OfForm(ChainForm form, F&& f) {
     case ChainForm::kCount:
       return f.template operator()<ChainForm::kCount>();
   }
-  return nullptr;
+  return {};
 }
 
 template <class F>
@@ -276,7 +291,7 @@ ChainFn OfBinary(Kind kind, F&& f) {
     case Kind::kXorPred:
       return f.template operator()<Xor>();
     default:
-      return nullptr;
+      return {};
   }
 }
 
@@ -284,15 +299,15 @@ constexpr bool IsOfPreds(Kind kind) { return kind >= Kind::kAndPred && kind <= K
 
 }  // namespace
 
-ChainFn ChainEnd() { return &End; }
-ChainFn ChainCall() { return &Call; }
-ChainFn ChainPass() { return &Pass; }
-ChainFn ChainRound(bool may_be_nan) { return may_be_nan ? &Round<true> : &Round<false>; }
+ChainFn ChainEnd() { return {&End, &End}; }
+ChainFn ChainCall() { return HLO_FN(Call); }
+ChainFn ChainPass() { return HLO_FN(Pass); }
+ChainFn ChainRound(bool may_be_nan) { return may_be_nan ? HLO_FN(Round, true) : HLO_FN(Round, false); }
 
 ChainFn ChainLoad(ChainLayout layout, ChainForm form, bool goes_on) {
   return OfLayout(layout, [&]<ChainLayout kLayout>() {
     return OfForm(form, [&]<ChainForm kForm>() -> ChainFn {
-      return goes_on ? &Load<kLayout, kForm, true> : &Load<kLayout, kForm, false>;
+      return goes_on ? HLO_FN(Load, kLayout, kForm, true) : HLO_FN(Load, kLayout, kForm, false);
     });
   });
 }
@@ -301,13 +316,14 @@ ChainFn ChainStore(ChainLayout layout, ChainForm form, bool rounds) {
   return OfLayout(layout, [&]<ChainLayout kLayout>() -> ChainFn {
     switch (form) {
       case ChainForm::kLane:
-        return &Store<kLayout, ChainForm::kLane, false>;
+        return HLO_FN(Store, kLayout, ChainForm::kLane, false);
       case ChainForm::kBF16:
-        return rounds ? &Store<kLayout, ChainForm::kBF16, true> : &Store<kLayout, ChainForm::kBF16, false>;
+        return rounds ? HLO_FN(Store, kLayout, ChainForm::kBF16, true)
+                      : HLO_FN(Store, kLayout, ChainForm::kBF16, false);
       case ChainForm::kPred:
-        return &Store<kLayout, ChainForm::kPred, false>;
+        return HLO_FN(Store, kLayout, ChainForm::kPred, false);
       default:
-        return nullptr;
+        return {};
     }
   });
 }
@@ -316,16 +332,16 @@ namespace {
 
 template <class Operation, bool kRounds>
 ChainFn Binary(ChainLayout layout, ChainPlace place, ChainForm form) {
-  if (place == ChainPlace::kBoth) return &Both<Operation, kRounds>;
+  if (place == ChainPlace::kBoth) return HLO_FN(Both, Operation, kRounds);
   return OfLayout(layout, [&]<ChainLayout kLayout>() {
     return OfForm(form, [&]<ChainForm kForm>() -> ChainFn {
       constexpr bool takes =
           kRounds ? kForm == ChainForm::kLane || kForm == ChainForm::kBF16 || kForm == ChainForm::kScalar
                   : kForm != ChainForm::kCount || Operation::kIsOfIntegers;
       if constexpr (takes)
-        return place == ChainPlace::kFirst ? &First<Operation, kLayout, kForm, kRounds>
-                                           : &Second<Operation, kLayout, kForm, kRounds>;
-      return nullptr;
+        return place == ChainPlace::kFirst ? HLO_FN(First, Operation, kLayout, kForm, kRounds)
+                                           : HLO_FN(Second, Operation, kLayout, kForm, kRounds);
+      return {};
     });
   });
 }
@@ -333,42 +349,42 @@ ChainFn Binary(ChainLayout layout, ChainPlace place, ChainForm form) {
 }  // namespace
 
 ChainFn ChainBinary(ChainLayout layout, Kind kind, ChainPlace place, ChainForm form, bool rounds) {
-  if ((form == ChainForm::kPred) != IsOfPreds(kind) && place != ChainPlace::kBoth) return nullptr;
-  if (form == ChainForm::kCount && !TakesCount(kind)) return nullptr;
+  if ((form == ChainForm::kPred) != IsOfPreds(kind) && place != ChainPlace::kBoth) return {};
+  if (form == ChainForm::kCount && !TakesCount(kind)) return {};
   return OfBinary(kind, [&]<class Operation>() -> ChainFn {
     if (!rounds) return Binary<Operation, false>(layout, place, form);
     if constexpr (std::is_same_v<Operation, AddF32> || std::is_same_v<Operation, SubtractF32> ||
                   std::is_same_v<Operation, MultiplyF32> || std::is_same_v<Operation, DivideF32>)
       return Binary<Operation, true>(layout, place, form);
-    return nullptr;
+    return {};
   });
 }
 
 ChainFn ChainUnary(Kind kind) {
   switch (kind) {
     case Kind::kNegateF32:
-      return &One<NegateF32>;
+      return HLO_FN(One, NegateF32);
     case Kind::kAbsF32:
-      return &One<AbsF32>;
+      return HLO_FN(One, AbsF32);
     case Kind::kSqrtF32:
-      return &One<SqrtF32>;
+      return HLO_FN(One, SqrtF32);
     case Kind::kNegate32:
-      return &One<Negate32>;
+      return HLO_FN(One, Negate32);
     case Kind::kNot:
     case Kind::kNotPred:
-      return &One<Not>;
+      return HLO_FN(One, Not);
     case Kind::kExpF32:
-      return &One<ExpOf>;
+      return HLO_FN(One, ExpOf);
     case Kind::kTanhF32:
-      return &One<TanhOf>;
+      return HLO_FN(One, TanhOf);
     case Kind::kLogisticF32:
-      return &One<LogisticOf>;
+      return HLO_FN(One, LogisticOf);
     case Kind::kSineF32:
-      return &One<SineOf>;
+      return HLO_FN(One, SineOf);
     case Kind::kCosineF32:
-      return &One<CosineOf>;
+      return HLO_FN(One, CosineOf);
     default:
-      return nullptr;
+      return {};
   }
 }
 
@@ -377,15 +393,16 @@ ChainFn ChainSelect(ChainLayout layout, int place, ChainForm first, ChainForm se
     return OfForm(first, [&]<ChainForm kFirst>() {
       return OfForm(second, [&]<ChainForm kSecond>() -> ChainFn {
         if constexpr (kFirst == ChainForm::kCount || kSecond == ChainForm::kCount) {
-          return nullptr;
+          return {};
         } else if (place == 0) {
           if constexpr (kFirst != ChainForm::kPred && kSecond != ChainForm::kPred)
-            return &Select<kLayout, 0, kFirst, kSecond>;
+            return HLO_FN(Select, kLayout, 0, kFirst, kSecond);
         } else {
           if constexpr (kFirst == ChainForm::kPred && kSecond != ChainForm::kPred)
-            return place == 1 ? &Select<kLayout, 1, kFirst, kSecond> : &Select<kLayout, 2, kFirst, kSecond>;
+            return place == 1 ? HLO_FN(Select, kLayout, 1, kFirst, kSecond)
+                              : HLO_FN(Select, kLayout, 2, kFirst, kSecond);
         }
-        return nullptr;
+        return {};
       });
     });
   });

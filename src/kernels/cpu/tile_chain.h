@@ -10,8 +10,8 @@
 
 namespace hlo::cpu {
 
-// Elements that go through a chain at a time: eight vectors.
-inline constexpr int64_t kStrip = 8 * kLanes<float>;
+// Elements that go through a chain at a time: eight vectors, or half of them.
+inline constexpr int64_t kStrip = 8 * kLanes<float>, kHalfStrip = kStrip / 2;
 
 // How an operand lies in memory: as lanes of 32 bits, as bf16, as predicates of a byte, as one lane for all
 // elements, or as an integer that is one more for each next element.
@@ -27,12 +27,16 @@ constexpr int64_t ChainWidth(ChainForm form) {
 enum class ChainLayout : uint8_t { kInOrder, kBlocks };
 
 struct ChainStep;
-using ChainFn = void (*)(const ChainStep* step, int64_t i, Vector<float>, Vector<float>, Vector<float>,
-                         Vector<float>, Vector<float>, Vector<float>, Vector<float>, Vector<float>);
+using ChainStripFn = void (*)(const ChainStep* step, int64_t i, Vector<float>, Vector<float>, Vector<float>,
+                              Vector<float>, Vector<float>, Vector<float>, Vector<float>, Vector<float>);
+struct ChainFn {
+  ChainStripFn strip = nullptr, half = nullptr;
+  bool exists() const { return strip != nullptr; }
+};
 
 // A step takes the strip's values from the one before it. Predicates are masks there.
 struct ChainStep {
-  ChainFn function = nullptr;
+  ChainFn function;
   void* operand = nullptr;  // What is read, or written to: element 0.
   void* second = nullptr;   // Read, of a choice.
   TileCall call = {};       // An operation on lanes in memory.
@@ -122,7 +126,7 @@ ChainFn ChainUnary(ChainOperation::Kind kind);
 // forms.
 ChainFn ChainSelect(ChainLayout layout, int place, ChainForm first, ChainForm second);
 
-// Runs whole strips of [0, n), the last one as far as it goes on copies. At most kLongestChain steps.
+// Runs strips and half a strip of [0, n), and what is left on copies. At most kLongestChain steps.
 inline constexpr int64_t kLongestChain = 64;
 struct ChainPointer {
   ChainForm form;
@@ -130,14 +134,18 @@ struct ChainPointer {
   bool has_second;
   ChainForm second_form;
 };
-// The elements [i, n), fewer than a strip.
+// The elements [i, n), fewer than half a strip.
 void RunChainRest(int64_t i, int64_t n, ChainStep* steps, const ChainPointer* pointers, int64_t count);
 [[gnu::always_inline]] inline void RunChain(int64_t n, ChainStep* steps, const ChainPointer* pointers,
                                             int64_t count) {
   const Vector<float> none{};
   int64_t i = 0;
   for (; i + kStrip <= n; i += kStrip)
-    steps[0].function(steps, i, none, none, none, none, none, none, none, none);
+    steps[0].function.strip(steps, i, none, none, none, none, none, none, none, none);
+  if (n - i >= kHalfStrip) {
+    steps[0].function.half(steps, i, none, none, none, none, none, none, none, none);
+    i += kHalfStrip;
+  }
   if (i != n) RunChainRest(i, n, steps, pointers, count);
 }
 

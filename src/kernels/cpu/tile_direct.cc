@@ -285,7 +285,7 @@ void TileProgram::Runner::RunFolding(int64_t begin, int64_t end, ChainFold& fold
   leave_ = ChainPass();
   fold.Begin();
   for (const int64_t tile = std::min(program_.tile_, ChainFold::kLongest); begin < end; begin += tile) {
-    const int64_t n = std::min(tile, end - begin), strips = n / kStrip * kStrip;
+    const int64_t n = std::min(tile, end - begin), strips = n / kHalfStrip * kHalfStrip;
     fold.BeginTile(n);
     if (strips > 0) {
       SwapFold();
@@ -303,7 +303,7 @@ void TileProgram::Runner::RunFolding(int64_t begin, int64_t end, ChainFold& fold
 
 void TileProgram::Runner::RunFoldingRows(int64_t first, absl::Span<ChainFold> folds) {
   const int64_t n = program_.inner_count_;
-  const bool is_tile = row_ >= 0 && n % kStrip == 0 && n <= std::min(program_.tile_, ChainFold::kLongest);
+  const bool is_tile = row_ >= 0 && n % kHalfStrip == 0 && n <= std::min(program_.tile_, ChainFold::kLongest);
   if (is_tile && !folds.empty()) {
     fold_ = folds[0].function();
     leave_ = ChainPass();

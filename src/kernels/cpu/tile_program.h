@@ -177,7 +177,7 @@ class TileProgram {
     absl::InlinedVector<Moving, 8> moving_;
     int64_t row_ = -1;  // None: BeginRows has not been called.
     // What is not in use of two ways for a yielded value: to a fold, or to its register.
-    ChainFn fold_ = nullptr, leave_ = nullptr;
+    ChainFn fold_, leave_;
   };
 
  private:

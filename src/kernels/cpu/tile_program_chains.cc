@@ -262,12 +262,12 @@ void TileProgram::AddOperation(const Step& step, TileValue before, Chain& chain)
                             : place == 0 ? ChainPlace::kFirst
                                          : ChainPlace::kSecond;
     next.function = ChainBinary(chain.layout, operation.kind, from, pointer.form, rounds);
-    if (next.function != nullptr)
+    if (next.function.exists())
       rounds = false;
     else
       next.function = ChainBinary(chain.layout, operation.kind, from, pointer.form, false);
   }
-  HLO_CHECK(next.function != nullptr);
+  HLO_CHECK(next.function.exists());
   const auto add = [&](const ChainStep& added, const ChainPointer& form, const Chain::Operands& values) {
     chain.steps.push_back(added);
     chain.pointers.push_back(form);
