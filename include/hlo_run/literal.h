@@ -33,8 +33,8 @@ class Buffer {
   int64_t byte_count_;
 };
 
-// The most bytes that all buffers together may take; 0 means what the machine has. Applies to later
-// allocations.
+// The most bytes that all buffers together may take; 0 means what the machine has: then up to 256 MiB of
+// large blocks that are in use no more are kept for the next. Applies to later allocations.
 void SetMemoryLimit(int64_t byte_count);
 struct MemoryUse {
   int64_t current_bytes = 0;
