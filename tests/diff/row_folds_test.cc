@@ -12,7 +12,8 @@ std::string Combiner(const char* type, const char* opcode) {
 }
 
 // Whole strips, tiles and rows, and what is left of each.
-constexpr int kLengths[] = {65, 127, 128, 129, 200, 255, 512, 1000, 1024, 1025, 1153, 2048, 5000, 70001};
+constexpr int kLengths[] = {64,  65,   127,  128,  129,  192,  200,  255,
+                            512, 1000, 1024, 1025, 1153, 2048, 5000, 70001};
 
 TEST(RowFoldsTest, ExtremesAreExact) {
   for (const char* type : {"f32", "bf16"}) {
