@@ -16,10 +16,6 @@ void* AllocateAligned(int64_t byte_count, int64_t alignment) {
   return std::aligned_alloc(static_cast<size_t>(alignment), static_cast<size_t>(padded));
 }
 
-}  // namespace
-
-namespace {
-
 constexpr int64_t kMostKept = 256 << 20;
 
 class KeptBlocks {
@@ -72,18 +68,21 @@ class KeptBlocks {
 }  // namespace
 
 void* AllocatePages(int64_t byte_count, int64_t large_from) {
-  if (byte_count >= large_from) {
+  constexpr int64_t kLargePage = 2 << 20;
+  const bool is_large = byte_count >= large_from;
+  if (is_large) {
     if (void* kept = KeptBlocks::OfProcess().Take(byte_count); kept != nullptr) return kept;
   }
-#if defined(MADV_HUGEPAGE)
-  constexpr int64_t kLargePage = 2 << 20;
-  if (byte_count >= large_from) {
-    void* data = AllocateAligned(byte_count, kLargePage);
-    if (data != nullptr) madvise(data, static_cast<size_t>(byte_count), MADV_HUGEPAGE);
-    return data;
+  const int64_t alignment = is_large ? kLargePage : 64;
+  void* data = AllocateAligned(byte_count, alignment);
+  if (data == nullptr) {  // What is kept may be what is missing.
+    DropReturnedPages();
+    data = AllocateAligned(byte_count, alignment);
   }
+#if defined(MADV_HUGEPAGE)
+  if (is_large && data != nullptr) madvise(data, static_cast<size_t>(byte_count), MADV_HUGEPAGE);
 #endif
-  return AllocateAligned(byte_count, 64);
+  return data;
 }
 
 void ReturnPages(void* data, int64_t byte_count, int64_t large_from) {

@@ -1,7 +1,10 @@
 // profile: where the time of a run goes.
 
+#include <algorithm>
 #include <chrono>
 #include <limits>
+#include <optional>
+#include <utility>
 
 #include "cli/commands.h"
 #include "cli/common.h"
@@ -105,7 +108,9 @@ void Run(const ProfileOptions& options, const std::string& file, FileResult& res
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     if (!result.Accept(value.status(), file)) return;
     in_all += seconds;
-    if (seconds < std::exchange(watched, std::min(watched, seconds))) profile.emplace(std::move(one));
+    if (seconds >= watched) continue;
+    watched = seconds;
+    profile.emplace(std::move(one));
   }
   if (options.engine.explain_fallbacks) result.diagnostics += FallbacksText(*executable);
   const std::string_view engine = executable->engine() == Engine::kFast ? "fast" : "reference";

@@ -41,16 +41,12 @@ class Slicer {
       Node& copy = graph_.nodes.emplace_back(slice);
       copy.block = conditional.blocks[b];
       copy.operands = {results[i]};
-      copy.results = {NewValue(shape, copy)};
+      copy.results = {graph_.NewValue(shape, &copy)};
       copy.block->nodes.push_back(&copy);
       results.push_back(copy.results[0]);
     }
-    conditional.results.push_back(NewValue(shape, conditional));
+    conditional.results.push_back(graph_.NewValue(shape, &conditional));
     graph_.values[slice.results[0]].same_as = conditional.results.back();
-  }
-  ValueId NewValue(const Shape& shape, Node& node) {
-    graph_.values.push_back({shape, &node});
-    return static_cast<ValueId>(graph_.values.size() - 1);
   }
 
   Graph& graph_;

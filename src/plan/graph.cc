@@ -65,17 +65,12 @@ class Flattener {
     return leaves[computation.root()];
   }
 
-  ValueId NewValue(const Shape& shape, Node* node) {
-    graph_.values.push_back({shape.WithoutLayouts(), node});
-    graph_.values.back().is_dynamic = shape.HasDynamicDim();
-    return static_cast<ValueId>(graph_.values.size() - 1);
-  }
   // A new value for every leaf.
   void NewLeaves(const Shape& shape, Node* node, Leaves* leaves) {
     if (shape.IsArray()) {
-      leaves->push_back(NewValue(shape, node));
+      leaves->push_back(graph_.NewValue(shape, node));
     } else if (shape.IsBuffer()) {
-      leaves->push_back(NewValue(shape.element(0), node));
+      leaves->push_back(graph_.NewValue(shape.element(0), node));
     } else if (shape.IsTuple()) {
       for (const Shape& element : shape.elements()) NewLeaves(element, node, leaves);
     } else {
@@ -321,7 +316,7 @@ class Flattener {
       leaves->push_back(kNoValue);
       return;
     }
-    const ValueId value = NewValue(literal.shape(), nullptr);
+    const ValueId value = graph_.NewValue(literal.shape(), nullptr);
     graph_.values[value].constant = &literal;
     leaves->push_back(value);
   }
@@ -417,6 +412,12 @@ absl::StatusOr<Graph> Flatten(const CheckedModule& module, const CustomCalls* cu
   HLO_ASSIGN_OR_RETURN(graph.results, flattener.Inline(entry, arguments, graph.entry));
   ResolveAll(graph);
   return graph;
+}
+
+ValueId Graph::NewValue(const Shape& shape, Node* node) {
+  values.push_back({shape.WithoutLayouts(), node});
+  values.back().is_dynamic = shape.HasDynamicDim();
+  return static_cast<ValueId>(values.size() - 1);
 }
 
 void ResolveAll(Graph& graph) {

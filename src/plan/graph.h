@@ -64,6 +64,8 @@ struct Graph {
   Block* entry = nullptr;
   std::vector<ValueId> parameters, results;
 
+  // A value that the node computes, or that is there from the beginning.
+  ValueId NewValue(const Shape& shape, Node* node);
   // The value that stands for another one.
   ValueId Resolve(ValueId v) const {
     while (v != kNoValue && values[v].same_as != kNoValue) v = values[v].same_as;

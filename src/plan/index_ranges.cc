@@ -154,45 +154,43 @@ class Ranges {
     const auto unless_wrapped = [&](const Range& range) {
       return range.low >= all.low && range.high <= all.high ? range : all;
     };
+    const auto least = [&] {
+      const Range a = of(0), b = of(1);
+      return Range{std::min(a.low, b.low), std::min(a.high, b.high)};
+    };
+    const auto most = [&] {
+      const Range a = of(0), b = of(1);
+      return Range{std::max(a.low, b.low), std::max(a.high, b.high)};
+    };
+    const bool is_pred = all == Range{0, 1};
     switch (node.instruction->opcode()) {
       case Opcode::kAdd: {
         const Range a = of(0), b = of(1);
-        return IsPred(graph_.values[node.results[0]].shape.type())
-                   ? all
-                   : unless_wrapped({a.low + b.low, a.high + b.high});
+        return is_pred ? all : unless_wrapped({a.low + b.low, a.high + b.high});
       }
       case Opcode::kSubtract: {
         const Range a = of(0), b = of(1);
         return unless_wrapped({a.low - b.high, a.high - b.low});
       }
-      case Opcode::kMinimum: {
-        const Range a = of(0), b = of(1);
-        return {std::min(a.low, b.low), std::min(a.high, b.high)};
-      }
-      case Opcode::kMaximum: {
-        const Range a = of(0), b = of(1);
-        return {std::max(a.low, b.low), std::max(a.high, b.high)};
-      }
+      case Opcode::kMinimum:
+        return least();
+      case Opcode::kMaximum:
+        return most();
       case Opcode::kCompare:
         if (!IsInteger(graph_.values[node.operands[0]].shape) || node.instruction->Has<attr::type>())
           return all;
         return Compared(node.instruction->Get<attr::direction>(), of(0), of(1));
       case Opcode::kAnd:
-        return all == Range{0, 1} ? Range{std::min(of(0).low, of(1).low), std::min(of(0).high, of(1).high)}
-                                  : all;
+        return is_pred ? least() : all;
       case Opcode::kOr:
-        return all == Range{0, 1} ? Range{std::max(of(0).low, of(1).low), std::max(of(0).high, of(1).high)}
-                                  : all;
+        return is_pred ? most() : all;
       case Opcode::kSelect: {
         const Range choice = of(0);
         if (choice.low == choice.high) return of(choice.low == 1 ? 1 : 2);
         return Joined(of(1), of(2));
       }
       case Opcode::kConvert:
-        return IsInteger(graph_.values[node.operands[0]].shape) &&
-                       !IsPred(graph_.values[node.results[0]].shape.type())
-                   ? unless_wrapped(of(0))
-                   : all;
+        return IsInteger(graph_.values[node.operands[0]].shape) && !is_pred ? unless_wrapped(of(0)) : all;
       case Opcode::kReshape:
         return of(0);
       default:

@@ -15,23 +15,18 @@ int64_t BytesOf(const KnownPieces::Piece& piece) { return piece.byte_count; }
 
 }  // namespace
 
-KnownPieces::Known KnownPieces::Address(const Indices& indices) {
-  const auto [entry, is_new] = addresses_.try_emplace(indices, 0);
+template <class Map>
+KnownPieces::Known KnownPieces::Find(Map& map, const typename Map::key_type& what) {
+  const auto [entry, is_new] = map.try_emplace(what, 0);
   if (is_new) {
-    entry->second = places_.Borrow(BytesOf(indices));
+    entry->second = places_.Borrow(BytesOf(what));
     places_.Keep(entry->second);
   }
   return {entry->second, is_new};
 }
 
-KnownPieces::Known KnownPieces::Load(const Piece& piece) {
-  const auto [entry, is_new] = loads_.try_emplace(piece, 0);
-  if (is_new) {
-    entry->second = places_.Borrow(BytesOf(piece));
-    places_.Keep(entry->second);
-  }
-  return {entry->second, is_new};
-}
+KnownPieces::Known KnownPieces::Address(const Indices& indices) { return Find(addresses_, indices); }
+KnownPieces::Known KnownPieces::Load(const Piece& piece) { return Find(loads_, piece); }
 
 template <class Map, class Where>
 void KnownPieces::Forget(Map& map, Where&& where) {

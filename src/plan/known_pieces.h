@@ -42,6 +42,8 @@ class KnownPieces {
   void ForgetAll();
 
  private:
+  template <class Map>
+  Known Find(Map& map, const typename Map::key_type& what);
   template <class Map, class Where>
   void Forget(Map& map, Where&& where);
 

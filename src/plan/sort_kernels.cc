@@ -28,58 +28,51 @@ struct Lines {
   int64_t Start(int64_t i) const { return i / stride * stride * length + i % stride; }
 };
 
-// Elements of `width` bytes, next to one another in `out`.
-void CopyPieces(const cpu::Pieces& pieces, int64_t width, std::byte* out, const std::byte* in,
-                int64_t in_stride) {
-  pieces.ForEach(1, [&](int64_t, int64_t begin, int64_t end) {
-    cpu::CopyStrided(end - begin, width, out + begin * width, 1, in + begin * in_stride * width, in_stride);
-  });
+// n elements in their lanes: where they lie, or a copy in `stored` or, where they have to be widened, in
+// `lanes`.
+const std::byte* LanesOf(ElementType type, const std::byte* elements, int64_t stride, int64_t n,
+                         std::byte* stored, std::byte* lanes) {
+  if (stride != 1) {
+    cpu::CopyStrided(n, ByteCount(type), stored, 1, elements, stride);
+    elements = stored;
+  }
+  const cpu::TileCall widen = cpu::LoadTile(type);
+  if (widen.function == nullptr) return elements;
+  const void* in[] = {elements};
+  widen.function(n, lanes, in, widen.parameter);
+  return lanes;
 }
 
-// The elements of a line, in their lanes: where they lie, or a copy.
+// Those of a line.
 class LineLanes {
  public:
   const std::byte* Load(ElementType type, const void* data, const Lines& lines, int64_t line,
                         const cpu::Pieces& pieces) {
-    const int64_t width = ByteCount(type);
-    const std::byte* stored = static_cast<const std::byte*>(data) + lines.Start(line) * width;
-    if (lines.stride != 1) {
-      stored_.resize(lines.length * width);
-      CopyPieces(pieces, width, stored_.data(), stored, lines.stride);
-      stored = stored_.data();
-    }
-    const cpu::TileCall widen = cpu::LoadTile(type);
-    if (widen.function == nullptr) return stored;
-    const int64_t lane = cpu::LaneBytes(cpu::LaneOf(type));
-    lanes_.resize(lines.length * lane);
-    pieces.ForEach(0.5, [&](int64_t, int64_t begin, int64_t end) {
-      const void* in[] = {stored + begin * width};
-      widen.function(end - begin, lanes_.data() + begin * lane, in, widen.parameter);
+    const int64_t width = ByteCount(type), lane = cpu::LaneBytes(cpu::LaneOf(type));
+    const std::byte* elements = static_cast<const std::byte*>(data) + lines.Start(line) * width;
+    const bool is_strided = lines.stride != 1, widens = cpu::LoadTile(type).function != nullptr;
+    if (!is_strided && !widens) return elements;
+    if (is_strided) stored_.resize(lines.length * width);
+    if (widens) lanes_.resize(lines.length * lane);
+    pieces.ForEach(1.5, [&](int64_t, int64_t begin, int64_t end) {
+      LanesOf(type, elements + begin * lines.stride * width, lines.stride, end - begin,
+              stored_.data() + begin * width, lanes_.data() + begin * lane);
     });
-    return lanes_.data();
+    return widens ? lanes_.data() : stored_.data();
   }
 
  private:
   cpu::KeptVector<std::byte> stored_, lanes_;
 };
 
-// Elements [begin, begin + n) of a line in their lanes, n <= cpu::kKeyBlock: where they lie, or a copy.
+// Those from `begin` on, at most cpu::kKeyBlock.
 class BlockLanes {
  public:
   const std::byte* Load(ElementType type, const void* data, const Lines& lines, int64_t line, int64_t begin,
                         int64_t n) {
-    const int64_t width = ByteCount(type);
-    const auto* stored =
-        static_cast<const std::byte*>(data) + (lines.Start(line) + begin * lines.stride) * width;
-    if (lines.stride != 1) {
-      cpu::CopyStrided(n, width, stored_, 1, stored, lines.stride);
-      stored = stored_;
-    }
-    const cpu::TileCall widen = cpu::LoadTile(type);
-    if (widen.function == nullptr) return stored;
-    const void* in[] = {stored};
-    widen.function(n, lanes_, in, widen.parameter);
-    return lanes_;
+    const int64_t first = lines.Start(line) + begin * lines.stride;
+    return LanesOf(type, static_cast<const std::byte*>(data) + first * ByteCount(type), lines.stride, n,
+                   stored_, lanes_);
   }
 
  private:
@@ -98,7 +91,10 @@ void Permute(const Instruction& sort, const Lines& lines, int64_t line, const cp
     int64_t stride = lines.stride;
     if (results[k] == operands[k]) {
       scratch->resize(lines.length * width);
-      CopyPieces(pieces, width, scratch->data(), from, stride);
+      pieces.ForEach(1, [&](int64_t, int64_t begin, int64_t end) {
+        cpu::CopyStrided(end - begin, width, scratch->data() + begin * width, 1,
+                         from + begin * stride * width, stride);
+      });
       from = scratch->data();
       stride = 1;
     }
@@ -138,11 +134,8 @@ class KeySorter {
         }
       };
       const auto key_bits = static_cast<int>(bits);
-      if (order.empty()) {
-        order = cpu::StableOrder(n, key_bits, read, pieces_, scratch_);
-      } else {
-        order = OrderAfter(order, key_bits, read);
-      }
+      order = order.empty() ? cpu::StableOrder(n, key_bits, read, pieces_, scratch_)
+                            : OrderAfter(order, key_bits, read);
       if (!all) return {};
       end = begin;
     }

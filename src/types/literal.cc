@@ -16,7 +16,7 @@
 namespace hlo {
 namespace {
 
-constexpr int64_t kAlwaysAnew = 32 << 20;  // Such blocks come from the system each time.
+constexpr int64_t kLargeBlock = 32 << 20;  // The allocator would take such blocks from the system each time.
 
 std::atomic<int64_t> g_limit{0};
 std::atomic<int64_t> g_current{0};
@@ -52,11 +52,7 @@ void ReleaseMemory(int64_t byte_count) { g_current -= byte_count; }
 absl::StatusOr<std::shared_ptr<Buffer>> Buffer::Allocate(int64_t byte_count) {
   HLO_CHECK(byte_count >= 0);
   HLO_RETURN_IF_ERROR(ClaimMemory(byte_count));
-  auto* data = static_cast<std::byte*>(AllocatePages(byte_count, kAlwaysAnew));
-  if (data == nullptr) {
-    DropReturnedPages();
-    data = static_cast<std::byte*>(AllocatePages(byte_count, kAlwaysAnew));
-  }
+  auto* data = static_cast<std::byte*>(AllocatePages(byte_count, kLargeBlock));
   if (data == nullptr) {
     ReleaseMemory(byte_count);
     return absl::ResourceExhaustedError(fmt::format("no memory for {} bytes", byte_count));
@@ -69,7 +65,7 @@ Buffer::~Buffer() {
   if (g_limit > 0)
     std::free(data_);
   else
-    ReturnPages(data_, byte_count_, kAlwaysAnew);
+    ReturnPages(data_, byte_count_, kLargeBlock);
   ReleaseMemory(byte_count_);
 }
 

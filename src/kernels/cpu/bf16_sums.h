@@ -35,6 +35,11 @@ float SumOfBF16(int64_t n, const T* a) {
   using Doubles = Vector<double>;
   constexpr int64_t kSteps = 16, kWidth = 4 * kLanes<float>;
   Doubles low = -Doubles{}, high = -Doubles{};
+  const auto add = [&](Floats sums) {
+    const auto [first, second] = AsDoubles(sums);
+    low += first;
+    high += second;
+  };
   int64_t i = 0;
   while (i + kWidth <= n) {
     Floats p0 = -Floats{}, p1 = p0, p2 = p0, p3 = p0;
@@ -47,9 +52,7 @@ float SumOfBF16(int64_t n, const T* a) {
       p2 += a2;
       p3 += a3;
     }
-    const auto [first, second] = AsDoubles((p0 + p1) + (p2 + p3));
-    low += first;
-    high += second;
+    add((p0 + p1) + (p2 + p3));
   }
   if (i < n) {
     alignas(64) T rest[kWidth];
@@ -57,9 +60,7 @@ float SumOfBF16(int64_t n, const T* a) {
     std::copy(a + i, a + n, rest);
     const auto [a0, a1] = internal::LoadTwo(rest);
     const auto [a2, a3] = internal::LoadTwo(rest + kWidth / 2);
-    const auto [first, second] = AsDoubles((a0 + a1) + (a2 + a3));
-    low += first;
-    high += second;
+    add((a0 + a1) + (a2 + a3));
   }
   return static_cast<float>(SumOfLanes<double>(low + high));
 }

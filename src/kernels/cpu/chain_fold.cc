@@ -40,29 +40,20 @@ struct Extreme {
 };
 
 // What goes to the same place one after the other.
-template <class F>
+template <class F, bool kIsHalf>
 void Fold(const ChainStep* step, int64_t i, Floats a0, Floats a1, Floats a2, Floats a3, Floats a4, Floats a5,
           Floats a6, Floats a7) {
   auto* to = static_cast<typename F::T*>(step->operand);
-  F::Take(to, 0, a0);
-  F::Take(to, 4, a4);
-  F::Take(to, 2, a2);
-  F::Take(to, 6, a6);
-  F::Take(to, 1, a1);
-  F::Take(to, 5, a5);
-  F::Take(to, 3, a3);
-  F::Take(to, 7, a7);
-  return step[1].function.strip(step + 1, i, a0, a1, a2, a3, a4, a5, a6, a7);
-}
-template <class F>
-void FoldHalf(const ChainStep* step, int64_t i, Floats a0, Floats a1, Floats a2, Floats a3, Floats a4,
-              Floats a5, Floats a6, Floats a7) {
-  auto* to = static_cast<typename F::T*>(step->operand);
-  F::Take(to, 0, a0);
-  F::Take(to, 2, a2);
-  F::Take(to, 1, a1);
-  F::Take(to, 3, a3);
-  return step[1].function.half(step + 1, i, a0, a1, a2, a3, a4, a5, a6, a7);
+  const auto take = [&](int k, Floats first, Floats second) __attribute__((always_inline)) {
+    F::Take(to, k, first);
+    if constexpr (!kIsHalf) F::Take(to, k + 4, second);
+  };
+  take(0, a0, a4);
+  take(2, a2, a6);
+  take(1, a1, a5);
+  take(3, a3, a7);
+  const ChainFn next = step[1].function;
+  return (kIsHalf ? next.half : next.strip)(step + 1, i, a0, a1, a2, a3, a4, a5, a6, a7);
 }
 
 template <class Visit>
@@ -108,16 +99,16 @@ std::optional<Kind> ChainFold::KindOf(const TileCall& fold, bool of_bf16) {
 // -0 is what adds nothing.
 void ChainFold::Begin() {
   const float first = kind_ == Kind::kMaximum ? -kInfinity : kind_ == Kind::kMinimum ? kInfinity : -0.0f;
-  const bool is_sum = kind_ == Kind::kSum, is_sum_of_bf16 = kind_ == Kind::kSumBF16;
-  for (int k = 0; k < (is_sum ? 0 : is_sum_of_bf16 ? SumBF16::kCount : 8); ++k)
-    partial_[k] = Broadcast(first);
-  for (int k = 0; k < (is_sum ? 4 : is_sum_of_bf16 ? 2 : 0); ++k) wide_[k] = -Doubles{};
+  wide_[0] = wide_[1] = -Doubles{};  // Of sums of bf16.
+  OfKind(kind_, [&]<class F>() {
+    std::fill_n(static_cast<typename F::T*>(operand()), F::kCount, first - typename F::T{});
+  });
   rest_ = first;
   taken_ = 0;
 }
 
 ChainFn ChainFold::function() const {
-  return OfKind(kind_, []<class F>() -> ChainFn { return {&Fold<F>, &FoldHalf<F>}; });
+  return OfKind(kind_, []<class F>() -> ChainFn { return {&Fold<F, false>, &Fold<F, true>}; });
 }
 
 void ChainFold::Add(const float* values, int64_t n) {

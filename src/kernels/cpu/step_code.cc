@@ -54,6 +54,17 @@ bool IsFunction(uint16_t code) {
   }
 }
 
+// Between a place of the frame and an argument, at the address or at its beginning.
+StepCode::Op Transfer(Code code, FramePlace place, int32_t argument, int64_t offset, FramePlace address,
+                      int64_t byte_count) {
+  return {.code = code,
+          .out = place,
+          .a = address == StepCode::kNoAddress ? 0 : address,
+          .b = argument,
+          .c = static_cast<int32_t>(byte_count),
+          .number = offset};
+}
+
 }  // namespace
 
 void StepCode::Call(const TileCall& call, int64_t count, const CallWidths& call_widths, FramePlace out,
@@ -149,24 +160,14 @@ void StepCode::CheckedAddress(FramePlace out, bool adds, FramePlace index, Eleme
 void StepCode::Load(FramePlace to, int32_t argument, int64_t offset, FramePlace address, int64_t byte_count) {
   const bool here = address == kNoAddress;
   const Code code = here ? kLoad : byte_count == 4 ? kLoadAt4 : byte_count == 8 ? kLoadAt8 : kLoadAt;
-  Add({.code = code,
-       .out = to,
-       .a = here ? 0 : address,
-       .b = argument,
-       .c = static_cast<int32_t>(byte_count),
-       .number = offset});
+  Add(Transfer(code, to, argument, offset, address, byte_count));
 }
 
 void StepCode::Store(FramePlace from, int32_t argument, int64_t offset, FramePlace address,
                      int64_t byte_count) {
   const bool here = address == kNoAddress;
   const Code code = here ? kStore : byte_count == 4 ? kStoreAt4 : byte_count == 8 ? kStoreAt8 : kStoreAt;
-  Add({.code = code,
-       .out = from,
-       .a = here ? 0 : address,
-       .b = argument,
-       .c = static_cast<int32_t>(byte_count),
-       .number = offset});
+  Add(Transfer(code, from, argument, offset, address, byte_count));
 }
 
 void StepCode::CallFar(const FarCall& call) {

@@ -304,23 +304,24 @@ void TileProgram::Runner::RunFolding(int64_t begin, int64_t end, ChainFold& fold
 void TileProgram::Runner::RunFoldingRows(int64_t first, absl::Span<ChainFold> folds) {
   const int64_t n = program_.inner_count_;
   const bool is_tile = row_ >= 0 && n % kHalfStrip == 0 && n <= std::min(program_.tile_, ChainFold::kLongest);
-  if (is_tile && !folds.empty()) {
-    fold_ = folds[0].function();
-    leave_ = ChainPass();
-    SwapFold();
-  }
-  for (ChainFold& fold : folds) {
-    SetRow(first++);
-    if (is_tile) {
-      fold.Begin();
-      fold.BeginTile(n);
-      chain_steps_[program_.fold_step_].operand = fold.operand();
-      RunOnRow(0, n);
-    } else {
+  if (!is_tile) {
+    for (ChainFold& fold : folds) {
+      SetRow(first++);
       RunFolding(0, n, fold);
     }
+    return;
   }
-  if (is_tile && !folds.empty()) SwapFold();
+  fold_ = folds[0].function();
+  leave_ = ChainPass();
+  SwapFold();
+  for (ChainFold& fold : folds) {
+    SetRow(first++);
+    fold.Begin();
+    fold.BeginTile(n);
+    chain_steps_[program_.fold_step_].operand = fold.operand();
+    RunOnRow(0, n);
+  }
+  SwapFold();
 }
 
 }  // namespace hlo::cpu
