@@ -56,7 +56,8 @@ class LineLanes {
     if (widens) lanes_.resize(lines.length * lane);
     pieces.ForEach(1.5, [&](int64_t, int64_t begin, int64_t end) {
       LanesOf(type, elements + begin * lines.stride * width, lines.stride, end - begin,
-              stored_.data() + begin * width, lanes_.data() + begin * lane);
+              is_strided ? stored_.data() + begin * width : nullptr,
+              widens ? lanes_.data() + begin * lane : nullptr);
     });
     return widens ? lanes_.data() : stored_.data();
   }
