@@ -17,6 +17,7 @@ struct Matrix {
   static Matrix Dense(T* data, int64_t rows, int64_t columns) { return {data, rows, columns, columns, 1}; }
 
   T& operator()(int64_t i, int64_t j) const { return data[i * row_stride + j * column_stride]; }
+  Matrix<const T> AsConst() const { return {data, rows, columns, row_stride, column_stride}; }
   Matrix Transposed() const { return {data, columns, rows, column_stride, row_stride}; }
   Matrix Block(int64_t i, int64_t j, int64_t block_rows, int64_t block_columns) const {
     return {data + i * row_stride + j * column_stride, block_rows, block_columns, row_stride, column_stride};
