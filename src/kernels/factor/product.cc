@@ -12,36 +12,39 @@ template <class T>
 constexpr ElementType kType = std::is_same_v<T, double> ? ElementType::kF64 : ElementType::kC128;
 
 // Gives blocks of the conjugate of a matrix whose elements are counted from `context` on.
-void Conjugated(const void* context, const cpu::ArrayBlock& block) {
-  const auto* from = static_cast<const Complex*>(context) + block.first;
-  auto* to = static_cast<Complex*>(block.data);
+template <class T>
+void GiveConjugate(const void* context, const cpu::ArrayBlock& block) {
+  const T* from = static_cast<const T*>(context) + block.first;
+  T* to = static_cast<T*>(block.data);
   for (int64_t r = 0; r < block.rows; ++r) {
     for (int64_t c = 0; c < block.columns; ++c)
       to[r * block.data_stride + c] = std::conj(from[r * block.row_stride + c]);
   }
 }
 
-// An operand of a product, and what it is computed by.
-template <class T>
-class Side {
+// A source as an operand of a product.
+class Operand {
  public:
-  explicit Side(const Factor<T>& factor)
-      : matrix_(factor.matrix),
-        conjugates_(factor.conjugate && !std::is_same_v<T, double>),
-        conjugate_{&Conjugated, factor.matrix.data, 0.5} {}
-  cpu::GemmOperand operand() const {
-    return {.data = conjugates_ ? nullptr : matrix_.data,
-            .type = kType<T>,
-            .row_stride = matrix_.row_stride,
-            .column_stride = matrix_.column_stride,
-            .batch_strides = {},
-            .compute = conjugates_ ? &conjugate_ : nullptr};
+  template <class T>
+  explicit Operand(const Source<T>& source)
+      : conjugate_{
+            source.type == ElementType::kC64 ? &GiveConjugate<std::complex<float>> : &GiveConjugate<Complex>,
+            source.data, 0.5} {
+    const bool conjugates = source.conjugate && IsComplex(source.type);
+    operand_ = {.data = conjugates ? nullptr : source.data,
+                .type = source.type,
+                .row_stride = source.row_stride,
+                .column_stride = source.column_stride,
+                .batch_strides = {},
+                .compute = conjugates ? &conjugate_ : nullptr};
   }
+  Operand(const Operand&) = delete;
+  Operand& operator=(const Operand&) = delete;
+  const cpu::GemmOperand& operator*() const { return operand_; }
 
  private:
-  Matrix<const T> matrix_;
-  bool conjugates_;
   cpu::BlockFunction conjugate_;
+  cpu::GemmOperand operand_;
 };
 
 template <class T>
@@ -68,13 +71,13 @@ struct Difference {
 };
 
 template <class T>
-cpu::GemmProblem ProblemOf(const Side<T>& a, const Side<T>& b, int64_t depth, const Matrix<T>& c) {
+cpu::GemmProblem ProblemOf(const Operand& a, const Operand& b, int64_t depth, const Matrix<T>& c) {
   return {.m = c.rows,
           .n = c.columns,
           .k = depth,
           .batch_dims = {},
-          .a = a.operand(),
-          .b = b.operand(),
+          .a = *a,
+          .b = *b,
           .c_type = kType<T>,
           .c_row_stride = c.row_stride,
           .c_batch_strides = {},
@@ -83,31 +86,30 @@ cpu::GemmProblem ProblemOf(const Side<T>& a, const Side<T>& b, int64_t depth, co
 
 // Calls f(a, b, c, transposed) with neighbours in a row of c neighbours in memory.
 template <class T, class F>
-void WithRows(const Factor<T>& a, const Factor<T>& b, const Matrix<T>& c, F&& f) {
+void WithRows(const Source<T>& a, const Source<T>& b, const Matrix<T>& c, F&& f) {
   if (c.column_stride == 1) return f(a, b, c, false);
-  f(Factor<T>{b.matrix.Transposed(), b.conjugate}, Factor<T>{a.matrix.Transposed(), a.conjugate},
-    c.Transposed(), true);
+  f(b.Transposed(), a.Transposed(), c.Transposed(), true);
 }
 
 }  // namespace
 
 template <class T>
-void Product(const Factor<T>& a, const Factor<T>& b, const Matrix<T>& c) {
-  WithRows(a, b, c, [](const Factor<T>& left, const Factor<T>& right, const Matrix<T>& to, bool) {
-    const Side<T> lhs(left), rhs(right);
-    cpu::GemmProblem problem = ProblemOf(lhs, rhs, left.matrix.columns, to);
+void Product(const Source<T>& a, const Source<T>& b, const Matrix<T>& c) {
+  WithRows(a, b, c, [](const Source<T>& left, const Source<T>& right, const Matrix<T>& to, bool) {
+    const Operand lhs(left), rhs(right);
+    cpu::GemmProblem problem = ProblemOf(lhs, rhs, left.columns, to);
     problem.c = to.data;
     cpu::Gemm(problem);
   });
 }
 
 template <class T>
-void SubtractProduct(const Factor<T>& a, const Factor<T>& b, const Matrix<T>& c, Part part) {
-  if (a.matrix.columns == 0) return;
-  WithRows(a, b, c, [&](const Factor<T>& left, const Factor<T>& right, const Matrix<T>& to, bool transposed) {
+void SubtractProduct(const Source<T>& a, const Source<T>& b, const Matrix<T>& c, Part part) {
+  if (a.columns == 0) return;
+  WithRows(a, b, c, [&](const Source<T>& left, const Source<T>& right, const Matrix<T>& to, bool transposed) {
     const Part other = part == Part::kLower ? Part::kUpper : part == Part::kUpper ? Part::kLower : part;
-    const Side<T> lhs(left), rhs(right);
-    cpu::GemmProblem problem = ProblemOf(lhs, rhs, left.matrix.columns, to);
+    const Operand lhs(left), rhs(right);
+    cpu::GemmProblem problem = ProblemOf(lhs, rhs, left.columns, to);
     const Difference<T> difference{to.data, to.row_stride, transposed ? other : part};
     problem.epilogue = {&Difference<T>::Take, &difference, 0.3};
     cpu::Gemm(problem);
@@ -115,8 +117,8 @@ void SubtractProduct(const Factor<T>& a, const Factor<T>& b, const Matrix<T>& c,
 }
 
 #define HLO_INSTANTIATE(T)                                                     \
-  template void Product(const Factor<T>&, const Factor<T>&, const Matrix<T>&); \
-  template void SubtractProduct(const Factor<T>&, const Factor<T>&, const Matrix<T>&, Part);
+  template void Product(const Source<T>&, const Source<T>&, const Matrix<T>&); \
+  template void SubtractProduct(const Source<T>&, const Source<T>&, const Matrix<T>&, Part);
 HLO_INSTANTIATE(double)
 HLO_INSTANTIATE(Complex)
 #undef HLO_INSTANTIATE

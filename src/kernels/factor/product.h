@@ -2,6 +2,10 @@
 // Products of matrices of double and std::complex<double>: where the factorisations of this folder spend
 // their time. Of each matrix one stride is 1, the other positive.
 
+#include <cstddef>
+#include <type_traits>
+
+#include "hlo_run/element_type.h"
 #include "linalg/matrix.h"
 
 namespace hlo::factor {
@@ -9,32 +13,47 @@ namespace hlo::factor {
 using linalg::Complex;
 using linalg::Matrix;
 
+// A matrix that is read, of a type whose elements are exact as T.
 template <class T>
-struct Factor {
-  Matrix<const T> matrix;
+struct Source {
+  const void* data = nullptr;
+  ElementType type = ElementType::kF64;
+  int64_t rows = 0, columns = 0, row_stride = 0, column_stride = 0;
   bool conjugate = false;
+
+  Source Transposed() const { return {data, type, columns, rows, column_stride, row_stride, conjugate}; }
+  Source Conjugate() const { return {data, type, rows, columns, row_stride, column_stride, !conjugate}; }
+  Source Block(int64_t i, int64_t j, int64_t block_rows, int64_t block_columns) const {
+    const int64_t offset = (i * row_stride + j * column_stride) * ByteCount(type);
+    return {static_cast<const std::byte*>(data) + offset,
+            type,
+            block_rows,
+            block_columns,
+            row_stride,
+            column_stride,
+            conjugate};
+  }
 };
 template <class T>
-Factor<T> Plain(const Matrix<const T>& m) {
-  return {m};
+Source<std::remove_const_t<T>> Plain(const Matrix<T>& m) {
+  constexpr bool is_complex = std::is_same_v<std::remove_const_t<T>, Complex>;
+  return {m.data,       is_complex ? ElementType::kC128 : ElementType::kF64,
+          m.rows,       m.columns,
+          m.row_stride, m.column_stride};
 }
 template <class T>
-Factor<T> Plain(const Matrix<T>& m) {
-  return {m.AsConst()};
-}
-template <class T>
-Factor<T> Adjoint(const Matrix<T>& m) {
-  return {m.Transposed().AsConst(), true};
+Source<std::remove_const_t<T>> Adjoint(const Matrix<T>& m) {
+  return Plain(m).Transposed().Conjugate();
 }
 
 // c = a b, on several threads where that is worth while; c overlaps neither.
 template <class T>
-void Product(const Factor<T>& a, const Factor<T>& b, const Matrix<T>& c);
+void Product(const Source<T>& a, const Source<T>& b, const Matrix<T>& c);
 
 // Which elements change.
 enum class Part { kAll, kLower, kUpper };  // The diagonal belongs to both triangles.
 // c -= a b
 template <class T>
-void SubtractProduct(const Factor<T>& a, const Factor<T>& b, const Matrix<T>& c, Part part = Part::kAll);
+void SubtractProduct(const Source<T>& a, const Source<T>& b, const Matrix<T>& c, Part part = Part::kAll);
 
 }  // namespace hlo::factor

@@ -1,0 +1,120 @@
+#include "kernels/factor/lu.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "kernels/cpu/kept_vector.h"
+#include "kernels/factor/triangular.h"
+
+namespace hlo::factor {
+namespace {
+
+// Columns that are computed without products of matrices.
+constexpr int64_t kPanel = 16;
+
+// How LAPACK measures a pivot.
+double Size(double x) { return std::abs(x); }
+double Size(Complex x) { return std::abs(x.real()) + std::abs(x.imag()); }
+
+// The first element that is as large as any; a NaN counts as nothing unless it is the first.
+template <class T>
+int64_t Largest(const T* elements, int64_t count) {
+  constexpr int kLanes = 16;
+  double most[kLanes];
+  std::fill_n(most, kLanes, Size(elements[0]));
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const double size = Size(elements[i + lane]);
+      most[lane] = size > most[lane] ? size : most[lane];
+    }
+  }
+  for (; i < count; ++i) most[0] = std::max(most[0], Size(elements[i]));
+  const double largest = *std::max_element(most, most + kLanes);
+  for (i = 0; i < count; ++i) {
+    if (Size(elements[i]) == largest) return i;
+  }
+  return 0;
+}
+
+// Elements of one column: x /= pivot.
+template <class T>
+void Scale(T* x, int64_t count, T pivot) {
+  for (int64_t i = 0; i < count; ++i) x[i] /= pivot;
+}
+
+// Lu of a few columns, each of which is copied to where its elements are neighbours.
+template <class T>
+int64_t FactorPanel(const Matrix<T>& a, absl::Span<int64_t> pivots) {
+  const int64_t m = a.rows, n = a.columns;
+  cpu::KeptVector<T> panel(m * n);
+  const auto column = [&](int64_t j) { return panel.data() + j * m; };
+  for (int64_t i = 0; i < m; ++i) {
+    for (int64_t j = 0; j < n; ++j) column(j)[i] = a(i, j);
+  }
+  int64_t zero = 0;
+  for (int64_t j = 0; j < static_cast<int64_t>(pivots.size()); ++j) {
+    T* const x = column(j);
+    const int64_t p = pivots[j] = j + Largest(x + j, m - j);
+    if (x[p] == T(0)) {
+      if (zero == 0) zero = j + 1;
+      continue;
+    }
+    for (int64_t c = 0; c < n; ++c) std::swap(column(c)[j], column(c)[p]);
+    Scale(x + j + 1, m - j - 1, x[j]);
+    for (int64_t c = j + 1; c < n; ++c) {
+      T* const y = column(c);
+      const T factor = y[j];
+      for (int64_t i = j + 1; i < m; ++i) y[i] -= factor * x[i];
+    }
+  }
+  for (int64_t i = 0; i < m; ++i) {
+    for (int64_t j = 0; j < n; ++j) a(i, j) = column(j)[i];
+  }
+  return zero;
+}
+
+template <class T>
+void ExchangeRows(const Matrix<T>& a, absl::Span<const int64_t> pivots) {
+  for (int64_t i = 0; i < static_cast<int64_t>(pivots.size()); ++i) {
+    if (pivots[i] != i) std::swap_ranges(&a(i, 0), &a(i, 0) + a.columns, &a(pivots[i], 0));
+  }
+}
+
+// The columns of u to the right of factors, whose rows have changed places already.
+template <class T>
+void SolveRight(const Matrix<T>& factors, const Matrix<T>& right) {
+  SolveTriangular(Plain(factors), right, {.left = true, .lower = true, .unit_diagonal = true});
+}
+
+}  // namespace
+
+template <class T>
+int64_t Lu(const Matrix<T>& a, absl::Span<int64_t> pivots) {
+  const int64_t m = a.rows, n = a.columns, k = std::min(m, n);
+  if (k == 0) return 0;
+  if (n <= kPanel) return FactorPanel(a, pivots);
+  const int64_t h = m < n ? std::min(m, n - 1) : (n / 2 + kPanel - 1) / kPanel * kPanel;
+  const Matrix<T> left = a.Block(0, 0, m, h), right = a.Block(0, h, m, n - h);
+  const int64_t first = Lu(left, pivots.first(h));
+  ExchangeRows(right, absl::Span<const int64_t>(pivots.first(h)));
+  const Matrix<T> above = right.Block(0, 0, h, n - h), below = right.Block(h, 0, m - h, n - h);
+  SolveRight(a.Block(0, 0, h, h), above);
+  if (m == h) return first;
+  SubtractProduct(Plain(a.Block(h, 0, m - h, h)), Plain(above), below);
+  const absl::Span<int64_t> rest = pivots.subspan(h);
+  const int64_t second = Lu(below, rest);
+  ExchangeRows(a.Block(h, 0, m - h, h), absl::Span<const int64_t>(rest));
+  for (int64_t& pivot : rest) pivot += h;
+  return first != 0 || second == 0 ? first : h + second;
+}
+
+int64_t LuScratchBytes(int64_t rows, int64_t columns, int64_t element_bytes) {
+  return rows * std::min(columns, kPanel) * element_bytes;
+}
+
+template int64_t Lu(const Matrix<double>&, absl::Span<int64_t>);
+template int64_t Lu(const Matrix<Complex>&, absl::Span<int64_t>);
+
+}  // namespace hlo::factor
