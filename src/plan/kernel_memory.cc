@@ -149,7 +149,10 @@ int64_t OfKernel(const Instruction& instruction, std::string_view kernel) {
     case Opcode::kTopk:
       return OfTopk(instruction);
     case Opcode::kCustomCall:
-      return kernel == "topk" ? OfTopk(instruction) : 0;
+      return kernel == "topk" ? OfTopk(instruction) : FactorMemory(instruction);
+    case Opcode::kCholesky:
+    case Opcode::kTriangularSolve:
+      return FactorMemory(instruction);
     case Opcode::kReduceWindow:
       return OfWindow(instruction, kernel == "reduce-window by sliding");
     case Opcode::kSelectAndScatter:

@@ -171,6 +171,9 @@ LibraryKernel FindLibraryKernel(const Instruction& instruction) {
       return FindBatchNormKernel(instruction);
     case Opcode::kDot:
       return FindDotKernel(instruction);
+    case Opcode::kCholesky:
+    case Opcode::kTriangularSolve:
+      return FindFactorKernel(instruction);
     case Opcode::kConvolution:
       if (TakesConvolution(instruction))
         return {"convolution", IsPointwise(instruction) ? &RunWhole : &RunConvolution};
@@ -198,7 +201,7 @@ LibraryKernel FindLibraryKernel(const Instruction& instruction) {
       if (const std::string_view target = instruction.Get<attr::custom_call_target>();
           target == "TopK" || target == "__gpu$TopK")
         return FindTopkCallKernel(instruction);
-      break;
+      return FindMatrixCallKernel(instruction);
     default:
       break;
   }

@@ -66,6 +66,10 @@ ProductKernel FindProductKernel(const Instruction& instruction);
 std::optional<cpu::SmallDot> FindSmallDot(const Instruction& dot);
 
 // Families of it.
+LibraryKernel FindFactorKernel(const Instruction& instruction);  // cholesky, triangular-solve.
+LibraryKernel FindMatrixCallKernel(const Instruction& call);     // Calls of LAPACK and its relatives.
+// Bytes that those take besides.
+int64_t FactorMemory(const Instruction& instruction);
 LibraryKernel FindGatherKernel(const Instruction& gather);
 LibraryKernel FindScatterKernel(const Instruction& scatter);
 LibraryKernel FindBatchNormKernel(const Instruction& batch_norm);

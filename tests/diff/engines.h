@@ -81,12 +81,12 @@ inline void ExpectClose(const Literal& got, const Literal& want, const CompareRu
   }
 }
 
-// The entry computation stands in `text`; parameters get random values.
-inline void ExpectEnginesAgree(const std::string& text, const Agreement& agreement = {}) {
+// The entry computation stands in `text`.
+inline void ExpectEnginesAgreeOn(const std::string& text, const std::vector<Literal>& arguments,
+                                 const Agreement& agreement = {}) {
   SCOPED_TRACE(text);
   absl::StatusOr<CheckedModule> module = ReadModule("HloModule t\n" + text);
   ASSERT_TRUE(module.ok()) << module.status();
-  const std::vector<Literal> arguments = ArgumentsOf(*module, agreement);
   if (agreement.has_kernel) {
     const absl::StatusOr<plan::Plan> plan = plan::MakePlan(*module);
     ASSERT_TRUE(plan.ok()) << plan.status();
@@ -101,6 +101,13 @@ inline void ExpectEnginesAgree(const std::string& text, const Agreement& agreeme
       Execute(*module, Copies(arguments), Engine::kFast, {}, agreement.device);
   ASSERT_TRUE(in_place.ok()) << in_place.status();
   ExpectClose(*in_place, *got, {});
+}
+
+// Parameters get random values.
+inline void ExpectEnginesAgree(const std::string& text, const Agreement& agreement = {}) {
+  absl::StatusOr<CheckedModule> module = ReadModule("HloModule t\n" + text);
+  ASSERT_TRUE(module.ok()) << text << module.status();
+  ExpectEnginesAgreeOn(text, ArgumentsOf(*module, agreement), agreement);
 }
 
 }  // namespace hlo::test

@@ -1,12 +1,17 @@
 #pragma once
-// What the configurations of products and convolutions of cuBLAS and cuDNN say, for whoever evaluates them.
+// What custom calls mean, and what the configurations of products and convolutions of cuBLAS and cuDNN say,
+// for whoever evaluates them.
 
 #include <optional>
 
 #include "reference/custom/activations.h"
 #include "reference/custom/options.h"
+#include "reference/op.h"
 
 namespace hlo::reference::custom {
+
+// targets.cc: the reference's function for a call; nullptr: the target is not known.
+ReferenceOp FunctionOf(const Instruction& call);
 
 // matmul.cc: of __cublas$gemm and __cublas$lt$matmul.
 Options GemmOptions(const Instruction& call);

@@ -13,6 +13,7 @@
 #include "linalg/systems.h"
 #include "reference/arrays.h"
 #include "reference/custom/functions.h"
+#include "reference/custom/matrix_calls.h"
 #include "reference/custom/options.h"
 #include "reference/custom/slices.h"
 
@@ -26,11 +27,6 @@ using linalg::Matrix;
 int64_t ScalarOperand(const OpContext& context, int64_t i) {
   const absl::StatusOr<Literal> number = AsIndices(context.operands[i]);
   return number.ok() && number->element_count() > 0 ? number->span<int64_t>()[0] : 0;
-}
-
-// Whether the lower triangle counts: `uplo` is a letter, `lower` a truth value.
-bool Lower(const Options& options) {
-  return options.Has("uplo") ? options.Letter("uplo", 'L') == 'L' : options.Bool("lower", true);
 }
 
 // Element i of `pivots` counts from 1.
@@ -164,12 +160,10 @@ absl::StatusOr<Literal> SytrdOf(OpContext& context, int array, bool lower) {
   });
 }
 
-bool IsVectorMode(char mode) { return mode != 'N'; }
-
 }  // namespace
 
 absl::StatusOr<Literal> Potrf(OpContext& context) {
-  return PotrfOf(context, 0, Lower(Options(context.instruction)));
+  return PotrfOf(context, 0, LowerOf(Options(context.instruction)));
 }
 absl::StatusOr<Literal> PotrfByOperands(OpContext& context) {
   return PotrfOf(context, 3, ScalarOperand(context, 0) != 0);
@@ -227,27 +221,6 @@ absl::StatusOr<Literal> Ormqr(OpContext& context) {
 
 namespace {
 
-linalg::TriangleOptions TriangleOf(const Options& options) {
-  const char op = options.Letter("trans_x", 'N');
-  return {.left = options.Letter("side", 'L') == 'L',
-          .lower = options.Letter("uplo", 'L') == 'L',
-          .unit_diagonal = options.Letter("diag", 'N') == 'U',
-          .op = op == 'N'   ? linalg::Op::kNone
-                : op == 'T' ? linalg::Op::kTranspose
-                            : linalg::Op::kAdjoint};
-}
-
-// As the options of the opcode triangular-solve are written.
-linalg::TriangleOptions CublasTriangleOf(const Options& options) {
-  const std::string op = options.Text("transpose_a", "NO_TRANSPOSE");
-  return {.left = options.Bool("left_side", false),
-          .lower = options.Bool("lower", false),
-          .unit_diagonal = options.Bool("unit_diagonal", false),
-          .op = op == "TRANSPOSE" ? linalg::Op::kTranspose
-                : op == "ADJOINT" ? linalg::Op::kAdjoint
-                                  : linalg::Op::kNone};
-}
-
 std::string TriangleMisfit(const Instruction& call, bool left) {
   const Shape &a = call.operand(0)->shape(), &b = call.operand(1)->shape();
   if (a.dim(a.rank() - 1) == b.dim(b.rank() - (left ? 2 : 1))) return "";
@@ -263,21 +236,18 @@ absl::StatusOr<Literal> Trsm(OpContext& context) {
   return TrsmOf(context, 0, TriangleOf(Options(context.instruction)));
 }
 std::string CublasTrsmMisfit(const Instruction& call) {
-  return TriangleMisfit(call, CublasTriangleOf(Options(call)).left);
+  return TriangleMisfit(call, OpcodeTriangleOf(Options(call)).left);
 }
 absl::StatusOr<Literal> CublasTrsm(OpContext& context) {
-  return TrsmOf(context, 0, CublasTriangleOf(Options(context.instruction)));
+  return TrsmOf(context, 0, OpcodeTriangleOf(Options(context.instruction)));
 }
 // (left_side, lower, trans_a, diag, m, n, batch, alpha, a, b), where alpha scales b.
 absl::StatusOr<Literal> TrsmByOperands(OpContext& context) {
   constexpr int kArray = 8;
-  const int64_t op = ScalarOperand(context, 2);
   const linalg::TriangleOptions options{.left = ScalarOperand(context, 0) != 0,
                                         .lower = ScalarOperand(context, 1) != 0,
                                         .unit_diagonal = ScalarOperand(context, 3) != 0,
-                                        .op = op == 0   ? linalg::Op::kNone
-                                              : op == 1 ? linalg::Op::kTranspose
-                                                        : linalg::Op::kAdjoint};
+                                        .op = OpOf(ScalarOperand(context, 2))};
   const Literal &a = context.operands[kArray], &b = context.operands[kArray + 1];
   if (a.dim(a.rank() - 1) != b.dim(b.rank() - (options.left ? 2 : 1)))
     return absl::FailedPreconditionError(
@@ -302,7 +272,7 @@ absl::StatusOr<Literal> Gtsv(OpContext& context) {
 }
 
 absl::StatusOr<Literal> Syevd(OpContext& context) {
-  return SyevdOf(context, 0, Lower(Options(context.instruction)));
+  return SyevdOf(context, 0, LowerOf(Options(context.instruction)));
 }
 absl::StatusOr<Literal> SyevdByOperands(OpContext& context) {
   return SyevdOf(context, 3, ScalarOperand(context, 0) != 0);
@@ -395,7 +365,7 @@ absl::StatusOr<Literal> GehrdByOperands(OpContext& context) {
 }
 
 absl::StatusOr<Literal> Sytrd(OpContext& context) {
-  return SytrdOf(context, 0, Lower(Options(context.instruction)));
+  return SytrdOf(context, 0, LowerOf(Options(context.instruction)));
 }
 // (n, lower?, rows, batch, work size, a)
 absl::StatusOr<Literal> SytrdByOperands(OpContext& context) {

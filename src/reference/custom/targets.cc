@@ -8,6 +8,7 @@
 #include "fmt/format.h"
 #include "hlo_run/custom_calls.h"
 #include "hlo_run/diagnostic.h"
+#include "reference/custom/call_options.h"
 #include "reference/custom/functions.h"
 #include "reference/custom/signature.h"
 #include "reference/obstacles.h"
@@ -294,6 +295,12 @@ std::string ModuleMisfit(const Instruction& call, const Computation& entry) {
 }
 
 }  // namespace
+
+ReferenceOp FunctionOf(const Instruction& call) {
+  const Target* target = Find(call.Get<attr::custom_call_target>());
+  return target == nullptr ? nullptr : target->op;
+}
+
 }  // namespace custom
 
 std::string CustomCallObstacle(const Instruction& call, const CustomCalls* custom_calls) {
@@ -310,10 +317,7 @@ std::string CustomCallObstacle(const Instruction& call, const CustomCalls* custo
   return target->misfit == nullptr ? "" : target->misfit(call);
 }
 
-bool IsIdentityCall(const Instruction& call) {
-  const custom::Target* target = custom::Find(call.Get<attr::custom_call_target>());
-  return target != nullptr && target->op == &custom::Identity;
-}
+bool IsIdentityCall(const Instruction& call) { return custom::FunctionOf(call) == &custom::Identity; }
 
 absl::StatusOr<Literal> CustomCall(OpContext& context) {
   const std::string_view name = context.instruction.Get<attr::custom_call_target>();

@@ -83,7 +83,8 @@ constexpr Case kCases[] = {
      "x = f32[300000,2] parameter(0)\n ROOT r = f32[300000,2] sort(x), dimensions={0}, to_apply=before\n"},
     {"sort_by_comparator",
      "x = f32[200000] parameter(0)\n ROOT r = f32[200000] sort(x), dimensions={0}, to_apply=nearer\n"},
-    {"topk", "x = f32[500000] parameter(0)\n ROOT r = (f32[40000], s32[40000]) topk(x), k=40000, largest=true\n"},
+    {"topk",
+     "x = f32[500000] parameter(0)\n ROOT r = (f32[40000], s32[40000]) topk(x), k=40000, largest=true\n"},
     {"topk_of_most",
      "x = f16[500000] parameter(0)\n ROOT r = (f16[400000], s32[400000]) topk(x), k=400000, largest=true\n"},
     {"window",
@@ -110,6 +111,13 @@ constexpr Case kCases[] = {
     {"convolution_that_turns_its_input",
      "x = f32[8,16,64,64] parameter(0)\n w = f32[16,16,3,3] parameter(1)\n ROOT r = f32[8,16,31,31] "
      "convolution(x, w), window={size=3x3 stride=2x2}, dim_labels=bf01_io01->bf01\n"},
+    {"cholesky", "x = f32[700,700] parameter(0)\n ROOT r = f32[700,700] cholesky(x), lower=true\n"},
+    {"triangular_solve",
+     "x = f32[300,300] parameter(0)\n y = f32[300,2000] parameter(1)\n ROOT r = f32[300,2000] "
+     "triangular-solve(x, y), left_side=true, lower=true, unit_diagonal=true, transpose_a=NO_TRANSPOSE\n"},
+    {"lu",
+     "x = f32[500,500] parameter(0)\n ROOT r = (f32[500,500], s32[500], s32[]) custom-call(x), "
+     "custom_call_target=\"lapack_sgetrf_ffi\", api_version=API_VERSION_TYPED_FFI\n"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Kernels, KernelMemory, testing::ValuesIn(kCases),

@@ -164,6 +164,14 @@ constexpr Case kCases[] = {
      "o = s32[] constant(5)\n c = pred[] compare(j, o), direction=LT\n y = f32[8] conditional(c, x, x), "
      "true_computation=doubled, false_computation=halved"},
     {"call", "f32[8]", "y = f32[8] call(x), to_apply=doubled"},
+    {"cholesky", "f32[90,90]", "y = f32[90,90] cholesky(x), lower=true"},
+    {"cholesky_of_batches", "c64[9,5,5]", "y = c64[9,5,5] cholesky(x)"},
+    {"triangular_solve", "f32[90,90]",
+     "y = f32[90,90] triangular-solve(x, x), left_side=true, lower=true, unit_diagonal=true, "
+     "transpose_a=NO_TRANSPOSE"},
+    {"lu", "f32[90,90]",
+     "q = (f32[90,90], s32[90], s32[]) custom-call(x), custom_call_target=\"lapack_sgetrf_ffi\", "
+     "api_version=API_VERSION_TYPED_FFI\n y = f32[90,90] get-tuple-element(q), index=0"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Steps, LoopAllocations, testing::ValuesIn(kCases),

@@ -1,0 +1,150 @@
+#include "reference/custom/matrix_calls.h"
+
+#include "reference/arrays.h"
+#include "reference/custom/call_options.h"
+#include "reference/custom/functions.h"
+
+namespace hlo::reference::custom {
+namespace {
+
+using Function = MatrixCall::Function;
+
+// A size or flag of the older targets, where it is a constant.
+std::optional<int64_t> Flag(const Instruction& call, int64_t i) {
+  const Instruction& operand = *call.operand(i);
+  if (operand.opcode() != Opcode::kConstant) return std::nullopt;
+  const absl::StatusOr<Literal> number = AsIndices(*operand.Get<attr::literal>());
+  if (!number.ok() || number->element_count() == 0) return std::nullopt;
+  return number->span<int64_t>()[0];
+}
+
+std::optional<MatrixCall> PotrfCall(const Instruction& call) {
+  return MatrixCall{.function = Function::kPotrf, .lower = LowerOf(Options(call))};
+}
+std::optional<MatrixCall> OldPotrfCall(const Instruction& call) {
+  const std::optional<int64_t> lower = Flag(call, 0);
+  if (!lower.has_value()) return std::nullopt;
+  return MatrixCall{.function = Function::kPotrf, .array = 3, .lower = *lower != 0};
+}
+
+template <Function kFunction, int kArray>
+std::optional<MatrixCall> PlainCall(const Instruction&) {
+  return MatrixCall{.function = kFunction, .array = kArray};
+}
+
+std::optional<MatrixCall> OrmqrCall(const Instruction& call) {
+  const Options options(call);
+  return MatrixCall{.function = Function::kOrmqr,
+                    .left = options.Bool("left", true),
+                    .adjoint = options.Bool("transpose", false)};
+}
+
+std::optional<MatrixCall> TrsmCall(const Instruction& call) {
+  return MatrixCall{.function = Function::kTrsm, .triangle = TriangleOf(Options(call))};
+}
+std::optional<MatrixCall> CublasTrsmCall(const Instruction& call) {
+  return MatrixCall{.function = Function::kTrsm, .triangle = OpcodeTriangleOf(Options(call))};
+}
+std::optional<MatrixCall> OldTrsmCall(const Instruction& call) {
+  std::optional<int64_t> flags[4];
+  for (int i = 0; i < 4; ++i) {
+    flags[i] = Flag(call, i);
+    if (!flags[i].has_value()) return std::nullopt;
+  }
+  return MatrixCall{.function = Function::kTrsm,
+                    .array = 8,
+                    .triangle = {.left = *flags[0] != 0,
+                                 .lower = *flags[1] != 0,
+                                 .unit_diagonal = *flags[3] != 0,
+                                 .op = OpOf(*flags[2])},
+                    .is_scaled = true};
+}
+
+std::optional<MatrixCall> SyevdCall(const Instruction& call) {
+  return MatrixCall{.function = Function::kSyevd, .lower = LowerOf(Options(call))};
+}
+std::optional<MatrixCall> OldSyevdCall(const Instruction& call) {
+  const std::optional<int64_t> lower = Flag(call, 0);
+  if (!lower.has_value()) return std::nullopt;
+  return MatrixCall{.function = Function::kSyevd, .array = 3, .lower = *lower != 0};
+}
+
+std::optional<MatrixCall> GesddCall(const Instruction& call) {
+  const bool vectors = IsVectorMode(Options(call).Letter("mode", 'S'));
+  return MatrixCall{.function = Function::kGesdd, .adjoint = true, .vectors = vectors};
+}
+template <bool kAdjoint>
+std::optional<MatrixCall> GesvdCall(const Instruction& call) {
+  return MatrixCall{
+      .function = Function::kGesdd, .adjoint = kAdjoint, .vectors = Options(call).Bool("compute_uv", true)};
+}
+std::optional<MatrixCall> OldGesddCall(const Instruction& call) {
+  const std::optional<int64_t> vectors = Flag(call, 1);
+  if (!vectors.has_value()) return std::nullopt;
+  return MatrixCall{.function = Function::kGesdd, .array = 6, .adjoint = true, .vectors = *vectors != 0};
+}
+
+struct Row {
+  ReferenceOp op;
+  std::optional<MatrixCall> (*read)(const Instruction& call);
+};
+constexpr Row kRows[] = {
+    {Potrf, PotrfCall},
+    {PotrfByOperands, OldPotrfCall},
+    {Getrf, PlainCall<Function::kGetrf, 0>},
+    {GetrfByOperands, PlainCall<Function::kGetrf, 3>},
+    {Geqrf, PlainCall<Function::kGeqrf, 0>},
+    {GeqrfByOperands, PlainCall<Function::kGeqrf, 4>},
+    {Orgqr, PlainCall<Function::kOrgqr, 0>},
+    {OrgqrByOperands, PlainCall<Function::kOrgqr, 5>},
+    {Ormqr, OrmqrCall},
+    {Trsm, TrsmCall},
+    {CublasTrsm, CublasTrsmCall},
+    {TrsmByOperands, OldTrsmCall},
+    {Syevd, SyevdCall},
+    {SyevdByOperands, OldSyevdCall},
+    {Gesdd, GesddCall},
+    {Gesvd, GesvdCall<true>},
+    {Gesvdj, GesvdCall<false>},
+    {GesddByOperands, OldGesddCall},
+};
+
+}  // namespace
+
+bool LowerOf(const Options& options) {
+  return options.Has("uplo") ? options.Letter("uplo", 'L') == 'L' : options.Bool("lower", true);
+}
+
+linalg::TriangleOptions TriangleOf(const Options& options) {
+  const char op = options.Letter("trans_x", 'N');
+  return {.left = options.Letter("side", 'L') == 'L',
+          .lower = options.Letter("uplo", 'L') == 'L',
+          .unit_diagonal = options.Letter("diag", 'N') == 'U',
+          .op = op == 'N'   ? linalg::Op::kNone
+                : op == 'T' ? linalg::Op::kTranspose
+                            : linalg::Op::kAdjoint};
+}
+
+linalg::TriangleOptions OpcodeTriangleOf(const Options& options) {
+  const std::string op = options.Text("transpose_a", "NO_TRANSPOSE");
+  return {.left = options.Bool("left_side", false),
+          .lower = options.Bool("lower", false),
+          .unit_diagonal = options.Bool("unit_diagonal", false),
+          .op = op == "TRANSPOSE" ? linalg::Op::kTranspose
+                : op == "ADJOINT" ? linalg::Op::kAdjoint
+                                  : linalg::Op::kNone};
+}
+
+linalg::Op OpOf(int64_t number) {
+  return number == 0 ? linalg::Op::kNone : number == 1 ? linalg::Op::kTranspose : linalg::Op::kAdjoint;
+}
+
+std::optional<MatrixCall> MatrixCallOf(const Instruction& call) {
+  const ReferenceOp op = FunctionOf(call);
+  for (const Row& row : kRows) {
+    if (row.op == op) return row.read(call);
+  }
+  return std::nullopt;
+}
+
+}  // namespace hlo::reference::custom

@@ -1,0 +1,218 @@
+// cholesky, triangular-solve and calls of LAPACK: both engines within a few units of the type, and factors
+// that multiply to what they are factors of.
+
+#include <cmath>
+#include <limits>
+
+#include "base/parallel.h"
+#include "kernels/factor/lu.h"
+#include "kernels/factor/triangular.h"
+#include "triangular_programs.h"
+
+namespace hlo {
+namespace {
+
+using linalg::Complex;
+using linalg::Matrix;
+
+void ExpectAgrees(const test::Program& program) {
+  const ElementType type = program.arguments[0].type();
+  test::ExpectEnginesAgreeOn(program.text, program.arguments, {.rule = test::UnitsOf(type)});
+}
+
+constexpr const char* kTypes[] = {"f64", "f32", "bf16", "f16", "c64", "c128"};
+
+TEST(Cholesky, Sizes) {
+  for (const char* type : {"f64", "c128"}) {
+    for (const int64_t n : {0, 1, 2, 7, 63, 64, 65, 128, 150, 321}) {
+      ExpectAgrees(test::Factors(type, {n, n}, true));
+      ExpectAgrees(test::Factors(type, {n, n}, false));
+    }
+  }
+}
+
+TEST(Cholesky, TypesAndBatches) {
+  for (const char* type : kTypes) {
+    ExpectAgrees(test::Factors(type, {2, 3, 7, 7}, true));
+    ExpectAgrees(test::Factors(type, {3, 100, 100}, false));
+  }
+  ExpectAgrees(test::Factors("f32", {0, 5, 5}, true));
+}
+
+TEST(Cholesky, AMatrixThatHasNoFactor) {
+  for (const char* type : {"f32", "c128"}) {
+    for (const int64_t at : {0, 40, 63, 64, 99}) ExpectAgrees(test::Factors(type, {3, 100, 100}, true, at));
+  }
+}
+
+TEST(TriangularSolve, AllForms) {
+  for (const test::Sides& sides : test::AllSides()) {
+    ExpectAgrees(test::Solves("f64", {}, 150, 5, sides));
+    ExpectAgrees(test::Solves("c128", {2}, 70, 3, sides));
+    ExpectAgrees(test::Solves("c64", {}, 130, 40, sides));
+  }
+}
+
+TEST(TriangularSolve, SizesAndTypes) {
+  for (const char* type : kTypes) {
+    for (const int64_t n : {1, 7, 64, 129}) {
+      for (const int64_t others : {1, 67}) {
+        ExpectAgrees(test::Solves(type, {}, n, others, {true, true, false, "NO_TRANSPOSE"}));
+        ExpectAgrees(test::Solves(type, {3}, n, others, {false, false, false, "NO_TRANSPOSE"}));
+      }
+    }
+  }
+  ExpectAgrees(test::Solves("f32", {}, 5, 0, {true, true, false, "NO_TRANSPOSE"}));
+  ExpectAgrees(test::Solves("f32", {2}, 0, 3, {true, true, false, "NO_TRANSPOSE"}));
+  ExpectAgrees(test::Solves("f32", {0}, 4, 3, {true, true, false, "NO_TRANSPOSE"}));
+}
+
+// --- Calls
+
+test::Program Call(const char* target, const char* options, const std::string& results,
+                   const test::Program& operands) {
+  test::Program program{"ENTRY e {", operands.arguments};
+  std::string names;
+  for (size_t i = 0; i < operands.arguments.size(); ++i) {
+    program.text += fmt::format(" p{0} = {1} parameter({0})", i, ToString(operands.arguments[i].shape()));
+    names += fmt::format("{}p{}", i == 0 ? "" : ", ", i);
+  }
+  program.text += fmt::format(
+      " ROOT r = {} custom-call({}), custom_call_target=\"{}\", api_version=API_VERSION_TYPED_FFI, "
+      "backend_config={{{}}} }}",
+      results, names, target, options);
+  return program;
+}
+
+char LetterOf(const char* type) {
+  const std::string_view name = type;
+  return name == "f32" ? 's' : name == "f64" ? 'd' : name == "c64" ? 'c' : 'z';
+}
+
+TEST(Calls, Potrf) {
+  for (const char* type : {"f64", "f32", "c64", "c128"}) {
+    for (const bool lower : {true, false}) {
+      for (const int64_t negative_at : {-1, 3, 80}) {
+        const std::string shape = fmt::format("{}[3,90,90]", type);
+        ExpectAgrees(Call(fmt::format("lapack_{}potrf_ffi", LetterOf(type)).c_str(),
+                          lower ? "uplo = 76 : ui8" : "uplo = 85 : ui8", fmt::format("({}, s32[3])", shape),
+                          test::Factors(type, {3, 90, 90}, lower, negative_at)));
+      }
+    }
+  }
+}
+
+TEST(Calls, Getrf) {
+  for (const char* type : {"f64", "f32", "c64", "c128"}) {
+    const std::vector<int64_t> sizes[] = {{1, 1},   {2, 5, 5}, {40, 3},   {3, 40},
+                                          {17, 17}, {90, 130}, {130, 90}, {2, 150, 150}};
+    for (const std::vector<int64_t>& dims : sizes) {
+      std::vector<int64_t> batch(dims.begin(), dims.end() - 2), pivots = batch;
+      pivots.push_back(std::min(dims[batch.size()], dims.back()));
+      test::Program operands;
+      operands.arguments = {test::RandomArray(*ParseElementType(type), dims, 7)};
+      ExpectAgrees(Call(fmt::format("lapack_{}getrf_ffi", LetterOf(type)).c_str(), "",
+                        fmt::format("({}, {}, {})", test::TextOf(type, dims), test::TextOf("s32", pivots),
+                                    test::TextOf("s32", batch)),
+                        operands));
+    }
+  }
+}
+
+TEST(Calls, Trsm) {
+  for (const char* type : {"f64", "f32", "c64", "c128"}) {
+    for (const test::Sides& sides : test::AllSides()) {
+      const test::Program operands = test::Solves(type, {2}, 70, 30, sides);
+      const char op = sides.op[0] == 'N' ? 78 : sides.op[0] == 'T' ? 84 : 67;
+      const std::string options = fmt::format(
+          "side = {} : ui8, uplo = {} : ui8, diag = {} : ui8, trans_x = {} : ui8", sides.left ? 76 : 82,
+          sides.lower ? 76 : 85, sides.unit_diagonal ? 85 : 78, static_cast<int>(op));
+      ExpectAgrees(Call(fmt::format("lapack_{}trsm_ffi", LetterOf(type)).c_str(), options.c_str(),
+                        ToString(operands.arguments[1].shape()), operands));
+    }
+  }
+}
+
+// --- The kernels, by what they promise
+
+template <class T>
+std::vector<T> Random(int64_t count) {
+  const ElementType type = std::is_same_v<T, double> ? ElementType::kF64 : ElementType::kC128;
+  const Literal array = test::RandomArray(type, {count}, 21);
+  return {array.span<T>().begin(), array.span<T>().end()};
+}
+
+// |l u - p a| <= n eps |l| |u|, element by element.
+template <class T>
+void ExpectLu(int64_t m, int64_t n) {
+  SCOPED_TRACE(fmt::format("{} x {}", m, n));
+  const int64_t pitch = n + 3, k = std::min(m, n);
+  const std::vector<T> before = Random<T>(m * pitch);
+  std::vector<T> a = before, factors = before;
+  std::vector<int64_t> pivots(k);
+  const Matrix<T> lu{factors.data(), m, n, pitch, 1};
+  ASSERT_EQ(factor::Lu(lu, absl::MakeSpan(pivots)), 0);
+  for (int64_t i = 0; i < k; ++i)
+    std::swap_ranges(&a[i * pitch], &a[i * pitch] + pitch, &a[pivots[i] * pitch]);
+  for (int64_t i = 0; i < m; ++i) {
+    for (int64_t j = 0; j < n; ++j) {
+      T sum = 0;
+      double size = 0;
+      for (int64_t t = 0; t <= std::min({i, j, k - 1}); ++t) {
+        const T l = t == i ? T(1) : lu(i, t);
+        sum += l * lu(t, j);
+        size += std::abs(l * lu(t, j));
+        EXPECT_LE(std::abs(l), std::sqrt(2) + 1e-15);
+      }
+      ASSERT_LE(std::abs(sum - a[i * pitch + j]), 4 * (k + 2) * 0x1p-53 * size) << i << ", " << j;
+    }
+    // What lies beside the matrix stays.
+    for (int64_t j = n; j < pitch; ++j) ASSERT_EQ(factors[i * pitch + j], before[i * pitch + j]);
+  }
+}
+
+TEST(Lu, MultipliesToTheMatrix) {
+  const int64_t sizes[] = {1, 2, 15, 16, 17, 33, 64, 100};
+  for (const int64_t m : sizes) {
+    for (const int64_t n : sizes) {
+      ExpectLu<double>(m, n);
+      if (m < 64 && n < 64) ExpectLu<Complex>(m, n);
+    }
+  }
+}
+
+TEST(Lu, OfASingularMatrix) {
+  // Column 20 is a multiple of column 3.
+  std::vector<double> a = Random<double>(40 * 40);
+  const Matrix<double> matrix = Matrix<double>::Dense(a.data(), 40, 40);
+  for (int64_t i = 0; i < 40; ++i) matrix(i, 20) = i < 20 ? matrix(i, 20) : 0;
+  for (int64_t i = 20; i < 40; ++i) {
+    for (int64_t j = 0; j < 20; ++j) matrix(i, j) = 0;
+  }
+  std::vector<int64_t> pivots(40);
+  EXPECT_EQ(factor::Lu(matrix, absl::MakeSpan(pivots)), 21);
+}
+
+TEST(Kernels, GiveTheSameBitsOnAnyNumberOfThreads) {
+  SetWorthThreads(0);
+  std::vector<double> results[2];
+  for (const int threads : {1, 2}) {
+    SetThreadCount(threads);
+    std::vector<double>& all = results[threads - 1];
+    all = Random<double>(300 * 300);
+    const Matrix<double> a = Matrix<double>::Dense(all.data(), 300, 300);
+    std::vector<int64_t> pivots(300);
+    EXPECT_EQ(factor::Lu(a, absl::MakeSpan(pivots)), 0);
+    std::vector<double> b = Random<double>(300 * 200);
+    factor::SolveTriangular(factor::Plain(a), Matrix<double>::Dense(b.data(), 300, 200), {.lower = false});
+    all.insert(all.end(), b.begin(), b.end());
+    for (int64_t i = 0; i < 300; ++i) a(i, i) = 400;
+    EXPECT_EQ(factor::Cholesky(a), 0);
+    all.insert(all.end(), a.data, a.data + 300 * 300);
+  }
+  SetThreadCount(0);
+  EXPECT_EQ(results[0], results[1]);
+}
+
+}  // namespace
+}  // namespace hlo
