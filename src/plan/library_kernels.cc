@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "kernels/cpu/dot_general.h"
 #include "kernels/cpu/fft.h"
+#include "kernels/cpu/ragged_dot.h"
 
 namespace hlo::plan {
 namespace {
@@ -114,6 +115,23 @@ int64_t RowOf(const cpu::GemmOperand& x, int64_t rows, int64_t columns, int64_t 
   return length >= kShortestPiece && row >= length ? row : 0;
 }
 
+LibraryKernel FindRaggedDotKernel(const Instruction& dot) {
+  const auto operand = [&](int64_t k) { return Dense(dot.operand(k)->shape(), nullptr); };
+  std::optional<cpu::RaggedDot> ragged =
+      cpu::RaggedDot::Make(operand(0), operand(1), operand(2),
+                           {.lhs = {dot.Get<attr::lhs_batch_dims>(), dot.Get<attr::lhs_contracting_dims>()},
+                            .rhs = {dot.Get<attr::rhs_batch_dims>(), dot.Get<attr::rhs_contracting_dims>()},
+                            .ragged = dot.Get<attr::lhs_ragged_dims>()[0],
+                            .groups = dot.Get<attr::rhs_group_dims>()},
+                           Dense(dot.shape(), nullptr));
+  if (!ragged.has_value()) return {};
+  return {"ragged dot", [ragged = *std::move(ragged)](const Instruction&, auto operands, auto results) {
+            return ragged.Run(operands[0], operands[1], operands[2], results[0])
+                       ? absl::OkStatus()
+                       : absl::UnimplementedError("a group of negative size");
+          }};
+}
+
 bool TakesFft(const Instruction& fft) {
   return cpu::FftSupports(fft.Get<attr::fft_type>(), fft.operand(0)->shape().type(), fft.shape().type());
 }
@@ -183,6 +201,8 @@ LibraryKernel FindLibraryKernel(const Instruction& instruction) {
       break;
     case Opcode::kGather:
       return FindGatherKernel(instruction);
+    case Opcode::kRaggedDot:
+      return FindRaggedDotKernel(instruction);
     case Opcode::kReduceWindow:
       return FindReduceWindowKernel(instruction);
     case Opcode::kSelectAndScatter:
