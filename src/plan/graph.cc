@@ -11,6 +11,7 @@
 #include "plan/dissolve.h"
 #include "plan/library_calls.h"
 #include "plan/one_term.h"
+#include "plan/scaled_products.h"
 #include "plan/tile_calls.h"
 #include "reference/elementwise.h"
 #include "reference/program.h"
@@ -153,6 +154,11 @@ class Flattener {
       case Opcode::kDot:
         if (HasDynamic(Joined(operands))) break;
         if (std::optional<CheckedModule> product = ProductOfOneTerm(instruction); product.has_value())
+          return Rebuilt(*std::move(product), operands, block);
+        break;
+      case Opcode::kScaledDot:
+        if (HasDynamic(Joined(operands))) break;
+        if (std::optional<CheckedModule> product = ProductOfScaled(instruction); product.has_value())
           return Rebuilt(*std::move(product), operands, block);
         break;
       case Opcode::kWhile:

@@ -23,8 +23,6 @@ std::optional<CudaKernel> FindCudaKernel(const Instruction& instruction, const D
       return FindGatherKernel(instruction, device);
     case Opcode::kRaggedDot:
       return FindRaggedDotKernel(instruction, device);
-    case Opcode::kScaledDot:
-      return FindScaledDotKernel(instruction, device);
     case Opcode::kScatter:
       return FindScatterKernel(instruction, device);
     case Opcode::kReduceWindow:

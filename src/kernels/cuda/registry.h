@@ -40,7 +40,6 @@ std::optional<CudaKernel> FindCudaKernel(const Instruction& instruction, const D
 
 std::optional<CudaKernel> FindDotKernel(const Instruction& dot, const DeviceProperties& device);
 std::optional<CudaKernel> FindRaggedDotKernel(const Instruction& dot, const DeviceProperties& device);
-std::optional<CudaKernel> FindScaledDotKernel(const Instruction& dot, const DeviceProperties& device);
 std::optional<CudaKernel> FindConvolutionKernel(const Instruction& convolution,
                                                 const DeviceProperties& device);
 // A dot or convolution, and what is done to its result on the way out: of f32 sums alone. The operands of

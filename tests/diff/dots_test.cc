@@ -1,4 +1,4 @@
-// ragged-dot: one product for each group, beside the reference.
+// ragged-dot and scaled-dot beside the reference.
 
 #include <string>
 
@@ -99,6 +99,41 @@ TEST(RaggedDot, Types) {
 TEST(RaggedDot, NegativeSizes) {
   constexpr int64_t kNegative[] = {20, -7, 12};
   for (const Form& form : kForms) Expect(form, "s32", "s32", kNegative, 0);
+}
+
+struct ScaledForm {
+  const char *lhs, *rhs, *lhs_scale, *rhs_scale, *result, *attributes;
+};
+void ExpectScaled(const char* type, const char* scale, const char* result, const ScaledForm& form,
+                  double bound) {
+  const std::string text = fmt::format(
+      "ENTRY e {{ a = {0}[{3}] parameter(0) b = {0}[{4}] parameter(1) s = {1}[{5}] parameter(2) t = {1}[{6}] "
+      "parameter(3) ROOT r = {2}{7} scaled-dot(a, b, s, t), {8} }}",
+      type, scale, result, form.lhs, form.rhs, form.lhs_scale, form.rhs_scale, form.result, form.attributes);
+  const CompareRule rule = bound == 0 ? CompareRule::Exact() : CompareRule::Close(bound, bound);
+  for (const Device& device : {Device{}, Device{Device::Kind::kEmulatedGpu}})
+    test::ExpectEnginesAgree(text, {.rule = rule, .device = device});
+}
+
+TEST(ScaledDot, BlocksAndTypes) {
+  constexpr const char* kPlain = "lhs_contracting_dims={1}, rhs_contracting_dims={0}";
+  const ScaledForm blocks = {"30,64", "64,20", "30,2", "2,20", "[30,20]", kPlain},
+                   batch = {"3,30,64",
+                            "3,64,20",
+                            "1,15,8",
+                            "3,64,1",
+                            "[3,30,20]",
+                            "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, "
+                            "rhs_contracting_dims={1}"};
+  for (const ScaledForm& form : {blocks, batch}) {
+    ExpectScaled("f8e4m3fn", "f8e8m0fnu", "f32", form, 1e-5);
+    ExpectScaled("f8e5m2", "f8e8m0fnu", "bf16", form, 0x1p-7);
+    ExpectScaled("bf16", "bf16", "f32", form, 1e-4);
+    ExpectScaled("f64", "f64", "f64", form, 1e-12);
+    ExpectScaled("s8", "s8", "s32", form, 0);
+    ExpectScaled("f32", "f32", "c64", form, 1e-4);
+  }
+  ExpectScaled("bf16", "bf16", "f32", {"30,64", "64,20", "", "1,20", "[30,20]", kPlain}, 1e-5);
 }
 
 }  // namespace
