@@ -235,10 +235,9 @@ constexpr CallKernel kCallKernels[] = {
     {MatrixCall::Function::kTrsm, "trsm", Trsm<double>, Trsm<Complex>},
 };
 
-// Results that no kernel writes are work space.
+// Results that no kernel writes are work space. The first one is written, and may hold an operand.
 void ClearResults(const Instruction& call, absl::Span<void* const> results) {
-  if (!call.shape().IsTuple()) return;
-  for (size_t k = 0; k < results.size(); ++k) {
+  for (size_t k = 1; k < results.size(); ++k) {
     if (results[k] != nullptr)
       std::memset(results[k], 0, *DenseByteCount(call.shape().element(static_cast<int64_t>(k))));
   }
@@ -290,7 +289,14 @@ LibraryKernel FindMatrixCallKernel(const Instruction& instruction) {
       (std::is_same_v<T, double> ? kernel->real : kernel->complex)(call, entry);
     });
   };
-  return {.name = kernel->name, .run = run, .skips_unused = true};
+  // A factor takes the matrix's place; that of potrf only where the matrix is there until it succeeds.
+  const bool in_place = call->function == MatrixCall::Function::kGetrf ||
+                        (call->function == MatrixCall::Function::kPotrf &&
+                         CopyBytes(instruction.operand(call->array)->shape()) > 0);
+  return {.name = kernel->name,
+          .run = run,
+          .replaced = in_place && call->array == 0 ? 1 : 0,
+          .skips_unused = true};
 }
 
 }  // namespace hlo::plan

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/cpu/kept_vector.h"
+#include "kernels/factor/divisor.h"
 #include "kernels/factor/triangular.h"
 
 namespace hlo::factor {
@@ -38,12 +39,6 @@ int64_t Largest(const T* elements, int64_t count) {
   return 0;
 }
 
-// Elements of one column: x /= pivot.
-template <class T>
-void Scale(T* x, int64_t count, T pivot) {
-  for (int64_t i = 0; i < count; ++i) x[i] /= pivot;
-}
-
 // Lu of a few columns, each of which is copied to where its elements are neighbours.
 template <class T>
 int64_t FactorPanel(const Matrix<T>& a, absl::Span<int64_t> pivots) {
@@ -62,7 +57,8 @@ int64_t FactorPanel(const Matrix<T>& a, absl::Span<int64_t> pivots) {
       continue;
     }
     for (int64_t c = 0; c < n; ++c) std::swap(column(c)[j], column(c)[p]);
-    Scale(x + j + 1, m - j - 1, x[j]);
+    const Divisor<T> pivot(x[j]);
+    for (int64_t i = j + 1; i < m; ++i) x[i] = pivot.Divide(x[i]);
     for (int64_t c = j + 1; c < n; ++c) {
       T* const y = column(c);
       const T factor = y[j];

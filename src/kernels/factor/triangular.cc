@@ -5,6 +5,7 @@
 
 #include "base/parallel.h"
 #include "kernels/cpu/widen.h"
+#include "kernels/factor/divisor.h"
 
 namespace hlo::factor {
 namespace {
@@ -110,6 +111,43 @@ void SubstituteLanes(const Triangle<T>& a, int64_t n, bool unit_diagonal, T (*x)
   }
 }
 
+// The same by real and imaginary parts, which vectors hold apart.
+using Vector [[gnu::vector_size(64)]] = double;
+constexpr int kLanes = sizeof(Vector) / sizeof(double);
+
+template <class T, int kWidth>
+requires std::is_same_v<T, Complex>
+void SubstituteLanes(const Triangle<T>& a, int64_t n, bool unit_diagonal, T (*x)[kWidth]) {
+  constexpr int kVectors = kWidth / kLanes;
+  Vector re[kBlock][kVectors], im[kBlock][kVectors];
+  for (int64_t i = 0; i < n; ++i) {
+    for (int c = 0; c < kWidth; ++c) {
+      re[i][c / kLanes][c % kLanes] = x[i][c].real();
+      im[i][c / kLanes][c % kLanes] = x[i][c].imag();
+    }
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    Vector re_sums[kVectors], im_sums[kVectors];
+    std::copy_n(re[i], kVectors, re_sums);
+    std::copy_n(im[i], kVectors, im_sums);
+    for (int64_t k = 0; k < i; ++k) {
+      const double re_factor = a.rows[i][k].real(), im_factor = a.rows[i][k].imag();
+      for (int v = 0; v < kVectors; ++v) {
+        re_sums[v] -= re_factor * re[k][v] - im_factor * im[k][v];
+        im_sums[v] -= re_factor * im[k][v] + im_factor * re[k][v];
+      }
+    }
+    const Divisor<T> diagonal(unit_diagonal ? T(1) : a.rows[i][i]);
+    for (int v = 0; v < kVectors; ++v) {
+      re[i][v] = diagonal.Real(re_sums[v], im_sums[v]);
+      im[i][v] = diagonal.Imag(re_sums[v], im_sums[v]);
+    }
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    for (int c = 0; c < kWidth; ++c) x[i][c] = {re[i][c / kLanes][c % kLanes], im[i][c / kLanes][c % kLanes]};
+  }
+}
+
 template <class T, int kWidth>
 void SubstituteColumns(const Triangle<T>& a, bool lower, bool unit_diagonal, const Matrix<T>& x) {
   alignas(64) T lanes[kBlock][kWidth];
@@ -137,13 +175,13 @@ void SubstituteColumns(const Triangle<T>& a, bool lower, bool unit_diagonal, con
 
 template <class T>
 void SubstituteBlock(const Source<T>& a, bool lower, bool unit_diagonal, const Matrix<T>& x) {
-  constexpr int kWide = 256 / sizeof(T), kNarrow = 64 / sizeof(T);
+  constexpr int kWide = 256 / sizeof(T), kNarrow = 8;
   const Triangle<T> triangle(a, lower);
   const int64_t n = x.rows, groups = (x.columns + kWide - 1) / kWide;
   const double each = 100 + static_cast<double>(n * n * kWide) * 0.05 * sizeof(T) / sizeof(double);
   ParallelFor(groups, each * static_cast<double>(groups), [&](int64_t group) {
     const int64_t begin = group * kWide, columns = std::min<int64_t>(kWide, x.columns - begin);
-    if (columns > 2 * kNarrow)
+    if (columns > kWide / 2)
       return SubstituteColumns<T, kWide>(triangle, lower, unit_diagonal, x.Block(0, begin, n, columns));
     for (int64_t c = 0; c < columns; c += kNarrow) {
       SubstituteColumns<T, kNarrow>(triangle, lower, unit_diagonal,

@@ -1,0 +1,48 @@
+#pragma once
+// Division of many numbers by one.
+
+#include <cmath>
+
+#include "linalg/matrix.h"
+
+namespace hlo::factor {
+
+template <class T>
+class Divisor {
+ public:
+  explicit Divisor(T d) : d_(d) {}
+  T Divide(T x) const { return x / d_; }
+
+ private:
+  T d_;
+};
+
+// Smith's way: what depends on the divisor alone is computed once, and its square is never taken.
+template <>
+class Divisor<linalg::Complex> {
+ public:
+  explicit Divisor(linalg::Complex d) {
+    const bool is_real = std::abs(d.real()) >= std::abs(d.imag());
+    const double ratio = is_real ? d.imag() / d.real() : d.real() / d.imag();
+    real_ = is_real ? 1 : ratio;
+    imag_ = is_real ? ratio : 1;
+    scale_ = is_real ? d.real() + d.imag() * ratio : d.real() * ratio + d.imag();
+  }
+  linalg::Complex Divide(linalg::Complex x) const {
+    return {Real(x.real(), x.imag()), Imag(x.real(), x.imag())};
+  }
+  // The parts of a quotient: numbers, or vectors of them.
+  template <class V>
+  V Real(V re, V im) const {
+    return (re * real_ + im * imag_) / scale_;
+  }
+  template <class V>
+  V Imag(V re, V im) const {
+    return (im * real_ - re * imag_) / scale_;
+  }
+
+ private:
+  double real_, imag_, scale_;
+};
+
+}  // namespace hlo::factor
