@@ -1,0 +1,50 @@
+#pragma once
+// Reflectors H = 1 - tau v v^H, and matrices whose columns they change as lines: column c is row c of a
+// Matrix of which each row begins at a multiple of 64 bytes and is padded to one. Of v, only elements from
+// that before its 1 on are read; padding that is 0 stays so where all numbers are finite.
+
+#include <cstdint>
+
+#include "linalg/matrix.h"
+
+namespace hlo::factor {
+
+using linalg::Complex;
+using linalg::Matrix;
+
+// Elements from one line to the next; lines a multiple of pages apart would share a few sets of the cache.
+constexpr int64_t LineStride(int64_t length, int64_t element_bytes) {
+  const int64_t byte_count = (length * element_bytes + 63) / 64 * 64;
+  return (byte_count % 4096 == 0 ? byte_count + 64 : byte_count) / element_bytes;
+}
+
+// Columns of a matrix to lines, with zeros behind them.
+template <class T>
+void ReadLines(const Matrix<const T>& columns, const Matrix<T>& lines);
+// The elements of lines from `begin` on to the rows of a matrix from there on.
+template <class T>
+void WriteLines(const Matrix<T>& lines, int64_t begin, const Matrix<T>& columns);
+// Lines become columns of reflectors as they are stored: 1 on the diagonal, zeros above it.
+template <class T>
+void CompleteReflectors(const Matrix<T>& lines);
+
+// larfg: the reflector that makes zeros behind element `first` of a line. The line becomes v, with its 1
+// there and zeros before; `beta` is what stands there afterwards.
+template <class T>
+struct Reflector {
+  T tau, beta;
+};
+template <class T>
+Reflector<T> Reflect(const Matrix<T>& lines, int64_t line, int64_t first);
+
+// lines -= factor v v^H lines for v with its 1 at `first`.
+template <class T>
+void ApplyReflector(const T* v, int64_t first, T factor, const Matrix<T>& lines);
+
+// The product of two numbers as the definition says it: std::complex asks for NaNs first.
+inline double Times(double a, double b) { return a * b; }
+inline Complex Times(Complex a, Complex b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+
+}  // namespace hlo::factor
