@@ -9,10 +9,14 @@
 namespace hlo::factor {
 namespace {
 
-// Reflectors that are applied together. Matrices of no more columns are lines throughout.
-constexpr int64_t kBlock = 32;
-// Elements of a matrix to which reflectors are applied one by one.
-constexpr int64_t kSmall = 1024;
+// Reflectors that are applied together: the more, the faster products are, and the more is done besides.
+int64_t BlockOf(int64_t reflectors) { return std::clamp<int64_t>(reflectors / 160 * 16, 32, 64); }
+// Matrices that lie as lines throughout, reflectors being applied one by one: those of one block, and those
+// that stay next to the processor.
+constexpr int64_t kNear = 96 << 10;
+bool IsNear(int64_t rows, int64_t columns, int64_t element_bytes) {
+  return columns <= BlockOf(columns) || columns * LineStride(rows, element_bytes) * element_bytes <= kNear;
+}
 
 struct ScratchCounts {
   int64_t lines = 0, square = 0, product = 0;  // In elements.
@@ -20,18 +24,18 @@ struct ScratchCounts {
 };
 // For blocks of reflectors, applied to so many columns.
 ScratchCounts CountForBlocks(int64_t rows, int64_t reflectors, int64_t columns, int64_t element_bytes) {
-  const int64_t block = std::min(kBlock, reflectors);
+  const int64_t block = std::min(BlockOf(reflectors), reflectors);
   return {block * LineStride(rows, element_bytes), block * LineStride(block, element_bytes), block * columns};
 }
 ScratchCounts CountForQr(int64_t rows, int64_t columns, int64_t element_bytes) {
-  if (columns <= kBlock) return {columns * LineStride(rows, element_bytes)};
+  if (IsNear(rows, columns, element_bytes)) return {columns * LineStride(rows, element_bytes)};
   return CountForBlocks(rows, columns, columns, element_bytes);
 }
-bool IsSmallProduct(int64_t rows, int64_t reflectors, int64_t others) {
-  return reflectors <= kBlock && rows * others <= kSmall;
+bool IsNearProduct(int64_t rows, int64_t reflectors, int64_t others, int64_t element_bytes) {
+  return (reflectors + others) * LineStride(rows, element_bytes) * element_bytes <= kNear;
 }
 ScratchCounts CountForProduct(int64_t rows, int64_t reflectors, int64_t others, int64_t element_bytes) {
-  if (IsSmallProduct(rows, reflectors, others))
+  if (IsNearProduct(rows, reflectors, others, element_bytes))
     return {(reflectors + others) * LineStride(rows, element_bytes)};
   return CountForBlocks(rows, reflectors, others, element_bytes);
 }
@@ -105,15 +109,12 @@ void Block<T>::Set(const Matrix<T>& lines, absl::Span<const T> taus) {
   Product(v_adjoint(), v(), gram);
   // Column j of t: -tau t v^H v(j), and tau.
   for (int64_t j = 0; j < n; ++j) {
-    T* column = &t_(j, 0);
-    std::fill_n(column, n, T(0));
-    column[j] = taus[j];
+    std::fill_n(&t_(j, 0), stride, T(0));
     if (taus[j] == T(0)) continue;
-    for (int64_t k = 0; k < j; ++k) {
-      const T factor = Times(-taus[j], gram(k, j));
-      const T* before = &t_(k, 0);
-      for (int64_t i = 0; i <= k; ++i) column[i] += Times(factor, before[i]);
-    }
+    T* factors = &gram(j, 0);
+    for (int64_t k = 0; k < j; ++k) factors[k] = Times(-taus[j], linalg::Conj(factors[k]));
+    CombineLines(t_.Block(0, 0, j, j), factors, &t_(j, 0));
+    t_(j, j) = taus[j];
   }
 }
 
@@ -164,13 +165,15 @@ Matrix<T> FactorPanel(const Matrix<T>& a, const Matrix<T>& lines, absl::Span<T> 
   return v;
 }
 
-// Orgqr of reflectors that are lines.
+// Orgqr by way of lines.
 template <class T>
-void GenerateLines(const Matrix<T>& lines, absl::Span<const T> taus) {
+void GenerateNear(const Matrix<T>& a, absl::Span<const T> taus, const Matrix<T>& lines) {
   const auto k = static_cast<int64_t>(taus.size());
+  ReadLines(a.AsConst(), lines);
+  CompleteReflectors(lines.Block(0, 0, k, a.rows));
   for (int64_t c = k; c < lines.rows; ++c) {
     std::fill_n(&lines(c, 0), lines.columns, T(0));
-    lines(c, c) = T(1);
+    if (c < lines.columns) lines(c, c) = T(1);
   }
   for (int64_t j = k - 1; j >= 0; --j) {
     T* v = &lines(j, 0);
@@ -179,6 +182,7 @@ void GenerateLines(const Matrix<T>& lines, absl::Span<const T> taus) {
     for (int64_t i = j; i < lines.columns; ++i) v[i] = Times(minus, v[i]);
     v[j] += T(1);
   }
+  WriteLines(lines, 0, a);
 }
 
 // lines = q lines or q^H lines, by v's columns
@@ -200,8 +204,8 @@ void Conjugate(const Matrix<T>& m) {
 }
 
 template <class T>
-void MultiplySmall(const Matrix<const T>& reflectors, absl::Span<const T> taus, const Matrix<T>& c, bool left,
-                   bool adjoint, const Matrix<T>& memory) {
+void MultiplyNear(const Matrix<const T>& reflectors, absl::Span<const T> taus, const Matrix<T>& c, bool left,
+                  bool adjoint, const Matrix<T>& memory) {
   const auto k = static_cast<int64_t>(taus.size());
   const Matrix<T> v = memory.Block(0, 0, k, memory.columns);
   const Matrix<T> lines = memory.Block(k, 0, memory.rows - k, memory.columns);
@@ -235,9 +239,10 @@ void Geqrf(Matrix<T> a, absl::Span<T> taus) {
   const auto k = static_cast<int64_t>(taus.size());
   if (k == 0) return;
   Block<T> block(CountForQr(a.rows, a.columns, sizeof(T)));
-  for (int64_t j = 0; j < k; j += kBlock) {
-    const Matrix<T> panel = a.Block(j, j, a.rows - j, std::min(kBlock, a.columns - j));
-    const absl::Span<T> panel_taus = taus.subspan(j, std::min(kBlock, k - j));
+  const int64_t step = IsNear(a.rows, a.columns, sizeof(T)) ? a.columns : BlockOf(a.columns);
+  for (int64_t j = 0; j < k; j += step) {
+    const Matrix<T> panel = a.Block(j, j, a.rows - j, std::min(step, a.columns - j));
+    const absl::Span<T> panel_taus = taus.subspan(j, std::min(step, k - j));
     const Matrix<T> v = FactorPanel(panel, block.Lines(panel.columns, panel.rows), panel_taus);
     const int64_t right = a.columns - j - panel.columns;
     if (right == 0) continue;
@@ -249,21 +254,16 @@ void Geqrf(Matrix<T> a, absl::Span<T> taus) {
 template <class T>
 void Orgqr(Matrix<T> a, absl::Span<const T> taus) {
   if (a.rows == 0 || a.columns == 0) return;
-  const int64_t k = ReflectorCount(taus.size(), a.rows, a.columns);
+  const int64_t k = ReflectorCount(taus.size(), a.rows, a.columns), step = BlockOf(a.columns);
   Block<T> block(CountForQr(a.rows, a.columns, sizeof(T)));
-  if (a.columns <= kBlock) {
-    const Matrix<T> lines = block.Lines(a.columns, a.rows);
-    ReadLines(a.AsConst(), lines);
-    CompleteReflectors(lines.Block(0, 0, k, a.rows));
-    GenerateLines(lines, taus.first(k));
-    return WriteLines(lines, 0, a);
-  }
+  if (IsNear(a.rows, a.columns, sizeof(T)))
+    return GenerateNear(a, taus.first(k), block.Lines(a.columns, a.rows));
   for (int64_t i = 0; i < a.rows; ++i) {
     std::fill(&a(i, 0) + k, &a(i, 0) + a.columns, T(0));
     if (i >= k && i < a.columns) a(i, i) = T(1);
   }
   for (int64_t end = k; end > 0;) {
-    const int64_t j = (end - 1) / kBlock * kBlock;
+    const int64_t j = (end - 1) / step * step;
     block.Read(a.Block(j, j, a.rows - j, end - j).AsConst(), taus.subspan(j, end - j));
     for (int64_t i = 0; i < j; ++i) std::fill(&a(i, j), &a(i, 0) + end, T(0));
     block.Extend(a.Block(j, j, a.rows - j, a.columns - j));
@@ -274,16 +274,16 @@ void Orgqr(Matrix<T> a, absl::Span<const T> taus) {
 template <class T>
 void Ormqr(Matrix<const T> reflectors, absl::Span<const T> taus, Matrix<T> c, bool left, bool adjoint) {
   const int64_t rows = reflectors.rows, others = left ? c.columns : c.rows;
-  const int64_t k = ReflectorCount(taus.size(), rows, reflectors.columns);
+  const int64_t k = ReflectorCount(taus.size(), rows, reflectors.columns), step = BlockOf(k);
   if (k == 0 || others == 0) return;
   Block<T> block(CountForProduct(rows, k, others, sizeof(T)));
-  if (IsSmallProduct(rows, k, others))
-    return MultiplySmall(reflectors, taus.first(k), c, left, adjoint, block.Lines(k + others, rows));
+  if (IsNearProduct(rows, k, others, sizeof(T)))
+    return MultiplyNear(reflectors, taus.first(k), c, left, adjoint, block.Lines(k + others, rows));
   // q c applies the last reflectors first, q^H c the first ones; on the right it is the other way round.
   const bool forwards = left == adjoint;
-  const int64_t blocks = (k + kBlock - 1) / kBlock;
-  for (int64_t step = 0; step < blocks; ++step) {
-    const int64_t j = (forwards ? step : blocks - 1 - step) * kBlock, count = std::min(kBlock, k - j);
+  const int64_t blocks = (k + step - 1) / step;
+  for (int64_t i = 0; i < blocks; ++i) {
+    const int64_t j = (forwards ? i : blocks - 1 - i) * step, count = std::min(step, k - j);
     block.Read(reflectors.Block(j, j, rows - j, count), taus.subspan(j, count));
     if (left)
       block.ApplyLeft(c.Block(j, 0, rows - j, others), adjoint);

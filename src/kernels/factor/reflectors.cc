@@ -209,6 +209,27 @@ void ApplyReflector(const T* v, int64_t first, T factor, const Matrix<T>& lines)
 }
 
 template <class T>
+void CombineLines(const Matrix<T>& lines, const T* factors, T* to) {
+  constexpr int kVectors = 4;
+  const int64_t stride = lines.row_stride * kParts<T>, end = FromVectorOf<T>(0, lines.columns).end;
+  for (int64_t i = 0; i < end; i += kVectors * kLane) {
+    const auto count = static_cast<int>(std::min<int64_t>(kVectors, (end - i) / kLane));
+    V sums[kVectors] = {};
+    for (int64_t k = i / kParts<T>; k < lines.rows; ++k) {
+      const double* line = PartsOf(lines.data) + k * stride + i;
+      const Scale<T> scale(factors[k]);
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) {
+        if (v == count) break;
+        const V x = LoadVector(line + v * kLane);
+        sums[v] += scale.Of(x, SwappedIfComplex<T>(x));
+      }
+    }
+    for (int v = 0; v < count; ++v) StoreVector(PartsOf(to) + i + v * kLane, sums[v]);
+  }
+}
+
+template <class T>
 void ReadLines(const Matrix<const T>& columns, const Matrix<T>& lines) {
   cpu::CopyArray(
       {{columns.rows, columns.row_stride, 1}, {columns.columns, columns.column_stride, lines.row_stride}},
@@ -237,6 +258,7 @@ void CompleteReflectors(const Matrix<T>& lines) {
   template void ReadLines(const Matrix<const T>&, const Matrix<T>&);     \
   template void WriteLines(const Matrix<T>&, int64_t, const Matrix<T>&); \
   template void CompleteReflectors(const Matrix<T>&);                    \
+  template void CombineLines(const Matrix<T>&, const T*, T*);            \
   template Reflector<T> Reflect(const Matrix<T>&, int64_t, int64_t);     \
   template void ApplyReflector(const T*, int64_t, T, const Matrix<T>&);
 HLO_INSTANTIATE(double)

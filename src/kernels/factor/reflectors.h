@@ -12,10 +12,10 @@ namespace hlo::factor {
 using linalg::Complex;
 using linalg::Matrix;
 
-// Elements from one line to the next; lines a multiple of pages apart would share a few sets of the cache.
+// Elements from one line to the next: an odd multiple of 64 bytes, for elements that lie a power of two apart
+// get into each other's way in the cache.
 constexpr int64_t LineStride(int64_t length, int64_t element_bytes) {
-  const int64_t byte_count = (length * element_bytes + 63) / 64 * 64;
-  return (byte_count % 4096 == 0 ? byte_count + 64 : byte_count) / element_bytes;
+  return ((length * element_bytes + 63) / 64 | 1) * 64 / element_bytes;
 }
 
 // Columns of a matrix to lines, with zeros behind them.
@@ -40,6 +40,10 @@ Reflector<T> Reflect(const Matrix<T>& lines, int64_t line, int64_t first);
 // lines -= factor v v^H lines for v with its 1 at `first`.
 template <class T>
 void ApplyReflector(const T* v, int64_t first, T factor, const Matrix<T>& lines);
+
+// to = the sum of lines times their factors. Of line k, elements after number k are 0.
+template <class T>
+void CombineLines(const Matrix<T>& lines, const T* factors, T* to);
 
 // The product of two numbers as the definition says it: std::complex asks for NaNs first.
 inline double Times(double a, double b) { return a * b; }
