@@ -3,6 +3,7 @@
 
 #include "kernels/factor/qr.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -254,7 +255,7 @@ TYPED_TEST(Qr, MultipliesByTheFactorAsTheReferenceDoes) {
 TYPED_TEST(Qr, TakesColumnsOfAnySize) {
   for (const std::vector<int>& exponents :
        std::vector<std::vector<int>>{{996}, {-996}, {0, 996, -996, -300}}) {
-    for (const Size& s : {Size{8, 8}, Size{65, 40}, Size{40, 70}}) {
+    for (const Size& s : {Size{8, 8}, Size{65, 40}, Size{40, 70}, Size{200, 100}}) {
       Array<TypeParam> a = WellConditioned<TypeParam>(s.rows, s.columns);
       ScaleColumns(a, exponents);
       ExpectSameAsReference(a);
@@ -274,8 +275,74 @@ TYPED_TEST(Qr, SeesTailsWhoseSquaresAreTooSmall) {
   ExpectSameAsReference(a);
 }
 
+TYPED_TEST(Qr, SeesTailsBesideAFirstElementWhoseSquareIsTooLarge) {
+  Array<TypeParam> a = Random<TypeParam>(40, 1);
+  a(0, 0) = 1e300;
+  ExpectSameAsReference(a);
+}
+
+struct Pivoted {
+  std::vector<int64_t> pivots;
+  bool by_reference = false;
+};
+// Factors with pivots, of which the marked ones stay in front.
+template <class T>
+Factors<T> FactoredWithPivots(const Array<T>& a, Pivoted& p) {
+  Factors<T> f{a, std::vector<T>(std::min(a.rows, a.columns))};
+  const auto geqp3 = p.by_reference ? linalg::Geqp3<T> : factor::Geqp3<T>;
+  geqp3(f.reflectors.view(), absl::MakeSpan(p.pivots), absl::MakeSpan(f.taus));
+  EXPECT_TRUE(f.reflectors.GapIsUntouched());
+  return f;
+}
+template <class T>
+void ExpectPivoted(const Array<T>& a, const std::vector<int64_t>& marks) {
+  Pivoted p{marks}, expected{marks, true};
+  const Factors<T> f = FactoredWithPivots(a, p);
+  FactoredWithPivots(a, expected);
+  EXPECT_EQ(p.pivots, expected.pivots);
+  Array<T> chosen(a.rows, a.columns);
+  for (int64_t i = 0; i < a.rows; ++i) {
+    for (int64_t j = 0; j < a.columns; ++j) chosen(i, j) = a(i, p.pivots[j] - 1);
+  }
+  const Array<T> q = OrthogonalOf(f, static_cast<int64_t>(f.taus.size()));
+  ExpectNear(Times(q, UpperOf(f)), chosen, chosen, Bound(a.rows, a.columns));
+  // Later columns are no longer than this one, as far as they are left.
+  const int64_t fixed = std::count_if(marks.begin(), marks.end(), [](int64_t mark) { return mark != 0; });
+  for (int64_t i = fixed; i < static_cast<int64_t>(f.taus.size()); ++i) {
+    for (int64_t j = i + 1; j < a.columns; ++j) {
+      double norm = 0;
+      for (int64_t k = i; k <= std::min<int64_t>(j, f.taus.size() - 1); ++k)
+        norm = std::hypot(norm, std::abs(f.reflectors(k, j)));
+      ASSERT_LE(norm, std::abs(f.reflectors(i, i)) * (1 + 1e-6)) << i << " " << j;
+    }
+  }
+}
+
+TYPED_TEST(Qr, ChoosesTheReferencesPivots) {
+  for (const Size& s : kSizes) {
+    if (s.rows * s.columns > 30'000) continue;
+    const Array<TypeParam> a = Random<TypeParam>(s.rows, s.columns, s.gap);
+    std::vector<int64_t> marks(s.columns);
+    ExpectPivoted(a, marks);
+    for (size_t j = 1; j < marks.size(); j += 3) marks[j] = 1;
+    ExpectPivoted(a, marks);
+  }
+}
+
+TYPED_TEST(Qr, ComputesNormsAgainThatHaveLostTheirDigits) {
+  // Columns that are nearly the same, and what tells them apart is of many sizes.
+  Array<TypeParam> a = Random<TypeParam>(60, 40);
+  for (int64_t j = 1; j < a.columns; ++j) {
+    for (int64_t i = 0; i < a.rows; ++i)
+      a(i, j) = a(i, 0) + std::ldexp(1.0, -static_cast<int>(j * 7 % 40)) * a(i, j);
+  }
+  ExpectPivoted(a, std::vector<int64_t>(a.columns));
+  ScaleColumns(a, {-996});
+  ExpectPivoted(a, std::vector<int64_t>(a.columns));
+}
+
 TYPED_TEST(Qr, LeavesTrianglesAsTheyAre) {
-  for (const int64_t n : {1, 8, 40, 100}) {
+  for (const int64_t n : {1, 8, 40, 150}) {
     Array<TypeParam> a = Random<TypeParam>(n + 3, n);
     for (int64_t i = 0; i < a.rows; ++i) {
       for (int64_t j = 0; j < std::min(i, n); ++j) a(i, j) = 0;
@@ -288,13 +355,13 @@ TYPED_TEST(Qr, LeavesTrianglesAsTheyAre) {
 }
 
 TYPED_TEST(Qr, MakesDiagonalsReal) {
-  Array<TypeParam> a = Random<TypeParam>(50, 50);
+  Array<TypeParam> a = Random<TypeParam>(150, 150);
   const Factors<TypeParam> f = Factored(a);
   for (int64_t i = 0; i < a.rows; ++i) EXPECT_EQ(std::imag(f.reflectors(i, i)), 0);
 }
 
 TYPED_TEST(Qr, SkipsColumnsOfZeros) {
-  for (const int64_t n : {8, 64}) {
+  for (const int64_t n : {8, 100}) {
     Array<TypeParam> a = Random<TypeParam>(2 * n, n);
     for (int64_t i = 0; i < a.rows; ++i) a(i, 0) = a(i, n / 2) = 0;
     const Factors<TypeParam> f = Factored(a);
@@ -307,7 +374,7 @@ TYPED_TEST(Qr, SkipsColumnsOfZeros) {
 }
 
 TYPED_TEST(Qr, KeepsNaNToColumnsFromItsOwnOn) {
-  for (const int64_t n : {8, 70}) {
+  for (const int64_t n : {8, 150}) {
     const Array<TypeParam> clean = Random<TypeParam>(n + 2, n);
     Array<TypeParam> a = clean;
     const int64_t column = n / 2;
@@ -340,7 +407,7 @@ std::vector<T> EveryResult(int threads, int64_t rows, int64_t columns) {
 
 TYPED_TEST(Qr, GivesTheSameBitsOnAnyNumberOfThreads) {
   SetWorthThreads(0);
-  for (const Size& s : {Size{300, 300}, Size{1000, 5}, Size{65, 400}}) {
+  for (const Size& s : {Size{300, 300}, Size{4000, 40}, Size{65, 400}}) {
     const std::vector<TypeParam> one = EveryResult<TypeParam>(1, s.rows, s.columns);
     for (const int threads : {2, 3}) {
       const std::vector<TypeParam> more = EveryResult<TypeParam>(threads, s.rows, s.columns);

@@ -110,7 +110,6 @@ void Block<T>::Set(const Matrix<T>& lines, absl::Span<const T> taus) {
   // Column j of t: -tau t v^H v(j), and tau.
   for (int64_t j = 0; j < n; ++j) {
     std::fill_n(&t_(j, 0), stride, T(0));
-    if (taus[j] == T(0)) continue;
     T* factors = &gram(j, 0);
     for (int64_t k = 0; k < j; ++k) factors[k] = Times(-taus[j], linalg::Conj(factors[k]));
     CombineLines(t_.Block(0, 0, j, j), factors, &t_(j, 0));

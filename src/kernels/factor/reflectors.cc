@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/parallel.h"
 #include "kernels/cpu/copy_array.h"
 #include "kernels/cpu/simd.h"
 
@@ -189,23 +190,40 @@ Reflector<T> Reflect(const Matrix<T>& lines, int64_t number, int64_t first) {
 }
 
 template <class T>
+double LineNorm(const Matrix<T>& lines, int64_t number, int64_t first) {
+  const double* x = PartsOf(&lines(number, 0));
+  const Range all{first * kParts<T>, lines.columns * kParts<T>};
+  // What lies before `first` in its vector does not count.
+  const Range vectors{std::min((all.begin + kLane - 1) / kLane * kLane, all.end), all.end / kLane * kLane};
+  double sum = SumOfSquares(x, vectors);
+  for (int64_t i = all.begin; i < vectors.begin; ++i) sum += x[i] * x[i];
+  for (int64_t i = std::max(vectors.begin, vectors.end); i < all.end; ++i) sum += x[i] * x[i];
+  return IsSafeSquare(sum) ? std::sqrt(sum) : CarefulNorm(x, all);
+}
+
+template <class T>
 void ApplyReflector(const T* v, int64_t first, T factor, const Matrix<T>& lines) {
   if (factor == T(0)) return;
-  constexpr int kMost = kComplex<T> ? 4 : 8;
+  constexpr int64_t kMost = kComplex<T> ? 4 : 8;
   const Range range = FromVectorOf<T>(first, lines.columns);
   const int64_t stride = lines.row_stride * kParts<T>;
-  double* line = PartsOf(lines.data);
-  const auto apply = [&]<int kCount>() {
-    ApplyToLines<T, kCount>(PartsOf(v), factor, line, stride, range.begin, range.end);
-    line += kCount * stride;
+  const auto apply = [&](int64_t group) {
+    double* line = PartsOf(lines.data) + group * kMost * stride;
+    const int64_t count = std::min(kMost, lines.rows - group * kMost);
+    const auto some = [&]<int kCount>() {
+      ApplyToLines<T, kCount>(PartsOf(v), factor, line, stride, range.begin, range.end);
+      line += kCount * stride;
+    };
+    if (count == kMost) return some.template operator()<kMost>();
+    if ((count & 4) != 0) some.template operator()<4>();
+    if ((count & 2) != 0) some.template operator()<2>();
+    if ((count & 1) != 0) some.template operator()<1>();
   };
-  int64_t left = lines.rows;
-  for (; left >= kMost; left -= kMost) apply.template operator()<kMost>();
-  if constexpr (kMost == 8) {
-    if ((left & 4) != 0) apply.template operator()<4>();
-  }
-  if ((left & 2) != 0) apply.template operator()<2>();
-  if ((left & 1) != 0) apply.template operator()<1>();
+  const int64_t groups = (lines.rows + kMost - 1) / kMost;
+  const double nanoseconds = 0.1 * static_cast<double>(lines.rows * (range.end - range.begin));
+  constexpr double kShort = 5'000;
+  if (nanoseconds >= kShort) return ParallelFor(groups, nanoseconds, apply);
+  for (int64_t group = 0; group < groups; ++group) apply(group);
 }
 
 template <class T>
@@ -259,6 +277,7 @@ void CompleteReflectors(const Matrix<T>& lines) {
   template void WriteLines(const Matrix<T>&, int64_t, const Matrix<T>&); \
   template void CompleteReflectors(const Matrix<T>&);                    \
   template void CombineLines(const Matrix<T>&, const T*, T*);            \
+  template double LineNorm(const Matrix<T>&, int64_t, int64_t);          \
   template Reflector<T> Reflect(const Matrix<T>&, int64_t, int64_t);     \
   template void ApplyReflector(const T*, int64_t, T, const Matrix<T>&);
 HLO_INSTANTIATE(double)

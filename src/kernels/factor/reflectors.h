@@ -37,9 +37,13 @@ struct Reflector {
 template <class T>
 Reflector<T> Reflect(const Matrix<T>& lines, int64_t line, int64_t first);
 
-// lines -= factor v v^H lines for v with its 1 at `first`.
+// lines -= factor v v^H lines for v with its 1 at `first`, on several threads where that is worth while.
 template <class T>
 void ApplyReflector(const T* v, int64_t first, T factor, const Matrix<T>& lines);
+
+// The norm of a line's elements from `first` on, of any size.
+template <class T>
+double LineNorm(const Matrix<T>& lines, int64_t number, int64_t first);
 
 // to = the sum of lines times their factors. Of line k, elements after number k are 0.
 template <class T>
