@@ -149,7 +149,7 @@ int64_t OfKernel(const Instruction& instruction, std::string_view kernel) {
     case Opcode::kTopk:
       return OfTopk(instruction);
     case Opcode::kCustomCall:
-      return kernel == "topk" ? OfTopk(instruction) : FactorMemory(instruction);
+      return kernel == "topk" ? OfTopk(instruction) : MatrixCallMemory(instruction);
     case Opcode::kCholesky:
     case Opcode::kTriangularSolve:
       return FactorMemory(instruction);

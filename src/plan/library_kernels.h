@@ -70,6 +70,7 @@ LibraryKernel FindFactorKernel(const Instruction& instruction);  // cholesky, tr
 LibraryKernel FindMatrixCallKernel(const Instruction& call);     // Calls of LAPACK and its relatives.
 // Bytes that those take besides.
 int64_t FactorMemory(const Instruction& instruction);
+int64_t MatrixCallMemory(const Instruction& call);
 LibraryKernel FindGatherKernel(const Instruction& gather);
 LibraryKernel FindScatterKernel(const Instruction& scatter);
 LibraryKernel FindBatchNormKernel(const Instruction& batch_norm);

@@ -78,9 +78,9 @@ class Block {
 
  private:
   int64_t count() const { return lines_.rows; }
-  Factor<T> v() const { return Plain(lines_.Transposed()); }
-  Factor<T> v_adjoint() const { return {lines_.AsConst(), true}; }
-  Factor<T> t(bool adjoint) const { return adjoint ? Factor<T>{t_.AsConst(), true} : Plain(t_.Transposed()); }
+  Source<T> v() const { return Plain(lines_.Transposed()); }
+  Source<T> v_adjoint() const { return Plain(lines_).Conjugate(); }
+  Source<T> t(bool adjoint) const { return adjoint ? Plain(t_).Conjugate() : Plain(t_.Transposed()); }
   // c -= v t w
   void Subtract(const Matrix<T>& w, const Matrix<T>& c, bool adjoint) {
     const Matrix<T> tw = Scratch(1, w.rows, w.columns);
@@ -129,7 +129,7 @@ void Block<T>::Extend(const Matrix<T>& c) {
     for (int64_t j = 0; j < n; ++j) w(i, j) = linalg::Conj(lines_(i, j));
   }
   if (right > 0) {
-    const Factor<T> v_below{lines_.Block(0, n, n, below).AsConst(), true};
+    const Source<T> v_below = Plain(lines_.Block(0, n, n, below)).Conjugate();
     Product(v_below, Plain(c.Block(n, n, below, right)), w.Block(0, n, n, right));
   }
   Subtract(w, c, false);

@@ -95,6 +95,7 @@ constexpr Row kRows[] = {
     {GetrfByOperands, PlainCall<Function::kGetrf, 3>},
     {Geqrf, PlainCall<Function::kGeqrf, 0>},
     {GeqrfByOperands, PlainCall<Function::kGeqrf, 4>},
+    {Geqp3, PlainCall<Function::kGeqp3, 0>},
     {Orgqr, PlainCall<Function::kOrgqr, 0>},
     {OrgqrByOperands, PlainCall<Function::kOrgqr, 5>},
     {Ormqr, OrmqrCall},

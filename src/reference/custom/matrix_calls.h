@@ -19,7 +19,7 @@ linalg::Op OpOf(int64_t number);
 inline bool IsVectorMode(char mode) { return mode != 'N'; }
 
 struct MatrixCall {
-  enum class Function { kPotrf, kGetrf, kGeqrf, kOrgqr, kOrmqr, kTrsm, kSyevd, kGesdd };
+  enum class Function { kPotrf, kGetrf, kGeqrf, kGeqp3, kOrgqr, kOrmqr, kTrsm, kSyevd, kGesdd };
   Function function;
   int array = 0;                      // The operand that is the matrix; further ones follow it.
   bool lower = true;                  // kPotrf, kSyevd.
