@@ -29,7 +29,7 @@ ScratchCounts CountForBlocks(int64_t rows, int64_t reflectors, int64_t columns, 
 }
 ScratchCounts CountForQr(int64_t rows, int64_t columns, int64_t element_bytes) {
   if (IsNear(rows, columns, element_bytes)) return {columns * LineStride(rows, element_bytes)};
-  return CountForBlocks(rows, columns, columns, element_bytes);
+  return CountForBlocks(rows, std::min(rows, columns), columns, element_bytes);
 }
 bool IsNearProduct(int64_t rows, int64_t reflectors, int64_t others, int64_t element_bytes) {
   return (reflectors + others) * LineStride(rows, element_bytes) * element_bytes <= kNear;
@@ -238,9 +238,10 @@ void Geqrf(Matrix<T> a, absl::Span<T> taus) {
   const auto k = static_cast<int64_t>(taus.size());
   if (k == 0) return;
   Block<T> block(CountForQr(a.rows, a.columns, sizeof(T)));
-  const int64_t step = IsNear(a.rows, a.columns, sizeof(T)) ? a.columns : BlockOf(a.columns);
+  const bool is_near = IsNear(a.rows, a.columns, sizeof(T));
+  const int64_t end = is_near ? a.columns : k, step = is_near ? end : BlockOf(k);
   for (int64_t j = 0; j < k; j += step) {
-    const Matrix<T> panel = a.Block(j, j, a.rows - j, std::min(step, a.columns - j));
+    const Matrix<T> panel = a.Block(j, j, a.rows - j, std::min(step, end - j));
     const absl::Span<T> panel_taus = taus.subspan(j, std::min(step, k - j));
     const Matrix<T> v = FactorPanel(panel, block.Lines(panel.columns, panel.rows), panel_taus);
     const int64_t right = a.columns - j - panel.columns;
@@ -253,7 +254,7 @@ void Geqrf(Matrix<T> a, absl::Span<T> taus) {
 template <class T>
 void Orgqr(Matrix<T> a, absl::Span<const T> taus) {
   if (a.rows == 0 || a.columns == 0) return;
-  const int64_t k = ReflectorCount(taus.size(), a.rows, a.columns), step = BlockOf(a.columns);
+  const int64_t k = ReflectorCount(taus.size(), a.rows, a.columns), step = BlockOf(k);
   Block<T> block(CountForQr(a.rows, a.columns, sizeof(T)));
   if (IsNear(a.rows, a.columns, sizeof(T)))
     return GenerateNear(a, taus.first(k), block.Lines(a.columns, a.rows));
