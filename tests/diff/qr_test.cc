@@ -216,9 +216,9 @@ TYPED_TEST(Qr, HasTheReferencesReflectors) {
 TYPED_TEST(Qr, GeneratesTheReferencesColumns) {
   ForEachSize([](const Size& s) {
     const Factors<TypeParam> f = Factored(Random<TypeParam>(s.rows, s.columns, s.gap));
-    // Fewer columns than there are reflectors, as many, and all.
-    for (const int64_t columns :
-         {std::min<int64_t>({2, s.rows, s.columns}), std::min(s.rows, s.columns), s.rows}) {
+    // Fewer columns than there are reflectors, as many, and more.
+    for (const int64_t columns : {std::min<int64_t>({2, s.rows, s.columns}), std::min(s.rows, s.columns),
+                                  std::min<int64_t>(s.rows, 150)}) {
       const Array<TypeParam> q = OrthogonalOf(f, columns);
       Array<TypeParam> expected = q;
       for (int64_t i = 0; i < q.rows; ++i) {
