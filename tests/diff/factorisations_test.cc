@@ -198,17 +198,19 @@ TEST(Kernels, GiveTheSameBitsOnAnyNumberOfThreads) {
   std::vector<double> results[2];
   for (const int threads : {1, 2}) {
     SetThreadCount(threads);
-    std::vector<double>& all = results[threads - 1];
-    all = Random<double>(300 * 300);
-    const Matrix<double> a = Matrix<double>::Dense(all.data(), 300, 300);
+    const auto note = [&](const std::vector<double>& values) {
+      results[threads - 1].insert(results[threads - 1].end(), values.begin(), values.end());
+    };
+    std::vector<double> elements = Random<double>(300 * 300), b = Random<double>(300 * 200);
+    const Matrix<double> a = Matrix<double>::Dense(elements.data(), 300, 300);
     std::vector<int64_t> pivots(300);
     EXPECT_EQ(factor::Lu(a, absl::MakeSpan(pivots)), 0);
-    std::vector<double> b = Random<double>(300 * 200);
+    note(elements);
     factor::SolveTriangular(factor::Plain(a), Matrix<double>::Dense(b.data(), 300, 200), {.lower = false});
-    all.insert(all.end(), b.begin(), b.end());
+    note(b);
     for (int64_t i = 0; i < 300; ++i) a(i, i) = 400;
     EXPECT_EQ(factor::Cholesky(a), 0);
-    all.insert(all.end(), a.data, a.data + 300 * 300);
+    note(elements);
   }
   SetThreadCount(0);
   EXPECT_EQ(results[0], results[1]);
