@@ -1,0 +1,157 @@
+#pragma once
+// Vectors of double and std::complex<double>, real and imaginary parts side by side, as loops of this folder
+// use them.
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/cpu/simd.h"
+#include "linalg/matrix.h"
+
+namespace hlo::factor {
+
+using linalg::Complex;
+using linalg::Conj;
+using Lanes = cpu::Vector<double>;
+
+template <class T>
+inline constexpr bool kIsComplex = !std::is_same_v<T, double>;
+// Doubles of an element, and elements of a vector.
+template <class T>
+inline constexpr int kWords = kIsComplex<T> ? 2 : 1;
+template <class T>
+inline constexpr int64_t kElements = cpu::kLanes<double> / kWords<T>;
+
+// The length of lines of n elements that all begin at a vector's alignment.
+template <class T>
+int64_t PaddedLength(int64_t n) {
+  return (n + 7) / 8 * 8;
+}
+
+// Without the standard's care for infinities, which costs a call.
+inline double Times(double a, double b) { return a * b; }
+inline Complex Times(Complex a, Complex b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+inline double SquareOf(double x) { return x * x; }
+inline double SquareOf(Complex x) { return x.real() * x.real() + x.imag() * x.imag(); }
+inline double RealOf(double x) { return x; }
+inline double RealOf(Complex x) { return x.real(); }
+inline double ImagOf(double) { return 0; }
+inline double ImagOf(Complex x) { return x.imag(); }
+
+namespace internal {
+template <size_t... kLane>
+[[gnu::always_inline]] inline Lanes Swapped(Lanes v, std::index_sequence<kLane...>) {
+  return __builtin_shufflevector(v, v, static_cast<int>(kLane ^ 1)...);
+}
+template <size_t... kLane>
+[[gnu::always_inline]] inline Lanes Alternating(double x, std::index_sequence<kLane...>) {
+  return Lanes{(kLane % 2 == 0 ? -x : x)...};
+}
+}  // namespace internal
+// Real and imaginary parts change places.
+[[gnu::always_inline]] inline Lanes Swapped(Lanes v) {
+  return internal::Swapped(v, std::make_index_sequence<cpu::kLanes<double>>());
+}
+
+// A number that multiplies vectors of T.
+template <class T>
+struct Scalar {
+  explicit Scalar(T x) : real(cpu::Broadcast(RealOf(x))) {
+    if constexpr (kIsComplex<T>)
+      imag = internal::Alternating(ImagOf(x), std::make_index_sequence<cpu::kLanes<double>>());
+  }
+  [[gnu::always_inline]] Lanes operator*(Lanes x) const {
+    if constexpr (kIsComplex<T>)
+      return real * x + imag * Swapped(x);
+    else
+      return real * x;
+  }
+  Lanes real, imag;
+};
+
+// The sum of conj(x) y.
+template <class T>
+struct DotSum {
+  [[gnu::always_inline]] void Add(Lanes x, Lanes y) {
+    same += x * y;
+    if constexpr (kIsComplex<T>) crossed += Swapped(x) * y;
+  }
+  T Total() const {
+    if constexpr (kIsComplex<T>) {
+      const Lanes signs = internal::Alternating(1, std::make_index_sequence<cpu::kLanes<double>>());
+      return {cpu::SumOfLanes<double>(same), cpu::SumOfLanes<double>(signs * crossed)};
+    } else {
+      return cpu::SumOfLanes<double>(same);
+    }
+  }
+  Lanes same{}, crossed{};
+};
+
+// The elements of a vector, or the first few.
+template <class T>
+struct Whole {
+  [[gnu::always_inline]] Lanes Load(const T* from) const {
+    return cpu::LoadVector(reinterpret_cast<const double*>(from));
+  }
+  [[gnu::always_inline]] void Store(T* to, Lanes v) const {
+    cpu::StoreVector(reinterpret_cast<double*>(to), v);
+  }
+};
+template <class T>
+struct First {
+  [[gnu::always_inline]] Lanes Load(const T* from) const {
+    return cpu::LoadFirst(reinterpret_cast<const double*>(from), count * kWords<T>);
+  }
+  [[gnu::always_inline]] void Store(T* to, Lanes v) const {
+    cpu::StoreFirst(reinterpret_cast<double*>(to), v, count * kWords<T>);
+  }
+  int count;
+};
+
+// f(i, part) for the vectors of the elements begin to end, the inner ones whole and aligned if the lines are.
+template <class T, class F>
+[[gnu::always_inline]] inline void EachVector(int64_t begin, int64_t end, F&& f) {
+  constexpr int64_t n = kElements<T>;
+  const int64_t aligned = std::min(end, (begin + n - 1) / n * n);
+  if (begin < aligned) f(begin, First<T>{static_cast<int>(aligned - begin)});
+  int64_t i = aligned;
+  for (; i + n <= end; i += n) f(i, Whole<T>{});
+  if (i < end) f(i, First<T>{static_cast<int>(end - i)});
+}
+
+// The sum of conj(x[i]) y[i].
+template <class T>
+T Dot(const T* x, const T* y, int64_t begin, int64_t end) {
+  DotSum<T> sum;
+  EachVector<T>(begin, end, [&](int64_t i, auto part) { sum.Add(part.Load(x + i), part.Load(y + i)); });
+  return sum.Total();
+}
+
+// y += factor x
+template <class T>
+void AddMultiple(T factor, const T* x, T* y, int64_t begin, int64_t end) {
+  const Scalar<T> scalar(factor);
+  EachVector<T>(begin, end, [&](int64_t i, auto part) {
+    part.Store(y + i, part.Load(y + i) + scalar * part.Load(x + i));
+  });
+}
+
+template <class T>
+void Scale(T factor, T* x, int64_t begin, int64_t end) {
+  const Scalar<T> scalar(factor);
+  EachVector<T>(begin, end, [&](int64_t i, auto part) { part.Store(x + i, scalar * part.Load(x + i)); });
+}
+
+// Rows x and y become c x + s y and c y - s x.
+inline void RotateRows(double* x, double* y, double c, double s, int64_t begin, int64_t end) {
+  const Lanes cosine = cpu::Broadcast(c), sine = cpu::Broadcast(s);
+  EachVector<double>(begin, end, [&](int64_t i, auto part) {
+    const Lanes a = part.Load(x + i), b = part.Load(y + i);
+    part.Store(x + i, cosine * a + sine * b);
+    part.Store(y + i, cosine * b - sine * a);
+  });
+}
+
+}  // namespace hlo::factor
