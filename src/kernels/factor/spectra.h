@@ -1,5 +1,5 @@
 #pragma once
-// Eigenvalues of Hermitian matrices, with the contract of linalg/spectral.h. Results do
+// Eigenvalues of Hermitian matrices and singular values, with the contracts of linalg/spectral.h. Results do
 // not depend on the number of threads.
 
 #include "absl/types/span.h"
@@ -15,5 +15,11 @@ using linalg::Matrix;
 template <class T>
 int64_t Syevd(Matrix<T> a, bool lower, absl::Span<double> w, bool vectors = true);
 int64_t SyevdScratchBytes(int64_t n, int64_t element_bytes, bool vectors);
+
+// gesdd: a = u diag(s) v^H, s descends. u and v may have as many columns as s has elements, or all; a matrix
+// without data is not wanted.
+template <class T>
+int64_t Gesdd(Matrix<const T> a, absl::Span<double> s, Matrix<T> u, Matrix<T> v);
+int64_t GesddScratchBytes(int64_t rows, int64_t columns, int64_t element_bytes, bool u, bool v);
 
 }  // namespace hlo::factor

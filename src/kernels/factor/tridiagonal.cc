@@ -5,7 +5,7 @@
 
 #include "base/parallel.h"
 #include "kernels/cpu/kept_vector.h"
-#include "kernels/factor/reflectors.h"
+#include "kernels/factor/householder_blocks.h"
 
 namespace hlo::factor {
 namespace {

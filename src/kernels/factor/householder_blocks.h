@@ -65,12 +65,12 @@ inline Complex Times(Complex a, Complex b) {
 // larfg: H^H x = (beta, 0, ...) for the elements begin to end of x, which become v's. Elements beneath the
 // square root of the smallest number count as 0: the caller has scaled what they are part of.
 template <class T>
-struct Reflector {
+struct Reflection {
   double beta;
   T tau;
 };
 template <class T>
-Reflector<T> MakeReflector(T* x, int64_t begin, int64_t end);
+Reflection<T> MakeReflector(T* x, int64_t begin, int64_t end);
 
 // Reflectors 0, 1, ...: row j holds v's elements from `shift + j` on, those before are undefined.
 template <class T>
@@ -81,11 +81,16 @@ struct Reflectors {
   const T* taus;
 };
 
-// x = H(0) H(1) ... x; of x one stride is 1.
+// x = H(0) H(1) ... x, or the adjoint of that product; of x one stride is 1.
 template <class T>
-void ApplyReflectors(const Reflectors<T>& reflectors, const linalg::Matrix<T>& x);
+void ApplyReflectors(const Reflectors<T>& reflectors, const linalg::Matrix<T>& x, bool adjoint = false);
 // Bytes of scratch memory that takes, with x of so many columns.
 int64_t ApplyReflectorsScratchBytes(int64_t count, int64_t length, int64_t columns, int64_t element_bytes);
 >>>>>>> 7025c4a0 (Eigenvalues and eigenvectors of Hermitian matrices by divide and conquer: 512 rows in 15 ms instead of 101)
+
+// geqrf of a matrix whose columns are the first `length` elements of so many lines: r(i, j) for i < j becomes
+// element i of line j, the diagonal of r `diagonal`, and what follows reflectors of q = H(0) H(1) ...
+template <class T>
+void FactorLines(T* lines, int64_t stride, int64_t count, int64_t length, T* diagonal, T* taus);
 
 }  // namespace hlo::factor

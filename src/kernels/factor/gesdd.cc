@@ -1,0 +1,179 @@
+#include <algorithm>
+
+#include "kernels/cpu/kept_vector.h"
+#include "kernels/factor/bidiagonal.h"
+#include "kernels/factor/bidiagonal_dc.h"
+#include "kernels/factor/dense_copy.h"
+#include "kernels/factor/householder_blocks.h"
+#include "kernels/factor/small_spectra.h"
+#include "kernels/factor/spectra.h"
+
+namespace hlo::factor {
+namespace {
+
+// With so many times as many rows as columns, a matrix becomes a triangle first.
+constexpr double kTall = 1.5;
+
+bool IsTall(int64_t rows, int64_t columns) {
+  return static_cast<double>(rows) >= kTall * static_cast<double>(columns);
+}
+
+// The columns of x become those of the bidiagonal matrix, the largest value's first, and identity's, and are
+// then multiplied by the reflectors in turn.
+template <class T>
+void TransformBack(const Matrix<const double>& rows, const int64_t* order,
+                   std::initializer_list<Reflectors<T>> reflectors, const Matrix<T>& x) {
+  const int64_t n = rows.rows;
+  const bool in_place = x.column_stride == 1 || x.row_stride == 1;
+  cpu::KeptVector<T> memory(in_place ? 0 : x.rows * x.columns);
+  const Matrix<T> y = in_place ? x : Matrix<T>::Dense(memory.data(), x.rows, x.columns);
+  FillIdentity(y);
+  EachElementBySquares(n, n, [&](int64_t i, int64_t j) { y(i, j) = T(rows(order[n - 1 - j], i)); });
+  for (const Reflectors<T>& some : reflectors) ApplyReflectors(some, y.Block(0, 0, some.length, y.columns));
+  if (!in_place) EachElementBySquares(x.rows, x.columns, [&](int64_t i, int64_t j) { x(i, j) = y(i, j); });
+}
+
+// A matrix with at least as many rows as columns, and what it becomes.
+template <class T>
+class TallSvd {
+ public:
+  TallSvd(int64_t rows, int64_t columns)
+      : rows_(rows),
+        columns_(columns),
+        reduced_rows_(IsTall(rows, columns) ? columns : rows),
+        stride_(PaddedLength<T>(columns)),
+        line_stride_(PaddedLength<T>(rows)),
+        left_stride_(PaddedLength<T>(reduced_rows_)),
+        lines_(IsTall(rows, columns) ? columns * line_stride_ : 0),
+        matrix_(reduced_rows_ * stride_),
+        left_(columns * left_stride_),
+        taus_(3 * columns) {}
+
+  // False if an element is not finite.
+  bool Read(const Matrix<const T>& a, bool adjoint) {
+    const auto read = [&](T* to, int64_t row_stride, int64_t column_stride) {
+      EachElementBySquares(a.rows, a.columns, [&](int64_t i, int64_t j) {
+        if (adjoint)
+          to[j * row_stride + i * column_stride] = Conj(a(i, j));
+        else
+          to[i * row_stride + j * column_stride] = a(i, j);
+      });
+    };
+    const bool by_columns = !lines_.empty();
+    by_columns ? read(lines_.data(), 1, line_stride_) : read(matrix_.data(), stride_, 1);
+    T* data = by_columns ? lines_.data() : matrix_.data();
+    return Prepare(data, by_columns ? columns_ : rows_, by_columns ? rows_ : columns_,
+                   by_columns ? line_stride_ : stride_);
+  }
+
+  void Reduce(double* diagonal, double* above) {
+    if (!lines_.empty()) MakeTriangle();
+    Bidiagonalise<T>({matrix_.data(), stride_, reduced_rows_, columns_, left_.data(), left_stride_,
+                      taus_.data(), taus_.data() + columns_},
+                     diagonal, above);
+  }
+
+  void TransformLeft(const Matrix<const double>& rows, const int64_t* order, const Matrix<T>& u) const {
+    const Reflectors<T> inner{left_.data(), left_stride_, columns_, reduced_rows_, 0, taus_.data()};
+    if (lines_.empty()) return TransformBack<T>(rows, order, {inner}, u);
+    const Reflectors<T> outer{lines_.data(), line_stride_, columns_, rows_, 0, taus_.data() + 2 * columns_};
+    TransformBack<T>(rows, order, {inner, outer}, u);
+  }
+  void TransformRight(const Matrix<const double>& rows, const int64_t* order, const Matrix<T>& v) const {
+    TransformBack<T>(rows, order,
+                     {{matrix_.data(), stride_, columns_ - 1, columns_, 1, taus_.data() + columns_}}, v);
+  }
+
+  double scale() const { return scale_; }
+
+ private:
+  bool Prepare(T* lines, int64_t count, int64_t length, int64_t stride) {
+    LargestComponent largest;
+    for (int64_t i = 0; i < count; ++i) largest.Add(lines + i * stride, 0, length);
+    if (std::isnan(largest.value())) return false;
+    scale_ = ScaleFor(largest.value());
+    for (int64_t i = 0; scale_ != 1 && i < count; ++i) Scale(T(scale_), lines + i * stride, 0, length);
+    return true;
+  }
+
+  void MakeTriangle() {
+    cpu::KeptVector<T> diagonal(columns_);
+    FactorLines(lines_.data(), line_stride_, columns_, rows_, diagonal.data(), taus_.data() + 2 * columns_);
+    EachElementBySquares(columns_, columns_, [&](int64_t i, int64_t j) {
+      const T above = i < j ? lines_[j * line_stride_ + i] : T(0);
+      matrix_[i * stride_ + j] = i == j ? diagonal[i] : above;
+    });
+  }
+
+  int64_t rows_, columns_, reduced_rows_, stride_, line_stride_, left_stride_;
+  cpu::KeptVector<T> lines_, matrix_, left_, taus_;
+  double scale_ = 1;
+};
+
+template <class T>
+int64_t NoSingularValues(absl::Span<double> s, const Matrix<T>& u, const Matrix<T>& v) {
+  std::fill(s.begin(), s.end(), kNan);
+  Fill(u, T(kNan));
+  Fill(v, T(kNan));
+  return 1;
+}
+
+int64_t ValuesAlone(int64_t n, double* diagonal, double* above) {
+  const int64_t info = BidiagonalQr(n, diagonal, above, {}, {});
+  for (int64_t i = 0; i < n; ++i) diagonal[i] = std::abs(diagonal[i]);
+  std::sort(diagonal, diagonal + n);
+  return info;
+}
+
+}  // namespace
+
+template <class T>
+int64_t Gesdd(Matrix<const T> a, absl::Span<double> s, Matrix<T> u, Matrix<T> v) {
+  const bool wide = a.rows < a.columns;
+  if (wide) std::swap(u, v);
+  const auto n = static_cast<int64_t>(s.size());
+  if (n == 0) {
+    FillIdentity(u);
+    FillIdentity(v);
+    return 0;
+  }
+  TallSvd<T> svd(std::max(a.rows, a.columns), n);
+  if (!svd.Read(a, wide)) return NoSingularValues(s, u, v);
+  cpu::KeptVector<double> diagonal(n), above(n);
+  svd.Reduce(diagonal.data(), above.data());
+  if (u.data == nullptr && v.data == nullptr) {
+    if (ValuesAlone(n, diagonal.data(), above.data()) != 0) return NoSingularValues(s, u, v);
+    for (int64_t i = 0; i < n; ++i) s[i] = diagonal[n - 1 - i] / svd.scale();
+    return 0;
+  }
+  const int64_t stride = PaddedLength<double>(n);
+  cpu::KeptVector<double> rows(2 * n * stride);
+  cpu::KeptVector<int64_t> order(n);
+  const Matrix<double> left{rows.data(), n, n, stride, 1}, right{rows.data() + n * stride, n, n, stride, 1};
+  if (BidiagonalSingular(n, diagonal.data(), above.data(), left, right, order.data()) != 0)
+    return NoSingularValues(s, u, v);
+  for (int64_t i = 0; i < n; ++i) s[i] = diagonal[order[n - 1 - i]] / svd.scale();
+  if (u.data != nullptr) svd.TransformLeft(left.AsConst(), order.data(), u);
+  if (v.data != nullptr) svd.TransformRight(right.AsConst(), order.data(), v);
+  return 0;
+}
+
+int64_t GesddScratchBytes(int64_t rows, int64_t columns, int64_t element_bytes, bool u, bool v) {
+  constexpr int64_t kDouble = sizeof(double);
+  const int64_t m = std::max(rows, columns), n = std::min(rows, columns);
+  const int64_t stride = PaddedLength<double>(n), line_stride = PaddedLength<double>(m);
+  const int64_t reduced = IsTall(m, n) ? n * line_stride + 2 * n * stride : m * stride + n * line_stride;
+  const int64_t matrix = (reduced + 8 * line_stride) * element_bytes;
+  const int64_t back = ApplyReflectorsScratchBytes(n, m, m, element_bytes) + m * line_stride * element_bytes;
+  const int64_t reduction =
+      BidiagonaliseScratchBytes(m, n, element_bytes) + ApplyReflectorsScratchBytes(n, m, n, element_bytes);
+  if (!u && !v) return matrix + reduction;
+  return matrix + 2 * n * stride * kDouble + std::max({reduction, BidiagonalSingularScratchBytes(n), back});
+}
+
+#define HLO_INSTANTIATE(T) template int64_t Gesdd(Matrix<const T>, absl::Span<double>, Matrix<T>, Matrix<T>);
+HLO_INSTANTIATE(double)
+HLO_INSTANTIATE(Complex)
+#undef HLO_INSTANTIATE
+
+}  // namespace hlo::factor
