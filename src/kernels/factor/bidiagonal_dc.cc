@@ -8,6 +8,7 @@
 #include "base/parallel.h"
 #include "kernels/factor/lanes.h"
 #include "kernels/factor/merge.h"
+#include "kernels/factor/scratch.h"
 #include "kernels/factor/secular.h"
 #include "kernels/factor/small_spectra.h"
 
@@ -230,7 +231,7 @@ int64_t BidiagonalSingular(int64_t n, double* diagonal, double* above, const Mat
     std::fill_n(&right(i, 0), n, 0.0);
     norm = std::max({norm, std::abs(diagonal[i]), i + 1 < n ? std::abs(above[i]) : 0});
   }
-  cpu::KeptVector<double> scratch(levels == 0 ? 0 : 3 * n * stride);
+  const Scratch<double> scratch(levels == 0 ? 0 : 3 * n * stride);
   const Division division{n, stride, diagonal, left, right, order, scratch.data()};
   std::atomic<bool> fails = false;
   ParallelFor(int64_t{1} << levels, 3 * static_cast<double>(n * kLeaf * kLeaf), [&](int64_t i) {

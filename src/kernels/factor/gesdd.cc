@@ -5,6 +5,7 @@
 #include "kernels/factor/bidiagonal_dc.h"
 #include "kernels/factor/dense_copy.h"
 #include "kernels/factor/householder_blocks.h"
+#include "kernels/factor/scratch.h"
 #include "kernels/factor/small_spectra.h"
 #include "kernels/factor/spectra.h"
 
@@ -25,7 +26,7 @@ void TransformBack(const Matrix<const double>& rows, const int64_t* order,
                    std::initializer_list<Reflectors<T>> reflectors, const Matrix<T>& x) {
   const int64_t n = rows.rows;
   const bool in_place = x.column_stride == 1 || x.row_stride == 1;
-  cpu::KeptVector<T> memory(in_place ? 0 : x.rows * x.columns);
+  const Scratch<T> memory(in_place ? 0 : x.rows * x.columns);
   const Matrix<T> y = in_place ? x : Matrix<T>::Dense(memory.data(), x.rows, x.columns);
   FillIdentity(y);
   EachElementBySquares(n, n, [&](int64_t i, int64_t j) { y(i, j) = T(rows(order[n - 1 - j], i)); });
@@ -59,7 +60,7 @@ class TallSvd {
           to[i * row_stride + j * column_stride] = a(i, j);
       });
     };
-    const bool by_columns = !lines_.empty();
+    const bool by_columns = lines_.size() > 0;
     by_columns ? read(lines_.data(), 1, line_stride_) : read(matrix_.data(), stride_, 1);
     T* data = by_columns ? lines_.data() : matrix_.data();
     return Prepare(data, by_columns ? columns_ : rows_, by_columns ? rows_ : columns_,
@@ -67,7 +68,7 @@ class TallSvd {
   }
 
   void Reduce(double* diagonal, double* above) {
-    if (!lines_.empty()) MakeTriangle();
+    if (lines_.size() > 0) MakeTriangle();
     Bidiagonalise<T>({matrix_.data(), stride_, reduced_rows_, columns_, left_.data(), left_stride_,
                       taus_.data(), taus_.data() + columns_},
                      diagonal, above);
@@ -75,7 +76,7 @@ class TallSvd {
 
   void TransformLeft(const Matrix<const double>& rows, const int64_t* order, const Matrix<T>& u) const {
     const Reflectors<T> inner{left_.data(), left_stride_, columns_, reduced_rows_, 0, taus_.data()};
-    if (lines_.empty()) return TransformBack<T>(rows, order, {inner}, u);
+    if (lines_.size() == 0) return TransformBack<T>(rows, order, {inner}, u);
     const Reflectors<T> outer{lines_.data(), line_stride_, columns_, rows_, 0, taus_.data() + 2 * columns_};
     TransformBack<T>(rows, order, {inner, outer}, u);
   }
@@ -100,13 +101,13 @@ class TallSvd {
     cpu::KeptVector<T> diagonal(columns_);
     FactorLines(lines_.data(), line_stride_, columns_, rows_, diagonal.data(), taus_.data() + 2 * columns_);
     EachElementBySquares(columns_, columns_, [&](int64_t i, int64_t j) {
-      const T above = i < j ? lines_[j * line_stride_ + i] : T(0);
-      matrix_[i * stride_ + j] = i == j ? diagonal[i] : above;
+      const T above = i < j ? lines_.data()[j * line_stride_ + i] : T(0);
+      matrix_.data()[i * stride_ + j] = i == j ? diagonal[i] : above;
     });
   }
 
   int64_t rows_, columns_, reduced_rows_, stride_, line_stride_, left_stride_;
-  cpu::KeptVector<T> lines_, matrix_, left_, taus_;
+  Scratch<T> lines_, matrix_, left_, taus_;
   double scale_ = 1;
 };
 
@@ -147,7 +148,7 @@ int64_t Gesdd(Matrix<const T> a, absl::Span<double> s, Matrix<T> u, Matrix<T> v)
     return 0;
   }
   const int64_t stride = PaddedLength<double>(n);
-  cpu::KeptVector<double> rows(2 * n * stride);
+  const Scratch<double> rows(2 * n * stride);
   cpu::KeptVector<int64_t> order(n);
   const Matrix<double> left{rows.data(), n, n, stride, 1}, right{rows.data() + n * stride, n, n, stride, 1};
   if (BidiagonalSingular(n, diagonal.data(), above.data(), left, right, order.data()) != 0)

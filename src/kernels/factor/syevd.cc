@@ -3,6 +3,7 @@
 #include "kernels/cpu/kept_vector.h"
 #include "kernels/factor/dense_copy.h"
 #include "kernels/factor/householder_blocks.h"
+#include "kernels/factor/scratch.h"
 #include "kernels/factor/small_spectra.h"
 #include "kernels/factor/spectra.h"
 #include "kernels/factor/tridiagonal.h"
@@ -42,7 +43,7 @@ void TransformBack(const Matrix<const double>& rows, const int64_t* order, const
                    const Matrix<T>& a) {
   const int64_t n = a.rows;
   const bool in_place = a.column_stride == 1 || a.row_stride == 1;
-  cpu::KeptVector<T> memory(in_place ? 0 : n * n);
+  const Scratch<T> memory(in_place ? 0 : n * n);
   const Matrix<T> x = in_place ? a : Matrix<T>::Dense(memory.data(), n, n);
   EachElementBySquares(n, n, [&](int64_t i, int64_t j) { x(i, j) = T(rows(order[j], i)); });
   ApplyReflectors(reflectors, x);
@@ -55,7 +56,7 @@ template <class T>
 int64_t Syevd(Matrix<T> a, bool lower, absl::Span<double> w, bool vectors) {
   const int64_t n = a.rows, stride = PaddedLength<T>(n);
   if (n == 0) return 0;
-  cpu::KeptVector<T> matrix(n * stride), taus(n);
+  const Scratch<T> matrix(n * stride), taus(n);
   const double scale = CopyTriangle(a, lower, matrix.data(), stride);
   if (std::isnan(scale)) return NoEigenvalues(a, w, vectors);
   cpu::KeptVector<double> diagonal(n), beside(n);
@@ -67,7 +68,7 @@ int64_t Syevd(Matrix<T> a, bool lower, absl::Span<double> w, bool vectors) {
     return 0;
   }
   const int64_t row_stride = PaddedLength<double>(n);
-  cpu::KeptVector<double> rows(n * row_stride);
+  const Scratch<double> rows(n * row_stride);
   cpu::KeptVector<int64_t> order(n);
   const Matrix<double> eigenvectors{rows.data(), n, n, row_stride, 1};
   if (TridiagonalEigen(n, diagonal.data(), beside.data(), eigenvectors, order.data()) != 0)

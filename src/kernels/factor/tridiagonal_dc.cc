@@ -8,6 +8,7 @@
 #include "base/parallel.h"
 #include "kernels/factor/lanes.h"
 #include "kernels/factor/merge.h"
+#include "kernels/factor/scratch.h"
 #include "kernels/factor/secular.h"
 #include "kernels/factor/small_spectra.h"
 
@@ -131,7 +132,7 @@ int64_t TridiagonalEigen(int64_t n, double* diagonal, double* beside, const Matr
                          int64_t* order) {
   const int64_t levels = LevelCount(n), stride = PaddedLength<double>(n);
   for (int64_t i = 0; i < n; ++i) std::fill_n(&rows(i, 0), n, 0.0);
-  cpu::KeptVector<double> scratch(levels == 0 ? 0 : 2 * n * stride);
+  const Scratch<double> scratch(levels == 0 ? 0 : 2 * n * stride);
   const auto begin = [&](int64_t i, int64_t level) { return (n * i) >> level; };
   const auto block = [&](int64_t i, int64_t level) {
     const int64_t first = begin(i, level), count = begin(i + 1, level) - first;
