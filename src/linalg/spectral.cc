@@ -80,22 +80,22 @@ void MakeTriangular(Matrix<Complex> t, Matrix<Complex> z, absl::Span<const Compl
 }
 
 // Solves (t - t(k, k)) x = 0 with x(k) = 1, from row k upwards; equal eigenvalues are set apart by rounding's
-// size.
-void BackSubstitute(Matrix<const Complex> t, int64_t k, double least, Eigen::VectorXcd& x) {
-  x.setZero();
+// size. x is 0 before.
+template <class Column>
+void BackSubstitute(const EigenMatrix<Complex>& t, int64_t k, double least, Column&& x) {
   x(k) = 1;
-  for (int64_t i = k - 1; i >= 0; --i) {
-    Complex sum = 0;
-    for (int64_t j = i + 1; j <= k; ++j) sum -= t(i, j) * x(j);
-    Complex divisor = t(i, i) - t(k, k);
+  for (int64_t j = k; j > 0; --j) {
+    x.head(j) -= x(j) * t.col(j).head(j);
+    Complex divisor = t(j - 1, j - 1) - t(k, k);
     if (std::abs(divisor) < least) divisor = least;
-    x(i) = sum / divisor;
-    const double largest = std::abs(x(i));
-    if (largest > 1e150) x /= largest;
+    x(j - 1) /= divisor;
+    const double largest = std::abs(x(j - 1));
+    if (largest > 1e150) x.head(k + 1) /= largest;
   }
 }
 
-void Normalise(Eigen::VectorXcd& x) {
+template <class Column>
+void Normalise(Column&& x) {
   Eigen::Index largest = 0;
   x.cwiseAbs().maxCoeff(&largest);
   const double size = std::abs(x(largest));
@@ -106,28 +106,24 @@ void Normalise(Eigen::VectorXcd& x) {
 }
 
 // Eigenvectors of z t z^H with t triangular.
-void Vectors(Matrix<const Complex> t, Matrix<const Complex> z, Matrix<Complex> out) {
-  const double least = std::max(Map(t).cwiseAbs().maxCoeff() * std::numeric_limits<double>::epsilon(),
+EigenMatrix<Complex> Vectors(const EigenMatrix<Complex>& t, const EigenMatrix<Complex>& z) {
+  constexpr int64_t kBlock = 64;
+  const int64_t n = t.rows();
+  const double least = std::max(t.cwiseAbs().maxCoeff() * std::numeric_limits<double>::epsilon(),
                                 std::numeric_limits<double>::min());
-  Eigen::VectorXcd x(t.rows);
-  for (int64_t k = 0; k < t.rows; ++k) {
-    BackSubstitute(t, k, least, x);
-    Eigen::VectorXcd v = Map(z) * x;
-    Normalise(v);
-    Map(out.Column(k)) = v;
+  EigenMatrix<Complex> x = EigenMatrix<Complex>::Zero(n, n), vectors(n, n);
+  for (int64_t k = 0; k < n; ++k) BackSubstitute(t, k, least, x.col(k));
+  for (int64_t begin = 0; begin < n; begin += kBlock) {
+    const int64_t count = std::min(kBlock, n - begin), end = begin + count;
+    vectors.middleCols(begin, count).noalias() = z.leftCols(end) * x.block(0, begin, end, count);
   }
+  for (int64_t k = 0; k < n; ++k) Normalise(vectors.col(k));
+  return vectors;
 }
 
 // Left eigenvectors are the right ones of the adjoint, whose Schur form is the adjoint read from the end.
-void LeftVectors(Matrix<const Complex> t, Matrix<const Complex> z, Matrix<Complex> out) {
-  const EigenMatrix<Complex> turned = Map(t).adjoint().reverse();
-  const EigenMatrix<Complex> basis = Map(z).rowwise().reverse();
-  EigenMatrix<Complex> vectors(t.rows, t.rows);
-  const auto as_matrix = [](const EigenMatrix<Complex>& m) {
-    return Matrix<const Complex>{m.data(), m.rows(), m.cols(), 1, m.rows()};
-  };
-  Vectors(as_matrix(turned), as_matrix(basis), {vectors.data(), t.rows, t.rows, 1, t.rows});
-  Map(out) = vectors.rowwise().reverse();
+EigenMatrix<Complex> LeftVectors(const EigenMatrix<Complex>& t, const EigenMatrix<Complex>& z) {
+  return Vectors(t.adjoint().reverse(), z.rowwise().reverse()).rowwise().reverse();
 }
 
 // Vectors of real eigenvalues of real matrices are real, those of a pair are conjugates.
@@ -212,18 +208,37 @@ int64_t Gesdd(Matrix<const T> a, absl::Span<double> s, Matrix<T> u, Matrix<T> v)
   return take(Eigen::JacobiSVD<EigenMatrix<T>>(Map(a), options));
 }
 
-int64_t Gees(Matrix<double> t, Matrix<double> z, absl::Span<Complex> eigenvalues) {
-  if (t.rows == 0) return 0;
-  Eigen::RealSchur<EigenMatrix<double>> schur;
+namespace {
+
+// t = z^H t z by Eigen's `Schur`.
+template <class Schur, class T>
+int64_t SchurForm(Matrix<T> t, Matrix<T> z, absl::Span<Complex> eigenvalues) {
+  // Where columns lie a multiple of 512 bytes apart, a row is in few sets of the cache: a row and a column of
+  // zeros more, which are an eigenvalue of their own at once, are several times faster.
+  const int64_t n = t.rows, size = n >= 64 && n * sizeof(T) % 512 == 0 ? n + 1 : n;
+  Schur schur(size);
   const bool finite = AllFinite(t);
-  if (finite) schur.compute(EigenMatrix<double>(Map(t)));
+  if (finite) {
+    EigenMatrix<T> matrix = EigenMatrix<T>::Zero(size, size);
+    matrix.topLeftCorner(n, n) = Map(t);
+    schur.compute(matrix);
+  }
   if (!finite || schur.info() != Eigen::Success) {
     std::fill(eigenvalues.begin(), eigenvalues.end(), Complex(kNan, 0));
     NoSolution(z);
     return NoSolution(t);
   }
-  Map(t) = schur.matrixT();
-  Map(z) = schur.matrixU();
+  Map(t) = schur.matrixT().topLeftCorner(n, n);
+  Map(z) = schur.matrixU().topLeftCorner(n, n);
+  return 0;
+}
+
+}  // namespace
+
+int64_t Gees(Matrix<double> t, Matrix<double> z, absl::Span<Complex> eigenvalues) {
+  if (t.rows == 0) return 0;
+  if (const int64_t info = SchurForm<Eigen::RealSchur<EigenMatrix<double>>>(t, z, eigenvalues); info != 0)
+    return info;
   for (int64_t j = 0; j + 1 < t.rows; ++j) {
     if (t(j + 1, j) != 0) Standardise(t, z, j++);
   }
@@ -233,16 +248,8 @@ int64_t Gees(Matrix<double> t, Matrix<double> z, absl::Span<Complex> eigenvalues
 
 int64_t Gees(Matrix<Complex> t, Matrix<Complex> z, absl::Span<Complex> eigenvalues) {
   if (t.rows == 0) return 0;
-  Eigen::ComplexSchur<EigenMatrix<Complex>> schur;
-  const bool finite = AllFinite(t);
-  if (finite) schur.compute(EigenMatrix<Complex>(Map(t)));
-  if (!finite || schur.info() != Eigen::Success) {
-    std::fill(eigenvalues.begin(), eigenvalues.end(), Complex(kNan, 0));
-    NoSolution(z);
-    return NoSolution(t);
-  }
-  Map(t) = schur.matrixT();
-  Map(z) = schur.matrixU();
+  if (const int64_t info = SchurForm<Eigen::ComplexSchur<EigenMatrix<Complex>>>(t, z, eigenvalues); info != 0)
+    return info;
   for (int64_t j = 0; j < t.rows; ++j) {
     eigenvalues[j] = t(j, j);
     for (int64_t i = j + 1; i < t.rows; ++i) t(i, j) = 0;
@@ -260,9 +267,8 @@ int64_t Geev(Matrix<const T> a, absl::Span<Complex> w, Matrix<Complex> left, Mat
     NoSolution(left);
     return NoSolution(right);
   }
-  const Matrix<const Complex> triangle{t.data(), n, n, 1, n}, columns{z.data(), n, n, 1, n};
-  if (right.data != nullptr) Vectors(triangle, columns, right);
-  if (left.data != nullptr) LeftVectors(triangle, columns, left);
+  if (right.data != nullptr) Map(right) = Vectors(t, z);
+  if (left.data != nullptr) Map(left) = LeftVectors(t, z);
   if constexpr (std::is_same_v<T, double>) {
     if (right.data != nullptr) MakeConsistent(w, right);
     if (left.data != nullptr) MakeConsistent(w, left);

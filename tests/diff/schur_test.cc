@@ -1,0 +1,84 @@
+// Schur forms and eigenvectors of matrices without symmetry: what they are defined by.
+
+#include "linalg/spectral.h"
+#include "spectral_matrices.h"
+
+namespace hlo::linalg {
+namespace {
+
+using test::Array;
+using test::Bound;
+using test::ExpectOrthonormal;
+using test::RandomMatrix;
+using test::SizeOf;
+
+// |a b - c d|
+template <class A, class B, class C, class D>
+double Difference(const Matrix<A>& a, const Matrix<B>& b, const Matrix<C>& c, const Matrix<D>& d) {
+  double worst = 0;
+  for (int64_t i = 0; i < a.rows; ++i) {
+    for (int64_t j = 0; j < b.columns; ++j) {
+      Complex sum = 0;
+      for (int64_t k = 0; k < a.columns; ++k) sum += a(i, k) * b(k, j) - c(i, k) * d(k, j);
+      if (!(std::abs(sum) <= worst)) worst = std::abs(sum);
+    }
+  }
+  return worst;
+}
+
+Array<Complex> Diagonal(const std::vector<Complex>& values) {
+  const auto n = static_cast<int64_t>(values.size());
+  Array<Complex> d(n, n);
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t j = 0; j < n; ++j) d.view(i, j) = i == j ? values[i] : 0;
+  }
+  return d;
+}
+
+template <class T>
+class Schur : public ::testing::Test {};
+TYPED_TEST_SUITE(Schur, test::SpectralTypes);
+
+TYPED_TEST(Schur, FormsOfAllSizes) {
+  using T = TypeParam;
+  for (const int64_t n : {1, 2, 3, 9, 40, 64, 65, 128}) {
+    SCOPED_TRACE(n);
+    const Array<T> a = RandomMatrix<T>(n, n, n);
+    Array<T> t = a, z(n, n);
+    std::vector<Complex> w(n);
+    ASSERT_EQ(Gees(t.view, z.view, absl::MakeSpan(w)), 0);
+    for (int64_t i = 0; i < n; ++i) {
+      for (int64_t j = 0; j + 1 < i; ++j) EXPECT_EQ(t.view(i, j), T(0));
+    }
+    EXPECT_LE(Difference(a.view, z.view, z.view, t.view), Bound(n, SizeOf(a.view)));
+    ExpectOrthonormal(z.view);
+  }
+}
+
+TYPED_TEST(Schur, EigenvectorsOfBothSides) {
+  using T = TypeParam;
+  for (const int64_t n : {1, 2, 3, 9, 40, 64, 65, 128}) {
+    SCOPED_TRACE(n);
+    const Array<T> a = RandomMatrix<T>(n, n, n);
+    Array<Complex> left(n, n), right(n, n, 3, 2);
+    std::vector<Complex> w(n);
+    ASSERT_EQ(Geev<T>(a.view.AsConst(), absl::MakeSpan(w), left.view, right.view), 0);
+    for (int64_t j = 0; j < n; ++j) {
+      double squares = 0;
+      for (int64_t i = 0; i < n; ++i) squares += std::norm(right.view(i, j));
+      EXPECT_NEAR(squares, 1, Bound(n, 1));
+    }
+    const Array<Complex> values = Diagonal(w);
+    Array<Complex> adjoint(n, n);
+    for (int64_t i = 0; i < n; ++i) {
+      for (int64_t j = 0; j < n; ++j) adjoint.view(i, j) = std::conj(left.view(j, i));
+    }
+    // Vectors of these matrices are conditioned no worse than so.
+    const double bound = 100 * Bound(n, SizeOf(a.view));
+    EXPECT_LE(Difference(a.view, right.view, right.view, values.view), bound);
+    EXPECT_LE(Difference(adjoint.view, a.view, values.view, adjoint.view), bound);
+  }
+}
+
+}  // namespace
+}  // namespace hlo::linalg
