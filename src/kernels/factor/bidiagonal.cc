@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/parallel.h"
-#include "kernels/cpu/kept_vector.h"
 #include "kernels/factor/householder_blocks.h"
+#include "kernels/factor/scratch.h"
 
 namespace hlo::factor {
 namespace {
@@ -12,136 +12,178 @@ namespace {
 // Elements that one thread takes, at least, and pieces of a matrix, at most.
 constexpr int64_t kPieceElements = 32 << 10;
 constexpr int64_t kMostPieces = 32;
-template <class T>
-constexpr int kRowsAtOnce = kIsComplex<T> ? 2 : 4;
 
 int64_t PieceCount(int64_t rows, int64_t columns) {
   return std::clamp<int64_t>(rows * columns / kPieceElements, 1, kMostPieces);
 }
 
-// What is left of the matrix, from row and column `first` on, and what it lacks: a -= u r + q v^H.
+// The vectors of a block that hold columns in question.
 template <class T>
-struct Rest {
-  T* a;
-  int64_t stride, rows, columns, first;
-  T *u, *r, *q, *conjugate_v;
+struct Part {
+  int64_t block;
+  int first, count;
+};
+template <class T>
+Part<T> PartOf(int64_t block, int64_t first_column, int64_t columns) {
+  constexpr int64_t kWidth = ColumnBlocks<T>::kWidth, kCount = kElements<T>;
+  const int64_t from = std::max<int64_t>(first_column - block * kWidth, 0) / kCount;
+  const int64_t to = (std::min(columns - block * kWidth, kWidth) + kCount - 1) / kCount;
+  return {block, static_cast<int>(from), static_cast<int>(to - from)};
+}
 
-  template <class F>
-  void EachPiece(int64_t row, F&& f) const {
-    const int64_t count = rows - row, pieces = PieceCount(count, columns - first);
-    const auto elements = static_cast<double>(count * (columns - first));
-    ParallelFor(pieces, elements * (kIsComplex<T> ? 0.4 : 0.15),
-                [&](int64_t i) { f(i, row + count * i / pieces, row + count * (i + 1) / pieces); });
-  }
+template <class T>
+Lanes Load(const T* from) {
+  return Whole<T>{}.Load(from);
+}
 
-  // Rows i, ..., i + kCount - 1 become whole, and sum += x^H a.
-  template <int kCount>
-  void Update(int64_t i, const T* x, T* sum) const {
-    const auto each = [&]<size_t... k>(std::index_sequence<k...>) {
-      const Scalar<T> by_r[] = {Scalar<T>(u[i + k])...}, by_v[] = {Scalar<T>(q[i + k])...};
-      const Scalar<T> by_a[] = {Scalar<T>(Conj(x[i + k]))...};
-      EachVector<T>(first, columns, [&](int64_t c, auto part) {
-        const Lanes above = part.Load(r + c), beside = part.Load(conjugate_v + c);
-        Lanes total = part.Load(sum + c);
-        const auto row = [&](T * element, size_t j) __attribute__((always_inline)) {
-          const Lanes value = part.Load(element) - by_r[j] * above - by_v[j] * beside;
-          part.Store(element, value);
-          total += by_a[j] * value;
-        };
-        (row(a + (i + k) * stride + c, k), ...);
-        part.Store(sum + c, total);
-      });
-    };
-    each(std::make_index_sequence<kCount>());
-  }
-
-  // All rows from `row` on become whole, and sum = x^H a; `parts` holds a line of `stride` elements for each
-  // piece but the first.
-  void UpdateAll(int64_t row, const T* x, T* sum, T* parts) const {
-    EachPiece(row, [&](int64_t piece, int64_t begin, int64_t end) {
-      T* to = piece == 0 ? sum : parts + (piece - 1) * stride;
-      std::fill(to + first, to + columns, T(0));
-      int64_t i = begin;
-      for (; i + kRowsAtOnce<T> <= end; i += kRowsAtOnce<T>) Update<kRowsAtOnce<T>>(i, x, to);
-      for (; i < end; ++i) Update<1>(i, x, to);
-    });
-    const int64_t pieces = PieceCount(rows - row, columns - first);
-    for (int64_t i = 1; i < pieces; ++i) AddMultiple<T>(T(1), parts + (i - 1) * stride, sum, first, columns);
-  }
-
-  // Elements i, ..., i + kCount - 1 of a v.
-  template <int kCount>
-  void Multiply(int64_t i, const T* conjugate, T* product) const {
-    DotSum<T> sums[kCount];
-    const auto each = [&]<size_t... k>(std::index_sequence<k...>) {
-      EachVector<T>(first, columns, [&](int64_t c, auto part) {
-        const Lanes factor = part.Load(conjugate + c);
-        (sums[k].Add(factor, part.Load(a + (i + k) * stride + c)), ...);
-      });
-    };
-    each(std::make_index_sequence<kCount>());
-    for (int k = 0; k < kCount; ++k) product[i + k] = sums[k].Total();
-  }
-
-  void MultiplyAll(int64_t row, const T* conjugate, T* product) const {
-    EachPiece(row, [&](int64_t, int64_t begin, int64_t end) {
-      int64_t i = begin;
-      for (; i + kRowsAtOnce<T> <= end; i += kRowsAtOnce<T>) Multiply<kRowsAtOnce<T>>(i, conjugate, product);
-      for (; i < end; ++i) Multiply<1>(i, conjugate, product);
-    });
-  }
+// What a lacks: a -= u r + q conjugate_v. The columns of r and conjugate_v that are done are 0.
+template <class T>
+struct Pending {
+  T *u, *q, *r, *conjugate_v;
 };
 
-// A step's numbers: those that the rest of the matrix lacks change with it.
+// Rows `row` and on of a part become whole, and sum = x^H of them.
+template <class T, int kCount>
+void Update(const ColumnBlocks<T>& a, const Part<T>& part, const Pending<T>& pending, int64_t row, const T* x,
+            T* sum) {
+  const int64_t offset = part.first * kElements<T>, column = part.block * a.kWidth + offset;
+  Lanes r[kCount], v[kCount], total[kCount];
+  for (int k = 0; k < kCount; ++k) {
+    r[k] = Load(pending.r + column + k * kElements<T>);
+    v[k] = Load(pending.conjugate_v + column + k * kElements<T>);
+    total[k] = Lanes{};
+  }
+  T* element = a.Row(part.block, row) + offset;
+  for (int64_t i = row; i < a.rows; ++i, element += a.kWidth) {
+    const Scalar<T> by_r(pending.u[i]), by_v(pending.q[i]), by_a(Conj(x[i]));
+    for (int k = 0; k < kCount; ++k) {
+      const Lanes value = Load(element + k * kElements<T>) - by_r * r[k] - by_v * v[k];
+      Whole<T>{}.Store(element + k * kElements<T>, value);
+      total[k] += by_a * value;
+    }
+  }
+  for (int k = 0; k < kCount; ++k) Whole<T>{}.Store(sum + column + k * kElements<T>, total[k]);
+}
+
+// sums[i] += the products of row i of a part, from `row` on, with conj(x), not yet added across lanes.
+template <class T, int kCount>
+void Multiply(const ColumnBlocks<T>& a, const Part<T>& part, int64_t row, const T* x, DotSum<T>* sums) {
+  const int64_t offset = part.first * kElements<T>, column = part.block * a.kWidth + offset;
+  Lanes factors[kCount];
+  for (int k = 0; k < kCount; ++k) factors[k] = Load(x + column + k * kElements<T>);
+  const T* element = a.Row(part.block, row) + offset;
+  for (int64_t i = row; i < a.rows; ++i, element += a.kWidth) {
+    DotSum<T> sum = sums[i];
+    for (int k = 0; k < kCount; ++k) sum.Add(factors[k], Load(element + k * kElements<T>));
+    sums[i] = sum;
+  }
+}
+
+// f with the number of a part's vectors as a constant.
+template <class F>
+void WithCount(int count, F&& f) {
+  static_assert(ColumnBlocks<double>::kVectors == 4);
+  if (count == 4) return f(std::integral_constant<int, 4>());
+  if (count == 3) return f(std::integral_constant<int, 3>());
+  if (count == 2) return f(std::integral_constant<int, 2>());
+  f(std::integral_constant<int, 1>());
+}
+
 template <class T>
 class Reduction {
  public:
   explicit Reduction(const BidiagonalProblem<T>& problem)
       : p_(problem),
-        lines_(3 * PaddedLength<T>(problem.columns) + 2 * PaddedLength<T>(problem.rows)),
-        parts_((PieceCount(problem.rows, problem.columns) - 1) * problem.stride) {
-    std::fill(lines_.begin(), lines_.end(), T(0));
-    r_ = lines_.data();
-    conjugate_v_ = r_ + PaddedLength<T>(p_.columns);
-    sum_ = conjugate_v_ + PaddedLength<T>(p_.columns);
-    q_ = sum_ + PaddedLength<T>(p_.columns);
-    u_ = q_ + PaddedLength<T>(p_.rows);
+        a_(problem.a),
+        width_(a_.BlockCount(a_.columns) * a_.kWidth),
+        lines_(3 * width_ + 3 * PaddedLength<T>(a_.rows)),
+        sums_(PieceCount(a_.rows, a_.columns) * a_.rows) {
+    std::fill_n(lines_.data(), lines_.size(), T(0));
+    pending_.r = lines_.data();
+    pending_.conjugate_v = pending_.r + width_;
+    next_r_ = pending_.conjugate_v + width_;
+    pending_.u = next_r_ + width_;
+    pending_.q = pending_.u + PaddedLength<T>(a_.rows);
+    column_ = pending_.q + PaddedLength<T>(a_.rows);
+    for (int64_t i = 0; i < a_.rows; ++i) column_[i] = a_(i, 0);
   }
 
-  // Zeros under (j, j): what the reflector gives for it.
+  // Zeros under (j, j), in the column that the step before has left.
   double ReduceColumn(int64_t j) {
     T* x = p_.left + j * p_.left_stride;
-    for (int64_t i = j; i < p_.rows; ++i)
-      x[i] = p_.a[i * p_.stride + j] - Times(u_[i], r_[j]) - Times(q_[i], conjugate_v_[j]);
-    const auto [beta, tau] = MakeReflector(x, j, p_.rows);
+    std::copy(column_ + j, column_ + a_.rows, x + j);
+    const auto [beta, tau] = MakeReflector(x, j, a_.rows);
     p_.left_taus[j] = tau;
     return beta;
   }
 
   // Zeros behind (j, j + 1); j + 1 is a column.
   double ReduceRow(int64_t j) {
-    const T* x = p_.left + j * p_.left_stride;
-    const int64_t first = j + 1, columns = p_.columns;
-    const Rest<T> rest{p_.a, p_.stride, p_.rows, columns, first, u_, r_, q_, conjugate_v_};
-    rest.UpdateAll(j, x, sum_, parts_.data());
-    std::copy(x + j, x + p_.rows, u_ + j);
-    Scale(Conj(p_.left_taus[j]), sum_, first, columns);
-    std::swap(r_, sum_);
-    T* row = p_.a + j * p_.stride;
-    for (int64_t c = first; c < columns; ++c) row[c] = Conj(row[c] - r_[c]);
-    const auto [beta, tau] = MakeReflector(row, first, columns);
-    p_.right_taus[j] = tau;
-    for (int64_t c = first; c < columns; ++c) conjugate_v_[c] = Conj(row[c]);
-    rest.MultiplyAll(first, conjugate_v_, q_);
-    AddMultiple<T>(-Dot(conjugate_v_, r_, first, columns), u_, q_, first, p_.rows);
-    Scale(tau, q_, first, p_.rows);
-    return beta;
+    const int64_t first = j + 1, last_block = a_.BlockCount(a_.columns), first_block = first / a_.kWidth;
+    const int64_t pieces = std::min(PieceCount(a_.rows - j, a_.columns - first), last_block - first_block);
+    const auto elements = static_cast<double>((a_.rows - j) * (a_.columns - first));
+    std::fill(p_.right + j * p_.right_stride, p_.right + j * p_.right_stride + width_, T(0));
+    ParallelFor(pieces, elements * (kIsComplex<T> ? 0.6 : 0.2), [&](int64_t i) {
+      DotSum<T>* sums = sums_.data() + i * a_.rows;
+      std::fill(sums + first, sums + a_.rows, DotSum<T>{});
+      const auto begin = [&](int64_t k) { return first_block + (last_block - first_block) * k / pieces; };
+      for (int64_t block = begin(i); block < begin(i + 1); ++block)
+        PassBlock(j, PartOf<T>(block, first, a_.columns), sums);
+    });
+    std::swap(pending_.r, next_r_);
+    std::fill(pending_.r + first_block * a_.kWidth, pending_.r + first, T(0));
+    std::copy(p_.left + j * p_.left_stride + j, p_.left + j * p_.left_stride + a_.rows, pending_.u + j);
+    return FinishRow(j, pieces);
   }
 
  private:
-  BidiagonalProblem<T> p_;
-  cpu::KeptVector<T> lines_, parts_;
-  T *r_, *conjugate_v_, *sum_, *q_, *u_;
+  // a's part becomes whole; of the new row j, its conjugate is left in `right`, and multiplies the rows after
+  // it.
+  void PassBlock(int64_t j, const Part<T>& part, DotSum<T>* sums) {
+    const int64_t begin = std::max(j + 1, part.block * a_.kWidth);
+    const int64_t end = std::min(a_.columns, (part.block + 1) * a_.kWidth);
+    T* right = p_.right + j * p_.right_stride;
+    WithCount(part.count, [&](auto count) {
+      Update<T, count>(a_, part, pending_, j, p_.left + j * p_.left_stride, next_r_);
+      Scale(Conj(p_.left_taus[j]), next_r_, begin, end);
+      const T* row = a_.Row(part.block, j) - part.block * a_.kWidth;
+      // Rows are multiplied with the conjugate of what a sum of products takes.
+      for (int64_t c = begin; c < end; ++c) right[c] = row[c] - next_r_[c];
+      Multiply<T, count>(a_, part, j + 1, right, sums);
+    });
+  }
+
+  // The row's reflector v = (x - beta e) / (alpha - beta) from x, which a has multiplied already: with that
+  // q = tau a v.
+  double FinishRow(int64_t j, int64_t pieces) {
+    const int64_t first = j + 1;
+    T* x = p_.right + j * p_.right_stride;
+    const T dot = Dot(x, pending_.r, first, a_.columns);
+    for (int64_t c = first; c < a_.columns; ++c) x[c] = Conj(x[c]);
+    const T alpha = x[first];
+    const auto [beta, tau] = MakeReflector(x, first, a_.columns);
+    p_.right_taus[j] = tau;
+    const T factor = tau == T(0) ? T(0) : tau / (alpha - beta);
+    std::fill(pending_.conjugate_v + first / a_.kWidth * a_.kWidth, pending_.conjugate_v + first, T(0));
+    for (int64_t c = first; c < a_.columns; ++c) pending_.conjugate_v[c] = Conj(x[c]);
+    for (int64_t i = first; i < a_.rows; ++i) {
+      DotSum<T> sum = sums_.data()[i];
+      for (int64_t k = 1; k < pieces; ++k) sum.Add(sums_.data()[k * a_.rows + i]);
+      const T element = a_(i, first) - Times(pending_.u[i], pending_.r[first]);
+      const T product = sum.Total() - Times(pending_.u[i], dot) - beta * element;
+      pending_.q[i] = Times(factor, product);
+      column_[i] = element - pending_.q[i];
+    }
+    return beta;
+  }
+
+  const BidiagonalProblem<T> p_;
+  const ColumnBlocks<T> a_;
+  const int64_t width_;
+  Scratch<T> lines_;
+  Scratch<DotSum<T>> sums_;
+  Pending<T> pending_;
+  T *next_r_, *column_;
 };
 
 }  // namespace
@@ -149,15 +191,16 @@ class Reduction {
 template <class T>
 void Bidiagonalise(const BidiagonalProblem<T>& problem, double* diagonal, double* above) {
   Reduction<T> reduction(problem);
-  for (int64_t j = 0; j < problem.columns; ++j) {
+  for (int64_t j = 0; j < problem.a.columns; ++j) {
     diagonal[j] = reduction.ReduceColumn(j);
-    if (j + 1 < problem.columns) above[j] = reduction.ReduceRow(j);
+    if (j + 1 < problem.a.columns) above[j] = reduction.ReduceRow(j);
   }
 }
 
 int64_t BidiagonaliseScratchBytes(int64_t rows, int64_t columns, int64_t element_bytes) {
-  const int64_t lines = 3 + PieceCount(rows, columns) - 1;
-  return (lines * PaddedLength<double>(columns) + 2 * PaddedLength<double>(rows)) * element_bytes;
+  const int64_t lines = 3 * (columns + ColumnBlocks<double>::kWidth + PaddedLength<double>(rows));
+  return lines * element_bytes +
+         PieceCount(rows, columns) * rows * static_cast<int64_t>(sizeof(DotSum<Complex>));
 }
 
 #define HLO_INSTANTIATE(T) template void Bidiagonalise(const BidiagonalProblem<T>&, double*, double*);

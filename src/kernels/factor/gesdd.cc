@@ -42,35 +42,41 @@ class TallSvd {
       : rows_(rows),
         columns_(columns),
         reduced_rows_(IsTall(rows, columns) ? columns : rows),
-        stride_(PaddedLength<T>(columns)),
         line_stride_(PaddedLength<T>(rows)),
         left_stride_(PaddedLength<T>(reduced_rows_)),
+        right_stride_(ColumnBlocks<T>::BlockCount(columns) * ColumnBlocks<T>::kWidth),
         lines_(IsTall(rows, columns) ? columns * line_stride_ : 0),
-        matrix_(reduced_rows_ * stride_),
+        matrix_(ColumnBlocks<T>::ElementCount(reduced_rows_, columns)),
         left_(columns * left_stride_),
-        taus_(3 * columns) {}
+        right_(columns * right_stride_),
+        taus_(3 * columns) {
+    // The columns behind the last.
+    const int64_t last = ColumnBlocks<T>::BlockCount(columns) - 1;
+    std::fill(Blocks().Row(last, 0), matrix_.data() + matrix_.size(), T(0));
+  }
 
   // False if an element is not finite.
   bool Read(const Matrix<const T>& a, bool adjoint) {
-    const auto read = [&](T* to, int64_t row_stride, int64_t column_stride) {
+    const auto read = [&](auto&& element) {
       EachElementBySquares(a.rows, a.columns, [&](int64_t i, int64_t j) {
         if (adjoint)
-          to[j * row_stride + i * column_stride] = Conj(a(i, j));
+          element(j, i) = Conj(a(i, j));
         else
-          to[i * row_stride + j * column_stride] = a(i, j);
+          element(i, j) = a(i, j);
       });
     };
-    const bool by_columns = lines_.size() > 0;
-    by_columns ? read(lines_.data(), 1, line_stride_) : read(matrix_.data(), stride_, 1);
-    T* data = by_columns ? lines_.data() : matrix_.data();
-    return Prepare(data, by_columns ? columns_ : rows_, by_columns ? rows_ : columns_,
-                   by_columns ? line_stride_ : stride_);
+    if (lines_.size() == 0) {
+      read(Blocks());
+      return Prepare(matrix_.data(), 1, matrix_.size(), 0);
+    }
+    read([this](int64_t i, int64_t j) -> T& { return lines_.data()[j * line_stride_ + i]; });
+    return Prepare(lines_.data(), columns_, rows_, line_stride_);
   }
 
   void Reduce(double* diagonal, double* above) {
     if (lines_.size() > 0) MakeTriangle();
-    Bidiagonalise<T>({matrix_.data(), stride_, reduced_rows_, columns_, left_.data(), left_stride_,
-                      taus_.data(), taus_.data() + columns_},
+    Bidiagonalise<T>({Blocks(), left_.data(), left_stride_, right_.data(), right_stride_, taus_.data(),
+                      taus_.data() + columns_},
                      diagonal, above);
   }
 
@@ -82,12 +88,14 @@ class TallSvd {
   }
   void TransformRight(const Matrix<const double>& rows, const int64_t* order, const Matrix<T>& v) const {
     TransformBack<T>(rows, order,
-                     {{matrix_.data(), stride_, columns_ - 1, columns_, 1, taus_.data() + columns_}}, v);
+                     {{right_.data(), right_stride_, columns_ - 1, columns_, 1, taus_.data() + columns_}}, v);
   }
 
   double scale() const { return scale_; }
 
  private:
+  ColumnBlocks<T> Blocks() const { return {matrix_.data(), reduced_rows_, columns_}; }
+
   bool Prepare(T* lines, int64_t count, int64_t length, int64_t stride) {
     LargestComponent largest;
     for (int64_t i = 0; i < count; ++i) largest.Add(lines + i * stride, 0, length);
@@ -99,15 +107,16 @@ class TallSvd {
 
   void MakeTriangle() {
     cpu::KeptVector<T> diagonal(columns_);
+    const ColumnBlocks<T> blocks = Blocks();
     FactorLines(lines_.data(), line_stride_, columns_, rows_, diagonal.data(), taus_.data() + 2 * columns_);
     EachElementBySquares(columns_, columns_, [&](int64_t i, int64_t j) {
       const T above = i < j ? lines_.data()[j * line_stride_ + i] : T(0);
-      matrix_.data()[i * stride_ + j] = i == j ? diagonal[i] : above;
+      blocks(i, j) = i == j ? diagonal[i] : above;
     });
   }
 
-  int64_t rows_, columns_, reduced_rows_, stride_, line_stride_, left_stride_;
-  Scratch<T> lines_, matrix_, left_, taus_;
+  int64_t rows_, columns_, reduced_rows_, line_stride_, left_stride_, right_stride_;
+  Scratch<T> lines_, matrix_, left_, right_, taus_;
   double scale_ = 1;
 };
 
@@ -162,9 +171,10 @@ int64_t Gesdd(Matrix<const T> a, absl::Span<double> s, Matrix<T> u, Matrix<T> v)
 int64_t GesddScratchBytes(int64_t rows, int64_t columns, int64_t element_bytes, bool u, bool v) {
   constexpr int64_t kDouble = sizeof(double);
   const int64_t m = std::max(rows, columns), n = std::min(rows, columns);
-  const int64_t stride = PaddedLength<double>(n), line_stride = PaddedLength<double>(m);
-  const int64_t reduced = IsTall(m, n) ? n * line_stride + 2 * n * stride : m * stride + n * line_stride;
-  const int64_t matrix = (reduced + 8 * line_stride) * element_bytes;
+  const int64_t stride = PaddedLength<double>(n) + ColumnBlocks<double>::kWidth;
+  const int64_t line_stride = PaddedLength<double>(m);
+  const int64_t lines = IsTall(m, n) ? n * line_stride + 3 * n * stride : (m + n) * stride + n * line_stride;
+  const int64_t matrix = (lines + 8 * line_stride) * element_bytes;
   const int64_t back = ApplyReflectorsScratchBytes(n, m, m, element_bytes) + m * line_stride * element_bytes;
   const int64_t reduction =
       BidiagonaliseScratchBytes(m, n, element_bytes) + ApplyReflectorsScratchBytes(n, m, n, element_bytes);

@@ -78,6 +78,10 @@ struct DotSum {
     same += x * y;
     if constexpr (kIsComplex<T>) crossed += Swapped(x) * y;
   }
+  void Add(const DotSum& other) {
+    same += other.same;
+    if constexpr (kIsComplex<T>) crossed += other.crossed;
+  }
   T Total() const {
     if constexpr (kIsComplex<T>) {
       const Lanes signs = internal::Alternating(1, std::make_index_sequence<cpu::kLanes<double>>());
