@@ -174,8 +174,8 @@ int64_t GesddScratchBytes(int64_t rows, int64_t columns, int64_t element_bytes, 
   const int64_t stride = PaddedLength<double>(n) + ColumnBlocks<double>::kWidth;
   const int64_t line_stride = PaddedLength<double>(m);
   const int64_t lines = IsTall(m, n) ? n * line_stride + 3 * n * stride : (m + n) * stride + n * line_stride;
-  const int64_t matrix = (lines + 8 * line_stride) * element_bytes;
-  const int64_t back = ApplyReflectorsScratchBytes(n, m, m, element_bytes) + m * line_stride * element_bytes;
+  const int64_t matrix = (lines + 24 * line_stride) * element_bytes;
+  const int64_t back = ApplyReflectorsScratchBytes(n, m, m, element_bytes);
   const int64_t reduction =
       BidiagonaliseScratchBytes(m, n, element_bytes) + ApplyReflectorsScratchBytes(n, m, n, element_bytes);
   if (!u && !v) return matrix + reduction;
