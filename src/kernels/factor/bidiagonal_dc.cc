@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kTolerance = 4 * std::numeric_limits<double>::epsilon();
 // Matrices that are not divided.
-constexpr int64_t kLeaf = 32;
+constexpr int64_t kLeaf = 24;
 
 // n rows of the matrix, with a column more than rows where it is `wide`; its last right vector, that of no
 // row, is row n of `right`.

@@ -8,6 +8,22 @@
 #include "kernels/factor/lanes.h"
 
 namespace hlo::factor {
+
+// Squares beneath this lose digits.
+constexpr double kLeastSquare = 1e-280;
+
+Rotation MakeRotation(double f, double g) {
+  if (g == 0) return {1, 0, f};
+  const double squares = f * f + g * g;
+  if (squares < kLeastSquare) {
+    const double r = std::hypot(f, g);
+    return {f / r, g / r, r};
+  }
+  // Steps wait for their rotations: root and quotient are found side by side.
+  const double r = std::sqrt(squares), inverse = 1 / squares * r;
+  return {f * inverse, g * inverse, r};
+}
+
 namespace {
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon() / 2;
@@ -69,41 +85,48 @@ double LargestOf(const double* x, int64_t n) {
   return largest;
 }
 
+// A rotation, and what changes a matrix that is rotated from both sides.
+struct TwoSided {
+  double c, s, r, cc, ss, cs;
+};
+// With g's square as well: it is known before g, which waits for the root of another rotation.
+TwoSided MakeTwoSided(double f, double g, double square) {
+  const double squares = f * f + square;
+  if (squares < kLeastSquare) {
+    const auto [c, s, r] = MakeRotation(f, g);
+    return {c, s, r, c * c, s * s, c * s};
+  }
+  const double inverse = 1 / squares, r = std::sqrt(squares), by_root = r * inverse;
+  return {f * by_root, g * by_root, r, f * f * inverse, square * inverse, f * g * inverse};
+}
+
 // A QL step on rows first to last with Wilkinson's shift.
 void QlStep(int64_t first, int64_t last, double* d, double* e, Sweep& sweep) {
   const double half = 0.5 * (d[first + 1] - d[first]), beside = e[first];
   const double root = std::copysign(std::hypot(half, beside), half);
   const double shift = d[first] - beside * (beside / (half + root));
   // The bulge runs upwards: x is what stands in the place that the next rotation clears with.
-  double x = d[last] - shift, y = e[last - 1];
+  double x = d[last] - shift, y = e[last - 1], yy = y * y;
   for (int64_t i = last - 1; i >= first; --i) {
-    const auto [c, t, r] = MakeRotation(x, y);
-    const double s = -t;  // Rows i and i + 1 become c upper + s lower, c lower - s upper.
+    const auto [c, s, r, cc, ss, cs] = MakeTwoSided(x, y, yy);
     if (i + 1 < last) e[i + 1] = r;
     const double upper = d[i], lower = d[i + 1], cross = e[i];
-    const double middle = c * c, other = s * s, mixed = 2 * c * s * cross;
-    d[i] = middle * upper + mixed + other * lower;
-    d[i + 1] = other * upper - mixed + middle * lower;
-    e[i] = (middle - other) * cross + c * s * (lower - upper);
+    const double mixed = -2 * cs * cross;
+    d[i] = cc * upper + mixed + ss * lower;
+    d[i + 1] = ss * upper - mixed + cc * lower;
+    e[i] = (cc - ss) * cross - cs * (lower - upper);
+    // Rows i and i + 1 become c upper - s lower, c lower + s upper.
     sweep.c[i] = c;
-    sweep.s[i] = s;
+    sweep.s[i] = -s;
     if (i == first) break;
     x = e[i];
-    y = -s * e[i - 1];
+    y = s * e[i - 1];
+    yy = ss * (e[i - 1] * e[i - 1]);
     e[i - 1] *= c;
   }
 }
 
 }  // namespace
-
-Rotation MakeRotation(double f, double g) {
-  if (g == 0) return {1, 0, f};
-  const double squares = f * f + g * g;
-  // Squares beneath this lose digits.
-  const double r = squares > 1e-280 ? std::sqrt(squares) : std::hypot(f, g);
-  const double inverse = 1 / r;
-  return squares > 1e-280 ? Rotation{f * inverse, g * inverse, r} : Rotation{f / r, g / r, r};
-}
 
 int64_t TridiagonalQr(int64_t n, double* d, double* e, VectorRows vectors) {
   if (n == 0) return 0;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kTolerance = 4 * std::numeric_limits<double>::epsilon();
 // Matrices that are not divided.
-constexpr int64_t kLeaf = 32;
+constexpr int64_t kLeaf = 24;
 
 // A part of the matrix on its diagonal, and scratch memory of its own.
 struct Block {
