@@ -5,6 +5,7 @@
 
 #include "kernels/factor/lu.h"
 #include "kernels/factor/qr.h"
+#include "kernels/factor/spectra.h"
 #include "kernels/factor/triangular.h"
 #include "plan/matrix_batch.h"
 #include "reference/custom/matrix_calls.h"
@@ -86,6 +87,46 @@ void Ormqr(const MatrixCall& call, const Entry& entry) {
   c.Store();
 }
 
+template <class T>
+void Syevd(const MatrixCall& call, const Entry& entry) {
+  Wide<T> array = entry.Copy<T>(call.array, 0);
+  Wide<double> w = entry.ResultList<double>(1);
+  const bool vectors = entry.Result(0) != nullptr;
+  const int64_t info = factor::Syevd(array.matrix(), call.lower, w.vector(), vectors);
+  array.Store();
+  w.Store();
+  entry.StoreInteger(2, info);
+}
+
+// A matrix of vectors where somebody needs it; else one without data.
+template <class T>
+Matrix<T> VectorsOf(const Entry& entry, int k, Wide<T>& array) {
+  return entry.Result(k) == nullptr ? Matrix<T>() : array.matrix();
+}
+
+// Results (a, s, u, v^H or v, info).
+template <class T>
+void Gesdd(const MatrixCall& call, const Entry& entry) {
+  Wide<T> a = entry.Input<T>(call.array);
+  Wide<double> s = entry.ResultList<double>(1);
+  if (!call.vectors) {
+    entry.StoreInteger(4, factor::Gesdd(a.matrix().AsConst(), s.vector(), Matrix<T>(), Matrix<T>()));
+    return s.Store();
+  }
+  Wide<T> u = entry.ResultMatrix<T>(2, entry.ResultShape(2)),
+          v = entry.ResultMatrix<T>(3, entry.ResultShape(3));
+  const Matrix<T> columns = VectorsOf(entry, 3, v);
+  const int64_t info = factor::Gesdd(a.matrix().AsConst(), s.vector(), VectorsOf(entry, 2, u),
+                                     call.adjoint ? columns.Transposed() : columns);
+  if (call.adjoint) {
+    for (T& element : v.vector()) element = linalg::Conj(element);
+  }
+  u.Store();
+  v.Store();
+  s.Store();
+  entry.StoreInteger(4, info);
+}
+
 // --- What they take besides for one matrix, in bytes
 
 int64_t WidthOf(const Shape& shape) { return IsComplex(shape.type()) ? 16 : 8; }
@@ -107,6 +148,18 @@ int64_t OfOrmqr(const MatrixCall& call, const Instruction& instruction) {
   return CopyBytes(a) + CopyBytes(c) +
          factor::OrmqrScratchBytes(Entry::Rows(a), Entry::Columns(a),
                                    call.left ? Entry::Columns(c) : Entry::Rows(c), WidthOf(a));
+}
+
+int64_t OfSyevd(const MatrixCall& call, const Instruction& instruction) {
+  const Shape& a = instruction.operand(call.array)->shape();
+  return CopyBytes(a) + factor::SyevdScratchBytes(Entry::Columns(a), WidthOf(a), true);
+}
+int64_t OfGesdd(const MatrixCall& call, const Instruction& instruction) {
+  const Shape& a = instruction.operand(call.array)->shape();
+  int64_t bytes = CopyBytes(a) + factor::GesddScratchBytes(Entry::Rows(a), Entry::Columns(a), WidthOf(a),
+                                                           call.vectors, call.vectors);
+  for (const int64_t k : {2, 3}) bytes += call.vectors ? CopyBytes(instruction.shape().element(k)) : 0;
+  return bytes;
 }
 
 // Whether the first result may lie where the matrix does: that of potrf where the matrix is a copy, and there
@@ -134,6 +187,8 @@ constexpr CallKernel kCallKernels[] = {
     {Function::kOrgqr, "orgqr", Orgqr<double>, Orgqr<Complex>, CopyAnd<factor::QrScratchBytes>,
      InPlace::kYes},
     {Function::kOrmqr, "ormqr", Ormqr<double>, Ormqr<Complex>, OfOrmqr, InPlace::kNo},
+    {Function::kSyevd, "syevd", Syevd<double>, Syevd<Complex>, OfSyevd, InPlace::kYes},
+    {Function::kGesdd, "gesdd", Gesdd<double>, Gesdd<Complex>, OfGesdd, InPlace::kNo},
 };
 const CallKernel* FindCallKernel(Function function) {
   const auto row = std::find_if(std::begin(kCallKernels), std::end(kCallKernels),
@@ -141,9 +196,10 @@ const CallKernel* FindCallKernel(Function function) {
   return row == std::end(kCallKernels) ? nullptr : row;
 }
 
-// Results that no kernel writes are work space. The first one is written, and may hold an operand.
-void ClearResults(const Instruction& call, absl::Span<void* const> results) {
-  for (size_t k = 1; k < results.size(); ++k) {
+// Results that no kernel writes are work space. The first one, if it is written, may hold an operand.
+void ClearResults(const Instruction& call, absl::Span<void* const> results, bool first) {
+  if (!call.shape().IsTuple()) return;
+  for (size_t k = first ? 0 : 1; k < results.size(); ++k) {
     if (results[k] != nullptr)
       std::memset(results[k], 0, *DenseByteCount(call.shape().element(static_cast<int64_t>(k))));
   }
@@ -163,7 +219,7 @@ LibraryKernel FindMatrixCallKernel(const Instruction& instruction) {
   const CallKernel* kernel = call.has_value() ? FindCallKernel(call->function) : nullptr;
   if (kernel == nullptr) return {};
   const auto run = [call = *call, kernel](const Instruction& instruction, auto operands, auto results) {
-    ClearResults(instruction, results);
+    ClearResults(instruction, results, kernel->function == Function::kGesdd);
     return ForEachMatrix(instruction, operands, results, call.array, [&]<class T>(const Entry& entry) {
       (std::is_same_v<T, double> ? kernel->real : kernel->complex)(call, entry);
     });

@@ -42,7 +42,7 @@ void CombineRows(const Selection& selection, const Grouping& grouping,
     if (from.rows == 0) {
       for (int64_t i = 0; i < n; ++i) std::fill_n(&to(i, 0), to.columns, 0.0);
     } else {
-      Product<double>({coefficients.Block(0, place, n, from.rows)}, Plain(from), to);
+      Product<double>(Plain(coefficients.Block(0, place, n, from.rows)), Plain(from), to);
     }
   };
   combine(first, 0, 0);
