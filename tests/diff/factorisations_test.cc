@@ -2,8 +2,8 @@
 // that multiply to what they are factors of.
 
 #include <cmath>
-#include <limits>
 
+#include "absl/strings/str_replace.h"
 #include "base/parallel.h"
 #include "kernels/factor/lu.h"
 #include "kernels/factor/triangular.h"
@@ -129,6 +129,121 @@ TEST(Calls, Trsm) {
           sides.lower ? 76 : 85, sides.unit_diagonal ? 85 : 78, static_cast<int>(op));
       ExpectAgrees(Call(fmt::format("lapack_{}trsm_ffi", LetterOf(type)).c_str(), options.c_str(),
                         ToString(operands.arguments[1].shape()), operands));
+    }
+  }
+}
+
+TEST(Calls, QrFactors) {
+  for (const char* type : {"f64", "f32", "c64", "c128"}) {
+    const char letter = LetterOf(type);
+    const char* un = letter == 'c' || letter == 'z' ? "un" : "or";
+    const std::vector<int64_t> sizes[] = {{2, 5, 5}, {90, 40}, {40, 90}, {3, 70, 70}};
+    for (const std::vector<int64_t>& dims : sizes) {
+      std::vector<int64_t> taus(dims.begin(), dims.end() - 1), order = taus;
+      const int64_t m = dims[dims.size() - 2], n = dims.back();
+      taus.back() = std::min(m, n);
+      order.back() = n;
+      test::Program a;
+      a.arguments = {test::RandomArray(*ParseElementType(type), dims, 7)};
+      const std::string shape = test::TextOf(type, dims), list = test::TextOf(type, taus);
+      ExpectAgrees(Call(fmt::format("lapack_{}geqrf_ffi", letter).c_str(), "",
+                        fmt::format("({}, {})", shape, list), a));
+      test::Program pivoted = a;
+      pivoted.arguments.push_back(*Literal::CreateZeros(Shape::Array(ElementType::kS32, order)));
+      ExpectAgrees(Call(fmt::format("lapack_{}geqp3_ffi", letter).c_str(), "",
+                        fmt::format("({}, {}, {})", shape, test::TextOf("s32", order), list), pivoted));
+      if (m < n) continue;
+      test::Program q = a;
+      q.arguments.push_back(test::RandomArray(*ParseElementType(type), taus, 8));
+      test::Change(q.arguments[0], [&](int64_t i, int64_t j, std::complex<double> v) {
+        return i > j ? v / static_cast<double>(m) : v;  // Reflectors that are nearly what tau takes them for.
+      });
+      ExpectAgrees(Call(fmt::format("lapack_{}{}gqr_ffi", letter, un).c_str(), "", shape, q));
+      test::Program product = q;
+      std::vector<int64_t> c = dims;
+      c.back() = 30;
+      product.arguments.push_back(test::RandomArray(*ParseElementType(type), c, 9));
+      ExpectAgrees(Call(fmt::format("lapack_{}{}mqr_ffi", letter, un).c_str(),
+                        "left = true, transpose = true", test::TextOf(type, c), product));
+    }
+  }
+}
+
+// A product of the results says what the signs of vectors do not.
+struct SpectrumType {
+  const char *type, *real;
+  char letter;
+  const char* evd;
+};
+constexpr SpectrumType kSpectrumTypes[] = {{"f32", "f32", 's', "syevd"},
+                                           {"f64", "f64", 'd', "syevd"},
+                                           {"c64", "f32", 'c', "heevd"},
+                                           {"c128", "f64", 'z', "heevd"}};
+void ExpectSpectrum(std::string text, const SpectrumType& t, int64_t m, int64_t n) {
+  const auto matrix = [&](const char* type, int64_t rows) {
+    return fmt::format("{}[3,{},{}]", type, rows, n);
+  };
+  text = absl::StrReplaceAll(text, {{"MATRIX", matrix(t.type, m)},
+                                    {"SQUARE", matrix(t.type, n)},
+                                    {"REAL", matrix(t.real, n)},
+                                    {"SOME", fmt::format("{}[3,{}]", t.type, n)},
+                                    {"LIST", fmt::format("{}[3,{}]", t.real, n)},
+                                    {"TARGET", fmt::format("lapack_{}", t.letter)},
+                                    {"EVD", t.evd}});
+  const double bound = std::string_view(t.real) == "f32" ? 1e-4 : 1e-11;
+  test::ExpectEnginesAgree(text, {.rule = CompareRule::Close(bound, bound)});
+}
+
+constexpr const char* kTransposed = R"(adjoint { x = SQUARE parameter(0)
+  ROOT t = SQUARE transpose(x), dimensions={0,2,1} }
+)";
+constexpr const char* kAdjoint = R"(adjoint { x = SQUARE parameter(0)
+  re = REAL real(x)
+  im = REAL imag(x)
+  no = REAL negate(im)
+  y = SQUARE complex(re, no)
+  ROOT t = SQUARE transpose(y), dimensions={0,2,1} }
+)";
+
+TEST(Calls, Eigenvalues) {
+  for (const SpectrumType& t : kSpectrumTypes) {
+    for (const int64_t n : {1, 7, 60}) {
+      ExpectSpectrum(std::string(t.letter == 'c' || t.letter == 'z' ? kAdjoint : kTransposed) +
+                         R"(ENTRY e { x = SQUARE parameter(0)
+  xt = SQUARE call(x), to_apply=adjoint
+  s = SQUARE add(x, xt)
+  q = (SQUARE, LIST, s32[3]) custom-call(s), custom_call_target="TARGETEVD_ffi", api_version=API_VERSION_TYPED_FFI, backend_config={mode = 86 : ui8, uplo = 76 : ui8}
+  v = SQUARE get-tuple-element(q), index=0
+  w = LIST get-tuple-element(q), index=1
+  i = s32[3] get-tuple-element(q), index=2
+  c = SOME convert(w)
+  d = SQUARE broadcast(c), dimensions={0,2}
+  vd = SQUARE multiply(v, d)
+  vt = SQUARE call(v), to_apply=adjoint
+  p = SQUARE dot(vd, vt), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}
+  ROOT r = (SQUARE, LIST, s32[3]) tuple(p, w, i) })",
+                     t, n, n);
+    }
+  }
+}
+
+TEST(Calls, SingularValues) {
+  for (const SpectrumType& t : kSpectrumTypes) {
+    for (const int64_t n : {1, 7, 60}) {
+      for (const int64_t m : {n, n + 5}) {
+        ExpectSpectrum(R"(ENTRY e { x = MATRIX parameter(0)
+  q = (MATRIX, LIST, MATRIX, SQUARE, s32[3]) custom-call(x), custom_call_target="TARGETgesdd_ffi", api_version=API_VERSION_TYPED_FFI, backend_config={mode = 83 : ui8}
+  s = LIST get-tuple-element(q), index=1
+  u = MATRIX get-tuple-element(q), index=2
+  v = SQUARE get-tuple-element(q), index=3
+  i = s32[3] get-tuple-element(q), index=4
+  c = SOME convert(s)
+  d = MATRIX broadcast(c), dimensions={0,2}
+  us = MATRIX multiply(u, d)
+  p = MATRIX dot(us, v), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}
+  ROOT r = (MATRIX, LIST, s32[3]) tuple(p, s, i) })",
+                       t, m, n);
+      }
     }
   }
 }

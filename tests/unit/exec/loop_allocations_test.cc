@@ -172,6 +172,24 @@ constexpr Case kCases[] = {
     {"lu", "f32[90,90]",
      "q = (f32[90,90], s32[90], s32[]) custom-call(x), custom_call_target=\"lapack_sgetrf_ffi\", "
      "api_version=API_VERSION_TYPED_FFI\n y = f32[90,90] get-tuple-element(q), index=0"},
+    {"qr", "f32[60,60]",
+     "q = (f32[60,60], f32[60]) custom-call(x), custom_call_target=\"lapack_sgeqrf_ffi\", "
+     "api_version=API_VERSION_TYPED_FFI\n a = f32[60,60] get-tuple-element(q), index=0\n b = f32[60] "
+     "get-tuple-element(q), index=1\n y = f32[60,60] custom-call(a, b), "
+     "custom_call_target=\"lapack_sorgqr_ffi\", api_version=API_VERSION_TYPED_FFI"},
+    {"eigenvalues", "f32[60,60]",
+     "q = (f32[60,60], f32[60], s32[]) custom-call(x), custom_call_target=\"lapack_ssyevd_ffi\", "
+     "api_version=API_VERSION_TYPED_FFI, backend_config={mode = 86 : ui8, uplo = 76 : ui8}\n y = f32[60,60] "
+     "get-tuple-element(q), index=0"},
+    {"singular_values", "f32[50,60]",
+     "q = (f32[50,60], f32[50], f32[50,50], f32[50,60], s32[]) custom-call(x), "
+     "custom_call_target=\"lapack_sgesdd_ffi\", api_version=API_VERSION_TYPED_FFI, backend_config={mode = 83 "
+     ": "
+     "ui8}\n y = f32[50,60] get-tuple-element(q), index=3"},
+    {"ragged_dot", "f32[90,40]",
+     "w = f32[3,40,40] iota(), iota_dimension=1\n g = s32[3] constant({20,30,40})\n y = f32[90,40] "
+     "ragged-dot(x, w, g), lhs_contracting_dims={1}, rhs_contracting_dims={1}, lhs_ragged_dims={0}, "
+     "rhs_group_dims={0}"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Steps, LoopAllocations, testing::ValuesIn(kCases),
