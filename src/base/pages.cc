@@ -12,8 +12,9 @@ namespace hlo {
 namespace {
 
 void* AllocateAligned(int64_t byte_count, int64_t alignment) {
-  const int64_t padded = std::max<int64_t>((byte_count + alignment - 1) / alignment, 1) * alignment;
-  return std::aligned_alloc(static_cast<size_t>(alignment), static_cast<size_t>(padded));
+  void* data = nullptr;
+  const auto size = static_cast<size_t>(std::max<int64_t>(byte_count, 1));
+  return posix_memalign(&data, static_cast<size_t>(alignment), size) == 0 ? data : nullptr;
 }
 
 constexpr int64_t kMostKept = 256 << 20;
@@ -38,11 +39,16 @@ class KeptBlocks {
     const std::lock_guard lock(mutex_);
     blocks_.push_back({data, byte_count});
     total_ += byte_count;
-    DropTo(kMostKept);
+    DropTo(most_);
   }
   void Drop() {
     const std::lock_guard lock(mutex_);
     DropTo(0);
+  }
+  void KeepUpTo(int64_t most) {
+    const std::lock_guard lock(mutex_);
+    most_ = most;
+    DropTo(most_);
   }
 
  private:
@@ -62,7 +68,7 @@ class KeptBlocks {
   };
   std::mutex mutex_;
   std::vector<Block> blocks_;
-  int64_t total_ = 0;
+  int64_t total_ = 0, most_ = kMostKept;
 };
 
 }  // namespace
@@ -93,5 +99,6 @@ void ReturnPages(void* data, int64_t byte_count, int64_t large_from) {
 }
 
 void DropReturnedPages() { KeptBlocks::OfProcess().Drop(); }
+void KeepReturnedPages(bool keep) { KeptBlocks::OfProcess().KeepUpTo(keep ? kMostKept : 0); }
 
 }  // namespace hlo

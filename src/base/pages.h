@@ -16,5 +16,7 @@ void* AllocatePages(int64_t byte_count, int64_t large_from);
 void ReturnPages(void* data, int64_t byte_count, int64_t large_from);
 // Frees what is kept.
 void DropReturnedPages();
+// Whether anything is kept from now on; at first it is.
+void KeepReturnedPages(bool keep);
 
 }  // namespace hlo

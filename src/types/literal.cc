@@ -29,7 +29,10 @@ int64_t MachineMemory() {
 
 }  // namespace
 
-void SetMemoryLimit(int64_t byte_count) { g_limit = byte_count; }
+void SetMemoryLimit(int64_t byte_count) {
+  g_limit = byte_count;
+  KeepReturnedPages(byte_count == 0);  // Under a limit nothing is held that is in no use.
+}
 MemoryUse BufferMemoryUse() { return {g_current, g_peak}; }
 void ResetPeakMemoryUse() { g_peak = g_current.load(); }
 
@@ -61,11 +64,7 @@ absl::StatusOr<std::shared_ptr<Buffer>> Buffer::Allocate(int64_t byte_count) {
 }
 
 Buffer::~Buffer() {
-  // Under a limit nothing is held that is in no use.
-  if (g_limit > 0)
-    std::free(data_);
-  else
-    ReturnPages(data_, byte_count_, kLargeBlock);
+  ReturnPages(data_, byte_count_, kLargeBlock);
   ReleaseMemory(byte_count_);
 }
 

@@ -4,6 +4,7 @@
 #include <malloc.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -38,6 +39,10 @@ void __libc_free(void* block);                          // NOLINT
 void* malloc(size_t bytes) { return hlo::test::Counted(__libc_malloc(bytes)); }
 void* aligned_alloc(size_t alignment, size_t bytes) {
   return hlo::test::Counted(__libc_memalign(alignment, bytes));
+}
+int posix_memalign(void** to, size_t alignment, size_t bytes) {
+  *to = aligned_alloc(alignment, bytes);
+  return *to == nullptr ? ENOMEM : 0;
 }
 void free(void* block) {
   if (block != nullptr) hlo::test::live -= static_cast<int64_t>(malloc_usable_size(block));
