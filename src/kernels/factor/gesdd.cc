@@ -108,7 +108,8 @@ class TallSvd {
   void MakeTriangle() {
     cpu::KeptVector<T> diagonal(columns_);
     const ColumnBlocks<T> blocks = Blocks();
-    FactorLines(lines_.data(), line_stride_, columns_, rows_, diagonal.data(), taus_.data() + 2 * columns_);
+    FactorLines<T>({lines_.data(), line_stride_, rows_, diagonal.data(), taus_.data() + 2 * columns_}, 0,
+                   columns_);
     EachElementBySquares(columns_, columns_, [&](int64_t i, int64_t j) {
       const T above = i < j ? lines_.data()[j * line_stride_ + i] : T(0);
       blocks(i, j) = i == j ? diagonal[i] : above;

@@ -73,16 +73,16 @@ struct BlockReflector {
       std::copy(source + j + 1, source + length, row + j + 1);
     }
     t = v + n * stride;
-    for (int64_t j = 0; j < n; ++j) Extend(j, h.taus[from + j]);
+    const Matrix<T> rows{v, n, length, stride, 1}, products = Matrix<T>::Dense(t + n * n, n, n);
+    Product<T>(Plain(rows).Conjugate(), Plain(rows.Transposed()), products);
+    for (int64_t j = 0; j < n; ++j) Extend(j, h.taus[from + j], products);
   }
 
   // Column j: t(0:j, j) = -tau t(0:j, 0:j) (v(0:j)^H v(j)).
-  void Extend(int64_t j, T tau) {
-    T products[kBlock];
-    for (int64_t i = 0; i < j; ++i) products[i] = Dot(v + i * stride, v + j * stride, j, length);
+  void Extend(int64_t j, T tau, const Matrix<T>& products) {
     for (int64_t i = 0; i < j; ++i) {
       T sum = T(0);
-      for (int64_t l = i; l < j; ++l) sum += Times(t[i * count + l], products[l]);
+      for (int64_t l = i; l < j; ++l) sum += Times(t[i * count + l], products(l, j));
       t[i * count + j] = -Times(tau, sum);
     }
     for (int64_t i = j + 1; i < count; ++i) t[i * count + j] = T(0);
@@ -130,7 +130,7 @@ void ApplyReflectors(const Reflectors<T>& h, const Matrix<T>& x, bool adjoint) {
   if (h.count == 0 || x.columns == 0) return;
   if (x.rows * x.columns <= kFewElements) return ApplyEach(h, x, adjoint);
   const int64_t block = std::min(kBlock, h.count), blocks = (h.count + block - 1) / block;
-  const Scratch<T> memory(block * (PaddedLength<T>(h.length) + block));
+  const Scratch<T> memory(block * (PaddedLength<T>(h.length) + 2 * block));
   const Scratch<T> products(2 * block * x.columns);
   for (int64_t i = 0; i < blocks; ++i) {
     const int64_t from = (adjoint ? i : blocks - 1 - i) * block;
@@ -140,34 +140,37 @@ void ApplyReflectors(const Reflectors<T>& h, const Matrix<T>& x, bool adjoint) {
 }
 
 template <class T>
-void FactorLines(T* lines, int64_t stride, int64_t count, int64_t length, T* diagonal, T* taus) {
-  for (int64_t begin = 0; begin < count; begin += kBlock) {
-    const int64_t end = std::min(count, begin + kBlock);
-    for (int64_t j = begin; j < end; ++j) {
-      T* line = lines + j * stride;
-      for (int64_t k = begin; k < j; ++k) {
-        const T* v = lines + k * stride;
-        AddMultiple(-Times(Conj(taus[k]), Dot(v, line, k, length)), v, line, k, length);
-      }
-      const auto [beta, tau] = MakeReflector(line, j, length);
-      diagonal[j] = beta;
-      taus[j] = tau;
+void FactorLines(const LineFactors<T>& f, int64_t begin, int64_t end) {
+  constexpr int64_t kFewLines = 8;
+  if (end - begin > kFewLines) {
+    const int64_t middle = begin + (end - begin) / 2;
+    FactorLines(f, begin, middle);
+    const Reflectors<T> panel{
+        f.lines + begin * f.stride, f.stride, middle - begin, f.length, begin, f.taus + begin};
+    ApplyReflectors(panel, Matrix<T>{f.lines + middle * f.stride, f.length, end - middle, 1, f.stride}, true);
+    return FactorLines(f, middle, end);
+  }
+  for (int64_t j = begin; j < end; ++j) {
+    T* line = f.lines + j * f.stride;
+    for (int64_t k = begin; k < j; ++k) {
+      const T* v = f.lines + k * f.stride;
+      AddMultiple(-Times(Conj(f.taus[k]), Dot(v, line, k, f.length)), v, line, k, f.length);
     }
-    const Reflectors<T> panel{lines + begin * stride, stride, end - begin, length, begin, taus + begin};
-    const Matrix<T> rest{lines + end * stride, length, count - end, 1, stride};
-    ApplyReflectors(panel, rest, true);
+    const auto [beta, tau] = MakeReflector(line, j, f.length);
+    f.diagonal[j] = beta;
+    f.taus[j] = tau;
   }
 }
 
 int64_t ApplyReflectorsScratchBytes(int64_t count, int64_t length, int64_t columns, int64_t element_bytes) {
   const int64_t block = std::min(kBlock, count);
-  return block * (PaddedLength<double>(length) + block + 2 * columns) * element_bytes;
+  return block * (PaddedLength<double>(length) + 2 * block + 2 * columns) * element_bytes;
 }
 
 #define HLO_INSTANTIATE(T)                                                     \
   template Reflection<T> MakeReflector(T*, int64_t, int64_t);                  \
   template void ApplyReflectors(const Reflectors<T>&, const Matrix<T>&, bool); \
-  template void FactorLines(T*, int64_t, int64_t, int64_t, T*, T*);
+  template void FactorLines(const LineFactors<T>&, int64_t, int64_t);
 HLO_INSTANTIATE(double)
 HLO_INSTANTIATE(Complex)
 #undef HLO_INSTANTIATE

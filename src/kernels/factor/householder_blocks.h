@@ -31,9 +31,16 @@ void ApplyReflectors(const Reflectors<T>& reflectors, const linalg::Matrix<T>& x
 // Bytes of scratch memory that takes, with x of so many columns.
 int64_t ApplyReflectorsScratchBytes(int64_t count, int64_t length, int64_t columns, int64_t element_bytes);
 
-// geqrf of a matrix whose columns are the first `length` elements of so many lines: r(i, j) for i < j becomes
-// element i of line j, the diagonal of r `diagonal`, and what follows reflectors of q = H(0) H(1) ...
+// geqrf of a matrix whose columns are the first `length` elements of lines: r(i, j) for i < j becomes element
+// i of line j, the diagonal of r `diagonal`, and what follows reflectors of q = H(0) H(1) ...
 template <class T>
-void FactorLines(T* lines, int64_t stride, int64_t count, int64_t length, T* diagonal, T* taus);
+struct LineFactors {
+  T* lines;
+  int64_t stride, length;
+  T *diagonal, *taus;
+};
+// Lines begin to end, from row `begin` on.
+template <class T>
+void FactorLines(const LineFactors<T>& factors, int64_t begin, int64_t end);
 
 }  // namespace hlo::factor

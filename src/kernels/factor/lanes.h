@@ -22,10 +22,12 @@ inline constexpr int kWords = kIsComplex<T> ? 2 : 1;
 template <class T>
 inline constexpr int64_t kElements = cpu::kLanes<double> / kWords<T>;
 
-// The length of lines of n elements that all begin at a vector's alignment.
+// The length of lines of n elements that all begin at a vector's alignment. Lines a multiple of pages apart
+// would share a few sets of the cache.
 template <class T>
 int64_t PaddedLength(int64_t n) {
-  return (n + 7) / 8 * 8;
+  const int64_t length = (n + 7) / 8 * 8;
+  return length % 256 == 0 ? length + 8 : length;
 }
 
 // Without the standard's care for infinities, which costs a call.
@@ -128,9 +130,18 @@ template <class T, class F>
 // The sum of conj(x[i]) y[i].
 template <class T>
 T Dot(const T* x, const T* y, int64_t begin, int64_t end) {
-  DotSum<T> sum;
-  EachVector<T>(begin, end, [&](int64_t i, auto part) { sum.Add(part.Load(x + i), part.Load(y + i)); });
-  return sum.Total();
+  constexpr int kSums = 4;  // A sum waits for the one before.
+  DotSum<T> sums[kSums];
+  int64_t i = begin;
+  for (; i + kSums * kElements<T> <= end; i += kSums * kElements<T>) {
+    for (int k = 0; k < kSums; ++k) {
+      const int64_t at = i + k * kElements<T>;
+      sums[k].Add(Whole<T>{}.Load(x + at), Whole<T>{}.Load(y + at));
+    }
+  }
+  EachVector<T>(i, end, [&](int64_t at, auto part) { sums[0].Add(part.Load(x + at), part.Load(y + at)); });
+  for (int k = 1; k < kSums; ++k) sums[0].Add(sums[k]);
+  return sums[0].Total();
 }
 
 // y += factor x
