@@ -96,8 +96,9 @@ TwoSided MakeTwoSided(double f, double g, double square) {
     const auto [c, s, r] = MakeRotation(f, g);
     return {c, s, r, c * c, s * s, c * s};
   }
-  const double inverse = 1 / squares, r = std::sqrt(squares), by_root = r * inverse;
-  return {f * by_root, g * by_root, r, f * f * inverse, square * inverse, f * g * inverse};
+  // Not g's quotient: g and its square would part, a little more with each rotation of a step.
+  const double inverse = 1 / squares, r = std::sqrt(squares), ss = square * inverse;
+  return {f * r * inverse, std::copysign(std::sqrt(ss), g), r, f * f * inverse, ss, f * g * inverse};
 }
 
 // A QL step on rows first to last with Wilkinson's shift.
