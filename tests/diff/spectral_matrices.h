@@ -112,7 +112,7 @@ double LargestOf(const Matrix<T>& m) {
 }
 
 // Errors of n operations on numbers of this size.
-inline double Bound(int64_t n, double size) { return 20 * kEpsilon * static_cast<double>(n + 3) * size; }
+inline double Bound(int64_t n, double size) { return 6 * kEpsilon * static_cast<double>(n + 3) * size; }
 
 template <class T>
 void ExpectOrthonormal(const Matrix<T>& q) {

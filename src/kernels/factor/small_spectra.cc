@@ -16,8 +16,9 @@ Rotation MakeRotation(double f, double g) {
   if (g == 0) return {1, 0, f};
   const double squares = f * f + g * g;
   if (squares < kLeastSquare) {
-    const double r = std::hypot(f, g);
-    return {f / r, g / r, r};
+    constexpr double kUp = 0x1p600;
+    const auto [c, s, r] = MakeRotation(f * kUp, g * kUp);
+    return {c, s, r / kUp};
   }
   // Steps wait for their rotations: root and quotient are found side by side.
   const double r = std::sqrt(squares), inverse = 1 / squares * r;

@@ -26,6 +26,7 @@ struct Block {
   Matrix<double> rows;
   int64_t* order;
   double *distances, *gathered;
+  double norm;  // Of the whole matrix, about.
 };
 
 // Rows p and q, q's eigenvalue the larger one, become eigenvectors of which only q's has a share in the first
@@ -45,7 +46,8 @@ bool Deflates(const Block& b, int64_t p, int64_t q, double* z, double tolerance,
 
 Selection Select(const Block& b, int64_t split, double weight, double* z) {
   Selection selection(b.n);
-  double largest = weight;
+  // What is nothing to the whole matrix need not be told apart, and its squares may be too small for it.
+  double largest = std::max(weight, b.norm * kTolerance);
   for (int64_t i = 0; i < b.n; ++i) {
     selection.halves[i] = i < split ? Half::kFirst : Half::kSecond;
     largest = std::max(largest, std::abs(b.diagonal[i]));
@@ -133,12 +135,20 @@ int64_t TridiagonalEigen(int64_t n, double* diagonal, double* beside, const Matr
   const int64_t levels = LevelCount(n), stride = PaddedLength<double>(n);
   for (int64_t i = 0; i < n; ++i) std::fill_n(&rows(i, 0), n, 0.0);
   const Scratch<double> scratch(levels == 0 ? 0 : 2 * n * stride);
+  double norm = 0;
+  for (int64_t i = 0; i < n; ++i)
+    norm = std::max({norm, std::abs(diagonal[i]), i + 1 < n ? std::abs(beside[i]) : 0});
   const auto begin = [&](int64_t i, int64_t level) { return (n * i) >> level; };
   const auto block = [&](int64_t i, int64_t level) {
     const int64_t first = begin(i, level), count = begin(i + 1, level) - first;
     double* memory = scratch.data() + 2 * first * stride;
-    return Block{count,         diagonal + first, rows.Block(first, first, count, count),
-                 order + first, memory,           memory + count * stride};
+    return Block{.n = count,
+                 .diagonal = diagonal + first,
+                 .rows = rows.Block(first, first, count, count),
+                 .order = order + first,
+                 .distances = memory,
+                 .gathered = memory + count * stride,
+                 .norm = norm};
   };
   for (int64_t i = 1; i < int64_t{1} << levels; ++i) {
     const int64_t row = begin(i, levels);
