@@ -33,6 +33,7 @@ void CheckEigen(const Array<T>& a, bool lower, Array<T> to, const std::string& n
       to.view(i, j) = (lower ? i >= j : i <= j) ? a.view(i, j) : T(std::nan(""));
   }
   Array<T> same = to, expected = a;
+  const std::vector<T> before = same.data;
   std::vector<double> w(n, -1), alone(n, -1), reference(n);
   ASSERT_EQ(factor::Syevd(to.view, lower, absl::MakeSpan(w)), 0);
   EXPECT_TRUE(std::is_sorted(w.begin(), w.end()));
@@ -42,6 +43,7 @@ void CheckEigen(const Array<T>& a, bool lower, Array<T> to, const std::string& n
   ASSERT_EQ(linalg::Syevd(expected.view, lower, absl::MakeSpan(reference)), 0);
   ExpectNear(w, reference, Bound(n, size));
   ASSERT_EQ(factor::Syevd(same.view, lower, absl::MakeSpan(alone), false), 0);
+  EXPECT_TRUE(n == 0 || std::memcmp(same.data.data(), before.data(), before.size() * sizeof(T)) == 0);
   EXPECT_TRUE(std::is_sorted(alone.begin(), alone.end()));
   ExpectNear(alone, reference, Bound(n, size));
 }

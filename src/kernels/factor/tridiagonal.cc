@@ -93,7 +93,7 @@ struct Pass {
   void Run(T* y, T* parts) const {
     const int64_t pieces = PieceCount(n - first);
     const double elements = 0.5 * static_cast<double>((n - first) * (n - first));
-    ParallelFor(pieces, elements * (kIsComplex<T> ? 0.4 : 0.15), [&](int64_t i) {
+    ParallelFor(pieces, elements * (kIsComplex<T> ? 0.5 : 0.18), [&](int64_t i) {
       const int64_t begin = PieceBegin(i, pieces);
       T* to = i == 0 ? y : parts + (i - 1) * stride;
       std::fill(to + begin, to + n, T(0));
