@@ -192,7 +192,7 @@ void BidiagonalStep(int64_t first, int64_t last, double shift, double* d, double
 int64_t BidiagonalQr(int64_t n, double* d, double* e, VectorRows left, VectorRows right) {
   if (n == 0) return 0;
   Sweep left_sweep(n), right_sweep(n);
-  const double norm = std::max(LargestOf(d, n), LargestOf(e, n - 1)), nothing = kEpsilon * 0.1 * norm;
+  const double norm = std::max(LargestOf(d, n), LargestOf(e, n - 1)), nothing = kEpsilon * norm;
   int64_t steps = kStepsPerValue * n;
   const auto is_nothing = [&](int64_t i) {
     return std::abs(e[i]) <= kEpsilon * (std::abs(d[i]) + std::abs(d[i + 1])) + nothing;
