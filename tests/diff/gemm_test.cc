@@ -129,6 +129,16 @@ TEST(GemmTest, EverySizeAroundTheTilesOfRegisters) {
   }
 }
 
+TEST(GemmTest, SomeRowsOfAMatrixThatLiesInRows) {
+  for (ElementType type : {kF32, kF64, kS32, kU64}) {
+    for (int64_t m : {4, 5, 8, 9, 11, 12, 13}) {
+      ExpectRight({type, type, type, 1, m, 64, 33});
+      ExpectRight({type, type, type, 2, m, 1700, 70, {true, 3}, {false, 5}});
+    }
+  }
+  ExpectRight({kF32, kF32, kBF16, 1, 7, 4200, 1100});
+}
+
 TEST(GemmTest, EmptyResultsAreLeftAlone) {
   for (int64_t m : {0, 3}) ExpectRight({kF32, kF32, kF32, 1, m, 0, 5});
   ExpectRight({kF32, kF32, kF32, 0, 3, 3, 3});

@@ -52,30 +52,30 @@ GemmOperand Computed(GemmOperand x, int64_t rows, int64_t columns) {
 template <class T>
 void MultiplyThin(const OneProduct& p, const ProductSink<T>& sink) {
   const bool few_rows = p.m <= p.n;
-  const int64_t rows = few_rows ? p.m : p.n, columns = few_rows ? p.n : p.m;
+  const int64_t rows = few_rows ? p.m : p.n, columns = few_rows ? p.n : p.m, whole = WholeChunks(rows);
   const auto at_hand = [](const GemmOperand& x, int64_t row_count, int64_t column_count) {
     return x.compute == nullptr ? x : Computed(x, row_count, column_count);
   };
-  T* thin = Scratch<T>(ScratchSlot::kCallerA, rows * p.k);
+  const int64_t thin_ld = RowDistance(p.k), sums_ld = RowDistance(columns);
+  T* thin = Scratch<T>(ScratchSlot::kCallerA, whole * thin_ld);
+  std::fill(thin + rows * thin_ld, thin + whole * thin_ld, T{});
   const GemmOperand few = few_rows ? at_hand(p.a, p.m, p.k) : at_hand(p.b, p.k, p.n);
   const WidenBlock<T> widen = WidenBlockOf<T>(few.type);
   if (few_rows)
-    widen(few.data, few.row_stride, few.column_stride, rows, p.k, thin, p.k);
+    widen(few.data, few.row_stride, few.column_stride, rows, p.k, thin, thin_ld);
   else
-    widen(few.data, few.column_stride, few.row_stride, rows, p.k, thin, p.k);
+    widen(few.data, few.column_stride, few.row_stride, rows, p.k, thin, thin_ld);
   const GemmOperand& many = few_rows ? p.b : p.a;
   MatrixView matrix{many.data, many.type, many.row_stride, many.column_stride, many.compute, many.first};
   if (!few_rows) std::swap(matrix.row_stride, matrix.column_stride);
-  T* sums = Scratch<T>(ScratchSlot::kResult, 2 * rows * columns);
-  MultiplyRows(rows, columns, p.k, thin, matrix, sums);
-  if (!few_rows) {
-    T* turned = sums + rows * columns;
-    for (int64_t i = 0; i < p.m; ++i) {
-      for (int64_t j = 0; j < p.n; ++j) turned[i * p.n + j] = sums[j * p.m + i];
-    }
-    sums = turned;
+  T* sums = Scratch<T>(ScratchSlot::kResult, whole * sums_ld + (few_rows ? 0 : rows * columns));
+  MultiplyRows(whole, columns, p.k, thin, thin_ld, matrix, sums, sums_ld);
+  if (few_rows) return sink.FinishRows(0, p.m, 0, p.n, sums, sums_ld);
+  T* turned = sums + whole * sums_ld;
+  for (int64_t i = 0; i < p.m; ++i) {
+    for (int64_t j = 0; j < p.n; ++j) turned[i * p.n + j] = sums[j * sums_ld + i];
   }
-  sink.FinishRows(0, p.m, 0, p.n, sums, p.n);
+  sink.FinishRows(0, p.m, 0, p.n, turned, p.n);
 }
 
 bool IsNested(const GemmOperand& operand) {
@@ -105,6 +105,15 @@ void WithSource(const GemmOperand& x, const Dims& dims, const Dims& k_dims, F&& 
   }
 }
 
+// Whether the product takes as long as it takes to read the larger matrix.
+template <class T>
+bool IsThin(const OneProduct& p) {
+  constexpr int64_t kManyColumns = 64;
+  if (IsNested(p.a) || IsNested(p.b)) return false;
+  return std::min(p.m, p.n) <= kFewRows || (p.m <= kMostRows && p.n >= kManyColumns &&
+                                            p.b.column_stride == 1 && ByteCount(p.b.type) == sizeof(T));
+}
+
 bool HavePairsOfBF16(const GemmOperand& a, const GemmOperand& b, int64_t m, int64_t n, int64_t k) {
   constexpr double kWorthwhile = 1 << 15;
   const double terms = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
@@ -127,8 +136,7 @@ bool MultiplyBF16(const OneProduct& p, const ProductSink<float>& sink) {
 template <class T>
 void Multiply(const OneProduct& p, const ProductSink<T>& sink) {
   if constexpr (!kComplex<T>) {
-    const bool is_thin = std::min(p.m, p.n) <= kFewRows && !IsNested(p.a) && !IsNested(p.b);
-    if (is_thin) return MultiplyThin<T>(p, sink);
+    if (IsThin<T>(p)) return MultiplyThin<T>(p, sink);
   }
   if constexpr (std::is_same_v<T, float>) {
     if (MultiplyBF16(p, sink)) return;

@@ -10,51 +10,64 @@
 namespace hlo::cpu {
 namespace {
 
-// out[i, j] += sum over k of a[i, k] * b[k, j], k ascending. Rows of b are neighbours in memory.
+// Some terms of a sum, for the whole vectors of columns.
+template <class T, class S, int kRows, int kDepth>
+void AddTerms(int64_t whole, const T* a, int64_t a_ld, const S* b, int64_t b_ld, T* out, int64_t out_ld) {
+  Vector<T> factors[kRows][kDepth];
+#pragma GCC unroll 4
+  for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 4
+    for (int d = 0; d < kDepth; ++d) factors[i][d] = Broadcast(a[i * a_ld + d]);
+  }
+  for (int64_t j = 0; j < whole; j += kLanes<T>) {
+    Vector<T> row[kDepth];
+#pragma GCC unroll 4
+    for (int d = 0; d < kDepth; ++d) row[d] = LoadAs<T>(b + d * b_ld + j);
+#pragma GCC unroll 4
+    for (int i = 0; i < kRows; ++i) {
+      Vector<T> sum = LoadVector(out + i * out_ld + j);
+#pragma GCC unroll 4
+      for (int d = 0; d < kDepth; ++d) sum += factors[i][d] * row[d];
+      StoreVector(out + i * out_ld + j, sum);
+    }
+  }
+}
+
+// out[i, j] += sum over k of a[i, k] * b[k, j], k ascending, for `chunks` times kRows rows. Rows of b are
+// neighbours in memory.
 template <class T, class S, int kRows>
-void AddRowByRow(int64_t n, int64_t k_count, const T* a, int64_t a_ld, const S* b, int64_t b_ld, T* out,
-                 int64_t out_ld) {
+void AddRowByRow(int64_t chunks, int64_t n, int64_t k_count, const T* a, int64_t a_ld, const S* b,
+                 int64_t b_ld, T* out, int64_t out_ld) {
   constexpr int kLane = kLanes<T>;
   constexpr int kDepth = 4;
   const int64_t whole = n / kLane * kLane;
   int64_t k = 0;
   for (; k + kDepth <= k_count; k += kDepth) {
-    const S* from = b + k * b_ld;
-    for (int64_t j = 0; j < whole; j += kLane) {
-      Vector<T> row[kDepth];
-#pragma GCC unroll 4
-      for (int d = 0; d < kDepth; ++d) row[d] = LoadAs<T>(from + d * b_ld + j);
-#pragma GCC unroll 4
-      for (int i = 0; i < kRows; ++i) {
-        Vector<T> sum = LoadVector(out + i * out_ld + j);
-#pragma GCC unroll 4
-        for (int d = 0; d < kDepth; ++d) sum += Broadcast(a[i * a_ld + k + d]) * row[d];
-        StoreVector(out + i * out_ld + j, sum);
-      }
-    }
+    for (int64_t i = 0; i < chunks * kRows; i += kRows)
+      AddTerms<T, S, kRows, kDepth>(whole, a + i * a_ld + k, a_ld, b + k * b_ld, b_ld, out + i * out_ld,
+                                    out_ld);
   }
   for (; k < k_count; ++k) {
-    for (int64_t j = 0; j < whole; j += kLane) {
-      const Vector<T> row = LoadAs<T>(b + k * b_ld + j);
-#pragma GCC unroll 4
-      for (int i = 0; i < kRows; ++i)
-        StoreVector(out + i * out_ld + j,
-                    LoadVector(out + i * out_ld + j) + Broadcast(a[i * a_ld + k]) * row);
-    }
+    for (int64_t i = 0; i < chunks * kRows; i += kRows)
+      AddTerms<T, S, kRows, 1>(whole, a + i * a_ld + k, a_ld, b + k * b_ld, b_ld, out + i * out_ld, out_ld);
   }
   if (whole == n) return;
   // The last columns as a vector of their own.
   S tail[kLane] = {};
   T sums[kRows * kLane] = {};
   const int64_t rest = n - whole;
-  for (int i = 0; i < kRows; ++i) std::copy_n(out + i * out_ld + whole, rest, sums + i * kLane);
-  for (k = 0; k < k_count; ++k) {
-    std::copy_n(b + k * b_ld + whole, rest, tail);
-    const Vector<T> row = LoadAs<T>(static_cast<const S*>(tail));
-    for (int i = 0; i < kRows; ++i)
-      StoreVector(sums + i * kLane, LoadVector(sums + i * kLane) + Broadcast(a[i * a_ld + k]) * row);
+  for (int64_t first = 0; first < chunks * kRows; first += kRows) {
+    T* to = out + first * out_ld + whole;
+    for (int i = 0; i < kRows; ++i) std::copy_n(to + i * out_ld, rest, sums + i * kLane);
+    for (k = 0; k < k_count; ++k) {
+      std::copy_n(b + k * b_ld + whole, rest, tail);
+      const Vector<T> row = LoadAs<T>(static_cast<const S*>(tail));
+      for (int i = 0; i < kRows; ++i)
+        StoreVector(sums + i * kLane,
+                    LoadVector(sums + i * kLane) + Broadcast(a[(first + i) * a_ld + k]) * row);
+    }
+    for (int i = 0; i < kRows; ++i) std::copy_n(sums + i * kLane, rest, to + i * out_ld);
   }
-  for (int i = 0; i < kRows; ++i) std::copy_n(sums + i * kLane, rest, out + i * out_ld + whole);
 }
 
 // out[i, j] += sum over k of a[i, k] * b[j, k] for kColumns columns j. Rows of both are neighbours in memory.
@@ -110,8 +123,10 @@ bool LoadsAs(ElementType type) {
 // The part of a product that one thread computes: columns j_begin to j_end, terms k_begin to k_end.
 template <class T>
 struct Piece {
-  int64_t j_begin, j_end, k_begin, k_end, k_count;
+  int64_t chunks;  // Of kRows rows.
+  int64_t j_begin, j_end, k_begin, k_end;
   const T* a;
+  int64_t a_ld;
   T* out;  // [kRows, out_ld], from column j_begin on.
   int64_t out_ld;
 
@@ -159,22 +174,24 @@ struct Piece {
   void Add(const S* b, int64_t row_stride, int64_t column_stride, int64_t column, int64_t columns, int64_t k,
            int64_t depth) const {
     if (column_stride == 1 && (columns > 1 || row_stride != 1)) {
-      constexpr int64_t kStep = 4096 / kRows;  // The sums stay in the first level of the cache.
-      for (int64_t j = 0; j < columns; j += kStep) {
-        AddRowByRow<T, S, kRows>(std::min(kStep, columns - j), depth, a + k, k_count, b + j, row_stride,
+      // The sums stay in the first level of the cache.
+      const int64_t step = (chunks == 1 ? 4096 : 8192) / (chunks * kRows) / kLanes<T> * kLanes<T>;
+      for (int64_t j = 0; j < columns; j += step) {
+        AddRowByRow<T, S, kRows>(chunks, std::min(step, columns - j), depth, a + k, a_ld, b + j, row_stride,
                                  out + column + j, out_ld);
       }
       return;
     }
     constexpr int kColumns = kRows <= 2 ? 4 : 2;
+    const auto dots = [&]<int kCount>(int64_t j) {
+      for (int64_t i = 0; i < chunks * kRows; i += kRows) {
+        AddDots<T, S, kRows, kCount>(depth, a + i * a_ld + k, a_ld, b + j * column_stride, column_stride,
+                                     out + i * out_ld + column + j, out_ld);
+      }
+    };
     int64_t j = 0;
-    for (; j + kColumns <= columns; j += kColumns) {
-      AddDots<T, S, kRows, kColumns>(depth, a + k, k_count, b + j * column_stride, column_stride,
-                                     out + column + j, out_ld);
-    }
-    for (; j < columns; ++j)
-      AddDots<T, S, kRows, 1>(depth, a + k, k_count, b + j * column_stride, column_stride, out + column + j,
-                              out_ld);
+    for (; j + kColumns <= columns; j += kColumns) dots.template operator()<kColumns>(j);
+    for (; j < columns; ++j) dots.template operator()<1>(j);
   }
 };
 
@@ -193,29 +210,31 @@ void RunPiece(const Piece<T>& piece, const MatrixView& b) {
 }  // namespace
 
 template <class T>
-void MultiplyRows(int64_t rows, int64_t n, int64_t k_count, const T* a, const MatrixView& b, T* out) {
+void MultiplyRows(int64_t rows, int64_t n, int64_t k_count, const T* a, int64_t a_ld, const MatrixView& b,
+                  T* out, int64_t out_ld) {
   constexpr int64_t kColumns = 4096, kMostPieces = 16;
   const bool by_rows = b.column_stride == 1;
   const int64_t depth = by_rows ? 256 : 1024;
   const int64_t across = std::max<int64_t>(1, by_rows ? n / kColumns : std::min<int64_t>(n / 8, 64));
   const int64_t deep =
       across >= kMostPieces ? 1 : std::clamp<int64_t>(k_count / depth, 1, kMostPieces / across);
-  T* sums = deep == 1 ? out : Scratch<T>(ScratchSlot::kPartials, deep * rows * n);
-  std::fill_n(sums, deep * rows * n, T{});
+  T* sums = deep == 1 ? out : Scratch<T>(ScratchSlot::kPartials, deep * rows * out_ld);
+  std::fill_n(sums, deep * rows * out_ld, T{});
   const double reading =
       static_cast<double>(n) * static_cast<double>(k_count) *
       (std::max(0.1 * static_cast<double>(ByteCount(b.type)), 0.03 * static_cast<double>(rows)) +
        (b.compute == nullptr ? 0 : b.compute->nanoseconds));
   ParallelFor(across * deep, reading, [&](int64_t p) {
     const int64_t j = p % across, d = p / across;
-    Piece<T> piece{.j_begin = n * j / across,
+    Piece<T> piece{.chunks = rows > kFewRows ? rows / kFewRows : 1,
+                   .j_begin = n * j / across,
                    .j_end = n * (j + 1) / across,
                    .k_begin = k_count * d / deep,
                    .k_end = k_count * (d + 1) / deep,
-                   .k_count = k_count,
                    .a = a,
-                   .out_ld = n};
-    piece.out = sums + d * rows * n + piece.j_begin;
+                   .a_ld = a_ld,
+                   .out_ld = out_ld};
+    piece.out = sums + d * rows * out_ld + piece.j_begin;
     switch (rows) {
       case 1:
         return RunPiece<T, 1>(piece, b);
@@ -228,17 +247,18 @@ void MultiplyRows(int64_t rows, int64_t n, int64_t k_count, const T* a, const Ma
     }
   });
   if (deep == 1) return;
-  std::copy_n(sums, rows * n, out);
+  std::copy_n(sums, rows * out_ld, out);
   for (int64_t d = 1; d < deep; ++d) {
-    for (int64_t i = 0; i < rows * n; ++i) out[i] += sums[d * rows * n + i];
+    for (int64_t i = 0; i < rows * out_ld; ++i) out[i] += sums[d * rows * out_ld + i];
   }
 }
 
-template void MultiplyRows<float>(int64_t, int64_t, int64_t, const float*, const MatrixView&, float*);
-template void MultiplyRows<double>(int64_t, int64_t, int64_t, const double*, const MatrixView&, double*);
-template void MultiplyRows<uint32_t>(int64_t, int64_t, int64_t, const uint32_t*, const MatrixView&,
-                                     uint32_t*);
-template void MultiplyRows<uint64_t>(int64_t, int64_t, int64_t, const uint64_t*, const MatrixView&,
-                                     uint64_t*);
+#define HLO_COMPUTE_TYPE(T) \
+  template void MultiplyRows<T>(int64_t, int64_t, int64_t, const T*, int64_t, const MatrixView&, T*, int64_t);
+HLO_COMPUTE_TYPE(float)
+HLO_COMPUTE_TYPE(double)
+HLO_COMPUTE_TYPE(uint32_t)
+HLO_COMPUTE_TYPE(uint64_t)
+#undef HLO_COMPUTE_TYPE
 
 }  // namespace hlo::cpu
