@@ -198,7 +198,7 @@ void Bidiagonalise(const BidiagonalProblem<T>& problem, double* diagonal, double
 }
 
 int64_t BidiagonaliseScratchBytes(int64_t rows, int64_t columns, int64_t element_bytes) {
-  const int64_t lines = 3 * (columns + ColumnBlocks<double>::kWidth + PaddedLength<double>(rows));
+  const int64_t lines = 3 * (columns + ColumnBlocks<double>::kWidth + PaddedLength(rows, element_bytes));
   return lines * element_bytes +
          PieceCount(rows, columns) * rows * static_cast<int64_t>(sizeof(DotSum<Complex>));
 }

@@ -172,8 +172,8 @@ int64_t Gesdd(Matrix<const T> a, absl::Span<double> s, Matrix<T> u, Matrix<T> v)
 int64_t GesddScratchBytes(int64_t rows, int64_t columns, int64_t element_bytes, bool u, bool v) {
   constexpr int64_t kDouble = sizeof(double);
   const int64_t m = std::max(rows, columns), n = std::min(rows, columns);
-  const int64_t stride = PaddedLength<double>(n) + ColumnBlocks<double>::kWidth;
-  const int64_t line_stride = PaddedLength<double>(m);
+  const int64_t stride = PaddedLength(n, element_bytes) + ColumnBlocks<double>::kWidth;
+  const int64_t line_stride = PaddedLength(m, element_bytes);
   const int64_t lines = IsTall(m, n) ? n * line_stride + 3 * n * stride : (m + n) * stride + n * line_stride;
   const int64_t matrix = (lines + 24 * line_stride) * element_bytes;
   const int64_t back = ApplyReflectorsScratchBytes(n, m, m, element_bytes);

@@ -112,7 +112,7 @@ struct BlockReflector {
 
 template <class T>
 Reflection<T> MakeReflector(T* x, int64_t begin, int64_t end) {
-  const double tail = RealOf(Dot(x, x, begin + 1, end));
+  const double tail = SumOfSquares(x, begin + 1, end);
   const T alpha = x[begin];
   x[begin] = T(1);
   if (!(tail > kNothing) && !(SquareOf(ImagOf(alpha)) > kNothing)) {
@@ -164,7 +164,7 @@ void FactorLines(const LineFactors<T>& f, int64_t begin, int64_t end) {
 
 int64_t ApplyReflectorsScratchBytes(int64_t count, int64_t length, int64_t columns, int64_t element_bytes) {
   const int64_t block = std::min(kBlock, count);
-  return block * (PaddedLength<double>(length) + 2 * block + 2 * columns) * element_bytes;
+  return block * (PaddedLength(length, element_bytes) + 2 * block + 2 * columns) * element_bytes;
 }
 
 #define HLO_INSTANTIATE(T)                                                     \

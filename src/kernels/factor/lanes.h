@@ -3,6 +3,8 @@
 // use them.
 
 #include <algorithm>
+#include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include "kernels/cpu/simd.h"
@@ -22,12 +24,14 @@ inline constexpr int kWords = kIsComplex<T> ? 2 : 1;
 template <class T>
 inline constexpr int64_t kElements = cpu::kLanes<double> / kWords<T>;
 
-// The length of lines of n elements that all begin at a vector's alignment. Lines a multiple of pages apart
-// would share a few sets of the cache.
+// The length of lines of n elements that all begin at a multiple of 64 bytes: an odd one, for elements that
+// lie a power of two apart get into each other's way in the cache.
+constexpr int64_t PaddedLength(int64_t n, int64_t element_bytes) {
+  return ((n * element_bytes + 63) / 64 | 1) * 64 / element_bytes;
+}
 template <class T>
-int64_t PaddedLength(int64_t n) {
-  const int64_t length = (n + 7) / 8 * 8;
-  return length % 256 == 0 ? length + 8 : length;
+constexpr int64_t PaddedLength(int64_t n) {
+  return PaddedLength(n, sizeof(T));
 }
 
 // Without the standard's care for infinities, which costs a call.
@@ -41,6 +45,11 @@ inline double RealOf(double x) { return x; }
 inline double RealOf(Complex x) { return x.real(); }
 inline double ImagOf(double) { return 0; }
 inline double ImagOf(Complex x) { return x.imag(); }
+// Real and imaginary parts, side by side.
+template <class T>
+auto* PartsOf(T* x) {
+  return reinterpret_cast<std::conditional_t<std::is_const_v<T>, const double, double>*>(x);
+}
 
 namespace internal {
 template <size_t... kLane>
@@ -52,21 +61,27 @@ template <size_t... kLane>
   return Lanes{(kLane % 2 == 0 ? -x : x)...};
 }
 }  // namespace internal
-// Real and imaginary parts change places.
+// Real and imaginary parts change places, where there are any.
+template <class T>
 [[gnu::always_inline]] inline Lanes Swapped(Lanes v) {
-  return internal::Swapped(v, std::make_index_sequence<cpu::kLanes<double>>());
+  if constexpr (kIsComplex<T>)
+    return internal::Swapped(v, std::make_index_sequence<cpu::kLanes<double>>());
+  else
+    return v;
 }
 
 // A number that multiplies vectors of T.
 template <class T>
 struct Scalar {
+  Scalar() = default;
   explicit Scalar(T x) : real(cpu::Broadcast(RealOf(x))) {
     if constexpr (kIsComplex<T>)
       imag = internal::Alternating(ImagOf(x), std::make_index_sequence<cpu::kLanes<double>>());
   }
-  [[gnu::always_inline]] Lanes operator*(Lanes x) const {
+  [[gnu::always_inline]] Lanes operator*(Lanes x) const { return Times(x, Swapped<T>(x)); }
+  [[gnu::always_inline]] Lanes Times(Lanes x, Lanes swapped) const {
     if constexpr (kIsComplex<T>)
-      return real * x + imag * Swapped(x);
+      return real * x + imag * swapped;
     else
       return real * x;
   }
@@ -76,9 +91,10 @@ struct Scalar {
 // The sum of conj(x) y.
 template <class T>
 struct DotSum {
-  [[gnu::always_inline]] void Add(Lanes x, Lanes y) {
+  [[gnu::always_inline]] void Add(Lanes x, Lanes y) { Add(x, Swapped<T>(x), y); }
+  [[gnu::always_inline]] void Add(Lanes x, Lanes swapped, Lanes y) {
     same += x * y;
-    if constexpr (kIsComplex<T>) crossed += Swapped(x) * y;
+    if constexpr (kIsComplex<T>) crossed += swapped * y;
   }
   void Add(const DotSum& other) {
     same += other.same;
@@ -98,20 +114,16 @@ struct DotSum {
 // The elements of a vector, or the first few.
 template <class T>
 struct Whole {
-  [[gnu::always_inline]] Lanes Load(const T* from) const {
-    return cpu::LoadVector(reinterpret_cast<const double*>(from));
-  }
-  [[gnu::always_inline]] void Store(T* to, Lanes v) const {
-    cpu::StoreVector(reinterpret_cast<double*>(to), v);
-  }
+  [[gnu::always_inline]] Lanes Load(const T* from) const { return cpu::LoadVector(PartsOf(from)); }
+  [[gnu::always_inline]] void Store(T* to, Lanes v) const { cpu::StoreVector(PartsOf(to), v); }
 };
 template <class T>
 struct First {
   [[gnu::always_inline]] Lanes Load(const T* from) const {
-    return cpu::LoadFirst(reinterpret_cast<const double*>(from), count * kWords<T>);
+    return cpu::LoadFirst(PartsOf(from), count * kWords<T>);
   }
   [[gnu::always_inline]] void Store(T* to, Lanes v) const {
-    cpu::StoreFirst(reinterpret_cast<double*>(to), v, count * kWords<T>);
+    cpu::StoreFirst(PartsOf(to), v, count * kWords<T>);
   }
   int count;
 };
@@ -142,6 +154,11 @@ T Dot(const T* x, const T* y, int64_t begin, int64_t end) {
   EachVector<T>(i, end, [&](int64_t at, auto part) { sums[0].Add(part.Load(x + at), part.Load(y + at)); });
   for (int k = 1; k < kSums; ++k) sums[0].Add(sums[k]);
   return sums[0].Total();
+}
+
+template <class T>
+double SumOfSquares(const T* x, int64_t begin, int64_t end) {
+  return Dot(PartsOf(x), PartsOf(x), begin * kWords<T>, end * kWords<T>);
 }
 
 // y += factor x

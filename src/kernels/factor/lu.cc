@@ -4,8 +4,8 @@
 #include <cmath>
 #include <utility>
 
-#include "kernels/cpu/kept_vector.h"
 #include "kernels/factor/divisor.h"
+#include "kernels/factor/scratch.h"
 #include "kernels/factor/triangular.h"
 
 namespace hlo::factor {
@@ -43,7 +43,7 @@ int64_t Largest(const T* elements, int64_t count) {
 template <class T>
 int64_t FactorPanel(const Matrix<T>& a, absl::Span<int64_t> pivots) {
   const int64_t m = a.rows, n = a.columns;
-  cpu::KeptVector<T> panel(m * n);
+  const Scratch<T> panel(m * n);
   const auto column = [&](int64_t j) { return panel.data() + j * m; };
   for (int64_t i = 0; i < m; ++i) {
     for (int64_t j = 0; j < n; ++j) column(j)[i] = a(i, j);

@@ -9,6 +9,7 @@
 #include "kernels/cpu/kept_vector.h"
 #include "kernels/factor/qr.h"
 #include "kernels/factor/reflectors.h"
+#include "kernels/factor/scratch.h"
 
 namespace hlo::factor {
 namespace {
@@ -18,7 +19,7 @@ class PivotedQr {
  public:
   PivotedQr(const Matrix<T>& a, absl::Span<int64_t> pivots)
       : a_(a),
-        stride_(LineStride(a.rows, sizeof(T))),
+        stride_(PaddedLength<T>(a.rows)),
         memory_(a.columns * stride_),
         lines_{memory_.data(), a.columns, a.rows, stride_, 1},
         order_(a.columns),
@@ -82,7 +83,7 @@ class PivotedQr {
 
   Matrix<T> a_;
   int64_t stride_, fixed_ = 0;
-  cpu::KeptVector<T> memory_;
+  Scratch<T> memory_;
   Matrix<T> lines_;  // The columns; of those that are finished, v.
   cpu::KeptVector<int64_t> order_;
   cpu::KeptVector<double> norms_, computed_norms_;  // Of what is not finished.
@@ -92,7 +93,7 @@ class PivotedQr {
 
 int64_t Geqp3ScratchBytes(int64_t rows, int64_t columns, int64_t element_bytes) {
   constexpr int64_t kOther = sizeof(int64_t) + 2 * sizeof(double);
-  return columns * (LineStride(rows, element_bytes) * element_bytes + kOther);
+  return columns * (PaddedLength(rows, element_bytes) * element_bytes + kOther);
 }
 
 template <class T>

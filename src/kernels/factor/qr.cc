@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "kernels/cpu/kept_vector.h"
 #include "kernels/factor/product.h"
 #include "kernels/factor/reflectors.h"
+#include "kernels/factor/scratch.h"
 
 namespace hlo::factor {
 namespace {
@@ -15,7 +15,7 @@ int64_t BlockOf(int64_t reflectors) { return std::clamp<int64_t>(reflectors / 16
 // that stay next to the processor.
 constexpr int64_t kNear = 96 << 10;
 bool IsNear(int64_t rows, int64_t columns, int64_t element_bytes) {
-  return columns <= BlockOf(columns) || columns * LineStride(rows, element_bytes) * element_bytes <= kNear;
+  return columns <= BlockOf(columns) || columns * PaddedLength(rows, element_bytes) * element_bytes <= kNear;
 }
 
 struct ScratchCounts {
@@ -25,18 +25,19 @@ struct ScratchCounts {
 // For blocks of reflectors, applied to so many columns.
 ScratchCounts CountForBlocks(int64_t rows, int64_t reflectors, int64_t columns, int64_t element_bytes) {
   const int64_t block = std::min(BlockOf(reflectors), reflectors);
-  return {block * LineStride(rows, element_bytes), block * LineStride(block, element_bytes), block * columns};
+  return {block * PaddedLength(rows, element_bytes), block * PaddedLength(block, element_bytes),
+          block * columns};
 }
 ScratchCounts CountForQr(int64_t rows, int64_t columns, int64_t element_bytes) {
-  if (IsNear(rows, columns, element_bytes)) return {columns * LineStride(rows, element_bytes)};
+  if (IsNear(rows, columns, element_bytes)) return {columns * PaddedLength(rows, element_bytes)};
   return CountForBlocks(rows, std::min(rows, columns), columns, element_bytes);
 }
 bool IsNearProduct(int64_t rows, int64_t reflectors, int64_t others, int64_t element_bytes) {
-  return (reflectors + others) * LineStride(rows, element_bytes) * element_bytes <= kNear;
+  return (reflectors + others) * PaddedLength(rows, element_bytes) * element_bytes <= kNear;
 }
 ScratchCounts CountForProduct(int64_t rows, int64_t reflectors, int64_t others, int64_t element_bytes) {
   if (IsNearProduct(rows, reflectors, others, element_bytes))
-    return {(reflectors + others) * LineStride(rows, element_bytes)};
+    return {(reflectors + others) * PaddedLength(rows, element_bytes)};
   return CountForBlocks(rows, reflectors, others, element_bytes);
 }
 
@@ -48,7 +49,7 @@ class Block {
 
   // Memory of so many lines.
   Matrix<T> Lines(int64_t count, int64_t length) {
-    return {memory_.data(), count, length, LineStride(length, sizeof(T)), 1};
+    return {memory_.data(), count, length, PaddedLength<T>(length), 1};
   }
   // Takes reflectors as they are stored.
   void Read(const Matrix<const T>& columns, absl::Span<const T> taus) {
@@ -62,13 +63,13 @@ class Block {
 
   // c = q c or q^H c
   void ApplyLeft(const Matrix<T>& c, bool adjoint) {
-    const Matrix<T> w = Scratch(0, count(), c.columns);
+    const Matrix<T> w = Memory(0, count(), c.columns);
     Product(v_adjoint(), Plain(c), w);
     Subtract(w, c, adjoint);
   }
   // c = c q or c q^H
   void ApplyRight(const Matrix<T>& c, bool adjoint) {
-    const Matrix<T> w = Scratch(0, c.rows, count()), tw = Scratch(1, c.rows, count());
+    const Matrix<T> w = Memory(0, c.rows, count()), tw = Memory(1, c.rows, count());
     Product(Plain(c), v(), w);
     Product(Plain(w), t(adjoint), tw);
     SubtractProduct(Plain(tw), v_adjoint(), c);
@@ -83,18 +84,18 @@ class Block {
   Source<T> t(bool adjoint) const { return adjoint ? Plain(t_).Conjugate() : Plain(t_.Transposed()); }
   // c -= v t w
   void Subtract(const Matrix<T>& w, const Matrix<T>& c, bool adjoint) {
-    const Matrix<T> tw = Scratch(1, w.rows, w.columns);
+    const Matrix<T> tw = Memory(1, w.rows, w.columns);
     Product(t(adjoint), Plain(w), tw);
     SubtractProduct(v(), Plain(tw), c);
   }
   // Memory for one of two products.
-  Matrix<T> Scratch(int64_t number, int64_t rows, int64_t columns) {
+  Matrix<T> Memory(int64_t number, int64_t rows, int64_t columns) {
     T* data = memory_.data() + counts_.lines + 2 * counts_.square + number * counts_.product;
     return {data, rows, columns, columns, 1};
   }
 
   ScratchCounts counts_;
-  cpu::KeptVector<T> memory_;
+  Scratch<T> memory_;
   Matrix<T> lines_;  // Of v.
   Matrix<T> t_;      // The transpose of t.
 };
@@ -102,7 +103,7 @@ class Block {
 template <class T>
 void Block<T>::Set(const Matrix<T>& lines, absl::Span<const T> taus) {
   lines_ = lines;
-  const int64_t n = count(), stride = LineStride(n, sizeof(T));
+  const int64_t n = count(), stride = PaddedLength<T>(n);
   T* data = memory_.data() + counts_.lines;
   const Matrix<T> gram{data, n, n, stride, 1};
   t_ = {data + counts_.square, n, n, stride, 1};
@@ -124,7 +125,7 @@ void Block<T>::Extend(const Matrix<T>& c) {
     std::fill_n(&c(i, 0), n, T(0));
     if (i < n) c(i, i) = T(1);
   }
-  const Matrix<T> w = Scratch(0, n, c.columns);
+  const Matrix<T> w = Memory(0, n, c.columns);
   for (int64_t i = 0; i < n; ++i) {
     for (int64_t j = 0; j < n; ++j) w(i, j) = linalg::Conj(lines_(i, j));
   }

@@ -3,20 +3,12 @@
 // Matrix of which each row begins at a multiple of 64 bytes and is padded to one. Of v, only elements from
 // that before its 1 on are read; padding that is 0 stays so where all numbers are finite.
 
-#include <cstdint>
-
+#include "kernels/factor/lanes.h"
 #include "linalg/matrix.h"
 
 namespace hlo::factor {
 
-using linalg::Complex;
 using linalg::Matrix;
-
-// Elements from one line to the next: an odd multiple of 64 bytes, for elements that lie a power of two apart
-// get into each other's way in the cache.
-constexpr int64_t LineStride(int64_t length, int64_t element_bytes) {
-  return ((length * element_bytes + 63) / 64 | 1) * 64 / element_bytes;
-}
 
 // Columns of a matrix to lines, with zeros behind them.
 template <class T>
@@ -48,11 +40,5 @@ double LineNorm(const Matrix<T>& lines, int64_t number, int64_t first);
 // to = the sum of lines times their factors. Of line k, elements after number k are 0.
 template <class T>
 void CombineLines(const Matrix<T>& lines, const T* factors, T* to);
-
-// The product of two numbers as the definition says it: std::complex asks for NaNs first.
-inline double Times(double a, double b) { return a * b; }
-inline Complex Times(Complex a, Complex b) {
-  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
-}
 
 }  // namespace hlo::factor

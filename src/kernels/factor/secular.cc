@@ -23,7 +23,7 @@ class ShiftedEquation {
  public:
   // `gaps` has room for whole vectors, as `weights` have, which are 0 there.
   ShiftedEquation(const SecularEquation& equation, const double* weights, int64_t origin, double* gaps)
-      : weights_(weights), gaps_(gaps), padded_(PaddedLength<double>(equation.count)) {
+      : weights_(weights), gaps_(gaps), count_(equation.count) {
     const double* poles = equation.poles;
     const double from = poles[origin];
     if (equation.squares) {
@@ -31,13 +31,13 @@ class ShiftedEquation {
     } else {
       for (int64_t j = 0; j < equation.count; ++j) gaps[j] = poles[j] - from;
     }
-    std::fill(gaps + equation.count, gaps + padded_, std::numeric_limits<double>::infinity());
+    std::fill(gaps + count_, gaps + PaddedLength<double>(count_), std::numeric_limits<double>::infinity());
   }
 
   Value At(double offset) const {
     const Lanes place = cpu::Broadcast(offset);
     Lanes sum{}, slope{}, magnitude{};
-    for (int64_t j = 0; j < padded_; j += kElements<double>) {
+    for (int64_t j = 0; j < count_; j += kElements<double>) {
       const Lanes inverse = 1.0 / (cpu::LoadVector(gaps_ + j) - place);
       const Lanes term = cpu::LoadVector(weights_ + j) * inverse;
       sum += term;
@@ -54,7 +54,7 @@ class ShiftedEquation {
  private:
   const double* weights_;
   double* gaps_;
-  int64_t padded_;
+  int64_t count_;
 };
 
 // The root 2 c / (b + root of the discriminant) of a x^2 - b x + c, without cancellation.

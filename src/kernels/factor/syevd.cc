@@ -81,7 +81,7 @@ int64_t Syevd(Matrix<T> a, bool lower, absl::Span<double> w, bool vectors) {
 
 int64_t SyevdScratchBytes(int64_t n, int64_t element_bytes, bool vectors) {
   constexpr int64_t kDouble = sizeof(double);
-  const int64_t stride = PaddedLength<double>(n), matrix = n * stride * element_bytes;
+  const int64_t stride = PaddedLength(n, element_bytes), matrix = n * stride * element_bytes;
   const int64_t reduction = TridiagonaliseScratchBytes(n, element_bytes), lines = 32 * stride * element_bytes;
   if (!vectors) return matrix + reduction + lines;
   const int64_t back = ApplyReflectorsScratchBytes(n, n, n, element_bytes);

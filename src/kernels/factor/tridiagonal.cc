@@ -132,7 +132,7 @@ void Tridiagonalise(T* a, int64_t stride, int64_t n, double* diagonal, double* b
 }
 
 int64_t TridiagonaliseScratchBytes(int64_t n, int64_t element_bytes) {
-  return PaddedLength<double>(n) * (3 + PieceCount(n)) * element_bytes;
+  return PaddedLength(n, element_bytes) * (3 + PieceCount(n)) * element_bytes;
 }
 
 #define HLO_INSTANTIATE(T) template void Tridiagonalise(T*, int64_t, int64_t, double*, double*, T*);
