@@ -4,20 +4,8 @@
 #include "linalg/spectral.h"
 #include "spectral_matrices.h"
 
-namespace hlo::factor {
+namespace hlo::test {
 namespace {
-
-using test::Array;
-using test::Bound;
-using test::Clustered;
-using test::ExpectNear;
-using test::ExpectOrthonormal;
-using test::ExpectPairs;
-using test::ExpectSameBits;
-using test::Graded;
-using test::RandomMatrix;
-using test::SizeOf;
-using test::WithValues;
 
 // Both with all their columns where `full`; strides as those of an Array.
 template <class T>
@@ -52,7 +40,7 @@ void CheckSvd(const Array<T>& a, const std::string& name) {
 
 template <class T>
 class SingularValues : public ::testing::Test {};
-TYPED_TEST_SUITE(SingularValues, test::SpectralTypes);
+TYPED_TEST_SUITE(SingularValues, SpectralTypes);
 
 TYPED_TEST(SingularValues, SingularVectorsOfAllSizes) {
   for (const int64_t n : {0, 1, 2, 3, 5, 8, 17, 31, 32, 33, 64, 65, 66, 131})
@@ -176,4 +164,4 @@ TYPED_TEST(SingularValues, SingularVectorsDoNotDependOnThreads) {
 }
 
 }  // namespace
-}  // namespace hlo::factor
+}  // namespace hlo::test

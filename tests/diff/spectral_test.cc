@@ -6,21 +6,8 @@
 #include "kernels/factor/spectra.h"
 #include "spectral_matrices.h"
 
-namespace hlo::factor {
+namespace hlo::test {
 namespace {
-
-using test::Array;
-using test::Bound;
-using test::Clustered;
-using test::ExpectNear;
-using test::ExpectOrthonormal;
-using test::ExpectPairs;
-using test::ExpectSameBits;
-using test::Graded;
-using test::Hermitian;
-using test::RandomMatrix;
-using test::SizeOf;
-using test::WithValues;
 
 // `to` has the strides that results are wanted in.
 template <class T>
@@ -57,7 +44,7 @@ void CheckEigen(const Array<T>& a, const std::string& name) {
 
 template <class T>
 class Spectral : public ::testing::Test {};
-TYPED_TEST_SUITE(Spectral, test::SpectralTypes);
+TYPED_TEST_SUITE(Spectral, SpectralTypes);
 
 TYPED_TEST(Spectral, EigenvectorsOfAllSizes) {
   for (const int64_t n : {0, 1, 2, 3, 5, 8, 17, 24, 25, 31, 32, 33, 64, 65, 150, 300})
@@ -149,4 +136,4 @@ TYPED_TEST(Spectral, EigenvectorsDoNotDependOnThreads) {
 }
 
 }  // namespace
-}  // namespace hlo::factor
+}  // namespace hlo::test
