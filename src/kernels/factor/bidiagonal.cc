@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/parallel.h"
-#include "kernels/factor/householder_blocks.h"
+#include "kernels/factor/reflectors.h"
 #include "kernels/factor/scratch.h"
 
 namespace hlo::factor {
@@ -112,7 +112,7 @@ class Reduction {
   double ReduceColumn(int64_t j) {
     T* x = p_.left + j * p_.left_stride;
     std::copy(column_ + j, column_ + a_.rows, x + j);
-    const auto [beta, tau] = MakeReflector(x, j, a_.rows);
+    const auto [beta, tau] = ReflectScaled(x, j, a_.rows);
     p_.left_taus[j] = tau;
     return beta;
   }
@@ -161,7 +161,7 @@ class Reduction {
     const T dot = Dot(x, pending_.r, first, a_.columns);
     for (int64_t c = first; c < a_.columns; ++c) x[c] = Conj(x[c]);
     const T alpha = x[first];
-    const auto [beta, tau] = MakeReflector(x, first, a_.columns);
+    const auto [beta, tau] = ReflectScaled(x, first, a_.columns);
     p_.right_taus[j] = tau;
     const T factor = tau == T(0) ? T(0) : tau / (alpha - beta);
     std::fill(pending_.conjugate_v + first / a_.kWidth * a_.kWidth, pending_.conjugate_v + first, T(0));

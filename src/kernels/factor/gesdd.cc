@@ -4,7 +4,7 @@
 #include "kernels/factor/bidiagonal.h"
 #include "kernels/factor/bidiagonal_dc.h"
 #include "kernels/factor/dense_copy.h"
-#include "kernels/factor/householder_blocks.h"
+#include "kernels/factor/reflector_blocks.h"
 #include "kernels/factor/scratch.h"
 #include "kernels/factor/small_spectra.h"
 #include "kernels/factor/spectra.h"
@@ -106,14 +106,12 @@ class TallSvd {
   }
 
   void MakeTriangle() {
-    cpu::KeptVector<T> diagonal(columns_);
+    const Matrix<T> lines{lines_.data(), columns_, rows_, line_stride_, 1};
+    for (int64_t j = 0; j < columns_; ++j) std::fill(&lines(j, 0) + rows_, &lines(j, 0) + line_stride_, T(0));
+    FactorLines(lines, absl::MakeSpan(taus_.data() + 2 * columns_, columns_));
     const ColumnBlocks<T> blocks = Blocks();
-    FactorLines<T>({lines_.data(), line_stride_, rows_, diagonal.data(), taus_.data() + 2 * columns_}, 0,
-                   columns_);
-    EachElementBySquares(columns_, columns_, [&](int64_t i, int64_t j) {
-      const T above = i < j ? lines_.data()[j * line_stride_ + i] : T(0);
-      blocks(i, j) = i == j ? diagonal[i] : above;
-    });
+    EachElementBySquares(columns_, columns_,
+                         [&](int64_t i, int64_t j) { blocks(i, j) = i <= j ? lines(j, i) : T(0); });
   }
 
   int64_t rows_, columns_, reduced_rows_, line_stride_, left_stride_, right_stride_;
@@ -178,7 +176,7 @@ int64_t GesddScratchBytes(int64_t rows, int64_t columns, int64_t element_bytes, 
   const int64_t matrix = (lines + 24 * line_stride) * element_bytes;
   const int64_t back = ApplyReflectorsScratchBytes(n, m, m, element_bytes);
   const int64_t reduction =
-      BidiagonaliseScratchBytes(m, n, element_bytes) + ApplyReflectorsScratchBytes(n, m, n, element_bytes);
+      BidiagonaliseScratchBytes(m, n, element_bytes) + FactorLinesScratchBytes(n, m, element_bytes);
   if (!u && !v) return matrix + reduction;
   return matrix + 2 * n * stride * kDouble + std::max({reduction, BidiagonalSingularScratchBytes(n), back});
 }

@@ -60,6 +60,10 @@ template <size_t... kLane>
 [[gnu::always_inline]] inline Lanes Alternating(double x, std::index_sequence<kLane...>) {
   return Lanes{(kLane % 2 == 0 ? -x : x)...};
 }
+template <size_t... kLane>
+[[gnu::always_inline]] inline cpu::Vector<int64_t> LaneNumbers(std::index_sequence<kLane...>) {
+  return cpu::Vector<int64_t>{static_cast<int64_t>(kLane)...};
+}
 }  // namespace internal
 // Real and imaginary parts change places, where there are any.
 template <class T>
@@ -128,6 +132,19 @@ struct First {
   int count;
 };
 
+// The elements of a vector from number `first` on: others are read as 0, and stay as they are.
+template <class T>
+struct Rest {
+  explicit Rest(int64_t first)
+      : covered(internal::LaneNumbers(std::make_index_sequence<cpu::kLanes<double>>()) >= first * kWords<T>) {
+  }
+  [[gnu::always_inline]] Lanes Load(const T* from) const { return covered ? Whole<T>{}.Load(from) : Lanes{}; }
+  [[gnu::always_inline]] void Store(T* to, Lanes v) const {
+    Whole<T>{}.Store(to, covered ? v : Whole<T>{}.Load(to));
+  }
+  cpu::Vector<int64_t> covered;
+};
+
 // f(i, part) for the vectors of the elements begin to end, the inner ones whole and aligned if the lines are.
 template <class T, class F>
 [[gnu::always_inline]] inline void EachVector(int64_t begin, int64_t end, F&& f) {
@@ -143,17 +160,20 @@ template <class T, class F>
 template <class T>
 T Dot(const T* x, const T* y, int64_t begin, int64_t end) {
   constexpr int kSums = 4;  // A sum waits for the one before.
-  DotSum<T> sums[kSums];
+  DotSum<T> sum;
   int64_t i = begin;
-  for (; i + kSums * kElements<T> <= end; i += kSums * kElements<T>) {
-    for (int k = 0; k < kSums; ++k) {
-      const int64_t at = i + k * kElements<T>;
-      sums[k].Add(Whole<T>{}.Load(x + at), Whole<T>{}.Load(y + at));
+  if (end - i >= kSums * kElements<T>) {
+    DotSum<T> sums[kSums];
+    for (; i + kSums * kElements<T> <= end; i += kSums * kElements<T>) {
+      for (int k = 0; k < kSums; ++k) {
+        const int64_t at = i + k * kElements<T>;
+        sums[k].Add(Whole<T>{}.Load(x + at), Whole<T>{}.Load(y + at));
+      }
     }
+    for (const DotSum<T>& some : sums) sum.Add(some);
   }
-  EachVector<T>(i, end, [&](int64_t at, auto part) { sums[0].Add(part.Load(x + at), part.Load(y + at)); });
-  for (int k = 1; k < kSums; ++k) sums[0].Add(sums[k]);
-  return sums[0].Total();
+  EachVector<T>(i, end, [&](int64_t at, auto part) { sum.Add(part.Load(x + at), part.Load(y + at)); });
+  return sum.Total();
 }
 
 template <class T>

@@ -35,15 +35,15 @@ class PivotedQr {
 
   T Step(int64_t j) {
     if (j >= fixed_) Swap(j, std::max_element(norms_.begin() + j, norms_.end()) - norms_.begin(), j);
-    const Reflector<T> reflector = Reflect(lines_, j, j);
-    ApplyReflector(&lines_(j, 0), j, linalg::Conj(reflector.tau),
-                   lines_.Block(j + 1, 0, a_.columns - j - 1, a_.rows));
-    a_(j, j) = reflector.beta;
+    T* v = &lines_(j, 0);
+    const auto [beta, tau] = Reflect(v, j, a_.rows);
+    ApplyReflector(v, j, Conj(tau), lines_.Block(j + 1, 0, a_.columns - j - 1, a_.rows));
+    a_(j, j) = beta;
     for (int64_t c = j + 1; c < a_.columns; ++c) {
       a_(j, c) = lines_(c, j);
       Shorten(c, j);
     }
-    return reflector.tau;
+    return tau;
   }
 
   // What lies below the rows of r.

@@ -2,42 +2,45 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/parallel.h"
 #include "kernels/cpu/copy_array.h"
+#include "kernels/factor/dense_copy.h"
 
 namespace hlo::factor {
 namespace {
 
-// The beginning of the vector that an element lies in.
-template <class T>
-int64_t VectorOf(int64_t i) {
-  return i / kElements<T> * kElements<T>;
-}
-
-// ApplyReflector for kCount lines at once, from a vector's beginning on.
+// ApplyReflector for kCount lines at once.
 template <class T, int kCount>
-void ApplyToLines(const T* v, T factor, T* line, int64_t stride, int64_t begin, int64_t end) {
-  constexpr Whole<T> kWhole;
+void ApplyToLines(const T* v, T factor, T* line, int64_t stride, int64_t first, int64_t end) {
+  const Rest<T> head(first % kElements<T>);
+  const auto each = [&](auto&& body) __attribute__((always_inline)) {
+    int64_t i = first / kElements<T> * kElements<T>;
+    body(i, head);
+    for (i += kElements<T>; i < end; i += kElements<T>) body(i, Whole<T>{});
+  };
   DotSum<T> dots[kCount];
-  for (int64_t i = begin; i < end; i += kElements<T>) {
-    const Lanes x = kWhole.Load(v + i), swapped = Swapped<T>(x);
+  each([&](int64_t i, auto part) __attribute__((always_inline)) {
+    const Lanes x = part.Load(v + i), swapped = Swapped<T>(x);
 #pragma GCC unroll 8
-    for (int k = 0; k < kCount; ++k) dots[k].Add(x, swapped, kWhole.Load(line + k * stride + i));
-  }
+    for (int k = 0; k < kCount; ++k) dots[k].Add(x, swapped, part.Load(line + k * stride + i));
+  });
   Scalar<T> scalars[kCount];
 #pragma GCC unroll 8
   for (int k = 0; k < kCount; ++k) scalars[k] = Scalar<T>(Times(factor, dots[k].Total()));
-  for (int64_t i = begin; i < end; i += kElements<T>) {
-    const Lanes x = kWhole.Load(v + i), swapped = Swapped<T>(x);
+  each([&](int64_t i, auto part) __attribute__((always_inline)) {
+    const Lanes x = part.Load(v + i), swapped = Swapped<T>(x);
 #pragma GCC unroll 8
     for (int k = 0; k < kCount; ++k) {
       T* to = line + k * stride + i;
-      kWhole.Store(to, kWhole.Load(to) - scalars[k].Times(x, swapped));
+      part.Store(to, part.Load(to) - scalars[k].Times(x, swapped));
     }
-  }
+  });
 }
 
+// Squares beneath this lose digits.
+constexpr double kNothing = 1e-280;
 // Squares in here neither overflow nor lose anything that counts, also as parts of a few sums.
 bool IsSafeSquare(double x) { return x > 0x1p-960 && x < 0x1p960; }
 
@@ -59,37 +62,49 @@ double CarefulNorm(const T* elements, int64_t begin, int64_t end) {
 
 double Tau(double alpha, double beta) { return (beta - alpha) / beta; }
 Complex Tau(Complex alpha, double beta) { return {(beta - alpha.real()) / beta, -alpha.imag() / beta}; }
+double Inverse(double x) { return 1 / x; }
+Complex Inverse(Complex x) { return Conj(x) / SquareOf(x); }
 
+// With the sum of the squares behind the first element.
 template <class T>
-Reflector<T> CarefulReflect(T alpha, T* line, int64_t begin, int64_t end) {
-  const double tail = CarefulNorm(line, begin, end);
-  if (tail == 0 && std::imag(alpha) == 0) return {T(0), alpha};
-  const double norm = std::hypot(std::hypot(std::real(alpha), std::imag(alpha)), tail);
-  const double beta = std::signbit(std::real(alpha)) ? norm : -norm;
-  for (int64_t i = begin; i < end; ++i) line[i] /= alpha - beta;
-  return {Tau(alpha, beta), beta};
+Reflector<T> ReflectTail(double tail, T* x, int64_t begin, int64_t end) {
+  const T alpha = x[begin];
+  const double norm = std::sqrt(SquareOf(alpha) + tail), beta = std::signbit(RealOf(alpha)) ? norm : -norm;
+  Scale(Inverse(alpha - beta), x, begin + 1, end);
+  x[begin] = T(1);
+  return {beta, Tau(alpha, beta)};
+}
+
+// Where squares leave the range of numbers.
+template <class T>
+Reflector<T> CarefulReflect(T* x, int64_t begin, int64_t end) {
+  const bool is_zero = std::all_of(x + begin + 1, x + end, [](T element) { return element == T(0); });
+  if (is_zero && ImagOf(x[begin]) == 0) return {RealOf(std::exchange(x[begin], T(1))), T(0)};
+  LargestComponent largest;
+  largest.Add(x, begin, end);
+  const double scale = std::isnan(largest.value()) ? 1 : ScaleFor(largest.value());
+  if (scale != 1) Scale(T(scale), x, begin, end);
+  const auto [beta, tau] = ReflectTail(SumOfSquares(x, begin + 1, end), x, begin, end);
+  return {beta / scale, tau};
 }
 
 }  // namespace
 
 template <class T>
-Reflector<T> Reflect(const Matrix<T>& lines, int64_t number, int64_t first) {
-  T* line = &lines(number, 0);
-  const T alpha = line[first];
-  std::fill_n(line, first + 1, T(0));
-  const int64_t begin = VectorOf<T>(first), end = lines.columns;
-  const double tail = SumOfSquares(line, begin, end), whole = tail + SquareOf(alpha);
-  Reflector<T> reflector;
-  if (IsSafeSquare(tail) && IsSafeSquare(whole)) {
-    const double norm = std::sqrt(whole), beta = std::signbit(std::real(alpha)) ? norm : -norm;
-    const T pivot = alpha - beta;
-    Scale(T(Conj(pivot) / SquareOf(pivot)), line, begin, end);
-    reflector = {Tau(alpha, beta), beta};
-  } else {
-    reflector = CarefulReflect(alpha, line, begin, end);
-  }
-  line[first] = T(1);
-  return reflector;
+Reflector<T> Reflect(T* x, int64_t begin, int64_t end) {
+  const double tail = SumOfSquares(x, begin + 1, end);
+  if (IsSafeSquare(tail) && IsSafeSquare(tail + SquareOf(x[begin]))) return ReflectTail(tail, x, begin, end);
+  return CarefulReflect(x, begin, end);
+}
+
+template <class T>
+Reflector<T> ReflectScaled(T* x, int64_t begin, int64_t end) {
+  const double tail = SumOfSquares(x, begin + 1, end);
+  if (tail > kNothing || SquareOf(ImagOf(x[begin])) > kNothing) return ReflectTail(tail, x, begin, end);
+  const double alpha = RealOf(x[begin]);
+  x[begin] = T(1);
+  std::fill(x + begin + 1, x + end, T(0));
+  return {alpha, T(0)};
 }
 
 template <class T>
@@ -103,12 +118,12 @@ template <class T>
 void ApplyReflector(const T* v, int64_t first, T factor, const Matrix<T>& lines) {
   if (factor == T(0)) return;
   constexpr int64_t kMost = kIsComplex<T> ? 4 : 8;
-  const int64_t begin = VectorOf<T>(first), stride = lines.row_stride;
+  const int64_t stride = lines.row_stride;
   const auto apply = [&](int64_t group) {
     T* line = lines.data + group * kMost * stride;
     const int64_t count = std::min(kMost, lines.rows - group * kMost);
     const auto some = [&]<int kCount>() {
-      ApplyToLines<T, kCount>(v, factor, line, stride, begin, lines.columns);
+      ApplyToLines<T, kCount>(v, factor, line, stride, first, lines.columns);
       line += kCount * stride;
     };
     if (count == kMost) return some.template operator()<kMost>();
@@ -117,7 +132,7 @@ void ApplyReflector(const T* v, int64_t first, T factor, const Matrix<T>& lines)
     if ((count & 1) != 0) some.template operator()<1>();
   };
   const int64_t groups = (lines.rows + kMost - 1) / kMost;
-  const double nanoseconds = 0.1 * static_cast<double>(lines.rows * (lines.columns - begin) * kWords<T>);
+  const double nanoseconds = 0.1 * static_cast<double>(lines.rows * (lines.columns - first) * kWords<T>);
   constexpr double kShort = 5'000;
   if (nanoseconds >= kShort) return ParallelFor(groups, nanoseconds, apply);
   for (int64_t group = 0; group < groups; ++group) apply(group);
@@ -175,7 +190,8 @@ void CompleteReflectors(const Matrix<T>& lines) {
   template void CompleteReflectors(const Matrix<T>&);                    \
   template void CombineLines(const Matrix<T>&, const T*, T*);            \
   template double LineNorm(const Matrix<T>&, int64_t, int64_t);          \
-  template Reflector<T> Reflect(const Matrix<T>&, int64_t, int64_t);     \
+  template Reflector<T> Reflect(T*, int64_t, int64_t);                   \
+  template Reflector<T> ReflectScaled(T*, int64_t, int64_t);             \
   template void ApplyReflector(const T*, int64_t, T, const Matrix<T>&);
 HLO_INSTANTIATE(double)
 HLO_INSTANTIATE(Complex)

@@ -1,7 +1,7 @@
 #pragma once
-// Reflectors H = 1 - tau v v^H, and matrices whose columns they change as lines: column c is row c of a
-// Matrix of which each row begins at a multiple of 64 bytes and is padded to one. Of v, only elements from
-// that before its 1 on are read; padding that is 0 stays so where all numbers are finite.
+// Reflectors H = 1 - tau v v^H, one at a time, and matrices whose columns they change as lines: column c is
+// row c of a Matrix of which each row begins at a multiple of 64 bytes and is padded to one. Padding that is
+// 0 stays so where all numbers are finite.
 
 #include "kernels/factor/lanes.h"
 #include "linalg/matrix.h"
@@ -20,16 +20,21 @@ void WriteLines(const Matrix<T>& lines, int64_t begin, const Matrix<T>& columns)
 template <class T>
 void CompleteReflectors(const Matrix<T>& lines);
 
-// larfg: the reflector that makes zeros behind element `first` of a line. The line becomes v, with its 1
-// there and zeros before; `beta` is what stands there afterwards.
+// larfg: H^H x = (beta, 0, ...) for the elements begin to end of x, which become v's, its 1 the first.
 template <class T>
 struct Reflector {
-  T tau, beta;
+  double beta;
+  T tau;
 };
 template <class T>
-Reflector<T> Reflect(const Matrix<T>& lines, int64_t line, int64_t first);
+Reflector<T> Reflect(T* x, int64_t begin, int64_t end);
+// The same where the caller has scaled what x is part of: elements beneath the square root of the smallest
+// number count as 0.
+template <class T>
+Reflector<T> ReflectScaled(T* x, int64_t begin, int64_t end);
 
-// lines -= factor v v^H lines for v with its 1 at `first`, on several threads where that is worth while.
+// lines -= factor v v^H lines for v with its 1 at `first`, on several threads where that is worth while. What
+// stands before that, in v or in a line, is neither read nor changed.
 template <class T>
 void ApplyReflector(const T* v, int64_t first, T factor, const Matrix<T>& lines);
 

@@ -2,7 +2,7 @@
 
 #include "kernels/cpu/kept_vector.h"
 #include "kernels/factor/dense_copy.h"
-#include "kernels/factor/householder_blocks.h"
+#include "kernels/factor/reflector_blocks.h"
 #include "kernels/factor/scratch.h"
 #include "kernels/factor/small_spectra.h"
 #include "kernels/factor/spectra.h"

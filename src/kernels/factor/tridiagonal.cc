@@ -5,7 +5,7 @@
 
 #include "base/parallel.h"
 #include "kernels/cpu/kept_vector.h"
-#include "kernels/factor/householder_blocks.h"
+#include "kernels/factor/reflectors.h"
 
 namespace hlo::factor {
 namespace {
@@ -118,7 +118,7 @@ void Tridiagonalise(T* a, int64_t stride, int64_t n, double* diagonal, double* b
     AddMultiple<T>(-Conj(v[j]), w, column, j, n);
     diagonal[j] = RealOf(column[j]);
     if (j + 1 == n) break;
-    const auto [beta, tau] = MakeReflector(column, j + 1, n);
+    const auto [beta, tau] = ReflectScaled(column, j + 1, n);
     beside[j] = beta;
     taus[j] = tau;
     std::copy(column + j + 1, column + n, x + j + 1);
