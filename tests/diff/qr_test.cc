@@ -264,6 +264,12 @@ TYPED_TEST(Qr, TakesColumnsOfAnySize) {
   }
 }
 
+TYPED_TEST(Qr, StaysOrthogonalForDenormalColumns) {
+  Array<TypeParam> a = WellConditioned<TypeParam>(20, 8);
+  ScaleColumns(a, {-1060});
+  ExpectOrthogonal(OrthogonalOf(Factored(a), 8));
+}
+
 TYPED_TEST(Qr, SeesTailsWhoseSquaresAreTooSmall) {
   Array<TypeParam> a = Random<TypeParam>(40, 1);
   ScaleColumns(a, {-600});
