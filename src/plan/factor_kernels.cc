@@ -9,8 +9,6 @@
 namespace hlo::plan {
 namespace {
 
-// --- The opcodes
-
 // Zeros above the diagonal, or NaN throughout where there is no factor.
 template <class T>
 void FinishFactor(const Matrix<T>& l, bool exists) {

@@ -142,14 +142,17 @@ int64_t OfConvolution(const Instruction& convolution, bool keeps_result) {
                                 convolution.shape().dims(), keeps_result);
 }
 
-int64_t OfKernel(const Instruction& instruction, std::string_view kernel) {
+int64_t OfKernel(const Instruction& instruction, const KernelStep& step) {
+  const std::string_view kernel = step.kernel.name;
   switch (instruction.opcode()) {
     case Opcode::kSort:
       return OfSort(instruction);
     case Opcode::kTopk:
       return OfTopk(instruction);
     case Opcode::kCustomCall:
-      return kernel == "topk" ? OfTopk(instruction) : MatrixCallMemory(instruction);
+      if (kernel == "topk") return OfTopk(instruction);
+      return MatrixCallMemory(instruction,
+                              [&](int k) { return step.results[static_cast<size_t>(k)] != kNoValue; });
     case Opcode::kCholesky:
     case Opcode::kTriangularSolve:
       return FactorMemory(instruction);
@@ -173,7 +176,7 @@ int64_t KernelMemory(const std::vector<Step>& steps) {
   for (const Step& step : steps) {
     int64_t bytes = 0;
     if (const auto* kernel = std::get_if<KernelStep>(&step.what)) {
-      bytes = OfKernel(*step.instruction, kernel->kernel.name);
+      bytes = OfKernel(*step.instruction, *kernel);
     } else if (const auto* product = std::get_if<ProductStep>(&step.what)) {
       if (step.instruction->opcode() == Opcode::kConvolution)
         bytes = OfConvolution(*step.instruction, product->in_place || !product->loops[ProductStep::kProduct]);

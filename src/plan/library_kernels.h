@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "hlo_run/module.h"
@@ -70,7 +71,7 @@ LibraryKernel FindFactorKernel(const Instruction& instruction);  // cholesky, tr
 LibraryKernel FindMatrixCallKernel(const Instruction& call);     // Calls of LAPACK and its relatives.
 // Bytes that those take besides.
 int64_t FactorMemory(const Instruction& instruction);
-int64_t MatrixCallMemory(const Instruction& call);
+int64_t MatrixCallMemory(const Instruction& call, absl::FunctionRef<bool(int)> needs_result);
 LibraryKernel FindGatherKernel(const Instruction& gather);
 LibraryKernel FindScatterKernel(const Instruction& scatter);
 LibraryKernel FindBatchNormKernel(const Instruction& batch_norm);

@@ -2,13 +2,16 @@
 // arrays is, and round once.
 
 #include <cstring>
+#include <optional>
 
+#include "absl/algorithm/container.h"
 #include "kernels/factor/lu.h"
 #include "kernels/factor/qr.h"
 #include "kernels/factor/spectra.h"
 #include "kernels/factor/triangular.h"
 #include "plan/matrix_batch.h"
 #include "reference/custom/matrix_calls.h"
+#include "reference/obstacles.h"
 
 namespace hlo::plan {
 namespace {
@@ -18,11 +21,11 @@ using reference::custom::MatrixCall;
 template <class T>
 void Potrf(const MatrixCall& call, const Entry& entry) {
   Wide<T> array = entry.Copy<T>(call.array, 0);
-  const int64_t order = factor::Cholesky(call.lower ? array.matrix() : array.matrix().Transposed());
+  int64_t order = factor::Cholesky(call.lower ? array.matrix() : array.matrix().Transposed());
   if (order != 0) {
-    // What stands behind the failure is the reference's.
+    // What stands behind the failure is the reference's, and where it is.
     Wide<T> again = entry.Copy<T>(call.array, 0);
-    linalg::Potrf(again.matrix(), call.lower);
+    order = linalg::Potrf(again.matrix(), call.lower);
     again.Store();
   } else {
     array.Store();
@@ -98,67 +101,68 @@ void Syevd(const MatrixCall& call, const Entry& entry) {
   entry.StoreInteger(2, info);
 }
 
-// A matrix of vectors where somebody needs it; else one without data.
-template <class T>
-Matrix<T> VectorsOf(const Entry& entry, int k, Wide<T>& array) {
-  return entry.Result(k) == nullptr ? Matrix<T>() : array.matrix();
-}
-
 // Results (a, s, u, v^H or v, info).
 template <class T>
 void Gesdd(const MatrixCall& call, const Entry& entry) {
   Wide<T> a = entry.Input<T>(call.array);
   Wide<double> s = entry.ResultList<double>(1);
-  if (!call.vectors) {
-    entry.StoreInteger(4, factor::Gesdd(a.matrix().AsConst(), s.vector(), Matrix<T>(), Matrix<T>()));
-    return s.Store();
+  std::optional<Wide<T>> u, v;
+  Matrix<T> left, right;  // Without data where nobody needs them.
+  if (call.vectors && entry.Result(2) != nullptr) {
+    u.emplace(entry.ResultMatrix<T>(2, entry.ResultShape(2)));
+    left = u->matrix();
   }
-  Wide<T> u = entry.ResultMatrix<T>(2, entry.ResultShape(2)),
-          v = entry.ResultMatrix<T>(3, entry.ResultShape(3));
-  const Matrix<T> columns = VectorsOf(entry, 3, v);
-  const int64_t info = factor::Gesdd(a.matrix().AsConst(), s.vector(), VectorsOf(entry, 2, u),
-                                     call.adjoint ? columns.Transposed() : columns);
-  if (call.adjoint) {
-    for (T& element : v.vector()) element = linalg::Conj(element);
+  if (call.vectors && entry.Result(3) != nullptr) {
+    v.emplace(entry.ResultMatrix<T>(3, entry.ResultShape(3)));
+    right = call.adjoint ? v->matrix().Transposed() : v->matrix();
   }
-  u.Store();
-  v.Store();
+  const int64_t info = factor::Gesdd(a.matrix().AsConst(), s.vector(), left, right);
+  if (v.has_value() && call.adjoint) {
+    for (T& element : v->vector()) element = linalg::Conj(element);
+  }
+  for (const std::optional<Wide<T>>* vectors : {&u, &v}) {
+    if (vectors->has_value()) (*vectors)->Store();
+  }
   s.Store();
   entry.StoreInteger(4, info);
 }
 
 // --- What they take besides for one matrix, in bytes
 
+using Needs = absl::FunctionRef<bool(int)>;  // Whether somebody needs a result.
+
 int64_t WidthOf(const Shape& shape) { return IsComplex(shape.type()) ? 16 : 8; }
 
-int64_t CopyOfMatrix(const MatrixCall& call, const Instruction& instruction) {
+int64_t CopyOfMatrix(const MatrixCall& call, const Instruction& instruction, Needs) {
   return CopyBytes(instruction.operand(call.array)->shape());
 }
-int64_t CopyOfRightSides(const MatrixCall& call, const Instruction& instruction) {
+int64_t CopyOfRightSides(const MatrixCall& call, const Instruction& instruction, Needs) {
   return CopyBytes(instruction.operand(call.array + 1)->shape());
 }
 // The copy, and scratch memory that follows from the matrix.
 template <int64_t (*kScratch)(int64_t rows, int64_t columns, int64_t element_bytes)>
-int64_t CopyAnd(const MatrixCall& call, const Instruction& instruction) {
+int64_t CopyAnd(const MatrixCall& call, const Instruction& instruction, Needs) {
   const Shape& a = instruction.operand(call.array)->shape();
   return CopyBytes(a) + kScratch(Entry::Rows(a), Entry::Columns(a), WidthOf(a));
 }
-int64_t OfOrmqr(const MatrixCall& call, const Instruction& instruction) {
+int64_t OfOrmqr(const MatrixCall& call, const Instruction& instruction, Needs) {
   const Shape &a = instruction.operand(0)->shape(), &c = instruction.operand(2)->shape();
   return CopyBytes(a) + CopyBytes(c) +
          factor::OrmqrScratchBytes(Entry::Rows(a), Entry::Columns(a),
                                    call.left ? Entry::Columns(c) : Entry::Rows(c), WidthOf(a));
 }
 
-int64_t OfSyevd(const MatrixCall& call, const Instruction& instruction) {
+int64_t OfSyevd(const MatrixCall& call, const Instruction& instruction, Needs needs) {
   const Shape& a = instruction.operand(call.array)->shape();
-  return CopyBytes(a) + factor::SyevdScratchBytes(Entry::Columns(a), WidthOf(a), true);
+  return CopyBytes(a) + factor::SyevdScratchBytes(Entry::Columns(a), WidthOf(a), needs(0));
 }
-int64_t OfGesdd(const MatrixCall& call, const Instruction& instruction) {
+int64_t OfGesdd(const MatrixCall& call, const Instruction& instruction, Needs needs) {
   const Shape& a = instruction.operand(call.array)->shape();
-  int64_t bytes = CopyBytes(a) + factor::GesddScratchBytes(Entry::Rows(a), Entry::Columns(a), WidthOf(a),
-                                                           call.vectors, call.vectors);
-  for (const int64_t k : {2, 3}) bytes += call.vectors ? CopyBytes(instruction.shape().element(k)) : 0;
+  const bool u = call.vectors && needs(2), v = call.vectors && needs(3);
+  int64_t bytes =
+      CopyBytes(a) + factor::GesddScratchBytes(Entry::Rows(a), Entry::Columns(a), WidthOf(a), u, v);
+  if (u) bytes += CopyBytes(instruction.shape().element(2));
+  if (v) bytes += CopyBytes(instruction.shape().element(3));
   return bytes;
 }
 
@@ -171,7 +175,7 @@ struct CallKernel {
   std::string_view name;
   void (*real)(const MatrixCall& call, const Entry& entry);
   void (*complex)(const MatrixCall& call, const Entry& entry);
-  int64_t (*bytes)(const MatrixCall& call, const Instruction& instruction);
+  int64_t (*bytes)(const MatrixCall& call, const Instruction& instruction, Needs needs);
   InPlace in_place;
 };
 using Function = MatrixCall::Function;
@@ -207,14 +211,24 @@ void ClearResults(const Instruction& call, absl::Span<void* const> results, bool
 
 }  // namespace
 
-int64_t MatrixCallMemory(const Instruction& instruction) {
+int64_t MatrixCallMemory(const Instruction& instruction, absl::FunctionRef<bool(int)> needs) {
   const std::optional<MatrixCall> call = reference::custom::MatrixCallOf(instruction);
   const CallKernel* kernel = call.has_value() ? FindCallKernel(call->function) : nullptr;
   if (kernel == nullptr) return 0;
-  return AtOnce(instruction.operand(call->array)->shape()) * kernel->bytes(*call, instruction);
+  const Shape& a = instruction.operand(call->array)->shape();
+  int64_t bytes = kernel->bytes(*call, instruction, needs);
+  // What is computed in the first result's place is computed elsewhere.
+  if (!needs(0) && call->function != Function::kGesdd && CopyBytes(a) == 0)
+    bytes += Entry::Rows(a) * Entry::Columns(a) * WidthOf(a);
+  return AtOnce(a) * bytes;
 }
 
 LibraryKernel FindMatrixCallKernel(const Instruction& instruction) {
+  const Shape& shape = instruction.shape();
+  const bool has_arrays = !shape.IsTuple() || absl::c_all_of(shape.elements(), [](const Shape& element) {
+    return element.IsArray();
+  });
+  if (!has_arrays || !reference::CustomCallObstacle(instruction, nullptr).empty()) return {};
   const std::optional<MatrixCall> call = reference::custom::MatrixCallOf(instruction);
   const CallKernel* kernel = call.has_value() ? FindCallKernel(call->function) : nullptr;
   if (kernel == nullptr) return {};
@@ -224,7 +238,7 @@ LibraryKernel FindMatrixCallKernel(const Instruction& instruction) {
       (std::is_same_v<T, double> ? kernel->real : kernel->complex)(call, entry);
     });
   };
-  const bool is_copied = CopyOfMatrix(*call, instruction) > 0;
+  const bool is_copied = CopyBytes(instruction.operand(call->array)->shape()) > 0;
   const bool in_place =
       kernel->in_place == InPlace::kYes || (kernel->in_place == InPlace::kCopied && is_copied);
   return {.name = kernel->name,

@@ -42,7 +42,8 @@ std::optional<CheckedModule> ProductOfScaled(const Instruction& scaled_dot) {
   const bool floats = IsFloat(type_of(0)) && IsFloat(type_of(1));
   const ElementType declared = floats && IsIntegral(result.type()) ? ElementType::kF32 : result.type();
   const ElementType type = IsFloat(declared) && BitWidth(declared) < 32 ? ElementType::kF32 : declared;
-  if (IsPred(declared)) return std::nullopt;
+  const bool is_mixed = IsFloat(type_of(0)) != IsFloat(type_of(1)) && IsIntegral(result.type());
+  if (IsPred(declared) || is_mixed) return std::nullopt;
   build::Builder builder(scaled_dot.name());
   Op operands[4], scaled[2];
   for (int64_t k = 0; k < 4; ++k) {

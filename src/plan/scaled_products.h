@@ -8,7 +8,8 @@
 namespace hlo::plan {
 
 // A scaled-dot as a module of its four operands: each times its scale, and then the dot of both (semantics
-// 6.3). nullopt for truth values, and for scales whose blocks do not fill their operand.
+// 6.3). nullopt for truth values, for a float and an integer that give an integer, and for scales whose
+// blocks do not fill their operand.
 std::optional<CheckedModule> ProductOfScaled(const Instruction& scaled_dot);
 
 }  // namespace hlo::plan

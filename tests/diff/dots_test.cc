@@ -136,5 +136,13 @@ TEST(ScaledDot, BlocksAndTypes) {
   ExpectScaled("bf16", "bf16", "f32", {"30,64", "64,20", "", "1,20", "[30,20]", kPlain}, 1e-5);
 }
 
+TEST(ScaledDot, AFloatAndAnInteger) {
+  test::ExpectEnginesAgree(
+      "ENTRY e { a = f32[3,8] parameter(0) b = s32[8,5] parameter(1) s = f32[3,1] parameter(2) t = f32[1,5] "
+      "parameter(3) ROOT r = s32[3,5] scaled-dot(a, b, s, t), lhs_contracting_dims={1}, "
+      "rhs_contracting_dims={0} }",
+      {.has_kernel = false});
+}
+
 }  // namespace
 }  // namespace hlo

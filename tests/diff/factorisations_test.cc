@@ -2,6 +2,7 @@
 // that multiply to what they are factors of.
 
 #include <cmath>
+#include <limits>
 
 #include "absl/strings/str_replace.h"
 #include "base/parallel.h"
@@ -248,6 +249,57 @@ TEST(Calls, SingularValues) {
   }
 }
 
+TEST(Calls, ResultsThatNobodyNeeds) {
+  for (const char* type : {"f64", "f32", "c128"}) {
+    const char letter = LetterOf(type);
+    const std::string matrix = fmt::format("{}[3,40,40]", type), list = fmt::format("{}[3,40]", type),
+                      real = fmt::format("{}[3,40]", type == std::string_view("f32") ? "f32" : "f64");
+    const auto expect = [&](const std::string& results, const std::string& call, const std::string& shape,
+                            int k) {
+      test::ExpectEnginesAgree(
+          fmt::format(
+              "ENTRY e {{ a = {} parameter(0) q = {} custom-call(a), custom_call_target=\"lapack_{}{}_ffi\", "
+              "api_version=API_VERSION_TYPED_FFI, backend_config={{mode = 65 : ui8, uplo = 76 : ui8}} ROOT r "
+              "= {} "
+              "get-tuple-element(q), index={} }}",
+              matrix, results, letter, call, shape, k),
+          {.rule = test::UnitsOf(*ParseElementType(type))});
+    };
+    expect(fmt::format("({}, s32[3])", matrix), "potrf", "s32[3]", 1);
+    expect(fmt::format("({}, s32[3,40], s32[3])", matrix), "getrf", "s32[3,40]", 1);
+    expect(fmt::format("({}, {})", matrix, list), "geqrf", list, 1);
+    expect(fmt::format("({0}, {1}, {0}, {0}, s32[3])", matrix, real), "gesdd", real, 1);
+    expect(fmt::format("({}, {}, s32[3])", matrix, real), letter == 'z' ? "heevd" : "syevd", real, 1);
+  }
+}
+
+// Some targets give work space, which may be a tuple, or take what does not fit.
+TEST(Calls, OnesThatNoKernelTakes) {
+  const test::Agreement agreement{.rule = CompareRule::Close(1e-12, 1e-12), .has_kernel = false};
+  test::ExpectEnginesAgree(R"(ENTRY e { s = s32[] constant(2) a = f64[3,2] parameter(0)
+  ROOT r = (f64[3,2], f64[2], s32[], (f64[200], f64[1])) custom-call(s, s, s, s, a), custom_call_target="lapack_dgeqrf" })",
+                           agreement);
+  absl::StatusOr<CheckedModule> misfit = test::ReadModule(R"(HloModule t
+ENTRY e { one = s32[] constant(1) none = s32[] constant(0) alpha = f64[] constant(1) a = f64[2,2] parameter(0)
+  b = f64[30,3] parameter(1)
+  ROOT r = f64[30,3] custom-call(one, one, none, none, one, one, one, alpha, a, b), custom_call_target="blas_dtrsm" })");
+  ASSERT_TRUE(misfit.ok()) << misfit.status();
+  const absl::StatusOr<Literal> result = Execute(*misfit, test::ArgumentsOf(*misfit, {}), Engine::kFast);
+  ASSERT_FALSE(result.ok());
+  EXPECT_NE(result.status().message().find("does not solve for"), std::string::npos) << result.status();
+}
+
+TEST(TriangularSolve, AUnitDiagonalDividesNothing) {
+  absl::StatusOr<Literal> b = Literal::CreateZeros(Shape::Array(ElementType::kC64, {2, 9}));
+  for (std::complex<float>& x : b->mutable_span<std::complex<float>>())
+    x = {1, std::numeric_limits<float>::infinity()};
+  test::ExpectEnginesAgreeOn(
+      "ENTRY e { a = c64[2,2] parameter(0) b = c64[2,9] parameter(1) ROOT r = c64[2,9] triangular-solve(a, "
+      "b), "
+      "left_side=true, lower=true, unit_diagonal=true, transpose_a=NO_TRANSPOSE }",
+      {test::RandomArray(ElementType::kC64, {2, 2}, 5), *std::move(b)});
+}
+
 // --- The kernels, by what they promise
 
 template <class T>
@@ -297,7 +349,7 @@ TEST(Lu, MultipliesToTheMatrix) {
 }
 
 TEST(Lu, OfASingularMatrix) {
-  // Column 20 is a multiple of column 3.
+  // The first 21 columns have 20 rows that are not zero.
   std::vector<double> a = Random<double>(40 * 40);
   const Matrix<double> matrix = Matrix<double>::Dense(a.data(), 40, 40);
   for (int64_t i = 0; i < 40; ++i) matrix(i, 20) = i < 20 ? matrix(i, 20) : 0;
@@ -328,6 +380,7 @@ TEST(Kernels, GiveTheSameBitsOnAnyNumberOfThreads) {
     note(elements);
   }
   SetThreadCount(0);
+  SetWorthThreads(20'000);
   EXPECT_EQ(results[0], results[1]);
 }
 

@@ -34,7 +34,7 @@ template <class T>
 Reflector<T> ReflectScaled(T* x, int64_t begin, int64_t end);
 
 // lines -= factor v v^H lines for v with its 1 at `first`, on several threads where that is worth while. What
-// stands before that, in v or in a line, is neither read nor changed.
+// stands before that, in v or in a line, counts for nothing and keeps its value.
 template <class T>
 void ApplyReflector(const T* v, int64_t first, T factor, const Matrix<T>& lines);
 

@@ -106,8 +106,7 @@ void SubstituteLanes(const Triangle<T>& a, int64_t n, bool unit_diagonal, T (*x)
       const T factor = a.rows[i][k];
       for (int c = 0; c < kWidth; ++c) sums[c] -= factor * x[k][c];
     }
-    const T diagonal = unit_diagonal ? T(1) : a.rows[i][i];
-    for (int c = 0; c < kWidth; ++c) x[i][c] = sums[c] / diagonal;
+    for (int c = 0; c < kWidth; ++c) x[i][c] = unit_diagonal ? sums[c] : sums[c] / a.rows[i][i];
   }
 }
 
@@ -137,10 +136,10 @@ void SubstituteLanes(const Triangle<T>& a, int64_t n, bool unit_diagonal, T (*x)
         im_sums[v] -= re_factor * im[k][v] + im_factor * re[k][v];
       }
     }
-    const Divisor<T> diagonal(unit_diagonal ? T(1) : a.rows[i][i]);
+    const Divisor<T> diagonal(a.rows[i][i]);
     for (int v = 0; v < kVectors; ++v) {
-      re[i][v] = diagonal.Real(re_sums[v], im_sums[v]);
-      im[i][v] = diagonal.Imag(re_sums[v], im_sums[v]);
+      re[i][v] = unit_diagonal ? re_sums[v] : diagonal.Real(re_sums[v], im_sums[v]);
+      im[i][v] = unit_diagonal ? im_sums[v] : diagonal.Imag(re_sums[v], im_sums[v]);
     }
   }
   for (int64_t i = 0; i < n; ++i) {

@@ -300,11 +300,9 @@ std::string SingularMisfit(const Instruction& call, const Shape& a, bool adjoint
 }  // namespace
 
 std::string GesddMisfit(const Instruction& call) {
-  const Options options(call);
-  if (options.Letter("mode", 'S') == 'N' || !options.Bool("compute_uv", true)) return "";
-  const bool adjoint = call.Get<attr::custom_call_target>().find("gesvd_") != std::string_view::npos ||
-                       call.Get<attr::custom_call_target>().find("gesdd") != std::string_view::npos;
-  return SingularMisfit(call, call.operand(0)->shape(), adjoint);
+  const std::optional<MatrixCall> asked = MatrixCallOf(call);
+  if (!asked.has_value() || !asked->vectors) return "";
+  return SingularMisfit(call, call.operand(0)->shape(), asked->adjoint);
 }
 std::string OldGesddMisfit(const Instruction& call) {
   return SingularMisfit(call, call.operand(6)->shape(), true);

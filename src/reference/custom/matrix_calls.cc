@@ -51,6 +51,8 @@ std::optional<MatrixCall> OldTrsmCall(const Instruction& call) {
     flags[i] = Flag(call, i);
     if (!flags[i].has_value()) return std::nullopt;
   }
+  const Shape &a = call.operand(8)->shape(), &b = call.operand(9)->shape();
+  if (a.dim(a.rank() - 1) != b.dim(b.rank() - (*flags[0] != 0 ? 2 : 1))) return std::nullopt;
   return MatrixCall{.function = Function::kTrsm,
                     .array = 8,
                     .triangle = {.left = *flags[0] != 0,

@@ -131,6 +131,14 @@ constexpr Case kCases[] = {
      "x = f32[400,300] parameter(0)\n ROOT r = (f32[400,300], f32[300], f32[400,300], f32[300,300], s32[]) "
      "custom-call(x), custom_call_target=\"lapack_sgesdd_ffi\", api_version=API_VERSION_TYPED_FFI, "
      "backend_config={mode = 83 : ui8}\n"},
+    {"pivots_alone",
+     "x = f64[500,500] parameter(0)\n q = (f64[500,500], s32[500], s32[]) custom-call(x), "
+     "custom_call_target=\"lapack_dgetrf_ffi\", api_version=API_VERSION_TYPED_FFI\n ROOT r = s32[500] "
+     "get-tuple-element(q), index=1\n"},
+    {"singular_values_alone",
+     "x = f64[300,900] parameter(0)\n q = (f64[300,900], f64[300], f64[300,300], f64[900,900], s32[]) "
+     "custom-call(x), custom_call_target=\"lapack_dgesdd_ffi\", api_version=API_VERSION_TYPED_FFI, "
+     "backend_config={mode = 65 : ui8}\n ROOT r = f64[300] get-tuple-element(q), index=1\n"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Kernels, KernelMemory, testing::ValuesIn(kCases),
