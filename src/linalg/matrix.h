@@ -2,6 +2,7 @@
 // A matrix inside a buffer: what the functions of this folder read and write. All of them come for double and
 // std::complex<double>, and follow the conventions of LAPACK's functions of the same names.
 
+#include <cmath>
 #include <complex>
 #include <cstdint>
 
@@ -29,5 +30,9 @@ using Complex = std::complex<double>;
 
 inline double Conj(double x) { return x; }
 inline Complex Conj(Complex x) { return std::conj(x); }
+
+// How LAPACK measures a pivot.
+inline double PivotSize(double x) { return std::abs(x); }
+inline double PivotSize(Complex x) { return std::abs(x.real()) + std::abs(x.imag()); }
 
 }  // namespace hlo::linalg

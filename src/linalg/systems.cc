@@ -9,16 +9,12 @@
 namespace hlo::linalg {
 namespace {
 
-// How LAPACK measures a pivot.
-double Size(double x) { return std::abs(x); }
-double Size(Complex x) { return std::abs(x.real()) + std::abs(x.imag()); }
-
 // The first row of a column that is as large as any; a NaN counts as nothing.
 template <class T>
 int64_t LargestFrom(const Matrix<T>& a, int64_t column, int64_t begin) {
   int64_t best = begin;
   for (int64_t i = begin + 1; i < a.rows; ++i) {
-    if (Size(a(i, column)) > Size(a(best, column))) best = i;
+    if (PivotSize(a(i, column)) > PivotSize(a(best, column))) best = i;
   }
   return best;
 }
@@ -91,7 +87,7 @@ int64_t Gtsv(absl::Span<T> below, absl::Span<T> diagonal, absl::Span<T> above, M
   const auto n = static_cast<int64_t>(diagonal.size());
   auto right = Map(b);
   for (int64_t i = 0; i + 1 < n; ++i) {
-    if (Size(diagonal[i]) >= Size(below[i])) {
+    if (PivotSize(diagonal[i]) >= PivotSize(below[i])) {
       if (diagonal[i] == T(0)) return i + 1;
       const T factor = below[i] / diagonal[i];
       diagonal[i + 1] -= factor * above[i];

@@ -23,8 +23,7 @@ class Wide {
   // `data` may be null: then nobody needs them.
   Wide(void* data, ElementType type, int64_t rows, int64_t columns)
       : data_(data), type_(type), rows_(rows), columns_(columns) {
-    if (data == nullptr || type != (std::is_same_v<T, double> ? ElementType::kF64 : ElementType::kC128))
-      own_.resize(rows * columns);
+    if (data == nullptr || type != factor::kElementType<T>) own_.resize(rows * columns);
   }
 
   // Elements of the same type.

@@ -174,12 +174,7 @@ void Run(const Case& c, double seconds, double peak) {
 }
 
 int Main(int argc, char** argv) {
-  double seconds = 0.3;
-  for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
-    if (argument.starts_with("--seconds=")) seconds = std::atof(argument.c_str() + 10);
-    if (argument.starts_with("--threads=")) SetThreadCount(std::atoi(argument.c_str() + 10));
-  }
+  const double seconds = ReadOptions(argc, argv).seconds;
   const double peak = PeakFlops<float>();
   fmt::print("{} threads, vectors of {} bytes, peak {:.0f} GFLOP/s in f32\n", ThreadCount(),
              cpu::kVectorBytes, peak * 1e-9);

@@ -180,19 +180,12 @@ void Run(const Case& c, double seconds, double peak, const char* name) {
 }
 
 int Main(int argc, char** argv) {
-  double seconds = 0.3;
-  std::string only;
-  for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
-    if (argument.starts_with("--seconds=")) seconds = std::atof(argument.c_str() + 10);
-    if (argument.starts_with("--threads=")) SetThreadCount(std::atoi(argument.c_str() + 10));
-    if (argument.starts_with("--only=")) only = argument.substr(7);
-  }
+  const auto [seconds, only] = ReadOptions(argc, argv);
   Eigen::setNbThreads(ThreadCount());
   const double f32 = PeakFlops<float>(), f64 = PeakFlops<double>();
   fmt::print("{} threads, vectors of {} bytes, peak {:.0f} GFLOP/s in f32, {:.0f} in f64\n", ThreadCount(),
              cpu::kVectorBytes, f32 * 1e-9, f64 * 1e-9);
-  const auto wanted = [&](const char* name) { return only.empty() || only == name; };
+  const auto wanted = [&only = only](const char* name) { return only.empty() || only == name; };
   for (const Case& c : kCases) {
     if (wanted("f32")) Run<float, float>(c, seconds, f32, "f32");
     if (wanted("f64")) Run<double, double>(c, seconds, f64, "f64");

@@ -75,12 +75,7 @@ void Run(const Case& c, double seconds, double peak, const char* name) {
 }
 
 int Main(int argc, char** argv) {
-  double seconds = 0.3;
-  for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
-    if (argument.starts_with("--seconds=")) seconds = std::atof(argument.c_str() + 10);
-    if (argument.starts_with("--threads=")) SetThreadCount(std::atoi(argument.c_str() + 10));
-  }
+  const double seconds = ReadOptions(argc, argv).seconds;
   const double peak = PeakFlops<double>();
   fmt::print("{} threads, peak {:.0f} GFLOP/s\n", ThreadCount(), peak * 1e-9);
   for (const Case& c : kCases) {

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <functional>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "base/parallel.h"
@@ -15,6 +17,22 @@ namespace hlo::bench {
 
 inline double Seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// --seconds=S for each measurement, --threads=N, which is set, and --only=NAME for one kind of them.
+struct Options {
+  double seconds = 0.3;
+  std::string only;
+};
+inline Options ReadOptions(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument.starts_with("--seconds=")) options.seconds = std::atof(argument.c_str() + 10);
+    if (argument.starts_with("--threads=")) SetThreadCount(std::atoi(argument.c_str() + 10));
+    if (argument.starts_with("--only=")) options.only = argument.substr(7);
+  }
+  return options;
 }
 
 // The fastest of many runs of each contender, in seconds; they take turns of a few runs for about `budget`

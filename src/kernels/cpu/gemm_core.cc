@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 
 #include "base/check.h"
@@ -21,6 +22,24 @@ struct ScratchBuffer {
 };
 
 constexpr int64_t RoundUp(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
+
+// --- Packing
+
+// A panel of b for complex numbers: of each row real parts, then imaginary parts.
+template <class T>
+void SplitParts(int64_t k_count, T* panel) {
+  using R = Part<T>;
+  constexpr int kLane = kPanelColumns<T>;
+  R parts[2 * kLane];
+  for (int64_t k = 0; k < k_count; ++k) {
+    R* row = reinterpret_cast<R*>(panel + k * kLane);
+    for (int j = 0; j < kLane; ++j) {
+      parts[j] = row[2 * j];
+      parts[kLane + j] = row[2 * j + 1];
+    }
+    std::memcpy(row, parts, sizeof parts);
+  }
+}
 
 // --- Blocks
 

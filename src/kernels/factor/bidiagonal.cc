@@ -9,14 +9,6 @@
 namespace hlo::factor {
 namespace {
 
-// Elements that one thread takes, at least, and pieces of a matrix, at most.
-constexpr int64_t kPieceElements = 32 << 10;
-constexpr int64_t kMostPieces = 32;
-
-int64_t PieceCount(int64_t rows, int64_t columns) {
-  return std::clamp<int64_t>(rows * columns / kPieceElements, 1, kMostPieces);
-}
-
 // The vectors of a block that hold columns in question.
 template <class T>
 struct Part {
@@ -97,7 +89,7 @@ class Reduction {
         a_(problem.a),
         width_(a_.BlockCount(a_.columns) * a_.kWidth),
         lines_(3 * width_ + 3 * PaddedLength<T>(a_.rows)),
-        sums_(PieceCount(a_.rows, a_.columns) * a_.rows) {
+        sums_(PieceCount(a_.rows * a_.columns) * a_.rows) {
     std::fill_n(lines_.data(), lines_.size(), T(0));
     pending_.r = lines_.data();
     pending_.conjugate_v = pending_.r + width_;
@@ -120,7 +112,8 @@ class Reduction {
   // Zeros behind (j, j + 1); j + 1 is a column.
   double ReduceRow(int64_t j) {
     const int64_t first = j + 1, last_block = a_.BlockCount(a_.columns), first_block = first / a_.kWidth;
-    const int64_t pieces = std::min(PieceCount(a_.rows - j, a_.columns - first), last_block - first_block);
+    const int64_t pieces =
+        std::min(PieceCount((a_.rows - j) * (a_.columns - first)), last_block - first_block);
     const auto elements = static_cast<double>((a_.rows - j) * (a_.columns - first));
     std::fill(p_.right + j * p_.right_stride, p_.right + j * p_.right_stride + width_, T(0));
     ParallelFor(pieces, elements * (kIsComplex<T> ? 0.6 : 0.2), [&](int64_t i) {
@@ -200,7 +193,7 @@ void Bidiagonalise(const BidiagonalProblem<T>& problem, double* diagonal, double
 int64_t BidiagonaliseScratchBytes(int64_t rows, int64_t columns, int64_t element_bytes) {
   const int64_t lines = 3 * (columns + ColumnBlocks<double>::kWidth + PaddedLength(rows, element_bytes));
   return lines * element_bytes +
-         PieceCount(rows, columns) * rows * static_cast<int64_t>(sizeof(DotSum<Complex>));
+         PieceCount(rows * columns) * rows * static_cast<int64_t>(sizeof(DotSum<Complex>));
 }
 
 #define HLO_INSTANTIATE(T) template void Bidiagonalise(const BidiagonalProblem<T>&, double*, double*);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <limits>
 
 #include "base/parallel.h"
 #include "kernels/factor/lanes.h"
@@ -14,10 +13,6 @@
 
 namespace hlo::factor {
 namespace {
-
-constexpr double kTolerance = 4 * std::numeric_limits<double>::epsilon();
-// Matrices that are not divided.
-constexpr int64_t kLeaf = 24;
 
 // n rows of the matrix, with a column more than rows where it is `wide`; its last right vector, that of no
 // row, is row n of `right`.
@@ -225,11 +220,10 @@ struct Division {
 int64_t BidiagonalSingular(int64_t n, double* diagonal, double* above, const Matrix<double>& left,
                            const Matrix<double>& right, int64_t* order) {
   const int64_t levels = LevelCount(n), stride = PaddedLength<double>(n);
-  double norm = 0;
+  const double norm = LargestElement(n, diagonal, above);
   for (int64_t i = 0; i < n; ++i) {
     std::fill_n(&left(i, 0), n, 0.0);
     std::fill_n(&right(i, 0), n, 0.0);
-    norm = std::max({norm, std::abs(diagonal[i]), i + 1 < n ? std::abs(above[i]) : 0});
   }
   const Scratch<double> scratch(levels == 0 ? 0 : 3 * n * stride);
   const Division division{n, stride, diagonal, left, right, order, scratch.data()};

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "kernels/factor/lanes.h"
+#include "kernels/factor/scratch.h"
 
 namespace hlo::factor {
 
@@ -36,6 +37,17 @@ template <class T>
 void FillIdentity(const Matrix<T>& m) {
   Fill(m, T(0));
   for (int64_t i = 0; m.data != nullptr && i < std::min(m.rows, m.columns); ++i) m(i, i) = T(1);
+}
+
+// change(m), or of a copy whose elements come back, where no stride of m is 1. What m holds before does not
+// count.
+template <class T, class Change>
+void InUnitStride(const Matrix<T>& m, Change&& change) {
+  if (m.column_stride == 1 || m.row_stride == 1) return change(m);
+  const Scratch<T> memory(m.rows * m.columns);
+  const Matrix<T> copy = Matrix<T>::Dense(memory.data(), m.rows, m.columns);
+  change(copy);
+  EachElementBySquares(m.rows, m.columns, [&](int64_t i, int64_t j) { m(i, j) = copy(i, j); });
 }
 
 // The largest component of the lines' elements begin to end; NaN if one is not finite.

@@ -25,13 +25,11 @@ template <class T>
 void TransformBack(const Matrix<const double>& rows, const int64_t* order,
                    std::initializer_list<Reflectors<T>> reflectors, const Matrix<T>& x) {
   const int64_t n = rows.rows;
-  const bool in_place = x.column_stride == 1 || x.row_stride == 1;
-  const Scratch<T> memory(in_place ? 0 : x.rows * x.columns);
-  const Matrix<T> y = in_place ? x : Matrix<T>::Dense(memory.data(), x.rows, x.columns);
-  FillIdentity(y);
-  EachElementBySquares(n, n, [&](int64_t i, int64_t j) { y(i, j) = T(rows(order[n - 1 - j], i)); });
-  for (const Reflectors<T>& some : reflectors) ApplyReflectors(some, y.Block(0, 0, some.length, y.columns));
-  if (!in_place) EachElementBySquares(x.rows, x.columns, [&](int64_t i, int64_t j) { x(i, j) = y(i, j); });
+  InUnitStride(x, [&](const Matrix<T>& y) {
+    FillIdentity(y);
+    EachElementBySquares(n, n, [&](int64_t i, int64_t j) { y(i, j) = T(rows(order[n - 1 - j], i)); });
+    for (const Reflectors<T>& some : reflectors) ApplyReflectors(some, y.Block(0, 0, some.length, y.columns));
+  });
 }
 
 // A matrix with at least as many rows as columns, and what it becomes.

@@ -45,6 +45,8 @@ inline double RealOf(double x) { return x; }
 inline double RealOf(Complex x) { return x.real(); }
 inline double ImagOf(double) { return 0; }
 inline double ImagOf(Complex x) { return x.imag(); }
+// Squares beneath this lose digits.
+inline constexpr double kLeastSquare = 1e-280;
 // Real and imaginary parts, side by side.
 template <class T>
 auto* PartsOf(T* x) {

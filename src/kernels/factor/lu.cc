@@ -11,30 +11,28 @@
 namespace hlo::factor {
 namespace {
 
+using linalg::PivotSize;
+
 // Columns that are computed without products of matrices.
 constexpr int64_t kPanel = 16;
-
-// How LAPACK measures a pivot.
-double Size(double x) { return std::abs(x); }
-double Size(Complex x) { return std::abs(x.real()) + std::abs(x.imag()); }
 
 // The first element that is as large as any; a NaN counts as nothing unless it is the first.
 template <class T>
 int64_t Largest(const T* elements, int64_t count) {
   constexpr int kLanes = 16;
   double most[kLanes];
-  std::fill_n(most, kLanes, Size(elements[0]));
+  std::fill_n(most, kLanes, PivotSize(elements[0]));
   int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
     for (int lane = 0; lane < kLanes; ++lane) {
-      const double size = Size(elements[i + lane]);
+      const double size = PivotSize(elements[i + lane]);
       most[lane] = size > most[lane] ? size : most[lane];
     }
   }
-  for (; i < count; ++i) most[0] = std::max(most[0], Size(elements[i]));
+  for (; i < count; ++i) most[0] = std::max(most[0], PivotSize(elements[i]));
   const double largest = *std::max_element(most, most + kLanes);
   for (i = 0; i < count; ++i) {
-    if (Size(elements[i]) == largest) return i;
+    if (PivotSize(elements[i]) == largest) return i;
   }
   return 0;
 }

@@ -2,12 +2,18 @@
 // What merging two solved halves of a tridiagonal or bidiagonal matrix takes besides the secular equation.
 
 #include <cstdint>
+#include <limits>
 
 #include "absl/functional/function_ref.h"
 #include "kernels/cpu/kept_vector.h"
 #include "kernels/factor/product.h"
 
 namespace hlo::factor {
+
+// Of the largest element: what is rounding.
+inline constexpr double kTolerance = 4 * std::numeric_limits<double>::epsilon();
+// Matrices that are not divided.
+inline constexpr int64_t kLeaf = 24;
 
 // Which columns of a vector, a row of its matrix, are not 0: those before `split`, from there on, or all.
 enum class Half : uint8_t { kFirst, kBoth, kSecond };

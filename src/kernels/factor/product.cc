@@ -8,9 +8,6 @@
 namespace hlo::factor {
 namespace {
 
-template <class T>
-constexpr ElementType kType = std::is_same_v<T, double> ? ElementType::kF64 : ElementType::kC128;
-
 // Gives blocks of the conjugate of a matrix whose elements are counted from `context` on.
 template <class T>
 void GiveConjugate(const void* context, const cpu::ArrayBlock& block) {
@@ -78,7 +75,7 @@ cpu::GemmProblem ProblemOf(const Operand& a, const Operand& b, int64_t depth, co
           .batch_dims = {},
           .a = *a,
           .b = *b,
-          .c_type = kType<T>,
+          .c_type = kElementType<T>,
           .c_row_stride = c.row_stride,
           .c_batch_strides = {},
           .epilogue = {}};

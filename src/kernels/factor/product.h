@@ -13,6 +13,10 @@ namespace hlo::factor {
 using linalg::Complex;
 using linalg::Matrix;
 
+template <class T>
+inline constexpr ElementType kElementType =
+    std::is_same_v<T, Complex> ? ElementType::kC128 : ElementType::kF64;
+
 // A matrix that is read, of a type whose elements are exact as T.
 template <class T>
 struct Source {
@@ -36,10 +40,7 @@ struct Source {
 };
 template <class T>
 Source<std::remove_const_t<T>> Plain(const Matrix<T>& m) {
-  constexpr bool is_complex = std::is_same_v<std::remove_const_t<T>, Complex>;
-  return {m.data,       is_complex ? ElementType::kC128 : ElementType::kF64,
-          m.rows,       m.columns,
-          m.row_stride, m.column_stride};
+  return {m.data, kElementType<std::remove_const_t<T>>, m.rows, m.columns, m.row_stride, m.column_stride};
 }
 template <class T>
 Source<std::remove_const_t<T>> Adjoint(const Matrix<T>& m) {

@@ -39,8 +39,6 @@ void ApplyToLines(const T* v, T factor, T* line, int64_t stride, int64_t first, 
   });
 }
 
-// Squares beneath this lose digits.
-constexpr double kNothing = 1e-280;
 // Squares in here neither overflow nor lose anything that counts, also as parts of a few sums.
 bool IsSafeSquare(double x) { return x > 0x1p-960 && x < 0x1p960; }
 
@@ -100,7 +98,8 @@ Reflector<T> Reflect(T* x, int64_t begin, int64_t end) {
 template <class T>
 Reflector<T> ReflectScaled(T* x, int64_t begin, int64_t end) {
   const double tail = SumOfSquares(x, begin + 1, end);
-  if (tail > kNothing || SquareOf(ImagOf(x[begin])) > kNothing) return ReflectTail(tail, x, begin, end);
+  if (tail > kLeastSquare || SquareOf(ImagOf(x[begin])) > kLeastSquare)
+    return ReflectTail(tail, x, begin, end);
   const double alpha = RealOf(x[begin]);
   x[begin] = T(1);
   std::fill(x + begin + 1, x + end, T(0));

@@ -3,12 +3,17 @@
 // row c of a Matrix of which each row begins at a multiple of 64 bytes and is padded to one. Padding that is
 // 0 stays so where all numbers are finite.
 
+#include <algorithm>
+
 #include "kernels/factor/lanes.h"
 #include "linalg/matrix.h"
 
 namespace hlo::factor {
 
 using linalg::Matrix;
+
+// Into how many pieces threads take a matrix of so many elements.
+inline int64_t PieceCount(int64_t elements) { return std::clamp<int64_t>(elements / (32 << 10), 1, 32); }
 
 // Columns of a matrix to lines, with zeros behind them.
 template <class T>

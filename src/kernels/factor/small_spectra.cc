@@ -9,8 +9,12 @@
 
 namespace hlo::factor {
 
-// Squares beneath this lose digits.
-constexpr double kLeastSquare = 1e-280;
+double LargestElement(int64_t n, const double* diagonal, const double* beside) {
+  double largest = 0;
+  for (int64_t i = 0; i < n; ++i) largest = std::max(largest, std::abs(diagonal[i]));
+  for (int64_t i = 0; i + 1 < n; ++i) largest = std::max(largest, std::abs(beside[i]));
+  return largest;
+}
 
 Rotation MakeRotation(double f, double g) {
   if (g == 0) return {1, 0, f};
@@ -80,12 +84,6 @@ struct Sweep {
   }
 };
 
-double LargestOf(const double* x, int64_t n) {
-  double largest = 0;
-  for (int64_t i = 0; i < n; ++i) largest = std::max(largest, std::abs(x[i]));
-  return largest;
-}
-
 // A rotation, and what changes a matrix that is rotated from both sides.
 struct TwoSided {
   double c, s, r, cc, ss, cs;
@@ -133,7 +131,7 @@ void QlStep(int64_t first, int64_t last, double* d, double* e, Sweep& sweep) {
 int64_t TridiagonalQr(int64_t n, double* d, double* e, VectorRows vectors) {
   if (n == 0) return 0;
   Sweep sweep(n);
-  const double nothing = kEpsilon * 1e-3 * std::max(LargestOf(d, n), LargestOf(e, n - 1));
+  const double nothing = kEpsilon * 1e-3 * LargestElement(n, d, e);
   const auto is_nothing = [&](int64_t i) {
     return std::abs(e[i]) <= kEpsilon * (std::abs(d[i]) + std::abs(d[i + 1])) + nothing;
   };
@@ -192,7 +190,7 @@ void BidiagonalStep(int64_t first, int64_t last, double shift, double* d, double
 int64_t BidiagonalQr(int64_t n, double* d, double* e, VectorRows left, VectorRows right) {
   if (n == 0) return 0;
   Sweep left_sweep(n), right_sweep(n);
-  const double norm = std::max(LargestOf(d, n), LargestOf(e, n - 1)), nothing = kEpsilon * norm;
+  const double norm = LargestElement(n, d, e), nothing = kEpsilon * norm;
   int64_t steps = kStepsPerValue * n;
   const auto is_nothing = [&](int64_t i) {
     return std::abs(e[i]) <= kEpsilon * (std::abs(d[i]) + std::abs(d[i + 1])) + nothing;

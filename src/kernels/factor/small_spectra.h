@@ -6,6 +6,9 @@
 
 namespace hlo::factor {
 
+// Of the diagonal and the n - 1 elements beside it.
+double LargestElement(int64_t n, const double* diagonal, const double* beside);
+
 // lartg: (c s; -s c) (f; g) = (r; 0)
 struct Rotation {
   double c, s, r;

@@ -41,13 +41,10 @@ double CopyTriangle(const Matrix<T>& a, bool lower, T* to, int64_t stride) {
 template <class T>
 void TransformBack(const Matrix<const double>& rows, const int64_t* order, const Reflectors<T>& reflectors,
                    const Matrix<T>& a) {
-  const int64_t n = a.rows;
-  const bool in_place = a.column_stride == 1 || a.row_stride == 1;
-  const Scratch<T> memory(in_place ? 0 : n * n);
-  const Matrix<T> x = in_place ? a : Matrix<T>::Dense(memory.data(), n, n);
-  EachElementBySquares(n, n, [&](int64_t i, int64_t j) { x(i, j) = T(rows(order[j], i)); });
-  ApplyReflectors(reflectors, x);
-  if (!in_place) EachElementBySquares(n, n, [&](int64_t i, int64_t j) { a(i, j) = x(i, j); });
+  InUnitStride(a, [&](const Matrix<T>& x) {
+    EachElementBySquares(x.rows, x.rows, [&](int64_t i, int64_t j) { x(i, j) = T(rows(order[j], i)); });
+    ApplyReflectors(reflectors, x);
+  });
 }
 
 }  // namespace

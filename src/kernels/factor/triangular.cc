@@ -6,11 +6,10 @@
 #include "base/parallel.h"
 #include "kernels/cpu/widen.h"
 #include "kernels/factor/divisor.h"
+#include "kernels/factor/lanes.h"
 
 namespace hlo::factor {
 namespace {
-
-using linalg::Conj;
 
 // Rows and columns that are computed without products of matrices.
 constexpr int64_t kBlock = 64;
@@ -111,14 +110,11 @@ void SubstituteLanes(const Triangle<T>& a, int64_t n, bool unit_diagonal, T (*x)
 }
 
 // The same by real and imaginary parts, which vectors hold apart.
-using Vector [[gnu::vector_size(64)]] = double;
-constexpr int kLanes = sizeof(Vector) / sizeof(double);
-
 template <class T, int kWidth>
 requires std::is_same_v<T, Complex>
 void SubstituteLanes(const Triangle<T>& a, int64_t n, bool unit_diagonal, T (*x)[kWidth]) {
-  constexpr int kVectors = kWidth / kLanes;
-  Vector re[kBlock][kVectors], im[kBlock][kVectors];
+  constexpr int kLanes = cpu::kLanes<double>, kVectors = kWidth / kLanes;
+  Lanes re[kBlock][kVectors], im[kBlock][kVectors];
   for (int64_t i = 0; i < n; ++i) {
     for (int c = 0; c < kWidth; ++c) {
       re[i][c / kLanes][c % kLanes] = x[i][c].real();
@@ -126,7 +122,7 @@ void SubstituteLanes(const Triangle<T>& a, int64_t n, bool unit_diagonal, T (*x)
     }
   }
   for (int64_t i = 0; i < n; ++i) {
-    Vector re_sums[kVectors], im_sums[kVectors];
+    Lanes re_sums[kVectors], im_sums[kVectors];
     std::copy_n(re[i], kVectors, re_sums);
     std::copy_n(im[i], kVectors, im_sums);
     for (int64_t k = 0; k < i; ++k) {

@@ -10,13 +10,8 @@
 namespace hlo::factor {
 namespace {
 
-// Elements of a triangle that one thread takes, at least, and pieces of one, at most.
-constexpr int64_t kPieceElements = 32 << 10;
-constexpr int64_t kMostPieces = 32;
-
-int64_t PieceCount(int64_t rows) {
-  return std::clamp<int64_t>(rows * rows / 2 / kPieceElements, 1, kMostPieces);
-}
+// Of what is left, one triangle of so many rows.
+int64_t TrianglePieces(int64_t rows) { return PieceCount(rows * rows / 2); }
 
 // One pass over what is left of the matrix, its columns from `first` on: a -= v w^H + w v^H as the reflector
 // before wants it, and with that a's product with x.
@@ -91,7 +86,7 @@ struct Pass {
 
   // y = a x; `parts` holds a line of `stride` elements for each piece but the first.
   void Run(T* y, T* parts) const {
-    const int64_t pieces = PieceCount(n - first);
+    const int64_t pieces = TrianglePieces(n - first);
     const double elements = 0.5 * static_cast<double>((n - first) * (n - first));
     ParallelFor(pieces, elements * (kIsComplex<T> ? 0.5 : 0.18), [&](int64_t i) {
       const int64_t begin = PieceBegin(i, pieces);
@@ -109,7 +104,7 @@ struct Pass {
 template <class T>
 void Tridiagonalise(T* a, int64_t stride, int64_t n, double* diagonal, double* beside, T* taus) {
   const int64_t line = PaddedLength<T>(n);
-  cpu::KeptVector<T> lines(line * 4), parts((PieceCount(n) - 1) * stride);
+  cpu::KeptVector<T> lines(line * 4), parts((TrianglePieces(n) - 1) * stride);
   std::fill(lines.begin(), lines.end(), T(0));
   T *v = lines.data(), *w = v + line, *x = w + line, *y = x + line;
   for (int64_t j = 0; j < n; ++j) {
@@ -132,7 +127,7 @@ void Tridiagonalise(T* a, int64_t stride, int64_t n, double* diagonal, double* b
 }
 
 int64_t TridiagonaliseScratchBytes(int64_t n, int64_t element_bytes) {
-  return PaddedLength(n, element_bytes) * (3 + PieceCount(n)) * element_bytes;
+  return PaddedLength(n, element_bytes) * (3 + TrianglePieces(n)) * element_bytes;
 }
 
 #define HLO_INSTANTIATE(T) template void Tridiagonalise(T*, int64_t, int64_t, double*, double*, T*);

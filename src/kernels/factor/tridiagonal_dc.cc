@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <limits>
 
 #include "base/parallel.h"
 #include "kernels/factor/lanes.h"
@@ -14,10 +13,6 @@
 
 namespace hlo::factor {
 namespace {
-
-constexpr double kTolerance = 4 * std::numeric_limits<double>::epsilon();
-// Matrices that are not divided.
-constexpr int64_t kLeaf = 24;
 
 // A part of the matrix on its diagonal, and scratch memory of its own.
 struct Block {
@@ -135,9 +130,7 @@ int64_t TridiagonalEigen(int64_t n, double* diagonal, double* beside, const Matr
   const int64_t levels = LevelCount(n), stride = PaddedLength<double>(n);
   for (int64_t i = 0; i < n; ++i) std::fill_n(&rows(i, 0), n, 0.0);
   const Scratch<double> scratch(levels == 0 ? 0 : 2 * n * stride);
-  double norm = 0;
-  for (int64_t i = 0; i < n; ++i)
-    norm = std::max({norm, std::abs(diagonal[i]), i + 1 < n ? std::abs(beside[i]) : 0});
+  const double norm = LargestElement(n, diagonal, beside);
   const auto begin = [&](int64_t i, int64_t level) { return (n * i) >> level; };
   const auto block = [&](int64_t i, int64_t level) {
     const int64_t first = begin(i, level), count = begin(i + 1, level) - first;
