@@ -188,6 +188,8 @@ absl::Status Executor::RunStep(const plan::Step& step) {
 absl::Status Executor::RunLoop(const plan::LoopStep& loop) {
   HLO_RETURN_IF_ERROR(RunMoves(loop.initial));
   while (true) {
+    // An iteration counts as a step: the body and the condition may have none.
+    HLO_RETURN_IF_ERROR(limits_.Take());
     HLO_RETURN_IF_ERROR(RunSteps(loop.condition));
     if (!*static_cast<const bool*>(pointers_[loop.predicate])) return absl::OkStatus();
     HLO_RETURN_IF_ERROR(RunSteps(loop.body));

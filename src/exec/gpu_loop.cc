@@ -33,6 +33,8 @@ absl::Status GpuExecutor::RunLoop(const plan::LoopStep& loop, Prepared& prepared
   // Turns that are counted are recorded only where branches in them would ask the host.
   const bool is_worth_recording = !turns.has_value() || !prepared.branches.empty();
   for (int64_t turn = 0;; ++turn) {
+    // An iteration counts as a step: the body and the condition may have none.
+    HLO_RETURN_IF_ERROR(OfNoStep(limits_.Take()));
     bool goes_on = turn < turns.value_or(0);
     if (!turns.has_value()) {
       HLO_RETURN_IF_ERROR(RunSteps(loop.condition));

@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "base/status.h"
 #include "ir/result_shapes.h"
+#include "plan/async_calls.h"
 #include "plan/dissolve.h"
 #include "plan/library_calls.h"
 #include "plan/one_term.h"
@@ -125,7 +126,14 @@ class Flattener {
         break;
       case Opcode::kAsyncStart:
       case Opcode::kAsyncUpdate:
-        return Async(instruction, operands, block);
+        return async_.Advance(
+            instruction, operands,
+            [&](const Computation& called, const std::vector<Leaves>& arguments) {
+              return Inline(called, arguments, block);
+            },
+            [&](const Shape& context) { return Zeros(context); });
+      case Opcode::kAsyncDone:
+        return async_.Result(instruction);
       case Opcode::kCall:
       case Opcode::kFusion:
         return Inline(*instruction.called_computations()[0], operands, block);
@@ -276,24 +284,6 @@ class Flattener {
     return leaves;
   }
 
-  // ((operands...), result, contexts...); an update of a start that has all its arguments adds nothing.
-  absl::StatusOr<Leaves> Async(const Instruction& link, const std::vector<Leaves>& operands, Block* block) {
-    if (link.opcode() == Opcode::kAsyncUpdate) return operands[0];
-    const Computation& computation = *link.Get<attr::calls>();
-    if (computation.parameters().size() != operands.size())
-      return absl::UnimplementedError("asynchronous calls that receive arguments after their start");
-    Leaves leaves = Joined(operands);
-    HLO_ASSIGN_OR_RETURN(const Leaves result, Inline(computation, operands, block));
-    leaves.insert(leaves.end(), result.begin(), result.end());
-    std::vector<const Shape*> shapes;
-    CollectLeafShapes(link.shape(), &shapes);
-    for (size_t i = leaves.size(); i < shapes.size(); ++i) {
-      HLO_ASSIGN_OR_RETURN(const ValueId context, Zeros(*shapes[i]));
-      leaves.push_back(context);
-    }
-    return leaves;
-  }
-
   // The code of a map, each instruction of it on whole arrays.
   absl::StatusOr<Leaves> Map(const Instruction& map, const std::vector<Leaves>& operands, Block* block) {
     const size_t first = block->nodes.size();
@@ -385,7 +375,8 @@ class Flattener {
   const reference::Effects& effects_;
   const CustomCalls* custom_calls_;
   Graph& graph_;
-  const Instruction* map_ = nullptr;                       // The one whose code is entered.
+  const Instruction* map_ = nullptr;  // The one whose code is entered.
+  AsyncCalls async_;
   absl::flat_hash_map<std::string, ValueId> work_spaces_;  // Zeros, by their shapes.
   // Scalars that are computed in a block, by what computes them: none is computed twice. (Arrays are: to read
   // them again would often take longer.)

@@ -3,6 +3,7 @@
 
 #include "ir/async.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/status.h"
@@ -21,7 +22,13 @@ absl::StatusOr<Literal> Advance(OpContext& context, std::vector<Literal> argumen
     return absl::FailedPreconditionError("it is not known which async-start this continues");
   const Computation& computation = *start->Get<attr::calls>();
   std::vector<Literal> parts = {Literal::Tuple(arguments), Literal()};
-  if (arguments.size() == computation.parameters().size()) {
+  // A bound argument may declare only the first elements of a tuple.
+  const bool is_complete =
+      std::equal(arguments.begin(), arguments.end(), computation.parameters().begin(),
+                 computation.parameters().end(), [](const Literal& argument, const Instruction* parameter) {
+                   return Compatible(argument.shape(), parameter->shape());
+                 });
+  if (is_complete) {
     HLO_ASSIGN_OR_RETURN(parts[1], context.caller.Call(computation, absl::MakeSpan(arguments)));
   }
   for (size_t i = 2; i < handle.elements().size(); ++i) {

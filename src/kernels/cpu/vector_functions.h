@@ -131,7 +131,9 @@ template <bool kCosine>
   q = MulAdd(q, square, all(8.333065547049046e-3f));
   q = MulAdd(q, square, all(-0.16666659712791443f));
   const Words sign = BitsOf<Words>(shifted) << 31;
-  const F result = BitsOf<F>(BitsOf<Words>(MulAdd(r * square, q, r)) ^ sign);
+  F result = BitsOf<F>(BitsOf<Words>(MulAdd(r * square, q, r)) ^ sign);
+  // The steps above lose the sign of a zero.
+  if constexpr (!kCosine) result = x == 0.0f ? x : result;
   const F magnitude = BitsOf<F>(BitsOf<Words>(x) & 0x7fffffffu);
   const bool has_large = AnyLane(magnitude > kLargestAngle);
   if (__builtin_expect(has_large, false)) return OfLargeAngles<kCosine>(x, result);

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <string>
 
@@ -204,6 +205,54 @@ ENTRY e { p = s32[] parameter(0)  ROOT w = s32[] while(p), condition=c, body=b }
           " --random 1 --max-memory 1MB");
   EXPECT_EQ(memory.status, 4);
   EXPECT_HAS(memory.err, "4000000");
+}
+
+TEST_F(Cli, LimitsEndLoopsThatDoNothing) {
+  const std::string constant = R"(c { p = s32[] parameter(0)  ROOT t = pred[] constant(true) }
+)";
+  const std::map<std::string, std::string> modules = {
+      {"empty", constant + R"(b { ROOT p = s32[] parameter(0) }
+ENTRY e { p = s32[] parameter(0)  ROOT w = s32[] while(p), condition=c, body=b }
+)"},
+      {"nested", constant + R"(b { ROOT p = s32[] parameter(0) }
+o { p = s32[] parameter(0)  ROOT w = s32[] while(p), condition=c, body=b }
+ENTRY e { p = s32[] parameter(0)  ROOT w = s32[] while(p), condition=c, body=o }
+)"},
+      {"moves", R"(c { p = (s32[], s32[]) parameter(0)  ROOT t = pred[] constant(true) }
+b { p = (s32[], s32[]) parameter(0)  x = s32[] get-tuple-element(p), index=0
+  y = s32[] get-tuple-element(p), index=1  ROOT r = (s32[], s32[]) tuple(y, x) }
+ENTRY e { p = s32[] parameter(0)  q = s32[] negate(p)  i = (s32[], s32[]) tuple(p, q)
+  ROOT w = (s32[], s32[]) while(i), condition=c, body=b }
+)"},
+      {"counted", R"(c { p = s64[] parameter(0)  n = s64[] constant(1000000000000)
+  ROOT t = pred[] compare(p, n), direction=LT }
+b { p = s64[] parameter(0)  o = s64[] constant(1)  ROOT r = s64[] add(p, o) }
+ENTRY e { p = s32[] parameter(0)  z = s64[] convert(p)  ROOT w = s64[] while(z), condition=c, body=b }
+)"},
+  };
+  for (const auto& [name, text] : modules) {
+    const std::string file = Write(name + ".hlo", text);
+    for (const std::string engine : {"", " --engine=reference", " --device=emulated-gpu"}) {
+      const std::string run = file + engine + " --input 's32[] 1'";
+      EXPECT_EQ(Run(run + " --max-steps 1000").status, 4) << name << engine;
+      EXPECT_EQ(Run(run + " --max-seconds 0.1").status, 4) << name << engine;
+    }
+  }
+}
+
+TEST_F(Cli, AsyncArgumentsThatNeverBecomeWholeAreAnError) {
+  const std::string file = Write("m.hlo", R"(f { x = (f32[2]) parameter(0)
+  g = f32[2] get-tuple-element(x), index=0  ROOT n = f32[2] negate(g) }
+ENTRY e { a = () tuple()
+  s = ((()), (), s32[]) async-start(a), calls=f
+  u = (((f32[2])), f32[2], s32[]) async-update(s)
+  ROOT d = f32[2] async-done(u) }
+)");
+  for (const std::string engine : {"", " --engine=reference"}) {
+    const Outcome run = Run(file + engine);
+    EXPECT_EQ(run.status, 2);
+    EXPECT_HAS(run.err, "has not received all of its arguments");
+  }
 }
 
 TEST_F(Cli, DeepNestingIsRefusedNotACrash) {
