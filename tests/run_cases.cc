@@ -23,7 +23,7 @@
 #include "hlo_run/conform.h"
 #include "hlo_run/execute.h"
 #include "kernels/cpu/tile_program.h"
-#include "plan/modes.h"
+#include "plan/passes.h"
 
 namespace hlo {
 namespace {
@@ -34,6 +34,7 @@ constexpr EvaluateOptions kOptions{.max_seconds = 120};
 
 Engine engine = Engine::kReference;
 Device where;
+PlanOptions plan_options;
 
 namespace {
 
@@ -43,9 +44,10 @@ std::set<std::string> fallbacks;
 absl::StatusOr<Literal> OnEngine(const CheckedModule& module, std::vector<Literal> arguments, Host* host) {
   EvaluateOptions options = kOptions;
   options.host = host;
-  if (where.kind == Device::Kind::kCpu) return Execute(module, std::move(arguments), engine, options, where);
+  if (where.kind == Device::Kind::kCpu)
+    return Execute(module, std::move(arguments), engine, options, where, plan_options);
   options.max_seconds = 0;  // A deadline would keep loops on the host.
-  HLO_ASSIGN_OR_RETURN(Executable executable, Executable::Make(module, engine, options, where));
+  HLO_ASSIGN_OR_RETURN(Executable executable, Executable::Make(module, engine, options, where, plan_options));
   absl::StatusOr<Literal> result = executable.Run(std::move(arguments), options);
   if (!executable.fallback_reason().empty())
     fallbacks.insert("module: " + std::string(executable.fallback_reason()));
@@ -142,9 +144,11 @@ bool SetMode(std::string_view mode) {
     SetThreadCount(number);
     SetWorthThreads(0);
   } else if (mode == "no-fusion") {
-    plan::SetModes({.fuses = false});
+    for (const char* pass :
+         {"transpose_folding", "loop_fusion", "sibling_fusion", "row_tiling", "gemm_fusion"})
+      plan_options.disabled_passes.emplace_back(pass);
   } else if (mode == "no-in-place") {
-    plan::SetModes({.works_in_place = false});
+    plan_options.disabled_passes.emplace_back("in_place_aliasing");
   } else {
     return false;
   }
@@ -173,7 +177,15 @@ int main(int argc, char** argv) {
       hlo::where = {hlo::Device::Kind::kGpu};
     else if (argument.starts_with("--device=emulated"))
       hlo::where = {hlo::Device::Kind::kEmulatedGpu, argument.back() - (argument.back() == 'd' ? 'd' : '0')};
-    else if (argument.starts_with("--mode=")) {
+    else if (argument == "--trust-plan")
+      hlo::plan_options.validate = false;
+    else if (argument.starts_with("--disable-pass=")) {
+      hlo::plan_options.disabled_passes.push_back(argument.substr(15));
+      const auto passes = hlo::plan::EnabledPasses(hlo::plan_options);
+      if (passes.ok()) continue;
+      std::fprintf(stderr, "%s\n", passes.status().ToString().c_str());
+      return 2;
+    } else if (argument.starts_with("--mode=")) {
       if (hlo::SetMode(argument.substr(7))) continue;
       std::fprintf(stderr, "%s: the modes are tile=N, threads=N, no-fusion and no-in-place\n",
                    argument.c_str());

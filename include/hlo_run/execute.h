@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "hlo_run/check.h"
 #include "hlo_run/literal.h"
+#include "hlo_run/plan_options.h"
 #include "hlo_run/run.h"
 
 namespace hlo {
@@ -40,11 +41,12 @@ struct Fallback {
 // Not to be used by several threads at once.
 class Executable {
  public:
-  // Unimplemented: see CheckSupported, with these options; or there is no GPU. What the fast engine has no plan
-  // for, the reference runs; so it does runs with other custom calls than these, which must outlive the
-  // executable.
+  // Unimplemented: see CheckSupported, with these options; or there is no GPU. What the fast engine has no
+  // plan for, the reference runs; so it does runs with other custom calls than these, which must outlive the
+  // executable. InvalidArgument: the options of the planner name no pass.
   static absl::StatusOr<Executable> Make(const CheckedModule& module, Engine engine,
-                                         const EvaluateOptions& options = {}, Device device = {});
+                                         const EvaluateOptions& options = {}, Device device = {},
+                                         const PlanOptions& plan_options = {});
   ~Executable();
   Executable(Executable&&) noexcept;
   Executable& operator=(Executable&&) noexcept;
@@ -66,6 +68,7 @@ class Executable {
 
 // Once.
 absl::StatusOr<Literal> Execute(const CheckedModule& module, std::vector<Literal> arguments, Engine engine,
-                                const EvaluateOptions& options = {}, Device device = {});
+                                const EvaluateOptions& options = {}, Device device = {},
+                                const PlanOptions& plan_options = {});
 
 }  // namespace hlo

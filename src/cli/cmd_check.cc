@@ -69,9 +69,9 @@ absl::StatusOr<int64_t> Update(const std::vector<Case>& cases, const CheckComman
 absl::StatusOr<Literal> Run(const EngineOptions& engine, const CheckedModule& module,
                             std::vector<Literal> arguments, const EvaluateOptions& evaluate) {
   if (engine.device.kind == Device::Kind::kCpu)
-    return Execute(module, std::move(arguments), engine.engine, evaluate);
+    return Execute(module, std::move(arguments), engine.engine, evaluate, engine.device, engine.plan);
   HLO_ASSIGN_OR_RETURN(Executable executable,
-                       Executable::Make(module, engine.engine, evaluate, engine.device));
+                       Executable::Make(module, engine.engine, evaluate, engine.device, engine.plan));
   absl::StatusOr<Literal> value = executable.Run(std::move(arguments), evaluate);
   if (engine.explain_fallbacks) fmt::print(stderr, "{}", FallbacksText(executable));
   return value;

@@ -1,7 +1,10 @@
 // plan: what the fast engine would do.
 
+#include <cstdio>
+
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "plan/passes.h"
 #include "plan/plan.h"
 #include "plan/print_plan.h"
 
@@ -9,19 +12,32 @@ namespace hlo::cli {
 
 void AddPlan(CLI::App& program, int& exit_status) {
   auto options = std::make_shared<CommonOptions>();
+  auto plan_options = std::make_shared<PlanOptions>();
   CLI::App* command =
       program.add_subcommand("plan", "Print the execution plan: steps, kernels, buffers, fused loops");
   AddCommonFlags(*command, *options);
   AddElidedFlag(*command, options->elided);
+  AddPlanFlags(*command, *plan_options);
+  command
+      ->add_flag_callback(
+          "--passes",
+          [] {
+            std::fputs(plan::PassesText().c_str(), stdout);
+            throw CLI::Success();
+          },
+          "List the passes of the planner, in order, and stop")
+      ->trigger_on_parse();
   command->footer(
       "A loop is a group of elementwise instructions, named by its last one. b<-> are buffers that change "
       "places.\n"
-      "Examples:\n  hlo-run plan m.hlo");
-  command->callback([options, &exit_status] {
+      "Examples:\n  hlo-run plan m.hlo\n  hlo-run plan m.hlo --disable-pass loop_fusion\n"
+      "  hlo-run plan --passes");
+  command->callback([options, plan_options, &exit_status] {
     exit_status = ForEachFile(*options, [&](const std::string& file, FileResult& result) {
       const LoadedModule loaded = Load(file, *options, LoadUntil::kChecked, Exit::kInvalid, result);
       if (loaded.module == nullptr) return;
-      const absl::StatusOr<plan::Plan> plan = plan::MakePlan(loaded.checked.front());
+      const absl::StatusOr<plan::Plan> plan =
+          plan::MakePlan(loaded.checked.front(), nullptr, plan::Target::kCpu, *plan_options);
       if (!result.Accept(plan.status(), file)) return;
       result.text = plan::ToString(*plan);
       result.extra["memory_bytes"] = plan::MemoryOf(*plan);

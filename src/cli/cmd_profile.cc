@@ -86,8 +86,8 @@ Json ToJson(const Profile& profile) {
 void Run(const ProfileOptions& options, const std::string& file, FileResult& result) {
   const LoadedModule loaded = Load(file, options.common, LoadUntil::kChecked, Exit::kInvalid, result);
   if (loaded.module == nullptr) return;
-  absl::StatusOr<Executable> executable =
-      Executable::Make(loaded.checked.front(), options.engine.engine, {}, options.engine.device);
+  absl::StatusOr<Executable> executable = Executable::Make(loaded.checked.front(), options.engine.engine, {},
+                                                           options.engine.device, options.engine.plan);
   if (!result.Accept(executable.status(), file)) return;
   const absl::StatusOr<std::vector<Literal>> arguments = Arguments(options.inputs, loaded);
   if (!result.Accept(arguments.status(), file)) return;

@@ -103,7 +103,7 @@ void Run(const RunOptions& options, const std::string& file, FileResult& result)
   Timing timing;
   const auto start = Clock::now();
   absl::StatusOr<Executable> executable =
-      Executable::Make(module, options.engine.engine, evaluate, options.engine.device);
+      Executable::Make(module, options.engine.engine, evaluate, options.engine.device, options.engine.plan);
   if (!result.Accept(executable.status(), file)) return;
   timing.plan_s = SecondsSince(start);
   absl::StatusOr<std::vector<Literal>> arguments = Arguments(options.inputs, loaded);

@@ -13,6 +13,7 @@
 #include "absl/strings/strip.h"
 #include "base/status.h"
 #include "fmt/format.h"
+#include "plan/passes.h"
 
 namespace hlo::cli {
 namespace {
@@ -170,6 +171,20 @@ absl::StatusOr<std::vector<Literal>> Arguments(const InputOptions& options, cons
                   parameters.size(), parameters.size() == 1 ? "" : "s", list));
 }
 
+void AddPlanFlags(CLI::App& app, PlanOptions& options) {
+  const auto is_pass = [](const std::string& name) {
+    return std::string(Message(plan::EnabledPasses({.disabled_passes = {name}}).status()));
+  };
+  app.add_option("--disable-pass", options.disabled_passes,
+                 "Skip this pass of the planner; may be repeated. hlo-run plan --passes lists them")
+      ->type_name("NAME")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->check(CLI::Validator(is_pass, ""));
+  app.add_flag_callback(
+      "--trust-plan", [&options] { options.validate = false; }, "Run the plan without validating it first");
+}
+
 void AddEngineFlags(CLI::App& app, EngineOptions& options) {
   static const std::map<std::string, Engine> kEngines = {{"reference", Engine::kReference},
                                                          {"fast", Engine::kFast}};
@@ -195,6 +210,7 @@ void AddEngineFlags(CLI::App& app, EngineOptions& options) {
       ->check(CLI::Range(0, 1023));
   app.add_flag("--explain-fallbacks", options.explain_fallbacks,
                "List what the GPU leaves to the CPU, and why, on standard error");
+  AddPlanFlags(app, options.plan);
 }
 
 std::string FallbacksText(const Executable& executable) {

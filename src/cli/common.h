@@ -81,13 +81,16 @@ struct LoadedModule;
 // The same; where nothing says what they are, a snapshot's own arguments.
 absl::StatusOr<std::vector<Literal>> Arguments(const InputOptions& options, const LoadedModule& loaded);
 
-// --engine.
 // What evaluates, and where.
 struct EngineOptions {
   Engine engine = Engine::kFast;
   Device device;
   bool explain_fallbacks = false;
+  PlanOptions plan;
 };
+// --disable-pass and --trust-plan.
+void AddPlanFlags(CLI::App& app, PlanOptions& options);
+// --engine, --device and those of AddPlanFlags.
 void AddEngineFlags(CLI::App& app, EngineOptions& options);
 // A line for each step that the GPU left to the CPU.
 std::string FallbacksText(const Executable& executable);

@@ -56,7 +56,8 @@ absl::StatusOr<std::shared_ptr<device::Gpu>> OpenDevice(Device device) {
 }  // namespace
 
 absl::StatusOr<Executable> Executable::Make(const CheckedModule& module, Engine engine,
-                                            const EvaluateOptions& options, Device device) {
+                                            const EvaluateOptions& options, Device device,
+                                            const PlanOptions& plan_options) {
   if (engine == Engine::kReference && device.kind != Device::Kind::kCpu)
     return absl::InvalidArgumentError(
         "the reference engine runs on the CPU alone: leave out either it or the device");
@@ -76,7 +77,8 @@ absl::StatusOr<Executable> Executable::Make(const CheckedModule& module, Engine 
     state->fallback_reason = "custom calls that the caller supplies";
   } else if (engine == Engine::kFast) {
     const plan::Target target = gpu == nullptr ? plan::Target::kCpu : plan::Target::kGpu;
-    absl::StatusOr<plan::Plan> plan = plan::MakePlan(state->module, options.custom_calls, target);
+    absl::StatusOr<plan::Plan> plan =
+        plan::MakePlan(state->module, options.custom_calls, target, plan_options);
     if (plan.ok()) {
       state->plan = *std::move(plan);
       if (gpu != nullptr)
@@ -118,10 +120,12 @@ absl::StatusOr<Literal> Executable::Run(std::vector<Literal> arguments, const Ev
 }
 
 absl::StatusOr<Literal> Execute(const CheckedModule& module, std::vector<Literal> arguments, Engine engine,
-                                const EvaluateOptions& options, Device device) {
+                                const EvaluateOptions& options, Device device,
+                                const PlanOptions& plan_options) {
   if (engine == Engine::kReference && device.kind == Device::Kind::kCpu)
     return Evaluate(module, std::move(arguments), options);
-  HLO_ASSIGN_OR_RETURN(Executable executable, Executable::Make(module, engine, options, device));
+  HLO_ASSIGN_OR_RETURN(Executable executable,
+                       Executable::Make(module, engine, options, device, plan_options));
   return executable.Run(std::move(arguments), options);
 }
 

@@ -159,9 +159,9 @@ class Placer {
 
 }  // namespace
 
-void AssignBuffers(Plan& plan) {
+void AssignBuffers(Plan& plan, bool in_place) {
   Liveness liveness(plan);
-  const Sharing sharing = ShareStorages(plan, liveness);
+  const Sharing sharing = ShareStorages(plan, liveness, in_place);
   Placer(plan, liveness, sharing).Run();
 }
 

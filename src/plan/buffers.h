@@ -6,6 +6,6 @@
 namespace hlo::plan {
 
 // Replaces the value numbers in the plan's steps by slots; fills buffers, results and arena_bytes.
-void AssignBuffers(Plan& plan);
+void AssignBuffers(Plan& plan, bool in_place = true);
 
 }  // namespace hlo::plan

@@ -39,8 +39,9 @@ bool HandsSizesOn(const Instruction& instruction) {
 
 class Flattener {
  public:
-  Flattener(const reference::Effects& effects, const CustomCalls* custom_calls, Graph& graph)
-      : effects_(effects), custom_calls_(custom_calls), graph_(graph) {}
+  Flattener(const reference::Effects& effects, const CustomCalls* custom_calls, const FlattenOptions& options,
+            Graph& graph)
+      : effects_(effects), custom_calls_(custom_calls), options_(options), graph_(graph) {}
 
   using Leaves = std::vector<ValueId>;
 
@@ -140,7 +141,7 @@ class Flattener {
       case Opcode::kCustomCall:
         if (const Computation* own = reference::SuppliedComputation(instruction, custom_calls_))
           return Inline(*own, operands, block);
-        if (!IsOfCaller(instruction)) {
+        if (!IsOfCaller(instruction) && options_.expand_library_calls) {
           if (std::optional<CheckedModule> same = AsInstructions(instruction); same.has_value())
             return LibraryCall(instruction, *std::move(same), operands, block);
         }
@@ -152,7 +153,7 @@ class Flattener {
         }
         break;
       case Opcode::kReduce:
-        if (HasDynamic(Joined(operands))) break;
+        if (HasDynamic(Joined(operands)) || !options_.rewrite_degenerate_contractions) break;
         if (std::optional<CheckedModule> elements = ElementsOfReduce(instruction); elements.has_value()) {
           HLO_ASSIGN_OR_RETURN(Leaves element, Rebuilt(*std::move(elements), {operands[0]}, block));
           HLO_ASSIGN_OR_RETURN(Leaves result, Map(instruction, {operands[1], element}, block));
@@ -160,12 +161,12 @@ class Flattener {
         }
         break;
       case Opcode::kDot:
-        if (HasDynamic(Joined(operands))) break;
+        if (HasDynamic(Joined(operands)) || !options_.rewrite_degenerate_contractions) break;
         if (std::optional<CheckedModule> product = ProductOfOneTerm(instruction); product.has_value())
           return Rebuilt(*std::move(product), operands, block);
         break;
       case Opcode::kScaledDot:
-        if (HasDynamic(Joined(operands))) break;
+        if (HasDynamic(Joined(operands)) || !options_.expand_scaled_dots) break;
         if (std::optional<CheckedModule> product = ProductOfScaled(instruction); product.has_value())
           return Rebuilt(*std::move(product), operands, block);
         break;
@@ -374,6 +375,7 @@ class Flattener {
 
   const reference::Effects& effects_;
   const CustomCalls* custom_calls_;
+  const FlattenOptions& options_;
   Graph& graph_;
   const Instruction* map_ = nullptr;  // The one whose code is entered.
   AsyncCalls async_;
@@ -386,14 +388,15 @@ class Flattener {
 
 }  // namespace
 
-absl::StatusOr<Graph> Flatten(const CheckedModule& module, const CustomCalls* custom_calls) {
+absl::StatusOr<Graph> Flatten(const CheckedModule& module, const CustomCalls* custom_calls,
+                              const FlattenOptions& options) {
   const Computation& entry = *module.module().entry();
   int64_t depth = 0;
   const reference::Effects effects(reference::CalledFrom(entry, &depth, custom_calls), custom_calls);
   if (depth == reference::kEndless || depth > kDeepestCalls)
     return absl::UnimplementedError("calls that nest deeply");
   Graph graph;
-  Flattener flattener(effects, custom_calls, graph);
+  Flattener flattener(effects, custom_calls, options, graph);
   graph.entry = flattener.NewBlock(nullptr, nullptr);
   std::vector<std::vector<ValueId>> arguments;
   for (const Instruction* parameter : entry.parameters()) {

@@ -73,9 +73,17 @@ struct Graph {
   }
 };
 
+// Rewrites that are done while the graph is made.
+struct FlattenOptions {
+  bool expand_library_calls = true;
+  bool rewrite_degenerate_contractions = true;
+  bool expand_scaled_dots = true;
+};
+
 // `custom_calls`: the caller's own. Unimplemented where the graph has no form for the module (calls that
 // would unfold beyond measure): the reference runs such modules.
-absl::StatusOr<Graph> Flatten(const CheckedModule& module, const CustomCalls* custom_calls);
+absl::StatusOr<Graph> Flatten(const CheckedModule& module, const CustomCalls* custom_calls,
+                              const FlattenOptions& options = {});
 
 // Nodes and results name the values that stand for others.
 void ResolveAll(Graph& graph);

@@ -5,7 +5,6 @@
 #include "absl/container/flat_hash_set.h"
 #include "base/check.h"
 #include "hlo_run/cost.h"
-#include "plan/modes.h"
 #include "plan/tile_calls.h"
 #include "plan/window_update.h"
 #include "types/index.h"
@@ -197,7 +196,7 @@ bool TakesLoops(const Graph& graph, const Node& node, int32_t operand) {
   }
 }
 
-Groups::Groups(const Graph& graph, const Uses& uses) : graph_(graph), uses_(uses) {
+Groups::Groups(const Graph& graph, const Uses& uses, bool fuses) : graph_(graph), uses_(uses), fuses_(fuses) {
   FindInvariants();
   // Users come after what they use.
   for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) Decide(*node);
@@ -325,7 +324,7 @@ void Groups::Decide(const Node& node) {
   const bool window = joins && (IsDynamicSlice(node) || (look_up && IsSingleWindow(node)));
   // What costs more to read than what is stored.
   const bool dear = joins && !window && (look_up || IsPad(node) || IsConcatenate(node));
-  joins = (elementwise || positional || window || dear) && CurrentModes().fuses;
+  joins = (elementwise || positional || window || dear) && fuses_;
   std::vector<Path> paths;
   for (ValueId result : node.results) {
     if (result == kNoValue) continue;

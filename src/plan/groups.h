@@ -33,7 +33,8 @@ class Uses {
 
 class Groups {
  public:
-  Groups(const Graph& graph, const Uses& uses);
+  // Without `fuses` every node is computed by a step of its own.
+  Groups(const Graph& graph, const Uses& uses, bool fuses = true);
 
   // Whether the node's value is computed by the loops of its users alone.
   bool IsInlined(const Node& node) const { return inlined_.contains(&node); }
@@ -66,6 +67,7 @@ class Groups {
 
   const Graph& graph_;
   const Uses& uses_;
+  const bool fuses_;
   absl::flat_hash_map<const Node*, std::vector<Path>> paths_;  // Empty list: a root.
   absl::flat_hash_map<const Node*, char> inlined_, dead_;
   absl::flat_hash_map<const Node*, int32_t> sizes_;

@@ -17,6 +17,7 @@ int64_t BytesOf(const KnownPieces::Piece& piece) { return piece.byte_count; }
 
 template <class Map>
 KnownPieces::Known KnownPieces::Find(Map& map, const typename Map::key_type& what) {
+  if (!keeps_) return {places_.Borrow(BytesOf(what)), true};
   const auto [entry, is_new] = map.try_emplace(what, 0);
   if (is_new) {
     entry->second = places_.Borrow(BytesOf(what));

@@ -15,7 +15,8 @@ namespace hlo::plan {
 
 class KnownPieces {
  public:
-  explicit KnownPieces(FramePlaces& places) : places_(places) {}
+  // Without `keeps` nothing is known after the step that read it.
+  KnownPieces(FramePlaces& places, bool keeps) : places_(places), keeps_(keeps) {}
 
   // Slot, offset, max and stride of each.
   using Indices = std::vector<std::tuple<Slot, int64_t, int64_t, int64_t>>;
@@ -48,6 +49,7 @@ class KnownPieces {
   void Forget(Map& map, Where&& where);
 
   FramePlaces& places_;
+  const bool keeps_;
   absl::flat_hash_map<Indices, cpu::FramePlace> addresses_;
   absl::flat_hash_map<Piece, cpu::FramePlace> loads_;
 };

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "plan/modes.h"
-
 namespace hlo::plan {
 namespace {
 
@@ -17,9 +15,9 @@ bool Contains(const std::vector<ValueId>& values, ValueId v) {
 
 }  // namespace
 
-Merges::Merges(const Graph& graph, const Uses& uses, const Groups& groups)
+Merges::Merges(const Graph& graph, const Uses& uses, const Groups& groups, bool fuses)
     : graph_(graph), uses_(uses), groups_(groups) {
-  if (!CurrentModes().fuses) return;
+  if (!fuses) return;
   for (const Block& block : graph.blocks) Visit(block);
   for (int32_t number = 0; number < static_cast<int32_t>(loops_.size()); ++number) {
     for (const Node* root : loops_[number].roots) {

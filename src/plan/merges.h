@@ -22,7 +22,8 @@ struct MergedLoop {
 
 class Merges {
  public:
-  Merges(const Graph& graph, const Uses& uses, const Groups& groups);
+  // Without `fuses` every root has a loop of its own.
+  Merges(const Graph& graph, const Uses& uses, const Groups& groups, bool fuses = true);
 
   // The loop of a node that no other one computes, or of an update; nullptr where it has its loop for itself.
   const MergedLoop* LoopOf(const Node& node) const;

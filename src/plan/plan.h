@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "hlo_run/check.h"
+#include "hlo_run/plan_options.h"
 #include "kernels/cpu/reduce_program.h"
 #include "kernels/cpu/row_program.h"
 #include "kernels/cpu/tile_program.h"
@@ -130,8 +131,9 @@ int64_t MemoryOf(const Plan& plan);
 // kGpu: steps of whole arrays alone, without what only caches and small numbers of elements make worthwhile.
 enum class Target : uint8_t { kCpu, kGpu };
 
-// Unimplemented where the reference has to run the module: see Flatten.
+// Unimplemented where the reference has to run the module: see Flatten. InvalidArgument: the options name no
+// pass, or one that is required.
 absl::StatusOr<Plan> MakePlan(const CheckedModule& module, const CustomCalls* custom_calls = nullptr,
-                              Target target = Target::kCpu);
+                              Target target = Target::kCpu, const PlanOptions& options = {});
 
 }  // namespace hlo::plan

@@ -26,8 +26,8 @@ constexpr int64_t kMostDotBytes = 128;  // Of each array.
 
 class Compiler {
  public:
-  Compiler(const Plan& plan, const FixedSlots& fixed)
-      : plan_(plan), fixed_(fixed), places_(plan.arena_bytes) {
+  Compiler(const Plan& plan, const FixedSlots& fixed, const CompileOptions& options)
+      : plan_(plan), fixed_(fixed), options_(options), places_(plan.arena_bytes) {
     scratch_ = places_.New(ScratchBytes(plan.steps));
   }
 
@@ -135,6 +135,7 @@ class Compiler {
 
   // Next states that are computed where the state lies, from operation `first` on, need not be moved.
   std::vector<Move> WithoutRetargeted(const std::vector<Move>& moves, int64_t first) {
+    if (!options_.move_elimination) return moves;
     std::vector<Move> kept;
     // A counter, which comes first as a rule, stands beside the test of the loop then.
     for (auto move_at = moves.rbegin(); move_at != moves.rend(); ++move_at) {
@@ -396,9 +397,10 @@ class Compiler {
 
   const Plan& plan_;
   const FixedSlots& fixed_;
+  const CompileOptions& options_;
   PlanCode result_;
   FramePlaces places_;
-  KnownPieces known_{places_};
+  KnownPieces known_{places_, options_.load_cse};
   bool in_loop_ = false;  // Code that runs once keeps nothing for steps to come.
   FramePlace scratch_ = -1;
   absl::flat_hash_map<std::string, FramePlace> constants_;  // By their bytes.
@@ -406,10 +408,10 @@ class Compiler {
 
 }  // namespace
 
-void CompilePlan(Plan& plan) {
+void CompilePlan(Plan& plan, const CompileOptions& options) {
   const FixedSlots fixed(plan);
   if (plan.arena_bytes > std::numeric_limits<FramePlace>::max() / 2) return;
-  Compiler compiler(plan, fixed);
+  Compiler compiler(plan, fixed, options);
   PlanCode code = compiler.Compile();
   if (code.code.op_count() == static_cast<int64_t>(code.escapes.size()) + 1) return;
   plan.arena_bytes = compiler.end();

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
-#include "plan/modes.h"
 #include "plan/visit.h"
 
 namespace hlo::plan {
@@ -40,8 +39,12 @@ bool StoresInOrder(const cpu::TileProgram& program) {
 // The steps of one block.
 class Joiner {
  public:
-  Joiner(Plan& plan, const std::vector<int64_t>& read_count, std::vector<Step>& steps)
-      : plan_(plan), read_count_(read_count), steps_(steps), joined_(steps.size()) {}
+  Joiner(Plan& plan, const std::vector<int64_t>& read_count, int64_t least_bytes, std::vector<Step>& steps)
+      : plan_(plan),
+        read_count_(read_count),
+        least_bytes_(least_bytes),
+        steps_(steps),
+        joined_(steps.size()) {}
 
   void Run() {
     for (size_t i = 0; i < steps_.size(); ++i) {
@@ -66,7 +69,7 @@ class Joiner {
 
   // Smaller arrays are still in a cache when the step after them reads them, in longer rows.
   bool IsLarge(ValueId v) const {
-    return ShapeOf(v).IsArray() && *DenseByteCount(ShapeOf(v)) >= CurrentModes().least_product;
+    return ShapeOf(v).IsArray() && *DenseByteCount(ShapeOf(v)) >= least_bytes_;
   }
 
   // The loop that the step is, where others may take it over.
@@ -236,26 +239,30 @@ class Joiner {
 
   Plan& plan_;
   const std::vector<int64_t>& read_count_;
+  const int64_t least_bytes_;
   std::vector<Step>& steps_;
   std::vector<bool> joined_;                       // Those that are part of others.
   absl::flat_hash_map<ValueId, size_t> products_;  // Whose result a loop may join, by that.
   absl::flat_hash_map<ValueId, size_t> loops_;     // That may compute an operand, by their result.
 };
 
-void JoinIn(Plan& plan, const std::vector<int64_t>& read_count, std::vector<Step>& steps) {
+void JoinIn(Plan& plan, const std::vector<int64_t>& read_count, int64_t least_bytes,
+            std::vector<Step>& steps) {
   for (Step& step : steps) {
     if (auto* loop = std::get_if<LoopStep>(&step.what)) {
-      JoinIn(plan, read_count, loop->condition);
-      JoinIn(plan, read_count, loop->body);
+      JoinIn(plan, read_count, least_bytes, loop->condition);
+      JoinIn(plan, read_count, least_bytes, loop->body);
     } else if (auto* branch = std::get_if<BranchStep>(&step.what)) {
-      for (BranchStep::Branch& each : branch->branches) JoinIn(plan, read_count, each.steps);
+      for (BranchStep::Branch& each : branch->branches) JoinIn(plan, read_count, least_bytes, each.steps);
     }
   }
-  Joiner(plan, read_count, steps).Run();
+  Joiner(plan, read_count, least_bytes, steps).Run();
 }
 
 }  // namespace
 
-void JoinProductLoops(Plan& plan) { JoinIn(plan, CountReads(plan), plan.steps); }
+void JoinProductLoops(Plan& plan, int64_t least_bytes) {
+  JoinIn(plan, CountReads(plan), least_bytes, plan.steps);
+}
 
 }  // namespace hlo::plan

@@ -7,7 +7,8 @@
 
 namespace hlo::plan {
 
-// Joins steps of `plan` whose slots are value numbers still.
-void JoinProductLoops(Plan& plan);
+// Joins steps of `plan` whose slots are value numbers still, where the product's result has at least so many
+// bytes.
+void JoinProductLoops(Plan& plan, int64_t least_bytes);
 
 }  // namespace hlo::plan

@@ -95,7 +95,7 @@ bool StaysInRow(const cpu::TileProgram& program, bool rows_are_outer, const cpu:
 
 class Blocker {
  public:
-  explicit Blocker(Plan& plan) : plan_(plan), read_count_(CountReads(plan)) {}
+  Blocker(Plan& plan, bool shares) : plan_(plan), shares_(shares), read_count_(CountReads(plan)) {}
 
   void Run(std::vector<Step>& steps) {
     for (Step& step : steps) {
@@ -258,7 +258,7 @@ class Blocker {
         std::max(rows_of(kBlockBytes), std::min(rows_of(kLargestBlock), group.rows / kManyBlocks));
     rows.program.block = std::clamp<int64_t>(block, 1, group.rows);
     Number(group, reads_inside, &rows);
-    JoinParts(rows);
+    JoinParts(rows, shares_);
     step.what = std::move(rows);
     return step;
   }
@@ -344,11 +344,12 @@ class Blocker {
   }
 
   Plan& plan_;
+  const bool shares_;
   std::vector<int64_t> read_count_;
 };
 
 }  // namespace
 
-void BlockRows(Plan& plan) { Blocker(plan).Run(plan.steps); }
+void BlockRows(Plan& plan, bool shares) { Blocker(plan, shares).Run(plan.steps); }
 
 }  // namespace hlo::plan

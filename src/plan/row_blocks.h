@@ -8,7 +8,8 @@
 
 namespace hlo::plan {
 
-// Joins steps of `plan` whose slots are value numbers still.
-void BlockRows(Plan& plan);
+// Joins steps of `plan` whose slots are value numbers still. With `shares`, parts of a step compute what they
+// have in common once.
+void BlockRows(Plan& plan, bool shares = true);
 
 }  // namespace hlo::plan

@@ -196,10 +196,10 @@ void KeepShared(cpu::RowProgram& program, size_t p) {
 
 }  // namespace
 
-void JoinParts(RowsStep& rows) {
+void JoinParts(RowsStep& rows, bool shares) {
   WalkRows(rows);
   JoinWithLoops(rows);
-  for (size_t p = 0; p < rows.program.parts.size(); ++p) KeepShared(rows.program, p);
+  for (size_t p = 0; shares && p < rows.program.parts.size(); ++p) KeepShared(rows.program, p);
 }
 
 }  // namespace hlo::plan

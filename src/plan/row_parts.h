@@ -7,7 +7,8 @@
 
 namespace hlo::plan {
 
-// Of a step whose arguments have their numbers. The bits of its results may change where it sums.
-void JoinParts(RowsStep& rows);
+// Of a step whose arguments have their numbers. The bits of its results may change where it sums. With
+// `shares`, a loop reads what a reduction before it has computed on its way.
+void JoinParts(RowsStep& rows, bool shares);
 
 }  // namespace hlo::plan

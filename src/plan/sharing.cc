@@ -6,7 +6,6 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "plan/modes.h"
 #include "plan/visit.h"
 
 namespace hlo::plan {
@@ -15,7 +14,8 @@ namespace {
 // Walks the steps as Liveness does.
 class Sharer {
  public:
-  Sharer(Plan& plan, Liveness& liveness) : plan_(plan), liveness_(liveness), storages_(liveness.storages()) {}
+  Sharer(Plan& plan, Liveness& liveness, bool in_place)
+      : plan_(plan), liveness_(liveness), storages_(liveness.storages()), in_place_(in_place) {}
 
   Sharing Run() {
     Share(plan_.steps);
@@ -44,8 +44,7 @@ class Sharer {
   }
 
   bool DiesHere(int32_t storage) const {
-    return storages_[storage].is_arena && storages_[storage].last_use == position_ &&
-           CurrentModes().works_in_place;
+    return storages_[storage].is_arena && storages_[storage].last_use == position_ && in_place_;
   }
   // Whether `result` may lie where `operand` does, which nothing reads after this step. An argument's place
   // is known to be free only when the module runs.
@@ -53,7 +52,7 @@ class Sharer {
     if (DiesHere(storage)) return true;
     const Storage& s = storages_[storage];
     const Value& value = plan_.graph.values[s.first];
-    if (value.parameter >= 0 && !value.is_dynamic && s.last_use == position_ && CurrentModes().works_in_place)
+    if (value.parameter >= 0 && !value.is_dynamic && s.last_use == position_ && in_place_)
       sharing_.takers.emplace(storage, result);
     return false;
   }
@@ -290,6 +289,7 @@ class Sharer {
   Plan& plan_;
   Liveness& liveness_;
   std::vector<Storage>& storages_;
+  const bool in_place_;
   Sharing sharing_;
   absl::flat_hash_map<ValueId, ValueId> next_states_;  // States by what they become, of the loops around.
   Position position_ = 0;
@@ -298,6 +298,8 @@ class Sharer {
 
 }  // namespace
 
-Sharing ShareStorages(Plan& plan, Liveness& liveness) { return Sharer(plan, liveness).Run(); }
+Sharing ShareStorages(Plan& plan, Liveness& liveness, bool in_place) {
+  return Sharer(plan, liveness, in_place).Run();
+}
 
 }  // namespace hlo::plan

@@ -19,6 +19,7 @@ struct Sharing {
 
 // Joins the storages of what steps and loops can update in place, and takes out the copies that this makes
 // needless.
-Sharing ShareStorages(Plan& plan, Liveness& liveness);
+// Without `in_place`, results of steps take no operand's memory.
+Sharing ShareStorages(Plan& plan, Liveness& liveness, bool in_place);
 
 }  // namespace hlo::plan

@@ -47,6 +47,7 @@ struct Agreement {
   bool has_kernel = true;   // No step of the plan may be the reference's.
   int64_t index_range = 0;  // Elements of s32 parameters lie in [-2, index_range).
   Device device = {};       // Where the fast engine runs.
+  PlanOptions plan = {};
 };
 
 // Random values for the parameters of the entry.
@@ -88,17 +89,19 @@ inline void ExpectEnginesAgreeOn(const std::string& text, const std::vector<Lite
   absl::StatusOr<CheckedModule> module = ReadModule("HloModule t\n" + text);
   ASSERT_TRUE(module.ok()) << module.status();
   if (agreement.has_kernel) {
-    const absl::StatusOr<plan::Plan> plan = plan::MakePlan(*module);
+    const absl::StatusOr<plan::Plan> plan =
+        plan::MakePlan(*module, nullptr, plan::Target::kCpu, agreement.plan);
     ASSERT_TRUE(plan.ok()) << plan.status();
     EXPECT_EQ(plan::ToString(*plan).find("\n  reference "), std::string::npos) << plan::ToString(*plan);
   }
   const absl::StatusOr<Literal> want = Execute(*module, arguments, Engine::kReference);
-  const absl::StatusOr<Literal> got = Execute(*module, arguments, Engine::kFast, {}, agreement.device);
+  const absl::StatusOr<Literal> got =
+      Execute(*module, arguments, Engine::kFast, {}, agreement.device, agreement.plan);
   ASSERT_TRUE(want.ok() && got.ok()) << want.status() << got.status();
   ExpectClose(*got, *want, agreement.rule);
   // Where the arguments may be overwritten, the bits are the same.
   const absl::StatusOr<Literal> in_place =
-      Execute(*module, Copies(arguments), Engine::kFast, {}, agreement.device);
+      Execute(*module, Copies(arguments), Engine::kFast, {}, agreement.device, agreement.plan);
   ASSERT_TRUE(in_place.ok()) << in_place.status();
   ExpectClose(*in_place, *got, {});
 }

@@ -5,7 +5,7 @@
 #include "base/parallel.h"
 #include "engines.h"
 #include "fmt/format.h"
-#include "plan/modes.h"
+#include "plan/passes.h"
 
 namespace hlo {
 namespace {
@@ -37,6 +37,8 @@ std::string WithLoop(const std::string& product, const Loop& loop, const char* t
       {{"T[", fmt::format("{}[", type)}, {"DIMS", dims}, {"LAST", fmt::format("{}", last)}});
 }
 
+const PlanOptions kFusesAllProducts = {.least_fused_product_bytes = 0};
+
 // The plan in which loops join products. Its result has the same bits on three threads, and without.
 std::string ExpectSameBits(const std::string& text, bool specials = false) {
   SCOPED_TRACE(text);
@@ -47,17 +49,19 @@ std::string ExpectSameBits(const std::string& text, bool specials = false) {
   std::vector<Literal> results;
   for (const auto& [threads, fuses] : {std::pair(1, true), std::pair(3, true), std::pair(3, false)}) {
     SetThreadCount(threads);
-    plan::SetModes({.fuses = fuses, .least_product = 0});
-    const absl::StatusOr<Literal> result = Execute(*module, arguments, Engine::kFast);
+    PlanOptions options = kFusesAllProducts;
+    if (!fuses)
+      options.disabled_passes = {"transpose_folding", "loop_fusion", "sibling_fusion", "row_tiling",
+                                 "gemm_fusion"};
+    const absl::StatusOr<Literal> result = Execute(*module, arguments, Engine::kFast, {}, {}, options);
     EXPECT_TRUE(result.ok()) << result.status();
     if (result.ok()) results.push_back(*result);
   }
   SetThreadCount(0);
   EXPECT_EQ(results.size(), 3);
   for (const Literal& other : results) test::ExpectClose(other, results[0], CompareRule::Exact());
-  plan::SetModes({.least_product = 0});
-  const absl::StatusOr<plan::Plan> plan = plan::MakePlan(*module);
-  plan::SetModes({});
+  const absl::StatusOr<plan::Plan> plan =
+      plan::MakePlan(*module, nullptr, plan::Target::kCpu, kFusesAllProducts);
   EXPECT_TRUE(plan.ok()) << plan.status();
   return plan.ok() ? plan::ToString(*plan) : "";
 }
@@ -204,16 +208,14 @@ TEST(ProductsTest, AreCloseToTheReference) {
   const std::string dot =
       "p = f32[270,20] parameter(0)\n q = f32[20,1030] parameter(1)\n d = f32[270,1030] dot(p, q), "
       "lhs_contracting_dims={1}, rhs_contracting_dims={0}";
-  plan::SetModes({.least_product = 0});
   // Products of some 40 terms up to 100, and what the loops make of them.
-  const test::Agreement agreement = {.rule = CompareRule::Close(1e-2, 1e-2)};
+  const test::Agreement agreement = {.rule = CompareRule::Close(1e-2, 1e-2), .plan = kFusesAllProducts};
   for (const int l : {0, 1, 3}) {
     test::ExpectEnginesAgree(Text(small, kLoops[l], "f32"), agreement);
     test::ExpectEnginesAgree(WithComputedOperands("f32", {1, 20, 300, 300}, l > 0),
-                             {.rule = CompareRule::Close(2000, 1e-2)});
+                             {.rule = CompareRule::Close(2000, 1e-2), .plan = kFusesAllProducts});
     test::ExpectEnginesAgree(WithLoop(dot, kLoops[l], "f32", "270,1030", 1030), agreement);
   }
-  plan::SetModes({});
 }
 
 }  // namespace

@@ -343,6 +343,25 @@ TEST_F(Cli, BadUsageIsStatusTwo) {
   EXPECT_EQ(Run("ops no-such-op").status, 2);
 }
 
+TEST_F(Cli, PassesAreListedAndCanBeDisabled) {
+  const Outcome passes = Run("plan --passes");
+  EXPECT_EQ(passes.status, 0) << passes.err;
+  EXPECT_HAS(passes.out, "loop_fusion");
+  EXPECT_HAS(passes.out, "in_place_aliasing");
+  const std::string file =
+      Write("m.hlo",
+            "HloModule m\nENTRY e {\n  x = f32[64] parameter(0)\n  n = f32[64] negate(x)\n"
+            "  ROOT r = f32[64] add(n, n)\n}\n");
+  EXPECT_EQ(Run("plan " + file).out.find("loop 'n'"), std::string::npos);
+  EXPECT_HAS(Run("plan --disable-pass loop-fusion --disable-pass=sibling_fusion " + file).out, "loop 'n'");
+  const Outcome unknown = Run("run --random 1 --disable-pass loop_fussion " + file);
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_HAS(unknown.err, "no pass 'loop_fussion'; did you mean 'loop_fusion'?");
+  const Outcome required = Run("check --disable-pass flatten " + file);
+  EXPECT_EQ(required.status, 2);
+  EXPECT_HAS(required.err, "the pass 'flatten' cannot be disabled");
+}
+
 TEST_F(Cli, HelpManualAndCompletionComeFromTheSameFlags) {
   const Outcome help = Run("run --help");
   EXPECT_EQ(help.status, 0);

@@ -1,0 +1,303 @@
+#include "plan/passes.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_replace.h"
+#include "base/status.h"
+#include "fmt/format.h"
+#include "fmt/ranges.h"
+#include "hlo_run/diagnostic.h"
+#include "plan/branch_slices.h"
+#include "plan/buffers.h"
+#include "plan/dead_results.h"
+#include "plan/fold_transposes.h"
+#include "plan/groups.h"
+#include "plan/index_ranges.h"
+#include "plan/kernel_memory.h"
+#include "plan/merges.h"
+#include "plan/plan_code.h"
+#include "plan/product_loops.h"
+#include "plan/row_blocks.h"
+#include "plan/schedule.h"
+#include "plan/steps.h"
+
+namespace hlo::plan {
+namespace {
+
+absl::Status RunFlatten(PlanState& state) {
+  const FlattenOptions options = {
+      .expand_library_calls = state.passes.Contains(PassId::kLibraryCalls),
+      .rewrite_degenerate_contractions = state.passes.Contains(PassId::kDegenerateContractions),
+      .expand_scaled_dots = state.passes.Contains(PassId::kScaledDot)};
+  HLO_ASSIGN_OR_RETURN(state.plan.graph, Flatten(state.module, state.custom_calls, options));
+  // Buffers on a GPU hold elements alone, not the sizes of dynamic dimensions.
+  const auto& values = state.plan.graph.values;
+  if (state.target == Target::kGpu &&
+      std::any_of(values.begin(), values.end(), [](const Value& value) { return value.is_dynamic; }))
+    return absl::UnimplementedError("dynamic sizes");
+  return absl::OkStatus();
+}
+absl::Status RunSinkSlices(PlanState& state) {
+  SliceInBranches(state.plan.graph);
+  return absl::OkStatus();
+}
+absl::Status RunRangeAnalysis(PlanState& state) {
+  FoldSelections(state.plan.graph);
+  return absl::OkStatus();
+}
+absl::Status RunLoopStateDce(PlanState& state) {
+  DropDeadResults(state.plan.graph);
+  return absl::OkStatus();
+}
+absl::Status RunTransposeFolding(PlanState& state) {
+  FoldTransposes(state.module.module(), state.plan.graph);
+  return absl::OkStatus();
+}
+absl::Status RunMakeSteps(PlanState& state) {
+  Graph& graph = state.plan.graph;
+  const Uses uses(graph);
+  const Groups groups(graph, uses, state.passes.Contains(PassId::kLoopFusion));
+  const Merges merges(graph, uses, groups, state.passes.Contains(PassId::kSiblingFusion));
+  state.plan.steps = MakeSteps(graph, groups, merges, *graph.entry);
+  if (state.target == Target::kCpu && state.passes.Contains(PassId::kKernelResultDce))
+    SaveMemory(groups, state.plan.steps);
+  return absl::OkStatus();
+}
+absl::Status RunRowTiling(PlanState& state) {
+  BlockRows(state.plan, state.passes.Contains(PassId::kRowTilingCse));
+  return absl::OkStatus();
+}
+absl::Status RunGemmFusion(PlanState& state) {
+  JoinProductLoops(state.plan, state.options.least_fused_product_bytes);
+  return absl::OkStatus();
+}
+absl::Status RunSchedule(PlanState& state) {
+  FreeEarly(state.plan);
+  return absl::OkStatus();
+}
+absl::Status RunBufferAssignment(PlanState& state) {
+  AssignBuffers(state.plan, state.passes.Contains(PassId::kInPlaceAliasing));
+  if (state.target == Target::kCpu) state.plan.kernel_bytes = KernelMemory(state.plan.steps);
+  return absl::OkStatus();
+}
+absl::Status RunBytecode(PlanState& state) {
+  CompilePlan(state.plan, {.load_cse = state.passes.Contains(PassId::kLoadCse),
+                           .move_elimination = state.passes.Contains(PassId::kMoveElimination)});
+  return absl::OkStatus();
+}
+
+using Stage = Pass::Stage;
+constexpr std::array<Pass, kPassCount> kPasses = {{
+    {.id = PassId::kFlatten,
+     .name = "flatten",
+     .stage = Stage::kGraph,
+     .summary = "Inlines calls and fusions and takes tuples apart: one graph of arrays",
+     .keeps = "the value of every result",
+     .run = &RunFlatten,
+     .is_required = true},
+    {.id = PassId::kLibraryCalls,
+     .name = "library_calls",
+     .stage = Stage::kGraph,
+     .summary = "Expands calls of cuBLAS and cuDNN into instructions",
+     .keeps = "the call's result, up to rounding",
+     .part_of = "flatten"},
+    {.id = PassId::kDegenerateContractions,
+     .name = "degenerate_contractions",
+     .stage = Stage::kGraph,
+     .summary = "Makes elementwise code of reductions and dots over dimensions of size 1",
+     .keeps = "every bit",
+     .part_of = "flatten"},
+    {.id = PassId::kScaledDot,
+     .name = "scaled_dot",
+     .stage = Stage::kGraph,
+     .summary = "Expands a scaled-dot into scales and a dot",
+     .keeps = "the result, up to rounding",
+     .part_of = "flatten"},
+    {.id = PassId::kSinkSlices,
+     .name = "sink_slices",
+     .stage = Stage::kGraph,
+     .summary = "Sinks slices of a conditional's result into its branches",
+     .keeps = "every bit; the whole result only where something else reads it",
+     .run = &RunSinkSlices},
+    {.id = PassId::kRangeAnalysis,
+     .name = "range_analysis",
+     .stage = Stage::kGraph,
+     .summary = "Folds selects that the ranges of integers decide",
+     .keeps = "every bit",
+     .run = &RunRangeAnalysis},
+    {.id = PassId::kLoopStateDce,
+     .name = "loop_state_dce",
+     .stage = Stage::kGraph,
+     .summary = "Removes loop-carried values and results of conditionals that nothing needs",
+     .keeps = "every bit; the trip counts of loops",
+     .run = &RunLoopStateDce},
+    {.id = PassId::kTransposeFolding,
+     .name = "transpose_folding",
+     .stage = Stage::kGraph,
+     .summary = "Lets dots read the operand of a transpose",
+     .keeps = "the result, up to the order of a dot's sums",
+     .run = &RunTransposeFolding},
+    {.id = PassId::kMakeSteps,
+     .name = "make_steps",
+     .stage = Stage::kSteps,
+     .summary = "Selects a kernel for every node",
+     .keeps = "each step computes the node that it names from the node's operands",
+     .run = &RunMakeSteps,
+     .is_required = true},
+    {.id = PassId::kLoopFusion,
+     .name = "loop_fusion",
+     .stage = Stage::kSteps,
+     .summary = "Fuses elementwise and data movement instructions into the loops that use them",
+     .keeps = "every bit; fused nodes have no effects and no other readers",
+     .part_of = "make_steps"},
+    {.id = PassId::kSiblingFusion,
+     .name = "sibling_fusion",
+     .stage = Stage::kSteps,
+     .summary = "Fuses loops over the same positions that share what they read",
+     .keeps = "every bit; the order of writers and readers",
+     .part_of = "make_steps"},
+    {.id = PassId::kKernelResultDce,
+     .name = "kernel_result_dce",
+     .stage = Stage::kSteps,
+     .summary = "Leaves out results of kernels that nothing reads; lets kernels overwrite operands",
+     .keeps = "every result that is read",
+     .part_of = "make_steps",
+     .only_cpu = true},
+    {.id = PassId::kRowTiling,
+     .name = "row_tiling",
+     .stage = Stage::kSteps,
+     .summary = "Runs reductions along rows, and loops over the same rows, block by block",
+     .keeps = "results, up to the order of sums; values that others read are stored",
+     .run = &RunRowTiling,
+     .only_cpu = true},
+    {.id = PassId::kRowTilingCse,
+     .name = "row_tiling_cse",
+     .stage = Stage::kSteps,
+     .summary = "Computes once what two parts of a row-tiled step share",
+     .keeps = "every bit",
+     .part_of = "row_tiling",
+     .only_cpu = true},
+    {.id = PassId::kGemmFusion,
+     .name = "gemm_fusion",
+     .stage = Stage::kSteps,
+     .summary = "Fuses loops into the prologues and the epilogue of dots and convolutions",
+     .keeps = "every bit; the product is stored where others read it",
+     .run = &RunGemmFusion,
+     .only_cpu = true},
+    {.id = PassId::kSchedule,
+     .name = "schedule",
+     .stage = Stage::kSteps,
+     .summary = "Moves steps that free memory to the first place where their operands are ready",
+     .keeps = "every dependence; the order of effects",
+     .run = &RunSchedule},
+    {.id = PassId::kBufferAssignment,
+     .name = "buffer_assignment",
+     .stage = Stage::kMemory,
+     .summary = "Assigns every value to a buffer from liveness",
+     .keeps = "values whose live ranges overlap have separate memory",
+     .run = &RunBufferAssignment,
+     .is_required = true},
+    {.id = PassId::kInPlaceAliasing,
+     .name = "in_place_aliasing",
+     .stage = Stage::kMemory,
+     .summary = "Lets results and loop-carried values take the memory of operands that die",
+     .keeps = "nothing that is still to be read is overwritten",
+     .part_of = "buffer_assignment"},
+    {.id = PassId::kBytecode,
+     .name = "bytecode",
+     .stage = Stage::kBytecode,
+     .summary = "Compiles steps on a few elements, and control flow, to bytecode",
+     .keeps = "every bit; the order of steps",
+     .run = &RunBytecode,
+     .only_cpu = true},
+    {.id = PassId::kLoadCse,
+     .name = "load_cse",
+     .stage = Stage::kBytecode,
+     .summary = "Removes loads and address computations whose value the frame holds already",
+     .keeps = "every bit",
+     .part_of = "bytecode",
+     .only_cpu = true},
+    {.id = PassId::kMoveElimination,
+     .name = "move_elimination",
+     .stage = Stage::kBytecode,
+     .summary = "Computes loop-carried values where the next iteration reads them",
+     .keeps = "every bit; the values of the current iteration until their last reader",
+     .part_of = "bytecode",
+     .only_cpu = true},
+}};
+static_assert(
+    [] {
+      for (size_t k = 0; k < kPassCount; ++k)
+        if (static_cast<size_t>(kPasses[k].id) != k) return false;
+      return true;
+    }(),
+    "rows are in the order of PassId");
+
+std::string_view Name(Stage stage) {
+  switch (stage) {
+    case Stage::kGraph:
+      return "graph";
+    case Stage::kSteps:
+      return "steps";
+    case Stage::kMemory:
+      return "memory";
+    case Stage::kBytecode:
+      return "bytecode";
+  }
+  return "";
+}
+
+}  // namespace
+
+absl::Span<const Pass> Passes() { return kPasses; }
+
+absl::StatusOr<PassSet> EnabledPasses(const PlanOptions& options) {
+  PassSet passes;
+  for (const std::string& given : options.disabled_passes) {
+    const std::string name = absl::StrReplaceAll(given, {{"-", "_"}});
+    const auto pass =
+        std::find_if(kPasses.begin(), kPasses.end(), [&](const Pass& each) { return each.name == name; });
+    if (pass == kPasses.end()) {
+      std::vector<std::string_view> names;
+      for (const Pass& each : kPasses) {
+        if (!each.is_required) names.push_back(each.name);
+      }
+      const std::string_view close = ClosestName(name, names);
+      return absl::InvalidArgumentError(
+          close.empty() ? fmt::format("no pass '{}'; the passes are: {}", given, fmt::join(names, ", "))
+                        : fmt::format("no pass '{}'; did you mean '{}'?", given, close));
+    }
+    if (pass->is_required)
+      return absl::InvalidArgumentError(fmt::format("the pass '{}' cannot be disabled", name));
+    passes.Remove(pass->id);
+  }
+  return passes;
+}
+
+std::string PassesText() {
+  std::string text = fmt::format("{:<25} {:<9} {}\n", "pass", "stage", "what it does; what it keeps");
+  for (const Pass& pass : kPasses) {
+    text += fmt::format("{:<25} {:<9} {}{}\n{:<35} keeps {}\n",
+                        pass.part_of.empty() ? std::string(pass.name) : fmt::format("  {}", pass.name),
+                        Name(pass.stage), pass.summary,
+                        pass.is_required ? " (required)"
+                        : pass.only_cpu  ? " (CPU)"
+                                         : "",
+                        "", pass.keeps);
+  }
+  return text;
+}
+
+absl::Status RunPasses(absl::Span<const Pass> passes, PlanState& state) {
+  for (const Pass& pass : passes) {
+    const bool is_on = pass.run != nullptr && (pass.is_required || state.passes.Contains(pass.id));
+    if (!is_on || (pass.only_cpu && state.target != Target::kCpu)) continue;
+    HLO_RETURN_IF_ERROR(pass.run(state));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace hlo::plan
