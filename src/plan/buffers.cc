@@ -141,7 +141,10 @@ class Placer {
           RenumberMoves(each.results);
         }
       } else {
-        VisitSlots(step, [&](int32_t& v, bool) { v = SlotOf(v); });
+        VisitSlots(step, [&](int32_t& v, bool) {
+          step.values.push_back(liveness_.Real(v));
+          v = SlotOf(v);
+        });
         auto* tiles = std::get_if<TileStep>(&step.what);
         if (tiles != nullptr && tiles->updated != kNoValue) {
           tiles->updated = SlotOf(tiles->updated);

@@ -123,7 +123,7 @@ void LoopBuilder::AddEdges(const IndexMap& map, cpu::Access* access) const {
 cpu::Access LoopBuilder::AccessOf(ValueId v, const IndexMap& map) const {
   const cpu::Affine place = PlaceOf(v, map);
   cpu::Access access{v, graph_.values[v].shape.type(), place.offset, place.outer, place.inner, {}};
-  if (!map.offset.empty()) AddEdges(map, &access);
+  AddEdges(map, &access);
   return access;
 }
 
@@ -155,7 +155,10 @@ cpu::TileValue LoopBuilder::Build(ValueId v, const IndexMap& map, bool identity)
   const Node* node = graph_.values[v].node;
   cpu::TileValue value;
   if (node == nullptr || !groups_.IsInlined(*node)) {
-    value = program_.Load(AccessOf(v, map));
+    cpu::Access access = AccessOf(v, map);
+    // Elements beyond the edges of a padded operand are replaced later, and a scalar can be read at any position.
+    if (graph_.values[v].shape.IsScalar()) access.edges.clear();
+    value = program_.Load(std::move(access));
   } else {
     if (node->shown != nullptr) fused_.push_back(node->shown);
     value = IsElementwise(graph_, *node) ? Elementwise(*node, map, identity) : Positional(*node, map);

@@ -4,6 +4,7 @@
 
 #include "base/status.h"
 #include "plan/passes.h"
+#include "plan/validate.h"
 
 namespace hlo::plan {
 
@@ -19,6 +20,7 @@ absl::StatusOr<Plan> MakePlan(const CheckedModule& module, const CustomCalls* cu
   HLO_ASSIGN_OR_RETURN(const PassSet passes, EnabledPasses(options));
   PlanState state{module, custom_calls, target, options, passes};
   HLO_RETURN_IF_ERROR(RunPasses(Passes(), state));
+  if (options.validate) HLO_RETURN_IF_ERROR(ValidatePlan(state.plan));
   return std::move(state.plan);
 }
 

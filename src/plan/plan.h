@@ -97,6 +97,9 @@ struct Step {
   std::variant<TileStep, ReduceStep, RowsStep, KernelStep, ProductStep, ReferenceStep, LoopStep, BranchStep>
       what;
   std::vector<const Instruction*> fused = {};  // The group's others.
+  const Node* node = nullptr;                  // Of the instruction.
+  // The values that the slots stand for, in the order of VisitSlots: what a step was planned with, for ValidatePlan.
+  std::vector<ValueId> values = {};
 };
 
 struct Buffer {

@@ -20,12 +20,14 @@ class StepMaker {
   std::vector<Step> Make(const Block& block) {
     std::vector<Step> steps;
     for (const Node* node : block.nodes) {
+      const size_t count = steps.size();
       if (node->kind == Node::Kind::kWhile)
         Loop(*node, &steps);
       else if (node->kind == Node::Kind::kConditional)
         steps.push_back({node->instruction, Branch(*node)});
       else if (!groups_.IsDead(*node) && !groups_.IsInlined(*node))
         Op(*node, &steps);
+      if (steps.size() > count) steps.back().node = node;
       if (std::vector<const Instruction*> fused = loops_.TakeFused(); !fused.empty())
         steps.back().fused = std::move(fused);
     }

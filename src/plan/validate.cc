@@ -1,0 +1,265 @@
+#include "plan/validate.h"
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_map.h"
+#include "base/status.h"
+#include "fmt/format.h"
+#include "plan/step_cost.h"
+#include "plan/validate_memory.h"
+#include "plan/validate_steps.h"
+#include "plan/visit.h"
+
+namespace hlo::plan {
+namespace {
+
+class Validator {
+ public:
+  Validator(const Plan& plan, bool donated, bool check_each_step)
+      : plan_(plan),
+        graph_(plan.graph),
+        memory_(plan, donated),
+        steps_(plan, memory_),
+        check_each_step_(check_each_step) {}
+
+  absl::Status Run() {
+    HLO_RETURN_IF_ERROR(memory_.CheckBuffers());
+    HLO_RETURN_IF_ERROR(Steps(plan_.steps, *graph_.entry));
+    if (plan_.results.size() != graph_.results.size())
+      return absl::InternalError("the plan has another number of results than the graph");
+    for (size_t k = 0; k < plan_.results.size(); ++k) {
+      if (graph_.results[k] == kNoValue) continue;
+      if (absl::Status status = steps_.Read(plan_.results[k], graph_.results[k]); !status.ok())
+        return absl::InternalError(fmt::format("result {}: {}", k, Message(status)));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status Problem(const Step& step, std::string_view what) const {
+    return absl::InternalError(
+        fmt::format("step {} ({} '{}'): {}", number_, KernelName(step), step.instruction->name(), what));
+  }
+  absl::Status At(const Step& step, const absl::Status& status) const {
+    return status.ok() ? status : Problem(step, Message(status));
+  }
+
+  // --- Steps in order
+
+  absl::Status Steps(const std::vector<Step>& steps, const Block& block) {
+    HLO_RETURN_IF_ERROR(CheckEffects(steps, block));
+    for (const Step& step : steps) {
+      ++number_;
+      if (const auto* loop = std::get_if<LoopStep>(&step.what)) {
+        HLO_RETURN_IF_ERROR(Loop(step, *loop));
+      } else if (const auto* branch = std::get_if<BranchStep>(&step.what)) {
+        HLO_RETURN_IF_ERROR(Branch(step, *branch));
+      } else {
+        HLO_RETURN_IF_ERROR(At(step, steps_.Run(step, check_each_step_)));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckEffects(const std::vector<Step>& steps, const Block& block) const {
+    auto next = steps.begin();
+    for (const Node* node : block.nodes) {
+      if (!node->has_effect) continue;
+      next = std::find_if(next, steps.end(),
+                          [](const Step& step) { return step.node != nullptr && step.node->has_effect; });
+      if (next == steps.end() || next->node != node) {
+        return absl::InternalError(
+            fmt::format("the effect of '{}' is missing or comes out of order", node->instruction->name()));
+      }
+      ++next;
+    }
+    return absl::OkStatus();
+  }
+
+  // --- Control flow
+
+  absl::Status Moves(const std::vector<Move>& moves) {
+    std::vector<MemoryModel::Values> from, to;
+    for (const Move& move : moves) {
+      if (!steps_.IsSlot(move.from) || !steps_.IsSlot(move.to))
+        return absl::InternalError("a move has no buffer");
+      HLO_RETURN_IF_ERROR(steps_.CheckWritable(move.to));
+      const bool literal = steps_.BufferOf(move.to).kind == Buffer::Kind::kLiteral ||
+                           steps_.BufferOf(move.from).kind == Buffer::Kind::kLiteral;
+      if (!literal && steps_.BufferOf(move.to).byte_count != steps_.BufferOf(move.from).byte_count)
+        return absl::InternalError(fmt::format("b{} and b{} differ in size", move.to, move.from));
+      if (memory_.Canonical(move.to) != memory_.Canonical(move.from) && memory_.Overlap(move.to, move.from))
+        return absl::InternalError(fmt::format("b{} overlaps b{}, which moves there", move.to, move.from));
+      from.push_back(memory_.ValuesAt(move.from));
+      to.push_back(memory_.ValuesAt(move.to));
+    }
+    const auto stays = [&](const Move& move) {
+      return memory_.Canonical(move.to) == memory_.Canonical(move.from);
+    };
+    for (const Move& move : moves) {
+      if (stays(move)) continue;
+      memory_.Overwrite(move.to);
+      if (move.exchange) memory_.Overwrite(move.from);
+    }
+    for (size_t k = 0; k < moves.size(); ++k) {
+      if (stays(moves[k])) continue;
+      memory_.Set(moves[k].to, from[k]);
+      if (moves[k].exchange) memory_.Set(moves[k].from, to[k]);
+    }
+    return absl::OkStatus();
+  }
+
+  // Buffers that the steps may write to.
+  void CollectWritten(const std::vector<Step>& steps, std::vector<Slot>* written) const {
+    VisitAllSlots(steps, [&](Slot slot, bool is_write) {
+      if (is_write && steps_.IsSlot(slot)) written->push_back(slot);
+    });
+    CollectExchanged(steps, written);
+  }
+  void CollectExchanged(const std::vector<Step>& steps, std::vector<Slot>* written) const {
+    for (const Step& step : steps) {
+      if (const auto* loop = std::get_if<LoopStep>(&step.what)) {
+        AddMoved(loop->next, written);
+        CollectExchanged(loop->condition, written);
+        CollectExchanged(loop->body, written);
+      } else if (const auto* branch = std::get_if<BranchStep>(&step.what)) {
+        for (const BranchStep::Branch& each : branch->branches) {
+          AddMoved(each.results, written);
+          CollectExchanged(each.steps, written);
+        }
+      }
+    }
+  }
+  void AddMoved(const std::vector<Move>& moves, std::vector<Slot>* written) const {
+    for (const Move& move : moves) {
+      if (steps_.IsSlot(move.to)) written->push_back(move.to);
+      if (move.exchange && steps_.IsSlot(move.from)) written->push_back(move.from);
+    }
+  }
+
+  // That a state of the loop is in a buffer whenever its condition begins.
+  struct Assumption {
+    ValueId state, next;
+    Slot slot;
+  };
+
+  absl::Status Loop(const Step& step, const LoopStep& loop) {
+    if (step.node == nullptr || step.node->kind != Node::Kind::kWhile) return Problem(step, "it is no loop");
+    const Node& node = *step.node;
+    const int64_t number = number_;
+    HLO_RETURN_IF_ERROR(At(step, Moves(loop.initial)));
+    std::vector<Slot> written;
+    CollectWritten(loop.condition, &written);
+    CollectWritten(loop.body, &written);
+    AddMoved(loop.next, &written);
+    std::sort(written.begin(), written.end());
+    written.erase(std::unique(written.begin(), written.end()), written.end());
+    HLO_RETURN_IF_ERROR(At(step, CheckCounted(loop, written)));
+    std::vector<Assumption> assumed = Assumptions(node, written);
+    while (true) {
+      number_ = number;
+      const size_t before = memory_.Mark();
+      for (const Slot slot : written) memory_.Overwrite(slot);
+      for (const Assumption& each : assumed) memory_.Add(each.slot, each.state);
+      HLO_RETURN_IF_ERROR(Steps(loop.condition, *node.blocks[0]));
+      HLO_RETURN_IF_ERROR(At(step, steps_.Read(loop.predicate, node.predicate)));
+      const size_t after_condition = memory_.Mark();
+      HLO_RETURN_IF_ERROR(Steps(loop.body, *node.blocks[1]));
+      HLO_RETURN_IF_ERROR(At(step, Moves(loop.next)));
+      const size_t count = assumed.size();
+      std::erase_if(assumed, [&](const Assumption& each) { return !memory_.Holds(each.slot, each.next); });
+      // Whoever read a state that is lost at the back edge is found in the next round.
+      memory_.RollBack(assumed.size() == count ? after_condition : before);
+      if (assumed.size() == count) return absl::OkStatus();
+    }
+  }
+
+  std::vector<Assumption> Assumptions(const Node& node, absl::Span<const Slot> written) const {
+    std::vector<Assumption> assumed;
+    for (size_t k = 0; k < node.results.size(); ++k) {
+      if (node.results[k] == kNoValue || node.operands[k] == kNoValue) continue;
+      const ValueId state = graph_.Resolve(node.results[k]), from = graph_.Resolve(node.operands[k]),
+                    next = graph_.Resolve(node.next[k]);
+      for (const Slot slot : memory_.HoldersOf(from)) {
+        const bool changes =
+            std::any_of(written.begin(), written.end(), [&](Slot w) { return memory_.Canonical(w) == slot; });
+        if (changes || next == state || next == from) assumed.push_back({state, next, slot});
+      }
+    }
+    return assumed;
+  }
+
+  // The limit of a loop whose trip count is computed before it must stay what it is.
+  absl::Status CheckCounted(const LoopStep& loop, absl::Span<const Slot> written) const {
+    if (!loop.counted.has_value()) return absl::OkStatus();
+    const auto changes = [&](Slot slot) { return memory_.Overlap(slot, loop.counted->limit); };
+    if (!steps_.IsSlot(loop.counted->limit) || !steps_.IsSlot(loop.counted->counter))
+      return absl::InternalError("its counter has no buffer");
+    if (std::any_of(written.begin(), written.end(), changes))
+      return absl::InternalError(fmt::format("its limit in b{} is overwritten", loop.counted->limit));
+    return absl::OkStatus();
+  }
+
+  absl::Status Branch(const Step& step, const BranchStep& branch) {
+    if (step.node == nullptr || step.node->kind != Node::Kind::kConditional ||
+        step.node->blocks.size() != branch.branches.size())
+      return Problem(step, "it is no conditional");
+    const Node& node = *step.node;
+    HLO_RETURN_IF_ERROR(At(step, steps_.Read(branch.choice, node.operands[0])));
+    using Changes = absl::flat_hash_map<Slot, MemoryModel::Values>;
+    std::vector<Changes> ends;
+    const size_t before = memory_.Mark();
+    for (size_t b = 0; b < branch.branches.size(); ++b) {
+      HLO_RETURN_IF_ERROR(Steps(branch.branches[b].steps, *node.blocks[b]));
+      HLO_RETURN_IF_ERROR(At(step, Moves(branch.branches[b].results)));
+      for (size_t k = 0; k < node.results.size(); ++k) {
+        if (node.results[k] == kNoValue) continue;
+        const auto holders = memory_.HoldersOf(graph_.Resolve(node.branch_results[b][k]));
+        for (const Slot slot : holders) memory_.Add(slot, graph_.Resolve(node.results[k]));
+      }
+      Changes& end = ends.emplace_back();
+      for (const Slot slot : memory_.ChangedSince(before)) end[slot] = memory_.ValuesAt(slot);
+      memory_.RollBack(before);
+    }
+    // What every branch leaves in a buffer is there afterwards.
+    Changes joined;
+    for (const Changes& end : ends) {
+      for (const auto& [slot, values] : end) {
+        MemoryModel::Values common = values;
+        for (const Changes& other : ends) {
+          const auto found = other.find(slot);
+          const MemoryModel::Values& there = found == other.end() ? memory_.ValuesAt(slot) : found->second;
+          const auto lost = [&](ValueId v) {
+            return std::find(there.begin(), there.end(), v) == there.end();
+          };
+          common.erase(std::remove_if(common.begin(), common.end(), lost), common.end());
+        }
+        joined[slot] = std::move(common);
+      }
+    }
+    for (const auto& [slot, values] : joined) memory_.Set(slot, {});
+    for (const auto& [slot, values] : joined) memory_.Set(slot, values);
+    return absl::OkStatus();
+  }
+
+  const Plan& plan_;
+  const Graph& graph_;
+  MemoryModel memory_;
+  StepValidator steps_;
+  bool check_each_step_;
+  int64_t number_ = -1;  // Of the step, in the order in which plans are printed.
+};
+
+}  // namespace
+
+absl::Status ValidatePlan(const Plan& plan) {
+  const bool can_donate =
+      std::any_of(plan.buffers.begin(), plan.buffers.end(), [](const Buffer& b) { return b.takes >= 0; });
+  absl::Status status = Validator(plan, false, true).Run();
+  if (status.ok() && can_donate) status = Validator(plan, true, false).Run();
+  if (status.ok()) return status;
+  return absl::InternalError(fmt::format(
+      "the plan is wrong: {} (this is a bug of hlo-run; --trust-plan runs it anyway)", Message(status)));
+}
+
+}  // namespace hlo::plan
