@@ -47,7 +47,7 @@ class Folder {
     }
     if (!changes) return;
     node.operands = {sides[0].value, sides[1].value};
-    node.instruction = Rewritten(dot, sides);
+    node.instruction = WithSides(dot, sides);
     if (node.shown == &dot) node.shown = node.instruction;
   }
 
@@ -69,12 +69,9 @@ class Folder {
     return true;
   }
 
-  const Instruction* Rewritten(const Instruction& dot, const std::array<Side, 2>& sides) {
-    if (graph_.rewritten == nullptr) {
-      graph_.rewritten = std::make_shared<Module>(module_.source());
-      computation_ = graph_.rewritten->NewComputation("rewritten");
-    }
-    Module& module = *graph_.rewritten;
+  const Instruction* WithSides(const Instruction& dot, const std::array<Side, 2>& sides) {
+    Module& module = Rewritten(graph_, module_);
+    if (computation_ == nullptr) computation_ = module.NewComputation("folded_transposes");
     Instruction* const operands[] = {sides[0].instruction, sides[1].instruction};
     Instruction* copy = module.AddInstruction(computation_, dot.opcode(), dot.name(), dot.shape(), operands,
                                               dot.attributes());

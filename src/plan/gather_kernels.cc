@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "ir/window_indexing.h"
 #include "kernels/cpu/gather.h"
 #include "kernels/cpu/kept_vector.h"
 #include "plan/library_kernels.h"
@@ -26,11 +27,8 @@ absl::Status RunGather(const Instruction& gather, absl::Span<const void* const> 
 
 // What the reference reports, it shall report.
 bool IsSound(const Instruction& instruction, const Shape& operand, const Shape& indices, IntList window_dims,
-             IntList left_out, IntList operand_batching, IntList indices_batching) {
-  for (int64_t d : indices_batching) {
-    if (d == instruction.Get<attr::index_vector_dim>()) return false;
-  }
-  return IsIntegral(indices.type()) &&
+             IntList left_out, IntList operand_batching) {
+  return IsIntegral(indices.type()) && HasUnambiguousIndices(instruction) &&
          OtherDims(operand.rank(), left_out, operand_batching).size() == window_dims.size();
 }
 
@@ -61,8 +59,7 @@ LibraryKernel FindGatherKernel(const Instruction& gather) {
   const Shape& operand = gather.operand(0)->shape();
   const bool sound =
       IsSound(gather, operand, gather.operand(1)->shape(), gather.Get<attr::offset_dims>(),
-              gather.Get<attr::collapsed_slice_dims>(), gather.Get<attr::operand_batching_dims>(),
-              gather.Get<attr::start_indices_batching_dims>());
+              gather.Get<attr::collapsed_slice_dims>(), gather.Get<attr::operand_batching_dims>());
   if (!sound || operand.type() != gather.shape().type()) return {};
   return {"gather", &RunGather};
 }
@@ -72,8 +69,7 @@ LibraryKernel FindScatterKernel(const Instruction& scatter) {
   const Shape& operand = scatter.operand(0)->shape();
   const Shape& updates = scatter.operand(count + 1)->shape();
   if (!IsSound(scatter, operand, scatter.operand(count)->shape(), scatter.Get<attr::update_window_dims>(),
-               scatter.Get<attr::inserted_window_dims>(), scatter.Get<attr::input_batching_dims>(),
-               scatter.Get<attr::scatter_indices_batching_dims>()))
+               scatter.Get<attr::inserted_window_dims>(), scatter.Get<attr::input_batching_dims>()))
     return {};
   std::vector<ElementType> types;
   for (int64_t k = 0; k < count; ++k) {

@@ -16,6 +16,7 @@
 #include "plan/tile_calls.h"
 #include "reference/elementwise.h"
 #include "reference/program.h"
+#include "types/promotion.h"
 
 namespace hlo::plan {
 namespace {
@@ -161,10 +162,16 @@ class Flattener {
         }
         break;
       case Opcode::kDot:
-        if (HasDynamic(Joined(operands)) || !options_.rewrite_degenerate_contractions) break;
-        if (std::optional<CheckedModule> product = ProductOfOneTerm(instruction); product.has_value())
-          return Rebuilt(*std::move(product), operands, block);
-        break;
+        if (HasDynamic(Joined(operands))) break;
+        if (options_.rewrite_degenerate_contractions) {
+          if (std::optional<CheckedModule> product = ProductOfOneTerm(instruction); product.has_value())
+            return Rebuilt(*std::move(product), operands, block);
+        }
+        return Product(instruction, Joined(operands), block);
+      case Opcode::kConvolution:
+      case Opcode::kRaggedDot:
+        if (HasDynamic(Joined(operands))) break;
+        return Product(instruction, Joined(operands), block);
       case Opcode::kScaledDot:
         if (HasDynamic(Joined(operands)) || !options_.expand_scaled_dots) break;
         if (std::optional<CheckedModule> product = ProductOfScaled(instruction); product.has_value())
@@ -269,6 +276,35 @@ class Flattener {
   absl::StatusOr<Leaves> Rebuilt(CheckedModule same, const std::vector<Leaves>& operands, Block* block) {
     graph_.calls.push_back(std::move(same));
     return Inline(*graph_.calls.back().module().entry(), operands, block);
+  }
+
+  // A dot or convolution whose sums are rounded to another type than the result's becomes one of that type,
+  // and a conversion.
+  Leaves Product(const Instruction& instruction, Leaves operands, Block* block) {
+    const Shape& shape = instruction.shape();
+    const ElementType type = ProductType(instruction.operand(0)->shape().type(),
+                                         instruction.operand(1)->shape().type(), shape.type());
+    if (type == shape.type() || IsComplex(type))
+      return Op(instruction, shape, std::move(operands), block)->results;
+    Module& module = Rewritten(graph_, *instruction.parent()->module());
+    if (products_ == nullptr) products_ = module.NewComputation("products");
+    Shape rounded = shape;
+    rounded.set_type(type);
+    const auto add = [&](Opcode opcode, const Shape& result, absl::Span<Instruction* const> of,
+                         absl::Span<const AttrEntry> attributes) {
+      Instruction* added =
+          module.AddInstruction(products_, opcode, instruction.name(), result, of, attributes);
+      InstructionEditor::SetRanges(*added, instruction.name_range(), instruction.shape_range(),
+                                   instruction.opcode_range(), {});
+      return added;
+    };
+    Instruction* product =
+        add(instruction.opcode(), rounded, instruction.operands(), instruction.attributes());
+    Node* sum = Op(*product, rounded, std::move(operands), block);
+    sum->shown = &instruction;
+    Node* result = Op(*add(Opcode::kConvert, shape, {product}, {}), shape, sum->results, block);
+    result->shown = nullptr;
+    return result->results;
   }
 
   // All results but the first are work space.
@@ -377,6 +413,7 @@ class Flattener {
   const CustomCalls* custom_calls_;
   const FlattenOptions& options_;
   Graph& graph_;
+  Computation* products_ = nullptr;   // Holds the rewritten instructions.
   const Instruction* map_ = nullptr;  // The one whose code is entered.
   AsyncCalls async_;
   absl::flat_hash_map<std::string, ValueId> work_spaces_;  // Zeros, by their shapes.
@@ -418,6 +455,11 @@ ValueId Graph::NewValue(const Shape& shape, Node* node) {
   values.push_back({shape.WithoutLayouts(), node});
   values.back().is_dynamic = shape.HasDynamicDim();
   return static_cast<ValueId>(values.size() - 1);
+}
+
+Module& Rewritten(Graph& graph, const Module& original) {
+  if (graph.rewritten == nullptr) graph.rewritten = std::make_shared<Module>(original.source());
+  return *graph.rewritten;
 }
 
 void ResolveAll(Graph& graph) {

@@ -80,6 +80,9 @@ struct FlattenOptions {
   bool expand_scaled_dots = true;
 };
 
+// The module of the graph's rewritten instructions, made when it is first needed.
+Module& Rewritten(Graph& graph, const Module& original);
+
 // `custom_calls`: the caller's own. Unimplemented where the graph has no form for the module (calls that
 // would unfold beyond measure): the reference runs such modules.
 absl::StatusOr<Graph> Flatten(const CheckedModule& module, const CustomCalls* custom_calls,

@@ -5,6 +5,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "base/check.h"
 #include "hlo_run/cost.h"
+#include "ir/window_indexing.h"
 #include "plan/tile_calls.h"
 #include "plan/window_update.h"
 #include "types/index.h"
@@ -143,18 +144,12 @@ bool IsLookUp(const Graph& graph, const Node& node) {
   if (!IsStaticOp(node) || node.instruction->opcode() != Opcode::kGather) return false;
   const Instruction& gather = *node.instruction;
   const Shape &operand = OperandShape(graph, node, 0), &indices = OperandShape(graph, node, 1);
-  const IntList batches = gather.Get<attr::operand_batching_dims>(),
-                index_batches = gather.Get<attr::start_indices_batching_dims>();
-  const size_t window_rank =
-      OtherDims(operand.rank(), gather.Get<attr::collapsed_slice_dims>(), batches).size();
-  bool fits = IsIntegral(indices.type()) && operand.type() == ResultShape(graph, node).type() &&
-              *operand.ElementCount() > 0 && window_rank == gather.Get<attr::offset_dims>().size() &&
-              batches.size() == index_batches.size();
-  for (size_t k = 0; fits && k < batches.size(); ++k) {
-    fits = index_batches[k] != gather.Get<attr::index_vector_dim>() &&
-           indices.dim(index_batches[k]) == operand.dim(batches[k]);
-  }
-  return fits;
+  const size_t window_rank = OtherDims(operand.rank(), gather.Get<attr::collapsed_slice_dims>(),
+                                       gather.Get<attr::operand_batching_dims>())
+                                 .size();
+  return IsIntegral(indices.type()) && operand.type() == ResultShape(graph, node).type() &&
+         *operand.ElementCount() > 0 && window_rank == gather.Get<attr::offset_dims>().size() &&
+         HasUnambiguousIndices(gather);
 }
 
 bool IsSingleWindow(const Node& gather) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "plan/tile_calls.h"
 #include "types/index.h"
 
@@ -130,9 +131,13 @@ cpu::Access LoopBuilder::AccessOf(ValueId v, const IndexMap& map) const {
 void LoopBuilder::AddStarts(absl::Span<const ValueId> starts, const Shape& whole, const Shape& window,
                             cpu::Access* access) const {
   const Index strides = RowMajorStrides(whole.dims());
+  // Older modules pass one vector of start indices instead of a scalar for each dimension.
+  const bool is_vector = !starts.empty() && graph_.values[starts[0]].shape.rank() == 1;
+  HLO_CHECK(is_vector || std::ssize(starts) == whole.rank());
   for (int64_t d = 0; d < whole.rank(); ++d) {
-    access->starts.push_back(
-        {starts[d], graph_.values[starts[d]].shape.type(), whole.dim(d) - window.dim(d), strides[d]});
+    const ValueId start = starts[is_vector ? 0 : d];
+    access->starts.push_back({start, graph_.values[start].shape.type(), whole.dim(d) - window.dim(d),
+                              strides[d], is_vector ? d : 0});
   }
 }
 

@@ -24,17 +24,14 @@ void MultiplyMatrices(int64_t m_size, int64_t k_size, int64_t n_size, const W* a
 
 }  // namespace
 
-ElementType ContractionType(ElementType lhs, ElementType rhs, ElementType result) {
-  if (IsIntegral(result) && (IsFloat(lhs) || IsFloat(rhs))) return ElementType::kF64;
-  return DispatchWide(result, []<class W>() { return WideType<W>(); });
+ElementType ContractionType(ElementType product) {
+  return DispatchWide(product, []<class W>() { return WideType<W>(); });
 }
 
-absl::StatusOr<Literal> RoundedSum(const Literal& wide, ElementType lhs, ElementType rhs,
-                                   const Shape& shape) {
-  const bool floats_to_integer = IsFloat(lhs) && IsFloat(rhs) && IsIntegral(shape.type());
-  if (!floats_to_integer) return Rounded(wide, shape);
-  HLO_ASSIGN_OR_RETURN(const Literal f32, WithType(wide, ElementType::kF32));
-  HLO_ASSIGN_OR_RETURN(const Literal exact, Widened(f32, ElementType::kF64));
+absl::StatusOr<Literal> RoundedSum(const Literal& wide, ElementType product, const Shape& shape) {
+  if (product == shape.type()) return Rounded(wide, shape);
+  HLO_ASSIGN_OR_RETURN(const Literal rounded, Rounded(wide, Shape::Array(product, wide.dims())));
+  HLO_ASSIGN_OR_RETURN(const Literal exact, Widened(rounded, ContractionType(product)));
   return Rounded(exact, shape);
 }
 

@@ -14,12 +14,11 @@
 
 namespace hlo::reference {
 
-// The wide type of the result's class: operands are converted to it exactly, integers wrap. Floats that give
-// an integer compute as floats and are converted at the end.
-ElementType ContractionType(ElementType lhs, ElementType rhs, ElementType result);
+// The wide type in which products of this type are summed. Operands are converted to it exactly, integers wrap.
+ElementType ContractionType(ElementType product);
 
-// A sum of products rounded to the result's type; floats that give an integer go by way of f32.
-absl::StatusOr<Literal> RoundedSum(const Literal& wide, ElementType lhs, ElementType rhs, const Shape& shape);
+// Returns a sum of products rounded to `product` and then, where that differs, converted to the result's type.
+absl::StatusOr<Literal> RoundedSum(const Literal& wide, ElementType product, const Shape& shape);
 
 // sum[i] += a * b[i] for each of n elements.
 template <Wide W>

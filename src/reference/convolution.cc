@@ -8,6 +8,7 @@
 #include "reference/contraction.h"
 #include "reference/op.h"
 #include "reference/window.h"
+#include "types/promotion.h"
 
 namespace hlo::reference {
 namespace {
@@ -136,7 +137,8 @@ absl::StatusOr<Literal> Convolution(OpContext& context) {
       Concat(labels.kernel_spatial, {labels.kernel_input_feature}, {labels.kernel_output_feature});
   const Index output_order = Concat({labels.output_batch}, labels.output_spatial, {labels.output_feature});
   const ElementType lhs_type = context.operands[0].type(), rhs_type = context.operands[1].type();
-  const ElementType type = ContractionType(lhs_type, rhs_type, context.shape().type());
+  const ElementType product = ProductType(lhs_type, rhs_type, context.shape().type());
+  const ElementType type = ContractionType(product);
   HLO_ASSIGN_OR_RETURN(const Literal input, Prepared(context, 0, input_order, type));
   HLO_ASSIGN_OR_RETURN(const Literal kernel, Prepared(context, 1, kernel_order, type));
   HLO_ASSIGN_OR_RETURN(Literal output,
@@ -165,7 +167,7 @@ absl::StatusOr<Literal> Convolution(OpContext& context) {
   if (!status.ok()) return status;
 
   HLO_ASSIGN_OR_RETURN(output, Transposed(output, Inverse(output_order)));
-  return RoundedSum(output, lhs_type, rhs_type, context.shape());
+  return RoundedSum(output, product, context.shape());
 }
 
 }  // namespace hlo::reference

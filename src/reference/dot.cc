@@ -8,6 +8,7 @@
 #include "reference/contraction.h"
 #include "reference/dot_algorithm.h"
 #include "reference/op.h"
+#include "types/promotion.h"
 
 namespace hlo::reference {
 namespace {
@@ -99,7 +100,8 @@ absl::StatusOr<Literal> Scaled(const Literal& x, const Literal& scale) {
 // `algorithm`.
 absl::StatusOr<Literal> Dot(OpContext& context) {
   const ElementType lhs_type = context.operands[0].type(), rhs_type = context.operands[1].type();
-  const ElementType type = ContractionType(lhs_type, rhs_type, context.shape().type());
+  const ElementType product = ProductType(lhs_type, rhs_type, context.shape().type());
+  const ElementType type = ContractionType(product);
   const auto sum = [&](const Literal& lhs, const Literal& rhs) {
     return DotSum(lhs, LhsDims(context.instruction), rhs, RhsDims(context.instruction));
   };
@@ -108,12 +110,12 @@ absl::StatusOr<Literal> Dot(OpContext& context) {
   if (emulates && IsFloat(lhs_type) && IsFloat(rhs_type)) {
     HLO_ASSIGN_OR_RETURN(const Literal total,
                          SumByAlgorithm(algorithm, context.operands[0], context.operands[1], sum));
-    return RoundedSum(total, lhs_type, rhs_type, context.shape());
+    return RoundedSum(total, product, context.shape());
   }
   HLO_ASSIGN_OR_RETURN(const Literal lhs, Widened(context.operands[0], type));
   HLO_ASSIGN_OR_RETURN(const Literal rhs, Widened(context.operands[1], type));
   HLO_ASSIGN_OR_RETURN(const Literal total, sum(lhs, rhs));
-  return RoundedSum(total, lhs_type, rhs_type, context.shape());
+  return RoundedSum(total, product, context.shape());
 }
 
 // With g the group of position [b, m, k] of lhs; positions outside all groups contribute nothing:
@@ -123,7 +125,8 @@ absl::StatusOr<Literal> Dot(OpContext& context) {
 absl::StatusOr<Literal> RaggedDot(OpContext& context) {
   const Instruction& dot = context.instruction;
   const ElementType lhs_type = context.operands[0].type(), rhs_type = context.operands[1].type();
-  const ElementType type = ContractionType(lhs_type, rhs_type, context.shape().type());
+  const ElementType product = ProductType(lhs_type, rhs_type, context.shape().type());
+  const ElementType type = ContractionType(product);
   const DotDims l = LhsDims(dot);
   DotDims r = RhsDims(dot);
   const Index group_dims = dot.Get<attr::rhs_group_dims>();
@@ -161,17 +164,17 @@ absl::StatusOr<Literal> RaggedDot(OpContext& context) {
     }
     return absl::OkStatus();
   }));
-  return RoundedSum(sum, lhs_type, rhs_type, context.shape());
+  return RoundedSum(sum, product, context.shape());
 }
 
 // dot of lhs[i] * lhs_scale[i / block] and rhs[j] * rhs_scale[j / block], all four converted to the result's
 // type.
 absl::StatusOr<Literal> ScaledDot(OpContext& context) {
   const ElementType lhs_type = context.operands[0].type(), rhs_type = context.operands[1].type();
-  const ElementType type = ContractionType(lhs_type, rhs_type, context.shape().type());
-  const ElementType declared = type == ElementType::kF64 && !IsFloat(context.shape().type())
-                                   ? ElementType::kF32
-                                   : context.shape().type();
+  const bool floats_to_integer =
+      IsIntegral(context.shape().type()) && (IsFloat(lhs_type) || IsFloat(rhs_type));
+  const ElementType declared = floats_to_integer ? ElementType::kF32 : context.shape().type();
+  const ElementType type = ContractionType(declared);
   std::vector<Literal> operands(context.operands.begin(), context.operands.end());
   for (Literal& operand : operands) {
     HLO_ASSIGN_OR_RETURN(operand, WithType(operand, declared));
@@ -181,7 +184,7 @@ absl::StatusOr<Literal> ScaledDot(OpContext& context) {
   HLO_ASSIGN_OR_RETURN(const Literal rhs, Scaled(operands[1], operands[3]));
   HLO_ASSIGN_OR_RETURN(const Literal sum,
                        DotSum(lhs, LhsDims(context.instruction), rhs, RhsDims(context.instruction)));
-  return RoundedSum(sum, lhs_type, rhs_type, context.shape());
+  return RoundedSum(sum, declared, context.shape());
 }
 
 }  // namespace hlo::reference

@@ -94,12 +94,9 @@ void ExpectRight(const Setting& s, const Matrix& a, const Matrix& b, const Liter
         if (IsPred(s.c)) {
           sum = sum != 0.0;
           bound = 0;
-        } else if (IsIntegral(s.c) && !IsFloat(s.a)) {
+        } else if (IsIntegral(s.c)) {
           sum = test::Wrapped(bits, s.c);
           bound = 0;
-        } else if (IsIntegral(s.c)) {
-          sum = std::trunc(sum.real());
-          bound += 1;
         } else {
           bound += std::abs(sum) * test::Epsilon(s.c) / 2;
         }
@@ -279,32 +276,15 @@ TEST(GemmTest, MixedTypes) {
   ExpectRight({kPred, kPred, kPred, 1, 9, 17, 50});
   ExpectRight({kPred, kPred, kS32, 1, 9, 17, 50});
   ExpectRight({kF32, kC64, kC64, 1, 9, 17, 50});
-  ExpectRight({kF32, kF32, kS32, 1, 9, 17, 50});
 }
 
 TEST(GemmTest, RefusesTypesThatDoNotWidenToTheResults) {
+  EXPECT_FALSE(GemmSupports(kF32, kF32, kS32));
   EXPECT_FALSE(GemmSupports(kF32, kS32, kS32));
   EXPECT_FALSE(GemmSupports(kC64, kC64, kF32));
   EXPECT_FALSE(GemmSupports(kS32, kPred, kPred));
 }
 
-TEST(GemmTest, FloatsThatGiveIntegersSaturate) {
-  const float a[] = {3e9f, -3e9f, 0.0f, std::numeric_limits<float>::quiet_NaN(), 1.75f, -1.75f}, b[] = {1.0f};
-  int32_t c[6];
-  Gemm({.m = 6,
-        .n = 1,
-        .k = 1,
-        .a = {a, kF32, 1, 1, {}},
-        .b = {b, kF32, 1, 1, {}},
-        .c = c,
-        .c_type = kS32,
-        .c_row_stride = 1});
-  const int32_t want[] = {
-      std::numeric_limits<int32_t>::max(), std::numeric_limits<int32_t>::min(), 0, 0, 1, -1};
-  for (int i = 0; i < 6; ++i) EXPECT_EQ(c[i], want[i]) << i;
-}
-
-// An infinity or a NaN reaches its row or column and nothing else, wherever in the tiles it lies.
 TEST(GemmTest, SpecialValuesStayInTheirRowsAndColumns) {
   for (ElementType type : {kF32, kF64}) {
     for (int64_t m : {2, 29}) {

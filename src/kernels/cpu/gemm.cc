@@ -10,6 +10,7 @@
 #include "kernels/cpu/gemv.h"
 #include "kernels/cpu/tiny_gemm.h"
 #include "types/dispatch.h"
+#include "types/promotion.h"
 
 namespace hlo::cpu {
 namespace {
@@ -195,17 +196,11 @@ ElementType GemmComputeType(ElementType a, ElementType b, ElementType c) {
   if (IsComplex(c)) {
     return is(ElementType::kC128) || is(ElementType::kF64) ? ElementType::kC128 : ElementType::kC64;
   }
-  const bool floats = IsFloat(a) && IsFloat(b);
-  if (IsIntegral(c) && !floats) return BitWidth(c) <= 32 ? ElementType::kU32 : ElementType::kU64;
+  if (IsIntegral(c)) return BitWidth(c) <= 32 ? ElementType::kU32 : ElementType::kU64;
   return is(ElementType::kF64) ? ElementType::kF64 : ElementType::kF32;
 }
 
-bool GemmSupports(ElementType a, ElementType b, ElementType c) {
-  if (IsComplex(c)) return true;
-  if (IsComplex(a) || IsComplex(b)) return false;
-  if (IsPred(c)) return IsPred(a) && IsPred(b);
-  return !IsIntegral(c) || IsFloat(a) == IsFloat(b);
-}
+bool GemmSupports(ElementType a, ElementType b, ElementType c) { return ProductType(a, b, c) == c; }
 
 bool GemmWantsMemory(const GemmProblem& p) { return HavePairsOfBF16(p.a, p.b, p.m, p.n, p.k); }
 

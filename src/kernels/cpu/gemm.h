@@ -63,8 +63,8 @@ struct GemmProblem {
 // for all integers, c64 or c128.
 ElementType GemmComputeType(ElementType a, ElementType b, ElementType c);
 
-// Whether Gemm takes these types. It takes all but an integer and a float that give an integer, and complex
-// operands of a result that is not.
+// Returns whether Gemm takes these types: whether sums are rounded to the type of c (types/promotion.h), so
+// that no conversion follows.
 bool GemmSupports(ElementType a, ElementType b, ElementType c);
 
 // Whether operands in memory are multiplied in another way, and quicker, than computed ones.

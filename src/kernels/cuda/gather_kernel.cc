@@ -5,6 +5,7 @@
 
 #include "device/copy.h"
 #include "fmt/format.h"
+#include "ir/window_indexing.h"
 #include "kernels/cuda/gather_body.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/registry.h"
@@ -29,7 +30,7 @@ int64_t ElementsOfAWord(const std::vector<PlainDim>& dims, const StartsArgs& sta
 std::optional<CudaKernel> FindGatherKernel(const Instruction& gather, const DeviceProperties& /*device*/) {
   const Shape &operand = gather.operand(0)->shape(), &indices = gather.operand(1)->shape();
   const Shape& result = gather.shape();
-  if (operand.type() != result.type()) return std::nullopt;
+  if (operand.type() != result.type() || !HasUnambiguousIndices(gather)) return std::nullopt;
   const WindowIndexing indexing{
       gather.Get<attr::index_vector_dim>(),      gather.Get<attr::start_index_map>(),
       gather.Get<attr::operand_batching_dims>(), gather.Get<attr::start_indices_batching_dims>(),

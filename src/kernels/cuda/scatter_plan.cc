@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "device/align.h"
+#include "ir/window_indexing.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/radix_sort.h"
 #include "kernels/cuda/walks.h"
@@ -55,7 +56,7 @@ std::optional<ScatterPositions> PlanPositions(const Instruction& scatter) {
       scatter.Get<attr::input_batching_dims>(),  scatter.Get<attr::scatter_indices_batching_dims>(),
       scatter.Get<attr::inserted_window_dims>(), scatter.Get<attr::update_window_dims>()};
   const Index windows = OtherDims(operand.rank(), indexing.left_out, indexing.operand_batching_dims);
-  if (windows.size() != indexing.window_dims.size()) return std::nullopt;
+  if (windows.size() != indexing.window_dims.size() || !HasUnambiguousIndices(scatter)) return std::nullopt;
   Index extents(static_cast<size_t>(operand.rank()), 1);
   for (size_t k = 0; k < windows.size(); ++k) extents[windows[k]] = updates.dim(indexing.window_dims[k]);
   const std::optional<IndexedArrays> arrays =

@@ -17,6 +17,7 @@
 #include "reference/custom/functions.h"
 #include "reference/custom/pointwise.h"
 #include "reference/custom/signature.h"
+#include "types/promotion.h"
 
 namespace hlo::reference::custom {
 
@@ -182,7 +183,7 @@ absl::StatusOr<Literal> Gemm(OpContext& context) {
   const Options options = GemmOptions(context.instruction), numbers = options.Group("dot_dimension_numbers");
   const Literal &a = context.operands[0], &b = context.operands[1];
   // As with a dot: integers that give a float are summed as integers.
-  const ElementType sum_type = ContractionType(a.type(), b.type(), a.type());
+  const ElementType sum_type = ContractionType(ProductType(a.type(), b.type(), a.type()));
   const ElementType type = IsComplex(a.type()) ? ElementType::kC128 : ElementType::kF64;
   HLO_ASSIGN_OR_RETURN(const Literal lhs, Widened(a, sum_type));
   HLO_ASSIGN_OR_RETURN(const Literal rhs, Widened(b, sum_type));
