@@ -8,6 +8,7 @@
 #include "check/interface.h"
 #include "check/module_context.h"
 #include "check/support.h"
+#include "ir/async.h"
 
 namespace hlo::check {
 namespace {
@@ -21,14 +22,6 @@ bool IsOpen(const Instruction& i) {
 
 bool IsAsyncShape(const Shape& shape) {
   return shape.IsTuple() && shape.elements().size() >= 2 && shape.element(0).IsTuple();
-}
-
-bool SameSignature(const Computation& a, const Computation& b) {
-  if (a.parameters().size() != b.parameters().size()) return false;
-  for (size_t i = 0; i < a.parameters().size(); ++i) {
-    if (!Compatible(a.parameters()[i]->shape(), b.parameters()[i]->shape())) return false;
-  }
-  return Compatible(a.root()->shape(), b.root()->shape());
 }
 
 class Chains {
@@ -152,9 +145,13 @@ class Chains {
     if (named == nullptr || named == &called || named->root() == nullptr) return;
     RuleContext c = context_.At(link);
     const SourceRange at = link.range_of<attr::calls>();
-    if (start.parent() == link.parent() || !SameSignature(*named, called)) {
+    if (!SameSignature(*named, called)) {
       c.Error(at, kShapes, "{} names '{}', but its start '{}' calls '{}'", Name(link.opcode()), named->name(),
               start.name(), called.name())
+          .Note(start.name_range(), "'{}'", start.name());
+    } else if (start.parent() == link.parent()) {
+      c.Lenient(at, kShapes, "{} names '{}', but its start '{}' calls '{}': that one runs",
+                Name(link.opcode()), named->name(), start.name(), called.name())
           .Note(start.name_range(), "'{}'", start.name());
     } else {
       c.Warning(at, kShapes, "{} names '{}', but its start '{}' calls '{}' of the same signature",

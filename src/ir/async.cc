@@ -79,6 +79,14 @@ const Instruction* AsyncChains::Walk(const Instruction& link) {
   return nullptr;
 }
 
+bool SameSignature(const Computation& a, const Computation& b) {
+  if (a.root() == nullptr || b.root() == nullptr) return false;
+  return std::equal(
+             a.parameters().begin(), a.parameters().end(), b.parameters().begin(), b.parameters().end(),
+             [](const Instruction* x, const Instruction* y) { return Compatible(x->shape(), y->shape()); }) &&
+         Compatible(a.root()->shape(), b.root()->shape());
+}
+
 const Instruction* WrappedInstruction(const Instruction& async_start) {
   const Computation* wrapped = async_start.Get<attr::calls>();
   return wrapped == nullptr ? nullptr : wrapped->root();

@@ -23,6 +23,9 @@ class AsyncChains {
   absl::flat_hash_map<const Instruction*, const Instruction*> starts_;
 };
 
+// Whether the two computations take and return values of compatible shapes.
+bool SameSignature(const Computation& a, const Computation& b);
+
 // The instruction that an async-start runs: the root of the computation that it calls.
 const Instruction* WrappedInstruction(const Instruction& async_start);
 

@@ -1,6 +1,7 @@
 // Asynchronous instructions and their sugar, X-start, X-update and X-done (text-format 5.4).
 
 #include "absl/algorithm/container.h"
+#include "ir/async.h"
 #include "text/parser.h"
 
 namespace hlo::text {
@@ -209,9 +210,15 @@ bool Parser::FinishAsyncContinuation(InstructionParts& parts) {
         .Note(start->opcode_range(), "'{}' is here", start->name());
     return false;
   }
-  const AttrEntry* calls = FindEntry(parts, AttrId::calls);
+  AttrEntry* calls = FindEntry(parts, AttrId::calls);
   if (calls != nullptr && calls->value.As<Computation*>() != called) {
-    return Error(calls->range, "this continues '{}', which calls '{}'", start->name(), called->name());
+    if (!SameSignature(*calls->value.As<Computation*>(), *called))
+      return Error(calls->range, "this continues '{}', which calls '{}'", start->name(), called->name());
+    // Older versions of XLA take any computation here, and run that of the start.
+    if (!Tolerate(calls->range, "this continues '{}', which calls '{}': that one runs", start->name(),
+                  called->name()))
+      return false;
+    calls->value = AttrValue::Of(called);
   }
   const AttrEntry* thread = FindEntry(parts, AttrId::async_execution_thread);
   const std::string_view expected = start->Get<attr::async_execution_thread>("main");

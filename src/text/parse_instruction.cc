@@ -153,7 +153,16 @@ bool Parser::ParseOperands(Scope& scope, InstructionParts& parts) {
   do {
     if (!ParseOperand(scope, parts)) return false;
   } while (Accept(Tok::kComma));
-  return Expect(Tok::kRParen, "',' or ')' after an operand");
+  return CheckShapeOperand(parts) && Expect(Tok::kRParen, "',' or ')' after an operand");
+}
+
+// XLA leaves out an operand that is only a shape.
+bool Parser::CheckShapeOperand(const InstructionParts& parts) {
+  if (!parts.shape_operand.known()) return true;
+  if (operands_.size() == parts.first_operand)
+    return Error(parts.shape_operand, "an operand needs a name, not only a shape");
+  Warn(parts.shape_operand, "an operand that is only a shape is ignored, as XLA does");
+  return true;
 }
 
 void Parser::PushOperand(Instruction* instruction, SourceRange range, InstructionParts& parts) {
@@ -172,7 +181,10 @@ bool Parser::ParseOperand(Scope& scope, InstructionParts& parts) {
     if (!ParseShape(&shape)) return false;
     shape_range = From(begin);
     if (At(Tok::kComma) || At(Tok::kRParen)) {
-      if (!scope.creates_parameters) return Error(shape_range, "an operand needs a name, not only a shape");
+      if (!scope.creates_parameters) {
+        if (!parts.shape_operand.known()) parts.shape_operand = shape_range;
+        return true;
+      }
       std::string_view name = Keep(fmt::format("_{}", scope.next_anonymous++));
       PushOperand(NewParameter(scope, std::move(shape), name, shape_range), shape_range, parts);
       return true;

@@ -57,11 +57,37 @@ bool Parser::ParseTupleLiteral(const Shape& shape, Literal* literal, bool* elide
   return Expect(Tok::kRParen, "')' after the elements of a tuple");
 }
 
+// XLA reads a constant array of real elements from one value without braces, which becomes its first element.
+bool Parser::ReadFirstElement(const Shape& shape, Literal* literal) {
+  const uint32_t begin = token().begin;
+  if (DenseByteCount(shape).value_or(options_.max_literal_bytes + 1) > options_.max_literal_bytes)
+    return Error(token().range(), "{} is too large to be held", ToString(shape));
+  absl::StatusOr<Literal> zeros = Literal::CreateZeros(shape);
+  if (!zeros.ok()) return Error(token().range(), "{}", Message(zeros.status()));
+  *literal = *std::move(zeros);
+  const Shape element = Shape::Array(shape.type(), {});
+  LiteralReader reader(lex_, element, literal->mutable_data());
+  if (!reader.Read(begin)) {
+    lex_.Restart(reader.error_range().begin);
+    return Error(reader.error_range(), "{}", reader.error());
+  }
+  lex_.Restart(reader.end());
+  Warn({begin, reader.end()},
+       "XLA sets element 0 of {} only, and the others to zero; write broadcast(constant) for a splat",
+       ToString(shape));
+  return true;
+}
+
 // array-literal: one value, or braces in braces.
 bool Parser::ParseArrayLiteral(const Shape& shape, Literal* literal, bool* elided) {
   const uint32_t begin = token().begin;
   if (shape.HasUnboundedDim())
     return Error(token().range(), "{} has no fixed size, so it cannot be written", ToString(shape));
+  const bool is_value = At(Tok::kInt) || At(Tok::kDecimal) || At(Tok::kInf) || At(Tok::kNegInf) ||
+                        At(Tok::kTrue) || At(Tok::kFalse);
+  if (is_value && !is_standalone_ && shape.rank() > 0 && shape.ElementCount() != 0 &&
+      !IsComplex(shape.type()))
+    return ReadFirstElement(shape, literal);
   const auto bytes = DenseByteCount(shape);
   // Each element takes a byte of text at least: an array with more is left out, or wrong.
   const bool store =

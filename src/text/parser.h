@@ -60,7 +60,8 @@ struct InstructionParts {
   size_t first_operand = 0;    // In operands_ and operand_ranges_.
   size_t first_attribute = 0;  // In attributes_.
   bool elided = false;
-  bool poisoned = false;  // An operand failed to parse: nothing can be said about this one.
+  SourceRange shape_operand;  // The first operand that is only a shape.
+  bool poisoned = false;      // An operand failed to parse: nothing can be said about this one.
 };
 
 class Parser {
@@ -119,6 +120,7 @@ class Parser {
   bool ParseOpcode(OpcodeWord* op);
   bool ParseOperands(Scope& scope, InstructionParts& parts);
   bool ParseOperand(Scope& scope, InstructionParts& parts);
+  bool CheckShapeOperand(const InstructionParts& parts);
   bool ParseNestedInstruction(Scope& scope, const Token& word, Shape shape, SourceRange shape_range,
                               InstructionParts& outer);
   bool ParseParameterNumber();
@@ -305,6 +307,7 @@ class Parser {
   // --- parse_literal.cc ---
   bool ParseLiteral(const Shape& shape, Literal* literal, bool* elided);
   bool ParseTupleLiteral(const Shape& shape, Literal* literal, bool* elided);
+  bool ReadFirstElement(const Shape& shape, Literal* literal);
   bool ParseArrayLiteral(const Shape& shape, Literal* literal, bool* elided);
   bool ParseShapedLiteral(Literal* literal, bool* elided);
   bool LoneBraceFollows() const;
