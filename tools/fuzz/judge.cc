@@ -1,0 +1,206 @@
+#include "judge.h"
+
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+#include "base/parallel.h"
+#include "base/status.h"
+#include "fmt/format.h"
+#include "hlo_run/compare.h"
+#include "hlo_run/parse.h"
+#include "kernels/cpu/tile_program.h"
+#include "plan/passes.h"
+#include "sandbox.h"
+#include "types/dispatch.h"
+
+namespace hlo::fuzz {
+namespace {
+
+void Apply(const Config& config) {
+  NoteConfig(config.name);
+  SetThreadCount(config.threads);
+  SetWorthThreads(config.threads > 1 ? 0 : 20'000);
+  cpu::SetLargestTile(config.tile);
+}
+
+absl::StatusOr<std::vector<Literal>> Copies(std::vector<Literal> values) {
+  for (Literal& value : values) HLO_RETURN_IF_ERROR(value.MakeUnique());
+  return values;
+}
+
+double Seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Compares element by element under the tolerances, which are as many as there are elements.
+std::string CompareWithin(const Literal& got, const Literal& want, const std::vector<double>& tolerance) {
+  const auto reals = [](const Literal& literal) {
+    std::vector<std::complex<double>> numbers;
+    DispatchType(literal.type(), [&]<ElementType kType>() {
+      for (const Native<kType>& x : literal.span<Native<kType>>()) {
+        if constexpr (requires { x.ToFloat(); })
+          numbers.emplace_back(x.ToFloat());
+        else if constexpr (requires { x.real(); })
+          numbers.emplace_back(x.real(), x.imag());
+        else
+          numbers.emplace_back(static_cast<double>(x));
+      }
+    });
+    return numbers;
+  };
+  const auto a = reals(got), b = reals(want);
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (tolerance[i] < 0 || a[i] == b[i]) continue;
+    const bool both_nan = std::isnan(std::abs(a[i])) && std::isnan(std::abs(b[i]));
+    if (both_nan || std::abs(a[i] - b[i]) <= tolerance[i]) continue;
+    return fmt::format("element {}: got {}{:+}i, want {}{:+}i within {}", i, a[i].real(), a[i].imag(),
+                       b[i].real(), b[i].imag(), tolerance[i]);
+  }
+  return "";
+}
+
+// The run of one module in all configurations.
+class Trial {
+ public:
+  Trial(const CheckedModule& module, const std::vector<Literal>& arguments, const Literal& want)
+      : module_(module), arguments_(arguments), want_(want) {
+    is_exact_ = IsExact(module.module(), &zeros_);
+  }
+
+  Verdict Run(const Config& config) {
+    const auto differs = [&](std::string message, bool is_gross) {
+      return Verdict{Judgement::kDiffers, config.name, std::move(message), is_gross};
+    };
+    Apply(config);
+    const Device device = config.is_emulated ? Device{Device::Kind::kEmulatedGpu, config.schedule} : Device{};
+    absl::StatusOr<Executable> executable = Executable::Make(module_, Engine::kFast, {}, device, config.plan);
+    if (!executable.ok()) return differs(executable.status().ToString(), true);
+    // The second run finds the state that the first one left.
+    for (const char* time : {"", "second run: "}) {
+      absl::StatusOr<std::vector<Literal>> given = config.donates ? Copies(arguments_) : arguments_;
+      if (!given.ok()) return {Judgement::kSkipped, config.name, given.status().ToString()};
+      const absl::StatusOr<Literal> got = executable->Run(*std::move(given));
+      if (!got.ok() && absl::IsResourceExhausted(got.status()))
+        return {Judgement::kSkipped, config.name, got.status().ToString()};
+      if (!got.ok()) return differs(got.status().ToString(), true);
+      bool is_gross = false;
+      const std::string message = Compare(*got, &is_gross);
+      if (!message.empty()) return differs(time + message, is_gross);
+    }
+    return {};
+  }
+  // Why some results were not compared; empty where all were.
+  const std::string& unknown() const { return unknown_; }
+
+ private:
+  std::string Compare(const Literal& got, bool* is_gross) {
+    const std::vector<LiteralLeaf> have = ArrayLeaves(got), want = ArrayLeaves(want_);
+    if (have.size() != want.size()) return fmt::format("{} arrays instead of {}", have.size(), want.size());
+    const CompareRule rule = is_exact_ && !zeros_ ? CompareRule::Exact() : CompareRule::Ulp(0);
+    for (size_t i = 0; i < have.size(); ++i) {
+      CompareReport report = CompareArrays(*have[i].value, *want[i].value, rule);
+      report.key = want[i].key;
+      if (report.ok()) continue;
+      *is_gross = !report.worst || report.worst->special || report.worst->rel > 1e-2 || !report.worst->ulps;
+      if (is_exact_ || !report.problem.empty()) return ToString(report);
+      if (tolerance_.by_leaf.empty() && tolerance_.unknown.empty())
+        tolerance_ = ToleranceOf(module_, arguments_, want_);
+      if (!tolerance_.unknown.empty()) {
+        unknown_ = tolerance_.unknown;
+        continue;
+      }
+      const std::string message = CompareWithin(*have[i].value, *want[i].value, tolerance_.by_leaf[i]);
+      if (!message.empty()) return fmt::format("output {}: {}", want[i].key, message);
+    }
+    return "";
+  }
+
+  const CheckedModule& module_;
+  const std::vector<Literal>& arguments_;
+  const Literal& want_;
+  bool is_exact_ = false, zeros_ = false;
+  Tolerance tolerance_;
+  std::string unknown_;
+};
+
+}  // namespace
+
+const std::vector<Config>& AllConfigs() {
+  static const std::vector<Config> kConfigs = [] {
+    std::vector<Config> configs = {
+        {.name = "default"},
+        {.name = "threads=1", .threads = 1},
+        {.name = "threads=3", .threads = 3},
+        {.name = "tile=1", .threads = 1, .tile = 1},
+        {.name = "tile=7", .tile = 7},
+        {.name = "tile=64", .tile = 64},
+        {.name = "product-loops", .plan = {.least_fused_product_bytes = 0}},
+        {.name = "donated", .donates = true},
+        {.name = "donated,threads=3,tile=7", .threads = 3, .tile = 7, .donates = true},
+        {.name = "product-loops,threads=3", .threads = 3, .plan = {.least_fused_product_bytes = 0}},
+        {.name = "emulated", .is_emulated = true},
+        {.name = "emulated:3", .donates = true, .is_emulated = true, .schedule = 3},
+        {.name = "no-fusion",
+         .plan = {.disabled_passes = {"loop_fusion", "gemm_fusion", "transpose_folding"}}}};
+    for (const plan::Pass& pass : plan::Passes()) {
+      if (pass.is_required) continue;
+      const std::string name(pass.name);
+      configs.push_back({.name = "without " + name, .plan = {.disabled_passes = {name}}});
+    }
+    return configs;
+  }();
+  return kConfigs;
+}
+
+std::optional<Config> FindConfig(std::string_view name) {
+  for (const Config& config : AllConfigs()) {
+    if (config.name == name) return config;
+  }
+  return std::nullopt;
+}
+
+std::vector<Config> SomeConfigs(Random& random, int64_t count) {
+  std::vector<Config> configs = {AllConfigs()[0]};
+  for (int64_t i = 0; i < count; ++i)
+    configs.push_back(AllConfigs()[1 + random.Below(static_cast<int64_t>(AllConfigs().size()) - 1)]);
+  return configs;
+}
+
+bool IsExact(const Module& module, bool* zeros) {
+  *zeros = module.name().starts_with("exact_but_zeros");
+  return module.name().starts_with("exact");
+}
+
+absl::StatusOr<CheckedModule> ReadModule(const std::string& text) {
+  Diagnostics diagnostics;
+  const auto source = std::make_shared<SourceText>("module.hlo", text);
+  std::shared_ptr<Module> module = Parse(source, diagnostics, {.infer_shape = &InferMissingShape});
+  if (module == nullptr) return diagnostics.ToStatus(*source);
+  return Check(std::move(module), diagnostics);
+}
+
+Verdict Judge(const std::string& text, uint64_t seed, const std::vector<Config>& configs) {
+  const absl::StatusOr<CheckedModule> module = ReadModule(text);
+  if (!module.ok()) return {Judgement::kInvalid, "", module.status().ToString()};
+  const auto skipped = [](const absl::Status& status) {
+    return Verdict{Judgement::kSkipped, "", status.ToString()};
+  };
+  const absl::StatusOr<std::vector<Literal>> arguments = MakeArguments(module->module(), seed);
+  if (!arguments.ok()) return skipped(arguments.status());
+  const double start = Seconds();
+  const absl::StatusOr<Literal> want =
+      Evaluate(*module, *arguments, {.max_steps = 200'000, .max_seconds = 2});
+  if (!want.ok()) return skipped(want.status());
+  const bool is_quick = Seconds() - start < 0.02;
+  Trial trial(*module, *arguments, *want);
+  for (const Config& config : configs) {
+    if (config.is_emulated && !is_quick) continue;
+    const Verdict verdict = trial.Run(config);
+    if (verdict.judgement != Judgement::kAgrees) return verdict;
+  }
+  if (!trial.unknown().empty()) return {Judgement::kSkipped, "", trial.unknown()};
+  return {};
+}
+
+}  // namespace hlo::fuzz

@@ -1,0 +1,137 @@
+#include "machines.h"
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "fmt/format.h"
+#include "hlo_run/compare.h"
+#include "idioms.h"
+#include "sandbox.h"
+#include "taps.h"
+
+namespace hlo::fuzz {
+namespace {
+
+constexpr int64_t kMostFinds = 20;  // Then a machine stops: they are likely the same bug.
+constexpr double kShrinkSeconds = 25;
+constexpr int64_t kMostElements = 3000;  // Of a case's values as text.
+
+double Seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+std::vector<Config> ConfigsFor(uint64_t seed, const MachineOptions& options) {
+  Random random(seed ^ 0x5eed);
+  if (options.configs.empty()) return SomeConfigs(random, 2);
+  std::vector<Config> configs;
+  for (const std::string& name : options.configs) {
+    if (const std::optional<Config> config = FindConfig(name)) configs.push_back(*config);
+  }
+  return configs;
+}
+
+// What the configuration's name says; all where a process ended before any began.
+std::vector<Config> ConfigOf(const Verdict& verdict) {
+  const std::optional<Config> config = FindConfig(verdict.config);
+  return config ? std::vector<Config>{*config} : AllConfigs();
+}
+
+std::string ValueLines(const std::string& text, uint64_t seed) {
+  const absl::StatusOr<CheckedModule> module = ReadModule(text);
+  if (!module.ok()) return "";
+  absl::StatusOr<std::vector<Literal>> arguments = MakeArguments(module->module(), seed);
+  if (!arguments.ok()) return "";
+  const absl::StatusOr<Literal> result = Evaluate(*module, *arguments, {.max_seconds = 5});
+  if (!result.ok()) return "";
+  int64_t elements = 0;
+  std::string lines;
+  for (const Literal& argument : *arguments) {
+    for (const LiteralLeaf& leaf : ArrayLeaves(argument)) elements += leaf.value->element_count();
+    lines += fmt::format("// in   {}\n", ToString(argument));
+  }
+  for (const LiteralLeaf& leaf : ArrayLeaves(*result)) {
+    elements += leaf.value->element_count();
+    lines += fmt::format("// out  {}\n", ToString(*leaf.value));
+  }
+  return elements <= kMostElements ? lines : "";
+}
+
+void Report(std::string_view machine, uint64_t seed, const Verdict& verdict, const MachineOptions& options,
+            bool shrinks) {
+  fmt::print("{} {}: {} differs: {}\n", machine, seed, verdict.config, verdict.message.substr(0, 400));
+  Find find{MakeModule(machine, seed, options), seed, verdict};
+  if (shrinks) {
+    find = Shrink(find, kShrinkSeconds,
+                  [&](const std::string& text) { return JudgeInSandbox(text, seed, ConfigOf(verdict), 10); });
+  }
+  fmt::print("  written to {}\n", WriteFind(options.finds, machine, seed, find));
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+std::vector<std::string> MachineNames() { return {"idioms", "taps"}; }
+
+std::string MakeModule(std::string_view machine, uint64_t seed, const MachineOptions& options) {
+  if (machine == "idioms") return RandomIdioms(seed);
+  if (machine == "taps") return RandomTap(seed, ModulesIn(options.folders));
+  return OneIdiom(seed, machine);
+}
+
+Tally RunMachine(std::string_view machine, const MachineOptions& options) {
+  Tally tally;
+  const double end = Seconds() + options.seconds;
+  uint64_t next = Random(options.seed).Next() >> 24;
+  while (tally.modules < options.count && Seconds() < end && tally.finds < kMostFinds) {
+    const int64_t batch = std::min<int64_t>(options.count - tally.modules, 100);
+    next += RunTrials(
+        next, batch, {.seconds_for_all = end - Seconds()},
+        [&](uint64_t seed) {
+          const std::string text = MakeModule(machine, seed, options);
+          if (text.empty()) return Verdict{Judgement::kSkipped, "", "no module"};
+          return Judge(text, seed, ConfigsFor(seed, options));
+        },
+        [&](uint64_t seed, const Verdict& verdict) {
+          ++tally.modules;
+          if (verdict.judgement == Judgement::kSkipped) ++tally.skipped;
+          if (verdict.judgement == Judgement::kInvalid) {
+            ++tally.invalid;
+            fmt::print("{} {}: the module is invalid: {}\n", machine, seed, verdict.message);
+          }
+          if (verdict.judgement != Judgement::kDiffers || tally.finds >= kMostFinds) return;
+          ++tally.finds;
+          Report(machine, seed, verdict, options, tally.finds <= 6);
+        });
+    if (options.stops_at_first && tally.finds > 0) break;
+  }
+  return tally;
+}
+
+Verdict Replay(const std::string& path) {
+  std::ifstream file(path);
+  std::string text;
+  std::getline(file, text, '\0');
+  const size_t at = text.find("// seed ");
+  const uint64_t seed = at == std::string::npos ? 1 : std::stoull(text.substr(at + 8));
+  return JudgeInSandbox(text, seed, AllConfigs(), 120);
+}
+
+std::string WriteFind(const std::string& folder, std::string_view machine, uint64_t module_seed,
+                      const Find& find) {
+  std::filesystem::create_directories(folder);
+  const std::string path = fmt::format("{}/{}_{}.hlo", folder, machine, module_seed);
+  std::ofstream file(path);
+  std::string what = find.verdict.message;
+  for (size_t at = what.find('\n'); at != std::string::npos; at = what.find('\n', at + 4))
+    what.replace(at, 1, "\n// ");
+  file << fmt::format("// {} {}: the fast engine differs from the reference in configuration {}.\n", machine,
+                      module_seed, find.verdict.config);
+  file << fmt::format("// seed {}\n// {}\n", find.seed, what);
+  file << "// The values below are the reference's: check them against another implementation.\n// run\n";
+  file << find.text << ValueLines(find.text, find.seed);
+  return path;
+}
+
+}  // namespace hlo::fuzz

@@ -1,0 +1,105 @@
+// Differential fuzzing of the fast engine and of the emulated GPU against the reference; tools/fuzz/run calls
+// it.
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "fmt/format.h"
+#include "machines.h"
+
+namespace {
+
+constexpr const char* kUsage = R"(usage:
+  hlo-fuzz [--seconds=S] [--seed=N] [--count=N] [--machine=NAME]... [--folder=DIR]... [--config=NAME]...
+           [--finds=DIR] [--first]
+      tries random modules; shrunk modules that fail go to DIR (fuzz-finds)
+  hlo-fuzz --show MACHINE SEED   prints a module
+  hlo-fuzz --show FILE           prints the file with the errors that its instructions may have
+  hlo-fuzz --replay FILE...      runs files in all configurations
+machines: idioms, taps (of the modules in the folders), or the name of one idiom
+)";
+
+int Replay(const std::vector<std::string>& files) {
+  int failed = 0;
+  for (const std::string& file : files) {
+    const hlo::fuzz::Verdict verdict = hlo::fuzz::Replay(file);
+    if (verdict.judgement == hlo::fuzz::Judgement::kAgrees) continue;
+    fmt::print("{}: {} {}\n", file, verdict.config, verdict.message);
+    failed = 1;
+  }
+  fmt::print("{} files replayed\n", files.size());
+  return failed;
+}
+
+// How a file is changed to find how far its results may be off.
+int ShowPerturbed(const std::string& path) {
+  const auto text = hlo::SourceText::Read(path);
+  if (!text.ok()) return 2;
+  const auto module = hlo::fuzz::ReadModule(std::string((*text)->content()));
+  if (!module.ok()) return 2;
+  const auto perturbed = hlo::fuzz::Perturbed(module->module(), 1);
+  fmt::print("{}\n", perturbed.ok() ? *perturbed : perturbed.status().ToString());
+  return 0;
+}
+
+int Run(std::vector<std::string> machines, hlo::fuzz::MachineOptions options) {
+  if (machines.empty()) machines = hlo::fuzz::MachineNames();
+  options.seconds /= static_cast<double>(machines.size());
+  bool failed = false;
+  for (const std::string& machine : machines) {
+    const hlo::fuzz::Tally tally = hlo::fuzz::RunMachine(machine, options);
+    fmt::print("{}: {} modules, {} finds, {} not comparable, {} invalid\n", machine, tally.modules,
+               tally.finds, tally.skipped, tally.invalid);
+    std::fflush(stdout);
+    failed |= tally.finds > 0 || tally.invalid > 0 || tally.modules == 0;
+  }
+  return failed ? 1 : 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  hlo::fuzz::MachineOptions options;
+  std::vector<std::string> machines, files;
+  bool replays = false, shows = false;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    const size_t equals = argument.find('=');
+    const std::string key = argument.substr(0, equals);
+    const std::string value = equals == std::string::npos ? "" : argument.substr(equals + 1);
+    if (key == "--replay")
+      replays = true;
+    else if (key == "--show")
+      shows = true;
+    else if (key == "--first")
+      options.stops_at_first = true;
+    else if (key == "--machine")
+      machines.push_back(value);
+    else if (key == "--folder")
+      options.folders.push_back(value);
+    else if (key == "--config")
+      options.configs.push_back(value);
+    else if (key == "--finds")
+      options.finds = value;
+    else if (key == "--seed" && absl::SimpleAtoi(value, &options.seed))
+      continue;
+    else if (key == "--count" && absl::SimpleAtoi(value, &options.count))
+      options.seconds = 1e9;
+    else if (key == "--seconds" && absl::SimpleAtod(value, &options.seconds))
+      continue;
+    else if (!argument.starts_with("--"))
+      files.push_back(argument);
+    else
+      return std::fputs(kUsage, stderr), 2;
+  }
+  if (replays) return Replay(files);
+  if (shows && files.size() == 1) return ShowPerturbed(files[0]);
+  if (!shows) return Run(machines, options);
+  if (files.size() != 2) return std::fputs(kUsage, stderr), 2;
+  uint64_t seed = 0;
+  if (!absl::SimpleAtoi(files[1], &seed)) return std::fputs(kUsage, stderr), 2;
+  std::fputs(hlo::fuzz::MakeModule(files[0], seed, options).c_str(), stdout);
+  return 0;
+}

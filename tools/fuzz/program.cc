@@ -1,0 +1,229 @@
+#include "program.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "fmt/format.h"
+#include "fmt/ranges.h"
+
+namespace hlo::fuzz {
+namespace {
+
+constexpr double kCarriedTop = 4;
+
+// The largest magnitude that arithmetic may come near to; integers wrap, so that any is fine.
+double Room(ElementType type) {
+  switch (ComponentType(type)) {
+    case ElementType::kF64:
+      return 0x1p200;
+    case ElementType::kF32:
+    case ElementType::kBF16:
+      return 0x1p60;
+    case ElementType::kF16:
+      return 0x1p14;
+    default:
+      return IsFloat(ComponentType(type)) ? 8 : std::numeric_limits<double>::infinity();
+  }
+}
+
+// The significand of the type that sums of this type are accumulated in.
+int AccumulatorBits(ElementType type) { return ComponentType(type) == ElementType::kF64 ? 53 : 24; }
+
+bool IsInexact(ElementType type) { return IsFloat(type) || IsComplex(type); }
+
+}  // namespace
+
+int64_t Count(const Dims& dims) {
+  int64_t count = 1;
+  for (const int64_t d : dims) count *= d;
+  return count;
+}
+std::string Braces(const Dims& items) { return fmt::format("{{{}}}", fmt::join(items, ",")); }
+std::string ShapeText(ElementType type, const Dims& dims) {
+  return fmt::format("{}[{}]", Name(type), fmt::join(dims, ","));
+}
+
+std::string NumberText(ElementType type, double number) {
+  if (IsPred(type)) return number != 0 ? "true" : "false";
+  if (IsComplex(type)) return fmt::format("({}, 0)", NumberText(ComponentType(type), number));
+  if (!IsFloat(type)) return fmt::format("{}", static_cast<int64_t>(number));
+  if (std::isnan(number)) return "nan";
+  if (std::isinf(number)) return number < 0 ? "-inf" : "inf";
+  if (number == 0) return std::signbit(number) ? "-0" : "0";
+  return fmt::format("{}", number);
+}
+
+std::string Program::NewName(std::string_view stem) { return fmt::format("{}.{}", stem, ++names_); }
+
+std::string Program::Finish(const Body& entry, const Values& results) {
+  std::string text = fmt::format("HloModule {}{}\n\n", is_exact ? "exact" : "loose",
+                                 is_exact && has_contraction ? "_but_zeros" : "");
+  Body body = entry;
+  const std::string last = body.Text("ENTRY main", results, true);
+  for (const std::string& computation : computations) text += computation + "\n";
+  return text + last;
+}
+
+Value Body::Parameter(std::string_view stem, ElementType type, const Dims& dims) {
+  Value value{.name = program.NewName(stem), .type = type, .dims = dims};
+  Line(fmt::format("{} = {} parameter({})", value.name, ShapeText(type, dims), parameters_++));
+  return value;
+}
+
+Value Body::Op(std::string_view opcode, const Values& operands, ElementType type, const Dims& dims,
+               std::string_view attributes, const Value& like) {
+  std::string stem(opcode);
+  std::replace(stem.begin(), stem.end(), '-', '_');
+  Value value{.name = program.NewName(stem), .type = type, .dims = dims, .top = like.top, .step = like.step};
+  std::string names;
+  for (const Value& operand : operands) names += (names.empty() ? "" : ", ") + operand.name;
+  Line(fmt::format("{} = {} {}({}){}{}", value.name, ShapeText(type, dims), opcode, names,
+                   attributes.empty() ? "" : ", ", attributes));
+  return value;
+}
+
+Value Body::Constant(ElementType type, double number) {
+  Value value{.name = program.NewName("c"), .type = type, .top = std::abs(number)};
+  if (number != std::floor(number)) value.step = -4;
+  if (!std::isfinite(number)) value.top = 0;
+  Line(fmt::format("{} = {}[] constant({})", value.name, Name(type), NumberText(type, number)));
+  return value;
+}
+Value Body::Splat(ElementType type, const Dims& dims, double number) {
+  const Value c = Constant(type, number);
+  return Op("broadcast", {c}, type, dims, "dimensions={}", c);
+}
+Value Body::Iota(ElementType type, const Dims& dims, int64_t dimension) {
+  const Value range{.top = static_cast<double>(dims[dimension])};
+  if (!IsFloat(type) || range.top < 4)
+    return Op("iota", {}, type, dims, fmt::format("iota_dimension={}", dimension), range);
+  // Narrow floats do not have all of these numbers; what they are then is tested elsewhere.
+  const Value wide =
+      Op("iota", {}, ElementType::kS32, dims, fmt::format("iota_dimension={}", dimension), range);
+  return Convert(Binary("remainder", wide, Splat(ElementType::kS32, dims, 5)), type);
+}
+
+Value Body::Unary(std::string_view opcode, const Value& x) {
+  Value like = x;
+  if (opcode == "sign" || opcode == "is-finite") like.top = 1;
+  if (opcode == "floor" || opcode == "ceil" || opcode == "round-nearest-even" ||
+      opcode == "round-nearest-afz")
+    like = {.top = x.top + 1, .step = std::max(x.step, 0)};
+  if (opcode == "exponential") like.top = std::exp(std::min(x.top, 80.0));
+  const bool is_rounded = opcode == "sqrt" || opcode == "rsqrt" || opcode == "exponential" ||
+                          opcode == "tanh" || opcode == "logistic" || opcode == "log-plus-one" ||
+                          opcode == "sine" || opcode == "cosine" || opcode == "erf" || opcode == "cbrt";
+  if (is_rounded) {
+    like.step = kUnknownStep;
+    if (opcode != "exponential") like.top = x.top + 2;
+  }
+  return Op(opcode, {x}, opcode == "is-finite" ? ElementType::kPred : x.type, x.dims, "", like);
+}
+
+Value Body::Binary(std::string_view opcode, const Value& x, const Value& y) {
+  Value like{.top = std::max(x.top, y.top), .step = std::min(x.step, y.step)};
+  if (opcode == "add" || opcode == "subtract") like.top = x.top + y.top;
+  if (opcode == "multiply") {
+    like.top = x.top * y.top;
+    like.step = std::max(x.step + y.step, kUnknownStep);
+  }
+  if (opcode == "divide" || opcode == "power") {
+    like.step = kUnknownStep;
+    like.top = opcode == "power" ? 1e30 : x.top;
+  }
+  if (IsInexact(x.type) && like.top > Room(x.type))
+    return Binary(opcode, Carried(x), opcode == "multiply" ? Clamp(y, -2, 2) : Carried(y));
+  return Op(opcode, {x, y}, x.type, x.dims, "", like);
+}
+
+Value Body::Compare(const Value& x, const Value& y, std::string_view direction) {
+  return Op("compare", {x, y}, ElementType::kPred, x.dims, fmt::format("direction={}", direction),
+            {.top = 1});
+}
+Value Body::Select(const Value& p, const Value& x, const Value& y) {
+  return Op("select", {p, x, y}, x.type, x.dims, "",
+            {.top = std::max(x.top, y.top), .step = std::min(x.step, y.step)});
+}
+
+Value Body::Convert(const Value& x, ElementType type) {
+  if (x.type == type) return x;
+  Value from = x;
+  if (IsComplex(x.type)) from = Op("real", {x}, ComponentType(x.type), x.dims, "", x);
+  if (from.type == type) return from;
+  if (IsInexact(type) && (from.top > Room(type) / 2 || !std::isfinite(from.top))) from = Carried(from);
+  Value like = from;
+  if (!IsFloat(type)) like.step = 0;
+  if (IsPred(type)) like.top = 1;
+  if (IsIntegral(type)) like.top = std::max(from.top, 1.0);
+  // Infinities become the largest integers.
+  if (IsIntegral(type) && program.is_wild) like.top = std::numeric_limits<double>::infinity();
+  // A large negative number becomes a large unsigned one.
+  if (IsUnsigned(type) && IsIntegral(from.type)) like.top = std::numeric_limits<double>::infinity();
+  return Op("convert", {from}, type, x.dims, "", like);
+}
+
+Value Body::Clamp(const Value& x, double low, double high) {
+  if (IsPred(x.type) || IsComplex(x.type)) return x;
+  if (IsUnsigned(x.type)) low = 0;
+  if (BitWidth(x.type) < 4) return x;
+  const Value like{.top = std::max(std::abs(low), std::abs(high)), .step = x.step};
+  return Op("clamp", {Constant(x.type, low), x, Constant(x.type, high)}, x.type, x.dims, "", like);
+}
+
+Value Body::Exact(const Value& x, int64_t terms) {
+  if (!IsInexact(x.type) || !program.is_exact) return x;
+  const double most =
+      std::ldexp(1.0, AccumulatorBits(x.type) - 2) / static_cast<double>(std::max<int64_t>(terms, 1));
+  if (x.step >= -1 && x.top * x.top * 4 <= most && x.top <= 64) return x;
+  if (IsComplex(x.type)) return Op("multiply", {x, Splat(x.type, x.dims, 0)}, x.type, x.dims, "", {.top = 0});
+  Value rounded = x;
+  if (x.step < 0) rounded = Unary("round-nearest-even", x);
+  return Clamp(rounded, -3, 3);
+}
+
+Value Body::Carried(const Value& x) {
+  if (!IsInexact(x.type) || (x.top <= kCarriedTop && x.step >= 0)) {
+    if (IsIntegral(x.type) && x.top > 1000 && BitWidth(x.type) >= 4) {
+      Value rest = Binary("remainder", x, Splat(x.type, x.dims, 5));
+      rest.top = 4;
+      return rest;
+    }
+    return x;
+  }
+  if (!program.is_exact && x.top <= kCarriedTop) return x;
+  if (IsComplex(x.type)) return Op("multiply", {x, Splat(x.type, x.dims, 0)}, x.type, x.dims, "", {.top = 0});
+  Value rounded = x;
+  if (x.step < 0 && program.is_exact) rounded = Unary("floor", x);
+  return Clamp(rounded, -kCarriedTop, kCarriedTop);
+}
+
+std::string Body::TupleShape(const Values& values) const {
+  std::string text;
+  for (const Value& v : values) text += (text.empty() ? "" : ", ") + ShapeText(v.type, v.dims);
+  return "(" + text + ")";
+}
+Value Body::Tuple(const Values& values) {
+  Value tuple{.name = program.NewName("tuple")};
+  std::string names;
+  for (const Value& v : values) names += (names.empty() ? "" : ", ") + v.name;
+  Line(fmt::format("{} = {} tuple({})", tuple.name, TupleShape(values), names));
+  return tuple;
+}
+Values Body::Elements(const Value& tuple, const Values& like) {
+  Values elements;
+  for (size_t i = 0; i < like.size(); ++i)
+    elements.push_back(
+        Op("get-tuple-element", {tuple}, like[i].type, like[i].dims, fmt::format("index={}", i), like[i]));
+  return elements;
+}
+
+std::string Body::Text(std::string_view header, const Values& results, bool as_tuple) {
+  const Value root = as_tuple ? Tuple(results) : results[0];
+  std::string text = fmt::format("{} {{\n", header);
+  for (const std::string& line : lines_)
+    text += fmt::format("  {}{}\n", line.starts_with(root.name + " = ") ? "ROOT " : "", line);
+  return text + "}\n";
+}
+
+}  // namespace hlo::fuzz

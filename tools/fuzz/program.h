@@ -1,0 +1,144 @@
+#pragma once
+// Writes random modules as text, instruction by instruction, and tracks how large values can become.
+//
+// Floating values are multiples of 2^step that are at most `top` in magnitude. A sum of products is exact in
+// every order while all partial sums fit into the significand of the accumulator, so that every correct
+// evaluator gives the same bits; Exact() makes operands of contractions and reductions fit. Elementwise
+// arithmetic needs no such care, because the contract asks for its bits anyway.
+
+#include <deque>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hlo_run/element_type.h"
+#include "random.h"
+
+namespace hlo::fuzz {
+
+using Dims = std::vector<int64_t>;
+
+struct Value {
+  std::string name;
+  ElementType type = ElementType::kF32;
+  Dims dims;
+  double top = 3;
+  int step = 0;  // kUnknownStep: any value of the type.
+
+  int64_t rank() const { return static_cast<int64_t>(dims.size()); }
+};
+inline constexpr int kUnknownStep = -100000;
+
+int64_t Count(const Dims& dims);
+std::string Braces(const Dims& items);
+std::string ShapeText(ElementType type, const Dims& dims);
+// The text of a number as a constant of this type.
+std::string NumberText(ElementType type, double number);
+
+using Values = std::vector<Value>;
+class Body;
+using BodyFn = std::function<Values(Body&, const Values&)>;
+
+// A module: finished computations and the parameters of the entry.
+class Program {
+ public:
+  // `is_exact`: all results must have the reference's bits. `is_wild`: parameters may hold infinities and
+  // NaN.
+  Program(uint64_t seed, bool is_exact, bool is_wild) : random(seed), is_exact(is_exact), is_wild(is_wild) {}
+
+  std::string NewName(std::string_view stem);
+  // The text of the module once the entry's body is complete.
+  std::string Finish(const Body& entry, const Values& results);
+
+  Random random;
+  const bool is_exact, is_wild;
+  bool has_contraction = false;  // Signs of zeros may then differ.
+  bool may_be_large = false;
+  std::deque<std::string> computations;
+
+ private:
+  int64_t names_ = 0;
+};
+
+// The instructions of one computation.
+class Body {
+ public:
+  Body(Program& program, int depth) : program(program), random(program.random), depth(depth) {}
+
+  Value Parameter(std::string_view stem, ElementType type, const Dims& dims);
+  // An instruction; `like` gives the range of its result.
+  Value Op(std::string_view opcode, const Values& operands, ElementType type, const Dims& dims,
+           std::string_view attributes, const Value& like);
+
+  // A unary instruction whose result has a layout.
+  Value Laid(std::string_view opcode, const Value& x, const Dims& dims, const Dims& minor_to_major);
+
+  Value Constant(ElementType type, double number);
+  Value Splat(ElementType type, const Dims& dims, double number);
+  Value Iota(ElementType type, const Dims& dims, int64_t dimension);
+
+  Value Unary(std::string_view opcode, const Value& x);
+  // Operands of one shape. Results that could overflow are clamped.
+  Value Binary(std::string_view opcode, const Value& x, const Value& y);
+  Value Compare(const Value& x, const Value& y, std::string_view direction);
+  Value Select(const Value& p, const Value& x, const Value& y);
+  Value Convert(const Value& x, ElementType type);
+  Value Clamp(const Value& x, double low, double high);
+
+  Value Broadcast(const Value& x, const Dims& dims, const Dims& mapping);
+  Value Reshape(const Value& x, const Dims& dims);
+  Value Transpose(const Value& x, const Dims& permutation);
+  Value Slice(const Value& x, const Dims& starts, const Dims& limits, const Dims& strides = {});
+  Value Concatenate(const Values& pieces, int64_t dimension);
+  Value Pad(const Value& x, double number, const Dims& low, const Dims& high, const Dims& interior = {});
+  Value Reverse(const Value& x, const Dims& dimensions);
+  Value DynamicSlice(const Value& x, const Values& starts, const Dims& sizes);
+  Value DynamicUpdateSlice(const Value& x, const Value& update, const Values& starts);
+
+  // Sums, products, extrema over dimensions, with the operation's neutral element.
+  Value Reduce(std::string_view opcode, const Value& x, const Dims& dimensions);
+  // Contracts the last dimension of x with the second to last of y; the dimensions before are batch
+  // dimensions.
+  Value Dot(const Value& x, const Value& y);
+  Value Dot(const Value& x, const Value& y, const std::string& attributes, const Dims& dims, int64_t terms);
+
+  Values Call(std::string_view opcode, const Values& operands, const BodyFn& body);  // call or fusion
+  Values While(const Values& inits, const BodyFn& condition, const BodyFn& body);
+  Values Conditional(const Value& index, const std::vector<Values>& operands,
+                     const std::vector<BodyFn>& branches);
+  // The name of a computation of these parameters.
+  std::string Computation(std::string_view stem, const Values& parameters, const BodyFn& body);
+  // Combines two scalars.
+  std::string Combiner(std::string_view opcode, ElementType type);
+  // Orders scalars; `more` are further pairs of parameters that it ignores.
+  std::string Comparator(ElementType type, std::string_view direction, const Values& more = {});
+
+  // The value as integers small enough for exact sums of `terms` products of two such values.
+  Value Exact(const Value& x, int64_t terms);
+  // The value with another type and other sizes: converted, sliced, padded, broadcast or reshaped.
+  Value Fit(const Value& x, ElementType type, const Dims& dims);
+  // The value within the range that values carried by loops and returned by branches keep.
+  Value Carried(const Value& x);
+
+  // An instruction whose result is a pair of arrays of these sizes; Elements() takes it apart.
+  Value PairOf(std::string_view opcode, const Values& operands, ElementType first, ElementType second,
+               const Dims& dims, std::string_view attributes);
+  Value Tuple(const Values& values);
+  Values Elements(const Value& tuple, const Values& like);
+  std::string Text(std::string_view header, const Values& results, bool as_tuple);
+
+  Program& program;
+  Random& random;
+  const int depth;  // How many loops and branches are around.
+
+ private:
+  void Line(std::string text) { lines_.push_back(std::move(text)); }
+  // The new value that a tuple of this shape has.
+  std::string TupleShape(const Values& values) const;
+
+  std::vector<std::string> lines_;
+  int64_t parameters_ = 0;
+};
+
+}  // namespace hlo::fuzz

@@ -1,0 +1,27 @@
+#pragma once
+// Runs trials in child processes, so that a crash or a hang costs one module and is a finding like any other.
+
+#include <cstdint>
+#include <functional>
+
+#include "judge.h"
+
+namespace hlo::fuzz {
+
+// Tells the parent which configuration runs, should the process not return from it.
+void NoteConfig(std::string_view name);
+
+struct SandboxOptions {
+  double seconds_for_one = 20;   // Then a trial counts as hanging.
+  double seconds_for_all = 1e9;  // Then no more trials are started.
+};
+// Calls trial(i) for i = first, first + 1, ... until `count` have run or the time is over, and hands each
+// verdict to `report` in this process. Returns how many trials ran.
+int64_t RunTrials(uint64_t first, int64_t count, const SandboxOptions& options,
+                  const std::function<Verdict(uint64_t)>& trial,
+                  const std::function<void(uint64_t, const Verdict&)>& report);
+// One module alone.
+Verdict JudgeInSandbox(const std::string& text, uint64_t seed, const std::vector<Config>& configs,
+                       double seconds = 20);
+
+}  // namespace hlo::fuzz

@@ -1,0 +1,362 @@
+#include "shrink.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "draft.h"
+#include "fmt/format.h"
+#include "fmt/ranges.h"
+
+namespace hlo::fuzz {
+namespace {
+
+double Seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+enum class Failure : uint8_t { kNone, kRounding, kValues, kStatus, kCrash, kHang };
+Failure FailureOf(const Verdict& verdict) {
+  if (verdict.judgement != Judgement::kDiffers) return Failure::kNone;
+  if (verdict.message.starts_with("the process ended")) return Failure::kCrash;
+  if (verdict.message.starts_with("no end")) return Failure::kHang;
+  if (verdict.message.find("output") == std::string::npos &&
+      verdict.message.find("differ") == std::string::npos)
+    return Failure::kStatus;
+  return verdict.is_gross ? Failure::kValues : Failure::kRounding;
+}
+
+// The element type and the sizes of a shape's text, without its layout; empty for tuples.
+std::string ArrayOf(const std::string& shape) {
+  if (shape.starts_with("(")) return "";
+  const size_t close = shape.find(']');
+  return close == std::string::npos ? "" : shape.substr(0, close + 1);
+}
+std::string TypeOf(const std::string& shape) { return shape.substr(0, shape.find('[')); }
+
+void ReplaceUses(DraftComputation& computation, const std::string& old, const std::string& made) {
+  for (DraftLine& line : computation.lines)
+    std::replace(line.operands.begin(), line.operands.end(), old, made);
+}
+
+class Shrinker {
+ public:
+  Shrinker(const Find& find, double seconds, const std::function<Verdict(const std::string&)>& judge)
+      : find_(find), failure_(FailureOf(find.verdict)), end_(Seconds() + seconds), judge_(judge) {}
+
+  Find Run() {
+    // Printing again must keep the failure, or the draft has lost something.
+    if (!Try(Current().Text())) return find_;
+    for (bool is_smaller = true; is_smaller && Seconds() < end_;) {
+      is_smaller = false;
+      for (const auto step : {&Shrinker::DropResults, &Shrinker::DropInstructions, &Shrinker::Inline,
+                              &Shrinker::DropState, &Shrinker::LowerConstants, &Shrinker::LowerSizes})
+        is_smaller |= (this->*step)();
+    }
+    return find_;
+  }
+
+ private:
+  Draft Current() const { return Draft(ReadModule(find_.text)->module()); }
+
+  // Takes the text if it still fails in the same way.
+  bool Try(const std::string& text) {
+    if (Seconds() > end_) return false;
+    const absl::StatusOr<CheckedModule> module = ReadModule(text);
+    if (!module.ok()) return false;
+    Verdict verdict = judge_(text);
+    if (FailureOf(verdict) != failure_) return false;
+    find_.text = text;
+    find_.verdict = std::move(verdict);
+    return true;
+  }
+  bool TryIfNew(const std::string& text) { return text != find_.text && Try(text); }
+
+  bool DropResults() {
+    bool any = false;
+    const auto with = [&](const std::vector<size_t>& kept) {
+      Draft draft = Current();
+      DraftLine& root = draft.entry().root();
+      std::vector<std::string> names, shapes;
+      for (const size_t k : kept) {
+        names.push_back(root.operands[k]);
+        shapes.push_back(draft.entry().Find(names.back())->shape);
+      }
+      root.operands = names;
+      root.shape = fmt::format("({})", fmt::join(shapes, ", "));
+      if (kept.size() == 1) {
+        const std::string only = names[0];
+        draft.entry().root().is_root = false;
+        draft.entry().Find(only)->is_root = true;
+      }
+      return draft.Text();
+    };
+    const auto count = [&] {
+      Draft draft = Current();
+      const DraftLine& root = draft.entry().root();
+      return root.opcode == "tuple" ? root.operands.size() : 0;
+    };
+    size_t n = count();
+    for (size_t k = 0; k < n; ++k) {
+      if (Try(with({k}))) return true;
+    }
+    for (size_t k = 0; k < n && n > 1;) {
+      std::vector<size_t> kept;
+      for (size_t i = 0; i < n; ++i) {
+        if (i != k) kept.push_back(i);
+      }
+      if (Try(with(kept))) {
+        any = true;
+        n = count();
+      } else {
+        ++k;
+      }
+    }
+    return any;
+  }
+
+  // Tries each line of each computation, users first. `change` edits the draft and returns false where it
+  // cannot.
+  bool ForLines(const std::function<bool(Draft&, DraftComputation&, size_t)>& change) {
+    bool any = false;
+    const Draft first = Current();
+    for (auto c = first.computations.rbegin(); c != first.computations.rend(); ++c) {
+      for (auto line = c->lines.rbegin(); line != c->lines.rend() && Seconds() < end_; ++line) {
+        Draft draft = Current();
+        DraftComputation* computation = draft.Find(c->name);
+        DraftLine* found = computation == nullptr ? nullptr : computation->Find(line->name);
+        if (found == nullptr) continue;
+        if (change(draft, *computation, found - computation->lines.data())) any |= TryIfNew(draft.Text());
+      }
+    }
+    return any;
+  }
+
+  bool DropInstructions() {
+    bool any = false;
+    // A parameter in place of an instruction cuts off most.
+    any |= ForLines([](Draft& draft, DraftComputation& c, size_t at) {
+      DraftLine& line = c.lines[at];
+      if (!c.is_entry || line.parameter >= 0 || ArrayOf(line.shape).empty() || line.opcode == "constant")
+        return false;
+      const std::string old = line.name;
+      line = {.name = draft.NewName("p"),
+              .shape = line.shape,
+              .opcode = "parameter",
+              .parameter = 1000,
+              .is_root = line.is_root};
+      for (const DraftLine& other : c.lines) {
+        if (&other != &line && other.parameter >= line.parameter) line.parameter = other.parameter + 1;
+      }
+      ReplaceUses(c, old, line.name);
+      return true;
+    });
+    for (size_t k = 0; k < 3; ++k) {
+      any |= ForLines([k](Draft&, DraftComputation& c, size_t at) {
+        DraftLine& line = c.lines[at];
+        if (line.operands.size() <= k) return false;
+        DraftLine* operand = c.Find(line.operands[k]);
+        const bool same = operand->shape == line.shape ||
+                          (!ArrayOf(line.shape).empty() && ArrayOf(operand->shape) == ArrayOf(line.shape));
+        if (!same) return false;
+        if (line.is_root) {
+          line.is_root = false;
+          operand->is_root = true;
+        }
+        ReplaceUses(c, line.name, operand->name);
+        return true;
+      });
+    }
+    any |= ForLines([](Draft& draft, DraftComputation& c, size_t at) {
+      DraftLine& line = c.lines[at];
+      const std::string array = ArrayOf(line.shape), type = TypeOf(line.shape);
+      if (array.empty() || line.parameter >= 0 || line.opcode == "constant" || type.starts_with("c"))
+        return false;
+      if (line.opcode == "broadcast" && c.Find(line.operands[0])->opcode == "constant") return false;
+      DraftLine constant{.name = draft.NewName("c"),
+                         .shape = type + "[]",
+                         .opcode = "constant",
+                         .inside = type == "pred" ? "true" : "1"};
+      line.opcode = "broadcast";
+      line.operands = {constant.name};
+      line.attributes = ", dimensions={}";
+      c.lines.insert(c.lines.begin(), constant);
+      return true;
+    });
+    return any;
+  }
+
+  // Writes calls and fusions out.
+  bool Inline() {
+    return ForLines([](Draft& draft, DraftComputation& c, size_t at) {
+      const DraftLine call = c.lines[at];
+      if (call.opcode != "call" && call.opcode != "fusion") return false;
+      const std::string key = call.opcode == "call" ? "to_apply=" : "calls=";
+      const size_t begin = call.attributes.find(key) + key.size();
+      const DraftComputation* callee =
+          draft.Find(call.attributes.substr(begin, call.attributes.find_first_of(", ", begin) - begin));
+      if (callee == nullptr) return false;
+      std::map<std::string, std::string> names;
+      std::vector<DraftLine> inlined;
+      for (DraftLine line : callee->lines) {
+        if (line.parameter >= 0) {
+          names[line.name] = call.operands[line.parameter];
+          if (line.is_root) return false;
+          continue;
+        }
+        names[line.name] = line.is_root ? call.name : draft.NewName(line.name.substr(0, line.name.find('.')));
+        line.name = names[line.name];
+        for (std::string& operand : line.operands) operand = names[operand];
+        line.is_root = line.is_root && call.is_root;
+        inlined.push_back(line);
+      }
+      c.lines.erase(c.lines.begin() + static_cast<int64_t>(at));
+      c.lines.insert(c.lines.begin() + static_cast<int64_t>(at), inlined.begin(), inlined.end());
+      return true;
+    });
+  }
+
+  bool DropState();
+
+  bool LowerConstants() {
+    bool any = false;
+    for (const int way : {0, 1, 2, 3}) {
+      any |= ForLines([way](Draft&, DraftComputation& c, size_t at) {
+        DraftLine& line = c.lines[at];
+        const bool is_integer = line.shape.starts_with("s") || line.shape.starts_with("u");
+        if (line.opcode != "constant" || !is_integer || !line.shape.ends_with("[]") || line.inside.size() > 9)
+          return false;
+        const int64_t value = std::stoll(line.inside), lower = way == 0   ? 0
+                                                               : way == 1 ? 1
+                                                               : way == 2 ? value / 2
+                                                                          : value - 1;
+        if (value <= lower || lower < 0) return false;
+        line.inside = fmt::format("{}", lower);
+        return true;
+      });
+    }
+    return any;
+  }
+
+  bool LowerSizes() {
+    bool any = false;
+    const auto halved = [&] {
+      std::map<int64_t, int64_t> change;
+      for (const int64_t n : NumbersOf(find_.text)) {
+        if (n >= 4) change[n] = n / 2;
+      }
+      return MapNumbers(find_.text, change);
+    };
+    while (TryIfNew(halved())) any = true;
+    const std::set<int64_t> numbers = NumbersOf(find_.text);
+    for (auto n = numbers.rbegin(); n != numbers.rend() && *n >= 2; ++n) {
+      for (const int64_t less : {int64_t{1}, int64_t{2}, *n / 2, *n - 1}) {
+        if (less >= *n || less < 1) continue;
+        if (TryIfNew(MapNumbers(find_.text, {{*n, less}})) || LowersSum(numbers, *n, less)) {
+          any = true;
+          break;
+        }
+      }
+      if (Seconds() > end_) break;
+    }
+    return any;
+  }
+  // Together with a larger number that contains this one as a summand.
+  bool LowersSum(const std::set<int64_t>& numbers, int64_t number, int64_t less) {
+    if (numbers.size() > 24) return false;
+    for (const int64_t sum : numbers) {
+      if (sum <= number) continue;
+      if (TryIfNew(MapNumbers(find_.text, {{number, less}, {sum, sum - number + less}}))) return true;
+      if (sum % number == 0 && TryIfNew(MapNumbers(find_.text, {{number, less}, {sum, sum / number * less}})))
+        return true;
+    }
+    return false;
+  }
+
+  Find find_;
+  const Failure failure_;
+  const double end_;
+  const std::function<Verdict(const std::string&)>& judge_;
+};
+
+// Takes one array out of what a loop carries: its condition and body see a splat instead, its users the
+// initial value.
+bool Shrinker::DropState() {
+  bool any = false;
+  for (int64_t k = 0; k < 8 && Seconds() < end_; ++k) {
+    any |= ForLines([k](Draft& draft, DraftComputation& c, size_t at) {
+      const std::string loop = c.lines[at].name;
+      if (c.lines[at].opcode != "while") return false;
+      const DraftLine init = *c.Find(c.lines[at].operands[0]);
+      const auto n = static_cast<int64_t>(init.operands.size());
+      if (init.opcode != "tuple" || k >= n || n < 2) return false;
+      std::vector<std::string> shapes;
+      for (const std::string& operand : init.operands) shapes.push_back(c.Find(operand)->shape);
+      const std::string type = TypeOf(shapes[k]), gone = init.operands[k];
+      if (ArrayOf(shapes[k]).empty() || type.starts_with("c")) return false;
+      shapes.erase(shapes.begin() + k);
+      const std::string shape = fmt::format("({})", fmt::join(shapes, ", "));
+      const auto word = [&](const std::string& key) {
+        const std::string& text = c.Find(loop)->attributes;
+        const size_t begin = text.find(key + "=") + key.size() + 1;
+        return text.substr(begin, text.find_first_of(", ", begin) - begin);
+      };
+      // Elements of `tuple` after the one that goes have another index.
+      const auto renumber = [&](DraftComputation& inside, const std::string& tuple,
+                                const std::function<void(DraftLine&)>& drop) {
+        for (DraftLine& line : inside.lines) {
+          if (line.opcode != "get-tuple-element" || line.operands[0] != tuple) continue;
+          const int64_t index = std::stoll(line.attributes.substr(line.attributes.find('=') + 1));
+          if (index == k) drop(line);
+          if (index > k) line.attributes = fmt::format(", index={}", index - 1);
+        }
+      };
+      for (const char* key : {"condition", "body"}) {
+        DraftComputation& inside = *draft.Find(word(key));
+        const auto parameter = std::find_if(inside.lines.begin(), inside.lines.end(),
+                                            [](const DraftLine& l) { return l.parameter == 0; });
+        parameter->shape = shape;
+        DraftLine constant{.name = draft.NewName("c"),
+                           .shape = type + "[]",
+                           .opcode = "constant",
+                           .inside = type == "pred" ? "true" : "1"};
+        renumber(inside, parameter->name, [&](DraftLine& line) {
+          line.opcode = "broadcast";
+          line.operands = {constant.name};
+          line.attributes = ", dimensions={}";
+        });
+        if (std::string_view(key) == "body") {
+          DraftLine& root = inside.root();
+          if (root.opcode != "tuple") return false;
+          root.operands.erase(root.operands.begin() + k);
+          root.shape = shape;
+        }
+        inside.lines.insert(inside.lines.begin(), constant);
+      }
+      DraftLine next = init;
+      next.name = draft.NewName("tuple");
+      next.shape = shape;
+      next.is_root = false;
+      next.operands.erase(next.operands.begin() + k);
+      renumber(c, loop, [&](DraftLine& line) {
+        line.opcode = "copy";
+        line.operands = {gone};
+        line.attributes = "";
+      });
+      DraftLine& line = *c.Find(loop);
+      line.shape = shape;
+      line.operands = {next.name};
+      c.lines.insert(c.lines.begin() + (&line - c.lines.data()), next);
+      return true;
+    });
+  }
+  return any;
+}
+
+}  // namespace
+
+Find Shrink(const Find& find, double seconds, const std::function<Verdict(const std::string&)>& judge) {
+  if (!ReadModule(find.text).ok()) return find;
+  return Shrinker(find, seconds, judge).Run();
+}
+
+}  // namespace hlo::fuzz

@@ -1,0 +1,338 @@
+// Error bounds of whole modules, from those of their instructions: the reference evaluates variants of the
+// module in which each inexact instruction is off by its bound, upwards or downwards from element to element.
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "base/status.h"
+#include "fmt/format.h"
+#include "hlo_run/compare.h"
+#include "hlo_run/print.h"
+#include "hlo_run/run.h"
+#include "judge.h"
+#include "types/dispatch.h"
+
+namespace hlo::fuzz {
+namespace {
+
+constexpr int kSamples = 3;
+// The samples reach about one standard deviation of what independent errors add up to.
+constexpr double kMargin = 16;
+// Results that move further than so much of the largest one are decided by rounding.
+constexpr double kMostSpread = 0.02;
+
+enum class Error : uint8_t { kNone, kRelative, kLinear, kUnknown };
+
+bool IsLinearFold(const Instruction& i) {
+  if (i.called_computations().empty()) return false;
+  const Opcode fold = i.called_computations().back()->root()->opcode();
+  return fold == Opcode::kAdd;
+}
+bool FoldsWithoutRounding(const Instruction& i) {
+  const std::vector<Opcode> plain = {Opcode::kMaximum, Opcode::kMinimum,   Opcode::kAnd,    Opcode::kOr,
+                                     Opcode::kXor,     Opcode::kParameter, Opcode::kSelect, Opcode::kCompare,
+                                     Opcode::kTuple,   Opcode::kConstant};
+  for (const Computation* c : i.called_computations()) {
+    for (const Instruction* part : c->instructions()) {
+      if (std::find(plain.begin(), plain.end(), part->opcode()) == plain.end() &&
+          (IsFloat(part->shape().type()) || IsComplex(part->shape().type())))
+        return false;
+    }
+  }
+  return true;
+}
+
+Error ErrorOf(const Instruction& i) {
+  if (!i.shape().IsArray() && !i.shape().IsTuple()) return Error::kNone;
+  switch (i.opcode()) {
+    case Opcode::kDot:
+    case Opcode::kConvolution:
+    case Opcode::kRaggedDot:
+      return !IsFloat(i.shape().type()) ? IsComplex(i.shape().type()) ? Error::kUnknown : Error::kNone
+                                        : Error::kLinear;
+    case Opcode::kReduce:
+    case Opcode::kReduceWindow:
+    case Opcode::kScatter:
+    case Opcode::kSelectAndScatter:
+      if (i.shape().IsArray() && !IsFloat(i.shape().type()) && !IsComplex(i.shape().type()))
+        return Error::kNone;
+      if (FoldsWithoutRounding(i)) return Error::kNone;
+      return i.shape().IsArray() && IsFloat(i.shape().type()) && IsLinearFold(i) ? Error::kLinear
+                                                                                 : Error::kUnknown;
+    case Opcode::kAcos:
+    case Opcode::kAcosh:
+    case Opcode::kAsin:
+    case Opcode::kAsinh:
+    case Opcode::kAtan2:
+    case Opcode::kAtanh:
+    case Opcode::kCbrt:
+    case Opcode::kCosine:
+    case Opcode::kCosh:
+    case Opcode::kErf:
+    case Opcode::kExp2:
+    case Opcode::kExponential:
+    case Opcode::kExponentialMinusOne:
+    case Opcode::kLog:
+    case Opcode::kLog2:
+    case Opcode::kLogPlusOne:
+    case Opcode::kLogistic:
+    case Opcode::kPower:
+    case Opcode::kRsqrt:
+    case Opcode::kSine:
+    case Opcode::kSinh:
+    case Opcode::kTan:
+    case Opcode::kTanh:
+      return IsFloat(i.shape().type())     ? Error::kRelative
+             : IsComplex(i.shape().type()) ? Error::kUnknown
+                                           : Error::kNone;
+    case Opcode::kFft:
+    case Opcode::kCholesky:
+    case Opcode::kTriangularSolve:
+    case Opcode::kCustomCall:
+    case Opcode::kBatchNormGrad:
+    case Opcode::kBatchNormInference:
+    case Opcode::kBatchNormTraining:
+    case Opcode::kRng:
+    case Opcode::kScaledDot:
+    case Opcode::kScan:
+    case Opcode::kMap:
+      return Error::kUnknown;
+    case Opcode::kMultiply:
+    case Opcode::kDivide:
+      return IsComplex(i.shape().type()) ? Error::kUnknown : Error::kNone;
+    default:
+      return Error::kNone;
+  }
+}
+
+// Whether an instruction rounds once, as the contract says; then operands that are off may flip the last bit.
+bool RoundsOnce(const Instruction& i) {
+  if (!i.shape().IsArray() || !IsFloat(i.shape().type())) return false;
+  switch (i.opcode()) {
+    case Opcode::kAdd:
+    case Opcode::kSubtract:
+    case Opcode::kMultiply:
+    case Opcode::kDivide:
+    case Opcode::kSqrt:
+    case Opcode::kConvert:
+    case Opcode::kReducePrecision:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// The instructions whose values may be off: inexact ones and those that they reach.
+std::set<const Instruction*> Inexact(const Module& module) {
+  std::set<const Instruction*> inexact;
+  std::set<const Computation*> from_inexact;  // Called with inexact operands.
+  const auto is_off = [&](const Instruction* i) {
+    if (ErrorOf(*i) != Error::kNone) return true;
+    if (i->opcode() == Opcode::kParameter && from_inexact.contains(i->parent())) return true;
+    for (const Instruction* operand : i->operands()) {
+      if (inexact.contains(operand)) return true;
+    }
+    for (const Computation* c : i->called_computations()) {
+      if (inexact.contains(c->root())) return true;
+    }
+    return false;
+  };
+  for (bool grows = true; grows;) {
+    grows = false;
+    for (const Computation* c : module.computations()) {
+      for (const Instruction* i : c->instructions()) {
+        if (!is_off(i)) continue;
+        grows |= inexact.insert(i).second;
+        for (const Computation* callee : i->called_computations())
+          grows |= from_inexact.insert(callee).second;
+      }
+    }
+  }
+  return inexact;
+}
+
+double Epsilon(ElementType type) {
+  return DispatchType(type, []<ElementType kType>() -> double {
+    using N = Native<kType>;
+    if constexpr (std::is_floating_point_v<N>)
+      return std::numeric_limits<N>::epsilon();
+    else if constexpr (requires { N::format(); })
+      return std::ldexp(1.0, -N::format().mantissa_bits);
+    else
+      return 0;
+  });
+}
+
+// How many terms the sums of an instruction have at most.
+double Terms(const Instruction& i) {
+  double most = 1;
+  for (const Instruction* operand : i.operands()) {
+    if (operand->shape().IsArray())
+      most = std::max(most, static_cast<double>(operand->shape().ElementCount().value_or(1)));
+  }
+  const double results = static_cast<double>(std::max<int64_t>(i.shape().ElementCount().value_or(1), 1));
+  if (i.opcode() == Opcode::kReduce) return most / results + 1;
+  return std::min(most, 1e5);
+}
+
+// The lines after an instruction that is called `raw`: they define `name` as its result with an error.
+std::string WithError(const Instruction& i, const std::string& name, const std::string& raw, uint64_t salt) {
+  const Shape& shape = i.shape();
+  const std::string array = ToString(shape), type(Name(shape.type()));
+  const auto sized = [&](std::string_view t) {
+    return fmt::format("{}[{}]", t, fmt::join(shape.dims(), ","));
+  };
+  std::string text;
+  const auto line = [&](std::string_view suffix, std::string_view definition) {
+    text += fmt::format("  {}.{} = {}\n", name, suffix, definition);
+  };
+  std::string size = fmt::format("abs({})", raw);
+  double bound = (ErrorOf(i) == Error::kNone ? 1 : 4) * Epsilon(shape.type());
+  std::string operands = fmt::format("{}", raw);
+  if (ErrorOf(i) == Error::kLinear) {
+    // The same sums of magnitudes.
+    std::string call = Print(i, {.form = PrintForm::kShort, .own_order = true});
+    call = call.substr(call.find(" = ") + 3);
+    std::string names;
+    for (int64_t k = 0; k < i.operand_count(); ++k) {
+      const Instruction& operand = *i.operand(k);
+      const bool is_float = operand.shape().IsArray() && IsFloat(operand.shape().type());
+      if (is_float)
+        line(fmt::format("a{}", k), fmt::format("{} abs(%{})", ToString(operand.shape()), operand.name()));
+      names += fmt::format("{}{}", k > 0 ? ", " : "",
+                           is_float ? fmt::format("{}.a{}", name, k) : fmt::format("%{}", operand.name()));
+    }
+    const size_t open = call.find('(', call.find(std::string(Name(i.opcode())) + "("));
+    const size_t close = call.find(')', open);
+    size = fmt::format("{}({}{}", Name(i.opcode()), names, call.substr(close));
+    const double accumulated = shape.type() == ElementType::kF64 ? 0x1p-53 : 0x1p-24;
+    bound = Epsilon(shape.type()) + Terms(i) * accumulated;
+  }
+  line("size", array + " " + size);
+  line("seed", fmt::format("u32[] constant({})", static_cast<uint32_t>(salt)));
+  line("hash", fmt::format("{} broadcast({}.seed), dimensions={{}}", sized("u32"), name));
+  std::string hash = name + ".hash";
+  for (int64_t d = 0; d < shape.rank(); ++d) {
+    line(fmt::format("i{}", d), fmt::format("{} iota(), iota_dimension={}", sized("u32"), d));
+    line(fmt::format("x{}", d), fmt::format("{} xor({}, {}.i{})", sized("u32"), hash, name, d));
+    line(fmt::format("k{}", d), "u32[] constant(2654435769)");
+    line(fmt::format("b{}", d), fmt::format("{} broadcast({}.k{}), dimensions={{}}", sized("u32"), name, d));
+    line(fmt::format("m{}", d), fmt::format("{} multiply({}.x{}, {}.b{})", sized("u32"), name, d, name, d));
+    line(fmt::format("t{}", d), "u32[] constant(15)");
+    line(fmt::format("u{}", d), fmt::format("{} broadcast({}.t{}), dimensions={{}}", sized("u32"), name, d));
+    line(fmt::format("r{}", d),
+         fmt::format("{0} shift-right-logical({1}.m{2}, {1}.u{2})", sized("u32"), name, d));
+    hash = fmt::format("{}.r{}", name, d);
+  }
+  line("one", "u32[] constant(1)");
+  line("ones", fmt::format("{} broadcast({}.one), dimensions={{}}", sized("u32"), name));
+  line("bit", fmt::format("{} and({}, {}.ones)", sized("u32"), hash, name));
+  line("up", fmt::format("{} compare({}.bit, {}.ones), direction=EQ", sized("pred"), name, name));
+  line("bound", fmt::format("{}[] constant({})", type, bound));
+  line("bounds", fmt::format("{} broadcast({}.bound), dimensions={{}}", array, name));
+  line("error", fmt::format("{0} multiply({1}.size, {1}.bounds)", array, name));
+  line("less", fmt::format("{0} negate({1}.error)", array, name));
+  line("signed", fmt::format("{0} select({1}.up, {1}.error, {1}.less)", array, name));
+  const bool is_root = i.parent()->root() == &i;
+  return text +
+         fmt::format("  {}{} = {} add({}, {}.signed)\n", is_root ? "ROOT " : "", name, array, raw, name);
+}
+
+std::vector<double> Reals(const Literal& literal) {
+  std::vector<double> numbers;
+  DispatchType(literal.type(), [&]<ElementType kType>() {
+    for (const Native<kType>& x : literal.span<Native<kType>>()) {
+      if constexpr (requires { x.ToFloat(); })
+        numbers.push_back(x.ToFloat());
+      else if constexpr (requires { x.real(); })
+        numbers.push_back(std::abs(std::complex<double>(x)));
+      else
+        numbers.push_back(static_cast<double>(x));
+    }
+  });
+  return numbers;
+}
+
+// Adds what a sample tells of an array.
+void Widen(const Literal& want, const Literal& sample, std::vector<double>* tolerance) {
+  const std::vector<double> a = Reals(want), b = Reals(sample);
+  const bool is_float = IsFloat(want.type()) || IsComplex(want.type());
+  double largest = 0, farthest = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (std::isfinite(a[i])) largest = std::max(largest, std::abs(a[i]));
+    if (std::isfinite(a[i]) && std::isfinite(b[i])) farthest = std::max(farthest, std::abs(a[i] - b[i]));
+  }
+  for (size_t i = 0; i < a.size(); ++i) {
+    double& t = (*tolerance)[i];
+    if (t < 0) continue;
+    const bool same = a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]));
+    if (!is_float) {
+      if (!same) t = -1;
+    } else if (!same && !(std::isfinite(a[i]) && std::isfinite(b[i]))) {
+      t = -1;
+    } else if (farthest > kMostSpread * largest) {
+      t = -1;
+    } else {
+      t = std::max(t, kMargin * farthest);
+    }
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> Perturbed(const Module& module, uint64_t salt) {
+  std::string text = "HloModule perturbed\n\n";
+  std::vector<const Computation*> scalar_code;
+  for (const Computation* c : module.computations()) {
+    for (const Instruction* i : c->instructions()) {
+      const Opcode op = i->opcode();
+      const bool takes_scalars = op == Opcode::kReduce || op == Opcode::kReduceWindow ||
+                                 op == Opcode::kScatter || op == Opcode::kSort ||
+                                 op == Opcode::kSelectAndScatter;
+      if (ErrorOf(*i) == Error::kUnknown)
+        return absl::UnimplementedError(fmt::format("there is no error bound for {}", Name(op)));
+      if (!takes_scalars) continue;
+      scalar_code.insert(scalar_code.end(), i->called_computations().begin(), i->called_computations().end());
+    }
+  }
+  const std::set<const Instruction*> inexact = Inexact(module);
+  const PrintOptions options{.form = PrintForm::kShort, .own_order = true};
+  for (const Computation* c : module.computations()) {
+    const bool is_plain = std::find(scalar_code.begin(), scalar_code.end(), c) != scalar_code.end();
+    text += fmt::format("{}%{} {{\n", c->IsEntry() ? "ENTRY " : "", c->name());
+    for (const Instruction* i : c->instructions()) {
+      std::string definition = Print(*i, options);
+      definition = definition.substr(definition.find(" = "));
+      const bool has_error =
+          !is_plain && (ErrorOf(*i) != Error::kNone || (inexact.contains(i) && RoundsOnce(*i)));
+      const std::string name = fmt::format("%{}", i->name());
+      const bool is_root = c->root() == i && !has_error;
+      text += fmt::format("  {}{}{}{}\n", is_root ? "ROOT " : "", name, has_error ? ".raw" : "", definition);
+      if (has_error) text += WithError(*i, name, name + ".raw", Random(salt ^ text.size()).Next());
+    }
+    text += "}\n\n";
+  }
+  return text;
+}
+
+Tolerance ToleranceOf(const CheckedModule& module, const std::vector<Literal>& arguments,
+                      const Literal& result) {
+  Tolerance tolerance;
+  const std::vector<LiteralLeaf> want = ArrayLeaves(result);
+  for (const LiteralLeaf& leaf : want) tolerance.by_leaf.emplace_back(leaf.value->element_count(), 0.0);
+  for (int sample = 0; sample < kSamples; ++sample) {
+    const absl::StatusOr<std::string> text = Perturbed(module.module(), sample + 1);
+    if (!text.ok()) return {.unknown = text.status().ToString()};
+    const absl::StatusOr<CheckedModule> variant = ReadModule(*text);
+    if (!variant.ok()) return {.unknown = variant.status().ToString()};
+    const absl::StatusOr<Literal> value = Evaluate(*variant, arguments, {.max_seconds = 10});
+    if (!value.ok()) return {.unknown = value.status().ToString()};
+    const std::vector<LiteralLeaf> got = ArrayLeaves(*value);
+    for (size_t i = 0; i < got.size(); ++i) Widen(*want[i].value, *got[i].value, &tolerance.by_leaf[i]);
+  }
+  return tolerance;
+}
+
+}  // namespace hlo::fuzz
