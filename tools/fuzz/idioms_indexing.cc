@@ -11,8 +11,12 @@ namespace {
 
 using enum ElementType;
 
-// Few different values, so that there are ties.
+// Few different values, so that there are ties; no NaN, whose sign nothing determines, and no negative zero.
 Value WithTies(Scene& s, const Value& x) {
+  if (IsFloat(x.type) && s.body.program.is_wild) {
+    const Value zero = s.body.Splat(x.type, x.dims, 0);
+    return s.body.Select(s.body.Compare(x, x, "EQ"), s.body.Binary("add", x, zero), zero);
+  }
   if (!IsIntegral(x.type) || BitWidth(x.type) < 4) return x;
   return s.body.Binary("remainder", x, s.body.Splat(x.type, x.dims, 3));
 }

@@ -66,7 +66,7 @@ std::string Body::Combiner(std::string_view opcode, ElementType type) {
 std::string Body::Comparator(ElementType type, std::string_view direction, const Values& more) {
   Values parameters = {{.type = type}, {.type = type}};
   for (const Value& v : more) parameters.insert(parameters.end(), 2, Value{.type = v.type});
-  const bool is_total = IsFloat(type) && program.is_wild;
+  const bool is_total = IsFloat(type) && program.is_wild && random.Chance(0.5);
   return Computation("order", parameters, [&](Body& b, const Values& v) -> Values {
     return {b.Op("compare", {v[0], v[1]}, ElementType::kPred, {},
                  fmt::format("direction={}{}", direction, is_total ? ", type=TOTALORDER" : ""), v[0])};
