@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "plan/passes.h"
 #include "plan/validate.h"
+#include "plan/verify_code.h"
 
 namespace hlo::plan {
 
@@ -21,6 +22,7 @@ absl::StatusOr<Plan> MakePlan(const CheckedModule& module, const CustomCalls* cu
   PlanState state{module, custom_calls, target, options, passes};
   HLO_RETURN_IF_ERROR(RunPasses(Passes(), state));
   if (options.validate) HLO_RETURN_IF_ERROR(ValidatePlan(state.plan));
+  if (options.validate) HLO_RETURN_IF_ERROR(VerifyPlanCode(state.plan));
   return std::move(state.plan);
 }
 

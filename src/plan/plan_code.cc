@@ -253,7 +253,9 @@ class Compiler {
       result_.code.Store(from, result, 0, address, byte_count);
     } else {
       result_.code.Load(value, result, 0, address, byte_count);
-      result_.code.Call(update->combine, update->count, {}, value, {value, from, from});
+      const auto element = static_cast<int32_t>(width);
+      result_.code.Call(update->combine, update->count, {element, {element, element, 0}}, value,
+                        {value, from, from});
       result_.code.Store(value, result, 0, address, byte_count);
     }
     Bind(outside);
@@ -332,7 +334,7 @@ class Compiler {
     const auto place = [&](const SmallProgram::Place& where) -> cpu::StepCode::FarPlace {
       if (where.argument < 0) return {};
       const Address& address = addresses[where.start];
-      return {where.argument, where.offset + address.offset, address.place};
+      return {where.argument, where.offset + address.offset, address.place, where.width};
     };
     const SmallProgram::Call& call = program.calls[0];
     result_.code.CallFar({call.call,
@@ -381,11 +383,8 @@ class Compiler {
       }
       const int64_t count = spreads ? 1 : program.count;
       const FramePlace in[3] = {read(call.in[0], count), read(call.in[1], count), read(call.in[2], count)};
-      const auto width = [](const SmallProgram::Place& place) {
-        return place.argument < 0 ? cpu::StepCode::CallWidths::kWidest : place.width;
-      };
       result_.code.Call(call.call, program.count,
-                        {width(out), {width(call.in[0]), width(call.in[1]), width(call.in[2])}}, to, in);
+                        {out.width, {call.in[0].width, call.in[1].width, call.in[2].width}}, to, in);
       if (far) {
         const Address& address = addresses[out.start];
         result_.code.Store(to, out.argument, out.offset + address.offset, address.place,

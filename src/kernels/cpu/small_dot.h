@@ -31,6 +31,9 @@ class SmallDot {
   // The problem's operands and result; sums are taken in f64.
   void Run(const void* a, const void* b, void* c) const;
 
+  // True if both take the same elements to the same places.
+  bool operator==(const SmallDot&) const = default;
+
   ElementType type() const { return type_; }
   // How many neighbours it multiplies by as many others, where the sum of those is all; 0: it is more.
   int64_t line() const {

@@ -57,6 +57,7 @@ class StepCode {
     int32_t argument = -1;  // -1: there is no such operand.
     int64_t offset = 0;
     FramePlace address = kNoAddress;
+    int32_t width = 0;  // Bytes of an element.
   };
   struct FarCall {
     TileCall call;
@@ -130,7 +131,10 @@ class StepCode {
   };
 
  private:
+  friend struct StepCodeParts;
   void Add(const Op& op) { ops_.push_back(op); }
+  // Once all operations stand.
+  void ChooseHandlers();
   // Whether operations from `first` on and before this one may jump past it.
   bool JumpsBeyond(int64_t first, int64_t number) const;
   // At most so many bytes are read or written at that place of the operation.

@@ -307,12 +307,16 @@ void StepCode::Finish() {
   for (const int64_t target : targets_) HLO_CHECK(target >= 0 && target < op_count());
   for (int64_t k = 0; k < op_count(); ++k) {
     Op& op = ops_[k];
-    op.run = FindHandler(&op, op_count() - 1 - k);
     if (op.code == kJump || op.code == kJumpUnless || op.code == kRepeat)
       op.number = targets_[op.number] - k;
     else if (op.code == kCheckedAddressS32)
       op.c = static_cast<int32_t>(targets_[op.outside()] - k);
   }
+  ChooseHandlers();
+}
+
+void StepCode::ChooseHandlers() {
+  for (int64_t k = 0; k < op_count(); ++k) ops_[k].run = FindHandler(&ops_[k], op_count() - 1 - k);
 }
 
 bool StepCode::Run(std::byte* frame, void* const* arguments, absl::FunctionRef<bool(int32_t)> escape) const {

@@ -1,0 +1,19 @@
+#pragma once
+// The verifier of a plan's bytecode: translation validation against the plan's steps.
+//
+// Steps and bytecode are executed symbolically side by side. Both start from the same arguments and
+// constants; values are numbered, so that equal numbers are equal values. Where control flow begins, repeats
+// or joins, the memory that the steps still need must hold the same values on both sides, conditions must be
+// the same value, and so must the order of effects. Besides, every place of the frame is written before it is
+// read, and every access stays within the frame or the buffer. The verifier shares no code with the compiler.
+
+#include "absl/status/status.h"
+#include "plan/plan.h"
+
+namespace hlo::plan {
+
+// OK, or Internal: which operation of the code, which place or buffer, and which step. A plan without code is
+// fine.
+absl::Status VerifyPlanCode(const Plan& plan);
+
+}  // namespace hlo::plan

@@ -1,0 +1,283 @@
+// Mutation test of the verifier of bytecode. The code of plans is changed at random; a mutant that the
+// verifier accepts runs, and must give what the true code gives. Mutants that it rejects may do anything and
+// do not run.
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "exec/executor.h"
+#include "fmt/format.h"
+#include "hlo_run/compare.h"
+#include "hlo_run/conform.h"
+#include "hlo_run/execute.h"
+#include "kernels/cpu/step_codes.h"
+#include "kernels/cpu/step_decode.h"
+#include "plan/plan.h"
+#include "plan/plan_code.h"
+#include "plan/verify_code.h"
+
+namespace hlo {
+namespace {
+
+using cpu::StepCode;
+using Parts = cpu::StepCodeParts;
+
+// Counts by kind of mutation.
+struct Tally {
+  int64_t mutants = 0, rejected = 0, equal = 0, changed = 0;
+};
+
+class Mutator {
+ public:
+  explicit Mutator(uint32_t seed) : random_(seed) {}
+
+  // The mutation's name; empty where it changed nothing.
+  std::string Mutate(plan::PlanCode& code, int64_t slots) {
+    std::vector<StepCode::Op>& ops = Parts::Ops(code.code);
+    const auto k = Below(static_cast<int64_t>(ops.size()) - 1);
+    StepCode::Op& op = ops[k];
+    const StepCode::Op before = op;
+    const std::string kind = Change(code, ops, k, slots);
+    const bool is_same = op.code == before.code && op.count == before.count && op.out == before.out &&
+                         op.a == before.a && op.b == before.b && op.c == before.c &&
+                         op.number == before.number;
+    const bool is_table = kind == "table" || kind == "import" || kind == "swap" || kind == "label";
+    if (is_same && !is_table) return "";
+    Parts::ChooseHandlers(code.code);
+    return kind;
+  }
+
+ private:
+  int64_t Below(int64_t limit) { return limit <= 0 ? 0 : static_cast<int64_t>(random_() % limit); }
+  int64_t Shift() {
+    constexpr int64_t kShifts[] = {-16, -8, -4, -1, 1, 4, 8, 16};
+    return kShifts[Below(8)];
+  }
+  // A place that another operation names, or one close by.
+  cpu::FramePlace Place(const std::vector<StepCode::Op>& ops, cpu::FramePlace place) {
+    if (Below(3) == 0) return static_cast<cpu::FramePlace>(place + Shift());
+    const StepCode::Op& other = ops[Below(static_cast<int64_t>(ops.size()))];
+    const cpu::FramePlace places[] = {other.out, other.a, other.b, other.c};
+    return places[Below(4)];
+  }
+
+  std::string Change(plan::PlanCode& code, std::vector<StepCode::Op>& ops, int64_t k, int64_t slots) {
+    StepCode::Op& op = ops[k];
+    switch (Below(13)) {
+      case 0:
+        op.out = Place(ops, op.out);
+        return "result's place";
+      case 1:
+      case 2: {
+        cpu::FramePlace* const places[] = {&op.a, &op.b, &op.c};
+        cpu::FramePlace& place = *places[Below(3)];
+        place = Place(ops, place);
+        return "operand's place";
+      }
+      case 3:  // Copies something to itself.
+        op = {.code = cpu::kCopy1, .out = op.out, .a = op.out};
+        return "drop";
+      case 4:
+        if (k + 2 >= static_cast<int64_t>(ops.size()) || op.code >= cpu::kEscape ||
+            ops[k + 1].code >= cpu::kEscape)
+          return "";
+        std::swap(op, ops[k + 1]);
+        return "swap";
+      case 5:
+        if (op.code <= cpu::kSelect8)
+          op.code = static_cast<uint16_t>(Below(cpu::kSelect8 + 1));
+        else if (op.code <= cpu::kCopyBytes)
+          op.code = static_cast<uint16_t>(cpu::kCopy1 + Below(5));
+        else if (op.code >= cpu::kDotF32 && op.code <= cpu::kStoreAt8)
+          op.code = static_cast<uint16_t>(cpu::kDotF32 + Below(cpu::kStoreAt8 - cpu::kDotF32 + 1));
+        else
+          op.code = static_cast<uint16_t>(Below(cpu::kEnd + 1));
+        return "opcode";
+      case 6:
+        op.count = static_cast<uint16_t>(op.count + (Below(2) == 0 ? 1 : -1));
+        return "count";
+      case 7:
+        op.number += Below(2) == 0 ? Shift() : op.number + 1;
+        return "number";
+      case 8:
+        (Below(2) == 0 ? op.b : op.c) += static_cast<int32_t>(Shift());
+        return "field";
+      case 9:
+        op.b = static_cast<int32_t>(Below(slots));
+        return "argument";
+      case 10:
+        op = ops[Below(static_cast<int64_t>(ops.size()))];
+        return "duplicate";
+      case 11:
+        return ChangeImport(code, slots);
+      default:
+        return ChangeTable(code.code, slots);
+    }
+  }
+  std::string ChangeImport(plan::PlanCode& code, int64_t slots) {
+    if (code.imports.empty()) return "";
+    plan::PlanCode::Import& import = code.imports[Below(static_cast<int64_t>(code.imports.size()))];
+    switch (Below(4)) {
+      case 0:
+        import.to = code.imports[Below(static_cast<int64_t>(code.imports.size()))].to;
+        break;
+      case 1:
+        import.offset += Shift();
+        break;
+      case 2:
+        import.byte_count += Shift();
+        break;
+      default:
+        import.slot = static_cast<plan::Slot>(Below(slots));
+    }
+    return "import";
+  }
+  std::string ChangeTable(StepCode& code, int64_t slots) {
+    auto& tiles = Parts::Tiles(code);
+    auto& ranges = Parts::Ranges(code);
+    auto& far = Parts::FarCalls(code);
+    auto& tables = Parts::Tables(code);
+    auto& targets = Parts::Targets(code);
+    const auto any = [&](auto& table) -> auto& { return table[Below(static_cast<int64_t>(table.size()))]; };
+    switch (Below(5)) {
+      case 0:
+        if (tiles.empty()) return "";
+        if (Below(2) == 0)
+          any(tiles).call = any(tiles).call;
+        else
+          any(tiles).count += Below(2) == 0 ? 1 : -1;
+        return "table";
+      case 1: {
+        if (ranges.empty()) return "";
+        StepCode::Range& range = any(ranges);
+        (Below(2) == 0 ? range.max : range.byte_stride) += Shift();
+        return "table";
+      }
+      case 2: {
+        if (far.empty()) return "";
+        StepCode::FarCall& call = any(far);
+        StepCode::FarPlace& place = Below(2) == 0 ? call.out : call.in[Below(3)];
+        if (Below(3) == 0)
+          place.argument = static_cast<int32_t>(Below(slots));
+        else if (Below(2) == 0)
+          place.offset += Shift();
+        else
+          call.count += Below(2) == 0 ? 1 : -1;
+        return "table";
+      }
+      case 3:
+        if (tables.empty()) return "";
+        std::swap(any(any(tables)), any(any(tables)));
+        return "table";
+      default:
+        if (targets.empty()) return "";
+        any(targets) += Below(2) == 0 ? 1 : -1;
+        return "label";
+    }
+  }
+
+  std::mt19937 random_;
+};
+
+// The bits of a value.
+std::string BitsOf(const Literal& value) {
+  std::string bits;
+  for (const LiteralLeaf& leaf : ArrayLeaves(value))
+    bits.append(reinterpret_cast<const char*>(leaf.value->data()), leaf.value->byte_count());
+  return bits;
+}
+
+std::vector<Literal> Copies(const std::vector<Literal>& values) {
+  std::vector<Literal> copies = values;
+  for (Literal& copy : copies) EXPECT_TRUE(copy.MakeUnique().ok());
+  return copies;
+}
+
+class CodeMutants : public testing::Test {
+ protected:
+  static constexpr EvaluateOptions kOptions{.max_seconds = 20};
+
+  absl::StatusOr<Literal> Evaluate(const CheckedModule& module, std::vector<Literal> arguments) {
+    const PlanOptions unchecked = {.validate = false};
+    absl::StatusOr<plan::Plan> plan = plan::MakePlan(module, nullptr, plan::Target::kCpu, unchecked);
+    if (!plan.ok() || plan->code == nullptr)
+      return Execute(module, std::move(arguments), Engine::kFast, kOptions);
+    ++plans_;
+    const absl::Status verified = plan::VerifyPlanCode(*plan);
+    EXPECT_TRUE(verified.ok()) << place_ << ": " << verified;
+    const std::shared_ptr<const plan::PlanCode> code = plan->code;
+    absl::StatusOr<Literal> truth = absl::InternalError("");
+    std::string bits;
+    for (int64_t k = 0; k < per_plan_; ++k) {
+      auto mutant = std::make_shared<plan::PlanCode>(*code);
+      const std::string kind = mutator_.Mutate(*mutant, static_cast<int64_t>(plan->buffers.size()));
+      if (kind.empty()) continue;
+      Tally& tally = tallies_[kind];
+      ++tally.mutants;
+      plan->code = mutant;
+      if (!plan::VerifyPlanCode(*plan).ok()) {
+        ++tally.rejected;
+        continue;
+      }
+      if (bits.empty()) {
+        plan->code = code;
+        truth = exec::Executor(module, *plan).Run(Copies(arguments), kOptions);
+        if (!truth.ok()) return truth;
+        bits = BitsOf(*truth);
+        plan->code = mutant;
+      }
+      const absl::StatusOr<Literal> result = exec::Executor(module, *plan).Run(Copies(arguments), kOptions);
+      const bool is_equal = result.ok() && BitsOf(*result) == bits;
+      ++(is_equal ? tally.equal : tally.changed);
+      EXPECT_TRUE(is_equal) << place_ << ": an accepted mutant (" << kind << ") changes the result; "
+                            << result.status();
+    }
+    return Execute(module, std::move(arguments), Engine::kFast, kOptions);
+  }
+
+  void RunOn(const std::vector<std::string>& paths) {
+    const absl::StatusOr<std::vector<Case>> cases = FindCases(paths);
+    ASSERT_TRUE(cases.ok()) << cases.status();
+    for (const Case& each : *cases) {
+      place_ = fmt::format("{}:{} {}", each.path, each.line, each.name);
+      RunCase(each, [&](const CheckedModule& module, std::vector<Literal> arguments, Host* host) {
+        if (host != nullptr) return absl::StatusOr<Literal>(absl::UnimplementedError("a host"));
+        return Evaluate(module, std::move(arguments));
+      });
+    }
+    Tally all;
+    for (const auto& [kind, tally] : tallies_) {
+      fmt::print(
+          "{:<16} {:>7} mutants, {:>7} rejected, {:>6} accepted and equal, {:>3} accepted and changed\n",
+          kind, tally.mutants, tally.rejected, tally.equal, tally.changed);
+      all.mutants += tally.mutants;
+      all.rejected += tally.rejected;
+      all.equal += tally.equal;
+      all.changed += tally.changed;
+    }
+    fmt::print(
+        "{} plans with code, {} mutants, {} rejected, {} accepted and equal, {} accepted and changed\n",
+        plans_, all.mutants, all.rejected, all.equal, all.changed);
+    EXPECT_GT(all.rejected, 1000);
+    EXPECT_EQ(all.changed, 0);
+  }
+
+  Mutator mutator_{
+      std::getenv("HLO_SEED") == nullptr ? 1U : static_cast<uint32_t>(std::atoi(std::getenv("HLO_SEED")))};
+  int64_t per_plan_ = std::getenv("HLO_MUTANTS") == nullptr ? 5 : std::atoi(std::getenv("HLO_MUTANTS"));
+  int64_t plans_ = 0;
+  std::string place_;
+  std::map<std::string, Tally> tallies_;
+};
+
+TEST_F(CodeMutants, AcceptedOnesAreEqual) {
+  RunOn({"tests/cases/ops", "tests/cases/semantics", "tests/cases/types", "golden"});
+}
+
+}  // namespace
+}  // namespace hlo
