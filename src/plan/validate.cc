@@ -93,6 +93,7 @@ class Validator {
       from.push_back(memory_.ValuesAt(move.from));
       to.push_back(memory_.ValuesAt(move.to));
     }
+    HLO_RETURN_IF_ERROR(CheckTargets(moves));
     const auto stays = [&](const Move& move) {
       return memory_.Canonical(move.to) == memory_.Canonical(move.from);
     };
@@ -105,6 +106,22 @@ class Validator {
       if (stays(moves[k])) continue;
       memory_.Set(moves[k].to, from[k]);
       if (moves[k].exchange) memory_.Set(moves[k].from, to[k]);
+    }
+    return absl::OkStatus();
+  }
+
+  // Moves happen at once: each buffer gets one value.
+  absl::Status CheckTargets(const std::vector<Move>& moves) const {
+    std::vector<Slot> targets;
+    for (const Move& move : moves) {
+      targets.push_back(move.to);
+      if (move.exchange) targets.push_back(move.from);
+    }
+    for (size_t i = 0; i < targets.size(); ++i) {
+      for (size_t j = 0; j < i; ++j) {
+        if (memory_.Overlap(targets[i], targets[j]))
+          return absl::InternalError(fmt::format("two moves write to b{} and b{}", targets[j], targets[i]));
+      }
     }
     return absl::OkStatus();
   }

@@ -1,0 +1,125 @@
+// The validator of plans accepts every true plan and rejects every mutant of one that gives another result.
+//   HLO_TEST_MODULES=DIR   mutates the plans of these modules (golden by default)
+//   HLO_TEST_MUTANTS=N     as many in all
+
+#include "plan_mutations.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+
+#include "device/gpu.h"
+#include "exec/executor.h"
+#include "exec/gpu_executor.h"
+#include "gtest/gtest.h"
+#include "hlo_run/compare.h"
+#include "hlo_run/execute.h"
+#include "hlo_run/io.h"
+#include "hlo_run/parse.h"
+#include "plan/validate.h"
+
+namespace hlo {
+namespace {
+
+std::vector<std::string> ModuleFiles(const std::string& folder) {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (entry.path().extension() == ".hlo" && entry.file_size() < 100'000) files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+absl::StatusOr<CheckedModule> Load(const std::string& file) {
+  Diagnostics diagnostics;
+  absl::StatusOr<ModuleFile> text = ReadModuleFile(file);
+  if (!text.ok()) return text.status();
+  std::shared_ptr<Module> module = Parse(text->text, diagnostics);
+  if (module == nullptr) return absl::InvalidArgumentError("parse");
+  return Check(std::move(module), diagnostics);
+}
+
+// Every value is drawn anew for a run: arguments that are given up may be overwritten.
+absl::StatusOr<Literal> RunPlan(const CheckedModule& module, const plan::Plan& plan, plan::Target target) {
+  absl::StatusOr<std::vector<Literal>> arguments = MakeInputs(module.module(), InputFill::kUniform, 7);
+  if (!arguments.ok()) return arguments.status();
+  EvaluateOptions options;
+  options.max_seconds = 5;
+  // The emulator is slow: longer programs are left out there.
+  options.max_steps = target == plan::Target::kCpu ? 1'000'000 : 300;
+  if (target == plan::Target::kCpu) return exec::Executor(module, plan).Run(*std::move(arguments), options);
+  return exec::GpuExecutor(module, plan, device::MakeEmulatedGpu()).Run(*std::move(arguments), options);
+}
+
+bool IsSame(const Literal& got, const Literal& want) {
+  const std::vector<LiteralLeaf> a = ArrayLeaves(got), b = ArrayLeaves(want);
+  for (size_t k = 0; k < a.size(); ++k) {
+    if (!CompareArrays(*a[k].value, *b[k].value, CompareRule::Exact()).ok()) return false;
+  }
+  return a.size() == b.size();
+}
+
+struct Count {
+  int64_t tried = 0, rejected = 0;
+};
+
+void RunMutants(plan::Target target, int64_t mutants) {
+  const char *folder = std::getenv("HLO_TEST_MODULES"), *wanted = std::getenv("HLO_TEST_MUTANTS");
+  if (wanted != nullptr) mutants = std::atoll(wanted);
+  const std::vector<std::string> files = ModuleFiles(folder != nullptr ? folder : "golden");
+  ASSERT_FALSE(files.empty());
+  const int64_t kinds = static_cast<int64_t>(test::MutationNames().size());
+  std::vector<Count> counts(kinds);
+  std::mt19937_64 random(1);
+  int64_t plans = 0, tried = 0, wrong = 0;
+  for (size_t f = 0; f < files.size() && tried < mutants; ++f) {
+    const absl::StatusOr<CheckedModule> module = Load(files[f]);
+    if (!module.ok() || module->module().entry()->instructions().empty()) continue;
+    PlanOptions options;
+    options.disabled_passes = {"bytecode"};  // Its code would still run the steps as they were.
+    absl::StatusOr<plan::Plan> made = plan::MakePlan(*module, nullptr, target, options);
+    if (absl::IsUnimplemented(made.status())) continue;
+    ASSERT_TRUE(made.ok()) << files[f] << made.status();
+    plan::Plan& plan = *made;
+    const absl::StatusOr<Literal> expected = RunPlan(*module, plan, target);
+    if (!expected.ok() || plan.steps.size() < 2) continue;
+    ++plans;
+    const std::vector<plan::Step> steps = plan.steps;
+    const std::vector<plan::Buffer> buffers = plan.buffers;
+    const std::vector<plan::Slot> results = plan.results;
+    const int64_t share = 1 + std::max(mutants / 600, 3 * mutants / static_cast<int64_t>(files.size()));
+    for (int64_t i = 0; i < share; ++i) {
+      const auto kind = static_cast<int>(random() % kinds);
+      if (!test::Mutate(kind, random, plan)) continue;
+      ++tried;
+      ++counts[kind].tried;
+      if (!plan::ValidatePlan(plan).ok()) {
+        ++counts[kind].rejected;
+      } else {
+        const absl::StatusOr<Literal> got = RunPlan(*module, plan, target);
+        if (!got.ok() || !IsSame(*got, *expected)) {
+          ++wrong;
+          ADD_FAILURE() << files[f] << ": accepted although " << test::MutationNames()[kind] << " ("
+                        << got.status() << ")";
+          if (wrong > 20) GTEST_FAIL();
+        }
+      }
+      plan.steps = steps;
+      plan.buffers = buffers;
+      plan.results = results;
+      ASSERT_TRUE(plan::ValidatePlan(plan).ok());
+    }
+  }
+  EXPECT_GE(tried, mutants * 9 / 10);
+  fmt::print("{} plans, {} mutants, {} wrong ones accepted\n", plans, tried, wrong);
+  for (int64_t kind = 0; kind < kinds; ++kind)
+    fmt::print("{:<30} {:>6} tried, {:>6} rejected\n", test::MutationNames()[kind], counts[kind].tried,
+               counts[kind].rejected);
+}
+
+TEST(PlanMutations, AreRejectedWhereTheyChangeAResult) { RunMutants(plan::Target::kCpu, 10'000); }
+TEST(PlanMutations, OfAGpuAreRejectedWhereTheyChangeAResult) { RunMutants(plan::Target::kGpu, 2'000); }
+
+}  // namespace
+}  // namespace hlo
