@@ -15,12 +15,8 @@ namespace {
 
 class Validator {
  public:
-  Validator(const Plan& plan, bool donated, bool check_each_step)
-      : plan_(plan),
-        graph_(plan.graph),
-        memory_(plan, donated),
-        steps_(plan, memory_),
-        check_each_step_(check_each_step) {}
+  explicit Validator(const Plan& plan)
+      : plan_(plan), graph_(plan.graph), memory_(plan), steps_(plan, memory_) {}
 
   absl::Status Run() {
     HLO_RETURN_IF_ERROR(memory_.CheckBuffers());
@@ -55,7 +51,7 @@ class Validator {
       } else if (const auto* branch = std::get_if<BranchStep>(&step.what)) {
         HLO_RETURN_IF_ERROR(Branch(step, *branch));
       } else {
-        HLO_RETURN_IF_ERROR(At(step, steps_.Run(step, check_each_step_)));
+        HLO_RETURN_IF_ERROR(At(step, steps_.Run(step)));
       }
     }
     return absl::OkStatus();
@@ -102,8 +98,8 @@ class Validator {
       memory_.Overwrite(move.to);
       if (move.exchange) memory_.Overwrite(move.from);
     }
+    // A result that has taken the memory of its argument is there already.
     for (size_t k = 0; k < moves.size(); ++k) {
-      if (stays(moves[k])) continue;
       memory_.Set(moves[k].to, from[k]);
       if (moves[k].exchange) memory_.Set(moves[k].from, to[k]);
     }
@@ -198,8 +194,7 @@ class Validator {
       const ValueId state = graph_.Resolve(node.results[k]), from = graph_.Resolve(node.operands[k]),
                     next = graph_.Resolve(node.next[k]);
       for (const Slot slot : memory_.HoldersOf(from)) {
-        const bool changes =
-            std::any_of(written.begin(), written.end(), [&](Slot w) { return memory_.Canonical(w) == slot; });
+        const bool changes = std::any_of(written.begin(), written.end(), [&](Slot w) { return w == slot; });
         if (changes || next == state || next == from) assumed.push_back({state, next, slot});
       }
     }
@@ -263,17 +258,13 @@ class Validator {
   const Graph& graph_;
   MemoryModel memory_;
   StepValidator steps_;
-  bool check_each_step_;
   int64_t number_ = -1;  // Of the step, in the order in which plans are printed.
 };
 
 }  // namespace
 
 absl::Status ValidatePlan(const Plan& plan) {
-  const bool can_donate =
-      std::any_of(plan.buffers.begin(), plan.buffers.end(), [](const Buffer& b) { return b.takes >= 0; });
-  absl::Status status = Validator(plan, false, true).Run();
-  if (status.ok() && can_donate) status = Validator(plan, true, false).Run();
+  const absl::Status status = Validator(plan).Run();
   if (status.ok()) return status;
   return absl::InternalError(fmt::format(
       "the plan is wrong: {} (this is a bug of hlo-run; --trust-plan runs it anyway)", Message(status)));

@@ -3,22 +3,22 @@
 #include <algorithm>
 #include <numeric>
 
-#include "absl/container/flat_hash_map.h"
 #include "fmt/format.h"
 
 namespace hlo::plan {
 
-MemoryModel::MemoryModel(const Plan& plan, bool donated)
+MemoryModel::MemoryModel(const Plan& plan)
     : plan_(plan),
       canonical_(plan.buffers.size()),
       values_(plan.buffers.size()),
       holders_(plan.graph.values.size()),
       class_of_(plan.buffers.size(), -1) {
   std::iota(canonical_.begin(), canonical_.end(), 0);
-  if (donated) {
-    for (size_t slot = 0; slot < canonical_.size(); ++slot) {
-      if (plan.buffers[slot].takes >= 0) canonical_[slot] = plan.buffers[slot].takes;
-    }
+  for (size_t slot = 0; slot < canonical_.size(); ++slot) {
+    const Slot taken = plan.buffers[slot].takes;
+    if (taken < 0) continue;
+    canonical_[slot] = taken;
+    takers_[taken].push_back(static_cast<Slot>(slot));
   }
   FindExchanges(plan.steps);
   absl::flat_hash_map<int32_t, std::vector<Slot>> of_parameter;
@@ -153,7 +153,6 @@ void MemoryModel::Replace(Slot slot, Values values) {
 }
 
 void MemoryModel::Set(Slot slot, const Values& values) {
-  slot = Canonical(slot);
   if (values_[slot] == values) return;
   journal_.emplace_back(slot, values_[slot]);
   Replace(slot, values);
@@ -190,8 +189,11 @@ void MemoryModel::OverwriteRegion(Slot writer, Region region) {
 }
 
 void MemoryModel::Overwrite(Slot slot) {
-  slot = Canonical(slot);
   Set(slot, {});
+  if (const auto found = takers_.find(canonical_[slot]); found != takers_.end()) {
+    Set(canonical_[slot], {});
+    for (const Slot result : found->second) Set(result, {});
+  }
   if (!IsInArena(slot)) return;
   const int32_t c = class_of_[slot];
   if (c < 0) return OverwriteRegion(slot, RegionOf(slot));

@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "plan/plan.h"
@@ -15,17 +16,18 @@ class MemoryModel {
  public:
   using Values = absl::InlinedVector<ValueId, 2>;  // Sorted.
 
-  // `donated`: the caller gave up every argument whose memory a result may take.
-  MemoryModel(const Plan& plan, bool donated);
+  // A result that may take the memory of a donated argument shares its bytes: what one holds is lost when the
+  // other is written. Neither holds what was written to the other, as there may be no donation.
+  explicit MemoryModel(const Plan& plan);
 
   // Internal if buffers leave the arena, or buffers that are exchanged differ or overlap.
   absl::Status CheckBuffers() const;
 
-  // The buffer that owns the memory: the argument's where a result takes it.
+  // The buffer whose memory it is: the argument's where a result may take it.
   Slot Canonical(Slot slot) const { return canonical_[slot]; }
   bool Overlap(Slot a, Slot b) const;
   bool Holds(Slot slot, ValueId value) const;
-  const Values& ValuesAt(Slot slot) const { return values_[Canonical(slot)]; }
+  const Values& ValuesAt(Slot slot) const { return values_[slot]; }
   const absl::InlinedVector<Slot, 2>& HoldersOf(ValueId value) const { return holders_[value]; }
 
   // Forgets the values of every buffer that shares bytes with this one.
@@ -55,7 +57,9 @@ class MemoryModel {
 
   const Plan& plan_;
   std::vector<Slot> canonical_;
-  std::vector<Values> values_;                         // By canonical slot.
+  absl::flat_hash_map<Slot, absl::InlinedVector<Slot, 1>>
+      takers_;                                         // Results that may take an argument's memory.
+  std::vector<Values> values_;                         // By slot.
   std::vector<absl::InlinedVector<Slot, 2>> holders_;  // By value.
   std::map<int64_t, Slot> active_;                     // Arena buffers that hold something, by their begin.
   std::vector<int32_t> class_of_;                      // By slot: buffers that exchange memory; -1: none.

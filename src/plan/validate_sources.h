@@ -1,18 +1,44 @@
 #pragma once
-// Checks that a step computes its results from the values that the graph names.
+// Checks that steps compute their results from the values that the graph names.
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/types/span.h"
 #include "plan/plan.h"
 
 namespace hlo::plan {
 
-// What is wrong with a step that reads and writes these values (resolved), or nothing: results that do not
-// follow from what is read, reads that no result needs, nodes of other blocks.
-std::optional<std::string> CheckSources(const Graph& graph, const Step& step, absl::Span<const ValueId> reads,
-                                        absl::Span<const ValueId> writes);
+class SourceChecker {
+ public:
+  explicit SourceChecker(const Graph& graph) : graph_(graph), marks_(graph.values.size()) {}
+
+  // What is wrong with a step that reads and writes these values (resolved), or nothing: results that do not
+  // follow from what is read, reads that no result needs, nodes of other blocks.
+  std::optional<std::string> Check(const Step& step, absl::Span<const ValueId> reads,
+                                   absl::Span<const ValueId> writes);
+
+ private:
+  // The last check in which a value was read by the step, needed by a result, visited, and visited for
+  // optional operands alone.
+  struct Marks {
+    int32_t read = 0, used = 0, visited = 0, visited_optional = 0;
+  };
+  struct Visit {
+    const Node* node;
+    ValueId value;
+    bool is_needed;  // Not only by optional operands.
+  };
+
+  std::optional<std::string> CheckNode(const Node& root, ValueId value);
+
+  const Graph& graph_;
+  std::vector<Marks> marks_;  // By value.
+  std::vector<Visit> stack_;
+  int32_t check_ = 0;
+};
 
 // "'name'" of the instruction that computes the value, or the parameter or constant that it is.
 std::string NameOf(const Graph& graph, ValueId value);

@@ -59,8 +59,15 @@ absl::Status StepValidator::CheckWritable(Slot slot) const {
 }
 
 // What the step reads and writes, in the order of VisitSlots.
-absl::StatusOr<std::vector<StepValidator::Argument>> StepValidator::ArgumentsOf(const Step& step) const {
-  std::vector<Argument> arguments;
+int64_t StepValidator::ByteCountOf(ValueId value) {
+  int64_t& bytes = byte_counts_[value];
+  if (bytes < 0) bytes = *DenseByteCount(graph_.values[value].shape);
+  return bytes;
+}
+
+absl::Status StepValidator::FindArguments(const Step& step) {
+  std::vector<Argument>& arguments = arguments_;
+  arguments.clear();
   bool fits = true;
   VisitSlots(step, [&](Slot slot, bool is_write) {
     fits &= IsSlot(slot) && arguments.size() < step.values.size();
@@ -70,25 +77,24 @@ absl::StatusOr<std::vector<StepValidator::Argument>> StepValidator::ArgumentsOf(
     return absl::InternalError("its buffers are not those that it was planned with");
   for (const Argument& argument : arguments) {
     const Buffer& buffer = BufferOf(argument.slot);
-    const std::optional<int64_t> bytes = DenseByteCount(graph_.values[argument.value].shape);
+    const int64_t bytes = ByteCountOf(argument.value);
     if (buffer.kind != Buffer::Kind::kLiteral && buffer.byte_count != bytes)
       return absl::InternalError(fmt::format("b{} has {} bytes, but {} takes {}", argument.slot,
-                                             buffer.byte_count, NameOf(graph_, argument.value), *bytes));
+                                             buffer.byte_count, NameOf(graph_, argument.value), bytes));
   }
-  return arguments;
+  return absl::OkStatus();
 }
 
-absl::Status StepValidator::Run(const Step& step, bool check_function) {
-  HLO_ASSIGN_OR_RETURN(const std::vector<Argument> arguments, ArgumentsOf(step));
-  std::vector<ValueId> reads, writes;
+absl::Status StepValidator::Run(const Step& step) {
+  HLO_RETURN_IF_ERROR(FindArguments(step));
+  const absl::Span<const Argument> arguments = arguments_;
+  absl::InlinedVector<ValueId, 16> reads, writes;
   for (const Argument& each : arguments) {
     if (each.is_write) HLO_RETURN_IF_ERROR(CheckWritable(each.slot));
     (each.is_write ? writes : reads).push_back(each.value);
   }
-  if (check_function) {
-    if (const auto problem = CheckSources(graph_, step, reads, writes)) return absl::InternalError(*problem);
-    HLO_RETURN_IF_ERROR(CheckPrograms(step));
-  }
+  if (const auto problem = sources_.Check(step, reads, writes)) return absl::InternalError(*problem);
+  HLO_RETURN_IF_ERROR(CheckPrograms(step));
   HLO_RETURN_IF_ERROR(CheckBase(step, arguments));
   if (const auto* tiles = std::get_if<TileStep>(&step.what)) {
     HLO_RETURN_IF_ERROR(Tiles(*tiles, arguments));
@@ -118,7 +124,7 @@ absl::Status StepValidator::Run(const Step& step, bool check_function) {
 absl::Status StepValidator::CheckBase(const Step& step, absl::Span<const Argument> arguments) const {
   const auto* tiles = std::get_if<TileStep>(&step.what);
   if (tiles == nullptr) return absl::OkStatus();
-  const bool copies = tiles->updated >= 0 && !SkipsCopy(*tiles);
+  const bool copies = tiles->updated >= 0;
   for (const Argument& each : arguments) {
     if (!each.is_write || (copies && each.slot == tiles->result)) continue;
     const Node& node = *graph_.values[each.value].node;
@@ -146,7 +152,7 @@ absl::Status StepValidator::Tiles(const TileStep& tiles, absl::Span<const Argume
       const Argument& each = arguments[next++];
       if (is_write)
         written.push_back(each.slot);
-      else if (status.ok() && !skipped)
+      else if (status.ok())
         status = Read(each.slot, each.value);
     };
     tiles.programs[p].VisitAccesses([&](const Access& access, bool is_store) {

@@ -6,20 +6,25 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "plan/validate_memory.h"
 #include "plan/validate_programs.h"
+#include "plan/validate_sources.h"
 
 namespace hlo::plan {
 
 class StepValidator {
  public:
-  StepValidator(const Plan& plan, MemoryModel& memory) : plan_(plan), graph_(plan.graph), memory_(memory) {}
+  StepValidator(const Plan& plan, MemoryModel& memory)
+      : plan_(plan),
+        graph_(plan.graph),
+        memory_(memory),
+        sources_(graph_),
+        byte_counts_(graph_.values.size(), -1) {}
 
   // Checks what the step reads, computes and overwrites, and notes what it leaves in memory.
-  // `check_function`: also what does not depend on memory, the values that it computes its results from and
-  // the bounds of its accesses.
-  absl::Status Run(const Step& step, bool check_function);
+  absl::Status Run(const Step& step);
 
   // Internal where the buffer does not hold the value.
   absl::Status Read(Slot slot, ValueId value) const;
@@ -38,7 +43,8 @@ class StepValidator {
   };
 
   std::string Content(Slot slot) const;
-  absl::StatusOr<std::vector<Argument>> ArgumentsOf(const Step& step) const;
+  int64_t ByteCountOf(ValueId value);
+  absl::Status FindArguments(const Step& step);
   absl::Status CheckBase(const Step& step, absl::Span<const Argument> arguments) const;
   bool SkipsCopy(const TileStep& tiles) const;
   absl::Status Tiles(const TileStep& tiles, absl::Span<const Argument> arguments);
@@ -51,6 +57,10 @@ class StepValidator {
   const Plan& plan_;
   const Graph& graph_;
   MemoryModel& memory_;
+  SourceChecker sources_;
+  std::vector<int64_t> byte_counts_;  // By value; -1: not asked for yet.
+  // Of the step in its order of VisitSlots.
+  std::vector<Argument> arguments_;
   std::function<std::optional<int64_t>(int32_t)> byte_count_ = [this](int32_t slot) {
     return std::optional<int64_t>(BufferOf(slot).byte_count);
   };

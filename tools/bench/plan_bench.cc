@@ -1,0 +1,91 @@
+// How long does planning take, and what do the checks of plans add? For each file: microseconds of reading
+// (parsing and checking shapes), of planning, and of validating the plan, the best of several runs in
+// processor time of one thread; and the last as a share of planning and of the whole.
+//   plan_bench [--repeat=N] FILE...
+
+#include <time.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <limits>
+
+#include "fmt/format.h"
+#include "hlo_run/check.h"
+#include "hlo_run/io.h"
+#include "hlo_run/parse.h"
+#include "plan/plan.h"
+#include "plan/validate.h"
+
+namespace hlo {
+namespace {
+
+double ProcessorSeconds() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+double Fastest(int repeat, const std::function<void()>& run) {
+  double fastest = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < repeat; ++i) {
+    const double start = ProcessorSeconds();
+    run();
+    fastest = std::min(fastest, ProcessorSeconds() - start);
+  }
+  return fastest;
+}
+
+absl::StatusOr<CheckedModule> Read(const std::shared_ptr<const SourceText>& text) {
+  Diagnostics diagnostics;
+  std::shared_ptr<Module> module = Parse(text, diagnostics);
+  if (module == nullptr) return absl::InvalidArgumentError("it does not parse");
+  return Check(std::move(module), diagnostics);
+}
+
+int Main(int argc, char** argv) {
+  int repeat = 20;
+  double logarithms = 0, sum_plan = 0, sum_validate = 0;
+  int count = 0;
+  fmt::print("{:<55} {:>6} {:>9} {:>9} {:>9} {:>7} {:>7}\n", "file", "steps", "read us", "plan us",
+             "valid. us", "/plan", "/all");
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument.starts_with("--repeat=")) {
+      repeat = std::max(1, std::atoi(argument.c_str() + 9));
+      continue;
+    }
+    const absl::StatusOr<ModuleFile> file = ReadModuleFile(argument);
+    absl::StatusOr<CheckedModule> module = absl::InvalidArgumentError("it cannot be read");
+    if (file.ok()) module = Read(file->text);
+    PlanOptions options;
+    options.validate = false;
+    absl::StatusOr<plan::Plan> plan = absl::InvalidArgumentError("it is no module");
+    if (module.ok()) plan = plan::MakePlan(*module, nullptr, plan::Target::kCpu, options);
+    if (!plan.ok() || !plan::ValidatePlan(*plan).ok()) {
+      fmt::print("{}: no valid plan\n", argument);
+      continue;
+    }
+    const double read = Fastest(repeat, [&] { (void)Read(file->text); });
+    const double make =
+        Fastest(repeat, [&] { (void)plan::MakePlan(*module, nullptr, plan::Target::kCpu, options); });
+    const double validate = Fastest(repeat, [&] { (void)plan::ValidatePlan(*plan); });
+    fmt::print("{:<55} {:>6} {:>9.0f} {:>9.0f} {:>9.1f} {:>7.3f} {:>7.3f}\n",
+               argument.substr(argument.find_last_of('/') + 1), plan->steps.size(), read * 1e6, make * 1e6,
+               validate * 1e6, validate / make, validate / (read + make + validate));
+    logarithms += std::log(validate / make);
+    sum_plan += make;
+    sum_validate += validate;
+    ++count;
+  }
+  if (count > 0)
+    fmt::print("validation of planning: geometric mean {:.3f}, of the sums {:.3f}\n",
+               std::exp(logarithms / count), sum_validate / sum_plan);
+  return count > 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace hlo
+
+int main(int argc, char** argv) { return hlo::Main(argc, argv); }
