@@ -327,7 +327,7 @@ Tolerance ToleranceOf(const CheckedModule& module, const std::vector<Literal>& a
     if (!text.ok()) return {.unknown = text.status().ToString()};
     const absl::StatusOr<CheckedModule> variant = ReadModule(*text);
     if (!variant.ok()) return {.unknown = variant.status().ToString()};
-    const absl::StatusOr<Literal> value = Evaluate(*variant, arguments, {.max_seconds = 10});
+    const absl::StatusOr<Literal> value = Evaluate(*variant, arguments, {.max_seconds = 4});
     if (!value.ok()) return {.unknown = value.status().ToString()};
     const std::vector<LiteralLeaf> got = ArrayLeaves(*value);
     for (size_t i = 0; i < got.size(); ++i) Widen(*want[i].value, *got[i].value, &tolerance.by_leaf[i]);
