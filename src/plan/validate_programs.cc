@@ -80,7 +80,7 @@ bool IsSameElement(const Access& load, const Access& store, const ProgramArgumen
     return !a.place.has_value() && !b.place.has_value() && a.element == b.element && a.max == b.max &&
            a.stride == b.stride && a.type == b.type && arguments.same(a.argument, b.argument);
   };
-  return load.edges.empty() && load.next < 0 && load.offset == store.offset && load.outer == store.outer &&
+  return load.edges.empty() && load.offset == store.offset && load.outer == store.outer &&
          load.inner == store.inner && ByteCount(load.type) == ByteCount(store.type) &&
          std::equal(load.starts.begin(), load.starts.end(), store.starts.begin(), store.starts.end(),
                     same_start);
@@ -116,9 +116,7 @@ std::optional<std::string> CheckStore(const TileProgram& program, size_t number,
       if (reads_other)
         return fmt::format("it overwrites argument {}, which tells where to read", store.argument);
       if (!load.IsArray() || !arguments.overlap(load.argument, store.argument)) continue;
-      const bool whole_load = a == step.access && load.next < 0;
-      if (!whole_load || !arguments.same(load.argument, store.argument) ||
-          !IsSameElement(load, store, arguments))
+      if (!arguments.same(load.argument, store.argument) || !IsSameElement(load, store, arguments))
         return fmt::format("it overwrites elements of argument {} that other positions read", load.argument);
       if (LastUse(program, step.out) > written_at)
         return fmt::format("it overwrites elements of argument {} before their last use", load.argument);

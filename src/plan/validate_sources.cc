@@ -63,11 +63,7 @@ std::optional<std::string> SourceChecker::CheckNode(const Node& root, ValueId va
     for (size_t i = 0; i < node->operands.size(); ++i) {
       if (node->operands[i] == kNoValue) continue;
       const ValueId v = graph_.Resolve(node->operands[i]);
-      if (marks_[v].read == check_) {
-        marks_[v].used = check_;
-        continue;
-      }
-      if (IsBase(*node, i)) continue;
+      if (marks_[v].read == check_ || IsBase(*node, i)) continue;
       const Node* producer = graph_.values[v].node;
       const bool can_be_inside = producer != nullptr && producer->kind == Node::Kind::kOp &&
                                  producer->block == root.block && !producer->has_effect;
@@ -102,9 +98,6 @@ std::optional<std::string> SourceChecker::Check(const Step& step, absl::Span<con
       return fmt::format("{} belongs to another computation", NameOf(graph_, v));
     block = node->block;
     if (auto problem = CheckNode(*node, v)) return problem;
-  }
-  for (const ValueId v : reads) {
-    if (marks_[v].used != check_) return fmt::format("no result needs {}, which is read", NameOf(graph_, v));
   }
   return std::nullopt;
 }

@@ -24,7 +24,7 @@ class SourceChecker {
   // The last check in which a value was read by the step, needed by a result, visited, and visited for
   // optional operands alone.
   struct Marks {
-    int32_t read = 0, used = 0, visited = 0, visited_optional = 0;
+    int32_t read = 0, visited = 0, visited_optional = 0;
   };
   struct Visit {
     const Node* node;
