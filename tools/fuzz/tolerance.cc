@@ -17,7 +17,7 @@
 namespace hlo::fuzz {
 namespace {
 
-constexpr int kSamples = 3;
+constexpr int kSamples = 6;
 // The samples reach about one standard deviation of what independent errors add up to.
 constexpr double kMargin = 16;
 // Results that move further than so much of the largest one are decided by rounding.
@@ -321,7 +321,16 @@ Tolerance ToleranceOf(const CheckedModule& module, const std::vector<Literal>& a
                       const Literal& result) {
   Tolerance tolerance;
   const std::vector<LiteralLeaf> want = ArrayLeaves(result);
-  for (const LiteralLeaf& leaf : want) tolerance.by_leaf.emplace_back(leaf.value->element_count(), 0.0);
+  const bool is_inexact = Inexact(module.module()).contains(module.module().entry()->root());
+  for (const LiteralLeaf& leaf : want) {
+    std::vector<double>& tolerances = tolerance.by_leaf.emplace_back(leaf.value->element_count(), 0.0);
+    if (!is_inexact || !IsFloat(leaf.value->type())) continue;
+    // All samples of a single number may round to the same.
+    const std::vector<double> numbers = Reals(*leaf.value);
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      if (std::isfinite(numbers[i])) tolerances[i] = 4 * Epsilon(leaf.value->type()) * std::abs(numbers[i]);
+    }
+  }
   for (int sample = 0; sample < kSamples; ++sample) {
     const absl::StatusOr<std::string> text = Perturbed(module.module(), sample + 1);
     if (!text.ok()) return {.unknown = text.status().ToString()};
