@@ -1,6 +1,7 @@
 #include "idioms.h"
 
 #include <algorithm>
+#include <cctype>
 #include <limits>
 
 #include "fmt/format.h"
@@ -17,11 +18,11 @@ ElementType PickType(Random& random, const std::vector<ElementType>& common,
   return random.Pick(random.Chance(0.9) ? common : rare);
 }
 
-std::string Make(uint64_t seed, std::string_view only) {
+std::string Make(uint64_t seed, std::string_view only, double large = 0.04) {
   Random random(seed);
   const bool is_exact = random.Chance(0.8), is_wild = is_exact && random.Chance(0.1);
   Program program(random.Next(), is_exact, is_wild);
-  program.may_be_large = program.random.Chance(0.04);
+  program.may_be_large = program.random.Chance(large);
   Body entry(program, 0);
   Scene scene{.body = entry, .takes_parameters = true};
   const std::vector<Idiom>& idioms = AllIdioms();
@@ -48,7 +49,33 @@ std::string Make(uint64_t seed, std::string_view only) {
   return program.Finish(entry, results);
 }
 
+// Where a type's name stands before a bracket.
+std::vector<size_t> TypePlaces(const std::string& text) {
+  std::vector<size_t> places;
+  for (size_t bracket = text.find('['); bracket != std::string::npos; bracket = text.find('[', bracket + 1)) {
+    size_t begin = bracket;
+    while (begin > 0 && std::isalnum(static_cast<unsigned char>(text[begin - 1])) != 0) --begin;
+    if (ParseElementType(std::string_view(text).substr(begin, bracket - begin))) places.push_back(begin);
+  }
+  return places;
+}
+
 }  // namespace
+
+std::string RandomTypes(uint64_t seed) {
+  Random random(seed ^ 0x7e57);
+  std::string text = Make(seed, "", 0.4);
+  for (int64_t i = random.Between(1, 2); i > 0; --i) {
+    const std::vector<size_t> places = TypePlaces(text);
+    if (places.empty()) break;
+    const size_t at = random.Pick(places);
+    static const std::vector<std::string> kTypes = {"f16", "f32",  "f64", "bf16", "s8",     "s32", "s64",
+                                                    "u8",  "pred", "c64", "s4",   "f8e5m2", "u16"};
+    text.replace(at, text.find('[', at) - at, random.Pick(kTypes));
+  }
+  // What is exact with the one type need not be with the other.
+  return text.replace(0, text.find('\n'), "HloModule loose");
+}
 
 ElementType Scene::Type() {
   return PickType(random(),

@@ -45,6 +45,8 @@ void SmallIdiom(Scene& scene);
 
 // A few of them over shared values.
 std::string RandomIdioms(uint64_t seed);
+// The same with the type of one operand or result changed, often on large arrays. Checkers refuse most of them.
+std::string RandomTypes(uint64_t seed);
 // Only the idiom of this name.
 std::string OneIdiom(uint64_t seed, std::string_view name);
 

@@ -84,6 +84,7 @@ std::vector<std::string> MachineNames() { return {"idioms", "taps"}; }
 std::string MakeModule(std::string_view machine, uint64_t seed, const MachineOptions& options) {
   if (machine == "idioms") return RandomIdioms(seed);
   if (machine == "taps") return RandomTap(seed, ModulesIn(options.folders));
+  if (machine == "types") return RandomTypes(seed);
   return OneIdiom(seed, machine);
 }
 
@@ -98,7 +99,9 @@ Tally RunMachine(std::string_view machine, const MachineOptions& options) {
         [&](uint64_t seed) {
           const std::string text = MakeModule(machine, seed, options);
           if (text.empty()) return Verdict{Judgement::kSkipped, "", "no module"};
-          return Judge(text, seed, ConfigsFor(seed, options));
+          Verdict verdict = Judge(text, seed, ConfigsFor(seed, options));
+          const bool is_refused = machine == "types" && verdict.judgement == Judgement::kInvalid;
+          return is_refused ? Verdict{Judgement::kSkipped, "", "refused"} : verdict;
         },
         [&](uint64_t seed, const Verdict& verdict) {
           ++tally.modules;
@@ -141,7 +144,14 @@ std::string WriteFind(const std::string& folder, std::string_view machine, uint6
                       module_seed, find.verdict.config);
   file << fmt::format("// seed {}\n// {}\n", find.seed, what);
   file << "// The values below are the reference's: check them against another implementation.\n// run\n";
-  file << find.text << ValueLines(find.text, find.seed);
+  // The reference may be what crashes.
+  std::string values;
+  RunTrials(
+      0, 1, {}, [&](uint64_t) { return Verdict{.message = ValueLines(find.text, find.seed)}; },
+      [&](uint64_t, const Verdict& verdict) {
+        if (verdict.judgement == Judgement::kAgrees) values = verdict.message;
+      });
+  file << find.text << values;
   return path;
 }
 

@@ -18,7 +18,7 @@ constexpr const char* kUsage = R"(usage:
   hlo-fuzz --show MACHINE SEED   prints a module
   hlo-fuzz --show FILE           prints the file with the errors that its instructions may have
   hlo-fuzz --replay FILE...      runs files in all configurations
-machines: idioms, taps (of the modules in the folders), or the name of one idiom
+machines: idioms, taps (of the modules in the folders), types (changed at random), or the name of one idiom
 )";
 
 int Replay(const std::vector<std::string>& files) {
