@@ -10,7 +10,7 @@
 #include "kernels/cpu/block_loop.h"
 #include "plan/plan_code.h"
 #include "plan/step_cost.h"
-#include "reference/dynamic_sizes.h"
+#include "reference/apply.h"
 #include "reference/op.h"
 #include "reference/program.h"
 #include "reference/supported.h"
@@ -417,10 +417,7 @@ absl::Status Executor::CallReference(const Instruction& instruction, const plan:
   // A second reference to each: nobody may write to what is borrowed.
   const std::vector<Literal> held = operands;
   reference::OpContext context{instruction, absl::MakeSpan(operands), *evaluator_};
-  const reference::ReferenceOp op = reference::Reference(instruction.opcode());
-  absl::StatusOr<Literal> value = reference::NeedsActualSizes(instruction, operands)
-                                      ? reference::AtActualSizes(context, op)
-                                      : op(context);
+  const absl::StatusOr<Literal> value = reference::Apply(context, reference::Reference(instruction.opcode()));
   if (!value.ok()) return reference::Located(value.status(), instruction);
   leaf = 0;
   return StoreResult(*value, step, &leaf);

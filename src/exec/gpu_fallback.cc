@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "exec/gpu_executor.h"
 #include "fmt/format.h"
+#include "reference/apply.h"
 #include "reference/op.h"
 #include "reference/program.h"
 #include "reference/supported.h"
@@ -143,7 +144,8 @@ absl::Status GpuExecutor::RunReference(const Instruction& instruction, absl::Spa
     operands.push_back(std::move(value));
   }
   reference::OpContext context{instruction, absl::MakeSpan(operands), *evaluator_};
-  HLO_ASSIGN_OR_RETURN(const Literal value, reference::Reference(instruction.opcode())(context));
+  HLO_ASSIGN_OR_RETURN(const Literal value,
+                       reference::Apply(context, reference::Reference(instruction.opcode())));
   leaf = 0;
   return StoreResult(value, result_slots, &leaf, prepared);
 }

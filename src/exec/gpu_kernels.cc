@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "ir/element_types.h"
 #include "ir/result_shapes.h"
 #include "kernels/cuda/coded_kernels.h"
 #include "plan/scalar_code.h"
@@ -93,6 +94,7 @@ std::optional<CudaKernel> FindCodedSort(const Instruction& instruction, const De
 }  // namespace
 
 std::optional<CudaKernel> FindGpuKernel(const Instruction& instruction, const DeviceProperties& device) {
+  if (MixesTypes(instruction)) return std::nullopt;
   if (std::optional<CudaKernel> kernel = cuda::FindCudaKernel(instruction, device); kernel.has_value())
     return kernel;
   switch (instruction.opcode()) {

@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/check.h"
 #include "base/status.h"
+#include "ir/element_types.h"
 #include "ir/result_shapes.h"
 #include "plan/async_calls.h"
 #include "plan/dissolve.h"
@@ -107,8 +109,14 @@ class Flattener {
                                Block* block) {
     const Shape& shape = instruction.shape();
     if (!IsBounded(shape)) return absl::UnimplementedError("arrays of unbounded size");
-    if (const std::optional<std::vector<LeafSource>> sources = Dissolved(instruction, custom_calls_))
-      return Handed(shape, *sources, operands);
+    // Kernels and dissolved instructions take elements as they are.
+    if (MixesTypes(instruction)) return Op(instruction, shape, Joined(operands), block)->results;
+    if (const std::optional<std::vector<LeafSource>> sources = Dissolved(instruction, custom_calls_)) {
+      if (HaveTypes(shape, *sources, operands)) return Handed(shape, *sources, operands);
+      Node* node = Op(instruction, shape, Joined(operands), block);
+      node->only_reference = true;
+      return node->results;
+    }
     switch (instruction.opcode()) {
       case Opcode::kConstant:
         return Constant(instruction);
@@ -219,6 +227,10 @@ class Flattener {
 
   Node* Op(const Instruction& instruction, const Shape& shape, Leaves operands, Block* block) {
     Node* node = NewNode(Node::Kind::kOp, instruction, block);
+    std::vector<const Shape*> expected;
+    for (const Instruction* operand : instruction.operands()) CollectLeafShapes(operand->shape(), &expected);
+    HLO_CHECK(expected.size() == operands.size());
+    for (size_t i = 0; i < expected.size(); ++i) HLO_CHECK(HasType(operands[i], *expected[i]));
     NewLeaves(shape, node, &node->results);
     const bool takes = HasDynamic(operands);
     const bool makes =
@@ -228,7 +240,8 @@ class Flattener {
         graph_.values[result].is_dynamic |= makes;
     }
     node->operands = std::move(operands);
-    node->only_reference = takes || HasDynamic(node->results) || IsOfCaller(instruction);
+    node->only_reference =
+        MixesTypes(instruction) || takes || HasDynamic(node->results) || IsOfCaller(instruction);
     block->nodes.push_back(node);
     return node;
   }
@@ -248,6 +261,21 @@ class Flattener {
       leaves.push_back(zeros);
     }
     return leaves;
+  }
+  // Kernels believe the types that instructions state, so the values that are bound to them must have these.
+  bool HasType(ValueId v, const Shape& leaf) const {
+    const Shape& array = leaf.IsBuffer() ? leaf.element(0) : leaf;
+    return v == kNoValue ? !array.IsArray() : array.IsArray(graph_.values[v].shape.type());
+  }
+  bool HaveTypes(const Shape& shape, const std::vector<LeafSource>& sources,
+                 const std::vector<Leaves>& operands) const {
+    std::vector<const Shape*> shapes;
+    CollectLeafShapes(shape, &shapes);
+    for (size_t i = 0; i < sources.size(); ++i) {
+      const auto [operand, leaf] = sources[i];
+      if (operand != LeafSource::kZeros && !HasType(operands[operand][leaf], *shapes[i])) return false;
+    }
+    return true;
   }
   static void CollectLeafShapes(const Shape& shape, std::vector<const Shape*>* shapes) {
     if (!shape.IsTuple()) return shapes->push_back(&shape);

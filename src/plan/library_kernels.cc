@@ -4,6 +4,7 @@
 
 #include "absl/algorithm/container.h"
 #include "base/status.h"
+#include "ir/element_types.h"
 #include "kernels/cpu/dot_general.h"
 #include "kernels/cpu/fft.h"
 #include "kernels/cpu/ragged_dot.h"
@@ -182,6 +183,7 @@ cpu::ConvolutionDims ConvolutionDimsOf(const Instruction& convolution) {
 }
 
 LibraryKernel FindLibraryKernel(const Instruction& instruction) {
+  if (MixesTypes(instruction)) return {};
   switch (instruction.opcode()) {
     case Opcode::kBatchNormGrad:
     case Opcode::kBatchNormInference:

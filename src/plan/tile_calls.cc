@@ -43,12 +43,14 @@ cpu::TileCall CallOf(const Instruction& instruction) {
       return cpu::FindTileBitcast(from, to);
     case Opcode::kBitcastConvert:
       return cpu::FindTileBitcast(from, to);
-    case Opcode::kAbs:
-    case Opcode::kComplex:
-    case Opcode::kImag:
     case Opcode::kIsFinite:
-    case Opcode::kReal:
       return cpu::FindTileOp(instruction.opcode(), from);
+    case Opcode::kComplex:
+      return ComplexOf(from) == to ? cpu::FindTileOp(instruction.opcode(), from) : cpu::TileCall{};
+    case Opcode::kAbs:
+    case Opcode::kImag:
+    case Opcode::kReal:
+      return ComponentType(from) == to ? cpu::FindTileOp(instruction.opcode(), from) : cpu::TileCall{};
     default:
       if (!(Info(instruction.opcode()).has(kElementwise) || instruction.opcode() == Opcode::kClamp) ||
           from != to)

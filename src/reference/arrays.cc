@@ -4,6 +4,7 @@
 #include <complex>
 #include <limits>
 
+#include "base/check.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "reference/elementwise.h"
@@ -95,6 +96,7 @@ absl::StatusOr<Literal> Transposed(const Literal& array, absl::Span<const int64_
 }
 
 absl::StatusOr<Literal> Copied(const Literal& array, const View& from, const Shape& shape) {
+  HLO_CHECK(ByteCount(array.type()) == ByteCount(shape.type()));
   HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(shape));
   CopyElements(ByteCount(array.type()), array.data(), from, result.mutable_data(),
                View::Dense(result.dims()));

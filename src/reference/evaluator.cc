@@ -6,7 +6,7 @@
 #include "base/deadline.h"
 #include "base/status.h"
 #include "fmt/format.h"
-#include "reference/dynamic_sizes.h"
+#include "reference/apply.h"
 #include "reference/supported.h"
 
 namespace hlo::reference {
@@ -92,8 +92,7 @@ absl::StatusOr<Literal> Evaluator::Compute(Frame& frame, const Step& step) {
       operands[i] = frame.values[use.slot];
   }
   OpContext context{*step.instruction, operands, *this};
-  absl::StatusOr<Literal> result =
-      NeedsActualSizes(*step.instruction, operands) ? AtActualSizes(context, step.op) : step.op(context);
+  absl::StatusOr<Literal> result = Apply(context, step.op);
   for (Literal& operand : operands) operand = Literal();
   return result;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/check.h"
 #include "base/deadline.h"
 #include "base/status.h"
 #include "reference/arrays.h"
@@ -163,6 +164,7 @@ absl::StatusOr<Literal> DynamicUpdateSlice(OpContext& context) {
 absl::StatusOr<Literal> Gather(OpContext& context) {
   const Instruction& gather = context.instruction;
   const Literal& operand = context.operands[0];
+  HLO_CHECK(operand.type() == context.shape().type());
   if (operand.element_count() == 0) return Literal::CreateZeros(context.shape());
   HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(context.shape()));
   const IntList offset_dims = gather.Get<attr::offset_dims>(), slice_sizes = gather.Get<attr::slice_sizes>();

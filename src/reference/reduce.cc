@@ -154,7 +154,11 @@ absl::StatusOr<Literal> Map(OpContext& context) {
   std::vector<WideScalar> arguments(context.operands.size());
   WideScalar value;
   for (int64_t i = 0; i < result.element_count(); ++i) {
-    for (size_t k = 0; k < arguments.size(); ++k) arguments[k] = LoadScalar(context.operands[k], i);
+    for (size_t k = 0; k < arguments.size(); ++k) {
+      // A scalar stands for an array.
+      const Literal& operand = context.operands[k];
+      arguments[k] = LoadScalar(operand, operand.rank() == 0 ? 0 : i);
+    }
     HLO_RETURN_IF_ERROR(function->Run(arguments, absl::MakeSpan(&value, 1)));
     StoreScalar(result, i, value);
   }

@@ -1,8 +1,11 @@
 #include "kernels/cuda/registry.h"
 
+#include "ir/element_types.h"
+
 namespace hlo::cuda {
 
 std::optional<CudaKernel> FindCudaKernel(const Instruction& instruction, const DeviceProperties& device) {
+  if (MixesTypes(instruction)) return std::nullopt;
   switch (instruction.opcode()) {
     case Opcode::kBatchNormGrad:
     case Opcode::kBatchNormInference:

@@ -1,0 +1,107 @@
+#include "ir/element_types.h"
+
+#include <optional>
+
+#include "ir/result_shapes.h"
+
+namespace hlo {
+namespace {
+
+const Shape& ArrayOf(const Shape& shape) { return shape.IsBuffer() ? shape.element(0) : shape; }
+
+// The number of first operands whose elements become those of the results.
+int64_t MovedCount(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case Opcode::kBroadcast:
+    case Opcode::kDynamicReshape:
+    case Opcode::kDynamicSlice:
+    case Opcode::kGather:
+    case Opcode::kReshape:
+    case Opcode::kReverse:
+    case Opcode::kSetDimensionSize:
+    case Opcode::kShuffle:
+    case Opcode::kSlice:
+    case Opcode::kTranspose:
+      return 1;
+    case Opcode::kDynamicUpdateSlice:
+    case Opcode::kPad:
+      return 2;
+    case Opcode::kConcatenate:
+      return instruction.operand_count();
+    case Opcode::kScatter:
+      return (instruction.operand_count() - 1) / 2;
+    default:
+      return 0;
+  }
+}
+
+// Arrays that an instruction computes with are of one type, group by group: operand k, k + count, k + 2 *
+// count and so on, and result k.
+bool GroupsMix(const Instruction& instruction, int64_t operands, int64_t count) {
+  const absl::Span<const Shape> results = ResultShapes(instruction);
+  for (int64_t k = 0; k < operands; ++k) {
+    const Shape& result = ArrayOf(results[k % count]);
+    if (!result.IsArray(ArrayOf(instruction.operand(k)->shape()).type())) return true;
+  }
+  return false;
+}
+
+bool ScatterMixes(const Instruction& scatter) {
+  const int64_t count = (scatter.operand_count() - 1) / 2;
+  for (int64_t k = 0; k < count; ++k) {
+    const Shape& updates = scatter.operand(count + 1 + k)->shape();
+    if (!updates.IsArray(scatter.operand(k)->shape().type())) return true;
+  }
+  return GroupsMix(scatter, count, count);
+}
+
+// Whether there are two floating types among the arrays.
+bool HasTwoFloatTypes(const Instruction& instruction) {
+  std::optional<ElementType> type;
+  const auto adds = [&](const Shape& shape) {
+    if (!shape.IsArray() || !IsFloat(shape.type())) return false;
+    if (!type.has_value()) type = shape.type();
+    return *type != shape.type();
+  };
+  for (const Instruction* operand : instruction.operands()) {
+    if (adds(operand->shape())) return true;
+  }
+  for (const Shape& result : ResultShapes(instruction)) {
+    if (adds(result)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+ElementType TypeToMove(const Instruction& instruction, int64_t k) {
+  if (k >= MovedCount(instruction)) return ArrayOf(instruction.operand(k)->shape()).type();
+  const absl::Span<const Shape> results = ResultShapes(instruction);
+  return ArrayOf(results[instruction.opcode() == Opcode::kScatter ? k : 0]).type();
+}
+
+bool MixesTypes(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case Opcode::kReduce:
+    case Opcode::kReduceWindow:
+      return GroupsMix(instruction, instruction.operand_count(), instruction.operand_count() / 2);
+    case Opcode::kSort:
+      return GroupsMix(instruction, instruction.operand_count(), instruction.operand_count());
+    case Opcode::kScatter:
+      return ScatterMixes(instruction);
+    case Opcode::kBatchNormGrad:
+    case Opcode::kBatchNormInference:
+    case Opcode::kBatchNormTraining:
+    case Opcode::kCholesky:
+    case Opcode::kMap:
+    case Opcode::kRng:
+    case Opcode::kSelectAndScatter:
+    case Opcode::kTopk:
+    case Opcode::kTriangularSolve:
+      return HasTwoFloatTypes(instruction);
+    default:
+      return GroupsMix(instruction, MovedCount(instruction), 1);
+  }
+}
+
+}  // namespace hlo
