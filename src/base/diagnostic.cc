@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "base/append.h"
+#include "base/limit_rule.h"
 
 namespace hlo {
 namespace {
@@ -90,7 +91,9 @@ absl::Status Diagnostics::ToStatus(const SourceText& source) const {
   if (ok()) return absl::OkStatus();
   std::string text = Render(*this, source, {}, /*warnings=*/false);
   while (!text.empty() && text.back() == '\n') text.pop_back();
-  return absl::InvalidArgumentError(text);
+  const bool is_limit =
+      std::any_of(all_.begin(), all_.end(), [](const Diagnostic& d) { return d.rule == kMemoryLimitRule; });
+  return is_limit ? absl::ResourceExhaustedError(text) : absl::InvalidArgumentError(text);
 }
 
 std::string Render(const Diagnostic& diagnostic, const SourceText& source, const RenderOptions& options) {

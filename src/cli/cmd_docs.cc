@@ -1,10 +1,12 @@
 // docs: the man page and the bash completion, made from the flags that the subcommands define.
 
+#include <cerrno>
 #include <cstdio>
 
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "cli/commands.h"
+#include "cli/common.h"
 #include "fmt/format.h"
 
 namespace hlo::cli {
@@ -91,7 +93,8 @@ void AddDocs(CLI::App& program, int& exit_status) {
   command->footer("Examples:\n  hlo-run docs man | man -l -\n  source <(hlo-run docs bash-completion)");
   command->callback([what, &program, &exit_status] {
     const std::string text = *what == "man" ? ManPage(program) : Completion(program);
-    exit_status = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() ? 0 : 2;
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) NoteOutputError(errno);
+    exit_status = 0;
   });
 }
 

@@ -11,6 +11,7 @@
 #include <map>
 
 #include "absl/strings/strip.h"
+#include "base/limit_rule.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "plan/passes.h"
@@ -259,7 +260,7 @@ LoadedModule Load(const std::string& file, const CommonOptions& options, LoadUnt
   LoadedModule loaded;
   absl::StatusOr<ModuleFile> read = ReadModuleFile(file);
   if (!read.ok()) {
-    result.Fail(Exit::kInvalid, fmt::format("hlo-run: error: {}", Message(read.status())));
+    result.Fail(ExitFor(read.status()), fmt::format("hlo-run: error: {}", Message(read.status())));
     return loaded;
   }
   loaded.source = std::move(read->text);
@@ -275,7 +276,10 @@ LoadedModule Load(const std::string& file, const CommonOptions& options, LoadUnt
              .max_literal_bytes = static_cast<int64_t>(options.max_literal_bytes)});
   loaded.seconds.parse = SecondsSince(start);
   if (module == nullptr) {
-    result.exit = std::max(result.exit, Exit::kInvalid);
+    const bool is_limit =
+        std::any_of(diagnostics.all().begin(), diagnostics.all().end(),
+                    [](const Diagnostic& diagnostic) { return diagnostic.rule == kMemoryLimitRule; });
+    result.exit = std::max(result.exit, is_limit ? Exit::kLimit : Exit::kInvalid);
     AddDiagnostics(diagnostics, *loaded.source, result);
     return loaded;
   }
@@ -359,18 +363,37 @@ int ForEachFile(const CommonOptions& options,
     }
     if (std::fwrite(result.text.data(), 1, result.text.size(), stdout) != result.text.size() ||
         std::fflush(stdout) != 0) {
-      fmt::print(stderr, "hlo-run: error: cannot write to standard output: {}\n", std::strerror(errno));
-      return static_cast<int>(Exit::kInvalid);
+      NoteOutputError(errno);
+      break;
     }
   }
   return static_cast<int>(worst);
+}
+
+namespace {
+int output_error = 0;  // The first error of standard output, as an errno.
+}  // namespace
+
+void NoteOutputError(int error) {
+  if (output_error == 0) output_error = error;
+}
+
+int CloseOutput(int exit_status) {
+  if (std::fflush(stdout) != 0) NoteOutputError(errno);
+  if (output_error == 0 && std::ferror(stdout) != 0) NoteOutputError(EIO);
+  if (output_error == 0) return exit_status;
+  const absl::Status status = absl::ErrnoToStatus(output_error, "cannot write to standard output");
+  std::fprintf(stderr, "hlo-run: error: cannot write to standard output: %s\n", std::strerror(output_error));
+  return std::max(exit_status, static_cast<int>(ExitFor(status)));
 }
 
 absl::Status WriteOutput(const std::string& path, std::string_view content) {
   if (path == "-") {
     const bool ok =
         std::fwrite(content.data(), 1, content.size(), stdout) == content.size() && std::fflush(stdout) == 0;
-    return ok ? absl::OkStatus() : absl::ErrnoToStatus(errno, "cannot write to standard output");
+    if (ok) return absl::OkStatus();
+    NoteOutputError(errno);
+    return absl::ErrnoToStatus(errno, "cannot write to standard output");
   }
   const std::string temporary = fmt::format("{}.{}.tmp", path, getpid());
   std::FILE* file = std::fopen(temporary.c_str(), "wb");

@@ -145,6 +145,12 @@ bool AddCustomCalls(const CustomCallOptions& options, const CommonOptions& commo
 int ForEachFile(const CommonOptions& options,
                 const std::function<void(const std::string&, FileResult&)>& work);
 
+// Remembers that standard output could not be written to, and why (an errno).
+void NoteOutputError(int error);
+// Flushes standard output. Returns the exit status, or that of the first error of standard output, which it
+// reports: a full disk is a limit.
+int CloseOutput(int exit_status);
+
 // Writes to a file by way of a temporary one beside it, or to stdout for "-".
 absl::Status WriteOutput(const std::string& path, std::string_view content);
 

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "CLI/CLI.hpp"
 #include "cli/commands.h"
+#include "cli/common.h"
 
 namespace {
 
@@ -50,7 +52,9 @@ int main(int argc, char** argv) {
   try {
     program.parse(words);
   } catch (const CLI::ParseError& error) {
-    return program.exit(error) == 0 ? 0 : 2;
+    exit_status = program.exit(error) == 0 ? 0 : 2;
+  } catch (const std::system_error& error) {  // fmt::print cannot write.
+    hlo::cli::NoteOutputError(error.code().value());
   }
-  return exit_status;
+  return hlo::cli::CloseOutput(exit_status);
 }

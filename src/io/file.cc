@@ -48,6 +48,10 @@ class FileStream final : public ByteStream {
 
 }  // namespace
 
+absl::Status WriteError(const std::string& path, int error) {
+  return Failure(path, "cannot be written", error);
+}
+
 absl::StatusOr<std::unique_ptr<InputFile>> InputFile::Open(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return Failure(path, "cannot be read", errno);

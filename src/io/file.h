@@ -49,6 +49,9 @@ class ByteStream {
 };
 std::unique_ptr<ByteStream> StreamOf(const InputFile& file);
 
+// Why a file cannot be written, from an errno.
+absl::Status WriteError(const std::string& path, int error);
+
 // A file under a temporary name in the folder of `path`; Commit gives it its name, else it vanishes.
 class OutputFile {
  public:

@@ -122,6 +122,12 @@ absl::Status WriteFailure(const std::string& path, std::string_view why) {
   return absl::FailedPreconditionError(fmt::format("{}: cannot be written: {}", path, why));
 }
 
+// With the reason that the system gives, as other files have it.
+absl::Status CloseFailure(const std::string& path, zip_t* zip) {
+  const int error = zip_error_code_system(zip_get_error(zip));
+  return error == 0 ? WriteFailure(path, zip_strerror(zip)) : WriteError(path, error);
+}
+
 absl::Status AddEntry(zip_t* zip, const std::string& path, Part* part) {
   part->fragments[0] = {reinterpret_cast<zip_uint8_t*>(part->header.data()), part->header.size()};
   // libzip takes no fragments without bytes.
@@ -178,7 +184,7 @@ absl::Status WriteNpz(const std::string& path, absl::Span<const LiteralLeaf> arr
     parts[i].header = NpyHeader(parts[i].dense.shape());
     HLO_RETURN_IF_ERROR(AddEntry(zip.get(), path, &parts[i]));
   }
-  if (zip_close(zip.get()) != 0) return WriteFailure(path, zip_strerror(zip.get()));
+  if (zip_close(zip.get()) != 0) return CloseFailure(path, zip.get());
   zip.release();
   return absl::OkStatus();
 }

@@ -1,5 +1,6 @@
 // Literals (text-format 5.5), read straight into their storage. The shape is known; it directs everything.
 
+#include "base/limit_rule.h"
 #include "base/status.h"
 #include "text/literal_reader.h"
 #include "text/parser.h"
@@ -57,13 +58,19 @@ bool Parser::ParseTupleLiteral(const Shape& shape, Literal* literal, bool* elide
   return Expect(Tok::kRParen, "')' after the elements of a tuple");
 }
 
+bool Parser::NoMemory(const absl::Status& status) {
+  Diagnostic& diagnostic = diagnostics_.Error(token().range(), "{}", Message(status));
+  if (absl::IsResourceExhausted(status)) diagnostic.Rule(kMemoryLimitRule);
+  return false;
+}
+
 // XLA reads a constant array of real elements from one value without braces, which becomes its first element.
 bool Parser::ReadFirstElement(const Shape& shape, Literal* literal) {
   const uint32_t begin = token().begin;
   if (DenseByteCount(shape).value_or(options_.max_literal_bytes + 1) > options_.max_literal_bytes)
     return Error(token().range(), "{} is too large to be held", ToString(shape));
   absl::StatusOr<Literal> zeros = Literal::CreateZeros(shape);
-  if (!zeros.ok()) return Error(token().range(), "{}", Message(zeros.status()));
+  if (!zeros.ok()) return NoMemory(zeros.status());
   *literal = *std::move(zeros);
   const Shape element = Shape::Array(shape.type(), {});
   LiteralReader reader(lex_, element, literal->mutable_data());
@@ -94,7 +101,7 @@ bool Parser::ParseArrayLiteral(const Shape& shape, Literal* literal, bool* elide
       bytes && *bytes <= options_.max_literal_bytes && *shape.ElementCount() <= lex_.size() - begin;
   if (store) {
     absl::StatusOr<Literal> created = Literal::Create(shape);
-    if (!created.ok()) return Error(token().range(), "{}", Message(created.status()));
+    if (!created.ok()) return NoMemory(created.status());
     *literal = *std::move(created);
   }
   LiteralReader reader(lex_, shape, store ? literal->mutable_data() : nullptr);

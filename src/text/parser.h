@@ -307,6 +307,7 @@ class Parser {
   // --- parse_literal.cc ---
   bool ParseLiteral(const Shape& shape, Literal* literal, bool* elided);
   bool ParseTupleLiteral(const Shape& shape, Literal* literal, bool* elided);
+  bool NoMemory(const absl::Status& status);
   bool ReadFirstElement(const Shape& shape, Literal* literal);
   bool ParseArrayLiteral(const Shape& shape, Literal* literal, bool* elided);
   bool ParseShapedLiteral(Literal* literal, bool* elided);

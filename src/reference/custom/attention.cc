@@ -69,7 +69,7 @@ bool Repeats(const Shape& shape, const Index& dims) {
 
 std::string ReadMask(const Options& options, Attention* a) {
   const std::string mask = options.Text("mask_type", "NO_MASK");
-  a->causal = mask == "CAUSAL" || mask == "PADDING_CAUSAL";
+  a->causal = mask == "CAUSAL" || mask == "PADDING_CAUSAL" || options.Bool("is_causal_mask", false);
   a->padding = mask == "PADDING" || mask == "PADDING_CAUSAL";
   if (!a->causal && !a->padding && mask != "NO_MASK")
     return fmt::format("its mask_type is {}; known are NO_MASK, PADDING, CAUSAL and PADDING_CAUSAL", mask);

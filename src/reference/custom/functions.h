@@ -107,6 +107,7 @@ absl::StatusOr<Literal> TrsmByOperands(OpContext& context);
 absl::StatusOr<Literal> Gtsv(OpContext& context);
 absl::StatusOr<Literal> Syevd(OpContext& context);
 absl::StatusOr<Literal> SyevdByOperands(OpContext& context);
+std::string EighMisfit(const Instruction& call);
 absl::StatusOr<Literal> Eigh(OpContext& context);
 std::string GesddMisfit(const Instruction& call);
 std::string OldGesddMisfit(const Instruction& call);

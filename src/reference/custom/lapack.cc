@@ -278,9 +278,14 @@ absl::StatusOr<Literal> SyevdByOperands(OpContext& context) {
   return SyevdOf(context, 3, ScalarOperand(context, 0) != 0);
 }
 // Configured as "lower,sort,iterations,tolerance".
+std::string EighMisfit(const Instruction& call) {
+  const std::string_view text = Options(call).text();
+  if (!text.empty() && (text[0] == '0' || text[0] == '1')) return "";
+  return "needs its backend_config, \"lower,sort,iterations,tolerance\", which says which triangle it reads";
+}
 absl::StatusOr<Literal> Eigh(OpContext& context) {
   const std::string_view text = Options(context.instruction).text();
-  return SyevdOf(context, 0, text.empty() || text[0] != '0');
+  return SyevdOf(context, 0, text[0] == '1');
 }
 
 namespace {

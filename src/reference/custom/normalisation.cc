@@ -1,6 +1,7 @@
 // Layers of cuDNN and oneDNN that normalise (semantics 9.7).
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -156,8 +157,11 @@ absl::StatusOr<Literal> OnednnLayerNorm(OpContext& context) {
   const Literal& x = context.operands[0];
   if (x.element_count() == 0) return Literal::CreateZeros(context.shape());
   const Options options = Options(context.instruction).Group("onednn_layer_norm_config");
-  HLO_ASSIGN_OR_RETURN(const Normalised rows,
-                       NormaliseRows(context, x.dim(x.rank() - 1), options.Number("epsilon", 1e-5)));
+  // epsilon may be written as the bits of an f32.
+  const double epsilon = options.Has("epsilon_typecast")
+                             ? std::bit_cast<float>(static_cast<int32_t>(options.Int("epsilon_typecast", 0)))
+                             : options.Number("epsilon", 1e-5);
+  HLO_ASSIGN_OR_RETURN(const Normalised rows, NormaliseRows(context, x.dim(x.rank() - 1), epsilon));
   return Together(context.shape(), {rows.y});
 }
 

@@ -1,5 +1,6 @@
 #include "reference/custom/options.h"
 
+#include <algorithm>
 #include <cctype>
 #include <limits>
 #include <utility>
@@ -149,6 +150,18 @@ const nlohmann::json* Options::Find(std::string_view name) const {
   const auto it = values_.find(std::string(name));
   return it == values_.end() ? nullptr : &*it;
 }
+
+namespace {
+bool IsWithin(const Json& values, const std::string& name, int depth) {
+  constexpr int kDeepest = 8;
+  if (!values.is_object() || depth > kDeepest) return false;
+  if (values.contains(name)) return true;
+  return std::any_of(values.begin(), values.end(),
+                     [&](const Json& value) { return IsWithin(value, name, depth + 1); });
+}
+}  // namespace
+
+bool Options::HasWithin(std::string_view name) const { return IsWithin(values_, std::string(name), 0); }
 
 int64_t Options::Int(std::string_view name, int64_t otherwise) const {
   const Json* value = Find(name);

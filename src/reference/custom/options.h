@@ -28,6 +28,8 @@ class Options {
   char Letter(std::string_view name, char otherwise) const;
   bool Has(std::string_view name) const { return Find(name) != nullptr; }
   const nlohmann::json* Find(std::string_view name) const;
+  // Whether there is a value of that name, here or in a group within.
+  bool HasWithin(std::string_view name) const;
 
   // A list of integers, which may be written as strings; empty where there is none. -1 for what is no
   // integer.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "base/check.h"
 #include "base/status.h"
 #include "fmt/format.h"
@@ -25,6 +27,8 @@ struct Target {
   std::string_view signature;  // As signature.h says; empty where `misfit` alone tells.
   ReferenceOp op;
   std::string (*misfit)(const Instruction& call) = nullptr;  // What the signature cannot say; "" if it fits.
+  // Attributes of the configuration without which the call could mean several things; a|b: one of the two.
+  std::string_view attributes = {};
 };
 
 // clang-format off
@@ -76,16 +80,17 @@ constexpr Target kTargets[] = {
 
     // Operations of frameworks, frameworks.cc and special.cc
     {"{mhlo,stablehlo}.dynamic_reshape",      "X[...], I[n] -> X[...]", DynamicReshapeCall, DynamicReshapeMisfit},
-    {"{mhlo,stablehlo}.dynamic_broadcast_in_dim", "X[...], I[n] -> X[...]", DynamicBroadcast, DynamicBroadcastMisfit},
+    {"{mhlo,stablehlo}.dynamic_broadcast_in_dim", "X[...], I[n] -> X[...]", DynamicBroadcast, DynamicBroadcastMisfit, "broadcast_dimensions"},
     {"{mhlo,stablehlo}.real_dynamic_slice",   "X[...], I[n], I[n], I[n] -> X[...]", RealDynamicSlice, RealDynamicSliceMisfit},
     {"stablehlo.dynamic_reduce_window",       "X[...], ... -> _, ...", DynamicReduceWindow, DynamicReduceWindowMisfit},
     {"stablehlo.dynamic_rng_bit_generator",   "u64[s], I[n] -> u64[s], X[...]", DynamicRng, DynamicRngMisfit},
     {"{stablehlo,chlo}.dynamic_top_k",        "X[*,n], I[...] -> X[*,k], s32[*,k]", DynamicTopk},
-    {"stablehlo.dynamic_approx_top_k",        "X[...], ... -> _, ...", ApproxTopK, DynamicApproxTopKMisfit},
+    {"stablehlo.dynamic_approx_top_k",        "X[...], ... -> _, ...", ApproxTopK, DynamicApproxTopKMisfit, "reduction_dim"},
     {"{stablehlo.,}shape_assertion",          "pred[], ... -> ...", ShapeAssertion},
-    {"{mhlo,stablehlo}.uniform_quantize",     "F[*] -> I[*]", UniformQuantize, UniformMisfit},
-    {"{mhlo,stablehlo}.uniform_dequantize",   "I[*] -> F[*]", UniformDequantize, UniformMisfit},
-    {"{mhlo.topk,chlo.top_k}",                "X[*,n] -> X[*,k], s32[*,k]", NamedTopk, NamedTopkMisfit},
+    {"{mhlo,stablehlo}.uniform_quantize",     "F[*] -> I[*]", UniformQuantize, UniformMisfit, "scale zero_point"},
+    {"{mhlo,stablehlo}.uniform_dequantize",   "I[*] -> F[*]", UniformDequantize, UniformMisfit, "scale zero_point"},
+    {"mhlo.topk",                             "X[*,n] -> X[*,k], s32[*,k]", NamedTopk, NamedTopkMisfit, "largest"},
+    {"chlo.top_k",                            "X[*,n] -> X[*,k], s32[*,k]", NamedTopk, NamedTopkMisfit},
     {"{mhlo,chlo}.atan",                      "T[*] -> T[*]", Atan},
     {"{mhlo,chlo}.bessel_i1e",                "F[*] -> F[*]", BesselI1e},
     {"{mhlo,chlo}.conj",                      "T[*] -> T[*]", Conj},
@@ -105,44 +110,44 @@ constexpr Target kTargets[] = {
     // The best of an array, selection.cc
     {"TopK",                                  "X[*,n] -> X[*,k], s32[*,k]", TopkByComparator, NotTopK},
     {"__gpu$TopK",                            "X[*,n] -> X[*,k], s32[*,k]", TopkByComparator, NotTopK},
-    {"ApproxTopK",                            "X[...], ... -> _, ...", ApproxTopK, ApproxTopKMisfit},
-    {"PartialReduce",                         "X[...], ... -> _, ...", ApproxTopK, PartialReduceMisfit},
-    {"{xla.gpu.ext.cub_sort_keys*,__cub$DeviceRadixSort}", "X[*,n] -> X[*,n], _?", SortKeys, NoOrder},
-    {"xla.gpu.ext.cub_sort_pairs*",           "X[*,n], Y[*,n] -> X[*,n], Y[*,n], _?", SortPairs, NoOrder},
-    {"{xla.gpu.ext.cub_scan*,__cub$DeviceScan}", "X[*] -> X[*], _?", RunningSum},
+    {"ApproxTopK",                            "X[...], ... -> _, ...", ApproxTopK, ApproxTopKMisfit, "reduction_dim top_k"},
+    {"PartialReduce",                         "X[...], ... -> _, ...", ApproxTopK, PartialReduceMisfit, "reduction_dim"},
+    {"{xla.gpu.ext.cub_sort_keys*,__cub$DeviceRadixSort}", "X[*,n] -> X[*,n], _?", SortKeys, NoOrder, "descending"},
+    {"xla.gpu.ext.cub_sort_pairs*",           "X[*,n], Y[*,n] -> X[*,n], Y[*,n], _?", SortPairs, NoOrder, "descending"},
+    {"{xla.gpu.ext.cub_scan*,__cub$DeviceScan}", "X[*] -> X[*], _?", RunningSum, nullptr, "row_length column_length is_reverse"},
     {"{cu,hip}_threefry2x32*",                "u32[*], u32[*], u32[*], u32[*] -> u32[*], u32[*]", ThreeFryBlocks},
 
     // Linear algebra, lapack.cc
     {"Qr",                                    "T[*,m,n] -> T[*,m,n], T[*,k]", Geqrf},
     {"ProductOfElementaryHouseholderReflectors", "T[*,m,n], T[*,k] -> T[*,m,n]", Orgqr},
-    {"Eigh",                                  "T[*,n,n] -> T[*,n,n], R[*,n]", Eigh},
+    {"Eigh",                                  "T[*,n,n] -> T[*,n,n], R[*,n]", Eigh, EighMisfit},
     {"LuDecomposition",                       "T[*,m,n] -> T[*,m,n], s32[*,k], s32[*,m]", LuDecomposition},
-    {"{lapack_?,cusolver_,hipsolver_}potrf_ffi", "T[*,n,n] -> T[*,n,n], s32[*]", Potrf},
+    {"{lapack_?,cusolver_,hipsolver_}potrf_ffi", "T[*,n,n] -> T[*,n,n], s32[*]", Potrf, nullptr, "uplo|lower"},
     {"{lapack_?,cusolver_,hipsolver_}getrf_ffi", "T[*,m,n] -> T[*,m,n], s32[*,k], s32[*]", Getrf},
     {"{lapack_?,cusolver_,hipsolver_}geqrf_ffi", "T[*,m,n] -> T[*,m,n], T[*,k]", Geqrf},
     {"lapack_?geqp3_ffi",                     "T[*,m,n], s32[*,n] -> T[*,m,n], s32[*,n], T[*,k]", Geqp3},
     {"{lapack_?or,lapack_?un,cusolver_or,hipsolver_or}gqr_ffi", "T[*,m,n], T[*,r] -> T[*,m,n]", Orgqr},
-    {"{lapack_?or,lapack_?un,cusolver_or,hipsolver_or}mqr_ffi", "T[*,m,n], T[*,r], T[*,p,q] -> T[*,p,q]", Ormqr, OrmqrMisfit},
-    {"lapack_?trsm_ffi",                      "T[*,l,l], T[*,m,n] -> T[*,m,n]", Trsm, TrsmMisfit},
-    {"lapack_?{gesdd,gesvd}_ffi",             "T[*,m,n] -> T[*,m,n], R[*,k], T[*,p,q], T[*,r,s], s32[*]", Gesdd, GesddMisfit},
-    {"{cu,hip}solver_gesvd_ffi",              "T[*,m,n] -> T[*,m,n], R[*,k], T[*,p,q], T[*,r,s], s32[*]", Gesvd, GesddMisfit},
-    {"{cu,hip}solver_{gesvdj,gesvdp}_ffi",    "T[*,m,n] -> T[*,m,n], R[*,k], T[*,p,q], T[*,r,s], s32[*]", Gesvdj, GesddMisfit},
-    {"{lapack_?sy,lapack_?he,cusolver_sy,hipsolver_sy}evd_ffi", "T[*,n,n] -> T[*,n,n], R[*,n], s32[*]", Syevd},
-    {"lapack_{s,d}geev_ffi",                  "T[*,n,n] -> R[*,n], R[*,n], C[*,n,n], C[*,n,n], s32[*]", RealGeev},
-    {"lapack_{c,z}geev_ffi",                  "T[*,n,n] -> C[*,n], C[*,n,n], C[*,n,n], s32[*]", ComplexGeev},
-    {"{cu,hip}solver_geev_ffi",               "T[*,n,n] -> T[*,n,n], C[*,n], C[*,n,n], C[*,n,n], s32[*]", CusolverGeev},
+    {"{lapack_?or,lapack_?un,cusolver_or,hipsolver_or}mqr_ffi", "T[*,m,n], T[*,r], T[*,p,q] -> T[*,p,q]", Ormqr, OrmqrMisfit, "left transpose"},
+    {"lapack_?trsm_ffi",                      "T[*,l,l], T[*,m,n] -> T[*,m,n]", Trsm, TrsmMisfit, "side uplo trans_x diag"},
+    {"lapack_?{gesdd,gesvd}_ffi",             "T[*,m,n] -> T[*,m,n], R[*,k], T[*,p,q], T[*,r,s], s32[*]", Gesdd, GesddMisfit, "mode"},
+    {"{cu,hip}solver_gesvd_ffi",              "T[*,m,n] -> T[*,m,n], R[*,k], T[*,p,q], T[*,r,s], s32[*]", Gesvd, GesddMisfit, "compute_uv"},
+    {"{cu,hip}solver_{gesvdj,gesvdp}_ffi",    "T[*,m,n] -> T[*,m,n], R[*,k], T[*,p,q], T[*,r,s], s32[*]", Gesvdj, GesddMisfit, "compute_uv"},
+    {"{lapack_?sy,lapack_?he,cusolver_sy,hipsolver_sy}evd_ffi", "T[*,n,n] -> T[*,n,n], R[*,n], s32[*]", Syevd, nullptr, "uplo|lower"},
+    {"lapack_{s,d}geev_ffi",                  "T[*,n,n] -> R[*,n], R[*,n], C[*,n,n], C[*,n,n], s32[*]", RealGeev, nullptr, "compute_left compute_right"},
+    {"lapack_{c,z}geev_ffi",                  "T[*,n,n] -> C[*,n], C[*,n,n], C[*,n,n], s32[*]", ComplexGeev, nullptr, "compute_left compute_right"},
+    {"{cu,hip}solver_geev_ffi",               "T[*,n,n] -> T[*,n,n], C[*,n], C[*,n,n], C[*,n,n], s32[*]", CusolverGeev, nullptr, "left right"},
     {"lapack_{s,d}gees_ffi",                  "T[*,n,n] -> T[*,n,n], T[*,n,n], R[*,n], R[*,n], s32[*], s32[*]", RealGees},
     {"lapack_{c,z}gees_ffi",                  "T[*,n,n] -> T[*,n,n], T[*,n,n], C[*,n], s32[*], s32[*]", ComplexGees},
-    {"lapack_?gehrd_ffi",                     "T[*,n,n] -> T[*,n,n], T[*,n-1], s32[*]", Gehrd},
-    {"{lapack_?sy,lapack_?he,cusolver_sy,hipsolver_sy}trd_ffi", "T[*,n,n] -> T[*,n,n], R[*,n], R[*,n-1], T[*,n-1], s32[*]", Sytrd},
+    {"lapack_?gehrd_ffi",                     "T[*,n,n] -> T[*,n,n], T[*,n-1], s32[*]", Gehrd, nullptr, "low high"},
+    {"{lapack_?sy,lapack_?he,cusolver_sy,hipsolver_sy}trd_ffi", "T[*,n,n] -> T[*,n,n], R[*,n], R[*,n-1], T[*,n-1], s32[*]", Sytrd, nullptr, "uplo|lower"},
     {"lapack_?gtsv_ffi",                      "T[*,n], T[*,n], T[*,n], T[*,n,r] -> T[*,n], T[*,n], T[*,n], T[*,n,r], s32[*]", Gtsv},
-    {"{cu,hip}solver_syrk_ffi",               "T[*,m,n], T[*,r,r], T[], T[] -> T[*,r,r]", Syrk, SyrkMisfit},
+    {"{cu,hip}solver_syrk_ffi",               "T[*,m,n], T[*,r,r], T[], T[] -> T[*,r,r]", Syrk, SyrkMisfit, "transpose"},
     {"{cu,hip}solver_csrlsvqr_ffi",           "T[z], s32[z], s32[p], T[n] -> T[n]", Csrlsvqr, CsrMisfit},
     {"tridiagonal_solve_perturbed_ffi",       "T[*,n], T[*,n], T[*,n], T[*,n,r] -> T[*,n,r]", TridiagonalSolve},
     {"cu_cholesky_update_ffi",                "F[n,n], F[n] -> F[n,n], F[n]", CholeskyUpdate},
     {"{cu,hip}_lu_pivots_to_permutation*",    "s32[*,n] -> s32[*,m]", PivotsToPermutation},
-    {"__cublas$triangularSolve",              "T[*,l,l], T[*,m,n] -> T[*,m,n], _?", CublasTrsm, CublasTrsmMisfit},
-    {"__cusolver$cholesky",                   "T[*,n,n] -> T[*,n,n], _, s32[*]", CusolverCholesky},
+    {"__cublas$triangularSolve",              "T[*,l,l], T[*,m,n] -> T[*,m,n], _?", CublasTrsm, CublasTrsmMisfit, "left_side lower unit_diagonal transpose_a"},
+    {"__cusolver$cholesky",                   "T[*,n,n] -> T[*,n,n], _, s32[*]", CusolverCholesky, nullptr, "lower"},
     // The same as older programs write them, with sizes and flags as operands and work space behind the results
     {"lapack_?potrf",                         "s32[], s32[], s32[], T[*,n,n] -> T[*,n,n], s32[*]", PotrfByOperands},
     {"lapack_?getrf",                         "s32[], s32[], s32[], T[*,m,n] -> T[*,m,n], s32[*,k], s32[*]", GetrfByOperands},
@@ -159,35 +164,35 @@ constexpr Target kTargets[] = {
     {"lapack_?{sy,he}trd",                    "s32[], s32[], s32[], s32[], s32[], T[*,n,n] -> T[*,n,n], R[*,n], R[*,n-1], T[*,n-1], s32[*], ...", SytrdByOperands},
 
     // Products, matmul.cc
-    {"__cublas$gemm",                         "X[...], Y[...], ... -> _, ...", Gemm, GemmMisfit},
-    {"__cublas$lt$matmul{,$f8}",              "X[...], Y[...], ... -> _, ...", Gemm, GemmMisfit},
-    {"__cublas$lt$groupedMatmul",             "X[...], Y[...], I[...], ... -> _, ...", GroupedMatmul, GroupedMatmulMisfit},
-    {"__onednn$matmul",                       "X[...], Y[...], ... -> _, ...", OnednnMatmul, OnednnMatmulMisfit},
+    {"__cublas$gemm",                         "X[...], Y[...], ... -> _, ...", Gemm, GemmMisfit, "lhs_contracting_dimensions alpha_real beta"},
+    {"__cublas$lt$matmul{,$f8}",              "X[...], Y[...], ... -> _, ...", Gemm, GemmMisfit, "lhs_contracting_dimensions alpha_real beta epilogue"},
+    {"__cublas$lt$groupedMatmul",             "X[...], Y[...], I[...], ... -> _, ...", GroupedMatmul, GroupedMatmulMisfit, "lhs_contracting_dimensions"},
+    {"__onednn$matmul",                       "X[...], Y[...], ... -> _, ...", OnednnMatmul, OnednnMatmulMisfit, "onednn_matmul_config"},
 
     // Narrow floats in blocks, scaling.cc
-    {"__cublas$lt$matmul$mx",                 "X[...], Y[...], V[...], W[...] -> _, ...", BlockScaledDot, BlockScaledDotMisfit},
+    {"__cublas$lt$matmul$mx",                 "X[...], Y[...], V[...], W[...] -> _, ...", BlockScaledDot, BlockScaledDotMisfit, "lhs_contracting_dimensions"},
     {"{__op$block_scaled_dot,__cudnn$blockScaledDot}", "X[...], Y[...], V[...], W[...]? -> _, ...", BlockScaledDot, BlockScaledDotMisfit},
     {"__op$quantize",                         "X[...] -> Y[...], V[...]", Quantize, QuantizeMisfit},
     {"__op$dequantize",                       "X[*], V[...] -> Y[*]", Dequantize, DequantizeMisfit},
 
     // Attention, attention.cc
-    {"__cudnn$fmha{,ScaleBias}Softmax{,Dropout}", "X[...], Y[...], Z[...], ... -> _, ...", AttentionForward, AttentionMisfit},
-    {"__cudnn$fmha{,ScaleBias}Softmax{,Dropout}Backward", "X[...], Y[...], Z[...], ... -> _, _, _, ...", AttentionBackward, AttentionMisfit},
+    {"__cudnn$fmha{,ScaleBias}Softmax{,Dropout}", "X[...], Y[...], Z[...], ... -> _, ...", AttentionForward, AttentionMisfit, "fmha_scale mask_type|is_causal_mask"},
+    {"__cudnn$fmha{,ScaleBias}Softmax{,Dropout}Backward", "X[...], Y[...], Z[...], ... -> _, _, _, ...", AttentionBackward, AttentionMisfit, "fmha_scale mask_type|is_causal_mask"},
 
     // Convolutions, convolutions.cc
-    {"__cudnn$convForward",                   "X[...], Y[...] -> Z[...], _?", ConvForward, ConvForwardMisfit},
-    {"__cudnn$convBackwardInput",             "X[...], Y[...] -> Z[...], _?", ConvBackwardInput, ConvBackwardInputMisfit},
-    {"__cudnn$convBackwardFilter",            "X[...], Y[...] -> Z[...], _?", ConvBackwardFilter, ConvBackwardFilterMisfit},
-    {"__cudnn$convBiasActivationForward",     "X[...], Y[...], Z[...], W[...]? -> V[...], _?", ConvBiasActivation, ConvBiasActivationMisfit},
-    {"__cudnn$convForwardGraph",              "X[...], Y[...], ... -> V[...], ...", ConvGraph, ConvGraphMisfit},
+    {"__cudnn$convForward",                   "X[...], Y[...] -> Z[...], _?", ConvForward, ConvForwardMisfit, "conv_result_scale"},
+    {"__cudnn$convBackwardInput",             "X[...], Y[...] -> Z[...], _?", ConvBackwardInput, ConvBackwardInputMisfit, "conv_result_scale"},
+    {"__cudnn$convBackwardFilter",            "X[...], Y[...] -> Z[...], _?", ConvBackwardFilter, ConvBackwardFilterMisfit, "conv_result_scale"},
+    {"__cudnn$convBiasActivationForward",     "X[...], Y[...], Z[...], W[...]? -> V[...], _?", ConvBiasActivation, ConvBiasActivationMisfit, "conv_result_scale activation_mode"},
+    {"__cudnn$convForwardGraph",              "X[...], Y[...], ... -> V[...], ...", ConvGraph, ConvGraphMisfit, "serialized_graph"},
     {"__cudnn$convReorderFilter",             "", Identity, OtherShape},
     {"__cudnn$convReorderFilterAndBias",      "X[...], Y[...] -> X[...], Y[...], _?", Operands, OtherShapes},
-    {"__onednn$convolution",                  "X[...], Y[...], ... -> V[...], ...", OnednnConv, OnednnConvMisfit},
+    {"__onednn$convolution",                  "X[...], Y[...], ... -> V[...], ...", OnednnConv, OnednnConvMisfit, "onednn_conv_config"},
 
     // Layers that normalise, normalisation.cc
-    {"__cudnn$norm",                          "F[...], ... -> _, ...", Norm, NormMisfit},
-    {"__onednn$layernorm",                    "F[*,n], F[n], F[n] -> F[*,n]", OnednnLayerNorm},
-    {"__onednn$softmax",                      "F[*] -> F[*]", OnednnSoftmax, SoftmaxMisfit},
+    {"__cudnn$norm",                          "F[...], ... -> _, ...", Norm, NormMisfit, "kind epsilon"},
+    {"__onednn$layernorm",                    "F[*,n], F[n], F[n] -> F[*,n]", OnednnLayerNorm, nullptr, "epsilon|epsilon_typecast"},
+    {"__onednn$softmax",                      "F[*] -> F[*]", OnednnSoftmax, SoftmaxMisfit, "softmax_axis"},
 };
 
 // Code that only its own runtime can execute.
@@ -294,6 +299,23 @@ std::string ModuleMisfit(const Instruction& call, const Computation& entry) {
   return fmt::format("the module that computes it gives {}", ToString(entry.root()->shape()));
 }
 
+// Names the first attribute that the configuration lacks; "" if there is none.
+std::string MissingAttribute(const Instruction& call, std::string_view attributes) {
+  if (attributes.empty()) return "";
+  const Options options(call);
+  const std::vector<std::string> choices =
+      absl::StrSplit(absl::string_view(attributes.data(), attributes.size()), ' ');
+  for (const std::string& choice : choices) {
+    const std::vector<std::string> names = absl::StrSplit(choice, '|');
+    if (std::any_of(names.begin(), names.end(),
+                    [&](const std::string& name) { return options.HasWithin(name); }))
+      continue;
+    return fmt::format("needs the attribute '{}' in its backend_config, which says what it computes",
+                       absl::StrJoin(names, "' or '"));
+  }
+  return "";
+}
+
 }  // namespace
 
 ReferenceOp FunctionOf(const Instruction& call) {
@@ -314,6 +336,8 @@ std::string CustomCallObstacle(const Instruction& call, const CustomCalls* custo
     std::string misfit = custom::Misfit(call, target->signature);
     if (!misfit.empty()) return misfit;
   }
+  if (std::string missing = custom::MissingAttribute(call, target->attributes); !missing.empty())
+    return missing;
   return target->misfit == nullptr ? "" : target->misfit(call);
 }
 

@@ -277,7 +277,8 @@ INSTANTIATE_TEST_SUITE_P(
     Targets, UnfitCallTest,
     testing::Values(
         TextCase{"has no meaning for c64",
-                 "(c64[3], s32[3]) custom-call(z, n), custom_call_target=\"xla.gpu.ext.cub_sort_pairs\""},
+                 "(c64[3], s32[3]) custom-call(z, n), custom_call_target=\"xla.gpu.ext.cub_sort_pairs\", "
+                 "backend_config={descending = false}"},
         TextCase{"(c64[1], s32[1]) custom-call): has no meaning for c64",
                  "(c64[1], s32[1]) custom-call(z), custom_call_target=\"chlo.top_k\""},
         TextCase{"is known as F[*] -> F[*], but this is f32[] -> f32[]",
@@ -287,14 +288,28 @@ INSTANTIATE_TEST_SUITE_P(
         TextCase{"add does not take 1 operands", "f32[] custom-call(v), custom_call_target=\"mhlo.add\""},
         TextCase{"its dropout draws random numbers by a generator of cuDNN's own",
                  "f32[1,2,2,2] custom-call(a, a, a), custom_call_target=\"__cudnn$fmhaSoftmaxDropout\", "
-                 "backend_config={\"cudnn_fmha_backend_config\":{\"dropout_rate\":0.1}}"},
+                 "backend_config={\"cudnn_fmha_backend_config\":{\"dropout_rate\":0.1,"
+                 "\"fmha_scale\":1,\"mask_type\":\"NO_MASK\"}}"},
         TextCase{"its mask_type is ALIBI; known are NO_MASK",
                  "f32[1,2,2,2] custom-call(a, a, a), custom_call_target=\"__cudnn$fmhaSoftmax\", "
-                 "backend_config={\"cudnn_fmha_backend_config\":{\"mask_type\":\"ALIBI\"}}"},
+                 "backend_config={\"cudnn_fmha_backend_config\":{\"mask_type\":\"ALIBI\",\"fmha_scale\":1}}"},
         TextCase{"an attention in 8 bits whose operands are not documented",
                  "f32[1,2,2,2] custom-call(a, a, a), custom_call_target=\"__cudnn$fmhaSoftmaxF8\""},
         TextCase{"it has no dim_labels and window",
-                 "f32[1,2,2,2] custom-call(a, a), custom_call_target=\"__onednn$convolution\""},
+                 "f32[1,2,2,2] custom-call(a, a), custom_call_target=\"__onednn$convolution\", "
+                 "backend_config={\"onednn_conv_config\":{}}"},
+        TextCase{"needs the attribute 'side' in its backend_config",
+                 "f32[1,2,2,2] custom-call(a, a), custom_call_target=\"lapack_strsm_ffi\""},
+        TextCase{"needs the attribute 'trans_x' in its backend_config",
+                 "f32[1,2,2,2] custom-call(a, a), custom_call_target=\"lapack_strsm_ffi\", "
+                 "backend_config={side = 76 : ui8, uplo = 76 : ui8, diag = 78 : ui8}"},
+        TextCase{"needs the attribute 'uplo' or 'lower' in its backend_config",
+                 "(f32[1,2,2,2], s32[1,2]) custom-call(a), custom_call_target=\"lapack_spotrf_ffi\""},
+        TextCase{"needs its backend_config, \"lower,sort,iterations,tolerance\"",
+                 "(f32[1,2,2,2], f32[1,2,2]) custom-call(a), custom_call_target=\"Eigh\""},
+        TextCase{"needs the attribute 'conv_result_scale' in its backend_config",
+                 "f32[1,2,2,2] custom-call(a, a), custom_call_target=\"__cudnn$convForward\", "
+                 "dim_labels=bf01_oi01->bf01"},
         TextCase{
             "the operation 'frobnicate' of its graph is not known; known are conv, add",
             "f32[1,1,1,1] custom-call(a, a), custom_call_target=\"__cudnn$convForwardGraph\", "
