@@ -16,48 +16,8 @@ namespace {
 
 absl::Status WrongCase(const std::string& what) { return absl::InvalidArgumentError(what); }
 
-// The sizes of a literal's braces: {{1,2},{3,4}} has {2,2}. Only for run-time sizes, which no shape tells.
-std::vector<int64_t> SizesOf(std::string_view text, int64_t rank) {
-  std::vector<int64_t> sizes(rank, 0);
-  int64_t depth = 0;
-  bool first_at_depth = true, has_element = false;
-  for (const char c : text) {
-    if (c == '{') {
-      ++depth;
-      has_element = false;
-    } else if (c == '}') {
-      if (first_at_depth && depth == rank && has_element) ++sizes[depth - 1];
-      if (depth == rank) first_at_depth = false;
-      if (--depth == 1 && rank == 2) ++sizes[0];
-    } else if (c == ',' && depth == rank && first_at_depth) {
-      ++sizes[depth - 1];
-    } else if (c != ' ' && c != ',') {
-      has_element = true;
-    }
-  }
-  return sizes;
-}
-
-// A literal for a shape; where that has bounds, the braces tell the run-time sizes.
 absl::StatusOr<Literal> ParseValue(std::string_view value, const Shape& shape, const std::string& name) {
-  Shape dense = shape;
-  if (shape.IsArray() && shape.HasDynamicDim() && shape.rank() <= 2) {
-    const std::vector<int64_t> sizes = SizesOf(value, shape.rank());
-    dense = Shape::Array(shape.type(), sizes);
-  }
-  HLO_ASSIGN_OR_RETURN(Literal literal, ParseLiteral(SourceText(name, std::string(value)), dense));
-  return literal;
-}
-
-// The first run-time sizes of `dense` inside an array of the bounds.
-absl::StatusOr<Literal> WithinBounds(Literal dense, const Shape& bounds) {
-  if (!bounds.IsArray() || !bounds.HasDynamicDim() || bounds.rank() != 1) return dense;
-  if (dense.dim(0) > bounds.dim(0))
-    return WrongCase(fmt::format("more elements than {} has", ToString(bounds)));
-  HLO_ASSIGN_OR_RETURN(Literal result, Literal::CreateZeros(bounds));
-  std::copy_n(dense.data(), dense.byte_count(), result.mutable_data());
-  result.set_dynamic_size(0, dense.dim(0));
-  return result;
+  return ParseLiteral(SourceText(name, std::string(value)), shape);
 }
 
 absl::StatusOr<std::vector<Literal>> ReadArguments(const CaseText& text, const LoadedCase& loaded) {
@@ -70,8 +30,7 @@ absl::StatusOr<std::vector<Literal>> ReadArguments(const CaseText& text, const L
   for (size_t i = 0; i < parameters.size(); ++i) {
     const Shape& shape = parameters[i]->shape();
     const std::string_view value = ValueOf(text.lines[text.in[i]]);
-    HLO_ASSIGN_OR_RETURN(Literal dense, ParseValue(value, shape, fmt::format("`in` line {}", i)));
-    HLO_ASSIGN_OR_RETURN(Literal argument, WithinBounds(std::move(dense), shape));
+    HLO_ASSIGN_OR_RETURN(Literal argument, ParseValue(value, shape, fmt::format("`in` line {}", i)));
     arguments.push_back(std::move(argument));
   }
   return arguments;
@@ -89,8 +48,7 @@ absl::Status CompareValues(const CaseText& text, std::string_view word, const st
   for (size_t i = 0; i < leaves.size(); ++i) {
     const std::string_view value = ValueOf(text.lines[lines[i]]);
     const Shape& shape = leaves[i].value->shape();
-    HLO_ASSIGN_OR_RETURN(Literal want, ParseValue(value, shape, fmt::format("`{}` line {}", word, i)));
-    HLO_ASSIGN_OR_RETURN(want, WithinBounds(std::move(want), shape));
+    HLO_ASSIGN_OR_RETURN(const Literal want, ParseValue(value, shape, fmt::format("`{}` line {}", word, i)));
     CompareReport report = CompareArrays(*leaves[i].value, want, text.rule);
     report.key = word == "out" ? leaves[i].key : fmt::format("{} {}", word, i);
     AddComparison(report, outcome);

@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "fmt/format.h"
+#include "types/bounds.h"
 #include "types/index.h"
 #include "types/wide.h"
 
@@ -63,6 +64,8 @@ absl::Status NormalizeNarrow(Literal* literal) {
   return absl::OkStatus();
 }
 
+}  // namespace
+
 bool DimsFit(absl::Span<const int64_t> dims, const Shape& expected) {
   if (static_cast<int64_t>(dims.size()) != expected.rank()) return false;
   for (int64_t d = 0; d < expected.rank(); ++d) {
@@ -72,20 +75,6 @@ bool DimsFit(absl::Span<const int64_t> dims, const Shape& expected) {
   }
   return true;
 }
-
-// The dense elements inside an array of the bounds.
-absl::StatusOr<Literal> WithinBounds(const Literal& dense, const Shape& bounds) {
-  if (dense.dims() == bounds.dims()) return dense.WithShape(bounds);
-  HLO_ASSIGN_OR_RETURN(Literal result, Literal::CreateZeros(bounds));
-  CopyStrided(dense.data(), RowMajorStrides(dense.dims()), result.mutable_data(),
-              RowMajorStrides(bounds.dims()), dense.dims(), ByteCount(bounds.type()));
-  for (int64_t d = 0; d < bounds.rank(); ++d) {
-    if (dense.dim(d) != bounds.dim(d)) result.set_dynamic_size(d, dense.dim(d));
-  }
-  return result;
-}
-
-}  // namespace
 
 bool IsNumpyType(ElementType type) {
   switch (type) {

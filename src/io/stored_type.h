@@ -21,6 +21,9 @@ struct StoredType {
   bool big_endian = false;
 };
 
+// Whether an array of these sizes is a value of the shape, whose dimensions may have bounds.
+bool DimsFit(absl::Span<const int64_t> dims, const Shape& expected);
+
 // The types that NumPy has by itself; files never carry them as bits.
 bool IsNumpyType(ElementType type);
 bool Fits(const StoredType& stored, ElementType expected);

@@ -1,9 +1,11 @@
 // Literals (text-format 5.5), read straight into their storage. The shape is known; it directs everything.
 
+#include "absl/strings/str_join.h"
 #include "base/limit_rule.h"
 #include "base/status.h"
 #include "text/literal_reader.h"
 #include "text/parser.h"
+#include "types/bounds.h"
 
 namespace hlo::text {
 
@@ -64,6 +66,15 @@ bool Parser::NoMemory(const absl::Status& status) {
   return false;
 }
 
+// Puts the literal into an array of the bounds.
+bool Parser::Widen(const Shape& bounds, Literal* literal) {
+  if (literal->shape().dims() != bounds.dims() && literal->data() == nullptr) return true;  // Elided.
+  absl::StatusOr<Literal> widened = WithinBounds(*literal, bounds);
+  if (!widened.ok()) return NoMemory(widened.status());
+  *literal = *std::move(widened);
+  return true;
+}
+
 // XLA reads a constant array of real elements from one value without braces, which becomes its first element.
 bool Parser::ReadFirstElement(const Shape& shape, Literal* literal) {
   const uint32_t begin = token().begin;
@@ -95,6 +106,17 @@ bool Parser::ParseArrayLiteral(const Shape& shape, Literal* literal, bool* elide
   if (is_value && !is_standalone_ && shape.rank() > 0 && shape.ElementCount() != 0 &&
       !IsComplex(shape.type()))
     return ReadFirstElement(shape, literal);
+  // Braces tell the sizes at run time.
+  if (is_standalone_ && shape.HasDynamicDim()) {
+    const std::string_view rest(lex_.base() + begin, lex_.size() - begin);
+    const std::vector<int64_t> sizes = SizesOfBraces(rest, shape.rank());
+    Shape dense = Shape::Array(shape.type(), shape.dims());
+    for (int64_t d = 0; d < shape.rank(); ++d) {
+      if (shape.IsDynamic(d)) dense.set_dim(d, std::min(sizes[d], shape.dim(d)));
+    }
+    if (dense.dims() != shape.dims())
+      return ParseArrayLiteral(dense, literal, elided) && Widen(shape, literal);
+  }
   const auto bytes = DenseByteCount(shape);
   // Each element takes a byte of text at least: an array with more is left out, or wrong.
   const bool store =
@@ -138,6 +160,24 @@ bool Parser::LoneBraceFollows() const {
   return p >= lex_.size() || base[p] == ',' || base[p] == ')';
 }
 
+// `f32[<=5](3)`: the sizes at run time, which the braces tell too.
+bool Parser::ReadSizes(const Shape& shape, std::vector<int64_t>* sizes) {
+  if (!is_standalone_ || !shape.HasDynamicDim() || !Accept(Tok::kLParen)) return true;
+  do {
+    if (!At(Tok::kInt)) return Unexpected("a size");
+    if (!IntValue(token(), &sizes->emplace_back())) return false;
+    Next();
+  } while (Accept(Tok::kComma));
+  return Expect(Tok::kRParen, "')' after the sizes");
+}
+
+bool Parser::HasSizes(const Literal& literal, const std::vector<int64_t>& sizes, SourceRange at) {
+  if (sizes.empty()) return true;
+  bool fits = static_cast<int64_t>(sizes.size()) == literal.rank();
+  for (int64_t d = 0; fits && d < literal.rank(); ++d) fits = literal.dynamic_size(d) == sizes[d];
+  return fits || Error(at, "the elements do not have the sizes ({})", absl::StrJoin(sizes, ","));
+}
+
 // shaped-literal: `s32[2]{0} {1, 2}`, `(f32[] 1, pred[] true)`.
 bool Parser::ParseShapedLiteral(Literal* literal, bool* elided) {
   if (!At(Tok::kLParen)) {
@@ -146,7 +186,11 @@ bool Parser::ParseShapedLiteral(Literal* literal, bool* elided) {
     lone_brace_is_literal_ = is_standalone_ && LoneBraceFollows();
     const bool read = lone_brace_is_literal_ ? ReadShapeUncached(&shape) : ParseShape(&shape);
     lone_brace_is_literal_ = false;
-    return read && ParseLiteral(shape.IsBuffer() ? shape.element(0) : shape, literal, elided);
+    const uint32_t begin = token().begin;
+    std::vector<int64_t> sizes;
+    return read && ReadSizes(shape, &sizes) &&
+           ParseLiteral(shape.IsBuffer() ? shape.element(0) : shape, literal, elided) &&
+           HasSizes(*literal, sizes, From(begin));
   }
   const Nested nested(*this);
   if (!nested) return false;

@@ -307,6 +307,9 @@ class Parser {
   // --- parse_literal.cc ---
   bool ParseLiteral(const Shape& shape, Literal* literal, bool* elided);
   bool ParseTupleLiteral(const Shape& shape, Literal* literal, bool* elided);
+  bool ReadSizes(const Shape& shape, std::vector<int64_t>* sizes);
+  bool HasSizes(const Literal& literal, const std::vector<int64_t>& sizes, SourceRange at);
+  bool Widen(const Shape& bounds, Literal* literal);
   bool NoMemory(const absl::Status& status);
   bool ReadFirstElement(const Shape& shape, Literal* literal);
   bool ParseArrayLiteral(const Shape& shape, Literal* literal, bool* elided);

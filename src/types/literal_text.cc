@@ -122,7 +122,7 @@ AppendFn Appender(ElementType type) {
 void AppendDim(const Literal& literal, int64_t dim, int64_t index_of_parent, int64_t begin, AppendFn append,
                const LiteralPrintOptions& options, std::string* out) {
   const int64_t rank = literal.rank();
-  const int64_t size = literal.dim(dim);
+  const int64_t size = literal.dynamic_size(dim);
   if (dim == rank - 1) {
     const bool spaced = rank > 1 && size > 1;
     out->append(spaced ? "{ " : "{");
@@ -149,6 +149,13 @@ void AppendDim(const Literal& literal, int64_t dim, int64_t index_of_parent, int
   out->append(" }");
 }
 
+// `(3,2)`: the sizes at run time of an array with bounds.
+void AppendSizes(const Literal& literal, std::string* out) {
+  for (int64_t d = 0; d < literal.rank(); ++d)
+    Append(out, "{}{}", d == 0 ? "(" : ",", literal.dynamic_size(d));
+  out->push_back(')');
+}
+
 }  // namespace
 
 void AppendElement(const Literal& literal, int64_t index, bool in_array, const LiteralPrintOptions& options,
@@ -173,6 +180,7 @@ void AppendLiteral(const Literal& literal, const LiteralPrintOptions& options, s
   }
   if (options.shapes) {
     AppendShape(shape, {.layouts = options.layouts}, out);
+    if (shape.HasDynamicDim()) AppendSizes(literal, out);
     out->push_back(' ');
   }
   if (shape.rank() == 0) {

@@ -48,9 +48,10 @@ class Cli : public testing::Test {
   std::string Path(const std::string& name) { return (folder_ / name).string(); }
 
   // Runs `hlo-run ARGUMENTS` in a shell.
-  Outcome Run(const std::string& arguments) {
+  Outcome Run(const std::string& arguments) { return RunTo(Path("stdout"), arguments); }
+  Outcome RunTo(const std::string& output, const std::string& arguments) {
     const std::string command =
-        std::string(HLO_RUN_BINARY) + " " + arguments + " >" + Path("stdout") + " 2>" + Path("stderr");
+        std::string(HLO_RUN_BINARY) + " " + arguments + " >" + output + " 2>" + Path("stderr");
     const int raw = std::system(command.c_str());
     return {WIFEXITED(raw) ? WEXITSTATUS(raw) : 128, ReadFile(Path("stdout")), ReadFile(Path("stderr"))};
   }
@@ -252,6 +253,58 @@ ENTRY e { a = () tuple()
     const Outcome run = Run(file + engine);
     EXPECT_EQ(run.status, 2);
     EXPECT_HAS(run.err, "has not received all of its arguments");
+  }
+}
+
+TEST_F(Cli, ArraysWithBoundsAreReadAndPrintedWithTheirSizes) {
+  const std::string file = Write("m.hlo", R"(ENTRY e { a = f32[<=5] parameter(0)
+  ROOT r = f32[<=5] add(a, a) }
+)");
+  for (const std::string engine : {"", " --engine=reference"}) {
+    for (const std::string input : {"f32[<=5](3) {1,2,3}", "f32[<=5] {1,2,3}", "f32[3] {1,2,3}"}) {
+      const Outcome run = Run(file + engine + " --input '" + input + "'");
+      EXPECT_EQ(run.status, 0) << run.err;
+      EXPECT_EQ(run.out, "f32[<=5](3) {2, 4, 6}\n") << input;
+    }
+    EXPECT_EQ(Run(file + engine + " --input 'f32[5] {1,2,3,4,5}'").out, "f32[<=5](5) {2, 4, 6, 8, 10}\n");
+  }
+  EXPECT_EQ(Run(file + " --input 'f32[6] {1,2,3,4,5,6}'").status, 2);
+  EXPECT_EQ(Run(file + " --input 'f32[<=5] {1,2,3,4,5,6}'").status, 2);
+  EXPECT_EQ(Run(file + " --input 'f32[<=5](2) {1,2,3}'").status, 2);
+  for (const std::string ending : {".npy", ".npz", ".safetensors", ".txt"}) {
+    const std::string output = Path("out" + ending);
+    ASSERT_EQ(Run(file + " --input 'f32[3] {1,2,3}' --output " + output).status, 0);
+    EXPECT_EQ(Run(file + " --input " + output).out, "f32[<=5](3) {4, 8, 12}\n") << ending;
+  }
+}
+
+TEST_F(Cli, AMemoryLimitThatAConstantHitsIsALimit) {
+  std::string elements = "1";
+  for (int i = 1; i < 100000; ++i) elements += ",1";
+  for (const std::string& value : {elements, std::string("7")}) {
+    const std::string braced = value.size() > 1 ? "{" + value + "}" : value;
+    const std::string file = Write("m.hlo", "ENTRY e { ROOT r = f32[100000] constant(" + braced + ") }\n");
+    for (const std::string command : {"", "verify ", "print "}) {
+      const Outcome run = Run(command + file + " --max-memory 100KB");
+      EXPECT_EQ(run.status, 4) << command;
+      EXPECT_HAS(run.err, "400000 bytes do not fit into memory");
+    }
+  }
+  const std::string file = Write("p.hlo", "ENTRY e { ROOT r = f32[100000] parameter(0) }\n");
+  const std::string input = Write("in.txt", "f32[100000] {" + elements + "}\n");
+  EXPECT_EQ(Run(file + " --max-memory 100KB --input " + input).status, 4);
+}
+
+TEST_F(Cli, AFullDiskIsALimit) {
+  if (!fs::exists("/dev/full")) GTEST_SKIP() << "there is no /dev/full";
+  const std::string file =
+      Write("m.hlo", "ENTRY e { a = f32[] parameter(0) ROOT r = f32[20000] broadcast(a), dimensions={} }\n");
+  for (const std::string& command :
+       {file + " --input 'f32[] 1'", file + " --input 'f32[] 1' --format=json", "print " + file,
+        "plan " + file, std::string("ops"), std::string("docs man"), std::string("--help")}) {
+    const Outcome run = RunTo("/dev/full", command);
+    EXPECT_EQ(run.status, 4) << command;
+    EXPECT_HAS(run.err, "cannot write to standard output: No space left on device");
   }
 }
 
