@@ -1,0 +1,233 @@
+#!/usr/bin/env python3
+"""Mutation testing of the planner: seeds one bug at a time into a copy of the tree, builds it, and reports what finds it.
+
+  planner_bugs.py --tree DIR --build DIR [--only REGEX] [--seconds 600] [--table FILE]
+
+DIR is a checkout that the script may change (a git worktree, say), configured for Ninja in the build folder. A bug is
+caught by `validation` where a case or a module of the fuzzer is refused with a plan or bytecode that is wrong, by
+`cases` where a case or a golden module gives another result, and by `fuzz` where only hlo-fuzz finds it within the given
+time. The table in tests/README.md is this script's output.
+"""
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+# What the bug is, its file, and the text that another one replaces.
+BUGS = [
+    # Live ranges
+    ("a value that a loop reads dies at its last use inside", "liveness.cc",
+     "until = loops_[loop].end;", "until = use.position;"),
+    ("results are not live at the end", "liveness.cc",
+     "for (ValueId v : plan.graph.results) Use(v, -1);", ""),
+    ("the predicate of a loop is not live", "liveness.cc",
+     "      Use(l->predicate, id);\n", ""),
+    ("next states are not live at the back edge", "liveness.cc",
+     "for (const Move& move : l->next) Use(move.from, id);", ""),
+    ("results of branches are not live", "liveness.cc",
+     "for (const Move& move : branch.results) Use(move.from, loop);", ""),
+    ("a joined live range keeps its own end", "liveness.cc",
+     "to.end = std::max(to.end, from.end);", ""),
+    ("a joined live range keeps its own begin", "liveness.cc",
+     "to.begin = std::min(to.begin, from.begin);", ""),
+    # Aliasing
+    ("every value dies at every step", "sharing.cc",
+     "storages_[storage].last_use == position_ &&", "storages_[storage].last_use >= position_ - 1 &&"),
+    ("in-place loops ignore offsets", "sharing.cc",
+     "return load.IsRegular() && load.offset == store.offset && load.inner", "return load.IsRegular() && load.inner"),
+    ("in-place loops ignore strides", "sharing.cc",
+     "load.inner == store.inner &&\n", "\n"),
+    ("in-place windows ignore where they start", "sharing.cc",
+     "return Real(a.argument) == Real(b.argument) && a.element", "return a.element"),
+    ("in-place loops ignore the order of reads and writes", "sharing.cc",
+     "other) { return other.IsArray() && is_same(other); }) <=\n              program.WrittenAt(k);",
+     "other) { return other.IsArray() && is_same(other); }) <=\n              program.WrittenAt(k) + 99;"),
+    ("in-place loops overwrite what tells where to read", "sharing.cc",
+     "if (storages_[storage].byte_count != byte_count || loads.others.contains(storage)) continue;",
+     "if (storages_[storage].byte_count != byte_count) continue;"),
+    ("two stores of a loop share a place", "sharing.cc",
+     "      loads.others.insert(storage);\n      return true;", "      return true;"),
+    ("updates in place ignore other reads of the array", "sharing.cc",
+     "if (reads != harmless_reads || !MayTake", "if (!MayTake"),
+    ("kernels update operands that they read twice", "sharing.cc",
+     "if (reads == 1 && storages_[storage].byte_count == storages_[StorageOf(step.results[k])].byte_count &&",
+     "if (storages_[storage].byte_count == storages_[StorageOf(step.results[k])].byte_count &&"),
+    ("every kernel may work in place", "sharing.cc",
+     "for (int32_t k = 0; k < step.kernel.updated; ++k) {",
+     "for (int32_t k = 0; k < std::min<int32_t>(step.operands.size(), step.results.size()); ++k) {"),
+    ("two states begin in the same place", "sharing.cc",
+     "!taken.contains(from) && MayTake(from, move.to)", "MayTake(from, move.to)"),
+    ("a state lives no longer than its last use", "sharing.cc",
+     "      state.end = std::max(state.end, scope.end);\n", ""),
+    ("buffers that are read later are exchanged", "sharing.cc",
+     "move.exchange = first && DiesHere(from) &&", "move.exchange = first &&"),
+    ("buffers that receive another value are exchanged", "sharing.cc",
+     "!targets.contains(from) && is_inside", "is_inside"),
+    ("exchanged buffers keep their own live ranges", "sharing.cc",
+     "    a.begin = b.begin = begin;\n        a.end = b.end = end;".replace("    a.begin", "        a.begin"), ""),
+    ("branches overwrite what other branches read", "sharing.cc",
+     "if (!inside && (storages_[to].begin < conditional ||", "if (false && !inside && (storages_[to].begin < conditional ||"),
+    ("results take arguments that are read later", "buffers.cc",
+     "if (to.slot < 0 || to.begin < from.last_use || to.byte_count", "if (to.slot < 0 || to.byte_count"),
+    ("what reference functions write lies in the arena", "buffers.cc",
+     "    PlaceReferenceValues(plan_.steps);\n", ""),
+    # Placement
+    ("free places overlap by their alignment", "placement.cc",
+     "if (begin - offset_ >= bytes_) return false;", "if (begin - offset_ >= bytes_ - 32) return false;"),
+    ("places fall free one step early", "placement.cc",
+     "frees.begin()->first < lifetimes[i].begin", "frees.begin()->first <= lifetimes[i].begin"),
+    ("live ranges that touch may overlap", "placement.cc",
+     "each.lifetime->begin <= lifetime.end && lifetime.begin <= each.lifetime->end",
+     "each.lifetime->begin < lifetime.end && lifetime.begin < each.lifetime->end"),
+    # Schedule
+    ("steps move before what computes their operands", "schedule.cc",
+     "(node.missing > 0 || Freed(i) <= 0)", "(Freed(i) <= 0)"),
+    ("a loop's limit is no operand", "schedule.cc",
+     "        read(move.from);\n", ""),
+    ("effects move", "schedule.cc",
+     "    return nodes_[i].may_free &&\n", "    return true || nodes_[i].may_free &&\n"),
+    # Fusion
+    ("what varies is hoisted", "steps.cc",
+     "for (const Move& move : loop.next) varying.insert(graph_.Resolve(move.to));", ""),
+    ("hoisting ignores what the body writes", "steps.cc",
+     "    CollectWrites(loop.body, &varying);\n", ""),
+    ("reshapes of other loops' values are aliases", "steps.cc",
+     "if (producer != nullptr && groups_.IsInlined(*producer)) return false;", ""),
+    ("slices forget their start", "loop_builder.cc",
+     "mapped.offset[d] = ranges[d].start + mapped.offset[d] * ranges[d].stride;",
+     "mapped.offset[d] = mapped.offset[d] * ranges[d].stride;"),
+    ("slices forget their stride", "loop_builder.cc",
+     "for (int64_t& c : mapped.coefficients[d]) c *= ranges[d].stride;", ""),
+    ("transposes are inverted", "loop_builder.cc",
+     "take(std::find(permutation.begin(), permutation.end(), d) - permutation.begin());", "take(permutation[d]);"),
+    ("reversed dimensions are one off", "loop_builder.cc",
+     "mapped.offset[d] = operand.dim(d) - 1 - mapped.offset[d];", "mapped.offset[d] = operand.dim(d) - mapped.offset[d];"),
+    ("a scalar piece has no edges", "loop_builder.cc",
+     "  AddEdges(map, &access);\n  return access;", "  if (!map.offset.empty()) AddEdges(map, &access);\n  return access;"),
+    ("pieces behind the first begin at 0", "loop_builder.cc",
+     "    piece.offset[dimension] -= size;\n", ""),
+    ("windows are clamped one too far", "loop_builder.cc",
+     "whole.dim(d) - window.dim(d),\n", "whole.dim(d) - window.dim(d) + 1,\n"),
+    ("a reduction sums dimensions that are kept", "reduce_steps.cc",
+     "const std::vector<int64_t>& inner = rows ? reduced_dims : kept_dims;",
+     "const std::vector<int64_t>& inner = !rows ? kept_dims : reduced_dims.size() > 1 ? kept_dims : reduced_dims;"),
+    ("values of two users are computed for one", "groups.cc",
+     "if (use.node == nullptr || use.node->block != node.block ||", "if (use.node == nullptr ||"),
+    ("updates read the array behind their own window", "groups.cc",
+     "if (ReadsElsewhere(node, update)) inlined_.erase", "if (false && ReadsElsewhere(node, update)) inlined_.erase"),
+    ("merged loops read their results at other places", "merges.cc",
+     "      if (!stays) return false;\n", ""),
+    ("merged results that others need are not stored", "merges.cc",
+     "if (use.node == nullptr) return true;", "if (use.node == nullptr) return false;"),
+    ("a reader may come before the loop that it reads", "merges.cc",
+     "return each.loop != joined &&\n", "return false && each.loop != joined &&\n"),
+    ("rows read values of other rows", "row_blocks.cc",
+     "fits &= stays || !(is_store || group->written.contains(v));", ""),
+    ("rows overwrite operands that later parts read", "row_blocks.cc",
+     "if (last_read[v] == p && ReadsOwnPlaces", "if (ReadsOwnPlaces"),
+    ("rows keep values that others need", "row_blocks.cc",
+     "(found == reads_inside.end() ? 0 : found->second) == read_count_[Real(v)]", "found != reads_inside.end()"),
+    ("products keep no result that others read", "product_loops.cc",
+     "return in_order && reads == read_count_[product];", "return in_order;"),
+    # Rewrites
+    ("dead states are those without direct readers", "dead_results.cc",
+     "        Add(node.next[i]);\n", ""),
+    ("conditionals run whatever they are asked", "dead_results.cc",
+     "if (node.kind == Node::Kind::kConditional || node.has_effect) AddAll(node.operands);",
+     "if (node.has_effect) AddAll(node.operands);"),
+    ("a limit includes its end", "index_ranges.cc",
+     "high - (excludes ? 1 : 0);", "high - 1;"),
+    ("sums do not wrap", "index_ranges.cc",
+     "return range.low >= all.low && range.high <= all.high ? range : all;", "return range;"),
+    ("folded transposes keep the dimensions of the dot", "fold_transposes.cc",
+     "Through(permutation, side->batch),\n             Through(permutation, side->contracting)};",
+     "side->batch,\n             Through(permutation, side->contracting)};"),
+    ("an inner loop's counter is an invariant", "counted_loops.cc",
+     "return node == nullptr || (node != &loop && !IsWithin(node->block, loop));",
+     "return node == nullptr || node->block != loop.blocks[1];"),
+    # Bytecode
+    ("moves in circles lose a value", "plan_code.cc",
+     "          left[k].second = saved;\n", ""),
+    ("loaded values are kept after a write", "plan_code.cc",
+     "    known_.ForgetLoads(call.out.argument);\n", ""),
+    ("known pieces survive a label", "plan_code.cc",
+     "  void Bind(cpu::StepCode::Label label) {\n    known_.ForgetAll();", "  void Bind(cpu::StepCode::Label label) {"),
+    ("next states move to places that are read again", "plan_code.cc",
+     "const bool alone = sources == 1 && fixed_.IsLastUse(move) &&", "const bool alone = sources == 1 &&"),
+]
+
+
+def run(command, seconds=1200, **options):
+    try:
+        return subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=seconds, **options)
+    except subprocess.TimeoutExpired as error:
+        out = error.stdout or b""
+        return subprocess.CompletedProcess(command, 124, out.decode(errors="replace") if isinstance(out, bytes) else out, "")
+
+
+def is_rejected(text):
+    return re.search(r"the (plan|bytecode) is wrong|bytecode.*(wrong|invalid)", text) is not None
+
+
+def judge(tree, build, seconds, folders):
+    """(what finds the bug, a detail)."""
+    check = run([build / "src/cli/hlo-run", "check", "tests/cases", "golden"], 300, cwd=tree)
+    text = check.stdout + check.stderr
+    if check.returncode != 0:
+        failures = len(re.findall(r"^(?:failed|error):", text, re.M))
+        detail = f"{failures} cases" if failures else f"exit {check.returncode}"
+        return ("validation" if is_rejected(text) else "cases"), detail
+    plans = run([build / "tests/cases/run_cases", "--gtest_brief=1", "tests/cases/plan"], 300, cwd=tree)
+    if plans.returncode != 0:
+        return "cases", "printed plans"
+    start = time.time()
+    fuzz = run([build / "tools/fuzz/hlo-fuzz", f"--seconds={seconds}", "--seed=1", "--first",
+                f"--finds={build}/finds", *[f"--folder={f}" for f in folders]], seconds + 300, cwd=tree)
+    text = fuzz.stdout + fuzz.stderr
+    if fuzz.returncode != 0:
+        return ("fuzz, validation" if is_rejected(text) else "fuzz"), f"{time.time() - start:.0f} s"
+    return "nothing", f"{seconds} s"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tree", required=True, type=pathlib.Path)
+    parser.add_argument("--build", required=True, type=pathlib.Path)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--seconds", type=int, default=600)
+    parser.add_argument("--table", type=pathlib.Path)
+    options = parser.parse_args()
+    tree, build = options.tree.resolve(), options.build.resolve()
+    rows = []
+    for name, file, old, new in BUGS:
+        if not re.search(options.only, f"{file}: {name}"):
+            continue
+        path = tree / "src/plan" / file
+        text = path.read_text()
+        if text.count(old) != 1:
+            rows.append((name, file, "not seeded", f"the text is there {text.count(old)} times"))
+        else:
+            path.write_text(text.replace(old, new))
+            try:
+                made = run(["ninja", "-C", build, "hlo-run", "run_cases", "hlo-fuzz"])
+                if made.returncode != 0:
+                    error = re.search(r"error: (.*)", made.stdout)
+                    rows.append((name, file, "not built", error.group(1)[:80] if error else ""))
+                else:
+                    rows.append((name, file, *judge(tree, build, options.seconds, ["golden", "tests/cases"])))
+            finally:
+                path.write_text(text)
+        print(" | ".join(rows[-1]), flush=True)
+    if options.table:
+        lines = ["| bug | in | found by | |", "|---|---|---|---|"]
+        lines += [f"| {name} | `{file}` | {found} | {detail} |" for name, file, found, detail in rows]
+        options.table.write_text("\n".join(lines) + "\n")
+    missed = [row for row in rows if row[2] in ("nothing", "not seeded", "not built")]
+    print(f"{len(rows)} bugs, {len(rows) - len(missed)} found")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
