@@ -179,4 +179,8 @@ absl::StatusOr<Literal> OnednnLayerNorm(OpContext& context);
 std::string SoftmaxMisfit(const Instruction& call);
 absl::StatusOr<Literal> OnednnSoftmax(OpContext& context);
 
+// ducc_fft.cc
+std::string DuccFftMisfit(const Instruction& call);
+absl::StatusOr<Literal> DuccFft(OpContext& context);
+
 }  // namespace hlo::reference::custom

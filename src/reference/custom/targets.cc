@@ -163,6 +163,9 @@ constexpr Target kTargets[] = {
     {"lapack_?gehrd",                         "s32[], s32[], s32[], s32[], s32[], s32[], T[*,n,n] -> T[*,n,n], T[*,n-1], s32[*], ...", GehrdByOperands},
     {"lapack_?{sy,he}trd",                    "s32[], s32[], s32[], s32[], s32[], T[*,n,n] -> T[*,n,n], R[*,n], R[*,n-1], T[*,n-1], s32[*], ...", SytrdByOperands},
 
+    // Fourier transforms, ducc_fft.cc
+    {"dynamic_ducc_fft",                      "u8[b], X[...], I[n], I[n], I[n], f64[s], I[n]? -> Y[...]", DuccFft, DuccFftMisfit},
+
     // Products, matmul.cc
     {"__cublas$gemm",                         "X[...], Y[...], ... -> _, ...", Gemm, GemmMisfit, "lhs_contracting_dimensions alpha_real beta"},
     {"__cublas$lt$matmul{,$f8}",              "X[...], Y[...], ... -> _, ...", Gemm, GemmMisfit, "lhs_contracting_dimensions alpha_real beta epilogue"},
