@@ -90,7 +90,7 @@ std::string Draft::NewName(std::string_view stem) {
   }
 }
 
-std::string Draft::Text() const {
+std::string Draft::Text(bool keeps_dead) const {
   std::vector<std::string> texts;
   std::set<std::string> called;
   for (auto c = computations.rbegin(); c != computations.rend(); ++c) {
@@ -99,7 +99,7 @@ std::string Draft::Text() const {
     std::vector<std::string> lines;
     std::vector<DraftLine> kept;
     for (auto line = c->lines.rbegin(); line != c->lines.rend(); ++line) {
-      if (!line->is_root && !needed.contains(line->name) && (line->parameter < 0 || c->is_entry)) continue;
+      if (!keeps_dead && !line->is_root && !needed.contains(line->name) && (line->parameter < 0 || c->is_entry)) continue;
       needed.insert(line->operands.begin(), line->operands.end());
       kept.push_back(*line);
       for (const DraftComputation& other : computations) {

@@ -58,6 +58,12 @@ std::string ValueLines(const std::string& text, uint64_t seed) {
   return elements <= kMostElements ? lines : "";
 }
 
+// A message without what differs from module to module.
+std::string ReasonOf(const std::string& message) {
+  const size_t colon = message.rfind("): ");
+  return message.substr(colon == std::string::npos ? 0 : colon + 3, 90);
+}
+
 // Whether a module that did not end in time does not end in much more either: a busy machine makes all slow.
 bool IsHanging(std::string_view machine, uint64_t seed, const Verdict& verdict,
                const MachineOptions& options) {
@@ -105,7 +111,10 @@ Tally RunMachine(std::string_view machine, const MachineOptions& options) {
         },
         [&](uint64_t seed, const Verdict& verdict) {
           ++tally.modules;
-          if (verdict.judgement == Judgement::kSkipped) ++tally.skipped;
+          if (verdict.judgement == Judgement::kSkipped) {
+            ++tally.skipped;
+            ++tally.reasons[ReasonOf(verdict.message)];
+          }
           if (verdict.judgement == Judgement::kInvalid) {
             ++tally.invalid;
             fmt::print("{} {}: the module is invalid: {}\n", machine, seed, verdict.message);

@@ -2,6 +2,7 @@
 // The sources of random modules, and what happens to the modules that fail.
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,7 @@ struct MachineOptions {
 };
 struct Tally {
   int64_t modules = 0, finds = 0, skipped = 0, invalid = 0;
+  std::map<std::string, int64_t> reasons;  // Why modules were not compared.
 };
 
 // The names of the machines.

@@ -52,6 +52,9 @@ int Run(std::vector<std::string> machines, hlo::fuzz::MachineOptions options) {
     const hlo::fuzz::Tally tally = hlo::fuzz::RunMachine(machine, options);
     fmt::print("{}: {} modules, {} finds, {} not comparable, {} invalid\n", machine, tally.modules,
                tally.finds, tally.skipped, tally.invalid);
+    for (const auto& [reason, count] : tally.reasons) {
+      if (count * 20 >= tally.skipped) fmt::print("  not comparable: {} {}\n", count, reason);
+    }
     std::fflush(stdout);
     failed |= tally.finds > 0 || tally.invalid > 0 || tally.modules == 0;
   }

@@ -44,8 +44,11 @@ class Shrinker {
       : find_(find), failure_(FailureOf(find.verdict)), end_(Seconds() + seconds), judge_(judge) {}
 
   Find Run() {
-    // Printing again must keep the failure, or the draft has lost something.
-    if (!Try(Current().Text())) return find_;
+    // Printing again must keep the failure, or the draft has lost something; or dead instructions matter.
+    if (!Try(Current().Text())) {
+      keeps_dead_ = true;
+      if (!Try(Current().Text(true))) return find_;
+    }
     for (bool is_smaller = true; is_smaller && Seconds() < end_;) {
       is_smaller = false;
       for (const auto step : {&Shrinker::DropResults, &Shrinker::DropInstructions, &Shrinker::Inline,
@@ -88,7 +91,7 @@ class Shrinker {
         draft.entry().root().is_root = false;
         draft.entry().Find(only)->is_root = true;
       }
-      return draft.Text();
+      return draft.Text(keeps_dead_);
     };
     const auto count = [&] {
       Draft draft = Current();
@@ -125,7 +128,7 @@ class Shrinker {
         DraftComputation* computation = draft.Find(c->name);
         DraftLine* found = computation == nullptr ? nullptr : computation->Find(line->name);
         if (found == nullptr) continue;
-        if (change(draft, *computation, found - computation->lines.data())) any |= TryIfNew(draft.Text());
+        if (change(draft, *computation, found - computation->lines.data())) any |= TryIfNew(draft.Text(keeps_dead_));
       }
     }
     return any;
@@ -273,6 +276,7 @@ class Shrinker {
   }
 
   Find find_;
+  bool keeps_dead_ = false;
   const Failure failure_;
   const double end_;
   const std::function<Verdict(const std::string&)>& judge_;
