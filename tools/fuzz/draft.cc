@@ -99,7 +99,9 @@ std::string Draft::Text(bool keeps_dead) const {
     std::vector<std::string> lines;
     std::vector<DraftLine> kept;
     for (auto line = c->lines.rbegin(); line != c->lines.rend(); ++line) {
-      if (!keeps_dead && !line->is_root && !needed.contains(line->name) && (line->parameter < 0 || c->is_entry)) continue;
+      if (!keeps_dead && !line->is_root && !needed.contains(line->name) &&
+          (line->parameter < 0 || c->is_entry))
+        continue;
       needed.insert(line->operands.begin(), line->operands.end());
       kept.push_back(*line);
       for (const DraftComputation& other : computations) {

@@ -35,8 +35,8 @@ struct Draft {
 
   explicit Draft(const Module& module);
   // Without instructions that the roots do not need, and computations that nothing calls. Parameters of the
-  // entry that are not needed go too.
-  std::string Text() const;
+  // entry that are not needed go too. With `keeps_dead`, all instructions stay.
+  std::string Text(bool keeps_dead = false) const;
   DraftComputation& entry();
   DraftComputation* Find(std::string_view computation);
   // A name that nothing has.

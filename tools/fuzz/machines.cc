@@ -85,7 +85,7 @@ void Report(std::string_view machine, uint64_t seed, const Verdict& verdict, con
 
 }  // namespace
 
-std::vector<std::string> MachineNames() { return {"idioms", "taps"}; }
+std::vector<std::string> MachineNames() { return {"idioms", "taps", "types"}; }
 
 std::string MakeModule(std::string_view machine, uint64_t seed, const MachineOptions& options) {
   if (machine == "idioms") return RandomIdioms(seed);
@@ -132,13 +132,34 @@ Tally RunMachine(std::string_view machine, const MachineOptions& options) {
   return tally;
 }
 
-Verdict Replay(const std::string& path) {
+namespace {
+
+// The text of a file and the seed in its comment.
+Find ReadFind(const std::string& path) {
+  Find find;
   std::ifstream file(path);
-  std::string text;
-  std::getline(file, text, '\0');
-  const size_t at = text.find("// seed ");
-  const uint64_t seed = at == std::string::npos ? 1 : std::stoull(text.substr(at + 8));
-  return JudgeInSandbox(text, seed, AllConfigs(), 120);
+  std::getline(file, find.text, '\0');
+  const size_t at = find.text.find("// seed ");
+  find.seed = at == std::string::npos ? 1 : std::stoull(find.text.substr(at + 8));
+  return find;
+}
+
+}  // namespace
+
+Verdict Replay(const std::string& path) {
+  const Find find = ReadFind(path);
+  return JudgeInSandbox(find.text, find.seed, AllConfigs(), 120);
+}
+
+std::string ShrinkFile(const std::string& path, const MachineOptions& options) {
+  Find find = ReadFind(path);
+  find.verdict = JudgeInSandbox(find.text, find.seed, AllConfigs(), 120);
+  if (find.verdict.judgement != Judgement::kDiffers) return "";
+  const std::vector<Config> configs = ConfigOf(find.verdict);
+  const Find shrunk = Shrink(find, 2 * kShrinkSeconds, [&](const std::string& text) {
+    return JudgeInSandbox(text, find.seed, configs, 10);
+  });
+  return WriteFind(options.finds, std::filesystem::path(path).stem().string(), find.seed, shrunk);
 }
 
 std::string WriteFind(const std::string& folder, std::string_view machine, uint64_t module_seed,

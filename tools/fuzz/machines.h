@@ -33,6 +33,9 @@ std::string MakeModule(std::string_view machine, uint64_t seed, const MachineOpt
 Tally RunMachine(std::string_view machine, const MachineOptions& options);
 // Runs a file in all configurations; its arguments are those of the seed in its comment `// seed N`.
 Verdict Replay(const std::string& path);
+// Shrinks a file that fails, and writes the result to the folder of finds. Returns its path; empty where it
+// passes.
+std::string ShrinkFile(const std::string& path, const MachineOptions& options);
 // Writes a find as a case file, with the reference's values where there are few. Returns its path.
 std::string WriteFind(const std::string& folder, std::string_view machine, uint64_t module_seed,
                       const Find& find);

@@ -17,6 +17,7 @@ constexpr const char* kUsage = R"(usage:
       tries random modules; shrunk modules that fail go to DIR (fuzz-finds)
   hlo-fuzz --show MACHINE SEED   prints a module
   hlo-fuzz --show FILE           prints the file with the errors that its instructions may have
+  hlo-fuzz --shrink FILE...      shrinks files that fail, into the folder of finds
   hlo-fuzz --replay FILE...      runs files in all configurations
 machines: idioms, taps (of the modules in the folders), types (changed at random), or the name of one idiom
 )";
@@ -46,9 +47,12 @@ int ShowPerturbed(const std::string& path) {
 
 int Run(std::vector<std::string> machines, hlo::fuzz::MachineOptions options) {
   if (machines.empty()) machines = hlo::fuzz::MachineNames();
-  options.seconds /= static_cast<double>(machines.size());
+  const double seconds = options.seconds / static_cast<double>(machines.size());
   bool failed = false;
   for (const std::string& machine : machines) {
+    // Idioms find the most; checkers refuse most changes of types.
+    const double share = machines.size() == 1 ? 1 : machine == "idioms" ? 1.5 : machine == "types" ? 0.5 : 1;
+    options.seconds = share * seconds;
     const hlo::fuzz::Tally tally = hlo::fuzz::RunMachine(machine, options);
     fmt::print("{}: {} modules, {} finds, {} not comparable, {} invalid\n", machine, tally.modules,
                tally.finds, tally.skipped, tally.invalid);
@@ -66,7 +70,7 @@ int Run(std::vector<std::string> machines, hlo::fuzz::MachineOptions options) {
 int main(int argc, char** argv) {
   hlo::fuzz::MachineOptions options;
   std::vector<std::string> machines, files;
-  bool replays = false, shows = false;
+  bool replays = false, shows = false, shrinks = false;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     const size_t equals = argument.find('=');
@@ -74,6 +78,8 @@ int main(int argc, char** argv) {
     const std::string value = equals == std::string::npos ? "" : argument.substr(equals + 1);
     if (key == "--replay")
       replays = true;
+    else if (key == "--shrink")
+      shrinks = true;
     else if (key == "--show")
       shows = true;
     else if (key == "--first")
@@ -98,6 +104,10 @@ int main(int argc, char** argv) {
       return std::fputs(kUsage, stderr), 2;
   }
   if (replays) return Replay(files);
+  if (shrinks) {
+    for (const std::string& file : files) fmt::print("{}: {}\n", file, hlo::fuzz::ShrinkFile(file, options));
+    return 0;
+  }
   if (shows && files.size() == 1) return ShowPerturbed(files[0]);
   if (!shows) return Run(machines, options);
   if (files.size() != 2) return std::fputs(kUsage, stderr), 2;

@@ -54,6 +54,7 @@ class Shrinker {
       for (const auto step : {&Shrinker::DropResults, &Shrinker::DropInstructions, &Shrinker::Inline,
                               &Shrinker::DropState, &Shrinker::LowerConstants, &Shrinker::LowerSizes})
         is_smaller |= (this->*step)();
+      if (keeps_dead_ && Try(Current().Text())) keeps_dead_ = false;
     }
     return find_;
   }
@@ -128,7 +129,8 @@ class Shrinker {
         DraftComputation* computation = draft.Find(c->name);
         DraftLine* found = computation == nullptr ? nullptr : computation->Find(line->name);
         if (found == nullptr) continue;
-        if (change(draft, *computation, found - computation->lines.data())) any |= TryIfNew(draft.Text(keeps_dead_));
+        if (change(draft, *computation, found - computation->lines.data()))
+          any |= TryIfNew(draft.Text(keeps_dead_));
       }
     }
     return any;
