@@ -1,12 +1,12 @@
 # HLO_RUN_HAS_CUDA: a toolkit is there and wanted. Which GPUs kernels are compiled for: HLO_RUN_CUDA_ARCHITECTURES,
 # "native" for those of this machine. What needs instructions of Hopper alone is compiled for 90a, and left out where
 # the list does not name it.
-set(HLO_RUN_CUDA AUTO CACHE STRING "Build the CUDA engine: AUTO (where a toolkit is found), ON or OFF")
+set(HLO_RUN_CUDA AUTO CACHE STRING "Build the CUDA engine: AUTO (where a toolkit and a GPU are found), ON or OFF")
 set(HLO_RUN_CUDA_ARCHITECTURES "75;80;90;90a" CACHE STRING "Compute capabilities to compile kernels for, or native")
 set_property(CACHE HLO_RUN_CUDA PROPERTY STRINGS AUTO ON OFF)
 
 set(HLO_RUN_HAS_CUDA OFF)
-if(NOT HLO_RUN_CUDA STREQUAL "OFF")
+if(HLO_RUN_CUDA STREQUAL "ON" OR (HLO_RUN_CUDA STREQUAL "AUTO" AND EXISTS /dev/nvidia0))
   include(CheckLanguage)
   if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
     find_program(HLO_RUN_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH PATH_SUFFIXES bin PATHS /usr/local/cuda/bin)

@@ -26,8 +26,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 
 hlo_precompiled(NAME hlo_headers)
-hlo_precompiled(NAME hlo_test_headers HEADERS <gtest/gtest.h> LIBS GTest::gtest)
-set(HLO_TEST_OPTIONS $<$<CONFIG:Release>:-O1>)
-target_compile_options(hlo_test_headers PRIVATE ${HLO_TEST_OPTIONS})
+if(HLO_RUN_TESTS)
+  hlo_precompiled(NAME hlo_test_headers HEADERS <gtest/gtest.h> LIBS GTest::gtest)
+  set(HLO_TEST_OPTIONS $<$<CONFIG:Release>:-O1>)
+  target_compile_options(hlo_test_headers PRIVATE ${HLO_TEST_OPTIONS})
+endif()
 hlo_precompiled(NAME hlo_cli_headers HEADERS <CLI/CLI.hpp> <nlohmann/json.hpp>
   LIBS CLI11::CLI11 nlohmann_json::nlohmann_json)

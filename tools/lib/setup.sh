@@ -7,6 +7,7 @@ packages=(g++ cmake ninja-build pkg-config libabsl-dev libfmt-dev libcli11-dev l
 install_missing() {
   local missing=() package
   for package in "${packages[@]}"; do
+    if [ -z "$package" ]; then continue; fi
     dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
   done
   if [ ${#missing[@]} -eq 0 ]; then return; fi
