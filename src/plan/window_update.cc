@@ -70,6 +70,10 @@ std::optional<WindowUpdate> FindWindowUpdate(const Instruction& scatter) {
                       .count = Product(sizes),
                       .combine = *combine};
   if (!IsOneRun(sizes, operand) || update.count == 0) return std::nullopt;
+  // A window larger than the operand, as in arrays without elements, fits nowhere.
+  for (int64_t d = 0; d < operand.rank(); ++d) {
+    if (sizes[d] > operand.dim(d)) return std::nullopt;
+  }
   const Index strides = RowMajorStrides(operand.dims());
   for (const int64_t d : scatter.Get<attr::scatter_dims_to_operand_dims>())
     update.starts.push_back({operand.dim(d) - sizes[d], strides[d]});
