@@ -10,7 +10,7 @@
 namespace hlo::fuzz {
 namespace {
 
-// Whether a text mentions a name as a whole word.
+// Returns true if a text contains a name as a whole word.
 bool Mentions(std::string_view text, std::string_view name) {
   const auto is_word = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '-';

@@ -34,12 +34,12 @@ struct Draft {
   std::vector<DraftComputation> computations;
 
   explicit Draft(const Module& module);
-  // Without instructions that the roots do not need, and computations that nothing calls. Parameters of the
-  // entry that are not needed go too. With `keeps_dead`, all instructions stay.
+  // Returns the module without dead instructions, uncalled computations and unused parameters of the entry. With
+  // `keeps_dead`, all instructions stay.
   std::string Text(bool keeps_dead = false) const;
   DraftComputation& entry();
   DraftComputation* Find(std::string_view computation);
-  // A name that nothing has.
+  // Returns a name that is not in use.
   std::string NewName(std::string_view stem);
 
  private:
@@ -49,7 +49,7 @@ struct Draft {
 // Calls `change` for each number in a text that stands in brackets or braces or after "x", "_" or ":" there,
 // as dimensions do; constants' values are left alone. Returns the text with the numbers it gives.
 std::string MapNumbers(std::string_view text, const std::map<int64_t, int64_t>& change);
-// All such numbers.
+// Returns all such numbers.
 std::set<int64_t> NumbersOf(std::string_view text);
 
 }  // namespace hlo::fuzz

@@ -49,7 +49,7 @@ std::string Make(uint64_t seed, std::string_view only, double large = 0.04) {
   return program.Finish(entry, results);
 }
 
-// Where a type's name stands before a bracket.
+// Returns the offsets of type names before brackets.
 std::vector<size_t> TypePlaces(const std::string& text) {
   std::vector<size_t> places;
   for (size_t bracket = text.find('['); bracket != std::string::npos; bracket = text.find('[', bracket + 1)) {
@@ -73,7 +73,7 @@ std::string RandomTypes(uint64_t seed) {
                                                     "u8",  "pred", "c64", "s4",   "f8e5m2", "u16"};
     text.replace(at, text.find('[', at) - at, random.Pick(kTypes));
   }
-  // What is exact with the one type need not be with the other.
+  // Values that are exact in one type need not be in the other.
   return text.replace(0, text.find('\n'), "HloModule loose");
 }
 
@@ -128,7 +128,7 @@ Value Scene::Fresh(ElementType type, const Dims& dims) {
 
 Value Scene::Any() {
   if (!pool.empty() && (random().Chance(0.75) || !takes_parameters)) {
-    // What was made last is taken more often, so that chains become long.
+    // Recent values are taken more often, so that chains become long.
     const auto size = static_cast<int64_t>(pool.size());
     return pool[random().Chance(0.5) ? size - 1 - random().Below(std::min<int64_t>(size, 3))
                                      : random().Below(size)];

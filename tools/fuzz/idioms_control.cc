@@ -29,7 +29,7 @@ Dims RowOf(const Value& x) {
   return row;
 }
 
-// Some work inside a loop over what it carries.
+// Applies small idioms to the values that a loop carries.
 Values Grown(Body& b, const Values& given, int64_t steps) {
   Scene inner{.body = b, .pool = given};
   for (int64_t i = 0; i < steps; ++i) SmallIdiom(inner);

@@ -48,11 +48,11 @@ absl::StatusOr<CheckedModule> ReadModule(const std::string& text);
 absl::StatusOr<std::vector<Literal>> MakeArguments(const Module& module, uint64_t seed);
 Verdict Judge(const std::string& text, uint64_t seed, const std::vector<Config>& configs);
 
-// Whether all results must have the reference's bits; `zeros` is set where signs of zeros may differ.
+// Returns true if all results must have the reference's bits; sets `zeros` if signs of zeros may differ.
 bool IsExact(const Module& module, bool* zeros);
 
-// How far each element of a result may be off: the spread of the results under perturbations of the size of
-// each instruction's a-priori error bound. Negative where rounding decides the value.
+// The tolerance of each element of a result: the spread of the results when each instruction is perturbed by its
+// a-priori error bound. It is negative where rounding decides the value.
 struct Tolerance {
   std::vector<std::vector<double>> by_leaf;
   std::string unknown;  // Why there is none.

@@ -32,7 +32,7 @@ std::vector<Config> ConfigsFor(uint64_t seed, const MachineOptions& options) {
   return configs;
 }
 
-// What the configuration's name says; all where a process ended before any began.
+// Returns the configuration that the verdict names; all of them if the process ended before any began.
 std::vector<Config> ConfigOf(const Verdict& verdict) {
   const std::optional<Config> config = FindConfig(verdict.config);
   return config ? std::vector<Config>{*config} : AllConfigs();
@@ -64,7 +64,7 @@ std::string ReasonOf(const std::string& message) {
   return message.substr(colon == std::string::npos ? 0 : colon + 3, 90);
 }
 
-// Whether a module that did not end in time does not end in much more either: a busy machine makes all slow.
+// Returns true if the module does not end in much more time either: a busy machine makes all modules slow.
 bool IsHanging(std::string_view machine, uint64_t seed, const Verdict& verdict,
                const MachineOptions& options) {
   const Verdict again = JudgeInSandbox(MakeModule(machine, seed, options), seed, ConfigOf(verdict), 90);

@@ -34,7 +34,7 @@ int Replay(const std::vector<std::string>& files) {
   return failed;
 }
 
-// How a file is changed to find how far its results may be off.
+// Prints the variant of a file that measures how far its results may be off.
 int ShowPerturbed(const std::string& path) {
   const auto text = hlo::SourceText::Read(path);
   if (!text.ok()) return 2;

@@ -24,7 +24,7 @@ double Seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// What the child sends for each trial, followed by the texts.
+// A message of the child; the texts follow it.
 struct Frame {
   uint64_t index = 0;
   uint8_t is_done = 0, judgement = 0, is_gross = 0;

@@ -77,7 +77,7 @@ class Tapper {
     }
   }
 
-  // Some of the results, and some inner values.
+  // Makes some of the results, and some inner values, the results.
   bool ChooseResults(DraftComputation& entry) {
     const DraftLine root = entry.root();
     std::vector<std::string> results, inner;

@@ -107,7 +107,8 @@ Error ErrorOf(const Instruction& i) {
   }
 }
 
-// Whether an instruction rounds once, as the contract says; then operands that are off may flip the last bit.
+// Returns true if the contract makes the instruction round once; operands that are off may then flip the last
+// bit.
 bool RoundsOnce(const Instruction& i) {
   if (!i.shape().IsArray() || !IsFloat(i.shape().type())) return false;
   switch (i.opcode()) {
@@ -165,7 +166,7 @@ double Epsilon(ElementType type) {
   });
 }
 
-// How many terms the sums of an instruction have at most.
+// Returns the largest number of terms in a sum of the instruction.
 double Terms(const Instruction& i) {
   double most = 1;
   for (const Instruction* operand : i.operands()) {
