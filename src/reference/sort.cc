@@ -8,6 +8,7 @@
 
 #include "base/deadline.h"
 #include "base/status.h"
+#include "fmt/format.h"
 #include "reference/elementwise.h"
 #include "reference/scalar_function.h"
 #include "types/index.h"
@@ -119,9 +120,18 @@ template <class Before>
 absl::StatusOr<Literal> FirstOfLines(const Literal& operand, const Shape& shape, Before&& before) {
   const Lines lines = LinesAlong(operand, operand.rank() - 1);
   const int64_t width = ByteCount(operand.type());
-  HLO_ASSIGN_OR_RETURN(Literal values, Literal::CreateZeros(shape.element(0)));
+  const bool fits = shape.IsTuple() && shape.elements().size() == 2 && shape.element(0).IsArray() &&
+                    shape.element(0).rank() == operand.rank() &&
+                    shape.element(1).IsArray(ElementType::kS32) &&
+                    SameDimensions(shape.element(0), shape.element(1));
+  Index dims = operand.dims();
+  if (fits) dims.back() = shape.element(0).dims().back();
+  if (!fits || dims != Index(shape.element(0).dims()))
+    return absl::InvalidArgumentError(
+        fmt::format("the first of {} do not fill {}", ToString(operand.shape()), ToString(shape)));
+  HLO_ASSIGN_OR_RETURN(Literal values, Literal::CreateZeros(Shape::Array(operand.type(), dims)));
   HLO_ASSIGN_OR_RETURN(Literal positions, Literal::CreateZeros(shape.element(1)));
-  const int64_t k = values.dim(values.rank() - 1);
+  const int64_t k = dims.back();
   Pace pace;
   int64_t out = 0;
   for (const Index& i : EachIndex(lines.starts)) {

@@ -32,6 +32,9 @@ std::string Obstacle(const Instruction& instruction, const CustomCalls* custom_c
   const Opcode opcode = instruction.opcode();
   if (opcode == Opcode::kTopk && IsComplex(instruction.operand(0)->shape().type()))
     return fmt::format("has no meaning for {}", Name(instruction.operand(0)->shape().type()));
+  // XLA's verifier lets it pass, too.
+  if (opcode == Opcode::kSort && instruction.Get<attr::dimensions>()[0] < 0)
+    return fmt::format("sorts along dimension {}", instruction.Get<attr::dimensions>()[0]);
   if (opcode == Opcode::kRngBitGenerator || opcode == Opcode::kRng) return RandomObstacle(instruction);
   if (opcode == Opcode::kCustomCall) return CustomCallObstacle(instruction, custom_calls);
   if (opcode == Opcode::kSend || opcode == Opcode::kRecv) return TransferObstacle(instruction);

@@ -85,6 +85,11 @@ std::optional<CudaKernel> FindBitcastKernel(const Instruction& bitcast, const De
   const Shape &from = bitcast.operand(0)->shape(), &to = bitcast.shape();
   const bool by_layout = bitcast.opcode() == Opcode::kBitcast;
   if (by_layout && !(IsUntiled(from) && IsUntiled(to))) return std::nullopt;
+  // A pred is 0 or 1, whatever byte it is read from.
+  if (IsPred(to.type()) && !IsPred(from.type())) return std::nullopt;
+  // The reference refuses results of more bits than the operand has.
+  if (PackedByteCount(to.type(), *to.ElementCount()) > PackedByteCount(from.type(), *from.ElementCount()))
+    return std::nullopt;
   const int64_t from_bytes = *DenseByteCount(from), bytes = *DenseByteCount(to);
   const std::optional<RepackArgs> repack = RepackOf(from, to);
   if (!repack.has_value() && from_bytes != bytes) return std::nullopt;
