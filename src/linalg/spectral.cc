@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "linalg/eigen.h"
+#include "linalg/schur.h"
 
 namespace hlo::linalg {
 namespace {
@@ -212,9 +213,14 @@ namespace {
 
 // t = z^H t z by Eigen's `Schur`.
 template <class Schur, class T>
-int64_t SchurForm(Matrix<T> t, Matrix<T> z, absl::Span<Complex> eigenvalues) {
+int64_t SchurForm(Matrix<T> t, Matrix<T> z, absl::Span<Complex> eigenvalues, bool single) {
   // Where columns lie a multiple of 512 bytes apart, a row is in few sets of the cache: a row and a column of
   // zeros more, which are an eigenvalue of their own at once, are several times faster.
+  if (t.rows <= kLargestSmallSchur && AllFinite(t)) {
+    const EigenMatrix<T> before = Map(t);
+    if (SmallSchur(t, z, single)) return 0;
+    Map(t) = before;
+  }
   const int64_t n = t.rows, size = n >= 64 && n * sizeof(T) % 512 == 0 ? n + 1 : n;
   Schur schur(size);
   const bool finite = AllFinite(t);
@@ -235,9 +241,10 @@ int64_t SchurForm(Matrix<T> t, Matrix<T> z, absl::Span<Complex> eigenvalues) {
 
 }  // namespace
 
-int64_t Gees(Matrix<double> t, Matrix<double> z, absl::Span<Complex> eigenvalues) {
+int64_t Gees(Matrix<double> t, Matrix<double> z, absl::Span<Complex> eigenvalues, bool single) {
   if (t.rows == 0) return 0;
-  if (const int64_t info = SchurForm<Eigen::RealSchur<EigenMatrix<double>>>(t, z, eigenvalues); info != 0)
+  if (const int64_t info = SchurForm<Eigen::RealSchur<EigenMatrix<double>>>(t, z, eigenvalues, single);
+      info != 0)
     return info;
   for (int64_t j = 0; j + 1 < t.rows; ++j) {
     if (t(j + 1, j) != 0) Standardise(t, z, j++);
@@ -246,9 +253,10 @@ int64_t Gees(Matrix<double> t, Matrix<double> z, absl::Span<Complex> eigenvalues
   return 0;
 }
 
-int64_t Gees(Matrix<Complex> t, Matrix<Complex> z, absl::Span<Complex> eigenvalues) {
+int64_t Gees(Matrix<Complex> t, Matrix<Complex> z, absl::Span<Complex> eigenvalues, bool single) {
   if (t.rows == 0) return 0;
-  if (const int64_t info = SchurForm<Eigen::ComplexSchur<EigenMatrix<Complex>>>(t, z, eigenvalues); info != 0)
+  if (const int64_t info = SchurForm<Eigen::ComplexSchur<EigenMatrix<Complex>>>(t, z, eigenvalues, single);
+      info != 0)
     return info;
   for (int64_t j = 0; j < t.rows; ++j) {
     eigenvalues[j] = t(j, j);

@@ -18,8 +18,9 @@ int64_t Gesdd(Matrix<const T> a, absl::Span<double> s, Matrix<T> u, Matrix<T> v)
 
 // gees: a = z t z^H with t upper triangular; for real matrices with blocks of two rows that have equal
 // diagonal elements. `t` holds a before.
-int64_t Gees(Matrix<double> t, Matrix<double> z, absl::Span<Complex> eigenvalues);
-int64_t Gees(Matrix<Complex> t, Matrix<Complex> z, absl::Span<Complex> eigenvalues);
+// `single`: the elements are of single precision.
+int64_t Gees(Matrix<double> t, Matrix<double> z, absl::Span<Complex> eigenvalues, bool single = false);
+int64_t Gees(Matrix<Complex> t, Matrix<Complex> z, absl::Span<Complex> eigenvalues, bool single = false);
 
 // geev: a r = r diag(w), l^H a = diag(w) l^H; vectors of norm 1 whose largest component is real.
 template <class T>

@@ -134,10 +134,12 @@ struct GeesResults {
   bool in_parts;
 };
 absl::StatusOr<Literal> GeesOf(OpContext& context, int array, const GeesResults& results) {
+  const ElementType type = context.operands[array].type();
+  const bool single = type != ElementType::kF64 && type != ElementType::kC128;
   return EachMatrix(context, array, [&]<class T>(Slice<T> slice) {
     const Matrix<T> t = slice.Copy(array, 0);
     std::vector<Complex> w(t.rows);
-    slice.info(results.info) = linalg::Gees(t, slice.out(results.z), absl::MakeSpan(w));
+    slice.info(results.info) = linalg::Gees(t, slice.out(results.z), absl::MakeSpan(w), single);
     StoreEigenvalues<T>(slice, results.w, w, results.in_parts);
   });
 }
