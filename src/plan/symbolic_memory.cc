@@ -79,6 +79,8 @@ Term Joined(Terms& terms, absl::Span<const Piece> pieces) {
 
 Pieces SymbolicMemory::Read(int32_t object, int64_t begin, int64_t bytes) const {
   Pieces pieces;
+  // An empty range holds nothing, whatever is stored around it.
+  if (bytes == 0) return pieces;
   const auto& [whole, parts] = objects_[object];
   const int64_t end = begin + bytes;
   int64_t next = begin;
