@@ -34,7 +34,7 @@ int main(int argc, char** argv) {
       "hlo-run FILE is short for hlo-run run FILE.\n"
       "Exit status: 0 success; 1 a check failed; 2 bad usage or input; 3 valid, but not evaluated by this "
       "build;\n"
-      "4 a limit was hit (memory, time, steps).\n"
+      "4 a limit was hit (memory, time, steps, a full disk).\n"
       "Examples:\n"
       "  hlo-run m.hlo --input x.npy\n"
       "  hlo-run m.hlo --random 1 --output result.npz\n"
