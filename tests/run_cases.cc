@@ -35,6 +35,7 @@ constexpr EvaluateOptions kOptions{.max_seconds = 120};
 Engine engine = Engine::kReference;
 Device where;
 PlanOptions plan_options;
+int64_t modules_checked = 0, modules_not_checked = 0;  // In the mode check-passes.
 
 namespace {
 
@@ -44,6 +45,12 @@ std::set<std::string> fallbacks;
 absl::StatusOr<Literal> OnEngine(const CheckedModule& module, std::vector<Literal> arguments, Host* host) {
   EvaluateOptions options = kOptions;
   options.host = host;
+  if (plan_options.check_passes) {
+    const absl::Status checked = plan::MakePlan(module, nullptr, plan::Target::kCpu, plan_options).status();
+    if (absl::IsInternal(checked)) return checked;
+    ++(checked.ok() ? modules_checked : modules_not_checked);
+    return Execute(module, std::move(arguments), engine, options, where);
+  }
   if (where.kind == Device::Kind::kCpu)
     return Execute(module, std::move(arguments), engine, options, where, plan_options);
   options.max_seconds = 0;  // A deadline would keep loops on the host.
@@ -149,6 +156,8 @@ bool SetMode(std::string_view mode) {
       plan_options.disabled_passes.emplace_back(pass);
   } else if (mode == "no-in-place") {
     plan_options.disabled_passes.emplace_back("in_place_aliasing");
+  } else if (mode == "check-passes") {
+    plan_options.check_passes = true;
   } else {
     return false;
   }
@@ -187,7 +196,7 @@ int main(int argc, char** argv) {
       return 2;
     } else if (argument.starts_with("--mode=")) {
       if (hlo::SetMode(argument.substr(7))) continue;
-      std::fprintf(stderr, "%s: the modes are tile=N, threads=N, no-fusion and no-in-place\n",
+      std::fprintf(stderr, "%s: the modes are tile=N, threads=N, no-fusion, no-in-place and check-passes\n",
                    argument.c_str());
       return 2;
     } else
@@ -207,5 +216,9 @@ int main(int argc, char** argv) {
   if (update && fallbacks_file.empty()) return hlo::Update(*cases, values);
   hlo::Register(*cases);
   const int failed = RUN_ALL_TESTS();
+  if (hlo::plan_options.check_passes)
+    std::printf(
+        "the passes of %lld modules were checked; %lld modules have no plan, or take no random arguments\n",
+        static_cast<long long>(hlo::modules_checked), static_cast<long long>(hlo::modules_not_checked));
   return fallbacks_file.empty() || hlo::FallbacksAre(fallbacks_file, update) ? failed : 1;
 }

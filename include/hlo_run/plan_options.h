@@ -14,6 +14,9 @@ struct PlanOptions {
   std::vector<std::string> disabled_passes;
   // Validates the finished plan before it runs.
   bool validate = true;
+  // Evaluates the graph with the reference before and after each pass that rewrites it, on random arguments,
+  // and fails with the name of the pass that changed a result. Slow: a test of the planner, not of the module.
+  bool check_passes = false;
   // Products (dots and convolutions) whose result is smaller are not fused with the loops around them.
   int64_t least_fused_product_bytes = 4 << 20;
 };

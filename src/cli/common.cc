@@ -184,6 +184,10 @@ void AddPlanFlags(CLI::App& app, PlanOptions& options) {
       ->check(CLI::Validator(is_pass, ""));
   app.add_flag_callback(
       "--trust-plan", [&options] { options.validate = false; }, "Run the plan without validating it first");
+  app.add_flag(
+      "--check-passes", options.check_passes,
+      "Evaluate the module with the reference before and after each pass that rewrites it, on random "
+      "arguments, and name the pass that changes a result");
 }
 
 void AddEngineFlags(CLI::App& app, EngineOptions& options) {

@@ -88,7 +88,7 @@ struct EngineOptions {
   bool explain_fallbacks = false;
   PlanOptions plan;
 };
-// --disable-pass and --trust-plan.
+// --disable-pass, --trust-plan and --check-passes.
 void AddPlanFlags(CLI::App& app, PlanOptions& options);
 // --engine, --device and those of AddPlanFlags.
 void AddEngineFlags(CLI::App& app, EngineOptions& options);

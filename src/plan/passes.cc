@@ -12,6 +12,7 @@
 #include "hlo_run/diagnostic.h"
 #include "plan/branch_slices.h"
 #include "plan/buffers.h"
+#include "plan/check_passes.h"
 #include "plan/dead_results.h"
 #include "plan/fold_transposes.h"
 #include "plan/groups.h"
@@ -95,9 +96,10 @@ constexpr std::array<Pass, kPassCount> kPasses = {{
      .name = "flatten",
      .stage = Stage::kGraph,
      .summary = "Inlines calls and fusions and takes tuples apart: one graph of arrays",
-     .keeps = "the value of every result",
+     .keeps = "every result, up to rounding of library calls and scaled dots",
      .run = &RunFlatten,
-     .is_required = true},
+     .is_required = true,
+     .is_exact = false},
     {.id = PassId::kLibraryCalls,
      .name = "library_calls",
      .stage = Stage::kGraph,
@@ -139,7 +141,8 @@ constexpr std::array<Pass, kPassCount> kPasses = {{
      .stage = Stage::kGraph,
      .summary = "Lets dots read the operand of a transpose",
      .keeps = "the result, up to the order of a dot's sums",
-     .run = &RunTransposeFolding},
+     .run = &RunTransposeFolding,
+     .is_exact = false},
     {.id = PassId::kMakeSteps,
      .name = "make_steps",
      .stage = Stage::kSteps,
@@ -292,10 +295,12 @@ std::string PassesText() {
 }
 
 absl::Status RunPasses(absl::Span<const Pass> passes, PlanState& state) {
+  PassChecker checker(passes, state);
   for (const Pass& pass : passes) {
     const bool is_on = pass.run != nullptr && (pass.is_required || state.passes.Contains(pass.id));
     if (!is_on || (pass.only_cpu && state.target != Target::kCpu)) continue;
     HLO_RETURN_IF_ERROR(pass.run(state));
+    if (state.options.check_passes) HLO_RETURN_IF_ERROR(checker.After(pass));
   }
   return absl::OkStatus();
 }

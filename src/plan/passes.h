@@ -54,6 +54,7 @@ struct Pass {
   absl::Status (*run)(PlanState& state) = nullptr;
   bool is_required = false;
   bool only_cpu = false;
+  bool is_exact = true;  // Of graph passes: results keep every bit.
 };
 
 // By PassId; a pass comes before its parts, and those before the next pass.
@@ -86,7 +87,7 @@ struct PlanState {
   Plan plan = {};
 };
 
-// Runs the passes of a table in order.
+// Runs the passes of a table in order; with PlanOptions::check_passes, PassChecker looks at each.
 absl::Status RunPasses(absl::Span<const Pass> passes, PlanState& state);
 
 }  // namespace hlo::plan

@@ -149,7 +149,7 @@ void SymbolicCode::CheckOverlap(const DecodedOp& op, const DecodedOp::Place& in,
 }
 
 void SymbolicCode::Apply(const DecodedOp& op) {
-  std::vector<Term> operands;
+  absl::InlinedVector<Term, 3> operands;
   for (const DecodedOp::Place& in : op.in) {
     if (in.bytes == 0) continue;
     operands.push_back(Value(in));
@@ -222,7 +222,7 @@ void SymbolicCode::FarCall(const DecodedOp& op) {
   const auto address = [&](const cpu::StepCode::FarPlace& place) {
     return place.address == cpu::StepCode::kNoAddress ? kUndefined : Value({place.address, sizeof(int64_t)});
   };
-  std::vector<Term> operands;
+  absl::InlinedVector<Term, 3> operands;
   for (const auto& in : op.far->in) {
     if (in.argument < 0) continue;
     if (!IsSlot(in.argument)) return FailAt(pc_, "there is no such buffer");

@@ -72,7 +72,7 @@ Term Joined(Terms& terms, absl::Span<const Piece> pieces) {
       return part.term;
     return terms.Make(Terms::Op::kExtract, {part.term, part.offset, part.bytes}, bytes);
   }
-  std::vector<int64_t> arguments;
+  absl::InlinedVector<int64_t, 12> arguments;
   for (const Piece& part : parts) arguments.insert(arguments.end(), {part.term, part.offset, part.bytes});
   return terms.Make(Terms::Op::kConcat, arguments, bytes);
 }
@@ -161,6 +161,7 @@ size_t SymbolicMemory::Begin() {
 std::vector<SymbolicMemory::Change> SymbolicMemory::Changes(size_t mark) const {
   std::vector<Change> changes;
   for (size_t k = mark; k < saved_.size(); ++k) changes.push_back(saved_[k].change);
+  if (changes.size() < 2) return changes;
   const auto key = [](const Change& c) { return std::tuple(c.object, c.begin, c.bytes); };
   std::sort(changes.begin(), changes.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
   changes.erase(std::unique(changes.begin(), changes.end(),

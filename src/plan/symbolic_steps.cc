@@ -92,8 +92,9 @@ int64_t SmallDots::NumberOf(const cpu::SmallDot& dot) {
 
 Term ApplyTerm(Terms& terms, const cpu::TileCall& call, int64_t count, absl::Span<const Term> operands,
                int64_t bytes) {
-  std::vector<int64_t> arguments = {Number(reinterpret_cast<const void*>(call.function)),
-                                    cpu::HasOwnOperation(call.function) ? 0 : call.parameter, count};
+  absl::InlinedVector<int64_t, 12> arguments = {Number(reinterpret_cast<const void*>(call.function)),
+                                                cpu::HasOwnOperation(call.function) ? 0 : call.parameter,
+                                                count};
   arguments.insert(arguments.end(), operands.begin(), operands.end());
   return terms.Make(Op::kApply, arguments, bytes);
 }
@@ -287,8 +288,9 @@ void SymbolicState::Run(const Step& step) {
   RunOpaque(step);
 }
 
-std::vector<std::pair<Term, int64_t>> SymbolicState::Addresses(const SmallProgram& program) {
-  std::vector<std::pair<Term, int64_t>> addresses(SmallProgram::kMostStarts + 1);
+SymbolicState::Addresses SymbolicState::AddressesOf(const SmallProgram& program) {
+  // Numbers ascend.
+  Addresses addresses(program.starts.empty() ? 1 : program.starts.back().number + 1);
   for (const SmallProgram::Start& start : program.starts) {
     auto& [address, offset] = addresses[start.number];
     if (const Literal* constant = plan_.buffers[start.argument].constant) {
@@ -304,7 +306,7 @@ std::vector<std::pair<Term, int64_t>> SymbolicState::Addresses(const SmallProgra
 }
 
 void SymbolicState::RunSmall(const SmallProgram& program) {
-  const std::vector<std::pair<Term, int64_t>> addresses = Addresses(program);
+  const Addresses addresses = AddressesOf(program);
   absl::InlinedVector<std::pair<int64_t, Pieces>, 8> scratch;  // Registers, by where they begin.
   const auto read = [&](const SmallProgram::Place& place, int64_t bytes) -> Pieces {
     if (place.argument < 0) {
@@ -325,7 +327,7 @@ void SymbolicState::RunSmall(const SmallProgram& program) {
     if (cpu::IsCopyTile(function) || (spreads && program.count == 1)) {
       value = read(call.in[0], program.count * call.call.parameter);
     } else {
-      std::vector<Term> operands;
+      absl::InlinedVector<Term, 3> operands;
       for (const SmallProgram::Place& in : call.in) {
         if (in.width > 0)
           operands.push_back(Joined(terms_, read(in, (spreads ? 1 : program.count) * in.width)));
@@ -393,7 +395,7 @@ void SymbolicState::RunOpaque(const Step& step) {
   for (const Slot slot : writes) {
     if (!WritesWhole(plan_, step, slot)) reads.push_back(slot);
   }
-  std::vector<int64_t> arguments = {Number(&step)};
+  absl::InlinedVector<int64_t, 12> arguments = {Number(&step)};
   for (const Slot slot : reads) arguments.push_back(Snapshot(slot));
   const bool has_effects =
       std::holds_alternative<KernelStep>(step.what) || std::holds_alternative<ReferenceStep>(step.what);

@@ -89,7 +89,9 @@ class SymbolicState {
   Pieces One(Term term, int64_t bytes) const { return {{term, 0, bytes, writer_}}; }
   bool IsWithin(Slot slot, Term address, int64_t offset, int64_t bytes);
   void RunSmall(const cpu::SmallProgram& program);
-  std::vector<std::pair<Term, int64_t>> Addresses(const cpu::SmallProgram& program);
+  // By the number of a start: an address, kUndefined where there is none, and an offset besides.
+  using Addresses = absl::InlinedVector<std::pair<Term, int64_t>, 4>;
+  Addresses AddressesOf(const cpu::SmallProgram& program);
   bool RunScatter(const Step& step, const KernelStep& kernel);
   bool RunDot(const Step& step, const KernelStep& kernel);
   void RunOpaque(const Step& step);
