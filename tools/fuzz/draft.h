@@ -34,8 +34,8 @@ struct Draft {
   std::vector<DraftComputation> computations;
 
   explicit Draft(const Module& module);
-  // Returns the module without dead instructions, uncalled computations and unused parameters of the entry. With
-  // `keeps_dead`, all instructions stay.
+  // Returns the module without dead instructions, uncalled computations and unused parameters of the entry.
+  // With `keeps_dead`, all instructions stay.
   std::string Text(bool keeps_dead = false) const;
   DraftComputation& entry();
   DraftComputation* Find(std::string_view computation);

@@ -51,8 +51,8 @@ Verdict Judge(const std::string& text, uint64_t seed, const std::vector<Config>&
 // Returns true if all results must have the reference's bits; sets `zeros` if signs of zeros may differ.
 bool IsExact(const Module& module, bool* zeros);
 
-// The tolerance of each element of a result: the spread of the results when each instruction is perturbed by its
-// a-priori error bound. It is negative where rounding decides the value.
+// The tolerance of each element of a result: the spread of the results when each instruction is perturbed by
+// its a-priori error bound. It is negative where rounding decides the value.
 struct Tolerance {
   std::vector<std::vector<double>> by_leaf;
   std::string unknown;  // Why there is none.

@@ -121,6 +121,9 @@ class Body {
   // The value within the range that values carried by loops and returned by branches keep.
   Value Carried(const Value& x);
 
+  // An instruction whose result is a tuple of arrays like these; returns its elements.
+  Values Several(std::string_view opcode, const Values& operands, const Values& results,
+                 std::string_view attributes);
   // An instruction whose result is a pair of arrays of these sizes; Elements() takes it apart.
   Value PairOf(std::string_view opcode, const Values& operands, ElementType first, ElementType second,
                const Dims& dims, std::string_view attributes);

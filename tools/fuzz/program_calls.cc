@@ -131,6 +131,15 @@ Value Body::PairOf(std::string_view opcode, const Values& operands, ElementType 
   return pair;
 }
 
+Values Body::Several(std::string_view opcode, const Values& operands, const Values& results,
+                     std::string_view attributes) {
+  Value tuple{.name = program.NewName(opcode)};
+  std::string names;
+  for (const Value& v : operands) names += (names.empty() ? "" : ", ") + v.name;
+  Line(fmt::format("{} = {} {}({}), {}", tuple.name, TupleShape(results), opcode, names, attributes));
+  return Elements(tuple, results);
+}
+
 Values Body::Call(std::string_view opcode, const Values& operands, const BodyFn& body) {
   Values results;
   const std::string name = Computation(opcode, operands, [&](Body& b, const Values& v) {
