@@ -122,6 +122,7 @@ void AddElidedFlag(CLI::App& app, ElidedValues& elided) {
          "one")
       ->type_name("VALUES")
       ->expected(1)
+      ->allow_extra_args(false)
       ->take_all();
 }
 
@@ -153,6 +154,7 @@ void AddInputFlags(CLI::App& app, InputOptions& options) {
          "or as name=...; repeatable")
       ->type_name("VALUE")
       ->expected(1)
+      ->allow_extra_args(false)
       ->take_all();
   AddFillFlags(app, options);
 }
@@ -180,6 +182,7 @@ void AddPlanFlags(CLI::App& app, PlanOptions& options) {
                  "Skip this pass of the planner; may be repeated. hlo-run plan --passes lists them")
       ->type_name("NAME")
       ->expected(1)
+      ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->check(CLI::Validator(is_pass, ""));
   app.add_flag_callback(
@@ -312,12 +315,14 @@ void AddCustomCallFlags(CLI::App& app, CustomCallOptions& options) {
                  "its code is trusted; repeatable")
       ->type_name("FILE")
       ->expected(1)
+      ->allow_extra_args(false)
       ->take_all();
   app.add_option(
          "--custom-call", options.modules,
          "TARGET=FILE.hlo: the entry of this module computes the custom calls to the target; repeatable")
       ->type_name("TARGET=FILE")
       ->expected(1)
+      ->allow_extra_args(false)
       ->take_all();
 }
 

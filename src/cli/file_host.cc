@@ -41,6 +41,7 @@ void AddHostFlags(CLI::App& app, HostOptions& options) {
                  ".safetensors file with values under 0, 1, ...; repeatable, taken in order")
       ->type_name("VALUE")
       ->expected(1)
+      ->allow_extra_args(false)
       ->take_all();
   app.add_option("--outfeed", options.outfeed,
                  "Store what outfeed, and send to the host, give: an .npz, .safetensors, .json or .txt file")

@@ -1,6 +1,7 @@
 // hlo-run: the command. `hlo-run FILE` means `hlo-run run FILE`.
 
 #include <algorithm>
+#include <cstdio>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "CLI/CLI.hpp"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "fmt/format.h"
 
 namespace {
 
@@ -53,8 +55,13 @@ int main(int argc, char** argv) {
     program.parse(words);
   } catch (const CLI::ParseError& error) {
     exit_status = program.exit(error) == 0 ? 0 : 2;
-  } catch (const std::system_error& error) {  // fmt::print cannot write.
-    hlo::cli::NoteOutputError(error.code().value());
+  } catch (const std::system_error& error) {
+    if (std::ferror(stdout) != 0) {  // fmt::print cannot write.
+      hlo::cli::NoteOutputError(error.code().value());
+    } else {
+      fmt::print(stderr, "hlo-run: error: {}\n", error.what());
+      exit_status = 2;
+    }
   }
   return hlo::cli::CloseOutput(exit_status);
 }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kUlp = std::numeric_limits<double>::epsilon();
 
-// When is an element negligible in the type of the elements?
+// The thresholds below which an element is negligible, by element type.
 struct Precision {
   double ulp, least;
 };

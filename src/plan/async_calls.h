@@ -1,6 +1,6 @@
 #pragma once
-// Which values have the asynchronous calls of a graph received, and which have they returned? A start or an
-// update may bind only some of the arguments, and may declare the result as `()` until it is done.
+// The arguments and results of the asynchronous calls of a graph. A start or an update may bind only some of
+// the arguments, and may declare the result as `()` until it is done.
 
 #include <optional>
 #include <vector>

@@ -134,6 +134,9 @@ class Placer {
         }
         Renumber(loop->body);
         RenumberMoves(loop->next);
+        for (const ValueId state : step.node->results)
+          loop->states.push_back(state == kNoValue || liveness_.value(state).storage < 0 ? -1
+                                                                                         : SlotOf(state));
       } else if (auto* branch = std::get_if<BranchStep>(&step.what)) {
         branch->choice = SlotOf(branch->choice);
         for (BranchStep::Branch& each : branch->branches) {

@@ -47,7 +47,7 @@ struct Pass {
   std::string_view name;
   Stage stage;
   std::string_view summary;
-  // What the pass preserves: the invariant that the validator of plans, or --check-passes, checks.
+  // The invariant that the pass preserves, which the validator of plans or --check-passes checks.
   std::string_view keeps;
   // The pass that this one is a part of, which consults PassSet; null where `run` runs the pass.
   std::string_view part_of = {};
@@ -57,7 +57,7 @@ struct Pass {
   bool is_exact = true;  // Of graph passes: results keep every bit.
 };
 
-// By PassId; a pass comes before its parts, and those before the next pass.
+// The table, in the order of PassId; a pass comes before its parts, and those before the next pass.
 absl::Span<const Pass> Passes();
 
 // A set of passes that are enabled.
@@ -77,7 +77,7 @@ absl::StatusOr<PassSet> EnabledPasses(const PlanOptions& options);
 // A table of all passes, for users.
 std::string PassesText();
 
-// What the passes work on.
+// The module and the plan that the passes work on.
 struct PlanState {
   const CheckedModule& module;
   const CustomCalls* custom_calls = nullptr;

@@ -82,6 +82,8 @@ struct LoopStep {
   Slot predicate;
   std::vector<Move> initial, next;
   std::optional<CountedLoop> counted = {};  // Counter and limit are slots.
+  // The slot of each state of the loop's node whenever the condition begins, for ValidatePlan.
+  std::vector<Slot> states = {};
 };
 struct BranchStep {
   Slot choice;

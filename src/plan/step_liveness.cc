@@ -51,10 +51,14 @@ SlotSet StepLiveness::Before(const Step& step, SlotSet live) {
   if (const auto* loop = std::get_if<LoopStep>(&step.what)) {
     SlotSet test = live;  // After the condition.
     test.Add(loop->predicate);
+    // A loop in a loop is visited again with more live slots: it goes on from what is known.
+    if (const auto known = after_condition_.find(&step); known != after_condition_.end())
+      test.AddAll(known->second);
     SlotSet header = Before(loop->condition, test);
     while (test.AddAll(Before(loop->body, Before(loop->next, header))))
       header = Before(loop->condition, test);
     at_[&step] = header;
+    after_condition_[&step] = std::move(test);
     return Before(loop->initial, header);
   }
   if (const auto* branch = std::get_if<BranchStep>(&step.what)) {

@@ -1,5 +1,5 @@
 #pragma once
-// Which slots do the steps of a plan still read? For the verifier of bytecode.
+// The slots that are live at the steps of a plan, for the verifier of bytecode.
 
 #include <cstdint>
 #include <vector>
@@ -45,7 +45,7 @@ class StepLiveness {
   static SlotSet Before(const std::vector<Move>& moves, const SlotSet& live);
 
   const Plan& plan_;
-  absl::flat_hash_map<const Step*, SlotSet> at_;
+  absl::flat_hash_map<const Step*, SlotSet> at_, after_condition_;
   SlotSet at_end_;
 };
 

@@ -24,7 +24,7 @@ class SymbolicCode {
 
   // Copies what code finds in the frame when it begins.
   void Import();
-  // What operations [first, last] may write holds nothing.
+  // Erases the values of all bytes that operations [first, last] may write.
   void EraseWrites(int64_t first, int64_t last);
   bool Check(const DecodedOp::Place& place);
   // Runs up to the next operation of control flow, which must be of that kind; nullptr where it is not.
@@ -55,7 +55,7 @@ class SymbolicCode {
   void Dot(const DecodedOp& op);
   Term AddressBefore(const DecodedOp& op);
   void Address(const DecodedOp& op);
-  // What follows up to the target happens only where the index is in range.
+  // The operations up to the target run only where the index is in range.
   void CheckedAddress(const DecodedOp& op);
   Term AddressAt(const DecodedOp::Place& place);
   void Transfer(const DecodedOp& op);

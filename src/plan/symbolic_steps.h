@@ -50,7 +50,7 @@ class SmallDots {
   std::vector<cpu::SmallDot> dots_;
 };
 
-// What the steps, or the code, have made of memory.
+// The symbolic memory that the steps, or the code, have left.
 class SymbolicState {
  public:
   SymbolicState(const Plan& plan, const SlotLayout& layout, Terms& terms, SmallDots& dots);
@@ -67,7 +67,7 @@ class SymbolicState {
     return memory_.Read(SlotLayout::kFrame, begin, bytes);
   }
   void WriteFrame(int64_t begin, Pieces pieces);
-  // At an address, or where that is kUndefined at the offset.
+  // Returns the value at an address, or at the offset where the address is kUndefined.
   Term Load(Slot slot, Term address, int64_t offset, int64_t bytes);
   void Store(Slot slot, Term address, int64_t offset, Pieces pieces);
 
@@ -79,9 +79,9 @@ class SymbolicState {
   void ChooseSince(size_t mark, Term condition);
 
   SymbolicMemory& memory() { return memory_; }
-  // Who writes from here on.
+  // Sets the writer of the stores that follow.
   void SetWriter(int32_t writer) { writer_ = writer; }
-  // What went wrong first; empty: nothing.
+  // The first error; empty if there is none.
   const std::string& error() const { return error_; }
   void Fail(std::string error);
 

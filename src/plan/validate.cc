@@ -69,6 +69,9 @@ class Validator {
       }
       ++next;
     }
+    if (std::any_of(next, steps.end(),
+                    [](const Step& step) { return step.node != nullptr && step.node->has_effect; }))
+      return absl::InternalError("an effect is repeated, or belongs to another computation");
     return absl::OkStatus();
   }
 
@@ -150,65 +153,57 @@ class Validator {
     }
   }
 
-  // That a state of the loop is in a buffer whenever its condition begins.
-  struct Assumption {
-    ValueId state, next;
-    Slot slot;
-  };
-
   absl::Status Loop(const Step& step, const LoopStep& loop) {
-    if (step.node == nullptr || step.node->kind != Node::Kind::kWhile) return Problem(step, "it is no loop");
+    if (step.node == nullptr || step.node->kind != Node::Kind::kWhile ||
+        loop.states.size() != step.node->results.size())
+      return Problem(step, "it is no loop");
     const Node& node = *step.node;
-    const int64_t number = number_;
     HLO_RETURN_IF_ERROR(At(step, Moves(loop.initial)));
+    HLO_RETURN_IF_ERROR(At(step, ReadStates(loop, node.operands)));
     std::vector<Slot> written;
     CollectWritten(loop.condition, &written);
     CollectWritten(loop.body, &written);
     AddMoved(loop.next, &written);
     std::sort(written.begin(), written.end());
     written.erase(std::unique(written.begin(), written.end()), written.end());
-    HLO_RETURN_IF_ERROR(At(step, CheckCounted(loop, written)));
-    std::vector<Assumption> assumed = Assumptions(node, written);
-    while (true) {
-      number_ = number;
-      const size_t before = memory_.Mark();
-      for (const Slot slot : written) memory_.Overwrite(slot);
-      for (const Assumption& each : assumed) memory_.Add(each.slot, each.state);
-      HLO_RETURN_IF_ERROR(Steps(loop.condition, *node.blocks[0]));
-      HLO_RETURN_IF_ERROR(At(step, steps_.Read(loop.predicate, node.predicate)));
-      const size_t after_condition = memory_.Mark();
-      HLO_RETURN_IF_ERROR(Steps(loop.body, *node.blocks[1]));
-      HLO_RETURN_IF_ERROR(At(step, Moves(loop.next)));
-      const size_t count = assumed.size();
-      std::erase_if(assumed, [&](const Assumption& each) { return !memory_.Holds(each.slot, each.next); });
-      // Whoever read a state that is lost at the back edge is found in the next round.
-      memory_.RollBack(assumed.size() == count ? after_condition : before);
-      if (assumed.size() == count) return absl::OkStatus();
+    // An iteration may rely on nothing but the states in their buffers and on what no iteration overwrites.
+    for (const Slot slot : written) memory_.Overwrite(slot);
+    for (size_t k = 0; k < loop.states.size(); ++k) {
+      if (loop.states[k] >= 0) memory_.Add(loop.states[k], graph_.Resolve(node.results[k]));
     }
+    HLO_RETURN_IF_ERROR(At(step, CheckCounted(loop, node, written)));
+    HLO_RETURN_IF_ERROR(Steps(loop.condition, *node.blocks[0]));
+    HLO_RETURN_IF_ERROR(At(step, steps_.Read(loop.predicate, node.predicate)));
+    const size_t after_condition = memory_.Mark();
+    HLO_RETURN_IF_ERROR(Steps(loop.body, *node.blocks[1]));
+    HLO_RETURN_IF_ERROR(At(step, Moves(loop.next)));
+    HLO_RETURN_IF_ERROR(At(step, ReadStates(loop, node.next)));
+    memory_.RollBack(after_condition);
+    return absl::OkStatus();
   }
 
-  std::vector<Assumption> Assumptions(const Node& node, absl::Span<const Slot> written) const {
-    std::vector<Assumption> assumed;
-    for (size_t k = 0; k < node.results.size(); ++k) {
-      if (node.results[k] == kNoValue || node.operands[k] == kNoValue) continue;
-      const ValueId state = graph_.Resolve(node.results[k]), from = graph_.Resolve(node.operands[k]),
-                    next = graph_.Resolve(node.next[k]);
-      for (const Slot slot : memory_.HoldersOf(from)) {
-        const bool changes = std::any_of(written.begin(), written.end(), [&](Slot w) { return w == slot; });
-        if (changes || next == state || next == from) assumed.push_back({state, next, slot});
-      }
+  // Each state's buffer must hold its value of the next iteration, or of the first one.
+  absl::Status ReadStates(const LoopStep& loop, const std::vector<ValueId>& values) const {
+    for (size_t k = 0; k < loop.states.size(); ++k) {
+      if (loop.states[k] >= 0) HLO_RETURN_IF_ERROR(steps_.Read(loop.states[k], values[k]));
     }
-    return assumed;
+    return absl::OkStatus();
   }
 
-  // The limit of a loop whose trip count is computed before it must stay what it is.
-  absl::Status CheckCounted(const LoopStep& loop, absl::Span<const Slot> written) const {
+  // A loop whose trip count is computed before it must count as its condition and body do.
+  absl::Status CheckCounted(const LoopStep& loop, const Node& node, absl::Span<const Slot> written) const {
     if (!loop.counted.has_value()) return absl::OkStatus();
-    const auto changes = [&](Slot slot) { return memory_.Overlap(slot, loop.counted->limit); };
-    if (!steps_.IsSlot(loop.counted->limit) || !steps_.IsSlot(loop.counted->counter))
-      return absl::InternalError("its counter has no buffer");
+    const CountedLoop& counted = *loop.counted;
+    const std::optional<CountedLoop> found = FindCountedLoop(graph_, node);
+    if (!found.has_value() || found->step != counted.step || found->type != counted.type ||
+        found->direction != counted.direction || found->first_value != counted.first_value ||
+        found->limit_value != counted.limit_value)
+      return absl::InternalError("it does not count as its condition does");
+    const auto changes = [&](Slot slot) { return memory_.Overlap(slot, counted.limit); };
+    HLO_RETURN_IF_ERROR(steps_.Read(counted.counter, found->counter));
+    HLO_RETURN_IF_ERROR(steps_.Read(counted.limit, found->limit));
     if (std::any_of(written.begin(), written.end(), changes))
-      return absl::InternalError(fmt::format("its limit in b{} is overwritten", loop.counted->limit));
+      return absl::InternalError(fmt::format("its limit in b{} is overwritten", counted.limit));
     return absl::OkStatus();
   }
 
@@ -218,6 +213,8 @@ class Validator {
       return Problem(step, "it is no conditional");
     const Node& node = *step.node;
     HLO_RETURN_IF_ERROR(At(step, steps_.Read(branch.choice, node.operands[0])));
+    if (graph_.values[graph_.Resolve(node.operands[0])].shape.type() != branch.choice_type)
+      return Problem(step, "its choice has another type");
     using Changes = absl::flat_hash_map<Slot, MemoryModel::Values>;
     std::vector<Changes> ends;
     const size_t before = memory_.Mark();
@@ -233,7 +230,7 @@ class Validator {
       for (const Slot slot : memory_.ChangedSince(before)) end[slot] = memory_.ValuesAt(slot);
       memory_.RollBack(before);
     }
-    // What every branch leaves in a buffer is there afterwards.
+    // A buffer holds a value afterwards if every branch leaves it there.
     Changes joined;
     for (const Changes& end : ends) {
       for (const auto& [slot, values] : end) {

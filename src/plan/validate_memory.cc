@@ -9,6 +9,7 @@ namespace hlo::plan {
 
 MemoryModel::MemoryModel(const Plan& plan)
     : plan_(plan),
+      roots_(plan.graph.values.size()),
       canonical_(plan.buffers.size()),
       values_(plan.buffers.size()),
       holders_(plan.graph.values.size()),
@@ -31,16 +32,23 @@ MemoryModel::MemoryModel(const Plan& plan)
     if (buffer.parameter >= 0) of_parameter[buffer.parameter].push_back(static_cast<Slot>(slot));
     if (buffer.constant != nullptr) of_constant[buffer.constant].push_back(static_cast<Slot>(slot));
   }
+  std::iota(roots_.begin(), roots_.end(), 0);
+  absl::flat_hash_map<int32_t, ValueId> parameter_roots;
+  absl::flat_hash_map<const Literal*, ValueId> constant_roots;
   for (size_t v = 0; v < plan.graph.values.size(); ++v) {
     const Value& value = plan.graph.values[v];
     if (value.same_as != kNoValue) continue;
-    const auto add = [&](const auto& slots, const auto& key) {
+    const auto find_root = [&](auto& roots, const auto& slots, const auto& key) {
+      const auto [root, is_first] = roots.try_emplace(key, static_cast<ValueId>(v));
+      roots_[v] = root->second;
       const auto found = slots.find(key);
-      if (found == slots.end()) return;
-      for (const Slot slot : found->second) Add(slot, static_cast<ValueId>(v));
+      if (!is_first || found == slots.end()) return;
+      for (const Slot slot : found->second) Replace(slot, {root->second});
     };
-    if (value.parameter >= 0) add(of_parameter, value.parameter);
-    if (value.constant != nullptr) add(of_constant, value.constant);
+    if (value.parameter >= 0)
+      find_root(parameter_roots, of_parameter, value.parameter);
+    else if (value.constant != nullptr)
+      find_root(constant_roots, of_constant, value.constant);
   }
 }
 
@@ -132,7 +140,7 @@ bool MemoryModel::Overlap(Slot a, Slot b) const {
 
 bool MemoryModel::Holds(Slot slot, ValueId value) const {
   const Values& values = ValuesAt(slot);
-  return std::find(values.begin(), values.end(), value) != values.end();
+  return std::binary_search(values.begin(), values.end(), RootOf(value));
 }
 
 void MemoryModel::Replace(Slot slot, Values values) {
@@ -201,6 +209,7 @@ void MemoryModel::Overwrite(Slot slot) {
 }
 
 void MemoryModel::Add(Slot slot, ValueId value) {
+  value = RootOf(value);
   Values values = ValuesAt(slot);
   const auto place = std::lower_bound(values.begin(), values.end(), value);
   if (place != values.end() && *place == value) return;

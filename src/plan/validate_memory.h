@@ -28,7 +28,8 @@ class MemoryModel {
   bool Overlap(Slot a, Slot b) const;
   bool Holds(Slot slot, ValueId value) const;
   const Values& ValuesAt(Slot slot) const { return values_[slot]; }
-  const absl::InlinedVector<Slot, 2>& HoldersOf(ValueId value) const { return holders_[value]; }
+  // The buffers that hold the value, of the plan's own and of arguments and constants.
+  const absl::InlinedVector<Slot, 2>& HoldersOf(ValueId value) const { return holders_[RootOf(value)]; }
 
   // Forgets the values of every buffer that shares bytes with this one.
   void Overwrite(Slot slot);
@@ -45,6 +46,8 @@ class MemoryModel {
     int64_t begin, end;
   };
 
+  // One value stands for all copies of a constant or an argument.
+  ValueId RootOf(ValueId value) const { return roots_[value]; }
   bool IsInArena(Slot slot) const { return plan_.buffers[slot].kind == Buffer::Kind::kArena; }
   Region RegionOf(Slot slot) const {
     return {plan_.buffers[slot].offset, plan_.buffers[slot].offset + plan_.buffers[slot].byte_count};
@@ -56,6 +59,7 @@ class MemoryModel {
   void Replace(Slot slot, Values values);
 
   const Plan& plan_;
+  std::vector<ValueId> roots_;  // By value.
   std::vector<Slot> canonical_;
   absl::flat_hash_map<Slot, absl::InlinedVector<Slot, 1>>
       takers_;                                         // Results that may take an argument's memory.
@@ -64,7 +68,7 @@ class MemoryModel {
   std::map<int64_t, Slot> active_;                     // Arena buffers that hold something, by their begin.
   std::vector<int32_t> class_of_;                      // By slot: buffers that exchange memory; -1: none.
   std::vector<std::vector<Slot>> classes_;
-  std::vector<std::pair<Slot, Values>> journal_;  // What a slot held before each change.
+  std::vector<std::pair<Slot, Values>> journal_;  // The values that a slot held before each change.
 };
 
 }  // namespace hlo::plan

@@ -11,7 +11,7 @@
 
 namespace hlo::plan {
 
-// What the arguments of a program are. Arguments without a buffer (blocks that only the step sees) have no
+// Describes the arguments of a program. Arguments without a buffer (blocks that only the step sees) have no
 // size.
 struct ProgramArguments {
   absl::FunctionRef<std::optional<int64_t>(int32_t)> byte_count;

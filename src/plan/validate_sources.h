@@ -15,8 +15,9 @@ class SourceChecker {
  public:
   explicit SourceChecker(const Graph& graph) : graph_(graph), marks_(graph.values.size()) {}
 
-  // What is wrong with a step that reads and writes these values (resolved), or nothing: results that do not
-  // follow from what is read, reads that no result needs, nodes of other blocks.
+  // Returns what is wrong with a step that reads and writes these values (resolved): a result that does not
+  // follow from what is read, or a node of another block. A step may read more than its results need, where
+  // shapes have no elements.
   std::optional<std::string> Check(const Step& step, absl::Span<const ValueId> reads,
                                    absl::Span<const ValueId> writes);
 

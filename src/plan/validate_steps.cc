@@ -58,13 +58,13 @@ absl::Status StepValidator::CheckWritable(Slot slot) const {
                                          kind == Buffer::Kind::kConstant ? "a constant" : "an argument"));
 }
 
-// What the step reads and writes, in the order of VisitSlots.
 int64_t StepValidator::ByteCountOf(ValueId value) {
   int64_t& bytes = byte_counts_[value];
   if (bytes < 0) bytes = *DenseByteCount(graph_.values[value].shape);
   return bytes;
 }
 
+// Collects what the step reads and writes, in the order of VisitSlots.
 absl::Status StepValidator::FindArguments(const Step& step) {
   std::vector<Argument>& arguments = arguments_;
   arguments.clear();

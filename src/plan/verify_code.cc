@@ -130,7 +130,7 @@ class Verifier {
     return -1;
   }
 
-  // What may have changed in an iteration becomes a new value: the same on both sides where it is live.
+  // Bytes that an iteration may have changed get new values, the same on both sides where they are live.
   void EnterLoop(const LoopStep& loop, const SlotSet& live, int64_t first, int64_t last) {
     SlotSet written(plan_.buffers.size());
     const auto collect = [&](const Slot& slot, bool is_write) {
@@ -325,7 +325,7 @@ class Verifier {
   SmallDots dots_;
   SymbolicState steps_;
   SymbolicCode code_;
-  SymbolicState& machine_;  // What the code has made of memory.
+  SymbolicState& machine_;  // The memory that the code has left.
   std::vector<const Step*> writers_;
   const Step* around_ = nullptr;  // The loop or branch.
   std::string error_;

@@ -64,7 +64,7 @@ TEST(LibraryCallsTest, ConvolutionsAndTheirAdjoints) {
   for (const Convolution& c : convolutions) {
     const auto expect = [&](const char* result, const char* first, const char* second, const char* target) {
       Expect(fmt::format(R"(ENTRY e {{ a = {1} parameter(0) b = {2} parameter(1)
-  c = ({0}, u8[8]) custom-call(a, b), custom_call_target="__cudnn${3}", {4}
+  c = ({0}, u8[8]) custom-call(a, b), custom_call_target="__cudnn${3}", {4}, backend_config={{"cudnn_conv_backend_config":{{"conv_result_scale":1,"activation_mode":"kNone"}}}}
   ROOT r = {0} get-tuple-element(c), index=0 }})",
                          result, first, second, target, c.numbers));
     };

@@ -1,4 +1,4 @@
-// How long does planning take, and what do the checks of plans add? For each file: microseconds of reading
+// Measures planning and the checks of plans. For each file: microseconds of reading
 // (parsing and checking shapes), of planning, and of validating the plan, the best of several runs in
 // processor time of one thread; and the last as a share of planning and of the whole.
 //   plan_bench [--repeat=N] FILE...

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "absl/strings/numbers.h"
 #include "fmt/format.h"
 #include "hlo_run/compare.h"
 #include "idioms.h"
@@ -140,7 +141,12 @@ Find ReadFind(const std::string& path) {
   std::ifstream file(path);
   std::getline(file, find.text, '\0');
   const size_t at = find.text.find("// seed ");
-  find.seed = at == std::string::npos ? 1 : std::stoull(find.text.substr(at + 8));
+  find.seed = 1;
+  if (at != std::string::npos) {
+    const std::string digits =
+        find.text.substr(at + 8, find.text.find_first_not_of("0123456789", at + 8) - at - 8);
+    if (!absl::SimpleAtoi(digits, &find.seed)) find.seed = 1;
+  }
   return find;
 }
 

@@ -103,10 +103,21 @@ int main(int argc, char** argv) {
     else
       return std::fputs(kUsage, stderr), 2;
   }
+  for (const std::string& name : options.configs) {
+    if (!hlo::fuzz::FindConfig(name).has_value()) {
+      fmt::print(stderr, "hlo-fuzz: there is no configuration '{}'\n", name);
+      return 2;
+    }
+  }
   if (replays) return Replay(files);
   if (shrinks) {
-    for (const std::string& file : files) fmt::print("{}: {}\n", file, hlo::fuzz::ShrinkFile(file, options));
-    return 0;
+    bool all_fail = true;
+    for (const std::string& file : files) {
+      const std::string shrunk = hlo::fuzz::ShrinkFile(file, options);
+      fmt::print("{}: {}\n", file, shrunk.empty() ? "cannot be read, or does not fail" : shrunk);
+      all_fail &= !shrunk.empty();
+    }
+    return all_fail ? 0 : 1;
   }
   if (shows && files.size() == 1) return ShowPerturbed(files[0]);
   if (!shows) return Run(machines, options);

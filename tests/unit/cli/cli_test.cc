@@ -407,6 +407,8 @@ TEST_F(Cli, PassesAreListedAndCanBeDisabled) {
             "  ROOT r = f32[64] add(n, n)\n}\n");
   EXPECT_EQ(Run("plan " + file).out.find("loop 'n'"), std::string::npos);
   EXPECT_HAS(Run("plan --disable-pass loop-fusion --disable-pass=sibling_fusion " + file).out, "loop 'n'");
+  // An option takes one word: files may follow, and other options after them.
+  EXPECT_EQ(Run("run --disable-pass loop_fusion " + file + " --random 1").status, 0);
   const Outcome unknown = Run("run --random 1 --disable-pass loop_fussion " + file);
   EXPECT_EQ(unknown.status, 2);
   EXPECT_HAS(unknown.err, "no pass 'loop_fussion'; did you mean 'loop_fusion'?");

@@ -126,7 +126,8 @@ constexpr Case kCases[] = {
      "custom_call_target=\"lapack_sgeqrf_ffi\", api_version=API_VERSION_TYPED_FFI\n"},
     {"eigenvalues",
      "x = f32[400,400] parameter(0)\n ROOT r = (f32[400,400], f32[400], s32[]) custom-call(x), "
-     "custom_call_target=\"lapack_ssyevd_ffi\", api_version=API_VERSION_TYPED_FFI\n"},
+     "custom_call_target=\"lapack_ssyevd_ffi\", api_version=API_VERSION_TYPED_FFI, "
+     "backend_config={mode = 86 : ui8, uplo = 76 : ui8}\n"},
     {"singular_values",
      "x = f32[400,300] parameter(0)\n ROOT r = (f32[400,300], f32[300], f32[400,300], f32[300,300], s32[]) "
      "custom-call(x), custom_call_target=\"lapack_sgesdd_ffi\", api_version=API_VERSION_TYPED_FFI, "

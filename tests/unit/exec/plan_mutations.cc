@@ -76,6 +76,11 @@ class Mutator {
         moves_.push_back(&loop->initial);
         moves_.push_back(&loop->next);
         control_.push_back(&loop->predicate);
+        for (Slot& state : loop->states) states_.push_back(&state);
+        if (loop->counted.has_value()) {
+          control_.push_back(&loop->counted->counter);
+          control_.push_back(&loop->counted->limit);
+        }
         Collect(loop->condition);
         Collect(loop->body);
       } else if (auto* branch = std::get_if<plan::BranchStep>(&step.what)) {
@@ -163,6 +168,7 @@ class Mutator {
       }
     }
     for (Slot* slot : control_) change(*slot);
+    for (Slot* slot : states_) change(*slot);
     for (Slot& slot : plan_.results) change(slot);
     return true;
   }
@@ -286,7 +292,7 @@ class Mutator {
   std::vector<std::vector<Step>*> lists_;
   std::vector<Step*> steps_;
   std::vector<std::vector<Move>*> moves_;
-  std::vector<Slot*> control_;
+  std::vector<Slot*> control_, states_;
 };
 
 }  // namespace
