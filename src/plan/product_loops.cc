@@ -69,7 +69,8 @@ class Joiner {
 
   // Smaller arrays are still in a cache when the step after them reads them, in longer rows.
   bool IsLarge(ValueId v) const {
-    return ShapeOf(v).IsArray() && *DenseByteCount(ShapeOf(v)) >= least_bytes_;
+    return ShapeOf(v).IsArray() && *ShapeOf(v).ElementCount() > 0 &&
+           *DenseByteCount(ShapeOf(v)) >= least_bytes_;
   }
 
   // The loop that the step is, where others may take it over.
