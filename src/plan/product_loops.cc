@@ -69,8 +69,7 @@ class Joiner {
 
   // Smaller arrays are still in a cache when the step after them reads them, in longer rows.
   bool IsLarge(ValueId v) const {
-    return ShapeOf(v).IsArray() && *ShapeOf(v).ElementCount() > 0 &&
-           *DenseByteCount(ShapeOf(v)) >= least_bytes_;
+    return ShapeOf(v).IsArray() && *DenseByteCount(ShapeOf(v)) >= least_bytes_;
   }
 
   // The loop that the step is, where others may take it over.
@@ -110,7 +109,7 @@ class Joiner {
     if (!StoresInOrder(program)) return;
     program.VisitAccesses([&](const cpu::Access& access, bool is_store) {
       const ValueId v = is_store ? Real(access.argument) : kNoValue;
-      if (v != kNoValue && read_count_[v] == 1 && IsLarge(v) &&
+      if (v != kNoValue && read_count_[v] == 1 && IsLarge(v) && program.inner_count() > 0 &&
           program.inner_count() == *ShapeOf(v).ElementCount())
         loops_[v] = i;
     });
