@@ -89,7 +89,7 @@ absl::StatusOr<std::vector<Literal>> PassChecker::Evaluate(const Graph& graph) {
 // Empty where the results agree.
 std::string PassChecker::Difference(const Pass& pass, const Graph& graph,
                                     const std::vector<Literal>& after) const {
-  // What stands in for other instructions may round elsewhere; inlining changes no bit.
+  // Substituted instructions may round elsewhere; inlining changes no bit.
   const bool is_exact = pass.is_exact || (pass.id == PassId::kFlatten && graph.calls.empty());
   if (after.size() != before_.size())
     return fmt::format("there are {} results instead of {}", after.size(), before_.size());

@@ -7,8 +7,8 @@
 
 namespace hlo::plan {
 
-// Of a step whose arguments have their numbers. The bits of its results may change where it sums. With
-// `shares`, a loop reads what a reduction before it has computed on its way.
+// Joins the parts of a step whose arguments are numbered. The bits of its results may change where it sums. With
+// `shares`, a loop reads values that a reduction before it has computed.
 void JoinParts(RowsStep& rows, bool shares);
 
 }  // namespace hlo::plan

@@ -12,7 +12,7 @@
 
 namespace hlo::plan {
 
-// Where slots are stored: in the frame, which is the arena, or in objects of their own.
+// The places of slots: the frame, which is the arena, or objects of their own.
 class SlotLayout {
  public:
   static constexpr int32_t kFrame = 0;

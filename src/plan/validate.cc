@@ -130,21 +130,7 @@ class Validator {
     VisitAllSlots(steps, [&](Slot slot, bool is_write) {
       if (is_write && steps_.IsSlot(slot)) written->push_back(slot);
     });
-    CollectExchanged(steps, written);
-  }
-  void CollectExchanged(const std::vector<Step>& steps, std::vector<Slot>* written) const {
-    for (const Step& step : steps) {
-      if (const auto* loop = std::get_if<LoopStep>(&step.what)) {
-        AddMoved(loop->next, written);
-        CollectExchanged(loop->condition, written);
-        CollectExchanged(loop->body, written);
-      } else if (const auto* branch = std::get_if<BranchStep>(&step.what)) {
-        for (const BranchStep::Branch& each : branch->branches) {
-          AddMoved(each.results, written);
-          CollectExchanged(each.steps, written);
-        }
-      }
-    }
+    VisitAllMoves(steps, [&](const std::vector<Move>& moves) { AddMoved(moves, written); });
   }
   void AddMoved(const std::vector<Move>& moves, std::vector<Slot>* written) const {
     for (const Move& move : moves) {

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "fmt/format.h"
+#include "plan/visit.h"
 
 namespace hlo::plan {
 
@@ -21,7 +22,11 @@ MemoryModel::MemoryModel(const Plan& plan)
     canonical_[slot] = taken;
     takers_[taken].push_back(static_cast<Slot>(slot));
   }
-  FindExchanges(plan.steps);
+  VisitAllMoves(plan.steps, [&](const std::vector<Move>& moves) {
+    for (const Move& move : moves) {
+      if (move.exchange) Exchange(move.to, move.from);
+    }
+  });
   absl::flat_hash_map<int32_t, std::vector<Slot>> of_parameter;
   absl::flat_hash_map<const Literal*, std::vector<Slot>> of_constant;
   for (size_t slot = 0; slot < plan.buffers.size(); ++slot) {
@@ -49,27 +54,6 @@ MemoryModel::MemoryModel(const Plan& plan)
       find_root(parameter_roots, of_parameter, value.parameter);
     else if (value.constant != nullptr)
       find_root(constant_roots, of_constant, value.constant);
-  }
-}
-
-void MemoryModel::FindExchanges(const std::vector<Step>& steps) {
-  const auto moves = [&](const std::vector<Move>& all) {
-    for (const Move& move : all) {
-      if (move.exchange) Exchange(move.to, move.from);
-    }
-  };
-  for (const Step& step : steps) {
-    if (const auto* loop = std::get_if<LoopStep>(&step.what)) {
-      moves(loop->initial);
-      moves(loop->next);
-      FindExchanges(loop->condition);
-      FindExchanges(loop->body);
-    } else if (const auto* branch = std::get_if<BranchStep>(&step.what)) {
-      for (const BranchStep::Branch& each : branch->branches) {
-        moves(each.results);
-        FindExchanges(each.steps);
-      }
-    }
   }
 }
 

@@ -52,7 +52,6 @@ class MemoryModel {
   Region RegionOf(Slot slot) const {
     return {plan_.buffers[slot].offset, plan_.buffers[slot].offset + plan_.buffers[slot].byte_count};
   }
-  void FindExchanges(const std::vector<Step>& steps);
   void Exchange(Slot a, Slot b);
   void OverwriteRegion(Slot writer, Region region);
   void Forget(Slot slot);

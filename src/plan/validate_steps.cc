@@ -168,7 +168,7 @@ absl::Status StepValidator::Tiles(const TileStep& tiles, absl::Span<const Argume
   return absl::OkStatus();
 }
 
-// Which results may take the place of which operands, of steps that are no loops over elements.
+// A step that is no loop over elements may overwrite an operand only where its kernel allows that.
 absl::Status StepValidator::CheckRows(const RowsStep& rows) const {
   const auto overlap = [&](int32_t a, int32_t b) {
     const Slot left = SlotOf(rows, a), right = SlotOf(rows, b);

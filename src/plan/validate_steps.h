@@ -59,7 +59,7 @@ class StepValidator {
   MemoryModel& memory_;
   SourceChecker sources_;
   std::vector<int64_t> byte_counts_;  // By value; -1: not asked for yet.
-  // Of the step in its order of VisitSlots.
+  // The arguments of the current step, in the order of VisitSlots.
   std::vector<Argument> arguments_;
   std::function<std::optional<int64_t>(int32_t)> byte_count_ = [this](int32_t slot) {
     return std::optional<int64_t>(BufferOf(slot).byte_count);

@@ -275,7 +275,7 @@ class Verifier {
       return x.term == y.term && x.offset == y.offset && x.bytes == y.bytes;
     });
   }
-  // Where the steps' side holds nothing, the code may hold anything.
+  // The code may hold anything where the steps' side holds nothing.
   bool Agree(const Pieces& steps, const Pieces& machine) {
     if (IsSame(steps, machine)) return true;
     if (!HasUndefined(steps)) return Joined(terms_, steps) == Joined(terms_, machine);

@@ -75,4 +75,22 @@ void VisitAllSlots(const std::vector<Step>& steps, Visit&& visit) {
   }
 }
 
+// visit(moves) for every list of moves that control flow makes, inner steps included.
+template <class Visit>
+void VisitAllMoves(const std::vector<Step>& steps, Visit&& visit) {
+  for (const Step& step : steps) {
+    if (const auto* loop = std::get_if<LoopStep>(&step.what)) {
+      visit(loop->initial);
+      visit(loop->next);
+      VisitAllMoves(loop->condition, visit);
+      VisitAllMoves(loop->body, visit);
+    } else if (const auto* branch = std::get_if<BranchStep>(&step.what)) {
+      for (const BranchStep::Branch& each : branch->branches) {
+        visit(each.results);
+        VisitAllMoves(each.steps, visit);
+      }
+    }
+  }
+}
+
 }  // namespace hlo::plan

@@ -1,5 +1,5 @@
 #pragma once
-// Which element type stands for two.
+// The element type that two are promoted to.
 
 #include "hlo_run/element_type.h"
 

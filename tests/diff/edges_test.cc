@@ -115,7 +115,7 @@ absl::StatusOr<CheckedModule> Read(const std::string& text) {
   return Check(std::move(module), diagnostics);
 }
 
-// What the contract asks of an opcode's result.
+// The agreement that the contract requires of an opcode's result.
 CompareRule RuleOf(Opcode opcode, ElementType type) {
   static const std::set<Opcode> kFunctions = {Opcode::kAcos,
                                               Opcode::kAcosh,

@@ -3,7 +3,6 @@
 //   parse_bench [--repeat=N] [--json] FILE...
 
 #include <malloc.h>
-#include <time.h>
 
 #include <algorithm>
 #include <atomic>
@@ -14,6 +13,7 @@
 #include "fmt/format.h"
 #include "hlo_run/check.h"
 #include "hlo_run/parse.h"
+#include "processor_time.h"
 
 namespace {
 
@@ -47,11 +47,7 @@ void operator delete(void* p, size_t, std::align_val_t) noexcept { Uncounted(p);
 namespace hlo {
 namespace {
 
-double ProcessorSeconds() {
-  timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
+using bench::ProcessorSeconds;
 
 struct Times {
   double parse = std::numeric_limits<double>::infinity();

@@ -3,8 +3,6 @@
 // processor time of one thread; and the last as a share of planning and of the whole.
 //   plan_bench [--repeat=N] FILE...
 
-#include <time.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -17,15 +15,12 @@
 #include "hlo_run/parse.h"
 #include "plan/plan.h"
 #include "plan/validate.h"
+#include "processor_time.h"
 
 namespace hlo {
 namespace {
 
-double ProcessorSeconds() {
-  timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
+using bench::ProcessorSeconds;
 
 double Fastest(int repeat, const std::function<void()>& run) {
   double fastest = std::numeric_limits<double>::infinity();

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 
-# What the bug is, its file, and the text that another one replaces.
+# Each row names a bug and its file, and gives a text of the file with its replacement.
 BUGS = [
     # Live ranges
     ("a value that a loop reads dies at its last use inside", "liveness.cc",

@@ -1,5 +1,5 @@
 // Element types that do not belong together: mixed_types.txt says for many opcodes which types XLA takes.
-// What it takes, we take, and --strict refuses the rest. What we take besides, with a warning, has one
+// The checker takes those too, and --strict refuses the rest. Other types that it takes with a warning have one
 // meaning on all engines.
 
 #include <fstream>

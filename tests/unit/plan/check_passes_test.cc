@@ -61,7 +61,7 @@ TEST(CheckPassesTest, NamesThePassThatBreaksAResult) {
   EXPECT_NE(status.message().find("the pass 'broken' changes the meaning of the module; result 0"),
             std::string::npos)
       << status;
-  // Where nothing depends on it, nothing is wrong.
+  // A broken value that no result depends on is no error.
   EXPECT_TRUE(
       RunChecked(passes, Module("  x = f32[3] parameter(0)\n  ROOT r = f32[3] subtract(x, x)\n")).ok());
 }
