@@ -5,7 +5,7 @@
 
 #include "base/status.h"
 #include "cli/commands.h"
-#include "cli/common.h"
+#include "cli/flags.h"
 #include "device/gpu.h"
 #include "fmt/format.h"
 #include "hlo_run/conform.h"

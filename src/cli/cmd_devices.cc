@@ -4,7 +4,7 @@
 
 #include "base/status.h"
 #include "cli/commands.h"
-#include "cli/common.h"
+#include "cli/flags.h"
 #include "device/gpu.h"
 #include "fmt/format.h"
 

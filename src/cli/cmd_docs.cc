@@ -6,7 +6,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "cli/commands.h"
-#include "cli/common.h"
+#include "cli/flags.h"
 #include "fmt/format.h"
 
 namespace hlo::cli {

@@ -1,7 +1,7 @@
 // inputs: makes a file of arguments for a module.
 
 #include "cli/commands.h"
-#include "cli/common.h"
+#include "cli/flags.h"
 #include "hlo_run/io.h"
 
 namespace hlo::cli {

@@ -4,7 +4,7 @@
 
 #include "base/status.h"
 #include "cli/commands.h"
-#include "cli/common.h"
+#include "cli/flags.h"
 #include "conform/coverage.h"
 #include "fmt/format.h"
 #include "hlo_run/custom_calls.h"

@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "cli/commands.h"
-#include "cli/common.h"
+#include "cli/flags.h"
 #include "plan/passes.h"
 #include "plan/plan.h"
 #include "plan/print_plan.h"

@@ -1,7 +1,7 @@
 // print: parse and print in a canonical form.
 
 #include "cli/commands.h"
-#include "cli/common.h"
+#include "cli/flags.h"
 #include "fmt/format.h"
 #include "hlo_run/print.h"
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "cli/commands.h"
-#include "cli/common.h"
+#include "cli/flags.h"
 #include "fmt/format.h"
 #include "observe/profile.h"
 

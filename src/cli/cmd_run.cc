@@ -9,8 +9,8 @@
 
 #include "base/status.h"
 #include "cli/commands.h"
-#include "cli/common.h"
 #include "cli/file_host.h"
+#include "cli/flags.h"
 #include "fmt/format.h"
 #include "hlo_run/compare.h"
 #include "hlo_run/custom_calls.h"

@@ -1,7 +1,7 @@
 // stats: counts, work and memory of a module.
 
 #include "cli/commands.h"
-#include "cli/common.h"
+#include "cli/flags.h"
 #include "fmt/format.h"
 #include "hlo_run/cost.h"
 

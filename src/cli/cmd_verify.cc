@@ -1,7 +1,7 @@
 // verify: parse and check; print every error, not only the first.
 
 #include "cli/commands.h"
-#include "cli/common.h"
+#include "cli/flags.h"
 #include "fmt/format.h"
 
 namespace hlo::cli {

@@ -1,20 +1,16 @@
 #pragma once
-// What the subcommands share: exit statuses, the flags of limits and formats, loading a module, and the loop
-// over many files with one result each.
+// What the subcommands share beside their flags (flags.h): exit statuses, loading a module, and the loop over
+// many files with one result each.
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "CLI/CLI.hpp"
 #include "absl/status/status.h"
-#include "absl/strings/ascii.h"
-#include "absl/strings/str_join.h"
 #include "hlo_run/check.h"
 #include "hlo_run/custom_calls.h"
 #include "hlo_run/execute.h"
@@ -31,22 +27,6 @@ Exit ExitFor(const absl::Status& status);
 // "ok", "failed", "invalid", "unsupported", "limit".
 std::string_view Name(Exit exit);
 
-// One of an enumeration's words, in any case. CLI11's own would show the values beside them, as characters.
-template <class Enum>
-CLI::Validator OneOf(const std::map<std::string, Enum>& words) {
-  std::vector<std::string> names;
-  for (const auto& [name, value] : words) names.push_back(name);
-  const std::string list = absl::StrJoin(names, ", ");
-  return CLI::Validator(
-      [words, list](std::string& text) {
-        const auto found = words.find(absl::AsciiStrToLower(text));
-        if (found == words.end()) return "'" + text + "' is none of " + list;
-        text = std::to_string(static_cast<int>(found->second));
-        return std::string();
-      },
-      "{" + list + "}");
-}
-
 // Flags that most subcommands have.
 struct CommonOptions {
   std::vector<std::string> files;
@@ -58,8 +38,6 @@ struct CommonOptions {
   uint64_t max_memory = 0;
   ElidedValues elided;  // --elided, where a command evaluates.
 };
-// Positional files, --format, --strict, --max-errors, --max-nesting, --max-literal-bytes, --max-memory.
-void AddCommonFlags(CLI::App& app, CommonOptions& options);
 
 // Where arguments come from.
 struct InputOptions {
@@ -68,12 +46,6 @@ struct InputOptions {
   InputFill fill = InputFill::kUniform;
   uint64_t seed = 0;
 };
-// --random and --fill.
-void AddFillFlags(CLI::App& app, InputOptions& options);
-// --elided: values for constants without elements.
-void AddElidedFlag(CLI::App& app, ElidedValues& elided);
-// --input besides.
-void AddInputFlags(CLI::App& app, InputOptions& options);
 // The arguments of the entry computation. InvalidArgument, listing the parameters, where nothing says what
 // they are.
 absl::StatusOr<std::vector<Literal>> Arguments(const InputOptions& options, const Module& module);
@@ -88,10 +60,6 @@ struct EngineOptions {
   bool explain_fallbacks = false;
   PlanOptions plan;
 };
-// --disable-pass, --trust-plan and --check-passes.
-void AddPlanFlags(CLI::App& app, PlanOptions& options);
-// --engine, --device and those of AddPlanFlags.
-void AddEngineFlags(CLI::App& app, EngineOptions& options);
 // A line for each step that the GPU left to the CPU.
 std::string FallbacksText(const Executable& executable);
 
@@ -133,8 +101,6 @@ struct CustomCallOptions {
   std::vector<std::string> modules;  // TARGET=FILE.hlo
   bool empty() const { return libraries.empty() && modules.empty(); }
 };
-// --custom-call-library and --custom-call.
-void AddCustomCallFlags(CLI::App& app, CustomCallOptions& options);
 // Loads them; false after an error, which `result` then holds.
 bool AddCustomCalls(const CustomCallOptions& options, const CommonOptions& common, CustomCalls& custom_calls,
                     FileResult& result);

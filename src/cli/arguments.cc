@@ -1,0 +1,34 @@
+// Where the arguments of a run come from.
+
+#include "cli/common.h"
+#include "fmt/format.h"
+
+namespace hlo::cli {
+
+absl::StatusOr<std::vector<Literal>> Arguments(const InputOptions& options, const Module& module) {
+  if (!options.files.empty()) return ReadInputs(module, options.files);
+  const auto parameters = module.entry()->parameters();
+  if (options.made_up || parameters.empty()) return MakeInputs(module, options.fill, options.seed);
+  std::string list;
+  constexpr size_t kShown = 10;
+  for (size_t i = 0; i < parameters.size() && i < kShown; ++i) {
+    list += fmt::format("\n  {}: {} {}", i, parameters[i]->name(), ToString(parameters[i]->shape()));
+  }
+  if (parameters.size() > kShown) list += fmt::format("\n  and {} more", parameters.size() - kShown);
+  return absl::InvalidArgumentError(
+      fmt::format("the module takes {} argument{}: give --input for each, or --random SEED{}",
+                  parameters.size(), parameters.size() == 1 ? "" : "s", list));
+}
+
+absl::StatusOr<std::vector<Literal>> Arguments(const InputOptions& options, const LoadedModule& loaded) {
+  if (!options.files.empty() || options.made_up || !loaded.snapshot_arguments) {
+    return Arguments(options, *loaded.module);
+  }
+  return loaded.snapshot_arguments->size() == loaded.module->entry()->parameters().size()
+             ? absl::StatusOr<std::vector<Literal>>(*loaded.snapshot_arguments)
+             : absl::FailedPreconditionError(fmt::format(
+                   "the snapshot has {} arguments, but the module takes {}",
+                   loaded.snapshot_arguments->size(), loaded.module->entry()->parameters().size()));
+}
+
+}  // namespace hlo::cli

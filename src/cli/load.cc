@@ -1,0 +1,95 @@
+// Modules from files: reading, parsing and checking, with what went wrong as a file's result.
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/limit_rule.h"
+#include "base/status.h"
+#include "cli/common.h"
+#include "fmt/format.h"
+
+namespace hlo::cli {
+namespace {
+
+double SecondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void AddDiagnostics(const Diagnostics& diagnostics, const SourceText& source, FileResult& result) {
+  result.diagnostics += Render(diagnostics, source, {.color = UseColor()});
+  for (const Diagnostic& diagnostic : diagnostics.all()) {
+    if (diagnostic.severity != Severity::kError) continue;
+    std::string text = Render(diagnostic, source);
+    result.errors.push_back(text.substr(0, text.find('\n')));
+  }
+}
+
+}  // namespace
+
+LoadedModule Load(const std::string& file, const CommonOptions& options, LoadUntil until, Exit check_failure,
+                  FileResult& result, const CheckOptions& check_options) {
+  LoadedModule loaded;
+  absl::StatusOr<ModuleFile> read = ReadModuleFile(file);
+  if (!read.ok()) {
+    result.Fail(ExitFor(read.status()), fmt::format("hlo-run: error: {}", Message(read.status())));
+    return loaded;
+  }
+  loaded.source = std::move(read->text);
+  loaded.snapshot_arguments = std::move(read->arguments);
+
+  Diagnostics diagnostics(options.max_errors);
+  auto start = std::chrono::steady_clock::now();
+  std::shared_ptr<Module> module =
+      Parse(loaded.source, diagnostics,
+            {.strict = options.strict,
+             .infer_shape = InferMissingShape,
+             .max_nesting = options.max_nesting,
+             .max_literal_bytes = static_cast<int64_t>(options.max_literal_bytes)});
+  loaded.seconds.parse = SecondsSince(start);
+  if (module == nullptr) {
+    const bool is_limit =
+        std::any_of(diagnostics.all().begin(), diagnostics.all().end(),
+                    [](const Diagnostic& diagnostic) { return diagnostic.rule == kMemoryLimitRule; });
+    result.exit = std::max(result.exit, is_limit ? Exit::kLimit : Exit::kInvalid);
+    AddDiagnostics(diagnostics, *loaded.source, result);
+    return loaded;
+  }
+  if (!result.Accept(FillElided(options.elided, *module), file)) return loaded;
+  if (until == LoadUntil::kChecked) {
+    CheckOptions all = check_options;
+    all.strict |= options.strict;
+    start = std::chrono::steady_clock::now();
+    absl::StatusOr<CheckedModule> checked = Check(module, diagnostics, all);
+    loaded.seconds.check = SecondsSince(start);
+    if (!checked.ok()) {
+      result.exit = std::max(result.exit, check_failure);
+      AddDiagnostics(diagnostics, *loaded.source, result);
+      return loaded;
+    }
+    loaded.checked.push_back(*std::move(checked));
+  }
+  AddDiagnostics(diagnostics, *loaded.source, result);
+  loaded.module = std::move(module);
+  return loaded;
+}
+
+bool AddCustomCalls(const CustomCallOptions& options, const CommonOptions& common, CustomCalls& custom_calls,
+                    FileResult& result) {
+  for (const std::string& library : options.libraries) {
+    if (!result.Accept(custom_calls.AddLibrary(library), library)) return false;
+  }
+  for (const std::string& text : options.modules) {
+    const size_t equals = text.find('=');
+    if (equals == std::string::npos) {
+      result.Fail(Exit::kInvalid,
+                  fmt::format("hlo-run: error: --custom-call takes TARGET=FILE.hlo, but it is '{}'", text));
+      return false;
+    }
+    LoadedModule loaded = Load(text.substr(equals + 1), common, LoadUntil::kChecked, Exit::kInvalid, result);
+    if (loaded.module == nullptr) return false;
+    custom_calls.Add(text.substr(0, equals), std::move(loaded.checked.front()));
+  }
+  return true;
+}
+
+}  // namespace hlo::cli
