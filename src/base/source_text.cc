@@ -51,6 +51,8 @@ absl::StatusOr<std::shared_ptr<const SourceText>> SourceText::Read(const std::st
           fmt::format("'{}' is larger than 4 GiB, the most a text may have", path));
     }
   }
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (content.starts_with(kByteOrderMark)) content.erase(0, kByteOrderMark.size());
   return std::make_shared<const SourceText>(is_stdin ? "<stdin>" : path, std::move(content));
 }
 

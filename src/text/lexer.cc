@@ -238,6 +238,15 @@ uint32_t Lexer::SkipBlanks(uint32_t offset) const {
   }
 }
 
+uint32_t Lexer::SkipHashComments(uint32_t offset) const {
+  while (base_[offset] == '#' && (offset == 0 || IsBlank(base_[offset - 1]))) {
+    const size_t line_end = text_.find_first_of("\r\n", offset);
+    if (line_end == std::string_view::npos) return size_;
+    offset = SkipBlanks(static_cast<uint32_t>(line_end));
+  }
+  return offset;
+}
+
 void Lexer::SetError(uint32_t begin, uint32_t end, const char* message) {
   error_ = message;
   Set(Tok::kError, begin, end);
@@ -252,6 +261,7 @@ void Lexer::Lex(uint32_t offset) {
   // No blank or a single one is the rule.
   uint32_t begin = offset + (base_[offset] == ' ' ? 1 : 0);
   if (Has(base_[begin], kBlankByte) || base_[begin] == '/') begin = SkipBlanks(begin);
+  if (hash_comments_) begin = SkipHashComments(begin);
   const char c = base_[begin];
   const uint8_t byte_class = kClasses[static_cast<uint8_t>(c)];
   if (byte_class & kWordStart) return LexWord(begin);

@@ -36,6 +36,11 @@ class Lexer {
     last_end_ = offset;
     Lex(offset);
   }
+  // From here on `#` behind a blank begins a comment, which lasts until the end of the line.
+  void TakeHashComments() {
+    hash_comments_ = true;
+    Restart(token_.begin);
+  }
   // Back to a token seen before.
   void Rewind(const Token& token, uint32_t last_end) {
     token_ = token;
@@ -64,6 +69,7 @@ class Lexer {
 
  private:
   void Lex(uint32_t offset);
+  uint32_t SkipHashComments(uint32_t offset) const;
   void LexWord(uint32_t begin);
   void LexPercent(uint32_t begin);
   void LexNumber(uint32_t begin);
@@ -83,6 +89,7 @@ class Lexer {
   Token token_;
   uint32_t last_end_ = 0;
   const char* error_ = "";
+  bool hash_comments_ = false;
 };
 
 // Longest prefixes of `text` that have the form of a token; 0 when none does.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "text/parser.h"
 
@@ -18,9 +19,10 @@ bool Parser::ParseComputation() {
   Next();
   Shape result;
   SourceRange result_range;
-  if (At(Tok::kLParen) && !ParseSignature(&result, &result_range)) return RecoverToComputation(begin);
+  const bool has_signature = At(Tok::kLParen);
+  if (has_signature && !ParseSignature(&result, &result_range)) return SkipComputation(word, begin);
   const Token brace = token();
-  if (!Expect(Tok::kLBrace, "'{' before the body of the computation")) return RecoverToComputation(begin);
+  if (!Expect(Tok::kLBrace, "'{' before the body of the computation")) return SkipComputation(word, begin);
 
   Computation* computation = module_->NewComputation(word);
   InstructionEditor::SetNameRange(*computation, name.range());
@@ -66,6 +68,12 @@ bool Parser::ParseComputation() {
   return true;
 }
 
+// Goes on behind a computation that could not be read.
+bool Parser::SkipComputation(std::string_view name, uint32_t begin) {
+  failed_computations_.push_back(name);
+  return RecoverToComputation(begin);
+}
+
 // signature: `(name: shape, ...) -> shape`. Only the result counts: XLA reads the parameters and forgets
 // them.
 bool Parser::ParseSignature(Shape* result, SourceRange* range) {
@@ -97,6 +105,8 @@ bool Parser::ParseBody(Scope& scope, Token brace) {
           .Note(brace.range(), "this '{{' is never closed");
       return false;
     }
+    if (AcceptHashComment()) continue;
+    if (AtComputation()) return CloseUnfinishedBody(scope, brace);
     // Inside nested bodies reading does not resume: each level would read the rest of the text again.
     if (!ParseInstruction(scope) && (open_scopes_ > 1 || !RecoverToInstruction(begin))) return false;
     if (At(Tok::kEnd) && !diagnostics_.ok()) return false;
@@ -104,6 +114,27 @@ bool Parser::ParseBody(Scope& scope, Token brace) {
   const SourceRange close = token().range();
   Next();
   return FinishComputation(scope, {brace.begin, close.end});
+}
+
+// Whether a line begins a computation: inside a body it cannot stand.
+bool Parser::AtComputation() const {
+  if (At(Tok::kEntry)) return true;
+  if (!token().IsId()) return false;
+  const char next = lex_.base()[lex_.SkipBlanks(token().end)];
+  if (next != '{' && next != '(') return false;
+  std::string_view line = source_->LineAt(token().begin);
+  while (!line.empty() && IsBlank(line.back())) line.remove_suffix(1);
+  return line.ends_with('{');
+}
+
+// The `}` of a body is missing: the next computation is read as such, so that this is one error.
+bool Parser::CloseUnfinishedBody(Scope& scope, Token brace) {
+  const auto& all = diagnostics_.all();
+  if (all.empty() || all.back().range.begin != token().begin) {
+    diagnostics_.Error(token().range(), "expected '}}' before the next computation")
+        .Note(brace.range(), "this '{{' is never closed");
+  }
+  return open_scopes_ == 1 && FinishComputation(scope, {brace.begin, lex_.last_end()});
 }
 
 // nested-body: `{ instructions }` where a computation's name could stand.
@@ -131,6 +162,7 @@ bool Parser::ParseComputationRef(Computation** computation) {
   const std::string_view word = lex_.Word(token());
   Computation** const found = computations_.Find(word);
   if (found == nullptr) {
+    if (absl::c_linear_search(failed_computations_, word)) return false;
     std::vector<std::string_view> known;
     computations_.ForEach([&](std::string_view name, Computation*) { known.push_back(name); });
     const std::string_view close = known.size() <= 10000 ? ClosestName(word, known) : std::string_view();
@@ -151,6 +183,7 @@ bool Parser::FinishComputation(Scope& scope, SourceRange body) {
   Instruction* root = scope.root != nullptr ? scope.root : computation.instructions().back();
   if (root != &poison_) InstructionEditor::SetRoot(computation, root);
   NameUnnamed(scope);
+  WarnOfMissingRoot(scope);
 
   const auto count = static_cast<int64_t>(scope.parameters.size());
   for (Instruction* parameter : scope.parameters) {
@@ -172,6 +205,15 @@ bool Parser::FinishComputation(Scope& scope, SourceRange body) {
     InstructionEditor::SetParameter(computation, number, parameter);
   }
   return true;
+}
+
+// XLA takes the last instruction then, which may not be what the author means.
+void Parser::WarnOfMissingRoot(const Scope& scope) {
+  const auto instructions = scope.computation->instructions();
+  if (scope.root != nullptr || scope.creates_parameters || instructions.size() < 2 || !diagnostics_.ok())
+    return;
+  Warn(instructions.back()->name_range(), "no instruction of '{}' is marked ROOT: the last one is taken",
+       scope.computation->name());
 }
 
 // Names for what the text leaves unnamed, once all names that it gives are known.
@@ -205,6 +247,7 @@ bool Parser::RecoverToInstruction(uint32_t begin) {
     const Token here = token();
     const uint32_t last_end = lex_.last_end();
     const bool at_line_start = std::count(lex_.base() + last_end, lex_.base() + here.begin, '\n') > 0;
+    if (!first && at_line_start && here.begin >= failed_at && AtComputation()) return true;
     if (!first && here.begin >= failed_at && (open <= 0 || at_line_start)) {
       if (here.Is(Tok::kRoot)) return true;
       if (here.IsId()) {

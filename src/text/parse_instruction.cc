@@ -130,6 +130,7 @@ bool Parser::UnknownOpcode(std::string_view word, SourceRange at) {
 // opcode: a word, possibly sugar such as `add-start`.
 bool Parser::ParseOpcode(OpcodeWord* op) {
   if (!At(Tok::kIdent)) return Unexpected("an opcode");
+  if (AtUnknownType()) return UnknownType();
   const std::string_view word = lex_.Bytes(token());
   op->range = token().range();
   if (!OpcodeFromWord(word, op)) {
@@ -190,6 +191,7 @@ bool Parser::ParseOperand(Scope& scope, InstructionParts& parts) {
       return true;
     }
   }
+  if (AtUnknownType()) return UnknownType();
   if (!token().IsId()) return Unexpected("an operand");
   const Token word = token();
   Next();

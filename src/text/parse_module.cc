@@ -8,6 +8,7 @@ namespace hlo::text {
 // text: a full module, a module without header, or a single instruction.
 bool Parser::ParseText() {
   if (At(Tok::kEnd)) return Error({0, 1}, "the text is empty");
+  AcceptHashComment();
   if (At(Tok::kHloModule)) return ParseFullModule();
   if (At(Tok::kEntry)) return ParseBareModule();
   // The second token tells a computation from an instruction; a signature (which XLA refuses here) does so
@@ -58,6 +59,7 @@ bool Parser::ParseBareModule() {
 bool Parser::ReadComputations() {
   if (At(Tok::kEnd)) return Error(token().range(), "the module has no computations");
   while (!At(Tok::kEnd)) {
+    if (AcceptHashComment()) continue;
     if (!ParseComputation()) return false;
     if (diagnostics_.full()) return false;
   }

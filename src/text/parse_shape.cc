@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "text/parser.h"
+#include "text/type_names.h"
 
 namespace hlo::text {
 
@@ -10,6 +11,16 @@ bool Parser::AtShape() const {
   if (At(Tok::kType) || At(Tok::kLParen)) return true;
   if (!At(Tok::kIdent) || lex_.Bytes(token()) != "b") return false;
   return lex_.base()[lex_.SkipBlanks(token().end)] == '(';
+}
+
+// At a word right before `[`, as `float32[2]`.
+bool Parser::AtUnknownType() const { return At(Tok::kIdent) && lex_.next_byte() == '['; }
+
+bool Parser::UnknownType() {
+  const std::string_view word = lex_.Bytes(token());
+  const std::string_view meant = ElementTypeMeant(word);
+  if (meant.empty()) return Error(token().range(), "unknown element type '{}'", word);
+  return Error(token().range(), "unknown element type '{}'; did you mean {}?", word, meant);
 }
 
 // Where the text of the shape at the current token ends, if it is written so that equal bytes always mean an
@@ -72,6 +83,7 @@ bool Parser::ReadShapeUncached(Shape* shape) {
   if (At(Tok::kLParen)) return ParseTupleShape(shape);
   if (At(Tok::kType)) return ParseArrayShape(shape);
   if (AtShape()) return ParseBufferShape(shape);
+  if (AtUnknownType()) return UnknownType();
   return Unexpected("a shape such as f32[2,3]");
 }
 

@@ -83,10 +83,26 @@ std::string Parser::Describe(const Token& t) const {
 
 bool Parser::Unexpected(std::string_view what) {
   if (At(Tok::kError)) return Error(token().range(), "{}", lex_.error());
+  if (AtHashComment()) return !AcceptHashComment();
   Diagnostic& diagnostic =
       diagnostics_.Error(token().range(), "expected {}, found {}", what, Describe(token()));
   if (At(Tok::kEnd)) NoteUnclosed(diagnostic);
   return false;
+}
+
+// At `#` behind a blank or at the beginning of a line. Element paths and layouts have it inside of words.
+bool Parser::AtHashComment() const {
+  if (!At(Tok::kHash)) return false;
+  const uint32_t begin = token().begin;
+  return begin == 0 || IsBlank(lex_.base()[begin - 1]);
+}
+
+// Reports the first comment of another language and takes all of them for comments from there on.
+bool Parser::AcceptHashComment() {
+  if (!AtHashComment()) return false;
+  Error(token().range(), "'#' begins no comment in HLO: comments are // or /* */");
+  lex_.TakeHashComments();
+  return true;
 }
 
 // At the end of the text the reader needs to know what is still open: the last bracket without its partner.

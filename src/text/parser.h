@@ -108,6 +108,10 @@ class Parser {
   bool ParseSignature(Shape* result, SourceRange* range);
   bool ParseBody(Scope& scope, Token brace);
   bool ParseNestedBody(Computation** computation);
+  bool AtComputation() const;
+  bool SkipComputation(std::string_view name, uint32_t begin);
+  bool CloseUnfinishedBody(Scope& scope, Token brace);
+  void WarnOfMissingRoot(const Scope& scope);
   bool FinishComputation(Scope& scope, SourceRange brace);
   void NameUnnamed(Scope& scope);
   bool RecoverToInstruction(uint32_t begin);
@@ -131,6 +135,8 @@ class Parser {
   Instruction* NewParameter(Scope& scope, Shape shape, std::string_view name, SourceRange at);
   bool OpcodeFromWord(std::string_view word, OpcodeWord* op) const;
   bool UnknownOpcode(std::string_view word, SourceRange at);
+  bool AtUnknownType() const;
+  bool UnknownType();
   bool UnknownInstruction(Scope& scope, std::string_view word, SourceRange at);
   void PushOperand(Instruction* instruction, SourceRange range, InstructionParts& parts);
   bool EnterName(Scope& scope, Instruction* instruction, SourceRange range);
@@ -337,6 +343,8 @@ class Parser {
   SourceRange From(uint32_t begin) const { return {begin, lex_.last_end()}; }
   // "expected {what}, found ..." at the current token, or what is wrong with that token.
   bool Unexpected(std::string_view what);
+  bool AtHashComment() const;
+  bool AcceptHashComment();
   template <class... Args>
   bool Error(SourceRange at, fmt::format_string<Args...> format, Args&&... args) {
     diagnostics_.Error(at, format, std::forward<Args>(args)...);
@@ -401,7 +409,7 @@ class Parser {
   size_t open_scopes_ = 0;
   Instruction poison_;  // Stands for instructions that could not be read, so that their users are not blamed.
   NameTable<Computation*> computations_;
-  std::vector<Computation*> failed_computations_;
+  std::vector<std::string_view> failed_computations_;  // Names of computations that could not be read.
   SourceRange entry_range_;
   Computation* last_named_ = nullptr;
   bool has_async_ = false;

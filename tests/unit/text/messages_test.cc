@@ -49,6 +49,75 @@ TEST(Messages, TheEndOfTheTextShowsWhatIsOpen) {
             "m.hlo:1:9: note: this '{' is never closed\n");
 }
 
+TEST(Messages, AMissingBraceIsOneError) {
+  constexpr char kRest[] =
+      "ENTRY e {\n  x = f32[] parameter(0)\n  ROOT r = f32[] call(x, x), to_apply=add\n}\n";
+  const std::string body =
+      "add {\n  x = f32[] parameter(0)\n  y = f32[] parameter(1)\n  ROOT s = f32[] add(x, y)\n";
+  EXPECT_EQ(Messages("HloModule m\n" + body + kRest),
+            "m.hlo:6:1: error: expected '}' before the next computation\n"
+            "  ENTRY e {\n"
+            "  ^~~~~\n"
+            "m.hlo:2:5: note: this '{' is never closed\n");
+  EXPECT_EQ(
+      Messages("HloModule m\n" + body + "%other (x: f32[]) -> f32[] {\n" + body.substr(6) + "}\n" + kRest),
+      "m.hlo:6:1: error: expected '}' before the next computation\n"
+      "  %other (x: f32[]) -> f32[] {\n"
+      "  ^~~~~~\n"
+      "m.hlo:2:5: note: this '{' is never closed\n");
+  EXPECT_EQ(Messages("HloModule m\nadd\n" + body.substr(6) + "}\n" + kRest),
+            "m.hlo:3:3: error: expected '{' before the body of the computation, found 'x'\n"
+            "    x = f32[] parameter(0)\n"
+            "    ^\n");
+}
+
+TEST(Messages, AMissingRootIsAWarning) {
+  EXPECT_EQ(Messages("ENTRY e {\n  a = f32[] parameter(0)\n  b = f32[] negate(a)\n}\n"),
+            "m.hlo:3:3: warning: no instruction of 'e' is marked ROOT: the last one is taken\n"
+            "    b = f32[] negate(a)\n"
+            "    ^\n");
+  EXPECT_EQ(Messages("ENTRY e {\n  a = f32[] parameter(0)\n}\n"), "") << "there is no other one";
+  EXPECT_EQ(Messages("f32[] add(f32[] x, f32[] y)"), "");
+}
+
+TEST(Messages, CommentsOfOtherLanguagesAreReportedOnce) {
+  EXPECT_EQ(Messages("# one\n# two\nHloModule m\n# three\nENTRY e {\n  a = f32[] parameter(0)  # four\n"
+                     "  # five\n  ROOT b = f32[] negat(a)\n}\n# six"),
+            "m.hlo:1:1: error: '#' begins no comment in HLO: comments are // or /* */\n"
+            "  # one\n"
+            "  ^\n"
+            "m.hlo:8:18: error: unknown opcode 'negat'; did you mean 'negate'?\n"
+            "    ROOT b = f32[] negat(a)\n"
+            "                   ^~~~~\n");
+  EXPECT_EQ(Messages("ENTRY e {\n  a = f32[] parameter(0) # four\n  ROOT b = f32[] negate(a)\n}\n"),
+            "m.hlo:2:26: error: '#' begins no comment in HLO: comments are // or /* */\n"
+            "    a = f32[] parameter(0) # four\n"
+            "                           ^\n");
+}
+
+TEST(Messages, TypesOfOtherLanguagesAreTranslated) {
+  const std::string text = Messages(
+      "ENTRY e {\n  a = float32[16] parameter(0)\n  i = i32[] constant(1)\n  c = Bool[] constant(true)\n"
+      "  h = f31[2] parameter(1)\n  t = (bfloat16[2]) parameter(2)\n  n = s32[] negate(int64[] i)\n"
+      "  q = quaternion[] parameter(3)\n  ROOT r = f32[16] negate(a)\n}\n");
+  EXPECT_NE(text.find("m.hlo:2:7: error: unknown element type 'float32'; did you mean f32?"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("m.hlo:3:7: error: unknown element type 'i32'; did you mean s32?"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("m.hlo:4:7: error: unknown element type 'Bool'; did you mean pred?"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("m.hlo:5:7: error: unknown element type 'f31'; did you mean f32?"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("m.hlo:6:8: error: unknown element type 'bfloat16'; did you mean bf16?"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("m.hlo:7:20: error: unknown element type 'int64'; did you mean s64?"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("m.hlo:8:7: error: unknown element type 'quaternion'\n"), std::string::npos) << text;
+}
+
 TEST(Messages, AnAttributeOfAnotherOpcodeListsThoseAllowed) {
   const std::string text =
       Messages("ENTRY e {\n  a = f32[2] parameter(0)\n  ROOT b = f32[2] reverse(a), dimension={0}\n}\n");
