@@ -1,6 +1,6 @@
 // Measures planning and the checks of plans. For each file: microseconds of reading
-// (parsing and checking shapes), of planning, and of validating the plan, the best of several runs in
-// processor time of one thread; and the last as a share of planning and of the whole.
+// (parsing and checking shapes), of planning, of validating the plan, and of verifying its bytecode, the
+// best of several runs in processor time of one thread; and both checks as a share of planning and of the whole.
 //   plan_bench [--repeat=N] FILE...
 
 #include <algorithm>
@@ -15,6 +15,7 @@
 #include "hlo_run/parse.h"
 #include "plan/plan.h"
 #include "plan/validate.h"
+#include "plan/verify_code.h"
 #include "processor_time.h"
 
 namespace hlo {
@@ -41,10 +42,10 @@ absl::StatusOr<CheckedModule> Read(const std::shared_ptr<const SourceText>& text
 
 int Main(int argc, char** argv) {
   int repeat = 20;
-  double logarithms = 0, sum_plan = 0, sum_validate = 0;
+  double logarithms = 0, sum_plan = 0, sum_validate = 0, sum_verify = 0;
   int count = 0;
-  fmt::print("{:<55} {:>6} {:>9} {:>9} {:>9} {:>7} {:>7}\n", "file", "steps", "read us", "plan us",
-             "valid. us", "/plan", "/all");
+  fmt::print("{:<55} {:>6} {:>9} {:>9} {:>9} {:>9} {:>7} {:>7}\n", "file", "steps", "read us", "plan us",
+             "valid. us", "code us", "/plan", "/all");
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     if (argument.starts_with("--repeat=")) {
@@ -66,17 +67,20 @@ int Main(int argc, char** argv) {
     const double make =
         Fastest(repeat, [&] { (void)plan::MakePlan(*module, nullptr, plan::Target::kCpu, options); });
     const double validate = Fastest(repeat, [&] { (void)plan::ValidatePlan(*plan); });
-    fmt::print("{:<55} {:>6} {:>9.0f} {:>9.0f} {:>9.1f} {:>7.3f} {:>7.3f}\n",
+    const double verify = Fastest(repeat, [&] { (void)plan::VerifyPlanCode(*plan); });
+    const double checks = validate + verify;
+    fmt::print("{:<55} {:>6} {:>9.0f} {:>9.0f} {:>9.1f} {:>9.1f} {:>7.3f} {:>7.3f}\n",
                argument.substr(argument.find_last_of('/') + 1), plan->steps.size(), read * 1e6, make * 1e6,
-               validate * 1e6, validate / make, validate / (read + make + validate));
-    logarithms += std::log(validate / make);
+               validate * 1e6, verify * 1e6, checks / make, checks / (read + make + checks));
+    logarithms += std::log(checks / make);
     sum_plan += make;
     sum_validate += validate;
+    sum_verify += verify;
     ++count;
   }
   if (count > 0)
-    fmt::print("validation of planning: geometric mean {:.3f}, of the sums {:.3f}\n",
-               std::exp(logarithms / count), sum_validate / sum_plan);
+    fmt::print("checks of planning: geometric mean {:.3f}, of the sums {:.3f} and {:.3f}\n",
+               std::exp(logarithms / count), sum_validate / sum_plan, sum_verify / sum_plan);
   return count > 0 ? 0 : 1;
 }
 
