@@ -7,14 +7,14 @@
 namespace hlo::check {
 namespace {
 
-constexpr std::string_view kRule = "3.27";
+constexpr std::string_view kAsyncRule = "3.27";
 
 // `((bound parameters...), bound result, context...)`
 bool CheckAsyncShape(RuleContext& c) {
   const Shape& declared = c.declared();
   if (declared.IsTuple() && declared.elements().size() >= 2 && declared.element(0).IsTuple()) [[likely]]
     return true;
-  c.Error(c.instruction().shape_range(), kRule,
+  c.Error(c.instruction().shape_range(), kAsyncRule,
           "{} must declare ((parameters...), result, ...), but it is {}", Name(c.instruction().opcode()),
           Text(declared));
   return false;
@@ -24,7 +24,7 @@ bool CheckAsyncShape(RuleContext& c) {
 bool ParametersFit(RuleContext& c, const Computation& called) {
   const absl::Span<const Shape> bound = c.declared().element(0).elements();
   if (bound.size() > called.parameters().size()) {
-    c.Error(c.instruction().shape_range(), kRule, "async-start binds {} parameters, but '{}' has {}",
+    c.Error(c.instruction().shape_range(), kAsyncRule, "async-start binds {} parameters, but '{}' has {}",
             bound.size(), called.name(), called.parameters().size())
         .Note(called.name_range(), "'{}' is defined here", called.name());
     return false;
@@ -32,8 +32,8 @@ bool ParametersFit(RuleContext& c, const Computation& called) {
   for (size_t i = 0; i < bound.size(); ++i) {
     const Instruction& parameter = *called.parameter(static_cast<int64_t>(i));
     if (IsPrefix(bound[i], parameter.shape())) continue;
-    c.Error(c.instruction().shape_range(), kRule, "async-start binds parameter {} as {}, but '{}' is {}", i,
-            Text(bound[i]), parameter.name(), Text(parameter.shape()))
+    c.Error(c.instruction().shape_range(), kAsyncRule, "async-start binds parameter {} as {}, but '{}' is {}",
+            i, Text(bound[i]), parameter.name(), Text(parameter.shape()))
         .Note(parameter.name_range(), "parameter '{}'", parameter.name());
     return false;
   }
@@ -43,8 +43,8 @@ bool ParametersFit(RuleContext& c, const Computation& called) {
 bool OperandsFit(RuleContext& c) {
   const absl::Span<const Shape> bound = c.declared().element(0).elements();
   if (static_cast<int64_t>(bound.size()) != c.operand_count()) {
-    c.Error({}, kRule, "async-start has {} operands, but its shape binds {} parameters", c.operand_count(),
-            bound.size());
+    c.Error({}, kAsyncRule, "async-start has {} operands, but its shape binds {} parameters",
+            c.operand_count(), bound.size());
     return false;
   }
   for (int64_t i = 0; i < c.operand_count(); ++i) {
@@ -52,11 +52,11 @@ bool OperandsFit(RuleContext& c) {
       case Fit::kSame:
         break;
       case Fit::kLayoutDiffers:
-        c.Lenient(c.operand_range(i), kRule, "operand {} is {}, but the shape of async-start binds {}", i,
-                  LayoutText(c.operand(i)), LayoutText(bound[i]));
+        c.Lenient(c.operand_range(i), kAsyncRule, "operand {} is {}, but the shape of async-start binds {}",
+                  i, LayoutText(c.operand(i)), LayoutText(bound[i]));
         break;
       case Fit::kDiffers:
-        c.OperandError(i, kRule, "operand {} is {}, but the shape of async-start binds {}", i,
+        c.OperandError(i, kAsyncRule, "operand {} is {}, but the shape of async-start binds {}", i,
                        Text(c.operand(i)), Text(bound[i]));
         return false;
     }
@@ -67,7 +67,7 @@ bool OperandsFit(RuleContext& c) {
 bool ResultFits(RuleContext& c, const Computation& called) {
   const Shape& root = called.root()->shape();
   if (IsPrefix(c.declared().element(1), root)) return true;
-  c.Error(c.instruction().shape_range(), kRule, "the result of async-start is {}, but '{}' returns {}",
+  c.Error(c.instruction().shape_range(), kAsyncRule, "the result of async-start is {}, but '{}' returns {}",
           Text(c.declared().element(1)), called.name(), Text(root))
       .Note(called.root()->name_range(), "the root of '{}'", called.name());
   return false;
@@ -87,21 +87,21 @@ const Shape* FullSubshapeAt(RuleContext& c, const Computation& called, IntList i
 void CheckStartAlias(RuleContext& c, const Computation& called, const OutputOperandAlias& alias) {
   const SourceRange at = c.range_of<attr::output_to_operand_aliasing>();
   if (!InRange(alias.operand, static_cast<int64_t>(called.parameters().size()))) {
-    c.Error(at, kRule, "the alias names operand {}, but '{}' has {} parameters", alias.operand, called.name(),
-            called.parameters().size());
+    c.Error(at, kAsyncRule, "the alias names operand {}, but '{}' has {} parameters", alias.operand,
+            called.name(), called.parameters().size());
     return;
   }
   const Shape* output = FullSubshapeAt(c, called, alias.output_index);
   const Shape* input = SubshapeAt(called.parameter(alias.operand)->shape(), alias.operand_index);
   if (output == nullptr) {
-    c.Error(at, kRule, "the alias names output {}, which async-start does not have",
+    c.Error(at, kAsyncRule, "the alias names output {}, which async-start does not have",
             Text(alias.output_index));
   } else if (input == nullptr) {
-    c.Error(at, kRule, "the alias names {} of operand {}, which it does not have", Text(alias.operand_index),
-            alias.operand);
+    c.Error(at, kAsyncRule, "the alias names {} of operand {}, which it does not have",
+            Text(alias.operand_index), alias.operand);
   } else if (!Equal(*output, *input,
                     {.ignore_layout = true, .ignore_dynamic = true, .ignore_buffer = true})) {
-    c.Error(at, kRule, "output {} is {}, but the operand it aliases is {}", Text(alias.output_index),
+    c.Error(at, kAsyncRule, "output {} is {}, but the operand it aliases is {}", Text(alias.output_index),
             Text(*output), Text(*input));
   }
 }
@@ -112,7 +112,7 @@ Inferred AsyncStart(RuleContext& c) {
   if (!CheckAsyncShape(c)) return Failed();
   const Computation* called = c.Get<attr::calls>();
   if (called == nullptr || called->root() == nullptr) {
-    c.Error({}, kRule, "async-start needs a computation to call");
+    c.Error({}, kAsyncRule, "async-start needs a computation to call");
     return Failed();
   }
   bool ok = ParametersFit(c, *called);
@@ -129,7 +129,7 @@ Inferred AsyncUpdate(RuleContext& c) {
     const bool contexts = !alias.output_index.empty() && alias.output_index[0] == 2 &&
                           !alias.operand_index.empty() && alias.operand_index[0] == 2;
     if (alias.operand == 0 && contexts) continue;
-    c.Error(c.range_of<attr::output_to_operand_aliasing>(), kRule,
+    c.Error(c.range_of<attr::output_to_operand_aliasing>(), kAsyncRule,
             "async-update may only alias element 2 of its operand 0 to its own element 2");
   }
   return AsDeclared();

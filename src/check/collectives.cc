@@ -9,7 +9,7 @@
 namespace hlo::check {
 namespace {
 
-constexpr std::string_view kRule = "3.26";
+constexpr std::string_view kCollectiveRule = "3.26";
 
 std::string_view OpName(const RuleContext& c) { return Name(c.instruction().opcode()); }
 
@@ -25,14 +25,14 @@ Shape JoinedShape(absl::Span<Instruction* const> operands) {
   return operands.size() == 1 ? operands[0]->shape() : TupleShape(operands);
 }
 
-Inferred Joined(absl::Span<Instruction* const> operands) {
+Inferred JoinedOperands(absl::Span<Instruction* const> operands) {
   return operands.size() == 1 ? Like(operands[0]->shape()) : TupleOf(operands);
 }
 
 bool RequireDeclaredTuple(RuleContext& c, size_t least) {
   if (c.declared().IsTuple() && c.declared().elements().size() >= least) [[likely]]
     return true;
-  c.Error(c.instruction().shape_range(), kRule,
+  c.Error(c.instruction().shape_range(), kCollectiveRule,
           "{} must declare a tuple of at least {} elements, but it is {}", OpName(c), least,
           Text(c.declared()));
   return false;
@@ -66,8 +66,8 @@ bool IsGenericResult(const RuleContext& c) {
 bool ElementOne(RuleContext& c) {
   if (c.operand(0).IsTuple() && c.operand(0).elements().size() >= 2) [[likely]]
     return true;
-  c.OperandError(0, kRule, "{} takes the tuple that its start makes, but operand 0 is {}", OpName(c),
-                 Text(c.operand(0)));
+  c.OperandError(0, kCollectiveRule, "{} takes the tuple that its start makes, but operand 0 is {}",
+                 OpName(c), Text(c.operand(0)));
   return false;
 }
 
@@ -76,14 +76,16 @@ bool SameAs(RuleContext& c, int64_t i, int64_t j) {
   const Shape& a = c.operand(i);
   const Shape& b = c.operand(j);
   if (!Compatible(a, b)) {
-    c.NoteOperand(c.OperandError(i, kRule, "operands {} and {} of {} must be equal, but they are {} and {}",
-                                 j, i, OpName(c), Text(b), Text(a)),
-                  j);
+    c.NoteOperand(
+        c.OperandError(i, kCollectiveRule, "operands {} and {} of {} must be equal, but they are {} and {}",
+                       j, i, OpName(c), Text(b), Text(a)),
+        j);
     return false;
   }
   if (!Equal(a, b, {.ignore_memory_space = true})) {
-    c.Lenient(c.operand_range(i), kRule, "operands {} and {} of {} must be equal, but they are {} and {}", j,
-              i, OpName(c), LayoutText(b), LayoutText(a));
+    c.Lenient(c.operand_range(i), kCollectiveRule,
+              "operands {} and {} of {} must be equal, but they are {} and {}", j, i, OpName(c),
+              LayoutText(b), LayoutText(a));
   }
   return true;
 }
@@ -99,7 +101,7 @@ const Shape* ResultPart(RuleContext& c, const Shape& result, int64_t i) {
              result.element(i).IsArray()) {
     return &result.element(i);
   }
-  c.Error(c.instruction().shape_range(), kRule,
+  c.Error(c.instruction().shape_range(), kCollectiveRule,
           "{} of {} operand{} gives {}, but the instruction declares {}", OpName(c), c.operand_count(),
           c.operand_count() == 1 ? "" : "s",
           c.operand_count() == 1 ? "an array" : "a tuple of as many arrays", Text(result));
@@ -116,12 +118,12 @@ int64_t ShardCount(RuleContext& c, int64_t whole, int64_t shard, int64_t subgrou
   if (whole == Shape::kUnbounded || shard == Shape::kUnbounded) return 0;
   const int64_t count = shard == 0 ? 0 : whole / shard + (whole % shard != 0);
   if (count <= 0) {
-    c.Error(c.instruction().shape_range(), kRule, "{} cannot cut size {} into shards of {}", OpName(c), whole,
-            shard);
+    c.Error(c.instruction().shape_range(), kCollectiveRule, "{} cannot cut size {} into shards of {}",
+            OpName(c), whole, shard);
     return -1;
   }
   if (subgroup != 1 && count != subgroup) {
-    c.Error(c.instruction().shape_range(), kRule,
+    c.Error(c.instruction().shape_range(), kCollectiveRule,
             "{} makes {} shards of size {} from size {}, but a group has {} devices", OpName(c), count, shard,
             whole, subgroup);
     return -1;
@@ -132,20 +134,20 @@ int64_t ShardCount(RuleContext& c, int64_t whole, int64_t shard, int64_t subgrou
 // Dimension, groups and shard count of an all-gather (`gather`) or a reduce-scatter whose declared result is
 // `result`.
 bool ShardingOf(RuleContext& c, const Shape& result, bool gather, Sharding1D* sharding) {
-  if (!OneDimension(c, kRule, &sharding->dim)) return false;
+  if (!OneDimension(c, kCollectiveRule, &sharding->dim)) return false;
   const GroupMode mode = ModeOf(c);
   if (!CheckReplicaGroups(c, mode, GroupSizes::kUniform)) return false;
   if (c.operand_count() == 0) {
-    c.Error({}, kRule, "{} needs at least one operand", OpName(c));
+    c.Error({}, kCollectiveRule, "{} needs at least one operand", OpName(c));
     return false;
   }
-  if (!RequireArrays(c, kRule)) return false;
+  if (!RequireArrays(c, kCollectiveRule)) return false;
   for (int64_t i = 0; i < c.operand_count(); ++i) {
     const Shape* part = ResultPart(c, result, i);
     if (part == nullptr) return false;
     const int64_t rank = std::min(part->rank(), c.operand(i).rank());
     if (InRange(sharding->dim, rank)) continue;
-    c.Error(c.range_of<attr::dimensions>(), kRule,
+    c.Error(c.range_of<attr::dimensions>(), kCollectiveRule,
             "dimension {} is out of range: operand {} is {} and its result {}", sharding->dim, i,
             Text(c.operand(i)), Text(*part));
     return false;
@@ -167,7 +169,8 @@ bool GatheredShape(RuleContext& c, int64_t i, const Sharding1D& sharding, Shape*
     return true;
   }
   if (__builtin_mul_overflow(size, sharding.shard_count, &gathered)) {
-    c.OperandError(i, kRule, "{} shards of {} are too large", sharding.shard_count, Text(c.operand(i)));
+    c.OperandError(i, kCollectiveRule, "{} shards of {} are too large", sharding.shard_count,
+                   Text(c.operand(i)));
     return false;
   }
   shape->set_dim(sharding.dim, gathered, false);
@@ -179,8 +182,9 @@ bool ScatteredShape(RuleContext& c, int64_t i, const Sharding1D& sharding, Shape
   *shape = c.operand(i);
   const int64_t size = shape->dim(sharding.dim);
   if (size != Shape::kUnbounded && sharding.shard_count != 0 && size % sharding.shard_count != 0) {
-    c.OperandError(i, kRule, "{} cuts {} into {} shards, but size {} of dimension {} is not a multiple",
-                   OpName(c), Text(c.operand(i)), sharding.shard_count, size, sharding.dim);
+    c.OperandError(i, kCollectiveRule,
+                   "{} cuts {} into {} shards, but size {} of dimension {} is not a multiple", OpName(c),
+                   Text(c.operand(i)), sharding.shard_count, size, sharding.dim);
     return false;
   }
   if (shape->IsDynamic(sharding.dim) || sharding.shard_count == 0) {
@@ -217,19 +221,19 @@ void WantReducer(RuleContext& c) {
   }
   if (fits) [[likely]]
     return;
-  c.Warning(c.range_of<attr::to_apply>(), kRule,
+  c.Warning(c.range_of<attr::to_apply>(), kCollectiveRule,
             "'{}' should take two scalars and return one of their type, but it returns {}", reducer->name(),
             Text(root));
 }
 
 bool CheckAllReduce(RuleContext& c) {
-  const bool arrays = RequireArrays(c, kRule);
+  const bool arrays = RequireArrays(c, kCollectiveRule);
   const bool groups = CheckReplicaGroups(c, ModeOf(c), GroupSizes::kAny);
   if (c.instruction().Has<attr::channel_id>() && c.Get<attr::channel_id>() == 0) {
-    c.Lenient(c.range_of<attr::channel_id>(), kRule,
+    c.Lenient(c.range_of<attr::channel_id>(), kCollectiveRule,
               "channel_id 0 reads as none once the module has been stored");
   }
-  if (c.operand_count() == 0) c.Warning({}, kRule, "{} has no operands", OpName(c));
+  if (c.operand_count() == 0) c.Warning({}, kCollectiveRule, "{} has no operands", OpName(c));
   WantReducer(c);
   return arrays && groups;
 }
@@ -240,13 +244,14 @@ bool CheckAllReduce(RuleContext& c) {
 // One operand for each device of a group.
 bool TupleAllToAll(RuleContext& c, int64_t subgroup) {
   if (c.operand_count() != subgroup) {
-    c.Error({}, kRule, "all-to-all takes one operand for each of the {} devices of a group, but it has {}",
-            subgroup, c.operand_count());
+    c.Error({}, kCollectiveRule,
+            "all-to-all takes one operand for each of the {} devices of a group, but it has {}", subgroup,
+            c.operand_count());
     return false;
   }
   for (int64_t i = 0; i < c.operand_count(); ++i) {
     if (!c.operand(i).IsArray() || c.operand(i).HasUnboundedDim()) {
-      c.OperandError(i, kRule, "all-to-all takes arrays without `?`, but operand {} is {}", i,
+      c.OperandError(i, kCollectiveRule, "all-to-all takes arrays without `?`, but operand {} is {}", i,
                      Text(c.operand(i)));
       return false;
     }
@@ -258,27 +263,29 @@ bool TupleAllToAll(RuleContext& c, int64_t subgroup) {
 // One operand, cut along a dimension.
 bool CutAllToAll(RuleContext& c, int64_t subgroup) {
   int64_t dim = 0;
-  if (!OneDimension(c, kRule, &dim)) return false;
+  if (!OneDimension(c, kCollectiveRule, &dim)) return false;
   if (c.operand_count() != 1) {
-    c.Error({}, kRule, "all-to-all with dimensions takes one operand, but it has {}", c.operand_count());
+    c.Error({}, kCollectiveRule, "all-to-all with dimensions takes one operand, but it has {}",
+            c.operand_count());
     return false;
   }
-  if (!RequireArray(c, 0, kRule)) return false;
+  if (!RequireArray(c, 0, kCollectiveRule)) return false;
   const Shape& operand = c.operand(0);
   for (int64_t d = 0; d < operand.rank(); ++d) {
     if (!operand.IsDynamic(d) || operand.IsUnbounded(d)) continue;
-    c.OperandError(0, kRule, "all-to-all takes no bounded dynamic dimensions, but operand 0 is {}",
+    c.OperandError(0, kCollectiveRule, "all-to-all takes no bounded dynamic dimensions, but operand 0 is {}",
                    Text(operand));
     return false;
   }
   if (!InRange(dim, operand.rank())) {
-    c.Error(c.range_of<attr::dimensions>(), kRule, "dimension {} is out of range: operand 0 is {}", dim,
-            Text(operand));
+    c.Error(c.range_of<attr::dimensions>(), kCollectiveRule, "dimension {} is out of range: operand 0 is {}",
+            dim, Text(operand));
     return false;
   }
   if (operand.IsUnbounded(dim) || (subgroup > 0 && operand.dim(dim) % subgroup == 0)) return true;
-  c.OperandError(0, kRule, "all-to-all cuts dimension {} of {} into {} parts, but its size is not a multiple",
-                 dim, Text(operand), subgroup);
+  c.OperandError(0, kCollectiveRule,
+                 "all-to-all cuts dimension {} of {} into {} parts, but its size is not a multiple", dim,
+                 Text(operand), subgroup);
   return false;
 }
 
@@ -308,15 +315,16 @@ bool CheckOffsets(RuleContext& c, int64_t i, const Shape& buffer) {
     ok = ok && IsOffset(offsets, buffer);
   }
   if (ok) return true;
-  c.OperandError(i, kRule, "operand {} must be a tuple of offsets into {}, but it is {}", i, Text(buffer),
-                 Text(offsets));
+  c.OperandError(i, kCollectiveRule, "operand {} must be a tuple of offsets into {}, but it is {}", i,
+                 Text(buffer), Text(offsets));
   return false;
 }
 
 // Input, output, input offsets, output offsets (attribute slice_sizes).
 bool CheckInPlacePermute(RuleContext& c) {
   if (c.operand_count() != 4) {
-    c.Error({}, kRule, "{} with slice_sizes takes 4 operands, but it has {}", OpName(c), c.operand_count());
+    c.Error({}, kCollectiveRule, "{} with slice_sizes takes 4 operands, but it has {}", OpName(c),
+            c.operand_count());
     return false;
   }
   const Shape& input = c.operand(0);
@@ -324,7 +332,7 @@ bool CheckInPlacePermute(RuleContext& c) {
   const bool arrays = input.IsArray() && output.IsArray();
   if (!arrays &&
       !(input.IsTuple() && output.IsTuple() && input.elements().size() == output.elements().size())) {
-    c.OperandError(1, kRule,
+    c.OperandError(1, kCollectiveRule,
                    "input and output must both be arrays or tuples of one arity, but they are {} and {}",
                    Text(input), Text(output));
     return false;
@@ -340,7 +348,7 @@ bool IsInPlace(const RuleContext& c) { return c.instruction().Has<attr::permute_
 
 bool CheckPermute(RuleContext& c) {
   if (IsInPlace(c)) return CheckInPlacePermute(c);
-  const bool arrays = RequireArrays(c, kRule);
+  const bool arrays = RequireArrays(c, kCollectiveRule);
   return CheckSourceTargetPairs(c, 1) && arrays;
 }
 
@@ -355,7 +363,7 @@ Inferred AllGatherStart(RuleContext& c) {
   if (TakesGenericForm(c, native)) return AsDeclared();
   if (!RequireDeclaredTuple(c, 2)) return Failed();
   if (declared.elements().size() != 2) {
-    c.Error(c.instruction().shape_range(), kRule,
+    c.Error(c.instruction().shape_range(), kCollectiveRule,
             "all-gather-start gives a pair, but the instruction declares {}", Text(declared));
     return Failed();
   }
@@ -372,14 +380,14 @@ Inferred ReduceScatter(RuleContext& c) {
 }
 
 Inferred AllReduce(RuleContext& c) {
-  return CheckAllReduce(c) ? Joined(c.instruction().operands()) : Failed();
+  return CheckAllReduce(c) ? JoinedOperands(c.instruction().operands()) : Failed();
 }
 
 Inferred AllReduceStart(RuleContext& c) {
   if (!CheckAllReduce(c)) return Failed();
   if (TakesGenericForm(c, Compatible(c.declared(), JoinedShape(c.instruction().operands()))))
     return AsDeclared();
-  return Joined(c.instruction().operands());
+  return JoinedOperands(c.instruction().operands());
 }
 
 Inferred AllReduceDone(RuleContext& c) {
@@ -397,13 +405,15 @@ Inferred AllToAll(RuleContext& c) {
 
 Inferred RaggedAllToAll(RuleContext& c) {
   if (c.operand_count() != 6) {
-    c.Error({}, kRule, "ragged-all-to-all takes 6 operands, but it has {}", c.operand_count());
+    c.Error({}, kCollectiveRule, "ragged-all-to-all takes 6 operands, but it has {}", c.operand_count());
     return Failed();
   }
-  if (!RequireArrays(c, kRule) || !CheckReplicaGroups(c, ModeOf(c), GroupSizes::kUniform)) return Failed();
+  if (!RequireArrays(c, kCollectiveRule) || !CheckReplicaGroups(c, ModeOf(c), GroupSizes::kUniform))
+    return Failed();
   const Shape& offsets = c.operand(2);
   if (offsets.rank() != 1 && offsets.rank() != 2) {
-    c.OperandError(2, kRule, "offsets and sizes must have rank 1 or 2, but operand 2 is {}", Text(offsets));
+    c.OperandError(2, kCollectiveRule, "offsets and sizes must have rank 1 or 2, but operand 2 is {}",
+                   Text(offsets));
     return Failed();
   }
   for (int64_t i = 3; i < 6; ++i) {
@@ -414,15 +424,15 @@ Inferred RaggedAllToAll(RuleContext& c) {
 
 Inferred CollectiveBroadcast(RuleContext& c) {
   if (c.operand_count() == 0) {
-    c.Error({}, kRule, "collective-broadcast needs an operand");
+    c.Error({}, kCollectiveRule, "collective-broadcast needs an operand");
     return Failed();
   }
-  if (!RequireArray(c, 0, kRule)) return Failed();
+  if (!RequireArray(c, 0, kCollectiveRule)) return Failed();
   if (c.Get<attr::has_dynamic_root>()) {
     const int64_t last = c.operand_count() - 1;
     const Shape& root = c.operand(last);
     if (last < 1 || !root.IsArray(ElementType::kS32) || root.rank() != 1 || !SizesOk(root.dim(0), last)) {
-      c.Warning(c.operand_range(last), kRule,
+      c.Warning(c.operand_range(last), kCollectiveRule,
                 "with has_dynamic_root the last operand should be s32[{}], but it is {}", last, Text(root));
     }
   }
@@ -430,29 +440,32 @@ Inferred CollectiveBroadcast(RuleContext& c) {
 }
 
 Inferred CollectiveReduce(RuleContext& c) {
-  if (!RequireArrays(c, kRule) || !CheckReplicaGroups(c, ModeOf(c), GroupSizes::kAny)) return Failed();
+  if (!RequireArrays(c, kCollectiveRule) || !CheckReplicaGroups(c, ModeOf(c), GroupSizes::kAny))
+    return Failed();
   WantReducer(c);
   absl::Span<Instruction* const> data = c.instruction().operands();
   if (c.Get<attr::has_dynamic_root>()) {
     const int64_t last = c.operand_count() - 1;
     if (last < 0) {
-      c.Error({}, kRule, "collective-reduce with has_dynamic_root needs an operand that names the root");
+      c.Error({}, kCollectiveRule,
+              "collective-reduce with has_dynamic_root needs an operand that names the root");
       return Failed();
     }
     const Shape& root = c.operand(last);
     if (!root.IsArray(ElementType::kS32) || root.rank() != 1 || root.dim(0) != last) {
-      c.OperandError(last, kRule, "with has_dynamic_root the last operand must be s32[{}], but it is {}",
-                     last, Text(root));
+      c.OperandError(last, kCollectiveRule,
+                     "with has_dynamic_root the last operand must be s32[{}], but it is {}", last,
+                     Text(root));
       return Failed();
     }
     data.remove_suffix(1);
   }
-  return Joined(data);
+  return JoinedOperands(data);
 }
 
 Inferred CollectivePermute(RuleContext& c) {
   if (!CheckPermute(c)) return Failed();
-  return IsInPlace(c) ? Like(c.operand(1)) : Joined(c.instruction().operands());
+  return IsInPlace(c) ? Like(c.operand(1)) : JoinedOperands(c.instruction().operands());
 }
 
 Inferred CollectivePermuteStart(RuleContext& c) {

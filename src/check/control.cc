@@ -10,7 +10,7 @@
 namespace hlo::check {
 namespace {
 
-constexpr std::string_view kRule = "3.22";
+constexpr std::string_view kControlRule = "3.22";
 
 // The computation that attribute A names; reports one that is missing or has no root.
 template <class A>
@@ -18,7 +18,7 @@ const Computation* Called(RuleContext& c) {
   const Computation* called = c.Get<A>();
   if (called != nullptr && called->root() != nullptr) [[likely]]
     return called;
-  c.Error(c.range_of<A>(), kRule, "{} needs a computation as its {}, but there is none",
+  c.Error(c.range_of<A>(), kControlRule, "{} needs a computation as its {}, but there is none",
           Name(c.instruction().opcode()), Info(A::kId).spelling);
   return nullptr;
 }
@@ -26,7 +26,7 @@ const Computation* Called(RuleContext& c) {
 bool ParameterCount(RuleContext& c, SourceRange at, const Computation& called, size_t count) {
   if (called.parameters().size() == count) [[likely]]
     return true;
-  c.Error(at, kRule, "'{}' must have {} parameter{}, but it has {}", called.name(), count,
+  c.Error(at, kControlRule, "'{}' must have {} parameter{}, but it has {}", called.name(), count,
           count == 1 ? "" : "s", called.parameters().size())
       .Note(called.name_range(), "'{}' is defined here", called.name());
   return false;
@@ -38,14 +38,15 @@ bool OperandFits(RuleContext& c, int64_t i, const Instruction& parameter) {
     case Fit::kSame:
       return true;
     case Fit::kLayoutDiffers:
-      c.Lenient(c.operand_range(i), kRule,
+      c.Lenient(c.operand_range(i), kControlRule,
                 "operand {} is {}, but parameter '{}' of '{}' has the layout of {}", i,
                 LayoutText(c.operand(i)), parameter.name(), parameter.parent()->name(),
                 LayoutText(parameter.shape()));
       return true;
     case Fit::kDiffers:
-      c.OperandError(i, kRule, "operand {} is {}, but parameter '{}' of '{}' is {}", i, Text(c.operand(i)),
-                     parameter.name(), parameter.parent()->name(), Text(parameter.shape()))
+      c.OperandError(i, kControlRule, "operand {} is {}, but parameter '{}' of '{}' is {}", i,
+                     Text(c.operand(i)), parameter.name(), parameter.parent()->name(),
+                     Text(parameter.shape()))
           .Note(parameter.shape_range(), "parameter '{}'", parameter.name());
       return false;
   }
@@ -59,11 +60,11 @@ void RootFits(RuleContext& c, SourceRange at, const Computation& called) {
     case Fit::kSame:
       return;
     case Fit::kLayoutDiffers:
-      c.Lenient(at, kRule, "'{}' returns {}, but {} declares the layout of {}", called.name(),
+      c.Lenient(at, kControlRule, "'{}' returns {}, but {} declares the layout of {}", called.name(),
                 LayoutText(root), Name(c.instruction().opcode()), LayoutText(c.declared()));
       return;
     case Fit::kDiffers:
-      c.Error(at, kRule, "'{}' returns {}, but {} declares {}", called.name(), Text(root),
+      c.Error(at, kControlRule, "'{}' returns {}, but {} declares {}", called.name(), Text(root),
               Name(c.instruction().opcode()), Text(c.declared()))
           .Note(called.root()->name_range(), "the root of '{}'", called.name());
   }
@@ -100,22 +101,23 @@ SourceRange BranchRange(RuleContext& c, size_t j) {
 bool SelectorFits(RuleContext& c, size_t branch_count) {
   const Shape& selector = c.operand(0);
   if (!selector.IsScalar(ElementType::kPred) && !selector.IsScalar(ElementType::kS32)) {
-    c.OperandError(0, kRule, "conditional selects by pred[] or s32[], but operand 0 is {}", Text(selector));
+    c.OperandError(0, kControlRule, "conditional selects by pred[] or s32[], but operand 0 is {}",
+                   Text(selector));
     return false;
   }
   const bool is_list = c.instruction().Has<attr::branch_computations>();
   if ((selector.type() == ElementType::kS32) != is_list) {
-    c.OperandError(0, kRule, "a selector of {} goes with {}", Text(selector),
+    c.OperandError(0, kControlRule, "a selector of {} goes with {}", Text(selector),
                    is_list ? "true_computation and false_computation" : "branch_computations");
     return false;
   }
   if (branch_count == 0) {
-    c.Error(c.range_of<attr::branch_computations>(), kRule, "conditional needs at least one branch");
+    c.Error(c.range_of<attr::branch_computations>(), kControlRule, "conditional needs at least one branch");
     return false;
   }
   if (c.operand_count() == static_cast<int64_t>(branch_count) + 1) return true;
-  c.Error({}, kRule, "conditional has {} branches and so takes {} operands, but it has {}", branch_count,
-          branch_count + 1, c.operand_count());
+  c.Error({}, kControlRule, "conditional has {} branches and so takes {} operands, but it has {}",
+          branch_count, branch_count + 1, c.operand_count());
   return false;
 }
 
@@ -141,42 +143,43 @@ void CheckComposite(RuleContext& c) {
   const SourceRange at = c.range_of<attr::is_composite>();
   const FrontendAttributes* attributes = c.Get<attr::frontend_attributes>();
   if (attributes == nullptr) {
-    c.Lenient(at, kRule, "a composite call needs frontend_attributes with composite.name, but has none");
+    c.Lenient(at, kControlRule,
+              "a composite call needs frontend_attributes with composite.name, but has none");
     return;
   }
   bool present = false;
   if (FrontendValue(*attributes, "composite.name", &present).empty()) {
-    c.Lenient(at, kRule, "the composite.name of a composite call must not be {}",
+    c.Lenient(at, kControlRule, "the composite.name of a composite call must not be {}",
               present ? "empty" : "missing");
   }
   if (FrontendValue(*attributes, "composite.attributes", &present).empty() && present) {
-    c.Lenient(at, kRule, "the composite.attributes of a composite call must not be empty");
+    c.Lenient(at, kControlRule, "the composite.attributes of a composite call must not be empty");
   }
   const std::string_view version = FrontendValue(*attributes, "composite.version", &present);
   if (present && !IsNonNegativeInteger(version)) {
-    c.Lenient(at, kRule, "composite.version must be a non-negative integer, but it is '{}'", version);
+    c.Lenient(at, kControlRule, "composite.version must be a non-negative integer, but it is '{}'", version);
   }
 }
 
 void CheckFusionAlias(RuleContext& c, const OutputOperandAlias& alias) {
   const SourceRange at = c.range_of<attr::output_to_operand_aliasing>();
   if (!InRange(alias.operand, c.operand_count())) {
-    c.Error(at, kRule, "the alias names operand {}, but there are {} operands", alias.operand,
+    c.Error(at, kControlRule, "the alias names operand {}, but there are {} operands", alias.operand,
             c.operand_count());
     return;
   }
   const Shape* output = SubshapeAt(c.declared(), alias.output_index);
   const Shape* input = SubshapeAt(c.operand(alias.operand), alias.operand_index);
   if (output == nullptr) {
-    c.Error(at, kRule, "the alias names output {}, which {} does not have", Text(alias.output_index),
+    c.Error(at, kControlRule, "the alias names output {}, which {} does not have", Text(alias.output_index),
             Text(c.declared()));
   }
   if (input == nullptr) {
-    c.Error(at, kRule, "the alias names {} of operand {}, which {} does not have", Text(alias.operand_index),
-            alias.operand, Text(c.operand(alias.operand)));
+    c.Error(at, kControlRule, "the alias names {} of operand {}, which {} does not have",
+            Text(alias.operand_index), alias.operand, Text(c.operand(alias.operand)));
   }
   if (output != nullptr && input != nullptr && !Compatible(*output, *input)) {
-    c.Error(at, kRule, "output {} is {}, but the operand it aliases is {}", Text(alias.output_index),
+    c.Error(at, kControlRule, "output {} is {}, but the operand it aliases is {}", Text(alias.output_index),
             Text(*output), Text(*input));
   }
 }
@@ -195,14 +198,14 @@ Inferred While(RuleContext& c) {
     ok &= OperandFits(c, 0, *body->parameter(0));
   const Shape& proceed = condition->root()->shape();
   if (!proceed.IsScalar(ElementType::kPred)) {
-    c.Error(c.range_of<attr::condition>(), kRule, "the condition must return pred[], but '{}' returns {}",
-            condition->name(), Text(proceed))
+    c.Error(c.range_of<attr::condition>(), kControlRule,
+            "the condition must return pred[], but '{}' returns {}", condition->name(), Text(proceed))
         .Note(condition->root()->name_range(), "the root of '{}'", condition->name());
     ok = false;
   }
   // What the body returns is what it takes next time.
   if (ok && MatchOf(body->root()->shape(), c.operand(0), c.options()) == Fit::kDiffers) {
-    c.Error(c.range_of<attr::body>(), kRule, "'{}' returns {}, but the loop carries {}", body->name(),
+    c.Error(c.range_of<attr::body>(), kControlRule, "'{}' returns {}, but the loop carries {}", body->name(),
             Text(body->root()->shape()), Text(c.operand(0)))
         .Note(body->root()->name_range(), "the root of '{}'", body->name());
     return Failed();
@@ -215,7 +218,7 @@ Inferred Conditional(RuleContext& c) {
   const absl::Span<Computation* const> branches = Branches(c, pair);
   for (const Computation* branch : branches) {
     if (branch != nullptr && branch->root() != nullptr) continue;
-    c.Error({}, kRule,
+    c.Error({}, kControlRule,
             "conditional needs branch_computations, or a true_computation and a false_computation");
     return Failed();
   }
@@ -234,7 +237,7 @@ Inferred Conditional(RuleContext& c) {
   Shape result = first;
   for (size_t j = 1; j < branches.size(); ++j) {
     if (!Compatible(first, branches[j]->root()->shape())) {
-      c.Error(BranchRange(c, j), kRule, "'{}' returns {}, but '{}' returns {}", branches[j]->name(),
+      c.Error(BranchRange(c, j), kControlRule, "'{}' returns {}, but '{}' returns {}", branches[j]->name(),
               Text(branches[j]->root()->shape()), branches[0]->name(), Text(first));
       return Failed();
     }
@@ -248,8 +251,9 @@ Inferred Call(RuleContext& c) {
   if (called == nullptr) return Failed();
   if (c.instruction().Has<attr::is_composite>() && c.Get<attr::is_composite>()) CheckComposite(c);
   if (called->parameters().size() != static_cast<size_t>(c.operand_count())) {
-    c.Error(c.range_of<attr::to_apply>(), kRule, "'{}' has {} parameters, but the call gives it {} operands",
-            called->name(), called->parameters().size(), c.operand_count())
+    c.Error(c.range_of<attr::to_apply>(), kControlRule,
+            "'{}' has {} parameters, but the call gives it {} operands", called->name(),
+            called->parameters().size(), c.operand_count())
         .Note(called->name_range(), "'{}' is defined here", called->name());
     return Failed();
   }
@@ -263,13 +267,13 @@ Inferred Fusion(RuleContext& c) {
   if (called == nullptr) return Failed();
   const auto count = static_cast<int64_t>(called->parameters().size());
   if (count > c.operand_count()) {
-    c.Error(c.range_of<attr::calls>(), kRule, "'{}' has {} parameters, but the fusion has {} operands",
+    c.Error(c.range_of<attr::calls>(), kControlRule, "'{}' has {} parameters, but the fusion has {} operands",
             called->name(), count, c.operand_count())
         .Note(called->name_range(), "'{}' is defined here", called->name());
     return Failed();
   }
   if (count < c.operand_count()) {
-    c.Warning(c.operand_range(count), kRule,
+    c.Warning(c.operand_range(count), kControlRule,
               "the fusion has {} operands, but '{}' takes only {}; the others are unused", c.operand_count(),
               called->name(), count);
   }

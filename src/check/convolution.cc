@@ -7,7 +7,7 @@
 namespace hlo::check {
 namespace {
 
-constexpr std::string_view kRule = "3.14";
+constexpr std::string_view kConvolutionRule = "3.14";
 
 struct Groups {
   int64_t feature = 1;
@@ -20,7 +20,7 @@ bool ReadGroups(RuleContext& c, Groups* groups) {
   if (groups->feature > 0 && groups->batch > 0 && (groups->feature == 1 || groups->batch == 1)) return true;
   const SourceRange at =
       groups->batch != 1 ? c.range_of<attr::batch_group_count>() : c.range_of<attr::feature_group_count>();
-  c.Error(at, kRule,
+  c.Error(at, kConvolutionRule,
           "group counts are positive and one of them is 1, but feature_group_count is {} and "
           "batch_group_count is {}",
           groups->feature, groups->batch);
@@ -31,7 +31,7 @@ bool ReadGroups(RuleContext& c, Groups* groups) {
 bool IsPermutation(RuleContext& c, std::string_view what, int64_t a, int64_t b, IntList spatial) {
   absl::InlinedVector<int64_t, 6> numbers = {a, b};
   numbers.insert(numbers.end(), spatial.begin(), spatial.end());
-  return DistinctDimensions(c, c.range_of<attr::dim_labels>(), kRule, what, numbers,
+  return DistinctDimensions(c, c.range_of<attr::dim_labels>(), kConvolutionRule, what, numbers,
                             static_cast<int64_t>(numbers.size()));
 }
 
@@ -39,12 +39,12 @@ bool CheckLabels(RuleContext& c, const DimLabels& labels) {
   const size_t n = labels.input_spatial.size();
   const SourceRange at = c.range_of<attr::dim_labels>();
   if (labels.kernel_spatial.size() != n || labels.output_spatial.size() != n) {
-    c.Error(at, kRule, "dim_labels {} names {}, {} and {} spatial dimensions", labels.text, n,
+    c.Error(at, kConvolutionRule, "dim_labels {} names {}, {} and {} spatial dimensions", labels.text, n,
             labels.kernel_spatial.size(), labels.output_spatial.size());
     return false;
   }
   if (c.Get<attr::window>().size() != n) {
-    c.Error(c.range_of<attr::window>(), kRule,
+    c.Error(c.range_of<attr::window>(), kConvolutionRule,
             "the window has {} dimensions, but dim_labels {} names {} spatial ones",
             c.Get<attr::window>().size(), labels.text, n);
     return false;
@@ -52,7 +52,7 @@ bool CheckLabels(RuleContext& c, const DimLabels& labels) {
   bool ok = true;
   for (int64_t i : {0, 1}) {
     if (c.operand(i).rank() == static_cast<int64_t>(n) + 2) continue;
-    c.OperandError(i, kRule, "dim_labels {} is for arrays of {} dimensions, but operand {} is {}",
+    c.OperandError(i, kConvolutionRule, "dim_labels {} is for arrays of {} dimensions, but operand {} is {}",
                    labels.text, n + 2, i, Text(c.operand(i)));
     ok = false;
   }
@@ -74,7 +74,7 @@ bool SparseFactor(RuleContext& c, int64_t* factor) {
     *factor = sparsity->rhs.block;
     return true;
   }
-  c.Error(c.range_of<attr::sparsity_config>(), kRule,
+  c.Error(c.range_of<attr::sparsity_config>(), kConvolutionRule,
           "a sparse kernel keeps 1 of each block, but sparsity is {}x{}", sparsity->rhs.nonzeros,
           sparsity->rhs.block);
   return false;
@@ -89,7 +89,7 @@ bool CheckFeatures(RuleContext& c, const DimLabels& labels, const Groups& groups
   bool ok = true;
   auto divides = [&](std::string_view what, int64_t size, int64_t count, std::string_view kind) {
     if (size == Shape::kUnbounded || size % count == 0) return;
-    c.Error({}, kRule, "{} {} do not divide into {} {} groups", size, what, count, kind);
+    c.Error({}, kConvolutionRule, "{} {} do not divide into {} {} groups", size, what, count, kind);
     ok = false;
   };
   divides("output features", out, groups.batch, "batch");
@@ -100,15 +100,16 @@ bool CheckFeatures(RuleContext& c, const DimLabels& labels, const Groups& groups
   if (!SparseFactor(c, &factor)) return false;
   if (!ok || features == Shape::kUnbounded || kernel_in == Shape::kUnbounded) return ok;
   if (__builtin_mul_overflow(kernel_in, factor, &needed) || features / groups.feature != needed) {
-    c.NoteOperand(
-        c.NoteOperand(c.Error({}, kRule, "the input has {} features in {} groups, but the kernel takes {}",
-                              features, groups.feature, needed),
-                      0),
-        1);
+    c.NoteOperand(c.NoteOperand(c.Error({}, kConvolutionRule,
+                                        "the input has {} features in {} groups, but the kernel takes {}",
+                                        features, groups.feature, needed),
+                                0),
+                  1);
     ok = false;
   }
   if (kernel.IsDynamic(labels.kernel_output_feature)) {
-    c.OperandError(1, kRule, "the output features of the kernel must not be dynamic: {}", Text(kernel));
+    c.OperandError(1, kConvolutionRule, "the output features of the kernel must not be dynamic: {}",
+                   Text(kernel));
     ok = false;
   }
   return ok;
@@ -117,8 +118,8 @@ bool CheckFeatures(RuleContext& c, const DimLabels& labels, const Groups& groups
 }  // namespace
 
 Inferred Convolution(RuleContext& c) {
-  if (!RequireArray(c, 0, kRule) || !RequireArray(c, 1, kRule)) return Failed();
-  const bool extra = CheckExtraOperands(c, kRule);
+  if (!RequireArray(c, 0, kConvolutionRule) || !RequireArray(c, 1, kConvolutionRule)) return Failed();
+  const bool extra = CheckExtraOperands(c, kConvolutionRule);
   const DimLabels& labels = *c.Get<attr::dim_labels>();
   const Window window = c.Get<attr::window>();
   Groups groups;
@@ -136,7 +137,7 @@ Inferred Convolution(RuleContext& c) {
     const int64_t in = labels.input_spatial[i], k = labels.kernel_spatial[i];
     int64_t size = 0;
     if (!SizesOk(window[i].size, kernel.dim(k))) {
-      c.NoteOperand(c.Error(c.range_of<attr::window>(), kRule,
+      c.NoteOperand(c.Error(c.range_of<attr::window>(), kConvolutionRule,
                             "dimension {} of the window has size {}, but the kernel has {}", i,
                             window[i].size, kernel.dim(k)),
                     1);

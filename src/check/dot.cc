@@ -14,8 +14,6 @@ namespace {
 
 using DimensionSet = std::bitset<Shape::kMaxRank>;
 
-bool Contains(IntList list, int64_t d) { return std::find(list.begin(), list.end(), d) != list.end(); }
-
 // Marks the batch and contracting dimensions of one side; each is in range and used once.
 bool MarkDimensions(RuleContext& c, std::string_view rule, int64_t side, SourceRange at,
                     std::string_view what, IntList numbers, DimensionSet* used) {

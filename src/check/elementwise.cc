@@ -47,7 +47,7 @@ bool BinaryOperands(RuleContext& c, std::string_view rule = kBinary) {
 }
 
 // Two arrays of the same sizes: dynamic where either is; a known size beats `?`.
-Inferred Joined(const Shape& a, const Shape& b, ElementType type) {
+Inferred JoinedShapes(const Shape& a, const Shape& b, ElementType type) {
   if (!a.HasDynamicDim() && !b.HasDynamicDim()) [[likely]]
     return Like(a, type);
   Shape result = a;
@@ -65,7 +65,7 @@ Inferred BinaryOf(RuleContext& c, TypeSet set) {
   if (!BinaryOperands(c)) return Failed();
   if (set != kAllTypes && !(RequireType(c, 0, set, kBinary) && RequireType(c, 1, set, kBinary)))
     return Failed();
-  return Joined(c.operand(0), c.operand(1), Higher(c, c.operand(0).type(), c.operand(1).type(), "1.2"));
+  return JoinedShapes(c.operand(0), c.operand(1), Higher(c, c.operand(0).type(), c.operand(1).type(), "1.2"));
 }
 
 // The declared array's type on the operand's sizes.
@@ -190,7 +190,7 @@ Inferred Complex(RuleContext& c) {
             Text(c.operand(0)), Text(c.operand(1)));
     return Failed();
   }
-  return Joined(c.operand(0), c.operand(1), *complex);
+  return JoinedShapes(c.operand(0), c.operand(1), *complex);
 }
 
 Inferred StochasticConvert(RuleContext& c) {
@@ -244,7 +244,7 @@ static bool CheckComparison(RuleContext& c) {
 
 Inferred Compare(RuleContext& c) {
   if (!BinaryOperands(c) || !CheckComparison(c)) return Failed();
-  return Joined(c.operand(0), c.operand(1), ElementType::kPred);
+  return JoinedShapes(c.operand(0), c.operand(1), ElementType::kPred);
 }
 
 // clamp(min, x, max): the bounds are scalars or as large as x.

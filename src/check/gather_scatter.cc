@@ -8,9 +8,7 @@
 namespace hlo::check {
 namespace {
 
-constexpr std::string_view kRule = "3.18";
-
-bool Contains(IntList list, int64_t d) { return std::find(list.begin(), list.end(), d) != list.end(); }
+constexpr std::string_view kGatherScatterRule = "3.18";
 
 // The index operand: one dimension holds the parts of an index, the others are batch dimensions.
 class IndexShape {
@@ -30,10 +28,12 @@ class IndexShape {
 };
 
 bool CheckIndices(RuleContext& c, int64_t operand, int64_t vector_dim) {
-  if (!RequireArray(c, operand, kRule) || !RequireType(c, operand, kIntegralSet, kRule)) return false;
+  if (!RequireArray(c, operand, kGatherScatterRule) ||
+      !RequireType(c, operand, kIntegralSet, kGatherScatterRule))
+    return false;
   const Shape& indices = c.operand(operand);
   if (vector_dim >= 0 && vector_dim <= indices.rank()) return true;
-  c.NoteOperand(c.Error(c.range_of<attr::index_vector_dim>(), kRule,
+  c.NoteOperand(c.Error(c.range_of<attr::index_vector_dim>(), kGatherScatterRule,
                         "index_vector_dim is {}, but it must lie in 0..{}", vector_dim, indices.rank()),
                 operand);
   return false;
@@ -54,17 +54,17 @@ bool CheckIndexedDims(RuleContext& c, const IndexedDims& d, const IndexShape& in
   const int64_t rank = d.array.rank();
   bool ok = true;
   if (!SizesOk(static_cast<int64_t>(d.index_map.size()), indices.vector_size())) {
-    c.Error(d.map_at, kRule, "{} {} must have an entry for each of the {} parts of an index", d.map_name,
-            Text(d.index_map), indices.vector_size());
+    c.Error(d.map_at, kGatherScatterRule, "{} {} must have an entry for each of the {} parts of an index",
+            d.map_name, Text(d.index_map), indices.vector_size());
     ok = false;
   }
-  ok &= DistinctDimensions(c, d.map_at, kRule, d.map_name, d.index_map, rank);
-  ok &= AscendingDimensions(c, d.absent_at, kRule, d.absent_name, d.absent, rank);
-  ok &= AscendingDimensions(c, d.batching_at, kRule, d.batching_name, d.batching, rank);
-  ok &= DistinctDimensions(c, d.index_batching_at, kRule, d.index_batching_name, d.index_batching,
-                           indices.expanded_rank());
+  ok &= DistinctDimensions(c, d.map_at, kGatherScatterRule, d.map_name, d.index_map, rank);
+  ok &= AscendingDimensions(c, d.absent_at, kGatherScatterRule, d.absent_name, d.absent, rank);
+  ok &= AscendingDimensions(c, d.batching_at, kGatherScatterRule, d.batching_name, d.batching, rank);
+  ok &= DistinctDimensions(c, d.index_batching_at, kGatherScatterRule, d.index_batching_name,
+                           d.index_batching, indices.expanded_rank());
   if (d.batching.size() != d.index_batching.size()) {
-    c.Error(d.batching_at, kRule, "{} {} and {} {} pair up", d.batching_name, Text(d.batching),
+    c.Error(d.batching_at, kGatherScatterRule, "{} {} and {} {} pair up", d.batching_name, Text(d.batching),
             d.index_batching_name, Text(d.index_batching));
     ok = false;
   }
@@ -75,15 +75,16 @@ bool CheckIndexedDims(RuleContext& c, const IndexedDims& d, const IndexShape& in
 void WarnOfOverlaps(RuleContext& c, const IndexedDims& d, const Shape& indices, int64_t vector_dim) {
   for (size_t i = 0; i < d.batching.size(); ++i) {
     if (Contains(d.absent, d.batching[i]) || Contains(d.index_map, d.batching[i])) {
-      c.Warning(d.batching_at, kRule, "dimension {} is a batching dimension and also in {} or {}",
-                d.batching[i], d.absent_name, d.map_name);
+      c.Warning(d.batching_at, kGatherScatterRule,
+                "dimension {} is a batching dimension and also in {} or {}", d.batching[i], d.absent_name,
+                d.map_name);
     }
     const int64_t other = d.index_batching[i];
     if (other == vector_dim) {
-      c.Warning(d.index_batching_at, kRule, "{} names the index vector dimension {}", d.index_batching_name,
-                other);
+      c.Warning(d.index_batching_at, kGatherScatterRule, "{} names the index vector dimension {}",
+                d.index_batching_name, other);
     } else if (other < indices.rank() && !SizesOk(indices.dim(other), d.array.dim(d.batching[i]))) {
-      c.Warning(d.batching_at, kRule, "paired batching dimensions have sizes {} and {}",
+      c.Warning(d.batching_at, kGatherScatterRule, "paired batching dimensions have sizes {} and {}",
                 SizeText(d.array.dim(d.batching[i])), SizeText(indices.dim(other)));
     }
   }
@@ -92,22 +93,24 @@ void WarnOfOverlaps(RuleContext& c, const IndexedDims& d, const Shape& indices, 
 bool CheckSliceSizes(RuleContext& c, const Shape& x, IntList sizes, IntList collapsed, IntList batching) {
   const SourceRange at = c.range_of<attr::slice_sizes>();
   if (static_cast<int64_t>(sizes.size()) != x.rank()) {
-    c.NoteOperand(
-        c.Error(at, kRule, "slice_sizes {} must have a size for each dimension of {}", Text(sizes), Text(x)),
-        0);
+    c.NoteOperand(c.Error(at, kGatherScatterRule, "slice_sizes {} must have a size for each dimension of {}",
+                          Text(sizes), Text(x)),
+                  0);
     return false;
   }
   bool ok = true;
   for (int64_t d = 0; d < x.rank(); ++d) {
     const bool absent = Contains(collapsed, d) || Contains(batching, d);
     if (sizes[d] < 0 || (!x.IsUnbounded(d) && sizes[d] > x.dim(d))) {
-      c.NoteOperand(c.Error(at, kRule, "the slice takes {} elements of dimension {}, which has {}", sizes[d],
-                            d, SizeText(x.dim(d))),
-                    0);
+      c.NoteOperand(
+          c.Error(at, kGatherScatterRule, "the slice takes {} elements of dimension {}, which has {}",
+                  sizes[d], d, SizeText(x.dim(d))),
+          0);
       ok = false;
     } else if (absent && sizes[d] > 1) {
-      c.Error(at, kRule, "dimension {} does not appear in the result, so its slice size is at most 1, not {}",
-              d, sizes[d]);
+      c.Error(at, kGatherScatterRule,
+              "dimension {} does not appear in the result, so its slice size is at most 1, not {}", d,
+              sizes[d]);
       ok = false;
     }
   }
@@ -118,7 +121,7 @@ bool CheckSliceSizes(RuleContext& c, const Shape& x, IntList sizes, IntList coll
 
 // Each index starts a slice; offset_dims say where the dimensions of the slice go.
 Inferred Gather(RuleContext& c) {
-  if (!RequireArray(c, 0, kRule)) return Failed();
+  if (!RequireArray(c, 0, kGatherScatterRule)) return Failed();
   const int64_t vector_dim = c.Get<attr::index_vector_dim>();
   if (!CheckIndices(c, 1, vector_dim)) return Failed();
   const Shape& x = c.operand(0);
@@ -141,17 +144,19 @@ Inferred Gather(RuleContext& c) {
   const IntList sizes = c.Get<attr::slice_sizes>();
   const int64_t rank = static_cast<int64_t>(offsets.size()) + indices.batch_rank();
   bool ok = CheckIndexedDims(c, dims, indices);
-  ok &= AscendingDimensions(c, c.range_of<attr::offset_dims>(), kRule, "offset_dims", offsets, rank);
+  ok &= AscendingDimensions(c, c.range_of<attr::offset_dims>(), kGatherScatterRule, "offset_dims", offsets,
+                            rank);
   ok &= CheckSliceSizes(c, x, sizes, dims.absent, dims.batching);
   if (ok && offsets.size() + dims.absent.size() + dims.batching.size() != sizes.size()) {
-    c.Error(c.range_of<attr::offset_dims>(), kRule,
+    c.Error(c.range_of<attr::offset_dims>(), kGatherScatterRule,
             "offset_dims, collapsed_slice_dims and operand_batching_dims have {}, {} and {} entries; "
             "together they must have {}",
             offsets.size(), dims.absent.size(), dims.batching.size(), sizes.size());
     ok = false;
   }
   if (ok && rank > Shape::kMaxRank) {
-    c.Error({}, kRule, "the result would have {} dimensions; at most {} are possible", rank, Shape::kMaxRank);
+    c.Error({}, kGatherScatterRule, "the result would have {} dimensions; at most {} are possible", rank,
+            Shape::kMaxRank);
     ok = false;
   }
   if (!ok) return Failed();
@@ -186,16 +191,16 @@ bool CheckUpdateSizes(RuleContext& c, int64_t i, const IndexedDims& dims, IntLis
       if (array_dim >= dims.array.rank()) return false;
       const int64_t size = dims.array.dim(array_dim++);
       if (size == Shape::kUnbounded || update.dim(d) <= size) continue;
-      c.NoteOperand(
-          c.OperandError(i, kRule, "window dimension {} of the updates has size {}, but the operand has {}",
-                         d, update.dim(d), size),
-          0);
+      c.NoteOperand(c.OperandError(i, kGatherScatterRule,
+                                   "window dimension {} of the updates has size {}, but the operand has {}",
+                                   d, update.dim(d), size),
+                    0);
       return false;
     }
     const int64_t size = starts.dim(indices.BatchDim(batch_dim++));
     if (SizesOk(update.dim(d), size)) continue;
-    c.OperandError(i, kRule, "dimension {} of the updates has size {}, but the indices have {}", d,
-                   SizeText(update.dim(d)), SizeText(size));
+    c.OperandError(i, kGatherScatterRule, "dimension {} of the updates has size {}, but the indices have {}",
+                   d, SizeText(update.dim(d)), SizeText(size));
     return false;
   }
   return true;
@@ -203,8 +208,8 @@ bool CheckUpdateSizes(RuleContext& c, int64_t i, const IndexedDims& dims, IntLis
 
 bool CheckScattered(RuleContext& c, int64_t j, int64_t count, int64_t vector_dim) {
   const int64_t update_operand = count + 1 + j;
-  const bool arrays = RequireArray(c, j, kRule);
-  if (!RequireArray(c, update_operand, kRule) || !arrays) return false;
+  const bool arrays = RequireArray(c, j, kGatherScatterRule);
+  if (!RequireArray(c, update_operand, kGatherScatterRule) || !arrays) return false;
   const Shape& starts = c.operand(count);
   const Shape& update = c.operand(update_operand);
   const IndexShape indices(starts, vector_dim);
@@ -224,17 +229,17 @@ bool CheckScattered(RuleContext& c, int64_t j, int64_t count, int64_t vector_dim
   const IntList window = c.Get<attr::update_window_dims>();
   const SourceRange at = c.range_of<attr::update_window_dims>();
   if (update.rank() != indices.batch_rank() + static_cast<int64_t>(window.size())) {
-    c.OperandError(update_operand, kRule,
+    c.OperandError(update_operand, kGatherScatterRule,
                    "the updates have {} batch and {} window dimensions, but they are {}",
                    indices.batch_rank(), window.size(), Text(update));
     return false;
   }
-  bool ok = AscendingDimensions(c, at, kRule, "update_window_dims", window, update.rank());
+  bool ok = AscendingDimensions(c, at, kGatherScatterRule, "update_window_dims", window, update.rank());
   ok &= CheckIndexedDims(c, dims, indices);
   if (!ok) return false;
   const size_t named = window.size() + dims.absent.size() + dims.batching.size();
   if (static_cast<int64_t>(named) != dims.array.rank()) {
-    c.NoteOperand(c.Error(at, kRule,
+    c.NoteOperand(c.Error(at, kGatherScatterRule,
                           "update_window_dims, inserted_window_dims and input_batching_dims have {} entries "
                           "together, but the operand has rank {}",
                           named, dims.array.rank()),
@@ -249,7 +254,7 @@ bool CheckScattered(RuleContext& c, int64_t j, int64_t count, int64_t vector_dim
 
 Inferred Scatter(RuleContext& c) {
   if (c.operand_count() % 2 == 0) {
-    c.Error({}, kRule, "scatter takes k arrays, indices and k updates, but has {} operands",
+    c.Error({}, kGatherScatterRule, "scatter takes k arrays, indices and k updates, but has {} operands",
             c.operand_count());
     return Failed();
   }
@@ -260,7 +265,7 @@ Inferred Scatter(RuleContext& c) {
   for (int64_t j = 0; j < count; ++j) ok &= CheckScattered(c, j, count, vector_dim);
   if (!ok) return Failed();
   if (count == 0) {
-    c.Warning({}, kRule, "scatter has no arrays to scatter into");
+    c.Warning({}, kGatherScatterRule, "scatter has no arrays to scatter into");
     return AsDeclared();
   }
   absl::InlinedVector<Reduced, 4> arrays;

@@ -5,7 +5,7 @@
 namespace hlo::check {
 namespace {
 
-constexpr std::string_view kRule = "3.21";
+constexpr std::string_view kLinalgRule = "3.21";
 
 // The transformed dimensions have the length's sizes; half of the last one is stored of a real array's
 // spectrum.
@@ -25,14 +25,14 @@ bool HasFftSizes(const Shape& x, FftType type, IntList length) {
 }  // namespace
 
 Inferred Fft(RuleContext& c) {
-  if (!RequireArray(c, 0, kRule)) return Failed();
+  if (!RequireArray(c, 0, kLinalgRule)) return Failed();
   const Shape& x = c.operand(0);
   const FftType type = c.Get<attr::fft_type>();
   const IntList length = c.Get<attr::fft_length>();
   const auto rank = static_cast<int64_t>(length.size());
   if (rank < 1 || rank > 3 || rank > x.rank()) {
     c.NoteOperand(
-        c.Error(c.range_of<attr::fft_length>(), kRule,
+        c.Error(c.range_of<attr::fft_length>(), kLinalgRule,
                 "fft_length {} must have 1 to 3 entries and at most the rank of {}", Text(length), Text(x)),
         0);
     return Failed();
@@ -40,7 +40,7 @@ Inferred Fft(RuleContext& c) {
   const bool real_input = type == FftType::kRfft;
   const bool fits = real_input ? ComplexOf(x.type()).has_value() : IsComplex(x.type());
   if (!fits) {
-    c.OperandError(0, kRule, "{} takes {} elements, but its operand is {}", Word(type),
+    c.OperandError(0, kLinalgRule, "{} takes {} elements, but its operand is {}", Word(type),
                    real_input ? "f32 or f64" : "complex", Text(x));
     return Failed();
   }
@@ -48,12 +48,12 @@ Inferred Fft(RuleContext& c) {
     const SourceRange at = c.range_of<attr::fft_length>();
     // A complex transform has the sizes of its operand; fft_length says nothing new.
     if (type == FftType::kFft || type == FftType::kIfft) {
-      c.Warning(at, kRule, "fft_length {} differs from the sizes of {}, which are transformed", Text(length),
-                Text(x));
+      c.Warning(at, kLinalgRule, "fft_length {} differs from the sizes of {}, which are transformed",
+                Text(length), Text(x));
     } else {
       c.NoteOperand(
-          c.Error(at, kRule, "{} with fft_length {} does not fit {}{}", Word(type), Text(length), Text(x),
-                  real_input ? "" : ", whose last dimension must have length/2+1 elements"),
+          c.Error(at, kLinalgRule, "{} with fft_length {} does not fit {}{}", Word(type), Text(length),
+                  Text(x), real_input ? "" : ", whose last dimension must have length/2+1 elements"),
           0);
       return Failed();
     }
@@ -71,33 +71,34 @@ namespace {
 
 // Rank 2 or more, the last two dimensions alike, floating or complex.
 bool IsSquare(RuleContext& c, int64_t i) {
-  if (!RequireType(c, i, kFloatSet | kComplexSet, kRule)) return false;
+  if (!RequireType(c, i, kFloatSet | kComplexSet, kLinalgRule)) return false;
   const Shape& a = c.operand(i);
   if (a.rank() >= 2 && SizesOk(a.dim(a.rank() - 1), a.dim(a.rank() - 2))) return true;
-  c.OperandError(i, kRule, "{} takes square matrices, but operand {} is {}", Name(c.instruction().opcode()),
-                 i, Text(a));
+  c.OperandError(i, kLinalgRule, "{} takes square matrices, but operand {} is {}",
+                 Name(c.instruction().opcode()), i, Text(a));
   return false;
 }
 
 }  // namespace
 
 Inferred Cholesky(RuleContext& c) {
-  if (!RequireArray(c, 0, kRule) || !IsSquare(c, 0)) return Failed();
+  if (!RequireArray(c, 0, kLinalgRule) || !IsSquare(c, 0)) return Failed();
   return Like(c.operand(0));
 }
 
 Inferred TriangularSolve(RuleContext& c) {
-  if (!RequireArrays(c, kRule)) return Failed();
+  if (!RequireArrays(c, kLinalgRule)) return Failed();
   bool ok = IsSquare(c, 0);
   const Shape& a = c.operand(0);
   const Shape& b = c.operand(1);
   if (c.Get<attr::transpose_a>() == TransposeA::kInvalid) {
-    c.Error(c.range_of<attr::transpose_a>(), kRule, "transpose_a must be NO_TRANSPOSE, TRANSPOSE or ADJOINT");
+    c.Error(c.range_of<attr::transpose_a>(), kLinalgRule,
+            "transpose_a must be NO_TRANSPOSE, TRANSPOSE or ADJOINT");
     ok = false;
   }
   if (a.type() != b.type() || a.rank() != b.rank()) {
     c.NoteOperand(
-        c.OperandError(1, kRule, "the operands have one element type and rank, but they are {} and {}",
+        c.OperandError(1, kLinalgRule, "the operands have one element type and rank, but they are {} and {}",
                        Text(a), Text(b)),
         0);
     return Failed();
@@ -108,7 +109,7 @@ Inferred TriangularSolve(RuleContext& c) {
   bool fits = SizesOk(a.dim(rank - 1), b.dim(side));
   for (int64_t d = 0; d < rank - 2; ++d) fits = fits && a.dim(d) == b.dim(d);
   if (!fits) {
-    c.NoteOperand(c.OperandError(1, kRule, "{} does not fit on the {} of {}", Text(b),
+    c.NoteOperand(c.OperandError(1, kLinalgRule, "{} does not fit on the {} of {}", Text(b),
                                  side == rank - 2 ? "right" : "left", Text(a)),
                   0);
     return Failed();
@@ -120,11 +121,11 @@ namespace {
 
 // x and a feature dimension of it.
 bool BatchNormInput(RuleContext& c, int64_t* feature) {
-  if (!RequireArrays(c, kRule) || !RequireType(c, 0, kFloatSet, kRule)) return false;
+  if (!RequireArrays(c, kLinalgRule) || !RequireType(c, 0, kFloatSet, kLinalgRule)) return false;
   *feature = c.Get<attr::feature_index>();
   if (InRange(*feature, c.operand(0).rank())) return true;
   c.NoteOperand(
-      c.Error(c.range_of<attr::feature_index>(), kRule, "feature_index is {}, but {} has {} dimensions",
+      c.Error(c.range_of<attr::feature_index>(), kLinalgRule, "feature_index is {}, but {} has {} dimensions",
               *feature, Text(c.operand(0)), c.operand(0).rank()),
       0);
   return false;
@@ -137,7 +138,7 @@ bool PerFeature(RuleContext& c, int64_t i, int64_t feature, bool vector) {
   const bool rank = vector ? v.rank() == 1 : v.rank() >= 1;
   if (SameFp(v.type(), x.type()) && rank && SizesOk(v.dim(0), x.dim(feature))) return true;
   c.NoteOperand(
-      c.OperandError(i, kRule, "operand {} must have a {} for each of the {} features, but it is {}", i,
+      c.OperandError(i, kLinalgRule, "operand {} must have a {} for each of the {} features, but it is {}", i,
                      Name(x.type()), SizeText(x.dim(feature)), Text(v)),
       0);
   return false;
@@ -173,7 +174,7 @@ Inferred BatchNormGrad(RuleContext& c) {
   bool ok = true;
   for (int64_t i = 1; i < 4; ++i) ok &= PerFeature(c, i, feature, true);
   if (!SameFp(c.operand(4).type(), c.operand(0).type()) || !SameDimensions(c.operand(4), c.operand(0))) {
-    c.NoteOperand(c.OperandError(4, kRule, "the gradient has the shape of {}, but it is {}",
+    c.NoteOperand(c.OperandError(4, kLinalgRule, "the gradient has the shape of {}, but it is {}",
                                  Text(c.operand(0)), Text(c.operand(4))),
                   0);
     ok = false;

@@ -208,7 +208,7 @@ bool HasFrontendAttribute(RuleContext& c, std::string_view key) {
   return false;
 }
 
-void CheckAliases(RuleContext& c) {
+void CheckOutputOperandAliases(RuleContext& c) {
   const AttrEntry* entry = c.instruction().Find(AttrId::output_to_operand_aliasing);
   if (entry == nullptr) return;
   const std::string_view target = c.Get<attr::custom_call_target>();
@@ -247,7 +247,7 @@ void CheckAliases(RuleContext& c) {
 Inferred CustomCall(RuleContext& c) {
   if (!c.declared().IsValid()) return AsDeclared();
   CheckLayoutConstraints(c);
-  CheckAliases(c);
+  CheckOutputOperandAliases(c);
   if (c.Get<attr::custom_call_target>() == "GetRngSeed" &&
       (c.operand_count() != 0 || !c.declared().IsScalar(ElementType::kU64))) {
     c.Error({}, kCustomCall,

@@ -13,13 +13,13 @@
 namespace hlo::check {
 namespace {
 
-constexpr std::string_view kRule = "4.8";
+constexpr std::string_view kBufferRule = "4.8";
 
-using Path = std::vector<int64_t>;
+using BufferPath = std::vector<int64_t>;
 
 // Calls visit(path) for each buffer in `shape`.
 template <class F>
-void EachBuffer(const Shape& shape, Path* path, const F& visit) {
+void EachBuffer(const Shape& shape, BufferPath* path, const F& visit) {
   if (shape.IsBuffer()) return visit(*path);
   if (!shape.IsTuple()) return;
   for (size_t i = 0; i < shape.elements().size(); ++i) {
@@ -46,32 +46,33 @@ void CheckPin(RuleContext& c, bool pin) {
   const bool fits = call.operand_count() == 1 &&
                     (pin ? Wraps(c, call.shape(), c.operand(0)) : Wraps(c, c.operand(0), call.shape()));
   if (!fits) {
-    c.Error(call.shape_range(), kRule, "{} takes one {} and gives the {} of its shape, but it gives {}{}",
-            target, pin ? "array" : "buffer", pin ? "buffer" : "array", Text(call.shape()),
+    c.Error(call.shape_range(), kBufferRule,
+            "{} takes one {} and gives the {} of its shape, but it gives {}{}", target,
+            pin ? "array" : "buffer", pin ? "buffer" : "array", Text(call.shape()),
             call.operand_count() == 1 ? " of " + Text(c.operand(0)) : "");
   }
   const size_t aliases = call.Get<attr::output_to_operand_aliasing>().size();
   if (aliases != 1) {
-    c.Error(call.range_of<attr::output_to_operand_aliasing>(), kRule,
+    c.Error(call.range_of<attr::output_to_operand_aliasing>(), kBufferRule,
             "{} must alias its operand once, but has {} aliases", target, aliases);
   }
 }
 
 // Each buffer that goes in or comes out is in exactly one alias.
-void CheckAliases(RuleContext& c) {
+void CheckInputOutputAliases(RuleContext& c) {
   const Instruction& call = c.instruction();
-  std::map<std::pair<int64_t, Path>, int64_t> uses;  // Operand number, or -1 for the result.
+  std::map<std::pair<int64_t, BufferPath>, int64_t> uses;  // Operand number, or -1 for the result.
   for (const OutputOperandAlias& alias : call.Get<attr::output_to_operand_aliasing>()) {
     ++uses[{-1, {alias.output_index.begin(), alias.output_index.end()}}];
     if (alias.operand >= 0) ++uses[{alias.operand, {alias.operand_index.begin(), alias.operand_index.end()}}];
   }
-  Path path;
+  BufferPath path;
   for (int64_t i = -1; i < call.operand_count(); ++i) {
-    EachBuffer(i < 0 ? call.shape() : c.operand(i), &path, [&](const Path& at) {
+    EachBuffer(i < 0 ? call.shape() : c.operand(i), &path, [&](const BufferPath& at) {
       const auto it = uses.find({i, at});
       const int64_t count = it == uses.end() ? 0 : it->second;
       if (count == 1) return;
-      c.Error(call.range_of<attr::output_to_operand_aliasing>(), kRule,
+      c.Error(call.range_of<attr::output_to_operand_aliasing>(), kBufferRule,
               "buffer {} of {} must be in exactly one alias, but it is in {}", Text(at),
               i < 0 ? std::string("the result") : fmt::format("operand {}", i), count);
     });
@@ -87,9 +88,9 @@ void CheckCustomCall(RuleContext& c) {
   const std::string_view target = call.Get<attr::custom_call_target>();
   if (target == "Pin") return CheckPin(c, true);
   if (target == "Unpin") return CheckPin(c, false);
-  if (!IsCreateBuffer(call)) return CheckAliases(c);
+  if (!IsCreateBuffer(call)) return CheckInputOutputAliases(c);
   if (call.operand_count() == 0 && call.shape().IsBuffer()) return;
-  c.Error(call.shape_range(), kRule,
+  c.Error(call.shape_range(), kBufferRule,
           "CreateBuffer takes no operands and gives a buffer, but it gives {} of {} operands",
           Text(call.shape()), call.operand_count());
 }
@@ -104,11 +105,12 @@ bool HasStreamAnnotation(const Instruction& call) {
 void CheckUpdateSlice(RuleContext& c) {
   for (int64_t i = 1; i < c.operand_count(); ++i) {
     if (!HasBuffer(c.operand(i))) continue;
-    c.OperandError(i, kRule, "only operand 0 of dynamic-update-slice may be a buffer, but operand {} is {}",
-                   i, Text(c.operand(i)));
+    c.OperandError(i, kBufferRule,
+                   "only operand 0 of dynamic-update-slice may be a buffer, but operand {} is {}", i,
+                   Text(c.operand(i)));
   }
   if (c.operand_count() > 0 && c.operand(0).IsBuffer() != c.declared().IsBuffer()) {
-    c.Error(c.instruction().shape_range(), kRule,
+    c.Error(c.instruction().shape_range(), kBufferRule,
             "dynamic-update-slice of {} gives a buffer, but it declares {}", Text(c.operand(0)),
             Text(c.declared()));
   }
@@ -131,25 +133,25 @@ void CheckPlace(ModuleContext& context, const Instruction& instruction) {
       return CheckUpdateSlice(c);
     case Opcode::kParameter:
       if (!instruction.parent()->IsEntry()) return;
-      c.Error(instruction.shape_range(), kRule,
+      c.Error(instruction.shape_range(), kBufferRule,
               "a parameter of the entry must not hold a buffer, but '{}' is {}", instruction.name(),
               Text(instruction.shape()));
       return;
     case Opcode::kCall:
       if (HasStreamAnnotation(instruction)) return;
-      c.Error({}, kRule, "a call with buffers needs the frontend attribute _xla_stream_annotation");
+      c.Error({}, kBufferRule, "a call with buffers needs the frontend attribute _xla_stream_annotation");
       return;
     default:
-      c.Error({}, kRule, "{} must not handle buffers", Name(instruction.opcode()));
+      c.Error({}, kBufferRule, "{} must not handle buffers", Name(instruction.opcode()));
   }
 }
 
 // --- One writer
 // --------------------------------------------------------------------------------------------------
 
-struct Place {
+struct BufferPlace {
   const Instruction* instruction;
-  Path path;
+  BufferPath path;
 };
 
 class Writers {
@@ -160,34 +162,35 @@ class Writers {
         in_loop_(context.calls.LoopOf(computation) != nullptr) {}
 
   // Reports the buffer at `path` of `producer` when it is written more than once.
-  void Check(const Instruction& producer, const Path& path) {
+  void Check(const Instruction& producer, const BufferPath& path) {
     writers_.clear();
     open_ = {{&producer, path}};
     while (!open_.empty() && context_.tracer.Step()) {
-      const Place place = std::move(open_.back());
+      const BufferPlace place = std::move(open_.back());
       open_.pop_back();
       for (const Instruction* user : users_.Of(*place.instruction)) Visit(*user, place);
     }
     if (writers_.size() < 2) return;
     Diagnostic& error = context_.At(producer).Error(
-        producer.name_range(), kRule, "the buffer that '{}' makes is written {} times, by '{}' and '{}'",
-        producer.name(), writers_.size(), writers_[0]->name(), writers_[1]->name());
+        producer.name_range(), kBufferRule,
+        "the buffer that '{}' makes is written {} times, by '{}' and '{}'", producer.name(), writers_.size(),
+        writers_[0]->name(), writers_[1]->name());
     for (size_t i = 0; i < 2; ++i) error.Note(writers_[i]->name_range(), "'{}'", writers_[i]->name());
   }
 
  private:
-  void Visit(const Instruction& user, const Place& place) {
+  void Visit(const Instruction& user, const BufferPlace& place) {
     switch (user.opcode()) {
       case Opcode::kGetTupleElement:
         if (!place.path.empty() && user.Get<attr::index>() == place.path[0]) {
-          open_.push_back({&user, Path(place.path.begin() + 1, place.path.end())});
+          open_.push_back({&user, BufferPath(place.path.begin() + 1, place.path.end())});
         }
         return;
       case Opcode::kTuple:
         if (in_loop_ && user.parent()->root() == &user) writers_.push_back(&user);
         for (int64_t i = 0; i < user.operand_count(); ++i) {
           if (user.operand(i) != place.instruction) continue;
-          Path path = {i};
+          BufferPath path = {i};
           path.insert(path.end(), place.path.begin(), place.path.end());
           open_.push_back({&user, std::move(path)});
         }
@@ -208,7 +211,7 @@ class Writers {
   ModuleContext& context_;
   const Users& users_;
   const bool in_loop_;
-  std::vector<Place> open_;
+  std::vector<BufferPlace> open_;
   std::vector<const Instruction*> writers_;
 };
 
@@ -228,13 +231,13 @@ void CheckBuffers(ModuleContext& context, const Computation& computation) {
     return;
   }
   Writers writers(context, computation);
-  Path path;
+  BufferPath path;
   for (const Instruction* instruction : computation.instructions()) {
     const bool makes = HasBuffer(instruction->shape());
     if (makes || AnyOperandHasBuffer(*instruction) || IsCreateBuffer(*instruction))
       CheckPlace(context, *instruction);
     if (!makes || !MakesBuffer(*instruction)) continue;
-    EachBuffer(instruction->shape(), &path, [&](const Path& at) { writers.Check(*instruction, at); });
+    EachBuffer(instruction->shape(), &path, [&](const BufferPath& at) { writers.Check(*instruction, at); });
   }
 }
 

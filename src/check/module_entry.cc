@@ -11,10 +11,10 @@
 namespace hlo::check {
 namespace {
 
-constexpr std::string_view kRule = "4.4";
+constexpr std::string_view kEntryRule = "4.4";
 
-using Place = std::pair<int64_t, std::vector<int64_t>>;
-Place PlaceOf(int64_t parameter, IntList index) { return {parameter, {index.begin(), index.end()}}; }
+using ParameterPlace = std::pair<int64_t, std::vector<int64_t>>;
+ParameterPlace PlaceOf(int64_t parameter, IntList index) { return {parameter, {index.begin(), index.end()}}; }
 
 bool IsLeaf(const Shape& shape) { return shape.IsArray() || shape.IsBuffer(); }
 
@@ -43,11 +43,11 @@ void CheckEntryShape(ModuleContext& c, SourceRange at, std::string_view what, co
     case Fit::kSame:
       return;
     case Fit::kLayoutDiffers:
-      c.Lenient(at, kRule, "entry_computation_layout gives {} as {}, but '{}' is {}", what,
+      c.Lenient(at, kEntryRule, "entry_computation_layout gives {} as {}, but '{}' is {}", what,
                 LayoutText(layout), instruction.name(), LayoutText(instruction.shape()));
       return;
     case Fit::kDiffers:
-      c.Error(at, kRule, "entry_computation_layout gives {} as {}, but '{}' is {}", what, Text(layout),
+      c.Error(at, kEntryRule, "entry_computation_layout gives {} as {}, but '{}' is {}", what, Text(layout),
               instruction.name(), Text(instruction.shape()))
           .Note(instruction.shape_range(), "'{}'", instruction.name());
   }
@@ -58,7 +58,7 @@ void CheckEntryLayout(ModuleContext& c) {
   if (layout == nullptr) return;
   const Computation& entry = *c.module.entry();
   if (layout->parameters.size() != entry.parameters().size()) {
-    c.Error(layout->range, kRule, "entry_computation_layout has {} parameters, but '{}' has {}",
+    c.Error(layout->range, kEntryRule, "entry_computation_layout has {} parameters, but '{}' has {}",
             layout->parameters.size(), entry.name(), entry.parameters().size());
     return;
   }
@@ -73,21 +73,21 @@ void CheckEntryLayout(ModuleContext& c) {
 const Shape* ParameterLeaf(ModuleContext& c, SourceRange at, std::string_view what,
                            const Interface& interface, int64_t parameter, IntList index) {
   if (!InRange(parameter, interface.parameter_count())) {
-    c.Error(at, kRule, "{} names parameter {}, but the entry has {} parameters", what, parameter,
+    c.Error(at, kEntryRule, "{} names parameter {}, but the entry has {} parameters", what, parameter,
             interface.parameter_count());
     return nullptr;
   }
   const Shape* leaf = SubshapeAt(interface.parameter(parameter), index);
   if (leaf != nullptr && IsLeaf(*leaf)) return leaf;
-  c.Error(at, kRule, "{} names {} of parameter {}, which is no array of {}", what, Text(index), parameter,
-          Text(interface.parameter(parameter)));
+  c.Error(at, kEntryRule, "{} names {} of parameter {}, which is no array of {}", what, Text(index),
+          parameter, Text(interface.parameter(parameter)));
   return nullptr;
 }
 
 const Shape* OutputLeaf(ModuleContext& c, SourceRange at, const Interface& interface, IntList index) {
   const Shape* leaf = SubshapeAt(interface.result(), index);
   if (leaf != nullptr && IsLeaf(*leaf)) return leaf;
-  c.Error(at, kRule, "input_output_alias names output {}, which is no array of {}", Text(index),
+  c.Error(at, kEntryRule, "input_output_alias names output {}, which is no array of {}", Text(index),
           Text(interface.result()));
   return nullptr;
 }
@@ -97,7 +97,7 @@ void CheckAliasShapes(ModuleContext& c, const InputOutputAlias& alias, const Sha
   const SourceRange at = c.module.header().alias_range;
   if (alias.must_alias && !Equal(output, input, {})) {
     const auto text = Compatible(output, input) ? LayoutText : [](const Shape& shape) { return Text(shape); };
-    c.Error(at, kRule, "output {} must alias parameter {}{}, but they are {} and {}",
+    c.Error(at, kEntryRule, "output {} must alias parameter {}{}, but they are {} and {}",
             Text(alias.output_index), alias.parameter, Text(alias.parameter_index), text(output),
             text(input));
     return;
@@ -105,19 +105,19 @@ void CheckAliasShapes(ModuleContext& c, const InputOutputAlias& alias, const Sha
   if (!c.options.layout_sensitive) return;
   const auto out_bytes = UnpaddedByteCount(output), in_bytes = UnpaddedByteCount(input);
   if (out_bytes == in_bytes) return;
-  c.Lenient(at, kRule, "output {} and parameter {}{} alias, but have {} and {} bytes",
+  c.Lenient(at, kEntryRule, "output {} and parameter {}{} alias, but have {} and {} bytes",
             Text(alias.output_index), alias.parameter, Text(alias.parameter_index), out_bytes.value_or(-1),
             in_bytes.value_or(-1));
 }
 
 // Returns the parameter places that are aliased.
-std::set<Place> CheckAliases(ModuleContext& c, const Interface& interface) {
+std::set<ParameterPlace> CheckInterfaceAliases(ModuleContext& c, const Interface& interface) {
   const SourceRange at = c.module.header().alias_range;
-  std::set<Place> used;
+  std::set<ParameterPlace> used;
   std::set<std::vector<int64_t>> outputs;
   for (const InputOutputAlias& alias : c.module.header().input_output_alias) {
     if (!outputs.insert({alias.output_index.begin(), alias.output_index.end()}).second) {
-      c.Warning(at, kRule, "input_output_alias names output {} twice; the first alias holds",
+      c.Warning(at, kEntryRule, "input_output_alias names output {} twice; the first alias holds",
                 Text(alias.output_index));
       continue;
     }
@@ -126,7 +126,7 @@ std::set<Place> CheckAliases(ModuleContext& c, const Interface& interface) {
         ParameterLeaf(c, at, "input_output_alias", interface, alias.parameter, alias.parameter_index);
     if (output == nullptr || input == nullptr) continue;
     if (!used.insert(PlaceOf(alias.parameter, alias.parameter_index)).second) {
-      c.Error(at, kRule, "input_output_alias uses parameter {}{} twice", alias.parameter,
+      c.Error(at, kEntryRule, "input_output_alias uses parameter {}{} twice", alias.parameter,
               Text(alias.parameter_index));
     }
     CheckAliasShapes(c, alias, *output, *input);
@@ -134,13 +134,13 @@ std::set<Place> CheckAliases(ModuleContext& c, const Interface& interface) {
   return used;
 }
 
-void CheckDonors(ModuleContext& c, const Interface& interface, const std::set<Place>& aliased) {
+void CheckDonors(ModuleContext& c, const Interface& interface, const std::set<ParameterPlace>& aliased) {
   const SourceRange at = c.module.header().donor_range;
   for (const BufferDonor& donor : c.module.header().buffer_donor) {
     if (ParameterLeaf(c, at, "buffer_donor", interface, donor.parameter, donor.parameter_index) == nullptr)
       continue;
     if (aliased.count(PlaceOf(donor.parameter, donor.parameter_index)) == 0) continue;
-    c.Error(at, kRule, "parameter {}{} is donated, but it is aliased to an output", donor.parameter,
+    c.Error(at, kEntryRule, "parameter {}{} is donated, but it is aliased to an output", donor.parameter,
             Text(donor.parameter_index));
   }
 }
@@ -150,7 +150,7 @@ void CheckDonors(ModuleContext& c, const Interface& interface, const std::set<Pl
 void CheckEntryInterface(ModuleContext& c) {
   CheckEntryLayout(c);
   const Interface interface(c.module);
-  CheckDonors(c, interface, CheckAliases(c, interface));
+  CheckDonors(c, interface, CheckInterfaceAliases(c, interface));
 }
 
 }  // namespace hlo::check

@@ -7,7 +7,7 @@
 namespace hlo::check {
 namespace {
 
-constexpr std::string_view kRule = "4.5";
+constexpr std::string_view kFusionRule = "4.5";
 
 // XLA's test, which does not look into called computations.
 bool HasSideEffect(const Instruction& i) {
@@ -52,12 +52,13 @@ void CheckFusionBody(ModuleContext& context, const Computation& body) {
     RuleContext c = context.At(*instruction);
     if (instruction == body.root()) {
       if (used) {
-        c.Lenient(instruction->name_range(), kRule, "'{}' is the root of a fusion body, but '{}' uses it",
-                  instruction->name(), users.Of(*instruction)[0]->name());
+        c.Lenient(instruction->name_range(), kFusionRule,
+                  "'{}' is the root of a fusion body, but '{}' uses it", instruction->name(),
+                  users.Of(*instruction)[0]->name());
       }
     } else if (!used && !HasSideEffect(*instruction)) {
-      c.Lenient(instruction->name_range(), kRule, "nothing in the fusion body '{}' uses '{}'", body.name(),
-                instruction->name());
+      c.Lenient(instruction->name_range(), kFusionRule, "nothing in the fusion body '{}' uses '{}'",
+                body.name(), instruction->name());
     }
   }
   const Instruction* first = nullptr;
@@ -65,14 +66,15 @@ void CheckFusionBody(ModuleContext& context, const Computation& body) {
     if (caller->opcode() != Opcode::kFusion) continue;
     if (first != nullptr) {
       context.At(*caller)
-          .Lenient(caller->range_of<attr::calls>(), kRule, "'{}' is the body of this fusion and of '{}'",
-                   body.name(), first->name())
+          .Lenient(caller->range_of<attr::calls>(), kFusionRule,
+                   "'{}' is the body of this fusion and of '{}'", body.name(), first->name())
           .Note(first->name_range(), "the other fusion");
     }
     if (first == nullptr) first = caller;
   }
   if (&body == context.module.entry()) {
-    context.Error(body.name_range(), kRule, "the entry '{}' must not be the body of a fusion", body.name());
+    context.Error(body.name_range(), kFusionRule, "the entry '{}' must not be the body of a fusion",
+                  body.name());
   }
 }
 

@@ -100,13 +100,13 @@ bool IsIntermediary(const Instruction& instruction) {
 namespace {
 
 // A part of a value: tuple positions, the innermost one first.
-using Path = std::vector<int64_t>;
-struct Place {
+using TuplePath = std::vector<int64_t>;
+struct TuplePlace {
   const Instruction* instruction;
-  Path path;
-  bool operator==(const Place&) const = default;
+  TuplePath path;
+  bool operator==(const TuplePlace&) const = default;
   template <class H>
-  friend H AbslHashValue(H hash, const Place& place) {
+  friend H AbslHashValue(H hash, const TuplePlace& place) {
     return H::combine(std::move(hash), place.instruction, place.path);
   }
 };
@@ -131,7 +131,7 @@ bool IsProducer(Opcode opcode) {
 constexpr size_t kMaxPath = 32;
 
 // Operands of a tuple that `path` leads to; all of them where it is empty.
-void FollowTuple(Place place, std::vector<Place>* open) {
+void FollowTuple(TuplePlace place, std::vector<TuplePlace>* open) {
   const absl::Span<Instruction* const> operands = place.instruction->operands();
   if (!place.path.empty()) {
     const int64_t i = place.path.back();
@@ -147,10 +147,10 @@ void FollowTuple(Place place, std::vector<Place>* open) {
 
 const Instruction* Tracer::FindProducer(const Instruction& value) {
   if (IsProducer(value.opcode())) return &value;
-  std::vector<Place> open = {{&value, {}}};
-  absl::flat_hash_set<Place> seen;  // Of the places where ways fork or meet again.
+  std::vector<TuplePlace> open = {{&value, {}}};
+  absl::flat_hash_set<TuplePlace> seen;  // Of the places where ways fork or meet again.
   while (!open.empty() && Step()) {
-    Place place = std::move(open.back());
+    TuplePlace place = std::move(open.back());
     open.pop_back();
     const Instruction& at = *place.instruction;
     if (IsProducer(at.opcode())) return &at;

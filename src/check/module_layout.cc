@@ -81,10 +81,7 @@ bool ElementSizeMayDiffer(const Instruction& i, int64_t operand) {
   }
 }
 
-constexpr int64_t kDefaultMemory = 0, kFastMemory = 1, kHostMemory = 5;
-int64_t MemorySpace(const Shape& shape) {
-  return shape.layout() ? shape.layout()->memory_space : kDefaultMemory;
-}
+constexpr int64_t kDefaultMemory = 0, kFastMemory = 1;
 
 void CheckMemorySpaces(RuleContext& c) {
   const Opcode opcode = c.instruction().opcode();

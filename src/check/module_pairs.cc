@@ -11,7 +11,7 @@
 namespace hlo::check {
 namespace {
 
-constexpr std::string_view kRule = "4.7";
+constexpr std::string_view kPairRule = "4.7";
 
 Opcode DoneOf(Opcode start) {
   switch (start) {
@@ -70,11 +70,11 @@ const Instruction* CheckUser(ModuleContext& context, const Instruction& start) {
   const Opcode done = DoneOf(start.opcode());
   RuleContext c = context.At(start);
   if (user == nullptr) {
-    c.Lenient(start.name_range(), kRule, "{} must have one user, its {}, but '{}' has {}",
+    c.Lenient(start.name_range(), kPairRule, "{} must have one user, its {}, but '{}' has {}",
               Name(start.opcode()), Name(done), start.name(), count);
   } else if (user->opcode() != done && !IsIntermediary(*user)) {
-    c.Lenient(start.name_range(), kRule, "{} must be used by its {}, but '{}' is a {}", Name(start.opcode()),
-              Name(done), user->name(), Name(user->opcode()))
+    c.Lenient(start.name_range(), kPairRule, "{} must be used by its {}, but '{}' is a {}",
+              Name(start.opcode()), Name(done), user->name(), Name(user->opcode()))
         .Note(user->name_range(), "'{}' uses it", user->name());
   }
   return user;
@@ -86,13 +86,13 @@ bool IsAsyncRoot(ModuleContext& context, const Instruction& instruction) {
 
 void NeedsStart(ModuleContext& context, const Instruction& done) {
   const Instruction& operand = *done.operand(0);
-  context.At(done).OperandError(0, kRule, "{} must take the result of {}, but '{}' is a {}",
+  context.At(done).OperandError(0, kPairRule, "{} must take the result of {}, but '{}' is a {}",
                                 Name(done.opcode()), Name(StartOf(done.opcode())), operand.name(),
                                 Name(operand.opcode()));
 }
 
 // Attributes that must agree along a pair.
-void CheckAgreement(ModuleContext& context, const Instruction& start, const Instruction& done) {
+void CheckPairAgreement(ModuleContext& context, const Instruction& start, const Instruction& done) {
   RuleContext c = context.At(done);
   const bool has_channel = start.Has<attr::channel_id>();
   if (has_channel != done.Has<attr::channel_id>() ||
@@ -101,14 +101,14 @@ void CheckAgreement(ModuleContext& context, const Instruction& start, const Inst
       return i.Has<attr::channel_id>() ? fmt::format("channel_id={}", i.Get<attr::channel_id>())
                                        : "no channel_id";
     };
-    c.Lenient(done.range_of<attr::channel_id>(), kRule, "{} has {}, but its {} has {}", Name(done.opcode()),
-              text(done), Name(start.opcode()), text(start))
+    c.Lenient(done.range_of<attr::channel_id>(), kPairRule, "{} has {}, but its {} has {}",
+              Name(done.opcode()), text(done), Name(start.opcode()), text(start))
         .Note(start.name_range(), "'{}'", start.name());
   }
   if (start.Get<attr::is_host_transfer>() != done.Get<attr::is_host_transfer>()) {
-    c.Lenient(done.range_of<attr::is_host_transfer>(), kRule, "{} has is_host_transfer={}, but its {} has {}",
-              Name(done.opcode()), done.Get<attr::is_host_transfer>(), Name(start.opcode()),
-              start.Get<attr::is_host_transfer>())
+    c.Lenient(done.range_of<attr::is_host_transfer>(), kPairRule,
+              "{} has is_host_transfer={}, but its {} has {}", Name(done.opcode()),
+              done.Get<attr::is_host_transfer>(), Name(start.opcode()), start.Get<attr::is_host_transfer>())
         .Note(start.name_range(), "'{}'", start.name());
   }
 }
@@ -134,7 +134,7 @@ void CheckDone(ModuleContext& context, const Instruction& done) {
   if (producer == nullptr || producer->opcode() != wanted) {
     NeedsStart(context, done);
   } else if (done.opcode() == Opcode::kCopyDone) {
-    context.At(done).Lenient(done.operand_range(0), kRule,
+    context.At(done).Lenient(done.operand_range(0), kPairRule,
                              "copy-done must take a copy-start itself, but '{}' is a {}", operand.name(),
                              Name(operand.opcode()));
   }
@@ -144,7 +144,7 @@ void CheckTransfer(ModuleContext& context, const Instruction& transfer) {
   if (IsAsyncRoot(context, transfer)) return;
   const Instruction* user = CheckUser(context, transfer);
   if (user != nullptr && user->opcode() == DoneOf(transfer.opcode()))
-    CheckAgreement(context, transfer, *user);
+    CheckPairAgreement(context, transfer, *user);
 }
 
 void CheckTransferDone(ModuleContext& context, const Instruction& done) {
@@ -155,7 +155,7 @@ void CheckTransferDone(ModuleContext& context, const Instruction& done) {
     NeedsStart(context, done);
     return;
   }
-  context.At(done).Lenient(done.operand_range(0), kRule,
+  context.At(done).Lenient(done.operand_range(0), kPairRule,
                            "XLA loads a {} from text alone when its operand is no {} itself",
                            Name(done.opcode()), Name(StartOf(done.opcode())));
 }
@@ -169,7 +169,7 @@ void CheckHostChannels(ModuleContext& context, InstructionSpan transfers) {
     const Instruction& other = *it->second;
     if (fresh || SameOperandShapes(other, *transfer)) continue;
     context.At(*transfer)
-        .Lenient(transfer->range_of<attr::channel_id>(), kRule,
+        .Lenient(transfer->range_of<attr::channel_id>(), kPairRule,
                  "host transfers on one channel must be equal, but the operands of '{}' and '{}' differ",
                  other.name(), transfer->name())
         .Note(other.name_range(), "'{}'", other.name());

@@ -9,9 +9,9 @@
 namespace hlo::check {
 namespace {
 
-constexpr std::string_view kRule = "4.6";
+constexpr std::string_view kShardingRule = "4.6";
 
-int64_t DeviceCount(const Sharding& sharding) {
+int64_t TiledDeviceCount(const Sharding& sharding) {
   if (sharding.iota == nullptr) return static_cast<int64_t>(sharding.devices.size());
   int64_t count = 1;
   for (int64_t size : sharding.tile_dims) {
@@ -50,9 +50,9 @@ class LeafSharding {
  private:
   void CheckDevice(int64_t device) {
     if (device < 0) {
-      c_.Lenient(at_, kRule, "the sharding names device {}, but devices are numbered from 0", device);
+      c_.Lenient(at_, kShardingRule, "the sharding names device {}, but devices are numbered from 0", device);
     } else if (partitions_ > 1 && device >= partitions_) {
-      c_.Lenient(at_, kRule, "the sharding names device {}, but the module has {} partitions", device,
+      c_.Lenient(at_, kShardingRule, "the sharding names device {}, but the module has {} partitions", device,
                  partitions_);
     }
   }
@@ -60,8 +60,8 @@ class LeafSharding {
   void CheckTiles(const Sharding& sharding, const Shape& leaf) {
     const int64_t rank = leaf.IsArray() || leaf.IsBuffer() ? leaf.rank() : 0;
     if (DataRank(sharding) != rank) {
-      c_.Lenient(at_, kRule, "the sharding {} tiles {} dimensions, but {} has {}", Text(sharding.tile_dims),
-                 DataRank(sharding), Text(leaf), rank);
+      c_.Lenient(at_, kShardingRule, "the sharding {} tiles {} dimensions, but {} has {}",
+                 Text(sharding.tile_dims), DataRank(sharding), Text(leaf), rank);
     }
     if (sharding.iota == nullptr) {
       ids_.assign(sharding.devices.begin(), sharding.devices.end());
@@ -71,12 +71,12 @@ class LeafSharding {
         if (ids_.back() != ids_.front()) CheckDevice(ids_.back());
       }
       const auto twice = std::adjacent_find(ids_.begin(), ids_.end());
-      if (twice != ids_.end()) c_.Lenient(at_, kRule, "the sharding names device {} twice", *twice);
+      if (twice != ids_.end()) c_.Lenient(at_, kShardingRule, "the sharding names device {} twice", *twice);
     }
-    const int64_t count = DeviceCount(sharding);
+    const int64_t count = TiledDeviceCount(sharding);
     if (partitions_ > 1 && count != partitions_) {
-      c_.Lenient(at_, kRule, "the sharding covers {} devices, but the module has {} partitions", count,
-                 partitions_);
+      c_.Lenient(at_, kShardingRule, "the sharding covers {} devices, but the module has {} partitions",
+                 count, partitions_);
     }
   }
 
@@ -100,7 +100,7 @@ void EachLeaf(const Shape& shape, size_t* number, const F& visit) {
 std::vector<int64_t> Devices(const Sharding& sharding) {
   if (sharding.iota == nullptr) return {sharding.devices.begin(), sharding.devices.end()};
   constexpr int64_t kMost = 1 << 16;
-  const int64_t count = DeviceCount(sharding);
+  const int64_t count = TiledDeviceCount(sharding);
   const IotaTile& iota = *sharding.iota;
   const size_t rank = iota.reshape_dims.size();
   if (count < 0 || count > kMost) return {};
@@ -170,7 +170,7 @@ struct Party {
 };
 
 // All shardings that are there must be equal.
-void CheckAgreement(ModuleContext& context, const Instruction& at, absl::Span<const Party> parties) {
+void CheckPartyAgreement(ModuleContext& context, const Instruction& at, absl::Span<const Party> parties) {
   const Party* first = nullptr;
   for (const Party& party : parties) {
     if (party.instruction == nullptr || !party.instruction->Has<attr::sharding>()) continue;
@@ -179,7 +179,7 @@ void CheckAgreement(ModuleContext& context, const Instruction& at, absl::Span<co
     } else if (Differ(*first->instruction->Get<attr::sharding>(),
                       *party.instruction->Get<attr::sharding>())) {
       context.At(at)
-          .Lenient(party.instruction->range_of<attr::sharding>(), kRule,
+          .Lenient(party.instruction->range_of<attr::sharding>(), kShardingRule,
                    "the shardings of the {} and the {} differ", first->role, party.role)
           .Note(first->instruction->range_of<attr::sharding>(), "the other sharding");
       return;
@@ -193,8 +193,8 @@ void CheckThreads(ModuleContext& context, const Instruction& caller) {
     if (called->execution_thread() == thread) [[likely]]
       continue;
     context.At(caller)
-        .Lenient({}, kRule, "'{}' runs on thread '{}', but {} '{}' calls it on thread '{}'", called->name(),
-                 called->execution_thread(), Name(caller.opcode()), caller.name(), thread)
+        .Lenient({}, kShardingRule, "'{}' runs on thread '{}', but {} '{}' calls it on thread '{}'",
+                 called->name(), called->execution_thread(), Name(caller.opcode()), caller.name(), thread)
         .Note(called->name_range(), "'{}' is defined here", called->name());
   }
 }
@@ -218,15 +218,15 @@ void CheckSharding(ModuleContext& context, const Instruction& instruction, const
     return;
   }
   if (!shape.IsTuple()) {
-    c.Lenient(at, kRule, "a sharding of {} elements cannot go with {}", sharding.elements.size(),
+    c.Lenient(at, kShardingRule, "a sharding of {} elements cannot go with {}", sharding.elements.size(),
               Text(shape));
     return;
   }
   const auto leaves = static_cast<size_t>(shape.LeafCount());
   if (leaves != sharding.elements.size()) {
     if (leaves == 0 && sharding.elements.size() == 1) return;
-    c.Lenient(at, kRule, "the sharding has {} elements, but {} has {} leaves", sharding.elements.size(),
-              Text(shape), leaves);
+    c.Lenient(at, kShardingRule, "the sharding has {} elements, but {} has {} leaves",
+              sharding.elements.size(), Text(shape), leaves);
     return;
   }
   size_t number = 0;
@@ -238,16 +238,16 @@ void CheckCalls(ModuleContext& context, const Instruction& instruction) {
   if (instruction.opcode() == Opcode::kWhile) {
     const Computation* body = instruction.Get<attr::body>();
     const Computation* condition = instruction.Get<attr::condition>();
-    CheckAgreement(context, instruction,
-                   {{"while", &instruction},
-                    {"body root", body ? body->root() : nullptr},
-                    {"body parameter", FirstParameter(body)},
-                    {"condition parameter", FirstParameter(condition)}});
+    CheckPartyAgreement(context, instruction,
+                        {{"while", &instruction},
+                         {"body root", body ? body->root() : nullptr},
+                         {"body parameter", FirstParameter(body)},
+                         {"condition parameter", FirstParameter(condition)}});
   } else if (instruction.opcode() == Opcode::kConditional) {
     std::vector<Party> parties = {{"conditional", &instruction}};
     for (const Computation* branch : instruction.called_computations())
       parties.push_back({"branch root", branch->root()});
-    CheckAgreement(context, instruction, parties);
+    CheckPartyAgreement(context, instruction, parties);
   }
 }
 

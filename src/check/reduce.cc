@@ -8,26 +8,26 @@
 namespace hlo::check {
 namespace {
 
-constexpr std::string_view kRule = "3.17";
+constexpr std::string_view kReduceRule = "3.17";
 
 using ReducedArrays = absl::InlinedVector<Reduced, 4>;
 
 // k arrays of equal sizes, then k scalars: the inputs and initial values of a reduction.
 bool ReductionOperands(RuleContext& c, ReducedArrays* arrays) {
   if (c.operand_count() < 2 || c.operand_count() % 2 != 0) {
-    c.Error({}, kRule, "{} takes k arrays and k initial values, but has {} operands",
+    c.Error({}, kReduceRule, "{} takes k arrays and k initial values, but has {} operands",
             Name(c.instruction().opcode()), c.operand_count());
     return false;
   }
   const int64_t count = c.operand_count() / 2;
-  bool ok = RequireScalars(c, count, count, kRule);
+  bool ok = RequireScalars(c, count, count, kReduceRule);
   for (int64_t j = 0; j < count; ++j) {
-    if (!RequireArray(c, j, kRule)) return false;
+    if (!RequireArray(c, j, kReduceRule)) return false;
     if (j > 0 && !SameDimensions(c.operand(j), c.operand(0))) {
-      c.NoteOperand(
-          c.OperandError(j, kRule, "arrays that reduce together have equal sizes, but they are {} and {}",
-                         Text(c.operand(0)), Text(c.operand(j))),
-          0);
+      c.NoteOperand(c.OperandError(j, kReduceRule,
+                                   "arrays that reduce together have equal sizes, but they are {} and {}",
+                                   Text(c.operand(0)), Text(c.operand(j))),
+                    0);
       ok = false;
     }
     arrays->push_back({c.operand(count + j).type(), c.operand(j).type()});
@@ -46,7 +46,8 @@ Inferred Reduce(RuleContext& c) {
   const IntList dimensions = c.Get<attr::dimensions>();
   if (!c.operand_count() || !c.operand(0).IsArray()) return Failed();
   const Shape& x = c.operand(0);
-  ok &= DistinctDimensions(c, c.range_of<attr::dimensions>(), kRule, "dimensions", dimensions, x.rank());
+  ok &=
+      DistinctDimensions(c, c.range_of<attr::dimensions>(), kReduceRule, "dimensions", dimensions, x.rank());
   if (!ok) return Failed();
   CheckParameterPrecision(c, at, reducer);
   std::bitset<Shape::kMaxRank> reduced;
@@ -74,7 +75,7 @@ Inferred ReduceWindow(RuleContext& c) {
   if (ok) CheckParameterPrecision(c, at, reducer);
   absl::InlinedVector<Shape, 2> results;
   for (size_t j = 0; j < arrays.size(); ++j) {
-    results.push_back(WindowOutput(c, kRule, c.operand(j), arrays[j].init));
+    results.push_back(WindowOutput(c, kReduceRule, c.operand(j), arrays[j].init));
     if (!results.back().IsValid()) return Failed();
   }
   if (!ok) return Failed();
@@ -95,7 +96,7 @@ bool CheckSelect(RuleContext& c, ElementType type) {
         fits && select.parameter(i)->shape().IsScalar() && SameFp(select.parameter(i)->shape().type(), type);
   }
   if (fits) return true;
-  c.Error(at, kRule, "'{}' must take two {}[] and give pred[]", select.name(), Name(type))
+  c.Error(at, kReduceRule, "'{}' must take two {}[] and give pred[]", select.name(), Name(type))
       .Note(select.name_range(), "'{}' has {} parameters and gives {}", select.name(),
             select.parameters().size(), Text(select.root()->shape()));
   return false;
@@ -104,17 +105,17 @@ bool CheckSelect(RuleContext& c, ElementType type) {
 }  // namespace
 
 Inferred SelectAndScatter(RuleContext& c) {
-  if (!RequireArrays(c, kRule)) return Failed();
+  if (!RequireArrays(c, kReduceRule)) return Failed();
   const Shape& x = c.operand(0);
   const Shape& source = c.operand(1);
   bool ok = CheckSelect(c, x.type());
   const Reduced array{c.operand(2).type(), source.type()};
-  ok &= RequireScalars(c, 2, 1, kRule) &&
+  ok &= RequireScalars(c, 2, 1, kReduceRule) &&
         CheckReducer(c, c.range_of<attr::scatter>(), *c.Get<attr::scatter>(), {&array, 1});
-  const Shape windowed = WindowOutput(c, kRule, x, x.type());
+  const Shape windowed = WindowOutput(c, kReduceRule, x, x.type());
   if (!windowed.IsValid()) return Failed();
   if (!CompatibleIgnoringFpPrecision(windowed, source)) {
-    c.NoteOperand(c.OperandError(1, kRule, "the windows on {} give {}, but the source is {}", Text(x),
+    c.NoteOperand(c.OperandError(1, kReduceRule, "the windows on {} give {}, but the source is {}", Text(x),
                                  Text(windowed), Text(source)),
                   0);
     ok = false;

@@ -9,7 +9,7 @@
 namespace hlo::check {
 namespace {
 
-constexpr std::string_view kRule = "3.26";
+constexpr std::string_view kReplicaGroupsRule = "3.26";
 
 const ModuleHeader& HeaderOf(const RuleContext& c) { return c.instruction().parent()->module()->header(); }
 
@@ -80,17 +80,17 @@ bool IdsArePartition(RuleContext& c, const ReplicaGroups& groups, int64_t count)
   std::vector<bool> seen(static_cast<size_t>(count));
   for (IntList group : groups.groups) {
     if (group.empty()) {
-      c.Error(at, kRule, "replica_groups has an empty group");
+      c.Error(at, kReplicaGroupsRule, "replica_groups has an empty group");
       return false;
     }
     for (int64_t id : group) {
       if (!InRange(id, count)) {
-        c.Error(at, kRule, "replica_groups names {} ids, so they must be 0..{}, but one is {}", count,
-                count - 1, id);
+        c.Error(at, kReplicaGroupsRule, "replica_groups names {} ids, so they must be 0..{}, but one is {}",
+                count, count - 1, id);
         return false;
       }
       if (seen[id]) {
-        c.Error(at, kRule, "replica_groups has the id {} twice", id);
+        c.Error(at, kReplicaGroupsRule, "replica_groups has the id {} twice", id);
         return false;
       }
       seen[id] = true;
@@ -102,7 +102,7 @@ bool IdsArePartition(RuleContext& c, const ReplicaGroups& groups, int64_t count)
 bool ListIsUniform(RuleContext& c, const ReplicaGroups& groups) {
   for (IntList group : groups.groups) {
     if (group.size() == groups.groups[0].size()) continue;
-    c.Error(c.range_of<attr::replica_groups>(), kRule,
+    c.Error(c.range_of<attr::replica_groups>(), kReplicaGroupsRule,
             "{} needs groups of one size, but there are sizes {} and {}", Name(c.instruction().opcode()),
             groups.groups[0].size(), group.size());
     return false;
@@ -131,7 +131,7 @@ GroupMode ModeOf(RuleContext& c) {
   const bool channel = c.instruction().Has<attr::channel_id>();
   const bool global = c.Get<attr::use_global_device_ids>();
   if (!channel && global) {
-    c.Error(c.range_of<attr::use_global_device_ids>(), kRule,
+    c.Error(c.range_of<attr::use_global_device_ids>(), kReplicaGroupsRule,
             "use_global_device_ids needs a channel_id, which {} lacks", Name(c.instruction().opcode()));
     return GroupMode::kFlattened;
   }
@@ -147,13 +147,13 @@ bool CheckReplicaGroups(RuleContext& c, GroupMode mode, GroupSizes sizes) {
   const SourceRange at = c.range_of<attr::replica_groups>();
   if (!IsExplicit(groups)) {
     if (mode != GroupMode::kFlattened) return true;
-    c.Error(at, kRule, "{} with use_global_device_ids needs explicit replica_groups",
+    c.Error(at, kReplicaGroupsRule, "{} with use_global_device_ids needs explicit replica_groups",
             Name(c.instruction().opcode()));
     return false;
   }
   const std::optional<int64_t> count = IdCount(*groups);
   if (!count) {
-    c.Error(at, kRule, "replica_groups has more ids than a device can be numbered with");
+    c.Error(at, kReplicaGroupsRule, "replica_groups has more ids than a device can be numbered with");
     return false;
   }
   if (groups->form == ReplicaGroups::Form::kList) {
@@ -162,8 +162,8 @@ bool CheckReplicaGroups(RuleContext& c, GroupMode mode, GroupSizes sizes) {
   }
   const int64_t devices = DeviceCount(HeaderOf(c), mode);
   if (devices != 1 && *count != devices) {
-    c.Lenient(at, kRule, "replica_groups has {} ids, but in {} mode the module has {}", *count, Name(mode),
-              devices);
+    c.Lenient(at, kReplicaGroupsRule, "replica_groups has {} ids, but in {} mode the module has {}", *count,
+              Name(mode), devices);
   }
   return true;
 }
@@ -198,7 +198,8 @@ bool CheckSourceTargetPairs(RuleContext& c, int64_t repeats) {
   std::vector<int64_t> ends[2];
   for (IntList pair : pairs) {
     if (pair.size() != 2 || pair[0] < 0 || pair[1] < 0) {
-      c.Error(at, kRule, "source_target_pairs needs pairs of ids from 0, but has {}", Text(pair));
+      c.Error(at, kReplicaGroupsRule, "source_target_pairs needs pairs of ids from 0, but has {}",
+              Text(pair));
       return false;
     }
     ends[0].push_back(pair[0]);
@@ -212,11 +213,12 @@ bool CheckSourceTargetPairs(RuleContext& c, int64_t repeats) {
     std::vector<int64_t>& ids = ends[end];
     std::sort(ids.begin(), ids.end());
     if (limit != 1 && !ids.empty() && ids.back() >= limit) {
-      c.Lenient(at, kRule, "source_target_pairs names device {}, but the module has {}", ids.back(), limit);
+      c.Lenient(at, kReplicaGroupsRule, "source_target_pairs names device {}, but the module has {}",
+                ids.back(), limit);
     }
     for (size_t i = static_cast<size_t>(repeats); i < ids.size(); ++i) {
       if (ids[i] != ids[i - repeats]) continue;
-      c.Error(at, kRule, "source_target_pairs has {} more than {} as a {}", ids[i],
+      c.Error(at, kReplicaGroupsRule, "source_target_pairs has {} more than {} as a {}", ids[i],
               repeats == 1 ? "once" : fmt::format("{} times", repeats), end == 0 ? "source" : "target");
       ok = false;
       break;

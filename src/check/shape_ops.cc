@@ -6,7 +6,7 @@
 namespace hlo::check {
 namespace {
 
-constexpr std::string_view kRule = "3.6";
+constexpr std::string_view kShapeOpsRule = "3.6";
 
 // The width of an element in memory: pred takes 8 bits.
 int64_t StorageBits(ElementType type) { return IsPred(type) ? 8 : BitWidth(type); }
@@ -24,13 +24,13 @@ bool SameElements(RuleContext& c) {
     return true;
   const std::string_view name = Name(c.instruction().opcode());
   if (!SameFp(from, to)) {
-    c.NoteOperand(c.Error(c.instruction().shape_range(), kRule,
+    c.NoteOperand(c.Error(c.instruction().shape_range(), kShapeOpsRule,
                           "{} keeps the element type {}, but the instruction declares {}", name, Name(from),
                           Text(c.declared())),
                   0);
     return false;
   }
-  c.MixedPrecision(c.instruction().shape_range(), kRule,
+  c.MixedPrecision(c.instruction().shape_range(), kShapeOpsRule,
                    "{} keeps the element type {}, but the instruction declares {}", name, Name(from),
                    Text(c.declared()));
   return true;
@@ -39,7 +39,7 @@ bool SameElements(RuleContext& c) {
 bool DeclaresArray(RuleContext& c) {
   if (c.declared().IsArray()) [[likely]]
     return true;
-  c.Error(c.instruction().shape_range(), kRule, "{} gives an array, but the instruction declares {}",
+  c.Error(c.instruction().shape_range(), kShapeOpsRule, "{} gives an array, but the instruction declares {}",
           Name(c.instruction().opcode()), Text(c.declared()));
   return false;
 }
@@ -50,7 +50,7 @@ bool SameElementCount(RuleContext& c) {
   if (fits && from == to) [[likely]]
     return true;
   if (c.operand(0).HasUnboundedDim() || c.declared().HasUnboundedDim()) return true;
-  c.NoteOperand(c.Error(c.instruction().shape_range(), kRule,
+  c.NoteOperand(c.Error(c.instruction().shape_range(), kShapeOpsRule,
                         "{} keeps the number of elements: {} has {}, but the instruction declares {} with {}",
                         Name(c.instruction().opcode()), Text(c.operand(0)), from, Text(c.declared()), to),
                 0);
@@ -60,13 +60,13 @@ bool SameElementCount(RuleContext& c) {
 }  // namespace
 
 Inferred BitcastConvert(RuleContext& c) {
-  if (!RequireArray(c, 0, kRule) || !c.declared().IsValid())
+  if (!RequireArray(c, 0, kShapeOpsRule) || !c.declared().IsValid())
     return c.declared().IsValid() ? Failed() : AsDeclared();
   if (!DeclaresArray(c)) return Failed();
   const Shape& x = c.operand(0);
   const ElementType from = x.type(), to = c.declared().type();
   if (IsComplex(from) != IsComplex(to)) {
-    c.Error(c.instruction().shape_range(), kRule,
+    c.Error(c.instruction().shape_range(), kShapeOpsRule,
             "bitcast-convert does not go between complex and real: {} to {}", Name(from), Name(to));
     return Failed();
   }
@@ -74,19 +74,19 @@ Inferred BitcastConvert(RuleContext& c) {
   if (from_bits == to_bits) return Like(x, to);
   const int64_t ratio = std::max(from_bits, to_bits) / std::min(from_bits, to_bits);
   if (std::max(from_bits, to_bits) % std::min(from_bits, to_bits) != 0) {
-    c.Error(c.instruction().shape_range(), kRule, "{} bits do not divide into {} bits",
+    c.Error(c.instruction().shape_range(), kShapeOpsRule, "{} bits do not divide into {} bits",
             std::max(from_bits, to_bits), std::min(from_bits, to_bits));
     return Failed();
   }
   Shape result = Shape::Scalar(to);
   const int64_t kept = from_bits > to_bits ? x.rank() : x.rank() - 1;
   if (from_bits < to_bits && (x.rank() == 0 || !SizesOk(x.dim(kept), ratio))) {
-    c.OperandError(0, kRule, "{} elements of {} make one {}, so the last dimension must be {}: {}", ratio,
-                   Name(from), Name(to), ratio, Text(x));
+    c.OperandError(0, kShapeOpsRule, "{} elements of {} make one {}, so the last dimension must be {}: {}",
+                   ratio, Name(from), Name(to), ratio, Text(x));
     return Failed();
   }
   if (from_bits > to_bits && kept == Shape::kMaxRank) {
-    c.OperandError(0, kRule, "the result would have more than {} dimensions", Shape::kMaxRank);
+    c.OperandError(0, kShapeOpsRule, "the result would have more than {} dimensions", Shape::kMaxRank);
     return Failed();
   }
   for (int64_t i = 0; i < kept; ++i) result.AppendDim(x.dim(i), x.IsDynamic(i));
@@ -109,49 +109,50 @@ Inferred Bitcast(RuleContext& c) {
   const std::optional<int64_t> from = UnpaddedByteCount(x), to = UnpaddedByteCount(c.declared());
   const SourceRange at = c.instruction().shape_range();
   if (from != to && from && to) {
-    c.NoteOperand(c.Error(at, kRule, "bitcast keeps the bytes, but {} has {} and {} has {}", LayoutText(x),
-                          *from, LayoutText(c.declared()), *to),
+    c.NoteOperand(c.Error(at, kShapeOpsRule, "bitcast keeps the bytes, but {} has {} and {} has {}",
+                          LayoutText(x), *from, LayoutText(c.declared()), *to),
                   0);
   }
   if ((MemorySpace(x) == kHostMemory) != (MemorySpace(c.declared()) == kHostMemory) &&
       !IsCopiedConstant(c.instruction().operand(0))) {
-    c.NoteOperand(c.Error(at, kRule, "bitcast does not leave or enter host memory: {} to {}", LayoutText(x),
-                          LayoutText(c.declared())),
+    c.NoteOperand(c.Error(at, kShapeOpsRule, "bitcast does not leave or enter host memory: {} to {}",
+                          LayoutText(x), LayoutText(c.declared())),
                   0);
   }
   return AsDeclared();
 }
 
 Inferred Reshape(RuleContext& c) {
-  if (!RequireArray(c, 0, kRule)) return Failed();
+  if (!RequireArray(c, 0, kShapeOpsRule)) return Failed();
   if (!c.declared().IsValid()) return AsDeclared();
   if (!DeclaresArray(c)) return Failed();
   SameElements(c);
   SameElementCount(c);
   if (c.operand(0).HasDynamicDim() != c.declared().HasDynamicDim()) {
-    c.Warning(c.instruction().shape_range(), kRule, "only one of {} and {} has dynamic dimensions",
+    c.Warning(c.instruction().shape_range(), kShapeOpsRule, "only one of {} and {} has dynamic dimensions",
               Text(c.operand(0)), Text(c.declared()));
   }
   return AsDeclared();
 }
 
 Inferred DynamicReshape(RuleContext& c) {
-  if (!RequireArray(c, 0, kRule)) return Failed();
+  if (!RequireArray(c, 0, kShapeOpsRule)) return Failed();
   if (!c.declared().IsValid()) return AsDeclared();
   if (!DeclaresArray(c)) return Failed();
   SameElements(c);
   SameElementCount(c);
   const int64_t sizes = c.operand_count() - 1;
   if (sizes != c.declared().rank()) {
-    c.Error({}, kRule, "dynamic-reshape takes one size for each dimension of {}, but has {}",
+    c.Error({}, kShapeOpsRule, "dynamic-reshape takes one size for each dimension of {}, but has {}",
             Text(c.declared()), sizes);
   }
   for (int64_t i = 1; i < c.operand_count(); ++i) {
     const Shape& size = c.operand(i);
     if (!size.IsArray(ElementType::kS32)) {
-      c.OperandError(i, kRule, "a size is an s32 scalar, but operand {} is {}", i, Text(size));
+      c.OperandError(i, kShapeOpsRule, "a size is an s32 scalar, but operand {} is {}", i, Text(size));
     } else if (!size.IsScalar()) {
-      c.Warning(c.operand_range(i), kRule, "a size is an s32 scalar, but operand {} is {}", i, Text(size));
+      c.Warning(c.operand_range(i), kShapeOpsRule, "a size is an s32 scalar, but operand {} is {}", i,
+                Text(size));
     }
   }
   return AsDeclared();
@@ -159,17 +160,17 @@ Inferred DynamicReshape(RuleContext& c) {
 
 // result[i] = operand[permutation[i]]; the layout moves along, so that no data does.
 Inferred Transpose(RuleContext& c) {
-  if (!RequireArray(c, 0, kRule)) return Failed();
+  if (!RequireArray(c, 0, kShapeOpsRule)) return Failed();
   const Shape& x = c.operand(0);
   const IntList permutation = c.Get<attr::dimensions>();
   const SourceRange at = c.range_of<attr::dimensions>();
   if (static_cast<int64_t>(permutation.size()) != x.rank()) {
-    c.NoteOperand(c.Error(at, kRule, "dimensions {} is not a permutation of the {} dimensions of {}",
+    c.NoteOperand(c.Error(at, kShapeOpsRule, "dimensions {} is not a permutation of the {} dimensions of {}",
                           Text(permutation), x.rank(), Text(x)),
                   0);
     return Failed();
   }
-  if (!DistinctDimensions(c, at, kRule, "dimensions", permutation, x.rank())) return Failed();
+  if (!DistinctDimensions(c, at, kShapeOpsRule, "dimensions", permutation, x.rank())) return Failed();
   Shape result = Shape::Scalar(x.type());
   for (int64_t d : permutation) result.AppendDim(x.dim(d), x.IsDynamic(d));
   if (!c.declared().IsValid()) {
@@ -183,9 +184,9 @@ Inferred Transpose(RuleContext& c) {
 }
 
 Inferred Reverse(RuleContext& c) {
-  if (!RequireArray(c, 0, kRule)) return Failed();
-  if (!DistinctDimensions(c, c.range_of<attr::dimensions>(), kRule, "dimensions", c.Get<attr::dimensions>(),
-                          c.operand(0).rank())) {
+  if (!RequireArray(c, 0, kShapeOpsRule)) return Failed();
+  if (!DistinctDimensions(c, c.range_of<attr::dimensions>(), kShapeOpsRule, "dimensions",
+                          c.Get<attr::dimensions>(), c.operand(0).rank())) {
     return Failed();
   }
   return Like(c.operand(0));
@@ -193,35 +194,36 @@ Inferred Reverse(RuleContext& c) {
 
 // Operand dimension i becomes dimension dimensions[i] of the result; the others repeat.
 Inferred Broadcast(RuleContext& c) {
-  if (!RequireArray(c, 0, kRule)) return Failed();
+  if (!RequireArray(c, 0, kShapeOpsRule)) return Failed();
   const Shape& x = c.operand(0);
   const Shape& result = c.declared();
   const IntList dimensions = c.Get<attr::dimensions>();
   const SourceRange at = c.range_of<attr::dimensions>();
   if (!result.IsValid()) {
     if (x.rank() == 0 && dimensions.empty()) return Like(x);
-    c.Error(at, kRule, "the result shape of broadcast must be written");
+    c.Error(at, kShapeOpsRule, "the result shape of broadcast must be written");
     return Failed();
   }
   if (!DeclaresArray(c) || !SameElements(c)) return Failed();
   if (static_cast<int64_t>(dimensions.size()) != x.rank()) {
-    c.NoteOperand(c.Error(at, kRule, "dimensions {} must place each of the {} dimensions of {}",
+    c.NoteOperand(c.Error(at, kShapeOpsRule, "dimensions {} must place each of the {} dimensions of {}",
                           Text(dimensions), x.rank(), Text(x)),
                   0);
     return Failed();
   }
   for (int64_t i = 0; i < x.rank(); ++i) {
     if (!InRange(dimensions[i], result.rank())) {
-      c.Error(at, kRule, "dimensions {} has {}, but its entries must lie in [0, {}), the dimensions of {}",
+      c.Error(at, kShapeOpsRule,
+              "dimensions {} has {}, but its entries must lie in [0, {}), the dimensions of {}",
               Text(dimensions), dimensions[i], result.rank(), Text(result));
     } else if (!SizesOk(result.dim(dimensions[i]), x.dim(i))) {
       c.NoteOperand(
-          c.Error(at, kRule,
+          c.Error(at, kShapeOpsRule,
                   "operand dimension {} of size {} becomes dimension {} of size {}; sizes of 1 do not expand",
                   i, SizeText(x.dim(i)), dimensions[i], SizeText(result.dim(dimensions[i]))),
           0);
     } else if (x.IsDynamic(i) != result.IsDynamic(dimensions[i])) {
-      c.Warning(c.instruction().shape_range(), kRule,
+      c.Warning(c.instruction().shape_range(), kShapeOpsRule,
                 "dimension {} of {} becomes dimension {} of {}, but only one of them is dynamic", i, Text(x),
                 dimensions[i], Text(result));
     }

@@ -6,7 +6,7 @@ namespace hlo::check {
 namespace {
 
 constexpr std::string_view kConcatenate = "3.9";
-constexpr std::string_view kRule = "3.10";
+constexpr std::string_view kSliceRule = "3.10";
 
 // One dimension of a concatenation that is not concatenated: what is known of its size and its bound.
 struct Extent {
@@ -86,13 +86,13 @@ Inferred Concatenate(RuleContext& c) {
 }
 
 Inferred Slice(RuleContext& c) {
-  if (!RequireArray(c, 0, kRule)) return Failed();
+  if (!RequireArray(c, 0, kSliceRule)) return Failed();
   const Shape& x = c.operand(0);
   const auto ranges = c.Get<attr::slice>();
   const SourceRange at = c.range_of<attr::slice>();
   if (static_cast<int64_t>(ranges.size()) != x.rank()) {
-    c.NoteOperand(c.Error(at, kRule, "there are {} slice ranges for the {} dimensions of {}", ranges.size(),
-                          x.rank(), Text(x)),
+    c.NoteOperand(c.Error(at, kSliceRule, "there are {} slice ranges for the {} dimensions of {}",
+                          ranges.size(), x.rank(), Text(x)),
                   0);
     return Failed();
   }
@@ -102,7 +102,7 @@ Inferred Slice(RuleContext& c) {
     const SliceRange& r = ranges[d];
     if (r.start < 0 || r.limit < r.start || r.stride <= 0 || (!x.IsUnbounded(d) && r.limit > x.dim(d))) {
       c.NoteOperand(
-          c.Error(at, kRule,
+          c.Error(at, kSliceRule,
                   "slice [{}:{}:{}] of dimension {} needs 0 <= start <= limit <= {} and a positive stride",
                   r.start, r.limit, r.stride, d, SizeText(x.dim(d))),
           0);
@@ -121,22 +121,22 @@ namespace {
 bool CheckStartIndices(RuleContext& c, int64_t first, int64_t rank) {
   const int64_t count = c.operand_count() - first;
   bool ok = true;
-  if (count > 0) ok = RequireArray(c, first, kRule) && RequireType(c, first, kIntegralSet, kRule);
+  if (count > 0) ok = RequireArray(c, first, kSliceRule) && RequireType(c, first, kIntegralSet, kSliceRule);
   if (!ok) return false;
   if (count > 0 && c.operand(first).rank() == 1) {
     if (count == 1 && SizesOk(c.operand(first).dim(0), rank)) return true;
-    c.OperandError(first, kRule,
+    c.OperandError(first, kSliceRule,
                    "the start indices are one vector of {} numbers or {} scalars, but operand {} is {}", rank,
                    rank, first, Text(c.operand(first)));
     return false;
   }
   if (count != rank) {
-    c.Error({}, kRule, "there are {} start indices for {} dimensions", count, rank);
+    c.Error({}, kSliceRule, "there are {} start indices for {} dimensions", count, rank);
     return false;
   }
   for (int64_t i = first; i < c.operand_count(); ++i) {
     if (c.operand(i).IsScalar(c.operand(first).type())) continue;
-    c.OperandError(i, kRule, "start indices are scalars of one integral type, but operand {} is {}", i,
+    c.OperandError(i, kSliceRule, "start indices are scalars of one integral type, but operand {} is {}", i,
                    Text(c.operand(i)));
     ok = false;
   }
@@ -146,13 +146,13 @@ bool CheckStartIndices(RuleContext& c, int64_t first, int64_t rank) {
 }  // namespace
 
 Inferred DynamicSlice(RuleContext& c) {
-  if (!RequireArray(c, 0, kRule)) return Failed();
+  if (!RequireArray(c, 0, kSliceRule)) return Failed();
   const Shape& x = c.operand(0);
   const IntList sizes = c.Get<attr::dynamic_slice_sizes>();
   const SourceRange at = c.range_of<attr::dynamic_slice_sizes>();
   bool ok = CheckStartIndices(c, 1, x.rank());
   if (static_cast<int64_t>(sizes.size()) != x.rank()) {
-    c.NoteOperand(c.Error(at, kRule, "dynamic_slice_sizes {} must have a size for each dimension of {}",
+    c.NoteOperand(c.Error(at, kSliceRule, "dynamic_slice_sizes {} must have a size for each dimension of {}",
                           Text(sizes), Text(x)),
                   0);
     return Failed();
@@ -160,8 +160,8 @@ Inferred DynamicSlice(RuleContext& c) {
   Shape result = Shape::Scalar(x.type());
   for (int64_t d = 0; d < x.rank(); ++d) {
     if (sizes[d] < 0 || (!x.IsUnbounded(d) && sizes[d] > x.dim(d))) {
-      c.NoteOperand(c.Error(at, kRule, "the slice takes {} elements of dimension {}, which has {}", sizes[d],
-                            d, SizeText(x.dim(d))),
+      c.NoteOperand(c.Error(at, kSliceRule, "the slice takes {} elements of dimension {}, which has {}",
+                            sizes[d], d, SizeText(x.dim(d))),
                     0);
       ok = false;
       continue;
@@ -174,11 +174,11 @@ Inferred DynamicSlice(RuleContext& c) {
 Inferred DynamicUpdateSlice(RuleContext& c) {
   const Shape& x = c.operand(0);
   const Shape& update = c.operand(1);
-  if (!x.IsBuffer() && !RequireArray(c, 0, kRule)) return Failed();
-  if (!RequireArray(c, 1, kRule)) return Failed();
+  if (!x.IsBuffer() && !RequireArray(c, 0, kSliceRule)) return Failed();
+  if (!RequireArray(c, 1, kSliceRule)) return Failed();
   bool ok = CheckStartIndices(c, 2, x.rank());
   if (x.rank() != update.rank() || !SameFp(x.type(), update.type())) {
-    c.NoteOperand(c.OperandError(1, kRule, "the update has rank and element type of {}, but it is {}",
+    c.NoteOperand(c.OperandError(1, kSliceRule, "the update has rank and element type of {}, but it is {}",
                                  Text(x), Text(update)),
                   0);
     return Failed();
@@ -186,9 +186,10 @@ Inferred DynamicUpdateSlice(RuleContext& c) {
   bool dynamic = false;
   for (int64_t d = 0; d < x.rank(); ++d) {
     if (!x.IsUnbounded(d) && update.dim(d) > x.dim(d)) {
-      c.NoteOperand(c.OperandError(1, kRule, "the update is larger than the array in dimension {}: {} in {}",
-                                   d, Text(update), Text(x)),
-                    0);
+      c.NoteOperand(
+          c.OperandError(1, kSliceRule, "the update is larger than the array in dimension {}: {} in {}", d,
+                         Text(update), Text(x)),
+          0);
       ok = false;
     }
     dynamic |= update.IsDynamic(d) && !x.IsDynamic(d) && update.dim(d) == x.dim(d);
@@ -217,20 +218,20 @@ bool PaddedSize(int64_t size, const PaddingDim& padding, int64_t* result) {
 }  // namespace
 
 Inferred Pad(RuleContext& c) {
-  if (!RequireArrays(c, kRule)) return Failed();
+  if (!RequireArrays(c, kSliceRule)) return Failed();
   const Shape& x = c.operand(0);
   const Shape& value = c.operand(1);
   const auto padding = c.Get<attr::padding>();
   const SourceRange at = c.range_of<attr::padding>();
   bool ok = true;
   if (!value.IsScalar() || !SameFp(x.type(), value.type())) {
-    c.NoteOperand(c.OperandError(1, kRule, "the padding value is a scalar of type {}, but it is {}",
+    c.NoteOperand(c.OperandError(1, kSliceRule, "the padding value is a scalar of type {}, but it is {}",
                                  Name(x.type()), Text(value)),
                   0);
     ok = false;
   }
   if (static_cast<int64_t>(padding.size()) != x.rank()) {
-    c.NoteOperand(c.Error(at, kRule, "there are {} padding entries for the {} dimensions of {}",
+    c.NoteOperand(c.Error(at, kSliceRule, "there are {} padding entries for the {} dimensions of {}",
                           padding.size(), x.rank(), Text(x)),
                   0);
     return Failed();
@@ -241,11 +242,11 @@ Inferred Pad(RuleContext& c) {
     const PaddingDim& p = padding[d];
     int64_t size = Shape::kUnbounded;
     if (p.interior < 0) {
-      c.Error(at, kRule, "interior padding must not be negative, but it is {}", p.interior);
+      c.Error(at, kSliceRule, "interior padding must not be negative, but it is {}", p.interior);
       ok = false;
     } else if (!x.IsUnbounded(d) && !PaddedSize(x.dim(d), p, &size)) {
-      c.NoteOperand(c.Error(at, kRule, "padding {}_{}_{} leaves no valid size for dimension {} of {}", p.low,
-                            p.high, p.interior, d, Text(x)),
+      c.NoteOperand(c.Error(at, kSliceRule, "padding {}_{}_{} leaves no valid size for dimension {} of {}",
+                            p.low, p.high, p.interior, d, Text(x)),
                     0);
       ok = false;
     }

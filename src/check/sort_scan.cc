@@ -8,7 +8,7 @@
 namespace hlo::check {
 namespace {
 
-constexpr std::string_view kRule = "3.19";
+constexpr std::string_view kSortScanRule = "3.19";
 
 // The operand whose sizes the others share; scalars may stand beside it.
 bool MapReference(RuleContext& c, int64_t* reference) {
@@ -21,7 +21,7 @@ bool MapReference(RuleContext& c, int64_t* reference) {
       if (known.IsScalar()) *reference = i;
       continue;
     }
-    c.NoteOperand(c.OperandError(i, kRule, "map takes arrays of equal sizes, but they are {} and {}",
+    c.NoteOperand(c.OperandError(i, kSortScanRule, "map takes arrays of equal sizes, but they are {} and {}",
                                  Text(known), Text(x)),
                   *reference);
     return false;
@@ -37,10 +37,10 @@ void CheckMapDimensions(RuleContext& c, int64_t rank) {
   for (int64_t i = 0; all && i < rank; ++i) all = dimensions[i] == i;
   if (all) return;
   if (c.declared().IsValid()) {
-    c.Warning(entry->range, kRule, "dimensions {} of map are ignored: it always maps over all {}",
+    c.Warning(entry->range, kSortScanRule, "dimensions {} of map are ignored: it always maps over all {}",
               Text(dimensions), rank);
   } else {
-    c.Error(entry->range, kRule, "dimensions {} must be all {} for the shape to be inferred",
+    c.Error(entry->range, kSortScanRule, "dimensions {} must be all {} for the shape to be inferred",
             Text(dimensions), rank);
   }
 }
@@ -49,29 +49,29 @@ void CheckMapDimensions(RuleContext& c, int64_t rank) {
 
 Inferred Map(RuleContext& c) {
   if (c.operand_count() == 0) {
-    c.Error({}, kRule, "map needs at least one operand");
+    c.Error({}, kSortScanRule, "map needs at least one operand");
     return Failed();
   }
   const Computation& map = *c.Get<attr::to_apply>();
   const SourceRange at = c.range_of<attr::to_apply>();
   int64_t reference = 0;
-  if (!RequireArrays(c, kRule) || !MapReference(c, &reference)) return Failed();
+  if (!RequireArrays(c, kSortScanRule) || !MapReference(c, &reference)) return Failed();
   if (static_cast<int64_t>(map.parameters().size()) != c.operand_count()) {
-    c.Error(at, kRule, "'{}' has {} parameters, but there are {} operands", map.name(),
+    c.Error(at, kSortScanRule, "'{}' has {} parameters, but there are {} operands", map.name(),
             map.parameters().size(), c.operand_count());
     return Failed();
   }
   const Shape& root = map.root()->shape();
   bool ok = true;
   if (!root.IsScalar()) {
-    c.Error(at, kRule, "'{}' must give a scalar, but it gives {}", map.name(), Text(root))
+    c.Error(at, kSortScanRule, "'{}' must give a scalar, but it gives {}", map.name(), Text(root))
         .Note(map.root()->name_range(), "here");
     ok = false;
   }
   for (int64_t i = 0; i < c.operand_count(); ++i) {
     const Shape& parameter = map.parameter(i)->shape();
     if (parameter.IsScalar() && SameFp(parameter.type(), c.operand(i).type())) continue;
-    c.NoteOperand(c.Error(at, kRule, "parameter {} of '{}' must be {}[], but it is {}", i, map.name(),
+    c.NoteOperand(c.Error(at, kSortScanRule, "parameter {} of '{}' must be {}[], but it is {}", i, map.name(),
                           Name(c.operand(i).type()), Text(parameter)),
                   i);
     ok = false;
@@ -89,42 +89,43 @@ Inferred Map(RuleContext& c) {
 
 Inferred Sort(RuleContext& c) {
   int64_t d = 0;
-  if (!RequireArrays(c, kRule) || !OneDimension(c, kRule, &d)) return Failed();
+  if (!RequireArrays(c, kSortScanRule) || !OneDimension(c, kSortScanRule, &d)) return Failed();
   const Shape& first = c.operand(0);
   bool ok = true;
   for (int64_t i = 1; i < c.operand_count(); ++i) {
     if (SameDimensions(c.operand(i), first)) continue;
     c.NoteOperand(
-        c.OperandError(i, kRule, "arrays that sort together have equal sizes, but they are {} and {}",
+        c.OperandError(i, kSortScanRule, "arrays that sort together have equal sizes, but they are {} and {}",
                        Text(first), Text(c.operand(i))),
         0);
     ok = false;
   }
   if (d >= first.rank()) {
-    c.NoteOperand(
-        c.Error(c.range_of<attr::dimensions>(), kRule, "dimension {} does not exist in {}", d, Text(first)),
-        0);
+    c.NoteOperand(c.Error(c.range_of<attr::dimensions>(), kSortScanRule, "dimension {} does not exist in {}",
+                          d, Text(first)),
+                  0);
     ok = false;
   } else if (d < 0) {
-    c.Warning(c.range_of<attr::dimensions>(), kRule, "dimension {} is negative; this sort cannot be run", d);
+    c.Warning(c.range_of<attr::dimensions>(), kSortScanRule,
+              "dimension {} is negative; this sort cannot be run", d);
   }
   const Computation& comparator = *c.Get<attr::to_apply>();
   const SourceRange at = c.range_of<attr::to_apply>();
   if (static_cast<int64_t>(comparator.parameters().size()) != 2 * c.operand_count()) {
-    c.Error(at, kRule, "'{}' has {} parameters, but comparing {} values takes {}", comparator.name(),
+    c.Error(at, kSortScanRule, "'{}' has {} parameters, but comparing {} values takes {}", comparator.name(),
             comparator.parameters().size(), c.operand_count(), 2 * c.operand_count());
     return Failed();
   }
   for (int64_t k = 0; k < 2 * c.operand_count(); ++k) {
     const Shape& parameter = comparator.parameter(k)->shape();
     if (parameter.IsScalar() && SameFp(parameter.type(), c.operand(k / 2).type())) continue;
-    c.NoteOperand(c.Error(at, kRule, "parameter {} of '{}' must be {}[], but it is {}", k, comparator.name(),
-                          Name(c.operand(k / 2).type()), Text(parameter)),
+    c.NoteOperand(c.Error(at, kSortScanRule, "parameter {} of '{}' must be {}[], but it is {}", k,
+                          comparator.name(), Name(c.operand(k / 2).type()), Text(parameter)),
                   k / 2);
     ok = false;
   }
   if (const Shape& result = comparator.root()->shape(); !result.IsScalar(ElementType::kPred)) {
-    c.Error(at, kRule, "'{}' must give pred[], but it gives {}", comparator.name(), Text(result));
+    c.Error(at, kSortScanRule, "'{}' must give pred[], but it gives {}", comparator.name(), Text(result));
     ok = false;
   }
   if (!ok) return Failed();
@@ -132,17 +133,17 @@ Inferred Sort(RuleContext& c) {
 }
 
 Inferred Topk(RuleContext& c) {
-  if (!RequireArray(c, 0, kRule)) return Failed();
+  if (!RequireArray(c, 0, kSortScanRule)) return Failed();
   const Shape& x = c.operand(0);
   const int64_t k = c.Get<attr::k>();
   if (x.rank() == 0) {
-    c.OperandError(0, kRule, "topk takes an array of rank 1 or more, but its operand is {}", Text(x));
+    c.OperandError(0, kSortScanRule, "topk takes an array of rank 1 or more, but its operand is {}", Text(x));
     return Failed();
   }
   const int64_t last = x.rank() - 1;
   if (k < 0 || (!x.IsUnbounded(last) && k > x.dim(last))) {
-    c.NoteOperand(c.Error(c.range_of<attr::k>(), kRule, "k is {}, but the last dimension has {} elements", k,
-                          SizeText(x.dim(last))),
+    c.NoteOperand(c.Error(c.range_of<attr::k>(), kSortScanRule,
+                          "k is {}, but the last dimension has {} elements", k, SizeText(x.dim(last))),
                   0);
     return Failed();
   }
@@ -178,29 +179,29 @@ struct ScanForm {
 };
 
 bool ReadScan(RuleContext& c, ScanForm* scan) {
-  if (!OneDimension(c, kRule, &scan->dimension)) return false;
+  if (!OneDimension(c, kSortScanRule, &scan->dimension)) return false;
   scan->body = c.Get<attr::to_apply>();
   scan->carries = c.Get<attr::num_carries>();
   const int64_t results = Arity(scan->body->root()->shape());
   const SourceRange at = c.range_of<attr::num_carries>();
   if (scan->carries < 0 || scan->carries > std::min(c.operand_count(), results)) {
-    c.Error(at, kRule, "num_carries is {}, but there are {} operands and '{}' gives {} values", scan->carries,
-            c.operand_count(), scan->body->name(), results);
+    c.Error(at, kSortScanRule, "num_carries is {}, but there are {} operands and '{}' gives {} values",
+            scan->carries, c.operand_count(), scan->body->name(), results);
     return false;
   }
   scan->inputs = c.operand_count() - scan->carries;
   scan->outputs = results - scan->carries;
   if (scan->inputs == 0 && scan->outputs == 0) {
-    c.Error(at, kRule, "a scan without inputs and outputs has no length");
+    c.Error(at, kSortScanRule, "a scan without inputs and outputs has no length");
     return false;
   }
   if (static_cast<int64_t>(scan->body->parameters().size()) != c.operand_count()) {
-    c.Error(c.range_of<attr::to_apply>(), kRule, "'{}' has {} parameters, but there are {} operands",
+    c.Error(c.range_of<attr::to_apply>(), kSortScanRule, "'{}' has {} parameters, but there are {} operands",
             scan->body->name(), scan->body->parameters().size(), c.operand_count());
     return false;
   }
   if (scan->dimension < 0) {
-    c.Error(c.range_of<attr::dimensions>(), kRule, "dimension {} is negative", scan->dimension);
+    c.Error(c.range_of<attr::dimensions>(), kSortScanRule, "dimension {} is negative", scan->dimension);
     return false;
   }
   return true;
@@ -216,7 +217,7 @@ bool CheckScanOperands(RuleContext& c, const ScanForm& scan, int64_t length) {
               : Compatible(c.operand(i), parameter))
       continue;
     c.OperandError(
-        i, kRule, "operand {} is {}, but parameter {} of '{}' is {}{}", i, Text(c.operand(i)), i,
+        i, kSortScanRule, "operand {} is {}, but parameter {} of '{}' is {}{}", i, Text(c.operand(i)), i,
         scan.body->name(), Text(parameter),
         input ? fmt::format(", without dimension {} of size {}", scan.dimension, SizeText(length)) : "");
     ok = false;
@@ -225,8 +226,8 @@ bool CheckScanOperands(RuleContext& c, const ScanForm& scan, int64_t length) {
     const Shape& parameter = scan.body->parameter(scan.inputs + j)->shape();
     const Shape& result = ElementOf(root, scan.outputs + j);
     if (Compatible(parameter, result)) continue;
-    c.Error(c.range_of<attr::to_apply>(), kRule, "'{}' takes carry {} as {}, but gives {}", scan.body->name(),
-            j, Text(parameter), Text(result));
+    c.Error(c.range_of<attr::to_apply>(), kSortScanRule, "'{}' takes carry {} as {}, but gives {}",
+            scan.body->name(), j, Text(parameter), Text(result));
     ok = false;
   }
   return ok;
@@ -239,8 +240,8 @@ void CheckScanResults(RuleContext& c, const ScanForm& scan, int64_t length) {
     const Shape& given = ElementOf(root, i);
     const bool output = i < scan.outputs;
     if (output ? IsStackOf(result, given, scan.dimension, length) : Compatible(result, given)) continue;
-    c.Error(c.instruction().shape_range(), kRule, "result {} is {}, but '{}' gives {}{}", i, Text(result),
-            scan.body->name(), Text(given),
+    c.Error(c.instruction().shape_range(), kSortScanRule, "result {} is {}, but '{}' gives {}{}", i,
+            Text(result), scan.body->name(), Text(given),
             output ? fmt::format(", to be stacked {} times in dimension {}", SizeText(length), scan.dimension)
                    : "");
   }
@@ -257,7 +258,7 @@ Inferred StackedResults(RuleContext& c, const ScanForm& scan, int64_t length, bo
       continue;
     }
     if (!given.IsArray() || scan.dimension > given.rank() || given.rank() == Shape::kMaxRank) {
-      c.Error(c.range_of<attr::dimensions>(), kRule, "dimension {} cannot be inserted into {}",
+      c.Error(c.range_of<attr::dimensions>(), kSortScanRule, "dimension {} cannot be inserted into {}",
               scan.dimension, Text(given));
       return Failed();
     }
@@ -277,22 +278,23 @@ Inferred Scan(RuleContext& c) {
   ScanForm scan;
   if (!ReadScan(c, &scan)) return Failed();
   if (c.declared().IsValid() && Arity(c.declared()) != scan.outputs + scan.carries) {
-    c.Error(c.instruction().shape_range(), kRule, "'{}' gives {} values, but the instruction declares {}",
-            scan.body->name(), scan.outputs + scan.carries, Text(c.declared()));
+    c.Error(c.instruction().shape_range(), kSortScanRule,
+            "'{}' gives {} values, but the instruction declares {}", scan.body->name(),
+            scan.outputs + scan.carries, Text(c.declared()));
     return Failed();
   }
   // Without inputs the first output says how long the scan is.
   if (scan.inputs == 0 && !c.declared().IsValid()) return AsDeclared();
   const Shape& measured = scan.inputs > 0 ? c.operand(0) : ElementOf(c.declared(), 0);
   if (!measured.IsArray() || scan.dimension >= measured.rank()) {
-    c.Error(c.range_of<attr::dimensions>(), kRule, "dimension {} does not exist in {}", scan.dimension,
-            Text(measured));
+    c.Error(c.range_of<attr::dimensions>(), kSortScanRule, "dimension {} does not exist in {}",
+            scan.dimension, Text(measured));
     return Failed();
   }
   const int64_t length = measured.dim(scan.dimension);
   if (!CheckScanOperands(c, scan, length)) return Failed();
   if (c.options().layout_sensitive && !c.Get<attr::is_associative>()) {
-    c.Lenient({}, kRule, "the scan is not marked associative");
+    c.Lenient({}, kSortScanRule, "the scan is not marked associative");
   }
   if (!c.declared().IsValid()) return StackedResults(c, scan, length, measured.IsDynamic(scan.dimension));
   CheckScanResults(c, scan, length);

@@ -1,6 +1,7 @@
 #pragma once
 // What several families of shape rules need: sets of types, sizes, dimension numbers, and words for messages.
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -40,6 +41,9 @@ inline bool SizesOk(int64_t a, int64_t b) {
   return a == b || a == Shape::kUnbounded || b == Shape::kUnbounded;
 }
 inline bool InRange(int64_t value, int64_t size) { return value >= 0 && value < size; }
+inline bool Contains(IntList list, int64_t value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
 
 // S(n) of a layout (shape-rules 1.4).
 inline constexpr int64_t kHostMemory = 5;

@@ -7,12 +7,12 @@
 namespace hlo::check {
 namespace {
 
-constexpr std::string_view kRule = "3.25";
+constexpr std::string_view kTokenRule = "3.25";
 
 bool RequireToken(RuleContext& c, int64_t i) {
   if (c.operand(i).IsToken()) [[likely]]
     return true;
-  c.OperandError(i, kRule, "operand {} of {} must be a token, but it is {}", i,
+  c.OperandError(i, kTokenRule, "operand {} of {} must be a token, but it is {}", i,
                  Name(c.instruction().opcode()), Text(c.operand(i)));
   return false;
 }
@@ -21,7 +21,7 @@ bool RequireToken(RuleContext& c, int64_t i) {
 void WantToken(RuleContext& c, int64_t i) {
   if (c.operand(i).IsToken()) [[likely]]
     return;
-  c.Warning(c.operand_range(i), kRule, "operand {} of {} should be a token, but it is {}", i,
+  c.Warning(c.operand_range(i), kTokenRule, "operand {} of {} should be a token, but it is {}", i,
             Name(c.instruction().opcode()), Text(c.operand(i)));
 }
 
@@ -30,7 +30,7 @@ const Shape* DeclaredData(RuleContext& c) {
   const Shape& declared = c.declared();
   if (declared.IsTuple() && !declared.elements().empty()) [[likely]]
     return &declared.element(0);
-  c.Error(c.instruction().shape_range(), kRule,
+  c.Error(c.instruction().shape_range(), kTokenRule,
           "{} must declare a tuple that starts with its data, but it is {}", Name(c.instruction().opcode()),
           declared.IsValid() ? Text(declared) : "missing");
   return nullptr;
@@ -41,7 +41,7 @@ const Shape* OperandElement(RuleContext& c, int64_t i, size_t count) {
   const Shape& operand = c.operand(0);
   if (operand.IsTuple() && operand.elements().size() >= count) [[likely]]
     return &operand.element(i);
-  c.OperandError(0, kRule, "{} takes the tuple that its start makes, but operand 0 is {}",
+  c.OperandError(0, kTokenRule, "{} takes the tuple that its start makes, but operand 0 is {}",
                  Name(c.instruction().opcode()), Text(operand));
   return nullptr;
 }
@@ -75,11 +75,11 @@ Inferred Outfeed(RuleContext& c) {
       case Fit::kSame:
         break;
       case Fit::kLayoutDiffers:
-        c.Lenient(c.range_of<attr::outfeed_shape>(), kRule, "outfeed_shape is {}, but operand 0 is {}",
+        c.Lenient(c.range_of<attr::outfeed_shape>(), kTokenRule, "outfeed_shape is {}, but operand 0 is {}",
                   LayoutText(*shape), LayoutText(c.operand(0)));
         break;
       case Fit::kDiffers:
-        c.NoteOperand(c.Error(c.range_of<attr::outfeed_shape>(), kRule,
+        c.NoteOperand(c.Error(c.range_of<attr::outfeed_shape>(), kTokenRule,
                               "outfeed_shape is {}, but operand 0 is {}", Text(*shape), Text(c.operand(0))),
                       0);
         return Failed();
@@ -118,11 +118,11 @@ Inferred CopyDone(RuleContext& c) {
     case Fit::kSame:
       return Like(*target);
     case Fit::kLayoutDiffers:
-      c.Lenient(c.operand_range(0), kRule, "copy-done copies {} to {}; the layouts must be equal",
+      c.Lenient(c.operand_range(0), kTokenRule, "copy-done copies {} to {}; the layouts must be equal",
                 LayoutText(source), LayoutText(*target));
       return Like(*target);
     case Fit::kDiffers:
-      c.OperandError(0, kRule, "copy-done copies {} to {}; the shapes must be equal", Text(source),
+      c.OperandError(0, kTokenRule, "copy-done copies {} to {}; the shapes must be equal", Text(source),
                      Text(*target));
       return Failed();
   }

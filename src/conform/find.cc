@@ -75,7 +75,7 @@ absl::Status AddFolder(const fs::path& folder, std::vector<Case>* out) {
   return absl::OkStatus();
 }
 
-conform::Outcome Run(const Case& test, const EvaluateFn& evaluate, const ElidedValues& elided) {
+conform::Outcome OutcomeOfCase(const Case& test, const EvaluateFn& evaluate, const ElidedValues& elided) {
   if (test.is_golden() && IsSnapshot(test.path)) return conform::RunSnapshotCase(test.path, evaluate, elided);
   if (test.is_golden()) return conform::RunGoldenCase(test.path, evaluate, elided);
   absl::StatusOr<conform::CaseText> text = conform::ParseCaseText(test.text);
@@ -100,7 +100,7 @@ absl::StatusOr<std::vector<Case>> FindCases(absl::Span<const std::string> paths)
 
 CaseResult RunCase(const Case& test, const EvaluateFn& evaluate, const ElidedValues& elided) {
   const auto start = std::chrono::steady_clock::now();
-  conform::Outcome outcome = Run(test, evaluate, elided);
+  conform::Outcome outcome = OutcomeOfCase(test, evaluate, elided);
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   return {test.path, test.line, test.name, outcome.verdict, std::move(outcome.report), elapsed.count()};
 }

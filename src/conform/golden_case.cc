@@ -104,8 +104,8 @@ absl::StatusOr<Outcome> Compare(const std::string& folder, const Literal& result
   return outcome;
 }
 
-absl::StatusOr<Outcome> Run(const std::string& folder, const EvaluateFn& evaluate,
-                            const ElidedValues& elided) {
+absl::StatusOr<Outcome> RunFolder(const std::string& folder, const EvaluateFn& evaluate,
+                                  const ElidedValues& elided) {
   HLO_ASSIGN_OR_RETURN(Rules rules, ReadRules(folder + "/case.json"));
   if (rules.devices != 1) {
     return absl::UnimplementedError(fmt::format("the case needs {} devices", rules.devices));
@@ -173,7 +173,7 @@ Outcome RunSnapshotCase(const std::string& path, const EvaluateFn& evaluate, con
 }
 
 Outcome RunGoldenCase(const std::string& folder, const EvaluateFn& evaluate, const ElidedValues& elided) {
-  absl::StatusOr<Outcome> outcome = Run(folder, evaluate, elided);
+  absl::StatusOr<Outcome> outcome = RunFolder(folder, evaluate, elided);
   return outcome.ok() ? *std::move(outcome) : OutcomeOf(outcome.status(), Verdict::kError);
 }
 

@@ -46,9 +46,9 @@ class CountedBytes {
   uint8_t byte_ = 0;
 };
 
-class Filler {
+class ConstantFiller {
  public:
-  explicit Filler(const ElidedValues& values) : values_(values) {}
+  explicit ConstantFiller(const ElidedValues& values) : values_(values) {}
 
   // The literal with values in place of the arrays that have none.
   absl::StatusOr<Literal> Filled(const Literal& literal) {
@@ -156,7 +156,7 @@ absl::Status FillElided(const ElidedValues& values, Module& module) {
     SetValue(module, *constant, *std::move(value));
   }
   if (values.fill == ElidedFill::kNone) return absl::OkStatus();
-  Filler filler(values);
+  ConstantFiller filler(values);
   for (Instruction* constant : constants) {
     if (!constant->is_elided()) continue;
     HLO_ASSIGN_OR_RETURN(Literal value, filler.Filled(*constant->Get<attr::literal>()));

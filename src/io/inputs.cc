@@ -52,9 +52,9 @@ absl::Status Annotate(const absl::Status& status, const Slot& slot) {
   return absl::Status(status.code(), fmt::format("{}: {}", slot.name, Message(status)));
 }
 
-void CollectArrays(Slot& slot, std::vector<Slot*>* out) {
+void CollectSlots(Slot& slot, std::vector<Slot*>* out) {
   if (slot.is_leaf()) out->push_back(&slot);
-  for (Slot& element : slot.elements) CollectArrays(element, out);
+  for (Slot& element : slot.elements) CollectSlots(element, out);
 }
 
 class Assembler {
@@ -164,7 +164,7 @@ class Assembler {
       if (for_tuple) continue;
       std::vector<Slot*> arrays;
       if (parameter.is_set) continue;
-      CollectArrays(parameter, &arrays);
+      CollectSlots(parameter, &arrays);
       for (Slot* slot : arrays) {
         if (!slot->is_set) return slot;
       }

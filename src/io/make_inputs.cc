@@ -140,7 +140,7 @@ void io::FillArray(Literal& literal, InputFill fill, uint64_t seed, uint64_t arr
 
 namespace {
 
-struct Filler {
+struct InputFiller {
   InputFill fill;
   uint64_t seed;
   uint64_t array_count = 0;
@@ -169,7 +169,7 @@ std::optional<InputFill> ParseInputFill(std::string_view word) {
 
 absl::StatusOr<std::vector<Literal>> MakeInputs(const Module& module, InputFill fill, uint64_t seed) {
   const std::vector<std::vector<int64_t>> limits = io::IndexLimits(module);
-  Filler filler{fill, seed};
+  InputFiller filler{fill, seed};
   std::vector<Literal> arguments;
   for (size_t p = 0; p < limits.size(); ++p) {
     HLO_ASSIGN_OR_RETURN(Literal value, Literal::Create(module.entry()->parameters()[p]->shape()));

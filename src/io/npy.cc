@@ -11,7 +11,7 @@ namespace hlo::io {
 namespace {
 
 constexpr char kMagic[] = "\x93NUMPY";
-constexpr int64_t kMaxHeaderBytes = 1 << 20;
+constexpr int64_t kMaxNpyHeaderBytes = 1 << 20;
 constexpr int64_t kAlignment = 64;
 
 absl::Status Malformed(std::string_view what) {
@@ -161,7 +161,7 @@ absl::StatusOr<StoredArray> ReadHeader(ByteStream& stream) {
   uint8_t length[4] = {};
   HLO_RETURN_IF_ERROR(stream.Read(length, major == 1 ? 2 : 4));
   const int64_t header_bytes = length[0] | length[1] << 8 | length[2] << 16 | int64_t{length[3]} << 24;
-  if (header_bytes > kMaxHeaderBytes || header_bytes > stream.remaining()) {
+  if (header_bytes > kMaxNpyHeaderBytes || header_bytes > stream.remaining()) {
     return Malformed(fmt::format("its header claims {} bytes", header_bytes));
   }
   std::string text(header_bytes, '\0');

@@ -13,7 +13,7 @@ namespace {
 
 using Computations = absl::flat_hash_map<int64_t, const proto::HloComputationProto*>;
 
-std::string Quoted(std::string_view text) {
+std::string DoublyQuoted(std::string_view text) {
   std::string out = "\"";
   AppendEscaped(text, &out);
   return out + "\"";
@@ -21,7 +21,7 @@ std::string Quoted(std::string_view text) {
 
 std::string ArrayText(const proto::OriginalArrayProto& array) {
   const std::string index = array.shape_index_size() > 0 ? " " + IntsText(array.shape_index()) : "";
-  return "{" + Quoted(array.instruction_name()) + index + "}";
+  return "{" + DoublyQuoted(array.instruction_name()) + index + "}";
 }
 
 // Of the modes of logging, text has words for two.
@@ -124,7 +124,7 @@ class ModuleText {
       Put(" {} : {}", ArrayText(entry.old_original_array()), ArrayText(entry.new_original_array()));
       if (!entry.has_recovery_module()) continue;
       HLO_ASSIGN_OR_RETURN(const std::string text, ModuleText(entry.recovery_module(), depth_ + 1).Make());
-      Put(", {}", Quoted(text));
+      Put(", {}", DoublyQuoted(text));
       if (out_.size() > kMostBytes) return TooLong();
     }
     Put(" }}");
@@ -136,7 +136,7 @@ class ModuleText {
     if (tables.stack_frames_size() == 0) return;
     const auto names = [&](std::string_view title, const auto& list) {
       Put("\n{}\n", title);
-      for (int i = 0; i < list.size(); ++i) Put("{} {}\n", i + 1, Quoted(list[i]));
+      for (int i = 0; i < list.size(); ++i) Put("{} {}\n", i + 1, DoublyQuoted(list[i]));
     };
     names("FileNames", tables.file_names());
     names("FunctionNames", tables.function_names());
@@ -182,7 +182,7 @@ class ModuleText {
     }
     Put("}}");
     if (!computation.execution_thread().empty() && computation.execution_thread() != "main")
-      Put(", execution_thread={}", Quoted(computation.execution_thread()));
+      Put(", execution_thread={}", DoublyQuoted(computation.execution_thread()));
     Put("\n");
     return absl::OkStatus();
   }

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int64_t kMaxHeaderBytes = 100'000'000;  // The format's own limit.
+constexpr int64_t kMaxSafetensorsHeaderBytes = 100'000'000;  // The format's own limit.
 
 struct TypeName {
   std::string_view text;
@@ -98,7 +98,7 @@ class SafetensorsArchive final : public Archive {
     HLO_RETURN_IF_ERROR(file_->ReadAt(0, length, 8));
     uint64_t header_bytes = 0;
     for (int i = 7; i >= 0; --i) header_bytes = header_bytes << 8 | length[i];
-    const int64_t limit = std::min(kMaxHeaderBytes, file_->byte_count() - 8);
+    const int64_t limit = std::min(kMaxSafetensorsHeaderBytes, file_->byte_count() - 8);
     if (header_bytes > static_cast<uint64_t>(limit)) {
       return Malformed(fmt::format("its header claims {} bytes", header_bytes));
     }

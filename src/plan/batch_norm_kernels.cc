@@ -11,7 +11,7 @@ namespace {
 
 using Doubles = cpu::KeptVector<double>;
 
-cpu::FeatureDims DimsOf(const Instruction& instruction) {
+cpu::FeatureDims FeatureDimsOf(const Instruction& instruction) {
   const Shape& shape = instruction.operand(0)->shape();
   const int64_t feature = instruction.Get<attr::feature_index>();
   cpu::FeatureDims dims{.features = shape.dim(feature)};
@@ -41,7 +41,7 @@ void Store(const Instruction& instruction, const Doubles& values, int64_t k,
 
 absl::Status RunTraining(const Instruction& instruction, absl::Span<const void* const> operands,
                          absl::Span<void* const> results) {
-  const cpu::FeatureDims dims = DimsOf(instruction);
+  const cpu::FeatureDims dims = FeatureDimsOf(instruction);
   const cpu::FloatArray x = ArrayOf(instruction, operands, 0);
   const Doubles scale = PerFeature(instruction, operands, 1), offset = PerFeature(instruction, operands, 2);
   const auto n = static_cast<double>(dims.outer * dims.inner);
@@ -62,7 +62,7 @@ absl::Status RunTraining(const Instruction& instruction, absl::Span<const void* 
 
 absl::Status RunInference(const Instruction& instruction, absl::Span<const void* const> operands,
                           absl::Span<void* const> results) {
-  const cpu::FeatureDims dims = DimsOf(instruction);
+  const cpu::FeatureDims dims = FeatureDimsOf(instruction);
   Doubles factor = PerFeature(instruction, operands, 1), offset = PerFeature(instruction, operands, 2);
   const Doubles mean = PerFeature(instruction, operands, 3), variance = PerFeature(instruction, operands, 4);
   const Doubles zeros(dims.features, 0.0);
@@ -78,7 +78,7 @@ absl::Status RunInference(const Instruction& instruction, absl::Span<const void*
 // dx = s / n * (n * dy - doffset - (x - mean) * S / spread), s = scale / sqrt(spread), as a line of x and dy.
 absl::Status RunGrad(const Instruction& instruction, absl::Span<const void* const> operands,
                      absl::Span<void* const> results) {
-  const cpu::FeatureDims dims = DimsOf(instruction);
+  const cpu::FeatureDims dims = FeatureDimsOf(instruction);
   const cpu::FloatArray x = ArrayOf(instruction, operands, 0), dy = ArrayOf(instruction, operands, 4);
   const Doubles scale = PerFeature(instruction, operands, 1), mean = PerFeature(instruction, operands, 2),
                 variance = PerFeature(instruction, operands, 3);

@@ -7,7 +7,7 @@
 namespace hlo::plan {
 namespace {
 
-bool IsWithin(const Block* inner, const Node& loop) {
+bool IsWithinLoop(const Block* inner, const Node& loop) {
   for (; inner != nullptr; inner = inner->parent) {
     if (inner->owner == &loop) return true;
   }
@@ -17,7 +17,7 @@ bool IsWithin(const Block* inner, const Node& loop) {
 // Whether every turn finds the same.
 bool IsInvariant(const Graph& graph, ValueId v, const Node& loop) {
   const Node* node = graph.values[v].node;
-  return node == nullptr || (node != &loop && !IsWithin(node->block, loop));
+  return node == nullptr || (node != &loop && !IsWithinLoop(node->block, loop));
 }
 
 std::optional<int64_t> ConstantOf(const Graph& graph, ValueId v) {

@@ -11,7 +11,7 @@ namespace hlo::plan {
 namespace {
 
 // One operand of a dot.
-struct Side {
+struct DotSide {
   ValueId value;
   Instruction* instruction;  // Of its shape.
   Index batch, contracting;
@@ -24,7 +24,7 @@ Index Through(IntList permutation, const Index& dims) {
 }
 
 // Whether the dimensions that appear in the result stand in their order there, whichever way it reads.
-bool KeepsOrder(IntList permutation, const Side& side) {
+bool KeepsOrder(IntList permutation, const DotSide& side) {
   const Index free = OtherDims(static_cast<int64_t>(permutation.size()), side.batch, side.contracting);
   const Index places = Through(permutation, free);
   return std::is_sorted(places.begin(), places.end());
@@ -37,12 +37,12 @@ class Folder {
   void Fold(Node& node) {
     const Instruction& dot = *node.instruction;
     if (dot.opcode() != Opcode::kDot || dot.operand_count() != 2 || node.only_reference) return;
-    std::array<Side, 2> sides = {Side{node.operands[0], dot.operand(0), dot.Get<attr::lhs_batch_dims>(),
-                                      dot.Get<attr::lhs_contracting_dims>()},
-                                 Side{node.operands[1], dot.operand(1), dot.Get<attr::rhs_batch_dims>(),
-                                      dot.Get<attr::rhs_contracting_dims>()}};
+    std::array<DotSide, 2> sides = {DotSide{node.operands[0], dot.operand(0), dot.Get<attr::lhs_batch_dims>(),
+                                            dot.Get<attr::lhs_contracting_dims>()},
+                                    DotSide{node.operands[1], dot.operand(1), dot.Get<attr::rhs_batch_dims>(),
+                                            dot.Get<attr::rhs_contracting_dims>()}};
     bool changes = false;
-    for (Side& side : sides) {
+    for (DotSide& side : sides) {
       while (SeeThrough(&side)) changes = true;
     }
     if (!changes) return;
@@ -53,7 +53,7 @@ class Folder {
 
  private:
   // From a transpose to what it transposes.
-  bool SeeThrough(Side* side) const {
+  bool SeeThrough(DotSide* side) const {
     const Node* producer = graph_.values[graph_.Resolve(side->value)].node;
     if (producer == nullptr || producer->kind != Node::Kind::kOp || producer->only_reference) return false;
     const Instruction& transpose = *producer->instruction;
@@ -69,7 +69,7 @@ class Folder {
     return true;
   }
 
-  const Instruction* WithSides(const Instruction& dot, const std::array<Side, 2>& sides) {
+  const Instruction* WithSides(const Instruction& dot, const std::array<DotSide, 2>& sides) {
     Module& module = Rewritten(graph_, module_);
     if (computation_ == nullptr) computation_ = module.NewComputation("folded_transposes");
     Instruction* const operands[] = {sides[0].instruction, sides[1].instruction};

@@ -33,7 +33,9 @@ Range RangeOf(ElementType type) {
                         : Range{0, (Wide{1} << bits) - 1};
 }
 
-Range Joined(const Range& a, const Range& b) { return {std::min(a.low, b.low), std::max(a.high, b.high)}; }
+Range JoinedRange(const Range& a, const Range& b) {
+  return {std::min(a.low, b.low), std::max(a.high, b.high)};
+}
 
 // What comparing any numbers of the ranges gives.
 Range Compared(ComparisonDirection direction, const Range& a, const Range& b) {
@@ -52,7 +54,7 @@ Range Compared(ComparisonDirection direction, const Range& a, const Range& b) {
   }
 }
 
-bool IsWithin(const Block* inner, const Block* outer) {
+bool IsWithinBlock(const Block* inner, const Block* outer) {
   while (inner != nullptr && inner != outer) inner = inner->parent;
   return inner == outer;
 }
@@ -123,7 +125,7 @@ class Ranges {
   Range OfState(ValueId state, const Node& loop, const Block* block, Range range) {
     if (counting_.contains(state)) range.low = std::max<Wide>(range.low, 0);
     // In the body, the loop goes on.
-    if (IsWithin(block, loop.blocks[1]))
+    if (IsWithinBlock(block, loop.blocks[1]))
       range.high = std::min(range.high, Limit(state, loop, loop.predicate, kMostConditions));
     return range;
   }
@@ -131,7 +133,7 @@ class Ranges {
   Wide Limit(ValueId state, const Node& loop, ValueId predicate, int depth) {
     constexpr Wide kNone = std::numeric_limits<uint64_t>::max();
     const Node* node = graph_.values[graph_.Resolve(predicate)].node;
-    if (depth == 0 || node == nullptr || !IsStaticOp(*node) || !IsWithin(node->block, loop.blocks[0]))
+    if (depth == 0 || node == nullptr || !IsStaticOp(*node) || !IsWithinBlock(node->block, loop.blocks[0]))
       return kNone;
     const Instruction& op = *node->instruction;
     if (op.opcode() == Opcode::kAnd)
@@ -187,7 +189,7 @@ class Ranges {
       case Opcode::kSelect: {
         const Range choice = of(0);
         if (choice.low == choice.high) return of(choice.low == 1 ? 1 : 2);
-        return Joined(of(1), of(2));
+        return JoinedRange(of(1), of(2));
       }
       case Opcode::kConvert:
         return IsInteger(graph_.values[node.operands[0]].shape) && !is_pred ? unless_wrapped(of(0)) : all;

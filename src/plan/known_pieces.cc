@@ -10,17 +10,17 @@ namespace {
 
 constexpr int64_t kMostBytes = 128;  // That stay for steps to come.
 
-int64_t BytesOf(const KnownPieces::Indices&) { return sizeof(int64_t); }
-int64_t BytesOf(const KnownPieces::Piece& piece) { return piece.byte_count; }
+int64_t ByteCount(const KnownPieces::Indices&) { return sizeof(int64_t); }
+int64_t ByteCount(const KnownPieces::Piece& piece) { return piece.byte_count; }
 
 }  // namespace
 
 template <class Map>
 KnownPieces::Known KnownPieces::Find(Map& map, const typename Map::key_type& what) {
-  if (!keeps_) return {places_.Borrow(BytesOf(what)), true};
+  if (!keeps_) return {places_.Borrow(ByteCount(what)), true};
   const auto [entry, is_new] = map.try_emplace(what, 0);
   if (is_new) {
-    entry->second = places_.Borrow(BytesOf(what));
+    entry->second = places_.Borrow(ByteCount(what));
     places_.Keep(entry->second);
   }
   return {entry->second, is_new};
@@ -33,7 +33,7 @@ template <class Map, class Where>
 void KnownPieces::Forget(Map& map, Where&& where) {
   absl::erase_if(map, [&](const auto& each) {
     if (!where(each)) return false;
-    places_.Release(BytesOf(each.first), each.second);
+    places_.Release(ByteCount(each.first), each.second);
     return true;
   });
 }

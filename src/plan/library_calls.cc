@@ -19,9 +19,6 @@ using build::Op;
 using reference::custom::Activation;
 using reference::custom::Options;
 
-std::vector<int64_t> List(const Index& numbers) { return {numbers.begin(), numbers.end()}; }
-std::vector<int64_t> List(IntList numbers) { return {numbers.begin(), numbers.end()}; }
-
 // No Op: the function is not said here.
 Op Activated(const Activation& activation, Op x) {
   const auto where_negative = [&](Op y) { return build::Select(build::Lt(x, build::FullLike(x, 0)), y, x); };

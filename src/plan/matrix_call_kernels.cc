@@ -129,34 +129,34 @@ void Gesdd(const MatrixCall& call, const Entry& entry) {
 
 // --- What they take besides for one matrix, in bytes
 
-using Needs = absl::FunctionRef<bool(int)>;  // Whether somebody needs a result.
+using NeedsResult = absl::FunctionRef<bool(int)>;  // Whether somebody needs a result.
 
 int64_t WidthOf(const Shape& shape) { return IsComplex(shape.type()) ? 16 : 8; }
 
-int64_t CopyOfMatrix(const MatrixCall& call, const Instruction& instruction, Needs) {
+int64_t CopyOfMatrix(const MatrixCall& call, const Instruction& instruction, NeedsResult) {
   return CopyBytes(instruction.operand(call.array)->shape());
 }
-int64_t CopyOfRightSides(const MatrixCall& call, const Instruction& instruction, Needs) {
+int64_t CopyOfRightSides(const MatrixCall& call, const Instruction& instruction, NeedsResult) {
   return CopyBytes(instruction.operand(call.array + 1)->shape());
 }
 // The copy, and scratch memory that follows from the matrix.
 template <int64_t (*kScratch)(int64_t rows, int64_t columns, int64_t element_bytes)>
-int64_t CopyAnd(const MatrixCall& call, const Instruction& instruction, Needs) {
+int64_t CopyAnd(const MatrixCall& call, const Instruction& instruction, NeedsResult) {
   const Shape& a = instruction.operand(call.array)->shape();
   return CopyBytes(a) + kScratch(Entry::Rows(a), Entry::Columns(a), WidthOf(a));
 }
-int64_t OfOrmqr(const MatrixCall& call, const Instruction& instruction, Needs) {
+int64_t OfOrmqr(const MatrixCall& call, const Instruction& instruction, NeedsResult) {
   const Shape &a = instruction.operand(0)->shape(), &c = instruction.operand(2)->shape();
   return CopyBytes(a) + CopyBytes(c) +
          factor::OrmqrScratchBytes(Entry::Rows(a), Entry::Columns(a),
                                    call.left ? Entry::Columns(c) : Entry::Rows(c), WidthOf(a));
 }
 
-int64_t OfSyevd(const MatrixCall& call, const Instruction& instruction, Needs needs) {
+int64_t OfSyevd(const MatrixCall& call, const Instruction& instruction, NeedsResult needs) {
   const Shape& a = instruction.operand(call.array)->shape();
   return CopyBytes(a) + factor::SyevdScratchBytes(Entry::Columns(a), WidthOf(a), needs(0));
 }
-int64_t OfGesdd(const MatrixCall& call, const Instruction& instruction, Needs needs) {
+int64_t OfGesdd(const MatrixCall& call, const Instruction& instruction, NeedsResult needs) {
   const Shape& a = instruction.operand(call.array)->shape();
   const bool u = call.vectors && needs(2), v = call.vectors && needs(3);
   int64_t bytes =
@@ -175,7 +175,7 @@ struct CallKernel {
   std::string_view name;
   void (*real)(const MatrixCall& call, const Entry& entry);
   void (*complex)(const MatrixCall& call, const Entry& entry);
-  int64_t (*bytes)(const MatrixCall& call, const Instruction& instruction, Needs needs);
+  int64_t (*bytes)(const MatrixCall& call, const Instruction& instruction, NeedsResult needs);
   InPlace in_place;
 };
 using Function = MatrixCall::Function;

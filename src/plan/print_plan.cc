@@ -10,7 +10,7 @@ namespace {
 
 std::string Of(Slot slot) { return slot < 0 ? "token" : fmt::format("b{}", slot); }
 
-std::string List(const std::vector<Slot>& slots) {
+std::string SlotList(const std::vector<Slot>& slots) {
   std::vector<std::string> names;
   for (Slot slot : slots) names.push_back(Of(slot));
   return absl::StrJoin(names, ", ");
@@ -24,7 +24,7 @@ class Printer {
     Buffers();
     text_ += "steps\n";
     Steps(plan_.steps, 1);
-    text_ += fmt::format("result {}\n", List(plan_.results));
+    text_ += fmt::format("result {}\n", SlotList(plan_.results));
     return std::move(text_);
   }
 
@@ -162,11 +162,11 @@ class Printer {
     } else if (const auto* product = std::get_if<ProductStep>(&step.what)) {
       Product(*step.instruction, *product, depth);
     } else if (const auto* kernel = std::get_if<KernelStep>(&step.what)) {
-      Line(depth, fmt::format("{} {}: {} -> {}", kernel->kernel.name, name, List(kernel->operands),
-                              List(kernel->results)));
+      Line(depth, fmt::format("{} {}: {} -> {}", kernel->kernel.name, name, SlotList(kernel->operands),
+                              SlotList(kernel->results)));
     } else if (const auto* reference = std::get_if<ReferenceStep>(&step.what)) {
       Line(depth, fmt::format("reference {} {}: {} -> {}", Name(step.instruction->opcode()), name,
-                              List(reference->operands), List(reference->results)));
+                              SlotList(reference->operands), SlotList(reference->results)));
     } else if (const auto* loop = std::get_if<LoopStep>(&step.what)) {
       Line(depth, fmt::format("while {}", name));
       Moves(loop->initial, depth + 1);

@@ -11,7 +11,7 @@ namespace hlo::plan {
 namespace {
 
 // Steps between a product and the loop that joins it, at most.
-constexpr size_t kFarthest = 16;
+constexpr size_t kFarthestLoop = 16;
 
 // Whether a loop reads or writes element i of the array, and no other, at its position i.
 bool IsAtPosition(const cpu::TileProgram& program, const cpu::Access& access) {
@@ -91,7 +91,7 @@ class Joiner {
     bool joins = false;
     for (const int side : {ProductStep::kLhs, ProductStep::kRhs}) {
       const auto found = loops_.find(Real(kernel.operands[side]));
-      if (how.operand_row[side] == 0 || found == loops_.end() || found->second + kFarthest < i) continue;
+      if (how.operand_row[side] == 0 || found == loops_.end() || found->second + kFarthestLoop < i) continue;
       Step& loop = steps_[found->second];
       std::optional<cpu::TileProgram> program = LoopIn(loop)->ByRows(how.operand_row[side]);
       if (!program.has_value()) continue;
@@ -121,7 +121,7 @@ class Joiner {
     program.VisitAccesses([&](const cpu::Access& access, bool is_store) {
       if (is_store || !access.IsArray()) return;
       const auto found = products_.find(Real(access.argument));
-      if (found == products_.end() || found->second + kFarthest < loop) return;
+      if (found == products_.end() || found->second + kFarthestLoop < loop) return;
       if (last.has_value() && *last >= found->second) return;
       if (ReadsInOrder(program, found->first)) last = found->second;
     });

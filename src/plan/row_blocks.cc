@@ -18,7 +18,7 @@ constexpr int64_t kFewestElements = 32 << 10;  // Less stays in the cache by its
 // What is read and written for a block; more where many blocks remain.
 constexpr int64_t kBlockBytes = 64 << 10, kLargestBlock = 256 << 10, kManyBlocks = 32;
 constexpr int64_t kLongestRow = 256 << 10;  // In bytes; several blocks must fit the L2 cache.
-constexpr size_t kMostParts = 24, kFarthest = 32;
+constexpr size_t kMostParts = 24, kFarthestPart = 32;
 
 using Part = std::variant<cpu::TileProgram, cpu::ReduceProgram>;
 
@@ -157,7 +157,7 @@ class Blocker {
   // Those steps from `first` on that run together; one that does not fit may stay before all of them.
   Group GroupFrom(std::vector<Step>& steps, size_t first) {
     Group group;
-    const size_t end = std::min(steps.size(), first + kFarthest);
+    const size_t end = std::min(steps.size(), first + kFarthestPart);
     for (size_t i = first; i < end && group.rows == 0; ++i) group.rows = RowsOf(steps[i]);
     if (group.rows < kFewestRows || !HasRows(steps[first], group.rows)) return {};
     bool reduces = false;

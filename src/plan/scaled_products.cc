@@ -10,8 +10,6 @@ namespace {
 
 using build::Op;
 
-std::vector<int64_t> List(IntList numbers) { return {numbers.begin(), numbers.end()}; }
-
 // As `type`, by way of the declared one.
 Op Converted(Op x, ElementType from, ElementType declared, ElementType type) {
   if (from != declared) x = build::ConvertElementType(x, declared);

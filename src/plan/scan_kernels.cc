@@ -19,7 +19,7 @@ const Shape& ScannedShape(const Instruction& scan) {
   return has_input ? scan.operand(0)->shape() : ResultShapes(scan)[0];
 }
 
-cpu::ScanDims DimsOf(const Instruction& scan) {
+cpu::ScanDims ScanDimsOf(const Instruction& scan) {
   const Shape& shape = ScannedShape(scan);
   const int64_t dimension = scan.Get<attr::dimensions>()[0];
   return {Product(shape.dims().first(dimension)), shape.dim(dimension),
@@ -66,7 +66,7 @@ Line FindLine(const Instruction& scan) {
 
 absl::Status RunScan(const Instruction& scan, const cpu::TileCode& code, const Line& line,
                      absl::Span<const void* const> operands, absl::Span<void* const> results) {
-  const cpu::ScanDims dims = DimsOf(scan);
+  const cpu::ScanDims dims = ScanDimsOf(scan);
   if (dims.outer * dims.inner != 1 || line.function == nullptr) {
     cpu::Scan(dims, ArraysOf(scan, operands, results), code);
     return absl::OkStatus();

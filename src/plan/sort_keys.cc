@@ -12,9 +12,9 @@ namespace {
 constexpr int kMostKeys = 16;
 
 // One side of the comparison as a function of a single parameter.
-class Side {
+class KeySide {
  public:
-  explicit Side(const Instruction& root) { Visit(root); }
+  explicit KeySide(const Instruction& root) { Visit(root); }
   const Instruction* parameter() const { return is_function_ ? parameter_ : nullptr; }
 
  private:
@@ -64,8 +64,8 @@ std::optional<SortKey> FindKey(const Instruction& compare, const Instruction& so
   if (compare.opcode() != Opcode::kCompare || !compare.shape().IsScalar()) return std::nullopt;
   const ComparisonDirection direction = compare.Get<attr::direction>();
   if (direction != ComparisonDirection::kLt && direction != ComparisonDirection::kGt) return std::nullopt;
-  const Instruction* left = Side(*compare.operand(0)).parameter();
-  const Instruction* right = Side(*compare.operand(1)).parameter();
+  const Instruction* left = KeySide(*compare.operand(0)).parameter();
+  const Instruction* right = KeySide(*compare.operand(1)).parameter();
   int visited = 0;
   if (left == nullptr || right == nullptr ||
       !SameFunction(*compare.operand(0), *compare.operand(1), &visited))
@@ -94,7 +94,7 @@ bool IsTie(const Instruction& equal, const Instruction& strict) {
     return false;
   const auto is_same = [](const Instruction& a, const Instruction& b) {
     int visited = 0;
-    const Instruction *x = Side(a).parameter(), *y = Side(b).parameter();
+    const Instruction *x = KeySide(a).parameter(), *y = KeySide(b).parameter();
     return x != nullptr && x == y && SameFunction(a, b, &visited);
   };
   const Instruction &a = *equal.operand(0), &b = *equal.operand(1);

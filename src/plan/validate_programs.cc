@@ -13,7 +13,7 @@ using cpu::Access;
 using cpu::TileProgram;
 
 // The least and the greatest number that an affine function takes over the positions of a loop.
-struct Range {
+struct ByteRange {
   int64_t least, most;
 
   void Walk(absl::Span<const int64_t> dims, const cpu::Strides& strides) {
@@ -21,9 +21,9 @@ struct Range {
   }
 };
 
-Range RangeOf(const TileProgram& program, int64_t offset, const cpu::Strides& outer,
-              const cpu::Strides& inner) {
-  Range range{offset, offset};
+ByteRange ByteRangeOf(const TileProgram& program, int64_t offset, const cpu::Strides& outer,
+                      const cpu::Strides& inner) {
+  ByteRange range{offset, offset};
   range.Walk(program.outer_dims(), outer);
   range.Walk(program.inner_dims(), inner);
   return range;
@@ -38,14 +38,14 @@ std::optional<std::string> CheckAccess(const TileProgram& program, const Access&
   const auto outside = [&](int32_t argument) {
     return fmt::format("an access leaves argument {} of its loop", argument);
   };
-  Range range = RangeOf(program, access.offset, access.outer, access.inner);
+  ByteRange range = ByteRangeOf(program, access.offset, access.outer, access.inner);
   for (const cpu::RuntimeStart& start : access.starts) {
     const int64_t most = start.max * start.stride;
     (most < 0 ? range.least : range.most) += most;
-    Range place{start.element, start.element};
+    ByteRange place{start.element, start.element};
     if (start.place.has_value()) {
       if (!access.edges.empty()) continue;
-      place = RangeOf(program, start.place->offset, start.place->outer, start.place->inner);
+      place = ByteRangeOf(program, start.place->offset, start.place->outer, start.place->inner);
     }
     if (start.max < 0 || place.least < 0 || place.most >= elements(start.argument, start.type))
       return outside(start.argument);
@@ -142,9 +142,9 @@ std::optional<std::string> CheckInPlace(const TileProgram& program, const Progra
 
 namespace {
 
-using Part = std::variant<TileProgram, cpu::ReduceProgram>;
+using LoopOrReduce = std::variant<TileProgram, cpu::ReduceProgram>;
 
-const TileProgram& BodyOf(const Part& part) {
+const TileProgram& LoopOf(const LoopOrReduce& part) {
   const auto* loop = std::get_if<TileProgram>(&part);
   return loop != nullptr ? *loop : std::get<cpu::ReduceProgram>(part).body;
 }
@@ -178,7 +178,7 @@ std::optional<int64_t> RowBytes(const TileProgram& program, const Access& access
     }
     if (left != 1) return std::nullopt;
   }
-  Range row{access.offset, access.offset};
+  ByteRange row{access.offset, access.offset};
   for (const auto& [dim, stride] : within) (stride < 0 ? row.least : row.most) += (dim - 1) * stride;
   if (row.least < 0) return std::nullopt;
   std::optional<int64_t> length;
@@ -204,10 +204,10 @@ std::optional<std::string> CheckInPlace(const cpu::RowProgram& program, const Pr
   };
   std::vector<Write> writes;
   for (size_t p = 0; p < program.parts.size(); ++p) {
-    BodyOf(program.parts[p]).VisitAccesses([&](const Access& access, bool is_store) {
+    LoopOf(program.parts[p]).VisitAccesses([&](const Access& access, bool is_store) {
       if (is_store)
         writes.push_back(
-            {access.argument, RowBytes(BodyOf(program.parts[p]), access, program.rows), p, true});
+            {access.argument, RowBytes(LoopOf(program.parts[p]), access, program.rows), p, true});
     });
     if (const auto* reduce = std::get_if<cpu::ReduceProgram>(&program.parts[p])) {
       for (const auto& result : reduce->results)
@@ -216,7 +216,7 @@ std::optional<std::string> CheckInPlace(const cpu::RowProgram& program, const Pr
   }
   std::optional<std::string> problem;
   for (size_t p = 0; p < program.parts.size() && !problem.has_value(); ++p) {
-    const TileProgram& body = BodyOf(program.parts[p]);
+    const TileProgram& body = LoopOf(program.parts[p]);
     // Part p reads whole arrays (`row_bytes` is nothing) or its own row.
     const auto read = [&](int32_t argument, std::optional<int64_t> row_bytes) {
       for (const Write& write : writes) {

@@ -95,6 +95,10 @@ absl::StatusOr<Literal> Transposed(const Literal& array, absl::Span<const int64_
   return Copied(array, view, Shape::Array(array.type(), view.dims));
 }
 
+absl::StatusOr<Literal> WideZeros(const Index& dims) {
+  return Literal::CreateZeros(Shape::Array(ElementType::kF64, dims));
+}
+
 absl::StatusOr<Literal> Copied(const Literal& array, const View& from, const Shape& shape) {
   HLO_CHECK(ByteCount(array.type()) == ByteCount(shape.type()));
   HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(shape));

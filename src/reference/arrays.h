@@ -40,6 +40,9 @@ absl::StatusOr<Literal> AsIndices(const Literal& array);
 // Dimension k of the result is dimension permutation[k] of the array.
 absl::StatusOr<Literal> Transposed(const Literal& array, absl::Span<const int64_t> permutation);
 
+// An array of zeros in the type of wide floats.
+absl::StatusOr<Literal> WideZeros(const Index& dims);
+
 // The elements that a view of the array's buffer names, as an array of `shape`.
 absl::StatusOr<Literal> Copied(const Literal& array, const View& from, const Shape& shape);
 

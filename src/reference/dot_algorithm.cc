@@ -12,7 +12,7 @@
 namespace hlo::reference {
 namespace {
 
-struct Pair {
+struct SplitPair {
   int lhs, rhs;  // Pieces, the highest first.
 };
 
@@ -24,12 +24,12 @@ struct Algorithm {
   int mantissa_bits = 23;
   ElementType accumulator = ElementType::kF32;
   int pieces = 1;
-  std::vector<Pair> products = {{0, 0}};
+  std::vector<SplitPair> products = {{0, 0}};
 };
 
 Algorithm Describe(PrecisionAlgorithm algorithm) {
   constexpr ElementType kF32 = ElementType::kF32;
-  const std::vector<Pair> x3 = {{1, 0}, {0, 1}, {0, 0}};
+  const std::vector<SplitPair> x3 = {{1, 0}, {0, 1}, {0, 0}};
   switch (algorithm) {
     case PrecisionAlgorithm::kF16F16F16:
       return {23, ElementType::kF16};
@@ -93,7 +93,7 @@ absl::StatusOr<Literal> SumByAlgorithm(PrecisionAlgorithm algorithm, const Liter
   HLO_ASSIGN_OR_RETURN(const std::vector<Literal> left, Pieces(lhs, description));
   HLO_ASSIGN_OR_RETURN(const std::vector<Literal> right, Pieces(rhs, description));
   Literal total;
-  for (const Pair& pair : description.products) {
+  for (const SplitPair& pair : description.products) {
     HLO_ASSIGN_OR_RETURN(Literal product, sum(left[pair.lhs], right[pair.rhs]));
     HLO_ASSIGN_OR_RETURN(product, WithType(product, description.accumulator));
     HLO_ASSIGN_OR_RETURN(product, Widened(product, ElementType::kF64));

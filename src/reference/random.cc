@@ -19,7 +19,7 @@
 namespace hlo::reference {
 namespace {
 
-using Pair = std::array<uint32_t, 2>;
+using CounterPair = std::array<uint32_t, 2>;
 using Four = std::array<uint32_t, 4>;
 using State = std::array<uint64_t, 3>;
 
@@ -29,7 +29,7 @@ uint64_t Join(uint32_t low, uint32_t high) { return low | static_cast<uint64_t>(
 uint32_t RotateLeft(uint32_t x, int count) { return x << count | x >> (32 - count); }
 
 // Threefry-2x32 with 20 rounds (semantics 7.3).
-Pair ThreeFry(uint64_t key, uint64_t counter) {
+CounterPair ThreeFry(uint64_t key, uint64_t counter) {
   constexpr int kRotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
   const uint32_t keys[3] = {Low(key), High(key), 0x1BD11BDAu ^ Low(key) ^ High(key)};
   uint32_t x0 = Low(counter) + keys[0], x1 = High(counter) + keys[1];
@@ -76,7 +76,7 @@ void ThreeFryWords(absl::Span<const int64_t> dims, State& state, Set&& set) {
   Index half(dims);
   half[split] = (half[split] + 1) / 2;
   for (const Index& j : EachIndex(half)) {
-    const Pair words = ThreeFry(state[0], state[1]++);
+    const CounterPair words = ThreeFry(state[0], state[1]++);
     const int64_t place = Offset(j, strides) + j[split] * strides[split];
     set(place, words[0]);
     if (2 * j[split] + 1 < dims[split]) set(place + strides[split], words[1]);
@@ -86,7 +86,7 @@ void ThreeFryWords(absl::Span<const int64_t> dims, State& state, Set&& set) {
 template <class Set>
 void ThreeFryPairs(int64_t count, State& state, Set&& set) {
   for (int64_t i = 0; i < count; ++i) {
-    const Pair words = ThreeFry(state[0], state[1]++);
+    const CounterPair words = ThreeFry(state[0], state[1]++);
     set(i, Join(words[0], words[1]));
   }
 }
@@ -220,7 +220,7 @@ absl::StatusOr<Literal> custom::ThreeFryBlocks(OpContext& context) {
   HLO_ASSIGN_OR_RETURN(Literal first, Literal::Create(context.shape().element(0)));
   HLO_ASSIGN_OR_RETURN(Literal second, Literal::Create(context.shape().element(1)));
   for (size_t i = 0; i < in[0].size(); ++i) {
-    const Pair words = ThreeFry(Join(in[0][i], in[1][i]), Join(in[2][i], in[3][i]));
+    const CounterPair words = ThreeFry(Join(in[0][i], in[1][i]), Join(in[2][i], in[3][i]));
     first.mutable_span<uint32_t>()[i] = words[0];
     second.mutable_span<uint32_t>()[i] = words[1];
   }

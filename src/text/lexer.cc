@@ -51,7 +51,6 @@ constexpr std::array<Tok, 128> kPunctuationKinds = [] {
 }();
 
 bool Has(char c, uint8_t classes) { return (kClasses[static_cast<uint8_t>(c)] & classes) != 0; }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 // Reserved words: keywords and element types, in a table of open addressing.
 struct Reserved {

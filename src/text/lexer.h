@@ -103,5 +103,6 @@ bool IsTypeName(std::string_view word);
 // What a byte can be part of.
 bool IsWordByte(char c);
 bool IsBlank(char c);
+inline bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 }  // namespace hlo::text

@@ -13,7 +13,6 @@
 namespace hlo::text {
 namespace {
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 // May stand right after a number.
 bool EndsNumber(char c) { return c == ',' || c == '}' || c == ')' || IsBlank(c); }
 

@@ -1,9 +1,21 @@
+# Compiles sources of a target together, BATCH of them or 10: what they include is read once for all of them.
+function(hlo_unity TARGET BATCH)
+  if(BATCH STREQUAL "")
+    set(BATCH 10)
+  endif()
+  if(HLO_RUN_UNITY AND BATCH)
+    set_target_properties(${TARGET} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${BATCH})
+  endif()
+endfunction()
+
 # One library per folder of src/. Its name is the folder's; DEPS states the layers below it that it may use.
 # HEADERS names what it shares precompiled headers with, hlo_headers if nothing else; NONE where its options differ.
+# So many sources are compiled together as BATCH says (HLO_RUN_UNITY); 0 compiles each alone.
 #   hlo_library(NAME ir SOURCES opcode.cc module.cc DEPS types)
 function(hlo_library)
-  cmake_parse_arguments(ARG "" "NAME;HEADERS" "SOURCES;DEPS;LIBS;PRIVATE_LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "NAME;HEADERS;BATCH" "SOURCES;DEPS;LIBS;PRIVATE_LIBS" ${ARGN})
   add_library(hlo_${ARG_NAME} STATIC ${ARG_SOURCES})
+  hlo_unity(hlo_${ARG_NAME} "${ARG_BATCH}")
   add_library(hlo::${ARG_NAME} ALIAS hlo_${ARG_NAME})
   target_include_directories(hlo_${ARG_NAME} PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_compile_options(hlo_${ARG_NAME} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${HLO_WARNINGS}>")

@@ -134,9 +134,9 @@ class Normalisation {
       : instruction_(instruction), device_(device) {
     const Shape& shape = instruction.operand(0)->shape();
     const int64_t feature = instruction.Get<attr::feature_index>();
-    dims_.outer = Product(shape.dims().first(feature));
+    dims_.outer = hlo::Product(shape.dims().first(feature));
     dims_.features = shape.dim(feature);
-    dims_.inner = Product(shape.dims().subspan(feature + 1));
+    dims_.inner = hlo::Product(shape.dims().subspan(feature + 1));
   }
 
   absl::StatusOr<CudaKernel> Make() {

@@ -151,8 +151,8 @@ std::optional<CudaKernel> CodedScanKernel(const Instruction& scan, const cpu::Ti
   const absl::StatusOr<SharedCode> code = build();
   if (!code.ok()) return std::nullopt;
   const int64_t dimension = scan.Get<attr::dimensions>()[0];
-  const int64_t inner = Product(shape.dims().subspan(dimension + 1)),
-                lines = Product(shape.dims().first(dimension)) * inner;
+  const int64_t inner = hlo::Product(shape.dims().subspan(dimension + 1)),
+                lines = hlo::Product(shape.dims().first(dimension)) * inner;
   if (lines > kMostThreads) return std::nullopt;
   CudaKernel kernel;
   kernel.name = "scan of code, a line a thread";
@@ -188,7 +188,7 @@ std::optional<CudaKernel> CodedMap(const Instruction& map, const cpu::TileCode& 
     return Finished(builder, std::move(ends), device);
   };
   const absl::StatusOr<SharedCode> made = build();
-  const int64_t count = Product(map.shape().dims());
+  const int64_t count = hlo::Product(map.shape().dims());
   if (!made.ok() || count > kMostThreads) return std::nullopt;
   CudaKernel kernel;
   kernel.name = "map of code";

@@ -14,7 +14,7 @@
 namespace hlo::cuda {
 namespace {
 
-constexpr int64_t kMostElements = INT32_MAX;
+constexpr int64_t kMostOrderElements = INT32_MAX;
 
 // A sort of lines whose order is a comparison of all operands.
 class CodedOrderOfLines {
@@ -25,11 +25,11 @@ class CodedOrderOfLines {
                                                const DeviceProperties& device) {
     CodedOrderOfLines order;
     const Shape& shape = instruction.operand(0)->shape();
-    order.count_ = Product(shape.dims());
+    order.count_ = hlo::Product(shape.dims());
     std::vector<cpu::Access> arrays;
     for (int64_t k = 0; k < instruction.operand_count(); ++k) arrays.push_back(OperandAccess(instruction, k));
     absl::StatusOr<SharedCode> code = ComparisonCode(arrays, comparator, device);
-    if (!code.ok() || order.count_ > kMostElements) return std::nullopt;
+    if (!code.ok() || order.count_ > kMostOrderElements) return std::nullopt;
     order.code_ = *std::move(code);
     if (order.count_ > 0) order.lines_ = LinesAlong(shape.dims(), dimension);
     return order;

@@ -11,7 +11,7 @@ namespace hlo::cuda {
 namespace {
 
 constexpr int64_t kMostClasses = 64;          // Beyond, one product finds out which taps an element sees.
-constexpr int64_t kMostCoordinate = 1 << 30;  // So that sums of two fit into 32 bits.
+constexpr int64_t kMostConvolutionCoordinate = 1 << 30;  // So that sums of two fit into 32 bits.
 
 // One spatial dimension: sizes, and strides in the three arrays.
 struct Spatial {
@@ -36,7 +36,7 @@ struct Part {
   bool IsCountable() const {
     const int64_t reach[] = {origin, step, tap_move, origin + (outputs - 1) * step + (taps - 1) * tap_move};
     return std::all_of(std::begin(reach), std::end(reach),
-                       [](int64_t x) { return std::abs(x) < kMostCoordinate; });
+                       [](int64_t x) { return std::abs(x) < kMostConvolutionCoordinate; });
   }
 };
 
@@ -195,8 +195,8 @@ bool AddSpatial(const Spatial& s, const Part& part, Product* product, SpatialMap
     maps->terms.dims.push_back({.size = part.taps});
     return true;
   }
-  if (!part.IsCountable() || s.input >= kMostCoordinate || part.spread >= kMostCoordinate ||
-      s.input * part.spread >= kMostCoordinate)
+  if (!part.IsCountable() || s.input >= kMostConvolutionCoordinate ||
+      part.spread >= kMostConvolutionCoordinate || s.input * part.spread >= kMostConvolutionCoordinate)
     return false;
   PairedDims::Dim row{.size = part.outputs, .second = part.output_step * s.output_stride};
   PairedDims::Dim term{.size = part.taps, .second = part.tap_step * s.kernel_stride};
@@ -303,7 +303,7 @@ void SplitBorders(const Layout& layout, Choices* choices) {
 std::optional<ConvolutionProducts> ProductsOf(const Layout& layout) {
   Choices choices;
   for (const Spatial& s : layout.spatial) {
-    if (s.base_dilation >= kMostCoordinate) return std::nullopt;
+    if (s.base_dilation >= kMostConvolutionCoordinate) return std::nullopt;
     choices.push_back(s.base_dilation / std::gcd(s.stride, s.base_dilation) <= kMostClasses
                           ? Classes(s)
                           : std::vector{Whole(s)});

@@ -12,7 +12,7 @@
 namespace hlo::cuda {
 namespace {
 
-constexpr int64_t kMostCoordinate = 1 << 28;
+constexpr int64_t kMostDepthwiseCoordinate = 1 << 28;
 constexpr int64_t kMostTaps = 1 << 10, kMostStep = 1 << 16;
 constexpr int64_t kMostSharedBytes = 48 << 10;
 
@@ -35,10 +35,10 @@ bool SetDim(const Instruction& convolution, const DimLabels& labels, int64_t num
   const int64_t in = labels.input_spatial[d], taps = labels.kernel_spatial[d], out = labels.output_spatial[d];
   const auto within = [](int64_t x, int64_t most) { return -most < x && x < most; };
   // Then products and sums of two fit into 32 bits.
-  if (window.base_dilation != 1 || !within(input.dim(in), kMostCoordinate) ||
-      !within(window.padding_low, kMostCoordinate) || !within(window.stride, kMostStep) ||
+  if (window.base_dilation != 1 || !within(input.dim(in), kMostDepthwiseCoordinate) ||
+      !within(window.padding_low, kMostDepthwiseCoordinate) || !within(window.stride, kMostStep) ||
       !within(window.window_dilation, kMostStep) || filter.dim(taps) > kMostTaps ||
-      !within(result.dim(out), kMostCoordinate / std::max<int64_t>(1, window.stride)))
+      !within(result.dim(out), kMostDepthwiseCoordinate / std::max<int64_t>(1, window.stride)))
     return false;
   dim.input = static_cast<int32_t>(input.dim(in));
   dim.output = static_cast<int32_t>(result.dim(out));
@@ -70,8 +70,8 @@ std::optional<CudaKernel> FindDepthwiseKernel(const Instruction& convolution) {
   const Shape &input = convolution.operand(0)->shape(), &filter = convolution.operand(1)->shape(),
               &result = convolution.shape();
   const auto rank = static_cast<int64_t>(labels.input_spatial.size());
-  if (rank < 1 || rank > 2 || Product(result.dims()) == 0 || Product(input.dims()) == 0 ||
-      Product(filter.dims()) == 0 || !IsFloat(input.type()) || !IsFloat(filter.type()) ||
+  if (rank < 1 || rank > 2 || hlo::Product(result.dims()) == 0 || hlo::Product(input.dims()) == 0 ||
+      hlo::Product(filter.dims()) == 0 || !IsFloat(input.type()) || !IsFloat(filter.type()) ||
       !IsFloat(result.type()) ||
       cpu::GemmComputeType(input.type(), filter.type(), result.type()) != ElementType::kF32 ||
       !IsFilterOfOneFeature(convolution, labels))

@@ -7,7 +7,7 @@
 namespace hlo::cuda {
 namespace {
 
-constexpr int64_t kMostElements = int64_t{1} << 40;
+constexpr int64_t kMostFftElements = int64_t{1} << 40;
 
 // A complex transform of one axis.
 bool AddAxis(FftPlanner& planner, absl::Span<const int64_t> dims, int64_t axis, bool inverse, double scale,
@@ -15,8 +15,8 @@ bool AddAxis(FftPlanner& planner, absl::Span<const int64_t> dims, int64_t axis, 
   const int64_t n = dims[axis];
   const auto at = static_cast<size_t>(axis);
   FftLines lines;
-  lines.outer = Product(dims.first(at));
-  lines.inner = Product(dims.subspan(at + 1));
+  lines.outer = hlo::Product(dims.first(at));
+  lines.inner = hlo::Product(dims.subspan(at + 1));
   lines.in_outer = lines.out_outer = n * lines.inner;
   lines.in_inner = lines.out_inner = 1;
   lines.in_stride = lines.out_stride = lines.inner;
@@ -97,13 +97,13 @@ bool AddAll(FftPlanner& planner, FftType type, absl::Span<const int64_t> in_dims
             absl::Span<const int64_t> length) {
   const auto last = static_cast<int64_t>(in_dims.size()) - 1,
              first = last - static_cast<int64_t>(length.size()) + 1;
-  const double scale = 1 / static_cast<double>(Product(length));
+  const double scale = 1 / static_cast<double>(hlo::Product(length));
   if (type == FftType::kFft || type == FftType::kIfft) {
     const bool inverse = type == FftType::kIfft;
     return AddAxes(planner, in_dims, first, last, inverse, inverse ? scale : 1, FftPlace::kInput,
                    FftPlace::kOutput);
   }
-  const int64_t n = length.back(), count = Product(in_dims.first(static_cast<size_t>(last)));
+  const int64_t n = length.back(), count = hlo::Product(in_dims.first(static_cast<size_t>(last)));
   if (type == FftType::kRfft) {
     Index bins(in_dims);
     bins[last] = n / 2 + 1;
@@ -111,7 +111,7 @@ bool AddAll(FftPlanner& planner, FftType type, absl::Span<const int64_t> in_dims
            AddAxes(planner, bins, first, last - 1, false, 1, FftPlace::kOutput, FftPlace::kOutput);
   }
   if (length.size() == 1) return AddBinsToReal(planner, n, count, scale, FftPlace::kInput);
-  planner.Grow(FftPlace::kAxisWork, Product(in_dims));
+  planner.Grow(FftPlace::kAxisWork, hlo::Product(in_dims));
   return AddAxes(planner, in_dims, first, last - 1, true, 1, FftPlace::kInput, FftPlace::kAxisWork) &&
          AddBinsToReal(planner, n, count, scale, FftPlace::kAxisWork);
 }
@@ -121,8 +121,8 @@ bool AddAll(FftPlanner& planner, FftType type, absl::Span<const int64_t> in_dims
 std::optional<FftPlan> PlanFft(FftType type, bool is_double, absl::Span<const int64_t> in_dims,
                                absl::Span<const int64_t> length) {
   FftPlanner planner(is_double);
-  if (Product(in_dims) == 0 || Product(length) == 0) return planner.plan();
-  if (length.empty() || Product(in_dims) > kMostElements || !AddAll(planner, type, in_dims, length))
+  if (hlo::Product(in_dims) == 0 || hlo::Product(length) == 0) return planner.plan();
+  if (length.empty() || hlo::Product(in_dims) > kMostFftElements || !AddAll(planner, type, in_dims, length))
     return std::nullopt;
   return planner.plan();
 }

@@ -8,7 +8,7 @@
 namespace hlo::cuda {
 namespace {
 
-constexpr int64_t kMostLines = (int64_t{1} << 31) - 1;
+constexpr int64_t kMostFftLines = (int64_t{1} << 31) - 1;
 constexpr int64_t kLongestBluestein = 1 << 20;  // Its tables are made on the host.
 constexpr uint32_t kHalfThreads = FftHalfF32::kThreads;
 
@@ -75,7 +75,7 @@ uint32_t FftPlanner::Rotations(int64_t n, FftStep::Tables* tables) {
 
 bool FftPlanner::AddTransform(int64_t n, const FftLines& lines, FftEnds ends, FftPlace from, FftPlace to) {
   if (ends.out_limit < n) ends.store |= kFftStagedStore;
-  if (lines.count() > kMostLines) return false;
+  if (lines.count() > kMostFftLines) return false;
   if (HasPlan(n, plan_.is_double)) return AddSmooth(n, lines, ends, from, to, -1, -1);
   if (n > kLongestBluestein) return false;
   int64_t m = 2 * n - 1;
@@ -140,7 +140,7 @@ bool FftPlanner::AddBlocks(int64_t n, const FftLines& lines, const FftEnds& ends
 bool FftPlanner::AddSplit(int64_t n, const FftLines& lines, const FftEnds& ends, FftPlace from, FftPlace to) {
   const std::optional<Split> split = SplitOf(n, plan_.is_double);
   const int64_t n1 = split->rows, n2 = split->columns;
-  if (lines.count() * n1 > kMostLines || lines.count() * n2 > kMostLines) return false;
+  if (lines.count() * n1 > kMostFftLines || lines.count() * n2 > kMostFftLines) return false;
   Grow(FftPlace::kSplitWork, lines.count() * n);
   FftStep columns = StepOf({ends.load, 0, ends.in_limit, n, 1}, from, FftPlace::kSplitWork);
   columns.args.flags |= kFftStoreRotated;
@@ -164,7 +164,7 @@ bool FftPlanner::AddSplit(int64_t n, const FftLines& lines, const FftEnds& ends,
   // Rows of N1 = Na Nb in the same way, in place first.
   const std::optional<Split> inner = SplitOf(n1, plan_.is_double);
   const int64_t na = inner->rows, nb = inner->columns;
-  if (lines.count() * n2 * std::max(na, nb) > kMostLines) return false;
+  if (lines.count() * n2 * std::max(na, nb) > kMostFftLines) return false;
   FftStep again = StepOf({0, 0, n, n, 1}, FftPlace::kSplitWork, FftPlace::kSplitWork);
   again.args.flags |= kFftStoreRotated;
   again.args.fine_bits = Rotations(n1, &again.tables);

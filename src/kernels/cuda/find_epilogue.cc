@@ -88,7 +88,7 @@ class Finder {
         size *= dims_[d];
       }
     }
-    EpilogueArray array{.type = access.type, .is_whole = size == Product(dims_)};
+    EpilogueArray array{.type = access.type, .is_whole = size == hlo::Product(dims_)};
     array.inner = FastDiv(static_cast<uint32_t>(inner));
     array.size = FastDiv(static_cast<uint32_t>(size));
     return array;
@@ -153,7 +153,7 @@ class Finder {
 
 std::optional<FoundEpilogue> FindEpilogue(const cpu::TileProgram& loop, int32_t product, ElementType declared,
                                           int64_t count) {
-  if (!IsTaken(declared) || count >= int64_t{1} << 31 || Product(DimsOf(loop)) != count || count == 0)
+  if (!IsTaken(declared) || count >= int64_t{1} << 31 || hlo::Product(DimsOf(loop)) != count || count == 0)
     return std::nullopt;
   return Finder(loop, product, declared).Find();
 }

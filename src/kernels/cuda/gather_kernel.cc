@@ -40,7 +40,7 @@ std::optional<CudaKernel> FindGatherKernel(const Instruction& gather, const Devi
   const std::optional<IndexedArrays> arrays = IndexArrays(operand, indices, result, indexing, extents, true);
   if (!arrays.has_value()) return std::nullopt;
   const int64_t byte_count = ByteCount(operand.type()), bytes = *DenseByteCount(result);
-  if (Product(operand.dims()) == 0 || bytes == 0) {
+  if (hlo::Product(operand.dims()) == 0 || bytes == 0) {
     return CudaKernel{"gather of nothing", 0, [bytes](auto, auto results, void*, Stream stream) {
                         return device::FillOnDevice(results[0], 0, bytes, stream);
                       }};

@@ -18,7 +18,7 @@ namespace {
 using cpu::ReduceProgram;
 
 constexpr uint32_t kPiece = 32 << 10;  // Elements of a row.
-constexpr int64_t kMostElements = int64_t{1} << 31;
+constexpr int64_t kMostFoldedElements = int64_t{1} << 31;
 
 // The load of the array, where the body is one and nothing else.
 const cpu::Access* OnlyLoad(const cpu::TileProgram& body) {
@@ -147,7 +147,7 @@ std::optional<LoweredProgram> LowerFold(const ReduceProgram& program) {
   const std::optional<Fold> fold = FoldOf(program, type);
   const int64_t kept_count = program.kept_count(), reduced_count = program.reduced_count();
   if (!fold.has_value() || kept_count == 0 || reduced_count == 0 ||
-      std::max(kept_count, reduced_count) >= kMostElements)
+      std::max(kept_count, reduced_count) >= kMostFoldedElements)
     return std::nullopt;
   const auto outer = MapOf(program.body.outer_dims(), load->outer),
              inner = MapOf(program.body.inner_dims(), load->inner);
@@ -175,7 +175,7 @@ std::optional<LoweredProgram> LowerFold(const ReduceProgram& program) {
   args.vectors =
       rows ? HasVectors(args, args.reduced, args.kept, kernel.vector)
            : HasVectors(args, args.kept, args.reduced, kernel.vector) && args.kept_count % kernel.vector == 0;
-  if (BlocksOf(args, rows, kernel.vector) >= kMostElements) return std::nullopt;
+  if (BlocksOf(args, rows, kernel.vector) >= kMostFoldedElements) return std::nullopt;
   const int64_t workspace = args.pieces > 1 ? kernel.sum_bytes * kept_count * args.pieces : 0;
   return LoweredProgram{fmt::format("reduce {} {}{}{}", rows ? "rows by" : "columns by", args.group,
                                     args.pieces > 1 ? fmt::format(", {} pieces", args.pieces) : "",

@@ -142,7 +142,8 @@ std::optional<CudaKernel> FindShuffleKernel(const Instruction& shuffle, const De
   const Shape& shape = shuffle.shape();
   const IntList dimensions = shuffle.Get<attr::dimensions>(), shifts = shuffle.Get<attr::shifts>();
   constexpr size_t kMostDimensions = 4;
-  if (dimensions.size() != shifts.size() || dimensions.size() > kMostDimensions || Product(shape.dims()) == 0)
+  if (dimensions.size() != shifts.size() || dimensions.size() > kMostDimensions ||
+      hlo::Product(shape.dims()) == 0)
     return std::nullopt;
   const Index strides = RowMajorStrides(shape.dims());
   struct Block {

@@ -24,7 +24,7 @@ struct Shared {
 };
 
 // Everything that an index moves: sizes, and strides in arrays by their dimensions.
-std::optional<IndexMap> MapOf(const Index& sizes, const Index& strides) {
+std::optional<IndexMap> RaggedMapOf(const Index& sizes, const Index& strides) {
   PairedDims dims;
   for (size_t k = 0; k < sizes.size(); ++k)
     dims.dims.push_back({.size = sizes[static_cast<int64_t>(k)], .first = strides[static_cast<int64_t>(k)]});
@@ -64,18 +64,18 @@ class RaggedPlan {
     if (group_dims_.size() > 1 || sizes_.rank() == 0 || result_.rank() != rank) return false;
     Product& p = args->product;
     const std::pair<IndexMap*, std::optional<IndexMap>> maps[] = {
-        {&p.a.batch, MapOf(Pick(lhs_.dims(), batch_.lhs), Pick(lhs, batch_.lhs))},
-        {&p.a.mn, MapOf(Pick(lhs_.dims(), rows_.lhs), Pick(lhs, rows_.lhs))},
-        {&p.a.k, MapOf(Pick(lhs_.dims(), terms_.lhs), Pick(lhs, terms_.lhs))},
-        {&p.b.batch, MapOf(Pick(lhs_.dims(), batch_.lhs), Pick(rhs, batch_.rhs))},
-        {&p.b.mn, MapOf(Pick(rhs_.dims(), columns_.rhs), Pick(rhs, columns_.rhs))},
-        {&p.b.k, MapOf(Pick(lhs_.dims(), terms_.lhs), Pick(rhs, terms_.rhs))},
-        {&p.result.batch, MapOf(Pick(lhs_.dims(), batch_.lhs), Pick(result, batch_.result))},
-        {&p.result.rows, MapOf(Pick(lhs_.dims(), rows_.lhs), Pick(result, rows_.result))},
-        {&p.result.columns, MapOf(Pick(rhs_.dims(), columns_.rhs), Pick(result, columns_.result))},
-        {&args->batch, MapOf(Pick(lhs_.dims(), batch_.lhs), Pick(group, batch_.lhs))},
-        {&args->rows, MapOf(Pick(lhs_.dims(), rows_.lhs), Pick(group, rows_.lhs))},
-        {&args->terms, MapOf(Pick(lhs_.dims(), terms_.lhs), Pick(group, terms_.lhs))}};
+        {&p.a.batch, RaggedMapOf(Pick(lhs_.dims(), batch_.lhs), Pick(lhs, batch_.lhs))},
+        {&p.a.mn, RaggedMapOf(Pick(lhs_.dims(), rows_.lhs), Pick(lhs, rows_.lhs))},
+        {&p.a.k, RaggedMapOf(Pick(lhs_.dims(), terms_.lhs), Pick(lhs, terms_.lhs))},
+        {&p.b.batch, RaggedMapOf(Pick(lhs_.dims(), batch_.lhs), Pick(rhs, batch_.rhs))},
+        {&p.b.mn, RaggedMapOf(Pick(rhs_.dims(), columns_.rhs), Pick(rhs, columns_.rhs))},
+        {&p.b.k, RaggedMapOf(Pick(lhs_.dims(), terms_.lhs), Pick(rhs, terms_.rhs))},
+        {&p.result.batch, RaggedMapOf(Pick(lhs_.dims(), batch_.lhs), Pick(result, batch_.result))},
+        {&p.result.rows, RaggedMapOf(Pick(lhs_.dims(), rows_.lhs), Pick(result, rows_.result))},
+        {&p.result.columns, RaggedMapOf(Pick(rhs_.dims(), columns_.rhs), Pick(result, columns_.result))},
+        {&args->batch, RaggedMapOf(Pick(lhs_.dims(), batch_.lhs), Pick(group, batch_.lhs))},
+        {&args->rows, RaggedMapOf(Pick(lhs_.dims(), rows_.lhs), Pick(group, rows_.lhs))},
+        {&args->terms, RaggedMapOf(Pick(lhs_.dims(), terms_.lhs), Pick(group, terms_.lhs))}};
     for (const auto& [to, map] : maps) {
       if (!map.has_value()) return false;
       *to = *map;

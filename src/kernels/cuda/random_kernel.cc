@@ -36,7 +36,7 @@ RandomBitsArgs ArgsOf(const Shape& bits, bool three_fry) {
   } else {
     const size_t split = SplitDimension(bits.dims());
     args.size = static_cast<uint64_t>(bits.dims()[split]);
-    args.inner = static_cast<uint64_t>(Product(bits.dims().subspan(split + 1)));
+    args.inner = static_cast<uint64_t>(hlo::Product(bits.dims().subspan(split + 1)));
     args.blocks = args.size == 0 ? 0 : args.count / args.size * ((args.size + 1) / 2);
   }
   return args;
@@ -71,7 +71,7 @@ std::optional<CudaKernel> FindRandomBitsKernel(const Instruction& instruction,
 
 std::optional<CudaKernel> FindDrawKernel(const Instruction& rng, const DeviceProperties& /*device*/) {
   const Shape& shape = rng.shape();
-  const int64_t count = Product(shape.dims());
+  const int64_t count = hlo::Product(shape.dims());
   const int64_t blocks = (count + DrawKernel::kThreads - 1) / DrawKernel::kThreads;
   if (!(IsFloat(shape.type()) || IsIntegral(shape.type())) || blocks > INT32_MAX ||
       rng.operand(0)->shape().type() != shape.type() || rng.operand(1)->shape().type() != shape.type())

@@ -14,7 +14,7 @@
 namespace hlo::cuda {
 namespace {
 
-constexpr int64_t kMostElements = (int64_t{1} << 31) - 1;
+constexpr int64_t kMostSortedElements = (int64_t{1} << 31) - 1;
 
 KeySource SourceOf(const SortKey& key, ElementType type) {
   KeySource source;
@@ -131,17 +131,17 @@ int64_t SortPlan::workspace_bytes() const { return Workspace(*this, nullptr).byt
 SortLines LinesAlong(absl::Span<const int64_t> dims, int64_t dimension) {
   const auto at = static_cast<size_t>(dimension);
   SortLines lines;
-  lines.count = static_cast<uint32_t>(Product(dims) / dims[at]);
+  lines.count = static_cast<uint32_t>(hlo::Product(dims) / dims[at]);
   lines.length = static_cast<uint32_t>(dims[at]);
   lines.length_divisor = FastDiv(lines.length);
-  lines.stride_divisor = FastDiv(static_cast<uint32_t>(Product(dims.subspan(at + 1))));
+  lines.stride_divisor = FastDiv(static_cast<uint32_t>(hlo::Product(dims.subspan(at + 1))));
   return lines;
 }
 
 std::optional<SortPlan> PlanSort(absl::Span<const int64_t> dims, int64_t dimension,
                                  absl::Span<const SortKey> keys, absl::Span<const ElementType> types) {
-  const int64_t all = Product(dims);
-  if (all > kMostElements || keys.size() > kMostSortKeys) return std::nullopt;
+  const int64_t all = hlo::Product(dims);
+  if (all > kMostSortedElements || keys.size() > kMostSortKeys) return std::nullopt;
   SortPlan plan;
   if (all == 0) return plan;
   plan.lines = LinesAlong(dims, dimension);

@@ -140,7 +140,7 @@ bool Fits(int64_t batch, int64_t rows, int64_t columns, const DeviceProperties& 
 }
 
 int64_t BatchOf(const Shape& matrices) {
-  return Product(matrices.dims().subspan(0, static_cast<size_t>(matrices.rank() - 2)));
+  return hlo::Product(matrices.dims().subspan(0, static_cast<size_t>(matrices.rank() - 2)));
 }
 
 std::string NameOf(const char* what, bool complex) {

@@ -20,7 +20,7 @@ namespace hlo::cuda {
 namespace {
 
 constexpr int64_t kMostDirectTaps = 1 << 16, kManyTaps = 32;
-constexpr int64_t kMostLines = (int64_t{1} << 31) - 1;
+constexpr int64_t kMostWindowLines = (int64_t{1} << 31) - 1;
 
 // Every prefix of a dimension, or every suffix.
 struct Cumulative {
@@ -68,12 +68,13 @@ std::optional<CudaKernel> CumulativeKernel(const Shape& base, const Cumulative& 
   const auto at = static_cast<size_t>(along.dimension);
   ScanArgs args;
   args.length = base.dim(along.dimension);
-  args.inner = Product(base.dims().subspan(at + 1));
-  const int64_t lines = Product(base.dims().first(at)) * args.inner;
+  args.inner = hlo::Product(base.dims().subspan(at + 1));
+  const int64_t lines = hlo::Product(base.dims().first(at)) * args.inner;
   const bool in_rows = args.inner == 1 && args.length > 64;
   args.chunk = in_rows ? kScanChunk : kColumnChunk;
   const int64_t chunks = (args.length + args.chunk - 1) / args.chunk;
-  if (lines * chunks > kMostLines || lines > kMostLines || (!in_rows && chunks > 65535)) return std::nullopt;
+  if (lines * chunks > kMostWindowLines || lines > kMostWindowLines || (!in_rows && chunks > 65535))
+    return std::nullopt;
   args.lines = static_cast<uint32_t>(lines);
   args.chunks = static_cast<uint32_t>(chunks);
   args.inner_divisor = FastDiv(static_cast<uint32_t>(std::max<int64_t>(1, args.inner)));
@@ -113,7 +114,7 @@ std::optional<CudaKernel> SeparateKernel(const Shape& base, absl::Span<const int
     if (!geometry.has_value() || MostTaps(dims, one) > kMostDirectTaps) return std::nullopt;
     passes.push_back({*geometry, nullptr, nullptr, nullptr, fold, KindOf(type)});
     dims = next;
-    largest = std::max(largest, Product(dims));
+    largest = std::max(largest, hlo::Product(dims));
   }
   const int64_t bytes = device::Aligned(largest * ByteCount(type));
   const device::Constants identity(IdentityOf(fold, type));

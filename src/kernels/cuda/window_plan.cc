@@ -7,7 +7,7 @@
 namespace hlo::cuda {
 namespace {
 
-constexpr int64_t kMostElements = (int64_t{1} << 31) - 1, kFarthest = int64_t{1} << 30;
+constexpr int64_t kMostWindowElements = (int64_t{1} << 31) - 1, kFarthest = int64_t{1} << 30;
 
 bool IsWithinReach(const WindowDim& dim, int64_t size, int64_t other_size) {
   const auto small = [](int64_t value) { return -kFarthest < value && value < kFarthest; };
@@ -46,9 +46,9 @@ template <class Geometry>
 std::optional<Geometry> MakeGeometryOf(absl::Span<const int64_t> dims, absl::Span<const int64_t> other_dims,
                                        Window window) {
   Geometry geometry;
-  const int64_t count = Product(dims);
-  if (count > kMostElements || Product(other_dims) > kMostElements || window.size() != dims.size() ||
-      dims.size() != other_dims.size())
+  const int64_t count = hlo::Product(dims);
+  if (count > kMostWindowElements || hlo::Product(other_dims) > kMostWindowElements ||
+      window.size() != dims.size() || dims.size() != other_dims.size())
     return std::nullopt;
   geometry.count = static_cast<uint32_t>(count);
   if (count == 0) return geometry;

@@ -38,7 +38,7 @@ constexpr Named kCudnnModes[] = {
 };
 
 template <size_t kCount>
-std::optional<Kind> Find(const Named (&table)[kCount], std::string_view word) {
+std::optional<Kind> FindKind(const Named (&table)[kCount], std::string_view word) {
   const auto* found =
       std::find_if(std::begin(table), std::end(table), [&](const Named& n) { return n.word == word; });
   if (found == std::end(table)) return std::nullopt;
@@ -76,19 +76,19 @@ double Activate(const Activation& activation, double x) {
 }
 
 std::optional<Activation> FindEpilogue(std::string_view word) {
-  const std::optional<Kind> kind = Find(kEpilogues, word);
+  const std::optional<Kind> kind = FindKind(kEpilogues, word);
   if (!kind) return std::nullopt;
   return Activation{*kind};
 }
 
 std::optional<Activation> FindOnednnOp(std::string_view word) {
-  const std::optional<Kind> kind = Find(kOnednnOps, word);
+  const std::optional<Kind> kind = FindKind(kOnednnOps, word);
   if (!kind) return std::nullopt;
   return Activation{*kind, 1};
 }
 
 std::optional<Activation> FindCudnnMode(std::string_view word, double alpha) {
-  const std::optional<Kind> kind = Find(kCudnnModes, word);
+  const std::optional<Kind> kind = FindKind(kCudnnModes, word);
   if (!kind) return std::nullopt;
   return Activation{*kind, *kind == Kind::kElu && alpha == 0 ? 1 : alpha};
 }

@@ -20,7 +20,7 @@ Instruction* Build(Module& module, const InstructionForm& form, absl::Span<const
   return module.AddInstruction(computation, form.opcode, kName, form.shape, parameters, form.attributes);
 }
 
-std::string Misfit(const Instruction& instruction) {
+std::string RewrittenMisfit(const Instruction& instruction) {
   const OpcodeInfo& info = Info(instruction.opcode());
   const int64_t count = instruction.operand_count();
   if (count < info.min_operands || (info.max_operands != kAny && count > info.max_operands))
@@ -44,7 +44,7 @@ std::string Misfit(const Instruction& instruction) {
 
 std::string FormMisfit(const InstructionForm& form, absl::Span<const Shape> operands) {
   Module module(nullptr);
-  return Misfit(*Build(module, form, operands));
+  return RewrittenMisfit(*Build(module, form, operands));
 }
 
 absl::StatusOr<Literal> RunForm(OpContext& context, const InstructionForm& form,
@@ -53,7 +53,7 @@ absl::StatusOr<Literal> RunForm(OpContext& context, const InstructionForm& form,
   std::vector<Shape> shapes;
   for (const Literal& operand : operands) shapes.push_back(operand.shape());
   const Instruction* instruction = Build(module, form, shapes);
-  const std::string misfit = Misfit(*instruction);
+  const std::string misfit = RewrittenMisfit(*instruction);
   if (!misfit.empty()) return absl::FailedPreconditionError(misfit);
   OpContext inner{*instruction, absl::MakeSpan(operands), context.caller};
   return Reference(form.opcode)(inner);

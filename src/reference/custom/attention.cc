@@ -194,10 +194,6 @@ absl::StatusOr<Literal> AsResult(const Literal& wide, const Index& order, const 
   return Rounded(written, shape);
 }
 
-absl::StatusOr<Literal> WideZeros(const Index& dims) {
-  return Literal::CreateZeros(Shape::Array(ElementType::kF64, dims));
-}
-
 double DotProduct(const double* a, const double* b, int64_t n) {
   double sum = 0;
   for (int64_t i = 0; i < n; ++i) sum += a[i] * b[i];
@@ -230,7 +226,7 @@ struct Arrays {
 };
 
 // One query of one head.
-struct Row {
+struct AttentionRow {
   int64_t b, n, t;
   int64_t at;      // Number of the row among all queries.
   int64_t kv_row;  // Number of the first row of its keys and values.
@@ -246,7 +242,7 @@ absl::Status EachQuery(const Attention& a, Visit&& visit) {
     for (int64_t n = 0; n < a.heads(); ++n) {
       for (int64_t t = 0; t < a.queries(); ++t, ++at) {
         HLO_RETURN_IF_ERROR(pace.Spend(a.keys() * (a.q[3] + a.v[3] + 16)));
-        visit(Row{b, n, t, at, (b * a.k[1] + n / queries_a_key) * a.keys()});
+        visit(AttentionRow{b, n, t, at, (b * a.k[1] + n / queries_a_key) * a.keys()});
       }
     }
   }
@@ -254,7 +250,7 @@ absl::Status EachQuery(const Attention& a, Visit&& visit) {
 }
 
 // The scores of a query; minus infinity where the mask forbids a key.
-void Scores(const Attention& a, const Arrays& arrays, const Row& row, std::vector<double>* scores) {
+void Scores(const Attention& a, const Arrays& arrays, const AttentionRow& row, std::vector<double>* scores) {
   const double* q = arrays.q.span<double>().data() + row.at * a.q[3];
   const int64_t queries = a.lengths < 0 ? a.queries() : arrays.query_lengths.span<int32_t>()[row.b];
   const int64_t keys = a.lengths < 0 ? a.keys() : arrays.key_lengths.span<int32_t>()[row.b];
@@ -294,7 +290,7 @@ absl::StatusOr<Literal> AttentionForward(OpContext& context) {
   HLO_ASSIGN_OR_RETURN(Literal o, WideZeros(a.output_dims()));
   HLO_ASSIGN_OR_RETURN(Literal stats, WideZeros({a.q[0], a.q[1], a.q[2]}));
   std::vector<double> scores(a.keys());
-  HLO_RETURN_IF_ERROR(EachQuery(a, [&](const Row& row) {
+  HLO_RETURN_IF_ERROR(EachQuery(a, [&](const AttentionRow& row) {
     Scores(a, arrays, row, &scores);
     const double log_sum = stats.mutable_span<double>()[row.at] = LogSum(scores);
     double* out = o.mutable_span<double>().data() + row.at * a.v[3];
@@ -338,7 +334,7 @@ absl::StatusOr<Literal> AttentionBackward(OpContext& context) {
     return array.mutable_span<double>().data() + row * array.dim(3);
   };
   std::vector<double> scores(a.keys());
-  HLO_RETURN_IF_ERROR(EachQuery(a, [&](const Row& row) {
+  HLO_RETURN_IF_ERROR(EachQuery(a, [&](const AttentionRow& row) {
     Scores(a, arrays, row, &scores);
     const double* d_o = row_of(gradient, row.at);
     const double along = DotProduct(d_o, row_of(o, row.at), a.v[3]);

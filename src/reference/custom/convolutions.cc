@@ -36,7 +36,7 @@ Terms TermsOf(const Instruction& call) {
           call.Get<attr::feature_group_count>(1)};
 }
 
-std::string TermsMisfit(const Terms& t, const Shape& x, const Shape& w, const Shape& y) {
+std::string ConvolutionMisfit(const Terms& t, const Shape& x, const Shape& w, const Shape& y) {
   const auto spatial = static_cast<int64_t>(t.window.size());
   const auto named = [&](IntList dims) { return static_cast<int64_t>(dims.size()) == spatial; };
   bool fits = named(t.labels.input_spatial) && named(t.labels.kernel_spatial) &&
@@ -129,7 +129,7 @@ absl::StatusOr<Literal> Convolved(OpContext& context, Part result) {
 }
 
 // (result, work space), or the result alone.
-absl::StatusOr<Literal> Finished(const OpContext& context, const Literal& sum) {
+absl::StatusOr<Literal> FinishedConvolution(const OpContext& context, const Literal& sum) {
   HLO_ASSIGN_OR_RETURN(Literal rounded, Rounded(sum, Result(context.instruction)));
   if (!context.shape().IsTuple()) return rounded;
   std::vector<Literal> results = {std::move(rounded)};
@@ -142,7 +142,7 @@ absl::StatusOr<Literal> Finished(const OpContext& context, const Literal& sum) {
 
 absl::StatusOr<Literal> ConvolutionOf(OpContext& context, Part result) {
   HLO_ASSIGN_OR_RETURN(const Literal sum, Convolved(context, result));
-  return Finished(context, sum);
+  return FinishedConvolution(context, sum);
 }
 
 std::string MissingLabels(const Instruction& call) {
@@ -161,15 +161,18 @@ std::optional<Activation> ConvActivationOf(const Options& options) {
 
 std::string ConvForwardMisfit(const Instruction& call) {
   const std::string missing = MissingLabels(call);
-  return missing.empty() ? TermsMisfit(TermsOf(call), Given(call, 0), Given(call, 1), Result(call)) : missing;
+  return missing.empty() ? ConvolutionMisfit(TermsOf(call), Given(call, 0), Given(call, 1), Result(call))
+                         : missing;
 }
 std::string ConvBackwardInputMisfit(const Instruction& call) {
   const std::string missing = MissingLabels(call);
-  return missing.empty() ? TermsMisfit(TermsOf(call), Result(call), Given(call, 1), Given(call, 0)) : missing;
+  return missing.empty() ? ConvolutionMisfit(TermsOf(call), Result(call), Given(call, 1), Given(call, 0))
+                         : missing;
 }
 std::string ConvBackwardFilterMisfit(const Instruction& call) {
   const std::string missing = MissingLabels(call);
-  return missing.empty() ? TermsMisfit(TermsOf(call), Given(call, 0), Result(call), Given(call, 1)) : missing;
+  return missing.empty() ? ConvolutionMisfit(TermsOf(call), Given(call, 0), Result(call), Given(call, 1))
+                         : missing;
 }
 
 absl::StatusOr<Literal> ConvForward(OpContext& context) { return ConvolutionOf(context, Part::kY); }
@@ -208,7 +211,7 @@ absl::StatusOr<Literal> ConvBiasActivation(OpContext& context) {
     x = Activate(activation, x);
     ++at;
   }
-  return Finished(context, sum);
+  return FinishedConvolution(context, sum);
 }
 
 std::string OnednnConvMisfit(const Instruction& call) {
@@ -224,7 +227,7 @@ absl::StatusOr<Literal> OnednnConv(OpContext& context) {
   HLO_ASSIGN_OR_RETURN(Literal sum, Convolved(context, Part::kY));
   HLO_RETURN_IF_ERROR(ApplyFused(context, Options(context.instruction).Group("onednn_conv_config"),
                                  context.instruction.Get<attr::dim_labels>()->output_feature, sum));
-  return Finished(context, sum);
+  return FinishedConvolution(context, sum);
 }
 
 namespace {

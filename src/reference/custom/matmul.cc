@@ -118,8 +118,8 @@ absl::StatusOr<Literal> Results(const OpContext& context, Literal d, const Liter
 }
 
 // What follows a product in its wide type: activation(alpha d + beta c + bias), and the results around it.
-absl::StatusOr<Literal> Finished(const OpContext& context, const Options& options,
-                                 const GemmOperands& operands, Literal d) {
+absl::StatusOr<Literal> FinishedProduct(const OpContext& context, const Options& options,
+                                        const GemmOperands& operands, Literal d) {
   HLO_RETURN_IF_ERROR(d.MakeUnique());
   const Shape& shape = ResultShapes(context.instruction)[0];
   if (d.type() == ElementType::kC128) {
@@ -146,7 +146,7 @@ absl::StatusOr<Literal> Finished(const OpContext& context, const Options& option
 }
 
 // What is wrong with the terms that are added to the product d; "" if nothing is.
-std::string TermsMisfit(const Instruction& call, const Options& options, const GemmOperands& operands) {
+std::string MatmulMisfit(const Instruction& call, const Options& options, const GemmOperands& operands) {
   const Shape& d = ResultShapes(call)[0];
   if (operands.count != call.operand_count())
     return fmt::format("its configuration asks for {} operands, but it has {}", operands.count,
@@ -176,7 +176,7 @@ std::string GemmMisfit(const Instruction& call) {
   std::string misfit =
       DimsMisfit(a, DimsOf(numbers, "lhs", a.rank()), b, DimsOf(numbers, "rhs", b.rank()), d);
   if (!misfit.empty()) return misfit;
-  return TermsMisfit(call, options, GemmOperandsOf(call));
+  return MatmulMisfit(call, options, GemmOperandsOf(call));
 }
 
 absl::StatusOr<Literal> Gemm(OpContext& context) {
@@ -190,7 +190,7 @@ absl::StatusOr<Literal> Gemm(OpContext& context) {
   HLO_ASSIGN_OR_RETURN(Literal d,
                        DotSum(lhs, DimsOf(numbers, "lhs", a.rank()), rhs, DimsOf(numbers, "rhs", b.rank())));
   HLO_ASSIGN_OR_RETURN(d, Widened(d, type));
-  return Finished(context, options, GemmOperandsOf(context.instruction), std::move(d));
+  return FinishedProduct(context, options, GemmOperandsOf(context.instruction), std::move(d));
 }
 
 namespace {
@@ -243,7 +243,7 @@ std::string GroupedMatmulMisfit(const Instruction& call) {
   const std::string misfit = FormMisfit(RaggedForm(call, dims), operands);
   if (!misfit.empty()) return misfit;
   const Options options = GroupedOptions(call).Group("gemm_backend_config");
-  return TermsMisfit(call, options, GroupedOperandsOf(options));
+  return MatmulMisfit(call, options, GroupedOperandsOf(options));
 }
 
 absl::StatusOr<Literal> GroupedMatmul(OpContext& context) {
@@ -252,7 +252,7 @@ absl::StatusOr<Literal> GroupedMatmul(OpContext& context) {
   HLO_ASSIGN_OR_RETURN(
       Literal d, RunForm(context, RaggedForm(context.instruction, dims), {operands.begin(), operands.end()}));
   const Options options = GroupedOptions(context.instruction).Group("gemm_backend_config");
-  return Finished(context, options, GroupedOperandsOf(options), std::move(d));
+  return FinishedProduct(context, options, GroupedOperandsOf(options), std::move(d));
 }
 
 }  // namespace hlo::reference::custom

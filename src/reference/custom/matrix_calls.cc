@@ -86,11 +86,11 @@ std::optional<MatrixCall> OldGesddCall(const Instruction& call) {
   return MatrixCall{.function = Function::kGesdd, .array = 6, .adjoint = true, .vectors = *vectors != 0};
 }
 
-struct Row {
+struct TargetRow {
   ReferenceOp op;
   std::optional<MatrixCall> (*read)(const Instruction& call);
 };
-constexpr Row kRows[] = {
+constexpr TargetRow kRows[] = {
     {Potrf, PotrfCall},
     {PotrfByOperands, OldPotrfCall},
     {Getrf, PlainCall<Function::kGetrf, 0>},
@@ -144,7 +144,7 @@ linalg::Op OpOf(int64_t number) {
 
 std::optional<MatrixCall> MatrixCallOf(const Instruction& call) {
   const ReferenceOp op = FunctionOf(call);
-  for (const Row& row : kRows) {
+  for (const TargetRow& row : kRows) {
     if (row.op == op) return row.read(call);
   }
   return std::nullopt;

@@ -17,10 +17,6 @@ namespace {
 
 absl::StatusOr<Literal> Wide(const Literal& array) { return Widened(array, ElementType::kF64); }
 
-absl::StatusOr<Literal> WideZeros(const Literal& like) {
-  return Literal::CreateZeros(Shape::Array(ElementType::kF64, like.dims()));
-}
-
 // Rounds the first results and leaves the work space behind them zero.
 absl::StatusOr<Literal> Together(const Shape& shape, std::vector<Literal> wide) {
   if (!shape.IsTuple()) return Rounded(wide[0], shape);
@@ -54,7 +50,7 @@ absl::StatusOr<Normalised> NormaliseRows(const OpContext& context, int64_t width
   HLO_ASSIGN_OR_RETURN(const Literal scale, Wide(context.operands[1]));
   HLO_ASSIGN_OR_RETURN(const Literal bias, Wide(context.operands[2]));
   Normalised result;
-  HLO_ASSIGN_OR_RETURN(result.y, WideZeros(x));
+  HLO_ASSIGN_OR_RETURN(result.y, WideZeros(x.dims()));
   for (int64_t at = 0; at < x.element_count(); at += width) {
     const auto row = x.span<double>().subspan(at, width);
     const Moments m = MomentsOf(row, epsilon);
@@ -86,9 +82,9 @@ absl::StatusOr<Literal> NormBackward(const OpContext& context) {
   HLO_ASSIGN_OR_RETURN(const Literal dy, Wide(context.operands[2]));
   HLO_ASSIGN_OR_RETURN(const Literal mean, Wide(context.operands[3]));
   HLO_ASSIGN_OR_RETURN(const Literal factor, Wide(context.operands[4]));
-  HLO_ASSIGN_OR_RETURN(Literal dx, WideZeros(x));
-  HLO_ASSIGN_OR_RETURN(Literal dscale, WideZeros(scale));
-  HLO_ASSIGN_OR_RETURN(Literal dbias, WideZeros(scale));
+  HLO_ASSIGN_OR_RETURN(Literal dx, WideZeros(x.dims()));
+  HLO_ASSIGN_OR_RETURN(Literal dscale, WideZeros(scale.dims()));
+  HLO_ASSIGN_OR_RETURN(Literal dbias, WideZeros(scale.dims()));
   const int64_t width = RowWidth(x.shape());
   for (int64_t row = 0; row < x.dim(0); ++row) {
     const double f = factor.span<double>()[row];
@@ -174,7 +170,7 @@ std::string SoftmaxMisfit(const Instruction& call) {
 // exp(x - max) / sum of these, along one dimension.
 absl::StatusOr<Literal> OnednnSoftmax(OpContext& context) {
   HLO_ASSIGN_OR_RETURN(const Literal x, Wide(context.operands[0]));
-  HLO_ASSIGN_OR_RETURN(Literal y, WideZeros(x));
+  HLO_ASSIGN_OR_RETURN(Literal y, WideZeros(x.dims()));
   const Options options = Options(context.instruction).Group("onednn_softmax_config");
   const int64_t axis = options.Int("softmax_axis", x.rank() - 1);
   const Index strides = RowMajorStrides(x.dims()), others = OtherDims(x.rank(), {axis});

@@ -51,7 +51,7 @@ DotDims SideOf(const Shape& shape, int64_t batch, bool sum_is_last) {
 struct MatmulForm {
   DotDims l, r;
 };
-MatmulForm FormOf(const Instruction& call) {
+MatmulForm MatmulFormOf(const Instruction& call) {
   const Options options = MatmulOptions(call);
   const Shape &a = call.operand(0)->shape(), &b = call.operand(1)->shape();
   const int64_t batch = b.rank() - 2;
@@ -103,7 +103,7 @@ std::string OnednnMatmulMisfit(const Instruction& call) {
   bool fits =
       a.rank() >= 2 && b.rank() >= 2 && a.rank() >= b.rank() && !IsComplex(a.type()) && !IsComplex(b.type());
   if (fits) {
-    const MatmulForm form = FormOf(call);
+    const MatmulForm form = MatmulFormOf(call);
     fits = Pick(a.dims(), form.l.batch) == Pick(b.dims(), form.r.batch) &&
            Pick(a.dims(), form.l.contracting) == Pick(b.dims(), form.r.contracting) &&
            Concat(Pick(a.dims(), form.l.batch), Pick(a.dims(), form.l.free), Pick(b.dims(), form.r.free)) ==
@@ -114,7 +114,7 @@ std::string OnednnMatmulMisfit(const Instruction& call) {
 }
 
 absl::StatusOr<Literal> OnednnMatmul(OpContext& context) {
-  const MatmulForm form = FormOf(context.instruction);
+  const MatmulForm form = MatmulFormOf(context.instruction);
   HLO_ASSIGN_OR_RETURN(const Literal a, WithType(context.operands[0], ElementType::kF64));
   HLO_ASSIGN_OR_RETURN(const Literal b, WithType(context.operands[1], ElementType::kF64));
   HLO_ASSIGN_OR_RETURN(Literal sum, DotSum(a, form.l, b, form.r));

@@ -36,7 +36,7 @@ int64_t BlockOf(const Literal& x, const Literal& scale) {
 struct ProductForm {
   Index l_batch, l_contracting, r_batch, r_contracting;
 };
-ProductForm FormOf(const Instruction& call) {
+ProductForm ProductFormOf(const Instruction& call) {
   const Options numbers = Options(call).Group("gemm_backend_config").Group("dot_dimension_numbers");
   if (numbers.Has("lhs_contracting_dimensions")) {
     return {numbers.Ints("lhs_batch_dimensions"), numbers.Ints("lhs_contracting_dimensions"),
@@ -113,7 +113,7 @@ std::string BlockScaledDotMisfit(const Instruction& call) {
   std::vector<Shape> operands;
   for (const Instruction* operand : call.operands()) operands.push_back(operand->shape());
   if (operands.size() == 3) operands.push_back(NoScale(operands[1]));
-  const ProductForm form = FormOf(call);
+  const ProductForm form = ProductFormOf(call);
   return FormMisfit(ScaledDotForm(form, ResultShapes(call)[0]), operands);
 }
 
@@ -124,7 +124,7 @@ absl::StatusOr<Literal> BlockScaledDot(OpContext& context) {
     none.mutable_span<float>()[0] = 1;
     operands.push_back(std::move(none));
   }
-  const ProductForm form = FormOf(context.instruction);
+  const ProductForm form = ProductFormOf(context.instruction);
   const absl::Span<const Shape> shapes = ResultShapes(context.instruction);
   HLO_ASSIGN_OR_RETURN(Literal product,
                        RunForm(context, ScaledDotForm(form, shapes[0]), std::move(operands)));
