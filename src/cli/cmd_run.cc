@@ -36,10 +36,6 @@ struct RunOptions {
   EvaluateOptions evaluate;
 };
 
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 struct Timing {
   double plan_s = 0;
   double first_run_s = 0;

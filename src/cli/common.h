@@ -2,6 +2,7 @@
 // What the subcommands share beside their flags (flags.h): exit statuses, loading a module, and the loop over
 // many files with one result each.
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -78,6 +79,8 @@ struct FileResult {
   // Fails with "FILE: error: message" unless the status is OK; returns whether it is.
   bool Accept(const absl::Status& status, const std::string& file);
 };
+
+double SecondsSince(std::chrono::steady_clock::time_point start);
 
 struct Seconds {
   double parse = 0;

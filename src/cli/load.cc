@@ -11,10 +11,6 @@
 namespace hlo::cli {
 namespace {
 
-double SecondsSince(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 void AddDiagnostics(const Diagnostics& diagnostics, const SourceText& source, FileResult& result) {
   result.diagnostics += Render(diagnostics, source, {.color = UseColor()});
   for (const Diagnostic& diagnostic : diagnostics.all()) {
@@ -25,6 +21,10 @@ void AddDiagnostics(const Diagnostics& diagnostics, const SourceText& source, Fi
 }
 
 }  // namespace
+
+double SecondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
 
 LoadedModule Load(const std::string& file, const CommonOptions& options, LoadUntil until, Exit check_failure,
                   FileResult& result, const CheckOptions& check_options) {

@@ -1,4 +1,5 @@
-# Compiles sources of a target together, BATCH of them or 10: what they include is read once for all of them.
+# Compiles the sources of a target together, BATCH of them (10 if empty) at a time: the compiler reads their headers once.
+# Names in anonymous namespaces must differ within a target. Sources with COMPILE_OPTIONS of their own stay alone.
 function(hlo_unity TARGET BATCH)
   if(BATCH STREQUAL "")
     set(BATCH 10)
@@ -10,7 +11,7 @@ endfunction()
 
 # One library per folder of src/. Its name is the folder's; DEPS states the layers below it that it may use.
 # HEADERS names what it shares precompiled headers with, hlo_headers if nothing else; NONE where its options differ.
-# So many sources are compiled together as BATCH says (HLO_RUN_UNITY); 0 compiles each alone.
+# BATCH is the number of sources that are compiled together (HLO_RUN_UNITY); 0 compiles each alone.
 #   hlo_library(NAME ir SOURCES opcode.cc module.cc DEPS types)
 function(hlo_library)
   cmake_parse_arguments(ARG "" "NAME;HEADERS;BATCH" "SOURCES;DEPS;LIBS;PRIVATE_LIBS" ${ARGN})

@@ -31,5 +31,3 @@ if(HLO_RUN_TESTS)
   set(HLO_TEST_OPTIONS $<$<CONFIG:Release>:-O1>)
   target_compile_options(hlo_test_headers PRIVATE ${HLO_TEST_OPTIONS})
 endif()
-hlo_precompiled(NAME hlo_cli_headers HEADERS <CLI/CLI.hpp> <nlohmann/json.hpp>
-  LIBS CLI11::CLI11 nlohmann_json::nlohmann_json)
