@@ -31,9 +31,9 @@ class CustomCalls {
   // The entry of another module computes the target.
   void Add(std::string target, CheckedModule module);
   // Loads native code, which is trusted with everything that this process may do. A target is the exported
-  // function of its name, with the signature
+  // function of its name: for calls of API_VERSION_TYPED_FFI a handler of XLA's typed foreign functions, else
   //   void target(void* out, const void** in)
-  // Arrays lie in memory as the call's layouts say; a tuple is an array of pointers to its elements.
+  // Arrays are stored as the call's layouts say; a tuple is an array of pointers to its elements.
   absl::Status AddLibrary(const std::string& path);
 
   // The function or module of a target; nullptr where there is none.

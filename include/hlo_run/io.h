@@ -1,7 +1,7 @@
 #pragma once
 // Values in files: .npy, .npz, .safetensors, HLO literal text (.txt), the bytes of memory (.bin, .raw), JSON
-// (written only). Files are untrusted: nothing is converted silently, and an array of another type or shape
-// than the expected one is FailedPrecondition.
+// and LiteralProto (.pb, .pbtxt). Files are untrusted: nothing is converted unless the caller asks for it,
+// and an array of another type or shape than the expected one is FailedPrecondition.
 
 #include <cstdint>
 #include <memory>
@@ -18,23 +18,37 @@
 
 namespace hlo {
 
-enum class FileFormat : uint8_t { kNpy, kNpz, kSafetensors, kText, kRaw, kJson };
+enum class FileFormat : uint8_t { kNpy, kNpz, kSafetensors, kText, kRaw, kJson, kProto, kProtoText };
 // By the ending of the name; nullopt for any other.
 std::optional<FileFormat> FileFormatOf(std::string_view path);
 
-// Arrays under keys: an .npz or .safetensors file.
+struct ReadOptions {
+  // Elements of another type are converted: integers and pred exactly, floats by rounding. FailedPrecondition
+  // names the first element that the expected type cannot hold.
+  bool convert = false;
+};
+
+// Arrays under keys: an .npz, .safetensors or .json file.
 class Archive {
  public:
   static absl::StatusOr<std::unique_ptr<Archive>> Open(const std::string& path);
   virtual ~Archive() = default;
   virtual const std::vector<std::string>& keys() const = 0;
   // Types that the format lacks may come as unsigned integers or raw bytes of the same width.
-  virtual absl::StatusOr<Literal> Read(const std::string& key, const Shape& expected) = 0;
+  absl::StatusOr<Literal> Read(const std::string& key, const Shape& expected,
+                               const ReadOptions& options = {}) {
+    return DoRead(key, expected, options);
+  }
+
+ private:
+  virtual absl::StatusOr<Literal> DoRead(const std::string& key, const Shape& expected,
+                                         const ReadOptions& options) = 0;
 };
 
-// A value of a known shape from an .npy or .txt file, from an archive whose keys are paths (`0`, `1.0`) into
-// it, or from raw bytes that lie as the shape's layouts say, one array after the other.
-absl::StatusOr<Literal> ReadValue(const std::string& path, const Shape& expected);
+// A value of a known shape from an .npy, .txt or .pb file, from an archive whose keys are paths (`0`, `1.0`)
+// into it, or from raw bytes that are stored as the shape's layouts say, one array after the other.
+absl::StatusOr<Literal> ReadValue(const std::string& path, const Shape& expected,
+                                  const ReadOptions& options = {});
 
 // Writes a value in the format that the path's ending names. Archives and JSON take the keys of ArrayLeaves;
 // .npy takes one array alone; raw bytes lie by the layouts of the value's shape. The file appears under its
@@ -51,13 +65,53 @@ Shape ResultShapeInMemory(const Module& module);
 // The value under a shape that differs from its own in layouts alone.
 Literal InLayoutsOf(const Shape& shape, const Literal& value);
 
-// The arguments of the entry computation from the texts of `--input`. Each is a file, or a literal with its
-// shape:
-//   x.npy  args.npz  weights.safetensors  x.txt  x.bin  'f32[2]{1,2}'
+// Made-up arguments. The same seed gives the same values on every machine.
+enum class InputFill : uint8_t {
+  kUniform,
+  kNormal,
+  kLogUniform,  // Magnitudes whose exponents are uniform.
+  kZeros,
+  kOnes,
+  kIota
+};
+std::optional<InputFill> ParseInputFill(std::string_view word);
+struct InputRange {
+  double low = 0, high = 0;  // Both included, low <= high.
+};
+// `LO:HI`, two finite numbers. InvalidArgument for anything else.
+absl::StatusOr<InputRange> ParseInputRange(std::string_view text);
+
+// Floats are uniform in [-1, 1), normal, or log-uniform of either sign between 2^-10 and 2^10; integers small
+// (-8 to 8, unsigned 0 to 16); pred a coin. With a range floats are uniform in it, normal around its middle
+// with a twelfth of it as standard deviation, or log-uniform in it, which then must be positive; integers are
+// uniform in it. Integers that reach an index operand of gather, scatter, dynamic-slice or
+// dynamic-update-slice stay within the indexed dimension.
+struct MakeOptions {
+  InputFill fill = InputFill::kUniform;
+  uint64_t seed = 0;
+  std::optional<InputRange> range;
+  // Of single parameters, by name or number; they come before the others.
+  std::vector<std::pair<std::string, InputFill>> fills;
+  std::vector<std::pair<std::string, InputRange>> ranges;
+};
+// FailedPrecondition where a range holds no value of a parameter's type, or a parameter does not exist.
+absl::StatusOr<std::vector<Literal>> MakeInputs(const Module& module, const MakeOptions& options);
+absl::StatusOr<std::vector<Literal>> MakeInputs(const Module& module, InputFill fill, uint64_t seed);
+
+// The arguments of the entry computation from the texts of `--input`. Each is a file, or a literal with or
+// without its shape:
+//   x.npy  args.npz  weights.safetensors  x.txt  x.bin  'f32[2]{1,2}'  '{1,2}'  2
 // taken by position, or for one parameter or a path into it: `name=x.npy`, `1=x.npy`, `1.0=x.npy`. An array
 // goes to the next array that has no value yet, so a tuple takes several. Keys of archives are positions,
 // paths or names.
-absl::StatusOr<std::vector<Literal>> ReadInputs(const Module& module, absl::Span<const std::string> inputs);
+struct InputsOptions {
+  ReadOptions read;
+  // Makes the arrays that none of the inputs gives. They are those that MakeInputs gives for these
+  // parameters.
+  std::optional<MakeOptions> rest;
+};
+absl::StatusOr<std::vector<Literal>> ReadInputs(const Module& module, absl::Span<const std::string> inputs,
+                                                const InputsOptions& options = {});
 
 // A module file: HLO text, or a serialised HloModuleProto, HloProto or HloSnapshot (.pb, .binpb; as protobuf
 // text .pbtxt, .textproto, .txtpb), which becomes text. Other names, and "-", are told apart by their first
@@ -92,13 +146,5 @@ struct ElidedValues {
 absl::Status AddElidedValues(std::string_view text, ElidedValues* values);
 // Gives the constants their values: files first, the fill for those that remain.
 absl::Status FillElided(const ElidedValues& values, Module& module);
-
-// Made-up arguments. The same seed gives the same values on every machine.
-enum class InputFill : uint8_t { kUniform, kNormal, kZeros, kOnes, kIota };
-std::optional<InputFill> ParseInputFill(std::string_view word);
-// Floats are uniform in [-1, 1) or normal; integers small (-8 to 8, unsigned 0 to 16); pred a coin. Integers
-// that reach an index operand of gather, scatter, dynamic-slice or dynamic-update-slice lie within the
-// indexed dimension.
-absl::StatusOr<std::vector<Literal>> MakeInputs(const Module& module, InputFill fill, uint64_t seed);
 
 }  // namespace hlo

@@ -6,9 +6,13 @@
 namespace hlo::cli {
 
 absl::StatusOr<std::vector<Literal>> Arguments(const InputOptions& options, const Module& module) {
-  if (!options.files.empty()) return ReadInputs(module, options.files);
+  if (!options.files.empty()) {
+    InputsOptions inputs{.read = {.convert = options.convert}};
+    if (options.made_up) inputs.rest = options.make;
+    return ReadInputs(module, options.files, inputs);
+  }
   const auto parameters = module.entry()->parameters();
-  if (options.made_up || parameters.empty()) return MakeInputs(module, options.fill, options.seed);
+  if (options.made_up || parameters.empty()) return MakeInputs(module, options.make);
   std::string list;
   constexpr size_t kShown = 10;
   for (size_t i = 0; i < parameters.size() && i < kShown; ++i) {

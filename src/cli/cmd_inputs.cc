@@ -18,8 +18,9 @@ void AddInputs(CLI::App& program, int& exit_status) {
   AddCommonFlags(*command, options->common);
   AddFillFlags(*command, options->inputs);
   command
-      ->add_option("-o,--output", options->output,
-                   "Where to: .npz, .safetensors, .json; .npy, .txt or .bin for a single array")
+      ->add_option(
+          "-o,--output", options->output,
+          "Where to: .npz, .safetensors, .json, .txt, .pb or .pbtxt; .npy or .bin for a single array")
       ->type_name("FILE")
       ->required();
   command->footer(
@@ -27,6 +28,7 @@ void AddInputs(CLI::App& program, int& exit_status) {
       "The same seed gives the same values on every machine.\n"
       "Examples:\n"
       "  hlo-run inputs m.hlo --random 7 --output args.npz\n"
+      "  hlo-run inputs m.hlo --random 7 --range 0:1 --range ids=0:31999 --output args.npz\n"
       "  hlo-run inputs m.hlo --fill=iota --output args.safetensors");
   command->callback([options, &exit_status] {
     if (options->common.files.size() > 1)
@@ -34,8 +36,7 @@ void AddInputs(CLI::App& program, int& exit_status) {
     exit_status = ForEachFile(options->common, [&](const std::string& file, FileResult& result) {
       const LoadedModule loaded = Load(file, options->common, LoadUntil::kChecked, Exit::kInvalid, result);
       if (loaded.module == nullptr) return;
-      absl::StatusOr<std::vector<Literal>> arguments =
-          MakeInputs(*loaded.module, options->inputs.fill, options->inputs.seed);
+      absl::StatusOr<std::vector<Literal>> arguments = MakeInputs(*loaded.module, options->inputs.make);
       if (!result.Accept(arguments.status(), file)) return;
       for (size_t i = 0; i < arguments->size(); ++i) {
         (*arguments)[i] =

@@ -6,11 +6,15 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <optional>
 
+#include "absl/strings/numbers.h"
 #include "base/status.h"
 #include "cli/commands.h"
 #include "cli/file_host.h"
 #include "cli/flags.h"
+#include "cli/output_names.h"
+#include "cli/value_text.h"
 #include "fmt/format.h"
 #include "hlo_run/compare.h"
 #include "hlo_run/custom_calls.h"
@@ -32,8 +36,10 @@ struct RunOptions {
   std::string output;
   bool timing = false;
   bool fail_on_nan = false;
+  bool full = false, summary = false;
   int64_t repeat = 1;
   EvaluateOptions evaluate;
+  std::vector<std::pair<std::string, uint64_t>> seeds;  // Of single files.
 };
 
 struct Timing {
@@ -82,19 +88,23 @@ bool HasNan(const Literal& value) {
   });
 }
 
-// `--output results/` with several files: results/NAME.npz for each.
-std::string OutputPath(const RunOptions& options, const std::string& file) {
-  if (options.output.empty() || options.output.back() != '/') return options.output;
-  return options.output + std::filesystem::path(file).stem().string() + ".npz";
+// The result as text: all of it, unless people look at it.
+std::string ResultText(const RunOptions& options, const Literal& value) {
+  if (options.summary) return StatisticsText(value);
+  const bool is_short = isatty(STDOUT_FILENO) != 0 && !options.full && !options.common.json;
+  return (is_short ? SummarisedText(value) : ToString(value, {.shapes = true, .layouts = false})) + "\n";
 }
 
-void Run(const RunOptions& options, const std::string& file, FileResult& result) {
+void Run(const RunOptions& options, OutputNames* names, const std::string& file, FileResult& result) {
   const LoadedModule loaded = Load(file, options.common, LoadUntil::kChecked, Exit::kInvalid, result);
   if (loaded.module == nullptr) return;
   const CheckedModule& module = loaded.checked.front();
   CustomCalls custom_calls;
   if (!AddCustomCalls(options.custom_calls, options.common, custom_calls, result)) return;
   EvaluateOptions evaluate = options.evaluate;
+  for (const auto& [name, seed] : options.seeds) {
+    if (name == file) evaluate.seed = seed;
+  }
   if (!options.custom_calls.empty()) evaluate.custom_calls = &custom_calls;
   Timing timing;
   const auto start = Clock::now();
@@ -111,7 +121,13 @@ void Run(const RunOptions& options, const std::string& file, FileResult& result)
   if (!result.Accept(value.status(), file)) return;
 
   result.extra["result"] = ToString(value->shape());
-  const std::string output = OutputPath(options, file);
+  std::string output = options.output;
+  if (names != nullptr) {
+    const absl::StatusOr<std::string> path = names->For(file, ".npz");
+    if (!result.Accept(path.status(), file)) return;
+    output = *path;
+  }
+  if (!output.empty()) result.extra["output"] = output;
   if (!output.empty() &&
       !result.Accept(WriteValue(output, InLayoutsOf(ResultShapeInMemory(module.module()), *value)), file))
     return;
@@ -126,9 +142,32 @@ void Run(const RunOptions& options, const std::string& file, FileResult& result)
                              {"run_s", timing.run_s},
                              {"runs", options.repeat},
                              {"peak_bytes", BufferMemoryUse().peak_bytes}});
-  } else if (output.empty()) {
-    result.text = ToString(*value, {.shapes = true, .layouts = false}) + "\n";
-    if (options.common.json) result.extra["outputs"] = Json::parse(ToJson(*value));
+  } else if (output.empty() || options.summary) {
+    result.text = ResultText(options, *value);
+    if (options.summary)
+      result.extra["summary"] = StatisticsJson(*value);
+    else if (options.common.json)
+      result.extra["outputs"] = Json::parse(ToJson(*value));
+  }
+}
+
+// Directories stand for the files below them.
+bool HasSeveralFiles(const std::vector<std::string>& files) {
+  std::error_code error;
+  return files.size() > 1 || (files.size() == 1 && std::filesystem::is_directory(files[0], error));
+}
+
+void AddSeeds(const std::vector<std::string>& texts, RunOptions& options) {
+  for (const std::string& text : texts) {
+    const size_t equals = text.rfind('=');
+    const std::string number = equals == std::string::npos ? text : text.substr(equals + 1);
+    uint64_t seed = 0;
+    if (!absl::SimpleAtoi(number, &seed))
+      throw CLI::ValidationError("--rng-seed", fmt::format("'{}' is no whole number", number));
+    if (equals == std::string::npos)
+      options.evaluate.seed = seed;
+    else
+      options.seeds.emplace_back(text.substr(0, equals), seed);
   }
 }
 
@@ -143,9 +182,15 @@ void AddRun(CLI::App& program, int& exit_status) {
   AddHostFlags(*command, options->host);
   AddCustomCallFlags(*command, options->custom_calls);
   command
-      ->add_option("-o,--output", options->output,
-                   "Store the result: .npz, .npy, .safetensors, .json, .txt or .bin; DIR/ with several files")
+      ->add_option(
+          "-o,--output", options->output,
+          "Store the result: .npz, .npy, .safetensors, .json, .txt, .pb, .pbtxt or .bin. DIR/ is created and "
+          "gets an .npz file for each module, in folders as the modules are")
       ->type_name("FILE");
+  command->add_flag("--full", options->full, "Print all elements of large results on a terminal, too");
+  command->add_flag(
+      "--summary", options->summary,
+      "Print shape, minimum, maximum, mean, NaN and Inf of each result instead of its elements");
   AddEngineFlags(*command, options->engine);
   command->add_option("--repeat", options->repeat, "Evaluate this many times")
       ->check(CLI::PositiveNumber)
@@ -158,6 +203,15 @@ void AddRun(CLI::App& program, int& exit_status) {
   command->add_flag("--fail-on-nan", options->fail_on_nan, "Exit status 1 when the result holds a NaN");
   command->add_flag("--dot-algorithms", options->evaluate.emulate_dot_algorithms,
                     "Let a dot split and round its operands as its algorithm= says");
+  command
+      ->add_option_function<std::vector<std::string>>(
+          "--rng-seed", [options](const std::vector<std::string>& texts) { AddSeeds(texts, *options); },
+          "Seed of the random numbers that a module draws by itself, such as those of rng; FILE=SEED for one "
+          "file")
+      ->type_name("[FILE=]SEED")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->take_all();
   command->add_option("--max-steps", options->evaluate.max_steps, "Most instructions to execute")
       ->check(CLI::PositiveNumber);
   command->add_option("--max-seconds", options->evaluate.max_seconds, "Longest time for a run")
@@ -172,11 +226,14 @@ void AddRun(CLI::App& program, int& exit_status) {
       "  hlo-run m.hlo --random 1 --repeat 10 --timing=json");
   command->callback([options, &exit_status] {
     options->common.json |= options->timing;
-    if (!options->output.empty() && options->output.back() != '/' && options->common.files.size() > 1) {
+    std::optional<OutputNames> names;
+    if (IsOutputDirectory(options->output)) names.emplace(options->output, options->common.files);
+    if (!options->output.empty() && !names && HasSeveralFiles(options->common.files)) {
       throw CLI::ValidationError("--output", "with several files, a directory and a slash: --output DIR/");
     }
-    exit_status = ForEachFile(
-        options->common, [&](const std::string& file, FileResult& result) { Run(*options, file, result); });
+    exit_status = ForEachFile(options->common, [&](const std::string& file, FileResult& result) {
+      Run(*options, names ? &*names : nullptr, file, result);
+    });
   });
 }
 

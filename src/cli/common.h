@@ -43,9 +43,9 @@ struct CommonOptions {
 // Where arguments come from.
 struct InputOptions {
   std::vector<std::string> files;
-  bool made_up = false;  // --random or --fill was given.
-  InputFill fill = InputFill::kUniform;
-  uint64_t seed = 0;
+  bool convert = false;
+  bool made_up = false;  // --random, --fill, --distribution or --range was given.
+  MakeOptions make;
 };
 // The arguments of the entry computation. InvalidArgument, listing the parameters, where nothing says what
 // they are.

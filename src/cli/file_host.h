@@ -15,15 +15,16 @@ namespace hlo::cli {
 struct HostOptions {
   std::vector<std::string> infeed;
   std::string outfeed;
+  bool remove = false;  // --remove-infeed-outfeed
 };
-// --infeed and --outfeed.
+// --infeed, --outfeed and --remove-infeed-outfeed.
 void AddHostFlags(CLI::App& app, HostOptions& options);
 
 class FileHost : public Host {
  public:
   explicit FileHost(const HostOptions& options) : options_(options) {}
 
-  bool gives_values() const override { return !options_.infeed.empty(); }
+  bool gives_values() const override { return options_.remove || !options_.infeed.empty(); }
   // The next value: of a literal or file its own, of an archive those under the keys 0, 1, ...
   absl::StatusOr<Literal> Take(const Instruction& reader, const Shape& shape) override;
   absl::Status Give(const Instruction& writer, Literal value) override;

@@ -2,7 +2,10 @@
 
 #include "cli/flags.h"
 
+#include <functional>
 #include <map>
+#include <optional>
+#include <utility>
 
 #include "base/status.h"
 #include "fmt/format.h"
@@ -58,36 +61,89 @@ void AddElidedFlag(CLI::App& app, ElidedValues& elided) {
       ->take_all();
 }
 
+namespace {
+
+// Splits `PARAM=VALUE`; without a name the first part is empty.
+std::pair<std::string, std::string> SplitName(const std::string& text) {
+  const size_t equals = text.rfind('=');
+  if (equals == std::string::npos) return {"", text};
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+// Adds a repeatable option whose values are [PARAM=]VALUE.
+void AddForParameters(CLI::App& app, InputOptions& options, const std::string& name, const std::string& help,
+                      const std::string& type_name,
+                      std::function<std::string(const std::string&, const std::string&)> set) {
+  app.add_option_function<std::vector<std::string>>(
+         name,
+         [&options, name, set](const std::vector<std::string>& texts) {
+           options.made_up = true;
+           for (const std::string& text : texts) {
+             const auto [parameter, value] = SplitName(text);
+             const std::string error = set(parameter, value);
+             if (!error.empty()) throw CLI::ValidationError(name, error);
+           }
+         },
+         help)
+      ->type_name(type_name)
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->take_all();
+}
+
+}  // namespace
+
 void AddFillFlags(CLI::App& app, InputOptions& options) {
+  MakeOptions& make = options.make;
   app.add_option_function<uint64_t>(
          "--random",
          [&options](uint64_t seed) {
-           options.seed = seed;
+           options.make.seed = seed;
            options.made_up = true;
          },
-         "Random arguments from this seed")
+         "Random arguments from this seed; those that --input gives are not random")
       ->type_name("SEED");
-  app.add_option_function<std::string>(
-         "--fill",
-         [&options](const std::string& word) {
-           options.fill = *ParseInputFill(word);
-           options.made_up = true;
-         },
-         "What to fill arguments with: uniform, normal, zeros, ones or iota")
-      ->check(CLI::IsMember({"uniform", "normal", "zeros", "ones", "iota"}))
-      ->default_str("uniform");
+  const auto set_fill = [&make](const std::string& parameter, const std::string& word) -> std::string {
+    const std::optional<InputFill> fill = ParseInputFill(word);
+    if (!fill) return fmt::format("'{}' is none of uniform, normal, log-uniform, zeros, ones, iota", word);
+    if (parameter.empty())
+      make.fill = *fill;
+    else
+      make.fills.emplace_back(parameter, *fill);
+    return "";
+  };
+  AddForParameters(app, options, "--fill,--distribution",
+                   "How to fill arguments, or one of them: uniform, normal, log-uniform, zeros, ones or iota",
+                   "[PARAM=]NAME", set_fill);
+  const auto set_range = [&make](const std::string& parameter, const std::string& text) -> std::string {
+    const absl::StatusOr<InputRange> range = ParseInputRange(text);
+    if (!range.ok()) return std::string(Message(range.status()));
+    if (parameter.empty())
+      make.range = *range;
+    else
+      make.ranges.emplace_back(parameter, *range);
+    return "";
+  };
+  AddForParameters(
+      app, options, "--range",
+      "The range of random arguments, or of one of them, both ends included; indices stay within what "
+      "they index",
+      "[PARAM=]LO:HI", set_range);
 }
 
 void AddInputFlags(CLI::App& app, InputOptions& options) {
   app.add_option(
          "-i,--input", options.files,
-         "An argument: a .npy, .npz, .safetensors, .txt or .bin file, or a literal such as 'f32[2]{1,2}'; "
-         "by position, "
-         "or as name=...; repeatable")
+         "An argument: a .npy, .npz, .safetensors, .json, .txt, .pb, .pbtxt or .bin file, or a literal such "
+         "as "
+         "'f32[2]{1,2}', '{1,2}' or 2; by position, or as PARAM=...; repeatable. Several modules share them")
       ->type_name("VALUE")
       ->expected(1)
       ->allow_extra_args(false)
       ->take_all();
+  app.add_flag(
+      "--convert", options.convert,
+      "Convert arguments of another element type, s64 to s32 or f64 to f32; values out of range are errors");
   AddFillFlags(app, options);
 }
 
@@ -139,17 +195,20 @@ void AddEngineFlags(CLI::App& app, EngineOptions& options) {
 }
 
 void AddCustomCallFlags(CLI::App& app, CustomCallOptions& options) {
-  app.add_option("--custom-call-library", options.libraries,
-                 "A shared library with functions void TARGET(void* out, const void** in) for custom calls; "
-                 "its code is trusted; repeatable")
+  app.add_option(
+         "--custom-call-library", options.libraries,
+         "A shared library with functions void TARGET(void* out, const void** in) for custom calls, or "
+         "with handlers of XLA's typed FFI for those of API_VERSION_TYPED_FFI; its code is trusted; "
+         "repeatable")
       ->type_name("FILE")
       ->expected(1)
       ->allow_extra_args(false)
       ->take_all();
-  app.add_option(
-         "--custom-call", options.modules,
-         "TARGET=FILE.hlo: the entry of this module computes the custom calls to the target; repeatable")
-      ->type_name("TARGET=FILE")
+  app.add_option("--custom-call", options.modules,
+                 "TARGET=FILE.hlo: the entry of this module computes the custom calls to the target. "
+                 "TARGET=zeros: they "
+                 "give zeros. TARGET=identity: they give their operands. Repeatable")
+      ->type_name("TARGET=WHAT")
       ->expected(1)
       ->allow_extra_args(false)
       ->take_all();

@@ -73,6 +73,25 @@ LoadedModule Load(const std::string& file, const CommonOptions& options, LoadUnt
   return loaded;
 }
 
+namespace {
+
+absl::StatusOr<Literal> ZerosOfCall(const Instruction& call, absl::Span<const Literal>) {
+  return Literal::CreateZeros(call.shape());
+}
+
+// The only operand of the call's shape, or all operands as the tuple that the call gives.
+absl::StatusOr<Literal> OperandOfCall(const Instruction& call, absl::Span<const Literal> operands) {
+  const ShapeEquality relaxed{.ignore_layout = true};
+  if (operands.size() == 1 && Equal(operands[0].shape(), call.shape(), relaxed)) return operands[0];
+  const Literal all = Literal::Tuple({operands.begin(), operands.end()});
+  if (Equal(all.shape(), call.shape(), relaxed)) return all;
+  return absl::FailedPreconditionError(fmt::format("--custom-call {}=identity: the operands {} are no {}",
+                                                   call.Get<attr::custom_call_target>(),
+                                                   ToString(all.shape()), ToString(call.shape())));
+}
+
+}  // namespace
+
 bool AddCustomCalls(const CustomCallOptions& options, const CommonOptions& common, CustomCalls& custom_calls,
                     FileResult& result) {
   for (const std::string& library : options.libraries) {
@@ -82,8 +101,14 @@ bool AddCustomCalls(const CustomCallOptions& options, const CommonOptions& commo
     const size_t equals = text.find('=');
     if (equals == std::string::npos) {
       result.Fail(Exit::kInvalid,
-                  fmt::format("hlo-run: error: --custom-call takes TARGET=FILE.hlo, but it is '{}'", text));
+                  fmt::format("hlo-run: error: --custom-call takes TARGET=FILE.hlo, TARGET=zeros or "
+                              "TARGET=identity, but it is '{}'",
+                              text));
       return false;
+    }
+    if (const std::string word = text.substr(equals + 1); word == "zeros" || word == "identity") {
+      custom_calls.Add(text.substr(0, equals), word == "zeros" ? &ZerosOfCall : &OperandOfCall);
+      continue;
     }
     LoadedModule loaded = Load(text.substr(equals + 1), common, LoadUntil::kChecked, Exit::kInvalid, result);
     if (loaded.module == nullptr) return false;

@@ -56,7 +56,7 @@ class ConstantFiller {
     if (!literal.shape().IsArray() || literal.data() != nullptr) return literal;
     HLO_ASSIGN_OR_RETURN(Literal array, Literal::CreateZeros(literal.shape()));
     if (values_.fill == ElidedFill::kRandom)
-      io::FillArray(array, InputFill::kUniform, values_.seed, random_arrays_++);
+      HLO_RETURN_IF_ERROR(io::FillArray(array, {}, values_.seed, random_arrays_++));
     if (values_.fill == ElidedFill::kCounter) counted_.Fill(&array);
     return array;
   }

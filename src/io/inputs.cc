@@ -1,6 +1,8 @@
 // The arguments of a module, put together from files and literals.
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/numbers.h"
@@ -10,6 +12,8 @@
 #include "fmt/format.h"
 #include "hlo_run/diagnostic.h"
 #include "hlo_run/io.h"
+#include "io/literal_proto.h"
+#include "io/make_inputs.h"
 #include "io/text_value.h"
 
 namespace hlo {
@@ -59,7 +63,7 @@ void CollectSlots(Slot& slot, std::vector<Slot*>* out) {
 
 class Assembler {
  public:
-  explicit Assembler(const Module& module) {
+  Assembler(const Module& module, const InputsOptions& options) : module_(module), options_(options) {
     const Computation& entry = *module.entry();
     for (size_t i = 0; i < entry.parameters().size(); ++i) {
       const Instruction* parameter = entry.parameters()[i];
@@ -71,17 +75,22 @@ class Assembler {
   }
 
   absl::Status Add(std::string_view text) {
-    const size_t equals = io::StartsWithShape(text) ? std::string_view::npos : text.find('=');
+    if (IsLiteral(text)) return AddLiteral(text);
+    const size_t equals = text.find('=');
     if (equals != std::string_view::npos) {
-      if (Slot* slot = Find(text.substr(0, equals))) return Fill(*slot, text.substr(equals + 1));
-      if (FileFormatOf(text.substr(0, equals)) == std::nullopt)
-        return NoSuchParameter(text.substr(0, equals));
+      const std::string_view key = text.substr(0, equals);
+      if (Slot* slot = Find(key)) return Fill(*slot, text.substr(equals + 1));
+      // Paths may have a `=` too.
+      std::error_code error;
+      const bool is_path = FileFormatOf(key).has_value() || key.find('/') != std::string_view::npos ||
+                           std::filesystem::exists(text, error);
+      if (!is_path) return NoSuchParameter(key);
     }
-    if (io::StartsWithShape(text)) return AddLiteral(text);
     return AddFile(std::string(text));
   }
 
   absl::StatusOr<std::vector<Literal>> Finish() {
+    if (options_.rest) HLO_RETURN_IF_ERROR(MakeRest());
     std::vector<std::string> missing;
     std::vector<Literal> arguments;
     for (Slot& slot : parameters_) {
@@ -146,15 +155,45 @@ class Assembler {
     return absl::OkStatus();
   }
 
+  // A literal with its shape, or elements without one that are no name of a file.
+  static bool IsLiteral(std::string_view text) {
+    return io::StartsWithShape(text) || (io::StartsWithElements(text) && !FileFormatOf(text));
+  }
+
+  absl::StatusOr<Literal> Read(const std::string& source, const Shape& shape) const {
+    if (IsLiteral(source)) return io::ReadTextValue(SourceText("--input", source), shape, options_.read);
+    return ReadValue(source, shape, options_.read);
+  }
+
   absl::Status Fill(Slot& slot, std::string_view source) {
-    if (io::StartsWithShape(source)) {
-      return Set(slot, io::ReadTextValue(SourceText("--input", std::string(source)), slot.shape));
-    }
     if (FileFormatOf(source) == FileFormat::kRaw) {
       absl::StatusOr<Literal> value = ReadValue(std::string(source), slot.shape_in_memory);
       return Set(slot, value.ok() ? InLayoutsOf(slot.shape, *value) : value);
     }
-    return Set(slot, ReadValue(std::string(source), slot.shape));
+    return Set(slot, Read(std::string(source), slot.shape));
+  }
+
+  // Makes what no input has given.
+  absl::Status MakeRest() {
+    const auto is_wanted = [&](size_t p) {
+      std::vector<std::string> missing;
+      CollectMissing(parameters_[p], &missing);
+      return !missing.empty();
+    };
+    HLO_ASSIGN_OR_RETURN(const std::vector<Literal> made,
+                         io::MakeSomeInputs(module_, *options_.rest, is_wanted));
+    for (size_t p = 0; p < made.size(); ++p) {
+      if (made[p].shape().IsValid()) SetMissing(parameters_[p], made[p]);
+    }
+    return absl::OkStatus();
+  }
+
+  static void SetMissing(Slot& slot, const Literal& value) {
+    if (slot.is_set) return;
+    for (size_t i = 0; i < slot.elements.size(); ++i) SetMissing(slot.elements[i], value.elements()[i]);
+    if (!slot.is_leaf()) return;
+    slot.value = value;
+    slot.is_set = true;
   }
 
   // The first parameter or element without a value that the given shape fits in kind: an array for arrays.
@@ -178,24 +217,51 @@ class Assembler {
                     parameters_.size()));
   }
 
+  // Whether the text begins a tuple; a complex number begins in the same way.
+  bool IsTupleText(std::string_view text) {
+    const size_t begin = text.find_first_not_of(" \t\r\n");
+    if (begin == std::string_view::npos || text[begin] != '(') return false;
+    const Slot* array = NextFree(false);
+    return array == nullptr || !IsComplex(array->shape.type()) || io::StartsWithShape(text);
+  }
+
   absl::Status AddLiteral(std::string_view text) {
-    Slot* slot = NextFree(/*for_tuple=*/text.find_first_not_of(" \t") == text.find('('));
+    Slot* slot = NextFree(IsTupleText(text));
     return slot ? Fill(*slot, text) : TooMany(text);
   }
 
   absl::Status AddFile(const std::string& path) {
     const std::optional<FileFormat> format = FileFormatOf(path);
-    if (format == FileFormat::kNpz || format == FileFormat::kSafetensors) return AddArchive(path);
+    if (format == FileFormat::kNpz || format == FileFormat::kSafetensors || format == FileFormat::kJson)
+      return AddArchive(path);
     bool for_tuple = false;
     if (format == FileFormat::kText) {
       HLO_ASSIGN_OR_RETURN(std::shared_ptr<const SourceText> text, SourceText::Read(path));
-      const size_t begin = text->content().find_first_not_of(" \t\r\n");
-      Slot* array = NextFree(false);
-      for_tuple = begin != std::string_view::npos && text->content()[begin] == '(' &&
-                  !(array && IsComplex(array->shape.type()));
+      for_tuple = IsTupleText(text->content());
+    } else if (format == FileFormat::kProto || format == FileFormat::kProtoText) {
+      HLO_ASSIGN_OR_RETURN(const Literal value, io::ReadLiteralProto(path));
+      for_tuple = value.shape().IsTuple();
     }
+    if (for_tuple && AddAll(path)) return absl::OkStatus();
     Slot* slot = NextFree(for_tuple);
     return slot ? Fill(*slot, path) : TooMany(path);
+  }
+
+  // Takes a file with a tuple of all parameters, which WriteValues writes; false where it is something else.
+  bool AddAll(const std::string& path) {
+    std::vector<Shape> shapes;
+    for (const Slot& parameter : parameters_) {
+      if (!parameter.IsUntouched()) return false;
+      shapes.push_back(parameter.shape);
+    }
+    if (shapes.size() < 2) return false;
+    const absl::StatusOr<Literal> all = Read(path, Shape::Tuple(std::move(shapes)));
+    if (!all.ok()) return false;
+    for (size_t p = 0; p < parameters_.size(); ++p) {
+      parameters_[p].value = all->elements()[p];
+      parameters_[p].is_set = true;
+    }
+    return true;
   }
 
   absl::Status AddArchive(const std::string& path) {
@@ -210,7 +276,7 @@ class Assembler {
         return absl::FailedPreconditionError(fmt::format("{}: key '{}' holds one array, but {} is {}", path,
                                                          key, slot->name, ToString(slot->shape)));
       }
-      HLO_RETURN_IF_ERROR(Set(*slot, archive->Read(key, slot->shape)));
+      HLO_RETURN_IF_ERROR(Set(*slot, archive->Read(key, slot->shape, options_.read)));
     }
     return absl::OkStatus();
   }
@@ -228,14 +294,17 @@ class Assembler {
     return Literal::Tuple(std::move(elements));
   }
 
+  const Module& module_;
+  const InputsOptions& options_;
   absl::flat_hash_map<std::string_view, size_t> names_;
   std::vector<Slot> parameters_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::vector<Literal>> ReadInputs(const Module& module, absl::Span<const std::string> inputs) {
-  Assembler assembler(module);
+absl::StatusOr<std::vector<Literal>> ReadInputs(const Module& module, absl::Span<const std::string> inputs,
+                                                const InputsOptions& options) {
+  Assembler assembler(module, options);
   for (const std::string& text : inputs) HLO_RETURN_IF_ERROR(assembler.Add(text));
   return assembler.Finish();
 }

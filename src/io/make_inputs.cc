@@ -5,8 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <utility>
 
+#include "absl/strings/numbers.h"
 #include "base/status.h"
+#include "fmt/format.h"
+#include "hlo_run/diagnostic.h"
 #include "hlo_run/io.h"
 #include "io/index_operands.h"
 #include "types/wide.h"
@@ -59,19 +64,30 @@ uint64_t IotaModulus(ElementType type) {
   return uint64_t{2} << mantissa_bits;
 }
 
-double Real(ElementType type, InputFill fill, const Stream& stream, int64_t i, uint64_t part) {
-  if (type == ElementType::kF8E8M0FNU) {  // Powers of two only.
-    switch (fill) {
-      case InputFill::kZeros:
-        return 0x1p-127;
-      case InputFill::kOnes:
-        return 1;
-      case InputFill::kIota:
-        return std::ldexp(1.0, static_cast<int>(i % 8));
-      default:
-        return std::ldexp(1.0, static_cast<int>(stream.Below(i, 7)) - 3);
-    }
+// Of either sign, with a magnitude between 2^-10 and 2^10.
+double LogUniform(const Stream& stream, int64_t i, uint64_t part) {
+  const uint64_t bits = stream.Bits(i, 2 * part);
+  const int exponent = static_cast<int>(stream.Bits(i, 2 * part + 1) % 20) - 10;
+  const double magnitude = std::ldexp(1 + static_cast<double>(bits >> 41) * 0x1p-23, exponent);
+  return (bits & 1) != 0 ? -magnitude : magnitude;
+}
+
+// Powers of two, the values of f8e8m0fnu.
+double PowerOfTwo(InputFill fill, const Stream& stream, int64_t i) {
+  switch (fill) {
+    case InputFill::kZeros:
+      return 0x1p-127;
+    case InputFill::kOnes:
+      return 1;
+    case InputFill::kIota:
+      return std::ldexp(1.0, static_cast<int>(i % 8));
+    default:
+      return std::ldexp(1.0, static_cast<int>(stream.Below(i, 7)) - 3);
   }
+}
+
+double Real(ElementType type, InputFill fill, const Stream& stream, int64_t i, uint64_t part) {
+  if (type == ElementType::kF8E8M0FNU) return PowerOfTwo(fill, stream, i);
   switch (fill) {
     case InputFill::kZeros:
       return 0;
@@ -81,13 +97,49 @@ double Real(ElementType type, InputFill fill, const Stream& stream, int64_t i, u
       return static_cast<double>(static_cast<uint64_t>(i) % IotaModulus(type));
     case InputFill::kNormal:
       return Normal(stream, i, part);
+    case InputFill::kLogUniform:
+      return LogUniform(stream, i, part);
     case InputFill::kUniform:
       return Uniform(stream.Bits(i, part));
   }
   return 0;
 }
 
-// At most `limit` where there is one.
+bool IsRandom(InputFill fill) {
+  return fill == InputFill::kUniform || fill == InputFill::kNormal || fill == InputFill::kLogUniform;
+}
+
+// A real value in the range; log-uniform ranges are positive.
+double RealIn(const InputRange& range, InputFill fill, const Stream& stream, int64_t i, uint64_t part) {
+  const double width = range.high - range.low;
+  const double unit = static_cast<double>(stream.Bits(i, 2 * part) >> 11) * 0x1p-53;  // In [0, 1).
+  double value = range.low + width * unit;
+  if (fill == InputFill::kNormal) {  // The sum of twelve uniforms is within 6 of 0.
+    value = range.low + width / 2 + Normal(stream, i, part) * (width / 12);
+  } else if (fill == InputFill::kLogUniform) {
+    const int first = std::ilogb(range.low), last = std::ilogb(range.high);
+    const auto exponents = static_cast<uint64_t>(last - first) + 1;
+    value = std::ldexp(1 + unit, first + static_cast<int>(stream.Bits(i, 2 * part + 1) % exponents));
+  }
+  return std::clamp(value, range.low, range.high);
+}
+
+// The integers of a type that an array may hold.
+struct IntegerRange {
+  int64_t low = 0, high = 0;
+  bool is_empty() const { return low > high; }
+};
+IntegerRange IntegersIn(const InputRange& range, ElementType type, int64_t limit) {
+  constexpr double kFarthest = 0x1p62;  // Differences fit 64 bits.
+  const int64_t bits = std::min<int64_t>(BitWidth(type) - (IsSigned(type) ? 1 : 0), 62);
+  const int64_t most = std::min((int64_t{1} << bits) - 1, limit);
+  const int64_t least = IsSigned(type) && limit == io::kNoIndexLimit ? -(int64_t{1} << bits) : 0;
+  const auto low = static_cast<int64_t>(std::ceil(std::clamp(range.low, -kFarthest, kFarthest)));
+  const auto high = static_cast<int64_t>(std::floor(std::clamp(range.high, -kFarthest, kFarthest)));
+  return {std::max(low, least), std::min(high, most)};
+}
+
+// Small integers, at most `limit` where there is one.
 int64_t Integer(ElementType type, InputFill fill, const Stream& stream, int64_t i, int64_t limit) {
   const int64_t bits = std::min<int64_t>(BitWidth(type) - (IsSigned(type) ? 1 : 0), 62);
   const int64_t most = (int64_t{1} << bits) - 1;  // The type's largest value.
@@ -109,75 +161,184 @@ int64_t Integer(ElementType type, InputFill fill, const Stream& stream, int64_t 
   return low + static_cast<int64_t>(stream.Below(i, static_cast<uint64_t>(small - low) + 1));
 }
 
-void FillFrom(const Stream& stream, InputFill fill, int64_t limit, Literal& literal) {
-  const ElementType type = literal.type();
-  DispatchWide(type, [&]<class W>() {
-    const StoreFn<W> store = Storer<W>(type);
-    for (int64_t i = 0; i < literal.element_count(); ++i) {
-      W value;
-      if constexpr (std::is_same_v<W, bool>) {
-        value = fill == InputFill::kZeros  ? false
-                : fill == InputFill::kOnes ? true
-                                           : (fill == InputFill::kIota ? i : stream.Bits(i) >> 63) % 2 != 0;
-      } else if constexpr (std::is_same_v<W, double>) {
-        value = Real(type, fill, stream, i, 0);
-      } else if constexpr (std::is_same_v<W, std::complex<double>>) {
-        const bool real_only = fill == InputFill::kOnes || fill == InputFill::kIota;
-        value = {Real(type, fill, stream, i, 0), real_only ? 0 : Real(type, fill, stream, i, 1)};
-      } else {
-        value = static_cast<W>(Integer(type, fill, stream, i, limit));
-      }
-      store(literal.mutable_data(), i, value);
-    }
-  });
+bool Coin(InputFill fill, const Stream& stream, int64_t i) {
+  if (fill == InputFill::kIota) return i % 2 != 0;
+  return IsRandom(fill) ? stream.Bits(i) >> 63 != 0 : fill == InputFill::kOnes;
+}
+
+// One element in the wide type of the array's.
+template <Wide W>
+W Element(ElementType type, const io::ArrayFill& array, const Stream& stream, int64_t i) {
+  const bool has_power = type != ElementType::kF8E8M0FNU || (array.range && array.range->low > 0);
+  const bool in_range = array.range && IsRandom(array.fill) && has_power;
+  if constexpr (std::is_same_v<W, bool>) {
+    return Coin(array.fill, stream, i);
+  } else if constexpr (std::is_same_v<W, double>) {
+    return in_range ? RealIn(*array.range, array.fill, stream, i, 0) : Real(type, array.fill, stream, i, 0);
+  } else if constexpr (std::is_same_v<W, std::complex<double>>) {
+    if (in_range)
+      return {RealIn(*array.range, array.fill, stream, i, 0), RealIn(*array.range, array.fill, stream, i, 1)};
+    const bool real_only = array.fill == InputFill::kOnes || array.fill == InputFill::kIota;
+    return {Real(type, array.fill, stream, i, 0), real_only ? 0 : Real(type, array.fill, stream, i, 1)};
+  } else {
+    if (!in_range) return static_cast<W>(Integer(type, array.fill, stream, i, array.limit));
+    const IntegerRange range = IntegersIn(*array.range, type, array.limit);
+    const auto count = static_cast<uint64_t>(range.high - range.low) + 1;
+    return static_cast<W>(range.low + static_cast<int64_t>(stream.Below(i, count)));
+  }
+}
+
+absl::Status CheckRange(const io::ArrayFill& array, ElementType type) {
+  if (!array.range || !IsRandom(array.fill) || IsPred(type)) return absl::OkStatus();
+  const InputRange& range = *array.range;
+  if (IsIntegral(type) && IntegersIn(range, type, array.limit).is_empty()) {
+    const bool is_index = array.limit != io::kNoIndexLimit;
+    return absl::FailedPreconditionError(fmt::format(
+        "no {}{} is in the range {}:{}", Name(type),
+        is_index ? fmt::format(" index between 0 and {}", array.limit) : "", range.low, range.high));
+  }
+  if (!IsIntegral(type) && array.fill == InputFill::kLogUniform && range.low <= 0) {
+    return absl::FailedPreconditionError(
+        fmt::format("a log-uniform range must be positive, and {}:{} is not", range.low, range.high));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
 
-void io::FillArray(Literal& literal, InputFill fill, uint64_t seed, uint64_t array, int64_t limit) {
-  FillFrom(Stream{Mix(Mix(seed) + array)}, fill, limit, literal);
+absl::Status io::FillArray(Literal& literal, const ArrayFill& fill, uint64_t seed, uint64_t array) {
+  const ElementType type = literal.type();
+  HLO_RETURN_IF_ERROR(CheckRange(fill, type));
+  const Stream stream{Mix(Mix(seed) + array)};
+  DispatchWide(type, [&]<class W>() {
+    const StoreFn<W> store = Storer<W>(type);
+    for (int64_t i = 0; i < literal.element_count(); ++i)
+      store(literal.mutable_data(), i, Element<W>(type, fill, stream, i));
+  });
+  return absl::OkStatus();
 }
 
 namespace {
 
-struct InputFiller {
-  InputFill fill;
-  uint64_t seed;
-  uint64_t array_count = 0;
-
-  void FillLeaves(Literal& value, absl::Span<const int64_t> limits, size_t* leaf) {
-    if (value.shape().IsTuple()) {
-      for (Literal& element : value.mutable_elements()) FillLeaves(element, limits, leaf);
-      return;
-    }
-    const int64_t limit = *leaf < limits.size() ? limits[*leaf] : io::kNoIndexLimit;
-    ++*leaf;
-    if (value.shape().IsArray()) io::FillArray(value, fill, seed, array_count++, limit);
+// Finds what the options say of one parameter.
+template <class T>
+const T* FindFor(const std::vector<std::pair<std::string, T>>& values, const Instruction& parameter,
+                 size_t p) {
+  for (const auto& [name, value] : values) {
+    if (name == parameter.name() || name == fmt::format("{}", p)) return &value;
   }
+  return nullptr;
+}
+
+template <class T>
+absl::Status CheckNames(const std::vector<std::pair<std::string, T>>& values, const Module& module) {
+  const auto parameters = module.entry()->parameters();
+  std::vector<std::string_view> names;
+  for (const Instruction* parameter : parameters) names.push_back(parameter->name());
+  for (const auto& [name, value] : values) {
+    uint64_t number = 0;
+    const bool found = std::find(names.begin(), names.end(), name) != names.end() ||
+                       (absl::SimpleAtoi(name, &number) && number < parameters.size());
+    if (found) continue;
+    const std::string_view near = ClosestName(name, names);
+    return absl::FailedPreconditionError(
+        fmt::format("the entry computation has no parameter '{}'{}", name,
+                    near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
+  }
+  return absl::OkStatus();
+}
+
+class InputMaker {
+ public:
+  InputMaker(const MakeOptions& options, absl::Span<const int64_t> limits)
+      : options_(options), limits_(limits) {}
+
+  // Makes the leaves of a parameter; `array` is the number of the next array of all parameters.
+  absl::Status Fill(Literal& value, io::ArrayFill fill, uint64_t* array) {
+    if (value.shape().IsTuple()) {
+      for (Literal& element : value.mutable_elements()) HLO_RETURN_IF_ERROR(Fill(element, fill, array));
+      return absl::OkStatus();
+    }
+    fill.limit = leaf_ < limits_.size() ? limits_[leaf_] : io::kNoIndexLimit;
+    ++leaf_;
+    return value.shape().IsArray() ? io::FillArray(value, fill, options_.seed, (*array)++) : absl::OkStatus();
+  }
+
+ private:
+  const MakeOptions& options_;
+  absl::Span<const int64_t> limits_;
+  size_t leaf_ = 0;
 };
+
+uint64_t ArrayCount(const Shape& shape) {
+  if (!shape.IsTuple()) return shape.IsArray() ? 1 : 0;
+  uint64_t count = 0;
+  for (const Shape& element : shape.elements()) count += ArrayCount(element);
+  return count;
+}
 
 }  // namespace
 
 std::optional<InputFill> ParseInputFill(std::string_view word) {
-  if (word == "uniform") return InputFill::kUniform;
-  if (word == "normal") return InputFill::kNormal;
-  if (word == "zeros") return InputFill::kZeros;
-  if (word == "ones") return InputFill::kOnes;
-  if (word == "iota") return InputFill::kIota;
+  constexpr std::pair<std::string_view, InputFill> kWords[] = {{"uniform", InputFill::kUniform},
+                                                               {"normal", InputFill::kNormal},
+                                                               {"log-uniform", InputFill::kLogUniform},
+                                                               {"zeros", InputFill::kZeros},
+                                                               {"ones", InputFill::kOnes},
+                                                               {"iota", InputFill::kIota}};
+  for (const auto& [text, fill] : kWords) {
+    if (text == word) return fill;
+  }
   return std::nullopt;
 }
 
-absl::StatusOr<std::vector<Literal>> MakeInputs(const Module& module, InputFill fill, uint64_t seed) {
-  const std::vector<std::vector<int64_t>> limits = io::IndexLimits(module);
-  InputFiller filler{fill, seed};
-  std::vector<Literal> arguments;
+absl::StatusOr<InputRange> ParseInputRange(std::string_view text) {
+  const size_t colon = text.find(':');
+  InputRange range;
+  const auto read = [](std::string_view part, double* out) {
+    return absl::SimpleAtod(absl::string_view(part.data(), part.size()), out) && std::isfinite(*out);
+  };
+  if (colon == std::string_view::npos || !read(text.substr(0, colon), &range.low) ||
+      !read(text.substr(colon + 1), &range.high)) {
+    return absl::InvalidArgumentError(fmt::format("'{}' is no range LO:HI of two numbers", text));
+  }
+  if (range.low > range.high || !std::isfinite(range.high - range.low))
+    return absl::InvalidArgumentError(fmt::format("the range '{}' is empty or too wide", text));
+  return range;
+}
+
+absl::StatusOr<std::vector<Literal>> io::MakeSomeInputs(const Module& module, const MakeOptions& options,
+                                                        const std::function<bool(size_t)>& is_wanted) {
+  HLO_RETURN_IF_ERROR(CheckNames(options.fills, module));
+  HLO_RETURN_IF_ERROR(CheckNames(options.ranges, module));
+  const std::vector<std::vector<int64_t>> limits = IndexLimits(module);
+  std::vector<Literal> arguments(limits.size());
+  uint64_t array = 0;
   for (size_t p = 0; p < limits.size(); ++p) {
-    HLO_ASSIGN_OR_RETURN(Literal value, Literal::Create(module.entry()->parameters()[p]->shape()));
-    size_t leaf = 0;
-    filler.FillLeaves(value, limits[p], &leaf);
-    arguments.push_back(std::move(value));
+    const Instruction& parameter = *module.entry()->parameters()[p];
+    if (!is_wanted(p)) {
+      array += ArrayCount(parameter.shape());
+      continue;
+    }
+    ArrayFill fill{.fill = options.fill, .range = options.range};
+    if (const InputFill* own = FindFor(options.fills, parameter, p)) fill.fill = *own;
+    if (const InputRange* own = FindFor(options.ranges, parameter, p)) fill.range = *own;
+    HLO_ASSIGN_OR_RETURN(arguments[p], Literal::Create(parameter.shape()));
+    const absl::Status status = InputMaker(options, limits[p]).Fill(arguments[p], fill, &array);
+    if (!status.ok()) {
+      return absl::Status(status.code(),
+                          fmt::format("parameter {} '{}': {}", p, parameter.name(), Message(status)));
+    }
   }
   return arguments;
+}
+
+absl::StatusOr<std::vector<Literal>> MakeInputs(const Module& module, const MakeOptions& options) {
+  return io::MakeSomeInputs(module, options, [](size_t) { return true; });
+}
+
+absl::StatusOr<std::vector<Literal>> MakeInputs(const Module& module, InputFill fill, uint64_t seed) {
+  return MakeInputs(module, MakeOptions{.fill = fill, .seed = seed});
 }
 
 }  // namespace hlo

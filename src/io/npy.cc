@@ -188,9 +188,9 @@ std::string DescrOf(ElementType type) {
 
 }  // namespace
 
-absl::StatusOr<Literal> ReadNpy(ByteStream& stream, const Shape& expected) {
+absl::StatusOr<Literal> ReadNpy(ByteStream& stream, const Shape& expected, const ReadOptions& options) {
   HLO_ASSIGN_OR_RETURN(StoredArray array, ReadHeader(stream));
-  return ReadElements(array, expected, stream);
+  return ReadElements(array, expected, stream, options);
 }
 
 std::string NpyHeader(const Shape& shape) {

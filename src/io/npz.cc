@@ -74,7 +74,8 @@ class NpzArchive final : public Archive {
 
   const std::vector<std::string>& keys() const override { return keys_; }
 
-  absl::StatusOr<Literal> Read(const std::string& key, const Shape& expected) override {
+  absl::StatusOr<Literal> DoRead(const std::string& key, const Shape& expected,
+                                 const ReadOptions& options) override {
     const auto entry = entries_.find(key);
     if (entry == entries_.end()) {
       return absl::NotFoundError(
@@ -88,7 +89,7 @@ class NpzArchive final : public Archive {
     }
     // ReadNpy allocates nothing before the size of the entry is the one that the expected shape asks for.
     EntryStream stream(file, static_cast<int64_t>(entry->second.byte_count));
-    absl::StatusOr<Literal> value = ReadNpy(stream, expected);
+    absl::StatusOr<Literal> value = ReadNpy(stream, expected, options);
     if (!value.ok()) {
       return absl::Status(value.status().code(),
                           fmt::format("{}: key '{}': {}", path_, key, Message(value.status())));

@@ -6,9 +6,11 @@
 #include "absl/container/flat_hash_map.h"
 #include "base/status.h"
 #include "fmt/format.h"
+#include "io/convert.h"
 #include "io/file.h"
 #include "io/stored_type.h"
 #include "nlohmann/json.hpp"
+#include "types/packing.h"
 
 namespace hlo::io {
 namespace {
@@ -39,6 +41,7 @@ constexpr TypeName kTypeNames[] = {
     {"F8_E5M2", ElementType::kF8E5M2},
     {"F8_E4M3", ElementType::kF8E4M3FN},
     {"F8_E8M0", ElementType::kF8E8M0FNU},
+    {"F4", ElementType::kF4E2M1FN},  // Two in a byte, the first one in the low-order bits.
     {"F8_E4M3FNUZ", ElementType::kF8E4M3FNUZ},
     {"F8_E5M2FNUZ", ElementType::kF8E5M2FNUZ},
 };
@@ -60,6 +63,41 @@ std::optional<std::string_view> TypeNameOf(ElementType type) {
     if (name.type == type) return name.text;
   }
   return ByteCount(type) == 1 ? std::optional<std::string_view>("U8") : std::nullopt;
+}
+
+// Elements that are narrower than a byte and have a name of their own, F4, are packed.
+bool IsPacked(const StoredType& stored) { return stored.type && IsSubByte(*stored.type); }
+
+absl::StatusOr<Literal> ReadPacked(const StoredArray& array, const Shape& expected, ByteStream& stream,
+                                   const ReadOptions& options) {
+  const ElementType type = *array.type.type;
+  if (!DimsFit(array.dims, expected) || (type != expected.type() && !options.convert))
+    return absl::FailedPreconditionError(fmt::format("found {}, expected {}{}", ToString(array),
+                                                     ToString(expected),
+                                                     DimsFit(array.dims, expected) ? kConvertHint : ""));
+  HLO_ASSIGN_OR_RETURN(Literal value, Literal::Create(Shape::Array(type, array.dims)));
+  const int64_t byte_count = PackedByteCount(type, value.element_count());
+  if (byte_count != stream.remaining()) {
+    return absl::FailedPreconditionError(fmt::format("{} has {} bytes of elements, but the file holds {}",
+                                                     ToString(array), byte_count, stream.remaining()));
+  }
+  std::vector<std::byte> packed(static_cast<size_t>(byte_count));
+  HLO_RETURN_IF_ERROR(stream.Read(packed.data(), byte_count));
+  Unpack(type, packed.data(), value.element_count(), value.mutable_data());
+  return FitTo(value, expected, options);
+}
+
+// The bytes of an array in the file. An array whose packed elements do not fill their last byte travels as
+// U8.
+bool CanPack(const Literal& value) {
+  return TypeNameOf(value.type()) != "U8" && IsSubByte(value.type()) &&
+         value.element_count() * BitWidth(value.type()) % 8 == 0;
+}
+absl::StatusOr<Literal> PackedBytes(const Literal& value) {
+  const int64_t count = PackedByteCount(value.type(), value.element_count());
+  HLO_ASSIGN_OR_RETURN(Literal packed, Literal::Create(Shape::Array(ElementType::kU8, {count})));
+  Pack(value.type(), value.data(), value.element_count(), packed.mutable_data());
+  return packed;
 }
 
 class RangeStream final : public ByteStream {
@@ -120,14 +158,17 @@ class SafetensorsArchive final : public Archive {
 
   const std::vector<std::string>& keys() const override { return keys_; }
 
-  absl::StatusOr<Literal> Read(const std::string& key, const Shape& expected) override {
+  absl::StatusOr<Literal> DoRead(const std::string& key, const Shape& expected,
+                                 const ReadOptions& options) override {
     const auto found = entries_.find(key);
     if (found == entries_.end()) {
       return absl::NotFoundError(fmt::format("{}: has no tensor '{}'", file_->path(), key));
     }
     const Entry& entry = found->second;
     RangeStream stream(*file_, entry.begin, entry.end);
-    absl::StatusOr<Literal> value = ReadElements(entry.array, expected, stream);
+    absl::StatusOr<Literal> value = IsPacked(entry.array.type)
+                                        ? ReadPacked(entry.array, expected, stream, options)
+                                        : ReadElements(entry.array, expected, stream, options);
     if (!value.ok()) {
       return absl::Status(value.status().code(),
                           fmt::format("{}: tensor '{}': {}", file_->path(), key, Message(value.status())));
@@ -179,16 +220,20 @@ absl::Status WriteSafetensors(const std::string& path, absl::Span<const LiteralL
   int64_t offset = 0;
   for (const LiteralLeaf& leaf : arrays) {
     HLO_ASSIGN_OR_RETURN(Literal value, ForStorage(*leaf.value));
-    const std::optional<std::string_view> type = TypeNameOf(value.type());
+    std::optional<std::string_view> type = TypeNameOf(value.type());
+    if (IsSubByte(value.type()) && !CanPack(value)) type = "U8";
     if (!type) {
       return absl::FailedPreconditionError(
           fmt::format("{}: cannot be written: .safetensors has no {}, the type of "
                       "output {}; write an .npz file",
                       path, Name(value.type()), leaf.key));
     }
-    header[leaf.key] = {{"dtype", *type},
-                        {"shape", std::vector<int64_t>(value.dims().begin(), value.dims().end())},
-                        {"data_offsets", {offset, offset + value.byte_count()}}};
+    const std::vector<int64_t> dims(value.dims().begin(), value.dims().end());
+    if (CanPack(value)) {
+      HLO_ASSIGN_OR_RETURN(value, PackedBytes(value));
+    }
+    header[leaf.key] = {
+        {"dtype", *type}, {"shape", dims}, {"data_offsets", {offset, offset + value.byte_count()}}};
     offset += value.byte_count();
     dense.push_back(std::move(value));
   }

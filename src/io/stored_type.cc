@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "fmt/format.h"
+#include "io/convert.h"
 #include "types/bounds.h"
 #include "types/index.h"
 #include "types/wide.h"
@@ -111,10 +112,19 @@ std::string ToString(const StoredArray& array) {
   return fmt::format("{}[{}]", type, fmt::join(array.dims, ","));
 }
 
-absl::StatusOr<Literal> ReadElements(const StoredArray& array, const Shape& expected, ByteStream& stream) {
-  if (!Fits(array.type, expected.type()) || !DimsFit(array.dims, expected)) {
-    return absl::FailedPreconditionError(
-        fmt::format("found {}, expected {}", ToString(array), ToString(expected)));
+absl::StatusOr<Literal> ReadElements(const StoredArray& array, const Shape& expected, ByteStream& stream,
+                                     const ReadOptions& options) {
+  const bool dims_fit = DimsFit(array.dims, expected), can_convert = array.type.type.has_value() && dims_fit;
+  if (!dims_fit || (!Fits(array.type, expected.type()) && !(can_convert && options.convert))) {
+    return absl::FailedPreconditionError(fmt::format("found {}, expected {}{}", ToString(array),
+                                                     ToString(expected), can_convert ? kConvertHint : ""));
+  }
+  if (!Fits(array.type, expected.type())) {
+    Shape own = expected;
+    own.set_type(*array.type.type);
+    own.clear_layout();
+    HLO_ASSIGN_OR_RETURN(const Literal value, ReadElements(array, own, stream, options));
+    return ConvertElements(value, expected.type());
   }
   const Shape dense = Shape::Array(expected.type(), array.dims);
   const std::optional<int64_t> byte_count = DenseByteCount(dense);
@@ -138,15 +148,18 @@ absl::StatusOr<Literal> ReadElements(const StoredArray& array, const Shape& expe
   return expected.HasUnboundedDim() ? literal : WithinBounds(literal, expected);
 }
 
+absl::StatusOr<Literal> WithoutPadding(const Literal& literal) {
+  if (!literal.has_dynamic_sizes()) return literal;
+  std::vector<int64_t> dims;
+  for (int64_t d = 0; d < literal.rank(); ++d) dims.push_back(literal.dynamic_size(d));
+  HLO_ASSIGN_OR_RETURN(Literal dense, Literal::Create(Shape::Array(literal.type(), dims)));
+  CopyStrided(literal.data(), RowMajorStrides(literal.dims()), dense.mutable_data(), RowMajorStrides(dims),
+              dims, ByteCount(literal.type()));
+  return dense;
+}
+
 absl::StatusOr<Literal> ForStorage(const Literal& literal) {
-  Literal dense = literal;
-  if (literal.has_dynamic_sizes()) {
-    std::vector<int64_t> dims;
-    for (int64_t d = 0; d < literal.rank(); ++d) dims.push_back(literal.dynamic_size(d));
-    HLO_ASSIGN_OR_RETURN(dense, Literal::Create(Shape::Array(literal.type(), dims)));
-    CopyStrided(literal.data(), RowMajorStrides(literal.dims()), dense.mutable_data(), RowMajorStrides(dims),
-                dims, ByteCount(literal.type()));
-  }
+  HLO_ASSIGN_OR_RETURN(Literal dense, WithoutPadding(literal));
   const int64_t bits = BitWidth(literal.type());
   if (IsSigned(literal.type()) && bits < 8) {
     HLO_RETURN_IF_ERROR(dense.MakeUnique());

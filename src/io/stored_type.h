@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "hlo_run/io.h"
 #include "hlo_run/literal.h"
 #include "io/file.h"
 
@@ -39,7 +40,11 @@ std::string ToString(const StoredArray& array);
 
 // Reads the elements, all that remains of the stream, as a literal of the expected shape. A dimension with a
 // bound may be smaller in the file: that is its run-time size.
-absl::StatusOr<Literal> ReadElements(const StoredArray& array, const Shape& expected, ByteStream& stream);
+absl::StatusOr<Literal> ReadElements(const StoredArray& array, const Shape& expected, ByteStream& stream,
+                                     const ReadOptions& options);
+
+// The elements within the run-time sizes, as an array of these sizes.
+absl::StatusOr<Literal> WithoutPadding(const Literal& literal);
 
 // The literal's elements as files store them: dense within the run-time sizes, narrow integers without sign
 // bits beyond their width. Shares the literal's bytes where they are so already.

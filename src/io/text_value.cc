@@ -1,10 +1,11 @@
 #include "io/text_value.h"
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "hlo_run/parse.h"
-#include "io/stored_type.h"
-#include "types/bounds.h"
+#include "io/convert.h"
 
 namespace hlo::io {
 
@@ -16,25 +17,22 @@ bool StartsWithShape(std::string_view text) {
   return bracket != std::string_view::npos && ParseElementType(text.substr(0, bracket)).has_value();
 }
 
-namespace {
-
-bool FitsBounds(const Shape& found, const Shape& expected) {
-  return found.IsArray(expected.type()) && expected.IsArray() && !expected.HasUnboundedDim() &&
-         DimsFit(found.dims(), expected);
+bool StartsWithElements(std::string_view text) {
+  const size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos) return false;
+  if (text[begin] == '{' || text[begin] == '(') return true;
+  const std::string word = absl::AsciiStrToLower(absl::StripAsciiWhitespace({text.data(), text.size()}));
+  double number = 0;
+  return word == "true" || word == "false" || absl::SimpleAtod(word, &number);
 }
 
-}  // namespace
-
-absl::StatusOr<Literal> ReadTextValue(const SourceText& text, const Shape& expected) {
+absl::StatusOr<Literal> ReadTextValue(const SourceText& text, const Shape& expected,
+                                      const ReadOptions& options) {
   if (!StartsWithShape(text.content())) return ParseLiteral(text, expected);
   HLO_ASSIGN_OR_RETURN(Literal value, ParseLiteral(text, Shape()));
-  if (expected.HasDynamicDim() && !value.shape().HasDynamicDim() && FitsBounds(value.shape(), expected))
-    return WithinBounds(value, expected);
-  if (!Equal(value.shape(), expected, {.ignore_layout = true, .ignore_dynamic = true})) {
-    return absl::FailedPreconditionError(
-        fmt::format("{}: found {}, expected {}", text.name(), ToString(value.shape()), ToString(expected)));
-  }
-  return value;
+  absl::StatusOr<Literal> fitting = FitTo(value, expected, options);
+  if (fitting.ok()) return fitting;
+  return absl::Status(fitting.status().code(), fmt::format("{}: {}", text.name(), Message(fitting.status())));
 }
 
 }  // namespace hlo::io

@@ -6,7 +6,10 @@
 #include "fmt/format.h"
 #include "hlo_run/compare.h"
 #include "hlo_run/io.h"
+#include "io/convert.h"
 #include "io/file.h"
+#include "io/json_archive.h"
+#include "io/literal_proto.h"
 #include "io/npy.h"
 #include "io/npz.h"
 #include "io/raw.h"
@@ -19,27 +22,29 @@ namespace {
 
 absl::Status UnknownFormat(const std::string& path) {
   return absl::InvalidArgumentError(fmt::format(
-      "{}: the ending of the name must be .npy, .npz, .safetensors, .txt, .bin, .raw or .json (written only)",
+      "{}: the ending of the name must be .npy, .npz, .safetensors, .json, .txt, .pb, .pbtxt, .bin or .raw",
       path));
 }
 
-absl::StatusOr<Literal> ReadNpyFile(const std::string& path, const Shape& expected) {
+absl::StatusOr<Literal> ReadNpyFile(const std::string& path, const Shape& expected,
+                                    const ReadOptions& options) {
   HLO_ASSIGN_OR_RETURN(std::unique_ptr<io::InputFile> file, io::InputFile::Open(path));
   std::unique_ptr<io::ByteStream> stream = io::StreamOf(*file);
-  absl::StatusOr<Literal> value = io::ReadNpy(*stream, expected);
+  absl::StatusOr<Literal> value = io::ReadNpy(*stream, expected, options);
   if (value.ok()) return value;
   return absl::Status(value.status().code(), fmt::format("{}: {}", path, Message(value.status())));
 }
 
 // The arrays of a shape from the entries `0`, `1.0`, ...; `key` is the path so far.
-absl::StatusOr<Literal> ReadTree(Archive& archive, const Shape& expected, const std::string& key) {
-  if (expected.IsArray()) return archive.Read(key.empty() ? "0" : key, expected);
+absl::StatusOr<Literal> ReadTree(Archive& archive, const Shape& expected, const std::string& key,
+                                 const ReadOptions& options) {
+  if (expected.IsArray()) return archive.Read(key.empty() ? "0" : key, expected, options);
   if (!expected.IsTuple()) return Literal::Create(expected);
   std::vector<Literal> elements;
   for (size_t i = 0; i < expected.elements().size(); ++i) {
     const std::string inner = key.empty() ? fmt::format("{}", i) : fmt::format("{}.{}", key, i);
     HLO_ASSIGN_OR_RETURN(Literal element,
-                         ReadTree(archive, expected.element(static_cast<int64_t>(i)), inner));
+                         ReadTree(archive, expected.element(static_cast<int64_t>(i)), inner, options));
     elements.push_back(std::move(element));
   }
   return Literal::Tuple(std::move(elements));
@@ -75,6 +80,10 @@ std::optional<FileFormat> FileFormatOf(std::string_view path) {
   if (absl::EndsWith(lower, ".txt")) return FileFormat::kText;
   if (absl::EndsWith(lower, ".bin") || absl::EndsWith(lower, ".raw")) return FileFormat::kRaw;
   if (absl::EndsWith(lower, ".json")) return FileFormat::kJson;
+  if (absl::EndsWith(lower, ".pb") || absl::EndsWith(lower, ".binpb")) return FileFormat::kProto;
+  if (absl::EndsWith(lower, ".pbtxt") || absl::EndsWith(lower, ".textproto") ||
+      absl::EndsWith(lower, ".txtpb"))
+    return FileFormat::kProtoText;
   return std::nullopt;
 }
 
@@ -82,33 +91,42 @@ absl::StatusOr<std::unique_ptr<Archive>> Archive::Open(const std::string& path) 
   const std::optional<FileFormat> format = FileFormatOf(path);
   if (format == FileFormat::kNpz) return io::OpenNpz(path);
   if (format == FileFormat::kSafetensors) return io::OpenSafetensors(path);
-  return absl::InvalidArgumentError(fmt::format("{}: is neither an .npz nor a .safetensors file", path));
+  if (format == FileFormat::kJson) return io::OpenJson(path);
+  return absl::InvalidArgumentError(fmt::format("{}: is no .npz, .safetensors or .json file", path));
 }
 
-absl::StatusOr<Literal> ReadValue(const std::string& path, const Shape& expected) {
+absl::StatusOr<Literal> ReadValue(const std::string& path, const Shape& expected,
+                                  const ReadOptions& options) {
   const std::optional<FileFormat> format = FileFormatOf(path);
   if (!format) return UnknownFormat(path);
   switch (*format) {
-    case FileFormat::kJson:
-      return UnknownFormat(path);
+    case FileFormat::kProto:
+    case FileFormat::kProtoText: {
+      HLO_ASSIGN_OR_RETURN(const Literal value, io::ReadLiteralProto(path));
+      absl::StatusOr<Literal> fitting = io::FitTo(value, expected, options);
+      if (fitting.ok()) return fitting;
+      return absl::Status(fitting.status().code(), fmt::format("{}: {}", path, Message(fitting.status())));
+    }
     case FileFormat::kText: {
       HLO_ASSIGN_OR_RETURN(std::shared_ptr<const SourceText> text, SourceText::Read(path));
-      return io::ReadTextValue(*text, expected);
+      return io::ReadTextValue(*text, expected, options);
     }
     case FileFormat::kRaw:
       return io::ReadRaw(path, expected);
     case FileFormat::kNpy:
-      if (expected.IsArray()) return ReadNpyFile(path, expected);
+      if (expected.IsArray()) return ReadNpyFile(path, expected, options);
       return absl::FailedPreconditionError(
           fmt::format("{}: holds one array, expected {}; give an .npz file with the keys of its elements",
                       path, ToString(expected)));
+    case FileFormat::kJson:
     case FileFormat::kNpz:
     case FileFormat::kSafetensors:
       break;
   }
   HLO_ASSIGN_OR_RETURN(std::unique_ptr<Archive> archive, Archive::Open(path));
-  if (expected.IsArray() && archive->keys().size() == 1) return archive->Read(archive->keys()[0], expected);
-  return ReadTree(*archive, expected, "");
+  if (expected.IsArray() && archive->keys().size() == 1)
+    return archive->Read(archive->keys()[0], expected, options);
+  return ReadTree(*archive, expected, "", options);
 }
 
 absl::Status WriteValue(const std::string& path, const Literal& value) {
@@ -127,18 +145,24 @@ absl::Status WriteValue(const std::string& path, const Literal& value) {
       return io::WriteRaw(path, value);
     case FileFormat::kJson:
       return WriteText(path, ToJson(value));
+    case FileFormat::kProto:
+    case FileFormat::kProtoText:
+      return io::WriteLiteralProto(path, value);
   }
   return UnknownFormat(path);
 }
 
 absl::Status WriteValues(const std::string& path, absl::Span<const Literal> values) {
-  // As text one argument is its own literal, not a tuple of one: that is how it is read.
   if (values.size() > 1 && FileFormatOf(path) == FileFormat::kRaw) {
     return absl::FailedPreconditionError(fmt::format(
         "{}: cannot be written: raw bytes hold one argument, and there are {}; write an .npz file", path,
         values.size()));
   }
-  if (values.size() == 1 && FileFormatOf(path) == FileFormat::kText) return WriteValue(path, values[0]);
+  // One argument is its own literal there, not a tuple of one: that is how it is read.
+  const std::optional<FileFormat> format = FileFormatOf(path);
+  const bool is_whole = format == FileFormat::kText || format == FileFormat::kProto ||
+                        format == FileFormat::kProtoText || format == FileFormat::kRaw;
+  if (values.size() == 1 && is_whole) return WriteValue(path, values[0]);
   return WriteValue(path, Literal::Tuple({values.begin(), values.end()}));
 }
 

@@ -47,8 +47,15 @@ class Cli : public testing::Test {
   // Runs `hlo-run ARGUMENTS` in a shell.
   Outcome Run(const std::string& arguments) { return RunTo(Path("stdout"), arguments); }
   Outcome RunTo(const std::string& output, const std::string& arguments) {
-    const std::string command =
-        std::string(HLO_RUN_BINARY) + " " + arguments + " >" + output + " 2>" + Path("stderr");
+    return RunShell(std::string(HLO_RUN_BINARY) + " " + arguments + " >" + output);
+  }
+  // The same in another working directory.
+  Outcome RunIn(const fs::path& directory, const std::string& arguments) {
+    return RunShell("cd " + directory.string() + " && " + HLO_RUN_BINARY + " " + arguments + " >" +
+                    Path("stdout"));
+  }
+  Outcome RunShell(const std::string& words) {
+    const std::string command = words + " 2>" + Path("stderr");
     const int raw = std::system(command.c_str());
     return {WIFEXITED(raw) ? WEXITSTATUS(raw) : 128, ReadFile(Path("stdout")), ReadFile(Path("stderr"))};
   }

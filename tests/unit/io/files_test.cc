@@ -55,7 +55,8 @@ TEST(Safetensors, NamesTheTypesThatNumpyLacks) {
   EXPECT_EQ(text("layer.mask", "pred[2]"), "{1, 0}");
   EXPECT_EQ(text("layer.s4", "s4[2]"), "{-8, 7}");
   EXPECT_EQ(text("layer.w", "f32[1,2]"),
-            "tests/unit/io/data/weights.safetensors: tensor 'layer.w': found bf16[1,2], expected f32[1,2]");
+            "tests/unit/io/data/weights.safetensors: tensor 'layer.w': found bf16[1,2], expected f32[1,2] (--convert "
+            "allows other types)");
   EXPECT_EQ(text("layer.q", "f32[1,2]"), "tests/unit/io/data/weights.safetensors: has no tensor 'layer.q'");
 }
 
@@ -75,11 +76,11 @@ TEST_P(SaysWhatDoesNotFit, Message) {
 INSTANTIATE_TEST_SUITE_P(
     Files, SaysWhatDoesNotFit,
     testing::Values(
-        Refused{"f32.npy", "f64[2,3]", "found f32[2,3], expected f64[2,3]"},
+        Refused{"f32.npy", "f64[2,3]", "found f32[2,3], expected f64[2,3] (--convert allows other types)"},
         Refused{"f32.npy", "f32[3,2]", "found f32[2,3], expected f32[3,2]"},
         Refused{"bf16.npy", "f16[3]", "found '<V2' [3], expected f16[3]"},
-        Refused{"bf16_as_u16.npy", "s16[2]", "found u16[2], expected s16[2]"},
-        Refused{"pred.npy", "u8[2]", "found pred[2], expected u8[2]"},
+        Refused{"bf16_as_u16.npy", "s16[2]", "found u16[2], expected s16[2] (--convert allows other types)"},
+        Refused{"pred.npy", "u8[2]", "found pred[2], expected u8[2] (--convert allows other types)"},
         Refused{"no_s4.npy", "s4[2]", "element 1 is the byte 0x37, which is no s4"},
         Refused{"record.npy", "f32[2]",
                 "is not a well-formed .npy array: its elements are records; expected a plain type"},
@@ -93,8 +94,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"args.npz", "(f32[2], f32[])", "has no key '1'; it has 0, 1.0, 1.1"},
         Refused{"none.npy", "f32[2]", "cannot be read: No such file or directory"},
         Refused{"", "f32[2]",
-                "the ending of the name must be .npy, .npz, .safetensors, .txt, .bin, .raw or .json (written "
-                "only)"}));
+                "the ending of the name must be .npy, .npz, .safetensors, .json, .txt, .pb, .pbtxt, .bin or .raw"}));
 
 TEST(Files, CutAnywhereGiveAnError) {
   const TemporaryFolder folder;

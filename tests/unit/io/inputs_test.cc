@@ -51,7 +51,8 @@ TEST(Inputs, MessagesNameTheParameter) {
       "give --input for each, or --random SEED");
   EXPECT_EQ(Read({Data("f32.npy")}),
             "parameter 0 'x': tests/unit/io/data/f32.npy: found f32[2,3], expected f32[2]");
-  EXPECT_EQ(Read({"f64[2]{1,2}"}), "parameter 0 'x': --input: found f64[2], expected f32[2]");
+  EXPECT_EQ(Read({"f64[2]{1,2}"}),
+            "parameter 0 'x': --input: found f64[2], expected f32[2] (--convert allows other types)");
   EXPECT_EQ(Read({"x=f32[2]{1,2}", "0=f32[2]{1,2}"}), "parameter 0 'x' is given twice");
   EXPECT_EQ(Read({"y=f32[2]{1,2}"}),
             "the entry computation has no parameter 'y' (did you mean 'x'?); its 2 parameters go by name, by "

@@ -1,0 +1,149 @@
+// Results as people want them: folders of outputs, short texts on a terminal, statistics.
+
+#include <fcntl.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "cli_fixture.h"
+#include "nlohmann/json.hpp"
+
+namespace {
+
+using namespace hlo::cli_test;
+
+constexpr char kConstant[] = "ENTRY e { ROOT c = f32[2] constant({1,2}) }";
+
+TEST_F(Cli, AnOutputDirectoryMirrorsTheInputs) {
+  fs::create_directories(Path("dumps/a/deep"));
+  fs::create_directories(Path("dumps/b"));
+  for (const std::string name : {"dumps/a/m.hlo", "dumps/b/m.hlo", "dumps/a/deep/n.x.hlo", "dumps/top.hlo"})
+    Write(name, kConstant);
+  const std::string results = Path("results/of today");
+  const Outcome run = Run(Path("dumps") + " -o '" + results + "/'");
+  EXPECT_EQ(run.status, 0) << run.err;
+  for (const std::string name : {"a/m.npz", "b/m.npz", "a/deep/n.x.npz", "top.npz"})
+    EXPECT_TRUE(fs::exists(results + "/" + name)) << name;
+  EXPECT_HAS(run.out, "of today/a/m.npz");
+  // Files are placed below the folder that they have in common; a directory that exists needs no slash.
+  const std::string again = Path("again");
+  fs::create_directory(again);
+  EXPECT_EQ(Run(Path("dumps/a/m.hlo") + " " + Path("dumps/b/m.hlo") + " -o " + again).status, 0);
+  EXPECT_TRUE(fs::exists(again + "/a/m.npz"));
+  EXPECT_TRUE(fs::exists(again + "/b/m.npz"));
+  EXPECT_EQ(Run("- -o " + again + " <" + Path("dumps/top.hlo")).status, 0);
+  EXPECT_TRUE(fs::exists(again + "/stdin.npz"));
+}
+
+TEST_F(Cli, OutputsOfOneNameDoNotOverwriteEachOther) {
+  const std::string file = Write("m.hlo", kConstant);
+  Write("m.txt", "ENTRY e { ROOT c = f32[2] constant({3,4}) }");
+  const std::string out = Path("out/");
+  EXPECT_EQ(Run(file + " " + Path("m.txt") + " " + file + " -o " + out).status, 0);
+  const std::string reader = Write("r.hlo", "ENTRY e { ROOT x = f32[2] parameter(0) }");
+  EXPECT_EQ(Run(reader + " -i x=" + out + "m.npz").out, "f32[2] {1, 2}\n");
+  EXPECT_EQ(Run(reader + " -i x=" + out + "m.txt.npz").out, "f32[2] {3, 4}\n");
+  EXPECT_TRUE(fs::exists(out + "m.hlo.npz"));
+  const Outcome blocked = Run(file + " -o " + file + "/");
+  EXPECT_EQ(blocked.status, 2);
+  EXPECT_HAS(blocked.err, "cannot create the directory");
+  EXPECT_EQ(Run(file + " " + Path("m.txt") + " -o " + Path("one.npz")).status, 2);
+}
+
+// A terminal whose output can be read.
+class Terminal {
+ public:
+  Terminal() : master_(posix_openpt(O_RDWR | O_NOCTTY)) {
+    is_open_ = master_ >= 0 && grantpt(master_) == 0 && unlockpt(master_) == 0;
+    // Held open, so that what is written stays until it is read.
+    if (is_open_) slave_ = open(name().c_str(), O_RDWR | O_NOCTTY);
+  }
+  ~Terminal() {
+    if (slave_ >= 0) close(slave_);
+    if (master_ >= 0) close(master_);
+  }
+  bool is_open() const { return is_open_ && slave_ >= 0; }
+  std::string name() const { return ptsname(master_); }
+  std::string Read() const {
+    std::string text;
+    char buffer[4096];
+    fcntl(master_, F_SETFL, O_NONBLOCK);
+    for (ssize_t count = 0; (count = read(master_, buffer, sizeof buffer)) > 0;)
+      text.append(buffer, static_cast<size_t>(count));
+    return text;
+  }
+
+ private:
+  int master_ = -1, slave_ = -1;
+  bool is_open_ = false;
+};
+
+TEST_F(Cli, LargeResultsAreShortOnATerminal) {
+  const std::string file = Write("m.hlo",
+                                 "ENTRY e { a = s32[1001] iota(), iota_dimension=0 b = s32[1000] iota(), "
+                                 "iota_dimension=0 c = s32[2,600] iota(), iota_dimension=1 "
+                                 "ROOT t = (s32[1001], s32[1000], s32[2,600]) tuple(a, b, c) }");
+  const Terminal terminal;
+  if (!terminal.is_open()) GTEST_SKIP() << "there are no terminals";
+  ASSERT_EQ(RunTo(terminal.name(), file).status, 0);
+  const std::string shown = terminal.Read();
+  EXPECT_HAS(shown, "s32[1001] {0, 1, 2, ..., 998, 999, 1000}");
+  EXPECT_HAS(shown, "s32[1000] {0, 1, 2, 3, 4,");
+  EXPECT_HAS(shown, "s32[2,600] { { 0, 1, 2, ..., 597, 598, 599 }, { 0, 1, 2, ..., 597, 598, 599 } }");
+  const std::string all = Run(file).out;
+  EXPECT_EQ(all.find("..."), std::string::npos) << "files and pipes get everything";
+  const std::string wide = Write("w.hlo", "ENTRY e { ROOT a = s32[1001] iota(), iota_dimension=0 }");
+  ASSERT_EQ(RunTo(terminal.name(), wide + " --full").status, 0);
+  EXPECT_EQ(terminal.Read().find("..."), std::string::npos);
+}
+
+TEST_F(Cli, RunTimeSizesAreShown) {
+  const std::string file = Write("m.hlo", "ENTRY e { ROOT a = f32[<=5] parameter(0) }");
+  EXPECT_EQ(Run(file + " -i '{1,2,3}'").out, "f32[<=5](3) {1, 2, 3}\n");
+  EXPECT_HAS(Run(file + " -i '{1,2,3}' --summary").out, "f32[<=5](3)  min 1  max 3  mean 2");
+}
+
+TEST_F(Cli, SummaryGivesStatisticsOfEachResult) {
+  const std::string file =
+      Write("m.hlo",
+            "ENTRY e { a = f32[2,3] parameter(0) b = s64[3] parameter(1) c = c64[1] parameter(2) "
+            "ROOT t = (f32[2,3], (s64[3], c64[1])) tuple(a, (s64[3], c64[1]) tuple(b, c)) }");
+  const std::string inputs =
+      " -i '{{1,nan,-3},{inf,nan,-inf}}' -i '{9007199254740993,9007199254740992,-1}' -i '{(3,4)}' --summary";
+  const Outcome run = Run(file + inputs);
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_HAS(run.out,
+             "0: f32[2,3]  min -3  max 1  mean -1  NaN 2 (first at {0,1})  Inf 2 (first at {1,0})\n");
+  EXPECT_HAS(run.out, "1.0: s64[3]  min -1  max 9007199254740993  mean");
+  EXPECT_HAS(run.out, "1.1: c64[1]  min 5  max 5  mean 5\n");
+  const auto row = nlohmann::json::parse(Run(file + inputs + " --format=json").out)["summary"];
+  EXPECT_EQ(row["0"]["nan"], 2);
+  EXPECT_EQ(row["0"]["first_nan"], nlohmann::json::parse("[0, 1]"));
+  EXPECT_EQ(row["0"]["first_inf"], nlohmann::json::parse("[1, 0]"));
+  EXPECT_EQ(row["0"]["mean"], -1);
+  const std::string none = Write("n.hlo", "ENTRY e { ROOT c = f32[1] constant({nan}) }");
+  EXPECT_HAS(Run(none + " --summary -o " + Path("n.npz")).out, "no finite element  NaN 1 (first at {0})");
+  EXPECT_TRUE(fs::exists(Path("n.npz")));
+}
+
+TEST_F(Cli, SafetensorsNameTypesOfFourBits) {
+  const std::string even = Write("even.hlo", "ENTRY e { ROOT x = f4e2m1fn[2,3] parameter(0) }");
+  const std::string output = Path("x.safetensors");
+  ASSERT_EQ(Run(even + " -i '{{1,-6,0.5},{0,2,-3}}' -o " + output).status, 0);
+  const std::string bytes = ReadFile(output);
+  EXPECT_HAS(bytes, R"("dtype":"F4","shape":[2,3])");
+  // Two elements in a byte, the first one in the low-order bits: 1 is 0x2, -6 is 0xf.
+  EXPECT_EQ(bytes.substr(bytes.size() - 3), std::string("\xf2\x01\xd4", 3));
+  EXPECT_EQ(Run(even + " -i " + output).out, "f4e2m1fn[2,3] { { 1, -6, 0.5 }, { 0, 2, -3 } }\n");
+  const std::string other = Write("other.hlo", "ENTRY e { ROOT x = f32[2,3] parameter(0) }");
+  const Outcome refused = Run(other + " -i " + output);
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_HAS(refused.err, "found f4e2m1fn[2,3], expected f32[2,3]");
+  EXPECT_EQ(Run(other + " --convert -i " + output).out, "f32[2,3] { { 1, -6, 0.5 }, { 0, 2, -3 } }\n");
+  // An odd number of them fills no whole bytes, for which the format has no name.
+  const std::string odd = Write("odd.hlo", "ENTRY e { ROOT x = f4e2m1fn[3] parameter(0) }");
+  ASSERT_EQ(Run(odd + " -i '{1,-6,0.5}' -o " + output).status, 0);
+  EXPECT_EQ(Run(odd + " -i " + output).out, "f4e2m1fn[3] {1, -6, 0.5}\n");
+}
+
+}  // namespace
