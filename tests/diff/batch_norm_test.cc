@@ -4,7 +4,7 @@
 #include "engines.h"
 #include "fmt/format.h"
 
-namespace hlo {
+namespace hlo::batch_norm_test {
 namespace {
 
 struct Case {
@@ -59,4 +59,4 @@ TEST(BatchNormTest, Grad) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::batch_norm_test

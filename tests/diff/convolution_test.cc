@@ -14,7 +14,7 @@
 #include "gtest/gtest.h"
 #include "types/index.h"
 
-namespace hlo::cpu {
+namespace hlo::cpu::convolution_test {
 namespace {
 
 using enum ElementType;
@@ -342,4 +342,4 @@ TEST(ConvolutionTest, WindowsBeyondReasonAreRefused) {
 }
 
 }  // namespace
-}  // namespace hlo::cpu
+}  // namespace hlo::cpu::convolution_test

@@ -4,7 +4,7 @@
 #include "fmt/format.h"
 #include "indexing_programs.h"
 
-namespace hlo {
+namespace hlo::cuda_indexing_test {
 namespace {
 
 TEST(CudaGather, RowsElementsColumnsAndBlocks) {
@@ -94,4 +94,4 @@ TEST(CudaScatter, FewAndManyPositions) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::cuda_indexing_test

@@ -3,7 +3,7 @@
 #include "cuda_kernels.h"
 #include "fmt/format.h"
 
-namespace hlo {
+namespace hlo::cuda_random_test {
 namespace {
 
 constexpr const char* kTypes[] = {"u32", "s32", "u64", "s64",  "f32", "u16",
@@ -31,4 +31,4 @@ TEST(CudaRandomBits, Philox) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::cuda_random_test

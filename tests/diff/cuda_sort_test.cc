@@ -5,7 +5,7 @@
 #include "cuda_kernels.h"
 #include "fmt/format.h"
 
-namespace hlo {
+namespace hlo::cuda_sort_test {
 namespace {
 
 constexpr const char* kShapes[][2] = {{"1", "0"},     {"37", "0"},  {"3,700", "1"}, {"70,3", "0"},
@@ -159,4 +159,4 @@ TEST(CudaSort, GivesTheSameInEveryOrderOfThreads) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::cuda_sort_test

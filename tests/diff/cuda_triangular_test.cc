@@ -3,7 +3,7 @@
 #include "cuda_kernels.h"
 #include "triangular_programs.h"
 
-namespace hlo {
+namespace hlo::cuda_triangular_test {
 namespace {
 
 void ExpectAgrees(const test::Program& program, const char* name) {
@@ -76,4 +76,4 @@ TEST(CudaTriangularSolve, SizesAndTypes) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::cuda_triangular_test

@@ -4,7 +4,7 @@
 #include "fmt/format.h"
 #include "window_programs.h"
 
-namespace hlo {
+namespace hlo::cuda_windows_test {
 namespace {
 
 using test::ReduceWindow;
@@ -90,4 +90,4 @@ TEST(CudaSelectAndScatter, EveryDirection) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::cuda_windows_test

@@ -6,7 +6,7 @@
 #include "engines.h"
 #include "gtest/gtest.h"
 
-namespace hlo {
+namespace hlo::donation_test {
 namespace {
 
 struct Donation {
@@ -206,4 +206,4 @@ ENTRY e {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::donation_test

@@ -8,7 +8,7 @@
 #include "gtest/gtest.h"
 #include "kernels/cpu/small_dot.h"
 
-namespace hlo::cpu {
+namespace hlo::cpu::dot_general_test {
 namespace {
 
 using enum ElementType;
@@ -125,4 +125,4 @@ TEST(DotGeneralTest, DimensionsThatLieSideBySideBecomeOne) {
 }
 
 }  // namespace
-}  // namespace hlo::cpu
+}  // namespace hlo::cpu::dot_general_test

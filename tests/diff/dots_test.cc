@@ -5,7 +5,7 @@
 #include "engines.h"
 #include "fmt/format.h"
 
-namespace hlo {
+namespace hlo::dots_test {
 namespace {
 
 struct Form {
@@ -145,4 +145,4 @@ TEST(ScaledDot, AFloatAndAnInteger) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::dots_test

@@ -20,7 +20,7 @@
 #include "hlo_run/parse.h"
 #include "types/dispatch.h"
 
-namespace hlo {
+namespace hlo::edges_test {
 namespace {
 
 constexpr const char* kList = "tests/diff/edge_deviations.txt";
@@ -334,4 +334,4 @@ TEST(EdgesTest, Reductions) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::edges_test

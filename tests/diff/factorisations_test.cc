@@ -10,7 +10,7 @@
 #include "kernels/factor/triangular.h"
 #include "triangular_programs.h"
 
-namespace hlo {
+namespace hlo::factorisations_test {
 namespace {
 
 using linalg::Complex;
@@ -385,4 +385,4 @@ TEST(Kernels, GiveTheSameBitsOnAnyNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::factorisations_test

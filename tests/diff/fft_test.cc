@@ -13,7 +13,7 @@
 #include "gtest/gtest.h"
 #include "types/index.h"
 
-namespace hlo::cpu {
+namespace hlo::cpu::fft_test {
 namespace {
 
 using enum ElementType;
@@ -179,4 +179,4 @@ TEST(FftTest, TheSameBitsWithAnyNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace hlo::cpu
+}  // namespace hlo::cpu::fft_test

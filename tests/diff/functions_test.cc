@@ -10,7 +10,7 @@
 #include "hlo_run/execute.h"
 #include "hlo_run/parse.h"
 
-namespace hlo {
+namespace hlo::functions_test {
 namespace {
 
 // How far results may be from the reference's, in ULP: what was seen with AVX2 and with AVX-512. README.md
@@ -144,4 +144,4 @@ TEST_P(Functions, AreWithinTheirUlpsOfTheReference) {
 INSTANTIATE_TEST_SUITE_P(All, Functions, testing::ValuesIn(kTable));
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::functions_test

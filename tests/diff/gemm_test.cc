@@ -11,7 +11,7 @@
 #include "gtest/gtest.h"
 #include "kernels/cpu/bf16_pairs.h"
 
-namespace hlo::cpu {
+namespace hlo::cpu::gemm_test {
 namespace {
 
 using test::At;
@@ -419,4 +419,4 @@ TEST(GemmTest, TheEpilogueSeesEachElementOnce) {
 }
 
 }  // namespace
-}  // namespace hlo::cpu
+}  // namespace hlo::cpu::gemm_test

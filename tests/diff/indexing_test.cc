@@ -4,7 +4,7 @@
 #include "fmt/format.h"
 #include "indexing_programs.h"
 
-namespace hlo {
+namespace hlo::indexing_test {
 namespace {
 
 constexpr const char* kTypes[] = {"u8", "bf16", "f32", "f64", "c128", "s4"};
@@ -82,4 +82,4 @@ TEST(ScatterTest, InPlaceInALoop) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::indexing_test

@@ -7,7 +7,7 @@
 #include "fmt/format.h"
 #include "gtest/gtest.h"
 
-namespace hlo {
+namespace hlo::library_calls_test {
 namespace {
 
 void Expect(const std::string& text, double bound = 2e-5) {
@@ -75,4 +75,4 @@ TEST(LibraryCallsTest, ConvolutionsAndTheirAdjoints) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::library_calls_test

@@ -6,7 +6,7 @@
 #include "engines.h"
 #include "fmt/format.h"
 
-namespace hlo {
+namespace hlo::loops_test {
 namespace {
 
 // Makes loops of random operations on a state of random types.
@@ -239,4 +239,4 @@ TEST(LoopTest, RandomLoops) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::loops_test

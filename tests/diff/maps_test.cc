@@ -3,7 +3,7 @@
 #include "engines.h"
 #include "fmt/format.h"
 
-namespace hlo {
+namespace hlo::maps_test {
 namespace {
 
 constexpr const char* kSizes[] = {"", "0", "1", "13", "1031", "7,300"};
@@ -82,4 +82,4 @@ TEST(BitcastTest, OfWhatALoopComputes) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::maps_test

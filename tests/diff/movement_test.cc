@@ -3,7 +3,7 @@
 #include "engines.h"
 #include "fmt/format.h"
 
-namespace hlo {
+namespace hlo::movement_test {
 namespace {
 
 constexpr const char* kTypes[] = {"u8", "bf16", "f32", "f64", "c128", "s4", "f8e4m3fn"};
@@ -98,4 +98,4 @@ TEST(MovementTest, ABitcastBetweenLayoutsIsATransposeOrAReshape) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::movement_test

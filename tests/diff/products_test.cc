@@ -7,7 +7,7 @@
 #include "fmt/format.h"
 #include "plan/passes.h"
 
-namespace hlo {
+namespace hlo::products_test {
 namespace {
 
 // What runs over a product's result d of the dimensions DIMS, along whose last one v lies, and y everywhere.
@@ -219,4 +219,4 @@ TEST(ProductsTest, AreCloseToTheReference) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::products_test

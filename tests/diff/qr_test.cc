@@ -15,7 +15,7 @@
 #include "gtest/gtest.h"
 #include "linalg/householder.h"
 
-namespace hlo::factor {
+namespace hlo::factor::qr_test {
 namespace {
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
@@ -426,4 +426,4 @@ TYPED_TEST(Qr, GivesTheSameBitsOnAnyNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace hlo::factor
+}  // namespace hlo::factor::qr_test

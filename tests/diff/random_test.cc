@@ -3,7 +3,7 @@
 #include "engines.h"
 #include "fmt/format.h"
 
-namespace hlo {
+namespace hlo::random_test {
 namespace {
 
 constexpr const char* kTypes[] = {"u32", "s32", "u64", "s64", "f32", "u16", "s8", "u4", "s4", "bf16", "f64"};
@@ -34,4 +34,4 @@ TEST(RandomBitsTest, Philox) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::random_test

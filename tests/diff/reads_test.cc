@@ -6,7 +6,7 @@
 #include "fmt/format.h"
 #include "kernels/cpu/tile_program.h"
 
-namespace hlo {
+namespace hlo::reads_test {
 namespace {
 
 using Dims = std::vector<int64_t>;
@@ -264,4 +264,4 @@ TEST(ReadsTest, RandomReadsOnTheEmulatedGpu) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::reads_test

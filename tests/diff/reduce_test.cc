@@ -3,7 +3,7 @@
 #include "engines.h"
 #include "fmt/format.h"
 
-namespace hlo {
+namespace hlo::reduce_test {
 namespace {
 
 constexpr const char* kTypes[] = {"pred", "s4",  "u8",  "s16", "u32",   "s64",
@@ -144,4 +144,4 @@ TEST(ReduceTest, CombinersThatHaveAnOrder) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::reduce_test

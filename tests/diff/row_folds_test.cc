@@ -3,7 +3,7 @@
 #include "engines.h"
 #include "fmt/format.h"
 
-namespace hlo {
+namespace hlo::row_folds_test {
 namespace {
 
 std::string Combiner(const char* type, const char* opcode) {
@@ -76,4 +76,4 @@ TEST(RowFoldsTest, WhatIsComputedTwiceIsKept) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::row_folds_test

@@ -7,7 +7,7 @@
 #include "exec/executor.h"
 #include "fmt/format.h"
 
-namespace hlo {
+namespace hlo::rows_test {
 namespace {
 
 std::string Combiner(const char* name, const char* type, const char* opcode) {
@@ -222,4 +222,4 @@ TEST(RowsTest, RowsThatAreReadThroughOthers) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::rows_test

@@ -3,7 +3,7 @@
 #include "engines.h"
 #include "fmt/format.h"
 
-namespace hlo {
+namespace hlo::scan_test {
 namespace {
 
 // An array of the sizes `dims`, scanned along `dimension`; what is carried has the sizes `carry`.
@@ -89,4 +89,4 @@ TEST(ScanTest, StepsThatAreNotElementwiseAreTheReferences) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::scan_test

@@ -3,7 +3,7 @@
 #include "linalg/spectral.h"
 #include "spectral_matrices.h"
 
-namespace hlo::linalg {
+namespace hlo::linalg::schur_test {
 namespace {
 
 using test::Array;
@@ -81,4 +81,4 @@ TYPED_TEST(Schur, EigenvectorsOfBothSides) {
 }
 
 }  // namespace
-}  // namespace hlo::linalg
+}  // namespace hlo::linalg::schur_test

@@ -4,7 +4,7 @@
 #include "linalg/spectral.h"
 #include "spectral_matrices.h"
 
-namespace hlo::test {
+namespace hlo::test::singular_values_test {
 namespace {
 
 // Both with all their columns where `full`; strides as those of an Array.
@@ -164,4 +164,4 @@ TYPED_TEST(SingularValues, SingularVectorsDoNotDependOnThreads) {
 }
 
 }  // namespace
-}  // namespace hlo::test
+}  // namespace hlo::test::singular_values_test

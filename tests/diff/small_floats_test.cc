@@ -8,7 +8,7 @@
 #include "kernels/cpu/tile_ops.h"
 #include "types/dispatch.h"
 
-namespace hlo::cpu {
+namespace hlo::cpu::small_floats_test {
 namespace {
 
 // Every code's value, the numbers beside it and halfway to its neighbours, and any bits.
@@ -72,4 +72,4 @@ TEST(SmallFloatsTest, LoadStoreAndRoundAsTheirTypeSays) {
 }
 
 }  // namespace
-}  // namespace hlo::cpu
+}  // namespace hlo::cpu::small_floats_test

@@ -6,7 +6,7 @@
 #include "engines.h"
 #include "fmt/format.h"
 
-namespace hlo {
+namespace hlo::sorts_test {
 namespace {
 
 constexpr const char* kShapes[][2] = {{"1", "0"},     {"37", "0"},  {"3,700", "1"},
@@ -182,4 +182,4 @@ TEST(SortTest, InPlace) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::sorts_test

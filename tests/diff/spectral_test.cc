@@ -6,7 +6,7 @@
 #include "kernels/factor/spectra.h"
 #include "spectral_matrices.h"
 
-namespace hlo::test {
+namespace hlo::test::spectral_test {
 namespace {
 
 // `to` has the strides that results are wanted in.
@@ -136,4 +136,4 @@ TYPED_TEST(Spectral, EigenvectorsDoNotDependOnThreads) {
 }
 
 }  // namespace
-}  // namespace hlo::test
+}  // namespace hlo::test::spectral_test

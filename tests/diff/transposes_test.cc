@@ -8,7 +8,7 @@
 #include "engines.h"
 #include "fmt/format.h"
 
-namespace hlo {
+namespace hlo::transposes_test {
 namespace {
 
 using Dims = std::vector<int64_t>;
@@ -96,4 +96,4 @@ TEST(TransposesTest, RandomDots) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::transposes_test

@@ -3,7 +3,7 @@
 #include "engines.h"
 #include "fmt/format.h"
 
-namespace hlo {
+namespace hlo::updates_test {
 namespace {
 
 // A loop over nine turns whose state is a count, an array and the array that it updates. `body` makes `t`,
@@ -105,4 +105,4 @@ TEST(UpdatesTest, UpdatesThatCopy) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::updates_test

@@ -4,7 +4,7 @@
 #include "fmt/format.h"
 #include "window_programs.h"
 
-namespace hlo {
+namespace hlo::windows_test {
 namespace {
 
 using test::ReduceWindow;
@@ -79,4 +79,4 @@ TEST(SelectAndScatterTest, EveryDirection) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::windows_test

@@ -1,17 +1,16 @@
 # Shared by tools/quickstart and tools/test: installs what is missing and builds. Source it, then call `setup BUILD_DIR
 # [cmake arguments...]` from the root of the repository.
 
-packages=(g++ cmake ninja-build pkg-config libabsl-dev libfmt-dev libcli11-dev libgtest-dev libeigen3-dev
-          libbenchmark-dev nlohmann-json3-dev libzip-dev libprotobuf-dev protobuf-compiler)
+packages=(g++ cmake ninja-build pkg-config libabsl-dev libfmt-dev libcli11-dev libeigen3-dev nlohmann-json3-dev
+          libzip-dev libprotobuf-dev protobuf-compiler)
 
 install_missing() {
   local missing=() package
   for package in "${packages[@]}"; do
-    if [ -z "$package" ]; then continue; fi
     dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
   done
   if [ ${#missing[@]} -eq 0 ]; then return; fi
-  echo "Installing: ${missing[*]}"
+  echo "Installing: ${missing[*]} (about a minute)"
   local as_root=()
   if [ "$(id -u)" -ne 0 ]; then as_root=(sudo); fi
   "${as_root[@]}" apt-get update -qq
@@ -26,11 +25,13 @@ setup() {
   else
     echo "Not a Debian system: please provide ${packages[*]}" >&2
   fi
+  echo "Configuring: cmake -G Ninja -S . -B $build $*"
   cmake -G Ninja -S . -B "$build" "$@" >/dev/null
   # Some sources need over 1 GiB to compile: one job for every 1.5 GiB, at most one for every core.
   local jobs memory_jobs
   jobs=$(nproc)
   memory_jobs=$(awk '/MemAvailable/ {print int($2 / 1572864)}' /proc/meminfo)
   if [ "${memory_jobs:-1}" -lt "$jobs" ]; then jobs=$((memory_jobs > 0 ? memory_jobs : 1)); fi
+  echo "Compiling with $jobs jobs into $build/"
   ninja -C "$build" -j "$jobs"
 }

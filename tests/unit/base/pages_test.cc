@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace hlo {
+namespace hlo::pages_test {
 namespace {
 
 constexpr int64_t kMiB = 1 << 20;
@@ -45,4 +45,4 @@ TEST(Pages, KeepsAQuarterOfAGigabyte) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::pages_test

@@ -6,7 +6,7 @@
 
 #include "gtest/gtest.h"
 
-namespace hlo {
+namespace hlo::parallel_test {
 namespace {
 
 constexpr double kLong = 1e9;  // Nanoseconds: worth threads.
@@ -65,4 +65,4 @@ TEST(ParallelFor, ManyThreadsMayCallIt) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::parallel_test

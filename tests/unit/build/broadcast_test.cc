@@ -7,7 +7,7 @@
 #include "hlo_run/parse.h"
 #include "hlo_run/run.h"
 
-namespace hlo::build {
+namespace hlo::build::broadcast_test {
 namespace {
 
 using testing::HasSubstr;
@@ -142,4 +142,4 @@ TEST(BroadcastInDimTest, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace hlo::build
+}  // namespace hlo::build::broadcast_test

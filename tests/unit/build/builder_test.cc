@@ -7,7 +7,7 @@
 #include "gtest/gtest.h"
 #include "hlo_run/run.h"
 
-namespace hlo::build {
+namespace hlo::build::builder_test {
 namespace {
 
 using testing::HasSubstr;
@@ -200,4 +200,4 @@ TEST(ValueTest, LoopsCountAndSortsKeepPairsTogether) {
 }
 
 }  // namespace
-}  // namespace hlo::build
+}  // namespace hlo::build::builder_test

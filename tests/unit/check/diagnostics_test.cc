@@ -3,7 +3,7 @@
 #include "check_text.h"
 #include "gtest/gtest.h"
 
-namespace hlo {
+namespace hlo::diagnostics_test {
 namespace {
 
 TEST(CheckDiagnostics, NamePlaceBothFactsAndRule) {
@@ -141,4 +141,4 @@ TEST(CheckDiagnostics, HostileSizesAreRefused) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::diagnostics_test

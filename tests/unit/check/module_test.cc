@@ -3,7 +3,7 @@
 #include "check_text.h"
 #include "gtest/gtest.h"
 
-namespace hlo {
+namespace hlo::module_test {
 namespace {
 
 constexpr char kAdd[] = "add { p = f32[] parameter(0) q = f32[] parameter(1) ROOT r = f32[] add(p, q) }\n";
@@ -147,4 +147,4 @@ TEST(ModuleRules, LongChainsAreCheckedInLinearTime) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::module_test

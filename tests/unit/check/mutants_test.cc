@@ -6,7 +6,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
-namespace hlo {
+namespace hlo::mutants_test {
 namespace {
 
 TEST(Mutants, HaveTheVerdictOfXla) {
@@ -25,4 +25,4 @@ TEST(Mutants, HaveTheVerdictOfXla) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::mutants_test

@@ -5,7 +5,7 @@
 #include "check_text.h"
 #include "gtest/gtest.h"
 
-namespace hlo {
+namespace hlo::programs_test {
 namespace {
 
 TEST(Programs, VerifyWithoutErrors) {
@@ -23,4 +23,4 @@ TEST(Programs, VerifyWithoutErrors) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::programs_test

@@ -4,7 +4,7 @@
 #include "check_text.h"
 #include "gtest/gtest.h"
 
-namespace hlo {
+namespace hlo::table_test {
 namespace {
 
 struct Row {
@@ -143,4 +143,4 @@ ENTRY e { x = f32[] parameter(0)
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::table_test

@@ -8,7 +8,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
-namespace hlo {
+namespace hlo::vectors_test {
 namespace {
 
 struct Vector {
@@ -125,4 +125,4 @@ TEST(ShapeVectors, RootShapesNeedNotBeWritten) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::vectors_test

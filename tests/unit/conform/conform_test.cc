@@ -10,7 +10,7 @@
 #include "gtest/gtest.h"
 #include "hlo_run/run.h"
 
-namespace hlo {
+namespace hlo::conform_test {
 namespace {
 
 class Conform : public testing::Test {
@@ -236,4 +236,4 @@ TEST_F(Conform, ReportsEscapeWhatTheyQuote) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::conform_test

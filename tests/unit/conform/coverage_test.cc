@@ -7,7 +7,7 @@
 #include "gtest/gtest.h"
 #include "hlo_run/run.h"
 
-namespace hlo::conform {
+namespace hlo::conform::coverage_test {
 namespace {
 
 const Coverage& Measured() {
@@ -92,4 +92,4 @@ TEST(CoverageTest, TheReadmeShowsTheSummary) {
 }
 
 }  // namespace
-}  // namespace hlo::conform
+}  // namespace hlo::conform::coverage_test

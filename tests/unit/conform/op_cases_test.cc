@@ -7,7 +7,7 @@
 #include "gtest/gtest.h"
 #include "hlo_run/opcode.h"
 
-namespace hlo {
+namespace hlo::op_cases_test {
 namespace {
 
 class EveryOp : public testing::TestWithParam<std::string> {};
@@ -33,4 +33,4 @@ std::vector<std::string> OpNames() {
 INSTANTIATE_TEST_SUITE_P(Ops, EveryOp, testing::ValuesIn(OpNames()));
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::op_cases_test

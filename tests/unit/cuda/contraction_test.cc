@@ -15,7 +15,7 @@
 #include "kernels/cuda/small_floats.h"
 #include "types/small_float.h"
 
-namespace hlo::cuda {
+namespace hlo::cuda::contraction_test {
 namespace {
 
 [[maybe_unused]] std::string Dims(std::initializer_list<int64_t> dims) {
@@ -799,7 +799,7 @@ TEST(Convolution, WhatLiesOnPaddingDoesNotMeetInfinities) {
 }
 
 }  // namespace
-}  // namespace hlo::cuda
+}  // namespace hlo::cuda::contraction_test
 
 #ifdef HLO_TEST_ON_GPU
 int main(int argc, char** argv) {

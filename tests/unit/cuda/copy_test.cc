@@ -9,7 +9,7 @@
 #include "kernels/cuda/lower_copy.h"
 #include "types/index.h"
 
-namespace hlo::cuda {
+namespace hlo::cuda::copy_test {
 namespace {
 
 struct Move {
@@ -120,4 +120,4 @@ TEST(CudaCopy, LeavesArithmeticAlone) {
 }
 
 }  // namespace
-}  // namespace hlo::cuda
+}  // namespace hlo::cuda::copy_test

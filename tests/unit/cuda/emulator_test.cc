@@ -8,7 +8,7 @@
 
 #include "gtest/gtest.h"
 
-namespace hlo::cuda {
+namespace hlo::cuda::emulator_test {
 namespace {
 
 // Sums 256 numbers a block through shared memory; `barriers` is whether it waits between the steps.
@@ -206,4 +206,4 @@ TEST(Emulator, CountsWithAtomics) {
 }
 
 }  // namespace
-}  // namespace hlo::cuda
+}  // namespace hlo::cuda::emulator_test

@@ -9,7 +9,7 @@
 
 #include "emulated.h"
 
-namespace hlo::cuda {
+namespace hlo::cuda::epilogue_test {
 namespace {
 
 using Kind = EpilogueOp::Kind;
@@ -153,4 +153,4 @@ TEST(Epilogue, OfConvolutions) {
 }
 
 }  // namespace
-}  // namespace hlo::cuda
+}  // namespace hlo::cuda::epilogue_test

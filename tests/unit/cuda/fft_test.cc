@@ -13,7 +13,7 @@
 #include "kernels/cuda/fft_plan.h"
 #include "types/index.h"
 
-namespace hlo::cuda {
+namespace hlo::cuda::fft_test {
 namespace {
 
 using Exact = std::complex<long double>;
@@ -215,4 +215,4 @@ TEST(CudaFft, DoesNothingToNothing) {
 }
 
 }  // namespace
-}  // namespace hlo::cuda
+}  // namespace hlo::cuda::fft_test

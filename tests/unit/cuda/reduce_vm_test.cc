@@ -9,7 +9,7 @@
 #include "kernels/cuda/emulator.h"
 #include "kernels/cuda/lower_reduce.h"
 
-namespace hlo::cuda {
+namespace hlo::cuda::reduce_vm_test {
 namespace {
 
 using cpu::Lane;
@@ -126,4 +126,4 @@ TEST(ReduceVm, CombinesNeighboursInOrder) {
 }
 
 }  // namespace
-}  // namespace hlo::cuda
+}  // namespace hlo::cuda::reduce_vm_test

@@ -11,7 +11,7 @@
 #include "kernels/cuda/lower_tile.h"
 #include "types/wide.h"
 
-namespace hlo::cuda {
+namespace hlo::cuda::vm_test {
 namespace {
 
 constexpr int64_t kCount = 700;  // More than a block; no multiple of anything.
@@ -246,4 +246,4 @@ TEST(Vm, ConversionsHaveTheBitsOfTheCpu) {
 }
 
 }  // namespace
-}  // namespace hlo::cuda
+}  // namespace hlo::cuda::vm_test

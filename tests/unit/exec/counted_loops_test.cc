@@ -6,7 +6,7 @@
 
 #include "gtest/gtest.h"
 
-namespace hlo::plan {
+namespace hlo::plan::counted_loops_test {
 namespace {
 
 template <class T>
@@ -76,4 +76,4 @@ TEST(CountedLoops, UsualOnesAreKnown) {
 }
 
 }  // namespace
-}  // namespace hlo::plan
+}  // namespace hlo::plan::counted_loops_test

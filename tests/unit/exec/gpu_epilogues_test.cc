@@ -11,7 +11,7 @@
 #include "hlo_run/parse.h"
 #include "on_gpu.h"
 
-namespace hlo {
+namespace hlo::gpu_epilogues_test {
 namespace {
 
 // Which kernels ran.
@@ -167,6 +167,6 @@ ENTRY e {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::gpu_epilogues_test
 
 int main(int argc, char** argv) { return hlo::RunGpuTests(argc, argv); }

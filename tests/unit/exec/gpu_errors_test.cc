@@ -10,7 +10,7 @@
 #include "gmock/gmock.h"
 #include "hlo_run/observer.h"
 
-namespace hlo::exec {
+namespace hlo::exec::gpu_errors_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -113,6 +113,6 @@ TEST(GpuErrors, HaveTheCodesOfTheirKinds) {
 }
 
 }  // namespace
-}  // namespace hlo::exec
+}  // namespace hlo::exec::gpu_errors_test
 
 int main(int argc, char** argv) { return hlo::RunGpuTests(argc, argv); }

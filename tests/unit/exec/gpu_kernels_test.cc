@@ -7,7 +7,7 @@
 
 #include "as_reference.h"
 
-namespace hlo {
+namespace hlo::gpu_kernels_test {
 namespace {
 
 // Comparators of f32 keys with s32 elements that go along: an order of its own, none at all, and cycles.
@@ -218,6 +218,6 @@ TEST(GpuKernels, RaggedDots) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::gpu_kernels_test
 
 int main(int argc, char** argv) { return hlo::RunGpuTests(argc, argv); }

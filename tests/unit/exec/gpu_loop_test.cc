@@ -10,7 +10,7 @@
 #include "hlo_run/parse.h"
 #include "on_gpu.h"
 
-namespace hlo::exec {
+namespace hlo::exec::gpu_loop_test {
 namespace {
 
 // Counts what goes to the host, and what is recorded.
@@ -283,6 +283,6 @@ ENTRY e { t = s32[] parameter(0)
 INSTANTIATE_TEST_SUITE_P(Devices, GpuLoop, testing::ValuesIn(TestDevices()));
 
 }  // namespace
-}  // namespace hlo::exec
+}  // namespace hlo::exec::gpu_loop_test
 
 int main(int argc, char** argv) { return hlo::RunGpuTests(argc, argv); }

@@ -11,7 +11,7 @@
 #include "hlo_run/observer.h"
 #include "types/dispatch.h"
 
-namespace hlo {
+namespace hlo::gpu_reduce_test {
 namespace {
 
 // Floats whose sums are exact in f64, and that repeat; of integers all bits.
@@ -161,6 +161,6 @@ TEST(GpuReduce, TakesTheKernelOfTheShape) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::gpu_reduce_test
 
 int main(int argc, char** argv) { return hlo::RunGpuTests(argc, argv); }

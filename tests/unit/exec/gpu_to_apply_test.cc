@@ -5,7 +5,7 @@
 
 #include "as_reference.h"
 
-namespace hlo {
+namespace hlo::gpu_to_apply_test {
 namespace {
 
 // combine(a, x): as many turns as the last bits of x say, and then one of two branches.
@@ -172,6 +172,6 @@ ENTRY e {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::gpu_to_apply_test
 
 int main(int argc, char** argv) { return hlo::RunGpuTests(argc, argv); }

@@ -9,7 +9,7 @@
 #include "hlo_run/execute.h"
 #include "plan/plan.h"
 
-namespace hlo {
+namespace hlo::kernel_memory_test {
 namespace {
 
 struct Case {
@@ -146,4 +146,4 @@ INSTANTIATE_TEST_SUITE_P(Kernels, KernelMemory, testing::ValuesIn(kCases),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::kernel_memory_test

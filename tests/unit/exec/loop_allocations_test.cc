@@ -7,7 +7,7 @@
 #include "gtest/gtest.h"
 #include "hlo_run/execute.h"
 
-namespace hlo {
+namespace hlo::loop_allocations_test {
 namespace {
 
 struct Case {
@@ -196,4 +196,4 @@ INSTANTIATE_TEST_SUITE_P(Steps, LoopAllocations, testing::ValuesIn(kCases),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::loop_allocations_test

@@ -17,7 +17,7 @@
 #include "hlo_run/io.h"
 #include "hlo_run/parse.h"
 
-namespace hlo {
+namespace hlo::mixed_types_test {
 namespace {
 
 // Types of operands A and B ("" where there is no B) and of the result.
@@ -138,4 +138,4 @@ TEST(MixedTypes, MeanTheSameOnAllEngines) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::mixed_types_test

@@ -8,7 +8,7 @@
 
 #include "gtest/gtest.h"
 
-namespace hlo::plan {
+namespace hlo::plan::placement_test {
 namespace {
 
 void ExpectApart(const std::vector<Lifetime>& lifetimes, const Placement& placement) {
@@ -58,4 +58,4 @@ TEST(Placement, PacksScalars) {
 }
 
 }  // namespace
-}  // namespace hlo::plan
+}  // namespace hlo::plan::placement_test

@@ -19,7 +19,7 @@
 #include "hlo_run/parse.h"
 #include "plan/validate.h"
 
-namespace hlo {
+namespace hlo::plan_mutations_test {
 namespace {
 
 std::vector<std::string> ModuleFiles(const std::string& folder) {
@@ -122,4 +122,4 @@ TEST(PlanMutations, AreRejectedWhereTheyChangeAResult) { RunMutants(plan::Target
 TEST(PlanMutations, OfAGpuAreRejectedWhereTheyChangeAResult) { RunMutants(plan::Target::kGpu, 2'000); }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::plan_mutations_test

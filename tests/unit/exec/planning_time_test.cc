@@ -7,7 +7,7 @@
 #include "fmt/format.h"
 #include "plan/plan.h"
 
-namespace hlo {
+namespace hlo::planning_time_test {
 namespace {
 
 // Far more than any of them takes, and far less than they would take with the square of their size.
@@ -134,4 +134,4 @@ ENTRY e {{
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::planning_time_test

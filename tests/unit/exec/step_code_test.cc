@@ -13,7 +13,7 @@
 #include "kernels/cpu/small_dot.h"
 #include "types/index.h"
 
-namespace hlo::cpu {
+namespace hlo::cpu::step_code_test {
 namespace {
 
 // Even slots hold integers, odd ones floats.
@@ -239,4 +239,4 @@ TEST(StepCode, PutsResultsElsewhereWithoutADifference) {
 }
 
 }  // namespace
-}  // namespace hlo::cpu
+}  // namespace hlo::cpu::step_code_test

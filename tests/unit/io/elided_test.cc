@@ -2,7 +2,7 @@
 
 #include "helpers.h"
 
-namespace hlo {
+namespace hlo::elided_test {
 namespace {
 
 constexpr char kProgram[] = R"(
@@ -81,4 +81,4 @@ TEST(Elided, MistakesAreNamed) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::elided_test

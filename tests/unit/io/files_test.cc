@@ -5,7 +5,7 @@
 
 #include "helpers.h"
 
-namespace hlo {
+namespace hlo::files_test {
 namespace {
 
 struct Stored {
@@ -217,4 +217,4 @@ TEST(Writing, SaysWhyItCannot) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::files_test

@@ -2,7 +2,7 @@
 
 #include "helpers.h"
 
-namespace hlo {
+namespace hlo::inputs_test {
 namespace {
 
 constexpr char kProgram[] = R"(
@@ -71,4 +71,4 @@ TEST(Inputs, TokensNeedNone) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::inputs_test

@@ -2,7 +2,7 @@
 
 #include "helpers.h"
 
-namespace hlo {
+namespace hlo::make_inputs_test {
 namespace {
 
 std::vector<Literal> Make(const std::string& program, InputFill fill, uint64_t seed = 1) {
@@ -103,4 +103,4 @@ ENTRY e {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::make_inputs_test

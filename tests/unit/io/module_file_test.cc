@@ -5,7 +5,7 @@
 #include "helpers.h"
 #include "hlo_run/print.h"
 
-namespace hlo {
+namespace hlo::module_file_test {
 namespace {
 
 std::shared_ptr<Module> Parsed(const absl::StatusOr<ModuleFile>& file) {
@@ -128,4 +128,4 @@ TEST(ModuleFile, RefusalsSayWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::module_file_test

@@ -2,7 +2,7 @@
 
 #include "helpers.h"
 
-namespace hlo {
+namespace hlo::raw_test {
 namespace {
 
 std::string Bytes(std::initializer_list<int> bytes) { return std::string(bytes.begin(), bytes.end()); }
@@ -98,4 +98,4 @@ ENTRY e {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::raw_test

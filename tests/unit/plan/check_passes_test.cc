@@ -10,7 +10,7 @@
 #include "hlo_run/parse.h"
 #include "plan/passes.h"
 
-namespace hlo::plan {
+namespace hlo::plan::check_passes_test {
 namespace {
 
 CheckedModule Module(const std::string& entry) {
@@ -95,4 +95,4 @@ ENTRY e { x = f32[4] parameter(0) z = s32[] constant(0) s = (s32[], f32[4]) tupl
 }
 
 }  // namespace
-}  // namespace hlo::plan
+}  // namespace hlo::plan::check_passes_test

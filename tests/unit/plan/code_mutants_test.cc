@@ -21,7 +21,7 @@
 #include "plan/plan_code.h"
 #include "plan/verify_code.h"
 
-namespace hlo {
+namespace hlo::code_mutants_test {
 namespace {
 
 using cpu::StepCode;
@@ -280,4 +280,4 @@ TEST_F(CodeMutants, AcceptedOnesAreEqual) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::code_mutants_test

@@ -7,7 +7,7 @@
 #include "hlo_run/source_text.h"
 #include "vectors.h"
 
-namespace hlo {
+namespace hlo::corpus_test {
 namespace {
 
 const std::filesystem::path kPrograms = "../shared/corpus/programs";
@@ -30,4 +30,4 @@ TEST(Corpus, ProgramsAreFixedPoints) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::corpus_test

@@ -4,7 +4,7 @@
 #include "hlo_run/print.h"
 #include "vectors.h"
 
-namespace hlo {
+namespace hlo::fixed_point_test {
 namespace {
 
 // "" where the text of a module is a fixed point, else what went wrong.
@@ -68,4 +68,4 @@ TEST(FixedPoint, CanonicalFormOfSingleInstructions) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::fixed_point_test

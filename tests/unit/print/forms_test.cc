@@ -4,7 +4,7 @@
 #include "hlo_run/print.h"
 #include "vectors.h"
 
-namespace hlo {
+namespace hlo::forms_test {
 namespace {
 
 std::string PrintText(std::string_view text, const PrintOptions& options) {
@@ -100,4 +100,4 @@ TEST(Forms, CanonicalTextOfDeepCallsEnds) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::forms_test

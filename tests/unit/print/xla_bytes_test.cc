@@ -4,7 +4,7 @@
 #include "hlo_run/print.h"
 #include "vectors.h"
 
-namespace hlo {
+namespace hlo::xla_bytes_test {
 namespace {
 
 PrintOptions OptionsOf(const std::string& style) {
@@ -38,4 +38,4 @@ TEST(XlaBytes, EqualThoseOfTheVectors) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::xla_bytes_test

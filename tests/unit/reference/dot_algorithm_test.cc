@@ -15,7 +15,7 @@
 #include "hlo_run/parse.h"
 #include "hlo_run/run.h"
 
-namespace hlo {
+namespace hlo::dot_algorithm_test {
 namespace {
 
 struct Value {
@@ -68,4 +68,4 @@ TEST(DotAlgorithm, IsIgnoredUnlessTheRunAsksForIt) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::dot_algorithm_test

@@ -14,7 +14,7 @@
 #include "hlo_run/run.h"
 #include "types/wide.h"
 
-namespace hlo {
+namespace hlo::narrow_test {
 namespace {
 
 absl::StatusOr<Literal> Run(const std::string& text, std::vector<Literal> arguments) {
@@ -144,4 +144,4 @@ TEST(Narrow, UnaryOperationsOnEveryValue) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::narrow_test

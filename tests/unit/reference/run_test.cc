@@ -15,7 +15,7 @@
 #include "hlo_run/custom_calls.h"
 #include "hlo_run/parse.h"
 
-namespace hlo {
+namespace hlo::run_test {
 namespace {
 
 using testing::AllOf;
@@ -547,4 +547,4 @@ TEST(RunTest, AnObserverCanStopTheRun) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::run_test

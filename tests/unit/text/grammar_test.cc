@@ -10,7 +10,7 @@
 
 #include "gtest/gtest.h"
 
-namespace hlo {
+namespace hlo::grammar_test {
 namespace {
 
 std::string Contents(const std::filesystem::path& path) {
@@ -77,4 +77,4 @@ TEST(Grammar, MentionsOnlyProductionsThatExist) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::grammar_test

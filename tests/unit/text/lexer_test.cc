@@ -4,7 +4,7 @@
 
 #include "gtest/gtest.h"
 
-namespace hlo::text {
+namespace hlo::text::lexer_test {
 namespace {
 
 std::vector<Tok> Kinds(const std::string& text) {
@@ -67,4 +67,4 @@ TEST(Lexer, JsonIsTakenAsBytes) {
 }
 
 }  // namespace
-}  // namespace hlo::text
+}  // namespace hlo::text::lexer_test

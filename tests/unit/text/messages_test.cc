@@ -3,7 +3,7 @@
 #include "gtest/gtest.h"
 #include "hlo_run/parse.h"
 
-namespace hlo {
+namespace hlo::messages_test {
 namespace {
 
 std::string Messages(const std::string& text, ParseOptions options = {}) {
@@ -178,4 +178,4 @@ TEST(Messages, OlderSpellingsWarnAndStrictRefusesThem) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::messages_test

@@ -6,7 +6,7 @@
 #include "hlo_run/check.h"
 #include "hlo_run/parse.h"
 
-namespace hlo {
+namespace hlo::robustness_test {
 namespace {
 
 bool Parses(const std::string& text) {
@@ -108,4 +108,4 @@ TEST(Robustness, ChangedBytesDoNoHarm) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::robustness_test

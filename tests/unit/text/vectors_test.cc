@@ -10,7 +10,7 @@
 #include "hlo_run/check.h"
 #include "hlo_run/parse.h"
 
-namespace hlo {
+namespace hlo::vectors_test {
 namespace {
 
 // accept, warn (accepted with a warning) or refuse.
@@ -77,4 +77,4 @@ TEST(TextFormatVectors, AgreeWithXlaOrAreListedAsDeviations) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::vectors_test

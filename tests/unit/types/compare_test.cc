@@ -8,7 +8,7 @@
 #include "gtest/gtest.h"
 #include "types/wide.h"
 
-namespace hlo {
+namespace hlo::compare_test {
 namespace {
 
 template <class W>
@@ -130,4 +130,4 @@ TEST(Compare, RulesReadAsTheyPrint) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::compare_test

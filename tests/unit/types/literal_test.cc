@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace hlo {
+namespace hlo::literal_test {
 namespace {
 
 TEST(Literal, SharesElementsUntilMadeUnique) {
@@ -67,4 +67,4 @@ TEST(Literal, PrintsAsHloDoes) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::literal_test

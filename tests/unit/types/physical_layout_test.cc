@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-namespace hlo {
+namespace hlo::physical_layout_test {
 namespace {
 
 constexpr int64_t kJoin = Tile::kCombine;
@@ -170,4 +170,4 @@ TEST(PhysicalLayout, RefusesWhatHasNoPlace) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::physical_layout_test

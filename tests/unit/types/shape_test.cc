@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace hlo {
+namespace hlo::shape_test {
 namespace {
 
 Shape WithLayout(Shape shape, Layout layout) {
@@ -63,4 +63,4 @@ TEST(Shape, CountsBytesWithoutOverflow) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::shape_test

@@ -14,7 +14,7 @@
 #include "hlo_run/element_type.h"
 #include "types/dispatch.h"
 
-namespace hlo {
+namespace hlo::small_float_test {
 namespace {
 
 FloatFormat FormatOf(std::string_view name) {
@@ -97,4 +97,4 @@ TEST(SmallFloat, DoublesReachSixteenBitsByWayOfFloat) {
 }
 
 }  // namespace
-}  // namespace hlo
+}  // namespace hlo::small_float_test

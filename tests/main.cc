@@ -1,0 +1,48 @@
+// The main function of programs that hold the tests of several sources.
+//   diff_tests --source=dots_test.cc [flags of GoogleTest]     runs the tests of one source alone
+
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "gtest/gtest.h"
+
+namespace {
+
+constexpr std::string_view kFlag = "--source=";
+
+// Visits (name, source) of each test.
+template <class Visit>
+void VisitTests(Visit&& visit) {
+  const testing::UnitTest& program = *testing::UnitTest::GetInstance();
+  for (int i = 0; i < program.total_test_suite_count(); ++i) {
+    const testing::TestSuite& suite = *program.GetTestSuite(i);
+    for (int j = 0; j < suite.total_test_count(); ++j) {
+      const testing::TestInfo& test = *suite.GetTestInfo(j);
+      visit(std::string(suite.name()) + "." + test.name(), std::filesystem::path(test.file()).filename().string());
+    }
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  if (argc < 2) return RUN_ALL_TESTS();
+  const std::string_view argument = argv[1];
+  if (argc > 2 || argument.substr(0, kFlag.size()) != kFlag) {
+    std::fprintf(stderr, "%s: expected %sFILE, but got '%s'\n", argv[0], kFlag.data(), argv[argc - 1]);
+    return 2;
+  }
+  std::string filter;
+  VisitTests([&](const std::string& name, const std::string& source) {
+    if (source == argument.substr(kFlag.size())) filter += name + ":";
+  });
+  if (filter.empty()) {
+    std::fprintf(stderr, "%s: no test is in %s\n", argv[0], argument.substr(kFlag.size()).data());
+    return 1;
+  }
+  testing::GTEST_FLAG(filter) = filter;
+  return RUN_ALL_TESTS();
+}
