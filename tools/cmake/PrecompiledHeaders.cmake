@@ -23,6 +23,9 @@ endfunction()
 # GCC then inlines one instance of a template in the name of another, and warns of its bounds.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   list(APPEND HLO_WARNINGS -Wno-array-bounds -Wno-stringop-overflow)
+  if(NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
+    list(APPEND HLO_WARNINGS -Wno-restrict)
+  endif()
 endif()
 
 hlo_precompiled(NAME hlo_headers)
