@@ -1,5 +1,6 @@
 // print: parse and print in a canonical form.
 
+#include "build/extract.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
 #include "fmt/format.h"
@@ -30,8 +31,11 @@ void PrintFile(const PrintCommandOptions& options, const std::string& file, File
   std::string text;
   if (options.computation.empty()) {
     text = Print(*loaded.module, print);
-  } else if (const Computation* computation = loaded.module->FindComputation(options.computation)) {
-    text = Print(*computation, print) + "\n";
+  } else if (Computation* computation = loaded.module->FindComputation(options.computation)) {
+    for (const Computation* callee : CalleesOf(*loaded.module, *computation)) {
+      if (!callee->is_nested() && !callee->is_async_wrapper()) text += Print(*callee, print) + "\n\n";
+    }
+    text += Print(*computation, print) + "\n";
   } else {
     std::vector<std::string_view> names;
     for (const Computation* c : loaded.module->computations()) names.push_back(c->name());
@@ -52,6 +56,7 @@ void PrintFile(const PrintCommandOptions& options, const std::string& file, File
 
 void AddPrint(CLI::App& program, int& exit_status) {
   auto options = std::make_shared<PrintCommandOptions>();
+  options->common.separator = "// -----\n";
   CLI::App* command = program.add_subcommand("print", "Parse modules and print them in a canonical form");
   AddCommonFlags(*command, options->common);
   const std::map<std::string, PrintForm> forms = {{"long", PrintForm::kLong},
@@ -70,7 +75,7 @@ void AddPrint(CLI::App& program, int& exit_status) {
   command->add_flag("--no-large-constants", options->no_large_constants,
                     "Print constants of more than 10 elements as {...}");
   command->add_flag("--no-backend-config", options->no_backend_config, "Leave out backend_config");
-  command->add_option("--computation", options->computation, "Print this computation alone")
+  command->add_option("--computation", options->computation, "Print this computation and those that it calls")
       ->type_name("NAME");
   command->add_option("-o,--output", options->output, "Write here instead of to standard output")
       ->type_name("FILE");

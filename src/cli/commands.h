@@ -12,6 +12,8 @@ void AddPrint(CLI::App& program, int& exit_status);
 void AddCheck(CLI::App& program, int& exit_status);
 void AddInputs(CLI::App& program, int& exit_status);
 void AddStats(CLI::App& program, int& exit_status);
+// A part of a module as a module of its own.
+void AddExtract(CLI::App& program, int& exit_status);
 void AddPlan(CLI::App& program, int& exit_status);
 void AddProfile(CLI::App& program, int& exit_status);
 void AddDevices(CLI::App& program, int& exit_status);

@@ -47,15 +47,24 @@ bool UseColor() {
 
 void FileResult::Fail(Exit exit_status, std::string message) {
   exit = std::max(exit, exit_status);
+  // Each line with a place of the module is an error of its own.
+  size_t begin = 0;
+  while (begin != std::string::npos) {
+    const size_t next =
+        source == nullptr ? std::string::npos : message.find("\n" + source->name() + ":", begin);
+    errors.push_back(ErrorOf(std::string_view(message).substr(begin, next - begin), source.get()));
+    begin = next == std::string::npos ? next : next + 1;
+  }
   diagnostics += message + "\n";
-  errors.push_back(std::move(message));
 }
 
 bool FileResult::Accept(const absl::Status& status, const std::string& file) {
   if (status.ok()) return true;
   // Messages that begin with a place already name the file.
   std::string message(Message(status));
-  if (!absl::StartsWith(message, file + ":")) message = fmt::format("{}: error: {}", file, message);
+  const bool is_placed = absl::StartsWith(message, file + ":") ||
+                         (source != nullptr && absl::StartsWith(message, source->name() + ":"));
+  if (!is_placed) message = fmt::format("{}: error: {}", file, message);
   Fail(ExitFor(status), std::move(message));
   return false;
 }

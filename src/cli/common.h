@@ -37,7 +37,9 @@ struct CommonOptions {
   int64_t max_nesting = ParseOptions{}.max_nesting;
   uint64_t max_literal_bytes = ParseOptions{}.max_literal_bytes;
   uint64_t max_memory = 0;
-  ElidedValues elided;  // --elided, where a command evaluates.
+  ElidedValues elided;                       // --elided, where a command evaluates.
+  std::string module_pattern, pass_pattern;  // Regular expressions that choose among the files; empty: all.
+  std::string separator;                     // Between the texts of the modules of one file.
 };
 
 // Where arguments come from.
@@ -71,9 +73,12 @@ bool UseColor();
 struct FileResult {
   Exit exit = Exit::kOk;
   std::string text;
-  std::string diagnostics;          // Rendered, for stderr.
-  std::vector<std::string> errors;  // Plain, for the JSON line.
+  std::string diagnostics;  // Rendered, for stderr.
+  Json errors =
+      Json::array();  // For the JSON line: message, line, column, rule, instruction; null if unknown.
   Json extra = Json::object();
+  std::optional<ModuleFile> module;          // What ForEachFile has read, until Load takes it.
+  std::shared_ptr<const SourceText> source;  // Of the module, once it is loaded.
 
   void Fail(Exit exit_status, std::string message);
   // Fails with "FILE: error: message" unless the status is OK; returns whether it is.
@@ -108,9 +113,19 @@ struct CustomCallOptions {
 bool AddCustomCalls(const CustomCallOptions& options, const CommonOptions& common, CustomCalls& custom_calls,
                     FileResult& result);
 
-// Runs `work` on every file (directories give their .hlo files, recursively, sorted) and writes results in
-// order: text to stdout for a single file; one JSON line a file with several files or --format=json. Returns
-// the worst exit status.
+// An entry of FileResult::errors for a diagnostic, or for a message that may begin with `file:line:column:
+// error: `.
+Json ErrorOf(const Diagnostic& diagnostic, const SourceText& source);
+Json ErrorOf(std::string_view message, const SourceText* source);
+
+// The files that the arguments stand for: those below directories that are modules, sorted, chosen by
+// --module and
+// --pass. What is skipped is said on stderr. InvalidArgument where none is left.
+absl::StatusOr<std::vector<std::string>> SelectFiles(const CommonOptions& options);
+
+// Runs `work` on every module of every file and writes results in order: text to stdout for a single file;
+// one JSON line a module with several files or --format=json. Of a file with several modules `work` gets a
+// name with the number of the module, `m#2.hlo` for the second one of m.hlo. Returns the worst exit status.
 int ForEachFile(const CommonOptions& options,
                 const std::function<void(const std::string&, FileResult&)>& work);
 

@@ -8,36 +8,65 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/status.h"
 #include "cli/common.h"
 #include "fmt/format.h"
+#include "hlo_run/module_file.h"
 #include "nlohmann/json.hpp"
 
 namespace hlo::cli {
 namespace {
 
-namespace fs = std::filesystem;
-
-bool IsModule(const fs::path& path) {
-  return path.extension() == ".hlo" || path.extension() == ".pb" || path.extension() == ".pbtxt";
-}
-
-// The files that an argument stands for: itself, or all modules below a directory.
-std::vector<std::string> Expand(const std::string& argument) {
-  std::error_code error;
-  if (argument == "-" || !fs::is_directory(argument, error)) return {argument};
-  std::vector<std::string> files;
-  for (fs::recursive_directory_iterator it(argument, fs::directory_options::skip_permission_denied, error),
-       end;
-       !error && it != end; it.increment(error)) {
-    if (it->is_regular_file(error) && IsModule(it->path())) files.push_back(it->path().string());
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
 // UTF-8 is what JSON demands; names in a dump can be any bytes.
 std::string ToJsonLine(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// `dir/m#2.hlo` for the second module of dir/m.hlo.
+std::string PartName(const std::string& file, size_t part) {
+  const std::filesystem::path path(file);
+  return (path.parent_path() /
+          fmt::format("{}#{}{}", path.stem().string(), part + 1, path.extension().string()))
+      .string();
+}
+
+// Writes what a module gave; false where standard output takes no more.
+bool WriteResult(FileResult& result, Json line, bool json) {
+  if (json) {
+    line.update({{"status", Name(result.exit)}, {"errors", result.errors}});
+    line.update(result.extra);
+    result.text = ToJsonLine(line) + "\n";
+  } else if (!result.diagnostics.empty()) {
+    std::fwrite(result.diagnostics.data(), 1, result.diagnostics.size(), stderr);
+  }
+  if (std::fwrite(result.text.data(), 1, result.text.size(), stdout) == result.text.size() &&
+      std::fflush(stdout) == 0)
+    return true;
+  NoteOutputError(errno);
+  return false;
+}
+
+bool ForEachModule(const CommonOptions& options, const std::string& file, bool json,
+                   const std::function<void(const std::string&, FileResult&)>& work, Exit& worst) {
+  ModuleFileOptions limits;
+  if (options.max_memory > 0) limits.max_bytes = std::min<int64_t>(limits.max_bytes, options.max_memory);
+  const absl::StatusOr<ModuleFiles> modules = ModuleFiles::Read(file, limits);
+  const size_t count = modules.ok() ? modules->size() : 1;
+  for (size_t i = 0; i < count; ++i) {
+    FileResult result;
+    Json line = {{"file", file}};
+    if (count > 1) line["part"] = i + 1;
+    if (modules.ok()) {
+      result.module = modules->Get(i);
+      work(count > 1 ? PartName(file, i) : file, result);
+    } else {
+      result.Fail(ExitFor(modules.status()), fmt::format("hlo-run: error: {}", Message(modules.status())));
+    }
+    worst = std::max(worst, result.exit);
+    if (i > 0 && !json) result.text = options.separator + result.text;
+    if (!WriteResult(result, std::move(line), json)) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -45,33 +74,14 @@ std::string ToJsonLine(const Json& value) {
 int ForEachFile(const CommonOptions& options,
                 const std::function<void(const std::string&, FileResult&)>& work) {
   if (options.max_memory > 0) SetMemoryLimit(static_cast<int64_t>(options.max_memory));
-  std::vector<std::string> files;
-  for (const std::string& argument : options.files) {
-    const std::vector<std::string> expanded = Expand(argument);
-    if (expanded.empty()) {
-      fmt::print(stderr, "hlo-run: error: no .hlo, .pb or .pbtxt files below '{}'\n", argument);
-      return static_cast<int>(Exit::kInvalid);
-    }
-    files.insert(files.end(), expanded.begin(), expanded.end());
+  const absl::StatusOr<std::vector<std::string>> files = SelectFiles(options);
+  if (!files.ok()) {
+    fmt::print(stderr, "hlo-run: error: {}\n", Message(files.status()));
+    return static_cast<int>(Exit::kInvalid);
   }
-  const bool json = options.json || files.size() > 1;
   Exit worst = Exit::kOk;
-  for (const std::string& file : files) {
-    FileResult result;
-    work(file, result);
-    worst = std::max(worst, result.exit);
-    if (json) {
-      Json line = {{"file", file}, {"status", Name(result.exit)}, {"errors", result.errors}};
-      line.update(result.extra);
-      result.text = ToJsonLine(line) + "\n";
-    } else if (!result.diagnostics.empty()) {
-      std::fwrite(result.diagnostics.data(), 1, result.diagnostics.size(), stderr);
-    }
-    if (std::fwrite(result.text.data(), 1, result.text.size(), stdout) != result.text.size() ||
-        std::fflush(stdout) != 0) {
-      NoteOutputError(errno);
-      break;
-    }
+  for (const std::string& file : *files) {
+    if (!ForEachModule(options, file, options.json || files->size() > 1, work, worst)) break;
   }
   return static_cast<int>(worst);
 }

@@ -15,9 +15,20 @@ namespace hlo::cli {
 
 void AddCommonFlags(CLI::App& app, CommonOptions& options) {
   app.add_option("files", options.files,
-                 "HLO text or serialised modules (.pb, .pbtxt), directories of them, or - for standard input")
+                 "HLO text or serialised modules (.pb, .pbtxt), also compressed (.gz, .zst); directories of "
+                 "them, such "
+                 "as dumps; or - for standard input")
       ->type_name("FILE")
       ->required();
+  app.add_option(
+         "--module", options.module_pattern,
+         "Of files of a dump, take those whose module (module_0001.jit_f) has a match of this regular "
+         "expression")
+      ->type_name("REGEX");
+  app.add_option("--pass", options.pass_pattern,
+                 "Of files of a dump, take those whose pass (before_optimizations, "
+                 "0003.fusion.after_dce.before_cse, snapshot.1) has a match of this regular expression")
+      ->type_name("REGEX");
   app.add_option_function<std::string>(
          "--format", [&options](const std::string& format) { options.json = format == "json"; },
          "What to print: text, or json, a line for each file (always json lines with several files)")

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "base/limit_rule.h"
 #include "base/status.h"
@@ -14,9 +15,7 @@ namespace {
 void AddDiagnostics(const Diagnostics& diagnostics, const SourceText& source, FileResult& result) {
   result.diagnostics += Render(diagnostics, source, {.color = UseColor()});
   for (const Diagnostic& diagnostic : diagnostics.all()) {
-    if (diagnostic.severity != Severity::kError) continue;
-    std::string text = Render(diagnostic, source);
-    result.errors.push_back(text.substr(0, text.find('\n')));
+    if (diagnostic.severity == Severity::kError) result.errors.push_back(ErrorOf(diagnostic, source));
   }
 }
 
@@ -29,11 +28,13 @@ double SecondsSince(std::chrono::steady_clock::time_point start) {
 LoadedModule Load(const std::string& file, const CommonOptions& options, LoadUntil until, Exit check_failure,
                   FileResult& result, const CheckOptions& check_options) {
   LoadedModule loaded;
-  absl::StatusOr<ModuleFile> read = ReadModuleFile(file);
+  absl::StatusOr<ModuleFile> read =
+      result.module ? *std::exchange(result.module, std::nullopt) : ReadModuleFile(file);
   if (!read.ok()) {
     result.Fail(ExitFor(read.status()), fmt::format("hlo-run: error: {}", Message(read.status())));
     return loaded;
   }
+  result.source = read->text;
   loaded.source = std::move(read->text);
   loaded.snapshot_arguments = std::move(read->arguments);
 

@@ -9,6 +9,7 @@
 #include "CLI/CLI.hpp"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/usage.h"
 #include "fmt/format.h"
 
 namespace {
@@ -45,9 +46,19 @@ int main(int argc, char** argv) {
       "hlo-run SUBCOMMAND --help tells more.");
   int exit_status = 0;
   for (auto add : {hlo::cli::AddRun, hlo::cli::AddVerify, hlo::cli::AddPrint, hlo::cli::AddCheck,
-                   hlo::cli::AddInputs, hlo::cli::AddStats, hlo::cli::AddPlan, hlo::cli::AddProfile,
-                   hlo::cli::AddDevices, hlo::cli::AddOps, hlo::cli::AddDocs}) {
+                   hlo::cli::AddExtract, hlo::cli::AddInputs, hlo::cli::AddStats, hlo::cli::AddPlan,
+                   hlo::cli::AddProfile, hlo::cli::AddDevices, hlo::cli::AddOps, hlo::cli::AddDocs}) {
     add(program, exit_status);
+  }
+  program.failure_message(hlo::cli::UsageMessage);
+  if (argc == 1) {
+    fmt::print("{}", program.help());
+    return hlo::cli::CloseOutput(2);
+  }
+  if (const std::string meant = hlo::cli::MisspelledSubcommand(program, argv[1]); !meant.empty()) {
+    fmt::print(stderr, "hlo-run: error: '{}' is neither a subcommand nor a file; did you mean '{}'?\n",
+               argv[1], meant);
+    return 2;
   }
   std::vector<std::string> words = WithSubcommand(program, argc, argv);
   std::reverse(words.begin(), words.end());  // The order in which CLI11 wants a vector.

@@ -9,13 +9,29 @@
 #include "conform/inline_case.h"
 #include "fmt/format.h"
 #include "hlo_run/conform.h"
+#include "hlo_run/module_file.h"
 
 namespace hlo {
 namespace {
 
 namespace fs = std::filesystem;
 
-bool IsSnapshot(const fs::path& path) { return path.extension() == ".pb" || path.extension() == ".pbtxt"; }
+std::string UncompressedName(const fs::path& path) {
+  const bool is_compressed = path.extension() == ".gz" || path.extension() == ".zst";
+  return (is_compressed ? path.stem() : path.filename()).string();
+}
+
+bool IsSnapshot(const fs::path& path) {
+  const std::string name = UncompressedName(path);
+  return name.ends_with(".pb") || name.ends_with(".pbtxt");
+}
+
+// Dumps hold messages without results too: modules, arguments, and what is no module.
+bool IsSnapshotOfFolder(const fs::path& path) {
+  const std::string name = UncompressedName(path);
+  return IsSnapshot(path) && SideFileKind(name).empty() && !name.ends_with(".hlo.pb") &&
+         name.find("hlo_unoptimized_snapshot") == std::string::npos;
+}
 
 bool IsGoldenFolder(const fs::path& path) {
   std::error_code error;
@@ -68,7 +84,8 @@ absl::Status AddFolder(const fs::path& folder, std::vector<Case>* out) {
     // Links to folders are not followed, so that no circle is walked.
     if (fs::is_directory(fs::symlink_status(entry, error))) {
       HLO_RETURN_IF_ERROR(AddFolder(entry, out));
-    } else if ((entry.extension() == ".hlo" || IsSnapshot(entry)) && fs::is_regular_file(entry, error)) {
+    } else if ((entry.extension() == ".hlo" || IsSnapshotOfFolder(entry)) &&
+               fs::is_regular_file(entry, error)) {
       HLO_RETURN_IF_ERROR(AddFile(entry.string(), /*must_hold_cases=*/false, out));
     }
   }

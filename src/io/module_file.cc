@@ -1,56 +1,53 @@
-// Modules in files: text, or one of the serialised forms.
+// Modules in files: text, or one of the serialised forms, compressed or not.
+
+#include "hlo_run/module_file.h"
 
 #include <algorithm>
 #include <limits>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
-#include "absl/strings/strip.h"
 #include "base/status.h"
 #include "fmt/format.h"
+#include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/text_format.h"
-#include "hlo_run/io.h"
+#include "io/compression.h"
+#include "io/foreign.h"
+#include "io/module_text.h"
 #include "io/proto_text.h"
+#include "io/wire_error.h"
 
 namespace hlo {
 namespace {
 
 enum class Form { kText, kBinary, kProtoText };
 
-// Whether the text begins as the protobuf text of a dump does: `hlo_module { name: ...`. A computation of
-// that name would go on with `x = ...`.
-bool IsProtoText(absl::string_view text) {
-  const auto skip = [&](auto is_part) {
-    size_t n = 0;
-    while (n < text.size() && is_part(static_cast<unsigned char>(text[n]))) ++n;
-    const absl::string_view skipped = text.substr(0, n);
-    text.remove_prefix(n);
-    return skipped;
-  };
-  const auto is_space = [](unsigned char c) { return absl::ascii_isspace(c); };
-  const auto is_word = [](unsigned char c) { return absl::ascii_isalnum(c) || c == '_'; };
-  skip(is_space);
-  const absl::string_view field = skip(is_word);
-  skip(is_space);
-  if ((field != "hlo" && field != "hlo_module") || !absl::ConsumePrefix(&text, "{")) return false;
-  skip(is_space);
-  const bool has_field = !skip(is_word).empty();
-  skip(is_space);
-  return has_field && (absl::StartsWith(text, ":") || absl::StartsWith(text, "{"));
+// Delimited messages have their length in front.
+std::optional<std::string_view> DelimitedMessage(std::string_view bytes, size_t* begin) {
+  google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(bytes.data()),
+                                                static_cast<int>(std::min<size_t>(bytes.size(), 16)));
+  uint32_t size;
+  if (!stream.ReadVarint32(&size)) return std::nullopt;
+  *begin = static_cast<size_t>(stream.CurrentPosition());
+  if (size == 0 || size > bytes.size() - *begin || bytes[*begin] != '\n') return std::nullopt;
+  return bytes.substr(*begin, size);
 }
 
 Form FormOf(const SourceText& file) {
-  const std::string lower = absl::AsciiStrToLower(file.name());
-  if (absl::EndsWith(lower, ".pb") || absl::EndsWith(lower, ".binpb")) return Form::kBinary;
-  if (absl::EndsWith(lower, ".pbtxt") || absl::EndsWith(lower, ".textproto") ||
-      absl::EndsWith(lower, ".txtpb"))
+  const std::string_view head = file.content().substr(0, 4096);
+  // Whatever the file is called.
+  if (head.starts_with("HloModule ")) return Form::kText;
+  const std::string_view name = io::WithoutCompressionSuffix(file.name());
+  const std::string lower = absl::AsciiStrToLower(absl::string_view(name.data(), name.size()));
+  if (lower.ends_with(".pb") || lower.ends_with(".binpb")) return Form::kBinary;
+  if (lower.ends_with(".pbtxt") || lower.ends_with(".textproto") || lower.ends_with(".txtpb"))
     return Form::kProtoText;
   // Messages begin with the tag of their first field, a line break, and soon have bytes that no text has.
-  const std::string_view head = file.content().substr(0, 256);
-  const bool has_control = std::any_of(head.begin(), head.end(), [](char c) { return c >= 0 && c < '\t'; });
-  if (!head.empty() && head[0] == '\n' && has_control) return Form::kBinary;
-  return IsProtoText(absl::string_view(head.data(), head.size())) ? Form::kProtoText : Form::kText;
+  const std::string_view first = head.substr(0, 256);
+  const bool has_control = std::any_of(first.begin(), first.end(), [](char c) { return c >= 0 && c < '\t'; });
+  size_t begin;
+  if (has_control && (first[0] == '\n' || DelimitedMessage(file.content(), &begin))) return Form::kBinary;
+  return io::IsProtoText(head) ? Form::kProtoText : Form::kText;
 }
 
 // Keeps the first error, for messages.
@@ -91,6 +88,54 @@ absl::Status ReadSnapshotValues(const proto::HloSnapshot& snapshot, ModuleFile* 
   return absl::OkStatus();
 }
 
+// The arguments behind a delimited message.
+absl::StatusOr<std::vector<Literal>> ReadArgumentsBehind(const proto::HloInputs& inputs,
+                                                         std::string_view bytes) {
+  std::vector<Literal> arguments;
+  for (const proto::ArgumentDescriptor& descriptor : inputs.argument_descriptors()) {
+    const auto size = static_cast<uint64_t>(descriptor.argument_size_bytes());
+    if (size > bytes.size()) {
+      return absl::InvalidArgumentError(fmt::format("ends too early: argument {} has {} of its {} bytes",
+                                                    arguments.size(), bytes.size(), size));
+    }
+    HLO_ASSIGN_OR_RETURN(Literal value, io::LiteralOfBytes(bytes.substr(0, size)));
+    arguments.push_back(std::move(value));
+    bytes.remove_prefix(size);
+  }
+  return arguments;
+}
+
+// An HloUnoptimizedSnapshot with its length in front and its arguments behind it; nullopt if it is none.
+absl::StatusOr<std::optional<std::string>> ReadDelimited(const std::string& bytes, ModuleFile* file) {
+  size_t begin;
+  const std::optional<std::string_view> message = DelimitedMessage(bytes, &begin);
+  if (!message) return std::nullopt;
+  proto::HloUnoptimizedSnapshot snapshot;
+  if (!snapshot.ParseFromArray(message->data(), static_cast<int>(message->size())) ||
+      snapshot.hlo_module().computations_size() == 0)
+    return std::nullopt;
+  if (snapshot.partitions_size() == 1) {
+    HLO_ASSIGN_OR_RETURN(
+        file->arguments,
+        ReadArgumentsBehind(snapshot.partitions(0), std::string_view(bytes).substr(begin + message->size())));
+  }
+  HLO_ASSIGN_OR_RETURN(std::string text, io::TextOf(snapshot.hlo_module()));
+  return text;
+}
+
+// Where the bytes cease to be a message, in whichever form they go on for longest.
+std::string DamageOf(std::string_view bytes) {
+  std::optional<io::WireError> last;
+  for (const auto* type : {proto::HloModuleProto::descriptor(), proto::HloUnoptimizedSnapshot::descriptor(),
+                           proto::HloSnapshot::descriptor()}) {
+    std::optional<io::WireError> error = io::FindWireError(*type, bytes);
+    if (!error) return "";
+    if (!last || error->field.size() > last->field.size()) last = std::move(error);
+  }
+  return fmt::format(": the message is damaged or cut off at byte {} of {}{}", last->offset, bytes.size(),
+                     last->field.empty() ? "" : fmt::format(", in {}", last->field));
+}
+
 // A message of one form may be read as one of another, which then lacks computations.
 absl::StatusOr<std::string> ReadMessage(Form form, const std::string& bytes, ModuleFile* file) {
   std::string error;
@@ -110,9 +155,19 @@ absl::StatusOr<std::string> ReadMessage(Form form, const std::string& bytes, Mod
   }
   proto::HloModuleProto module;
   if (Read(form, bytes, &module, &error) && module.computations_size() > 0) return io::TextOf(module);
+  if (form == Form::kBinary) {
+    HLO_ASSIGN_OR_RETURN(std::optional<std::string> text, ReadDelimited(bytes, file));
+    if (text) return *std::move(text);
+    error = DamageOf(bytes);
+  } else if (!error.empty()) {
+    error = "; first error: " + error;
+  }
   return absl::InvalidArgumentError(
-      fmt::format("is neither an HloModuleProto, nor an HloProto, nor an HloSnapshot{}{}",
-                  error.empty() ? "" : "; first error: ", error));
+      fmt::format("is neither an HloModuleProto, nor an HloProto, nor an HloSnapshot{}", error));
+}
+
+absl::Status Named(const std::string& name, const absl::Status& status) {
+  return absl::Status(status.code(), fmt::format("{}: {}", name, Message(status)));
 }
 
 }  // namespace
@@ -136,8 +191,70 @@ absl::StatusOr<ModuleFile> ParseModuleFile(std::shared_ptr<const SourceText> byt
 }
 
 absl::StatusOr<ModuleFile> ReadModuleFile(const std::string& path) {
+  HLO_ASSIGN_OR_RETURN(const ModuleFiles files, ModuleFiles::Read(path));
+  return files.whole();
+}
+
+absl::StatusOr<ModuleFiles> ModuleFiles::Read(const std::string& path, const ModuleFileOptions& options) {
   HLO_ASSIGN_OR_RETURN(std::shared_ptr<const SourceText> bytes, SourceText::Read(path));
-  return ParseModuleFile(std::move(bytes));
+  if (io::CompressionOf(bytes->content()) != io::Compression::kNone) {
+    absl::StatusOr<std::string> content = io::Decompress(bytes->content(), options.max_bytes);
+    if (!content.ok()) return Named(bytes->name(), content.status());
+    // Text as SourceText::Read would give it.
+    if (content->starts_with("\xef\xbb\xbf")) content->erase(0, 3);
+    bytes = std::make_shared<const SourceText>(bytes->name(), *std::move(content));
+  }
+  const std::string name = bytes->name();
+  const std::string_view side_kind = SideFileKind(name);
+  if (const std::optional<std::string> kind = io::ForeignContent(bytes->content()))
+    return absl::InvalidArgumentError(fmt::format("{}: is no HLO module: it is {}", name, *kind));
+  ModuleFiles files;
+  absl::StatusOr<ModuleFile> whole = ParseModuleFile(std::move(bytes));
+  if (!whole.ok() && !side_kind.empty()) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: is no HLO module: it is of the {} that XLA dumps beside modules", name, side_kind));
+  }
+  HLO_RETURN_IF_ERROR(whole.status());
+  files.whole_ = *std::move(whole);
+  files.FindParts();
+  return files;
+}
+
+// Lines of `// -----` separate modules; parts without any are left out.
+void ModuleFiles::FindParts() {
+  constexpr std::string_view kSeparator = "// -----";
+  const std::string_view text = whole_.text->content();
+  Part part{0, 0, 1};
+  const auto add = [&](size_t end) {
+    part.end = end;
+    if (io::HasCode(text.substr(part.begin, end - part.begin))) parts_.push_back(part);
+  };
+  int64_t line = 1;
+  size_t counted = 0;
+  for (size_t at = text.find(kSeparator); at != text.npos; at = text.find(kSeparator, at + 1)) {
+    const size_t line_end = std::min(text.find('\n', at), text.size());
+    const bool is_line = (at == 0 || text[at - 1] == '\n') &&
+                         text.substr(at, line_end - at).find_first_not_of("/ -\r") == text.npos;
+    if (!is_line) continue;
+    add(at);
+    line += std::count(text.begin() + static_cast<int64_t>(counted), text.begin() + static_cast<int64_t>(at),
+                       '\n');
+    counted = at;
+    part = {at, 0, line};
+  }
+  add(text.size());
+  if (parts_.empty()) parts_.push_back({0, text.size(), 1});
+}
+
+ModuleFile ModuleFiles::Get(size_t i) const {
+  if (parts_.size() == 1) return whole_;
+  const Part& part = parts_[i];
+  // Empty lines keep the numbers of the others.
+  std::string content(static_cast<size_t>(part.line - 1), '\n');
+  content += whole_.text->content().substr(part.begin, part.end - part.begin);
+  ModuleFile file;
+  file.text = std::make_shared<const SourceText>(whole_.text->name(), std::move(content));
+  return file;
 }
 
 }  // namespace hlo

@@ -321,8 +321,9 @@ class Line {
   }
 
   void PutComparison(AttrId id) {
-    if (id == AttrId::order) return PutSome(id, NameText(p_.comparison_order()));
-    if (p_.comparison_order().empty()) PutSome(id, NameText(p_.comparison_type()));
+    const std::string& order = p_.comparison_order();
+    const std::string& word = id == AttrId::order ? order : p_.comparison_type();
+    if (!word.empty() && (id == AttrId::order || order.empty())) PutSome(id, NameText(word));
   }
 
   void PutSlices(AttrId id) {

@@ -65,7 +65,7 @@ std::string AxesText(const proto::MeshProto& mesh, const Axes& axes, std::string
 std::string NamedText(const proto::NamedShardingProto& named) {
   const proto::MeshProto& mesh = named.mesh();
   std::string out = MeshText(mesh);
-  if (mesh.axes_size() == 0) return out;
+  if (mesh.axes_size() == 0 && mesh.device_ids_size() > 0) return out;  // A single device.
   const std::string_view reduction = named.reduction_op() == proto::NamedShardingProto::MAX   ? "max"
                                      : named.reduction_op() == proto::NamedShardingProto::MIN ? "min"
                                                                                               : "";

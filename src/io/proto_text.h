@@ -14,6 +14,12 @@ namespace hlo::io {
 absl::StatusOr<Shape> ShapeOf(const proto::ShapeProto& shape);
 // InvalidArgument where the data are not those of the shape. Elided where there are none at all.
 absl::StatusOr<Literal> LiteralOf(const proto::LiteralProto& literal);
+// The same elements for a literal whose elements are in the order of memory that its layout says.
+absl::StatusOr<Literal> InRowMajorOrder(Literal in_memory);
+// A literal as XLA writes it outside of messages: the length of a ShapeProto in eight bytes, the ShapeProto,
+// and the bytes of memory of each array, behind the s32 sizes of its dynamic dimensions. Elements under a
+// byte, pred included, share bytes.
+absl::StatusOr<Literal> LiteralOfBytes(std::string_view bytes);
 // The whole module. Names keep the characters that text allows; the others become underscores.
 absl::StatusOr<std::string> TextOf(const proto::HloModuleProto& module);
 

@@ -184,6 +184,13 @@ absl::StatusOr<Literal> ArrayLiteral(const proto::LiteralProto& proto, const Sha
     const int64_t size = proto.dynamic_sizes(static_cast<int>(d));
     if (shape.IsDynamic(d) && size >= 0 && size < shape.dim(d)) in_memory.set_dynamic_size(d, size);
   }
+  return InRowMajorOrder(std::move(in_memory));
+}
+
+}  // namespace
+
+absl::StatusOr<Literal> InRowMajorOrder(Literal in_memory) {
+  const Shape& shape = in_memory.shape();
   if (shape.layout() == nullptr) return in_memory;
   Shape ordered = shape;
   ordered.set_layout(Layout{.minor_to_major = shape.layout()->minor_to_major});
@@ -195,10 +202,11 @@ absl::StatusOr<Literal> ArrayLiteral(const proto::LiteralProto& proto, const Sha
     std::memcpy(to, in_memory.data() + slot * width, static_cast<size_t>(width));
     to += width;
   }
+  for (int64_t d = 0; d < shape.rank(); ++d) {
+    if (shape.IsDynamic(d)) literal.set_dynamic_size(d, in_memory.dynamic_size(d));
+  }
   return literal;
 }
-
-}  // namespace
 
 absl::StatusOr<Shape> ShapeOf(const proto::ShapeProto& proto) {
   switch (proto.element_type()) {

@@ -2,7 +2,7 @@
 # [cmake arguments...]` from the root of the repository.
 
 packages=(g++ cmake ninja-build pkg-config libabsl-dev libfmt-dev libcli11-dev libeigen3-dev nlohmann-json3-dev
-          libzip-dev libprotobuf-dev protobuf-compiler)
+          libzip-dev zlib1g-dev libzstd-dev libprotobuf-dev protobuf-compiler)
 
 install_missing() {
   local missing=() package

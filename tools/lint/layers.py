@@ -18,7 +18,7 @@ PUBLIC = {
     "element_type": "types", "shape": "types", "literal": "types", "compare": "types",
     "attribute": "ir", "opcode": "ir", "module": "ir", "print": "ir", "observer": "ir", "cost": "ir",
     "parse": "text", "check": "check", "builder": "build", "builder_core": "build", "run": "reference",
-    "custom_calls": "reference", "plan_options": "plan", "execute": "exec", "io": "io", "conform": "conform",
+    "custom_calls": "reference", "plan_options": "plan", "execute": "exec", "io": "io", "module_file": "io", "conform": "conform",
 }
 # Where one folder alone may see a library.
 LIBRARIES = {"CLI/": {"cli"}, "Eigen/": {"linalg", "kernels"}, "cuda": {"device", "kernels"}, "mpi.h": {"collectives"}}

@@ -74,7 +74,8 @@ TEST_F(Cli, BinaryFileIsRefused) {
       "ELF\0\1\2\3",
       8);
   for (int i = 0; i < 4000; ++i) bytes.push_back(static_cast<char>(i * 37));
-  const Outcome run = Run(Write("m.hlo", bytes));
+  EXPECT_HAS(Run(Write("elf.hlo", bytes)).err, "elf.hlo: is no HLO module: it is an ELF file");
+  const Outcome run = Run(Write("m.hlo", bytes.substr(0, 1) + bytes));
   EXPECT_EQ(run.status, 2);
   EXPECT_HAS(run.err, "m.hlo:1:1: error: ");
   EXPECT_EQ(run.err.find('\x7f'), std::string::npos) << "control bytes never reach the terminal";
@@ -273,7 +274,7 @@ TEST_F(Cli, ManyFilesGiveALineEachAndTheWorstStatus) {
   EXPECT_EQ(rows[0]["status"], "ok");
   EXPECT_EQ(rows[1]["status"], "invalid");
   EXPECT_EQ(rows[1]["errors"].size(), 1u);
-  EXPECT_HAS(rows[1]["errors"][0].get<std::string>(), "2.hlo:1:");
+  EXPECT_EQ(rows[1]["errors"][0]["line"], 1);
   EXPECT_EQ(rows[2]["status"], "ok");
 }
 

@@ -1,4 +1,4 @@
-"""Writes data/modules.bin, data/snapshot.pb and the corpus of the fuzz target: messages that XLA serialised.
+"""Writes data/modules.bin, data/snapshot.pb, data/*.hlo_unoptimized_snapshot.pb and the corpus of the fuzz target: messages that XLA serialised.
 
     python3 -m venv env && env/bin/pip install jax==0.12.0.1 && env/bin/python make_protos.py
 
@@ -10,6 +10,9 @@ import os
 import pathlib
 import re
 import struct
+import subprocess
+import sys
+import tempfile
 
 os.environ['JAX_PLATFORMS'] = 'cpu'
 from jaxlib import _hlo
@@ -79,7 +82,32 @@ ENTRY e { ROOT p = f32[] parameter(0) }
 """
 
 
+# Programs whose arguments XLA stores behind the message: bits, several types, a layout by columns.
+SNAPSHOTS = {
+    'bits': 'flat(np.array([1, 0, 1, 1, 0, 0, 1, 0, 1, 1], bool).reshape(2, 5))',
+    'types': 'flat((np.arange(6) * (1 + 1j)).astype(np.complex64).reshape(2, 3), '
+             'np.arange(6).astype(jnp.bfloat16).reshape(3, 2))',
+    'columns': 'jax.jit(lambda a: a * 2, in_shardings=columns)(jax.device_put(np.float32([[0, 1, 2], [3, 4, 5]]), columns))',
+}
+PROLOGUE = """
+import jax, numpy as np, jax.numpy as jnp
+from jax.experimental.layout import Format, Layout
+columns = Format(Layout(major_to_minor=(1, 0)), jax.sharding.SingleDeviceSharding(jax.devices()[0]))
+flat = lambda *a: jax.jit(lambda *b: [x.reshape(-1) for x in b])(*a)
+"""
+
+
+def unoptimized_snapshots():
+    for name, program in SNAPSHOTS.items():
+        with tempfile.TemporaryDirectory() as folder:
+            flags = f'--xla_dump_to={folder} --xla_dump_hlo_as_proto --xla_dump_hlo_unoptimized_snapshots'
+            subprocess.run([sys.executable, '-c', PROLOGUE + program], env=os.environ | {'XLA_FLAGS': flags}, check=True)
+            last = sorted(pathlib.Path(folder).glob('*.hlo_unoptimized_snapshot.pb'))[-1]
+            (HERE / 'data' / f'{name}.hlo_unoptimized_snapshot.pb').write_bytes(last.read_bytes())
+
+
 def main():
+    unoptimized_snapshots()
     records = [(b'tables', *serialise(TABLES))]
     CORPUS.mkdir(parents=True, exist_ok=True)
     for path in sorted(CASES.glob('*.hlo')):

@@ -1,0 +1,67 @@
+// Which files do the arguments stand for?
+
+#include <cstdio>
+#include <filesystem>
+#include <regex>
+
+#include "base/status.h"
+#include "cli/common.h"
+#include "fmt/format.h"
+#include "hlo_run/module_file.h"
+
+namespace hlo::cli {
+namespace {
+
+absl::StatusOr<std::regex> Pattern(std::string_view flag, const std::string& text) {
+  try {
+    return std::regex(text, std::regex::ECMAScript | std::regex::optimize);
+  } catch (const std::regex_error&) {
+    return absl::InvalidArgumentError(fmt::format("--{}: '{}' is no regular expression", flag, text));
+  }
+}
+
+// "12 side files below 'dump' skipped: 8 buffer assignments, 4 debug options"
+void TellSkipped(const std::string& folder, const std::map<std::string, int64_t>& skipped) {
+  int64_t total = 0;
+  std::vector<std::string> kinds;
+  for (const auto& [kind, count] : skipped) {
+    total += count;
+    kinds.push_back(fmt::format("{} {}", count, kind));
+  }
+  if (total == 0) return;
+  fmt::print(stderr, "hlo-run: note: skipped {} file{} below '{}' beside the modules: {}\n", total,
+             total == 1 ? "" : "s", folder, fmt::join(kinds, ", "));
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::string>> SelectFiles(const CommonOptions& options) {
+  std::vector<std::string> files;
+  for (const std::string& argument : options.files) {
+    std::error_code error;
+    if (argument == "-" || !std::filesystem::is_directory(argument, error)) {
+      files.push_back(argument);
+      continue;
+    }
+    HLO_ASSIGN_OR_RETURN(FoundModules found, FindModules(argument));
+    if (found.files.empty())
+      return absl::InvalidArgumentError(fmt::format("no modules below '{}'", argument));
+    TellSkipped(argument, found.skipped);
+    files.insert(files.end(), found.files.begin(), found.files.end());
+  }
+  if (options.module_pattern.empty() && options.pass_pattern.empty()) return files;
+  HLO_ASSIGN_OR_RETURN(const std::regex module, Pattern("module", options.module_pattern));
+  HLO_ASSIGN_OR_RETURN(const std::regex pass, Pattern("pass", options.pass_pattern));
+  const size_t all = files.size();
+  std::erase_if(files, [&](const std::string& file) {
+    const DumpName name = ParseDumpName(file);
+    return !std::regex_search(name.module, module) || !std::regex_search(name.pass, pass);
+  });
+  if (!files.empty()) return files;
+  return absl::InvalidArgumentError(
+      fmt::format("none of the {} module{} matches{}{}", all, all == 1 ? "" : "s",
+                  options.module_pattern.empty() ? "" : fmt::format(" --module '{}'", options.module_pattern),
+                  options.pass_pattern.empty() ? "" : fmt::format(" --pass '{}'", options.pass_pattern)));
+}
+
+}  // namespace hlo::cli

@@ -1,0 +1,56 @@
+#include "cli/usage.h"
+
+#include <filesystem>
+#include <vector>
+
+#include "fmt/format.h"
+#include "hlo_run/diagnostic.h"
+
+namespace hlo::cli {
+namespace {
+
+std::string ClosestFlag(const CLI::App& command, std::string_view word) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back(name);
+  }
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  return std::string(ClosestName(word, views));
+}
+
+std::string Unexpected(const CLI::App& command, const std::string& word) {
+  if (!word.starts_with('-')) return fmt::format("{} does not take '{}'", command.get_name(), word);
+  const std::string flag = word.substr(0, word.find('='));
+  const std::string close =
+      ClosestFlag(command, std::string_view(flag).substr(flag.find_first_not_of('-') % flag.size()));
+  return fmt::format("{} has no flag '{}'{}", command.get_name(), flag,
+                     close.empty() ? "" : fmt::format("; did you mean '--{}'?", close));
+}
+
+}  // namespace
+
+std::string UsageMessage(const CLI::App* program, const CLI::Error& error) {
+  const std::vector<CLI::App*> commands = program->get_subcommands();
+  const CLI::App& command = commands.empty() ? *program : *commands.front();
+  std::string message = error.what();
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
+    const std::vector<std::string> words = command.remaining();
+    if (!words.empty()) message = Unexpected(command, words.front());
+  }
+  return fmt::format("hlo-run: error: {}\n{}{} --help tells more\n", message,
+                     commands.empty() ? "" : "hlo-run ", command.get_name());
+}
+
+std::string MisspelledSubcommand(const CLI::App& program, const std::string& word) {
+  std::error_code error;
+  const bool may_be_file = word.find_first_of("./") != word.npos || std::filesystem::exists(word, error);
+  if (word.empty() || word[0] == '-' || may_be_file) return "";
+  std::vector<std::string> names;
+  for (const CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(command->get_name());
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  const std::string_view close = ClosestName(word, views);
+  return close == word ? "" : std::string(close);
+}
+
+}  // namespace hlo::cli
