@@ -10,7 +10,8 @@ function(hlo_unity TARGET BATCH)
 endfunction()
 
 # One library per folder of src/. Its name is the folder's; DEPS states the layers below it that it may use.
-# HEADERS names what it shares precompiled headers with, hlo_headers if nothing else; NONE where its options differ.
+# HEADERS names what it shares precompiled headers with where sources are compiled alone, hlo_headers if nothing else; NONE
+# where its options differ.
 # BATCH is the number of sources that are compiled together (HLO_RUN_UNITY); 0 compiles each alone.
 #   hlo_library(NAME ir SOURCES opcode.cc module.cc DEPS types)
 function(hlo_library)
@@ -27,7 +28,8 @@ function(hlo_library)
   if(NOT ARG_HEADERS)
     set(ARG_HEADERS hlo_headers)
   endif()
-  if(NOT ARG_HEADERS STREQUAL "NONE")
+  # Sources that are compiled together read their headers once anyway.
+  if(NOT ARG_HEADERS STREQUAL "NONE" AND NOT HLO_RUN_UNITY)
     target_precompile_headers(hlo_${ARG_NAME} REUSE_FROM ${ARG_HEADERS})
   endif()
 endfunction()
@@ -61,5 +63,11 @@ function(hlo_test_program PROGRAM)
     target_link_libraries(${PROGRAM} PRIVATE hlo_${dep})
   endforeach()
   target_link_libraries(${PROGRAM} PRIVATE GTest::gtest ${ARG_LIBS})
-  target_precompile_headers(${PROGRAM} REUSE_FROM hlo_test_headers)
+  list(LENGTH ARG_SOURCES count)
+  if(count EQUAL 1 OR NOT HLO_RUN_UNITY)
+    target_precompile_headers(${PROGRAM} REUSE_FROM hlo_test_headers)
+  elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # GCC warns of classes with members of types from anonymous namespaces where one file includes another.
+    target_compile_options(${PROGRAM} PRIVATE -Wno-subobject-linkage)
+  endif()
 endfunction()
