@@ -21,7 +21,7 @@ struct FloatFormat {
   int bias;
   Special special;
 
-  bool operator==(const FloatFormat&) const = default;
+  constexpr bool operator==(const FloatFormat&) const = default;
   constexpr int bits() const { return exponent_bits + mantissa_bits + (special == Special::kScale ? 0 : 1); }
   // Code of the largest finite magnitude.
   constexpr uint32_t max_code() const {
