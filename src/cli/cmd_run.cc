@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/file_host.h"
 #include "cli/flags.h"
+#include "cli/limit_loops.h"
 #include "cli/output_names.h"
 #include "cli/value_text.h"
 #include "fmt/format.h"
@@ -38,6 +39,7 @@ struct RunOptions {
   bool fail_on_nan = false;
   bool full = false, summary = false;
   int64_t repeat = 1;
+  int64_t while_limit = -1;  // None.
   EvaluateOptions evaluate;
   std::vector<std::pair<std::string, uint64_t>> seeds;  // Of single files.
 };
@@ -98,7 +100,13 @@ std::string ResultText(const RunOptions& options, const Literal& value) {
 void Run(const RunOptions& options, OutputNames* names, const std::string& file, FileResult& result) {
   const LoadedModule loaded = Load(file, options.common, LoadUntil::kChecked, Exit::kInvalid, result);
   if (loaded.module == nullptr) return;
-  const CheckedModule& module = loaded.checked.front();
+  CheckedModule module = loaded.checked.front();
+  if (options.while_limit >= 0) {
+    absl::StatusOr<CheckedModule> limited =
+        LimitLoops(*loaded.module, options.while_limit, {.max_nesting = options.common.max_nesting});
+    if (!result.Accept(limited.status(), file)) return;
+    module = *std::move(limited);
+  }
   CustomCalls custom_calls;
   if (!AddCustomCalls(options.custom_calls, options.common, custom_calls, result)) return;
   EvaluateOptions evaluate = options.evaluate;
@@ -212,6 +220,9 @@ void AddRun(CLI::App& program, int& exit_status) {
       ->expected(1)
       ->allow_extra_args(false)
       ->take_all();
+  command->add_option("--while-limit", options->while_limit, "End each while loop after this many iterations")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
   command->add_option("--max-steps", options->evaluate.max_steps, "Most instructions to execute")
       ->check(CLI::PositiveNumber);
   command->add_option("--max-seconds", options->evaluate.max_seconds, "Longest time for a run")

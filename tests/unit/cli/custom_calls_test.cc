@@ -108,4 +108,35 @@ TEST_F(Cli, InfeedAndOutfeedCanBeRemoved) {
   EXPECT_EQ(Run(file + " --remove-infeed-outfeed --infeed 's32[2]{10,20}'").out, "s32[2] {11, 22}\n");
 }
 
+TEST_F(Cli, LoopsEndAtALimit) {
+  const std::string file = Write("m.hlo", R"(HloModule m
+more { p = (s32[], f32[2]) parameter(0)  ROOT t = pred[] constant(true) }
+twice_more { n = s32[] parameter(0)  two = s32[] constant(2)  ROOT c = pred[] compare(n, two), direction=LT }
+inner { n = s32[] parameter(0)  one = s32[] constant(1)  ROOT r = s32[] add(n, one) }
+step {
+  p = (s32[], f32[2]) parameter(0)
+  n = s32[] get-tuple-element(p), index=0
+  x = f32[2] get-tuple-element(p), index=1
+  zero = s32[] constant(0)
+  two = s32[] while(zero), condition=twice_more, body=inner
+  m = s32[] add(n, two)
+  y = f32[2] add(x, x)
+  ROOT r = (s32[], f32[2]) tuple(m, y)
+}
+ENTRY e {
+  p = (s32[], f32[2]) parameter(0)
+  ROOT w = (s32[], f32[2]) while(p), condition=more, body=step, backend_config={"known_trip_count":{"n":"9"}}
+}
+)");
+  const std::string input = " -i '(0, {1,3})'";
+  for (const std::string engine : {"", " --engine=reference"}) {
+    const Outcome ten = Run(file + input + engine + " --while-limit 10");
+    EXPECT_EQ(ten.status, 0) << ten.err;
+    EXPECT_EQ(ten.out, "( s32[] 20, f32[2] {1024, 3072} )\n") << "the inner loop ends by itself";
+    EXPECT_EQ(Run(file + input + engine + " --while-limit 1").out, "( s32[] 1, f32[2] {2, 6} )\n");
+    EXPECT_EQ(Run(file + input + engine + " --while-limit 0").out, "( s32[] 0, f32[2] {1, 3} )\n");
+  }
+  EXPECT_EQ(Run(file + input + " --while-limit -1").status, 2);
+}
+
 }  // namespace
