@@ -116,7 +116,7 @@ void Cumulative(Scene& s) {
   const char* opcode = random.Pick<const char*>({"add", "add", "maximum", "minimum"});
   if (random.Chance(0.5)) {
     // Hillis and Steele: log n steps of a shifted addition.
-    x = b.Exact(x, n);
+    x = b.ExactInType(x, n);
     for (int64_t shift = 1; shift < n; shift *= 2) {
       Dims low(x.dims.size(), 0), high = low;
       low[d] = shift;
@@ -127,7 +127,7 @@ void Cumulative(Scene& s) {
     return;
   }
   const bool is_sum = std::string_view(opcode) == "add";
-  if (is_sum) x = b.Exact(x, n);
+  if (is_sum) x = b.ExactInType(x, n);
   Dims window(x.dims.size(), 1);
   window[d] = n;
   std::string size, padding;
@@ -157,9 +157,9 @@ void SegmentSums(Scene& s) {
   if (Count(from) > 30000 || Count(into) > 30000) return;
   const char* opcode = random.Pick<const char*>({"add", "add", "maximum", "minimum"});
   const bool is_sum = std::string_view(opcode) == "add";
-  const Value updates = is_sum ? b.Exact(s.Of(type, from), n + 1) : s.Of(type, from);
+  const Value updates = is_sum ? b.ExactInType(s.Of(type, from), n + 1) : s.Of(type, from);
   Value initial = random.Chance(0.6) ? b.Splat(type, into, 0) : s.Of(type, into);
-  if (is_sum) initial = b.Exact(initial, n + 1);
+  if (is_sum) initial = b.ExactInType(initial, n + 1);
   const Value ids = s.Indices(s.IndexType(), {n, 1}, segments);
   Dims windows(row.size());
   std::iota(windows.begin(), windows.end(), 1);

@@ -263,7 +263,7 @@ void Windows(Scene& s) {
     text[1] += fmt::format("{}{}", by, stride);
     text[2] += fmt::format("{}{}_{}", by, low, high);
   }
-  if (is_sum) x = b.Exact(x, terms);
+  if (is_sum) x = b.ExactInType(x, terms);
   if (is_sum && IsFloat(type)) b.program.has_contraction = true;
   Value like = x;
   like.top *= static_cast<double>(is_sum ? terms : 1);

@@ -113,7 +113,7 @@ void PoolingGradient(Scene& s) {
     text[1] += fmt::format("{}{}", d > 0 ? "x" : "", stride);
   }
   if (b.program.is_wild) return;  // A window of NaN has no largest element.
-  const Value source = b.Exact(s.Of(type, dims), terms);
+  const Value source = b.ExactInType(s.Of(type, dims), terms);
   if (IsFloat(type)) b.program.has_contraction = true;
   Value like = source;
   like.top *= static_cast<double>(terms);

@@ -30,6 +30,22 @@ double Room(ElementType type) {
 // The significand of the type that sums of this type are accumulated in.
 int AccumulatorBits(ElementType type) { return ComponentType(type) == ElementType::kF64 ? 53 : 24; }
 
+// Including the bit that is not stored.
+int SignificandBits(ElementType type) {
+  switch (type) {
+    case ElementType::kF64:
+      return 53;
+    case ElementType::kF32:
+      return 24;
+    case ElementType::kF16:
+      return 11;
+    case ElementType::kBF16:
+      return 8;
+    default:
+      return 1;  // The narrowest of the 8-bit floats and below.
+  }
+}
+
 bool IsInexact(ElementType type) { return IsFloat(type) || IsComplex(type); }
 
 }  // namespace
@@ -180,6 +196,15 @@ Value Body::Exact(const Value& x, int64_t terms) {
   Value rounded = x;
   if (x.step < 0) rounded = Unary("round-nearest-even", x);
   return Clamp(rounded, -3, 3);
+}
+
+Value Body::ExactInType(const Value& x, int64_t terms) {
+  const Value exact = Exact(x, terms);
+  if (!IsFloat(x.type) || !program.is_exact) return exact;
+  const double most = std::ldexp(1.0, SignificandBits(x.type)) / static_cast<double>(std::max<int64_t>(terms, 1));
+  if (exact.step >= 0 && exact.top <= most) return exact;
+  const double bound = std::min(3.0, std::floor(most));
+  return Clamp(exact.step < 0 ? Unary("round-nearest-even", exact) : exact, -bound, bound);
 }
 
 Value Body::Carried(const Value& x) {

@@ -116,6 +116,8 @@ class Body {
 
   // The value as integers small enough for exact sums of `terms` products of two such values.
   Value Exact(const Value& x, int64_t terms);
+  // The same for sums of `terms` values that are rounded to their own type after every addition.
+  Value ExactInType(const Value& x, int64_t terms);
   // The value with another type and other sizes: converted, sliced, padded, broadcast or reshaped.
   Value Fit(const Value& x, ElementType type, const Dims& dims);
   // The value within the range that values carried by loops and returned by branches keep.
