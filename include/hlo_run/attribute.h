@@ -12,6 +12,7 @@
 #include "hlo_run/shape.h"
 #include "hlo_run/source_text.h"
 
+#pragma GCC visibility push(default)
 namespace hlo {
 
 class Computation;
@@ -443,3 +444,4 @@ struct AttrEntry {
 };
 
 }  // namespace hlo
+#pragma GCC visibility pop

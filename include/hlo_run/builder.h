@@ -5,6 +5,7 @@
 
 #include "hlo_run/builder_core.h"
 
+#pragma GCC visibility push(default)
 namespace hlo::build {
 
 // --- Elementwise
@@ -211,3 +212,4 @@ Op RaggedAllToAll(Operand input, Op input_offsets, Op send_sizes, Op output, Op 
                   const Participants& participants = {});
 
 }  // namespace hlo::build
+#pragma GCC visibility pop

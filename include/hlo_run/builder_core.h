@@ -23,6 +23,7 @@
 #include "hlo_run/literal.h"
 #include "hlo_run/module.h"
 
+#pragma GCC visibility push(default)
 namespace hlo::build {
 
 class Builder;
@@ -150,3 +151,4 @@ AttrEntry Attr(typename A::Type value) {
 }
 
 }  // namespace hlo::build
+#pragma GCC visibility pop

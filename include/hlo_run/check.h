@@ -7,6 +7,7 @@
 #include "hlo_run/diagnostic.h"
 #include "hlo_run/module.h"
 
+#pragma GCC visibility push(default)
 namespace hlo {
 
 struct CheckOptions {
@@ -42,3 +43,4 @@ Shape InferShape(const Instruction& instruction, Diagnostics& diagnostics);
 bool InferMissingShape(Module& module, Instruction& instruction, Diagnostics& diagnostics);
 
 }  // namespace hlo
+#pragma GCC visibility pop

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "hlo_run/literal.h"
 
+#pragma GCC visibility push(default)
 namespace hlo {
 
 // NaN equals any NaN under every rule; integers and pred must always be equal.
@@ -31,6 +32,9 @@ struct CompareRule {
 // `exact`, `within 2ulp`, `within abs 1e-6 rel 2e-6`; and back.
 std::string ToString(const CompareRule& rule);
 absl::StatusOr<CompareRule> ParseCompareRule(std::string_view text);
+// For results of another implementation whose order of additions is not known: integers exactly, f64 within 1e-9, other
+// floats within 1e-4 or four epsilons of their type.
+CompareRule DefaultCompareRule(ElementType type);
 
 // How far one element is off.
 struct ElementError {
@@ -72,3 +76,4 @@ struct LiteralLeaf {
 std::vector<LiteralLeaf> ArrayLeaves(const Literal& literal);
 
 }  // namespace hlo
+#pragma GCC visibility pop

@@ -14,6 +14,7 @@
 #include "hlo_run/io.h"
 #include "hlo_run/literal.h"
 
+#pragma GCC visibility push(default)
 namespace hlo {
 
 struct Case {
@@ -76,3 +77,4 @@ std::string ConformJson(absl::Span<const CaseResult> results);
 std::string ConformJUnit(absl::Span<const CaseResult> results);
 
 }  // namespace hlo
+#pragma GCC visibility pop

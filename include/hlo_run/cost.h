@@ -8,6 +8,7 @@
 
 #include "hlo_run/module.h"
 
+#pragma GCC visibility push(default)
 namespace hlo {
 
 // Counts saturate at the largest int64 rather than overflow.
@@ -40,3 +41,4 @@ struct ModuleStatistics {
 ModuleStatistics ComputeStatistics(const Module& module);
 
 }  // namespace hlo
+#pragma GCC visibility pop

@@ -14,6 +14,7 @@
 #include "hlo_run/literal.h"
 #include "hlo_run/module.h"
 
+#pragma GCC visibility push(default)
 namespace hlo {
 
 // The value of a call on these operands; it must be of the call's shape.
@@ -56,3 +57,4 @@ struct KnownCustomCall {
 std::vector<KnownCustomCall> KnownCustomCalls();
 
 }  // namespace hlo
+#pragma GCC visibility pop

@@ -17,6 +17,7 @@
 #include "fmt/format.h"
 #include "hlo_run/source_text.h"
 
+#pragma GCC visibility push(default)
 namespace hlo {
 
 enum class Severity { kError, kWarning };
@@ -91,3 +92,4 @@ std::string Render(const Diagnostics& diagnostics, const SourceText& source,
 std::string_view ClosestName(std::string_view word, const std::vector<std::string_view>& candidates);
 
 }  // namespace hlo
+#pragma GCC visibility pop

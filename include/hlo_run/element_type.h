@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#pragma GCC visibility push(default)
 namespace hlo {
 
 enum class ElementType : uint8_t {
@@ -52,3 +53,4 @@ ElementType ComponentType(ElementType type);
 std::optional<ElementType> ComplexOf(ElementType component);
 
 }  // namespace hlo
+#pragma GCC visibility pop

@@ -13,6 +13,7 @@
 #include "hlo_run/plan_options.h"
 #include "hlo_run/run.h"
 
+#pragma GCC visibility push(default)
 namespace hlo {
 
 enum class Engine : uint8_t {
@@ -72,3 +73,4 @@ absl::StatusOr<Literal> Execute(const CheckedModule& module, std::vector<Literal
                                 const PlanOptions& plan_options = {});
 
 }  // namespace hlo
+#pragma GCC visibility pop

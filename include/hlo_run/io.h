@@ -16,6 +16,7 @@
 #include "hlo_run/literal.h"
 #include "hlo_run/module.h"
 
+#pragma GCC visibility push(default)
 namespace hlo {
 
 enum class FileFormat : uint8_t { kNpy, kNpz, kSafetensors, kText, kRaw, kJson, kProto, kProtoText };
@@ -148,3 +149,4 @@ absl::Status AddElidedValues(std::string_view text, ElidedValues* values);
 absl::Status FillElided(const ElidedValues& values, Module& module);
 
 }  // namespace hlo
+#pragma GCC visibility pop

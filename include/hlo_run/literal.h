@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,14 +12,18 @@
 #include "absl/types/span.h"
 #include "hlo_run/shape.h"
 
+#pragma GCC visibility push(default)
 namespace hlo {
 
-// Bytes aligned to 64, counted by references; freed with the last one.
+// Bytes, aligned to 64 unless they are the caller's, counted by references; freed with the last one.
 class Buffer {
  public:
   // ResourceExhausted when the limit of SetMemoryLimit or the machine's memory does not allow it. Not
   // cleared.
   static absl::StatusOr<std::shared_ptr<Buffer>> Allocate(int64_t byte_count);
+  // Memory of the caller's, aligned to its elements, until `release` is called. Literals that share it are only read
+  // as long as the caller keeps a reference to the buffer.
+  static std::shared_ptr<Buffer> Wrap(const void* data, int64_t byte_count, std::function<void()> release);
   ~Buffer();
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
@@ -31,6 +36,7 @@ class Buffer {
   Buffer(std::byte* data, int64_t byte_count) : data_(data), byte_count_(byte_count) {}
   std::byte* data_;
   int64_t byte_count_;
+  std::function<void()> release_;  // Of wrapped memory.
 };
 
 // The most bytes that all buffers together may take; 0 means what the machine has: then up to 256 MiB of
@@ -121,3 +127,4 @@ void AppendElement(const Literal& literal, int64_t index, bool in_array, const L
                    std::string* out);
 
 }  // namespace hlo
+#pragma GCC visibility pop

@@ -17,8 +17,12 @@
 #include "hlo_run/source_text.h"
 
 namespace hlo {
+class Arena;  // Not public.
+}
 
-class Arena;
+#pragma GCC visibility push(default)
+namespace hlo {
+
 class Module;
 
 class Instruction {
@@ -257,3 +261,4 @@ std::vector<Instruction*> PostOrder(const Computation& computation);
 std::vector<Instruction*> PostOrder(absl::Span<Instruction* const> stored, bool follow_control = true);
 
 }  // namespace hlo
+#pragma GCC visibility pop

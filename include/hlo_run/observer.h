@@ -11,6 +11,7 @@
 #include "hlo_run/literal.h"
 #include "hlo_run/module.h"
 
+#pragma GCC visibility push(default)
 namespace hlo {
 
 // One execution of one instruction. Values are fetched when asked for, so that a copy from a device is paid
@@ -50,3 +51,4 @@ class Observer {
 };
 
 }  // namespace hlo
+#pragma GCC visibility pop

@@ -8,6 +8,7 @@
 #include "absl/types/span.h"
 #include "hlo_run/attribute.h"
 
+#pragma GCC visibility push(default)
 namespace hlo {
 
 enum class Opcode : uint8_t {
@@ -63,3 +64,4 @@ absl::Span<const AttrId> CommonAttributes();
 AttrId FindAttribute(Opcode opcode, std::string_view spelling);
 
 }  // namespace hlo
+#pragma GCC visibility pop

@@ -9,6 +9,7 @@
 #include "hlo_run/module.h"
 #include "hlo_run/source_text.h"
 
+#pragma GCC visibility push(default)
 namespace hlo {
 
 // Gives an instruction whose text has no shape the one that its operands and attributes imply; false after an error.
@@ -34,3 +35,4 @@ Shape ParseShape(const SourceText& source, Diagnostics& diagnostics, const Parse
 absl::StatusOr<Literal> ParseLiteral(const SourceText& source, const Shape& shape, const ParseOptions& options = {});
 
 }  // namespace hlo
+#pragma GCC visibility pop

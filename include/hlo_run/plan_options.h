@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace hlo {
 
 struct PlanOptions {
@@ -22,3 +23,4 @@ struct PlanOptions {
 };
 
 }  // namespace hlo
+#pragma GCC visibility pop

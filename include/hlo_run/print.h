@@ -6,6 +6,7 @@
 
 #include "hlo_run/module.h"
 
+#pragma GCC visibility push(default)
 namespace hlo {
 
 // kLong keeps everything; kShort drops metadata; kCanonical has numbers for names and writes called
@@ -36,3 +37,4 @@ std::string Print(const Computation& computation, const PrintOptions& options = 
 std::string Print(const Instruction& instruction, const PrintOptions& options = {});
 
 }  // namespace hlo
+#pragma GCC visibility pop

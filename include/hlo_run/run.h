@@ -1,6 +1,7 @@
 #pragma once
 // What does a module compute on these arguments?
 
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "hlo_run/literal.h"
 #include "hlo_run/observer.h"
 
+#pragma GCC visibility push(default)
 namespace hlo {
 
 class CustomCalls;
@@ -29,6 +31,8 @@ class Host {
 struct EvaluateOptions {
   int64_t max_steps = 0;         // Instructions executed; 0: no limit.
   double max_seconds = 0;        // 0: no limit.
+  // Set by another thread or a signal handler, it ends the run between two steps with Cancelled.
+  const std::atomic<bool>* cancel = nullptr;
   int64_t max_call_depth = 256;  // Calls nested in each other.
   uint64_t seed = 0;             // Of random numbers that are not a function of their operands.
   // A dot splits and rounds its operands as its `algorithm=` says; else it ignores that, as XLA does on CPUs.
@@ -50,3 +54,4 @@ absl::StatusOr<Literal> Evaluate(const CheckedModule& module, std::vector<Litera
                                  const EvaluateOptions& options = {});
 
 }  // namespace hlo
+#pragma GCC visibility pop

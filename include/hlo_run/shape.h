@@ -12,6 +12,7 @@
 #include "absl/types/span.h"
 #include "hlo_run/element_type.h"
 
+#pragma GCC visibility push(default)
 namespace hlo {
 
 // One tile of a tiled layout; kCombine (`*`) joins a dimension with the next more minor one.
@@ -153,3 +154,4 @@ std::optional<int64_t> DenseByteCount(const Shape& shape);
 std::optional<int64_t> UnpaddedByteCount(const Shape& shape);
 
 }  // namespace hlo
+#pragma GCC visibility pop

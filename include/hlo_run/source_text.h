@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 
+#pragma GCC visibility push(default)
 namespace hlo {
 
 // Bytes [begin, end) of a source text. Texts are at most 4 GiB - 1; begin == end == 0 means "no place".
@@ -44,3 +45,4 @@ class SourceText {
 };
 
 }  // namespace hlo
+#pragma GCC visibility pop

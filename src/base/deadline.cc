@@ -10,16 +10,18 @@ namespace {
 struct Limit {
   double seconds;
   std::chrono::steady_clock::time_point end;
+  const std::atomic<bool>* cancel;
 };
 thread_local std::optional<Limit> limit;
 
 }  // namespace
 
-Deadline::Deadline(double seconds) : is_outermost_(seconds > 0 && !limit) {
+Deadline::Deadline(double seconds, const std::atomic<bool>* cancel)
+    : is_outermost_((seconds > 0 || cancel != nullptr) && !limit) {
   if (!is_outermost_) return;
-  const std::chrono::duration<double> span(std::min(seconds, 1e9));
+  const std::chrono::duration<double> span(seconds > 0 ? std::min(seconds, 1e9) : 1e9);
   const auto ticks = std::chrono::duration_cast<std::chrono::steady_clock::duration>(span);
-  limit = {seconds, std::chrono::steady_clock::now() + ticks};
+  limit = {seconds, std::chrono::steady_clock::now() + ticks, cancel};
 }
 
 Deadline::~Deadline() {
@@ -27,7 +29,10 @@ Deadline::~Deadline() {
 }
 
 absl::Status Deadline::Check() {
-  if (!limit || std::chrono::steady_clock::now() <= limit->end) return absl::OkStatus();
+  if (!limit) return absl::OkStatus();
+  if (limit->cancel != nullptr && limit->cancel->load(std::memory_order_relaxed))
+    return absl::CancelledError("the run was cancelled");
+  if (limit->seconds <= 0 || std::chrono::steady_clock::now() <= limit->end) return absl::OkStatus();
   return absl::DeadlineExceededError(
       fmt::format("the limit of {} seconds is reached (see --max-seconds)", limit->seconds));
 }

@@ -1,6 +1,7 @@
 #pragma once
 // When must the run of this thread end? Loops that may take long ask now and then.
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -9,15 +10,16 @@
 
 namespace hlo {
 
-// A limit of time for this thread, from construction to destruction. The outermost one counts.
+// A limit of time for this thread, from construction to destruction, and a flag that cancels the run. The outermost
+// one counts.
 class Deadline {
  public:
-  explicit Deadline(double seconds);  // 0: no limit.
+  explicit Deadline(double seconds, const std::atomic<bool>* cancel = nullptr);  // 0 and null: no limit.
   ~Deadline();
   Deadline(const Deadline&) = delete;
   Deadline& operator=(const Deadline&) = delete;
 
-  // DeadlineExceeded once the limit that is in force has passed.
+  // DeadlineExceeded once the limit that is in force has passed; Cancelled once the flag is set.
   static absl::Status Check();
 
  private:

@@ -3,8 +3,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <optional>
 
 #include "base/status.h"
@@ -13,7 +11,6 @@
 #include "hlo_run/io.h"
 #include "hlo_run/parse.h"
 #include "nlohmann/json.hpp"
-#include "types/dispatch.h"
 
 namespace hlo::conform {
 namespace {
@@ -119,24 +116,6 @@ absl::StatusOr<Outcome> RunFolder(const std::string& folder, const EvaluateFn& e
   return Compare(folder, result, rules);
 }
 
-// For results of another machine whose order of additions is not known.
-CompareRule SnapshotRule(ElementType type) {
-  const ElementType part = ComponentType(type);
-  if (!IsFloat(part)) return CompareRule::Exact();
-  const double epsilon = DispatchType(part, []<ElementType kType>() {
-    using T = Native<kType>;
-    if constexpr (std::is_floating_point_v<T>)
-      return static_cast<double>(std::numeric_limits<T>::epsilon());
-    else if constexpr (requires { T::format(); })
-      return std::ldexp(1.0, -T::format().mantissa_bits);
-    else
-      return 0.0;
-  });
-  const double tolerance = std::max(1e-4, 4 * epsilon);
-  return CompareRule::Close(part == ElementType::kF64 ? 1e-9 : tolerance,
-                            part == ElementType::kF64 ? 1e-9 : tolerance);
-}
-
 absl::StatusOr<Outcome> RunSnapshot(const std::string& path, const EvaluateFn& evaluate,
                                     const ElidedValues& elided) {
   HLO_ASSIGN_OR_RETURN(const ModuleFile file, ReadModuleFile(path));
@@ -158,7 +137,7 @@ absl::StatusOr<Outcome> RunSnapshot(const std::string& path, const EvaluateFn& e
   Outcome outcome;
   for (size_t i = 0; i < got.size(); ++i) {
     CompareReport report = CompareArrays(*got[i].value, *want[i].value,
-                                         rules ? rules->Of(got[i].key) : SnapshotRule(got[i].value->type()));
+                                         rules ? rules->Of(got[i].key) : DefaultCompareRule(got[i].value->type()));
     report.key = got[i].key;
     AddComparison(report, &outcome);
   }

@@ -111,7 +111,7 @@ absl::StatusOr<Literal> Executable::Run(std::vector<Literal> arguments, const Ev
     return Evaluate(state_->module, std::move(arguments), options);
   HLO_RETURN_IF_ERROR(CheckArguments(*state_->module.module().entry(), arguments));
   if (!state_->exchanging.empty()) HLO_RETURN_IF_ERROR(reference::CheckSupplies(state_->exchanging, options));
-  const Deadline deadline(options.max_seconds);
+  const Deadline deadline(options.max_seconds, options.cancel);
   absl::StatusOr<Literal> result = state_->executor != nullptr
                                        ? state_->executor->Run(std::move(arguments), options)
                                        : state_->gpu_executor->Run(std::move(arguments), options);

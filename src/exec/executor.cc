@@ -206,7 +206,7 @@ absl::Status Executor::RunCode(const plan::PlanCode& code) {
   const plan::Step* last = &plan_.steps.front();  // The last step that was not the machine's.
   // The clock is looked at, and observers look, where the machine is left.
   const auto look = [&] {
-    if (options_->max_seconds > 0) HLO_RETURN_IF_ERROR(Deadline::Check());
+    if (options_->max_seconds > 0 || options_->cancel != nullptr) HLO_RETURN_IF_ERROR(Deadline::Check());
     return options_->observer == nullptr
                ? absl::OkStatus()
                : options_->observer->BeforeStep(PlanStepView(plan_, *last, plan::KernelName(*last), depth_));

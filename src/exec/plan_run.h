@@ -21,7 +21,7 @@ class StepLimits {
  public:
   StepLimits() = default;
   explicit StepLimits(const EvaluateOptions& options)
-      : max_steps_(options.max_steps), has_deadline_(options.max_seconds > 0) {}
+      : max_steps_(options.max_steps), has_deadline_(options.max_seconds > 0 || options.cancel != nullptr) {}
   // Before each step. ResourceExhausted: one too many; DeadlineExceeded: too late.
   absl::Status Take() { return max_steps_ > 0 || has_deadline_ ? Count() : absl::OkStatus(); }
 

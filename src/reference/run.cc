@@ -50,7 +50,7 @@ absl::StatusOr<Literal> Evaluate(const CheckedModule& module, std::vector<Litera
         fmt::format("calls nest {} deep; the limit is {}", depth, options.max_call_depth));
   }
   HLO_RETURN_IF_ERROR(CheckArguments(entry, arguments));
-  const Deadline deadline(options.max_seconds);
+  const Deadline deadline(options.max_seconds, options.cancel);
   reference::Evaluator evaluator(computations, options);
   absl::StatusOr<Literal> result = evaluator.Call(entry, absl::MakeSpan(arguments));
   if (options.observer != nullptr) options.observer->Finish(result.status());

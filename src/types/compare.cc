@@ -237,6 +237,23 @@ std::string ToString(const CompareRule& rule) {
   return "";
 }
 
+CompareRule DefaultCompareRule(ElementType type) {
+  const ElementType part = ComponentType(type);
+  if (!IsFloat(part)) return CompareRule::Exact();
+  const double epsilon = DispatchType(part, []<ElementType kType>() {
+    using T = Native<kType>;
+    if constexpr (std::is_floating_point_v<T>)
+      return static_cast<double>(std::numeric_limits<T>::epsilon());
+    else if constexpr (requires { T::format(); })
+      return std::ldexp(1.0, -T::format().mantissa_bits);
+    else
+      return 0.0;
+  });
+  const double tolerance = std::max(1e-4, 4 * epsilon);
+  return CompareRule::Close(part == ElementType::kF64 ? 1e-9 : tolerance,
+                            part == ElementType::kF64 ? 1e-9 : tolerance);
+}
+
 absl::StatusOr<CompareRule> ParseCompareRule(std::string_view text) {
   const std::vector<absl::string_view> words =
       absl::StrSplit(absl::string_view(text.data(), text.size()), absl::ByAnyChar(" \t"), absl::SkipEmpty());

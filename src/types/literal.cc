@@ -63,9 +63,20 @@ absl::StatusOr<std::shared_ptr<Buffer>> Buffer::Allocate(int64_t byte_count) {
   return std::shared_ptr<Buffer>(new Buffer(data, byte_count));
 }
 
+std::shared_ptr<Buffer> Buffer::Wrap(const void* data, int64_t byte_count, std::function<void()> release) {
+  auto* bytes = const_cast<std::byte*>(static_cast<const std::byte*>(data));
+  std::shared_ptr<Buffer> buffer(new Buffer(bytes, byte_count));
+  buffer->release_ = std::move(release);
+  return buffer;
+}
+
 Buffer::~Buffer() {
-  ReturnPages(data_, byte_count_, kLargeBlock);
-  ReleaseMemory(byte_count_);
+  if (release_ != nullptr) {
+    release_();
+  } else {
+    ReturnPages(data_, byte_count_, kLargeBlock);
+    ReleaseMemory(byte_count_);
+  }
 }
 
 absl::StatusOr<Literal> Literal::Create(const Shape& shape) {

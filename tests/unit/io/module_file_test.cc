@@ -83,6 +83,21 @@ TEST(ModuleFile, ProtobufTextWithOldPaddingAndPackedColumns) {
   EXPECT_EQ(ToString(*module->entry()->root()->Get<attr::literal>()), "{ { -1, 3 }, { 2, -8 } }");
 }
 
+TEST(ModuleFile, AComparisonNeedsNoOrder) {
+  const std::shared_ptr<Module> module = Parsed(ReadBytes("m.pbtxt", R"(hlo_module {
+    name: "m" entry_computation_name: "e" entry_computation_id: 7
+    computations {
+      name: "e" id: 7 root_id: 2
+      instructions { name: "x" opcode: "parameter" id: 1 shape { element_type: S32 layout {} } }
+      instructions { name: "c" opcode: "compare" id: 2 shape { element_type: PRED layout {} }
+                     operand_ids: 1 operand_ids: 1 comparison_direction: "LT" comparison_type: "SIGNED" }
+    }
+  })"));
+  ASSERT_NE(module, nullptr);
+  EXPECT_FALSE(module->entry()->root()->Has<attr::order>());
+  EXPECT_EQ(module->entry()->root()->Get<attr::type>(), ComparisonType::kSigned);
+}
+
 TEST(ModuleFile, UnoptimizedSnapshotsAreKnownByTheirText) {
   const std::string text = std::string(kProtoText) +
                            "partitions { arguments { shape { element_type: U8 dimensions: 2 dimensions: 3 } "

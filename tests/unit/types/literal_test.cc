@@ -19,6 +19,24 @@ TEST(Literal, SharesElementsUntilMadeUnique) {
   EXPECT_EQ(reinterpret_cast<uintptr_t>(b.data()) % 64, 0u);
 }
 
+TEST(Literal, WrappedMemoryIsReleasedWithTheLastReferenceAndNeverCounted) {
+  const float elements[] = {1, 2};
+  int released = 0;
+  const int64_t before = BufferMemoryUse().current_bytes;
+  {
+    Literal literal =
+        Literal::FromBuffer(Shape::Array(ElementType::kF32, {2}),
+                            Buffer::Wrap(elements, sizeof(elements), [&released] { ++released; }));
+    EXPECT_EQ(BufferMemoryUse().current_bytes, before);
+    Literal copy = literal;
+    literal = Literal();
+    EXPECT_EQ(copy.span<float>()[1], 2);
+    EXPECT_EQ(copy.span<float>().data(), elements);
+    EXPECT_EQ(released, 0);
+  }
+  EXPECT_EQ(released, 1);
+}
+
 TEST(Literal, RefusesWhatDoesNotFitIntoMemory) {
   const auto huge = Literal::Create(Shape::Array(ElementType::kF32, {1000000, 1000000, 1000}));
   EXPECT_EQ(huge.status().code(), absl::StatusCode::kResourceExhausted);
