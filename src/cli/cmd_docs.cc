@@ -1,20 +1,20 @@
-// docs: the man page and the bash completion, made from the flags that the subcommands define.
+// docs: man pages and shell completions, made from the flags that the subcommands define.
 
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "base/status.h"
 #include "cli/commands.h"
-#include "cli/flags.h"
+#include "cli/common.h"
+#include "cli/completion.h"
 #include "fmt/format.h"
+#include "hlo_run/version.h"
 
 namespace hlo::cli {
 namespace {
-
-std::vector<const CLI::App*> Subcommands(const CLI::App& program) {
-  return program.get_subcommands([](const CLI::App* s) { return !s->get_name().empty(); });
-}
 
 // Text for troff: dashes that stay dashes, backslashes and leading dots that mean nothing.
 std::string Troff(std::string_view text) {
@@ -33,68 +33,118 @@ std::string FlagNames(const CLI::Option& option) {
   return text;
 }
 
-void ManSection(const CLI::App& app, std::string& out) {
+void ManFlags(const CLI::App& app, std::string& out) {
   for (const CLI::Option* option : app.get_options()) {
     out += fmt::format(".TP\n\\fB{}\\fR\n{}\n", Troff(FlagNames(*option)), Troff(option->get_description()));
     if (!option->get_default_str().empty())
       out += fmt::format("Default: {}.\n", Troff(option->get_default_str()));
   }
-  if (!app.get_footer().empty()) out += fmt::format(".PP\n.nf\n{}\n.fi\n", Troff(app.get_footer()));
 }
 
+std::string Preformatted(std::string_view text) {
+  return text.empty() ? "" : fmt::format(".PP\n.nf\n{}\n.fi\n", Troff(text));
+}
+
+std::string ManHeader(std::string_view page, std::string_view summary) {
+  std::string title = absl::AsciiStrToUpper({page.data(), page.size()});
+  return fmt::format(".TH {} 1 \"\" \"hlo\\-run {}\" \"User Commands\"\n.SH NAME\n{} \\- {}\n", Troff(title),
+                     GetBuildInfo().version, Troff(page), Troff(summary));
+}
+
+// hlo-run(1): all subcommands, with a reference to the page of each.
 std::string ManPage(const CLI::App& program) {
-  std::string out = fmt::format(".TH HLO\\-RUN 1 \"\" \"hlo\\-run {}\" \"User Commands\"\n", HLO_RUN_VERSION);
-  out += ".SH NAME\nhlo\\-run \\- interpreter and reference evaluator for XLA HLO text\n";
+  std::string out = ManHeader("hlo-run", "interpreter and reference evaluator for XLA HLO text");
   out += ".SH SYNOPSIS\n.B hlo\\-run\n.RI [ SUBCOMMAND ] \" FILE\"...\n.RI [ FLAGS ]\n";
-  out += fmt::format(".SH DESCRIPTION\n{}\n.PP\n.nf\n{}\n.fi\n", Troff(program.get_description()),
-                     Troff(program.get_footer()));
+  out += fmt::format(".SH DESCRIPTION\n{}\n", Troff(program.get_description()));
+  out += Preformatted(program.get_footer());
+  out += ".SH SUBCOMMANDS\n";
   for (const CLI::App* command : Subcommands(program)) {
-    out += fmt::format(".SH \"HLO\\-RUN {}\"\n{}\n", Troff(command->get_name()),
-                       Troff(command->get_description()));
-    ManSection(*command, out);
+    const std::string name = Troff(command->get_name());
+    out += fmt::format(".TP\n\\fB{}\\fR\n{}: see\n.BR hlo\\-run\\-{} (1).\n", name,
+                       Troff(command->get_description()), name);
   }
+  out += ".SH FLAGS\n";
+  ManFlags(program, out);
   return out;
 }
 
-std::string Completion(const CLI::App& program) {
-  std::string out =
-      "# bash completion for hlo-run\n_hlo_run() {\n  local word=${COMP_WORDS[COMP_CWORD]} flags\n";
-  std::vector<std::string> names;
-  std::string cases;
-  for (const CLI::App* command : Subcommands(program)) {
-    names.push_back(command->get_name());
-    std::vector<std::string> flags;
-    for (const CLI::Option* option : command->get_options()) {
-      for (const std::string& l : option->get_lnames()) flags.push_back("--" + l);
-    }
-    cases += fmt::format("    {}) flags=\"{}\" ;;\n", command->get_name(), fmt::join(flags, " "));
+// hlo-run-COMMAND(1).
+std::string ManPage(const CLI::App& program, const CLI::App& command) {
+  std::string out = ManHeader("hlo-run-" + command.get_name(), command.get_description());
+  out += fmt::format(".SH SYNOPSIS\n.B hlo\\-run {}\n", Troff(command.get_name()));
+  for (const CLI::Option* option : command.get_options()) {
+    if (!option->get_positional()) continue;
+    out += fmt::format(".RI {}{}\n", Troff(option->get_type_name()),
+                       option->get_items_expected_max() > 1 ? " ..." : "");
   }
-  out += fmt::format(
-      "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n    COMPREPLY=($(compgen -W \"{} --help --version\" -- "
-      "\"$word\") "
-      "$(compgen -f -- \"$word\"))\n    return\n  fi\n",
-      fmt::join(names, " "));
-  out += fmt::format("  case ${{COMP_WORDS[1]}} in\n{}    *) flags=\"\" ;;\n  esac\n", cases);
-  out +=
-      "  if [[ $word == -* ]]; then\n    COMPREPLY=($(compgen -W \"$flags\" -- \"$word\"))\n  else\n"
-      "    COMPREPLY=($(compgen -f -- \"$word\"))\n  fi\n}\ncomplete -o filenames -F _hlo_run hlo-run\n";
-  return out;
+  out += ".RI [ FLAGS ]\n.SH FLAGS\n";
+  ManFlags(command, out);
+  if (!command.get_footer().empty()) out += ".SH NOTES\n" + Preformatted(command.get_footer());
+  return out + fmt::format(".SH SEE ALSO\n.BR {} (1)\n", Troff(program.get_name()));
+}
+
+absl::Status Write(const std::filesystem::path& path, std::string_view text) {
+  std::error_code error;
+  std::filesystem::create_directories(path.parent_path(), error);
+  return WriteOutput(path.string(), text);
+}
+
+// Everything, where systems look for it below a prefix's share/.
+absl::Status WriteTree(const CLI::App& program, const std::filesystem::path& share) {
+  HLO_RETURN_IF_ERROR(Write(share / "man/man1/hlo-run.1", ManPage(program)));
+  for (const CLI::App* command : Subcommands(program)) {
+    HLO_RETURN_IF_ERROR(
+        Write(share / "man/man1" / ("hlo-run-" + command->get_name() + ".1"), ManPage(program, *command)));
+  }
+  HLO_RETURN_IF_ERROR(Write(share / "bash-completion/completions/hlo-run", BashCompletion(program)));
+  HLO_RETURN_IF_ERROR(Write(share / "zsh/site-functions/_hlo-run", ZshCompletion(program)));
+  return Write(share / "fish/vendor_completions.d/hlo-run.fish", FishCompletion(program));
 }
 
 }  // namespace
 
+std::vector<const CLI::App*> Subcommands(const CLI::App& program) {
+  return program.get_subcommands([](const CLI::App* s) { return !s->get_name().empty(); });
+}
+
 void AddDocs(CLI::App& program, int& exit_status) {
-  CLI::App* command = program.add_subcommand("docs", "Print the man page or the bash completion");
+  CLI::App* command =
+      program.add_subcommand("docs", "Print a man page or a shell completion, or store all of them");
   auto what = std::make_shared<std::string>();
-  command->add_option("what", *what, "man or bash-completion")
+  auto name = std::make_shared<std::string>();
+  command->add_option("what", *what, "man, bash-completion, zsh-completion, fish-completion, or tree")
       ->required()
       ->type_name("WHAT")
-      ->check(CLI::IsMember({"man", "bash-completion"}));
-  command->footer("Examples:\n  hlo-run docs man | man -l -\n  source <(hlo-run docs bash-completion)");
-  command->callback([what, &program, &exit_status] {
-    const std::string text = *what == "man" ? ManPage(program) : Completion(program);
-    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) NoteOutputError(errno);
+      ->check(CLI::IsMember({"man", "bash-completion", "zsh-completion", "fish-completion", "tree"}));
+  command
+      ->add_option("name", *name,
+                   "man: the subcommand; tree: the folder that gets the files, a prefix's share/")
+      ->type_name("NAME");
+  command->footer(
+      "Examples:\n  hlo-run docs man | man -l -\n  hlo-run docs man plan | man -l -\n"
+      "  source <(hlo-run docs bash-completion)\n  hlo-run docs tree ~/.local/share");
+  command->callback([what, name, &program, &exit_status] {
     exit_status = 0;
+    std::string text;
+    if (*what == "tree") {
+      if (name->empty()) throw CLI::RequiredError("tree: a folder");
+      const absl::Status status = WriteTree(program, *name);
+      if (status.ok()) return;
+      fmt::print(stderr, "hlo-run: error: {}\n", Message(status));
+      exit_status = static_cast<int>(ExitFor(status));
+      return;
+    }
+    if (*what == "man" && name->empty())
+      text = ManPage(program);
+    else if (*what == "man")
+      text = ManPage(program, *program.get_subcommand(*name));
+    else if (*what == "bash-completion")
+      text = BashCompletion(program);
+    else if (*what == "zsh-completion")
+      text = ZshCompletion(program);
+    else
+      text = FishCompletion(program);
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) NoteOutputError(errno);
   });
 }
 

@@ -11,6 +11,7 @@
 #include "cli/common.h"
 #include "cli/usage.h"
 #include "fmt/format.h"
+#include "hlo_run/version.h"
 
 namespace {
 
@@ -31,7 +32,9 @@ std::vector<std::string> WithSubcommand(const CLI::App& program, int argc, char*
 
 int main(int argc, char** argv) {
   CLI::App program("Evaluates, checks and prints XLA HLO modules.", "hlo-run");
-  program.set_version_flag("--version", "hlo-run " HLO_RUN_VERSION);
+  program.set_version_flag(
+      "--version", [] { return ToString(hlo::GetBuildInfo()); },
+      "Version, commit, compiler and options of this build");
   program.require_subcommand(1);
   program.footer(
       "hlo-run FILE is short for hlo-run run FILE.\n"

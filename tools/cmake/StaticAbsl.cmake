@@ -1,5 +1,6 @@
 # Debian has Abseil's libraries both ways, and its packages name the shared ones: some thirty files to open and relocate
-# before main. Where the archive lies beside, it is linked instead.
+# before main. Where the archive lies beside, it is linked instead. HLO_ABSL_SHARED keeps the shared ones.
+set(HLO_ABSL_SHARED)
 get_property(targets DIRECTORY PROPERTY IMPORTED_TARGETS)
 foreach(target ${targets})
   get_target_property(type ${target} TYPE)
@@ -8,6 +9,7 @@ foreach(target ${targets})
   endif()
   get_target_property(shared ${target} IMPORTED_LOCATION_NONE)
   string(REGEX REPLACE "\\.so[.0-9]*$" ".a" archive "${shared}")
+  list(APPEND HLO_ABSL_SHARED "${shared}")
   if(EXISTS "${archive}")
     set_target_properties(${target} PROPERTIES IMPORTED_LOCATION_NONE "${archive}" IMPORTED_SONAME_NONE "")
   endif()

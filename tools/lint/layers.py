@@ -10,11 +10,11 @@ LEVELS = {
     "base": 0, "types": 1, "ir": 2,
     "text": 3, "check": 3, "linalg": 3, "device": 3, "collectives": 3,
     "reference": 4, "kernels": 4, "build": 4, "io": 4,
-    "plan": 5, "exec": 6, "observe": 7, "debug": 8, "conform": 8, "cli": 9,
+    "plan": 5, "exec": 6, "observe": 7, "debug": 8, "conform": 8, "cli": 9, "python": 9,
 }
 # A public header belongs to the layer that implements it.
 PUBLIC = {
-    "source_text": "base", "diagnostic": "base",
+    "source_text": "base", "diagnostic": "base", "version": "base",
     "element_type": "types", "shape": "types", "literal": "types", "compare": "types",
     "attribute": "ir", "opcode": "ir", "module": "ir", "print": "ir", "observer": "ir", "cost": "ir",
     "parse": "text", "check": "check", "builder": "build", "builder_core": "build", "run": "reference",

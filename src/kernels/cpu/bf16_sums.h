@@ -22,9 +22,9 @@ namespace internal {
 
 // -0 adds nothing.
 template <class T>
-inline const T kNothing = T(-0.0f);
+[[gnu::visibility("hidden")]] inline const T kNothing = T(-0.0f);
 template <>
-inline const bfloat16 kNothing<bfloat16> = bfloat16::FromBits(0x8000);
+[[gnu::visibility("hidden")]] inline const bfloat16 kNothing<bfloat16> = bfloat16::FromBits(0x8000);
 
 }  // namespace internal
 

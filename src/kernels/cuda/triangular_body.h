@@ -50,7 +50,7 @@ struct MatrixView {
 
 // Rows of a block.
 template <class T>
-inline constexpr uint32_t kTriangleBlock = 512 / sizeof(T);
+[[gnu::visibility("hidden")]] inline constexpr uint32_t kTriangleBlock = 512 / sizeof(T);
 
 // l l^H = a in place, for the first `size` rows and columns, of whose upper triangle nothing is read.
 template <class T>

@@ -371,13 +371,35 @@ TEST_F(Cli, HelpManualAndCompletionComeFromTheSameFlags) {
   EXPECT_EQ(unknown.status, 2);
   EXPECT_HAS(unknown.err, "'quick' is none of fast, reference");
   EXPECT_HAS(help.out, "Examples:");
-  const Outcome man = Run("docs man");
-  EXPECT_HAS(man.out, ".TH HLO");
+  EXPECT_HAS(Run("docs man").out, ".TH HLO");
+  const Outcome man = Run("docs man run");
+  EXPECT_HAS(man.out, ".TH HLO\\-RUN\\-RUN 1");
   EXPECT_HAS(man.out, "\\-\\-max\\-steps");
   const Outcome completion = Run("docs bash-completion");
   EXPECT_HAS(completion.out, "--max-steps");
   EXPECT_EQ(std::system(("bash -n " + Write("completion", completion.out)).c_str()), 0);
-  EXPECT_EQ(Run("--version").out.rfind("hlo-run ", 0), 0u);
+  EXPECT_HAS(Run("docs zsh-completion").out, "--max-steps[");
+  EXPECT_HAS(Run("docs fish-completion").out, "-l max-steps -r");
+}
+
+TEST_F(Cli, DocsAreStoredWhereSystemsLookForThem) {
+  ASSERT_EQ(Run("docs tree " + (folder_ / "share").string()).status, 0);
+  const fs::path share = folder_ / "share";
+  EXPECT_HAS(ReadFile(share / "man/man1/hlo-run.1"), "hlo\\-run\\-verify");
+  EXPECT_HAS(ReadFile(share / "man/man1/hlo-run-verify.1"), "layout\\-sensitive");
+  EXPECT_HAS(ReadFile(share / "bash-completion/completions/hlo-run"), "--layout-sensitive");
+  EXPECT_HAS(ReadFile(share / "zsh/site-functions/_hlo-run"), "--layout-sensitive[");
+  EXPECT_HAS(ReadFile(share / "fish/vendor_completions.d/hlo-run.fish"), "-l layout-sensitive");
+  EXPECT_EQ(Run("docs man no-such-command").status, 2);
+  EXPECT_EQ(Run("docs tree").status, 2);
+}
+
+TEST_F(Cli, VersionNamesTheBuild) {
+  const Outcome version = Run("--version");
+  EXPECT_EQ(version.status, 0);
+  EXPECT_EQ(version.out.rfind("hlo-run ", 0), 0u);
+  for (const char* field : {"commit: ", "compiler: ", "instructions: ", "CUDA: ", "MPI: "})
+    EXPECT_HAS(version.out, field);
 }
 
 TEST_F(Cli, OpsListsEveryOpcode) {
