@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "hlo_run/io.h"
 
+#pragma GCC visibility push(default)
 namespace hlo {
 
 struct ModuleFileOptions {
@@ -61,3 +62,4 @@ struct FoundModules {
 absl::StatusOr<FoundModules> FindModules(const std::string& folder);
 
 }  // namespace hlo
+#pragma GCC visibility pop

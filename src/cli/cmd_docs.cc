@@ -107,6 +107,17 @@ std::vector<const CLI::App*> Subcommands(const CLI::App& program) {
   return program.get_subcommands([](const CLI::App* s) { return !s->get_name().empty(); });
 }
 
+namespace {
+
+const CLI::App& SubcommandOf(const CLI::App& program, const std::string& name) {
+  for (const CLI::App* command : Subcommands(program)) {
+    if (command->get_name() == name) return *command;
+  }
+  throw CLI::ValidationError("name", "there is no subcommand '" + name + "'");
+}
+
+}  // namespace
+
 void AddDocs(CLI::App& program, int& exit_status) {
   CLI::App* command =
       program.add_subcommand("docs", "Print a man page or a shell completion, or store all of them");
@@ -137,7 +148,7 @@ void AddDocs(CLI::App& program, int& exit_status) {
     if (*what == "man" && name->empty())
       text = ManPage(program);
     else if (*what == "man")
-      text = ManPage(program, *program.get_subcommand(*name));
+      text = ManPage(program, SubcommandOf(program, *name));
     else if (*what == "bash-completion")
       text = BashCompletion(program);
     else if (*what == "zsh-completion")

@@ -17,6 +17,23 @@ install_missing() {
   DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
+# Prints a Python that has what the Python module is built and tested with: the system's, or else one in an environment
+# below BUILD_DIR, if that can be made within three minutes. Prints nothing where there is none: the tests are skipped then.
+python_for_tests() {
+  local needs='import nanobind, numpy, ml_dtypes, pytest' environment=$1/python-environment
+  if ! command -v python3 >/dev/null; then return; fi
+  if python3 -c "$needs" 2>/dev/null; then
+    command -v python3
+  elif [ -x "$environment/bin/python" ] && "$environment/bin/python" -c "$needs" 2>/dev/null; then
+    realpath -s "$environment/bin/python"
+  elif timeout 180 sh -c "python3 -m venv '$environment' &&
+         '$environment/bin/pip' install --quiet --disable-pip-version-check nanobind numpy ml_dtypes pytest" >&2; then
+    realpath -s "$environment/bin/python"
+  else
+    echo "The tests of the Python module are skipped: nanobind, numpy, ml_dtypes and pytest could not be installed." >&2
+  fi
+}
+
 setup() {
   local build=$1
   shift

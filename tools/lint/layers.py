@@ -21,7 +21,8 @@ PUBLIC = {
     "custom_calls": "reference", "plan_options": "plan", "execute": "exec", "io": "io", "module_file": "io", "conform": "conform",
 }
 # Where one folder alone may see a library.
-LIBRARIES = {"CLI/": {"cli"}, "Eigen/": {"linalg", "kernels"}, "cuda": {"device", "kernels"}, "mpi.h": {"collectives"}}
+LIBRARIES = {"CLI/": {"cli"}, "nanobind/": {"python"},
+             "Eigen/": {"linalg", "kernels"}, "cuda": {"device", "kernels"}, "mpi.h": {"collectives"}}
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
 
 

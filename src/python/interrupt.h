@@ -1,0 +1,23 @@
+#pragma once
+// Ctrl-C while no Python code runs.
+
+#include <atomic>
+
+namespace hlo::python {
+
+// From construction to destruction, SIGINT also sets a flag that ends a run. Python's own handler still sees
+// it. For the main thread; elsewhere `enabled` is false, and flag() null.
+class InterruptGuard {
+ public:
+  explicit InterruptGuard(bool enabled);
+  ~InterruptGuard();
+  InterruptGuard(const InterruptGuard&) = delete;
+  InterruptGuard& operator=(const InterruptGuard&) = delete;
+
+  const std::atomic<bool>* flag() const;
+
+ private:
+  bool is_installed_ = false;
+};
+
+}  // namespace hlo::python
