@@ -66,6 +66,7 @@ function(hlo_test_program PROGRAM)
   list(LENGTH ARG_SOURCES count)
   if(count EQUAL 1 OR NOT HLO_RUN_UNITY)
     target_precompile_headers(${PROGRAM} REUSE_FROM hlo_test_headers)
+    set_target_properties(${PROGRAM} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
   elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # GCC warns of classes with members of types from anonymous namespaces where one file includes another.
     target_compile_options(${PROGRAM} PRIVATE -Wno-subobject-linkage)

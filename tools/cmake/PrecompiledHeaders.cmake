@@ -32,4 +32,6 @@ if(HLO_RUN_TESTS)
   hlo_precompiled(NAME hlo_test_headers HEADERS <gtest/gtest.h> LIBS GTest::gtest)
   set(HLO_TEST_OPTIONS $<$<CONFIG:Release>:-O1>)
   target_compile_options(hlo_test_headers PRIVATE ${HLO_TEST_OPTIONS})
+  # Programs and libraries are position-independent by different options; the test programs use neither.
+  set_target_properties(hlo_test_headers PROPERTIES POSITION_INDEPENDENT_CODE OFF)
 endif()
