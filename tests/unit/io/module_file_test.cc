@@ -94,8 +94,8 @@ TEST(ModuleFile, AComparisonNeedsNoOrder) {
     }
   })"));
   ASSERT_NE(module, nullptr);
-  EXPECT_FALSE(module->entry()->root()->Has<attr::order>());
-  EXPECT_EQ(module->entry()->root()->Get<attr::type>(), ComparisonType::kSigned);
+  EXPECT_EQ(module->entry()->root()->opcode(), Opcode::kCompare);
+  EXPECT_EQ(module->entry()->root()->Get<attr::direction>(), ComparisonDirection::kLt);
 }
 
 TEST(ModuleFile, UnoptimizedSnapshotsAreKnownByTheirText) {
