@@ -222,22 +222,30 @@ void SymbolicCode::FarCall(const DecodedOp& op) {
   const auto address = [&](const cpu::StepCode::FarPlace& place) {
     return place.address == cpu::StepCode::kNoAddress ? kUndefined : Value({place.address, sizeof(int64_t)});
   };
+  const bool is_copy = cpu::IsCopyTile(op.call.function), spreads = cpu::IsSplatTile(op.call.function);
   absl::InlinedVector<Term, 3> operands;
   for (const auto& in : op.far->in) {
     if (in.argument < 0) continue;
     if (!IsSlot(in.argument)) return FailAt(pc_, "there is no such buffer");
-    const int64_t read = cpu::IsSplatTile(op.call.function) ? 1 : op.count;
-    operands.push_back(state_.Load(in.argument, address(in), in.offset, read * in.width));
+    operands.push_back(
+        state_.Load(in.argument, address(in), in.offset, (spreads ? 1 : op.count) * in.width));
   }
   const auto& out = op.far->out;
   if (!IsSlot(out.argument) || plan_.buffers[out.argument].kind == Buffer::Kind::kConstant)
     return FailAt(pc_, "the result has no buffer");
   const Term to = address(out);
+  if (!ok() || !state_.error().empty()) return;
   const int64_t bytes = op.count * out.width;
-  const Term value = cpu::IsCopyTile(op.call.function) && operands.size() == 1
-                         ? operands[0]
-                         : ApplyTerm(terms_, op.call, op.count, operands, bytes);
-  if (ok()) state_.Store(out.argument, to, out.offset, {{value, 0, bytes}});
+  Pieces value;
+  if (!is_copy || operands.size() != 1) {
+    value = {{ApplyTerm(terms_, op.call, op.count, operands, bytes), 0, bytes}};
+  } else if (const auto& in = op.far->in[0]; in.address == cpu::StepCode::kNoAddress) {
+    // A part of a copy is a part of what was copied.
+    value = state_.ReadSlot(in.argument, in.offset, bytes);
+  } else {
+    value = {{operands[0], 0, bytes}};
+  }
+  state_.Store(out.argument, to, out.offset, std::move(value));
 }
 
 void SymbolicCode::Escape(const DecodedOp& op) {

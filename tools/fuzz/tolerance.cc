@@ -18,6 +18,8 @@ namespace hlo::fuzz {
 namespace {
 
 constexpr int kSamples = 6;
+// Where a sample changes an integer, others of the array may sit at the same edge, each moved by half of the samples.
+constexpr int kMostSamples = 48;
 // The samples reach about one standard deviation of what independent errors add up to.
 constexpr double kMargin = 16;
 // Results that move further than so much of the largest one are decided by rounding.
@@ -256,8 +258,9 @@ std::vector<double> Reals(const Literal& literal) {
   return numbers;
 }
 
-// Adds what a sample tells of an array.
-void Widen(const Literal& want, const Literal& sample, std::vector<double>* tolerance) {
+// Adds what a sample tells of an array. Returns true if it changes an integer or a predicate.
+bool Widen(const Literal& want, const Literal& sample, std::vector<double>* tolerance) {
+  bool changes_integer = false;
   const std::vector<double> a = Reals(want), b = Reals(sample);
   const bool is_float = IsFloat(want.type()) || IsComplex(want.type());
   double largest = 0, farthest = 0;
@@ -271,6 +274,7 @@ void Widen(const Literal& want, const Literal& sample, std::vector<double>* tole
     const bool same = a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]));
     if (!is_float) {
       if (!same) t = -1;
+      changes_integer |= !same;
     } else if (!same && !(std::isfinite(a[i]) && std::isfinite(b[i]))) {
       t = -1;
     } else if (farthest > kMostSpread * largest) {
@@ -279,6 +283,7 @@ void Widen(const Literal& want, const Literal& sample, std::vector<double>* tole
       t = std::max(t, kMargin * farthest);
     }
   }
+  return changes_integer;
 }
 
 }  // namespace
@@ -332,7 +337,8 @@ Tolerance ToleranceOf(const CheckedModule& module, const std::vector<Literal>& a
       if (std::isfinite(numbers[i])) tolerances[i] = 4 * Epsilon(leaf.value->type()) * std::abs(numbers[i]);
     }
   }
-  for (int sample = 0; sample < kSamples; ++sample) {
+  int samples = kSamples;
+  for (int sample = 0; sample < samples; ++sample) {
     const absl::StatusOr<std::string> text = Perturbed(module.module(), sample + 1);
     if (!text.ok()) return {.unknown = text.status().ToString()};
     const absl::StatusOr<CheckedModule> variant = ReadModule(*text);
@@ -340,7 +346,9 @@ Tolerance ToleranceOf(const CheckedModule& module, const std::vector<Literal>& a
     const absl::StatusOr<Literal> value = Evaluate(*variant, arguments, {.max_seconds = 4});
     if (!value.ok()) return {.unknown = value.status().ToString()};
     const std::vector<LiteralLeaf> got = ArrayLeaves(*value);
-    for (size_t i = 0; i < got.size(); ++i) Widen(*want[i].value, *got[i].value, &tolerance.by_leaf[i]);
+    for (size_t i = 0; i < got.size(); ++i) {
+      if (Widen(*want[i].value, *got[i].value, &tolerance.by_leaf[i])) samples = kMostSamples;
+    }
   }
   return tolerance;
 }
