@@ -27,6 +27,12 @@ bool IsBase(const Node& node, size_t operand) {
   return operand == 0 && (opcode == Opcode::kDynamicUpdateSlice || opcode == Opcode::kScatter);
 }
 
+// Returns true if `outer` is `inner` or lies around it: its values do not change while `inner` runs.
+bool Encloses(const Block* outer, const Block* inner) {
+  while (inner != nullptr && inner != outer) inner = inner->parent;
+  return inner != nullptr;
+}
+
 // Kernels and reference functions take the operands of one node, in order.
 template <class Leaves>
 std::optional<std::string> CheckLeaves(const Graph& graph, const Node& node, const Leaves& step,
@@ -66,7 +72,7 @@ std::optional<std::string> SourceChecker::CheckNode(const Node& root, ValueId va
       if (marks_[v].read == check_ || IsBase(*node, i)) continue;
       const Node* producer = graph_.values[v].node;
       const bool can_be_inside = producer != nullptr && producer->kind == Node::Kind::kOp &&
-                                 producer->block == root.block && !producer->has_effect;
+                                 Encloses(producer->block, root.block) && !producer->has_effect;
       if (can_be_inside)
         stack_.push_back({producer, v, needs_operands});
       else if (needs_operands)
@@ -94,9 +100,10 @@ std::optional<std::string> SourceChecker::Check(const Step& step, absl::Span<con
     const Node* node = graph_.values[v].node;
     if (node == nullptr || node->kind != Node::Kind::kOp)
       return fmt::format("{} is not computed by an instruction", NameOf(graph_, v));
-    if (block != nullptr && node->block != block)
+    // A loop's invariants are computed before it, together with what is around it.
+    if (block != nullptr && !Encloses(block, node->block) && !Encloses(node->block, block))
       return fmt::format("{} belongs to another computation", NameOf(graph_, v));
-    block = node->block;
+    if (block == nullptr || Encloses(block, node->block)) block = node->block;
     if (auto problem = CheckNode(*node, v)) return problem;
   }
   return std::nullopt;

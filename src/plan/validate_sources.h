@@ -16,7 +16,7 @@ class SourceChecker {
   explicit SourceChecker(const Graph& graph) : graph_(graph), marks_(graph.values.size()) {}
 
   // Returns what is wrong with a step that reads and writes these values (resolved): a result that does not
-  // follow from what is read, or a node of another block. A step may read more than its results need, where
+  // follow from what is read, or a node of a block that is not around the others'. A step may read more than its results need, where
   // shapes have no elements.
   std::optional<std::string> Check(const Step& step, absl::Span<const ValueId> reads,
                                    absl::Span<const ValueId> writes);
