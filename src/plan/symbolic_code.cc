@@ -39,29 +39,36 @@ void SymbolicCode::Import() {
   }
 }
 
-void SymbolicCode::EraseWrites(int64_t first, int64_t last) {
+void SymbolicCode::VisitWrittenSlots(int64_t first, int64_t last,
+                                     absl::FunctionRef<void(Slot)> visit) const {
+  const auto moved = [&](const std::vector<Move>& moves) {
+    for (const Move& move : moves) {
+      visit(move.to);
+      if (move.exchange) visit(move.from);
+    }
+  };
   for (int64_t k = first; k <= last; ++k) {
     const DecodedOp& op = ops_[k];
-    if (op.kind == Kind::kStore && IsSlot(op.argument)) state_.EraseSlot(op.argument);
-    if (op.kind == Kind::kFarCall && IsSlot(op.far->out.argument)) state_.EraseSlot(op.far->out.argument);
-    if (op.kind == Kind::kEscape) EraseEscape(op.escape);
-    if (op.out.bytes > 0 && IsInFrame(op.out)) state_.WriteFrame(op.out.at, {{kUndefined, 0, op.out.bytes}});
+    if (op.kind == Kind::kStore && IsSlot(op.argument)) visit(op.argument);
+    if (op.kind == Kind::kFarCall && IsSlot(op.far->out.argument)) visit(op.far->out.argument);
+    if (op.kind != Kind::kEscape || !IsEscape(op.escape)) continue;
+    const auto& escape = code_.escapes[op.escape];
+    if (const auto* moves = std::get_if<std::vector<Move>>(&escape)) {
+      moved(*moves);
+    } else {
+      VisitSlots(*std::get<const Step*>(escape), [&](const Slot& slot, bool is_write) {
+        if (is_write) visit(slot);
+      });
+    }
   }
 }
 
-void SymbolicCode::EraseEscape(int64_t number) {
-  if (!IsEscape(number)) return;
-  const auto& escape = code_.escapes[number];
-  if (const auto* moves = std::get_if<std::vector<Move>>(&escape)) {
-    for (const Move& move : *moves) {
-      state_.EraseSlot(move.to);
-      if (move.exchange) state_.EraseSlot(move.from);
-    }
-    return;
+void SymbolicCode::EraseWrites(int64_t first, int64_t last) {
+  VisitWrittenSlots(first, last, [&](Slot slot) { state_.EraseSlot(slot); });
+  for (int64_t k = first; k <= last; ++k) {
+    const DecodedOp& op = ops_[k];
+    if (op.out.bytes > 0 && IsInFrame(op.out)) state_.WriteFrame(op.out.at, {{kUndefined, 0, op.out.bytes}});
   }
-  VisitSlots(*std::get<const Step*>(escape), [&](const Slot& slot, bool is_write) {
-    if (is_write) state_.EraseSlot(slot);
-  });
 }
 
 bool SymbolicCode::IsSlot(int32_t argument) const {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "kernels/cpu/step_decode.h"
 #include "plan/plan.h"
 #include "plan/plan_code.h"
@@ -26,6 +27,8 @@ class SymbolicCode {
   void Import();
   // Erases the values of all bytes that operations [first, last] may write.
   void EraseWrites(int64_t first, int64_t last);
+  // Visits the slots that operations [first, last] may write, those that lie in the frame left out.
+  void VisitWrittenSlots(int64_t first, int64_t last, absl::FunctionRef<void(Slot)> visit) const;
   bool Check(const DecodedOp::Place& place);
   // Runs up to the next operation of control flow, which must be of that kind; nullptr where it is not.
   const DecodedOp* RunTo(Kind kind, int64_t stop);
@@ -41,7 +44,6 @@ class SymbolicCode {
 
  private:
   bool ok() const { return error_.empty(); }
-  void EraseEscape(int64_t number);
   bool IsSlot(int32_t argument) const;
   bool IsEscape(int64_t number) const;
   bool IsInFrame(const DecodedOp::Place& place) const;

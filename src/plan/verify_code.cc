@@ -26,11 +26,13 @@ class Verifier {
         liveness_(plan),
         steps_(plan, layout_, terms_, dots_),
         code_(plan, layout_, terms_, dots_),
-        machine_(code_.state()) {}
+        machine_(code_.state()),
+        changing_(plan.buffers.size()) {}
 
   absl::Status Run() {
     if (ok()) code_.Import();
     if (ok()) {
+      FindChanging();
       Both(plan_.steps);
       if (RunTo(Kind::kEnd, code_.op_count() - 1) != nullptr) Compare(liveness_.AtEnd(), "at the end");
     }
@@ -39,6 +41,28 @@ class Verifier {
   }
 
  private:
+  // Arguments and constants that nobody writes are the same on both sides all the time.
+  void FindChanging() {
+    for (Slot slot = 0; slot < static_cast<Slot>(plan_.buffers.size()); ++slot) {
+      if (plan_.buffers[slot].kind == Buffer::Kind::kArena) changing_.Add(slot);
+    }
+    VisitAllSlots(plan_.steps, [&](const Slot& slot, bool is_write) {
+      if (is_write) changing_.Add(slot);
+    });
+    VisitAllMoves(plan_.steps, [&](const std::vector<Move>& moves) {
+      for (const Move& move : moves) {
+        if (move.exchange) changing_.Add(move.from);
+      }
+    });
+    code_.VisitWrittenSlots(0, code_.op_count() - 1, [&](Slot slot) { changing_.Add(slot); });
+  }
+  template <class Visit>
+  void ForEachChanging(const SlotSet& live, Visit&& visit) const {
+    live.ForEach([&](Slot slot) {
+      if (changing_.Contains(slot)) visit(slot);
+    });
+  }
+
   bool ok() {
     if (!code_.error().empty()) Fail(code_.error());
     return error_.empty();
@@ -189,7 +213,7 @@ class Verifier {
   }
   // The code finds what the steps do.
   void TakeLive(const SlotSet& live) {
-    live.ForEach([&](Slot slot) {
+    ForEachChanging(live, [&](Slot slot) {
       Pieces held = steps_.ReadSlot(slot);
       const Pieces own = machine_.ReadSlot(slot);
       if (!IsSame(held, own)) machine_.WriteSlot(slot, 0, std::move(held));
@@ -229,7 +253,7 @@ class Verifier {
         break;  // The only branch: its end is what follows.
       }
       Compare(live, "at the end of a branch");
-      live.ForEach([&](Slot slot) {
+      ForEachChanging(live, [&](Slot slot) {
         if (HasUndefined(steps_.ReadSlot(slot))) lost.Add(slot);
       });
       const auto add = [](std::vector<SymbolicMemory::Change> from, auto& to) {
@@ -249,7 +273,7 @@ class Verifier {
             const std::vector<SymbolicMemory::Change>& steps_changes,
             const std::vector<SymbolicMemory::Change>& machine_changes) {
     std::vector<Slot> merged;
-    live.ForEach([&](Slot slot) {
+    ForEachChanging(live, [&](Slot slot) {
       const auto& [object, offset, bytes] = layout_.of(slot);
       const bool changes = std::any_of(steps_changes.begin(), steps_changes.end(), [&](const auto& change) {
         return change.object == object && change.begin < offset + bytes &&
@@ -300,7 +324,7 @@ class Verifier {
   }
   void Compare(const SlotSet& live, std::string_view where) {
     if (!ok()) return;
-    live.ForEach([&](Slot slot) {
+    ForEachChanging(live, [&](Slot slot) {
       const Pieces steps = steps_.ReadSlot(slot), machine = machine_.ReadSlot(slot);
       if (!ok() || Agree(steps, machine)) return;
       const int32_t by_step = steps[0].writer, by_op = machine[0].writer;
@@ -326,6 +350,7 @@ class Verifier {
   SymbolicState steps_;
   SymbolicCode code_;
   SymbolicState& machine_;  // The memory that the code has left.
+  SlotSet changing_;
   std::vector<const Step*> writers_;
   const Step* around_ = nullptr;  // The loop or branch.
   std::string error_;
