@@ -48,6 +48,9 @@ class Pool {
     ++epoch_;
     epoch_.notify_all();
     host_.join();
+    // Every worker has gone: the barrier at the end of the region orders what it did before this, but race detectors
+    // see atomics alone.
+    while (gone_ != started_) sched_yield();
   }
 
   int workers() const { return workers_; }
@@ -72,18 +75,20 @@ class Pool {
 
   void Serve(int number) {
     is_working = true;
+    ++started_;
     uint64_t seen = 0;
     while (true) {
       for (int looks = 0; epoch_ == seen && looks < kLooks; ++looks) Pause();
       epoch_.wait(seen);
       seen = epoch_;
-      if (stop_) return;
+      if (stop_) break;
       if (number >= allowed_) continue;
       // First inside, then the look: who closes the loop sees one or the other.
       ++inside_;
       if (Loop* loop = loop_) loop->Work();
       --inside_;
     }
+    ++gone_;
   }
 
   const int workers_;
@@ -91,6 +96,7 @@ class Pool {
   std::atomic<Loop*> loop_ = nullptr;
   std::atomic<int> inside_ = 0;
   std::atomic<int> allowed_ = 0;
+  std::atomic<int> started_ = 0, gone_ = 0;  // Workers.
   std::atomic<bool> stop_ = false;
   std::thread host_;
 };

@@ -1,8 +1,9 @@
 # Shared by tools/quickstart and tools/test: installs what is missing and builds. Source it, then call `setup BUILD_DIR
-# [cmake arguments...]` from the root of the repository.
+# [cmake arguments...]` from the root of the repository. It builds the targets of the array `targets`, or everything.
 
 packages=(g++ cmake ninja-build pkg-config libabsl-dev libfmt-dev libcli11-dev libeigen3-dev nlohmann-json3-dev
           libzip-dev zlib1g-dev libzstd-dev libprotobuf-dev protobuf-compiler)
+targets=()
 
 install_missing() {
   local missing=() package
@@ -50,5 +51,5 @@ setup() {
   memory_jobs=$(awk '/MemAvailable/ {print int($2 / 1572864)}' /proc/meminfo)
   if [ "${memory_jobs:-1}" -lt "$jobs" ]; then jobs=$((memory_jobs > 0 ? memory_jobs : 1)); fi
   echo "Compiling with $jobs jobs into $build/"
-  ninja -C "$build" -j "$jobs"
+  ninja -C "$build" -j "$jobs" "${targets[@]}"
 }
