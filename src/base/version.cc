@@ -1,5 +1,6 @@
 #include "hlo_run/version.h"
 
+#include "base/isa.h"
 #include "fmt/format.h"
 #include "generated/commit.h"
 
@@ -28,15 +29,20 @@ constexpr std::string_view kIsa = "aarch64";
 constexpr std::string_view kIsa = "unknown";
 #endif
 
+std::string Instructions() {
+  return IsaName() == "native" ? fmt::format("native, {}", kIsa) : std::string(kIsa);
+}
+
 }  // namespace
 
 const BuildInfo& GetBuildInfo() {
-  static constexpr BuildInfo kInfo = {.version = HLO_RUN_VERSION,
-                                      .commit = HLO_RUN_COMMIT,
-                                      .compiler = kCompiler,
-                                      .isa = kIsa,
-                                      .cuda = HLO_RUN_CUDA_VERSION,
-                                      .mpi = HLO_RUN_MPI_VERSION};
+  static const std::string instructions = Instructions();
+  static const BuildInfo kInfo = {.version = HLO_RUN_VERSION,
+                                  .commit = HLO_RUN_COMMIT,
+                                  .compiler = kCompiler,
+                                  .isa = instructions,
+                                  .cuda = HLO_RUN_CUDA_VERSION,
+                                  .mpi = HLO_RUN_MPI_VERSION};
   return kInfo;
 }
 

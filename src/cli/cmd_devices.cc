@@ -2,6 +2,7 @@
 
 #include <thread>
 
+#include "base/isa.h"
 #include "base/status.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
@@ -14,7 +15,7 @@ namespace {
 std::string Version(int cuda) { return fmt::format("{}.{}", cuda / 1000, cuda % 1000 / 10); }
 
 std::string ToText(const absl::StatusOr<std::vector<device::DeviceProperties>>& gpus) {
-  std::string text = fmt::format("cpu     {} threads\n", std::thread::hardware_concurrency());
+  std::string text = fmt::format("cpu     {} threads, {}\n", std::thread::hardware_concurrency(), IsaName());
   if (!gpus.ok()) return text + fmt::format("{}\n", Message(gpus.status()));
   for (size_t i = 0; i < gpus->size(); ++i) {
     const device::DeviceProperties& gpu = (*gpus)[i];
@@ -27,7 +28,8 @@ std::string ToText(const absl::StatusOr<std::vector<device::DeviceProperties>>& 
 }
 
 Json ToJson(const absl::StatusOr<std::vector<device::DeviceProperties>>& gpus) {
-  Json json = {{"cpu", {{"threads", std::thread::hardware_concurrency()}}}, {"gpus", Json::array()}};
+  Json json = {{"cpu", {{"threads", std::thread::hardware_concurrency()}, {"instruction_set", IsaName()}}},
+               {"gpus", Json::array()}};
   if (!gpus.ok()) {
     json["no_gpu"] = Message(gpus.status());
     return json;

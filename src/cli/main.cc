@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "base/isa.h"
+#include "base/status.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/usage.h"
@@ -31,6 +33,10 @@ std::vector<std::string> WithSubcommand(const CLI::App& program, int argc, char*
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (const absl::Status isa = hlo::IsaStatus(); !isa.ok()) {
+    fmt::print(stderr, "hlo-run: error: {}\n", hlo::Message(isa));
+    return 2;
+  }
   CLI::App program("Evaluates, checks and prints XLA HLO modules.", "hlo-run");
   program.set_version_flag(
       "--version", [] { return ToString(hlo::GetBuildInfo()); },

@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "base/deadline.h"
+#include "base/isa.h"
 #include "base/status.h"
 #include "device/gpu.h"
 #include "exec/executor.h"
@@ -58,6 +59,7 @@ absl::StatusOr<std::shared_ptr<device::Gpu>> OpenDevice(Device device) {
 absl::StatusOr<Executable> Executable::Make(const CheckedModule& module, Engine engine,
                                             const EvaluateOptions& options, Device device,
                                             const PlanOptions& plan_options) {
+  HLO_RETURN_IF_ERROR(IsaStatus());
   if (engine == Engine::kReference && device.kind != Device::Kind::kCpu)
     return absl::InvalidArgumentError(
         "the reference engine runs on the CPU alone: leave out either it or the device");
