@@ -1,5 +1,6 @@
 #include "reference/ffi_call.h"
 
+#include <cstddef>
 #include <utility>
 #include <vector>
 
@@ -59,7 +60,8 @@ class FfiBuffers {
 };
 
 ffi::CallFrame EmptyFrame() {
-  return {.struct_size = sizeof(ffi::CallFrame),
+  // XLA does not count `future`, and handlers insist on its size.
+  return {.struct_size = offsetof(ffi::CallFrame, future),
           .extensions = nullptr,
           .api = &ffi::HostApi(),
           .context = nullptr,

@@ -1,5 +1,6 @@
 // Handlers of typed foreign functions, written against the binary interface alone, as users' libraries are.
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -130,6 +131,8 @@ XlaBuffer* Result(XlaFrame* frame, int i) { return static_cast<XlaBuffer*>(frame
 
 // (f32[r,c] x, s32[] n) -> (factor * x + offsets[column], {n + shift, length of name})
 extern "C" void* ffi_scale(XlaFrame* frame) {
+  // Handlers that are compiled with XLA's own header insist on this size, which leaves `future` out.
+  if (frame->struct_size != offsetof(XlaFrame, future)) return Error(frame, "the frame has another size", 13);
   if (IsMetadataCall(frame, 0, 1)) return nullptr;
   const XlaAttributes& attrs = frame->attrs;
   if (attrs.size != 5) return Error(frame, "ffi_scale takes 5 attributes, and there are 1", 3);
