@@ -5,6 +5,7 @@
 #include "cli/flags.h"
 #include "fmt/format.h"
 #include "hlo_run/print.h"
+#include "io/write_module.h"
 
 namespace hlo::cli {
 namespace {
@@ -17,9 +18,24 @@ struct PrintCommandOptions {
   std::string output;
 };
 
+// The form of an HloModuleProto that a file of this name has; nullopt for text.
+std::optional<io::MessageForm> MessageFormOf(const std::string& path) {
+  const std::optional<FileFormat> format = FileFormatOf(path);
+  if (format == FileFormat::kProto) return io::MessageForm::kBinary;
+  if (format == FileFormat::kProtoText) return io::MessageForm::kText;
+  if (format == FileFormat::kJson) return io::MessageForm::kJson;
+  return std::nullopt;
+}
+
 void PrintFile(const PrintCommandOptions& options, const std::string& file, FileResult& result) {
   const LoadedModule loaded = Load(file, options.common, LoadUntil::kParsed, Exit::kInvalid, result);
   if (loaded.module == nullptr) return;
+  if (const std::optional<io::MessageForm> form = MessageFormOf(options.output)) {
+    const absl::StatusOr<std::string> message = io::Serialize(*loaded.module, *form);
+    if (result.Accept(message.status(), file))
+      result.Accept(WriteOutput(options.output, *message), options.output);
+    return;
+  }
   PrintOptions print = options.print;
   if (print.as_xla) NormalizeAsXla(*loaded.module);
   // Whoever compares with the file, or XLA that reads it, finds the computations where they were.
@@ -77,16 +93,23 @@ void AddPrint(CLI::App& program, int& exit_status) {
   command->add_flag("--no-backend-config", options->no_backend_config, "Leave out backend_config");
   command->add_option("--computation", options->computation, "Print this computation and those that it calls")
       ->type_name("NAME");
-  command->add_option("-o,--output", options->output, "Write here instead of to standard output")
+  command
+      ->add_option(
+          "-o,--output", options->output,
+          "Write here instead of to standard output: text, or an HloModuleProto where the name ends in .pb, "
+          ".pbtxt or .json")
       ->type_name("FILE");
   command->footer(
       "Examples:\n"
       "  hlo-run print m.hlo --form=short --no-metadata\n"
-      "  hlo-run print m.hlo --computation fused_computation.3");
+      "  hlo-run print m.hlo --computation fused_computation.3\n"
+      "  hlo-run print m.hlo --output m.pb");
   command->callback([options, &exit_status] {
     if (!options->output.empty() && options->common.files.size() > 1) {
       throw CLI::ValidationError("--output", "takes a single input file");
     }
+    if (MessageFormOf(options->output) && !options->computation.empty())
+      throw CLI::ValidationError("--computation", "a message holds a whole module, not a computation alone");
     exit_status = ForEachFile(options->common, [&](const std::string& file, FileResult& result) {
       PrintFile(*options, file, result);
     });

@@ -14,13 +14,14 @@
 #include "io/compression.h"
 #include "io/foreign.h"
 #include "io/module_text.h"
+#include "io/proto_json.h"
 #include "io/proto_text.h"
 #include "io/wire_error.h"
 
 namespace hlo {
 namespace {
 
-enum class Form { kText, kBinary, kProtoText };
+enum class Form { kText, kBinary, kProtoText, kJson };
 
 // Delimited messages have their length in front.
 std::optional<std::string_view> DelimitedMessage(std::string_view bytes, size_t* begin) {
@@ -42,6 +43,7 @@ Form FormOf(const SourceText& file) {
   if (lower.ends_with(".pb") || lower.ends_with(".binpb")) return Form::kBinary;
   if (lower.ends_with(".pbtxt") || lower.ends_with(".textproto") || lower.ends_with(".txtpb"))
     return Form::kProtoText;
+  if (lower.ends_with(".json")) return Form::kJson;
   // Messages begin with the tag of their first field, a line break, and soon have bytes that no text has.
   const std::string_view first = head.substr(0, 256);
   const bool has_control = std::any_of(first.begin(), first.end(), [](char c) { return c >= 0 && c < '\t'; });
@@ -138,6 +140,10 @@ std::string DamageOf(std::string_view bytes) {
 
 // A message of one form may be read as one of another, which then lacks computations.
 absl::StatusOr<std::string> ReadMessage(Form form, const std::string& bytes, ModuleFile* file) {
+  if (form == Form::kJson) {
+    HLO_ASSIGN_OR_RETURN(const proto::HloModuleProto module, io::MessageFromJson(bytes));
+    return io::TextOf(module);
+  }
   std::string error;
   proto::HloSnapshot snapshot;
   if (Read(form, bytes, &snapshot, &error) && snapshot.hlo().hlo_module().computations_size() > 0) {
@@ -206,7 +212,8 @@ absl::StatusOr<ModuleFiles> ModuleFiles::Read(const std::string& path, const Mod
   }
   const std::string name = bytes->name();
   const std::string_view side_kind = SideFileKind(name);
-  if (const std::optional<std::string> kind = io::ForeignContent(bytes->content()))
+  const bool is_json = FormOf(*bytes) == Form::kJson;
+  if (const std::optional<std::string> kind = io::ForeignContent(bytes->content()); kind && !is_json)
     return absl::InvalidArgumentError(fmt::format("{}: is no HLO module: it is {}", name, *kind));
   ModuleFiles files;
   absl::StatusOr<ModuleFile> whole = ParseModuleFile(std::move(bytes));

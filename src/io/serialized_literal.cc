@@ -11,9 +11,9 @@ namespace hlo::io {
 namespace {
 
 // Takes bytes from the front of what is left.
-class Bytes {
+class ByteReader {
  public:
-  explicit Bytes(std::string_view bytes) : left_(bytes) {}
+  explicit ByteReader(std::string_view bytes) : left_(bytes) {}
   size_t left() const { return left_.size(); }
   absl::StatusOr<std::string_view> Take(uint64_t count) {
     if (count > left_.size()) {
@@ -29,7 +29,7 @@ class Bytes {
   std::string_view left_;
 };
 
-absl::StatusOr<Literal> TakeArray(const Shape& shape, Bytes& bytes) {
+absl::StatusOr<Literal> TakeArray(const Shape& shape, ByteReader& bytes) {
   const std::optional<int64_t> count = shape.ElementCount();
   const int64_t bits = shape.type() == ElementType::kPred ? 1 : BitWidth(shape.type());
   const int64_t per_byte = bits < 8 ? 8 / bits : 1;
@@ -66,7 +66,7 @@ absl::StatusOr<Literal> TakeArray(const Shape& shape, Bytes& bytes) {
   return InRowMajorOrder(std::move(array));
 }
 
-absl::StatusOr<Literal> TakeValue(const Shape& shape, Bytes& bytes) {
+absl::StatusOr<Literal> TakeValue(const Shape& shape, ByteReader& bytes) {
   if (shape.IsArray()) return TakeArray(shape, bytes);
   if (!shape.IsTuple()) return Literal::Create(shape);
   std::vector<Literal> elements;
@@ -80,7 +80,7 @@ absl::StatusOr<Literal> TakeValue(const Shape& shape, Bytes& bytes) {
 }  // namespace
 
 absl::StatusOr<Literal> LiteralOfBytes(std::string_view text) {
-  Bytes bytes(text);
+  ByteReader bytes(text);
   uint64_t shape_size;
   HLO_ASSIGN_OR_RETURN(const std::string_view length, bytes.Take(sizeof shape_size));
   std::memcpy(&shape_size, length.data(), sizeof shape_size);

@@ -146,4 +146,41 @@ TEST_F(Cli, SafetensorsNameTypesOfFourBits) {
   EXPECT_EQ(Run(odd + " -i " + output).out, "f4e2m1fn[3] {1, -6, 0.5}\n");
 }
 
+TEST_F(Cli, PrintWritesMessages) {
+  const std::string file =
+      Write("m.hlo", R"(HloModule m, entry_computation_layout={(f32[2,3]{0,1})->f32[2]{0}}
+
+add {
+  x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  ROOT s = f32[] add(x, y), metadata={op_name="a \"b\"" source_line=3}
+}
+
+ENTRY e {
+  p = f32[2,3]{0,1} parameter(0), frontend_attributes={key="value"}
+  z = f32[] constant(0.5)
+  ROOT r = f32[2] reduce(p, z), dimensions={1}, to_apply=add
+}
+)");
+  const std::string input = " -i '{{1,2,3},{4,5,6}}'", expected = "f32[2] {6.5, 15.5}\n";
+  for (const std::string ending : {".pb", ".pbtxt", ".json"}) {
+    const std::string output = Path("m" + ending);
+    const Outcome run = Run("print " + file + " -o " + output);
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_EQ(run.out, "");
+    EXPECT_EQ(Run(output + input).out, expected) << ending;
+    EXPECT_EQ(Run("print " + output).out, Run("print " + file).out) << ending;
+  }
+  EXPECT_HAS(ReadFile(Path("m.pbtxt")), "name: \"m\"");
+  const auto json = nlohmann::json::parse(ReadFile(Path("m.json")));
+  EXPECT_EQ(json["entry_computation_name"], "e");
+  EXPECT_EQ(json["computations"][1]["instructions"][0]["frontend_attributes"]["map"]["key"], "value");
+  const Outcome part = Run("print " + file + " --computation add -o " + Path("part.pb"));
+  EXPECT_EQ(part.status, 2);
+  EXPECT_HAS(part.err, "a message holds a whole module");
+  const Outcome broken = Run("print " + Write("broken.json", "{\"name\": 3, ["));
+  EXPECT_EQ(broken.status, 2);
+  EXPECT_HAS(broken.err, "broken.json: is no JSON of an HloModuleProto");
+}
+
 }  // namespace

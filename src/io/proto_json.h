@@ -1,0 +1,16 @@
+#pragma once
+// JSON of serialised modules, with the names of XLA's messages: text is strings there, attributes are an
+// object.
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "io/proto/hlo.pb.h"
+
+namespace hlo::io {
+
+// InvalidArgument where a name or another text is no UTF-8.
+absl::StatusOr<std::string> MessageToJson(const proto::HloModuleProto& message);
+absl::StatusOr<proto::HloModuleProto> MessageFromJson(const std::string& json);
+
+}  // namespace hlo::io

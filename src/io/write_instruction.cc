@@ -1,0 +1,531 @@
+#include "io/write_instruction.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/ascii.h"
+#include "base/status.h"
+#include "io/literal_proto.h"
+
+namespace hlo::io {
+namespace {
+
+// The value of a message's enumeration whose name is this word in capitals, behind a prefix.
+template <class Parse, class Enum>
+void SetWord(Parse parse, std::string_view prefix, std::string_view word, Enum* out) {
+  parse(Bytes(prefix) + absl::AsciiStrToUpper(absl::string_view(word.data(), word.size())), out);
+}
+
+void WindowToProto(const Window& window, proto::Window* out) {
+  for (const WindowDim& dim : window) {
+    proto::WindowDimension* added = out->add_dimensions();
+    added->set_size(dim.size);
+    added->set_stride(dim.stride);
+    added->set_padding_low(dim.padding_low);
+    added->set_padding_high(dim.padding_high);
+    added->set_window_dilation(dim.window_dilation);
+    added->set_base_dilation(dim.base_dilation);
+    added->set_window_reversal(dim.reversed);
+  }
+}
+
+void DimLabelsToProto(const DimLabels& labels, proto::ConvolutionDimensionNumbers* out) {
+  out->set_input_batch_dimension(std::max<int64_t>(labels.input_batch, 0));
+  out->set_input_feature_dimension(std::max<int64_t>(labels.input_feature, 0));
+  AddAll(labels.input_spatial, out->mutable_input_spatial_dimensions());
+  out->set_kernel_input_feature_dimension(std::max<int64_t>(labels.kernel_input_feature, 0));
+  out->set_kernel_output_feature_dimension(std::max<int64_t>(labels.kernel_output_feature, 0));
+  AddAll(labels.kernel_spatial, out->mutable_kernel_spatial_dimensions());
+  out->set_output_batch_dimension(std::max<int64_t>(labels.output_batch, 0));
+  out->set_output_feature_dimension(std::max<int64_t>(labels.output_feature, 0));
+  AddAll(labels.output_spatial, out->mutable_output_spatial_dimensions());
+}
+
+// The leaves of the tree of an origin with the paths to them.
+void OriginToProto(const OriginNode& node, std::vector<int64_t>* path, proto::OriginalValueProto* out) {
+  if (!node.is_tuple) {
+    proto::OriginalValueElementProto* added = out->add_elements();
+    AddAll(*path, added->mutable_shape_index());
+    if (node.has_value) ToProto(node, added->mutable_original_array());
+    return;
+  }
+  path->push_back(0);
+  for (const OriginNode* element : node.elements) {
+    OriginToProto(*element, path, out);
+    ++path->back();
+  }
+  path->pop_back();
+}
+
+void SparsityToProto(const SparsitySide& side, proto::SparsityConfig::TensorSparsityConfig* out) {
+  out->set_num_non_zero(side.nonzeros);
+  out->set_block_size(side.block);
+  out->set_dimension(side.dimension);
+  out->set_stride(side.stride);
+  out->set_idx(static_cast<int32_t>(side.operand));
+}
+
+class InstructionWriter {
+ public:
+  InstructionWriter(const Instruction& instruction, const ProtoIds& ids, proto::HloInstructionProto* out)
+      : i_(instruction), ids_(ids), out_(*out) {}
+
+  absl::Status Write() {
+    out_.set_name(Bytes(i_.name()));
+    out_.set_opcode(Bytes(Name(i_.opcode())));
+    ToProto(i_.shape(), out_.mutable_shape());
+    out_.set_id(ids_.instructions.at(&i_));
+    for (const Instruction* operand : i_.operands()) out_.add_operand_ids(ids_.instructions.at(operand));
+    WriteCalled();
+    WriteDefaults();
+    for (const AttrEntry& entry : i_.attributes()) HLO_RETURN_IF_ERROR(WriteAttribute(entry));
+    return absl::OkStatus();
+  }
+
+ private:
+  void AddCalled(const Computation* computation) {
+    if (computation != nullptr) out_.add_called_computation_ids(ids_.computations.at(computation));
+  }
+
+  // The order in which the message has them.
+  void WriteCalled() {
+    switch (i_.opcode()) {
+      case Opcode::kWhile:
+        AddCalled(i_.Get<attr::body>());
+        AddCalled(i_.Get<attr::condition>());
+        break;
+      case Opcode::kSelectAndScatter:
+        AddCalled(i_.Get<attr::select>());
+        AddCalled(i_.Get<attr::scatter>());
+        break;
+      case Opcode::kConditional:
+        AddCalled(i_.Get<attr::true_computation>());
+        AddCalled(i_.Get<attr::false_computation>());
+        for (const Computation* branch : i_.Get<attr::branch_computations>()) AddCalled(branch);
+        break;
+      default:
+        for (const Computation* called : i_.called_computations()) AddCalled(called);
+    }
+  }
+
+  // Fields that messages have where the text leaves the attribute out.
+  void WriteDefaults() {
+    if (i_.opcode() == Opcode::kConvolution) out_.mutable_window();
+    if (i_.opcode() == Opcode::kOutfeed && i_.operand_count() > 0)
+      ToProto(i_.operand(0)->shape(), out_.mutable_outfeed_shape());
+    if (i_.opcode() == Opcode::kTopk) {
+      out_.set_largest(true);
+      out_.set_is_stable(true);
+    }
+    if (i_.opcode() == Opcode::kTriangularSolve)
+      out_.mutable_triangular_solve_options()->set_transpose_a(proto::TriangularSolveOptions::NO_TRANSPOSE);
+    if (i_.opcode() == Opcode::kConvolution || i_.opcode() == Opcode::kCustomCall) {
+      out_.set_feature_group_count(1);
+      out_.set_batch_group_count(1);
+    }
+  }
+
+  template <class A>
+  typename A::Type Get() const {
+    return i_.Get<A>();
+  }
+  proto::GatherDimensionNumbers* gather() { return out_.mutable_gather_dimension_numbers(); }
+  proto::ScatterDimensionNumbers* scatter() { return out_.mutable_scatter_dimension_numbers(); }
+  proto::DotDimensionNumbers* dot() {
+    return i_.opcode() == Opcode::kRaggedDot
+               ? out_.mutable_ragged_dot_dimension_numbers()->mutable_dot_dimension_numbers()
+               : out_.mutable_dot_dimension_numbers();
+  }
+
+  void WriteSlices() {
+    for (const SliceRange& range : Get<attr::slice>()) {
+      auto* added = out_.add_slice_dimensions();
+      added->set_start(range.start);
+      added->set_limit(range.limit);
+      added->set_stride(range.stride);
+    }
+  }
+  void WritePadding() {
+    for (const PaddingDim& dim : Get<attr::padding>()) {
+      auto* added = out_.mutable_padding_config()->add_dimensions();
+      added->set_edge_padding_low(dim.low);
+      added->set_edge_padding_high(dim.high);
+      added->set_interior_padding(dim.interior);
+    }
+  }
+  void WriteAliases() {
+    for (const OutputOperandAlias& alias : Get<attr::output_to_operand_aliasing>()) {
+      auto* added = out_.add_output_operand_aliasing();
+      AddAll(alias.output_index, added->mutable_output_shape_index());
+      added->set_operand_index(alias.operand);
+      AddAll(alias.operand_index, added->mutable_operand_shape_index());
+    }
+  }
+  void WriteAccuracy() {
+    const ResultAccuracy& accuracy = *Get<attr::result_accuracy>();
+    if (accuracy.has_tolerance) {
+      auto* tolerance = out_.mutable_result_accuracy()->mutable_tolerance();
+      tolerance->set_atol(accuracy.atol);
+      tolerance->set_rtol(accuracy.rtol);
+      tolerance->set_ulps(accuracy.ulps);
+    } else {
+      out_.mutable_result_accuracy()->set_mode(accuracy.mode == AccuracyMode::kHighest
+                                                   ? proto::ResultAccuracy::HIGHEST
+                                                   : proto::ResultAccuracy::DEFAULT);
+    }
+  }
+  void WriteStatistics() {
+    const Statistics& statistics = *Get<attr::statistics>();
+    out_.mutable_statistics_viz()->set_stat_index_to_visualize(statistics.visualizing_index);
+    for (const Statistic& entry : statistics.entries) {
+      proto::Statistic* added = out_.mutable_statistics_viz()->add_statistics();
+      added->set_stat_name(Bytes(entry.name));
+      added->set_stat_val(entry.value);
+    }
+  }
+  void WriteOrigin() {
+    const Origin& origin = *Get<attr::origin>();
+    std::vector<int64_t> path;
+    proto::OriginalValueProto* out = out_.mutable_original_value();
+    if (origin.tree != nullptr) OriginToProto(*origin.tree, &path, out);
+    out->set_is_synthetic_call(origin.has_call_hierarchy && origin.call_hierarchy.empty());
+    out->set_call_hierarchy(Bytes(origin.call_hierarchy));
+  }
+
+  absl::Status WriteAttribute(const AttrEntry& entry) {
+    switch (entry.id) {
+      // Common to all opcodes.
+      case AttrId::sharding:
+        ToProto(*Get<attr::sharding>(), out_.mutable_sharding());
+        break;
+      case AttrId::frontend_attributes:
+        ToProto(*Get<attr::frontend_attributes>(), out_.mutable_frontend_attributes());
+        break;
+      case AttrId::statistics:
+        WriteStatistics();
+        break;
+      case AttrId::parameter_replication:
+        AddAll(Get<attr::parameter_replication>(),
+               out_.mutable_parameter_replication()->mutable_replicated_at_leaf_buffers());
+        break;
+      case AttrId::control_predecessors:
+        for (const Instruction* before : Get<attr::control_predecessors>())
+          out_.add_control_predecessor_ids(ids_.instructions.at(before));
+        break;
+      case AttrId::origin:
+        WriteOrigin();
+        break;
+      case AttrId::metadata:
+        ToProto(*Get<attr::metadata>(), out_.mutable_metadata());
+        break;
+      case AttrId::backend_config:
+        out_.set_backend_config(Bytes(Get<attr::backend_config>().text));
+        break;
+      // Arrays of dimensions.
+      case AttrId::dimensions:
+        AddAll(Get<attr::dimensions>(), out_.mutable_dimensions());
+        break;
+      case AttrId::iota_dimension:
+        out_.add_dimensions(Get<attr::iota_dimension>());
+        break;
+      case AttrId::inferred_dimension:
+        out_.add_dimensions(Get<attr::inferred_dimension>());
+        break;
+      case AttrId::dynamic_slice_sizes:
+        AddAll(Get<attr::dynamic_slice_sizes>(), out_.mutable_dynamic_slice_sizes());
+        break;
+      case AttrId::fft_length:
+        AddAll(Get<attr::fft_length>(), out_.mutable_fft_length());
+        break;
+      case AttrId::shifts:
+        AddAll(Get<attr::shifts>(), out_.mutable_shuffle_mode()->mutable_rotate()->mutable_shifts());
+        break;
+      case AttrId::shuffle_mode:
+        out_.mutable_shuffle_mode()->mutable_rotate();
+        break;
+      case AttrId::slice_sizes:
+        AddAll(Get<attr::slice_sizes>(), out_.mutable_gather_slice_sizes());
+        break;
+      case AttrId::slice:
+        WriteSlices();
+        break;
+      case AttrId::padding:
+        WritePadding();
+        break;
+      case AttrId::output_to_operand_aliasing:
+        WriteAliases();
+        break;
+      // Words.
+      case AttrId::api_version:
+        out_.set_custom_call_api_version(static_cast<proto::CustomCallApiVersion>(Get<attr::api_version>()));
+        break;
+      case AttrId::direction:
+        out_.set_comparison_direction(Bytes(Word(Get<attr::direction>())));
+        break;
+      case AttrId::order:
+        out_.set_comparison_order(Bytes(Word(Get<attr::order>())));
+        break;
+      case AttrId::type:
+        out_.set_comparison_type(Bytes(Word(Get<attr::type>())));
+        break;
+      case AttrId::kind:
+        out_.set_fusion_kind(Bytes(Word(Get<attr::kind>())));
+        break;
+      case AttrId::distribution:
+        out_.set_distribution(static_cast<proto::RandomDistribution>(Get<attr::distribution>()));
+        break;
+      case AttrId::rng_algorithm:
+        out_.set_rng_algorithm(static_cast<proto::RandomAlgorithm>(Get<attr::rng_algorithm>()));
+        break;
+      case AttrId::fft_type:
+        out_.set_fft_type(static_cast<proto::FftType>(Get<attr::fft_type>()));
+        break;
+      case AttrId::padding_type:
+        out_.set_padding_type(static_cast<proto::PaddingType>(Get<attr::padding_type>()));
+        break;
+      case AttrId::schedule:
+        out_.set_custom_call_schedule(static_cast<proto::CustomCallSchedule>(Get<attr::schedule>()));
+        break;
+      case AttrId::transpose_a:
+        out_.mutable_triangular_solve_options()->set_transpose_a(
+            static_cast<proto::TriangularSolveOptions::Transpose>(Get<attr::transpose_a>()));
+        break;
+      case AttrId::convolution_kind: {
+        proto::ConvolutionKind kind = proto::CONVOLUTION_KIND_UNSET;
+        SetWord(&proto::ConvolutionKind_Parse, "CONVOLUTION_KIND_", Word(Get<attr::convolution_kind>()),
+                &kind);
+        out_.set_conv_kind(kind);
+        break;
+      }
+      case AttrId::dot_algorithm: {
+        proto::PrecisionConfig::Algorithm algorithm = proto::PrecisionConfig::ALG_UNSET;
+        SetWord(&proto::PrecisionConfig::Algorithm_Parse, "ALG_", Word(Get<attr::dot_algorithm>()),
+                &algorithm);
+        out_.mutable_precision_config()->set_algorithm(algorithm);
+        break;
+      }
+      case AttrId::operand_precision:
+        for (Precision precision : Get<attr::operand_precision>())
+          out_.mutable_precision_config()->add_operand_precision(
+              static_cast<proto::PrecisionConfig::Precision>(precision));
+        break;
+      default:
+        return WriteStructure(entry);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status WriteStructure(const AttrEntry& entry) {
+    switch (entry.id) {
+      case AttrId::literal: {
+        const Literal* literal = Get<attr::literal>();
+        if (literal != nullptr && !i_.is_elided()) return ToProto(*literal, out_.mutable_literal());
+        break;
+      }
+      case AttrId::window:
+        WindowToProto(Get<attr::window>(), out_.mutable_window());
+        break;
+      case AttrId::dim_labels:
+        DimLabelsToProto(*Get<attr::dim_labels>(), out_.mutable_convolution_dimension_numbers());
+        break;
+      case AttrId::replica_groups:
+        ToProto(*Get<attr::replica_groups>(), &out_);
+        break;
+      case AttrId::source_target_pairs:
+        for (const IntList& pair : Get<attr::source_target_pairs>()) {
+          proto::SourceTarget* added = out_.add_source_target_pairs();
+          added->set_source(pair.size() > 0 ? pair[0] : 0);
+          added->set_target(pair.size() > 1 ? pair[1] : 0);
+        }
+        break;
+      case AttrId::domain:  // The message has them the other way round.
+        if (const Domain* domain = nullptr; (domain = entry.value.As<const Domain*>()) != nullptr) {
+          if (domain->exit != nullptr) ToProto(*domain->exit, out_.mutable_domain_entry_sharding());
+          if (domain->entry != nullptr) ToProto(*domain->entry, out_.mutable_domain_exit_sharding());
+        }
+        break;
+      case AttrId::operand_layout_constraints:
+        out_.set_constrain_layout(true);
+        for (const Shape* shape : Get<attr::operand_layout_constraints>())
+          ToProto(*shape, out_.add_operand_shapes_with_layout());
+        break;
+      case AttrId::outfeed_shape:
+        out_.clear_outfeed_shape();
+        ToProto(*Get<attr::outfeed_shape>(), out_.mutable_outfeed_shape());
+        break;
+      case AttrId::result_accuracy:
+        WriteAccuracy();
+        break;
+      case AttrId::sparsity_config: {
+        const SparsityConfig& config = *Get<attr::sparsity_config>();
+        if (config.lhs.present) SparsityToProto(config.lhs, out_.mutable_sparsity_config()->mutable_lhs());
+        if (config.rhs.present) SparsityToProto(config.rhs, out_.mutable_sparsity_config()->mutable_rhs());
+        break;
+      }
+      case AttrId::block_scaling_config: {
+        const BlockScalingConfig& config = *Get<attr::block_scaling_config>();
+        auto* out = out_.mutable_block_scaling_config();
+        if (config.lhs.present)
+          out->mutable_lhs()->set_scale_idx(static_cast<int32_t>(config.lhs.scale_operand));
+        if (config.rhs.present)
+          out->mutable_rhs()->set_scale_idx(static_cast<int32_t>(config.rhs.scale_operand));
+        break;
+      }
+      default:
+        WriteDimensionNumbers(entry);
+    }
+    return absl::OkStatus();
+  }
+
+  void WriteDimensionNumbers(const AttrEntry& entry) {
+    switch (entry.id) {
+      case AttrId::collapsed_slice_dims:
+        AddAll(Get<attr::collapsed_slice_dims>(), gather()->mutable_collapsed_slice_dims());
+        break;
+      case AttrId::offset_dims:
+        AddAll(Get<attr::offset_dims>(), gather()->mutable_offset_dims());
+        break;
+      case AttrId::operand_batching_dims:
+        AddAll(Get<attr::operand_batching_dims>(), gather()->mutable_operand_batching_dims());
+        break;
+      case AttrId::start_index_map:
+        AddAll(Get<attr::start_index_map>(), gather()->mutable_start_index_map());
+        break;
+      case AttrId::start_indices_batching_dims:
+        AddAll(Get<attr::start_indices_batching_dims>(), gather()->mutable_start_indices_batching_dims());
+        break;
+      case AttrId::index_vector_dim:
+        if (i_.opcode() == Opcode::kGather)
+          gather()->set_index_vector_dim(Get<attr::index_vector_dim>());
+        else
+          scatter()->set_index_vector_dim(Get<attr::index_vector_dim>());
+        break;
+      case AttrId::input_batching_dims:
+        AddAll(Get<attr::input_batching_dims>(), scatter()->mutable_input_batching_dims());
+        break;
+      case AttrId::inserted_window_dims:
+        AddAll(Get<attr::inserted_window_dims>(), scatter()->mutable_inserted_window_dims());
+        break;
+      case AttrId::scatter_dims_to_operand_dims:
+        AddAll(Get<attr::scatter_dims_to_operand_dims>(), scatter()->mutable_scatter_dims_to_operand_dims());
+        break;
+      case AttrId::scatter_indices_batching_dims:
+        AddAll(Get<attr::scatter_indices_batching_dims>(),
+               scatter()->mutable_scatter_indices_batching_dims());
+        break;
+      case AttrId::update_window_dims:
+        AddAll(Get<attr::update_window_dims>(), scatter()->mutable_update_window_dims());
+        break;
+      case AttrId::lhs_batch_dims:
+        AddAll(Get<attr::lhs_batch_dims>(), dot()->mutable_lhs_batch_dimensions());
+        break;
+      case AttrId::rhs_batch_dims:
+        AddAll(Get<attr::rhs_batch_dims>(), dot()->mutable_rhs_batch_dimensions());
+        break;
+      case AttrId::lhs_contracting_dims:
+        AddAll(Get<attr::lhs_contracting_dims>(), dot()->mutable_lhs_contracting_dimensions());
+        break;
+      case AttrId::rhs_contracting_dims:
+        AddAll(Get<attr::rhs_contracting_dims>(), dot()->mutable_rhs_contracting_dimensions());
+        break;
+      case AttrId::lhs_ragged_dims:
+        AddAll(Get<attr::lhs_ragged_dims>(),
+               out_.mutable_ragged_dot_dimension_numbers()->mutable_lhs_ragged_dimensions());
+        break;
+      case AttrId::rhs_group_dims:
+        AddAll(Get<attr::rhs_group_dims>(),
+               out_.mutable_ragged_dot_dimension_numbers()->mutable_rhs_group_dimensions());
+        break;
+      default:
+        WriteScalar(entry);
+    }
+  }
+
+  // Numbers, flags and strings.
+  void WriteScalar(const AttrEntry& entry) {
+    const auto integer = [&] { return entry.value.As<int64_t>(); };
+    const auto flag = [&] { return entry.value.As<bool>(); };
+    const auto bytes = [&] { return Bytes(entry.value.As<std::string_view>()); };
+    switch (entry.id) {
+      case AttrId::number:
+        return out_.set_parameter_number(integer());
+      case AttrId::async_execution_thread:
+        return out_.set_async_execution_thread(bytes());
+      case AttrId::batch_group_count:
+        return out_.set_batch_group_count(integer());
+      case AttrId::channel_id:
+        return out_.set_channel_id(integer());
+      case AttrId::constrain_layout:
+        return out_.set_constrain_layout(flag());
+      case AttrId::cross_program_prefetch_index:
+        return out_.set_cross_program_prefetch_index(static_cast<int32_t>(integer()));
+      case AttrId::custom_call_has_side_effect:
+        return out_.set_custom_call_has_side_effect(flag());
+      case AttrId::custom_call_target:
+        return out_.set_custom_call_target(bytes());
+      case AttrId::delta:
+        return out_.set_delta(integer());
+      case AttrId::epsilon:
+        return out_.set_epsilon(static_cast<float>(entry.value.As<double>()));
+      case AttrId::exponent_bits:
+        return out_.set_exponent_bits(static_cast<int32_t>(integer()));
+      case AttrId::mantissa_bits:
+        return out_.set_mantissa_bits(static_cast<int32_t>(integer()));
+      case AttrId::feature_group_count:
+        return out_.set_feature_group_count(integer());
+      case AttrId::feature_index:
+        return out_.set_feature_index(integer());
+      case AttrId::has_dynamic_root:
+        return out_.set_has_dynamic_root(flag());
+      case AttrId::index:
+        return out_.set_tuple_index(integer());
+      case AttrId::indices_are_sorted:
+        return out_.set_indices_are_sorted(flag());
+      case AttrId::infeed_config:
+        return out_.set_infeed_config(bytes());
+      case AttrId::outfeed_config:
+        return out_.set_outfeed_config(bytes());
+      case AttrId::is_associative:
+        return out_.set_is_associative(flag() ? proto::TRI_STATE_TRUE : proto::TRI_STATE_FALSE);
+      case AttrId::is_composite:
+        return out_.set_is_composite(flag());
+      case AttrId::is_host_transfer:
+        return out_.set_is_host_transfer(flag());
+      case AttrId::is_reverse:
+        return out_.set_is_reverse(flag());
+      case AttrId::is_stable:
+        return out_.set_is_stable(flag());
+      case AttrId::k:
+        return out_.set_k(integer());
+      case AttrId::largest:
+        return out_.set_largest(flag());
+      case AttrId::left_side:
+        return out_.mutable_triangular_solve_options()->set_left_side(flag());
+      case AttrId::unit_diagonal:
+        return out_.mutable_triangular_solve_options()->set_unit_diagonal(flag());
+      case AttrId::lower:
+        if (i_.opcode() == Opcode::kCholesky) return out_.mutable_cholesky_options()->set_lower(flag());
+        return out_.mutable_triangular_solve_options()->set_lower(flag());
+      case AttrId::num_carries:
+        return out_.set_num_carries(integer());
+      case AttrId::unique_indices:
+        return out_.set_unique_indices(flag());
+      case AttrId::use_global_device_ids:
+        return out_.set_use_global_device_ids(flag());
+      default:
+        return;  // Computations are written already; the others have no field.
+    }
+  }
+
+  const Instruction& i_;
+  const ProtoIds& ids_;
+  proto::HloInstructionProto& out_;
+};
+
+}  // namespace
+
+absl::Status ToProto(const Instruction& instruction, const ProtoIds& ids, proto::HloInstructionProto* out) {
+  return InstructionWriter(instruction, ids, out).Write();
+}
+
+}  // namespace hlo::io
