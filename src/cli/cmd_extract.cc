@@ -211,6 +211,7 @@ void AddExtract(CLI::App& program, int& exit_status) {
       throw CLI::ValidationError("extract", "give --instruction NAME or --computation NAME");
     if (!(flags->output + flags->record).empty() && flags->common.files.size() > 1)
       throw CLI::ValidationError("--output", "takes a single input file");
+    flags->common.single_output = flags->output.empty() ? flags->record : flags->output;
     exit_status = ForEachFile(flags->common, [&](const std::string& file, FileResult& result) {
       ExtractFile(*flags, file, result);
     });

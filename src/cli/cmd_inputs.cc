@@ -33,6 +33,7 @@ void AddInputs(CLI::App& program, int& exit_status) {
   command->callback([options, &exit_status] {
     if (options->common.files.size() > 1)
       throw CLI::ValidationError("files", "one module makes one file of arguments");
+    options->common.single_output = options->output;
     exit_status = ForEachFile(options->common, [&](const std::string& file, FileResult& result) {
       const LoadedModule loaded = Load(file, options->common, LoadUntil::kChecked, Exit::kInvalid, result);
       if (loaded.module == nullptr) return;

@@ -110,6 +110,7 @@ void AddPrint(CLI::App& program, int& exit_status) {
     }
     if (MessageFormOf(options->output) && !options->computation.empty())
       throw CLI::ValidationError("--computation", "a message holds a whole module, not a computation alone");
+    options->common.single_output = options->output;
     exit_status = ForEachFile(options->common, [&](const std::string& file, FileResult& result) {
       PrintFile(*options, file, result);
     });

@@ -242,6 +242,7 @@ void AddRun(CLI::App& program, int& exit_status) {
     if (!options->output.empty() && !names && HasSeveralFiles(options->common.files)) {
       throw CLI::ValidationError("--output", "with several files, a directory and a slash: --output DIR/");
     }
+    if (!names) options->common.single_output = options->output;
     exit_status = ForEachFile(options->common, [&](const std::string& file, FileResult& result) {
       Run(*options, names ? &*names : nullptr, file, result);
     });

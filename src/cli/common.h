@@ -40,6 +40,7 @@ struct CommonOptions {
   ElidedValues elided;                       // --elided, where a command evaluates.
   std::string module_pattern, pass_pattern;  // Regular expressions that choose among the files; empty: all.
   std::string separator;                     // Between the texts of the modules of one file.
+  std::string single_output;  // A file that takes what one module gives; empty: there is none.
 };
 
 // Where arguments come from.

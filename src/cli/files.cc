@@ -46,12 +46,23 @@ bool WriteResult(FileResult& result, Json line, bool json) {
   return false;
 }
 
+// Standard output takes what several modules give.
+bool HasSingleOutput(const CommonOptions& options) {
+  return !options.single_output.empty() && options.single_output != "-";
+}
+
 bool ForEachModule(const CommonOptions& options, const std::string& file, bool json,
                    const std::function<void(const std::string&, FileResult&)>& work, Exit& worst) {
   ModuleFileOptions limits;
   if (options.max_memory > 0) limits.max_bytes = std::min<int64_t>(limits.max_bytes, options.max_memory);
   const absl::StatusOr<ModuleFiles> modules = ModuleFiles::Read(file, limits);
   const size_t count = modules.ok() ? modules->size() : 1;
+  if (count > 1 && HasSingleOutput(options)) {
+    fmt::print(stderr, "hlo-run: error: {} has {} modules, and {} takes what one gives\n", file, count,
+               options.single_output);
+    worst = std::max(worst, Exit::kInvalid);
+    return true;
+  }
   for (size_t i = 0; i < count; ++i) {
     FileResult result;
     Json line = {{"file", file}};
@@ -77,6 +88,11 @@ int ForEachFile(const CommonOptions& options,
   const absl::StatusOr<std::vector<std::string>> files = SelectFiles(options);
   if (!files.ok()) {
     fmt::print(stderr, "hlo-run: error: {}\n", Message(files.status()));
+    return static_cast<int>(Exit::kInvalid);
+  }
+  if (files->size() > 1 && HasSingleOutput(options)) {
+    fmt::print(stderr, "hlo-run: error: there are {} files, and {} takes what one module gives\n",
+               files->size(), options.single_output);
     return static_cast<int>(Exit::kInvalid);
   }
   Exit worst = Exit::kOk;
