@@ -3,7 +3,9 @@
 // like are observers, and nothing else.
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -13,6 +15,13 @@
 
 #pragma GCC visibility push(default)
 namespace hlo {
+
+// A while loop that is running.
+struct RunningLoop {
+  const Instruction* instruction = nullptr;
+  int64_t iteration = 0;              // From 1 on; 0 while the first condition is computed.
+  std::optional<int64_t> trip_count;  // Where the engine knows it.
+};
 
 // One execution of one instruction. Values are fetched when asked for, so that a copy from a device is paid
 // only if somebody looks.
@@ -25,6 +34,8 @@ class StepView {
   virtual int64_t device() const { return 0; }
   // How many calls lie around the step: 0 in the entry computation.
   virtual int64_t depth() const = 0;
+  // The loops around the step, outermost first, as far as the engine counts them.
+  virtual std::vector<RunningLoop> loops() const { return {}; }
   // The work of the step, of all instructions that it computes.
   virtual Cost cost() const { return InstructionCost(instruction()); }
   // Operand values: always before the step; after it only for an observer that needs_operands().

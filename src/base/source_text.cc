@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "absl/cleanup/cleanup.h"
+#include "base/activity.h"
 #include "fmt/format.h"
 
 namespace hlo {
@@ -22,6 +23,7 @@ bool IsLineBreak(char c) { return c == '\n' || c == '\r'; }
 
 absl::StatusOr<std::shared_ptr<const SourceText>> SourceText::Read(const std::string& path) {
   const bool is_stdin = path == "-";
+  Report({.what = fmt::format("reading {}", is_stdin ? "standard input" : path)});
   const int fd = is_stdin ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return absl::ErrnoToStatus(errno, fmt::format("cannot read '{}'", path));
   absl::Cleanup close_file = [&] {

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "absl/strings/numbers.h"
+#include "base/activity.h"
 #include "base/status.h"
 #include "cli/commands.h"
 #include "cli/file_host.h"
@@ -20,7 +21,6 @@
 #include "hlo_run/compare.h"
 #include "hlo_run/custom_calls.h"
 #include "hlo_run/io.h"
-#include "observe/progress.h"
 #include "types/wide.h"
 
 namespace hlo::cli {
@@ -52,8 +52,6 @@ struct Timing {
 
 absl::StatusOr<Literal> Evaluate(const RunOptions& options, Executable& executable,
                                  std::vector<Literal> arguments, EvaluateOptions evaluate, Timing& timing) {
-  Progress progress(stderr);
-  if (isatty(STDERR_FILENO) != 0 && !options.timing) evaluate.observer = &progress;
   absl::StatusOr<Literal> value = absl::InternalError("not run");
   for (int64_t run = 0; run < options.repeat; ++run) {
     value = Literal();  // Gives back the memory of the run before.
@@ -114,6 +112,7 @@ void Run(const RunOptions& options, OutputNames* names, const std::string& file,
     if (name == file) evaluate.seed = seed;
   }
   if (!options.custom_calls.empty()) evaluate.custom_calls = &custom_calls;
+  Report({.what = "planning " + file});
   Timing timing;
   const auto start = Clock::now();
   absl::StatusOr<Executable> executable =
@@ -123,6 +122,8 @@ void Run(const RunOptions& options, OutputNames* names, const std::string& file,
   absl::StatusOr<std::vector<Literal>> arguments = Arguments(options.inputs, loaded);
   if (!result.Accept(arguments.status(), file)) return;
   ResetPeakMemoryUse();
+  Report({.what = "running " + file});
+  if (!options.timing) evaluate.observer = result.progress;
   const absl::StatusOr<Literal> value =
       Evaluate(options, *executable, *std::move(arguments), evaluate, timing);
   if (options.engine.explain_fallbacks) result.diagnostics += FallbacksText(*executable);
@@ -136,6 +137,7 @@ void Run(const RunOptions& options, OutputNames* names, const std::string& file,
     output = *path;
   }
   if (!output.empty()) result.extra["output"] = output;
+  if (!output.empty()) Report({.what = "writing " + output});
   if (!output.empty() &&
       !result.Accept(WriteValue(output, InLayoutsOf(ResultShapeInMemory(module.module()), *value)), file))
     return;

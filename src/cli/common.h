@@ -18,6 +18,7 @@
 #include "hlo_run/io.h"
 #include "hlo_run/parse.h"
 #include "nlohmann/json.hpp"
+#include "observe/progress.h"
 
 namespace hlo::cli {
 
@@ -40,7 +41,7 @@ struct CommonOptions {
   ElidedValues elided;                       // --elided, where a command evaluates.
   std::string module_pattern, pass_pattern;  // Regular expressions that choose among the files; empty: all.
   std::string separator;                     // Between the texts of the modules of one file.
-  std::string single_output;  // A file that takes what one module gives; empty: there is none.
+  std::string single_output;                 // A file that takes what one module gives; empty: there is none.
 };
 
 // Where arguments come from.
@@ -78,6 +79,7 @@ struct FileResult {
   Json errors =
       Json::array();  // For the JSON line: message, line, column, rule, instruction; null if unknown.
   Json extra = Json::object();
+  Progress* progress = nullptr;              // Null where nobody looks at a terminal.
   std::optional<ModuleFile> module;          // What ForEachFile has read, until Load takes it.
   std::shared_ptr<const SourceText> source;  // Of the module, once it is loaded.
 

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 
 #include "base/status.h"
 #include "cli/common.h"
@@ -55,9 +56,15 @@ bool ForEachModule(const CommonOptions& options, const std::string& file, bool j
                    const std::function<void(const std::string&, FileResult&)>& work, Exit& worst) {
   ModuleFileOptions limits;
   if (options.max_memory > 0) limits.max_bytes = std::min<int64_t>(limits.max_bytes, options.max_memory);
+  std::optional<Progress> progress;
+  const auto show_progress = [&] {
+    if (isatty(STDERR_FILENO) != 0) progress.emplace(stderr);
+  };
+  show_progress();
   const absl::StatusOr<ModuleFiles> modules = ModuleFiles::Read(file, limits);
   const size_t count = modules.ok() ? modules->size() : 1;
   if (count > 1 && HasSingleOutput(options)) {
+    progress.reset();
     fmt::print(stderr, "hlo-run: error: {} has {} modules, and {} takes what one gives\n", file, count,
                options.single_output);
     worst = std::max(worst, Exit::kInvalid);
@@ -68,11 +75,14 @@ bool ForEachModule(const CommonOptions& options, const std::string& file, bool j
     Json line = {{"file", file}};
     if (count > 1) line["part"] = i + 1;
     if (modules.ok()) {
+      if (i > 0) show_progress();
+      result.progress = progress ? &*progress : nullptr;
       result.module = modules->Get(i);
       work(count > 1 ? PartName(file, i) : file, result);
     } else {
       result.Fail(ExitFor(modules.status()), fmt::format("hlo-run: error: {}", Message(modules.status())));
     }
+    progress.reset();  // Before anything else is printed.
     worst = std::max(worst, result.exit);
     if (i > 0 && !json) result.text = options.separator + result.text;
     if (!WriteResult(result, std::move(line), json)) return false;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/activity.h"
 #include "base/limit_rule.h"
 #include "base/status.h"
 #include "cli/common.h"
@@ -38,6 +39,7 @@ LoadedModule Load(const std::string& file, const CommonOptions& options, LoadUnt
   loaded.source = std::move(read->text);
   loaded.snapshot_arguments = std::move(read->arguments);
 
+  Report({.what = "parsing " + file});
   Diagnostics diagnostics(options.max_errors);
   auto start = std::chrono::steady_clock::now();
   std::shared_ptr<Module> module =
@@ -57,6 +59,7 @@ LoadedModule Load(const std::string& file, const CommonOptions& options, LoadUnt
   }
   if (!result.Accept(FillElided(options.elided, *module), file)) return loaded;
   if (until == LoadUntil::kChecked) {
+    Report({.what = "checking " + file});
     CheckOptions all = check_options;
     all.strict |= options.strict;
     start = std::chrono::steady_clock::now();

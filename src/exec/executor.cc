@@ -1,5 +1,6 @@
 #include "exec/executor.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -30,6 +31,7 @@ absl::StatusOr<Literal> Executor::Run(std::vector<Literal> arguments, const Eval
   evaluator_ = nullptr;
   limits_ = StepLimits(options);
   depth_ = 0;
+  loops_.clear();
   if (const absl::Status bound = Bind(std::move(arguments)); absl::IsResourceExhausted(bound)) {
     return absl::ResourceExhaustedError(fmt::format("the run takes {} bytes besides its arguments: {}",
                                                     plan::MemoryOf(plan_), Message(bound)));
@@ -142,13 +144,14 @@ absl::StatusOr<Literal> Executor::TakeResults() {
 
 absl::Status Executor::RunSteps(const std::vector<plan::Step>& steps) {
   Observer* observer = options_->observer;
+  const auto loops = [this] { return loops_; };
   for (const plan::Step& step : steps) {
     HLO_RETURN_IF_ERROR(limits_.Take());
     if (observer == nullptr) {
       HLO_RETURN_IF_ERROR(RunStep(step));
       continue;
     }
-    const PlanStepView view(plan_, step, plan::KernelName(step), depth_);
+    const PlanStepView view(plan_, step, plan::KernelName(step), depth_, loops);
     HLO_RETURN_IF_ERROR(observer->BeforeStep(view));
     ++depth_;
     HLO_RETURN_IF_ERROR(RunStep(step));
@@ -176,7 +179,7 @@ absl::Status Executor::RunStep(const plan::Step& step) {
     rows->program.Run(arguments.data());
     return absl::OkStatus();
   }
-  if (const auto* loop = std::get_if<plan::LoopStep>(&step.what)) return RunLoop(*loop);
+  if (const auto* loop = std::get_if<plan::LoopStep>(&step.what)) return RunLoop(*step.instruction, *loop);
   if (const auto* branch = std::get_if<plan::BranchStep>(&step.what)) return RunBranch(*branch);
   if (const auto* kernel = std::get_if<plan::KernelStep>(&step.what))
     return RunKernel(*step.instruction, *kernel);
@@ -185,16 +188,43 @@ absl::Status Executor::RunStep(const plan::Step& step) {
   return RunReference(*step.instruction, std::get<plan::ReferenceStep>(step.what));
 }
 
-absl::Status Executor::RunLoop(const plan::LoopStep& loop) {
+std::optional<int64_t> Executor::TripCount(const plan::LoopStep& loop, bool is_at_start) const {
+  return exec::TripCount(loop, [&](Slot slot, ElementType type) -> std::optional<int64_t> {
+    // Arguments stay as they are while the loop runs.
+    const bool is_given = slot >= 0 && plan_.buffers[slot].kind == plan::Buffer::Kind::kParameter;
+    if (slot < 0 || IsLiteral(slot) || !(is_at_start || is_given)) return std::nullopt;
+    return cpu::ReadInteger(type, pointers_[slot]);
+  });
+}
+
+absl::Status Executor::RunLoop(const Instruction& instruction, const plan::LoopStep& loop) {
   HLO_RETURN_IF_ERROR(RunMoves(loop.initial));
+  const size_t number = loops_.size();
+  loops_.push_back({.instruction = &instruction,
+                    .trip_count = options_->observer == nullptr ? std::nullopt : TripCount(loop, true)});
   while (true) {
     // An iteration counts as a step: the body and the condition may have none.
     HLO_RETURN_IF_ERROR(limits_.Take());
     HLO_RETURN_IF_ERROR(RunSteps(loop.condition));
-    if (!*static_cast<const bool*>(pointers_[loop.predicate])) return absl::OkStatus();
+    if (!*static_cast<const bool*>(pointers_[loop.predicate])) break;
+    ++loops_[number].iteration;
     HLO_RETURN_IF_ERROR(RunSteps(loop.body));
     HLO_RETURN_IF_ERROR(RunMoves(loop.next));
   }
+  loops_.pop_back();
+  return absl::OkStatus();
+}
+
+std::vector<RunningLoop> Executor::LoopsOf(const plan::PlanCode& code,
+                                           absl::Span<const int64_t> iterations) const {
+  std::vector<RunningLoop> loops;
+  for (size_t k = iterations.size(); k-- > 0;) {
+    const plan::Step& step = *code.loops[k];
+    if (iterations[k] > 0)
+      loops.push_back(
+          {step.instruction, iterations[k], TripCount(std::get<plan::LoopStep>(step.what), false)});
+  }
+  return loops;
 }
 
 absl::Status Executor::RunCode(const plan::PlanCode& code) {
@@ -203,16 +233,26 @@ absl::Status Executor::RunCode(const plan::PlanCode& code) {
     std::memcpy(frame + import.to, static_cast<const std::byte*>(pointers_[import.slot]) + import.offset,
                 import.byte_count);
   absl::Status status;
+  const bool is_observed = options_->observer != nullptr;
+  if (is_observed && !counting_.has_value()) counting_ = code.code.WithCounts();
+  std::vector<int64_t> iterations(is_observed ? code.loops.size() : 0);
+  const auto loops = [&] { return LoopsOf(code, iterations); };
   const plan::Step* last = &plan_.steps.front();  // The last step that was not the machine's.
   // The clock is looked at, and observers look, where the machine is left.
   const auto look = [&] {
     if (options_->max_seconds > 0 || options_->cancel != nullptr) HLO_RETURN_IF_ERROR(Deadline::Check());
-    return options_->observer == nullptr
-               ? absl::OkStatus()
-               : options_->observer->BeforeStep(PlanStepView(plan_, *last, plan::KernelName(*last), depth_));
+    if (!is_observed) return absl::OkStatus();
+    const auto depth = std::count_if(iterations.begin(), iterations.end(), [](int64_t n) { return n > 0; });
+    return options_->observer->BeforeStep(PlanStepView(plan_, *last, plan::KernelName(*last), depth, loops));
   };
-  code.code.Run(frame, pointers_.data(), [&](int32_t number) {
+  const auto ask = [&](int32_t number) {
     if (number == cpu::StepCode::kPolled) {
+      // The innermost loop that runs.
+      for (size_t k = 0; k < iterations.size(); ++k) {
+        if (iterations[k] == 0) continue;
+        last = code.loops[k];
+        break;
+      }
       status = look();
     } else if (const auto* step = std::get_if<const plan::Step*>(&code.escapes[number])) {
       last = *step;
@@ -222,7 +262,11 @@ absl::Status Executor::RunCode(const plan::PlanCode& code) {
       status = RunMoves(std::get<std::vector<Move>>(code.escapes[number]));
     }
     return status.ok();
-  });
+  };
+  if (is_observed)
+    counting_->Run(frame, pointers_.data(), ask, iterations.data());
+  else
+    code.code.Run(frame, pointers_.data(), ask);
   return status;
 }
 

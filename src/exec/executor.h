@@ -7,7 +7,9 @@
 
 #include "absl/status/statusor.h"
 #include "exec/plan_run.h"
+#include "hlo_run/observer.h"
 #include "hlo_run/run.h"
+#include "kernels/cpu/step_code.h"
 #include "plan/plan.h"
 #include "reference/evaluator.h"
 
@@ -34,7 +36,10 @@ class Executor {
   absl::Status RunReference(const Instruction& instruction, const plan::ReferenceStep& step);
   absl::Status RunCode(const plan::PlanCode& code);
   absl::Status CallReference(const Instruction& instruction, const plan::ReferenceStep& step);
-  absl::Status RunLoop(const plan::LoopStep& loop);
+  absl::Status RunLoop(const Instruction& instruction, const plan::LoopStep& loop);
+  // Of a loop; `is_at_start`: the counter has its first value.
+  std::optional<int64_t> TripCount(const plan::LoopStep& loop, bool is_at_start) const;
+  std::vector<RunningLoop> LoopsOf(const plan::PlanCode& code, absl::Span<const int64_t> iterations) const;
   absl::Status RunBranch(const plan::BranchStep& branch);
   void Exchange(const plan::Move& move);
   absl::Status RunMoves(const std::vector<plan::Move>& moves);
@@ -55,7 +60,9 @@ class Executor {
   std::optional<EvaluateOptions> options_;
   std::unique_ptr<reference::Evaluator> evaluator_;  // Made when the first step needs one.
   StepLimits limits_;
-  int64_t depth_ = 0;  // How many loops and conditionals lie around the step.
+  int64_t depth_ = 0;                      // How many loops and conditionals lie around the step.
+  std::vector<RunningLoop> loops_;         // Outermost first.
+  std::optional<cpu::StepCode> counting_;  // The plan's code for observers; made when one comes.
 };
 
 }  // namespace hlo::exec

@@ -132,6 +132,7 @@ absl::StatusOr<Literal> GpuExecutor::Run(std::vector<Literal> arguments, const E
   evaluator_ = nullptr;
   limits_ = StepLimits(options);
   depth_ = 0;
+  loops_.clear();
   is_located_ = false;
   HLO_RETURN_IF_ERROR(Allocate());
   HLO_RETURN_IF_ERROR(Bind(std::move(arguments)));
@@ -226,6 +227,7 @@ absl::StatusOr<Literal> GpuExecutor::AssembleResult(const Shape& shape, size_t* 
 
 absl::Status GpuExecutor::RunSteps(const std::vector<plan::Step>& steps) {
   Observer* observer = options_->observer;
+  const auto loops = [this] { return loops_; };
   for (const plan::Step& step : steps) {
     HLO_RETURN_IF_ERROR(OfNoStep(limits_.Take()));
     Prepared& prepared = prepared_.at(&step);
@@ -233,7 +235,7 @@ absl::Status GpuExecutor::RunSteps(const std::vector<plan::Step>& steps) {
       HLO_RETURN_IF_ERROR(OfStep(RunStep(step, prepared), step));
       continue;
     }
-    const PlanStepView view(plan_, step, prepared.name, depth_);
+    const PlanStepView view(plan_, step, prepared.name, depth_, loops);
     HLO_RETURN_IF_ERROR(OfNoStep(observer->BeforeStep(view)));
     ++depth_;
     HLO_RETURN_IF_ERROR(OfStep(RunStep(step, prepared), step));
@@ -265,7 +267,8 @@ bool GpuExecutor::TakesKernel(Prepared& prepared) const {
 }
 
 absl::Status GpuExecutor::RunStep(const plan::Step& step, Prepared& prepared) {
-  if (const auto* loop = std::get_if<plan::LoopStep>(&step.what)) return RunLoop(*loop, prepared);
+  if (const auto* loop = std::get_if<plan::LoopStep>(&step.what))
+    return RunLoop(*step.instruction, *loop, prepared);
   if (const auto* branch = std::get_if<plan::BranchStep>(&step.what)) return RunBranch(*branch, prepared);
   if (std::exchange(prepared.is_done, false)) return absl::OkStatus();
   if (!prepared.programs.empty()) {

@@ -13,6 +13,7 @@
 #include "device/gpu.h"
 #include "exec/plan_run.h"
 #include "hlo_run/execute.h"
+#include "hlo_run/observer.h"
 #include "kernels/cuda/lower_tile.h"
 #include "kernels/cuda/registry.h"
 #include "plan/plan.h"
@@ -77,7 +78,7 @@ class GpuExecutor {
                          const cuda::CudaKernel& kernel);
   absl::Status OfStep(absl::Status status, const plan::Step& step);
   absl::Status OfNoStep(absl::Status status);
-  absl::Status RunLoop(const plan::LoopStep& loop, Prepared& prepared);
+  absl::Status RunLoop(const Instruction& instruction, const plan::LoopStep& loop, Prepared& prepared);
   absl::Status RunTurn(const plan::LoopStep& loop);
   absl::StatusOr<std::optional<int64_t>> TurnsOf(const plan::LoopStep& loop);
   bool MovesAreRecordable(const std::vector<plan::Move>& moves, Recordable* turn) const;
@@ -124,8 +125,9 @@ class GpuExecutor {
   std::unique_ptr<reference::Evaluator> evaluator_;
   StepLimits limits_;
   int64_t depth_ = 0;
-  bool is_recording_ = false;  // Pointers stay as they are.
-  bool is_located_ = false;    // The error that ends the run.
+  std::vector<RunningLoop> loops_;  // Outermost first.
+  bool is_recording_ = false;       // Pointers stay as they are.
+  bool is_located_ = false;         // The error that ends the run.
 };
 
 }  // namespace hlo::exec

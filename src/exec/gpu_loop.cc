@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "base/status.h"
 #include "device/align.h"
 #include "exec/gpu_executor.h"
@@ -22,8 +23,12 @@ constexpr int64_t kMostLaunches = 4096;
 
 }  // namespace
 
-absl::Status GpuExecutor::RunLoop(const plan::LoopStep& loop, Prepared& prepared) {
+absl::Status GpuExecutor::RunLoop(const Instruction& instruction, const plan::LoopStep& loop,
+                                  Prepared& prepared) {
   HLO_RETURN_IF_ERROR(RunMoves(loop.initial));
+  const auto unknown = [](Slot, ElementType) -> std::optional<int64_t> { return std::nullopt; };
+  loops_.push_back({.instruction = &instruction, .trip_count = TripCount(loop, unknown)});
+  const absl::Cleanup leave = [this] { loops_.pop_back(); };
   // Whoever counts steps or looks at them sees each turn's condition.
   const bool watched = options_->max_steps > 0 || options_->observer != nullptr;
   std::optional<int64_t> turns;
@@ -46,6 +51,7 @@ absl::Status GpuExecutor::RunLoop(const plan::LoopStep& loop, Prepared& prepared
       if (!absl::IsUnimplemented(status)) return status;
       prepared.repeats_itself = false;
     }
+    loops_.back().iteration = turn + 1;
     HLO_RETURN_IF_ERROR(RunTurn(loop));
   }
 }

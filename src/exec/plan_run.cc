@@ -30,6 +30,19 @@ absl::Status StepLimits::Count() {
   return Deadline::Check();
 }
 
+std::optional<int64_t> TripCount(
+    const plan::LoopStep& loop,
+    absl::FunctionRef<std::optional<int64_t>(plan::Slot slot, ElementType type)> value) {
+  if (!loop.counted.has_value()) return std::nullopt;
+  const plan::CountedLoop& counted = *loop.counted;
+  const auto find = [&](const std::optional<int64_t>& constant, plan::Slot slot) {
+    return constant.has_value() ? constant : value(slot, counted.type);
+  };
+  const std::optional<int64_t> first = find(counted.first_value, counted.counter),
+                               limit = find(counted.limit_value, counted.limit);
+  return first.has_value() && limit.has_value() ? plan::TurnsOf(counted, *first, *limit) : std::nullopt;
+}
+
 const plan::BranchStep::Branch& TakenBranch(const plan::BranchStep& branch, int32_t choice) {
   const auto last = static_cast<int64_t>(branch.branches.size()) - 1;
   int64_t number = branch.choice_type == ElementType::kPred ? 1 - choice : choice;

@@ -3,8 +3,10 @@
 // which branch a conditional takes.
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "hlo_run/literal.h"
@@ -31,6 +33,12 @@ class StepLimits {
   int64_t max_steps_ = 0, taken_ = 0;
   bool has_deadline_ = false;
 };
+
+// The trip count of a loop that is about to begin, or runs. `value` gives the number in a slot, nullopt where
+// it cannot be read.
+std::optional<int64_t> TripCount(
+    const plan::LoopStep& loop,
+    absl::FunctionRef<std::optional<int64_t>(plan::Slot slot, ElementType type)> value);
 
 // Of an s32 choice, or of a pred as 0 or 1: true takes the first branch, and what is out of range the last.
 const plan::BranchStep::Branch& TakenBranch(const plan::BranchStep& branch, int32_t choice);

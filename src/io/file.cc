@@ -9,11 +9,14 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/activity.h"
 #include "base/status.h"
 #include "fmt/format.h"
 
 namespace hlo::io {
 namespace {
+
+constexpr int64_t kReportEvery = int64_t{16} << 20, kSmall = 1 << 16;  // Bytes.
 
 absl::Status Failure(const std::string& path, const char* what, int error) {
   const std::string message = fmt::format("{}: {}: {}", path, what, std::strerror(error));
@@ -66,9 +69,11 @@ absl::StatusOr<std::unique_ptr<InputFile>> InputFile::Open(const std::string& pa
 InputFile::~InputFile() { close(descriptor_); }
 
 absl::Status InputFile::ReadAt(int64_t offset, void* to, int64_t count) const {
+  const std::string what = count > kSmall ? fmt::format("reading {}", path_) : "";
   auto* out = static_cast<char*>(to);
   while (count > 0) {
-    const ssize_t got = pread(descriptor_, out, std::min<int64_t>(count, int64_t{1} << 30), offset);
+    if (!what.empty()) Report({what, offset, byte_count_, "bytes"});
+    const ssize_t got = pread(descriptor_, out, std::min<int64_t>(count, kReportEvery), offset);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return Failure(path_, "cannot be read", errno);
     if (got == 0)

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/numbers.h"
+#include "base/activity.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "hlo_run/diagnostic.h"
@@ -212,8 +213,13 @@ absl::Status io::FillArray(Literal& literal, const ArrayFill& fill, uint64_t see
   const Stream stream{Mix(Mix(seed) + array)};
   DispatchWide(type, [&]<class W>() {
     const StoreFn<W> store = Storer<W>(type);
-    for (int64_t i = 0; i < literal.element_count(); ++i)
-      store(literal.mutable_data(), i, Element<W>(type, fill, stream, i));
+    constexpr int64_t kReportEvery = 1 << 20;
+    const int64_t count = literal.element_count();
+    for (int64_t begin = 0; begin < count; begin += kReportEvery) {
+      if (count > kReportEvery) Report({.done = begin, .total = count, .unit = "elements"});
+      for (int64_t i = begin; i < std::min(begin + kReportEvery, count); ++i)
+        store(literal.mutable_data(), i, Element<W>(type, fill, stream, i));
+    }
   });
   return absl::OkStatus();
 }
@@ -323,6 +329,7 @@ absl::StatusOr<std::vector<Literal>> io::MakeSomeInputs(const Module& module, co
     ArrayFill fill{.fill = options.fill, .range = options.range};
     if (const InputFill* own = FindFor(options.fills, parameter, p)) fill.fill = *own;
     if (const InputRange* own = FindFor(options.ranges, parameter, p)) fill.range = *own;
+    Report({.what = fmt::format("making argument {} of {}", p + 1, limits.size())});
     HLO_ASSIGN_OR_RETURN(arguments[p], Literal::Create(parameter.shape()));
     const absl::Status status = InputMaker(options, limits[p]).Fill(arguments[p], fill, &array);
     if (!status.ok()) {

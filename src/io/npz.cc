@@ -2,11 +2,13 @@
 
 #include <zip.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/strip.h"
+#include "base/activity.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "io/file.h"
@@ -32,13 +34,18 @@ std::string ZipMessage(int code) {
 
 class EntryStream final : public ByteStream {
  public:
-  EntryStream(zip_file_t* file, int64_t byte_count) : ByteStream(byte_count), file_(file) {}
+  EntryStream(zip_file_t* file, int64_t byte_count, std::string name)
+      : ByteStream(byte_count), file_(file), byte_count_(byte_count), what_("reading " + std::move(name)) {}
 
  private:
   absl::Status DoRead(void* to, int64_t count) override {
     auto* out = static_cast<char*>(to);
+    constexpr int64_t kReportEvery = int64_t{16} << 20, kSmall = 1 << 16;
+    const bool is_small = count <= kSmall;
     while (count > 0) {
-      const int64_t got = zip_fread(file_.get(), out, count);
+      const int64_t done = byte_count_ - remaining() + (out - static_cast<char*>(to));
+      if (!is_small) Report({what_, done, byte_count_, "bytes"});
+      const int64_t got = zip_fread(file_.get(), out, std::min(count, kReportEvery));
       if (got < 0) return absl::FailedPreconditionError(zip_file_strerror(file_.get()));
       if (got == 0)
         return absl::FailedPreconditionError(fmt::format("{} bytes are missing at the end", count));
@@ -48,6 +55,8 @@ class EntryStream final : public ByteStream {
     return absl::OkStatus();
   }
   std::unique_ptr<zip_file_t, ZipCloser> file_;
+  const int64_t byte_count_;
+  const std::string what_;
 };
 
 class NpzArchive final : public Archive {
@@ -88,7 +97,7 @@ class NpzArchive final : public Archive {
       return Failed(key, "claims more bytes than can be counted");
     }
     // ReadNpy allocates nothing before the size of the entry is the one that the expected shape asks for.
-    EntryStream stream(file, static_cast<int64_t>(entry->second.byte_count));
+    EntryStream stream(file, static_cast<int64_t>(entry->second.byte_count), path_ + " " + key);
     absl::StatusOr<Literal> value = ReadNpy(stream, expected, options);
     if (!value.ok()) {
       return absl::Status(value.status().code(),

@@ -95,7 +95,7 @@ class Compiler {
   void Steps(const std::vector<Step>& steps) {
     for (const Step& step : steps) {
       if (const auto* loop = std::get_if<LoopStep>(&step.what))
-        Loop(*loop);
+        Loop(step, *loop);
       else if (const auto* branch = std::get_if<BranchStep>(&step.what))
         Branch(*branch);
       else if (!Tiles(step) && !Scatter(step) && !Dot(step))
@@ -118,7 +118,7 @@ class Compiler {
     result_.escapes.push_back(std::move(what));
   }
 
-  void Loop(const LoopStep& loop) {
+  void Loop(const Step& step, const LoopStep& loop) {
     Moves(loop.initial);
     const bool was_in_loop = std::exchange(in_loop_, true);
     const cpu::StepCode::Label body = result_.code.NewLabel(), test = result_.code.NewLabel();
@@ -130,6 +130,7 @@ class Compiler {
     Bind(test);
     Steps(loop.condition);
     result_.code.Repeat(Read(loop.predicate, 0, 1), body);
+    result_.loops.push_back(&step);
     in_loop_ = was_in_loop;
   }
 

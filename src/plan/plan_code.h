@@ -21,6 +21,8 @@ struct PlanCode {
   std::vector<Import> imports;
   // By the number of an escape: a step to run, or moves.
   std::vector<std::variant<const Step*, std::vector<Move>>> escapes;
+  // By the number of an operation that repeats a loop; inner loops come before outer ones.
+  std::vector<const Step*> loops;
 };
 
 // Makes the plan's code where it has steps that gain by it. Extends the arena; the steps must stay where they

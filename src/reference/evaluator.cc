@@ -13,11 +13,13 @@ namespace hlo::reference {
 
 class Evaluator::View : public StepView {
  public:
-  View(const Frame& frame, const Step& step, int64_t depth) : frame_(frame), step_(step), depth_(depth) {}
+  View(const Frame& frame, const Step& step, int64_t depth, const std::vector<RunningLoop>& loops)
+      : frame_(frame), step_(step), depth_(depth), loops_(loops) {}
 
   const Instruction& instruction() const override { return *step_.instruction; }
   std::string_view kernel() const override { return "reference"; }
   int64_t depth() const override { return depth_; }
+  std::vector<RunningLoop> loops() const override { return loops_; }
   absl::StatusOr<Literal> Operand(int64_t i) const override {
     const Literal& value = frame_.values[frame_.program.uses[step_.first_use + i].slot];
     if (!value.shape().IsValid())
@@ -31,6 +33,7 @@ class Evaluator::View : public StepView {
   const Frame& frame_;
   const Step& step_;
   int64_t depth_;
+  const std::vector<RunningLoop>& loops_;
 };
 
 Evaluator::Evaluator(const std::vector<const Computation*>& callees_first, const EvaluateOptions& options)
@@ -47,6 +50,8 @@ Evaluator::Evaluator(const std::vector<const Computation*>& callees_first, const
 absl::StatusOr<Literal> Evaluator::Call(const Computation& computation, absl::Span<Literal> arguments) {
   Frame& frame = *frames_.find(&computation)->second;
   ++depth_;
+  if (!loops_.empty() && loops_.back().instruction->Get<attr::body>() == &computation)
+    ++loops_.back().iteration;
   for (const Step& step : frame.program.steps) {
     absl::Status status = CountStep();
     if (status.ok()) {
@@ -92,7 +97,10 @@ absl::StatusOr<Literal> Evaluator::Compute(Frame& frame, const Step& step) {
       operands[i] = frame.values[use.slot];
   }
   OpContext context{*step.instruction, operands, *this};
+  const bool is_loop = step.instruction->opcode() == Opcode::kWhile;
+  if (is_loop) loops_.push_back({.instruction = step.instruction});
   absl::StatusOr<Literal> result = Apply(context, step.op);
+  if (is_loop) loops_.pop_back();
   for (Literal& operand : operands) operand = Literal();
   return result;
 }
@@ -108,7 +116,7 @@ Literal Evaluator::TakeElement(Frame& frame, const Step& step) {
 }
 
 absl::Status Evaluator::ObserveStep(Frame& frame, const Step& step, absl::Span<Literal> arguments) {
-  const View view(frame, step, depth_);
+  const View view(frame, step, depth_, loops_);
   HLO_RETURN_IF_ERROR(options_.observer->BeforeStep(view));
   HLO_RETURN_IF_ERROR(RunStep(frame, step, arguments));
   HLO_RETURN_IF_ERROR(options_.observer->AfterStep(view));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "hlo_run/observer.h"
 #include "hlo_run/run.h"
 #include "reference/op.h"
 #include "reference/program.h"
@@ -49,6 +50,7 @@ class Evaluator : public Caller {
   bool located_ = false;  // The failure that is on its way out names its place.
   int64_t depth_ = -1;
   int64_t step_count_ = 0;
+  std::vector<RunningLoop> loops_;  // Outermost first.
   std::array<uint64_t, 2> counter_ = kFirstCounter;
 };
 

@@ -21,6 +21,7 @@ struct StepCode::Context {
   absl::FunctionRef<bool(int32_t)> escape;
   int32_t polls = kPollEvery;
   bool stopped = false;
+  int64_t* iterations = nullptr;  // By the number of a loop.
 
   const Op* at_label(Label label) const { return code.ops_.data() + code.targets_[label]; }
   const Range& range(const Op& op) const { return code.ranges_[op.number]; }

@@ -197,7 +197,7 @@ void StepCode::JumpTo(FramePlace number, const std::vector<Label>& labels) {
   tables_.push_back(labels);
 }
 void StepCode::Repeat(FramePlace predicate, Label label) {
-  Add({.code = kRepeat, .a = predicate, .number = label});
+  Add({.code = kRepeat, .a = predicate, .c = repeats_++, .number = label});
 }
 
 }  // namespace hlo::cpu

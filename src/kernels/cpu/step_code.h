@@ -74,7 +74,7 @@ class StepCode {
   void JumpUnless(FramePlace predicate, Label label);
   // To one of the labels by an s32, the last one for all others.
   void JumpTo(FramePlace number, const std::vector<Label>& labels);
-  // To the beginning of a loop; now and then, whoever runs the code may stop it.
+  // To the beginning of a loop; now and then, whoever runs the code may stop it. Numbered from 0 on.
   void Repeat(FramePlace predicate, Label label);
   // Whether operations from number `first` on load from or store to what this pointer of the run points at.
   bool UsesArgument(int64_t first, int32_t argument) const;
@@ -93,6 +93,10 @@ class StepCode {
   // --- Running. False as soon as `escape` has returned false; kPolled instead of a number: a poll.
   static constexpr int32_t kPolled = -1;
   bool Run(std::byte* frame, void* const* arguments, absl::FunctionRef<bool(int32_t)> escape) const;
+  // The same code, which counts the iterations of each loop: by the number of Repeat, 0 while it does not run.
+  StepCode WithCounts() const;
+  bool Run(std::byte* frame, void* const* arguments, absl::FunctionRef<bool(int32_t)> escape,
+           int64_t* iterations) const;
 
   int64_t op_count() const { return static_cast<int64_t>(ops_.size()); }
 
@@ -153,6 +157,8 @@ class StepCode {
   std::vector<FarCall> far_calls_;
   std::vector<std::vector<Label>> tables_;
   std::vector<int64_t> targets_;  // By label: the number of an operation.
+  int32_t repeats_ = 0;
+  bool counts_ = false;
 };
 
 }  // namespace hlo::cpu

@@ -111,9 +111,13 @@ HLO_HANDLER(AskOutside) { return context.Ask(static_cast<int32_t>(op->number)) ?
   return Get<uint8_t>(frame + op->a) != 0 ? op + op->number : op + 1;
 }
 
-template <class... Steps>
+template <bool kCounts, class... Steps>
 HLO_HANDLER(GoBack) {
   (Steps::Do(op++, frame, context), ...);
+  if constexpr (kCounts) {
+    int64_t& iteration = context.iterations[op->c];
+    iteration = Get<uint8_t>(frame + op->a) != 0 ? iteration + 1 : 0;
+  }
   if (--context.polls == 0) return Poll(op, frame, context);
   HLO_GO_ON(Get<uint8_t>(frame + op->a) != 0 ? op + op->number : op + 1);
 }
@@ -144,7 +148,7 @@ constexpr StepCode::Handler HandlerOf() {
     case kEscape:
       return &AskOutside;
     case kRepeat:
-      return &GoBack<>;
+      return &GoBack<false>;
     case kJump:
       return &Go;
     case kJumpUnless:
@@ -275,21 +279,34 @@ using AddCount = Own<scalar::Add, int32_t>;
 using IsBelow = Own<scalar::Lt, int32_t>;
 using AreBoth = Own<scalar::And, bool>;
 
-// Of the operation and as many of those after it as one handler does; `left` follow.
-StepCode::Handler FindHandler(const Op* op, int64_t left) {
-  if (op->count > 1) return kOneByOne[op->code];
-  const auto is = [&](std::initializer_list<uint16_t> codes) {
-    return left + 1 >= static_cast<int64_t>(codes.size()) &&
-           std::equal(codes.begin(), codes.end(), op,
-                      [](uint16_t code, const Op& each) { return code == each.code && each.count == 1; });
-  };
+// Whether the operation and those after it, of which there are `left`, have these codes.
+bool IsSequence(const Op* op, int64_t left, std::initializer_list<uint16_t> codes) {
+  return left + 1 >= static_cast<int64_t>(codes.size()) &&
+         std::equal(codes.begin(), codes.end(), op,
+                    [](uint16_t code, const Op& each) { return code == each.code && each.count == 1; });
+}
+
+// Of the test of a loop; nullptr for others.
+template <bool kCounts>
+StepCode::Handler FindGoBack(const Op* op, int64_t left) {
+  const auto is = [&](std::initializer_list<uint16_t> codes) { return IsSequence(op, left, codes); };
   if (is({kAddS32, kAddS32, kLtS32, kLtS32, kAndPred, kRepeat}))
-    return &GoBack<AddCount, AddCount, IsBelow, IsBelow, AreBoth>;
-  if (is({kAddS32, kLtS32, kLtS32, kAndPred, kRepeat})) return &GoBack<AddCount, IsBelow, IsBelow, AreBoth>;
-  if (is({kLtS32, kLtS32, kAndPred, kRepeat})) return &GoBack<IsBelow, IsBelow, AreBoth>;
-  if (is({kAddS32, kLtS32, kRepeat})) return &GoBack<AddCount, IsBelow>;
-  if (is({kLtS32, kRepeat})) return &GoBack<IsBelow>;
-  if (is({kAndPred, kRepeat})) return &GoBack<AreBoth>;
+    return &GoBack<kCounts, AddCount, AddCount, IsBelow, IsBelow, AreBoth>;
+  if (is({kAddS32, kLtS32, kLtS32, kAndPred, kRepeat}))
+    return &GoBack<kCounts, AddCount, IsBelow, IsBelow, AreBoth>;
+  if (is({kLtS32, kLtS32, kAndPred, kRepeat})) return &GoBack<kCounts, IsBelow, IsBelow, AreBoth>;
+  if (is({kAddS32, kLtS32, kRepeat})) return &GoBack<kCounts, AddCount, IsBelow>;
+  if (is({kLtS32, kRepeat})) return &GoBack<kCounts, IsBelow>;
+  if (is({kAndPred, kRepeat})) return &GoBack<kCounts, AreBoth>;
+  return is({kRepeat}) ? &GoBack<kCounts> : nullptr;
+}
+
+// Of the operation and as many of those after it as one handler does; `left` follow.
+StepCode::Handler FindHandler(const Op* op, int64_t left, bool counts) {
+  if (op->count > 1) return kOneByOne[op->code];
+  const auto is = [&](std::initializer_list<uint16_t> codes) { return IsSequence(op, left, codes); };
+  const StepCode::Handler go_back = counts ? FindGoBack<true>(op, left) : FindGoBack<false>(op, left);
+  if (go_back != nullptr) return go_back;
   // An index from the end becomes one from the beginning.
   if (is({kLtS32, kAddS32, kSelect4})) return &InTurn<IsBelow, AddCount, Select<uint32_t>>;
   if (is({kCheckedAddressS32, kStoreAt4})) return &MakeCheckedAddressS32<Store<MoveOne<uint32_t>, true>>;
@@ -316,11 +333,24 @@ void StepCode::Finish() {
 }
 
 void StepCode::ChooseHandlers() {
-  for (int64_t k = 0; k < op_count(); ++k) ops_[k].run = FindHandler(&ops_[k], op_count() - 1 - k);
+  for (int64_t k = 0; k < op_count(); ++k) ops_[k].run = FindHandler(&ops_[k], op_count() - 1 - k, counts_);
+}
+
+StepCode StepCode::WithCounts() const {
+  StepCode code = *this;
+  code.counts_ = true;
+  code.ChooseHandlers();
+  return code;
 }
 
 bool StepCode::Run(std::byte* frame, void* const* arguments, absl::FunctionRef<bool(int32_t)> escape) const {
-  Context context{*this, arguments, escape};
+  HLO_CHECK(!counts_);
+  return Run(frame, arguments, escape, nullptr);
+}
+
+bool StepCode::Run(std::byte* frame, void* const* arguments, absl::FunctionRef<bool(int32_t)> escape,
+                   int64_t* iterations) const {
+  Context context{.code = *this, .arguments = arguments, .escape = escape, .iterations = iterations};
   const Op* op = ops_.data();
   while (op != nullptr) op = op->run(op, frame, context);
   return !context.stopped;

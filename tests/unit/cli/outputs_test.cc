@@ -1,12 +1,10 @@
 // Results as people want them: folders of outputs, short texts on a terminal, statistics.
 
-#include <fcntl.h>
-
-#include <cstdlib>
 #include <string>
 
 #include "cli_fixture.h"
 #include "nlohmann/json.hpp"
+#include "terminal.h"
 
 namespace {
 
@@ -50,40 +48,28 @@ TEST_F(Cli, OutputsOfOneNameDoNotOverwriteEachOther) {
   EXPECT_EQ(Run(file + " " + Path("m.txt") + " -o " + Path("one.npz")).status, 2);
 }
 
-// A terminal whose output can be read.
-class Terminal {
- public:
-  Terminal() : master_(posix_openpt(O_RDWR | O_NOCTTY)) {
-    is_open_ = master_ >= 0 && grantpt(master_) == 0 && unlockpt(master_) == 0;
-    // Held open, so that what is written stays until it is read.
-    if (is_open_) slave_ = open(name().c_str(), O_RDWR | O_NOCTTY);
+TEST_F(Cli, AFileTakesTheOutputOfOneModule) {
+  fs::create_directory(Path("dumps"));
+  Write("dumps/a.hlo", kConstant);
+  Write("dumps/b.hlo", kConstant);
+  const std::string two = Write("two.hlo", std::string(kConstant) + "\n// -----\n" + kConstant);
+  const std::string out = Path("out.npz"), text = Path("out.hlo");
+  for (const std::string& command :
+       {"run " + two + " -o " + out, "print " + two + " -o " + text, "print " + Path("dumps") + " -o " + text,
+        "inputs " + two + " -o " + out, "extract " + two + " --instruction c -o " + text}) {
+    const Outcome run = Run(command);
+    EXPECT_EQ(run.status, 2) << command;
+    EXPECT_HAS(run.err, "takes what one");
   }
-  ~Terminal() {
-    if (slave_ >= 0) close(slave_);
-    if (master_ >= 0) close(master_);
-  }
-  bool is_open() const { return is_open_ && slave_ >= 0; }
-  std::string name() const { return ptsname(master_); }
-  std::string Read() const {
-    std::string text;
-    char buffer[4096];
-    fcntl(master_, F_SETFL, O_NONBLOCK);
-    for (ssize_t count = 0; (count = read(master_, buffer, sizeof buffer)) > 0;)
-      text.append(buffer, static_cast<size_t>(count));
-    return text;
-  }
-
- private:
-  int master_ = -1, slave_ = -1;
-  bool is_open_ = false;
-};
+  EXPECT_FALSE(fs::exists(out) || fs::exists(text));
+}
 
 TEST_F(Cli, LargeResultsAreShortOnATerminal) {
   const std::string file = Write("m.hlo",
                                  "ENTRY e { a = s32[1001] iota(), iota_dimension=0 b = s32[1000] iota(), "
                                  "iota_dimension=0 c = s32[2,600] iota(), iota_dimension=1 "
                                  "ROOT t = (s32[1001], s32[1000], s32[2,600]) tuple(a, b, c) }");
-  const Terminal terminal;
+  Terminal terminal, second;
   if (!terminal.is_open()) GTEST_SKIP() << "there are no terminals";
   ASSERT_EQ(RunTo(terminal.name(), file).status, 0);
   const std::string shown = terminal.Read();
@@ -93,8 +79,8 @@ TEST_F(Cli, LargeResultsAreShortOnATerminal) {
   const std::string all = Run(file).out;
   EXPECT_EQ(all.find("..."), std::string::npos) << "files and pipes get everything";
   const std::string wide = Write("w.hlo", "ENTRY e { ROOT a = s32[1001] iota(), iota_dimension=0 }");
-  ASSERT_EQ(RunTo(terminal.name(), wide + " --full").status, 0);
-  EXPECT_EQ(terminal.Read().find("..."), std::string::npos);
+  ASSERT_EQ(RunTo(second.name(), wide + " --full").status, 0);
+  EXPECT_EQ(second.Read().find("..."), std::string::npos);
 }
 
 TEST_F(Cli, RunTimeSizesAreShown) {
@@ -175,6 +161,8 @@ ENTRY e {
   const auto json = nlohmann::json::parse(ReadFile(Path("m.json")));
   EXPECT_EQ(json["entry_computation_name"], "e");
   EXPECT_EQ(json["computations"][1]["instructions"][0]["frontend_attributes"]["map"]["key"], "value");
+  const std::string compact = json.dump();
+  EXPECT_EQ(Run(Write("compact.json", compact) + input).out, expected);
   const Outcome part = Run("print " + file + " --computation add -o " + Path("part.pb"));
   EXPECT_EQ(part.status, 2);
   EXPECT_HAS(part.err, "a message holds a whole module");

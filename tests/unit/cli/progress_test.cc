@@ -1,0 +1,76 @@
+// The line that shows on a terminal how far long work is.
+
+#include <sys/stat.h>
+
+#include "cli_fixture.h"
+#include "terminal.h"
+
+namespace {
+
+using namespace hlo::cli_test;
+
+class ProgressLine : public Cli {
+ protected:
+  void SetUp() override {
+    Cli::SetUp();
+    if (!Terminal().is_open()) GTEST_SKIP() << "there are no terminals";
+  }
+  // What the command writes to the terminal that is its standard error. `before` comes before its name.
+  std::string Shown(const std::string& arguments, int status, const std::string& before = "") {
+    Terminal terminal;
+    const Outcome run = RunShell("( " + before + HLO_RUN_BINARY + " " + arguments + " 2>" + terminal.name() +
+                                 " ) >" + Path("stdout"));
+    EXPECT_EQ(run.status, status) << arguments << run.err;
+    return terminal.Read();
+  }
+};
+
+// Adds one until the number is LIMIT, which is far away.
+constexpr char kLoop[] = R"(HloModule m
+body { p = s64[] parameter(0)  one = s64[] constant(1)  ROOT n = s64[] add(p, one) }
+test { p = s64[] parameter(0)  limit = s64[] constant(8000000000000)
+  ROOT c = pred[] compare(p, limit), direction=LT }
+ENTRY e { zero = s64[] constant(0)  ROOT w = s64[] while(zero), condition=test, body=body }
+)";
+
+TEST_F(ProgressLine, ShowsIterationsOfLoopsAndTripCounts) {
+  const std::string file = Write("m.hlo", kLoop);
+  const std::string fast = Shown(file + " --max-seconds 1.7", 4);
+  EXPECT_HAS(fast, " steps, w iteration ");
+  EXPECT_HAS(fast, " of 8000000000000, at w (while) 2 of 2 in e");
+  EXPECT_HAS(Shown(file + " --engine=reference --max-seconds 1.7", 4), " steps, w iteration ");
+  // Without a counter, the trip count is not known.
+  std::string text = kLoop;
+  text.replace(text.find("add(p, one)"), 11, "multiply(p, p)");
+  const std::string endless = Shown(Write("n.hlo", text) + " --max-seconds 1.7", 4);
+  EXPECT_HAS(endless, " steps, w iteration ");
+  EXPECT_EQ(endless.find(" of 8"), std::string::npos) << endless;
+}
+
+TEST_F(ProgressLine, ShowsFilesThatAreRead) {
+  const std::string file = Write("m.hlo", "ENTRY e { ROOT x = f32[2] parameter(0) }");
+  EXPECT_HAS(Shown("- -i '{1,2}'", 0, "( sleep 1.5; cat " + file + " ) | "), " s, reading standard input");
+  const std::string values = Write("values.txt", "f32[2] {1, 2}\n"), pipe = Path("pipe.txt");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_HAS(Shown(file + " -i x=" + pipe, 0, "( sleep 1.5; cat " + values + " >" + pipe + " ) & "),
+             " s, reading " + pipe);
+  EXPECT_EQ(ReadFile(Path("stdout")), "f32[2] {1, 2}\n");
+}
+
+TEST_F(ProgressLine, ShowsArgumentsThatAreMade) {
+  const std::string file = Write("m.hlo", R"(ENTRY e { x = s8[] parameter(0)
+  ROOT y = f4e2m1fn[60000000] parameter(1) }
+)");
+  const std::string shown = Shown(file + " --random 1 --distribution log-uniform -o " + Path("y.bin"), 0);
+  EXPECT_HAS(shown, " s, making argument 2 of 2: ");
+  EXPECT_HAS(shown, " % of 60000000 elements");
+}
+
+TEST_F(ProgressLine, IsNotShownForShortWorkNorInFiles) {
+  const std::string file = Write("m.hlo", kAdd);
+  EXPECT_EQ(Shown(file + " --random 1", 0), "");
+  const Outcome run = Run(Write("l.hlo", kLoop) + " --max-seconds 1.3");
+  EXPECT_EQ(run.err.find('\r'), std::string::npos) << run.err;
+}
+
+}  // namespace
