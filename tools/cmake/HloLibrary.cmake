@@ -1,8 +1,8 @@
-# Compiles the sources of a target together, BATCH of them (10 if empty) at a time: the compiler reads their headers once.
+# Compiles the sources of a target together, BATCH of them (20 if empty) at a time: the compiler reads their headers once.
 # Names in anonymous namespaces must differ within a target. Sources with COMPILE_OPTIONS of their own stay alone.
 function(hlo_unity TARGET BATCH)
   if(BATCH STREQUAL "")
-    set(BATCH 10)
+    set(BATCH 20)
   endif()
   if(HLO_RUN_UNITY AND BATCH)
     set_target_properties(${TARGET} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${BATCH})
@@ -13,9 +13,10 @@ endfunction()
 # HEADERS names what it shares precompiled headers with where sources are compiled alone, hlo_headers if nothing else; NONE
 # where its options differ.
 # BATCH is the number of sources that are compiled together (HLO_RUN_UNITY); 0 compiles each alone.
+# COLD is for code whose time does not matter: it is compiled quickly rather than made quick.
 #   hlo_library(NAME ir SOURCES opcode.cc module.cc DEPS types)
 function(hlo_library)
-  cmake_parse_arguments(ARG "" "NAME;HEADERS;BATCH" "SOURCES;DEPS;LIBS;PRIVATE_LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "COLD" "NAME;HEADERS;BATCH" "SOURCES;DEPS;LIBS;PRIVATE_LIBS" ${ARGN})
   add_library(hlo_${ARG_NAME} STATIC ${ARG_SOURCES})
   hlo_unity(hlo_${ARG_NAME} "${ARG_BATCH}")
   add_library(hlo::${ARG_NAME} ALIAS hlo_${ARG_NAME})
@@ -27,6 +28,10 @@ function(hlo_library)
   target_link_libraries(hlo_${ARG_NAME} PUBLIC ${ARG_LIBS} PRIVATE ${ARG_PRIVATE_LIBS})
   if(NOT ARG_HEADERS)
     set(ARG_HEADERS hlo_headers)
+  endif()
+  if(ARG_COLD)
+    target_compile_options(hlo_${ARG_NAME} PRIVATE $<$<CONFIG:Release>:-O1>)
+    set(ARG_HEADERS NONE)
   endif()
   # Sources that are compiled together read their headers once anyway.
   if(NOT ARG_HEADERS STREQUAL "NONE" AND NOT HLO_RUN_UNITY)
