@@ -1,6 +1,7 @@
 #pragma once
-// What values can an instruction's attributes have? Grammar and meaning: text-format 6 and 8. All are plain
-// data that lies in the module's arena; strings and lists are views into it or into the source text.
+/// \file
+/// Defines the value types of instruction attributes (text-format 6 and 8). All of them are plain data in the
+/// module's arena; strings and lists are views into the arena or into the source text.
 
 #include <cstdint>
 #include <optional>
@@ -18,13 +19,13 @@ namespace hlo {
 class Computation;
 class Instruction;
 
-// --- Words
-// ----------------------------------------------------------------------------------------------------- Each
-// enumeration has its words in the order of its enumerators: Words<E>(), in attribute.cc.
+// Enumerations. Words<E>() lists the spellings of an enumeration in the order of its enumerators
+// (attribute.cc).
 
 enum class ComparisonDirection : uint8_t { kEq, kNe, kGe, kGt, kLe, kLt };
 enum class ComparisonOrder : uint8_t { kPartial, kTotal };
-enum class ComparisonType : uint8_t { kFloat, kTotalOrder, kSigned, kUnsigned };  // Until August 2026.
+/// XLA removed this attribute in August 2026; older text has it.
+enum class ComparisonType : uint8_t { kFloat, kTotalOrder, kSigned, kUnsigned };
 enum class FftType : uint8_t { kFft, kIfft, kRfft, kIrfft };
 enum class FusionKind : uint8_t { kLoop, kInput, kOutput, kCustom };
 enum class RandomDistribution : uint8_t { kInvalid, kUniform, kNormal };
@@ -67,6 +68,7 @@ enum class ShuffleMode : uint8_t { kRotate };
 enum class AccuracyMode : uint8_t { kDefault, kHighest };
 
 template <class E>
+/// The spellings of the enumerators of E, and whether they are matched without regard to case.
 struct EnumWords {
   absl::Span<const std::string_view> words;
   bool ignore_case = false;
@@ -74,34 +76,34 @@ struct EnumWords {
 template <class E>
 const EnumWords<E>& Words();
 template <class E>
+/// Returns the spelling of an enumerator.
 std::string_view Word(E value) {
   return Words<E>().words[static_cast<size_t>(value)];
 }
-// nullopt for a word that the enumeration does not have.
+/// Returns the enumerator with this spelling; nullopt if there is none.
 template <class E>
 std::optional<E> ParseWord(std::string_view word);
 
-// --- Structures
-// ------------------------------------------------------------------------------------------------
-
 using IntList = absl::Span<const int64_t>;
 using IntLists = absl::Span<const IntList>;
-// bool[] cannot be viewed as bits; one byte each.
+/// A list of bools takes one byte per element, since a packed bit list cannot be viewed as a span.
 using BoolList = absl::Span<const bool>;
 
+/// One dimension of a window (text-format 8); sizes, strides, padding and dilations are counts of elements.
 struct WindowDim {
   int64_t size = 1;
   int64_t stride = 1;
   int64_t padding_low = 0;
   int64_t padding_high = 0;
-  int64_t window_dilation = 1;  // rhs_dilate
-  int64_t base_dilation = 1;    // lhs_dilate
-  bool reversed = false;        // rhs_reversal
+  int64_t window_dilation = 1;  ///< rhs_dilate
+  int64_t base_dilation = 1;    ///< lhs_dilate
+  bool reversed = false;        ///< rhs_reversal
   bool operator==(const WindowDim&) const = default;
 };
 using Window = absl::Span<const WindowDim>;
 
-// Positions of the dimensions of a convolution in its three arrays; -1 for one that is not written.
+/// Maps the dimensions of a convolution to dimension numbers of its input, kernel and output; -1 if absent
+/// (text-format 8).
 struct DimLabels {
   int64_t input_batch = -1, input_feature = -1;
   IntList input_spatial;
@@ -109,12 +111,14 @@ struct DimLabels {
   IntList kernel_spatial;
   int64_t output_batch = -1, output_feature = -1;
   IntList output_spatial;
-  std::string_view text;  // As written, with `?`.
+  std::string_view text;  ///< The source spelling, including `?`.
 };
 
+/// The padding of one dimension in elements: edge padding may be negative, interior padding is not.
 struct PaddingDim {
   int64_t low = 0, high = 0, interior = 0;
 };
+/// The half-open range [start, limit) of one dimension with a stride.
 struct SliceRange {
   int64_t start = 0, limit = 0, stride = 1;
 };
@@ -124,7 +128,7 @@ struct KeyValue {
   std::string_view value;
 };
 struct FrontendAttributes {
-  absl::Span<const KeyValue> entries;  // Sorted by key, keys unique.
+  absl::Span<const KeyValue> entries;  ///< Sorted by key; the keys are unique.
 };
 
 struct Statistic {
@@ -136,6 +140,7 @@ struct Statistics {
   absl::Span<const Statistic> entries;
 };
 
+/// The origin of an instruction in the framework's program; it does not affect evaluation.
 struct Metadata {
   std::string_view op_type, op_name, source_file;
   int32_t source_line = 0, source_end_line = 0, source_column = 0, source_end_column = 0;
@@ -145,7 +150,8 @@ struct Metadata {
   std::string_view metadata_payload;
 };
 
-// `[d0,..]<=[r0,..]T(p0,..)`: iota over the product of r, reshaped to r, transposed by p, reshaped to d.
+/// The device list `[d0,..]<=[r0,..]T(p0,..)`: an iota of product(r) elements, reshaped to r, transposed by p
+/// and reshaped to d.
 struct IotaTile {
   IntList dims;
   IntList reshape_dims;
@@ -156,33 +162,36 @@ struct MeshAxis {
   std::string_view name;
   int64_t size = 1;
 };
-// An axis of a mesh, or with `size` != 0 the part of it that starts after `pre_size`.
+/// A mesh axis or, if `size` != 0, the sub-axis of `size` that follows sub-axes of product `pre_size`.
 struct AxisRef {
-  int64_t axis = 0;  // Position in the mesh.
+  int64_t axis = 0;  ///< Index into Mesh::axes.
   int64_t pre_size = 0;
   int64_t size = 0;
 };
+/// A device mesh with named axes, or a single device.
 struct Mesh {
-  bool single_device = false;  // `single_device[device_id=N]`
+  bool single_device = false;  ///< True for `single_device[device_id=N]`.
   int64_t device_id = 0;
   absl::Span<const MeshAxis> axes;
-  IntList device_ids;              // Explicit permutation; empty: identity or iota.
-  const IotaTile* iota = nullptr;  // `device_ids=([r,..]T(p,..))`
+  IntList device_ids;              ///< The explicit device order; empty for the identity or an iota.
+  const IotaTile* iota = nullptr;  ///< The iota form, `device_ids=([r,..]T(p,..))`.
 };
 struct DimSharding {
   absl::Span<const AxisRef> axes;
-  bool open = false;  // `?`
+  bool open = false;  ///< True if `?` allows further sharding.
 };
 
+/// The device groups of a collective in one of three spellings.
 struct ReplicaGroups {
   enum class Form : uint8_t { kList, kIota, kMesh };
   Form form = Form::kList;
-  IntLists groups;                 // kList: as written; empty: one group of everything.
-  const IotaTile* iota = nullptr;  // kIota: dims = {group count, group size}
-  const Mesh* mesh = nullptr;      // kMesh
+  IntLists groups;                 ///< kList: the groups as written; empty means one group of all devices.
+  const IotaTile* iota = nullptr;  ///< kIota: `dims` is {group count, group size}.
+  const Mesh* mesh = nullptr;      ///< kMesh: the groups run along `axes` of this mesh.
   absl::Span<const AxisRef> axes;
 };
 
+/// A sharding annotation (text-format 6.2).
 struct Sharding {
   enum class Kind : uint8_t { kReplicated, kMaximal, kManual, kUnknown, kUnreduced, kTiled, kNamed, kTuple };
   enum class Reduction : uint8_t { kSum, kMax, kMin };
@@ -190,18 +199,19 @@ struct Sharding {
   enum class SubgroupType : uint8_t { kReplicated, kManual, kMaximal, kUnreduced };
 
   Kind kind = Kind::kReplicated;
-  // Device lists (text-format 6.2.1).
+  /// Fields of the device-list form (text-format 6.2.1).
   int64_t maximal_device = 0;
-  IntList tile_dims;               // Grid, trailing replication and subgroup dimensions included.
-  IntList devices;                 // v1: row major; empty where `iota` is set.
-  const IotaTile* iota = nullptr;  // v2
+  IntList tile_dims;  ///< The tile grid, with trailing replication and subgroup dimensions.
+  /// The explicit device list in row-major order (V1); empty if `iota` is set.
+  IntList devices;
+  const IotaTile* iota = nullptr;  ///< The iota device list (V2).
   bool last_tile_dim_replicate = false;
   absl::Span<const SubgroupType> last_tile_dims;
   Group group = Group::kNone;
   int64_t group_id = 0;
   absl::Span<const Metadata* const> metadata;
-  bool metadata_braces = false;  // Written as a list of records.
-  // Named form (6.2.2).
+  bool metadata_braces = false;  ///< True if the metadata was written as a list of records.
+  /// Fields of the named form (text-format 6.2.2).
   enum class NamedTail : uint8_t { kNone, kReplicated, kManual, kUnreduced, kDims };
   const Mesh* mesh = nullptr;
   NamedTail tail = NamedTail::kNone;
@@ -209,30 +219,33 @@ struct Sharding {
   absl::Span<const AxisRef> replicated_axes, unreduced_axes, manual_axes;
   bool has_unreduced_axes = false;
   Reduction reduction = Reduction::kSum;
-  // Tuples: one for each leaf, depth first.
+  /// The shardings of a tuple's leaves in depth-first order.
   absl::Span<const Sharding* const> elements;
 };
 
-// One node of the tree of `origin`, or an array of 2.5 and 2.6.
+/// A node of an `origin` tree, or an array of the recovery table and debug attributes (text-format 2.5 and
+/// 2.6).
 struct OriginNode {
   bool is_tuple = false;
-  absl::Span<const OriginNode* const> elements;  // Tuples.
-  bool has_value = false;                        // false: `{}`
+  absl::Span<const OriginNode* const> elements;  ///< The children of a tuple node.
+  bool has_value = false;                        ///< False for `{}`.
   std::string_view name;
   IntList index;
 };
 struct Origin {
   const OriginNode* tree = nullptr;
-  bool has_call_hierarchy = false;  // `{(),[""]}`, and the older `[synthetic_call]`
+  bool has_call_hierarchy = false;  ///< True for `{(),[""]}` and the older `[synthetic_call]`.
   std::string_view call_hierarchy;
 };
 
+/// States that a leaf of the result aliases a leaf of an operand; both are given by shape index.
 struct OutputOperandAlias {
   IntList output_index;
   int64_t operand = 0;
   IntList operand_index;
 };
 
+/// The accuracy that an elementwise function must have: a mode, or tolerances.
 struct ResultAccuracy {
   bool has_tolerance = false;
   AccuracyMode mode = AccuracyMode::kDefault;
@@ -242,7 +255,7 @@ struct ResultAccuracy {
 
 struct SparsitySide {
   bool present = false;
-  int64_t nonzeros = 0, block = 0;  // `sparsity=NxM`
+  int64_t nonzeros = 0, block = 0;  ///< N and M of `sparsity=NxM`: at most N nonzeros in a block of M.
   int64_t dimension = 0, stride = 0, operand = 0;
 };
 struct SparsityConfig {
@@ -261,19 +274,16 @@ struct Domain {
   const Sharding* exit = nullptr;
 };
 
-// A string or a JSON value (text-format 1.8). JSON keeps its outer braces.
+/// A string or a JSON value (text-format 1.8). JSON text includes its outer braces.
 struct Json {
   std::string_view text;
 };
 
-// --- Attributes of instructions
-// ---------------------------------------------------------------------------------
-
-// The value kinds of attributes.def and their C++ types.
+/// Maps the value kinds of attributes.def to C++ types.
 namespace attr_kind {
 using Bool = bool;
 using Int = int64_t;
-using Int32 = int64_t;  // Range checked.
+using Int32 = int64_t;  ///< An int64_t that the reader checks to fit 32 bits.
 using Float = double;
 using String = std::string_view;
 using Json = hlo::Json;
@@ -376,13 +386,14 @@ enum class AttrId : uint8_t {
 };
 inline constexpr int kAttrCount = static_cast<int>(AttrId::kNone);
 
+/// The row of an attribute in attributes.def.
 struct AttrInfo {
   std::string_view spelling;
   AttrKind kind;
 };
 const AttrInfo& Info(AttrId id);
 
-// attr::dimensions and so on: the key of Instruction::Get.
+/// Tag types such as attr::dimensions, the template arguments of Instruction::Get and Has.
 namespace attr {
 #define HLO_ATTR(attr_name, spelling, kind)          \
   struct attr_name {                                 \
@@ -393,7 +404,8 @@ namespace attr {
 #undef HLO_ATTR
 }  // namespace attr
 
-// A value of any kind in 16 bytes: a number, or pointer and length.
+/// A type-erased attribute value in 16 bytes: a number, or a pointer and a length. The attribute's kind gives
+/// the type.
 class AttrValue {
  public:
   AttrValue() = default;
@@ -408,7 +420,7 @@ class AttrValue {
       result.pointer_ = value;
     else if constexpr (std::is_same_v<T, Json>)
       return Of(value.text);
-    else {  // Span or string_view
+    else {  // A span or string_view.
       result.pointer_ = value.data();
       result.size_ = value.size();
     }
@@ -437,9 +449,10 @@ class AttrValue {
   size_t size_ = 0;
 };
 
+/// An attribute of an instruction.
 struct AttrEntry {
   AttrId id = AttrId::kNone;
-  SourceRange range;  // From the attribute's name to the end of its value.
+  SourceRange range;  ///< Spans the attribute's name and value.
   AttrValue value;
 };
 

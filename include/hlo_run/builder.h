@@ -1,14 +1,16 @@
 #pragma once
-// How is a module written in C++ instead of text? One function for each operation of the operation semantics;
-// those without operands are members of Builder. Operations on two operands broadcast as the broadcasting
-// semantics say: scalars always, an array of lower rank by `broadcast_dimensions`, dimensions of size 1.
+/// \file
+/// Declares the operations that build a module in C++: one function per operation of XLA's operation
+/// semantics. Operations without operands are members of Builder. Binary operations broadcast implicitly as
+/// XLA's broadcasting semantics define: scalars always, an array of lower rank by `broadcast_dimensions`, and
+/// dimensions of size 1. Shapes follow shape-rules section 3.
 
 #include "hlo_run/builder_core.h"
 
 #pragma GCC visibility push(default)
 namespace hlo::build {
 
-// --- Elementwise
+// Elementwise operations.
 // clang-format off
 #define HLO_BUILD_UNARY(F)                                                                                             \
   F(Abs, Abs) F(Acos, Acos) F(Acosh, Acosh) F(Asin, Asin) F(Asinh, Asinh) F(Atanh, Atanh) F(Cbrt, Cbrt) F(Ceil, Ceil)  \
@@ -30,7 +32,7 @@ HLO_BUILD_UNARY(HLO_DECLARE)
 #define HLO_DECLARE(name, opcode) Op name(Operand lhs, Op rhs, Dims broadcast_dimensions = {});
 HLO_BUILD_BINARY(HLO_DECLARE)
 #undef HLO_DECLARE
-// Eq and EqTotalOrder, and so on.
+/// Declares a partial-order and a total-order comparison each, such as Eq and EqTotalOrder.
 #define HLO_DECLARE(name)                                       \
   Op name(Operand lhs, Op rhs, Dims broadcast_dimensions = {}); \
   Op name##TotalOrder(Operand lhs, Op rhs, Dims broadcast_dimensions = {});
@@ -38,14 +40,14 @@ HLO_BUILD_COMPARISON(HLO_DECLARE)
 #undef HLO_DECLARE
 Op Compare(Operand lhs, Op rhs, ComparisonDirection direction, Dims broadcast_dimensions = {},
            ComparisonOrder order = ComparisonOrder::kPartial);
-Op WithAccuracy(Operand function, const ResultAccuracy& accuracy);  // Of Exp, Log, Sin and their like.
+Op WithAccuracy(Operand function, const ResultAccuracy& accuracy);  ///< For Exp, Log, Sin, ...
 Op Atan(Operand operand);
 Op Conj(Operand operand);
 Op Square(Operand operand);
-Op Select(Operand pred, Op on_true, Op on_false);  // On tuples: a conditional.
+Op Select(Operand pred, Op on_true, Op on_false);  ///< Becomes a conditional on tuples.
 Op Clamp(Operand min, Op operand, Op max);
-Op ScalarLike(Operand prototype, double value);  // A constant of the prototype's element type
-Op FullLike(Operand prototype, double value);    // and of its shape.
+Op ScalarLike(Operand prototype, double value);  ///< Returns a scalar constant of the prototype's type.
+Op FullLike(Operand prototype, double value);    ///< Returns a constant of the prototype's shape.
 Op ConvertElementType(Operand operand, ElementType type);
 Op BitcastConvertType(Operand operand, ElementType type);
 Op StochasticConvertType(Operand operand, Op random, ElementType type);
@@ -62,10 +64,10 @@ Op operator&(Operand x, Operand y);
 Op operator|(Operand x, Operand y);
 Op operator^(Operand x, Operand y);
 Op operator<<(Operand x, Operand y);
-Op operator>>(Operand x, Operand y);  // Arithmetic on signed integers, logical on unsigned ones.
+Op operator>>(Operand x, Operand y);  ///< Arithmetic for signed types, logical for unsigned ones.
 
-// --- Shapes
-Op Broadcast(Operand operand, Dims sizes);  // New major dimensions.
+// Operations on shapes and indices.
+Op Broadcast(Operand operand, Dims sizes);  ///< Prepends major dimensions.
 Op BroadcastInDim(Operand operand, Dims out_dims, Dims broadcast_dimensions);
 Op Reshape(Operand operand, Dims dims);
 Op Reshape(const Shape& shape, Operand operand);
@@ -100,7 +102,7 @@ struct ScatterDimensions {
 Op Scatter(Operands operands, Op scatter_indices, Operands updates, Function update_computation,
            const ScatterDimensions& dimensions, bool indices_are_sorted = false, bool unique_indices = false);
 
-// --- Contractions and linear algebra
+// Contractions, convolutions and linear algebra.
 struct DotDimensions {
   std::vector<int64_t> lhs_contracting, rhs_contracting, lhs_batch = {}, rhs_batch = {};
 };
@@ -116,7 +118,8 @@ Op ScaledDot(Operand lhs, Op lhs_scale, Op rhs, Op rhs_scale, const DotDimension
 Op RaggedDot(Operand lhs, Op rhs, Op group_sizes, const DotDimensions& dimensions, Dims lhs_ragged_dims,
              Dims rhs_group_dims, const DotOptions& options = {});
 enum class Padding { kSame, kValid };
-// SAME: as many results as fit strides, what is missing added at both ends, the odd one high.
+/// Returns the low and high padding of each dimension. kSame pads for ceil(size / stride) results, the odd
+/// element at the high end; kValid pads nothing.
 absl::StatusOr<std::vector<std::pair<int64_t, int64_t>>> MakePadding(Dims sizes, Dims window, Dims strides,
                                                                      Padding padding);
 struct ConvDimensions {
@@ -126,7 +129,8 @@ struct ConvDimensions {
   std::vector<int64_t> kernel_spatial;
   int64_t output_batch = 0, output_feature = 1;
   std::vector<int64_t> output_spatial;
-  static ConvDimensions Default(int64_t spatial_rank);  // Spatial dimensions are the minor ones.
+  /// NCHW: the spatial dimensions are the most minor ones.
+  static ConvDimensions Default(int64_t spatial_rank);
 };
 struct ConvOptions {
   int64_t feature_group_count = 1, batch_group_count = 1;
@@ -134,8 +138,7 @@ struct ConvOptions {
   std::optional<ElementType> preferred_element_type = {};
   std::vector<bool> window_reversal = {};
 };
-// Lists of window numbers are empty (no strides, no padding, no dilation) or have one entry a spatial
-// dimension.
+/// Window lists are empty (stride 1, no padding, no dilation) or have one entry per spatial dimension.
 Op Conv(Operand lhs, Op rhs, Dims strides, Padding padding, const ConvOptions& options = {});
 Op ConvWithGeneralPadding(Operand lhs, Op rhs, Dims strides, Pairs padding, const ConvOptions& options = {});
 Op ConvWithGeneralDimensions(Operand lhs, Op rhs, Dims strides, Padding padding,
@@ -153,7 +156,7 @@ Op BatchNormInference(Operand operand, Op scale, Op offset, Op mean, Op variance
 Op BatchNormGrad(Operand operand, Op scale, Op mean, Op variance, Op grad_output, double epsilon,
                  int64_t feature_index);
 
-// --- Reductions, windows, sorting, random numbers
+// Reductions, windows, sorting and random numbers.
 Op Reduce(Operands operands, Operands inits, Function computation, Dims dimensions);
 Op ReduceAll(Operands operands, Operands inits, Function computation);
 Op ReduceWindow(Operands operands, Operands inits, Function computation, Dims window, Dims strides,
@@ -164,7 +167,7 @@ Op SelectAndScatter(Operand operand, Function select, Dims window, Dims strides,
                     Op init, Function scatter);
 Op SelectAndScatterWithGeneralPadding(Operand operand, Function select, Dims window, Dims strides,
                                       Pairs padding, Op source, Op init, Function scatter);
-// A tuple of the outputs, then of the carries.
+/// Returns a tuple of the outputs followed by the final carries.
 Op Scan(Operands inputs, const std::vector<Op>& inits, Function computation, int64_t dimension,
         bool is_reverse = false, bool is_associative = false);
 Op Map(Operands operands, Function computation, Dims dimensions);
@@ -172,11 +175,12 @@ Op Sort(Operands operands, Function comparator, int64_t dimension = -1, bool is_
 Op TopK(Operand operand, int64_t k, bool largest = true, bool is_stable = true);
 Op RngNormal(Operand mu, Op sigma, const Shape& shape);
 Op RngUniform(Operand a, Op b, const Shape& shape);
-Op RngBitGenerator(RngAlgorithm algorithm, Operand state, const Shape& shape);  // (state, unsigned integers)
+/// Returns the tuple (new state, unsigned integers).
+Op RngBitGenerator(RngAlgorithm algorithm, Operand state, const Shape& shape);
 
-// --- Tuples, control flow, transfers
+// Tuples, control flow and transfers.
 Op GetTupleElement(Operand tuple, int64_t index);
-std::vector<Op> Elements(Operand tuple);  // Empty after a mistake.
+std::vector<Op> Elements(Operand tuple);  ///< Returns no elements after an error.
 Op While(Function condition, Function body, Operand init);
 Op Conditional(Operand pred, Op true_operand, Function on_true, Op false_operand, Function on_false);
 Op Conditional(Operand branch_index, const std::vector<Function>& branches, const std::vector<Op>& operands);
@@ -184,15 +188,16 @@ Op Call(Function computation, Operands operands);
 Op CompositeCall(Function computation, Operands operands, std::string_view name,
                  std::string_view attributes = "{}", int64_t version = 0);
 Op InfeedWithToken(Operand token, const Shape& shape, std::string_view config = "");
-Op Outfeed(Operand operand, std::string_view config = "");  // An empty tuple.
+Op Outfeed(Operand operand, std::string_view config = "");  ///< Returns an empty tuple.
 Op OutfeedWithToken(Operand operand, Op token, std::string_view config = "");
 void Send(Operand operand, int64_t channel_id);
 Op SendWithToken(Operand operand, Op token, int64_t channel_id);
-Op RecvWithToken(Operand token, const Shape& shape, int64_t channel_id);  // (data, token)
+/// Returns the tuple (data, token).
+Op RecvWithToken(Operand token, const Shape& shape, int64_t channel_id);
 Op SendToHost(Operand operand, Op token, const Shape& shape_with_layout, int64_t channel_id);
 Op RecvFromHost(Operand token, const Shape& shape, int64_t channel_id);
 
-// --- Collectives. A tuple stands for its elements, and the result is a tuple then.
+// Collectives. A tuple operand stands for its elements; the result is then a tuple as well.
 struct Participants {
   Groups replica_groups = {};
   std::optional<int64_t> channel_id = {};

@@ -1,6 +1,7 @@
 #pragma once
-// Does an engine compute what is recorded? Cases inline in .hlo files (tests/README.md) and golden folders
-// (module.hlo, inputs.npz, outputs.npz, case.json): finding them, running them, reports.
+/// \file
+/// Finds and runs conformance cases: inline cases in .hlo files (tests/README.md), golden folders
+/// (module.hlo, inputs.npz, outputs.npz, case.json) and serialised snapshots.
 
 #include <cstdint>
 #include <functional>
@@ -17,32 +18,33 @@
 #pragma GCC visibility push(default)
 namespace hlo {
 
+/// A conformance case, not yet parsed.
 struct Case {
-  std::string path;  // The .hlo file, the golden folder, or the snapshot (.pb, .pbtxt).
-  int64_t line = 0;  // Where an inline case begins; 0 for a golden folder or a snapshot.
-  std::string name;  // The first comment of an inline case, the path of a folder.
-  std::string text;  // Inline cases: directives, module and expectations, `foreach` already applied.
+  std::string path;  ///< The .hlo file, the golden folder, or the snapshot (.pb, .pbtxt).
+  int64_t line = 0;  ///< The first line of an inline case; 0 for others.
+  std::string name;  ///< The first comment of an inline case, or the path of a folder.
+  std::string text;  ///< The directives, module and expectations of an inline case, with `foreach` expanded.
 
-  bool is_golden() const { return line == 0; }  // Or a snapshot.
+  bool is_golden() const { return line == 0; }  ///< True for snapshots as well.
 };
 
-// The cases of files and, recursively, of folders, in the order of their paths. A file that is named must
-// hold cases; in a folder, .hlo files without any are passed over. A serialised snapshot is a case: its
-// arguments give its result, integers exactly, f64 within 1e-9, other floats within 1e-4 or four epsilons of
-// their type; or by the rules of PATH.json beside it, as in a golden folder's case.json.
+/// Returns the cases in files and, recursively, in folders, sorted by path. A file in `paths` must hold
+/// cases; .hlo files in folders may hold none. A snapshot is a case whose arguments must give its result,
+/// compared by DefaultCompareRule or by the rules in PATH.json, which has the format of a golden folder's
+/// case.json.
 absl::StatusOr<std::vector<Case>> FindCases(absl::Span<const std::string> paths);
 
 class Host;
 
-// Evaluates a checked module on the arguments of its entry, with the host of the case. Unimplemented means
-// that the engine cannot.
+/// Evaluates a checked module on the arguments of its entry with the case's host. Unimplemented means that
+/// the engine does not support the module.
 using EvaluateFn = std::function<absl::StatusOr<Literal>(const CheckedModule&, std::vector<Literal>, Host*)>;
 
 enum class Verdict : uint8_t {
   kPassed,
-  kFailed,       // Another value, another diagnostic, another print than expected.
-  kUnsupported,  // Valid, but the engine cannot evaluate it; the report names what it lacks.
-  kError,        // The case itself is wrong: it does not parse, its inputs do not fit.
+  kFailed,       ///< A value, a diagnostic or a print differs from the expectation.
+  kUnsupported,  ///< The module is valid, but the engine cannot evaluate it; the report says why.
+  kError,        ///< The case is malformed: it does not parse, or its inputs do not fit.
 };
 std::string_view Name(Verdict verdict);
 
@@ -51,19 +53,18 @@ struct CaseResult {
   int64_t line = 0;
   std::string name;
   Verdict verdict = Verdict::kPassed;
-  std::string
-      report;  // Why, in some lines; for a passed case how far the farthest element was off, or nothing.
+  std::string report;  ///< The reason in some lines; for a passed case the largest error, if any.
   double seconds = 0;
 };
-// Constants without elements get values first, where `elided` has some.
+/// Runs a case. Elided constants get their values from `elided` first.
 CaseResult RunCase(const Case& test, const EvaluateFn& evaluate, const ElidedValues& elided = {});
 
-// Rewrites what the inline cases of a file expect: diagnostics drawn under their lines, prints, and with
-// `values` the
-// `// out` lines. Cases under `foreach` and golden folders stay as they are. Returns how many cases changed.
+/// Rewrites the expectations of the inline cases in a file: diagnostics, prints and, if `values` is set, the
+/// lines `// out`. Cases under `foreach` and golden folders stay as they are. Returns the number of cases
+/// that changed.
 struct UpdateOptions {
   bool values = false;
-  EvaluateFn evaluate;  // Only for values.
+  EvaluateFn evaluate;  ///< Used only if `values` is set.
 };
 absl::StatusOr<int64_t> UpdateCaseFile(const std::string& path, const UpdateOptions& options = {});
 
@@ -72,7 +73,8 @@ struct ConformSummary {
   double seconds = 0;
 };
 ConformSummary Summarize(absl::Span<const CaseResult> results);
-std::string ToString(const ConformSummary& summary);  // One line.
+std::string ToString(const ConformSummary& summary);  ///< Returns one line.
+/// Return the results as JSON and as JUnit XML.
 std::string ConformJson(absl::Span<const CaseResult> results);
 std::string ConformJUnit(absl::Span<const CaseResult> results);
 

@@ -1,5 +1,6 @@
 #pragma once
-// Custom calls whose targets are not known here: functions, libraries and modules that compute them.
+/// \file
+/// Registers functions, libraries and modules that implement custom-call targets.
 
 #include <functional>
 #include <string>
@@ -17,10 +18,11 @@
 #pragma GCC visibility push(default)
 namespace hlo {
 
-// The value of a call on these operands; it must be of the call's shape.
+/// Computes a custom call on these operands. The result must have the call's shape.
 using CustomCallFunction =
     std::function<absl::StatusOr<Literal>(const Instruction& call, absl::Span<const Literal> operands)>;
 
+/// A registry of custom-call targets. It must outlive the runs that use it.
 class CustomCalls {
  public:
   CustomCalls() = default;
@@ -29,15 +31,15 @@ class CustomCalls {
   CustomCalls& operator=(const CustomCalls&) = delete;
 
   void Add(std::string target, CustomCallFunction function);
-  // The entry of another module computes the target.
+  /// Implements the target by the entry computation of another module.
   void Add(std::string target, CheckedModule module);
-  // Loads native code, which is trusted with everything that this process may do. A target is the exported
-  // function of its name: for calls of API_VERSION_TYPED_FFI a handler of XLA's typed foreign functions, else
-  //   void target(void* out, const void** in)
-  // Arrays are stored as the call's layouts say; a tuple is an array of pointers to its elements.
+  /// Loads a shared library, whose code runs with all rights of this process. A target is the exported
+  /// function of the same name: for API_VERSION_TYPED_FFI a handler of XLA's typed FFI, otherwise
+  ///   void target(void* out, const void** in)
+  /// Arrays have the layouts of the call's shapes; a tuple is an array of pointers to its elements.
   absl::Status AddLibrary(const std::string& path);
 
-  // The function or module of a target; nullptr where there is none.
+  /// Return the function or module of a target; nullptr if it is not registered.
   CustomCallFunction FindFunction(std::string_view target) const;
   const Module* FindModule(std::string_view target) const;
 
@@ -47,9 +49,8 @@ class CustomCalls {
   std::vector<void*> libraries_;
 };
 
-// The targets that are evaluated without help. In a pattern ? stands for a letter, * for any part of the
-// name. The signature says which operands and results they have; it is empty where the target keeps its
-// operand.
+/// Custom-call targets that need no registration. In a pattern `?` matches a letter and `*` any part of the
+/// name. The signature lists operands and results; it is empty if the target returns its operand.
 struct KnownCustomCall {
   std::string_view pattern;
   std::string_view signature;

@@ -1,10 +1,10 @@
 #pragma once
-// What went wrong, where, and what would fit? Errors, warnings and notes of parser and checker, and their
-// rendering:
-//   m.hlo:4:12: error: transpose gives f32[3,2], but the instruction declares f32[2,3]  [transpose C2]
-//     ROOT t = f32[2,3] transpose(a), dimensions={1,0}
-//              ^~~~~~~~
-//   m.hlo:3:3: note: operand 'a' is f32[2,3]
+/// \file
+/// Defines the errors, warnings and notes of the parser and the verifier, and renders them:
+///   m.hlo:4:12: error: transpose gives f32[3,2], but the instruction declares f32[2,3]  [transpose C2]
+///     ROOT t = f32[2,3] transpose(a), dimensions={1,0}
+///              ^~~~~~~~
+///   m.hlo:3:3: note: operand 'a' is f32[2,3]
 
 #include <cstdint>
 #include <deque>
@@ -23,15 +23,16 @@ namespace hlo {
 enum class Severity { kError, kWarning };
 
 struct Note {
-  SourceRange range;  // Unknown for a note without a place.
+  SourceRange range;  ///< Unknown if the note has no location.
   std::string message;
 };
 
+/// An error or a warning with its location and notes.
 struct Diagnostic {
   Severity severity = Severity::kError;
   SourceRange range;
   std::string message;
-  std::string rule;  // For example "shape-rules 3.9"; shown in brackets, may be empty.
+  std::string rule;  ///< The violated rule, such as "shape-rules 3.9"; may be empty.
   std::vector<hlo::Note> notes;
 
   template <class... Args>
@@ -45,7 +46,7 @@ struct Diagnostic {
   }
 };
 
-// Collects diagnostics in the order of their discovery. References returned stay valid.
+/// Collects diagnostics in the order in which they are reported. References to them stay valid.
 class Diagnostics {
  public:
   explicit Diagnostics(int64_t error_limit = 20) : error_limit_(error_limit) {}
@@ -62,11 +63,11 @@ class Diagnostics {
   bool ok() const { return error_count_ == 0; }
   int64_t error_count() const { return error_count_; }
   int64_t warning_count() const { return static_cast<int64_t>(all_.size()) - error_count_; }
-  // Producers stop when this holds; what is added later is still kept.
+  /// True once the error limit is reached; producers then stop. Later diagnostics are still kept.
   bool full() const { return error_count_ >= error_limit_; }
   const std::deque<Diagnostic>& all() const { return all_; }
 
-  // OK, or InvalidArgument with all errors rendered.
+  /// Returns OK, or InvalidArgument with all rendered errors.
   absl::Status ToStatus(const SourceText& source) const;
 
  private:
@@ -79,16 +80,16 @@ class Diagnostics {
 
 struct RenderOptions {
   bool color = false;
-  int64_t width = 100;  // Columns of source shown; the line is cut around the caret.
+  int64_t width = 100;  ///< The columns of source that are shown; longer lines are clipped around the caret.
 };
 
-// Text of one diagnostic with its notes, ending in a newline.
+/// Renders one diagnostic with its notes; the text ends in a newline.
 std::string Render(const Diagnostic& diagnostic, const SourceText& source, const RenderOptions& options = {});
-// All of them; with `warnings` false, errors alone.
+/// Renders all diagnostics, or only the errors if `warnings` is false.
 std::string Render(const Diagnostics& diagnostics, const SourceText& source,
                    const RenderOptions& options = {}, bool warnings = true);
 
-// The candidate closest to `word` by edit distance, or "" where none is near enough to be meant.
+/// Returns the candidate with the smallest edit distance to `word`, or "" if none is close enough to suggest.
 std::string_view ClosestName(std::string_view word, const std::vector<std::string_view>& candidates);
 
 }  // namespace hlo

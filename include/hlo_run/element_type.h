@@ -1,6 +1,7 @@
 #pragma once
-// Which element types are there, how wide are they, and to which class do they belong? Rows:
-// element_types.def.
+/// \file
+/// Defines the element types of arrays, their widths and their classes. element_types.def has one row per
+/// type.
 
 #include <cstdint>
 #include <optional>
@@ -25,8 +26,8 @@ enum class TypeClass : uint8_t { kPred, kSigned, kUnsigned, kFloat, kComplex };
 
 struct ElementTypeInfo {
   std::string_view name;
-  int16_t bits;        // Nominal width.
-  int16_t byte_count;  // One element in memory.
+  int16_t bits;        ///< Nominal width.
+  int16_t byte_count;  ///< Size of an element in memory.
   TypeClass type_class;
   int16_t proto_number;
 };
@@ -41,15 +42,16 @@ inline int64_t ByteCount(ElementType type) { return Info(type).byte_count; }
 inline bool IsPred(ElementType type) { return type == ElementType::kPred; }
 inline bool IsSigned(ElementType type) { return Info(type).type_class == TypeClass::kSigned; }
 inline bool IsUnsigned(ElementType type) { return Info(type).type_class == TypeClass::kUnsigned; }
-// Signed or unsigned; pred is not integral.
+/// True for signed and unsigned integers; pred is not integral.
 inline bool IsIntegral(ElementType type) { return IsSigned(type) || IsUnsigned(type); }
 inline bool IsFloat(ElementType type) { return Info(type).type_class == TypeClass::kFloat; }
 inline bool IsComplex(ElementType type) { return Info(type).type_class == TypeClass::kComplex; }
-// Narrower than a byte in packed storage: s1 s2 s4 u1 u2 u4 f4e2m1fn (not pred, not the 6-bit floats).
+/// True for types that packed storage keeps in less than a byte: s1 s2 s4 u1 u2 u4 f4e2m1fn, but not pred and
+/// the 6-bit floats.
 inline bool IsSubByte(ElementType type) { return !IsPred(type) && BitWidth(type) < 8 && BitWidth(type) != 6; }
-// c64 -> f32, c128 -> f64, everything else itself.
+/// Returns the type of the real part: f32 for c64, f64 for c128, and the type itself for all others.
 ElementType ComponentType(ElementType type);
-// f32 -> c64, f64 -> c128.
+/// Returns c64 for f32, c128 for f64 and nullopt for all others.
 std::optional<ElementType> ComplexOf(ElementType component);
 
 }  // namespace hlo

@@ -1,5 +1,6 @@
 #pragma once
-// Runs a module many times: planned once, by the engine of one's choice.
+/// \file
+/// Compiles a module for an engine once and runs it many times.
 
 #include <cstdint>
 #include <memory>
@@ -17,34 +18,36 @@
 namespace hlo {
 
 enum class Engine : uint8_t {
-  kReference,  // One plain function for each opcode: says what a module means.
-  kFast,       // A plan of fused kernels: the same meaning, at the speed of compiled code.
+  kReference,  ///< Runs one simple function per opcode, which defines the opcode's semantics.
+  kFast,       ///< Runs a plan of fused kernels with the same semantics.
 };
 
-// Where the fast engine's plan runs.
+/// The device on which the fast engine runs its plan.
 struct Device {
   enum class Kind : uint8_t {
     kCpu,
-    kGpu,          // An NVIDIA GPU.
-    kEmulatedGpu,  // The GPU's kernels, on the host: slow, for tests.
+    kGpu,          ///< An NVIDIA GPU.
+    kEmulatedGpu,  ///< The GPU kernels on the host, for tests; slow.
   };
   Kind kind = Kind::kCpu;
-  int number = 0;  // Which GPU. Emulated: which order of threads.
+  int number = 0;  ///< The index of the GPU. For the emulated one it selects the order of threads.
 };
 
-// A step that the GPU left to the CPU.
+/// A step of a GPU plan that runs on the CPU.
 struct Fallback {
   const Instruction* instruction;
   std::string reason;
-  int64_t runs, bytes;  // Copied, of all runs.
+  /// Executions of the step, and bytes copied between host and device, summed over all runs.
+  int64_t runs, bytes;
 };
 
-// Not to be used by several threads at once.
+/// A module compiled for an engine. It is not thread-safe.
 class Executable {
  public:
-  // Unimplemented: see CheckSupported, with these options; or there is no GPU. What the fast engine has no
-  // plan for, the reference runs; so it does runs with other custom calls than these, which must outlive the
-  // executable. InvalidArgument: the options of the planner name no pass.
+  /// Compiles a module. Modules that the fast engine does not support, and runs with custom calls other than
+  /// those in `options`, use the reference. The custom calls must outlive the executable. Errors:
+  /// Unimplemented if CheckSupported fails or there is no GPU; InvalidArgument if `plan_options` names an
+  /// unknown pass.
   static absl::StatusOr<Executable> Make(const CheckedModule& module, Engine engine,
                                          const EvaluateOptions& options = {}, Device device = {},
                                          const PlanOptions& plan_options = {});
@@ -52,13 +55,13 @@ class Executable {
   Executable(Executable&&) noexcept;
   Executable& operator=(Executable&&) noexcept;
 
-  // As Evaluate.
+  /// Runs the module; arguments, result and errors are those of Evaluate.
   absl::StatusOr<Literal> Run(std::vector<Literal> arguments, const EvaluateOptions& options = {});
 
-  // The engine that runs; and why, where it is not the one that was asked for.
+  /// Return the engine in use and, if it is not the requested one, the reason.
   Engine engine() const;
   std::string_view fallback_reason() const;
-  // What the GPU left to the CPU so far.
+  /// Returns the steps that ran on the CPU instead of the GPU so far.
   std::vector<Fallback> fallbacks() const;
 
  private:
@@ -67,7 +70,7 @@ class Executable {
   std::unique_ptr<State> state_;
 };
 
-// Once.
+/// Compiles a module and runs it once.
 absl::StatusOr<Literal> Execute(const CheckedModule& module, std::vector<Literal> arguments, Engine engine,
                                 const EvaluateOptions& options = {}, Device device = {},
                                 const PlanOptions& plan_options = {});

@@ -1,7 +1,7 @@
 #pragma once
-// An HLO module as data: computations, instructions, their operands and attributes. Everything lies in the
-// module's arena and lives as long as the module; views into the source text stay valid because the module
-// holds it.
+/// \file
+/// Defines the IR of an HLO module: computations, instructions, operands and attributes. The module's arena
+/// owns all of it. The module also holds the source text, so views into it stay valid.
 
 #include <cstdint>
 #include <memory>
@@ -17,7 +17,7 @@
 #include "hlo_run/source_text.h"
 
 namespace hlo {
-class Arena;  // Not public.
+class Arena;  // Private to the library.
 }
 
 #pragma GCC visibility push(default)
@@ -25,13 +25,14 @@ namespace hlo {
 
 class Module;
 
+/// An instruction. Its module owns it; pointers to it stay valid as long as the module.
 class Instruction {
  public:
   Opcode opcode() const { return opcode_; }
   std::string_view name() const { return name_; }
   const Shape& shape() const { return shape_; }
   Computation* parent() const { return parent_; }
-  // Position in parent()->instructions().
+  /// Returns the position in parent()->instructions().
   int64_t index() const { return index_; }
 
   absl::Span<Instruction* const> operands() const { return operands_; }
@@ -49,16 +50,16 @@ class Instruction {
   bool Has() const {
     return Find(A::kId) != nullptr;
   }
-  // The attribute's value: instr.Get<attr::dimensions>(). A value-initialised one (0, false, empty, nullptr)
-  // or the given default where it is absent.
+  /// Returns the value of an attribute, as in instr.Get<attr::dimensions>(). If it is absent, returns
+  /// `otherwise`, by default a value-initialised one (0, false, empty, nullptr).
   template <class A>
   typename A::Type Get(typename A::Type otherwise = {}) const {
     const AttrEntry* entry = Find(A::kId);
     return entry ? entry->value.template As<typename A::Type>() : otherwise;
   }
 
-  // Where the text has: the name, the result shape, the opcode, operand i, an attribute. Unknown for built
-  // modules and for what was not written.
+  /// Return the source ranges of the name, the result shape, the opcode, operand i and an attribute. They are
+  /// unknown if the module was not parsed or the part is missing from the text.
   SourceRange name_range() const { return name_range_; }
   SourceRange shape_range() const { return shape_range_; }
   SourceRange opcode_range() const { return opcode_range_; }
@@ -71,10 +72,10 @@ class Instruction {
     return entry ? entry->range : opcode_range_;
   }
 
-  // A constant or custom-call literal whose text was `{...}`: its elements are unknown.
+  /// True for a constant or custom call whose literal was printed as `{...}`; its elements are unknown.
   bool is_elided() const { return is_elided_; }
 
-  // The computations that the instruction calls, in the order of text-format 9.3.
+  /// Returns the called computations in the order of text-format 9.3.
   absl::Span<Computation* const> called_computations() const { return called_; }
 
  private:
@@ -94,21 +95,22 @@ class Instruction {
   SourceRange name_range_, shape_range_, opcode_range_;
 };
 
+/// A computation: its instructions, parameters and root.
 class Computation {
  public:
   std::string_view name() const { return name_; }
   Module* module() const { return module_; }
-  // Text order, which is an order of definition before use.
+  /// Returns the instructions in text order, in which operands precede their users.
   absl::Span<Instruction* const> instructions() const { return instructions_; }
   Instruction* root() const { return root_; }
-  // By number; a gap (an invalid module) is nullptr.
+  /// Returns the parameters by number. A missing number, which makes the module invalid, gives nullptr.
   absl::Span<Instruction* const> parameters() const { return parameters_; }
   Instruction* parameter(int64_t i) const { return parameters_[i]; }
-  std::string_view execution_thread() const { return execution_thread_; }  // "main" by default.
+  std::string_view execution_thread() const { return execution_thread_; }  ///< "main" by default.
   SourceRange name_range() const { return name_range_; }
   bool IsEntry() const;
-  // A body written inside an instruction ({ ... } instead of a name), or the wrapper of a sugared async
-  // start.
+  /// True for a computation that is written inside its caller (`{ ... }` instead of a name); is_async_wrapper
+  /// is true for the one that async syntax sugar implies.
   bool is_nested() const { return is_nested_; }
   bool is_async_wrapper() const { return is_async_wrapper_; }
 
@@ -127,7 +129,7 @@ class Computation {
   bool is_async_wrapper_ = false;
 };
 
-// Module header (text-format 2.2 to 2.6).
+// Parts of the module header (text-format 2.2 to 2.6).
 struct InputOutputAlias {
   IntList output_index;
   int64_t parameter = 0;
@@ -143,7 +145,7 @@ struct FileLocation {
 };
 struct StackFrame {
   int32_t file_location_id = 0;
-  int32_t parent_frame_id = 0;  // 0: none. The text writes one more.
+  int32_t parent_frame_id = 0;  ///< 0 means none; the text has this number plus one.
 };
 struct SourceTables {
   std::vector<std::string_view> file_names, function_names;
@@ -153,7 +155,7 @@ struct SourceTables {
 struct OriginRecovery {
   const OriginNode* from = nullptr;
   const OriginNode* to = nullptr;
-  std::shared_ptr<Module> recovery;  // May be null.
+  std::shared_ptr<Module> recovery;  ///< May be null.
 };
 struct DebugAttribute {
   bool has_log_mode = false, fusion_debugger = false;
@@ -177,7 +179,7 @@ struct ModuleHeader {
   std::vector<InputOutputAlias> input_output_alias;
   std::vector<BufferDonor> buffer_donor;
   bool alias_passthrough_params = false;
-  std::shared_ptr<const EntryLayout> entry_layout;  // Null where not written.
+  std::shared_ptr<const EntryLayout> entry_layout;  ///< Null if it is not written.
   const FrontendAttributes* frontend_attributes = nullptr;
   std::vector<bool> spmd_propagation_to_parameters = {false};
   std::vector<bool> spmd_propagation_to_output = {false};
@@ -187,15 +189,16 @@ struct ModuleHeader {
   SourceRange alias_range, donor_range;
 };
 
+/// A module: its header, its computations and the arena that owns them.
 class Module {
  public:
-  explicit Module(std::shared_ptr<const SourceText> source);  // Null source: built, not read.
+  explicit Module(std::shared_ptr<const SourceText> source);  ///< A built module has no source: null.
   ~Module();
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
   std::string_view name() const { return name_; }
-  // In the order in which their text ended: callees before callers.
+  /// Returns the computations in the order in which their text ends: callees before callers.
   absl::Span<Computation* const> computations() const { return computations_; }
   Computation* entry() const { return entry_; }
   Computation* FindComputation(std::string_view name) const;
@@ -205,12 +208,12 @@ class Module {
   Arena& arena() { return *arena_; }
   int64_t instruction_count() const;
 
-  // Construction. Names and values must lie in the arena or the source.
+  // Construction. Names and attribute values must be stored in the arena or the source text.
   void set_name(std::string_view name) { name_ = name; }
   void set_entry(Computation* entry) { entry_ = entry; }
-  Computation* NewComputation(std::string_view name);  // Not yet in computations().
-  void AddComputation(Computation* computation);       // Appends; done when its body is complete.
-  // Appends to the computation's instructions. The shape may be invalid ("not known yet").
+  Computation* NewComputation(std::string_view name);  ///< The computation is not yet in computations().
+  void AddComputation(Computation* computation);       ///< Appends a computation once its body is complete.
+  /// Appends an instruction. An invalid shape means that the shape is not known yet.
   Instruction* AddInstruction(Computation* computation, Opcode opcode, std::string_view name, Shape shape,
                               absl::Span<Instruction* const> operands,
                               absl::Span<const AttrEntry> attributes);
@@ -224,7 +227,7 @@ class Module {
   ModuleHeader header_;
 };
 
-// Changes to what exists: for readers, builders and tools that rewrite modules.
+/// Modifies instructions and computations, for readers, builders and rewrites.
 class InstructionEditor {
  public:
   static void SetShape(Instruction& i, Shape shape) { i.shape_ = std::move(shape); }
@@ -235,10 +238,10 @@ class InstructionEditor {
     i.name_range_ = name;
     i.shape_range_ = shape;
     i.opcode_range_ = opcode;
-    i.operand_ranges_ = operands;  // In the arena.
+    i.operand_ranges_ = operands;  // Must be stored in the arena.
   }
   static void SetOperands(Module& m, Instruction& i, absl::Span<Instruction* const> operands);
-  // Replaces all attributes and finds the called computations anew.
+  /// Replaces all attributes and recomputes the called computations.
   static void SetAttributes(Module& m, Instruction& i, absl::Span<const AttrEntry> attributes);
   static void SetAttribute(Module& m, Instruction& i, AttrId id, AttrValue value);
   static void SetRoot(Computation& c, Instruction* root) { c.root_ = root; }
@@ -247,17 +250,17 @@ class InstructionEditor {
   static void SetExecutionThread(Computation& c, std::string_view thread) { c.execution_thread_ = thread; }
   static void SetNested(Computation& c, bool nested) { c.is_nested_ = nested; }
   static void SetAsyncWrapper(Computation& c, bool wrapper) { c.is_async_wrapper_ = wrapper; }
-  // Enters a parameter instruction under its number.
+  /// Registers a parameter instruction under its number.
   static void SetParameter(Computation& c, int64_t number, Instruction* parameter);
-  // Replaces the instruction list (a permutation or a subset) and renumbers.
+  /// Replaces the instruction list by a permutation or a subset of it, and renumbers.
   static void SetInstructions(Computation& c, std::vector<Instruction*> instructions);
 };
 
-// Order for evaluation and print: every instruction after its operands and control predecessors
-// (text-format 9.4).
+/// Returns the instructions in post-order: each after its operands and control predecessors (text-format
+/// 9.4).
 std::vector<Instruction*> PostOrder(const Computation& computation);
-// The same where `stored`, a permutation of a computation's instructions, takes the place of their text order, perhaps
-// without regard to control predecessors.
+/// Returns the post-order for another stored order, `stored`, which is a permutation of a computation's
+/// instructions. Ignores control predecessors if `follow_control` is false.
 std::vector<Instruction*> PostOrder(absl::Span<Instruction* const> stored, bool follow_control = true);
 
 }  // namespace hlo

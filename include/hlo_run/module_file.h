@@ -1,5 +1,6 @@
 #pragma once
-// Modules in files and folders as people have them: compressed, several in a file, dumps of XLA.
+/// \file
+/// Reads module files as users have them: compressed, with several modules, or in dump folders of XLA.
 
 #include <cstdint>
 #include <map>
@@ -15,20 +16,20 @@
 namespace hlo {
 
 struct ModuleFileOptions {
-  // The most bytes that a file may have when it is decompressed.
+  /// The largest size of a file after decompression, in bytes.
   int64_t max_bytes = (int64_t{1} << 32) - 1;
 };
 
-// A file with one or more modules: lines `// -----` separate those of a text. Modules are made when they are
-// asked for, so that a large file is in memory once.
+/// A file of one or more modules; lines `// -----` separate modules in text. Get extracts modules on demand,
+/// so the file is in memory only once.
 class ModuleFiles {
  public:
-  // Errors name the file, say what it is if it is no module, and where its data are damaged.
+  /// Reads a file. Errors name the file, its kind if it is not a module, and the position of damaged data.
   static absl::StatusOr<ModuleFiles> Read(const std::string& path, const ModuleFileOptions& options = {});
 
   size_t size() const { return parts_.size(); }
   const ModuleFile& whole() const { return whole_; }
-  // Diagnostics of its text have the line numbers of the file.
+  /// Returns module i. Its diagnostics have the line numbers of the file.
   ModuleFile Get(size_t i) const;
 
  private:
@@ -42,23 +43,25 @@ class ModuleFiles {
   std::vector<Part> parts_;
 };
 
-// The name of a file in a dump, `module_0001.jit_f.0003.fusion.after_dce.before_cse.txt`: its module
-// `module_0001.jit_f` and its pass `0003.fusion.after_dce.before_cse`. Any other file is a module of its own
-// name, without a pass.
+/// The parts of a dump file name: `module_0001.jit_f.0003.fusion.after_dce.before_cse.txt` has the module
+/// `module_0001.jit_f` and the pass `0003.fusion.after_dce.before_cse`. Other files have their own name as
+/// the module and no pass.
 struct DumpName {
   std::string module;
   std::string pass;
 };
 DumpName ParseDumpName(std::string_view path);
 
-// What a file is that XLA and its clients write beside modules, in the plural ("buffer assignments"); or "".
+/// Returns the kind of a file that XLA and its clients write beside modules, in the plural ("buffer
+/// assignments"); "" for other files.
 std::string_view SideFileKind(std::string_view path);
 
 struct FoundModules {
-  std::vector<std::string> files;          // Sorted.
-  std::map<std::string, int64_t> skipped;  // Kind of side file and how many there are.
+  std::vector<std::string> files;          ///< Sorted paths.
+  std::map<std::string, int64_t> skipped;  ///< The number of side files by kind.
 };
-// The modules below a folder, by names and, for .txt and .pbtxt, first bytes. NotFound if it cannot be read.
+/// Finds the module files below a folder by name and, for .txt and .pbtxt, by first bytes. Returns NotFound
+/// if the folder cannot be read.
 absl::StatusOr<FoundModules> FindModules(const std::string& folder);
 
 }  // namespace hlo

@@ -1,6 +1,7 @@
 #pragma once
-// Who wants to see each instruction as it runs? One hook for every engine: trace, NaN watch, profile and the
-// like are observers, and nothing else.
+/// \file
+/// Defines the hook that sees each instruction as it runs, in every engine. Traces, NaN checks and profiles
+/// are observers.
 
 #include <cstdint>
 #include <optional>
@@ -16,48 +17,50 @@
 #pragma GCC visibility push(default)
 namespace hlo {
 
-// A while loop that is running.
+/// A running while loop.
 struct RunningLoop {
   const Instruction* instruction = nullptr;
-  int64_t iteration = 0;              // From 1 on; 0 while the first condition is computed.
-  std::optional<int64_t> trip_count;  // Where the engine knows it.
+  int64_t iteration = 0;              ///< Counts from 1; 0 while the first condition runs.
+  std::optional<int64_t> trip_count;  ///< Empty if the engine does not know it.
 };
 
-// One execution of one instruction. Values are fetched when asked for, so that a copy from a device is paid
-// only if somebody looks.
+/// One execution of one instruction. Values are fetched lazily, so a device copy is made only if an observer
+/// asks for it.
 class StepView {
  public:
   virtual ~StepView() = default;
   virtual const Instruction& instruction() const = 0;
-  // Name of the function that runs the step.
+  /// Returns the name of the function that runs the step.
   virtual std::string_view kernel() const = 0;
+  /// Returns the index of the device in a run on several devices.
   virtual int64_t device() const { return 0; }
-  // How many calls lie around the step: 0 in the entry computation.
+  /// Returns the depth of the call stack: 0 in the entry computation.
   virtual int64_t depth() const = 0;
-  // The loops around the step, outermost first, as far as the engine counts them.
+  /// Returns the enclosing loops, outermost first, as far as the engine tracks them.
   virtual std::vector<RunningLoop> loops() const { return {}; }
-  // The work of the step, of all instructions that it computes.
+  /// Returns the cost of all instructions that the step computes.
   virtual Cost cost() const { return InstructionCost(instruction()); }
-  // Operand values: always before the step; after it only for an observer that needs_operands().
+  /// Returns an operand: always before the step; after it only if the observer has needs_operands().
   virtual absl::StatusOr<Literal> Operand(int64_t i) const = 0;
-  // The result, after the step.
+  /// Returns the result; valid after the step.
   virtual absl::StatusOr<Literal> Result() const = 0;
 };
 
+/// Receives the steps of a run.
 class Observer {
  public:
   virtual ~Observer() = default;
-  // Keeps operands alive until AfterStep has seen them. Steps then cannot update them in place.
+  /// If true, operands stay alive until AfterStep returns, which prevents in-place updates.
   virtual bool needs_operands() const { return false; }
-  // Whether it has to see the steps of loops one by one; others may see a loop now and then instead, while it
-  // runs.
+  /// If true, the observer sees every step in a loop. Otherwise an engine may report the loop as one step,
+  /// repeatedly while it runs.
   virtual bool needs_inner_steps() const { return true; }
-  // Called around every instruction of computations that run instruction by instruction; those that are
-  // applied to scalars, such as a reduce's, appear within their caller's step. A status that is not OK stops
-  // the run with it.
+  /// Called around every instruction of computations that run instruction by instruction. Computations
+  /// applied to scalars, such as a reduce's, are part of their caller's step. A status other than OK stops
+  /// the run and is returned.
   virtual absl::Status BeforeStep(const StepView& /*step*/) { return absl::OkStatus(); }
   virtual absl::Status AfterStep(const StepView& /*step*/) { return absl::OkStatus(); }
-  // Once, at the end of the run.
+  /// Called once at the end of the run with its status.
   virtual void Finish(const absl::Status& /*outcome*/) {}
 };
 

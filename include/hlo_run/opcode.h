@@ -1,5 +1,6 @@
 #pragma once
-// Which opcodes are there, and what does the reader need to know of each? Rows: opcodes.def.
+/// \file
+/// Defines the opcodes and their traits. opcodes.def has one row per opcode.
 
 #include <cstdint>
 #include <optional>
@@ -23,18 +24,18 @@ inline constexpr int kOpcodeCount = 0
 #undef HLO_OP
     ;
 
-// Traits of an opcode, a set of bits.
+/// Traits of an opcode, a bit set.
 enum OpTrait : uint32_t {
   kNone = 0,
-  kElementwise = 1 << 0,   // Result element i depends on operand elements i alone.
-  kInfer = 1 << 1,         // Text may leave the result shape out.
-  kForcedShape = 1 << 2,   // The reader replaces a written result shape (text-format 5.1).
-  kCollective = 1 << 3,    // Communicates between devices.
-  kAsync = 1 << 4,         // async-start, -update, -done.
-  kSideEffect = 1 << 5,    // Must run even where nothing uses it.
-  kEvenOperands = 1 << 6,  // k arrays, then k more.
+  kElementwise = 1 << 0,   ///< Result element i depends only on operand elements i.
+  kInfer = 1 << 1,         ///< The text may omit the result shape.
+  kForcedShape = 1 << 2,   ///< The reader replaces a written result shape (text-format 5.1).
+  kCollective = 1 << 3,    ///< Communicates between devices.
+  kAsync = 1 << 4,         ///< async-start, -update or -done.
+  kSideEffect = 1 << 5,    ///< Must run even if its result is unused.
+  kEvenOperands = 1 << 6,  ///< Operands are k arrays followed by k more.
   kOddOperands = 1 << 7,
-  kOneDimension = 1 << 8,  // `dimensions` has exactly one entry.
+  kOneDimension = 1 << 8,  ///< `dimensions` has exactly one entry.
 };
 
 inline constexpr int kAny = 1 << 30;
@@ -44,12 +45,13 @@ struct AttrUse {
   bool required;
 };
 
+/// The row of an opcode in opcodes.def.
 struct OpcodeInfo {
   std::string_view name;
   int min_operands;
   int max_operands;
-  absl::Span<const AttrUse> attributes;  // Beyond the common ones.
-  std::string_view reference;            // The reference function's name.
+  absl::Span<const AttrUse> attributes;  ///< Attributes besides the common ones.
+  std::string_view reference;            ///< The name of the reference function.
   uint32_t traits;
 
   bool has(OpTrait trait) const { return (traits & trait) != 0; }
@@ -58,9 +60,10 @@ struct OpcodeInfo {
 const OpcodeInfo& Info(Opcode opcode);
 inline std::string_view Name(Opcode opcode) { return Info(opcode).name; }
 std::optional<Opcode> ParseOpcode(std::string_view name);
-// Those that every opcode accepts.
+/// Returns the attributes that every opcode accepts.
 absl::Span<const AttrId> CommonAttributes();
-// The attribute of this spelling that the opcode accepts, common ones included; kNone if there is none.
+/// Returns the attribute with this spelling that the opcode accepts, including common ones; kNone if there is
+/// none.
 AttrId FindAttribute(Opcode opcode, std::string_view spelling);
 
 }  // namespace hlo

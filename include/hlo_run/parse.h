@@ -1,5 +1,6 @@
 #pragma once
-// From HLO text to a module. Grammar: grammar/hlo.ebnf.
+/// \file
+/// Parses HLO text into a module. grammar/hlo.ebnf has the grammar.
 
 #include <cstdint>
 #include <memory>
@@ -12,27 +13,30 @@
 #pragma GCC visibility push(default)
 namespace hlo {
 
-// Gives an instruction whose text has no shape the one that its operands and attributes imply; false after an error.
-// The checker's is InferMissingShape (check.h).
+/// Sets the shape of an instruction that was written without one, from its operands and attributes. Returns
+/// false after an error. The checker provides InferMissingShape (check.h).
 using ShapeInference = bool (*)(Module& module, Instruction& instruction, Diagnostics& diagnostics);
 
+/// Limits and strictness of the parser.
 struct ParseOptions {
-  bool strict = false;  // Refuse what XLA's reader refuses: older spellings and accidents are errors, not warnings.
-  ShapeInference infer_shape = nullptr;  // Without it a missing shape is an error.
-  int64_t max_nesting = 1000;            // Shapes, operands, literals and bodies share it.
+  /// Reports older spellings and oddities that XLA's reader rejects as errors instead of warnings.
+  bool strict = false;
+  ShapeInference infer_shape = nullptr;  ///< If null, a missing shape is an error.
+  int64_t max_nesting = 1000;            ///< The depth limit shared by shapes, operands, literals and bodies.
   int64_t max_literal_bytes = int64_t{1} << 36;
   int64_t max_instructions = int64_t{1} << 28;
 };
 
-// nullptr when there were errors; all of them (up to the limit of `diagnostics`) are in `diagnostics`.
+/// Parses a module. Returns nullptr after errors, which are in `diagnostics` up to its limit.
 std::unique_ptr<Module> Parse(std::shared_ptr<const SourceText> source, Diagnostics& diagnostics,
                               const ParseOptions& options = {});
 
-// A single shape, such as `f32[2,3]{1,0}`, and nothing after it. Invalid after an error.
+/// Parses a single shape such as `f32[2,3]{1,0}`. Returns an invalid shape after an error.
 Shape ParseShape(const SourceText& source, Diagnostics& diagnostics, const ParseOptions& options = {});
-// A literal of a known shape: `{1,2}`; or, with an invalid shape given, one that starts with its own: `f32[2] {1,2}`,
-// where a brace after the shape is a layout only if a second one follows.
-absl::StatusOr<Literal> ParseLiteral(const SourceText& source, const Shape& shape, const ParseOptions& options = {});
+/// Parses a literal of a known shape: `{1,2}`. If `shape` is invalid, the text must start with the shape:
+/// `f32[2] {1,2}`; a brace after it is a layout only if a second brace follows.
+absl::StatusOr<Literal> ParseLiteral(const SourceText& source, const Shape& shape,
+                                     const ParseOptions& options = {});
 
 }  // namespace hlo
 #pragma GCC visibility pop

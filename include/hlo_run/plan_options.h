@@ -1,6 +1,7 @@
 #pragma once
-// Options of the fast engine's planner. They change how a module runs; what it computes stays within the
-// contract between the engines.
+/// \file
+/// Options of the fast engine's planner. They change how a module runs; results stay within the tolerance
+/// between the engines.
 
 #include <cstdint>
 #include <string>
@@ -10,15 +11,14 @@
 namespace hlo {
 
 struct PlanOptions {
-  // Passes that are skipped, by name; `hlo-run plan --passes` lists the names. A hyphen stands for an
-  // underscore too.
+  /// Names of passes to skip; `hlo-run plan --passes` lists them. A hyphen matches an underscore.
   std::vector<std::string> disabled_passes;
-  // Validates the finished plan before it runs.
+  /// Validates the plan before it runs.
   bool validate = true;
-  // Evaluates the graph with the reference before and after each pass that rewrites it, on random arguments,
-  // and fails with the name of the pass that changed a result. Slow: a test of the planner, not of the module.
+  /// Evaluates the graph with the reference before and after each rewrite pass on random arguments, and fails
+  /// with the name of the pass that changed a result. This is slow and tests the planner, not the module.
   bool check_passes = false;
-  // Products (dots and convolutions) whose result is smaller are not fused with the loops around them.
+  /// The smallest result, in bytes, of a dot or convolution that is fused with adjacent loops.
   int64_t least_fused_product_bytes = 4 << 20;
 };
 

@@ -1,5 +1,7 @@
 #pragma once
-// From a module to text (text-format 9). In the long and short forms print(parse(x)) is a fixed point.
+/// \file
+/// Prints modules as HLO text (text-format 9). The long and short forms are fixed points:
+/// print(parse(print(m))) == print(m).
 
 #include <cstdint>
 #include <string>
@@ -9,31 +11,34 @@
 #pragma GCC visibility push(default)
 namespace hlo {
 
-// kLong keeps everything; kShort drops metadata; kCanonical has numbers for names and writes called
-// computations out where they are called; the fingerprints are XLA's and cannot be read back.
+/// kLong prints everything; kShort omits metadata; kCanonical numbers the names and inlines called
+/// computations; the fingerprint forms are XLA's and cannot be parsed.
 enum class PrintForm { kLong, kShort, kCanonical, kFingerprint, kModuleFingerprint };
 
 struct PrintOptions {
   PrintForm form = PrintForm::kLong;
-  bool as_xla = false;     // XLA's bytes, also where they do not read back (-0, async sugar, order, ...).
-  bool own_order = false;  // As things stand in the module, not in XLA's post-orders (text-format 9.3, 9.4).
-  bool metadata = true;    // Metadata, also inside shardings, and the source tables. kLong alone has them.
+  /// Matches XLA's output byte for byte, even if it does not read back (-0, async sugar, order).
+  bool as_xla = false;
+  /// Prints in the module's order instead of XLA's post-orders (text-format 9.3, 9.4).
+  bool own_order = false;
+  bool metadata = true;  ///< Prints metadata, also in shardings, and the source tables; kLong only.
   bool layouts = true;
-  bool large_constants = true;  // false: constants of more than 10 elements and tuples print as {...}.
+  /// If false, constants of more than 10 elements and tuples are elided as {...}.
+  bool large_constants = true;
   bool backend_config = true;
-  int64_t indent = 0;  // Levels of two blanks; for computations and modules.
+  int64_t indent = 0;  ///< The indentation of computations and modules in levels of two spaces.
 
-  // XLA's own choices for a form, and its bytes.
+  /// Returns the options with which XLA prints a form.
   static PrintOptions Xla(PrintForm form);
 };
 
-// Changes a module as XLA's reader does while it loads one: names are made unique over the module, source
-// tables are rebuilt from what is used. With as_xla, its text is then XLA's.
+/// Changes a module as XLA's reader does: makes names unique in the module and rebuilds source tables from
+/// their uses. Printed with as_xla, the text then equals XLA's.
 void NormalizeAsXla(Module& module);
 
 std::string Print(const Module& module, const PrintOptions& options = {});
 std::string Print(const Computation& computation, const PrintOptions& options = {});
-// One instruction without indentation or newline: `%r = f32[2]{0} add(%a, %b)`.
+/// Prints an instruction without indentation or newline: `%r = f32[2]{0} add(%a, %b)`.
 std::string Print(const Instruction& instruction, const PrintOptions& options = {});
 
 }  // namespace hlo

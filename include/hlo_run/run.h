@@ -1,5 +1,6 @@
 #pragma once
-// What does a module compute on these arguments?
+/// \file
+/// Evaluates modules with the reference engine.
 
 #include <atomic>
 #include <cstdint>
@@ -16,40 +17,41 @@ namespace hlo {
 
 class CustomCalls;
 
-// The other end of infeed and outfeed, and of send and recv with is_host_transfer.
+/// The host side of infeed, outfeed, and of send and recv with is_host_transfer.
 class Host {
  public:
   virtual ~Host() = default;
-  // Whether there is anything to take; asked before the run.
+  /// False if the host has no values for the module to read; asked before the run.
   virtual bool gives_values() const { return true; }
-  // The next value for `reader`, an infeed or recv-done; it must be of this shape.
+  /// Returns the next value for `reader`, an infeed or recv-done. It must have this shape.
   virtual absl::StatusOr<Literal> Take(const Instruction& reader, const Shape& shape) = 0;
-  // A value from `writer`, an outfeed or send.
+  /// Receives a value from `writer`, an outfeed or send.
   virtual absl::Status Give(const Instruction& writer, Literal value) = 0;
 };
 
+/// Limits and hooks of a run.
 struct EvaluateOptions {
-  int64_t max_steps = 0;         // Instructions executed; 0: no limit.
-  double max_seconds = 0;        // 0: no limit.
-  // Set by another thread or a signal handler, it ends the run between two steps with Cancelled.
+  int64_t max_steps = 0;   ///< The largest number of executed instructions; 0 means no limit.
+  double max_seconds = 0;  ///< The time limit in seconds; 0 means no limit.
+  /// Another thread or a signal handler may set it; the run then ends before the next step with Cancelled.
   const std::atomic<bool>* cancel = nullptr;
-  int64_t max_call_depth = 256;  // Calls nested in each other.
-  uint64_t seed = 0;             // Of random numbers that are not a function of their operands.
-  // A dot splits and rounds its operands as its `algorithm=` says; else it ignores that, as XLA does on CPUs.
+  int64_t max_call_depth = 256;  ///< The largest depth of nested calls.
+  uint64_t seed = 0;             ///< The seed of rng, whose values do not depend on operands alone.
+  /// If true, a dot splits and rounds its operands as its `algorithm=` says; XLA ignores it on CPUs.
   bool emulate_dot_algorithms = false;
   Observer* observer = nullptr;
-  Host* host = nullptr;  // Null: the module must neither read from a host nor write to it.
+  Host* host = nullptr;  ///< May be null if the module neither reads from nor writes to a host.
   const CustomCalls* custom_calls =
-      nullptr;  // Functions of the caller's own; they come before the known ones.
+      nullptr;  ///< The caller's functions; they take precedence over the built-in ones.
 };
 
-// OK if every instruction that a run can reach is evaluated with these options; else Unimplemented, naming
-// opcode, type and place of each (the first twenty).
+/// Returns OK if every reachable instruction can be evaluated with these options; otherwise Unimplemented
+/// with the opcode, type and location of the first twenty.
 absl::Status CheckSupported(const CheckedModule& module, const EvaluateOptions& options = {});
 
-// The value of the entry's root. Arguments stand for the entry's parameters by number; those given up by the
-// caller (moved in) may be updated in place. FailedPrecondition: the arguments do not fit. Unimplemented: as
-// CheckSupported, before anything runs. ResourceExhausted, DeadlineExceeded: a limit was hit.
+/// Returns the value of the entry's root. Arguments are the entry's parameters by number; those that the
+/// caller moves in may be updated in place. Errors: FailedPrecondition if the arguments do not fit;
+/// Unimplemented as CheckSupported, before anything runs; ResourceExhausted or DeadlineExceeded at a limit.
 absl::StatusOr<Literal> Evaluate(const CheckedModule& module, std::vector<Literal> arguments,
                                  const EvaluateOptions& options = {});
 

@@ -1,6 +1,6 @@
 #pragma once
-// Where does an offset of a source text lie? Text, name, and line lookup that costs nothing until it is asked
-// for.
+/// \file
+/// Defines source texts and locations in them. Lines are counted only on demand.
 
 #include <cstdint>
 #include <memory>
@@ -12,31 +12,33 @@
 #pragma GCC visibility push(default)
 namespace hlo {
 
-// Bytes [begin, end) of a source text. Texts are at most 4 GiB - 1; begin == end == 0 means "no place".
+/// The bytes [begin, end) of a source text of at most 4 GiB - 1. begin == end == 0 means that the location is
+/// unknown.
 struct SourceRange {
   uint32_t begin = 0;
   uint32_t end = 0;
   bool known() const { return end != 0; }
 };
 
-// 1-based line and column (in bytes) of an offset.
+/// The 1-based line and column (in bytes) of an offset.
 struct SourcePlace {
   int64_t line = 1;
   int64_t column = 1;
 };
 
+/// The name and the content of a source file.
 class SourceText {
  public:
   SourceText(std::string name, std::string content) : name_(std::move(name)), content_(std::move(content)) {}
 
-  // Reads a file; "-" is standard input. NotFound, PermissionDenied, FailedPrecondition (a directory) or
-  // ResourceExhausted (4 GiB and more) name the file.
+  /// Reads a file; "-" is standard input. Errors name the file: NotFound, PermissionDenied,
+  /// FailedPrecondition for a directory, ResourceExhausted from 4 GiB on.
   static absl::StatusOr<std::shared_ptr<const SourceText>> Read(const std::string& path);
 
   const std::string& name() const { return name_; }
   std::string_view content() const { return content_; }
   SourcePlace Locate(uint32_t offset) const;
-  // The line that holds the offset, without its line break (LF, CR LF or CR).
+  /// Returns the line that contains the offset, without its line break (LF, CR LF or CR).
   std::string_view LineAt(uint32_t offset) const;
 
  private:

@@ -1,5 +1,6 @@
 #pragma once
-// Which build of the library is this?
+/// \file
+/// Describes the build of the library.
 
 #include <string>
 #include <string_view>
@@ -8,16 +9,17 @@
 namespace hlo {
 
 struct BuildInfo {
-  std::string_view version;   // "0.2.0"
-  std::string_view commit;    // The first digits, "+" after them where files had changed; "unknown" without git.
-  std::string_view compiler;  // "GCC 12.2.0"
-  std::string_view isa;       // The instructions that code is compiled for.
-  std::string_view cuda;      // The toolkit's version, or "no".
-  std::string_view mpi;       // "yes" or "no".
+  std::string_view version;  ///< For example "0.2.0".
+  /// The abbreviated commit, with "+" if the tree had changes; "unknown" without git.
+  std::string_view commit;
+  std::string_view compiler;  ///< For example "GCC 12.2.0".
+  std::string_view isa;       ///< The instruction set that the code is compiled for.
+  std::string_view cuda;      ///< The version of the CUDA toolkit, or "no".
+  std::string_view mpi;       ///< "yes" or "no".
 };
 const BuildInfo& GetBuildInfo();
 
-// Lines, as `hlo-run --version` prints them.
+/// Returns the lines that `hlo-run --version` prints.
 std::string ToString(const BuildInfo& info);
 
 }  // namespace hlo
