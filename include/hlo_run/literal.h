@@ -40,8 +40,8 @@ class Buffer {
   std::function<void()> release_;  ///< Called by the destructor if the memory is wrapped.
 };
 
-/// Limits the total size of all buffers in bytes, for later allocations. 0 removes the limit; up to 256 MiB
-/// of freed large blocks are then cached for reuse.
+/// Limits the total size of all buffers in bytes, for later allocations. 0 means the memory of the machine;
+/// up to 256 MiB of freed large blocks are then cached for reuse.
 void SetMemoryLimit(int64_t byte_count);
 /// The total size of all buffers in bytes, at present and at its peak.
 struct MemoryUse {

@@ -1,5 +1,5 @@
 #pragma once
-// Says what a thread is doing where that may take long, for whoever shows progress.
+// Reports the progress of a thread's long operations to a listener.
 
 #include <cstdint>
 #include <string_view>
@@ -7,9 +7,10 @@
 namespace hlo {
 
 struct Activity {
-  std::string_view what;        // Such as "reading x.npy"; empty: the thread is still at the last one.
-  int64_t done = 0, total = 0;  // A total of 0 is not known.
-  std::string_view unit = "";   // Of these: "bytes", "elements".
+  // For example "reading x.npy"; empty means that the previous activity continues.
+  std::string_view what;
+  int64_t done = 0, total = 0;  // A total of 0 means unknown.
+  std::string_view unit = "";   // The unit of `done` and `total`: "bytes", "elements".
 };
 
 class ActivityListener {
@@ -18,10 +19,10 @@ class ActivityListener {
   virtual void OnActivity(const Activity& activity) = 0;
 };
 
-// Sends what this thread reports to a listener, from construction to destruction.
+// Forwards the reports of this thread to a listener for the lifetime of the scope.
 class ActivityScope {
  public:
-  explicit ActivityScope(ActivityListener* listener);  // Null: nobody listens.
+  explicit ActivityScope(ActivityListener* listener);  // May be null.
   ~ActivityScope();
   ActivityScope(const ActivityScope&) = delete;
   ActivityScope& operator=(const ActivityScope&) = delete;
@@ -30,7 +31,7 @@ class ActivityScope {
   ActivityListener* outer_;
 };
 
-// Does nothing where nobody listens. Loops report once in some milliseconds of work.
+// Does nothing without a listener. Loops should report once per some milliseconds of work.
 void Report(const Activity& activity);
 
 }  // namespace hlo

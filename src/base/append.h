@@ -1,5 +1,5 @@
 #pragma once
-// Formatted text at the end of a string, without a copy and without fmt's templates in every file.
+// Appends formatted text to a string without a temporary and without including fmt's templates everywhere.
 
 #include <string>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Arena: memory that lives as long as its module. Everything that an instruction points to lies in one.
+// An arena allocator, which owns everything that the instructions of a module point to.
 
 #include <algorithm>
 #include <cstddef>
@@ -24,7 +24,7 @@ class Arena {
     for (auto it = destructors_.rbegin(); it != destructors_.rend(); ++it) it->destroy(it->object);
   }
 
-  // Uninitialised bytes.
+  // Returns uninitialised bytes.
   void* Allocate(size_t byte_count, size_t alignment) {
     size_t begin = (used_ + alignment - 1) & ~(alignment - 1);
     if (begin + byte_count > capacity_) {
@@ -35,7 +35,7 @@ class Arena {
     return block_ + begin;
   }
 
-  // Constructs a T; its destructor runs with the arena's where it has one.
+  // Constructs a T in the arena. The arena's destructor runs T's unless it is trivial.
   template <class T, class... Args>
   T* New(Args&&... args) {
     T* object = new (Allocate(sizeof(T), alignof(T))) T{std::forward<Args>(args)...};
@@ -69,7 +69,7 @@ class Arena {
   };
 
   void AddBlock(size_t at_least) {
-    // Blocks grow with what there is, so that a large module is not made of thousands of them.
+    // The block size grows with the arena, so that a large module does not need thousands of blocks.
     constexpr size_t kSmallest = 32 << 10, kLargest = 1 << 20;
     const size_t wanted = std::clamp(total_ / 4, kSmallest, kLargest);
     capacity_ = std::max(at_least, wanted);

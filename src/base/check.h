@@ -1,5 +1,5 @@
 #pragma once
-// HLO_CHECK: for what only a bug of this program can cause. Users' mistakes are absl::Status or Diagnostics.
+// HLO_CHECK aborts on a bug of this program. Errors of users are absl::Status or Diagnostics.
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,9 +1,9 @@
-// The extensions that the program's files may use, as one constant. This file is compiled with the same
-// options as they are, and holds no code.
+// Records the CPU extensions that the compiler may use in one constant. This file has the same compile
+// options as the others and contains no code.
 
 #include <cstdint>
 
-// HLO_IS_DEFINED(macro) is 1 where the macro is defined as 1, and else 0.
+// HLO_IS_DEFINED(macro) is 1 if the macro is defined as 1, otherwise 0.
 #define HLO_TWO_IF_1 0,
 #define HLO_SECOND(first, second, ...) second
 #define HLO_IS_DEFINED_3(one_or_two) HLO_SECOND(one_or_two 1, 0, 0)
@@ -15,7 +15,7 @@ constexpr bool kIsCompiledFor[] = {
 #define HLO_CPU_FEATURE(name, macro, ...) HLO_IS_DEFINED(macro),
 #include "base/cpu_features.def"
 #undef HLO_CPU_FEATURE
-    false,  // Of other architectures the array would be empty.
+    false,  // Keeps the array from being empty on other architectures.
 };
 
 consteval uint64_t Mask() {

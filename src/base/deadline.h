@@ -1,5 +1,5 @@
 #pragma once
-// When must the run of this thread end? Loops that may take long ask now and then.
+// Time limits and cancellation of runs. Long loops check them periodically.
 
 #include <atomic>
 #include <chrono>
@@ -10,26 +10,26 @@
 
 namespace hlo {
 
-// A limit of time for this thread, from construction to destruction, and a flag that cancels the run. The outermost
-// one counts.
+// Limits the run time of this thread for the lifetime of the object, and watches a flag that cancels the run.
+// The outermost deadline of a thread is in force.
 class Deadline {
  public:
-  explicit Deadline(double seconds, const std::atomic<bool>* cancel = nullptr);  // 0 and null: no limit.
+  explicit Deadline(double seconds, const std::atomic<bool>* cancel = nullptr);  // 0 and null mean no limit.
   ~Deadline();
   Deadline(const Deadline&) = delete;
   Deadline& operator=(const Deadline&) = delete;
 
-  // DeadlineExceeded once the limit that is in force has passed; Cancelled once the flag is set.
+  // Returns DeadlineExceeded after the limit in force, or Cancelled once the flag is set.
   static absl::Status Check();
 
  private:
   bool is_outermost_;
 };
 
-// For inner loops: looks at the clock once in many steps.
+// Checks the deadline from inner loops, reading the clock only once in many steps.
 class Pace {
  public:
-  // Accounts for some nanoseconds of work; DeadlineExceeded as above.
+  // Accounts for this many nanoseconds of work. Returns the status of Deadline::Check when it is due.
   absl::Status Spend(int64_t nanoseconds) {
     left_ -= nanoseconds;
     return left_ > 0 ? absl::OkStatus() : Look();

@@ -16,7 +16,7 @@ std::string_view Paint(const RenderOptions& options, std::string_view code) {
   return options.color ? code : std::string_view();
 }
 
-// Bytes that a terminal would act on, or that are no text, are shown as one '?' each.
+// Replaces control characters and bytes that are not valid text by '?'.
 std::string Printable(std::string_view text) {
   std::string result(text);
   for (char& c : result) {
@@ -28,7 +28,7 @@ std::string Printable(std::string_view text) {
   return result;
 }
 
-// The source line, cut around the range where it is long, and the caret line under it.
+// Appends the source line, clipped around the range if it is long, and the caret line.
 void RenderSnippet(SourceRange range, const SourceText& source, const RenderOptions& options,
                    std::string& out) {
   const std::string_view line = source.LineAt(range.begin);

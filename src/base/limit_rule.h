@@ -4,7 +4,7 @@
 
 namespace hlo {
 
-// The rule of diagnostics which say that a limit of memory was hit, not that the text is wrong.
+// The rule of diagnostics that report an exceeded memory limit instead of an error in the text.
 inline constexpr std::string_view kMemoryLimitRule = "memory limit";
 
 }  // namespace hlo

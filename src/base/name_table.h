@@ -1,6 +1,6 @@
 #pragma once
-// A hash table from names to small values, for lookups that must cost a few nanoseconds. The names are views
-// that outlive the table. Hashes differ from run to run, so that no text can be made to collide.
+// A hash table from names to small values whose lookups take a few nanoseconds. The names are views that must
+// outlive the table. The hash is seeded per process, so that no input can force collisions.
 
 #include <bit>
 #include <cstdint>
@@ -42,7 +42,7 @@ inline uint64_t HashName(std::string_view name) {
 template <class V>
 class NameTable {
  public:
-  // nullptr when the name is not there. Valid until the next insertion.
+  // Returns nullptr if the name is absent. The pointer is valid until the next insertion.
   V* Find(std::string_view name) {
     if (count_ == 0) return nullptr;
     Slot& slot = slots_[SlotOf(name, HashName(name))];
@@ -50,7 +50,7 @@ class NameTable {
   }
   bool Contains(std::string_view name) { return Find(name) != nullptr; }
 
-  // The value of the name, and whether it is new; an existing one is left as it is.
+  // Returns the value of the name and true if it was inserted; an existing value is kept.
   std::pair<V*, bool> Insert(std::string_view name, V value) {
     if ((count_ + 1) * 4 > slots_.size() * 3) Grow();
     const uint64_t hash = HashName(name);
@@ -61,7 +61,7 @@ class NameTable {
     return {&slot.value, true};
   }
 
-  // Forgets all names in constant time; the memory is kept.
+  // Removes all names in constant time and keeps the memory.
   void Clear() {
     count_ = 0;
     ++generation_;
@@ -78,7 +78,7 @@ class NameTable {
  private:
   struct Slot {
     uint32_t hash = 0;
-    uint32_t generation = 0;  // The slot is in use when it is the table's.
+    uint32_t generation = 0;  // The slot is in use if this equals the table's generation.
     std::string_view name;
     V value{};
   };

@@ -52,7 +52,7 @@ class KeptBlocks {
   }
 
  private:
-  // The oldest go first.
+  // Frees the oldest blocks first.
   void DropTo(int64_t most) {
     auto end = blocks_.begin();
     for (; total_ > most; ++end) {
@@ -81,7 +81,7 @@ void* AllocatePages(int64_t byte_count, int64_t large_from) {
   }
   const int64_t alignment = is_large ? kLargePage : 64;
   void* data = AllocateAligned(byte_count, alignment);
-  if (data == nullptr) {  // What is kept may be what is missing.
+  if (data == nullptr) {  // Cached blocks may occupy the memory.
     DropReturnedPages();
     data = AllocateAligned(byte_count, alignment);
   }

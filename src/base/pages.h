@@ -1,22 +1,20 @@
 #pragma once
-// Memory for large arrays.
+// Allocates memory for large arrays and caches freed blocks.
 
 #include <cstdint>
 
 namespace hlo {
 
-// Aligned to 64 bytes, for std::free; nullptr where there is none. On large pages from so many bytes on,
-// where the system has them: far fewer of them have to be found and cleared, and less of their table is used
-// up.
+// Returns memory that is aligned to 64 bytes and freed by std::free; nullptr if there is none. From
+// `large_from` bytes on it uses huge pages if available, which cost fewer page faults and TLB entries.
 void* AllocatePages(int64_t byte_count, int64_t large_from);
 
-// Frees what is aligned so. The last blocks of many bytes are kept for who asks for as many next, up to a
-// quarter of a gigabyte in all: the system clears each page anew, which takes longer than many a loop over
-// it.
+// Frees a block of AllocatePages. Large blocks are cached for later requests of the same size, up to 256 MiB
+// in total, because the kernel zeroes each new page, which can take longer than a loop over it.
 void ReturnPages(void* data, int64_t byte_count, int64_t large_from);
-// Frees what is kept.
+// Frees the cached blocks.
 void DropReturnedPages();
-// Whether anything is kept from now on; at first it is.
+// Enables or disables the cache. It is enabled at first.
 void KeepReturnedPages(bool keep);
 
 }  // namespace hlo

@@ -14,9 +14,9 @@ namespace {
 
 std::atomic<int> thread_limit = 0;
 
-// Under this a loop stays on its thread.
+// Loops shorter than this, in nanoseconds, are not parallelised.
 std::atomic<double> worth_threads = 20'000;
-// How often a thread looks for work, or at its end, before it sleeps or lets others run: some 20 us.
+// The number of polls before a waiting thread sleeps or yields, about 20 us.
 constexpr int kLooks = 2'000;
 
 void Pause() {
@@ -37,9 +37,9 @@ struct Loop {
 
 thread_local bool is_working = false;
 
-// The threads of one OpenMP region that lasts as long as the pool. A loop ends when its pieces are done: it
-// never waits for a thread that has taken none, as the barrier at the end of a region of its own would; on a
-// busy machine such a thread may not run for milliseconds.
+// The threads of an OpenMP region that lasts as long as the pool. A loop ends when its iterations are done
+// and does not wait for threads that took none. The barrier of a separate region would; on a busy machine
+// such a thread may not run for milliseconds.
 class Pool {
  public:
   explicit Pool(int workers) : workers_(workers), host_([this] { Host(); }) {}
@@ -48,14 +48,14 @@ class Pool {
     ++epoch_;
     epoch_.notify_all();
     host_.join();
-    // Every worker has gone: the barrier at the end of the region orders what it did before this, but race detectors
-    // see atomics alone.
+    // Waits until all workers have left. The region's barrier already orders their accesses, but race
+    // detectors see only atomics.
     while (gone_ != started_) sched_yield();
   }
 
   int workers() const { return workers_; }
 
-  // With at most so many workers besides this thread.
+  // Runs a loop on this thread and at most `workers` others.
   void Run(Loop& loop, int workers) {
     allowed_ = workers;
     loop_ = &loop;
@@ -83,7 +83,7 @@ class Pool {
       seen = epoch_;
       if (stop_) break;
       if (number >= allowed_) continue;
-      // First inside, then the look: who closes the loop sees one or the other.
+      // The order matters: either this worker sees that the loop is closed, or Run sees this worker inside.
       ++inside_;
       if (Loop* loop = loop_) loop->Work();
       --inside_;
@@ -96,7 +96,7 @@ class Pool {
   std::atomic<Loop*> loop_ = nullptr;
   std::atomic<int> inside_ = 0;
   std::atomic<int> allowed_ = 0;
-  std::atomic<int> started_ = 0, gone_ = 0;  // Workers.
+  std::atomic<int> started_ = 0, gone_ = 0;  // Counts of workers.
   std::atomic<bool> stop_ = false;
   std::thread host_;
 };
@@ -116,7 +116,7 @@ void ParallelFor(int64_t count, double nanoseconds, absl::FunctionRef<void(int64
   static std::unique_ptr<Pool> pool;
   const auto threads = static_cast<int>(std::min<int64_t>(ThreadCount(), count));
   std::unique_lock<std::mutex> lock(mutex, std::defer_lock);
-  // Whoever finds the pool at work for another thread works alone.
+  // Runs the loop on this thread alone if another thread uses the pool.
   if (threads <= 1 || nanoseconds < worth_threads || is_working || !lock.try_lock()) {
     for (int64_t i = 0; i < count; ++i) body(i);
     return;

@@ -1,5 +1,5 @@
 #pragma once
-// Loops over independent pieces of work, spread over the machine's threads.
+// Parallel loops over independent iterations.
 
 #include <cstdint>
 
@@ -7,15 +7,15 @@
 
 namespace hlo {
 
-// Threads that ParallelFor uses at most; 0 means one for each core. What is computed never depends on it.
+// Sets the largest number of threads that ParallelFor uses; 0 means one per core. Results never depend on it.
 void SetThreadCount(int count);
 int ThreadCount();
-// Loops that take less than so long stay on their thread; for tests of what threads do.
+// Sets the run time, in nanoseconds, below which loops are not parallelised; for tests of parallel code.
 void SetWorthThreads(double nanoseconds);
 
-// body(i) for every i of [0, count), in any order, on several threads if the whole loop takes about
-// `nanoseconds` or more than it costs to start them. Pieces are cut by the caller, by shape, so that results
-// do not depend on the number of threads. Nested calls run on the thread that makes them.
+// Calls body(i) for every i in [0, count) in any order. Several threads run the loop if its estimated time in
+// nanoseconds exceeds the cost of starting them. The caller splits the work by shape, so that results do not
+// depend on the number of threads. Nested calls run on the calling thread.
 void ParallelFor(int64_t count, double nanoseconds, absl::FunctionRef<void(int64_t)> body);
 
 }  // namespace hlo

@@ -75,7 +75,7 @@ SourcePlace SourceText::Locate(uint32_t offset) const {
 std::string_view SourceText::LineAt(uint32_t offset) const {
   const std::string_view text = content();
   size_t begin = std::min<size_t>(offset, text.size());
-  // An offset on a line break belongs to the line that it ends.
+  // The offset of a line break belongs to the line that it terminates.
   while (begin > 0 && !IsLineBreak(text[begin - 1])) --begin;
   size_t end = begin;
   while (end < text.size() && !IsLineBreak(text[end])) ++end;

@@ -1,5 +1,5 @@
 #pragma once
-// The two status macros that Abseil's release lacks, and a status's message as text.
+// The two status macros that this release of Abseil lacks, and conversion of status messages.
 
 #include <string_view>
 
@@ -8,7 +8,7 @@
 
 namespace hlo {
 
-// The message as the standard's string_view: distributions build Abseil with one of its own.
+// Returns the message as std::string_view; some distributions build Abseil with its own string_view.
 inline std::string_view Message(const absl::Status& status) {
   return {status.message().data(), status.message().size()};
 }
