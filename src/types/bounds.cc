@@ -7,12 +7,12 @@
 namespace hlo {
 namespace {
 
-// Counts the items of the first group of braces at each depth.
+// Counts the items in the first brace group at each depth.
 class BraceCounter {
  public:
   explicit BraceCounter(int64_t rank) : sizes_(rank), is_closed_(rank) {}
 
-  // False after the last brace.
+  // Returns false after the last brace.
   bool Add(char c) {
     if (c == '{') {
       Item();

@@ -1,5 +1,5 @@
 #pragma once
-// Arrays whose sizes are known at run time: their elements come first in an array of the bounds.
+// Conversion of arrays with run-time sizes to arrays of their bounds, in which the elements come first.
 
 #include <vector>
 
@@ -8,10 +8,10 @@
 
 namespace hlo {
 
-// Returns the elements of `dense`, whose sizes are at most those of `bounds`, in an array of that shape.
+// Returns an array of shape `bounds` that contains the elements of `dense`, which must not be larger.
 absl::StatusOr<Literal> WithinBounds(const Literal& dense, const Shape& bounds);
 
-// Returns the sizes that the braces of a literal tell: {{1,2,3},{4,5,6}} has {2,3}.
+// Returns the sizes implied by the braces of a literal: {{1,2,3},{4,5,6}} gives {2,3}.
 std::vector<int64_t> SizesOfBraces(std::string_view text, int64_t rank);
 
 }  // namespace hlo

@@ -16,7 +16,7 @@
 namespace hlo {
 namespace {
 
-// One real number: representable values are numbered in order, both zeros are 0.
+// A real number and its ordinal among the representable values; both zeros have ordinal 0.
 struct Part {
   double value;
   int64_t number;
@@ -44,7 +44,7 @@ Part PartOf(const SmallFloat<Bits, kFormat>& v) {
 }
 
 struct Gap {
-  bool same = false;  // Equal as `exact` has it.
+  bool same = false;  // True if the rule `exact` holds.
   bool special = false;
   uint64_t ulps = 0;
   double abs = 0;
@@ -87,7 +87,7 @@ double Magnitude(const T& value) {
   else
     return std::abs(PartOf(value).value);
 }
-// The modulus of the finite parts: a part that is an infinity or NaN has matched already and leaves no room.
+// Returns the modulus of the finite parts. Infinite and NaN parts already match and add no tolerance.
 template <class T>
 double Magnitude(const std::complex<T>& value) {
   const auto finite = [](double x) { return std::isfinite(x) ? x : 0; };
@@ -115,7 +115,7 @@ double Severity(const Gap& gap, double want, const CompareRule& rule) {
   return gap.abs / std::max(rule.abs + rule.rel * want, std::numeric_limits<double>::min());
 }
 
-// Steps through the elements within the run-time sizes.
+// Iterates over the elements within the run-time sizes.
 class ElementWalk {
  public:
   explicit ElementWalk(const Literal& literal) : literal_(literal), index_(literal.rank(), 0) {

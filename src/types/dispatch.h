@@ -1,6 +1,6 @@
 #pragma once
-// From a run-time element type to a compile-time one, once, as far out as possible. No other file switches
-// over types.
+// Dispatches from a run-time element type to a compile-time one. Callers dispatch once, as far out as
+// possible; no other file switches over element types.
 
 #include <complex>
 #include <cstdint>
@@ -26,7 +26,7 @@ struct NativeOf;
 template <ElementType kType>
 using Native = typename NativeOf<kType>::type;
 
-// f.template operator()<kType>() for the given type. All calls must return the same type.
+// Returns f.template operator()<kType>() for this type. All instantiations must return the same type.
 template <class F>
 decltype(auto) DispatchType(ElementType type, F&& f) {
   switch (type) {
@@ -40,7 +40,7 @@ decltype(auto) DispatchType(ElementType type, F&& f) {
   __builtin_unreachable();
 }
 
-// The five types in which the reference computes.
+// The five wide types, in which the reference computes.
 template <class W>
 concept Wide = std::is_same_v<W, bool> || std::is_same_v<W, int64_t> || std::is_same_v<W, uint64_t> ||
     std::is_same_v<W, double> || std::is_same_v<W, std::complex<double>>;
@@ -68,7 +68,7 @@ struct WideOfClass<TypeClass::kComplex> {
   using type = std::complex<double>;
 };
 
-// f.template operator()<W>() with the wide type of the element type's class.
+// Returns f.template operator()<W>(), where W is the wide type of the element type's class.
 template <class F>
 decltype(auto) DispatchWide(ElementType type, F&& f) {
   switch (Info(type).type_class) {

@@ -20,7 +20,7 @@ constexpr std::array<ElementTypeInfo, kElementTypeCount> kInfo = {{
 const ElementTypeInfo& Info(ElementType type) { return kInfo[static_cast<size_t>(type)]; }
 
 std::optional<ElementType> ParseElementType(std::string_view name) {
-  // The parser asks for every word: most fail on the first letter or the length.
+  // The parser calls this for every word; most are rejected by their first letter or length.
   if (name.size() < 2 || name.size() > 13) return std::nullopt;
   const char first = name[0];
   if (first != 'f' && first != 's' && first != 'u' && first != 'b' && first != 'p' && first != 'c')

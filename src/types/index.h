@@ -1,5 +1,5 @@
 #pragma once
-// Positions in arrays, and arithmetic on them, one entry for each dimension.
+// Multidimensional indices and arithmetic on them.
 
 #include <algorithm>
 #include <cstdint>
@@ -14,7 +14,7 @@ class Index : public absl::InlinedVector<int64_t, 6> {
   using absl::InlinedVector<int64_t, 6>::InlinedVector;
   Index() = default;
   Index(absl::Span<const int64_t> values)
-      : InlinedVector(values.begin(), values.end()) {}  // NOLINT: a list is one
+      : InlinedVector(values.begin(), values.end()) {}  // NOLINT: converts from a list implicitly.
 
   int64_t rank() const { return static_cast<int64_t>(size()); }
 };
@@ -35,7 +35,7 @@ inline Index operator*(Index a, const Index& b) {
   return a;
 }
 
-// The nearest index between two others; `high` counts where they cross.
+// Clamps i to [low, high] in each dimension; `high` wins if low > high.
 inline Index Clamp(const Index& low, Index i, const Index& high) {
   for (int64_t d = 0; d < i.rank(); ++d) i[d] = std::min(std::max(i[d], low[d]), high[d]);
   return i;
@@ -48,20 +48,20 @@ inline bool InBounds(const Index& i, absl::Span<const int64_t> dims) {
   return true;
 }
 
-// values[positions[0]], values[positions[1]], ...
+// Returns values[positions[0]], values[positions[1]], ...
 inline Index Pick(absl::Span<const int64_t> values, absl::Span<const int64_t> positions) {
   Index result;
   for (int64_t p : positions) result.push_back(values[p]);
   return result;
 }
 
-// Whether sums of a few such numbers fit into 64 bits.
+// True if sums of a few such numbers cannot overflow 64 bits.
 inline bool WithinReach(int64_t extent) {
   constexpr int64_t kReach = int64_t{1} << 60;
   return -kReach < extent && extent < kReach;
 }
 
-// 0, ..., rank-1 without those listed.
+// Returns 0, ..., rank-1 without the dimensions in `a` and `b`.
 inline Index OtherDims(int64_t rank, absl::Span<const int64_t> a, absl::Span<const int64_t> b = {}) {
   Index result;
   for (int64_t d = 0; d < rank; ++d) {
@@ -71,14 +71,14 @@ inline Index OtherDims(int64_t rank, absl::Span<const int64_t> a, absl::Span<con
   return result;
 }
 
-// The permutation that undoes another one: inverse[permutation[k]] = k.
+// Returns the inverse permutation: inverse[permutation[k]] = k.
 inline Index Inverse(const Index& permutation) {
   Index inverse = Zeros(permutation.rank());
   for (int64_t k = 0; k < permutation.rank(); ++k) inverse[permutation[k]] = k;
   return inverse;
 }
 
-// Distances between neighbours in row-major order: the last dimension varies fastest.
+// Returns the row-major strides in elements; the last dimension has stride 1.
 inline Index RowMajorStrides(absl::Span<const int64_t> dims) {
   Index strides = Zeros(static_cast<int64_t>(dims.size()));
   int64_t stride = 1;
@@ -89,7 +89,7 @@ inline Index RowMajorStrides(absl::Span<const int64_t> dims) {
   return strides;
 }
 
-// The place of element i: the sum over d of i[d] * strides[d].
+// Returns the linear offset: the sum over d of i[d] * strides[d].
 inline int64_t Offset(absl::Span<const int64_t> i, absl::Span<const int64_t> strides) {
   int64_t offset = 0;
   for (size_t d = 0; d < i.size(); ++d) offset += i[d] * strides[d];
@@ -102,7 +102,7 @@ inline int64_t Product(absl::Span<const int64_t> sizes) {
   return product;
 }
 
-// Every index of an array in row-major order: for (const Index& i : EachIndex(dims)).
+// Iterates over all indices of an array in row-major order: for (const Index& i : EachIndex(dims)).
 class EachIndex {
  public:
   explicit EachIndex(absl::Span<const int64_t> dims) : dims_(dims) {}

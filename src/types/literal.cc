@@ -16,7 +16,7 @@
 namespace hlo {
 namespace {
 
-constexpr int64_t kLargeBlock = 32 << 20;  // The allocator would take such blocks from the system each time.
+constexpr int64_t kLargeBlock = 32 << 20;  // The allocator would map such blocks anew each time.
 
 std::atomic<int64_t> g_limit{0};
 std::atomic<int64_t> g_current{0};
@@ -31,7 +31,7 @@ int64_t MachineMemory() {
 
 void SetMemoryLimit(int64_t byte_count) {
   g_limit = byte_count;
-  KeepReturnedPages(byte_count == 0);  // Under a limit nothing is held that is in no use.
+  KeepReturnedPages(byte_count == 0);  // A limit leaves no room for cached blocks.
 }
 MemoryUse BufferMemoryUse() { return {g_current, g_peak}; }
 void ResetPeakMemoryUse() { g_peak = g_current.load(); }

@@ -1,4 +1,4 @@
-// Literals as text (text-format 9.7).
+// Prints literals (text-format 9.7).
 
 #include <bit>
 #include <cmath>
@@ -14,8 +14,8 @@
 namespace hlo {
 namespace {
 
-// How a float type prints: `short_digits` when those read back as the same value, else `long_digits`; the
-// field that holds a NaN's payload, 0 bits for none.
+// Number of printed digits of a float type: `short_digits` if they read back as the same value, otherwise
+// `long_digits`. `payload_bits` is the width of a NaN payload; 0 means that none is printed.
 struct FloatText {
   int short_digits;
   int long_digits;
@@ -45,14 +45,14 @@ void AppendFinite(T value, int short_digits, int long_digits, const LiteralPrint
   if (short_digits != long_digits) {
     double read = 0;
     const absl::from_chars_result result = absl::from_chars(text.data(), text.data() + text.size(), read);
-    // Out of range reads as the largest double, which may be the value.
+    // from_chars clamps out-of-range values to the largest double, which may equal the value.
     if (result.ec != std::errc() || static_cast<T>(read) != value)
       text = fmt::format("{:.{}g}", value, long_digits);
   }
   out->append(text);
 }
 
-template <class T>  // float or double
+template <class T>  // T is float or double.
 void AppendNativeFloat(T value, const LiteralPrintOptions& options, std::string* out) {
   constexpr bool kDouble = std::is_same_v<T, double>;
   if (std::isnan(value)) {
@@ -81,7 +81,7 @@ void AppendSmallFloat(T value, const LiteralPrintOptions& options, std::string* 
   } else if (std::isinf(wide)) {
     out->append(wide > 0 ? "inf" : "-inf");
   } else if (kFormat.special == Special::kScale && value.bits == 0 && !options.as_xla) {
-    out->append("5.877e-39");  // 2^-127, rounded down; XLA's 5.9e-39 reads back as 2^-126.
+    out->append("5.877e-39");  // 2^-127 rounded down; XLA's 5.9e-39 reads back as 2^-126.
   } else {
     AppendFinite(wide, kText.short_digits, kText.long_digits, options, out);
   }
@@ -118,7 +118,7 @@ AppendFn Appender(ElementType type) {
   return DispatchType(type, []<ElementType kType>() -> AppendFn { return &AppendTyped<kType>; });
 }
 
-// The elements below dimension `dim`, of which the first has the linear index `begin`.
+// Appends the elements of dimension `dim`, the first of which has the linear index `begin`.
 void AppendDim(const Literal& literal, int64_t dim, int64_t index_of_parent, int64_t begin, AppendFn append,
                const LiteralPrintOptions& options, std::string* out) {
   const int64_t rank = literal.rank();
@@ -149,7 +149,7 @@ void AppendDim(const Literal& literal, int64_t dim, int64_t index_of_parent, int
   out->append(" }");
 }
 
-// `(3,2)`: the sizes at run time of an array with bounds.
+// Appends the run-time sizes of an array with bounded dimensions, such as `(3,2)`.
 void AppendSizes(const Literal& literal, std::string* out) {
   for (int64_t d = 0; d < literal.rank(); ++d)
     Append(out, "{}{}", d == 0 ? "(" : ",", literal.dynamic_size(d));

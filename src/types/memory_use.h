@@ -1,5 +1,5 @@
 #pragma once
-// What BufferMemoryUse counts.
+// Accounting for BufferMemoryUse.
 
 #include <cstdint>
 
@@ -7,7 +7,7 @@
 
 namespace hlo {
 
-// So many bytes more are in use, until they are released. RESOURCE_EXHAUSTED where they do not fit.
+// Claims memory until it is released. Returns ResourceExhausted beyond the limit.
 absl::Status ClaimMemory(int64_t byte_count);
 void ReleaseMemory(int64_t byte_count);
 

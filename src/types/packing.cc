@@ -7,7 +7,7 @@
 namespace hlo {
 namespace {
 
-// The byte in which an element of these low-order bits is kept in memory.
+// Returns the in-memory byte of an element with these low-order bits.
 std::byte Unpacked(ElementType type, uint8_t bits) {
   if (IsSigned(type)) return static_cast<std::byte>(SignExtend(bits, BitWidth(type)));
   return static_cast<std::byte>(ZeroExtend(bits, BitWidth(type)));
@@ -33,7 +33,7 @@ void Unpack(ElementType type, const std::byte* packed, int64_t count, std::byte*
     for (int64_t i = 0; i < count; ++i) elements[i] = std::byte{packed[i] != std::byte{0}};
   } else if (!IsSubByte(type)) {
     std::memcpy(elements, packed, count * ByteCount(type));
-    if (BitWidth(type) < 8) {  // Six bits.
+    if (BitWidth(type) < 8) {  // The 6-bit floats.
       for (int64_t i = 0; i < count; ++i) elements[i] = Unpacked(type, static_cast<uint8_t>(elements[i]));
     }
   } else {

@@ -1,6 +1,6 @@
 #pragma once
-// Elements as packed bits (semantics 1.5): types narrower than a byte lie side by side, the first element in
-// the low-order bits of a byte. Other types, pred included, are the bytes that they are in memory.
+// Packed elements (semantics 1.5). Types narrower than a byte share bytes, with the first element in the
+// low-order bits. Other types, including pred, are stored as in memory.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace hlo {
 
-// Bits of one element in a packed sequence.
+// Returns the bits of one element in a packed sequence.
 inline int64_t PackedBits(ElementType type) { return IsSubByte(type) ? BitWidth(type) : 8 * ByteCount(type); }
-// Bytes of a packed sequence of `count` elements; unused bits of the last one are zero.
+// Returns the bytes of a packed sequence of `count` elements. Unused bits of the last byte are zero.
 inline int64_t PackedByteCount(ElementType type, int64_t count) {
   return IsSubByte(type) ? (count * BitWidth(type) + 7) / 8 : count * ByteCount(type);
 }

@@ -12,7 +12,7 @@
 namespace hlo {
 namespace {
 
-// Real layouts have two or three levels; text may claim any number.
+// Actual layouts have two or three tiling levels, but text can contain any number.
 constexpr int64_t kMaxSlotRank = 256;
 
 absl::Status Refused(const Shape& shape, std::string_view why) {
@@ -38,7 +38,7 @@ std::optional<int64_t> CheckedProduct(absl::Span<const int64_t> sizes) {
 
 int64_t CeilOfQuotient(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
-// Joins the dimensions (or the indices into them) that `merged` marks with the next more minor one.
+// Merges each dimension (or index) marked in `merged` with the next more minor one.
 Index Joined(const Index& values, const Index& dims, const Index& merged, bool are_indices) {
   Index joined;
   int64_t carry = are_indices ? 0 : 1;
@@ -53,7 +53,7 @@ Index Joined(const Index& values, const Index& dims, const Index& merged, bool a
   return joined;
 }
 
-// The width of a slot, or what is wrong with the layout's E(n).
+// Returns the slot width in bits, or an error if the layout's E(n) is invalid.
 absl::StatusOr<int64_t> SlotBits(const Shape& shape, NarrowElements narrow) {
   const ElementType type = shape.type();
   const int64_t declared = shape.layout() ? shape.layout()->element_size_in_bits : 0;
@@ -103,7 +103,8 @@ absl::StatusOr<PhysicalLayout> PhysicalLayout::Of(const Shape& array, NarrowElem
       level.merged.push_back(joins);
       if (!joins) level.tile.push_back(tile.dimensions[k]);
     }
-    Index extents = level.dims;  // Joined dimensions must fit even beside one without elements.
+    // The product of the merged dimensions must not overflow, even if another dimension is 0.
+    Index extents = level.dims;
     for (int64_t& extent : extents) extent = std::max<int64_t>(1, extent);
     if (!CheckedProduct(extents)) return TooLarge(array);
     const Index suffix = Joined(level.dims, level.dims, level.merged, /*are_indices=*/false);
@@ -155,7 +156,7 @@ std::vector<int64_t> PhysicalLayout::Slots() const {
     for (const Index& i : EachIndex(dims_)) slots.push_back(Slot(i));
     return slots;
   }
-  // Without joined dimensions each one adds its own part.
+  // Without merged dimensions, a slot number is the sum of one term per dimension.
   slots.push_back(0);
   for (int64_t d = 0; d < dims_.rank(); ++d) {
     std::vector<int64_t> parts;

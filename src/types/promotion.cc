@@ -7,7 +7,7 @@ struct FloatKey {
   int range, digits;
 };
 
-// Largest exponent + 1 and significant bits (shape-rules 1.1).
+// Returns the largest exponent + 1 and the number of significant bits (shape-rules 1.1).
 FloatKey KeyOf(ElementType type) {
   switch (type) {
     case ElementType::kF4E2M1FN:

@@ -1,7 +1,7 @@
 #pragma once
-// What does an operation mean for one element? (semantics 3.3 to 3.12) Each is a function object over the
-// types in which engines compute: bool, integers, float and double, std::complex of these. Integers wrap; the
-// few operations whose meaning depends on the nominal width of the type (s4 in an int64_t) are told it.
+// Scalar semantics of the operations (semantics 3.3 to 3.12). Each is a function object over the types in
+// which engines compute: bool, integers, float, double and std::complex of these. Integers wrap. Operations
+// that depend on the nominal width of the type (s4 in an int64_t) take it as `bits`.
 
 #include <bit>
 #include <cmath>
@@ -32,7 +32,7 @@ concept Number = Integer<T> || FloatOrComplex<T>;
 template <class T>
 concept Ordered = Pred<T> || Integer<T> || Float<T>;
 
-// The low `bits` bits of an integer, without and with their sign.
+// Return the low `bits` bits of an integer, zero- and sign-extended.
 template <Integer T>
 constexpr uint64_t UnsignedBits(T value, int bits) {
   const auto u = static_cast<uint64_t>(value);
@@ -43,10 +43,9 @@ constexpr int64_t SignedBits(T value, int bits) {
   return static_cast<int64_t>(static_cast<uint64_t>(value) << (64 - bits)) >> (64 - bits);
 }
 
-// --- Arithmetic
-// ------------------------------------------------------------------------------------------------------
+// Arithmetic.
 
-// Wraps; pred: or.
+// Wraps; is `or` for pred.
 struct Add {
   template <Integer T>
   T operator()(T a, T b) const {
@@ -74,8 +73,8 @@ struct Subtract {
   }
 };
 
-// Wraps; pred: and. Complex as C's Annex G: a product that comes out as (NaN, NaN) although a factor is
-// infinite is infinite.
+// Wraps; is `and` for pred. Complex products follow Annex G of C: a product that evaluates to (NaN, NaN) is
+// infinite if a factor is infinite.
 struct Multiply {
   template <Integer T>
   T operator()(T a, T b) const {
@@ -91,7 +90,7 @@ struct Multiply {
   }
 };
 
-// Truncates toward zero. By zero: -1, or all ones where unsigned; the minimum by -1: the minimum.
+// Truncates toward zero. Division by zero gives -1, or all ones if unsigned; minimum / -1 gives the minimum.
 struct Divide {
   template <Signed T>
   T operator()(T a, T b) const {
@@ -109,7 +108,8 @@ struct Divide {
   }
 };
 
-// Has the dividend's sign. By zero: the dividend; of floats: NaN. By -1: 0.
+// The result has the sign of the dividend. Modulo zero gives the dividend for integers and NaN for floats;
+// modulo -1 gives 0.
 struct Remainder {
   template <Signed T>
   T operator()(T a, T b) const {
@@ -126,7 +126,7 @@ struct Remainder {
   }
 };
 
-// NaN wins, the first of two; -0 is less than +0.
+// Propagates NaN, the first of two; -0 is less than +0.
 struct Maximum {
   template <Integer T>
   T operator()(T a, T b) const {
@@ -163,7 +163,7 @@ struct Minimum {
   }
 };
 
-// min(high, max(x, low)); the first NaN of the three wins.
+// Returns min(high, max(x, low)); propagates the first NaN of the three.
 struct Clamp {
   template <Ordered T>
   T operator()(T low, T x, T high) const {
@@ -171,8 +171,8 @@ struct Clamp {
   }
 };
 
-// base^exponent. 1^y = x^0 = 1, also with NaN. Integers: modulo 2^n; a negative exponent gives 0, but 1 or -1
-// for the base -1.
+// Returns base^exponent; 1^y = x^0 = 1 even for NaN. Integers wrap modulo 2^n; a negative exponent gives 0
+// unless the base is 1 or -1.
 struct Power {
   template <Integer T>
   T operator()(T base, T exponent) const {
@@ -200,13 +200,13 @@ struct Power {
   }
 };
 
-// The angle of the point (x, y) = (b, a).
+// Returns the angle of the point (x, y) = (b, a).
 struct Atan2 {
   template <Float T>
   T operator()(T a, T b) const {
     return std::atan2(a, b);
   }
-  // -i log((x + iy) / sqrt(x^2 + y^2))
+  // Returns -i log((x + iy) / sqrt(x^2 + y^2)).
   template <ComplexNumber T>
   T operator()(T y, T x) const {
     const T i(0, 1);
@@ -214,7 +214,7 @@ struct Atan2 {
   }
 };
 
-// The high n bits of the product of 2n bits.
+// Returns the high n bits of the 2n-bit product.
 struct Mulhi {
   int bits;
   template <Signed T>
@@ -227,8 +227,7 @@ struct Mulhi {
   }
 };
 
-// --- Bits
-// ------------------------------------------------------------------------------------------------------------
+// Bit operations.
 
 struct And {
   template <std::integral T>
@@ -259,7 +258,7 @@ struct Not {
   }
 };
 
-// The count is an unsigned number of n bits. From n on nothing of the operand is left.
+// The shift count is an unsigned n-bit number. Counts of n and more shift out all bits.
 struct ShiftLeft {
   int bits;
   template <Integer T>
@@ -276,7 +275,7 @@ struct ShiftRightLogical {
     return c >= static_cast<uint64_t>(bits) ? T{0} : static_cast<T>(UnsignedBits(a, bits) >> c);
   }
 };
-// From n on the operand's sign is left, also for unsigned types.
+// Counts of n and more leave only the sign bit, also for unsigned types.
 struct ShiftRightArithmetic {
   int bits;
   template <Integer T>
@@ -286,7 +285,7 @@ struct ShiftRightArithmetic {
   }
 };
 
-// Of the n-bit pattern.
+// Counts the ones in the n-bit pattern.
 struct Popcnt {
   int bits;
   template <Integer T>
@@ -302,10 +301,9 @@ struct CountLeadingZeros {
   }
 };
 
-// --- Signs and rounding
-// ----------------------------------------------------------------------------------------------
+// Signs and rounding.
 
-// The minimum stays the minimum. Of complex numbers: the modulus.
+// Abs of the minimum is the minimum. Returns the modulus of a complex number.
 struct Abs {
   template <Signed T>
   T operator()(T a) const {
@@ -336,7 +334,7 @@ struct Negate {
   }
 };
 
-// -1, 0 or 1; zeros keep their sign and NaN stays NaN. Of complex numbers: z / |z|.
+// Returns -1, 0 or 1; preserves signed zeros and NaN. Returns z / |z| for complex numbers.
 struct Sign {
   template <Signed T>
   T operator()(T a) const {
@@ -364,14 +362,14 @@ struct Ceil {
     return std::ceil(a);
   }
 };
-// Halves away from zero.
+// Rounds ties away from zero.
 struct RoundNearestAfz {
   template <Float T>
   T operator()(T a) const {
     return std::round(a);
   }
 };
-// Halves to even.
+// Rounds ties to even.
 struct RoundNearestEven {
   template <Float T>
   T operator()(T a) const {
@@ -386,8 +384,7 @@ struct IsFinite {
   }
 };
 
-// --- Complex parts
-// ---------------------------------------------------------------------------------------------------
+// Parts of complex numbers.
 
 struct Real {
   template <Float T>
@@ -416,8 +413,7 @@ struct Complex {
   }
 };
 
-// --- Functions
-// -------------------------------------------------------------------------------------------------------
+// Elementary functions.
 
 #define HLO_STD_FUNCTION(name, concept_name, function) \
   struct name {                                        \
@@ -444,13 +440,13 @@ HLO_STD_FUNCTION(Atanh, FloatOrComplex, std::atanh)
 HLO_STD_FUNCTION(Erf, Float, std::erf)
 #undef HLO_STD_FUNCTION
 
-// exp(x) - 1 without cancellation near 0.
+// Returns exp(x) - 1 without cancellation near 0.
 struct ExponentialMinusOne {
   template <Float T>
   T operator()(T a) const {
     return std::expm1(a);
   }
-  // e^x cos y - 1 = expm1(x) cos y - 2 sin^2(y/2)
+  // Uses e^x cos y - 1 = expm1(x) cos y - 2 sin^2(y/2).
   template <ComplexNumber T>
   T operator()(T z) const {
     using Part = typename T::value_type;
@@ -461,13 +457,13 @@ struct ExponentialMinusOne {
   }
 };
 
-// log(1 + x) without cancellation near 0.
+// Returns log(1 + x) without cancellation near 0.
 struct LogPlusOne {
   template <Float T>
   T operator()(T a) const {
     return std::log1p(a);
   }
-  // |1 + z|^2 - 1 = x(x + 2) + y^2 where that is small.
+  // Uses |1 + z|^2 - 1 = x(x + 2) + y^2 where that is small.
   template <ComplexNumber T>
   T operator()(T z) const {
     using Part = typename T::value_type;
@@ -478,7 +474,7 @@ struct LogPlusOne {
   }
 };
 
-// 2^x and log(x) / log(2).
+// Exp2 returns 2^x and Log2 log(x) / log(2).
 struct Exp2 {
   template <Float T>
   T operator()(T a) const {
@@ -500,7 +496,7 @@ struct Log2 {
   }
 };
 
-// 1 / (1 + exp(-x)), where exp overflows as it does in the type that arithmetic of this width computes in.
+// Returns 1 / (1 + exp(-x)). exp overflows as in the arithmetic type of this width.
 struct Logistic {
   int bits;
   template <Float T>
@@ -521,8 +517,7 @@ struct Rsqrt {
   }
 };
 
-// --- Comparison and choice
-// -------------------------------------------------------------------------------------------
+// Comparison and selection.
 
 struct Eq {
   template <class T>
@@ -561,7 +556,8 @@ struct Lt {
   }
 };
 
-// -NaN < -inf < ... < -0 < +0 < ... < +inf < +NaN, NaNs of one sign by payload: the order of these keys.
+// Returns a key whose order is the total order -NaN < -inf < ... < -0 < +0 < ... < +inf < +NaN; NaNs of equal
+// sign are ordered by payload.
 inline int64_t TotalOrderKey(double value) {
   const auto bits = std::bit_cast<int64_t>(value);
   return bits < 0 ? ~(bits & std::numeric_limits<int64_t>::max()) : bits;
@@ -576,10 +572,9 @@ T Select(bool predicate, T on_true, T on_false) {
   return predicate ? on_true : on_false;
 }
 
-// --- Conversion
-// ------------------------------------------------------------------------------------------------------
+// Conversion.
 
-// Toward zero, to the range of n bits; NaN gives 0.
+// Truncates toward zero and saturates to n bits; NaN gives 0.
 inline int64_t ToSigned(double value, int bits) {
   const int64_t high = static_cast<int64_t>((uint64_t{1} << (bits - 1)) - 1), low = -high - 1;
   if (std::isnan(value)) return 0;
@@ -594,7 +589,7 @@ inline uint64_t ToUnsigned(double value, int bits) {
   return static_cast<uint64_t>(value);
 }
 
-// To a format of these exponent and mantissa bits without subnormals, and back: on the pattern of the type.
+// Rounds to a format with these exponent and mantissa bits and without subnormals, and converts back.
 template <Float T>
 T ReducePrecision(T value, int exponent_bits, int mantissa_bits) {
   using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
@@ -604,8 +599,8 @@ T ReducePrecision(T value, int exponent_bits, int mantissa_bits) {
   Bits bits = std::bit_cast<Bits>(value);
   if (mantissa_bits < kMantissa) {
     const int dropped = kMantissa - mantissa_bits;
-    const Bits half = ((Bits{1} << (dropped - 1)) - 1) + ((bits >> dropped) & 1);  // Ties to even.
-    bits = (bits + half) & ~((Bits{1} << dropped) - 1);  // A carry into the exponent is right.
+    const Bits half = ((Bits{1} << (dropped - 1)) - 1) + ((bits >> dropped) & 1);  // Rounds ties to even.
+    bits = (bits + half) & ~((Bits{1} << dropped) - 1);  // A carry into the exponent is correct.
   }
   if (exponent_bits < kExponent) {
     const int64_t bias = (int64_t{1} << (kExponent - 1)) - 1,
@@ -617,8 +612,8 @@ T ReducePrecision(T value, int exponent_bits, int mantissa_bits) {
   return std::bit_cast<T>(bits);
 }
 
-// To a signed integer of n bits: up or down with the chance that the fraction gives, decided by a random
-// number of `random_bits` bits.
+// Rounds stochastically to a signed n-bit integer: up with a probability equal to the fraction, decided by a
+// random number of `random_bits` bits.
 inline int64_t StochasticConvert(double value, uint64_t random, int random_bits, int bits) {
   const int64_t max = static_cast<int64_t>((uint64_t{1} << (bits - 1)) - 1), min = -max - 1;
   if (std::isnan(value)) return 0;

@@ -124,7 +124,7 @@ bool LayoutsEqual(const Shape& a, const Shape& b, const ShapeEquality& relax) {
   if (a.shared_layout() == b.shared_layout()) return true;
   Layout x = a.LayoutOrDefault();
   Layout y = b.LayoutOrDefault();
-  // The dynamic metadata prefix is never compared.
+  // The dynamic metadata prefix is not compared.
   x.dynamic_shape_metadata_prefix_bytes = y.dynamic_shape_metadata_prefix_bytes = 0;
   if (relax.minor_to_major_only) return x.minor_to_major == y.minor_to_major;
   if (relax.ignore_memory_space) x.memory_space = y.memory_space;

@@ -1,4 +1,4 @@
-// Shapes and layouts as text (text-format 4.5).
+// Prints shapes and layouts (text-format 4.5).
 
 #include "base/append.h"
 #include "fmt/format.h"

@@ -16,8 +16,8 @@ uint32_t EncodeScale(double value) {
   if (value <= 0x1p-127) return 0;
   if (value < 0x1p-126) return 1;
   int exponent = 0;
-  const double mantissa = std::frexp(value, &exponent);  // [0.5, 1)
-  // Halves of the mantissa go up: 1.5 becomes 2.
+  const double mantissa = std::frexp(value, &exponent);  // In [0.5, 1).
+  // Ties round up: 1.5 becomes 2.
   const int code = exponent - 1 + 127 + (mantissa >= 0.75 ? 1 : 0);
   return code > 254 ? kNanCode : static_cast<uint32_t>(code);
 }
@@ -33,7 +33,7 @@ uint32_t NanCode(const FloatFormat& format, bool negative) {
       return (negative ? sign : 0) | (format.max_code() + 1);
     case Special::kFnuz:
       return sign;
-    // A finite format has no NaN: zero, with the opposite sign.
+    // A finite format has no NaN; the result is zero with the opposite sign.
     case Special::kFinite:
       return negative ? 0 : sign;
     case Special::kScale:
@@ -80,7 +80,7 @@ uint32_t EncodeSmallFloat(const FloatFormat& format, double value) {
   const int min_exponent = 1 - format.bias;
   int exponent = min_exponent;
   if (magnitude > 0) exponent = std::max(std::ilogb(magnitude), min_exponent);
-  // Scaling by a power of two is exact, so the rounding to an integer is the only one.
+  // Scaling by a power of two is exact, so only nearbyint rounds.
   double significand = std::nearbyint(std::ldexp(magnitude, format.mantissa_bits - exponent));
   if (significand >= std::ldexp(2.0, format.mantissa_bits)) {
     significand /= 2;

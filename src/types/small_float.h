@@ -1,6 +1,6 @@
 #pragma once
-// The floating types that C++ lacks: f16, bf16, and those of 8, 6 and 4 bits. One template covers all; a type
-// is its bits plus a format. Rounding is to nearest even with the overflow rule of the format.
+// The floating types that C++ lacks: f16, bf16 and the 8-, 6- and 4-bit types. One template covers all of
+// them; a value is its bits plus a format. Rounding is to nearest even with the overflow rule of the format.
 
 #include <bit>
 #include <cstdint>
@@ -8,11 +8,11 @@
 namespace hlo {
 
 enum class Special : uint8_t {
-  kIeee,    // Top exponent: infinity (mantissa 0) or NaN.
-  kFn,      // No infinity; NaN is the all-ones code of either sign.
-  kFnuz,    // No infinity, no negative zero; NaN is the code of -0.
-  kFinite,  // Neither infinity nor NaN: overflow saturates.
-  kScale,   // f8e8m0fnu: a power of two; no sign, no zero; NaN is all ones.
+  kIeee,    // The top exponent encodes infinity (mantissa 0) and NaN.
+  kFn,      // No infinity; NaN is all ones, with either sign.
+  kFnuz,    // No infinity and no negative zero; NaN is the code of -0.
+  kFinite,  // No infinity and no NaN; overflow saturates.
+  kScale,   // f8e8m0fnu: a power of two without sign and zero; NaN is all ones.
 };
 
 struct FloatFormat {
@@ -23,7 +23,7 @@ struct FloatFormat {
 
   constexpr bool operator==(const FloatFormat&) const = default;
   constexpr int bits() const { return exponent_bits + mantissa_bits + (special == Special::kScale ? 0 : 1); }
-  // Code of the largest finite magnitude.
+  // Returns the code of the largest finite magnitude.
   constexpr uint32_t max_code() const {
     const uint32_t all = (1u << (exponent_bits + mantissa_bits)) - 1;
     switch (special) {
@@ -53,13 +53,12 @@ inline constexpr FloatFormat kF6E3M2FNFormat{3, 2, 3, Special::kFinite};
 inline constexpr FloatFormat kF6E2M3FNFormat{2, 3, 1, Special::kFinite};
 inline constexpr FloatFormat kF4E2M1FNFormat{2, 1, 1, Special::kFinite};
 
-// The value of a code, exact in double for every format.
+// Returns the value of a code, which is exact in double for every format.
 double DecodeSmallFloat(const FloatFormat& format, uint32_t code);
-// One rounding from the exact double. NaN, infinities and overflow follow the format (spec table of
-// roundings).
+// Rounds once from double. NaN, infinities and overflow follow the format (semantics 2).
 uint32_t EncodeSmallFloat(const FloatFormat& format, double value);
 
-// Bit-level versions for the two common types.
+// Bit-level conversions of the two most common types.
 inline float BF16ToFloat(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 inline uint16_t FloatToBF16(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
@@ -81,9 +80,9 @@ inline uint16_t FloatToF16(float value) {
   const uint32_t sign = (bits >> 16) & 0x8000u;
   const uint32_t magnitude = bits & 0x7fffffffu;
   if (magnitude > 0x7f800000u) return static_cast<uint16_t>(sign | 0x7e00u | ((magnitude >> 13) & 0x3ffu));
-  if (magnitude >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);  // 65520 and above.
+  if (magnitude >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);  // 65520 and above overflow.
   if (magnitude <
-      0x38800000u) {  // Below 2^-14: adding 0.5 leaves the multiple of 2^-24, rounded, in the low bits.
+      0x38800000u) {  // Below 2^-14: adding 0.5 leaves the rounded multiple of 2^-24 in the low bits.
     const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
     return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(shifted) - 0x3f000000u));
   }
@@ -97,7 +96,7 @@ struct SmallFloat {
 
   static constexpr const FloatFormat& format() { return kFormat; }
   static SmallFloat FromBits(Bits bits) { return {bits}; }
-  // f64 reaches f16 and bf16 by way of f32 (two roundings), and the narrower types in one.
+  // f64 is rounded to f16 and bf16 through f32 (double rounding), and to narrower types directly.
   static SmallFloat FromDouble(double value) {
     if constexpr (sizeof(Bits) == 2) return FromFloat(static_cast<float>(value));
     return {static_cast<Bits>(EncodeSmallFloat(kFormat, value))};

@@ -12,8 +12,7 @@ struct Bytes {
   std::byte bytes[kWidth];
 };
 
-// Runs of elements that both views walk alike, as few and as long as possible: sizes, and steps in both
-// views.
+// The two views as nested loops with as few dimensions as possible: sizes, and strides in each view.
 struct Runs {
   Index dims, from, to;
 };

@@ -1,6 +1,6 @@
 #pragma once
-// Which elements of a buffer does an operation move, and in which order? A view names them by strides; data
-// movement is copying from one view to another. Elements are copied as bytes, so NaNs keep their payload.
+// Strided views of buffers. Data movement is copying from one view to another. Elements are copied as bytes,
+// so NaNs keep their payload.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,21 +10,21 @@
 
 namespace hlo {
 
-// Element i lies at offset + sum over d of i[d] * strides[d], counted in elements. A stride may be 0 or
+// Element i is stored at offset + sum over d of i[d] * strides[d], in elements. A stride may be 0 or
 // negative.
 struct View {
   Index dims;
   Index strides;
   int64_t offset = 0;
 
-  // All elements of an array as it is stored: dense and row-major.
+  // Returns the view of a dense row-major array.
   static View Dense(absl::Span<const int64_t> dims) { return {dims, RowMajorStrides(dims)}; }
 
-  // Dimension k of the result is dimension permutation[k] of this view.
+  // Returns a view whose dimension k is dimension permutation[k] of this one.
   View Permuted(absl::Span<const int64_t> permutation) const {
     return {Pick(dims, permutation), Pick(strides, permutation), offset};
   }
-  // `sizes` elements along each dimension, from `start` on, every `steps`-th.
+  // Returns the view of `sizes` elements per dimension, from `start` with steps `steps`.
   View Window(const Index& start, const Index& sizes, const Index& steps) const {
     return {sizes, strides * steps, offset + Offset(start, strides)};
   }
@@ -33,12 +33,12 @@ struct View {
   }
 };
 
-// target[i] = source[i] for every i of both views, which have equal dims. Elements are `width` (1, 2, 4, 8 or
-// 16) bytes.
+// Assigns target[i] = source[i] for every i. Both views have equal dims; elements have `width` bytes (1, 2,
+// 4, 8 or 16).
 void CopyElements(int64_t width, const std::byte* source, const View& from, std::byte* target,
                   const View& to);
 
-// target[i] = the element at `value`.
+// Assigns the element at `value` to every target[i].
 void FillElements(int64_t width, const std::byte* value, std::byte* target, const View& to);
 
 }  // namespace hlo

@@ -3,7 +3,7 @@
 namespace hlo {
 namespace {
 
-// A Native<kType> as its wide type, and back.
+// Convert a Native<kType> to its wide type and back.
 template <ElementType kType, Wide W>
 W Widen(const Native<kType>& value) {
   using T = Native<kType>;
