@@ -5,7 +5,7 @@
 namespace hlo {
 namespace {
 
-// Custom-calls that only annotate their operand.
+// Custom calls that only annotate their operand.
 constexpr std::string_view kAnnotations[] = {"Sharding",
                                              "LocalToGlobalShape",
                                              "GlobalToLocalShape",
@@ -53,7 +53,7 @@ const Instruction* AsyncChains::FindStart(const Instruction& link) {
 }
 
 const Instruction* AsyncChains::Walk(const Instruction& link) {
-  std::vector<int64_t> path;  // Tuple indices still to be taken, the next one last.
+  std::vector<int64_t> path;  // The remaining tuple indices, the next one last.
   const Instruction* at = link.operand_count() > 0 ? link.operand(0) : nullptr;
   while (at != nullptr) {
     if (at->opcode() == Opcode::kAsyncStart) return path.empty() ? at : nullptr;

@@ -1,5 +1,5 @@
 #pragma once
-// Which async-start does an async-update or async-done belong to? (text-format 5.4)
+// Finds the async-start of an async-update or async-done (text-format 5.4).
 
 #include "absl/container/flat_hash_map.h"
 #include "hlo_run/module.h"
@@ -9,7 +9,7 @@ namespace hlo {
 class AsyncChains {
  public:
   explicit AsyncChains(const Module& module) : module_(module) {}
-  // nullptr where the chain does not lead to a start.
+  // Returns nullptr if the chain does not end in a start.
   const Instruction* FindStart(const Instruction& link);
 
  private:
@@ -17,16 +17,16 @@ class AsyncChains {
   const Instruction* LoopOf(const Computation* computation);
 
   const Module& module_;
-  bool has_loops_ = false;  // Whether loops_ is filled.
+  bool has_loops_ = false;  // True once loops_ is filled.
   absl::flat_hash_map<const Computation*, const Instruction*> loops_;
-  // Chains are walked link by link, often the whole of them for each link.
+  // Memoises the starts, since callers query every link of a chain.
   absl::flat_hash_map<const Instruction*, const Instruction*> starts_;
 };
 
-// Whether the two computations take and return values of compatible shapes.
+// True if parameters and results of the two computations have compatible shapes.
 bool SameSignature(const Computation& a, const Computation& b);
 
-// The instruction that an async-start runs: the root of the computation that it calls.
+// Returns the instruction that an async-start runs: the root of the called computation.
 const Instruction* WrappedInstruction(const Instruction& async_start);
 
 }  // namespace hlo

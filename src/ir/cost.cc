@@ -65,7 +65,8 @@ bool IsTranscendental(Opcode opcode) {
   }
 }
 
-// Pairs (output position, window element) of one dimension that touch an input element, not padding.
+// Returns the number of pairs (output position, window element) of one dimension that read an input element
+// instead of padding.
 int64_t ValidPositions(const WindowDim& window, int64_t input, int64_t output) {
   constexpr int64_t kMostSteps = 1 << 20;
   if (window.size <= 0 || output <= 0 || SatMul(window.size, output) > kMostSteps)
@@ -103,7 +104,7 @@ int64_t ConvolutionFlops(const Instruction& i) {
 using Memo = std::unordered_map<const Computation*, Cost>;
 Cost CostOf(const Computation& computation, Memo& memo);
 
-// The arithmetic of applying a combiner, comparator or map body once for each of `count` elements.
+// Returns the arithmetic cost of `count` applications of a combiner, comparator or map body.
 Cost Repeated(const Instruction& i, int64_t count, Memo& memo) {
   Cost cost;
   for (const Computation* c : i.called_computations()) {
@@ -157,7 +158,7 @@ Cost Arithmetic(const Instruction& i, Memo& memo) {
   return cost;
 }
 
-// Instructions that name bytes of others, and read or write none.
+// True for instructions that alias their operands' bytes and read or write none.
 bool IsAlias(Opcode opcode) {
   return opcode == Opcode::kTuple || opcode == Opcode::kGetTupleElement || opcode == Opcode::kParameter ||
          opcode == Opcode::kConstant || opcode == Opcode::kBitcast || opcode == Opcode::kOptBarrier ||
@@ -169,7 +170,7 @@ Cost CostOf(const Instruction& i, Memo& memo) {
   const bool calls =
       i.opcode() == Opcode::kWhile || i.opcode() == Opcode::kCall || i.opcode() == Opcode::kConditional;
   if (calls || IsAlias(i.opcode())) return cost;
-  // Of what a combiner or a fusion does inside, only the arithmetic counts.
+  // Only the arithmetic inside a combiner or a fusion counts.
   cost.bytes_read = cost.bytes_written = 0;
   for (const Instruction* operand : i.operands())
     cost.bytes_read = SatAdd(cost.bytes_read, Bytes(operand->shape()));
@@ -185,12 +186,13 @@ Cost CostOf(const Computation& computation, Memo& memo) {
   return cost;
 }
 
-// Most bytes that the values made inside the computation take at once.
+// Returns the peak size in bytes of the values that the computation defines.
 int64_t PeakBytes(const Computation& computation, std::unordered_map<const Computation*, int64_t>& memo) {
   if (const auto it = memo.find(&computation); it != memo.end()) return it->second;
   const std::vector<Instruction*> order = PostOrder(computation);
   const size_t count = computation.instructions().size();
-  // The instructions whose bytes each one may hold: itself, or for an alias those of its operands.
+  // The instructions whose buffers the value of each instruction may contain: its own, or for an alias those
+  // of its operands.
   std::vector<std::vector<int32_t>> owners(count);
   std::vector<int64_t> last_use(count, -1);
   for (size_t step = 0; step < order.size(); ++step) {
@@ -206,7 +208,8 @@ int64_t PeakBytes(const Computation& computation, std::unordered_map<const Compu
     std::sort(mine.begin(), mine.end());
     mine.erase(std::unique(mine.begin(), mine.end()), mine.end());
     if (mine.size() > 1024)
-      mine.resize(1024);  // Wide tuples of tuples: bounds the work; the rest counts as dead early.
+      // Bounds the work for wide nested tuples; the owners that are dropped die too early.
+      mine.resize(1024);
     for (int32_t owner : mine) last_use[owner] = std::max(last_use[owner], static_cast<int64_t>(step));
   }
   if (computation.root() != nullptr) {

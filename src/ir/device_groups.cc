@@ -36,11 +36,11 @@ std::vector<std::vector<int64_t>> Cut(const std::vector<int64_t>& devices, int64
   return groups;
 }
 
-// Each axis of the mesh cut into what comes before, within and after the parts that `axes` name.
+// A factor of a mesh axis. Each axis is split into the sub-axes in `axes` and the rest before and after them.
 struct Factor {
   int64_t size;
   bool grouped;
-  int64_t rank;  // Among the grouped ones, in the order of `axes`.
+  int64_t rank;  // The position in `axes` if grouped.
 };
 
 std::vector<Factor> Factors(const Mesh& mesh, absl::Span<const AxisRef> axes) {
@@ -52,7 +52,7 @@ std::vector<Factor> Factors(const Mesh& mesh, absl::Span<const AxisRef> axes) {
     }
     std::sort(parts.begin(), parts.end(),
               [](const auto& x, const auto& y) { return x.first.pre_size < y.first.pre_size; });
-    int64_t before = 1;  // Product of the parts so far.
+    int64_t before = 1;  // The product of the factors so far.
     for (const auto& [ref, rank] : parts) {
       const int64_t pre = ref.size == 0 ? 1 : ref.pre_size;
       const int64_t size = ref.size == 0 ? mesh.axes[a].size : ref.size;

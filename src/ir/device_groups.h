@@ -1,5 +1,5 @@
 #pragma once
-// Lists of devices that are written as an iota or as axes of a mesh (text-format 6.2, 8.9).
+// Expands device lists that are written as an iota or as mesh axes (text-format 6.2, 8.9).
 
 #include <cstdint>
 #include <vector>
@@ -8,10 +8,10 @@
 
 namespace hlo {
 
-// The devices of an iota list in the order of its dimensions; empty where its sizes do not fit together or
-// are too many.
+// Returns the devices of an iota list in the order of its dimensions; none if its sizes are inconsistent or
+// too large.
 std::vector<int64_t> ExpandIota(IntList reshape_dims, IntList transpose_perm);
-// Groups as lists; none where the axes or sizes do not fit together.
+// Returns the groups as lists; none if axes or sizes are inconsistent.
 std::vector<std::vector<int64_t>> ExpandGroups(const ReplicaGroups& groups);
 
 }  // namespace hlo

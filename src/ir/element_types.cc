@@ -9,7 +9,7 @@ namespace {
 
 const Shape& ArrayOf(const Shape& shape) { return shape.IsBuffer() ? shape.element(0) : shape; }
 
-// The number of first operands whose elements become those of the results.
+// Returns the number of leading operands whose elements are moved to the results.
 int64_t MovedCount(const Instruction& instruction) {
   switch (instruction.opcode()) {
     case Opcode::kBroadcast:
@@ -35,8 +35,8 @@ int64_t MovedCount(const Instruction& instruction) {
   }
 }
 
-// Arrays that an instruction computes with are of one type, group by group: operand k, k + count, k + 2 *
-// count and so on, and result k.
+// True if a result differs in type from an operand in its group: operands k, k + count, k + 2 * count, ...
+// belong to result k.
 bool GroupsMix(const Instruction& instruction, int64_t operands, int64_t count) {
   const absl::Span<const Shape> results = ResultShapes(instruction);
   for (int64_t k = 0; k < operands; ++k) {
@@ -55,7 +55,7 @@ bool ScatterMixes(const Instruction& scatter) {
   return GroupsMix(scatter, count, count);
 }
 
-// Whether there are two floating types among the arrays.
+// True if operands and results include two different float types.
 bool HasTwoFloatTypes(const Instruction& instruction) {
   std::optional<ElementType> type;
   const auto adds = [&](const Shape& shape) {

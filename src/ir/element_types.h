@@ -1,20 +1,20 @@
 #pragma once
-// Mixed precision: instructions whose operands and results have different floating types although the opcode
-// does not convert. XLA's verifier accepts them where mixed precision is allowed (shape-rules 3.1); their
-// meaning is that
-//   - a data movement converts its operands to the result's type first,
-//   - every other instruction computes in the types of its operands, and its results are converted.
-// The reference implements that in one place (reference/apply.h). Kernels and plans take none of them.
+// Mixed precision: instructions whose operands and results have different float types although the opcode
+// does not convert. XLA's verifier accepts them if mixed precision is allowed (shape-rules 3.1). Their
+// semantics are:
+//   - data movement converts its operands to the result type first;
+//   - every other instruction computes in its operand types, and its results are converted.
+// The reference implements both in reference/apply.h. Kernels and plans support no mixed precision.
 
 #include "hlo_run/module.h"
 
 namespace hlo {
 
-// Returns the type that operand `k` must have before its elements are moved: the result's, if the instruction
-// is a data movement and `k` is among the operands that it moves; else the operand's own.
+// Returns the type to which operand `k` is converted before its elements are moved: the result type if the
+// instruction moves operand `k`, otherwise the operand's own type.
 ElementType TypeToMove(const Instruction& instruction, int64_t k);
 
-// Returns whether the instruction needs the conversions above.
+// True if the instruction needs these conversions.
 bool MixesTypes(const Instruction& instruction);
 
 }  // namespace hlo

@@ -8,8 +8,8 @@
 namespace hlo {
 namespace {
 
-// text-format 9.3: `while` body before condition, `select-and-scatter` select before scatter, else as
-// written.
+// Returns the called computations in the order of text-format 9.3: the body of a `while` before its
+// condition, `select` of a select-and-scatter before `scatter`, otherwise as written.
 absl::Span<Computation* const> FindCalled(Arena& arena, absl::Span<const AttrEntry> attributes) {
   absl::InlinedVector<Computation*, 2> called;
   auto add = [&](Computation* c) {
@@ -17,7 +17,7 @@ absl::Span<Computation* const> FindCalled(Arena& arena, absl::Span<const AttrEnt
   };
   const AttrEntry* condition = nullptr;
   const AttrEntry* scatter = nullptr;
-  const AttrEntry* otherwise = nullptr;  // The true branch comes first, however written.
+  const AttrEntry* otherwise = nullptr;  // The true branch comes first in either spelling.
   for (const AttrEntry& entry : attributes) {
     const AttrKind kind = Info(entry.id).kind;
     if (kind == AttrKind::kComputation) {

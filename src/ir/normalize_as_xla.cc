@@ -1,4 +1,4 @@
-// The rest of what XLA's reader changes: source tables, control predecessors, threads.
+// Normalises source tables, control predecessors and execution threads as XLA's reader does.
 
 #include <algorithm>
 
@@ -11,12 +11,12 @@
 namespace hlo {
 namespace {
 
-// Takes the frames that metadata refers to over into new tables, callers before callees.
+// Copies the stack frames that metadata refers to into new tables, callers before callees.
 class FrameTable {
  public:
   explicit FrameTable(const SourceTables& old) : old_(old) {}
 
-  // The new number of a frame, 0 where it or something that it needs does not exist.
+  // Returns the new number of a frame; 0 if it or something that it refers to does not exist.
   int32_t Take(int32_t id) {
     if (!Exists(id)) return 0;
     std::vector<int32_t> chain;
@@ -41,7 +41,7 @@ class FrameTable {
     return id >= 1 && id <= static_cast<int64_t>(table.size());
   }
 
-  // The frame and all of its callers refer to what is there, and lead to one without a caller.
+  // True if the frame and all its callers have valid references and the chain of callers ends.
   bool Exists(int32_t id) const {
     for (size_t steps = 0; steps <= old_.stack_frames.size(); ++steps) {
       if (!InRange(id, old_.stack_frames)) return false;
@@ -84,7 +84,7 @@ class FrameTable {
   NameIds new_file_, new_function_;
 };
 
-// Each once, in the order of their first mention.
+// Removes duplicate control predecessors and keeps the first of each.
 void DropRepeatedPredecessors(Module& module, Instruction& i) {
   const auto predecessors = i.Get<attr::control_predecessors>();
   if (predecessors.size() < 2) return;
@@ -122,7 +122,7 @@ void NormalizeAsXla(Module& module) {
   for (const Computation* c : module.computations()) {
     for (Instruction* i : c->instructions()) {
       DropRepeatedPredecessors(module, *i);
-      // What an async-start calls runs on its thread.
+      // The computation called by an async-start runs on the start's thread.
       Computation* callee = i->opcode() == Opcode::kAsyncStart ? i->Get<attr::calls>() : nullptr;
       if (callee != nullptr && i->Has<attr::async_execution_thread>()) {
         InstructionEditor::SetExecutionThread(*callee, i->Get<attr::async_execution_thread>());

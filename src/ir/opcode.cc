@@ -13,7 +13,7 @@ namespace {
   AttrUse { AttrId::id, true }
 #define Opt(id) \
   AttrUse { AttrId::id, false }
-// The sentinel keeps rows without attributes from being arrays of no elements.
+// The sentinel avoids zero-length arrays for opcodes without attributes.
 #define HLO_ATTRS(...) \
   { AttrUse{AttrId::kNone, false} __VA_OPT__(, ) __VA_ARGS__ }
 #define HLO_OP(name, text, min, max, attrs, shape_rule, reference, traits) \
@@ -52,7 +52,7 @@ absl::Span<const AttrId> CommonAttributes() { return kCommon; }
 
 namespace {
 
-// The attributes of one spelling; each opcode accepts one of them at most.
+// The attributes with one spelling. Each opcode accepts at most one of them.
 struct Spelled {
   static constexpr int kMost = 4;
   AttrId ids[kMost] = {AttrId::kNone, AttrId::kNone, AttrId::kNone, AttrId::kNone};

@@ -1,4 +1,4 @@
-// Which of an opcode's own attributes print, and in which order? Rows: print_attributes.def.
+// Prints the opcode-specific attributes in the order of print_attributes.def.
 
 #include <array>
 
@@ -11,7 +11,7 @@ struct OwnAttribute {
   enum When : uint8_t { kGiven, kNotEmpty, kAlways, kUnless, kDerived };
   AttrId id;
   When when;
-  int64_t value = 0;  // Of kAlways and kUnless.
+  int64_t value = 0;  // Used by kAlways and kUnless.
 };
 
 #define If(a) \
@@ -79,7 +79,7 @@ void Printer::PutOwnAttributes(const Instruction& instruction) {
   }
 }
 
-// Only numbers, lists and replica groups are printed where they are not given.
+// Only numbers, lists and replica groups have a default that is printed.
 AttrValue Printer::DefaultValue(AttrId id, int64_t number) {
   static const ReplicaGroups kAllTogether;
   switch (Info(id).kind) {
@@ -94,14 +94,14 @@ AttrValue Printer::DefaultValue(AttrId id, int64_t number) {
 
 void Printer::PutDerived(const Instruction& instruction, AttrId id) {
   switch (id) {
-    case AttrId::order: {  // `type` until August 2026.
+    case AttrId::order: {  // Older text has `type` instead (until August 2026).
       if (instruction.operand_count() == 0) return;
       const ComparisonOrder usual = DefaultOrder(instruction.operand(0)->shape().type());
       const bool given = instruction.Has<attr::order>() || instruction.Has<attr::type>();
       if (given && OrderOf(instruction) != usual) PutAttribute(id, AttrValue::Of(OrderOf(instruction)));
       return;
     }
-    case AttrId::dimensions: {  // Of map: what was written is decoration.
+    case AttrId::dimensions: {  // A map covers all dimensions, whatever the text says.
       std::vector<int64_t> all(instruction.shape().rank());
       for (size_t d = 0; d < all.size(); ++d) all[d] = static_cast<int64_t>(d);
       PutAttribute(id, AttrValue::Of(IntList(all)));
@@ -114,7 +114,7 @@ void Printer::PutDerived(const Instruction& instruction, AttrId id) {
       return;
     }
     case AttrId::called_computations: {
-      // XLA's reader drops them beside layout constraints.
+      // XLA's reader drops called_computations if there are layout constraints.
       if (style_.as_xla && instruction.Has<attr::operand_layout_constraints>()) return;
       Computation* const one = instruction.Get<attr::to_apply>();
       const attr_kind::ComputationList all =
@@ -122,16 +122,17 @@ void Printer::PutDerived(const Instruction& instruction, AttrId id) {
       if (!all.empty()) PutAttribute(id, AttrValue::Of(all));
       return;
     }
-    case AttrId::mode:  // XLA forgets it, and then refuses use_global_device_ids without channel_id.
+    case AttrId::mode:  // XLA drops it, and then rejects use_global_device_ids without channel_id.
       if (!style_.as_xla) PutStored(instruction, id);
       return;
-    case AttrId::to_apply: {  // XLA gives the bodies of these a name that it does not read.
+    // In canonical form XLA prints these bodies under a keyword that its reader rejects.
+    case AttrId::to_apply: {
       const AttrEntry* entry = instruction.Find(id);
       const bool as_calls = style_.as_xla && style_.bodies;
       if (entry != nullptr) PutAttribute(as_calls ? AttrId::calls : id, entry->value);
       return;
     }
-    default:  // calls of async-update and async-done: the chain says it, where there is one.
+    default:  // `calls` of async-update and async-done: the chain implies it if there is a start.
       if (!style_.as_xla && chains_.FindStart(instruction) == nullptr) PutStored(instruction, id);
   }
 }

@@ -1,4 +1,4 @@
-// Computations (text-format 9.5).
+// Prints computations (text-format 9.5).
 
 #include <algorithm>
 #include <utility>
@@ -9,7 +9,7 @@
 namespace hlo {
 namespace {
 
-// Bodies in bodies double the text with every level: past these, canonical text has names in their place.
+// Nested bodies can double the text at every level; beyond these limits canonical text uses names instead.
 constexpr int64_t kMaxBodyDepth = 100;
 constexpr size_t kMaxBodyText = size_t{256} << 20;
 
@@ -48,7 +48,7 @@ void Printer::PutBody(const Computation& computation, absl::Span<Instruction* co
   --indent_;
   PutIndent();
   Put('}');
-  // The reader does not take one behind a nested body, where XLA prints it too.
+  // The reader accepts no thread after a nested body, but XLA prints it.
   const bool can_have_thread = style_.module_names && (depth_ == 0 || style_.as_xla);
   if (can_have_thread && computation.execution_thread() != "main") {
     Put(", execution_thread=");

@@ -1,4 +1,4 @@
-// Instructions: name, shape, opcode, operands and the order of their attributes (text-format 9.6).
+// Prints instructions: name, shape, opcode, operands and attributes in their order (text-format 9.6).
 
 #include <algorithm>
 
@@ -10,7 +10,7 @@
 namespace hlo {
 namespace {
 
-// Opcodes for which X-start has a meaning of its own or none.
+// True for opcodes whose X-start is an opcode of its own or has no sugared form.
 bool HasNoSugar(Opcode opcode) {
   switch (opcode) {
     case Opcode::kAllGather:
@@ -29,19 +29,20 @@ bool HasNoSugar(Opcode opcode) {
   }
 }
 
-// Parameters in their order are the wrapped instruction's operands, and nothing else is there.
+// True if the wrapper consists of its parameters, in order, and the wrapped instruction.
 bool IsPlainWrapper(const Computation& wrapper) {
   const Instruction& root = *wrapper.root();
   return wrapper.instructions().size() == wrapper.parameters().size() + 1 &&
          absl::MakeConstSpan(root.operands()) == wrapper.parameters();
 }
 
-// The declared shapes are what the reader would give to the wrapper.
+// True if the reader would infer the wrapper's shapes from the start.
 bool DeclaresItsWrapper(const Instruction& start, const Computation& wrapper) {
   const Shape& shape = start.shape();
   if (!shape.IsTuple() || shape.elements().size() < 2 || !shape.element(0).IsTuple()) return false;
   if (start.Get<attr::async_execution_thread>("main") != wrapper.execution_thread()) return false;
-  if (start.operand_count() < static_cast<int64_t>(wrapper.parameters().size())) return true;  // Bound late.
+  // Late binding: updates append the other operands.
+  if (start.operand_count() < static_cast<int64_t>(wrapper.parameters().size())) return true;
   absl::Span<const Shape> inputs = shape.element(0).elements();
   return shape.element(1) == wrapper.root()->shape() &&
          std::equal(
@@ -63,7 +64,7 @@ bool Printer::CanBeSugar(const Instruction& start, const Instruction& wrapped) {
   if (!DeclaresItsWrapper(start, wrapper)) return false;
   const bool late = start.operand_count() < wrapped.operand_count();
   if (late && module_.header().is_scheduled) return false;
-  // What the text could say of one of the two alone.
+  // The sugared text cannot attribute these to one of the two instructions.
   if (wrapped.Has<attr::sharding>() || wrapped.Has<attr::control_predecessors>()) return false;
   if (start.Has<attr::output_to_operand_aliasing>() && wrapped.Has<attr::output_to_operand_aliasing>())
     return false;
@@ -203,7 +204,8 @@ void Printer::PutAsyncStart(const Instruction& start, const Instruction* wrapped
     PutStored(*wrapped, AttrId::sharding);
     if (!start.Has<attr::frontend_attributes>()) PutStored(*wrapped, AttrId::frontend_attributes);
     PutControlPredecessors(*wrapped);
-    // XLA prints both instructions' statistics, which cannot be read; where both have some they are the same.
+    // XLA prints the statistics of both instructions, which its reader rejects. If both have statistics they
+    // are equal.
     if (style_.as_xla || !start.Has<attr::statistics>()) PutStored(*wrapped, AttrId::statistics);
     PutStored(*wrapped, AttrId::result_accuracy);
   }

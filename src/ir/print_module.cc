@@ -1,4 +1,4 @@
-// The module's header, its source tables and its computations (text-format 9.2).
+// Prints the module header, the source tables and the computations (text-format 9.2).
 
 #include <algorithm>
 
@@ -32,7 +32,7 @@ PrintStyle::PrintStyle(const PrintOptions& options) {
   module_names = !fingerprint;
   metadata = is_long && options.metadata;
   backend_config = names && options.backend_config;
-  // XLA's short form loses them, and with them the order of the instructions.
+  // XLA's short form drops control predecessors and thereby the order of instructions.
   control_predecessors = is_long || (form == PrintForm::kShort && !options.as_xla);
   feed_configs = !fingerprint;
   expand_groups = fingerprint;
@@ -129,7 +129,7 @@ void Printer::PutRecoveryTable() {
       options.as_xla = style_.as_xla;
       options.metadata = style_.metadata || style_.as_xla;
       options.indent = 2;
-      // Only what would end the string is escaped; line breaks stay.
+      // Escapes only characters that would end the string; line breaks remain.
       Put(",\n  \"\n");
       Put(absl::StrReplaceAll(Print(*entry.recovery, options), {{"\\", "\\\\"}, {"\"", "\\\""}}));
       Put("\n  \"");
@@ -199,7 +199,7 @@ void Printer::PutSourceTables() {
 void Printer::PutHeader() {
   const ModuleHeader& header = module_.header();
   Put("HloModule ");
-  // Without `%`, except for words that are no names.
+  // The module name has no `%` unless it is a reserved word.
   if (style_.module_names && !style_.as_xla && IsReserved(module_.name())) Put('%');
   if (style_.module_names) Put(module_.name());
   if (header.is_scheduled) Put(", is_scheduled=true");

@@ -1,4 +1,4 @@
-// In which order do computations and instructions print? (text-format 9.3, 9.4)
+// Determines the order in which computations and instructions are printed (text-format 9.3, 9.4).
 
 #include <algorithm>
 #include <utility>
@@ -25,7 +25,7 @@ std::vector<const Computation*> Uncalled(const Module& module) {
   return roots;
 }
 
-// Walks the computations that one root calls, without the root.
+// Traverses the computations reachable from one root.
 class Walk {
  public:
   Walk(bool as_xla, PrintOrder& instructions, ComputationSet* done, std::vector<const Computation*>* order)
@@ -37,7 +37,7 @@ class Walk {
       Drain();
       return;
     }
-    // XLA goes through the root's instructions one by one, emptying the stack after each.
+    // XLA visits the root's instructions one by one and empties the stack after each.
     for (Instruction* i : root.instructions()) {
       PushCallees(*i);
       Drain();
@@ -64,12 +64,12 @@ class Walk {
 
   void Push(const Computation* c) {
     Frame frame{c, Callers(c->instructions())};
-    // The order of the stored instructions is the printed one where there is nothing to order.
+    // The stored order suffices if at most one instruction calls computations.
     if (!as_xla_ && frame.instructions.size() > 1) frame.instructions = Callers(instructions_.Of(*c, false));
     stack_.push_back(std::move(frame));
   }
 
-  // Those that were never pushed in this walk, the last one first.
+  // Pushes the callees that this traversal has not pushed yet, the last one first.
   void PushCallees(const Instruction& i) {
     std::vector<const Computation*> fresh;
     for (const Computation* callee : i.called_computations()) {
@@ -131,11 +131,11 @@ bool PrintOrder::FollowsSchedule(const Computation& computation) {
 std::vector<Instruction*> PrintOrder::Of(const Computation& computation, bool nested) {
   absl::Span<Instruction* const> stored = computation.instructions();
   if (!nested && (own_order_ || FollowsSchedule(computation))) return {stored.begin(), stored.end()};
-  // Where ours does not print control predecessors, the text must not follow from them.
+  // If control predecessors are not printed, the order must not depend on them; XLA's does.
   std::vector<Instruction*> order = PostOrder(stored, as_xla_ || prints_control_);
   if (as_xla_ || !prints_control_ || !HasControlPredecessors(computation)) return order;
-  // Instructions without users that others wait for move forward in the first pass; a second one lets
-  // everything else settle, and a third would change nothing.
+  // The first pass moves instructions without users before those that wait for them. A second pass reaches
+  // the fixed point.
   return PostOrder(order);
 }
 

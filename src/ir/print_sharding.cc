@@ -1,4 +1,4 @@
-// Shardings and groups of devices (text-format 6.2, 8.9, 9.6).
+// Prints shardings and device groups (text-format 6.2, 8.9, 9.6).
 
 #include <algorithm>
 
@@ -49,8 +49,8 @@ const Metadata* FindReduction(const Sharding& s) {
   return it == s.metadata.end() ? nullptr : *it;
 }
 
-// The record of the reduction of unreduced data that XLA appends each time it prints, and we where there is
-// none.
+// Returns the metadata record of the reduction of unreduced data. XLA appends one every time it prints;
+// otherwise it is appended only if absent.
 const Metadata* ReductionToAppend(const Sharding& s, bool as_xla) {
   static const Metadata kRecords[] = {
       {kReductionRecord, "SUM"}, {kReductionRecord, "MAX"}, {kReductionRecord, "MIN"}};
@@ -64,7 +64,7 @@ const Metadata* ReductionToAppend(const Sharding& s, bool as_xla) {
   return &kRecords[0];
 }
 
-// `unreduced={...}` over all axes is the short `unreduced`.
+// True if the axes cover the mesh; `unreduced={...}` is then printed as `unreduced`.
 bool CoversAllAxes(const Mesh& mesh, absl::Span<const AxisRef> axes) {
   std::vector<bool> covered(mesh.axes.size());
   for (const AxisRef& ref : axes) {

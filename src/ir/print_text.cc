@@ -1,4 +1,4 @@
-// Strings, JSON values and numbers of the printer (text-format 1.7, 1.8, 9.6).
+// Prints strings, JSON values and numbers (text-format 1.7, 1.8, 9.6).
 
 #include <cmath>
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\n\r";
 
-// Past blanks and comments that start at `at`; npos where a comment does not end.
+// Returns the position after the white space and comments at `at`; npos if a comment is unterminated.
 size_t SkipBlanks(std::string_view text, size_t at) {
   while (at < text.size()) {
     if (kBlanks.find(text[at]) != kBlanks.npos) {
@@ -31,7 +31,7 @@ size_t SkipBlanks(std::string_view text, size_t at) {
   return at;
 }
 
-// Past the JSON value that starts at `at`; npos where there is none.
+// Returns the position after the JSON value at `at`; npos if there is none.
 size_t SkipJson(std::string_view text, size_t at) {
   if (at >= text.size() || text[at] != '{') return text.npos;
   int64_t depth = 0;
@@ -54,7 +54,7 @@ size_t SkipJson(std::string_view text, size_t at) {
   return text.npos;
 }
 
-// Whether the text reads as the value. Out of range reads as the largest double, which does not count.
+// True if the text parses to the value. Out-of-range text parses to the largest double and does not count.
 bool Reads(std::string_view text, double value) {
   double read = 0;
   const absl::from_chars_result result = absl::from_chars(text.data(), text.data() + text.size(), read);
@@ -113,7 +113,7 @@ bool IsReserved(std::string_view name) {
 std::string RealText(double value, bool as_xla) {
   std::string text = fmt::format("{:.6g}", value);
   if (as_xla || !std::isfinite(value)) return text;
-  if (value == 0 && std::signbit(value)) return "-0.0";  // `-0` is an integer to the reader.
+  if (value == 0 && std::signbit(value)) return "-0.0";  // The reader would parse `-0` as an integer.
   return Reads(text, value) ? text : fmt::format("{}", value);
 }
 

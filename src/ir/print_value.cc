@@ -1,4 +1,4 @@
-// Attribute values by kind (text-format 8, 9.6).
+// Prints attribute values by kind (text-format 8, 9.6).
 
 #include <algorithm>
 
@@ -15,7 +15,7 @@ bool Empty(AttrValue value) {
   return value.As<T>().empty();
 }
 
-// What XLA asks of metadata before it prints any of it.
+// True if XLA prints any of the metadata.
 bool HasXlaMetadata(const Metadata& m) {
   return !m.op_type.empty() || !m.op_name.empty() || !m.source_file.empty() || !m.scheduling_name.empty() ||
          m.stack_frame_id != 0 || !m.metadata_payload.empty();
@@ -140,7 +140,7 @@ void Printer::PutValue(AttrId id, AttrValue value) {
     case AttrKind::kComputationList:
       return PutCalled(value.As<attr_kind::ComputationList>());
     case AttrKind::kInstructionList:
-      return;  // PutControlPredecessors
+      return;  // PutControlPredecessors prints it.
     case AttrKind::kShape:
       return PutShape(*value.As<attr_kind::Shape>());
     case AttrKind::kShapeList:
@@ -235,7 +235,7 @@ void Printer::PutCalled(attr_kind::ComputationList computations) {
   if (style_.bodies) {
     Put('\n');
     PutList(computations, ",\n", [&](const Computation* c) { PutNested(*c); });
-    return Put("\n}");  // In the first column, as XLA has it.
+    return Put("\n}");  // XLA does not indent this brace.
   }
   PutList(computations, ", ", [&](const Computation* c) { PutCalled(c); });
   Put('}');
@@ -273,7 +273,7 @@ void Printer::PutWindow(Window window) {
 
 void Printer::PutDimLabels(const DimLabels& labels) {
   if (!style_.as_xla && !labels.text.empty()) return Put(labels.text);
-  // A position that was not written counts as 0 for XLA, and what is put there last wins.
+  // As in XLA, an absent position counts as 0, and the label that is written last wins.
   auto part = [&](int64_t first, char first_letter, int64_t second, char second_letter, IntList spatial) {
     first = std::max<int64_t>(first, 0);
     second = std::max<int64_t>(second, 0);

@@ -1,5 +1,5 @@
 #pragma once
-// The printer's inside: switches, orders, and the class whose functions the print_*.cc files share out.
+// Internals of the printer: styles, orders and the class Printer, whose members are defined in print_*.cc.
 
 #include <string>
 #include <string_view>
@@ -11,27 +11,28 @@
 
 namespace hlo {
 
-// The switches of a form (text-format 9.1).
+// The switches of a print form (text-format 9.1).
 struct PrintStyle {
   explicit PrintStyle(const PrintOptions& options);
 
   bool as_xla;
-  bool percent;  // `%` before names.
+  bool percent;  // Prints `%` before names.
   bool operand_shapes;
-  bool index_comments;  // `/*index=5*/` between operands.
-  bool signatures;      // Of computations.
-  bool bodies;          // Called computations are written out, names are tmp_N.
-  bool module_names;    // Names of module and computations, threads.
+  bool index_comments;  // Prints `/*index=5*/` between operands.
+  bool signatures;      // Prints signatures of computations.
+  bool bodies;          // Prints called computations inline, with names tmp_N.
+  bool module_names;    // Prints names of module and computations, and threads.
   bool metadata;
   bool backend_config;
   bool control_predecessors;
-  bool feed_configs;   // infeed_config, outfeed_config.
-  bool expand_groups;  // Replica groups as lists.
+  bool feed_configs;   // Prints infeed_config and outfeed_config.
+  bool expand_groups;  // Prints replica groups as lists.
   enum class Constants { kAll, kSmall, kFingerprint } constants;
   bool layouts;
 };
 
-// print_order.cc: in which order do instructions and computations print? (text-format 9.3, 9.4)
+// The order in which instructions and computations are printed (text-format 9.3, 9.4). Defined in
+// print_order.cc.
 class PrintOrder {
  public:
   PrintOrder(const Module& module, const PrintOptions& options, bool prints_control)
@@ -39,30 +40,30 @@ class PrintOrder {
         as_xla_(options.as_xla),
         own_order_(options.own_order),
         prints_control_(prints_control) {}
-  // The schedule, or a post-order; nested bodies never follow the schedule.
+  // Returns the schedule or a post-order. Nested bodies do not follow the schedule.
   std::vector<Instruction*> Of(const Computation& computation, bool nested);
-  // The module's own; or a post-order: ours is a true one over the printed instructions, so that it reads
-  // back and comes out the same again; XLA's queues the callees of stored instructions.
+  // Returns the module's order or a post-order. Ours is a post-order of the printed instructions, so that
+  // printed text is a fixed point; XLA's visits the callees of the stored instructions.
   std::vector<const Computation*> Computations();
 
  private:
   const Module& module_;
   const bool as_xla_;
   const bool own_order_;
-  const bool prints_control_;  // Whether the text has control predecessors.
+  const bool prints_control_;  // True if the text contains control predecessors.
   bool FollowsSchedule(const Computation& computation);
 
-  bool has_fusion_bodies_ = false;  // Whether they have been looked for.
+  bool has_fusion_bodies_ = false;  // True once fusion_bodies_ is filled.
   absl::flat_hash_set<const Computation*> fusion_bodies_;
 };
 
-// print_text.cc: whether the text would be read as one JSON value (text-format 1.8). XLA also allows blanks
-// and comments around it, which are lost in reading.
+// True if the text would be parsed as one JSON value (text-format 1.8). XLA also accepts white space and
+// comments around it, which its reader drops. Defined in print_text.cc.
 bool ReadsAsJson(std::string_view text, bool as_xla);
 void AppendEscaped(std::string_view text, std::string* out);
-// A word that is no name where it stands without `%` (text-format 1.5).
+// True for words that are not names without `%` (text-format 1.5).
 bool IsReserved(std::string_view name);
-// 6 digits in XLA's text; else as few as give the value back.
+// Prints 6 digits in XLA's text, otherwise the fewest digits that parse to the same value.
 std::string RealText(double value, bool as_xla);
 
 class Printer {
@@ -77,17 +78,17 @@ class Printer {
 
   void PrintModule();
   void PrintComputation(const Computation& computation);
-  // Without indentation, ROOT and newline.
+  // Prints the instruction without indentation, ROOT and newline.
   void PrintInstruction(const Instruction& instruction);
 
  private:
-  // Text.
+  // Text output.
   void Put(std::string_view text) { out_.append(text); }
   void Put(char c) { out_.push_back(c); }
   void PutInt(int64_t value);
   void PutReal(double value);
   void PutQuoted(std::string_view text, char quote = '"');
-  // Quoted, or escaped only where XLA escapes.
+  // Quotes the text; as_xla only escapes it.
   void PutQuotedUnlessXla(std::string_view text, char quote = '"');
   void PutJsonOrQuoted(std::string_view text);
   void PutShape(const Shape& shape);
@@ -104,7 +105,7 @@ class Printer {
   void PutIntLists(IntLists lists);
   void PutIndent() { out_.append(2 * indent_, ' '); }
 
-  // print_module.cc
+  // Defined in print_module.cc.
   void PutHeader();
   void PutAliases();
   void PutEntryLayout();
@@ -112,42 +113,42 @@ class Printer {
   void PutDebugAttributes();
   void PutSourceTables();
 
-  // print_computation.cc
+  // Defined in print_computation.cc.
   void PutBody(const Computation& computation, absl::Span<Instruction* const> order);
   void PutSignature(const Computation& computation);
-  // `{ ... }` on lines of its own, level with the instruction that calls it.
+  // Prints `{ ... }` on separate lines at the indentation of the caller.
   void PutNested(const Computation& computation);
-  // A computation that async-starts alone call and say with their sugar.
+  // True if only sugared async instructions call the computation.
   bool IsLeftOut(const Computation& computation);
   void FindAsyncCallers();
   void NameBodies();
   std::string_view NameOf(const Computation& computation);
 
-  // print_instruction.cc
+  // Defined in print_instruction.cc.
   void PutStatement(const Instruction& instruction);
   void PutOperands(const Instruction& instruction);
   void PutConstant(const Instruction& instruction);
   void PutFingerprint(const Literal& literal);
   void PutName(const Instruction& instruction);
-  void PutName(std::string_view name);  // With `%` where the form or the reader wants it.
+  void PutName(std::string_view name);  // Adds `%` if the form or the reader requires it.
   void PutAsyncStart(const Instruction& start, const Instruction* wrapped);
-  void PutCommonAttributes(const Instruction& instruction);  // From sharding to result_accuracy.
+  void PutCommonAttributes(const Instruction& instruction);  // Prints sharding to result_accuracy.
   void PutTrailingAttributes(const Instruction& instruction);
   void PutControlPredecessors(const Instruction& instruction);
   void PutAttribute(AttrId id, AttrValue value);
-  void PutStored(const Instruction& instruction, AttrId id);  // Where it is given and not empty.
-  // The wrapped instruction where an async instruction prints as X-start and so on (text-format 5.4), else
-  // nullptr.
+  void PutStored(const Instruction& instruction, AttrId id);  // Prints it if present and not empty.
+  // Returns the wrapped instruction if an async instruction prints as X-start, X-update or X-done
+  // (text-format 5.4), otherwise nullptr.
   const Instruction* SugarOf(const Instruction& async);
   bool CanBeSugar(const Instruction& start, const Instruction& wrapped);
 
-  // print_attributes.cc
+  // Defined in print_attributes.cc.
   void PutOwnAttributes(const Instruction& instruction);
   void PutDerived(const Instruction& instruction, AttrId id);
   static AttrValue DefaultValue(AttrId id, int64_t number);
 
-  // print_value.cc
-  bool IsEmpty(AttrId id, AttrValue value) const;  // Or says nothing but the default.
+  // Defined in print_value.cc.
+  bool IsEmpty(AttrId id, AttrValue value) const;  // True for defaults too.
   void PutValue(AttrId id, AttrValue value);
   void PutCalled(const Computation* computation);
   void PutCalled(attr_kind::ComputationList computations);
@@ -166,7 +167,7 @@ class Printer {
   void PutSparsity(const SparsityConfig& config);
   void PutBlockScaling(const BlockScalingConfig& config);
 
-  // print_sharding.cc
+  // Defined in print_sharding.cc.
   void PutSharding(const Sharding& sharding, bool metadata);
   void PutSharding(const Sharding& sharding) { PutSharding(sharding, style_.metadata); }
   void PutShardingMetadata(const Sharding& sharding, bool braces);
@@ -185,11 +186,11 @@ class Printer {
   AsyncChains chains_;
   std::string& out_;
   int64_t indent_ = 0;
-  int64_t depth_ = 0;             // Of bodies within bodies.
-  bool nameless_ = false;         // A single canonical instruction.
-  std::vector<int32_t> numbers_;  // tmp_N by instruction index, of the computation that is being printed.
+  int64_t depth_ = 0;             // The nesting depth of bodies.
+  bool nameless_ = false;         // Set for a single canonical instruction.
+  std::vector<int32_t> numbers_;  // tmp_N by instruction index in the current computation.
   absl::flat_hash_map<const Computation*, std::vector<const Instruction*>> async_callers_;
-  // Nested bodies whose name is taken; all of them are called `_`.
+  // Names of nested bodies whose name is taken; all of them are `_`.
   absl::flat_hash_map<const Computation*, std::string> body_names_;
   bool has_body_names_ = false;
 };

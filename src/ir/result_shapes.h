@@ -1,12 +1,12 @@
 #pragma once
-// The results of an instruction one by one.
+// Iteration over the results of an instruction.
 
 #include "absl/types/span.h"
 #include "hlo_run/module.h"
 
 namespace hlo {
 
-// The elements of its tuple, or its only value.
+// Returns the elements of a tuple result, or the single result.
 inline absl::Span<const Shape> ResultShapes(const Instruction& instruction) {
   const Shape& shape = instruction.shape();
   return shape.IsTuple() ? shape.elements() : absl::MakeConstSpan(&shape, 1);

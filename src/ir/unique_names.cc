@@ -1,4 +1,4 @@
-// Names as XLA makes them unique when it assembles a module (text-format 3.6).
+// Makes names unique as XLA does when it builds a module (text-format 3.6).
 
 #include <algorithm>
 #include <string>
@@ -18,7 +18,8 @@ class Uniquer {
  public:
   explicit Uniquer(Arena& arena) : arena_(arena) {}
 
-  // `root.N` where a number follows the last dot; a name without one counts as N = 0.
+  // Returns a unique `root.N`, where N is the number after the last dot of the name; a name without one
+  // counts as N = 0.
   std::string_view Take(std::string_view name) {
     std::string_view root = name;
     int64_t number = 0;
@@ -57,7 +58,7 @@ bool IsTypeName(std::string_view name) {
   return ParseElementType(name) || name == "token" || name == "opaque";
 }
 
-// A computation may have any name in the text; XLA changes those that it would not give itself.
+// Text may give a computation any name; XLA renames those that it would not generate.
 std::string_view Sanitize(std::string_view name, Arena& arena) {
   std::string text(name);
   if (IsTypeName(name)) text.push_back('_');
@@ -65,7 +66,7 @@ std::string_view Sanitize(std::string_view name, Arena& arena) {
   return text == name ? name : arena.Copy(std::string_view(text));
 }
 
-// The computation of a sugared async-start has names of XLA's own.
+// XLA names the computation of a sugared async-start itself.
 std::string_view WishOf(const Instruction& i) {
   if (!i.parent()->is_async_wrapper()) return i.name();
   return i.opcode() == Opcode::kParameter ? "async_param" : Name(i.opcode());
@@ -76,8 +77,7 @@ std::string_view WishOf(const Instruction& i) {
 void MakeNamesUniqueAsXla(Module& module) {
   Uniquer computations(module.arena()), instructions(module.arena());
   std::vector<Computation*> order(module.computations().begin(), module.computations().end());
-  // A text of one instruction has an entry without a name of its own, which XLA makes before the nested
-  // bodies.
+  // Text of a single instruction has an unnamed entry, which XLA creates before the nested bodies.
   if (module.entry() != nullptr && module.source() != nullptr && !module.entry()->name_range().known()) {
     const auto entry = std::find(order.begin(), order.end(), module.entry());
     if (entry != order.end()) std::rotate(order.begin(), entry, entry + 1);

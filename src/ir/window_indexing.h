@@ -1,13 +1,13 @@
 #pragma once
-// The dimension numbers that gather and scatter share.
+// Properties of the dimension numbers of gather and scatter.
 
 #include "hlo_run/module.h"
 
 namespace hlo {
 
-// Returns whether a gather or scatter indexes each dimension of its operand at most once, and its pairs of
-// batching dimensions exist and agree in size. The checker accepts the others with a warning: the batch
-// position wins (semantics 4.2), which only the reference implements. Kernels refuse them.
+// True if a gather or scatter indexes each operand dimension at most once, and its batching dimensions exist
+// and agree in size. The checker accepts others with a warning: the batch position wins (semantics 4.2),
+// which only the reference implements.
 bool HasUnambiguousIndices(const Instruction& instruction);
 
 }  // namespace hlo
