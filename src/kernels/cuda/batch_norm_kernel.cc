@@ -1,5 +1,5 @@
-// batch-norm-training, -inference and -grad (semantics 6.8) as loops and reductions of the machine of vm.h,
-// in f64 and rounded once.
+// batch-norm-training, -inference and -grad (semantics 6.8) as elementwise loops and reductions on the VM
+// (vm.h), computed in f64 and rounded once.
 
 #include <memory>
 #include <utility>
@@ -19,19 +19,20 @@ namespace {
 using cpu::Strides;
 using cpu::TileValue;
 
-// Arguments of the programs: operands, then results, then constants, then what they hand on to each other.
+// Arguments of the programs: operands, results, constants, and f64 intermediates, in this order.
 enum Argument : int32_t { kResult = 8, kConstants = 16, kHandedOn = 17 };
 enum Constant : int64_t { kCount, kEpsilon, kZero };
 
-// An array of [outer, features, inner].
+// An array viewed as [outer, features, inner].
 struct Dims {
   int64_t outer = 1, features = 1, inner = 1;
 };
 
-// What a program runs over: all elements, the features, or the elements of each feature.
+// The iteration space of a program: all elements, the features, or the elements of each feature (a
+// reduction).
 enum class Over : uint8_t { kElements, kFeatures, kElementsOfFeatures };
 
-// A program that computes in f64.
+// Builder of a program that computes in f64.
 class Loop {
  public:
   Loop(const Dims& dims, Over over) : dims_(dims), over_(over), program_(Outer(), Inner()) {}
@@ -110,7 +111,7 @@ class Loop {
   cpu::TileProgram program_;
 };
 
-// The sums of two values for each feature.
+// Returns a reduction that computes the sums of two values for each feature.
 cpu::ReduceProgram SumsOfFeatures(Loop& loop, TileValue first, TileValue second) {
   loop.Yield(first);
   loop.Yield(second);
@@ -127,7 +128,7 @@ cpu::ReduceProgram SumsOfFeatures(Loop& loop, TileValue first, TileValue second)
           {{kHandedOn + 2, kHandedOn, type, type}, {kHandedOn + 2, kHandedOn + 1, type, type}}};
 }
 
-// The programs of an instruction, one after the other.
+// Lowers a batch-norm instruction to a sequence of programs.
 class Normalisation {
  public:
   Normalisation(const Instruction& instruction, const DeviceProperties& device)
@@ -162,12 +163,12 @@ class Normalisation {
     return absl::OkStatus();
   }
   absl::Status Add(Loop& loop) { return Add(LowerTile(loop.Finish(), device_)); }
-  // scale / sqrt(spread + epsilon)
+  // Returns scale / sqrt(spread + epsilon).
   TileValue Factor(Loop& loop, TileValue spread) {
     return loop.Op(Opcode::kDivide, {loop.OfFeature(1, TypeOf(1)), loop.Op(Opcode::kSqrt, {spread})});
   }
 
-  // (x - mean) * factor + offset
+  // Computes (x - mean) * factor + offset.
   absl::Status Training() {
     Loop sums(dims_, Over::kElementsOfFeatures);
     const TileValue x = sums.Element(0, TypeOf(0));
@@ -194,7 +195,7 @@ class Normalisation {
     return Add(lines);
   }
 
-  // x * factor + (offset - mean * factor)
+  // Computes x * factor + (offset - mean * factor).
   absl::Status Inference() {
     Loop features(dims_, Over::kFeatures);
     const TileValue spread =
@@ -213,7 +214,7 @@ class Normalisation {
     return Add(lines);
   }
 
-  // With S = sum of (x - mean) * dy, D = sum of dy, s = scale / sqrt(spread):
+  // Computes, with S = sum of (x - mean) * dy, D = sum of dy and s = scale / sqrt(spread):
   //   dx = s * dy - s / n * (D + (x - mean) * S / spread), dscale = S / sqrt(spread), doffset = D
   absl::Status Grad() {
     Loop sums(dims_, Over::kElementsOfFeatures);
@@ -250,7 +251,7 @@ class Normalisation {
   }
 
   CudaKernel Kernel() {
-    // The attribute is an f32, whatever the operands are.
+    // The epsilon attribute is an f32 regardless of the operand types.
     const double numbers[] = {static_cast<double>(dims_.outer * dims_.inner),
                               static_cast<double>(static_cast<float>(instruction_.Get<attr::epsilon>())),
                               0.0};

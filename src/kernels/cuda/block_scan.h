@@ -1,5 +1,5 @@
 #pragma once
-// Sums over the threads of a block, in the order of the threads.
+// Prefix scans over the threads of a thread block, in thread order.
 
 #include <cstdint>
 
@@ -15,9 +15,9 @@ HLO_DEVICE uint32_t CountBits(uint32_t v) {
 #endif
 }
 
-// The combination of all threads' values before this one's, in `first` for the first; `combine` is associative.
-// `scratch` has a place for each warp and one more, where the combination of all is found afterwards; threads
-// meet before it is used again.
+// Returns the exclusive scan of `value` over the thread block; the first thread gets `first`. `combine` must
+// be associative. `scratch` (shared memory) has an element per warp plus one, which receives the total. The
+// caller synchronises the block before it reuses `scratch`.
 template <class T, class Env, class Combine>
 HLO_DEVICE T ExclusiveScan(Env& env, T value, T first, T* scratch, Combine&& combine) {
   const uint32_t lane = env.thread() % kWarpSize, warp = env.thread() / kWarpSize,

@@ -1,7 +1,7 @@
 #pragma once
-// Windows, scans, scatters and sorts whose to_apply is code of the machine of vm.h: whatever the module says
-// of any number of arrays of any types. Every array is dense, and read and written by the number of an
-// element. One kernel for all: its functions take long to compile.
+// reduce-window, scan, scatter, select-and-scatter and sort with user-defined combiners that are VM programs
+// (vm.h), over any number of arrays of any types. Arrays are dense and indexed by linear element number. All
+// tasks share one kernel because the VM takes long to compile.
 
 #include "kernels/cuda/scatter_body.h"
 #include "kernels/cuda/sort_body.h"
@@ -21,32 +21,34 @@ enum class CodedTask : uint8_t {
   kRepairRuns
 };
 
-// Outputs of a thread that sorts; 4 doublings, so that they end where they began.
+// Outputs per thread of a sort. Sorting a run takes 4 merge passes, an even number, so the result ends in the
+// initial buffer.
 constexpr uint32_t kCodedRun = 16;
 
 struct CodedArgs {
-  // Pieces of the program, and where the first three end.
-  //   Folds (windows, winners, scatters): loads values; combines them with the accumulators; loads
-  //   accumulators; stores them. Comparisons (selections, sorts): loads what stands first; what stands
-  //   second; compares them, into slot 0. Scans: loads carries; a step; stores carries.
+  // The VM program consists of up to four sections; `end` holds the ends of the first three.
+  //   Folds (windows, winners, scatters): load values; combine them with the accumulators; load the initial
+  //   accumulators; store them.
+  //   Comparisons (selections, sorts): load the first element; load the second; compare them into slot 0.
+  //   Scans: load carries; one step; store carries.
   VmProgram program;
   int32_t end[3];
   CodedTask task;
-  // Windows: of results over the base, of sources over the operand, or of the operand over sources.
+  // Windows of results over the base, of sources over the operand, or of the operand over the sources.
   WideGeometry geometry;
   uint32_t* winners;
   ScatterArgs scatter;
-  // Scans: lines that stand side by side.
+  // Scans: number of lines, elements per line, and number of adjacent lines (the stride of a line).
   int64_t line_count, length, inner;
   bool reversed;
-  // Sorts: elements by their numbers and where they go; pieces of a line, of kCodedRun outputs each; the
-  // length of the runs that are merged; by line, whether that is still to be done.
+  // Sorts: the geometry of the lines; permutation buffers; a flag per line that is set if a merge must be
+  // repeated sequentially; pieces per line of kCodedRun outputs each; length of the sorted runs.
   SortLines lines;
   uint32_t *order, *merged, *failed;
   uint32_t pieces, run;
 };
 
-// Two runs side by side and where they are merged to.
+// Two adjacent sorted runs and the output of their merge.
 struct RunPair {
   const uint32_t *left, *right;
   uint32_t left_count, right_count;
@@ -58,13 +60,13 @@ HLO_DEVICE RunPair PairAt(const uint32_t* from, uint32_t* to, uint32_t first, ui
   return {from + first, from + first + left, left, others < run ? others : run, to + first};
 }
 
-// What one thread does with the pieces of a program.
+// The work of one thread on the sections of a program.
 template <class V>
 struct CodedThread {
   const CodedArgs& args;
   V* slots;
   uint32_t threads;
-  uint64_t number;  // Of the thread.
+  uint64_t number;  // Linear thread index in the grid.
   template <class Env>
   HLO_DEVICE CodedThread(Env& env, const CodedArgs& a)
       : args(a),
@@ -76,20 +78,20 @@ struct CodedThread {
     VmRunOne<V>(args.program, begin, end, slots, threads, static_cast<uint64_t>(element));
   }
 
-  // --- Folds
+  // --- Folds.
   HLO_DEVICE void Init(int64_t element) const { Run(args.end[1], args.end[2], element); }
   HLO_DEVICE void Take(int64_t element) const { Run(0, args.end[1], element); }
   HLO_DEVICE void Store(int64_t element) const { Run(args.end[2], args.program.code_count, element); }
 
-  // A result: what lies under its window, in the reference's order.
+  // Computes one result: folds the elements under its window in the reference's order.
   HLO_DEVICE void Window() const {
     if (number >= args.geometry.count) return;
     Init(0);
     EachTap(args.geometry, static_cast<uint32_t>(number), [&](int32_t place) { Take(place); });
     Store(static_cast<int64_t>(number));
   }
-  // A run of equal targets and an element of the window: its updates in their order. The results hold the
-  // operands.
+  // Applies the updates of one target in order, for one element of the window. The thread at the first
+  // position of a run of equal sorted keys does the work. The results already hold the operands.
   HLO_DEVICE void Scatter() const {
     const ScatterArgs& scatter = args.scatter;
     if (number >= static_cast<uint64_t>(scatter.position_count) * scatter.window_count) return;
@@ -103,7 +105,7 @@ struct CodedThread {
       Take(scatter.positions.At(scatter.order[k]).update + within.update);
     Store(target + within.operand);
   }
-  // An element of a select-and-scatter: the sources of the windows that chose it.
+  // Computes one element of a select-and-scatter from the sources of the windows that selected it.
   HLO_DEVICE void Winners() const {
     if (number >= args.geometry.count) return;
     Init(0);
@@ -112,14 +114,14 @@ struct CodedThread {
     Store(static_cast<int64_t>(number));
   }
 
-  // --- Comparisons
+  // --- Comparisons.
   HLO_DEVICE bool Holds(int64_t a, int64_t b) const {
     Run(0, args.end[0], a);
     Run(args.end[0], args.end[1], b);
     Run(args.end[1], args.program.code_count, 0);
     return slots[0].words[0] != 0;
   }
-  // The place in a window that no later one beats.
+  // Selects the element of a window that no later element beats.
   HLO_DEVICE void Select() const {
     if (number >= args.geometry.count) return;
     uint32_t chosen = kNoWinner;
@@ -129,13 +131,13 @@ struct CodedThread {
     args.winners[number] = chosen;
   }
 
-  // --- Sorts by merges of neighbouring runs of doubling length, and so to the same permutation as the
-  // reference's, whether or not the comparison is an order.
+  // --- Sorts. Bottom-up merge sort of runs of doubling length. It gives the reference's permutation even if
+  // the comparator is not a strict weak ordering.
   HLO_DEVICE bool ComesBefore(uint32_t a, uint32_t b) const {
     return Holds(args.lines.Address(a), args.lines.Address(b));
   }
-  // Outputs [begin, end) of the pair, where `i` of the first `begin` came from the left; how many of `end`
-  // do.
+  // Writes outputs [begin, end) of the merge, where `i` of the first `begin` outputs came from the left run.
+  // Returns how many of the first `end` outputs come from the left run.
   HLO_DEVICE uint32_t Merge(const RunPair& pair, uint32_t i, uint32_t begin, uint32_t end) const {
     uint32_t j = begin - i;
     for (uint32_t o = begin; o < end; ++o) {
@@ -145,7 +147,8 @@ struct CodedThread {
     }
     return i;
   }
-  // How many of the first `count` outputs come from the left, of runs that are in order.
+  // Returns how many of the first `count` outputs come from the left run, by binary search (merge path). The
+  // runs must be sorted.
   HLO_DEVICE uint32_t LeftOf(const RunPair& pair, uint32_t count) const {
     uint32_t low = count > pair.right_count ? count - pair.right_count : 0,
              high = count < pair.left_count ? count : pair.left_count;
@@ -177,8 +180,9 @@ struct CodedThread {
       to = next;
     }
   }
-  // Each thread merges a part of its own from where an order says that it begins. If all end where the next
-  // one began, this was one merge from the left to the right; otherwise that is still to be done.
+  // Each thread merges its own part of the output, starting at its merge-path split. If every part ends at
+  // the split of the next one, the parts form one sequential merge; otherwise the line is flagged for
+  // RepairRuns.
   template <class Env>
   HLO_DEVICE void MergeRuns(Env& env) const {
     if (number >= static_cast<uint64_t>(args.lines.count) * args.pieces) return;
@@ -191,7 +195,7 @@ struct CodedThread {
     const uint32_t left = Merge(pair, LeftOf(pair, begin), begin, end);
     if (left != LeftOf(pair, end)) env.atomic_or(args.failed + line, 1);
   }
-  // A line a block.
+  // Repeats the merges of a flagged line sequentially, one thread block per line.
   template <class Env>
   HLO_DEVICE void RepairRuns(Env& env) const {
     const uint32_t line = env.block().x, n = args.lines.length;
@@ -206,7 +210,7 @@ struct CodedThread {
     if (env.thread() == 0) args.failed[line] = 0;
   }
 
-  // --- Scans: a line.
+  // --- Scans: one line per thread.
   HLO_DEVICE void Scan() const {
     const auto line = static_cast<int64_t>(number);
     if (line >= args.line_count) return;

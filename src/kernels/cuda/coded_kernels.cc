@@ -20,7 +20,7 @@ using Values = std::vector<Value>;
 
 constexpr int64_t kMostThreads = int64_t{kVmThreads} * INT32_MAX;
 
-// Every result folds what lies under its window over the operands.
+// Makes a kernel that folds the elements under each result's window over the operands.
 std::optional<CudaKernel> FoldWindows(const Instruction& instruction, const WideGeometry& geometry,
                                       const cpu::TileCode& combiner, const DeviceProperties& device) {
   const int64_t count = instruction.operand_count() / 2;
@@ -54,14 +54,15 @@ std::optional<CudaKernel> CodedReduceWindow(const Instruction& reduce_window, co
   return FoldWindows(reduce_window, *geometry, combiner, device);
 }
 
-// A window over all that is reduced.
+// Reduces as a reduce-window whose window covers all reduced dimensions.
 std::optional<CudaKernel> CodedReduce(const Instruction& reduce, const cpu::TileCode& combiner,
                                       const DeviceProperties& device) {
   const Shape& base = reduce.operand(0)->shape();
   const IntList reduced = reduce.Get<attr::dimensions>();
-  // The reference follows the layout.
+  // The reference reduces in the order of the layout.
   if (base.layout() != nullptr) return std::nullopt;
-  std::vector<int64_t> result_dims, base_dims;  // Neighbours that are both kept or both reduced as one.
+  // Adjacent dimensions that are all kept or all reduced are collapsed.
+  std::vector<int64_t> result_dims, base_dims;
   std::vector<WindowDim> window;
   bool is_reduced = false;
   for (int64_t d = 0; d < base.rank(); ++d) {
@@ -170,7 +171,7 @@ std::optional<CudaKernel> CodedScanKernel(const Instruction& scan, const cpu::Ti
   return kernel;
 }
 
-// A scan of lines of one element that carry nothing.
+// Runs a map as a scan of lines of one element without carries.
 std::optional<CudaKernel> CodedMap(const Instruction& map, const cpu::TileCode& code,
                                    const DeviceProperties& device) {
   const auto build = [&]() -> absl::StatusOr<SharedCode> {

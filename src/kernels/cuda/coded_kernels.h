@@ -1,13 +1,13 @@
 #pragma once
-// Kernels for instructions whose to_apply is any elementwise code, on arrays of any types. More general than
-// those of registry.h, and slower.
+// Kernels for instructions with arbitrary elementwise combiners (to_apply), over arrays of any types. More
+// general and slower than the kernels of registry.h.
 
 #include "kernels/cpu/reduce_program.h"
 #include "kernels/cuda/registry.h"
 
 namespace hlo::cuda {
 
-// nullopt: no kernel takes the instruction; the code is of its to_apply, as for the CPU.
+// All return nullopt if no kernel supports the instruction. The code is the lowered to_apply, as for the CPU.
 std::optional<CudaKernel> CodedMap(const Instruction& map, const cpu::TileCode& code,
                                    const DeviceProperties& device);
 std::optional<CudaKernel> CodedReduce(const Instruction& reduce, const cpu::TileCode& combiner,

@@ -1,4 +1,4 @@
-// Kernels of coded_kernels.h whose code compares: sorts and select-and-scatter.
+// Kernels of coded_kernels.h with user-defined comparators: sort, top-k and select-and-scatter.
 
 #include <algorithm>
 #include <utility>
@@ -16,10 +16,10 @@ namespace {
 
 constexpr int64_t kMostOrderElements = INT32_MAX;
 
-// A sort of lines whose order is a comparison of all operands.
+// Sorts lines by a comparator over all operands.
 class CodedOrderOfLines {
  public:
-  // nullopt: too many elements, or too much code.
+  // Returns nullopt if there are too many elements or the comparator's code is too long.
   static std::optional<CodedOrderOfLines> Make(const Instruction& instruction, int64_t dimension,
                                                const cpu::TileCode& comparator,
                                                const DeviceProperties& device) {
@@ -40,7 +40,8 @@ class CodedOrderOfLines {
     return 2 * device::Aligned(4 * count_) + device::Aligned(4 * int64_t{lines_.count});
   }
 
-  // Where the order will stand: of the elements by lines, those of each line in their order.
+  // Enqueues the sort. Returns the device array that will hold the permutation: the sorted element numbers of
+  // each line.
   absl::StatusOr<const uint32_t*> Enqueue(absl::Span<const void* const> operands, void* workspace,
                                           Stream stream) const {
     CodedArgs args = ArgsOf(*code_, CodedTask::kSortRuns, Arguments(operands, {}));

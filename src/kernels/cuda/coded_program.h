@@ -1,5 +1,5 @@
 #pragma once
-// Programs of pieces (coded_body.h) for instructions whose to_apply is code, and their launches.
+// VM programs with sections (coded_body.h) for instructions with user-defined combiners, and their launches.
 
 #include <cstdint>
 #include <memory>
@@ -15,36 +15,36 @@
 
 namespace hlo::cuda {
 
-// Arguments of programs: the operands, and then the results. An array is read and written by the number of an
-// element.
+// The arguments of a program are the operands followed by the results. Arrays are indexed by linear element
+// number.
 cpu::Access OperandAccess(const Instruction& instruction, int64_t k);
 cpu::Access ResultAccess(const Instruction& instruction, int64_t k);
 std::vector<void*> Arguments(absl::Span<const void* const> operands, absl::Span<void* const> results);
 
-// A program of pieces, and what its launches need.
+// A program with sections, and the parameters of its launches.
 struct Code {
   VmTemplate made;
-  std::vector<int32_t> ends;  // Of the pieces.
+  std::vector<int32_t> ends;  // Section ends (instruction indices).
   size_t shared_bytes = 0;
 };
 using SharedCode = std::shared_ptr<const Code>;
 
 void EndPiece(VmBuilder& builder, std::vector<int32_t>& ends);
-// All below: Unimplemented where there is too much code, or no instruction for it.
+// The functions below return Unimplemented if the code is too long or has an operation that the VM lacks.
 absl::StatusOr<SharedCode> Finished(VmBuilder& builder, std::vector<int32_t> ends,
                                     const DeviceProperties& device);
 
-// The pieces of a fold, over as many arrays as there are places.
+// The value, initial value and result of one folded array.
 struct FoldPlaces {
   cpu::Access value, init, result;
 };
 absl::StatusOr<SharedCode> FoldCode(const std::vector<FoldPlaces>& places, const cpu::TileCode& combiner,
                                     const DeviceProperties& device);
-// The pieces of a comparison, of pairs of elements of each of the arrays.
+// Makes a program that compares pairs of elements of all `arrays`.
 absl::StatusOr<SharedCode> ComparisonCode(const std::vector<cpu::Access>& arrays,
                                           const cpu::TileCode& comparison, const DeviceProperties& device);
 
-// The arguments of one of its launches, and a launch of a thread each.
+// ArgsOf returns the kernel arguments of a launch. LaunchCoded launches `count` threads.
 CodedArgs ArgsOf(const Code& code, CodedTask task, absl::Span<void* const> arguments);
 absl::Status LaunchCoded(const Code& code, int64_t count, const CodedArgs& args, Stream stream);
 

@@ -29,7 +29,8 @@ ElementType ComputeType(const Instruction& instruction) {
                               instruction.shape().type());
 }
 
-// In tensor cores where types and shape are theirs.
+// Adds the steps of a product; uses tensor cores if types and shape allow it. Returns false if no kernel
+// fits.
 bool AddContraction(const Product& product, ElementType compute, const std::optional<TensorForm>& form,
                     const DeviceProperties& device, StepList* list) {
   const ProductMethod method = MethodFor(product, compute, device);
@@ -38,8 +39,8 @@ bool AddContraction(const Product& product, ElementType compute, const std::opti
   return AddProduct(product, compute, method, list);
 }
 
-// A convolution in tensor cores whose operands are brought into their order first; false where it is none for
-// them.
+// Adds a tensor-core convolution that packs its operands first. Returns false if packing or tensor cores do
+// not apply.
 bool AddPackedConvolution(const Instruction& convolution, ElementType compute, const TensorForm& form,
                           const Epilogue& epilogue, StepList* list) {
   const ElementType a = convolution.operand(0)->shape().type(), b = convolution.operand(1)->shape().type();
@@ -80,7 +81,7 @@ bool AddPackedConvolution(const Instruction& convolution, ElementType compute, c
   return true;
 }
 
-// Whether all products take tensor cores on the operands as they lie.
+// True if all products can use tensor cores without packing the operands.
 bool TakeTensorCores(const std::vector<Product>& products, ElementType compute, const TensorForm& form,
                      const DeviceProperties& device) {
   StepList unused;

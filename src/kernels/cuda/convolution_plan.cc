@@ -10,19 +10,20 @@
 namespace hlo::cuda {
 namespace {
 
-constexpr int64_t kMostClasses = 64;          // Beyond, one product finds out which taps an element sees.
-constexpr int64_t kMostConvolutionCoordinate = 1 << 30;  // So that sums of two fit into 32 bits.
+// Upper bound of products; beyond it, one product tests the bounds of each tap.
+constexpr int64_t kMostClasses = 64;
+constexpr int64_t kMostConvolutionCoordinate = 1 << 30;  // Sums of two coordinates fit into 32 bits.
 
-// One spatial dimension: sizes, and strides in the three arrays.
+// One spatial dimension: sizes, and element strides in input, kernel and output.
 struct Spatial {
   int64_t input, output, taps;
   int64_t stride, padding, window_dilation, base_dilation;
   int64_t input_stride, kernel_stride, output_stride;  // kernel_stride < 0: reversed.
 };
 
-// Part of a spatial dimension's outputs, and the taps that they see: output first_output + q * output_step
-// and tap first_tap + s * tap_step meet at input coordinate origin + q * step + s * tap_move, in units of 1 /
-// spread.
+// A part of a spatial dimension's outputs and the taps that contribute to them. Output first_output + q *
+// output_step and tap first_tap + s * tap_step read input coordinate origin + q * step + s * tap_move, in
+// units of 1 / spread.
 struct Part {
   int64_t outputs, first_output, output_step;
   int64_t taps, first_tap, tap_step;
@@ -55,7 +56,8 @@ Part Whole(const Spatial& s) {
 
 int64_t Ceil(int64_t a, int64_t b) { return a <= 0 ? 0 : (a + b - 1) / b; }
 
-// Outputs c, c + P, ... see every R-th tap: those at multiples of the base dilation.
+// Splits a dimension with base dilation into residue classes: outputs c, c + P, ... use only every R-th tap,
+// those that read multiples of the base dilation.
 std::vector<Part> Classes(const Spatial& s) {
   const int64_t dilation = s.base_dilation;
   const int64_t output_step = dilation / std::gcd(s.stride, dilation);
@@ -84,8 +86,8 @@ std::vector<Part> Classes(const Spatial& s) {
   return parts;
 }
 
-// Outputs that see the same taps on the input, each run of them by itself: nothing of these parts is missing.
-// More than kMostClasses: gives up on the rest.
+// Splits the outputs into runs that use the same taps, all inside the input, so that no tap needs a bounds
+// test. Stops after kMostClasses parts; the caller then rejects the split.
 std::vector<Part> InsideParts(const Spatial& s) {
   std::vector<Part> inside;
   for (const Part& part : Classes(s)) {
@@ -112,12 +114,12 @@ std::vector<Part> InsideParts(const Spatial& s) {
   return inside;
 }
 
-// Everything but the parts of the spatial dimensions.
+// Sizes, strides and types that all parts share.
 struct Layout {
   std::vector<Spatial> spatial;
-  int64_t batch, input_batch_stride, output_batch_stride;        // Of the output.
-  int64_t inputs, input_feature_stride, kernel_input_stride;     // Of a group.
-  int64_t outputs, kernel_output_stride, output_feature_stride;  // Of a group.
+  int64_t batch, input_batch_stride, output_batch_stride;        // Batch size of the output and strides.
+  int64_t inputs, input_feature_stride, kernel_input_stride;     // Input features per group.
+  int64_t outputs, kernel_output_stride, output_feature_stride;  // Output features per group.
   int64_t groups, input_group_stride, kernel_group_stride, output_group_stride;
   int64_t kernel_origin = 0;
   bool features_last = true;
@@ -167,8 +169,8 @@ Layout LayoutOf(const Instruction& convolution) {
                                                  : layout.batch * layout.input_batch_stride;
   layout.kernel_group_stride = layout.outputs * layout.kernel_output_stride;
   layout.output_group_stride = layout.outputs * layout.output_feature_stride;
-  // Terms in the order of the input's memory where features are neighbours there, else in that of the
-  // kernel's.
+  // The terms follow the memory order of the input if its features are contiguous, otherwise that of the
+  // kernel.
   layout.features_last = layout.input_feature_stride == 1;
   if (!layout.features_last) {
     for (const Spatial& s : layout.spatial)
@@ -180,13 +182,13 @@ Layout LayoutOf(const Instruction& convolution) {
   return layout;
 }
 
-// The spatial dimensions of one product, as dimensions of its maps.
+// The spatial dimensions of one product as dimensions of its index maps.
 struct SpatialMaps {
-  PairedDims rows;   // Of the input, and the result.
-  PairedDims terms;  // Of the input, and the kernel.
+  PairedDims rows;   // Strides in input and result.
+  PairedDims terms;  // Strides in input and kernel.
 };
 
-// false: it takes too many axes, or numbers.
+// Returns false if the product needs too many axes or too large coordinates.
 bool AddSpatial(const Spatial& s, const Part& part, Product* product, SpatialMaps* maps) {
   product->result.origin += part.first_output * s.output_stride;
   product->b.origin += part.first_tap * s.kernel_stride;
@@ -220,8 +222,8 @@ bool AddSpatial(const Spatial& s, const Part& part, Product* product, SpatialMap
   return true;
 }
 
-// A dimension along an axis must stay, or its neighbours would join across it; one of a single place moves
-// nothing.
+// Builds the product of one part per spatial dimension; nullopt if a map has too many dimensions or elements.
+// PairedDims::Merge keeps dimensions along an axis apart and drops those of size 1.
 std::optional<Product> ProductOfParts(const Layout& layout, const std::vector<Part>& parts) {
   Product product;
   product.a.type = layout.input_type;
@@ -268,7 +270,7 @@ std::optional<Product> ProductOfParts(const Layout& layout, const std::vector<Pa
   return product;
 }
 
-// By spatial dimension, the parts of which each product takes one.
+// The parts of each spatial dimension; each product uses one part per dimension.
 using Choices = std::vector<std::vector<Part>>;
 
 int64_t ClassCount(const Choices& choices) {
@@ -286,9 +288,10 @@ bool NeedsAxis(const Spatial& s, const std::vector<Part>& choice) {
   });
 }
 
-// Products have axes for three dimensions: the borders of others, where they have the fewest, become parts.
+// A product has bounds-tested axes for kAxisRank dimensions only. The remaining dimensions, those with the
+// fewest parts, are split so that they need no tests.
 void SplitBorders(const Layout& layout, Choices* choices) {
-  std::vector<std::pair<size_t, size_t>> borders;  // Parts, dimension.
+  std::vector<std::pair<size_t, size_t>> borders;  // Pairs of part count and dimension.
   for (size_t d = 0; d < choices->size(); ++d) {
     if (NeedsAxis(layout.spatial[d], (*choices)[d]))
       borders.emplace_back(InsideParts(layout.spatial[d]).size(), d);
@@ -330,7 +333,7 @@ std::optional<ConvolutionProducts> ProductsOf(const Layout& layout) {
   return result;
 }
 
-// A copy of an array with rows of neighbouring features: `rows` are its other dimensions.
+// Describes a copy of an array with rows of contiguous features; `rows` are its other dimensions.
 std::optional<PackArgs> PackedRows(ElementType type, PairedDims rows, int64_t features,
                                    int64_t feature_stride, PackedType packed, int64_t pitch) {
   const int64_t count = rows.Count();
@@ -367,7 +370,7 @@ std::optional<PackedConvolution> PackedProductsOf(const Instruction& convolution
   PairedDims kernel_rows{{{.size = layout.outputs, .first = layout.kernel_output_stride}}};
   for (const Spatial& s : layout.spatial) {
     input_rows.dims.push_back({.size = s.input, .first = s.input_stride});
-    // The copy is in the order of the taps, reversed or not.
+    // The copy stores taps in memory order; `origin` and the strides handle reversal.
     kernel_rows.dims.push_back({.size = s.taps, .first = s.kernel_stride});
   }
   std::optional<PackArgs> input =

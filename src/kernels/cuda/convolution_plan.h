@@ -1,6 +1,6 @@
 #pragma once
-// convolution as products: rows are output positions, terms are taps of the window times input features,
-// columns are output features. Nothing is copied; what lies on padding is missing along an axis.
+// Implicit GEMM for convolutions: rows are output positions, terms are window taps times input features,
+// columns are output features. Nothing is copied; padding is handled by bounds tests along an axis.
 
 #include <optional>
 #include <vector>
@@ -12,24 +12,25 @@
 namespace hlo::cuda {
 
 struct ConvolutionProducts {
-  // One, or where the input is dilated one for each class of output positions that see the same taps: each
+  // One product, or, with base dilation, one per class of output positions that use the same taps. Each
   // writes its own part of the result.
   std::vector<Product> products;
-  bool features_last = true;  // Whether terms run through taps, then features, or the other way round.
+  // True if the terms iterate over taps, then features; otherwise features come first.
+  bool features_last = true;
 };
 
-// nullopt: more dimensions, or larger numbers, than kernels take. Types are set, ways of access are not.
+// Returns nullopt if dimensions or sizes exceed the limits of the kernels. Sets types, but not access modes.
 std::optional<ConvolutionProducts> ProductsOf(const Instruction& convolution);
 
-// The same with both operands copied first: the input as [batch, spatial, feature], the kernel as [output
-// feature, spatial, input feature], of `type`, with zeros behind the features up to a multiple of `run`.
-// Terms are neighbours.
+// The same with both operands packed first: the input as [batch, spatial, feature], the kernel as [output
+// feature, spatial, input feature], of `type`, with features zero-padded to a multiple of `run`. Terms are
+// contiguous.
 struct PackedConvolution {
   ConvolutionProducts products;
-  PackArgs input, kernel;                     // Without their arrays.
+  PackArgs input, kernel;                     // Array pointers are unset.
   int64_t input_count = 0, kernel_count = 0;  // Elements of the copies.
 };
-// nullopt: as above; groups.
+// Returns nullopt as above, and for grouped convolutions.
 std::optional<PackedConvolution> PackedProductsOf(const Instruction& convolution, ElementType type,
                                                   PackedType packed, int64_t run);
 

@@ -1,6 +1,6 @@
 #pragma once
-// Elements from places to places: copies, slices, reversals, transposes. Where neighbours in one array are
-// far apart in the other, by way of tiles in shared memory.
+// Strided copies: copies, slices, reversals, transposes. If the contiguous dimensions of source and target
+// differ, elements pass through tiles in shared memory so that loads and stores are coalesced.
 
 #include "kernels/cuda/portable.h"
 #include "kernels/cuda/starts.h"
@@ -10,7 +10,7 @@ namespace hlo::cuda {
 constexpr uint32_t kCopyThreads = 256, kCopyWords = 4;
 constexpr int kMostCopyStarts = 8;
 
-// A scalar that moves one of the arrays' places, clamped.
+// A dynamic start index, clamped to [0, max], that offsets the source or the target.
 struct CopyStart {
   const void* index = nullptr;
   uint32_t byte_count = 4;
@@ -22,15 +22,16 @@ struct CopyArgs {
   const void* from = nullptr;
   void* to = nullptr;
   int64_t from_offset = 0, to_offset = 0;
-  Walk walk;  // operand: source, update: target. Of tiles: the dimensions beside them.
+  // `operand` is the source and `update` the target. For tiled copies: the dimensions outside the tile.
+  Walk walk;
   uint32_t count = 0;
   uint32_t start_count = 0;
   CopyStart starts[kMostCopyStarts];
-  // Tiles: `across` is 1 apart in the target, `along` in the source.
+  // Tiled copies: `across` has stride 1 in the target, `along` in the source.
   struct TileDim {
     uint32_t size = 1;
     FastDiv tiles;
-    int64_t stride = 1;  // In the other array.
+    int64_t stride = 1;  // Stride in the other array.
   };
   TileDim across, along;
 };
@@ -71,7 +72,7 @@ HLO_DEVICE void CopyBody(Env& env, const CopyArgs& args) {
   }
 }
 
-// Elements of a tile's side: whole sectors of narrow elements.
+// Side of a tile in elements, so that rows of narrow elements fill whole memory sectors.
 template <class Word>
 constexpr uint32_t kCopyTile = sizeof(Word) <= 2 ? 64 : 32;
 template <class Word>
@@ -126,13 +127,13 @@ struct CopyTilesKernel {
   }
 };
 
-// The packed bits of an array of elements of fewer bits than a byte, or of the bytes of wider ones, as
-// another such array. A byte of memory holds one of either, the signed ones with their sign.
+// Bitcast between arrays of sub-byte elements, or between those and wider types viewed as bytes. In memory
+// each sub-byte element takes a byte, sign-extended if signed.
 struct RepackArgs {
   const uint8_t* from = nullptr;
   uint8_t* to = nullptr;
-  uint64_t from_count = 0, to_count = 0;  // Bytes of memory.
-  uint32_t from_bits = 8, to_bits = 8;    // That count in each of them: 1, 2, 4 or 8.
+  uint64_t from_count = 0, to_count = 0;  // Bytes in memory.
+  uint32_t from_bits = 8, to_bits = 8;    // Significant bits of each byte: 1, 2, 4 or 8.
   bool is_signed = false;
 };
 struct RepackKernel {

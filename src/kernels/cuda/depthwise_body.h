@@ -1,7 +1,6 @@
 #pragma once
-// Convolutions whose filters see one feature each: a block computes a tile of outputs of some features, from
-// the elements under it, which it reads into shared memory once. Each output is one chain of products in
-// ascending order of the taps.
+// Depthwise convolution: each filter reads one input feature. A thread block loads the input tile of its
+// outputs into shared memory once. Each output is one accumulation in ascending order of the taps.
 
 #include "kernels/cuda/element_io.h"
 #include "kernels/cuda/fast_div.h"
@@ -14,7 +13,7 @@ struct DepthwiseDim {
   int32_t input = 1, output = 1, taps = 1;
   int32_t stride = 1, padding = 0, dilation = 1;
   int64_t input_stride = 0, filter_stride = 0, output_stride = 0;
-  uint32_t tile = 1, reach = 1;  // Outputs of a block, and the elements under them.
+  uint32_t tile = 1, reach = 1;  // Outputs per thread block, and the input elements that they read.
   FastDiv tiles;
 };
 struct DepthwiseArgs {
@@ -23,9 +22,10 @@ struct DepthwiseArgs {
   ElementType input_type = ElementType::kF32, filter_type = ElementType::kF32,
               result_type = ElementType::kF32;
   DepthwiseDim rows, columns;
-  uint32_t features = 1;              // Of the result.
-  uint32_t feature_tile = 1;          // Of a block; more than 1 only where each input feature has one filter.
-  FastDiv feature_tiles, multiplier;  // Result features of an input feature.
+  uint32_t features = 1;  // Features of the result.
+  // Features per thread block; more than 1 only if each input feature has one filter.
+  uint32_t feature_tile = 1;
+  FastDiv feature_tiles, multiplier;  // `multiplier`: result features per input feature.
   int64_t input_batch = 0, input_feature = 0, filter_origin = 0, filter_feature = 0, result_batch = 0,
           result_feature = 0;
 };
@@ -48,7 +48,7 @@ struct Depthwise {
     const int32_t row = static_cast<int32_t>(tile_h * h.tile) * h.stride - h.padding,
                   column = static_cast<int32_t>(tile_w * w.tile) * w.stride - w.padding;
     auto* under = reinterpret_cast<float*>(env.shared());
-    // [rows][columns][features]
+    // Layout: [rows][columns][features].
     const uint32_t count = h.reach * w.reach * args.feature_tile;
     for (uint32_t x = env.thread(); x < count; x += env.threads()) {
       const uint32_t f = first_feature + x % args.feature_tile, place = x / args.feature_tile;

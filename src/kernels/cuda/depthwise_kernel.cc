@@ -1,4 +1,5 @@
-// Convolutions of one or two spatial dimensions whose filters see one feature each.
+// Selects and launches the depthwise kernel: convolutions of one or two spatial dimensions whose filters read
+// one feature each.
 
 #include <algorithm>
 
@@ -24,7 +25,8 @@ bool IsFilterOfOneFeature(const Instruction& convolution, const DimLabels& label
          convolution.shape().dim(labels.output_feature) % features == 0;
 }
 
-// Along the spatial dimension of this number, or along none. False: too large, or dilated inputs.
+// Sets one spatial dimension; a negative `number` means that there is none. Returns false if sizes are too
+// large or the input is dilated.
 bool SetDim(const Instruction& convolution, const DimLabels& labels, int64_t number, DepthwiseArgs& args,
             DepthwiseDim& dim) {
   if (number < 0) return true;
@@ -34,7 +36,7 @@ bool SetDim(const Instruction& convolution, const DimLabels& labels, int64_t num
   const WindowDim& window = convolution.Get<attr::window>()[d];
   const int64_t in = labels.input_spatial[d], taps = labels.kernel_spatial[d], out = labels.output_spatial[d];
   const auto within = [](int64_t x, int64_t most) { return -most < x && x < most; };
-  // Then products and sums of two fit into 32 bits.
+  // The limits keep products and sums of two in 32 bits.
   if (window.base_dilation != 1 || !within(input.dim(in), kMostDepthwiseCoordinate) ||
       !within(window.padding_low, kMostDepthwiseCoordinate) || !within(window.stride, kMostStep) ||
       !within(window.window_dilation, kMostStep) || filter.dim(taps) > kMostTaps ||
@@ -92,7 +94,7 @@ std::optional<CudaKernel> FindDepthwiseKernel(const Instruction& convolution) {
   args.filter_feature = taps[labels.kernel_output_feature];
   args.result_batch = out[labels.output_batch];
   args.result_feature = out[labels.output_feature];
-  // Neighbouring threads read neighbours: features, or places in a row.
+  // Accesses are coalesced: adjacent threads read adjacent features, or adjacent positions in a row.
   const bool features_last = args.input_feature == 1 && args.multiplier.divisor == 1;
   args.feature_tile = features_last ? 32 : 1;
   SetTile(args.columns, features_last ? 8 : 32);

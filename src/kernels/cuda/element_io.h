@@ -1,6 +1,6 @@
 #pragma once
-// Elements of any type, read as one of the types of number.h and written from it (semantics 6.1): integers
-// wrap, floats are rounded once, floats that give an integer are cut and saturate.
+// Loads and stores of elements of any type with conversion to and from the types of number.h (semantics 6.1):
+// integers wrap, floats are rounded once, float-to-integer conversions truncate and saturate.
 
 #include <type_traits>
 
@@ -34,7 +34,7 @@ HLO_DEVICE R LoadReal(const void* data, int64_t offset) {
   return ToReal<R>(static_cast<const Stored*>(data)[offset]);
 }
 
-// A real element.
+// Loads a real element as R.
 template <class R>
 HLO_DEVICE R LoadRealElement(ElementType type, const void* data, int64_t offset) {
   switch (type) {
@@ -91,7 +91,7 @@ HLO_DEVICE_CALLED T LoadElement(ElementType type, const void* data, int64_t offs
   }
 }
 
-// The same, without a call for the types that are T's own, and bf16.
+// The same, inlined for T's own type and bf16; other types take a call.
 template <class T>
 HLO_DEVICE T LoadCommonElement(ElementType type, const void* data, int64_t offset) {
   if constexpr (std::is_same_v<T, float>) {
@@ -113,7 +113,7 @@ HLO_DEVICE T LoadCommonElement(ElementType type, const void* data, int64_t offse
   return LoadElement<T>(type, data, offset);
 }
 
-// Cut and saturated; NaN is 0.
+// Truncates and saturates; NaN gives 0.
 HLO_DEVICE int64_t SaturatedSigned(double value, int bits) {
   const int64_t high = static_cast<int64_t>((uint64_t{1} << (bits - 1)) - 1), low = -high - 1;
   if (!(value == value)) return 0;
@@ -128,7 +128,7 @@ HLO_DEVICE uint64_t SaturatedUnsigned(double value, int bits) {
   return static_cast<uint64_t>(value);
 }
 
-// The low `bits` bits of a sum, signed; of a float, its value.
+// Returns the low `bits` bits of an integer, sign-extended, or the saturated value of a float.
 template <class R>
 HLO_DEVICE int64_t SignedOf(R sum, int bits) {
   if constexpr (std::is_floating_point_v<R>)

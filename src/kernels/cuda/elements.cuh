@@ -1,5 +1,5 @@
 #pragma once
-// A kernel of every element of find_fold.h, for .cu files.
+// Macros for .cu files that instantiate a kernel for every element type of find_fold.h.
 
 #define HLO_CUDA_KERNEL_OF_INTEGERS(Kernel)                    \
   HLO_CUDA_KERNEL(Kernel<hlo::cuda::IntegerElement<uint8_t>>)  \

@@ -50,15 +50,15 @@ std::string_view Name(Meeting meeting) {
   return "";
 }
 
-// Threads that wait for each other.
+// Threads that synchronise with each other.
 struct Group {
   uint32_t arrived = 0;
-  uint64_t generation = 0;  // Counts the times that all arrived.
+  uint64_t generation = 0;  // Counts completed barriers.
 };
 struct Warp {
   Group group;
   Meeting meeting = Meeting::kNone;
-  // Two sets: a lane may give its next value while others still look at the ones before.
+  // Double-buffered: a lane may write its next value while others still read the previous ones.
   alignas(16) std::byte values[2][kWarpSize * 16];
 };
 struct Copy {
@@ -75,12 +75,12 @@ class Machine;
 struct Fiber {
   ucontext_t context;
   void* stack = nullptr;
-  void* fake_stack = nullptr;  // AddressSanitizer's.
+  void* fake_stack = nullptr;  // Used by AddressSanitizer.
   Machine* machine = nullptr;
   uint32_t thread = 0;
   bool ended = false;
   Meeting waiting = Meeting::kNone;
-  uint64_t generation = 0;  // Of the group when it began to wait.
+  uint64_t generation = 0;  // The group's generation at the start of the wait.
   std::vector<Copy> copies;
   int64_t commits = 0;
 
@@ -119,7 +119,7 @@ class Machine {
     ++group.generation;
     spins_ = 0;
   }
-  // Never comes back to the fiber, whose stack must not own anything.
+  // Never returns to the fiber, so its stack must not own anything.
   template <class... Args>
   void Fail(Fiber& fiber, fmt::format_string<Args...> what, Args&&... args) {
     if (failure_.empty()) {
@@ -156,7 +156,7 @@ class Machine {
   std::string failure_;
 };
 
-// makecontext passes ints. A fiber runs one thread of a block after the other.
+// makecontext passes ints. A fiber runs one thread of each block, block after block.
 void Machine::Enter(unsigned low, unsigned high) {
   auto* fiber = reinterpret_cast<Fiber*>(static_cast<uintptr_t>(low) | static_cast<uintptr_t>(high) << 32);
   Machine& machine = *fiber->machine;
@@ -191,7 +191,7 @@ void Machine::MakeFiber(Fiber& fiber, uint32_t thread) {
       mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   HLO_CHECK(fiber.stack != MAP_FAILED);
 #ifdef __SANITIZE_ADDRESS__
-  ASAN_UNPOISON_MEMORY_REGION(fiber.stack, kStackBytes);  // Another fiber may have left its marks there.
+  ASAN_UNPOISON_MEMORY_REGION(fiber.stack, kStackBytes);  // An earlier fiber may have left poisoned bytes.
 #endif
   HLO_CHECK(getcontext(&fiber.context) == 0);
   fiber.context.uc_stack.ss_sp = fiber.stack;
@@ -203,7 +203,7 @@ void Machine::MakeFiber(Fiber& fiber, uint32_t thread) {
 }
 
 std::string Machine::Deadlock() const {
-  std::map<Meeting, std::pair<int, uint32_t>> waiting;  // How many, and the first of them.
+  std::map<Meeting, std::pair<int, uint32_t>> waiting;  // Number of waiting threads, and the first of them.
   uint32_t ended = 0;
   for (uint32_t t = 0; t < threads_; ++t) {
     const Fiber& fiber = *fibers_[t];
@@ -293,7 +293,7 @@ absl::Status Machine::Run(Dim3 grid, uint32_t threads, size_t shared_bytes, Sche
                              block_.y, block_.z, shared_bytes);
     }
     if (failure_.empty()) continue;
-    fibers_.clear();  // What they were about is lost.
+    fibers_.clear();  // The fibers' state is undefined after a failure.
     return absl::InternalError(failure_);
   }
   return absl::OkStatus();
@@ -368,7 +368,7 @@ void Spin(Fiber& fiber) {
 
 absl::Status Emulate(Dim3 grid, uint32_t threads, size_t shared_bytes, Schedule schedule,
                      absl::FunctionRef<void(HostEnv&)> body) {
-  static thread_local emulator::Machine machine;  // Keeps its stacks.
+  static thread_local emulator::Machine machine;  // Reuses the fibers' stacks.
   return machine.Run(grid, threads, shared_bytes, schedule, body);
 }
 

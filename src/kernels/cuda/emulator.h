@@ -1,12 +1,13 @@
 #pragma once
-// Runs kernel bodies on the host: one block at a time, a fiber for each thread. Stricter than the machine:
-//   * shared memory starts as 0xff bytes (NaN, -1), and so does the target of an asynchronous copy until the
-//     wait that covers it: reading early shows;
-//   * threads run in an order of their own until they wait for each other: a missing barrier shows as a
-//   result
-//     that depends on the schedule;
-//   * threads that wait for what never comes are reported with where they wait.
-// What it cannot show: missing fences, memory orders, speed.
+// Runs kernel bodies on the host: one thread block at a time, one fiber per thread. It detects more bugs than
+// a GPU:
+//   * shared memory is initialised to 0xff bytes (NaN, -1), and so is the target of an asynchronous copy
+//   until
+//     a wait covers it, which exposes early reads;
+//   * threads run until they synchronise, in a configurable order: a missing barrier makes the result depend
+//     on the schedule;
+//   * deadlocks are reported with the places where threads wait.
+// It does not detect missing fences or memory-order bugs.
 
 #include <cstring>
 #include <type_traits>
@@ -18,11 +19,11 @@
 namespace hlo::cuda {
 
 struct Schedule {
-  enum class Order : uint8_t { kForward, kReversed, kShuffled };  // Of threads, and of blocks.
+  enum class Order : uint8_t { kForward, kReversed, kShuffled };  // Order of threads and of thread blocks.
   Order order = Order::kForward;
   uint32_t seed = 1;
 };
-// What a test runs a kernel under: all must give the same bits.
+// Schedules that tests run a kernel under; all must give identical bits.
 inline constexpr Schedule kSchedules[] = {{Schedule::Order::kForward},
                                           {Schedule::Order::kReversed},
                                           {Schedule::Order::kShuffled, 1},
@@ -30,7 +31,7 @@ inline constexpr Schedule kSchedules[] = {{Schedule::Order::kForward},
 
 namespace emulator {
 struct Fiber;
-// What a thread waits for; all that wait together have to wait for the same.
+// Synchronising operations. All threads of a barrier must wait at the same one.
 enum class Meeting : uint8_t { kNone, kSync, kSyncWarp, kShfl, kBallot, kMatchAny };
 uint32_t Thread(const Fiber& fiber);
 uint32_t Threads(const Fiber& fiber);
@@ -38,7 +39,8 @@ Dim3 Block(const Fiber& fiber);
 Dim3 Grid(const Fiber& fiber);
 std::byte* Shared(Fiber& fiber);
 void Meet(Fiber& fiber, Meeting meeting);
-// All lanes give a value of up to 16 bytes and find those of all, 16 bytes apart, until they meet again.
+// Each lane publishes a value of up to 16 bytes. Returns the values of all lanes, 16 bytes apart, valid until
+// the next barrier.
 const std::byte* Exchange(Fiber& fiber, Meeting meeting, const void* value, size_t byte_count);
 void CopyAsync(Fiber& fiber, void* shared, const void* global, int bytes, int valid_bytes);
 void Commit(Fiber& fiber);
@@ -76,7 +78,8 @@ class HostEnv {
   T shfl_down(T v, int distance) const {
     return FromLane(v, Lane() + distance < 32 ? Lane() + distance : Lane());
   }
-  // All lanes' values, 16 bytes apart, until the lanes meet again: for instructions that look at many.
+  // Returns the values of all lanes, 16 bytes apart, valid until the next barrier; for instructions that read
+  // several lanes.
   template <class T>
   const std::byte* exchange(const T& v) const {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= 16);
@@ -96,7 +99,7 @@ class HostEnv {
     emulator::Wait(fiber_, N);
   }
 
-  // A fiber runs until it waits, so that these are whole.
+  // These are atomic because a fiber runs until it waits.
   template <class T>
   T atomic_add(T* p, std::type_identity_t<T> v) const {
     const T old = *p;
@@ -122,7 +125,7 @@ class HostEnv {
   }
 
   void fence() const {}
-  // Lets the others go on: a thread may wait for a flag that one of its own block sets.
+  // Yields to other fibers: the flag may be set by a thread of the same block.
   template <class T>
   T load_volatile(const T* p) const {
     emulator::Spin(fiber_);
@@ -156,7 +159,7 @@ class HostEnv {
   emulator::Fiber& fiber_;
 };
 
-// Runs all blocks of a grid, one after the other. Internal: the kernel has a bug, and which.
+// Runs all thread blocks of a grid sequentially. Returns Internal with a description if the kernel has a bug.
 absl::Status Emulate(Dim3 grid, uint32_t threads, size_t shared_bytes, Schedule schedule,
                      absl::FunctionRef<void(HostEnv&)> body);
 

@@ -1,6 +1,6 @@
 #pragma once
-// The environment of kernel bodies on the device: built-ins and inline PTX. HostEnv of emulator.h is its
-// twin.
+// The environment of kernel bodies on the device: built-ins and inline PTX. HostEnv (emulator.h) has the same
+// interface.
 
 #include <type_traits>
 
@@ -10,7 +10,7 @@ namespace hlo::cuda {
 
 #ifdef __CUDACC__
 
-// Bodies are host functions too (the compiler sees them as such); these are never called there.
+// The compiler also compiles kernel bodies as host functions; those are never called.
 #ifdef __CUDA_ARCH__
 #define HLO_ON_DEVICE(...) __VA_ARGS__
 #define HLO_DEVICE_VALUE(type, ...) return (__VA_ARGS__)
@@ -38,7 +38,7 @@ class DeviceEnv {
   HLO_DEVICE void sync() const { HLO_ON_DEVICE(__syncthreads();) }
   HLO_DEVICE void sync_warp() const { HLO_ON_DEVICE(__syncwarp();) }
 
-  // All 32 lanes take part. T has 4, 8 or 16 bytes.
+  // All 32 lanes participate. T has 4, 8 or 16 bytes.
   template <class T>
   HLO_DEVICE T shfl(T v, int lane) const {
     return ByWords(v, [&](uint32_t w) { HLO_DEVICE_VALUE(uint32_t, __shfl_sync(kAll, w, lane)); });
@@ -56,11 +56,12 @@ class DeviceEnv {
     return ByWords(v, [&](uint32_t w) { HLO_DEVICE_VALUE(uint32_t, __shfl_down_sync(kAll, w, distance)); });
   }
   HLO_DEVICE uint32_t ballot(bool p) const { HLO_DEVICE_VALUE(uint32_t, __ballot_sync(kAll, p)); }
-  // The lanes that hold the same number.
+  // Returns the mask of lanes with the same value.
   HLO_DEVICE uint32_t match_any(uint32_t v) const { HLO_DEVICE_VALUE(uint32_t, __match_any_sync(kAll, v)); }
 
-  // Bytes is 4, 8 or 16, and the alignment of both sides; what lies behind the valid bytes becomes zero. The
-  // copy is there after a wait that covers its group, for this thread; for others after a sync too.
+  // Bytes is 4, 8 or 16, and the alignment of both pointers. Bytes beyond `valid_bytes` are zero-filled. The
+  // copy is visible to this thread after a wait that covers its group, and to other threads after a
+  // subsequent sync.
   template <int Bytes>
   HLO_DEVICE void copy_async(void* shared, const void* global, int valid_bytes) const {
     static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16);
@@ -89,7 +90,7 @@ class DeviceEnv {
     asm volatile("cp.async.commit_group;" ::: "memory");
 #endif
   }
-  // All committed groups but the latest N have arrived.
+  // Waits until all committed groups but the latest N have completed.
   template <int N>
   HLO_DEVICE void wait() const {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -97,7 +98,7 @@ class DeviceEnv {
 #endif
   }
 
-  // On global or shared memory; the value before.
+  // Atomics on global or shared memory; they return the old value.
   HLO_DEVICE uint32_t atomic_add(uint32_t* p, uint32_t v) const {
     HLO_DEVICE_VALUE(uint32_t, atomicAdd(p, v));
   }
@@ -116,7 +117,7 @@ class DeviceEnv {
   }
 
   HLO_DEVICE void fence() const { HLO_ON_DEVICE(__threadfence();) }
-  // For flags between blocks.
+  // Volatile accesses for flags between thread blocks.
   template <class T>
   HLO_DEVICE T load_volatile(const T* p) const {
     return *static_cast<const volatile T*>(p);

@@ -1,6 +1,6 @@
 #pragma once
-// What is done to the elements of a product on their way out: a few operations on f32, each as the
-// instruction that it stands for, and rounded as that is.
+// The epilogue of a product: a few f32 operations on each result element, each rounded as the fused
+// instruction would round it.
 
 #include "hlo_run/element_type.h"
 #include "kernels/cuda/fast_div.h"
@@ -13,25 +13,25 @@ namespace hlo::cuda {
 struct EpilogueOp {
   enum class Kind : uint8_t { kRound, kAdd, kSubtract, kSubtractFrom, kMultiply, kMaximum, kMinimum };
   Kind kind = Kind::kRound;
-  uint8_t array = 0;                           // The other operand, of all but kRound.
-  ElementType rounded_to = ElementType::kF32;  // Or kBF16, kF16: what the result is rounded to.
+  uint8_t array = 0;                           // The second operand; unused by kRound.
+  ElementType rounded_to = ElementType::kF32;  // Type that the result is rounded to: kF32, kBF16 or kF16.
 };
 
-// An array that the element at `place` of the result meets at place / inner % size.
+// A (broadcast) operand: the result's element at `place` uses element place / inner % size.
 struct EpilogueArray {
   const void* data = nullptr;
-  ElementType type = ElementType::kF32;  // Or kBF16, kF16.
-  bool is_whole = false;                 // It meets it at its own place.
+  ElementType type = ElementType::kF32;  // kF32, kBF16 or kF16.
+  bool is_whole = false;                 // The array has the result's shape: element `place` is used.
   FastDiv inner, size;
 };
 
-// For results of fewer than 2^31 elements.
+// An epilogue for results of fewer than 2^31 elements.
 struct Epilogue {
   static constexpr int kMostOps = 6, kMostArrays = 3;
   int32_t op_count = 0, array_count = 0;
   EpilogueOp ops[kMostOps];
   EpilogueArray arrays[kMostArrays];
-  ElementType stored = ElementType::kF32;  // Or kBF16, kF16.
+  ElementType stored = ElementType::kF32;  // kF32, kBF16 or kF16.
 };
 
 HLO_DEVICE float RoundedTo(ElementType type, float x) {
@@ -70,7 +70,8 @@ HLO_DEVICE float Combined(EpilogueOp::Kind kind, float x, float y) {
   return x;
 }
 
-// The element at `place` of the result. Called, so that the loops of products keep their registers.
+// Applies the epilogue to the element at `place` of the result and stores it. Not inlined, to keep the
+// register pressure of the GEMM main loop low.
 HLO_DEVICE_CALLED void StoreFinished(const Epilogue& epilogue, void* result, int64_t place, float x) {
   const auto at = static_cast<uint32_t>(place);
   HLO_ROLLED

@@ -1,4 +1,4 @@
-// Products of f32 in true single precision.
+// GEMM of f32 in full single precision.
 
 #include "kernels/cuda/f32_product_body.h"
 #include "kernels/cuda/launch.cuh"

@@ -1,7 +1,7 @@
 #pragma once
-// Products of f32 in true single precision on the ordinary arithmetic units. Every element of the result (or
-// of a chunk's part of it) is one chain of fused multiply-adds in ascending k, whatever the tile: the bits of
-// a scalar loop.
+// GEMM of f32 in full single precision on the CUDA cores (SIMT). Every element of the result, or of a split-K
+// partial sum, is one chain of fused multiply-adds in ascending k regardless of the tile, so the bits equal
+// those of a scalar loop.
 
 #include <cmath>
 
@@ -94,7 +94,7 @@ HLO_DEVICE void F32Product<Tile, kAxes>::Run(Env& env, const ProductArgs& args) 
   for (uint32_t t = 0; t < tiles; ++t) {
     const float* tile = stages + stage * Tile::kStageFloats;
     const uint32_t next = stage == Tile::kStages - 1 ? 0 : stage + 1;
-    // The stage before this one was read to its end before the last barrier.
+    // The last barrier guarantees that all threads have finished reading the previous stage.
     start(t + 2, stage == 0 ? Tile::kStages - 1 : stage - 1);
     HLO_UNROLL
     for (int k = 0; k < Tile::kDepth; ++k) {

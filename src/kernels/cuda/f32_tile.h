@@ -1,6 +1,6 @@
 #pragma once
-// Which thread of a block does what in the product of f32 tiles: 128 threads, four warps as 2 x 2, each lane
-// with rows and columns in runs of four, so that operands are read from shared memory 16 bytes at a time.
+// Thread mapping of the f32 GEMM tiles: 128 threads, four warps as 2 x 2. Each lane owns rows and columns in
+// runs of four, so that fragments are loaded from shared memory 16 bytes at a time.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,8 +15,8 @@ struct F32Tile {
   static constexpr int kDepth = 16, kStages = 3;
   static constexpr uint32_t kThreads = 128;
   static constexpr int kThreadRows = kRows / 16, kThreadColumns = kColumns / 8;
-  // Shared memory holds [k][row] and [k][column]; four more than a tile is wide, so that eight terms of four
-  // rows lie in different banks.
+  // Shared memory stores [k][row] and [k][column]. The pitch is padded by four elements to avoid bank
+  // conflicts between eight terms of four rows.
   static constexpr int kPad = 4;
   static constexpr int kStageFloats = kDepth * (kRows + kColumns + 2 * kPad);
 
@@ -29,10 +29,10 @@ struct F32Tile {
   }
 };
 
-// Which elements of a tile of kDepth terms by kWidth rows (of b: columns) each of kThreads threads copies:
-// copy `i` < kCount is term K and row Mn (for vectors: the first of kRun).
+// Copy mappings of a tile of kDepth terms by kWidth rows (for b: columns) to kThreads threads. Copy `i` <
+// kCount of a thread is the element at term K and row Mn (for vectors: the first of kRun).
 template <int kWidth, int kDepth, int kThreads>
-struct CopyAlongMn {  // Lanes along rows.
+struct CopyAlongMn {  // Adjacent lanes copy adjacent rows.
   static constexpr int kCount = kWidth * kDepth / kThreads;
   static HLO_DEVICE uint32_t Mn(uint32_t thread, int i) {
     return thread % 32 + 32 * (static_cast<uint32_t>(i) % (kWidth / 32));
@@ -41,8 +41,8 @@ struct CopyAlongMn {  // Lanes along rows.
     return thread / 32 + kThreads / 32 * (static_cast<uint32_t>(i) / (kWidth / 32));
   }
 };
-// kRun lanes along terms, the others along rows: with runs of 32 bytes whole sectors of memory, and all
-// banks.
+// kRun adjacent lanes copy adjacent terms, the others follow the rows: runs of 32 bytes fill whole memory
+// sectors and touch all banks.
 template <int kWidth, int kDepth, int kThreads, int kRun>
 struct CopyAlongK {
   static constexpr int kCount = kWidth * kDepth / kThreads, kRows = kThreads / kRun;
@@ -54,7 +54,7 @@ struct CopyAlongK {
   }
 };
 template <int kWidth, int kDepth, int kThreads, int kRun>
-struct CopyVectors {  // kRun rows at a time.
+struct CopyVectors {  // Vectorised copies of kRun rows.
   static constexpr int kCount = kWidth * kDepth / kRun / kThreads;
   static HLO_DEVICE uint32_t Mn(uint32_t thread, int) { return thread % (kWidth / kRun) * kRun; }
   static HLO_DEVICE uint32_t K(uint32_t thread, int i) {

@@ -1,4 +1,4 @@
-// Products of f64 on tensor cores.
+// GEMM of f64 on tensor cores.
 
 #include "kernels/cuda/f64_product_body.h"
 #include "kernels/cuda/launch.cuh"

@@ -1,6 +1,6 @@
 #pragma once
-// Products of f64 on tensor cores: tiles of 128 x 128 by 16 terms, eight warps with 64 x 32 each, three
-// stages of asynchronous copies.
+// GEMM of f64 on tensor cores: thread block tiles of 128 x 128 x 16, eight warps with tiles of 64 x 32, and a
+// three-stage pipeline of asynchronous copies.
 
 #include "kernels/cuda/product_body.h"
 #include "kernels/cuda/tensor_core.h"
@@ -8,7 +8,7 @@
 
 namespace hlo::cuda {
 
-// One step of a warp, 16 rows by 8 columns by 8 terms. With g = lane / 4 and q = lane % 4: a[2j + h] is row g
+// One MMA of a warp: 16 rows by 8 columns by 8 terms. With g = lane / 4 and q = lane % 4: a[2j + h] is row g
 // + 8h, term q + 4j; b[j] is term q + 4j of column g; d[2h], d[2h + 1] are row g + 8h, columns 2q and 2q + 1.
 #ifdef __CUDACC__
 HLO_DEVICE void MmaF64(DeviceEnv&, double (&d)[4], const double (&a)[4], const double (&b)[2]) {
@@ -30,7 +30,7 @@ HLO_DEVICE void MmaF64(DeviceEnv&, double (&d)[4], const double (&a)[4], const d
 }
 #endif
 
-// The same in the emulator: a chain of fused multiply-adds in ascending order of the terms.
+// Emulated: a chain of fused multiply-adds in ascending order of the terms.
 template <class Env>
 HLO_DEVICE void MmaF64(Env& env, double (&d)[4], const double (&a)[4], const double (&b)[2]) {
   const int lane = static_cast<int>(env.thread() % kWarpSize), g = lane / 4, q = lane % 4;
@@ -77,7 +77,7 @@ struct F64Product {
     double sums[4][4][4] = {};
     HLO_ROLLED
     for (uint32_t step = 0; step < tiles + kStages - 1; ++step) {
-      // The stage that is filled was read to its end before the last barrier.
+      // The last barrier guarantees that all threads have finished reading the stage that is filled.
       if (step < tiles) {
         double* tile = stages + step % kStages * kStageDoubles;
         a.Start(env, block.k_begin + step * kDepth, tile);
@@ -120,7 +120,7 @@ struct F64Product {
     }
   }
 
-  // By way of shared memory, so that neighbouring threads write neighbours.
+  // Stores through shared memory, so that global stores are coalesced.
   template <class Env>
   static HLO_DEVICE void Store(Env& env, const ProductArgs& args, const ProductBlock& block,
                                const double (&sums)[4][4][4]) {

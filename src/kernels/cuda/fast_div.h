@@ -1,5 +1,6 @@
 #pragma once
-// Division by a number that is known when a kernel is launched: three instructions instead of twenty.
+// Division by an invariant divisor that is known when the kernel is launched: three instructions instead of
+// twenty.
 
 #include <cstdint>
 
@@ -7,7 +8,7 @@
 
 namespace hlo::cuda {
 
-// n / divisor, exact for 0 <= n < 2^31 and 1 <= divisor < 2^31.
+// Computes n / divisor, exact for 0 <= n < 2^31 and 1 <= divisor < 2^31.
 struct FastDiv {
   uint32_t divisor = 1, multiplier = 1, shift = 0;
 

@@ -1,6 +1,6 @@
 #pragma once
-// Discrete Fourier transforms (semantics 6.5): a block transforms a few lines in shared memory. The passes
-// are Stockham's: with m the product of the radices done, k = t mod m,
+// Discrete Fourier transforms (semantics 6.5): a thread block transforms several lines in shared memory with
+// Stockham passes. With m the product of the radices of earlier passes and k = t mod m:
 //   v[i] = x[t + i N / R] w_(R m)^(i k);  v = DFT_R(v);  y[(t - k) R + k + i m] = v[i].
 
 #include "kernels/cuda/fast_div.h"
@@ -10,36 +10,37 @@
 namespace hlo::cuda {
 
 constexpr int kMostFftPasses = 12, kFftDigits = 4;
-// Points that a thread holds between two exchanges.
+// Points per thread in registers between two exchanges.
 constexpr int kFftValues = 8;
 
-// What a line's points are on their way in and out.
+// Conversions of a line's points at load and store.
 enum FftFlag : uint32_t {
-  kFftLoadReal = 1,         // Imaginary parts are 0.
-  kFftLoadHermitian = 2,    // Bins 0..n/2 stand for all.
-  kFftLoadHalf = 4,         // Bins 0..n of a real line of 2n points, folded into a complex one of n.
-  kFftLoadChirp = 8,        // Times the chirp; 0 from in_limit on.
-  kFftStoreReal = 16,       // Real parts alone.
-  kFftStoreHalf = 32,       // A complex line of n becomes bins 0..n of the real one of 2n points.
-  kFftStoreChirp = 64,      // The conjugate times the chirp.
-  kFftStoreSpectrum = 128,  // The conjugate of the product with the spectrum.
-  kFftStoreRotated = 256,   // Times root^(in_point of the line * point).
-  kFftConjLoad = 512,       // Inverse: conjugated on both sides.
+  kFftLoadReal = 1,       // Real input; imaginary parts are 0.
+  kFftLoadHermitian = 2,  // Input bins 0..n/2; the others follow by Hermitian symmetry.
+  // Input bins 0..n of a real line of 2n points, folded into a complex line of n points.
+  kFftLoadHalf = 4,
+  kFftLoadChirp = 8,        // Multiplies by the chirp; points from in_limit on are 0.
+  kFftStoreReal = 16,       // Stores real parts only.
+  kFftStoreHalf = 32,       // Stores a complex line of n points as bins 0..n of the real line of 2n points.
+  kFftStoreChirp = 64,      // Stores the conjugate times the chirp.
+  kFftStoreSpectrum = 128,  // Stores the conjugate of the product with the spectrum.
+  kFftStoreRotated = 256,   // Multiplies by the twiddle factor root^(in_point of the line * point).
+  kFftConjLoad = 512,       // Inverse transform: conjugates at load and store.
   kFftConjStore = 1024,
-  kFftConvolve = 2048,    // Transform, times the spectrum and conjugated, transform.
-  kFftStagedLoad = 4096,  // By way of shared memory.
+  // Circular convolution: transforms, multiplies by the spectrum, conjugates and transforms again.
+  kFftConvolve = 2048,
+  kFftStagedLoad = 4096,  // Passes through shared memory.
   kFftStagedStore = 8192,
 };
 
 struct FftPass {
   uint32_t radix = 0;
-  FastDiv butterflies;     // Of a line.
-  FastDiv done;            // m
-  uint32_t root_step = 0;  // Roots of N for one of R m.
+  FastDiv butterflies;     // Butterflies per line.
+  FastDiv done;            // The product m of the radices of earlier passes.
+  uint32_t root_step = 0;  // Stride in the root table: N / (R m).
 };
 
-// A digit of a line's number: what one step of it adds to addresses (in elements) and to the numbers of
-// points.
+// A digit of the line index in mixed radix: its strides in addresses (in elements) and in point indices.
 struct FftDigit {
   FastDiv size;
   int64_t in = 0, out = 0, in_point = 0, out_point = 0;
@@ -48,31 +49,33 @@ struct FftDigit {
 struct FftArgs {
   const void* in = nullptr;
   void* out = nullptr;
-  const void* roots = nullptr;     // N of w_N.
-  const void* chirp = nullptr;     // exp(-i pi j^2 / length)
-  const void* spectrum = nullptr;  // Of the conjugate chirp.
-  const void* coarse = nullptr;    // Rotations: root j is coarse[j / fine_size] * fine[j % fine_size].
+  const void* roots = nullptr;     // The N powers of w_N.
+  const void* chirp = nullptr;     // exp(-i pi j^2 / length).
+  const void* spectrum = nullptr;  // Spectrum of the conjugate chirp.
+  // Two-level twiddle table: root j is coarse[j / fine_size] * fine[j % fine_size].
+  const void* coarse = nullptr;
   const void* fine = nullptr;
   const void* half_roots = nullptr;  // w_(2n)^j for j = 0..n.
   uint32_t flags = 0;
-  uint32_t length = 0;  // N
+  uint32_t length = 0;  // N.
   uint32_t lines = 0, block_lines = 1, line_stride = 0;
   uint32_t pass_count = 0, fine_bits = 0;
-  bool load_lines_first = false, store_lines_first = false;  // Neighbouring threads: lines or points?
+  // True if adjacent threads access adjacent lines rather than points.
+  bool load_lines_first = false, store_lines_first = false;
   int64_t in_stride = 1, out_stride = 1, in_point_stride = 1, out_point_stride = 1;
-  int64_t in_limit = 0, out_limit = 0;  // Points.
+  int64_t in_limit = 0, out_limit = 0;  // Number of points.
   double scale = 1;
   FastDiv block_lines_divisor, length_divisor;
   FftPass passes[kMostFftPasses];
-  FftDigit digits[kFftDigits];  // The last one counts fastest.
+  FftDigit digits[kFftDigits];  // The last digit varies fastest.
 };
 
-// Where a line of the block begins.
+// Base addresses and base points of a line of the thread block.
 struct FftLine {
   int64_t in, out, in_point, out_point;
 };
 
-// Reads of a column of points hit different banks.
+// Pads an index so that strided accesses to points avoid bank conflicts.
 template <class T>
 HLO_DEVICE uint32_t FftPadded(uint32_t i) {
   return i + (i >> (sizeof(T) == 4 ? 5 : 4));
@@ -127,7 +130,8 @@ class FftBlock {
     env_.sync();
   }
 
-  // Butterflies of radix R, kCount a thread; reads global memory or shared memory, and writes either.
+  // Performs one pass of radix-R butterflies, kCount per thread. Reads global or shared memory and writes
+  // either.
   template <int R>
   HLO_DEVICE void Pass(const FftPass& pass, bool from_global, bool to_global, bool lines_first) {
     constexpr int kCount = kFftValues / R > 0 ? kFftValues / R : 1;
@@ -173,7 +177,7 @@ class FftBlock {
   };
   HLO_DEVICE Butterfly Find(const FftPass& pass, bool lines_first, uint32_t j) const {
     if (lines_first) {
-      // A block with fewer lines counts them all the same way.
+      // The last thread block may have fewer lines.
       const uint32_t t = count_ == args_.block_lines ? args_.block_lines_divisor.Quotient(j) : j / count_;
       return {j - t * count_, t};
     }
@@ -236,7 +240,8 @@ class FftBlock {
     if ((flags & kFftLoadChirp) != 0) x = x * static_cast<const Cx<T>*>(args_.chirp)[point];
     return x;
   }
-  // Point p of in_limit, of which bins 0..in_limit / 2 are there; addresses go with points.
+  // Returns point p of in_limit, of which bins 0..in_limit / 2 are stored; addresses are proportional to
+  // points.
   HLO_DEVICE Cx<T> LoadHermitian(const Cx<T>* in, const FftLine& line, int64_t p) const {
     const bool mirrored = p > args_.in_limit / 2;
     const int64_t bin = mirrored ? args_.in_limit - p : p;
@@ -244,7 +249,7 @@ class FftBlock {
     if (bin == 0 || 2 * bin == args_.in_limit) return {x.re, 0};
     return mirrored ? Conj(x) : x;
   }
-  // (X[k] + X'[n-k]) / 2 + i w^-k (X[k] - X'[n-k]) / 2, where the ends are real.
+  // Returns (X[k] + X'[n-k]) / 2 + i w^-k (X[k] - X'[n-k]) / 2; the bins at both ends are taken as real.
   HLO_DEVICE Cx<T> LoadHalf(const Cx<T>* in, uint32_t k) const {
     Cx<T> a = in[k], b = Conj(in[args_.length - k]);
     if (k == 0) a.im = b.im = 0;
@@ -265,7 +270,7 @@ class FftBlock {
       static_cast<T*>(args_.out)[line.out + k * args_.out_stride] = static_cast<T>(args_.scale) * x.re;
     }
   }
-  // (Z[k] + Z'[n-k]) / 2 - i w^k (Z[k] - Z'[n-k]) / 2
+  // Stores (Z[k] + Z'[n-k]) / 2 - i w^k (Z[k] - Z'[n-k]) / 2.
   HLO_DEVICE void StoreHalf(uint32_t l, uint32_t k) const {
     const uint32_t n = args_.length;
     const Cx<T> a = Get(l, k == n ? 0 : k), b = Conj(Get(l, k == 0 ? 0 : n - k));

@@ -7,10 +7,10 @@
 namespace hlo::cuda {
 namespace {
 
-constexpr uint32_t kSharedBytes = 96 * 1024;  // Two blocks on a processor of the larger kind.
+constexpr uint32_t kSharedBytes = 96 * 1024;  // Allows two thread blocks per multiprocessor on large devices.
 constexpr uint32_t kUsualThreads = 256;
 
-// Points of a thread in a pass of this radix.
+// Points per thread in a pass of this radix.
 uint32_t PointsEach(uint32_t radix) { return radix * std::max(1u, kFftValues / radix); }
 
 void SetLinesAndThreads(FftStep& step, const Factors& factors, bool is_double) {
@@ -19,7 +19,7 @@ void SetLinesAndThreads(FftStep& step, const Factors& factors, bool is_double) {
   const auto padded = [&](uint32_t i) { return is_double ? FftPadded<double>(i) : FftPadded<float>(i); };
   args.line_stride = padded(args.length - 1) + 1;
   const bool lines_first = args.load_lines_first || args.store_lines_first;
-  // Lines side by side fall on banks that are a few points apart.
+  // The padding offsets adjacent lines by a few banks to avoid bank conflicts.
   if (lines_first) args.line_stride = (args.line_stride + 31) / 32 * 32 + (args.length < 32 ? 1 : 4);
   const uint32_t line_threads = (args.length + factors.points_each - 1) / factors.points_each;
   const uint32_t line_bytes = 2 * part_bytes * args.line_stride + sizeof(FftLine);
@@ -29,7 +29,8 @@ void SetLinesAndThreads(FftStep& step, const Factors& factors, bool is_double) {
       {wanted, MostFftThreads(is_double, step.wide) / line_threads, kSharedBytes / line_bytes, args.lines});
   args.block_lines = std::max(1u, wanted);
   args.block_lines_divisor = FastDiv(args.block_lines);
-  // Of all radices the least points a thread; butterflies of the largest fill the block.
+  // The minimum of points per thread over all radices; the block needs enough threads for the butterflies of
+  // every radix.
   const uint32_t threads = (args.block_lines * args.length + factors.points_each - 1) / factors.points_each;
   uint32_t needed = threads;
   for (uint32_t radix : factors.radices) {
@@ -41,7 +42,8 @@ void SetLinesAndThreads(FftStep& step, const Factors& factors, bool is_double) {
                 args.block_lines * line_bytes};
 }
 
-// By way of shared memory: what is more than a copy, and runs of few points.
+// Selects staging through shared memory for accesses that are more than a copy, or that have short contiguous
+// runs.
 void Stage(FftStep& step, const Factors& factors) {
   FftArgs& args = step.args;
   constexpr uint32_t kLoads = kFftLoadReal | kFftLoadHermitian | kFftLoadHalf | kFftLoadChirp,

@@ -1,5 +1,5 @@
 #pragma once
-// What does one block transform, with which passes and threads?
+// Configures the transform of one thread block: passes, threads and lines.
 
 #include <initializer_list>
 #include <optional>
@@ -9,27 +9,28 @@
 
 namespace hlo::cuda {
 
-// The passes of one block; nullopt where it takes no transform of this length.
+// The radices of a transform that fits into one thread block. FactorsOf returns nullopt if none exists for
+// this length.
 struct Factors {
   std::vector<uint32_t> radices;
   bool wide = false;
-  uint32_t points_each = kFftValues;  // The least of a thread.
+  uint32_t points_each = kFftValues;  // Minimum over the radices of the points per thread.
 };
 std::optional<Factors> FactorsOf(int64_t n, bool is_double);
 
 bool IsSmooth(int64_t n, std::initializer_list<int64_t> primes);
 
-// The two factors nearest to each other of which the second fits into a block, and the first too or, `once`,
-// its own two.
+// The two most balanced factors of n such that the second fits into a thread block, and the first does too
+// or, if `once`, can itself be split.
 struct Split {
   int64_t rows, columns;
 };
 std::optional<Split> SplitOf(int64_t n, bool is_double, bool once = true);
-// Whether blocks transform it, at once or split.
+// True if a transform of n points fits into thread blocks, directly or split.
 bool HasPlan(int64_t n, bool is_double);
 
-// Sets what a step over lines of n points lacks once its addresses and flags stand: passes, threads, and how
-// lines are shared out.
+// Completes a step over lines of n points after its addresses and flags are set: passes, threads, and lines
+// per thread block.
 void SetBlocks(FftStep& step, int64_t n, int64_t lines, bool is_double);
 
 }  // namespace hlo::cuda

@@ -1,11 +1,11 @@
 #pragma once
-// Kernels of Fourier transforms.
+// FFT kernels.
 
 #include "kernels/cuda/fft_block.h"
 
 namespace hlo::cuda {
 
-// kWide: radices 11 and 13 as well, which take more registers.
+// kWide enables radices 11 and 13, which need more registers.
 template <class T, bool kWide, class Env>
 HLO_DEVICE void FftBody(Env& env, const FftArgs& args) {
   FftBlock<T, Env> block(env, args);
@@ -49,14 +49,15 @@ HLO_DEVICE void FftBody(Env& env, const FftArgs& args) {
   if (staged_store) block.Store();
 }
 
-// Bins of real lines from transforms of their halves, and back, where lines are longer than a block takes.
+// Converts complex lines of n points to the bins of real lines of 2n points, or back, if lines do not fit
+// into a thread block.
 struct FftHalfArgs {
   const void* in = nullptr;
   void* out = nullptr;
-  const void* coarse = nullptr;  // Roots of 2n.
+  const void* coarse = nullptr;  // Two-level table of the 2n-th roots of unity.
   const void* fine = nullptr;
   uint32_t fine_bits = 0;
-  int64_t length = 0, lines = 0;  // n
+  int64_t length = 0, lines = 0;  // `length` is n.
   bool to_bins = false;
 };
 
@@ -86,7 +87,7 @@ HLO_DEVICE void FftHalfBody(Env& env, const FftHalfArgs& args) {
   }
 }
 
-// Threads of a block, at most: no more registers than there are.
+// Returns the maximum block size that the register file allows.
 constexpr uint32_t MostFftThreads(bool is_double, bool wide) {
   return (is_double ? 512u : 1024u) / (wide ? 2 : 1);
 }

@@ -1,4 +1,4 @@
-// fft as a kernel of the registry.
+// Registers the fft kernel.
 
 #include <memory>
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t kMostFftElements = int64_t{1} << 40;
 
-// A complex transform of one axis.
+// Adds a complex transform along one axis. Returns false if it is too large.
 bool AddAxis(FftPlanner& planner, absl::Span<const int64_t> dims, int64_t axis, bool inverse, double scale,
              FftPlace from, FftPlace to) {
   const int64_t n = dims[axis];
@@ -24,7 +24,7 @@ bool AddAxis(FftPlanner& planner, absl::Span<const int64_t> dims, int64_t axis, 
   return planner.AddTransform(n, lines, ends, from, to);
 }
 
-// Axes last, last - 1, ..., first; those of one point do nothing.
+// Transforms axes last, last - 1, ..., first; skips axes of one point.
 bool AddAxes(FftPlanner& planner, absl::Span<const int64_t> dims, int64_t first, int64_t last, bool inverse,
              double scale, FftPlace from, FftPlace to) {
   std::vector<int64_t> axes;
@@ -39,7 +39,7 @@ bool AddAxes(FftPlanner& planner, absl::Span<const int64_t> dims, int64_t first,
   return true;
 }
 
-// Whether a real line is transformed as a complex one of half its length.
+// True if a real line is transformed as a complex line of half its length.
 bool IsHalved(int64_t n, bool is_double) { return n % 2 == 0 && HasPlan(n / 2, is_double); }
 
 bool AddRealToBins(FftPlanner& planner, int64_t n, int64_t count) {
@@ -78,7 +78,7 @@ bool AddBinsToReal(FftPlanner& planner, int64_t n, int64_t count, double scale, 
         FftPlace::kOutput);
   }
   lines.out_outer = half;
-  scale *= 2;  // That of the lines of half the length.
+  scale *= 2;  // The half-length transform has half as many points.
   if (FactorsOf(half, is_double).has_value()) {
     if (!planner.AddTransform(half, lines, {kFftLoadHalf | kFftConjLoad, kFftConjStore, half, half, scale},
                               from, FftPlace::kOutput))

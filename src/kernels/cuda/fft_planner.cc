@@ -9,7 +9,8 @@ namespace hlo::cuda {
 namespace {
 
 constexpr int64_t kMostFftLines = (int64_t{1} << 31) - 1;
-constexpr int64_t kLongestBluestein = 1 << 20;  // Its tables are made on the host.
+// The tables of Bluestein's algorithm are computed on the host.
+constexpr int64_t kLongestBluestein = 1 << 20;
 constexpr uint32_t kHalfThreads = FftHalfF32::kThreads;
 
 FftStep StepOf(const FftEnds& ends, FftPlace from, FftPlace to) {
@@ -90,7 +91,7 @@ bool FftPlanner::AddTransform(int64_t n, const FftLines& lines, FftEnds ends, Ff
     inner.load |= kFftConvolve;
     return AddSmooth(m, lines, inner, from, to, chirp, spectrum);
   }
-  // By way of the second workspace, line after line.
+  // The convolution passes through the chirp workspace, line by line.
   FftLines in = lines, out = lines;
   in.out_outer = out.in_outer = lines.inner * m;
   in.out_inner = out.in_inner = m;
@@ -161,7 +162,7 @@ bool FftPlanner::AddSplit(int64_t n, const FftLines& lines, const FftEnds& ends,
     SetDigit(rows, 3, n2, n1, lines.out_stride, 0, 1);
     return Finish(rows, n1, lines.count() * n2);
   }
-  // Rows of N1 = Na Nb in the same way, in place first.
+  // Rows of N1 = Na Nb are split in the same way; the first part runs in place.
   const std::optional<Split> inner = SplitOf(n1, plan_.is_double);
   const int64_t na = inner->rows, nb = inner->columns;
   if (lines.count() * n2 * std::max(na, nb) > kMostFftLines) return false;

@@ -1,5 +1,5 @@
 #pragma once
-// Steps of a Fourier transform over lines of any length.
+// Builds the steps of a Fourier transform over lines of any length.
 
 #include <map>
 #include <string>
@@ -16,14 +16,14 @@ inline int WorkspaceOf(FftPlace place) {
   return static_cast<int>(place) - static_cast<int>(FftPlace::kSplitWork);
 }
 
-// How a line begins and ends, apart from the transform.
+// Conversions at load and store, bounds and scale of a line.
 struct FftEnds {
   uint32_t load = 0, store = 0;
   int64_t in_limit, out_limit;
   double scale = 1;
 };
 
-// Lines (outer, inner): addresses of their first points, and from point to point.
+// The layout of lines (outer, inner): strides between lines and between points, in elements.
 struct FftLines {
   int64_t outer = 1, inner = 1;
   int64_t in_outer = 0, in_inner = 0, out_outer = 0, out_inner = 0, in_stride = 1, out_stride = 1;
@@ -34,13 +34,13 @@ class FftPlanner {
  public:
   explicit FftPlanner(bool is_double) { plan_.is_double = is_double; }
 
-  // Transforms of n points each. false: too large.
+  // Adds transforms of n points. Returns false if they are too large.
   bool AddTransform(int64_t n, const FftLines& lines, FftEnds ends, FftPlace from, FftPlace to);
-  // Bins of real lines from and to complex lines of n.
+  // Adds the conversion between complex lines of n points and the bins of real lines.
   void AddHalf(int64_t n, int64_t lines, bool to_bins, FftPlace from, FftPlace to);
-  // A workspace is to hold so many elements.
+  // Grows a workspace to at least `elements` complex elements.
   void Grow(FftPlace place, int64_t elements);
-  // Among the constants: w_(2n)^j for j = 0..n.
+  // Returns the offset of the constants w_(2n)^j for j = 0..n.
   int64_t HalfRoots(int64_t n);
   FftPlan& plan() { return plan_; }
   FftStep& last() { return plan_.steps.back(); }
@@ -49,13 +49,15 @@ class FftPlanner {
   int64_t ElementBytes() const { return plan_.is_double ? 16 : 8; }
   int64_t Table(const char* kind, int64_t n, int64_t m, absl::FunctionRef<std::vector<LongComplex>()> make);
   int64_t Roots(int64_t n, int64_t count, int64_t step, const char* kind);
-  // Tables whose products are the roots of n; the number of bits of the fine one.
+  // Creates the two-level table of the n-th roots of unity. Returns the number of index bits of the fine
+  // table.
   uint32_t Rotations(int64_t n, FftStep::Tables* tables);
 
   bool AddSmooth(int64_t n, const FftLines& lines, const FftEnds& ends, FftPlace from, FftPlace to,
                  int64_t chirp, int64_t spectrum);
   bool AddBlocks(int64_t n, const FftLines& lines, const FftEnds& ends, FftPlace from, FftPlace to);
-  // x[n1 + N1 n2]: transforms over n2, times w_N^(n1 k2), transforms over n1 to X[k2 + N2 k1].
+  // Four-step FFT of x[n1 + N1 n2]: transforms over n2, multiplication by w_N^(n1 k2), transforms over n1 to
+  // X[k2 + N2 k1].
   bool AddSplit(int64_t n, const FftLines& lines, const FftEnds& ends, FftPlace from, FftPlace to);
   bool Finish(FftStep& step, int64_t n, int64_t lines);
 

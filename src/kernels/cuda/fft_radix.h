@@ -1,5 +1,5 @@
 #pragma once
-// Discrete Fourier transforms of a few points in registers.
+// Small discrete Fourier transforms in registers.
 
 #include <cmath>
 
@@ -28,13 +28,13 @@ template <class T>
 HLO_DEVICE Cx<T> Conj(Cx<T> a) {
   return {a.re, -a.im};
 }
-// -i a
+// Returns -i a.
 template <class T>
 HLO_DEVICE Cx<T> MinusI(Cx<T> a) {
   return {a.im, -a.re};
 }
 
-// cos and sin of 2 pi k / R for k = 1 .. (R - 1) / 2, of odd primes.
+// cos and sin of 2 pi k / R for k = 1 .. (R - 1) / 2, for odd primes R.
 template <int R>
 struct PrimeRoots;
 template <>
@@ -67,7 +67,7 @@ struct PrimeRoots<13> {
                    0.93501624268541482344, 0.66312265824079520238, 0.23931566428755776715};
 };
 
-// a, b, ... = their transform.
+// Transforms the arguments in place.
 template <class T>
 HLO_DEVICE void Dft2(Cx<T>& a, Cx<T>& b) {
   const Cx<T> sum = a + b;
@@ -131,7 +131,7 @@ HLO_DEVICE void OddDft(Cx<T>* v) {
   v[0] = total;
 }
 
-// v[k] = sum over j of v[j] exp(-2 pi i j k / R).
+// Computes v[k] = sum over j of v[j] exp(-2 pi i j k / R) in place.
 template <int R, class T>
 HLO_DEVICE void Dft(Cx<T>* v) {
   if constexpr (R == 2)

@@ -6,7 +6,7 @@
 namespace hlo::cuda {
 namespace {
 
-// out[k] = sum over j of x[j * stride] exp(-2 pi i j k / n), by the smallest prime factor of n.
+// Computes out[k] = sum over j of x[j * stride] exp(-2 pi i j k / n) by mixed-radix decimation in time.
 void Transform(const LongComplex* x, int64_t stride, int64_t n, const std::vector<LongComplex>& roots,
                LongComplex* out) {
   if (n == 1) {
@@ -36,7 +36,7 @@ LongComplex RootOfUnity(uint64_t j, uint64_t n) {
   const auto octant = static_cast<int>(eighths / n);
   const auto rest =
       static_cast<long double>(static_cast<uint64_t>(eighths % n)) / static_cast<long double>(n);
-  // Odd octants are measured from their end.
+  // Odd octants are reflected.
   const long double angle = std::numbers::pi_v<long double> / 4 * (octant % 2 == 0 ? rest : 1 - rest);
   const long double c = std::cos(angle), s = std::sin(angle);
   const bool swapped = octant % 4 == 1 || octant % 4 == 2;

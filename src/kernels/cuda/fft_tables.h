@@ -1,5 +1,5 @@
 #pragma once
-// Constants of Fourier transforms, from long double.
+// Constant tables of Fourier transforms, computed in long double.
 
 #include <complex>
 #include <cstdint>
@@ -9,11 +9,11 @@ namespace hlo::cuda {
 
 using LongComplex = std::complex<long double>;
 
-// exp(-2 pi i j / n), from the exact fraction of an octant.
+// Returns exp(-2 pi i j / n); the octant reduction is exact.
 LongComplex RootOfUnity(uint64_t j, uint64_t n);
-// exp(-pi i j^2 / n) for j < n.
+// Returns exp(-pi i j^2 / n) for j < n.
 std::vector<LongComplex> Chirp(int64_t n);
-// Of the conjugate chirp of n, around 0 modulo m: its transform of length m.
+// Returns the DFT of length m of the conjugate chirp of n, extended evenly around 0 modulo m.
 std::vector<LongComplex> ChirpSpectrum(int64_t n, int64_t m);
 
 }  // namespace hlo::cuda

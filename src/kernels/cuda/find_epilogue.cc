@@ -48,13 +48,13 @@ class Finder {
     if (at_ < 0 || loop_.stores()[0].value != at_ || !IsTaken(to.type) || !IsWhole(to)) return std::nullopt;
     found_.stored = to.argument;
     found_.epilogue.stored = to.type;
-    // So that there is something to do.
+    // An epilogue without operations would be ignored, so a rounding to the stored type is added.
     if (found_.epilogue.op_count == 0) Add({.rounded_to = to.type});
     return found_;
   }
 
  private:
-  // Of all dimensions.
+  // Concatenates outer and inner strides.
   static cpu::Strides StridesOf(const cpu::Access& access) {
     cpu::Strides strides = access.outer;
     strides.insert(strides.end(), access.inner.begin(), access.inner.end());
@@ -69,7 +69,7 @@ class Finder {
     return array.has_value() && array->is_whole;
   }
 
-  // Dimensions along which the array lies must be neighbours.
+  // Returns nullopt if the dimensions along which the array varies are not adjacent.
   std::optional<EpilogueArray> ArrayOf(const cpu::Access& access) const {
     if (!IsPlain(access) || !IsTaken(access.type)) return std::nullopt;
     const cpu::Strides strides = StridesOf(access);
@@ -144,7 +144,7 @@ class Finder {
   int32_t product_;
   ElementType declared_;
   std::vector<int64_t> dims_;
-  cpu::TileValue at_ = -1;  // The element as it is so far.
+  cpu::TileValue at_ = -1;  // The value of the result element after the steps so far.
   std::vector<cpu::TileValue> loaded_;
   FoundEpilogue found_;
 };

@@ -1,5 +1,6 @@
 #pragma once
-// Which loops over the result of a product can be done to its elements on their way out?
+// Epilogue fusion: recognises loops over the result of a product that the product's kernel can apply when it
+// stores the result.
 
 #include <cstdint>
 #include <optional>
@@ -13,12 +14,13 @@ namespace hlo::cuda {
 struct FoundEpilogue {
   Epilogue epilogue;
   std::vector<int32_t> arrays;  // The loop's arguments that are the epilogue's arrays.
-  int32_t stored = -1;          // And the one that it writes.
+  int32_t stored = -1;          // The argument that the loop writes.
 };
 
-// `product`: the argument that is the product's result, dense, of `count` elements of type `declared`. The
-// loop takes each once, in order, through sums, differences, products, maxima, minima and conversions with
-// elements at the same place, or of a vector along some dimensions. nullopt: it does something else.
+// Returns the epilogue that is equivalent to `loop`. `product` is the argument that is the product's result,
+// dense, with `count` elements of type `declared`. The loop must read each element once, in order, and apply
+// only add, subtract, multiply, maximum, minimum and conversions, with operands of the result's shape or
+// broadcast vectors. Returns nullopt otherwise.
 std::optional<FoundEpilogue> FindEpilogue(const cpu::TileProgram& loop, int32_t product, ElementType declared,
                                           int64_t count);
 

@@ -5,8 +5,8 @@
 namespace hlo::cuda {
 namespace {
 
-// What is widened to f32 first, as compilers write arithmetic of 16-bit floats: the operation rounds the
-// same.
+// Looks through a widening conversion to f32, which compilers emit around 16-bit float arithmetic; the fused
+// operation rounds identically.
 const Instruction* Unwidened(const Instruction* value, ElementType type) {
   const bool widens = value->opcode() == Opcode::kConvert && value->shape().IsArray(ElementType::kF32) &&
                       (type == ElementType::kF16 || type == ElementType::kBF16) &&

@@ -1,5 +1,5 @@
 #pragma once
-// Which operation is the body of a reduction or a scatter?
+// Recognises the combiners (to_apply) of reductions and scatters that are a single operation.
 
 #include <cstddef>
 #include <optional>
@@ -11,19 +11,19 @@
 
 namespace hlo::cuda {
 
-// A function of two scalars of this type that is one operation on both, rounded to the type; nullopt for
-// other functions, and for types that kernels have no elements of.
+// Returns the operation if `function` applies one operation to two scalars of `type`, rounded to `type`.
+// Returns nullopt for other functions and for types without an element class.
 std::optional<Fold> FindFold(const Computation& function, ElementType type);
-// The fold that an operation is, rounding apart; nullopt: none.
+// Returns the fold of an opcode, rounding aside; nullopt if there is none.
 std::optional<Fold> FindFold(Opcode opcode, ElementType type);
-// fold(identity, x) = x, as a lane: 16-bit floats are computed in f32.
+// Returns the identity element of a fold in its compute type: 16-bit floats are computed in f32.
 std::vector<std::byte> IdentityOf(Fold fold, ElementType type);
 
 ElementKind KindOf(ElementType type);
-// Whether there are elements of the type, in WithElement.
+// True if WithElement supports the type.
 bool HasElement(ElementType type);
 
-// visit.template operator()<E>() with the element of the type.
+// Calls visit.template operator()<E>() with the element class of the type.
 template <class Visit>
 decltype(auto) WithElement(ElementType type, Visit&& visit) {
   switch (type) {

@@ -11,11 +11,12 @@ namespace {
 constexpr size_t kMostKeys = 16;
 constexpr int kDeepest = 16;
 
-// One side of a comparison: a parameter, of which zeros or NaNs may have become one.
+// One side of a comparison: a parameter, possibly with zeros or NaNs canonicalised.
 struct Side {
   const Instruction* parameter = nullptr;
   bool zeros_equal = false, nans_equal = false;
-  bool as_integer = false;  // A float's bits, turned over where negative: its total order.
+  // A float bit-cast to an integer with negative values' magnitude inverted, which gives the total order.
+  bool as_integer = false;
   bool SameForm(const Side& other) const {
     return zeros_equal == other.zeros_equal && nans_equal == other.nans_equal &&
            as_integer == other.as_integer;
@@ -36,7 +37,7 @@ bool IsTotal(const Instruction& compare) {
 
 std::optional<Side> SideOf(const Instruction& value, int depth = 0);
 
-// select(p == 0, 0, x) and select(p != p, nan, x), where x is made of p.
+// Matches select(p == 0, 0, x) and select(p != p, nan, x), where x depends on p only.
 std::optional<Side> SelectedSide(const Instruction& select, int depth) {
   std::optional<Side> side = SideOf(*select.operand(2), depth);
   const Instruction& test = *select.operand(0);
@@ -66,7 +67,7 @@ bool IsIntegerConstant(const Instruction& value, int64_t wanted) {
          Loader<int64_t>(value.shape().type())(value.Get<attr::literal>()->data(), 0) == wanted;
 }
 
-// select(bits < 0, most xor bits, bits)
+// Matches select(bits < 0, max ^ bits, bits).
 std::optional<Side> BitsSide(const Instruction& select) {
   const Instruction &test = *select.operand(0), &turned = *select.operand(1), &bits = *select.operand(2);
   const bool reads_bits = bits.opcode() == Opcode::kBitcast || bits.opcode() == Opcode::kBitcastConvert;
@@ -93,7 +94,7 @@ std::optional<Side> SideOf(const Instruction& value, int depth) {
   if (value.opcode() == Opcode::kParameter) return Side{&value};
   if (value.opcode() == Opcode::kSelect && IsSigned(value.shape().type())) return BitsSide(value);
   if (value.opcode() == Opcode::kSelect) return SelectedSide(value, depth + 1);
-  // A wider float has the same order.
+  // Widening a float preserves the order.
   if (value.opcode() == Opcode::kConvert && IsFloat(value.shape().type()) &&
       IsFloat(value.operand(0)->shape().type()) && HasSortKey(value.shape().type()) &&
       ByteCount(value.shape().type()) > ByteCount(value.operand(0)->shape().type()))
@@ -106,14 +107,14 @@ struct Comparison {
   Side left, right;
 };
 
-// A strict comparison of both sides of one operand.
+// Matches a strict comparison of both sides of one operand.
 std::optional<Comparison> StrictComparison(const Instruction& compare, const Instruction& sort) {
   if (compare.opcode() != Opcode::kCompare) return std::nullopt;
   const ComparisonDirection direction = compare.Get<attr::direction>();
   if (direction != ComparisonDirection::kLt && direction != ComparisonDirection::kGt) return std::nullopt;
   const std::optional<Side> left = SideOf(*compare.operand(0)), right = SideOf(*compare.operand(1));
   if (!left.has_value() || !right.has_value() || !left->SameForm(*right)) return std::nullopt;
-  // The parameters come in pairs; `b < a` descends as `a > b` does.
+  // The parameters come in pairs; `b < a` is descending, like `a > b`.
   int64_t first = left->parameter->Get<attr::number>(), second = right->parameter->Get<attr::number>();
   const bool swapped = first > second;
   if (swapped) std::swap(first, second);
@@ -129,7 +130,7 @@ std::optional<Comparison> StrictComparison(const Instruction& compare, const Ins
   return found;
 }
 
-// Whether the comparison holds where the strict one finds both sides equal, and nowhere else but for NaN.
+// True if the comparison holds exactly for operands that the strict one leaves tied, NaN excepted.
 bool IsTie(const Instruction& equal, Comparison& strict) {
   if (equal.opcode() != Opcode::kCompare || equal.Get<attr::direction>() != ComparisonDirection::kEq)
     return false;
@@ -144,7 +145,7 @@ bool IsTie(const Instruction& equal, Comparison& strict) {
          (!total || a->nans_equal == strict.key.nans_equal);
 }
 
-// Appends the keys in order; false where the instruction has another form.
+// Appends the keys in order. Returns false if the comparator has another form.
 bool Collect(const Instruction& before, const Instruction& sort, std::vector<SortKey>* keys) {
   if (keys->size() >= kMostKeys) return false;
   if (const std::optional<Comparison> last = StrictComparison(before, sort); last.has_value()) {

@@ -1,5 +1,5 @@
 #pragma once
-// Which order does a sort's comparator ask for, as keys that kernels know?
+// Recognises sort comparators that are lexicographic orders of keys.
 
 #include <optional>
 #include <vector>
@@ -8,21 +8,21 @@
 
 namespace hlo::cuda {
 
-// The elements of one operand. Floats in their total order, -NaN < -inf < ... < -0 < 0 < ... < NaN, where zeros
-// or NaNs of both signs may count as one; or in the partial order of <, in which NaN has no place.
+// A key: the elements of one operand. Floats are in total order, -NaN < -inf < ... < -0 < 0 < ... < NaN,
+// where zeros or NaNs of both signs may be equal; or in the partial order of <, in which NaN is unordered.
 struct SortKey {
   int64_t operand = 0;
   bool descending = false;
-  bool total = true;       // Of the comparison that orders,
-  bool equal_total = true; // and of the one that sends ties to the next key.
+  bool total = true;       // The ordering comparison is total.
+  bool equal_total = true; // The comparison for ties is total.
   bool zeros_equal = false, nans_equal = false;
 };
 
-// Keys compared one after the other, the first that differ decide: `a < b`, or `a < b or (a == b and ...)`.
-// nullopt for other comparators, and types whose bits are no order.
+// Returns the keys of a lexicographic comparator, most significant first: `a < b`, or `a < b or (a == b and
+// ...)`. Returns nullopt for other comparators and for types that are not ordered by their bits.
 std::optional<std::vector<SortKey>> FindSortKeys(const Instruction& sort);
 
-// Whether elements of the type are ordered by their bits, as above.
+// True if elements of the type can be ordered by their bits, as above.
 bool HasSortKey(ElementType type);
 
 }  // namespace hlo::cuda

@@ -1,9 +1,8 @@
 #pragma once
-// Reductions of an array's own elements by one operation, at the speed of memory. How elements are grouped
-// follows from shape and type alone: a group of threads takes each result, or each piece of one; thread t
-// folds the vectors t, t + group, ..., the elements of a vector apart, then what it has, then the group
-// pairwise. A second launch folds the pieces in the same way. Sums of floats of 32 bits and fewer are kept in
-// f64.
+// Bandwidth-bound reductions of an array by one operation. The grouping of elements depends on shape and type
+// only: a group of threads computes each result, or a piece of one. Thread t folds the vectors t, t + group,
+// ... element-wise, then its own lanes, then the group combines pairwise. A second launch folds the pieces in
+// the same way. Sums of floats of 32 bits and fewer accumulate in f64.
 
 #include <type_traits>
 
@@ -18,7 +17,7 @@ struct FoldArgs {
   const void* in = nullptr;
   const void* init = nullptr;
   void* out = nullptr;
-  void* partials = nullptr;  // Of each result's pieces, side by side, in the folds' type; nullptr: one piece.
+  void* partials = nullptr;  // [result][piece] in the fold's compute type; nullptr: one piece.
   Fold fold = Fold::kAdd;
   ElementKind kind, init_kind, result_kind;
   uint32_t init_bytes = 4, result_bytes = 4;
@@ -26,12 +25,12 @@ struct FoldArgs {
   IndexMap kept, reduced;
   uint32_t kept_count = 0, reduced_count = 0;
   uint32_t pieces = 1, piece_length = 0;
-  uint32_t group = 1;         // Rows: threads of a piece. Columns: neighbours in a block.
-  bool vectors = false;       // 16 bytes of neighbours begin at multiples of that.
-  uint64_t identity[2] = {};  // Of the fold, in its type.
+  uint32_t group = 1;         // Rows: threads per piece. Columns: adjacent vectors per thread block.
+  bool vectors = false;       // 16-byte vectors are contiguous and aligned.
+  uint64_t identity[2] = {};  // Identity element of the fold in its compute type.
 };
 
-// Elements as they are folded. Narrow integers take 32 bits, which threads can exchange.
+// Elements in their compute type. Narrow integers are widened to 32 bits, which shuffles require.
 template <class E>
 struct PlainFold {
   using Stored = typename E::Stored;
@@ -42,7 +41,7 @@ struct PlainFold {
     return static_cast<Sum>(E::Combine(fold, static_cast<Lane>(a), static_cast<Lane>(b), kind));
   }
 };
-// Sums in f64.
+// Accumulates in f64.
 template <class E>
 struct WideSum {
   using Stored = typename E::Stored;
@@ -51,7 +50,7 @@ struct WideSum {
   static HLO_DEVICE Sum Combine(Fold, Sum a, Sum b, ElementKind) { return a + b; }
 };
 
-// A scalar in memory, of so many bytes, from and to what folds compute in.
+// Loads or stores a scalar of `bytes` bytes with conversion from or to the compute type.
 template <class Sum>
 HLO_DEVICE Sum ReadFolded(const void* from, uint32_t bytes, ElementKind kind) {
   if constexpr (std::is_floating_point_v<Sum>) {
@@ -87,13 +86,13 @@ HLO_DEVICE void WriteFolded(void* to, uint32_t at, uint32_t bytes, ElementKind k
   }
 }
 
-// What rows and columns share. F: PlainFold or WideSum; kFold: args.fold, known to the compiler.
+// The common part of row and column reductions. F: PlainFold or WideSum; kFold: args.fold as a constant.
 template <class F, Fold kFold>
 struct FoldBody {
   using Stored = typename F::Stored;
   using Sum = typename F::Sum;
   static constexpr uint32_t kVector = 16 / sizeof(Stored);
-  static constexpr uint32_t kAhead = 4;  // Vectors that are read before the first is folded.
+  static constexpr uint32_t kAhead = 4;  // Vectors that are loaded before the first is folded.
   struct alignas(16) Vector {
     Stored x[kVector];
   };
@@ -131,12 +130,12 @@ struct FoldBody {
     WriteFolded(args.out, output, args.result_bytes, args.result_kind, Combine(init, sum));
   }
 
-  // Of the piece that begins there.
+  // Returns the end of the piece that starts at `begin`.
   HLO_DEVICE uint32_t EndOf(uint32_t begin) const {
     const uint32_t left = args.reduced_count - begin;
     return begin + (left < args.piece_length ? left : args.piece_length);
   }
-  // Vectors 0, 1, ... at place(0), place(1), ..., all read before the first is folded.
+  // Folds the vectors at place(0), place(1), ...; issues all loads before the first fold.
   template <class Place>
   HLO_DEVICE void TakeAhead(Place&& place) {
     Vector vectors[kAhead];
@@ -174,7 +173,7 @@ struct FoldBody {
     Sum sum = OfVector();
     for (uint32_t d = 1; d < group && d < kWarpSize; d *= 2)
       sum = Combine(sum, env.shfl_xor(sum, static_cast<int>(d)));
-    if (group > kWarpSize) {  // The whole block.
+    if (group > kWarpSize) {  // The group is the whole thread block.
       auto* warps = reinterpret_cast<Sum*>(env.shared());
       if (lane % kWarpSize == 0) warps[lane / kWarpSize] = sum;
       env.sync();
@@ -235,8 +234,8 @@ struct FoldBody {
   }
 };
 
-// visit.template operator()<kFold>() for the folds of F. FindFold hands wide and complex sums nothing but
-// additions.
+// Calls visit.template operator()<kFold>() for the folds of F. Wide and complex accumulators only support
+// addition (see FindFold).
 template <class F, class Visit>
 HLO_DEVICE void WithFold(Fold fold, Visit&& visit) {
   if constexpr (std::is_same_v<F, WideSum<HalfElement>> || std::is_same_v<F, WideSum<FloatElement<float>>> ||
@@ -274,7 +273,7 @@ struct FoldRows {
   }
 };
 
-// Of results whose elements are neighbours: a block takes neighbouring ones.
+// Column reductions: adjacent results have adjacent elements; a thread block computes adjacent results.
 template <class F>
 struct FoldColumns {
   using Args = FoldArgs;

@@ -1,5 +1,5 @@
 #pragma once
-// Elements and the operations that combine two of them, as types/scalar_ops.h means them.
+// Element types and binary operations, with the semantics of types/scalar_ops.h.
 
 #include <cmath>
 #include <cstdint>
@@ -9,17 +9,17 @@
 
 namespace hlo::cuda {
 
-// Add and multiply of pred have become or and and.
+// Addition and multiplication of pred are kOr and kAnd.
 enum class Fold : uint8_t { kAdd, kMultiply, kMaximum, kMinimum, kAnd, kOr, kXor, kSecond };
 enum class Order : uint8_t { kLt, kLe, kGt, kGe };
 
-// What the C++ type of an element leaves open.
+// Properties of an element type that its C++ type does not express.
 struct ElementKind {
-  uint64_t sign = 0;     // Signed integers: their highest bit.
-  bool is_bf16 = false;  // 16-bit floats.
+  uint64_t sign = 0;     // Signed integers: the sign bit.
+  bool is_bf16 = false;  // 16-bit floats: bf16, not f16.
 };
 
-// T: how elements lie in memory; Lane: what they are computed in.
+// Stored: the type in memory; Lane: the compute type.
 template <class U>
 struct IntegerElement {
   using Stored = U;
@@ -52,7 +52,7 @@ struct IntegerElement {
   }
 };
 
-// NaN wins, the first of two; -0 is less than +0.
+// Maximum and minimum propagate NaN (the first of two); -0 is less than +0.
 template <class T>
 HLO_DEVICE T CombineFloats(Fold fold, T a, T b) {
   switch (fold) {
@@ -100,7 +100,7 @@ struct HalfElement {
   static HLO_DEVICE Lane Combine(Fold fold, Lane a, Lane b, ElementKind) { return CombineFloats(fold, a, b); }
 };
 
-// Sums alone.
+// Complex elements support addition only.
 template <class T>
 struct alignas(2 * sizeof(T)) TwoParts {
   T re, im;
@@ -116,7 +116,7 @@ struct ComplexElement {
   }
 };
 
-// A combined element as an array holds it, rounded.
+// Combines two elements and rounds to the stored type.
 template <class E>
 HLO_DEVICE typename E::Lane CombineRounded(Fold fold, typename E::Lane a, typename E::Lane b,
                                            ElementKind kind) {

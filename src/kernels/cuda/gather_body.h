@@ -1,5 +1,5 @@
 #pragma once
-// gather: a word of the result a thread, or several far apart.
+// gather: each thread copies one or several words of the result.
 
 #include "kernels/cuda/starts.h"
 
@@ -9,7 +9,7 @@ constexpr uint32_t kGatherThreads = 256, kGatherWords = 4;
 
 struct GatherArgs {
   StartsArgs starts;
-  Walk walk;  // Of the result's words.
+  Walk walk;  // Iterates over the words of the result.
   const void* operand = nullptr;
   void* result = nullptr;
   uint32_t count = 0;

@@ -1,4 +1,4 @@
-// gather as a kernel of the registry.
+// Registers the gather kernel.
 
 #include <algorithm>
 #include <numeric>
@@ -16,7 +16,7 @@
 namespace hlo::cuda {
 namespace {
 
-// Neighbours in both arrays that are read and written at once, as far as every address allows.
+// Returns the number of adjacent elements that every access can copy as one aligned word.
 int64_t ElementsOfAWord(const std::vector<PlainDim>& dims, const StartsArgs& starts, int64_t byte_count) {
   if (dims.empty() || dims.back().index != 0 || dims.back().operand != 1 || dims.back().update != 1) return 1;
   int64_t common = std::gcd(int64_t{16} / byte_count, dims.back().size);

@@ -1,5 +1,5 @@
 #pragma once
-// f32 as f16, rounded to nearest even, and back, by the instructions that do it.
+// Conversions between f32 and f16, rounded to nearest even, by hardware instructions.
 
 #include "kernels/cuda/portable.h"
 #include "kernels/cuda/small_floats.h"

@@ -1,10 +1,9 @@
 #pragma once
-// What Hopper adds, for kernel bodies: copies of boxes of arrays into shared memory that report to barriers
-// there, and products of a group of four warps that read both operands from shared memory. On the device
-// inline PTX; elsewhere what the words of descriptors mean, carried out as late as the machine may.
+// Hopper features for kernel bodies: tensor memory accelerator (TMA) copies that complete on mbarriers, and
+// warpgroup matrix multiplication (wgmma) with both operands in shared memory. On the device these are inline
+// PTX; in the emulator, descriptors are decoded and operations are executed as late as the hardware may.
 //
-// Boxes are 128 bytes wide and swizzled: bits 4 to 6 of a byte's address in shared memory are exchanged by
-// bits 7 to 9.
+// Boxes are 128 bytes wide and swizzled: bits 4 to 6 of a shared memory address are XORed with bits 7 to 9.
 
 #include "kernels/cuda/env.h"
 #include "kernels/cuda/portable.h"
@@ -15,8 +14,8 @@ namespace hlo::cuda {
 
 HLO_DEVICE uint32_t Swizzled128(uint32_t address) { return address ^ (address >> 7 & 7) << 4; }
 
-// An array of elements of 1 or 2 bytes, its fastest dimension first, and the box that one copy takes.
-// Elements outside are zeros.
+// An array of elements of 1 or 2 bytes, fastest dimension first, and the box that one TMA copy loads.
+// Elements out of bounds are zeros.
 struct BoxSource {
   const void* data = nullptr;
   uint32_t element_bytes = 2;
@@ -25,24 +24,24 @@ struct BoxSource {
   uint32_t box[3] = {64, 1, 1};
 };
 struct alignas(64) TensorMap {
-  uint64_t encoded[16] = {};  // By the driver, for the device.
+  uint64_t encoded[16] = {};  // Encoded by the driver (CUtensorMap).
   BoxSource source;
 };
 
-// Where the elements of an operand lie for a product: rows of 128 bytes.
+// A shared memory matrix descriptor of wgmma, with 128-byte rows.
 struct MatrixDescriptor {
   uint64_t bits = 0;
 };
-// Terms are neighbours: rows of 128 bytes of them, one below the other.
+// Describes a K-major operand: contiguous terms in rows of 128 bytes.
 HLO_DEVICE MatrixDescriptor DescribeTerms(uint32_t address) {
   return {((address & 0x3ffff) >> 4) | uint64_t{1} << 16 | uint64_t{1024 >> 4} << 32 | uint64_t{1} << 62};
 }
-// Rows are neighbours, of 16-bit elements: slabs of 64 rows, each `depth` terms of 128 bytes.
+// Describes an MN-major operand of 16-bit elements: slabs of 64 rows, each with `depth` terms of 128 bytes.
 HLO_DEVICE MatrixDescriptor DescribeRows(uint32_t address, uint32_t depth) {
   return {((address & 0x3ffff) >> 4) | uint64_t{depth * 128 >> 4} << 16 | uint64_t{1024 >> 4} << 32 |
           uint64_t{1} << 62};
 }
-// The address of element (mn, k) that a descriptor means.
+// Returns the shared memory address of element (mn, k) of a descriptor.
 HLO_DEVICE uint32_t ElementAddress(MatrixDescriptor descriptor, bool rows_are_neighbours, uint32_t mn,
                                    uint32_t k, uint32_t element_bytes = 2) {
   const auto start = static_cast<uint32_t>(descriptor.bits & 0x3fff) << 4;
@@ -53,7 +52,7 @@ HLO_DEVICE uint32_t ElementAddress(MatrixDescriptor descriptor, bool rows_are_ne
   return Swizzled128(start + mn / 8 * stride + mn % 8 * 128 + k * element_bytes);
 }
 
-// Groups take floats of 16 bits, and bytes, whose terms are neighbours in both operands.
+// wgmma multiplies 16-bit floats, and bytes if both operands are K-major.
 HLO_DEVICE constexpr bool IsOfIntegers(MmaKind kind) { return kind >= MmaKind::kS8S8; }
 HLO_DEVICE constexpr bool IsOfFloatBytes(MmaKind kind) {
   return kind >= MmaKind::kE4E4 && kind <= MmaKind::kE5E5;
@@ -64,15 +63,15 @@ HLO_DEVICE constexpr uint32_t TermBytes(MmaKind kind) {
 template <MmaKind kKind>
 using GroupSum = std::conditional_t<IsOfIntegers(kKind), int32_t, float>;
 
-// A product of 64 rows by so many columns along 32 bytes of terms: thread t of 128, of warp w = t / 32, g = t
-// % 32 / 4 and q = t % 4, holds in d[4j] and d[4j + 1] row 16w + g, columns 8j + 2q and 8j + 2q + 1, in d[4j
-// + 2], d[4j + 3] row 16w + g + 8. Sums of float bytes are added up elsewhere, which takes as many registers
-// again.
+// A wgmma computes 64 rows by GroupColumns columns along 32 bytes of terms. Thread t of 128, with warp w = t
+// / 32, g = t % 32 / 4 and q = t % 4, owns d[4j] and d[4j + 1]: row 16w + g, columns 8j + 2q and 8j + 2q + 1;
+// d[4j + 2], d[4j + 3]: row 16w + g + 8. FP8 products have a second set of f32 accumulators, which doubles
+// the registers.
 HLO_DEVICE constexpr uint32_t GroupColumns(MmaKind kind) { return IsOfFloatBytes(kind) ? 128 : 256; }
 template <MmaKind kKind>
 inline constexpr uint32_t kGroupSums = GroupColumns(kKind) / 2;
 
-// Products of a group of warps. Between Begin and a Wait that covers them nobody touches the sums.
+// wgmma of a warpgroup. Between Begin and a Wait that covers them, the accumulators must not be accessed.
 template <class Env>
 struct GroupProducts;
 
@@ -92,7 +91,7 @@ HLO_DEVICE uint32_t SharedAddress(DeviceEnv&, const void* p) {
 #define HLO_ON_HOPPER(...)
 #endif
 
-// A barrier completes a phase when `count` threads have arrived and the bytes that they expect have come.
+// An mbarrier completes a phase after `count` threads have arrived and all expected bytes have been copied.
 HLO_DEVICE void InitBarrier(DeviceEnv& env, uint64_t* barrier, uint32_t count) {
   HLO_ON_HOPPER(
       asm volatile("mbarrier.init.shared::cta.b64 [%0],%1;" ::"r"(SharedAddress(env, barrier)), "r"(count)
@@ -112,7 +111,7 @@ HLO_DEVICE void ArriveExpecting(DeviceEnv& env, uint64_t* barrier, uint32_t byte
                              "r"(bytes)
                              : "memory");)
 }
-// Until the phase of this parity is complete; that before the first counts as one of parity 1.
+// Waits until the phase of this parity is complete; the phase before the first has parity 1.
 HLO_DEVICE void WaitFor(DeviceEnv& env, uint64_t* barrier, uint32_t parity) {
   HLO_ON_HOPPER(asm volatile("{.reg .pred p;\nW%=: mbarrier.try_wait.parity.shared::cta.b64 p,[%0],%1;\n@p "
                              "bra D%=;\nbra W%=;\nD%=:}" ::"r"(SharedAddress(env, barrier)),
@@ -120,7 +119,7 @@ HLO_DEVICE void WaitFor(DeviceEnv& env, uint64_t* barrier, uint32_t parity) {
                              : "memory");)
 }
 
-// The box at these coordinates, its bytes expected by the barrier.
+// Copies the box at these coordinates; its bytes complete on the barrier.
 HLO_DEVICE void CopyBox(DeviceEnv& env, std::byte* to, const TensorMap& map, int x, int y, int z,
                         uint64_t* barrier) {
   HLO_ON_HOPPER(asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes "
@@ -129,7 +128,7 @@ HLO_DEVICE void CopyBox(DeviceEnv& env, std::byte* to, const TensorMap& map, int
                              : "memory");)
 }
 
-// Registers for each thread of a group of warps, from and to the others.
+// Decreases or increases the registers per thread of a warpgroup (setmaxnreg).
 template <int kCount>
 HLO_DEVICE void GiveRegisters(DeviceEnv&) {
   HLO_ON_HOPPER(asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kCount));)
@@ -178,7 +177,7 @@ template <>
 struct GroupProducts<DeviceEnv> {
   HLO_DEVICE explicit GroupProducts(DeviceEnv&) {}
   HLO_DEVICE void Begin() { HLO_ON_HOPPER(asm volatile("wgmma.fence.sync.aligned;" ::: "memory");) }
-  // d = a * b, or d += a * b. kRows...: rows of that operand are neighbours.
+  // Computes d = a * b, or d += a * b if `adds`. kRowsA, kRowsB: the operand is MN-major.
   template <MmaKind kKind, bool kRowsA, bool kRowsB>
   HLO_DEVICE void Multiply(GroupSum<kKind> (&d)[kGroupSums<kKind>], MatrixDescriptor a, MatrixDescriptor b,
                            bool adds) {
@@ -197,7 +196,7 @@ struct GroupProducts<DeviceEnv> {
 #endif
   }
   HLO_DEVICE void Commit() { HLO_ON_HOPPER(asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");) }
-  // All but the latest kNewest committed groups are done.
+  // Waits until all but the latest kNewest committed groups are complete.
   template <int kNewest>
   HLO_DEVICE void Wait() {
     HLO_ON_HOPPER(asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kNewest) : "memory");)

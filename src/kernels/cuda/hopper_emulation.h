@@ -1,6 +1,6 @@
 #pragma once
-// hopper.h for the emulator. A box arrives when somebody waits for its barrier, a product is carried out when
-// its thread waits for it: who waits too little, or lets others overwrite too early, gets wrong numbers.
+// hopper.h for the emulator. A box is copied when a thread waits for its barrier, and a wgmma is executed
+// when its thread waits for it, so missing waits and early overwrites give wrong results.
 
 #include <algorithm>
 #include <cmath>
@@ -38,7 +38,7 @@ struct PendingBox {
   BoxSource source;
   int64_t at[3];
 };
-// Boxes on their way to a barrier. One block runs at a time.
+// Boxes in flight to a barrier. One thread block runs at a time.
 inline std::multimap<uint64_t*, PendingBox>& PendingBoxes() {
   static thread_local std::multimap<uint64_t*, PendingBox> boxes;
   return boxes;
@@ -129,7 +129,7 @@ struct GroupProducts<HostEnv> {
     int64_t group;
   };
 
-  // Of the first operand, or the second.
+  // Returns an element of the first or the second operand.
   double Element(const One& one, bool first, uint32_t mn, uint32_t k) const {
     const uint32_t bytes = TermBytes(one.kind);
     uint16_t bits = 0;
@@ -171,7 +171,7 @@ struct GroupProducts<HostEnv> {
       auto& sum = static_cast<float*>(one.d)[place];
       sum = static_cast<float>(ShortSum(one.adds ? sum : 0, products));
     } else if (IsOfIntegers(one.kind)) {
-      auto& sum = static_cast<uint32_t*>(one.d)[place];  // Wraps.
+      auto& sum = static_cast<uint32_t*>(one.d)[place];  // Integer accumulation wraps.
       sum = (one.adds ? sum : 0) + static_cast<uint32_t>(static_cast<int64_t>(total));
     } else {
       auto& sum = static_cast<float*>(one.d)[place];
@@ -179,8 +179,8 @@ struct GroupProducts<HostEnv> {
     }
   }
 
-  // As published measurements have it: what lies 13 bits below the greatest term is cut off every term, and
-  // what lies 13 bits below the leading one off the sum.
+  // Models the FP8 accumulation of the hardware according to published measurements: each term is truncated
+  // 13 bits below the largest, and the sum 13 bits below its leading bit.
   static double ShortSum(double sum, absl::Span<const double> products) {
     const auto cut = [](double value, int exponent) {
       return std::ldexp(std::trunc(std::ldexp(value, 13 - exponent)), exponent - 13);

@@ -1,5 +1,5 @@
 #pragma once
-// The __global__ function around a kernel body, for .cu files: see launch.h.
+// Defines the __global__ function of a kernel body in .cu files; see launch.h.
 
 #include <cuda_runtime.h>
 
@@ -11,8 +11,8 @@ namespace hlo::cuda {
 template <class Kernel>
 int LaunchOnDevice(const LaunchShape& shape, const typename Kernel::Args& args, CUstream_st* stream);
 
-// Blocks that a multiprocessor is to hold: without the number the compiler spills rather than use registers
-// in kernels that call functions.
+// Minimum thread blocks per multiprocessor. Without it the compiler spills registers in kernels with function
+// calls.
 template <class Kernel>
 constexpr uint32_t MinBlocksOf() {
   if constexpr (requires { Kernel::kMinBlocks; })

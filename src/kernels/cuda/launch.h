@@ -1,13 +1,13 @@
 #pragma once
-// Launching a kernel body on the device or in the emulator. A family's body_h states for each kernel a struct
+// Launches a kernel body on the device or in the emulator. The *_body.h of a family declares each kernel as
 //   struct Something {
 //     using Args = SomethingArgs;               // Plain data, at most 32,764 bytes.
-//     static constexpr uint32_t kThreads = 256; // Of a block, at most.
-//     static constexpr uint32_t kMinBlocks = 4; // On a multiprocessor, if need be.
+//     static constexpr uint32_t kThreads = 256; // Maximum block size.
+//     static constexpr uint32_t kMinBlocks = 4; // Per multiprocessor; optional.
 //     template <class Env> static HLO_DEVICE void Run(Env& env, const Args& args) { SomethingBody(env, args);
 //     }
 //   };
-// its .cu file says HLO_CUDA_KERNEL(Something) (launch.cuh), and plain C++ calls Launch<Something>(...).
+// Its .cu file contains HLO_CUDA_KERNEL(Something) (launch.cuh), and plain C++ calls Launch<Something>(...).
 
 #include "absl/status/status.h"
 #include "device/stream.h"
@@ -16,11 +16,11 @@
 
 namespace hlo::cuda {
 
-// Enqueues; a cudaError_t. Defined by HLO_CUDA_KERNEL.
+// Enqueues the kernel. Returns a cudaError_t. Defined by HLO_CUDA_KERNEL.
 template <class Kernel>
 int LaunchOnDevice(const LaunchShape& shape, const typename Kernel::Args& args, CUstream_st* stream);
 
-// What the launch was and what became of it, as a status.
+// Converts a cudaError_t to a status that describes the launch.
 absl::Status LaunchStatus(int cuda_error, const LaunchShape& shape);
 
 template <class Kernel>

@@ -14,7 +14,7 @@
 namespace hlo::cuda {
 namespace {
 
-constexpr int64_t kShortSide = 8;  // Of what is not worth a tile.
+constexpr int64_t kShortSide = 8;  // Shorter sides do not benefit from tiles.
 
 struct CopyPlan {
   CopyArgs args;
@@ -25,7 +25,7 @@ struct CopyPlan {
   std::vector<int32_t> start_arguments;
 };
 
-// Dimensions in the order of the target.
+// Returns the dimensions in the memory order of the target.
 std::optional<std::vector<PlainDim>> DimsOf(const cpu::TileProgram& program, const cpu::Access& from,
                                             const cpu::Access& to) {
   std::vector<PlainDim> dims;
@@ -59,7 +59,7 @@ bool SetStarts(const cpu::Access& access, bool moves_target, CopyPlan& plan) {
   return true;
 }
 
-// Words of several elements, as far as every address allows.
+// Returns the number of adjacent elements that every access can copy as one aligned word.
 int64_t ElementsOfAWord(const std::vector<PlainDim>& dims, const CopyArgs& args, int64_t byte_count) {
   if (dims.empty() || dims.back().operand != 1 || dims.back().update != 1) return 1;
   int64_t common = std::gcd(int64_t{16} / byte_count, dims.back().size);
@@ -92,7 +92,7 @@ bool SetWords(std::vector<PlainDim> dims, int64_t byte_count, CopyPlan& plan) {
   return true;
 }
 
-// Tiles over the last dimension of the target and the one that lies side by side in the source.
+// Tiles the last dimension of the target and the contiguous dimension of the source.
 bool SetTiles(std::vector<PlainDim> dims, int64_t byte_count, CopyPlan& plan) {
   if (dims.size() < 2 || dims.back().update != 1 || dims.back().operand == 1 || dims.back().size < kShortSide)
     return false;

@@ -1,5 +1,5 @@
 #pragma once
-// Tile programs that only move elements: transposes, slices, reversals, updates of slices, parts of
+// Lowers tile programs that only copy elements: transposes, slices, reversals, slice updates, pieces of
 // concatenations.
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace hlo::cuda {
 
-// nullopt: the program does more, or has too many dimensions.
+// Returns nullopt if the program does more than copy or has too many dimensions.
 std::optional<LoweredProgram> LowerCopy(const cpu::TileProgram& program);
 
 }  // namespace hlo::cuda

@@ -17,10 +17,10 @@ namespace {
 
 using cpu::ReduceProgram;
 
-constexpr uint32_t kPiece = 32 << 10;  // Elements of a row.
+constexpr uint32_t kPiece = 32 << 10;  // Elements per piece of a row.
 constexpr int64_t kMostFoldedElements = int64_t{1} << 31;
 
-// The load of the array, where the body is one and nothing else.
+// Returns the load of the array if the body consists of one load only.
 const cpu::Access* OnlyLoad(const cpu::TileProgram& body) {
   if (body.steps().size() != 1 || body.yields().size() != 1 || !body.stores().empty()) return nullptr;
   const cpu::TileProgram::Step& step = body.steps()[0];
@@ -54,14 +54,14 @@ std::optional<IndexMap> MapOf(absl::Span<const int64_t> sizes, const cpu::Stride
   return dims.First();
 }
 
-// Whether 16 bytes of neighbours along one index begin at multiples of that, whatever the other index.
+// True if 16-byte vectors along one index are contiguous and aligned for every value of the other index.
 bool HasVectors(const FoldArgs& args, const IndexMap& along, const IndexMap& other, uint32_t vector) {
   return HasTermRuns({.origin = args.offset, .mn = other, .k = along}, vector);
 }
 
 bool HasNeighbours(const IndexMap& map) { return map.rank > 0 && map.dims[map.rank - 1].stride == 1; }
 
-// A power of two.
+// Returns the threads per group, a power of two.
 uint32_t GroupOf(uint32_t reduced, uint32_t vector) {
   const uint32_t most = reduced / (4 * vector);
   return most >= kFoldThreads ? kFoldThreads : std::min(std::bit_floor(std::max(most, 1u)), kWarpSize);
@@ -111,14 +111,14 @@ FoldKernel KernelFor(ElementType type, bool in_f64, bool rows) {
   return WithElement(type, [&]<class E>() { return KernelOf<PlainFold<E>>(rows); });
 }
 
-// The type in which elements are folded, and pieces of them are stored.
+// Returns the accumulator type, in which partial results are stored.
 ElementType SumType(ElementType type, bool in_f64) {
   if (in_f64) return ElementType::kF64;
   if (IsFloat(type)) return type == ElementType::kF64 ? type : ElementType::kF32;
   return !IsComplex(type) && ByteCount(type) < 4 ? ElementType::kU32 : type;
 }
 
-// The launch that folds what another one leaves.
+// Returns the launch that folds the partial results of `first`.
 FoldArgs JoinOf(const FoldArgs& first, uint32_t vector) {
   FoldArgs join = first;
   join.partials = nullptr;

@@ -1,5 +1,5 @@
 #pragma once
-// Reductions of an array's own elements by one operation, as kernels of fold_body.h.
+// Lowers reductions of an array by one operation to the kernels of fold_body.h.
 
 #include <optional>
 
@@ -8,7 +8,7 @@
 
 namespace hlo::cuda {
 
-// nullopt: it is more than that, and the machine's (lower_reduce.h).
+// Returns nullopt for other reductions, which run on the VM (lower_reduce.h).
 std::optional<LoweredProgram> LowerFold(const cpu::ReduceProgram& program);
 
 }  // namespace hlo::cuda

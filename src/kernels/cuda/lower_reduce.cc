@@ -18,7 +18,7 @@ using cpu::Lane;
 using cpu::ReduceProgram;
 using Value = VmBuilder::Value;
 
-// Sums of f32 and narrower floats run in f64, and are rounded once.
+// Sums of f32 and narrower floats accumulate in f64 and are rounded once.
 bool SumsInF64(const ReduceProgram& program) {
   return program.grouping == Grouping::kAny && program.results.size() == 1 &&
          cpu::LaneOf(program.results[0].init_type) == Lane::kF32 && program.combiner.steps().size() == 1 &&
@@ -50,7 +50,7 @@ absl::Status LowerCombiner(const ReduceProgram& program, bool in_f64, VmBuilder&
   return absl::OkStatus();
 }
 
-// An access of the whole loop's dimensions that finds its only element everywhere.
+// Returns an access that broadcasts a scalar over the whole iteration space.
 cpu::Access ScalarOf(int32_t argument, ElementType type, const ReduceProgram& program) {
   cpu::Access access{.argument = argument, .type = type};
   access.outer.resize(program.body.outer_dims().size(), 0);
@@ -58,9 +58,10 @@ cpu::Access ScalarOf(int32_t argument, ElementType type, const ReduceProgram& pr
   return access;
 }
 
-constexpr int64_t kMostJoined = 128;  // Pieces of columns, which one thread puts together.
+// Maximum number of column pieces, which one thread combines sequentially.
+constexpr int64_t kMostJoined = 128;
 
-// Threads of an output, and pieces of it: by the shape alone.
+// Chooses the threads per output and the pieces per output from the shape only.
 void ChooseGroups(const ReduceProgram& program, ReduceVmArgs& args) {
   args.pieces = 1;
   args.piece_length = std::max<int64_t>(args.reduced, 1);
@@ -69,11 +70,12 @@ void ChooseGroups(const ReduceProgram& program, ReduceVmArgs& args) {
   if (program.grouping == Grouping::kNone || args.reduced < 16) return;
   constexpr int64_t kPiece = 32 << 10, kFewest = 64;
   if (args.rows) {
-    if (args.kept >= (int64_t{1} << 17) && args.reduced < kFewest) return;  // Outputs alone fill the device.
+    // The outputs alone fill the device.
+    if (args.kept >= (int64_t{1} << 17) && args.reduced < kFewest) return;
     args.group = args.reduced >= 1024 ? kVmThreads : kWarpSize;
     if (args.kept < 1024 && args.reduced >= 2 * kPiece) args.piece_length = kPiece;
   } else {
-    // A warp takes neighbouring outputs, as many as there are.
+    // A warp processes adjacent outputs.
     const auto kept = static_cast<uint64_t>(std::max<int64_t>(args.kept, 1));
     args.group = kVmThreads / static_cast<uint32_t>(std::min<uint64_t>(std::bit_floor(kept), kWarpSize));
     const int64_t pieces = std::min({kMostJoined, (int64_t{1} << 16) / static_cast<int64_t>(kept),
@@ -130,7 +132,7 @@ absl::StatusOr<LoweredProgram> LowerReduce(const ReduceProgram& program,
   }
   builder.EndPiece();
   HLO_ASSIGN_OR_RETURN(VmTemplate made, builder.Finish(DimsOf(program.body)));
-  // Results are dense: their position is the output's number.
+  // Results are dense and indexed by the output number.
   for (int k = 0; k < count; ++k)
     made.program.accesses[made.program.access_count - count + k].is_dense = true;
   HLO_ASSIGN_OR_RETURN(const size_t shared_bytes, SharedBytesOf(made, 1, device));

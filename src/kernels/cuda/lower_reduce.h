@@ -1,12 +1,12 @@
 #pragma once
-// Reductions of tile programs on the GPU.
+// Lowers reductions of tile programs to the VM.
 
 #include "kernels/cpu/reduce_program.h"
 #include "kernels/cuda/lower_tile.h"
 
 namespace hlo::cuda {
 
-// Unimplemented, and why: the CPU runs it.
+// Returns Unimplemented with a reason if the reduction must run on the CPU.
 absl::StatusOr<LoweredProgram> LowerReduce(const cpu::ReduceProgram& program,
                                            const device::DeviceProperties& device);
 

@@ -46,7 +46,7 @@ absl::StatusOr<std::vector<VmBuilder::Value>> LowerSteps(const cpu::TileProgram&
 
 namespace {
 
-// The state after it.
+// Returns the loop state after the last iteration.
 absl::StatusOr<std::vector<VmBuilder::Value>> LowerLoop(const cpu::TileCode::Step& step,
                                                         absl::Span<const VmBuilder::Value> values,
                                                         VmBuilder& builder) {

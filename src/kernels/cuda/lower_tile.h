@@ -1,5 +1,5 @@
 #pragma once
-// Tile programs (kernels/cpu/tile_program.h) as programs of the GPU's machine for elementwise code (vm.h).
+// Lowers tile programs (kernels/cpu/tile_program.h) to VM programs (vm.h).
 
 #include <functional>
 #include <string>
@@ -15,26 +15,26 @@ namespace hlo::cuda {
 
 struct LoweredProgram {
   std::string name;
-  // `pointers` are device memory, numbered as the tile program's arguments. Enqueues on the stream.
+  // Enqueues the program on the stream. `pointers` is device memory, indexed by the tile program's arguments.
   std::function<absl::Status(void* const* pointers, void* workspace, device::Stream stream)> run;
   int64_t workspace_bytes = 0;
 };
 
-// Unimplemented, and why: the CPU runs it.
+// Returns Unimplemented with a reason if the program must run on the CPU.
 absl::StatusOr<LoweredProgram> LowerTile(const cpu::TileProgram& program,
                                          const device::DeviceProperties& device);
 
-// The values that a tile program yields, appended.
+// Appends the steps of a tile program to the builder. Returns the values that it yields.
 absl::StatusOr<std::vector<VmBuilder::Value>> LowerSteps(const cpu::TileProgram& program, VmBuilder& builder);
-// The values that tile code yields for these inputs, appended.
+// Appends tile code to the builder. Returns the values that it yields for `inputs`.
 absl::StatusOr<std::vector<VmBuilder::Value>> LowerCode(const cpu::TileCode& code,
                                                         absl::Span<const VmBuilder::Value> inputs,
                                                         VmBuilder& builder);
-// The loop of a tile program: its outer and its inner dimensions.
+// Returns the iteration space of a tile program: outer, then inner dimensions.
 std::vector<int64_t> DimsOf(const cpu::TileProgram& program);
-// Fills in the pointers of a run.
+// Sets the pointers of a run.
 void SetPointers(const VmTemplate& made, void* const* pointers, VmProgram& program);
-// Bytes of shared memory for a block; Unimplemented where the device has not so many.
+// Returns the bytes of shared memory per thread block; Unimplemented if the device has less.
 absl::StatusOr<size_t> SharedBytesOf(const VmTemplate& made, int values,
                                      const device::DeviceProperties& device);
 

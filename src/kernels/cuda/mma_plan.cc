@@ -10,17 +10,17 @@ namespace hlo::cuda {
 namespace {
 
 using enum ElementType;
-// Threads and shared memory are those of all.
+// Block size and shared memory are the same for all instances.
 using AnyWgmma = WgmmaProduct<MmaKind::kBF16, false, false>;
 
-// Integers that are bytes in memory, or pred: what bytes of either sign hold.
+// Returns the signedness of integers (or pred) stored as bytes; nullopt for other types.
 std::optional<bool> SignOfBytes(ElementType type) {
   if (IsPred(type)) return false;
   if (!IsIntegral(type) || BitWidth(type) > 8) return std::nullopt;
   return IsSigned(type);
 }
 
-// The 16-bit float that holds every value of a type; nullopt: none does.
+// Returns a 16-bit float type that represents every value of `type`; nullopt if there is none.
 std::optional<PackedType> HalfFor(ElementType type) {
   if (type == kBF16 || type == kF8E8M0FNU) return PackedType::kBF16;
   if (type == kF16 || (IsFloat(type) && BitWidth(type) <= 8)) return PackedType::kF16;
@@ -82,7 +82,7 @@ bool IsStoredAs(ElementType type, PackedType packed) {
     case PackedType::kByte:
       return ByteCount(type) == 1 && !IsFloat(type);
     case PackedType::kTF32:
-      return false;  // It is rounded on the way.
+      return false;  // Packing rounds f32 to TF32.
   }
   return false;
 }
@@ -91,12 +91,13 @@ struct Source {
   Operand operand;
   bool turned = false;
   bool packed = false;
-  int64_t offset = 0, plane_bytes = 0;  // Of the packed pieces, in the workspace.
+  int64_t offset = 0, plane_bytes = 0;  // Offset and size of the packed planes in the workspace.
   PackArgs pack;
   LaunchShape pack_shape;
 };
 
-// How one operand comes to the tensor cores: as it lies where it can, else packed. nullopt: not at all.
+// Decides how an operand is passed to the tensor cores: directly if its layout allows, else packed. Returns
+// nullopt if neither is possible.
 std::optional<Source> SourceOf(const Operand& operand, uint32_t mn, const Product& p, const TensorForm& form,
                                int64_t* workspace) {
   Source source{.operand = operand};
@@ -138,8 +139,8 @@ const void* DataOf(const Source& source, const void* array, std::byte* workspace
   return source.packed ? workspace + source.offset + piece * source.plane_bytes : array;
 }
 
-// An operand as boxes of 128 bytes of neighbours by `rows` (terms, where rows are the neighbours). nullopt:
-// it has more dimensions than boxes, or they are not aligned.
+// Returns an operand as TMA boxes of 128 contiguous bytes by `rows` (terms, if the operand is MN-major).
+// Returns nullopt if it has too many dimensions or is not aligned.
 std::optional<BoxSource> BoxesOf(const Source& source, uint32_t mn, const Product& p, uint32_t rows,
                                  uint32_t element_bytes) {
   const Operand& operand = source.operand;
@@ -164,7 +165,7 @@ std::optional<BoxSource> BoxesOf(const Source& source, uint32_t mn, const Produc
   return boxes;
 }
 
-// nullopt: the product is not for groups of warps.
+// Returns nullopt if wgmma does not support the product.
 std::optional<WgmmaArgs> WgmmaFor(const Product& p, const Source& a, const Source& b,
                                   const TensorForm& form) {
   if (!form.has_wgmma || std::min({p.m, p.n, p.k}) < 64) return std::nullopt;
@@ -185,7 +186,7 @@ std::optional<WgmmaArgs> WgmmaFor(const Product& p, const Source& a, const Sourc
   return args;
 }
 
-// The kind of the product as it is computed: its operands may have changed places.
+// Returns the kind of the product as computed; the operands may have been exchanged.
 MmaKind KindOf(const TensorForm& form, bool exchanged) {
   if (exchanged && form.kind == MmaKind::kS8U8) return MmaKind::kU8S8;
   if (exchanged && form.kind == MmaKind::kU8S8) return MmaKind::kS8U8;
@@ -264,7 +265,7 @@ std::optional<TensorForm> ShortSumsFormOf(ElementType a, ElementType b, ElementT
 bool AddTensorProduct(const Product& product, ElementType compute, const TensorForm& form, StepList* list) {
   Product p = product;
   if (std::min({p.m, p.n, p.k}) < 16 || p.batch == 0) return false;
-  if (IsOfFloatBytes(form.kind)) p.a.type = p.b.type = kU8;  // Mere bytes on their way.
+  if (IsOfFloatBytes(form.kind)) p.a.type = p.b.type = kU8;  // FP8 operands are copied as bytes.
   const bool flagged = MayMeetNonFinite(p, compute, ProductMethod::kGeneralTiles);
   if (flagged && !CanTakeElements(p)) return false;
   int64_t workspace = list->shared_bytes;
@@ -284,7 +285,7 @@ bool AddTensorProduct(const Product& product, ElementType compute, const TensorF
   args.tile_columns = (p.n + columns - 1) / columns;
   const int64_t tiles = int64_t{args.tile_rows} * args.tile_columns * p.batch;
   const auto product_count = static_cast<int64_t>(form.products.size());
-  const bool sums_products = product_count > 1;  // Each is a part of its own.
+  const bool sums_products = product_count > 1;  // Each product of pieces is a separate partial sum.
   Chunks chunks;
   if (tiles < 132 && !sums_products) chunks = CutTerms(p.k, tiles, wgmma ? 132 : 264, 512, depth);
   if (tiles * chunks.count >= int64_t{1} << 31) return false;

@@ -1,6 +1,6 @@
 #pragma once
-// Which products tensor cores compute, in which type, and what is done to the operands before: by types,
-// `algorithm` and shape alone.
+// Selects tensor-core GEMMs: which products qualify, in which type, and how operands are packed. Depends on
+// types, `algorithm` and shape only.
 
 #include <optional>
 
@@ -12,39 +12,42 @@
 
 namespace hlo::cuda {
 
-// How tensor cores take a product: the type that operands are brought into, and in how many pieces.
+// The form in which tensor cores compute a product: the operand type, and the number of pieces each operand
+// is split into.
 struct TensorForm {
   MmaKind kind = MmaKind::kBF16;
   PackedType packed = PackedType::kBF16;
   uint32_t element_bytes = 2;
   uint32_t pieces = 1;
-  // Products of pieces, the highest first, in the order in which they are added; before the last NaNs are
-  // cleared.
+  // Products of pieces (piece 0 is the most significant) in order of accumulation; NaNs are cleared before
+  // the last one.
   struct Pair {
     int a, b;
   };
   std::vector<Pair> products = {{0, 0}};
-  bool has_wgmma = false;   // On a device with groups of warps that multiply.
-  int multiprocessors = 1;  // How many blocks share the tiles; says nothing about bits.
+  bool has_wgmma = false;   // The device has wgmma.
+  int multiprocessors = 1;  // Number of multiprocessors that share the tiles; does not affect results.
 };
 
-// nullopt: products of these types are none of tensor cores', or not with this algorithm, or not on this
-// device. What is not named takes its full precision.
+// Returns nullopt if tensor cores do not support these types with this algorithm on this device. Unlisted
+// cases keep their full precision.
 std::optional<TensorForm> TensorFormOf(ElementType a, ElementType b, ElementType result,
                                        PrecisionAlgorithm algorithm, const device::DeviceProperties& device);
 
-// For `algorithm`s that allow partial sums of fewer bits: 8-bit floats as they are, by groups of warps, which
-// take large products alone. Others are computed in the form above.
+// Returns the form for `algorithm`s that allow accumulators of fewer bits: FP8 operands, by wgmma, for large
+// products only. Other products use the form above.
 std::optional<TensorForm> ShortSumsFormOf(ElementType a, ElementType b, ElementType result,
                                           PrecisionAlgorithm algorithm,
                                           const device::DeviceProperties& device);
 
-// The element type of a packed operand, and one step that packs. Integers keep the sign of `type`.
+// StoredType returns the element type of a packed operand; integers keep the signedness of `type`. ShapeOf
+// returns the launch shape of a pack kernel.
 ElementType StoredType(PackedType packed, ElementType type);
 LaunchShape ShapeOf(const PackArgs& args);
 
-// Appends what computes the product in this form; false, and nothing, where its shape is not for tensor
-// cores. Where elements may be missing, a search for infinities comes before (MayMeetNonFinite).
+// Appends the steps of the product in this form. Returns false, and appends nothing, if its shape does not
+// suit tensor cores. If elements may be missing, the caller must add a search for non-finite values first
+// (MayMeetNonFinite).
 bool AddTensorProduct(const Product& product, ElementType compute, const TensorForm& form, StepList* list);
 
 }  // namespace hlo::cuda

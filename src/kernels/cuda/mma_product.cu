@@ -1,4 +1,4 @@
-// Products on tensor cores, by instructions of a warp.
+// Tensor-core GEMM by warp-level mma instructions.
 
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/mma_product_body.h"

@@ -1,7 +1,7 @@
 #pragma once
-// Products on tensor cores by instructions of a warp, for all chips that have them: tiles of 128 x 128 by 64
-// bytes of terms, eight warps with 64 x 32 each, four stages of asynchronous copies. Terms of an operand, or
-// its rows, are read 16 bytes at a time.
+// Tensor-core GEMM by warp-level mma instructions, for all tensor-core GPUs: thread block tiles of 128 x 128
+// by 64 bytes of terms, eight warps with tiles of 64 x 32, and a four-stage pipeline of asynchronous copies.
+// Operands, K-major or MN-major, are loaded 16 bytes at a time.
 
 #include "kernels/cuda/product_body.h"
 #include "kernels/cuda/tensor_core.h"
@@ -13,15 +13,15 @@ struct MmaArgs : ProductArgs {
   uint32_t element_bytes = 2;
 };
 
-// Where 16 bytes of a tile of one operand lie in shared memory. Places are exchanged so that eight rows, or
-// eight terms, that are read together lie in different banks.
+// Swizzled shared memory offsets of the 16-byte chunks of an operand tile. Eight rows, or eight terms, that
+// are read together are in different banks.
 struct MmaTile {
   static constexpr uint32_t kWidth = 128, kDepthBytes = 64, kBytes = kWidth * kDepthBytes;
-  // Rows of terms: chunk < 4 of a row.
+  // K-major: chunk < 4 of a row.
   static HLO_DEVICE uint32_t Straight(uint32_t row, uint32_t chunk) {
     return row * kDepthBytes + ((chunk ^ (row >> 1 & 3)) * 16);
   }
-  // Terms of rows, 16 bits each: chunk < 16 of eight rows.
+  // MN-major, 16-bit elements: chunk < 16 of eight rows.
   static HLO_DEVICE uint32_t Turned(uint32_t k, uint32_t chunk) {
     return k * 2 * kWidth + ((chunk ^ (k & 7)) * 16);
   }
@@ -112,7 +112,7 @@ struct alignas(8) TwoWords {
   uint32_t x[2];
 };
 
-// Elements (i, j) and (i, j + 1) of a product that is summed up in T, an f32 or u32; j is even.
+// Stores elements (i, j) and (i, j + 1) of a product with accumulators of type T (f32 or u32); j is even.
 template <class T>
 HLO_DEVICE void StorePair(const ProductArgs& args, const ProductBlock& block, uint32_t i, uint32_t j, T first,
                           T second) {
@@ -152,7 +152,7 @@ HLO_DEVICE void StorePair(const ProductArgs& args, const ProductBlock& block, ui
   if (j + 1 < p.n) StoreSum(args, block.chunk, block.batch, i, j + 1, second);
 }
 
-// kTurnedA: rows of a are neighbours in memory, not its terms (16 bits alone); likewise b.
+// kTurnedA: a is MN-major (16-bit elements only); kTurnedB: the same for b.
 template <bool kTurnedA, bool kTurnedB>
 struct MmaProduct {
   using Args = MmaArgs;
@@ -160,7 +160,8 @@ struct MmaProduct {
   static constexpr int kStages = 4;
   using ReaderA = MmaTileReader<kTurnedA>;
   using ReaderB = MmaTileReader<kTurnedB>;
-  static constexpr uint32_t kResultPitch = MmaTile::kWidth + 8;  // Words; so that rows begin in other banks.
+  // In words; padded so that rows start in different banks.
+  static constexpr uint32_t kResultPitch = MmaTile::kWidth + 8;
   static constexpr size_t kStageBytes =
       kStages * 2 * MmaTile::kBytes + ReaderA::kTableBytes + ReaderB::kTableBytes;
   static constexpr size_t kResultBytes = MmaTile::kWidth * kResultPitch * sizeof(uint32_t);
@@ -185,7 +186,7 @@ struct MmaProduct {
     MmaD sums[4][4] = {};
     HLO_ROLLED
     for (uint32_t step = 0; step < tiles + kStages - 1; ++step) {
-      // The stage that is filled was read to its end before the last barrier.
+      // The last barrier guarantees that all threads have finished reading the stage that is filled.
       if (step < tiles) {
         std::byte* tile = stages + step % kStages * 2 * MmaTile::kBytes;
         a.Start(env, block.k_begin + step * depth, tile);
@@ -240,7 +241,7 @@ struct MmaProduct {
     }
   }
 
-  // The fragments of 32 bytes of terms, the first or second half of the tile's.
+  // Loads the fragments of 32 bytes of terms, the first or second half of the tile.
   template <class Env>
   static HLO_DEVICE void Read(Env& env, const std::byte* tile, uint32_t half, MmaA (&a)[4], MmaB (&b)[4]) {
     const uint32_t lane = env.thread() % kWarpSize;
@@ -266,7 +267,7 @@ struct MmaProduct {
     }
   }
 
-  // By way of shared memory, so that neighbouring threads write neighbours.
+  // Stores through shared memory, so that global stores are coalesced.
   template <class Env>
   static HLO_DEVICE void Store(Env& env, const MmaArgs& args, const ProductBlock& block,
                                const MmaD (&sums)[4][4]) {

@@ -1,4 +1,4 @@
-// bitcast, bitcast-convert and shuffle as copies between strides.
+// bitcast, bitcast-convert and shuffle as strided copies.
 
 #include <algorithm>
 #include <functional>
@@ -19,13 +19,13 @@
 namespace hlo::cuda {
 namespace {
 
-// A place in an array: offset and strides.
+// A view of an array: offset and strides.
 struct Strided {
   int64_t offset = 0;
   Index strides;
 };
 
-// to[i] = from[i] for i over `dims`. Arguments: from, to.
+// Returns a copy to[i] = from[i] for i over `dims`. Arguments: from, to.
 absl::StatusOr<LoweredProgram> CopyOf(ElementType type, const Index& dims, const Strided& from,
                                       const Strided& to, const DeviceProperties& device) {
   const auto access = [&](int32_t argument, const Strided& place) {
@@ -46,7 +46,7 @@ bool IsUntiled(const Shape& shape) {
                                layout->tail_padding_alignment_in_elements == 1);
 }
 
-// nullopt: the bytes stay what they are.
+// Returns nullopt if the bytes do not change.
 std::optional<RepackArgs> RepackOf(const Shape& from, const Shape& to) {
   const int64_t from_bits = PackedBits(from.type()), to_bits = PackedBits(to.type());
   if (from.type() == to.type() || (from_bits >= 8 && to_bits >= 8)) return std::nullopt;
@@ -59,8 +59,8 @@ std::optional<RepackArgs> RepackOf(const Shape& from, const Shape& to) {
   return args;
 }
 
-// An array in the order of its memory: its dimensions from the most major one, and their strides in an array
-// without layout. nullopt: it is that already.
+// An array in memory order: its dimensions from most major to most minor, and their strides in the row-major
+// array. MemoryOf returns nullopt if the array is row-major.
 struct InMemory {
   Index dims, strides;
 };
@@ -79,15 +79,15 @@ std::optional<InMemory> MemoryOf(const Shape& shape) {
 
 }  // namespace
 
-// Into the order of the operand's memory, to the result's type, and from there out of the order of its
-// memory: as many of these steps as there are, through places that take turns.
+// Copies into the memory order of the operand, repacks to the result type, and copies out of the memory order
+// of the result. Omits steps that change nothing; intermediate results alternate between two buffers.
 std::optional<CudaKernel> FindBitcastKernel(const Instruction& bitcast, const DeviceProperties& device) {
   const Shape &from = bitcast.operand(0)->shape(), &to = bitcast.shape();
   const bool by_layout = bitcast.opcode() == Opcode::kBitcast;
   if (by_layout && !(IsUntiled(from) && IsUntiled(to))) return std::nullopt;
-  // A pred is 0 or 1, whatever byte it is read from.
+  // A pred must be 0 or 1, so arbitrary bytes cannot be reinterpreted.
   if (IsPred(to.type()) && !IsPred(from.type())) return std::nullopt;
-  // The reference refuses results of more bits than the operand has.
+  // The reference rejects results with more bits than the operand.
   if (PackedByteCount(to.type(), *to.ElementCount()) > PackedByteCount(from.type(), *from.ElementCount()))
     return std::nullopt;
   const int64_t from_bytes = *DenseByteCount(from), bytes = *DenseByteCount(to);
@@ -137,7 +137,8 @@ std::optional<CudaKernel> FindBitcastKernel(const Instruction& bitcast, const De
       }};
 }
 
-// result[(i + shift) mod n] = operand[i]: along each dimension what stays before the end, and what wraps.
+// Computes result[(i + shift) mod n] = operand[i]: along each dimension, one part stays before the end and
+// one part wraps around.
 std::optional<CudaKernel> FindShuffleKernel(const Instruction& shuffle, const DeviceProperties& device) {
   const Shape& shape = shuffle.shape();
   const IntList dimensions = shuffle.Get<attr::dimensions>(), shifts = shuffle.Get<attr::shifts>();
@@ -155,7 +156,7 @@ std::optional<CudaKernel> FindShuffleKernel(const Instruction& shuffle, const De
     const int64_t d = dimensions[k], n = shape.dim(d), shift = ((shifts[k] % n) + n) % n;
     std::vector<Block> next;
     for (const Block& block : blocks) {
-      if (block.dims[d] != n) return std::nullopt;  // Twice the same dimension.
+      if (block.dims[d] != n) return std::nullopt;  // The same dimension occurs twice.
       for (const bool wraps : {false, true}) {
         Block part = block;
         part.dims[d] = wraps ? shift : n - shift;

@@ -1,6 +1,5 @@
 #pragma once
-// The six types in which products of any element types are summed up, and what a product and a sum mean in
-// them.
+// The six accumulator types of products of any element types, and their arithmetic.
 
 #include <cmath>
 #include <cstdint>
@@ -15,7 +14,8 @@ struct alignas(2 * sizeof(R)) ComplexNumber {
   HLO_DEVICE bool operator==(const ComplexNumber& other) const { return re == other.re && im == other.im; }
 };
 
-// a * b + c, floats in one rounding; the parts of complex numbers in four, the real product first.
+// Returns a * b + c. Floats are rounded once; complex numbers use one fused multiply-add per real product,
+// the real part's first.
 HLO_DEVICE float MultiplyAdd(float a, float b, float c) { return fmaf(a, b, c); }
 HLO_DEVICE double MultiplyAdd(double a, double b, double c) { return fma(a, b, c); }
 HLO_DEVICE uint32_t MultiplyAdd(uint32_t a, uint32_t b, uint32_t c) { return a * b + c; }

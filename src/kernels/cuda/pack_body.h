@@ -1,6 +1,6 @@
 #pragma once
-// Copies an operand into the form that tensor cores take: rows of neighbouring terms, in a type that they
-// multiply, f32 also in pieces of fewer bits (semantics 6.1).
+// Packs an operand for tensor cores: rows of contiguous terms in a type that they support; f32 may be split
+// into pieces of fewer bits (semantics 6.1).
 
 #include "kernels/cuda/element_io.h"
 #include "kernels/cuda/product.h"
@@ -13,11 +13,11 @@ enum class PackedType : uint8_t { kBF16, kF16, kTF32, kByte };
 struct PackArgs {
   Operand operand;
   const void* data = nullptr;
-  void* packed = nullptr;  // [piece][batch][mn][pitch]
+  void* packed = nullptr;  // [piece][batch][mn][pitch].
   uint32_t mn = 0, k = 0, batch = 1;
-  uint32_t pitch = 0;  // Terms of a row, those behind the last one zero.
+  uint32_t pitch = 0;  // Terms per row, zero-padded.
   PackedType type = PackedType::kBF16;
-  uint32_t pieces = 1;  // All but the last are cut off, the last is what remains, rounded.
+  uint32_t pieces = 1;  // All pieces but the last are truncated; the last is the rounded remainder.
 };
 
 struct Pack {
@@ -60,7 +60,7 @@ struct Pack {
     return BitsOfFloat(LoadElement<float>(operand.type, args.data, place));
   }
 
-  // The pieces of an element, `plane` places apart.
+  // Stores the pieces of an element, `plane` elements apart.
   static HLO_DEVICE void Put(const PackArgs& args, int64_t place, int64_t plane, uint32_t bits) {
     if (args.type == PackedType::kByte) {
       static_cast<uint8_t*>(args.packed)[place] = static_cast<uint8_t>(bits);
@@ -84,7 +84,7 @@ struct Pack {
                           args.packed, place, value);
   }
 
-  // To nearest even, 10 bits of mantissa. A NaN stays one.
+  // Rounds to nearest even with a 10-bit mantissa; preserves NaN.
   static HLO_DEVICE uint32_t RoundedToTF32(uint32_t bits) {
     if ((bits & 0x7fffffffu) > 0x7f800000u) return bits | 0x00400000u;
     return (bits + 0xfffu + ((bits >> 13) & 1u)) & 0xffffe000u;

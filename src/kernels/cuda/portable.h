@@ -1,18 +1,18 @@
 #pragma once
-// What kernel bodies are written with, so that one source compiles for the device and for the host. A body is
+// Portability macros that let a kernel body compile for the device and for the host. A body is
 //   template <class Env> HLO_DEVICE void SomethingBody(Env& env, const SomethingArgs& args);
-// over an environment: DeviceEnv (env.h) or HostEnv (emulator.h). It uses no built-in of CUDA.
+// parameterised by an environment: DeviceEnv (env.h) or HostEnv (emulator.h). It uses no CUDA built-ins.
 
 #include <cstddef>
 #include <cstdint>
 
 #ifdef __CUDACC__
 #define HLO_DEVICE __host__ __device__ __forceinline__
-// For what is called from many places, or rarely.
+// Marks functions that are called from many places, or rarely, and must not be inlined.
 #define HLO_DEVICE_CALLED inline __host__ __device__ __noinline__
-// Before a loop of a fixed number of turns, over arrays that are to stay in registers.
+// Fully unrolls a loop with a constant trip count over arrays that must stay in registers.
 #define HLO_UNROLL _Pragma("unroll")
-// Before a loop that is to stay small.
+// Prevents unrolling, to limit code size.
 #define HLO_ROLLED _Pragma("unroll 1")
 #else
 #define HLO_DEVICE inline
@@ -29,7 +29,7 @@ struct Dim3 {
   uint32_t x = 1, y = 1, z = 1;
 };
 
-// How a kernel is launched: blocks, threads of each (a multiple of 32, in one dimension), dynamic shared
+// The configuration of a launch: grid, block size (one-dimensional, a multiple of 32), and dynamic shared
 // memory.
 struct LaunchShape {
   Dim3 grid;

@@ -1,4 +1,4 @@
-// Products of all element types.
+// GEMM of all element types.
 
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/product_body.h"

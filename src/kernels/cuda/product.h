@@ -1,6 +1,6 @@
 #pragma once
-// A batch of matrix products as the kernels of dot and convolution take it: where the elements of the three
-// arrays lie, and which of them stand for zeros.
+// A batch of matrix products as the kernels of dot and convolution take it (implicit GEMM): index maps of the
+// three arrays, and which elements are padding.
 //   result[b, i, j] = sum over k of a[b, i, k] * b[b, k, j]
 
 #include <cstdint>
@@ -12,17 +12,17 @@
 
 namespace hlo::cuda {
 
-// Dimensions through which one index of a product may run, and axes along which elements may be missing.
+// Maximum number of dimensions per index, and of axes along which elements may be out of bounds.
 inline constexpr int kIndexRank = 6, kAxisRank = 3;
 
-// A place in an array, in elements from its first one, and coordinates along the axes.
+// A position in an array: element offset and coordinates along the axes.
 struct Place {
   int64_t offset = 0;
   int32_t coordinates[kAxisRank] = {};
 };
 
-// How an index of a product becomes a place: dimensions, the last fastest. A step along a dimension moves by
-// `stride` elements and, where `axis` is not -1, by `step` along that axis.
+// Maps an index of a product to a position, by its digits in mixed radix (last dimension fastest). A step
+// along a dimension moves by `stride` elements and, unless `axis` is -1, by `step` along that axis.
 struct IndexMap {
   struct Dim {
     FastDiv size;
@@ -30,7 +30,7 @@ struct IndexMap {
     int64_t stride = 0;
     int32_t axis = -1;
   };
-  int32_t rank = 0;  // Where it is 0, dims[0].stride is 0.
+  int32_t rank = 0;  // If 0, dims[0].stride is 0.
   Dim dims[kIndexRank];
 
   HLO_DEVICE void Add(uint32_t index, Place* place) const {
@@ -56,20 +56,20 @@ struct IndexMap {
     }
     return offset + static_cast<int64_t>(index) * dims[0].stride;
   }
-  // Of one dimension at most.
+  // Requires at most one dimension.
   HLO_DEVICE int64_t Stride() const { return dims[0].stride; }
 };
 
-// How the threads of a block share the reading of a tile.
+// The access pattern in which the threads of a block load an operand tile.
 enum class Reading : uint8_t {
-  kVectors,  // 16 bytes along the rows or columns: they are neighbours and aligned.
-  kAlongMn,  // Elements; neighbouring threads read neighbouring rows (of b: columns).
-  kAlongK,   // Elements; neighbouring threads read neighbouring terms.
+  kVectors,  // 16-byte vectors along the rows or columns, which are contiguous and aligned.
+  kAlongMn,  // Single elements; adjacent threads load adjacent rows (for b: columns).
+  kAlongK,   // Single elements; adjacent threads load adjacent terms.
 };
 
-// One operand. Element (batch, mn, k) lies at the sum of the three places. Along axis x the coordinate c of
-// that sum counts in elements of the array spread by `spread`: it must lie in [0, extent * spread) and be a
-// multiple of spread, or the element is a zero; the place moves by c / spread * stride.
+// One operand. Element (batch, mn, k) is at the sum of the three positions. Along axis x, the coordinate c of
+// that sum indexes the array dilated by `spread`: if c is outside [0, extent * spread) or not a multiple of
+// spread, the element is zero; otherwise the offset moves by c / spread * stride.
 struct Operand {
   struct Axis {
     int32_t extent = 1, origin = 0;
@@ -78,18 +78,18 @@ struct Operand {
   };
   ElementType type = ElementType::kF32;
   Reading reading = Reading::kAlongK;
-  bool k_vectors = false;  // Terms are neighbours, and 16 bytes of them at multiples of that are aligned.
+  bool k_vectors = false;  // Terms are contiguous and 16-byte vectors of them are aligned.
   int32_t axis_count = 0;
   Axis axes[kAxisRank];
-  int64_t origin = 0;  // Where index (0, 0, 0) lies, axes apart.
+  int64_t origin = 0;  // Offset of index (0, 0, 0), without the axes.
   IndexMap batch, mn, k;
 };
 
-// Element (batch, i, j) lies at the sum of the three offsets.
+// Element (batch, i, j) is at the sum of the three offsets.
 struct Result {
   ElementType type = ElementType::kF32;
-  bool pairs = false;    // Rows are dense, and begin at even places.
-  bool vectors = false;  // Rows are dense, and 16 bytes at columns that are multiples of 4 are aligned.
+  bool pairs = false;    // Rows are dense and start at even offsets.
+  bool vectors = false;  // Rows are dense and 16-byte vectors at multiples of 4 columns are aligned.
   int64_t origin = 0;
   IndexMap batch, rows, columns;
 };
@@ -99,17 +99,17 @@ struct Product {
   bool exchanged = false;  // a is the instruction's second operand.
   Operand a, b;
   Result result;
-  Epilogue epilogue;  // None: nothing is done. Of sums in f32 alone.
+  Epilogue epilogue;  // Only for f32 accumulators; empty: none.
 };
 
-// The place of an operand's element where all axes are in range, for operands without spread.
+// Adds the axis offsets, for operands without spread and with all coordinates in bounds.
 HLO_DEVICE void AddAxes(const Operand& operand, Place* place) {
   HLO_UNROLL
   for (int x = 0; x < kAxisRank; ++x)
     place->offset += static_cast<int64_t>(place->coordinates[x]) * operand.axes[x].stride;
 }
 
-// Where the elements (batch, mn, .) begin.
+// Returns the base position of the elements (batch, mn, .).
 HLO_DEVICE Place RowPlace(const Operand& operand, uint32_t batch, uint32_t mn) {
   Place place;
   place.offset = operand.origin;
@@ -120,7 +120,7 @@ HLO_DEVICE Place RowPlace(const Operand& operand, uint32_t batch, uint32_t mn) {
   return place;
 }
 
-// Whether the element at row + term exists, and where it lies.
+// Returns true if the element at row + term is in bounds, and its offset.
 HLO_DEVICE bool FindElement(const Operand& operand, const Place& row, const Place& term, int64_t* offset) {
   *offset = row.offset + term.offset;
   bool exists = true;

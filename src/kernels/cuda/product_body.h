@@ -1,13 +1,13 @@
 #pragma once
-// Products of any element types, summed up in T: tiles through shared memory; one thread an element; the sum
-// of chunks. Every element is one chain of products in ascending k.
+// GEMM of any element types with accumulators of type T: tiled through shared memory, one thread per element,
+// and the reduction of split-K partial sums. Every element accumulates in ascending k.
 
 #include "kernels/cuda/element_io.h"
 #include "kernels/cuda/product_launch.h"
 
 namespace hlo::cuda {
 
-// Element k of a row that begins at `row`; zero where it does not exist.
+// Returns element k of the row that starts at `row`; zero if it is out of bounds.
 template <class T>
 HLO_DEVICE T TermOf(const Operand& operand, const void* data, const Place& row, uint32_t k) {
   Place term;
@@ -29,7 +29,7 @@ HLO_DEVICE void StoreResult(const ProductArgs& args, uint32_t batch, uint32_t i,
   StoreElement<T>(result.type, args.result, offset, sum);
 }
 
-// Into the result, or what is added to it later.
+// Stores the accumulator to the result or, for split-K, to the partial sums.
 template <class T>
 HLO_DEVICE void StoreSum(const ProductArgs& args, uint32_t chunk, uint32_t batch, uint32_t i, uint32_t j,
                          T sum) {
@@ -39,7 +39,8 @@ HLO_DEVICE void StoreSum(const ProductArgs& args, uint32_t chunk, uint32_t batch
     StoreResult(args, batch, i, j, sum);
 }
 
-// 64 x 64 elements a block, 4 x 4 a thread, 16 apart; T wider than 8 bytes: 32 x 32 and 2 x 2.
+// Thread block tiles of 64 x 64, register tiles of 4 x 4 with stride 16; if T is wider than 8 bytes, 32 x 32
+// and 2 x 2.
 template <class T>
 struct TileProduct {
   using Args = ProductArgs;
@@ -97,7 +98,7 @@ struct TileProduct {
   }
 
  private:
-  // tile[k][row], zeros where there is nothing.
+  // Fills tile[k][row], zero-padded.
   template <class Env>
   static HLO_DEVICE void Fill(Env& env, const Operand& operand, const void* data, const Place* rows,
                               uint32_t row_count, uint32_t k_first, uint32_t k_end, T* tile) {
@@ -110,7 +111,7 @@ struct TileProduct {
   }
 };
 
-// One thread an element of the result, of fewer than 2^31: for few terms, or few rows or columns in a batch.
+// One thread per element, for results of fewer than 2^31 elements with few terms, rows or columns.
 template <class T>
 struct ElementProduct {
   using Args = ProductArgs;
@@ -123,7 +124,7 @@ struct ElementProduct {
     const Product& p = args.product;
     const uint32_t x = env.block().x * kThreads + env.thread();
     if (x >= p.batch * p.m * p.n) return;
-    // Neighbouring threads write neighbours.
+    // Adjacent threads store adjacent elements.
     uint32_t batch, i, j;
     switch (args.innermost) {
       case ProductArgs::Innermost::kBatch:
@@ -159,7 +160,7 @@ struct ElementProduct {
   }
 };
 
-// result = the chunks' sums, added in order.
+// Computes the result as the sum of the split-K partial sums, in order.
 template <class T>
 struct SumParts {
   using Args = ProductArgs;

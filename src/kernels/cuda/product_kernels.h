@@ -1,5 +1,5 @@
 #pragma once
-// The kernels of products, as functions that launch them.
+// Launch functions of the GEMM kernels.
 
 #include "absl/status/status.h"
 #include "device/stream.h"
@@ -13,16 +13,16 @@ namespace hlo::cuda {
 
 using LaunchProduct = absl::Status (*)(const LaunchShape&, const ProductArgs&, device::Stream);
 
-// f32 in true single precision: tiles of 128 x 128 or 64 x 64. `axes`: elements may be missing.
+// Full-precision f32 GEMM with tiles of 128 x 128 (large) or 64 x 64. `axes`: elements may be out of bounds.
 struct TileKernel {
   LaunchProduct launch;
   size_t shared_bytes;
 };
 TileKernel F32KernelOf(bool large, bool axes);
-// f64 on tensor cores: tiles of 128 x 128.
+// f64 GEMM on tensor cores with tiles of 128 x 128.
 TileKernel F64KernelOf();
 
-// For operands of all types, by the type of the sums.
+// Kernels for operands of all types, by accumulator type.
 struct ComputeKernels {
   LaunchProduct tiles;
   uint32_t tile;
@@ -31,21 +31,21 @@ struct ComputeKernels {
 };
 ComputeKernels KernelsOf(ElementType compute);
 
-// At most eight columns.
+// Kernels for products with at most eight columns.
 struct ThinKernels {
   LaunchProduct along_k;
   uint32_t rows_along_k;
   LaunchProduct along_rows;
   uint32_t rows_along_rows;
 };
-// nullptr: none for elements of this type.
+// Returns nullptr if there is no kernel for this element type.
 const ThinKernels* ThinKernelsOf(ElementType stored);
 
-// Tensor cores by instructions of a warp.
+// Tensor cores by warp-level mma instructions.
 absl::Status LaunchMma(bool a_turned, bool b_turned, const LaunchShape& shape, const MmaArgs& args,
                        device::Stream stream);
 size_t MmaSharedBytes(bool a_turned, bool b_turned);
-// Tensor cores by groups of warps, on Hopper; where this build has them.
+// Tensor cores by wgmma on Hopper; HasWgmma is true if this build contains them.
 bool HasWgmma();
 absl::Status LaunchWgmma(MmaKind kind, bool a_turned, bool b_turned, const LaunchShape& shape,
                          const WgmmaArgs& args, device::Stream stream);

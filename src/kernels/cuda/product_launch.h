@@ -1,6 +1,5 @@
 #pragma once
-// What a kernel of products is launched with: the product, how its result is cut into tiles, and its terms
-// into chunks that are summed up apart.
+// Arguments of the GEMM kernels: the product, its tiling, and split-K.
 
 #include "kernels/cuda/product.h"
 
@@ -11,23 +10,24 @@ struct ProductArgs {
   const void* a = nullptr;
   const void* b = nullptr;
   void* result = nullptr;
-  // The index that neighbouring elements of the result differ in.
+  // The index that varies fastest in the result's memory.
   enum class Innermost : uint8_t { kColumns, kRows, kBatch };
   Innermost innermost = Innermost::kColumns;
-  // Tiles, blocks of which share operands: `group` rows of tiles at a time.
+  // Tile rasterisation: `group` rows of tiles at a time, for L2 reuse.
   uint32_t tile_rows = 1, tile_columns = 1, group = 8;
-  // Chunk s of the terms [s * chunk, (s + 1) * chunk) is summed up into parts[s], dense arrays of batch, m
-  // and n in the compute type, which a kernel of its own adds in order. One chunk goes into the result.
+  // Split-K: chunk s accumulates the terms [s * chunk, (s + 1) * chunk) into parts[s], dense arrays [batch,
+  // m, n] of the accumulator type, which SumParts adds in order. A single chunk stores to the result
+  // directly.
   uint32_t chunks = 1, chunk = 0xffffffffu;
   void* parts = nullptr;
-  bool clears_nan = false;  // Before the last part is added, NaNs become 0.
-  // Where set, blocks do nothing unless (*flag != 0) == run_if: the kernels for two cases are launched one
-  // after the other, and the data decide between them.
+  bool clears_nan = false;  // NaNs become 0 before the last part is added.
+  // If set, thread blocks exit unless (*flag != 0) == run_if. The kernels for both cases are enqueued, and
+  // the data select one without host synchronisation.
   const uint32_t* flag = nullptr;
   bool run_if = false;
 };
 
-// What a block does.
+// The tile, batch and chunk of a thread block.
 struct ProductBlock {
   uint32_t row_tile, column_tile, batch, chunk, k_begin, k_end;
 };
@@ -43,7 +43,7 @@ HLO_DEVICE ProductBlock BlockOf(const ProductArgs& args, uint32_t block) {
   const uint32_t rows = args.tile_rows - first < args.group ? args.tile_rows - first : args.group;
   result.column_tile = in_group / rows;
   result.row_tile = first + in_group - result.column_tile * rows;
-  result.k_begin = result.chunk * args.chunk;  // The last chunk alone may be shorter.
+  result.k_begin = result.chunk * args.chunk;  // Only the last chunk may be shorter.
   const uint32_t left = args.product.k - result.k_begin;
   result.k_end = result.k_begin + (args.chunk < left ? args.chunk : left);
   return result;
@@ -53,7 +53,7 @@ HLO_DEVICE bool IsSwitchedOff(const ProductArgs& args) {
   return args.flag != nullptr && (*args.flag != 0) != args.run_if;
 }
 
-// Where the sum of (batch, i, j) over a chunk goes in `parts`.
+// Returns the offset in `parts` of the partial sum of (batch, i, j) over a chunk.
 HLO_DEVICE int64_t PartOffset(const ProductArgs& args, uint32_t chunk, uint32_t batch, uint32_t i,
                               uint32_t j) {
   const int64_t matrix = static_cast<int64_t>(chunk) * args.product.batch + batch;

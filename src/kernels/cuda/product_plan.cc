@@ -10,15 +10,15 @@
 namespace hlo::cuda {
 namespace {
 
-// Indices and their products stay below this: FastDiv is exact, and sums of two do not wrap.
+// Upper bound of indices and their products: FastDiv is exact and sums of two do not overflow.
 constexpr int64_t kMostIndex = int64_t{1} << 31;
 
-constexpr int kMultiprocessors = 132;  // Of the chip that tiles are chosen for; results do not depend on it.
+constexpr int kMultiprocessors = 132;  // The GPU that tiles are tuned for; does not affect results.
 
 bool IsMultiple(int64_t x, int64_t of) { return x % of == 0; }
 
-// Whether runs of `count` elements, starting at multiples of it, are neighbours in memory and begin at
-// multiples of it. `others` are maps that are added.
+// True if runs of `count` elements at multiples of `count` are contiguous and aligned. `others` are maps
+// whose offsets are added.
 bool HasRuns(const IndexMap& map, std::initializer_list<const IndexMap*> others, int64_t origin,
              int64_t count, bool may_end_early) {
   if (map.rank == 0 || !IsMultiple(origin, count)) return false;
@@ -36,7 +36,7 @@ bool HasRuns(const IndexMap& map, std::initializer_list<const IndexMap*> others,
   return true;
 }
 
-// The step from one element to the next along the fastest dimension; 0: there is but one.
+// Returns the stride of the fastest dimension; 0 if there is only one element.
 int64_t LastStride(const Operand& operand, const IndexMap& map) {
   if (map.rank == 0) return 0;
   const IndexMap::Dim& last = map.dims[map.rank - 1];
@@ -215,15 +215,15 @@ Chunks CutTerms(uint32_t k, int64_t blocks, int64_t most_blocks, uint32_t least,
 
 namespace {
 
-// A kernel of tiles and how it is launched.
+// A tiled kernel and its launch parameters.
 struct Tiling {
   uint32_t rows, columns, threads;
   size_t shared_bytes;
   LaunchProduct launch;
 };
 
-// The cheaper of two: a large tile keeps a multiprocessor busy four times as long as a small one, and is less
-// than three times as dear.
+// True if the large tile is estimated to be faster: a wave of large tiles does four times the work of a wave
+// of small ones and takes less than three times as long.
 bool TakesLargeTile(const Product& p) {
   const auto waves = [&](int64_t tile) {
     const int64_t tiles = (p.m + tile - 1) / tile * ((p.n + tile - 1) / tile) * p.batch;
@@ -234,7 +234,7 @@ bool TakesLargeTile(const Product& p) {
 
 bool HasAxes(const Product& p) { return p.a.axis_count + p.b.axis_count > 0; }
 
-// Axes whose zeros lie between the elements, which only the general kernels know.
+// True if an axis is dilated, which only the general kernels support.
 bool HasSpread(const Product& p) {
   for (const Operand* operand : {&p.a, &p.b}) {
     for (int x = 0; x < operand->axis_count; ++x) {
@@ -249,7 +249,7 @@ bool TakesF32Tile(const Product& p, ElementType compute) {
          p.result.type == compute && !HasSpread(p);
 }
 
-// The chips whose tensor cores are faster at f64 than everything else they have.
+// True on GPUs whose tensor cores have the highest f64 throughput.
 bool TakesF64TensorCore(const Product& p, ElementType compute, const device::DeviceProperties& device) {
   const int chip = device.compute_capability;
   const bool has = chip == 80 || chip == 90 || chip == 100;
@@ -258,7 +258,7 @@ bool TakesF64TensorCore(const Product& p, ElementType compute, const device::Dev
          device.shared_bytes_per_block >= static_cast<int64_t>(F64KernelOf().shared_bytes);
 }
 
-// Products so small, or so flat, that tiles would be mostly empty.
+// True for products so small or narrow that tiles would be mostly empty.
 bool TakesElements(const Product& p) {
   if (!CanTakeElements(p)) return false;
   const uint32_t narrow = std::min(p.m, p.n);
@@ -282,7 +282,7 @@ struct ProductLaunch {
   LaunchShape shape;
   ProductArgs args;
   int64_t parts_offset = 0;
-  std::optional<bool> run_if = {};  // The flag at the start of the workspace.
+  std::optional<bool> run_if = {};  // Condition on the flag at the start of the workspace.
 };
 
 void AddLaunch(const ProductLaunch& l, StepList* list) {
@@ -310,14 +310,14 @@ void AddLaunch(const ProductLaunch& l, StepList* list) {
   });
 }
 
-// What all kernels of a product have in common.
+// The properties shared by all kernels of a product.
 struct ProductTask {
   Product product;
   ElementType compute;
   std::optional<bool> run_if = {};
 };
 
-// The kernel of `tiling` over chunks of the terms, and the sum of the chunks.
+// Adds the tiled kernel over chunks of the terms, and the reduction of the chunks.
 void AddTiles(const ProductTask& task, const Tiling& tiling, const Chunks& chunks, StepList* list) {
   const Product& p = task.product;
   ProductArgs args{.product = p};
@@ -351,7 +351,7 @@ void AddThin(const ProductTask& task, StepList* list) {
   AddTiles(task, {rows, 8, 256, 0, along_k ? kernels.along_k : kernels.along_rows}, chunks, list);
 }
 
-// In f32 tiles, by one chain of fused multiply-adds an element.
+// Adds the f32 kernel, which computes each element as one chain of fused multiply-adds.
 void AddF32Tiles(const ProductTask& task, bool large, StepList* list) {
   const Product& p = task.product;
   const TileKernel kernel = F32KernelOf(large, HasAxes(p));
@@ -396,7 +396,7 @@ void AddElements(const ProductTask& task, StepList* list) {
   AddLaunch({KernelsOf(task.compute).elements, Linear(Blocks(count, 256), 256), args, 0, task.run_if}, list);
 }
 
-// Whether results of so many elements, and their tiles, can be counted.
+// True if the number of tiles fits the grid.
 bool Fits(const Product& p) {
   const double smallest_tiles = (p.m / 32.0 + 1) * (p.n / 32.0 + 1) * p.batch;
   return smallest_tiles < static_cast<double>(kMostIndex) / 64;
@@ -405,7 +405,7 @@ bool Fits(const Product& p) {
 }  // namespace
 
 void AddNonFiniteSearch(int64_t filter_count, ElementType filter_type, StepList* list) {
-  // Flags of single blocks follow the one that kernels look at.
+  // The flags of the thread blocks follow the combined flag.
   constexpr int64_t kEach = 1 << 16, kMostBlocks = 255;
   const int64_t blocks = std::clamp<int64_t>(Blocks(filter_count, kEach), 1, kMostBlocks);
   list->steps.push_back([=](const StepArrays& arrays) -> absl::Status {

@@ -1,6 +1,6 @@
 #pragma once
-// A stable sort of unsigned keys, with a number each, by 8 bits at a time from the lowest: counts of each
-// digit in each tile, sums of these, and every element to its place. Ranks do not depend on timing.
+// Stable LSD radix sort of unsigned keys with 32-bit values, 8 bits per pass: histogram per tile, prefix
+// sums, and scatter. The ranks are deterministic.
 
 #include "kernels/cuda/block_scan.h"
 #include "kernels/cuda/portable.h"
@@ -15,8 +15,8 @@ struct RadixArgs {
   void* keys_out = nullptr;
   const uint32_t* order_in = nullptr;  // nullptr: 0, 1, 2, ...
   uint32_t* order_out = nullptr;
-  uint32_t* counts = nullptr;  // [kDigits, tiles]
-  uint32_t* totals = nullptr;  // [kDigits]
+  uint32_t* counts = nullptr;  // [kDigits, tiles].
+  uint32_t* totals = nullptr;  // [kDigits].
   uint32_t count = 0, tiles = 0, shift = 0;
 };
 
@@ -40,7 +40,7 @@ HLO_DEVICE void RadixCountBody(Env& env, const RadixArgs& args) {
   args.counts[env.thread() * args.tiles + env.block().x] = counts[env.thread()];
 }
 
-// A digit a warp: counts become sums over the tiles before.
+// Computes the exclusive prefix sums of the counts over the tiles, one warp per digit.
 template <class Env>
 HLO_DEVICE void RadixSumBody(Env& env, const RadixArgs& args) {
   const uint32_t lane = env.thread() % kWarpSize,
@@ -64,11 +64,11 @@ template <class Key>
 struct RadixShared {
   Key keys[kRadixTile];
   uint32_t warp_counts[kRadixThreads / kWarpSize][kDigits];
-  uint32_t starts[kDigits], offsets[kDigits];  // Of digits: in the tile; from there to the whole.
+  uint32_t starts[kDigits], offsets[kDigits];  // Offsets of digits in the tile, and from there to the output.
   uint32_t scratch[kRadixThreads / kWarpSize + 1];
 };
 
-// Counts of warps become sums over the warps before; digits get their starts.
+// Computes the exclusive prefix sums of the counts over the warps, and the digit offsets.
 template <class Key, class Env>
 HLO_DEVICE void PlaceDigits(Env& env, const RadixArgs& args, RadixShared<Key>& shared) {
   const auto add = [](uint32_t a, uint32_t b) { return a + b; };
@@ -96,7 +96,8 @@ HLO_DEVICE void RadixScatterBody(Env& env, const RadixArgs& args) {
   for (auto& counts : shared.warp_counts) counts[thread] = 0;
   env.sync();
 
-  // Elements of a warp lie side by side; `at` is the rank among equal digits of the warp, then the place.
+  // A warp's elements are contiguous. `at` is first the rank among equal digits of the warp, then the
+  // position.
   Key key[kRadixItems] = {};
   uint32_t at[kRadixItems] = {};
   const uint32_t first = warp * kRadixItems * kWarpSize + lane;

@@ -1,6 +1,5 @@
 #pragma once
-// ragged-dot: products whose terms meet the slice of rhs, or go to the slice of the result, that their
-// position's group says.
+// ragged-dot: the group of each position selects the slice of rhs, or the slice of the result.
 
 #include "kernels/cuda/element_io.h"
 #include "kernels/cuda/product.h"
@@ -10,8 +9,8 @@ namespace hlo::cuda {
 
 constexpr uint32_t kRaggedThreads = 256;
 
-// group_of[p, r]: the group of position r where the sizes are those of prefix p, or -1. A group begins where
-// the one before ends.
+// Computes group_of[p, r]: the group of position r for the group sizes of prefix p, or -1. Groups are
+// contiguous.
 struct RaggedGroupsArgs {
   const void* sizes = nullptr;
   uint32_t byte_count = 4;
@@ -41,15 +40,15 @@ struct RaggedGroups {
   }
 };
 
-// One thread an element of the result, of fewer than 2^31; a chain of products in ascending k.
+// One thread per element, for results of fewer than 2^31 elements; accumulates in ascending k.
 struct RaggedArgs {
   Product product;
   const void *a = nullptr, *b = nullptr;
   void* result = nullptr;
   const int32_t* group_of = nullptr;
-  IndexMap batch, rows, terms;            // Into group_of.
-  int64_t b_group = 0, result_group = 0;  // Strides.
-  uint32_t result_groups = 1;             // Of a ragged contracting dimension; else 1.
+  IndexMap batch, rows, terms;            // Maps into group_of.
+  int64_t b_group = 0, result_group = 0;  // Strides between groups.
+  uint32_t result_groups = 1;             // More than 1 only for a ragged contracting dimension.
   bool by_terms = false;
 };
 

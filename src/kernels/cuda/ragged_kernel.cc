@@ -1,4 +1,4 @@
-// ragged-dot as a kernel of the registry (semantics 6.2).
+// Registers the ragged-dot kernel (semantics 6.2).
 
 #include <algorithm>
 #include <vector>
@@ -18,12 +18,12 @@ bool Contains(absl::Span<const int64_t> dims, int64_t d) {
   return std::find(dims.begin(), dims.end(), d) != dims.end();
 }
 
-// Dimensions of one index of the product: of lhs, rhs and the result, each where the index has them.
+// The dimensions of lhs, rhs and the result that belong to one index of the product.
 struct Shared {
   Index lhs, rhs, result;
 };
 
-// Everything that an index moves: sizes, and strides in arrays by their dimensions.
+// Returns the index map of dimensions with these sizes and strides.
 std::optional<IndexMap> RaggedMapOf(const Index& sizes, const Index& strides) {
   PairedDims dims;
   for (size_t k = 0; k < sizes.size(); ++k)
@@ -56,7 +56,7 @@ class RaggedPlan {
     for (size_t k = 0; k < columns_.rhs.size(); ++k) columns_.result.push_back(d++);
   }
 
-  // False: too many dimensions or elements, or not sound.
+  // Returns false if there are too many dimensions or elements, or the shapes are inconsistent.
   bool Make(RaggedArgs* args, RaggedGroupsArgs* groups) const {
     const Index lhs = RowMajorStrides(lhs_.dims()), rhs = RowMajorStrides(rhs_.dims()),
                 result = RowMajorStrides(result_.dims()), group = GroupStrides();
@@ -107,8 +107,8 @@ class RaggedPlan {
   }
 
  private:
-  // The dimensions of lhs along which group sizes may differ: those before the ragged one, batch dimensions
-  // first.
+  // Returns the dimensions of lhs along which group sizes may differ: those before the ragged one, batch
+  // dimensions first.
   Index PrefixDims() const {
     Index prefix;
     if (sizes_.rank() == 1) return prefix;
@@ -121,7 +121,7 @@ class RaggedPlan {
     return prefix;
   }
   int64_t Prefixes() const { return hlo::Product(Pick(lhs_.dims(), PrefixDims())); }
-  // Of a position of lhs among the groups of all positions.
+  // Returns the strides of lhs positions in group_of.
   Index GroupStrides() const {
     Index strides = Zeros(lhs_.rank());
     strides[ragged_] = 1;

@@ -1,5 +1,5 @@
 #pragma once
-// rng-bit-generator (semantics 7.2 to 7.4) and rng: a block of the counter a thread.
+// rng-bit-generator (semantics 7.2 to 7.4) and rng: one counter block per thread.
 
 #include <cmath>
 #include <cstdint>
@@ -11,13 +11,13 @@ namespace hlo::cuda {
 
 struct RandomBitsArgs {
   const uint64_t* state = nullptr;
-  uint64_t* next_state = nullptr;  // nullptr: not asked for.
+  uint64_t* next_state = nullptr;  // nullptr: not needed.
   void* bits = nullptr;
   uint32_t state_words = 2;
-  uint64_t blocks = 0, count = 0;  // Of the counter; elements.
+  uint64_t blocks = 0, count = 0;  // Counter blocks; elements.
   uint32_t byte_count = 4, kept_bits = 32;
-  bool is_signed = false;  // Types narrower than a byte keep their sign.
-  // Threefry: block (i, j, k) of (outer, half of size, inner) gives elements 2j and 2j + 1 along size.
+  bool is_signed = false;  // Sub-byte types are sign-extended.
+  // Threefry: block (i, j, k) of (outer, half of size, inner) gives elements 2j and 2j + 1 along `size`.
   uint64_t size = 1, inner = 1;
 };
 
@@ -113,7 +113,7 @@ HLO_DEVICE void PhiloxBody(Env& env, const RandomBitsArgs& args) {
   }
 }
 
-// What a run keeps of its random numbers: its seed, and a counter of two words.
+// The random state of a run: seed and 128-bit counter.
 struct RandomState {
   uint64_t seed, low, high;
 };
@@ -124,13 +124,13 @@ struct DrawArgs {
   void* result = nullptr;
   uint64_t count = 0;
   ElementType type = ElementType::kF32;
-  uint32_t bits = 32;  // Of the type.
+  uint32_t bits = 32;  // Bit width of the type.
   bool is_float = true, normal = false;
 };
 
 HLO_DEVICE double FractionOf(uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
 
-// rng (semantics 7.7), as the reference draws: an element a thread, from a block of the counter.
+// rng (semantics 7.7), identical to the reference: one element per thread, from one counter block.
 template <class Env>
 HLO_DEVICE void DrawBody(Env& env, const DrawArgs& args) {
   const uint64_t i = static_cast<uint64_t>(env.block().x) * env.threads() + env.thread();
@@ -171,7 +171,7 @@ HLO_DEVICE void DrawBody(Env& env, const DrawArgs& args) {
 
 struct AdvanceArgs {
   RandomState* state = nullptr;
-  uint64_t* before = nullptr;  // Low, high; nullptr: not asked for.
+  uint64_t* before = nullptr;  // The counter before the update, low and high; nullptr: not needed.
   int64_t delta = 0;
 };
 struct AdvanceKernel {

@@ -1,4 +1,4 @@
-// Random bits and numbers as kernels of the registry.
+// Registers the kernels of rng-bit-generator and rng.
 
 #include <algorithm>
 
@@ -13,8 +13,8 @@ namespace {
 
 constexpr uint32_t kThreads = ThreeFryKernel::kThreads;
 
-// The two words of a block go to neighbours along this dimension: the first of even size, else the first of
-// the largest.
+// Returns the dimension along which the two words of a block are adjacent: the first of even size, else the
+// first of the largest size.
 size_t SplitDimension(absl::Span<const int64_t> dims) {
   const auto even = std::find_if(dims.begin(), dims.end(), [](int64_t size) { return size % 2 == 0; });
   const auto* split = even != dims.end() ? even : std::max_element(dims.begin(), dims.end());

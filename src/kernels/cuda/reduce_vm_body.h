@@ -1,26 +1,26 @@
 #pragma once
-// Reductions on the machine of vm.h, of what fold_body.h does not take. How elements are grouped follows from
-// the shape alone: a group of threads takes each output, or each piece of a long one; every thread folds its
-// elements in order, then the group folds its threads pairwise, and the pieces follow one another.
+// Reductions on the VM (vm.h), for those that fold_body.h does not support. The grouping depends on the shape
+// only: a group of threads computes each output, or a piece of a long one; each thread folds its elements in
+// order, then the group combines its threads pairwise, and the pieces are combined in order.
 
 #include "kernels/cuda/vm_body.h"
 
 namespace hlo::cuda {
 
-// Slots [0, count) hold the accumulators, [count, 2 * count) the values that come next.
+// Slots [0, count) hold the accumulators, [count, 2 * count) the next values.
 struct ReduceVmArgs {
   VmProgram program;
-  // Ends of the pieces of the program: yields values; combines; loads inits into the accumulators; stores
+  // Ends of the program's sections: yield values; combine; load initial values into the accumulators; store
   // them.
   int32_t body_end, combine_end, init_end;
   int32_t count;
   int64_t kept, reduced, inner_count, part_length;
   int64_t pieces, piece_length;
-  uint32_t group;  // Threads of an output or a piece of one: a power of two.
-  bool rows;       // The inner dimensions are reduced. Else neighbouring threads take neighbouring outputs.
-  bool in_order;   // Neighbours are combined with neighbours.
-  bool joins_pieces;  // The second launch of two: pieces become results.
-  void* partials;     // Of pieces: count * kept * pieces values.
+  uint32_t group;  // Threads per output or piece: a power of two.
+  bool rows;       // The inner dimensions are reduced. Otherwise adjacent threads compute adjacent outputs.
+  bool in_order;   // Only adjacent elements may be combined.
+  bool joins_pieces;  // Second launch: combines pieces into results.
+  void* partials;     // Pieces: count * kept * pieces values.
 };
 
 template <int kWords>
@@ -42,21 +42,21 @@ struct ReduceVm {
   static HLO_DEVICE void StoreResult(const Args& args, V* slots, uint32_t threads, int64_t output) {
     RunPart(args, args.init_end, args.program.code_count, slots, threads, static_cast<uint64_t>(output));
   }
-  // accumulators = combiner(init, accumulators), and out.
+  // Computes accumulators = combiner(init, accumulators) and stores them.
   static HLO_DEVICE void Finish(const Args& args, V* slots, uint32_t threads, int64_t output) {
     for (int k = 0; k < args.count; ++k) slots[(args.count + k) * threads] = slots[k * threads];
     LoadInit(args, slots, threads);
     Combine(args, slots, threads);
     StoreResult(args, slots, threads, output);
   }
-  // Where the body finds element r of an output.
+  // Returns the loop position of element r of an output.
   static HLO_DEVICE uint64_t Position(const Args& args, int64_t output, int64_t r) {
     if (!args.rows) return static_cast<uint64_t>(r * args.inner_count + output);
     if (args.part_length == 1) return static_cast<uint64_t>(output * args.inner_count + r);
     const int64_t outer = output * args.part_length + r % args.part_length;
     return static_cast<uint64_t>(outer * args.inner_count + r / args.part_length);
   }
-  // Element r becomes the accumulators, or is combined with them.
+  // Loads element r into the accumulators or combines it with them.
   static HLO_DEVICE void Take(const Args& args, V* slots, uint32_t threads, int64_t output, int64_t r,
                               bool first) {
     RunPart(args, 0, args.body_end, slots, threads, Position(args, output, r));
@@ -64,7 +64,7 @@ struct ReduceVm {
     for (int k = 0; k < args.count; ++k) slots[k * threads] = slots[(args.count + k) * threads];
   }
 
-  // The pieces of each output, one after the other.
+  // Combines the pieces of each output in order.
   template <class Env>
   static HLO_DEVICE void JoinPieces(Env& env, const Args& args) {
     const uint32_t threads = env.threads();
@@ -85,7 +85,7 @@ struct ReduceVm {
     if (args.joins_pieces) return JoinPieces(env, args);
     const uint32_t threads = env.threads(), group = args.group, outputs = threads / group;
     const uint32_t lane = args.rows ? env.thread() % group : env.thread() / outputs;
-    const uint32_t neighbour = args.rows ? 1 : outputs;  // How far it is to the next thread of the group.
+    const uint32_t neighbour = args.rows ? 1 : outputs;  // Distance to the next thread of the group.
     V* slots = reinterpret_cast<V*>(env.shared()) + env.thread();
     const int64_t unit =
         int64_t{env.block().x} * outputs + (args.rows ? env.thread() / group : env.thread() % outputs);
@@ -101,7 +101,7 @@ struct ReduceVm {
       for (int64_t r = 0; r < n; ++r) Take(args, slots, threads, output, r, false);
       return StoreResult(args, slots, threads, output);
     }
-    const int64_t each = (n + group - 1) / group;  // Of a thread, in order.
+    const int64_t each = (n + group - 1) / group;  // Elements per thread, in order.
     const int64_t first = args.in_order ? lane * each : lane, step = args.in_order ? 1 : group;
     const int64_t end = args.in_order ? (first + each < n ? first + each : n) : n;
     if (works) {

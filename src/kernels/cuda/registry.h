@@ -1,7 +1,6 @@
 #pragma once
-// The kernels for NVIDIA GPUs that compute whole instructions; the twin of plan/library_kernels.h. Which one
-// takes an instruction follows from the instruction and the kind of device alone, so that results do not
-// depend on the run.
+// Registry of the CUDA kernels that compute whole instructions; the counterpart of plan/library_kernels.h.
+// The selection depends on the instruction and the device properties only, so results are reproducible.
 
 #include <cstdint>
 #include <functional>
@@ -21,34 +20,34 @@ using device::DeviceProperties;
 using device::Stream;
 
 struct CudaKernel {
-  std::string name;  // States tile and order of accumulation: "dot f32 128x128x16".
+  std::string name;  // Describes tile and order of accumulation: "dot f32 128x128x16".
   int64_t workspace_bytes = 0;
-  // Operands and results are dense row-major arrays on the device, of the instruction's leaf shapes (nullptr:
-  // a token). Enqueues on the stream; never waits for it, never allocates. Launches with Launch<...> of
-  // launch.h alone, so that an emulated stream computes the same on the host.
+  // Enqueues the kernel on the stream. Operands and results are dense row-major device arrays of the
+  // instruction's leaf shapes (nullptr: a token). Never synchronises and never allocates. Uses only
+  // Launch<...> of launch.h, so an emulated stream computes the same on the host.
   std::function<absl::Status(absl::Span<const void* const> operands, absl::Span<void* const> results,
                              void* workspace, Stream stream)>
       run;
-  // The last operand is the address of the run's random_body.h RandomState.
+  // The last operand is a pointer to the run's RandomState (random_body.h).
   bool takes_random_state = false;
-  int32_t updated = 0;    // So many first results may lie where the first operands do.
-  bool may_loop = false;  // Its end is for the module's loops to decide.
+  int32_t updated = 0;    // Number of leading results that may alias the leading operands.
+  bool may_loop = false;  // The kernel may not terminate, because it runs loops of the module.
 };
 
-// nullopt: no kernel takes it.
+// Returns nullopt if no kernel supports the instruction.
 std::optional<CudaKernel> FindCudaKernel(const Instruction& instruction, const DeviceProperties& device);
 
 std::optional<CudaKernel> FindDotKernel(const Instruction& dot, const DeviceProperties& device);
 std::optional<CudaKernel> FindRaggedDotKernel(const Instruction& dot, const DeviceProperties& device);
 std::optional<CudaKernel> FindConvolutionKernel(const Instruction& convolution,
                                                 const DeviceProperties& device);
-// A dot or convolution, and what is done to its result on the way out: of f32 sums alone. The operands of
-// `run` are the product's and then the epilogue's arrays.
+// Returns the kernel of a dot or convolution with an epilogue (f32 accumulators only). The operands of `run`
+// are the product's, followed by the epilogue's arrays.
 std::optional<CudaKernel> FindProductKernel(const Instruction& product, const Epilogue& epilogue,
                                             const DeviceProperties& device);
-// Filters of one feature each.
+// Depthwise convolution: filters with one input feature each.
 std::optional<CudaKernel> FindDepthwiseKernel(const Instruction& convolution);
-// Families of it.
+// The families of FindCudaKernel.
 std::optional<CudaKernel> FindBatchNormKernel(const Instruction& batch_norm, const DeviceProperties& device);
 std::optional<CudaKernel> FindBitcastKernel(const Instruction& bitcast, const DeviceProperties& device);
 std::optional<CudaKernel> FindCholeskyKernel(const Instruction& cholesky, const DeviceProperties& device);

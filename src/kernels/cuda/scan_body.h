@@ -1,6 +1,7 @@
 #pragma once
-// Cumulative reductions of lines [outer, length, inner] along the middle, without an order of their own:
-// chunks of a fixed length are folded, their sums are folded in order, and the chunks once more from there.
+// Cumulative reductions of lines [outer, length, inner] along the middle dimension, for associative
+// operations: chunks of a fixed length are reduced, the partial results are scanned in order, and each chunk
+// is scanned from its prefix.
 
 #include <type_traits>
 
@@ -16,17 +17,19 @@ constexpr uint32_t kColumnChunk = 256;
 struct ScanArgs {
   const void *in = nullptr, *init = nullptr;
   void* out = nullptr;
-  void* partials = nullptr;  // [lines, chunks], sums, then what comes before each; in the folds' type.
+  // [lines, chunks]: partial results, then the prefix of each chunk; in the fold's compute type.
+  void* partials = nullptr;
   int64_t length = 0, inner = 1;
   uint32_t lines = 0, chunks = 1, chunk = kScanChunk;
   FastDiv inner_divisor, chunks_divisor;
-  bool reversed = false, apply = false;  // apply: elements after all before; otherwise sums of chunks.
+  // `apply`: scans elements from their prefixes; otherwise reduces chunks.
+  bool reversed = false, apply = false;
   Fold fold = Fold::kAdd;
   ElementKind kind;
-  uint64_t identity[2] = {};  // Of the fold, as a lane.
+  uint64_t identity[2] = {};  // Identity element of the fold, as a lane.
 };
 
-// Lanes of 4 bytes at least, which threads can exchange.
+// Lanes are widened to at least 4 bytes, which shuffles require.
 template <class E>
 struct ScanOf {
   using Lane = typename E::Lane;
@@ -60,7 +63,7 @@ struct ScanOf {
   HLO_DEVICE Wide* Partials() const { return static_cast<Wide*>(args.partials); }
 };
 
-// A chunk a block: its sum, or its elements after all before.
+// Reduces or scans one chunk per thread block.
 template <class E, class Env>
 HLO_DEVICE void ScanChunkBody(Env& env, const ScanArgs& args) {
   const ScanOf<E> scan{args};
@@ -86,7 +89,7 @@ HLO_DEVICE void ScanChunkBody(Env& env, const ScanArgs& args) {
   }
 }
 
-// The same, a line of a chunk a thread: lines lie side by side.
+// The same for adjacent lines, with one thread per line of a chunk.
 template <class E, class Env>
 HLO_DEVICE void ScanColumnBody(Env& env, const ScanArgs& args) {
   const ScanOf<E> scan{args};
@@ -103,7 +106,7 @@ HLO_DEVICE void ScanColumnBody(Env& env, const ScanArgs& args) {
   if (!args.apply) *partial = value;
 }
 
-// A line a block: sums of chunks become what comes before each.
+// Scans the partial results of one line per thread block into prefixes.
 template <class E, class Env>
 HLO_DEVICE void ScanPartialsBody(Env& env, const ScanArgs& args) {
   const ScanOf<E> scan{args};

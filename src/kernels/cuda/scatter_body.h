@@ -1,7 +1,7 @@
 #pragma once
-// scatter: each element of the operand takes its updates in, in their order. Updates come as positions, a
-// start each, times the elements of a window; windows of two positions are the same elements or have none in
-// common.
+// scatter: each element of the operand accumulates its updates in order. Updates are grouped into positions,
+// one start index each, times the elements of a window; the windows of two positions are identical or
+// disjoint.
 
 #include "kernels/cuda/folds.h"
 #include "kernels/cuda/starts.h"
@@ -9,25 +9,25 @@
 namespace hlo::cuda {
 
 constexpr uint32_t kScatterThreads = 256;
-// So many positions find their equals without sorting.
+// Maximum number of positions whose duplicates are found without sorting.
 constexpr uint32_t kFewPositions = 1024;
-constexpr uint32_t kFewWindow = 64;  // Elements of the window a block.
+constexpr uint32_t kFewWindow = 64;  // Window elements per thread block.
 
 struct ScatterArgs {
   StartsArgs starts;
   Walk positions, window;
   const void* updates = nullptr;
-  void* result = nullptr;  // Holds the operand.
+  void* result = nullptr;  // Initialised with the operand.
   uint32_t position_count = 0, window_count = 1;
   Fold fold = Fold::kAdd;
   ElementKind kind;
-  // By sorting: targets of positions, `nowhere` outside; the positions in the order of their targets.
+  // Sorted path: targets of the positions (`nowhere` if out of bounds), and the positions sorted by target.
   uint32_t* keys = nullptr;
   const uint32_t* order = nullptr;
   uint32_t nowhere = 0;
 };
 
-// Where the window of a position begins in the operand, or -1; its first update.
+// Offset of a position's window in the operand, or -1, and of its first update.
 struct Target {
   int64_t operand, update;
 };
@@ -42,7 +42,7 @@ HLO_DEVICE typename E::Lane UpdateAt(const ScatterArgs& args, int64_t i) {
   return E::Load(static_cast<const typename E::Stored*>(args.updates)[i], args.kind);
 }
 
-// No element has two updates: one a thread.
+// Indices are unique: one thread per update.
 template <class E, class Env>
 HLO_DEVICE void ScatterOnceBody(Env& env, const ScatterArgs& args) {
   const uint32_t i = env.block().x * env.threads() + env.thread();
@@ -54,7 +54,7 @@ HLO_DEVICE void ScatterOnceBody(Env& env, const ScatterArgs& args) {
   *element = E::Store(E::Combine(args.fold, E::Load(*element, args.kind), update, args.kind), args.kind);
 }
 
-// Few positions: each finds the next one with its target.
+// Few positions: each finds the next one with the same target.
 struct FewPositions {
   int64_t target[kFewPositions], update[kFewPositions];
   uint32_t next[kFewPositions];
@@ -103,7 +103,7 @@ HLO_DEVICE void ScatterTargetsBody(Env& env, const ScatterArgs& args) {
   args.keys[i] = target < 0 ? args.nowhere : static_cast<uint32_t>(target);
 }
 
-// A run of equal targets and an element of the window a thread.
+// One thread per run of equal targets and window element.
 template <class E, class Env>
 HLO_DEVICE void ScatterRunsBody(Env& env, const ScatterArgs& args) {
   const uint64_t i = static_cast<uint64_t>(env.block().x) * env.threads() + env.thread();

@@ -1,4 +1,4 @@
-// scatter as a kernel of the registry.
+// Registers the scatter kernel.
 
 #include "base/status.h"
 #include "device/copy.h"
@@ -15,7 +15,7 @@ enum class Way : uint8_t { kOnce, kFew, kSorted };
 
 struct ScatterPlan {
   ScatterArgs args;
-  ElementType type;  // With the elements' kernels.
+  ElementType type;  // Element type of the kernels.
   Way way;
   int64_t operand_bytes = 0;
 };

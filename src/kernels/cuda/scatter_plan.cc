@@ -21,8 +21,8 @@ int64_t PlacesOf(absl::Span<const PlainDim> dims) {
 }
 
 enum class Granularity : uint8_t {
-  kUpdates,   // Each element of the updates is a position, in their order.
-  kElements,  // The same, with all of one window after all of another: the reference's order.
+  kUpdates,   // Each element of the updates is a position, in order.
+  kElements,  // The same, ordered window by window as in the reference.
   kWindows,   // Positions with windows.
 };
 bool SetWalks(const IndexedArrays& arrays, Granularity granularity, ScatterArgs& args) {
@@ -65,7 +65,8 @@ std::optional<ScatterPositions> PlanPositions(const Instruction& scatter) {
   ScatterPositions positions;
   positions.args.starts = arrays->starts;
   positions.once = scatter.Get<attr::unique_indices>(false);
-  // Two windows cannot overlap in part where along each dimension with a start they are one element, or all.
+  // Windows cannot overlap partially if along each indexed dimension they span one element or the whole
+  // dimension.
   const bool whole_windows =
       std::all_of(indexing.start_index_map.begin(), indexing.start_index_map.end(),
                   [&](int64_t d) { return extents[d] == 1 || extents[d] == operand.dim(d); });

@@ -1,5 +1,5 @@
 #pragma once
-// Where the updates of a scatter go.
+// Plans how a scatter maps updates to operand elements.
 
 #include <optional>
 
@@ -11,16 +11,17 @@
 namespace hlo::cuda {
 
 struct ScatterPositions {
-  ScatterArgs args;       // Without pointers and the fold.
+  ScatterArgs args;       // Without pointers and combiner.
   bool once = false;      // No element has two updates.
-  bool sortable = false;  // By numbers of 32 bits.
+  bool sortable = false;  // Offsets fit into 32-bit keys.
 };
-// Of any number of operands, which share them; nullopt: too many, or not sound.
+// Returns the positions, which all operands share; nullopt if there are too many or the shapes are
+// inconsistent.
 std::optional<ScatterPositions> PlanPositions(const Instruction& scatter);
 
 LaunchShape EachPosition(int64_t count);
 
-// Fills in keys and order: positions by their targets, those of one target in their order.
+// Sets keys and order: positions sorted stably by target.
 absl::Status SortPositions(ScatterArgs& args, void* workspace, device::Stream stream);
 int64_t SortedPositionsBytes(const ScatterArgs& args);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Does an array hold infinities or NaN?
+// Searches an array for infinities and NaN.
 
 #include "kernels/cuda/element_io.h"
 
@@ -10,8 +10,8 @@ struct SearchArgs {
   const void* data = nullptr;
   int64_t count = 0;
   ElementType type = ElementType::kF32;
-  bool is_flags = false;      // The array is what this kernel has found: numbers other than 0 are sought.
-  uint32_t* found = nullptr;  // One for each block: 1 or 0.
+  bool is_flags = false;      // The array contains flags of an earlier launch: searches for nonzero flags.
+  uint32_t* found = nullptr;  // One flag per thread block: 1 or 0.
 };
 
 struct Search {

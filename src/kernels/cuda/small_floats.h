@@ -1,6 +1,6 @@
 #pragma once
-// Conversion of the floating types that C++ lacks, for kernels: types/small_float.h in integer arithmetic.
-// The double between is exact, so that there is one rounding.
+// Device conversions of the floating-point types that C++ lacks: types/small_float.h in integer arithmetic.
+// The intermediate double is exact, so values are rounded once.
 
 #include <bit>
 #include <cstdint>
@@ -22,7 +22,7 @@ HLO_DEVICE uint64_t BitsOfDouble(double value) {
   return bits;
 }
 
-// The format of a type of 16 bits or fewer.
+// Returns the format of a type of 16 bits or fewer.
 HLO_DEVICE FloatFormat FormatOf(ElementType type) {
   switch (type) {
     case ElementType::kF4E2M1FN:
@@ -87,14 +87,14 @@ HLO_DEVICE uint32_t SmallNan(const FloatFormat& format, bool negative) {
       return (negative ? sign : 0) | (format.max_code() + 1);
     case Special::kFnuz:
       return sign;
-    case Special::kFinite:  // Has none: zero, with the opposite sign.
+    case Special::kFinite:  // The format has no NaN: zero with the opposite sign.
       return negative ? 0 : sign;
     default:
       return 0xff;
   }
 }
 
-// bits >> shift, to nearest even.
+// Returns bits >> shift, rounded to nearest even.
 HLO_DEVICE uint64_t ShiftRounded(uint64_t bits, int shift) {
   if (shift > 60) return 0;
   if (shift <= 0) return bits << -shift;
@@ -110,12 +110,12 @@ HLO_DEVICE uint32_t EncodeSmallScale(uint64_t bits) {
   if (bits >> 63 != 0 || bits == 0 || exponent == 1024) return kNanCode;
   if (exponent < -127 || (exponent == -127 && fraction == 0)) return 0;
   if (exponent == -127) return 1;
-  // Halves of the mantissa go up: 1.5 becomes 2.
+  // A mantissa of 1.5 or more rounds up.
   const int code = exponent + 127 + (fraction >> 51 != 0 ? 1 : 0);
   return code > 254 ? kNanCode : static_cast<uint32_t>(code);
 }
 
-// One rounding to nearest even; NaN, infinities and overflow as the format has them.
+// Rounds once to nearest even. NaN, infinities and overflow follow the format.
 HLO_DEVICE uint32_t EncodeSmall(const FloatFormat& format, double value) {
   const uint64_t bits = BitsOfDouble(value);
   if (format.special == Special::kScale) return EncodeSmallScale(bits);
@@ -141,7 +141,7 @@ HLO_DEVICE uint32_t EncodeSmall(const FloatFormat& format, double value) {
   return sign | static_cast<uint32_t>(code);
 }
 
-// f16 and bf16 as f32 and back.
+// Conversions of f16 and bf16 to f32 and back.
 HLO_DEVICE float BF16ToF32(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 HLO_DEVICE uint16_t F32ToBF16(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
@@ -163,7 +163,8 @@ HLO_DEVICE uint16_t F32ToF16(float value) {
   const uint32_t sign = (bits >> 16) & 0x8000u;
   if (magnitude > 0x7f800000u) return static_cast<uint16_t>(sign | 0x7e00u | ((magnitude >> 13) & 0x3ffu));
   if (magnitude >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);  // 65520 and above.
-  if (magnitude < 0x38800000u) {  // Below 2^-14: the sum has the multiple of 2^-24, rounded, in its low bits.
+  // Below 2^-14: the addition rounds to a multiple of 2^-24, which its low bits contain.
+  if (magnitude < 0x38800000u) {
     const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
     return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(shifted) - 0x3f000000u));
   }

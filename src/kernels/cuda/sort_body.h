@@ -1,6 +1,6 @@
 #pragma once
-// Sorts of lines: keys from elements, orders, and the elements in their order. Element e = line * length + t
-// of the sorted dimension is named by e everywhere.
+// Sorts lines: extraction of keys, permutations, and gathering of the sorted elements. Element t of a line is
+// identified by e = line * length + t.
 
 #include "kernels/cuda/fast_div.h"
 #include "kernels/cuda/portable.h"
@@ -9,10 +9,10 @@ namespace hlo::cuda {
 
 constexpr uint32_t kSortThreads = 256;
 constexpr int kMostSortKeys = 8;
-// Lines that a block sorts in shared memory.
+// Maximum length of lines that a thread block sorts in shared memory.
 constexpr uint32_t kLongestBlockLine = 2048;
 
-// Lines along a dimension of which neighbours are `stride` apart.
+// Lines along a dimension with element stride `stride`.
 struct SortLines {
   uint32_t count = 0, length = 1;
   FastDiv length_divisor, stride_divisor;
@@ -26,11 +26,11 @@ struct SortLines {
   }
 };
 
-// How bits of an operand's elements become unsigned keys.
+// Converts the bits of an operand's elements to unsigned keys.
 struct KeySource {
   const void* data = nullptr;
-  uint64_t mask = 0, sign = 0;  // Of the type's bits; of unsigned integers no sign.
-  uint64_t infinity = 0;        // Floats.
+  uint64_t mask = 0, sign = 0;  // Masks of the type's bits and of the sign bit (0 for unsigned integers).
+  uint64_t infinity = 0;        // Floats: the bits of infinity.
   uint32_t byte_count = 4, bits = 32;
   bool is_float = false, descending = false, total = true, equal_total = true;
   bool zeros_equal = false, nans_equal = false;
@@ -48,7 +48,7 @@ struct KeySource {
     }
   }
   HLO_DEVICE bool IsNan(uint64_t b) const { return is_float && (b & ~sign & mask) > infinity; }
-  // Whether an element has no place in the order.
+  // True if an element is unordered (NaN in a partial order).
   HLO_DEVICE bool IsUnordered(uint64_t b) const { return !(total && equal_total) && IsNan(b); }
   HLO_DEVICE uint64_t Key(uint64_t b) const {
     if (!is_float) {
@@ -64,12 +64,12 @@ struct KeySource {
 
 struct SortKeysArgs {
   SortLines lines;
-  uint32_t source_count = 0;  // The first is the highest.
+  uint32_t source_count = 0;  // Sources in descending significance.
   KeySource sources[kMostSortKeys];
   const uint32_t* order = nullptr;  // nullptr: 0, 1, 2, ...
   void* keys = nullptr;
-  uint32_t* order_out = nullptr;  // Of blocks that sort.
-  uint32_t* unordered = nullptr;  // Becomes 1 when an element has no place.
+  uint32_t* order_out = nullptr;  // Output of block sorts.
+  uint32_t* unordered = nullptr;  // Set to 1 if an element is unordered.
 };
 
 HLO_DEVICE uint64_t JoinedKey(const SortKeysArgs& args, int64_t address, bool* unordered) {
@@ -94,7 +94,7 @@ HLO_DEVICE void SortKeysBody(Env& env, const SortKeysArgs& args) {
   if (unordered) env.atomic_or(args.unordered, 1);
 }
 
-// Keys that are numbers of lines: what brings elements of a line together.
+// Uses line numbers as keys, which groups the elements by line.
 template <class Env>
 HLO_DEVICE void LineKeysBody(Env& env, const SortKeysArgs& args) {
   const uint32_t i = env.block().x * env.threads() + env.thread();
@@ -102,10 +102,11 @@ HLO_DEVICE void LineKeysBody(Env& env, const SortKeysArgs& args) {
   static_cast<uint32_t*>(args.keys)[i] = args.lines.length_divisor.Quotient(args.order[i]);
 }
 
-// Lines of up to kLongestBlockLine, as many as fit, by a network over keys and places.
+// Sorts lines of up to kLongestBlockLine elements, as many per thread block as fit, by a bitonic network over
+// keys and positions.
 struct BlockSortArgs {
   SortKeysArgs keys;
-  uint32_t padded = 2, padded_bits = 1;  // The line's length, up to a power of two.
+  uint32_t padded = 2, padded_bits = 1;  // The line's length, padded to a power of two.
   uint32_t block_lines = 1;
 };
 
@@ -148,8 +149,8 @@ HLO_DEVICE void BlockSortBody(Env& env, const BlockSortArgs& args) {
   }
 }
 
-// Where an element has no place in the order, neighbouring runs of doubling length are merged with the
-// comparator itself, so that the permutation is the reference's. A line a block; nothing where all have one.
+// Fallback for lines with unordered elements: a bottom-up merge sort with the comparator itself gives the
+// reference's permutation. One line per thread block; exits early if all elements are ordered.
 struct MergeArgs {
   SortLines lines;
   uint32_t source_count = 0;
@@ -203,7 +204,7 @@ HLO_DEVICE void MergeBody(Env& env, const MergeArgs& args) {
   }
 }
 
-// out[e] = in[order[e]]
+// Computes out[e] = in[order[e]].
 struct PermuteArgs {
   SortLines lines;
   const uint32_t* order = nullptr;
@@ -218,7 +219,7 @@ HLO_DEVICE void PermuteBody(Env& env, const PermuteArgs& args) {
       static_cast<const Word*>(args.in)[args.lines.Address(args.order[i])];
 }
 
-// The first k of each line, and where they stood.
+// Stores the first k elements of each line and their original positions.
 struct TopkArgs {
   SortLines lines;
   const uint32_t* order = nullptr;

@@ -1,4 +1,4 @@
-// sort and topk as kernels of the registry.
+// Registers the kernels of sort and topk.
 
 #include "base/status.h"
 #include "fmt/format.h"

@@ -35,7 +35,7 @@ KeySource SourceOf(const SortKey& key, ElementType type) {
   return source;
 }
 
-// The first of the sources that end at `end` and fit into 64 bits together.
+// Returns the first of the sources that end at `end` and fit into 64 bits together.
 size_t GroupBegin(absl::Span<const KeySource> sources, size_t end) {
   size_t begin = end - 1;
   uint32_t bits = sources[begin].bits;
@@ -75,7 +75,7 @@ absl::Status Radix(Workspace& work, int64_t count, uint32_t bits, bool is_first,
   return absl::OkStatus();
 }
 
-// From the last group of keys to the first, then by lines.
+// Sorts by the key groups from least to most significant, then by lines.
 absl::Status OrderAll(const SortPlan& plan, absl::Span<const KeySource> sources, Workspace& work,
                       device::Stream stream) {
   const int64_t n = plan.count();

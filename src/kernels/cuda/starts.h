@@ -1,5 +1,6 @@
 #pragma once
-// Where the windows of gather and scatter begin, and walks over arrays whose dimensions have several strides.
+// Start indices of the windows of gather and scatter, and iteration over arrays whose dimensions have several
+// strides.
 
 #include <cstdint>
 
@@ -10,7 +11,7 @@ namespace hlo::cuda {
 
 constexpr int kMostDims = 8;
 
-// A dimension of a walk: what a step along it adds to three places.
+// A dimension and its strides in the three index spaces.
 struct WalkDim {
   FastDiv size;
   int64_t index = 0, operand = 0, update = 0;
@@ -18,7 +19,7 @@ struct WalkDim {
 struct WalkPlace {
   int64_t index = 0, operand = 0, update = 0;
 };
-// Row-major over `rank` dimensions, the last one fastest.
+// Row-major iteration over `rank` dimensions; the last one varies fastest.
 struct Walk {
   uint32_t rank = 0;
   WalkDim dims[kMostDims];
@@ -37,7 +38,7 @@ struct Walk {
   }
 };
 
-// Element i of an array of integers; what exceeds an int64_t becomes the largest.
+// Reads element i of an integer array; saturates to int64_t.
 HLO_DEVICE int64_t ReadIndex(const void* indices, uint32_t byte_count, bool is_signed, int64_t i) {
   switch (byte_count) {
     case 1:
@@ -56,10 +57,10 @@ HLO_DEVICE int64_t ReadIndex(const void* indices, uint32_t byte_count, bool is_s
   }
 }
 
-// Vectors of indices, their entries `vector_stride` apart.
+// Index vectors with element stride `vector_stride`.
 struct StartsArgs {
   struct Entry {
-    int64_t last = 0, stride = 0;  // In the operand.
+    int64_t last = 0, stride = 0;  // Largest start and stride in the operand.
   };
   const void* indices = nullptr;
   uint32_t byte_count = 4, count = 0;
@@ -67,7 +68,7 @@ struct StartsArgs {
   int64_t vector_stride = 1;
   Entry entries[kMostDims];
 
-  // -1: the window does not lie within the operand.
+  // Returns the start offset in the operand, or -1 if the window is out of bounds.
   HLO_DEVICE int64_t Start(int64_t place) const {
     int64_t start = 0;
     for (uint32_t k = 0; k < count; ++k) {

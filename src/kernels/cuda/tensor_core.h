@@ -1,10 +1,10 @@
 #pragma once
-// Tensor-core instructions of a warp, for kernel bodies: on the device inline PTX, on the host what the
-// lanes' fragments mean. All 32 lanes take part.
+// Warp-level tensor-core instructions for kernel bodies: inline PTX on the device, emulation of the fragment
+// layouts on the host. All 32 lanes participate.
 //
-// A step multiplies 16 rows of a by 8 columns of b along 32 bytes of terms. With g = lane / 4 and q = lane %
-// 4, and words of 4 bytes: a[0], a[1] hold word q of rows g and g + 8, a[2], a[3] word q + 4 of them; b[0],
-// b[1] words q and q + 4 of column g; d[0], d[1] hold row g, columns 2q and 2q + 1; d[2], d[3] row g + 8.
+// An mma multiplies 16 rows of a by 8 columns of b along 32 bytes of terms. With g = lane / 4, q = lane % 4
+// and words of 4 bytes: a[0], a[1] hold word q of rows g and g + 8, a[2], a[3] word q + 4 of them; b[0], b[1]
+// words q and q + 4 of column g; d[0], d[1] hold row g, columns 2q and 2q + 1; d[2], d[3] row g + 8.
 
 #include "kernels/cuda/env.h"
 #include "kernels/cuda/number.h"
@@ -14,20 +14,20 @@
 namespace hlo::cuda {
 
 enum class MmaKind : uint8_t {
-  kBF16,  // 16 terms, sums in f32. Compute capability 8.0.
+  kBF16,  // 16 terms, f32 accumulators. Compute capability 8.0.
   kF16,
-  kTF32,  // 8 terms: f32 with 10 bits of mantissa. 8.0.
-  kE4E4,  // 32 terms, of f8e4m3fn and f8e5m2, sums in f32 that keep 13 bits: groups of warps on Hopper alone.
+  kTF32,  // 8 terms: f32 with a 10-bit mantissa. 8.0.
+  kE4E4,  // 32 terms, f8e4m3fn or f8e5m2, f32 accumulators with 13 bits: wgmma on Hopper only.
   kE4E5,
   kE5E4,
   kE5E5,
-  kS8S8,  // 32 terms, sums in s32, which wrap; so below.
+  kS8S8,  // 32 terms, s32 accumulators, which wrap; also the kinds below.
   kS8U8,
   kU8S8,
   kU8U8,
 };
 
-// A register: bits of an f32 or s32.
+// Conversions between a 32-bit register and f32.
 HLO_DEVICE float FloatOfBits(uint32_t bits) {
   float value;
   __builtin_memcpy(&value, &bits, sizeof value);
@@ -60,7 +60,7 @@ struct MmaD {
                ".s32 {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"    \
                : "+r"(d->x[0]), "+r"(d->x[1]), "+r"(d->x[2]), "+r"(d->x[3]) \
                : "r"(a.x[0]), "r"(a.x[1]), "r"(a.x[2]), "r"(a.x[3]), "r"(b.x[0]), "r"(b.x[1]))
-// The m8n8k16 of Turing: half the rows, half the terms.
+// Turing's m8n8k16: half the rows and half the terms.
 #define HLO_MMA_INTEGERS_8(types, row, word)                                                   \
   asm volatile("mma.sync.aligned.m8n8k16.row.col.s32." types ".s32 {%0,%1},{%2},{%3},{%0,%1};" \
                : "+r"(d->x[2 * row]), "+r"(d->x[2 * row + 1])                                  \
@@ -121,8 +121,9 @@ HLO_DEVICE void Mma(DeviceEnv&, MmaD* d, const MmaA& a, const MmaB& b) {
   }
 }
 
-// Four matrices of 8 rows of 16 bytes: lane i gives the address of row i % 8 of matrix i / 8, and gets word q
-// of row g of each. Turned: of each 16-bit matrix the elements (2q, g) and (2q + 1, g).
+// Loads four matrices of 8 rows of 16 bytes (ldmatrix): lane i provides the address of row i % 8 of matrix i
+// / 8 and receives word q of row g of each. Transposed: elements (2q, g) and (2q + 1, g) of each 16-bit
+// matrix.
 template <bool kTurned>
 HLO_DEVICE MmaA LoadMatrices(DeviceEnv&, const void* row) {
   MmaA m{};
@@ -144,7 +145,7 @@ HLO_DEVICE MmaA LoadMatrices(DeviceEnv&, const void* row) {
 
 #endif  // __CUDACC__
 
-// Term `x` of 32 bytes of them.
+// Returns term `x` of 32 bytes of terms.
 template <MmaKind kKind>
 HLO_DEVICE double TermOfWords(const uint32_t* words, int x, bool is_a) {
   if constexpr (kKind == MmaKind::kTF32) {
@@ -160,7 +161,7 @@ HLO_DEVICE double TermOfWords(const uint32_t* words, int x, bool is_a) {
   }
 }
 
-// What lane `lane` gave to an exchange.
+// Returns the value that lane `lane` published in an exchange.
 template <class T>
 T GivenBy(const std::byte* lanes, int lane) {
   T value;
@@ -168,7 +169,7 @@ T GivenBy(const std::byte* lanes, int lane) {
   return value;
 }
 
-// The same in the emulator. Sums of products are taken in double and rounded once a step.
+// Emulated mma. Products accumulate in double and are rounded once per instruction.
 template <MmaKind kKind, class Env>
 HLO_DEVICE void Mma(Env& env, MmaD* d, const MmaA& a, const MmaB& b) {
   constexpr bool kInteger = kKind != MmaKind::kBF16 && kKind != MmaKind::kF16 && kKind != MmaKind::kTF32;

@@ -1,6 +1,6 @@
 #pragma once
-// Products with at most eight columns, which cost no more than one pass over the rows. Stored is the type of
-// both operands' elements, T that of the sums.
+// Products with at most eight columns (GEMV-like), limited by one pass over the rows. Stored is the operands'
+// element type, T the accumulator type.
 
 #include "kernels/cuda/element_io.h"
 #include "kernels/cuda/product_body.h"
@@ -9,7 +9,7 @@ namespace hlo::cuda {
 
 inline constexpr uint32_t kThinColumns = 8;
 
-// 16-bit floats as they lie in memory.
+// 16-bit floats in memory.
 struct HalfBits {
   uint16_t bits;
 };
@@ -26,7 +26,8 @@ HLO_DEVICE float Widen(BFloatBits value) {
   return result;
 }
 HLO_DEVICE float Widen(HalfBits value) {
-  // The exponent's bias grows by 112. Scaling takes care of subnormals; infinities and NaN get the rest.
+  // Rebiases the exponent by 112. The multiplication normalises subnormals; infinities and NaN are handled
+  // separately.
   const uint32_t magnitude = static_cast<uint32_t>(value.bits & 0x7fff) << 13;
   uint32_t bits = magnitude;
   float result;
@@ -45,8 +46,8 @@ struct alignas(16) Vector16 {
   Stored x[kCount];
 };
 
-// A warp a row, lanes along the terms. A lane adds up its terms in ascending k, vectors of 16 bytes at a time
-// in turns of 32; then the lanes are added, those 16, 8, 4, 2 and 1 apart.
+// One warp per row, lanes along the terms. Each lane accumulates its terms in ascending k, 16-byte vectors at
+// a stride of 32; then a butterfly reduction over distances 16, 8, 4, 2 and 1.
 template <class Stored, class T>
 struct ThinAlongK {
   using Args = ProductArgs;
@@ -79,7 +80,7 @@ struct ThinAlongK {
   }
 
  private:
-  // x[i] = element k + i of a row, zero at the end and after it.
+  // Returns x[i] = element k + i of a row; zero from k_end on.
   static HLO_DEVICE Vector16<Stored> Take(const Operand& operand, const Stored* row, uint32_t k,
                                           uint32_t k_end) {
     if (operand.k_vectors && k + kStep <= k_end) return *reinterpret_cast<const Vector16<Stored>*>(row + k);
@@ -106,13 +107,13 @@ struct ThinAlongK {
   }
 };
 
-// A thread a row, where neighbouring rows are neighbours in memory: chains in ascending k.
+// One thread per row if adjacent rows are contiguous; accumulates in ascending k.
 template <class Stored, class T>
 struct ThinAlongRows {
   using Args = ProductArgs;
   static constexpr uint32_t kThreads = 256, kRows = kThreads;
   static constexpr size_t kSharedBytes = 0;
-  static constexpr uint32_t kAhead = 4;  // Terms read before the first is used.
+  static constexpr uint32_t kAhead = 4;  // Terms that are loaded ahead of their use.
 
   template <class Env>
   static HLO_DEVICE void Run(Env& env, const ProductArgs& args) {

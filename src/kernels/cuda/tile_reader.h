@@ -1,17 +1,17 @@
 #pragma once
-// How tiles of an operand come into shared memory for the kernels that read single elements of them.
+// Loads operand tiles into shared memory for kernels that read single elements of them.
 
 #include "kernels/cuda/f32_tile.h"
 #include "kernels/cuda/product.h"
 
 namespace hlo::cuda {
 
-// Copies tiles of one operand into shared memory, as [term][row]. kAxes: elements may be missing.
+// Copies tiles of one operand into shared memory as [term][row]. kAxes: elements may be out of bounds.
 template <class T, int kWidth, int kDepth, int kThreads, bool kAxes>
 class TileReader {
  public:
   static constexpr int kPitch = kWidth + 4;
-  // Of shared memory, beside the tiles: where each row begins.
+  // Bytes of shared memory for the table of row offsets, in addition to the tiles.
   static constexpr size_t kTableBytes =
       kWidth * (sizeof(int64_t) + (kAxes ? kAxisRank * sizeof(int32_t) : 0));
 
@@ -41,7 +41,7 @@ class TileReader {
     }
   }
 
-  // Starts the copy of terms k_first, ... of all rows.
+  // Starts the asynchronous copy of the terms k_first, ... of all rows.
   template <class Env>
   HLO_DEVICE void Start(Env& env, uint32_t k_first, T* tile) const {
     if (operand_.reading == Reading::kVectors)

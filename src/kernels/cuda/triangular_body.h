@@ -1,7 +1,7 @@
 #pragma once
-// Factors of positive definite matrices and solutions of triangular systems (semantics 6.6 and 6.7), in f64
-// and pairs of it. Rows are taken in blocks: one is finished in shared memory, then its products go off the
-// rows that remain. Each element has one chain of terms, whatever else the device does.
+// Cholesky factorisation and triangular solve (semantics 6.6 and 6.7) in f64 and c128. Blocked,
+// right-looking: each diagonal block is factored or solved in shared memory, then its product is subtracted
+// from the trailing rows. Every element accumulates in a fixed order.
 
 #include <cmath>
 #include <limits>
@@ -26,12 +26,12 @@ HLO_DEVICE WideComplex Quotient(WideComplex x, WideComplex y) {
   return {z.re, z.im};
 }
 
-// A matrix of each member of a batch.
+// A batch of matrices.
 template <class T>
 struct MatrixView {
   T* data = nullptr;
   int64_t batch_stride = 0, row_stride = 0, column_stride = 1;
-  bool conjugate = false;  // What is read.
+  bool conjugate = false;  // Elements are conjugated when read.
 
   HLO_DEVICE T* At(int64_t batch, int64_t i, int64_t j) const {
     return data + batch * batch_stride + i * row_stride + j * column_stride;
@@ -39,7 +39,7 @@ struct MatrixView {
   HLO_DEVICE T Read(int64_t batch, int64_t i, int64_t j) const {
     return conjugate ? Conjugated(*At(batch, i, j)) : *At(batch, i, j);
   }
-  // What begins at (i, j).
+  // Returns the submatrix that starts at (i, j).
   MatrixView From(int64_t i, int64_t j) const {
     MatrixView view = *this;
     view.data = At(0, i, j);
@@ -48,19 +48,19 @@ struct MatrixView {
   MatrixView Adjoint() const { return {data, batch_stride, column_stride, row_stride, !conjugate}; }
 };
 
-// Rows of a block.
+// Rows per block.
 template <class T>
 [[gnu::visibility("hidden")]] inline constexpr uint32_t kTriangleBlock = 512 / sizeof(T);
 
-// l l^H = a in place, for the first `size` rows and columns, of whose upper triangle nothing is read.
+// Factors l l^H = a in place for the leading `size` rows and columns. Does not read the upper triangle.
 template <class T>
 struct FactorArgs {
   MatrixView<T> a;
   uint32_t size = 0;
-  uint32_t* failed = nullptr;  // Of each matrix: not positive definite.
+  uint32_t* failed = nullptr;  // One flag per matrix: not positive definite.
 };
 
-// A block for each matrix.
+// One thread block per matrix.
 template <class T>
 struct FactorBlock {
   using Args = FactorArgs<T>;
@@ -100,7 +100,7 @@ struct FactorBlock {
   }
 };
 
-// x from a x = x, for the first `size` rows.
+// Solves a x = x in place for the leading `size` rows.
 template <class T>
 struct SolveArgs {
   MatrixView<T> a, x;
@@ -108,7 +108,7 @@ struct SolveArgs {
   bool lower = true, unit_diagonal = false;
 };
 
-// A column for each thread.
+// One thread per column.
 template <class T>
 struct SolveBlock {
   using Args = SolveArgs<T>;
@@ -145,7 +145,7 @@ struct SolveBlock {
   }
 
  private:
-  // Neighbours in memory by neighbouring threads.
+  // Adjacent threads access contiguous elements.
   template <class Env, class Visit>
   static HLO_DEVICE void EachOfColumns(Env& env, const Args& args, uint32_t first, Visit&& visit) {
     const bool by_rows = args.x.column_stride == 1;
@@ -156,15 +156,15 @@ struct SolveBlock {
   }
 };
 
-// c -= a b
+// Computes c -= a b.
 template <class T>
 struct SubtractArgs {
   MatrixView<T> c, a, b;
   uint32_t rows = 0, columns = 0, depth = 0;
-  bool lower_only = false;  // What lies above the diagonal of c is not needed.
+  bool lower_only = false;  // Elements above the diagonal of c are not needed.
 };
 
-// Tiles of 64 x 64, 4 x 4 elements a thread.
+// Thread block tiles of 64 x 64, register tiles of 4 x 4.
 template <class T>
 struct SubtractProduct {
   using Args = SubtractArgs<T>;
@@ -220,7 +220,7 @@ struct SubtractProduct {
     }
   }
 
-  // to[d][i]; zeros at both ends of what is not there.
+  // Fills to[d][i], zero-padded.
   template <class Env>
   static HLO_DEVICE void CopyTile(Env& env, const MatrixView<T>& from, uint32_t batch, uint32_t row,
                                   uint32_t rows, uint32_t k, uint32_t depth, T* to) {
@@ -232,7 +232,7 @@ struct SubtractProduct {
   }
 };
 
-// Zeros on the other side of the diagonal of a factor; NaN for all of one that does not exist.
+// Clears the other triangle of a factor; sets all elements to NaN if the factorisation failed.
 template <class T>
 struct FinishArgs {
   T* data = nullptr;

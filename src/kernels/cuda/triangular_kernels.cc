@@ -1,5 +1,5 @@
-// cholesky and triangular-solve as kernels of the registry: whatever the type is, it is widened to f64 or
-// c128 first and rounded once.
+// Registers the kernels of cholesky and triangular-solve. All types are widened to f64 or c128 and rounded
+// once.
 
 #include <algorithm>
 #include <optional>
@@ -18,7 +18,7 @@
 namespace hlo::cuda {
 namespace {
 
-// Elements of one type as those of another: arguments from, to.
+// Converts elements from one type to another. Arguments: from, to.
 class Conversion {
  public:
   static std::optional<Conversion> Make(ElementType from, ElementType to, int64_t count,
@@ -74,7 +74,7 @@ absl::Status Solve(const SolveArgs<T>& args, int64_t batch, Stream stream) {
                               stream);
 }
 
-// l l^H = a in place, from the lower triangle.
+// Factors l l^H = a in place, from the lower triangle (potrf).
 template <class T>
 absl::Status Factor(const MatrixView<T>& a, int64_t n, int64_t batch, uint32_t* failed, Stream stream) {
   constexpr int64_t kBlock = kTriangleBlock<T>;
@@ -86,7 +86,7 @@ absl::Status Factor(const MatrixView<T>& a, int64_t n, int64_t batch, uint32_t* 
         LaunchBlocks<FactorBlock<T>>(batch, FactorBlock<T>::kSharedBytes, {block, size, failed}, stream));
     const auto rest = static_cast<uint32_t>(n - first - size);
     if (rest == 0) break;
-    // The rows below, times the block's adjoint, are what stands there.
+    // The rows below are solved against the adjoint of the diagonal block (trsm).
     const MatrixView<T> below = block.From(size, 0);
     HLO_RETURN_IF_ERROR(
         Solve<T>({.a = block, .x = below.Adjoint(), .size = size, .columns = rest}, batch, stream));
@@ -102,7 +102,7 @@ absl::Status Factor(const MatrixView<T>& a, int64_t n, int64_t batch, uint32_t* 
   return absl::OkStatus();
 }
 
-// x from a x = x.
+// Solves a x = x in place (trsm).
 template <class T>
 absl::Status Substitute(SolveArgs<T> args, int64_t n, int64_t batch, Stream stream) {
   constexpr int64_t kBlock = kTriangleBlock<T>;
@@ -113,7 +113,7 @@ absl::Status Substitute(SolveArgs<T> args, int64_t n, int64_t batch, Stream stre
     args.x = x.From(first, 0);
     args.size = static_cast<uint32_t>(size);
     HLO_RETURN_IF_ERROR(Solve<T>(args, batch, stream));
-    const int64_t rest = args.lower ? first + size : 0;  // Where it begins.
+    const int64_t rest = args.lower ? first + size : 0;  // First remaining row.
     HLO_RETURN_IF_ERROR(Subtract<T>({.c = x.From(rest, 0),
                                      .a = a.From(rest, first),
                                      .b = args.x,
@@ -125,13 +125,13 @@ absl::Status Substitute(SolveArgs<T> args, int64_t n, int64_t batch, Stream stre
   return absl::OkStatus();
 }
 
-// Calls run.operator()<T>() for the wide type.
+// Calls run.operator()<T>() with the wide type.
 template <class Run>
 absl::Status InWideType(bool complex, Run&& run) {
   return complex ? run.template operator()<WideComplex>() : run.template operator()<double>();
 }
 
-// Whether all launches of matrices of so many rows and columns are possible.
+// True if the launches for matrices of this size fit the grid and shared memory.
 bool Fits(int64_t batch, int64_t rows, int64_t columns, const DeviceProperties& device) {
   const double blocks = static_cast<double>(batch) * static_cast<double>(Tiles(rows, 16)) *
                         static_cast<double>(Tiles(columns, 16));
@@ -169,7 +169,7 @@ std::optional<CudaKernel> FindCholeskyKernel(const Instruction& cholesky, const 
         void* data = narrow->is_copy() ? results[0] : static_cast<std::byte*>(workspace) + flag_bytes;
         HLO_RETURN_IF_ERROR(widen->Run(operands[0], data, stream));
         HLO_RETURN_IF_ERROR(InWideType(complex, [&]<class T>() -> absl::Status {
-          // The upper factor is the lower one of the transpose, transposed.
+          // The upper factor is the transposed lower factor of the transpose.
           const MatrixView<T> matrices{static_cast<T*>(data), n * n, lower ? n : 1, lower ? 1 : n};
           HLO_RETURN_IF_ERROR(Factor<T>(matrices, n, batch, failed, stream));
           return LaunchBlocks<FinishFactor<T>>(Tiles(count, FinishFactor<T>::kThreads), 0,
@@ -194,7 +194,7 @@ std::optional<CudaKernel> FindTriangularSolveKernel(const Instruction& solve,
   const int64_t others = left ? columns : b.dim(b.rank() - 2);
   if (!widen_a || !widen_b || !narrow || !Fits(batch, n, std::max(n, others), device)) return std::nullopt;
   const TransposeA op = solve.Get<attr::transpose_a>();
-  // X op(A) = B is op(A)^T X^T = B^T.
+  // X op(A) = B is equivalent to op(A)^T X^T = B^T.
   const bool transposed = (op == TransposeA::kTranspose || op == TransposeA::kAdjoint) == left;
   const bool lower = solve.Get<attr::lower>() != transposed, adjoint = op == TransposeA::kAdjoint,
              unit_diagonal = solve.Get<attr::unit_diagonal>();
@@ -206,7 +206,7 @@ std::optional<CudaKernel> FindTriangularSolveKernel(const Instruction& solve,
         if (batch * size == 0) return absl::OkStatus();
         void* triangle = workspace;
         if (widen_a->is_copy())
-          triangle = const_cast<void*>(operands[0]);  // Which is only read.
+          triangle = const_cast<void*>(operands[0]);  // It is only read.
         else
           HLO_RETURN_IF_ERROR(widen_a->Run(operands[0], triangle, stream));
         void* data = narrow->is_copy() ? results[0] : static_cast<std::byte*>(workspace) + a_bytes;

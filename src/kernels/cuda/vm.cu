@@ -1,5 +1,4 @@
-// The machine for elementwise code, and reductions on it, on the device. One file: they share their
-// functions.
+// Device instances of the VM kernels. They are in one file because they share device functions.
 
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/vm_kernels.h"

@@ -1,7 +1,7 @@
 #pragma once
-// The machine for elementwise code on the GPU: a program of a few bytes an instruction that every thread runs
-// on values of its own. What an instruction means for one element: vm_scalar.h; the loop around it:
-// vm_body.h.
+// The virtual machine (VM) for fused elementwise code on the GPU: every thread interprets a short bytecode
+// program on its own values. vm_scalar.h defines the instructions for one element, vm_body.h the interpreter
+// loop.
 
 #include <cstdint>
 
@@ -11,11 +11,11 @@
 
 namespace hlo::cuda {
 
-// What values are computed in. Narrower integers are kept with their sign or zeros in 32 bits, and cut after
-// what may leave their range; pred is 0 or 1; floats of 16 bits and fewer are f32, rounded.
+// Compute types. Narrower integers are sign- or zero-extended to 32 bits and truncated after operations that
+// may overflow; pred is 0 or 1; floats of 16 bits and fewer are rounded f32.
 enum class VmType : uint8_t { kI32, kU32, kI64, kU64, kF32, kF64, kC64, kC128 };
 
-// Operations of scalar_ops.h, by their names.
+// Operations of scalar_ops.h, by name.
 #define HLO_VM_OPERATIONS(X)                                                                                 \
   X(Add)                                                                                                     \
   X(Subtract)                                                                                                \
@@ -31,67 +31,67 @@ enum class VmOp : uint8_t {
 #define HLO_VM_OPERATION(name) k##name,
   HLO_VM_OPERATIONS(HLO_VM_OPERATION)
 #undef HLO_VM_OPERATION
-  // Of operands of the instruction's type; the result is 0 or 1.
+  // Comparisons of operands of the instruction's type; the result is 0 or 1.
   kEq,
   kNe,
   kGe,
   kGt,
   kLe,
   kLt,
-  kTotalOrder,  // Floats only: the integer in whose order they come.
+  kTotalOrder,  // Floats only: maps to an integer with the same total order.
   kNotPred,
-  kSelect,           // a: pred.
+  kSelect,           // Operand a is the pred.
   kConvert,          // parameter: the VmType of the result; bits of an integer result << 8.
-  kCut,              // Integers: to `parameter` bits, with their sign.
-  kRound,            // f32: to the ElementType `parameter`.
-  kRoundFromF64,     // The same, from f64 to f32 in one rounding.
+  kCut,              // Truncates integers to `parameter` bits, sign- or zero-extended.
+  kRound,            // Rounds f32 to the ElementType `parameter`.
+  kRoundFromF64,     // Rounds f64 to the ElementType `parameter` in one rounding, as f32.
   kReducePrecision,  // parameter: exponent bits << 8 | mantissa bits.
-  kStochastic,       // Floats and random bits to integers; parameter: bits of these << 8 | random bits.
-  kBitsOfBF16,       // f32 that a bf16 holds to its bits, and back.
+  kStochastic,       // Floats and random bits to integers; parameter: result bits << 8 | random bits.
+  kBitsOfBF16,       // Bit casts between bf16 (as f32) and integers.
   kBF16OfBits,
   kCopy,
-  kLoad,        // parameter: which access.
-  kStore,       // Of a, to the access.
-  kIota,        // The place that the access gives.
-  kInside,      // Whether all edges of the access have an element there.
-  kConstant,    // parameter: which constant.
-  kJump,        // parameter: the instruction that comes next. Programs that jump run one position at a time.
-  kJumpUnless,  // The same where a, a pred, does not hold.
+  kLoad,        // parameter: access number.
+  kStore,       // Stores operand a.
+  kIota,        // Loads the offset that the access computes.
+  kInside,      // True if no edge of the access is out of bounds.
+  kConstant,    // parameter: constant number.
+  kJump,        // parameter: target instruction. Programs with jumps process one position at a time.
+  kJumpUnless,  // Jumps if operand a (pred) is false.
 };
 
-// Slots hold values between instructions; kLast is the result of the instruction before, and kNone goes
-// nowhere else.
+// Slots store values between instructions; kLast is the result of the previous instruction. A result with
+// slot kNone is used only by the next instruction.
 struct VmInstruction {
   VmOp op;
-  VmType type;  // Of the operands.
+  VmType type;  // Type of the operands.
   uint8_t out = kNone, a = kLast, b = kLast, c = kLast;
   uint16_t parameter = 0;
 
   static constexpr uint8_t kLast = 255, kNone = 255, kMostSlots = 250;
 };
 
-// How an element lies in memory.
+// Memory representation of an element.
 enum class VmMemory : uint8_t { kU8, kS8, kU16, kS16, k4, k8, k16, kBF16, kF16, kSmallFloat };
 
 constexpr int kVmDims = 8;
-// The element for position (i0, i1, ...) of the loop: data[offset + starts + sum i * stride].
+// The element at position (i0, i1, ...) of the loop: data[offset + starts + sum i * stride].
 struct VmAccess {
   void* data = nullptr;
   int64_t offset = 0;
   int64_t stride[kVmDims] = {};
   VmMemory memory = VmMemory::k4;
-  ElementType type = ElementType::kPred;  // Of kSmallFloat.
-  bool is_dense = false;                  // offset + starts + linear position.
+  ElementType type = ElementType::kPred;  // The type of a kSmallFloat.
+  bool is_dense = false;                  // The element is at offset + starts + linear position.
   bool has_starts = false, has_edges = false, drops = false;
-  bool starts_move = false;       // From position to position.
-  const void* outside = nullptr;  // The element behind edges; nullptr: zeros.
-  int32_t next = -1;              // Or the access whose element stands there.
+  bool starts_move = false;       // The starts depend on the position.
+  const void* outside = nullptr;  // The value out of bounds; nullptr: zeros.
+  int32_t next = -1;              // Access that provides the value out of bounds; -1: none.
 
-  // Whether neighbours in the loop lie side by side.
+  // True if adjacent positions access adjacent elements.
   HLO_DEVICE bool IsRun() const { return is_dense && !has_edges && !starts_move; }
 };
-// Clamped to [0, max], times the stride; added to the place of an access. Where it lies: offset + sum of i *
-// position_stride.
+// A dynamic start index: clamped to [0, max] and multiplied by the stride, it is added to the offset of an
+// access. It is loaded from offset + sum of i * position_stride.
 struct VmStart {
   const void* data = nullptr;
   int64_t max = 0, stride = 0;
@@ -101,7 +101,7 @@ struct VmStart {
   int64_t offset = 0;
   int64_t position_stride[kVmDims] = {};
 };
-// See cpu::Edge.
+// A bounds test; see cpu::Edge.
 struct VmEdge {
   int64_t offset = 0;
   int64_t position_stride[kVmDims] = {};
@@ -117,7 +117,7 @@ struct VmProgram {
   VmStart starts[kStarts];
   VmEdge edges[kEdges];
   uint32_t constants[kConstants][4];
-  FastDiv dims[kVmDims];  // From the outermost.
+  FastDiv dims[kVmDims];  // Outermost first.
   uint64_t wide_dims[kVmDims];
   uint64_t position_count;
   int32_t rank, code_count, access_count, start_count, edge_count, slot_count;

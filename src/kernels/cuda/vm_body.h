@@ -1,12 +1,12 @@
 #pragma once
-// The machine of vm.h: every thread runs the program on kValues elements at a time. Slots lie in shared
-// memory, a value apart for each thread, so that a warp reads them without conflicts.
+// The interpreter of vm.h: every thread runs the program on kValues elements at a time. Slots are in shared
+// memory, interleaved by thread, so that warps access them without bank conflicts.
 
 #include "kernels/cuda/vm_scalar.h"
 
 namespace hlo::cuda {
 
-// --- Memory
+// --- Memory.
 template <class V>
 HLO_DEVICE V VmRead(VmMemory memory, ElementType type, const void* data, int64_t at) {
   switch (memory) {
@@ -69,7 +69,8 @@ HLO_DEVICE void VmWrite(VmMemory memory, ElementType type, void* data, int64_t a
   }
 }
 
-// Neighbours that lie side by side, read and written as one word where their address allows; false: not done.
+// Loads or stores adjacent elements as one aligned vector. Returns false, without access, if the address is
+// not aligned.
 template <class T, int kValues>
 struct alignas(sizeof(T) * kValues) VmNeighbours {
   T x[kValues];
@@ -160,7 +161,7 @@ HLO_DEVICE int64_t VmStartValue(const VmStart& start, int64_t at) {
   }
 }
 
-// The sum of the position's indices times strides.
+// Returns the dot product of the position's indices and the strides.
 HLO_DEVICE int64_t VmSum(const VmProgram& program, const int64_t* stride, uint64_t position) {
   int64_t sum = 0;
   if (program.position_count < (uint64_t{1} << 31)) {
@@ -195,7 +196,7 @@ HLO_DEVICE_CALLED int64_t VmStarts(const VmProgram& program, int number, uint64_
   return sum;
 }
 
-// Whether a store must be left out: a start is not where windows may begin.
+// True if a store must be skipped because a start index is out of bounds.
 HLO_DEVICE_CALLED bool VmDrops(const VmProgram& program, int number) {
   for (int s = 0; s < program.start_count; ++s) {
     const VmStart& start = program.starts[s];
@@ -206,7 +207,7 @@ HLO_DEVICE_CALLED bool VmDrops(const VmProgram& program, int number) {
   return false;
 }
 
-// Where the element of an access lies for a position of the loop.
+// Returns the element index of an access at a position of the loop.
 HLO_DEVICE int64_t VmPlace(const VmProgram& program, int number, uint64_t position) {
   const VmAccess& access = program.accesses[number];
   int64_t at = access.offset;
@@ -215,7 +216,7 @@ HLO_DEVICE int64_t VmPlace(const VmProgram& program, int number, uint64_t positi
   return at + VmSum(program, access.stride, position);
 }
 
-// Whether all edges of an access have an element at a position; how far they move its place.
+// True if all edges of an access are in bounds at a position; `moved` receives the offset that they add.
 HLO_DEVICE_CALLED bool VmIsInside(const VmProgram& program, int number, uint64_t position, int64_t* moved) {
   *moved = 0;
   for (int e = 0; e < program.edge_count; ++e) {
@@ -245,7 +246,7 @@ HLO_DEVICE V VmLoad(const VmProgram& program, int number, uint64_t position) {
   return VmRead<V>(access.memory, access.type, access.data, VmPlace(program, number, position) + moved);
 }
 
-// --- One element
+// --- One element.
 template <class V, class T>
 HLO_DEVICE V VmOneInteger(VmExtra extra, V a, V b, V c) {
   const T x = a.template As<T>(), y = b.template As<T>(), z = c.template As<T>();
@@ -288,7 +289,7 @@ HLO_DEVICE V VmOneFloat(VmExtra extra, V a, V b, V c) {
   }
 }
 
-// Functions are the widest machine's alone: they take long to compile.
+// Complex functions exist in the widest VM only, because they take long to compile.
 template <class V, class R>
 HLO_DEVICE V VmOneComplex(VmExtra extra, V a, V b) {
   using C = VmComplex<R>;
@@ -423,8 +424,8 @@ HLO_DEVICE_CALLED V VmOne(VmType type, VmExtra extra, V a, V b, V c) {
   return a;
 }
 
-// --- A thread's values
-// Most instructions are sums and products of f32: they have loops of their own.
+// --- The values of one thread.
+// Fast path for the most frequent instructions, f32 arithmetic.
 template <class V, int kValues>
 HLO_DEVICE bool VmQuick(VmOp op, V (&a)[kValues], const V (&b)[kValues]) {
   const auto each = [&](auto&& f) {
@@ -448,8 +449,8 @@ HLO_DEVICE bool VmQuick(VmOp op, V (&a)[kValues], const V (&b)[kValues]) {
   }
 }
 
-// Runs instructions [begin, end) on the values of one thread. `slots`: this thread's first; `positions`: of
-// the loop; those that are not `valid` read nothing and write nothing.
+// Runs instructions [begin, end) on the values of one thread. `slots` points to this thread's first slot,
+// `positions` are loop positions. Values that are not `valid` neither load nor store.
 template <class V, int kValues>
 HLO_DEVICE void VmRun(const VmProgram& program, int begin, int end, V* slots, uint32_t threads,
                       const uint64_t (&positions)[kValues], const bool (&valid)[kValues]) {
@@ -503,7 +504,7 @@ HLO_DEVICE void VmRun(const VmProgram& program, int begin, int end, V* slots, ui
             VmWrite(access.memory, access.type, access.data,
                     VmPlace(program, instruction.parameter, positions[j]), value[j]);
         }
-        continue;  // The last result stays.
+        continue;  // `last` keeps its value.
       }
       case VmOp::kIota: {
         HLO_UNROLL
@@ -562,7 +563,7 @@ HLO_DEVICE void VmRun(const VmProgram& program, int begin, int end, V* slots, ui
   }
 }
 
-// The same for one position, called: most kernels have several pieces of code.
+// The same for one position, not inlined: most kernels run several program sections.
 template <class V>
 HLO_DEVICE_CALLED void VmRunOne(const VmProgram& program, int begin, int end, V* slots, uint32_t threads,
                                 uint64_t position) {
@@ -571,10 +572,10 @@ HLO_DEVICE_CALLED void VmRunOne(const VmProgram& program, int begin, int end, V*
   VmRun<V, 1>(program, begin, end, slots, threads, positions, valid);
 }
 
-// --- Kernels
+// --- Kernels.
 constexpr uint32_t kVmThreads = 128;
 
-// A loop over all positions, kValues for each thread.
+// Runs the program at all positions, kValues per thread.
 template <int kWords, int kVmValues>
 struct TileVm {
   using Args = VmProgram;
@@ -586,7 +587,7 @@ struct TileVm {
   static HLO_DEVICE void Run(Env& env, const Args& program) {
     const uint32_t threads = env.threads();
     V* slots = reinterpret_cast<V*>(env.shared()) + env.thread();
-    // Neighbours, which one word holds where they lie side by side.
+    // Positions of a thread are adjacent, so contiguous accesses can be vectorised.
     const uint64_t first = (uint64_t{env.block().x} * threads + env.thread()) * kValues;
     uint64_t positions[kValues];
     bool valid[kValues];

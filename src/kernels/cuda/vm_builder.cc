@@ -78,7 +78,7 @@ bool IsComplexArithmetic(VmOp op) {
   return op == VmOp::kAdd || op == VmOp::kSubtract || op == VmOp::kMultiply || op == VmOp::kNegate ||
          op == VmOp::kReal || op == VmOp::kImag;
 }
-// Complex numbers have no order, no remainder and no bits.
+// True for operations that complex numbers have; they have no order, no remainder and no bit operations.
 bool IsComplexOp(VmOp op) {
   switch (op) {
     case VmOp::kRemainder:
@@ -202,7 +202,7 @@ absl::StatusOr<VmBuilder::Value> VmBuilder::Constant(Lane lane, const void* elem
     return absl::UnimplementedError("the code has too many constants");
   Widen(cpu::LaneBytes(lane));
   uint32_t(&words)[4] = result_.program.constants[constant_count_];
-  // Narrow integers fill their word.
+  // Narrow integers are extended to a word.
   if (lane == Lane::kPred || lane == Lane::kU8)
     words[0] = *static_cast<const uint8_t*>(element);
   else if (lane == Lane::kS8)
@@ -259,8 +259,9 @@ absl::StatusOr<VmBuilder::Value> VmBuilder::Operation(const TileSymbol& symbol,
   std::optional<VmOp> op = OpOf(symbol.opcode);
   if (!op.has_value() || (IsComplexType(type) && !IsComplexOp(*op)))
     return absl::UnimplementedError(fmt::format("{} of {}", Name(symbol.opcode), Name(symbol.from)));
-  if (IsComplexType(type) && !IsComplexArithmetic(*op)) Widen(16);  // See VmOneComplex.
-  if (lane == Lane::kPred) {                                        // 0 and 1.
+  // Only the widest VM has complex functions (VmOneComplex).
+  if (IsComplexType(type) && !IsComplexArithmetic(*op)) Widen(16);
+  if (lane == Lane::kPred) {                                        // Values 0 and 1.
     if (*op == VmOp::kAdd) op = VmOp::kMaximum;
     if (*op == VmOp::kMultiply) op = VmOp::kMinimum;
     if (*op == VmOp::kNot) op = VmOp::kNotPred;
@@ -336,14 +337,14 @@ absl::StatusOr<VmBuilder::Value> VmBuilder::Apply(const cpu::TileCall& call, Lan
   return absl::UnimplementedError("no code for this operation");
 }
 
-// A value that only the next instruction takes has no slot. A variable keeps its own up to the last
-// instruction that reads or writes it: where code jumps back, that one writes.
+// A value that only the next instruction uses needs no slot. A variable's live range extends to the last
+// instruction that reads or writes it, which includes backward jumps.
 VmBuilder::Lifetimes VmBuilder::FindLifetimes() const {
   Lifetimes found;
   found.last_use.resize(std::max<Value>(Index(next_), 0), 0);
   found.needs_slot.resize(found.last_use.size());
   for (const Value variable : variables_) found.needs_slot[Index(variable)] = true;
-  Value last = -1;  // Whose value the machine holds.
+  Value last = -1;  // The value of the previous instruction.
   for (size_t n = 0; n < nodes_.size(); ++n) {
     for (const Value in : nodes_[n].in) {
       if (in < VmInstruction::kMostSlots) continue;
@@ -356,7 +357,7 @@ VmBuilder::Lifetimes VmBuilder::FindLifetimes() const {
   return found;
 }
 
-// Slots by first come, first served.
+// Linear-scan slot allocation.
 void VmBuilder::EndPiece() {
   VmProgram& program = result_.program;
   auto [last_use, needs_slot] = FindLifetimes();

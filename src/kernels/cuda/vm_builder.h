@@ -1,5 +1,5 @@
 #pragma once
-// Writes programs for the machine of vm.h: instructions over values, to which it gives slots.
+// Assembles VM programs (vm.h): instructions over virtual values, to which it allocates slots.
 
 #include <cstdint>
 #include <optional>
@@ -13,46 +13,48 @@
 
 namespace hlo::cuda {
 
-// A VmProgram whose pointers are yet to come, and where they come from.
+// A VmProgram without pointers, and the arguments that provide them.
 struct VmTemplate {
   VmProgram program = {};
   std::vector<int32_t> access_arguments, start_arguments;
-  std::vector<int32_t> outside_arguments;  // Of accesses; -1: zeros.
-  int words = 1;                           // Of a value: 1, 2 or 4.
+  std::vector<int32_t> outside_arguments;  // Indexed by access; -1: zeros.
+  int words = 1;                           // 32-bit words per value: 1, 2 or 4.
 };
 
 class VmBuilder {
  public:
   using Value = int32_t;
 
-  // Values in slots of their own, for all pieces.
+  // Pinned values have fixed slots that all sections share.
   explicit VmBuilder(int pinned_count = 0) : pinned_count_(pinned_count) {}
   Value Pinned(int slot) const { return slot; }
 
-  // Unimplemented: there is no instruction for it, or no room.
+  // Returns Unimplemented if there is no instruction for it or the program is full.
   absl::StatusOr<Value> Load(const cpu::Access& access);
-  // Of the program's accesses, from `number` on those that stand behind each other's edges.
+  // Loads access `number` of the program, with the accesses that provide its values out of bounds.
   absl::StatusOr<Value> Load(const cpu::TileProgram& program, int32_t number);
   absl::StatusOr<Value> Constant(cpu::Lane lane, const void* element);
   absl::StatusOr<Value> Apply(const cpu::TileCall& call, cpu::Lane result, absl::Span<const Value> operands);
   absl::Status Store(Value value, const cpu::Access& access);
   void CopyTo(Value pinned_or_variable, Value value);
   Value Copy(Value value);
-  // A value of its own in the piece, which CopyTo changes.
+  // A mutable value within the section, assigned by CopyTo.
   Value Variable(Value initial);
-  // Jumps within a piece. Backwards, to code that takes no values from before but pinned ones and variables.
+  // Jumps within a section. The target of a backward jump may use earlier values only if they are pinned or
+  // variables.
   using Label = int32_t;
   Label NewLabel();
   void Bind(Label label);
   void Jump(Label label);
   void JumpUnless(Value predicate, Label label);
   Value Convert(Value value, VmType from, VmType to);
-  // Later instructions do not see the values of earlier ones, but for the pinned.
+  // Ends a section: later instructions cannot use earlier values, except pinned ones.
   void EndPiece();
-  // Code of the pieces so far.
+  // Number of instructions in the completed sections.
   int32_t code_count() const { return static_cast<int32_t>(result_.program.code_count); }
 
-  // The loop, from its outermost dimension; dimensions that all accesses walk through as one become one.
+  // Completes the program for an iteration space of `dims`, outermost first. Collapses dimensions that are
+  // contiguous in all accesses.
   absl::StatusOr<VmTemplate> Finish(absl::Span<const int64_t> dims);
 
  private:
@@ -60,7 +62,7 @@ class VmBuilder {
     VmInstruction instruction;
     Value out;  // -1: none.
     Value in[3] = {-1, -1, -1};
-    Label label = -1;  // Where it jumps to, or what it is.
+    Label label = -1;  // Jump target, or the label bound here.
     bool is_label = false;
   };
   Value Emit(VmOp op, VmType type, absl::Span<const Value> operands, int64_t parameter = 0);
@@ -73,7 +75,7 @@ class VmBuilder {
   Value Bits(const cpu::TileSymbol& symbol, Value value);
   Value Zero();
   static Value Index(Value value) { return value - VmInstruction::kMostSlots; }
-  // By the index of a value of the piece.
+  // Indexed by value.
   struct Lifetimes {
     std::vector<size_t> last_use;
     std::vector<bool> needs_slot;
@@ -82,10 +84,10 @@ class VmBuilder {
 
   int pinned_count_;
   Value next_ = VmInstruction::kMostSlots;
-  std::vector<Node> nodes_;  // Of the piece.
+  std::vector<Node> nodes_;  // Nodes of the current section.
   std::vector<Value> variables_;
-  std::vector<int32_t> targets_;  // By label.
-  // By dimension of the loop: of each access, start that moves, and edge.
+  std::vector<int32_t> targets_;  // Instruction indices, by label.
+  // Strides by loop dimension, of each access, dynamic start and edge.
   struct Walk {
     enum class Kind : uint8_t { kAccess, kStart, kEdge } kind;
     int32_t number;

@@ -1,6 +1,6 @@
 #pragma once
-// Functions of complex numbers, in f64 whatever the type is: what c64 gets is rounded once. Special values as
-// in C's Annex G.
+// Complex functions, computed in f64; c64 results are rounded once. Special values follow Annex G of the C
+// standard.
 
 #include <cmath>
 #include <limits>
@@ -18,7 +18,7 @@ template <class R>
 HLO_DEVICE R VmInfinityAsOne(R x) {
   return std::copysign(std::isinf(x) ? R{1} : R{0}, x);
 }
-// C's Annex G: a product that comes out as (NaN, NaN) although a factor is infinite is infinite.
+// Multiplication according to Annex G: a (NaN, NaN) product with an infinite factor is infinite.
 template <class R>
 HLO_DEVICE VmComplex<R> VmMultiply(VmComplex<R> x, VmComplex<R> y) {
   R a = x.re, b = x.im, c = y.re, d = y.im;
@@ -62,7 +62,7 @@ HLO_DEVICE int ExponentOf(Z z) {
 }
 HLO_DEVICE Z Scaled(Z z, int exponent) { return {std::scalbn(z.re, exponent), std::scalbn(z.im, exponent)}; }
 
-// Both are brought near 1 first, so that products neither overflow nor vanish.
+// Both operands are scaled near 1, so that products neither overflow nor underflow.
 HLO_DEVICE_CALLED Z Divide(Z x, Z y) {
   const int of_x = ExponentOf(x), of_y = ExponentOf(y);
   const Z p = Scaled(x, -of_x), q = Scaled(y, -of_y);
@@ -90,7 +90,7 @@ HLO_DEVICE_CALLED Z Sqrt(Z z) {
   if (std::isinf(z.im)) return {kInfinity, z.im};
   if (std::isnan(z.re)) return {z.re, z.re};
   if (std::isinf(z.re)) {
-    const double rest = std::fabs(z.im - z.im);  // 0, or NaN.
+    const double rest = std::fabs(z.im - z.im);  // 0 or NaN.
     return z.re > 0 ? Z{z.re, std::copysign(rest, z.im)} : Z{rest, std::copysign(kInfinity, z.im)};
   }
   const int exponent = ExponentOf(z) / 2 * 2;
@@ -101,7 +101,7 @@ HLO_DEVICE_CALLED Z Sqrt(Z z) {
   return Scaled(root, exponent / 2);
 }
 
-// e^x (cos y, sin y) where e^x alone may overflow.
+// Returns e^x (cos y, sin y), even if e^x alone overflows.
 HLO_DEVICE Z Polar(double x, double y) {
   const double half = std::exp(x / 2);
   return {half * std::cos(y) * half, half * std::sin(y) * half};
@@ -115,7 +115,7 @@ HLO_DEVICE_CALLED Z Exp(Z z) {
   return {e * std::cos(z.im), e * std::sin(z.im)};
 }
 
-// log |z| without cancellation near the unit circle.
+// Returns log |z| without cancellation near the unit circle.
 HLO_DEVICE double LogOfModulus(Z z) {
   const double a = std::fabs(z.re), b = std::fabs(z.im), large = std::fmax(a, b), small = std::fmin(a, b);
   if (large > 0.5 && large < 3 && small == small)
@@ -150,7 +150,7 @@ HLO_DEVICE_CALLED Z Cosh(Z z) {
   if (z.re == 0) return {std::cos(z.im), std::sin(z.im) * z.re};
   return {std::cosh(z.re) * std::cos(z.im), std::sinh(z.re) * std::sin(z.im)};
 }
-// With t = tan y, s = sinh x: (s sqrt(1 + s^2) (1 + t^2), t) / (1 + (1 + t^2) s^2).
+// Computes (s sqrt(1 + s^2) (1 + t^2), t) / (1 + (1 + t^2) s^2) with t = tan y, s = sinh x.
 HLO_DEVICE_CALLED Z Tanh(Z z) {
   if (z.im == 0) return {std::tanh(z.re), z.im};
   if (std::fabs(z.re) > 22) {
@@ -160,12 +160,12 @@ HLO_DEVICE_CALLED Z Tanh(Z z) {
   }
   if (!std::isfinite(z.im)) return {z.re == 0 ? z.re : z.im - z.im, z.im - z.im};
   const double t = std::tan(z.im), s = std::sinh(z.re), beta = 1 + t * t;
-  if (beta > 1e30) return {1 / std::tanh(z.re), 1 / (t * s * s)};  // y beside pi / 2
+  if (beta > 1e30) return {1 / std::tanh(z.re), 1 / (t * s * s)};  // y is close to pi / 2.
   const double below = 1 + beta * s * s;
   return {beta * std::sqrt(1 + s * s) * s / below, t / below};
 }
 
-// The inverse functions by square roots of 1 + z and 1 - z, whose parts have no cancellation.
+// The inverse functions use square roots of 1 + z and 1 - z, which avoid cancellation.
 HLO_DEVICE_CALLED Z Acos(Z z) {
   if (!IsFinite(z)) {
     if (std::isinf(z.im)) {
@@ -182,7 +182,7 @@ HLO_DEVICE_CALLED Z Acos(Z z) {
     const double nan = z.re + z.im;
     return {z.re == 0 ? 1.57079632679489661923 : nan, nan};
   }
-  if (ExponentOf(z) > 60) {  // 1 is nothing beside z.
+  if (ExponentOf(z) > 60) {  // 1 is negligible compared with z.
     const Z log = Log({std::fabs(z.re), std::fabs(z.im)});
     return {std::atan2(std::fabs(z.im), z.re), -std::copysign(log.re + kLn2, z.im)};
   }
@@ -202,7 +202,7 @@ HLO_DEVICE_CALLED Z Asin(Z z) {
   return {std::atan2(z.re, below.re * above.re - below.im * above.im),
           std::asinh(below.re * above.im - below.im * above.re)};
 }
-// acosh z = i acos z, or its negative: the half plane of positive real parts.
+// acosh z is i acos z or its negation, whichever has a non-negative real part.
 HLO_DEVICE_CALLED Z Acosh(Z z) {
   const Z acos = Acos(z);
   if (std::isnan(acos.im) && !std::isnan(acos.re)) return {acos.im, acos.im};
@@ -217,7 +217,7 @@ HLO_DEVICE_CALLED Z Atanh(Z z) {
     return {z.re == 0 ? z.re : z.re + z.im, z.re + z.im};
   }
   const int exponent = ExponentOf(z);
-  if (exponent > 60) {  // 1 / z, beside half a turn
+  if (exponent > 60) {  // Approximately 1 / z, with imaginary part pi / 2.
     const Z inverse = Divide({1, 0}, z);
     return {inverse.re, std::copysign(kHalfPi, z.im)};
   }
@@ -237,19 +237,19 @@ HLO_DEVICE Z Power(Z base, Z exponent) {
   if (base.re == kInfinity && base.im == 0 && exponent.im == 0) return exponent.re > 0 ? base : Z{0, 0};
   return Exp(VmMultiply(exponent, Log(base)));
 }
-// -i log((x + iy) / sqrt(x^2 + y^2))
+// Returns -i log((x + iy) / sqrt(x^2 + y^2)).
 HLO_DEVICE Z Atan2(Z y, Z x) {
   const Z iy = VmMultiply({0, 1}, y), xx = VmMultiply(x, x), yy = VmMultiply(y, y);
   const Z log = Log(Divide({x.re + iy.re, x.im + iy.im}, Sqrt({xx.re + yy.re, xx.im + yy.im})));
   return VmMultiply({-0.0, -1}, log);
 }
-// e^x cos y - 1 = expm1(x) cos y - 2 sin^2(y/2)
+// The real part of e^z - 1 is expm1(x) cos y - 2 sin^2(y/2).
 HLO_DEVICE Z ExpMinusOne(Z z) {
   if (z.im == 0) return {std::expm1(z.re), z.im};
   const double half = std::sin(z.im / 2);
   return {std::expm1(z.re) * std::cos(z.im) - 2 * half * half, std::exp(z.re) * std::sin(z.im)};
 }
-// |1 + z|^2 - 1 = x(x + 2) + y^2 where that is small.
+// Uses |1 + z|^2 - 1 = x(x + 2) + y^2 for small z.
 HLO_DEVICE Z LogPlusOne(Z z) {
   if (std::fabs(z.re) > 0.5 || std::fabs(z.im) > 0.5) return Log({z.re + 1, z.im});
   return {std::log1p(z.re * (z.re + 2) + z.im * z.im) / 2, std::atan2(z.im, z.re + 1)};
@@ -262,7 +262,7 @@ HLO_DEVICE Z Sign(Z z) {
 
 }  // namespace vm_complex
 
-// Of the operations whose result is complex.
+// Evaluates the operations with complex results.
 HLO_DEVICE_CALLED VmComplex<double> VmComplexFunction(VmOp op, VmComplex<double> a, VmComplex<double> b) {
   using namespace vm_complex;  // NOLINT: the names are those of the operations.
   switch (op) {

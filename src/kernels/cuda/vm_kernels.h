@@ -1,5 +1,5 @@
 #pragma once
-// The kernels of the machine for elementwise code: by the words of its values and how many a thread computes.
+// Instances of the VM kernels, by words per value and values per thread.
 
 #include "kernels/cuda/coded_body.h"
 #include "kernels/cuda/reduce_vm_body.h"
@@ -7,9 +7,9 @@
 
 namespace hlo::cuda {
 
-using TileVm4 = TileVm<1, 4>;   // Everything of 32 bits and fewer.
-using TileVm8 = TileVm<2, 2>;   // And of 64.
-using TileVm16 = TileVm<4, 1>;  // And c128.
+using TileVm4 = TileVm<1, 4>;   // Types of up to 32 bits.
+using TileVm8 = TileVm<2, 2>;   // Types of up to 64 bits.
+using TileVm16 = TileVm<4, 1>;  // All types, including c128.
 
 using ReduceVm4 = ReduceVm<1>;
 using ReduceVm8 = ReduceVm<2>;

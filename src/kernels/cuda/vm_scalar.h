@@ -1,5 +1,5 @@
 #pragma once
-// What an instruction of vm.h means for one element: types/scalar_ops.h, in what compiles for the device too.
+// The instructions of vm.h for one element: types/scalar_ops.h in code that also compiles for the device.
 
 #include <cmath>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace hlo::cuda {
 
-// Any value, in words of 32 bits.
+// A value of any type, in 32-bit words.
 template <int kWords>
 struct alignas(4 * kWords) VmValue {
   uint32_t words[kWords];
@@ -33,13 +33,13 @@ struct alignas(4 * kWords) VmValue {
   }
 };
 
-// What the rest of the operands is to an operation.
+// The operation and its parameter.
 struct VmExtra {
   VmOp op;
   uint16_t parameter;
 };
 
-// --- Integers
+// --- Integers.
 HLO_DEVICE int VmPopcount(uint64_t x) {
 #ifdef __CUDA_ARCH__
   return __popcll(x);
@@ -158,7 +158,7 @@ HLO_DEVICE_CALLED T VmInteger(VmExtra extra, T a, T b, T c) {
   }
 }
 
-// --- Floats
+// --- Floats.
 template <class T>
 HLO_DEVICE T VmMaximum(T a, T b) {
   const T larger = a > b || (a == b && !std::signbit(a)) ? a : b;
@@ -179,7 +179,7 @@ HLO_DEVICE T VmReducePrecision(T value, int exponent_bits, int mantissa_bits) {
   __builtin_memcpy(&bits, &value, sizeof bits);
   if (mantissa_bits < kMantissa) {
     const int dropped = kMantissa - mantissa_bits;
-    const Bits half = ((Bits{1} << (dropped - 1)) - 1) + ((bits >> dropped) & 1);  // Ties to even.
+    const Bits half = ((Bits{1} << (dropped - 1)) - 1) + ((bits >> dropped) & 1);  // Ties round to even.
     bits = (bits + half) & ~((Bits{1} << dropped) - 1);
   }
   if (exponent_bits < kExponent) {
@@ -317,7 +317,7 @@ HLO_DEVICE bool VmCompare(VmOp op, T a, T b) {
   }
 }
 
-// --- Conversion: as the reference's (semantics 2.1 to 2.3).
+// --- Conversions, with the semantics of the reference (2.1 to 2.3).
 HLO_DEVICE int64_t VmToSigned(double value, int bits) {
   const int64_t high = static_cast<int64_t>((uint64_t{1} << (bits - 1)) - 1), low = -high - 1;
   if (value != value) return 0;
@@ -331,7 +331,7 @@ HLO_DEVICE uint64_t VmToUnsigned(double value, int bits) {
   if (value >= static_cast<double>(high)) return high;
   return static_cast<uint64_t>(value);
 }
-// scalar::StochasticConvert.
+// Equivalent to scalar::StochasticConvert.
 HLO_DEVICE int64_t VmStochastic(double value, uint64_t random, int random_bits, int bits) {
   const int64_t max = static_cast<int64_t>((uint64_t{1} << (bits - 1)) - 1), min = -max - 1;
   if (value != value) return 0;

@@ -1,5 +1,5 @@
 #pragma once
-// Walks of gather and scatter, made on the host.
+// Builds the iteration spaces (Walk) of gather and scatter on the host.
 
 #include <cstdint>
 #include <optional>
@@ -11,26 +11,27 @@
 
 namespace hlo::cuda {
 
-// A dimension before it is fit for kernels.
+// A dimension of an iteration space, with strides.
 struct PlainDim {
   int64_t size = 1, index = 0, operand = 0, update = 0;
 };
-// Without dimensions of size 1, and with neighbours joined where they are one; nullopt: too many are left, or
-// too many places.
+// Drops dimensions of size 1 and collapses contiguous ones. Returns nullopt if too many dimensions or
+// elements remain.
 std::optional<Walk> MakeWalk(absl::Span<const PlainDim> dims);
-// The same dimensions joined.
+// Returns the same dimensions collapsed.
 std::vector<PlainDim> Joined(absl::Span<const PlainDim> dims);
 
-// The attributes that gather and scatter share, under one name.
+// The common attributes of gather and scatter.
 struct WindowIndexing {
   int64_t index_vector_dim;
   absl::Span<const int64_t> start_index_map, operand_batching_dims, indices_batching_dims;
-  absl::Span<const int64_t> left_out;     // Dimensions of the operand that windows do not have.
-  absl::Span<const int64_t> window_dims;  // Of the result or the updates.
+  absl::Span<const int64_t> left_out;     // Operand dimensions that are not window dimensions.
+  absl::Span<const int64_t> window_dims;  // Dimensions of the result or the updates.
 };
 
-// Dimensions of the result or the updates in their order, with the strides of everything; starts, which lie
-// within [0, size - extent]. nullopt: the instruction is not sound, or has too many entries.
+// The dimensions of the result or the updates in order, with strides, and the start indices, bounded by [0,
+// size - extent]. IndexArrays returns nullopt if the instruction is inconsistent or has too many index
+// entries.
 struct IndexedArrays {
   std::vector<PlainDim> dims;  // `update` is the array's own stride.
   std::vector<bool> is_window;

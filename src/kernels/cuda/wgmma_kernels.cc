@@ -1,4 +1,4 @@
-// Launches of the products that groups of warps compute.
+// Launches the wgmma kernels.
 
 #include "kernels/cuda/hopper_emulation.h"
 #include "kernels/cuda/launch.h"

@@ -1,4 +1,4 @@
-// Products of bf16, f16 and bytes on Hopper.
+// GEMM of bf16, f16 and bytes on Hopper.
 
 #include <cuda.h>
 #include <cudaTypedefs.h>
@@ -16,7 +16,8 @@ __global__ void __launch_bounds__(Kernel::kThreads, 1) OnHopper(const __grid_con
   Kernel::Run(env, args);
 }
 
-// From the driver that is there at run time: the build needs none. nullptr: too old.
+// Returns the encode function of the driver at run time, so that the build does not link to it; nullptr if
+// the driver is too old.
 PFN_cuTensorMapEncodeTiled_v12000 Encoder() {
   static const auto encoder = []() -> PFN_cuTensorMapEncodeTiled_v12000 {
     void* function = nullptr;

@@ -1,8 +1,9 @@
 #pragma once
-// Products of bf16, f16 or bytes on Hopper: tiles of 128 x 256 by 128 bytes of terms. One group of warps
-// copies boxes into four stages of shared memory, two groups multiply, 64 rows each. Blocks stay and take
-// tile after tile; which block takes a tile says nothing about its bits. Sums of 8-bit floats keep too few
-// bits: those of each stage are added up in f32, in tiles of 128 x 128.
+// Warp-specialised GEMM of bf16, f16 or bytes on Hopper: thread block tiles of 128 x 256 by 128 bytes of
+// terms. One producer warpgroup issues TMA copies into a four-stage pipeline, two consumer warpgroups
+// multiply 64 rows each. The kernel is persistent: thread blocks process tile after tile; the assignment does
+// not affect results. FP8 accumulators have too few bits, so those of each stage are added in f32, with tiles
+// of 128 x 128.
 
 #include "kernels/cuda/hopper.h"
 #include "kernels/cuda/mma_product_body.h"
@@ -12,17 +13,17 @@ namespace hlo::cuda {
 struct WgmmaArgs {
   ProductArgs product;
   uint32_t blocks = 1;                          // Tiles times chunks times batch.
-  uint32_t a_batch_step = 1, b_batch_step = 1;  // 0: all products of the batch share the operand.
+  uint32_t a_batch_step = 1, b_batch_step = 1;  // 0: the operand is broadcast over the batch.
   TensorMap a, b;
 };
 
 struct WgmmaTile {
   static constexpr uint32_t kRows = 128, kDepthBytes = 128;
-  static constexpr uint32_t kSlab = 64;                // Rows that are neighbours, of one box.
-  static constexpr uint32_t kStagesBytes = 192 << 10;  // Of all stages.
+  static constexpr uint32_t kSlab = 64;                // Contiguous rows per box (MN-major).
+  static constexpr uint32_t kStagesBytes = 192 << 10;  // Total size of the pipeline stages.
 };
 
-// kRows...: rows of that operand are neighbours in memory, not its terms.
+// kRowsA, kRowsB: the operand is MN-major.
 template <MmaKind kKind, bool kRowsA, bool kRowsB>
 struct WgmmaProduct {
   using Args = WgmmaArgs;
@@ -74,7 +75,7 @@ struct WgmmaProduct {
     }
   }
 
-  // Stage after stage, round and round: the parity of a stage's barriers changes with each round.
+  // A position in the circular pipeline: the parity of the barriers alternates with each cycle.
   struct Place {
     uint32_t stage = 0, parity = 0;
     HLO_DEVICE void Advance() {
@@ -111,7 +112,7 @@ struct WgmmaProduct {
     return kRows ? DescribeRows(address + step * 16 * 128, kDepth) : DescribeTerms(address + step * 32);
   }
 
-  // Along the terms of a stage, whose operands begin at these shared addresses.
+  // Multiplies along the terms of a stage, whose operands start at these shared memory addresses.
   template <class Env>
   static HLO_DEVICE void MultiplyStage(GroupProducts<Env>& products,
                                        GroupSum<kKind> (&sums)[kGroupSums<kKind>], uint32_t a, uint32_t b,
@@ -129,7 +130,7 @@ struct WgmmaProduct {
                                  uint64_t* empty) {
     const uint32_t group = env.thread() / 128 - 1;
     const bool speaks = env.thread() % kWarpSize == 0;
-    // 64 rows are 8 KB, whichever way they lie.
+    // 64 rows occupy 8 KB in either layout.
     const uint32_t first = SharedAddress(env, stages), first_a = first + group * 64 * 128;
     Place place;
     GroupProducts<Env> products(env);
@@ -154,7 +155,7 @@ struct WgmmaProduct {
             sums[i] = step == 0 ? of_stage[i] : sums[i] + of_stage[i];
         } else {
           MultiplyStage(products, sums, first_a + stage, first + stage + kABytes, step > 0);
-          // The stage before is read to its end.
+          // The previous stage has been read completely.
           products.template Wait<1>();
           env.sync_warp();
           if (step > 0 && speaks) Arrive(env, &empty[before]);
@@ -174,7 +175,7 @@ struct WgmmaProduct {
   static HLO_DEVICE uint32_t BitsOf(float sum) { return BitsOfFloat(sum); }
   static HLO_DEVICE uint32_t BitsOf(int32_t sum) { return static_cast<uint32_t>(sum); }
 
-  // Pairs of neighbours, which the plan has made sure of.
+  // Stores adjacent pairs; the plan guarantees that the result supports them.
   template <class Env>
   static HLO_DEVICE void Store(Env& env, const ProductArgs& args, const ProductBlock& block, uint32_t group,
                                const GroupSum<kKind> (&sums)[kGroupSums<kKind>]) {

@@ -1,5 +1,5 @@
 #pragma once
-// reduce-window and select-and-scatter: an output a thread, which visits what lies under its window.
+// reduce-window and select-and-scatter: one thread per output iterates over the elements under its window.
 
 #include "kernels/cuda/fast_div.h"
 #include "kernels/cuda/folds.h"
@@ -8,17 +8,18 @@
 namespace hlo::cuda {
 
 constexpr uint32_t kWindowThreads = 256;
-// Dimensions with a window: of kernels of one operation, and of those of any code.
+// Maximum number of windowed dimensions: of kernels with one operation, and of those with user-defined
+// combiners.
 constexpr int kMostWindows = 4, kMostWideWindows = 8;
 
-// All numbers are below 2^31 (window_plan.cc), those of dilated positions too.
+// All numbers are below 2^31 (window_plan.cc), including dilated positions.
 
-// A dimension with a window. `outer` and `size` give its digit of an element's number; `stride` is that of
-// the other array, in which `other_size` elements lie along it.
+// A windowed dimension. `outer` and `size` extract its digit from an element number; `other_size` and
+// `other_stride` describe it in the other array.
 struct WindowSlot {
   FastDiv outer, size;
   int32_t other_size = 1, other_stride = 0;
-  int32_t window = 1, step = 1, padding = 0, dilation = 1, holes = 1;  // holes: base dilation.
+  int32_t window = 1, step = 1, padding = 0, dilation = 1, holes = 1;  // `holes` is the base dilation.
 };
 struct WindowRun {
   FastDiv outer, size;
@@ -26,7 +27,8 @@ struct WindowRun {
 };
 template <int kMost>
 struct WindowsOf {
-  static constexpr int kMostSlots = kMost, kMostRuns = kMost + 1;  // Between and around them.
+  // Runs of dimensions between and around the windowed ones.
+  static constexpr int kMostSlots = kMost, kMostRuns = kMost + 1;
   uint32_t count = 0, slot_count = 0, run_count = 0;
   WindowSlot slots[kMost];
   WindowRun runs[kMostRuns];
@@ -50,8 +52,8 @@ struct WindowsOf {
 using WindowGeometry = WindowsOf<kMostWindows>;
 using WideGeometry = WindowsOf<kMostWideWindows>;
 
-// Window elements [begin, end) of one dimension that may lie on the base, the first at `origin` of the
-// dilated base.
+// Window elements [begin, end) along one dimension that are within the base; `origin` is the first one's
+// position in the dilated base.
 struct TapRange {
   int32_t origin, begin, end;
 };
@@ -62,14 +64,14 @@ HLO_DEVICE TapRange TapsOf(const WindowSlot& slot, int32_t output) {
   const int32_t end = last < 0 ? 0 : last / slot.dilation + 1;
   return {origin, begin, end < slot.window ? end : slot.window};
 }
-// The base element under a window element, or -1: a hole.
+// Returns the base element under a window element, or -1 for a hole of the dilation.
 HLO_DEVICE int32_t BaseAt(const WindowSlot& slot, const TapRange& taps, int32_t w) {
   const int32_t at = taps.origin + w * slot.dilation;
   if (slot.holes == 1) return at;
   return at % slot.holes == 0 ? at / slot.holes : -1;
 }
 
-// visit(place in the other array) for what lies under the window of output i, row-major.
+// Calls visit(index in the other array) for the elements under the window of output i, in row-major order.
 template <class Visit>
 HLO_DEVICE void EachTap(const WindowGeometry& g, uint32_t i, Visit&& visit) {
   static_assert(kMostWindows == 4);
@@ -98,7 +100,7 @@ HLO_DEVICE void EachTap(const WindowGeometry& g, uint32_t i, Visit&& visit) {
   }
 }
 
-// visit(digits) for digits[k] in [ranges[k].begin, ranges[k].end), the last one fastest.
+// Calls visit(digits) for digits[k] in [ranges[k].begin, ranges[k].end); the last one varies fastest.
 template <class Range, class Visit>
 HLO_DEVICE void EachDigits(const Range* ranges, int count, Visit&& visit) {
   int32_t digits[kMostWideWindows];
@@ -132,14 +134,14 @@ HLO_DEVICE void EachTap(const WideGeometry& g, uint32_t i, Visit&& visit) {
 }
 
 struct ReduceWindowArgs {
-  WindowGeometry geometry;  // Of the result over the base.
+  WindowGeometry geometry;  // Windows of the result over the base.
   const void *base = nullptr, *init = nullptr;
   void* result = nullptr;
   Fold fold = Fold::kAdd;
   ElementKind kind;
 };
 
-// acc = init, then acc = fold(acc, x), rounded every time, in the reference's order.
+// Computes acc = init, then acc = fold(acc, x) in the reference's order, rounded after every step.
 template <class E, class Env>
 HLO_DEVICE void ReduceWindowBody(Env& env, const ReduceWindowArgs& args) {
   using Stored = typename E::Stored;
@@ -156,8 +158,8 @@ HLO_DEVICE void ReduceWindowBody(Env& env, const ReduceWindowArgs& args) {
 constexpr uint32_t kNoWinner = 0xffffffffu;
 
 struct SelectArgs {
-  WindowGeometry windows;   // Of the source over the operand.
-  WindowGeometry covering;  // Of the operand over the source; slots have the window's attributes.
+  WindowGeometry windows;   // Windows of the source over the operand.
+  WindowGeometry covering;  // Windows of the operand over the source; slots have the window's attributes.
   const void *operand = nullptr, *source = nullptr, *init = nullptr;
   void* result = nullptr;
   uint32_t* winners = nullptr;
@@ -166,7 +168,7 @@ struct SelectArgs {
   ElementKind kind;
 };
 
-// The place that no later one beats.
+// Selects the element that no later one beats.
 template <class E, class Env>
 HLO_DEVICE void SelectWinnersBody(Env& env, const SelectArgs& args) {
   using Stored = typename E::Stored;
@@ -183,7 +185,7 @@ HLO_DEVICE void SelectWinnersBody(Env& env, const SelectArgs& args) {
   args.winners[i] = chosen;
 }
 
-// Outputs o of [begin, end) whose window reaches the element at `place`.
+// Outputs [begin, end) whose window covers the element at `place`.
 struct Covering {
   int32_t begin, end;
 };
@@ -194,7 +196,7 @@ HLO_DEVICE Covering CoveringOf(const WindowSlot& slot, int32_t place) {
   return {begin, end < slot.other_size ? end : slot.other_size};
 }
 
-// visit(place) for the windows that chose element i, in their order.
+// Calls visit(index) for the windows that selected element i, in order.
 template <class Visit>
 HLO_DEVICE void EachWinner(const WindowGeometry& g, const uint32_t* winners, uint32_t i, Visit&& visit) {
   Covering over[kMostWindows];
@@ -229,7 +231,7 @@ HLO_DEVICE void EachWinner(const WideGeometry& g, const uint32_t* winners, uint3
   });
 }
 
-// An element takes the sources of the windows that chose it in.
+// Accumulates the sources of the windows that selected an element.
 template <class E, class Env>
 HLO_DEVICE void ScatterWinnersBody(Env& env, const SelectArgs& args) {
   using Stored = typename E::Stored;

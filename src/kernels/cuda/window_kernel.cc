@@ -1,4 +1,4 @@
-// reduce-window and select-and-scatter as kernels of the registry.
+// Registers the kernels of reduce-window and select-and-scatter.
 
 #include <algorithm>
 #include <bit>
@@ -22,7 +22,7 @@ namespace {
 constexpr int64_t kMostDirectTaps = 1 << 16, kManyTaps = 32;
 constexpr int64_t kMostWindowLines = (int64_t{1} << 31) - 1;
 
-// Every prefix of a dimension, or every suffix.
+// Windows that cover every prefix, or every suffix, of one dimension.
 struct Cumulative {
   int64_t dimension;
   bool reversed;
@@ -97,7 +97,7 @@ std::optional<CudaKernel> CumulativeKernel(const Shape& base, const Cumulative& 
                     }};
 }
 
-// One dimension after the other, where windows of several have many elements.
+// Reduces one dimension at a time if multi-dimensional windows have many elements.
 std::optional<CudaKernel> SeparateKernel(const Shape& base, absl::Span<const int64_t> result_dims,
                                          Window window, Fold fold) {
   const ElementType type = base.type();
@@ -161,7 +161,7 @@ std::optional<Order> FindOrder(const Computation& select, ElementType type) {
   }
 }
 
-// Complex numbers have no order.
+// Complex numbers are unordered.
 template <template <class> class Kernel>
 absl::Status LaunchOrdered(ElementType type, const LaunchShape& shape, const SelectArgs& args,
                            Stream stream) {

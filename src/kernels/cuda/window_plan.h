@@ -1,5 +1,5 @@
 #pragma once
-// Windows over arrays, as kernels walk them.
+// Iteration over windows, prepared for kernels.
 
 #include <optional>
 #include <vector>
@@ -12,12 +12,13 @@ namespace hlo::cuda {
 
 inline bool HasNoWindow(const WindowDim& dim) { return dim == WindowDim{}; }
 
-// The same windows over a base without what lies beside it everywhere: it may be out of reach.
+// Returns equivalent windows without the elements that are always outside the base, whose coordinates could
+// overflow.
 std::vector<WindowDim> Clipped(Window window, absl::Span<const int64_t> base_dims,
                                absl::Span<const int64_t> result_dims);
 
-// A thread for each element of `dims`, whose windows lie over an array of `other_dims`. nullopt: too many
-// dimensions with a window, too many elements, or numbers out of reach.
+// Returns the geometry of one thread per element of `dims`, whose windows cover an array of `other_dims`.
+// Returns nullopt if there are too many windowed dimensions or elements, or numbers overflow.
 template <class Geometry>
 std::optional<Geometry> MakeGeometryOf(absl::Span<const int64_t> dims, absl::Span<const int64_t> other_dims,
                                        Window window);
@@ -26,7 +27,7 @@ inline std::optional<WindowGeometry> MakeGeometry(absl::Span<const int64_t> dims
   return MakeGeometryOf<WindowGeometry>(dims, other_dims, window);
 }
 
-// The most elements that lie under one window.
+// Returns the maximum number of base elements under one window.
 int64_t MostTaps(absl::Span<const int64_t> base_dims, Window window);
 
 inline LaunchShape EachElement(const WindowGeometry& geometry) {

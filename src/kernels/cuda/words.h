@@ -1,5 +1,5 @@
 #pragma once
-// Elements as mere bytes, by their number.
+// Elements as uninterpreted words of their size.
 
 #include <cstdint>
 #include <utility>
@@ -12,7 +12,7 @@ struct alignas(16) Word16 {
   uint64_t low, high;
 };
 
-// visit.template operator()<Word>() with the unsigned word of 1, 2, 4, 8 or 16 bytes.
+// Calls visit.template operator()<Word>() with the unsigned word of 1, 2, 4, 8 or 16 bytes.
 template <class Visit>
 decltype(auto) WithWord(int64_t byte_count, Visit&& visit) {
   switch (byte_count) {
