@@ -1,5 +1,5 @@
-// What the reader demands of an instruction beyond its grammar, and what it changes in it (text-format 5.1,
-// 7, 8, 10).
+// Per-opcode checks and rewrites that the reader applies to an instruction beyond its grammar (text-format
+// 5.1, 7, 8, 10).
 
 #include <array>
 
@@ -111,7 +111,7 @@ bool Parser::CheckReplication(InstructionParts& parts) {
   return Error(entry->range, "{} values for the {} leaves of {}", count, leaves, ToString(parts.shape));
 }
 
-// Older opcodes that became an attribute of another one.
+// Replaces older opcodes that became an attribute of another opcode.
 bool Parser::FinishOldOpcode(InstructionParts& parts) {
   struct Row {
     std::string_view word;
@@ -130,7 +130,7 @@ bool Parser::FinishOldOpcode(InstructionParts& parts) {
   return true;
 }
 
-// --- Result shapes that the reader replaces (text-format 5.1) ---
+// Replacement of result shapes (text-format 5.1).
 
 bool Parser::FinishAfterAll(InstructionParts& parts) {
   parts.shape = Shape::Token();
@@ -205,9 +205,9 @@ bool Parser::FinishInfeed(InstructionParts& parts) {
   return true;
 }
 
-// --- What the reader checks ---
+// Checks of the reader.
 
-// `send-done` and `recv-done` name the channel of the instruction that they complete.
+// Checks that `send-done` and `recv-done` have the channel of the instruction that they complete.
 bool Parser::CheckChannel(InstructionParts& parts) {
   const Instruction* start = Operands(parts)[0];
   const bool is_channel = Info(start->opcode()).has(kSideEffect) &&
@@ -276,7 +276,7 @@ bool Parser::FinishDynamicReshape(InstructionParts& parts) {
   return FinishReshape(parts);
 }
 
-// One scalar index a dimension, or all of them in one vector.
+// Requires one scalar index per dimension, or a vector of all indices.
 bool Parser::FinishSliceIndices(InstructionParts& parts) {
   const auto operands = Operands(parts);
   const auto indices = operands.subspan(parts.op.opcode == Opcode::kDynamicSlice ? 1 : 2);
@@ -324,7 +324,7 @@ bool Parser::FinishCustomCall(InstructionParts& parts) {
   if (version != nullptr && version->value.As<ApiVersion>() == ApiVersion::kUnspecified) {
     return Error(version->range, "API_VERSION_UNSPECIFIED cannot be asked for");
   }
-  // `to_apply=f` is the list of one.
+  // `to_apply=f` is equivalent to a list of one computation.
   if (const AttrEntry* single = FindEntry(parts, AttrId::to_apply)) {
     const std::vector<Computation*> list = {single->value.As<Computation*>()};
     AttrEntry entry{AttrId::called_computations, single->range, AttrValue::Of(Keep(list))};
@@ -351,7 +351,7 @@ bool Parser::CheckLayoutConstraints(InstructionParts& parts) {
   return true;
 }
 
-// `type=`, the form until August 2026, becomes `order=`.
+// Converts `type=`, the spelling until August 2026, to `order=`.
 bool Parser::FinishCompare(InstructionParts& parts) {
   AttrEntry* type = FindEntry(parts, AttrId::type);
   if (type == nullptr) return true;
@@ -371,12 +371,12 @@ bool Parser::FinishBroadcast(InstructionParts& parts) {
   return true;
 }
 
-// A map always goes over all dimensions, whatever is written.
+// A map covers all dimensions, whatever the text says.
 bool Parser::FinishMap(InstructionParts& parts) {
   if (!parts.shape.IsValid() && !HasEntry(parts, AttrId::dimensions)) {
     return Error(parts.op.range, "a 'map' without a result shape needs the attribute 'dimensions'");
   }
-  // Inference looks at the numbers that are written (shape-rules 3.19).
+  // Shape inference uses the numbers in the text (shape-rules 3.19).
   const Shape& shape = parts.shape;
   if (!shape.IsArray()) return true;
   std::vector<int64_t> all(static_cast<size_t>(shape.rank()));
@@ -388,7 +388,7 @@ bool Parser::FinishMap(InstructionParts& parts) {
 }
 
 bool Parser::FinishAllReduce(InstructionParts& parts) {
-  // `mode` was written for two days in 2025 and means nothing, but stands for the channel.
+  // XLA wrote `mode` for two days in 2025. It has no effect, except that it replaces the channel.
   if (HasEntry(parts, AttrId::mode) || !GetEntry<attr::use_global_device_ids>(parts) ||
       HasEntry(parts, AttrId::channel_id))
     return true;

@@ -7,10 +7,10 @@
 namespace hlo::text {
 namespace {
 
-// Blanks stand around the `=` of an instruction, and not around that of an attribute.
+// XLA prints spaces around the `=` of an instruction, but not of an attribute.
 constexpr std::string_view kEquals = " = ";
 
-// The name in front of the last ` = ` of a line whose instruction begins at or before a column.
+// Returns the name before the last ` = ` of a line whose instruction begins at or before a column.
 std::string_view LastName(std::string_view line, size_t column) {
   std::string_view found;
   for (size_t at = line.find(kEquals); at != line.npos; at = line.find(kEquals, at + 1)) {

@@ -1,5 +1,5 @@
 #pragma once
-// Which instruction stands at a place of a text? Also where the text is no module.
+// Finds the instruction at a location in text, which need not be a valid module.
 
 #include <cstdint>
 #include <string_view>
@@ -8,7 +8,8 @@
 
 namespace hlo::text {
 
-// The name of the instruction whose text holds the offset, without `%`; "" outside of instructions.
+// Returns the name, without `%`, of the instruction whose text contains the offset; "" outside of
+// instructions.
 std::string_view InstructionNameAt(const SourceText& source, uint32_t offset);
 
 }  // namespace hlo::text

@@ -30,8 +30,7 @@ bool IsPermutation(const std::vector<int64_t>& values, size_t count) {
 }
 
 void CanonicalizeIota(std::vector<int64_t>* reshape, std::vector<int64_t>* perm) {
-  // Positions in the result of the dimensions that are kept; a neighbour under the permutation joins its
-  // predecessor.
+  // Keeps the dimensions of size other than 1, and merges those that are adjacent in source and result.
   std::vector<int64_t> order;
   for (int64_t p : *perm) {
     if ((*reshape)[p] != 1) order.push_back(p);

@@ -52,7 +52,7 @@ constexpr std::array<Tok, 128> kPunctuationKinds = [] {
 
 bool Has(char c, uint8_t classes) { return (kClasses[static_cast<uint8_t>(c)] & classes) != 0; }
 
-// Reserved words: keywords and element types, in a table of open addressing.
+// A hash table with open addressing of the reserved words: keywords and element types.
 struct Reserved {
   std::string_view word;
   Tok kind = Tok::kIdent;
@@ -104,7 +104,7 @@ constexpr std::array<Reserved, kReservedSlots> kReservedTable = [] {
   return table;
 }();
 
-// Lengths of the reserved words with a first letter, as bits; most other words end here.
+// Bit n is set if a reserved word with this first letter has n letters, which rejects most other words.
 constexpr std::array<uint32_t, 128> kReservedLengths = [] {
   std::array<uint32_t, 128> table{};
   for (const Reserved& row : kReservedWords) table[static_cast<size_t>(row.word[0])] |= 1u << row.word.size();
@@ -167,7 +167,7 @@ size_t MatchDecimal(std::string_view text) {
 size_t MatchDimLabels(std::string_view text) {
   constexpr size_t kMaxLabels = 128;
   auto part = [&](size_t from, char a, char b) {
-    // A bound, so that a long run of `?` costs no more than it should: more than 64 dimensions do not exist.
+    // Limits the scan of long runs of `?`, since at most 64 dimensions exist.
     const size_t stop = std::min(text.size(), from + kMaxLabels);
     size_t i = from;
     while (i < stop && (IsDigit(text[i]) || text[i] == a || text[i] == b || text[i] == '?')) ++i;
@@ -257,7 +257,7 @@ void Lexer::SetUnending(uint32_t begin, uint32_t end, const char* message) {
 }
 
 void Lexer::Lex(uint32_t offset) {
-  // No blank or a single one is the rule.
+  // Most tokens follow no white space or a single space.
   uint32_t begin = offset + (base_[offset] == ' ' ? 1 : 0);
   if (Has(base_[begin], kBlankByte) || base_[begin] == '/') begin = SkipBlanks(begin);
   if (hash_comments_) begin = SkipHashComments(begin);
@@ -319,7 +319,7 @@ void Lexer::LexPercent(uint32_t begin) {
   Set(Tok::kName, begin, end);
 }
 
-// `nan` stands before `end`; a payload `(0x...)` may be glued on.
+// Lexes `nan`, which ends at `end`, and its payload `(0x...)`, which must follow immediately.
 void Lexer::LexNan(uint32_t begin, uint32_t end) {
   if (base_[end] != '(') return Set(Tok::kDecimal, begin, end);
   uint32_t p = end + 1;
@@ -355,7 +355,7 @@ void Lexer::LexInteger(uint32_t begin) {
 }
 
 void Lexer::LexNumber(uint32_t begin) {
-  // Plain integers are by far the most frequent.
+  // Fast path for plain integers, the most frequent numbers.
   uint32_t p = begin;
   while (IsDigit(base_[p])) ++p;
   if (p > begin && !Has(base_[p], kWordRest | kWordStart) && base_[p] != '?') return Set(Tok::kInt, begin, p);

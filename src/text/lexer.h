@@ -1,5 +1,5 @@
 #pragma once
-// From bytes to tokens (text-format 1), one token of look-ahead, restartable at any token.
+// The lexer of HLO text (text-format 1). It has one token of lookahead and can restart at any token.
 
 #include <cstdint>
 #include <optional>
@@ -12,7 +12,7 @@ namespace hlo::text {
 
 class Lexer {
  public:
-  // The byte after the text must be readable and NUL, as that of SourceText is.
+  // The byte after the text must be NUL, as in SourceText.
   explicit Lexer(std::string_view text)
       : text_(text), base_(text.data()), size_(static_cast<uint32_t>(text.size())) {
     Lex(0);
@@ -20,51 +20,51 @@ class Lexer {
 
   const Token& token() const { return token_; }
   bool At(Tok kind) const { return token_.kind == kind; }
-  // End of the token before this one.
+  // Returns the end of the previous token.
   uint32_t last_end() const { return last_end_; }
-  // The byte right after the current token; NUL at the end of the text.
+  // Returns the byte after the current token; NUL at the end of the text.
   char next_byte() const { return base_[token_.end]; }
 
   void Next() {
     last_end_ = token_.end;
     Lex(token_.end);
   }
-  // As Next, but a number is an integer and nothing more: inside lists of integers 1x2 is 1 and x2.
+  // Like Next, but lexes a number as an integer: in lists of integers, 1x2 is 1 and x2.
   void NextInteger();
-  // Goes on with the token that starts at or after an offset.
+  // Continues with the token at or after an offset.
   void Restart(uint32_t offset) {
     last_end_ = offset;
     Lex(offset);
   }
-  // From here on `#` behind a blank begins a comment, which lasts until the end of the line.
+  // From now on, `#` after white space starts a comment that extends to the end of the line.
   void TakeHashComments() {
     hash_comments_ = true;
     Restart(token_.begin);
   }
-  // Back to a token seen before.
+  // Returns to an earlier token.
   void Rewind(const Token& token, uint32_t last_end) {
     token_ = token;
     last_end_ = last_end;
   }
-  // At `{`: takes the raw bytes to the matching `}` (text-format 1.8) and goes on behind it. nullopt: no
-  // match.
+  // Takes the bytes from the current `{` to the matching `}` as raw text (text-format 1.8) and moves past it.
+  // Returns nullopt if there is no match.
   std::optional<std::string_view> TakeJson();
 
   std::string_view Bytes(const Token& token) const { return {base_ + token.begin, token.end - token.begin}; }
-  // The word of a name, attribute or identifier without `%`, `:` or `=`.
+  // Returns the word of a name, attribute or identifier without `%`, `:` or `=`.
   std::string_view Word(const Token& token) const;
-  // Between the quotes, escapes as written.
+  // Returns the text between the quotes, with escapes as written.
   std::string_view StringBody(const Token& token) const {
     return {base_ + token.begin + 1, token.end - token.begin - 2};
   }
-  // What is wrong with an error token.
+  // Describes the problem of an error token.
   const char* error() const { return error_; }
   const char* base() const { return base_; }
   uint32_t size() const { return size_; }
   std::string_view text() const { return text_; }
 
-  // First byte at or after `offset` that is neither blank nor comment. An unterminated comment counts as a
-  // byte.
+  // Returns the first offset from `offset` on that is neither white space nor comment. An unterminated
+  // comment is not skipped.
   uint32_t SkipBlanks(uint32_t offset) const;
 
  private:
@@ -92,15 +92,15 @@ class Lexer {
   bool hash_comments_ = false;
 };
 
-// Longest prefixes of `text` that have the form of a token; 0 when none does.
+// Return the length of the longest prefix that is a token of this kind; 0 if none is.
 size_t MatchDecimal(std::string_view text);
 size_t MatchDimLabels(std::string_view text);
 size_t MatchDxd(std::string_view text);
 size_t MatchPad(std::string_view text);
 
-// f32, token and the like: words that name no instruction.
+// True for f32, token and the like, which cannot name instructions.
 bool IsTypeName(std::string_view word);
-// What a byte can be part of.
+// Byte classes.
 bool IsWordByte(char c);
 bool IsBlank(char c);
 inline bool IsDigit(char c) { return c >= '0' && c <= '9'; }

@@ -13,10 +13,10 @@
 namespace hlo::text {
 namespace {
 
-// May stand right after a number.
+// True if the byte may follow a number immediately.
 bool EndsNumber(char c) { return c == ',' || c == '}' || c == ')' || IsBlank(c); }
 
-// Bits of a NaN's payload; 0 for types whose NaN has none.
+// Returns the number of payload bits of a NaN; 0 if the type's NaN has none.
 int PayloadBits(ElementType type) {
   switch (type) {
     case ElementType::kF64:
@@ -38,7 +38,7 @@ int PayloadBits(ElementType type) {
   }
 }
 
-// The bits of an IEEE NaN: sign, exponent of ones, payload (the quiet one when it is 0).
+// Returns an IEEE NaN with this sign and payload; payload 0 gives the quiet NaN.
 template <class Bits>
 Bits NanBits(bool negative, int payload_bits, uint64_t payload) {
   constexpr int kBits = sizeof(Bits) * 8;
@@ -130,7 +130,7 @@ bool LiteralReader::Read(uint32_t begin) {
   return (this->*read_row_)(1);
 }
 
-// Braces of dimension `dim` with all that they hold.
+// Reads the braces of dimension `dim` and their contents.
 bool LiteralReader::ReadLevel(int64_t dim) {
   Skip(false);
   const uint32_t open = at_;
@@ -163,7 +163,7 @@ bool LiteralReader::ReadLevel(int64_t dim) {
   return FailHere(fmt::format("'}}' after the {} items of dimension {} of {}", count, dim, ToString(shape_)));
 }
 
-// `...` stands for all that is left.
+// Reads `...`, which stands for the remaining elements.
 bool LiteralReader::ReadElided() {
   do {
     if (base_[at_ + 1] != '.' || base_[at_ + 2] != '.') return FailHere("a value");
@@ -174,7 +174,7 @@ bool LiteralReader::ReadElided() {
   return Take('}', "'}' after '...'");
 }
 
-// Up to `count` elements; stops early at a `}`, and at `...`.
+// Reads up to `count` elements, or up to `}` or `...`.
 template <ElementType kType>
 bool LiteralReader::ReadRow(int64_t count) {
   if constexpr (kType == ElementType::kPred) {
@@ -192,7 +192,7 @@ bool LiteralReader::ReadRow(int64_t count) {
   return true;
 }
 
-// Until 2018 a row of pred was written without commas: { 010 }.
+// Reads a row of pred without commas, as written until 2018: { 010 }.
 bool LiteralReader::ReadOldRow(int64_t count, bool* done) {
   uint32_t p = at_;
   while (base_[p] == '0' || base_[p] == '1') ++p;
@@ -245,7 +245,7 @@ bool LiteralReader::ReadElement() {
   return true;
 }
 
-// At a number: the common forms here, all others by way of the lexer.
+// Reads a number. The common forms are handled here, all others by the lexer.
 bool LiteralReader::ReadNumber(Number* number) {
   constexpr int kSafeDigits = 18;
   const uint32_t begin = at_;
@@ -332,7 +332,7 @@ bool LiteralReader::ToInteger(const Number& number, int64_t bits, bool is_signed
   const uint64_t limit = is_signed    ? (uint64_t{1} << (bits - 1)) - (number.negative ? 0 : 1)
                          : bits == 64 ? ~uint64_t{0}
                                       : (uint64_t{1} << bits) - 1;
-  // The 64-bit types wrap: text-format 5.5.
+  // 64-bit types wrap (text-format 5.5).
   const bool fits =
       bits == 64 || (number.magnitude <= limit && (is_signed || !number.negative || number.magnitude == 0));
   if (!fits) return Fail(number.range, fmt::format("this value does not fit {}", Name(shape_.type())));

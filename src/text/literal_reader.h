@@ -1,6 +1,6 @@
 #pragma once
-// How do the elements of an array constant become bytes? A loop of its own over the text: constants can be
-// most of it.
+// Reads the elements of array constants into memory. It has a loop of its own, since constants can be most of
+// a text.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,30 +14,30 @@ namespace hlo::text {
 
 class LiteralReader {
  public:
-  // Elements of `shape`, an array, go to `data`; with nullptr they are only checked.
+  // Stores the elements of the array `shape` to `data`; nullptr only checks them.
   LiteralReader(const Lexer& lexer, const Shape& shape, std::byte* data)
       : lexer_(lexer), base_(lexer.base()), shape_(shape), data_(data) {}
 
-  // Reads from an offset of the text. False after an error.
+  // Reads from an offset of the text. Returns false after an error.
   bool Read(uint32_t begin);
   uint32_t end() const { return at_; }
-  // `{...}`: elements are left out.
+  // True for `{...}`.
   bool elided() const { return elided_; }
-  // Rows of pred without commas, as until 2018; unknown when there are none.
+  // Returns the range of a row of pred without commas (until 2018); unknown if there is none.
   SourceRange old_row() const { return old_row_; }
   const std::string& error() const { return error_; }
   SourceRange error_range() const { return error_range_; }
 
  private:
-  // One number as written.
+  // A number in the text.
   struct Number {
     enum class Kind : uint8_t { kInt, kDecimal, kInf, kNan, kBool };
     Kind kind = Kind::kInt;
     bool negative = false;
     bool truth = false;
-    uint64_t magnitude = 0;  // kInt
-    double value = 0;        // kDecimal
-    uint64_t payload = 0;    // kNan; 0: none
+    uint64_t magnitude = 0;  // Set for kInt.
+    double value = 0;        // Set for kDecimal.
+    uint64_t payload = 0;    // Set for kNan; 0 means no payload.
     SourceRange range;
   };
 
@@ -63,7 +63,7 @@ class LiteralReader {
   const char* base_;
   const Shape& shape_;
   std::byte* data_;
-  int64_t next_ = 0;  // Index of the next element.
+  int64_t next_ = 0;  // The index of the next element.
   uint32_t at_ = 0;
   bool (LiteralReader::*read_row_)(int64_t) = nullptr;
   bool elided_ = false;

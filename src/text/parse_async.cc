@@ -1,4 +1,4 @@
-// Asynchronous instructions and their sugar, X-start, X-update and X-done (text-format 5.4).
+// Parses asynchronous instructions and their sugar X-start, X-update and X-done (text-format 5.4).
 
 #include "absl/algorithm/container.h"
 #include "ir/async.h"
@@ -7,7 +7,7 @@
 namespace hlo::text {
 namespace {
 
-// Custom calls that hand a value on unchanged.
+// Custom calls that return their operand.
 constexpr std::string_view kPassThrough[] = {"Sharding",
                                              "LocalToGlobalShape",
                                              "GlobalToLocalShape",
@@ -15,7 +15,8 @@ constexpr std::string_view kPassThrough[] = {"Sharding",
                                              "xla.sdy.GlobalToLocalShape",
                                              "xla.sdy.FuncResultSharding"};
 
-// The operand that hands on the element of `value` that `path` leads to, its last step first.
+// Returns the operand that forwards the element of `value` at `path`, whose next index is last; nullptr if
+// none does.
 Instruction* Before(Instruction* value, std::vector<int64_t>* path) {
   switch (value->opcode()) {
     case Opcode::kAsyncUpdate:
@@ -42,20 +43,21 @@ Instruction* Before(Instruction* value, std::vector<int64_t>* path) {
   }
 }
 
-// Attributes that an asynchronous instruction and the one that it wraps both have.
+// True for attributes that both the asynchronous and the wrapped instruction have.
 bool IsShared(AttrId id) {
   return id == AttrId::metadata || id == AttrId::backend_config || id == AttrId::frontend_attributes ||
          id == AttrId::statistics || id == AttrId::origin;
 }
 
-// A result that is not bound yet.
+// True for a result that is not bound yet.
 bool IsEmptyTuple(const Shape& shape) { return shape.IsTuple() && shape.elements().empty(); }
 
 }  // namespace
 
-// The async-start that a value comes from, or nullptr where the text does not show it within the steps left.
+// Returns the async-start that produces a value; nullptr if the text does not show it or the step limit is
+// reached.
 Instruction* Parser::FindStart(Instruction* value) {
-  std::vector<int64_t> path;  // Elements still to be taken, the last one first.
+  std::vector<int64_t> path;  // The remaining tuple indices, the next one last.
   std::vector<const Instruction*> walked;
   Instruction* start = nullptr;
   while (value != nullptr && --async_steps_left_ > 0) {
@@ -95,7 +97,7 @@ bool Parser::FinishAsync(Scope& scope, InstructionParts& parts) {
   return FinishAsyncContinuation(parts);
 }
 
-// `((operands...), result, ...)`.
+// Checks for the shape `((operands...), result, ...)`.
 bool Parser::CheckAsyncShape(InstructionParts& parts) {
   if (!parts.shape.IsValid()) {
     return Error(parts.op.range, "an asynchronous instruction needs its result shape before the opcode");
@@ -116,7 +118,7 @@ bool Parser::FinishAsyncStart(Scope& scope, InstructionParts& parts) {
   }
   Computation* wrapper = MakeAsyncWrapper(parts);
   if (wrapper == nullptr) return false;
-  // What is the wrapped instruction's alone leaves this one.
+  // Drops the attributes that only the wrapped instruction has.
   std::vector<AttrEntry> kept;
   for (const AttrEntry& entry : Attributes(parts)) {
     const std::string_view spelling = Info(entry.id).spelling;
@@ -130,7 +132,7 @@ bool Parser::FinishAsyncStart(Scope& scope, InstructionParts& parts) {
   return true;
 }
 
-// The computation that a sugared start calls: parameters, and X of them as its root.
+// Creates the computation that a sugared start calls: parameters and, as its root, X of them.
 Computation* Parser::MakeAsyncWrapper(InstructionParts& parts) {
   Computation* wrapper = module_->NewComputation("async_wrapped");
   InstructionEditor::SetAsyncWrapper(*wrapper, true);
@@ -163,7 +165,7 @@ Computation* Parser::MakeAsyncWrapper(InstructionParts& parts) {
     if ((own && entry.id != AttrId::output_to_operand_aliasing) || IsShared(entry.id))
       attributes_.push_back(entry);
   }
-  // Operands may be bound later, so their number says nothing here; nor do shapes that are replaced.
+  // Does not check the operand count, because operands may be bound later, nor replaced shapes.
   const bool complete = CheckRequiredAttributes(inner) && FinishWrapped(inner);
   Instruction* root = complete ? Create(scope, inner) : nullptr;
   Drop(inner);
@@ -180,7 +182,7 @@ Computation* Parser::MakeAsyncWrapper(InstructionParts& parts) {
   return wrapper;
 }
 
-// What FinishParts does to the attributes of the wrapped instruction, as far as it needs no operands.
+// Applies the finisher of the wrapped opcode if its operands are known.
 bool Parser::FinishWrapped(InstructionParts& parts) {
   const OpcodeInfo& info = Info(parts.op.opcode);
   const auto count = static_cast<int64_t>(Operands(parts).size());
@@ -202,7 +204,7 @@ bool Parser::FinishAsyncContinuation(InstructionParts& parts) {
   Instruction* start = FindStart(Operands(parts)[0]);
   if (start == nullptr) return true;
   Computation* called = start->Get<attr::calls>();
-  if (called == nullptr || called->root() == nullptr) return true;  // Reported where it was read.
+  if (called == nullptr || called->root() == nullptr) return true;  // The error has been reported there.
   if (parts.op.is_sugar && called->root()->opcode() != parts.op.wrapped) {
     diagnostics_
         .Error(parts.op.range, "this continues '{}', which runs '{}'", start->name(),
@@ -214,7 +216,7 @@ bool Parser::FinishAsyncContinuation(InstructionParts& parts) {
   if (calls != nullptr && calls->value.As<Computation*>() != called) {
     if (!SameSignature(*calls->value.As<Computation*>(), *called))
       return Error(calls->range, "this continues '{}', which calls '{}'", start->name(), called->name());
-    // Older versions of XLA take any computation here, and run that of the start.
+    // Older versions of XLA accept any computation here and run that of the start.
     if (!Tolerate(calls->range, "this continues '{}', which calls '{}': that one runs", start->name(),
                   called->name()))
       return false;
@@ -229,8 +231,7 @@ bool Parser::FinishAsyncContinuation(InstructionParts& parts) {
   return true;
 }
 
-// An update may bring operands that the start did not have: parameters of the wrapper that were not there
-// yet.
+// Binds operands of an update that the start did not have: adds parameters to the wrapper.
 void Parser::BindLate(InstructionParts& parts, Instruction* start) {
   Computation* wrapper = start->Get<attr::calls>();
   if (!wrapper->is_async_wrapper()) return;

@@ -1,5 +1,4 @@
-// The attribute list of an instruction, and the values that are no structures of their own (text-format
-// 6, 8.1 to 8.3).
+// Parses the attribute list of an instruction and values of simple kinds (text-format 6, 8.1 to 8.3).
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +10,8 @@
 namespace hlo::text {
 namespace {
 
-// Attributes of older dumps (text-format, Appendix A): what they are called now; kNone: they are dropped.
+// Attributes of older dumps (text-format, Appendix A) and their current names; kNone means that the attribute
+// is dropped.
 struct OldAttribute {
   Opcode opcode;
   std::string_view spelling;
@@ -37,7 +37,7 @@ constexpr OldAttribute kOldAttributes[] = {
     {Opcode::kAsyncUpdate, "async_thread_name", AttrId::async_execution_thread},
     {Opcode::kAsyncDone, "async_thread_name", AttrId::async_execution_thread},
 };
-// The same for attributes of every opcode.
+// Older attributes of all opcodes.
 struct OldCommonAttribute {
   std::string_view spelling;
   AttrId id;
@@ -47,7 +47,7 @@ constexpr OldCommonAttribute kOldCommonAttributes[] = {{"outer_dimension_partiti
                                                        {"wait_on_operation_queues", AttrId::kNone},
                                                        {"original_value", AttrId::origin}};
 
-// The new name of an old attribute; nullopt when the spelling is not known from older dumps either.
+// Returns the current name of an old attribute; nullopt if no older dump has it.
 std::optional<AttrId> FindOldAttribute(const OpcodeWord& op, std::string_view spelling) {
   for (const OldAttribute& row : kOldAttributes) {
     if (row.spelling == spelling && (row.opcode == op.opcode || (op.is_sugar && row.opcode == op.wrapped)))
@@ -75,7 +75,7 @@ bool Parser::ParseAttributes(Scope& scope, InstructionParts& parts) {
   return true;
 }
 
-// attribute: `name=value`; opcode and name decide what the value is.
+// attribute: `name=value`. Opcode and name determine the kind of the value.
 bool Parser::ParseAttribute(Scope& scope, InstructionParts& parts) {
   const Token word = token();
   const std::string_view spelling = lex_.Word(word);
@@ -132,7 +132,7 @@ bool Parser::UnknownAttribute(const OpcodeWord& op, std::string_view spelling, S
   return false;
 }
 
-// Any value: a bracket with all it holds, or one token (with what is glued on to it by brackets).
+// Skips any value: a bracketed list, or a token with adjacent brackets.
 bool Parser::SkipValue() {
   int64_t open = 0;
   do {
@@ -173,9 +173,9 @@ bool Parser::ReadWord(AttrValue* value) {
   return true;
 }
 
-// attribute-value: its form follows from the kind of the attribute.
+// attribute-value: its form depends on the kind of the attribute.
 bool Parser::ParseAttributeValue(Scope& scope, InstructionParts& parts, AttrId id, AttrValue* value) {
-  // Reads a T and wraps it.
+  // Parses a T and wraps it.
   auto read = [&]<class T>(bool (Parser::*parse)(T*)) {
     T result{};
     if (!(this->*parse)(&result)) return false;
@@ -314,7 +314,7 @@ bool Parser::ParseBools(BoolList* values) {
   return Expect(Tok::kRBrace, "',' or '}' in a list of true and false");
 }
 
-// int: an integer of 64 bits.
+// int: a 64-bit integer.
 bool Parser::ParseInt(int64_t* value) {
   if (!At(Tok::kInt)) return Unexpected("an integer");
   if (!IntValue(token(), value)) return false;
@@ -322,7 +322,7 @@ bool Parser::ParseInt(int64_t* value) {
   return true;
 }
 
-// int32: an integer of 32 bits.
+// int32: a 32-bit integer.
 bool Parser::ParseInt32(int64_t* value) {
   if (!At(Tok::kInt)) return Unexpected("an integer");
   if (!IntValue(token(), value)) return false;
@@ -333,7 +333,7 @@ bool Parser::ParseInt32(int64_t* value) {
   return true;
 }
 
-// number: an integer or a decimal, and where allowed an infinity.
+// number: an integer or a decimal or, if allowed, an infinity.
 bool Parser::ParseNumber(double* value, bool infinities) {
   if (infinities && (At(Tok::kInf) || At(Tok::kNegInf))) {
     *value =
@@ -355,7 +355,7 @@ bool Parser::ParseNumber(double* value, bool infinities) {
   return true;
 }
 
-// float: a number that a float can hold.
+// float: a number in the range of float.
 bool Parser::ParseFloat(double* value) {
   const SourceRange range = token().range();
   if (!ParseNumber(value, false)) return false;
@@ -364,7 +364,7 @@ bool Parser::ParseFloat(double* value) {
   return true;
 }
 
-// string: quoted.
+// string: a quoted string.
 bool Parser::ParseString(std::string_view* value) {
   if (!At(Tok::kString)) return Unexpected("a string in quotes");
   StringValue(token(), value);
@@ -372,7 +372,7 @@ bool Parser::ParseString(std::string_view* value) {
   return true;
 }
 
-// json: a string, or raw bytes between balanced braces, which belong to the value.
+// json: a string, or raw bytes in balanced braces, which are part of the value.
 bool Parser::ParseJson(std::string_view* value) {
   if (!At(Tok::kLBrace)) return ParseString(value);
   const SourceRange brace = token().range();
@@ -387,7 +387,7 @@ bool Parser::ParseIntList(IntList* list) {
   if (!At(Tok::kLBrace)) return Unexpected("'{' and a list of integers");
   std::vector<int64_t>& ints = ints_;
   ints.clear();
-  // Nearly all lists are short numbers and commas.
+  // Fast path: nearly all lists consist of short numbers and commas.
   constexpr int kSafeDigits = 18;
   const char* const base = lex_.base();
   for (uint32_t p = token().end;;) {

@@ -1,4 +1,4 @@
-// Computations: signature, body, root, and the resumption after an error (text-format 3).
+// Parses computations and recovers from errors in them (text-format 3).
 
 #include <algorithm>
 
@@ -68,14 +68,13 @@ bool Parser::ParseComputation() {
   return true;
 }
 
-// Goes on behind a computation that could not be read.
+// Skips a computation that could not be parsed.
 bool Parser::SkipComputation(std::string_view name, uint32_t begin) {
   failed_computations_.push_back(name);
   return RecoverToComputation(begin);
 }
 
-// signature: `(name: shape, ...) -> shape`. Only the result counts: XLA reads the parameters and forgets
-// them.
+// signature: `(name: shape, ...) -> shape`. Only the result is used; XLA parses and drops the parameters.
 bool Parser::ParseSignature(Shape* result, SourceRange* range) {
   Next();
   if (!At(Tok::kRParen)) {
@@ -94,7 +93,7 @@ bool Parser::ParseSignature(Shape* result, SourceRange* range) {
   return true;
 }
 
-// body: behind its `{`. False only where reading cannot go on.
+// body: the instructions after `{`. Returns false only if parsing cannot continue.
 bool Parser::ParseBody(Scope& scope, Token brace) {
   const Nested nested(*this);
   if (!nested) return false;
@@ -107,7 +106,7 @@ bool Parser::ParseBody(Scope& scope, Token brace) {
     }
     if (AcceptHashComment()) continue;
     if (AtComputation()) return CloseUnfinishedBody(scope, brace);
-    // Inside nested bodies reading does not resume: each level would read the rest of the text again.
+    // Nested bodies do not recover: every level would read the rest of the text again.
     if (!ParseInstruction(scope) && (open_scopes_ > 1 || !RecoverToInstruction(begin))) return false;
     if (At(Tok::kEnd) && !diagnostics_.ok()) return false;
   }
@@ -116,7 +115,7 @@ bool Parser::ParseBody(Scope& scope, Token brace) {
   return FinishComputation(scope, {brace.begin, close.end});
 }
 
-// Whether a line begins a computation: inside a body it cannot stand.
+// True if the line starts a computation, which cannot occur in a body.
 bool Parser::AtComputation() const {
   if (At(Tok::kEntry)) return true;
   if (!token().IsId()) return false;
@@ -127,7 +126,7 @@ bool Parser::AtComputation() const {
   return line.ends_with('{');
 }
 
-// The `}` of a body is missing: the next computation is read as such, so that this is one error.
+// Reports a missing `}` once and continues with the next computation.
 bool Parser::CloseUnfinishedBody(Scope& scope, Token brace) {
   const auto& all = diagnostics_.all();
   if (all.empty() || all.back().range.begin != token().begin) {
@@ -137,9 +136,9 @@ bool Parser::CloseUnfinishedBody(Scope& scope, Token brace) {
   return open_scopes_ == 1 && FinishComputation(scope, {brace.begin, lex_.last_end()});
 }
 
-// nested-body: `{ instructions }` where a computation's name could stand.
+// nested-body: `{ instructions }` in place of a computation's name.
 bool Parser::ParseNestedBody(Computation** computation) {
-  // A dozen functions lie on the stack for each.
+  // Each nested body takes about a dozen stack frames.
   const Nested nested(*this, 3);
   if (!nested) return false;
   const Token brace = token();
@@ -155,7 +154,7 @@ bool Parser::ParseNestedBody(Computation** computation) {
   return true;
 }
 
-// computation-ref: the name of a computation above, or a nested body.
+// computation-ref: the name of a preceding computation, or a nested body.
 bool Parser::ParseComputationRef(Computation** computation) {
   if (At(Tok::kLBrace)) return ParseNestedBody(computation);
   if (!token().IsId()) return Unexpected("the name of a computation or '{' and its body");
@@ -207,7 +206,7 @@ bool Parser::FinishComputation(Scope& scope, SourceRange body) {
   return true;
 }
 
-// XLA takes the last instruction then, which may not be what the author means.
+// Warns that XLA then uses the last instruction, which may be unintended.
 void Parser::WarnOfMissingRoot(const Scope& scope) {
   const auto instructions = scope.computation->instructions();
   if (scope.root != nullptr || scope.creates_parameters || instructions.size() < 2 || !diagnostics_.ok())
@@ -216,7 +215,7 @@ void Parser::WarnOfMissingRoot(const Scope& scope) {
        scope.computation->name());
 }
 
-// Names for what the text leaves unnamed, once all names that it gives are known.
+// Names unnamed instructions once all names in the text are known.
 void Parser::NameUnnamed(Scope& scope) {
   absl::flat_hash_map<std::string, int64_t> next;
   for (auto& [instruction, wish] : scope.unnamed) {
@@ -228,9 +227,9 @@ void Parser::NameUnnamed(Scope& scope) {
   }
 }
 
-// After an error in the instruction that starts at `begin`: to the next one, or to the `}` of its
-// computation. Brackets are counted from the start of the instruction; a line that looks like an instruction
-// ends it even inside brackets.
+// Recovers from an error in the instruction that starts at `begin`: continues at the next instruction or at
+// the `}` of the computation. Brackets are counted from `begin`; a line that looks like an instruction ends
+// it even inside brackets.
 bool Parser::RecoverToInstruction(uint32_t begin) {
   if (diagnostics_.full()) return false;
   const uint32_t failed_at = token().begin;
@@ -266,7 +265,7 @@ bool Parser::RecoverToInstruction(uint32_t begin) {
   return true;
 }
 
-// After an error outside of bodies: to the next computation that starts in column 1.
+// Recovers from an error outside of bodies: continues at the next computation that starts in column 1.
 bool Parser::RecoverToComputation(uint32_t begin) {
   if (diagnostics_.full() || (At(Tok::kError) && token().detail != 0)) return false;
   const std::string_view content = source_->content();

@@ -1,4 +1,4 @@
-// The attributes of a module and its source tables (text-format 2.2, 2.3, 2.5, 2.6).
+// Parses the attributes of a module and its source tables (text-format 2.2, 2.3, 2.5, 2.6).
 
 #include <algorithm>
 
@@ -23,7 +23,7 @@ constexpr std::string_view kHeaderAttributes[] = {"is_scheduled",
 
 }  // namespace
 
-// header-attribute: one of the attributes of `HloModule`.
+// header-attribute: an attribute of `HloModule`.
 bool Parser::ParseHeaderAttribute() {
   if (!At(Tok::kAttr)) return Unexpected("an attribute of the module such as is_scheduled=");
   const Token word = token();
@@ -175,7 +175,7 @@ bool Parser::ParseShapeIndex(IntList* index) {
   return Expect(Tok::kRBrace, "',' or '}' in an index");
 }
 
-// recovery-table: entries without anything between them.
+// recovery-table: entries without separators.
 bool Parser::ParseRecoveryTable() {
   if (!Expect(Tok::kLBrace, "'{' and the recovery table")) return false;
   while (!At(Tok::kRBrace)) {
@@ -185,7 +185,7 @@ bool Parser::ParseRecoveryTable() {
   return true;
 }
 
-// recovery-entry: `{"a"} : {"b"}`, then perhaps `, "module text"`.
+// recovery-entry: `{"a"} : {"b"}`, optionally followed by `, "module text"`.
 bool Parser::ParseRecoveryEntry() {
   OriginRecovery entry;
   if (!ParseArrayRef(&entry.from) || !Expect(Tok::kColon, "':' between two arrays") ||
@@ -237,7 +237,7 @@ bool Parser::ParseDebugEntry() {
   return true;
 }
 
-// debug-set: `{log_mode=default,callback_id=1,partitioned=true,op_id=2}`; the last of equal keys counts.
+// debug-set: `{log_mode=default,callback_id=1,partitioned=true,op_id=2}`; the last of duplicate keys wins.
 bool Parser::ParseDebugSet(std::vector<DebugAttribute>* sets) {
   if (!Expect(Tok::kLBrace, "'{' and debug attributes")) return false;
   DebugAttribute& set = sets->emplace_back();
@@ -277,7 +277,7 @@ bool Parser::ParseTables() {
   return ParseFrames();
 }
 
-// names: `1 "a.py" 2 "b.py"`; the numbers are for people.
+// names: `1 "a.py" 2 "b.py"`; the numbers are not used.
 bool Parser::ParseNames(std::vector<std::string_view>* names) {
   while (Accept(Tok::kInt)) {
     if (!ParseString(&names->emplace_back())) return false;
@@ -297,7 +297,7 @@ bool Parser::ParseLocations() {
   return true;
 }
 
-// frames: `2 {file_location_id=1 parent_frame_id=2}`; the parent is written one higher than it is.
+// frames: `2 {file_location_id=1 parent_frame_id=2}`; the text has the parent's number plus one.
 bool Parser::ParseFrames() {
   constexpr std::string_view kFields[] = {"file_location_id", "parent_frame_id"};
   while (Accept(Tok::kInt)) {
@@ -309,7 +309,7 @@ bool Parser::ParseFrames() {
   return true;
 }
 
-// A block of fields that are all required and all of 32 bits.
+// Reads a block of required 32-bit fields.
 bool Parser::ReadIntFields(absl::Span<const std::string_view> names, absl::Span<int32_t> values) {
   const uint32_t begin = token().begin;
   if (!Expect(Tok::kLBrace, "'{' and fields")) return false;
@@ -334,12 +334,12 @@ bool Parser::ReadIntFields(absl::Span<const std::string_view> names, absl::Span<
   return true;
 }
 
-// A frame that cannot be followed to its outermost one counts as no frame.
+// Invalidates frames whose chain of callers does not end.
 void Parser::CheckStackFrames() {
   const SourceTables& tables = module_->header().tables;
   const auto frame_count = static_cast<int64_t>(tables.stack_frames.size());
   auto in = [](int64_t id, size_t size) { return id >= 1 && id <= static_cast<int64_t>(size); };
-  // 0 unknown, 1 being followed, 2 good, 3 bad.
+  // 0 unknown, 1 being visited, 2 valid, 3 invalid.
   std::vector<uint8_t> state(frame_count + 1, 0);
   std::vector<int64_t> path;
   int64_t bad = 0;
@@ -381,7 +381,7 @@ void Parser::CheckStackFrames() {
 
 namespace {
 
-// Is there an element at this index?
+// True if the shape has an element at this index.
 bool IndexExists(const Shape& shape, IntList index) {
   const Shape* at = &shape;
   for (int64_t i : index) {

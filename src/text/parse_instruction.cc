@@ -1,4 +1,4 @@
-// Instructions and their operands (text-format 5.1 to 5.3).
+// Parses instructions and their operands (text-format 5.1 to 5.3).
 
 #include <algorithm>
 
@@ -44,7 +44,7 @@ bool Parser::ParseInstruction(Scope& scope) {
   return EnterName(scope, instruction, parts.name_range);
 }
 
-// Names are those that XLA would leave as they are (text-format 3.6); each once in a computation.
+// Enters a name, which must be unique in the computation and one that XLA leaves unchanged (text-format 3.6).
 bool Parser::EnterName(Scope& scope, Instruction* instruction, SourceRange range) {
   const std::string_view name = instruction->name();
   if (name.size() >= 2 && name[0] == '_' && name[1] == '_' && name.substr(0, 6) != "__xla_") {
@@ -76,11 +76,11 @@ bool Parser::ParseRightHandSide(Scope& scope, InstructionParts& parts) {
 
 namespace {
 
-// The families that have `-start` and `-done` opcodes of their own are not sugar for async-start.
+// Opcodes with their own `-start` and `-done` opcodes, which are not sugar for async-start.
 constexpr Opcode kNativeAsync[] = {Opcode::kAllGather, Opcode::kAllReduce, Opcode::kCollectivePermute,
                                    Opcode::kCopy,      Opcode::kSend,      Opcode::kRecv};
 
-// Spellings of older versions and what they are called now (text-format, Appendix A).
+// Older spellings of opcodes and their current names (text-format, Appendix A).
 struct OldOpcode {
   std::string_view word;
   Opcode opcode;
@@ -145,7 +145,7 @@ bool Parser::ParseOpcode(OpcodeWord* op) {
   return true;
 }
 
-// operands: `(a, b)`, `(3)` of a parameter, `({1,2})` of a constant.
+// operands: `(a, b)`, `(3)` for a parameter, `({1,2})` for a constant.
 bool Parser::ParseOperands(Scope& scope, InstructionParts& parts) {
   if (!Expect(Tok::kLParen, "'(' after the opcode")) return false;
   if (!parts.op.is_sugar && parts.op.opcode == Opcode::kParameter) return ParseParameterNumber();
@@ -157,7 +157,7 @@ bool Parser::ParseOperands(Scope& scope, InstructionParts& parts) {
   return CheckShapeOperand(parts) && Expect(Tok::kRParen, "',' or ')' after an operand");
 }
 
-// XLA leaves out an operand that is only a shape.
+// XLA drops an operand that is only a shape.
 bool Parser::CheckShapeOperand(const InstructionParts& parts) {
   if (!parts.shape_operand.known()) return true;
   if (operands_.size() == parts.first_operand)
@@ -172,7 +172,7 @@ void Parser::PushOperand(Instruction* instruction, SourceRange range, Instructio
   if (instruction == &poison_) parts.poisoned = true;
 }
 
-// operand: `[shape] name {#i}`, a nested instruction, or in a single instruction a shape alone.
+// operand: `[shape] name {#i}`, a nested instruction or, in a single instruction, only a shape.
 bool Parser::ParseOperand(Scope& scope, InstructionParts& parts) {
   const uint32_t begin = token().begin;
   Shape shape;
@@ -199,7 +199,7 @@ bool Parser::ParseOperand(Scope& scope, InstructionParts& parts) {
     return ParseNestedInstruction(scope, word, std::move(shape), shape_range, parts);
   }
   Instruction* instruction;
-  // A shape before `#i` describes the element.
+  // A shape before `#i` is that of the element.
   const bool is_path = At(Tok::kHash);
   if (!ResolveOperand(scope, word, has_shape && !is_path ? &shape : nullptr, shape_range, &instruction))
     return false;
@@ -223,7 +223,7 @@ bool Parser::UnknownInstruction(Scope& scope, std::string_view word, SourceRange
   std::vector<std::string_view> known;
   scope.names.ForEach([&](std::string_view name, Instruction*) { known.push_back(name); });
   const std::string_view close = known.size() <= 10000 ? ClosestName(word, known) : std::string_view();
-  // Given up once, it is not reported for every later use.
+  // Reports an undefined name only at its first use.
   scope.names.Insert(word, &poison_);
   Diagnostic& diagnostic =
       close.empty() ? diagnostics_.Error(at, "no instruction '{}' before this one in this computation", word)
@@ -256,7 +256,7 @@ bool Parser::ResolveOperand(Scope& scope, const Token& word, const Shape* shape,
   return false;
 }
 
-// element-path: `#1#0` takes element 1 and of that element 0.
+// element-path: `#1#0` selects element 1 and then its element 0.
 bool Parser::ParseElementPath(Scope& scope, Instruction** instruction, std::string* name) {
   while (At(Tok::kHash)) {
     const uint32_t begin = token().begin;
@@ -295,7 +295,7 @@ Instruction* Parser::NewParameter(Scope& scope, Shape shape, std::string_view na
   return parameter;
 }
 
-// nested-instruction: `[shape] opcode(operands)` in the place of an operand, without attributes.
+// nested-instruction: `[shape] opcode(operands)` in place of an operand, without attributes.
 bool Parser::ParseNestedInstruction(Scope& scope, const Token& word, Shape shape, SourceRange shape_range,
                                     InstructionParts& outer) {
   const Nested nested(*this);
@@ -324,7 +324,7 @@ bool Parser::ParseNestedInstruction(Scope& scope, const Token& word, Shape shape
   return true;
 }
 
-// parameter-number: behind `parameter(`.
+// parameter-number: the integer after `parameter(`.
 bool Parser::ParseParameterNumber() {
   const uint32_t begin = token().begin;
   int64_t number;
@@ -336,7 +336,7 @@ bool Parser::ParseParameterNumber() {
   return Expect(Tok::kRParen, "')' after the parameter's number");
 }
 
-// constant-value: behind `constant(`, a literal of the written shape.
+// constant-value: the literal after `constant(`, of the declared shape.
 bool Parser::ParseConstantValue(InstructionParts& parts) {
   if (!parts.shape.IsValid()) return Error(parts.op.range, "a constant needs a shape before its opcode");
   if (!SkipOldShape()) return false;
@@ -366,7 +366,7 @@ void Parser::Drop(const InstructionParts& parts) {
   attributes_.resize(parts.first_attribute);
 }
 
-// The instruction that the parts describe, or the poison where they use something that failed.
+// Creates the instruction, or returns the poison value if it uses one that failed to parse.
 Instruction* Parser::Create(Scope& scope, InstructionParts& parts) {
   if (parts.poisoned) {
     if (!parts.name.empty()) scope.names.Insert(parts.name, &poison_);
@@ -394,7 +394,7 @@ Instruction* Parser::Create(Scope& scope, InstructionParts& parts) {
 
 namespace {
 
-// Nodes of a shape's tree; -1 when it is deeper than allowed or has more nodes than `limit`.
+// Returns the number of nodes in a shape; -1 if it is deeper than allowed or has more than `limit` nodes.
 int64_t CountNodes(const Shape& shape, int64_t depth, int64_t limit) {
   int64_t count = 1;
   if (depth <= 0) return -1;
@@ -409,7 +409,7 @@ int64_t CountNodes(const Shape& shape, int64_t depth, int64_t limit) {
 
 }  // namespace
 
-// Tuples of tuples that the text does not spell out can double with each instruction.
+// Limits the tuple shapes that are not in the text, whose size can double with each instruction.
 bool Parser::CheckComputedShape(const Shape& shape, SourceRange at) {
   if (!shape.IsTuple()) return true;
   constexpr int64_t kMostNodes = int64_t{1} << 26;
@@ -420,7 +420,7 @@ bool Parser::CheckComputedShape(const Shape& shape, SourceRange at) {
   return true;
 }
 
-// One sharding on a tuple holds for each of its leaves.
+// A single sharding on a tuple applies to each of its leaves.
 void Parser::SpreadSharding(Instruction& instruction) {
   const AttrEntry* entry = instruction.Find(AttrId::sharding);
   if (entry == nullptr) return;

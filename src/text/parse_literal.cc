@@ -1,4 +1,4 @@
-// Literals (text-format 5.5), read straight into their storage. The shape is known; it directs everything.
+// Parses literals (text-format 5.5) of a known shape directly into their storage.
 
 #include "absl/strings/str_join.h"
 #include "base/limit_rule.h"
@@ -17,10 +17,10 @@ bool Parser::ParseLiteral(const Shape& shape, Literal* literal, bool* elided) {
   return Error(token().range(), "a value of type {} cannot be written", ToString(shape));
 }
 
-// Dumps until 2018 write the shape of a part once more before it.
+// Skips the shape that dumps until 2018 repeat before the parts of a literal.
 bool Parser::SkipOldShape() {
   if (At(Tok::kLParen)) {
-    // A tuple's shape is followed by the `(` of its literal.
+    // The shape of a tuple is followed by the `(` of its literal.
     const uint32_t end = CacheableEnd();
     if (end == 0 || lex_.base()[lex_.SkipBlanks(end)] != '(') return true;
   } else if (!At(Tok::kType)) {
@@ -32,7 +32,7 @@ bool Parser::SkipOldShape() {
   return ParseShape(&ignored);
 }
 
-// tuple-literal: `( literal, literal )`; `{...}` for one whose elements the dump leaves out.
+// tuple-literal: `( literal, literal )`; `{...}` if its elements are elided.
 bool Parser::ParseTupleLiteral(const Shape& shape, Literal* literal, bool* elided) {
   const Nested nested(*this);
   if (!nested) return false;
@@ -66,16 +66,18 @@ bool Parser::NoMemory(const absl::Status& status) {
   return false;
 }
 
-// Puts the literal into an array of the bounds.
+// Copies the literal into an array of the bounds.
 bool Parser::Widen(const Shape& bounds, Literal* literal) {
-  if (literal->shape().dims() != bounds.dims() && literal->data() == nullptr) return true;  // Elided.
+  // Elided elements.
+  if (literal->shape().dims() != bounds.dims() && literal->data() == nullptr) return true;
   absl::StatusOr<Literal> widened = WithinBounds(*literal, bounds);
   if (!widened.ok()) return NoMemory(widened.status());
   *literal = *std::move(widened);
   return true;
 }
 
-// XLA reads a constant array of real elements from one value without braces, which becomes its first element.
+// Reads a constant array of real elements from a single value without braces. As in XLA, it becomes element
+// 0.
 bool Parser::ReadFirstElement(const Shape& shape, Literal* literal) {
   const uint32_t begin = token().begin;
   if (DenseByteCount(shape).value_or(options_.max_literal_bytes + 1) > options_.max_literal_bytes)
@@ -96,7 +98,7 @@ bool Parser::ReadFirstElement(const Shape& shape, Literal* literal) {
   return true;
 }
 
-// array-literal: one value, or braces in braces.
+// array-literal: one value, or nested braces.
 bool Parser::ParseArrayLiteral(const Shape& shape, Literal* literal, bool* elided) {
   const uint32_t begin = token().begin;
   if (shape.HasUnboundedDim())
@@ -106,7 +108,7 @@ bool Parser::ParseArrayLiteral(const Shape& shape, Literal* literal, bool* elide
   if (is_value && !is_standalone_ && shape.rank() > 0 && shape.ElementCount() != 0 &&
       !IsComplex(shape.type()))
     return ReadFirstElement(shape, literal);
-  // Braces tell the sizes at run time.
+  // The braces imply the run-time sizes.
   if (is_standalone_ && shape.HasDynamicDim()) {
     const std::string_view rest(lex_.base() + begin, lex_.size() - begin);
     const std::vector<int64_t> sizes = SizesOfBraces(rest, shape.rank());
@@ -118,7 +120,7 @@ bool Parser::ParseArrayLiteral(const Shape& shape, Literal* literal, bool* elide
       return ParseArrayLiteral(dense, literal, elided) && Widen(shape, literal);
   }
   const auto bytes = DenseByteCount(shape);
-  // Each element takes a byte of text at least: an array with more is left out, or wrong.
+  // An element takes at least one byte of text. An array with more elements is elided or invalid.
   const bool store =
       bytes && *bytes <= options_.max_literal_bytes && *shape.ElementCount() <= lex_.size() - begin;
   if (store) {
@@ -146,7 +148,7 @@ bool Parser::ParseArrayLiteral(const Shape& shape, Literal* literal, bool* elide
   return true;
 }
 
-// At a type: is the `]` of its dimensions followed by one pair of braces and then by no literal?
+// True if the `]` of the current type is followed by one pair of braces and no literal.
 bool Parser::LoneBraceFollows() const {
   const char* const base = lex_.base();
   uint32_t p = token().end;
@@ -160,7 +162,7 @@ bool Parser::LoneBraceFollows() const {
   return p >= lex_.size() || base[p] == ',' || base[p] == ')';
 }
 
-// `f32[<=5](3)`: the sizes at run time, which the braces tell too.
+// Reads the run-time sizes in `f32[<=5](3)`; the braces of the literal must agree.
 bool Parser::ReadSizes(const Shape& shape, std::vector<int64_t>* sizes) {
   if (!is_standalone_ || !shape.HasDynamicDim() || !Accept(Tok::kLParen)) return true;
   do {
@@ -182,7 +184,7 @@ bool Parser::HasSizes(const Literal& literal, const std::vector<int64_t>& sizes,
 bool Parser::ParseShapedLiteral(Literal* literal, bool* elided) {
   if (!At(Tok::kLParen)) {
     Shape shape;
-    // Elements outside a module need no layout before them: `f32[2]{1,2}`.
+    // Outside a module, elements need no layout before them: `f32[2]{1,2}`.
     lone_brace_is_literal_ = is_standalone_ && LoneBraceFollows();
     const bool read = lone_brace_is_literal_ ? ReadShapeUncached(&shape) : ParseShape(&shape);
     lone_brace_is_literal_ = false;

@@ -1,4 +1,4 @@
-// Shardings and groups by the axes of a mesh (text-format 6.2.2).
+// Parses shardings and groups that refer to mesh axes (text-format 6.2.2).
 
 #include <algorithm>
 
@@ -10,7 +10,7 @@
 namespace hlo::text {
 namespace {
 
-// Bounds the work for names that are looked up one by one.
+// Axis names are looked up linearly.
 constexpr size_t kMaxAxes = 1024;
 
 }  // namespace
@@ -21,7 +21,7 @@ bool Parser::AtMesh() const {
   return word == "mesh" || word == "maximal_mesh" || word == "single_device";
 }
 
-// mesh: `mesh['x'=2,'y'=4]`, perhaps with `, device_ids=(...)`, or `single_device[device_id=3]`.
+// mesh: `mesh['x'=2,'y'=4]`, optionally with `, device_ids=(...)`, or `single_device[device_id=3]`.
 bool Parser::ParseMesh(const Mesh** mesh) {
   const uint32_t begin = token().begin;
   auto* result = arena().New<Mesh>();
@@ -52,7 +52,7 @@ bool Parser::ParseMesh(const Mesh** mesh) {
   return ParseMeshDevices(*result, From(begin));
 }
 
-// mesh-devices: `, device_ids=(0,2,1,3)` or `, device_ids=([2,2]T(1,0))`, if it stands there.
+// mesh-devices: an optional `, device_ids=(0,2,1,3)` or `, device_ids=([2,2]T(1,0))`.
 bool Parser::ParseMeshDevices(Mesh& mesh, SourceRange mesh_range) {
   std::vector<int64_t> sizes;
   for (const MeshAxis& axis : mesh.axes) sizes.push_back(axis.size);
@@ -62,7 +62,7 @@ bool Parser::ParseMeshDevices(Mesh& mesh, SourceRange mesh_range) {
   const Token comma = token();
   const uint32_t last_end = lex_.last_end();
   Next();
-  // XLA looks for the word among the bytes, so that a comment before it hides it.
+  // XLA searches the bytes for the word, so a comment before the word hides it.
   const bool only_blanks = std::all_of(lex_.base() + comma.end, lex_.base() + token().begin, IsBlank);
   if (!At(Tok::kAttr) || lex_.Word(token()) != "device_ids" || !only_blanks) {
     lex_.Rewind(comma, last_end);
@@ -75,7 +75,7 @@ bool Parser::ParseMeshDevices(Mesh& mesh, SourceRange mesh_range) {
     const auto* dims = arena().New<std::vector<int64_t>>(std::vector<int64_t>{*devices});
     const IotaTile* tile;
     if (!ParseIota(*dims, &tile)) return false;
-    // A single dimension left is the identity.
+    // A single remaining dimension is the identity.
     if (tile->reshape_dims.size() > 1) mesh.iota = tile;
     return Expect(Tok::kRParen, "')' after the devices of the mesh");
   }
@@ -110,7 +110,7 @@ bool Parser::ParseAxes(const Mesh& mesh, absl::Span<const AxisRef>* axes) {
   return Expect(Tok::kRBrace, "',' or '}' in a list of axes");
 }
 
-// axis: `'x'` or a part of it, `'x':(2)4`.
+// axis: `'x'` or a sub-axis, `'x':(2)4`.
 bool Parser::ParseAxis(const Mesh& mesh, AxisRef* axis) {
   const uint32_t begin = token().begin;
   std::string_view name;
@@ -155,7 +155,7 @@ bool Parser::ParseDimSharding(const Mesh& mesh, DimSharding* dim) {
   return Expect(Tok::kRBrace, dim->open ? "'}' after '?'" : "',' or '}' in a list of axes");
 }
 
-// named-sharding: a mesh and what is done along its axes.
+// named-sharding: a mesh and the use of its axes.
 bool Parser::ParseNamedSharding(Sharding& sharding) {
   const uint32_t begin = token().begin;
   sharding.kind = Sharding::Kind::kNamed;
@@ -233,7 +233,7 @@ bool Parser::ParseNamedAxes(Sharding& sharding) {
   return ParseAxes(*sharding.mesh, &sharding.unreduced_axes);
 }
 
-// Each part of an axis may be used once, and lists other than the dimensions are sorted.
+// Checks that each sub-axis is used once, and that lists other than the dimensions are sorted.
 bool Parser::CheckNamedAxes(const Sharding& sharding, SourceRange range) {
   std::vector<AxisRef> used;
   auto add = [&](absl::Span<const AxisRef> axes) { used.insert(used.end(), axes.begin(), axes.end()); };

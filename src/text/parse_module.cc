@@ -1,4 +1,4 @@
-// The three kinds of text, and what is checked once all of it has been read (text-format 2.1, 2.2, 2.4).
+// Parses the three kinds of text, and checks the complete module (text-format 2.1, 2.2, 2.4).
 
 #include "absl/container/flat_hash_set.h"
 #include "text/parser.h"
@@ -11,8 +11,8 @@ bool Parser::ParseText() {
   AcceptHashComment();
   if (At(Tok::kHloModule)) return ParseFullModule();
   if (At(Tok::kEntry)) return ParseBareModule();
-  // The second token tells a computation from an instruction; a signature (which XLA refuses here) does so
-  // too.
+  // The second token distinguishes a computation from an instruction. So does a signature, which XLA rejects
+  // here.
   const Token first = token();
   bool is_computation = false;
   if (first.IsId()) {
@@ -21,7 +21,7 @@ bool Parser::ParseText() {
     if (At(Tok::kLParen)) {
       OpcodeWord ignored;
       Next();
-      // `b(f32[2])` is a shape, `b (x: f32[2])` a signature.
+      // `b(f32[2])` is a shape, but `b (x: f32[2])` is a signature.
       is_computation =
           !At(Tok::kType) && !OpcodeFromWord(lex_.Word(first), &ignored) &&
           Tolerate(first.range(), "XLA reads a computation with a signature only after HloModule or ENTRY");
@@ -66,7 +66,7 @@ bool Parser::ReadComputations() {
   return diagnostics_.ok();
 }
 
-// single-instruction: an instruction whose unknown operands become parameters.
+// single-instruction: an instruction whose undefined operands become parameters.
 bool Parser::ParseSingleInstruction() {
   module_->set_name("_");
   Computation* computation = module_->NewComputation("_");
@@ -88,7 +88,7 @@ bool Parser::ParseSingleInstruction() {
   }
   if (!ok) return false;
   if (!At(Tok::kEnd)) return Unexpected("the end of the text after a single instruction");
-  scope.root = nullptr;  // It is the last one in any case.
+  scope.root = nullptr;  // The root is always the last instruction.
   if (!FinishComputation(scope, {0, 1})) return false;
   PopScope();
   module_->AddComputation(computation);
@@ -105,7 +105,7 @@ bool Parser::FinishModule() {
   return CheckAsyncCallees() && aliases;
 }
 
-// What an asynchronous instruction runs must not be called in any other way (text-format 5.4).
+// Checks that computations of asynchronous instructions have no other callers (text-format 5.4).
 bool Parser::CheckAsyncCallees() {
   if (!has_async_) return true;
   absl::flat_hash_map<const Computation*, const Instruction*> async;

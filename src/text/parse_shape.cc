@@ -1,4 +1,4 @@
-// Shapes and layouts (text-format 4).
+// Parses shapes and layouts (text-format 4).
 
 #include <algorithm>
 
@@ -13,7 +13,7 @@ bool Parser::AtShape() const {
   return lex_.base()[lex_.SkipBlanks(token().end)] == '(';
 }
 
-// At a word right before `[`, as `float32[2]`.
+// True at a word immediately before `[`, such as `float32[2]`.
 bool Parser::AtUnknownType() const { return At(Tok::kIdent) && lex_.next_byte() == '['; }
 
 bool Parser::UnknownType() {
@@ -23,8 +23,8 @@ bool Parser::UnknownType() {
   return Error(token().range(), "unknown element type '{}'; did you mean {}?", word, meant);
 }
 
-// Where the text of the shape at the current token ends, if it is written so that equal bytes always mean an
-// equal shape: an array with its layout glued on or none at all, or a tuple up to its `)`. 0 otherwise.
+// Returns the end of the shape at the current token if equal bytes imply an equal shape: an array with an
+// adjacent layout or none, or a tuple up to its `)`. Otherwise returns 0.
 uint32_t Parser::CacheableEnd() const {
   const char* const base = lex_.base();
   const uint32_t size = lex_.size();
@@ -58,7 +58,7 @@ uint32_t Parser::CacheableEnd() const {
 
 // shape: an array, a tuple or a buffer.
 bool Parser::ParseShape(Shape* shape) {
-  // Inside a tuple the whole tuple is what the cache knows.
+  // The cache holds whole tuples.
   const uint32_t begin = token().begin;
   const uint32_t end = CacheableEnd();
   const std::string_view text(lex_.base() + begin, end > begin ? end - begin : 0);
@@ -93,7 +93,7 @@ bool Parser::ParseTupleShape(Shape* shape) {
   std::vector<Shape> elements;
   if (!At(Tok::kRParen)) {
     do {
-      // Arrays come from the cache; nested tuples do not, as that would scan their text once a level.
+      // Arrays come from the cache. Nested tuples do not, since each level would scan their text.
       if (!(At(Tok::kType) ? ParseShape(&elements.emplace_back())
                            : ReadShapeUncached(&elements.emplace_back()))) {
         return false;
@@ -135,7 +135,7 @@ bool Parser::ParseArrayShape(Shape* shape) {
     } while (Accept(Tok::kComma));
   }
   if (!Expect(Tok::kRSquare, "',' or ']' after a dimension")) return false;
-  // Dumps of 2018 to 2021 mark array kinds that no longer exist.
+  // Dumps of 2018 to 2021 mark kinds of arrays that no longer exist.
   if (At(Tok::kIdent) && token().begin == lex_.last_end()) {
     const std::string_view word = lex_.Bytes(token());
     if (word == "sparse") return Error(token().range(), "sparse layouts are not supported");
@@ -173,7 +173,7 @@ bool Parser::ParseDimension(Shape* shape) {
   return true;
 }
 
-// At `{`: does it open a layout? Only before an integer or a colon.
+// True if the `{` opens a layout, which is the case only before an integer or a colon.
 bool Parser::LayoutFollows() {
   if (lone_brace_is_literal_) return false;
   const Token brace = token();
@@ -222,7 +222,7 @@ struct Annotation {
   std::string_view word;
   int order;
 };
-// In the order in which they must be written.
+// The annotations in their required order.
 constexpr Annotation kAnnotations[] = {{"D", 1}, {"T", 2}, {"L", 3},  {"#", 4}, {"*", 5},
                                        {"E", 6}, {"S", 7}, {"SC", 8}, {"P", 9}, {"M", 10}};
 
@@ -248,7 +248,7 @@ bool Parser::ParseLayoutAnnotations(Layout& layout) {
   return true;
 }
 
-// layout-annotation: a letter and its values in parentheses; *order becomes the letter's place.
+// layout-annotation: a letter and its values in parentheses. Sets *order to the position in kAnnotations.
 bool Parser::ParseLayoutAnnotation(Layout& layout, int* order) {
   const Token word = token();
   const auto row = std::find_if(std::begin(kAnnotations), std::end(kAnnotations),
@@ -311,7 +311,7 @@ bool Parser::ReadAnnotationType(std::optional<ElementType>* type) {
   return Expect(Tok::kRParen, "')' after the type of a layout annotation");
 }
 
-// levels: `D(D,C+~)`, one a dimension; read and forgotten, as arrays are dense.
+// levels: `D(D,C+~)`, one per dimension. They are ignored, because arrays are dense.
 bool Parser::ParseLevels() {
   bool first = true;
   do {

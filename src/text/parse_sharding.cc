@@ -1,4 +1,4 @@
-// Shardings by device list, and replica groups (text-format 6.2.1, 8.9).
+// Parses shardings with device lists, and replica groups (text-format 6.2.1, 8.9).
 
 #include <algorithm>
 
@@ -45,7 +45,7 @@ bool Parser::ParseOneSharding(const Sharding** sharding) {
 // device-sharding: items without commas, in any order.
 bool Parser::ParseDeviceSharding(Sharding& sharding) {
   const uint32_t begin = token().begin;
-  // Until 2018 a sharding could hold a shape.
+  // Until 2018 a sharding could contain a shape.
   if (At(Tok::kType)) {
     if (!Tolerate(token().range(), "a shape inside a sharding is spelling of an old dump; ignored"))
       return false;
@@ -183,7 +183,7 @@ bool Parser::ParseTileAssignment(Sharding& sharding, ShardingItems& items) {
   return true;
 }
 
-// `[1,2,3]`, at least one number.
+// Reads `[1,2,3]` with at least one number.
 bool Parser::ReadBracketed(std::vector<int64_t>* values) {
   if (!At(Tok::kLSquare)) return Unexpected("'[' and sizes");
   do {
@@ -193,7 +193,7 @@ bool Parser::ReadBracketed(std::vector<int64_t>* values) {
   return Expect(Tok::kRSquare, "',' or ']' in a list of sizes");
 }
 
-// iota: behind `<=`, `[8]` or `[2,4]T(1,0)`.
+// iota: `[8]` or `[2,4]T(1,0)` after `<=`.
 bool Parser::ParseIota(IntList dims, const IotaTile** tile) {
   const uint32_t begin = token().begin;
   std::vector<int64_t> reshape, perm;
@@ -249,7 +249,7 @@ namespace {
 
 using Type = Sharding::SubgroupType;
 
-// Replication goes last, the others in the order of XLA's enumeration.
+// Replication is last; the others have the order of XLA's enumeration.
 int OrderOf(Type type) {
   switch (type) {
     case Type::kMaximal:
@@ -264,7 +264,7 @@ int OrderOf(Type type) {
   return 3;
 }
 
-// Subgroups in the order of their types: the position of each grid dimension among those of the text.
+// Returns the permutation of the grid dimensions that sorts the subgroups by type.
 std::vector<int64_t> SubgroupOrder(size_t rank, const std::vector<Type>& types) {
   std::vector<int64_t> order(rank);
   for (size_t i = 0; i < rank; ++i) order[i] = static_cast<int64_t>(i);
@@ -325,8 +325,8 @@ bool Parser::FinishDeviceSharding(Sharding& sharding, const ShardingItems& items
   return true;
 }
 
-// What XLA makes of a grid when it reads it: subgroups of one type are one, those of one device vanish,
-// replication comes last; a grid that splits nothing is no grid.
+// Normalises a tile grid as XLA's reader does: merges subgroups of one type, drops those of size 1 and moves
+// replication last. A grid that splits nothing becomes replicated.
 bool Parser::NormalizeTiles(Sharding& sharding, SourceRange range) {
   std::vector<Type> types(sharding.last_tile_dims.begin(), sharding.last_tile_dims.end());
   if (sharding.last_tile_dim_replicate) types = {Type::kReplicated};
@@ -385,7 +385,7 @@ bool Parser::NormalizeTiles(Sharding& sharding, SourceRange range) {
   return true;
 }
 
-// Reorders the grid's dimensions: the device at a place moves with it.
+// Transposes the grid together with its devices.
 void Parser::TransposeTiles(Sharding& sharding, const std::vector<int64_t>& order) {
   const std::vector<int64_t> dims(sharding.tile_dims.begin(), sharding.tile_dims.end());
   if (sharding.iota != nullptr && sharding.iota->reshape_dims.size() == 1) {

@@ -1,4 +1,4 @@
-// Attribute values with a structure of their own (text-format 6.1, 6.3 to 6.5, 8.4 to 8.20).
+// Parses structured attribute values (text-format 6.1, 6.3 to 6.5, 8.4 to 8.20).
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 namespace hlo::text {
 namespace {
 
-// The next integer of `text`, which is cut off; the form has been checked by the lexer.
+// Removes the next integer from `text` and returns it. The lexer has checked the form.
 std::optional<int64_t> CutInteger(std::string_view& text) {
   size_t n = !text.empty() && text[0] == '-' ? 1 : 0;
   while (n < text.size() && text[n] >= '0' && text[n] <= '9') ++n;
@@ -41,7 +41,7 @@ bool Parser::ParseDxd(std::vector<int64_t>* values) {
   return true;
 }
 
-// pad: `0_0x1_-1`, with an interior part `0_0_1` where padding has one.
+// pad: `0_0x1_-1`, with interior padding `0_0_1` for pads.
 bool Parser::ParsePad(std::vector<PaddingDim>* values) {
   if (!At(Tok::kPad)) return Unexpected("padding such as 0_0x1_1");
   std::string_view text = lex_.Bytes(token());
@@ -73,7 +73,7 @@ bool Parser::ParseWindow(Window* window) {
   return true;
 }
 
-// window-item: one of the six parts; those before size= set its number of dimensions for the time being.
+// window-item: one of six items. Items before size= set the rank provisionally.
 bool Parser::ParseWindowItem(std::vector<WindowDim>& dims, uint32_t* seen, bool* sized) {
   constexpr std::string_view kItems[] = {"size", "stride", "pad", "lhs_dilate", "rhs_dilate", "rhs_reversal"};
   const Token word = token();
@@ -125,13 +125,13 @@ bool Parser::ParseWindowItem(std::vector<WindowDim>& dims, uint32_t* seen, bool*
 
 namespace {
 
-// One part of dim_labels: position of the two letters and of the spatial numbers.
+// A part of dim_labels: the positions of its two letters and of the spatial numbers.
 struct LabelPart {
   int64_t first = -1, second = -1;
   std::vector<int64_t> spatial;
 };
 
-// An error message, or nullptr.
+// Returns an error message or nullptr.
 const char* ReadLabels(std::string_view text, char first, char second, LabelPart* part) {
   std::array<int64_t, 10> at;
   at.fill(-1);
@@ -174,7 +174,7 @@ bool Parser::ParseDimLabels(const DimLabels** labels) {
   return true;
 }
 
-// padding: a pad with interior parts.
+// padding: a pad with interior padding.
 bool Parser::ParsePadding(absl::Span<const PaddingDim>* padding) {
   std::vector<PaddingDim> dims;
   if (!ParsePad(&dims)) return false;
@@ -222,7 +222,7 @@ bool Parser::ParsePrecisions(absl::Span<const Precision>* precisions) {
   return Expect(Tok::kRBrace, "',' or '}' in a list of precisions");
 }
 
-// operand-aliases: `{{0}: (1, {})}`; a comma may follow the last one.
+// operand-aliases: `{{0}: (1, {})}`; a trailing comma is allowed.
 bool Parser::ParseOperandAliases(attr_kind::AliasList* aliases) {
   if (!Expect(Tok::kLBrace, "'{' and pairs of output and operand")) return false;
   std::vector<OutputOperandAlias> all;
@@ -243,7 +243,7 @@ bool Parser::ParseOperandAlias(OutputOperandAlias* alias) {
          Expect(Tok::kRParen, "')' after the index into the operand");
 }
 
-// frontend-attributes: `{key="value",other={json}}`; the last of equal keys counts.
+// frontend-attributes: `{key="value",other={json}}`; the last of duplicate keys wins.
 bool Parser::ParseFrontendAttributes(const FrontendAttributes** attributes) {
   if (!Expect(Tok::kLBrace, "'{' and pairs of key and value")) return false;
   std::vector<KeyValue> entries;
@@ -382,7 +382,7 @@ constexpr MetadataFieldRow kMetadataFields[] = {
 
 }  // namespace
 
-// metadata: `{op_name="f" source_line=3}`, with a comma before a field or none.
+// metadata: `{op_name="f" source_line=3}`; commas between fields are optional.
 bool Parser::ParseMetadata(const Metadata** metadata) {
   if (!Expect(Tok::kLBrace, "'{' and fields of metadata")) return false;
   auto* result = arena().New<Metadata>();
@@ -396,7 +396,7 @@ bool Parser::ParseMetadata(const Metadata** metadata) {
   return true;
 }
 
-// metadata-field: `op_name="f"` and so on.
+// metadata-field: for example `op_name="f"`.
 bool Parser::ParseMetadataField(Metadata& metadata, uint32_t* seen) {
   const Token word = token();
   if (!At(Tok::kAttr)) return Unexpected("a field of metadata such as op_name=");
@@ -454,7 +454,7 @@ bool Parser::ParseResultAccuracy(const ResultAccuracy** accuracy) {
   return Expect(Tok::kRBrace, "'}' after the accuracy");
 }
 
-// tolerance: `{atol=x,rtol=y,ulps=n}`, any of them.
+// tolerance: `{atol=x,rtol=y,ulps=n}`, each optional.
 bool Parser::ParseTolerance(ResultAccuracy* accuracy) {
   if (!Expect(Tok::kLBrace, "'{' and tolerances")) return false;
   if (Accept(Tok::kRBrace)) return true;

@@ -90,14 +90,15 @@ bool Parser::Unexpected(std::string_view what) {
   return false;
 }
 
-// At `#` behind a blank or at the beginning of a line. Element paths and layouts have it inside of words.
+// True at a `#` after white space or at the start of a line. Element paths and layouts contain `#` within
+// words.
 bool Parser::AtHashComment() const {
   if (!At(Tok::kHash)) return false;
   const uint32_t begin = token().begin;
   return begin == 0 || IsBlank(lex_.base()[begin - 1]);
 }
 
-// Reports the first comment of another language and takes all of them for comments from there on.
+// Reports the first `#` comment and accepts all later ones silently.
 bool Parser::AcceptHashComment() {
   if (!AtHashComment()) return false;
   Error(token().range(), "'#' begins no comment in HLO: comments are // or /* */");
@@ -105,7 +106,7 @@ bool Parser::AcceptHashComment() {
   return true;
 }
 
-// At the end of the text the reader needs to know what is still open: the last bracket without its partner.
+// Adds a note about the last unclosed bracket to an error at the end of the text.
 void Parser::NoteUnclosed(Diagnostic& diagnostic) {
   Lexer lexer(source_->content());
   std::vector<Token> open;
@@ -135,7 +136,7 @@ bool Parser::StringValue(const Token& t, std::string_view* value) {
   *value = lex_.StringBody(t);
   if (t.detail == 0) return true;
   std::string unescaped;
-  // The lexer has refused escapes that do not exist.
+  // The lexer has rejected invalid escapes.
   absl::CUnescape({value->data(), value->size()}, &unescaped);
   *value = Keep(unescaped);
   return true;
@@ -181,7 +182,7 @@ std::unique_ptr<Module> Parse(std::shared_ptr<const SourceText> source, Diagnost
 
 namespace {
 
-// The source outlives the call, so a pointer that owns nothing is enough.
+// A non-owning pointer suffices, because the source outlives the call.
 std::shared_ptr<const SourceText> Borrow(const SourceText& source) {
   return std::shared_ptr<const SourceText>(std::shared_ptr<const SourceText>(), &source);
 }

@@ -1,7 +1,7 @@
 #pragma once
-// How does HLO text become a module? Recursive descent, one function a production of grammar/hlo.ebnf, spread
-// over the parse_*.cc files. A function returns false after it has reported an error; the instruction that it
-// belongs to is then given up and reading resumes at the next one.
+// A recursive-descent parser of HLO text with one function per production of grammar/hlo.ebnf; the parse_*.cc
+// files define them. A function returns false after it has reported an error. The parser then drops the
+// instruction and recovers at the next one.
 
 #include <cstdint>
 #include <deque>
@@ -24,44 +24,44 @@ namespace hlo::text {
 
 struct ShardingItems;
 
-// What is known while the body of one computation is read.
+// The state of a computation whose body is being parsed.
 struct Scope {
   Computation* computation = nullptr;
   NameTable<Instruction*> names;
-  // Elements taken out by `#i`, each made once.
+  // get-tuple-element instructions created for `#i`, at most one per element.
   absl::flat_hash_map<std::pair<Instruction*, int64_t>, Instruction*> elements;
-  // Instructions whose name the reader chooses, when all names of the text are known.
+  // Instructions that the parser names once all names in the text are known.
   std::vector<std::pair<Instruction*, std::string>> unnamed;
   std::vector<Instruction*> parameters;
   Instruction* root = nullptr;
   SourceRange root_range;
-  bool creates_parameters = false;  // A single instruction: unknown operands become parameters.
+  bool creates_parameters = false;  // Set for a single instruction: undefined operands become parameters.
   int64_t next_anonymous = 0;
 
   void Reset(Computation* c);
 };
 
-// Sugar for async-start and its like: X-start, X-update, X-done (text-format 5.4).
+// An opcode, possibly sugar for async-start, -update or -done: X-start, X-update, X-done (text-format 5.4).
 struct OpcodeWord {
-  Opcode opcode = Opcode::kAbs;  // Of the instruction: X, or kAsyncStart and so on for sugar.
+  Opcode opcode = Opcode::kAbs;  // X, or kAsyncStart, kAsyncUpdate or kAsyncDone for sugar.
   bool is_sugar = false;
-  Opcode wrapped = Opcode::kAbs;  // X of sugar.
-  bool is_old = false;            // A spelling that XLA no longer reads.
+  Opcode wrapped = Opcode::kAbs;  // The X of sugar.
+  bool is_old = false;            // True for spellings that XLA no longer accepts.
   SourceRange range;
 };
 
-// The parts of an instruction between its `=` and its end, before the instruction exists.
+// The parsed parts of an instruction before the instruction is created.
 struct InstructionParts {
   SourceRange name_range;
   std::string_view name;
   Shape shape;
   SourceRange shape_range;
   OpcodeWord op;
-  size_t first_operand = 0;    // In operands_ and operand_ranges_.
-  size_t first_attribute = 0;  // In attributes_.
+  size_t first_operand = 0;    // Index into operands_ and operand_ranges_.
+  size_t first_attribute = 0;  // Index into attributes_.
   bool elided = false;
   SourceRange shape_operand;  // The first operand that is only a shape.
-  bool poisoned = false;      // An operand failed to parse: nothing can be said about this one.
+  bool poisoned = false;      // An operand failed to parse, so errors of this instruction are not reported.
 };
 
 class Parser {
@@ -73,7 +73,7 @@ class Parser {
   absl::StatusOr<Literal> RunLiteral(const Shape& shape);
 
  private:
-  // --- parse_module.cc, parse_header.cc ---
+  // Defined in parse_module.cc and parse_header.cc.
   bool ParseText();
   bool ParseFullModule();
   bool ParseBareModule();
@@ -103,7 +103,7 @@ class Parser {
   bool CheckAsyncCallees();
   void NameModuleAfterEntry();
 
-  // --- parse_computation.cc ---
+  // Defined in parse_computation.cc.
   bool ParseComputation();
   bool ParseSignature(Shape* result, SourceRange* range);
   bool ParseBody(Scope& scope, Token brace);
@@ -118,7 +118,7 @@ class Parser {
   bool RecoverToComputation(uint32_t begin);
   bool ParseComputationRef(Computation** computation);
 
-  // --- parse_instruction.cc ---
+  // Defined in parse_instruction.cc.
   bool ParseInstruction(Scope& scope);
   bool ParseRightHandSide(Scope& scope, InstructionParts& parts);
   bool ParseOpcode(OpcodeWord* op);
@@ -157,8 +157,7 @@ class Parser {
   }
   void RemoveEntry(const InstructionParts& parts, AttrId id);
 
-  // --- finish_instruction.cc: what the reader itself demands of an instruction or changes in it (text-format
-  // 5, 7) ---
+  // Defined in finish_instruction.cc: checks and rewrites of the reader (text-format 5, 7).
   bool CheckOperandCount(InstructionParts& parts);
   bool CheckRequiredAttributes(InstructionParts& parts);
   bool FinishParts(Scope& scope, InstructionParts& parts);
@@ -199,7 +198,7 @@ class Parser {
   bool CheckLayoutConstraints(InstructionParts&);
   bool CheckReplication(InstructionParts&);
 
-  // --- parse_async.cc ---
+  // Defined in parse_async.cc.
   bool FinishAsync(Scope& scope, InstructionParts& parts);
   bool FinishAsyncStart(Scope& scope, InstructionParts& parts);
   bool FinishAsyncContinuation(InstructionParts& parts);
@@ -210,7 +209,7 @@ class Parser {
   void BindLate(InstructionParts& parts, Instruction* start);
   AttrId FindAttributeOf(const OpcodeWord& op, std::string_view spelling) const;
 
-  // --- parse_attribute.cc ---
+  // Defined in parse_attribute.cc.
   bool ParseAttributes(Scope& scope, InstructionParts& parts);
   bool ParseAttribute(Scope& scope, InstructionParts& parts);
   bool ParseAttributeValue(Scope& scope, InstructionParts& parts, AttrId id, AttrValue* value);
@@ -234,7 +233,7 @@ class Parser {
   template <class E>
   bool ReadWord(AttrValue* value);
 
-  // --- parse_structure.cc ---
+  // Defined in parse_structure.cc.
   bool ParseWindow(Window* window);
   bool ParseWindowItem(std::vector<WindowDim>& dims, uint32_t* seen, bool* sized);
   bool ParseDxd(std::vector<int64_t>* values);
@@ -261,7 +260,7 @@ class Parser {
   bool ParseBlockScalingSide(BlockScalingSide* side);
   bool ParseDomain(const Domain** domain);
 
-  // --- parse_sharding.cc ---
+  // Defined in parse_sharding.cc.
   bool ParseSharding(const Sharding** sharding);
   bool ParseOneSharding(const Sharding** sharding);
   bool ParseDeviceSharding(Sharding& sharding);
@@ -278,7 +277,7 @@ class Parser {
   bool NormalizeTiles(Sharding& sharding, SourceRange range);
   bool FinishDeviceSharding(Sharding& sharding, const ShardingItems& items, SourceRange range);
 
-  // --- parse_mesh.cc ---
+  // Defined in parse_mesh.cc.
   bool AtMesh() const;
   bool ParseNamedSharding(Sharding& sharding);
   bool ParseNamedTail(Sharding& sharding);
@@ -291,7 +290,7 @@ class Parser {
   bool ParseReduction(Sharding& sharding);
   bool CheckNamedAxes(const Sharding& sharding, SourceRange range);
 
-  // --- parse_shape.cc ---
+  // Defined in parse_shape.cc.
   bool AtShape() const;
   bool ParseShape(Shape* shape);
   bool ParseArrayShape(Shape* shape);
@@ -310,7 +309,7 @@ class Parser {
   uint32_t CacheableEnd() const;
   bool LayoutFollows();
 
-  // --- parse_literal.cc ---
+  // Defined in parse_literal.cc.
   bool ParseLiteral(const Shape& shape, Literal* literal, bool* elided);
   bool ParseTupleLiteral(const Shape& shape, Literal* literal, bool* elided);
   bool ReadSizes(const Shape& shape, std::vector<int64_t>* sizes);
@@ -323,7 +322,7 @@ class Parser {
   bool LoneBraceFollows() const;
   bool SkipOldShape();
 
-  // --- parser.cc: tokens and messages ---
+  // Defined in parser.cc: tokens and diagnostics.
   const Token& token() const { return lex_.token(); }
   bool At(Tok kind) const { return lex_.At(kind); }
   void Next() { lex_.Next(); }
@@ -339,9 +338,9 @@ class Parser {
     }
     return Unexpected(what);
   }
-  // From `begin` to the end of the last token.
+  // Returns the range from `begin` to the end of the last token.
   SourceRange From(uint32_t begin) const { return {begin, lex_.last_end()}; }
-  // "expected {what}, found ..." at the current token, or what is wrong with that token.
+  // Reports "expected {what}, found ..." at the current token, or the lexer's error.
   bool Unexpected(std::string_view what);
   bool AtHashComment() const;
   bool AcceptHashComment();
@@ -350,7 +349,7 @@ class Parser {
     diagnostics_.Error(at, format, std::forward<Args>(args)...);
     return false;
   }
-  // For text that older versions of XLA wrote, or that XLA reads by accident: an error when strict, else a
+  // Reports text of older versions of XLA, or that XLA accepts by accident: an error if strict, otherwise a
   // warning.
   template <class... Args>
   bool Tolerate(SourceRange at, fmt::format_string<Args...> format, Args&&... args) {
@@ -368,7 +367,7 @@ class Parser {
   bool StringValue(const Token& token, std::string_view* value);
   bool IntValue(const Token& token, int64_t* value);
 
-  // Counts levels of nesting for as long as it lives; false as a condition when they are too many.
+  // Counts a nesting level for the lifetime of the object. It converts to false if the limit is exceeded.
   class Nested {
    public:
     explicit Nested(Parser& parser, int64_t levels = 1) : parser_(parser), levels_(levels) {
@@ -403,26 +402,27 @@ class Parser {
   std::unique_ptr<Module> module_;
   int64_t depth_ = 0;
   int64_t instruction_count_ = 0;
-  int64_t computed_nodes_ = 0;  // Of all tuple shapes that the text does not spell out.
+  int64_t computed_nodes_ = 0;  // Nodes of all tuple shapes that are not in the text.
 
   std::deque<Scope> scopes_;
   size_t open_scopes_ = 0;
-  Instruction poison_;  // Stands for instructions that could not be read, so that their users are not blamed.
+  // The poison value: replaces instructions that failed to parse, so that their users report no errors.
+  Instruction poison_;
   NameTable<Computation*> computations_;
-  std::vector<std::string_view> failed_computations_;  // Names of computations that could not be read.
+  std::vector<std::string_view> failed_computations_;  // Names of computations that failed to parse.
   SourceRange entry_range_;
   Computation* last_named_ = nullptr;
   bool has_async_ = false;
   absl::flat_hash_map<const Instruction*, Instruction*> async_starts_;
-  // Steps that all searches for starts may take together: nested tuples must not make reading quadratic.
+  // Total step limit of FindStart, which keeps parsing of nested tuples linear.
   int64_t async_steps_left_ = int64_t{1} << 22;
   std::vector<std::pair<std::string_view, SourceRange>> header_seen_;
   std::vector<std::pair<int32_t*, SourceRange>> frame_uses_;
 
   NameTable<Shape> shapes_;
-  bool is_standalone_ = false;  // A literal outside a module.
+  bool is_standalone_ = false;  // True for a literal outside a module.
   bool lone_brace_is_literal_ = false;
-  // Scratch, used as stacks by nested calls.
+  // Scratch stacks of nested calls.
   std::vector<Instruction*> operands_;
   std::vector<SourceRange> operand_ranges_;
   std::vector<AttrEntry> attributes_;

@@ -1,5 +1,5 @@
 #pragma once
-// What the items of one sharding say before they are put together.
+// The items of a sharding before they are combined.
 
 #include <cstdint>
 #include <vector>
@@ -10,7 +10,7 @@ struct ShardingItems {
   bool replicated = false, maximal = false, manual = false, unknown = false, unreduced = false;
   bool has_tiles = false;
   bool has_last_tile_dims = false;
-  std::vector<int64_t> devices;  // Of `device=` and of an explicit list.
+  std::vector<int64_t> devices;  // Devices of `device=` or of an explicit list.
 };
 
 }  // namespace hlo::text

@@ -1,6 +1,5 @@
 #pragma once
-// What are the words of HLO text? Kinds of tokens (text-format 1.3); a token is a kind and a place, never a
-// copy.
+// Tokens of HLO text (text-format 1.3). A token is a kind and a source range without a copy of the text.
 
 #include <cstdint>
 
@@ -10,7 +9,7 @@ namespace hlo::text {
 
 enum class Tok : uint8_t {
   kEnd,
-  kError,  // detail: 1 when it has no end, so that nothing behind it can be read
+  kError,  // detail: 1 if it is unterminated, so that nothing after it can be lexed.
   kEqual,
   kComma,
   kColon,
@@ -48,9 +47,9 @@ enum class Tok : uint8_t {
   kUnknown,
   kUnreduced,
   // Words and values.
-  kType,  // detail: the ElementType, or kTokenType or kOpaqueType
-  kName,  // %word or word:
-  kAttr,  // word=
+  kType,  // detail: the ElementType, kTokenType or kOpaqueType.
+  kName,  // `%word` or `word:`.
+  kAttr,  // `word=`.
   kIdent,
   kDimLabels,
   kDxd,
@@ -58,7 +57,7 @@ enum class Tok : uint8_t {
   kInt,
   kDecimal,
   kNegInf,
-  kString,  // detail: 1 when it has escapes
+  kString,  // detail: 1 if it contains escapes.
 };
 
 inline constexpr uint8_t kTokenType = 254;

@@ -16,7 +16,7 @@ struct Spelling {
   std::string_view type;
 };
 
-// Spellings of NumPy, JAX, PyTorch, TensorFlow, C and MLIR.
+// Type names of NumPy, JAX, PyTorch, TensorFlow, C and MLIR.
 constexpr Spelling kSpellings[] = {
     {"bool", "pred"},
     {"boolean", "pred"},

@@ -1,11 +1,11 @@
 #pragma once
-// Which element type of HLO does a word of another language mean?
+// Maps type names of other languages to HLO element types.
 
 #include <string_view>
 
 namespace hlo::text {
 
-// "f32" for `float32`, `float` and the like; the element type that a misspelled word is closest to; or "".
+// Returns "f32" for `float32`, `float` and the like; the closest element type for a misspelled word; or "".
 std::string_view ElementTypeMeant(std::string_view word);
 
 }  // namespace hlo::text
