@@ -1,5 +1,5 @@
-// async-start, async-update, async-done by themselves (shape-rules 3.27). How they are chained:
-// module_async.cc.
+// Shape rules of single async-start, async-update and async-done instructions (shape-rules 3.27).
+// module_async.cc checks their chains.
 
 #include "check/interface.h"
 #include "check/support.h"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kAsyncRule = "3.27";
 
-// `((bound parameters...), bound result, context...)`
+// Requires the shape `((bound parameters...), bound result, context...)`.
 bool CheckAsyncShape(RuleContext& c) {
   const Shape& declared = c.declared();
   if (declared.IsTuple() && declared.elements().size() >= 2 && declared.element(0).IsTuple()) [[likely]]
@@ -20,7 +20,7 @@ bool CheckAsyncShape(RuleContext& c) {
   return false;
 }
 
-// Element 0 against the first parameters of the called computation.
+// Compares element 0 with the first parameters of the called computation.
 bool ParametersFit(RuleContext& c, const Computation& called) {
   const absl::Span<const Shape> bound = c.declared().element(0).elements();
   if (bound.size() > called.parameters().size()) {
@@ -73,7 +73,8 @@ bool ResultFits(RuleContext& c, const Computation& called) {
   return false;
 }
 
-// Output index into ((all parameters), full result, contexts...).
+// Returns the shape at an output index of ((all parameters), full result, contexts...); nullptr if there is
+// none.
 const Shape* FullSubshapeAt(RuleContext& c, const Computation& called, IntList index) {
   if (index.empty()) return nullptr;
   const IntList rest = index.subspan(1);

@@ -29,7 +29,7 @@ bool HasUnbounded(const Shape& shape) {
   return shape.HasDynamicDim() && shape.HasUnboundedDim();
 }
 
-// Operand and callee shapes that a rule may look at.
+// True if the shapes of operands and callees, which a rule may read, are valid.
 bool DependenciesAreValid(const Instruction& instruction) {
   for (const Instruction* operand : instruction.operands()) {
     if (!operand->shape().IsValid()) return false;

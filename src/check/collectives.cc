@@ -1,4 +1,4 @@
-// Collective operations (shape-rules 3.26): result shapes, shards and devices.
+// Shape rules of collective operations (shape-rules 3.26): result shapes, shards and devices.
 
 #include <algorithm>
 
@@ -20,7 +20,7 @@ Shape TupleShape(absl::Span<Instruction* const> operands) {
   return Shape::Tuple(std::move(elements));
 }
 
-// The one operand's shape, or the tuple of several.
+// Returns the shape of a single operand, or the tuple of several.
 Shape JoinedShape(absl::Span<Instruction* const> operands) {
   return operands.size() == 1 ? operands[0]->shape() : TupleShape(operands);
 }
@@ -38,7 +38,7 @@ bool RequireDeclaredTuple(RuleContext& c, size_t least) {
   return false;
 }
 
-// `((operands...), result, ...)`, which XLA prints of an async-start around a collective.
+// True for `((operands...), result, ...)`, which XLA prints for an async-start of a collective.
 bool HasGenericForm(const Shape& start, absl::Span<Instruction* const> operands) {
   if (!start.IsTuple() || start.elements().size() < 2 || !start.element(0).IsTuple()) return false;
   const absl::Span<const Shape> bound = start.element(0).elements();
@@ -48,7 +48,7 @@ bool HasGenericForm(const Shape& start, absl::Span<Instruction* const> operands)
                                                        });
 }
 
-// A native start that is declared in the generic form and fits only that.
+// Accepts a native start that is declared in the generic form and fits only that.
 bool TakesGenericForm(RuleContext& c, bool native_fits) {
   if (native_fits || !HasGenericForm(c.declared(), c.instruction().operands())) return false;
   c.Lenient(c.instruction().shape_range(), "3.27",
@@ -56,7 +56,7 @@ bool TakesGenericForm(RuleContext& c, bool native_fits) {
   return true;
 }
 
-// `op-done` of an operand that the generic form may have made: its element 1 is the result.
+// True if the operand of `op-done` may have the generic form; element 1 is then the result.
 bool IsGenericResult(const RuleContext& c) {
   const Shape& operand = c.operand(0);
   return operand.IsTuple() && operand.elements().size() >= 2 && operand.element(0).IsTuple() &&
@@ -71,7 +71,7 @@ bool ElementOne(RuleContext& c) {
   return false;
 }
 
-// Operands i and j must be equal; only a layout may differ where XLA refuses that.
+// Requires operands i and j to be equal. A difference in layout only is an error where XLA rejects it.
 bool SameAs(RuleContext& c, int64_t i, int64_t j) {
   const Shape& a = c.operand(i);
   const Shape& b = c.operand(j);
@@ -90,10 +90,9 @@ bool SameAs(RuleContext& c, int64_t i, int64_t j) {
   return true;
 }
 
-// --- all-gather, reduce-scatter
-// ----------------------------------------------------------------------------------
+// all-gather and reduce-scatter.
 
-// Element i of the declared result, which is an array for one operand and a tuple for several.
+// Returns element i of the declared result, which is an array for one operand and a tuple for several.
 const Shape* ResultPart(RuleContext& c, const Shape& result, int64_t i) {
   if (c.operand_count() == 1) {
     if (result.IsArray()) return &result;
@@ -110,10 +109,10 @@ const Shape* ResultPart(RuleContext& c, const Shape& result, int64_t i) {
 
 struct Sharding1D {
   int64_t dim = 0;
-  int64_t shard_count = 0;  // 0: a size is `?`, so it is not known.
+  int64_t shard_count = 0;  // 0 if unknown because of a size `?`.
 };
 
-// How many shards of size `shard` make up `whole`; 0 where a size is unbounded, -1 after an error.
+// Returns the number of shards of size `shard` in `whole`; 0 if a size is unbounded, -1 after an error.
 int64_t ShardCount(RuleContext& c, int64_t whole, int64_t shard, int64_t subgroup) {
   if (whole == Shape::kUnbounded || shard == Shape::kUnbounded) return 0;
   const int64_t count = shard == 0 ? 0 : whole / shard + (whole % shard != 0);
@@ -131,8 +130,8 @@ int64_t ShardCount(RuleContext& c, int64_t whole, int64_t shard, int64_t subgrou
   return count;
 }
 
-// Dimension, groups and shard count of an all-gather (`gather`) or a reduce-scatter whose declared result is
-// `result`.
+// Sets the dimension, groups and shard count of an all-gather (`gather`) or a reduce-scatter with the
+// declared result `result`.
 bool ShardingOf(RuleContext& c, const Shape& result, bool gather, Sharding1D* sharding) {
   if (!OneDimension(c, kCollectiveRule, &sharding->dim)) return false;
   const GroupMode mode = ModeOf(c);
@@ -159,7 +158,8 @@ bool ShardingOf(RuleContext& c, const Shape& result, bool gather, Sharding1D* sh
   return sharding->shard_count >= 0;
 }
 
-// Operand i with its dimension multiplied by the number of shards; a bound is forgotten, `?` stays.
+// Sets the shape of operand i with its dimension multiplied by the shard count; bounds are dropped, `?`
+// remains.
 bool GatheredShape(RuleContext& c, int64_t i, const Sharding1D& sharding, Shape* shape) {
   *shape = c.operand(i);
   const int64_t size = shape->dim(sharding.dim);
@@ -177,7 +177,7 @@ bool GatheredShape(RuleContext& c, int64_t i, const Sharding1D& sharding, Shape*
   return true;
 }
 
-// Operand i with its dimension divided by the number of shards; `?` where it is dynamic at all.
+// Sets the shape of operand i with its dimension divided by the shard count; dynamic dimensions become `?`.
 bool ScatteredShape(RuleContext& c, int64_t i, const Sharding1D& sharding, Shape* shape) {
   *shape = c.operand(i);
   const int64_t size = shape->dim(sharding.dim);
@@ -195,7 +195,7 @@ bool ScatteredShape(RuleContext& c, int64_t i, const Sharding1D& sharding, Shape
   return true;
 }
 
-// The result that operands imply; invalid after an error.
+// Returns the result shape that the operands imply; invalid after an error.
 Shape ShardedResult(RuleContext& c, const Shape& declared, bool gather) {
   Sharding1D sharding;
   if (!ShardingOf(c, declared, gather, &sharding)) return {};
@@ -207,10 +207,9 @@ Shape ShardedResult(RuleContext& c, const Shape& declared, bool gather) {
   return parts.size() == 1 ? parts[0] : Shape::Tuple(std::move(parts));
 }
 
-// --- all-reduce
-// --------------------------------------------------------------------------------------------------
+// all-reduce.
 
-// XLA does not look at the reducer of an all-reduce.
+// Warns about the reducer of an all-reduce, which XLA does not check.
 void WantReducer(RuleContext& c) {
   const Computation* reducer = c.Get<attr::to_apply>();
   if (reducer == nullptr || reducer->root() == nullptr) return;
@@ -238,10 +237,9 @@ bool CheckAllReduce(RuleContext& c) {
   return arrays && groups;
 }
 
-// --- all-to-all
-// --------------------------------------------------------------------------------------------------
+// all-to-all.
 
-// One operand for each device of a group.
+// Checks the form with one operand per device of a group.
 bool TupleAllToAll(RuleContext& c, int64_t subgroup) {
   if (c.operand_count() != subgroup) {
     c.Error({}, kCollectiveRule,
@@ -260,7 +258,7 @@ bool TupleAllToAll(RuleContext& c, int64_t subgroup) {
   return true;
 }
 
-// One operand, cut along a dimension.
+// Checks the form with one operand that is split along a dimension.
 bool CutAllToAll(RuleContext& c, int64_t subgroup) {
   int64_t dim = 0;
   if (!OneDimension(c, kCollectiveRule, &dim)) return false;
@@ -289,10 +287,9 @@ bool CutAllToAll(RuleContext& c, int64_t subgroup) {
   return false;
 }
 
-// --- collective-permute
-// ------------------------------------------------------------------------------------------
+// collective-permute.
 
-// One offset per dimension, or several such tuples.
+// True for one offset per dimension, or a tuple of such tuples.
 bool IsOffset(const Shape& offset, const Shape& buffer) {
   if (!offset.IsTuple() || !buffer.IsArray()) return false;
   const auto size = [](const Shape& tuple) { return static_cast<int64_t>(tuple.elements().size()); };
@@ -320,7 +317,7 @@ bool CheckOffsets(RuleContext& c, int64_t i, const Shape& buffer) {
   return false;
 }
 
-// Input, output, input offsets, output offsets (attribute slice_sizes).
+// Checks the operands input, output, input offsets and output offsets (attribute slice_sizes).
 bool CheckInPlacePermute(RuleContext& c) {
   if (c.operand_count() != 4) {
     c.Error({}, kCollectiveRule, "{} with slice_sizes takes 4 operands, but it has {}", OpName(c),

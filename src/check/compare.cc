@@ -73,7 +73,7 @@ constexpr auto kTraits = [] {
 
 const Traits& TraitsOf(Opcode opcode) { return kTraits[static_cast<size_t>(opcode)]; }
 
-// Compatible for the usual case, two arrays without surprises; false says nothing.
+// A fast test for the usual case of two static arrays; false implies nothing.
 bool PlainlyCompatible(const Shape& declared, const Shape& inferred, ElementType type) {
   return declared.kind() == inferred.kind() && declared.IsArray() && declared.type() == type &&
          declared.dims() == inferred.dims();
@@ -90,7 +90,7 @@ bool IsFusionBody(const Computation& computation) {
   return false;
 }
 
-// The layout-sensitive half of the classes; the shapes are compatible already.
+// Compares the layouts of compatible shapes, as the comparison class requires.
 bool LayoutsAgree(RuleContext& c, Comparison comparison, const Shape& declared, const Shape& inferred) {
   switch (comparison) {
     case Comparison::kDefault:
@@ -174,7 +174,7 @@ Shape Materialize(const Inferred& inferred, const Shape& declared) {
   Shape shape = inferred.like();
   if (!shape.IsArray() || shape.type() == inferred.type()) return shape;
   shape.set_type(inferred.type());
-  // A stored width goes with types narrower than a byte alone (shape-rules 1.4).
+  // An explicit element size is valid only for types narrower than a byte (shape-rules 1.4).
   if (shape.layout() && shape.layout()->element_size_in_bits != 0 && !IsSubByte(inferred.type())) {
     Layout layout = *shape.layout();
     layout.element_size_in_bits = 0;
@@ -208,7 +208,7 @@ void CompareWithDeclared(RuleContext& c, const Inferred& inferred) {
 
 namespace {
 
-// Remembers the first floating type; false at the first other one.
+// Stores the first float type; returns false at the first different one.
 bool OneFloatType(const Shape& shape, const Shape** first) {
   if (shape.IsTuple()) {
     return std::all_of(shape.elements().begin(), shape.elements().end(),

@@ -1,24 +1,24 @@
 #pragma once
-// Does the declared shape agree with the inferred one? Comparison classes: shape-rules 3.1.
+// Compares declared with inferred shapes. Shape-rules 3.1 defines the comparison classes.
 
 #include "check/rules.h"
 
 namespace hlo::check {
 
-// The shape that a rule's result stands for.
+// Returns the shape that the result of a rule represents.
 Shape Materialize(const Inferred& inferred, const Shape& declared);
 
-// Reports a declared shape that does not agree with the inferred one.
+// Reports a declared shape that disagrees with the inferred one.
 void CompareWithDeclared(RuleContext& context, const Inferred& inferred);
 
-// Floating types of the operands must be one, except where the opcode is exempt.
+// Requires all float operands to have the same type, unless the opcode is exempt.
 void CheckMixedPrecision(RuleContext& context);
 
-// Operand count and required attributes, as opcodes.def states them. Readers have checked it, builders have
-// not.
+// Checks the operand count and the required attributes of opcodes.def. The reader has checked them, but a
+// builder has not.
 bool CheckForm(RuleContext& context);
 
-// Sizes, and the layouts of all leaves (shape-rules 1.3, 1.4).
+// Checks sizes and the layouts of all leaves (shape-rules 1.3, 1.4).
 bool CheckShapeIsValid(RuleContext& context, const Shape& shape, SourceRange at);
 
 }  // namespace hlo::check

@@ -1,5 +1,5 @@
 #pragma once
-// What dot and convolution share.
+// Checks that dot and convolution share.
 
 #include <string_view>
 
@@ -7,10 +7,11 @@
 
 namespace hlo::check {
 
-// The declared element type, which is how to accumulate; without one the higher of the two.
+// Returns the declared element type, which is the accumulation type, or the higher operand type if there is
+// none.
 ElementType ContractionType(RuleContext& context);
 
-// Operands beyond two hold what sparsity_config and block_scaling_config refer to.
+// Checks the operands after the first two, to which sparsity_config and block_scaling_config refer.
 bool CheckExtraOperands(RuleContext& context, std::string_view rule);
 
 }  // namespace hlo::check

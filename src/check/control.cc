@@ -1,5 +1,5 @@
-// while, conditional, call, fusion (shape-rules 3.22): the interface of an instruction with the computations
-// it calls.
+// Shape rules of while, conditional, call and fusion (shape-rules 3.22): arguments, parameters and results of
+// called computations.
 
 #include <algorithm>
 #include <charconv>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kControlRule = "3.22";
 
-// The computation that attribute A names; reports one that is missing or has no root.
+// Returns the computation in attribute A; reports one that is missing or has no root.
 template <class A>
 const Computation* Called(RuleContext& c) {
   const Computation* called = c.Get<A>();
@@ -32,7 +32,7 @@ bool ParameterCount(RuleContext& c, SourceRange at, const Computation& called, s
   return false;
 }
 
-// Operand i is handed to `parameter`.
+// Checks that operand i matches `parameter`.
 bool OperandFits(RuleContext& c, int64_t i, const Instruction& parameter) {
   switch (MatchOf(c.operand(i), parameter.shape(), c.options())) {
     case Fit::kSame:
@@ -53,7 +53,8 @@ bool OperandFits(RuleContext& c, int64_t i, const Instruction& parameter) {
   return false;
 }
 
-// The root of a called computation against the declared shape. The first of several is compared by check.cc.
+// Compares the root of a called computation with the declared shape. check.cc compares the first of several
+// computations.
 void RootFits(RuleContext& c, SourceRange at, const Computation& called) {
   const Shape& root = called.root()->shape();
   switch (MatchOf(c.declared(), root, c.options())) {
@@ -70,7 +71,7 @@ void RootFits(RuleContext& c, SourceRange at, const Computation& called) {
   }
 }
 
-// A copy of `shape` whose dimensions are dynamic where those of `other`, compatible with it, are.
+// Returns `shape` with the dynamic flags of `other`, which is compatible.
 Shape WithFlagsOf(const Shape& shape, const Shape& other) {
   if (shape.IsTuple()) {
     std::vector<Shape> elements(shape.elements().begin(), shape.elements().end());
@@ -97,7 +98,7 @@ SourceRange BranchRange(RuleContext& c, size_t j) {
   return j == 0 ? c.range_of<attr::true_computation>() : c.range_of<attr::false_computation>();
 }
 
-// pred selects one of two, s32 one of many.
+// Checks the selector: pred for true and false computations, s32 for branch_computations.
 bool SelectorFits(RuleContext& c, size_t branch_count) {
   const Shape& selector = c.operand(0);
   if (!selector.IsScalar(ElementType::kPred) && !selector.IsScalar(ElementType::kS32)) {
@@ -138,7 +139,7 @@ bool IsNonNegativeInteger(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size() && value >= 0;
 }
 
-// What XLA's loader wants of a composite call; evaluation needs none of it.
+// Checks requirements of XLA's loader for composite calls, which evaluation does not need.
 void CheckComposite(RuleContext& c) {
   const SourceRange at = c.range_of<attr::is_composite>();
   const FrontendAttributes* attributes = c.Get<attr::frontend_attributes>();
@@ -203,7 +204,7 @@ Inferred While(RuleContext& c) {
         .Note(condition->root()->name_range(), "the root of '{}'", condition->name());
     ok = false;
   }
-  // What the body returns is what it takes next time.
+  // The result of the body is its argument in the next iteration.
   if (ok && MatchOf(body->root()->shape(), c.operand(0), c.options()) == Fit::kDiffers) {
     c.Error(c.range_of<attr::body>(), kControlRule, "'{}' returns {}, but the loop carries {}", body->name(),
             Text(body->root()->shape()), Text(c.operand(0)))

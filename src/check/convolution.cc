@@ -1,4 +1,4 @@
-// convolution (shape-rules 3.14).
+// Shape rule of convolution (shape-rules 3.14).
 
 #include "check/contraction.h"
 #include "check/support.h"
@@ -27,7 +27,7 @@ bool ReadGroups(RuleContext& c, Groups* groups) {
   return false;
 }
 
-// The numbers of one array are a permutation of 0..rank-1.
+// Checks that the dimension numbers of one array are a permutation of 0..rank-1.
 bool IsPermutation(RuleContext& c, std::string_view what, int64_t a, int64_t b, IntList spatial) {
   absl::InlinedVector<int64_t, 6> numbers = {a, b};
   numbers.insert(numbers.end(), spatial.begin(), spatial.end());
@@ -65,7 +65,7 @@ bool CheckLabels(RuleContext& c, const DimLabels& labels) {
                        labels.output_spatial);
 }
 
-// Kernel input features count `block_size` times when the kernel is sparse.
+// Sets the block size by which the kernel input features of a sparse kernel count.
 bool SparseFactor(RuleContext& c, int64_t* factor) {
   *factor = 1;
   const SparsityConfig* sparsity = c.Get<attr::sparsity_config>();

@@ -1,5 +1,5 @@
-// dot, ragged-dot and scaled-dot (shape-rules 3.11 to 3.13). Any result type passes: it says how to
-// accumulate.
+// Shape rules of dot, ragged-dot and scaled-dot (shape-rules 3.11 to 3.13). Any result type is accepted,
+// since it selects the accumulation type.
 
 #include <algorithm>
 #include <bitset>
@@ -14,7 +14,7 @@ namespace {
 
 using DimensionSet = std::bitset<Shape::kMaxRank>;
 
-// Marks the batch and contracting dimensions of one side; each is in range and used once.
+// Marks the batch and contracting dimensions of one side. Each must be in range and occur once.
 bool MarkDimensions(RuleContext& c, std::string_view rule, int64_t side, SourceRange at,
                     std::string_view what, IntList numbers, DimensionSet* used) {
   const Shape& x = c.operand(side);
@@ -83,7 +83,7 @@ bool CheckDotDimensions(RuleContext& c, std::string_view rule, DotDimensions* di
          ok;
 }
 
-// Appends batch, free left and free right dimensions.
+// Appends the batch, lhs free and rhs free dimensions.
 bool AppendDotResult(RuleContext& c, std::string_view rule, const DotDimensions& dims, Shape* result) {
   const Shape& lhs = c.operand(0);
   const Shape& rhs = c.operand(1);
@@ -162,7 +162,7 @@ namespace {
 
 constexpr std::string_view kRagged = "3.12";
 
-// Sizes that group_sizes has in front of the groups when it is not a plain vector.
+// The dimensions of group_sizes before the groups, if it is not a vector.
 using Prefix = absl::InlinedVector<int64_t, 4>;
 
 bool GroupSizesFit(RuleContext& c, const Prefix& prefix) {
@@ -177,7 +177,7 @@ bool GroupSizesFit(RuleContext& c, const Prefix& prefix) {
   return fits;
 }
 
-// Group dimensions of the right side: none, or exactly one that is free.
+// Checks the group dimensions of the rhs: none, or exactly one free dimension.
 bool CheckGroupDimensions(RuleContext& c, bool wanted, DotDimensions* dims) {
   const IntList groups = c.Get<attr::rhs_group_dims>();
   const SourceRange at = c.range_of<attr::rhs_group_dims>();
@@ -243,7 +243,7 @@ namespace {
 
 constexpr std::string_view kScaled = "3.13";
 
-// A bf16 array beside a bf16 scale of one element is not scaled.
+// True for a bf16 array with a bf16 scale of one element, which means that it is not scaled.
 bool IsNoScale(const Shape& x, const Shape& scale) {
   const auto is_one = [](int64_t size) { return size == 1; };
   return x.type() == ElementType::kBF16 && scale.type() == ElementType::kBF16 &&

@@ -1,4 +1,5 @@
-// Elementwise opcodes, clamp and select (shape-rules 3.2 to 3.5). Nothing broadcasts implicitly (2.3).
+// Shape rules of elementwise opcodes, clamp and select (shape-rules 3.2 to 3.5). There is no implicit
+// broadcasting (2.3).
 
 #include "check/support.h"
 
@@ -17,7 +18,7 @@ Inferred Unary(RuleContext& c, TypeSet set) {
   return Like(c.operand(0));
 }
 
-// Sizes of two arrays that must agree.
+// Requires two arrays to have the same sizes.
 bool SameSizes(RuleContext& c, int64_t i, int64_t j, std::string_view rule) {
   const Shape& a = c.operand(i);
   const Shape& b = c.operand(j);
@@ -46,7 +47,7 @@ bool BinaryOperands(RuleContext& c, std::string_view rule = kBinary) {
   return SameSizes(c, 0, 1, rule) && types;
 }
 
-// Two arrays of the same sizes: dynamic where either is; a known size beats `?`.
+// Joins two arrays of the same sizes: a dimension is dynamic if either is, and a known size overrides `?`.
 Inferred JoinedShapes(const Shape& a, const Shape& b, ElementType type) {
   if (!a.HasDynamicDim() && !b.HasDynamicDim()) [[likely]]
     return Like(a, type);
@@ -68,7 +69,7 @@ Inferred BinaryOf(RuleContext& c, TypeSet set) {
   return JoinedShapes(c.operand(0), c.operand(1), Higher(c, c.operand(0).type(), c.operand(1).type(), "1.2"));
 }
 
-// The declared array's type on the operand's sizes.
+// Returns the operand's dimensions with the declared element type.
 Inferred Retyped(RuleContext& c, std::string_view rule) {
   if (c.declared().IsArray()) [[likely]]
     return Like(c.operand(0), c.declared().type());
@@ -86,7 +87,7 @@ Inferred UnarySigned(RuleContext& c) { return Unary(c, kSignedSet | kFloatSet | 
 Inferred UnaryLogical(RuleContext& c) { return Unary(c, kPredSet | kIntegralSet); }
 Inferred UnaryIntegral(RuleContext& c) { return Unary(c, kIntegralSet); }
 
-// abs: the modulus of a complex number is real.
+// abs of a complex number is its modulus, which is real.
 Inferred UnaryToReal(RuleContext& c) {
   if (!UnaryOperand(c, kSignedSet | kFloatSet | kComplexSet)) return Failed();
   return Like(c.operand(0), ComponentType(c.operand(0).type()));
@@ -153,7 +154,7 @@ Inferred BinaryNoPred(RuleContext& c) { return BinaryOf(c, kIntegralSet | kFloat
 Inferred BinaryFloatOrComplex(RuleContext& c) { return BinaryOf(c, kFloatSet | kComplexSet); }
 Inferred BinaryLogical(RuleContext& c) { return BinaryOf(c, kPredSet | kIntegralSet); }
 
-// XLA checks these types no further, but gives them no meaning.
+// Warns about element types that XLA accepts but gives no semantics.
 static void WarnUnless(RuleContext& c, TypeSet set) {
   const Shape& x = c.operand(0);
   if (!x.IsArray() || Contains(set, x.type())) return;
@@ -206,7 +207,7 @@ Inferred StochasticConvert(RuleContext& c) {
   }
   if (!SameSizes(c, 0, 1, kBinary)) return Failed();
   if (!Equal(x, random, {.ignore_element_type = true})) {
-    // Layouts and dynamic flags do not change the values.
+    // Layouts and dynamic flags do not affect the values.
     c.Lenient(c.operand_range(1), kBinary,
               "operand and random bits must agree in layout and dynamic dimensions: {} and {}",
               ToString(x, {.layouts = true}), ToString(random, {.layouts = true}));
@@ -214,7 +215,7 @@ Inferred StochasticConvert(RuleContext& c) {
   return ok ? Retyped(c, kBinary) : Failed();
 }
 
-// The comparison that `type` asks for against the one that the element type has (shape-rules 3.4).
+// Checks the comparison that `type` declares against that of the element type (shape-rules 3.4).
 static bool CheckComparison(RuleContext& c) {
   constexpr std::string_view kRule = "3.4";
   const ElementType element = c.operand(1).type();
@@ -247,7 +248,7 @@ Inferred Compare(RuleContext& c) {
   return JoinedShapes(c.operand(0), c.operand(1), ElementType::kPred);
 }
 
-// clamp(min, x, max): the bounds are scalars or as large as x.
+// clamp(min, x, max): the bounds are scalars or have the sizes of x.
 Inferred Clamp(RuleContext& c) {
   constexpr std::string_view kRule = "3.5";
   if (!RequireArrays(c, kRule)) return Failed();
@@ -267,7 +268,7 @@ Inferred Clamp(RuleContext& c) {
 
 namespace {
 
-// Where a branch is `?`, the more specific of the branches; dynamic where anything is.
+// Returns the result shape: the more specific branch in dimensions with `?`, dynamic if any operand is.
 Shape SelectShape(const Shape& p, const Shape& t, const Shape& f, ElementType type) {
   Shape result = p.IsScalar() ? t : p;
   result.set_type(type);

@@ -1,4 +1,4 @@
-// gather and scatter (shape-rules 3.18).
+// Shape rules of gather and scatter (shape-rules 3.18).
 
 #include <algorithm>
 
@@ -10,16 +10,16 @@ namespace {
 
 constexpr std::string_view kGatherScatterRule = "3.18";
 
-// The index operand: one dimension holds the parts of an index, the others are batch dimensions.
+// The shape of the index operand: the index vector dimension and the batch dimensions.
 class IndexShape {
  public:
   IndexShape(const Shape& shape, int64_t vector_dim) : shape_(shape), vector_dim_(vector_dim) {}
 
-  // With the dimension of size 1 that is implied behind the last one.
+  // Includes the implicit trailing dimension of size 1.
   int64_t expanded_rank() const { return shape_.rank() + (vector_dim_ == shape_.rank() ? 1 : 0); }
   int64_t vector_size() const { return vector_dim_ == shape_.rank() ? 1 : shape_.dim(vector_dim_); }
   int64_t batch_rank() const { return expanded_rank() - 1; }
-  // Batch dimension i as a dimension of the operand.
+  // Returns the dimension number of batch dimension i.
   int64_t BatchDim(int64_t i) const { return i < vector_dim_ ? i : i + 1; }
 
  private:
@@ -39,13 +39,13 @@ bool CheckIndices(RuleContext& c, int64_t operand, int64_t vector_dim) {
   return false;
 }
 
-// What gather and scatter have in common, under their own names.
+// The dimension numbers that gather and scatter have in common.
 struct IndexedDims {
-  const Shape& array;      // The operand that is indexed.
-  IntList absent;          // collapsed_slice_dims, inserted_window_dims
-  IntList batching;        // operand_batching_dims, input_batching_dims
-  IntList index_map;       // start_index_map, scatter_dims_to_operand_dims
-  IntList index_batching;  // start_indices_batching_dims, scatter_indices_batching_dims
+  const Shape& array;      // The indexed operand.
+  IntList absent;          // collapsed_slice_dims or inserted_window_dims.
+  IntList batching;        // operand_batching_dims or input_batching_dims.
+  IntList index_map;       // start_index_map or scatter_dims_to_operand_dims.
+  IntList index_batching;  // start_indices_batching_dims or scatter_indices_batching_dims.
   SourceRange absent_at, batching_at, map_at, index_batching_at;
   std::string_view absent_name, batching_name, map_name, index_batching_name;
 };
@@ -71,7 +71,7 @@ bool CheckIndexedDims(RuleContext& c, const IndexedDims& d, const IndexShape& in
   return ok;
 }
 
-// XLA does not look at these; they make the indices of one dimension ambiguous or out of bounds.
+// Warns about dimension numbers that make indices ambiguous or out of bounds, which XLA does not check.
 void WarnOfOverlaps(RuleContext& c, const IndexedDims& d, const Shape& indices, int64_t vector_dim) {
   for (size_t i = 0; i < d.batching.size(); ++i) {
     if (Contains(d.absent, d.batching[i]) || Contains(d.index_map, d.batching[i])) {
@@ -119,7 +119,7 @@ bool CheckSliceSizes(RuleContext& c, const Shape& x, IntList sizes, IntList coll
 
 }  // namespace
 
-// Each index starts a slice; offset_dims say where the dimensions of the slice go.
+// Each index is the start of a slice; offset_dims are the result dimensions of the slice.
 Inferred Gather(RuleContext& c) {
   if (!RequireArray(c, 0, kGatherScatterRule)) return Failed();
   const int64_t vector_dim = c.Get<attr::index_vector_dim>();
@@ -166,7 +166,7 @@ Inferred Gather(RuleContext& c) {
   for (int64_t i = 0; i < rank; ++i) {
     if (Contains(offsets, i)) {
       while (Contains(dims.absent, slice_dim) || Contains(dims.batching, slice_dim)) ++slice_dim;
-      // Overlapping lists leave fewer dimensions than offsets.
+      // If the lists overlap, fewer dimensions than offsets remain.
       if (slice_dim >= x.rank()) break;
       result.AppendDim(sizes[slice_dim], x.IsDynamic(slice_dim) && sizes[slice_dim] == x.dim(slice_dim));
       ++slice_dim;
@@ -180,7 +180,8 @@ Inferred Gather(RuleContext& c) {
 
 namespace {
 
-// Window dimensions of the updates fit the operand, the others are the batch dimensions of the indices.
+// Checks that the window dimensions of the updates fit the operand and the others equal the batch dimensions
+// of the indices.
 bool CheckUpdateSizes(RuleContext& c, int64_t i, const IndexedDims& dims, IntList window,
                       const IndexShape& indices, const Shape& starts) {
   const Shape& update = c.operand(i);

@@ -1,5 +1,5 @@
 #pragma once
-// How well do two shapes fit that must match across a boundary: a call, a loop, an alias, the module's edge?
+// Matches shapes across an interface: a call, a loop, an alias or the entry.
 
 #include <string>
 
@@ -11,7 +11,7 @@ namespace hlo::check {
 
 enum class Fit { kSame, kLayoutDiffers, kDiffers };
 
-// `match` of shape-rules 1.8: compatible; with layout_sensitive, equal but for what `relax` overlooks.
+// The relation `match` of shape-rules 1.8: compatible or, if layout_sensitive, equal except for `relax`.
 inline Fit MatchOf(const Shape& a, const Shape& b, const CheckOptions& options,
                    const ShapeEquality& relax = {}) {
   if (!Compatible(a, b)) return Fit::kDiffers;
@@ -19,10 +19,10 @@ inline Fit MatchOf(const Shape& a, const Shape& b, const CheckOptions& options,
   return Fit::kLayoutDiffers;
 }
 
-// `prefix` of shape-rules 1.8: the part of a shape that is bound so far.
+// The relation `prefix` of shape-rules 1.8: `part` is the bound part of `whole`.
 bool IsPrefix(const Shape& part, const Shape& whole);
 
-// The element at a path of tuple positions; nullptr where the path leaves the shape.
+// Returns the element at a shape index; nullptr if it does not exist.
 inline const Shape* SubshapeAt(const Shape& shape, absl::Span<const int64_t> index) {
   const Shape* at = &shape;
   for (int64_t i : index) {

@@ -1,4 +1,4 @@
-// fft, cholesky, triangular-solve and batch normalisation (shape-rules 3.21).
+// Shape rules of fft, cholesky, triangular-solve and batch normalisation (shape-rules 3.21).
 
 #include "check/support.h"
 
@@ -7,8 +7,8 @@ namespace {
 
 constexpr std::string_view kLinalgRule = "3.21";
 
-// The transformed dimensions have the length's sizes; half of the last one is stored of a real array's
-// spectrum.
+// True if the transformed dimensions have the sizes in `length`. The spectrum of a real array stores half of
+// the last one.
 bool HasFftSizes(const Shape& x, FftType type, IntList length) {
   const int64_t first = x.rank() - static_cast<int64_t>(length.size());
   const bool half = type == FftType::kIrfft;
@@ -46,7 +46,7 @@ Inferred Fft(RuleContext& c) {
   }
   if (!HasFftSizes(x, type, length)) {
     const SourceRange at = c.range_of<attr::fft_length>();
-    // A complex transform has the sizes of its operand; fft_length says nothing new.
+    // A complex transform uses its operand's sizes, so fft_length is redundant.
     if (type == FftType::kFft || type == FftType::kIfft) {
       c.Warning(at, kLinalgRule, "fft_length {} differs from the sizes of {}, which are transformed",
                 Text(length), Text(x));
@@ -69,7 +69,7 @@ Inferred Fft(RuleContext& c) {
 
 namespace {
 
-// Rank 2 or more, the last two dimensions alike, floating or complex.
+// Requires rank 2 or more, equal last two dimensions and a float or complex type.
 bool IsSquare(RuleContext& c, int64_t i) {
   if (!RequireType(c, i, kFloatSet | kComplexSet, kLinalgRule)) return false;
   const Shape& a = c.operand(i);
@@ -119,7 +119,7 @@ Inferred TriangularSolve(RuleContext& c) {
 
 namespace {
 
-// x and a feature dimension of it.
+// Checks the input and its feature dimension.
 bool BatchNormInput(RuleContext& c, int64_t* feature) {
   if (!RequireArrays(c, kLinalgRule) || !RequireType(c, 0, kFloatSet, kLinalgRule)) return false;
   *feature = c.Get<attr::feature_index>();
@@ -131,7 +131,7 @@ bool BatchNormInput(RuleContext& c, int64_t* feature) {
   return false;
 }
 
-// A value for each feature: floating, of rank 1 (where checked), as many as features.
+// Requires a float operand with one value per feature, of rank 1 if `vector`.
 bool PerFeature(RuleContext& c, int64_t i, int64_t feature, bool vector) {
   const Shape& x = c.operand(0);
   const Shape& v = c.operand(i);

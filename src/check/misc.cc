@@ -1,13 +1,12 @@
-// Sources, tuples, random numbers, sizes of dimensions and custom calls
-// (shape-rules 3.7, 3.8, 3.20, 3.23, 3.24).
+// Shape rules of sources, tuples, random numbers, dimension sizes and custom calls (shape-rules 3.7, 3.8,
+// 3.20, 3.23, 3.24).
 
 #include "check/interface.h"
 #include "check/support.h"
 
 namespace hlo::check {
 
-// --- 3.7
-// ---------------------------------------------------------------------------------------------------------
+// Shape-rules 3.7.
 
 Inferred Constant(RuleContext& c) {
   const Literal* literal = c.Get<attr::literal>();
@@ -39,8 +38,7 @@ Inferred Iota(RuleContext& c) {
   return AsDeclared();
 }
 
-// --- 3.8
-// ---------------------------------------------------------------------------------------------------------
+// Shape-rules 3.8.
 
 Inferred Tuple(RuleContext& c) { return TupleOf(c.instruction().operands()); }
 
@@ -64,13 +62,12 @@ Inferred GetTupleElement(RuleContext& c) {
 
 Inferred OptBarrier(RuleContext& c) { return Like(c.operand(0)); }
 
-// --- 3.20
-// --------------------------------------------------------------------------------------------------------
+// Shape-rules 3.20.
 
 Inferred Rng(RuleContext& c) {
   constexpr std::string_view kRule = "3.20";
   if (c.operand_count() == 3) {
-    // StableHLO's rng has the shape of its result as a third operand.
+    // StableHLO's rng has the result shape as its third operand.
     c.Lenient(c.operand_range(2), kRule, "rng takes two scalars; the third operand is ignored");
   } else if (c.operand_count() != 2) {
     c.Error({}, kRule, "rng takes two scalars, but has {} operands", c.operand_count());
@@ -130,8 +127,7 @@ Inferred RngBitGenerator(RuleContext& c) {
 
 Inferred RngGetAndUpdateState(RuleContext&) { return Shape::Array(ElementType::kU64, {2}); }
 
-// --- 3.24
-// --------------------------------------------------------------------------------------------------------
+// Shape-rules 3.24.
 
 namespace {
 
@@ -174,8 +170,7 @@ Inferred SetDimensionSize(RuleContext& c) {
   return result;
 }
 
-// --- 3.23
-// --------------------------------------------------------------------------------------------------------
+// Shape-rules 3.23.
 
 namespace {
 

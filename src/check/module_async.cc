@@ -1,4 +1,4 @@
-// Chains of async-start, async-update and async-done, and the computations they run (shape-rules 3.27, 4.7).
+// Checks chains of async-start, async-update and async-done and their computations (shape-rules 3.27, 4.7).
 
 #include <algorithm>
 #include <vector>
@@ -43,7 +43,7 @@ class Chains {
   }
 
  private:
-  // A start or update may be handed on and finished, nothing else.
+  // Checks that all users of a start or update forward or finish it.
   void CheckUsers(const Instruction& open) {
     for (const Instruction* user : context_.UsersIn(*open.parent()).Of(open)) {
       const auto extra = user->operands().empty() ? user->operands() : user->operands().subspan(1);
@@ -71,7 +71,7 @@ class Chains {
     }
   }
 
-  // On the main thread XLA wants one instruction, besides parameters.
+  // On the main thread XLA requires one instruction besides parameters.
   void CheckBody(const Instruction& start) {
     const Computation* body = start.Get<attr::calls>();
     if (body == nullptr) return;
@@ -96,7 +96,7 @@ class Chains {
                        [](const KeyValue& entry) { return entry.key == "_collectives_group"; });
   }
 
-  // An update or done: what it takes, and the start at the end of the chain.
+  // Checks the operand of an update or done and finds the start of its chain.
   void CheckLink(const Instruction& link) {
     if (link.operand_count() == 0) return;
     const Instruction* producer = context_.tracer.FindProducer(*link.operand(0));
@@ -139,7 +139,7 @@ class Chains {
     return at;
   }
 
-  // `calls` on an update or done, which text may leave out.
+  // Checks `calls` of an update or done, which is optional in text.
   void CheckNamedComputation(const Instruction& link, const Instruction& start, const Computation& called) {
     const Computation* named = link.Get<attr::calls>();
     if (named == nullptr || named == &called || named->root() == nullptr) return;
@@ -219,7 +219,7 @@ class Chains {
     }
   }
 
-  // Without a done a start must be handed to a loop, or to the next round of one.
+  // Checks that a start without a done is passed to a loop or to the next iteration of one.
   void CheckIsCarried(const Instruction& open) {
     const Users& users = context_.UsersIn(*open.parent());
     const bool in_loop = context_.calls.LoopOf(*open.parent()) != nullptr;

@@ -1,5 +1,5 @@
-// Buffers, handles to memory that changes in place: where they may occur, and who writes to them
-// (shape-rules 4.8).
+// Checks buffers, which are handles to memory that is updated in place: allowed uses and writers (shape-rules
+// 4.8).
 
 #include <algorithm>
 #include <map>
@@ -34,7 +34,7 @@ bool AnyOperandHasBuffer(const Instruction& i) {
                      [](const Instruction* operand) { return HasBuffer(operand->shape()); });
 }
 
-// `buffer` is the handle of `array`.
+// True if `buffer` is the buffer of `array`.
 bool Wraps(RuleContext& c, const Shape& buffer, const Shape& array) {
   return buffer.IsBuffer() && array.IsArray() &&
          Equal(buffer.element(0), array, {.ignore_layout = !c.options().layout_sensitive});
@@ -58,10 +58,11 @@ void CheckPin(RuleContext& c, bool pin) {
   }
 }
 
-// Each buffer that goes in or comes out is in exactly one alias.
+// Requires each buffer operand and result to be in exactly one alias.
 void CheckInputOutputAliases(RuleContext& c) {
   const Instruction& call = c.instruction();
-  std::map<std::pair<int64_t, BufferPath>, int64_t> uses;  // Operand number, or -1 for the result.
+  // The key is an operand number, or -1 for the result.
+  std::map<std::pair<int64_t, BufferPath>, int64_t> uses;
   for (const OutputOperandAlias& alias : call.Get<attr::output_to_operand_aliasing>()) {
     ++uses[{-1, {alias.output_index.begin(), alias.output_index.end()}}];
     if (alias.operand >= 0) ++uses[{alias.operand, {alias.operand_index.begin(), alias.operand_index.end()}}];
@@ -116,7 +117,7 @@ void CheckUpdateSlice(RuleContext& c) {
   }
 }
 
-// May this instruction handle buffers at all?
+// Checks that the instruction is allowed to use buffers.
 void CheckPlace(ModuleContext& context, const Instruction& instruction) {
   RuleContext c = context.At(instruction);
   switch (instruction.opcode()) {
@@ -146,8 +147,7 @@ void CheckPlace(ModuleContext& context, const Instruction& instruction) {
   }
 }
 
-// --- One writer
-// --------------------------------------------------------------------------------------------------
+// Checks that each buffer has a single writer.
 
 struct BufferPlace {
   const Instruction* instruction;
@@ -161,7 +161,7 @@ class Writers {
         users_(context.UsersIn(computation)),
         in_loop_(context.calls.LoopOf(computation) != nullptr) {}
 
-  // Reports the buffer at `path` of `producer` when it is written more than once.
+  // Reports the buffer at `path` of `producer` if it has more than one writer.
   void Check(const Instruction& producer, const BufferPath& path) {
     writers_.clear();
     open_ = {{&producer, path}};

@@ -1,5 +1,5 @@
 #pragma once
-// What the rules of the module share: where to report, the call graph, users of the computation at hand.
+// The state that the rules of the module share: diagnostics, call graph and users.
 
 #include <string_view>
 #include <vector>
@@ -18,9 +18,9 @@ class ModuleContext {
         calls(module),
         tracer(calls, module.instruction_count()) {}
 
-  // Reports at an instruction.
+  // Returns a context that reports at an instruction.
   RuleContext At(const Instruction& instruction) { return RuleContext(instruction, diagnostics, options); }
-  // Reports elsewhere.
+  // Reports an error at another location.
   template <class... Args>
   Diagnostic& Error(SourceRange at, std::string_view rule, fmt::format_string<Args...> format,
                     Args&&... args) {
@@ -40,7 +40,7 @@ class ModuleContext {
                           : Warning(at, rule, format, std::forward<Args>(args)...);
   }
 
-  // Users of the instructions of `computation`; valid until another is asked for.
+  // Returns the users of the instructions of `computation`; valid until the next call.
   const Users& UsersIn(const Computation& computation) {
     if (users_of_ != &computation) users_.Build(computation);
     users_of_ = &computation;
@@ -58,38 +58,31 @@ class ModuleContext {
   const Computation* users_of_ = nullptr;
 };
 
-// --- module_entry.cc: entry layout, aliases, donors (4.4)
-// --------------------------------------------------------
+// Defined in module_entry.cc: entry layout, aliases and donors (4.4).
 void CheckEntryInterface(ModuleContext& context);
 
-// --- module_fusion.cc (4.5)
-// --------------------------------------------------------------------------------------
+// Defined in module_fusion.cc (4.5).
 void CheckFusionBody(ModuleContext& context, const Computation& body);
 
-// --- module_sharding.cc (4.6)
-// ------------------------------------------------------------------------------------
+// Defined in module_sharding.cc (4.6).
 void CheckSharding(ModuleContext& context, const Instruction& instruction, const Sharding& sharding);
-// Threads and shardings of a while, conditional or fusion and of what it calls.
+// Checks the threads and shardings of a while, conditional or fusion and of its callees.
 void CheckCalls(ModuleContext& context, const Instruction& instruction);
 
-// --- module_pairs.cc: native starts and dones, send and recv, channels (4.7)
-// -------------------------------------
+// Defined in module_pairs.cc: native starts and dones, send and recv, channels (4.7).
 void CheckStart(ModuleContext& context, const Instruction& start);
 void CheckDone(ModuleContext& context, const Instruction& done);
 void CheckTransfer(ModuleContext& context, const Instruction& transfer);
 void CheckTransferDone(ModuleContext& context, const Instruction& done);
 void CheckHostChannels(ModuleContext& context, InstructionSpan transfers);
 
-// --- module_async.cc: generic chains and the computations they run (3.27, 4.7)
-// -----------------------------------
+// Defined in module_async.cc: generic chains and their computations (3.27, 4.7).
 void CheckAsyncChains(ModuleContext& context, InstructionSpan async);
 
-// --- module_buffers.cc (4.8)
-// -------------------------------------------------------------------------------------
+// Defined in module_buffers.cc (4.8).
 void CheckBuffers(ModuleContext& context, const Computation& computation);
 
-// --- module_layout.cc: layouts that an opcode must keep (4.10), origins (4.11)
-// -----------------------------------
+// Defined in module_layout.cc: layouts that opcodes must preserve (4.10), origins (4.11).
 void CheckLayoutIsKept(ModuleContext& context, const Instruction& instruction);
 void CheckOrigin(ModuleContext& context, const Instruction& instruction, const Origin& origin);
 

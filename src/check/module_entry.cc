@@ -1,4 +1,4 @@
-// The edge of the module: entry layout, aliased outputs, donated parameters (shape-rules 4.4).
+// Checks the interface of the module: entry layout, aliased outputs and donated parameters (shape-rules 4.4).
 
 #include <map>
 #include <set>
@@ -18,7 +18,7 @@ ParameterPlace PlaceOf(int64_t parameter, IntList index) { return {parameter, {i
 
 bool IsLeaf(const Shape& shape) { return shape.IsArray() || shape.IsBuffer(); }
 
-// The entry computation's interface: parameters and result, with the layouts that the header gives them.
+// The parameters and the result of the entry computation with the layouts of the header.
 class Interface {
  public:
   explicit Interface(const Module& module)
@@ -69,7 +69,7 @@ void CheckEntryLayout(ModuleContext& c) {
   CheckEntryShape(c, layout->range, "the result", layout->result, *entry.root());
 }
 
-// The array at a place of a parameter; nullptr after an error.
+// Returns the array at an index of a parameter; nullptr after an error.
 const Shape* ParameterLeaf(ModuleContext& c, SourceRange at, std::string_view what,
                            const Interface& interface, int64_t parameter, IntList index) {
   if (!InRange(parameter, interface.parameter_count())) {
@@ -110,7 +110,7 @@ void CheckAliasShapes(ModuleContext& c, const InputOutputAlias& alias, const Sha
             in_bytes.value_or(-1));
 }
 
-// Returns the parameter places that are aliased.
+// Returns the aliased parameter leaves.
 std::set<ParameterPlace> CheckInterfaceAliases(ModuleContext& c, const Interface& interface) {
   const SourceRange at = c.module.header().alias_range;
   std::set<ParameterPlace> used;

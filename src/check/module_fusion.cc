@@ -1,4 +1,4 @@
-// Fusion bodies (shape-rules 4.5). What XLA refuses of them evaluates all the same.
+// Checks fusion bodies (shape-rules 4.5). Bodies that XLA rejects can be evaluated nevertheless.
 
 #include <algorithm>
 
@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kFusionRule = "4.5";
 
-// XLA's test, which does not look into called computations.
+// XLA's test, which ignores called computations.
 bool HasSideEffect(const Instruction& i) {
   const bool partitioned = i.parent()->module()->header().num_partitions != 1;
   switch (i.opcode()) {

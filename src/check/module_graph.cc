@@ -11,7 +11,7 @@ CallGraph::CallGraph(const Module& module) {
   const absl::Span<Computation* const> computations = module.computations();
   index_.reserve(computations.size());
   for (size_t i = 0; i < computations.size(); ++i) index_[computations[i]] = static_cast<int32_t>(i);
-  // Pairs of callee and caller, then counting sort by callee.
+  // Pairs of callee and caller, sorted by callee with a counting sort.
   std::vector<std::pair<int32_t, const Instruction*>> calls;
   for (const Computation* computation : computations) {
     for (const Instruction* instruction : computation->instructions()) {
@@ -99,7 +99,7 @@ bool IsIntermediary(const Instruction& instruction) {
 
 namespace {
 
-// A part of a value: tuple positions, the innermost one first.
+// A shape index into a value, innermost first.
 using TuplePath = std::vector<int64_t>;
 struct TuplePlace {
   const Instruction* instruction;
@@ -127,10 +127,10 @@ bool IsProducer(Opcode opcode) {
   }
 }
 
-// Tuples of real programs nest a few deep; one that does not end in sight is none.
+// Tuples in real programs have few levels; deeper searches fail.
 constexpr size_t kMaxPath = 32;
 
-// Operands of a tuple that `path` leads to; all of them where it is empty.
+// Adds the operand of a tuple that `path` selects; all operands if it is empty.
 void FollowTuple(TuplePlace place, std::vector<TuplePlace>* open) {
   const absl::Span<Instruction* const> operands = place.instruction->operands();
   if (!place.path.empty()) {
@@ -148,7 +148,7 @@ void FollowTuple(TuplePlace place, std::vector<TuplePlace>* open) {
 const Instruction* Tracer::FindProducer(const Instruction& value) {
   if (IsProducer(value.opcode())) return &value;
   std::vector<TuplePlace> open = {{&value, {}}};
-  absl::flat_hash_set<TuplePlace> seen;  // Of the places where ways fork or meet again.
+  absl::flat_hash_set<TuplePlace> seen;  // Contains the places with several successors or predecessors.
   while (!open.empty() && Step()) {
     TuplePlace place = std::move(open.back());
     open.pop_back();

@@ -1,6 +1,6 @@
 #pragma once
-// Who calls a computation, who uses an instruction, and which start made the value that a done takes? Flat
-// arrays, built once.
+// The call graph, the users of instructions, and the starts of asynchronous values, as flat arrays that are
+// built once.
 
 #include <cstdint>
 #include <vector>
@@ -16,11 +16,11 @@ using InstructionSpan = absl::Span<const Instruction* const>;
 class CallGraph {
  public:
   explicit CallGraph(const Module& module);
-  // In module order; an instruction that names the computation twice occurs twice.
+  // Returns the callers in module order; an instruction that calls the computation twice occurs twice.
   InstructionSpan Callers(const Computation& computation) const;
-  // The while whose body this is, if nothing else calls it; else nullptr.
+  // Returns the while loop with this body if nothing else calls it, otherwise nullptr.
   const Instruction* LoopOf(const Computation& body) const;
-  // Called by async-start, -update or -done.
+  // True if async-start, -update or -done calls it.
   bool IsAsync(const Computation& computation) const;
 
  private:
@@ -29,7 +29,7 @@ class CallGraph {
   std::vector<const Instruction*> callers_;
 };
 
-// Users within one computation, each once for an operand. Can be built again for the next computation.
+// The users within one computation, one entry per operand. Build can be called again for another computation.
 class Users {
  public:
   void Build(const Computation& computation);
@@ -44,12 +44,12 @@ class Users {
 };
 
 // Follows values backwards through tuples, loops and annotations (shape-rules 4.7). All searches of a module
-// share a budget of steps, so that no module takes long; when it is spent, nothing can be said any more.
+// share a step budget; once it is exhausted, the result is unknown.
 class Tracer {
  public:
   Tracer(const CallGraph& calls, int64_t instruction_count)
       : calls_(calls), steps_left_(8 * instruction_count + 4096) {}
-  // The start, update or other producer that `value` comes from; nullptr where there is none.
+  // Returns the start, update or other producer of `value`; nullptr if there is none.
   const Instruction* FindProducer(const Instruction& value);
   bool exhausted() const { return steps_left_ <= 0; }
   bool Step() { return --steps_left_ > 0; }
@@ -59,9 +59,9 @@ class Tracer {
   int64_t steps_left_;
 };
 
-// Custom-calls that only annotate their operand.
+// True for custom calls that only annotate their operand.
 bool IsAnnotation(const Instruction& instruction);
-// tuple, get-tuple-element, opt-barrier, copy, parameter, while and annotations.
+// True for tuple, get-tuple-element, opt-barrier, copy, parameter, while and annotations.
 bool IsIntermediary(const Instruction& instruction);
 
 }  // namespace hlo::check

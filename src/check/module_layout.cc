@@ -1,4 +1,4 @@
-// Layouts that an opcode must keep (shape-rules 4.10, layout sensitive), and origins (4.11).
+// Checks the layouts that opcodes must preserve (shape-rules 4.10, layout-sensitive) and origins (4.11).
 
 #include <array>
 
@@ -96,7 +96,7 @@ void CheckMemorySpaces(RuleContext& c) {
   }
 }
 
-// The leaves of the tree are those of the shape.
+// True if the tree has the same structure as the shape.
 bool SameLeaves(const Shape& shape, const OriginNode* node) {
   if (!shape.IsTuple()) return node != nullptr && !node->is_tuple;
   if (shape.elements().empty() && node != nullptr && node->is_tuple && node->elements.empty()) return true;
@@ -119,7 +119,7 @@ void CheckLayoutIsKept(ModuleContext& context, const Instruction& instruction) {
         operand.shared_layout() == result.shared_layout()) {
       continue;
     }
-    // Only layouts are compared here.
+    // Compares only minor-to-major orders.
     const ShapeEquality relax{.ignore_memory_space = true,
                               .ignore_tiles = true,
                               .ignore_element_size = ElementSizeMayDiffer(instruction, i)};

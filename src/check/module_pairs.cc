@@ -1,5 +1,5 @@
-// Native starts and dones, send and recv, host channels (shape-rules 4.7). A done needs a start to take its
-// value from; everything else is about asynchrony, which evaluation in order does not notice.
+// Checks native starts and dones, send and recv, and host channels (shape-rules 4.7). A done needs a start
+// that produces its value. The other rules concern asynchrony, which in-order evaluation ignores.
 
 #include <algorithm>
 #include <map>
@@ -51,7 +51,7 @@ bool IsControlDependency(const Instruction& user) {
   return user.opcode() == Opcode::kCustomCall && user.Get<attr::custom_call_target>() == "control_dep";
 }
 
-// The one user that counts; nullptr when there is none or another one.
+// Returns the only user, not counting control dependencies; nullptr if there are none or several.
 const Instruction* OnlyUser(ModuleContext& context, const Instruction& start, int64_t* count) {
   const Instruction* only = nullptr;
   *count = 0;
@@ -63,7 +63,7 @@ const Instruction* OnlyUser(ModuleContext& context, const Instruction& start, in
   return *count == 1 ? only : nullptr;
 }
 
-// Exactly one user: the done, or what hands the value on.
+// Requires exactly one user: the done, or an instruction that forwards the value.
 const Instruction* CheckUser(ModuleContext& context, const Instruction& start) {
   int64_t count = 0;
   const Instruction* user = OnlyUser(context, start, &count);
@@ -91,7 +91,7 @@ void NeedsStart(ModuleContext& context, const Instruction& done) {
                                 Name(operand.opcode()));
 }
 
-// Attributes that must agree along a pair.
+// Checks the attributes that must agree in a pair.
 void CheckPairAgreement(ModuleContext& context, const Instruction& start, const Instruction& done) {
   RuleContext c = context.At(done);
   const bool has_channel = start.Has<attr::channel_id>();

@@ -9,7 +9,7 @@
 namespace hlo::check {
 namespace {
 
-// Which rules look at an opcode.
+// The rules that apply to an opcode.
 enum class Role : uint8_t {
   kNone,
   kCaller,
@@ -76,7 +76,7 @@ class Rules {
     }
   }
 
-  // Real dumps keep reducers that nothing uses any more, so one warning is enough.
+  // Reports only the first dead computation, since dumps often contain unused reducers.
   void ReportDead() {
     if (first_dead_ == nullptr) return;
     context_.Warning(first_dead_->name_range(), "4.2", "nothing calls '{}'{}", first_dead_->name(),
@@ -100,7 +100,7 @@ class Rules {
     }
   }
 
-  // True where the instruction makes the rules of buffers apply.
+  // True if the instruction uses buffers, so that the rules for buffers apply.
   bool CheckRole(const Instruction& instruction, Role role) {
     switch (role) {
       case Role::kNone:
@@ -134,7 +134,7 @@ class Rules {
     return false;
   }
 
-  // All all-reduces of a module agree on it (4.1).
+  // Requires all all-reduces of a module to agree on constrain_layout (4.1).
   void CheckConstrainLayout(const Instruction& instruction) {
     if (first_all_reduce_ == nullptr) first_all_reduce_ = &instruction;
     const bool first = first_all_reduce_->Get<attr::constrain_layout>();

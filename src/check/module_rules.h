@@ -1,17 +1,18 @@
 #pragma once
-// Rules of the module as a whole (shape-rules section 4). What merely offends XLA's verifier is a warning,
-// with `strict` an error (4.12).
+// Rules that concern the whole module (shape-rules section 4). Violations of rules that only XLA's verifier
+// needs are warnings, or errors if `strict` (4.12).
 
 #include "hlo_run/check.h"
 
 namespace hlo::check {
 
-// What everything else relies on: an entry, roots, parameters without gaps, operands before their users in
-// the same computation, callees before callers. False after an error; then nothing else may look at the
-// module.
+// Checks the structure that all other code relies on: an entry, roots, parameters without gaps, operands
+// before their users in the same computation, callees before callers. After false the module must not be
+// used.
 bool CheckStructure(const Module& module, Diagnostics& diagnostics, const CheckOptions& options);
 
-// The other rules. The structure has been checked; shape rules of single instructions may have failed.
+// Checks the other rules. CheckStructure must have succeeded; shape rules of single instructions may have
+// failed.
 bool CheckModuleRules(const Module& module, Diagnostics& diagnostics, const CheckOptions& options);
 
 }  // namespace hlo::check

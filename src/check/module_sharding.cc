@@ -1,4 +1,4 @@
-// Threads and shardings (shape-rules 4.6). They matter only to who partitions or distributes the module.
+// Checks threads and shardings (shape-rules 4.6), which only partitioning and distribution use.
 
 #include <algorithm>
 #include <vector>
@@ -25,14 +25,14 @@ int64_t DataRank(const Sharding& sharding) {
          static_cast<int64_t>(sharding.last_tile_dims.size());
 }
 
-// A grid of one tile: XLA reads it as replicated, manual or unreduced.
+// True for a grid of one tile, which XLA reads as replicated, manual or unreduced.
 bool HasOneTile(const Sharding& sharding) {
   if (sharding.last_tile_dims.size() > 1 || DataRank(sharding) < 0) return false;
   const auto end = sharding.tile_dims.begin() + DataRank(sharding);
   return std::all_of(sharding.tile_dims.begin(), end, [](int64_t size) { return size == 1; });
 }
 
-// One sharding of one leaf.
+// The sharding of one leaf.
 class LeafSharding {
  public:
   LeafSharding(RuleContext& c, SourceRange at, int64_t partitions)
@@ -86,17 +86,16 @@ class LeafSharding {
   std::vector<int64_t> ids_;
 };
 
-// Calls visit(leaf, number), depth first.
+// Calls visit(leaf, number) in depth-first order.
 template <class F>
 void EachLeaf(const Shape& shape, size_t* number, const F& visit) {
   if (!shape.IsTuple()) return visit(shape, (*number)++);
   for (const Shape& element : shape.elements()) EachLeaf(element, number, visit);
 }
 
-// --- Equality
-// ----------------------------------------------------------------------------------------------------
+// Equality of shardings.
 
-// The devices of an iota list, or the written ones; empty when there are too many to look at.
+// Returns the devices of a list or an iota; none if there are too many.
 std::vector<int64_t> Devices(const Sharding& sharding) {
   if (sharding.iota == nullptr) return {sharding.devices.begin(), sharding.devices.end()};
   constexpr int64_t kMost = 1 << 16;
@@ -136,7 +135,8 @@ Sharding::Kind KindOf(const Sharding& sharding) {
   return sharding.kind;
 }
 
-// Shardings that differ for certain. Named ones, and grids that only normalisation could compare, do not.
+// True if the shardings certainly differ. Named shardings and grids that require normalisation compare as not
+// different.
 bool Differ(const Sharding& a, const Sharding& b);
 
 bool TilesDiffer(const Sharding& a, const Sharding& b) {
@@ -169,7 +169,7 @@ struct Party {
   const Instruction* instruction;
 };
 
-// All shardings that are there must be equal.
+// Requires all present shardings to be equal.
 void CheckPartyAgreement(ModuleContext& context, const Instruction& at, absl::Span<const Party> parties) {
   const Party* first = nullptr;
   for (const Party& party : parties) {
@@ -212,7 +212,7 @@ void CheckSharding(ModuleContext& context, const Instruction& instruction, const
   if (shape.IsToken()) return;
   LeafSharding check(c, at, context.module.header().num_partitions);
   if (sharding.kind != Sharding::Kind::kTuple) {
-    // The reader gives a single sharding to all leaves.
+    // The reader replicates a single sharding to all leaves.
     size_t number = 0;
     EachLeaf(shape, &number, [&](const Shape& leaf, size_t) { check.Check(sharding, leaf); });
     return;

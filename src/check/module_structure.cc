@@ -1,5 +1,5 @@
-// Computations, names, parameters, order (shape-rules 4.2, 4.3, 4.9): what readers guarantee and builders may
-// break.
+// Checks computations, names, parameters and order (shape-rules 4.2, 4.3, 4.9), which the reader guarantees
+// but builders may violate.
 
 #include <string_view>
 
@@ -40,7 +40,7 @@ class Structure {
     for (const Computation* computation : module_.computations()) {
       order_[computation] = static_cast<int64_t>(order_.size());
       has_entry |= computation == module_.entry();
-      // Nested bodies and the wrappers of async sugar have no name of their own.
+      // Nested bodies and async wrappers are unnamed.
       if (computation->is_nested() || computation->is_async_wrapper()) continue;
       const auto [it, fresh] = names.emplace(computation->name(), computation);
       if (fresh) continue;
@@ -81,7 +81,7 @@ class Structure {
       parameter_count += instruction->opcode() == Opcode::kParameter;
       CheckOperands(c);
       CheckCalled(c);
-      // A reader has refused equal names already.
+      // The reader has already rejected duplicate names.
       if (module_.source() == nullptr && !names.insert(instruction->name()).second) {
         c.Error({}, "4.2", "there are two instructions '{}' in '{}'", instruction->name(),
                 computation.name());
@@ -94,7 +94,7 @@ class Structure {
     }
   }
 
-  // Earlier in the same computation; so there are no cycles.
+  // True if `earlier` precedes the instruction in the same computation, which excludes cycles.
   static bool IsBefore(const Instruction* earlier, const Instruction& instruction) {
     return earlier != nullptr && earlier->parent() == instruction.parent() &&
            earlier->index() < instruction.index();
@@ -117,7 +117,7 @@ class Structure {
     }
   }
 
-  // Callees come first; so there is no recursion.
+  // Requires callees to precede callers, which excludes recursion.
   void CheckCalled(RuleContext& c) {
     for (const Computation* called : c.instruction().called_computations()) {
       const auto it = order_.find(called);

@@ -1,4 +1,4 @@
-// reduce, reduce-window and select-and-scatter (shape-rules 3.17).
+// Shape rules of reduce, reduce-window and select-and-scatter (shape-rules 3.17).
 
 #include <bitset>
 
@@ -12,7 +12,7 @@ constexpr std::string_view kReduceRule = "3.17";
 
 using ReducedArrays = absl::InlinedVector<Reduced, 4>;
 
-// k arrays of equal sizes, then k scalars: the inputs and initial values of a reduction.
+// Checks the operands of a reduction: k inputs of equal sizes, then k scalar initial values.
 bool ReductionOperands(RuleContext& c, ReducedArrays* arrays) {
   if (c.operand_count() < 2 || c.operand_count() % 2 != 0) {
     c.Error({}, kReduceRule, "{} takes k arrays and k initial values, but has {} operands",
@@ -85,7 +85,7 @@ Inferred ReduceWindow(RuleContext& c) {
 
 namespace {
 
-// select: two elements to pred.
+// Checks that `select` maps two elements to pred.
 bool CheckSelect(RuleContext& c, ElementType type) {
   const Computation& select = *c.Get<attr::select>();
   const SourceRange at = c.range_of<attr::select>();

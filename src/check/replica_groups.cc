@@ -27,7 +27,7 @@ std::string_view Name(GroupMode mode) {
   return "";
 }
 
-// nullopt when it does not fit.
+// Returns nullopt on overflow.
 std::optional<int64_t> Product(IntList sizes) {
   int64_t product = 1;
   for (int64_t size : sizes) {
@@ -58,8 +58,7 @@ bool IsExplicit(const ReplicaGroups* groups) {
   return groups != nullptr && (groups->form != ReplicaGroups::Form::kList || !groups->groups.empty());
 }
 
-// The number of ids in the explicit groups: those of a list are counted, those of the other forms are what
-// they are by construction. nullopt when it does not fit.
+// Returns the number of ids in explicit groups; nullopt on overflow.
 std::optional<int64_t> IdCount(const ReplicaGroups& groups) {
   switch (groups.form) {
     case ReplicaGroups::Form::kIota:
@@ -74,7 +73,7 @@ std::optional<int64_t> IdCount(const ReplicaGroups& groups) {
   return count;
 }
 
-// Each of 0..count-1 once, in groups that are not empty.
+// Checks that the groups are non-empty and contain each of 0..count-1 once.
 bool IdsArePartition(RuleContext& c, const ReplicaGroups& groups, int64_t count) {
   const SourceRange at = c.range_of<attr::replica_groups>();
   std::vector<bool> seen(static_cast<size_t>(count));
@@ -110,7 +109,7 @@ bool ListIsUniform(RuleContext& c, const ReplicaGroups& groups) {
   return true;
 }
 
-// Devices that the groups of a mode must cover.
+// Returns the number of devices that the groups of a mode must cover.
 int64_t DeviceCount(const ModuleHeader& header, GroupMode mode) {
   switch (mode) {
     case GroupMode::kCrossReplica:

@@ -1,7 +1,6 @@
 #pragma once
-// The shape rules that opcodes.def names: one function each, grouped by family in the .cc files of this
-// folder. A rule says which shape operands and attributes imply; comparing it with the declared one is
-// check.cc's business.
+// The shape rules of opcodes.def, one function each; the .cc files of this folder group them by family. A
+// rule returns the shape that operands and attributes imply; check.cc compares it with the declared shape.
 
 #include <string_view>
 #include <utility>
@@ -14,8 +13,8 @@
 
 namespace hlo::check {
 
-// What a rule sees: the instruction, and where to report. Operands have valid shapes; the declared shape is
-// invalid while the text's missing one is being inferred.
+// The input of a rule: the instruction and the diagnostics. Operand shapes are valid. The declared shape is
+// invalid while a missing shape is inferred.
 class RuleContext {
  public:
   RuleContext(const Instruction& instruction, Diagnostics& diagnostics, const CheckOptions& options)
@@ -37,14 +36,14 @@ class RuleContext {
     return instruction_.range_of<A>();
   }
 
-  // An error of this instruction: at a place (unknown: its opcode), with the number of its rule, a section of
-  // the shape rules: "3.9".
+  // Reports an error of the instruction at `at`, or at its opcode if that is unknown. `rule` is a section of
+  // shape-rules such as "3.9".
   template <class... Args>
   Diagnostic& Error(SourceRange at, std::string_view rule, fmt::format_string<Args...> format,
                     Args&&... args) {
     return Report(Severity::kError, at, rule, format, fmt::make_format_args(args...));
   }
-  // The same, at operand i, with a note on where that is defined and what it is.
+  // Reports an error at operand i with a note on its definition and shape.
   template <class... Args>
   Diagnostic& OperandError(int64_t i, std::string_view rule, fmt::format_string<Args...> format,
                            Args&&... args) {
@@ -56,14 +55,15 @@ class RuleContext {
                       Args&&... args) {
     return Report(Severity::kWarning, at, rule, format, fmt::make_format_args(args...));
   }
-  // What XLA refuses although it has a meaning (shape-rules 4.12): an error when `strict`, else a warning.
+  // Reports what XLA rejects although it has semantics (shape-rules 4.12): an error if `strict`, otherwise a
+  // warning.
   template <class... Args>
   Diagnostic& Lenient(SourceRange at, std::string_view rule, fmt::format_string<Args...> format,
                       Args&&... args) {
     return Report(options_.strict ? Severity::kError : Severity::kWarning, at, rule, format,
                   fmt::make_format_args(args...));
   }
-  // Floating types that differ where XLA by default wants one: an error unless `allow_mixed_precision`.
+  // Reports differing float types, which XLA rejects by default: an error unless `allow_mixed_precision`.
   template <class... Args>
   Diagnostic& MixedPrecision(SourceRange at, std::string_view rule, fmt::format_string<Args...> format,
                              Args&&... args) {
@@ -81,8 +81,8 @@ class RuleContext {
   const CheckOptions& options_;
 };
 
-// What a rule returns. Most shapes are those of an operand or of a called computation's root; saying so costs
-// no copy.
+// The result of a rule. It refers to the shape of an operand or of a callee's root without copying it if
+// possible.
 class Inferred {
  public:
   enum class Form : uint8_t { kFailed, kShape, kLike, kTupleOfOperands, kDeclared };
@@ -110,26 +110,26 @@ class Inferred {
   Shape shape_;
 };
 
-// Exactly this shape, which must outlive the rule: an operand's, a root's.
+// Returns exactly this shape, which must outlive the rule, such as that of an operand or a root.
 inline Inferred Like(const Shape& shape) {
   Inferred result(Inferred::Form::kLike);
   result.like_ = &shape;
   result.type_ = shape.type();
   return result;
 }
-// This array with another element type.
+// Returns this array with another element type.
 inline Inferred Like(const Shape& shape, ElementType type) {
   Inferred result = Like(shape);
   result.type_ = type;
   return result;
 }
-// The tuple of these instructions' shapes, also of a single one.
+// Returns the tuple of these shapes, even for a single instruction.
 inline Inferred TupleOf(absl::Span<Instruction* const> operands) {
   Inferred result(Inferred::Form::kTupleOfOperands);
   result.operands_ = operands;
   return result;
 }
-// The declared shape: the rule has checked it, or nothing implies one.
+// Returns the declared shape, which the rule has checked or which nothing implies.
 inline Inferred AsDeclared() { return Inferred(Inferred::Form::kDeclared); }
 inline Inferred Failed() { return {}; }
 

@@ -1,4 +1,4 @@
-// Opcodes that give the same elements another shape or order (shape-rules 3.6).
+// Shape rules of opcodes that reshape or reorder elements (shape-rules 3.6).
 
 #include "check/interface.h"
 #include "check/support.h"
@@ -8,16 +8,16 @@ namespace {
 
 constexpr std::string_view kShapeOpsRule = "3.6";
 
-// The width of an element in memory: pred takes 8 bits.
+// Returns the bits of an element in memory; pred takes 8.
 int64_t StorageBits(ElementType type) { return IsPred(type) ? 8 : BitWidth(type); }
 
-// 6-bit floats report the byte that they are stored in.
+// Returns 8 for the 6-bit floats, which are stored in a byte.
 int64_t BitcastBits(ElementType type) {
   const int64_t bits = StorageBits(type);
   return bits == 6 ? 8 : bits;
 }
 
-// The result may differ from the operand in floating precision alone.
+// Requires the same element type, except for float precision.
 bool SameElements(RuleContext& c) {
   const ElementType from = c.operand(0).type(), to = c.declared().type();
   if (from == to) [[likely]]
@@ -94,7 +94,7 @@ Inferred BitcastConvert(RuleContext& c) {
   return result;
 }
 
-// A constant, or copies of one.
+// True for a constant and for copies of one.
 static bool IsCopiedConstant(const Instruction* instruction) {
   while (instruction->opcode() == Opcode::kCopy && instruction->operand_count() == 1) {
     instruction = instruction->operand(0);
@@ -102,7 +102,7 @@ static bool IsCopiedConstant(const Instruction* instruction) {
   return instruction->opcode() == Opcode::kConstant;
 }
 
-// Any shape over any other; with layouts, of as many bytes and in the same memory.
+// bitcast: any shape to any other; with layouts, of equal byte size and memory space.
 Inferred Bitcast(RuleContext& c) {
   if (!c.options().layout_sensitive || !c.declared().IsValid()) return AsDeclared();
   const Shape& x = c.operand(0);
@@ -158,7 +158,7 @@ Inferred DynamicReshape(RuleContext& c) {
   return AsDeclared();
 }
 
-// result[i] = operand[permutation[i]]; the layout moves along, so that no data does.
+// result[i] = operand[permutation[i]]. The layout is permuted as well, so that the data stay in place.
 Inferred Transpose(RuleContext& c) {
   if (!RequireArray(c, 0, kShapeOpsRule)) return Failed();
   const Shape& x = c.operand(0);
@@ -192,7 +192,7 @@ Inferred Reverse(RuleContext& c) {
   return Like(c.operand(0));
 }
 
-// Operand dimension i becomes dimension dimensions[i] of the result; the others repeat.
+// Operand dimension i becomes result dimension dimensions[i]; the other dimensions repeat the operand.
 Inferred Broadcast(RuleContext& c) {
   if (!RequireArray(c, 0, kShapeOpsRule)) return Failed();
   const Shape& x = c.operand(0);

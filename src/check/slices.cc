@@ -1,4 +1,4 @@
-// Concatenation, slices and padding (shape-rules 3.9, 3.10).
+// Shape rules of concatenate, slices and pad (shape-rules 3.9, 3.10).
 
 #include "check/support.h"
 
@@ -8,7 +8,7 @@ namespace {
 constexpr std::string_view kConcatenate = "3.9";
 constexpr std::string_view kSliceRule = "3.10";
 
-// One dimension of a concatenation that is not concatenated: what is known of its size and its bound.
+// The known size and bound of a dimension that is not concatenated.
 struct Extent {
   int64_t size = Shape::kUnbounded;
   int64_t bound = Shape::kUnbounded;
@@ -20,7 +20,7 @@ struct Extent {
   }
 };
 
-// False where what is known of both differs.
+// Returns false if known values differ.
 bool Merge(Extent* into, const Extent& other) {
   if (!SizesOk(into->size, other.size) || !SizesOk(into->bound, other.bound)) return false;
   if (into->size == Shape::kUnbounded) into->size = other.size;
@@ -117,7 +117,7 @@ Inferred Slice(RuleContext& c) {
 
 namespace {
 
-// Start indices from operand `first` on: one vector, or one scalar for each dimension (3.10).
+// Checks the start indices from operand `first` on: one vector, or one scalar per dimension (3.10).
 bool CheckStartIndices(RuleContext& c, int64_t first, int64_t rank) {
   const int64_t count = c.operand_count() - first;
   bool ok = true;
@@ -206,7 +206,7 @@ Inferred DynamicUpdateSlice(RuleContext& c) {
 
 namespace {
 
-// size + low + high + max(size - 1, 0) * interior; false when it is negative or does not fit.
+// Computes size + low + high + max(size - 1, 0) * interior; false if it is negative or overflows.
 bool PaddedSize(int64_t size, const PaddingDim& padding, int64_t* result) {
   int64_t holes = 0;
   return !__builtin_mul_overflow(std::max<int64_t>(size - 1, 0), padding.interior, &holes) &&

@@ -1,4 +1,4 @@
-// map, sort, topk and scan (shape-rules 3.19).
+// Shape rules of map, sort, topk and scan (shape-rules 3.19).
 
 #include <algorithm>
 
@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kSortScanRule = "3.19";
 
-// The operand whose sizes the others share; scalars may stand beside it.
+// Sets the operand whose sizes all non-scalar operands must have.
 bool MapReference(RuleContext& c, int64_t* reference) {
   *reference = 0;
   for (int64_t i = 1; i < c.operand_count(); ++i) {
@@ -157,13 +157,13 @@ Inferred Topk(RuleContext& c) {
 
 namespace {
 
-// A value or the elements of a tuple: what scan's computation gives, and what the instruction declares.
+// Returns the number of results of scan's computation or instruction: 1, or the elements of a tuple.
 int64_t Arity(const Shape& shape) {
   return shape.IsTuple() ? static_cast<int64_t>(shape.elements().size()) : 1;
 }
 const Shape& ElementOf(const Shape& shape, int64_t i) { return shape.IsTuple() ? shape.element(i) : shape; }
 
-// `whole` is `part` with dimension d of size n inserted.
+// True if `whole` is `part` with dimension d of size n inserted.
 bool IsStackOf(const Shape& whole, const Shape& part, int64_t d, int64_t n) {
   if (!whole.IsArray() || !part.IsArray() || whole.type() != part.type()) return false;
   if (whole.rank() != part.rank() + 1 || d >= whole.rank() || !SizesOk(whole.dim(d), n)) return false;
@@ -247,7 +247,7 @@ void CheckScanResults(RuleContext& c, const ScanForm& scan, int64_t length) {
   }
 }
 
-// The shape that the text leaves out.
+// Infers the result shape that the text omits.
 Inferred StackedResults(RuleContext& c, const ScanForm& scan, int64_t length, bool dynamic) {
   const Shape& root = scan.body->root()->shape();
   std::vector<Shape> results;
@@ -283,7 +283,7 @@ Inferred Scan(RuleContext& c) {
             scan.outputs + scan.carries, Text(c.declared()));
     return Failed();
   }
-  // Without inputs the first output says how long the scan is.
+  // Without inputs the first output determines the length of the scan.
   if (scan.inputs == 0 && !c.declared().IsValid()) return AsDeclared();
   const Shape& measured = scan.inputs > 0 ? c.operand(0) : ElementOf(c.declared(), 0);
   if (!measured.IsArray() || scan.dimension >= measured.rank()) {

@@ -13,7 +13,7 @@ Diagnostic& RuleContext::NoteOperand(Diagnostic& diagnostic, int64_t i) const {
   return diagnostic.Note(operand.name_range(), "'{}' is {}", operand.name(), Text(operand.shape()));
 }
 
-// A hostile module may have a finding for each of millions of operands.
+// Limits the findings in malicious modules with millions of operands.
 static constexpr size_t kMaxFindings = 10'000;
 
 Diagnostic& RuleContext::Report(Severity severity, SourceRange at, std::string_view rule,
@@ -77,7 +77,7 @@ bool BoundProduct(const Shape& shape, int64_t* product) {
 
 bool DistinctDimensions(RuleContext& context, SourceRange at, std::string_view rule, std::string_view what,
                         IntList numbers, int64_t rank) {
-  // Ranks are at most 64, index tuples little more.
+  // Ranks are at most 64, and index tuples are little longer.
   std::bitset<Shape::kMaxRank + 64> seen;
   for (int64_t d : numbers) {
     if (!InRange(d, rank) || d >= static_cast<int64_t>(seen.size())) {

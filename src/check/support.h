@@ -1,5 +1,5 @@
 #pragma once
-// What several families of shape rules need: sets of types, sizes, dimension numbers, and words for messages.
+// Shared helpers of the shape rules: type sets, sizes, dimension numbers and message texts.
 
 #include <algorithm>
 #include <cstdint>
@@ -12,10 +12,9 @@
 
 namespace hlo::check {
 
-// --- Types (shape-rules 1.1, 1.2)
-// --------------------------------------------------------------------------------
+// Types (shape-rules 1.1, 1.2).
 
-// Sets of type classes, as bits.
+// A bit set of type classes.
 using TypeSet = uint32_t;
 constexpr TypeSet SetOf(TypeClass type_class) { return TypeSet{1} << static_cast<int>(type_class); }
 inline constexpr TypeSet kPredSet = SetOf(TypeClass::kPred);
@@ -25,18 +24,17 @@ inline constexpr TypeSet kFloatSet = SetOf(TypeClass::kFloat);
 inline constexpr TypeSet kComplexSet = SetOf(TypeClass::kComplex);
 inline constexpr TypeSet kAllTypes = kPredSet | kIntegralSet | kFloatSet | kComplexSet;
 inline bool Contains(TypeSet set, ElementType type) { return (set & SetOf(Info(type).type_class)) != 0; }
-// "floating or complex"
+// Returns text such as "floating or complex".
 std::string Words(TypeSet set);
 
-// Equal, or both floating.
+// True if the types are equal or both are floats.
 inline bool SameFp(ElementType a, ElementType b) { return a == b || (IsFloat(a) && IsFloat(b)); }
-// The type that holds both: the wider float, complex over real, float over integer.
+// Returns the type that represents both: the wider float, complex over real, float over integer.
 ElementType Higher(RuleContext& context, ElementType a, ElementType b, std::string_view rule);
 
-// --- Sizes
-// -------------------------------------------------------------------------------------------------------
+// Sizes.
 
-// Equal, or one is `?`.
+// True if the sizes are equal or one is `?`.
 inline bool SizesOk(int64_t a, int64_t b) {
   return a == b || a == Shape::kUnbounded || b == Shape::kUnbounded;
 }
@@ -45,38 +43,36 @@ inline bool Contains(IntList list, int64_t value) {
   return std::find(list.begin(), list.end(), value) != list.end();
 }
 
-// S(n) of a layout (shape-rules 1.4).
+// The memory space S(n) of a layout (shape-rules 1.4).
 inline constexpr int64_t kHostMemory = 5;
 inline int64_t MemorySpace(const Shape& shape) { return shape.layout() ? shape.layout()->memory_space : 0; }
 
-// Product of the sizes with `?` left out; false when it does not fit.
+// Computes the product of the sizes except `?`; false on overflow.
 bool BoundProduct(const Shape& shape, int64_t* product);
 
-// All numbers in [0, rank) and none twice; reports the first that is not, at `at`.
+// Checks that all numbers are in [0, rank) and distinct; reports the first violation at `at`.
 bool DistinctDimensions(RuleContext& context, SourceRange at, std::string_view rule, std::string_view what,
                         IntList numbers, int64_t rank);
-// Also ascending.
+// Requires ascending order in addition.
 bool AscendingDimensions(RuleContext& context, SourceRange at, std::string_view rule, std::string_view what,
                          IntList numbers, int64_t rank);
 
-// --- Operands
-// ----------------------------------------------------------------------------------------------------
+// Operands.
 
-// Reports an operand that is not an array.
+// Report operands that are not arrays.
 bool RequireArray(RuleContext& context, int64_t i, std::string_view rule);
 bool RequireArrays(RuleContext& context, std::string_view rule);
-// A floating or otherwise restricted operand.
+// Requires an array whose type is in `set`.
 bool RequireType(RuleContext& context, int64_t i, TypeSet set, std::string_view rule);
 
-// --- Words
-// -------------------------------------------------------------------------------------------------------
+// Message texts.
 
 inline std::string Text(const Shape& shape) { return ToString(shape); }
-// `{1,2}`
+// Returns text such as `{1,2}`.
 std::string Text(IntList numbers);
-std::string SizeText(int64_t size);  // `?` for an unbounded one.
+std::string SizeText(int64_t size);  // `?` if unbounded.
 
-// The one number of `dimensions`, checked to be there.
+// Sets the only number in `dimensions`; reports an error unless there is exactly one.
 bool OneDimension(RuleContext& context, std::string_view rule, int64_t* dimension);
 
 }  // namespace hlo::check

@@ -1,5 +1,5 @@
-// Tokens, side-effecting I/O, domain and copy pairs (shape-rules 3.25). Whether pairs belong together:
-// module_pairs.cc.
+// Shape rules of tokens, I/O with side effects, domain and copy pairs (shape-rules 3.25). module_pairs.cc
+// checks the pairs.
 
 #include "check/interface.h"
 #include "check/support.h"
@@ -17,7 +17,7 @@ bool RequireToken(RuleContext& c, int64_t i) {
   return false;
 }
 
-// XLA does not look.
+// XLA does not check this.
 void WantToken(RuleContext& c, int64_t i) {
   if (c.operand(i).IsToken()) [[likely]]
     return;
@@ -25,7 +25,8 @@ void WantToken(RuleContext& c, int64_t i) {
             Name(c.instruction().opcode()), Text(c.operand(i)));
 }
 
-// The first element of the declared tuple, which says what arrives; nullptr after an error.
+// Returns the first element of the declared tuple, which is the shape of the received data; nullptr after an
+// error.
 const Shape* DeclaredData(RuleContext& c) {
   const Shape& declared = c.declared();
   if (declared.IsTuple() && !declared.elements().empty()) [[likely]]
@@ -36,7 +37,7 @@ const Shape* DeclaredData(RuleContext& c) {
   return nullptr;
 }
 
-// Element i of an operand that must be a tuple.
+// Returns element i of an operand that must be a tuple of `count` elements.
 const Shape* OperandElement(RuleContext& c, int64_t i, size_t count) {
   const Shape& operand = c.operand(0);
   if (operand.IsTuple() && operand.elements().size() >= count) [[likely]]

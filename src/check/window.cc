@@ -5,7 +5,7 @@
 namespace hlo::check {
 namespace {
 
-// (n - 1) * dilation + 1, and 0 for nothing; false when it does not fit.
+// Computes (n - 1) * dilation + 1, or 0 if n is 0; false on overflow.
 bool Dilated(int64_t size, int64_t dilation, int64_t* result) {
   if (size == 0) {
     *result = 0;
@@ -23,7 +23,7 @@ Diagnostic& ReducerError(RuleContext& c, SourceRange at, const Computation& redu
             reducer.parameters().size(), Text(reducer.root()->shape()));
 }
 
-// Element j of what the reducer gives.
+// Returns element j of the reducer's result.
 const Shape& ResultOf(const Computation& reducer, int64_t j) {
   const Shape& root = reducer.root()->shape();
   return root.IsTuple() ? root.element(j) : root;

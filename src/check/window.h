@@ -1,6 +1,6 @@
 #pragma once
-// Sizes that a window gives as it moves over an array (shape-rules 3.16), and the signature of the
-// computations that combine its elements (3.15).
+// Output sizes of windows (shape-rules 3.16), and the signatures of computations that combine elements
+// (3.15).
 
 #include <cstdint>
 
@@ -10,26 +10,26 @@
 
 namespace hlo::check {
 
-// Number of positions along one dimension; reports what makes a window invalid.
+// Computes the number of window positions along a dimension; reports invalid windows.
 bool WindowOutputSize(RuleContext& context, SourceRange at, std::string_view rule, int64_t dimension,
                       int64_t base, const WindowDim& window, int64_t* size);
 
-// The array that the window gives on `base`, of another element type; invalid after an error.
+// Returns the output shape of the window on `base` with this element type; invalid after an error.
 Shape WindowOutput(RuleContext& context, std::string_view rule, const Shape& base, ElementType type);
 
-// One of the arrays that a computation combines: the type of its initial value, the type of its elements.
+// An array that a computation combines: the types of its initial value and of its elements.
 struct Reduced {
   ElementType init;
   ElementType element;
 };
-// to_apply of reduce and its kin: N accumulators and N elements to N accumulators, all scalar.
+// Checks to_apply of reduce and similar opcodes: N accumulators and N elements to N accumulators, all scalar.
 bool CheckReducer(RuleContext& context, SourceRange at, const Computation& reducer,
                   absl::Span<const Reduced> arrays);
 
-// The operands [first, first + n) are scalars.
+// Requires the operands [first, first + n) to be scalars.
 bool RequireScalars(RuleContext& context, int64_t first, int64_t count, std::string_view rule);
 
-// Each parameter's floating type is that of its operand; else mixed precision.
+// Requires each parameter to have the float type of its operand; otherwise reports mixed precision.
 void CheckParameterPrecision(RuleContext& context, SourceRange at, const Computation& computation);
 
 }  // namespace hlo::check
