@@ -1,5 +1,5 @@
 #pragma once
-// Tables that a kernel reads in every run.
+// Constant tables of kernels in device memory.
 
 #include <cstddef>
 #include <memory>
@@ -13,13 +13,13 @@ namespace hlo::device {
 class Constants {
  public:
   explicit Constants(std::vector<std::byte> bytes);
-  // Where kernels of the stream read them. The first call for a device takes memory there and waits until
-  // they have arrived; not while a graph is recorded.
+  // Returns the device address of the constants. The first call for a device allocates memory and
+  // synchronises, so it must not happen during graph capture.
   absl::StatusOr<const void*> On(Stream stream) const;
 
  private:
   struct State;
-  std::shared_ptr<State> state_;  // Copies share it.
+  std::shared_ptr<State> state_;  // Shared by copies.
 };
 
 }  // namespace hlo::device

@@ -1,5 +1,5 @@
 #pragma once
-// Whole pieces of device memory, in the order of a stream.
+// Copies and fills of device memory in stream order.
 
 #include <cstdint>
 
@@ -8,9 +8,9 @@
 
 namespace hlo::device {
 
-// Between places that do not overlap; nothing where they are the same.
+// Copies between non-overlapping areas; does nothing if `to` equals `from`.
 absl::Status CopyOnDevice(void* to, const void* from, int64_t byte_count, Stream stream);
-// Every byte.
+// Sets every byte to `value`.
 absl::Status FillOnDevice(void* to, uint8_t value, int64_t byte_count, Stream stream);
 
 }  // namespace hlo::device

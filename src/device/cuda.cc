@@ -1,4 +1,4 @@
-// GPUs through CUDA's runtime.
+// GPUs through the CUDA runtime.
 
 #include <cuda_runtime_api.h>
 
@@ -29,7 +29,7 @@ absl::Status CudaStatus(int cuda_error, std::string_view doing) {
     case cudaErrorNoDevice:
       return absl::UnimplementedError(
           fmt::format("no GPU: the driver finds none ({})", cudaGetErrorName(error)));
-    // What a kernel does is known later: nothing of the device works from then on.
+    // These errors are sticky: kernels report them asynchronously, and every later call on the device fails.
     case cudaErrorAssert:
     case cudaErrorECCUncorrectable:
     case cudaErrorHardwareStackError:
@@ -78,7 +78,7 @@ class CudaGpu : public Gpu {
     HLO_RETURN_IF_ERROR(CudaStatus(cudaSetDevice(number), fmt::format("choosing GPU {}", number)));
     HLO_RETURN_IF_ERROR(
         CudaStatus(cudaStreamCreateWithFlags(&gpu->stream_, cudaStreamNonBlocking), "making a stream"));
-    // What is given back stays ours: the next run asks for the same.
+    // The memory pool keeps freed memory for the next run.
     cudaMemPool_t pool;
     HLO_RETURN_IF_ERROR(CudaStatus(cudaDeviceGetDefaultMemPool(&pool, number), "asking for the memory pool"));
     uint64_t all = ~uint64_t{0};
@@ -107,7 +107,7 @@ class CudaGpu : public Gpu {
     void* memory = nullptr;
     const cudaError_t error = cudaMallocAsync(&memory, std::max<int64_t>(byte_count, 1), stream_);
     if (error == cudaSuccess) return memory;
-    cudaGetLastError();  // Or the next launch would report it.
+    cudaGetLastError();  // Clears the error, which the next launch would report otherwise.
     size_t free = 0, total = 0;
     cudaMemGetInfo(&free, &total);
     return CudaStatus(error, fmt::format("{}: {} bytes on '{}', which has {} of {} free", what, byte_count,
@@ -115,7 +115,7 @@ class CudaGpu : public Gpu {
   }
   void Free(void* memory) override { cudaFreeAsync(memory, stream_); }
 
-  // Copied by way of two pinned buffers, one being filled while the other is on its way.
+  // Copies through two pinned staging buffers (double buffering).
   absl::Status ToDevice(void* to, const void* from, int64_t byte_count) override {
     for (int64_t done = 0; done < byte_count;) {
       const int64_t n = std::min<int64_t>(kStagingBytes, byte_count - done);
@@ -135,7 +135,7 @@ class CudaGpu : public Gpu {
     const auto length = [&](int64_t piece) {
       return std::min<int64_t>(kStagingBytes, byte_count - piece * kStagingBytes);
     };
-    // A piece is on its way while the one before is taken out.
+    // The transfer of a piece overlaps with copying out the previous one.
     for (int64_t piece = 0; piece <= pieces; ++piece) {
       if (piece < pieces) {
         Staging& staging = staging_[piece % 2];
@@ -173,7 +173,7 @@ class CudaGpu : public Gpu {
   static constexpr int64_t kStagingBytes = 8 << 20;
   struct Staging {
     void* data = nullptr;
-    cudaEvent_t free = nullptr;  // Not recorded yet: complete.
+    cudaEvent_t free = nullptr;  // An event that was never recorded counts as complete.
   };
   DeviceProperties properties_;
   cudaStream_t stream_ = nullptr;

@@ -37,7 +37,7 @@ class CudaLoop : public GpuLoop {
   CudaLoop& operator=(const CudaLoop&) = delete;
   ~CudaLoop() override {
     if (runnable_ != nullptr) {
-      cudaStreamSynchronize(stream_);  // It may still run.
+      cudaStreamSynchronize(stream_);  // The graph may still be running.
       cudaGraphExecDestroy(runnable_);
     }
     if (graph_ != nullptr) cudaGraphDestroy(graph_);
@@ -47,7 +47,7 @@ class CudaLoop : public GpuLoop {
     cudaGraphConditionalHandle again{};
     cudaGraph_t body = nullptr;
     if (const absl::Status made = MakeLoop(&again, &body); !made.ok()) {
-      cudaGetLastError();  // Or the next launch would report it.
+      cudaGetLastError();  // Clears the error, which the next launch would report otherwise.
       return absl::UnimplementedError(made.message());
     }
     HLO_RETURN_IF_ERROR(CudaStatus(BeginCapture(stream_, body, {}), "recording a loop"));
@@ -65,7 +65,7 @@ class CudaLoop : public GpuLoop {
   absl::Status Run() override { return CudaStatus(cudaGraphLaunch(runnable_, stream_), "starting a loop"); }
 
  private:
-  // A graph of one loop that is still empty.
+  // Creates a graph that consists of one loop with an empty body.
   absl::Status MakeLoop(cudaGraphConditionalHandle* again, cudaGraph_t* body) {
     HLO_RETURN_IF_ERROR(CudaStatus(cudaGraphCreate(&graph_, 0), "making a graph"));
     HLO_RETURN_IF_ERROR(
@@ -105,7 +105,7 @@ __global__ void Choose(cudaGraphConditionalHandle branch, const void* choice, bo
   cudaGraphSetConditional(branch, static_cast<unsigned>(number) < count ? number : count - 1);
 }
 
-// The graph that a stream records, and what its next node comes after.
+// The graph that a stream is capturing, and the dependencies of its next node.
 struct Recorded {
   cudaGraph_t graph = nullptr;
   std::vector<cudaGraphNode_t> before;
@@ -128,7 +128,7 @@ struct Recorded {
   }
 };
 
-// The node of a branch behind what is recorded, with its graphs, which are empty.
+// Appends a conditional node to the captured graph, with an empty graph per branch.
 absl::Status AddBranch(cudaStream_t stream, const void* choice, bool is_pred, unsigned count,
                        cudaGraphNode_t* added, Recorded* recorded, std::vector<cudaGraph_t>* graphs) {
   HLO_RETURN_IF_ERROR(recorded->Find(stream));
@@ -150,7 +150,8 @@ absl::Status AddBranch(cudaStream_t stream, const void* choice, bool is_pred, un
 
 }  // namespace
 
-// The stream leaves the graph that it records for those of the branches, and comes back behind them.
+// The stream captures the graphs of the branches in turn and then continues the enclosing capture after the
+// conditional node.
 absl::Status RecordCudaBranch(Stream stream, const void* choice, bool is_pred,
                               absl::Span<const std::function<absl::Status()>> branches) {
   cudaGraphNode_t added;
@@ -159,7 +160,7 @@ absl::Status RecordCudaBranch(Stream stream, const void* choice, bool is_pred,
   if (const absl::Status made = AddBranch(stream, choice, is_pred, static_cast<unsigned>(branches.size()),
                                           &added, &around, &graphs);
       !made.ok()) {
-    cudaGetLastError();  // Or the next launch would report it.
+    cudaGetLastError();  // Clears the error, which the next launch would report otherwise.
     return absl::UnimplementedError(made.message());
   }
   cudaGraph_t ended = nullptr;

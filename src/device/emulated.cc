@@ -1,4 +1,4 @@
-// A GPU whose memory is the host's.
+// A GPU that uses host memory.
 
 #include <algorithm>
 #include <cstdlib>
@@ -12,7 +12,7 @@
 namespace hlo::device {
 namespace {
 
-// Refuses what a graph could not hold.
+// Rejects operations that a graph cannot contain.
 class EmulatedLoop : public GpuLoop {
  public:
   EmulatedLoop(const bool* goes_on, std::function<absl::Status()> turn, bool* in_turn)
@@ -50,7 +50,7 @@ class EmulatedGpu : public Gpu {
     void* memory = std::aligned_alloc(kAlignment, bytes);
     if (memory == nullptr)
       return absl::ResourceExhaustedError(fmt::format("{}: no {} bytes of memory", what, byte_count));
-    std::memset(memory, 0xff, bytes);  // Nobody may count on zeros.
+    std::memset(memory, 0xff, bytes);  // Exposes reads of uninitialised memory.
     return memory;
   }
   void Free(void* memory) override { std::free(memory); }

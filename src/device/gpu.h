@@ -1,6 +1,6 @@
 #pragma once
-// Memory and copies of one GPU: everything in the order of one stream. Two of them: CUDA's (cuda.cc), and one
-// that keeps its memory on the host, for tests of all that is above it.
+// Memory and copies of one GPU, in the order of one stream. There are two implementations: CUDA (cuda.cc),
+// and one on host memory for tests of the layers above.
 
 #include <cstdint>
 #include <functional>
@@ -17,11 +17,11 @@
 
 namespace hlo::device {
 
-// Work of a GPU that it repeats by itself.
+// A captured loop that the GPU repeats without host synchronisation.
 class GpuLoop {
  public:
   virtual ~GpuLoop() = default;
-  // Enqueues turns until one leaves false behind; the first one in any case.
+  // Enqueues iterations until one stores false to the predicate; runs at least one iteration.
   virtual absl::Status Run() = 0;
 };
 
@@ -31,32 +31,34 @@ class Gpu {
   virtual const DeviceProperties& properties() const = 0;
   virtual Stream stream() const = 0;
 
-  // Aligned to kAlignment (align.h), without defined contents. ResourceExhausted says what was asked for and
-  // what is there.
+  // Allocates uninitialised memory, aligned to kAlignment (align.h). Returns ResourceExhausted with the
+  // requested and available sizes.
   virtual absl::StatusOr<void*> Allocate(int64_t byte_count, std::string_view what) = 0;
   virtual void Free(void* memory) = 0;
 
-  // The source may change once this returns.
+  // The caller may modify the source once this returns.
   virtual absl::Status ToDevice(void* to, const void* from, int64_t byte_count) = 0;
-  // Waits for what was enqueued before.
+  // Waits for all previously enqueued work.
   virtual absl::Status ToHost(void* to, const void* from, int64_t byte_count) = 0;
-  // From device to device; the areas do not overlap.
+  // Copies from device to device; the areas must not overlap.
   virtual absl::Status Copy(void* to, const void* from, int64_t byte_count) = 0;
   virtual absl::Status Synchronize() = 0;
 
-  // The loop goes on while a turn leaves true in `goes_on`, on the device. `turn` only launches kernels and
-  // copies from device to device, the same ones whenever it is called, and lives as long as the loop.
-  // Unimplemented: this device cannot; the caller repeats the turns.
+  // Captures a loop that continues while an iteration stores true to `goes_on`, in device memory. `turn` may
+  // only launch kernels and copy from device to device, must enqueue the same work in every call, and must
+  // live as long as the loop. Returns Unimplemented if the device does not support it; the caller then runs
+  // the loop on the host.
   virtual absl::StatusOr<std::unique_ptr<GpuLoop>> RecordLoop(const bool* goes_on,
                                                               std::function<absl::Status()> turn) = 0;
-  // For a `turn` alone: the branch that `choice`, on the device, names when the turn comes here. A pred names
-  // the first if it is true and else the second, an s32 that of its number; one out of range names the last.
-  // The branches are as `turn`. Unimplemented: this device cannot.
+  // Captures a conditional within a `turn`. `choice`, in device memory, is read when the conditional is
+  // reached: a true pred selects the first branch and a false one the second; an s32 is the branch number.
+  // Numbers out of range select the last branch. The rules for `turn` apply to the branches. Returns
+  // Unimplemented if the device does not support it.
   virtual absl::Status RecordBranch(const void* choice, bool is_pred,
                                     absl::Span<const std::function<absl::Status()>> branches) = 0;
 };
 
-// Memory of a GPU, which outlives it.
+// Owns memory of a GPU, which must outlive it.
 class GpuMemory {
  public:
   GpuMemory() = default;
@@ -77,11 +79,12 @@ class GpuMemory {
   void* data_ = nullptr;
 };
 
-// The GPUs of this machine. Unimplemented, and why: no CUDA in this build, no driver, no device.
+// Returns the GPUs of this machine. Returns Unimplemented with a reason: no CUDA in this build, no driver, no
+// device.
 absl::StatusOr<std::vector<DeviceProperties>> ListGpus();
-// InvalidArgument: there is no GPU of that number.
+// Returns InvalidArgument if there is no GPU with that number.
 absl::StatusOr<std::unique_ptr<Gpu>> OpenGpu(int number);
-// Kernels of its stream run in the emulator; `schedule` as in Stream.
+// Returns a GPU whose kernels run in the emulator; `schedule` as in Stream.
 std::unique_ptr<Gpu> MakeEmulatedGpu(int schedule = 0);
 
 }  // namespace hlo::device

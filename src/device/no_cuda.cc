@@ -1,4 +1,4 @@
-// What a build without CUDA's toolkit says of GPUs.
+// Implementation for builds without the CUDA toolkit.
 
 #include "device/gpu.h"
 #include "device/status.h"

@@ -1,5 +1,5 @@
 #pragma once
-// CUDA's error codes as statuses, for code that does not see CUDA's headers.
+// Converts CUDA error codes to statuses without CUDA's headers.
 
 #include <string_view>
 
@@ -7,8 +7,8 @@
 
 namespace hlo::device {
 
-// "doing ...: name: text". Out of memory: ResourceExhausted; no driver, no device: Unimplemented; others:
-// Internal.
+// Returns the status "doing ...: name: text": ResourceExhausted if out of memory, Unimplemented without
+// driver or device, otherwise Internal.
 absl::Status CudaStatus(int cuda_error, std::string_view doing);
 
 }  // namespace hlo::device

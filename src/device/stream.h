@@ -1,5 +1,5 @@
 #pragma once
-// Where kernels are enqueued: a stream of a GPU, or the emulator on the host.
+// A stream that kernels are enqueued on: of a GPU, or of the emulator on the host.
 
 #include <cstdint>
 
@@ -9,10 +9,10 @@ namespace hlo::device {
 
 struct Stream {
   CUstream_st* handle = nullptr;  // nullptr: the default stream.
-  bool emulated = false;          // Then kernels run on the host, at once, on host memory.
-  int32_t schedule = 0;           // The emulator's: which of cuda::kSchedules.
+  bool emulated = false;          // Kernels run synchronously on the host, on host memory.
+  int32_t schedule = 0;           // Index into cuda::kSchedules, for the emulator.
 
-  operator CUstream_st*() const { return handle; }  // NOLINT: what CUDA's functions take.
+  operator CUstream_st*() const { return handle; }  // NOLINT: CUDA functions take the handle.
 };
 
 }  // namespace hlo::device
