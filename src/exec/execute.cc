@@ -22,10 +22,10 @@ struct Executable::State {
   CheckedModule module;
   plan::Plan plan;
   std::unique_ptr<exec::Executor> executor;
-  std::unique_ptr<exec::GpuExecutor> gpu_executor;  // Neither: the reference runs the module.
+  std::unique_ptr<exec::GpuExecutor> gpu_executor;  // Null: the reference runs the module.
   std::string fallback_reason;
-  const CustomCalls* custom_calls = nullptr;  // That the plan was made with.
-  // What a run may reach; empty where nothing of it exchanges values with a host.
+  const CustomCalls* custom_calls = nullptr;  // The custom calls that the plan was made with.
+  // Reachable computations that exchange values with the host (infeed, outfeed, send, recv); may be empty.
   std::vector<const Computation*> exchanging;
 };
 
@@ -42,7 +42,7 @@ bool NeedsHost(const Computation* computation) {
                      [](const Instruction* i) { return reference::NeedsHost(*i); });
 }
 
-// Opening one takes longer than most runs, so that a thread keeps those that it has.
+// Opening a device takes longer than most runs, so each thread caches its devices.
 absl::StatusOr<std::shared_ptr<device::Gpu>> OpenDevice(Device device) {
   if (device.kind == Device::Kind::kEmulatedGpu)
     return std::shared_ptr<device::Gpu>(device::MakeEmulatedGpu(device.number));
@@ -105,8 +105,7 @@ std::vector<Fallback> Executable::fallbacks() const {
 std::string_view Executable::fallback_reason() const { return state_->fallback_reason; }
 
 absl::StatusOr<Literal> Executable::Run(std::vector<Literal> arguments, const EvaluateOptions& options) {
-  // The reference shows every instruction to observers that look at values, and splits operands as algorithms
-  // say.
+  // Observers that need operands and emulation of dot algorithms are supported by the reference only.
   const bool watched = options.observer != nullptr && options.observer->needs_operands();
   if (engine() == Engine::kReference || watched || options.emulate_dot_algorithms ||
       options.custom_calls != state_->custom_calls)

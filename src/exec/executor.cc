@@ -44,7 +44,7 @@ absl::StatusOr<Literal> Executor::Run(std::vector<Literal> arguments, const Eval
   return TakeResults();
 }
 
-// The memory of arguments that nobody else holds passes to the results that may take it.
+// Donates the memory of arguments that nobody else holds to the results that may alias them.
 absl::Status Executor::Bind(std::vector<Literal> arguments) {
   const std::vector<const Literal*> leaves = Leaves(arguments);
   if (arena_ == nullptr) {
@@ -78,7 +78,7 @@ absl::Status Executor::Bind(std::vector<Literal> arguments) {
         continue;
       case plan::Buffer::Kind::kOwn:
         if (buffer.takes >= 0 && owner == argument_of(plan_.buffers[buffer.takes])) break;
-        // Somebody else may still look at what the run before left here.
+        // The caller may still hold the memory of the previous run's result.
         if (owner == nullptr || owner.use_count() > 1 || owner->byte_count() < buffer.byte_count) {
           HLO_ASSIGN_OR_RETURN(owner, Buffer::Allocate(buffer.byte_count));
         }
@@ -91,7 +91,7 @@ absl::Status Executor::Bind(std::vector<Literal> arguments) {
     }
     pointers_[slot] = owner->data();
   }
-  // What kernels will take themselves.
+  // Reserves the memory that kernels allocate while they run.
   HLO_RETURN_IF_ERROR(ClaimMemory(plan_.kernel_bytes));
   ReleaseMemory(plan_.kernel_bytes);
   for (const plan::Buffer& buffer : plan_.buffers) {
@@ -107,7 +107,7 @@ absl::StatusOr<Literal> Executor::ResultLeaf(size_t leaf) {
   if (IsLiteral(slot)) return literals_[slot];
   const plan::Buffer& buffer = plan_.buffers[slot];
   std::shared_ptr<Buffer> memory = owners_[slot];
-  // What changed places with other buffers, or lies in the arena, is copied.
+  // Buffers that were exchanged with others, or that are in the arena, are copied.
   const bool given =
       buffer.kind == plan::Buffer::Kind::kParameter || buffer.kind == plan::Buffer::Kind::kConstant;
   if (!given && !buffer.is_result) {
@@ -133,7 +133,7 @@ absl::StatusOr<Literal> Executor::AssembleResult(const Shape& shape, size_t* lea
 absl::StatusOr<Literal> Executor::TakeResults() {
   size_t leaf = 0;
   absl::StatusOr<Literal> result = AssembleResult(module_.module().entry()->root()->shape(), &leaf);
-  // What the caller holds from here on is not kept.
+  // Memory that the caller now holds is released.
   for (size_t slot = 0; slot < owners_.size(); ++slot) {
     const plan::Buffer& buffer = plan_.buffers[slot];
     if (buffer.is_result || buffer.kind == plan::Buffer::Kind::kParameter) owners_[slot] = nullptr;
@@ -190,7 +190,7 @@ absl::Status Executor::RunStep(const plan::Step& step) {
 
 std::optional<int64_t> Executor::TripCount(const plan::LoopStep& loop, bool is_at_start) const {
   return exec::TripCount(loop, [&](Slot slot, ElementType type) -> std::optional<int64_t> {
-    // Arguments stay as they are while the loop runs.
+    // Arguments do not change while the loop runs.
     const bool is_given = slot >= 0 && plan_.buffers[slot].kind == plan::Buffer::Kind::kParameter;
     if (slot < 0 || IsLiteral(slot) || !(is_at_start || is_given)) return std::nullopt;
     return cpu::ReadInteger(type, pointers_[slot]);
@@ -203,7 +203,7 @@ absl::Status Executor::RunLoop(const Instruction& instruction, const plan::LoopS
   loops_.push_back({.instruction = &instruction,
                     .trip_count = options_->observer == nullptr ? std::nullopt : TripCount(loop, true)});
   while (true) {
-    // An iteration counts as a step: the body and the condition may have none.
+    // An iteration counts as a step, because the body and the condition may have none.
     HLO_RETURN_IF_ERROR(limits_.Take());
     HLO_RETURN_IF_ERROR(RunSteps(loop.condition));
     if (!*static_cast<const bool*>(pointers_[loop.predicate])) break;
@@ -237,8 +237,8 @@ absl::Status Executor::RunCode(const plan::PlanCode& code) {
   if (is_observed && !counting_.has_value()) counting_ = code.code.WithCounts();
   std::vector<int64_t> iterations(is_observed ? code.loops.size() : 0);
   const auto loops = [&] { return LoopsOf(code, iterations); };
-  const plan::Step* last = &plan_.steps.front();  // The last step that was not the machine's.
-  // The clock is looked at, and observers look, where the machine is left.
+  const plan::Step* last = &plan_.steps.front();  // The last step outside the bytecode.
+  // Deadlines and observers are checked when the bytecode interpreter returns to the executor.
   const auto look = [&] {
     if (options_->max_seconds > 0 || options_->cancel != nullptr) HLO_RETURN_IF_ERROR(Deadline::Check());
     if (!is_observed) return absl::OkStatus();
@@ -247,7 +247,7 @@ absl::Status Executor::RunCode(const plan::PlanCode& code) {
   };
   const auto ask = [&](int32_t number) {
     if (number == cpu::StepCode::kPolled) {
-      // The innermost loop that runs.
+      // The innermost running loop.
       for (size_t k = 0; k < iterations.size(); ++k) {
         if (iterations[k] == 0) continue;
         last = code.loops[k];
@@ -297,7 +297,7 @@ absl::Status Executor::RunMoves(const std::vector<Move>& moves) {
       continue;
     }
     HLO_ASSIGN_OR_RETURN(Literal value, LiteralIn(move.from, plan_.buffers[move.from].shape));
-    // What is in a buffer does not stay there.
+    // A literal must not alias a buffer that changes.
     if (!IsLiteral(move.from)) HLO_RETURN_IF_ERROR(value.MakeUnique());
     of_literals.emplace_back(move.to, std::move(value));
   }
@@ -306,7 +306,7 @@ absl::Status Executor::RunMoves(const std::vector<Move>& moves) {
   return absl::OkStatus();
 }
 
-// Whether the move is from an argument to the result that took its memory.
+// True if the move is from an argument to the result that aliases it.
 bool Executor::IsInPlace(const Move& move) const {
   return plan_.buffers[move.to].takes == move.from && pointers_[move.to] == pointers_[move.from];
 }
@@ -320,7 +320,7 @@ void Executor::MoveBytes(const std::vector<Move>& moves) {
       std::memcpy(pointers_[to], pointers_[from], plan_.buffers[to].byte_count);
     return;
   }
-  // Copies read before anything changes.
+  // The moves are simultaneous, so sources are staged before any target is written.
   const auto copies = [&](const Move& move) { return !move.exchange && !IsInPlace(move); };
   size_t bytes = 0;
   for (const Move& move : moves) bytes += copies(move) ? plan_.buffers[move.to].byte_count : 0;
@@ -344,7 +344,7 @@ void Executor::MoveBytes(const std::vector<Move>& moves) {
   }
 }
 
-// What is in the arena is copied.
+// Copies values in the arena.
 absl::StatusOr<Literal> Executor::LiteralIn(Slot slot, const Shape& shape) {
   if (IsLiteral(slot)) return literals_[slot];
   if (owners_[slot] != nullptr) return Literal::FromBuffer(shape, owners_[slot]);
@@ -370,7 +370,7 @@ absl::StatusOr<Literal> Executor::OperandLiteral(const Shape& shape, const plan:
   return array.WithShape(shape);
 }
 
-// The buffer of the value becomes the slot's, unless others hold it or it belongs to another slot.
+// Takes over the buffer of the value, unless others hold it or it belongs to another slot.
 absl::Status Executor::StoreResult(const Literal& value, const plan::ReferenceStep& step, size_t* leaf) {
   if (value.shape().IsTuple()) {
     for (const Literal& element : value.elements()) HLO_RETURN_IF_ERROR(StoreResult(element, step, leaf));
@@ -379,7 +379,7 @@ absl::Status Executor::StoreResult(const Literal& value, const plan::ReferenceSt
   const Slot slot = step.results[(*leaf)++];
   if (slot < 0) return absl::OkStatus();
   if (IsLiteral(slot)) {
-    // An operand's buffer, which may be written to again.
+    // The buffer of an operand, which may be written again.
     const bool shared = value.buffer().use_count() > 1;
     literals_[slot] = value;
     return shared ? literals_[slot].MakeUnique() : absl::OkStatus();
@@ -439,7 +439,7 @@ absl::Status Executor::RunReference(const Instruction& instruction, const plan::
         reference::CalledFrom(*module_.module().entry(), &depth, options_->custom_calls), *options_);
   }
   HLO_RETURN_IF_ERROR(CallReference(instruction, step));
-  // Who keeps an operand, as a host may, keeps it as it is: the slot goes on with a copy.
+  // If somebody else, such as the host, holds an operand's memory, the slot continues with a copy.
   for (const Slot slot : step.operands) {
     if (slot < 0 || plan_.buffers[slot].kind != plan::Buffer::Kind::kOwn || owners_[slot].use_count() == 1)
       continue;
@@ -458,7 +458,7 @@ absl::Status Executor::CallReference(const Instruction& instruction, const plan:
     HLO_ASSIGN_OR_RETURN(Literal value, OperandLiteral(operand->shape(), step, &leaf));
     operands.push_back(std::move(value));
   }
-  // A second reference to each: nobody may write to what is borrowed.
+  // Second references prevent in-place updates of borrowed operands.
   const std::vector<Literal> held = operands;
   reference::OpContext context{instruction, absl::MakeSpan(operands), *evaluator_};
   const absl::StatusOr<Literal> value = reference::Apply(context, reference::Reference(instruction.opcode()));

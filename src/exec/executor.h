@@ -1,5 +1,5 @@
 #pragma once
-// Runs a plan: the steps in order, on buffers that one table of pointers names.
+// Runs a plan on the CPU: the steps in order, on buffers addressed by one table of pointers.
 
 #include <memory>
 #include <optional>
@@ -17,10 +17,10 @@ namespace hlo::exec {
 
 class Executor {
  public:
-  // The plan is the module's; both outlive the executor, which keeps its memory from run to run.
+  // The plan must be of the module. Both must outlive the executor, which keeps its memory between runs.
   Executor(const CheckedModule& module, const plan::Plan& plan) : module_(module), plan_(plan) {}
 
-  // Results may lie where arguments did that nobody but the caller's vector held.
+  // Results may alias arguments that nobody but `arguments` holds.
   absl::StatusOr<Literal> Run(std::vector<Literal> arguments, const EvaluateOptions& options);
 
  private:
@@ -37,7 +37,7 @@ class Executor {
   absl::Status RunCode(const plan::PlanCode& code);
   absl::Status CallReference(const Instruction& instruction, const plan::ReferenceStep& step);
   absl::Status RunLoop(const Instruction& instruction, const plan::LoopStep& loop);
-  // Of a loop; `is_at_start`: the counter has its first value.
+  // Returns the loop's trip count if it is known; `is_at_start`: the counter has its initial value.
   std::optional<int64_t> TripCount(const plan::LoopStep& loop, bool is_at_start) const;
   std::vector<RunningLoop> LoopsOf(const plan::PlanCode& code, absl::Span<const int64_t> iterations) const;
   absl::Status RunBranch(const plan::BranchStep& branch);
@@ -53,16 +53,17 @@ class Executor {
   const CheckedModule& module_;
   const plan::Plan& plan_;
   std::shared_ptr<Buffer> arena_;
-  std::vector<void*> pointers_;                  // By slot.
-  std::vector<std::shared_ptr<Buffer>> owners_;  // By slot; null in the arena.
-  std::vector<Literal> literals_;                // By slot; empty where no buffer is one.
+  std::vector<void*> pointers_;                  // Indexed by slot.
+  std::vector<std::shared_ptr<Buffer>> owners_;  // Indexed by slot; null in the arena.
+  std::vector<Literal> literals_;                // Indexed by slot; empty if the buffer is not a literal.
   std::vector<std::byte> staged_;
   std::optional<EvaluateOptions> options_;
-  std::unique_ptr<reference::Evaluator> evaluator_;  // Made when the first step needs one.
+  std::unique_ptr<reference::Evaluator> evaluator_;  // Created on first use.
   StepLimits limits_;
-  int64_t depth_ = 0;                      // How many loops and conditionals lie around the step.
-  std::vector<RunningLoop> loops_;         // Outermost first.
-  std::optional<cpu::StepCode> counting_;  // The plan's code for observers; made when one comes.
+  int64_t depth_ = 0;               // Number of enclosing loops and conditionals.
+  std::vector<RunningLoop> loops_;  // Outermost first.
+  // The plan's bytecode with observer hooks; created for the first observer.
+  std::optional<cpu::StepCode> counting_;
 };
 
 }  // namespace hlo::exec

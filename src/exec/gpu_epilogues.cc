@@ -1,4 +1,5 @@
-// Loops over the result of a dot or convolution that its kernel does to the elements on their way out.
+// Epilogue fusion: loops over the result of a dot or convolution that its kernel applies when it stores the
+// result.
 
 #include <algorithm>
 
@@ -11,7 +12,7 @@ namespace {
 
 using plan::Slot;
 
-// How often steps, moves and results name each slot.
+// Counts the occurrences of each slot in steps, moves and results.
 std::vector<int> CountUses(const plan::Plan& plan) {
   std::vector<int> uses(plan.buffers.size());
   const auto count = [&](Slot slot) {
@@ -37,7 +38,7 @@ void GpuExecutor::FuseEpilogues(const std::vector<plan::Step>& steps) {
     if (result < 0 || !shape.IsArray()) continue;
     const std::optional<cuda::FoundEpilogue> found =
         cuda::FindEpilogue(loop->programs[0], result, shape.type(), *shape.ElementCount());
-    // What the loop does not overwrite, nobody else may want.
+    // If the loop does not overwrite the product's result, that result must have no other use.
     if (!found.has_value() || (found->stored != result && uses_[result] != 2) ||
         std::find(product->operands.begin(), product->operands.end(), found->stored) !=
             product->operands.end())
@@ -56,7 +57,7 @@ void GpuExecutor::FuseEpilogues(const std::vector<plan::Step>& steps) {
   }
 }
 
-// The loop's result may lie where operands of the product do, which are read for the last time.
+// True if the loop's result overlaps operands of the product, for which it is their last use.
 bool GpuExecutor::OverwritesOperands(const plan::KernelStep& product, Slot result) const {
   const auto* begin = static_cast<const std::byte*>(pointers_[result]);
   const std::byte* end = begin + plan_.buffers[result].byte_count;

@@ -22,7 +22,7 @@ namespace {
 using plan::Move;
 using plan::Slot;
 
-// visit(steps, moves that belong to them) for all lists of steps.
+// Calls on_steps(list) for every list of steps, and on_moves for the moves that belong to it.
 template <class Steps, class Moves>
 void EachList(const std::vector<plan::Step>& steps, Steps&& on_steps, Moves&& on_moves) {
   on_steps(steps);
@@ -164,7 +164,7 @@ absl::Status GpuExecutor::Allocate() {
   return absl::OkStatus();
 }
 
-// The places of arguments that nobody else holds pass to the results that may take them.
+// Donates the device copies of arguments that nobody else holds to the results that may alias them.
 absl::Status GpuExecutor::Bind(std::vector<Literal> arguments) {
   const std::vector<const Literal*> leaves = Leaves(arguments);
   pointers_.resize(plan_.buffers.size());
@@ -175,7 +175,8 @@ absl::Status GpuExecutor::Bind(std::vector<Literal> arguments) {
     pointers_[slot] = homes_[slot] < 0 ? nullptr : memory_.data() + homes_[slot];
     if (buffer.kind != plan::Buffer::Kind::kParameter) continue;
     const std::shared_ptr<Buffer>& argument = leaves[buffer.parameter]->buffer();
-    // A buffer that this holds too does not change: the copy of the run before is as good.
+    // A host buffer that the executor holds does not change, so its device copy of the previous run is still
+    // valid.
     const bool is_there = uploaded_[slot] == argument;
     given_up[slot] = argument.use_count() == (is_there ? 2 : 1);
     if (!is_there) HLO_RETURN_IF_ERROR(gpu_->ToDevice(pointers_[slot], argument->data(), buffer.byte_count));
@@ -239,7 +240,7 @@ absl::Status GpuExecutor::RunSteps(const std::vector<plan::Step>& steps) {
     HLO_RETURN_IF_ERROR(OfNoStep(observer->BeforeStep(view)));
     ++depth_;
     HLO_RETURN_IF_ERROR(OfStep(RunStep(step, prepared), step));
-    // Whoever looks takes the time.
+    // Observers synchronise, so that time is attributed to the step.
     HLO_RETURN_IF_ERROR(OfStep(gpu_->Synchronize(), step));
     --depth_;
     HLO_RETURN_IF_ERROR(OfNoStep(observer->AfterStep(view)));
@@ -247,7 +248,7 @@ absl::Status GpuExecutor::RunSteps(const std::vector<plan::Step>& steps) {
   return absl::OkStatus();
 }
 
-// With the place of the innermost step. What cannot be recorded is no error.
+// Adds the location of the innermost step. Unimplemented during capture is not an error.
 absl::Status GpuExecutor::OfStep(absl::Status status, const plan::Step& step) {
   if (status.ok() || (is_recording_ && absl::IsUnimplemented(status))) return status;
   return std::exchange(is_located_, true) ? status : reference::Located(status, *step.instruction);
@@ -257,7 +258,7 @@ absl::Status GpuExecutor::OfNoStep(absl::Status status) {
   return status;
 }
 
-// A kernel does not count the turns of its loops.
+// True if the step's kernel may run: kernels do not count the iterations of their loops.
 bool GpuExecutor::TakesKernel(Prepared& prepared) const {
   const bool watched = options_->max_steps > 0 || options_->max_seconds > 0;
   if (!prepared.kernel.has_value() || !prepared.kernel->may_loop || !watched)

@@ -1,6 +1,6 @@
 #pragma once
-// Runs a plan on a GPU: the same steps as the fast engine's executor, over device memory. What has no kernel
-// for the GPU runs on the CPU, on copies, and is counted.
+// Runs a plan on a GPU: the same steps as the CPU executor, on device memory. Steps without a GPU kernel run
+// on the CPU, on copies, and are counted.
 
 #include <functional>
 #include <memory>
@@ -23,40 +23,39 @@ namespace hlo::exec {
 
 class GpuExecutor {
  public:
-  // The plan is the module's; all three outlive the executor, which keeps its memory from run to run.
+  // The plan must be of the module. All three must outlive the executor, which keeps its memory between runs.
   GpuExecutor(const CheckedModule& module, const plan::Plan& plan, std::shared_ptr<device::Gpu> gpu);
 
-  // Results may lie where copies of arguments did that nobody but the caller's vector held, on the GPU and on
-  // the host.
+  // Results may alias arguments, or their device copies, that nobody but `arguments` holds.
   absl::StatusOr<Literal> Run(std::vector<Literal> arguments, const EvaluateOptions& options);
 
-  // The steps that ran on the CPU, in the order of the plan.
+  // Returns the steps that ran on the CPU, in plan order.
   std::vector<Fallback> fallbacks() const;
 
  private:
   using Slot = plan::Slot;
-  // How a step runs here.
+  // The implementation of a step.
   struct Prepared {
-    std::string name;                        // Of the kernel.
-    std::string reason;                      // Why on the CPU, where it does.
-    std::optional<cuda::CudaKernel> kernel;  // Of a whole instruction.
+    std::string name;                        // Name of the kernel.
+    std::string reason;                      // Reason for running on the CPU, if any.
+    std::optional<cuda::CudaKernel> kernel;  // Kernel of a whole instruction.
     std::vector<cuda::LoweredProgram> programs;
-    int64_t runs = 0, bytes = 0;  // On the CPU, and copied for that.
-    // A product that can do what the loop after it does.
+    int64_t runs = 0, bytes = 0;  // CPU runs and bytes copied for them.
+    // A product: the kernel that includes the loop after it as epilogue.
     std::optional<cuda::CudaKernel> fused;
     const plan::Step* loop = nullptr;
     std::vector<Slot> fused_operands;
     Slot fused_result = -1;
-    bool is_done = false;  // A loop: by the product before it.
-    // A loop: whether the GPU can repeat it without the host, once the branches in it have been taken; its
-    // recording, and for which pointers.
+    bool is_done = false;  // A loop: computed by the product before it.
+    // A loop: true if the GPU can repeat it without host synchronisation, provided its branches have all run
+    // once; the captured graph, and the pointers that it was captured with.
     bool repeats_itself = false;
     std::vector<const plan::Step*> branches;
     std::unique_ptr<device::GpuLoop> recording;
     std::vector<void*> recorded_pointers;
-    std::vector<bool> taken;  // A conditional: which branches the host has run.
+    std::vector<bool> taken;  // A conditional: the branches that the host has run.
   };
-  // What a turn records.
+  // The work that one iteration captures.
   struct Recordable {
     int64_t launches = 0;
     std::vector<const plan::Step*> branches;
@@ -94,7 +93,7 @@ class GpuExecutor {
   bool IsInPlace(const plan::Move& move) const;
   bool ChangesPlaces(const plan::Move& move) const;
 
-  // On the CPU.
+  // CPU fallback.
   absl::Status RunProgramsOnCpu(const plan::Step& step, Prepared& prepared);
   absl::Status RunKernelOnCpu(const plan::Step& step, const plan::KernelStep& kernel, Prepared& prepared);
   absl::Status RunReference(const Instruction& instruction, absl::Span<const Slot> operands,
@@ -110,24 +109,28 @@ class GpuExecutor {
   const CheckedModule& module_;
   const plan::Plan& plan_;
   std::shared_ptr<device::Gpu> gpu_;
-  device::GpuMemory memory_;    // Of all buffers, and what kernels and moves take.
-  std::vector<int> uses_;       // By slot: how often the plan names it.
-  std::vector<int64_t> homes_;  // By slot: where in it the buffer lies; -1: an argument's place, or in own_.
-  int64_t memory_bytes_ = 0, workspace_ = 0, staging_ = 0, random_state_ = 0;  // And these.
+  device::GpuMemory memory_;    // All buffers and the memory of kernels and moves.
+  std::vector<int> uses_;       // Indexed by slot: number of occurrences in the plan.
+  std::vector<int64_t> homes_;  // Indexed by slot: offset in memory_; -1: aliases an argument or is in own_.
+  // Size of memory_ and offsets in it.
+  int64_t memory_bytes_ = 0, workspace_ = 0, staging_ = 0, random_state_ = 0;
   bool takes_random_state_ = false;
-  std::vector<void*> pointers_;                    // By slot, on the device.
-  std::vector<device::GpuMemory> own_;             // By slot: of results that found no such place.
-  std::vector<std::shared_ptr<Buffer>> uploaded_;  // By slot: the argument whose copy lies there.
-  std::vector<std::shared_ptr<Buffer>> given_;  // By slot: an argument, or one whose memory a result takes.
-  std::vector<std::shared_ptr<Buffer>> host_;   // By slot: memory for steps on the CPU.
+  std::vector<void*> pointers_;  // Indexed by slot: device address.
+  // Indexed by slot: memory of results that do not alias an argument.
+  std::vector<device::GpuMemory> own_;
+  // Indexed by slot: the argument that was copied to the device.
+  std::vector<std::shared_ptr<Buffer>> uploaded_;
+  // Indexed by slot: an argument, or one whose memory a result aliases.
+  std::vector<std::shared_ptr<Buffer>> given_;
+  std::vector<std::shared_ptr<Buffer>> host_;  // Indexed by slot: memory for steps on the CPU.
   absl::flat_hash_map<const plan::Step*, Prepared> prepared_;
   std::optional<EvaluateOptions> options_;
   std::unique_ptr<reference::Evaluator> evaluator_;
   StepLimits limits_;
   int64_t depth_ = 0;
   std::vector<RunningLoop> loops_;  // Outermost first.
-  bool is_recording_ = false;       // Pointers stay as they are.
-  bool is_located_ = false;         // The error that ends the run.
+  bool is_recording_ = false;       // A graph is being captured: pointers must not change.
+  bool is_located_ = false;         // The error that ends the run already has a location.
 };
 
 }  // namespace hlo::exec

@@ -1,4 +1,4 @@
-// Steps of a plan on the GPU that the CPU computes, on copies of what they read and write.
+// CPU fallback: runs steps of a GPU plan on the CPU, on host copies of their operands and results.
 
 #include <cstring>
 

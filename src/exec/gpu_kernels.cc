@@ -22,7 +22,7 @@ std::vector<ElementType> OperandTypes(const Instruction& instruction, int64_t co
   return types;
 }
 
-// Operands and results that the code takes as they are; otherwise values are converted on the way.
+// The combiners require operands and results of exactly these types, because they do not convert.
 bool HasResultTypes(const Instruction& instruction, absl::Span<const ElementType> types) {
   return std::equal(types.begin(), types.end(), ResultShapes(instruction).begin(),
                     [](ElementType type, const Shape& result) { return result.type() == type; });
@@ -34,7 +34,7 @@ bool HasOperandTypes(const Instruction& instruction, int64_t first, absl::Span<c
   return true;
 }
 
-// reduce and reduce-window.
+// Handles reduce and reduce-window.
 std::optional<CudaKernel> FindCodedReduction(const Instruction& instruction, const DeviceProperties& device) {
   const int64_t count = instruction.operand_count() / 2;
   const std::vector<ElementType> types = OperandTypes(instruction, count);

@@ -1,5 +1,5 @@
 #pragma once
-// Which kernel computes an instruction on a GPU?
+// Selects the GPU kernel of an instruction.
 
 #include <optional>
 
@@ -7,7 +7,8 @@
 
 namespace hlo::exec {
 
-// That of the registry, or one that runs the code of the instruction's to_apply; nullopt: none.
+// Returns the kernel of the registry, or one with the instruction's to_apply as user-defined combiner;
+// nullopt if there is none.
 std::optional<cuda::CudaKernel> FindGpuKernel(const Instruction& instruction,
                                               const device::DeviceProperties& device);
 

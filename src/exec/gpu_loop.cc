@@ -1,6 +1,6 @@
-// Loops on the GPU, and the moves between their turns. The host takes part as little as it can: it counts the
-// turns where the plan knows how many there are, else lets the GPU repeat a recorded turn, and asks for the
-// predicate where neither is possible.
+// Loops on the GPU and the moves between their iterations. Host synchronisation is avoided if possible: loops
+// with a known trip count are enqueued iteration by iteration, others are captured as a graph that the GPU
+// repeats. Only if neither is possible, the host reads the predicate in every iteration.
 
 #include <algorithm>
 #include <utility>
@@ -16,9 +16,9 @@ namespace {
 
 using plan::Move;
 
-// Larger buffers change places between turns rather than be copied: what a recorded turn cannot do.
+// Larger buffers are exchanged between iterations instead of copied, which a captured iteration cannot do.
 constexpr int64_t kMostExchangedBytes = 1 << 20;
-// Of a recorded turn.
+// Per captured iteration.
 constexpr int64_t kMostLaunches = 4096;
 
 }  // namespace
@@ -29,16 +29,16 @@ absl::Status GpuExecutor::RunLoop(const Instruction& instruction, const plan::Lo
   const auto unknown = [](Slot, ElementType) -> std::optional<int64_t> { return std::nullopt; };
   loops_.push_back({.instruction = &instruction, .trip_count = TripCount(loop, unknown)});
   const absl::Cleanup leave = [this] { loops_.pop_back(); };
-  // Whoever counts steps or looks at them sees each turn's condition.
+  // Observers and step limits see the condition of every iteration.
   const bool watched = options_->max_steps > 0 || options_->observer != nullptr;
   std::optional<int64_t> turns;
   if (!watched) {
     HLO_ASSIGN_OR_RETURN(turns, TurnsOf(loop));
   }
-  // Turns that are counted are recorded only where branches in them would ask the host.
+  // Loops with a known trip count are captured only if their branches would need host synchronisation.
   const bool is_worth_recording = !turns.has_value() || !prepared.branches.empty();
   for (int64_t turn = 0;; ++turn) {
-    // An iteration counts as a step: the body and the condition may have none.
+    // An iteration counts as a step, because the body and the condition may have none.
     HLO_RETURN_IF_ERROR(OfNoStep(limits_.Take()));
     bool goes_on = turn < turns.value_or(0);
     if (!turns.has_value()) {
@@ -61,7 +61,8 @@ absl::Status GpuExecutor::RunTurn(const plan::LoopStep& loop) {
   return RunMoves(loop.next);
 }
 
-// After the initial moves. What is no constant is read once.
+// Returns the trip count, if the loop is counted, after the initial moves. Reads non-constant bounds from the
+// device once.
 absl::StatusOr<std::optional<int64_t>> GpuExecutor::TurnsOf(const plan::LoopStep& loop) {
   if (!loop.counted.has_value()) return std::nullopt;
   const plan::CountedLoop& counted = *loop.counted;
@@ -88,7 +89,8 @@ bool GpuExecutor::StepsAreRecordable(const std::vector<plan::Step>& steps, Recor
                      [&](const plan::Step& step) { return IsRecordable(step, turn); });
 }
 
-// Kernels alone, branches of such, and loops that are counted without looking at values.
+// A step can be captured if it only launches kernels, or is a branch of such steps, or a loop whose trip
+// count is constant.
 bool GpuExecutor::IsRecordable(const plan::Step& step, Recordable* turn) const {
   const Prepared& prepared = prepared_.at(&step);
   if (const auto* branch = std::get_if<plan::BranchStep>(&step.what)) {
@@ -122,7 +124,7 @@ bool GpuExecutor::IsRecordable(const plan::LoopStep& loop, Recordable* turn) con
          StepsAreRecordable(loop.body, turn) && turn->launches <= kMostLaunches;
 }
 
-// What has run has loaded what its kernels need.
+// Kernels are loaded on first use, which is not possible during capture; all branches must have run before.
 bool GpuExecutor::IsReady(const Prepared& loop) const {
   return loop.repeats_itself && !is_recording_ && options_->max_seconds <= 0 && options_->max_steps <= 0 &&
          options_->observer == nullptr &&
@@ -132,7 +134,7 @@ bool GpuExecutor::IsReady(const Prepared& loop) const {
          });
 }
 
-// The predicate is true.
+// The first predicate must be true.
 absl::Status GpuExecutor::RunRecorded(const plan::LoopStep& loop, Prepared& prepared) {
   if (prepared.recording == nullptr || prepared.recorded_pointers != pointers_) {
     prepared.recording = nullptr;
@@ -183,12 +185,12 @@ int64_t GpuExecutor::StagedBytes(const std::vector<Move>& moves) const {
   return bytes;
 }
 
-// Whether the move's buffers change places rather than be copied.
+// True if the move exchanges its buffers instead of copying.
 bool GpuExecutor::ChangesPlaces(const Move& move) const {
   return move.exchange && plan_.buffers[move.to].byte_count > kMostExchangedBytes;
 }
 
-// Whether the move is from an argument to the result that took its memory.
+// True if the move is from an argument to the result that aliases it.
 bool GpuExecutor::IsInPlace(const Move& move) const {
   return plan_.buffers[move.to].takes == move.from && pointers_[move.to] == pointers_[move.from];
 }
@@ -200,7 +202,7 @@ absl::Status GpuExecutor::RunMoves(const std::vector<Move>& moves) {
   };
   if (moves.size() == 1 && !ChangesPlaces(moves[0]))
     return copy(pointers_[moves[0].to], pointers_[moves[0].from], moves[0]);
-  // Copies read before anything changes.
+  // The moves are simultaneous, so sources are staged before any target is written.
   std::byte* at = memory_.data() + staging_;
   for (const Move& move : moves) {
     if (!copies(move)) continue;

@@ -1,6 +1,6 @@
 #pragma once
-// What runs of a plan share, on whatever device: the arguments' leaves, the limits of steps and time, and
-// which branch a conditional takes.
+// The device-independent parts of a run: the arguments' leaves, limits of steps and time, and branch
+// selection.
 
 #include <cstdint>
 #include <optional>
@@ -15,7 +15,7 @@
 
 namespace hlo::exec {
 
-// In order; tokens count.
+// Returns the leaves in order, including tokens.
 std::vector<const Literal*> Leaves(absl::Span<const Literal> values);
 
 // The limits of one run.
@@ -24,7 +24,8 @@ class StepLimits {
   StepLimits() = default;
   explicit StepLimits(const EvaluateOptions& options)
       : max_steps_(options.max_steps), has_deadline_(options.max_seconds > 0 || options.cancel != nullptr) {}
-  // Before each step. ResourceExhausted: one too many; DeadlineExceeded: too late.
+  // Called before each step. Returns ResourceExhausted if the step limit is exceeded, DeadlineExceeded after
+  // the deadline.
   absl::Status Take() { return max_steps_ > 0 || has_deadline_ ? Count() : absl::OkStatus(); }
 
  private:
@@ -34,13 +35,14 @@ class StepLimits {
   bool has_deadline_ = false;
 };
 
-// The trip count of a loop that is about to begin, or runs. `value` gives the number in a slot, nullopt where
-// it cannot be read.
+// Returns the trip count of a loop that is about to start or running; nullopt if it is unknown. `value`
+// returns the number in a slot, or nullopt if it cannot be read.
 std::optional<int64_t> TripCount(
     const plan::LoopStep& loop,
     absl::FunctionRef<std::optional<int64_t>(plan::Slot slot, ElementType type)> value);
 
-// Of an s32 choice, or of a pred as 0 or 1: true takes the first branch, and what is out of range the last.
+// Returns the branch that `choice` selects: an s32, or a pred as 0 or 1. True selects the first branch;
+// values out of range select the last.
 const plan::BranchStep::Branch& TakenBranch(const plan::BranchStep& branch, int32_t choice);
 
 }  // namespace hlo::exec

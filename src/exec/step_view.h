@@ -1,5 +1,5 @@
 #pragma once
-// The observer's view of a step of a plan: its last instruction.
+// Observer's view of a plan step, represented by its last instruction.
 
 #include <string_view>
 #include <vector>
