@@ -22,7 +22,7 @@ std::complex<double> ValueOf(Native<kType> x) {
     return static_cast<double>(x);
 }
 
-// Small values of every type: floats in [-2, 2], integers over their range but at most +-1000.
+// Returns small values of every type: floats in [-2, 2], integers in their range but at most +-1000.
 inline Literal RandomArray(ElementType type, std::vector<int64_t> dims, uint32_t seed) {
   absl::StatusOr<Literal> array = Literal::Create(Shape::Array(type, dims));
   std::mt19937 random(seed);
@@ -60,7 +60,7 @@ inline std::vector<std::complex<double>> Values(const Literal& array) {
   for (int64_t i = 0; i < array.element_count(); ++i) values.push_back(At(array, i));
   return values;
 }
-// An integer's value modulo 2^64.
+// Returns an integer's value modulo 2^64.
 inline uint64_t BitsAt(const Literal& array, int64_t i) {
   return DispatchType(array.type(), [&]<ElementType kType>() -> uint64_t {
     if constexpr (std::is_integral_v<Native<kType>>)
@@ -70,7 +70,7 @@ inline uint64_t BitsAt(const Literal& array, int64_t i) {
   });
 }
 
-// The distance between neighbours of 1 in a floating type, or in the parts of a complex one.
+// Returns the machine epsilon of a floating type, or of the parts of a complex type.
 inline double Epsilon(ElementType type) {
   switch (ComponentType(type)) {
     case ElementType::kF64:
@@ -88,7 +88,7 @@ inline double Epsilon(ElementType type) {
   }
 }
 
-// The value that an integer of this type has after wrapping.
+// Returns the value of an integer of this type after wrapping.
 inline std::complex<double> Wrapped(uint64_t bits, ElementType type) {
   const int shift = 64 - static_cast<int>(BitWidth(type));
   if (IsSigned(type)) return static_cast<double>(static_cast<int64_t>(bits << shift) >> shift);

@@ -1,5 +1,5 @@
-// Batch normalisation through both engines. Both compute in f64 and round once; sums are grouped otherwise,
-// which moves them by the number of terms times 2^-53 of the terms' magnitude.
+// Batch normalisation through both engines. Both compute in f64 and round once. They group sums differently,
+// which changes them by at most the number of terms times 2^-53 of the terms' magnitude.
 
 #include "engines.h"
 #include "fmt/format.h"
@@ -17,7 +17,7 @@ constexpr Case kCases[] = {
 };
 constexpr const char* kTypes[] = {"bf16", "f16", "f32", "f64", "f8e5m2"};
 
-// Neighbours in the type, and for f64 the sums' own error.
+// Allows adjacent values of the type; for f64 also the error of the sums.
 CompareRule RuleFor(std::string_view type) {
   if (type == "f64") return CompareRule::Close(1e-11, 1e-11);
   if (type == "f32") return CompareRule::Close(1e-6, 1e-6);

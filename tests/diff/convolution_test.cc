@@ -1,5 +1,5 @@
-// Convolutions against their definition (semantics 6.4), with random attributes and dimension numbers, for
-// every method.
+// Tests every convolution method against the definition (semantics 6.4), with random attributes and dimension
+// numbers.
 
 #include "kernels/cpu/convolution.h"
 
@@ -20,11 +20,11 @@ namespace {
 using enum ElementType;
 
 struct Case {
-  int64_t batch = 1, inputs = 1, outputs = 1;  // Of the operands: inputs are features of the input.
-  std::vector<int64_t> size;                   // Spatial.
+  int64_t batch = 1, inputs = 1, outputs = 1;  // Operand sizes; `inputs` is the number of input features.
+  std::vector<int64_t> size;                   // Spatial sizes.
   std::vector<WindowDim> window;
   int64_t feature_groups = 1, batch_groups = 1;
-  // The order of [batch, feature, spatial...], [output feature, input feature, spatial...] in memory.
+  // Memory order of [batch, feature, spatial...] and [output feature, input feature, spatial...].
   std::vector<int64_t> input_order, kernel_order, output_order;
   ElementType input_type = kF32, kernel_type = kF32, out_type = kF32;
 };
@@ -229,7 +229,7 @@ TEST(ConvolutionTest, GroupsOfFeaturesAndOfTheBatch) {
     c.feature_groups = 4;
     ExpectRight(c);
     c.outputs = 24;
-    c.feature_groups = 12;  // Two output features for each input feature.
+    c.feature_groups = 12;  // Two output features per input feature.
     ExpectRight(c);
     c.feature_groups = 1;
     c.batch_groups = 3;
@@ -239,8 +239,8 @@ TEST(ConvolutionTest, GroupsOfFeaturesAndOfTheBatch) {
   }
 }
 
-// As gradients are written: with respect to the input by dilation of the base and reversal, with respect to
-// the kernel by a batch of features and a large window.
+// Gradients as frameworks emit them: the input gradient dilates the base and reverses the kernel; the kernel
+// gradient swaps batch and features and has a large window.
 TEST(ConvolutionTest, Gradients) {
   Case input = TwoDims(
       2, 10, 12, 6, {.size = 3, .padding_low = 1, .padding_high = 2, .base_dilation = 2, .reversed = true});
@@ -291,7 +291,7 @@ TEST(ConvolutionTest, RandomAttributesAndDimensionNumbers) {
   }
 }
 
-// What lies on padding is no term of the sum: an infinite weight must not meet a zero there.
+// Padding is not a term of the sum: an infinite weight must not be multiplied by a padding zero.
 TEST(ConvolutionTest, InfiniteWeightsDoNotMeetPadding) {
   for (int64_t features : {1, 4}) {
     Case c = TwoDims(1, features, features, 5, Win(3, 1, 1));

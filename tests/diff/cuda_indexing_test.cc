@@ -1,4 +1,4 @@
-// gather and scatter on the emulated GPU: the reference's values, whatever the order of threads.
+// Tests gather and scatter on the emulated GPU against the reference, for several thread schedules.
 
 #include "cuda_kernels.h"
 #include "fmt/format.h"

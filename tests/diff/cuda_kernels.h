@@ -1,6 +1,6 @@
 #pragma once
-// A kernel of the CUDA engine, emulated, on the root instruction of a module whose operands are parameters
-// or constants, beside the reference.
+// Runs an emulated CUDA kernel for the root instruction of a module, whose operands are parameters or
+// constants, and compares it with the reference.
 
 #include <random>
 #include <string>
@@ -14,7 +14,7 @@ namespace hlo::test {
 
 struct KernelRun {
   std::string name;
-  std::vector<Literal> results;  // Leaves.
+  std::vector<Literal> results;  // Leaves of the result.
 };
 
 inline device::DeviceProperties Hopper() {
@@ -32,7 +32,7 @@ inline Literal Poisoned(const Shape& shape) {
   return *std::move(array);
 }
 
-// Under one of the emulator's schedules.
+// Runs the kernel under one of the emulator's schedules.
 inline absl::StatusOr<KernelRun> RunKernel(const Instruction& instruction,
                                            absl::Span<const Literal> arguments, int32_t schedule) {
   const std::optional<cuda::CudaKernel> kernel = cuda::FindCudaKernel(instruction, Hopper());
@@ -59,7 +59,8 @@ inline absl::StatusOr<KernelRun> RunKernel(const Instruction& instruction,
   return run;
 }
 
-// The entry's root runs on a kernel whose name begins with `name`, and gives the reference's values.
+// Expects that the entry's root runs on a kernel whose name starts with `name` and gives the reference's
+// values.
 inline void ExpectKernelAgrees(const std::string& text, std::string_view name,
                                const Agreement& agreement = {}, int schedules = 2) {
   SCOPED_TRACE(text);

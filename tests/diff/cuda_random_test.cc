@@ -1,4 +1,4 @@
-// rng-bit-generator on the emulated GPU: the reference's bits, and its next state.
+// Tests rng-bit-generator on the emulated GPU: bits and next state equal the reference's.
 
 #include "cuda_kernels.h"
 #include "fmt/format.h"

@@ -1,4 +1,4 @@
-// sort and topk on the emulated GPU: the reference's permutation.
+// Tests sort and topk on the emulated GPU: the permutation equals the reference's.
 
 #include <tuple>
 
@@ -13,7 +13,7 @@ constexpr const char* kShapes[][2] = {{"1", "0"},     {"37", "0"},  {"3,700", "1
                                       {"257", "0"},   {"2048", "0"}};
 constexpr const char* kLong[][2] = {{"4096", "0"}, {"4097", "0"}, {"3,2053", "1"}, {"2100,5", "0"}};
 
-// `before` answers whether (a, i) comes before (b, j).
+// `before` compares (a, i) with (b, j).
 void ExpectSorted(const char* dims, const char* dimension, const char* type, const char* second,
                   const std::string& before, bool specials, std::string_view name) {
   test::ExpectKernelAgrees(
@@ -79,7 +79,7 @@ TEST(CudaSort, BySeveralKeys) {
   }
 }
 
-// As JAX writes it: zeros are equal, and so are NaNs, at the end.
+// Comparators as JAX emits them: zeros of both signs are equal, and NaNs are equal and last.
 TEST(CudaSort, WithZerosAndNaNsMadeOne) {
   const auto canonical = [](const char* type, const char* value, const char* result) {
     return fmt::format(
@@ -101,7 +101,8 @@ TEST(CudaSort, WithZerosAndNaNsMadeOne) {
   }
 }
 
-// As compilers write the total order: bits, of which negative ones are turned over.
+// Total order as compilers emit it: integer comparison of the bits, with the magnitude bits of negative
+// values inverted.
 TEST(CudaSort, ByBits) {
   for (const auto& [type, bits, most] :
        {std::tuple("f32", "s32", "2147483647"), std::tuple("bf16", "s16", "32767"),

@@ -1,4 +1,4 @@
-// cholesky and triangular-solve on the emulated GPU, beside the reference: within a few units of the type.
+// Tests cholesky and triangular-solve on the emulated GPU against the reference, within a few ULP.
 
 #include "cuda_kernels.h"
 #include "triangular_programs.h"

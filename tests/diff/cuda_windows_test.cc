@@ -1,4 +1,4 @@
-// reduce-window and select-and-scatter on the emulated GPU.
+// Tests reduce-window and select-and-scatter on the emulated GPU.
 
 #include "cuda_kernels.h"
 #include "fmt/format.h"
@@ -29,7 +29,7 @@ TEST(CudaReduceWindow, IsExactWhereOrderDoesNotMatter) {
   }
 }
 
-// At most 150 elements of magnitude 2.
+// The bound is that of sums of at most 150 elements of magnitude 2.
 TEST(CudaReduceWindow, SumsInAnotherOrderAreWithinTheirBound) {
   for (const test::WindowCase& c : test::kSlid) {
     test::ExpectKernelAgrees(ReduceWindow("f32", "add", c), "",
@@ -39,7 +39,7 @@ TEST(CudaReduceWindow, SumsInAnotherOrderAreWithinTheirBound) {
   }
 }
 
-// Lines that end at the chunks' ends, and beside them.
+// Line lengths at and around multiples of the chunk size.
 TEST(CudaCumulative, InChunks) {
   for (int n : {1, 2, 64, 65, 300, 2048, 2049}) {
     for (const bool reversed : {false, true}) {

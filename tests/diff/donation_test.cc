@@ -1,5 +1,5 @@
-// Arguments that the caller gives up: whose memory results take, and that nothing is overwritten too early;
-// on the CPU, and on the emulated GPU, whose results come back into what the arguments left.
+// Tests buffer donation: which results alias donated arguments, and that nothing is overwritten before its
+// last use. Runs on the CPU and on the emulated GPU, whose results reuse the host memory of the arguments.
 #include <string>
 #include <vector>
 
@@ -11,9 +11,9 @@ namespace {
 
 struct Donation {
   const char* text;
-  // For each leaf of the result, the number of the argument in whose memory it lies; -1: in none's.
+  // The argument that each leaf of the result aliases; -1: none.
   std::vector<int> taken;
-  bool on_gpu = true;  // There too.
+  bool on_gpu = true;  // Runs the case on the emulated GPU too.
 };
 
 constexpr Device kDevices[] = {{}, {Device::Kind::kEmulatedGpu}};
@@ -52,7 +52,7 @@ TEST(DonationTest, Elementwise) {
   Expect({"ENTRY e { x = f32[100] parameter(0) ROOT y = f32[100] negate(x) }", {0}});
   // Another type of the same width.
   Expect({"ENTRY e { x = f32[100] parameter(0) ROOT y = s32[100] convert(x) }", {0}});
-  // Read at other places than it is written, or of another size.
+  // Elements are read at other positions than they are written, or have another size.
   Expect({"ENTRY e { x = f32[100] parameter(0) ROOT y = f32[100] reverse(x), dimensions={0} }", {-1}});
   Expect({"ENTRY e { x = f32[100] parameter(0) ROOT y = f64[100] convert(x) }", {-1}});
 }
@@ -64,7 +64,7 @@ TEST(DonationTest, ReadAgainLater) {
   ROOT t = (f32[16,16], f32[16,16]) tuple(y, x)
 })",
           {-1, 0}});
-  // The negated one waits for the product.
+  // The negation is live until the dot has run.
   Expect({R"(ENTRY e {
   x = f32[16,16] parameter(0)
   y = f32[16,16] negate(x)
@@ -83,7 +83,7 @@ TEST(DonationTest, Windows) {
   ROOT y = f32[50,8] dynamic-update-slice(x, row, i, zero)
 })",
           {0}});
-  // The window is read from where it goes, elsewhere: through a value of its own.
+  // The updated window is also an operand at another position, so it needs a temporary.
   Expect({R"(ENTRY e {
   x = f32[50,8] parameter(0)
   i = s32[] parameter(1)
@@ -118,7 +118,7 @@ TEST(DonationTest, Loops) {
   n = s32[] constant(20)
   ROOT c = pred[] compare(i, n), direction=LT
 })";
-  // A cache that grows row by row.
+  // A cache that grows by one row per iteration.
   const std::string text = condition + R"(
 step {
   t = (s32[], f32[20,40]) parameter(0)
@@ -140,7 +140,7 @@ ENTRY e {
   ROOT r = f32[20,40] get-tuple-element(w), index=1
 })";
   Expect({text.c_str(), {0}});
-  // What the loop starts from is also read after it.
+  // The initial value of the loop is also used after it.
   const std::string kept =
       text.substr(0, text.rfind("  ROOT")) + R"(  g = f32[20,40] get-tuple-element(w), index=1
   ROOT r = (f32[20,40], f32[20,40]) tuple(g, x)
@@ -149,7 +149,7 @@ ENTRY e {
 }
 
 TEST(DonationTest, TwoOfOne) {
-  // One of them gets the memory.
+  // Only one of them can alias the argument.
   Expect({R"(ENTRY e {
   x = f32[30,20] parameter(0)
   i = s32[] parameter(1)
@@ -163,7 +163,7 @@ TEST(DonationTest, TwoOfOne) {
 }
 
 TEST(DonationTest, KeptAndRepeated) {
-  // An argument that the caller still holds, or gives twice, stays as it is.
+  // An argument that the caller still holds, or passes twice, must not change.
   const absl::StatusOr<CheckedModule> module = test::ReadModule(R"(HloModule t
 ENTRY e {
   x = f32[100] parameter(0)
@@ -191,7 +191,7 @@ ENTRY e {
       ASSERT_TRUE(got.ok());
       test::ExpectClose(*got, *want, {});
     }
-    // Kept in one run, given up in the next: what lies on a GPU is the argument of its run.
+    // Kept in one run and donated in the next: the device copy must be that of the current run's argument.
     std::vector<Literal> arguments = test::Copies(before);
     const auto run = [&](std::vector<Literal> given) {
       const absl::StatusOr<Literal> got = executable->Run(std::move(given));

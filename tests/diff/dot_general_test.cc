@@ -1,4 +1,4 @@
-// dot-general against its definition, over dimension numbers of every kind.
+// Tests dot-general against its definition, with dimension numbers of all kinds.
 
 #include "kernels/cpu/dot_general.h"
 
@@ -18,7 +18,7 @@ struct Dot {
   std::vector<int64_t> lhs_batch, rhs_batch, lhs_contracting, rhs_contracting;
 };
 
-// The kernel for small products, where it takes the problem, gives what the general one gave.
+// Compares the kernel for small products, if it supports the problem, with the general one.
 int small_dots = 0;
 void ExpectSmallDotAgrees(const GemmProblem& problem, const Literal& want) {
   const std::optional<SmallDot> small = SmallDot::Make(problem);
@@ -81,20 +81,20 @@ TEST(DotGeneralTest, AnyDimensionNumbers) {
       {{7, 5}, {5, 9}, {}, {}, {1}, {0}},
       {{5, 7}, {9, 5}, {}, {}, {0}, {1}},
       {{2, 3, 7, 5}, {2, 3, 5, 9}, {0, 1}, {0, 1}, {3}, {2}},
-      // Batch dimensions of attention: in the middle of both operands.
+      // Batch dimensions as in attention: in the middle of both operands.
       {{2, 17, 3, 8}, {2, 19, 3, 8}, {0, 2}, {0, 2}, {3}, {3}},
       {{2, 17, 3, 8}, {3, 8, 2, 19}, {0, 2}, {2, 0}, {3}, {1}},
-      // Contracting dimensions that lie side by side, in either order, and that do not.
+      // Contracting dimensions that are adjacent, in either order, and that are not.
       {{6, 4, 5}, {4, 5, 10}, {}, {}, {1, 2}, {0, 1}},
       {{6, 4, 5}, {5, 4, 10}, {}, {}, {1, 2}, {1, 0}},
       {{4, 6, 5}, {4, 5, 10}, {}, {}, {0, 2}, {0, 1}},
       {{4, 6, 5}, {10, 5, 3, 4}, {}, {}, {0, 2}, {3, 1}},
-      // Free dimensions with a contracting or a batch dimension between them.
+      // Free dimensions separated by a contracting or a batch dimension.
       {{11, 4, 13}, {4, 9}, {}, {}, {1}, {0}},
       {{11, 4, 13}, {7, 4, 9}, {}, {}, {1}, {1}},
       {{3, 2, 5, 4}, {6, 4, 2, 7}, {1}, {2}, {3}, {1}},
       {{4, 3, 2, 5}, {6, 4, 2, 7, 3}, {2}, {2}, {0, 1}, {1, 4}},
-      // Sizes of 1 in every place, and empty ones.
+      // Dimensions of size 1 at every position, and of size 0.
       {{1, 6, 1, 4}, {1, 4, 1}, {0}, {2}, {3}, {1}},
       {{3, 0}, {0, 4}, {}, {}, {1}, {0}},
       {{0, 3}, {3, 4}, {}, {}, {1}, {0}},

@@ -1,4 +1,4 @@
-// ragged-dot and scaled-dot beside the reference.
+// Tests ragged-dot and scaled-dot against the reference.
 
 #include <string>
 
@@ -12,7 +12,7 @@ struct Form {
   const char *lhs, *rhs, *sizes, *result, *attributes;
 };
 constexpr Form kForms[] = {
-    // Rows in groups: plain, with a batch, with other free dimensions on both sides, transposed.
+    // Ragged rows: plain, batched, with additional free dimensions on both sides, transposed.
     {"70,20", "4,20,30", "4", "70,30",
      "lhs_contracting_dims={1}, rhs_contracting_dims={1}, lhs_ragged_dims={0}, rhs_group_dims={0}"},
     {"3,40,7", "3,5,7,9", "5", "3,40,9",
@@ -23,34 +23,34 @@ constexpr Form kForms[] = {
     {"7,5,40,4", "3,4,5,7,8", "3", "7,40,8",
      "lhs_batch_dims={0}, rhs_batch_dims={3}, lhs_contracting_dims={1,3}, rhs_contracting_dims={2,1}, "
      "lhs_ragged_dims={2}, rhs_group_dims={0}"},
-    // Sizes of their own for each member of the batch, and for each row before.
+    // Group sizes per batch member, and per preceding row.
     {"3,40,7", "3,5,7,9", "3,5", "3,40,9",
      "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={2}, "
      "lhs_ragged_dims={1}, rhs_group_dims={1}"},
     {"3,4,40,7", "3,5,7,9", "3,4,5", "3,4,40,9",
      "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={3}, rhs_contracting_dims={2}, "
      "lhs_ragged_dims={2}, rhs_group_dims={1}"},
-    // Terms in groups.
+    // Ragged contracting dimension.
     {"11,40", "40,9", "4", "4,11,9",
      "lhs_contracting_dims={1}, rhs_contracting_dims={0}, lhs_ragged_dims={1}, rhs_group_dims={}"},
     {"3,40,11,2", "3,2,40,9", "3,4", "4,3,11,9",
      "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={1,3}, rhs_contracting_dims={2,1}, "
      "lhs_ragged_dims={1}, rhs_group_dims={}"},
-    // Matrices in groups.
+    // Ragged batch dimension.
     {"40,6,7", "40,7,9", "4", "40,6,9",
      "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}, "
      "lhs_ragged_dims={0}, rhs_group_dims={}"},
     {"3,40,6,7", "3,40,7,9", "3,4", "3,40,6,9",
      "lhs_batch_dims={0,1}, rhs_batch_dims={0,1}, lhs_contracting_dims={3}, rhs_contracting_dims={2}, "
      "lhs_ragged_dims={1}, rhs_group_dims={}"},
-    // Nothing to sum, and a row at a time.
+    // Empty contraction, and one row per group.
     {"40,0", "4,0,9", "4", "40,9",
      "lhs_contracting_dims={1}, rhs_contracting_dims={1}, lhs_ragged_dims={0}, rhs_group_dims={0}"},
     {"40,64", "12,64,100", "12", "40,100",
      "lhs_contracting_dims={1}, rhs_contracting_dims={1}, lhs_ragged_dims={0}, rhs_group_dims={0}"},
 };
 
-// Of sizes in turn: groups that end before the last row, at it, and behind it; empty ones.
+// Repeats `values`: groups that end before, at and beyond the last row, and empty ones.
 Literal Sizes(const std::string& type, absl::Span<const int64_t> dims, absl::Span<const int64_t> values) {
   Literal sizes = test::RandomArray(*ParseElementType(type), {dims.begin(), dims.end()}, 1);
   for (int64_t i = 0; i < sizes.element_count(); ++i) {
@@ -95,7 +95,7 @@ TEST(RaggedDot, Types) {
   Expect(kForms[8], "u8", "u64", kSizes[1], 0);
 }
 
-// The reference says what those mean.
+// The reference defines the result of negative sizes.
 TEST(RaggedDot, NegativeSizes) {
   constexpr int64_t kNegative[] = {20, -7, 12};
   for (const Form& form : kForms) Expect(form, "s32", "s32", kNegative, 0);

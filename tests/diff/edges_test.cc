@@ -1,8 +1,8 @@
-// Every elementwise opcode, conversion and reduction over the edges of every type: NaN and zeros of both
-// signs, infinities, subnormal numbers, extremes. The fast engine and the emulated GPU must give what the
-// reference gives: the same bits, or values within the bound of transcendental functions. What deviates is
-// listed in edge_deviations.txt by device, operation and type; the list must be complete, and nothing on it
-// may be out of date. With HLO_UPDATE_EDGES set, the list is written.
+// Tests every elementwise opcode, conversion and reduction on the edge values of every type: NaN and zeros of
+// both signs, infinities, subnormals, extremes. The fast engine and the emulated GPU must give the
+// reference's bits, or values within the bound of transcendental functions. edge_deviations.txt lists all
+// known deviations by device, operation and type; missing and outdated entries are errors. Setting
+// HLO_UPDATE_EDGES rewrites the list.
 
 #include <cmath>
 #include <complex>
@@ -44,7 +44,7 @@ std::vector<Native<kType>> Edges() {
   if constexpr (kType == ElementType::kPred) {
     edges = {false, true};
   } else if constexpr (requires { N::format(); }) {
-    // Codes of both signs: zero and the least numbers, one and its neighbours, the largest, infinities and
+    // Codes of both signs: zero and the smallest numbers, one and its neighbours, the largest, infinities and
     // NaN.
     const uint32_t mantissa = uint32_t{1} << N::format().mantissa_bits,
                    count = uint32_t{1} << N::format().bits();
@@ -87,7 +87,7 @@ std::vector<Native<kType>> Edges() {
   return edges;
 }
 
-// An array of `count` elements that repeats the edges, each `stride` times.
+// Returns an array of `count` elements that cycles through the edge values, each repeated `stride` times.
 Literal Array(ElementType type, int64_t count, int64_t stride) {
   Literal array = *Literal::Create(Shape::Array(type, {count}));
   DispatchType(type, [&]<ElementType kType>() {
@@ -115,7 +115,7 @@ absl::StatusOr<CheckedModule> Read(const std::string& text) {
   return Check(std::move(module), diagnostics);
 }
 
-// The agreement that the contract requires of an opcode's result.
+// Returns the agreement that the contract requires of an opcode's result.
 CompareRule RuleOf(Opcode opcode, ElementType type) {
   static const std::set<Opcode> kFunctions = {Opcode::kAcos,
                                               Opcode::kAcosh,
@@ -154,9 +154,9 @@ class Table {
   void Compare(const std::string& key, const std::string& text, const std::vector<Literal>& arguments,
                const CompareRule& rule) {
     const absl::StatusOr<CheckedModule> module = Read("HloModule edges\n" + text);
-    if (!module.ok()) return;  // The operation does not take this type.
+    if (!module.ok()) return;  // The operation does not support this type.
     const absl::StatusOr<Literal> want = Execute(*module, arguments, Engine::kReference);
-    if (absl::IsUnimplemented(want.status())) return;  // It has no meaning for this type.
+    if (absl::IsUnimplemented(want.status())) return;  // The operation is not defined for this type.
     ASSERT_TRUE(want.ok()) << text << want.status();
     ++modules_;
     for (const auto& [name, device] :
@@ -180,7 +180,7 @@ class Table {
     }
   }
 
-  // Compares with the part of the list whose keys end in this word.
+  // Compares with the entries of the list whose keys end with `part`.
   void Check(std::string_view part) const {
     std::map<std::string, std::string> listed;
     std::ifstream file(kList);
@@ -300,7 +300,7 @@ TEST(EdgesTest, Conversions) {
   table.Check("conversion");
 }
 
-// Rows and columns of two elements: sums of more depend on their order.
+// Rows and columns have two elements, because longer sums depend on their order.
 TEST(EdgesTest, Reductions) {
   Table table;
   for (const ElementType type : AllTypes()) {

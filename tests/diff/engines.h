@@ -1,5 +1,5 @@
 #pragma once
-// Both engines on one module and the same arguments.
+// Runs both engines on the same module and arguments and compares the results.
 
 #include <limits>
 #include <random>
@@ -23,7 +23,7 @@ inline absl::StatusOr<CheckedModule> ReadModule(const std::string& text) {
   return Check(std::move(module), diagnostics);
 }
 
-// NaN, infinities and zeros of both signs among the elements of a floating array.
+// Inserts NaN, infinities and zeros of both signs into a floating array.
 inline void AddSpecials(Literal& array) {
   DispatchType(array.type(), [&]<ElementType kType>() {
     using N = Native<kType>;
@@ -44,13 +44,13 @@ inline void AddSpecials(Literal& array) {
 struct Agreement {
   CompareRule rule = CompareRule::Exact();
   bool specials = false;
-  bool has_kernel = true;   // No step of the plan may be the reference's.
-  int64_t index_range = 0;  // Elements of s32 parameters lie in [-2, index_range).
-  Device device = {};       // Where the fast engine runs.
+  bool has_kernel = true;   // No step of the plan may run on the reference.
+  int64_t index_range = 0;  // Elements of s32 parameters are in [-2, index_range).
+  Device device = {};       // Device of the fast engine.
   PlanOptions plan = {};
 };
 
-// Random values for the parameters of the entry.
+// Returns random values for the parameters of the entry.
 inline std::vector<Literal> ArgumentsOf(const CheckedModule& module, const Agreement& agreement) {
   std::vector<Literal> arguments;
   for (const Instruction* parameter : module.module().entry()->parameters()) {
@@ -67,7 +67,7 @@ inline std::vector<Literal> ArgumentsOf(const CheckedModule& module, const Agree
   return arguments;
 }
 
-// Of their own memory.
+// Returns copies that share no memory.
 inline std::vector<Literal> Copies(std::vector<Literal> values) {
   for (Literal& value : values) EXPECT_TRUE(value.MakeUnique().ok());
   return values;
@@ -82,7 +82,7 @@ inline void ExpectClose(const Literal& got, const Literal& want, const CompareRu
   }
 }
 
-// The entry computation stands in `text`.
+// `text` contains the entry computation.
 inline void ExpectEnginesAgreeOn(const std::string& text, const std::vector<Literal>& arguments,
                                  const Agreement& agreement = {}) {
   SCOPED_TRACE(text);
@@ -99,14 +99,14 @@ inline void ExpectEnginesAgreeOn(const std::string& text, const std::vector<Lite
       Execute(*module, arguments, Engine::kFast, {}, agreement.device, agreement.plan);
   ASSERT_TRUE(want.ok() && got.ok()) << want.status() << got.status();
   ExpectClose(*got, *want, agreement.rule);
-  // Where the arguments may be overwritten, the bits are the same.
+  // If the arguments may be overwritten, the bits must not change.
   const absl::StatusOr<Literal> in_place =
       Execute(*module, Copies(arguments), Engine::kFast, {}, agreement.device, agreement.plan);
   ASSERT_TRUE(in_place.ok()) << in_place.status();
   ExpectClose(*in_place, *got, {});
 }
 
-// Parameters get random values.
+// Uses random values for the parameters.
 inline void ExpectEnginesAgree(const std::string& text, const Agreement& agreement = {}) {
   absl::StatusOr<CheckedModule> module = ReadModule("HloModule t\n" + text);
   ASSERT_TRUE(module.ok()) << text << module.status();

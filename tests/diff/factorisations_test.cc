@@ -1,5 +1,5 @@
-// cholesky, triangular-solve and calls of LAPACK: both engines within a few units of the type, and factors
-// that multiply to what they are factors of.
+// Tests cholesky, triangular-solve and LAPACK custom calls: both engines agree within a few ULP, and the
+// factors multiply to the original matrix.
 
 #include <cmath>
 #include <limits>
@@ -68,7 +68,7 @@ TEST(TriangularSolve, SizesAndTypes) {
   ExpectAgrees(test::Solves("f32", {0}, 4, 3, {true, true, false, "NO_TRANSPOSE"}));
 }
 
-// --- Calls
+// --- Custom calls.
 
 test::Program Call(const char* target, const char* options, const std::string& results,
                    const test::Program& operands) {
@@ -157,7 +157,7 @@ TEST(Calls, QrFactors) {
       test::Program q = a;
       q.arguments.push_back(test::RandomArray(*ParseElementType(type), taus, 8));
       test::Change(q.arguments[0], [&](int64_t i, int64_t j, std::complex<double> v) {
-        return i > j ? v / static_cast<double>(m) : v;  // Reflectors that are nearly what tau takes them for.
+        return i > j ? v / static_cast<double>(m) : v;  // The reflectors must nearly match tau.
       });
       ExpectAgrees(Call(fmt::format("lapack_{}{}gqr_ffi", letter, un).c_str(), "", shape, q));
       test::Program product = q;
@@ -170,7 +170,7 @@ TEST(Calls, QrFactors) {
   }
 }
 
-// A product of the results says what the signs of vectors do not.
+// A product of the results is independent of the signs of vectors.
 struct SpectrumType {
   const char *type, *real;
   char letter;
@@ -273,7 +273,7 @@ TEST(Calls, ResultsThatNobodyNeeds) {
   }
 }
 
-// Some targets give work space, which may be a tuple, or take what does not fit.
+// Some targets return workspace, which may be a tuple, or take unsupported shapes.
 TEST(Calls, OnesThatNoKernelTakes) {
   const test::Agreement agreement{.rule = CompareRule::Close(1e-12, 1e-12), .has_kernel = false};
   test::ExpectEnginesAgree(R"(ENTRY e { s = s32[] constant(2) a = f64[3,2] parameter(0)
@@ -300,7 +300,7 @@ TEST(TriangularSolve, AUnitDiagonalDividesNothing) {
       {test::RandomArray(ElementType::kC64, {2, 2}, 5), *std::move(b)});
 }
 
-// --- The kernels, by what they promise
+// --- Kernels, against their contracts.
 
 template <class T>
 std::vector<T> Random(int64_t count) {
@@ -309,7 +309,7 @@ std::vector<T> Random(int64_t count) {
   return {array.span<T>().begin(), array.span<T>().end()};
 }
 
-// |l u - p a| <= n eps |l| |u|, element by element.
+// Expects |l u - p a| <= n eps |l| |u| element-wise.
 template <class T>
 void ExpectLu(int64_t m, int64_t n) {
   SCOPED_TRACE(fmt::format("{} x {}", m, n));
@@ -333,7 +333,7 @@ void ExpectLu(int64_t m, int64_t n) {
       }
       ASSERT_LE(std::abs(sum - a[i * pitch + j]), 4 * (k + 2) * 0x1p-53 * size) << i << ", " << j;
     }
-    // What lies beside the matrix stays.
+    // Elements outside the matrix must not change.
     for (int64_t j = n; j < pitch; ++j) ASSERT_EQ(factors[i * pitch + j], before[i * pitch + j]);
   }
 }
@@ -349,7 +349,7 @@ TEST(Lu, MultipliesToTheMatrix) {
 }
 
 TEST(Lu, OfASingularMatrix) {
-  // The first 21 columns have 20 rows that are not zero.
+  // The first 21 columns have rank 20, because only 20 rows are nonzero.
   std::vector<double> a = Random<double>(40 * 40);
   const Matrix<double> matrix = Matrix<double>::Dense(a.data(), 40, 40);
   for (int64_t i = 0; i < 40; ++i) matrix(i, 20) = i < 20 ? matrix(i, 20) : 0;

@@ -1,4 +1,4 @@
-// Fourier transforms against the sum that defines them, in f64.
+// Tests Fourier transforms against the defining sum in f64.
 
 #include "kernels/cpu/fft.h"
 
@@ -19,7 +19,7 @@ namespace {
 using enum ElementType;
 using Number = std::complex<double>;
 
-// X[k] = sum over j of x[j] exp(sign 2 pi i j k / n), along one dimension.
+// Returns X[k] = sum over j of x[j] exp(sign 2 pi i j k / n) along one dimension.
 std::vector<Number> Sums(const std::vector<Number>& x, const Index& dims, int64_t d, double sign) {
   const int64_t n = dims[d], stride = RowMajorStrides(dims)[d];
   std::vector<Number> roots(n), out(x.size());
@@ -34,8 +34,7 @@ std::vector<Number> Sums(const std::vector<Number>& x, const Index& dims, int64_
   return out;
 }
 
-// The last dimension with another size: bins 0, ..., size - 1, with conj(X[n - k]) for those that are
-// missing.
+// Resizes the last dimension to bins 0, ..., size - 1; missing bins are conj(X[n - k]).
 std::vector<Number> Resized(const std::vector<Number>& x, int64_t old_size, int64_t size) {
   std::vector<Number> out;
   for (size_t line = 0; line * old_size < x.size(); ++line) {
@@ -47,7 +46,7 @@ std::vector<Number> Resized(const std::vector<Number>& x, int64_t old_size, int6
 
 struct Case {
   FftType type;
-  std::vector<int64_t> dims;  // Of the side that is whole: of the result for IRFFT.
+  std::vector<int64_t> dims;  // Sizes of the non-truncated array: of the result for IRFFT.
   int64_t rank = 1;
 };
 
@@ -70,7 +69,7 @@ void ExpectRight(const Case& c, ElementType complex) {
   const double sign = c.type == FftType::kIfft || to_real ? 1 : -1;
   if (to_real) {
     for (int64_t d = last - c.rank + 1; d < last; ++d) want = Sums(want, half, d, sign);
-    // Of bins that are their own mirror image, only the real part counts.
+    // Only the real part of self-conjugate bins is used.
     for (size_t i = 0; i < want.size(); ++i) {
       const int64_t k = static_cast<int64_t>(i) % half.back();
       if (k == 0 || 2 * k == whole.back()) want[i] = want[i].real();
@@ -81,7 +80,7 @@ void ExpectRight(const Case& c, ElementType complex) {
     if (from_real) want = Resized(want, whole.back(), half.back());
   }
   const double scale = sign > 0 ? 1.0 / static_cast<double>(Product(length)) : 1;
-  // |error| <= c eps log2(n) |X| in the norm of each array; the sums in f64 add their own.
+  // |error| <= c eps log2(n) |X| in the norm of each array, plus the error of the sums in f64.
   const auto n = static_cast<double>(Product(length));
   const double epsilon = real == kF32 ? 0x1p-23 : 0x1p-52 + 0x1p-53 * std::sqrt(n);
   double error = 0, size = 0;

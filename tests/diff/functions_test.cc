@@ -1,4 +1,4 @@
-// Transcendental functions of the fast engine against the reference: how many representable numbers apart?
+// Tests transcendental functions of the fast engine against the reference, by their distance in ULP.
 
 #include <bit>
 #include <cmath>
@@ -13,8 +13,8 @@
 namespace hlo::functions_test {
 namespace {
 
-// How far results may be from the reference's, in ULP: what was seen with AVX2 and with AVX-512. README.md
-// promises 4 for all.
+// Maximum distance from the reference in ULP, as measured with AVX2 and AVX-512. README.md promises 4 for
+// all.
 struct Row {
   const char* opcode;
   int operand_count;
@@ -60,7 +60,7 @@ int64_t UlpsApart(T a, T b) {
   return x > y ? x - y : y - x;
 }
 
-// Numbers of all magnitudes, small ones of both signs, and what is special.
+// Returns numbers of all magnitudes, small ones of both signs, and special values.
 template <class T>
 std::vector<T> Samples() {
   using Limits = std::numeric_limits<T>;

@@ -1,4 +1,4 @@
-// Matrix products against loops as plain as their definition, within the a-priori bound of a sum of products.
+// Tests GEMM against naive loops, within the a-priori bound of a sum of products.
 
 #include "kernels/cpu/gemm.h"
 
@@ -18,7 +18,7 @@ using test::At;
 
 struct Layout {
   bool transposed = false;
-  int64_t gap = 0;  // Elements between rows that belong to no matrix.
+  int64_t gap = 0;  // Padding elements between rows.
 };
 
 struct Setting {
@@ -27,7 +27,7 @@ struct Setting {
   Layout a_layout, b_layout;
 };
 
-// A matrix [rows, columns] of an operand as it lies in memory.
+// A matrix [rows, columns] of an operand in its memory layout.
 struct Matrix {
   Literal array;
   GemmOperand operand;
@@ -47,7 +47,7 @@ struct Matrix {
   }
 };
 
-// `packs`: not by the kernel for tiny products, which takes none with an epilogue.
+// `packs`: adds an epilogue, which the kernel for tiny products does not support.
 Literal Multiply(const Setting& s, const Matrix& a, const Matrix& b, bool packs = false) {
   absl::StatusOr<Literal> c = Literal::CreateZeros(Shape::Array(s.c, {s.batch, s.m, s.n}));
   BlockFunction nothing;
@@ -169,7 +169,7 @@ TEST(GemmTest, AnyStrides) {
   }
 }
 
-// The products of pairs themselves, whether or not the processor has them, beside sums in double precision.
+// Tests the bf16 pair products themselves, in hardware or emulated, against sums in double precision.
 TEST(GemmTest, PairsOfBF16) {
   for (const bool a_transposed : {false, true}) {
     for (const bool b_transposed : {false, true}) {
@@ -194,7 +194,7 @@ TEST(GemmTest, PairsOfBF16) {
   }
 }
 
-// Sums that a processor may take for 0: the terms' last bits are what counts.
+// Products that hardware may flush to 0: the last bits of the terms matter.
 TEST(GemmTest, PairsOfBF16HaveNormalProducts) {
   std::vector<bfloat16> a(8 * 40, bfloat16::FromFloat(1)), b(8 * 40, bfloat16::FromFloat(0x1p-100f));
   const auto have = [&](bool by_rows) {
@@ -219,7 +219,7 @@ TEST(GemmTest, PairsOfBF16HaveNormalProducts) {
   }
 }
 
-// The same with whatever the processor has.
+// The same with the processor's own instructions.
 TEST(GemmTest, TinyNumbersOfBF16AreNotLost) {
   constexpr int64_t size = 64;
   std::vector<bfloat16> a(size * size, bfloat16::FromFloat(0x1p-130f));
@@ -240,7 +240,7 @@ TEST(GemmTest, EveryTypeWithItself) {
   for (int t = 0; t < kElementTypeCount; ++t) {
     const auto type = static_cast<ElementType>(t);
     ASSERT_TRUE(GemmSupports(type, type, type));
-    if (type == kF8E8M0FNU) continue;  // It has no negative numbers; its products are powers of two.
+    if (type == kF8E8M0FNU) continue;  // The type has no negative numbers; its products are powers of two.
     const ElementType result = IsFloat(type) && BitWidth(type) < 16 ? kF32 : type;
     for (bool transposed : {false, true}) {
       ExpectRight({type, type, result, 1, 7, 18, 21, {transposed}, {transposed}});
@@ -249,7 +249,7 @@ TEST(GemmTest, EveryTypeWithItself) {
   }
 }
 
-// Four terms a step, of which the last step may lack some; more terms than a panel is deep.
+// Four terms per step, with incomplete last steps, and more terms than the depth of a panel.
 TEST(GemmTest, Bytes) {
   for (const int64_t k : {1, 4, 7, 50, 1024, 1027, 2301}) {
     for (const bool transposed : {false, true}) {

@@ -1,5 +1,5 @@
 #pragma once
-// Gathers of elements of type {0}, and scatters of them by a computation c.
+// Gathers of elements of type {0}, and scatters with combiner c.
 
 namespace hlo::test {
 
@@ -9,25 +9,25 @@ inline constexpr const char* kGathers[] = {
     "gather(a, i), offset_dims={{1}}, collapsed_slice_dims={{0}}, start_index_map={{0}}, "
     "index_vector_dim=1, "
     "slice_sizes={{1,37}} }}",
-    // Indices without a dimension of vectors.
+    // Indices without an index vector dimension.
     "ENTRY e {{ a = {0}[20,3] parameter(0)\n i = s32[7,5] parameter(1)\n ROOT r = {0}[7,5,3] "
     "gather(a, i), offset_dims={{2}}, collapsed_slice_dims={{0}}, start_index_map={{0}}, "
     "index_vector_dim=2, "
     "slice_sizes={{1,3}} }}",
-    // Elements.
+    // Single elements.
     "ENTRY e {{ a = {0}[20,17] parameter(0)\n i = s32[600,2] parameter(1)\n ROOT r = {0}[600] "
     "gather(a, i), offset_dims={{}}, collapsed_slice_dims={{0,1}}, start_index_map={{1,0}}, "
     "index_vector_dim=1, slice_sizes={{1,1}} }}",
-    // Columns: the slices lie apart.
+    // Columns: the slices are strided.
     "ENTRY e {{ a = {0}[31,20] parameter(0)\n i = s32[530] parameter(1)\n ROOT r = {0}[31,530] "
     "gather(a, i), offset_dims={{0}}, collapsed_slice_dims={{1}}, start_index_map={{1}}, "
     "index_vector_dim=1, "
     "slice_sizes={{31,1}} }}",
-    // Blocks, with the vectors along the first dimension of the indices.
+    // Blocks, with the index vectors along dimension 0 of the indices.
     "ENTRY e {{ a = {0}[20,30,5] parameter(0)\n i = s32[2,11] parameter(1)\n ROOT r = {0}[4,11,7,5] "
     "gather(a, i), offset_dims={{0,2,3}}, collapsed_slice_dims={{}}, start_index_map={{0,1}}, "
     "index_vector_dim=0, slice_sizes={{4,7,5}} }}",
-    // Along with a batch.
+    // Batched.
     "ENTRY e {{ a = {0}[6,20] parameter(0)\n i = s32[6,9,1] parameter(1)\n ROOT r = {0}[6,9] "
     "gather(a, i), offset_dims={{}}, collapsed_slice_dims={{1}}, start_index_map={{1}}, "
     "operand_batching_dims={{0}}, start_indices_batching_dims={{0}}, index_vector_dim=2, "

@@ -1,4 +1,4 @@
-// gather and scatter through both engines.
+// Tests gather and scatter through both engines.
 
 #include "engines.h"
 #include "fmt/format.h"
@@ -28,7 +28,7 @@ TEST(GatherTest, IndicesOfAnyIntegerType) {
   }
 }
 
-// {1}: what happens to an element x and an update y of type {0}.
+// `combiner` combines an element x with an update y of type {0}.
 void ExpectScatter(const char* body, std::initializer_list<const char*> types, const char* combiner) {
   for (const char* type : types) {
     const std::string to_apply =

@@ -1,5 +1,5 @@
-// Products of cuBLAS and convolutions of cuDNN, which the fast engine takes for instructions, beside the
-// reference's functions for the calls.
+// Tests cuBLAS matmul and cuDNN convolution calls, which the fast engine rewrites to instructions, against
+// the reference's functions for the calls.
 
 #include <string>
 
@@ -18,7 +18,7 @@ void Expect(const std::string& text, double bound = 2e-5) {
 TEST(LibraryCallsTest, Products) {
   struct Gemm {
     const char *type, *target, *options;
-    int more;  // Operands.
+    int more;  // Number of additional operands.
     double bound = 2e-5;
   };
   const Gemm gemms[] = {
@@ -41,7 +41,7 @@ TEST(LibraryCallsTest, Products) {
   }
 }
 
-// A convolution of x by w that gives y, in all three directions.
+// Shapes of a convolution y = x * w, which is tested in all three directions.
 struct Convolution {
   const char *x, *w, *y, *numbers;
 };

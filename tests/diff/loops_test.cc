@@ -1,4 +1,4 @@
-// Loops over a few elements, which the fast engine runs on a machine of its own, through both engines.
+// Tests loops over few elements, which the fast engine compiles to bytecode, through both engines.
 
 #include <array>
 
@@ -9,7 +9,7 @@
 namespace hlo::loops_test {
 namespace {
 
-// Makes loops of random operations on a state of random types.
+// Generates loops of random operations on a state of random types.
 class LoopWriter {
  public:
   explicit LoopWriter(uint32_t seed) : random_(seed) {}
@@ -73,7 +73,7 @@ class LoopWriter {
     values_.push_back({name, type});
     return name;
   }
-  // A value of the type, possibly several steps old.
+  // Returns a value of the type, possibly from an earlier instruction.
   std::string Pick(const std::string& type) {
     std::vector<std::string> fit;
     for (const Value& value : values_) {
@@ -208,14 +208,14 @@ class LoopWriter {
       New(state_[k], fmt::format("get-tuple-element(t), index={}", k + 3));
     New("s32[]", "constant(1)");
     const std::string next = New("s32[]", fmt::format("add({}, {})", values_[0].name, values_.back().name));
-    // The arrays that are indexed are not operands of arithmetic.
+    // Indexed arrays are not operands of arithmetic.
     values_.erase(values_.begin() + 1, values_.begin() + 3);
     for (int k = 0, count = 3 + Below(12); k < count; ++k) {
       if (Below(4) == 0)
         AddIndexing(&table, &bins);
       else
         AddOperation();
-      // Only indexing takes these.
+      // Only indexing uses these.
       if (values_.back().type == "f32[9,3]" || values_.back().type == "s64[7]") values_.pop_back();
     }
     std::vector<std::string> results;

@@ -1,4 +1,4 @@
-// map, stochastic-convert and changes of type that keep the bits: bit-equal.
+// Tests map, stochastic-convert and bitcasts of types: bit-equal.
 
 #include "engines.h"
 #include "fmt/format.h"
@@ -45,7 +45,7 @@ TEST(StochasticConvertTest, EveryWidth) {
             "ENTRY e {{ a = {}[1031] parameter(0)\n u = {}[1031] parameter(1)\n"
             " ROOT r = {}[1031] stochastic-convert(a, u) }}",
             from, random, to);
-        if (!test::ReadModule("HloModule t\n" + text).ok()) continue;  // Widths that do not go together.
+        if (!test::ReadModule("HloModule t\n" + text).ok()) continue;  // The widths are incompatible.
         test::ExpectEnginesAgree(text, {.specials = true});
       }
     }

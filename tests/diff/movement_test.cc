@@ -1,4 +1,4 @@
-// Data movement through both engines: bit-equal, whatever the type.
+// Tests data movement through both engines: bit-equal for every type.
 
 #include "engines.h"
 #include "fmt/format.h"
@@ -8,7 +8,7 @@ namespace {
 
 constexpr const char* kTypes[] = {"u8", "bf16", "f32", "f64", "c128", "s4", "f8e4m3fn"};
 
-// `body` names its type {0}.
+// `body` uses {0} as its type.
 void ExpectAgreement(std::string_view body) {
   for (const char* type : kTypes)
     test::ExpectEnginesAgree(fmt::format(fmt::runtime(body), type), {.specials = true});

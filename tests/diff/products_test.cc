@@ -1,5 +1,5 @@
-// Products and the loops over their results, through both engines; the bits are those of the product and the
-// loop one after the other, whatever the threads.
+// Tests GEMM fusion through both engines: the bits equal those of the unfused product and loop, for any
+// number of threads.
 
 #include "absl/strings/str_replace.h"
 #include "base/parallel.h"
@@ -10,10 +10,10 @@
 namespace hlo::products_test {
 namespace {
 
-// What runs over a product's result d of the dimensions DIMS, along whose last one v lies, and y everywhere.
+// A loop over a product's result d of dimensions DIMS; v has the last dimension, y has all of them.
 struct Loop {
   const char* text;
-  const char* result;  // Its type.
+  const char* result;  // Type of the result.
 };
 constexpr Loop kLoops[] = {
     {"b = T[DIMS] broadcast(v), dimensions={LAST}\n s = T[DIMS] add(d, b)\n z = T[] constant(0)\n"
@@ -39,7 +39,7 @@ std::string WithLoop(const std::string& product, const Loop& loop, const char* t
 
 const PlanOptions kFusesAllProducts = {.least_fused_product_bytes = 0};
 
-// The plan in which loops join products. Its result has the same bits on three threads, and without.
+// Returns the plan with GEMM fusion. Expects the same bits on three threads and without fusion.
 std::string ExpectSameBits(const std::string& text, bool specials = false) {
   SCOPED_TRACE(text);
   const absl::StatusOr<CheckedModule> module = test::ReadModule("HloModule t\n" + text);
@@ -71,7 +71,7 @@ bool HasJoined(const std::string& plan) { return plan.find("block by block") != 
 struct Dot {
   int batch, m, n, k;
 };
-// Whole blocks and ragged ones; few rows, few columns; sums in several passes; small matrices in a batch.
+// Full and partial blocks; few rows, few columns; several passes over the terms; batches of small matrices.
 constexpr Dot kDots[] = {{1, 515, 2050, 7},  {1, 1027, 515, 300}, {1, 3, 50003, 5},  {1, 30007, 3, 5},
                          {70, 130, 131, 40}, {1, 2050, 130, 513}, {3, 300, 1200, 1}, {1, 600, 100, 0},
                          {1, 1, 700, 3},     {2, 17, 2, 31},      {1, 40, 50, 5000}, {0, 300, 400, 7}};
@@ -96,8 +96,8 @@ TEST(ProductsTest, DotsKeepTheirBits) {
   EXPECT_GT(joined, 150);
 }
 
-// Operands that are computed as they are packed: from small integers by row, from a transposed read, by
-// index; and a loop over the result besides.
+// Operands that are computed while they are packed: from small integers by row, from a transposed access, by
+// index; and a loop over the result.
 std::string WithComputedOperands(const char* type, const Dot& dot, bool transposed) {
   const std::string lhs = fmt::format("{},{},{}", dot.batch, dot.m, dot.k),
                     rhs = transposed ? fmt::format("{},{},{}", dot.batch, dot.n, dot.k)
@@ -133,7 +133,7 @@ TEST(ProductsTest, ComputedOperandsKeepTheBits) {
   EXPECT_GT(rhs, 40);
 }
 
-// Labels, and the dimensions of input, kernel and result.
+// Dimension labels and the shapes of input, kernel and result.
 struct Convolution {
   const char *labels, *input, *kernel, *result;
   int last;
@@ -167,7 +167,7 @@ TEST(ProductsTest, ConvolutionsKeepTheirBits) {
   EXPECT_GT(joined, 40);
 }
 
-// Those of one position are products of matrices, whose operands may be computed as well.
+// Convolutions with 1x1 windows are matrix products, whose operands may be computed too.
 TEST(ProductsTest, PointwiseConvolutionsKeepTheirBits) {
   constexpr struct {
     const char *labels, *input, *kernel, *result;
@@ -195,7 +195,8 @@ TEST(ProductsTest, PointwiseConvolutionsKeepTheirBits) {
   EXPECT_GE(rhs, 4);
 }
 
-// A kernel with infinities is no matter for a matrix product: the loop comes after the whole result.
+// Convolutions whose kernel has infinities are not matrix products; the loop then runs after the whole
+// result.
 TEST(ProductsTest, SpecialsInKernelsKeepTheirBits) {
   for (const int c : {0, 1, 2}) {
     for (const Loop& loop : kLoops)
@@ -208,7 +209,7 @@ TEST(ProductsTest, AreCloseToTheReference) {
   const std::string dot =
       "p = f32[270,20] parameter(0)\n q = f32[20,1030] parameter(1)\n d = f32[270,1030] dot(p, q), "
       "lhs_contracting_dims={1}, rhs_contracting_dims={0}";
-  // Products of some 40 terms up to 100, and what the loops make of them.
+  // The products have about 40 terms of up to 100.
   const test::Agreement agreement = {.rule = CompareRule::Close(1e-2, 1e-2), .plan = kFusesAllProducts};
   for (const int l : {0, 1, 3}) {
     test::ExpectEnginesAgree(Text(small, kLoops[l], "f32"), agreement);

@@ -1,5 +1,5 @@
-// Factors by blocks of reflectors against those by one after the other, and against what makes them factors:
-// q r = a, q^H q = 1. Bounds are those of LAPACK's own tests: a small multiple of n epsilon, by norms.
+// Tests blocked QR factorisations against unblocked ones and against their definition: q r = a, q^H q = 1.
+// The bounds are those of LAPACK's tests: a small multiple of n epsilon, in norms.
 
 #include "kernels/factor/qr.h"
 
@@ -20,7 +20,7 @@ namespace {
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 
-// A matrix between elements that belong to nobody.
+// A matrix surrounded by guard elements.
 template <class T>
 struct Array {
   int64_t rows, columns, gap;
@@ -56,7 +56,7 @@ Array<T> Random(int64_t rows, int64_t columns, int64_t gap = 0, uint32_t seed = 
   }
   return a;
 }
-// With singular values of about the same size: r and the reflectors are as well determined as a.
+// Returns a well-conditioned matrix: r and the reflectors are determined as accurately as a.
 template <class T>
 Array<T> WellConditioned(int64_t rows, int64_t columns, int64_t gap = 0) {
   Array<T> a = Random<T>(rows, columns, gap);
@@ -67,7 +67,7 @@ Array<T> WellConditioned(int64_t rows, int64_t columns, int64_t gap = 0) {
   return a;
 }
 
-// A power of two, by which numbers are multiplied without rounding, for each column.
+// Scales each column by a power of two, which is exact.
 template <class T>
 void ScaleColumns(Array<T>& a, const std::vector<int>& exponents) {
   for (int64_t i = 0; i < a.rows; ++i) {
@@ -75,7 +75,7 @@ void ScaleColumns(Array<T>& a, const std::vector<int>& exponents) {
   }
 }
 
-// Free of overflow.
+// Avoids overflow.
 template <class T>
 double ColumnNorm(const Array<T>& a, int64_t j) {
   double norm = 0;
@@ -92,7 +92,7 @@ double Bound(int64_t rows, int64_t columns) {
   return 8 * static_cast<double>(std::max<int64_t>({rows, columns, 1})) * kEpsilon;
 }
 
-// Columns differ by no more than the bound times the norm of that column of `scale`.
+// Expects that columns differ by at most the bound times the norm of the same column of `scale`.
 template <class T>
 void ExpectNear(const Array<T>& got, const Array<T>& expected, const Array<T>& scale, double bound) {
   ASSERT_EQ(got.rows, expected.rows);
@@ -130,7 +130,7 @@ Factors<T> Factored(const Array<T>& a) {
   EXPECT_TRUE(f.reflectors.GapIsUntouched());
   return f;
 }
-// r, of as many rows as there are reflectors; the parts that are stored elsewhere are 0.
+// Returns r with as many rows as there are reflectors; the elements below the diagonal are 0.
 template <class T>
 Array<T> UpperOf(const Factors<T>& f) {
   Array<T> r(static_cast<int64_t>(f.taus.size()), f.reflectors.columns);
@@ -139,7 +139,7 @@ Array<T> UpperOf(const Factors<T>& f) {
   }
   return r;
 }
-// The first `columns` columns of q.
+// Returns the first `columns` columns of q.
 template <class T>
 Array<T> OrthogonalOf(const Factors<T>& f, int64_t columns) {
   Array<T> q(f.reflectors.rows, columns, f.reflectors.gap);
@@ -216,7 +216,7 @@ TYPED_TEST(Qr, HasTheReferencesReflectors) {
 TYPED_TEST(Qr, GeneratesTheReferencesColumns) {
   ForEachSize([](const Size& s) {
     const Factors<TypeParam> f = Factored(Random<TypeParam>(s.rows, s.columns, s.gap));
-    // Fewer columns than there are reflectors, as many, and more.
+    // Fewer columns than reflectors, as many, and more.
     for (const int64_t columns : {std::min<int64_t>({2, s.rows, s.columns}), std::min(s.rows, s.columns),
                                   std::min<int64_t>(s.rows, 150)}) {
       const Array<TypeParam> q = OrthogonalOf(f, columns);
@@ -291,7 +291,7 @@ struct Pivoted {
   std::vector<int64_t> pivots;
   bool by_reference = false;
 };
-// Factors with pivots, of which the marked ones stay in front.
+// QR with column pivoting (geqp3); marked columns stay in front.
 template <class T>
 Factors<T> FactoredWithPivots(const Array<T>& a, Pivoted& p) {
   Factors<T> f{a, std::vector<T>(std::min(a.rows, a.columns))};
@@ -312,7 +312,7 @@ void ExpectPivoted(const Array<T>& a, const std::vector<int64_t>& marks) {
   }
   const Array<T> q = OrthogonalOf(f, static_cast<int64_t>(f.taus.size()));
   ExpectNear(Times(q, UpperOf(f)), chosen, chosen, Bound(a.rows, a.columns));
-  // Later columns are no longer than this one, as far as they are left.
+  // The remaining part of later columns is not longer than this one.
   const int64_t fixed = std::count_if(marks.begin(), marks.end(), [](int64_t mark) { return mark != 0; });
   for (int64_t i = fixed; i < static_cast<int64_t>(f.taus.size()); ++i) {
     for (int64_t j = i + 1; j < a.columns; ++j) {
@@ -336,7 +336,7 @@ TYPED_TEST(Qr, ChoosesTheReferencesPivots) {
 }
 
 TYPED_TEST(Qr, ComputesNormsAgainThatHaveLostTheirDigits) {
-  // Columns that are nearly the same, and what tells them apart is of many sizes.
+  // Nearly parallel columns whose differences have many magnitudes.
   Array<TypeParam> a = Random<TypeParam>(60, 40);
   for (int64_t j = 1; j < a.columns; ++j) {
     for (int64_t i = 0; i < a.rows; ++i)

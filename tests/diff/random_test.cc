@@ -1,4 +1,4 @@
-// rng-bit-generator through both engines: the same bits, and the same next state.
+// Tests rng-bit-generator through both engines: same bits and same next state.
 
 #include "engines.h"
 #include "fmt/format.h"
@@ -8,7 +8,7 @@ namespace {
 
 constexpr const char* kTypes[] = {"u32", "s32", "u64", "s64", "f32", "u16", "s8", "u4", "s4", "bf16", "f64"};
 
-// The state as it may come: the second word counts over 2^32 and over 2^64.
+// States whose counter word overflows 2^32 and 2^64.
 void ExpectBits(const char* algorithm, const char* state_type, const char* state) {
   for (const char* type : kTypes) {
     for (const char* dims : {"", "1", "7", "2", "5,7", "4,3", "3,4,5", "0,3", "1031", "33,129"}) {

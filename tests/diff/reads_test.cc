@@ -1,5 +1,4 @@
-// Loops that read through pads, gathers and everything else that only chooses positions, through both
-// engines.
+// Tests loops that read through pads, gathers and other index transformations, through both engines.
 
 #include "absl/strings/str_join.h"
 #include "engines.h"
@@ -11,7 +10,7 @@ namespace {
 
 using Dims = std::vector<int64_t>;
 
-// Writes chains of random reads and elementwise operations.
+// Generates chains of random index transformations and elementwise operations.
 class ReadWriter {
  public:
   ReadWriter(uint32_t seed, const char* type) : random_(seed), type_(type) {}
@@ -26,7 +25,7 @@ class ReadWriter {
     Parameter(type_, {});
     scalar_ = last_;
     for (int k = 0, count = 3 + Below(9); k < count; ++k) AddOperation();
-    // The later values, so that the earlier ones are read through.
+    // Only late values are results, so that earlier ones can be fused.
     std::vector<std::string> names, types;
     for (size_t k = arrays_.size() - std::min<size_t>(arrays_.size(), 1 + Below(2)); k < arrays_.size();
          ++k) {
@@ -72,7 +71,7 @@ class ReadWriter {
   }
 
   void AddOperation() {
-    // Mostly of what came last.
+    // Prefers the latest array.
     const Array a = arrays_[Below(3) == 0 ? static_cast<size_t>(Below(static_cast<int>(arrays_.size())))
                                           : arrays_.size() - 1];
     const auto rank = static_cast<int>(a.dims.size());
@@ -147,7 +146,7 @@ class ReadWriter {
     New(dims, fmt::format("broadcast({}), dimensions={{{}}}", a.name, absl::StrJoin(mapped, ",")));
   }
 
-  // Slices of one element along a dimension, or blocks of two, at the positions of an array.
+  // Gathers slices of one element along a dimension, or blocks of two, at positions from an array.
   void Rows(const Array& a) {
     if (a.dims.empty()) return;
     const auto d = Below(static_cast<int>(a.dims.size()));
@@ -156,7 +155,7 @@ class ReadWriter {
     const bool has_vectors = Below(2) == 0, collapses = taken == 1;
     Parameter("s32", has_vectors ? Dims{count, 1} : Dims{count});
     const std::string indices = last_;
-    // The positions come first or last.
+    // The gathered positions are the first or the last dimensions.
     Dims sizes = a.dims, windows, offsets;
     sizes[static_cast<size_t>(d)] = taken;
     for (size_t i = 0; i < sizes.size(); ++i) {
@@ -220,7 +219,8 @@ TEST(ReadsTest, RandomReads) {
     test::ExpectEnginesAgree(Program(seed), {.specials = true, .index_range = 150});
 }
 
-// Rows as long as a tile and longer or shorter, from anywhere, on either side of an operation, and on both.
+// Rows of a tile's length, and longer or shorter ones, gathered on either operand of an operation, and on
+// both.
 TEST(ReadsTest, RowsFromAnywhere) {
   for (const char* type : {"f32", "bf16", "s32"}) {
     for (const int row : {128, 200, 1024, 1500}) {

@@ -1,4 +1,4 @@
-// Reductions through both engines.
+// Tests reductions through both engines.
 
 #include "engines.h"
 #include "fmt/format.h"
@@ -42,7 +42,7 @@ TEST(ReduceTest, IntegersWrapAndBitsCombine) {
   }
 }
 
-// n elements of magnitude 2 at most: the partial sums' roundings, and half a unit of the result's own.
+// The bound of n elements of magnitude 2: the roundings of partial sums and half a unit of the result.
 TEST(ReduceTest, SumsAreWithinTheirBound) {
   for (const auto& [type, epsilon] : {std::pair("bf16", 0x1p-8), std::pair("f16", 0x1p-11),
                                       std::pair("f32", 0x1p-24), std::pair("f64", 0x1p-53)}) {
@@ -55,7 +55,7 @@ TEST(ReduceTest, SumsAreWithinTheirBound) {
   }
 }
 
-// The largest and where it stands; `first` decides between equals.
+// Computes the maximum and its index; `first` breaks ties.
 std::string ArgMax(const char* type, const char* dims, const char* kept, const char* first,
                    const char* compare) {
   return fmt::format(
@@ -87,7 +87,7 @@ TEST(ReduceTest, WhereTheLargestStands) {
   }
 }
 
-// Largest values that are zeros of both signs, and combiners that compare NaN with nothing.
+// Ties between zeros of both signs, and combiners for which NaN is unordered.
 TEST(ReduceTest, WhereTheFirstOfEqualStands) {
   constexpr const char* kCombiners[] = {
       " g = pred[] compare(x, y), direction=GT\n odd = pred[] compare(x, x), direction=NE\n o = pred[] or(g, "
@@ -128,7 +128,7 @@ TEST(ReduceTest, WhereTheFirstOfEqualStands) {
   }
 }
 
-// Neither may be regrouped: the last value wins, and differences.
+// Combiners that must not be reassociated: last value wins, and subtraction.
 TEST(ReduceTest, CombinersThatHaveAnOrder) {
   for (const char* combine : {"ROOT r = f32[] subtract(x, y)",
                               "b = pred[] compare(x, y), direction=LT\n ROOT r = f32[] select(b, y, x)",

@@ -1,4 +1,4 @@
-// Rows that are reduced as they are computed, through both engines.
+// Tests reductions along rows that are fused with their operands, through both engines.
 
 #include "engines.h"
 #include "fmt/format.h"
@@ -11,7 +11,7 @@ std::string Combiner(const char* type, const char* opcode) {
                      type, opcode);
 }
 
-// Whole strips, tiles and rows, and what is left of each.
+// Multiples of strips, tiles and rows, and partial ones.
 constexpr int kLengths[] = {64,  65,   127,  128,  129,  192,  200,  255,
                             512, 1000, 1024, 1025, 1153, 2048, 5000, 70001};
 
@@ -49,7 +49,7 @@ TEST(RowFoldsTest, SumsAreCloseToTheReference) {
   }
 }
 
-// The second difference is the first one, kept; what is neither the same array nor the same scalar is not.
+// The second difference is a common subexpression of the first; other arrays, scalars or operations are not.
 TEST(RowFoldsTest, WhatIsComputedTwiceIsKept) {
   for (const auto& [second, kept] : {std::pair("subtract(x, pb)", true), std::pair("subtract(x, gb)", false),
                                      std::pair("add(x, pb)", false), std::pair("subtract(pb, x)", false)}) {

@@ -1,5 +1,5 @@
-// Reductions along rows together with the loops around them, and chains of operations, through both engines;
-// the bits do not depend on threads, nor on whether rows are taken in blocks.
+// Tests reductions along rows fused with surrounding loops, and chains of operations, through both engines.
+// The bits must not depend on the number of threads or on row blocking.
 
 #include "absl/strings/str_replace.h"
 #include "base/parallel.h"
@@ -27,7 +27,7 @@ std::string Softmax(const char* type, int rows, int columns) {
              type, rows, columns);
 }
 
-// Deviations from the mean of each row, over their spread; statistics in f32.
+// Normalises each row by its mean and variance; statistics are in f32.
 std::string Normalised(const char* type, int rows, int columns) {
   return Combiner("add", "f32", "add") +
          fmt::format(
@@ -57,7 +57,7 @@ TEST(RowsTest, SoftmaxIsCloseToTheReference) {
   for (const auto& [type, epsilon] : {std::pair("f32", 0x1p-24), std::pair("bf16", 0x1p-8),
                                       std::pair("f16", 0x1p-11), std::pair("f64", 0x1p-53)}) {
     for (const Size size : kSizes) {
-      // A few roundings and functions of 4 ULP; sums of n terms.
+      // A few roundings, functions of 4 ULP, and sums of n terms.
       const double relative = 40 * epsilon + (std::string_view(type) == "f64" ? 1 : size.columns) * 0x1p-24;
       test::ExpectEnginesAgree(Softmax(type, size.rows, size.columns),
                                {.rule = CompareRule::Close(relative, relative)});
@@ -82,7 +82,7 @@ std::vector<std::byte> BytesOf(const Literal& value) {
   return bytes;
 }
 
-// The parts of blocked rows, one after the other, each over all rows at once.
+// Disables row blocking: each part runs over all rows at once.
 plan::Plan Unblocked(plan::Plan plan) {
   for (plan::Step& step : plan.steps) {
     if (auto* rows = std::get_if<plan::RowsStep>(&step.what)) rows->program.block = rows->program.rows;
@@ -124,7 +124,7 @@ TEST(RowsTest, BitsDependNeitherOnThreadsNorOnBlocks) {
   EXPECT_GT(blocked, 20);
 }
 
-// Arithmetic, comparisons and choices on 32 bits: exact, whatever the length of what is left of a strip.
+// Arithmetic, comparisons and selections on 32-bit types: exact for any remainder of the vector length.
 TEST(ChainsTest, AreExact) {
   const char* const floats[] = {
       "s = T[N] add(a, b)\n p = T[N] multiply(s, a)\n d = T[N] divide(p, b)\n ROOT r = T[N] subtract(d, s)",
@@ -163,7 +163,7 @@ TEST(ChainsTest, AreExact) {
   }
 }
 
-// Mostly bf16, whose order in registers is another, with f32, predicates and numbers that count.
+// Mostly bf16, whose lanes have another order in registers, mixed with f32, predicates and integers.
 TEST(ChainsTest, MixTypes) {
   for (const int n : {1, 31, 64, 128, 1021, 1024, 70001}) {
     for (const bool keeps_floats : {false, true}) {
@@ -183,7 +183,7 @@ TEST(ChainsTest, MixTypes) {
   }
 }
 
-// Rows of 130 elements: scalars of a row, of all, and arrays in one chain.
+// Row-wise scalars, scalars and arrays in one chain.
 TEST(ChainsTest, ReadScalarsOfRows) {
   for (const char* type : {"f32", "bf16"}) {
     for (const char* dims : {"3,130", "257,129", "2,5,128"}) {
@@ -200,7 +200,7 @@ TEST(ChainsTest, ReadScalarsOfRows) {
   }
 }
 
-// Rows that are read up to edges, and where indices say.
+// Rows that are read through pads, concatenations and gathers.
 TEST(RowsTest, RowsThatAreReadThroughOthers) {
   for (const auto& [rows, columns] : {std::pair(200, 300), std::pair(1500, 40), std::pair(32, 2053)}) {
     const std::string text = fmt::format(

@@ -1,4 +1,4 @@
-// scan through both engines: bit-equal, for the steps are the reference's.
+// Tests scan through both engines: bit-equal, because the steps are the reference's.
 
 #include "engines.h"
 #include "fmt/format.h"
@@ -6,7 +6,7 @@
 namespace hlo::scan_test {
 namespace {
 
-// An array of the sizes `dims`, scanned along `dimension`; what is carried has the sizes `carry`.
+// An array of sizes `dims`, scanned along `dimension`; the carry has sizes `carry`.
 struct Case {
   const char *dims, *carry;
   int dimension;

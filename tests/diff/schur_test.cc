@@ -1,4 +1,4 @@
-// Schur forms and eigenvectors of matrices without symmetry: what they are defined by.
+// Tests Schur forms and eigenvectors of nonsymmetric matrices against their definition.
 
 #include "linalg/spectral.h"
 #include "spectral_matrices.h"
@@ -12,7 +12,7 @@ using test::ExpectOrthonormal;
 using test::RandomMatrix;
 using test::SizeOf;
 
-// |a b - c d|
+// Returns the largest element of |a b - c d|.
 template <class A, class B, class C, class D>
 double Difference(const Matrix<A>& a, const Matrix<B>& b, const Matrix<C>& c, const Matrix<D>& d) {
   double worst = 0;
@@ -73,7 +73,7 @@ TYPED_TEST(Schur, EigenvectorsOfBothSides) {
     for (int64_t i = 0; i < n; ++i) {
       for (int64_t j = 0; j < n; ++j) adjoint.view(i, j) = std::conj(left.view(j, i));
     }
-    // Vectors of these matrices are conditioned no worse than so.
+    // Bounds the condition of the eigenvectors of these matrices.
     const double bound = 100 * Bound(n, SizeOf(a.view));
     EXPECT_LE(Difference(a.view, right.view, right.view, values.view), bound);
     EXPECT_LE(Difference(adjoint.view, a.view, values.view, adjoint.view), bound);

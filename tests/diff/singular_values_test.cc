@@ -1,4 +1,4 @@
-// Singular values and vectors: what they are defined by, and against linalg's, within a-priori bounds.
+// Tests singular values and vectors against their definition and against linalg, within a-priori bounds.
 
 #include "kernels/factor/spectra.h"
 #include "linalg/spectral.h"
@@ -7,7 +7,7 @@
 namespace hlo::test::singular_values_test {
 namespace {
 
-// Both with all their columns where `full`; strides as those of an Array.
+// Computes all columns of u and v if `full`; the strides are as in Array.
 template <class T>
 void CheckSvd(const Array<T>& a, bool full, const std::string& name, int64_t gap = 0, int64_t step = 1,
               bool transposed = false) {

@@ -1,4 +1,4 @@
-// Small floats between memory and lanes, against the codes that types/small_float.h gives.
+// Tests conversions of small floats between memory and lanes against types/small_float.h.
 
 #include <bit>
 #include <cmath>
@@ -11,7 +11,7 @@
 namespace hlo::cpu::small_floats_test {
 namespace {
 
-// Every code's value, the numbers beside it and halfway to its neighbours, and any bits.
+// Returns the value of every code, adjacent numbers, midpoints between codes, and random bits.
 template <class N>
 std::vector<float> Samples() {
   std::vector<float> samples;

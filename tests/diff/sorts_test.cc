@@ -1,4 +1,4 @@
-// sort and topk through both engines: the same permutation, whatever the comparator.
+// Tests sort and topk through both engines: the same permutation for every comparator.
 
 #include <tuple>
 
@@ -12,7 +12,7 @@ namespace {
 constexpr const char* kShapes[][2] = {{"1", "0"},     {"37", "0"},  {"3,700", "1"},
                                       {"700,3", "0"}, {"5,0", "1"}, {"9001", "0"}};
 
-// `before` answers whether (a, i) comes before (b, j).
+// `before` compares (a, i) with (b, j).
 void ExpectSorted(const char* type, const char* second, const std::string& before, bool specials = true) {
   for (const auto& [dims, dimension] : kShapes) {
     test::ExpectEnginesAgree(
@@ -58,7 +58,8 @@ TEST(SortTest, BySeveralKeys) {
   }
 }
 
-// As compilers write the total order: bits, of which negative ones are turned over.
+// Total order as compilers emit it: integer comparison of the bits, with the magnitude bits of negative
+// values inverted.
 TEST(SortTest, ByBits) {
   for (const auto& [type, bits, most] :
        {std::tuple("f32", "s32", "2147483647"), std::tuple("bf16", "s16", "32767"),
@@ -75,7 +76,7 @@ TEST(SortTest, ByBits) {
 }
 
 TEST(SortTest, ByAnythingElse) {
-  // Not even an order.
+  // These comparators are not strict weak orderings.
   ExpectSorted("s32", "f32",
                "s = s32[] add(a, b)\n k = s32[] constant(7)\n m = s32[] remainder(s, k)\n"
                " z = s32[] constant(2)\n ROOT r = pred[] compare(m, z), direction=LT");
@@ -101,7 +102,7 @@ TEST(TopkTest, FirstOfEachLine) {
   }
 }
 
-// Lines so long that threads share them, in pieces that divide them or do not.
+// Lines long enough to be split across threads, in lengths that the pieces divide or not.
 void ExpectSharedLinesSorted(const char* type, const char* second, const std::string& before) {
   for (const auto& [dims, dimension] : {std::pair("65535", 0), std::pair("65536", 0), std::pair("65537", 0),
                                         std::pair("81920", 0), std::pair("66000,2", 0)}) {
@@ -134,14 +135,14 @@ void ExpectSharedLinesSorted(const char* type, const char* second, const std::st
 TEST(SharedLinesTest, ByKeys) {
   for (const char* type : {"f32", "s8", "bf16", "f64"})
     ExpectSharedLinesSorted(type, "s64", "ROOT r = pred[] compare(b, a), direction=LT, type=TOTALORDER");
-  // Keys of more than 64 bits, of which many are equal.
+  // Keys of more than 64 bits with many ties.
   ExpectSharedLinesSorted("pred", "f64",
                           "l = pred[] compare(a, b), direction=LT\n q = pred[] compare(a, b), direction=EQ\n"
                           " m = pred[] compare(i, j), direction=GT, type=TOTALORDER\n n = pred[] and(q, m)\n"
                           " ROOT r = pred[] or(l, n)");
 }
 
-// NaN has no place in the order: where a merge is at a piece's begin cannot be searched for.
+// NaN is unordered, so merge positions cannot be found by binary search.
 TEST(SharedLinesTest, ByAComparator) {
   ExpectSharedLinesSorted("f32", "s16", "ROOT r = pred[] compare(a, b), direction=LT");
   ExpectSharedLinesSorted(
@@ -149,14 +150,14 @@ TEST(SharedLinesTest, ByAComparator) {
   ExpectSharedLinesSorted("s32", "bf16",
                           "s = s32[] add(a, b)\n k = s32[] constant(7)\n m = s32[] remainder(s, k)\n"
                           " z = s32[] constant(2)\n ROOT r = pred[] compare(m, z), direction=LT");
-  // An order that no key has: those of the same remainder are equal.
+  // An order without a key: values with the same remainder are equal.
   ExpectSharedLinesSorted("u16", "f32",
                           "k = u16[] constant(7)\n m = u16[] remainder(a, k)\n n = u16[] remainder(b, k)\n"
                           " l = pred[] compare(m, n), direction=LT\n g = pred[] compare(m, n), direction=GE\n"
                           " f = pred[] not(g)\n ROOT r = pred[] and(l, f)");
 }
 
-// Operands that nothing else needs are sorted where they lie; results that nothing needs are left out.
+// Operands at their last use are sorted in place; unused results are dropped.
 TEST(SortTest, InPlace) {
   for (const char* type : {"s4", "u8", "bf16", "f32", "f64", "s64"}) {
     for (const char* sizes : {"1", "1031", "7,300", "40,5", "0,3"}) {

@@ -1,5 +1,5 @@
 #pragma once
-// Matrices with known spectra, and what factors of matrices are measured by.
+// Matrices with known spectra, and error measures of factorisations.
 
 #include <algorithm>
 #include <cmath>
@@ -22,7 +22,7 @@ using linalg::Matrix;
 inline constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// A matrix with memory of its own; elements between its lines belong to none.
+// A matrix with its own memory and guard elements between its lines.
 template <class T>
 struct Array {
   std::vector<T> data;
@@ -34,7 +34,7 @@ struct Array {
     if (transposed) view = {data.data(), rows, columns, step, rows * step + gap};
   }
   Array(const Array& other) : data(other.data), view(other.view) { view.data = data.data(); }
-  Array(Array&&) = default;  // Memory stays where it is.
+  Array(Array&&) = default;  // Moving does not relocate the elements.
 };
 
 template <class T>
@@ -81,7 +81,7 @@ void Orthonormalise(const Matrix<T>& q) {
   }
 }
 
-// u diag(values) v^H with random u and v; v = u where `hermitian`.
+// Returns u diag(values) v^H with random u and v; v = u if `hermitian`.
 template <class T>
 Array<T> WithValues(int64_t rows, int64_t columns, const std::vector<double>& values, bool hermitian) {
   Array<T> u = RandomMatrix<T>(rows, rows, 5), v = RandomMatrix<T>(columns, columns, 6), a(rows, columns);
@@ -111,7 +111,7 @@ double LargestOf(const Matrix<T>& m) {
   return largest;
 }
 
-// Errors of n operations on numbers of this size.
+// Returns the error bound of n operations on numbers of this size.
 inline double Bound(int64_t n, double size) { return 6 * kEpsilon * static_cast<double>(n + 3) * size; }
 
 template <class T>
@@ -127,7 +127,7 @@ void ExpectOrthonormal(const Matrix<T>& q) {
   EXPECT_LE(worst, Bound(q.rows, 1));
 }
 
-// |a right - left diag(values)| <= bound
+// Expects |a right - left diag(values)| <= bound.
 template <class T>
 void ExpectPairs(const Matrix<const T>& a, const Matrix<T>& left, const std::vector<double>& values,
                  const Matrix<T>& right, double size) {
@@ -149,7 +149,7 @@ inline void ExpectNear(const std::vector<double>& values, const std::vector<doub
   for (size_t i = 0; i < values.size(); ++i) ASSERT_NEAR(values[i], expected[i], bound) << "value " << i;
 }
 
-// The norm is at most sqrt(n) times the largest element's share; what results are measured by.
+// Returns an upper estimate of the norm, relative to which errors are measured.
 template <class T>
 double SizeOf(const Matrix<T>& a) {
   const double largest = LargestOf(a);
@@ -162,14 +162,14 @@ inline std::vector<double> Graded(int64_t n, double ratio) {
   return values;
 }
 
-// Values with gaps of all sizes, most of them none.
+// Returns values with gaps of all sizes, most of them zero.
 inline std::vector<double> Clustered(int64_t n) {
   std::vector<double> values(n);
   for (int64_t i = 0; i < n; ++i) values[i] = static_cast<double>(i % 3) + (i % 5 == 0 ? 1e-13 * i : 0);
   return values;
 }
 
-// What f leaves in memory with one thread and with two.
+// Expects that f gives the same bits with one thread and with two.
 template <class F>
 void ExpectSameBits(F&& f) {
   SetWorthThreads(0);

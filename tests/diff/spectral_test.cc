@@ -1,5 +1,5 @@
-// Eigenvalues and eigenvectors of Hermitian matrices: what they are defined by, and against linalg's, within
-// a-priori bounds.
+// Tests eigenvalues and eigenvectors of Hermitian matrices against their definition and against linalg,
+// within a-priori bounds.
 
 #include "linalg/spectral.h"
 
@@ -9,13 +9,13 @@
 namespace hlo::test::spectral_test {
 namespace {
 
-// `to` has the strides that results are wanted in.
+// `to` has the strides of the results.
 template <class T>
 void CheckEigen(const Array<T>& a, bool lower, Array<T> to, const std::string& name) {
   SCOPED_TRACE(name + (lower ? " lower" : " upper"));
   const int64_t n = a.view.rows;
   for (int64_t i = 0; i < n; ++i) {
-    // The other triangle is not read.
+    // The other triangle must not be read.
     for (int64_t j = 0; j < n; ++j)
       to.view(i, j) = (lower ? i >= j : i <= j) ? a.view(i, j) : T(std::nan(""));
   }
@@ -87,7 +87,7 @@ TYPED_TEST(Spectral, EigenvectorsOfSpecialMatrices) {
   }
 }
 
-// Elements from 1e-150 to 1e150, and matrices of very small and very large ones.
+// Elements from 1e-150 to 1e150, and matrices of very small and very large norm.
 TYPED_TEST(Spectral, EigenvectorsOfAllMagnitudes) {
   using T = TypeParam;
   for (const int64_t n : {7, 40, 90}) {

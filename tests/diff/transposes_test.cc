@@ -1,5 +1,5 @@
-// Dots of transposed operands through both engines: whichever way the operands are seen, the sums are the
-// same.
+// Tests dots of transposed operands through both engines: folding transposes into the dot must not change the
+// sums.
 
 #include <algorithm>
 #include <numeric>
@@ -15,11 +15,10 @@ using Dims = std::vector<int64_t>;
 
 std::string Text(const Dims& dims) { return absl::StrJoin(dims, ","); }
 
-// One operand: what each dimension of the array is to the dot, in a random order, and the array with its
-// dimensions moved once more.
+// One operand: the roles of the array's dimensions in random order, and optionally a transpose of the array.
 struct Operand {
   enum Role { kBatch, kContracting, kFree };
-  std::vector<std::pair<Role, int64_t>> dims;  // The number among those of its role.
+  std::vector<std::pair<Role, int64_t>> dims;  // Role and number within that role.
   Dims permutation;
   bool is_transposed;
 
@@ -33,7 +32,7 @@ struct Operand {
     std::iota(permutation.begin(), permutation.end(), 0);
     std::shuffle(permutation.begin(), permutation.end(), random);
   }
-  // By number: where the dot finds the dimensions of a role.
+  // Returns the dimensions with this role, by number.
   Dims Places(Role role) const {
     Dims places(std::count_if(dims.begin(), dims.end(), [&](const auto& dim) { return dim.first == role; }));
     for (size_t d = 0; d < dims.size(); ++d) {
@@ -49,7 +48,7 @@ struct Operand {
   }
 };
 
-// The array and, where it is transposed, how: the dot's operand is called `name`.
+// Defines the array and, if it is transposed, the transpose; the dot's operand is `name`.
 std::string Define(const Operand& operand, const Dims& sizes, std::string_view type, std::string_view name,
                    int number) {
   if (!operand.is_transposed)

@@ -1,5 +1,5 @@
 #pragma once
-// Programs of cholesky and triangular-solve, with arguments that have a factor and a solution.
+// Programs of cholesky and triangular-solve with arguments that have a factor and a solution.
 
 #include <complex>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace hlo::test {
 
-// Element (i, j) of each matrix becomes value(i, j, element).
+// Sets element (i, j) of each matrix to value(i, j, element).
 template <class Value>
 void Change(Literal& matrices, Value&& value) {
   const int64_t n = matrices.dim(matrices.rank() - 1), rows = matrices.dim(matrices.rank() - 2);
@@ -31,7 +31,7 @@ void Change(Literal& matrices, Value&& value) {
   });
 }
 
-// A few units of the type: both engines round once.
+// Returns a tolerance of a few ULP: both engines round once.
 inline CompareRule UnitsOf(ElementType type) {
   const ElementType real = IsComplex(type) ? ComponentType(type) : type;
   const double unit = real == ElementType::kF64 ? 1e-12 : real == ElementType::kF32 ? 0x1p-22 : 0x1p-7;
@@ -47,8 +47,9 @@ inline std::string TextOf(const std::string& type, const std::vector<int64_t>& d
   return fmt::format("{}[{}]", type, fmt::join(dims, ","));
 }
 
-// Positive definite by its diagonal; what lies on the side that is not read has nothing to do with it. With a
-// negative element in a row of the first matrix, which then has no factor.
+// Returns diagonally dominant, positive definite matrices with arbitrary values in the triangle that is not
+// read. If `negative_at` >= 0, that row of the first matrix gets a negative diagonal element, so it has no
+// factor.
 inline Program Factors(const std::string& type, const std::vector<int64_t>& dims, bool lower,
                        int64_t negative_at = -1) {
   Literal a = RandomArray(*ParseElementType(type), dims, 3);

@@ -1,4 +1,4 @@
-// Updates of windows with what a loop computes for others too, through both engines.
+// Tests dynamic-update-slices fused with loops whose values have other uses, through both engines.
 
 #include "engines.h"
 #include "fmt/format.h"
@@ -6,8 +6,8 @@
 namespace hlo::updates_test {
 namespace {
 
-// A loop over nine turns whose state is a count, an array and the array that it updates. `body` makes `t`,
-// the next array, of the count `i`, the array `h` and `all`; `rows` is what becomes of `all`.
+// A loop of nine iterations with a counter, an array, and an array that it updates as state. `body` computes
+// `t`, the next array, from the counter `i`, the array `h` and `all`; `rows` is the updated `all`.
 std::string Scan(const char* type, const char* body) {
   const std::string h = fmt::format("{}[3,50]", type), all = fmt::format("{}[9,4,60]", type);
   const std::string state = fmt::format("(s32[], {}, {})", h, all);
@@ -30,25 +30,25 @@ std::string Replaced(std::string text, const std::string& type) {
 }
 
 constexpr const char* kBodies[] = {
-    // The row that the next turn takes.
+    // The row that the next iteration reads.
     "  t = T[3,50] add(h, h)\n  row = T[1,3,50] broadcast(t), dimensions={1,2}\n"
     "  rows = T[9,4,60] dynamic-update-slice(all, row, i, one, i)\n",
-    // By a reshape, of one of two values of a loop.
+    // Through a reshape, of one of two results of a loop.
     "  u = T[3,50] subtract(h, h)\n  t = T[3,50] maximum(u, h)\n  v = T[3,50] add(t, u)\n"
     "  row = T[1,3,50] reshape(t)\n  other = T[9,4,60] dynamic-update-slice(all, row, zero, i, zero)\n"
     "  line = T[1,3,50] reshape(v)\n  rows = T[9,4,60] dynamic-update-slice(other, line, i, zero, one)\n",
-    // Together with what stood there.
+    // Combined with the previous contents.
     "  was = T[1,3,50] dynamic-slice(all, i, one, zero), dynamic_slice_sizes={1,3,50}\n"
     "  old = T[3,50] reshape(was)\n  t = T[3,50] add(h, old)\n  row = T[1,3,50] reshape(t)\n"
     "  rows = T[9,4,60] dynamic-update-slice(all, row, i, one, zero)\n",
-    // Together with what stands elsewhere.
+    // Combined with contents at another position.
     "  was = T[1,3,50] dynamic-slice(all, one, one, i), dynamic_slice_sizes={1,3,50}\n"
     "  old = T[3,50] reshape(was)\n  t = T[3,50] add(h, old)\n  row = T[1,3,50] reshape(t)\n"
     "  rows = T[9,4,60] dynamic-update-slice(all, row, one, one, zero)\n",
     // The same elements in another order.
     "  t = T[3,50] add(h, h)\n  turned = T[50,3] transpose(t), dimensions={1,0}\n"
     "  row = T[1,3,50] reshape(turned)\n  rows = T[9,4,60] dynamic-update-slice(all, row, i, one, zero)\n",
-    // What is read after the update.
+    // The update is read back.
     "  d = T[3,50] add(h, h)\n  row = T[1,3,50] reshape(d)\n"
     "  rows = T[9,4,60] dynamic-update-slice(all, row, i, one, zero)\n"
     "  back = T[1,3,50] dynamic-slice(rows, next, zero, zero), dynamic_slice_sizes={1,3,50}\n"
@@ -65,7 +65,7 @@ TEST(UpdatesTest, LoopsThatKeepWhatTheyCompute) {
   }
 }
 
-// Scatters of one window: outside of the array it is left out.
+// Scatters of a single window, which is skipped if it is out of bounds.
 TEST(UpdatesTest, ScattersOfOneWindow) {
   constexpr const char* kCombiners[] = {"ROOT r = {0}[] parameter(1)",
                                         "b = {0}[] parameter(1)\n  ROOT r = {0}[] add(a, b)",
@@ -94,7 +94,7 @@ TEST(UpdatesTest, ScattersOfOneWindow) {
   }
 }
 
-// The operand is an argument: it stays as it is.
+// The operand is an argument and must not change.
 TEST(UpdatesTest, UpdatesThatCopy) {
   test::ExpectEnginesAgree(
       "ENTRY main {\n  x = f32[100] parameter(0)\n  all = f32[7,120] parameter(1)\n  i = s32[] parameter(2)\n"

@@ -10,7 +10,7 @@ namespace hlo::test {
 struct WindowCase {
   const char *base, *result, *window;
 };
-// Few elements: walked through in the reference's order.
+// Few elements: folded directly in the reference's order.
 inline constexpr WindowCase kWalked[] = {
     {"17", "15", "size=3"},
     {"2,9,11,5", "2,4,5,5", "size=1x3x3x1 stride=1x2x2x1"},
@@ -23,7 +23,7 @@ inline constexpr WindowCase kWalked[] = {
     {"3", "9", "size=2 pad=4_3"},
     {"1300", "1298", "size=3"},
 };
-// Longer ones slide.
+// Many elements: computed as sliding windows.
 inline constexpr WindowCase kSlid[] = {
     {"100", "100", "size=100 pad=99_0"},
     {"3,70,5", "3,70,5", "size=1x70x1 pad=0_0x69_0x0_0"},
@@ -33,7 +33,7 @@ inline constexpr WindowCase kSlid[] = {
     {"60,70", "59,69", "size=10x8 pad=4_4x3_3"},
     {"300", "50", "size=57 stride=5 pad=2_0"},
 };
-// Lines and columns that are cut into pieces.
+// Lines and columns that are split into pieces.
 inline constexpr WindowCase kSlidInPieces[] = {
     {"70000", "7", "size=70000 stride=10000 pad=69999_0"},
     {"70000", "7", "size=70000 stride=10000 pad=0_69999"},

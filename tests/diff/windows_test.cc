@@ -1,4 +1,4 @@
-// reduce-window and select-and-scatter through both engines.
+// Tests reduce-window and select-and-scatter through both engines.
 
 #include "engines.h"
 #include "fmt/format.h"
@@ -36,7 +36,7 @@ TEST(ReduceWindowTest, LongLinesSlideInPieces) {
   }
 }
 
-// At most 150 elements of magnitude 2.
+// The bound is that of sums of at most 150 elements of magnitude 2.
 TEST(ReduceWindowTest, SlidingSumsAreWithinTheirBound) {
   for (const test::WindowCase& c : test::kSlid) {
     test::ExpectEnginesAgree(ReduceWindow("f32", "add", c),
