@@ -1,12 +1,12 @@
-// Implicit broadcasting (shape-rules 2.1, 2.2): what an operation on two operands of different shapes means.
+// Implicit broadcasting of operands of different shapes (shape-rules 2.1, 2.2).
 
 #include "build/emit.h"
 
 namespace hlo::build {
 namespace {
 
-// Each dimension of `x`, which has the rank of `shape`, has the size there or 1. Repeats it along the latter:
-// reshape drops them, broadcast puts them back.
+// Repeats the dimensions of size 1 of `x`, which has the rank of `shape`, to the sizes of `shape`: a reshape
+// removes them and a broadcast adds them.
 Op Stretch(Place place, const Op& x, const Shape& shape) {
   if (SameDimensions(x.shape(), shape)) return x;
   Shape narrow = Shape::Array(x.type(), {}), wide = Shape::Array(x.type(), {});
@@ -22,7 +22,8 @@ Op Stretch(Place place, const Op& x, const Shape& shape) {
   return Emit(place, Opcode::kBroadcast, {dense}, {Attr<attr::dimensions>(KeepDims(x, kept))}, wide);
 }
 
-// Dimension i of `x` becomes dimension B[i] of the result, which else has the sizes of `shape`.
+// Broadcasts `x` so that its dimension i becomes dimension broadcast_dimensions[i] of the result; the other
+// dimensions have the sizes of `shape`.
 Op Align(Place place, const Op& x, const Shape& shape, Dims broadcast_dimensions) {
   Shape aligned = Shape::Array(x.type(), shape.dims());
   for (int64_t i = 0; i < x.rank(); ++i) {
@@ -42,8 +43,8 @@ Op Spread(Place place, const Op& x, const Shape& shape, Dims broadcast_dimension
   return aligned.ok() ? Stretch(place, aligned, shape) : aligned;
 }
 
-// The in-dim step: how `lower` lies in `higher`. The result has the rank of `higher`; invalid after a
-// mistake.
+// Returns the shape of `lower` after broadcasting to the rank of `higher` by `broadcast_dimensions`; invalid
+// after an error.
 Shape InDim(Place place, std::string_view what, const Op& lower, const Op& higher, Dims dims) {
   const auto refuse = [&](std::string_view why) {
     Refuse(lower, place, "{} cannot broadcast {} to {} along {{{}}}: {}", what, ToString(lower.shape()),
@@ -70,7 +71,7 @@ Shape InDim(Place place, std::string_view what, const Op& lower, const Op& highe
   return result;
 }
 
-// The degenerate step: dimensions of size 1 take the other side's size.
+// Degenerate dimensions, of size 1, take the size of the other operand.
 Shape Degenerate(Place place, std::string_view what, const Op& at, const Shape& x, const Shape& y) {
   Shape result = x;
   for (int64_t i = 0; i < x.rank(); ++i) {

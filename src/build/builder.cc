@@ -18,7 +18,7 @@ std::shared_ptr<const SourceText> Text(std::string_view text) {
   return std::make_shared<SourceText>("<builder>", std::string(text));
 }
 
-// One line from the first error: message, rule, notes.
+// Returns the first error with its rule and notes in one line.
 std::string FirstError(const Diagnostics& diagnostics) {
   for (const Diagnostic& diagnostic : diagnostics.all()) {
     if (diagnostic.severity != Severity::kError) continue;
@@ -30,7 +30,7 @@ std::string FirstError(const Diagnostics& diagnostics) {
   return "it is not valid";
 }
 
-// All elements of an array are the same bytes.
+// True if all elements are equal bit patterns.
 bool IsUniform(const Literal& value) {
   const int64_t width = ByteCount(value.type());
   for (int64_t i = 1; i < value.element_count(); ++i) {
@@ -39,7 +39,7 @@ bool IsUniform(const Literal& value) {
   return true;
 }
 
-// Whether a number can be stored as the type at all; floats round.
+// True if the type can represent the value; floats are rounded.
 bool Holds(ElementType type, double value) {
   if (IsFloat(type) || IsComplex(type)) return true;
   const double low = IsSigned(type) ? -std::ldexp(1.0, static_cast<int>(BitWidth(type)) - 1) : 0.0;
@@ -76,7 +76,8 @@ IntLists Builder::Keep(const Groups& lists) {
   return module_->arena().Copy(absl::Span<const IntList>(kept));
 }
 
-// Letters, digits, `_`, `.` and `-`, a letter or `_` first; `.N` where the name is taken.
+// Returns a unique name of letters, digits, `_`, `.` and `-` that starts with a letter or `_`; appends `.N`
+// if the name is taken.
 std::string_view Builder::UniqueName(std::string_view wanted) {
   std::string name(wanted);
   for (char& c : name) {
@@ -84,7 +85,7 @@ std::string_view Builder::UniqueName(std::string_view wanted) {
   }
   if (name.empty() || !(std::isalpha(static_cast<unsigned char>(name[0])) || name[0] == '_'))
     name.insert(0, 1, '_');
-  if (ParseElementType(name)) name += '_';  // Readers take it for a shape.
+  if (ParseElementType(name)) name += '_';  // Readers would parse it as a shape.
   const std::string root = name;
   while (!names_.emplace(name, 0).second) name = fmt::format("{}.{}", root, ++names_[root]);
   return Keep(std::string_view(name));

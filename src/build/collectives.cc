@@ -1,4 +1,4 @@
-// Collectives. Those on tuples take the elements apart and put the results together again.
+// Builds collectives. Those of tuples take the elements as operands and return a tuple of results.
 
 #include <numeric>
 
@@ -20,7 +20,7 @@ void AddParticipants(const Op& at, const Participants& participants, bool has_gl
     attributes->push_back(Attr<attr::use_global_device_ids>(true));
 }
 
-// The shape with one dimension resized.
+// Returns the shape with one dimension resized; nullopt if that is impossible.
 std::optional<Shape> Resized(const Shape& shape, int64_t dimension, int64_t size) {
   if (!shape.IsArray() || dimension < 0 || dimension >= shape.rank()) return std::nullopt;
   Shape result = shape;
@@ -28,7 +28,7 @@ std::optional<Shape> Resized(const Shape& shape, int64_t dimension, int64_t size
   return result;
 }
 
-// Element by element for a tuple; one variadic instruction, whose result is a tuple also for one element.
+// Emits one variadic instruction for a tuple operand; its result is a tuple even for one element.
 template <class ResultOf>
 Op Variadic(const Operand& operand, Opcode opcode, const std::vector<AttrEntry>& attributes,
             ResultOf result_of) {
@@ -119,7 +119,8 @@ Op ReduceScatter(Operand operand, Function computation, int64_t dimension, int64
   });
 }
 
-// Blocks come in where they were cut; a reshape and a transpose take them to where they are joined.
+// Received blocks are stacked along the split dimension. A reshape and a transpose move them to the concat
+// dimension.
 Op AllToAll(Operand operand, int64_t split_dimension, int64_t concat_dimension, int64_t split_count,
             const Participants& participants) {
   const Place place = operand.place;
@@ -181,7 +182,7 @@ Op CollectivePermute(Operands operands, Pairs source_target_pairs, std::optional
               shapes.size() == 1 ? shapes[0] : Shape::Tuple(shapes));
 }
 
-// In the order of the instruction's operands, which is not that of the arguments.
+// The operands of the instruction have a different order than the arguments.
 Op RaggedAllToAll(Operand input, Op input_offsets, Op send_sizes, Op output, Op output_offsets, Op recv_sizes,
                   const Participants& participants) {
   std::vector<AttrEntry> attributes;

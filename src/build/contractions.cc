@@ -1,4 +1,4 @@
-// Dots, convolutions and linear algebra.
+// Builds dots, convolutions and linear algebra.
 
 #include "base/status.h"
 #include "build/emit.h"
@@ -18,7 +18,7 @@ std::vector<AttrEntry> DotAttributes(const Op& at, const DotDimensions& d, const
   return attributes;
 }
 
-// `bf01_oi01->bf01`
+// Returns dim_labels text such as `bf01_oi01->bf01`.
 std::optional<std::string> LabelText(const ConvDimensions& d) {
   const auto part = [](char first, int64_t first_at, char second, int64_t second_at, Dims spatial) {
     std::string text(spatial.size() + 2, '?');
@@ -35,7 +35,7 @@ std::optional<std::string> LabelText(const ConvDimensions& d) {
   const std::string kernel =
       part('i', d.kernel_input_feature, 'o', d.kernel_output_feature, d.kernel_spatial);
   const std::string output = part('b', d.output_batch, 'f', d.output_feature, d.output_spatial);
-  constexpr size_t kMostSpatial = 10;  // A digit each.
+  constexpr size_t kMostSpatial = 10;  // Each has one digit.
   if (input.empty() || kernel.empty() || output.empty() || d.input_spatial.size() > kMostSpatial)
     return std::nullopt;
   return fmt::format("{}_{}->{}", input, kernel, output);
@@ -47,12 +47,12 @@ std::vector<int64_t> Sizes(const Op& x, Dims dimensions) {
   return sizes;
 }
 
-// Spatial dimensions of an operand of the default dimension numbers.
+// Returns the number of spatial dimensions of an operand with default dimension numbers.
 int64_t SpatialRank(const Op& lhs) { return lhs.shape().IsArray() && lhs.rank() >= 2 ? lhs.rank() - 2 : 0; }
 
 }  // namespace
 
-// The last dimension of a vector or matrix with the first of the other.
+// Contracts the last dimension of a vector or matrix with the first of the other.
 Op Dot(Operand lhs, Op rhs, const DotOptions& options) {
   return DotGeneral(lhs, rhs, {.lhs_contracting = {lhs.rank() < 2 ? 0 : 1}, .rhs_contracting = {0}}, options);
 }

@@ -1,4 +1,4 @@
-// Tuples, control flow, calls, and data that enters or leaves a run.
+// Builds tuples, control flow, calls and transfers.
 
 #include "base/arena.h"
 #include "build/emit.h"
@@ -78,7 +78,7 @@ Op CompositeCall(Function computation, Operands operands, std::string_view name,
                  int64_t version) {
   if (computation.computation == nullptr) return Op(computation.builder, nullptr);
   Builder& b = *computation.builder;
-  // Values are written as they are, so strings carry their quotes.
+  // Values of frontend attributes are printed verbatim, so strings include their quotes.
   const auto quoted = [&](std::string_view text) {
     return b.Keep(std::string_view(fmt::format("\"{}\"", text)));
   };

@@ -11,7 +11,7 @@ Op Binary(Opcode opcode, const Operand& lhs, const Op& rhs, Dims broadcast_dimen
   return Emit(lhs.place, opcode, {x, y}, attributes);
 }
 
-// Floats have a total order beside the partial one, other types have one order.
+// Floats have both a total and a partial order, other types a single one.
 ComparisonOrder TotalOrder(const Op& x) {
   return x.ok() && IsFloat(x.type()) ? ComparisonOrder::kTotal : ComparisonOrder::kPartial;
 }
@@ -21,7 +21,7 @@ Function Identity(Place place, Builder& builder, const Shape& shape) {
       "identity", {shape}, [](const std::vector<Op>& p) { return p[0]; }, place);
 }
 
-// The operand's shape with another element type.
+// Returns the operand's shape with another element type.
 Shape Retyped(const Op& operand, ElementType type) {
   Shape shape = operand.shape();
   shape.set_type(type);
@@ -105,7 +105,7 @@ Op FullLike(Operand prototype, double value) {
                                              : scalar;
 }
 
-// A complex number loses its imaginary part first.
+// Converts a complex number to a real type by its real part.
 Op ConvertElementType(Operand operand, ElementType type) {
   if (!ReadyArrays(operand.place, "convert", {operand})) return Op(operand.builder(), nullptr);
   Op x = operand;
@@ -113,7 +113,7 @@ Op ConvertElementType(Operand operand, ElementType type) {
   return Emit(operand.place, Opcode::kConvert, {x}, {}, Retyped(x, type));
 }
 
-// Narrower elements appear as a new most minor dimension, wider ones take one up.
+// Narrower elements add a most minor dimension, wider ones consume it.
 Op BitcastConvertType(Operand operand, ElementType type) {
   if (!ReadyArrays(operand.place, "bitcast-convert", {operand})) return Op(operand.builder(), nullptr);
   const int64_t from = BitWidth(operand.type()), to = BitWidth(type);

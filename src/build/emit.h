@@ -1,5 +1,5 @@
 #pragma once
-// What the functions of builder.h share: emitting, refusing, and the one place that broadcasts.
+// Helpers of builder.h's functions: emitting instructions, reporting errors and broadcasting.
 
 #include <string_view>
 #include <utility>
@@ -10,14 +10,14 @@
 
 namespace hlo::build {
 
-// Emits one instruction for the builder of the first operand that has one.
+// Emits an instruction with the builder of the first operand that has one.
 Op Emit(Place place, Opcode opcode, const std::vector<Op>& operands,
         const std::vector<AttrEntry>& attributes = {}, Shape shape = {},
         std::optional<ElementType> type = {});
 
-// All operands have values. Reports one that never had; those after a mistake are silent.
+// True if all operands have values. Reports operands that never had a value; those after an error are silent.
 bool Ready(Place place, const std::vector<Op>& operands);
-// The same, and all are arrays.
+// True if Ready holds and all operands are arrays; reports others.
 bool ReadyArrays(Place place, std::string_view what, const std::vector<Op>& operands);
 
 template <class... Args>
@@ -27,16 +27,16 @@ Op Refuse(const Op& at, Place place, fmt::format_string<Args...> format, Args&&.
              : at.builder()->Fail(place, fmt::format(format, std::forward<Args>(args)...));
 }
 
-// A list kept for the module of `at`; empty where that has no builder.
+// Copies a list to the module of `at`; empty if `at` has no builder.
 IntList KeepDims(const Op& at, Dims dims);
 attr_kind::PrecisionList KeepPrecision(const Op& at, const std::vector<Precision>& precision);
 
-// Brings two operands to one shape (shape-rules 2.1, 2.2); false after a mistake.
+// Broadcasts two operands to a common shape (shape-rules 2.1, 2.2); returns false after an error.
 bool BroadcastTogether(Place place, std::string_view what, Op* lhs, Op* rhs, Dims broadcast_dimensions);
-// Repeats the scalars among the operands to the sizes of the first that is none.
+// Broadcasts scalars to the shape of the first operand that is not a scalar.
 void BroadcastScalars(Place place, const std::vector<Op*>& operands);
 
-// Window attribute; an empty one after a mistake. Lists other than sizes may be empty.
+// Creates a window attribute; empty after an error. Lists other than sizes may be empty.
 struct WindowLists {
   Dims sizes, strides = {};
   Pairs padding = {};

@@ -11,7 +11,7 @@
 namespace hlo {
 namespace {
 
-// The end of an asynchronous operation, or a point on its way, makes sense with its beginning alone.
+// True if the instruction continues or ends an asynchronous operation, which requires its start.
 bool NeedsItsOperands(Opcode opcode) {
   constexpr Opcode kContinuations[] = {Opcode::kAsyncUpdate,   Opcode::kAsyncDone,
                                        Opcode::kAllReduceDone, Opcode::kAllGatherDone,
@@ -41,7 +41,7 @@ class Extractor {
   }
 
  private:
-  // Breadth first, so that each instruction has its least distance from a root.
+  // Visits breadth-first, so that each instruction is found at its smallest distance from a root.
   void FindIncluded(absl::Span<const Instruction* const> roots) {
     std::vector<const Instruction*> level(roots.begin(), roots.end());
     for (int64_t height = 0; !level.empty(); ++height) {
@@ -49,7 +49,7 @@ class Extractor {
       for (size_t i = 0; i < level.size(); ++i) {
         const Instruction* instruction = level[i];
         if (instruction->opcode() == Opcode::kParameter || !included_.insert(instruction).second) continue;
-        // The beginning of an asynchronous operation belongs to the level of its end.
+        // The start of an asynchronous operation is on the level of its end.
         std::vector<const Instruction*>& to = NeedsItsOperands(instruction->opcode()) ? level : next;
         to.insert(to.end(), instruction->operands().begin(), instruction->operands().end());
       }
@@ -60,7 +60,7 @@ class Extractor {
     }
   }
 
-  // What stands for an instruction that is not part of it.
+  // Returns the replacement of an instruction outside the part: a token, a constant or a parameter.
   Instruction* AddEdge(const Instruction& instruction) {
     Instruction*& mine = mine_[&instruction];
     if (mine != nullptr) return mine;

@@ -1,5 +1,5 @@
 #pragma once
-// A part of a module as a module of its own: an instruction with what it is computed from, or a computation.
+// Extracts a part of a module as a separate module: instructions with their operands, or a computation.
 
 #include <cstdint>
 #include <functional>
@@ -13,32 +13,33 @@
 
 namespace hlo {
 
-// An instruction at the edge of a part: parameter i of the new module has the value of the i-th one.
+// A part of a module. Parameter i of the new module replaces the i-th instruction at its boundary.
 struct ExtractedPart {
   std::string
-      text;  // The module. Metadata and layouts are kept; schedules, aliases and control order are not.
+      // The new module. It keeps metadata and layouts but no schedule, aliases and control dependencies.
+      text;
   std::vector<const Instruction*> parameters;
 };
 
 struct ExtractOptions {
-  // Levels of operands that are computed above the roots; what stands further up becomes parameters, unless
-  // it is a constant or an iota. An asynchronous operation is never cut.
+  // The number of levels of operands above the roots that are included. Operands beyond become parameters,
+  // except constants and iotas. Asynchronous operations are never split.
   int64_t height = std::numeric_limits<int64_t>::max();
-  // All parameters of the computation, with their numbers, also those that nothing in the part needs.
+  // Keeps all parameters of the computation with their numbers, even unused ones.
   bool keep_parameters = false;
-  // Values for instructions at the edge, which become constants; nullptr for a parameter.
+  // Returns the value of a boundary instruction, which becomes a constant, or nullptr for a parameter.
   std::function<const Literal*(const Instruction&)> constant;
 };
 
-// The part of their computation that computes the instructions, which all belong to the same one. The result
-// is the instruction's value, or a tuple of several.
+// Extracts the instructions and their operands. All roots belong to one computation. The result is the value
+// of the root, or a tuple of several.
 ExtractedPart Extract(const Module& module, absl::Span<const Instruction* const> roots,
                       const ExtractOptions& options = {});
-// A computation, which becomes the entry, with all that it calls.
+// Extracts a computation, which becomes the entry, and its callees.
 ExtractedPart Extract(const Module& module, const Computation& computation,
                       const ExtractOptions& options = {});
 
-// The computations that this one calls, directly or not, callees first.
+// Returns the direct and indirect callees, callees first.
 std::vector<Computation*> CalleesOf(const Module& module, const Computation& computation);
 
 }  // namespace hlo

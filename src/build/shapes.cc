@@ -1,4 +1,4 @@
-// Broadcast, reshape and other data movement; sizes at run time; gather and scatter.
+// Builds broadcasts, reshapes and other data movement, run-time sizes, gather and scatter.
 
 #include <limits>
 #include <numeric>
@@ -21,7 +21,7 @@ bool RankFits(Place place, const Op& at, std::string_view what, int64_t rank) {
   return false;
 }
 
-// Sizes that a shape can hold; refuses others.
+// Reports negative sizes.
 bool SizesFit(Place place, const Op& at, std::string_view what, Dims sizes) {
   for (int64_t size : sizes) {
     if (size >= 0) continue;
@@ -37,7 +37,7 @@ bool DimensionFits(Place place, const Op& at, std::string_view what, int64_t dim
   return false;
 }
 
-// Both lists cut into the smallest consecutive groups of equal products; empty where a product overflows.
+// Splits both lists into the smallest consecutive groups of equal products; none if a product overflows.
 struct DimGroup {
   int64_t from_begin, from_end, to_begin, to_end;
 };
@@ -62,7 +62,7 @@ std::vector<DimGroup> CommonFactors(Dims from, Dims to) {
   return groups;
 }
 
-// The dimension of the result to which the dynamic size of dimension i goes; -1 where that is not known.
+// Returns the result dimension to which dimension i with its dynamic size is mapped; -1 if unknown.
 int64_t DynamicTarget(const Shape& from, Dims to, int64_t i, int64_t inferred_dimension) {
   for (const DimGroup& group : CommonFactors(from.dims(), to)) {
     if (i < group.from_begin || i >= group.from_end) continue;
@@ -119,7 +119,7 @@ Op Broadcast(Operand operand, Dims sizes) {
               {Attr<attr::dimensions>(KeepDims(operand, minor))}, shape);
 }
 
-// Dimensions of size 1 first go where they belong, then they are dropped and repeated.
+// Moves dimensions of size 1 to their place first, then removes and repeats them.
 Op BroadcastInDim(Operand operand, Dims out_dims, Dims broadcast_dimensions) {
   const Place place = operand.place;
   if (!ReadyArrays(place, "BroadcastInDim", {operand}) ||

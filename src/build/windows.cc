@@ -1,4 +1,4 @@
-// Reductions, windows, scans, sorts and random numbers.
+// Builds reductions, windows, scans, sorts and random numbers.
 
 #include <algorithm>
 #include <numeric>
@@ -27,7 +27,7 @@ Op EmitReduceWindow(const Operands& operands, const Operands& inits, const Funct
               {Attr<attr::window>(*window), Attr<attr::to_apply>(f.computation)});
 }
 
-// SAME and VALID as pairs; a mistake is kept by the builder.
+// Returns the padding in pairs for SAME and VALID; records an error in the builder.
 std::optional<std::vector<std::pair<int64_t, int64_t>>> PaddingOf(const Op& x, Place place, Dims window,
                                                                   Dims strides, Padding padding) {
   if (!ReadyArrays(place, "a window", {x})) return std::nullopt;
@@ -57,8 +57,7 @@ absl::StatusOr<std::vector<std::pair<int64_t, int64_t>>> MakePadding(Dims sizes,
           fmt::format("window sizes and strides are positive, not {} and {}", window[i], stride));
     }
     if (padding == Padding::kValid || sizes[i] <= 0) continue;
-    // The last window starts at a multiple of the stride below the size, so nothing here exceeds size +
-    // window.
+    // The last window starts below the size, so the sum does not exceed size + window.
     const int64_t last_start = (sizes[i] - 1) / stride * stride;
     const int64_t total = std::max<int64_t>(window[i] - (sizes[i] - last_start), 0);
     pairs[i] = {total / 2, total - total / 2};
