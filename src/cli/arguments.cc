@@ -1,4 +1,4 @@
-// Where the arguments of a run come from.
+// Makes the arguments of a run.
 
 #include "cli/common.h"
 #include "fmt/format.h"

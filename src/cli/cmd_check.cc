@@ -1,4 +1,4 @@
-// check: golden conformance.
+// Implements `check`: runs cases and golden folders.
 
 #include <cstdio>
 #include <map>

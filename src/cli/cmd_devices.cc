@@ -1,4 +1,4 @@
-// devices: the CPU and the GPUs that modules can run on.
+// Implements `devices`: lists the CPU and the GPUs.
 
 #include <thread>
 

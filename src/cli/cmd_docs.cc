@@ -1,4 +1,4 @@
-// docs: man pages and shell completions, made from the flags that the subcommands define.
+// Implements `docs`: generates man pages and shell completions from the flags of the subcommands.
 
 #include <cerrno>
 #include <cstdio>
@@ -16,7 +16,7 @@
 namespace hlo::cli {
 namespace {
 
-// Text for troff: dashes that stay dashes, backslashes and leading dots that mean nothing.
+// Escapes text for troff: hyphens, backslashes, and dots or quotes at the start of a line.
 std::string Troff(std::string_view text) {
   std::string escaped = absl::StrReplaceAll({text.data(), text.size()}, {{"\\", "\\e"}, {"-", "\\-"}});
   escaped = absl::StrReplaceAll(escaped, {{"\n.", "\n\\&."}, {"\n'", "\n\\&'"}});
@@ -51,7 +51,7 @@ std::string ManHeader(std::string_view page, std::string_view summary) {
                      GetBuildInfo().version, Troff(page), Troff(summary));
 }
 
-// hlo-run(1): all subcommands, with a reference to the page of each.
+// Returns hlo-run(1), which lists the subcommands and refers to their pages.
 std::string ManPage(const CLI::App& program) {
   std::string out = ManHeader("hlo-run", "interpreter and reference evaluator for XLA HLO text");
   out += ".SH SYNOPSIS\n.B hlo\\-run\n.RI [ SUBCOMMAND ] \" FILE\"...\n.RI [ FLAGS ]\n";
@@ -68,7 +68,7 @@ std::string ManPage(const CLI::App& program) {
   return out;
 }
 
-// hlo-run-COMMAND(1).
+// Returns hlo-run-COMMAND(1).
 std::string ManPage(const CLI::App& program, const CLI::App& command) {
   std::string out = ManHeader("hlo-run-" + command.get_name(), command.get_description());
   out += fmt::format(".SH SYNOPSIS\n.B hlo\\-run {}\n", Troff(command.get_name()));
@@ -89,7 +89,7 @@ absl::Status Write(const std::filesystem::path& path, std::string_view text) {
   return WriteOutput(path.string(), text);
 }
 
-// Everything, where systems look for it below a prefix's share/.
+// Writes all files to their standard places below a prefix's share/.
 absl::Status WriteTree(const CLI::App& program, const std::filesystem::path& share) {
   HLO_RETURN_IF_ERROR(Write(share / "man/man1/hlo-run.1", ManPage(program)));
   for (const CLI::App* command : Subcommands(program)) {

@@ -1,4 +1,4 @@
-// extract: a part of a module as a module of its own, with the values at its edge if they are wanted.
+// Implements `extract`: writes a part of a module as a module, on request with the values at its boundary.
 
 #include "absl/container/flat_hash_map.h"
 #include "base/status.h"
@@ -24,7 +24,7 @@ struct ExtractFlags {
 
 using Values = absl::flat_hash_map<const Instruction*, Literal>;
 
-// Keeps the values that instructions have when they are executed for the n-th time.
+// Records the values of instructions at their n-th execution.
 class Recorder : public Observer {
  public:
   Recorder(absl::Span<const Instruction* const> instructions, int64_t execution) : execution_(execution) {
@@ -52,7 +52,7 @@ absl::StatusOr<CheckedModule> CheckedText(const std::string& text) {
   return Check(module, diagnostics);
 }
 
-// The fast engine computes what is in the entry computation, as the result of a module that ends there.
+// Computes instructions of the entry computation with the fast engine, as the results of an extracted module.
 absl::StatusOr<Values> ComputeInEntry(const Module& module, absl::Span<const Instruction* const> instructions,
                                       std::vector<Literal> arguments) {
   Values values;
@@ -95,7 +95,7 @@ std::string DidYouMean(const std::string& name, const std::vector<std::string_vi
   return near.empty() ? "" : fmt::format("; did you mean '{}'?", near);
 }
 
-// The instruction of a name, that of the entry computation first.
+// Finds an instruction by name, first in the entry computation.
 absl::StatusOr<const Instruction*> FindInstruction(const Module& module, std::string name) {
   if (name.starts_with('%')) name.erase(0, 1);
   const Instruction* found = nullptr;

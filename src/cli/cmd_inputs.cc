@@ -1,4 +1,4 @@
-// inputs: makes a file of arguments for a module.
+// Implements `inputs`: writes a file of arguments for a module.
 
 #include "cli/commands.h"
 #include "cli/flags.h"

@@ -1,4 +1,4 @@
-// ops: the opcode table.
+// Implements `ops`: prints the opcode table.
 
 #include <cstdio>
 
@@ -19,7 +19,7 @@ std::string Operands(const OpcodeInfo& info) {
   return fmt::format("{}-{}", info.min_operands, info.max_operands);
 }
 
-// Those that evaluate the opcode themselves, with some element type.
+// Returns the engines that evaluate the opcode themselves for some element type.
 Json Engines(Opcode opcode) {
   Json names = Json::array();
   for (const conform::Engine& engine : conform::AllEngines()) {
@@ -94,7 +94,7 @@ int PrintOps(const std::vector<std::string>& names, const std::string& format) {
   return 0;
 }
 
-// The targets of custom calls that are evaluated, with their operands and results.
+// Prints the built-in custom-call targets with their operands and results.
 int PrintCustomCalls(const std::string& format) {
   for (const KnownCustomCall& known : KnownCustomCalls()) {
     if (format == "json")

@@ -1,4 +1,4 @@
-// plan: what the fast engine would do.
+// Implements `plan`: prints the plan of the fast engine.
 
 #include <cstdio>
 

@@ -1,4 +1,4 @@
-// print: parse and print in a canonical form.
+// Implements `print`: parses a module and prints it in a canonical form.
 
 #include "build/extract.h"
 #include "cli/commands.h"
@@ -18,7 +18,7 @@ struct PrintCommandOptions {
   std::string output;
 };
 
-// The form of an HloModuleProto that a file of this name has; nullopt for text.
+// Returns the form of the HloModuleProto for this file name; nullopt for text.
 std::optional<io::MessageForm> MessageFormOf(const std::string& path) {
   const std::optional<FileFormat> format = FileFormatOf(path);
   if (format == FileFormat::kProto) return io::MessageForm::kBinary;
@@ -38,7 +38,7 @@ void PrintFile(const PrintCommandOptions& options, const std::string& file, File
   }
   PrintOptions print = options.print;
   if (print.as_xla) NormalizeAsXla(*loaded.module);
-  // Whoever compares with the file, or XLA that reads it, finds the computations where they were.
+  // Keeps the order of computations, for comparison with the file and for XLA's reader.
   print.own_order = !print.as_xla && (print.form == PrintForm::kLong || print.form == PrintForm::kShort);
   print.metadata = !options.no_metadata;
   print.layouts = !options.no_layouts;

@@ -1,4 +1,4 @@
-// profile: where the time of a run goes.
+// Implements `profile`: measures the run time of instructions.
 
 #include <algorithm>
 #include <chrono>
@@ -17,8 +17,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int64_t kMostEvents = 1'000'000;
-constexpr int64_t kMostWatched = 10;  // Runs under observation, in about
-constexpr double kLongestWatch = 1;   // so many seconds.
+constexpr int64_t kMostWatched = 10;  // The largest number of profiled runs.
+constexpr double kLongestWatch = 1;   // The time limit of profiled runs in seconds.
 
 struct ProfileOptions {
   CommonOptions common;
@@ -29,7 +29,7 @@ struct ProfileOptions {
   std::string trace;
 };
 
-// FLOP/s or bytes/s in units of 10^9; nothing where there are none.
+// Returns GFLOP/s or GB/s; "" if there is none.
 std::string Rate(double count, double seconds) {
   return count > 0 && seconds > 0 ? fmt::format("{:.4g}", count / seconds / 1e9) : "";
 }
@@ -98,7 +98,7 @@ void Run(const ProfileOptions& options, const std::string& file, FileResult& res
     if (!result.Accept(value.status(), file)) return;
     best = std::min(best, std::chrono::duration<double>(Clock::now() - start).count());
   }
-  // The fastest of a few, like the time beside it.
+  // Keeps the profile of the fastest run, as for the time without a profile.
   std::optional<Profile> profile;
   double watched = std::numeric_limits<double>::infinity(), in_all = 0;
   for (int64_t run = 0; run < std::min(options.repeat, kMostWatched) && in_all < kLongestWatch; ++run) {

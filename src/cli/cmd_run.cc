@@ -1,4 +1,4 @@
-// run: evaluate and print or store the result.
+// Implements `run`: evaluates a module and prints or stores the result.
 
 #include <unistd.h>
 
@@ -39,9 +39,9 @@ struct RunOptions {
   bool fail_on_nan = false;
   bool full = false, summary = false;
   int64_t repeat = 1;
-  int64_t while_limit = -1;  // None.
+  int64_t while_limit = -1;  // -1 means no limit.
   EvaluateOptions evaluate;
-  std::vector<std::pair<std::string, uint64_t>> seeds;  // Of single files.
+  std::vector<std::pair<std::string, uint64_t>> seeds;  // The seeds of single files.
 };
 
 struct Timing {
@@ -54,7 +54,7 @@ absl::StatusOr<Literal> Evaluate(const RunOptions& options, Executable& executab
                                  std::vector<Literal> arguments, EvaluateOptions evaluate, Timing& timing) {
   absl::StatusOr<Literal> value = absl::InternalError("not run");
   for (int64_t run = 0; run < options.repeat; ++run) {
-    value = Literal();  // Gives back the memory of the run before.
+    value = Literal();  // Frees the result of the previous run.
     FileHost host(options.host);
     evaluate.host = &host;
     const auto start = Clock::now();
@@ -88,7 +88,7 @@ bool HasNan(const Literal& value) {
   });
 }
 
-// The result as text: all of it, unless people look at it.
+// Returns the result as text, which is abbreviated on a terminal.
 std::string ResultText(const RunOptions& options, const Literal& value) {
   if (options.summary) return StatisticsText(value);
   const bool is_short = isatty(STDOUT_FILENO) != 0 && !options.full && !options.common.json;
@@ -161,7 +161,7 @@ void Run(const RunOptions& options, OutputNames* names, const std::string& file,
   }
 }
 
-// Directories stand for the files below them.
+// A directory counts as the files below it.
 bool HasSeveralFiles(const std::vector<std::string>& files) {
   std::error_code error;
   return files.size() > 1 || (files.size() == 1 && std::filesystem::is_directory(files[0], error));

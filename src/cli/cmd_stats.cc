@@ -1,4 +1,4 @@
-// stats: counts, work and memory of a module.
+// Implements `stats`: prints counts, cost and memory of a module.
 
 #include "cli/commands.h"
 #include "cli/flags.h"
@@ -26,7 +26,7 @@ Json ToJson(const ModuleStatistics& s) {
           {"element_types", types}};
 }
 
-// 7712345678 -> "7712345678 (7.71 G)"
+// Formats 7712345678 as "7712345678 (7.71 G)".
 std::string Large(int64_t value) {
   constexpr std::string_view kUnits[] = {"", "k", "M", "G", "T", "P", "E"};
   double scaled = static_cast<double>(value);

@@ -1,4 +1,4 @@
-// verify: parse and check; print every error, not only the first.
+// Implements `verify`: parses and checks a module and prints all errors.
 
 #include "cli/commands.h"
 #include "cli/flags.h"

@@ -47,7 +47,7 @@ bool UseColor() {
 
 void FileResult::Fail(Exit exit_status, std::string message) {
   exit = std::max(exit, exit_status);
-  // Each line with a place of the module is an error of its own.
+  // Each line that starts with a location in the module is a separate error.
   size_t begin = 0;
   while (begin != std::string::npos) {
     const size_t next =
@@ -60,7 +60,7 @@ void FileResult::Fail(Exit exit_status, std::string message) {
 
 bool FileResult::Accept(const absl::Status& status, const std::string& file) {
   if (status.ok()) return true;
-  // Messages that begin with a place already name the file.
+  // Messages that start with a location already name the file.
   std::string message(Message(status));
   const bool is_placed = absl::StartsWith(message, file + ":") ||
                          (source != nullptr && absl::StartsWith(message, source->name() + ":"));

@@ -10,7 +10,7 @@ namespace {
 
 bool TakesValue(const CLI::Option& option) { return option.get_items_expected_max() > 0; }
 
-// The words that a flag's value is one of, where its description or type lists them: `{cpu,gpu}`.
+// Returns the possible values of a flag from its description or type: `{cpu,gpu}`.
 std::vector<std::string> ValueWords(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   const size_t open = type.find('{'), close = type.find('}');
@@ -69,7 +69,7 @@ std::string BashCompletion(const CLI::App& program) {
       "\"$word\") "
       "$(compgen -f -- \"$word\"))\n    return\n  fi\n",
       AllNames(program));
-  // FILE stands for `run FILE`.
+  // `hlo-run FILE` means `run FILE`.
   out += fmt::format(
       "  command=${{COMP_WORDS[1]}}\n  case \" {} \" in\n    *\" $command \"*) ;;\n    *) command=run ;;\n  "
       "esac\n",
@@ -115,7 +115,7 @@ std::string FishCompletion(const CLI::App& program) {
                        FishText(command->get_description()));
   }
   for (const CLI::App* command : Subcommands(program)) {
-    // FILE stands for `run FILE`.
+    // `hlo-run FILE` means `run FILE`.
     const std::string condition =
         command->get_name() == "run"
             ? fmt::format("not __fish_seen_subcommand_from {}", absl::StrReplaceAll(names, {{"run ", ""}}))

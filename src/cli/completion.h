@@ -1,5 +1,5 @@
 #pragma once
-// Completions for shells, made from the flags that the subcommands define.
+// Generates shell completions from the flags of the subcommands.
 
 #include <string>
 #include <vector>

@@ -10,7 +10,7 @@
 namespace hlo::cli {
 namespace {
 
-// Whether an archive has value i, as one array or as the elements of a tuple.
+// True if the archive has value i, as an array or as elements of a tuple.
 bool HasValue(const Archive& archive, int64_t i) {
   const std::string key = fmt::format("{}", i), inside = key + ".";
   return std::any_of(archive.keys().begin(), archive.keys().end(),

@@ -1,5 +1,5 @@
 #pragma once
-// The host of a run whose values lie in files: --infeed and --outfeed.
+// A host whose values are stored in files: --infeed and --outfeed.
 
 #include <memory>
 #include <string>
@@ -15,9 +15,9 @@ namespace hlo::cli {
 struct HostOptions {
   std::vector<std::string> infeed;
   std::string outfeed;
-  bool remove = false;  // --remove-infeed-outfeed
+  bool remove = false;  // --remove-infeed-outfeed.
 };
-// --infeed, --outfeed and --remove-infeed-outfeed.
+// Adds --infeed, --outfeed and --remove-infeed-outfeed.
 void AddHostFlags(CLI::App& app, HostOptions& options);
 
 class FileHost : public Host {
@@ -25,10 +25,10 @@ class FileHost : public Host {
   explicit FileHost(const HostOptions& options) : options_(options) {}
 
   bool gives_values() const override { return options_.remove || !options_.infeed.empty(); }
-  // The next value: of a literal or file its own, of an archive those under the keys 0, 1, ...
+  // Returns the next value: that of a literal or file, or those under the keys 0, 1, ... of an archive.
   absl::StatusOr<Literal> Take(const Instruction& reader, const Shape& shape) override;
   absl::Status Give(const Instruction& writer, Literal value) override;
-  // Stores what was given, where the options name a file.
+  // Writes the received values to the file of the options, if any.
   absl::Status Finish() const;
 
  private:
@@ -36,8 +36,8 @@ class FileHost : public Host {
   void NextSource();
 
   const HostOptions& options_;
-  size_t source_ = 0;                 // The infeed to take from.
-  std::unique_ptr<Archive> archive_;  // Open while values are taken from it,
+  size_t source_ = 0;                 // The index of the current infeed.
+  std::unique_ptr<Archive> archive_;  // The open archive, while it is read.
   int64_t taken_from_archive_ = 0;
   int64_t taken_ = 0;
   std::vector<Literal> given_;

@@ -1,4 +1,4 @@
-// The loop over files, and what goes to standard output or into files of text.
+// Iterates over files and writes to standard output and text files.
 
 #include <unistd.h>
 
@@ -18,12 +18,12 @@
 namespace hlo::cli {
 namespace {
 
-// UTF-8 is what JSON demands; names in a dump can be any bytes.
+// JSON must be UTF-8, but names in a dump can contain any bytes.
 std::string ToJsonLine(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// `dir/m#2.hlo` for the second module of dir/m.hlo.
+// Returns `dir/m#2.hlo` for the second module of dir/m.hlo.
 std::string PartName(const std::string& file, size_t part) {
   const std::filesystem::path path(file);
   return (path.parent_path() /
@@ -31,7 +31,7 @@ std::string PartName(const std::string& file, size_t part) {
       .string();
 }
 
-// Writes what a module gave; false where standard output takes no more.
+// Writes the result of a module; returns false if standard output has failed.
 bool WriteResult(FileResult& result, Json line, bool json) {
   if (json) {
     line.update({{"status", Name(result.exit)}, {"errors", result.errors}});
@@ -47,7 +47,7 @@ bool WriteResult(FileResult& result, Json line, bool json) {
   return false;
 }
 
-// Standard output takes what several modules give.
+// True if a single file receives the output; standard output can receive several.
 bool HasSingleOutput(const CommonOptions& options) {
   return !options.single_output.empty() && options.single_output != "-";
 }
@@ -82,7 +82,7 @@ bool ForEachModule(const CommonOptions& options, const std::string& file, bool j
     } else {
       result.Fail(ExitFor(modules.status()), fmt::format("hlo-run: error: {}", Message(modules.status())));
     }
-    progress.reset();  // Before anything else is printed.
+    progress.reset();  // Erases the progress line before anything else is printed.
     worst = std::max(worst, result.exit);
     if (i > 0 && !json) result.text = options.separator + result.text;
     if (!WriteResult(result, std::move(line), json)) return false;
@@ -113,7 +113,7 @@ int ForEachFile(const CommonOptions& options,
 }
 
 namespace {
-int output_error = 0;  // The first error of standard output, as an errno.
+int output_error = 0;  // The errno of the first failed write to standard output.
 }  // namespace
 
 void NoteOutputError(int error) {

@@ -1,4 +1,4 @@
-// The flags that subcommands share.
+// Adds the flags that subcommands share.
 
 #include "cli/flags.h"
 
@@ -74,7 +74,7 @@ void AddElidedFlag(CLI::App& app, ElidedValues& elided) {
 
 namespace {
 
-// Splits `PARAM=VALUE`; without a name the first part is empty.
+// Splits `PARAM=VALUE`; the first part is empty without a name.
 std::pair<std::string, std::string> SplitName(const std::string& text) {
   const size_t equals = text.rfind('=');
   if (equals == std::string::npos) return {"", text};

@@ -1,5 +1,5 @@
 #pragma once
-// The flags that subcommands share.
+// Adds the flags that subcommands share.
 
 #include <map>
 #include <string>
@@ -12,7 +12,8 @@
 
 namespace hlo::cli {
 
-// One of an enumeration's words, in any case. CLI11's own would show the values beside them, as characters.
+// Returns a case-insensitive validator of an enumeration's words. CLI11's own prints the enumerators as
+// characters.
 template <class Enum>
 CLI::Validator OneOf(const std::map<std::string, Enum>& words) {
   std::vector<std::string> names;
@@ -28,19 +29,19 @@ CLI::Validator OneOf(const std::map<std::string, Enum>& words) {
       "{" + list + "}");
 }
 
-// Positional files, --format, --strict, --max-errors, --max-nesting, --max-literal-bytes, --max-memory.
+// Adds positional files, --format, --strict, --max-errors, --max-nesting, --max-literal-bytes, --max-memory.
 void AddCommonFlags(CLI::App& app, CommonOptions& options);
-// --elided: values for constants without elements.
+// Adds --elided, the values of elided constants.
 void AddElidedFlag(CLI::App& app, ElidedValues& elided);
-// --random and --fill.
+// Adds --random and --fill.
 void AddFillFlags(CLI::App& app, InputOptions& options);
-// --input besides.
+// Adds --input and the flags of AddFillFlags.
 void AddInputFlags(CLI::App& app, InputOptions& options);
-// --disable-pass, --trust-plan and --check-passes.
+// Adds --disable-pass, --trust-plan and --check-passes.
 void AddPlanFlags(CLI::App& app, PlanOptions& options);
-// --engine, --device and those of AddPlanFlags.
+// Adds --engine, --device and the flags of AddPlanFlags.
 void AddEngineFlags(CLI::App& app, EngineOptions& options);
-// --custom-call-library and --custom-call.
+// Adds --custom-call-library and --custom-call.
 void AddCustomCallFlags(CLI::App& app, CustomCallOptions& options);
 
 }  // namespace hlo::cli

@@ -1,4 +1,4 @@
-// Errors as objects of JSON.
+// Converts errors to JSON objects.
 
 #include "absl/strings/numbers.h"
 #include "cli/common.h"
@@ -18,7 +18,7 @@ Json Error(std::string_view message, std::optional<SourcePlace> place, std::stri
           {"instruction", OrNull(instruction)}};
 }
 
-// Cuts `:NUMBER` off the end.
+// Removes `:NUMBER` from the end.
 std::optional<int64_t> CutNumber(std::string_view& text) {
   const size_t colon = text.rfind(':');
   int64_t number;
@@ -38,7 +38,7 @@ uint32_t OffsetOf(std::string_view text, SourcePlace place) {
   return static_cast<uint32_t>(at + static_cast<size_t>(place.column) - 1);
 }
 
-// `file:line:column: ` at the beginning, which is cut off.
+// Removes `file:line:column: ` from the beginning.
 std::optional<SourcePlace> CutPlace(std::string_view& message, const SourceText* source) {
   if (source == nullptr || !message.starts_with(source->name() + ":")) return std::nullopt;
   const size_t end = message.find(": ", source->name().size());

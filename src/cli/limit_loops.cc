@@ -22,7 +22,7 @@ std::string LoopShape(const Shape& shape) {
 }
 
 // Rewrites the text of a module: a while over a state S becomes one over (S, s64[]), whose body and condition
-// call the old ones and count.
+// call the old ones and count iterations.
 class LoopLimiter {
  public:
   LoopLimiter(const Module& module, int64_t limit) : module_(module), limit_(limit) {}
@@ -44,11 +44,11 @@ class LoopLimiter {
   }
 
  private:
-  // Whether a computation begins here.
+  // True if a computation starts on this line.
   static bool Opens(absl::string_view line) {
     return (absl::StartsWith(line, "%") || absl::StartsWith(line, "ENTRY ")) && absl::EndsWith(line, "{");
   }
-  // The name behind a per cent sign.
+  // Returns the name after a percent sign.
   static std::string NameIn(absl::string_view line) {
     const size_t begin = line.find('%') + 1;
     return std::string(line.substr(begin, line.find(' ', begin) - begin));
@@ -68,7 +68,7 @@ class LoopLimiter {
     return found == loops_.end() ? nullptr : found->second;
   }
 
-  // A name that no computation has.
+  // Returns an unused computation name.
   std::string NewName(const Computation& computation) {
     std::string name;
     do {
@@ -114,9 +114,10 @@ class LoopLimiter {
 
   const Module& module_;
   const int64_t limit_;
-  absl::flat_hash_map<std::string, const Instruction*> loops_;  // Of the computation, by name.
+  // While loops of the current computation by name.
+  absl::flat_hash_map<std::string, const Instruction*> loops_;
   std::string out_;
-  size_t before_ = 0;  // Where the text of the computation begins.
+  size_t before_ = 0;  // The offset of the computation's text.
   int64_t names_ = 0;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// --while-limit: every loop of a module ends after a number of iterations.
+// Implements --while-limit, which ends every loop after a number of iterations.
 
 #include <cstdint>
 
@@ -9,7 +9,8 @@
 
 namespace hlo::cli {
 
-// The module with a counter in each while's state. Places of its instructions are those in a text of its own.
+// Returns the module with an iteration counter in each while's state. The locations of its instructions refer
+// to its own text.
 absl::StatusOr<CheckedModule> LimitLoops(const Module& module, int64_t limit, const ParseOptions& options);
 
 }  // namespace hlo::cli

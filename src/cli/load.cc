@@ -1,4 +1,4 @@
-// Modules from files: reading, parsing and checking, with what went wrong as a file's result.
+// Reads, parses and checks modules, and stores errors in the result of a file.
 
 #include <algorithm>
 #include <chrono>
@@ -83,7 +83,7 @@ absl::StatusOr<Literal> ZerosOfCall(const Instruction& call, absl::Span<const Li
   return Literal::CreateZeros(call.shape());
 }
 
-// The only operand of the call's shape, or all operands as the tuple that the call gives.
+// Returns the only operand if it has the call's shape, otherwise the tuple of all operands.
 absl::StatusOr<Literal> OperandOfCall(const Instruction& call, absl::Span<const Literal> operands) {
   const ShapeEquality relaxed{.ignore_layout = true};
   if (operands.size() == 1 && Equal(operands[0].shape(), call.shape(), relaxed)) return operands[0];

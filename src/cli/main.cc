@@ -1,4 +1,4 @@
-// hlo-run: the command. `hlo-run FILE` means `hlo-run run FILE`.
+// The hlo-run command. `hlo-run FILE` means `hlo-run run FILE`.
 
 #include <algorithm>
 #include <cstdio>
@@ -17,7 +17,7 @@
 
 namespace {
 
-// Inserts `run` where the first word is no subcommand and no flag of the program itself.
+// Inserts `run` if the first word is neither a subcommand nor a flag of the program.
 std::vector<std::string> WithSubcommand(const CLI::App& program, int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   if (words.empty()) return words;
@@ -70,13 +70,13 @@ int main(int argc, char** argv) {
     return 2;
   }
   std::vector<std::string> words = WithSubcommand(program, argc, argv);
-  std::reverse(words.begin(), words.end());  // The order in which CLI11 wants a vector.
+  std::reverse(words.begin(), words.end());  // CLI11 expects a vector in reverse order.
   try {
     program.parse(words);
   } catch (const CLI::ParseError& error) {
     exit_status = program.exit(error) == 0 ? 0 : 2;
   } catch (const std::system_error& error) {
-    if (std::ferror(stdout) != 0) {  // fmt::print cannot write.
+    if (std::ferror(stdout) != 0) {  // fmt::print failed to write.
       hlo::cli::NoteOutputError(error.code().value());
     } else {
       fmt::print(stderr, "hlo-run: error: {}\n", error.what());

@@ -35,7 +35,7 @@ OutputNames::OutputNames(std::string directory, const std::vector<std::string>& 
     if (argument == "-") continue;
     std::error_code error;
     std::filesystem::path folder = Absolute(argument);
-    // `dumps/` has an empty last part.
+    // The last component of `dumps/` is empty.
     if (!std::filesystem::is_directory(folder, error) || folder.filename().empty())
       folder = folder.parent_path();
     base_ = base_.empty() ? folder : CommonFolder(base_, folder);

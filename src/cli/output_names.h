@@ -1,5 +1,5 @@
 #pragma once
-// Files below a directory of outputs, named after the inputs that they are computed from.
+// Names output files in a directory after the inputs from which they are computed.
 
 #include <filesystem>
 #include <set>
@@ -12,11 +12,12 @@ namespace hlo::cli {
 
 class OutputNames {
  public:
-  // `arguments` are the files and directories that the command was given.
+  // `arguments` are the files and directories on the command line.
   OutputNames(std::string directory, const std::vector<std::string>& arguments);
 
-  // DIR/path/name.npz for base/path/name.hlo, where base is the folder that all arguments have in common. A
-  // name that an earlier file has taken keeps its ending: DIR/path/name.pb.npz. Creates the folders.
+  // Returns DIR/path/name.npz for base/path/name.hlo, where base is the common parent folder of all
+  // arguments. If an earlier file has the name, the extension is kept: DIR/path/name.pb.npz. Creates the
+  // folders.
   absl::StatusOr<std::string> For(const std::string& file, const std::string& ending);
 
  private:
@@ -24,7 +25,7 @@ class OutputNames {
   std::set<std::string> taken_;
 };
 
-// Whether the path names a directory of outputs: it ends in a slash, or there is such a directory.
+// True if the path ends in a slash or is an existing directory.
 bool IsOutputDirectory(const std::string& path);
 
 }  // namespace hlo::cli

@@ -1,4 +1,4 @@
-// Which files do the arguments stand for?
+// Expands the file arguments.
 
 #include <cstdio>
 #include <filesystem>
@@ -20,7 +20,7 @@ absl::StatusOr<std::regex> Pattern(std::string_view flag, const std::string& tex
   }
 }
 
-// "12 side files below 'dump' skipped: 8 buffer assignments, 4 debug options"
+// Prints "12 side files below 'dump' skipped: 8 buffer assignments, 4 debug options".
 void TellSkipped(const std::string& folder, const std::map<std::string, int64_t>& skipped) {
   int64_t total = 0;
   std::vector<std::string> kinds;

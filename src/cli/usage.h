@@ -1,5 +1,5 @@
 #pragma once
-// Messages about command lines that cannot be understood.
+// Error messages for invalid command lines.
 
 #include <string>
 
@@ -7,10 +7,11 @@
 
 namespace hlo::cli {
 
-// "hlo-run: error: run has no flag '--inptu'; did you mean '--input'?" and where to find more.
+// Returns "hlo-run: error: run has no flag '--inptu'; did you mean '--input'?" with a hint where to find
+// help.
 std::string UsageMessage(const CLI::App* program, const CLI::Error& error);
-// Whether the first word is neither a subcommand nor a file, and close to a subcommand, which then is
-// returned; or "".
+// Returns the subcommand that the first word probably means; "" if it is a subcommand, a file or not similar
+// to one.
 std::string MisspelledSubcommand(const CLI::App& program, const std::string& word);
 
 }  // namespace hlo::cli

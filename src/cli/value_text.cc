@@ -14,7 +14,7 @@ namespace hlo::cli {
 namespace {
 
 constexpr int64_t kMostElements = 1000;
-constexpr int64_t kEdgeElements = 3;  // At either end of a dimension.
+constexpr int64_t kEdgeElements = 3;  // The number of elements shown at either end of a dimension.
 
 int64_t StrideOf(const Literal& array, int64_t dim) {
   int64_t stride = 1;
@@ -62,13 +62,13 @@ void AppendSummarised(const Literal& value, std::string* out) {
     AppendLiteral(value, options, out);
     return;
   }
-  options.max_elements = 0;  // The shape, and {...}.
+  options.max_elements = 0;  // Prints the shape and {...}.
   AppendLiteral(value, options, out);
   out->resize(out->rfind('{'));
   AppendCorners(value, 0, 0, out);
 }
 
-// The index of an element; nothing for the only one of a scalar.
+// Returns the index of an element; empty for scalars.
 std::vector<int64_t> IndexAt(const Literal& array, int64_t position) {
   std::vector<int64_t> index(static_cast<size_t>(array.rank()));
   for (int64_t d = array.rank() - 1; d >= 0; --d) {
@@ -78,7 +78,7 @@ std::vector<int64_t> IndexAt(const Literal& array, int64_t position) {
   return index;
 }
 
-// Elements of one kind: how many, and the position of the first.
+// Counts elements of one kind and stores the position of the first.
 struct Occurrences {
   int64_t count = 0, first = -1;
   void Add(int64_t position) {
@@ -156,7 +156,7 @@ class ArrayStatistics {
       if (std::isnan(value)) return nans_.Add(position);
       if (std::isinf(value)) return infinities_.Add(position);
     }
-    // A double may not tell large integers apart, long double does.
+    // long double distinguishes large integers that double does not.
     const auto real = static_cast<long double>(value);
     if (finite_ == 0 || real < least_value_) least_value_ = real, least_ = position;
     if (finite_ == 0 || real > largest_value_) largest_value_ = real, largest_ = position;

@@ -1,5 +1,5 @@
 #pragma once
-// Results for people: large arrays by their corners, and a line of statistics for each array.
+// Prints results for people: large arrays abbreviated, and statistics in one line per array.
 
 #include <string>
 
@@ -8,12 +8,12 @@
 
 namespace hlo::cli {
 
-// As ToString with shapes; arrays of more than 1,000 elements show the first and last three of each
+// Prints as ToString with shapes. Arrays of more than 1,000 elements show the first and last three of each
 // dimension.
 std::string SummarisedText(const Literal& value);
 
-// A line for each array: shape, minimum, maximum and mean of the finite elements, how many are NaN and
-// infinite, and where the first of these is. Complex elements count by their magnitude.
+// Return per array the shape; minimum, maximum and mean of the finite elements; the numbers of NaNs and
+// infinities and the position of the first. Complex elements are represented by their magnitude.
 std::string StatisticsText(const Literal& value);
 nlohmann::ordered_json StatisticsJson(const Literal& value);
 
