@@ -37,7 +37,7 @@ absl::Status Profile::AfterStep(const StepView& step) {
   }
   const int32_t number = RowOf(step);
   Row& row = rows_[number];
-  // The work of a step with others in it is theirs.
+  // The cost of a step that contains other steps is counted in those.
   if (row.runs == 0 && !open.has_inner) row.cost = step.cost();
   ++row.runs;
   row.seconds += Seconds(end - open.begin - open.inner);

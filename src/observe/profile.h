@@ -1,6 +1,6 @@
 #pragma once
-// Where does the time of a run go? By instruction, opcode and kernel, with the work that was done; and as a
-// trace for Chrome's viewer.
+// Measures the run time by instruction, opcode and kernel together with the cost, and writes traces for
+// Chrome's viewer.
 
 #include <chrono>
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace hlo {
 
 class Profile : public Observer {
  public:
-  // Keeps at most so many events for the trace.
+  // Keeps at most `max_events` events for the trace.
   explicit Profile(int64_t max_events = 0) : max_events_(max_events), start_(Clock::now()) {}
   absl::Status BeforeStep(const StepView& step) override;
   absl::Status AfterStep(const StepView& step) override;
@@ -25,23 +25,23 @@ class Profile : public Observer {
     const Instruction* instruction;
     std::string_view kernel;
     int64_t runs = 0;
-    double seconds = 0;  // Without the steps within it.
-    Cost cost;           // Of one run.
+    double seconds = 0;  // Excludes nested steps.
+    Cost cost;           // The cost of one execution.
   };
-  // By falling time.
+  // Returns the rows in order of decreasing time.
   std::vector<Row> ByInstruction() const;
 
   struct Group {
     std::string_view opcode, kernel;
     int64_t runs = 0;
     double seconds = 0;
-    double flops = 0, bytes = 0;  // Of all runs.
+    double flops = 0, bytes = 0;  // Sums over all executions.
   };
   std::vector<Group> ByOpcode() const;
 
-  // In the JSON form of Chrome's trace viewer; times in microseconds.
+  // Returns Chrome's JSON trace format with times in microseconds.
   std::string ChromeTrace() const;
-  // Events that did not fit.
+  // Returns the number of events beyond `max_events`.
   int64_t dropped_events() const { return dropped_events_; }
 
  private:

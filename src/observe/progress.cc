@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kColumns = 100;
 
-// The number in XLA's backend_config={"known_trip_count":{"n":"5"}}.
+// Parses the trip count in XLA's backend_config={"known_trip_count":{"n":"5"}}.
 std::optional<int64_t> KnownTripCount(const Instruction& loop) {
   std::string_view text = loop.Get<attr::backend_config>().text;
   for (const std::string_view key : {"known_trip_count", "\"n\""}) {
@@ -67,7 +67,7 @@ Progress::~Progress() {
 }
 
 absl::Status Progress::BeforeStep(const StepView& step) {
-  // One thread alone writes these.
+  // Only one thread writes these.
   steps_.store(steps_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   instruction_.store(&step.instruction(), std::memory_order_relaxed);
   const bool has_left_loops = was_in_loops_ && step.depth() == 0;
@@ -115,11 +115,11 @@ void Progress::ShowUntilTheEnd(std::chrono::milliseconds delay, std::chrono::mil
   const auto is_ended = [this] { return is_ended_; };
   if (ended_.wait_for(lock, delay - std::min(delay, interval), is_ended)) return;
   while (true) {
-    // A step before the next line says where its loops are.
+    // Asks the next step for the loop iterations.
     wants_loops_.store(true, std::memory_order_relaxed);
     if (ended_.wait_for(lock, interval, is_ended)) return;
     const std::string line = Line();
-    // A terminal that takes nothing must not stop the work.
+    // A blocked terminal must not block the run.
     lock.unlock();
     Print(line);
     shown_ = true;

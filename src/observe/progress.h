@@ -1,6 +1,6 @@
 #pragma once
-// Shows on a terminal how far long work is: a line that is rewritten a few times a second, once the work has
-// lasted for a second. A thread of its own writes it, so that a single long step is no silence.
+// Shows the progress of long operations in a terminal line that is rewritten several times a second, starting
+// after one second. A separate thread writes it, so that it stays current during a long step.
 
 #include <atomic>
 #include <chrono>
@@ -16,10 +16,10 @@
 
 namespace hlo {
 
-// The steps of a run, and before and after it what the thread that has made the object reports.
+// Shows the steps of a run, and outside of it the activities that the thread reports that created the object.
 class Progress : public Observer, public ActivityListener {
  public:
-  // `terminal` must be one; the caller has looked.
+  // `terminal` must be a terminal.
   explicit Progress(std::FILE* terminal, std::chrono::milliseconds delay = std::chrono::milliseconds(1000),
                     std::chrono::milliseconds interval = std::chrono::milliseconds(200));
   // Erases the line.
@@ -39,13 +39,13 @@ class Progress : public Observer, public ActivityListener {
   std::FILE* terminal_;
   const Clock::time_point start_ = Clock::now();
   bool shown_ = false;
-  // Of the run; the instruction is null outside of it.
+  // The state of the run; the instruction is null while no module runs.
   std::atomic<const Instruction*> instruction_ = nullptr;
   std::atomic<int64_t> steps_ = 0;
-  std::atomic<bool> wants_loops_ = false;  // The next step is to say where the loops are.
-  bool was_in_loops_ = false;              // When it last did.
+  std::atomic<bool> wants_loops_ = false;  // Asks the next step to report its loops.
+  bool was_in_loops_ = false;              // True if the last report contained loops.
 
-  mutable std::mutex mutex_;  // Of what follows.
+  mutable std::mutex mutex_;  // Guards the members below.
   std::condition_variable ended_;
   bool is_ended_ = false;
   std::string loops_, activity_, amount_;
