@@ -25,7 +25,7 @@ absl::Status EndsEarly(std::string_view format, size_t size) {
       fmt::format("the {} data end too early, at byte {}: the file is incomplete", format, size));
 }
 
-// Makes room for a chunk behind the first `used` bytes, but for no more than a byte beyond the limit.
+// Grows the buffer by a chunk after the first `used` bytes, up to one byte beyond the limit.
 void Grow(size_t used, int64_t most_bytes, std::string* out) {
   if (out->size() > used) return;
   const size_t step = std::max(kChunk, used / 2);
@@ -53,7 +53,7 @@ absl::StatusOr<std::string> Gunzip(std::string_view bytes, int64_t most_bytes) {
     used += room - stream.avail_out;
     if (used > static_cast<size_t>(most_bytes)) return TooLarge(most_bytes);
     if (result == Z_STREAM_END) {
-      if (CompressionOf(bytes.substr(taken)) != Compression::kGzip) break;  // What follows is padding.
+      if (CompressionOf(bytes.substr(taken)) != Compression::kGzip) break;  // Padding follows.
       inflateReset(&stream);
     } else if (result == Z_BUF_ERROR || (result == Z_OK && taken == bytes.size() && stream.avail_out > 0)) {
       return EndsEarly("gzip", bytes.size());

@@ -1,5 +1,5 @@
 #pragma once
-// Bytes that gzip or zstd has compressed. This file alone knows the two libraries.
+// Decompresses gzip and zstd. Only this file uses the two libraries.
 
 #include <cstdint>
 #include <string>
@@ -10,13 +10,13 @@
 namespace hlo::io {
 
 enum class Compression : uint8_t { kNone, kGzip, kZstd };
-// By the first bytes.
+// Recognises the compression by the first bytes.
 Compression CompressionOf(std::string_view bytes);
-// The path without the ending .gz or .zst, if it has one.
+// Returns the path without the suffix .gz or .zst.
 std::string_view WithoutCompressionSuffix(std::string_view path);
 
-// The bytes before compression, all members or frames of the file one after the other. InvalidArgument with
-// the offset where the data are damaged or end too early; ResourceExhausted for more than `most_bytes`.
+// Decompresses all members or frames of a file. Errors: InvalidArgument with the offset of damaged or
+// truncated data; ResourceExhausted for more than `most_bytes`.
 absl::StatusOr<std::string> Decompress(std::string_view bytes, int64_t most_bytes);
 
 }  // namespace hlo::io

@@ -14,7 +14,7 @@
 namespace hlo::io {
 namespace {
 
-// The number of a real value, whatever its wide type; nullopt for complex values with an imaginary part.
+// Returns a real value as double; nullopt for complex values with an imaginary part.
 template <Wide From>
 std::optional<double> RealPart(From value) {
   if constexpr (std::is_same_v<From, std::complex<double>>) {
@@ -24,7 +24,7 @@ std::optional<double> RealPart(From value) {
   }
 }
 
-// The least and the largest value of an integer type.
+// Return the smallest and the largest value of an integer type.
 int64_t LeastOf(ElementType type) {
   return IsSigned(type) ? std::numeric_limits<int64_t>::min() >> (64 - BitWidth(type)) : 0;
 }
@@ -40,7 +40,7 @@ bool IsWithin(From value, int64_t least, uint64_t largest) {
     return value >= least && (value < 0 || static_cast<uint64_t>(value) <= largest);
   } else {
     const std::optional<double> real = RealPart(value);
-    // `largest` is 2^n - 1: as a double it may round up to 2^n, which is too large.
+    // `largest` is 2^n - 1, which may round up to 2^n as a double.
     return real && *real == std::trunc(*real) && *real >= static_cast<double>(least) &&
            *real < std::ldexp(static_cast<double>(largest / 2 + 1), 1);
   }
@@ -57,14 +57,14 @@ std::optional<To> ToInteger(From value, ElementType type) {
   }
 }
 
-// The value rounded to a real type; nullopt where that makes something else of it.
+// Rounds a value to a real type; nullopt if the type cannot represent it.
 std::optional<double> ToReal(double value, ElementType type) {
   const double rounded = RoundTo<double>(type, value);
   if (std::isnan(value)) return std::isnan(rounded) ? std::optional<double>(value) : std::nullopt;
   if (std::isinf(value)) return std::isinf(rounded) ? std::optional<double>(value) : std::nullopt;
   if (!std::isfinite(rounded)) return std::nullopt;
   const double largest =
-      RoundTo<double>(type, std::numeric_limits<double>::max());  // Of types that saturate.
+      RoundTo<double>(type, std::numeric_limits<double>::max());  // The largest value of types that saturate.
   if (std::isfinite(largest) && std::abs(value) > largest && BitWidth(type) < 64) return std::nullopt;
   return value;
 }
@@ -96,7 +96,7 @@ std::string IndexText(const Literal& array, int64_t position) {
   return fmt::format("{{{}}}", fmt::join(index, ","));
 }
 
-// Whether the element is one of those within the run-time sizes.
+// True if the element is within the run-time sizes.
 bool IsUsed(const Literal& array, int64_t position) {
   if (!array.has_dynamic_sizes()) return true;
   for (int64_t d = array.rank() - 1; d >= 0; --d) {

@@ -1,5 +1,5 @@
 #pragma once
-// Values of one type and shape as values of another.
+// Converts values to other types and shapes.
 
 #include <string_view>
 
@@ -9,15 +9,15 @@
 
 namespace hlo::io {
 
-// Ends the message about a value of another type.
+// The suffix of messages about values of another type.
 inline constexpr std::string_view kConvertHint = " (--convert allows other types)";
 
-// The array with its elements converted. FailedPrecondition names the first one that the type cannot hold:
-// integers and pred are converted exactly, floats are rounded and stay finite.
+// Converts the elements of an array. Integers and pred must be representable; floats are rounded and must
+// stay finite. FailedPrecondition names the first element that the type cannot represent.
 absl::StatusOr<Literal> ConvertElements(const Literal& array, ElementType type);
 
-// The value as one of the expected shape: layouts and, where they are within bounds, sizes may differ, and
-// types too if the options allow it.
+// Converts the value to the expected shape. Layouts may differ, sizes may differ within bounds, and types may
+// differ if the options allow it.
 absl::StatusOr<Literal> FitTo(const Literal& value, const Shape& expected, const ReadOptions& options);
 
 }  // namespace hlo::io

@@ -1,4 +1,4 @@
-// Names of the files in XLA's dumps.
+// Parses the names of files in XLA's dumps.
 
 #include <algorithm>
 #include <regex>
@@ -12,7 +12,7 @@ namespace hlo {
 namespace {
 
 struct SideFile {
-  std::string_view part;  // Of the name.
+  std::string_view part;  // Part of the file name.
   std::string_view kind;
   bool is_ending = false;
 };
@@ -62,14 +62,14 @@ std::string_view SideFileKind(std::string_view path) {
   const auto row = std::find_if(std::begin(kSideFiles), std::end(kSideFiles), [&](const SideFile& side) {
     return side.is_ending ? name.ends_with(side.part) : name.find(side.part) != name.npos;
   });
-  // A module may have any of the words in its own name.
+  // The name of a module may contain any of these words.
   const bool is_module = name.ends_with(".hlo") || name.ends_with(".hlo.pb");
   return row == std::end(kSideFiles) || is_module ? std::string_view() : row->kind;
 }
 
 DumpName ParseDumpName(std::string_view path) {
   const std::string name(io::WithoutCompressionSuffix(FileName(path)));
-  // [time.]module_NUMBER.NAME.PASS.ENDING
+  // The form is [time.]module_NUMBER.NAME.PASS.ENDING.
   static const std::regex* const pattern = new std::regex(
       R"((?:\d+\.)?(module_\d+(?:\.[^.]+)*?)(?:\.(\d{4}\..*?|before_optimizations|[A-Za-z0-9_-]*after_[A-Za-z0-9_-]*|snapshot\..*?|execution_.*?))?)"
       R"((?:\.hlo_unoptimized_snapshot)?(?:\.hlo)?\.(?:txt|hlo|pb|pbtxt))");

@@ -1,4 +1,4 @@
-// Values for constants whose elements a dump has left out.
+// Fills the elided constants of a module.
 
 #include <cstring>
 
@@ -15,8 +15,8 @@
 namespace hlo {
 namespace {
 
-// XLA's reader fills with counted bytes: words of a 32-bit counter, and what is left of an array from a
-// counter of 8 bits. Both go on from array to array.
+// Generates the bytes of XLA's reader: words of a 32-bit counter, and the remainder of an array from an 8-bit
+// counter. Both counters continue across arrays.
 class CountedBytes {
  public:
   void Fill(Literal* array) {
@@ -50,7 +50,7 @@ class ConstantFiller {
  public:
   explicit ConstantFiller(const ElidedValues& values) : values_(values) {}
 
-  // The literal with values in place of the arrays that have none.
+  // Returns the literal with values for its elided arrays.
   absl::StatusOr<Literal> Filled(const Literal& literal) {
     if (literal.shape().IsTuple()) return FilledTuple(literal);
     if (!literal.shape().IsArray() || literal.data() != nullptr) return literal;

@@ -16,7 +16,7 @@
 namespace hlo::io {
 namespace {
 
-constexpr int64_t kReportEvery = int64_t{16} << 20, kSmall = 1 << 16;  // Bytes.
+constexpr int64_t kReportEvery = int64_t{16} << 20, kSmall = 1 << 16;  // In bytes.
 
 absl::Status Failure(const std::string& path, const char* what, int error) {
   const std::string message = fmt::format("{}: {}: {}", path, what, std::strerror(error));
@@ -125,7 +125,7 @@ absl::Status OutputFile::Write(const void* data, int64_t count) {
 }
 
 absl::Status OutputFile::Commit() {
-  // mkstemp makes files that only their owner may read; results are ordinary files.
+  // mkstemp creates files with mode 0600; results get the ordinary mode.
   const mode_t mask = umask(0);
   umask(mask);
   if (fchmod(descriptor_, 0666 & ~mask) != 0) return Failure(path_, "cannot be written", errno);

@@ -1,5 +1,5 @@
 #pragma once
-// Bytes in and out: files that are read at will, and files that appear only when they are complete.
+// Input files with random access, and output files that are renamed atomically when complete.
 
 #include <cstdint>
 #include <memory>
@@ -10,10 +10,11 @@
 
 namespace hlo::io {
 
-// A file open for reading.
+// A file that is open for reading.
 class InputFile {
  public:
-  // NotFound, PermissionDenied, or FailedPrecondition for what is no regular file; all name the path.
+  // Opens a file. Errors name the path: NotFound, PermissionDenied, or FailedPrecondition unless it is a
+  // regular file.
   static absl::StatusOr<std::unique_ptr<InputFile>> Open(const std::string& path);
   ~InputFile();
   InputFile(const InputFile&) = delete;
@@ -21,7 +22,7 @@ class InputFile {
 
   const std::string& path() const { return path_; }
   int64_t byte_count() const { return byte_count_; }
-  // Exactly `count` bytes, which must lie within the file.
+  // Reads exactly `count` bytes, which must be within the file.
   absl::Status ReadAt(int64_t offset, void* to, int64_t count) const;
 
  private:
@@ -32,12 +33,12 @@ class InputFile {
   int64_t byte_count_;
 };
 
-// Bytes that come one after the other: a part of a file, an entry of an archive.
+// A sequential stream of bytes: a part of a file, or an entry of an archive.
 class ByteStream {
  public:
   virtual ~ByteStream() = default;
   int64_t remaining() const { return remaining_; }
-  // Exactly `count` bytes; FailedPrecondition when there are fewer.
+  // Reads exactly `count` bytes; returns FailedPrecondition if there are fewer.
   absl::Status Read(void* to, int64_t count);
 
  protected:
@@ -49,10 +50,10 @@ class ByteStream {
 };
 std::unique_ptr<ByteStream> StreamOf(const InputFile& file);
 
-// Why a file cannot be written, from an errno.
+// Returns the status for a failed write, from errno.
 absl::Status WriteError(const std::string& path, int error);
 
-// A file under a temporary name in the folder of `path`; Commit gives it its name, else it vanishes.
+// A temporary file in the folder of `path`. Commit renames it to `path`; otherwise the destructor removes it.
 class OutputFile {
  public:
   static absl::StatusOr<std::unique_ptr<OutputFile>> Create(const std::string& path);

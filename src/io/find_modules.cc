@@ -1,4 +1,4 @@
-// The modules below a folder.
+// Finds the modules below a folder.
 
 #include <algorithm>
 #include <filesystem>
@@ -24,7 +24,7 @@ std::string Head(const fs::path& path) {
   return head;
 }
 
-// Whether a file is a module, by its name or, where names are ambiguous, by its first bytes.
+// True if a file is a module by its name or, for ambiguous names, by its first bytes.
 bool IsModule(const fs::path& path) {
   const std::string name(io::WithoutCompressionSuffix(path.filename().string()));
   for (const std::string_view ending : {".hlo", ".pb", ".binpb"}) {
@@ -35,7 +35,7 @@ bool IsModule(const fs::path& path) {
       name.ends_with(".pbtxt") || name.ends_with(".textproto") || name.ends_with(".txtpb");
   if (!is_text && !is_message) return false;
   const std::string head = Head(path);
-  // Of compressed texts only the names tell.
+  // Compressed files are recognised by name only.
   if (io::CompressionOf(head) != io::Compression::kNone) return true;
   return io::LooksLikeHloText(head) || io::IsProtoText(head);
 }

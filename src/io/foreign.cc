@@ -41,7 +41,7 @@ constexpr Signature kBinary[] = {
     {"MZ\x90"sv, "a Windows program"},
 };
 
-// Beginnings of texts, behind blanks.
+// The first words of text files, after white space.
 constexpr Signature kText[] = {
     {"BufferAssignment:", "a buffer assignment, which XLA dumps beside a module"},
     {"HloLiveRange", "a list of live ranges, which XLA dumps beside a module"},
@@ -65,7 +65,7 @@ constexpr Signature kText[] = {
 
 bool Contains(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 
-// MLIR begins with one of few words, and soon names an operation of its dialects.
+// True if the text starts with a word of MLIR and soon names an operation of its dialects.
 bool IsMlir(std::string_view text, std::string_view head) {
   constexpr std::string_view kBegins[] = {
       "module",     "func.func", "builtin.module", "#loc", "\"builtin.module\"", "!", "#map",
@@ -98,7 +98,7 @@ std::optional<std::string> ForeignContent(std::string_view bytes) {
     const bool is_arrays = signature.begin[0] == '\x93' || signature.begin.starts_with("PK");
     return std::string(signature.kind) + std::string(is_arrays ? kGiveAsInput : "");
   }
-  // Eight bytes of length and a JSON object.
+  // A safetensors file starts with an 8-byte length and a JSON object.
   if (bytes.size() > 9 && bytes.substr(5, 5) == "\0\0\0{\""sv)
     return "a safetensors file; arrays go to --input";
   constexpr size_t kHead = 16384;

@@ -1,5 +1,5 @@
 #pragma once
-// Which kind of file is given in place of a module?
+// Recognises files that are not modules.
 
 #include <optional>
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace hlo::io {
 
-// "an ELF file ...: advice" for contents that are certainly no HLO module; nullopt for all others.
+// Returns "an ELF file ...: advice" for contents that are certainly not an HLO module; nullopt for all
+// others.
 std::optional<std::string> ForeignContent(std::string_view bytes);
 
 }  // namespace hlo::io

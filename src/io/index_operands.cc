@@ -13,7 +13,8 @@ int64_t LeafOffset(const Shape& tuple, int64_t element) {
   return offset;
 }
 
-// Limits flow from uses to definitions, and only ever shrink, so that loops settle.
+// A backward dataflow analysis: limits propagate from uses to definitions and only decrease, so the analysis
+// of loops terminates.
 class Propagation {
  public:
   explicit Propagation(const Module& module) : module_(module) {
@@ -55,7 +56,7 @@ class Propagation {
     if (operand < user.operand_count()) Limit(*user.operand(operand), leaf, limit);
   }
 
-  // The room that a slice leaves in a dimension.
+  // Returns the largest start index of a slice in a dimension.
   static int64_t Room(int64_t size, int64_t slice) { return std::max<int64_t>(size - slice, 0); }
 
   void LimitStarts(const Instruction& user, int64_t first, absl::Span<const int64_t> dims, IntList sizes) {
@@ -68,7 +69,7 @@ class Propagation {
         LimitOperand(user, operand, 0, room);
       }
     }
-    // The older form: all starts in one array.
+    // The older form has all start indices in one array.
     if (first < user.operand_count() && user.operand(first)->shape().rank() == 1)
       LimitOperand(user, first, 0, smallest);
   }
@@ -82,7 +83,7 @@ class Propagation {
     LimitOperand(gather, 1, 0, smallest);
   }
 
-  // The window of a scatter spans the update's window dimensions, which map in order to the operand
+  // The window of a scatter consists of the update's window dimensions, which map in order to the operand
   // dimensions that are neither inserted nor batching.
   void AddScatter(const Instruction& scatter) {
     const int64_t count = scatter.operand_count() / 2;
@@ -124,7 +125,7 @@ class Propagation {
     }
   }
 
-  // Where the value of this leaf comes from.
+  // Propagates a limit to the definitions of a leaf.
   void Follow(const Instruction& value, int64_t leaf, int64_t limit) {
     switch (value.opcode()) {
       case Opcode::kParameter:

@@ -1,4 +1,4 @@
-// The arguments of a module, put together from files and literals.
+// Assembles the arguments of a module from files and literals.
 
 #include <algorithm>
 #include <filesystem>
@@ -19,10 +19,10 @@
 namespace hlo {
 namespace {
 
-// A node of the tree of arguments: a parameter, or an element of a tuple.
+// A node in the tree of arguments: a parameter or an element of a tuple.
 struct Slot {
   Shape shape;
-  Shape shape_in_memory;  // With the layouts of the module's interface.
+  Shape shape_in_memory;  // The shape with the layouts of the entry's interface.
   std::string name;       // For messages: `parameter 1 'x'`, `parameter 1.0 of 'x'`.
   Literal value;
   bool is_set = false;
@@ -80,7 +80,7 @@ class Assembler {
     if (equals != std::string_view::npos) {
       const std::string_view key = text.substr(0, equals);
       if (Slot* slot = Find(key)) return Fill(*slot, text.substr(equals + 1));
-      // Paths may have a `=` too.
+      // Paths may contain `=` as well.
       std::error_code error;
       const bool is_path = FileFormatOf(key).has_value() || key.find('/') != std::string_view::npos ||
                            std::filesystem::exists(text, error);
@@ -107,7 +107,7 @@ class Assembler {
   }
 
  private:
-  // The slot of `2`, `2.0`, `name`, `name.0` or numpy.savez's `arr_2`; nullptr if there is none.
+  // Returns the slot of `2`, `2.0`, `name`, `name.0` or numpy.savez's `arr_2`; nullptr if there is none.
   Slot* Find(std::string_view key) {
     if (!key.empty() && key[0] == '%') key.remove_prefix(1);
     if (Slot* slot = Descend(key, nullptr)) return slot;
@@ -123,7 +123,7 @@ class Assembler {
     return nullptr;
   }
 
-  // Follows `1.0.2` from `slot`, or from the list of parameters.
+  // Returns the slot at `1.0.2` below `slot`, or below the list of parameters.
   Slot* Descend(std::string_view path, Slot* slot) {
     for (const absl::string_view step : absl::StrSplit(absl::string_view(path.data(), path.size()), '.')) {
       std::vector<Slot>& elements = slot ? slot->elements : parameters_;
@@ -155,7 +155,7 @@ class Assembler {
     return absl::OkStatus();
   }
 
-  // A literal with its shape, or elements without one that are no name of a file.
+  // True for a literal with its shape, or for elements that are not a file name.
   static bool IsLiteral(std::string_view text) {
     return io::StartsWithShape(text) || (io::StartsWithElements(text) && !FileFormatOf(text));
   }
@@ -173,7 +173,7 @@ class Assembler {
     return Set(slot, Read(std::string(source), slot.shape));
   }
 
-  // Makes what no input has given.
+  // Generates the values that no input gave.
   absl::Status MakeRest() {
     const auto is_wanted = [&](size_t p) {
       std::vector<std::string> missing;
@@ -196,7 +196,7 @@ class Assembler {
     slot.is_set = true;
   }
 
-  // The first parameter or element without a value that the given shape fits in kind: an array for arrays.
+  // Returns the first slot without a value whose kind, tuple or array, fits.
   Slot* NextFree(bool for_tuple) {
     for (Slot& parameter : parameters_) {
       if (for_tuple && parameter.shape.IsTuple() && parameter.IsUntouched()) return &parameter;
@@ -217,7 +217,7 @@ class Assembler {
                     parameters_.size()));
   }
 
-  // Whether the text begins a tuple; a complex number begins in the same way.
+  // True if the text starts a tuple; a complex number starts in the same way.
   bool IsTupleText(std::string_view text) {
     const size_t begin = text.find_first_not_of(" \t\r\n");
     if (begin == std::string_view::npos || text[begin] != '(') return false;
@@ -247,7 +247,8 @@ class Assembler {
     return slot ? Fill(*slot, path) : TooMany(path);
   }
 
-  // Takes a file with a tuple of all parameters, which WriteValues writes; false where it is something else.
+  // Reads a file that contains a tuple of all parameters, as WriteValues writes it; returns false for other
+  // files.
   bool AddAll(const std::string& path) {
     std::vector<Shape> shapes;
     for (const Slot& parameter : parameters_) {

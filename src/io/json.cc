@@ -1,4 +1,4 @@
-// Values as JSON: {"0": {"type": "f32", "shape": [2], "values": [1, "nan"]}}.
+// Prints values as JSON: {"0": {"type": "f32", "shape": [2], "values": [1, "nan"]}}.
 
 #include "absl/strings/numbers.h"
 #include "base/append.h"
@@ -9,7 +9,7 @@
 namespace hlo {
 namespace {
 
-// Numbers that JSON lacks (nan, inf) become strings.
+// Quotes numbers that JSON lacks (nan, inf).
 std::string JsonNumber(std::string_view text) {
   const char last = text.empty() ? '\0' : text.back();
   const bool is_number = last >= '0' && last <= '9' && text.find('n') == std::string_view::npos;

@@ -19,7 +19,7 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-// The elements of nested lists as a literal's text, in which the parser finds elements of a wrong type.
+// Converts nested lists to literal text; the parser then reports elements of a wrong type.
 class ElementsText {
  public:
   ElementsText(ElementType type, absl::Span<const int64_t> dims)
@@ -73,7 +73,7 @@ class ElementsText {
   std::string text_;
 };
 
-// The sizes of nested lists, by their first items, down to the rank that is expected.
+// Returns the sizes of nested lists, taken from their first items, up to the expected rank.
 std::vector<int64_t> SizesOf(const OrderedJson& values, int64_t rank) {
   std::vector<int64_t> dims;
   for (const OrderedJson* at = &values; at->is_array() && static_cast<int64_t>(dims.size()) < rank;) {
@@ -81,7 +81,7 @@ std::vector<int64_t> SizesOf(const OrderedJson& values, int64_t rank) {
     if (at->empty()) break;
     at = &at->front();
   }
-  dims.resize(static_cast<size_t>(rank), 0);  // Of an empty list the inner sizes are not known.
+  dims.resize(static_cast<size_t>(rank), 0);  // The inner sizes of an empty list are unknown.
   return dims;
 }
 
@@ -176,10 +176,10 @@ absl::StatusOr<std::unique_ptr<Archive>> OpenJson(const std::string& path) {
   try {
     return std::make_unique<JsonArchive>(path, OrderedJson::parse(text->content()));
   } catch (const OrderedJson::parse_error& error) {
-    // The number of the byte behind the error, from 1.
+    // The 1-based offset of the byte after the error.
     const std::string_view before = text->content().substr(0, error.byte > 0 ? error.byte - 1 : 0);
     const auto line = std::count(before.begin(), before.end(), '\n') + 1;
-    const size_t line_begin = before.rfind('\n') + 1;  // 0 where there is none.
+    const size_t line_begin = before.rfind('\n') + 1;  // 0 in the first line.
     return absl::FailedPreconditionError(
         fmt::format("{}:{}:{}: is no JSON", path, line, before.size() - line_begin + 1));
   }

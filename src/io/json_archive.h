@@ -1,6 +1,6 @@
 #pragma once
-// Values as ToJson writes them: {"0": {"type": "f32", "shape": [2], "values": [1, "nan"]}}; the type and the
-// shape may be left out, as in {"x": [1, 2]} or [1, 2], which is the value of the key 0.
+// Reads values in the format of ToJson: {"0": {"type": "f32", "shape": [2], "values": [1, "nan"]}}. Type and
+// shape are optional, as in {"x": [1, 2]} or [1, 2], which is the value of key 0.
 
 #include <memory>
 #include <string>

@@ -102,7 +102,7 @@ std::string* BytesField(ElementType type, proto::LiteralProto* out) {
   }
 }
 
-// The elements in the order in which they are passed.
+// Adds the elements in the order given.
 void AddElements(const Literal& value, proto::LiteralProto* out) {
   switch (value.type()) {
     case ElementType::kPred:
@@ -131,7 +131,7 @@ void AddElements(const Literal& value, proto::LiteralProto* out) {
   Pack(value.type(), value.data(), value.element_count(), reinterpret_cast<std::byte*>(bytes->data()));
 }
 
-// The array with its elements in the order of the layout's dimensions.
+// Returns the array with its elements in the order of its layout.
 absl::StatusOr<Literal> InLayoutOrder(const Literal& value) {
   if (value.shape().layout() == nullptr) return value;
   Shape ordered = value.shape();

@@ -1,5 +1,5 @@
 #pragma once
-// Files of one LiteralProto: its bytes (.pb, .binpb), or as protobuf text.
+// Files that contain one LiteralProto, as bytes (.pb, .binpb) or protobuf text.
 
 #include <string>
 
@@ -12,7 +12,7 @@ namespace hlo::io {
 absl::StatusOr<Literal> ReadLiteralProto(const std::string& path);
 absl::Status WriteLiteralProto(const std::string& path, const Literal& value);
 
-// The messages of a shape and of a value, whose elements are in the order of the shape's layout.
+// Convert a shape and a value to messages. The elements have the order of the shape's layout.
 void ToProto(const Shape& shape, proto::ShapeProto* out);
 absl::Status ToProto(const Literal& value, proto::LiteralProto* out);
 

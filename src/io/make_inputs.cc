@@ -1,4 +1,4 @@
-// Made-up arguments: a value depends on the seed, the array and the element's position alone, and is computed
+// Generates arguments. A value depends only on the seed, the array and the element's index, and is computed
 // exactly.
 
 #include "io/make_inputs.h"
@@ -20,7 +20,7 @@
 namespace hlo {
 namespace {
 
-// SplitMix64's output function.
+// The output function of SplitMix64.
 uint64_t Mix(uint64_t x) {
   x += 0x9e3779b97f4a7c15u;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -28,18 +28,18 @@ uint64_t Mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// The numbers of one array: Bits(i, k) is the k-th random word of element i.
+// The random numbers of an array: Bits(i, k) is the k-th random word of element i.
 struct Stream {
   uint64_t key;
   uint64_t Bits(int64_t i, uint64_t k = 0) const { return Mix(Mix(key ^ static_cast<uint64_t>(i)) + k); }
   uint64_t Below(int64_t i, uint64_t n) const { return Bits(i) % n; }
 };
 
-// Uniform in [-1, 1), a multiple of 2^-23: exact in f32 too.
+// Returns a uniform number in [-1, 1), a multiple of 2^-23 and thus exact in f32.
 double Uniform(uint64_t bits) { return static_cast<double>(bits >> 40) * 0x1p-23 - 1.0; }
 
-// Nearly normal with variance 1: the sum of twelve uniforms, free of a library's logarithm and its last
-// digits.
+// Returns an approximately standard normal number, the sum of twelve uniform ones, which does not depend on a
+// library's logarithm.
 double Normal(const Stream& stream, int64_t i, uint64_t part) {
   int64_t sum = 0;
   for (uint64_t word = 0; word < 3; ++word) {
@@ -49,7 +49,7 @@ double Normal(const Stream& stream, int64_t i, uint64_t part) {
   return static_cast<double>(sum - 6 * 65536) * 0x1p-16;
 }
 
-// Whole numbers up to this one are exact in the type, so that iota wraps there.
+// Returns the limit below which all integers are exact in the type; iota wraps there.
 uint64_t IotaModulus(ElementType type) {
   const int64_t mantissa_bits = DispatchType(ComponentType(type), []<ElementType kType>() -> int64_t {
     using T = Native<kType>;
@@ -65,7 +65,7 @@ uint64_t IotaModulus(ElementType type) {
   return uint64_t{2} << mantissa_bits;
 }
 
-// Of either sign, with a magnitude between 2^-10 and 2^10.
+// Returns a number of either sign with a magnitude in [2^-10, 2^10].
 double LogUniform(const Stream& stream, int64_t i, uint64_t part) {
   const uint64_t bits = stream.Bits(i, 2 * part);
   const int exponent = static_cast<int>(stream.Bits(i, 2 * part + 1) % 20) - 10;
@@ -73,7 +73,7 @@ double LogUniform(const Stream& stream, int64_t i, uint64_t part) {
   return (bits & 1) != 0 ? -magnitude : magnitude;
 }
 
-// Powers of two, the values of f8e8m0fnu.
+// Returns a power of two; f8e8m0fnu has no other values.
 double PowerOfTwo(InputFill fill, const Stream& stream, int64_t i) {
   switch (fill) {
     case InputFill::kZeros:
@@ -110,12 +110,12 @@ bool IsRandom(InputFill fill) {
   return fill == InputFill::kUniform || fill == InputFill::kNormal || fill == InputFill::kLogUniform;
 }
 
-// A real value in the range; log-uniform ranges are positive.
+// Returns a real number in the range; log-uniform ranges are positive.
 double RealIn(const InputRange& range, InputFill fill, const Stream& stream, int64_t i, uint64_t part) {
   const double width = range.high - range.low;
   const double unit = static_cast<double>(stream.Bits(i, 2 * part) >> 11) * 0x1p-53;  // In [0, 1).
   double value = range.low + width * unit;
-  if (fill == InputFill::kNormal) {  // The sum of twelve uniforms is within 6 of 0.
+  if (fill == InputFill::kNormal) {  // The sum of twelve uniform numbers is in [-6, 6].
     value = range.low + width / 2 + Normal(stream, i, part) * (width / 12);
   } else if (fill == InputFill::kLogUniform) {
     const int first = std::ilogb(range.low), last = std::ilogb(range.high);
@@ -125,13 +125,13 @@ double RealIn(const InputRange& range, InputFill fill, const Stream& stream, int
   return std::clamp(value, range.low, range.high);
 }
 
-// The integers of a type that an array may hold.
+// The integers of a type that an array may contain.
 struct IntegerRange {
   int64_t low = 0, high = 0;
   bool is_empty() const { return low > high; }
 };
 IntegerRange IntegersIn(const InputRange& range, ElementType type, int64_t limit) {
-  constexpr double kFarthest = 0x1p62;  // Differences fit 64 bits.
+  constexpr double kFarthest = 0x1p62;  // Differences fit into 64 bits.
   const int64_t bits = std::min<int64_t>(BitWidth(type) - (IsSigned(type) ? 1 : 0), 62);
   const int64_t most = std::min((int64_t{1} << bits) - 1, limit);
   const int64_t least = IsSigned(type) && limit == io::kNoIndexLimit ? -(int64_t{1} << bits) : 0;
@@ -140,10 +140,10 @@ IntegerRange IntegersIn(const InputRange& range, ElementType type, int64_t limit
   return {std::max(low, least), std::min(high, most)};
 }
 
-// Small integers, at most `limit` where there is one.
+// Returns a small integer, at most `limit` if there is one.
 int64_t Integer(ElementType type, InputFill fill, const Stream& stream, int64_t i, int64_t limit) {
   const int64_t bits = std::min<int64_t>(BitWidth(type) - (IsSigned(type) ? 1 : 0), 62);
-  const int64_t most = (int64_t{1} << bits) - 1;  // The type's largest value.
+  const int64_t most = (int64_t{1} << bits) - 1;  // The largest value of the type.
   const int64_t high = std::min(limit, most);
   switch (fill) {
     case InputFill::kZeros:
@@ -167,7 +167,7 @@ bool Coin(InputFill fill, const Stream& stream, int64_t i) {
   return IsRandom(fill) ? stream.Bits(i) >> 63 != 0 : fill == InputFill::kOnes;
 }
 
-// One element in the wide type of the array's.
+// Returns an element in the wide type of the array.
 template <Wide W>
 W Element(ElementType type, const io::ArrayFill& array, const Stream& stream, int64_t i) {
   const bool has_power = type != ElementType::kF8E8M0FNU || (array.range && array.range->low > 0);
@@ -226,7 +226,7 @@ absl::Status io::FillArray(Literal& literal, const ArrayFill& fill, uint64_t see
 
 namespace {
 
-// Finds what the options say of one parameter.
+// Returns the option for a parameter by name or number.
 template <class T>
 const T* FindFor(const std::vector<std::pair<std::string, T>>& values, const Instruction& parameter,
                  size_t p) {
@@ -259,7 +259,7 @@ class InputMaker {
   InputMaker(const MakeOptions& options, absl::Span<const int64_t> limits)
       : options_(options), limits_(limits) {}
 
-  // Makes the leaves of a parameter; `array` is the number of the next array of all parameters.
+  // Fills the leaves of a parameter; `array` is the number of the next leaf among all parameters.
   absl::Status Fill(Literal& value, io::ArrayFill fill, uint64_t* array) {
     if (value.shape().IsTuple()) {
       for (Literal& element : value.mutable_elements()) HLO_RETURN_IF_ERROR(Fill(element, fill, array));

@@ -1,5 +1,5 @@
 #pragma once
-// Made-up elements.
+// Generates elements of arrays.
 
 #include <cstdint>
 #include <functional>
@@ -11,18 +11,18 @@
 
 namespace hlo::io {
 
-// The values of one array.
+// Determines the values of an array.
 struct ArrayFill {
   InputFill fill = InputFill::kUniform;
   std::optional<InputRange> range;
-  int64_t limit = kNoIndexLimit;  // Integers are at most this; then they are not negative.
+  int64_t limit = kNoIndexLimit;  // If set, integers are in [0, limit].
 };
 
-// Fills array number `array` of those that are made from one seed. FailedPrecondition where the range holds
-// no value of the array's type.
+// Fills array number `array` of a seed. Returns FailedPrecondition if the range contains no value of the
+// array's type.
 absl::Status FillArray(Literal& literal, const ArrayFill& fill, uint64_t seed, uint64_t array);
 
-// As MakeInputs, for the parameters that are wanted alone; the others are literals without a value.
+// Generates the wanted parameters as MakeInputs does; the others are literals without a value.
 absl::StatusOr<std::vector<Literal>> MakeSomeInputs(const Module& module, const MakeOptions& options,
                                                     const std::function<bool(size_t)>& is_wanted);
 

@@ -1,4 +1,4 @@
-// Modules in files: text, or one of the serialised forms, compressed or not.
+// Reads modules from files: text or a serialised form, possibly compressed.
 
 #include "hlo_run/module_file.h"
 
@@ -23,7 +23,7 @@ namespace {
 
 enum class Form { kText, kBinary, kProtoText, kJson };
 
-// Delimited messages have their length in front.
+// Delimited messages start with their length.
 std::optional<std::string_view> DelimitedMessage(std::string_view bytes, size_t* begin) {
   google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(bytes.data()),
                                                 static_cast<int>(std::min<size_t>(bytes.size(), 16)));
@@ -36,7 +36,7 @@ std::optional<std::string_view> DelimitedMessage(std::string_view bytes, size_t*
 
 Form FormOf(const SourceText& file) {
   const std::string_view head = file.content().substr(0, 4096);
-  // Whatever the file is called.
+  // HLO text is recognised whatever the file is called.
   if (head.starts_with("HloModule ")) return Form::kText;
   const std::string_view name = io::WithoutCompressionSuffix(file.name());
   const std::string lower = absl::AsciiStrToLower(absl::string_view(name.data(), name.size()));
@@ -44,7 +44,7 @@ Form FormOf(const SourceText& file) {
   if (lower.ends_with(".pbtxt") || lower.ends_with(".textproto") || lower.ends_with(".txtpb"))
     return Form::kProtoText;
   if (lower.ends_with(".json")) return Form::kJson;
-  // Messages begin with the tag of their first field, a line break, and soon have bytes that no text has.
+  // Messages start with the tag of their first field, a line break, and soon contain bytes that are not text.
   const std::string_view first = head.substr(0, 256);
   const bool has_control = std::any_of(first.begin(), first.end(), [](char c) { return c >= 0 && c < '\t'; });
   size_t begin;
@@ -52,7 +52,7 @@ Form FormOf(const SourceText& file) {
   return io::IsProtoText(head) ? Form::kProtoText : Form::kText;
 }
 
-// Keeps the first error, for messages.
+// Keeps the first error.
 class FirstError final : public google::protobuf::io::ErrorCollector {
  public:
   void AddError(int line, int column, const std::string& message) override {
@@ -90,7 +90,7 @@ absl::Status ReadSnapshotValues(const proto::HloSnapshot& snapshot, ModuleFile* 
   return absl::OkStatus();
 }
 
-// The arguments behind a delimited message.
+// Reads the arguments after a delimited message.
 absl::StatusOr<std::vector<Literal>> ReadArgumentsBehind(const proto::HloInputs& inputs,
                                                          std::string_view bytes) {
   std::vector<Literal> arguments;
@@ -107,7 +107,8 @@ absl::StatusOr<std::vector<Literal>> ReadArgumentsBehind(const proto::HloInputs&
   return arguments;
 }
 
-// An HloUnoptimizedSnapshot with its length in front and its arguments behind it; nullopt if it is none.
+// Reads a length-delimited HloUnoptimizedSnapshot and the arguments after it; nullopt if the bytes are
+// something else.
 absl::StatusOr<std::optional<std::string>> ReadDelimited(const std::string& bytes, ModuleFile* file) {
   size_t begin;
   const std::optional<std::string_view> message = DelimitedMessage(bytes, &begin);
@@ -125,7 +126,7 @@ absl::StatusOr<std::optional<std::string>> ReadDelimited(const std::string& byte
   return text;
 }
 
-// Where the bytes cease to be a message, in whichever form they go on for longest.
+// Describes where the bytes stop being a message, in the form that is valid for longest.
 std::string DamageOf(std::string_view bytes) {
   std::optional<io::WireError> last;
   for (const auto* type : {proto::HloModuleProto::descriptor(), proto::HloUnoptimizedSnapshot::descriptor(),
@@ -138,7 +139,7 @@ std::string DamageOf(std::string_view bytes) {
                      last->field.empty() ? "" : fmt::format(", in {}", last->field));
 }
 
-// A message of one form may be read as one of another, which then lacks computations.
+// A message of another form may parse successfully, but it has no computations.
 absl::StatusOr<std::string> ReadMessage(Form form, const std::string& bytes, ModuleFile* file) {
   if (form == Form::kJson) {
     HLO_ASSIGN_OR_RETURN(const proto::HloModuleProto module, io::MessageFromJson(bytes));
@@ -206,7 +207,7 @@ absl::StatusOr<ModuleFiles> ModuleFiles::Read(const std::string& path, const Mod
   if (io::CompressionOf(bytes->content()) != io::Compression::kNone) {
     absl::StatusOr<std::string> content = io::Decompress(bytes->content(), options.max_bytes);
     if (!content.ok()) return Named(bytes->name(), content.status());
-    // Text as SourceText::Read would give it.
+    // Text must equal that of SourceText::Read, which drops the byte order mark.
     if (content->starts_with("\xef\xbb\xbf")) content->erase(0, 3);
     bytes = std::make_shared<const SourceText>(bytes->name(), *std::move(content));
   }
@@ -227,7 +228,7 @@ absl::StatusOr<ModuleFiles> ModuleFiles::Read(const std::string& path, const Mod
   return files;
 }
 
-// Lines of `// -----` separate modules; parts without any are left out.
+// Splits text at lines of `// -----`; parts without code are dropped.
 void ModuleFiles::FindParts() {
   constexpr std::string_view kSeparator = "// -----";
   const std::string_view text = whole_.text->content();
@@ -256,7 +257,7 @@ void ModuleFiles::FindParts() {
 ModuleFile ModuleFiles::Get(size_t i) const {
   if (parts_.size() == 1) return whole_;
   const Part& part = parts_[i];
-  // Empty lines keep the numbers of the others.
+  // Leading empty lines preserve the line numbers.
   std::string content(static_cast<size_t>(part.line - 1), '\n');
   content += whole_.text->content().substr(part.begin, part.end - part.begin);
   ModuleFile file;

@@ -8,7 +8,7 @@ namespace {
 bool IsSpace(char c) { return absl::ascii_isspace(static_cast<unsigned char>(c)); }
 bool IsWord(char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-// Cuts off the longest prefix of such characters.
+// Removes and returns the longest prefix of such characters.
 std::string_view Cut(std::string_view& text, bool (*is_part)(char)) {
   size_t n = 0;
   while (n < text.size() && is_part(text[n])) ++n;
@@ -45,7 +45,7 @@ bool LooksLikeHloText(std::string_view head) {
   const auto is_name = [](char c) { return IsWord(c) || c == '.' || c == '-'; };
   const std::string_view word = Cut(line, is_name);
   if (word == "HloModule" || word == "ENTRY") return !line.empty() && IsSpace(line.front());
-  // `name {` or `%name (x: f32[2]) -> f32[2] {`.
+  // Matches `name {` or `%name (x: f32[2]) -> f32[2] {`.
   return !word.empty() && (line == " {" || (is_percent && line.starts_with(" (") && line.ends_with('{')));
 }
 

@@ -1,16 +1,16 @@
 #pragma once
-// What a module is written in, by the first bytes of its text.
+// Recognises the form of a module by the first bytes of its text.
 
 #include <string_view>
 
 namespace hlo::io {
 
-// Whether blanks and comments are followed by a module: HloModule, ENTRY or the first line of a computation.
+// True if a module follows white space and comments: HloModule, ENTRY or the first line of a computation.
 bool LooksLikeHloText(std::string_view head);
-// Whether the text begins as the protobuf text of a dump does: `hlo_module { name: ...`. A computation of
-// that name would go on with `x = ...`.
+// True if the text starts as the protobuf text of a dump: `hlo_module { name: ...`. A computation of that
+// name would continue with `x = ...`.
 bool IsProtoText(std::string_view head);
-// Whether there is anything but blanks and comments.
+// True if the text contains more than white space and comments.
 bool HasCode(std::string_view text);
 
 }  // namespace hlo::io

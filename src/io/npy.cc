@@ -46,7 +46,7 @@ std::optional<StoredType> ParseDescr(std::string_view text) {
       type.is_bits = true;
       return is_power && width <= 8 ? std::optional(named(fmt::format("u{}", bits))) : std::nullopt;
     case 'f':
-      if (width == 1) {  // One of the 8-bit floats of ml_dtypes.
+      if (width == 1) {  // An 8-bit float of ml_dtypes.
         type.is_bits = true;
         return type;
       }
@@ -61,7 +61,7 @@ std::optional<StoredType> ParseDescr(std::string_view text) {
   }
 }
 
-// The dictionary `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`, keys in any order.
+// Parses the dictionary `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }` with keys in any order.
 class HeaderReader {
  public:
   explicit HeaderReader(std::string_view text) : text_(text) {}
@@ -198,7 +198,7 @@ std::string NpyHeader(const Shape& shape) {
                                              : fmt::format("({})", fmt::join(shape.dims(), ", "));
   std::string text =
       fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", DescrOf(shape.type()), dims);
-  const int64_t before = 10;  // Magic, version, length.
+  const int64_t before = 10;  // Magic, version and length.
   const int64_t unpadded = before + static_cast<int64_t>(text.size()) + 1;
   text.append((kAlignment - unpadded % kAlignment) % kAlignment, ' ');
   text.push_back('\n');

@@ -1,5 +1,5 @@
 #pragma once
-// The .npy format: one array, its header a Python dictionary.
+// The .npy format: one array after a header that is a Python dictionary.
 
 #include <string>
 
@@ -10,11 +10,11 @@
 
 namespace hlo::io {
 
-// Reads header and elements; messages do not name the file. FailedPrecondition for what is no such file, and
-// for an array that is not of the expected shape.
+// Reads header and elements. Returns FailedPrecondition for other files and for arrays of another shape;
+// messages do not name the file.
 absl::StatusOr<Literal> ReadNpy(ByteStream& stream, const Shape& expected, const ReadOptions& options);
 
-// The header before the elements of an array of this shape. Types that NumPy lacks are unsigned integers of
+// Returns the header for an array of this shape. Types that NumPy lacks are stored as unsigned integers of
 // the same width.
 std::string NpyHeader(const Shape& shape);
 

@@ -96,7 +96,7 @@ class NpzArchive final : public Archive {
       zip_fclose(file);
       return Failed(key, "claims more bytes than can be counted");
     }
-    // ReadNpy allocates nothing before the size of the entry is the one that the expected shape asks for.
+    // ReadNpy allocates only after the entry's size agrees with the expected shape.
     EntryStream stream(file, static_cast<int64_t>(entry->second.byte_count), path_ + " " + key);
     absl::StatusOr<Literal> value = ReadNpy(stream, expected, options);
     if (!value.ok()) {
@@ -121,7 +121,7 @@ class NpzArchive final : public Archive {
   absl::flat_hash_map<std::string, Entry> entries_;
 };
 
-// Header and elements of one entry; they must live until the archive is closed.
+// Header and elements of an entry, which must stay alive until the archive is closed.
 struct Part {
   std::string name, header;
   Literal dense;
@@ -132,7 +132,7 @@ absl::Status WriteFailure(const std::string& path, std::string_view why) {
   return absl::FailedPreconditionError(fmt::format("{}: cannot be written: {}", path, why));
 }
 
-// With the reason that the system gives, as other files have it.
+// Returns the status with the reason from the system, as for other files.
 absl::Status CloseFailure(const std::string& path, zip_t* zip) {
   const int error = zip_error_code_system(zip_get_error(zip));
   return error == 0 ? WriteFailure(path, zip_strerror(zip)) : WriteError(path, error);
@@ -140,7 +140,7 @@ absl::Status CloseFailure(const std::string& path, zip_t* zip) {
 
 absl::Status AddEntry(zip_t* zip, const std::string& path, Part* part) {
   part->fragments[0] = {reinterpret_cast<zip_uint8_t*>(part->header.data()), part->header.size()};
-  // libzip takes no fragments without bytes.
+  // libzip rejects empty fragments.
   part->fragments[1] = {reinterpret_cast<zip_uint8_t*>(part->dense.mutable_data()),
                         static_cast<zip_uint64_t>(part->dense.byte_count())};
   const int fragment_count = part->dense.byte_count() > 0 ? 2 : 1;
@@ -162,7 +162,7 @@ absl::Status AddEntry(zip_t* zip, const std::string& path, Part* part) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Archive>> OpenNpz(const std::string& path) {
-  HLO_RETURN_IF_ERROR(InputFile::Open(path).status());  // For its messages.
+  HLO_RETURN_IF_ERROR(InputFile::Open(path).status());  // Gives better messages.
   int code = 0;
   Zip zip(zip_open(path.c_str(), ZIP_RDONLY, &code));
   if (!zip) {
@@ -174,15 +174,14 @@ absl::StatusOr<std::unique_ptr<Archive>> OpenNpz(const std::string& path) {
 }
 
 absl::Status WriteNpz(const std::string& path, absl::Span<const LiteralLeaf> arrays) {
-  // libzip writes no archive without entries, so that one is written by hand: an end of directory and nothing
-  // before.
+  // libzip does not write empty archives, so this writes an end-of-directory record.
   if (arrays.empty()) {
     HLO_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file, OutputFile::Create(path));
     HLO_RETURN_IF_ERROR(file->Write(std::string("PK\x05\x06") + std::string(18, '\0')));
     return file->Commit();
   }
-  // libzip itself writes to a temporary file beside the path and renames it. The check names what is
-  // unwritable.
+  // libzip writes a temporary file beside the path and renames it. This check reports paths that are not
+  // writable.
   HLO_RETURN_IF_ERROR(OutputFile::Create(path).status());
   int code = 0;
   Zip zip(zip_open(path.c_str(), ZIP_CREATE | ZIP_TRUNCATE, &code));

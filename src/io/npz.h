@@ -12,7 +12,7 @@
 namespace hlo::io {
 
 absl::StatusOr<std::unique_ptr<Archive>> OpenNpz(const std::string& path);
-// Stored without compression, under fixed dates: the same values give the same bytes.
+// Writes an archive without compression and with fixed dates, so that equal values give equal bytes.
 absl::Status WriteNpz(const std::string& path, absl::Span<const LiteralLeaf> arrays);
 
 }  // namespace hlo::io

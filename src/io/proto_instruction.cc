@@ -1,5 +1,5 @@
-// Instructions of serialised modules as text (text-format 8, 9.6): for each attribute that the opcode's row
-// allows, where the message keeps it.
+// Converts instructions of serialised modules to text (text-format 8, 9.6): for each attribute of the
+// opcode's row, the field of the message that contains it.
 
 #include "io/proto_instruction.h"
 
@@ -41,7 +41,7 @@ std::string WindowText(const proto::Window& window) {
 
 absl::StatusOr<std::string> DimLabelsText(const proto::ConvolutionDimensionNumbers& d) {
   bool fits = true;
-  // Positions between those that are given print as `?`; of two at the same one the later wins.
+  // Absent positions are printed as `?`; of two labels at one position the later wins.
   const auto part = [&](int64_t first, char first_letter, int64_t second, char second_letter,
                         const auto& spatial) {
     std::string text;
@@ -121,7 +121,7 @@ std::string BlockScalingText(const proto::BlockScalingConfig& config) {
 
 using OriginElements = std::vector<const proto::OriginalValueElementProto*>;
 
-// The tree whose leaves are these elements, sorted; `depth` steps of their paths lie behind.
+// Returns the tree of these sorted elements; `depth` indices of their paths are above it.
 std::string OriginTree(const OriginElements& elements, int depth) {
   if (elements.size() == 1 && elements[0]->shape_index_size() == depth) {
     const proto::OriginalValueElementProto& leaf = *elements[0];
@@ -151,7 +151,7 @@ std::string OriginTree(const OriginElements& elements, int depth) {
 std::string OriginText(const proto::OriginalValueProto& origin) {
   OriginElements elements;
   for (const proto::OriginalValueElementProto& element : origin.elements()) {
-    constexpr int kDeepest = 100;  // As deep as shapes may nest in a message.
+    constexpr int kDeepest = 100;  // The nesting limit of shapes in a message.
     if (element.shape_index_size() > kDeepest) return "";
     elements.push_back(&element);
   }
@@ -192,7 +192,7 @@ class Line {
 
  private:
   void Put(AttrId id, std::string_view value) { hlo::Append(&out_, ", {}={}", Info(id).spelling, value); }
-  // Leaves the attribute out where the text is empty.
+  // Omits the attribute if the text is empty.
   void PutSome(AttrId id, const std::string& value) {
     if (!value.empty()) Put(id, value);
   }
@@ -371,7 +371,7 @@ class Line {
       case AttrId::called_computations:
         return PutCalledList(id);
       case AttrId::calls:
-        // The chain of an asynchronous operation names its computation once.
+        // An asynchronous chain names its computation once.
         return required ? PutCalled(id, 0, true) : absl::OkStatus();
       case AttrId::to_apply:
         if (opcode_ == Opcode::kCustomCall) break;
@@ -433,7 +433,7 @@ class Line {
         Put(id, Lower(proto::RandomDistribution_Name(p_.distribution())));
         break;
       case AttrId::domain:
-        // The message has them the other way round.
+        // The message swaps entry and exit.
         Put(id,
             fmt::format("{{kind=\"sharding\", entry={}, exit={}}}", ShardingText(p_.domain_exit_sharding()),
                         ShardingText(p_.domain_entry_sharding())));
@@ -522,7 +522,7 @@ class Line {
         PutIf(id, p_.is_reverse());
         break;
       case AttrId::is_stable:
-        if (opcode_ == Opcode::kTopk)  // Stable unless it says otherwise.
+        if (opcode_ == Opcode::kTopk)  // The default is stable.
           Put(id, p_.is_stable() ? "true" : "false");
         else
           PutIf(id, p_.is_stable());

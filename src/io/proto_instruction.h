@@ -1,5 +1,5 @@
 #pragma once
-// One instruction of a serialised module as a line of text.
+// Converts one instruction of a serialised module to a line of text.
 
 #include <string>
 
@@ -9,14 +9,15 @@
 
 namespace hlo::io {
 
-// What numbers in an instruction stand for.
+// Resolves the ids in an instruction.
 struct ProtoNames {
-  absl::flat_hash_map<int64_t, const proto::HloInstructionProto*> instructions;  // Of its computation.
+  // The instructions of the computation by id.
+  absl::flat_hash_map<int64_t, const proto::HloInstructionProto*> instructions;
   const absl::flat_hash_map<int64_t, const proto::HloComputationProto*>& computations;
   const proto::HloModuleProto& module;
 };
 
-// `name = shape opcode(operands), attributes`.
+// Appends `name = shape opcode(operands), attributes`.
 absl::Status AppendInstruction(const proto::HloInstructionProto& instruction, const ProtoNames& names,
                                std::string* out);
 

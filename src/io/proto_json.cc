@@ -13,7 +13,7 @@ namespace {
 
 namespace pb = google::protobuf;
 
-// Our messages read any text as bytes. In XLA's, text is strings; bytes are the elements of literals and the
+// Our messages declare all text as bytes. XLA's have strings, except for elements of literals and
 // configurations of instructions.
 bool IsText(const std::string& message, const std::string& field) {
   if (message == "LiteralProto" || message == "Payload") return false;
@@ -29,7 +29,8 @@ void MakeText(pb::DescriptorProto* message) {
   for (pb::DescriptorProto& nested : *message->mutable_nested_type()) MakeText(&nested);
 }
 
-// Makes `map` of FrontendAttributes, a list of pairs with us, the map that it is. The bytes are the same.
+// Replaces `map` in FrontendAttributes, for us a list of pairs, by a protobuf map, which has the same wire
+// format.
 void MakeMap(pb::FileDescriptorProto* file) {
   const pb::DescriptorProto* pair = nullptr;
   for (const pb::DescriptorProto& message : file->message_type()) {
@@ -45,7 +46,7 @@ void MakeMap(pb::FileDescriptorProto* file) {
   }
 }
 
-// The messages with text as strings.
+// Descriptors of the messages with strings instead of bytes.
 class TextMessages {
  public:
   TextMessages() : factory_(&pool_) {

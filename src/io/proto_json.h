@@ -1,5 +1,5 @@
 #pragma once
-// JSON of serialised modules, with the names of XLA's messages: text is strings there, attributes are an
+// JSON of serialised modules with the names of XLA's messages; text is strings and frontend attributes are an
 // object.
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace hlo::io {
 
-// InvalidArgument where a name or another text is no UTF-8.
+// Return InvalidArgument if a name or other text is not UTF-8.
 absl::StatusOr<std::string> MessageToJson(const proto::HloModuleProto& message);
 absl::StatusOr<proto::HloModuleProto> MessageFromJson(const std::string& json);
 

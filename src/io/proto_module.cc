@@ -1,4 +1,4 @@
-// Serialised modules as text: header, tables, computations (text-format 2, 9.2).
+// Converts serialised modules to text: header, tables and computations (text-format 2, 9.2).
 
 #include "absl/strings/str_cat.h"
 #include "base/append.h"
@@ -24,7 +24,7 @@ std::string ArrayText(const proto::OriginalArrayProto& array) {
   return "{" + DoublyQuoted(array.instruction_name()) + index + "}";
 }
 
-// Of the modes of logging, text has words for two.
+// Text has words for two of the log modes.
 std::string DebugSetText(const proto::DebugAttributesProto& set) {
   std::vector<std::string> fields;
   if (set.log_mode() == proto::DebugAttributesProto::DEFAULT) fields.emplace_back("log_mode=default");
@@ -38,7 +38,7 @@ std::string DebugSetText(const proto::DebugAttributesProto& set) {
 
 class ModuleText {
  public:
-  // `depth` modules hold this one.
+  // `depth` is the number of enclosing modules.
   explicit ModuleText(const proto::HloModuleProto& module, int depth = 0) : module_(module), depth_(depth) {}
 
   absl::StatusOr<std::string> Make() {
@@ -113,7 +113,7 @@ class ModuleText {
     return absl::OkStatus();
   }
 
-  // Modules within modules are strings, whose escapes double at each level.
+  // Nested modules are strings, whose escapes double at each level.
   absl::Status AppendRecoveryTable() {
     constexpr int kDeepest = 4;
     if (module_.original_value_recovery_table().entries_size() == 0) return absl::OkStatus();
@@ -148,7 +148,7 @@ class ModuleText {
     }
     Put("\nStackFrames\n");
     for (int i = 0; i < tables.stack_frames_size(); ++i) {
-      const auto& f = tables.stack_frames(i);  // Text counts parents from 1 where there is none.
+      const auto& f = tables.stack_frames(i);  // In text, a frame without a parent has parent 1.
       Put("{} {{file_location_id={} parent_frame_id={}}}\n", i + 1, f.file_location_id(),
           int64_t{f.parent_frame_id()} + 1);
     }

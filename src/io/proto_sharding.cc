@@ -1,4 +1,4 @@
-// Shardings, groups of devices, metadata (text-format 6.2, 8.9).
+// Converts shardings, device groups and metadata to text (text-format 6.2, 8.9).
 
 #include <iterator>
 

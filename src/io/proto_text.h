@@ -1,5 +1,5 @@
 #pragma once
-// Serialised modules as HLO text: parser and checker then treat them as they treat any other text.
+// Converts serialised modules to HLO text, which the parser and the checker then handle.
 
 #include <string>
 #include <string_view>
@@ -12,23 +12,23 @@
 namespace hlo::io {
 
 absl::StatusOr<Shape> ShapeOf(const proto::ShapeProto& shape);
-// InvalidArgument where the data are not those of the shape. Elided where there are none at all.
+// Returns InvalidArgument if the data do not fit the shape. The literal is elided if there are none.
 absl::StatusOr<Literal> LiteralOf(const proto::LiteralProto& literal);
-// The same elements for a literal whose elements are in the order of memory that its layout says.
+// Returns a literal in row-major order whose elements are in the order of its layout.
 absl::StatusOr<Literal> InRowMajorOrder(Literal in_memory);
-// A literal as XLA writes it outside of messages: the length of a ShapeProto in eight bytes, the ShapeProto,
-// and the bytes of memory of each array, behind the s32 sizes of its dynamic dimensions. Elements under a
-// byte, pred included, share bytes.
+// Reads a literal as XLA writes it outside of messages: the 8-byte length of a ShapeProto, the ShapeProto,
+// and for each array the s32 sizes of its dynamic dimensions and its bytes in memory. Elements narrower than
+// a byte, including pred, are packed.
 absl::StatusOr<Literal> LiteralOfBytes(std::string_view bytes);
-// The whole module. Names keep the characters that text allows; the others become underscores.
+// Returns the module as text. Characters that text does not allow in names become underscores.
 absl::StatusOr<std::string> TextOf(const proto::HloModuleProto& module);
 
-// Pieces of it.
+// Return parts of the text.
 std::string NameText(std::string_view name);
 std::string ShardingText(const proto::OpSharding& sharding);
 std::string MetadataText(const proto::OpMetadata& metadata);
 std::string FrontendAttributesText(const proto::FrontendAttributes& attributes);
-// Empty where the instruction has no groups.
+// Returns "" if the instruction has no groups.
 std::string ReplicaGroupsText(const proto::HloInstructionProto& instruction);
 template <class Values>
 std::string IntsText(const Values& values, char open = '{', char close = '}') {

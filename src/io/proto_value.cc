@@ -1,4 +1,4 @@
-// Shapes and literals of serialised modules.
+// Converts shapes and literals of serialised modules.
 
 #include <algorithm>
 #include <cstring>
@@ -58,7 +58,7 @@ absl::StatusOr<Shape> ArrayShape(const proto::ShapeProto& proto, ElementType typ
     }
     shape.AppendDim(size, dynamic);
   }
-  // Scalars and layouts without an order have the default one.
+  // Scalars and layouts without a dimension order have the default layout.
   if (proto.has_layout() && (rank == 0 || proto.layout().minor_to_major_size() > 0)) {
     HLO_ASSIGN_OR_RETURN(Layout layout, LayoutOf(proto.layout(), rank));
     shape.set_layout(std::move(layout));
@@ -66,7 +66,7 @@ absl::StatusOr<Shape> ArrayShape(const proto::ShapeProto& proto, ElementType typ
   return shape;
 }
 
-// Elements in the order of memory, as literals keep them.
+// Copies elements in the order in memory.
 template <class T, class Values>
 bool CopyValues(const Values& values, Literal* out) {
   if (values.size() != out->element_count()) return false;
@@ -84,7 +84,7 @@ bool CopyPairs(const Values& values, Literal* out) {
 bool CopyBytes(const std::string& bytes, Literal* out) {
   const auto* data = reinterpret_cast<const std::byte*>(bytes.data());
   const auto byte_count = static_cast<int64_t>(bytes.size());
-  if (IsSubByte(out->type()) && byte_count == out->element_count()) {  // A byte for each.
+  if (IsSubByte(out->type()) && byte_count == out->element_count()) {  // One byte per element.
     for (int64_t i = 0; i < byte_count; ++i) Unpack(out->type(), data + i, 1, out->mutable_data() + i);
     return true;
   }
@@ -93,7 +93,8 @@ bool CopyBytes(const std::string& bytes, Literal* out) {
   return true;
 }
 
-// Whether the field of the type has as many values as the array has elements; then copies them.
+// Copies the elements if the type's field has as many values as the array has elements; otherwise returns
+// false.
 bool CopyElements(const proto::LiteralProto& proto, Literal* out) {
   switch (out->type()) {
     case ElementType::kPred:
@@ -171,7 +172,8 @@ absl::StatusOr<Literal> ArrayLiteral(const proto::LiteralProto& proto, const Sha
   *bare.mutable_shape() = proto.shape();
   if (count != 0 && bare.ByteSizeLong() == data_bytes) return Literal::Elided(shape);
   if (!count) return absl::InvalidArgumentError(fmt::format("a literal of {} is too large", ToString(shape)));
-  // A bool takes a byte in the message and a packed element an eighth, so this bounds what is allocated.
+  // A pred takes one byte in the message and a packed element at least an eighth, which limits the
+  // allocation.
   if (*count / 8 > static_cast<int64_t>(std::min<size_t>(data_bytes, size_t{1} << 62))) {
     return absl::InvalidArgumentError(fmt::format("a literal of {} has too few elements", ToString(shape)));
   }

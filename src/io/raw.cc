@@ -11,10 +11,10 @@
 namespace hlo::io {
 namespace {
 
-// Where the parts of one array lie in its bytes.
+// Offsets of the parts of an array.
 struct RawArray {
   PhysicalLayout layout;
-  int64_t sizes_at = 0;  // Of the run-time sizes; meaningless for arrays without.
+  int64_t sizes_at = 0;  // The offset of the run-time sizes; unused without dynamic dimensions.
   int64_t byte_count = 0;
 };
 
@@ -57,7 +57,7 @@ std::string Explained(const Shape& shape, const RawArray& raw) {
   return text;
 }
 
-// The files' total, or an error that tells where the bytes would go.
+// Checks the total size; the error lists the sizes of the arrays.
 absl::Status CheckByteCount(const InputFile& file, const Shape& expected) {
   std::vector<Shape> arrays;
   CollectArrays(expected, &arrays);

@@ -1,5 +1,5 @@
 #pragma once
-// Bytes as arrays lie in memory by their layouts: .bin and .raw files.
+// .bin and .raw files: arrays as in memory, in their layouts.
 
 #include <string>
 
@@ -8,8 +8,8 @@
 
 namespace hlo::io {
 
-// One array after the other where the shape is a tuple. A bounded array keeps the place of its bounds; its
-// run-time sizes are s32 numbers in its metadata prefix M(n) or, without one, behind it.
+// The arrays of a tuple follow each other. An array with bounded dimensions occupies the size of its bounds;
+// its run-time sizes are s32 numbers in its metadata prefix M(n) or, without one, after it.
 absl::StatusOr<Literal> ReadRaw(const std::string& path, const Shape& expected);
 absl::Status WriteRaw(const std::string& path, const Literal& value);
 

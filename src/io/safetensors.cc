@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int64_t kMaxSafetensorsHeaderBytes = 100'000'000;  // The format's own limit.
+constexpr int64_t kMaxSafetensorsHeaderBytes = 100'000'000;  // The limit of the format.
 
 struct TypeName {
   std::string_view text;
@@ -41,7 +41,7 @@ constexpr TypeName kTypeNames[] = {
     {"F8_E5M2", ElementType::kF8E5M2},
     {"F8_E4M3", ElementType::kF8E4M3FN},
     {"F8_E8M0", ElementType::kF8E8M0FNU},
-    {"F4", ElementType::kF4E2M1FN},  // Two in a byte, the first one in the low-order bits.
+    {"F4", ElementType::kF4E2M1FN},  // Two per byte, the first one in the low-order bits.
     {"F8_E4M3FNUZ", ElementType::kF8E4M3FNUZ},
     {"F8_E5M2FNUZ", ElementType::kF8E5M2FNUZ},
 };
@@ -57,7 +57,7 @@ StoredType StoredTypeOf(const std::string& text) {
   return stored;
 }
 
-// Types without a name of their own travel as U8.
+// Types without a name in the format are stored as U8.
 std::optional<std::string_view> TypeNameOf(ElementType type) {
   for (const TypeName& name : kTypeNames) {
     if (name.type == type) return name.text;
@@ -65,7 +65,7 @@ std::optional<std::string_view> TypeNameOf(ElementType type) {
   return ByteCount(type) == 1 ? std::optional<std::string_view>("U8") : std::nullopt;
 }
 
-// Elements that are narrower than a byte and have a name of their own, F4, are packed.
+// True for F4, the only named type narrower than a byte, which is packed.
 bool IsPacked(const StoredType& stored) { return stored.type && IsSubByte(*stored.type); }
 
 absl::StatusOr<Literal> ReadPacked(const StoredArray& array, const Shape& expected, ByteStream& stream,
@@ -87,8 +87,7 @@ absl::StatusOr<Literal> ReadPacked(const StoredArray& array, const Shape& expect
   return FitTo(value, expected, options);
 }
 
-// The bytes of an array in the file. An array whose packed elements do not fill their last byte travels as
-// U8.
+// True if the array is packed. Arrays whose packed elements do not fill the last byte are stored as U8.
 bool CanPack(const Literal& value) {
   return TypeNameOf(value.type()) != "U8" && IsSubByte(value.type()) &&
          value.element_count() * BitWidth(value.type()) % 8 == 0;
@@ -117,7 +116,7 @@ class RangeStream final : public ByteStream {
 
 struct Entry {
   StoredArray array;
-  int64_t begin = 0, end = 0;  // From the start of the file.
+  int64_t begin = 0, end = 0;  // Offsets in the file.
 };
 
 bool ReadSize(const Json& json, int64_t* out) {

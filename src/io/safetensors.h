@@ -1,5 +1,5 @@
 #pragma once
-// The .safetensors format: a JSON directory of names, types and byte ranges, then the elements of all
+// The .safetensors format: a JSON directory of names, types and byte ranges, followed by the elements of all
 // tensors.
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Literals outside of messages, as XLA writes them behind a HloUnoptimizedSnapshot.
+// Reads literals that XLA writes after a HloUnoptimizedSnapshot.
 
 #include <cstring>
 
@@ -10,7 +10,7 @@
 namespace hlo::io {
 namespace {
 
-// Takes bytes from the front of what is left.
+// Consumes bytes from the front.
 class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) : left_(bytes) {}
@@ -33,7 +33,7 @@ absl::StatusOr<Literal> TakeArray(const Shape& shape, ByteReader& bytes) {
   const std::optional<int64_t> count = shape.ElementCount();
   const int64_t bits = shape.type() == ElementType::kPred ? 1 : BitWidth(shape.type());
   const int64_t per_byte = bits < 8 ? 8 / bits : 1;
-  // Nothing is allocated for elements that are not there.
+  // Checks the size before it allocates.
   if (!count || *count / per_byte > static_cast<int64_t>(bytes.left()))
     return absl::InvalidArgumentError(fmt::format("an argument of {} ends too early", ToString(shape)));
   HLO_ASSIGN_OR_RETURN(Literal array, Literal::Create(shape));

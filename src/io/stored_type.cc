@@ -19,7 +19,7 @@ Index ColumnMajorStrides(absl::Span<const int64_t> dims) {
   return strides;
 }
 
-// to[i · to_strides] = from[i · from_strides] for every index i within dims.
+// Assigns to[i · to_strides] = from[i · from_strides] for every index i within dims.
 void CopyStrided(const std::byte* from, absl::Span<const int64_t> from_strides, std::byte* to,
                  absl::Span<const int64_t> to_strides, absl::Span<const int64_t> dims,
                  int64_t element_bytes) {
@@ -46,7 +46,7 @@ void SwapBytes(std::byte* data, int64_t byte_count, int64_t part_bytes) {
     std::reverse(data + i, data + i + part_bytes);
 }
 
-// Bytes that hold less than eight bits: 0 and 1 for pred, the low bits (sign-extended or not) for narrow
+// Normalises elements narrower than a byte: 0 or 1 for pred, the zero- or sign-extended low bits of narrow
 // integers.
 absl::Status NormalizeNarrow(Literal* literal) {
   const ElementType type = literal->type();

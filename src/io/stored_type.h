@@ -1,6 +1,6 @@
 #pragma once
-// May elements that a file stores as one type be read as another? Only where the file's format has no name
-// for it: then unsigned integers or raw bytes of the same width carry the bits.
+// Matches element types in files with expected types. They may differ only if the format has no name for the
+// type; unsigned integers or raw bytes of the same width then contain its bits.
 
 #include <cstdint>
 #include <optional>
@@ -15,39 +15,39 @@
 namespace hlo::io {
 
 struct StoredType {
-  std::string text;                 // As the file writes it: `<f8`, `BF16`.
-  std::optional<ElementType> type;  // What it says it is.
-  int64_t byte_count = 0;           // One element.
-  bool is_bits = false;             // May carry the bits of a type that NumPy lacks.
+  std::string text;                 // As in the file: `<f8`, `BF16`.
+  std::optional<ElementType> type;  // The type that the file declares.
+  int64_t byte_count = 0;           // The size of an element.
+  bool is_bits = false;             // True if it may contain the bits of a type that NumPy lacks.
   bool big_endian = false;
 };
 
-// Whether an array of these sizes is a value of the shape, whose dimensions may have bounds.
+// True if an array of these sizes is a value of the shape, which may have bounded dimensions.
 bool DimsFit(absl::Span<const int64_t> dims, const Shape& expected);
 
-// The types that NumPy has by itself; files never carry them as bits.
+// True for the types of NumPy itself, which files never store as bits of another type.
 bool IsNumpyType(ElementType type);
 bool Fits(const StoredType& stored, ElementType expected);
 
-// The elements of an array as a file has them.
+// The elements of an array in a file.
 struct StoredArray {
   StoredType type;
   std::vector<int64_t> dims;
   bool fortran_order = false;
 };
-// `f64[2,3]`, or `raw bytes of width 2 [2,3]`.
+// Returns `f64[2,3]`, or `raw bytes of width 2 [2,3]`.
 std::string ToString(const StoredArray& array);
 
-// Reads the elements, all that remains of the stream, as a literal of the expected shape. A dimension with a
-// bound may be smaller in the file: that is its run-time size.
+// Reads the elements, which are the rest of the stream, as a literal of the expected shape. A bounded
+// dimension may be smaller in the file, which gives its run-time size.
 absl::StatusOr<Literal> ReadElements(const StoredArray& array, const Shape& expected, ByteStream& stream,
                                      const ReadOptions& options);
 
-// The elements within the run-time sizes, as an array of these sizes.
+// Returns the elements within the run-time sizes as an array of these sizes.
 absl::StatusOr<Literal> WithoutPadding(const Literal& literal);
 
-// The literal's elements as files store them: dense within the run-time sizes, narrow integers without sign
-// bits beyond their width. Shares the literal's bytes where they are so already.
+// Returns the elements as files store them: dense within the run-time sizes, narrow integers without sign
+// extension. Shares the bytes of the literal if they have this form.
 absl::StatusOr<Literal> ForStorage(const Literal& literal);
 
 }  // namespace hlo::io

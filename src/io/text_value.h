@@ -1,5 +1,5 @@
 #pragma once
-// Values as HLO literal text, in files and in arguments.
+// Reads values as HLO literal text from files and arguments.
 
 #include <memory>
 #include <string_view>
@@ -11,12 +11,12 @@
 
 namespace hlo::io {
 
-// Whether the text begins with a shape, as `f32[2] {1,2}` and `(f32[] 1, s32[] 2)` do.
+// True if the text starts with a shape, such as `f32[2] {1,2}` and `(f32[] 1, s32[] 2)`.
 bool StartsWithShape(std::string_view text);
-// Whether it begins as a literal without a shape does: `{{1,2},{3,4}}`, `-2.5`, `true`, `({1}, 2)`.
+// True if the text starts as a literal without a shape: `{{1,2},{3,4}}`, `-2.5`, `true`, `({1}, 2)`.
 bool StartsWithElements(std::string_view text);
 
-// A literal of the expected shape, with or without a shape of its own before it.
+// Reads a literal of the expected shape, which the text may repeat before it.
 absl::StatusOr<Literal> ReadTextValue(const SourceText& text, const Shape& expected,
                                       const ReadOptions& options = {});
 

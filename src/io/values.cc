@@ -1,4 +1,4 @@
-// Whole values in files: which format, which keys.
+// Reads and writes values: dispatches on the format and maps leaves to keys.
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -35,7 +35,7 @@ absl::StatusOr<Literal> ReadNpyFile(const std::string& path, const Shape& expect
   return absl::Status(value.status().code(), fmt::format("{}: {}", path, Message(value.status())));
 }
 
-// The arrays of a shape from the entries `0`, `1.0`, ...; `key` is the path so far.
+// Reads the arrays of a shape from the entries `0`, `1.0`, ...; `key` is the current shape index.
 absl::StatusOr<Literal> ReadTree(Archive& archive, const Shape& expected, const std::string& key,
                                  const ReadOptions& options) {
   if (expected.IsArray()) return archive.Read(key.empty() ? "0" : key, expected, options);
@@ -158,7 +158,7 @@ absl::Status WriteValues(const std::string& path, absl::Span<const Literal> valu
         "{}: cannot be written: raw bytes hold one argument, and there are {}; write an .npz file", path,
         values.size()));
   }
-  // One argument is its own literal there, not a tuple of one: that is how it is read.
+  // A single argument is written as its literal instead of a tuple, since it is read in this form.
   const std::optional<FileFormat> format = FileFormatOf(path);
   const bool is_whole = format == FileFormat::kText || format == FileFormat::kProto ||
                         format == FileFormat::kProtoText || format == FileFormat::kRaw;
@@ -168,7 +168,8 @@ absl::Status WriteValues(const std::string& path, absl::Span<const Literal> valu
 
 namespace {
 
-// The layouts of `written` where that is the same shape; a module's header may be wrong in lenient readings.
+// Returns `written`, which has layouts, if it is the same shape; the header of a leniently read module may be
+// wrong.
 Shape WithLayoutsOf(const Shape& written, const Shape& shape) {
   return Equal(written, shape, {.ignore_layout = true}) ? written : shape;
 }

@@ -12,7 +12,7 @@ class Walk {
  public:
   explicit Walk(std::string_view bytes) : bytes_(bytes) {}
 
-  // Reads the fields up to `end`; false at the first error, which `at_` then points to.
+  // Parses the fields up to `end`; returns false at the first error, to which `at_` then points.
   bool Message(const Descriptor* type, size_t end, int depth) {
     constexpr int kDeepest = 100;
     while (at_ < end) {

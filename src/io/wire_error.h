@@ -1,5 +1,5 @@
 #pragma once
-// Where does a serialised message break?
+// Locates errors in serialised messages.
 
 #include <optional>
 #include <string>
@@ -11,9 +11,10 @@ namespace hlo::io {
 
 struct WireError {
   size_t offset = 0;
-  std::string field;  // The path of the fields around it: `hlo_module.computations`; empty outside of all.
+  // The path of the enclosing fields, such as `hlo_module.computations`; empty at the top level.
+  std::string field;
 };
-// The first place at which the bytes are no message of this type, or nullopt.
+// Returns the first position at which the bytes are not a message of this type; nullopt if there is none.
 std::optional<WireError> FindWireError(const google::protobuf::Descriptor& type, std::string_view bytes);
 
 }  // namespace hlo::io

@@ -10,7 +10,7 @@
 namespace hlo::io {
 namespace {
 
-// The value of a message's enumeration whose name is this word in capitals, behind a prefix.
+// Sets the value of a message's enumeration whose name is the prefix and this word in capitals.
 template <class Parse, class Enum>
 void SetWord(Parse parse, std::string_view prefix, std::string_view word, Enum* out) {
   parse(Bytes(prefix) + absl::AsciiStrToUpper(absl::string_view(word.data(), word.size())), out);
@@ -41,7 +41,7 @@ void DimLabelsToProto(const DimLabels& labels, proto::ConvolutionDimensionNumber
   AddAll(labels.output_spatial, out->mutable_output_spatial_dimensions());
 }
 
-// The leaves of the tree of an origin with the paths to them.
+// Adds the leaves of an origin tree with their paths.
 void OriginToProto(const OriginNode& node, std::vector<int64_t>* path, proto::OriginalValueProto* out) {
   if (!node.is_tuple) {
     proto::OriginalValueElementProto* added = out->add_elements();
@@ -87,7 +87,7 @@ class InstructionWriter {
     if (computation != nullptr) out_.add_called_computation_ids(ids_.computations.at(computation));
   }
 
-  // The order in which the message has them.
+  // Writes the called computations in the message's order.
   void WriteCalled() {
     switch (i_.opcode()) {
       case Opcode::kWhile:
@@ -108,7 +108,7 @@ class InstructionWriter {
     }
   }
 
-  // Fields that messages have where the text leaves the attribute out.
+  // Writes fields that messages contain even if the text omits the attribute.
   void WriteDefaults() {
     if (i_.opcode() == Opcode::kConvolution) out_.mutable_window();
     if (i_.opcode() == Opcode::kOutfeed && i_.operand_count() > 0)
@@ -194,7 +194,7 @@ class InstructionWriter {
 
   absl::Status WriteAttribute(const AttrEntry& entry) {
     switch (entry.id) {
-      // Common to all opcodes.
+      // Attributes of all opcodes.
       case AttrId::sharding:
         ToProto(*Get<attr::sharding>(), out_.mutable_sharding());
         break;
@@ -221,7 +221,7 @@ class InstructionWriter {
       case AttrId::backend_config:
         out_.set_backend_config(Bytes(Get<attr::backend_config>().text));
         break;
-      // Arrays of dimensions.
+      // Lists of dimensions.
       case AttrId::dimensions:
         AddAll(Get<attr::dimensions>(), out_.mutable_dimensions());
         break;
@@ -255,7 +255,7 @@ class InstructionWriter {
       case AttrId::output_to_operand_aliasing:
         WriteAliases();
         break;
-      // Words.
+      // Enumerations.
       case AttrId::api_version:
         out_.set_custom_call_api_version(static_cast<proto::CustomCallApiVersion>(Get<attr::api_version>()));
         break;
@@ -338,7 +338,7 @@ class InstructionWriter {
           added->set_target(pair.size() > 1 ? pair[1] : 0);
         }
         break;
-      case AttrId::domain:  // The message has them the other way round.
+      case AttrId::domain:  // The message swaps entry and exit.
         if (const Domain* domain = nullptr; (domain = entry.value.As<const Domain*>()) != nullptr) {
           if (domain->exit != nullptr) ToProto(*domain->exit, out_.mutable_domain_entry_sharding());
           if (domain->entry != nullptr) ToProto(*domain->entry, out_.mutable_domain_exit_sharding());
@@ -441,7 +441,7 @@ class InstructionWriter {
     }
   }
 
-  // Numbers, flags and strings.
+  // Writes numbers, flags and strings.
   void WriteScalar(const AttrEntry& entry) {
     const auto integer = [&] { return entry.value.As<int64_t>(); };
     const auto flag = [&] { return entry.value.As<bool>(); };
@@ -513,7 +513,7 @@ class InstructionWriter {
       case AttrId::use_global_device_ids:
         return out_.set_use_global_device_ids(flag());
       default:
-        return;  // Computations are written already; the others have no field.
+        return;  // Computations have been written; the others have no field.
     }
   }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Instructions and attributes as the messages of a serialised module.
+// Converts instructions and attributes to the messages of a serialised module.
 
 #include <cstdint>
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace hlo::io {
 
-// The numbers that stand for instructions and computations.
+// The ids of instructions and computations.
 struct ProtoIds {
   absl::flat_hash_map<const Instruction*, int64_t> instructions;
   absl::flat_hash_map<const Computation*, int64_t> computations;

@@ -1,4 +1,4 @@
-// Modules as messages: numbers for everything, header, tables, computations.
+// Converts modules to messages: ids, header, tables and computations.
 
 #include "io/write_module.h"
 
@@ -14,7 +14,7 @@
 namespace hlo::io {
 namespace {
 
-// Whether some fusion calls each computation: schedules leave these out.
+// Returns the computations that fusions call, which schedules omit.
 std::set<const Computation*> CalledByFusions(const Module& module) {
   std::set<const Computation*> found;
   for (const Computation* computation : module.computations()) {
@@ -118,7 +118,7 @@ class ModuleWriter {
     }
   }
 
-  // Text order is the order of the schedule.
+  // The schedule is the text order.
   void WriteSchedule() {
     const std::set<const Computation*> fused = CalledByFusions(module_);
     for (const Computation* computation : module_.computations()) {

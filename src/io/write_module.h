@@ -1,5 +1,5 @@
 #pragma once
-// Modules as HloModuleProto: the bytes of the message, protobuf text, or its JSON.
+// Serialises modules as HloModuleProto: bytes, protobuf text or JSON.
 
 #include <string>
 
@@ -10,7 +10,8 @@ namespace hlo::io {
 
 enum class MessageForm { kBinary, kText, kJson };
 
-// ResourceExhausted for messages of more than 2 GiB; InvalidArgument for JSON of names that are no UTF-8.
+// Returns ResourceExhausted for messages larger than 2 GiB, and InvalidArgument for JSON if a name is not
+// UTF-8.
 absl::StatusOr<std::string> Serialize(const Module& module, MessageForm form);
 
 }  // namespace hlo::io

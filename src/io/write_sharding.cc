@@ -1,4 +1,4 @@
-// Shardings, groups of devices and metadata as messages.
+// Converts shardings, device groups and metadata to messages.
 
 #include "io/write_instruction.h"
 
@@ -32,7 +32,7 @@ void AddAxes(absl::Span<const AxisRef> axes, Field* field) {
   }
 }
 
-// References to all axes of a mesh.
+// Adds references to all axes of a mesh.
 template <class Field>
 void AddAllAxes(const Mesh& mesh, Field* field) {
   for (size_t i = 0; i < mesh.axes.size(); ++i) field->Add()->set_mesh_axis_index(static_cast<int64_t>(i));
@@ -102,7 +102,7 @@ void ToProto(const Sharding& s, proto::OpSharding* out) {
     if (s.iota != nullptr) {
       AddAll(s.iota->reshape_dims, out->mutable_iota_reshape_dims());
       for (int64_t d : s.iota->transpose_perm) out->add_iota_transpose_perm(static_cast<int32_t>(d));
-      // The identity may be left out in text.
+      // The text may omit the identity permutation.
       if (s.iota->transpose_perm.empty()) {
         for (size_t d = 0; d < s.iota->reshape_dims.size(); ++d)
           out->add_iota_transpose_perm(static_cast<int32_t>(d));
