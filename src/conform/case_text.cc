@@ -26,7 +26,7 @@ std::vector<std::string> Words(std::string_view text) {
   return absl::StrSplit(absl::string_view(text.data(), text.size()), ' ', absl::SkipEmpty());
 }
 
-// What a line `// …` says; "" for any other line.
+// Returns the text of a line `// …`; "" for any other line.
 std::string_view Comment(std::string_view line) {
   if (line.substr(0, 2) != "//") return {};
   line.remove_prefix(2);
@@ -40,7 +40,7 @@ bool StartsWithWord(std::string_view text, std::string_view word) {
   return text.substr(0, word.size()) == word && (text.size() == word.size() || text[word.size()] == ' ');
 }
 
-// `run` alone, or with the devices of the run: `run  replicas 2 partitions 4`.
+// True for `run`, optionally with the devices of the run: `run  replicas 2 partitions 4`.
 bool IsRun(std::string_view comment) {
   if (comment == "run") return true;
   if (!StartsWithWord(comment, "run")) return false;
@@ -54,7 +54,7 @@ bool IsVerb(std::string_view comment) {
 
 bool IsNameCharacter(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-// Replaces `word` where it stands alone.
+// Replaces whole-word occurrences of `word`.
 std::string Substitute(std::string_view text, std::string_view word, std::string_view by) {
   std::string result;
   for (size_t i = 0; i < text.size();) {
@@ -67,7 +67,7 @@ std::string Substitute(std::string_view text, std::string_view word, std::string
   return result;
 }
 
-// Reads one directive between the name and the verb. Other comments explain and are passed over.
+// Reads a directive between the name and the verb; ignores other comments.
 absl::Status ReadDirective(std::string_view comment, CaseText* out) {
   if (StartsWithWord(comment, "foreach")) out->is_foreach = true;
   if (comment == "strict") out->strict = true;
@@ -134,7 +134,8 @@ absl::StatusOr<CaseText> ParseCaseText(std::string_view text) {
     }
   }
   if (!has_verb)
-    return absl::InvalidArgumentError("has no verb: expected a line `// run`, `// check`, `// print` or `// plan`");
+    return absl::InvalidArgumentError(
+        "has no verb: expected a line `// run`, `// check`, `// print` or `// plan`");
   return result;
 }
 
@@ -179,7 +180,8 @@ absl::StatusOr<std::vector<Instance>> Instances(const Block& block) {
     std::vector<Instance> expanded;
     for (const Instance& instance : instances) {
       for (size_t w = 3; w < words.size(); ++w) {
-        // The directive itself keeps its word, so that the text still says that it is an instance.
+        // The foreach directive itself is not substituted, so that the text remains recognisable as an
+        // instance.
         std::string text;
         for (const std::string& each : Lines(instance.text)) {
           text += StartsWithWord(Comment(each), "foreach") ? each : Substitute(each, words[1], words[w]);

@@ -1,6 +1,6 @@
 #pragma once
-// The text of an inline case taken apart: directives, verb, module, expectations. The format:
-// tests/README.md.
+// Splits the text of an inline case into directives, verb, module and expectations. tests/README.md defines
+// the format.
 
 #include <cstdint>
 #include <string>
@@ -20,33 +20,32 @@ struct CaseText {
   bool is_foreach = false;
   CompareRule rule;
   Verb verb = Verb::kRun;
-  std::string form;                     // `print short`
-  std::string devices;                  // `run  replicas 2`: "replicas 2"; empty for one device.
-  std::vector<std::string> lines;       // All of them; the module is what is left when comments are skipped.
-  size_t verb_line = 0;                 // Positions in `lines`.
-  std::vector<size_t> in, out;          // Lines `// in …`, `// out …`.
-  std::vector<size_t> infeed, outfeed;  // Arrays that the host gives and is given.
+  std::string form;                     // The form in `print short`.
+  std::string devices;                  // "replicas 2" in `run  replicas 2`; empty for one device.
+  std::vector<std::string> lines;       // All lines. The module is the text without comments.
+  size_t verb_line = 0;                 // Index into `lines`.
+  std::vector<size_t> in, out;          // Lines `// in …` and `// out …`.
+  std::vector<size_t> infeed, outfeed;  // Arrays that the host sends and receives.
   std::vector<size_t> prints;           // The lines after `// prints`.
   std::vector<size_t> drawn;            // Drawn diagnostics.
 };
 
-// The literal after `// in` or `// out`.
+// Returns the literal after `// in` or `// out`.
 std::string_view ValueOf(std::string_view line);
 
-// The case without drawn diagnostics: what the parser reads. Lines keep their numbers, drawn ones being
-// empty.
+// Parses a case. Drawn diagnostics become empty lines, so that line numbers remain.
 absl::StatusOr<CaseText> ParseCaseText(std::string_view text);
 
-// The blocks of a file between lines `// -----`; begin is the number of the first line, from 1.
+// A block of a file between lines `// -----`; `begin` is the 1-based number of its first line.
 struct Block {
   int64_t begin;
   std::vector<std::string> lines;
 };
 std::vector<Block> SplitBlocks(std::string_view content);
-// Whether it has a verb, and so is a case.
+// True if the block has a verb and is therefore a case.
 bool HasVerb(const Block& block);
 
-// The texts of a block for each choice of its `foreach` words, and what was chosen (`T=f32`, or nothing).
+// The text of a block for one choice of its `foreach` words, and the choice (`T=f32`, or nothing).
 struct Instance {
   std::string text;
   std::string choice;

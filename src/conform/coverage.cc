@@ -48,12 +48,12 @@ bool Mentions(std::string_view text, std::string_view before, std::string_view n
   return false;
 }
 
-// An operand's name as it stands between parentheses and commas.
+// True if the operand's name occurs between parentheses and commas.
 bool UsesOperand(std::string_view entry, std::string_view name) {
   return Mentions(entry, "(", name, ",)") || Mentions(entry, ", ", name, ",)");
 }
 
-// Parameters a, v and n where they are used, numbered after the probe's own.
+// Adds the parameters a, v and n that the probe uses, numbered after its own.
 std::string WithParameters(std::string_view entry) {
   int64_t number = 0;
   bool has_own_zero = entry.find("parameter(0)") != entry.npos;
@@ -66,7 +66,7 @@ std::string WithParameters(std::string_view entry) {
   add("a", "T[2]");
   add("v", "T[]");
   add("n", "s32[]");
-  // The probe's own begin at 1; without any of these they would leave a gap.
+  // The probe's own parameters start at 1, so parameter 0 must exist.
   if (text.empty() && !has_own_zero && entry.find("parameter(1)") != entry.npos)
     text = "a = T[2] parameter(0) ";
   return text + std::string(entry);
@@ -112,7 +112,7 @@ const Shape* LastArray(const Shape& shape) {
   return nullptr;
 }
 
-// Instructions on which the entry's result depends, and those with effects.
+// Adds the instructions on which the entry's result depends, and those with side effects.
 void AddLive(const Computation& computation, absl::flat_hash_set<const Instruction*>* live) {
   std::vector<const Instruction*> stack = {computation.root()};
   for (const Instruction* i : computation.instructions()) {
@@ -156,7 +156,7 @@ bool LacksMeaning(const absl::Status& status) {
   return Message(status).find("no meaning") != std::string_view::npos;
 }
 
-// Whether a step is the reference's function of an opcode, or holds such a step.
+// True if a step, or a step nested in it, calls the reference function of the opcode.
 bool UsesReference(const std::vector<plan::Step>& steps, Opcode opcode) {
   return std::any_of(steps.begin(), steps.end(), [&](const plan::Step& step) {
     if (std::holds_alternative<plan::ReferenceStep>(step.what)) return step.instruction->opcode() == opcode;
@@ -189,7 +189,7 @@ std::optional<ElementType> KeyType(const Instruction& instruction) {
     case Opcode::kConditional:
     case Opcode::kRng:
     case Opcode::kRngBitGenerator:
-      array = LastArray(instruction.shape());  // Not that of the choice, of the bounds, of the state.
+      array = LastArray(instruction.shape());  // The type of the data, not of the predicate, bounds or state.
       break;
     case Opcode::kSelect:
       array = FirstArray(instruction.operand(1)->shape());
@@ -208,7 +208,7 @@ std::vector<CheckedModule> ProbesOf(Opcode opcode, ElementType type) {
   const auto add = [&](std::string_view entry) {
     std::optional<CheckedModule> module = CheckedProbe(entry, type);
     if (!module) return;
-    // What has a type of its own counts for no other.
+    // Instructions with another type do not count.
     for (const Instruction* i : module->module().entry()->instructions()) {
       if (i->opcode() != opcode || KeyType(*i) != type) continue;
       modules.push_back(*std::move(module));

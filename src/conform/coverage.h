@@ -1,6 +1,6 @@
 #pragma once
-// Which opcodes work with which element types? Nobody writes it down: small modules ask the checker and the
-// engines, and the cases tell what they exercise.
+// Measures which opcodes support which element types: probes, which are small modules, are passed to the
+// checker and the engines, and the cases show what is tested.
 
 #include <array>
 #include <bitset>
@@ -22,33 +22,34 @@ using OpcodeTypes = std::array<TypeBits, kOpcodeCount>;
 
 struct Engine {
   std::string name;
-  // Unimplemented where it cannot evaluate this opcode of a module.
+  // Returns Unimplemented if the engine cannot evaluate this opcode of a module.
   std::function<absl::Status(const CheckedModule& module, Opcode opcode)> supports;
 };
 
-// The reference, and after it the fast engine with what it does by itself: it hands the rest to the
-// reference's functions.
+// Returns the reference and the fast engine. Opcodes that the fast engine passes to the reference's functions
+// do not count for it.
 std::vector<Engine> AllEngines();
 
 struct Coverage {
-  OpcodeTypes accepted;     // By the checker.
-  OpcodeTypes meaningless;  // Of those, what the first engine says to have no meaning.
-  std::vector<std::pair<std::string, OpcodeTypes>> engines;  // Of those, what each engine evaluates.
-  OpcodeTypes tested;                                        // Of those, what a case with values exercises.
+  OpcodeTypes accepted;     // Accepted by the checker.
+  OpcodeTypes meaningless;  // Accepted, but without semantics according to the first engine.
+  std::vector<std::pair<std::string, OpcodeTypes>> engines;  // Accepted and evaluated by each engine.
+  OpcodeTypes tested;                                        // Accepted and used in a case with values.
 };
 
-// The type that an instruction counts for: that of the first array it works on, or gives. None for tokens.
+// Returns the type for which an instruction counts: that of its first array operand or result; none for
+// tokens.
 std::optional<ElementType> KeyType(const Instruction& instruction);
 
-// The checked modules that hold an opcode with an element type; none if the checker refuses them.
+// Returns checked modules that contain an opcode with an element type; none if the checker rejects them.
 std::vector<CheckedModule> ProbesOf(Opcode opcode, ElementType type);
 
-// Needs an engine. The live instructions of all cases with values below the paths are `tested`.
+// Measures the coverage; requires an engine. The live instructions of all cases with values below the paths
+// count as `tested`.
 absl::StatusOr<Coverage> MeasureCoverage(const std::vector<Engine>& engines,
                                          const std::vector<std::string>& paths);
 
-// A matrix of a row for each opcode; a JSON object for each; a summary by groups of types as a Markdown
-// table.
+// Return a matrix with a row per opcode, a JSON object per opcode, and a Markdown table by groups of types.
 std::string CoverageTable(const Coverage& coverage);
 std::string CoverageJson(const Coverage& coverage);
 std::string CoverageSummary(const Coverage& coverage);

@@ -1,4 +1,4 @@
-// Coverage as text: a matrix, JSON lines, a summary.
+// Prints coverage as a matrix, JSON lines or a summary.
 
 #include <algorithm>
 
@@ -22,7 +22,7 @@ char Cell(const Coverage& coverage, size_t op, size_t type) {
   return by_all ? 'O' : 'o';
 }
 
-// Types that share a row of the summary: a class, narrow or wide.
+// Returns the row of a type in the summary: its class, narrow or wide.
 std::string GroupOf(size_t index) {
   const auto type = static_cast<ElementType>(index);
   const int64_t bits = BitWidth(type);
@@ -48,7 +48,7 @@ std::string CoverageTable(const Coverage& coverage) {
   size_t height = 0;
   for (size_t type = 0; type < kElementTypeCount; ++type) height = std::max(height, NameOfType(type).size());
   std::string text;
-  // Type names from top to bottom, ending above their column.
+  // Type names are written vertically above their columns.
   for (size_t line = 0; line < height; ++line) {
     text.append(kNameWidth, ' ');
     for (size_t type = 0; type < kElementTypeCount; ++type) {
@@ -95,7 +95,7 @@ std::string CoverageJson(const Coverage& coverage) {
 std::string CoverageSummary(const Coverage& coverage) {
   struct Row {
     std::string group, types;
-    std::vector<int64_t> counts;  // Valid, by each engine, in a case.
+    std::vector<int64_t> counts;  // Valid, evaluated by each engine, in a case.
   };
   const size_t columns = coverage.engines.size() + 2;
   std::vector<Row> rows;

@@ -15,7 +15,7 @@ bool StartsWith(std::string_view text, std::string_view prefix) {
 }
 bool IsMessage(std::string_view text) { return StartsWith(text, "error: ") || StartsWith(text, "warning: "); }
 
-// The text after `//`, blanks skipped; "" for what is no comment.
+// Returns the text after `//` without leading spaces; "" if the line is not a comment.
 std::string_view Body(std::string_view line) {
   if (!StartsWith(line, "//")) return {};
   const size_t begin = line.find_first_not_of(" \t", 2);

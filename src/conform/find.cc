@@ -1,4 +1,4 @@
-// Where are the cases, and what becomes of one?
+// Finds cases and runs them.
 
 #include <algorithm>
 #include <chrono>
@@ -26,7 +26,7 @@ bool IsSnapshot(const fs::path& path) {
   return name.ends_with(".pb") || name.ends_with(".pbtxt");
 }
 
-// Dumps hold messages without results too: modules, arguments, and what is no module.
+// Dumps also contain messages without results: modules, arguments and others.
 bool IsSnapshotOfFolder(const fs::path& path) {
   const std::string name = UncompressedName(path);
   return IsSnapshot(path) && SideFileKind(name).empty() && !name.ends_with(".hlo.pb") &&
@@ -38,7 +38,7 @@ bool IsGoldenFolder(const fs::path& path) {
   return fs::is_regular_file(path / "case.json", error) && fs::is_regular_file(path / "module.hlo", error);
 }
 
-// A case whose directives are wrong still is one: running it says what is wrong.
+// A case with invalid directives is kept; running it reports the error.
 void AddCasesOf(const std::string& path, const conform::Block& block, std::vector<Case>* out) {
   absl::StatusOr<std::vector<conform::Instance>> instances = conform::Instances(block);
   if (!instances.ok()) instances = std::vector<conform::Instance>{{absl::StrJoin(block.lines, "\n"), ""}};
@@ -81,7 +81,7 @@ absl::Status AddFolder(const fs::path& folder, std::vector<Case>* out) {
   if (error) return absl::NotFoundError(fmt::format("{}: {}", folder.string(), error.message()));
   std::sort(entries.begin(), entries.end());
   for (const fs::path& entry : entries) {
-    // Links to folders are not followed, so that no circle is walked.
+    // Symbolic links to folders are not followed, which prevents cycles.
     if (fs::is_directory(fs::symlink_status(entry, error))) {
       HLO_RETURN_IF_ERROR(AddFolder(entry, out));
     } else if ((entry.extension() == ".hlo" || IsSnapshotOfFolder(entry)) &&

@@ -1,4 +1,4 @@
-// Golden folders: module.hlo, inputs.npz (absent when there are none), outputs.npz, case.json.
+// Runs golden folders: module.hlo, inputs.npz (optional), outputs.npz, case.json.
 
 #include <sys/stat.h>
 
@@ -136,8 +136,9 @@ absl::StatusOr<Outcome> RunSnapshot(const std::string& path, const EvaluateFn& e
   }
   Outcome outcome;
   for (size_t i = 0; i < got.size(); ++i) {
-    CompareReport report = CompareArrays(*got[i].value, *want[i].value,
-                                         rules ? rules->Of(got[i].key) : DefaultCompareRule(got[i].value->type()));
+    CompareReport report =
+        CompareArrays(*got[i].value, *want[i].value,
+                      rules ? rules->Of(got[i].key) : DefaultCompareRule(got[i].value->type()));
     report.key = got[i].key;
     AddComparison(report, &outcome);
   }

@@ -38,7 +38,7 @@ absl::StatusOr<std::vector<Literal>> ReadArguments(const CaseText& text, const L
 
 Outcome Failed(std::string report) { return {Verdict::kFailed, std::move(report)}; }
 
-// Values that came out against lines that say what was expected, one for each array.
+// Compares arrays with the lines of their expected values, one line per array.
 absl::Status CompareValues(const CaseText& text, std::string_view word, const std::vector<size_t>& lines,
                            const std::vector<LiteralLeaf>& leaves, Outcome* outcome) {
   if (leaves.size() != lines.size()) {
@@ -58,7 +58,7 @@ absl::Status CompareValues(const CaseText& text, std::string_view word, const st
   return absl::OkStatus();
 }
 
-// Gives what the `// infeed` lines say, an array each, and keeps what it is given.
+// Sends the arrays of the `// infeed` lines and records what it receives.
 class CaseHost : public Host {
  public:
   explicit CaseHost(const CaseText& text) : text_(text) {}
@@ -82,7 +82,7 @@ class CaseHost : public Host {
     return absl::OkStatus();
   }
 
-  // After the run: whether everything was taken, and what was given is what was expected.
+  // Checks after the run that all values were taken and that the received values are as expected.
   absl::Status Compare(Outcome* outcome) const {
     if (next_ != text_.infeed.size()) {
       return WrongCase(fmt::format("{} of {} lines `// infeed` are left over", text_.infeed.size() - next_,
@@ -118,7 +118,7 @@ Outcome RunCheck(const CaseText& text, const LoadedCase& loaded, int64_t first_l
   std::vector<Drawing> found = FoundDrawings(loaded);
   Outcome outcome;
   for (const size_t position : text.drawn) {
-    // Drawings stand below their line, several below each other.
+    // Skips the drawings between a drawing and its line.
     size_t above = position;
     while (above > 0 && std::binary_search(text.drawn.begin(), text.drawn.end(), above)) --above;
     const Drawing drawn = ReadDrawing(text.lines[position], first_line + static_cast<int64_t>(above));

@@ -1,5 +1,5 @@
 #pragma once
-// Running one inline case, and what it really gives, for rewriting its expectations.
+// Runs an inline case, and returns its actual results for updates of the expectations.
 
 #include <memory>
 #include <string>
@@ -16,20 +16,20 @@ struct Outcome {
   std::string report;
 };
 
-// A case's module, read and checked.
+// The module of a case, parsed and checked.
 struct LoadedCase {
-  std::shared_ptr<const SourceText> source;  // Lines are numbered as in the file.
-  std::shared_ptr<const Module> module;      // Null when it does not parse.
+  std::shared_ptr<const SourceText> source;  // Has the line numbers of the file.
+  std::shared_ptr<const Module> module;      // Null if it does not parse.
   Diagnostics diagnostics;
-  std::vector<CheckedModule> checked;  // One, or none when there were errors.
+  std::vector<CheckedModule> checked;  // One module, or none after errors.
 };
 void Load(const CaseText& text, const std::string& path, int64_t first_line, LoadedCase* out);
 
 std::vector<Drawing> FoundDrawings(const LoadedCase& loaded);
-// The module, or its plan, as it is printed.
+// Returns the printed module or plan.
 absl::StatusOr<std::string> PrintOf(const CaseText& text, const LoadedCase& loaded);
-// Evaluates on the values of the `// in` and `// infeed` lines. What the host was given is compared with the
-// `// outfeed` lines; differences are added to the outcome.
+// Evaluates the module on the values of the `// in` and `// infeed` lines. Compares the values that the host
+// received with the `// outfeed` lines and adds differences to the outcome.
 absl::StatusOr<Literal> EvaluateCase(const CaseText& text, const LoadedCase& loaded,
                                      const EvaluateFn& evaluate, Outcome* outcome);
 
@@ -37,9 +37,9 @@ Outcome RunInlineCase(const CaseText& text, const std::string& path, int64_t fir
                       const EvaluateFn& evaluate);
 Outcome RunGoldenCase(const std::string& folder, const EvaluateFn& evaluate, const ElidedValues& elided);
 Outcome RunSnapshotCase(const std::string& path, const EvaluateFn& evaluate, const ElidedValues& elided);
-// Compares under the rule and adds what differs, or how far what passes is off, to the outcome.
+// Adds the mismatches, or the largest error within tolerance, to the outcome.
 void AddComparison(const CompareReport& report, Outcome* outcome);
-// kUnsupported for Unimplemented, else kFailed or kError.
+// Returns kUnsupported for Unimplemented, otherwise kFailed or kError as given.
 Outcome OutcomeOf(const absl::Status& status, Verdict otherwise);
 
 }  // namespace hlo::conform

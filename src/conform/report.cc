@@ -1,4 +1,4 @@
-// What a run of many cases came to: one line, JSON, JUnit XML.
+// Reports the results of many cases: one line, JSON or JUnit XML.
 
 #include <map>
 
@@ -10,7 +10,7 @@
 namespace hlo {
 namespace {
 
-// Text for XML: markup escaped, and no characters that XML forbids.
+// Escapes markup and removes characters that XML forbids.
 std::string Escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {

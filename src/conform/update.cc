@@ -1,4 +1,4 @@
-// Rewriting what inline cases expect.
+// Updates the expectations of inline cases.
 
 #include <algorithm>
 
@@ -21,7 +21,7 @@ bool Contains(const std::vector<size_t>& sorted, size_t i) {
   return std::binary_search(sorted.begin(), sorted.end(), i);
 }
 
-// The lines with the diagnostics that were found drawn under theirs.
+// Returns the lines with the found diagnostics drawn under them.
 std::vector<std::string> Redrawn(const CaseText& text, const conform::LoadedCase& loaded,
                                  int64_t first_line) {
   const std::vector<conform::Drawing> found = conform::FoundDrawings(loaded);
