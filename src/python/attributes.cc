@@ -34,7 +34,7 @@ struct ToPython {
   }
 };
 
-// The text behind the attribute's `=`.
+// Returns the text after the attribute's `=`.
 nb::object TextOf(const ModulePtr& module, SourceRange range) {
   if (!range.known() || module->source() == nullptr) return nb::none();
   const std::string_view text = module->source()->content().substr(range.begin, range.end - range.begin);

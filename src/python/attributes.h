@@ -1,5 +1,5 @@
 #pragma once
-// Attributes of instructions as Python's objects.
+// Converts attributes of instructions to Python objects.
 
 #include "python/bindings.h"
 

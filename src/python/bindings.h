@@ -1,5 +1,5 @@
 #pragma once
-// The parts of the extension module hlo_run._core: each file adds its classes.
+// The parts of the extension module hlo_run._core; each file adds its classes.
 
 #include <nanobind/nanobind.h>
 
@@ -26,7 +26,7 @@ void AddExecutables(nb::module_& m);
 void AddProfiles(nb::module_& m);
 void AddCompare(nb::module_& m);
 
-// Views of instructions and computations share their module.
+// Views of instructions and computations share ownership of their module.
 using ModulePtr = std::shared_ptr<const Module>;
 
 struct InstructionView {
@@ -38,9 +38,9 @@ struct ComputationView {
   const Computation* computation;
 };
 
-// One diagnostic, with places that need no source text.
+// The source range of a diagnostic, which remains valid without the source text.
 struct Place {
-  int64_t line, column, end_line, end_column;  // From 1; columns count bytes.
+  int64_t line, column, end_line, end_column;  // 1-based; columns count bytes.
 };
 struct PlacedNote {
   std::string message;
@@ -53,14 +53,14 @@ struct PlacedDiagnostic {
 };
 std::vector<PlacedDiagnostic> WithPlaces(const Diagnostics& diagnostics, const SourceText& source);
 
-// A module as it was read.
+// A parsed module.
 struct ParsedModule {
   std::shared_ptr<Module> module;
   std::shared_ptr<const SourceText> source;
   std::vector<PlacedDiagnostic> warnings;
-  std::optional<std::vector<Literal>> arguments;  // Of a snapshot.
+  std::optional<std::vector<Literal>> arguments;  // Those of a snapshot.
 };
-// Raises InvalidModule with the diagnostics where the module breaks a rule. Needs the GIL.
+// Raises InvalidModule with the diagnostics if the module is invalid. Needs the GIL.
 CheckedModule CheckOrRaise(const ParsedModule& parsed);
 
 }  // namespace hlo::python

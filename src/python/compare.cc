@@ -1,4 +1,4 @@
-// Comparing results.
+// Binds the comparison of results.
 
 #include "hlo_run/compare.h"
 

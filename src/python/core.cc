@@ -1,4 +1,4 @@
-// The extension module hlo_run._core. What users see of it is in hlo_run/*.py.
+// Defines the extension module hlo_run._core. The public interface is in hlo_run/*.py.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>

@@ -1,4 +1,4 @@
-// Errors and warnings of parser and checker as objects.
+// Binds the errors and warnings of parser and checker.
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>

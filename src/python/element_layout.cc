@@ -9,7 +9,7 @@
 namespace hlo::python {
 namespace {
 
-// DLPack's numbers, of which older headers lack the last.
+// The type codes of DLPack; older headers lack the last.
 enum Code : uint8_t { kInt = 0, kUInt = 1, kFloat = 2, kBfloat = 4, kComplex = 5, kBool = 6 };
 
 nb::dlpack::dtype Of(uint8_t code, int64_t bits) { return {code, static_cast<uint8_t>(bits), 1}; }

@@ -1,5 +1,5 @@
 #pragma once
-// Element types as NumPy and DLPack know them, and how arrays lie in memory.
+// Maps element types to NumPy and DLPack types, and checks the memory layout of arrays.
 
 #include <nanobind/ndarray.h>
 
@@ -17,22 +17,22 @@ namespace hlo::python {
 
 namespace nb = nanobind;
 
-// nullopt for types narrower than a byte, which DLPack packs or lacks.
+// Returns nullopt for types narrower than a byte, which DLPack packs or lacks.
 std::optional<nb::dlpack::dtype> DLPackType(ElementType type);
-// The type that NumPy has for the elements' memory: the type itself, or unsigned (s1, s2, s4: signed)
-// integers.
+// Returns NumPy's type for the elements in memory: the type itself, or integers, which are signed for s1, s2
+// and s4 and otherwise unsigned.
 nb::dlpack::dtype StorageType(ElementType type);
-// Whether integers of this type can stand for the bits of the other.
+// True if integers of type `raw` can contain the bits of `type`.
 bool IsRawTypeOf(ElementType type, nb::dlpack::dtype raw);
 std::string DescribeType(nb::dlpack::dtype dtype);
 
-// Of one number: half of a complex.
+// Returns the size of a real number of this type, which is half of a complex element.
 int64_t ComponentByteCount(ElementType type);
 
-// pred, and types narrower than a byte: not every byte is an element.
+// True for pred and types narrower than a byte, for which not every byte value is valid.
 bool IsNarrow(ElementType type);
-// Makes predicates 0 or 1, on a copy where the value shares its memory; InvalidArgument for numbers out of
-// range.
+// Normalises predicates to 0 or 1 in a copy if the memory is shared. Returns InvalidArgument for values out
+// of range.
 absl::Status CheckNarrow(Literal* value);
 
 template <class Array>
@@ -59,7 +59,7 @@ bool IsRowMajor(const Array& array) {
   return true;
 }
 
-// Copies an array of any strides (in elements) to row-major order.
+// Copies an array with any strides (in elements) to row-major order.
 void CopyStrided(const std::byte* from, absl::Span<const int64_t> strides, absl::Span<const int64_t> dims,
                  int64_t element_bytes, std::byte* to);
 

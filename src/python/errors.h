@@ -1,5 +1,5 @@
 #pragma once
-// Statuses as exceptions of hlo_run.errors.
+// Converts statuses to exceptions of hlo_run.errors.
 
 #include <nanobind/nanobind.h>
 
@@ -12,7 +12,7 @@ namespace hlo::python {
 
 namespace nb = nanobind;
 
-// Raises the exception of the status's code. Needs the GIL.
+// Raises the exception for the status code. Needs the GIL.
 [[noreturn]] void Raise(const absl::Status& status);
 
 inline void RaiseUnlessOk(const absl::Status& status) {

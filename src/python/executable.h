@@ -1,5 +1,5 @@
 #pragma once
-// A module that is ready to run, and how it runs from Python.
+// A compiled module and its execution from Python.
 
 #include <vector>
 

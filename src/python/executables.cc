@@ -1,4 +1,4 @@
-// Planning and running modules.
+// Binds the compilation and execution of modules.
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -21,7 +21,7 @@ Engine ParseEngine(const std::string& name) {
   Raise(absl::InvalidArgumentError(fmt::format("engine '{}' is none of fast, reference", name)));
 }
 
-// `cpu`, `gpu`, `gpu:1`, `emulated-gpu`.
+// Parses `cpu`, `gpu`, `gpu:1` or `emulated-gpu`.
 Device ParseDevice(const std::string& name) {
   if (name == "cpu") return {};
   if (name == "emulated-gpu") return {Device::Kind::kEmulatedGpu, 0};
@@ -71,7 +71,7 @@ Literal RunOrRaise(PlannedModule& planned, const std::vector<Literal>& arguments
     const InterruptGuard guard(can_interrupt);
     options.cancel = guard.flag();
     const nb::gil_scoped_release no_gil;
-    // Copies: what the caller refers to as well is not updated in place.
+    // Passes copies, which share elements with the caller's values and are therefore not updated in place.
     return planned.executable.Run(arguments, options);
   }();
   if (absl::IsCancelled(result.status()) && PyErr_CheckSignals() != 0) throw nb::python_error();

@@ -1,4 +1,4 @@
-// Computations and instructions to walk over.
+// Binds computations and instructions.
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>

@@ -21,7 +21,7 @@ void OnInterrupt(int signal, siginfo_t* info, void* context) {
 
 InterruptGuard::InterruptGuard(bool enabled) {
   if (!enabled || sigaction(SIGINT, nullptr, &g_previous) != 0) return;
-  // Where nobody handles the signal, the default holds.
+  // Does nothing if SIGINT has the default disposition or is ignored.
   if ((g_previous.sa_flags & SA_SIGINFO) == 0 &&
       (g_previous.sa_handler == SIG_DFL || g_previous.sa_handler == SIG_IGN))
     return;

@@ -1,12 +1,12 @@
 #pragma once
-// Ctrl-C while no Python code runs.
+// Handles Ctrl-C while no Python code runs.
 
 #include <atomic>
 
 namespace hlo::python {
 
-// From construction to destruction, SIGINT also sets a flag that ends a run. Python's own handler still sees
-// it. For the main thread; elsewhere `enabled` is false, and flag() null.
+// For its lifetime, SIGINT also sets a flag that cancels a run; Python's own handler still runs. Use it in
+// the main thread; elsewhere `enabled` is false and flag() null.
 class InterruptGuard {
  public:
   explicit InterruptGuard(bool enabled);

@@ -1,4 +1,4 @@
-// Reading, checking and printing modules.
+// Binds reading, checking and printing modules.
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>

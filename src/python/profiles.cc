@@ -1,4 +1,4 @@
-// Where the time of a run goes.
+// Binds profiles of runs.
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -24,7 +24,7 @@ struct Timed {
 };
 
 double SecondsOf(PlannedModule& planned, const std::vector<Literal>& arguments, Observer* observer,
-           bool can_interrupt) {
+                 bool can_interrupt) {
   const auto start = std::chrono::steady_clock::now();
   RunOrRaise(planned, arguments, {.observer = observer}, can_interrupt);
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -42,7 +42,7 @@ nb::dict ToDict(const ModulePtr& module, const Profile::Row& row) {
   return dict;
 }
 
-// The fastest of a few runs, and the fastest of as many that are watched.
+// Measures the fastest of `repeat` runs, and profiles the fastest of as many observed runs.
 nb::dict MakeProfile(PlannedModule& planned, const std::vector<Literal>& arguments, int64_t repeat,
                      bool can_interrupt) {
   Timed best;

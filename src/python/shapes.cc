@@ -1,4 +1,4 @@
-// Shapes.
+// Binds shapes.
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>

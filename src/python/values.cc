@@ -1,4 +1,4 @@
-// Values: literals that share their elements with NumPy arrays and with whatever speaks DLPack.
+// Binds values, which share their elements with NumPy arrays and DLPack objects.
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -23,7 +23,7 @@ using ReadOnlyArray = nb::ndarray<nb::ro>;
 
 std::vector<size_t> DimsOf(const Literal& value) { return {value.dims().begin(), value.dims().end()}; }
 
-// Keeps the array alive until the last literal lets go of its memory, on whatever thread.
+// Keeps the array alive until the last literal releases its memory, on any thread.
 std::shared_ptr<Buffer> Share(const AnyArray& array, int64_t byte_count) {
   auto* keep = new AnyArray(array);
   return Buffer::Wrap(array.data(), byte_count, [keep] {
@@ -40,7 +40,7 @@ absl::StatusOr<Literal> Copy(const AnyArray& array, const Shape& shape) {
   return copy;
 }
 
-// `raw`: unsigned integers stand for the bits of a type that NumPy lacks.
+// `raw` means that unsigned integers contain the bits of a type that NumPy lacks.
 Literal FromArray(const AnyArray& array, const Shape& shape, bool raw) {
   const ElementType type = shape.type();
   const bool has_type = DLPackType(type) == array.dtype() || (raw && IsRawTypeOf(type, array.dtype()));
@@ -73,7 +73,7 @@ Array ToArray(const Literal& value, nb::dlpack::dtype dtype) {
 
 std::vector<Literal> TakeElements(Literal& value) { return std::exchange(value.mutable_elements(), {}); }
 
-// The elements for good: copied only where something else refers to them.
+// Takes ownership of the elements, which are copied only if they are shared.
 NumpyArray Take(Literal& value) {
   if (value.shape().IsArray()) RaiseUnlessOk(value.MakeUnique());
   NumpyArray array = ToArray<NumpyArray>(value, StorageType(value.type()));

@@ -5,8 +5,9 @@
     >>> module.run(np.arange(3, dtype=np.float32))
     array([0., 2., 4.], dtype=float32)
 
-`parse` and `load` give a `Module`: `verify()` lists its errors, `run()` evaluates it, `print()` gives its text, `stats()`
-and `profile()` say what it costs, and `computations` can be walked over. `hlo_run.jax` evaluates JAX functions.
+`parse` and `load` return a `Module`: `verify()` lists its errors, `run()` evaluates it, `print()` returns its text,
+`stats()` and `profile()` measure its cost, and `computations` contains its computations. `hlo_run.jax` evaluates JAX
+functions.
 """
 
 from hlo_run._core import (CompareReport, Computation, Diagnostic, Instruction, Note, Shape, Value, build_info,
@@ -18,7 +19,7 @@ from hlo_run.errors import Cancelled, Error, InvalidInput, InvalidModule, LimitR
 
 
 def __getattr__(name: str):
-    if name == "jax":  # Imported where it is used: JAX is optional, and slow to load.
+    if name == "jax":  # Imported lazily: JAX is optional and slow to load.
         import importlib
         return importlib.import_module("hlo_run.jax")
     raise AttributeError(f"module 'hlo_run' has no attribute '{name}'")

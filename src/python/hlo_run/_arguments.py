@@ -1,4 +1,4 @@
-"""Arguments of the entry computation: by position, by name, and as trees."""
+"""Binds arguments to the parameters of the entry computation: by position, by name, and as trees."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _what(index: int, parameter: Instruction) -> str:
 
 
 def _one(x: Any, index: int, parameter: Instruction) -> Value:
-    """The value of an argument that stands for a parameter alone."""
+    """Returns the value of an argument for a single parameter."""
     shape = parameter.shape
     if shape.kind != "tuple" and not isinstance(x, dict):
         return to_value(x, shape, _what(index, parameter))
@@ -31,7 +31,7 @@ def _one(x: Any, index: int, parameter: Instruction) -> Value:
 
 
 def _with_tokens(leaves: list[Any], shapes: Sequence[Any]) -> list[Any]:
-    """Tokens need no argument."""
+    """Inserts tokens, which need no argument."""
     if len(leaves) == len(shapes):
         return leaves
     rest = iter(leaves)
@@ -40,7 +40,7 @@ def _with_tokens(leaves: list[Any], shapes: Sequence[Any]) -> list[Any]:
 
 
 def bind(entry: Computation, arrays: Sequence[Any], named: dict[str, Any]) -> list[Value]:
-    """One value for each parameter of the entry computation."""
+    """Returns one value per parameter of the entry computation."""
     parameters = entry.parameters
     by_name = {p.name: i for i, p in enumerate(parameters)}
     for name in named:
@@ -56,7 +56,7 @@ def bind(entry: Computation, arrays: Sequence[Any], named: dict[str, Any]) -> li
 
 
 def _spread(arrays: Sequence[Any], left: Sequence[int], parameters: Sequence[Instruction]) -> dict[int, Value]:
-    """Trees whose leaves stand for the leaves of several parameters."""
+    """Flattens trees whose leaves are the leaves of several parameters."""
     shapes = [(i, shape) for i in left for shape in _tree.leaf_shapes(parameters[i].shape)]
     leaves = _with_tokens(_tree.flatten(list(arrays)), [shape for _, shape in shapes])
     if len(leaves) != len(shapes):

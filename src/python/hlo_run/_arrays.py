@@ -1,4 +1,4 @@
-"""Between arrays (NumPy's, with the types of ml_dtypes, and whatever speaks DLPack) and values of HLO's types."""
+"""Converts between arrays (NumPy's, with the types of ml_dtypes, and DLPack objects) and values of HLO types."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ML_DTYPES = {
 
 @functools.cache
 def numpy_type(element_type: str) -> np.dtype | None:
-    """The dtype of an element type; None where neither NumPy nor an installed ml_dtypes has it."""
+    """Returns the dtype of an element type; None if neither NumPy nor an installed ml_dtypes has it."""
     if element_type in _NUMPY:
         return np.dtype(_NUMPY[element_type])
     try:
@@ -41,12 +41,12 @@ def _describe(dtype: np.dtype, dims: tuple) -> str:
 
 
 def _is_number(x: Any) -> bool:
-    """True for a number of Python's own, or nested lists of them: they take the type that they are wanted in."""
+    """True for Python numbers and nested lists of them, which take the expected type."""
     return isinstance(x, (bool, int, float, complex, list, tuple)) and not isinstance(x, np.generic)
 
 
 def _as_numpy(x: Any, shape: Shape, what: str) -> np.ndarray:
-    """An array as it is; Python's numbers, and lists of them, in the type of the shape."""
+    """Returns an array as it is; converts Python numbers and lists to the type of the shape."""
     if not _is_number(x):
         return np.asarray(x)
     wanted = numpy_type(shape.element_type)
@@ -62,7 +62,8 @@ def _as_numpy(x: Any, shape: Shape, what: str) -> np.ndarray:
 
 
 def _fit_bounds(array: np.ndarray, shape: Shape) -> np.ndarray:
-    """An array that is smaller than the bounds of dynamic dimensions, in the first elements of one that is not."""
+    """Returns an array that is smaller than the bounds of dynamic dimensions as the first elements of a full-size
+    array."""
     full = np.zeros(shape.dims, array.dtype)
     full[tuple(slice(0, n) for n in array.shape)] = array
     return full
@@ -74,7 +75,8 @@ def _fits(dims: tuple, shape: Shape) -> bool:
 
 
 def to_value(x: Any, shape: Shape, what: str) -> Value:
-    """The value of an array for a shape. It shares the array's elements where they lie in row-major order."""
+    """Returns an array as a value of the shape. The value shares the array's elements if they are in row-major order.
+    """
     if shape.kind == "token":
         return Value.token()
     if isinstance(x, Value):
@@ -85,7 +87,7 @@ def to_value(x: Any, shape: Shape, what: str) -> Value:
         try:
             return Value.from_array(x, shape)
         except (TypeError, InvalidInput, BufferError):
-            pass  # A type that DLPack lacks, or another device: NumPy may know more, or say what is wrong.
+            pass  # A type that DLPack lacks, or another device: NumPy may support it, or report the error.
     array = _as_numpy(x, shape, what)
     wanted = numpy_type(shape.element_type)
     raw_sizes = wanted is None or wanted.name not in _NUMPY.values()
@@ -106,7 +108,7 @@ def to_value(x: Any, shape: Shape, what: str) -> Value:
 
 
 def to_numpy(value: Value) -> Any:
-    """The value as NumPy arrays: tuples as tuples, tokens as None. The value is empty afterwards."""
+    """Returns the value as NumPy arrays: tuples as tuples, tokens as None. The value is empty afterwards."""
     shape = value.shape
     if shape.kind == "tuple":
         return tuple(to_numpy(element) for element in value.take_elements())

@@ -1,4 +1,4 @@
-"""What notebooks show."""
+"""The HTML representations in notebooks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def module_html(module: Module) -> str:
-    """The module's parameters and result, and its computations to fold out."""
+    """Returns the module's parameters and result, and its computations in foldable sections."""
     entry = module.entry
     parts = [f"<b>{html.escape(module.name)}</b>: {len(module.computations)} computations, "
              f"{sum(len(c) for c in module.computations)} instructions",
@@ -36,7 +36,7 @@ def module_html(module: Module) -> str:
 
 
 def profile_html(profile: Profile) -> str:
-    """The slowest instructions."""
+    """Returns a table of the slowest instructions."""
     rows = [(f"{row.seconds * 1e3:.4f}", row.runs, row.instruction.opcode, row.instruction.name, row.kernel)
             for row in profile.rows[:20]]
     return (f"<div>engine {html.escape(profile.engine)}: {profile.seconds * 1e3:.4f} ms"
@@ -44,7 +44,7 @@ def profile_html(profile: Profile) -> str:
 
 
 def comparison_html(comparison: Comparison) -> str:
-    """A line for each result."""
+    """Returns a row per result."""
     rows = [(path or "result", "agrees" if report.ok else "differs", report.rule, f"{report.mismatch_count} of {report.element_count}",
              "0" if report.worst_abs is None else f"{report.worst_abs:.3g}")
             for path, report in comparison.reports.items()]

@@ -1,4 +1,4 @@
-"""Modules: reading, checking, running."""
+"""Modules: parsing, verification and evaluation."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from hlo_run.errors import InvalidInput
 def parse(text: str | bytes, *, name: str = "<string>", strict: bool = False, elided: str | None = None,
           max_errors: int = 20, max_nesting: int = 1000, max_literal_bytes: int = 1 << 36,
           max_instructions: int = 1 << 28) -> Module:
-    """The module of HLO text, or of the bytes of a serialised HloModuleProto, HloProto or HloSnapshot.
+    """Parses HLO text, or the bytes of a serialised HloModuleProto, HloProto or HloSnapshot, and returns a module.
 
-    Raises InvalidModule, which lists all errors, where the text does not parse. What parses may still break rules:
-    `Module.verify` says so. `name` stands for the file in messages; `strict` refuses what XLA's reader refuses; `elided`
-    gives values to constants that a dump wrote as {...}: 'zeros', 'random', 'random:SEED' or 'counter'. The limits are
-    those of errors, nesting, bytes of one literal, and instructions.
+    Raises InvalidModule with all errors if the text does not parse. A parsed module may still violate rules, which
+    `Module.verify` reports. `name` replaces the file name in messages; `strict` rejects what XLA's reader rejects;
+    `elided` gives values to constants that a dump printed as {...}: 'zeros', 'random', 'random:SEED' or 'counter'. The
+    limits apply to errors, nesting, bytes of one literal, and instructions.
     """
     content = text.encode() if isinstance(text, str) else bytes(text)
     return Module(_core.parse(content, name, strict, max_errors, max_nesting, max_literal_bytes, max_instructions), elided)
@@ -30,7 +30,7 @@ def parse(text: str | bytes, *, name: str = "<string>", strict: bool = False, el
 
 def load(path: str | os.PathLike, *, strict: bool = False, elided: str | None = None, max_errors: int = 20,
          max_nesting: int = 1000, max_literal_bytes: int = 1 << 36, max_instructions: int = 1 << 28) -> Module:
-    """The module of a file: HLO text or a serialised module, as in `parse`."""
+    """Reads a module from a file: HLO text or a serialised module, as in `parse`."""
     return Module(_core.load(os.fspath(path), strict, max_errors, max_nesting, max_literal_bytes, max_instructions), elided)
 
 
@@ -39,7 +39,7 @@ def _can_interrupt() -> bool:
 
 
 class Executable:
-    """A module that is planned once and runs many times. Threads may share it: each has a plan of its own."""
+    """A compiled module that can run many times. It is thread-safe; each thread has its own plan."""
 
     def __init__(self, module: Module, engine: str, device: str, disabled_passes: Sequence[str]) -> None:
         self._module = module
@@ -62,7 +62,7 @@ class Executable:
 
     @property
     def engine(self) -> str:
-        """The engine that runs: 'fast', or 'reference' where the fast one has no plan for the module."""
+        """Returns the engine in use: 'fast', or 'reference' if the fast one does not support the module."""
         planned = self._take()
         try:
             return planned.engine
@@ -71,7 +71,8 @@ class Executable:
 
     def run_values(self, values: Sequence[Value], *, max_seconds: float = 0, max_steps: int = 0, seed: int = 0,
                    emulate_dot_algorithms: bool = False) -> Value:
-        """Runs on values, one for each parameter, and gives a value. It speaks DLPack, and can be an argument again."""
+        """Runs the module on one value per parameter and returns a value, which supports DLPack and can be an argument
+        again."""
         planned = self._take()
         try:
             return planned.run(list(values), max_seconds, max_steps, seed, emulate_dot_algorithms, _can_interrupt())
@@ -80,7 +81,7 @@ class Executable:
 
     def run(self, *arrays: Any, arguments: dict[str, Any] | None = None, max_seconds: float = 0, max_steps: int = 0,
             seed: int = 0, emulate_dot_algorithms: bool = False, **named: Any) -> Any:
-        """As `Module.run`, without planning."""
+        """Runs as `Module.run` does, without compilation."""
         values = bind(self._module.entry, arrays, {**(arguments or {}), **named})
         return to_numpy(self.run_values(values, max_seconds=max_seconds, max_steps=max_steps, seed=seed,
                                         emulate_dot_algorithms=emulate_dot_algorithms))
@@ -88,7 +89,7 @@ class Executable:
     __call__ = run
 
     def profile(self, *arrays: Any, arguments: dict[str, Any] | None = None, repeat: int = 3, **named: Any) -> Profile:
-        """As `Module.profile`, without planning."""
+        """Profiles as `Module.profile` does, without compilation."""
         values = bind(self._module.entry, arrays, {**(arguments or {}), **named})
         planned = self._take()
         try:
@@ -98,7 +99,7 @@ class Executable:
 
 
 class Module:
-    """An HLO module. `parse` and `load` make them."""
+    """An HLO module, made by `parse` or `load`."""
 
     def __init__(self, core: _core.ParsedModule, elided: str | None = None) -> None:
         self._core = core
@@ -113,7 +114,7 @@ class Module:
     entry: Computation = property(lambda self: self._core.entry, doc="The computation that a run evaluates.")
 
     def computation(self, name: str) -> Computation:
-        """The computation of this name. KeyError where there is none."""
+        """Returns the computation of this name; raises KeyError if there is none."""
         for computation in self.computations:
             if computation.name == name:
                 return computation
@@ -121,15 +122,15 @@ class Module:
 
     def verify(self, *, strict: bool = False, layout_sensitive: bool = False, allow_mixed_precision: bool = True,
                warnings: bool = False, max_errors: int = 20) -> list[Diagnostic]:
-        """The rules that the module breaks; an empty list for a valid one. With `warnings`, these as well.
+        """Returns the rules that the module violates; an empty list if it is valid. `warnings` includes warnings.
 
-        `strict` refuses what XLA's verifier refuses although it can be evaluated.
+        `strict` rejects modules that XLA's verifier rejects although they can be evaluated.
         """
         found = self._core.verify(strict, layout_sensitive, allow_mixed_precision, max_errors)
         return found if warnings else [d for d in found if d.severity == "error"]
 
     def compile(self, *, engine: str = "fast", device: str = "cpu", disabled_passes: Sequence[str] = ()) -> Executable:
-        """Checks and plans the module for many runs. The same options give the same executable."""
+        """Verifies and compiles the module for many runs. Equal options return the same executable."""
         key = (engine, device, tuple(disabled_passes))
         if key not in self._executables:
             self._executables[key] = Executable(self, *key)
@@ -138,16 +139,16 @@ class Module:
     def run(self, *arrays: Any, arguments: dict[str, Any] | None = None, engine: str = "fast", device: str = "cpu",
             max_seconds: float = 0, max_steps: int = 0, seed: int = 0, emulate_dot_algorithms: bool = False,
             **named: Any) -> Any:
-        """Evaluates the entry computation and gives its result: a NumPy array, or a tuple of results.
+        """Evaluates the entry computation and returns its result: a NumPy array, or a tuple of results.
 
-        Arguments are arrays by position, or by the names of parameters (in `arguments` where a name is no Python name);
-        trees of tuples, lists and dicts stand for tuples, or for several parameters. An array has to have the parameter's
-        type and sizes, with the types of ml_dtypes for those that NumPy lacks; Python's numbers take the type. Arrays in
-        row-major order, and what speaks DLPack, are read where they are.
+        Arguments are arrays by position or by parameter name (in `arguments` if a name is not a Python identifier);
+        trees of tuples, lists and dicts are tuples or several parameters. An array must have the parameter's type and
+        sizes, with the types of ml_dtypes for those that NumPy lacks; Python numbers take the type. Row-major arrays
+        and DLPack objects are not copied.
 
         engine: 'fast' or 'reference'; device: 'cpu', 'gpu', 'gpu:1', 'emulated-gpu'. max_seconds and max_steps raise
-        LimitReached; `seed` is that of random numbers that are no function of their operands. The GIL is free during the
-        run, and Ctrl-C ends it.
+        LimitReached; `seed` is the seed of rng, whose values do not depend on operands alone. The GIL is released
+        during the run, and Ctrl-C cancels it.
         """
         return self.compile(engine=engine, device=device).run(
             *arrays, arguments={**(arguments or {}), **named}, max_seconds=max_seconds, max_steps=max_steps, seed=seed,
@@ -157,29 +158,30 @@ class Module:
 
     def profile(self, *arrays: Any, arguments: dict[str, Any] | None = None, engine: str = "fast", device: str = "cpu",
                 repeat: int = 3, **named: Any) -> Profile:
-        """Where the time of a run goes, by instruction: the fastest of some runs, and of as many that are watched."""
+        """Measures the run time of each instruction: the fastest of several runs, and of as many profiled ones."""
         return self.compile(engine=engine, device=device).profile(*arrays, arguments=arguments, repeat=repeat, **named)
 
     def random_inputs(self, seed: int = 0, *, fill: str = "uniform") -> list[Any]:
-        """Arguments from a seed, one for each parameter; indices lie within what they index.
+        """Generates one argument per parameter from a seed; indices are within the indexed dimensions.
 
         fill: 'uniform', 'normal', 'zeros', 'ones' or 'iota'.
         """
         return [to_numpy(value) for value in self._core.inputs(fill, seed)]
 
     def snapshot_inputs(self) -> list[Any]:
-        """The arguments that an HloSnapshot has kept."""
+        """Returns the arguments that an HloSnapshot contains."""
         if self._core.arguments is None:
             raise InvalidInput(f"{self._core.file} is no snapshot")
         return [to_numpy(value) for value in self._core.arguments]
 
     def stats(self) -> dict[str, Any]:
-        """Counts of instructions, opcodes and types, FLOPs, bytes read and written, peak bytes, the longest chain."""
+        """Returns counts of instructions, opcodes and types, FLOPs, bytes read and written, peak bytes and the critical
+        path."""
         return self._core.stats()
 
     def print(self, *, form: str = "long", metadata: bool = True, layouts: bool = True, large_constants: bool = True,
               backend_config: bool = True) -> str:
-        """The module as HLO text. form: 'long', 'short', 'canonical' or 'fingerprint'."""
+        """Returns the module as HLO text. form: 'long', 'short', 'canonical' or 'fingerprint'."""
         return self._core.print(form, metadata, layouts, large_constants, backend_config)
 
     def __str__(self) -> str:

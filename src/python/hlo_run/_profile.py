@@ -11,7 +11,7 @@ from hlo_run._core import Instruction
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """The runs of one instruction. A loop of the fast engine is named by its last instruction."""
+    """The executions of one instruction. A fused loop is named after its last instruction."""
 
     instruction: Instruction
     kernel: str
@@ -22,7 +22,7 @@ class Row:
 
 
 class Profile:
-    """Where the time of a run went. `rows` is sorted by falling time."""
+    """The run time by instruction. `rows` is sorted by decreasing time."""
 
     def __init__(self, engine: str, measured: dict[str, Any]) -> None:
         self.engine = engine
@@ -32,7 +32,7 @@ class Profile:
         self._chrome_trace: str = measured["chrome_trace"]
 
     def by_opcode(self) -> dict[str, float]:
-        """Seconds of each opcode, by falling time."""
+        """Returns the seconds of each opcode, sorted by decreasing time."""
         seconds: dict[str, float] = {}
         for row in self.rows:
             seconds[row.instruction.opcode] = seconds.get(row.instruction.opcode, 0) + row.seconds

@@ -1,4 +1,4 @@
-"""Trees of arrays: tuples, lists and dicts, and with JAX whatever it knows as a tree."""
+"""Trees of arrays: tuples, lists and dicts and, with JAX, all its registered tree types."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hlo_run._core import Shape, Value
 
 
 def flatten(tree: Any) -> list[Any]:
-    """The leaves in JAX's order: dicts by their sorted keys, None as nothing."""
+    """Returns the leaves in JAX's order: dicts by sorted keys; None has no leaves."""
     if isinstance(tree, Value):
         return [leaf for element in tree.elements for leaf in flatten(element)] if tree.shape.kind == "tuple" else [tree]
     if tree is None:
@@ -25,14 +25,14 @@ def flatten(tree: Any) -> list[Any]:
 
 
 def leaf_shapes(shape: Shape) -> list[Shape]:
-    """The shapes of a value's leaves. Tokens are leaves that take nothing."""
+    """Returns the shapes of a value's leaves. Tokens are leaves without data."""
     if shape.kind != "tuple":
         return [shape]
     return [leaf for element in shape.elements for leaf in leaf_shapes(element)]
 
 
 def build(shape: Shape, leaves: list[Value]) -> Value:
-    """The value of a shape from the front of a list of leaves, which are removed."""
+    """Builds the value of a shape from the first leaves of a list and removes them from it."""
     if shape.kind != "tuple":
         return leaves.pop(0)
     return Value.tuple([build(element, leaves) for element in shape.elements])

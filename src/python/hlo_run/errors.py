@@ -2,7 +2,7 @@
 
 
 class Error(Exception):
-    """The base of all errors of this package."""
+    """The base class of all errors of this package."""
 
 
 class InvalidInput(Error, ValueError):
@@ -10,7 +10,7 @@ class InvalidInput(Error, ValueError):
 
 
 class InvalidModule(InvalidInput):
-    """A module does not parse, or breaks a rule. `diagnostics` has all errors with their places."""
+    """A module does not parse or violates a rule. `diagnostics` contains all errors with their locations."""
 
     def __init__(self, message, diagnostics=()):
         super().__init__(message)
@@ -18,12 +18,12 @@ class InvalidModule(InvalidInput):
 
 
 class Unsupported(Error, NotImplementedError):
-    """The module is valid, and this build cannot evaluate it."""
+    """The module is valid, but this build cannot evaluate it."""
 
 
 class LimitReached(Error):
-    """A limit of memory, time, steps or nesting was hit."""
+    """A limit of memory, time, steps or nesting was exceeded."""
 
 
 class Cancelled(Error):
-    """The run was interrupted, and the handler of the signal went on."""
+    """The run was interrupted, and the signal handler returned normally."""

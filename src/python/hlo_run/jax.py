@@ -1,4 +1,4 @@
-"""JAX functions: lowered to HLO and evaluated here, without XLA's compiler; and compared with XLA. Needs JAX."""
+"""Lowers JAX functions to HLO, evaluates them without XLA's compiler, and compares results with XLA. Needs JAX."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def _is_key(leaf: Any) -> bool:
 
 
 def _array(leaf: Any) -> Any:
-    """A leaf as HLO has it: random keys as their data, Python's numbers in the type that JAX gives them."""
+    """Returns a leaf as HLO has it: random keys as their data, Python numbers in JAX's default type."""
     if _is_key(leaf):
         return jax.random.key_data(leaf)
     return leaf if isinstance(leaf, jax.Array) else np.asarray(jax.numpy.asarray(leaf))
 
 
 class _Lowered:
-    """A function in HLO, with the arrays that it was lowered for."""
+    """A function in HLO with the arrays for which it was lowered."""
 
     def __init__(self, f: Callable, args: tuple, kwargs: dict, static_argnums: Sequence[int], static_argnames: Sequence[str]) -> None:
         lowered = jax.jit(f, keep_unused=True, static_argnums=static_argnums, static_argnames=static_argnames).lower(*args, **kwargs)
@@ -59,16 +59,16 @@ def _names(static: str | Sequence[str]) -> tuple[str, ...]:
 
 def lower(f: Callable, *args: Any, static_argnums: int | Sequence[int] = (), static_argnames: str | Sequence[str] = (),
           **kwargs: Any) -> Module:
-    """The HLO module of a function for arguments like these, before any optimisation. Its parameters are their leaves."""
+    """Returns the unoptimised HLO module of a function for arguments like these. Its parameters are their leaves."""
     return _Lowered(f, args, kwargs, _numbers(static_argnums), _names(static_argnames)).module
 
 
 def evaluate(f: Callable, *, engine: str = "fast", device: str = "cpu", static_argnums: int | Sequence[int] = (),
              static_argnames: str | Sequence[str] = (), **limits: Any) -> Callable:
-    """A function that lowers `f` for its arguments and evaluates it here: `evaluate(f)(x, y)`.
+    """Returns a function that lowers `f` for its arguments and evaluates it with hlo-run: `evaluate(f)(x, y)`.
 
-    Results are those of `f`, with NumPy arrays for leaves, and the data of random keys for keys. Limits are those of
-    `Module.run`: max_seconds, max_steps.
+    Results are those of `f`, with NumPy arrays for leaves and key data for random keys. The limits max_seconds and
+    max_steps are those of `Module.run`.
     """
     def evaluated(*args: Any, **kwargs: Any) -> Any:
         lowered = _Lowered(f, args, kwargs, _numbers(static_argnums), _names(static_argnames))
@@ -81,7 +81,7 @@ def evaluate(f: Callable, *, engine: str = "fast", device: str = "cpu", static_a
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
-    """Results of XLA and of this package side by side. True where all agree within their rules."""
+    """Results of XLA and of this package side by side. True if all agree within their tolerances."""
 
     module: Module
     result: Any
@@ -109,10 +109,10 @@ class Comparison:
 
 def compare(f: Callable, *args: Any, rule: str | None = None, engine: str = "fast", device: str = "cpu",
             static_argnums: int | Sequence[int] = (), static_argnames: str | Sequence[str] = (), **kwargs: Any) -> Comparison:
-    """Runs a function with XLA and here, and compares the results leaf by leaf.
+    """Runs a function with XLA and with hlo-run, and compares the results leaf by leaf.
 
-    rule: 'exact', 'within 2ulp' or 'within abs 1e-6 rel 1e-6'. Without one, integers have to be equal, f64 within 1e-9,
-    and other floats within 1e-4 or four epsilons of their type.
+    rule: 'exact', 'within 2ulp' or 'within abs 1e-6 rel 1e-6'. By default integers must be equal, f64 may differ by
+    1e-9, and other floats by 1e-4 or four epsilons of their type.
     """
     numbers, names = _numbers(static_argnums), _names(static_argnames)
     lowered = _Lowered(f, args, kwargs, numbers, names)
