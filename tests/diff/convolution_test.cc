@@ -36,7 +36,7 @@ int64_t OutputSize(int64_t size, const WindowDim& w) {
 }
 
 struct Operands {
-  Index input_dims, kernel_dims, output_dims;  // In memory order.
+  Index input_dims, kernel_dims, output_dims;  // Sizes in memory order.
   DimLabels labels;
   std::vector<int64_t> input_spatial, kernel_spatial, output_spatial;
 

@@ -26,7 +26,7 @@ TEST(Pages, ALargeBlockIsTakenAgainByWhoAsksForAsMuch) {
   for (void* data : {other, again, second}) std::free(data);
 }
 
-// The oldest of what is kept goes first; what is larger than all that is kept goes at once.
+// The oldest cached pages are freed first; allocations larger than the cache are freed at once.
 TEST(Pages, KeepsAQuarterOfAGigabyte) {
   DropReturnedPages();
   void *a = AllocatePages(100 * kMiB, kMiB), *b = AllocatePages(101 * kMiB, kMiB),

@@ -9,9 +9,9 @@
 namespace hlo::parallel_test {
 namespace {
 
-constexpr double kLong = 1e9;  // Nanoseconds: worth threads.
+constexpr double kLong = 1e9;  // Nanoseconds; enough work for several threads.
 
-// How often each index was visited.
+// Returns the number of visits of each index.
 std::vector<int> Visits(int64_t count) {
   std::vector<int> visits(count, 0);
   ParallelFor(count, kLong, [&](int64_t i) { ++visits[i]; });

@@ -1,4 +1,4 @@
-// Implicit broadcasting: the examples and the failures of the broadcasting semantics, and the table of
+// Tests implicit broadcasting: the examples and errors of the broadcasting semantics, and the table of
 // shape-rules 2.1.
 
 #include "gmock/gmock.h"
@@ -16,7 +16,7 @@ Literal Value(std::string_view text) {
   return ParseLiteral(SourceText("value", std::string(text)), Shape()).value();
 }
 
-// x + y, evaluated.
+// Evaluates x + y.
 std::string Sum(std::string_view x, std::string_view y, Dims broadcast_dimensions = {}) {
   const Literal a = Value(x), c = Value(y);
   Builder b("sum");
@@ -27,7 +27,7 @@ std::string Sum(std::string_view x, std::string_view y, Dims broadcast_dimension
   return result.ok() ? ToString(result->shape()) + " " + ToString(*result) : result.status().ToString();
 }
 
-// The shape of x + y, or why there is none.
+// Returns the shape of x + y, or the error message.
 std::string ShapeOfSum(std::string_view x, std::string_view y, Dims broadcast_dimensions = {}) {
   Builder b("shape");
   const Op left = b.Parameter(0, x, "x"), right = b.Parameter(1, y, "y");

@@ -1,5 +1,5 @@
-// What a builder promises beside its operations: mistakes are kept with their place, names are unique, values
-// agree with the worked examples of the operation semantics.
+// Tests the builder's contract: errors keep their location, names are unique, and values agree with the
+// worked examples of the operation semantics.
 
 #include "hlo_run/builder.h"
 

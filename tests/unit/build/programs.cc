@@ -8,7 +8,7 @@ constexpr ElementType kF32 = ElementType::kF32, kS32 = ElementType::kS32, kPred 
 Shape F32(Dims dims) { return Shape::Array(kF32, dims); }
 Shape S32(Dims dims) { return Shape::Array(kS32, dims); }
 
-// Every unary function on its own kind of operand.
+// Applies every unary function to an operand of a suitable type.
 Op Unary(Builder& b) {
   const Op x = b.Parameter(0, F32({4}), "x"), i = b.Parameter(1, S32({4}), "i"),
            c = b.Parameter(2, "c64[4]", "c");

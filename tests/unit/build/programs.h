@@ -1,5 +1,6 @@
 #pragma once
-// Modules built with every function of the builder. Their text is pinned in programs/*.hlo, which XLA reads.
+// Modules that together use every function of the builder. programs/*.hlo contains their text, which XLA
+// accepts.
 
 #include <functional>
 #include <string>

@@ -1,6 +1,6 @@
-// Every function of the builder: its module is valid, reads back as it was printed, and its text is the one
-// that XLA has read. `build_test --update` writes the texts anew; let XLA's parser read them before they go
-// in.
+// Tests every function of the builder: the module is valid, its printed text can be read back, and it equals
+// the text that XLA has accepted. `build_test --update` rewrites the texts; check new texts with XLA's
+// parser.
 
 #include "programs.h"
 
@@ -55,7 +55,7 @@ TEST_P(ProgramTest, ReadsBackAsItIs) {
   EXPECT_TRUE(Check(module, diagnostics).ok()) << Render(diagnostics, *source);
 }
 
-// Dumps hold them, but the operation semantics build none of them.
+// True for opcodes that occur in dumps, but that the operation semantics do not build.
 bool IsOnlyInDumps(Opcode opcode) {
   switch (opcode) {
     case Opcode::kAddDependency:

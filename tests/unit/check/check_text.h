@@ -11,7 +11,7 @@ namespace hlo {
 
 struct CheckedText {
   std::shared_ptr<const SourceText> source;
-  std::shared_ptr<Module> module;  // Null where the reader refused it.
+  std::shared_ptr<Module> module;  // Null if parsing failed.
   Diagnostics diagnostics{1000};
   bool ok = false;
 

@@ -1,4 +1,4 @@
-// What the checker says, and where.
+// Tests the messages of the checker and their locations.
 
 #include "check_text.h"
 #include "gtest/gtest.h"

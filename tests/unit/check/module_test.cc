@@ -1,4 +1,4 @@
-// Rules of the module as a whole: what is an error, what only a warning, and that checking takes linear time.
+// Tests module-level rules: errors, warnings, and linear running time.
 
 #include "check_text.h"
 #include "gtest/gtest.h"
@@ -18,7 +18,7 @@ CheckedText Checked(const std::string& text, const CheckOptions& options = {}) {
   return checked;
 }
 
-// Evaluation does not notice: a warning that cites the rule, and with `strict` an error.
+// Expects a warning that cites the rule, and with `strict` an error; evaluation is not affected.
 void ExpectLenient(const std::string& text, const std::string& rule) {
   const CheckedText lenient = Checked(text);
   EXPECT_TRUE(lenient.ok) << text << lenient.Rendered();
@@ -28,7 +28,7 @@ void ExpectLenient(const std::string& text, const std::string& rule) {
 }
 
 TEST(ModuleRules, AsynchronyIsNotNeededToEvaluate) {
-  // Two users of a start, a start that nothing finishes, a body of several instructions.
+  // Two users of a start, a start without a done, a body of several instructions.
   ExpectLenient(Module1(R"( a = f32[4] parameter(0)
  s = f32[4] all-reduce-start(a), replica_groups={}, to_apply=add
  d = f32[4] all-reduce-done(s)
@@ -132,7 +132,7 @@ TEST(ModuleRules, BuiltModulesMustBeInOrder) {
   EXPECT_EQ(diagnostics.error_count(), 1);
 }
 
-// Each done follows the whole chain; a budget keeps that linear.
+// Each done walks the whole chain; a budget keeps the total time linear.
 TEST(ModuleRules, LongChainsAreCheckedInLinearTime) {
   constexpr int kLength = 20000;
   const std::string shape = "((f32[4]), f32[4], s32[])";

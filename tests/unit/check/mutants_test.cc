@@ -1,4 +1,5 @@
-// Valid modules after a change or two at random, with the verdict of XLA's reader and verifier.
+// Tests the checker on valid modules with one or two random mutations, against the verdict of XLA's parser
+// and verifier.
 
 #include <fstream>
 

@@ -1,4 +1,4 @@
-// Whole programs of frameworks, where a collection of them lies beside the project.
+// Checks whole programs of frameworks, if a collection of them exists next to the project.
 
 #include <filesystem>
 

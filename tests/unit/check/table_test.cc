@@ -1,5 +1,5 @@
-// The forty instructions of shape-rules section 6, judged as its table says (layouts do not matter, precision
-// may mix).
+// Tests the forty instructions in the table of shape-rules section 6 (ignoring layouts; mixed precision is
+// allowed).
 
 #include "check_text.h"
 #include "gtest/gtest.h"
@@ -9,7 +9,7 @@ namespace {
 
 struct Row {
   int number;
-  std::string instruction;  // With the types of its operands in their places.
+  std::string instruction;  // Text with the operands' types in place of the operands.
   bool accepted;
 };
 
@@ -19,9 +19,9 @@ constexpr char kGather[] =
     "f32[2,3] gather(f32[9,3], s32[2,1]), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, "
     "index_vector_dim=1, slice_sizes=";
 
-// "f32[2] add(f32[2], f32[2]), x=1" as a module whose parameters are the operands.
+// Converts "f32[2] add(f32[2], f32[2]), x=1" to a module whose parameters are the operands.
 std::string ModuleOf(const std::string& instruction) {
-  // Behind a tuple's type comes another parenthesis.
+  // A tuple type contains a parenthesis of its own.
   const size_t open = instruction.find('(', instruction[0] == '(' ? instruction.find(')') : 0);
   size_t close = open + 1;
   int depth = 0;

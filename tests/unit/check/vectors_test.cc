@@ -1,4 +1,4 @@
-// The vectors of the shape rules: whole modules that XLA's reader and verifier have judged.
+// Tests the vectors of the shape rules: modules with the verdict of XLA's parser and verifier.
 
 #include <fstream>
 #include <map>
@@ -34,7 +34,7 @@ std::vector<Vector> ReadVectors() {
   return vectors;
 }
 
-// Where the specification decides otherwise than XLA, with its words.
+// Returns the vectors for which the specification deviates from XLA, with a quotation.
 const std::map<std::string, std::string>& Deviations() {
   static const auto* const deviations = new std::map<std::string, std::string>{
       {"SR-0502", "text-format appendix B: a broadcast of an array without a result shape is an error"},
@@ -89,7 +89,8 @@ TEST(ShapeVectors, HaveTheRootShapeOfXla) {
   }
 }
 
-// A declared result may say less or more than operands imply: dynamic flags, precision, how to accumulate.
+// True if a declared shape is compatible with the inferred one: dynamic dimensions, precision and
+// accumulation type may differ.
 bool Fits(const Shape& inferred, const Shape& declared, Opcode opcode) {
   static const auto* const any_type =
       new std::set<Opcode>{Opcode::kDot, Opcode::kRaggedDot, Opcode::kScaledDot, Opcode::kConvolution};
@@ -105,7 +106,8 @@ TEST(ShapeVectors, RootShapesNeedNotBeWritten) {
     CheckText(v.text, OptionsFor(v, /*strict=*/false), &whole);
     if (!whole.ok) continue;
     const Instruction& root = *whole.module->entry()->root();
-    // The shape of a broadcast cannot be told from its operand, that of a scan without inputs not either.
+    // The result shape of a broadcast does not follow from its operand; the same holds for a scan without
+    // inputs.
     if (!Info(root.opcode()).has(kInfer) || root.opcode() == Opcode::kBroadcast) continue;
     if (root.opcode() == Opcode::kScan && root.operand_count() == root.Get<attr::num_carries>()) continue;
     if (root.opcode() == Opcode::kMap &&

@@ -1,5 +1,5 @@
 #pragma once
-// Runs the command in a folder of its own, as its users do.
+// Runs the command in a temporary folder.
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -37,7 +37,7 @@ class Cli : public testing::Test {
   }
   void TearDown() override { fs::remove_all(folder_); }
 
-  // A file of the test's own folder.
+  // Writes a file in the test's folder.
   std::string Write(const std::string& name, const std::string& content) {
     std::ofstream(folder_ / name, std::ios::binary) << content;
     return (folder_ / name).string();
@@ -49,7 +49,7 @@ class Cli : public testing::Test {
   Outcome RunTo(const std::string& output, const std::string& arguments) {
     return RunShell(std::string(HLO_RUN_BINARY) + " " + arguments + " >" + output);
   }
-  // The same in another working directory.
+  // Runs it in another working directory.
   Outcome RunIn(const fs::path& directory, const std::string& arguments) {
     return RunShell("cd " + directory.string() + " && " + HLO_RUN_BINARY + " " + arguments + " >" +
                     Path("stdout"));

@@ -1,4 +1,4 @@
-// The command as its users meet it: what it prints, where, and with which exit status.
+// Tests the command line: output, streams and exit status.
 
 #include <sys/stat.h>
 
@@ -352,7 +352,7 @@ TEST_F(Cli, PassesAreListedAndCanBeDisabled) {
             "  ROOT r = f32[64] add(n, n)\n}\n");
   EXPECT_EQ(Run("plan " + file).out.find("loop 'n'"), std::string::npos);
   EXPECT_HAS(Run("plan --disable-pass loop-fusion --disable-pass=sibling_fusion " + file).out, "loop 'n'");
-  // An option takes one word: files may follow, and other options after them.
+  // An option takes one word; files and other options may follow.
   EXPECT_EQ(Run("run --disable-pass loop_fusion " + file + " --random 1").status, 0);
   const Outcome unknown = Run("run --random 1 --disable-pass loop_fussion " + file);
   EXPECT_EQ(unknown.status, 2);
@@ -437,7 +437,7 @@ TEST_F(Cli, InfeedAndOutfeedGoThroughFiles) {
   EXPECT_EQ(run.out, "f32[2] {-11, -22}\n");
   EXPECT_HAS(ReadFile(text), "{11, 22}");
   EXPECT_HAS(ReadFile(text), "7");
-  // What an outfeed has written, an infeed reads.
+  // An infeed reads what an outfeed has written.
   const std::string archive = Path("out.npz");
   EXPECT_EQ(
       Run(file + " --infeed '(f32[2]{1,2}, s32[] 7)' --infeed 'f32[2]{10,20}' --outfeed " + archive).status,
@@ -513,7 +513,7 @@ TEST_F(Cli, CoverageIsAskedOfTheCheckerTheEngineAndTheCases) {
   EXPECT_TRUE(negate["types"]["s8"]["tested"]);
   EXPECT_FALSE(negate["types"]["s1"]["tested"]);
   EXPECT_EQ(negate["types"]["s8"]["engines"][0], "reference");
-  EXPECT_FALSE(negate["types"].contains("pred"));  // Not valid.
+  EXPECT_FALSE(negate["types"].contains("pred"));  // pred is invalid for negate.
   EXPECT_HAS(Run("ops --coverage").out, "\nnegate                      . O O");
   EXPECT_EQ(Run("ops --coverage --cases no/such/folder").status, 2);
 }

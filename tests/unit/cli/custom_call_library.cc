@@ -1,4 +1,4 @@
-// A library of custom calls, as users write one.
+// A library of custom calls as users write it.
 
 #include <cstdint>
 

@@ -1,5 +1,5 @@
-// Custom calls that the command line gives a meaning: words, libraries, typed foreign functions; and the
-// host.
+// Tests custom calls defined on the command line: keywords, libraries, typed foreign functions; and host
+// callbacks.
 
 #include <string>
 

@@ -1,4 +1,4 @@
-// Parts of modules.
+// Tests `hlo-run extract`.
 
 #include "cli_fixture.h"
 
@@ -42,16 +42,16 @@ constexpr char kArguments[] = " --input 's32[] 3' --input 'f32[3]{0,0,0}'";
 
 TEST_F(Cli, AnInstructionIsExtractedWithItsOperands) {
   const std::string file = Write("m.hlo", kLoop), part = Path("part.hlo");
-  // The whole: only what it needs of the parameters.
+  // The whole entry with only the parameters that it needs.
   ASSERT_EQ(Run("extract " + file + " --instruction %q -o " + part).status, 0);
   const Outcome whole = Run(part + " --input 's32[] 3'");
   EXPECT_EQ(whole.out, "s32[] 66\n") << whole.err;
-  // What is further up becomes a parameter; constants stay.
+  // Operands beyond the height become parameters; constants remain.
   ASSERT_EQ(Run("extract " + file + " --instruction q --height 0 -o " + part).status, 0);
   EXPECT_EQ(Run(part + " --input r='s32[] 5' --input b='s32[] 7'").out, "s32[] 35\n");
   ASSERT_EQ(Run("extract " + file + " --instruction w --height 1 -o " + part).status, 0);
   EXPECT_EQ(Run(part + " --input 'b=s32[] -3'").out, "( s32[] 4, s32[] -22 )\n");
-  // Inside of a computation too.
+  // Instructions of other computations.
   ASSERT_EQ(Run("extract " + file + " --instruction sum --height 1 -o " + part).status, 0);
   EXPECT_EQ(Run(part + " --input v='s32[] 5' --input i='s32[] 1'").out, "s32[] 12\n");
 }
@@ -77,7 +77,7 @@ TEST_F(Cli, TheValuesAtTheEdgeAreRecorded) {
   const Outcome constants = Run("extract " + file + " --instruction q --height 0 --constants" + kArguments);
   EXPECT_HAS(constants.out, "constant(-22)");
   EXPECT_EQ(Run(Write("constants.hlo", constants.out)).out, "s32[] 66\n");
-  // The third turn of the loop begins with 2 and -8.
+  // The third iteration of the loop starts with 2 and -8.
   ASSERT_EQ(
       Run("extract " + file + " --computation body --execution 3 --constants -o " + part + kArguments).status,
       0);

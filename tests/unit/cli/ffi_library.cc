@@ -1,4 +1,4 @@
-// Handlers of typed foreign functions, written against the binary interface alone, as users' libraries are.
+// Typed FFI handlers written against the binary interface only, like users' libraries.
 
 #include <cstddef>
 #include <cstdint>
@@ -6,7 +6,7 @@
 #include <string_view>
 #include <thread>
 
-// The parts of XLA's interface that these handlers use.
+// The parts of XLA's FFI that these handlers use.
 extern "C" {
 struct XlaExtension {
   size_t struct_size;
@@ -131,7 +131,7 @@ XlaBuffer* Result(XlaFrame* frame, int i) { return static_cast<XlaBuffer*>(frame
 
 // (f32[r,c] x, s32[] n) -> (factor * x + offsets[column], {n + shift, length of name})
 extern "C" void* ffi_scale(XlaFrame* frame) {
-  // Handlers that are compiled with XLA's own header insist on this size, which leaves `future` out.
+  // Handlers compiled with XLA's header require this size, which excludes `future`.
   if (frame->struct_size != offsetof(XlaFrame, future)) return Error(frame, "the frame has another size", 13);
   if (IsMetadataCall(frame, 0, 1)) return nullptr;
   const XlaAttributes& attrs = frame->attrs;
@@ -170,7 +170,7 @@ extern "C" void* ffi_scale(XlaFrame* frame) {
   return nullptr;
 }
 
-// Reverses a vector on a thread of its own; an error (RESOURCE_EXHAUSTED) for a negative first element.
+// Reverses a vector on another thread; fails with RESOURCE_EXHAUSTED if the first element is negative.
 extern "C" void* ffi_later(XlaFrame* frame) {
   if (IsMetadataCall(frame, 0, 5)) return nullptr;
   XlaFuture create{sizeof create, nullptr, nullptr, nullptr};
@@ -193,14 +193,14 @@ extern "C" void* ffi_later(XlaFrame* frame) {
       static_cast<float*>(y.data)[i] = static_cast<float*>(block.data)[x.dims[0] - 1 - i];
     XlaAllocate free{sizeof free, nullptr, nullptr, bytes, 0, nullptr};
     std::memcpy(&free.alignment, &block.data,
-                sizeof free.alignment);  // The field behind `size` of XLA's Free.
+                sizeof free.alignment);  // The field after `size` in XLA's Free.
     api->free(&free);
     api->future_set_available(&set);
   }).detach();
   return nullptr;
 }
 
-// Compiled against an interface that does not exist yet.
+// Compiled against a future version of the interface.
 extern "C" void* ffi_future(XlaFrame* frame) {
   IsMetadataCall(frame, 7, 1);
   return nullptr;

@@ -1,4 +1,4 @@
-// Arguments as people have them: names, literals, files of every kind, conversions, ranges.
+// Tests arguments: names, literals, files of all formats, conversions, ranges.
 
 #include <string>
 #include <vector>
@@ -35,7 +35,7 @@ TEST_F(Cli, SomeInputsByNameAndTheRestAtRandom) {
   const auto some = nlohmann::json::parse(run.out)["outputs"];
   EXPECT_EQ(some["1"]["values"], 7);
   EXPECT_EQ(some["2.1"]["values"], true);
-  // The others are those of the same seed without --input.
+  // The other arguments equal those of the same seed without --input.
   EXPECT_EQ(some["0"], whole["0"]);
   EXPECT_EQ(some["2.0"], whole["2.0"]);
   const Outcome zeros = Run(file + " --fill zeros -i n=7");
@@ -84,7 +84,7 @@ TEST_F(Cli, EveryKindOfFileThatItWritesItReads) {
     const Outcome read = Run(file + " -i " + output);
     EXPECT_EQ(read.status, 0) << read.err;
     EXPECT_EQ(read.out, expected) << ending;
-    // The arguments that `inputs` makes are read back too.
+    // The files that `inputs` writes can be read back.
     ASSERT_EQ(Run("inputs " + file + " --random 3 -o " + output).status, 0);
     EXPECT_EQ(Run(file + " -i " + output).out, Run(file + " --random 3").out) << ending;
   }
@@ -156,7 +156,7 @@ TEST_F(Cli, ConvertAllowsOtherTypesThatHoldTheValues) {
   EXPECT_HAS(error("-i 'x=c64[3] {(1,0),(2,1),(3,0)}'"), "the element at {1} is (2, 1)");
   EXPECT_EQ(Run(file + " --convert -i 'n=f64[3] {-2147483648,2147483647,-0.0}' -i 'x=pred[3] {1,0,1}'").out,
             "( s32[3] {-2147483648, 2147483647, 0}, f32[3] {1, 0, 1} )\n");
-  // Files are converted as literals are.
+  // Files are converted like literals.
   const std::string source = Write("s.hlo", "ENTRY e { ROOT c = s64[3] constant({5,6,7}) }");
   for (const std::string ending : {".npy", ".npz", ".safetensors", ".json", ".pb"}) {
     const std::string input = Path("wide" + ending);

@@ -1,4 +1,4 @@
-// Modules in the files and folders that people have.
+// Tests module files and dump folders.
 
 #include <zlib.h>
 #include <zstd.h>
@@ -58,7 +58,7 @@ TEST_F(Cli, CompressedModulesAreReadAsTheyAre) {
   const Outcome piped = Run("- < " + Write("s.pb.zst", Zstd(snapshot)));
   EXPECT_EQ(piped.status, 0) << piped.err;
   EXPECT_EQ(piped.out, Run("tests/unit/io/data/snapshot.pb").out);
-  // Places are those of the text.
+  // Locations refer to the uncompressed text.
   const Outcome wrong =
       Run("verify " + Write("w.hlo.gz", Gzip("HloModule n\nENTRY e {\n  ROOT r = f32[] sinn()\n}\n")));
   EXPECT_EQ(wrong.status, 2);
@@ -213,7 +213,7 @@ TEST_F(Cli, DashesSeparateTheModulesOfAFile) {
   EXPECT_EQ(lines[1]["part"], 2);
   EXPECT_EQ(lines[1]["status"], "ok");
   EXPECT_EQ(lines[2]["errors"][0]["line"], 19);
-  // What print gives reads back as the same modules.
+  // The printed text reads back as the same modules.
   const Outcome print = Run("print " + Write("pair.hlo", std::string(kNegate) + "// -----\n" + kNegate));
   EXPECT_EQ(print.status, 0) << print.err;
   EXPECT_EQ(Run("print " + Write("again.hlo", print.out)).out, print.out);

@@ -1,4 +1,4 @@
-// Results as people want them: folders of outputs, short texts on a terminal, statistics.
+// Tests outputs: output folders, abbreviated text on a terminal, statistics.
 
 #include <string>
 
@@ -23,7 +23,8 @@ TEST_F(Cli, AnOutputDirectoryMirrorsTheInputs) {
   for (const std::string name : {"a/m.npz", "b/m.npz", "a/deep/n.x.npz", "top.npz"})
     EXPECT_TRUE(fs::exists(results + "/" + name)) << name;
   EXPECT_HAS(run.out, "of today/a/m.npz");
-  // Files are placed below the folder that they have in common; a directory that exists needs no slash.
+  // Outputs keep their paths relative to the common folder of the inputs; an existing directory needs no
+  // slash.
   const std::string again = Path("again");
   fs::create_directory(again);
   EXPECT_EQ(Run(Path("dumps/a/m.hlo") + " " + Path("dumps/b/m.hlo") + " -o " + again).status, 0);
@@ -118,7 +119,7 @@ TEST_F(Cli, SafetensorsNameTypesOfFourBits) {
   ASSERT_EQ(Run(even + " -i '{{1,-6,0.5},{0,2,-3}}' -o " + output).status, 0);
   const std::string bytes = ReadFile(output);
   EXPECT_HAS(bytes, R"("dtype":"F4","shape":[2,3])");
-  // Two elements in a byte, the first one in the low-order bits: 1 is 0x2, -6 is 0xf.
+  // Two elements per byte, the first in the low-order bits: 1 is 0x2, -6 is 0xf.
   EXPECT_EQ(bytes.substr(bytes.size() - 3), std::string("\xf2\x01\xd4", 3));
   EXPECT_EQ(Run(even + " -i " + output).out, "f4e2m1fn[2,3] { { 1, -6, 0.5 }, { 0, 2, -3 } }\n");
   const std::string other = Write("other.hlo", "ENTRY e { ROOT x = f32[2,3] parameter(0) }");
@@ -126,7 +127,7 @@ TEST_F(Cli, SafetensorsNameTypesOfFourBits) {
   EXPECT_EQ(refused.status, 2);
   EXPECT_HAS(refused.err, "found f4e2m1fn[2,3], expected f32[2,3]");
   EXPECT_EQ(Run(other + " --convert -i " + output).out, "f32[2,3] { { 1, -6, 0.5 }, { 0, 2, -3 } }\n");
-  // An odd number of them fills no whole bytes, for which the format has no name.
+  // An odd number of 4-bit elements does not fill whole bytes, so the format has no type for it.
   const std::string odd = Write("odd.hlo", "ENTRY e { ROOT x = f4e2m1fn[3] parameter(0) }");
   ASSERT_EQ(Run(odd + " -i '{1,-6,0.5}' -o " + output).status, 0);
   EXPECT_EQ(Run(odd + " -i " + output).out, "f4e2m1fn[3] {1, -6, 0.5}\n");

@@ -1,4 +1,4 @@
-// The line that shows on a terminal how far long work is.
+// Tests the progress line on a terminal.
 
 #include <sys/stat.h>
 
@@ -15,7 +15,7 @@ class ProgressLine : public Cli {
     Cli::SetUp();
     if (!Terminal().is_open()) GTEST_SKIP() << "there are no terminals";
   }
-  // What the command writes to the terminal that is its standard error. `before` comes before its name.
+  // Returns what the command writes to a terminal as standard error. `before` precedes the command.
   std::string Shown(const std::string& arguments, int status, const std::string& before = "") {
     Terminal terminal;
     const Outcome run = RunShell("( " + before + HLO_RUN_BINARY + " " + arguments + " 2>" + terminal.name() +
@@ -25,7 +25,7 @@ class ProgressLine : public Cli {
   }
 };
 
-// Adds one until the number is LIMIT, which is far away.
+// Counts up to a limit that is never reached.
 constexpr char kLoop[] = R"(HloModule m
 body { p = s64[] parameter(0)  one = s64[] constant(1)  ROOT n = s64[] add(p, one) }
 test { p = s64[] parameter(0)  limit = s64[] constant(8000000000000)
@@ -39,7 +39,7 @@ TEST_F(ProgressLine, ShowsIterationsOfLoopsAndTripCounts) {
   EXPECT_HAS(fast, " steps, w iteration ");
   EXPECT_HAS(fast, " of 8000000000000, at w (while) 2 of 2 in e");
   EXPECT_HAS(Shown(file + " --engine=reference --max-seconds 1.7", 4), " steps, w iteration ");
-  // Without a counter, the trip count is not known.
+  // The trip count is unknown without a counter.
   std::string text = kLoop;
   text.replace(text.find("add(p, one)"), 11, "multiply(p, p)");
   const std::string endless = Shown(Write("n.hlo", text) + " --max-seconds 1.7", 4);

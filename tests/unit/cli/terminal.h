@@ -11,12 +11,12 @@
 
 namespace hlo::cli_test {
 
-// A terminal whose output can be read.
+// A pseudo-terminal whose output can be read.
 class Terminal {
  public:
   Terminal() : master_(posix_openpt(O_RDWR | O_NOCTTY)) {
     is_open_ = master_ >= 0 && grantpt(master_) == 0 && unlockpt(master_) == 0;
-    // Held open, so that what is written stays until it is read.
+    // Keeps the terminal open, so that its output is not discarded.
     if (is_open_) slave_ = open(name().c_str(), O_RDWR | O_NOCTTY);
     if (!is_open()) return;
     fcntl(master_, F_SETFL, O_NONBLOCK);
@@ -29,7 +29,7 @@ class Terminal {
   }
   bool is_open() const { return is_open_ && slave_ >= 0; }
   std::string name() const { return ptsname(master_); }
-  // What has been written to it, once.
+  // Returns the output; may be called once.
   std::string Read() {
     Stop();
     Drain();
@@ -37,7 +37,7 @@ class Terminal {
   }
 
  private:
-  // A terminal that nobody reads takes no more after some thousand bytes.
+  // Drains the terminal continuously, because its buffer holds only a few thousand bytes.
   void ReadOn() {
     while (!stops_) {
       pollfd event{master_, POLLIN, 0};

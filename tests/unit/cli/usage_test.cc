@@ -1,4 +1,4 @@
-// Command lines that cannot be understood.
+// Tests invalid command lines.
 
 #include "cli_fixture.h"
 

@@ -1,4 +1,4 @@
-// Finding, running, rewriting and reporting cases, with engines made for the purpose.
+// Tests discovery, execution, updating and reporting of cases with fake engines.
 
 #include "hlo_run/conform.h"
 
@@ -48,7 +48,7 @@ class Conform : public testing::Test {
   std::string folder_;
 };
 
-// The engine of programs that return their first argument.
+// An engine that returns the first argument.
 absl::StatusOr<Literal> First(const CheckedModule&, std::vector<Literal> arguments, Host*) {
   return arguments.at(0);
 }
@@ -98,7 +98,7 @@ TEST_F(Conform, WrongCasesAreErrors) {
   EXPECT_EQ(result.report, "the entry computation has 1 parameters, but there are 0 lines `// in`\n");
 }
 
-// The engine of programs that hand on what the host gives.
+// An engine that sends what it receives from the host back to it.
 absl::StatusOr<Literal> HandOn(const CheckedModule& module, std::vector<Literal>, Host* host) {
   const Instruction& infeed = *module.module().entry()->root()->operand(0);
   absl::StatusOr<Literal> value = host->Take(infeed, infeed.shape().element(0));

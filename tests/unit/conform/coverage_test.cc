@@ -1,5 +1,5 @@
-// What `hlo-run ops --coverage` says is so: what counts as evaluated evaluates, and the README shows the
-// summary.
+// Tests `hlo-run ops --coverage`: operations listed as evaluated can be evaluated, and the README contains
+// the summary.
 
 #include "conform/coverage.h"
 
@@ -16,7 +16,7 @@ const Coverage& Measured() {
   return *kCoverage;
 }
 
-// Zeros, or for types without them their first value.
+// Returns zeros, or the first value of types without zero.
 std::vector<Literal> ZerosFor(const Module& module) {
   std::vector<Literal> arguments;
   for (const Instruction* parameter : module.entry()->parameters())
@@ -30,7 +30,7 @@ TEST(CoverageTest, WhatCountsAsEvaluatedEvaluates) {
       for (const CheckedModule& probe : ProbesOf(static_cast<Opcode>(op), static_cast<ElementType>(type))) {
         if (!CheckSupported(probe).ok()) continue;
         const absl::StatusOr<Literal> value = Evaluate(probe, ZerosFor(probe.module()));
-        // Where there is no host, nothing comes in and nothing goes out.
+        // Transfers fail without a host.
         EXPECT_TRUE(value.ok() || absl::IsFailedPrecondition(value.status()))
             << Name(static_cast<Opcode>(op)) << " of " << Name(static_cast<ElementType>(type)) << ": "
             << value.status();
@@ -41,7 +41,7 @@ TEST(CoverageTest, WhatCountsAsEvaluatedEvaluates) {
 
 TEST(CoverageTest, EveryOpcodeHasAProbe) {
   for (size_t op = 0; op < kOpcodeCount; ++op) {
-    if (static_cast<Opcode>(op) == Opcode::kAfterAll) continue;  // Of no element type.
+    if (static_cast<Opcode>(op) == Opcode::kAfterAll) continue;  // after-all has no element type.
     EXPECT_TRUE(Measured().accepted[op].any()) << Name(static_cast<Opcode>(op));
   }
 }

@@ -1,4 +1,4 @@
-// Modules that are written as messages are read back as they were: those of all cases and golden folders.
+// Tests that the modules of all cases and golden folders survive serialisation.
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ std::shared_ptr<Module> Read(std::shared_ptr<const SourceText> text) {
   return Parse(std::move(text), diagnostics, {.infer_shape = InferMissingShape});
 }
 
-// The module of a case, or of a golden folder; the print that a case may expect is none of it.
+// Returns the module of a case or a golden folder, without the printed text that a case may expect.
 std::shared_ptr<Module> ModuleOf(const Case& test) {
   std::string text = test.text;
   if (test.is_golden()) {
@@ -41,7 +41,7 @@ std::string ComputationsOf(const Module& module) {
   return text;
 }
 
-// The module that the message becomes, printed; or an error.
+// Returns the printed text of the serialised and parsed module, or an error.
 std::string ThroughMessage(const Module& module, io::MessageForm form, const std::string& name) {
   absl::StatusOr<std::string> bytes = io::Serialize(module, form);
   if (!bytes.ok()) return bytes.status().ToString();
@@ -59,9 +59,9 @@ TEST(Messages, ModulesOfAllCasesAreReadBackAsTheyWere) {
   int64_t count = 0, shown = 0;
   for (const Case& test : *cases) {
     const std::shared_ptr<Module> module = ModuleOf(test);
-    if (module == nullptr) continue;  // A case of an error.
+    if (module == nullptr) continue;  // The case expects an error.
     const std::string expected = ComputationsOf(*module);
-    // The message has epsilon as an f32, the module as it is written.
+    // The message stores epsilon as an f32, the text as written.
     if (expected.find("epsilon=") != std::string::npos) continue;
     ++count;
     const bool is_other = ThroughMessage(*module, io::MessageForm::kBinary, "m.pb") != expected;
@@ -84,7 +84,7 @@ TEST(Messages, TextAndJsonSayTheSame) {
     const std::string expected = ThroughMessage(*module, io::MessageForm::kBinary, "m.pb");
     ASSERT_EQ(ThroughMessage(*module, io::MessageForm::kText, "m.pbtxt"), expected)
         << test.path << ":" << test.line;
-    // JSON of messages has no negative zero and one NaN.
+    // JSON has neither negative zero nor NaN payloads.
     if (expected.find("-0.0") != std::string::npos || expected.find("nan") != std::string::npos) continue;
     ASSERT_EQ(ThroughMessage(*module, io::MessageForm::kJson, "m.json"), expected)
         << test.path << ":" << test.line;

@@ -1,4 +1,4 @@
-// Every opcode has a file of cases that says what it means and what a mistake looks like.
+// Tests that every opcode has a case file with its meaning and an erroneous use.
 
 #include <fstream>
 #include <iterator>

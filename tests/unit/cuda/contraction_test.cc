@@ -1,5 +1,5 @@
-// dot and convolution on the emulator: whole numbers against the reference bit by bit, and f32 against a
-// scalar chain of fused multiply-adds.
+// Tests dot and convolution on the emulator: integers bit-equal to the reference, and f32 against a scalar
+// chain of fused multiply-adds.
 
 #include <cmath>
 #include <cstdio>
@@ -33,7 +33,7 @@ TEST(SmallFloats, AreThoseOfTheOtherEngines) {
     for (uint32_t code = 0; code < 1u << format.bits(); ++code) {
       const double value = DecodeSmallFloat(format, code), got = DecodeSmall(format, code);
       ASSERT_TRUE(BitsOfDouble(value) == BitsOfDouble(got) || (std::isnan(value) && std::isnan(got))) << code;
-      // Halfway to the next, and next to that.
+      // Midpoints to the next value and the numbers adjacent to them.
       const double half = (value + DecodeSmallFloat(format, (code + 1) & ((1u << format.bits()) - 1))) / 2;
       for (double x : {value, half, std::nextafter(half, 1e9), std::nextafter(half, -1e9)})
         values.push_back(x);
@@ -55,7 +55,7 @@ TEST(FastDiv, IsDivision) {
   }
 }
 
-// How often a warp asks a bank for different words: 1 is free of conflicts. Accesses of 16 bytes are served
+// Returns the worst number of bank conflicts of a warp; 1 means conflict-free. 16-byte accesses are served
 // eight lanes at a time.
 template <class Address>
 int BankConflicts(int lanes, int words, Address address) {
@@ -164,14 +164,14 @@ std::vector<float> RandomFloats(int64_t count, uint32_t seed) {
   return values;
 }
 
-// A matrix m x k of which `transposed` says whether it lies as k x m.
+// An m x k matrix, stored as k x m if `transposed`.
 struct Case {
   int64_t m, n, k;
   bool lhs_transposed, rhs_transposed;
 };
 
 #ifndef HLO_TEST_ON_GPU
-// Every kernel for f32 that does not cut the terms gives the bits of one scalar chain an element.
+// Every f32 kernel without split-K gives the bits of one scalar chain per element.
 TEST(F32Product, IsAScalarChain) {
   const Case cases[] = {{130, 129, 33, false, false}, {128, 132, 48, true, false}, {65, 68, 17, false, true},
                         {1, 131, 40, true, true},     {64, 64, 1, false, false},   {100, 36, 0, false, false},
@@ -212,7 +212,7 @@ TEST(F32Product, IsAScalarChain) {
 
 #endif
 
-// The same by way of the registry, so that it runs on a GPU too.
+// The same through the registry, so that it runs on a GPU too.
 TEST(Dot, F32IsAScalarChain) {
   constexpr int64_t kM = 70, kN = 90, kK = 117;
   const absl::StatusOr<CheckedModule> module =
@@ -328,8 +328,7 @@ TEST(Dot, MixedTypes) {
   }
 }
 
-// The name of the kernel says that tensor cores are used: those of warps and, where `groups`, those of
-// groups.
+// Expects by the kernel's name that tensor cores are used: mma and, if `groups`, wgmma.
 void ExpectTensorCores(const OneInstruction& instruction, bool groups = false) {
   const std::string name = ExpectExact(instruction, 1, 80);
   EXPECT_NE(name.find(" mma"), std::string::npos) << name << instruction.Text();
@@ -339,7 +338,7 @@ void ExpectTensorCores(const OneInstruction& instruction, bool groups = false) {
 }
 
 TEST(Hopper, DescriptorsFindWhatBoxesBring) {
-  // 128 x 64 elements whose values are their places, as boxes of terms and as slabs of rows.
+  // 128 x 64 elements with their indices as values, as K-major boxes and as MN-major slabs.
   std::vector<uint16_t> array(128 * 64);
   for (size_t i = 0; i < array.size(); ++i) array[i] = static_cast<uint16_t>(i);
   alignas(1024) static std::byte shared[128 * 128];
@@ -397,7 +396,7 @@ TEST(Hopper, Products) {
       }
     }
   }
-  // Bytes, whose terms become neighbours first; sums wrap.
+  // Bytes that are packed to be K-major; sums wrap.
   for (const std::string a : {"s8", "u8"}) {
     for (const std::string b : {"s8", "u8"}) {
       ExpectTensorCores({"s32[72,136]",
@@ -418,13 +417,13 @@ TEST(Hopper, Products) {
                      {"s8[64,2100]", "s4[2100,72]"},
                      "lhs_contracting_dims={1}, rhs_contracting_dims={0}"},
                     true);
-  // More tiles than blocks.
+  // More tiles than thread blocks.
   ExpectTensorCores({"bf16[136,264]",
                      "dot",
                      {"bf16[136,80]", "bf16[80,264]"},
                      "lhs_contracting_dims={1}, rhs_contracting_dims={0}"},
                     true);
-  // Packed; a batch; chunks; a batch that shares an operand's place.
+  // Packed; batched; split-K; a broadcast batch.
   ExpectTensorCores({"f32[70,66]",
                      "dot",
                      {"bf16[70,67]", "bf16[67,66]"},
@@ -448,7 +447,7 @@ TEST(Hopper, Products) {
                     true);
 }
 
-// 8-bit floats as they are, where fewer bits of partial sums are allowed.
+// FP8 without conversion, if the algorithm allows fewer accumulator bits.
 TEST(Hopper, ProductsOfFloatBytes) {
   const std::string by_row = "lhs_contracting_dims={1}, rhs_contracting_dims={0}";
   const std::string fast = ", algorithm=dot_any_f8_any_f8_f32_fast_accum";
@@ -459,7 +458,7 @@ TEST(Hopper, ProductsOfFloatBytes) {
   for (const std::string a : {"f8e4m3fn", "f8e5m2"}) {
     for (const std::string b : {"f8e4m3fn", "f8e5m2"}) {
       expect({"f32[72,136]", "dot", {a + "[72,336]", b + "[336,136]"}, by_row + fast}, true);
-      // The operands change places.
+      // The operands are exchanged.
       expect({"bf16[2,70,130]",
               "dot",
               {a + "[2,208,70]", b + "[2,130,208]"},
@@ -469,7 +468,7 @@ TEST(Hopper, ProductsOfFloatBytes) {
       expect({"f32[72,136]", "dot", {a + "[72,336]", b + "[336,136]"}, by_row}, false);
     }
   }
-  // Chunks; more tiles than blocks; odd numbers of terms; what groups do not take.
+  // Split-K; more tiles than thread blocks; odd numbers of terms; products that wgmma does not support.
   expect({"f16[64,72]", "dot", {"f8e5m2[64,2100]", "f8e4m3fn[2100,72]"}, by_row + fast}, true);
   expect({"f32[264,136]", "dot", {"f8e4m3fn[264,67]", "f8e4m3fn[67,136]"}, by_row + fast}, true);
   expect({"f32[72,20]", "dot", {"f8e4m3fn[72,96]", "f8e4m3fn[96,20]"}, by_row + fast}, false);
@@ -509,8 +508,8 @@ TEST(Hopper, FloatBytesKeepTheirBounds) {
         worst = std::max(worst, std::fabs(got->span<float>()[i * kN + j] - sum) / sum);
       }
     }
-    // Bytes as they are lose some 2^-11 where they are added up every 128 terms, and a hundred times that
-    // where they are not; as f16 they lose nothing here.
+    // FP8 without conversion loses about 2^-11 if accumulators are added every 128 terms, and a hundred times
+    // that otherwise; converted to f16 it is exact here.
     EXPECT_LT(worst, fast ? 0x1p-10 : kK * 0x1p-24);
     EXPECT_EQ(worst > 0x1p-14, fast);
   }
@@ -522,7 +521,7 @@ TEST(TensorCores, OperandsInEveryOrder) {
       for (const bool b : {false, true}) {
         const std::string dims = std::string("lhs_contracting_dims={") + (a ? "0" : "1") +
                                  "}, rhs_contracting_dims={" + (b ? "1" : "0") + "}";
-        // Aligned, and not: the latter are packed.
+        // Aligned, and unaligned; the latter are packed.
         ExpectTensorCores({type + "[136,144]",
                            "dot",
                            {type + (a ? "[72,136]" : "[136,72]"), type + (b ? "[144,72]" : "[72,144]")},
@@ -560,11 +559,11 @@ TEST(TensorCores, Types) {
   ExpectTensorCores({"f32[20,32]", "dot", {"bf16[20,1024]", "bf16[1024,32]"}, by_row});
 }
 
-// Against sums in double of the operands as the algorithm says.
+// Compares with sums in double of operands rounded as the algorithm specifies.
 TEST(TensorCores, AlgorithmsKeepTheirBounds) {
   struct Algorithm {
     std::string name;
-    double unit;  // The error of a product in units of the sum of magnitudes.
+    double unit;  // Error of a product relative to the sum of magnitudes.
     bool tensor;
   };
   constexpr int64_t kM = 33, kN = 40, kK = 96;
@@ -606,7 +605,7 @@ TEST(TensorCores, AlgorithmsKeepTheirBounds) {
       }
     }
     EXPECT_LT(worst, algorithm.unit) << name;
-    // And not better than it should be: the type is respected.
+    // The error must not be much smaller than expected, which proves that the type is used.
     if (algorithm.unit > 0x1p-14) {
       EXPECT_GT(worst, algorithm.unit / 64) << name;
     }
@@ -653,7 +652,7 @@ TEST(TensorCores, OldChips) {
   }
 }
 
-// Window, dimension labels and groups of a two-dimensional convolution, with shapes that fit.
+// Window, dimension labels and groups of a two-dimensional convolution.
 void ExpectConvolution(const std::string& result, const std::string& input, const std::string& kernel,
                        const std::string& attributes) {
   ExpectExact({result, "convolution", {input, kernel}, attributes});
@@ -679,15 +678,14 @@ TEST(Convolution, Attributes) {
                     "dim_labels=b01f_01io->b01f");
 }
 
-// Kernels know of three dimensions where elements are missing; the borders of others are products of their
-// own.
+// Kernels test bounds in three dimensions; borders in further dimensions are separate products.
 TEST(Convolution, ManyDimensionsWithBorders) {
   ExpectConvolution("f32[2,4,5,3,6,9]", "f32[2,4,5,3,6,5]", "f32[3,3,2,3,5,9]",
                     "window={size=3x3x2x3 pad=1_1x1_1x0_1x1_1}, dim_labels=b0123f_0123io->b0123f");
   ExpectConvolution("s32[2,7,5,4,3,4,4]", "s32[2,3,4,4,3,5,3]", "s32[7,3,3,2,3,3,3]",
                     "window={size=3x2x3x3x3 stride=1x1x1x2x1 pad=2_1x1_0x1_1x2_3x1_2 "
                     "rhs_reversal=0x1x0x1x0}, dim_labels=bf01234_oi01234->bf01234");
-  // Dilated, shifted away from the input altogether, and with negative padding.
+  // Dilated, entirely outside the input, and with negative padding.
   ExpectConvolution("f32[1,6,7,5,8,2]", "f32[1,4,5,3,4,3]", "f32[2,3,3,3,3,2]",
                     "window={size=2x3x3x3 pad=2_1x3_3x1_3x2_1 lhs_dilate=1x1x1x2 rhs_dilate=1x2x1x1}, "
                     "dim_labels=b0123f_0123io->b0123f");
@@ -714,13 +712,13 @@ TEST(Convolution, OfOneFeatureEach) {
           ExpectExact({type + result, "convolution", {type + input, type + kernel}, attributes});
       EXPECT_NE(name.find("depthwise"), std::string::npos) << name;
     };
-    // Features last, in blocks of 32; a reversed and a dilated window, strides, padding of both signs.
+    // Features last, in blocks of 32; reversed and dilated windows, strides, padding of both signs.
     expect("[2,9,10,40]", "[2,9,10,40]", "[3,3,1,40]",
            "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f, feature_group_count=40");
     expect("[1,6,4,7]", "[1,11,13,7]", "[4,3,1,7]",
            "window={size=4x3 stride=2x3 pad=2_2x-1_2 rhs_reversal=1x0}, dim_labels=b01f_01io->b01f, "
            "feature_group_count=7");
-    // Rows last, in tiles of 8 x 32, and two filters for a feature.
+    // Rows last, in tiles of 8 x 32, and two filters per feature.
     expect("[2,6,17,35]", "[2,3,17,35]", "[6,1,3,5]",
            "window={size=3x5 pad=2_2x4_4 rhs_dilate=2x2 rhs_reversal=0x1}, dim_labels=bf01_oi01->bf01, "
            "feature_group_count=3");
@@ -738,10 +736,10 @@ TEST(Convolution, OtherRanks) {
 }
 
 TEST(Convolution, Gradients) {
-  // By the filter: the window is the result's extent.
+  // The kernel gradient: the window is as large as the result.
   ExpectConvolution("f32[3,3,17,20]", "f32[40,12,12,17]", "f32[40,12,12,20]",
                     "window={size=12x12 pad=1_1x1_1}, dim_labels=f01b_i01o->01bf");
-  // By the input, of a stride of two.
+  // The input gradient of a convolution with stride two.
   ExpectConvolution(
       "f32[2,12,12,17]", "f32[2,6,6,20]", "f32[3,3,17,20]",
       "window={size=3x3 pad=2_1x2_1 lhs_dilate=2x2 rhs_reversal=1x1}, dim_labels=b01f_01oi->b01f");

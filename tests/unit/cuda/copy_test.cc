@@ -1,4 +1,4 @@
-// Moves of elements on the emulated GPU, against loops over every index.
+// Tests copies on the emulated GPU against naive loops.
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ struct Move {
   int64_t from_offset = 0, to_offset = 0;
 };
 
-// Both arrays are as long as the move needs; elements are numbers of bytes that all differ nearby.
+// Both arrays are as long as the copy needs; neighbouring bytes are all different.
 void CheckMove(ElementType type, const Move& move, std::string_view name, int32_t schedule = 0) {
   const int64_t width = ByteCount(type);
   int64_t from_last = move.from_offset, to_last = move.to_offset;

@@ -1,5 +1,5 @@
 #pragma once
-// Instructions on the emulator, with the kernels that the registry finds for them, beside the reference.
+// Runs instructions on the emulator, with the kernels of the registry, and compares them with the reference.
 
 #include <random>
 #include <string>
@@ -20,8 +20,7 @@ namespace hlo::cuda {
 
 inline device::Stream EmulatedStream(int32_t schedule) { return {.emulated = true, .schedule = schedule}; }
 
-// A module whose entry is one instruction of parameters: "r = f32[2] dot(f32[2,3] p0, ...)" reads badly, so
-// types and attributes come apart.
+// A module whose entry is one instruction with parameters as operands, as separate types and attributes.
 struct OneInstruction {
   std::string result, opcode;
   std::vector<std::string> operands;  // Shapes.
@@ -45,8 +44,8 @@ inline absl::StatusOr<CheckedModule> ReadModule(const std::string& text) {
   return Check(std::move(module), diagnostics);
 }
 
-// Small whole numbers: their products and sums are exact in any order. Types that lack some get what is
-// nearest.
+// Returns small integers, whose products and sums are exact in any order. Types that do not represent them
+// get the nearest values.
 inline Literal WholeNumbers(const Shape& shape, uint32_t seed) {
   absl::StatusOr<Literal> array = Literal::Create(Shape::Array(shape.type(), shape.dims()));
   std::mt19937 random(seed);
@@ -72,8 +71,7 @@ inline Literal WholeNumbers(const Shape& shape, uint32_t seed) {
   return *std::move(array);
 }
 
-// Where kernels run: on the emulator or, in the programs that HLO_TEST_ON_GPU is defined for, on the first
-// GPU.
+// Returns the device of the tests: the emulator or, if HLO_TEST_ON_GPU is defined, the first GPU.
 #ifdef HLO_TEST_ON_GPU
 inline device::Gpu* TestGpu() {
   static const absl::StatusOr<std::unique_ptr<device::Gpu>> gpu = device::OpenGpu(0);
@@ -87,7 +85,7 @@ inline std::unique_ptr<device::Gpu> EmulatedGpu(int32_t schedule) {
 }
 #endif
 
-// What the instruction gives; `name`: the kernel's.
+// Returns the instruction's value and, in `name`, the name of its kernel.
 inline absl::StatusOr<Literal> RunEmulated(const CheckedModule& module, const std::vector<Literal>& arguments,
                                            int32_t schedule, std::string* name = nullptr,
                                            int capability = 90) {
@@ -124,7 +122,7 @@ inline absl::StatusOr<Literal> RunEmulated(const CheckedModule& module, const st
   return result;
 }
 
-// Bits equal to the reference's on whole numbers, whatever the schedule. Returns the kernel's name.
+// Expects bits equal to the reference's on integers for all schedules. Returns the kernel's name.
 inline std::string ExpectExact(const OneInstruction& instruction, int schedules = 2, int capability = 90) {
   SCOPED_TRACE(instruction.Text());
   std::string name;

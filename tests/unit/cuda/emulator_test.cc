@@ -1,4 +1,4 @@
-// The emulator itself: what it computes, and which planted mistakes it finds.
+// Tests the emulator: its results, and the detection of deliberate bugs.
 
 #include "kernels/cuda/emulator.h"
 
@@ -11,7 +11,7 @@
 namespace hlo::cuda::emulator_test {
 namespace {
 
-// Sums 256 numbers a block through shared memory; `barriers` is whether it waits between the steps.
+// Sums 256 numbers per thread block in shared memory; omits the barriers unless `barriers`.
 template <class Env>
 void BlockSum(Env& env, const int* in, int* out, bool barriers) {
   auto* sums = reinterpret_cast<int*>(env.shared());
@@ -49,7 +49,7 @@ TEST(Emulator, AMissingBarrierShows) {
   EXPECT_LT(right, static_cast<int>(std::size(kSchedules)));
 }
 
-// A pipeline of two stages that copies `count` tiles of 32 floats through shared memory.
+// A two-stage pipeline that copies `count` tiles of 32 floats through shared memory.
 template <int kNewest, class Env>
 void Pipeline(Env& env, const float* in, float* out, int count) {
   auto* stages = reinterpret_cast<float*>(env.shared());

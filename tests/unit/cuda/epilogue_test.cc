@@ -1,5 +1,5 @@
-// What is done to a product's elements on their way out, in every kernel that stores some: whole numbers, so
-// that sums are exact, against the same steps in plain code.
+// Tests epilogues in every GEMM kernel with integers, whose sums are exact, against the same operations in
+// scalar code.
 
 #include "kernels/cuda/epilogue.h"
 
@@ -29,14 +29,14 @@ struct Free {
   void operator()(std::byte* memory) const { std::free(memory); }
 };
 
-// (max((x + vector) * whole, scalar) - vector, stored), where x is an element of the product: `inner`
-// elements of the result lie side by side for each of the vector's.
+// The epilogue (max((x + vector) * whole, scalar) - vector, stored), where x is an element of the product;
+// each element of the vector is broadcast over `inner` adjacent elements of the result.
 struct Case {
   OneInstruction product;
   int64_t vector_size, inner;
   ElementType stored;
   int capability;
-  const char* kernel;  // Part of its name.
+  const char* kernel;  // Part of the kernel's name.
 };
 
 void ExpectFinished(const Case& c) {

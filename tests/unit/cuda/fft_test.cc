@@ -1,4 +1,4 @@
-// Fourier transforms of the CUDA engine, run on the host, against sums in long double.
+// Tests the FFTs of the CUDA engine, emulated on the host, against sums in long double.
 
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ void RunSteps(const FftPlan& plan, const void* input, void* output, Schedule sch
   }
 }
 
-// X[k] = sum over j of x[j] exp(sign 2 pi i j k / n) along one dimension.
+// Returns X[k] = sum over j of x[j] exp(sign 2 pi i j k / n) along one dimension.
 std::vector<Exact> Direct(const std::vector<Exact>& x, absl::Span<const int64_t> dims, size_t axis,
                           int sign) {
   const int64_t n = dims[axis];
@@ -61,7 +61,7 @@ std::vector<Exact> Direct(const std::vector<Exact>& x, absl::Span<const int64_t>
 
 struct Problem {
   FftType type;
-  std::vector<int64_t> dims;  // Of the longer side: complex, or real.
+  std::vector<int64_t> dims;  // Dimensions of the longer side: complex, or real.
   int64_t rank;
 };
 
@@ -80,13 +80,13 @@ void CheckTransform(const Problem& problem, Schedule schedule = {}) {
   bins.back() = dims.back() / 2 + 1;
   std::mt19937 random(static_cast<uint32_t>(Product(dims)));
   std::normal_distribution<double> normal;
-  // Long lines are mostly 0, so that the sums above end.
+  // Long lines are sparse, which limits the time of the naive sums.
   const auto sparse = static_cast<uint32_t>(1 + *std::max_element(dims.begin(), dims.end()) / 3000);
   const auto value = [&] {
     return random() % (sparse * sparse) == 0 ? static_cast<T>(normal(random)) : T{0};
   };
 
-  // All points of what the transform starts from; an IRFFT's from its bins.
+  // All input points; an IRFFT's are derived from its bins.
   std::vector<Exact> exact(Product(dims));
   std::vector<std::complex<T>> in;
   std::vector<T> real;
@@ -101,7 +101,7 @@ void CheckTransform(const Problem& problem, Schedule schedule = {}) {
       x = part;
     }
   }
-  if (real_out) {  // Outer axes of the bins, then the bins that mirror them.
+  if (real_out) {  // Transforms the outer axes of the bins, then adds the mirrored bins.
     std::vector<Exact> wide(in.begin(), in.end());
     for (size_t d = first; d + 1 < rank; ++d) wide = Direct(wide, bins, d, 1);
     const int64_t n = dims.back(), m = bins.back();

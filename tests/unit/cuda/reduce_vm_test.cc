@@ -1,5 +1,5 @@
-// Reductions on the GPU's machine, in the emulator: sums and products of integers, whose order does not show,
-// and a combiner for which it does.
+// Tests VM reductions on the emulator: sums and products of integers, which are independent of the order, and
+// a combiner that is not.
 
 #include <numeric>
 #include <vector>
@@ -21,12 +21,12 @@ cpu::TileCode Combiner(Opcode opcode, ElementType type) {
   return code;
 }
 
-// Rows of an array of kept x reduced elements, or columns of one of reduced x kept.
+// Reduces the rows of a kept x reduced array, or the columns of a reduced x kept array.
 cpu::ReduceProgram Program(int64_t kept, int64_t reduced, bool rows, ElementType type, cpu::TileCode combiner,
                            cpu::Grouping grouping) {
   const int64_t outer[] = {rows ? kept : reduced}, inner[] = {rows ? reduced : kept};
   cpu::TileProgram body(outer, inner);
-  // What is no more than a load is not the machine's.
+  // A body that is a single load would not run on the VM.
   const cpu::TileValue value = body.Load({.argument = 0, .type = type, .outer = {inner[0]}, .inner = {1}});
   const cpu::Lane lane = cpu::LaneOf(type);
   const cpu::TileCall negate = cpu::FindTileOp(Opcode::kNegate, type);
@@ -76,7 +76,7 @@ TEST(ReduceVm, CutsLongRowsIntoPieces) {
   std::iota(array.begin(), array.end(), 0.0f);
   const cpu::ReduceProgram program = Program(2, 70000, true, ElementType::kF32,
                                              Combiner(Opcode::kAdd, ElementType::kF32), cpu::Grouping::kAny);
-  // Exact in f64, and rounded once.
+  // The sums are exact in f64 and rounded once.
   const std::vector<float> wanted = {static_cast<float>(69999.0 * 35000),
                                      static_cast<float>(209999.0 * 35000)};
   EXPECT_EQ(Reduced<float>(program, array, 0), wanted);
@@ -99,7 +99,7 @@ TEST(ReduceVm, CutsLongColumnsIntoPieces) {
   }
 }
 
-// In the order of the elements, whatever the threads do: the first operand of all.
+// The first and the last operand depend on the order of elements, for every schedule.
 TEST(ReduceVm, CombinesNeighboursInOrder) {
   cpu::TileCode first({Lane::kS32, Lane::kS32});
   first.Yield(0);

@@ -1,5 +1,4 @@
-// The GPU's machine for elementwise code, in the emulator, beside the CPU's tiles: operations whose bits are
-// their contract, for every type.
+// Tests the VM on the emulator against the CPU's tile functions: bit-exact operations on every type.
 
 #include <cmath>
 #include <cstring>
@@ -14,7 +13,7 @@
 namespace hlo::cuda::vm_test {
 namespace {
 
-constexpr int64_t kCount = 700;  // More than a block; no multiple of anything.
+constexpr int64_t kCount = 700;  // More than a thread block, and not a multiple of anything.
 
 std::vector<ElementType> AllTypes() {
   return {
@@ -24,7 +23,7 @@ std::vector<ElementType> AllTypes() {
   };
 }
 
-// Any bits that the type has; for wide floats every other one a number of moderate size.
+// Returns random bits; every other wide float has a moderate magnitude.
 std::vector<std::byte> RandomArray(ElementType type, uint32_t seed) {
   std::mt19937 random(seed);
   std::vector<std::byte> bytes(kCount * 16);
@@ -68,8 +67,7 @@ bool SameElement(ElementType type, const std::byte* a, const std::byte* b) {
   return false;
 }
 
-// Whether a complex number is as near to another as the tolerance says; what is not finite is near to its
-// like.
+// True if two complex numbers are equal within the tolerance; non-finite numbers must be of the same kind.
 bool IsNear(ElementType type, const std::byte* a, const std::byte* b, double tolerance) {
   const LoadFn<std::complex<double>> load = Loader<std::complex<double>>(type);
   const std::complex<double> x = load(a, 0), y = load(b, 0);
@@ -84,8 +82,8 @@ cpu::Access Dense(int32_t argument, ElementType type) {
   return {.argument = argument, .type = type, .inner = {1}};
 }
 
-// Whether both give the same for out = call(operands...), rounded to `to`; false where the GPU has no such
-// instruction. With a tolerance: for operands of moderate size, which are complex.
+// Compares out = call(operands...), rounded to `to`, on VM and CPU. Returns false if the VM lacks the
+// instruction. A tolerance implies complex operands of moderate magnitude.
 bool Compare(const cpu::TileCall& call, absl::Span<const ElementType> from, ElementType to,
              std::string_view what, double tolerance = 0) {
   const int64_t dims[] = {kCount};

@@ -1,5 +1,5 @@
 #pragma once
-// Modules on GPUs beside the reference.
+// Compares modules on GPUs with the reference.
 
 #include <cmath>
 #include <memory>
@@ -25,7 +25,7 @@ inline CheckedModule Load(const std::string& text) {
   return *std::move(checked);
 }
 
-// A few values that come often; of floats NaN and zeros of both signs too.
+// Returns values with many duplicates; floats include NaN and zeros of both signs.
 inline Literal Values(ElementType type, std::vector<int64_t> dims, uint32_t seed, bool with_nan) {
   Literal literal = *Literal::Create(Shape::Array(type, dims));
   std::mt19937 random(seed);
@@ -41,7 +41,7 @@ inline Literal Values(ElementType type, std::vector<int64_t> dims, uint32_t seed
   return literal;
 }
 
-// The same values on all devices as the reference gives, and nothing runs on the CPU.
+// Expects the reference's values on all devices and no CPU fallback.
 inline void ExpectAsReference(const std::string& text, const std::vector<Literal>& arguments) {
   const CheckedModule module = Load(text);
   const absl::StatusOr<Literal> expected = Execute(module, arguments, Engine::kReference);

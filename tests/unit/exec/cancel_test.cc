@@ -1,4 +1,4 @@
-// Runs end when their flag is set: before they begin, and from another thread.
+// Tests cancellation of runs: before they start, and from another thread.
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 namespace hlo {
 namespace {
 
-// Counts up to its argument, one dot each time.
+// Counts up to its argument, with one dot per iteration.
 constexpr std::string_view kLoop = R"(
 body {
   s = (s32[], f32[8,8]) parameter(0)

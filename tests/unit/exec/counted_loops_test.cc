@@ -1,4 +1,4 @@
-// The number of turns that is known beforehand, beside loops that count.
+// Tests trip counts that are computed in advance against counting loops.
 
 #include "plan/counted_loops.h"
 
@@ -28,7 +28,7 @@ bool GoesOn(ComparisonDirection direction, T counter, T limit) {
   return false;
 }
 
-// Turns before the loop ends, or -1 where the counter leaves its range before that.
+// Returns the trip count, or -1 if the counter overflows.
 template <class T>
 int Count(ComparisonDirection direction, T counter, T limit, int step) {
   int turns = 0;
@@ -72,7 +72,7 @@ TEST(CountedLoops, UsualOnesAreKnown) {
   const CountedLoop down{.step = -2, .direction = ComparisonDirection::kGt};
   EXPECT_EQ(TurnsOf(down, 9, 0), 5);
   const CountedLoop to_the_end{.step = 1, .direction = ComparisonDirection::kLe};
-  EXPECT_EQ(TurnsOf(to_the_end, 0, INT32_MAX), std::nullopt);  // Wraps, and goes on.
+  EXPECT_EQ(TurnsOf(to_the_end, 0, INT32_MAX), std::nullopt);  // The counter wraps and the loop continues.
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-// For one test program: what it asks the C library for is counted; and modules to count it of.
+// Counts the memory allocations of a test program by replacing malloc, and provides modules to test.
 
 #include <malloc.h>
 
@@ -15,7 +15,7 @@
 
 namespace hlo::test {
 
-// Blocks asked for, bytes in use, and the most of them.
+// Number of allocations, live bytes and their peak.
 inline std::atomic<int64_t> allocations = 0, live = 0, peak = 0;
 
 [[maybe_unused]] inline void* Counted(void* block) {
@@ -31,9 +31,9 @@ inline std::atomic<int64_t> allocations = 0, live = 0, peak = 0;
 
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define HLO_TEST_COUNTS
-// In the place of the library's, also for operator new and for the libraries that the program uses.
+// Replaces the C library's functions, also for operator new and for libraries.
 extern "C" {
-void* __libc_malloc(size_t bytes);                      // NOLINT: the name is the library's
+void* __libc_malloc(size_t bytes);                      // NOLINT: the name is the library's.
 void* __libc_memalign(size_t alignment, size_t bytes);  // NOLINT
 void __libc_free(void* block);                          // NOLINT
 void* malloc(size_t bytes) { return hlo::test::Counted(__libc_malloc(bytes)); }
@@ -108,7 +108,7 @@ halved { a = f32[8] parameter(0)
   ROOT r = f32[8] multiply(a, b) }
 )";
 
-// The computations above and an entry.
+// Returns a module of the computations above and an entry.
 inline absl::StatusOr<CheckedModule> CheckedWith(const std::string& entry) {
   Diagnostics diagnostics;
   const auto source = std::make_shared<SourceText>("t.hlo", kComputations + entry);

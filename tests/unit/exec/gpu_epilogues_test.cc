@@ -1,5 +1,4 @@
-// Loops over results of products on the GPU: which the products' kernels do, and that results are the
-// reference's.
+// Tests epilogue fusion on the GPU: which loops are fused, and that results equal the reference's.
 
 #include <string>
 #include <vector>
@@ -14,7 +13,7 @@
 namespace hlo::gpu_epilogues_test {
 namespace {
 
-// Which kernels ran.
+// Counts fused kernels.
 class Names : public Observer {
  public:
   absl::Status BeforeStep(const StepView& step) override {
@@ -27,7 +26,7 @@ class Names : public Observer {
   int joined_ = 0;
 };
 
-// Small whole numbers, whose sums of products are exact.
+// Returns small integers, whose sums of products are exact.
 Literal Numbers(const Shape& shape, int seed) {
   Literal literal = *Literal::Create(shape);
   int number = seed;
@@ -35,7 +34,7 @@ Literal Numbers(const Shape& shape, int seed) {
   return literal;
 }
 
-// `joined`: how many loops are done by products.
+// `joined`: expected number of fused loops.
 void Expect(const std::string& text, int joined) {
   SCOPED_TRACE(text);
   Diagnostics diagnostics;
@@ -104,7 +103,7 @@ TEST(GpuEpilogues, ToAnotherType) {
   x = bf16[24,40] add(p, vs)
   y = bf16[24,40] multiply(x, x)
   ROOT z = (bf16[24,40], bf16[24,40]) tuple(x, y) })",
-         0);  // Its result is used twice.
+         0);  // The result has two uses.
 }
 
 TEST(GpuEpilogues, WhatElseReadsTheProduct) {
@@ -113,7 +112,7 @@ TEST(GpuEpilogues, WhatElseReadsTheProduct) {
   x = bf16[24,40] convert(p)
   ROOT z = (bf16[24,40], f32[24,40]) tuple(x, p) })",
          0);
-  // Read along other dimensions, and by a function that is none of those.
+  // Transposed, and with an unsupported function.
   Expect(std::string(kOperands) + R"(
   p = f32[24,40] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
   t = f32[40,24] transpose(p), dimensions={1,0}
@@ -125,7 +124,7 @@ TEST(GpuEpilogues, WhatElseReadsTheProduct) {
          0);
 }
 
-// The loop's result takes the place of the operand, which other blocks still read.
+// The loop's result aliases the operand, which other thread blocks still read.
 TEST(GpuEpilogues, ResidualThatIsAnOperand) {
   Expect(R"(ENTRY e {
   a = f32[24,24] parameter(0)
@@ -138,7 +137,7 @@ TEST(GpuEpilogues, ResidualThatIsAnOperand) {
          1);
 }
 
-// In a loop whose turns are recorded.
+// The product is in a loop that is captured.
 TEST(GpuEpilogues, InALoop) {
   Expect(R"(
 more { s = (s32[], f32[8,8], f32[8,8]) parameter(0)

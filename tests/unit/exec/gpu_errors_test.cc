@@ -1,4 +1,4 @@
-// What a failing GPU is reported as: the code of the status, and the instruction.
+// Tests the errors of a failing GPU: status code and instruction.
 
 #include <memory>
 #include <string>
@@ -42,7 +42,7 @@ class FaultyGpu : public ForwardingGpu {
   Failing failing_;
 };
 
-// The predicate of its loop depends on the values.
+// The predicate of the loop depends on the data.
 constexpr char kLoop[] = R"(
 cond { v = f32[8] parameter(0)
   zero = f32[] constant(0)
@@ -81,7 +81,7 @@ TEST(GpuErrors, OfAWatchedStepNameIt) {
               StartsWith("t.hlo:3:19: 's' (f32[8] sine): the GPU is gone"));
 }
 
-// The innermost one.
+// The message names the innermost step.
 TEST(GpuErrors, OfAWatchedStepInALoopNameIt) {
   Observer watching;
   const std::string message(RunOn(Failing::kWaiting, kLoop, &watching).message());

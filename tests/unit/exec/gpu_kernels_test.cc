@@ -1,5 +1,5 @@
-// Kernels that run code of the module, beside the reference: sizes around the pieces in which they work, and
-// threads in several orders.
+// Tests kernels with user-defined combiners against the reference: sizes around their block sizes, and
+// several thread schedules.
 
 #include <cmath>
 #include <string>
@@ -10,7 +10,7 @@
 namespace hlo::gpu_kernels_test {
 namespace {
 
-// Comparators of f32 keys with s32 elements that go along: an order of its own, none at all, and cycles.
+// Comparators of f32 keys with s32 payloads: an order, an inconsistent relation, and cycles.
 const char* const kComparators[] = {
     "x = f32[] abs(a)\n  y = f32[] abs(b)\n  ROOT r = pred[] compare(x, y), direction=LT\n",
     "x = f32[] multiply(a, a)\n  y = f32[] multiply(b, a)\n  ROOT r = pred[] compare(x, y), direction=LT\n",
@@ -109,7 +109,8 @@ TEST(GpuKernels, ScansOfAnyCode) {
   }
 }
 
-// More dimensions with a window, and longer windows, than kernels of one operation take; sizes out of reach.
+// More windowed dimensions and longer windows than the kernels of one operation support; coordinates that
+// overflow.
 TEST(GpuKernels, WideAndLongWindows) {
   const auto reduce_window = [](const std::string& base, const std::string& result, const std::string& window,
                                 const std::string& type) {
@@ -142,7 +143,7 @@ TEST(GpuKernels, WideAndLongWindows) {
        Values(ElementType::kS32, {2, 2, 3, 2, 3}, 26, false), init});
 }
 
-// Numbers and states that follow one another, from the seed and the counter of the run.
+// Successive random numbers and states from the seed and the counter of the run.
 TEST(GpuKernels, RandomNumbers) {
   for (const char* type : {"f32", "f64", "f16", "bf16", "f8e4m3fn", "s8", "u4", "s32", "u64", "s64"}) {
     const bool is_float = type[0] == 'f' || type[0] == 'b';
@@ -156,7 +157,7 @@ TEST(GpuKernels, RandomNumbers) {
                           ", u64[2], " + array + ", u64[2]) tuple(r, s, q, t) }\n",
                       {});
   }
-  // Where rounding meets the upper bound half of the time.
+  // Half of the values would round to the upper bound.
   ExpectAsReference(
       "ENTRY e { a = f32[] constant(16777214)\n  b = f32[] constant(16777215)\n"
       "  ROOT r = f32[300] rng(a, b), distribution=rng_uniform }\n",
@@ -170,7 +171,7 @@ TEST(GpuKernels, BitcastsThroughLayouts) {
                     {Values(ElementType::kS32, {6, 10}, 15, false)});
 }
 
-// From words to narrow elements, between narrow ones, and back.
+// Casts from words to sub-byte elements, between sub-byte elements, and back.
 TEST(GpuKernels, BitcastsOfNarrowElements) {
   for (const char* chain :
        {"s4[6,10,8] bitcast-convert(a)", "u4[6,10,8] bitcast-convert(a)", "s2[6,10,16] bitcast-convert(a)",
@@ -187,7 +188,7 @@ TEST(GpuKernels, BitcastsOfNarrowElements) {
       "  f = u32[3,5] bitcast-convert(d)\n  ROOT r = (s2[3,5,8,2], u4[3,5,8], u32[3,5]) tuple(c, d, f) "
       "}\n",
       {Values(ElementType::kS32, {3, 5}, 18, false)});
-  // Through layouts on both sides.
+  // Both sides have layouts.
   ExpectAsReference(
       "ENTRY e { a = s32[6,10] parameter(0)\n  b = s4[6,10,8] bitcast-convert(a)\n"
       "  c = s4[6,80]{0,1} reshape(b)\n  ROOT r = u8[15,16]{0,1} bitcast(c) }\n",

@@ -1,4 +1,4 @@
-// Loops on the GPU: what they compute, and how often the host looks.
+// Tests loops on the GPU: results and number of host synchronisations.
 
 #include <memory>
 #include <string>
@@ -13,7 +13,7 @@
 namespace hlo::exec::gpu_loop_test {
 namespace {
 
-// Counts what goes to the host, and what is recorded.
+// Counts copies to the host and captured graphs.
 class CountingGpu : public ForwardingGpu {
  public:
   struct Counts {
@@ -78,7 +78,7 @@ class GpuLoop : public testing::TestWithParam<Device> {
   std::unique_ptr<GpuExecutor> executor_;
 };
 
-// A loop over (s32 counter, s32[3] value); `more` and `next` see i and v, and `limit` where there is one.
+// A loop over (s32 counter, s32[3] value) with an optional limit.
 std::string Doubling(const std::string& limit) {
   return R"(
 cond { s = (s32[], s32[3], s32[]) parameter(0)
@@ -108,14 +108,14 @@ ENTRY e {
 TEST_P(GpuLoop, OfConstantBoundsNeverAsksTheHost) {
   Load(Doubling("constant(5)"));
   EXPECT_EQ(Run({S32({1, 2, -3}, {3}), S32({0})}), (std::vector<int32_t>{32, 64, -96}));
-  EXPECT_EQ(counts_.to_host, 1);  // The result.
+  EXPECT_EQ(counts_.to_host, 1);  // Copies the result only.
   EXPECT_EQ(counts_.recorded, 0);
 }
 
 TEST_P(GpuLoop, OfAComputedLimitAsksOnce) {
   Load(Doubling("add(p, p)"));
   EXPECT_EQ(Run({S32({1, 2, -3}, {3}), S32({2})}), (std::vector<int32_t>{16, 32, -48}));
-  EXPECT_EQ(counts_.to_host, 2);  // The limit, and the result.
+  EXPECT_EQ(counts_.to_host, 2);  // Copies the limit and the result.
   EXPECT_EQ(Run({S32({1, 2, -3}, {3}), S32({-4})}), (std::vector<int32_t>{1, 2, -3}));
 }
 
@@ -125,7 +125,7 @@ TEST_P(GpuLoop, WhoseStepsAreCountedAsksEveryTurn) {
   EXPECT_EQ(counts_.to_host, 7);
 }
 
-// Steps until the number is 1; arrays of neighbours change places. 27 takes 111.
+// Collatz iterations until the number is 1; the two arrays are exchanged in each iteration. 27 takes 111.
 constexpr char kCollatz[] = R"(
 cond { s = (s32[2], s32[2], s32[]) parameter(0)
   v = s32[2] get-tuple-element(s), index=0
@@ -168,18 +168,18 @@ TEST_P(GpuLoop, OfUnknownLengthRepeatsItself) {
   Load(kCollatz);
   for (int run = 0; run < 2; ++run) {
     EXPECT_EQ(Run({S32({27, 4}, {2})}), (std::vector<int32_t>{1, 4, 2, 1, 111}));
-    EXPECT_EQ(counts_.to_host, 3);  // Two predicates, and the result.
+    EXPECT_EQ(counts_.to_host, 3);  // Two predicates and the result.
     EXPECT_EQ(counts_.recorded, run == 0 ? 1 : 0);
     EXPECT_EQ(counts_.started, kOnGpu ? (run == 0 ? 1 : 0) : 110);
   }
   EXPECT_EQ(Run({S32({2, 1}, {2})}), (std::vector<int32_t>{1, 4, 2, 1, 1}));
   EXPECT_EQ(Run({S32({1, 7}, {2})}), (std::vector<int32_t>{1, 7, 0, 0, 0}));
-  // A deadline is the host's.
+  // Deadlines require the host.
   EXPECT_EQ(Run({S32({27, 4}, {2})}, {.max_seconds = 1e6}), (std::vector<int32_t>{1, 4, 2, 1, 111}));
   EXPECT_EQ(counts_.started, 0);
 }
 
-// Sums 1 + ... + 4 in a loop of constant bounds, until the total reaches 45.
+// Sums 1 + ... + 4 in a loop with constant bounds until the total reaches 45.
 TEST_P(GpuLoop, HoldsACountedLoop) {
   Load(R"(
 inner_cond { s = (s32[], s32[]) parameter(0)
@@ -208,7 +208,7 @@ ENTRY e { t = s32[] parameter(0)
   EXPECT_EQ(counts_.recorded, 1);
 }
 
-// Doubles below 10, and else adds 1.
+// Doubles numbers below 10 and increments others.
 constexpr char kSteps[] = R"(
 twice { x = s32[] parameter(0)
   ROOT r = s32[] add(x, x) }
@@ -228,7 +228,7 @@ ENTRY e { t = s32[] parameter(0)
 TEST_P(GpuLoop, WithABranchAsksUntilAllWereTaken) {
   Load(kSteps);
   EXPECT_EQ(Run({S32({3})}), (std::vector<int32_t>{50}));
-  // 3, 6 and 12, with a predicate and a choice each; the predicate of 13, and the result.
+  // Predicate and branch index for 3, 6 and 12; the predicate of 13; the result.
   EXPECT_EQ(counts_.to_host, 8);
   EXPECT_EQ(counts_.recorded, 1);
   EXPECT_EQ(counts_.branches, kOnGpu ? 1 : 37);
@@ -239,7 +239,7 @@ TEST_P(GpuLoop, WithABranchAsksUntilAllWereTaken) {
   EXPECT_EQ(counts_.branches, 0);
 }
 
-// One of three steps by the number's remainder, which is negative at first; branches of branches.
+// Selects one of three steps by the number's remainder, which is negative at first; nested branches.
 TEST_P(GpuLoop, CountedWithBranchesInBranches) {
   Load(R"(
 id { x = s32[] parameter(0)

@@ -1,5 +1,5 @@
-// Reductions by one operation, beside the reference: rows, columns and what lies between, of sizes around
-// vectors, groups of threads and pieces.
+// Tests reductions by one operation against the reference: rows, columns and inner dimensions, with sizes
+// around vectors, thread groups and pieces.
 
 #include <algorithm>
 #include <map>
@@ -14,7 +14,7 @@
 namespace hlo::gpu_reduce_test {
 namespace {
 
-// Floats whose sums are exact in f64, and that repeat; of integers all bits.
+// Returns floats with duplicates whose sums are exact in f64, or integers with random bits.
 Literal Numbers(ElementType type, const std::vector<int64_t>& dims) {
   Literal literal = *Literal::Create(Shape::Array(type, dims));
   std::mt19937_64 random(static_cast<uint64_t>(dims.back()));
@@ -131,7 +131,7 @@ TEST(GpuReduce, InfinitiesNaNAndZerosOfBothSigns) {
   }
 }
 
-// Names of the kernels that ran.
+// Records the names of the kernels.
 class Names : public Observer {
  public:
   absl::Status BeforeStep(const StepView& step) override {

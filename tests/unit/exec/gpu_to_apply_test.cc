@@ -1,4 +1,4 @@
-// Computations with calls, conditionals and loops, applied to elements on the GPU, beside the reference.
+// Tests combiners with calls, conditionals and loops on the GPU against the reference.
 
 #include <string>
 #include <vector>
@@ -8,7 +8,7 @@
 namespace hlo::gpu_to_apply_test {
 namespace {
 
-// combine(a, x): as many turns as the last bits of x say, and then one of two branches.
+// combine(a, x): the low bits of x give a trip count; then one of two branches.
 const char* const kCombine = R"(
 goes_on {
   s = (s32[], (s32[], s32[])) parameter(0)
@@ -145,7 +145,7 @@ TEST(GpuToApply, Maps) {
       {Integers({7, 40}, 14), Integers({7, 40}, 15)});
 }
 
-// A kernel cannot count its turns.
+// A kernel cannot enforce step limits.
 TEST(GpuToApply, EndlessLoopsRunUnderALimit) {
   const CheckedModule module = Load(R"(
 forever {

@@ -1,4 +1,4 @@
-// What a plan says that a run takes is what it takes, the memory of its kernels included.
+// Tests that a plan's memory estimate equals the memory that a run takes, including its kernels'.
 
 #include <string>
 
@@ -17,7 +17,7 @@ struct Case {
   friend void PrintTo(const Case& c, std::ostream* os) { *os << c.name; }
 };
 
-// Counts from the first step on: what is asked for before it is there at once, and then given back.
+// Starts counting at the first step, after the reservation has been made and released.
 class FromFirstStep : public Observer {
  public:
   absl::Status BeforeStep(const StepView&) override {
@@ -50,18 +50,18 @@ TEST_P(KernelMemory, IsWhatThePlanSays) {
     for (int64_t i = 0; i < arguments.back().byte_count(); ++i)
       data[i] = static_cast<std::byte>((i * 2654435761) >> 13 & 0x3f);  // No infinities and no NaN.
   }
-  EXPECT_TRUE(Executable::Make(*checked, Engine::kFast)->Run(arguments).ok());  // What threads keep.
+  EXPECT_TRUE(Executable::Make(*checked, Engine::kFast)->Run(arguments).ok());  // Fills thread-local caches.
   DropReturnedPages();
   const int64_t start = test::live;
   FromFirstStep observer;
   EXPECT_TRUE(executable->Run(arguments, {.observer = &observer}).ok());
-  // Small blocks.
+  // Tolerance for small allocations.
   constexpr int64_t kKept = 1 << 20;
   const int64_t said = plan::MemoryOf(*plan), taken = test::peak - start;
   EXPECT_LE(taken, said + kKept);
   EXPECT_GE(taken, said - said / 4);
 
-  // Exactly that much is enough; less is refused before anything runs.
+  // Exactly that much is sufficient; less is rejected before the run starts.
   executable = Executable::Make(*checked, Engine::kFast);
   const int64_t others = BufferMemoryUse().current_bytes;
   SetMemoryLimit(others + said);

@@ -1,4 +1,4 @@
-// The steps of a loop allocate nothing: a run of many turns asks for memory as often as one of few.
+// Tests that loop iterations do not allocate: the number of allocations is independent of the trip count.
 
 #include <string>
 
@@ -11,7 +11,8 @@ namespace hlo::loop_allocations_test {
 namespace {
 
 struct Case {
-  const char *name, *type, *body;  // `y` of `x`, both of the type; `j` counts turns.
+  // The body computes `y` from `x`, both of type `type`; `j` is the iteration.
+  const char *name, *type, *body;
   friend void PrintTo(const Case& c, std::ostream* os) { *os << c.name; }
 };
 
@@ -60,7 +61,7 @@ TEST_P(LoopAllocations, DoNotGrowWithTheTurns) {
     EXPECT_TRUE(result.ok()) << result.status();
     return test::allocations - start;
   };
-  count(3);  // What threads keep.
+  count(3);  // Fills thread-local caches.
   EXPECT_EQ(count(10), count(110));
 }
 

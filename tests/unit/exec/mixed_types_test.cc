@@ -1,5 +1,5 @@
-// Element types that do not belong together: mixed_types.txt says for many opcodes which types XLA takes.
-// The checker takes those too, and --strict refuses the rest. Other types that it takes with a warning have one
+// Tests mixed element types: mixed_types.txt lists for many opcodes which types XLA accepts. The checker
+// accepts them too, and --strict rejects all others. Combinations accepted with a warning must have the same
 // meaning on all engines.
 
 #include <fstream>
@@ -20,14 +20,14 @@
 namespace hlo::mixed_types_test {
 namespace {
 
-// Types of operands A and B ("" where there is no B) and of the result.
+// Types of operands A and B ("" if there is no B) and of the result.
 struct Types {
   std::string a, b, r;
   auto operator<=>(const Types&) const = default;
 };
 
 struct Block {
-  std::string module;  // With A, B and R for the types.
+  std::string module;  // Module text with A, B and R as types.
   std::vector<Types> all;
   std::set<Types> accepted;
 };
@@ -90,8 +90,8 @@ absl::StatusOr<CheckedModule> Load(const std::string& text, const CheckOptions& 
   return Check(std::move(module), diagnostics, options);
 }
 
-// XLA's verifier takes these, but not the conversion on the way to its CPU compiler: convolutions of several
-// types, orders of complex numbers, complex numbers as pred, and pred as the bits of a byte.
+// True for types that XLA's verifier accepts, but the conversion for its CPU compiler changes: convolutions
+// of several types, orderings of complex numbers, complex to pred, and bitcasts of pred.
 bool IsLostOnTheWay(const std::string& module, const Types& types) {
   const auto has = [&](const char* text) { return module.find(text) != std::string::npos; };
   if (has("bitcast-convert(")) return types.a == "pred" || types.r == "pred";
@@ -127,7 +127,7 @@ TEST(MixedTypes, MeanTheSameOnAllEngines) {
         ASSERT_EQ(got.ok(), wanted.ok()) << got.status() << wanted.status() << text;
         if (!got.ok()) continue;
         ++ran;
-        // Functions, and sums in another order, may differ in the last places, of small sums in more.
+        // Transcendental functions and reordered sums may differ in the last bits, small sums by more.
         const CompareReport report = CompareArrays(*got, *wanted, CompareRule::Ulp(4));
         EXPECT_TRUE(report.ok() || CompareArrays(*got, *wanted, CompareRule::Close(1e-6, 1e-6)).ok())
             << ToString(report) << text;

@@ -1,6 +1,5 @@
 #pragma once
-// Tests that run on the emulated GPU and, in the programs that HLO_TEST_ON_GPU is defined for, on the first
-// GPU.
+// Runs tests on the emulated GPU or, if HLO_TEST_ON_GPU is defined, on the first GPU.
 
 #include <cstdio>
 #include <functional>
@@ -23,7 +22,7 @@ inline std::vector<Device> TestDevices() { return {{Device::Kind::kGpu, 0}}; }
 #else
 
 inline constexpr bool kOnGpu = false;
-// Threads in several orders.
+// Several thread schedules.
 inline std::vector<Device> TestDevices() {
   return {{Device::Kind::kEmulatedGpu, 0}, {Device::Kind::kEmulatedGpu, 1}, {Device::Kind::kEmulatedGpu, 2}};
 }
@@ -37,7 +36,7 @@ inline std::unique_ptr<device::Gpu> OpenTestGpu(Device device) {
   return gpu.ok() ? *std::move(gpu) : nullptr;
 }
 
-// A GPU as it is, for tests that change something of it.
+// Forwards to a GPU, as a base class for tests that override some functions.
 class ForwardingGpu : public device::Gpu {
  public:
   explicit ForwardingGpu(Device where) : gpu_(OpenTestGpu(where)) {}
@@ -70,13 +69,13 @@ class ForwardingGpu : public device::Gpu {
   std::unique_ptr<device::Gpu> gpu_;
 };
 
-// What main does.
+// The body of main.
 inline int RunGpuTests(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   if (kOnGpu) {
     if (const auto gpus = device::ListGpus(); !gpus.ok()) {
       std::fprintf(stderr, "skipped: %s\n", gpus.status().ToString().c_str());
-      return 77;  // What CTest takes for skipped.
+      return 77;  // CTest treats 77 as skipped.
     }
   }
   return RUN_ALL_TESTS();

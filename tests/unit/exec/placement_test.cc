@@ -1,4 +1,5 @@
-// Memory for values with lifetimes: no two lie in the same place at the same time, and little is wasted.
+// Tests buffer assignment from live ranges: buffers with overlapping lifetimes do not overlap, and little
+// memory is wasted.
 
 #include "plan/placement.h"
 

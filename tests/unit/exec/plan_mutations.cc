@@ -99,7 +99,7 @@ class Mutator {
     return from[Below(from.size())];
   }
   Slot AnySlot() { return static_cast<Slot>(Below(plan_.buffers.size())); }
-  // Mostly one that could be mistaken for the slot: accesses of too small buffers are found too easily.
+  // Prefers slots of the same size, because accesses to smaller buffers are detected too easily.
   Slot SlotLike(Slot slot) {
     for (int tries = 0; tries < 20; ++tries) {
       const Slot other = AnySlot();
@@ -109,7 +109,7 @@ class Mutator {
   }
 
   struct Place {
-    int32_t number;  // In the order of VisitSlots.
+    int32_t number;  // Position in the order of VisitSlots.
     Slot slot;
   };
   std::vector<Place> PlacesOf(const Step& step, bool writes, bool reads) {
@@ -121,7 +121,7 @@ class Mutator {
     });
     return places;
   }
-  // Programs are prepared again when a visit ends: slots change only while it lasts.
+  // Programs are prepared again after a visit, so slots may only change during one.
   void SetSlot(Step& step, int32_t place, Slot to) {
     int32_t number = 0;
     plan::VisitSlots(step, [&](int32_t& slot, bool) {
@@ -147,7 +147,7 @@ class Mutator {
     SetSlot(step, b.number, a.slot);
     return a.slot != b.slot;
   }
-  // Every use of one buffer becomes one of the other.
+  // Replaces every use of one buffer with the other.
   bool Unite() {
     const Slot from = AnySlot(), to = SlotLike(from);
     if (from == to) return false;
@@ -179,7 +179,7 @@ class Mutator {
     const int64_t offset = room < 64 ? 0 : static_cast<int64_t>(Below(room / 64 + 1)) * 64;
     return std::exchange(buffer.offset, offset) != offset;
   }
-  // The place of one buffer becomes that of another, as if that were no longer needed.
+  // Assigns the offset of one buffer to another, as if the first were dead.
   bool Overlap() {
     Buffer &a = plan_.buffers[AnySlot()], &b = plan_.buffers[AnySlot()];
     if (a.kind != Buffer::Kind::kArena || b.kind != Buffer::Kind::kArena || a.offset == b.offset)

@@ -1,5 +1,5 @@
 #pragma once
-// Random changes of finished plans, as a bug of the planner would make them.
+// Random mutations of finished plans that imitate planner bugs.
 
 #include <random>
 #include <string_view>
@@ -9,11 +9,11 @@
 
 namespace hlo::test {
 
-// The names of the kinds of mutation, by number.
+// Returns the names of the mutations, by number.
 absl::Span<const std::string_view> MutationNames();
 
-// Changes `plan.steps`, `plan.buffers` or `plan.results` in one place; false where the plan has no place for
-// the kind.
+// Changes `plan.steps`, `plan.buffers` or `plan.results` in one place. Returns false if the mutation does not
+// apply to the plan.
 bool Mutate(int kind, std::mt19937_64& random, plan::Plan& plan);
 
 }  // namespace hlo::test

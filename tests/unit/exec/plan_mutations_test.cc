@@ -1,6 +1,7 @@
-// The validator of plans accepts every true plan and rejects every mutant of one that gives another result.
+// Mutation test of the plan validator: it must accept every original plan and reject every mutant with a
+// different result.
 //   HLO_TEST_MODULES=DIR   mutates the plans of these modules (golden by default)
-//   HLO_TEST_MUTANTS=N     as many in all
+//   HLO_TEST_MUTANTS=N     total number of mutants
 
 #include "plan_mutations.h"
 
@@ -40,13 +41,13 @@ absl::StatusOr<CheckedModule> Load(const std::string& file) {
   return Check(std::move(module), diagnostics);
 }
 
-// Every value is drawn anew for a run: arguments that are given up may be overwritten.
+// Runs a plan on newly generated arguments, because donated ones may be overwritten.
 absl::StatusOr<Literal> RunPlan(const CheckedModule& module, const plan::Plan& plan, plan::Target target) {
   absl::StatusOr<std::vector<Literal>> arguments = MakeInputs(module.module(), InputFill::kUniform, 7);
   if (!arguments.ok()) return arguments.status();
   EvaluateOptions options;
   options.max_seconds = 5;
-  // The emulator is slow: longer programs are left out there.
+  // The emulator is slow, so longer programs are skipped.
   options.max_steps = target == plan::Target::kCpu ? 1'000'000 : 300;
   if (target == plan::Target::kCpu) return exec::Executor(module, plan).Run(*std::move(arguments), options);
   return exec::GpuExecutor(module, plan, device::MakeEmulatedGpu()).Run(*std::move(arguments), options);
@@ -77,7 +78,7 @@ void RunMutants(plan::Target target, int64_t mutants) {
     const absl::StatusOr<CheckedModule> module = Load(files[f]);
     if (!module.ok() || module->module().entry()->instructions().empty()) continue;
     PlanOptions options;
-    options.disabled_passes = {"bytecode"};  // Its code would still run the steps as they were.
+    options.disabled_passes = {"bytecode"};  // The bytecode would still run the original steps.
     absl::StatusOr<plan::Plan> made = plan::MakePlan(*module, nullptr, target, options);
     if (absl::IsUnimplemented(made.status())) continue;
     ASSERT_TRUE(made.ok()) << files[f] << made.status();

@@ -1,5 +1,5 @@
-// Planning and the checks of plans take time in proportion to the module: of nested loops, of loops with many
-// states that begin alike, and of computations that are called often.
+// Tests that planning and validation take linear time: for nested loops, for loops with many identical
+// initial states, and for computations that are called often.
 
 #include <chrono>
 
@@ -10,8 +10,8 @@
 namespace hlo::planning_time_test {
 namespace {
 
-// Far more than any of them takes, and far less than they would take with the square of their size. Instrumented code
-// takes many times as long.
+// Far more than linear time takes and far less than quadratic time would. Sanitizers slow the code down many
+// times.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr double kMostSeconds = 100;
 #else

@@ -1,4 +1,4 @@
-// How far a run is: the loops that observers see, the line on a terminal, and what other long work reports.
+// Tests progress: the loops that observers see, the line on a terminal, and reports of other long activities.
 
 #include "observe/progress.h"
 
@@ -23,7 +23,7 @@ CheckedModule Load(const std::string& text) {
   return *Check(std::move(module), diagnostics);
 }
 
-// An outer loop of three iterations around an inner one. The sort is a step of its own.
+// An outer loop of three iterations around an inner one. The sort is a separate step.
 std::string Nested(const std::string& sorted, int64_t inner) {
   return R"(
 inner_body { s = (s32[], s32[]) parameter(0)  i = s32[] get-tuple-element(s), index=0
@@ -49,7 +49,7 @@ ENTRY e { x = f32[100] parameter(0)  zero = s32[] constant(0)
 )";
 }
 
-// Checks the loops that it sees.
+// Checks the loops that observers see.
 class LoopsSeen : public Observer {
  public:
   LoopsSeen(bool needs_inner_steps, int64_t inner) : needs_inner_steps_(needs_inner_steps), inner_(inner) {}
@@ -110,7 +110,7 @@ TEST(Loops, StepsCountIterations) {
   EXPECT_TRUE(gpu.trip_counts_are_known);
 }
 
-// What is written to a terminal while `work` is done.
+// Returns what is written to a terminal during `work`.
 template <class Work>
 std::string Shown(Work work) {
   std::FILE* terminal = std::tmpfile();
@@ -126,7 +126,7 @@ std::string Shown(Work work) {
   return text;
 }
 
-// Runs for the given time and shows the line.
+// Runs for the given time and returns the progress line.
 std::string ShownOf(const std::string& text, Engine engine, double seconds) {
   return Shown([&](Progress& progress) {
     const CheckedModule module = Load(text);
@@ -136,7 +136,7 @@ std::string ShownOf(const std::string& text, Engine engine, double seconds) {
   });
 }
 
-// Without end; the trip count is what XLA would say.
+// An endless loop; the trip count is a claim in XLA's format.
 constexpr char kEndless[] = R"(
 body { p = s32[] parameter(0)  three = s32[] constant(3)  ROOT n = s32[] multiply(p, three) }
 test { p = s32[] parameter(0)  limit = s32[] constant(7)  ROOT l = pred[] compare(p, limit), direction=LT }
@@ -168,7 +168,7 @@ TEST(Progress, ShowsWhatTheThreadReports) {
   EXPECT_NE(shown.find(" s, reading x.npy: 75 % of 4 bytes"), std::string::npos) << shown;
 }
 
-// Keeps what is reported.
+// Records the reports.
 class Listener : public ActivityListener {
  public:
   void OnActivity(const Activity& activity) override {

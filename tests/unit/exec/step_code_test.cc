@@ -1,4 +1,4 @@
-// The machine for small steps, beside the same deeds one after the other; and results that go elsewhere.
+// Tests the bytecode interpreter against the same operations executed directly, and retargeting of results.
 
 #include "kernels/cpu/step_code.h"
 
@@ -21,7 +21,7 @@ constexpr int kSlots = 11, kSlotBytes = 32, kFrameBytes = kSlots * kSlotBytes;
 using Frame = std::vector<std::byte>;
 using Deed = std::function<void(std::byte* frame, void* const* arguments)>;
 
-// Code, and what it shall do.
+// Bytecode and equivalent functions.
 class Program {
  public:
   explicit Program(uint32_t seed) : random_(seed) {}
@@ -79,7 +79,7 @@ class Program {
     code.Dot(dot, {4, 4 * problem.k, 4 * problem.k}, out, a, b);
     deeds.push_back([=](std::byte* frame, void* const*) { dot.Run(frame + a, frame + b, frame + out); });
   }
-  // From and to memory: argument 1 lies in the frame.
+  // Loads from and stores to memory outside the frame; argument 1 is in the frame.
   void Far(FramePlace place, int argument) {
     const FramePlace index = SlotLike(0), address = kFrameBytes;
     const int count = 1 + Below(4), byte_count = 4 * count, max = 8 - count;
@@ -138,7 +138,7 @@ class Program {
   std::mt19937 random_;
 };
 
-// Small integers, and floats about 0.
+// Returns small integers, and floats around 0.
 Frame Numbers(uint32_t seed, int slots) {
   std::mt19937 random(seed);
   Frame frame(slots * kSlotBytes);
@@ -151,7 +151,7 @@ Frame Numbers(uint32_t seed, int slots) {
   return frame;
 }
 
-// Of a sum of two NaNs either may be the result.
+// The sum of two NaNs may be either of them.
 void ExpectSame(const Frame& got, const Frame& want, uint32_t seed) {
   ASSERT_EQ(got.size(), want.size());
   for (size_t k = 0; k < got.size(); k += 4) {
@@ -187,7 +187,7 @@ TEST(StepCode, DoesWhatIsSaidInTurn) {
   }
 }
 
-// A result is moved at the end, or computed where it would be moved to.
+// Retargeting: a result is copied at the end, or computed directly at its destination.
 TEST(StepCode, PutsResultsElsewhereWithoutADifference) {
   constexpr FramePlace kTo = 0, kFrom = 2 * kSlotBytes;
   int retargeted = 0, refused = 0;
@@ -197,7 +197,7 @@ TEST(StepCode, PutsResultsElsewhereWithoutADifference) {
     const auto other = [&] {
       const int kind = program.Below(8);
       const FramePlace out = program.Slot(3);
-      // A piece does not overlap the place that it goes to.
+      // Accesses must not overlap the destination.
       if (kind < 2 && !Program::IsFloat(out) && out != kFrameBytes - kSlotBytes)
         program.Far(out, kind);
       else if (kind == 2)

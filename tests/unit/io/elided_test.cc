@@ -1,4 +1,4 @@
-// Values for constants that a dump has left out.
+// Tests replacement values for elided constants of dumps.
 
 #include "helpers.h"
 

@@ -1,4 +1,5 @@
-// Files of NumPy, ml_dtypes and safetensors (make_fixtures.py) read, written and broken.
+// Tests reading and writing of NumPy, ml_dtypes and safetensors files (make_fixtures.py), including corrupt
+// ones.
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,7 +12,7 @@ namespace {
 struct Stored {
   const char* file;
   const char* shape;
-  const char* value;  // What make_fixtures.py put there.
+  const char* value;  // The value that make_fixtures.py has written.
 };
 
 class ReadsWhatNumpyWrites : public testing::TestWithParam<Stored> {};

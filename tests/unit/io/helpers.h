@@ -1,5 +1,5 @@
 #pragma once
-// Shapes and modules from text, files for a test.
+// Shapes and modules from text, and temporary files.
 
 #include <cstdlib>
 #include <filesystem>
@@ -43,7 +43,7 @@ inline std::string BytesOf(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// A folder that goes away with the test.
+// A folder that is deleted with the object.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -64,7 +64,7 @@ class TemporaryFolder {
   std::string path_;
 };
 
-// The error's text, or the value's where there is none.
+// Returns the error's message, or "no error".
 template <class T>
 std::string ErrorOf(const absl::StatusOr<T>& result) {
   return result.ok() ? "no error" : std::string(Message(result.status()));

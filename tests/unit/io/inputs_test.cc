@@ -1,4 +1,4 @@
-// From the texts of --input to the arguments of a module.
+// Tests conversion of --input options to module arguments.
 
 #include "helpers.h"
 

@@ -1,4 +1,4 @@
-// Made-up arguments: the same everywhere, and within what they index.
+// Tests generated arguments: reproducible on all platforms, and with indices in bounds.
 
 #include "helpers.h"
 
@@ -55,7 +55,7 @@ TEST(MadeUp, PlainFillsSuitEveryType) {
   EXPECT_EQ(ToString(Make(Entry("u64[2]"), InputFill::kZeros)[0]), "{0, 0}");
 }
 
-// Indices that reach a gather of 5 rows through a conversion, a loop, a call and a fusion.
+// Indices that reach a gather from 5 rows through a conversion, a loop, a call and a fusion.
 TEST(MadeUp, IndicesStayWithinWhatTheyIndex) {
   constexpr char kProgram[] = R"(
 HloModule m

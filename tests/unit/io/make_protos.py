@@ -82,7 +82,7 @@ ENTRY e { ROOT p = f32[] parameter(0) }
 """
 
 
-# Programs whose arguments XLA stores behind the message: bits, several types, a layout by columns.
+# Programs whose arguments XLA stores after the message: bits, several types, a column-major layout.
 SNAPSHOTS = {
     'bits': 'flat(np.array([1, 0, 1, 1, 0, 0, 1, 0, 1, 1], bool).reshape(2, 5))',
     'types': 'flat((np.arange(6) * (1 + 1j)).astype(np.complex64).reshape(2, 3), '
@@ -122,7 +122,7 @@ def main():
         for record in records:
             out.write(struct.pack('<3I', *map(len, record)) + b''.join(record))
 
-    # A run by hand: XLA's module, and values that are exact in f32.
+    # A handwritten run: XLA's module, and values that are exact in f32.
     message, _ = serialise('HloModule dot\nENTRY e {\n  a = f32[2,2] parameter(0)\n  b = f32[2,2] parameter(1)\n'
                            '  ROOT d = f32[2,2] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}\n')
     snapshot = (field(1, field(1, message)) + field(2, literal([1, 2, 3, 4], [2, 2])) +

@@ -1,4 +1,4 @@
-// Serialised modules (make_protos.py) become the text that XLA prints for them.
+// Tests that serialised modules (make_protos.py) become the text that XLA prints for them.
 
 #include <cstring>
 
@@ -36,7 +36,7 @@ TEST(ModuleFile, ModulesReadAsXlaPrintsThem) {
       parts[i] = bytes.substr(at, sizes[i]);
       at += sizes[i];
     }
-    // By its name, and by its first bytes.
+    // Recognised by file name, and by content.
     for (const char* ending : {".pb", ""}) {
       const std::shared_ptr<Module> module = Parsed(ReadBytes(parts[0] + ending, parts[1]));
       ASSERT_NE(module, nullptr) << parts[0];
@@ -79,7 +79,7 @@ TEST(ModuleFile, ProtobufTextWithOldPaddingAndPackedColumns) {
   const Instruction* parameter = module->entry()->parameter(0);
   EXPECT_EQ(parameter->name(), "x_y");
   EXPECT_EQ(ToString(parameter->shape(), {.layouts = true}), "u8[2,3]{0,1:T(5,3)}");
-  // Columns (-1, 2) and (3, -8), the first element in the low bits.
+  // Columns (-1, 2) and (3, -8), the first element in the low-order bits.
   EXPECT_EQ(ToString(*module->entry()->root()->Get<attr::literal>()), "{ { -1, 3 }, { 2, -8 } }");
 }
 
@@ -106,7 +106,7 @@ TEST(ModuleFile, UnoptimizedSnapshotsAreKnownByTheirText) {
   ASSERT_NE(Parsed(file), nullptr);
   ASSERT_TRUE(file->arguments);
   EXPECT_EQ(ToString(file->arguments->at(0)), "{ { 1, 2, 3 }, { 4, 5, 6 } }");
-  // A computation of the same name is HLO text.
+  // A computation with the message's name is HLO text.
   const absl::StatusOr<ModuleFile> computation =
       ReadBytes("m.txt", "hlo_module { a = f32[] parameter(0) }\nENTRY e { ROOT b = f32[] constant(1) }");
   ASSERT_NE(Parsed(computation), nullptr);

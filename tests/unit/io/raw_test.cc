@@ -1,4 +1,4 @@
-// The bytes of memory, as layouts say, in and out.
+// Tests raw files in the memory layout of the shape.
 
 #include "helpers.h"
 
@@ -12,7 +12,7 @@ std::string Read(const TemporaryFolder& folder, const std::string& shape, const 
   return value.ok() ? ToString(*value) : ErrorOf(value);
 }
 
-// What WriteValue makes of the literal, which must come back from it.
+// Returns what WriteValue writes for the literal, and expects that it reads back.
 std::string Written(const TemporaryFolder& folder, const std::string& shape, const std::string& text) {
   const Literal value = LiteralOf(shape, text);
   EXPECT_TRUE(WriteValue(folder / "y.raw", value).ok());
@@ -93,7 +93,7 @@ ENTRY e {
   ASSERT_TRUE(arguments.ok()) << arguments.status();
   EXPECT_EQ(ToString(Literal::Tuple(*arguments)), "( { { 1, 3, 5 }, { 2, 4, 6 } }, ( 7, {8, 9} ) )");
   ASSERT_TRUE(WriteValue(folder / "r.bin", InLayoutsOf(ResultShapeInMemory(*module), (*arguments)[0])).ok());
-  // Columns of two lie in rows of four, two rows to a tile.
+  // Columns of two are stored in rows of four, two rows per tile.
   EXPECT_EQ(BytesOf(folder / "r.bin"), Bytes({1, 2, 0, 0, 3, 4, 0, 0, 5, 6, 0, 0, 0, 0, 0, 0}));
 }
 

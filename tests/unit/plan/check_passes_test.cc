@@ -1,4 +1,4 @@
-// --check-passes names the pass that breaks a module.
+// Tests that --check-passes names the pass that breaks a module.
 
 #include "plan/check_passes.h"
 
@@ -26,14 +26,14 @@ absl::Status RunChecked(const std::vector<Pass>& passes, const CheckedModule& mo
   return RunPasses(passes, state);
 }
 
-// Exchanges the operands of the first subtraction.
+// Exchanges the operands of every subtraction.
 absl::Status BreakSubtract(PlanState& state) {
   for (Node& node : state.plan.graph.nodes) {
     if (node.instruction->opcode() == Opcode::kSubtract) std::swap(node.operands[0], node.operands[1]);
   }
   return absl::OkStatus();
 }
-// A part of flatten that is wrong wherever it is on.
+// A part of flatten that breaks modules when it is enabled.
 absl::Status FlattenWithBrokenPart(PlanState& state) {
   const absl::Status status = Passes()[0].run(state);
   return status.ok() && state.passes.Contains(PassId::kDegenerateContractions) ? BreakSubtract(state)
@@ -61,7 +61,7 @@ TEST(CheckPassesTest, NamesThePassThatBreaksAResult) {
   EXPECT_NE(status.message().find("the pass 'broken' changes the meaning of the module; result 0"),
             std::string::npos)
       << status;
-  // A broken value that no result depends on is no error.
+  // A wrong value is not an error if no result depends on it.
   EXPECT_TRUE(
       RunChecked(passes, Module("  x = f32[3] parameter(0)\n  ROOT r = f32[3] subtract(x, x)\n")).ok());
 }

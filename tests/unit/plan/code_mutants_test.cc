@@ -1,6 +1,5 @@
-// Mutation test of the verifier of bytecode. The code of plans is changed at random; a mutant that the
-// verifier accepts runs, and must give what the true code gives. Mutants that it rejects may do anything and
-// do not run.
+// Mutation test of the bytecode verifier. The bytecode of plans is mutated randomly; accepted mutants run and
+// must give the original's results. Rejected mutants may have undefined behaviour and do not run.
 
 #include <gtest/gtest.h>
 
@@ -36,7 +35,7 @@ class Mutator {
  public:
   explicit Mutator(uint32_t seed) : random_(seed) {}
 
-  // The mutation's name; empty where it changed nothing.
+  // Returns the name of the mutation; empty if nothing changed.
   std::string Mutate(plan::PlanCode& code, int64_t slots) {
     std::vector<StepCode::Op>& ops = Parts::Ops(code.code);
     const auto k = Below(static_cast<int64_t>(ops.size()) - 1);
@@ -58,7 +57,7 @@ class Mutator {
     constexpr int64_t kShifts[] = {-16, -8, -4, -1, 1, 4, 8, 16};
     return kShifts[Below(8)];
   }
-  // A place that another operation names, or one close by.
+  // Returns an operand location of another operation, or one close to `place`.
   cpu::FramePlace Place(const std::vector<StepCode::Op>& ops, cpu::FramePlace place) {
     if (Below(3) == 0) return static_cast<cpu::FramePlace>(place + Shift());
     const StepCode::Op& other = ops[Below(static_cast<int64_t>(ops.size()))];
@@ -79,7 +78,7 @@ class Mutator {
         place = Place(ops, place);
         return "operand's place";
       }
-      case 3:  // Copies something to itself.
+      case 3:  // Copies a value to itself.
         op = {.code = cpu::kCopy1, .out = op.out, .a = op.out};
         return "drop";
       case 4:
@@ -184,7 +183,7 @@ class Mutator {
   std::mt19937 random_;
 };
 
-// The bits of a value.
+// Returns the bits of a value.
 std::string BitsOf(const Literal& value) {
   std::string bits;
   for (const LiteralLeaf& leaf : ArrayLeaves(value))

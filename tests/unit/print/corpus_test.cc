@@ -1,4 +1,4 @@
-// Whole programs, where a folder of them lies beside the repository.
+// Prints whole programs, if a folder of them exists next to the repository.
 
 #include <filesystem>
 

@@ -1,4 +1,4 @@
-// Where we differ from XLA on purpose.
+// Deliberate differences from XLA.
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// Our own text reads back and comes out the same: print(parse(x)) == print(parse(print(parse(x)))).
+// Tests that printed text is a fixed point: print(parse(x)) == print(parse(print(parse(x)))).
 
 #include "gtest/gtest.h"
 #include "hlo_run/print.h"
@@ -7,7 +7,7 @@
 namespace hlo::fixed_point_test {
 namespace {
 
-// "" where the text of a module is a fixed point, else what went wrong.
+// Returns "" if the text of a module is a fixed point, otherwise a description of the problem.
 std::string Problem(const Module& module, const PrintOptions& options) {
   const std::string first = Print(module, options);
   std::string error;
@@ -21,7 +21,7 @@ TEST(FixedPoint, LongAndShortFormsOfTheVectors) {
   for (const PrintVector& vector : PrintVectors()) {
     std::string error;
     const std::unique_ptr<Module> module = Read(vector.text, &error);
-    if (module == nullptr) continue;  // XlaBytes has these.
+    if (module == nullptr) continue;  // XlaBytes reports these.
     EXPECT_EQ(Problem(*module, {}), "") << vector.id << "\n" << vector.text;
     EXPECT_EQ(Problem(*module, {.form = PrintForm::kShort}), "") << vector.id << "\n" << vector.text;
   }
@@ -41,18 +41,19 @@ bool BindsLate(const Instruction& start) {
   return start.operand_count() < static_cast<int64_t>(start.Get<attr::calls>()->parameters().size());
 }
 
-// The canonical text of one instruction is a module of its own; read again, its entry's root prints the same.
+// The canonical text of an instruction is a module; its entry's root prints the same text.
 TEST(FixedPoint, CanonicalFormOfSingleInstructions) {
   const PrintOptions options{.form = PrintForm::kCanonical};
   int64_t count = 0;
   for (const PrintVector& vector : PrintVectors()) {
     std::string error;
     const std::unique_ptr<Module> module = Read(vector.text, &error);
-    // XLA does not look at what async-start wraps: written out, these are a tuple without a tuple's shape and an add
-    // of one operand.
+    // XLA does not verify the operation that async-start wraps: these would be a tuple without a tuple shape
+    // and an add of one operand.
     if (module == nullptr || vector.id == "text-5.4p-07" || vector.id == "text-5.4p-08") continue;
     for (const Instruction* i : module->entry()->instructions()) {
-      // Of an async chain one link alone says less than the chain, and a start less than what updates bind to it.
+      // A single link of an async chain does not contain the whole chain, and a start lacks the operands that
+      // updates bind.
       if (Info(i->opcode()).has(kAsync) && (i->opcode() != Opcode::kAsyncStart || BindsLate(*i))) continue;
       // A parameter's number is that of its computation.
       if (i->opcode() == Opcode::kParameter && i->Get<attr::number>() != 0) continue;

@@ -1,4 +1,4 @@
-// What the options leave out, and what ours writes otherwise than XLA so that it reads back.
+// Tests print options, and text that differs from XLA's because it must read back.
 
 #include "gtest/gtest.h"
 #include "hlo_run/print.h"
@@ -88,7 +88,7 @@ TEST(Forms, BodiesWithoutNamesGetSomeOfTheirOwn) {
   EXPECT_TRUE(Contains(text, "to_apply=%_.1\n")) << text;
 }
 
-// Bodies within bodies double with each level: canonical text of 60 levels must end.
+// Inlined bodies double with each level: canonical text of 60 levels must terminate.
 TEST(Forms, CanonicalTextOfDeepCallsEnds) {
   std::string text = "HloModule m\nf0 { x = f32[] parameter(0) ROOT n = f32[] negate(x) }\n";
   for (int i = 1; i < 60; ++i) {

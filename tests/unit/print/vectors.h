@@ -1,5 +1,5 @@
 #pragma once
-// The snippets of tests/vectors/text-format.jsonl that XLA accepts and prints, and reading text for a test.
+// The snippets of tests/vectors/text-format.jsonl that XLA accepts and prints, and a parser for tests.
 
 #include <memory>
 #include <string>
@@ -14,16 +14,16 @@ struct PrintVector {
   std::string id;
   std::string text;
   std::string style;    // "" (long), exact, short, canonical or fingerprint.
-  std::string printed;  // By XLA.
+  std::string printed;  // XLA's output.
 };
 std::vector<PrintVector> PrintVectors();
 
-// The module, or nullptr with the errors in `error`.
+// Returns the module, or nullptr with the errors in `error`.
 std::unique_ptr<Module> Read(std::string_view text, std::string* error);
 
-// Why XLA's bytes are not ours for this vector, by design; "" where they must be.
+// Returns the reason for a deliberate difference from XLA's bytes; "" if they must be equal.
 std::string_view ReasonToDiffer(std::string_view id);
-// Why the vector's text is refused by design; "" where it must be read.
+// Returns the reason for which the vector's text is deliberately rejected; "" if it must be accepted.
 std::string_view ReasonToRefuse(std::string_view id);
 
 }  // namespace hlo

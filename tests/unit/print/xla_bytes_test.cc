@@ -1,4 +1,4 @@
-// With as_xla, after what XLA's reader changes, the text is XLA's to the byte.
+// Tests that with as_xla the text equals XLA's byte for byte, after the changes that XLA's parser makes.
 
 #include "gtest/gtest.h"
 #include "hlo_run/print.h"

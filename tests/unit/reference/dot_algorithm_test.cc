@@ -1,5 +1,5 @@
-// A run that asks for it lets a dot split and round its operands as its `algorithm=` says; other runs ignore
-// it.
+// Tests emulation of dot algorithms: if requested, operands are split and rounded as `algorithm=` specifies;
+// otherwise it is ignored.
 
 #include <gtest/gtest.h>
 

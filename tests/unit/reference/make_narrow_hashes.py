@@ -71,7 +71,7 @@ def round_to(x, name):
     out = np.where(up, codes[high], codes[low])
     largest = magnitudes[-1]
     step = largest - magnitudes[-2]
-    # Half a step above the largest is a tie with the next code, which is even where the largest is odd.
+    # Half a step above the largest value is a tie with the next code, which is even if the largest is odd.
     tie_overflows = codes[-1] % 2 == 1
     over = (a > largest + step / 2) | ((a == largest + step / 2) & tie_overflows)
     sign = np.where(np.signbit(x), 1 << (n - 1), 0)

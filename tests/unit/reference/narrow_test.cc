@@ -1,5 +1,5 @@
-// Every value of every type of 16 bits and fewer, converted to every real type; arithmetic of all pairs of
-// values of the types of 8 bits and fewer (integers: 4). Hashes of the results come from
+// Tests conversions of every value of every type of up to 16 bits to every real type, and arithmetic of all
+// pairs of values of types of up to 8 bits (integers: 4), by hashes of the results from
 // make_narrow_hashes.py.
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ absl::StatusOr<Literal> Run(const std::string& text, std::vector<Literal> argume
 
 int64_t CodeCount(ElementType type) { return int64_t{1} << BitWidth(type); }
 
-// The codes of the type, each `each` times, all of that `times` times.
+// Returns the codes of the type, each repeated `each` times, and the sequence repeated `times` times.
 Literal Codes(ElementType type, int64_t each, int64_t times) {
   const int64_t count = CodeCount(type);
   Literal literal = *Literal::Create(Shape::Array(type, {count * each * times}));
@@ -55,7 +55,7 @@ bool HasNoNan(ElementType type) {
   return type == ElementType::kF4E2M1FN || type == ElementType::kF6E2M3FN || type == ElementType::kF6E3M2FN;
 }
 
-// FNV-1a, every NaN as all ones. Where a NaN became a zero the sign of that says nothing.
+// Computes FNV-1a, with every NaN as all ones. Ignores the sign of zeros that replace a NaN.
 uint64_t Hash(const Literal& literal, const std::vector<bool>& was_nan) {
   const std::vector<double> values = Values(literal);
   const int64_t width = ByteCount(literal.type());

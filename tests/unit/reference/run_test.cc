@@ -1,4 +1,4 @@
-// What no case can say of a run: its limits, its messages, who sees it, and what it updates in place.
+// Tests properties of runs that cases cannot express: limits, messages, observers, and in-place updates.
 
 #include "hlo_run/run.h"
 
@@ -133,12 +133,12 @@ ENTRY e {
               HasSubstr("m.hlo:5:27: 'y' (f32[2000,2000] dot): the limit of 0.01 seconds is reached"));
 }
 
-// An instruction, and what is said of it.
+// An instruction and the expected message.
 struct TextCase {
   std::string_view expected;
   std::string_view text;
 };
-// One step that takes long.
+// A single step that takes long.
 class LongStepTest : public testing::TestWithParam<TextCase> {};
 
 TEST_P(LongStepTest, MeetsTheLimitOfTime) {
@@ -224,7 +224,7 @@ ENTRY e {
               HasSubstr("\nm.hlo:6:19: 'z' (f32[2] custom-call): the target 'second'"));
 }
 
-// Collectives whose shapes or pairs say that other devices take part.
+// Collectives whose shapes or pairs imply other devices.
 class SeveralDevicesTest : public testing::TestWithParam<TextCase> {};
 
 TEST_P(SeveralDevicesTest, AreRefusedBeforeTheRun) {
@@ -256,7 +256,7 @@ INSTANTIATE_TEST_SUITE_P(
                     TextCase{"its groups have several devices",
                              "(f32[8], f32[8]) all-to-all(a, a), replica_groups={{0,1}}"}));
 
-// Custom calls whose targets are known, but not so.
+// Custom calls with known targets and unsupported signatures.
 class UnfitCallTest : public testing::TestWithParam<TextCase> {};
 
 TEST_P(UnfitCallTest, IsRefusedBeforeTheRun) {
@@ -321,7 +321,7 @@ INSTANTIATE_TEST_SUITE_P(
         TextCase{"the module that it runs is not part of this one",
                  "f32[] custom-call(v), custom_call_target=\"HostExecute\""}));
 
-// Calls whose operands are wrong only once they have values.
+// Calls whose operands have invalid values.
 class FailingCallTest : public testing::TestWithParam<TextCase> {};
 
 TEST_P(FailingCallTest, SaysWhatIsWrong) {
@@ -405,7 +405,7 @@ TEST(RunTest, ModulesThatCallEachOtherAreRefused) {
   EXPECT_EQ(Text(result), "modules that compute custom calls call each other in a circle");
 }
 
-// Gives 1, 2, ... and notes what it is given.
+// Provides 1, 2, ... and records what it receives.
 class Counter : public Host {
  public:
   absl::StatusOr<Literal> Take(const Instruction& reader, const Shape&) override {
@@ -478,10 +478,10 @@ ENTRY e {
   ROOT b = u64[2] rng-get-and-update-state(), delta=1
 }
 )");
-  EXPECT_EQ(Text(Evaluate(module, {})), Text(Value("u64[2] {117515162, 0}")));  // 0x7012395 + 5
+  EXPECT_EQ(Text(Evaluate(module, {})), Text(Value("u64[2] {117515162, 0}")));  // 0x7012395 + 5.
 }
 
-// Notes what it sees; stops the run at an instruction.
+// Records the steps that it observes; stops the run at an instruction.
 class Witness : public Observer {
  public:
   explicit Witness(bool needs_operands, std::string stop_at = "")

@@ -1,5 +1,5 @@
-// grammar/hlo.ebnf is what the parser implements: each production has a function of its name and each such
-// function a production, and no production mentions one that does not exist.
+// Tests that grammar/hlo.ebnf matches the parser: each production has a function of its name and vice versa,
+// and every mentioned production exists.
 
 #include <filesystem>
 #include <fstream>
@@ -20,7 +20,7 @@ std::string Contents(const std::filesystem::path& path) {
   return text.str();
 }
 
-// `entry-layout` of the grammar is ParseEntryLayout of the parser.
+// Converts a production's name, such as `entry-layout`, to the parser's ParseEntryLayout.
 std::string FunctionName(const std::string& production) {
   std::string name = "Parse";
   bool upper = true;
@@ -43,7 +43,7 @@ std::set<std::string> Matches(const std::string& text, const std::string& patter
   return result;
 }
 
-// The grammar without comments and quoted text.
+// Removes comments and quoted text from the grammar.
 std::string Bare(const std::string& grammar) {
   std::string text = std::regex_replace(grammar, std::regex(R"(\(\*[^*]*\*\))"), " ");
   text = std::regex_replace(text, std::regex(R"re("[^"]*"|ATTR\([a-z_-]+\))re"), " ");

@@ -1,4 +1,4 @@
-// Tokens (text-format 1.3 to 1.7).
+// Tests tokens (text-format 1.3 to 1.7).
 
 #include "text/lexer.h"
 

@@ -1,4 +1,4 @@
-// Messages: where, what was found, what would fit.
+// Tests messages: location, what was found, what was expected.
 
 #include "gtest/gtest.h"
 #include "hlo_run/parse.h"

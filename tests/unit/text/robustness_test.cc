@@ -1,4 +1,4 @@
-// Whatever the bytes, the parser answers, and soon.
+// Tests that the parser returns in reasonable time for arbitrary bytes.
 
 #include <random>
 
@@ -64,7 +64,7 @@ TEST(Robustness, LongRunsOfOneCharacterAreReadInOneGo) {
   }
 }
 
-// A small module in which bytes are changed, dropped or doubled.
+// Changes, drops or duplicates bytes of a small module.
 TEST(Robustness, ChangedBytesDoNoHarm) {
   const std::string module =
       "HloModule m, input_output_alias={ {0}: (0, {}) }, "

@@ -1,5 +1,5 @@
-// Snippets with the verdict of XLA's reader, against ours in both modes. Where we differ on purpose,
-// text-format-deviations.json names the snippet and the reason.
+// Tests snippets with the verdict of XLA's parser in both modes. text-format-deviations.json lists deliberate
+// differences with reasons.
 
 #include <fstream>
 #include <map>
@@ -13,7 +13,7 @@
 namespace hlo::vectors_test {
 namespace {
 
-// accept, warn (accepted with a warning) or refuse.
+// Returns accept, warn (accepted with a warning) or refuse.
 std::string Verdict(const std::string& name, const std::string& text, bool strict, std::string* messages) {
   const auto source = std::make_shared<SourceText>(name, text);
   Diagnostics diagnostics;
@@ -68,7 +68,7 @@ TEST(TextFormatVectors, AgreeWithXlaOrAreListedAsDeviations) {
       EXPECT_NE(standard, "refuse") << id << "\n" << text << "\n" << messages;
     } else {
       EXPECT_EQ(strict, "refuse") << id << " strict\n" << text;
-      // Older spellings are read, with a warning.
+      // Deprecated spellings are accepted with a warning.
       EXPECT_NE(standard, "accept") << id << "\n" << text;
     }
   }

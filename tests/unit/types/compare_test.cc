@@ -1,4 +1,4 @@
-// Comparison of values. Neighbours of a number come from std::nextafter, rounding from exact fractions.
+// Tests comparison of values. Adjacent numbers come from std::nextafter, rounding from exact fractions.
 
 #include "hlo_run/compare.h"
 
@@ -44,7 +44,7 @@ TEST(Compare, UlpsCountRepresentableValues) {
       Agree(Floats(ElementType::kF32, {above}), Floats(ElementType::kF32, {below}), CompareRule::Ulp(2)));
   EXPECT_FALSE(
       Agree(Floats(ElementType::kF32, {above}), Floats(ElementType::kF32, {below}), CompareRule::Ulp(1)));
-  // Across zero: the two smallest numbers are two apart, both zeros are one value.
+  // The two smallest numbers around zero are two ULP apart; both zeros are one value.
   const double least = std::numeric_limits<double>::denorm_min();
   EXPECT_TRUE(Agree(Floats(ElementType::kF64, {least, 0}), Floats(ElementType::kF64, {-least, -0.0}),
                     CompareRule::Ulp(2)));
@@ -79,7 +79,8 @@ TEST(Compare, CloseAddsBothTolerances) {
 TEST(Compare, ComplexNumbersGoByModulusOrByPart) {
   using C = std::complex<double>;
   const Literal want = Array<C>(ElementType::kC128, {C(3, 4)});
-  const Literal got = Array<C>(ElementType::kC128, {C(3.03, 4.04)});  // 0.05 off, |want| is 5.
+  // The difference is 0.05 and |want| is 5.
+  const Literal got = Array<C>(ElementType::kC128, {C(3.03, 4.04)});
   EXPECT_TRUE(Agree(got, want, CompareRule::Close(0, 0.0101)));
   EXPECT_FALSE(Agree(got, want, CompareRule::Close(0, 0.0099)));
   const Literal next = Array<C>(ElementType::kC128, {C(std::nextafter(3, 9), 4)});

@@ -28,7 +28,7 @@ def main():
         codes = np.arange(1 << BITS.get(name, 8), dtype=np.uint8)
         values = codes.view(dtype).astype(np.float64)
         print(f'HLO_DECODE("{name}", {{{", ".join(c_float(v) for v in values)}}})')
-        # Ties between neighbours, and their neighbours in f32 (ml_dtypes goes by way of f32).
+        # Ties between adjacent values, and their neighbours in f32 (ml_dtypes converts through f32).
         finite = np.unique(values[np.isfinite(values)])
         ties = (finite[:-1] + finite[1:]) / 2
         step = finite[-1] - finite[-2]

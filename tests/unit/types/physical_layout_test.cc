@@ -1,4 +1,4 @@
-// Where elements lie: the examples of XLA's pages on layouts and tiles, and of shape-rules 1.5 to 1.7.
+// Tests memory layouts: the examples of XLA's pages on layouts and tiles, and of shape-rules 1.5 to 1.7.
 #include "types/physical_layout.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ PhysicalLayout Of(const Shape& shape, NarrowElements narrow = NarrowElements::kW
   return *layout;
 }
 
-// The letters a, b, c, ... of a row-major array as they lie in memory; padding is a dot.
+// Returns the elements a, b, c, ... of a row-major array in memory order; padding is a dot.
 std::string InMemory(const Shape& shape) {
   const PhysicalLayout layout = Of(shape);
   std::string text(static_cast<size_t>(layout.slot_count()), '.');
@@ -52,7 +52,7 @@ TEST(PhysicalLayout, OldPaddedDimensionsAreOneTile) {
 TEST(PhysicalLayout, TilesLieOneBehindTheOther) {
   EXPECT_EQ(InMemory(Array(ElementType::kF32, {3, 5}, {.minor_to_major = {1, 0}, .tiles = {{{2, 2}}}})),
             "abfgcdhie.j.kl..mn..o...");
-  // A tile longer than the array, and one shorter.
+  // A tile longer than the array, and a shorter one.
   EXPECT_EQ(InMemory(Array(ElementType::kF32, {3}, {.minor_to_major = {0}, .tiles = {{{2, 2}}}})),
             "ab..c...");
   EXPECT_EQ(InMemory(Array(ElementType::kF32, {2, 3}, {.minor_to_major = {1, 0}, .tiles = {{{2}}}})),
@@ -84,7 +84,7 @@ TEST(PhysicalLayout, ElementsOfSeveralLevelsOfTiles) {
 }
 
 TEST(PhysicalLayout, JoinedDimensionsAreTiledAsOne) {
-  // [2,3,4] with T(*,5) is [2,12] with T(5) on the joined dimension.
+  // [2,3,4] with T(*,5) is [2,12] with T(5) on the combined dimension.
   const PhysicalLayout joined =
       Of(Array(ElementType::kF32, {2, 3, 4}, {.minor_to_major = {2, 1, 0}, .tiles = {{{kJoin, 5}}}}));
   const PhysicalLayout plain =
@@ -123,7 +123,7 @@ TEST(PhysicalLayout, CountsBytesWithPaddingAndPacking) {
   EXPECT_EQ(bytes(ElementType::kS4, {5}, {.minor_to_major = {0}, .element_size_in_bits = 4}), 3);
   EXPECT_EQ(bytes(ElementType::kS4, {5}, {.minor_to_major = {0}}), 5);
   EXPECT_EQ(bytes(ElementType::kU2, {9}, {.minor_to_major = {0}, .element_size_in_bits = 2}), 3);
-  // Without tiles nothing is added at the tail.
+  // Without tiles there is no tail padding.
   EXPECT_EQ(bytes(ElementType::kS8, {5}, {.minor_to_major = {0}, .tail_padding_alignment_in_elements = 16}),
             5);
   EXPECT_EQ(bytes(ElementType::kF32, {2}, {.minor_to_major = {0}, .dynamic_shape_metadata_prefix_bytes = 32}),
@@ -138,7 +138,7 @@ TEST(PhysicalLayout, ElementsComeBackFromTheirSlots) {
   const int8_t values[] = {-8, -1, 0, 1, 5, 7};
   std::vector<std::byte> memory(static_cast<size_t>(layout.byte_count()));
   layout.Store(reinterpret_cast<const std::byte*>(values), memory.data());
-  // Slots, tile after tile: -8 1 . . | -1 5 . . and 0 7 . . | padding.
+  // Slots by tile: -8 1 . . | -1 5 . . and 0 7 . . | padding.
   const uint8_t want[] = {0x18, 0, 0x5f, 0, 0x70, 0, 0, 0};
   ASSERT_EQ(memory.size(), std::size(want));
   for (size_t i = 0; i < memory.size(); ++i) EXPECT_EQ(static_cast<uint8_t>(memory[i]), want[i]) << i;

@@ -1,5 +1,5 @@
-// The small floats against ml_dtypes: every code of the narrow types, every tie and its neighbours; and f16
-// and bf16 against a search over all their values.
+// Tests small floats against ml_dtypes: every code of the narrow types, every tie and its neighbours; f16 and
+// bf16 against a search over all their values.
 
 #include "types/small_float.h"
 
@@ -65,7 +65,7 @@ TEST(SmallFloat, ScaleRoundsHalvesUpAndKnowsNoZero) {
   EXPECT_EQ(EncodeSmallFloat(kF8E8M0FNUFormat, 0x1.1p-127), 1u);
 }
 
-// Every finite value of a 16-bit type, and around each tie between neighbours, rounds to nearest even.
+// Expects that every finite value of a 16-bit type, and the numbers around each tie, round to nearest even.
 template <class T>
 void ExpectRoundsToNearestEven() {
   const uint32_t infinity = T::format().max_code() + 1;
