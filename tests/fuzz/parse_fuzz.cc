@@ -1,5 +1,5 @@
-// Any bytes: parser and checker end with a module or with errors, in both modes; and what is valid prints to text that
-// parses and prints the same.
+// Fuzzes parser and checker with arbitrary bytes: both must return a module or errors, in both modes, and
+// valid modules must survive printing and parsing.
 
 #include <cstdint>
 #include <cstdio>
@@ -14,14 +14,14 @@
 
 namespace {
 
-// The module, or null where it does not parse or is not valid.
+// Returns the module, or null if it does not parse or is invalid.
 std::shared_ptr<hlo::Module> Read(std::string text, bool strict) {
   hlo::Diagnostics diagnostics;
   auto source = std::make_shared<const hlo::SourceText>("fuzz", std::move(text));
   std::shared_ptr<hlo::Module> module =
       hlo::Parse(source, diagnostics,
                  {.strict = strict, .infer_shape = hlo::InferMissingShape, .max_literal_bytes = 1 << 20});
-  if (module == nullptr && diagnostics.ok()) std::abort();  // A refusal says why.
+  if (module == nullptr && diagnostics.ok()) std::abort();  // A rejection must have a message.
   (void)hlo::Render(diagnostics, *source);
   if (module == nullptr) return nullptr;
   const bool valid = hlo::Check(module, diagnostics, {.strict = strict}).ok();

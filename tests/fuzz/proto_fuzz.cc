@@ -1,4 +1,5 @@
-// Any bytes: as a message and as protobuf text they end with a module or with an error that says why.
+// Fuzzes the message and protobuf text parsers with arbitrary bytes: both must return a module or an error
+// with a message.
 
 #include <cstdint>
 #include <cstdlib>

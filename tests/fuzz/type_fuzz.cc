@@ -1,11 +1,11 @@
-// Mutants of valid modules: the types, sizes and index operands of single instructions are changed, on arrays
-// that are large enough for a wild access to leave its allocation. What the checker accepts runs on both
-// engines and on the emulated GPU, which must agree. Made for AddressSanitizer.
+// Fuzzes with mutants of valid modules: types, sizes and index operands of single instructions are changed,
+// on arrays that are large enough for a wild access to leave its allocation. Mutants that the checker accepts
+// run on both engines and on the emulated GPU, which must agree. Intended for AddressSanitizer.
 //
 //   type_fuzz [--seed=N] [--iterations=N] [--seconds=N] [--elements=N] [--print]
 //
-// Iteration i of seed N is always the same module. With HLO_RUN_FUZZ the bytes of the fuzzing engine make the
-// choices.
+// Iteration i of seed N always gives the same module. With HLO_RUN_FUZZ the bytes of the fuzzing engine
+// decide.
 
 #include <chrono>
 #include <csignal>
@@ -32,8 +32,8 @@ struct Settings {
   bool print = false;
 };
 
-// Integers, predicates and movements are bit-equal. Floats get room: that they are right is other tests'
-// business.
+// Integers, predicates and data movement must be bit-equal. Floats have a generous tolerance, because other
+// tests check them.
 bool Agrees(const Literal& got, const Literal& wanted, std::string* report) {
   const std::vector<LiteralLeaf> a = ArrayLeaves(got), b = ArrayLeaves(wanted);
   if (a.size() != b.size()) return false;
@@ -45,7 +45,7 @@ bool Agrees(const Literal& got, const Literal& wanted, std::string* report) {
                                                               : 1;
     const CompareReport compared = CompareArrays(
         *a[k].value, *b[k].value, is_exact ? CompareRule::Exact() : CompareRule::Close(room, room));
-    // Numbers that overflow in one order of summation and not in the other are no findings.
+    // Sums that overflow in only one order of summation are not findings.
     const bool is_special = !is_exact && compared.worst.has_value() && compared.worst->special;
     if (compared.ok() || is_special) continue;
     *report = ToString(compared);
@@ -63,7 +63,7 @@ struct Counts {
   int64_t made = 0, accepted = 0, ran = 0;
 };
 
-// The module that runs, for the report of a crash.
+// The running module, for crash reports.
 const std::string* running = nullptr;
 
 void PrintRunning() {
@@ -78,7 +78,7 @@ void OnSignal(int signal) {
   std::raise(signal);
 }
 
-// Index operands lie within their arrays by themselves; some shall not.
+// Indices are in bounds by default; moves some of them out of bounds.
 void DisturbIndices(std::vector<Literal>& arguments, Choices& choices) {
   constexpr int32_t kExtremes[] = {-1, 0x7fffffff, -0x7fffffff - 1, 1 << 20, 3};
   for (Literal& argument : arguments) {
@@ -132,12 +132,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 
 #else
 
-// Sanitizers have it.
+// Provided by sanitizers.
 extern "C" void __sanitizer_set_death_callback(void (*callback)()) __attribute__((weak));
 
 namespace {
 
-// The value of `--name=N`.
+// Reads the value of `--name=N`.
 bool ReadFlag(std::string_view argument, std::string_view name, int64_t* value) {
   if (!argument.starts_with(name) || argument.size() <= name.size() || argument[name.size()] != '=')
     return false;

@@ -9,7 +9,7 @@
 namespace hlo::fuzz {
 namespace {
 
-// The size N, its parts and the type T are put in place. `add`, `less` and `loop` are computations below.
+// The size N, fractions of it, and the type T are substituted. `add`, `less` and `loop` are defined below.
 constexpr std::string_view kModules[] = {
     "p = T[N] parameter(0)\n ROOT r = T[3,N] broadcast(p), dimensions={1}",
     "p = T[N] parameter(0)\n ROOT r = T[N] broadcast(p), dimensions={0}",
@@ -175,7 +175,7 @@ std::string_view Pick(const std::string_view (&list)[kCount], Choices& choices) 
 
 bool IsWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-// The words of a text in their places: [begin, end).
+// The half-open range of a word in a text.
 struct Span {
   size_t begin, end;
 };
@@ -220,7 +220,7 @@ bool IsNumber(std::string_view word) {
   return word.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// Another type for one of the shapes, most often a float for a float.
+// Changes the type of one shape, usually from float to float.
 void ChangeType(std::string& text, Choices& choices) {
   std::vector<Span> types;
   for (const Span& word : WordsOf(text)) {
@@ -234,7 +234,7 @@ void ChangeType(std::string& text, Choices& choices) {
   text.replace(at.begin, at.end - at.begin, by);
 }
 
-// Another size or dimension number.
+// Changes a size or dimension number.
 void ChangeNumber(std::string& text, Choices& choices) {
   std::vector<Span> numbers;
   for (const Span& word : WordsOf(text)) {
@@ -249,7 +249,7 @@ void ChangeNumber(std::string& text, Choices& choices) {
   text.replace(at.begin, at.end - at.begin, std::to_string(by[choices.Below(8)]));
 }
 
-// The computations that the text names, and those only: changes shall meet the instruction.
+// Returns only the computations that the text uses, so that most mutations hit the instruction.
 std::string Computations(std::string_view entry) {
   std::string result;
   size_t begin = 1;

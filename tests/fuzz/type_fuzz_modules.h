@@ -1,5 +1,5 @@
 #pragma once
-// Valid modules, and mutants of them that differ in a type, a size or a dimension number.
+// Valid modules and mutants of them that differ in a type, a size or a dimension number.
 
 #include <cstdint>
 #include <random>
@@ -9,14 +9,14 @@
 
 namespace hlo::fuzz {
 
-// A source of decisions: a fuzzing engine's bytes, or pseudo-random numbers.
+// A source of decisions: a fuzzing engine's bytes or pseudo-random numbers.
 class Choices {
  public:
   explicit Choices(absl::Span<const uint8_t> bytes) : bytes_(bytes), is_random_(false) {}
   Choices(int64_t seed, int64_t iteration)
       : random_(static_cast<uint64_t>(seed) * 0x9e3779b97f4a7c15 + static_cast<uint64_t>(iteration)) {}
 
-  // A number in [0, count).
+  // Returns a number in [0, count).
   int64_t Below(int64_t count);
   bool OneIn(int64_t count) { return Below(count) == 0; }
 
@@ -26,8 +26,8 @@ class Choices {
   std::mt19937_64 random_;
 };
 
-// One of the modules, on arrays of about `elements` elements, after a few changes. Most are not valid any
-// more.
+// Returns one of the modules, on arrays of about `elements` elements, after a few mutations. Most are
+// invalid.
 std::string MakeMutant(Choices& choices, int64_t elements);
 
 }  // namespace hlo::fuzz
