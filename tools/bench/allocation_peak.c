@@ -1,5 +1,5 @@
-// Counts what a process allocates, for measuring other programs: to be preloaded (LD_PRELOAD). glibc's allocator does the
-// work; bytes are those of whole blocks.
+// Counts the allocations of a process, to measure other programs by preloading (LD_PRELOAD). glibc's
+// allocator does the work; sizes are those of whole blocks.
 
 #include <errno.h>
 #include <malloc.h>
@@ -41,7 +41,7 @@ void* realloc(void* block, size_t bytes) {
   given(block);
   void* moved = __libc_realloc(block, bytes);
   if (moved == NULL && bytes != 0) {
-    taken(block);  // It stays as it was.
+    taken(block);  // The block is unchanged.
     return NULL;
   }
   return taken(moved);
@@ -51,7 +51,7 @@ void free(void* block) {
   __libc_free(block);
 }
 
-// Begins to look for a new peak; the bytes in use.
+// Resets the peak. Returns the bytes in use.
 long allocation_mark(void) {
   const long now = atomic_load(&in_use);
   atomic_store(&peak, now);

@@ -1,5 +1,5 @@
-// How fast are convolutions? Ours beside oneDNN's where it was found, in turns in one run; every result is
-// compared with sums in f64 first. GFLOP/s, the fraction of the machine's peak, and ratios.
+// Benchmarks convolutions against oneDNN, if it was found, interleaved in one run. Every result is first
+// compared with sums in f64. Prints GFLOP/s, the fraction of the machine's peak, and ratios.
 //   convolution_bench [--seconds=S] [--threads=N]
 
 #include <cmath>
@@ -97,7 +97,7 @@ void Run(const Case& c, double seconds, double peak) {
     if (!status.ok()) std::abort();
   };
   ours();
-  // Some elements against their sums.
+  // Compares some elements with their sums.
   const Index is = RowMajorStrides(in_dims), ks = RowMajorStrides(kernel_dims),
               os = RowMajorStrides(out_dims);
   const double terms = static_cast<double>(c.window * c.window * group_inputs);
@@ -145,7 +145,7 @@ void Run(const Case& c, double seconds, double peak) {
   std::vector<T> other(out.size());
   memory in_memory(in_desc, cpu_engine, input.data()), kernel_memory(kernel_desc, cpu_engine, kernel.data()),
       out_memory(out_desc, cpu_engine, other.data());
-  // The primitive is made once, outside the clock.
+  // The primitive is created once, outside the measurement.
   std::unique_ptr<convolution_forward> primitive;
   try {
     const convolution_forward::desc desc(prop_kind::forward_inference, algorithm::convolution_direct, in_desc,

@@ -1,5 +1,5 @@
-// How fast are Fourier transforms? Ours beside the one that comes with Eigen, in turns in one run, compared
-// with each other first. GFLOP/s counts 5 n log2 n for each complex line.
+// Benchmarks Fourier transforms against Eigen's, interleaved in one run, after comparing the results. GFLOP/s
+// counts 5 n log2 n per complex line.
 //   fft_bench [--seconds=S] [--threads=N]
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// How fast are matrix products? Ours beside Eigen's and, where it was found, oneDNN's, in turns in one run;
-// every result is compared with sums in f64 first. GFLOP/s, the fraction of the machine's peak, and ratios.
+// Benchmarks GEMM against Eigen and, if it was found, oneDNN, interleaved in one run. Every result is first
+// compared with sums in f64. Prints GFLOP/s, the fraction of the machine's peak, and ratios.
 //   gemm_bench [--seconds=S] [--threads=N] [--only=TEXT]
 
 #include <cmath>
@@ -82,7 +82,7 @@ std::complex<double> ToComplex(T x) {
     return std::complex<double>(x);
 }
 
-// A few elements against sums in f64; the bound is k * eps * sum |a| |b|.
+// Compares some elements with sums in f64; the bound is k * eps * sum |a| |b|.
 template <class S, class O>
 bool IsRight(const Case& c, const std::vector<S>& a, const std::vector<S>& b, const std::vector<O>& out,
              double epsilon) {

@@ -1,5 +1,5 @@
-// What can this machine do at most? One JSON line: multiply-adds in registers, and copies of arrays far
-// larger than the caches, by all threads.
+// Measures the peak performance of the machine with all threads: multiply-adds in registers, and copies of
+// arrays far larger than the caches. Prints one JSON line.
 
 #include <cstdio>
 #include <cstring>
@@ -9,7 +9,7 @@
 namespace hlo::bench {
 namespace {
 
-// GB/s of a copy: bytes read and bytes written. The best of several.
+// Returns the GB/s (bytes read and written) of the best of several copies.
 double CopyBandwidth() {
   constexpr int64_t kBytes = int64_t{256} << 20;
   std::vector<char> from(kBytes, 1), to(kBytes, 2);

@@ -1,5 +1,5 @@
-// How fast is text read? For each file: MB/s of parsing, and of parsing and checking, the best of several
-// runs in processor time of one core, and the memory that parsing takes at its peak in multiples of the text.
+// Benchmarks parsing. For each file: MB/s of parsing, and of parsing and checking, as the best of several
+// runs in processor time of one core; and the peak memory of parsing in multiples of the text size.
 //   parse_bench [--repeat=N] [--json] FILE...
 
 #include <malloc.h>
@@ -56,7 +56,7 @@ struct Times {
   int64_t peak_bytes = 0;
 };
 
-// False when the text does not parse.
+// Returns false if the text does not parse.
 bool Measure(const std::shared_ptr<const SourceText>& source, Times* times) {
   Diagnostics diagnostics;
   const int64_t bytes_before = g_current;

@@ -1,6 +1,6 @@
-// Measures planning and the checks of plans. For each file: microseconds of reading
-// (parsing and checking shapes), of planning, of validating the plan, and of verifying its bytecode, the
-// best of several runs in processor time of one thread; and both checks as a share of planning and of the whole.
+// Benchmarks planning and the checks of plans. For each file: microseconds of reading (parsing and checking
+// shapes), planning, validating the plan, and verifying its bytecode, as the best of several runs in
+// processor time of one thread; and both checks relative to planning and to the total.
 //   plan_bench [--repeat=N] FILE...
 
 #include <algorithm>

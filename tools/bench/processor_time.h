@@ -1,5 +1,5 @@
 #pragma once
-// The processor time of a thread, which a busy machine does not lengthen.
+// The processor time of a thread, which is independent of the load of the machine.
 
 #include <time.h>
 

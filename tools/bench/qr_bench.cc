@@ -1,6 +1,6 @@
-// How fast are QR factors, geqrf and orgqr? Ours beside Eigen's blocked Householder QR, in turns in one run,
-// compared with each other first. Matrices of a batch are factored one after the other. GFLOP/s counts what
-// LAPACK counts for both.
+// Benchmarks QR factorisation (geqrf and orgqr) against Eigen's blocked Householder QR, interleaved in one
+// run, after comparing the results. Matrices of a batch are factored one after the other. GFLOP/s uses
+// LAPACK's operation counts.
 //   qr_bench [--seconds=S] [--threads=N]
 
 #include <cmath>
@@ -56,7 +56,7 @@ void Run(const Case& c, double seconds, double peak, const char* name) {
   };
   ours();
   theirs();
-  // The columns of both are the same up to their signs.
+  // The columns of both must be equal up to sign.
   const Eigen::Map<const Rows> last(q.data() + (c.batch - 1) * size, c.rows, c.columns);
   const double apart = ((last.adjoint() * other).cwiseAbs().diagonal().array() - 1).abs().maxCoeff();
   if (!(apart < 1e-9)) {

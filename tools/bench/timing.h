@@ -1,6 +1,6 @@
 #pragma once
-// What benchmarks of kernels share: contenders measured in turns within one run, so that a busy machine hits
-// all of them alike, and the machine's own speed to set them beside.
+// Common parts of kernel benchmarks: contenders are interleaved within one run, so that the load of the
+// machine affects all of them equally, and the machine's peak is measured for comparison.
 
 #include <algorithm>
 #include <chrono>
@@ -19,7 +19,7 @@ inline double Seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// --seconds=S for each measurement, --threads=N, which is set, and --only=NAME for one kind of them.
+// --seconds=S per measurement, --threads=N, and --only=NAME to select cases.
 struct Options {
   double seconds = 0.3;
   std::string only;
@@ -35,8 +35,8 @@ inline Options ReadOptions(int argc, char** argv) {
   return options;
 }
 
-// The fastest of many runs of each contender, in seconds; they take turns of a few runs for about `budget`
-// seconds. The threads of the one before may look for work for a while into the first of them.
+// Returns the fastest run of each contender in seconds; they are interleaved for about `budget` seconds. Idle
+// threads of the previous contender may still spin during the first runs.
 inline std::vector<double> FastestInTurns(const std::vector<std::function<void()>>& contenders,
                                           double budget) {
   std::vector<double> fastest(contenders.size(), std::numeric_limits<double>::infinity());
@@ -53,7 +53,7 @@ inline std::vector<double> FastestInTurns(const std::vector<std::function<void()
   return fastest;
 }
 
-// Multiplications and additions per second of all threads when nothing but registers is in the way.
+// Returns the multiplications and additions per second of all threads on registers.
 template <class T>
 double PeakFlops() {
   using V = cpu::Vector<T>;

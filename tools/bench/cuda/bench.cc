@@ -22,7 +22,7 @@ class Timer {
     cudaEventDestroy(start_);
     cudaEventDestroy(stop_);
   }
-  // ms of each of `count` runs.
+  // Returns the milliseconds of each of `count` runs.
   double Batch(const Run& run, int64_t count, int64_t* set) {
     HLO_BENCH_CHECK(cudaEventRecord(start_));
     for (int64_t i = 0; i < count; ++i) run((*set)++);

@@ -1,7 +1,6 @@
 #pragma once
-// Timing of kernels of the CUDA engine beside those of other libraries: whole instructions, found as the
-// engine finds them, on operands that rotate through more memory than the second-level cache holds; the two
-// contenders take turns.
+// Timing of CUDA kernels against other libraries: whole instructions, with kernels selected as in the engine,
+// on operands that rotate through more memory than the L2 cache holds. The two contenders are interleaved.
 
 #include <cuda_runtime.h>
 
@@ -28,7 +27,7 @@ namespace hlo::bench {
     }                                                                                                       \
   } while (false)
 
-// Where there is no GPU, says so and ends the process: a benchmark that did not run has no result.
+// Exits with a message if there is no GPU: a benchmark that did not run has no result.
 inline device::DeviceProperties RequireGpu() {
   cudaDeviceProp p;
   if (cudaGetDeviceProperties(&p, 0) != cudaSuccess) {
@@ -67,10 +66,10 @@ inline CheckedModule ReadModule(const std::string& text) {
   return *std::move(checked);
 }
 
-// Bytes of `count` elements: normally distributed floats, integers in [-8, 8).
+// Returns the bytes of `count` elements: normally distributed floats, integers in [-8, 8).
 std::vector<std::byte> RandomElements(ElementType type, int64_t count, uint32_t seed);
 
-// The operands of one instruction and its two results, as often as it takes to outgrow the cache.
+// The operands of one instruction and its two results, in as many copies as exceed the cache.
 class Arrays {
  public:
   struct Set {
@@ -110,25 +109,26 @@ class Arrays {
 };
 
 struct Times {
-  double ours = 0, theirs = 0;  // Medians, in ms; 0: did not take part.
-  double spread = 0;            // Of ours: (p90 - p10) / median.
+  double ours = 0, theirs = 0;  // Medians in ms; 0: not measured.
+  double spread = 0;            // Spread of our times: (p90 - p10) / median.
 };
 using Run = std::function<void(int64_t set)>;
 
-// Median ms of a run, in batches that last at least 20 ms.
+// Returns the median ms per run, in batches of at least 20 ms.
 Times Measure(const Run& ours, const Run& theirs);
 
 struct Row {
   std::string name, kernel;
   Times times;
   double operations = 0, bytes = 0;
-  double error = 0, their_error = 0;  // In units of the bound.
-  bool same_bits = true;              // Two of our runs.
+  double error = 0, their_error = 0;  // Relative to the bound.
+  bool same_bits = true;              // Two of our runs gave the same bits.
 };
-// A line a case, or with --json an object a line. Whether the result is within its bound, and the same twice.
+// Prints one line per case, or with `json` one object per line. Returns true if the result is within its
+// bound and reproducible.
 bool Print(const Row& row, bool json);
 
-// Our kernel of an instruction, on a set.
+// Our kernel for an instruction, bound to a set of arrays.
 class OurKernel {
  public:
   OurKernel(const Instruction& instruction, const device::DeviceProperties& device);

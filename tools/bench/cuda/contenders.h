@@ -1,6 +1,6 @@
 #pragma once
-// Benchmarks of kernels for GPUs beside a library's: the same arrays, runs in turns, results checked in the
-// same process. Arrays rotate through sets that together are larger than the L2 cache.
+// Benchmarks of GPU kernels against a library: same arrays, interleaved runs, results checked in the same
+// process. The arrays rotate through sets that together exceed the L2 cache.
 
 #include <cuda_runtime_api.h>
 
@@ -28,7 +28,7 @@ inline void Require(const absl::Status& status) {
   std::exit(1);
 }
 
-// Exit status 77 where there is no device: skipped.
+// Exits with status 77 (skipped) if there is no device.
 inline device::DeviceProperties DeviceOrSkip() {
   cudaDeviceProp found;
   if (cudaGetDeviceProperties(&found, 0) != cudaSuccess) {
@@ -72,7 +72,7 @@ class DeviceArray {
   size_t bytes_;
 };
 
-// Sets of operands, with room for results of either contender.
+// A set of operands with room for the results of both contenders.
 struct ArraySet {
   std::vector<DeviceArray> operands, results, library_results;
 };
@@ -101,7 +101,7 @@ std::vector<std::byte> BytesOf(const std::vector<T>& values) {
   return {data, data + values.size() * sizeof(T)};
 }
 
-// A kernel of the registry, bound to memory of its own.
+// A kernel of the registry with its own workspace.
 class BoundKernel {
  public:
   explicit BoundKernel(cuda::CudaKernel kernel)
@@ -120,12 +120,12 @@ class BoundKernel {
   DeviceArray workspace_;
 };
 
-// Medians of batches in milliseconds a run, and (p90 - p10) / median.
+// Median milliseconds per run over batches, and (p90 - p10) / median.
 struct Timing {
   double milliseconds = 0, spread = 0;
 };
 
-// Each contender runs on set number i; they take turns batch by batch.
+// Times the contenders, interleaved batch by batch; each runs on set number i.
 inline std::vector<Timing> TimeInTurns(const std::vector<std::function<void(size_t)>>& contenders,
                                        cudaStream_t stream) {
   constexpr int kBatches = 11;
@@ -166,9 +166,9 @@ inline std::vector<Timing> TimeInTurns(const std::vector<std::function<void(size
 
 struct Report {
   std::string name, kernel, library;
-  double bytes = 0;           // That memory has to move.
-  double error_of_bound = 0;  // At most 1.
-  bool same_bits = true;      // Of two runs.
+  double bytes = 0;           // Bytes that must be transferred.
+  double error_of_bound = 0;  // Relative to the bound: at most 1.
+  bool same_bits = true;      // Two runs gave the same bits.
 };
 
 class Table {
@@ -180,7 +180,7 @@ class Table {
                   "vs lib", "spread", "err/bound", "bits");
     }
   }
-  // timings: ours, then the library's where there is one. True where the result is right.
+  // Prints a report. `timings`: ours, then the library's, if any. Returns true if the result is correct.
   bool Add(const Report& report, const std::vector<Timing>& timings) {
     const Timing& ours = timings[0];
     const double rate = report.bytes / ours.milliseconds / 1e6;
@@ -210,7 +210,7 @@ class Table {
   bool json_ = false, all_right_ = true;
 };
 
-// Bytes read and written per second by a copy on the device, in GB/s.
+// Returns the bytes read and written per second by a device copy, in GB/s.
 inline double CopyCeiling(cudaStream_t stream) {
   constexpr size_t kBytes = size_t{1} << 30;
   DeviceArray from(kBytes), to(kBytes);
@@ -223,7 +223,7 @@ inline double CopyCeiling(cudaStream_t stream) {
   return 2.0 * kBytes / timing.milliseconds / 1e6;
 }
 
-// Whether two runs on the same operands give the same bits.
+// True if two runs on the same operands give the same bits.
 template <class Kernel>
 bool RepeatsItself(Kernel& kernel, ArraySet& set, cudaStream_t stream) {
   std::vector<std::vector<std::byte>> first;

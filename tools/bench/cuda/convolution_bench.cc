@@ -1,6 +1,5 @@
-// convolution beside cuDNN: layers of ResNet-50, a depthwise and a three-dimensional one, forwards and
-// backwards, in the layout with features last. cuDNN takes part with the fastest of its algorithms; f32
-// without tensor cores.
+// Benchmarks convolutions against cuDNN: layers of ResNet-50, a depthwise and a three-dimensional one,
+// forward and backward, with features last. cuDNN uses its fastest algorithm, for f32 without tensor cores.
 
 #include <cudnn.h>
 
@@ -15,7 +14,7 @@ namespace {
 
 enum class Direction { kForward, kInput, kFilter };
 
-// All spatial dimensions alike.
+// All spatial dimensions are equal.
 struct Layer {
   int64_t rank, batch, size, inputs, outputs, taps, stride, groups = 1;
 
@@ -23,7 +22,7 @@ struct Layer {
   int64_t output_size() const { return (size + 2 * padding() - taps) / stride + 1; }
 };
 
-// The same for each spatial dimension, with `between`.
+// Repeats a text per spatial dimension, separated by `between`.
 std::string Each(const Layer& l, const std::string& one, const char* between) {
   std::string text;
   for (int64_t d = 0; d < l.rank; ++d) text += (d == 0 ? "" : between) + one;
@@ -63,7 +62,7 @@ std::string Text(const Layer& l, Direction direction, ElementType type) {
                  fmt::format("{}, dim_labels=b{}f_o{}i->b{}f{}", window, digits, digits, digits,
                              l.groups > 1 ? fmt::format(", feature_group_count={}", l.groups) : ""));
   }
-  // What the stride leaves over at the high end.
+  // The remainder of the stride at the high end.
   const int64_t rest = (l.size + 2 * pad - l.taps) % l.stride;
   if (direction == Direction::kInput) {
     const std::string window = fmt::format(
@@ -80,7 +79,7 @@ std::string Text(const Layer& l, Direction direction, ElementType type) {
                fmt::format("{}, dim_labels=f{}b_i{}o->f{}b", window, digits, digits, digits));
 }
 
-// cuDNN's view of a layer, features last.
+// A layer in cuDNN's terms, features last.
 class Dnn {
  public:
   Dnn() { HLO_BENCH_CHECK(cudnnCreate(&handle_)); }
@@ -155,7 +154,7 @@ class Dnn {
  private:
   static constexpr int64_t kWorkspaceBytes = int64_t{2} << 30;
 
-  // The fastest algorithm that fits into the workspace. Nothing: there is none.
+  // Returns the fastest algorithm that fits into the workspace; empty if there is none.
   template <class Perf, class Find, class Call>
   Run Best(const Arrays& arrays, Find find, Call call) {
     Perf found[8];
@@ -191,7 +190,8 @@ std::vector<std::byte> Fetch(const void* device, int64_t bytes) {
   return host;
 }
 
-// Forward: the largest error of 64 elements in units of the bound, by the sum over all taps in double.
+// Forward: returns the largest error of 64 elements relative to the bound, against sums over all taps in
+// double.
 double WorstError(const Layer& l, ElementType type, const Arrays& arrays, const void* result,
                   int64_t result_bytes) {
   const std::vector<double> input = Values(type, arrays.host(0)), filter = Values(type, arrays.host(1));
@@ -238,7 +238,8 @@ double WorstError(const Layer& l, ElementType type, const Arrays& arrays, const 
   return worst;
 }
 
-// Backward: the largest difference of the two contenders, by what is allowed of the largest value.
+// Backward: returns the largest difference between the contenders, relative to the tolerance of the largest
+// value.
 double Difference(ElementType type, const void* ours, const void* theirs, int64_t bytes) {
   const std::vector<double> a = Values(type, Fetch(ours, bytes)), b = Values(type, Fetch(theirs, bytes));
   double difference = 0, largest = 0;
@@ -250,7 +251,7 @@ double Difference(ElementType type, const void* ours, const void* theirs, int64_
   return difference / largest / (type == ElementType::kBF16 ? 2e-2 : 1e-3);
 }
 
-// Whether our result is right.
+// Returns true if our result is correct.
 bool RunCase(const Layer& l, Direction direction, ElementType type, const device::DeviceProperties& device,
              Dnn& dnn, bool json) {
   const CheckedModule module = ReadModule(Text(l, direction, type));

@@ -1,5 +1,5 @@
-// Fourier transforms beside cuFFT: the time of a run with plans made, and the error against sums in long
-// double.
+// Benchmarks Fourier transforms against cuFFT: the time per run without planning, and the error against sums
+// in long double.
 
 #include <cufft.h>
 
@@ -14,9 +14,9 @@ namespace hlo::bench {
 namespace {
 
 struct FftCase {
-  const char* type;  // FFT, RFFT, IRFFT.
+  const char* type;  // FFT, RFFT or IRFFT.
   bool is_double;
-  std::vector<int64_t> dims;  // Batch first; of the longer side.
+  std::vector<int64_t> dims;  // Batch first; dimensions of the longer side.
 };
 
 std::string Dims(const std::vector<int64_t>& dims, size_t from = 0) {
@@ -53,7 +53,8 @@ struct Sides {
   }
 };
 
-// Of a few bins of the first line, forward complex transforms of one axis: error over bound, by the L2 norm.
+// Returns the L2 error of a few bins of the first line relative to the bound, for forward complex transforms
+// of one axis.
 template <class T>
 double ErrorOf(const FftCase& c, const std::vector<T>& in, const std::vector<T>& out) {
   const int64_t n = c.dims[1];
@@ -77,7 +78,7 @@ double ErrorOf(const FftCase& c, const std::vector<T>& in, const std::vector<T>&
   return static_cast<double>(std::sqrt(error / norm)) / (4 * unit * std::log2(static_cast<double>(n)));
 }
 
-// Ours from the library's, where both may be as far from the truth as the bound says.
+// Returns the difference between our result and the library's, relative to the sum of both error bounds.
 template <class T>
 double DifferenceOf(const FftCase& c, const std::vector<T>& ours, const std::vector<T>& library) {
   long double error = 0, norm = 0;
@@ -139,7 +140,7 @@ void RunCase(const FftCase& c, const device::DeviceProperties& device, Table& ta
   for (T& x : in) x = normal(random);
   const size_t out_bytes = static_cast<size_t>(Product(sides.out)) * (type == "IRFFT" ? 1 : 2) * sizeof(T);
   std::vector<ArraySet> sets =
-      MakeSets({BytesOf(in), BytesOf(in)}, {out_bytes});  // The library may overwrite its own.
+      MakeSets({BytesOf(in), BytesOf(in)}, {out_bytes});  // The library may overwrite its operand.
   const cufftHandle plan = LibraryPlan(c, sides, stream);
   const auto set = [&](size_t i) -> ArraySet& { return sets[i % sets.size()]; };
   Report report{type + (c.is_double ? " f64 " : " f32 ") + Dims(c.dims), kernel.name(), "cufft"};

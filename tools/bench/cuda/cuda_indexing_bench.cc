@@ -1,4 +1,4 @@
-// Gather and scatter beside a copy of the bytes that they move.
+// Benchmarks gather and scatter against a copy of the bytes that they transfer.
 
 #include <random>
 
@@ -7,7 +7,7 @@
 namespace hlo::bench {
 namespace {
 
-// A copy of the rows that are read or written, as the ceiling.
+// A copy of the rows that are read or written, as upper bound of the speed.
 std::function<void(size_t)> CopyOf(std::vector<ArraySet>& sets, size_t operand, size_t bytes,
                                    cudaStream_t stream, DeviceArray& to) {
   return [&sets, operand, bytes, stream, &to](size_t i) {
@@ -18,7 +18,7 @@ std::function<void(size_t)> CopyOf(std::vector<ArraySet>& sets, size_t operand, 
 }
 
 struct Rows {
-  int64_t count, width;  // Updates or results; f32 elements of each.
+  int64_t count, width;  // Number of updates or results, and f32 elements of each.
   int64_t table;         // Rows of the operand.
   std::string text() const { return std::to_string(count) + " rows of " + std::to_string(4 * width) + " B"; }
 };

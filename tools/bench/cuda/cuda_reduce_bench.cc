@@ -1,5 +1,5 @@
-// Sums beside CUB's: all of an array, and rows of it. Columns, and bf16, which CUB adds up in other ways, are
-// beside a copy alone.
+// Benchmarks sums of arrays and of rows against CUB. Columns, and bf16, which CUB accumulates differently,
+// are compared with a copy only.
 
 #include <cmath>
 #include <random>
@@ -14,7 +14,7 @@
 namespace hlo::bench {
 namespace {
 
-// The one reduction of a plan, with its memory by slot.
+// The single reduction of a plan, with memory by slot.
 class BoundReduce {
  public:
   BoundReduce(const CheckedModule& checked, const device::DeviceProperties& device) {
@@ -58,7 +58,7 @@ long double ValueOf(T x) {
     return static_cast<long double>(x);
 }
 
-// `rows` sums of n elements each, which lie side by side or, as columns, `rows` apart.
+// `rows` sums of n elements each, which are contiguous or, as columns, have stride `rows`.
 struct Sums {
   const char* type;
   int64_t rows, n;
@@ -76,7 +76,7 @@ struct Sums {
   }
 };
 
-// The largest error of some sums, in units of what they may err by.
+// Returns the largest error of some sums relative to the bound.
 template <class T>
 double ErrorOf(const Sums& sums, const std::vector<T>& values, const std::vector<T>& got) {
   constexpr bool kExact = std::is_integral_v<T>;
@@ -99,7 +99,7 @@ double ErrorOf(const Sums& sums, const std::vector<T>& values, const std::vector
 
 using LibraryRun = std::function<cudaError_t(void* scratch, size_t& bytes, size_t i)>;
 
-// Nothing where CUB does not take part.
+// Empty if CUB is not measured.
 template <class T>
 LibraryRun CubRun(const Sums& sums, std::vector<ArraySet>& sets, const DeviceArray& begins,
                   cudaStream_t stream) {

@@ -1,4 +1,4 @@
-// Sorts and cumulative sums beside CUB's.
+// Benchmarks sorts and prefix sums against CUB.
 
 #include <numeric>
 #include <random>
@@ -9,7 +9,7 @@
 namespace hlo::bench {
 namespace {
 
-// A run of the library with scratch of its own: call(scratch, bytes) asks for bytes where scratch is null.
+// A library call with its own scratch memory: call(scratch, bytes) returns the size if scratch is null.
 template <class Call>
 std::function<void(size_t)> Library(const char* name, DeviceArray& scratch, Call call) {
   return [name, &scratch, call](size_t i) {
@@ -79,7 +79,7 @@ void SortCase(const char* type, int64_t rows, int64_t n, bool pairs, const devic
   std::vector<T> want = keys;
   for (int64_t r = 0; r < rows; ++r) std::stable_sort(want.begin() + r * n, want.begin() + (r + 1) * n);
   bool right = sets[0].results[0].Get<T>() == want;
-  if (pairs) {  // Stable: equal keys keep the order of their numbers.
+  if (pairs) {  // Stable: equal keys keep the order of their values.
     std::stable_sort(numbers.begin(), numbers.end(), [&](int32_t a, int32_t b) { return keys[a] < keys[b]; });
     right &= sets[0].results[1].Get<int32_t>() == numbers;
   }
@@ -118,7 +118,7 @@ void ScanCase(const char* type, int64_t n, const device::DeviceProperties& devic
     sum += values[i];
     if constexpr (std::is_floating_point_v<T>) {
       magnitude += std::abs(static_cast<double>(values[i]));
-      const double depth = 64 + static_cast<double>(n) / 2048 / 256;  // Of the chunks' folds.
+      const double depth = 64 + static_cast<double>(n) / 2048 / 256;  // Depth of the folds over chunks.
       const double unit = sizeof(T) == 4 ? 0x1p-24 : 0x1p-53;
       worst = std::max(worst, std::abs(static_cast<double>(got[i]) - sum) / (depth * unit * magnitude));
     } else if (got[i] != sum) {

@@ -1,5 +1,5 @@
-// dot beside cuBLAS and cuBLASLt, on the sizes that matter: squares, flat ones, batches, all orders of
-// operands. Sampled elements are checked against sums in double.
+// Benchmarks dot against cuBLAS and cuBLASLt on relevant sizes: square, flat, batched, all operand layouts.
+// Sampled elements are checked against sums in double.
 
 #include <cublasLt.h>
 #include <cublas_v2.h>
@@ -57,8 +57,8 @@ double ValueAt(ElementType type, const std::byte* data, int64_t i) {
 
 bool HasShortSums(const DotCase& c) { return c.algorithm == "dot_any_f8_any_f8_f32_fast_accum"; }
 
-// The largest error of 256 elements in units of what the accumulation in f32 (f64), and one rounding, may err
-// by. Partial sums of fewer bits lose some 2^-11 of their magnitude each time.
+// Returns the largest error of 256 elements relative to the bound of accumulation in f32 (f64) and one
+// rounding. Accumulators of fewer bits lose about 2^-11 of their magnitude per step.
 double WorstError(const DotCase& c, const Arrays& arrays, const void* result) {
   const int64_t count = c.batch * c.m * c.n;
   std::vector<std::byte> host(static_cast<size_t>(count * ByteCount(c.result)));
@@ -108,7 +108,7 @@ cudaDataType_t CudaType(ElementType type) {
   }
 }
 
-// cuBLAS sees columns first: the product of the transposes, in the other order.
+// cuBLAS is column-major: it computes the product of the transposes in reverse order.
 class Blas {
  public:
   Blas() {
@@ -138,7 +138,7 @@ class Blas {
     };
   }
 
-  // The best of the eight that it thinks best, with 64 MB of workspace. Nothing: it has none.
+  // Returns the fastest of its eight best heuristics, with 64 MB of workspace; empty if there is none.
   Run Light(const DotCase& c, const Arrays& arrays) {
     const bool integers = c.type == ElementType::kS8;
     cublasLtMatmulDesc_t operation;
@@ -205,7 +205,7 @@ class Blas {
   DeviceArray workspace_{kWorkspaceBytes};
 };
 
-// Whether our result is right.
+// Returns true if our result is correct.
 bool RunCase(const DotCase& c, const device::DeviceProperties& device, Blas& blas, bool json) {
   const CheckedModule module = ReadModule(Text(c));
   const Instruction& dot = *module.module().entry()->root();

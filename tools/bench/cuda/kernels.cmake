@@ -1,5 +1,6 @@
-# Transforms, sorts, scans, indexing and sums beside the vendor's libraries.
-# CUB takes a minute a processor: its code stays PTX, which the driver compiles. Newer toolkits keep it in cccl.
+# FFTs, sorts, scans, indexing and reductions against vendor libraries.
+# CUB takes a minute per architecture, so its code stays PTX, which the driver compiles. Newer toolkits keep
+# it in cccl.
 add_library(hlo_bench_cub STATIC EXCLUDE_FROM_ALL cub_calls.cu)
 set_target_properties(hlo_bench_cub PROPERTIES CUDA_ARCHITECTURES 75-virtual)
 foreach(folder ${CUDAToolkit_INCLUDE_DIRS})

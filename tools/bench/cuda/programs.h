@@ -1,5 +1,5 @@
 #pragma once
-// The kernel of the root instruction of a module.
+// Returns the kernel of the root instruction of a module.
 
 #include <memory>
 #include <string>
@@ -21,7 +21,7 @@ inline CheckedModule ModuleOf(const std::string& text) {
   return *std::move(checked);
 }
 
-// The module has to outlive it.
+// The module must outlive the kernel.
 inline BoundKernel KernelOf(const CheckedModule& checked, const device::DeviceProperties& device) {
   std::optional<cuda::CudaKernel> kernel = cuda::FindCudaKernel(*checked.module().entry()->root(), device);
   if (!kernel.has_value()) Require(absl::UnimplementedError("no kernel takes the instruction"));

@@ -12,7 +12,7 @@ import math
 import re
 import sys
 
-# name, what its cases are called, the number that counts, what it should be
+# Name, pattern of the case names, measured quantity, target value.
 TARGETS = [
     ("dot f32 by cuBLAS", r"dot f32 [^_]*$", "ratio", 0.93),
     ("dot f64 by cuBLAS", r"dot f64 ", "ratio", 0.90),
