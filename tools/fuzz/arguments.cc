@@ -1,5 +1,5 @@
-// Arguments of modules. The names of parameters that idioms make say what their values are: `p` small
-// numbers, `below_N` indices from -2 to N+1, `wild` anything.
+// Generates arguments of modules. The parameter names of idioms determine the values: `p` small numbers,
+// `below_N` indices from -2 to N+1, `wild` arbitrary values.
 
 #include <cmath>
 #include <limits>

@@ -27,7 +27,7 @@ DraftLine LineOf(const Instruction& i) {
   const PrintOptions options{.form = PrintForm::kShort, .own_order = true};
   const std::string text = Print(i, options);
   const size_t equals = text.find(" = ") + 3;
-  // The opcode is the first word that is followed by a parenthesis and stands outside of the shape.
+  // The opcode is the first word outside the shape that is followed by a parenthesis.
   const std::string call = " " + line.opcode + "(";
   const size_t opcode = text.find(call, equals);
   line.shape = text.substr(equals, opcode - equals);

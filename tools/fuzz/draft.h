@@ -1,5 +1,5 @@
 #pragma once
-// A module as lines that can be changed and written again; for shrinking modules and for rewriting them.
+// A module as a list of lines that can be edited and printed again; used to shrink and to rewrite modules.
 
 #include <map>
 #include <set>
@@ -14,8 +14,8 @@ namespace hlo::fuzz {
 struct DraftLine {
   std::string name, shape, opcode;
   std::vector<std::string> operands;
-  std::string inside;      // What stands in the parentheses of parameters and constants.
-  std::string attributes;  // With the leading comma.
+  std::string inside;      // Text in the parentheses of parameters and constants.
+  std::string attributes;  // Including the leading comma.
   int64_t parameter = -1;
   bool is_root = false;
 
@@ -35,19 +35,19 @@ struct Draft {
 
   explicit Draft(const Module& module);
   // Returns the module without dead instructions, uncalled computations and unused parameters of the entry.
-  // With `keeps_dead`, all instructions stay.
+  // With `keeps_dead`, keeps all instructions.
   std::string Text(bool keeps_dead = false) const;
   DraftComputation& entry();
   DraftComputation* Find(std::string_view computation);
-  // Returns a name that is not in use.
+  // Returns an unused name.
   std::string NewName(std::string_view stem);
 
  private:
   int64_t names_ = 0;
 };
 
-// Calls `change` for each number in a text that stands in brackets or braces or after "x", "_" or ":" there,
-// as dimensions do; constants' values are left alone. Returns the text with the numbers it gives.
+// Replaces numbers in brackets or braces, or after "x", "_" or ":" there, such as dimensions; values of
+// constants are unchanged. Returns the new text.
 std::string MapNumbers(std::string_view text, const std::map<int64_t, int64_t>& change);
 // Returns all such numbers.
 std::set<int64_t> NumbersOf(std::string_view text);

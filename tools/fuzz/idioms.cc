@@ -39,7 +39,7 @@ std::string Make(uint64_t seed, std::string_view only, double large = 0.04) {
     }
   }
   if (scene.pool.empty()) scene.Add(scene.Any());
-  // The last results, and some of the others: more readers of a value change how it is planned.
+  // The last results, and some of the others: additional uses of a value change how it is planned.
   Values results;
   const auto size = static_cast<int64_t>(scene.pool.size());
   for (int64_t i = 0; i < size; ++i) {
@@ -73,7 +73,7 @@ std::string RandomTypes(uint64_t seed) {
                                                     "u8",  "pred", "c64", "s4",   "f8e5m2", "u16"};
     text.replace(at, text.find('[', at) - at, random.Pick(kTypes));
   }
-  // Values that are exact in one type need not be in the other.
+  // Values that are exact in one type may be inexact in the other.
   return text.replace(0, text.find('\n'), "HloModule loose");
 }
 
@@ -128,7 +128,7 @@ Value Scene::Fresh(ElementType type, const Dims& dims) {
 
 Value Scene::Any() {
   if (!pool.empty() && (random().Chance(0.75) || !takes_parameters)) {
-    // Recent values are taken more often, so that chains become long.
+    // Recent values are preferred, so that chains become long.
     const auto size = static_cast<int64_t>(pool.size());
     return pool[random().Chance(0.5) ? size - 1 - random().Below(std::min<int64_t>(size, 3))
                                      : random().Below(size)];

@@ -1,5 +1,5 @@
 #pragma once
-// Random programs composed of what real code is made of.
+// Generates random programs from idioms of real programs.
 
 #include <string>
 #include <vector>
@@ -8,27 +8,27 @@
 
 namespace hlo::fuzz {
 
-// A computation that grows: idioms take values from the pool and add what they compute.
+// A computation under construction: idioms use values of the pool and add their results to it.
 struct Scene {
   Body& body;
   Values pool;
-  bool takes_parameters = false;  // The entry may get more of them.
+  bool takes_parameters = false;  // Only the entry may get additional parameters.
 
   Random& random() { return body.random; }
-  // A value of the pool or a new one, of any type and shape.
+  // Returns a value of the pool, or a new one, of any type and shape.
   Value Any();
-  // The same, made to fit.
+  // Returns a value converted to this type and shape.
   Value Of(ElementType type, const Dims& dims);
-  // Fresh values: a parameter of the entry, else something simple.
+  // Returns a new value: a parameter in the entry, otherwise a simple expression.
   Value Fresh(ElementType type, const Dims& dims);
-  // Indices, mostly valid, for a dimension of this size.
+  // Returns indices, mostly valid, for a dimension of this size.
   Value Indices(ElementType type, const Dims& dims, int64_t size);
   void Add(const Value& value) { pool.push_back(value); }
 
   int64_t Size();
   Dims SomeDims(int64_t rank);
-  ElementType Type();    // Any type.
-  ElementType Number();  // Numbers with order and arithmetic.
+  ElementType Type();    // Returns any type.
+  ElementType Number();  // Returns a type with order and arithmetic.
   ElementType FloatType();
   ElementType IndexType();
 };
@@ -40,15 +40,15 @@ struct Idiom {
   double weight;
 };
 const std::vector<Idiom>& AllIdioms();
-// One that is cheap enough for the body of a loop.
+// Adds an idiom that is cheap enough for the body of a loop.
 void SmallIdiom(Scene& scene);
 
-// A few of them over shared values.
+// Returns a module of several idioms that share values.
 std::string RandomIdioms(uint64_t seed);
-// The same with the type of one operand or result changed, often on large arrays. Checkers refuse most of
-// them.
+// Returns the same with the type of one operand or result changed, often on large arrays. The checker rejects
+// most of them.
 std::string RandomTypes(uint64_t seed);
-// Only the idiom of this name.
+// Returns a module with only the idiom of this name.
 std::string OneIdiom(uint64_t seed, std::string_view name);
 
 #define HLO_FUZZ_IDIOMS(X)                                                                                   \

@@ -1,4 +1,4 @@
-// Loops that carry several arrays, scans, branches, calls.
+// Loops with several carried arrays, scans, branches, calls.
 
 #include <algorithm>
 
@@ -10,7 +10,7 @@ namespace {
 
 using enum ElementType;
 
-// The scalar result of counter < limit, perhaps with a further condition.
+// Returns the predicate counter < limit, possibly with a further condition.
 BodyFn Below(int64_t trips) {
   return [trips](Body& b, const Values& state) -> Values {
     return {b.Compare(state[0], b.Constant(kS32, static_cast<double>(trips)), "LT")};
@@ -40,14 +40,14 @@ void AddAll(Scene& s, const Values& values) {
   for (const Value& v : values) s.Add(v);
 }
 
-// A value with rows, to be read and written by row.
+// Returns a value with rows that are read and written individually.
 Value Buffer(Scene& s) {
   Dims dims = s.SomeDims(s.random().Between(1, 3));
   dims[0] = std::max<int64_t>(dims[0], 1);
   return s.Of(s.Type(), dims);
 }
 
-// A row number that depends on data, sometimes out of bounds.
+// Returns a data-dependent row number, sometimes out of bounds.
 Value DataDependentRow(Body& b, const Value& counter, const Value& buffer) {
   if (b.random.Chance(0.4)) return counter;
   if (b.random.Chance(0.4))
@@ -101,7 +101,7 @@ void UpdatedLoop(Scene& s) {
     if (reads_before) kept = b.Fit(before, buffer.type, row_like.dims);
     if (reads_after)
       kept = b.DynamicSlice(updated, Scalars(b, b.Constant(kS32, 0), buffer.rank()), row_like.dims);
-    // The old array whole, after its update has been written.
+    // Reads the whole old array after its update has been written.
     Value seen = state[3];
     if (reads_all) seen = b.Fit(state[1], other.type, other.dims);
     return {Next(b, state[0]), updated, kept, seen};

@@ -1,4 +1,4 @@
-// Extremes with their places, sorts, cumulative and segment sums, gathers and scatters.
+// Extrema with their positions, sorts, cumulative and segment sums, gathers and scatters.
 
 #include <algorithm>
 #include <numeric>
@@ -11,7 +11,7 @@ namespace {
 
 using enum ElementType;
 
-// Few different values, so that there are ties; no NaN, whose sign nothing determines, and no negative zero.
+// Returns few distinct values, which gives ties; no NaN, whose sign is unspecified, and no negative zero.
 Value WithTies(Scene& s, const Value& x) {
   if (IsFloat(x.type) && s.body.program.is_wild) {
     const Value zero = s.body.Splat(x.type, x.dims, 0);
@@ -21,7 +21,7 @@ Value WithTies(Scene& s, const Value& x) {
   return s.body.Binary("remainder", x, s.body.Splat(x.type, x.dims, 3));
 }
 
-// A variadic instruction over one array of values and one of numbers.
+// Adds a variadic instruction over an array of values and an array of indices.
 Values Pair(Body& b, std::string_view opcode, const Values& operands, const Value& x, const Value& i,
             const std::string& attributes, const Dims& dims) {
   const Value tuple = b.PairOf(opcode, operands, x.type, i.type, dims, attributes);
@@ -52,7 +52,7 @@ void ArgExtremes(Scene& s) {
                     });
   Dims kept = x.dims;
   kept.erase(kept.begin() + d);
-  // The initial value is met by no element, as the least one of the type would be.
+  // The initial value differs from all elements, like the smallest value of the type.
   const bool can_start_low = IsFloat(type);
   const Value init = b.Constant(type, can_start_low      ? (is_max ? -1000 : 1000)
                                       : IsUnsigned(type) ? (is_max ? 0 : 100)
@@ -115,7 +115,7 @@ void Cumulative(Scene& s) {
   if (n == 0 || n > 300) return;
   const char* opcode = random.Pick<const char*>({"add", "add", "maximum", "minimum"});
   if (random.Chance(0.5)) {
-    // Hillis and Steele: log n steps of a shifted addition.
+    // Hillis-Steele scan: log n steps of a shifted addition.
     x = b.ExactInType(x, n);
     for (int64_t shift = 1; shift < n; shift *= 2) {
       Dims low(x.dims.size(), 0), high = low;
@@ -203,8 +203,8 @@ void ScatterRows(Scene& s) {
   Random& random = s.random();
   const Value x = s.Any();
   if (x.rank() == 0) return;
-  // Each row is written at most once, or what they leave does not depend on their order: the computation
-  // returns the update, or combines in a way that commutes.
+  // Either each row is written at most once, or the result is independent of the order: the computation
+  // returns the update, or combines commutatively.
   const int64_t n = random.Between(1, 6);
   Dims row = x.dims;
   row.erase(row.begin());

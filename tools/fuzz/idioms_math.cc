@@ -1,4 +1,4 @@
-// Products and reductions, and the blocks that networks are made of.
+// Matrix products, reductions, and building blocks of neural networks.
 
 #include <algorithm>
 #include <numeric>
@@ -23,7 +23,7 @@ Value LastReduced(Body& b, std::string_view opcode, const Value& x) {
   return b.Reduce(opcode, x, {x.rank() - 1});
 }
 
-// Activations of rank 2 to 3.
+// Returns activations of rank 2 to 3.
 Value Activations(Scene& s) { return s.Of(s.FloatType(), s.SomeDims(s.random().Between(2, 3))); }
 
 }  // namespace
@@ -118,7 +118,7 @@ void Softmax(Scene& s) {
   const Value x = Activations(s);
   if (x.dims.back() == 0) return;
   const Value shifted = b.Binary("subtract", x, AlongRows(b, LastReduced(b, "maximum", x), x));
-  // In exact programs, squares and maxima stand for exponentials and quotients.
+  // Exact programs use squares and maxima instead of exponentials and quotients.
   const bool is_exact = b.program.is_exact;
   const Value weights = is_exact ? b.Binary("multiply", b.Exact(shifted, 1), b.Exact(shifted, 1))
                                  : b.Unary("exponential", b.Clamp(shifted, -8, 0));

@@ -14,7 +14,7 @@ constexpr const char* kDirections[] = {"EQ", "NE", "LT", "LE", "GT", "GE"};
 
 const char* Direction(Random& random) { return kDirections[random.Below(6)]; }
 
-// One elementwise operation that the type has.
+// Returns an elementwise operation that the type supports.
 Value Elementwise(Scene& s, const Value& x) {
   Body& b = s.body;
   Random& random = s.random();
@@ -47,7 +47,7 @@ Value Elementwise(Scene& s, const Value& x) {
       s.Of(x.type, x.dims));
 }
 
-// A predicate over values of some type.
+// Returns a predicate over values of some type.
 Value Predicate(Scene& s, const Dims& dims) {
   if (s.random().Chance(0.2)) return s.Of(kPred, dims);
   const ElementType type = s.Number();
@@ -82,7 +82,7 @@ void Masks(Scene& s) {
   if (random.Chance(0.4) && !IsComplex(type) && !IsPred(type))
     chosen = b.Binary("multiply", chosen, b.Convert(p, type));
   if (random.Chance(0.2)) {
-    // One predicate for the whole array.
+    // Uses one predicate for the whole array.
     const Value scalar = b.Reduce(random.Chance(0.5) ? "and" : "or", p, [&] {
       Dims all(dims.size());
       std::iota(all.begin(), all.end(), 0);
@@ -149,7 +149,7 @@ void ReshapeChain(Scene& s) {
         break;
       }
       case 2: {
-        // Joins two dimensions, or cuts one in two.
+        // Merges two dimensions, or splits one.
         Dims dims = v.dims;
         if (dims.size() > 1 && random.Chance(0.5)) {
           const int64_t d = random.Below(static_cast<int64_t>(dims.size()) - 1);
@@ -204,7 +204,7 @@ void Slices(Scene& s) {
   Random& random = s.random();
   const Value x = s.Any();
   if (x.rank() == 0 || Count(x.dims) == 0) return;
-  // Neighbours along one dimension, as stencils have them.
+  // A stencil along one dimension.
   const int64_t d = random.Below(x.rank()), n = x.dims[d],
                 reach = std::min<int64_t>(n - 1, random.Between(1, 3));
   Values parts;
@@ -238,10 +238,10 @@ void Layouts(Scene& s) {
   Dims order(x.dims.size());
   std::iota(order.begin(), order.end(), 0);
   s.random().Shuffle(order);
-  // The shape of a value with a layout is part of its text, which Op() cannot write.
+  // The shape of a value with a layout contains the layout, which Op() does not support.
   const Value copy = b.Laid("copy", x, x.dims, order);
   const Value sum = IsPred(x.type) ? b.Unary("not", copy) : b.Binary("add", copy, x);
-  // A bitcast to the default layout shows the bytes: the dimensions come in the order of the layout.
+  // A bitcast to the default layout exposes the bytes: its dimensions are in the order of the layout.
   Dims physical;
   for (auto d = order.rbegin(); d != order.rend(); ++d) physical.push_back(x.dims[*d]);
   s.Add(b.Op("bitcast", {copy}, x.type, physical, "", x));

@@ -1,4 +1,4 @@
-// Opcodes that the other idioms do without.
+// Opcodes that the other idioms do not use.
 
 #include <algorithm>
 #include <limits>
@@ -95,7 +95,7 @@ void ScanOpcode(Scene& s) {
                                   s.random().Chance(0.3) ? ", is_reverse=true" : "")));
 }
 
-// The gradient of pooling by maxima.
+// Adds the gradient of max pooling.
 void PoolingGradient(Scene& s) {
   Body& b = s.body;
   Random& random = s.random();
@@ -112,7 +112,7 @@ void PoolingGradient(Scene& s) {
     text[0] += fmt::format("{}{}", d > 0 ? "x" : "", size);
     text[1] += fmt::format("{}{}", d > 0 ? "x" : "", stride);
   }
-  if (b.program.is_wild) return;  // A window of NaN has no largest element.
+  if (b.program.is_wild) return;  // The maximum of a window with NaN is unspecified.
   const Value source = b.ExactInType(s.Of(type, dims), terms);
   if (IsFloat(type)) b.program.has_contraction = true;
   Value like = source;

@@ -60,12 +60,12 @@ std::string IntegerText(const std::string& word) {
   const double number = std::strtod(word.c_str(), nullptr);
   if (!(std::abs(number) < 100)) return number < 0 ? "-100" : "100";
   const double whole = std::round(number);
-  // Small factors would all become zero, and the rest with them.
+  // Small factors would all become zero, and so would most results.
   return fmt::format("{}",
                      static_cast<int64_t>(whole == 0 && number != 0 ? std::copysign(1, number) : whole));
 }
 
-// The numbers of a literal.
+// Returns the literal with integer numbers.
 std::string IntegerLiteral(const std::string& text) {
   std::string out, word;
   for (size_t i = 0; i <= text.size(); ++i) {

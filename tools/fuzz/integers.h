@@ -4,9 +4,9 @@
 
 namespace hlo::fuzz {
 
-// Turns the floating types of a module into integers of the same width, so that all that it computes is exact
-// in every order, while its structure stays. Functions that only floats have become others. False where it
-// has something that integers do not.
+// Replaces the floating types of a module by integers of the same width, so that all results are exact in
+// every order; keeps its structure. Functions without an integer version are replaced. Returns false if the
+// module has operations that integers do not support.
 bool MakeIntegers(Draft& draft);
 
 }  // namespace hlo::fuzz

@@ -157,7 +157,7 @@ def norms(p):
 
 
 EXACT = (scan, updates, early_exit, branches, select, stacks, sorts, sums, indexing, products, tokens, types)
-# Operations that turn a difference in the last digit into another value do not follow inexact results.
+# Discontinuous operations must not follow inexact results.
 SMOOTH = (norms, norms, scan, products, tokens)
 
 

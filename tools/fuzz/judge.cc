@@ -33,7 +33,7 @@ double Seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Compares element by element under the tolerances, which are as many as there are elements.
+// Compares element by element; there must be as many tolerances as elements.
 std::string CompareWithin(const Literal& got, const Literal& want, const std::vector<double>& tolerance) {
   const auto reals = [](const Literal& literal) {
     std::vector<std::complex<double>> numbers;
@@ -60,7 +60,7 @@ std::string CompareWithin(const Literal& got, const Literal& want, const std::ve
   return "";
 }
 
-// The run of one module in all configurations.
+// Runs one module in all configurations.
 class Trial {
  public:
   Trial(const CheckedModule& module, const std::vector<Literal>& arguments, const Literal& want)
@@ -76,7 +76,7 @@ class Trial {
     const Device device = config.is_emulated ? Device{Device::Kind::kEmulatedGpu, config.schedule} : Device{};
     absl::StatusOr<Executable> executable = Executable::Make(module_, Engine::kFast, {}, device, config.plan);
     if (!executable.ok()) return differs(executable.status().ToString(), true);
-    // The second run finds the state that the first one left.
+    // The second run uses the state that the first one left.
     for (const char* time : {"", "second run: "}) {
       absl::StatusOr<std::vector<Literal>> given = config.donates ? Copies(arguments_) : arguments_;
       if (!given.ok()) return {Judgement::kSkipped, config.name, given.status().ToString()};
@@ -90,7 +90,7 @@ class Trial {
     }
     return {};
   }
-  // Why some results were not compared; empty where all were.
+  // Returns the reason for which some results were not compared; empty if all were.
   const std::string& unknown() const { return unknown_; }
 
  private:

@@ -15,9 +15,10 @@
 namespace hlo::fuzz {
 namespace {
 
-constexpr int64_t kMostFinds = 20;  // Then a machine stops: they are likely the same bug.
+// A generator stops after this many finds, which are probably the same bug.
+constexpr int64_t kMostFinds = 20;
 constexpr double kShrinkSeconds = 25;
-constexpr int64_t kMostElements = 3000;  // Of a case's values as text.
+constexpr int64_t kMostElements = 3000;  // Maximum number of elements that a case contains as text.
 
 double Seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -33,7 +34,7 @@ std::vector<Config> ConfigsFor(uint64_t seed, const MachineOptions& options) {
   return configs;
 }
 
-// Returns the configuration that the verdict names; all of them if the process ended before any began.
+// Returns the configuration that the verdict names, or all if the process ended before any started.
 std::vector<Config> ConfigOf(const Verdict& verdict) {
   const std::optional<Config> config = FindConfig(verdict.config);
   return config ? std::vector<Config>{*config} : AllConfigs();
@@ -59,13 +60,14 @@ std::string ValueLines(const std::string& text, uint64_t seed) {
   return elements <= kMostElements ? lines : "";
 }
 
-// A message without what differs from module to module.
+// Returns the part of a message that does not depend on the module.
 std::string ReasonOf(const std::string& message) {
   const size_t colon = message.rfind("): ");
   return message.substr(colon == std::string::npos ? 0 : colon + 3, 90);
 }
 
-// Returns true if the module does not end in much more time either: a busy machine makes all modules slow.
+// Returns true if the module does not finish in much more time either; on a busy machine all modules are
+// slow.
 bool IsHanging(std::string_view machine, uint64_t seed, const Verdict& verdict,
                const MachineOptions& options) {
   const Verdict again = JudgeInSandbox(MakeModule(machine, seed, options), seed, ConfigOf(verdict), 90);
@@ -135,7 +137,7 @@ Tally RunMachine(std::string_view machine, const MachineOptions& options) {
 
 namespace {
 
-// The text of a file and the seed in its comment.
+// Returns the text of a file and the seed in its comment.
 Find ReadFind(const std::string& path) {
   Find find;
   std::ifstream file(path);
@@ -180,7 +182,7 @@ std::string WriteFind(const std::string& folder, std::string_view machine, uint6
                       module_seed, find.verdict.config);
   file << fmt::format("// seed {}\n// {}\n", find.seed, what);
   file << "// The values below are the reference's: check them against another implementation.\n// run\n";
-  // The reference may be what crashes.
+  // The reference itself may crash.
   std::string values;
   RunTrials(
       0, 1, {}, [&](uint64_t) { return Verdict{.message = ValueLines(find.text, find.seed)}; },

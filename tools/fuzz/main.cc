@@ -1,5 +1,5 @@
-// Differential fuzzing of the fast engine and of the emulated GPU against the reference; tools/fuzz/run calls
-// it.
+// Differential fuzzing of the fast engine and of the emulated GPU against the reference; the entry point is
+// tools/fuzz/run.
 
 #include <cstdio>
 #include <string>
@@ -34,7 +34,7 @@ int Replay(const std::vector<std::string>& files) {
   return failed;
 }
 
-// Prints the variant of a file that measures how far its results may be off.
+// Prints the perturbed variant of a file, which determines the tolerance of its results.
 int ShowPerturbed(const std::string& path) {
   const auto text = hlo::SourceText::Read(path);
   if (!text.ok()) return 2;
@@ -50,7 +50,7 @@ int Run(std::vector<std::string> machines, hlo::fuzz::MachineOptions options) {
   const double seconds = options.seconds / static_cast<double>(machines.size());
   bool failed = false;
   for (const std::string& machine : machines) {
-    // Idioms find the most; checkers refuse most changes of types.
+    // Idioms find the most bugs; the checker rejects most type changes.
     const double share = machines.size() == 1 ? 1 : machine == "idioms" ? 1.5 : machine == "types" ? 0.5 : 1;
     options.seconds = share * seconds;
     const hlo::fuzz::Tally tally = hlo::fuzz::RunMachine(machine, options);

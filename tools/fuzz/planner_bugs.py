@@ -15,9 +15,9 @@ import subprocess
 import sys
 import time
 
-# Each row names a bug and its file, and gives a text of the file with its replacement.
+# Each row contains the name of a bug, its file, and a text of the file with its replacement.
 BUGS = [
-    # Live ranges
+    # Live ranges.
     ("a value that a loop reads dies at its last use inside", "liveness.cc",
      "until = loops_[loop].end;", "until = use.position;"),
     ("results are not live at the end", "liveness.cc",
@@ -32,7 +32,7 @@ BUGS = [
      "to.end = std::max(to.end, from.end);", ""),
     ("a joined live range keeps its own begin", "liveness.cc",
      "to.begin = std::min(to.begin, from.begin);", ""),
-    # Aliasing
+    # Aliasing.
     ("every value dies at every step", "sharing.cc",
      "storages_[storage].last_use == position_ &&", "storages_[storage].last_use >= position_ - 1 &&"),
     ("in-place loops ignore offsets", "sharing.cc",
@@ -73,7 +73,7 @@ BUGS = [
      "if (to.slot < 0 || to.begin < from.last_use || to.byte_count", "if (to.slot < 0 || to.byte_count"),
     ("what reference functions write lies in the arena", "buffers.cc",
      "    PlaceReferenceValues(plan_.steps);\n", ""),
-    # Placement
+    # Buffer assignment.
     ("free places overlap by their alignment", "placement.cc",
      "if (begin - offset_ >= bytes_) return false;", "if (begin - offset_ >= bytes_ - 32) return false;"),
     ("places fall free one step early", "placement.cc",
@@ -81,14 +81,14 @@ BUGS = [
     ("live ranges that touch may overlap", "placement.cc",
      "each.lifetime->begin <= lifetime.end && lifetime.begin <= each.lifetime->end",
      "each.lifetime->begin < lifetime.end && lifetime.begin < each.lifetime->end"),
-    # Schedule
+    # Scheduling.
     ("steps move before what computes their operands", "schedule.cc",
      "(node.missing > 0 || Freed(i) <= 0)", "(Freed(i) <= 0)"),
     ("steps move when their first operand is there", "schedule.cc",
      "--nodes_[reader].missing;", "nodes_[reader].missing = 0;"),
     ("effects move", "schedule.cc",
      "(std::holds_alternative<TileStep>(what) ||", "(std::holds_alternative<ReferenceStep>(what) || std::holds_alternative<TileStep>(what) ||"),
-    # Fusion
+    # Fusion.
     ("what varies is hoisted", "steps.cc",
      "for (const Move& move : loop.next) varying.insert(graph_.Resolve(move.to));", ""),
     ("hoisting ignores what the body writes", "steps.cc",
@@ -132,7 +132,7 @@ BUGS = [
      "(found == reads_inside.end() ? 0 : found->second) == read_count_[Real(v)]", "found != reads_inside.end()"),
     ("products keep no result that others read", "product_loops.cc",
      "return in_order && reads == read_count_[product];", "return in_order;"),
-    # Rewrites
+    # Rewrites.
     ("dead states are those without direct readers", "dead_results.cc",
      "        Add(node.next[i]);\n", ""),
     ("conditionals run whatever they are asked", "dead_results.cc",
@@ -147,7 +147,7 @@ BUGS = [
      "side->batch,\n             Through(permutation, side->contracting)};"),
     ("a limit that varies counts", "counted_loops.cc",
      " || !IsInvariant(graph, counted.limit, loop)) return", ") return"),
-    # Bytecode
+    # Bytecode.
     ("moves in circles lose a value", "plan_code.cc",
      "          left[k].second = saved;\n", ""),
     ("loads from another offset are known", "known_pieces.cc",

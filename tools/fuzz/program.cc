@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kCarriedTop = 4;
 
-// The largest magnitude that arithmetic may come near to; integers wrap, so that any is fine.
+// Returns the largest magnitude that arithmetic may approach; integers wrap, so they have no limit.
 double Room(ElementType type) {
   switch (ComponentType(type)) {
     case ElementType::kF64:
@@ -27,10 +27,10 @@ double Room(ElementType type) {
   }
 }
 
-// The significand of the type that sums of this type are accumulated in.
+// Returns the significand bits of the accumulator type of sums of this type.
 int AccumulatorBits(ElementType type) { return ComponentType(type) == ElementType::kF64 ? 53 : 24; }
 
-// Including the bit that is not stored.
+// Includes the implicit bit.
 int SignificandBits(ElementType type) {
   switch (type) {
     case ElementType::kF64:
@@ -42,7 +42,7 @@ int SignificandBits(ElementType type) {
     case ElementType::kBF16:
       return 8;
     default:
-      return 1;  // The narrowest of the 8-bit floats and below.
+      return 1;  // The narrowest of the 8-bit floats, and smaller ones.
   }
 }
 
@@ -114,7 +114,7 @@ Value Body::Iota(ElementType type, const Dims& dims, int64_t dimension) {
   const Value range{.top = static_cast<double>(dims[dimension])};
   if (!IsFloat(type) || range.top < 4)
     return Op("iota", {}, type, dims, fmt::format("iota_dimension={}", dimension), range);
-  // Narrow floats do not have all of these numbers; what they are then is tested elsewhere.
+  // Narrow floats do not represent all of these numbers; that case is tested elsewhere.
   const Value wide =
       Op("iota", {}, ElementType::kS32, dims, fmt::format("iota_dimension={}", dimension), range);
   return Convert(Binary("remainder", wide, Splat(ElementType::kS32, dims, 5)), type);

@@ -1,10 +1,10 @@
 #pragma once
-// Writes random modules as text, instruction by instruction, and tracks how large values can become.
+// Writes random modules as text, instruction by instruction, and tracks the range of values.
 //
-// Floating values are multiples of 2^step that are at most `top` in magnitude. A sum of products is exact in
-// every order while all partial sums fit into the significand of the accumulator, so that every correct
-// evaluator gives the same bits; Exact() makes operands of contractions and reductions fit. Elementwise
-// arithmetic needs no such care, because the contract asks for its bits anyway.
+// Floating values are multiples of 2^step with magnitude at most `top`. A sum of products is exact in every
+// order if all partial sums fit into the significand of the accumulator, so that every correct evaluator
+// gives the same bits; Exact() makes operands of contractions and reductions fit. Elementwise arithmetic
+// needs no such care, because the contract specifies its bits.
 
 #include <deque>
 #include <functional>
@@ -33,7 +33,7 @@ inline constexpr int kUnknownStep = -100000;
 int64_t Count(const Dims& dims);
 std::string Braces(const Dims& items);
 std::string ShapeText(ElementType type, const Dims& dims);
-// The text of a number as a constant of this type.
+// Returns the text of a constant of this type.
 std::string NumberText(ElementType type, double number);
 
 using Values = std::vector<Value>;
@@ -43,12 +43,12 @@ using BodyFn = std::function<Values(Body&, const Values&)>;
 // A module: finished computations and the parameters of the entry.
 class Program {
  public:
-  // `is_exact`: all results must have the reference's bits. `is_wild`: parameters may hold infinities and
+  // `is_exact`: all results must have the reference's bits. `is_wild`: parameters may contain infinities and
   // NaN.
   Program(uint64_t seed, bool is_exact, bool is_wild) : random(seed), is_exact(is_exact), is_wild(is_wild) {}
 
   std::string NewName(std::string_view stem);
-  // The text of the module once the entry's body is complete.
+  // Returns the text of the module; the entry's body must be complete.
   std::string Finish(const Body& entry, const Values& results);
 
   Random random;
@@ -67,11 +67,11 @@ class Body {
   Body(Program& program, int depth) : program(program), random(program.random), depth(depth) {}
 
   Value Parameter(std::string_view stem, ElementType type, const Dims& dims);
-  // An instruction; `like` gives the range of its result.
+  // Adds an instruction; `like` gives the range of its result.
   Value Op(std::string_view opcode, const Values& operands, ElementType type, const Dims& dims,
            std::string_view attributes, const Value& like);
 
-  // A unary instruction whose result has a layout.
+  // Adds a unary instruction whose result has a layout.
   Value Laid(std::string_view opcode, const Value& x, const Dims& dims, const Dims& minor_to_major);
 
   Value Constant(ElementType type, double number);
@@ -79,7 +79,7 @@ class Body {
   Value Iota(ElementType type, const Dims& dims, int64_t dimension);
 
   Value Unary(std::string_view opcode, const Value& x);
-  // Operands of one shape. Results that could overflow are clamped.
+  // The operands must have the same shape. Results that could overflow are clamped.
   Value Binary(std::string_view opcode, const Value& x, const Value& y);
   Value Compare(const Value& x, const Value& y, std::string_view direction);
   Value Select(const Value& p, const Value& x, const Value& y);
@@ -96,37 +96,37 @@ class Body {
   Value DynamicSlice(const Value& x, const Values& starts, const Dims& sizes);
   Value DynamicUpdateSlice(const Value& x, const Value& update, const Values& starts);
 
-  // Sums, products, extrema over dimensions, with the operation's neutral element.
+  // Reduces dimensions by addition, multiplication or an extremum, starting from the identity element.
   Value Reduce(std::string_view opcode, const Value& x, const Dims& dimensions);
   // Contracts the last dimension of x with the second to last of y; the dimensions before are batch
   // dimensions.
   Value Dot(const Value& x, const Value& y);
   Value Dot(const Value& x, const Value& y, const std::string& attributes, const Dims& dims, int64_t terms);
 
-  Values Call(std::string_view opcode, const Values& operands, const BodyFn& body);  // call or fusion
+  Values Call(std::string_view opcode, const Values& operands, const BodyFn& body);  // A call or fusion.
   Values While(const Values& inits, const BodyFn& condition, const BodyFn& body);
   Values Conditional(const Value& index, const std::vector<Values>& operands,
                      const std::vector<BodyFn>& branches);
-  // The name of a computation of these parameters.
+  // Adds a computation with these parameters. Returns its name.
   std::string Computation(std::string_view stem, const Values& parameters, const BodyFn& body);
-  // Combines two scalars.
+  // Adds a combiner of two scalars.
   std::string Combiner(std::string_view opcode, ElementType type);
-  // Orders scalars; `more` are further pairs of parameters that it ignores.
+  // Adds a comparator of scalars; `more` are additional pairs of parameters that it ignores.
   std::string Comparator(ElementType type, std::string_view direction, const Values& more = {});
 
-  // The value as integers small enough for exact sums of `terms` products of two such values.
+  // Returns the value as integers small enough for exact sums of `terms` products of two such values.
   Value Exact(const Value& x, int64_t terms);
-  // The same for sums of `terms` values that are rounded to their own type after every addition.
+  // Returns the same for sums of `terms` values that are rounded to their type after every addition.
   Value ExactInType(const Value& x, int64_t terms);
-  // The value with another type and other sizes: converted, sliced, padded, broadcast or reshaped.
+  // Returns the value with another type and other sizes: converted, sliced, padded, broadcast or reshaped.
   Value Fit(const Value& x, ElementType type, const Dims& dims);
-  // The value within the range that values carried by loops and returned by branches keep.
+  // Returns the value clamped to the range of loop-carried values and branch results.
   Value Carried(const Value& x);
 
-  // An instruction whose result is a tuple of arrays like these; returns its elements.
+  // Adds an instruction whose result is a tuple of arrays like `results`. Returns its elements.
   Values Several(std::string_view opcode, const Values& operands, const Values& results,
                  std::string_view attributes);
-  // An instruction whose result is a pair of arrays of these sizes; Elements() takes it apart.
+  // Adds an instruction whose result is a pair of arrays of these sizes; Elements() extracts them.
   Value PairOf(std::string_view opcode, const Values& operands, ElementType first, ElementType second,
                const Dims& dims, std::string_view attributes);
   Value Tuple(const Values& values);
@@ -135,11 +135,11 @@ class Body {
 
   Program& program;
   Random& random;
-  const int depth;  // How many loops and branches are around.
+  const int depth;  // Number of enclosing loops and branches.
 
  private:
   void Line(std::string text) { lines_.push_back(std::move(text)); }
-  // The new value that a tuple of this shape has.
+  // Returns the shape of a tuple of these values.
   std::string TupleShape(const Values& values) const;
 
   std::vector<std::string> lines_;

@@ -10,7 +10,8 @@
 namespace hlo::fuzz {
 namespace {
 
-// Values of any range that loops carry, branches return and parameters of called computations have.
+// Returns the value with the range of loop-carried values, branch results and parameters of called
+// computations.
 Value Unbounded(Value value, bool is_exact) {
   const bool is_float = IsFloat(ComponentType(value.type));
   value.top = is_float ? 4 : std::numeric_limits<double>::infinity();
@@ -87,7 +88,7 @@ Value Body::Reduce(std::string_view opcode, const Value& x, const Dims& dimensio
   const bool is_sum = opcode == "add" || opcode == "multiply";
   Value from = is_sum ? Exact(x, terms) : x;
   if (opcode == "multiply" && (IsFloat(ComponentType(x.type)))) {
-    from = Clamp(from, -1, 1);  // Products of more than signs are not exact in every order.
+    from = Clamp(from, -1, 1);  // Only products of signs are exact in every order.
     if (from.name == x.name) return Reduce("add", x, dimensions);
   }
   Value like = from;
@@ -106,7 +107,7 @@ Value Body::Dot(const Value& x, const Value& y, const std::string& attributes, c
   if (IsFloat(ComponentType(x.type))) program.has_contraction = true;
   Value dot = Op("dot", {a, b}, x.type, dims, attributes, like);
   const bool is_narrow = IsFloat(x.type) && BitWidth(x.type) <= 16;
-  // Dots of narrow floats may overflow their type; the sum that does is the same everywhere.
+  // Dots of narrow floats may overflow their type; the overflow is the same in every order.
   return is_narrow ? Carried(dot) : dot;
 }
 

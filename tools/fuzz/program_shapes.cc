@@ -84,7 +84,7 @@ Value Body::DynamicUpdateSlice(const Value& x, const Value& update, const Values
 
 namespace {
 
-// One dimension becomes `size`: cut somewhere, padded somewhere, repeated, or joined with a splat.
+// Changes the size of one dimension: slices, pads, repeats, or concatenates a splat.
 Value Resize(Body& body, const Value& x, int64_t dimension, int64_t size) {
   Random& random = body.random;
   const int64_t old = x.dims[dimension];
@@ -153,7 +153,7 @@ Value Body::Fit(const Value& x, ElementType type, const Dims& dims) {
     joined.insert(joined.begin(), Count({v.dims.begin(), v.dims.end() - (rank - 1)}));
     v = Reshape(v, joined);
   }
-  // Cuts come first: what is in between must not be larger than both ends.
+  // Slices come first, so that intermediate values are not larger than both ends.
   for (const bool cuts : {true, false}) {
     for (int64_t d = 0; d < rank; ++d) {
       if (v.dims[d] != dims[d] && (v.dims[d] > dims[d]) == cuts) v = Resize(*this, v, d, dims[d]);

@@ -1,12 +1,12 @@
 #pragma once
-// Random choices that are the same on every machine.
+// Random choices that are reproducible on every machine.
 
 #include <cstdint>
 #include <vector>
 
 namespace hlo::fuzz {
 
-// SplitMix64. The standard distributions differ between libraries; these do not.
+// SplitMix64. Unlike the standard distributions, it does not depend on the library.
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}

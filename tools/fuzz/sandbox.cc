@@ -16,7 +16,8 @@
 namespace hlo::fuzz {
 namespace {
 
-constexpr int64_t kTrialsOfAChild = 400;  // A fresh process now and then: what one leaves behind stays small.
+// Child processes are replaced after this many trials, to limit leaked state.
+constexpr int64_t kTrialsOfAChild = 400;
 constexpr size_t kNoteSize = 256;
 char* note = nullptr;
 
@@ -24,7 +25,7 @@ double Seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// A message of the child; the texts follow it.
+// A message of the child, followed by the texts.
 struct Frame {
   uint64_t index = 0;
   uint8_t is_done = 0, judgement = 0, is_gross = 0;
@@ -68,7 +69,7 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  // False at the end of the stream, or after so many seconds without anything: then `is_late` is set.
+  // Returns false at the end of the stream, or after `seconds` without data, which also sets `is_late`.
   bool Read(Frame* frame, Verdict* verdict, double seconds, bool* is_late) {
     const double end = Seconds() + seconds;
     if (!ReadAll(frame, sizeof(Frame), end, is_late)) return false;

@@ -25,7 +25,7 @@ Failure FailureOf(const Verdict& verdict) {
   return verdict.is_gross ? Failure::kValues : Failure::kRounding;
 }
 
-// The element type and the sizes of a shape's text, without its layout; empty for tuples.
+// Returns the element type and the sizes of a shape's text, without its layout; empty for tuples.
 std::string ArrayOf(const std::string& shape) {
   if (shape.starts_with("(")) return "";
   const size_t close = shape.find(']');
@@ -44,7 +44,8 @@ class Shrinker {
       : find_(find), failure_(FailureOf(find.verdict)), end_(Seconds() + seconds), judge_(judge) {}
 
   Find Run() {
-    // Printing again must keep the failure, or the draft has lost something; or dead instructions matter.
+    // Printing again must preserve the failure; otherwise the draft has lost information, or dead
+    // instructions matter.
     if (!Try(Current().Text())) {
       keeps_dead_ = true;
       if (!Try(Current().Text(true))) return find_;
@@ -62,7 +63,7 @@ class Shrinker {
  private:
   Draft Current() const { return Draft(ReadModule(find_.text)->module()); }
 
-  // Takes the text if it still fails in the same way.
+  // Keeps the text if it fails in the same way.
   bool Try(const std::string& text) {
     if (Seconds() > end_) return false;
     const absl::StatusOr<CheckedModule> module = ReadModule(text);
@@ -118,8 +119,8 @@ class Shrinker {
     return any;
   }
 
-  // Tries each line of each computation, users first. `change` edits the draft and returns false where it
-  // cannot.
+  // Tries each line of each computation, users first. `change` edits the draft and returns false if it does
+  // not apply.
   bool ForLines(const std::function<bool(Draft&, DraftComputation&, size_t)>& change) {
     bool any = false;
     const Draft first = Current();
@@ -138,7 +139,7 @@ class Shrinker {
 
   bool DropInstructions() {
     bool any = false;
-    // A parameter in place of an instruction cuts off most.
+    // Replacing an instruction by a parameter removes the most.
     any |= ForLines([](Draft& draft, DraftComputation& c, size_t at) {
       DraftLine& line = c.lines[at];
       if (!c.is_entry || line.parameter >= 0 || ArrayOf(line.shape).empty() || line.opcode == "constant")
@@ -190,7 +191,7 @@ class Shrinker {
     return any;
   }
 
-  // Writes calls and fusions out.
+  // Inlines calls and fusions.
   bool Inline() {
     return ForLines([](Draft& draft, DraftComputation& c, size_t at) {
       const DraftLine call = c.lines[at];
@@ -265,7 +266,7 @@ class Shrinker {
     }
     return any;
   }
-  // Together with a larger number that contains this one as a summand.
+  // Decreases a number together with a larger one of which it is a summand or factor.
   bool LowersSum(const std::set<int64_t>& numbers, int64_t number, int64_t less) {
     if (numbers.size() > 24) return false;
     for (const int64_t sum : numbers) {
@@ -284,8 +285,8 @@ class Shrinker {
   const std::function<Verdict(const std::string&)>& judge_;
 };
 
-// Takes one array out of what a loop carries: its condition and body see a splat instead, its users the
-// initial value.
+// Removes one array from a loop's state: its condition and body use a splat instead, its users the initial
+// value.
 bool Shrinker::DropState() {
   bool any = false;
   for (int64_t k = 0; k < 8 && Seconds() < end_; ++k) {
@@ -306,7 +307,7 @@ bool Shrinker::DropState() {
         const size_t begin = text.find(key + "=") + key.size() + 1;
         return text.substr(begin, text.find_first_of(", ", begin) - begin);
       };
-      // Elements of `tuple` after the one that goes have another index.
+      // Renumbers the elements of `tuple` after the removed one.
       const auto renumber = [&](DraftComputation& inside, const std::string& tuple,
                                 const std::function<void(DraftLine&)>& drop) {
         for (DraftLine& line : inside.lines) {

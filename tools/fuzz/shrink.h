@@ -1,5 +1,5 @@
 #pragma once
-// Makes a module that fails smaller.
+// Shrinks failing modules.
 
 #include <functional>
 #include <string>
@@ -10,10 +10,10 @@ namespace hlo::fuzz {
 
 struct Find {
   std::string text;
-  uint64_t seed = 0;  // Of the arguments.
+  uint64_t seed = 0;  // Seed of the arguments.
   Verdict verdict;
 };
-// The smallest module found in so many seconds that fails in the same way: wrong values, a wrong status, a
+// Returns the smallest module found in `seconds` that fails in the same way: wrong values, a wrong status, a
 // crash or a hang. `judge` runs a candidate.
 Find Shrink(const Find& find, double seconds, const std::function<Verdict(const std::string&)>& judge);
 

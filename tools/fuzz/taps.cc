@@ -16,7 +16,8 @@
 namespace hlo::fuzz {
 namespace {
 
-constexpr uintmax_t kMostBytes = 60'000;  // Of a file: larger modules take the reference too long.
+// Maximum file size in bytes; the reference is too slow for larger modules.
+constexpr uintmax_t kMostBytes = 60'000;
 
 bool IsArray(const std::string& shape) {
   return !shape.starts_with("(") && shape.find('[') != std::string::npos &&
@@ -77,7 +78,7 @@ class Tapper {
     }
   }
 
-  // Makes some of the results, and some inner values, the results.
+  // Selects some of the results, and some inner values, as the new results.
   bool ChooseResults(DraftComputation& entry) {
     const DraftLine root = entry.root();
     std::vector<std::string> results, inner;
@@ -108,7 +109,7 @@ class Tapper {
     return true;
   }
 
-  // Makes the entry an inner computation, and gives a new entry with the same parameters.
+  // Turns the entry into an inner computation. Returns a new entry with the same parameters.
   DraftComputation NewEntry(std::string* inner) {
     DraftComputation& old = draft_.entry();
     old.is_entry = false;
@@ -133,7 +134,7 @@ class Tapper {
       shapes.push_back(computation.Find(operand)->shape);
     return shapes;
   }
-  // Adds the elements of a tuple; returns their names.
+  // Adds the elements of a tuple. Returns their names.
   std::vector<std::string> Elements(std::vector<DraftLine>& lines, std::string tuple,
                                     const std::vector<std::string>& shapes) {
     std::vector<std::string> names;
@@ -188,8 +189,8 @@ class Tapper {
     return true;
   }
 
-  // A loop of one to three iterations around the module. What the parameters of the next iteration are, the
-  // module's results may decide.
+  // Wraps the module in a loop of one to three iterations. The parameters of the next iteration may depend on
+  // the module's results.
   bool Loop() {
     std::string inner;
     DraftComputation entry = NewEntry(&inner);
@@ -277,7 +278,7 @@ class Tapper {
     return true;
   }
 
-  // The module in one branch, constants or the module once more in the other.
+  // Wraps the module in a branch, with constants or the module again in the other branch.
   bool Branch() {
     std::string inner;
     DraftComputation entry = NewEntry(&inner);
@@ -366,7 +367,7 @@ std::string RandomTap(uint64_t seed, const std::vector<std::string>& files) {
   const absl::StatusOr<CheckedModule> module = ReadModule(std::string(file->text->content()));
   if (!module.ok()) return "";
   Draft draft(module->module());
-  // Text with escapes and nested braces is not what a draft keeps apart.
+  // A draft cannot represent text with escapes or nested braces.
   for (const DraftComputation& c : draft.computations) {
     for (const DraftLine& line : c.lines) {
       if (line.opcode.ends_with("-start") || line.opcode.ends_with("-done") || line.opcode == "infeed" ||

@@ -1,5 +1,6 @@
 #pragma once
-// Modules that exist, with random inner values as further results and other changes that keep every value.
+// Variants of existing modules, with random inner values as additional results and other changes that
+// preserve every value.
 
 #include <cstdint>
 #include <string>
@@ -7,9 +8,9 @@
 
 namespace hlo::fuzz {
 
-// The module files in folders, in the order of their paths. Read once for each list of folders.
+// Returns the module files in folders, in order of path. Cached per list of folders.
 const std::vector<std::string>& ModulesIn(const std::vector<std::string>& folders);
-// A variant of one of the files; empty where it does not lend itself to that.
+// Returns a variant of one of the files; empty if the file is unsuitable.
 std::string RandomTap(uint64_t seed, const std::vector<std::string>& files);
 
 }  // namespace hlo::fuzz

@@ -1,5 +1,5 @@
-// Error bounds of whole modules, from those of their instructions: the reference evaluates variants of the
-// module in which each inexact instruction is off by its bound, upwards or downwards from element to element.
+// Error bounds of whole modules, derived from those of their instructions: the reference evaluates variants
+// of the module in which each inexact instruction is perturbed by its bound, up or down per element.
 
 #include <algorithm>
 #include <cmath>
@@ -18,11 +18,12 @@ namespace hlo::fuzz {
 namespace {
 
 constexpr int kSamples = 6;
-// Where a sample changes an integer, others of the array may sit at the same edge, each moved by half of the samples.
+// If a sample changes an integer, other elements may be at the same threshold, each changed by half of the
+// samples.
 constexpr int kMostSamples = 48;
-// The samples reach about one standard deviation of what independent errors add up to.
+// The samples reach about one standard deviation of the accumulated independent errors.
 constexpr double kMargin = 16;
-// Results that move further than so much of the largest one are decided by rounding.
+// Results that vary by more than this fraction of the largest one depend on rounding.
 constexpr double kMostSpread = 0.02;
 
 enum class Error : uint8_t { kNone, kRelative, kLinear, kUnknown };
@@ -109,8 +110,8 @@ Error ErrorOf(const Instruction& i) {
   }
 }
 
-// Returns true if the contract makes the instruction round once; operands that are off may then flip the last
-// bit.
+// Returns true if the contract requires the instruction to round once; perturbed operands may then change the
+// last bit.
 bool RoundsOnce(const Instruction& i) {
   if (!i.shape().IsArray() || !IsFloat(i.shape().type())) return false;
   switch (i.opcode()) {
@@ -127,7 +128,7 @@ bool RoundsOnce(const Instruction& i) {
   }
 }
 
-// The instructions whose values may be off: inexact ones and those that they reach.
+// Returns the instructions whose values may be inexact: inexact ones and their transitive users.
 std::set<const Instruction*> Inexact(const Module& module) {
   std::set<const Instruction*> inexact;
   std::set<const Computation*> from_inexact;  // Called with inexact operands.
@@ -180,7 +181,7 @@ double Terms(const Instruction& i) {
   return std::min(most, 1e5);
 }
 
-// The lines after an instruction that is called `raw`: they define `name` as its result with an error.
+// Returns the lines after an instruction named `raw`, which define `name` as its result with an error.
 std::string WithError(const Instruction& i, const std::string& name, const std::string& raw, uint64_t salt) {
   const Shape& shape = i.shape();
   const std::string array = ToString(shape), type(Name(shape.type()));
@@ -195,7 +196,7 @@ std::string WithError(const Instruction& i, const std::string& name, const std::
   double bound = (ErrorOf(i) == Error::kNone ? 1 : 4) * Epsilon(shape.type());
   std::string operands = fmt::format("{}", raw);
   if (ErrorOf(i) == Error::kLinear) {
-    // The same sums of magnitudes.
+    // The same sums over magnitudes.
     std::string call = Print(i, {.form = PrintForm::kShort, .own_order = true});
     call = call.substr(call.find(" = ") + 3);
     std::string names;
@@ -258,7 +259,7 @@ std::vector<double> Reals(const Literal& literal) {
   return numbers;
 }
 
-// Adds what a sample tells of an array. Returns true if it changes an integer or a predicate.
+// Adds the deviation of a sample. Returns true if an integer or a predicate changes.
 bool Widen(const Literal& want, const Literal& sample, std::vector<double>* tolerance) {
   bool changes_integer = false;
   const std::vector<double> a = Reals(want), b = Reals(sample);
@@ -331,7 +332,7 @@ Tolerance ToleranceOf(const CheckedModule& module, const std::vector<Literal>& a
   for (const LiteralLeaf& leaf : want) {
     std::vector<double>& tolerances = tolerance.by_leaf.emplace_back(leaf.value->element_count(), 0.0);
     if (!is_inexact || !IsFloat(leaf.value->type())) continue;
-    // All samples of a single number may round to the same.
+    // All samples of a single number may round to the same value.
     const std::vector<double> numbers = Reals(*leaf.value);
     for (size_t i = 0; i < numbers.size(); ++i) {
       if (std::isfinite(numbers[i])) tolerances[i] = 4 * Epsilon(leaf.value->type()) * std::abs(numbers[i]);
