@@ -27,11 +27,10 @@ absl::Status ConvertMovedOperands(OpContext& context) {
   return absl::OkStatus();
 }
 
-// Floats that differ from the declared type are converted; other types are a mistake of the opcode's
-// function.
+// Converts floats that differ from the declared type; any other difference is a bug in the opcode's function.
 absl::Status ConvertResult(const Shape& declared, Literal& result) {
   if (declared.IsTuple()) {
-    // The handle of an asynchronous call holds what is known so far, which may be less.
+    // The value of an asynchronous start may still be incomplete.
     if (!result.shape().IsTuple() || result.elements().size() != declared.elements().size())
       return absl::OkStatus();
     for (size_t k = 0; k < declared.elements().size(); ++k)

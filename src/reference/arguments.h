@@ -1,5 +1,5 @@
 #pragma once
-// Do the arguments fit the entry's parameters?
+// Checks the arguments of a run.
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
@@ -8,7 +8,7 @@
 
 namespace hlo {
 
-// FailedPrecondition, naming the parameter, if not.
+// Returns FailedPrecondition with the parameter's name if an argument does not fit its parameter.
 absl::Status CheckArguments(const Computation& entry, absl::Span<const Literal> arguments);
 
 }  // namespace hlo

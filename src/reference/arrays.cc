@@ -14,7 +14,7 @@
 namespace hlo::reference {
 namespace {
 
-// `bits` is the width of the element type for which the value is meant.
+// `bits` is the width of the target element type.
 template <Wide To, Wide From>
 To Between(From value, int64_t bits) {
   if constexpr (std::is_same_v<To, From>) {

@@ -1,5 +1,5 @@
 #pragma once
-// Steps over whole arrays that several reference functions share.
+// Array operations that several reference functions share.
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -9,7 +9,7 @@
 
 namespace hlo::reference {
 
-// The element type whose storage is W itself.
+// The element type whose storage type is W.
 template <Wide W>
 constexpr ElementType WideType() {
   if constexpr (std::is_same_v<W, bool>)
@@ -24,26 +24,26 @@ constexpr ElementType WideType() {
     return ElementType::kC128;
 }
 
-// The same values as an array of pred, s64, u64, f64 or c128. Numbers keep their value where the type has it;
-// floats become integers by truncation with saturation.
+// Converts an array to pred, s64, u64, f64 or c128. Representable values are preserved; floats are truncated
+// to integers with saturation.
 absl::StatusOr<Literal> Widened(const Literal& array, ElementType wide_type);
 
-// The reverse: one of the five wide types, of any class, rounded into an array of this shape.
+// Rounds an array of a wide type of any class to an array of this shape.
 absl::StatusOr<Literal> Rounded(const Literal& wide, const Shape& shape);
 
-// The array itself where it has this type, else its elements converted.
+// Returns the array if it has this type, otherwise its converted elements.
 absl::StatusOr<Literal> WithType(const Literal& array, ElementType type);
 
-// Positions to read or write at, as s64. An unsigned number that s64 lacks is its largest.
+// Returns an array of indices as s64; unsigned values that s64 lacks become INT64_MAX.
 absl::StatusOr<Literal> AsIndices(const Literal& array);
 
 // Dimension k of the result is dimension permutation[k] of the array.
 absl::StatusOr<Literal> Transposed(const Literal& array, absl::Span<const int64_t> permutation);
 
-// An array of zeros in the type of wide floats.
+// Returns an array of zeros in the wide float type.
 absl::StatusOr<Literal> WideZeros(const Index& dims);
 
-// The elements that a view of the array's buffer names, as an array of `shape`.
+// Returns the elements of a view of the array's buffer as an array of `shape`.
 absl::StatusOr<Literal> Copied(const Literal& array, const View& from, const Shape& shape);
 
 }  // namespace hlo::reference

@@ -1,4 +1,4 @@
-// Pairs of start and done (semantics 8.3). Values never change, so a computation may run as soon as its
+// Pairs of start and done (semantics 8.3). Values are immutable, so a computation may run as soon as its
 // arguments are known.
 
 #include "ir/async.h"
@@ -12,8 +12,8 @@
 namespace hlo::reference {
 namespace {
 
-// The value of start and update: ((operands...), result, contexts...). Until all arguments are there, the
-// result is a literal without a shape.
+// Returns the value of a start or update: ((operands...), result, contexts...). The result has no shape until
+// all arguments are bound.
 absl::StatusOr<Literal> Advance(OpContext& context, std::vector<Literal> arguments, const Shape& handle) {
   const Instruction& link = context.instruction;
   const bool is_start = link.opcode() == Opcode::kAsyncStart;
@@ -22,7 +22,7 @@ absl::StatusOr<Literal> Advance(OpContext& context, std::vector<Literal> argumen
     return absl::FailedPreconditionError("it is not known which async-start this continues");
   const Computation& computation = *start->Get<attr::calls>();
   std::vector<Literal> parts = {Literal::Tuple(arguments), Literal()};
-  // A bound argument may declare only the first elements of a tuple.
+  // A bound argument may declare only a prefix of a tuple.
   const bool is_complete =
       std::equal(arguments.begin(), arguments.end(), computation.parameters().begin(),
                  computation.parameters().end(), [](const Literal& argument, const Instruction* parameter) {
@@ -45,8 +45,8 @@ absl::StatusOr<Literal> AsyncStart(OpContext& context) {
   return Advance(context, std::move(arguments), context.shape());
 }
 
-// Operands after the handle are further arguments; once the computation has run they are only places for
-// output.
+// Operands after the handle are further arguments. After the computation has run, they are only output
+// buffers.
 absl::StatusOr<Literal> AsyncUpdate(OpContext& context) {
   Literal& handle = context.operands[0];
   if (handle.element(1).shape().IsValid()) return std::move(handle);
@@ -63,7 +63,7 @@ absl::StatusOr<Literal> AsyncDone(OpContext& context) {
   return std::move(result);
 }
 
-// (destination, source, context)
+// Returns (destination, source, context).
 absl::StatusOr<Literal> CopyStart(OpContext& context) {
   std::vector<Literal> parts = {context.operands[0], context.operands[0]};
   for (size_t i = 2; i < context.shape().elements().size(); ++i) {

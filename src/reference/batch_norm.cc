@@ -1,4 +1,4 @@
-// Batch normalisation (semantics 6.8). Sums run over all positions of one feature; n is their number.
+// Batch normalisation (semantics 6.8). Sums run over the n elements of one feature.
 
 #include <cmath>
 #include <utility>
@@ -12,12 +12,12 @@ namespace {
 
 using Doubles = absl::Span<const double>;
 
-// The attribute is an f32, whatever the operands are.
+// The attribute is an f32 for all operand types.
 double Epsilon(const OpContext& context) {
   return static_cast<float>(context.instruction.Get<attr::epsilon>());
 }
 
-// Operands as f64.
+// Returns the operands as f64.
 absl::StatusOr<std::vector<Literal>> WidenedOperands(const OpContext& context) {
   std::vector<Literal> wide;
   for (const Literal& operand : context.operands) {
@@ -27,7 +27,7 @@ absl::StatusOr<std::vector<Literal>> WidenedOperands(const OpContext& context) {
   return wide;
 }
 
-// An array seen as [outer, feature, inner].
+// An array with dimensions [outer, feature, inner].
 struct FeatureView {
   int64_t outer = 1, features = 1, inner = 1;
 
@@ -36,14 +36,14 @@ struct FeatureView {
     for (int64_t d = feature_index + 1; d < shape.rank(); ++d) inner *= shape.dim(d);
   }
   double n() const { return static_cast<double>(outer * inner); }
-  // visit(i) for the place of every element of a feature.
+  // Calls visit(i) with the offset of every element of a feature.
   template <class Visit>
   void Each(int64_t feature, Visit&& visit) const {
     for (int64_t o = 0; o < outer; ++o) {
       for (int64_t k = 0; k < inner; ++k) visit((o * features + feature) * inner + k);
     }
   }
-  // The sum of term(i) over a feature.
+  // Returns the sum of term(i) over a feature.
   template <class Term>
   double Sum(int64_t feature, Term&& term) const {
     double sum = 0;

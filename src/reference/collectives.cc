@@ -1,4 +1,4 @@
-// Collectives of a single device, where every group has one member (semantics 8.4).
+// Collectives of a single device, for which every group has one member (semantics 8.4).
 
 #include <algorithm>
 #include <utility>
@@ -12,7 +12,7 @@
 namespace hlo::reference {
 namespace {
 
-// Every group that is written down has one member.
+// True if every explicit group has one member.
 bool HasSingleGroups(const ReplicaGroups& groups) {
   switch (groups.form) {
     case ReplicaGroups::Form::kList:
@@ -25,7 +25,7 @@ bool HasSingleGroups(const ReplicaGroups& groups) {
   return false;
 }
 
-// The operands as the result: themselves, or as a tuple where there are several.
+// Returns the operand, or the tuple of several operands.
 Literal Together(absl::Span<Literal> operands) {
   if (operands.size() == 1) return std::move(operands[0]);
   return Literal::Tuple({std::make_move_iterator(operands.begin()), std::make_move_iterator(operands.end())});
@@ -36,7 +36,7 @@ bool SendsToItself(const Instruction& instruction) {
   return std::any_of(pairs.begin(), pairs.end(), [](IntList pair) { return pair[0] == 0 && pair[1] == 0; });
 }
 
-// (operands, results, contexts...)
+// Returns (operands, results, contexts...).
 absl::StatusOr<Literal> Started(OpContext& context, Literal result) {
   std::vector<Literal> parts = {Together(context.operands), std::move(result)};
   for (size_t i = 2; i < context.shape().elements().size(); ++i) {
@@ -46,7 +46,7 @@ absl::StatusOr<Literal> Started(OpContext& context, Literal result) {
   return Literal::Tuple(std::move(parts));
 }
 
-// With has_dynamic_root the last operand holds positions within the group, of which there is one.
+// With has_dynamic_root the last operand contains positions in the group, of which there is one.
 absl::StatusOr<Literal> FromRoot(OpContext& context) {
   if (!context.instruction.Get<attr::has_dynamic_root>()) return Together(context.operands);
   HLO_ASSIGN_OR_RETURN(const Literal roots, AsIndices(context.operands.back()));
@@ -70,7 +70,7 @@ absl::Status CheckRows(std::string_view array, size_t update, int64_t begin, int
       "update {} takes {} rows from row {} on, but {} has {} rows", update, count, begin, array, rows));
 }
 
-// Rows of the one array go into the other, one list of them for the only peer.
+// Returns why a ragged-all-to-all of a single device cannot run; "" if it can.
 std::string RaggedObstacle(const Instruction& instruction) {
   if (instruction.operand_count() != 6) return "takes six operands";
   const Shape &input = instruction.operand(0)->shape(), &output = instruction.operand(1)->shape();
@@ -93,13 +93,13 @@ std::string RaggedObstacle(const Instruction& instruction) {
 
 namespace {
 
-// The arrays of a value, depth first.
+// Appends the array shapes in a shape in depth-first order.
 void AppendArrays(const Shape& shape, std::vector<const Shape*>* arrays) {
   if (!shape.IsTuple()) return arrays->push_back(&shape);
   for (const Shape& element : shape.elements()) AppendArrays(element, arrays);
 }
 
-// The value that a collective gives, or that its start's done will give.
+// Returns the result shape of a collective, or of the done that completes a start.
 const Shape& ResultOf(const Instruction& instruction) {
   const Opcode opcode = instruction.opcode();
   const bool holds_operands = opcode == Opcode::kAllGatherStart || opcode == Opcode::kCollectivePermuteStart;
@@ -108,7 +108,7 @@ const Shape& ResultOf(const Instruction& instruction) {
              : instruction.shape();
 }
 
-// Only a group of one member gives every operand back as it is.
+// Operands are returned unchanged only if groups have one member.
 std::string GroupSizeObstacle(const Instruction& instruction) {
   std::vector<const Shape*> results, operands;
   AppendArrays(ResultOf(instruction), &results);
@@ -166,8 +166,8 @@ std::string CollectiveObstacle(const Instruction& instruction) {
   return GroupSizeObstacle(instruction);
 }
 
-// The result begins as the second operand, `output`; of rows of `input`, send_sizes[u] from input_offsets[u]
-// on are then written from output_offsets[u] on.
+// The result starts as the operand `output`; then rows input_offsets[u], ..., input_offsets[u] +
+// send_sizes[u] - 1 of `input` are copied to output_offsets[u] on.
 absl::StatusOr<Literal> RaggedAllToAll(OpContext& context) {
   const Literal input = context.operands[0];
   Literal output = std::move(context.operands[1]);
@@ -193,11 +193,11 @@ absl::StatusOr<Literal> RaggedAllToAll(OpContext& context) {
   return output;
 }
 
-// What arrives from the only member of the group is what it gave.
+// The only member of the group receives its own operand.
 absl::StatusOr<Literal> AllReduce(OpContext& context) { return Together(context.operands); }
 absl::StatusOr<Literal> AllGather(OpContext& context) { return Together(context.operands); }
 absl::StatusOr<Literal> ReduceScatter(OpContext& context) { return Together(context.operands); }
-// Without dimensions the result is a tuple, of one element, too.
+// Without dimensions the result is a tuple, even of one element.
 absl::StatusOr<Literal> AllToAll(OpContext& context) {
   Literal result = Together(context.operands);
   if (!context.shape().IsTuple() || result.shape().IsTuple()) return result;
@@ -206,10 +206,10 @@ absl::StatusOr<Literal> AllToAll(OpContext& context) {
 absl::StatusOr<Literal> CollectiveBroadcast(OpContext& context) { return FromRoot(context); }
 absl::StatusOr<Literal> CollectiveReduce(OpContext& context) { return FromRoot(context); }
 
-// The operand where device 0 sends to itself; zeros where nobody sends to it.
+// Returns the operand if device 0 sends to itself, and zeros if no device sends to it.
 absl::StatusOr<Literal> CollectivePermute(OpContext& context) { return Permuted(context, context.shape()); }
 
-// all-reduce-start has the value of the result, the others the pair of operands and results.
+// all-reduce-start returns the result, the others the pair of operands and results.
 absl::StatusOr<Literal> AllReduceStart(OpContext& context) { return Together(context.operands); }
 absl::StatusOr<Literal> AllReduceDone(OpContext& context) { return std::move(context.operands[0]); }
 

@@ -8,7 +8,7 @@
 namespace hlo::reference {
 namespace {
 
-// out[m, n] = sum over k of a[m, k] * b[k, n], k ascending. A few rows of `out` share each pass through b.
+// out[m, n] = sum over k of a[m, k] * b[k, n], with k ascending. Blocks of a few rows share each pass over b.
 template <Wide W>
 void MultiplyMatrices(int64_t m_size, int64_t k_size, int64_t n_size, const W* a, const W* b, W* out) {
   constexpr int64_t kRows = 8;
@@ -53,7 +53,7 @@ Index Concat(Index a, const Index& b, const Index& c) {
 
 namespace {
 
-// So many rows of a product that they take a fraction of a second.
+// Returns the number of rows whose products take a fraction of a second, between checks of the deadline.
 int64_t RowsBetweenLooksAtTheClock(int64_t k, int64_t n) {
   constexpr int64_t kProducts = int64_t{1} << 27;
   const int64_t in_a_row = std::max<int64_t>(k, 1) * std::max<int64_t>(n, 1);

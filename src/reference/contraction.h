@@ -1,6 +1,6 @@
 #pragma once
-// What the dots and convolution share: the wide type in which they compute, the product that they repeat, and
-// the one rounding that ends the sum (semantics 6.1).
+// Code shared by dot and convolution: the wide accumulation type, the matrix product and the final rounding
+// (semantics 6.1).
 
 #include <complex>
 #include <cstdint>
@@ -14,13 +14,14 @@
 
 namespace hlo::reference {
 
-// The wide type in which products of this type are summed. Operands are converted to it exactly, integers wrap.
+// Returns the wide type in which products of this type accumulate. Operands convert to it exactly; integers
+// wrap.
 ElementType ContractionType(ElementType product);
 
-// Returns a sum of products rounded to `product` and then, where that differs, converted to the result's type.
+// Rounds a sum of products to `product` and then, if different, converts it to the result type.
 absl::StatusOr<Literal> RoundedSum(const Literal& wide, ElementType product, const Shape& shape);
 
-// sum[i] += a * b[i] for each of n elements.
+// Computes sum[i] += a * b[i] for n elements.
 template <Wide W>
 void AddScaled(W a, const W* b, int64_t n, W* sum) {
   for (int64_t i = 0; i < n; ++i) {
@@ -35,16 +36,16 @@ void AddScaled(W a, const W* b, int64_t n, W* sum) {
   }
 }
 
-// The dimensions of one operand of a dot, by what the dot does with them.
+// The dimension numbers of one operand of a dot.
 struct DotDims {
   Index batch, contracting, free;
 };
 DotDims LhsDims(const Instruction& dot);
 DotDims RhsDims(const Instruction& dot);
 
-// sum[b, m, n] = sum over k of lhs[b, m, k] * rhs[b, k, n], in the order of batch, free lhs and free rhs
-// dimensions. Contracting positions k are row-major in the order in which their dimensions are listed. Both
-// arrays, and the sum, are of one wide type.
+// Returns sum[b, m, n] = sum over k of lhs[b, m, k] * rhs[b, k, n] with batch, free lhs and free rhs
+// dimensions in this order. The contracting index k is row-major in the listed order of its dimensions. All
+// arrays have the same wide type.
 absl::StatusOr<Literal> DotSum(const Literal& lhs, const DotDims& l, const Literal& rhs, const DotDims& r);
 
 Index Concat(Index a, const Index& b, const Index& c);

@@ -1,4 +1,4 @@
-// Control flow and structure (semantics 8.1, 8.2, 8.4).
+// Control flow, tuples and device ids (semantics 8.1, 8.2, 8.4).
 
 #include <algorithm>
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace hlo::reference {
 
-// Evaluates the computation with the operands as its arguments.
+// Evaluates the computation with the operands as arguments.
 absl::StatusOr<Literal> Call(OpContext& context) {
   return context.caller.Call(*context.instruction.Get<attr::to_apply>(), context.operands);
 }
@@ -17,7 +17,7 @@ absl::StatusOr<Literal> Fusion(OpContext& context) {
 }
 
 namespace {
-// Gives up its share of the state at the end, so that the body finds it unshared and can update it in place.
+// Releases its reference to the state, so that the body can update it in place.
 absl::StatusOr<bool> Holds(Caller& caller, const Computation& condition, Literal state) {
   HLO_ASSIGN_OR_RETURN(const Literal holds, caller.Call(condition, absl::MakeSpan(&state, 1)));
   return holds.span<bool>()[0];
@@ -36,8 +36,8 @@ absl::StatusOr<Literal> While(OpContext& context) {
   }
 }
 
-// A pred chooses the first branch by true and the second by false, an s32 by number; out of range it is the
-// last.
+// A pred selects the first branch if true and the second if false; an s32 selects by index, and out of range
+// the last branch.
 absl::StatusOr<Literal> Conditional(OpContext& context) {
   const auto branches = context.instruction.called_computations();
   const Literal& choice = context.operands[0];
@@ -71,14 +71,14 @@ absl::StatusOr<Literal> GetTupleElement(OpContext& context) {
   return std::move(context.operands[0].mutable_elements()[context.instruction.Get<attr::index>()]);
 }
 
-// Their first operand, whatever it is.
+// Returns the first operand.
 absl::StatusOr<Literal> OptBarrier(OpContext& context) { return std::move(context.operands[0]); }
 absl::StatusOr<Literal> AddDependency(OpContext& context) { return std::move(context.operands[0]); }
 absl::StatusOr<Literal> Domain(OpContext& context) { return std::move(context.operands[0]); }
 
 absl::StatusOr<Literal> AfterAll(OpContext&) { return Literal::Token(); }
 
-// One device: number 0.
+// The single device has id 0.
 absl::StatusOr<Literal> PartitionId(OpContext& context) { return Literal::CreateZeros(context.shape()); }
 absl::StatusOr<Literal> ReplicaId(OpContext& context) { return Literal::CreateZeros(context.shape()); }
 

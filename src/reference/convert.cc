@@ -7,12 +7,12 @@
 namespace hlo::reference {
 namespace {
 
-// One value to another class (semantics 2.1 to 2.3). Into a float, `step.round` is the conversion's; integers
-// reach floats of 32 bits and fewer as an f32.
+// Converts a value to another type class (semantics 2.1 to 2.3). For floats `step.round` is the rounding of a
+// conversion; integers are converted to floats of at most 32 bits through f32.
 template <Wide To, Wide From>
 To ConvertTo(const ScalarStep& step, From value) {
   if constexpr (std::is_same_v<To, bool>) {
-    return value != From{};  // A NaN counts as true.
+    return value != From{};  // NaN converts to true.
   } else if constexpr (std::is_same_v<From, std::complex<double>>) {
     return To(value);
   } else if constexpr (std::is_same_v<To, std::complex<double>>) {
@@ -38,7 +38,7 @@ WideScalar Identity(const ScalarStep&, const WideScalar& a, const WideScalar&, c
   return a;
 }
 
-// The same bits read as another type of the same width.
+// Reinterprets the bits as another type of the same width.
 WideScalar BitcastElement(const ScalarStep& step, const WideScalar& a, const WideScalar&, const WideScalar&) {
   alignas(16) std::byte bytes[16] = {};
   ScalarStorer(step.from)(bytes, 0, a);
@@ -54,7 +54,7 @@ WideScalar BitcastElement(const ScalarStep& step, const WideScalar& a, const Wid
   return ScalarLoader(step.to)(bytes, 0);
 }
 
-// Types of 32 bits and fewer as f32.
+// Types of at most 32 bits are reduced as f32.
 WideScalar ReduceF32(const ScalarStep& step, const WideScalar& a, const WideScalar&, const WideScalar&) {
   return Wrap<double>(
       step, scalar::ReducePrecision(static_cast<float>(a.f), step.exponent_bits, step.mantissa_bits));
@@ -100,7 +100,7 @@ ScalarKernel ReducePrecisionKernel(const Instruction& instruction) {
 
 ScalarKernel StochasticConvertKernel(const Instruction&) { return &ConvertStochastically; }
 
-// Arrays of another type are converted; `copy` may do so too.
+// `copy` may change the element type too.
 absl::StatusOr<Literal> Convert(OpContext& context) {
   if (context.operands[0].shape().IsTuple() || context.operands[0].type() == context.shape().type())
     return std::move(context.operands[0]);

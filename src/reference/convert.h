@@ -1,5 +1,5 @@
 #pragma once
-// The kernels of conversions (semantics 2 and 3.11 to 3.12).
+// Scalar kernels of conversions (semantics 2 and 3.11 to 3.12).
 
 #include "reference/elementwise.h"
 

@@ -1,4 +1,4 @@
-// convolution (semantics 6.4).
+// Convolution (semantics 6.4).
 
 #include <algorithm>
 
@@ -13,13 +13,13 @@
 namespace hlo::reference {
 namespace {
 
-// A convolution of arrays that are dense in this order: input[batch, spatial, feature], kernel[spatial, input
+// A convolution of dense arrays in the dimension order input[batch, spatial, feature], kernel[spatial, input
 // feature, output feature], output[batch, spatial, feature].
 struct Convolver {
-  WindowTaps taps;  // Places in one entry of the input's batch, and in the kernel.
+  WindowTaps taps;  // Offsets in one input image and in the kernel.
   Index output_spatial;
   int64_t output_batch, output_features;
-  int64_t input_entry_size;  // Elements of one entry of the input's batch.
+  int64_t input_entry_size;  // Elements of one input image.
   int64_t kernel_inputs;
   int64_t feature_groups, batch_groups;
 
@@ -32,8 +32,8 @@ struct Convolver {
                 W* output) const;
 };
 
-// For the output features z of one group: output[z] = sum over the taps, then over r = 0, ..., kernel_inputs
-// - 1, of
+// Computes the output features z of one group: output[z] = sum over the taps and r = 0, ..., kernel_inputs -
+// 1 of
 //   input[tap, r] * kernel[tap, r, z].
 // A feature group reads its own input features, a batch group its own part of the batch.
 template <Wide W>
@@ -69,7 +69,7 @@ absl::Status Convolver::Run(const W* input, const W* kernel, W* output) {
   return absl::OkStatus();
 }
 
-// One element of each block of N along `dimension` is stored; `places` says which:
+// Expands a sparse operand, which stores one element of each block of N along `dimension` and its position:
 //   dense[..., i * N + places[..., i, ...], ...] = stored[..., i, ...], and zeros elsewhere.
 absl::StatusOr<Literal> Dense(const Literal& stored, const Literal& places, const SparsitySide& sparsity) {
   if (places.dims() != stored.dims()) {
@@ -101,7 +101,7 @@ absl::StatusOr<Literal> Dense(const Literal& stored, const Literal& places, cons
   return dense;
 }
 
-// The checker has seen sparse operands as they are stored.
+// Checks the sizes of expanded sparse operands; the checker has seen only the stored ones.
 bool Fits(const Convolver& convolver, const Literal& input, const Literal& kernel) {
   const int64_t last = input.rank() - 1;
   return input.dim(0) == convolver.output_batch * convolver.batch_groups &&
@@ -109,7 +109,7 @@ bool Fits(const Convolver& convolver, const Literal& input, const Literal& kerne
          kernel.dim(last) == convolver.output_features;
 }
 
-// An operand as the convolution sees it: dense, in its wide type, its dimensions in the order of `order`.
+// Returns an operand dense, in its wide type, with its dimensions in the order `order`.
 absl::StatusOr<Literal> Prepared(const OpContext& context, int64_t operand, const Index& order,
                                  ElementType type) {
   Literal array = context.operands[operand];
@@ -125,10 +125,9 @@ absl::StatusOr<Literal> Prepared(const OpContext& context, int64_t operand, cons
 
 }  // namespace
 
-// out[n, o, z] = sum over the kernel's positions k, then its input features r, of lhs[n, p, r] * rhs[k, r, z]
-// with
+// out[n, o, z] = sum over kernel positions k, then input features r, of lhs[n, p, r] * rhs[k, r, z] with
 //   p = (o * stride + k * rhs_dilate - pad_low) / lhs_dilate,
-// k reversed where the window says so, and nothing where p lies on padding or between the elements.
+// where k is reversed as in the window, and terms with p in the padding or between elements are omitted.
 absl::StatusOr<Literal> Convolution(OpContext& context) {
   const Instruction& convolution = context.instruction;
   const DimLabels& labels = *convolution.Get<attr::dim_labels>();

@@ -56,7 +56,7 @@ void CustomCalls::Add(std::string target, CheckedModule module) {
 }
 
 absl::Status CustomCalls::AddLibrary(const std::string& path) {
-  // A name without a slash would be looked for in the system's folders.
+  // dlopen would search the system's folders for a name without a slash.
   const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
   void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
@@ -72,8 +72,7 @@ CustomCallFunction CustomCalls::FindFunction(std::string_view target) const {
   for (void* library : libraries_) {
     void* found = dlsym(library, symbol.c_str());
     if (found == nullptr) continue;
-    return [found](const Instruction& call,
-                                                              absl::Span<const Literal> operands) {
+    return [found](const Instruction& call, absl::Span<const Literal> operands) {
       return CallNative(found, call, operands);
     };
   }

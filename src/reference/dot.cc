@@ -1,4 +1,4 @@
-// dot, ragged-dot, scaled-dot (semantics 6.1 to 6.3).
+// dot, ragged-dot and scaled-dot (semantics 6.1 to 6.3).
 
 #include <algorithm>
 #include <vector>
@@ -13,8 +13,8 @@
 namespace hlo::reference {
 namespace {
 
-// The groups into which group_sizes cuts the ragged dimension: which one does a position of lhs belong to?
-// The sizes may differ along other dimensions, the prefix.
+// Maps positions of the ragged dimension to the groups that group_sizes defines. The sizes may differ along
+// other dimensions, the prefix.
 class Groups {
  public:
   static constexpr int64_t kNone = -1;
@@ -40,7 +40,7 @@ class Groups {
   int64_t Of(const Index& lhs_position) const { return group_of_[Offset(lhs_position, strides_)]; }
 
  private:
-  // Group g holds the positions from the end of group g - 1 up to sizes[0] + ... + sizes[g].
+  // Group g contains the positions from the end of group g - 1 up to sizes[0] + ... + sizes[g].
   void FillIn(absl::Span<const int64_t> sizes, int64_t extent, int64_t prefixes) {
     group_of_.assign(prefixes * extent, kNone);
     for (int64_t p = 0; p < prefixes; ++p) {
@@ -53,14 +53,15 @@ class Groups {
     }
   }
 
-  Index strides_;  // Over the dimensions of lhs: of the ragged one and the prefix.
+  Index strides_;  // Strides of the ragged and the prefix dimensions, by dimension of lhs.
   int64_t count_ = 0;
   std::vector<int64_t> group_of_;
 };
 
 bool Contains(const Index& dims, int64_t d) { return std::find(dims.begin(), dims.end(), d) != dims.end(); }
 
-// The dimensions along which group sizes may differ: those before the ragged one, batch dimensions first.
+// Returns the dimensions along which group sizes may differ: those before the ragged one, batch dimensions
+// first.
 Index PrefixDims(const DotDims& l, int64_t ragged_dim) {
   Index prefix;
   for (const Index* dims : {&l.batch, Contains(l.contracting, ragged_dim) ? &l.contracting : &l.free}) {
@@ -72,8 +73,8 @@ Index PrefixDims(const DotDims& l, int64_t ragged_dim) {
   return prefix;
 }
 
-// An operand of a scaled-dot times its scale: result[i] = x[i] * scale[i / block], block[d] = dim(x, d) /
-// dim(scale, d). A scalar scale means none.
+// Returns an operand of a scaled-dot times its scale: result[i] = x[i] * scale[i / block], block[d] = dim(x,
+// d) / dim(scale, d). A scalar scale means no scaling.
 absl::StatusOr<Literal> Scaled(const Literal& x, const Literal& scale) {
   if (scale.rank() != x.rank()) return x;
   Index block;
@@ -96,8 +97,8 @@ absl::StatusOr<Literal> Scaled(const Literal& x, const Literal& scale) {
 
 }  // namespace
 
-// result[b, m, n] = sum over k of lhs[b, m, k] * rhs[b, k, n]; where the run asks for it, by way of
-// `algorithm`.
+// result[b, m, n] = sum over k of lhs[b, m, k] * rhs[b, k, n]; emulates `algorithm` if the run's options ask
+// for it.
 absl::StatusOr<Literal> Dot(OpContext& context) {
   const ElementType lhs_type = context.operands[0].type(), rhs_type = context.operands[1].type();
   const ElementType product = ProductType(lhs_type, rhs_type, context.shape().type());
@@ -118,7 +119,7 @@ absl::StatusOr<Literal> Dot(OpContext& context) {
   return RoundedSum(total, product, context.shape());
 }
 
-// With g the group of position [b, m, k] of lhs; positions outside all groups contribute nothing:
+// The group of position [b, m, k] of lhs is g; positions outside all groups contribute nothing:
 //   ragged free dimension:         result[b, m, n] = sum over k of lhs[b, m, k] * rhs[g, b, k, n]
 //   ragged contracting dimension:  result[g, b, m, n] = sum over the k in g of lhs[b, m, k] * rhs[b, k, n]
 //   ragged batch dimension:        result[b, m, n] = sum over k of lhs[b, m, k] * rhs[b, k, n]
@@ -167,8 +168,8 @@ absl::StatusOr<Literal> RaggedDot(OpContext& context) {
   return RoundedSum(sum, product, context.shape());
 }
 
-// dot of lhs[i] * lhs_scale[i / block] and rhs[j] * rhs_scale[j / block], all four converted to the result's
-// type.
+// The dot of lhs[i] * lhs_scale[i / block] and rhs[j] * rhs_scale[j / block], after conversion of all four to
+// the result type.
 absl::StatusOr<Literal> ScaledDot(OpContext& context) {
   const ElementType lhs_type = context.operands[0].type(), rhs_type = context.operands[1].type();
   const bool floats_to_integer =

@@ -13,13 +13,13 @@ namespace hlo::reference {
 namespace {
 
 struct SplitPair {
-  int lhs, rhs;  // Pieces, the highest first.
+  int lhs, rhs;  // Indices of pieces, the most significant first.
 };
 
 constexpr int kF32ExponentBits = 8;
 
-// How many bits of an f32's mantissa a piece keeps, into how many pieces it is cut, and the products in the
-// order of their addition.
+// The mantissa bits of a piece of an f32, the number of pieces, and the products in the order of their
+// addition.
 struct Algorithm {
   int mantissa_bits = 23;
   ElementType accumulator = ElementType::kF32;
@@ -56,12 +56,12 @@ Algorithm Describe(PrecisionAlgorithm algorithm) {
   }
 }
 
-// The value without the mantissa bits that a piece lacks.
+// Truncates the mantissa of a value to this many bits.
 float Cut(float value, int mantissa_bits) {
   return std::bit_cast<float>(std::bit_cast<uint32_t>(value) >> (23 - mantissa_bits) << (23 - mantissa_bits));
 }
 
-// The last piece is rounded; the others are cut off, and the rest goes on:
+// Splits values. The last piece is rounded; the others are truncated:
 //   hi = cut(x), mid = cut(x - hi), lo = round(x - hi - mid).
 absl::StatusOr<std::vector<Literal>> Pieces(const Literal& array, const Algorithm& algorithm) {
   HLO_ASSIGN_OR_RETURN(const Literal wide, Widened(array, ElementType::kF64));
@@ -85,8 +85,8 @@ absl::StatusOr<std::vector<Literal>> Pieces(const Literal& array, const Algorith
 
 }  // namespace
 
-// The products are added one after the other. Before the last one, of the highest pieces, NaNs are cleared:
-// an infinity leaves inf - inf in its lower pieces.
+// Adds the products one after the other. Before the last one, that of the most significant pieces, NaNs are
+// cleared, because the lower pieces of an infinity contain inf - inf.
 absl::StatusOr<Literal> SumByAlgorithm(PrecisionAlgorithm algorithm, const Literal& lhs, const Literal& rhs,
                                        SumOfProducts sum) {
   const Algorithm description = Describe(algorithm);

@@ -1,7 +1,7 @@
 #pragma once
-// What `algorithm=` of a dot makes of its operands (semantics 6.1, table): pieces of fewer bits, whose
-// products a matrix unit forms one by one. XLA's CPU engine and its evaluator ignore the attribute; so does a
-// run that does not ask for this.
+// Emulates `algorithm=` of a dot (semantics 6.1): operands are split into pieces of fewer bits, whose
+// products a matrix unit computes. XLA's CPU engine and evaluator ignore the attribute, as runs do without
+// this option.
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
@@ -10,10 +10,11 @@
 
 namespace hlo::reference {
 
-// The sum of products of two f64 arrays, not rounded.
+// Returns the sum of products of two f64 arrays without rounding.
 using SumOfProducts = absl::FunctionRef<absl::StatusOr<Literal>(const Literal& lhs, const Literal& rhs)>;
 
-// The algorithm's sum of products of two arrays of floats, in f64 and rounded to the algorithm's accumulator.
+// Returns the algorithm's sum of products of two float arrays, in f64 and rounded to the algorithm's
+// accumulator type.
 absl::StatusOr<Literal> SumByAlgorithm(PrecisionAlgorithm algorithm, const Literal& lhs, const Literal& rhs,
                                        SumOfProducts sum);
 

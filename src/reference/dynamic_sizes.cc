@@ -43,14 +43,14 @@ Index ActualDims(const Literal& array) {
   return dims;
 }
 
-// The first `dims` elements along each dimension, as a static array.
+// Returns the first `dims` elements along each dimension as a static array.
 absl::StatusOr<Literal> Cropped(const Literal& array, const Index& dims) {
   if (!array.has_dynamic_sizes() && array.dims() == absl::MakeConstSpan(dims)) return array;
   const View part = View::Dense(array.dims()).Window(Zeros(array.rank()), dims);
   return Copied(array, part, Shape::Array(array.type(), dims));
 }
 
-// An array of the same bounds, with the sizes of another.
+// Returns an array with the run-time sizes of another array of the same bounds.
 Literal WithSizesOf(const Literal& sized, const Literal& array) {
   Literal result = array.WithShape(sized.shape());
   for (int64_t d = 0; d < sized.rank() && sized.has_dynamic_sizes(); ++d) {
@@ -59,11 +59,10 @@ Literal WithSizesOf(const Literal& sized, const Literal& array) {
   return result;
 }
 
-// --- Operands
-// ---------------------------------------------------------------------------------------------------
+// Sizes of operands.
 
-// Elementwise operands take one size: that of those larger than 1 (an element alone counts for all), else the
-// least.
+// Returns the common size of elementwise operands: that of operands larger than 1, since a single element is
+// repeated, otherwise the smallest.
 Index CommonDims(absl::Span<const Literal> operands, const Shape& declared) {
   Index common = declared.dims();
   for (int64_t d = 0; d < common.rank(); ++d) {
@@ -89,7 +88,7 @@ absl::StatusOr<Literal> Stretched(const Literal& array, const Index& dims) {
   return Copied(array, from, Shape::Array(array.type(), dims));
 }
 
-// What pairs of dimensions of two operands both have.
+// Reduces the sizes of paired dimensions of two operands to their minimum.
 void CutPairs(IntList a_dims, IntList b_dims, Index* a, Index* b) {
   for (size_t k = 0; k < a_dims.size(); ++k) {
     int64_t &left = (*a)[a_dims[k]], &right = (*b)[b_dims[k]];
@@ -97,13 +96,13 @@ void CutPairs(IntList a_dims, IntList b_dims, Index* a, Index* b) {
   }
 }
 
-// The sizes of the operands that the instruction works on.
+// Returns the sizes of the operands that the instruction uses.
 std::vector<Index> OperandDims(const Instruction& instruction, absl::Span<const Literal> operands) {
   std::vector<Index> dims;
   for (const Literal& operand : operands) dims.push_back(ActualDims(operand));
   IntList slice_sizes;
   switch (instruction.opcode()) {
-    case Opcode::kDot:  // What only one side has would meet zeros.
+    case Opcode::kDot:  // Elements beyond the other side's size would be multiplied by zeros.
       CutPairs(instruction.Get<attr::lhs_contracting_dims>(), instruction.Get<attr::rhs_contracting_dims>(),
                &dims[0], &dims[1]);
       CutPairs(instruction.Get<attr::lhs_batch_dims>(), instruction.Get<attr::rhs_batch_dims>(), &dims[0],
@@ -113,7 +112,7 @@ std::vector<Index> OperandDims(const Instruction& instruction, absl::Span<const 
       dims[0] = operands[0].dims();
       return dims;
     case Opcode::kDynamicSlice:
-    case Opcode::kGather:  // Only dimensions that are read whole have their size.
+    case Opcode::kGather:  // Only dimensions that are sliced whole keep their run-time size.
       slice_sizes = instruction.opcode() == Opcode::kGather ? instruction.Get<attr::slice_sizes>()
                                                             : instruction.Get<attr::dynamic_slice_sizes>();
       for (int64_t d = 0; d < operands[0].rank(); ++d) {
@@ -125,10 +124,9 @@ std::vector<Index> OperandDims(const Instruction& instruction, absl::Span<const 
   }
 }
 
-// --- Instructions
-// -----------------------------------------------------------------------------------------------
+// Instructions at run-time sizes.
 
-// Values of attributes that hold sizes, for arrays of the actual sizes.
+// Attribute values that contain sizes, adjusted to the run-time sizes.
 struct ActualAttributes {
   std::vector<SliceRange> slice;
   Index slice_sizes;
@@ -154,7 +152,7 @@ void FitAttributes(const Instruction& instruction, const Literal& operand, Actua
   }
 }
 
-// Dimensions of a reshape's operand and result with equal products.
+// Dimensions of the operand and of the result of a reshape with equal products.
 struct ReshapeGroup {
   int64_t in, in_end, out, out_end;
 };
@@ -180,8 +178,8 @@ std::vector<ReshapeGroup> ReshapeGroups(absl::Span<const int64_t> in, absl::Span
   return groups;
 }
 
-// Within a group, sizes scale with what the operand has of it. Where its result has several dimensions,
-// `inferred_dimension`, else the dynamic one, else the first takes the change.
+// Sizes in a group scale with the operand's run-time size. If the result has several dimensions in the group,
+// the change applies to `inferred_dimension`, or else the dynamic dimension, or else the first.
 absl::StatusOr<Index> ReshapedDims(const Instruction& reshape, const Shape& bounds,
                                    absl::Span<const int64_t> actual) {
   const Shape& declared = reshape.shape();
@@ -205,14 +203,14 @@ absl::StatusOr<Index> ReshapedDims(const Instruction& reshape, const Shape& boun
   return result;
 }
 
-// Result elements depend on the operands' elements of the same index.
+// True if result elements depend only on operand elements of the same index.
 bool IsByElement(const Instruction& instruction) {
   const Opcode opcode = instruction.opcode();
   return (Info(opcode).has(kElementwise) && opcode != Opcode::kBitcastConvert) || opcode == Opcode::kClamp ||
          opcode == Opcode::kMap || opcode == Opcode::kSelect;
 }
 
-// What the instruction gives for operands of the actual sizes, which those of `actual` have.
+// Returns the result shape for operands of the run-time sizes in `actual`.
 absl::StatusOr<Shape> ActualShape(const Instruction& instruction, const Shape& operand_bounds,
                                   const Instruction& actual) {
   const Shape& declared = instruction.shape();
@@ -234,7 +232,7 @@ absl::StatusOr<Shape> ActualShape(const Instruction& instruction, const Shape& o
     HLO_ASSIGN_OR_RETURN(const Index dims, ReshapedDims(instruction, operand_bounds, operand.dims()));
     return Shape::Array(declared.type(), dims);
   }
-  // A source of fewer elements than there are windows leaves the last windows alone.
+  // If the source has fewer elements than there are windows, the last windows are ignored.
   if (instruction.opcode() == Opcode::kSelectAndScatter) return Shape::Array(declared.type(), operand.dims());
   Diagnostics diagnostics;
   Shape inferred = InferShape(actual, diagnostics);
@@ -315,7 +313,7 @@ absl::StatusOr<Literal> AtActualSizes(OpContext& context, ReferenceOp op) {
   return WithinBounds(result, context.shape());
 }
 
-// The actual size of a dimension, or the static one.
+// Returns the run-time size of a dimension, or its static size.
 absl::StatusOr<Literal> GetDimensionSize(OpContext& context) {
   HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(context.shape()));
   const int64_t dimension = context.instruction.Get<attr::dimensions>()[0];
@@ -323,7 +321,7 @@ absl::StatusOr<Literal> GetDimensionSize(OpContext& context) {
   return result;
 }
 
-// The same elements, with an actual size recorded on the dimension.
+// Returns the same elements with the run-time size of a dimension set.
 absl::StatusOr<Literal> SetDimensionSize(OpContext& context) {
   const int64_t dimension = context.instruction.Get<attr::dimensions>()[0];
   const int64_t size = context.operands[1].span<int32_t>()[0], bound = context.operands[0].dim(dimension);
@@ -336,7 +334,8 @@ absl::StatusOr<Literal> SetDimensionSize(OpContext& context) {
   return result;
 }
 
-// The operand's actual elements in row-major order, as an array of the sizes that the other operands give.
+// Returns the operand's elements within its run-time sizes in row-major order, as an array of the sizes in
+// the other operands.
 absl::StatusOr<Literal> DynamicReshape(OpContext& context) {
   HLO_ASSIGN_OR_RETURN(const Literal elements, Cropped(context.operands[0], ActualDims(context.operands[0])));
   Index dims;

@@ -1,6 +1,6 @@
 #pragma once
-// Arrays whose sizes are known only at run time (semantics 4.5). Their elements lie in arrays of the bounds;
-// an instruction on them means the same instruction on arrays of the actual sizes.
+// Arrays whose sizes are known only at run time (semantics 4.5). Their elements are stored in arrays of the
+// bounds; instructions on them have the semantics of static arrays of the run-time sizes.
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -9,13 +9,14 @@
 
 namespace hlo::reference {
 
-// Whether the instruction computes with the elements of such an array, rather than handing it on.
+// True if the instruction computes with the elements of such an array instead of forwarding it.
 bool NeedsActualSizes(const Instruction& instruction, absl::Span<const Literal> operands);
 
-// The instruction on the actual arrays; its result fills the low end of arrays of the declared bounds.
+// Applies the instruction to arrays of the run-time sizes; its result is stored at the low end of arrays of
+// the declared bounds.
 absl::StatusOr<Literal> AtActualSizes(OpContext& context, ReferenceOp op);
 
-// A static array as the low end of one of the declared bounds, with its sizes beside it; zeros fill the rest.
+// Returns a static array as the low end of an array of the declared bounds, with its sizes; the rest is zero.
 absl::StatusOr<Literal> WithinBounds(const Literal& actual, const Shape& declared);
 
 }  // namespace hlo::reference

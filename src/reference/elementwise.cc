@@ -8,14 +8,15 @@
 #include "reference/convert.h"
 #include "types/scalar_ops.h"
 
-// Operations that are a function object of types/scalar_ops.h, where their meaning stands.
+// Operations that types/scalar_ops.h defines as function objects.
 #define HLO_SCALAR_OPS(OP)                                                                                  \
   OP(Abs)                                                                                                   \
   OP(Acos)                                                                                                  \
   OP(Acosh)                                                                                                 \
   OP(Add)                                                                                                   \
   OP(And)                                                                                                   \
-  OP(Asin) OP(Asinh) OP(Atan2) OP(Atanh) OP(Cbrt) OP(Ceil) OP(Clamp) OP(Complex) OP(Cosh) OP(Cosine)        \
+  OP(Asin)                                                                                                  \
+  OP(Asinh) OP(Atan2) OP(Atanh) OP(Cbrt) OP(Ceil) OP(Clamp) OP(Complex) OP(Cosh) OP(Cosine)                 \
       OP(CountLeadingZeros) OP(Divide) OP(Erf) OP(Exp2) OP(Exponential) OP(ExponentialMinusOne) OP(Floor)   \
           OP(Imag) OP(IsFinite) OP(Log) OP(Log2) OP(LogPlusOne) OP(Logistic) OP(Maximum) OP(Minimum)        \
               OP(Mulhi) OP(Negate) OP(Not) OP(Or) OP(Popcnt) OP(Power) OP(Real) OP(Remainder)               \
@@ -37,7 +38,7 @@ HLO_ELEMENTWISE(StochasticConvert)
 
 namespace {
 
-// Of c64, products and differences round to f32 one by one.
+// In c64, products and differences are rounded to f32 individually.
 struct MultiplyC64 {
   std::complex<double> operator()(std::complex<double> a, std::complex<double> b) const {
     return std::complex<double>(std::complex<float>(a) * std::complex<float>(b));
@@ -55,7 +56,7 @@ struct InTotalOrder {
   }
 };
 
-// A NaN makes every comparison false but NE; in the total order, which integers always have, it has a place.
+// NaN makes every comparison false except NE. The total order, which integers always use, orders NaN.
 template <class Direction>
 ScalarKernel DirectionKernel(ElementType type, bool total) {
   return total && IsFloat(type) ? KernelOf<InTotalOrder<Direction>>(type) : KernelOf<Direction>(type);
@@ -117,7 +118,7 @@ constexpr std::array<FindKernel, kOpcodeCount> kKernels = [] {
 bool IsElementwise(Opcode opcode) { return kKernels[static_cast<size_t>(opcode)] != nullptr; }
 
 namespace {
-// Beyond the width of every type more bits make no difference.
+// Shift counts beyond the width of every type are equivalent.
 int BitCount(int64_t count) { return static_cast<int>(std::min<int64_t>(count, 64)); }
 }  // namespace
 

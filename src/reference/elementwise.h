@@ -1,6 +1,5 @@
 #pragma once
-// What does an elementwise instruction do to one element of each operand? The same function serves whole
-// arrays and the scalars of to_apply computations.
+// Scalar kernels of elementwise instructions, for arrays and for the scalars of to_apply computations.
 
 #include <cmath>
 #include <complex>
@@ -12,16 +11,16 @@
 namespace hlo::reference {
 
 struct ScalarStep;
-// Operands that the operation does not have are ignored. The result is rounded to the instruction's type.
+// Computes one element; excess operands are ignored. The result is rounded to the instruction's type.
 using ScalarKernel = WideScalar (*)(const ScalarStep& step, const WideScalar& a, const WideScalar& b,
                                     const WideScalar& c);
 
 struct ScalarStep {
   ScalarKernel kernel = nullptr;
-  ElementType from, to;  // Of the first operand and of the result.
+  ElementType from, to;  // The types of the first operand and of the result.
   int bits, result_bits;
   ScalarRound round;
-  // reduce-precision; stochastic-convert: the width of its random numbers.
+  // For reduce-precision; stochastic-convert uses the width of its random numbers.
   int exponent_bits = 0, mantissa_bits = 0, random_bits = 0;
 
   WideScalar operator()(const WideScalar& a, const WideScalar& b = {}, const WideScalar& c = {}) const {
@@ -29,18 +28,19 @@ struct ScalarStep {
   }
 };
 
-// nullopt for instructions that are not elementwise, and for types for which the operation has no meaning.
+// Returns nullopt for instructions that are not elementwise, and for types without semantics for the
+// operation.
 std::optional<ScalarStep> FindScalarStep(const Instruction& instruction);
 bool IsElementwise(Opcode opcode);
-// Conversion between two types, as `convert` does it.
+// Returns the conversion between two types, as `convert` performs it.
 ScalarStep ConvertStep(ElementType from, ElementType to);
-// a < b in the total order of the type (semantics 3.9).
+// Returns the comparison a < b in the total order of the type (semantics 3.9).
 ScalarStep TotalOrderLess(ElementType type);
 
-// Result element i from the operands' elements i; a scalar operand counts for every element.
+// Computes result element i from operand elements i; scalar operands are broadcast.
 absl::StatusOr<Literal> EachElement(OpContext& context);
 
-// The values inside a WideScalar.
+// Accesses the value in a WideScalar.
 template <Wide W>
 W Unwrap(const WideScalar& value) {
   if constexpr (std::is_same_v<W, bool>)
@@ -54,7 +54,7 @@ W Unwrap(const WideScalar& value) {
   else
     return {value.f, value.imag};
 }
-// A result, rounded.
+// Returns a rounded result.
 template <Wide W>
 WideScalar Wrap(const ScalarStep& step, W value) {
   WideScalar result;
@@ -73,7 +73,7 @@ WideScalar Wrap(const ScalarStep& step, W value) {
   return result;
 }
 
-// A function object of types/scalar_ops.h, told the operand's width where it asks.
+// Constructs a function object of types/scalar_ops.h, with the operand's width if it takes one.
 template <class F>
 F MakeOperation(const ScalarStep& step) {
   if constexpr (requires { F{1}; })
@@ -82,7 +82,7 @@ F MakeOperation(const ScalarStep& step) {
     return (void)step, F{};
 }
 
-// Its kernel on a type's class; nullptr where it is not defined there.
+// Returns the function object's kernel for a type class; nullptr if it is not defined for it.
 template <class F>
 ScalarKernel KernelOf(ElementType type) {
   return DispatchWide(type, []<class W>() -> ScalarKernel {

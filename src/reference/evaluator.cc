@@ -86,7 +86,7 @@ absl::Status Evaluator::RunStep(Frame& frame, const Step& step, absl::Span<Liter
   }
 }
 
-// Operands at their last use are handed over, so that what nobody else holds can be updated in place.
+// Operands are moved at their last use, so that unshared ones can be updated in place.
 absl::StatusOr<Literal> Evaluator::Compute(Frame& frame, const Step& step) {
   const absl::Span<Literal> operands = absl::MakeSpan(frame.operands).first(step.use_count);
   for (int32_t i = 0; i < step.use_count; ++i) {
@@ -105,7 +105,7 @@ absl::StatusOr<Literal> Evaluator::Compute(Frame& frame, const Step& step) {
   return result;
 }
 
-// The only step that need not touch its whole operand.
+// Executes a get-tuple-element, which reads only one element of its operand.
 Literal Evaluator::TakeElement(Frame& frame, const Step& step) {
   const Use& use = frame.program.uses[step.first_use];
   Literal& tuple = frame.values[use.slot];

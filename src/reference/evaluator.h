@@ -1,5 +1,5 @@
 #pragma once
-// The walking evaluator: runs a computation instruction by instruction.
+// The interpreter, which evaluates a computation instruction by instruction.
 
 #include <array>
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace hlo::reference {
 
 class Evaluator : public Caller {
  public:
-  static constexpr std::array<uint64_t, 2> kFirstCounter = {0x7012395, 0};  // As XLA starts it.
+  static constexpr std::array<uint64_t, 2> kFirstCounter = {0x7012395, 0};  // XLA's initial value.
 
   Evaluator(const std::vector<const Computation*>& callees_first, const EvaluateOptions& options);
 
@@ -28,12 +28,12 @@ class Evaluator : public Caller {
   const CustomCalls* custom_calls() const override { return options_.custom_calls; }
 
  private:
-  // The values of a computation that is running; kept between calls for its memory. No recursion, so one
-  // suffices.
+  // The values of a running computation, reused across calls to keep its memory. There is no recursion, so
+  // one frame per computation suffices.
   struct Frame {
     Program program;
     std::vector<Literal> values;    // By slot.
-    std::vector<Literal> operands;  // Of the step that runs.
+    std::vector<Literal> operands;  // Those of the current step.
   };
   class View;
 
@@ -47,7 +47,7 @@ class Evaluator : public Caller {
   const EvaluateOptions& options_;
   absl::flat_hash_map<const Computation*, std::unique_ptr<Frame>> frames_;
   const bool keeps_operands_;
-  bool located_ = false;  // The failure that is on its way out names its place.
+  bool located_ = false;  // True if the error being returned contains its location.
   int64_t depth_ = -1;
   int64_t step_count_ = 0;
   std::vector<RunningLoop> loops_;  // Outermost first.

@@ -1,15 +1,14 @@
 #pragma once
-// The binary interface of XLA's typed foreign functions, version 0.5 (API_VERSION_TYPED_FFI): what a handler
-// is called with, and the functions that it may call. Every structure begins with its size, so that either
-// side may know fewer fields than the other.
+// The ABI of XLA's typed FFI, version 0.5 (API_VERSION_TYPED_FFI): call frames of handlers and the functions
+// that handlers may call. Every struct starts with its size, so that either side may know fewer fields.
 
 #include <cstddef>
 #include <cstdint>
 
 namespace hlo::ffi {
 
-struct Error;    // Ours: ffi_api.cc.
-struct Context;  // Of one call.
+struct Error;    // Defined in ffi_api.cc.
+struct Context;  // The context of one call.
 struct Future;
 struct Api;
 struct Extension {
@@ -27,7 +26,7 @@ struct Version {
 };
 inline constexpr int32_t kMajor = 0, kMinor = 5;
 
-// Element types have the numbers of PrimitiveType.
+// Element types have PrimitiveType's numbers.
 struct Buffer {
   size_t struct_size;
   Extension* extensions;
@@ -79,11 +78,11 @@ struct CallFrame {
   Values arguments;
   Values results;
   Attributes attributes;
-  Future* future;  // Set by a handler that goes on after it has returned.
+  Future* future;  // Set by a handler that continues after it returns.
 };
 using Handler = Error* (*)(CallFrame*);
 
-// A handler that is called with this extension fills the metadata and does nothing else.
+// A handler that is called with this extension only fills in the metadata.
 struct Metadata {
   size_t struct_size;
   Version version;
@@ -95,7 +94,7 @@ struct MetadataExtension {
   Metadata* metadata;
 };
 
-// What the functions of the interface take: each a structure of its own.
+// The arguments of the API functions, one struct each.
 struct Header {
   size_t struct_size;
   Extension* extensions;
@@ -157,7 +156,7 @@ struct FutureCreate : Header {
 };
 struct FutureSetError : Header {
   Future* future;
-  Error* error;  // Becomes the future's.
+  Error* error;  // Ownership passes to the future.
 };
 struct RunIdGet : Header {
   Context* context;

@@ -65,7 +65,7 @@ Error* Free(MemoryFree* args) {
   return nullptr;
 }
 
-// Tasks run at once: the pool has no threads of its own.
+// Runs the task immediately, because the pool has no threads.
 Error* Schedule(ThreadPoolSchedule* args) {
   args->task(args->data);
   return nullptr;

@@ -1,5 +1,5 @@
 #pragma once
-// The functions that typed foreign functions may call while they run on the host.
+// The API functions that typed FFI handlers may call on the host.
 
 #include "absl/status/status.h"
 #include "reference/ffi_abi.h"
@@ -8,9 +8,9 @@ namespace hlo::ffi {
 
 const Api& HostApi();
 
-// The status of an error, or OK for nullptr; frees it.
+// Returns the status of an error, or OK for nullptr; frees it.
 absl::Status TakeError(Error* error);
-// Waits for the future, frees it and gives what it was set to.
+// Waits for the future, frees it and returns its status.
 absl::Status Await(Future* future);
 
 }  // namespace hlo::ffi

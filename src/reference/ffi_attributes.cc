@@ -15,7 +15,7 @@
 namespace hlo::reference {
 namespace {
 
-// The element type of a type's name in MLIR: i32, ui8, f32, index.
+// Returns the element type of an MLIR type name: i32, ui8, f32, index.
 std::optional<ElementType> TypeOf(const std::string& name) {
   if (name == "i1") return ElementType::kPred;
   if (name == "index") return ElementType::kS64;
@@ -27,7 +27,7 @@ std::optional<ElementType> TypeOf(const std::string& name) {
 
 }  // namespace
 
-// Whatever the views point to; lists do not move their elements.
+// Owns the data of the views; its lists have stable addresses.
 struct FfiAttributes::Storage {
   struct Dictionary {
     std::map<std::string, std::pair<int32_t, void*>> entries;  // Sorted by name.
@@ -85,7 +85,7 @@ class FfiAttributeReader {
     return std::string(text_.substr(begin, at_ - begin));
   }
 
-  // Behind the opening quote. \\HH is a byte.
+  // Parses the rest of a string after the opening quote. \\HH is a byte.
   absl::StatusOr<std::string> Quoted() {
     std::string result;
     while (at_ < text_.size() && text_[at_] != '"') {
@@ -171,7 +171,7 @@ class FfiAttributeReader {
     return *type;
   }
 
-  // `array<i64: 1, 2>`, behind the bracket.
+  // Parses the rest of `array<i64: 1, 2>` after the bracket.
   absl::StatusOr<Attribute> ReadArray() {
     HLO_ASSIGN_OR_RETURN(const ElementType type, ReadType());
     std::vector<std::byte> bytes;
@@ -209,7 +209,7 @@ class FfiAttributeReader {
       } else if constexpr (std::is_same_v<W, std::complex<double>>) {
         return false;
       } else if (!absl::SimpleAtoi(word, &value)) {
-        // MLIR writes unsigned integers as signed ones where their top bit is set.
+        // MLIR prints unsigned integers with the top bit set as negative.
         int64_t negative = 0;
         if (!absl::SimpleAtoi(word, &negative)) return false;
         value = static_cast<W>(negative);

@@ -1,5 +1,5 @@
 #pragma once
-// The attributes of a typed foreign call, from the dictionary in its backend_config:
+// The attributes of a typed FFI call, parsed from the dictionary in its backend_config:
 //   {factor = 2.0 : f32, n = 3 : i64, name = "x", on = true, sizes = array<i64: 1, 2>, more = {...}}
 
 #include <list>
@@ -15,10 +15,10 @@ namespace hlo::reference {
 
 class FfiAttributes {
  public:
-  // InvalidArgument, with the place in the text, for what no handler can take.
+  // Returns InvalidArgument with the text position for values that handlers do not support.
   static absl::StatusOr<FfiAttributes> Parse(std::string_view text);
 
-  // Refers to this object.
+  // Returns a view of this object.
   const ffi::Attributes& view() const { return *view_; }
 
  private:

@@ -13,7 +13,7 @@
 namespace hlo::reference {
 namespace {
 
-// The arrays and tokens of values, as the handler sees them.
+// The arrays and tokens of values in the form that handlers receive.
 class FfiBuffers {
  public:
   absl::Status Add(const Literal& value, const Shape& shape) {
@@ -22,7 +22,7 @@ class FfiBuffers {
     return absl::OkStatus();
   }
 
-  // Refers to this object, to which nothing is added any more.
+  // Returns a view of this object, which must not change afterwards.
   ffi::Values View() {
     std::vector<NativeValue*> leaves;
     for (NativeValue& value : values_) value.CollectLeaves(&leaves);
@@ -60,7 +60,7 @@ class FfiBuffers {
 };
 
 ffi::CallFrame EmptyFrame() {
-  // XLA does not count `future`, and handlers insist on its size.
+  // XLA excludes `future` from the size, and handlers require this size.
   return {.struct_size = offsetof(ffi::CallFrame, future),
           .extensions = nullptr,
           .api = &ffi::HostApi(),
@@ -72,7 +72,7 @@ ffi::CallFrame EmptyFrame() {
           .future = nullptr};
 }
 
-// Asks the handler which version of the interface it was compiled with.
+// Checks the API version for which the handler was compiled.
 absl::Status CheckVersion(ffi::Handler handler, std::string_view target) {
   ffi::Metadata metadata{
       sizeof(ffi::Metadata), {sizeof(ffi::Version), nullptr, ffi::kMajor, ffi::kMinor}, 0, 0};

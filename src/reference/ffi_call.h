@@ -1,5 +1,5 @@
 #pragma once
-// Custom calls of API_VERSION_TYPED_FFI: a handler gets buffers with their shapes, and attributes by name.
+// Custom calls of API_VERSION_TYPED_FFI, whose handlers receive buffers with shapes and named attributes.
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"

@@ -1,4 +1,4 @@
-// Discrete Fourier transforms (semantics 6.5), in f64.
+// Discrete Fourier transforms (semantics 6.5) in f64.
 
 #include <cmath>
 #include <complex>
@@ -15,7 +15,7 @@ namespace {
 
 using Number = std::complex<double>;
 
-// exp(sign 2 pi i k / n) for every k, each computed by itself.
+// Returns exp(sign 2 pi i k / n) for every k, each computed directly.
 std::vector<Number> Roots(int64_t n, double sign) {
   std::vector<Number> roots(n);
   for (int64_t k = 0; k < n; ++k) {
@@ -32,8 +32,8 @@ int64_t SmallestPrimeFactor(int64_t n) {
   return n;
 }
 
-// X[k] = sum over j of x[j] root^(j k). With n = p m it falls into p transforms of every p-th element, by
-// X[k] = sum over r < p of root^(r k) X_r[k mod m].
+// X[k] = sum over j of x[j] root^(j k). For n = p m, it consists of p transforms of every p-th element: X[k]
+// = sum over r < p of root^(r k) X_r[k mod m].
 absl::Status Transform(const Number* x, int64_t stride, int64_t n, const std::vector<Number>& roots,
                        Number* out, Pace& pace) {
   if (n == 1) {
@@ -54,7 +54,7 @@ absl::Status Transform(const Number* x, int64_t stride, int64_t n, const std::ve
   return absl::OkStatus();
 }
 
-// Transforms every line along a dimension, in place.
+// Transforms every line along a dimension in place.
 absl::Status TransformDimension(Literal& array, int64_t dimension, bool inverse) {
   const int64_t n = array.dim(dimension);
   if (array.element_count() == 0) return absl::OkStatus();
@@ -74,8 +74,8 @@ absl::Status TransformDimension(Literal& array, int64_t dimension, bool inverse)
   return absl::OkStatus();
 }
 
-// The array with another size of its last dimension: bins 0..size-1, where X[k] = conj(X[n - k]) stands in
-// for those that it does not have.
+// Returns the array with its last dimension resized to bins 0..size-1; missing bins are X[k] = conj(X[n -
+// k]).
 absl::StatusOr<Literal> WithLastSize(const Literal& array, int64_t size) {
   Shape shape = array.shape();
   shape.set_dim(array.rank() - 1, size);
@@ -92,8 +92,8 @@ absl::StatusOr<Literal> WithLastSize(const Literal& array, int64_t size) {
 
 }  // namespace
 
-// Over the last dimensions, as many as fft_length has. RFFT keeps bins 0..n/2 of the last one and IRFFT
-// starts from them; an inverse divides by the number of elements.
+// Transforms the last dimensions, one per entry of fft_length. RFFT keeps bins 0..n/2 of the last one, and
+// IRFFT starts from them; inverse transforms divide by the number of elements.
 absl::StatusOr<Literal> Fft(OpContext& context) {
   const FftType type = context.instruction.Get<attr::fft_type>();
   const bool inverse = type == FftType::kIfft || type == FftType::kIrfft;
@@ -102,7 +102,7 @@ absl::StatusOr<Literal> Fft(OpContext& context) {
   HLO_RETURN_IF_ERROR(array.MakeUnique());
   const int64_t last = array.rank() - 1, outer_count = static_cast<int64_t>(length.size()) - 1;
   if (length.empty()) return Rounded(array, context.shape());
-  // The last dimension is transformed where it is whole: before bins are dropped, after they are there.
+  // The last dimension is transformed while it is complete: before bins are dropped or after they are added.
   if (type == FftType::kRfft) {
     HLO_RETURN_IF_ERROR(TransformDimension(array, last, inverse));
     HLO_ASSIGN_OR_RETURN(array, WithLastSize(array, context.shape().dim(last)));

@@ -1,5 +1,4 @@
-// Reading and writing at positions that are values: dynamic-slice, dynamic-update-slice, gather, scatter.
-// Semantics 4.2 to 4.4.
+// Indexed reads and writes: dynamic-slice, dynamic-update-slice, gather and scatter (semantics 4.2 to 4.4).
 
 #include <algorithm>
 #include <vector>
@@ -15,7 +14,7 @@
 namespace hlo::reference {
 namespace {
 
-// The start of a dynamic slice: one scalar for each dimension, or one vector of them (older dumps).
+// Returns the start of a dynamic slice: one scalar per dimension, or a vector (older dumps).
 absl::StatusOr<Index> StartOf(absl::Span<const Literal> operands) {
   Index start;
   for (const Literal& operand : operands) {
@@ -30,7 +29,7 @@ class StartIndices {
  public:
   struct Dimensions {
     int64_t index_vector_dim;
-    IntList start_index_map;  // Which dimension of the operand each entry of an index vector belongs to.
+    IntList start_index_map;  // Maps the entries of an index vector to dimensions of the operand.
     IntList operand_batching_dims, indices_batching_dims;
   };
 
@@ -46,9 +45,9 @@ class StartIndices {
     return StartIndices(std::move(indices), operand_rank, dims);
   }
 
-  // Where the slice begins for position s over the dimensions of the start indices but index_vector_dim:
+  // Returns the start for position s over the dimensions of the start indices except index_vector_dim:
   //   start[start_index_map[k]] = start_indices[s with k at index_vector_dim]
-  //   start[operand_batching_dims[k]] = s[indices_batching_dims[k]], dimensions counted as in start_indices
+  //   start[operand_batching_dims[k]] = s[indices_batching_dims[k]], by dimensions of start_indices
   Index At(const Index& s) const {
     const int64_t* vector = indices_.span<int64_t>().data() + Offset(s, position_strides_);
     Index start = Zeros(operand_rank_);
@@ -66,7 +65,7 @@ class StartIndices {
       : indices_(std::move(indices)), operand_rank_(operand_rank), dims_(dims) {
     const Index strides = RowMajorStrides(indices_.dims());
     position_strides_ = Pick(strides, OtherDims(indices_.rank(), {&dims_.index_vector_dim, 1}));
-    // An index_vector_dim one past the last dimension means vectors of one entry.
+    // index_vector_dim == rank means index vectors of size 1.
     vector_stride_ = dims_.index_vector_dim < indices_.rank() ? strides[dims_.index_vector_dim] : 0;
   }
 
@@ -77,13 +76,13 @@ class StartIndices {
   int64_t vector_stride_;
 };
 
-// to_apply of a scatter, applied to one element of each operand and each update.
+// The to_apply computation of a scatter, applied to one element of each operand and each update.
 class Combiner {
  public:
   static absl::StatusOr<Combiner> Make(const Computation& computation, int64_t operand_count,
                                        Caller& caller) {
     Combiner combiner;
-    // One that returns its update overwrites, and moves bytes.
+    // A combiner that returns its update overwrites the element and needs only a copy.
     combiner.overwrites_ = operand_count == 1 && computation.root() == computation.parameter(1);
     combiner.arguments_.resize(2 * operand_count);
     combiner.results_.resize(operand_count);
@@ -91,7 +90,7 @@ class Combiner {
     return combiner;
   }
 
-  // (results[0][at], ...) = to_apply(results[0][at], ..., updates[0][from], ...).
+  // Computes (results[0][at], ...) = to_apply(results[0][at], ..., updates[0][from], ...).
   absl::Status Apply(absl::Span<Literal> results, int64_t at, absl::Span<const Literal> updates,
                      int64_t from) {
     if (overwrites_ && results[0].type() == updates[0].type()) {
@@ -127,7 +126,7 @@ absl::Status DimensionListedTwice() {
       "a dimension of the operand is both a batching one and left out of the windows");
 }
 
-// The operand's elements, not shared with anyone.
+// Returns the operand with unshared elements.
 absl::StatusOr<Literal> TakeUnique(Literal& operand) {
   Literal result = std::move(operand);
   HLO_RETURN_IF_ERROR(result.MakeUnique());
@@ -145,8 +144,8 @@ absl::StatusOr<Literal> DynamicSlice(OpContext& context) {
   return Copied(operand, View::Dense(operand.dims()).Window(start, sizes), context.shape());
 }
 
-// The operand with result[start + i] = update[i], where start[d] = clamp(0, start[d], dim(operand, d) -
-// dim(update, d)).
+// The result is the operand with result[start + i] = update[i], where start[d] = clamp(0, start[d],
+// dim(operand, d) - dim(update, d)).
 absl::StatusOr<Literal> DynamicUpdateSlice(OpContext& context) {
   HLO_ASSIGN_OR_RETURN(Index start, StartOf(context.operands.subspan(2)));
   HLO_ASSIGN_OR_RETURN(Literal result, TakeUnique(context.operands[0]));
@@ -157,10 +156,10 @@ absl::StatusOr<Literal> DynamicUpdateSlice(OpContext& context) {
   return result;
 }
 
-// For each position s of the start indices, the slice of `slice_sizes` that begins at
+// For each position s of the start indices, the slice of sizes `slice_sizes` that starts at
 //   start[d] = clamp(0, start(s)[d], dim(operand, d) - slice_sizes[d])
-// fills the result's elements with s on the batch dimensions; the slice's dimensions, without the collapsed
-// and the batching ones, lie on `offset_dims`.
+// gives the result elements with s in the batch dimensions. The slice's dimensions, except collapsed and
+// batching ones, are the dimensions `offset_dims` of the result.
 absl::StatusOr<Literal> Gather(OpContext& context) {
   const Instruction& gather = context.instruction;
   const Literal& operand = context.operands[0];
@@ -175,7 +174,7 @@ absl::StatusOr<Literal> Gather(OpContext& context) {
                          {gather.Get<attr::index_vector_dim>(), gather.Get<attr::start_index_map>(),
                           operand_batching_dims, gather.Get<attr::start_indices_batching_dims>()}));
 
-  Index last_start = operand.dims();  // A slice of nothing starts at an element all the same.
+  Index last_start = operand.dims();  // An empty slice also starts at an existing element.
   for (int64_t d = 0; d < operand.rank(); ++d) last_start[d] -= std::max<int64_t>(1, slice_sizes[d]);
   const Index window_dims =
       OtherDims(operand.rank(), gather.Get<attr::collapsed_slice_dims>(), operand_batching_dims);
@@ -196,8 +195,8 @@ absl::StatusOr<Literal> Gather(OpContext& context) {
   return result;
 }
 
-// For each position s of the updates' scatter dimensions, in order: a window that does not lie inside the
-// operand is skipped; else for each position w over `update_window_dims`
+// For each position s of the updates' scatter dimensions, in order: a window that is not inside the operand
+// is skipped; otherwise for each position w over `update_window_dims`
 //   (result_0[start(s) + w], ...) = to_apply(result_0[start(s) + w], ..., update_0[s, w], ...).
 absl::StatusOr<Literal> Scatter(OpContext& context) {
   const Instruction& scatter = context.instruction;
@@ -227,7 +226,7 @@ absl::StatusOr<Literal> Scatter(OpContext& context) {
       OtherDims(all.dims.rank(), scatter.Get<attr::inserted_window_dims>(), batching_dims);
   if (window_dims.size() != update_window_dims.size()) return DimensionListedTwice();
   const Index to_strides = Pick(all.strides, window_dims);
-  Index starts_inside = all.dims;  // How many starts leave room for the window.
+  Index starts_inside = all.dims;  // The number of valid window starts.
   for (int64_t d = 0; d < all.dims.rank(); ++d) {
     const auto* k = std::find(window_dims.begin(), window_dims.end(), d);
     starts_inside[d] -= (k == window_dims.end() ? 1 : from.dims[k - window_dims.begin()]) - 1;

@@ -1,5 +1,5 @@
-// Factorisation and solution of triangular systems (semantics 6.6, 6.7). Matrices lie in the last two
-// dimensions; those before are a batch.
+// Cholesky factorisation and triangular solve (semantics 6.6, 6.7). The last two dimensions are matrices, the
+// others a batch.
 
 #include <cmath>
 #include <complex>
@@ -17,7 +17,7 @@ namespace {
 double Conjugate(double x) { return x; }
 std::complex<double> Conjugate(std::complex<double> x) { return std::conj(x); }
 
-// A matrix inside an array, perhaps read as its transpose.
+// A matrix in an array, optionally transposed.
 template <class T>
 struct Matrix {
   T* data;
@@ -28,7 +28,7 @@ struct Matrix {
   T& operator()(int64_t i, int64_t j) const { return data[i * row_stride + j * column_stride]; }
 };
 
-// l l^H = a, from the lower triangle of a. False if a is not positive definite.
+// Computes l with l l^H = a from the lower triangle of a; returns false if a is not positive definite.
 template <class T>
 absl::StatusOr<bool> Factor(const Matrix<const T>& a, int64_t n, const Matrix<T>& l) {
   Pace pace;
@@ -53,7 +53,7 @@ absl::StatusOr<Literal> FactorEach(const Literal& array, bool lower, const Shape
   const int64_t n = array.dim(array.rank() - 1);
   for (int64_t at = 0; at < array.element_count(); at += n * n) {
     T* out = result.mutable_span<T>().data() + at;
-    // The upper factor is the lower one of the transpose, transposed.
+    // The upper factor is the transposed lower factor of the transpose.
     const Matrix<const T> a(array.span<T>().data() + at, n, !lower);
     HLO_ASSIGN_OR_RETURN(const bool is_definite, Factor<T>(a, n, Matrix<T>(out, n, !lower)));
     if (!is_definite) std::fill_n(out, n * n, std::numeric_limits<double>::quiet_NaN());
@@ -61,7 +61,7 @@ absl::StatusOr<Literal> FactorEach(const Literal& array, bool lower, const Shape
   return Rounded(result, shape);
 }
 
-// a(i, j) of op(A), op by `transpose_a`.
+// Returns element (i, j) of op(A) for `transpose_a`.
 template <class T>
 struct Triangle {
   Matrix<const T> a;
@@ -70,7 +70,8 @@ struct Triangle {
   T operator()(int64_t i, int64_t j) const { return conjugate ? Conjugate(a(i, j)) : a(i, j); }
 };
 
-// x from op(a) x = x, for each of `columns` columns: the first row first where op(a) is lower, else the last.
+// Solves op(a) x = b in place for each of `columns` columns, by forward substitution if op(a) is lower
+// triangular, otherwise by back substitution.
 template <class T>
 absl::Status Substitute(const Triangle<T>& a, int64_t n, const Matrix<T>& x, int64_t columns) {
   Pace pace;
@@ -92,7 +93,7 @@ absl::StatusOr<Literal> SolveEach(const Literal& a, Literal b, const Instruction
   HLO_RETURN_IF_ERROR(b.MakeUnique());
   const bool left = instruction.Get<attr::left_side>();
   const TransposeA op = instruction.Get<attr::transpose_a>();
-  // X op(A) = B is op(A)^T X^T = B^T.
+  // X op(A) = B is equivalent to op(A)^T X^T = B^T.
   const bool transposed = (op == TransposeA::kTranspose || op == TransposeA::kAdjoint) == left;
   const int64_t n = a.dim(a.rank() - 1), columns = b.dim(b.rank() - 1);
   const int64_t b_size = b.dim(b.rank() - 2) * columns;
@@ -110,8 +111,8 @@ absl::StatusOr<Literal> SolveEach(const Literal& a, Literal b, const Instruction
 
 }  // namespace
 
-// The triangular factor of each matrix; the rest is zero. One that is not positive definite becomes NaN
-// throughout.
+// Returns the triangular factor of each matrix; the other triangle is zero. A matrix that is not positive
+// definite gives NaN everywhere.
 absl::StatusOr<Literal> Cholesky(OpContext& context) {
   const bool lower = context.instruction.Get<attr::lower>();
   const bool complex = IsComplex(context.operands[0].type());
@@ -121,7 +122,7 @@ absl::StatusOr<Literal> Cholesky(OpContext& context) {
   return FactorEach<double>(a, lower, context.shape());
 }
 
-// X of op(A) X = B, or X op(A) = B where left_side is false; only one triangle of A is read.
+// Solves op(A) X = B for X, or X op(A) = B if left_side is false. Only one triangle of A is read.
 absl::StatusOr<Literal> TriangularSolve(OpContext& context) {
   const bool complex = IsComplex(context.operands[0].type());
   const ElementType type = complex ? ElementType::kC128 : ElementType::kF64;

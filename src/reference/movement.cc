@@ -1,5 +1,5 @@
-// Data movement: which element of the operand does each element of the result show?
-// Semantics 2.4, 2.5, 3.14, 4.1.
+// Data movement (semantics 2.4, 2.5, 3.14, 4.1). The comments state which operand element each result element
+// equals.
 
 #include <algorithm>
 #include <complex>
@@ -21,7 +21,7 @@ namespace {
 
 View DenseView(const Literal& array) { return View::Dense(array.dims()); }
 
-// The array's bits in row-major order, read as elements of another type. The result may be shorter, never
+// Returns the array's bits in row-major order as elements of another type. The result may be shorter but not
 // longer.
 absl::StatusOr<Literal> Reinterpreted(const Literal& array, const Shape& shape) {
   const ElementType from = array.type(), to = shape.type();
@@ -42,13 +42,13 @@ absl::StatusOr<Literal> Reinterpreted(const Literal& array, const Shape& shape) 
   return result;
 }
 
-// The dimensions from the most major one in memory to the most minor one.
+// Returns the dimensions from the most major to the most minor one.
 Index MajorToMinor(const Shape& shape) {
   const Layout layout = shape.LayoutOrDefault();
   return Index(layout.minor_to_major.rbegin(), layout.minor_to_major.rend());
 }
 
-// Whether elements lie in the order of dimensions, side by side: no tiles, no E(n) wider than they are.
+// True if elements are contiguous in the order of dimensions: no tiles and no E(n) wider than the type.
 bool IsUntiled(const Shape& shape) {
   const Layout* layout = shape.layout();
   return layout == nullptr ||
@@ -56,8 +56,8 @@ bool IsUntiled(const Shape& shape) {
           (layout->element_size_in_bits == 0 || layout->element_size_in_bits == PackedBits(shape.type())));
 }
 
-// The sizes that tell where an array's elements lie, from major to minor: dimensions of size 1 do not where
-// no tile reaches them.
+// Returns the sizes that determine element positions, from major to minor; dimensions of size 1 do not matter
+// unless a tile covers them.
 Index SizesInMemory(const Shape& shape) {
   Index sizes = Pick(shape.dims(), MajorToMinor(shape));
   int64_t tiled = 0;
@@ -70,14 +70,14 @@ Index SizesInMemory(const Shape& shape) {
   return sizes;
 }
 
-// Whether the tiles of two arrays move nothing between them, so that the order of dimensions tells all.
+// True if the tiles of two arrays are equivalent, so that the dimension orders determine the bitcast.
 bool HaveSameTiling(const Shape& a, const Shape& b) {
   return a.layout() != nullptr && b.layout() != nullptr && a.layout()->tiles == b.layout()->tiles &&
          a.layout()->element_size_in_bits == b.layout()->element_size_in_bits &&
          PackedBits(a.type()) == PackedBits(b.type()) && SizesInMemory(a) == SizesInMemory(b);
 }
 
-// The bytes of an array in memory; padding is zero.
+// Returns the bytes of an array in its layout; padding is zero.
 absl::StatusOr<std::shared_ptr<Buffer>> InMemory(const PhysicalLayout& layout, const std::byte* elements) {
   HLO_ASSIGN_OR_RETURN(std::shared_ptr<Buffer> memory, Buffer::Allocate(layout.slots_byte_count()));
   std::memset(memory->data(), 0, static_cast<size_t>(memory->byte_count()));
@@ -85,8 +85,7 @@ absl::StatusOr<std::shared_ptr<Buffer>> InMemory(const PhysicalLayout& layout, c
   return memory;
 }
 
-// Reads the operand's memory as the result's layout says. No value where the result has elements in the
-// padding of the operand.
+// Reads the operand's memory in the result's layout; nullopt if result elements are in the operand's padding.
 absl::StatusOr<std::optional<Literal>> ReadThroughMemory(const Literal& operand, const PhysicalLayout& from,
                                                          const Shape& shape, const PhysicalLayout& to) {
   if (to.slots_byte_count() > from.slots_byte_count()) return std::nullopt;
@@ -95,7 +94,7 @@ absl::StatusOr<std::optional<Literal>> ReadThroughMemory(const Literal& operand,
   std::memset(ones->data(), 0xff, static_cast<size_t>(ones->byte_count()));
   HLO_ASSIGN_OR_RETURN(const std::shared_ptr<Buffer> occupied, InMemory(from, ones->data()));
   to.Load(occupied->data(), result.mutable_data());
-  // An element whose bits are not all ones lies in padding.
+  // An element with a zero bit is in padding.
   const int64_t bits = std::min<int64_t>(8, BitWidth(shape.type()));
   const auto full = static_cast<std::byte>(IsSigned(shape.type()) ? 0xff : ZeroExtend(0xff, bits));
   const std::byte* end = result.data() + result.byte_count();
@@ -106,7 +105,7 @@ absl::StatusOr<std::optional<Literal>> ReadThroughMemory(const Literal& operand,
   return result;
 }
 
-// result[(i + shift) mod n] = array[i] along one dimension: its two parts change places.
+// result[(i + shift) mod n] = array[i] along one dimension: swaps its two parts.
 absl::StatusOr<Literal> Rotated(const Literal& array, int64_t dimension, int64_t shift) {
   const int64_t n = array.dim(dimension);
   if (n == 0) return array;
@@ -137,7 +136,7 @@ absl::StatusOr<Literal> Broadcast(OpContext& context) {
   return Copied(operand, from, context.shape());
 }
 
-// The element with the same row-major rank number.
+// Elements keep their row-major position.
 absl::StatusOr<Literal> Reshape(OpContext& context) { return context.operands[0].WithShape(context.shape()); }
 
 // result[i] = operand[j] with j[permutation[k]] = i[k].
@@ -147,7 +146,7 @@ absl::StatusOr<Literal> Transpose(OpContext& context) {
                 context.shape());
 }
 
-// i[d] becomes dim(d) - 1 - i[d] along each of `dimensions`.
+// Replaces i[d] by dim(d) - 1 - i[d] along each of `dimensions`.
 absl::StatusOr<Literal> Reverse(OpContext& context) {
   const Literal& operand = context.operands[0];
   Index start = Zeros(operand.rank()), steps(operand.rank(), 1);
@@ -169,7 +168,7 @@ absl::StatusOr<Literal> Slice(OpContext& context) {
   return Copied(operand, DenseView(operand).Window(start, context.shape().dims(), steps), context.shape());
 }
 
-// The operands end to end along the dimension.
+// Concatenates the operands along the dimension.
 absl::StatusOr<Literal> Concatenate(OpContext& context) {
   const int64_t dimension = context.instruction.Get<attr::dimensions>()[0];
   HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(context.shape()));
@@ -183,8 +182,8 @@ absl::StatusOr<Literal> Concatenate(OpContext& context) {
   return result;
 }
 
-// Operand element a goes to low + a * (interior + 1); those outside the result vanish; all else is the
-// padding value.
+// Operand element a is moved to low + a * (interior + 1), or dropped outside the result; all other elements
+// are the padding value.
 absl::StatusOr<Literal> Pad(OpContext& context) {
   HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(context.shape()));
   HLO_ASSIGN_OR_RETURN(const Literal operand, WithType(context.operands[0], result.type()));
@@ -197,7 +196,8 @@ absl::StatusOr<Literal> Pad(OpContext& context) {
   const int64_t width = ByteCount(result.type());
   FillElements(width, value.data(), result.mutable_data(), DenseView(result));
 
-  Index first, count, target, steps;  // The operand's elements that stay, and where they go.
+  // The operand elements that are kept, and their positions in the result.
+  Index first, count, target, steps;
   for (int64_t d = 0; d < result.rank(); ++d) {
     const PaddingDim& padding = context.instruction.Get<attr::padding>()[d];
     if (operand.dim(d) == 0 || result.dim(d) == 0) return result;
@@ -213,7 +213,7 @@ absl::StatusOr<Literal> Pad(OpContext& context) {
   return result;
 }
 
-// The index i[iota_dimension], as s64 cast into the type.
+// Returns the index i[iota_dimension] as s64 converted to the type.
 absl::StatusOr<Literal> Iota(OpContext& context) {
   const Shape& shape = context.shape();
   const int64_t dimension = context.instruction.Get<attr::iota_dimension>();
@@ -232,14 +232,14 @@ absl::StatusOr<Literal> Iota(OpContext& context) {
   return Copied(line, from, shape);
 }
 
-// The operand's bits, first element and least significant bit first, read as elements of the result's type.
+// Reinterprets the operand's bits, first element and least significant bit first, as elements of the result
+// type.
 absl::StatusOr<Literal> BitcastConvert(OpContext& context) {
   return Reinterpreted(context.operands[0], context.shape());
 }
 
-// As bitcast-convert, in the order in which both arrays lie in memory by the layouts of their shapes. Where
-// elements of the result would lie in the operand's padding, tiles cannot be meant: the order of dimensions
-// alone counts.
+// Reinterprets the operand as bitcast-convert does, in the memory order of both layouts. If result elements
+// would be in the operand's padding, tiles are ignored and only the dimension orders count.
 absl::StatusOr<Literal> Bitcast(OpContext& context) {
   const Shape& operand_shape = context.instruction.operand(0)->shape();
   const bool untiled = IsUntiled(operand_shape) && IsUntiled(context.shape());

@@ -1,5 +1,5 @@
 #pragma once
-// Values as native code sees them: bytes that are laid out as a shape says.
+// Values in memory in the layout of a shape, for native code.
 
 #include <memory>
 #include <vector>
@@ -10,14 +10,14 @@
 
 namespace hlo::reference {
 
-// An array's bytes, or the values of a tuple's elements.
+// The bytes of an array, or the values of a tuple's elements.
 class NativeValue {
  public:
   static absl::StatusOr<NativeValue> Make(const Literal& value, const Shape& shape);
 
-  // The bytes, or an array of pointers to those of the elements; nullptr for tokens.
+  // Returns the bytes, or an array of pointers to those of the elements; nullptr for tokens.
   void* data();
-  // The arrays and tokens of the value, depth first.
+  // Appends the arrays and tokens of the value in depth-first order.
   void CollectLeaves(std::vector<NativeValue*>* out);
   const Shape& shape() const { return shape_; }
   absl::StatusOr<Literal> Read() const;
@@ -29,7 +29,7 @@ class NativeValue {
   std::vector<void*> pointers_;
 };
 
-// The layout in which the call asks for operand i.
+// Returns the shape of operand i with the layout that the call requires.
 const Shape& OperandInMemory(const Instruction& call, size_t i);
 
 }  // namespace hlo::reference

@@ -1,5 +1,5 @@
 #pragma once
-// Why an instruction cannot be evaluated, or "" if it can.
+// Functions that return why an instruction cannot be evaluated, or "" if it can.
 
 #include <string>
 
@@ -10,16 +10,16 @@ namespace hlo::reference {
 
 std::string Obstacle(const Instruction& instruction, const CustomCalls* custom_calls);
 
-// Of some opcodes.
+// For specific opcodes.
 std::string RandomObstacle(const Instruction& instruction);
 std::string CollectiveObstacle(const Instruction& instruction);
 std::string CustomCallObstacle(const Instruction& instruction, const CustomCalls* custom_calls);
 std::string TransferObstacle(const Instruction& transfer);
 
-// Whether a known custom call gives its first operand back as it is.
+// True if a known custom call returns its first operand unchanged.
 bool IsIdentityCall(const Instruction& call);
 
-// Whether an infeed, outfeed, send, recv or done of these exchanges a value with the host.
+// True if an infeed, outfeed, send, recv or done exchanges a value with the host.
 bool NeedsHost(const Instruction& instruction);
 
 }  // namespace hlo::reference

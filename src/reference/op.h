@@ -1,6 +1,6 @@
 #pragma once
-// The reference functions that opcodes.def names: one short function each, grouped by family in the .cc files
-// of this folder, each with the sentence of the semantics that it implements above it.
+// The reference functions of opcodes.def: one short function each, grouped by family in the .cc files of this
+// folder, with the sentence or formula of the semantics above it.
 
 #include <array>
 #include <cstdint>
@@ -19,25 +19,26 @@ class Host;
 
 namespace hlo::reference {
 
-// Evaluates called computations; the evaluator is one.
+// Evaluates called computations; the evaluator implements it.
 class Caller {
  public:
   virtual ~Caller() = default;
-  // The root's value for these arguments. Arguments may be moved from.
+  // Returns the root's value for these arguments, which may be moved from.
   virtual absl::StatusOr<Literal> Call(const Computation& computation, absl::Span<Literal> arguments) = 0;
 
-  // Whether a dot does what its `algorithm=` says.
+  // True if dots emulate their `algorithm=`.
   virtual bool emulates_dot_algorithms() const = 0;
 
-  // The run's counter of random numbers, low half and high half, before `delta` is added to it; and its seed.
+  // AdvanceCounter adds `delta` to the run's random number counter and returns its previous value, low half
+  // first.
   virtual std::array<uint64_t, 2> AdvanceCounter(int64_t delta) = 0;
   virtual uint64_t seed() const = 0;
 
-  // What the run's caller has supplied; null where it has not.
+  // Return what the run's caller supplied; null if absent.
   virtual Host* host() const { return nullptr; }
   virtual const CustomCalls* custom_calls() const { return nullptr; }
 
-  // What has been sent over a channel and not been received, oldest first.
+  // Returns the values that were sent over a channel and not yet received, oldest first.
   std::deque<Literal>& Channel(int64_t id) { return channels_[id]; }
 
  private:
@@ -46,8 +47,8 @@ class Caller {
 
 struct OpContext {
   const Instruction& instruction;
-  // One value for each operand. The evaluator gives up its own reference at an operand's last use, so a
-  // function may move an operand out and, where it IsUnique(), update it in place.
+  // One value per operand. The evaluator drops its own reference at an operand's last use, so a function may
+  // move an operand and, if it IsUnique(), update it in place.
   absl::Span<Literal> operands;
   Caller& caller;
 

@@ -38,7 +38,7 @@ bool IsReceipt(const Instruction* instruction) {
   return instruction->opcode() == Opcode::kRecvDone && !instruction->Get<attr::is_host_transfer>();
 }
 
-// The same instructions, those that wait for something sent put off while others can run.
+// Returns the instructions with those that wait for a send postponed while others can run.
 std::vector<const Instruction*> ReceiptsLast(const std::vector<const Instruction*>& order) {
   absl::flat_hash_map<const Instruction*, size_t> position;
   for (size_t i = 0; i < order.size(); ++i) position[order[i]] = i;
@@ -52,7 +52,7 @@ std::vector<const Instruction*> ReceiptsLast(const std::vector<const Instruction
     for (const Instruction* operand : order[i]->operands()) add_edge(operand, i);
     for (const Instruction* before : order[i]->Get<attr::control_predecessors>()) add_edge(before, i);
   }
-  std::set<std::pair<bool, size_t>> ready;  // Receipts after the others.
+  std::set<std::pair<bool, size_t>> ready;  // Sorts receives after the other instructions.
   for (size_t i = 0; i < order.size(); ++i) {
     if (missing[i] == 0) ready.insert({IsReceipt(order[i]), i});
   }
@@ -68,7 +68,7 @@ std::vector<const Instruction*> ReceiptsLast(const std::vector<const Instruction
   return result;
 }
 
-// Walks the steps backwards and notes what is needed later.
+// Scans the steps backwards and records last uses.
 class LastUses {
  public:
   explicit LastUses(const Computation& computation)

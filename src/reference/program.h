@@ -1,5 +1,5 @@
 #pragma once
-// How is a computation walked? Which of its instructions run, in which order, and who uses a value last.
+// The schedule of a computation: its live instructions in execution order, and the last use of each value.
 
 #include <cstdint>
 #include <vector>
@@ -14,38 +14,38 @@ namespace hlo::reference {
 
 struct Use {
   int32_t slot;
-  bool last;  // No later step needs the value: it may be taken.
+  bool last;  // True at the last use of the value, which may then be moved.
 };
 
 struct Step {
   const Instruction* instruction;
   ReferenceOp op;
-  int32_t slot;  // Of the result: the instruction's index.
+  int32_t slot;  // The slot of the result, which is the instruction's index.
   int32_t first_use, use_count;
-  // A get-tuple-element after which nobody needs that element of its tuple: it may be taken out.
+  // True for a get-tuple-element that is the last use of its tuple element, which may then be moved.
   bool takes_element;
 };
 
 struct Program {
   const Computation* computation;
   std::vector<Step> steps;
-  std::vector<Use> uses;  // Of all steps, their operands in order.
+  std::vector<Use> uses;  // The operands of all steps in order.
   int32_t max_operands = 0;
 };
 
-// The reference function of an opcode.
+// Returns the reference function of an opcode.
 ReferenceOp Reference(Opcode opcode);
 
-// The computation that the run's caller supplies for a custom call; nullptr for anything else.
+// Returns the computation that the run's caller supplied for a custom call; nullptr for other instructions.
 const Computation* SuppliedComputation(const Instruction& instruction, const CustomCalls* custom_calls);
 
-// The entry and everything that a run can reach from it, callees before callers; `depth` receives how deep
-// calls nest (1: none), kEndless where supplied modules call each other in a circle.
+// Returns the entry and all computations that a run can reach, callees before callers. Sets `depth` to the
+// nesting depth of calls (1: none), or kEndless if supplied modules call each other recursively.
 constexpr int64_t kEndless = -1;
 std::vector<const Computation*> CalledFrom(const Computation& entry, int64_t* depth,
                                            const CustomCalls* custom_calls = nullptr);
 
-// Computations that must run even if nobody uses their result (semantics 8.9).
+// Finds computations that must run even if their result is unused (semantics 8.9).
 class Effects {
  public:
   explicit Effects(const std::vector<const Computation*>& callees_first,
@@ -57,9 +57,9 @@ class Effects {
   absl::flat_hash_set<const Computation*> computations_;
 };
 
-// Those instructions that the root or an effect needs, each after its operands and control predecessors; in
-// the order of the text where the module is scheduled. Elsewhere a recv-done comes after everything that can
-// do without it, so that a send of its channel has run.
+// Returns the instructions that the root or a side effect needs, each after its operands and control
+// predecessors; in text order if the module is scheduled. Otherwise a recv-done follows all instructions that
+// do not depend on it, so that a send on its channel has run.
 std::vector<const Instruction*> LiveInstructions(const Computation& computation, const Effects& effects);
 
 Program MakeProgram(const Computation& computation, const Effects& effects);

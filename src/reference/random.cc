@@ -56,15 +56,15 @@ Four Philox(Four x, uint64_t key) {
   return x;
 }
 
-// The two words of a block go to neighbours along this dimension: the first of even size, else the first of
-// the largest.
+// Returns the dimension along which the two words of a block are adjacent: the first one of even size, or
+// else the first of the largest size.
 int64_t SplitDimension(absl::Span<const int64_t> dims) {
   const auto even = std::find_if(dims.begin(), dims.end(), [](int64_t size) { return size % 2 == 0; });
   if (even != dims.end()) return even - dims.begin();
   return std::max_element(dims.begin(), dims.end()) - dims.begin();
 }
 
-// set(i, bits) for every element of an array of these sizes; the state moves on.
+// Calls set(i, bits) for every element of an array of these sizes and advances the state.
 template <class Set>
 void ThreeFryWords(absl::Span<const int64_t> dims, State& state, Set&& set) {
   if (dims.empty()) {
@@ -91,7 +91,7 @@ void ThreeFryPairs(int64_t count, State& state, Set&& set) {
   }
 }
 
-// Of a state of two words the key is also the upper half of the counter, and the next state keeps it.
+// In a state of two words the key is also the upper half of the counter, and the next state keeps it.
 template <class Set>
 void PhiloxUnits(int64_t count, bool in_pairs, bool two_words, State& state, Set&& set) {
   const int64_t step = in_pairs ? 2 : 4;
@@ -114,10 +114,10 @@ Words WordsOf(uint64_t seed, const std::array<uint64_t, 2>& counter, uint64_t in
   return {Join(words[0], words[1]), Join(words[2], words[3])};
 }
 
-// In [0, 1).
+// Returns a number in [0, 1).
 double Fraction(uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
 
-// In [a, b): rounding in the type of the computation must not reach b.
+// Returns a number in [a, b); rounding to the computation's type must not give b.
 double UniformFloat(const Words& words, double a, double b, ScalarRound round) {
   for (const uint64_t word : words) {
     const double x = round(Fraction(word) * (b - a) + a);
@@ -126,7 +126,7 @@ double UniformFloat(const Words& words, double a, double b, ScalarRound round) {
   return a;
 }
 
-// Mean a and standard deviation b, by the method of Box and Muller.
+// Returns a normal number with mean a and standard deviation b by the Box-Muller transform.
 double Normal(const Words& words, double a, double b) {
   const double radius = std::sqrt(-2 * std::log(1 - Fraction(words[0])));
   return std::cos(2 * std::numbers::pi * Fraction(words[1])) * radius * b + a;
@@ -151,8 +151,8 @@ std::string RandomObstacle(const Instruction& instruction) {
   return "";
 }
 
-// (next state, bits): a counter, encrypted with a key (semantics 7.2). Types of fewer than 32 bits keep the
-// low bits of a word.
+// Returns (next state, bits): a counter encrypted with a key (semantics 7.2). Types narrower than 32 bits
+// keep the low bits of a word.
 absl::StatusOr<Literal> RngBitGenerator(OpContext& context) {
   const Shape& shape = context.shape().IsTuple() ? context.shape().element(1) : context.shape();
   HLO_ASSIGN_OR_RETURN(Literal bits, Literal::Create(shape));
@@ -183,8 +183,8 @@ absl::StatusOr<Literal> RngBitGenerator(OpContext& context) {
   return Literal::Tuple(std::move(parts));
 }
 
-// Numbers of a distribution over (a, b), each from a block of the counter; which ones they are is open
-// (semantics 7.7). Floats of 16 bits and fewer are drawn as f32.
+// Draws numbers from a distribution with parameters (a, b), each from a block of the counter; the values are
+// implementation-defined (semantics 7.7). Floats of at most 16 bits are drawn as f32.
 absl::StatusOr<Literal> Rng(OpContext& context) {
   HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(context.shape()));
   const WideScalar a = LoadScalar(context.operands[0], 0), b = LoadScalar(context.operands[1], 0);
@@ -204,7 +204,7 @@ absl::StatusOr<Literal> Rng(OpContext& context) {
   return result;
 }
 
-// The counter before `delta` is added to it: low half, high half.
+// Returns the counter before `delta` is added, low half first.
 absl::StatusOr<Literal> RngGetAndUpdateState(OpContext& context) {
   HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(context.shape()));
   const std::array<uint64_t, 2> counter =
@@ -213,7 +213,7 @@ absl::StatusOr<Literal> RngGetAndUpdateState(OpContext& context) {
   return result;
 }
 
-// (y0, y1) = ThreeFry with the key (k0, k1) of the counter (x0, x1), element by element.
+// Computes (y0, y1) = ThreeFry with key (k0, k1) of the counter (x0, x1) elementwise.
 absl::StatusOr<Literal> custom::ThreeFryBlocks(OpContext& context) {
   absl::Span<const uint32_t> in[4];
   for (int k = 0; k < 4; ++k) in[k] = context.operands[k].span<uint32_t>();

@@ -12,13 +12,13 @@
 namespace hlo::reference {
 namespace {
 
-// The positions that make up one result element, in the order of accumulation.
+// The operand positions that one result element reduces, in the order of accumulation.
 struct Reduced {
-  Index dims, strides;  // Of the reduced dimensions, those that vary fastest last.
+  Index dims, strides;  // Those of the reduced dimensions, fastest-varying last.
   Index kept_dims, kept_strides;
 };
 
-// Accumulation follows the operand's layout: its minor-most dimension varies fastest.
+// Accumulates in the operand's memory order: the most minor dimension varies fastest.
 Reduced Split(const Literal& array, const Layout& layout, IntList dimensions) {
   const Index strides = RowMajorStrides(array.dims());
   Reduced result;
@@ -33,7 +33,7 @@ Reduced Split(const Literal& array, const Layout& layout, IntList dimensions) {
   return result;
 }
 
-// visit(offset) for every position, the last dimension fastest, until a status is not OK.
+// Calls visit(offset) for every position, the last dimension fastest, until a status is not OK.
 template <class Visit>
 absl::Status EachOffset(const Index& dims, const Index& strides, int64_t offset, Visit&& visit) {
   if (dims.empty()) return visit(offset);
@@ -53,8 +53,8 @@ bool IsSumOfParameters(const Computation& computation) {
          root.operand(0) != root.operand(1);
 }
 
-// Sums of floats accumulate in f64, in runs of 512 elements that are summed from -0 (0 would lose the sign of
-// a sum of -0s); the total rounds once.
+// Float sums accumulate in f64, in runs of 512 elements that start from -0 (0 would lose the sign of a sum of
+// -0s). The total is rounded once.
 absl::StatusOr<WideScalar> Sum(const Literal& array, const Reduced& reduced, int64_t offset, WideScalar init,
                                Pace& pace) {
   constexpr int64_t kRunLength = 512;
@@ -77,7 +77,7 @@ absl::StatusOr<WideScalar> Sum(const Literal& array, const Reduced& reduced, int
   return init;
 }
 
-// One result for each operand, as the instruction's value.
+// Returns one result per operand as the instruction's value.
 Literal AsResult(std::vector<Literal> results, const Shape& shape) {
   return shape.IsTuple() ? Literal::Tuple(std::move(results)) : std::move(results[0]);
 }
@@ -155,7 +155,7 @@ absl::StatusOr<Literal> Map(OpContext& context) {
   WideScalar value;
   for (int64_t i = 0; i < result.element_count(); ++i) {
     for (size_t k = 0; k < arguments.size(); ++k) {
-      // A scalar stands for an array.
+      // A scalar is broadcast.
       const Literal& operand = context.operands[k];
       arguments[k] = LoadScalar(operand, operand.rank() == 0 ? 0 : i);
     }

@@ -13,14 +13,14 @@
 namespace hlo::reference {
 namespace {
 
-// Elementwise steps over numbered registers; the parameters come first.
+// Elementwise steps on numbered registers; the first registers are the parameters.
 struct Registers {
   struct Node {
     ScalarStep step;
     std::array<int32_t, 3> operands;
     int32_t result;
   };
-  std::vector<WideScalar> values;  // Constants are in place.
+  std::vector<WideScalar> values;  // Constants are preset.
   std::vector<Node> nodes;
   std::vector<int32_t> results;
 };
@@ -48,8 +48,7 @@ class RegisterFunction : public ScalarFunction {
   Pace pace_;
 };
 
-// Flattens a computation and those that it calls. Gives up (false) at anything but scalars and elementwise
-// steps.
+// Flattens a computation and its callees. Fails if it contains anything but scalars and elementwise steps.
 class Flattener {
  public:
   bool Flatten(const Computation& computation) {
@@ -60,7 +59,7 @@ class Flattener {
   Registers Take() { return std::move(r_); }
 
  private:
-  // The registers of a value: one of a scalar, one for each element of a tuple.
+  // The registers of a value: one for a scalar, one per element for a tuple.
   using Value = std::vector<int32_t>;
   using Values = absl::flat_hash_map<const Instruction*, Value>;
   static constexpr size_t kMaxNodes = 1 << 12;
@@ -118,7 +117,7 @@ class Flattener {
     return Value{result};
   }
 
-  // The operands side by side: a tuple, or the arguments of a call.
+  // Returns the concatenated operands: a tuple, or the arguments of a call.
   std::optional<Value> Group(const Instruction& instruction, const Values& values, int depth) {
     Value group;
     for (const Instruction* operand : instruction.operands()) {
@@ -148,7 +147,7 @@ class Flattener {
   Registers r_;
 };
 
-// Everything else goes through the evaluator, as arrays of one element.
+// Evaluates other computations with the evaluator, on arrays of one element.
 class CalledFunction : public ScalarFunction {
  public:
   CalledFunction(const Computation& computation, Caller& caller)

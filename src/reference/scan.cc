@@ -9,7 +9,7 @@
 namespace hlo::reference {
 namespace {
 
-// The window of size 1 at position t of a dimension, without that dimension.
+// Returns the slice at position t of a dimension, without that dimension.
 View SliceAt(const Literal& array, int64_t dimension, int64_t t) {
   const View dense = View::Dense(array.dims());
   const Index kept = OtherDims(array.rank(), {dimension});
@@ -18,7 +18,7 @@ View SliceAt(const Literal& array, int64_t dimension, int64_t t) {
 
 }  // namespace
 
-// (y..., carry...) = to_apply(x[t]..., carry...) for t = 0, 1, ..., or downwards; the ys are stacked along
+// (y..., carry...) = to_apply(x[t]..., carry...) for t = 0, 1, ..., or in reverse; the ys are stacked along
 // the dimension.
 absl::StatusOr<Literal> Scan(OpContext& context) {
   const Computation& to_apply = *context.instruction.Get<attr::to_apply>();

@@ -16,7 +16,7 @@
 namespace hlo::reference {
 namespace {
 
-// What is sorted: the elements of all operands at one position, and last the position itself.
+// The sorted records: the elements of all operands at one position and, last, the position.
 struct Rows {
   int64_t width;
   std::vector<WideScalar> cells;
@@ -26,7 +26,7 @@ struct Rows {
   int64_t position(int64_t i) const { return cells[(i + 1) * width - 1].s; }
 };
 
-// Merges neighbouring runs of doubling length. Stable, and a permutation whatever `before` answers.
+// A bottom-up merge sort. It is stable, and its result is a permutation for any `before`.
 template <class Before>
 absl::Status StableSort(Rows& rows, Pace& pace, Before&& before) {
   constexpr int64_t kNanosecondsACell = 4;
@@ -50,7 +50,7 @@ absl::Status StableSort(Rows& rows, Pace& pace, Before&& before) {
   return absl::OkStatus();
 }
 
-// Lines along a dimension: element t of the line at `i` lies at Offset(i) + t * stride.
+// Lines along a dimension: element t of the line at `i` is stored at Offset(i) + t * stride.
 struct Lines {
   Index starts, strides;  // Sizes and strides of the other dimensions.
   int64_t length, stride;
@@ -75,8 +75,7 @@ Rows LoadLine(absl::Span<const Literal> arrays, int64_t start, const Lines& line
 
 }  // namespace
 
-// Each line along the dimension in the order that `to_apply` ("a before b") gives, all operands alike.
-// Stable.
+// Sorts each line along the dimension by `to_apply` ("a before b"), all operands together, stably.
 absl::StatusOr<Literal> Sort(OpContext& context) {
   const absl::Span<const Literal> operands = context.operands;
   const Lines lines = LinesAlong(operands[0], context.instruction.Get<attr::dimensions>()[0]);
@@ -114,8 +113,8 @@ absl::StatusOr<Literal> Sort(OpContext& context) {
 
 namespace {
 
-// For each line along the last dimension the elements that come first, and their positions. `before(a, b)`
-// compares two elements; of equals the one that stands first comes first.
+// Returns the first elements of each sorted line along the last dimension and their positions. `before(a, b)`
+// compares two elements; ties keep their order.
 template <class Before>
 absl::StatusOr<Literal> FirstOfLines(const Literal& operand, const Shape& shape, Before&& before) {
   const Lines lines = LinesAlong(operand, operand.rank() - 1);
@@ -152,7 +151,7 @@ absl::StatusOr<Literal> FirstOfLines(const Literal& operand, const Shape& shape,
   return Literal::Tuple(std::move(results));
 }
 
-// In the total order, downwards where `largest`.
+// Sorts in total order, descending if `largest`.
 absl::StatusOr<Literal> FirstInTotalOrder(const Literal& operand, const Shape& shape, bool largest) {
   const ScalarStep less = TotalOrderLess(operand.type());
   auto before = [&](const WideScalar& a, const WideScalar& b) -> absl::StatusOr<bool> {
@@ -168,13 +167,14 @@ absl::StatusOr<Literal> SortedLines(const Literal& array, bool descending) {
   return FirstInTotalOrder(array, shape, descending);
 }
 
-// The k largest or smallest of each line along the last dimension, best first, and their positions.
+// Returns the k largest or smallest elements of each line along the last dimension, best first, and their
+// positions.
 absl::StatusOr<Literal> Topk(OpContext& context) {
   return FirstInTotalOrder(context.operands[0], context.shape(),
                            context.instruction.Get<attr::largest>(true));
 }
 
-// A plain GT or LT of the first two parameters stands for the total order.
+// A plain GT or LT of the first two parameters means the total order.
 absl::StatusOr<Literal> TopkByComparator(OpContext& context) {
   const Computation& comparator = *context.instruction.called_computations()[0];
   const Instruction& root = *comparator.root();
@@ -186,7 +186,7 @@ absl::StatusOr<Literal> TopkByComparator(OpContext& context) {
 
   HLO_ASSIGN_OR_RETURN(const auto function, ScalarFunction::Make(comparator, context.caller));
   std::vector<WideScalar> arguments(
-      comparator.parameters().size());  // Those after the first two are positions.
+      comparator.parameters().size());  // The parameters after the first two are positions.
   WideScalar answer;
   auto before = [&](const WideScalar& a, const WideScalar& b) -> absl::StatusOr<bool> {
     arguments[0] = a;

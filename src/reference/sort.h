@@ -5,12 +5,12 @@
 
 namespace hlo::reference {
 
-// The first elements of each line along the last dimension as the called computation orders them, and their
-// positions.
+// Returns the first elements of each line along the last dimension in the order of the called computation,
+// and their positions.
 absl::StatusOr<Literal> TopkByComparator(OpContext& context);
 
-// Each line along the last dimension in the total order, stable; the elements, and the s32 positions that
-// they had.
+// Sorts each line along the last dimension in total order, stably; returns the elements and their s32
+// positions.
 absl::StatusOr<Literal> SortedLines(const Literal& array, bool descending);
 
 }  // namespace hlo::reference

@@ -32,7 +32,7 @@ std::string Obstacle(const Instruction& instruction, const CustomCalls* custom_c
   const Opcode opcode = instruction.opcode();
   if (opcode == Opcode::kTopk && IsComplex(instruction.operand(0)->shape().type()))
     return fmt::format("has no meaning for {}", Name(instruction.operand(0)->shape().type()));
-  // XLA's verifier lets it pass, too.
+  // XLA's verifier accepts it too.
   if (opcode == Opcode::kSort && instruction.Get<attr::dimensions>()[0] < 0)
     return fmt::format("sorts along dimension {}", instruction.Get<attr::dimensions>()[0]);
   if (opcode == Opcode::kRngBitGenerator || opcode == Opcode::kRng) return RandomObstacle(instruction);
@@ -63,7 +63,7 @@ absl::Status CheckSupported(const std::vector<const Computation*>& computations,
 
 namespace {
 
-// What an instruction lacks; empty where it lacks nothing.
+// Returns what is missing for the instruction; empty if nothing is.
 std::string Lack(const Instruction& instruction, const EvaluateOptions& options) {
   if (instruction.opcode() == Opcode::kConstant && instruction.is_elided()) {
     return fmt::format(

@@ -1,5 +1,5 @@
 #pragma once
-// What of a module can this build evaluate? And where an instruction stands, for messages.
+// Checks which parts of a module this build can evaluate, and formats locations of instructions for messages.
 
 #include <string>
 #include <vector>
@@ -10,19 +10,19 @@
 
 namespace hlo::reference {
 
-// OK, or Unimplemented naming each instruction of these computations that nothing here evaluates.
+// Returns OK, or Unimplemented with each instruction of these computations that cannot be evaluated.
 absl::Status CheckSupported(const std::vector<const Computation*>& computations,
                             const EvaluateOptions& options);
-// FailedPrecondition where one of them needs what the run's caller has not given: the elements of a constant
-// that the text leaves out, a host to read from.
+// Returns FailedPrecondition if a computation needs something that the run's caller has not supplied: the
+// elements of an elided constant, or a host to read from.
 absl::Status CheckSupplies(const std::vector<const Computation*>& computations,
                            const EvaluateOptions& options);
 
-// `m.hlo:4:12: `, or nothing where the place is not known.
+// Returns `m.hlo:4:12: `, or "" if the location is unknown.
 std::string PlaceOf(const Instruction& instruction);
-// `'r' (f32[2] add)`
+// Returns `'r' (f32[2] add)`.
 std::string Describe(const Instruction& instruction);
-// The status with both before its message.
+// Returns the status with both before its message.
 absl::Status Located(const absl::Status& status, const Instruction& instruction);
 
 }  // namespace hlo::reference

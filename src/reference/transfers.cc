@@ -1,4 +1,4 @@
-// Values that come from elsewhere and go elsewhere: infeed and outfeed, send and recv (semantics 8.5, 8.6).
+// Transfers: infeed and outfeed, send and recv (semantics 8.5, 8.6).
 
 #include <utility>
 
@@ -24,7 +24,7 @@ std::string_view Pairs(const Instruction& transfer) {
   return "";
 }
 
-// The numbers of `{{0,1},{1,2}}`; nothing where the text is something else.
+// Returns the numbers in `{{0,1},{1,2}}`; none for other text.
 std::vector<int64_t> DevicesOf(std::string_view pairs) {
   std::vector<int64_t> devices;
   for (const absl::string_view word : absl::StrSplit(absl::string_view(pairs.data(), pairs.size()),
@@ -36,13 +36,13 @@ std::vector<int64_t> DevicesOf(std::string_view pairs) {
   return devices;
 }
 
-// Pairs are written for the start; one that has none concerns device 0. An empty list concerns nobody.
+// The start has the pairs. Without pairs a transfer concerns device 0, with an empty list no device.
 bool TakesPart(const Instruction& transfer) {
   const std::string_view pairs = Pairs(transfer);
   return pairs.empty() || !DevicesOf(pairs).empty();
 }
 
-// From the host, of the shape that was asked for.
+// Takes a value of this shape from the host.
 absl::StatusOr<Literal> Taken(OpContext& context, const Shape& shape) {
   HLO_ASSIGN_OR_RETURN(Literal value, context.caller.host()->Take(context.instruction, shape));
   if (Compatible(value.shape(), shape)) return value;
@@ -64,7 +64,7 @@ absl::StatusOr<Literal> Received(OpContext& context, const Shape& shape) {
       fmt::format("channel {} brings {}, expected {}", channel, ToString(value.shape()), ToString(shape)));
 }
 
-// (data, u32[] context, token)
+// Returns (data, u32[] context, token).
 absl::StatusOr<Literal> Begun(Literal data, const Shape& shape) {
   HLO_ASSIGN_OR_RETURN(Literal number, Literal::CreateZeros(shape.element(1)));
   return Literal::Tuple({std::move(data), std::move(number), Literal::Token()});
@@ -91,7 +91,7 @@ bool NeedsHost(const Instruction& instruction) {
   }
 }
 
-// (value, token): the next value that the host gives. An empty tuple takes none.
+// Returns (value, token) with the next value from the host. An empty tuple takes none.
 absl::StatusOr<Literal> Infeed(OpContext& context) {
   const Shape& shape = context.shape().element(0);
   if (!NeedsHost(context.instruction)) return Literal::CreateZeros(context.shape());
@@ -104,7 +104,7 @@ absl::StatusOr<Literal> Outfeed(OpContext& context) {
   return Literal::Token();
 }
 
-// Puts the operand at the end of its channel's queue, which recv-done takes it from.
+// Appends the operand to its channel's queue, from which recv-done takes it.
 absl::StatusOr<Literal> Send(OpContext& context) {
   if (context.instruction.Get<attr::is_host_transfer>()) {
     HLO_RETURN_IF_ERROR(context.caller.host()->Give(context.instruction, context.operands[0]));
@@ -115,13 +115,13 @@ absl::StatusOr<Literal> Send(OpContext& context) {
 }
 absl::StatusOr<Literal> SendDone(OpContext&) { return Literal::Token(); }
 
-// Takes nothing yet: the send may come later. Zeros stand for the data.
+// Takes nothing, because the send may run later; the data are zeros.
 absl::StatusOr<Literal> Recv(OpContext& context) {
   HLO_ASSIGN_OR_RETURN(Literal data, Literal::CreateZeros(context.shape().element(0)));
   return Begun(std::move(data), context.shape());
 }
 
-// (data, token); zeros where the pairs name no device.
+// Returns (data, token); zeros if the pairs contain no device.
 absl::StatusOr<Literal> RecvDone(OpContext& context) {
   const Shape& shape = context.shape().element(0);
   const Instruction& start = *context.instruction.operand(0);

@@ -18,7 +18,7 @@ constexpr const FloatFormat& Format() {
     return Native<kType>::format();
 }
 
-// A NaN's sign and mantissa as those of a double.
+// Converts a NaN with its sign and mantissa to double.
 double WidenNan(const FloatFormat& format, uint64_t code) {
   const uint64_t sign = code >> (format.exponent_bits + format.mantissa_bits);
   const uint64_t mantissa = code & ((uint64_t{1} << format.mantissa_bits) - 1);
@@ -136,7 +136,7 @@ double ConvertSmall(double value) {
   return Native<kType>::FromDouble(value).ToFloat();
 }
 
-// kSmall<kType>() for the floats that C++ lacks.
+// Returns the rounding of a type; `small` provides it for types that C++ lacks.
 template <class Small>
 ScalarRound Round(ElementType type, Small small) {
   return DispatchType(type, [&]<ElementType kType>() -> ScalarRound {

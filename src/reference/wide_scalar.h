@@ -1,21 +1,20 @@
 #pragma once
-// Reading single elements as WideScalar and storing them, with the choice of the type made beforehand.
+// Loads and stores single elements as WideScalar, with the type dispatched beforehand.
 
 #include "reference/scalar_function.h"
 
 namespace hlo::reference {
 
-// The element i of an array that starts at `data`. NaNs keep their bits on the way through.
+// Loads element i of an array that starts at `data`. NaNs keep their bits.
 using ScalarLoad = WideScalar (*)(const void* data, int64_t i);
 using ScalarStore = void (*)(void* data, int64_t i, const WideScalar& value);
 ScalarLoad ScalarLoader(ElementType type);
 ScalarStore ScalarStorer(ElementType type);
 
-// A value of the type's class, rounded as arithmetic rounds into the type: by way of f32 into floats of 16
-// bits and fewer.
+// Rounds a value of the type's class as arithmetic does: through f32 for floats of at most 16 bits.
 using ScalarRound = double (*)(double value);
 ScalarRound ArithmeticRound(ElementType type);
-// The same for a conversion from f64, which rounds once into floats of 8 bits and fewer.
+// Returns the rounding of conversions from f64, which round once to floats of at most 8 bits.
 ScalarRound ConversionRound(ElementType type);
 
 }  // namespace hlo::reference

@@ -1,6 +1,5 @@
 #pragma once
-// Which elements lie under a window? Shared by reduce-window, select-and-scatter and convolution
-// (semantics 5.2).
+// Enumerates the elements in a window, for reduce-window, select-and-scatter and convolution (semantics 5.2).
 
 #include <cstdint>
 #include <utility>
@@ -13,8 +12,7 @@
 
 namespace hlo::reference {
 
-// An element of the base array and the element of the window that lies on it, both as places in their
-// buffers.
+// A base element and the window element that covers it, as offsets in their buffers.
 struct Tap {
   int64_t base;
   int64_t window;
@@ -22,7 +20,7 @@ struct Tap {
 
 class WindowTaps {
  public:
-  // Places are counted with these strides, one for each dimension of the window.
+  // `base_strides` and `window_strides` have one entry per window dimension.
   static absl::StatusOr<WindowTaps> Make(Window window, absl::Span<const int64_t> base_dims,
                                          const Index& base_strides, const Index& window_strides) {
     for (size_t d = 0; d < window.size(); ++d) {
@@ -35,11 +33,11 @@ class WindowTaps {
     return WindowTaps(window, base_dims, base_strides, window_strides);
   }
 
-  // The taps of the window at output position o, row-major over the window. What lies on padding or on the
-  // holes of base dilation is left out:
-  //   p[d] = o[d] * stride + w[d] * window_dilation - padding_low, a multiple of base_dilation; element p /
-  //   base_dilation.
-  // Where the window is reversed, the tap of position w is the window's element size - 1 - w.
+  // Returns the taps of the window at output position o, row-major over the window. Taps in padding or in
+  // holes of the base dilation are omitted:
+  //   p[d] = o[d] * stride + w[d] * window_dilation - padding_low, a multiple of base_dilation;
+  //   the base element is p / base_dilation.
+  // If the window is reversed, the tap of position w has the window element size - 1 - w.
   absl::Span<const Tap> At(const Index& o) {
     taps_.assign(1, Tap{0, 0});
     for (size_t d = 0; d < window_.size(); ++d) {
@@ -65,8 +63,8 @@ class WindowTaps {
         base_strides_(base_strides),
         window_strides_(window_strides) {}
 
-  // The taps along one dimension, as positions. Of the window's elements and the base's, the loop takes those
-  // that lie farther apart: there are at most as many as the base has.
+  // Appends the taps along one dimension. The loop steps through the window or the base, whichever has the
+  // larger dilation; there are at most as many taps as base elements.
   void AppendLine(const WindowDim& dim, int64_t base_size, int64_t o) {
     const int64_t origin = o * dim.stride - dim.padding_low;
     const auto append = [&](int64_t base, int64_t w) {
@@ -87,7 +85,7 @@ class WindowTaps {
     }
   }
 
-  // The first i >= 0 with i * step >= value.
+  // Returns the smallest i >= 0 with i * step >= value.
   static int64_t CeilOfQuotient(int64_t value, int64_t step) {
     return value <= 0 ? 0 : (value - 1) / step + 1;
   }

@@ -29,7 +29,7 @@ absl::StatusOr<std::vector<Literal>> CreateEach(const Shape& shape) {
 }  // namespace
 
 // acc = init; for each w over the window, row-major: acc = to_apply(acc, x[element under w]); result[o] =
-// acc. Padding and holes contribute nothing.
+// acc. Padding and holes are skipped.
 absl::StatusOr<Literal> ReduceWindow(OpContext& context) {
   const int64_t count = context.instruction.operand_count() / 2;
   const absl::Span<const Literal> inputs = context.operands.subspan(0, count),
@@ -59,9 +59,9 @@ absl::StatusOr<Literal> ReduceWindow(OpContext& context) {
   return Literal::Tuple(std::move(results));
 }
 
-// result = init everywhere; for each source element o, row-major: the window's elements compete, and
+// result = init everywhere; for each source element o, row-major, select an element of the window:
 //   chosen = x[first]; for each x[p] of the window: if not select(chosen, x[p]): chosen = x[p]
-//   result[place of chosen] = scatter(result[place of chosen], source[o]).
+//   result[position of chosen] = scatter(result[position of chosen], source[o])
 absl::StatusOr<Literal> SelectAndScatter(OpContext& context) {
   const Literal &operand = context.operands[0], &source = context.operands[1];
   HLO_ASSIGN_OR_RETURN(const std::unique_ptr<ScalarFunction> select,

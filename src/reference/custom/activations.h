@@ -1,5 +1,5 @@
 #pragma once
-// The functions that libraries apply to a result on its way out.
+// Activation functions that libraries apply to results.
 
 #include <optional>
 #include <string_view>
@@ -21,16 +21,16 @@ struct Activation {
     kLeakyRelu
   };
   Kind kind = Kind::kNone;
-  double alpha = 0;  // The slope or height that the function has.
+  double alpha = 0;  // The slope or height of the function.
 };
 
 double Activate(const Activation& activation, double x);
 
-// That of an epilogue of cuBLASLt, such as BIAS_RELU; nullopt for a word that is none.
+// Returns the activation of a cuBLASLt epilogue such as BIAS_RELU; nullopt for an unknown one.
 std::optional<Activation> FindEpilogue(std::string_view word);
-// That of oneDNN's word.
+// Returns the activation with this oneDNN name.
 std::optional<Activation> FindOnednnOp(std::string_view word);
-// That of cuDNN's number.
+// Returns the activation with this cuDNN mode number.
 std::optional<Activation> FindCudnnMode(std::string_view word, double alpha);
 
 }  // namespace hlo::reference::custom

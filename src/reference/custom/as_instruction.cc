@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kName = "call";
 
-// The instruction in a module of its own.
+// Builds the instruction in a separate module.
 Instruction* Build(Module& module, const InstructionForm& form, absl::Span<const Shape> operands) {
   Computation* computation = module.NewComputation(kName);
   std::vector<Instruction*> parameters;
@@ -29,7 +29,7 @@ std::string RewrittenMisfit(const Instruction& instruction) {
   const Shape inferred = InferShape(instruction, diagnostics);
   for (const Diagnostic& diagnostic : diagnostics.all()) {
     if (diagnostic.severity != Severity::kError) continue;
-    // Without a source the checker says which instruction it means; the call's place stands for it.
+    // Without source text the checker's message names the instruction; the call's location replaces it.
     std::string_view message = diagnostic.message;
     const std::string place = fmt::format("{} '{}' in '{}': ", info.name, kName, kName);
     if (message.starts_with(place)) message.remove_prefix(place.size());

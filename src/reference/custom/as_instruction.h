@@ -1,5 +1,5 @@
 #pragma once
-// Custom calls that mean what an instruction means: checked as that instruction is, and evaluated by its
+// Evaluates custom calls that are equivalent to an instruction, with the instruction's checks and reference
 // function.
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace hlo::reference::custom {
 
-// Values of attributes are viewed, not copied.
+// Attribute values are views.
 template <class A>
 AttrEntry Attribute(typename A::Type value) {
   return {A::kId, {}, AttrValue::Of(value)};
@@ -23,10 +23,10 @@ struct InstructionForm {
   Shape shape;
 };
 
-// Why an instruction of this form cannot take such operands and give its shape; "" if it can.
+// Returns why an instruction of this form cannot have these operands and result; "" if it can.
 std::string FormMisfit(const InstructionForm& form, absl::Span<const Shape> operands);
 
-// Its value; FailedPrecondition where it does not fit.
+// Returns the instruction's value; FailedPrecondition if it does not fit.
 absl::StatusOr<Literal> RunForm(OpContext& context, const InstructionForm& form,
                                 std::vector<Literal> operands);
 

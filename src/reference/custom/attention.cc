@@ -1,7 +1,7 @@
-// Attention of cuDNN (semantics 9.7), forwards and backwards:
-//   p = softmax over s of (scale * q[t] . k[s] + bias[t, s]), where the mask allows s;  o[t] = sum of p[t, s]
-//   v[s]
-// with t a query, s a key, for each of B sequences and N heads.
+// cuDNN's attention (semantics 9.7), forward and backward. For each of B sequences and N heads, with queries
+// t and keys s:
+//   p[t, s] = softmax over s of (scale * q[t] . k[s] + bias[t, s]) for the keys s that the mask allows
+//   o[t] = sum over s of p[t, s] v[s]
 
 #include <cmath>
 #include <limits>
@@ -22,14 +22,14 @@
 namespace hlo::reference::custom {
 namespace {
 
-// What the configuration says, which operand is what, and the sizes.
+// The configuration, the operand numbers and the sizes.
 struct Attention {
   double scale = 1;
   bool causal = false, padding = false;
-  int64_t window = 0;  // 0: none.
-  // The order [B, N, rows, width] of the dimensions of q, k and v.
+  int64_t window = 0;  // 0 means none.
+  // The dimension permutations of q, k and v to [B, N, rows, width].
   Index q_order, k_order, v_order;
-  Index q, k, v;  // Sizes in that order.
+  Index q, k, v;  // Sizes in this order.
   int bias = -1, lengths = -1, stats = -1, gradient = -1, output = -1;
 
   int64_t batches() const { return q[0]; }
@@ -53,7 +53,8 @@ bool ArePositions(const Index& order) {
   return order.rank() == 4;
 }
 
-// Batch dimensions, then the one that `contracting` does not name and the one it does, or the reverse.
+// Returns the batch dimensions followed by the free and the contracting dimension; the contracting one is
+// last if `contracting_last`.
 Index OrderOf(const Options& numbers, std::string_view side, bool contracting_last) {
   const Index batch = numbers.Ints(fmt::format("{}_batch_dimensions", side));
   const Index contracting = numbers.Ints(fmt::format("{}_contracting_dimensions", side));
@@ -80,7 +81,7 @@ std::string ReadMask(const Options& options, Attention* a) {
   return "";
 }
 
-// Backwards the products are those of the gradients: ds^T q, ds k and do v^T.
+// The configuration of a backward call describes the products of the gradients: ds^T q, ds k and do v^T.
 void ReadOrders(const Options& options, Attention* a) {
   if (options.Has("bmm1_grad_gemm1_dot_dimension_numbers")) {
     a->q_order = OrderOf(options.Group("bmm1_grad_gemm1_dot_dimension_numbers"), "rhs", false);
@@ -113,8 +114,8 @@ std::string ReadSizes(const Instruction& call, const Options& options, Attention
                             ToString(call.operand(2)->shape()));
 }
 
-// Operands in order: q, k, v; backwards the statistics and the gradient of o; the bias; backwards o; the
-// lengths of queries and of keys.
+// Sets the operand numbers. The order is q, k, v; in backward calls the statistics and the gradient of o; the
+// bias; in backward calls o; the sequence lengths of q and of kv.
 std::string ReadOperands(const Instruction& call, Attention* a) {
   int next = 3;
   const bool backward = Has(call, "Backward");
@@ -122,7 +123,7 @@ std::string ReadOperands(const Instruction& call, Attention* a) {
     a->stats = next++;
     a->gradient = next++;
   }
-  // Without a word in its name a backward call has a bias if it has the operand.
+  // The names of backward calls do not imply a bias, so its operand decides.
   const int lengths = a->padding ? 2 : 0;
   const bool has_bias = Has(call, "ScaleBias") && !(backward && call.operand_count() == next + 1 + lengths);
   if (has_bias) a->bias = next++;
@@ -158,7 +159,7 @@ std::string ReadOperands(const Instruction& call, Attention* a) {
   return "";
 }
 
-// A result is in the order [B, N, rows, width], or in that of the operand it belongs to.
+// True if a result has the order [B, N, rows, width] or that of the corresponding operand.
 bool IsResult(const Shape& shape, const Index& dims, const Index& order) {
   return shape.IsArray() && IsFloat(shape.type()) &&
          (shape.dims() == absl::MakeConstSpan(dims) ||
@@ -181,7 +182,7 @@ std::string Read(const Instruction& call, Attention* a) {
                             ToString(call.shape()));
 }
 
-// An array in the order [B, N, rows, width], as f64.
+// Returns an array in the order [B, N, rows, width] as f64.
 absl::StatusOr<Literal> Ordered(const Literal& array, const Index& order, const Index& dims) {
   HLO_ASSIGN_OR_RETURN(Literal wide, Widened(array, ElementType::kF64));
   if (Index(array.dims()) == dims && Pick(array.dims(), order) != dims) return wide;
@@ -200,7 +201,7 @@ double DotProduct(const double* a, const double* b, int64_t n) {
   return sum;
 }
 
-// The arrays of a call, in the order of the sizes above.
+// The arrays of a call in this order.
 struct Arrays {
   Literal q, k, v, bias, query_lengths, key_lengths;
   Index bias_strides;
@@ -228,11 +229,11 @@ struct Arrays {
 // One query of one head.
 struct AttentionRow {
   int64_t b, n, t;
-  int64_t at;      // Number of the row among all queries.
-  int64_t kv_row;  // Number of the first row of its keys and values.
+  int64_t at;      // The index of the query row.
+  int64_t kv_row;  // The index of the first row of its keys and values.
 };
 
-// visit(row) for every query.
+// Calls visit(row) for every query.
 template <class Visit>
 absl::Status EachQuery(const Attention& a, Visit&& visit) {
   Pace pace;
@@ -249,7 +250,7 @@ absl::Status EachQuery(const Attention& a, Visit&& visit) {
   return absl::OkStatus();
 }
 
-// The scores of a query; minus infinity where the mask forbids a key.
+// Computes the scores of a query; minus infinity for masked keys.
 void Scores(const Attention& a, const Arrays& arrays, const AttentionRow& row, std::vector<double>* scores) {
   const double* q = arrays.q.span<double>().data() + row.at * a.q[3];
   const int64_t queries = a.lengths < 0 ? a.queries() : arrays.query_lengths.span<int32_t>()[row.b];
@@ -267,7 +268,7 @@ void Scores(const Attention& a, const Arrays& arrays, const AttentionRow& row, s
   }
 }
 
-// log of the sum of exp(score)
+// Returns log of the sum of exp(score).
 double LogSum(const std::vector<double>& scores) {
   double largest = -std::numeric_limits<double>::infinity(), sum = 0;
   for (const double score : scores) largest = std::max(largest, score);

@@ -1,6 +1,6 @@
 #pragma once
-// What custom calls mean, and what the configurations of products and convolutions of cuBLAS and cuDNN say,
-// for whoever evaluates them.
+// Reference functions of custom calls, and the parsed configurations of products and convolutions of cuBLAS
+// and cuDNN.
 
 #include <optional>
 
@@ -10,19 +10,19 @@
 
 namespace hlo::reference::custom {
 
-// targets.cc: the reference's function for a call; nullptr: the target is not known.
+// Returns the reference function of a call; nullptr for unknown targets. Defined in targets.cc.
 ReferenceOp FunctionOf(const Instruction& call);
 
-// matmul.cc: of __cublas$gemm and __cublas$lt$matmul.
+// Returns the options of __cublas$gemm and __cublas$lt$matmul. Defined in matmul.cc.
 Options GemmOptions(const Instruction& call);
-// Which operand is what; -1: there is none.
+// Operand numbers; -1 means that the operand is absent.
 struct GemmOperands {
   int c = -1, a_scale = -1, b_scale = -1, bias = -1, d_scale = -1;
   int count = 2;
 };
 GemmOperands GemmOperandsOf(const Instruction& call);
 
-// convolutions.cc: of __cudnn$conv...
+// Returns the options of __cudnn$conv... calls. Defined in convolutions.cc.
 Options ConvOptions(const Instruction& call);
 std::optional<Activation> ConvActivationOf(const Options& options);
 

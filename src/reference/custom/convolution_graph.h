@@ -1,7 +1,6 @@
 #pragma once
-// The text that says what cuDNN does after a convolution: `1:[f32]conv();2:[f32]scale(1);3:[f32]relu(2);`, a
-// list of `uid:[type]operation(uids of inputs)`. What an operation takes beyond these are operands of the
-// call, in their order.
+// cuDNN's graph of operations after a convolution: `1:[f32]conv();2:[f32]scale(1);3:[f32]relu(2);`, a list of
+// `uid:[type]operation(uids of inputs)`. Further inputs of operations are operands of the call, in order.
 
 #include <optional>
 #include <string>
@@ -19,18 +18,18 @@ struct GraphNode {
   bool TakesTwo() const { return op == "add" || op == "scale" || op == "invscale"; }
 };
 
-// nullopt where the text is not such a list, or one of very many operations.
+// Returns nullopt if the text is not such a list or has too many operations.
 std::optional<std::vector<GraphNode>> ReadGraph(const std::string& text);
 
-// Where an operation's values come from: nodes, by their uids, or an operand of the call.
+// The inputs of an operation: nodes by uid, or an operand of the call.
 struct Wiring {
   const GraphNode* node;
-  std::string input, other;  // Uids of nodes; empty where there is none.
-  int operand = -1;          // In place of the other one.
+  std::string input, other;  // Uids of nodes; empty if absent.
+  int operand = -1;          // Replaces `other`.
 };
 
-// How the nodes hang together; "", or what does not fit a result of these sizes, whose features are dimension
-// `feature`.
+// Resolves the inputs of all nodes. Returns "" or why they do not fit a result of these sizes with feature
+// dimension `feature`.
 std::string Wire(const Instruction& call, const std::vector<GraphNode>& nodes, absl::Span<const int64_t> dims,
                  int64_t feature, std::vector<Wiring>* wirings);
 

@@ -1,4 +1,4 @@
-// Convolutions of cuDNN (semantics 9.7), forwards and as the two adjoints, with what follows them.
+// cuDNN's convolutions (semantics 9.7): forward and the two gradients, with fused epilogues.
 
 #include <algorithm>
 #include <cmath>
@@ -21,7 +21,7 @@
 namespace hlo::reference::custom {
 namespace {
 
-// The three arrays of a forward convolution y = x * w; one of them is the result.
+// The arrays of a forward convolution y = x * w, one of which is the result.
 enum class Part { kX, kW, kY };
 
 struct Terms {
@@ -59,8 +59,10 @@ std::string ConvolutionMisfit(const Terms& t, const Shape& x, const Shape& w, co
                      ToString(x), ToString(w), ToString(y));
 }
 
-// Adds up, for all positions p of y and k of w with q = p * stride + k * dilation - padding inside x,
-//   y[n, o, p] += x[n, i, q] * w[o, i, k],  or the same with another one of the three on the left.
+// Accumulates for all positions p of y and k of w for which q = p * stride + k * dilation - padding is inside
+// x
+//   y[n, o, p] += x[n, i, q] * w[o, i, k],
+// or the corresponding gradient if `result` is x or w.
 absl::Status Accumulate(const Terms& t, const Literal& x, const Literal& w, const Literal& y, Part result,
                         double* out) {
   const DimLabels& l = t.labels;
@@ -106,7 +108,7 @@ absl::Status Accumulate(const Terms& t, const Literal& x, const Literal& w, cons
 const Shape& Result(const Instruction& call) { return ResultShapes(call)[0]; }
 const Shape& Given(const Instruction& call, int64_t i) { return call.operand(i)->shape(); }
 
-// The result that is wanted, in f64.
+// Returns the requested result in f64.
 absl::StatusOr<Literal> Convolved(OpContext& context, Part result) {
   const Terms terms = TermsOf(context.instruction);
   HLO_ASSIGN_OR_RETURN(const Literal first, Widened(context.operands[0], ElementType::kF64));
@@ -128,7 +130,7 @@ absl::StatusOr<Literal> Convolved(OpContext& context, Part result) {
   return sum;
 }
 
-// (result, work space), or the result alone.
+// Returns (result, workspace), or the result alone.
 absl::StatusOr<Literal> FinishedConvolution(const OpContext& context, const Literal& sum) {
   HLO_ASSIGN_OR_RETURN(Literal rounded, Rounded(sum, Result(context.instruction)));
   if (!context.shape().IsTuple()) return rounded;
@@ -250,8 +252,8 @@ std::string ConvGraphMisfit(const Instruction& call) {
   return Wire(call, *nodes, Result(call).dims(), call.Get<attr::dim_labels>()->output_feature, &wirings);
 }
 
-// The convolution, then the operations of the graph, each rounded to its type. The last one that is an array
-// is the first result; the maxima of `amax` follow it.
+// Applies the operations of the graph to the convolution and rounds each to its type. The last array is the
+// first result, followed by the maxima of `amax`.
 absl::StatusOr<Literal> ConvGraph(OpContext& context) {
   const std::vector<GraphNode> nodes = *ReadGraph(GraphText(context.instruction));
   std::vector<Wiring> wirings;

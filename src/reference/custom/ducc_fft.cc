@@ -1,6 +1,6 @@
-// Fourier transforms as jaxlib hands them to DUCC (`dynamic_ducc_fft`): the operands are a descriptor, the
-// array, its sizes (those of the real array, if one side is real), the strides of operand and result, and the
-// factor of the result.
+// FFTs that jaxlib passes to DUCC (`dynamic_ducc_fft`). The operands are a descriptor, the array, its sizes
+// (those of the real array if one side is real), the strides of operand and result, and the factor of the
+// result.
 
 #include <algorithm>
 #include <optional>
@@ -25,7 +25,7 @@ struct Descriptor {
   std::vector<int64_t> axes;
 };
 
-// Reads a table of FlatBuffers: a vtable of 16-bit offsets says where each field stands; 0 is a default.
+// Reads a FlatBuffers table: a vtable of 16-bit field offsets, where 0 means the default.
 class FlatTable {
  public:
   explicit FlatTable(absl::Span<const uint8_t> bytes) : bytes_(bytes) {
@@ -162,7 +162,7 @@ absl::StatusOr<Literal> DuccFft(OpContext& context) {
                              Shape::Array(wide(shape.type()), shape.dims())};
   HLO_ASSIGN_OR_RETURN(Literal y, RunForm(context, form, {std::move(x)}));
   double factor = context.operands[5].span<double>()[0];
-  // The inverse transforms of HLO divide by the number of elements.
+  // HLO's inverse transforms divide by the number of elements.
   if (type == FftType::kIfft || type == FftType::kIrfft) {
     for (const int64_t length : lengths) factor *= static_cast<double>(length);
   }

@@ -1,4 +1,4 @@
-// Between arrays whose sizes are known at run time and those of their bounds (semantics 9.2).
+// Conversion between dynamically sized arrays and arrays of their bounds (semantics 9.2).
 
 #include <utility>
 
@@ -10,7 +10,7 @@
 namespace hlo::reference::custom {
 namespace {
 
-// Whether these are one s32 for each dimension.
+// True if the shapes are one s32 per dimension.
 template <class Shapes>
 std::string SizesMisfit(const Shape& array, const Shapes& sizes) {
   bool fits = static_cast<int64_t>(sizes.size()) == array.rank();
@@ -27,7 +27,7 @@ std::string PadToStaticMisfit(const Instruction& call) {
   return SizesMisfit(from, shape.elements().subspan(1));
 }
 
-// (data up to the bounds, the size of each dimension)
+// Returns (data up to the bounds, the size of each dimension).
 absl::StatusOr<Literal> PadToStatic(OpContext& context) {
   const Literal& operand = context.operands[0];
   std::vector<Literal> results = {Literal::FromBuffer(context.shape().element(0), operand.buffer())};
@@ -47,7 +47,7 @@ std::string SliceToDynamicMisfit(const Instruction& call) {
   return SizesMisfit(from, sizes);
 }
 
-// The leading part of an array, its sizes given by the other operands.
+// Returns the leading part of an array with the sizes in the other operands.
 absl::StatusOr<Literal> SliceToDynamic(OpContext& context) {
   const Shape& shape = context.shape();
   Literal result = context.operands[0].WithShape(shape);

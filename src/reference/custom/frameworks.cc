@@ -1,5 +1,5 @@
-// Targets that frameworks write for operations of theirs: those of HLO under another name, and those whose
-// sizes are operands (semantics 9.3).
+// Custom calls of frameworks: HLO operations under other names, and operations whose sizes are operands
+// (semantics 9.3).
 
 #include <algorithm>
 #include <cmath>
@@ -29,7 +29,7 @@ std::vector<Literal> Moved(absl::Span<Literal> operands) {
   return {std::make_move_iterator(operands.begin()), std::make_move_iterator(operands.end())};
 }
 
-// The elementwise opcode that a target such as `mhlo.log_plus_one` names.
+// Returns the elementwise opcode that a target such as `mhlo.log_plus_one` names.
 std::optional<Opcode> NamedOpcode(const Instruction& call) {
   std::string_view target = call.Get<attr::custom_call_target>();
   std::string name(target.substr(target.find('.') + 1));
@@ -42,13 +42,13 @@ std::optional<Opcode> NamedOpcode(const Instruction& call) {
   return opcode;
 }
 
-// The numbers that an operand holds.
+// Returns the integers in an operand.
 absl::StatusOr<Index> Numbers(const Literal& operand) {
   HLO_ASSIGN_OR_RETURN(const Literal wide, AsIndices(operand));
   return Index(wide.span<int64_t>());
 }
 
-// Sizes from an operand, for an array that fits the declared shape.
+// Returns sizes from an operand; they must fit the declared shape.
 absl::StatusOr<Index> SizesFrom(const Literal& operand, const Shape& declared) {
   HLO_ASSIGN_OR_RETURN(Index sizes, Numbers(operand));
   bool fits = sizes.rank() == declared.rank();
@@ -64,7 +64,7 @@ absl::StatusOr<Index> SizesFrom(const Literal& operand, const Shape& declared) {
 
 Shape WithDims(const Shape& shape, const Index& dims) { return Shape::Array(shape.type(), dims); }
 
-// The value as one of the declared shape, whose dynamic dimensions may be smaller at run time.
+// Returns the value with the declared shape, whose dynamic dimensions may be smaller at run time.
 absl::StatusOr<Literal> Fitted(const Literal& value, const Shape& declared) {
   const absl::Span<const Shape> parts =
       declared.IsTuple() ? declared.elements() : absl::MakeConstSpan(&declared, 1);
@@ -128,7 +128,7 @@ absl::StatusOr<Literal> NamedTopk(OpContext& context) {
   return RunForm(context, StaticTopk(context.instruction), Moved(context.operands));
 }
 
-// topk of so many elements as operand 1 says.
+// topk with k from operand 1.
 absl::StatusOr<Literal> DynamicTopk(OpContext& context) {
   HLO_ASSIGN_OR_RETURN(const Index count, Numbers(context.operands[1]));
   const Literal& x = context.operands[0];
@@ -153,7 +153,7 @@ absl::StatusOr<Literal> DynamicReshapeCall(OpContext& context) {
   return Fitted(reshaped, shape);
 }
 
-// Dimension k of the operand becomes dimension broadcast_dimensions[k]; one of size 1 is repeated.
+// Dimension k of the operand becomes dimension broadcast_dimensions[k]; dimensions of size 1 are repeated.
 absl::StatusOr<Literal> DynamicBroadcast(OpContext& context) {
   const Shape& shape = context.shape();
   HLO_ASSIGN_OR_RETURN(const Index sizes, SizesFrom(context.operands[1], shape));
@@ -179,7 +179,7 @@ std::string DynamicBroadcastMisfit(const Instruction& call) {
   return NotNumbers(call, 1);
 }
 
-// Elements from start to limit, every stride-th; nothing is clamped.
+// Returns the elements from start to limit with a stride; indices are not clamped.
 absl::StatusOr<Literal> RealDynamicSlice(OpContext& context) {
   std::vector<SliceRange> ranges;
   HLO_ASSIGN_OR_RETURN(const Index starts, Numbers(context.operands[1]));
@@ -207,7 +207,8 @@ absl::StatusOr<Literal> RealDynamicSlice(OpContext& context) {
 }
 std::string RealDynamicSliceMisfit(const Instruction& call) { return NotNumbers(call, 1); }
 
-// (inputs..., inits..., window sizes, strides, base dilations, window dilations, padding[rank, 2])
+// The operands are (inputs..., inits..., window sizes, strides, base dilations, window dilations,
+// padding[rank, 2]).
 constexpr int64_t kWindowOperands = 5;
 
 std::string DynamicReduceWindowMisfit(const Instruction& call) {
@@ -244,7 +245,7 @@ absl::StatusOr<Literal> DynamicReduceWindow(OpContext& context) {
   return RunForm(context, form, Moved(context.operands.first(arrays)));
 }
 
-// (state, sizes) -> (next state, bits)
+// Maps (state, sizes) to (next state, bits).
 std::string DynamicRngMisfit(const Instruction& call) {
   const std::string algorithm = Options(call).Text("rng_algorithm", "");
   if (algorithm != "THREE_FRY" && algorithm != "PHILOX" && algorithm != "DEFAULT")
@@ -265,7 +266,7 @@ absl::StatusOr<Literal> DynamicRng(OpContext& context) {
   return Fitted(result, context.shape());
 }
 
-// Stops the run where operand 0 is false, with `error_message`; {i} stands for operand i + 1.
+// Ends the run with `error_message` if operand 0 is false; {i} is replaced by operand i + 1.
 absl::StatusOr<Literal> ShapeAssertion(OpContext& context) {
   if (context.operands[0].span<bool>()[0]) return Literal::CreateZeros(context.shape());
   std::string message = Options(context.instruction).Text("error_message", "(no message)");
@@ -279,7 +280,7 @@ absl::StatusOr<Literal> ShapeAssertion(OpContext& context) {
 
 namespace {
 
-// x = (q - zero_point) * scale, with numbers for the whole array or for each position along a dimension.
+// x = (q - zero_point) * scale, with one scale and zero point for the array or one per index of a dimension.
 struct Quantization {
   std::vector<double> scales, zero_points;
   int64_t dimension = 0;
@@ -325,7 +326,7 @@ std::string UniformMisfit(const Instruction& call) {
                                            "position along quantization_dimension";
 }
 
-// q = clamp(round(x / scale) + zero_point, storage_min, storage_max), rounded to even.
+// q = clamp(round(x / scale) + zero_point, storage_min, storage_max), with ties to even.
 absl::StatusOr<Literal> UniformQuantize(OpContext& context) {
   const Quantization quantization(Options(context.instruction), context.shape(), context.shape().type());
   HLO_ASSIGN_OR_RETURN(Literal x, Widened(context.operands[0], ElementType::kF64));

@@ -1,5 +1,5 @@
 #pragma once
-// The functions that the table of targets names, by the file that holds them.
+// The functions in the table of targets, grouped by the file that defines them.
 
 #include <string>
 
@@ -7,7 +7,7 @@
 
 namespace hlo::reference::custom {
 
-// markers.cc
+// Defined in markers.cc.
 std::string OtherShape(const Instruction& call);
 absl::StatusOr<Literal> Identity(OpContext& context);
 absl::StatusOr<Literal> Zeros(OpContext& context);
@@ -26,13 +26,13 @@ absl::StatusOr<Literal> Rotate(OpContext& context);
 std::string CalleeMisfit(const Instruction& call);
 absl::StatusOr<Literal> CallEmbedded(OpContext& context);
 
-// dynamic.cc
+// Defined in dynamic.cc.
 std::string PadToStaticMisfit(const Instruction& call);
 absl::StatusOr<Literal> PadToStatic(OpContext& context);
 std::string SliceToDynamicMisfit(const Instruction& call);
 absl::StatusOr<Literal> SliceToDynamic(OpContext& context);
 
-// frameworks.cc
+// Defined in frameworks.cc.
 std::string NotNamedElementwise(const Instruction& call);
 absl::StatusOr<Literal> NamedElementwise(OpContext& context);
 absl::StatusOr<Literal> Square(OpContext& context);
@@ -54,7 +54,7 @@ std::string UniformMisfit(const Instruction& call);
 absl::StatusOr<Literal> UniformQuantize(OpContext& context);
 absl::StatusOr<Literal> UniformDequantize(OpContext& context);
 
-// special.cc
+// Defined in special.cc.
 absl::StatusOr<Literal> Atan(OpContext& context);
 absl::StatusOr<Literal> BesselI1e(OpContext& context);
 absl::StatusOr<Literal> Conj(OpContext& context);
@@ -70,10 +70,10 @@ absl::StatusOr<Literal> NextAfter(OpContext& context);
 absl::StatusOr<Literal> Polygamma(OpContext& context);
 absl::StatusOr<Literal> Zeta(OpContext& context);
 
-// ../random.cc
+// Defined in ../random.cc.
 absl::StatusOr<Literal> ThreeFryBlocks(OpContext& context);
 
-// selection.cc
+// Defined in selection.cc.
 std::string NotTopK(const Instruction& call);
 std::string NoOrder(const Instruction& call);
 absl::StatusOr<Literal> SortKeys(OpContext& context);
@@ -84,7 +84,7 @@ std::string PartialReduceMisfit(const Instruction& call);
 std::string DynamicApproxTopKMisfit(const Instruction& call);
 absl::StatusOr<Literal> ApproxTopK(OpContext& context);
 
-// lapack.cc
+// Defined in lapack.cc.
 absl::StatusOr<Literal> CusolverCholesky(OpContext& context);
 absl::StatusOr<Literal> Potrf(OpContext& context);
 absl::StatusOr<Literal> PotrfByOperands(OpContext& context);
@@ -135,17 +135,17 @@ std::string CsrMisfit(const Instruction& call);
 absl::StatusOr<Literal> Csrlsvqr(OpContext& context);
 absl::StatusOr<Literal> TridiagonalSolve(OpContext& context);
 
-// matmul.cc
+// Defined in matmul.cc.
 std::string GemmMisfit(const Instruction& call);
 absl::StatusOr<Literal> Gemm(OpContext& context);
 std::string GroupedMatmulMisfit(const Instruction& call);
 absl::StatusOr<Literal> GroupedMatmul(OpContext& context);
 
-// onednn.cc
+// Defined in onednn.cc.
 std::string OnednnMatmulMisfit(const Instruction& call);
 absl::StatusOr<Literal> OnednnMatmul(OpContext& context);
 
-// scaling.cc
+// Defined in scaling.cc.
 std::string QuantizeMisfit(const Instruction& call);
 absl::StatusOr<Literal> Quantize(OpContext& context);
 std::string DequantizeMisfit(const Instruction& call);
@@ -153,12 +153,12 @@ absl::StatusOr<Literal> Dequantize(OpContext& context);
 std::string BlockScaledDotMisfit(const Instruction& call);
 absl::StatusOr<Literal> BlockScaledDot(OpContext& context);
 
-// attention.cc
+// Defined in attention.cc.
 std::string AttentionMisfit(const Instruction& call);
 absl::StatusOr<Literal> AttentionForward(OpContext& context);
 absl::StatusOr<Literal> AttentionBackward(OpContext& context);
 
-// convolutions.cc
+// Defined in convolutions.cc.
 std::string ConvForwardMisfit(const Instruction& call);
 std::string ConvBackwardInputMisfit(const Instruction& call);
 std::string ConvBackwardFilterMisfit(const Instruction& call);
@@ -172,14 +172,14 @@ absl::StatusOr<Literal> ConvGraph(OpContext& context);
 std::string OnednnConvMisfit(const Instruction& call);
 absl::StatusOr<Literal> OnednnConv(OpContext& context);
 
-// normalisation.cc
+// Defined in normalisation.cc.
 std::string NormMisfit(const Instruction& call);
 absl::StatusOr<Literal> Norm(OpContext& context);
 absl::StatusOr<Literal> OnednnLayerNorm(OpContext& context);
 std::string SoftmaxMisfit(const Instruction& call);
 absl::StatusOr<Literal> OnednnSoftmax(OpContext& context);
 
-// ducc_fft.cc
+// Defined in ducc_fft.cc.
 std::string DuccFftMisfit(const Instruction& call);
 absl::StatusOr<Literal> DuccFft(OpContext& context);
 

@@ -1,5 +1,5 @@
-// LAPACK on CPUs, cuSOLVER and its relatives on GPUs, and XLA's own targets of linear algebra (semantics 9.4
-// to 9.6). Matrices lie in the last two dimensions; those before are a batch.
+// Calls of LAPACK, of cuSOLVER and similar GPU libraries, and XLA's own linear algebra targets (semantics 9.4
+// to 9.6). The last two dimensions are matrices, the others a batch.
 
 #include <algorithm>
 #include <cmath>
@@ -23,18 +23,18 @@ namespace {
 using linalg::Complex;
 using linalg::Matrix;
 
-// A size or flag of the older targets, given as an operand.
+// Returns a size or flag that older targets pass as an operand.
 int64_t ScalarOperand(const OpContext& context, int64_t i) {
   const absl::StatusOr<Literal> number = AsIndices(context.operands[i]);
   return number.ok() && number->element_count() > 0 ? number->span<int64_t>()[0] : 0;
 }
 
-// Element i of `pivots` counts from 1.
+// Converts `pivots` to 1-based indices.
 void CountFromOne(absl::Span<int64_t> pivots) {
   for (int64_t& pivot : pivots) ++pivot;
 }
 
-// Where the rows of a matrix come from after the exchanges of `pivots` (from 0); others keep their place.
+// Converts 0-based pivots, which are row exchanges, to a permutation.
 void PermutationOf(absl::Span<const int64_t> pivots, absl::Span<int64_t> permutation) {
   const auto rows = static_cast<int64_t>(permutation.size());
   std::iota(permutation.begin(), permutation.end(), 0);
@@ -88,7 +88,7 @@ absl::StatusOr<Literal> SyevdOf(OpContext& context, int array, bool lower) {
   });
 }
 
-// Results (a, s, u, v^H or v, info).
+// Computes the results (a, s, u, v^H or v, info).
 absl::StatusOr<Literal> GesddOf(OpContext& context, int array, bool vectors, bool adjoint) {
   return EachMatrix(context, array, [&]<class T>(Slice<T> slice) {
     Matrix<T> u, v;
@@ -101,7 +101,7 @@ absl::StatusOr<Literal> GesddOf(OpContext& context, int array, bool vectors, boo
   });
 }
 
-// Eigenvalues as two arrays of reals, or as one of complex numbers.
+// Stores eigenvalues as two real arrays or one complex array.
 template <class T>
 void StoreEigenvalues(const Slice<T>& slice, int result, absl::Span<const Complex> w, bool in_parts) {
   for (size_t i = 0; i < w.size(); ++i) {
@@ -114,7 +114,7 @@ void StoreEigenvalues(const Slice<T>& slice, int result, absl::Span<const Comple
   }
 }
 
-// Results from `first` on: w or (wr, wi), vl, vr, info.
+// Computes the results from `first` on: w or (wr, wi), vl, vr, info.
 absl::StatusOr<Literal> GeevOf(OpContext& context, int array, int first, bool in_parts, bool left,
                                bool right) {
   return EachMatrix(context, array, [&]<class T>(Slice<T> slice) {
@@ -171,7 +171,7 @@ absl::StatusOr<Literal> PotrfByOperands(OpContext& context) {
   return PotrfOf(context, 3, ScalarOperand(context, 0) != 0);
 }
 
-// (factor, work space, info)
+// Returns (factor, workspace, info).
 absl::StatusOr<Literal> CusolverCholesky(OpContext& context) {
   const bool lower = Options(context.instruction).Bool("lower", true);
   return EachMatrix(context, 0,
@@ -180,7 +180,7 @@ absl::StatusOr<Literal> CusolverCholesky(OpContext& context) {
 
 absl::StatusOr<Literal> Getrf(OpContext& context) { return GetrfOf(context, 0); }
 absl::StatusOr<Literal> GetrfByOperands(OpContext& context) { return GetrfOf(context, 3); }
-// With pivots from 0, and where each row comes from.
+// Returns 0-based pivots and the row permutation.
 absl::StatusOr<Literal> LuDecomposition(OpContext& context) {
   return EachMatrix(context, 0, [&]<class T>(Slice<T> slice) {
     const auto pivots = slice.template vector<int64_t>(1);
@@ -243,7 +243,7 @@ std::string CublasTrsmMisfit(const Instruction& call) {
 absl::StatusOr<Literal> CublasTrsm(OpContext& context) {
   return TrsmOf(context, 0, OpcodeTriangleOf(Options(context.instruction)));
 }
-// (left_side, lower, trans_a, diag, m, n, batch, alpha, a, b), where alpha scales b.
+// The operands are (left_side, lower, trans_a, diag, m, n, batch, alpha, a, b), where alpha scales b.
 absl::StatusOr<Literal> TrsmByOperands(OpContext& context) {
   constexpr int kArray = 8;
   const linalg::TriangleOptions options{.left = ScalarOperand(context, 0) != 0,
@@ -268,7 +268,7 @@ absl::StatusOr<Literal> Gtsv(OpContext& context) {
     const auto below = slice.vector(0), above = slice.vector(2);
     const size_t n = below.size();
     if (n == 0) return;
-    // The first element below and the last one above the diagonal have no place in the matrix.
+    // The first subdiagonal and the last superdiagonal element are unused.
     slice.info(4) = linalg::Gtsv(below.subspan(1), slice.vector(1), above.first(n - 1), slice.out(3));
   });
 }
@@ -279,7 +279,7 @@ absl::StatusOr<Literal> Syevd(OpContext& context) {
 absl::StatusOr<Literal> SyevdByOperands(OpContext& context) {
   return SyevdOf(context, 3, ScalarOperand(context, 0) != 0);
 }
-// Configured as "lower,sort,iterations,tolerance".
+// The configuration is "lower,sort,iterations,tolerance".
 std::string EighMisfit(const Instruction& call) {
   const std::string_view text = Options(call).text();
   if (!text.empty() && (text[0] == '0' || text[0] == '1')) return "";
@@ -292,7 +292,7 @@ absl::StatusOr<Literal> Eigh(OpContext& context) {
 
 namespace {
 
-// Whether u and v, or v^H where `adjoint`, have room for the singular vectors of an array.
+// Checks the shapes of u and v, or v^H if `adjoint`, for the singular vectors of an array.
 std::string SingularMisfit(const Instruction& call, const Shape& a, bool adjoint) {
   const Shape &u = call.shape().element(2), &v = call.shape().element(3);
   const int64_t m = a.dim(a.rank() - 2), n = a.dim(a.rank() - 1), k = std::min(m, n);
@@ -323,7 +323,7 @@ absl::StatusOr<Literal> Gesvd(OpContext& context) {
 absl::StatusOr<Literal> Gesvdj(OpContext& context) {
   return GesddOf(context, 0, Options(context.instruction).Bool("compute_uv", true), false);
 }
-// (full matrices?, vectors?, batch, m, n, work size, a)
+// The operands are (full matrices?, vectors?, batch, m, n, work size, a).
 absl::StatusOr<Literal> GesddByOperands(OpContext& context) {
   return GesddOf(context, 6, ScalarOperand(context, 1) != 0, true);
 }
@@ -342,7 +342,7 @@ absl::StatusOr<Literal> CusolverGeev(OpContext& context) {
   const Options options(context.instruction);
   return GeevOf(context, 0, 1, false, options.Bool("left", true), options.Bool("right", true));
 }
-// (batch, n, left?, right?, a), with work space in front of the results.
+// The operands are (batch, n, left?, right?, a); the results start with a workspace.
 absl::StatusOr<Literal> RealGeevByOperands(OpContext& context) {
   return GeevOf(context, 4, 3, true, IsVectorMode(static_cast<char>(ScalarOperand(context, 2))),
                 IsVectorMode(static_cast<char>(ScalarOperand(context, 3))));
@@ -364,7 +364,7 @@ absl::StatusOr<Literal> Gehrd(OpContext& context) {
   const int64_t n = context.operands[0].dim(context.operands[0].rank() - 1);
   return GehrdOf(context, 0, options.Int("low", 1), options.Int("high", n));
 }
-// (n, low, high, rows, batch, work size, a)
+// The operands are (n, low, high, rows, batch, work size, a).
 absl::StatusOr<Literal> GehrdByOperands(OpContext& context) {
   return GehrdOf(context, 6, ScalarOperand(context, 1), ScalarOperand(context, 2));
 }
@@ -372,7 +372,7 @@ absl::StatusOr<Literal> GehrdByOperands(OpContext& context) {
 absl::StatusOr<Literal> Sytrd(OpContext& context) {
   return SytrdOf(context, 0, LowerOf(Options(context.instruction)));
 }
-// (n, lower?, rows, batch, work size, a)
+// The operands are (n, lower?, rows, batch, work size, a).
 absl::StatusOr<Literal> SytrdByOperands(OpContext& context) {
   return SytrdOf(context, 5, ScalarOperand(context, 1) != 0);
 }
@@ -400,7 +400,7 @@ std::string SyrkMisfit(const Instruction& call) {
   return fmt::format("the product of {} with its transpose is no {}", ToString(a), ToString(c));
 }
 
-// The upper factor of r^T r + w w^T, by rotations.
+// Computes the upper Cholesky factor of r^T r + w w^T with Givens rotations.
 absl::StatusOr<Literal> CholeskyUpdate(OpContext& context) {
   return EachMatrix(context, 0, [&]<class T>(Slice<T> slice) {
     const Matrix<T> r = slice.Copy(0, 0);
@@ -428,7 +428,8 @@ std::string CsrMisfit(const Instruction& call) {
                      call.operand(2)->shape().dim(0));
 }
 
-// x with a x = b: row i of a has values[p] in column columns[p] for offsets[i] <= p < offsets[i + 1].
+// Solves a x = b for a in CSR form: row i has values[p] in column columns[p] for offsets[i] <= p < offsets[i
+// + 1].
 absl::StatusOr<Literal> Csrlsvqr(OpContext& context) {
   const int64_t n = context.operands[3].dim(0), count = context.operands[0].dim(0);
   const auto columns = context.operands[1].span<int32_t>(), offsets = context.operands[2].span<int32_t>();
@@ -455,7 +456,8 @@ absl::StatusOr<Literal> Csrlsvqr(OpContext& context) {
   });
 }
 
-// As gtsv. How small pivots are perturbed is not documented, so a singular matrix is refused.
+// Solves as gtsv. The library's perturbation of small pivots is undocumented, so singular matrices are an
+// error.
 absl::StatusOr<Literal> TridiagonalSolve(OpContext& context) {
   bool singular = false;
   HLO_ASSIGN_OR_RETURN(Literal x, EachMatrix(context, 3, [&]<class T>(Slice<T> slice) {

@@ -1,4 +1,4 @@
-// Targets that keep their operand, or say something about it (semantics 9.2).
+// Custom calls that return or annotate their operand (semantics 9.2).
 
 #include <algorithm>
 #include <utility>
@@ -20,7 +20,7 @@ const Shape& ArrayOf(const Shape& shape) { return shape.IsBuffer() ? shape.eleme
 
 constexpr uint64_t kLowHalf = 0xffffffff;
 
-// Each word of 64 bits through `half`, as 32 bits.
+// Applies `half` to each 64-bit word; the result has 32 bits.
 template <class Half>
 absl::StatusOr<Literal> Halved(OpContext& context, Half&& half) {
   const Literal& operand = context.operands[0];
@@ -41,9 +41,9 @@ std::string OtherShape(const Instruction& call) {
                      ToString(call.shape()));
 }
 
-// Operand 0.
+// Returns operand 0.
 absl::StatusOr<Literal> Identity(OpContext& context) { return std::move(context.operands[0]); }
-// What nobody may rely on, and tokens.
+// Returns zeros for unspecified values and tokens.
 absl::StatusOr<Literal> Zeros(OpContext& context) { return Literal::CreateZeros(context.shape()); }
 
 absl::StatusOr<Literal> Seed(OpContext& context) {
@@ -52,7 +52,7 @@ absl::StatusOr<Literal> Seed(OpContext& context) {
   return result;
 }
 
-// Stops the run where its operand does not hold everywhere.
+// Ends the run if the operand is not true everywhere.
 absl::StatusOr<Literal> Assert(OpContext& context) {
   const auto holds = context.operands[0].span<bool>();
   if (std::all_of(holds.begin(), holds.end(), [](bool b) { return b; }))
@@ -61,7 +61,7 @@ absl::StatusOr<Literal> Assert(OpContext& context) {
       "the assertion does not hold: {}", Options(context.instruction).Text("error_msg", "(no message)")));
 }
 
-// X64...: integers of 64 bits in two halves.
+// X64...: 64-bit integers as two halves.
 std::string NotWords(const Instruction& call) {
   const Shape& words = call.operand_count() == 2 ? call.shape() : call.operand(0)->shape();
   return BitWidth(words.type()) == 64 ? ""
@@ -75,7 +75,7 @@ absl::StatusOr<Literal> SplitHigh(OpContext& context) {
   return Halved(context, [](uint64_t x) { return static_cast<uint32_t>(x >> 32); });
 }
 
-// low + high * 2^32
+// Returns low + high * 2^32.
 absl::StatusOr<Literal> Combine(OpContext& context) {
   const auto low = context.operands[0].span<uint32_t>(), high = context.operands[1].span<uint32_t>();
   HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(context.shape()));
@@ -84,7 +84,7 @@ absl::StatusOr<Literal> Combine(OpContext& context) {
   return result;
 }
 
-// The operands one by one: an order in memory that their consumer undoes.
+// Returns the operands unchanged; the consumer undoes the change of memory order.
 std::string OtherShapes(const Instruction& call) {
   const absl::Span<const Shape> results = ResultShapes(call);
   bool fits = static_cast<int64_t>(results.size()) >= call.operand_count();
@@ -102,7 +102,7 @@ absl::StatusOr<Literal> Operands(OpContext& context) {
   return Literal::Tuple(std::move(results));
 }
 
-// The operands' elements one behind the other in memory.
+// Concatenates the operands' elements in memory.
 std::string ConcatBitcastMisfit(const Instruction& call) {
   const Shape& shape = call.shape();
   int64_t count = 0;
@@ -133,7 +133,7 @@ std::string RotateMisfit(const Instruction& call) {
   return fits ? "" : "its configuration is `dimension=d,amount=a`, with d a dimension of the operand";
 }
 
-// result[i] = x[(i - amount) mod n] along the dimension
+// result[i] = x[(i - amount) mod n] along the dimension.
 absl::StatusOr<Literal> Rotate(OpContext& context) {
   const Options options(context.instruction);
   const int64_t dimension = options.Int("dimension", 0);
@@ -156,7 +156,7 @@ absl::StatusOr<Literal> Rotate(OpContext& context) {
   return result;
 }
 
-// A call of the computation that comes with it.
+// Calls the computation of the call.
 std::string CalleeMisfit(const Instruction& call) {
   if (call.called_computations().size() != 1) return "the module that it runs is not part of this one";
   const Computation& callee = *call.called_computations()[0];

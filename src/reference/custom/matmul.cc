@@ -57,7 +57,7 @@ bool AreDimensions(const DotDims& dims, int64_t rank) {
   return true;
 }
 
-// The sizes of a product: batch, free dimensions of a, free dimensions of b.
+// Checks the sizes of a product: batch, free dimensions of a, free dimensions of b.
 std::string DimsMisfit(const Shape& a, const DotDims& l, const Shape& b, const DotDims& r,
                        const Shape& result) {
   const bool fits =
@@ -70,7 +70,7 @@ std::string DimsMisfit(const Shape& a, const DotDims& l, const Shape& b, const D
                      ToString(a), ToString(b), ToString(result));
 }
 
-// Element 0, or the factor 1 where there is none.
+// Returns element 0, or 1 without an operand.
 template <class W>
 absl::StatusOr<W> ScaleOf(const OpContext& context, int operand) {
   if (operand < 0) return W(1);
@@ -100,7 +100,7 @@ absl::Status AddTerms(const OpContext& context, const GemmOperands& operands, co
   return absl::OkStatus();
 }
 
-// The results in order: d; what the activation was applied to; the largest absolute value; work space.
+// Returns the results in order: d, the input of the activation, the largest absolute value, the workspace.
 absl::StatusOr<Literal> Results(const OpContext& context, Literal d, const Literal& before,
                                 const Literal& amax, bool aux) {
   if (!context.shape().IsTuple()) return d;
@@ -117,7 +117,7 @@ absl::StatusOr<Literal> Results(const OpContext& context, Literal d, const Liter
   return Literal::Tuple(std::move(results));
 }
 
-// What follows a product in its wide type: activation(alpha d + beta c + bias), and the results around it.
+// Applies the epilogue in the wide type: activation(alpha d + beta c + bias), and returns all results.
 absl::StatusOr<Literal> FinishedProduct(const OpContext& context, const Options& options,
                                         const GemmOperands& operands, Literal d) {
   HLO_RETURN_IF_ERROR(d.MakeUnique());
@@ -145,7 +145,7 @@ absl::StatusOr<Literal> FinishedProduct(const OpContext& context, const Options&
                  epilogue.find("AUX") != std::string::npos);
 }
 
-// What is wrong with the terms that are added to the product d; "" if nothing is.
+// Checks the terms that are added to the product d; returns "" if they fit.
 std::string MatmulMisfit(const Instruction& call, const Options& options, const GemmOperands& operands) {
   const Shape& d = ResultShapes(call)[0];
   if (operands.count != call.operand_count())
@@ -182,7 +182,7 @@ std::string GemmMisfit(const Instruction& call) {
 absl::StatusOr<Literal> Gemm(OpContext& context) {
   const Options options = GemmOptions(context.instruction), numbers = options.Group("dot_dimension_numbers");
   const Literal &a = context.operands[0], &b = context.operands[1];
-  // As with a dot: integers that give a float are summed as integers.
+  // As in a dot, integer products with a float result accumulate as integers.
   const ElementType sum_type = ContractionType(ProductType(a.type(), b.type(), a.type()));
   const ElementType type = IsComplex(a.type()) ? ElementType::kC128 : ElementType::kF64;
   HLO_ASSIGN_OR_RETURN(const Literal lhs, Widened(a, sum_type));
@@ -197,7 +197,7 @@ namespace {
 
 Options GroupedOptions(const Instruction& call) { return Options(call).Group("grouped_gemm_backend_config"); }
 
-// a, b, group_sizes[, c][, bias]
+// The operands are a, b, group_sizes[, c][, bias].
 GemmOperands GroupedOperandsOf(const Options& options) {
   GemmOperands operands;
   operands.count = 3;
@@ -206,7 +206,7 @@ GemmOperands GroupedOperandsOf(const Options& options) {
   return operands;
 }
 
-// The lists that the ragged dot's attributes view.
+// Storage of the ragged dot's attribute lists.
 struct RaggedDims {
   Index l_batch, l_contracting, r_batch, r_contracting, ragged, groups;
 };
@@ -221,7 +221,7 @@ RaggedDims RaggedDimsOf(const Instruction& call) {
           ragged.Ints("lhs_ragged_dimensions"), ragged.Ints("rhs_group_dimensions")};
 }
 
-// The ragged dot, in the wide type.
+// Returns the equivalent ragged dot in the wide type.
 InstructionForm RaggedForm(const Instruction& call, const RaggedDims& dims) {
   const ElementType type =
       IsComplex(call.operand(0)->shape().type()) ? ElementType::kC128 : ElementType::kF64;

@@ -9,7 +9,7 @@ namespace {
 
 using Function = MatrixCall::Function;
 
-// A size or flag of the older targets, where it is a constant.
+// Returns a size or flag of older targets if it is a constant.
 std::optional<int64_t> Flag(const Instruction& call, int64_t i) {
   const Instruction& operand = *call.operand(i);
   if (operand.opcode() != Opcode::kConstant) return std::nullopt;

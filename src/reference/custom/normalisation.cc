@@ -1,4 +1,4 @@
-// Layers of cuDNN and oneDNN that normalise (semantics 9.7).
+// Normalisation layers of cuDNN and oneDNN (semantics 9.7).
 
 #include <algorithm>
 #include <bit>
@@ -17,7 +17,7 @@ namespace {
 
 absl::StatusOr<Literal> Wide(const Literal& array) { return Widened(array, ElementType::kF64); }
 
-// Rounds the first results and leaves the work space behind them zero.
+// Rounds the results; the workspace after them is zero.
 absl::StatusOr<Literal> Together(const Shape& shape, std::vector<Literal> wide) {
   if (!shape.IsTuple()) return Rounded(wide[0], shape);
   std::vector<Literal> results;
@@ -30,7 +30,7 @@ absl::StatusOr<Literal> Together(const Shape& shape, std::vector<Literal> wide) 
 }
 
 struct Moments {
-  double mean = 0, factor = 0;  // factor = 1 / sqrt(variance + epsilon)
+  double mean = 0, factor = 0;  // factor = 1 / sqrt(variance + epsilon).
 };
 Moments MomentsOf(absl::Span<const double> x, double epsilon) {
   double sum = 0, squares = 0;
@@ -74,8 +74,8 @@ Options NormOptions(const Instruction& call) { return Options(call).Group("cudnn
 
 int64_t RowWidth(const Shape& x) { return Product(x.dims().subspan(1)); }
 
-// With g = dy * scale and z = (x - mean) * factor: dx = factor * (g - mean(g) - z * mean(g * z)), and the
-// sums over rows of dy * z and dy.
+// With g = dy * scale and z = (x - mean) * factor: dx = factor * (g - mean(g) - z * mean(g * z)); dscale and
+// dbias are the sums over rows of dy * z and dy.
 absl::StatusOr<Literal> NormBackward(const OpContext& context) {
   HLO_ASSIGN_OR_RETURN(const Literal x, Wide(context.operands[0]));
   HLO_ASSIGN_OR_RETURN(const Literal scale, Wide(context.operands[1]));
@@ -134,7 +134,7 @@ std::string NormMisfit(const Instruction& call) {
   return "";
 }
 
-// Layer norm over everything but the first dimension.
+// Layer normalisation over all dimensions except the first.
 absl::StatusOr<Literal> Norm(OpContext& context) {
   const Options options = NormOptions(context.instruction);
   const std::string kind = options.Text("kind", "");
@@ -148,12 +148,12 @@ absl::StatusOr<Literal> Norm(OpContext& context) {
   return Together(context.shape(), {rows.y, mean, factor});
 }
 
-// Layer norm over the last dimension.
+// Layer normalisation over the last dimension.
 absl::StatusOr<Literal> OnednnLayerNorm(OpContext& context) {
   const Literal& x = context.operands[0];
   if (x.element_count() == 0) return Literal::CreateZeros(context.shape());
   const Options options = Options(context.instruction).Group("onednn_layer_norm_config");
-  // epsilon may be written as the bits of an f32.
+  // epsilon may be given as the bits of an f32.
   const double epsilon = options.Has("epsilon_typecast")
                              ? std::bit_cast<float>(static_cast<int32_t>(options.Int("epsilon_typecast", 0)))
                              : options.Number("epsilon", 1e-5);
@@ -167,7 +167,7 @@ std::string SoftmaxMisfit(const Instruction& call) {
   return axis >= 0 && axis < x.rank() ? "" : fmt::format("{} has no dimension {}", ToString(x), axis);
 }
 
-// exp(x - max) / sum of these, along one dimension.
+// exp(x - max) / sum of exp(x - max) along one dimension.
 absl::StatusOr<Literal> OnednnSoftmax(OpContext& context) {
   HLO_ASSIGN_OR_RETURN(const Literal x, Wide(context.operands[0]));
   HLO_ASSIGN_OR_RETURN(Literal y, WideZeros(x.dims()));

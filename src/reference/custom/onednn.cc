@@ -1,4 +1,4 @@
-// Products of oneDNN (semantics 9.7), and what is fused into these and its convolutions.
+// oneDNN's products (semantics 9.7), and the operations fused into them and into its convolutions.
 
 #include "reference/custom/onednn.h"
 
@@ -30,7 +30,7 @@ std::vector<std::string> FusedOps(const Options& config) {
 
 bool TakesOperand(std::string_view op) { return op == "BIAS" || op == "BINARY_ADD" || op == "SUM"; }
 
-// alpha may be written as the bits of an f32.
+// alpha may be given as the bits of an f32.
 double Alpha(const Options& config) {
   const Options fusions = config.Group("fusions");
   if (!fusions.Has("alpha_typecast")) return fusions.Number("alpha", 1);
@@ -39,7 +39,8 @@ double Alpha(const Options& config) {
 
 Options MatmulOptions(const Instruction& call) { return Options(call).Group("onednn_matmul_config"); }
 
-// The rows or columns of a matrix in the last two dimensions. A right side that has no batch serves all.
+// Returns the dimension numbers of a matrix in the last two dimensions. A right operand without batch
+// dimensions is shared.
 DotDims SideOf(const Shape& shape, int64_t batch, bool sum_is_last) {
   DotDims dims;
   for (int64_t d = 0; d < batch; ++d) dims.batch.push_back(d);

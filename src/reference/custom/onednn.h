@@ -1,5 +1,5 @@
 #pragma once
-// The operations that oneDNN fuses into a product or convolution, in their order.
+// The operations that oneDNN fuses into a product or convolution, in order.
 
 #include <string>
 
@@ -9,8 +9,8 @@
 
 namespace hlo::reference::custom {
 
-// Why they cannot follow a result of these sizes; "" if they can. Operands from the third on are theirs, and
-// vectors lie along dimension `feature`.
+// Returns why they cannot follow a result of these sizes; "" if they can. Their operands start at the third,
+// and vectors extend along dimension `feature`.
 std::string FusedMisfit(const Instruction& call, const Options& config, absl::Span<const int64_t> dims,
                         int64_t feature);
 absl::Status ApplyFused(const OpContext& context, const Options& config, int64_t feature, Literal& wide);

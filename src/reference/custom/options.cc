@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Reads a dictionary of attributes: name = value, with the type of a number after a colon.
+// Parses a dictionary of attributes: name = value, where numbers may have a type after a colon.
 class DictionaryReader {
  public:
   explicit DictionaryReader(std::string_view text) : text_(text) {}
@@ -66,7 +66,7 @@ class DictionaryReader {
       const std::string name = Take('"') ? Quoted() : Word();
       if (name.empty()) Fail();
       if (failed_) break;
-      result[name] = Take('=') ? Value(depth + 1) : Json(true);  // A name alone is a flag.
+      result[name] = Take('=') ? Value(depth + 1) : Json(true);  // A name without a value is a flag.
       Take(',');
     }
     return result;
@@ -81,7 +81,7 @@ class DictionaryReader {
     return result;
   }
 
-  // `array<i64: 1, 2>` is a list.
+  // Parses `array<i64: 1, 2>` as a list.
   Json TypedArray() {
     Json result = Json::array();
     Word();
@@ -134,7 +134,7 @@ std::string_view ConfigText(const Instruction& call) {
 
 Json Parsed(std::string_view text) {
   if (text.empty()) return Json::object();
-  if (text[0] != '{')  // `dimension=1,amount=2` is a dictionary without its braces.
+  if (text[0] != '{')  // `dimension=1,amount=2` is a dictionary without braces.
     return text.find('=') == std::string_view::npos ? Json::object() : Parsed(fmt::format("{{{}}}", text));
   Json value = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!value.is_discarded()) return value;

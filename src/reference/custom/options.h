@@ -1,7 +1,6 @@
 #pragma once
-// What does a custom call's configuration say? It is written as JSON, as a dictionary of attributes
-// (`{lower = true, mode = 86 : ui8}`), in `mhlo.backend_config` among the frontend attributes, or as plain
-// text.
+// The configuration of a custom call: JSON, a dictionary of attributes (`{lower = true, mode = 86 : ui8}`),
+// `mhlo.backend_config` among the frontend attributes, or plain text.
 
 #include <cstdint>
 #include <string>
@@ -18,30 +17,29 @@ class Options {
  public:
   explicit Options(const Instruction& call);
 
-  // The value under a name, or the other one where there is none or it is of another kind. Numbers in strings
-  // count as numbers.
+  // Return the value of a name, or `otherwise` if it is absent or of another kind. Strings that contain
+  // numbers count as numbers.
   int64_t Int(std::string_view name, int64_t otherwise) const;
   double Number(std::string_view name, double otherwise) const;
   bool Bool(std::string_view name, bool otherwise) const;
   std::string Text(std::string_view name, std::string_view otherwise) const;
-  // A letter, written as its code or as a string.
+  // Returns a letter, which is written as its code or as a string.
   char Letter(std::string_view name, char otherwise) const;
   bool Has(std::string_view name) const { return Find(name) != nullptr; }
   const nlohmann::json* Find(std::string_view name) const;
-  // Whether there is a value of that name, here or in a group within.
+  // True if the name exists at the top level or in a group.
   bool HasWithin(std::string_view name) const;
 
-  // A list of integers, which may be written as strings; empty where there is none. -1 for what is no
-  // integer.
+  // Returns a list of integers, possibly written as strings; empty if absent. Other values become -1.
   Index Ints(std::string_view name) const;
 
-  // A number as a list of one, or a list of numbers; empty where there is neither.
+  // Returns a number as a list of one, or a list of numbers; empty if absent.
   std::vector<double> Numbers(std::string_view name) const;
 
-  // The options of the group of that name, or these themselves.
+  // Returns the options of this group, or these options if there is none.
   Options Group(std::string_view name) const;
 
-  // The whole configuration as it is written.
+  // Returns the configuration as written.
   std::string_view text() const { return text_; }
 
  private:

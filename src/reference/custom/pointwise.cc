@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kBitsOfSaturation = 8;
 
-// Where dimension d of an array goes.
+// Returns the target dimension of dimension d of an array.
 int64_t StretchedPlace(int64_t d, int64_t rank, int64_t target_rank, int64_t feature) {
   return rank == 1 && target_rank > 1 ? feature : d + target_rank - rank;
 }

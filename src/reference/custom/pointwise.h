@@ -1,5 +1,5 @@
 #pragma once
-// What libraries do to each element of a product or convolution on its way out, in f64.
+// Elementwise epilogues of products and convolutions, in f64.
 
 #include <string>
 #include <string_view>
@@ -9,16 +9,16 @@
 
 namespace hlo::reference::custom {
 
-// Whether an array is repeated to give one of these sizes: a vector lies along dimension `feature`, other
-// dimensions count from the last, and each is 1 or whole.
+// True if an array can be broadcast to these sizes. A vector extends along dimension `feature`; otherwise
+// dimensions are aligned at the last one and have size 1 or the full size.
 bool Stretches(const Shape& array, absl::Span<const int64_t> dims, int64_t feature);
-// The array, widened and repeated.
+// Returns the array in f64, broadcast to these sizes.
 absl::StatusOr<Literal> Stretched(const Literal& array, absl::Span<const int64_t> dims, int64_t feature);
 
-// The largest finite number of a type.
+// Returns the largest finite number of a type.
 double LargestFinite(ElementType type);
 
-// Values of f64 in a type, clamped to its finite range where it has 8 bits or fewer.
+// Rounds f64 values to a type; clamps them to its finite range if it has at most 8 bits.
 absl::StatusOr<Literal> Saturated(const Literal& wide, const Shape& shape);
 
 }  // namespace hlo::reference::custom

@@ -1,4 +1,4 @@
-// Arrays of narrow floats with a scale for each block (semantics 6.3, 9.7).
+// Arrays of narrow floats with a scale per block (semantics 6.3, 9.7).
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +18,7 @@
 namespace hlo::reference::custom {
 namespace {
 
-// A scale for each block along the last dimension.
+// Checks for one scale per block along the last dimension.
 std::string ScaleMisfit(const Shape& x, const Shape& scale) {
   bool fits = x.rank() > 0 && scale.rank() == x.rank();
   for (int64_t d = 0; fits && d + 1 < x.rank(); ++d) fits = x.dim(d) == scale.dim(d);
@@ -31,8 +31,8 @@ int64_t BlockOf(const Literal& x, const Literal& scale) {
   return x.dim(x.rank() - 1) / scale.dim(scale.rank() - 1);
 }
 
-// The dimensions that a product sums over: those of its configuration, or the last ones, behind equal
-// batches.
+// The contracting dimensions of a product: those of its configuration, or the last ones after equal batch
+// dimensions.
 struct ProductForm {
   Index l_batch, l_contracting, r_batch, r_contracting;
 };
@@ -59,7 +59,7 @@ InstructionForm ScaledDotForm(const ProductForm& form, const Shape& shape) {
           shape};
 }
 
-// A scale of 1 for the whole of an array.
+// Returns the shape of a scale of 1 for the whole array.
 Shape NoScale(const Shape& x) { return Shape::Array(ElementType::kF32, Index(x.rank(), 1)); }
 
 }  // namespace
@@ -71,7 +71,7 @@ std::string QuantizeMisfit(const Instruction& call) {
   return ScaleMisfit(q, scale);
 }
 
-// scale = max |x| of a block / 2^e, with 2^e the largest power of two of q's type; q = x / scale.
+// scale = max |x| of a block / 2^e, where 2^e is the largest power of two of q's type; q = x / scale.
 absl::StatusOr<Literal> Quantize(OpContext& context) {
   const Shape& q_shape = context.shape().element(0);
   HLO_ASSIGN_OR_RETURN(Literal x, Widened(context.operands[0], ElementType::kF64));
@@ -98,7 +98,7 @@ std::string DequantizeMisfit(const Instruction& call) {
   return ScaleMisfit(call.operand(0)->shape(), call.operand(1)->shape());
 }
 
-// q * scale of its block
+// Returns q * scale of its block.
 absl::StatusOr<Literal> Dequantize(OpContext& context) {
   HLO_ASSIGN_OR_RETURN(Literal q, Widened(context.operands[0], ElementType::kF64));
   HLO_ASSIGN_OR_RETURN(const Literal scale, Widened(context.operands[1], ElementType::kF64));

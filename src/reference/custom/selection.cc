@@ -1,4 +1,4 @@
-// Targets that pick and order elements (semantics 9.3, 9.6).
+// Custom calls that select and sort elements (semantics 9.3, 9.6).
 
 #include <algorithm>
 #include <bit>
@@ -21,7 +21,7 @@ namespace {
 
 bool Descending(const OpContext& context) { return Options(context.instruction).Bool("descending", false); }
 
-// The arrays, and zeros for the work space behind them.
+// Returns the arrays followed by a workspace of zeros.
 absl::StatusOr<Literal> WithScratch(const Shape& shape, std::vector<Literal> results) {
   if (!shape.IsTuple()) return std::move(results[0]);
   for (size_t i = results.size(); i < shape.elements().size(); ++i) {
@@ -49,13 +49,13 @@ std::string NoOrder(const Instruction& call) {
   return IsComplex(type) ? fmt::format("has no meaning for {}", Name(type)) : "";
 }
 
-// Lines along the last dimension in the total order. Stable.
+// Sorts along the last dimension in total order, stably.
 absl::StatusOr<Literal> SortKeys(OpContext& context) {
   HLO_ASSIGN_OR_RETURN(Literal sorted, SortedLines(context.operands[0], Descending(context)));
   return WithScratch(context.shape(), {std::move(sorted.mutable_elements()[0])});
 }
 
-// The values move with their keys.
+// The values are permuted with their keys.
 absl::StatusOr<Literal> SortPairs(OpContext& context) {
   const Literal& values = context.operands[1];
   HLO_ASSIGN_OR_RETURN(Literal sorted, SortedLines(context.operands[0], Descending(context)));
@@ -69,7 +69,7 @@ absl::StatusOr<Literal> SortPairs(OpContext& context) {
   return WithScratch(context.shape(), {std::move(sorted.mutable_elements()[0]), std::move(moved)});
 }
 
-// Sums along the rows of [vector, row, column], inclusive, from the first row on or from the last.
+// Returns inclusive prefix sums along the rows of [vector, row, column], or suffix sums.
 absl::StatusOr<Literal> RunningSum(OpContext& context) {
   const Options options(context.instruction);
   const Shape& shape = ResultShapes(context.instruction)[0];
@@ -106,7 +106,7 @@ namespace {
 int64_t CeilLog2(int64_t n) { return n <= 1 ? 0 : std::bit_width(static_cast<uint64_t>(n - 1)); }
 int64_t CeilDivide(int64_t n, int64_t d) { return n / d + (n % d != 0 ? 1 : 0); }
 
-// How many of n elements an approximate top-k keeps where it does not bring them down to k itself.
+// Returns the number of the n elements that an approximate top-k keeps unless it reduces them to k.
 int64_t ApproximateSize(const Options& options, int64_t n, int64_t rank) {
   const int64_t k = options.Int("top_k", 0), tile = rank == 1 ? 1024 : 128;
   const int64_t whole = options.Int("reduction_input_size_override", -1), length = whole >= 0 ? whole : n;
@@ -123,7 +123,7 @@ int64_t ApproximateSize(const Options& options, int64_t n, int64_t rank) {
   return CeilDivide(CeilDivide(n, tile), int64_t{1} << reduction) * tile;
 }
 
-// Operands: arrays, as many initial values, and perhaps a number behind them.
+// The operands: arrays, as many initial values, and optionally a number.
 struct Approximate {
   int64_t arrays, dimension;
 };
@@ -173,7 +173,7 @@ std::string ApproxTopKMisfit(const Instruction& call) {
   return wanted == given ? "" : fmt::format("it keeps {} elements, but its result has {}", wanted, given);
 }
 
-// Windows may hold any elements: each of the best is the winner of its own.
+// Windows may contain any elements, so each of the best may be the result of a separate window.
 std::string PartialReduceMisfit(const Instruction& call) { return ApproximateMisfit(call, false); }
 std::string DynamicApproxTopKMisfit(const Instruction& call) {
   const Shape& count = call.operand(call.operand_count() - 1)->shape();
@@ -182,7 +182,7 @@ std::string DynamicApproxTopKMisfit(const Instruction& call) {
   return ApproximateMisfit(call, true);
 }
 
-// The arrays, sorted together by the comparator, as far as the results reach.
+// Returns the arrays sorted together by the comparator, truncated to the result sizes.
 absl::StatusOr<Literal> ApproxTopK(OpContext& context) {
   const Approximate form = ApproximateOf(context.instruction);
   const absl::Span<const Shape> shapes = ResultShapes(context.instruction);

@@ -20,7 +20,7 @@ std::string_view Trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(' ') - begin + 1);
 }
 
-// Items between commas; those inside brackets do not count.
+// Splits a list at commas outside brackets.
 std::vector<std::string_view> Items(std::string_view list) {
   std::vector<std::string_view> items;
   size_t begin = 0;
@@ -36,7 +36,7 @@ std::vector<std::string_view> Items(std::string_view list) {
   return items;
 }
 
-// What the letters of a signature have come to stand for.
+// Binds the letters of a signature.
 class Matcher {
  public:
   bool Matches(std::string_view item, const Shape& shape) {

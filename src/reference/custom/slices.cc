@@ -16,7 +16,7 @@ ElementType WideOf(ElementType type) {
   return IsFloat(type) ? ElementType::kF64 : ElementType::kS64;
 }
 
-// Small integers are bytes of scratch memory, which stay zero.
+// Small integers are bytes of a workspace, which remain zero.
 bool IsScratch(const Shape& shape) { return !shape.IsArray() || BitWidth(shape.type()) < 16; }
 
 }  // namespace

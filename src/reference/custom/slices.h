@@ -1,5 +1,5 @@
 #pragma once
-// Calls on batches of matrices: their operands and results one matrix at a time, in the wide type.
+// Iterates over the matrices in a batched call, with operands and results in the wide type.
 
 #include <algorithm>
 #include <new>
@@ -14,10 +14,11 @@
 
 namespace hlo::reference::custom {
 
-// Floats as f64, complex numbers as c128, integers as s64.
+// Floats are f64, complex numbers c128, integers s64.
 class Slices {
  public:
-  // The first `leading` dimensions of operand `array`, and of all others that have so many, are the batch.
+  // The first `leading` dimensions of operand `array`, and of all others with as many dimensions, are the
+  // batch.
   static absl::StatusOr<Slices> Make(OpContext& context, int64_t array, int64_t leading);
 
   int64_t count() const { return count_; }
@@ -33,7 +34,7 @@ class Slices {
   std::vector<Literal> operands_, results_;
 };
 
-// Entry `number` of the batch.
+// Selects entry `number` of the batch.
 template <class T>
 class Slice {
  public:
@@ -41,7 +42,7 @@ class Slice {
 
   linalg::Matrix<const T> in(int i) const { return MatrixOf<const T>(slices_.operands_[i]); }
   linalg::Matrix<T> out(int i) const { return MatrixOf<T>(slices_.results_[i]); }
-  // The last dimension of an operand or result.
+  // Returns the last dimension of an operand or result.
   template <class U = T>
   absl::Span<const U> in_vector(int i) const {
     return VectorOf<const U>(slices_.operands_[i]);
@@ -56,7 +57,7 @@ class Slice {
   }
   int64_t& info(int i) const { return vector<int64_t>(i)[0]; }
 
-  // A number that is an operand, the same for the whole batch.
+  // Returns a scalar operand, which is the same for the whole batch.
   template <class U>
   U scalar(int i) const {
     const Literal& operand = slices_.operands_[i];
@@ -70,7 +71,7 @@ class Slice {
     const auto source = in_vector<T>(from);
     std::copy(source.begin(), source.end(), vector<T>(to).begin());
   }
-  // Result `to`, with the elements of operand `from` to begin with.
+  // Returns result `to`, initialised with the elements of operand `from`.
   linalg::Matrix<T> Copy(int from, int to) const {
     CopyElements(from, to);
     return out(to);
@@ -93,8 +94,8 @@ class Slice {
   int64_t number_;
 };
 
-// f.operator()<T>(slice) for every matrix of a call's batch, with T double or std::complex<double>; the
-// results of the call. Every result is zero to begin with.
+// Calls f.operator()<T>(slice) for every matrix of the batch, where T is double or std::complex<double>, and
+// returns the call's results. Results are zero initially.
 template <class F>
 absl::StatusOr<Literal> EachSlice(OpContext& context, int64_t array, int64_t leading, F&& f) {
   absl::StatusOr<Slices> slices = Slices::Make(context, array, leading);
@@ -113,7 +114,7 @@ absl::StatusOr<Literal> EachSlice(OpContext& context, int64_t array, int64_t lea
   return slices->Finish(context.shape());
 }
 
-// The same for matrices in the last two dimensions of operand `array`.
+// The same, with matrices in the last two dimensions of operand `array`.
 template <class F>
 absl::StatusOr<Literal> EachMatrix(OpContext& context, int64_t array, F&& f) {
   return EachSlice(context, array, context.operands[array].rank() - 2, std::forward<F>(f));

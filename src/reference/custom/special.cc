@@ -1,4 +1,4 @@
-// Functions of one element that HLO has no opcode for (semantics 9.3), in f64.
+// Special functions without an HLO opcode (semantics 9.3), in f64.
 
 #include <algorithm>
 #include <cmath>
@@ -21,7 +21,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 bool IsInteger(double x) { return x == std::floor(x); }
 
-// f(operand 0's element, operand 1's element, ...) for every element, rounded once.
+// Computes f(operand 0's element, operand 1's element, ...) for every element and rounds once.
 template <class F>
 absl::StatusOr<Literal> EachFloat(OpContext& context, F&& f) {
   std::vector<Literal> x;
@@ -49,13 +49,13 @@ absl::StatusOr<Literal> EachAnswer(OpContext& context, F&& f) {
   return result;
 }
 
-// x with erf(x) = y, by Halley's method on erfc, which is exact about 1 - y where y is large.
+// Returns x with erf(x) = y by Halley's method on erfc, which is accurate near y = 1.
 double ErfInvOf(double y) {
   if (!(std::abs(y) < 1)) return std::abs(y) == 1 ? std::copysign(kInfinity, y) : kNan;
   const double size = std::abs(y);
   double x = size * std::sqrt(std::numbers::pi) / 2;
   if (size > 0.5) {
-    // Winitzki's approximation, good to 0.4 percent.
+    // Winitzki's approximation has an error of 0.4 percent.
     constexpr double kA = 0.147;
     const double l = std::log1p(-size * size), b = 2 / (std::numbers::pi * kA) + l / 2;
     x = std::sqrt(std::sqrt(b * b - l / kA) - b);
@@ -69,16 +69,16 @@ double ErfInvOf(double y) {
 }
 
 double LgammaOf(double x) {
-  int sign = 0;  // std::lgamma keeps it in a variable of the whole process.
+  int sign = 0;  // std::lgamma would write it to a global variable.
   return lgamma_r(x, &sign);
 }
 
-// The terms of an asymptotic series that begins with B_2, B_4, ...
+// Bernoulli numbers B_2, B_4, ..., the coefficients of the asymptotic series.
 constexpr double kBernoulli[] = {1.0 / 6,       -1.0 / 30, 1.0 / 42,      -1.0 / 30,     5.0 / 66,
                                  -691.0 / 2730, 7.0 / 6,   -3617.0 / 510, 43867.0 / 798, -174611.0 / 330};
-constexpr double kAsymptotic = 12;  // From here on the series are exact to 1e-17.
+constexpr double kAsymptotic = 12;  // From here on the series are accurate to 1e-17.
 
-// psi(x) = log(x) - 1/(2x) - sum of B_2k / (2k x^2k), after psi(x) = psi(x + 1) - 1/x.
+// Uses psi(x) = log(x) - 1/(2x) - sum of B_2k / (2k x^2k) after the recurrence psi(x) = psi(x + 1) - 1/x.
 double DigammaOf(double x) {
   if (x <= 0 && IsInteger(x)) return kNan;
   if (x < 0) {
@@ -95,7 +95,7 @@ double DigammaOf(double x) {
   return result;
 }
 
-// The sum of (q + n)^-x over n >= 0 for q > 0, x > 1, by Euler and Maclaurin's formula.
+// Returns the sum of (q + n)^-x over n >= 0 for q > 0, x > 1, by the Euler-Maclaurin formula.
 double PositiveZeta(double x, double q) {
   double sum = 0;
   for (; q < kAsymptotic; q += 1) sum += std::pow(q, -x);
@@ -111,7 +111,7 @@ double PositiveZeta(double x, double q) {
   return sum;
 }
 
-// Hurwitz' zeta function. For q < 0 the terms on either side of 0 are two such sums.
+// The Hurwitz zeta function. For q < 0 it is the sum of two such sums, for terms on either side of 0.
 double ZetaOf(double x, double q) {
   if (std::isnan(x) || std::isnan(q) || x < 1) return kNan;
   if (x == 1) return kInfinity;
@@ -131,7 +131,7 @@ double PolygammaOf(double n, double x) {
   return sign * std::exp(LgammaOf(n + 1)) * ZetaOf(n + 1, x);
 }
 
-// exp(-|x|) I_1(x): the power series, and for large arguments the asymptotic one.
+// Returns exp(-|x|) I_1(x) by its power series, or the asymptotic series for large arguments.
 double BesselI1eOf(double x) {
   constexpr double kLarge = 50;
   const double size = std::abs(x);
@@ -152,7 +152,7 @@ double BesselI1eOf(double x) {
   return std::isnan(x) ? kNan : std::copysign(sum, x);
 }
 
-// The neighbour of x towards y, of a type whose bits order its numbers of one sign.
+// Returns the next representable number after x towards y, for types whose codes are ordered within a sign.
 template <class Bits>
 void NextAfterEach(const Literal& from, const Literal& towards, Literal& result) {
   constexpr Bits kSign = Bits{1} << (8 * sizeof(Bits) - 1);

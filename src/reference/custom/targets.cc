@@ -1,4 +1,4 @@
-// Which custom calls are known (semantics 9): one row each.
+// The table of known custom-call targets (semantics 9).
 
 #include <algorithm>
 #include <utility>
@@ -23,17 +23,17 @@ namespace custom {
 namespace {
 
 struct Target {
-  std::string_view pattern;    // ? stands for a letter, * for any part of a name, {a,b} for a or b.
-  std::string_view signature;  // As signature.h says; empty where `misfit` alone tells.
+  std::string_view pattern;    // ? matches a letter, * any part of a name, {a,b} a or b.
+  std::string_view signature;  // See signature.h; empty if `misfit` checks all.
   ReferenceOp op;
-  std::string (*misfit)(const Instruction& call) = nullptr;  // What the signature cannot say; "" if it fits.
-  // Attributes of the configuration without which the call could mean several things; a|b: one of the two.
+  std::string (*misfit)(const Instruction& call) = nullptr;  // Further checks; returns "" if the call fits.
+  // Attributes that the configuration must have to be unambiguous; a|b requires one of the two.
   std::string_view attributes = {};
 };
 
 // clang-format off
 constexpr Target kTargets[] = {
-    // Markers and identities, markers.cc
+    // Defined in markers.cc: markers and identities.
     {"Sharding",                              "", Identity, OtherShape},
     {"InspectSharding",                       "_ -> ...", Zeros},
     {"xla.sdy.FuncResultSharding",            "", Identity, OtherShape},
@@ -74,11 +74,11 @@ constexpr Target kTargets[] = {
     {"X64SplitHigh",                          "I[*] -> u32[*]", SplitHigh, NotWords},
     {"X64Combine",                            "u32[*], u32[*] -> I[*]", Combine, NotWords},
 
-    // Sizes known at run time, dynamic.cc
+    // Defined in dynamic.cc: run-time sizes.
     {"PadToStatic",                           "X[...] -> X[...], ...", PadToStatic, PadToStaticMisfit},
     {"SliceToDynamic",                        "X[...], ... -> X[...]", SliceToDynamic, SliceToDynamicMisfit},
 
-    // Operations of frameworks, frameworks.cc and special.cc
+    // Defined in frameworks.cc and special.cc: operations of frameworks.
     {"{mhlo,stablehlo}.dynamic_reshape",      "X[...], I[n] -> X[...]", DynamicReshapeCall, DynamicReshapeMisfit},
     {"{mhlo,stablehlo}.dynamic_broadcast_in_dim", "X[...], I[n] -> X[...]", DynamicBroadcast, DynamicBroadcastMisfit, "broadcast_dimensions"},
     {"{mhlo,stablehlo}.real_dynamic_slice",   "X[...], I[n], I[n], I[n] -> X[...]", RealDynamicSlice, RealDynamicSliceMisfit},
@@ -107,7 +107,7 @@ constexpr Target kTargets[] = {
     {"{mhlo,chlo}.zeta",                      "F[*], F[*] -> F[*]", Zeta},
     {"{mhlo,stablehlo,chlo}.*",               "X[...], ... -> _", NamedElementwise, NotNamedElementwise},
 
-    // The best of an array, selection.cc
+    // Defined in selection.cc: selection and sorting.
     {"TopK",                                  "X[*,n] -> X[*,k], s32[*,k]", TopkByComparator, NotTopK},
     {"__gpu$TopK",                            "X[*,n] -> X[*,k], s32[*,k]", TopkByComparator, NotTopK},
     {"ApproxTopK",                            "X[...], ... -> _, ...", ApproxTopK, ApproxTopKMisfit, "reduction_dim top_k"},
@@ -117,7 +117,7 @@ constexpr Target kTargets[] = {
     {"{xla.gpu.ext.cub_scan*,__cub$DeviceScan}", "X[*] -> X[*], _?", RunningSum, nullptr, "row_length column_length is_reverse"},
     {"{cu,hip}_threefry2x32*",                "u32[*], u32[*], u32[*], u32[*] -> u32[*], u32[*]", ThreeFryBlocks},
 
-    // Linear algebra, lapack.cc
+    // Defined in lapack.cc: linear algebra.
     {"Qr",                                    "T[*,m,n] -> T[*,m,n], T[*,k]", Geqrf},
     {"ProductOfElementaryHouseholderReflectors", "T[*,m,n], T[*,k] -> T[*,m,n]", Orgqr},
     {"Eigh",                                  "T[*,n,n] -> T[*,n,n], R[*,n]", Eigh, EighMisfit},
@@ -148,7 +148,7 @@ constexpr Target kTargets[] = {
     {"{cu,hip}_lu_pivots_to_permutation*",    "s32[*,n] -> s32[*,m]", PivotsToPermutation},
     {"__cublas$triangularSolve",              "T[*,l,l], T[*,m,n] -> T[*,m,n], _?", CublasTrsm, CublasTrsmMisfit, "left_side lower unit_diagonal transpose_a"},
     {"__cusolver$cholesky",                   "T[*,n,n] -> T[*,n,n], _, s32[*]", CusolverCholesky, nullptr, "lower"},
-    // The same as older programs write them, with sizes and flags as operands and work space behind the results
+    // Older forms, with sizes and flags as operands and a workspace after the results.
     {"lapack_?potrf",                         "s32[], s32[], s32[], T[*,n,n] -> T[*,n,n], s32[*]", PotrfByOperands},
     {"lapack_?getrf",                         "s32[], s32[], s32[], T[*,m,n] -> T[*,m,n], s32[*,k], s32[*]", GetrfByOperands},
     {"lapack_?geqrf",                         "s32[], s32[], s32[], s32[], T[*,m,n] -> T[*,m,n], T[*,k], s32[*], ...", GeqrfByOperands},
@@ -163,26 +163,26 @@ constexpr Target kTargets[] = {
     {"lapack_?gehrd",                         "s32[], s32[], s32[], s32[], s32[], s32[], T[*,n,n] -> T[*,n,n], T[*,n-1], s32[*], ...", GehrdByOperands},
     {"lapack_?{sy,he}trd",                    "s32[], s32[], s32[], s32[], s32[], T[*,n,n] -> T[*,n,n], R[*,n], R[*,n-1], T[*,n-1], s32[*], ...", SytrdByOperands},
 
-    // Fourier transforms, ducc_fft.cc
+    // Defined in ducc_fft.cc: FFTs.
     {"dynamic_ducc_fft",                      "u8[b], X[...], I[n], I[n], I[n], f64[s], I[n]? -> Y[...]", DuccFft, DuccFftMisfit},
 
-    // Products, matmul.cc
+    // Defined in matmul.cc: matrix products.
     {"__cublas$gemm",                         "X[...], Y[...], ... -> _, ...", Gemm, GemmMisfit, "lhs_contracting_dimensions alpha_real beta"},
     {"__cublas$lt$matmul{,$f8}",              "X[...], Y[...], ... -> _, ...", Gemm, GemmMisfit, "lhs_contracting_dimensions alpha_real beta epilogue"},
     {"__cublas$lt$groupedMatmul",             "X[...], Y[...], I[...], ... -> _, ...", GroupedMatmul, GroupedMatmulMisfit, "lhs_contracting_dimensions"},
     {"__onednn$matmul",                       "X[...], Y[...], ... -> _, ...", OnednnMatmul, OnednnMatmulMisfit, "onednn_matmul_config"},
 
-    // Narrow floats in blocks, scaling.cc
+    // Defined in scaling.cc: block-scaled narrow floats.
     {"__cublas$lt$matmul$mx",                 "X[...], Y[...], V[...], W[...] -> _, ...", BlockScaledDot, BlockScaledDotMisfit, "lhs_contracting_dimensions"},
     {"{__op$block_scaled_dot,__cudnn$blockScaledDot}", "X[...], Y[...], V[...], W[...]? -> _, ...", BlockScaledDot, BlockScaledDotMisfit},
     {"__op$quantize",                         "X[...] -> Y[...], V[...]", Quantize, QuantizeMisfit},
     {"__op$dequantize",                       "X[*], V[...] -> Y[*]", Dequantize, DequantizeMisfit},
 
-    // Attention, attention.cc
+    // Defined in attention.cc: attention.
     {"__cudnn$fmha{,ScaleBias}Softmax{,Dropout}", "X[...], Y[...], Z[...], ... -> _, ...", AttentionForward, AttentionMisfit, "fmha_scale mask_type|is_causal_mask"},
     {"__cudnn$fmha{,ScaleBias}Softmax{,Dropout}Backward", "X[...], Y[...], Z[...], ... -> _, _, _, ...", AttentionBackward, AttentionMisfit, "fmha_scale mask_type|is_causal_mask"},
 
-    // Convolutions, convolutions.cc
+    // Defined in convolutions.cc: convolutions.
     {"__cudnn$convForward",                   "X[...], Y[...] -> Z[...], _?", ConvForward, ConvForwardMisfit, "conv_result_scale"},
     {"__cudnn$convBackwardInput",             "X[...], Y[...] -> Z[...], _?", ConvBackwardInput, ConvBackwardInputMisfit, "conv_result_scale"},
     {"__cudnn$convBackwardFilter",            "X[...], Y[...] -> Z[...], _?", ConvBackwardFilter, ConvBackwardFilterMisfit, "conv_result_scale"},
@@ -192,7 +192,7 @@ constexpr Target kTargets[] = {
     {"__cudnn$convReorderFilterAndBias",      "X[...], Y[...] -> X[...], Y[...], _?", Operands, OtherShapes},
     {"__onednn$convolution",                  "X[...], Y[...], ... -> V[...], ...", OnednnConv, OnednnConvMisfit, "onednn_conv_config"},
 
-    // Layers that normalise, normalisation.cc
+    // Defined in normalisation.cc: normalisation layers.
     {"__cudnn$norm",                          "F[...], ... -> _, ...", Norm, NormMisfit, "kind epsilon"},
     {"__onednn$layernorm",                    "F[*,n], F[n], F[n] -> F[*,n]", OnednnLayerNorm, nullptr, "epsilon|epsilon_typecast"},
     {"__onednn$softmax",                      "F[*] -> F[*]", OnednnSoftmax, SoftmaxMisfit, "softmax_axis"},
@@ -222,7 +222,7 @@ constexpr Opaque kOpaque[] = {
 
 bool Matches(std::string_view pattern, std::string_view name);
 
-// `{a,b}rest`: one of the words, then the rest.
+// Matches `{a,b}rest`: one of the words, then the rest.
 bool MatchesAlternative(std::string_view pattern, std::string_view name) {
   const size_t close = pattern.find('}');
   for (size_t begin = 1; begin <= close;) {
@@ -249,7 +249,7 @@ bool Matches(std::string_view pattern, std::string_view name) {
 
 template <class Row, size_t kCount>
 const Row* FindRow(const Row (&rows)[kCount], std::string_view name) {
-  constexpr size_t kLongestName = 128;  // Stars take time for every letter.
+  constexpr size_t kLongestName = 128;  // Limits the time of matching stars.
   if (name.size() > kLongestName) return nullptr;
   const auto* found = std::find_if(std::begin(rows), std::end(rows),
                                    [&](const Row& row) { return Matches(row.pattern, name); });
@@ -258,7 +258,7 @@ const Row* FindRow(const Row (&rows)[kCount], std::string_view name) {
 
 const Target* Find(std::string_view name) { return FindRow(kTargets, name); }
 
-// The known targets with names like this one.
+// Returns the known targets with similar names.
 std::string Nearest(std::string_view name) {
   std::vector<std::string_view> known;
   for (const Target& target : kTargets) known.push_back(target.pattern);
@@ -285,7 +285,7 @@ std::string Unknown(const Instruction& call) {
                      name, Nearest(name), remedy, std::size(kTargets));
 }
 
-// Why the module that a user supplies does not fit the call; "" if it does.
+// Returns why the module supplied for a call does not fit; "" if it does.
 std::string ModuleMisfit(const Instruction& call, const Computation& entry) {
   if (static_cast<size_t>(call.operand_count()) != entry.parameters().size()) {
     return fmt::format("has {} operands, but the module that computes '{}' has {} parameters",
@@ -302,7 +302,7 @@ std::string ModuleMisfit(const Instruction& call, const Computation& entry) {
   return fmt::format("the module that computes it gives {}", ToString(entry.root()->shape()));
 }
 
-// Names the first attribute that the configuration lacks; "" if there is none.
+// Returns the first required attribute that the configuration lacks; "" if there is none.
 std::string MissingAttribute(const Instruction& call, std::string_view attributes) {
   if (attributes.empty()) return "";
   const Options options(call);
