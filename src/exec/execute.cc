@@ -25,7 +25,8 @@ struct Executable::State {
   std::unique_ptr<exec::GpuExecutor> gpu_executor;  // Null: the reference runs the module.
   std::string fallback_reason;
   const CustomCalls* custom_calls = nullptr;  // The custom calls that the plan was made with.
-  // Reachable computations that exchange values with the host (infeed, outfeed, send, recv); may be empty.
+  // The computations that a run may call, if one of them exchanges values with the host (infeed, outfeed,
+  // send, recv); otherwise empty.
   std::vector<const Computation*> exchanging;
 };
 

@@ -91,7 +91,7 @@ absl::Status Executor::Bind(std::vector<Literal> arguments) {
     }
     pointers_[slot] = owner->data();
   }
-  // Reserves the memory that kernels allocate while they run.
+  // Checks that the memory that kernels allocate while they run is within the limit.
   HLO_RETURN_IF_ERROR(ClaimMemory(plan_.kernel_bytes));
   ReleaseMemory(plan_.kernel_bytes);
   for (const plan::Buffer& buffer : plan_.buffers) {

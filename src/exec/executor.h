@@ -62,7 +62,7 @@ class Executor {
   StepLimits limits_;
   int64_t depth_ = 0;               // Number of enclosing loops and conditionals.
   std::vector<RunningLoop> loops_;  // Outermost first.
-  // The plan's bytecode with observer hooks; created for the first observer.
+  // The plan's bytecode with iteration counters, for observers; created on first use.
   std::optional<cpu::StepCode> counting_;
 };
 

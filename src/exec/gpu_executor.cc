@@ -258,7 +258,8 @@ absl::Status GpuExecutor::OfNoStep(absl::Status status) {
   return status;
 }
 
-// True if the step's kernel may run: kernels do not count the iterations of their loops.
+// True if the step has a kernel that may run. Under limits, kernels with loops of the module may not, because
+// they do not count iterations.
 bool GpuExecutor::TakesKernel(Prepared& prepared) const {
   const bool watched = options_->max_steps > 0 || options_->max_seconds > 0;
   if (!prepared.kernel.has_value() || !prepared.kernel->may_loop || !watched)

@@ -12,7 +12,7 @@ namespace hlo::fuzz {
 struct Scene {
   Body& body;
   Values pool;
-  bool takes_parameters = false;  // Only the entry may get additional parameters.
+  bool takes_parameters = false;  // The entry may get additional parameters.
 
   Random& random() { return body.random; }
   // Returns a value of the pool, or a new one, of any type and shape.

@@ -52,7 +52,7 @@ void ArgExtremes(Scene& s) {
                     });
   Dims kept = x.dims;
   kept.erase(kept.begin() + d);
-  // The initial value differs from all elements, like the smallest value of the type.
+  // No element equals the initial value; the smallest value of the type could occur.
   const bool can_start_low = IsFloat(type);
   const Value init = b.Constant(type, can_start_low      ? (is_max ? -1000 : 1000)
                                       : IsUnsigned(type) ? (is_max ? 0 : 100)

@@ -1,9 +1,8 @@
 #pragma once
 // Runs kernel bodies on the host: one thread block at a time, one fiber per thread. It detects more bugs than
 // a GPU:
-//   * shared memory is initialised to 0xff bytes (NaN, -1), and so is the target of an asynchronous copy
-//   until
-//     a wait covers it, which exposes early reads;
+//   * shared memory is initialised to 0xff bytes (NaN, -1), and so is the target of an asynchronous copy,
+//     until a wait covers it, which exposes early reads;
 //   * threads run until they synchronise, in a configurable order: a missing barrier makes the result depend
 //     on the schedule;
 //   * deadlocks are reported with the places where threads wait.

@@ -29,7 +29,7 @@ enum FftFlag : uint32_t {
   kFftConjStore = 1024,
   // Circular convolution: transforms, multiplies by the spectrum, conjugates and transforms again.
   kFftConvolve = 2048,
-  kFftStagedLoad = 4096,  // Passes through shared memory.
+  kFftStagedLoad = 4096,  // Loads or stores pass through shared memory.
   kFftStagedStore = 8192,
 };
 

@@ -149,7 +149,7 @@ HLO_DEVICE void BlockSortBody(Env& env, const BlockSortArgs& args) {
   }
 }
 
-// Fallback for lines with unordered elements: a bottom-up merge sort with the comparator itself gives the
+// Fallback if any element is unordered: a bottom-up merge sort with the comparator itself gives the
 // reference's permutation. One line per thread block; exits early if all elements are ordered.
 struct MergeArgs {
   SortLines lines;

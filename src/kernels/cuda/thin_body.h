@@ -46,8 +46,8 @@ struct alignas(16) Vector16 {
   Stored x[kCount];
 };
 
-// One warp per row, lanes along the terms. Each lane accumulates its terms in ascending k, 16-byte vectors at
-// a stride of 32; then a butterfly reduction over distances 16, 8, 4, 2 and 1.
+// One warp per row, lanes along the terms. Each lane accumulates its terms in ascending k, 16-byte vectors
+// interleaved over the 32 lanes; then a butterfly reduction over distances 16, 8, 4, 2 and 1.
 template <class Stored, class T>
 struct ThinAlongK {
   using Args = ProductArgs;

@@ -78,7 +78,7 @@ bool IsComplexArithmetic(VmOp op) {
   return op == VmOp::kAdd || op == VmOp::kSubtract || op == VmOp::kMultiply || op == VmOp::kNegate ||
          op == VmOp::kReal || op == VmOp::kImag;
 }
-// True for operations that complex numbers have; they have no order, no remainder and no bit operations.
+// True for operations that complex numbers have; they have no order, remainder, rounding or bit operations.
 bool IsComplexOp(VmOp op) {
   switch (op) {
     case VmOp::kRemainder:

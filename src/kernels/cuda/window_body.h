@@ -52,8 +52,8 @@ struct WindowsOf {
 using WindowGeometry = WindowsOf<kMostWindows>;
 using WideGeometry = WindowsOf<kMostWideWindows>;
 
-// Window elements [begin, end) along one dimension that are within the base; `origin` is the first one's
-// position in the dilated base.
+// Window elements [begin, end) along one dimension that are within the base; `origin` is the position of
+// window element 0 in the dilated base.
 struct TapRange {
   int32_t origin, begin, end;
 };

@@ -29,7 +29,8 @@ std::vector<WindowDim> Clipped(Window window, absl::Span<const int64_t> base_dim
     WindowDim& dim = clipped[d];
     if (base_dims[d] == 0 || result_dims[d] == 0) continue;
     using Wide = __int128;
-    // The first window extends farthest beyond the end of the base, and the last one least before its start.
+    // Window elements beyond the end of the base in the first window are beyond it in every window; those
+    // before its start in the last window are before it in every window.
     const Wide behind = Wide{base_dims[d] - 1} * dim.base_dilation + dim.padding_low;
     const Wide before = Wide{dim.padding_low} - Wide{result_dims[d] - 1} * dim.stride;
     if (behind >= 0)

@@ -55,8 +55,8 @@ TEST(FastDiv, IsDivision) {
   }
 }
 
-// Returns the worst number of bank conflicts of a warp; 1 means conflict-free. 16-byte accesses are served
-// eight lanes at a time.
+// Returns the largest number of accesses of a warp that a bank serves sequentially; 1 means conflict-free.
+// 16-byte accesses are served eight lanes at a time.
 template <class Address>
 int BankConflicts(int lanes, int words, Address address) {
   int worst = 0;
