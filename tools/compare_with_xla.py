@@ -4,12 +4,12 @@
     compare_with_xla.py --oracle XLA.py [--hlo-run PATH] [--seed N] FILE...
 
 ORACLE is a Python file with open_engine, evaluate, from_npz (an XLA driver built on jaxlib); run this script in an
-environment that has jaxlib and numpy. A crash of XLA costs one row, since every file gets a process of its own.
+environment that has jaxlib and numpy. A crash of XLA affects only one row, since every file gets a separate process.
 
-The columns: elements compared; how many differ at all; the largest absolute difference, as it is and relative to the
-largest magnitude of that output ("scaled"); the largest distance in units of the last place among elements that are
-not small beside that magnitude. NaN equals NaN. Constants that the producer elided ({...}) are filled with small
-numbers, the same for both.
+The columns: the number of compared elements; the number of different ones; the largest absolute difference, also
+relative to the largest magnitude of that output ("scaled"); the largest difference in ULPs among elements that are not
+small relative to that magnitude. NaN equals NaN. Constants that the producer elided ({...}) get the same small numbers
+in both.
 """
 
 import argparse
@@ -34,7 +34,7 @@ ELIDED = re.compile(r"= (\w+)\[([\d,]*)\](\{[^}]*\})? constant\(\{\.\.\.\}\)")
 
 
 def fill_elided(text):
-    """The text with 0 1 2 3 4 0 1 ... in place of `{...}`."""
+    """Replaces `{...}` in the text by 0 1 2 3 4 0 1 ..."""
 
     def literal(dims, first):
         if not dims:
@@ -53,8 +53,9 @@ def fill_elided(text):
 
 
 def as_network(path):
-    """Makes a file of random arguments look like a network's: matrices and kernels scaled by the square root of their
-    fan-in, vectors (scales, variances) positive; so that deep networks neither overflow nor take roots of negatives."""
+    """Rewrites a file of random arguments to resemble a network's: scales matrices and kernels by the square root of
+    their fan-in and makes vectors (scales, variances) positive, so that deep networks neither overflow nor take roots
+    of negatives."""
     import numpy as np
 
     with np.load(path) as data:
@@ -80,7 +81,7 @@ MANTISSA = {"f16": 10, "bf16": 7, "f32": 23, "f64": 52, "c64": 23, "c128": 52, "
 
 
 def compare(got, want, hlo_type):
-    """Differences between two arrays of one type."""
+    """Returns the differences between two arrays of one type."""
     import numpy as np
 
     if hlo_type not in MANTISSA:
@@ -103,7 +104,7 @@ def compare(got, want, hlo_type):
 
 
 def one(arguments, path):
-    """The row of one file, as a dictionary."""
+    """Returns the row of one file as a dictionary."""
     import numpy as np
 
     with tempfile.TemporaryDirectory() as folder:

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Random valid modules, evaluated by hlo-run and by XLA:CPU, compared: a differential fuzzer.
+"""A differential fuzzer: evaluates random valid modules with hlo-run and with XLA:CPU and compares the results.
 
     differential_fuzz.py [--hlo-run PATH] [--seconds N] [--seed FIRST] [--batch N] [--keep DIR]
-    differential_fuzz.py --show SEED       print a module as hlo-run and as XLA get it
-    differential_fuzz.py --shrink SEED     one case for each result of a module alone, in --keep
+    differential_fuzz.py --show SEED       print a module in the forms for hlo-run and for XLA
+    differential_fuzz.py --shrink SEED     write a separate case for each result of a module to --keep
 
-A seed names a module and its inputs; equal seeds give equal modules. Most results must agree bit for bit, as the
-generator keeps arithmetic exact (differential/values.py); the others have a rule from the arithmetic of the one
-operation that rounded. Each module is compared twice: as generated, and as XLA:CPU prints it after optimisation.
-What disagrees is kept as a golden folder, which `hlo-run check` runs, once whole and once for each result that
-disagrees on its own. Run it in an environment with jax (tools/golden/README.md).
+A seed determines a module and its inputs. Most results must agree bit for bit, because the generator keeps arithmetic
+exact (differential/values.py); the others have a tolerance from the arithmetic of the one operation that rounds. Each
+module is compared twice: as generated, and as XLA:CPU prints it after optimisation. Failures are stored as golden
+folders, which `hlo-run check` runs: one of the whole module and one per failing result. Run it in an environment with
+jax (tools/golden/README.md).
 """
 import argparse
 import collections
@@ -29,7 +29,7 @@ sys.path.insert(0, str(HERE))
 
 
 def generate(seed):
-    """(builder, names of the results)."""
+    """Returns (builder, names of the results)."""
     from differential import operations
     from differential.builder import Builder
     from differential.control import grow
@@ -60,7 +60,7 @@ def stored(array):
 
 
 def rule_of(value):
-    """Signs of zeros are XLA's to lose: its simplifier drops additions of zero and the like."""
+    """XLA may change the signs of zeros: its simplifier drops additions of zero and the like."""
     from differential.values import is_float, is_int
     if value.rule:
         return value.rule
@@ -83,7 +83,7 @@ def write_case(folder, text, arrays, outputs, values, seed, form):
 
 
 def evaluate(builder, results, seed, folder, suffix=''):
-    """Lets XLA run the module with these results and writes the two cases."""
+    """Runs the module with these results in XLA and writes the two cases."""
     from differential import oracle
     from differential.builder import module_text
     names = [v.name for v in results]
@@ -117,7 +117,7 @@ def worker(first, count, folder, shrink):
 
 
 def run_worker(first, count, folder, shrink=False):
-    """Yields rows; a crash of XLA costs one module."""
+    """Yields rows; a crash of XLA affects one module."""
     seed, end = first, first + count
     while seed < end:
         command = [sys.executable, __file__, '--worker', str(seed), str(end - seed), str(folder)] + (['--alone'] if shrink else [])
@@ -139,7 +139,7 @@ def run_worker(first, count, folder, shrink=False):
 
 
 def check(hlo_run, folder):
-    """[(case, message)] that hlo-run does not pass; where it ends abnormally the cases run one by one."""
+    """Returns [(case, message)] of the failures of hlo-run; if it crashes, the cases run one by one."""
     if not any(folder.iterdir()):
         return []
     report = checked(hlo_run, folder)
@@ -161,7 +161,7 @@ def checked(hlo_run, folder):
 
 
 def shrink(arguments, seed):
-    """The results of one module that disagree alone, as cases in the folder of findings."""
+    """Writes a case for each failing result of one module."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
         list(run_worker(seed, 1, folder, shrink=True))

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Does XLA read our text as it reads the original?
+"""Checks that XLA reads our text as it reads the original.
 
     roundtrip_xla.py ORACLE HLO_RUN FILE...
 
-ORACLE is a program whose `canon FILE` prints a module as XLA prints it; HLO_RUN is the built command. For each file, the
-module as `HLO_RUN print` writes it must come out of XLA as the original does, and `HLO_RUN print --as-xla
---no-large-constants` of it must be XLA's text itself. One line a file; the exit status is 1 if any differs. XLA's own
-text may come out of XLA otherwise the second time (computations in another order): `2nd trip` says that ours comes out
-like that; `names` that only the numbers behind names differ, which XLA gives out in the order of the text.
+ORACLE is a program whose `canon FILE` prints a module as XLA prints it; HLO_RUN is the hlo-run command. For each file,
+XLA must print the output of `HLO_RUN print` as it prints the original, and the output of `HLO_RUN print --as-xla
+--no-large-constants` must equal XLA's text. Prints one line per file; the exit status is 1 if any differs. XLA may
+print its own text differently the second time (computations in another order): `2nd trip` means that ours is printed
+like that; `names` that only the numbers in names differ, which XLA assigns in text order.
 """
 import os
 import re
@@ -31,7 +31,7 @@ def first_difference(a, b):
 
 
 def without_names(text):
-    """The same with every name replaced by its position: XLA renames what occurs twice in a module."""
+    """Replaces every name by its position, since XLA renames duplicates in a module."""
     seen = {}
 
     def position(match):
@@ -50,7 +50,7 @@ def verdict(original, ours):
 
 
 def canon(oracle, text):
-    """The text as XLA prints it, and an error."""
+    """Returns the text as XLA prints it, and an error."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, 'module.hlo')
         with open(path, 'wb') as file:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Each module's slowest kernel beside what the machine can do: a table of GFLOP/s and GB/s, and of their share of the peak
-of multiply-adds and of the bandwidth of a copy, both measured just before and just after it.
+"""Compares the slowest kernel of each module with the machine's peak: prints a table of GFLOP/s and GB/s and of their
+share of the peak FMA rate and of the copy bandwidth, which are measured just before and just after it.
 
     kernels_vs_machine.py [--build DIR] FILE...
 """

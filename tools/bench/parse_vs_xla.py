@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Our parser and XLA's side by side, in one run on one machine.
+"""Compares the speed of our parser with XLA's in one run on one machine.
 
     parse_vs_xla.py --bench BUILD/tools/bench/parse_bench --xla XLA.PY [--rounds N] FILE...
 
-XLA.PY is a script that, called as `XLA.PY parse FILE...`, prints `FILE: accepted  N MB/s` for each file. Both sides
-read every file in each round; the best round counts. MB are 10^6 bytes."""
+XLA.PY is a script that, called as `XLA.PY parse FILE...`, prints `FILE: accepted  N MB/s` for each file. Both parsers
+read every file in each round; the best round counts. MB are 10^6 bytes.
+"""
 
 import argparse
 import json

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""ResNet-50 forwards, from end to end: hlo-run beside XLA, on the same device, on the module that JAX makes of it.
+"""Compares hlo-run with XLA on ResNet-50 inference, end to end on the same device, with the module that JAX generates.
 
     resnet50_vs_xla.py [--hlo-run PATH] [--device gpu|cpu] [--batch N] [--size N] [--json]
 
-Results are compared first; then each contender's fastest run counts, arguments on the device, with the result's copy to
-the host. f32 means f32: convolutions ask XLA for the highest precision. Exit status 77 where there is no JAX, or none
-with such a device; 1 where results differ.
+Compares the results first, then the fastest run of each, with arguments on the device and including the copy of the
+result to the host. f32 means f32: convolutions request the highest precision from XLA. The exit status is 77 without
+JAX or such a device, and 1 if results differ.
 """
 
 import argparse
@@ -19,11 +19,11 @@ import time
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # hlo-run needs memory too
 
 STAGES = [(3, 64, 1), (4, 128, 2), (6, 256, 2), (3, 512, 2)]  # blocks, features, stride
-TOLERANCE = {"float32": 1e-4, "bfloat16": 3e-2}  # of the largest value
+TOLERANCE = {"float32": 1e-4, "bfloat16": 3e-2}  # relative to the largest value
 
 
 class Network:
-    """Calls itself twice: to draw parameters, and to be traced with them."""
+    """Calls itself twice: to draw the parameters, and to be traced with them."""
 
     def __init__(self, jax, parameters, random):
         self.jax, self.parameters, self.random, self.next = jax, parameters, random, 0
@@ -80,7 +80,7 @@ def fastest(run, seconds):
 def hlo_text(lowered):
     try:
         return lowered.as_text(dialect="hlo")
-    except Exception:  # older versions have it elsewhere
+    except Exception:  # older versions have it in another place
         return lowered.compiler_ir(dialect="hlo").as_hlo_text()
 
 

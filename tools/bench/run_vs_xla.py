@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
-"""hlo-run and XLA:CPU side by side: one table of times and memory for whole modules, results compared first.
+"""Compares hlo-run with XLA:CPU: prints a table of times and memory for whole modules, after comparing the results.
 
     run_vs_xla.py --oracle XLA.PY [--hlo-run PATH] [--seconds S] [--network] FILE...
 
 ORACLE is a Python file with open_engine, flat_parameters, from_npz (an XLA driver built on jaxlib); run this script in
-an environment that has jaxlib and numpy. Every file gets a process of its own, in which the two take turns: the best
-run of each counts, and the ratio is ours / XLA's (below 1: we are faster). XLA compiles as JAX does, with its default
+an environment that has jaxlib and numpy. Every file gets a separate process, in which the two alternate: the best run
+of each counts, and the ratio is ours / XLA's (below 1: we are faster). XLA compiles as JAX does, with its default
 options.
 
-first: from the start of our process to its first result, without the time for reading the arguments, beside XLA's
-parse + compile + first run within a process that has imported it already. run: the fastest of the later runs. memory:
-bytes of arguments, results, temporaries and constants at their peak, beside XLA's: its arguments and what is allocated
-during a run of its executable, counted by liballocation_peak.so in a process of its own (constants are left out there;
-where that library was not built, what the executable states, which leaves out what kernels allocate too). Where the module
-donates arguments, of a run that gives them up. scaled: the largest difference from XLA's values relative to the largest
-magnitude of that output. Constants that the producer elided ({...}) are filled alike for both.
+first: from the start of our process to its first result, excluding the time for reading the arguments, compared with
+XLA's parse + compile + first run in a process that has already imported it. run: the fastest of the later runs. memory:
+peak bytes of arguments, results, temporaries and constants, compared with XLA's arguments and its allocations during a
+run of the executable. liballocation_peak.so counts these in a separate process, without constants. If that library was
+not built, the executable's own numbers are used, which exclude allocations in kernels. If the module donates arguments,
+the run gives them up. scaled: the largest difference from XLA's values relative to the largest magnitude of that
+output. Constants that the producer elided ({...}) get the same values in both.
 """
 
 import argparse
@@ -33,7 +33,7 @@ import compare_with_xla as comparison  # noqa: E402
 
 
 def compile_for_cpu(oracle, engine, text):
-    """(executable, seconds): parsed and compiled in the first of the oracle's ways that XLA takes."""
+    """Returns (executable, seconds): parses and compiles in the first of the oracle's ways that XLA accepts."""
     errors = []
     for way in ("stablehlo", "direct"):
         start = time.perf_counter()
@@ -42,7 +42,7 @@ def compile_for_cpu(oracle, engine, text):
             source = module if way == "direct" else oracle.without_fusions(engine, module)
             executable = engine.compile(source, way, exact=False)
             return module, executable, time.perf_counter() - start
-        except Exception as error:  # the next way may do
+        except Exception as error:  # try the next way
             errors.append(f"{way}: {str(error)[:200]}")
     raise RuntimeError(" | ".join(errors))
 
@@ -51,7 +51,7 @@ def xla_memory(executable):
     try:
         stats = executable.get_compiled_memory_stats()
         return stats.argument_size_in_bytes + stats.output_size_in_bytes + stats.temp_size_in_bytes - stats.alias_size_in_bytes
-    except Exception:  # not every backend says
+    except Exception:  # some backends do not report it
         return 0
 
 
@@ -68,7 +68,7 @@ def timing(arguments, path, inputs, runs):
 
 
 def ours(arguments, path, inputs, runs):
-    """The timing line of one process, with the seconds until its first result."""
+    """Returns the timing line of one process, with the seconds until its first result."""
     start = time.perf_counter()
     hlo_run(arguments, "--version")
     process_s = time.perf_counter() - start
@@ -78,7 +78,7 @@ def ours(arguments, path, inputs, runs):
 
 
 class Prepared:
-    """A module compiled by XLA, with its arguments, in a folder of files for us."""
+    """A module compiled by XLA, and its arguments in a folder of files for hlo-run."""
 
     def __init__(self, arguments, path, folder):
         import numpy as np
@@ -106,7 +106,7 @@ class Prepared:
 
 
 def count(arguments, path):
-    """Bytes of XLA's arguments and of what is allocated at most during a run, the least of several."""
+    """Returns the bytes of XLA's arguments and of its peak allocation during a run, the minimum of several runs."""
     library = ctypes.CDLL(arguments.allocations)
     library.allocation_mark.restype = library.allocation_peak.restype = ctypes.c_long
     with tempfile.TemporaryDirectory() as folder:
@@ -134,7 +134,7 @@ def one(arguments, path):
 
         def run_xla():
             nonlocal buffers
-            if it.donates:  # the run before took the buffers
+            if it.donates:  # the previous run consumed the buffers
                 buffers = it.put()
             start = time.perf_counter()
             out = engine.execute(executable, buffers)
@@ -198,7 +198,7 @@ def main():
         return
 
     def child(mode, path, **environment):
-        """What a process of its own finds, and its errors."""
+        """Measures in a separate process and returns its result or error."""
         options = sys.argv[1 : len(sys.argv) - len(arguments.files)]
         run = subprocess.run([sys.executable, __file__, mode, *options, path], capture_output=True, text=True,
                              env={**os.environ, **environment})

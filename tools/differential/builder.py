@@ -1,5 +1,5 @@
-"""Writes a random module instruction by instruction, in two spellings: the module itself, and the form that XLA:CPU
-takes (fusions and asynchronous calls as calls, no layouts)."""
+"""Generates a random module instruction by instruction in two forms: the module itself, and the form that XLA:CPU
+accepts (fusions and asynchronous calls as calls, no layouts)."""
 import dataclasses
 import random
 
@@ -15,9 +15,9 @@ MOST_ELEMENTS = 200
 class Instruction:
     name: str
     text: str              # after "name = "
-    xla: str               # the same for XLA
-    uses: tuple            # names of operands
-    calls: tuple = ()      # texts of the computations it calls, with those that they call: (ours, XLA's)
+    xla: str               # the form for XLA
+    uses: tuple            # operand names
+    calls: tuple = ()      # texts of the called computations with their callees: (ours, XLA's)
 
 
 def numpy_type(t):
@@ -91,7 +91,7 @@ class Builder:
                 return dims
 
     def numbers(self, t, dims, low=None, high=None, wild=False):
-        """(array, top, step) of random elements."""
+        """Returns (array, top, step) of random elements."""
         if t == 'pred':
             return self.data.random(dims) < 0.5, 0, 0
         if is_int(t):
@@ -129,7 +129,7 @@ class Builder:
         return x.astype(numpy_type(t)), count * 2.0**step, step
 
     def fresh(self, t, dims, low=None, high=None, wild=False, array=None, top=0, step=0):
-        """A new parameter or constant."""
+        """Returns a new parameter or constant."""
         if array is None:
             array, top, step = self.numbers(t, dims, low, high, wild)
         if self.parent is None and (size(dims) > 8 or self.chance(0.8)) or size(dims) > 60:
@@ -148,12 +148,12 @@ class Builder:
         return value
 
     def pick(self, accepts, p=0.8):
-        """An existing value that is accepted, or None."""
+        """Returns an existing value that is accepted, or None."""
         found = [v for v in self.values if not v.parts and accepts(v)]
         return self.rng.choice(found[-6:] if self.chance(0.7) else found) if found and self.chance(p) else None
 
     def array(self, accepts=lambda v: True, t=None, dims=None, kinds=(), rank=None, wild=False):
-        """A value for arithmetic: an existing one or a fresh one."""
+        """Returns a value for arithmetic: an existing one or a new one."""
         def good(v):
             return (not v.final and (wild or not v.wild) and (t is None or v.type == t) and (dims is None or v.dims == tuple(dims))
                     and (not kinds or any(k(v.type) for k in kinds)) and (rank is None or len(v.dims) == rank) and accepts(v))
@@ -168,11 +168,11 @@ class Builder:
         return None
 
     def movable(self, accepts=lambda v: True, **more):
-        """Any array value, final ones too."""
+        """Returns any array value, including final ones."""
         return self.pick(accepts, 0.6) or self.array(accepts, wild=True, **more)
 
     def index(self, dims=(), high=4, t=None):
-        """Integers that are mostly, not always, good indices."""
+        """Returns integers that are usually, but not always, valid indices."""
         t = t or self.rng.choice(('s32', 's32', 's32', 's64', 'u32', 'u8', 's8'))
         return self.fresh(t, dims, 0 if t[0] == 'u' else -2, high + 1)
 
@@ -201,7 +201,7 @@ class Builder:
         return value
 
     def tuple_op(self, opcode, operands, parts, attributes='', calls=(), xla_opcode=None, xla_attributes=None):
-        """Adds an instruction with a tuple result, and a get-tuple-element for each part."""
+        """Adds an instruction with a tuple result and a get-tuple-element for each element."""
         name = self.names.next(opcode.replace('-', '_'))
         names = [v.name for v in operands]
         text = '(' + ', '.join(shape(p.type, p.dims) for p in parts) + ')'
@@ -218,13 +218,13 @@ class Builder:
         return found[0] if found else None
 
     def rounded(self, opcode, operands, t, dims, top, step, attributes='', **more):
-        """An arithmetic result: exact while it fits, final when it rounds once, None when it leaves the range."""
+        """Returns an arithmetic result: exact while it fits, final if it rounds once, None if it leaves the range."""
         wild = any(v.wild for v in operands)
         if not in_range(t, top, step):
             return None
         final = not fits(t, top, step)
         if final and t in ('f16', 'bf16') and all(v.name[:2] != 'c.' for v in operands) and in_range(t, 2 * top, step):
-            final, top = False, 1.01 * top  # rounded after each instruction: nothing can contract or re-associate
+            final, top = False, 1.01 * top  # rounded after each instruction: no contraction or re-association
         return self.op(opcode, operands, t, dims, attributes, top=top, step=step, final=final, wild=wild, **more)
 
     # ---- computations
@@ -232,7 +232,7 @@ class Builder:
         return Builder(random.Random(self.rng.getrandbits(32)), self)
 
     def add_parameter(self, value):
-        """In a called computation: the next parameter, of the kind of `value`."""
+        """Adds the next parameter of a called computation, of the kind of `value`."""
         name = self.names.next('a')
         self.emit(name, f'{shape(value.type, value.dims)} parameter({len(self.parameters)})')
         inner = value.like(name)
@@ -241,7 +241,7 @@ class Builder:
         return inner
 
     def computation(self, root, stem='f'):
-        """(name, texts of the computations) once the body is complete; root is a name or a tuple of Values."""
+        """Returns (name, texts of the computations) once the body is complete; root is a name or a tuple of Values."""
         name = self.names.next(stem)
         if isinstance(root, (list, tuple)):
             text = '(' + ', '.join(shape(v.type, v.dims) for v in root) + ') tuple(' + ', '.join(v.name for v in root) + ')'
@@ -259,7 +259,7 @@ class Builder:
         return name, tuple(nested) + (tuple(both),)
 
     def combiner(self, opcode, t):
-        """A computation of one binary instruction on scalars."""
+        """Returns a computation of one binary instruction on scalars."""
         inner = self.child()
         inner.layouts = False
         a = inner.add_parameter(Value('', t, ()))
@@ -268,7 +268,7 @@ class Builder:
 
 
 def module_text(builder, root_names, which, title, keep=None):
-    """The whole module; `keep` limits it to the instructions that the roots need."""
+    """Returns the whole module; `keep` limits it to the instructions that the roots need."""
     needed = set(root_names)
     for i in reversed(builder.instructions):
         if i.name in needed:

@@ -1,4 +1,4 @@
-"""Random dots, convolutions, transforms, factorisations."""
+"""Generates random dots, convolutions, transforms and factorisations."""
 import math
 
 import numpy as np
@@ -12,7 +12,7 @@ def is_complex(t):
 
 
 def contracted(b, opcode, operands, t, dims, terms, attributes, **more):
-    """Sums of `terms` products: exact where the accumulator holds them, then one rounding."""
+    """Sums `terms` products: exact if the accumulator represents them, then rounded once."""
     x, y = operands[:2]
     if not is_float(t) and not is_complex(t):
         return b.op(opcode, operands, t, dims, attributes, **more)
@@ -96,7 +96,7 @@ def convolution(b):
     attributes = (f'window={{{text}}}, ' if spatial else '') + 'dim_labels={}_{}->{}'.format(*map(''.join, orders))
     attributes += f', feature_group_count={groups}' if groups > 1 else ''
     attributes += f', batch_group_count={batches}' if batches > 1 else ''
-    if is_int(t) and x.name[:2] == k.name[:2] == 'c.':  # XLA saturates where it folds constants
+    if is_int(t) and x.name[:2] == k.name[:2] == 'c.':  # XLA saturates in constant folding
         return None
     terms = zin * size(k_spatial)
     return contracted(b, 'convolution', (x, k), t, [o_sizes[c] for c in orders[2]], terms, attributes)
@@ -139,7 +139,7 @@ def random_bits(b):
 
 
 def cholesky(b):
-    """Of L L^T with small integers in L: every step of the factorisation is exact."""
+    """Factorises L L^T with small integers in L, so that every step is exact."""
     n = b.rng.randint(1, 5)
     low = np.tril(b.data.integers(-2, 3, (n, n)), -1) + np.diag(2.0**b.data.integers(0, 2, n))
     t = b.rng.choice(('f32', 'f64'))
@@ -148,7 +148,7 @@ def cholesky(b):
 
 
 def triangular_solve(b):
-    """Powers of two on the diagonal and small integers: substitution is exact."""
+    """Uses powers of two on the diagonal and small integers, so that substitution is exact."""
     n, columns = b.rng.randint(1, 4), b.rng.randint(1, 3)
     t = b.rng.choice(('f32', 'f64'))
     left, lower, unit = (b.rng.choice(('true', 'false')) for _ in range(3))
@@ -171,7 +171,7 @@ def triangular_solve(b):
 
 
 def batch_norm(b):
-    """On a few values of modest size; a bound from the dozen roundings of the formula."""
+    """Uses a few values of moderate size; the tolerance covers the dozen roundings of the formula."""
     t = b.rng.choice(('f32', 'f64'))
     x = b.array(lambda v: len(v.dims) >= 2 and size(v.dims) and v.top <= 16, t=t)
     if not x:

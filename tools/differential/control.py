@@ -1,4 +1,4 @@
-"""Random calls, fusions, conditionals, loops, maps."""
+"""Generates random calls, fusions, conditionals, loops and maps."""
 import numpy as np
 
 from .builder import braces, shape
@@ -13,7 +13,7 @@ def depth(b):
 
 
 def body(b, given, operations, steps):
-    """A child whose parameters are `given`, after some random steps; None when nothing came of it."""
+    """Returns a child whose parameters are `given`, after some random steps; None if it failed."""
     inner = b.child()
     for v in given:
         inner.add_parameter(v)
@@ -24,14 +24,14 @@ def body(b, given, operations, steps):
 
 
 def grow(b, operations):
-    """One more instruction, if the draw allows one."""
+    """Adds one more instruction if the draw allows it."""
     makers, weights = operations
     before = len(b.instructions), len(b.values)
     maker = b.rng.choices(makers, weights)[0]
     if maker.__module__ == __name__ and depth(b) >= DEPTH:
         return None
     made = maker(b)
-    if made is None:  # take back what it prepared
+    if made is None:  # undo its preparations
         if b.parent:
             del b.instructions[before[0]:], b.values[before[1]:]
     return made
@@ -47,7 +47,7 @@ def arguments(b, most=3):
 
 
 def chosen(b, results):
-    """One value or several for the root of a computation."""
+    """Chooses one value or several for the root of a computation."""
     last = results[-1]
     more = [v for v in results[:-1] if b.chance(0.3)][:2]
     return [last] + more if more and b.chance(0.5) else last
@@ -87,7 +87,7 @@ def fusion(b):
 
 
 def asynchronous(b):
-    """call-start and call-done; XLA gets the call."""
+    """Generates call-start and call-done; XLA gets the call."""
     given = arguments(b)
     made = given and body(b, given, simple(), b.rng.randint(2, 4))
     if not made:
@@ -118,7 +118,7 @@ def barrier(b):
 
 
 def nested(b):
-    """A tuple within a tuple, and an element of it."""
+    """Generates a nested tuple and an element of it."""
     given = [v for v in arguments(b, 4)]
     if len(given) < 2:
         return None
@@ -166,7 +166,7 @@ def closed(b, carry, inner, values):
 
 
 def loop(b):
-    """A counted loop over a tuple; the body keeps every element's kind."""
+    """Generates a counted loop over a tuple; the body preserves the kind of each element."""
     trips = b.rng.randint(0, 4)
     given = [v for v in arguments(b) if not v.parts]
     if not given:
@@ -208,7 +208,7 @@ def loop(b):
 
 
 def conditional(b):
-    """Branches of one result kind, each on an operand of its own."""
+    """Generates branches of one result kind, each with its own operand."""
     operands, roots, calls, names = [], [], (), []
     two = b.chance(0.5)
     kind = b.movable()

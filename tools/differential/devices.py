@@ -1,4 +1,4 @@
-"""Random instructions on dynamic sizes, and collectives in a group of one device."""
+"""Generates random instructions on dynamic sizes, and collectives in a group of one device."""
 import numpy as np
 
 from .builder import braces
@@ -12,7 +12,7 @@ def bounded(t, dims, d):
 
 
 def dynamic(b):
-    """A bounded dimension, some elementwise steps and moves on it, and a reduction that leaves a static shape."""
+    """Generates a bounded dimension, some elementwise operations and moves on it, and a reduction to a static shape."""
     if b.parent:
         return None
     a = b.array(lambda v: v.dims and size(v.dims) and v.type in ('f32', 's32', 'f64', 's64', 'u32', 's8'))
@@ -75,7 +75,7 @@ def dynamic_size(b):
 
 
 def collective(b):
-    """With one replica every collective is an identity or a reshaping."""
+    """With one replica every collective is an identity or a reshape."""
     if b.parent:
         return None
     a = b.array(lambda v: v.dims and size(v.dims) and v.type in ('f32', 's32', 'f64', 's64', 'u32', 'bf16'))
@@ -101,7 +101,7 @@ def device(b):
 
 
 def windows_together(b):
-    """Two inputs through one reduce-window."""
+    """Generates a reduce-window of two inputs."""
     a = b.array(lambda v: v.dims and is_int(v.type) and v.type in ('s32', 's64', 'u32', 's8', 'u8', 's16'))
     c = a and b.array(kinds=(is_int,), dims=a.dims, accepts=lambda v: v.type in ('s32', 's64', 'u32', 's8', 'u8', 's16'))
     w = c and window(b, a.dims)

@@ -1,14 +1,14 @@
-"""Random elementwise instructions."""
+"""Generates random elementwise instructions."""
 from .values import COMPLEX, FLOATS, INTEGERS, SIGNED, bits, epsilon, in_range, is_float, is_int, own_zeros
 
 ALL_TYPES = ('pred',) + INTEGERS + tuple(FLOATS)
-# How far apart two libraries may be, in ulp, for f32 and f64: XLA:CPU's own budget and one more.
+# Tolerated differences between two libraries in ULPs for f32 and f64: XLA:CPU's own budget and one more.
 FUNCTIONS = {
     'exponential': (7, 2), 'log': (2, 2), 'log-plus-one': (2, 2), 'exponential-minus-one': (5, 9), 'logistic': (9, 9),
     'tanh': (4, 5), 'sine': (2, 2), 'cosine': (2, 2), 'tan': (3, 2), 'cbrt': (2, 3), 'rsqrt': (2, 2), 'erf': (3, 2),
     'asin': (9, 9), 'acos': (9, 9), 'asinh': (9, 9), 'acosh': (9, 9), 'atanh': (9, 9), 'sinh': (9, 9), 'cosh': (9, 9),
 }
-TAME = {'exponential', 'exponential-minus-one', 'sinh', 'cosh'}  # overflow soon
+TAME = {'exponential', 'exponential-minus-one', 'sinh', 'cosh'}  # these overflow early
 
 
 def is_complex(t):
@@ -57,9 +57,9 @@ def integer_binary(b):
     if opcode in ('and', 'or', 'xor', 'maximum', 'minimum') and b.chance(0.3):
         a = b.array(t='pred')
     c = a and b.array(t=a.type, dims=a.dims)
-    if c and opcode == 'power':  # XLA:CPU looks at the low six bits of the exponent alone, and takes 0^-1 for 1/0
+    if c and opcode == 'power':  # XLA:CPU uses only the low six bits of the exponent, and evaluates 0^-1 as 1/0
         c = b.fresh(a.type, a.dims, 0, 20)
-    # XLA takes 0/0 for 1 where it finds that both are equal.
+    # XLA evaluates 0/0 as 1 if it finds that both are equal.
     if c and opcode in ('divide', 'remainder') and (c is a or any(v.name[:2] != 'p.' for v in (a, c))):
         return None
     return c and b.op(opcode, (a, c), a.type, a.dims)
@@ -81,7 +81,7 @@ def unary_exact(b):
         if a.type in SIGNED:
             opcodes += ['abs', 'sign']
         opcode = b.rng.choice(opcodes)
-        if opcode == 'popcnt' and bits(a.type) < 8:  # XLA:CPU counts bits of the byte that holds the element
+        if opcode == 'popcnt' and bits(a.type) < 8:  # XLA:CPU counts the bits of the byte that contains the element
             return None
         return b.op(opcode, (a,), a.type, a.dims)
     opcode = b.rng.choice(('negate', 'abs', 'sign', 'floor', 'ceil', 'round-nearest-afz', 'round-nearest-even', 'is-finite', 'real',
@@ -191,7 +191,7 @@ def convert(b):
         top, step = a.top * 1.01, a.step
     else:
         top, step = 1 if a.type == 'pred' else 2.0**bits(a.type), 0
-    if not in_range(to, top, step):  # overflow and underflow are rules of their own
+    if not in_range(to, top, step):  # overflow and underflow have their own rules
         return b.op('convert', (a,), to, a.dims, final=True, wild=True) if step >= FLOATS[to][2] else None
     return b.op('convert', (a,), to, a.dims, top=top * 1.01, step=step, wild=a.wild)
 

@@ -1,4 +1,4 @@
-"""Random instructions that move data."""
+"""Generates random data movement."""
 from .builder import braces
 from .values import size
 
@@ -22,7 +22,7 @@ def broadcast(b):
 
 
 def regroup(b, n):
-    """Dimensions whose product is n."""
+    """Returns dimensions whose product is n."""
     dims = []
     while n > 1 and len(dims) < 3 and b.chance(0.8):
         d = b.rng.choice([k for k in range(1, n + 1) if n % k == 0])
@@ -142,7 +142,7 @@ def dynamic_update_slice(b):
 
 
 def gather_numbers(b, operand_dims):
-    """Random dimension numbers that gather and scatter share."""
+    """Generates the dimension numbers that gather and scatter share."""
     rank = len(operand_dims)
     batch = sorted(b.rng.sample(range(rank), b.rng.randint(1, rank - 1))) if rank > 1 and b.chance(0.2) else []
     batch = batch[:1]
@@ -151,7 +151,7 @@ def gather_numbers(b, operand_dims):
     collapsed = sorted(d for d in rest if b.chance(0.4))
     batch_sizes = list(b.some_dims(b.rng.choice((0, 1, 1, 2)), 4))
     batch_positions = []
-    for d in batch:  # a dimension of the indices that runs along with one of the operand
+    for d in batch:  # a batching dimension of the indices and the operand
         p = b.rng.randint(0, len(batch_sizes))
         batch_sizes.insert(p, operand_dims[d])
         batch_positions.append(p)

@@ -1,4 +1,4 @@
-"""All kinds of random instructions, with their weights."""
+"""The table of all kinds of random instructions with their weights."""
 from . import contraction, control, devices, elementwise, movement, reductions, uncommon
 
 

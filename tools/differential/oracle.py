@@ -1,4 +1,4 @@
-"""XLA:CPU behind one function, by way of jaxlib."""
+"""Runs XLA:CPU through jaxlib."""
 import os
 
 os.environ.setdefault('JAX_PLATFORMS', 'cpu')
@@ -13,11 +13,11 @@ DEVICE = jax.devices('cpu')[0]
 
 
 class Refused(Exception):
-    """XLA does not take the module, and at which stage."""
+    """XLA rejects the module; contains the stage at which it does."""
 
 
 def run(text, arrays):
-    """(results, the module after optimisation); every instruction rounds to its declared type."""
+    """Returns (results, the module after optimisation); every instruction rounds to its declared type."""
     try:
         proto = _hlo.hlo_module_from_text(text).as_serialized_hlo_module_proto()
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Random reductions, windows, sorts, scatters."""
+"""Generates random reductions, windows, sorts and scatters."""
 import numpy as np
 
 from .builder import braces, literal, numpy_type
@@ -9,7 +9,7 @@ LOGIC = ('and', 'or', 'xor')
 
 
 def monoid(b, a):
-    """(opcode, neutral-or-not init value) that may combine elements of `a` in any order."""
+    """Returns (opcode, initial value, neutral or not) that may combine elements of `a` in any order."""
     if a.type == 'pred':
         return b.rng.choice(('and', 'or', 'maximum', 'minimum'))
     if is_int(a.type):
@@ -18,7 +18,7 @@ def monoid(b, a):
 
 
 def init_for(b, a, opcode):
-    """The neutral element, which XLA may assume."""
+    """Returns the neutral element, which XLA may assume."""
     if a.type == 'pred':
         value = opcode in ('and', 'minimum')
     elif is_int(a.type):
@@ -60,7 +60,7 @@ def reduce(b):
 
 
 def reduce_pair(b):
-    """The largest or smallest element and where it is."""
+    """Generates a reduction to the largest or smallest element and its index."""
     a = b.array(lambda v: v.dims and size(v.dims) and v.type not in ('pred', 'c64', 'c128') and bits(v.type) > 8)
     if not a:
         return None
@@ -87,7 +87,7 @@ def reduce_pair(b):
 
 
 def window(b, dims, most=3, dilate=True):
-    """(text, output dimensions, elements of the window) or None."""
+    """Returns (text, output dimensions, elements of the window) or None."""
     fields = {'size': [], 'stride': [], 'pad': [], 'lhs_dilate': [], 'rhs_dilate': []}
     out = []
     for n in dims:
@@ -131,7 +131,7 @@ def select_and_scatter(b):
     if not w:
         return None
     text, dims, n = w
-    # Distinct elements, as XLA:CPU visits windows in another order, which decides ties.
+    # Elements are distinct, because XLA:CPU visits windows in another order, which decides ties.
     a = b.fresh(a.type, a.dims, array=b.data.permutation(size(a.dims)).reshape(a.dims).astype(numpy_type(a.type)), top=2.0**8)
     source = a and b.array(t=a.type, dims=dims)
     init = source and init_for(b, a, 'add')
@@ -184,7 +184,7 @@ def scatter(b):
     if not a:
         return None
     batch, at, mapped, collapsed, batch_sizes, index_dims, vector = gather_numbers(b, a.dims)
-    if not mapped:  # XLA's simplifier then adds all updates in their own places
+    if not mapped:  # XLA's simplifier then adds all updates in place
         return None
     inserted = collapsed
     sizes = [1 if d in inserted or d in batch else b.rng.randint(1, n) for d, n in enumerate(a.dims)]

@@ -1,4 +1,4 @@
-"""Random instructions that XLA:CPU does not run, or not the same way twice. XLA gets what they mean in other words."""
+"""Generates random instructions that XLA:CPU does not run, or not deterministically. XLA gets an equivalent form."""
 import numpy as np
 
 from .builder import braces, numpy_type, shape
@@ -10,7 +10,7 @@ def same(v):
 
 
 def stand_in(b, opcode, t, dims, text, xla, uses, **known):
-    """An instruction in two wordings, after the shape; both may use any of `uses`."""
+    """Adds an instruction in two forms, after the shape; both may use any of `uses`."""
     name = b.names.next(opcode.replace('-', '_'))
     b.emit(name, f'{shape(t, dims)} {text}', [v.name for v in uses], f'{shape(t, dims)} {xla}')
     value = Value(name, t, tuple(dims), **known)
@@ -26,7 +26,7 @@ def cut(b, a, d, begin, end):
 
 
 def shuffle(b):
-    """A rotation is the end before the beginning."""
+    """A rotation is the end followed by the beginning."""
     a = b.movable(lambda v: v.dims and 0 not in v.dims)
     if not a:
         return None
@@ -40,7 +40,7 @@ def shuffle(b):
 
 
 def powers(b):
-    """exp2 and log2 by way of functions that XLA:CPU has."""
+    """exp2 and log2 in terms of functions that XLA:CPU supports."""
     t = b.rng.choice(('f32', 'f64', 'f16', 'bf16'))
     opcode = b.rng.choice(('exp2', 'log2'))
     a = b.fresh(t, b.some_dims(), 1, 4)
@@ -54,13 +54,13 @@ def powers(b):
     if opcode == 'exp2':
         return stand_in(b, opcode, t, a.dims, f'exp2({a.name})', f'power({two.name}, {a.name})', (a, two), final=True, rule=rule)
     logs = [b.op('log', (v,), t, a.dims, final=True, rule=rule) for v in (a, two)]
-    # Elements of a may be 0 or below, whose logarithms both give as infinities and NaN.
+    # Elements of a may be 0 or negative; both implementations give their logarithms as infinities and NaN.
     return stand_in(b, opcode, t, a.dims, f'log2({a.name})', f'divide({logs[0].name}, {logs[1].name})', (a, *logs), final=True,
                     wild=True, rule=rule)
 
 
 def running_sum(b):
-    """A scan that adds is a reduce-window over everything before; its carry is the last sum."""
+    """A scan that adds is a reduce-window over all preceding elements; its carry is the last sum."""
     a = b.array(lambda v: v.dims and 0 not in v.dims and v.type in ('s32', 's64', 'u32', 'u8', 's16'))
     if not a:
         return None
@@ -94,7 +94,7 @@ def running_sum(b):
 
 
 def ragged_dot(b):
-    """Rows in groups, each times a matrix of its own; rows behind all groups are zero."""
+    """Multiplies each group of rows by its own matrix; rows after all groups are zero."""
     t = b.rng.choice(('s32', 'f32', 'f64', 's64'))
     m, k, n, groups = (b.rng.randint(1, 4) for _ in range(4))
     x, y = b.array(t=t, dims=(m, k)), b.array(t=t, dims=(groups, k, n))
@@ -130,7 +130,7 @@ def ragged_dot(b):
 
 
 def scaled_dot(b):
-    """Both sides times powers of two, one for each block."""
+    """Multiplies both sides by powers of two, one per block."""
     t = b.rng.choice(('f32', 'bf16', 'f8e4m3fn', 'f8e5m2'))
     m, n, blocks, block = (b.rng.randint(1, 3) for _ in range(4))
     k = blocks * block
@@ -154,7 +154,7 @@ def scaled_dot(b):
 
 
 def channel(b):
-    """What is sent over a channel comes out of it."""
+    """The data that are sent over a channel are received from it."""
     if b.parent:
         return None
     a = b.movable(lambda v: own_zeros(v))
@@ -178,7 +178,7 @@ def channel(b):
 
 
 def narrow_rng(b):
-    """Integers from [low, low + 1) leave no choice."""
+    """Integers in [low, low + 1) have only one value."""
     t = b.rng.choice(('s32', 'u32', 's64', 's8', 'u16'))
     low = b.rng.randint(0, 9)
     ends = [b.fresh(t, (), n, n) for n in (low, low + 1)]

@@ -1,9 +1,9 @@
-"""Typed values of a random module, and what is known of their elements.
+"""Typed values of a random module with the known properties of their elements.
 
-A floating value is tracked as multiples of 2**step that are at most `top` in magnitude.  While top / 2**step fits into
-the significand, sums and products are exact in every order, so any two correct evaluators agree on every bit.  An
-operation that may round makes its result `final`: it may be moved, but not computed with, so that its rule still
-follows from one operation alone.
+A floating value is tracked as multiples of 2**step that are at most `top` in magnitude. While top / 2**step fits into
+the significand, sums and products are exact in every order, so any two correct evaluators agree on every bit. An
+operation that may round makes its result `final`: it may be moved, but not used in arithmetic, so that its tolerance
+depends on one operation only.
 """
 import dataclasses
 import math
@@ -53,17 +53,17 @@ class Value:
     dims: tuple
     top: float = 0.0          # floats and complex: largest magnitude of a part
     step: int = 0             # parts are multiples of 2**step
-    final: bool = False       # rounded: no more arithmetic
-    wild: bool = False        # may hold infinities and NaN
-    rule: Any = None          # how close a result must be; None is exact
-    parts: tuple = ()         # of a tuple
+    final: bool = False       # rounded: excluded from arithmetic
+    wild: bool = False        # may contain infinities and NaN
+    rule: Any = None          # tolerance of the result; None is exact
+    parts: tuple = ()         # the elements of a tuple
 
     def like(self, name, **changes):
         return dataclasses.replace(self, name=name, **changes)
 
 
 def fits(t, top, step):
-    """Whether all multiples of 2**step up to top are normal numbers of the type, or zero."""
+    """True if all multiples of 2**step up to top are normal numbers of the type, or zero."""
     precision, largest, smallest = FLOATS[COMPLEX.get(t, t)]
     return top <= largest and step >= smallest and top <= 2.0**(step + precision)
 
@@ -74,5 +74,5 @@ def in_range(t, top, step):
 
 
 def own_zeros(v):
-    """Whether signs of zeros are certain: those of arithmetic are XLA's to lose, and total orders see them."""
+    """True if the signs of zeros are certain: XLA may lose those of arithmetic, and total orders distinguish them."""
     return not is_float(v.type) or v.name[:2] in ('p.', 'c.')

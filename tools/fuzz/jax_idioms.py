@@ -1,4 +1,4 @@
-"""Idioms of real programs, in JAX: each takes arrays from a pool and adds what it computes. Floats hold small integers
+"""Idioms of real programs in JAX. Each takes arrays from a pool and adds its results. Floats contain small integers
 unless a program is inexact."""
 import random
 
@@ -19,7 +19,7 @@ class Pool:
         return self.rng.choice(self.values[-4:] if self.rng.random() < 0.5 else self.values)
 
     def matrix(self, dtype=jnp.float32):
-        """Two dimensions of at least one element."""
+        """Reshapes to two dimensions of at least one element."""
         x = self.any()
         return tame(x.reshape(x.shape[0] if x.ndim else 1, -1)).astype(dtype)
 
@@ -39,7 +39,7 @@ def tame(x):
 
 
 def small(x):
-    """Integers as small numbers."""
+    """Maps integers to small numbers."""
     return lax.rem(x, jnp.asarray(5, x.dtype)) if jnp.issubdtype(x.dtype, jnp.integer) else x
 
 
@@ -162,7 +162,7 @@ SMOOTH = (norms, norms, scan, products, tokens)
 
 
 def program(seed):
-    """(function, arguments, is_exact)."""
+    """Returns (function, arguments, is_exact)."""
     rng = random.Random(seed)
     data = np.random.default_rng(seed)
     is_exact = rng.random() < 0.85

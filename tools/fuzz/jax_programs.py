@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Random programs in JAX, through hlo-run and XLA:CPU.
+"""Runs random JAX programs with hlo-run and XLA:CPU.
 
     jax_programs.py [--hlo-run PATH] [--seconds N] [--seed S] [--count N] [--finds DIR]
     jax_programs.py --show SEED      print a program's module before and after optimisation
-    jax_programs.py --available      exit with a reason where JAX is missing
+    jax_programs.py --available      exit with a reason if JAX is missing
 
-A program is a few idioms over shared arrays. XLA:CPU's results are the expected values; the fast engine and the
+A program consists of a few idioms on shared arrays. XLA:CPU's results are the expected values; the fast engine and the
 reference must give them for the module before and after XLA's optimisation. Values are small integers, also in floats,
-so that sums and products are exact in every order; programs with exponentials and quotients have a rule from the
-number of their roundings. What disagrees becomes a golden folder.
+so that sums and products are exact in every order; programs with exponentials and quotients have a tolerance from the
+number of their roundings. Failures become golden folders.
 """
 import argparse
 import json
@@ -58,7 +58,7 @@ def write_case(folder, text, arrays, outputs, is_exact, seed, form):
 
 
 def lowered(seed):
-    """(module before, module after, arguments, results, is_exact)."""
+    """Returns (module before, module after, arguments, results, is_exact)."""
     import jax
     import numpy as np
     import jax_idioms
@@ -70,7 +70,7 @@ def lowered(seed):
 
 
 def failures(hlo_run, folder):
-    """[(case, engine, message)]."""
+    """Returns [(case, engine, message)]."""
     import subprocess
     found = []
     for engine in ('fast', 'reference'):

@@ -172,7 +172,7 @@ def is_rejected(text):
 
 
 def judge(tree, build, seconds, folders):
-    """(what finds the bug, a detail)."""
+    """Returns (the check that finds the bug, a detail)."""
     check = run([build / "src/cli/hlo-run", "check", "tests/cases", "golden"], 90, cwd=tree)
     text = check.stdout + check.stderr
     if check.returncode != 0:

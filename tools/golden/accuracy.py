@@ -24,13 +24,13 @@ from jax.extend import core as jex_core
 RUNS = 16
 SLACK = 4
 
-# Budgets of XLA:CPU in ulp for f32 and f64; two implementations meet, so rules add one for the other's library.
+# Error budgets of XLA:CPU in ULPs for f32 and f64. Rules add one for the other library that is compared.
 FUNCTION_ULPS = {
     'exp': (6, 1), 'log': (1, 1), 'log1p': (1, 1), 'sqrt': (1, 0), 'rsqrt': (1, 1), 'cbrt': (1, 2), 'tanh': (3, 4),
     'sin': (1, 1), 'cos': (1, 1), 'tan': (2, 1), 'erf': (2, 1), 'atan2': (3, 2), 'atan': (3, 2),
 }
 OTHER_FUNCTION_ULPS = (4, 8)  # the remaining elementary functions
-# Functions that reach HLO as polynomials or continued fractions: about as many roundings as their expansion is long.
+# Functions that are lowered to polynomials or continued fractions: about one rounding per term of their expansion.
 EXPANDED = {'erf_inv': 16, 'lgamma': 64, 'digamma': 64, 'igamma': 64, 'igammac': 64, 'bessel_i0e': 32,
             'bessel_i1e': 32, 'erfc': 16, 'zeta': 64, 'polygamma': 64, 'regularized_incomplete_beta': 64,
             'asin': 8, 'acos': 8, 'asinh': 8, 'acosh': 8, 'atanh': 8, 'sinh': 8, 'cosh': 8, 'logistic': 8,
@@ -59,7 +59,7 @@ def close(abs_, rel, why):
 
 
 def function_rule(name, element_type):
-    """The rule for one elementary function applied to inputs."""
+    """Returns the rule for one elementary function applied to inputs."""
     if element_type in ('f16', 'bf16'):
         return ulp(1, f'{name} is computed in f32 and rounded once, so two libraries differ by one ulp at most')
     xla = FUNCTION_ULPS.get(name)
@@ -82,7 +82,7 @@ def roundoff(dtype):
 # ------------------------------------------------------------------ moving results by their error bound
 
 def signs(x, salt):
-    """A random sign for each element, from its bits, its place and the salt."""
+    """Returns a random sign for each element, from its bits, its position and the salt."""
     if jnp.iscomplexobj(x):
         x = jnp.real(x) + jnp.imag(x)
     if x.dtype.itemsize == 8:
@@ -98,7 +98,7 @@ def signs(x, salt):
 
 
 def moved(x, by, salt):
-    """x plus or minus `by`; finite values only, so that infinities and NaN stay what they are."""
+    """Returns x plus or minus `by` for finite values; infinities and NaN stay the same."""
     wide = jnp.promote_types(x.dtype, jnp.float32)
     part = signs(x, salt).astype(jnp.finfo(wide).dtype) * by.astype(jnp.finfo(wide).dtype)
     if jnp.iscomplexobj(x):
@@ -109,14 +109,14 @@ def moved(x, by, salt):
 
 
 def magnitude(x):
-    """|x|, in the type of x."""
+    """Returns |x| in the type of x."""
     return (jnp.abs(jnp.real(x)) + jnp.abs(jnp.imag(x)) if jnp.iscomplexobj(x) else jnp.abs(x)).astype(x.dtype)
 
 
 def bounds(eqn, operands, results, moving):
-    """The error bound of each floating result, or None where the operation is exact.
+    """Returns the error bound of each floating result, or None if the operation is exact.
 
-    `moving` says whether an inexact operation came before: only then can rounding to a narrower type differ.
+    `moving` is true if an inexact operation precedes: only then can rounding to a narrower type differ.
     """
     name, params = eqn.primitive.name, eqn.params
     if name == 'abs' and jnp.iscomplexobj(operands[0]):
@@ -174,7 +174,7 @@ def ulps(x, n):
 
 
 def significant_bits(x):
-    """From the first to the last set bit of each mantissa."""
+    """Returns the number of bits from the first to the last set bit of each mantissa."""
     info = jnp.finfo(x.dtype)
     word = jnp.uint64 if info.bits == 64 else jnp.uint32
     u = lax.bitcast_convert_type(x, word)
@@ -184,7 +184,7 @@ def significant_bits(x):
 
 
 def rounds(name, operands, result):
-    """Which elements of an f32 or f64 add, subtract, multiply or divide are not exact: only those may differ."""
+    """Returns which elements of an f32 or f64 add, subtract, multiply or divide are inexact: only those may differ."""
     a, b = operands
     precision = jnp.finfo(result.dtype).nmant + 1
     if name == 'mul':
@@ -197,7 +197,7 @@ def rounds(name, operands, result):
 
 
 def contraction_length(name, params, eqn):
-    """How many terms one result element sums, or None if the operation is no sum."""
+    """Returns the number of terms that one result element sums, or None if the operation is not a sum."""
     if not eqn.invars:
         return None
     shape = eqn.invars[0].aval.shape
@@ -226,8 +226,8 @@ INLINED = {'jit': 'jaxpr', 'pjit': 'jaxpr', 'closed_call': 'call_jaxpr', 'core_c
            'custom_vjp_call_jaxpr': 'fun_jaxpr', 'custom_lin': 'jaxpr'}
 
 
-# Algorithms of linear algebra are backward stable: what they compute is right for a matrix that is off by a small
-# multiple of n eps |A|, so that is by how much their operands move.
+# Algorithms of linear algebra are backward stable: their result is exact for a matrix that differs by a small
+# multiple of n eps |A|, so their operands move by this amount.
 BACKWARD_STABLE = set('''
 cholesky lu qr geqrf geqp3 householder_product eigh eig svd triangular_solve schur hessenberg tridiagonal
 tridiagonal_solve ormqr cholesky_update lu_solve symmetric_product
@@ -246,7 +246,7 @@ def moved_operands(operands, salt):
 
 
 class Stochastic:
-    """Evaluates a jaxpr; `salt` 0 leaves every result alone, any other moves it."""
+    """Evaluates a jaxpr; with `salt` 0 results stay unchanged, any other salt moves them."""
 
     def __init__(self, salt):
         self.salt = salt
@@ -278,7 +278,7 @@ class Stochastic:
             def goes_on(c):
                 return self.run(params['cond_jaxpr'], *cond_consts, *c)[0]
 
-            def body(c):  # a batched loop keeps the lanes that are done as they are
+            def body(c):  # a batched loop keeps finished lanes unchanged
                 going, after = goes_on(c), self.run(params['body_jaxpr'], *body_consts, *c)
                 if going.ndim == 0:
                     return after
@@ -313,7 +313,7 @@ class Stochastic:
 
 
     def custom_solve(self, operands, params):
-        """The forward solve alone; what it is checked with does not matter here."""
+        """Evaluates only the forward solve; the check of its result is irrelevant here."""
         lengths, jaxprs = params['const_lengths'], params['jaxprs']
         at = lengths.matvec + lengths.vecmat
         consts = operands[at:at + lengths.solve]
@@ -322,7 +322,7 @@ class Stochastic:
 
 
 def round_up(x):
-    """To one significant decimal digit, upwards."""
+    """Rounds up to one significant decimal digit."""
     if x == 0:
         return 0.0
     power = math.floor(math.log10(x))
@@ -338,7 +338,7 @@ def wide(x):
 
 
 def derived_rules(program, leaves, tree):
-    """One rule for each output of the program, by stochastic arithmetic."""
+    """Returns one rule per output of the program, derived by stochastic arithmetic."""
     closed = jax.make_jaxpr(lambda *xs: program(*jax.tree.unflatten(tree, xs)))(*leaves)
     count = []
 
@@ -366,7 +366,7 @@ def derived_rules(program, leaves, tree):
 
 
 def rule_of(base, move, inexact):
-    """The tightest of a few rules abs + rel * |value| that allow every element SLACK times its move."""
+    """Returns the tightest of a few rules abs + rel * |value| that allow every element SLACK times its move."""
     if not jnp.issubdtype(base.dtype, jnp.inexact) or not move.size or move.max() == 0:
         return exact()
     size = np.where(np.isfinite(wide(base)), np.abs(wide(base)), 0)

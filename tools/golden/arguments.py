@@ -1,7 +1,7 @@
-"""Argument specifications: how the inputs of a case are drawn.
+"""Argument specifications, which draw the inputs of a case.
 
 A specification is a function of a NumPy random generator that returns an array, so a case is a row of data:
-`args=[normal(3, 4), ints(0, 10, (5,))]`.  Element types go by their HLO names.
+`args=[normal(3, 4), ints(0, 10, (5,))]`. Element types have their HLO names.
 """
 import ml_dtypes
 import numpy as np
@@ -25,7 +25,7 @@ def dtype(name):
 
 
 def normal(*shape, t='f32', scale=1.0, mean=0.0):
-    """Standard normal values, scaled; complex types get independent parts."""
+    """Standard normal values, scaled; complex types have independent parts."""
     def draw(rng):
         x = rng.standard_normal(shape) * scale + mean
         if t in ('c64', 'c128'):
@@ -60,7 +60,7 @@ def permutation(n, t='s32'):
 
 
 def given(values, t='f32'):
-    """The values as they stand."""
+    """The given values."""
     return lambda rng: np.asarray(values).astype(dtype(t)) if not isinstance(values, np.ndarray) \
         else values.astype(dtype(t))
 
@@ -70,7 +70,7 @@ def one_hot(rows, classes, t='f32'):
 
 
 def spd(n, t='f32'):
-    """A symmetric, positive definite matrix of modest condition."""
+    """A symmetric positive definite matrix of moderate condition number."""
     def draw(rng):
         a = rng.standard_normal((n, n))
         return (a @ a.T / n + np.eye(n)).astype(dtype(t))
@@ -78,7 +78,7 @@ def spd(n, t='f32'):
 
 
 def stochastic(*shape, t='f32'):
-    """Rows (last dimension) that are probability distributions."""
+    """Arrays whose rows (last dimension) are probability distributions."""
     def draw(rng):
         x = rng.random(shape) + 0.1
         return (x / x.sum(-1, keepdims=True)).astype(dtype(t))

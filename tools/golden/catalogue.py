@@ -1,9 +1,9 @@
 """Tables of library functions: a row is a function's name and its arguments.
 
-`Catalogue('jax_numpy', jnp)` is an area.  `row('clip', normal(4), -1.0, 1.0)` calls jnp.clip; what is callable among
-the arguments is a specification (arguments.py) and becomes an argument of the program, all else is static.  `row('sum
-axis', ...)` is one more case of `sum`.  `form` gives a program where functions are arguments or results need a touch.
-`skip` says why a public name has no row.  Each case is stored as lowered, and as XLA:CPU has optimised it.
+`Catalogue('jax_numpy', jnp)` is an area. `row('clip', normal(4), -1.0, 1.0)` calls jnp.clip; callable arguments are
+specifications (arguments.py) and become arguments of the program, all others are static. `row('sum axis', ...)` is
+another case of `sum`. `form` defines a program if functions are arguments or results need processing. `skip` states why
+a public name has no row. Each case is stored as lowered, and as XLA:CPU has optimised it.
 """
 import inspect
 
@@ -17,7 +17,7 @@ class Catalogue(Area):
         self.library = library
         self.covered = set()
         self.skipped = {}
-        self.modules = modules  # submodules whose functions count, too
+        self.modules = modules  # submodules whose functions count as well
 
     def row(self, name, *args, form=None, x64=False, rule=None, golden=True, **static):
         function = name.split()[0]
@@ -48,7 +48,7 @@ class Catalogue(Area):
         return found
 
     def missing(self):
-        """Public functions that the table does not name."""
+        """Returns the public functions that are not in the table."""
         found = set()
         for prefix in ('',) + tuple(m + '.' for m in self.modules):
             library = self.resolve(prefix[:-1]) if prefix else self.library
@@ -59,7 +59,7 @@ class Catalogue(Area):
 
 
 def recomposed_eigh(v, w):
-    """What eigenvectors give, whatever their signs."""
+    """Recomposes the matrix, because the signs of eigenvectors are free."""
     return w, (v * w) @ v.conj().T, abs(v)
 
 
@@ -68,7 +68,7 @@ def recomposed_svd(u, s, vh):
 
 
 def recomposed_schur(t, z):
-    """The order of eigenvalues on the diagonal is free; what the factors give is not."""
+    """Recomposes the matrix, because the order of eigenvalues on the diagonal is free."""
     return z @ t @ z.conj().T, z @ z.conj().T
 
 
@@ -77,5 +77,5 @@ def is_specification(x):
 
 
 def raw(x):
-    """Keys of random numbers as the integers that they are."""
+    """Returns random keys as integers."""
     return jax.random.key_data(x) if hasattr(x, 'dtype') and jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key) else x

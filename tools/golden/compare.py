@@ -1,4 +1,4 @@
-"""The comparison that `case.json` asks for, in NumPy; `hlo-run check` has its own."""
+"""Compares outputs in NumPy by the rules of `case.json`; `hlo-run check` has its own implementation."""
 import io
 import json
 import re
@@ -12,12 +12,12 @@ SMALL = {name: t for name, t in DTYPES.items() if np.dtype(t).isbuiltin != 1}  #
 
 
 def result_types(text):
-    """Element types of the array leaves of the entry computation's result."""
+    """Returns the element types of the array leaves of the entry computation's result."""
     return ELEMENT.findall(RESULT.search(text).group(1))
 
 
 def ordered(x):
-    """Representable values numbered in order, so that a difference counts ulp; both zeros are 0."""
+    """Returns the ordinals of representable values, whose differences are ULPs; both zeros are 0."""
     width = x.dtype.itemsize
     code = x.view({1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}[width]).astype(object)
     sign = 1 << (8 * width - 1)
@@ -25,7 +25,7 @@ def ordered(x):
 
 
 def mismatch(got, want, rule):
-    """None, or what is wrong."""
+    """Returns None or a description of the mismatch."""
     if got.shape != want.shape or got.dtype != want.dtype:
         return f'is {got.dtype}{list(got.shape)} instead of {want.dtype}{list(want.shape)}'
     if got.dtype.kind in 'biu':
@@ -55,7 +55,7 @@ def load(data, types):
 
 
 def outputs(folder, fresh):
-    """Sentences about outputs (bytes of an npz) that break the rule of the case stored in `folder`."""
+    """Returns sentences about outputs (bytes of an npz) that violate the rule of the case stored in `folder`."""
     case = json.loads((folder / 'case.json').read_text())
     types = result_types((folder / 'module.hlo').read_text())
     want = load(folder / 'outputs.npz', types)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Every function of JAX's numerical libraries: as lowered and as optimised, hlo-run against XLA:CPU.
+"""Compares hlo-run with XLA:CPU on every function of JAX's numerical libraries, as lowered and as optimised.
 
     every_function.py [--hlo-run PATH] [--cache DIR] [--store] [PATTERN ...]
 
-The functions and their arguments are the catalogue: areas/jax_*.py. What XLA computed is kept in the cache folder and
-computed again only when it is absent there. The table says for each library how many public functions it has, how many of
-them have rows, how many cases agree in either form; then each failure stands on a line of its own with its reason, and
-each public function without a row with the reason for that. With --store the cases that agree go into golden/.
+The functions and their arguments are in the catalogue: areas/jax_*.py. XLA's results are stored in the cache folder and
+computed only if absent. The table lists for each library the number of public functions, of those with rows, and of
+cases that agree in either form; then each failure has a line with its reason, and so has each public function without a
+row. With --store the cases that agree are added to golden/.
 """
 import argparse
 import collections
@@ -30,7 +30,7 @@ def catalogues():
 
 
 def build(names, cache):
-    """In a process of its own, as XLA may end it: writes the cases with these names, or why there is none."""
+    """Writes the cases with these names in a separate process, as XLA may crash; or returns why there is none."""
     import generate
     cases = {f'{c.area}/{c.name}': c for area in catalogues() for c in area.cases}
     for name in names:
@@ -64,7 +64,7 @@ def verdicts(hlo_run, cache, areas):
 
 
 def store(cache, golden, area, case, found):
-    """Puts what agrees and is small into golden/."""
+    """Adds small cases that agree to golden/."""
     import generate
     for form in ('', '_optimised'):
         name = f'{area.name}{form}/{case.name}'

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Writes the cases of custom calls that frameworks make: operations that HLO has no opcode for, and those whose sizes are
-operands. Expected values are those of SciPy's, NumPy's and JAX's functions.
+"""Writes the cases of custom calls of frameworks: operations without an HLO opcode, and operations whose sizes are
+operands. The expected values are those of SciPy, NumPy and JAX functions.
 
-    python3 framework_cases.py > ../../tests/cases/semantics/framework-calls.hlo"""
+    python3 framework_cases.py > ../../tests/cases/semantics/framework-calls.hlo
+"""
 
 import jax
 import numpy as np
@@ -32,7 +33,7 @@ def functions():
                  tolerance="4ulp" if name not in ("digamma", "lgamma") or dtype == np.float32 else "abs 1e-15 rel 1e-14")
     s = np.array([2, 3, 1.5, 4, 1, 0.5, 2, 3, 20, 2], np.float64)
     q = np.array([1, 0.5, 7.25, 30, 2, 2, -1.5, -3.25, 2, 0], np.float64)
-    # The sum over the negative terms by itself; SciPy has no values there.
+    # The sum over the negative terms, for which SciPy has no values.
     negative = {(2, -1.5): lambda: sum((-1.5 + n) ** -2.0 for n in range(2)) + scipy.special.zeta(2, 0.5),
                 (3, -3.25): lambda: sum((-3.25 + n) ** -3.0 for n in range(4)) + scipy.special.zeta(3, 0.75),
                 (1, 2): lambda: np.inf, (0.5, 2): lambda: np.nan, (2, 0): lambda: np.inf}
@@ -69,7 +70,7 @@ def functions():
 
 
 def dynamic(text, title, arguments, outputs, computations=""):
-    """An entry's text as a case."""
+    """Prints an entry's text as a case."""
     print(f"// {title}  [exact]\n// run\n{computations}ENTRY e {{\n{text}\n}}")
     for a in arguments:
         print(f"// in   {text_of(np.asarray(a))}")
@@ -145,7 +146,7 @@ def arrangement():
 
 
 def approximate(rng):
-    """The comparator's order decides; results are the first of a stable sort."""
+    """The comparator determines the order; the results are the first of a stable sort."""
     comparator = ("greater {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  c = s32[] parameter(2)\n  d = s32[] parameter(3)\n"
                   "  ROOT p = pred[] compare(a, b), direction=GT\n}\n")
 
@@ -154,7 +155,7 @@ def approximate(rng):
         order = np.argsort(-x, -1, kind="stable")[..., :kept]
         dims = ",".join(map(str, x.shape))
         out = ",".join(map(str, order.shape))
-        # The indices are what says which elements were kept; of many, the first and the last ones are shown.
+        # The indices show which elements were kept; of many, only the first and last ones are listed.
         print(f"// {title}  [exact]\n// run\n{comparator}ENTRY e {{\n  x = f32[{dims}] parameter(0)\n"
               f"  i = s32[{dims}] iota(), iota_dimension={rank - 1}\n  z = f32[] constant(0)\n  m = s32[] constant(-1)\n"
               f'  c = (f32[{out}], s32[{out}]) custom-call(x, i, z, m), custom_call_target="{target}", called_computations={{greater}}, '
@@ -173,7 +174,7 @@ def approximate(rng):
 
 
 def calls():
-    """Calls of computations that come with them."""
+    """Prints calls of computations that are attached to them."""
     x = np.array([1, 2, 3], np.float32)
     for target in ("HostExecute", "_xla_multi_module_call"):
         print(f"// {target}: the computation that comes with it  [exact]\n// run\nbody {{\n  a = f32[3] parameter(0)\n  b = s32[] parameter(1)\n"

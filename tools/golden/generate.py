@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes the golden cases: lowers each program of `areas/` to HLO text, runs it on XLA:CPU, stores what came out.
+"""Writes the golden cases: lowers each program of `areas/` to HLO text, runs it on XLA:CPU and stores the results.
 
     generate.py [--out DIR] [PATTERN ...]    write the cases whose area/name matches a pattern (default: all)
-    generate.py --check [PATTERN ...]        compute again and compare with what is stored, writing nothing
+    generate.py --check [PATTERN ...]        compute again and compare with the stored cases, writing nothing
     generate.py --list [PATTERN ...]         name the cases
 """
 import argparse
@@ -20,7 +20,7 @@ import zlib
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 os.environ['JAX_PLATFORMS'] = 'cpu'
-# One thread and one instruction set, so that results repeat from machine to machine as far as they can.
+# One thread and one instruction set make results as reproducible across machines as possible.
 os.environ['XLA_FLAGS'] = '--xla_cpu_multi_thread_eigen=false --xla_cpu_max_isa=AVX2'
 
 import jax  # noqa: E402
@@ -34,7 +34,7 @@ import compare  # noqa: E402
 # Every instruction rounds to its declared type.
 COMPILER_OPTIONS = {'xla_allow_excess_precision': False}
 PRODUCER = f'XLA:CPU, jaxlib {jaxlib.__version__}'
-# Opcodes that no case may use: results that depend on the device, library or seed.
+# Opcodes that cases must not use, because their results depend on the device, library or seed.
 EXCLUDED = {'custom-call', 'fft', 'cholesky', 'triangular-solve', 'rng', 'rng-bit-generator',
             'rng-get-and-update-state', 'batch-norm-training', 'batch-norm-inference', 'batch-norm-grad',
             'all-reduce', 'all-gather', 'all-to-all', 'collective-permute', 'reduce-scatter', 'infeed', 'outfeed',
@@ -45,7 +45,7 @@ MAX_CATALOGUE_BYTES = 24_000  # larger cases of the catalogue are compared, but 
 
 
 class Dropped(Exception):
-    """The program cannot be a case, and why."""
+    """The program cannot be a case; contains the reason."""
 
 
 def areas():
@@ -55,7 +55,7 @@ def areas():
 
 
 def draw(case):
-    """The flattened inputs, seeded by the name of the case alone."""
+    """Returns the flattened inputs, seeded only by the name of the case."""
     rng = np.random.default_rng(zlib.crc32(f'{case.area}/{case.name}'.encode()))
     leaves, tree = jax.tree.flatten(tuple(case.args))
     return [np.asarray(spec(rng)) for spec in leaves], tree
@@ -64,16 +64,16 @@ def draw(case):
 def hlo_text(module):
     options = _hlo.HloPrintOptions()
     options.print_large_constants = True
-    options.print_metadata = False  # it names files of the machine
+    options.print_metadata = False  # metadata contains file names of the machine
     text = module.to_string(options)
-    # XLA prints the negative zero of a constant as -0 and reads that as the integer 0.
+    # XLA prints a negative zero in a constant as -0 and reads it as the integer 0.
     lines = [re.sub(r'(?<![\w.+-])-0(?![\w.])', '-0.0', line) if ' constant(' in line else line
              for line in text.rstrip().split('\n')]
     return '\n'.join(line.rstrip() for line in lines) + '\n'
 
 
 def stored(array):
-    """The array as npz holds it: a type that NumPy lacks becomes an unsigned integer of the same width."""
+    """Returns the array in its npz form: types that NumPy lacks become unsigned integers of the same width."""
     array = np.ascontiguousarray(array).reshape(np.shape(array))
     if array.dtype.isbuiltin == 1:
         return array
@@ -81,7 +81,7 @@ def stored(array):
 
 
 def npz_bytes(arrays):
-    """An npz whose bytes depend on the arrays alone."""
+    """Returns an npz whose bytes depend only on the arrays."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, 'w', zipfile.ZIP_DEFLATED, compresslevel=9) as z:
         for k, array in enumerate(arrays):
@@ -94,7 +94,7 @@ def npz_bytes(arrays):
 
 
 def refuse_subnormals(arrays, what):
-    """XLA:CPU flushes them to zero; other implementations do not."""
+    """Rejects subnormals: XLA:CPU flushes them to zero, other implementations do not."""
     for k, x in enumerate(arrays):
         if x.dtype.name in ('float32', 'float64', 'bfloat16', 'complex64', 'complex128'):
             parts = [x.real, x.imag] if x.dtype.kind == 'c' else [x]
@@ -118,7 +118,7 @@ def rules_of(case, inputs, tree, outputs):
 
 
 def case_json(case, rules, form=''):
-    """The most frequent rule stands for all; other outputs get their own."""
+    """Uses the most frequent rule as default; other outputs have their own."""
     keys = [json.dumps(r) for r in rules]
     common = max(keys, key=lambda k: (keys.count(k), -keys.index(k)))
     entry = {
@@ -135,7 +135,7 @@ def case_json(case, rules, form=''):
 
 
 def build(case):
-    """The files of a case, by folder and name; a second folder holds the optimised form."""
+    """Returns the files of a case by folder and name; a second folder has the optimised form."""
     with jax.enable_x64(case.x64):
         inputs, tree = draw(case)
         args = jax.tree.unflatten(tree, inputs)
@@ -180,7 +180,7 @@ def write(folder, files):
 
 
 def differences(folder, files):
-    """What a fresh run says against the stored case: text and rules equal, outputs within the stored rule."""
+    """Compares a new run with the stored case: text and rules must be equal, outputs within the stored rule."""
     if not folder.is_dir():
         return ['it is not stored']
     found = [f'{n} differs' for n in ('module.hlo', 'inputs.npz')
@@ -215,7 +215,7 @@ def main():
                         problems += differences(options.out / folder, files)
                     else:
                         write(options.out / folder, files)
-            except Exception as error:  # one bad case does not stop the others
+            except Exception as error:  # a failing case must not stop the others
                 problems = [f'{type(error).__name__}: {str(error)[:500]}']
             written += not problems
             failed += bool(problems)

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Writes the cases of custom calls to GPU and CPU libraries. No program here runs those; what they compute is written
-out with NumPy, SciPy's and JAX's functions on the CPU.
+"""Writes the cases of custom calls to GPU and CPU libraries. The libraries are not needed; the expected values are
+computed with NumPy, SciPy and JAX functions on the CPU.
 
-    python3 library_cases.py > ../../tests/cases/semantics/library-calls.hlo"""
+    python3 library_cases.py > ../../tests/cases/semantics/library-calls.hlo
+"""
 
 import math
 
@@ -32,7 +33,7 @@ def shape(a):
 
 def case(title, target, arguments, outputs, attributes="", config="", scratch="u8[8]", tolerance="abs 1e-5 rel 1e-5",
          source="exact"):
-    """One call; results behind `outputs` are scratch."""
+    """Prints one call; results after `outputs` are scratch."""
     results = [shape(o) for o in outputs] + ([scratch] if scratch else [])
     result = f"({', '.join(results)})" if len(results) > 1 else results[0]
     print(f"// {title}  [{source}]")
@@ -226,7 +227,8 @@ def scipy_lu(a):
 
 
 def narrow(values, dtype):
-    """The nearest values of a narrow type; clamped, as XLA does before it converts to a type without infinities."""
+    """Returns the nearest values of a narrow type, clamped as XLA does before converting to a type without infinities.
+    """
     top = float(ml_dtypes.finfo(dtype).max)
     return np.clip(np.asarray(values, np.float64), -top, top).astype(np.float32).astype(dtype)
 
@@ -247,7 +249,7 @@ def blocks(rng):
          config=gemm_config(lhs=(1,), rhs=(1,)), scratch="u8[4]")
     x = np.array([[1, -6, 3, 0.25, 0, 0, 0, 0], [100, 50, 25, -12, 1.5, 0.75, 2, -3]], np.float32)
     for dtype, power in ((f4, 4), (f8, 256)):
-        # The scale is rounded to a power of two like any number that is converted to f8e8m0fnu.
+        # The scale is rounded to a power of two, as in any conversion to f8e8m0fnu.
         scale = (np.abs(x).reshape(2, 2, 4).max(-1) / power).astype(np.float32).astype(e8)
         factors = np.repeat(scale.astype(np.float64), 4, -1)
         q = np.divide(x, factors, out=np.zeros_like(factors), where=x != 0).astype(np.float32).astype(dtype)
@@ -321,7 +323,7 @@ def graphs(rng):
 
 
 def attention_config(scale, mask="NO_MASK", window=0, batch=(0, 1), rows=2, backward=False):
-    """As JAX writes it for arrays whose dimension `rows` counts the queries or keys."""
+    """Returns JAX's configuration for arrays whose dimension `rows` counts the queries or keys."""
     def quoted(dims):
         return "[" + ",".join(f'"{d}"' for d in dims) + "]"
     def product(name, left, right, left_batch):
@@ -377,7 +379,7 @@ def attention(rng):
              [q, k, v, np.float32(stats), do, *extra, np.float32(o), *more], gradients if has_bias else gradients[:3],
              config=attention_config(0.5, mask, window, backward=True))
 
-    # [B, T, N, H], as JAX has it; the results are [B, N, T, H]. Four heads share two of keys and values.
+    # JAX's order is [B, T, N, H]; the results are [B, N, T, H]. Four query heads share two heads of keys and values.
     q, k, v = numbers(rng, b, t, 4, h), numbers(rng, b, s, n, h), numbers(rng, b, s, n, h)
     wide = [jnp.asarray(np.swapaxes(x, 1, 2), jnp.float64) for x in (q, k, v)]
     all_of = np.ones((b, 4, t, s), bool)

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Writes the cases of custom calls for linear algebra, with what XLA:CPU computes for them through JAX.
+"""Writes the cases of linear algebra custom calls with the results of XLA:CPU through JAX.
 
     python3 linalg_cases.py current > ../../tests/cases/semantics/lapack.hlo            # jax 0.12
     python3 linalg_cases.py older   > ../../tests/cases/semantics/lapack-older.hlo      # jax 0.4.13
 
-Factors that LAPACK defines are compared themselves. Of eigenvectors and singular vectors, whose sign or phase is free,
-the cases compare moduli and what the vectors must satisfy."""
+Factors that LAPACK defines uniquely are compared directly. The sign or phase of eigenvectors and singular vectors is
+free, so the cases compare their moduli and the equations that they must satisfy.
+"""
 
 import re
 import sys
@@ -21,7 +22,7 @@ TYPES = {"f32": np.float32, "f64": np.float64, "c64": np.complex64, "c128": np.c
 
 
 def matrix(rng, shape, dtype):
-    """Small numbers that every type holds exactly."""
+    """Returns small numbers that every type represents exactly."""
     def part():
         return rng.integers(-16, 17, shape) / 8
     return (part() + 1j * part() if np.issubdtype(dtype, np.complexfloating) else part()).astype(dtype)
@@ -70,7 +71,7 @@ def hlo(function, arguments):
     return re.sub(r"\n(\n)+", "\n", re.sub(r"\n+(FileNames|FunctionNames|FileLocations|StackFrames)\n(\d.*\n)*", "\n", text)).strip()
 
 
-# What f64 and c64 are checked on; f32 and c128 go through everything.
+# The checks for f64 and c64; f32 and c128 have all checks.
 SHORT_LIST = ("qr with", "svd of a batch", "eig", "schur", "lu of a wide", "hessenberg")
 
 

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Writes tests/unit/exec/mixed_types.txt: which element types XLA takes together, opcode by opcode.
+"""Writes tests/unit/exec/mixed_types.txt: the combinations of element types that XLA accepts, by opcode.
 
     python3 mixed_types.py ../../tests/unit/exec/mixed_types.txt
 
-Each block is a module with types left open, and what XLA:CPU says of it for each choice: A and B are the types of
-operands, R is the type of the result. XLA's verifier runs as part of compilation, without mixed precision. A line
-names A (and B) and lists the R that are accepted. Needs jax (requirements.txt); every block is a process of its own,
-since XLA ends some of them.
+Each block is a module with open types, and XLA:CPU's verdict for each choice: A and B are the operand types, R is the
+result type. XLA's verifier runs as part of compilation, without mixed precision. A line has A (and B) and the accepted
+R. Needs jax (requirements.txt); every block runs in a separate process, since some of them crash XLA.
 """
 import argparse
 import itertools
@@ -86,7 +85,7 @@ def verdicts(number):
             text = _jax.mlir.hlo_to_stablehlo(parsed.as_serialized_hlo_module_proto())
             device.client.compile_and_load(text, devices, options)
             print(json.dumps(['accepted', a, b, r]), flush=True)
-        except Exception:  # Refused.
+        except Exception:  # Rejected.
             pass
     print(json.dumps(['end']), flush=True)
 
@@ -99,7 +98,7 @@ def combinations(module):
 
 def ask(number):
     accepted, first = set(), 0
-    while True:  # Begins behind the combination that ended XLA.
+    while True:  # Resumes after the combination that crashed XLA.
         process = subprocess.run([sys.executable, __file__, '--module', str(number)], input=f'{first}\n', text=True,
                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         for line in process.stdout.splitlines():

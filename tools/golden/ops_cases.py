@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What XLA computes for the inline cases whose title says [xla-cpu].
+"""Computes with XLA the expected values of inline cases whose title contains [xla-cpu].
 
     env/bin/python ops_cases.py ../../tests/cases/ops            # compare, write nothing; exit status 1 on a difference
     env/bin/python ops_cases.py --write ../../tests/cases/ops    # fill in the lines `// out  ?`
 
-A new case is written with one line `// out  ?`; `--write` replaces it by a line for each array of the result. Cases
-that say [exact] have their values from exact arithmetic, as XLA:CPU cannot run them; they are passed over. The
-environment is that of generate.py (README.md).
+A new case has one line `// out  ?`; `--write` replaces it by a line for each array of the result. Cases with [exact]
+have values from exact arithmetic, as XLA:CPU cannot run them; they are skipped. The environment is that of generate.py
+(README.md).
 """
 import argparse
 import os

@@ -1,4 +1,4 @@
-"""The table of cases.  An area is a module in `areas/` that holds one `Area` and fills it."""
+"""The table of cases. An area is a module in `areas/` that contains one `Area` and fills it."""
 import dataclasses
 import inspect
 import os
@@ -15,7 +15,7 @@ class Case:
     source: str           # areas/<file>.py
     x64: bool = False     # 64-bit types allowed; without it JAX turns them into 32-bit ones
     rule: Any = None      # None: derived by accuracy.py; a rule; or a list of rules, one for each output
-    both: bool = False    # stored a second time, as XLA:CPU has optimised it, in <area>_optimised
+    both: bool = False    # stored again in <area>_optimised, as XLA:CPU has optimised it
     golden: bool = True   # False: compared by every_function.py, but not stored
 
 
@@ -33,7 +33,7 @@ class Area:
         self.cases.append(Case(self.name, name, program, args, description, self.source, **options))
 
     def case(self, *args, **options):
-        """Decorator: the function's name and docstring are those of the case."""
+        """A decorator: the function's name and docstring become those of the case."""
         def register(program):
             description = ' '.join(program.__doc__.split())
             self.add(program.__name__, program, list(args), description, **options)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes tests/cases/types: every opcode with every element type that it takes, on a few small values.
+"""Writes tests/cases/types: every opcode with every element type that it accepts, on a few small values.
 
     python3 type_cases.py ../../tests/cases/types
 
-What an opcode means is the business of tests/cases/ops and semantics; here each type passes through it once. Values are
-such that exact arithmetic gives the result, and every type holds it; functions come from NumPy in f64, rounded by
-ml_dtypes, within one representable value. Needs numpy and ml_dtypes (requirements.txt).
+tests/cases/ops and semantics test the semantics of opcodes; here each type is used once. The values are chosen so that
+results are exact and every type represents them; functions come from NumPy in f64, rounded by ml_dtypes, within one
+ULP. Needs numpy and ml_dtypes (requirements.txt).
 """
 import argparse
 import math
@@ -20,7 +20,7 @@ TINY = ['f4e2m1fn', 'f6e2m3fn', 'f6e3m2fn']
 F8 = ['f8e3m4', 'f8e4m3', 'f8e4m3fn', 'f8e4m3fnuz', 'f8e4m3b11fnuz', 'f8e5m2', 'f8e5m2fnuz']
 WIDE = ['f16', 'bf16', 'f32', 'f64']
 COMPLEX = ['c64', 'c128']
-FLOATS = TINY + F8 + WIDE  # Those with a zero and negatives.
+FLOATS = TINY + F8 + WIDE  # Types with a zero and negative numbers.
 ALL = ['pred', 's1'] + SIGNED + UNSIGNED + FLOATS + ['f8e8m0fnu'] + COMPLEX
 REAL = [t for t in ALL if t not in COMPLEX]
 
@@ -38,7 +38,7 @@ def bits_of(name):
     return 1 if name == 'pred' else int(''.join(c for c in name.split('e')[0] if c.isdigit())) if name != 'bf16' else 16
 
 
-# Two values, A and B, that stand for all: A is a zero where there is one, B a one.
+# Two representative values, A and B: A is a zero if the type has one, B a one.
 class Group:
     def __init__(self, types, a, b):
         self.types, self.a, self.b = types, a, b
@@ -92,7 +92,7 @@ AB, BA = '{A, B}', '{B, A}'
 
 
 def every(file, opcode, body, ins, outs, callees=(), sub=lambda group: {}, infeed=(), outfeed=()):
-    """The case for all types, once for each group of values."""
+    """Returns the case for all types, once per group of values."""
     for group in GROUPS:
         what = f'{opcode}: {"all types with 0 and 1" if group.types[0] == "pred" else " and ".join(group.types)}.'
         more = sub(group)
@@ -199,7 +199,7 @@ def transfers():
           [X, token, 's = (T[2], u32[], token[]) send(x, t), channel_id=1', 'd = token[] send-done(s), channel_id=1',
            'v = (T[2], u32[], token[]) recv(d), channel_id=1', 'w = (T[2], token[]) recv-done(v), channel_id=1',
            'ROOT r = T[2] get-tuple-element(w), index=0'], [AB], [AB])
-    # Send and recv with the host, and one infeed after another.
+    # Send and recv with the host, and two infeeds in sequence.
     every(f, 'send to the host and recv from it',
           [X, token, 's = (T[2], u32[], token[]) send(x, t), channel_id=1, is_host_transfer=true',
            'd = token[] send-done(s), channel_id=1, is_host_transfer=true',
@@ -213,7 +213,7 @@ def transfers():
 
 
 def sums():
-    """Folds: A + A + B, and what is particular to a group: S is A + A, D is B + A + A."""
+    """Folds: A + A + B, and values of a group: S is A + A, D is B + A + A."""
     f = 'folds'
 
     def sub(group):
@@ -237,7 +237,7 @@ def sums():
                                     'ROOT r = T[2] select-and-scatter(x, u, v), window={size=2}, select=never, '
                                     'scatter=add'], [AB, '{Q}', 'A'], ['{A, P}'], [ADD, NEVER],
           lambda g: {**sub(g), 'P': '2' if g.types == ['f8e8m0fnu'] else g.b})
-    # A product of sums that has one term: Q * Q, P; for f8e8m0fnu 1 * 1 + 1 * 1 = 2.
+    # A product of sums with one term: Q * Q, P; for f8e8m0fnu 1 * 1 + 1 * 1 = 2.
     w = lambda g: {**sub(g), 'Z': '1' if g.types == ['f8e8m0fnu'] else g.a}
     every(f, 'dot', ['x = T[1,2] parameter(0)', 'y = T[2,1] parameter(1)', 'ROOT r = T[1,1] dot(x, y), '
                      'lhs_contracting_dims={1}, rhs_contracting_dims={0}'], ['{{Z, Q}}', '{{Q}, {Q}}'], ['{{P}}'], (), w)
@@ -249,7 +249,7 @@ def sums():
                             't = f8e8m0fnu[1,1] parameter(3)', 'ROOT r = T[1,1] scaled-dot(x, y, s, t), '
                             'lhs_contracting_dims={1}, rhs_contracting_dims={0}'],
           ['{{Z, Q}}', '{{V}, {V}}', '{{1}}', '{{1}}'], ['{{W}}'], (),
-          # By way of floats, of which s1 holds no one.
+          # Converts through floats; s1 has no one.
           lambda g: {**w(g), 'V': '0', 'W': '0'} if g.types == ['s1'] else {**w(g), 'V': w(g)['Q'], 'W': w(g)['P']})
     every(f, 'convolution', ['x = T[1,1,3] parameter(0)', 'k = T[1,1,2] parameter(1)', 'ROOT r = T[1,1,2] '
                              'convolution(x, k), window={size=2}, dim_labels=bf0_oi0->bf0'],
@@ -284,7 +284,7 @@ def orders():
              [words('{B, B}'), words('{A, A}'), words(AB)])
 
 
-# One-bit integers, by their patterns.
+# One-bit integers by their bit patterns.
 def bits():
     f = 'one-bit'
     for name, one in [('s1', '-1'), ('u1', '1')]:
@@ -297,9 +297,9 @@ def bits():
                ('or', [a | b for a, b in zip(x, y)]), ('xor', [a ^ b for a, b in zip(x, y)]),
                ('shift-left', [a if b == 0 else 0 for a, b in zip(x, y)]),
                ('shift-right-logical', [a if b == 0 else 0 for a, b in zip(x, y)]),
-               # By a count of the width or more: the sign everywhere.
+               # Shifts by the width or more leave the sign everywhere.
                ('shift-right-arithmetic', [a for a in x])]
-        # The high bit of the two of the product: u1 1 * 1 = 01, s1 -1 * -1 = 01.
+        # The high one of the two bits of the product: u1 1 * 1 = 01, s1 -1 * -1 = 01.
         ops.append(('mulhi', [0, 0, 0, 0]))
         unary = [('negate', [-a for a in x]), ('not', [1 - a for a in x]), ('popcnt', x),
                  ('count-leading-zeros', [1 - a for a in x])]
@@ -384,7 +384,7 @@ def functions():
                 keep = ~np.isnan(value)
                 if not keep.any():
                     continue
-                # A NaN becomes a zero of either sign there.
+                # A NaN becomes a zero of either sign.
                 first = [i for i in range(6) if keep[i]]
                 low, high = first[0], first[0] + 1
                 while high < 6 and keep[high]:
@@ -401,7 +401,7 @@ def functions():
         case('functions', f'{name}: functions of one and two numbers.', [''], lines, [show(xf), show(yf)],
              [show(v) for v in outs], within='1ulp' if narrow else '4ulp')
         half = f'{name}[2]'
-        # Real and imaginary parts, cut and rounding of what needs none; a normalisation that divides by two.
+        # Real and imaginary parts, truncation and rounding of integral values; a normalisation that divides by two.
         case('functions', f'{name}: what leaves 1 and 2 alone.', [''],
              [f'x = {half} parameter(0)', f'a = {half} reduce-precision(x), exponent_bits=8, mantissa_bits=1',
               f'b = pred[2] is-finite(x)', f'c = c64[2] convert(x)', f'ROOT r = ({half}, pred[2], c64[2]) tuple(a, b, c)'],
@@ -464,7 +464,7 @@ def algebra():
          ['{{0}, {4}}', '{1}', '{2}', '{0}', '{{0}, {2}}'], ['{{3}, {-3}}', '{4}', '{2}'])
 
 
-    # No zero, no sign, and 3 and 6 round up: what is not positive is NaN.
+    # The type has no zero and no sign, and 3 and 6 round up; values that are not positive are NaN.
     e8 = ['f8e8m0fnu']
     case(f, 'batch-norm-inference: f8e8m0fnu.', e8,
          ['x = T[1,1] parameter(0)', *[f'{n} = T[1] parameter({i + 1})' for i, n in enumerate(['s', 'o', 'm', 'v'])],

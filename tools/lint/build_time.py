@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Prints how long the parts of a build take to compile: job-seconds by folder, and the slowest translation units.
+"""Prints the compile times of a build: job-seconds by folder, and the slowest translation units.
 
-  tools/lint/build_time.py build             the wall time of each job, from the .ninja_log of a finished build
-  tools/lint/build_time.py --measure build   the processor time of each compilation of a configured build, which other load
-                                             on the machine changes little: compiles serially, without ccache, into a
+  tools/lint/build_time.py build             wall time of each job, from the .ninja_log of a finished build
+  tools/lint/build_time.py --measure build   processor time of each compilation of a configured build, which is little
+                                             affected by other load: compiles serially, without ccache, into a
                                              temporary file
 """
 
@@ -23,8 +23,8 @@ OBJECT = re.compile(r"\.(o|gch)$")
 
 
 def folder_of(output):
-    """The folder of the sources of an object file, which lies in FOLDER/CMakeFiles/TARGET.dir/NAME.cc.o. Objects of one
-    target in folders of their own count for these."""
+    """Returns the source folder of an object file, which is FOLDER/CMakeFiles/TARGET.dir/NAME.cc.o. Objects of a target
+    in subfolders count for these."""
     before, found, after = output.partition("CMakeFiles/")
     if not found:
         return "other"
@@ -38,7 +38,7 @@ def folder_of(output):
 
 
 def logged(build):
-    """Yields (seconds, output) of each compilation that the log of Ninja names; the last one counts."""
+    """Yields (seconds, output) of each compilation in Ninja's log; the last entry of an output counts."""
     jobs = {}
     for line in (build / ".ninja_log").read_text().splitlines():
         fields = line.split("\t")
@@ -58,8 +58,8 @@ def launch(command, directory, environment):
 
 
 def measured(build, targets, every):
-    """Yields (seconds, output) of compilations of the build's database, one in `every` of them; precompiled headers come
-    first and are kept, since others read them."""
+    """Yields (seconds, output) of one in `every` compilations of the build's database; precompiled headers are compiled
+    first and kept, since others include them."""
     environment = {**os.environ, "CCACHE_DISABLE": "1"}
     entries = json.loads((build / "compile_commands.json").read_text())
     wanted = set(subprocess.run(["ninja", "-C", build, "-t", "inputs", *targets], check=True, capture_output=True,

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Checks every #include under src/ and include/ against the order of the layers: a file may include headers of its own
-folder and of lower levels, never of its own level sideways. Exit status 1 and one line a violation if any."""
+"""Checks every #include in src/ and include/ against the order of the layers: a file may include headers of its own
+folder and of lower levels, but not of other folders on its own level. Prints one line per violation; the exit status is
+then 1."""
 
 import pathlib
 import re
@@ -20,7 +21,7 @@ PUBLIC = {
     "parse": "text", "check": "check", "builder": "build", "builder_core": "build", "run": "reference",
     "custom_calls": "reference", "plan_options": "plan", "execute": "exec", "io": "io", "module_file": "io", "conform": "conform",
 }
-# Where one folder alone may see a library.
+# Libraries that only one folder may use.
 LIBRARIES = {"CLI/": {"cli"}, "nanobind/": {"python"},
              "Eigen/": {"linalg", "kernels"}, "cuda": {"device", "kernels"}, "mpi.h": {"collectives"}}
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)

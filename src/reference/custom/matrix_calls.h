@@ -22,11 +22,11 @@ struct MatrixCall {
   enum class Function { kPotrf, kGetrf, kGeqrf, kGeqp3, kOrgqr, kOrmqr, kTrsm, kSyevd, kGesdd };
   Function function;
   int array = 0;                      // The operand number of the matrix.
-  bool lower = true;                  // Of kPotrf and kSyevd.
-  linalg::TriangleOptions triangle;   // Of kTrsm.
+  bool lower = true;                  // Used by kPotrf and kSyevd.
+  linalg::TriangleOptions triangle;   // Used by kTrsm.
   bool is_scaled = false;             // kTrsm: operand array - 1 scales b.
   bool left = true, adjoint = false;  // kOrmqr: the side and adjoint. kGesdd: v is returned as its adjoint.
-  bool vectors = true;                // Of kGesdd.
+  bool vectors = true;                // Used by kGesdd.
 };
 // Returns nullopt for other functions and for parameters that are known only at run time.
 std::optional<MatrixCall> MatrixCallOf(const Instruction& call);

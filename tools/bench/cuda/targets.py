@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What the benchmarks' JSON lines say of the targets: a line each, with the worst case.
+"""Checks the benchmarks' JSON lines against the performance targets: prints one line per target with its worst case.
 
-    targets.py FILE...      what cuda_*_bench --json and resnet50_vs_xla.py --json have printed
+    targets.py FILE...      output of cuda_*_bench --json and resnet50_vs_xla.py --json
 
-Ratios are the other library's time by ours: 1 is as fast, more is faster. Wrong results, and lines that no target is
-about, do not count. Exit status 1 where a result is wrong.
+Ratios are the other library's time divided by ours: 1 is equally fast, more is faster. Wrong results and lines without
+a target do not count. The exit status is 1 if a result is wrong.
 """
 
 import json
@@ -12,7 +12,7 @@ import math
 import re
 import sys
 
-# Name, pattern of the case names, measured quantity, target value.
+# name, name of its cases, compared member, target
 TARGETS = [
     ("dot f32 by cuBLAS", r"dot f32 [^_]*$", "ratio", 0.93),
     ("dot f64 by cuBLAS", r"dot f64 ", "ratio", 0.90),

@@ -8,7 +8,7 @@ from registry import Area
 
 area = Area('convolution')
 
-# name: (lhs NC+spatial, kernel OI+spatial, options of conv_general_dilated)
+# name: (lhs shape NC+spatial, kernel shape OI+spatial, options of conv_general_dilated)
 FORMS = {
     '1d': ((2, 3, 10), (4, 3, 3), {}),
     '1d_causal': ((1, 2, 9), (2, 2, 3), dict(padding=[(4, 0)], rhs_dilation=(2,))),

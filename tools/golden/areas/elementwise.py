@@ -22,7 +22,7 @@ for name, (function, lo, hi) in FUNCTIONS.items():
              f'The function {name} in f32, f64, f16 and bf16.', x64=True,
              rule=[function_rule(name, t) for t in FLOATS])
 
-# Functions that reach HLO as compositions of others.
+# Functions that are lowered to compositions of others.
 COMPOSED = {
     'arcsin_arccos': (lambda x: (lax.asin(x), lax.acos(x)), -0.9, 0.9),
     'arctan': (lambda x: lax.atan(x), -20, 20),

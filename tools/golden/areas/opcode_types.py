@@ -53,7 +53,7 @@ def add(name, t, program, args, what, rule=None):
     area.add(f'{name}_{t}', program, args, f'{what} of {t}.', x64=True, rule=rule or exact())
 
 
-# One operand.
+# Unary operations.
 UNARY = {
     'negate': (lax.neg, SIGNED + FLOATS + COMPLEX + UNSIGNED[2:]), 'abs': (lax.abs, SIGNED[2:] + FLOATS), 'sign': (lax.sign, SIGNED + FLOATS),
     'not': (lax.bitwise_not, ['pred'] + INTEGERS), 'popcnt': (lax.population_count, [t for t in INTEGERS if bits(t) >= 8]),
@@ -77,7 +77,7 @@ for name in ('exponential', 'log', 'tanh', 'sine', 'cosine'):
         eps = float(np.finfo(DTYPES[t]).eps)
         add(name, t, FUNCTIONS[name][1], [values(t)], name, close(16 * eps, 32 * eps, 'a complex function is a chain of real functions, products and sums'))
 
-# Two operands.
+# Binary operations.
 BINARY = {
     'add': (lax.add, INTEGERS + FLOATS + COMPLEX), 'subtract': (lax.sub, INTEGERS + FLOATS + COMPLEX), 'multiply': (lax.mul, INTEGERS + FLOATS),
     'divide': (lax.div, INTEGERS + FLOATS), 'remainder': (lax.rem, INTEGERS + FLOATS), 'maximum': (lax.max, ['pred'] + INTEGERS + FLOATS),
@@ -112,7 +112,7 @@ for t in ['f16', 'bf16', 'f32', 'f64', 's8', 's32', 'u64']:
 for t in ('f32', 'f64', 'f16', 'bf16'):
     add('reduce_precision', t, lambda x: tuple(lax.reduce_precision(x, e, m) for e, m in ((5, 10), (4, 3), (8, 7), (5, 2))), [values(t, 24)], 'reduce-precision')
 
-# Movement, on every type.
+# Data movement on every type.
 for t in EVERY:
     cube = lambda x: x.reshape(2, 3, 4)  # noqa: E731
     add('transpose', t, lambda x: cube(x).transpose(2, 0, 1), [values(t, 24)], 'transpose')
