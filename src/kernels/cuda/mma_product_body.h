@@ -160,7 +160,7 @@ struct MmaProduct {
   static constexpr int kStages = 4;
   using ReaderA = MmaTileReader<kTurnedA>;
   using ReaderB = MmaTileReader<kTurnedB>;
-  // In words; padded so that rows start in different banks.
+  // Number of words; padded so that rows start in different banks.
   static constexpr uint32_t kResultPitch = MmaTile::kWidth + 8;
   static constexpr size_t kStageBytes =
       kStages * 2 * MmaTile::kBytes + ReaderA::kTableBytes + ReaderB::kTableBytes;

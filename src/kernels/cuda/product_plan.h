@@ -81,7 +81,7 @@ Chunks CutTerms(uint32_t k, int64_t blocks, int64_t most_blocks, uint32_t least,
 // The kernels of a product.
 enum class ProductMethod : uint8_t {
   kElements,       // One thread per element.
-  kThin,           // At most eight columns.
+  kThin,           // One pass over the rows, for up to eight columns.
   kF32Large,       // f32 tiles of 128 x 128.
   kF32Small,       // f32 tiles of 64 x 64.
   kF64TensorCore,  // f64 tiles of 128 x 128.
