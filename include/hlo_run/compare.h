@@ -17,7 +17,7 @@ namespace hlo {
 /// A tolerance. Under every rule a NaN equals any NaN, and integers and pred must be equal.
 struct CompareRule {
   enum class Kind : uint8_t {
-    kExact,  ///< Equal bit values; zeros must agree in sign.
+    kExact,  ///< Equal values; zeros must agree in sign.
     kUlp,    ///< At most `ulp` ULPs apart, each part of a complex number; infinities must be equal.
     kClose,  ///< got - want| <= abs + rel * |want|, for complex numbers by modulus; infinities must be equal.
   };
