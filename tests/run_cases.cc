@@ -23,6 +23,7 @@
 #include "hlo_run/conform.h"
 #include "hlo_run/execute.h"
 #include "kernels/cpu/tile_program.h"
+#include "plan/make_plan.h"
 #include "plan/passes.h"
 
 namespace hlo {

@@ -4,6 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/flags.h"
+#include "plan/make_plan.h"
 #include "plan/passes.h"
 #include "plan/plan.h"
 #include "plan/print_plan.h"

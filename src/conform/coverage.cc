@@ -10,6 +10,7 @@
 #include "conform/inline_case.h"
 #include "hlo_run/parse.h"
 #include "hlo_run/run.h"
+#include "plan/make_plan.h"
 #include "plan/plan.h"
 
 namespace hlo::conform {

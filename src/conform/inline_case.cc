@@ -8,6 +8,7 @@
 #include "hlo_run/parse.h"
 #include "hlo_run/print.h"
 #include "hlo_run/run.h"
+#include "plan/make_plan.h"
 #include "plan/plan.h"
 #include "plan/print_plan.h"
 

@@ -10,6 +10,7 @@
 #include "device/gpu.h"
 #include "exec/executor.h"
 #include "exec/gpu_executor.h"
+#include "plan/make_plan.h"
 #include "reference/arguments.h"
 #include "reference/obstacles.h"
 #include "reference/program.h"

@@ -6,8 +6,8 @@
 #include "ir/element_types.h"
 #include "ir/result_shapes.h"
 #include "kernels/cuda/coded_kernels.h"
-#include "plan/scalar_code.h"
-#include "plan/scan_code.h"
+#include "plan/codegen/scalar_code.h"
+#include "plan/codegen/scan_code.h"
 
 namespace hlo::exec {
 namespace {

@@ -10,6 +10,7 @@
 #include "device/align.h"
 #include "exec/gpu_executor.h"
 #include "kernels/cpu/tile_program.h"
+#include "plan/analysis/counted_loops.h"
 
 namespace hlo::exec {
 namespace {

@@ -2,6 +2,7 @@
 
 #include "base/deadline.h"
 #include "fmt/format.h"
+#include "plan/analysis/counted_loops.h"
 
 namespace hlo::exec {
 namespace {

@@ -7,9 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "hlo_run/check.h"
-#include "hlo_run/custom_calls.h"
 #include "hlo_run/literal.h"
 
 namespace hlo::plan {
@@ -73,20 +71,8 @@ struct Graph {
   }
 };
 
-// Rewrites that are done while the graph is made.
-struct FlattenOptions {
-  bool expand_library_calls = true;
-  bool rewrite_degenerate_contractions = true;
-  bool expand_scaled_dots = true;
-};
-
 // The module of the graph's rewritten instructions, made when it is first needed.
 Module& Rewritten(Graph& graph, const Module& original);
-
-// `custom_calls`: the caller's own. Unimplemented where the graph has no form for the module (calls that
-// would unfold beyond measure): the reference runs such modules.
-absl::StatusOr<Graph> Flatten(const CheckedModule& module, const CustomCalls* custom_calls,
-                              const FlattenOptions& options = {});
 
 // Nodes and results name the values that stand for others.
 void ResolveAll(Graph& graph);

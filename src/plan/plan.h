@@ -8,15 +8,13 @@
 #include <variant>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "hlo_run/check.h"
-#include "hlo_run/plan_options.h"
+#include "hlo_run/attribute.h"
+#include "hlo_run/element_type.h"
 #include "kernels/cpu/reduce_program.h"
 #include "kernels/cpu/row_program.h"
 #include "kernels/cpu/tile_program.h"
-#include "plan/counted_loops.h"
 #include "plan/graph.h"
-#include "plan/library_kernels.h"
+#include "plan/kernel.h"
 
 namespace hlo::plan {
 
@@ -76,6 +74,18 @@ struct Move {
   Slot to, from;
   bool exchange = false;
 };
+// The loop goes on while `counter direction limit`, and every turn adds `step`. Value numbers, which become
+// slots as those of steps do.
+struct CountedLoop {
+  ValueId counter = kNoValue;  // Of the state.
+  ValueId limit = kNoValue;    // No turn changes it.
+  // Where they are constants.
+  std::optional<int64_t> first_value, limit_value;
+  int64_t step = 0;
+  ElementType type = ElementType::kS32;
+  ComparisonDirection direction = ComparisonDirection::kLt;
+};
+
 struct Step;
 struct LoopStep {
   std::vector<Step> condition, body;
@@ -100,7 +110,8 @@ struct Step {
       what;
   std::vector<const Instruction*> fused = {};  // The group's others.
   const Node* node = nullptr;                  // Of the instruction.
-  // The values that the slots stand for, in the order of VisitSlots: what a step was planned with, for ValidatePlan.
+  // The values that the slots stand for, in the order of VisitSlots: what a step was planned with, for
+  // ValidatePlan.
   std::vector<ValueId> values = {};
 };
 
@@ -132,13 +143,5 @@ struct Plan {
 
 // What a run takes at once besides its arguments and the module's constants.
 int64_t MemoryOf(const Plan& plan);
-
-// kGpu: steps of whole arrays alone, without what only caches and small numbers of elements make worthwhile.
-enum class Target : uint8_t { kCpu, kGpu };
-
-// Unimplemented where the reference has to run the module: see Flatten. InvalidArgument: the options name no
-// pass, or one that is required.
-absl::StatusOr<Plan> MakePlan(const CheckedModule& module, const CustomCalls* custom_calls = nullptr,
-                              Target target = Target::kCpu, const PlanOptions& options = {});
 
 }  // namespace hlo::plan

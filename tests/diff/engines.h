@@ -11,6 +11,7 @@
 #include "hlo_run/compare.h"
 #include "hlo_run/execute.h"
 #include "hlo_run/parse.h"
+#include "plan/make_plan.h"
 #include "plan/plan.h"
 #include "plan/print_plan.h"
 

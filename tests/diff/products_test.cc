@@ -5,6 +5,7 @@
 #include "base/parallel.h"
 #include "engines.h"
 #include "fmt/format.h"
+#include "plan/make_plan.h"
 #include "plan/passes.h"
 
 namespace hlo::products_test {

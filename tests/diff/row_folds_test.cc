@@ -2,6 +2,7 @@
 
 #include "engines.h"
 #include "fmt/format.h"
+#include "plan/make_plan.h"
 
 namespace hlo::row_folds_test {
 namespace {

@@ -6,6 +6,7 @@
 #include "engines.h"
 #include "exec/executor.h"
 #include "fmt/format.h"
+#include "plan/make_plan.h"
 
 namespace hlo::rows_test {
 namespace {

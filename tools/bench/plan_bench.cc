@@ -13,9 +13,10 @@
 #include "hlo_run/check.h"
 #include "hlo_run/io.h"
 #include "hlo_run/parse.h"
+#include "plan/make_plan.h"
 #include "plan/plan.h"
-#include "plan/validate.h"
-#include "plan/verify_code.h"
+#include "plan/validate/bytecode_verifier.h"
+#include "plan/validate/plan_validator.h"
 #include "processor_time.h"
 
 namespace hlo {

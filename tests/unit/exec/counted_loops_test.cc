@@ -1,6 +1,6 @@
 // Tests trip counts that are computed in advance against counting loops.
 
-#include "plan/counted_loops.h"
+#include "plan/analysis/counted_loops.h"
 
 #include <cstdint>
 

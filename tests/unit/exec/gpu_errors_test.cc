@@ -9,6 +9,7 @@
 #include "exec/gpu_executor.h"
 #include "gmock/gmock.h"
 #include "hlo_run/observer.h"
+#include "plan/make_plan.h"
 
 namespace hlo::exec::gpu_errors_test {
 namespace {

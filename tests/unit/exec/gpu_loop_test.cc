@@ -9,6 +9,7 @@
 #include "hlo_run/check.h"
 #include "hlo_run/parse.h"
 #include "on_gpu.h"
+#include "plan/make_plan.h"
 
 namespace hlo::exec::gpu_loop_test {
 namespace {

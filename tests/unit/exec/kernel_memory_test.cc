@@ -7,6 +7,7 @@
 #include "counted_memory.h"
 #include "gtest/gtest.h"
 #include "hlo_run/execute.h"
+#include "plan/make_plan.h"
 #include "plan/plan.h"
 
 namespace hlo::kernel_memory_test {

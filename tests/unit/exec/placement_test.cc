@@ -1,7 +1,7 @@
 // Tests buffer assignment from live ranges: buffers with overlapping lifetimes do not overlap, and little
 // memory is wasted.
 
-#include "plan/placement.h"
+#include "plan/memory/offset_assignment.h"
 
 #include <cstdint>
 #include <random>

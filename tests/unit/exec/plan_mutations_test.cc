@@ -18,7 +18,8 @@
 #include "hlo_run/execute.h"
 #include "hlo_run/io.h"
 #include "hlo_run/parse.h"
-#include "plan/validate.h"
+#include "plan/make_plan.h"
+#include "plan/validate/plan_validator.h"
 
 namespace hlo::plan_mutations_test {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "as_reference.h"
 #include "fmt/format.h"
+#include "plan/make_plan.h"
 #include "plan/plan.h"
 
 namespace hlo::planning_time_test {

@@ -1,6 +1,6 @@
 // Tests that --check-passes names the pass that breaks a module.
 
-#include "plan/check_passes.h"
+#include "plan/validate/pass_checker.h"
 
 #include <gtest/gtest.h>
 

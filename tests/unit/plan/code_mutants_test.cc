@@ -16,9 +16,10 @@
 #include "hlo_run/execute.h"
 #include "kernels/cpu/step_codes.h"
 #include "kernels/cpu/step_decode.h"
+#include "plan/make_plan.h"
 #include "plan/plan.h"
 #include "plan/plan_code.h"
-#include "plan/verify_code.h"
+#include "plan/validate/bytecode_verifier.h"
 
 namespace hlo::code_mutants_test {
 namespace {

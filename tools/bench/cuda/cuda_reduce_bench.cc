@@ -7,6 +7,7 @@
 
 #include "cub_calls.h"
 #include "kernels/cuda/lower_reduce.h"
+#include "plan/make_plan.h"
 #include "plan/plan.h"
 #include "programs.h"
 #include "types/dispatch.h"

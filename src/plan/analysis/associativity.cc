@@ -1,0 +1,163 @@
+#include "plan/analysis/associativity.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <initializer_list>
+#include <limits>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "kernels/cpu/tile_loops.h"
+
+namespace hlo::plan {
+namespace {
+
+constexpr int64_t kMostTriples = 20'000;
+
+// Operations that only compare and choose. What they give depends on the order of their operands alone, and
+// three values of each kind have every order that three can have. The code has called nothing deeply.
+bool OnlyChooses(const Computation& to_apply) {
+  return std::all_of(to_apply.instructions().begin(), to_apply.instructions().end(),
+                     [](const Instruction* i) {
+                       switch (i->opcode()) {
+                         case Opcode::kParameter:
+                         case Opcode::kTuple:
+                         case Opcode::kCompare:
+                         case Opcode::kSelect:
+                         case Opcode::kMaximum:
+                         case Opcode::kMinimum:
+                           return true;
+                         case Opcode::kAnd:
+                         case Opcode::kNot:
+                         case Opcode::kOr:
+                         case Opcode::kXor:
+                           return IsPred(i->shape().type());
+                         default:
+                           return false;
+                       }
+                     });
+}
+
+template <class T>
+std::vector<std::byte> BytesOf(std::initializer_list<T> values) {
+  const auto* bytes = reinterpret_cast<const std::byte*>(values.begin());
+  return {bytes, bytes + values.size() * sizeof(T)};
+}
+
+// The values of a lane that stand for all; in the total order NaNs differ too.
+std::vector<std::byte> Samples(cpu::Lane lane, Among among) {
+  return cpu::DispatchLane(lane, [&]<class T>() -> std::vector<std::byte> {
+    if constexpr (std::is_same_v<T, bool>) {
+      return BytesOf({false, true});
+    } else if constexpr (std::is_floating_point_v<T>) {
+      using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+      constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
+      const auto nan = [&](Bits payload) { return std::bit_cast<T>(std::bit_cast<Bits>(kNan) + payload); };
+      if (among == Among::kNumbers) return BytesOf<T>({-2, -1, -T{0}, 0, 1, 2});
+      return BytesOf<T>({-kNan, -1, -T{0}, 0, 1, nan(0), nan(1), nan(2)});
+    } else if constexpr (std::is_integral_v<T>) {
+      return BytesOf<T>({0, 1, 2});
+    } else {
+      return {};
+    }
+  });
+}
+
+using Columns = std::vector<std::vector<std::byte>>;  // By operand.
+
+}  // namespace
+
+bool IsAssociative(const Computation& to_apply, const cpu::TileCode& combiner,
+                   absl::Span<const ElementType> types, Among among) {
+  if (!OnlyChooses(to_apply)) return false;
+  const size_t count = types.size();
+  std::vector<int64_t> widths, sizes;
+  Columns samples;
+  int64_t values = 1;
+  for (ElementType type : types) {
+    const cpu::Lane lane = cpu::LaneOf(type);
+    widths.push_back(cpu::LaneBytes(lane));
+    samples.push_back(Samples(lane, among));
+    sizes.push_back(static_cast<int64_t>(samples.back().size()) / widths.back());
+    values *= sizes.back();
+    if (values == 0 || values * values * values > kMostTriples) return false;
+  }
+  // Column k of operand p of every triple: digit k of number p.
+  const int64_t triples = values * values * values;
+  const auto operand = [&](int64_t divisor) {
+    Columns columns(count);
+    for (size_t k = 0; k < count; ++k) {
+      columns[k].resize(triples * widths[k]);
+      for (int64_t i = 0; i < triples; ++i) {
+        std::memcpy(columns[k].data() + i * widths[k], samples[k].data() + i / divisor % sizes[k] * widths[k],
+                    widths[k]);
+      }
+      divisor *= sizes[k];
+    }
+    return columns;
+  };
+  const auto combined = [&](const Columns& a, const Columns& b) {
+    Columns result = a;
+    std::vector<const void*> in;
+    std::vector<void*> out;
+    for (const Columns* side : {&a, &b}) {
+      for (const std::vector<std::byte>& column : *side) in.push_back(column.data());
+    }
+    for (std::vector<std::byte>& column : result) out.push_back(column.data());
+    combiner.Run(triples, in.data(), out.data());
+    return result;
+  };
+  const Columns a = operand(1), b = operand(values), c = operand(values * values);
+  return combined(combined(a, b), c) == combined(a, combined(b, c));
+}
+
+namespace {
+
+// Samples of values that stand for all, in pairs; the columns are what the combiner takes.
+template <class T>
+PickRule FindPickOf(const cpu::TileCode& combiner, cpu::Lane value_lane, cpu::Lane position_lane,
+                    Among among) {
+  using Pick = cpu::ReduceProgram::Pick;
+  const std::vector<std::byte> bytes = Samples(value_lane, among);
+  const auto* samples = reinterpret_cast<const T*>(bytes.data());
+  const auto count = static_cast<int64_t>(bytes.size() / sizeof(T));
+  const int64_t width = cpu::LaneBytes(position_lane);
+  for (const auto& [largest, last_value] :
+       {std::pair(true, false), std::pair(true, true), std::pair(false, false), std::pair(false, true)}) {
+    bool fits = count > 0;
+    for (int64_t i = 0; i < count * count; ++i) {
+      const T a = samples[i / count], b = samples[i % count];
+      alignas(16) std::byte positions[3][16] = {};
+      cpu::FillIota(position_lane, 1, positions[0], 1, 0);
+      cpu::FillIota(position_lane, 1, positions[1], 2, 0);
+      T value;
+      const void* in[] = {&a, positions[0], &b, positions[1]};
+      void* out[] = {&value, positions[2]};
+      combiner.Run(1, in, out);
+      const bool first = a != a || (b == b && (largest ? a >= b : a <= b));
+      const bool first_value = first && !(last_value && a == b);
+      fits &= std::memcmp(&value, first_value ? &a : &b, sizeof value) == 0 &&
+              std::memcmp(positions[2], positions[first ? 0 : 1], width) == 0;
+    }
+    if (fits) return {largest ? Pick::kLargest : Pick::kSmallest, last_value};
+  }
+  return {};
+}
+
+}  // namespace
+
+PickRule FindPick(const Computation& to_apply, const cpu::TileCode& combiner,
+                  absl::Span<const ElementType> types, Among among) {
+  if (types.size() != 2 || !IsIntegral(types[1]) || BitWidth(types[1]) < 32 || !OnlyChooses(to_apply))
+    return {};
+  return cpu::DispatchLane(cpu::LaneOf(types[0]), [&]<class T>() -> PickRule {
+    if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>)
+      return FindPickOf<T>(combiner, cpu::LaneOf(types[0]), cpu::LaneOf(types[1]), among);
+    else
+      return {};
+  });
+}
+
+}  // namespace hlo::plan

@@ -1,0 +1,99 @@
+#include "plan/analysis/window_update.h"
+
+#include "absl/algorithm/container.h"
+#include "plan/codegen/tile_calls.h"
+#include "types/index.h"
+
+namespace hlo::plan {
+namespace {
+
+// By dimension of the operand: that of the updates, -1 for an inserted one.
+std::vector<int64_t> UpdateDims(const Instruction& scatter) {
+  const IntList window_dims = scatter.Get<attr::update_window_dims>();
+  std::vector<int64_t> dims;
+  size_t next = 0;
+  for (int64_t d = 0; d < scatter.operand(0)->shape().rank(); ++d) {
+    const bool inserted = absl::c_linear_search(scatter.Get<attr::inserted_window_dims>(), d);
+    dims.push_back(inserted ? -1 : window_dims[next++]);
+  }
+  return dims;
+}
+
+// Whether it scatters updates of the operand's type into one window of one operand.
+bool IsOneWindow(const Instruction& scatter) {
+  if (scatter.operand_count() != 3 || !scatter.Get<attr::input_batching_dims>().empty()) return false;
+  const Shape &operand = scatter.operand(0)->shape(), &indices = scatter.operand(1)->shape();
+  const int64_t index_size = std::ssize(scatter.Get<attr::scatter_dims_to_operand_dims>());
+  return IsIntegral(indices.type()) && scatter.operand(2)->shape().type() == operand.type() &&
+         index_size > 0 && Product(indices.dims()) == index_size &&
+         std::ssize(scatter.Get<attr::update_window_dims>()) +
+                 std::ssize(scatter.Get<attr::inserted_window_dims>()) ==
+             operand.rank();
+}
+
+bool HasPlainLanes(ElementType type) { return cpu::IsStoredAsLane(type) && BitWidth(type) % 8 == 0; }
+
+// (old, update); no function: the update itself. nullopt where to_apply does more than one operation.
+std::optional<cpu::TileCall> CombineOf(const Instruction& scatter) {
+  const ElementType type = scatter.operand(0)->shape().type();
+  const Computation& to_apply = *scatter.Get<attr::to_apply>();
+  const Instruction& root = *to_apply.root();
+  if (&root == to_apply.parameter(1)) return cpu::TileCall{};
+  if (!IsRegrouped(root) || !HasPlainLanes(type) || root.operand(0) != to_apply.parameter(0) ||
+      root.operand(1) != to_apply.parameter(1))
+    return std::nullopt;
+  const cpu::TileCall combine = cpu::FindTileOp(root.opcode(), type);
+  return combine.function == nullptr ? std::nullopt : std::optional(combine);
+}
+
+// Whether a window's elements lie side by side: whole behind the first dimension that it is longer in than 1.
+bool IsOneRun(const Index& sizes, const Shape& operand) {
+  int64_t d = 0;
+  while (d < operand.rank() && sizes[d] == 1) ++d;
+  for (++d; d < operand.rank(); ++d) {
+    if (sizes[d] != operand.dim(d)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<WindowUpdate> FindWindowUpdate(const Instruction& scatter) {
+  if (!IsOneWindow(scatter)) return std::nullopt;
+  const Shape &operand = scatter.operand(0)->shape(), &updates = scatter.operand(2)->shape();
+  const std::optional<cpu::TileCall> combine = CombineOf(scatter);
+  if (!HasPlainLanes(operand.type()) || !combine.has_value()) return std::nullopt;
+  Index sizes;
+  for (const int64_t d : UpdateDims(scatter)) sizes.push_back(d < 0 ? 1 : updates.dim(d));
+  WindowUpdate update{.type = operand.type(),
+                      .index_type = scatter.operand(1)->shape().type(),
+                      .count = Product(sizes),
+                      .combine = *combine};
+  if (!IsOneRun(sizes, operand) || update.count == 0) return std::nullopt;
+  // A window larger than the operand, as in arrays without elements, fits nowhere.
+  for (int64_t d = 0; d < operand.rank(); ++d) {
+    if (sizes[d] > operand.dim(d)) return std::nullopt;
+  }
+  const Index strides = RowMajorStrides(operand.dims());
+  for (const int64_t d : scatter.Get<attr::scatter_dims_to_operand_dims>())
+    update.starts.push_back({operand.dim(d) - sizes[d], strides[d]});
+  return update;
+}
+
+std::optional<LoopUpdate> FindLoopUpdate(const Instruction& scatter) {
+  constexpr int64_t kFewElements = 64;  // Others have quicker ways.
+  if (!IsOneWindow(scatter)) return std::nullopt;
+  const Shape &operand = scatter.operand(0)->shape(), &updates = scatter.operand(2)->shape();
+  const std::optional<cpu::TileCall> combine = CombineOf(scatter);
+  if (Product(updates.dims()) <= kFewElements || !combine.has_value()) return std::nullopt;
+  LoopUpdate update{.combine = *combine, .update = UpdateDims(scatter)};
+  Index room;
+  for (int64_t d = 0; d < operand.rank(); ++d) {
+    room.push_back(operand.dim(d) - (update.update[d] < 0 ? 1 : updates.dim(update.update[d])));
+    if (room[d] < 0) return std::nullopt;
+  }
+  for (const int64_t d : scatter.Get<attr::scatter_dims_to_operand_dims>()) update.max.push_back(room[d]);
+  return update;
+}
+
+}  // namespace hlo::plan

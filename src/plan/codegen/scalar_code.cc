@@ -1,0 +1,301 @@
+#include "plan/codegen/scalar_code.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "plan/codegen/tile_calls.h"
+
+namespace hlo::plan {
+namespace {
+
+constexpr int kDeepest = 8;
+
+using cpu::TileValue;
+
+bool HasWhile(const Computation& computation) {
+  return std::any_of(computation.instructions().begin(), computation.instructions().end(),
+                     [](const Instruction* instruction) {
+                       const auto called = instruction->called_computations();
+                       return instruction->opcode() == Opcode::kWhile ||
+                              std::any_of(called.begin(), called.end(),
+                                          [](const Computation* c) { return HasWhile(*c); });
+                     });
+}
+
+void AddLeafTypes(const Shape& shape, std::vector<ElementType>* types) {
+  if (!shape.IsTuple()) return types->push_back(shape.type());
+  for (const Shape& element : shape.elements()) AddLeafTypes(element, types);
+}
+
+struct Context {
+  absl::Span<const int64_t> lanes = {};  // Arrays of these sizes count as scalars: one for each lane.
+  CodeFor runs = CodeFor::kTiles;
+  int depth = 0;
+  TileValue active = cpu::TileCode::kAll;  // Whether the code counts.
+};
+
+// The values of scalar instructions, as they are appended to tile code.
+class ScalarCode {
+ public:
+  // The leaves of an instruction's value.
+  using Values = std::vector<TileValue>;
+
+  explicit ScalarCode(cpu::TileCode& code, const Context& context = {}) : code_(code), context_(context) {}
+  void Enter(const Instruction& instruction, Values values) { values_[&instruction] = std::move(values); }
+  bool Has(const Instruction& instruction) const { return values_.contains(&instruction); }
+  const Values& Of(const Instruction& instruction) const { return values_.at(&instruction); }
+
+  // After its operands. False where it is no operation on scalars.
+  bool Add(const Instruction& instruction) {
+    if (Has(instruction)) return true;
+    for (const Instruction* operand : instruction.operands()) {
+      if (!Has(*operand)) return false;
+    }
+    if (!IsOfLanes(instruction.shape())) return false;
+    std::optional<Values> values = ValuesOf(instruction);
+    if (!values.has_value()) return false;
+    Enter(instruction, *std::move(values));
+    return true;
+  }
+  // All of a computation. nullopt as above.
+  std::optional<Values> AddAll(const Computation& computation) {
+    for (const Instruction* instruction : PostOrder(computation)) {
+      if (code_.value_count() > MostValues(context_.runs) || !Add(*instruction)) return std::nullopt;
+    }
+    return Of(*computation.root());
+  }
+
+  // The tiles of so many values are kept side by side.
+  static int64_t MostValues(CodeFor runs) { return runs == CodeFor::kTiles ? 60 : 240; }
+
+ private:
+  bool IsOfLanes(const Shape& shape) const {
+    if (shape.IsTuple()) {
+      return std::all_of(shape.elements().begin(), shape.elements().end(),
+                         [&](const Shape& element) { return IsOfLanes(element); });
+    }
+    return shape.IsArray() && (shape.IsScalar() || shape.dims() == context_.lanes);
+  }
+
+  std::optional<Values> ValuesOf(const Instruction& instruction) {
+    switch (instruction.opcode()) {
+      case Opcode::kConstant:
+        return Constant(instruction);
+      case Opcode::kCall:
+      case Opcode::kFusion:
+        return Called(*instruction.called_computations()[0], Operands(instruction), context_.active);
+      case Opcode::kConditional:
+        return Conditional(instruction);
+      case Opcode::kWhile:
+        return While(instruction);
+      case Opcode::kTuple:
+        return Joined(Operands(instruction));
+      case Opcode::kGetTupleElement:
+        return Element(instruction);
+      case Opcode::kOptBarrier:
+        return Of(*instruction.operand(0));
+      case Opcode::kBroadcast:
+      case Opcode::kReshape:
+      case Opcode::kTranspose:
+        if (!instruction.operand(0)->shape().IsScalar()) return std::nullopt;
+        return Of(*instruction.operand(0));
+      default:
+        if (!HasTileCall(instruction)) return std::nullopt;
+        return Values{ApplyInstruction(instruction, Joined(Operands(instruction)), code_)};
+    }
+  }
+
+  std::vector<Values> Operands(const Instruction& instruction) const {
+    std::vector<Values> operands;
+    for (const Instruction* operand : instruction.operands()) operands.push_back(Of(*operand));
+    return operands;
+  }
+  static Values Joined(const std::vector<Values>& parts) {
+    Values all;
+    for (const Values& part : parts) all.insert(all.end(), part.begin(), part.end());
+    return all;
+  }
+  Values Element(const Instruction& instruction) const {
+    const Shape& tuple = instruction.operand(0)->shape();
+    const int64_t index = instruction.Get<attr::index>();
+    const auto* begin = Of(*instruction.operand(0)).data();
+    for (int64_t k = 0; k < index; ++k) begin += tuple.element(k).LeafCount();
+    return {begin, begin + tuple.element(index).LeafCount()};
+  }
+
+  std::optional<Values> Called(const Computation& computation, const std::vector<Values>& arguments,
+                               TileValue active) {
+    if (context_.depth == kDeepest) return std::nullopt;
+    ScalarCode inner(code_, {context_.lanes, context_.runs, context_.depth + 1, active});
+    for (size_t i = 0; i < arguments.size(); ++i)
+      inner.Enter(*computation.parameter(static_cast<int64_t>(i)), arguments[i]);
+    return inner.AddAll(computation);
+  }
+
+  // The last branch, unless another one is taken. Loops of branches that are not taken might never end.
+  std::optional<Values> Conditional(const Instruction& conditional) {
+    const auto branches = conditional.called_computations();
+    const std::vector<Values> operands = Operands(conditional);
+    const size_t last = branches.size() - 1;
+    const bool has_while =
+        std::any_of(branches.begin(), branches.end(), [](const Computation* c) { return HasWhile(*c); });
+    std::vector<TileValue> taken;
+    TileValue active = context_.active;
+    std::vector<Values> results;
+    for (size_t b = 0; b <= last; ++b) {
+      TileValue counts = active;
+      if (b < last) {
+        taken.push_back(IsBranch(conditional, operands[0][0], b));
+        if (has_while) {
+          counts = Both(active, taken[b]);
+          active = Both(active, Predicate(Opcode::kNot, {taken[b]}));
+        }
+      }
+      std::optional<Values> values = Called(*branches[b], {operands[b + 1]}, counts);
+      if (!values.has_value()) return std::nullopt;
+      results.push_back(*std::move(values));
+    }
+    Values selected = std::move(results[last]);
+    std::vector<ElementType> types;
+    AddLeafTypes(conditional.shape(), &types);
+    for (size_t b = last; b-- > 0;) {
+      for (size_t k = 0; k < selected.size(); ++k) {
+        const TileValue choice[] = {taken[b], results[b][k], selected[k]};
+        if (choice[1] != choice[2])
+          selected[k] = code_.Apply(cpu::FindTileSelect(types[k]), code_.lane(choice[1]), choice);
+      }
+    }
+    return selected;
+  }
+  // By a pred, of which true is the first branch, or by number.
+  TileValue IsBranch(const Instruction& conditional, TileValue choice, size_t number) {
+    if (IsPred(conditional.operand(0)->shape().type())) return choice;
+    const auto value = static_cast<int32_t>(number);
+    const TileValue wanted = code_.Constant(cpu::Lane::kS32, &value);
+    return code_.Apply(cpu::FindTileCompare(ComparisonDirection::kEq, false, ElementType::kS32),
+                       cpu::Lane::kPred, {choice, wanted});
+  }
+  TileValue Predicate(Opcode opcode, absl::Span<const TileValue> operands) {
+    return code_.Apply(cpu::FindTileOp(opcode, ElementType::kPred), cpu::Lane::kPred, operands);
+  }
+  TileValue Both(TileValue a, TileValue b) {
+    return a == cpu::TileCode::kAll ? b : Predicate(Opcode::kAnd, {a, b});
+  }
+
+  std::optional<Values> While(const Instruction& loop) {
+    const Values& state = Of(*loop.operand(0));
+    if (context_.runs == CodeFor::kTiles || context_.depth == kDeepest || state.empty()) return std::nullopt;
+    std::optional<cpu::TileCode> condition = Turn(*loop.Get<attr::condition>(), state),
+                                 body = Turn(*loop.Get<attr::body>(), state);
+    if (!condition.has_value() || !body.has_value()) return std::nullopt;
+    const TileValue first = code_.Repeat({*std::move(condition), *std::move(body), context_.active}, state);
+    Values after(state.size());
+    for (size_t k = 0; k < after.size(); ++k) after[k] = first + static_cast<TileValue>(k);
+    return after;
+  }
+  // The code of a computation of the loop's state.
+  std::optional<cpu::TileCode> Turn(const Computation& computation, const Values& state) const {
+    std::vector<cpu::Lane> inputs;
+    Values arguments;
+    for (const TileValue value : state) {
+      arguments.push_back(static_cast<TileValue>(inputs.size()));
+      inputs.push_back(code_.lane(value));
+    }
+    cpu::TileCode code(inputs);
+    ScalarCode turn(code, {context_.lanes, context_.runs, context_.depth + 1});
+    turn.Enter(*computation.parameter(0), std::move(arguments));
+    const std::optional<Values> results = turn.AddAll(computation);
+    if (!results.has_value()) return std::nullopt;
+    for (const TileValue result : *results) code.Yield(result);
+    return code;
+  }
+
+  std::optional<Values> Constant(const Instruction& constant) {
+    if (constant.is_elided() || !constant.shape().IsScalar()) return std::nullopt;
+    const ElementType type = constant.shape().type();
+    alignas(16) std::byte element[16] = {};
+    const cpu::TileCall widen = cpu::LoadTile(type);
+    const void* in[] = {constant.Get<attr::literal>()->data()};
+    if (widen.function != nullptr)
+      widen.function(1, element, in, widen.parameter);
+    else
+      std::copy_n(static_cast<const std::byte*>(in[0]), ByteCount(type), element);
+    return Values{code_.Constant(cpu::LaneOf(type), element)};
+  }
+
+  cpu::TileCode& code_;
+  const Context context_;
+  absl::flat_hash_map<const Instruction*, Values> values_;
+};
+
+bool IsScalarOf(const Shape& shape, ElementType type) { return shape.IsScalar() && shape.type() == type; }
+
+}  // namespace
+
+std::optional<cpu::TileCode> FindLaneCode(const Computation& computation, absl::Span<const int64_t> lanes,
+                                          CodeFor runs) {
+  constexpr size_t kMostParameters = 16;
+  const auto parameters = computation.parameters();
+  if (parameters.size() > kMostParameters) return std::nullopt;
+  std::vector<cpu::Lane> inputs;
+  for (const Instruction* parameter : parameters) {
+    if (!parameter->shape().IsArray() || parameter->shape().dims() != lanes) return std::nullopt;
+    inputs.push_back(cpu::LaneOf(parameter->shape().type()));
+  }
+  cpu::TileCode code(inputs);
+  ScalarCode values(code, {lanes, runs});
+  for (size_t k = 0; k < parameters.size(); ++k) values.Enter(*parameters[k], {static_cast<TileValue>(k)});
+  const std::optional<ScalarCode::Values> results = values.AddAll(computation);
+  if (!results.has_value() || code.value_count() > ScalarCode::MostValues(runs)) return std::nullopt;
+  for (const TileValue result : *results) code.Yield(result);
+  return code;
+}
+
+std::optional<cpu::TileCode> FindCombinerCode(const Computation& to_apply,
+                                              absl::Span<const ElementType> types, CodeFor runs) {
+  const auto parameters = to_apply.parameters();
+  const size_t count = types.size();
+  const Shape& result = to_apply.root()->shape();
+  if (count > 8 || parameters.size() != 2 * count || (count > 1 && !result.IsTuple())) return std::nullopt;
+  const absl::Span<const Shape> results =
+      result.IsTuple() ? result.elements() : absl::MakeConstSpan(&result, 1);
+  if (results.size() != count) return std::nullopt;
+  for (size_t k = 0; k < count; ++k) {
+    if (!IsScalarOf(parameters[k]->shape(), types[k]) || !IsScalarOf(results[k], types[k]) ||
+        !IsScalarOf(parameters[count + k]->shape(), types[k]))
+      return std::nullopt;
+  }
+  return FindLaneCode(to_apply, {}, runs);
+}
+
+std::optional<cpu::TileCode> FindComparatorCode(const Computation& to_apply,
+                                                absl::Span<const ElementType> types, CodeFor runs) {
+  const auto parameters = to_apply.parameters();
+  if (parameters.size() != 2 * types.size() || !IsScalarOf(to_apply.root()->shape(), ElementType::kPred))
+    return std::nullopt;
+  for (size_t k = 0; k < parameters.size(); ++k) {
+    if (!IsScalarOf(parameters[k]->shape(), types[k / 2])) return std::nullopt;
+  }
+  return FindLaneCode(to_apply, {}, runs);
+}
+
+std::optional<cpu::TileCode> FindUnaryCode(const Instruction& root, const Instruction& parameter) {
+  constexpr int64_t kMostSteps = 48;
+  cpu::TileCode code({cpu::LaneOf(parameter.shape().type())});
+  ScalarCode values(code);
+  values.Enter(parameter, {0});
+  // Those that the root needs, each after its operands: definitions come before uses in the text.
+  for (const Instruction* instruction : PostOrder(*root.parent())) {
+    if (instruction->opcode() == Opcode::kParameter) continue;
+    values.Add(*instruction);
+    if (instruction == &root || code.step_count() > kMostSteps) break;
+  }
+  if (code.step_count() > kMostSteps || !values.Has(root)) return std::nullopt;
+  code.Yield(values.Of(root)[0]);
+  return code;
+}
+
+}  // namespace hlo::plan

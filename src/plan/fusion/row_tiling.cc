@@ -1,0 +1,355 @@
+#include "plan/fusion/row_tiling.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "plan/fusion/row_tiling_cse.h"
+#include "plan/visit.h"
+
+namespace hlo::plan {
+namespace {
+
+constexpr int64_t kFewestRows = 16;
+constexpr int64_t kFewestElements = 32 << 10;  // Less stays in the cache by itself.
+// What is read and written for a block; more where many blocks remain.
+constexpr int64_t kBlockBytes = 64 << 10, kLargestBlock = 256 << 10, kManyBlocks = 32;
+constexpr int64_t kLongestRow = 256 << 10;  // In bytes; several blocks must fit the L2 cache.
+constexpr size_t kMostParts = 24, kFarthestPart = 32;
+
+using Part = std::variant<cpu::TileProgram, cpu::ReduceProgram>;
+
+const cpu::TileProgram& BodyOf(const Part& part) {
+  const auto* loop = std::get_if<cpu::TileProgram>(&part);
+  return loop != nullptr ? *loop : std::get<cpu::ReduceProgram>(part).body;
+}
+
+// visit(argument, is_write) for all that a part reads and writes.
+template <class Visit>
+void VisitPart(Part& part, Visit&& visit) {
+  const auto program = [&](cpu::TileProgram& p) {
+    p.VisitAccesses([&](cpu::Access& access, bool is_store) {
+      VisitOthers(access, [&](int32_t& argument) { visit(argument, false); });
+      if (access.IsArray()) visit(access.argument, is_store);
+    });
+  };
+  if (auto* loop = std::get_if<cpu::TileProgram>(&part)) return program(*loop);
+  auto& reduce = std::get<cpu::ReduceProgram>(part);
+  program(reduce.body);
+  for (cpu::ReduceProgram::Result& result : reduce.results) {
+    visit(result.init, false);
+    visit(result.output, true);
+  }
+}
+
+struct Walk {
+  std::vector<int64_t> dims, strides;
+  void Add(int64_t dim, int64_t stride) {
+    if (dim == 1) return;
+    dims.push_back(dim);
+    strides.push_back(stride);
+  }
+};
+
+// How an access walks from row to row, and within a row; nullopt where rows do not end with dimensions.
+std::optional<std::pair<Walk, Walk>> SplitRows(const cpu::TileProgram& program, bool rows_are_outer,
+                                               const cpu::Access& access, int64_t rows) {
+  Walk along, within;
+  if (rows_are_outer) {
+    for (size_t d = 0; d < access.outer.size(); ++d) along.Add(program.outer_dims()[d], access.outer[d]);
+    for (size_t d = 0; d < access.inner.size(); ++d) within.Add(program.inner_dims()[d], access.inner[d]);
+    return std::pair(std::move(along), std::move(within));
+  }
+  int64_t left = rows;
+  for (size_t d = 0; d < access.inner.size(); ++d) {
+    const int64_t dim = program.inner_dims()[d], stride = access.inner[d];
+    const int64_t outer = std::gcd(left, dim), inner = dim / outer;
+    if (left > 1 && inner > 1 && outer != left) return std::nullopt;
+    along.Add(outer, stride * inner);
+    within.Add(inner, stride);
+    left /= outer;
+  }
+  if (left != 1) return std::nullopt;
+  return std::pair(std::move(along), std::move(within));
+}
+
+// Whether row r touches nothing but elements [r * length, (r + 1) * length).
+bool StaysInRow(const cpu::TileProgram& program, bool rows_are_outer, const cpu::Access& access, int64_t rows,
+                int64_t length) {
+  const auto split = SplitRows(program, rows_are_outer, access, rows);
+  if (!split.has_value() || !access.starts.empty() || !access.edges.empty()) return false;
+  const auto& [along, within] = *split;
+  int64_t expected = length;
+  for (size_t d = along.dims.size(); d-- > 0;) {
+    if (along.strides[d] != expected) return false;
+    expected *= along.dims[d];
+  }
+  int64_t least = access.offset, most = access.offset;
+  for (size_t d = 0; d < within.dims.size(); ++d)
+    (within.strides[d] < 0 ? least : most) += (within.dims[d] - 1) * within.strides[d];
+  return least >= 0 && most < length;
+}
+
+class Blocker {
+ public:
+  Blocker(Plan& plan, bool shares) : plan_(plan), shares_(shares), read_count_(CountReads(plan)) {}
+
+  void Run(std::vector<Step>& steps) {
+    for (Step& step : steps) {
+      if (auto* loop = std::get_if<LoopStep>(&step.what)) {
+        Run(loop->condition);
+        Run(loop->body);
+      } else if (auto* branch = std::get_if<BranchStep>(&step.what)) {
+        for (BranchStep::Branch& each : branch->branches) Run(each.steps);
+      }
+    }
+    std::vector<Step> joined;
+    for (size_t i = 0; i < steps.size();) {
+      const Group group = GroupFrom(steps, i);
+      if (group.members.size() < 2) {
+        joined.push_back(std::move(steps[i++]));
+        continue;
+      }
+      const size_t last = group.members.back();
+      for (size_t k = i; k < last; ++k) {
+        if (!std::binary_search(group.members.begin(), group.members.end(), k))
+          joined.push_back(std::move(steps[k]));
+      }
+      joined.push_back(Join(steps, group));
+      i = last + 1;
+    }
+    steps = std::move(joined);
+  }
+
+ private:
+  struct Group {
+    int64_t rows = 0;
+    std::vector<size_t> members;
+    // Of what is read or written row by row: the bytes of a row.
+    absl::flat_hash_map<ValueId, int64_t> row_bytes;
+    absl::flat_hash_set<ValueId> read, written;
+    int64_t bytes() const {
+      return std::accumulate(row_bytes.begin(), row_bytes.end(), int64_t{0},
+                             [](int64_t sum, const auto& each) { return sum + each.second; });
+    }
+  };
+
+  ValueId Real(ValueId v) const { return plan_.graph.Resolve(v); }
+
+  // The rows of a reduction along them.
+  static int64_t RowsOf(const Step& step) {
+    const auto* reduce = std::get_if<ReduceStep>(&step.what);
+    return reduce != nullptr && reduce->program.TakesRows() ? reduce->program.kept_count() : 0;
+  }
+  static bool HasRows(const Step& step, int64_t rows) {
+    const auto* loop = std::get_if<TileStep>(&step.what);
+    if (loop == nullptr) return RowsOf(step) == rows;
+    if (loop->programs.size() != 1 || loop->updated != kNoValue) return false;
+    const cpu::TileProgram& program = loop->programs[0];
+    return program.outer_count() == 1 && program.inner_count() > 0 && program.inner_count() % rows == 0;
+  }
+
+  int64_t ElementsOf(ValueId v) const { return *plan_.graph.values[v].shape.ElementCount(); }
+
+  // Those steps from `first` on that run together; one that does not fit may stay before all of them.
+  Group GroupFrom(std::vector<Step>& steps, size_t first) {
+    Group group;
+    const size_t end = std::min(steps.size(), first + kFarthestPart);
+    for (size_t i = first; i < end && group.rows == 0; ++i) group.rows = RowsOf(steps[i]);
+    if (group.rows < kFewestRows || !HasRows(steps[first], group.rows)) return {};
+    bool reduces = false;
+    int64_t elements = 0;
+    for (size_t i = first; i < end && group.members.size() < kMostParts; ++i) {
+      if (HasRows(steps[i], group.rows) && Add(steps[i], i, &group)) {
+        reduces |= std::holds_alternative<ReduceStep>(steps[i].what);
+        const auto* loop = std::get_if<TileStep>(&steps[i].what);
+        elements = std::max(elements,
+                            loop != nullptr
+                                ? loop->programs[0].inner_count()
+                                : group.rows * std::get<ReduceStep>(steps[i].what).program.reduced_count());
+      } else if (i == first || !MayComeBefore(steps[i], group)) {
+        break;
+      }
+    }
+    return reduces && elements >= kFewestElements ? group : Group{};
+  }
+
+  // What reads nothing of the group, and updates nothing in place that the group may read.
+  bool MayComeBefore(Step& step, const Group& group) const {
+    const auto* loop = std::get_if<TileStep>(&step.what);
+    const auto* kernel = std::get_if<KernelStep>(&step.what);
+    const bool computes = (loop != nullptr && loop->updated == kNoValue) ||
+                          (kernel != nullptr && kernel->kernel.updated == 0) ||
+                          std::holds_alternative<ReduceStep>(step.what);
+    if (!computes) return false;
+    bool reads = false;
+    VisitSlots(step,
+               [&](int32_t& v, bool is_write) { reads |= !is_write && group.written.contains(Real(v)); });
+    return !reads;
+  }
+
+  // Joins the group if all that the step reads of it lies in its own row, and if they have something in
+  // common.
+  bool Add(Step& step, size_t number, Group* group) const {
+    absl::flat_hash_map<ValueId, int64_t> row_bytes = group->row_bytes;
+    absl::flat_hash_set<ValueId> read, written;
+    bool fits = true;
+    int64_t shared_bytes = 0;
+    const auto* reduce = std::get_if<ReduceStep>(&step.what);
+    const cpu::TileProgram& program =
+        reduce != nullptr ? reduce->program.body : std::get<TileStep>(step.what).programs[0];
+    program.VisitAccesses([&](const cpu::Access& access, bool is_store) {
+      VisitOthers(access, [&](int32_t argument) { fits &= !group->written.contains(Real(argument)); });
+      if (!access.IsArray()) return;
+      const ValueId v = Real(access.argument);
+      const int64_t length = ElementsOf(v) / group->rows;
+      const bool stays = ElementsOf(v) % group->rows == 0 &&
+                         StaysInRow(program, reduce != nullptr, access, group->rows, length);
+      (is_store ? written : read).insert(v);
+      fits &= stays || !(is_store || group->written.contains(v));
+      if (!stays) return;
+      row_bytes[v] = length * ByteCount(access.type);
+      if (!is_store && group->row_bytes.contains(v)) shared_bytes += row_bytes[v];
+    });
+    if (reduce != nullptr) {
+      for (const cpu::ReduceProgram::Result& result : reduce->program.results) {
+        fits &= !group->written.contains(Real(result.init));
+        written.insert(Real(result.output));
+        row_bytes[Real(result.output)] = ByteCount(result.output_type);
+      }
+    }
+    // What waits for the steps between takes memory meanwhile, which has to be worth it.
+    const bool is_next = group->members.empty() || group->members.back() + 1 == number;
+    const int64_t least = group->members.empty() ? 0 : is_next ? 1 : group->bytes() / 2;
+    if (!fits || shared_bytes < least) return false;
+    Group grown = *group;
+    grown.row_bytes = std::move(row_bytes);
+    if (grown.bytes() > kLongestRow) return false;
+    grown.read.insert(read.begin(), read.end());
+    grown.written.insert(written.begin(), written.end());
+    grown.members.push_back(number);
+    *group = std::move(grown);
+    return true;
+  }
+
+  Step Join(std::vector<Step>& steps, const Group& group) {
+    RowsStep rows;
+    Step step{steps[group.members.back()].instruction, {}};
+    absl::flat_hash_map<ValueId, int64_t> reads_inside;
+    for (const size_t i : group.members) {
+      Step& member = steps[i];
+      rows.instructions.push_back(member.instruction);
+      step.fused.insert(step.fused.end(), member.fused.begin(), member.fused.end());
+      if (member.instruction != step.instruction) step.fused.push_back(member.instruction);
+      if (auto* reduce = std::get_if<ReduceStep>(&member.what))
+        rows.program.parts.emplace_back(std::move(reduce->program));
+      else
+        rows.program.parts.emplace_back(std::move(std::get<TileStep>(member.what).programs[0]));
+      VisitPart(rows.program.parts.back(), [&](int32_t& v, bool is_write) {
+        if (!is_write) ++reads_inside[Real(v)];
+      });
+    }
+    rows.program.rows = group.rows;
+    const auto rows_of = [&](int64_t bytes) { return bytes / std::max<int64_t>(group.bytes(), 1); };
+    const int64_t block =
+        std::max(rows_of(kBlockBytes), std::min(rows_of(kLargestBlock), group.rows / kManyBlocks));
+    rows.program.block = std::clamp<int64_t>(block, 1, group.rows);
+    Number(group, reads_inside, &rows);
+    JoinParts(rows, shares_);
+    step.what = std::move(rows);
+    return step;
+  }
+
+  // Arguments first, then what nobody else reads.
+  void Number(const Group& group, const absl::flat_hash_map<ValueId, int64_t>& reads_inside, RowsStep* rows) {
+    absl::flat_hash_map<ValueId, int32_t> number;
+    std::vector<ValueId> kept;
+    const auto each = [&](auto&& visit) {
+      for (Part& part : rows->program.parts) VisitPart(part, visit);
+    };
+    each([&](int32_t& v, bool) {
+      if (!group.written.contains(Real(v)) && number.emplace(Real(v), rows->operands.size()).second)
+        rows->operands.push_back(Real(v));
+    });
+    each([&](int32_t& v, bool is_write) {
+      if (!is_write) return;
+      const auto found = reads_inside.find(Real(v));
+      if ((found == reads_inside.end() ? 0 : found->second) == read_count_[Real(v)]) {
+        kept.push_back(Real(v));
+      } else {
+        number[Real(v)] = static_cast<int32_t>(rows->operands.size() + rows->results.size());
+        rows->results.push_back(Real(v));
+      }
+    });
+    rows->program.argument_count = static_cast<int32_t>(rows->operands.size() + rows->results.size());
+    for (const ValueId v : kept) {
+      number[v] = rows->program.argument_count + static_cast<int32_t>(rows->program.kept_bytes.size());
+      rows->program.kept_bytes.push_back(group.row_bytes.at(v));
+    }
+    each([&](int32_t& v, bool) { v = number.at(Real(v)); });
+    FindSharing(rows);
+  }
+
+  // A loop's result may take the place of an operand that it reads in the same places, and no part later.
+  static void FindSharing(RowsStep* rows) {
+    const auto operand_count = static_cast<int32_t>(rows->operands.size());
+    std::vector<size_t> last_read(operand_count, 0);
+    std::vector<bool> stays(operand_count, true);
+    for (size_t p = 0; p < rows->program.parts.size(); ++p) {
+      VisitPart(rows->program.parts[p], [&](int32_t& v, bool) {
+        if (v < operand_count) last_read[v] = p;
+      });
+    }
+    for (size_t p = 0; p < rows->program.parts.size(); ++p) {
+      const auto* loop = std::get_if<cpu::TileProgram>(&rows->program.parts[p]);
+      if (loop == nullptr) continue;
+      const cpu::Access* store = nullptr;
+      int64_t store_count = 0;
+      loop->VisitAccesses([&](const cpu::Access& access, bool is_store) {
+        if (is_store) store = &access, ++store_count;
+      });
+      if (store_count != 1 || store->argument >= rows->program.argument_count) continue;
+      for (int32_t v = 0; v < operand_count; ++v) {
+        if (last_read[v] == p && ReadsOwnPlaces(*rows, v, *loop, *store))
+          rows->sharing.push_back({store->argument - operand_count, v});
+      }
+    }
+  }
+
+  // Whether all reads of the operand stay in their row, and those of the loop are where it stores.
+  static bool ReadsOwnPlaces(const RowsStep& rows, int32_t operand, const cpu::TileProgram& loop,
+                             const cpu::Access& store) {
+    const int64_t length = loop.inner_count() / rows.program.rows;
+    bool fits = true, reads = false;
+    for (const Part& part : rows.program.parts) {
+      const cpu::TileProgram& body = BodyOf(part);
+      body.VisitAccesses([&](const cpu::Access& access, bool) {
+        VisitOthers(access, [&](int32_t argument) { fits &= argument != operand; });
+        if (access.argument != operand) return;
+        fits &= ByteCount(access.type) == ByteCount(store.type) &&
+                StaysInRow(body, std::holds_alternative<cpu::ReduceProgram>(part), access, rows.program.rows,
+                           length);
+        if (&body != &loop) return;
+        reads = true;
+        fits &= access.offset == store.offset && access.inner == store.inner;
+      });
+      if (const auto* reduce = std::get_if<cpu::ReduceProgram>(&part)) {
+        for (const cpu::ReduceProgram::Result& result : reduce->results) fits &= result.init != operand;
+      }
+    }
+    return fits && reads;
+  }
+
+  Plan& plan_;
+  const bool shares_;
+  std::vector<int64_t> read_count_;
+};
+
+}  // namespace
+
+void BlockRows(Plan& plan, bool shares) { Blocker(plan, shares).Run(plan.steps); }
+
+}  // namespace hlo::plan

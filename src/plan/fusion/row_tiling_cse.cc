@@ -1,0 +1,205 @@
+#include "plan/fusion/row_tiling_cse.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "kernels/cpu/chain_fold.h"
+
+namespace hlo::plan {
+namespace {
+
+using cpu::Access;
+using cpu::ReduceProgram;
+using cpu::TileProgram;
+using cpu::TileValue;
+
+constexpr int64_t kShortest = 128;
+
+bool HasLongRows(const TileProgram& program, int64_t rows) {
+  return program.outer_dims().size() == 1 && program.outer_count() == rows &&
+         program.inner_dims().size() == 1 && program.inner_count() >= kShortest;
+}
+
+bool IsPlain(const Access& access) {
+  return access.IsArray() && access.starts.empty() && access.edges.empty();
+}
+bool ReadAlike(const Access& a, const Access& b) {
+  return IsPlain(a) && IsPlain(b) && a.argument == b.argument && a.type == b.type && a.offset == b.offset &&
+         a.outer == b.outer && a.inner == b.inner;
+}
+
+// Numbers for values of several programs, the same for those that are computed alike.
+class Numbers {
+ public:
+  // By value; of values that are nothing like others, a number of their own.
+  std::vector<int32_t> Of(const TileProgram& program) {
+    std::vector<int32_t> numbers(program.steps().size(), -1);
+    for (const TileProgram::Step& step : program.steps()) {
+      Known value{&program, &step, {-1, -1, -1}};
+      for (int k = 0; k < step.operand_count; ++k) value.in[k] = numbers[step.in[k]];
+      const auto found = std::find_if(known_.begin(), known_.end(),
+                                      [&](const Known& known) { return AreSame(known, value); });
+      numbers[step.out] = static_cast<int32_t>(found - known_.begin());
+      if (found == known_.end()) known_.push_back(value);
+    }
+    return numbers;
+  }
+
+ private:
+  struct Known {
+    const TileProgram* program;
+    const TileProgram::Step* step;
+    std::array<int32_t, 3> in;
+  };
+  static bool AreSame(const Known& a, const Known& b) {
+    const int32_t x = a.step->access, y = b.step->access;
+    if (x >= 0 || y >= 0) return x >= 0 && y >= 0 && ReadAlike(a.program->access(x), b.program->access(y));
+    return a.step->call.function == b.step->call.function &&
+           a.step->call.parameter == b.step->call.parameter && a.in == b.in;
+  }
+
+  std::vector<Known> known_;
+};
+
+// How a program is copied.
+struct Changes {
+  std::optional<std::pair<TileValue, Access>> load, store;  // A value is read instead, or stored too.
+  bool yields_stored = false;
+};
+TileProgram Copy(const TileProgram& from, const Changes& changes) {
+  std::vector<bool> needed(from.steps().size(), false);  // By value.
+  for (const TileProgram::Stored& stored : from.stores()) needed[stored.value] = true;
+  for (const TileValue value : from.yields()) needed[value] = true;
+  const auto is_loaded = [&](TileValue value) {
+    return changes.load.has_value() && changes.load->first == value;
+  };
+  for (size_t s = from.steps().size(); s-- > 0;) {
+    const TileProgram::Step& step = from.steps()[s];
+    if (!needed[step.out] || is_loaded(step.out)) continue;
+    for (int k = 0; k < step.operand_count; ++k) needed[step.in[k]] = true;
+  }
+  TileProgram to(from.outer_dims(), from.inner_dims());
+  std::vector<TileValue> values(needed.size(), -1);
+  for (const TileProgram::Step& step : from.steps()) {
+    if (!needed[step.out]) continue;
+    std::vector<TileValue> operands;
+    for (int k = 0; k < step.operand_count; ++k) operands.push_back(values[step.in[k]]);
+    values[step.out] = is_loaded(step.out) ? to.Load(changes.load->second)
+                       : step.access >= 0  ? to.Load(from.access(step.access))
+                                           : to.Apply(step.call, from.lane(step.out), operands);
+  }
+  for (const TileProgram::Stored& stored : from.stores())
+    to.Store(values[stored.value], from.access(stored.access));
+  if (changes.store.has_value()) to.Store(values[changes.store->first], changes.store->second);
+  if (changes.yields_stored) to.Yield(values[from.stores()[0].value]);
+  for (const TileValue value : from.yields()) to.Yield(values[value]);
+  to.Finish();
+  return to;
+}
+
+bool IsPlain(const TileProgram& program) {
+  bool plain = true;
+  program.VisitAccesses([&](const Access& access, bool) { plain &= IsPlain(access) && access.next < 0; });
+  return plain;
+}
+
+// The loop that also reduces what it stores, as `reduce` does; nullopt where that reads anything else.
+std::optional<TileProgram> Reduced(TileProgram loop, const ReduceProgram& reduce, int64_t rows) {
+  if (loop.outer_count() == 1) {
+    std::optional<TileProgram> by_rows = loop.ByRows(loop.inner_count() / rows);
+    if (by_rows.has_value()) loop = *std::move(by_rows);
+  }
+  if (!HasLongRows(loop, rows) || loop.inner_count() != reduce.reduced_count() || loop.stores().size() != 1 ||
+      !IsPlain(loop) || !reduce.body.YieldedAsStored().has_value() ||
+      reduce.pick != ReduceProgram::Pick::kNone)
+    return std::nullopt;
+  if (!HasLongRows(reduce.body, rows) ||
+      !ReadAlike(loop.access(loop.stores()[0].access), reduce.body.access(reduce.body.steps()[0].access)))
+    return std::nullopt;
+  TileProgram joined = Copy(loop, {.yields_stored = true});
+  if (!joined.Folds() || !cpu::ChainFold::KindOf(reduce.fold, joined.YieldsBF16()).has_value())
+    return std::nullopt;
+  return joined;
+}
+
+// A value of a program, rounded to bf16, and the same of another one: cheaper to keep than to compute again.
+std::optional<std::pair<TileValue, TileValue>> SharedValue(const TileProgram& program,
+                                                           const TileProgram& other) {
+  Numbers numbers;
+  const std::vector<int32_t> own = numbers.Of(program), others = numbers.Of(other);
+  std::optional<std::pair<TileValue, TileValue>> found;
+  for (const TileProgram::Step& step : program.steps()) {
+    const cpu::TileSymbol& symbol = step.call.symbol;
+    const bool is_bf16 = step.access < 0 && symbol.to == ElementType::kBF16 &&
+                         (symbol.kind == cpu::TileSymbol::Kind::kRoundedOperation ||
+                          symbol.kind == cpu::TileSymbol::Kind::kRound);
+    const auto same = std::find(others.begin(), others.end(), own[step.out]);
+    if (is_bf16 && same != others.end())
+      found.emplace(step.out, static_cast<TileValue>(same - others.begin()));
+  }
+  return found;
+}
+
+// Long rows of which something stays the same are walked by themselves.
+void WalkRows(RowsStep& rows) {
+  for (auto& part : rows.program.parts) {
+    auto* loop = std::get_if<TileProgram>(&part);
+    if (loop == nullptr || loop->inner_dims().size() < 2) continue;
+    const int64_t length = loop->inner_count() / rows.program.rows;
+    std::optional<TileProgram> by_rows = length < kShortest ? std::nullopt : loop->ByRows(length);
+    if (by_rows.has_value()) part = *std::move(by_rows);
+  }
+}
+
+// A reduction of what the loop before it stores becomes one with it.
+void JoinWithLoops(RowsStep& rows) {
+  auto& parts = rows.program.parts;
+  for (size_t p = 0; p + 1 < parts.size(); ++p) {
+    const auto* loop = std::get_if<TileProgram>(&parts[p]);
+    auto* reduce = std::get_if<ReduceProgram>(&parts[p + 1]);
+    if (loop == nullptr || reduce == nullptr) continue;
+    std::optional<TileProgram> body = Reduced(*loop, *reduce, rows.program.rows);
+    if (!body.has_value()) continue;
+    reduce->body = *std::move(body);
+    parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(p));
+    rows.instructions.erase(rows.instructions.begin() + static_cast<std::ptrdiff_t>(p));
+  }
+}
+
+// What a reduction computes on its way is kept for the next loop that needs it.
+void KeepShared(cpu::RowProgram& program, size_t p) {
+  auto* reduce = std::get_if<ReduceProgram>(&program.parts[p]);
+  if (reduce == nullptr || !HasLongRows(reduce->body, program.rows) || !IsPlain(reduce->body) ||
+      !reduce->body.Folds() || !reduce->body.stores().empty())
+    return;
+  for (size_t q = p + 1; q < program.parts.size(); ++q) {
+    auto* loop = std::get_if<TileProgram>(&program.parts[q]);
+    if (loop == nullptr || !HasLongRows(*loop, program.rows) || !IsPlain(*loop) ||
+        loop->inner_count() != reduce->body.inner_count())
+      continue;
+    const auto shared = SharedValue(reduce->body, *loop);
+    if (!shared.has_value()) continue;
+    const int64_t length = loop->inner_count();
+    const auto number = static_cast<int32_t>(program.argument_count + program.kept_bytes.size());
+    const Access kept{number, ElementType::kBF16, 0, {length}, {1}, {}};
+    TileProgram body = Copy(reduce->body, {.store = std::pair(shared->first, kept)});
+    if (!body.Folds()) return;
+    *loop = Copy(*loop, {.load = std::pair(shared->second, kept)});
+    reduce->body = std::move(body);
+    program.kept_bytes.push_back(length * ByteCount(kept.type));
+    return;
+  }
+}
+
+}  // namespace
+
+void JoinParts(RowsStep& rows, bool shares) {
+  WalkRows(rows);
+  JoinWithLoops(rows);
+  for (size_t p = 0; shares && p < rows.program.parts.size(); ++p) KeepShared(rows.program, p);
+}
+
+}  // namespace hlo::plan

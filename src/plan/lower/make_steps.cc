@@ -1,0 +1,224 @@
+#include "plan/lower/make_steps.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "base/check.h"
+#include "plan/analysis/counted_loops.h"
+#include "plan/analysis/node_traits.h"
+#include "plan/codegen/tile_calls.h"
+#include "plan/lower/loop_steps.h"
+#include "plan/select/library_kernels.h"
+#include "plan/visit.h"
+
+namespace hlo::plan {
+namespace {
+
+class StepMaker {
+ public:
+  StepMaker(Graph& graph, const Groups& groups, const Merges& merges)
+      : graph_(graph), groups_(groups), merges_(merges), loops_(graph, groups, merges) {}
+
+  std::vector<Step> Make(const Block& block) {
+    std::vector<Step> steps;
+    for (const Node* node : block.nodes) {
+      const size_t count = steps.size();
+      if (node->kind == Node::Kind::kWhile)
+        Loop(*node, &steps);
+      else if (node->kind == Node::Kind::kConditional)
+        steps.push_back({node->instruction, Branch(*node)});
+      else if (!groups_.IsDead(*node) && !groups_.IsInlined(*node))
+        Op(*node, &steps);
+      if (steps.size() > count) steps.back().node = node;
+      if (std::vector<const Instruction*> fused = loops_.TakeFused(); !fused.empty())
+        steps.back().fused = std::move(fused);
+    }
+    return steps;
+  }
+
+ private:
+  const Shape& ShapeOf(ValueId v) const { return graph_.values[v].shape; }
+
+  void Op(const Node& node, std::vector<Step>* steps) {
+    if (IsElementwise(graph_, node) || IsPositional(graph_, node) || IsDynamicSlice(node)) {
+      if (IsPositional(graph_, node) && KeepsMemory(node) && Alias(node)) return;
+      if (const MergedLoop* loop = merges_.LoopOf(node)) {
+        if (loop->roots.back() == &node && loop->update == nullptr)
+          steps->push_back({Shown(node), TileStep{{loops_.Loops(*loop)}}});
+        return;
+      }
+      steps->push_back({Shown(node), TileStep{{loops_.Loops({{&node}, {node.results[0]}})}}});
+      return;
+    }
+    if (node.only_reference) {
+      steps->push_back({node.instruction, Reference(node)});
+      return;
+    }
+    switch (node.instruction->opcode()) {
+      case Opcode::kBitcast:
+      case Opcode::kBitcastConvert:
+      case Opcode::kReshape:
+        if (KeepsMemory(node) && Alias(node)) return;
+        break;
+      case Opcode::kReduce:
+        if (auto code = FindReduceCode(*node.instruction)) {
+          steps->push_back({node.instruction, loops_.Reduce(node, std::move(*code))});
+          return;
+        }
+        break;
+      case Opcode::kDynamicUpdateSlice:
+        steps->push_back({node.instruction, loops_.UpdateSlice(node)});
+        return;
+      case Opcode::kScatter:
+        if (const auto update = FindLoopUpdate(*node.instruction)) {
+          steps->push_back({node.instruction, loops_.ScatterWindow(node, *update)});
+          return;
+        }
+        break;
+      case Opcode::kConcatenate:
+        steps->push_back({node.instruction, loops_.Concatenate(node)});
+        return;
+      case Opcode::kPad:
+        steps->push_back({node.instruction, loops_.Pad(node)});
+        return;
+      default:
+        break;
+    }
+    if (const LibraryKernel kernel = FindLibraryKernel(*node.instruction); kernel.run != nullptr) {
+      KernelStep step{kernel, {}, {}};
+      step.operands.assign(node.operands.begin(), node.operands.end());
+      step.results.assign(node.results.begin(), node.results.end());
+      steps->push_back({node.instruction, std::move(step)});
+      return;
+    }
+    steps->push_back({node.instruction, Reference(node)});
+  }
+
+  static const Instruction* Shown(const Node& node) {
+    return node.shown != nullptr ? node.shown : node.instruction;
+  }
+  static ReferenceStep Reference(const Node& node) {
+    ReferenceStep step;
+    step.operands.assign(node.operands.begin(), node.operands.end());
+    step.results.assign(node.results.begin(), node.results.end());
+    return step;
+  }
+
+  // A reshape of a value at hand is the same buffer. Values that loops compute are not at hand.
+  bool Alias(const Node& node) {
+    const Node* producer = graph_.values[node.operands[0]].node;
+    if (producer != nullptr && groups_.IsInlined(*producer)) return false;
+    graph_.values[node.results[0]].same_as = node.operands[0];
+    return true;
+  }
+
+  void Loop(const Node& node, std::vector<Step>* steps) {
+    LoopStep loop{Make(*node.blocks[0]), Make(*node.blocks[1]), node.predicate, {}, {}};
+    for (size_t i = 0; i < node.results.size(); ++i) {
+      loop.initial.push_back({node.results[i], node.operands[i]});
+      loop.next.push_back({node.results[i], node.next[i]});
+    }
+    Hoist(loop, steps);
+    loop.counted = Counted(node);
+    steps->push_back({node.instruction, std::move(loop)});
+  }
+
+  // Whose limit is in memory, where it is no constant.
+  std::optional<CountedLoop> Counted(const Node& node) const {
+    std::optional<CountedLoop> counted = FindCountedLoop(graph_, node);
+    if (!counted.has_value()) return counted;
+    const Node* producer = graph_.values[counted->limit].node;
+    return producer != nullptr && groups_.IsInlined(*producer) ? std::nullopt : counted;
+  }
+
+  // Steps that compute the same in every iteration go before the loop.
+  void Hoist(LoopStep& loop, std::vector<Step>* before) {
+    absl::flat_hash_set<ValueId> varying;
+    for (const Move& move : loop.next) varying.insert(graph_.Resolve(move.to));
+    CollectWrites(loop.condition, &varying);
+    CollectWrites(loop.body, &varying);
+    for (std::vector<Step>* steps : {&loop.condition, &loop.body}) {
+      std::vector<Step> kept;
+      for (Step& step : *steps) {
+        if (IsPure(step) && !Reads(step, varying)) {
+          VisitSlots(step, [&](int32_t& v, bool is_write) {
+            if (is_write) varying.erase(graph_.Resolve(v));
+          });
+          before->push_back(std::move(step));
+        } else {
+          kept.push_back(std::move(step));
+        }
+      }
+      *steps = std::move(kept);
+    }
+  }
+  static bool IsPure(const Step& step) {
+    return std::holds_alternative<TileStep>(step.what) || std::holds_alternative<ReduceStep>(step.what) ||
+           std::holds_alternative<KernelStep>(step.what);
+  }
+  bool Reads(Step& step, const absl::flat_hash_set<ValueId>& values) const {
+    bool reads = false;
+    VisitSlots(step,
+               [&](int32_t& v, bool is_write) { reads |= !is_write && values.contains(graph_.Resolve(v)); });
+    return reads;
+  }
+  void CollectWrites(std::vector<Step>& steps, absl::flat_hash_set<ValueId>* written) const {
+    for (Step& step : steps) {
+      if (auto* loop = std::get_if<LoopStep>(&step.what)) {
+        for (const Move& move : loop->next) written->insert(graph_.Resolve(move.to));
+        CollectWrites(loop->condition, written);
+        CollectWrites(loop->body, written);
+      } else if (auto* branch = std::get_if<BranchStep>(&step.what)) {
+        for (BranchStep::Branch& each : branch->branches) {
+          for (const Move& move : each.results) written->insert(graph_.Resolve(move.to));
+          CollectWrites(each.steps, written);
+        }
+      } else {
+        VisitSlots(step, [&](int32_t& v, bool is_write) {
+          if (is_write) written->insert(graph_.Resolve(v));
+        });
+      }
+    }
+  }
+
+  BranchStep Branch(const Node& node) {
+    BranchStep step{node.operands[0], ShapeOf(node.operands[0]).type(), {}};
+    for (size_t b = 0; b < node.blocks.size(); ++b) {
+      BranchStep::Branch branch{Make(*node.blocks[b]), {}};
+      for (size_t i = 0; i < node.results.size(); ++i)
+        branch.results.push_back({node.results[i], node.branch_results[b][i]});
+      step.branches.push_back(std::move(branch));
+    }
+    return step;
+  }
+
+  Graph& graph_;
+  const Groups& groups_;
+  const Merges& merges_;
+  LoopSteps loops_;
+};
+
+}  // namespace
+
+std::vector<Step> MakeSteps(Graph& graph, const Groups& groups, const Merges& merges, const Block& block) {
+  return StepMaker(graph, groups, merges).Make(block);
+}
+
+void SaveMemory(const Groups& groups, std::vector<Step>& steps) {
+  for (Step& step : steps) {
+    if (auto* loop = std::get_if<LoopStep>(&step.what)) {
+      SaveMemory(groups, loop->condition);
+      SaveMemory(groups, loop->body);
+    } else if (auto* branch = std::get_if<BranchStep>(&step.what)) {
+      for (BranchStep::Branch& each : branch->branches) SaveMemory(groups, each.steps);
+    } else if (auto* kernel = std::get_if<KernelStep>(&step.what)) {
+      kernel->kernel.updated = std::max(kernel->kernel.updated, kernel->kernel.replaced);
+      for (Slot& result : kernel->results) {
+        if (kernel->kernel.skips_unused && result != kNoValue && !groups.IsUsed(result)) result = kNoValue;
+      }
+    }
+  }
+}
+
+}  // namespace hlo::plan

@@ -1,0 +1,343 @@
+#include "plan/lower/tile_builder.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "plan/analysis/node_traits.h"
+#include "plan/codegen/tile_calls.h"
+#include "types/index.h"
+
+namespace hlo::plan {
+
+IndexMap IndexMap::Identity(int64_t rank) {
+  IndexMap map;
+  map.offset.assign(rank, 0);
+  map.coefficients.assign(rank, std::vector<int64_t>(rank, 0));
+  for (int64_t d = 0; d < rank; ++d) map.coefficients[d][d] = 1;
+  return map;
+}
+
+namespace {
+
+// The map of a positional node's operand, given that of its result.
+IndexMap OperandMap(const Graph& graph, const Node& node, const IndexMap& map, size_t loop_rank) {
+  const Instruction& instruction = *node.instruction;
+  const Shape& operand = OperandShape(graph, node, 0);
+  const Shape& result = ResultShape(graph, node);
+  IndexMap mapped;
+  mapped.edges = map.edges;
+  auto take = [&](int64_t d) {
+    mapped.offset.push_back(map.offset[d]);
+    mapped.coefficients.push_back(map.coefficients[d]);
+  };
+  switch (instruction.opcode()) {
+    case Opcode::kBroadcast:
+      for (int64_t d : instruction.Get<attr::dimensions>()) take(d);
+      break;
+    case Opcode::kTranspose: {
+      // result dimension k is operand dimension permutation[k].
+      const IntList permutation = instruction.Get<attr::dimensions>();
+      for (int64_t d = 0; d < operand.rank(); ++d)
+        take(std::find(permutation.begin(), permutation.end(), d) - permutation.begin());
+      break;
+    }
+    case Opcode::kSlice: {
+      const auto ranges = instruction.Get<attr::slice>();
+      for (int64_t d = 0; d < operand.rank(); ++d) {
+        take(d);
+        mapped.offset[d] = ranges[d].start + mapped.offset[d] * ranges[d].stride;
+        for (int64_t& c : mapped.coefficients[d]) c *= ranges[d].stride;
+      }
+      break;
+    }
+    case Opcode::kReverse: {
+      const IntList reversed = instruction.Get<attr::dimensions>();
+      for (int64_t d = 0; d < operand.rank(); ++d) {
+        take(d);
+        if (std::find(reversed.begin(), reversed.end(), d) == reversed.end()) continue;
+        mapped.offset[d] = operand.dim(d) - 1 - mapped.offset[d];
+        for (int64_t& c : mapped.coefficients[d]) c = -c;
+      }
+      break;
+    }
+    case Opcode::kBitcast: {
+      mapped.offset.assign(operand.rank(), 0);
+      mapped.coefficients.assign(operand.rank(), std::vector<int64_t>(loop_rank, 0));
+      const Index from = *LargerDimsInMemory(instruction.operand(0)->shape());
+      const Index to = *LargerDimsInMemory(instruction.shape());
+      for (size_t i = 0; i < from.size(); ++i) {
+        mapped.offset[from[i]] = map.offset[to[i]];
+        mapped.coefficients[from[i]] = map.coefficients[to[i]];
+      }
+      break;
+    }
+    default: {  // A reshape by dimensions of size 1.
+      int64_t from = 0;
+      for (int64_t d = 0; d < operand.rank(); ++d) {
+        if (operand.dim(d) == 1) {
+          mapped.offset.push_back(0);
+          mapped.coefficients.emplace_back(loop_rank, 0);
+          continue;
+        }
+        while (result.dim(from) == 1) ++from;
+        take(from++);
+      }
+    }
+  }
+  return mapped;
+}
+
+}  // namespace
+
+LoopBuilder::LoopBuilder(const Graph& graph, const Groups& groups, absl::Span<const int64_t> dims,
+                         absl::Span<const int64_t> order, int64_t outer)
+    : graph_(graph),
+      groups_(groups),
+      dims_(dims.begin(), dims.end()),
+      order_(order.begin(), order.end()),
+      outer_(outer),
+      program_(Pick(dims, order.first(outer)), Pick(dims, order.subspan(outer))) {}
+
+cpu::Affine LoopBuilder::AffineOf(int64_t offset, absl::Span<const int64_t> strides) const {
+  cpu::Affine affine{offset, {}, {}};
+  for (size_t i = 0; i < order_.size(); ++i)
+    (static_cast<int64_t>(i) < outer_ ? affine.outer : affine.inner).push_back(strides[order_[i]]);
+  return affine;
+}
+
+cpu::Affine LoopBuilder::PlaceOf(ValueId v, const IndexMap& map) const {
+  const Shape& shape = graph_.values[v].shape;
+  int64_t offset = 0;
+  std::vector<int64_t> strides(dims_.size(), 0);
+  const Index shape_strides = RowMajorStrides(shape.dims());
+  for (int64_t d = 0; d < shape.rank(); ++d) {
+    offset += map.offset[d] * shape_strides[d];
+    for (size_t i = 0; i < dims_.size(); ++i) strides[i] += map.coefficients[d][i] * shape_strides[d];
+  }
+  return AffineOf(offset, strides);
+}
+
+void LoopBuilder::AddEdges(const IndexMap& map, cpu::Access* access) const {
+  for (const IndexMap::Edge& edge : map.edges)
+    access->edges.push_back({AffineOf(edge.offset, edge.coefficients), edge.size, edge.spacing, edge.stride});
+}
+
+cpu::Access LoopBuilder::AccessOf(ValueId v, const IndexMap& map) const {
+  const cpu::Affine place = PlaceOf(v, map);
+  cpu::Access access{v, graph_.values[v].shape.type(), place.offset, place.outer, place.inner, {}};
+  AddEdges(map, &access);
+  return access;
+}
+
+void LoopBuilder::AddStarts(absl::Span<const ValueId> starts, const Shape& whole, const Shape& window,
+                            cpu::Access* access) const {
+  const Index strides = RowMajorStrides(whole.dims());
+  // Older modules pass one vector of start indices instead of a scalar for each dimension.
+  const bool is_vector = !starts.empty() && graph_.values[starts[0]].shape.rank() == 1;
+  HLO_CHECK(is_vector || std::ssize(starts) == whole.rank());
+  for (int64_t d = 0; d < whole.rank(); ++d) {
+    const ValueId start = starts[is_vector ? 0 : d];
+    access->starts.push_back({start, graph_.values[start].shape.type(), whole.dim(d) - window.dim(d),
+                              strides[d], is_vector ? d : 0});
+  }
+}
+
+cpu::TileValue LoopBuilder::Value(ValueId v) {
+  return Build(v, IndexMap::Identity(static_cast<int64_t>(dims_.size())), true);
+}
+cpu::TileValue LoopBuilder::Value(ValueId v, const IndexMap& map) { return Build(v, map, false); }
+
+cpu::TileValue LoopBuilder::Compute(const Node& node) {
+  const IndexMap identity = IndexMap::Identity(static_cast<int64_t>(dims_.size()));
+  if (!IsElementwise(graph_, node)) return Positional(node, identity);
+  return built_[node.results[0]] = Elementwise(node, identity, true);
+}
+
+cpu::TileValue LoopBuilder::Build(ValueId v, const IndexMap& map, bool identity) {
+  if (identity) {
+    const auto known = built_.find(v);
+    if (known != built_.end()) return known->second;
+  }
+  const Node* node = graph_.values[v].node;
+  cpu::TileValue value;
+  if (node == nullptr || !groups_.IsInlined(*node)) {
+    cpu::Access access = AccessOf(v, map);
+    // Elements beyond the edges of a padded operand are replaced later, and a scalar can be read at any
+    // position.
+    if (graph_.values[v].shape.IsScalar()) access.edges.clear();
+    value = program_.Load(std::move(access));
+  } else {
+    if (node->shown != nullptr) fused_.push_back(node->shown);
+    value = IsElementwise(graph_, *node) ? Elementwise(*node, map, identity) : Positional(*node, map);
+  }
+  if (identity) built_[v] = value;
+  return value;
+}
+
+cpu::TileValue LoopBuilder::Elementwise(const Node& node, const IndexMap& map, bool identity) {
+  const Shape& shape = ResultShape(graph_, node);
+  std::vector<cpu::TileValue> operands;
+  for (size_t i = 0; i < node.operands.size(); ++i) {
+    const bool scalar = OperandShape(graph_, node, static_cast<int32_t>(i)).IsScalar() && !shape.IsScalar();
+    operands.push_back(scalar ? Build(node.operands[i], IndexMap::Scalar(), false)
+                              : Build(node.operands[i], map, identity));
+  }
+  return ApplyInstruction(*node.instruction, operands, program_);
+}
+
+cpu::TileValue LoopBuilder::Positional(const Node& node, const IndexMap& map) {
+  const Instruction& instruction = *node.instruction;
+  if (instruction.opcode() == Opcode::kIota) {
+    const int64_t d = instruction.Get<attr::iota_dimension>();
+    const cpu::Affine place = AffineOf(map.offset[d], map.coefficients[d]);
+    const cpu::TileValue value = program_.Load(
+        {cpu::Access::kIota, ResultShape(graph_, node).type(), place.offset, place.outer, place.inner, {}});
+    return Rounded(ResultShape(graph_, node).type(), value, program_);
+  }
+  if (instruction.opcode() == Opcode::kDynamicSlice) return program_.Load(Window(node, map));
+  if (instruction.opcode() == Opcode::kGather) return program_.Load(LookUp(node, map));
+  if (instruction.opcode() == Opcode::kConcatenate) return Concatenated(node, map);
+  if (instruction.opcode() == Opcode::kPad) return Padded(node, map);
+  return Build(node.operands[0], OperandMap(graph_, node, map, dims_.size()), false);
+}
+
+cpu::Access LoopBuilder::Window(const Node& node, const IndexMap& map) const {
+  cpu::Access access = AccessOf(node.operands[0], map);
+  AddStarts(absl::MakeConstSpan(node.operands).subspan(1), OperandShape(graph_, node, 0),
+            ResultShape(graph_, node), &access);
+  return access;
+}
+
+cpu::Access LoopBuilder::LookUp(const Node& node, const IndexMap& map) const {
+  const Instruction& gather = *node.instruction;
+  const ValueId indices = node.operands[1];
+  const Shape &operand = OperandShape(graph_, node, 0), &index_shape = graph_.values[indices].shape;
+  const IntList offset_dims = gather.Get<attr::offset_dims>(), sizes = gather.Get<attr::slice_sizes>(),
+                batches = gather.Get<attr::operand_batching_dims>(),
+                start_map = gather.Get<attr::start_index_map>();
+  const int64_t vector_dim = gather.Get<attr::index_vector_dim>();
+  const Index positions = OtherDims(ResultShape(graph_, node).rank(), offset_dims);
+  const std::vector<int64_t> none(dims_.size(), 0);
+  IndexMap of_operand, of_indices;
+  of_operand.edges = map.edges;
+  const auto set = [&](IndexMap* mapped, int64_t d, int64_t result_dim) {
+    mapped->offset[d] = map.offset[result_dim];
+    mapped->coefficients[d] = map.coefficients[result_dim];
+  };
+  of_operand.offset.assign(operand.rank(), 0);
+  of_operand.coefficients.assign(operand.rank(), none);
+  of_indices.offset.assign(index_shape.rank(), 0);
+  of_indices.coefficients.assign(index_shape.rank(), none);
+  const Index windows = OtherDims(operand.rank(), gather.Get<attr::collapsed_slice_dims>(), batches);
+  for (size_t k = 0; k < windows.size(); ++k) set(&of_operand, windows[k], offset_dims[k]);
+  const auto position_of = [&](int64_t index_dim) {
+    return positions[index_dim < vector_dim ? index_dim : index_dim - 1];
+  };
+  for (int64_t d = 0; d < index_shape.rank(); ++d) {
+    if (d != vector_dim && index_shape.dim(d) != 1) set(&of_indices, d, position_of(d));
+  }
+  for (size_t k = 0; k < batches.size(); ++k)
+    set(&of_operand, batches[k], position_of(gather.Get<attr::start_indices_batching_dims>()[k]));
+  cpu::Access access = AccessOf(node.operands[0], of_operand);
+  const Index strides = RowMajorStrides(operand.dims());
+  for (size_t k = 0; k < start_map.size(); ++k) {
+    const int64_t d = start_map[k];
+    if (vector_dim < index_shape.rank()) of_indices.offset[vector_dim] = static_cast<int64_t>(k);
+    cpu::Affine place = PlaceOf(indices, of_indices);
+    cpu::RuntimeStart start{indices, index_shape.type(), operand.dim(d) - std::max<int64_t>(1, sizes[d]),
+                            strides[d], place.offset};
+    const auto moves = [](const cpu::Strides& s) {
+      return std::any_of(s.begin(), s.end(), [](int64_t stride) { return stride != 0; });
+    };
+    if (moves(place.outer) || moves(place.inner)) start.place = std::move(place);
+    access.starts.push_back(std::move(start));
+  }
+  return access;
+}
+
+// Where a value lies that is at hand, or that inlined nodes choose the positions of.
+cpu::Access LoopBuilder::Piece(ValueId v, const IndexMap& map) {
+  const Node* node = graph_.values[v].node;
+  if (node == nullptr || !groups_.IsInlined(*node)) return AccessOf(v, map);
+  if (node->shown != nullptr) fused_.push_back(node->shown);
+  if (IsDynamicSlice(*node)) return Window(*node, map);
+  if (node->instruction->opcode() == Opcode::kGather) return LookUp(*node, map);
+  return Piece(node->operands[0], OperandMap(graph_, *node, map, dims_.size()));
+}
+
+cpu::TileValue LoopBuilder::Concatenated(const Node& node, const IndexMap& map) {
+  const int64_t dimension = node.instruction->Get<attr::dimensions>()[0];
+  std::vector<cpu::Access> pieces;
+  IndexMap piece = map;
+  for (const ValueId operand : node.operands) {
+    const int64_t size = graph_.values[operand].shape.dim(dimension);
+    const IndexMap::Edge end{piece.offset[dimension], piece.coefficients[dimension], size, 1, 0};
+    IndexMap inside = piece;
+    const bool is_last = pieces.size() + 1 == node.operands.size();
+    if (!is_last && MayLeave(end)) inside.edges.push_back(end);
+    pieces.push_back(Piece(operand, inside));
+    if (!is_last && !MayLeave(end)) break;
+    piece.offset[dimension] -= size;
+  }
+  return program_.Load(std::move(pieces));
+}
+
+// Whether the loop comes to positions behind the edge.
+bool LoopBuilder::MayLeave(const IndexMap::Edge& edge) const {
+  int64_t least = edge.offset, most = edge.offset;
+  for (size_t i = 0; i < dims_.size(); ++i) {
+    const int64_t c = edge.coefficients[i];
+    (c < 0 ? least : most) += c * (std::max<int64_t>(1, dims_[i]) - 1);
+  }
+  return edge.spacing > 1 || least < 0 || most >= edge.size;
+}
+
+// The operand where it has an element; where it does not, what is computed of it is of no account.
+cpu::TileValue LoopBuilder::Padded(const Node& node, const IndexMap& map) {
+  const auto padding = node.instruction->Get<attr::padding>();
+  const ValueId operand = node.operands[0];
+  const Shape& shape = graph_.values[operand].shape;
+  const Index strides = RowMajorStrides(shape.dims());
+  IndexMap inside = map, own;
+  // The place among the dimensions behind one, as long as these have no edge: then it tells as much as the
+  // position does, and walks on where the place of the element does.
+  IndexMap::Edge behind{0, std::vector<int64_t>(dims_.size(), 0), 1, 1, 0};
+  for (int64_t d = shape.rank() - 1; d >= 0; --d) {
+    inside.offset[d] -= padding[d].low;
+    const int64_t spacing = padding[d].interior + 1;
+    IndexMap::Edge edge{inside.offset[d], inside.coefficients[d], shape.dim(d), spacing,
+                        spacing > 1 ? strides[d] : 0};
+    const bool leaves = MayLeave(edge);
+    if (behind.size > 0 && spacing == 1) {
+      behind.offset += edge.offset * behind.size;
+      for (size_t i = 0; i < dims_.size(); ++i) behind.coefficients[i] += edge.coefficients[i] * behind.size;
+      behind.size *= edge.size;
+      edge = behind;
+    }
+    if (leaves) {
+      own.edges.push_back(edge);
+      behind.size = 0;
+    }
+    if (spacing == 1) continue;
+    inside.offset[d] = 0;
+    inside.coefficients[d].assign(dims_.size(), 0);
+  }
+  inside.edges.insert(inside.edges.end(), own.edges.begin(), own.edges.end());
+  const Node* producer = graph_.values[operand].node;
+  if (producer == nullptr || !groups_.IsInlined(*producer)) {
+    cpu::Access access = AccessOf(operand, inside);
+    if (!own.edges.empty()) access.outside = node.operands[1];
+    return program_.Load(std::move(access));
+  }
+  const cpu::TileValue value = Build(operand, inside, false);
+  if (own.edges.empty()) return value;
+  const cpu::Affine still = AffineOf(0, std::vector<int64_t>(dims_.size(), 0));
+  cpu::Access mask{cpu::Access::kInside, ElementType::kPred, 0, still.outer, still.inner, {}};
+  AddEdges(own, &mask);
+  const cpu::TileValue is_inside = program_.Load(std::move(mask));
+  const cpu::TileValue otherwise = Build(node.operands[1], IndexMap::Scalar(), false);
+  const cpu::TileCall select = cpu::FindTileSelect(shape.type());
+  return program_.Apply(select, cpu::LaneOf(shape.type()), {is_inside, value, otherwise});
+}
+
+}  // namespace hlo::plan

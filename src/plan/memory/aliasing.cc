@@ -1,0 +1,305 @@
+#include "plan/memory/aliasing.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "plan/visit.h"
+
+namespace hlo::plan {
+namespace {
+
+// Walks the steps as Liveness does.
+class Sharer {
+ public:
+  Sharer(Plan& plan, Liveness& liveness, bool in_place)
+      : plan_(plan), liveness_(liveness), storages_(liveness.storages()), in_place_(in_place) {}
+
+  Sharing Run() {
+    Share(plan_.steps);
+    MergeExchanged();
+    return std::move(sharing_);
+  }
+
+ private:
+  ValueId Real(ValueId v) const { return liveness_.Real(v); }
+  int32_t StorageOf(ValueId v) const { return liveness_.StorageOf(v); }
+
+  void Share(std::vector<Step>& steps) {
+    for (Step& step : steps) {
+      ++position_;
+      if (auto* loop = std::get_if<LoopStep>(&step.what))
+        ShareLoop(*loop);
+      else if (auto* branch = std::get_if<BranchStep>(&step.what))
+        ShareBranch(*branch);
+      else if (auto* tiles = std::get_if<TileStep>(&step.what))
+        ShareTiles(step, *tiles);
+      else if (auto* rows = std::get_if<RowsStep>(&step.what))
+        ShareRows(*rows);
+      else if (auto* kernel = std::get_if<KernelStep>(&step.what))
+        ShareKernel(*kernel);
+    }
+  }
+
+  bool DiesHere(int32_t storage) const {
+    return storages_[storage].is_arena && storages_[storage].last_use == position_ && in_place_;
+  }
+  // Whether `result` may lie where `operand` does, which nothing reads after this step. An argument's place
+  // is known to be free only when the module runs.
+  bool MayTake(int32_t storage, ValueId result) {
+    if (DiesHere(storage)) return true;
+    const Storage& s = storages_[storage];
+    const Value& value = plan_.graph.values[s.first];
+    if (value.parameter >= 0 && !value.is_dynamic && s.last_use == position_ && in_place_)
+      sharing_.takers.emplace(storage, result);
+    return false;
+  }
+
+  // Whether each position of a loop reads what it writes, and nothing else.
+  bool SamePlace(const cpu::Access& load, const cpu::Access& store) const {
+    return load.IsRegular() && load.offset == store.offset && load.inner == store.inner &&
+           load.outer == store.outer && ByteCount(load.type) == ByteCount(store.type) &&
+           std::equal(load.starts.begin(), load.starts.end(), store.starts.begin(), store.starts.end(),
+                      [&](const cpu::RuntimeStart& a, const cpu::RuntimeStart& b) {
+                        return Real(a.argument) == Real(b.argument) && a.element == b.element &&
+                               a.max == b.max && a.stride == b.stride;
+                      });
+  }
+
+  void ShareTiles(Step& step, TileStep& tiles) {
+    if (tiles.updated != kNoValue) {
+      ShareUpdate(step, tiles);
+      return;
+    }
+    if (tiles.programs.size() != 1) return;
+    const cpu::TileProgram& program = tiles.programs[0];
+    Loads loads;
+    program.VisitAccesses([&](const cpu::Access& access, bool is_store) {
+      VisitOthers(access, [&](int32_t argument) { loads.others.insert(StorageOf(argument)); });
+      if (!is_store && access.IsArray()) loads.arrays.push_back(&access);
+    });
+    // What is written first can take the fewest places.
+    std::vector<size_t> stores(program.stores().size());
+    std::iota(stores.begin(), stores.end(), size_t{0});
+    std::stable_sort(stores.begin(), stores.end(),
+                     [&](size_t a, size_t b) { return program.WrittenAt(a) < program.WrittenAt(b); });
+    for (const bool as_next_state : {true, false}) {
+      std::erase_if(stores, [&](size_t k) { return ShareStore(program, k, as_next_state, loads); });
+    }
+  }
+
+  // What a loop over tiles reads, and what of that nothing else may overwrite.
+  struct Loads {
+    std::vector<const cpu::Access*> arrays;
+    absl::flat_hash_set<int32_t> others;  // Storages.
+  };
+
+  // Whether one of the stores of a loop has found its place among what that reads: that of the state that it
+  // is the next of, or another one.
+  bool ShareStore(const cpu::TileProgram& program, size_t k, bool as_next_state, Loads& loads) {
+    const cpu::Access& store = program.access(program.stores()[k].access);
+    const auto state = next_states_.find(Real(store.argument));
+    const bool is_next =
+        state != next_states_.end() && storages_[StorageOf(store.argument)].byte_count > kSmall;
+    const int32_t own = is_next ? StorageOf(state->second) : -1;
+    const int64_t byte_count = storages_[StorageOf(store.argument)].byte_count;
+    if (byte_count <= kSmall && (program.stores().size() > 1 || as_next_state)) return false;
+    for (const cpu::Access* load : loads.arrays) {
+      const int32_t storage = StorageOf(load->argument);
+      if (as_next_state != (storage == own) || (is_next && storage != own && IsState(storage))) continue;
+      if (storages_[storage].byte_count != byte_count || loads.others.contains(storage)) continue;
+      const auto is_same = [&](const cpu::Access& other) { return StorageOf(other.argument) == storage; };
+      const bool fits =
+          absl::c_all_of(
+              loads.arrays,
+              [&](const cpu::Access* other) { return !is_same(*other) || SamePlace(*other, store); }) &&
+          program.LastReadAt([&](const cpu::Access& other) { return other.IsArray() && is_same(other); }) <=
+              program.WrittenAt(k);
+      if (!fits) continue;
+      const bool joins = MayTake(storage, store.argument);
+      if (joins) liveness_.Join(store.argument, storage);
+      const auto taker = sharing_.takers.find(storage);
+      const bool takes = taker != sharing_.takers.end() && taker->second == store.argument;
+      // A single result may take whichever argument is given up.
+      if (!joins && (!takes || program.stores().size() == 1)) continue;
+      loads.others.insert(storage);
+      return true;
+    }
+    return false;
+  }
+
+  // Whether a loop around this position keeps a state there.
+  bool IsState(int32_t storage) const {
+    return absl::c_any_of(next_states_, [&](const auto& next) { return StorageOf(next.second) == storage; });
+  }
+
+  void ShareUpdate(Step& step, TileStep& tiles) {
+    const int32_t storage = StorageOf(tiles.updated);
+    int64_t reads = 0;
+    VisitSlots(step, [&](int32_t& v, bool is_write) { reads += !is_write && StorageOf(v) == storage; });
+    int64_t harmless_reads = 1;  // The copy's.
+    const cpu::TileProgram& window = tiles.programs[1];
+    const cpu::Access* store = nullptr;
+    window.VisitAccesses([&](const cpu::Access& access, bool is_store) {
+      if (is_store && access.argument == tiles.result) store = &access;
+    });
+    window.VisitAccesses([&](const cpu::Access& access, bool is_store) {
+      if (!is_store && access.IsArray() && StorageOf(access.argument) == storage)
+        harmless_reads += SamePlace(access, *store);
+    });
+    if (reads != harmless_reads || !MayTake(storage, tiles.result)) return;
+    liveness_.Join(tiles.result, storage);
+    tiles.programs.erase(tiles.programs.begin());
+    tiles.updated = tiles.result = kNoValue;
+  }
+
+  // Results that may take the place of what they update.
+  void ShareKernel(const KernelStep& step) {
+    for (int32_t k = 0; k < step.kernel.updated; ++k) {
+      if (step.results[k] == kNoValue) continue;
+      const int32_t storage = StorageOf(step.operands[k]);
+      const auto reads = std::count_if(step.operands.begin(), step.operands.end(),
+                                       [&](ValueId v) { return v != kNoValue && StorageOf(v) == storage; });
+      if (reads == 1 && storages_[storage].byte_count == storages_[StorageOf(step.results[k])].byte_count &&
+          MayTake(storage, step.results[k]))
+        liveness_.Join(step.results[k], storage);
+    }
+  }
+
+  void ShareRows(const RowsStep& step) {
+    absl::flat_hash_set<int32_t> placed;
+    for (const RowsStep::Sharing& sharing : step.sharing) {
+      const int32_t storage = StorageOf(step.operands[sharing.operand]);
+      const ValueId result = step.results[sharing.result];
+      const auto reads = std::count_if(step.operands.begin(), step.operands.end(),
+                                       [&](ValueId v) { return StorageOf(v) == storage; });
+      if (reads == 1 && !placed.contains(sharing.result) &&
+          storages_[storage].byte_count == storages_[StorageOf(result)].byte_count &&
+          MayTake(storage, result)) {
+        placed.insert(sharing.result);
+        liveness_.Join(result, storage);
+      }
+    }
+  }
+
+  void ShareLoop(LoopStep& loop) {
+    const int32_t id = next_loop_++;
+    absl::flat_hash_set<int32_t> taken;
+    std::vector<Move> initial;
+    for (const Move& move : loop.initial) {
+      const int32_t from = StorageOf(move.from);
+      // Whoever reads it inside the loop needs it until the end.
+      if (liveness_.storage(move.to).is_arena && !taken.contains(from) && MayTake(from, move.to)) {
+        taken.insert(from);
+        liveness_.Join(move.to, from);
+        continue;
+      }
+      initial.push_back(move);
+    }
+    loop.initial = std::move(initial);
+    for (const Move& move : loop.next)
+      liveness_.storage(move.to).last_use = liveness_.value(move.to).last_inside;
+    for (const Move& move : loop.next) next_states_.emplace(Real(move.from), Real(move.to));
+    Share(loop.condition);
+    ++position_;
+    Share(loop.body);
+    for (const Move& move : loop.next) next_states_.erase(Real(move.from));
+    ++position_;
+    const Liveness::LoopScope& scope = liveness_.loop(id);
+    for (const Move& move : loop.next) {
+      Storage& state = liveness_.storage(move.to);
+      state.begin = std::min(state.begin, scope.begin);
+      state.end = std::max(state.end, scope.end);
+    }
+    std::vector<ValueId> states;
+    for (const Move& move : loop.next) states.push_back(move.to);
+    ShareMoves(loop.next, [&](ValueId from) { return liveness_.Contains(id, liveness_.value(from).loop); });
+    for (ValueId state : states) liveness_.storage(state).last_use = liveness_.value(state).last_use;
+    ++position_;
+  }
+
+  // Results of the branch that begins at `begin`, of the conditional at `conditional`, come to lie where the
+  // branch computes them, or where values lie that no other branch needs.
+  void JoinResults(const std::vector<Move>& results, Position conditional, Position begin) {
+    absl::flat_hash_set<int32_t> taken;
+    for (const Move& move : results) {
+      const int32_t from = StorageOf(move.from), to = StorageOf(move.to);
+      if (from == to || !DiesHere(from) || !storages_[to].is_arena || taken.contains(to) ||
+          storages_[from].byte_count != storages_[to].byte_count)
+        continue;
+      const bool inside = storages_[from].begin > begin;
+      // Where a branch before has handed a value on, no other branch reads that, but the result is there.
+      if (!inside && (storages_[to].begin < conditional ||
+                      liveness_.UsesOutside(from, storages_[to].begin, begin, position_) != 0))
+        continue;
+      if (std::count_if(results.begin(), results.end(),
+                        [&](const Move& other) { return StorageOf(other.from) == from; }) != 1)
+        continue;
+      liveness_.Join(move.to, from);
+      taken.insert(from);
+    }
+  }
+
+  void ShareBranch(BranchStep& step) {
+    const Position first = position_;
+    for (BranchStep::Branch& branch : step.branches) {
+      const Position begin = position_;
+      Share(branch.steps);
+      ++position_;
+      JoinResults(branch.results, first, begin);
+      ShareMoves(branch.results, [&](ValueId from) { return liveness_.value(from).defined > begin; });
+    }
+  }
+
+  // Drops moves of a buffer to itself, and exchanges buffers where the source is not needed otherwise.
+  template <class IsInside>
+  void ShareMoves(std::vector<Move>& moves, IsInside&& is_inside) {
+    absl::flat_hash_set<int32_t> targets, sources;
+    for (const Move& move : moves) targets.insert(StorageOf(move.to));
+    std::vector<Move> kept;
+    for (Move move : moves) {
+      const int32_t from = StorageOf(move.from), to = StorageOf(move.to);
+      if (from == to) continue;
+      const bool first = sources.insert(from).second;
+      move.exchange = first && DiesHere(from) && !targets.contains(from) && is_inside(move.from) &&
+                      storages_[to].is_arena && storages_[from].byte_count == storages_[to].byte_count;
+      if (move.exchange) sharing_.exchanged.push_back({move.from, move.to});
+      kept.push_back(move);
+    }
+    moves = std::move(kept);
+  }
+
+  // Buffers that change places must both be there as long as either is.
+  void MergeExchanged() {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const auto& [from, to] : sharing_.exchanged) {
+        Storage &a = storages_[StorageOf(from)], &b = storages_[StorageOf(to)];
+        a.exchanged = b.exchanged = true;
+        const Position begin = std::min(a.begin, b.begin), end = std::max(a.end, b.end);
+        changed |= a.begin != begin || b.begin != begin || a.end != end || b.end != end;
+        a.begin = b.begin = begin;
+        a.end = b.end = end;
+      }
+    }
+  }
+
+  Plan& plan_;
+  Liveness& liveness_;
+  std::vector<Storage>& storages_;
+  const bool in_place_;
+  Sharing sharing_;
+  absl::flat_hash_map<ValueId, ValueId> next_states_;  // States by what they become, of the loops around.
+  Position position_ = 0;
+  int32_t next_loop_ = 0;
+};
+
+}  // namespace
+
+Sharing ShareStorages(Plan& plan, Liveness& liveness, bool in_place) {
+  return Sharer(plan, liveness, in_place).Run();
+}
+
+}  // namespace hlo::plan

@@ -1,0 +1,194 @@
+#include "plan/memory/kernel_memory.h"
+
+#include <algorithm>
+
+#include "base/parallel.h"
+#include "kernels/cpu/kept_vector.h"
+#include "kernels/cpu/pieces.h"
+#include "kernels/cpu/tile_ops.h"
+#include "plan/select/library_kernels.h"
+#include "plan/select/sort_keys.h"
+#include "types/index.h"
+
+namespace hlo::plan {
+namespace {
+
+int64_t LaneWidth(ElementType type) { return cpu::LaneBytes(cpu::LaneOf(type)); }
+
+// Of an element in its lane: nothing where it is stored so.
+int64_t WidenedBytes(ElementType type) {
+  return cpu::LoadTile(type).function == nullptr ? 0 : LaneWidth(type);
+}
+int64_t LaneCopy(const Shape& shape) { return *shape.ElementCount() * WidenedBytes(shape.type()); }
+
+// Of the first `count` operands.
+int64_t LaneCopies(const Instruction& instruction, int64_t count) {
+  int64_t bytes = 0;
+  for (int64_t k = 0; k < count; ++k) bytes += LaneCopy(instruction.operand(k)->shape());
+  return bytes;
+}
+
+// --- Sorts, of one line
+
+int64_t ByKeys(absl::Span<const SortKey> keys, int64_t length) {
+  int64_t groups = 0, bits = 64, most_bits = 0;
+  for (size_t k = keys.size(); k-- > 0;) {
+    const int64_t own = 8 * cpu::LaneBytes(keys[k].order.lane);
+    if (bits + own > 64) {
+      bits = 0;
+      ++groups;
+    }
+    bits += own;
+    most_bits = std::max(most_bits, bits);
+  }
+  // Of several groups, the keys of one and the order before it.
+  return cpu::SortScratchBytes(length, static_cast<int>(most_bits)) + (groups > 1 ? 12 * length : 0);
+}
+
+int64_t ByComparator(const Instruction& sort, int64_t length) {
+  const Shape& shape = sort.operand(0)->shape();
+  const bool is_strided = Product(shape.dims().subspan(sort.Get<attr::dimensions>()[0] + 1)) != 1;
+  int64_t bytes = 8;  // The order before a merge and after it.
+  for (const Instruction* operand : sort.operands()) {
+    const ElementType type = operand->shape().type();
+    bytes += (is_strided ? ByteCount(type) : 0) + WidenedBytes(type);
+  }
+  return bytes * length;
+}
+
+int64_t OfSort(const Instruction& sort) {
+  const Shape& shape = sort.operand(0)->shape();
+  const int64_t length = shape.dim(sort.Get<attr::dimensions>()[0]);
+  if (*shape.ElementCount() == 0) return 0;
+  const std::optional<std::vector<SortKey>> keys = FindSortKeys(sort);
+  int64_t line = 0, widest = 0;
+  if (keys.has_value()) line = ByKeys(*keys, length);
+  const auto is_total = [](const SortKey& key) { return key.order.total; };
+  if (!keys.has_value() || !std::all_of(keys->begin(), keys->end(), is_total))
+    line = std::max(line, ByComparator(sort, length));
+  for (const Instruction* operand : sort.operands())
+    widest = std::max(widest, ByteCount(operand->shape().type()));
+  const int64_t lines = *shape.ElementCount() / length;
+  const int64_t at_once = cpu::Pieces::AreShared(lines, length) ? 1 : std::min<int64_t>(ThreadCount(), lines);
+  return at_once * (line + length * widest);
+}
+
+int64_t OfTopk(const Instruction& topk) {
+  const Shape& shape = topk.operand(0)->shape();
+  const int64_t length = shape.dim(shape.rank() - 1);
+  if (*shape.ElementCount() == 0) return 0;
+  const int64_t k = (topk.shape().IsTuple() ? topk.shape().element(0) : topk.shape()).dims().back();
+  const auto key_bits = static_cast<int>(8 * LaneWidth(shape.type()));
+  // All in their order, or the best ones; and their positions.
+  const int64_t each = k * 8 >= length ? cpu::SortScratchBytes(length, key_bits) + k * 4 : k * 20;
+  return std::min<int64_t>(ThreadCount(), *shape.ElementCount() / length) * each;
+}
+
+// --- Windows
+
+int64_t OfWindow(const Instruction& reduce_window, bool slides) {
+  const int64_t count = reduce_window.operand_count() / 2;
+  const Shape& first =
+      reduce_window.shape().IsTuple() ? reduce_window.shape().element(0) : reduce_window.shape();
+  int64_t bytes = LaneCopies(reduce_window, count);
+  for (int64_t k = 0; k < count; ++k) {
+    const ElementType type = reduce_window.operand(k)->shape().type();
+    bytes += cpu::IsStoredAsLane(type) ? 0 : *first.ElementCount() * LaneWidth(type);
+  }
+  if (!slides) return bytes;
+  // Arrays between dimensions, and of a line the results of its blocks from where windows begin or end.
+  const Shape& base = reduce_window.operand(0)->shape();
+  const int64_t width = LaneWidth(base.type());
+  Index dims(base.dims());
+  const Window window = reduce_window.Get<attr::window>();
+  int64_t last = base.rank() - 1, current = 0, most = 0;
+  while (last > 0 && window[last].size == 1 && base.dim(last) == first.dim(last)) --last;
+  for (int64_t d = 0; d <= last; ++d) {
+    const bool ends = (first.dim(d) - 1) * window[d].stride > window[d].padding_low;
+    const bool begins = window[d].padding_low >= 0 || window[d].size < dims[d];
+    const int64_t line = (int64_t{begins} + int64_t{ends}) * dims[d] * width;
+    dims[d] = first.dim(d);
+    const int64_t next = d < last ? Product(dims) * width : 0;
+    most = std::max(most, current + next + line);
+    if (d < last) current = next;
+  }
+  return bytes + most;
+}
+
+int64_t OfFft(const Instruction& fft) {
+  const Shape &from = fft.operand(0)->shape(), &to = fft.shape();
+  if (*from.ElementCount() == 0 || *to.ElementCount() == 0) return 0;
+  const int64_t rank = static_cast<int64_t>(fft.Get<attr::fft_length>().size());
+  const int64_t complex = std::max(ByteCount(from.type()), ByteCount(to.type()));
+  const FftType type = fft.Get<attr::fft_type>();
+  const bool is_real = type == FftType::kRfft || type == FftType::kIrfft;
+  const Shape& real = type == FftType::kIrfft ? to : from;
+  const int64_t width = is_real ? 2 * ByteCount(real.type()) : complex;
+  int64_t bytes = 0, longest = 0;
+  for (int64_t d = real.rank() - rank; d < real.rank(); ++d) longest = std::max(longest, real.dim(d));
+  if (is_real && rank > 0) {
+    const int64_t last = real.dim(real.rank() - 1), half = last % 2 == 0 ? last / 2 : last;
+    bytes = *real.ElementCount() / last * half * width;
+    if (type == FftType::kIrfft && rank > 1) bytes += *from.ElementCount() * width;
+  }
+  // A line and its space; as part of a convolution of up to four times its length, twice.
+  return bytes + 10 * longest * width;
+}
+
+int64_t OfConvolution(const Instruction& convolution, bool keeps_result) {
+  const cpu::DenseArray input = Dense(convolution.operand(0)->shape(), nullptr),
+                        kernel = Dense(convolution.operand(1)->shape(), nullptr);
+  return cpu::ConvolutionMemory(input, kernel, ConvolutionDimsOf(convolution), convolution.shape().type(),
+                                convolution.shape().dims(), keeps_result);
+}
+
+int64_t OfKernel(const Instruction& instruction, const KernelStep& step) {
+  const std::string_view kernel = step.kernel.name;
+  switch (instruction.opcode()) {
+    case Opcode::kSort:
+      return OfSort(instruction);
+    case Opcode::kTopk:
+      return OfTopk(instruction);
+    case Opcode::kCustomCall:
+      if (kernel == "topk") return OfTopk(instruction);
+      return MatrixCallMemory(instruction,
+                              [&](int k) { return step.results[static_cast<size_t>(k)] != kNoValue; });
+    case Opcode::kCholesky:
+    case Opcode::kTriangularSolve:
+      return FactorMemory(instruction);
+    case Opcode::kReduceWindow:
+      return OfWindow(instruction, kernel == "reduce-window by sliding");
+    case Opcode::kSelectAndScatter:
+      return LaneCopies(instruction, 2) + LaneCopy(instruction.shape());
+    case Opcode::kFft:
+      return OfFft(instruction);
+    case Opcode::kConvolution:
+      return OfConvolution(instruction, true);
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+int64_t KernelMemory(const std::vector<Step>& steps) {
+  int64_t most = 0;
+  for (const Step& step : steps) {
+    int64_t bytes = 0;
+    if (const auto* kernel = std::get_if<KernelStep>(&step.what)) {
+      bytes = OfKernel(*step.instruction, *kernel);
+    } else if (const auto* product = std::get_if<ProductStep>(&step.what)) {
+      if (step.instruction->opcode() == Opcode::kConvolution)
+        bytes = OfConvolution(*step.instruction, product->in_place || !product->loops[ProductStep::kProduct]);
+    } else if (const auto* loop = std::get_if<LoopStep>(&step.what)) {
+      bytes = std::max(KernelMemory(loop->condition), KernelMemory(loop->body));
+    } else if (const auto* branch = std::get_if<BranchStep>(&step.what)) {
+      for (const BranchStep::Branch& each : branch->branches)
+        bytes = std::max(bytes, KernelMemory(each.steps));
+    }
+    if (bytes > static_cast<int64_t>(cpu::kLargestKept)) most = std::max(most, bytes);
+  }
+  return most;
+}
+
+}  // namespace hlo::plan

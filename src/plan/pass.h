@@ -1,0 +1,83 @@
+#pragma once
+// A pass of the planner, and the state that passes work on.
+
+#include <bitset>
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "hlo_run/check.h"
+#include "hlo_run/custom_calls.h"
+#include "hlo_run/plan_options.h"
+#include "plan/plan.h"
+
+namespace hlo::plan {
+
+enum class PassId : uint8_t {
+  kFlatten,
+  kLibraryCalls,
+  kDegenerateContractions,
+  kScaledDot,
+  kSinkSlices,
+  kRangeAnalysis,
+  kLoopStateDce,
+  kTransposeFolding,
+  kMakeSteps,
+  kLoopFusion,
+  kSiblingFusion,
+  kKernelResultDce,
+  kRowTiling,
+  kRowTilingCse,
+  kGemmFusion,
+  kSchedule,
+  kBufferAssignment,
+  kInPlaceAliasing,
+  kBytecode,
+  kLoadCse,
+  kMoveElimination,
+};
+inline constexpr size_t kPassCount = static_cast<size_t>(PassId::kMoveElimination) + 1;
+
+// kGpu: steps of whole arrays alone, without what only caches and small numbers of elements make worthwhile.
+enum class Target : uint8_t { kCpu, kGpu };
+
+struct PlanState;
+
+struct Pass {
+  enum class Stage : uint8_t { kGraph, kSteps, kMemory, kBytecode };
+  PassId id;
+  std::string_view name;
+  Stage stage;
+  std::string_view summary;
+  // The invariant that the pass preserves, which the validator of plans or --check-passes checks.
+  std::string_view keeps;
+  // The pass that this one is a part of, which consults PassSet; null where `run` runs the pass.
+  std::string_view part_of = {};
+  absl::Status (*run)(PlanState& state) = nullptr;
+  bool is_required = false;
+  bool only_cpu = false;
+  bool is_exact = true;  // Of graph passes: results keep every bit.
+};
+
+// A set of passes that are enabled.
+class PassSet {
+ public:
+  PassSet() { enabled_.set(); }
+  bool Contains(PassId id) const { return enabled_[static_cast<size_t>(id)]; }
+  void Remove(PassId id) { enabled_.reset(static_cast<size_t>(id)); }
+
+ private:
+  std::bitset<kPassCount> enabled_;
+};
+
+// The module and the plan that the passes work on.
+struct PlanState {
+  const CheckedModule& module;
+  const CustomCalls* custom_calls = nullptr;
+  Target target = Target::kCpu;
+  const PlanOptions& options;
+  PassSet passes;
+  Plan plan = {};
+};
+
+}  // namespace hlo::plan

@@ -1,0 +1,483 @@
+#include "plan/rewrite/flatten.h"
+
+#include <algorithm>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "base/check.h"
+#include "base/status.h"
+#include "ir/element_types.h"
+#include "ir/result_shapes.h"
+#include "plan/analysis/node_traits.h"
+#include "plan/codegen/tile_calls.h"
+#include "plan/rewrite/async_calls.h"
+#include "plan/rewrite/degenerate_contractions.h"
+#include "plan/rewrite/forwarding.h"
+#include "plan/rewrite/library_calls.h"
+#include "plan/rewrite/scaled_dot.h"
+#include "reference/elementwise.h"
+#include "reference/program.h"
+#include "types/promotion.h"
+
+namespace hlo::plan {
+namespace {
+
+constexpr size_t kMostNodes = 1 << 20;
+constexpr int64_t kDeepestCalls = 256;
+
+bool IsBounded(const Shape& shape) {
+  if (shape.IsArray()) return !shape.HasUnboundedDim();
+  return std::all_of(shape.elements().begin(), shape.elements().end(), IsBounded);
+}
+
+bool HasDefaultLayout(const Shape& shape) { return shape.layout() == nullptr; }
+
+// Whether sizes that are known at run time alone travel from operands to the results.
+bool HandsSizesOn(const Instruction& instruction) {
+  return instruction.opcode() != Opcode::kGetDimensionSize &&
+         !(instruction.opcode() == Opcode::kCustomCall &&
+           instruction.Get<attr::custom_call_target>() == "PadToStatic");
+}
+
+class Flattener {
+ public:
+  Flattener(const reference::Effects& effects, const CustomCalls* custom_calls, const FlattenOptions& options,
+            Graph& graph)
+      : effects_(effects), custom_calls_(custom_calls), options_(options), graph_(graph) {}
+
+  using Leaves = std::vector<ValueId>;
+
+  absl::StatusOr<Leaves> Inline(const Computation& computation, const std::vector<Leaves>& arguments,
+                                Block* block) {
+    absl::flat_hash_map<const Instruction*, Leaves> leaves;
+    for (const Instruction* instruction : reference::LiveInstructions(computation, effects_)) {
+      if (graph_.nodes.size() > kMostNodes)
+        return absl::UnimplementedError("the module's calls unfold into too many instructions");
+      std::vector<Leaves> operands;
+      for (const Instruction* operand : instruction->operands()) operands.push_back(leaves[operand]);
+      if (instruction->opcode() == Opcode::kParameter) {
+        leaves[instruction] = arguments[instruction->Get<attr::number>()];
+        continue;
+      }
+      if (map_ != nullptr && instruction->opcode() != Opcode::kCall &&
+          instruction->opcode() != Opcode::kConstant) {
+        const Shape lanes = Shape::Array(instruction->shape().type(), map_->shape().dims());
+        leaves[instruction] = Op(*instruction, lanes, Joined(operands), block)->results;
+        continue;
+      }
+      HLO_ASSIGN_OR_RETURN(leaves[instruction], Enter(*instruction, operands, block));
+    }
+    return leaves[computation.root()];
+  }
+
+  // A new value for every leaf.
+  void NewLeaves(const Shape& shape, Node* node, Leaves* leaves) {
+    if (shape.IsArray()) {
+      leaves->push_back(graph_.NewValue(shape, node));
+    } else if (shape.IsBuffer()) {
+      leaves->push_back(graph_.NewValue(shape.element(0), node));
+    } else if (shape.IsTuple()) {
+      for (const Shape& element : shape.elements()) NewLeaves(element, node, leaves);
+    } else {
+      leaves->push_back(kNoValue);
+    }
+  }
+  Block* NewBlock(Block* parent, Node* owner) {
+    graph_.blocks.push_back({parent, owner, {}});
+    return &graph_.blocks.back();
+  }
+
+ private:
+  Node* NewNode(Node::Kind kind, const Instruction& instruction, Block* block) {
+    graph_.nodes.push_back({});
+    Node* node = &graph_.nodes.back();
+    node->kind = kind;
+    node->instruction = node->shown = &instruction;
+    node->block = block;
+    node->has_effect = effects_.Has(instruction);
+    return node;
+  }
+
+  static Leaves Joined(const std::vector<Leaves>& parts) {
+    Leaves all;
+    for (const Leaves& part : parts) all.insert(all.end(), part.begin(), part.end());
+    return all;
+  }
+
+  absl::StatusOr<Leaves> Enter(const Instruction& instruction, const std::vector<Leaves>& operands,
+                               Block* block) {
+    const Shape& shape = instruction.shape();
+    if (!IsBounded(shape)) return absl::UnimplementedError("arrays of unbounded size");
+    // Kernels and dissolved instructions take elements as they are.
+    if (MixesTypes(instruction)) return Op(instruction, shape, Joined(operands), block)->results;
+    if (const std::optional<std::vector<LeafSource>> sources = Dissolved(instruction, custom_calls_)) {
+      if (HaveTypes(shape, *sources, operands)) return Handed(shape, *sources, operands);
+      Node* node = Op(instruction, shape, Joined(operands), block);
+      node->only_reference = true;
+      return node->results;
+    }
+    switch (instruction.opcode()) {
+      case Opcode::kConstant:
+        return Constant(instruction);
+      case Opcode::kCopy:
+      case Opcode::kConvert:
+        if (shape.IsTuple() || instruction.operand(0)->shape().type() == shape.type()) return operands[0];
+        break;
+      case Opcode::kBitcast:
+        // Without layouts it is a reshape; with them the reference knows best.
+        if (instruction.operand(0)->shape().type() == shape.type() && HasDefaultLayout(shape) &&
+            HasDefaultLayout(instruction.operand(0)->shape()) &&
+            SameDimensions(instruction.operand(0)->shape(), shape))
+          return operands[0];
+        break;
+      case Opcode::kGetDimensionSize:
+        if (!IsDynamic(operands[0][0])) return DimensionSize(instruction);
+        break;
+      case Opcode::kAsyncStart:
+      case Opcode::kAsyncUpdate:
+        return async_.Advance(
+            instruction, operands,
+            [&](const Computation& called, const std::vector<Leaves>& arguments) {
+              return Inline(called, arguments, block);
+            },
+            [&](const Shape& context) { return Zeros(context); });
+      case Opcode::kAsyncDone:
+        return async_.Result(instruction);
+      case Opcode::kCall:
+      case Opcode::kFusion:
+        return Inline(*instruction.called_computations()[0], operands, block);
+      case Opcode::kCustomCall:
+        if (const Computation* own = reference::SuppliedComputation(instruction, custom_calls_))
+          return Inline(*own, operands, block);
+        if (!IsOfCaller(instruction) && options_.expand_library_calls) {
+          if (std::optional<CheckedModule> same = AsInstructions(instruction); same.has_value())
+            return LibraryCall(instruction, *std::move(same), operands, block);
+        }
+        break;
+      case Opcode::kMap:
+        if (IsElementwiseMap(instruction) && !HasDynamic(Joined(operands))) {
+          HLO_ASSIGN_OR_RETURN(Leaves result, Map(instruction, operands, block));
+          if (SameDimensions(graph_.values[result[0]].shape, shape)) return result;
+        }
+        break;
+      case Opcode::kReduce:
+        if (HasDynamic(Joined(operands)) || !options_.rewrite_degenerate_contractions) break;
+        if (std::optional<CheckedModule> elements = ElementsOfReduce(instruction); elements.has_value()) {
+          HLO_ASSIGN_OR_RETURN(Leaves element, Rebuilt(*std::move(elements), {operands[0]}, block));
+          HLO_ASSIGN_OR_RETURN(Leaves result, Map(instruction, {operands[1], element}, block));
+          if (SameDimensions(graph_.values[result[0]].shape, shape)) return result;
+        }
+        break;
+      case Opcode::kDot:
+        if (HasDynamic(Joined(operands))) break;
+        if (options_.rewrite_degenerate_contractions) {
+          if (std::optional<CheckedModule> product = ProductOfOneTerm(instruction); product.has_value())
+            return Rebuilt(*std::move(product), operands, block);
+        }
+        return Product(instruction, Joined(operands), block);
+      case Opcode::kConvolution:
+      case Opcode::kRaggedDot:
+        if (HasDynamic(Joined(operands))) break;
+        return Product(instruction, Joined(operands), block);
+      case Opcode::kScaledDot:
+        if (HasDynamic(Joined(operands)) || !options_.expand_scaled_dots) break;
+        if (std::optional<CheckedModule> product = ProductOfScaled(instruction); product.has_value())
+          return Rebuilt(*std::move(product), operands, block);
+        break;
+      case Opcode::kWhile:
+        return While(instruction, operands[0], block);
+      case Opcode::kConditional:
+        return Conditional(instruction, operands, block);
+      default:
+        break;
+    }
+    Leaves joined = Joined(operands);
+    if (!IsScalarOperation(instruction) || HasDynamic(joined))
+      return Op(instruction, shape, std::move(joined), block)->results;
+    for (ValueId& v : joined) v = graph_.Resolve(v);
+    ScalarOperation operation{block, instruction.opcode(), shape.type(),
+                              instruction.Get<attr::direction>(ComparisonDirection::kEq), joined};
+    if (const auto found = scalars_.find(operation); found != scalars_.end()) return found->second;
+    const Node* node = Op(instruction, shape, std::move(joined), block);
+    return scalars_.emplace(std::move(operation), node->results).first->second;
+  }
+
+  // Whether the opcode, the types and a direction say all that a scalar is computed by.
+  bool IsScalarOperation(const Instruction& instruction) const {
+    const Opcode opcode = instruction.opcode();
+    return instruction.shape().IsArray() && instruction.shape().rank() == 0 &&
+           reference::IsElementwise(opcode) && opcode != Opcode::kReducePrecision &&
+           !instruction.Has<attr::order>() && !instruction.Has<attr::type>() &&
+           !instruction.Has<attr::result_accuracy>() && !effects_.Has(instruction);
+  }
+
+  bool IsDynamic(ValueId v) const {
+    const ValueId real = graph_.Resolve(v);
+    return real != kNoValue && (graph_.values[v].is_dynamic || graph_.values[real].is_dynamic);
+  }
+  bool HasDynamic(const Leaves& leaves) const {
+    return std::any_of(leaves.begin(), leaves.end(), [&](ValueId v) { return IsDynamic(v); });
+  }
+
+  bool IsOfCaller(const Instruction& instruction) const {
+    return custom_calls_ != nullptr && instruction.opcode() == Opcode::kCustomCall &&
+           custom_calls_->FindFunction(instruction.Get<attr::custom_call_target>()) != nullptr;
+  }
+
+  Node* Op(const Instruction& instruction, const Shape& shape, Leaves operands, Block* block) {
+    Node* node = NewNode(Node::Kind::kOp, instruction, block);
+    std::vector<const Shape*> expected;
+    for (const Instruction* operand : instruction.operands()) CollectLeafShapes(operand->shape(), &expected);
+    HLO_CHECK(expected.size() == operands.size());
+    for (size_t i = 0; i < expected.size(); ++i) HLO_CHECK(HasType(operands[i], *expected[i]));
+    NewLeaves(shape, node, &node->results);
+    const bool takes = HasDynamic(operands);
+    const bool makes =
+        instruction.opcode() == Opcode::kSetDimensionSize || (takes && HandsSizesOn(instruction));
+    for (const ValueId result : node->results) {
+      if (result != kNoValue && graph_.values[result].shape.rank() > 0)
+        graph_.values[result].is_dynamic |= makes;
+    }
+    node->operands = std::move(operands);
+    node->only_reference =
+        MixesTypes(instruction) || takes || HasDynamic(node->results) || IsOfCaller(instruction);
+    block->nodes.push_back(node);
+    return node;
+  }
+
+  absl::StatusOr<Leaves> Handed(const Shape& shape, const std::vector<LeafSource>& sources,
+                                const std::vector<Leaves>& operands) {
+    std::vector<const Shape*> shapes;
+    CollectLeafShapes(shape, &shapes);
+    Leaves leaves;
+    for (size_t i = 0; i < sources.size(); ++i) {
+      const auto [operand, leaf] = sources[i];
+      if (operand != LeafSource::kZeros) {
+        leaves.push_back(operands[operand][leaf]);
+        continue;
+      }
+      HLO_ASSIGN_OR_RETURN(const ValueId zeros, Zeros(*shapes[i]));
+      leaves.push_back(zeros);
+    }
+    return leaves;
+  }
+  // Kernels believe the types that instructions state, so the values that are bound to them must have these.
+  bool HasType(ValueId v, const Shape& leaf) const {
+    const Shape& array = leaf.IsBuffer() ? leaf.element(0) : leaf;
+    return v == kNoValue ? !array.IsArray() : array.IsArray(graph_.values[v].shape.type());
+  }
+  bool HaveTypes(const Shape& shape, const std::vector<LeafSource>& sources,
+                 const std::vector<Leaves>& operands) const {
+    std::vector<const Shape*> shapes;
+    CollectLeafShapes(shape, &shapes);
+    for (size_t i = 0; i < sources.size(); ++i) {
+      const auto [operand, leaf] = sources[i];
+      if (operand != LeafSource::kZeros && !HasType(operands[operand][leaf], *shapes[i])) return false;
+    }
+    return true;
+  }
+  static void CollectLeafShapes(const Shape& shape, std::vector<const Shape*>* shapes) {
+    if (!shape.IsTuple()) return shapes->push_back(&shape);
+    for (const Shape& element : shape.elements()) CollectLeafShapes(element, shapes);
+  }
+
+  ValueId Made(Literal literal) {
+    graph_.literals.push_back(std::move(literal));
+    Leaves leaves;
+    AddConstant(graph_.literals.back(), &leaves);
+    return leaves[0];
+  }
+  absl::StatusOr<ValueId> Zeros(const Shape& shape) {
+    if (!shape.IsArray()) return kNoValue;
+    HLO_ASSIGN_OR_RETURN(Literal zeros, Literal::CreateZeros(shape.WithoutLayouts()));
+    return Made(std::move(zeros));
+  }
+  absl::StatusOr<Leaves> DimensionSize(const Instruction& instruction) {
+    HLO_ASSIGN_OR_RETURN(Literal size, Literal::Create(instruction.shape().WithoutLayouts()));
+    size.mutable_span<int32_t>()[0] =
+        static_cast<int32_t>(instruction.operand(0)->shape().dim(instruction.Get<attr::dimensions>()[0]));
+    return Leaves{Made(std::move(size))};
+  }
+
+  // Instructions that take the place of another one.
+  absl::StatusOr<Leaves> Rebuilt(CheckedModule same, const std::vector<Leaves>& operands, Block* block) {
+    graph_.calls.push_back(std::move(same));
+    return Inline(*graph_.calls.back().module().entry(), operands, block);
+  }
+
+  // A dot or convolution whose sums are rounded to another type than the result's becomes one of that type,
+  // and a conversion.
+  Leaves Product(const Instruction& instruction, Leaves operands, Block* block) {
+    const Shape& shape = instruction.shape();
+    const ElementType type = ProductType(instruction.operand(0)->shape().type(),
+                                         instruction.operand(1)->shape().type(), shape.type());
+    if (type == shape.type() || IsComplex(type))
+      return Op(instruction, shape, std::move(operands), block)->results;
+    Module& module = Rewritten(graph_, *instruction.parent()->module());
+    if (products_ == nullptr) products_ = module.NewComputation("products");
+    Shape rounded = shape;
+    rounded.set_type(type);
+    const auto add = [&](Opcode opcode, const Shape& result, absl::Span<Instruction* const> of,
+                         absl::Span<const AttrEntry> attributes) {
+      Instruction* added =
+          module.AddInstruction(products_, opcode, instruction.name(), result, of, attributes);
+      InstructionEditor::SetRanges(*added, instruction.name_range(), instruction.shape_range(),
+                                   instruction.opcode_range(), {});
+      return added;
+    };
+    Instruction* product =
+        add(instruction.opcode(), rounded, instruction.operands(), instruction.attributes());
+    Node* sum = Op(*product, rounded, std::move(operands), block);
+    sum->shown = &instruction;
+    Node* result = Op(*add(Opcode::kConvert, shape, {product}, {}), shape, sum->results, block);
+    result->shown = nullptr;
+    return result->results;
+  }
+
+  // All results but the first are work space.
+  absl::StatusOr<Leaves> LibraryCall(const Instruction& call, CheckedModule same,
+                                     const std::vector<Leaves>& operands, Block* block) {
+    HLO_ASSIGN_OR_RETURN(Leaves leaves, Rebuilt(std::move(same), operands, block));
+    for (const Shape& shape : ResultShapes(call).subspan(1)) {
+      auto [zeros, is_new] = work_spaces_.try_emplace(ToString(shape.WithoutLayouts()), kNoValue);
+      if (is_new) {
+        HLO_ASSIGN_OR_RETURN(zeros->second, Zeros(shape));
+      }
+      leaves.push_back(zeros->second);
+    }
+    return leaves;
+  }
+
+  // The code of a map, each instruction of it on whole arrays.
+  absl::StatusOr<Leaves> Map(const Instruction& map, const std::vector<Leaves>& operands, Block* block) {
+    const size_t first = block->nodes.size();
+    map_ = &map;
+    HLO_ASSIGN_OR_RETURN(Leaves leaves, Inline(*map.Get<attr::to_apply>(), operands, block));
+    map_ = nullptr;
+    for (size_t i = first; i < block->nodes.size(); ++i) {
+      Node& node = *block->nodes[i];
+      node.shown = node.results[0] == leaves[0] ? &map : nullptr;
+    }
+    return leaves;
+  }
+
+  absl::StatusOr<Leaves> Constant(const Instruction& instruction) {
+    if (instruction.is_elided()) return absl::UnimplementedError("elided constants");
+    Leaves leaves;
+    AddConstant(*instruction.Get<attr::literal>(), &leaves);
+    return leaves;
+  }
+  void AddConstant(const Literal& literal, Leaves* leaves) {
+    if (literal.shape().IsTuple()) {
+      for (const Literal& element : literal.elements()) AddConstant(element, leaves);
+      return;
+    }
+    if (!literal.shape().IsArray()) {
+      leaves->push_back(kNoValue);
+      return;
+    }
+    const ValueId value = graph_.NewValue(literal.shape(), nullptr);
+    graph_.values[value].constant = &literal;
+    leaves->push_back(value);
+  }
+
+  absl::StatusOr<Leaves> While(const Instruction& instruction, const Leaves& initial, Block* block) {
+    Node* node = NewNode(Node::Kind::kWhile, instruction, block);
+    Leaves state;
+    NewLeaves(instruction.shape(), node, &state);
+    for (size_t i = 0; i < state.size(); ++i) {
+      if (state[i] != kNoValue) graph_.values[state[i]].is_dynamic |= IsDynamic(initial[i]);
+    }
+    Block* condition = NewBlock(block, node);
+    Block* body = NewBlock(block, node);
+    HLO_ASSIGN_OR_RETURN(const Leaves predicate,
+                         Inline(*instruction.Get<attr::condition>(), {state}, condition));
+    HLO_ASSIGN_OR_RETURN(const Leaves next, Inline(*instruction.Get<attr::body>(), {state}, body));
+    for (size_t i = 0; i < state.size(); ++i) {
+      if (state[i] == kNoValue) continue;
+      if (graph_.Resolve(next[i]) == state[i]) {  // No iteration changes it.
+        graph_.values[state[i]].same_as = initial[i];
+        continue;
+      }
+      if (IsDynamic(next[i]) && !IsDynamic(state[i]))
+        return absl::UnimplementedError("loops whose state comes to have dynamic sizes");
+      node->operands.push_back(initial[i]);
+      node->results.push_back(state[i]);
+      node->next.push_back(next[i]);
+    }
+    node->predicate = predicate[0];
+    node->blocks = {condition, body};
+    block->nodes.push_back(node);
+    return state;
+  }
+
+  absl::StatusOr<Leaves> Conditional(const Instruction& instruction, const std::vector<Leaves>& operands,
+                                     Block* block) {
+    Node* node = NewNode(Node::Kind::kConditional, instruction, block);
+    node->operands = operands[0];
+    Leaves results;
+    NewLeaves(instruction.shape(), node, &results);
+    const auto branches = instruction.called_computations();
+    node->branch_results.resize(branches.size());
+    for (size_t b = 0; b < branches.size(); ++b) {
+      Block* branch = NewBlock(block, node);
+      HLO_ASSIGN_OR_RETURN(const Leaves leaves, Inline(*branches[b], {operands[b + 1]}, branch));
+      node->blocks.push_back(branch);
+      for (size_t i = 0; i < results.size(); ++i) {
+        if (results[i] == kNoValue) continue;
+        node->branch_results[b].push_back(leaves[i]);
+        graph_.values[results[i]].is_dynamic |= IsDynamic(leaves[i]);
+      }
+    }
+    for (ValueId result : results) {
+      if (result != kNoValue) node->results.push_back(result);
+    }
+    block->nodes.push_back(node);
+    return results;
+  }
+
+  const reference::Effects& effects_;
+  const CustomCalls* custom_calls_;
+  const FlattenOptions& options_;
+  Graph& graph_;
+  Computation* products_ = nullptr;   // Holds the rewritten instructions.
+  const Instruction* map_ = nullptr;  // The one whose code is entered.
+  AsyncCalls async_;
+  absl::flat_hash_map<std::string, ValueId> work_spaces_;  // Zeros, by their shapes.
+  // Scalars that are computed in a block, by what computes them: none is computed twice. (Arrays are: to read
+  // them again would often take longer.)
+  using ScalarOperation = std::tuple<const Block*, Opcode, ElementType, ComparisonDirection, Leaves>;
+  absl::flat_hash_map<ScalarOperation, Leaves> scalars_;
+};
+
+}  // namespace
+
+absl::StatusOr<Graph> Flatten(const CheckedModule& module, const CustomCalls* custom_calls,
+                              const FlattenOptions& options) {
+  const Computation& entry = *module.module().entry();
+  int64_t depth = 0;
+  const reference::Effects effects(reference::CalledFrom(entry, &depth, custom_calls), custom_calls);
+  if (depth == reference::kEndless || depth > kDeepestCalls)
+    return absl::UnimplementedError("calls that nest deeply");
+  Graph graph;
+  Flattener flattener(effects, custom_calls, options, graph);
+  graph.entry = flattener.NewBlock(nullptr, nullptr);
+  std::vector<std::vector<ValueId>> arguments;
+  for (const Instruction* parameter : entry.parameters()) {
+    if (!IsBounded(parameter->shape())) return absl::UnimplementedError("arrays of unbounded size");
+    std::vector<ValueId> leaves;
+    flattener.NewLeaves(parameter->shape(), nullptr, &leaves);
+    for (ValueId leaf : leaves) {
+      if (leaf != kNoValue) graph.values[leaf].parameter = static_cast<int32_t>(graph.parameters.size());
+      graph.parameters.push_back(leaf);
+    }
+    arguments.push_back(std::move(leaves));
+  }
+  HLO_ASSIGN_OR_RETURN(graph.results, flattener.Inline(entry, arguments, graph.entry));
+  ResolveAll(graph);
+  return graph;
+}
+
+}  // namespace hlo::plan

@@ -1,0 +1,106 @@
+// gather and scatter as library kernels.
+
+#include <cstring>
+
+#include "ir/window_indexing.h"
+#include "kernels/cpu/gather.h"
+#include "kernels/cpu/kept_vector.h"
+#include "plan/codegen/scalar_code.h"
+#include "plan/codegen/tile_calls.h"
+#include "plan/select/library_kernels.h"
+
+namespace hlo::plan {
+namespace {
+
+absl::Status RunGather(const Instruction& gather, absl::Span<const void* const> operands,
+                       absl::Span<void* const> results) {
+  const cpu::GatherDims dims{
+      {gather.Get<attr::index_vector_dim>(), gather.Get<attr::start_index_map>(),
+       gather.Get<attr::operand_batching_dims>(), gather.Get<attr::start_indices_batching_dims>()},
+      gather.Get<attr::offset_dims>(),
+      gather.Get<attr::collapsed_slice_dims>(),
+      gather.Get<attr::slice_sizes>()};
+  cpu::Gather(Dense(gather.operand(0)->shape(), operands[0]), Dense(gather.operand(1)->shape(), operands[1]),
+              dims, results[0], gather.shape().dims());
+  return absl::OkStatus();
+}
+
+// What the reference reports, it shall report.
+bool IsSound(const Instruction& instruction, const Shape& operand, const Shape& indices, IntList window_dims,
+             IntList left_out, IntList operand_batching) {
+  return IsIntegral(indices.type()) && HasUnambiguousIndices(instruction) &&
+         OtherDims(operand.rank(), left_out, operand_batching).size() == window_dims.size();
+}
+
+void RunScatter(const Instruction& scatter, const cpu::TileCode* combiner,
+                const cpu::ScatterLoops& elementwise, absl::Span<const void* const> operands,
+                absl::Span<void* const> results) {
+  const size_t count = results.size();
+  cpu::KeptVector<cpu::ScatterArray> arrays;
+  for (size_t k = 0; k < count; ++k) {
+    const Shape& shape = scatter.operand(static_cast<int64_t>(k))->shape();
+    if (results[k] != operands[k]) std::memcpy(results[k], operands[k], *DenseByteCount(shape));
+    arrays.push_back({shape.type(), results[k], operands[count + 1 + k]});
+  }
+  const cpu::ScatterDims dims{
+      {scatter.Get<attr::index_vector_dim>(), scatter.Get<attr::scatter_dims_to_operand_dims>(),
+       scatter.Get<attr::input_batching_dims>(), scatter.Get<attr::scatter_indices_batching_dims>()},
+      scatter.Get<attr::update_window_dims>(),
+      scatter.Get<attr::inserted_window_dims>()};
+  const auto indices = static_cast<int64_t>(count);
+  cpu::Scatter(arrays, scatter.operand(0)->shape().dims(),
+               Dense(scatter.operand(indices)->shape(), operands[count]),
+               scatter.operand(indices + 1)->shape().dims(), dims, combiner, elementwise);
+}
+
+}  // namespace
+
+LibraryKernel FindGatherKernel(const Instruction& gather) {
+  const Shape& operand = gather.operand(0)->shape();
+  const bool sound =
+      IsSound(gather, operand, gather.operand(1)->shape(), gather.Get<attr::offset_dims>(),
+              gather.Get<attr::collapsed_slice_dims>(), gather.Get<attr::operand_batching_dims>());
+  if (!sound || operand.type() != gather.shape().type()) return {};
+  return {"gather", &RunGather};
+}
+
+LibraryKernel FindScatterKernel(const Instruction& scatter) {
+  const int64_t count = (scatter.operand_count() - 1) / 2;
+  const Shape& operand = scatter.operand(0)->shape();
+  const Shape& updates = scatter.operand(count + 1)->shape();
+  if (!IsSound(scatter, operand, scatter.operand(count)->shape(), scatter.Get<attr::update_window_dims>(),
+               scatter.Get<attr::inserted_window_dims>(), scatter.Get<attr::input_batching_dims>()))
+    return {};
+  std::vector<ElementType> types;
+  for (int64_t k = 0; k < count; ++k) {
+    const Shape &array = scatter.operand(k)->shape(), &update = scatter.operand(count + 1 + k)->shape();
+    if (!SameDimensions(array, operand) || !SameDimensions(update, updates) || array.type() != update.type())
+      return {};
+    types.push_back(array.type());
+  }
+  const Computation& to_apply = *scatter.Get<attr::to_apply>();
+  const auto updated = static_cast<int32_t>(count);
+  if (count == 1 && to_apply.root() == to_apply.parameter(1)) {
+    return {"scatter",
+            [loops = cpu::FindScatterLoops(std::nullopt, types[0])](const Instruction& instruction,
+                                                                    auto operands, auto results) {
+              RunScatter(instruction, nullptr, loops, operands, results);
+              return absl::OkStatus();
+            },
+            updated};
+  }
+  std::optional<cpu::TileCode> code = FindCombinerCode(to_apply, types);
+  if (!code.has_value()) return {};
+  const cpu::ScatterLoops elementwise = count == 1 && IsRegrouped(*to_apply.root())
+                                            ? cpu::FindScatterLoops(to_apply.root()->opcode(), types[0])
+                                            : cpu::ScatterLoops{};
+  return {
+      "scatter",
+      [code = *std::move(code), elementwise](const Instruction& instruction, auto operands, auto results) {
+        RunScatter(instruction, &code, elementwise, operands, results);
+        return absl::OkStatus();
+      },
+      updated};
+}
+
+}  // namespace hlo::plan

@@ -1,0 +1,233 @@
+#include "plan/select/library_kernels.h"
+
+#include <algorithm>
+
+#include "absl/algorithm/container.h"
+#include "base/status.h"
+#include "ir/element_types.h"
+#include "kernels/cpu/dot_general.h"
+#include "kernels/cpu/fft.h"
+#include "kernels/cpu/ragged_dot.h"
+
+namespace hlo::plan {
+namespace {
+
+bool TakesDot(const Instruction& dot) {
+  return dot.operand_count() == 2 && cpu::GemmSupports(dot.operand(0)->shape().type(),
+                                                       dot.operand(1)->shape().type(), dot.shape().type());
+}
+
+bool TakesConvolution(const Instruction& convolution) {
+  return convolution.operand_count() == 2 &&
+         cpu::GemmSupports(convolution.operand(0)->shape().type(), convolution.operand(1)->shape().type(),
+                           convolution.shape().type());
+}
+
+// Whether each element of the result comes from one position of the input, features lie last in both, and
+// the other dimensions in one order.
+bool IsPointwise(const Instruction& convolution) {
+  const DimLabels& labels = *convolution.Get<attr::dim_labels>();
+  const int64_t last = convolution.shape().rank() - 1;
+  if (convolution.Get<attr::feature_group_count>(1) != 1 ||
+      convolution.Get<attr::batch_group_count>(1) != 1 || labels.input_feature != last ||
+      labels.output_feature != last || labels.input_batch != labels.output_batch ||
+      !absl::c_equal(labels.input_spatial, labels.output_spatial))
+    return false;
+  return absl::c_all_of(convolution.Get<attr::window>(), [](const WindowDim& dim) {
+    return dim.size == 1 && dim.stride == 1 && dim.padding_low == 0 && dim.padding_high == 0 &&
+           dim.base_dilation == 1;
+  });
+}
+
+// The product of a dot or a pointwise convolution, for operands and a result that are still to come.
+cpu::GemmProblem ProblemOf(const Instruction& product) {
+  const cpu::DenseArray lhs = Dense(product.operand(0)->shape(), nullptr),
+                        rhs = Dense(product.operand(1)->shape(), nullptr);
+  const ElementType type = product.shape().type();
+  if (product.opcode() == Opcode::kDot) {
+    return cpu::DotProblem(
+        lhs, {product.Get<attr::lhs_batch_dims>(), product.Get<attr::lhs_contracting_dims>()}, rhs,
+        {product.Get<attr::rhs_batch_dims>(), product.Get<attr::rhs_contracting_dims>()}, nullptr, type);
+  }
+  const DimLabels& labels = *product.Get<attr::dim_labels>();
+  const Index strides = RowMajorStrides(rhs.dims);
+  const int64_t inputs = lhs.dims.back(), outputs = product.shape().dims().back();
+  return {.m = Product(product.shape().dims().first(product.shape().rank() - 1)),
+          .n = outputs,
+          .k = inputs,
+          .a = {.type = lhs.type, .row_stride = inputs, .column_stride = 1, .batch_strides = {}},
+          .b = {.type = rhs.type,
+                .row_stride = strides[labels.kernel_input_feature],
+                .column_stride = strides[labels.kernel_output_feature],
+                .batch_strides = {}},
+          .c_type = type,
+          .c_row_stride = outputs};
+}
+
+absl::Status RunProduct(const Instruction& instruction, const ProductArguments& arguments) {
+  cpu::GemmProblem problem = ProblemOf(instruction);
+  problem.a.data = arguments.operands[0];
+  problem.b.data = arguments.operands[1];
+  problem.a.compute = arguments.compute[0];
+  problem.b.compute = arguments.compute[1];
+  problem.c = arguments.result;
+  problem.epilogue = arguments.epilogue;
+  cpu::Gemm(problem);
+  return absl::OkStatus();
+}
+
+absl::Status RunWhole(const Instruction& instruction, absl::Span<const void* const> operands,
+                      absl::Span<void* const> results) {
+  return RunProduct(instruction, {.operands = {operands[0], operands[1]}, .result = results[0]});
+}
+
+LibraryKernel FindDotKernel(const Instruction& dot) {
+  if (!TakesDot(dot)) return {};
+  std::optional<cpu::SmallDot> small = FindSmallDot(dot);
+  if (!small.has_value()) return {"dot", &RunWhole};
+  return {"small dot", [small = *std::move(small)](const Instruction&, auto operands, auto results) {
+            small.Run(operands[0], operands[1], results[0]);
+            return absl::OkStatus();
+          }};
+}
+
+absl::Status RunConvolutionWith(const Instruction& convolution, const ProductArguments& arguments) {
+  return cpu::Convolution(Dense(convolution.operand(0)->shape(), arguments.operands[0]),
+                          Dense(convolution.operand(1)->shape(), arguments.operands[1]),
+                          ConvolutionDimsOf(convolution), arguments.result, convolution.shape().type(),
+                          convolution.shape().dims(), arguments.epilogue);
+}
+
+absl::Status RunConvolution(const Instruction& convolution, absl::Span<const void* const> operands,
+                            absl::Span<void* const> results) {
+  return RunConvolutionWith(convolution, {.operands = {operands[0], operands[1]}, .result = results[0]});
+}
+
+// Over shorter pieces of rows a loop costs more than reading and writing memory does.
+constexpr int64_t kShortestPiece = 256;
+// An operand that is packed once for so many columns, or rows, of the result.
+constexpr int64_t kPackedOnce = 1024;
+
+// The elements of a row of an operand whose elements are all computed about once, and in rows; 0 for others.
+int64_t RowOf(const cpu::GemmOperand& x, int64_t rows, int64_t columns, int64_t other_side) {
+  const bool is_nested = !x.row_sizes.empty() || !x.column_sizes.empty();
+  if (is_nested || other_side > kPackedOnce || std::min(x.row_stride, x.column_stride) != 1) return 0;
+  const int64_t length = x.column_stride == 1 ? columns : rows, row = std::max(x.row_stride, x.column_stride);
+  return length >= kShortestPiece && row >= length ? row : 0;
+}
+
+LibraryKernel FindRaggedDotKernel(const Instruction& dot) {
+  const auto operand = [&](int64_t k) { return Dense(dot.operand(k)->shape(), nullptr); };
+  std::optional<cpu::RaggedDot> ragged =
+      cpu::RaggedDot::Make(operand(0), operand(1), operand(2),
+                           {.lhs = {dot.Get<attr::lhs_batch_dims>(), dot.Get<attr::lhs_contracting_dims>()},
+                            .rhs = {dot.Get<attr::rhs_batch_dims>(), dot.Get<attr::rhs_contracting_dims>()},
+                            .ragged = dot.Get<attr::lhs_ragged_dims>()[0],
+                            .groups = dot.Get<attr::rhs_group_dims>()},
+                           Dense(dot.shape(), nullptr));
+  if (!ragged.has_value()) return {};
+  return {"ragged dot", [ragged = *std::move(ragged)](const Instruction&, auto operands, auto results) {
+            return ragged.Run(operands[0], operands[1], operands[2], results[0])
+                       ? absl::OkStatus()
+                       : absl::UnimplementedError("a group of negative size");
+          }};
+}
+
+bool TakesFft(const Instruction& fft) {
+  return cpu::FftSupports(fft.Get<attr::fft_type>(), fft.operand(0)->shape().type(), fft.shape().type());
+}
+
+absl::Status RunFft(const Instruction& fft, absl::Span<const void* const> operands,
+                    absl::Span<void* const> results) {
+  cpu::Fft(Dense(fft.operand(0)->shape(), operands[0]), fft.Get<attr::fft_type>(),
+           fft.Get<attr::fft_length>(), results[0], fft.shape().type(), fft.shape().dims());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::optional<cpu::SmallDot> FindSmallDot(const Instruction& dot) {
+  return cpu::SmallDot::Make(ProblemOf(dot));
+}
+
+ProductKernel FindProductKernel(const Instruction& instruction) {
+  const Opcode opcode = instruction.opcode();
+  const bool is_dot = opcode == Opcode::kDot && TakesDot(instruction);
+  const bool is_convolution = opcode == Opcode::kConvolution && TakesConvolution(instruction);
+  const Shape& shape = instruction.shape();
+  if (!is_dot && !is_convolution) return {};
+  const bool is_matrix = is_dot || IsPointwise(instruction);
+  ProductKernel kernel{is_matrix ? &RunProduct : &RunConvolutionWith};
+  cpu::ProductRows rows;
+  if (is_matrix) {
+    const cpu::GemmProblem p = ProblemOf(instruction);
+    rows = {p.n, p.n, p.k};
+    if (!cpu::GemmWantsMemory(p)) {
+      kernel.operand_row[0] = RowOf(p.a, p.m, p.k, p.n);
+      kernel.operand_row[1] = RowOf(p.b, p.k, p.n, p.m);
+    }
+  } else {
+    rows = cpu::ProductRowsOf(Dense(instruction.operand(0)->shape(), nullptr),
+                              Dense(instruction.operand(1)->shape(), nullptr), ConvolutionDimsOf(instruction),
+                              shape.type(), shape.dims());
+  }
+  const bool has_whole_rows = rows.stride == rows.columns && rows.columns <= cpu::EpilogueColumns(rows.depth);
+  kernel.takes_epilogue = rows.columns > 0 && (has_whole_rows || rows.columns >= kShortestPiece);
+  kernel.row = has_whole_rows ? 0 : rows.stride;
+  return kernel;
+}
+
+cpu::ConvolutionDims ConvolutionDimsOf(const Instruction& convolution) {
+  return {convolution.Get<attr::window>(), &*convolution.Get<attr::dim_labels>(),
+          convolution.Get<attr::feature_group_count>(1), convolution.Get<attr::batch_group_count>(1)};
+}
+
+LibraryKernel FindLibraryKernel(const Instruction& instruction) {
+  if (MixesTypes(instruction)) return {};
+  switch (instruction.opcode()) {
+    case Opcode::kBatchNormGrad:
+    case Opcode::kBatchNormInference:
+    case Opcode::kBatchNormTraining:
+      return FindBatchNormKernel(instruction);
+    case Opcode::kDot:
+      return FindDotKernel(instruction);
+    case Opcode::kCholesky:
+    case Opcode::kTriangularSolve:
+      return FindFactorKernel(instruction);
+    case Opcode::kConvolution:
+      if (TakesConvolution(instruction))
+        return {"convolution", IsPointwise(instruction) ? &RunWhole : &RunConvolution};
+      break;
+    case Opcode::kFft:
+      if (TakesFft(instruction)) return {"fft", &RunFft};
+      break;
+    case Opcode::kGather:
+      return FindGatherKernel(instruction);
+    case Opcode::kRaggedDot:
+      return FindRaggedDotKernel(instruction);
+    case Opcode::kReduceWindow:
+      return FindReduceWindowKernel(instruction);
+    case Opcode::kSelectAndScatter:
+      return FindSelectAndScatterKernel(instruction);
+    case Opcode::kRngBitGenerator:
+      return FindRandomBitsKernel(instruction);
+    case Opcode::kScan:
+      return FindScanKernel(instruction);
+    case Opcode::kScatter:
+      return FindScatterKernel(instruction);
+    case Opcode::kSort:
+      return FindSortKernel(instruction);
+    case Opcode::kTopk:
+      return FindTopkKernel(instruction, instruction.Get<attr::largest>(true));
+    case Opcode::kCustomCall:
+      if (const std::string_view target = instruction.Get<attr::custom_call_target>();
+          target == "TopK" || target == "__gpu$TopK")
+        return FindTopkCallKernel(instruction);
+      return FindMatrixCallKernel(instruction);
+    default:
+      break;
+  }
+  return {};
+}
+
+}  // namespace hlo::plan

@@ -1,0 +1,170 @@
+#pragma once
+// The matrices of a batch, one at a time and in the wide type: what kernels of src/kernels/factor take.
+
+#include <algorithm>
+#include <type_traits>
+
+#include "base/parallel.h"
+#include "kernels/cpu/kept_vector.h"
+#include "kernels/cpu/widen.h"
+#include "kernels/factor/product.h"
+#include "plan/kernel.h"
+#include "plan/select/library_kernels.h"
+#include "types/index.h"
+
+namespace hlo::plan {
+
+using linalg::Complex;
+using linalg::Matrix;
+
+// The elements of a matrix as T: where they lie, or in memory of its own.
+template <class T>
+class Wide {
+ public:
+  // `data` may be null: then nobody needs them.
+  Wide(void* data, ElementType type, int64_t rows, int64_t columns)
+      : data_(data), type_(type), rows_(rows), columns_(columns) {
+    if (data == nullptr || type != factor::kElementType<T>) own_.resize(rows * columns);
+  }
+
+  // Elements of the same type.
+  void Load(const void* from) {
+    if (own_.empty() && from == data_) return;
+    cpu::WidenBlockOf<T>(type_)(from, columns_, 1, rows_, columns_, elements(), columns_);
+  }
+  void Store() const {
+    if (data_ != nullptr && !own_.empty()) cpu::NarrowRowOf<T>(type_)(own_.data(), rows_ * columns_, data_);
+  }
+  T* elements() { return own_.empty() ? static_cast<T*>(data_) : own_.data(); }
+  absl::Span<T> vector() { return {elements(), static_cast<size_t>(rows_ * columns_)}; }
+  Matrix<T> matrix() { return Matrix<T>::Dense(elements(), rows_, columns_); }
+
+ private:
+  void* data_;
+  ElementType type_;
+  int64_t rows_, columns_;
+  cpu::KeptVector<T> own_;
+};
+
+// One entry of a batch: of every operand and result, what belongs to it.
+struct Entry {
+  const Instruction& instruction;
+  absl::Span<const void* const> operands;
+  absl::Span<void* const> results;
+  int64_t number, batch;
+
+  const Shape& OperandShape(int k) const { return instruction.operand(k)->shape(); }
+  const Shape& ResultShape(int k) const {
+    return instruction.shape().IsTuple() ? instruction.shape().element(k) : instruction.shape();
+  }
+  int64_t Offset(const Shape& shape) const { return *DenseByteCount(shape) / batch * number; }
+  const void* Operand(int k) const {
+    return static_cast<const std::byte*>(operands[k]) + Offset(OperandShape(k));
+  }
+  // Null where nobody needs it, or there is none.
+  void* Result(int k) const {
+    if (k >= static_cast<int>(results.size()) || results[k] == nullptr) return nullptr;
+    return static_cast<std::byte*>(results[k]) + Offset(ResultShape(k));
+  }
+
+  // In the last dimensions.
+  static int64_t Rows(const Shape& shape) { return shape.dim(shape.rank() - 2); }
+  static int64_t Columns(const Shape& shape) { return shape.dim(shape.rank() - 1); }
+
+  template <class T>
+  Wide<T> ResultMatrix(int k, const Shape& like) const {
+    return Wide<T>(Result(k), like.type(), Rows(like), Columns(like));
+  }
+  // Result k, with the elements of operand `from` to begin with.
+  template <class T>
+  Wide<T> Copy(int from, int k) const {
+    Wide<T> matrix = ResultMatrix<T>(k, OperandShape(from));
+    matrix.Load(Operand(from));
+    return matrix;
+  }
+  // An operand that is read: a matrix, or the list of numbers in its last dimension.
+  template <class T>
+  Wide<T> Input(int k) const {
+    const Shape& shape = OperandShape(k);
+    return Read<T>(k, Rows(shape), Columns(shape));
+  }
+  template <class T>
+  Wide<T> InputList(int k) const {
+    return Read<T>(k, 1, Columns(OperandShape(k)));
+  }
+  // A list of numbers that is a result.
+  template <class T>
+  Wide<T> ResultList(int k) const {
+    return Wide<T>(Result(k), ResultShape(k).type(), 1, Columns(ResultShape(k)));
+  }
+  template <class T>
+  factor::Source<T> Source(int k) const {
+    const Shape& shape = OperandShape(k);
+    return {Operand(k), shape.type(), Rows(shape), Columns(shape), Columns(shape), 1};
+  }
+  // Integers of a call are s32.
+  void StoreInteger(int k, int64_t value) const {
+    if (void* result = Result(k)) *static_cast<int32_t*>(result) = static_cast<int32_t>(value);
+  }
+  // With `first` added to each.
+  void StoreIntegers(int k, absl::Span<const int64_t> values, int64_t first) const {
+    auto* result = static_cast<int32_t*>(Result(k));
+    for (size_t i = 0; i < values.size() && result != nullptr; ++i)
+      result[i] = static_cast<int32_t>(values[i] + first);
+  }
+
+ private:
+  template <class T>
+  Wide<T> Read(int k, int64_t rows, int64_t columns) const {
+    Wide<T> list(const_cast<void*>(Operand(k)), OperandShape(k).type(), rows, columns);
+    list.Load(Operand(k));
+    return list;
+  }
+};
+
+inline int64_t BatchOf(const Shape& matrices) { return Product(matrices.dims().first(matrices.rank() - 2)); }
+
+// Of one matrix, about.
+inline double Nanoseconds(const Shape& matrices) {
+  const auto m = static_cast<double>(Entry::Rows(matrices)),
+             n = static_cast<double>(Entry::Columns(matrices));
+  return 200 + m * n * std::min(m, n) * 0.1;
+}
+// Large matrices share the threads; small ones, and many, get one each.
+inline bool AreShared(const Shape& matrices) {
+  return BatchOf(matrices) < 4 * ThreadCount() && Nanoseconds(matrices) > 100'000;
+}
+
+// How many are worked on at the same time.
+inline int64_t AtOnce(const Shape& matrices) {
+  return AreShared(matrices) ? 1 : std::min<int64_t>(ThreadCount(), BatchOf(matrices));
+}
+
+// body.operator()<T>(entry) for each matrix of operand `array`, with T double or complex.
+template <class Body>
+absl::Status ForEachMatrix(const Instruction& instruction, absl::Span<const void* const> operands,
+                           absl::Span<void* const> results, int array, Body&& body) {
+  const Shape& shape = instruction.operand(array)->shape();
+  const int64_t batch = BatchOf(shape);
+  const auto one = [&](int64_t number) {
+    const Entry entry{instruction, operands, results, number, batch};
+    if (IsComplex(shape.type()))
+      body.template operator()<Complex>(entry);
+    else
+      body.template operator()<double>(entry);
+  };
+  if (AreShared(shape)) {
+    for (int64_t i = 0; i < batch; ++i) one(i);
+  } else {
+    ParallelFor(batch, Nanoseconds(shape) * static_cast<double>(batch), one);
+  }
+  return absl::OkStatus();
+}
+
+// Bytes of the copy that Wide makes of a matrix.
+inline int64_t CopyBytes(const Shape& matrices) {
+  const int64_t wide = ByteCount(IsComplex(matrices.type()) ? ElementType::kC128 : ElementType::kF64);
+  return ByteCount(matrices.type()) == wide ? 0 : Entry::Rows(matrices) * Entry::Columns(matrices) * wide;
+}
+
+}  // namespace hlo::plan

@@ -1,0 +1,337 @@
+// sort and topk as library kernels.
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "absl/functional/function_ref.h"
+#include "base/parallel.h"
+#include "base/status.h"
+#include "kernels/cpu/kept_vector.h"
+#include "kernels/cpu/lane_array.h"
+#include "kernels/cpu/merge_order.h"
+#include "plan/codegen/scalar_code.h"
+#include "plan/select/library_kernels.h"
+#include "plan/select/sort_keys.h"
+#include "types/index.h"
+
+namespace hlo::plan {
+namespace {
+
+// Lines along a dimension: element t of line i lies at Start(i) + t * stride.
+struct Lines {
+  int64_t count, length, stride;
+  Lines(const Shape& shape, int64_t dimension) : length(shape.dim(dimension)), stride(1) {
+    for (int64_t d = dimension + 1; d < shape.rank(); ++d) stride *= shape.dim(d);
+    count = length == 0 ? 0 : *shape.ElementCount() / length;
+  }
+  int64_t Start(int64_t i) const { return i / stride * stride * length + i % stride; }
+};
+
+// n elements in their lanes: where they lie, or a copy in `stored` or, where they have to be widened, in
+// `lanes`.
+const std::byte* LanesOf(ElementType type, const std::byte* elements, int64_t stride, int64_t n,
+                         std::byte* stored, std::byte* lanes) {
+  if (stride != 1) {
+    cpu::CopyStrided(n, ByteCount(type), stored, 1, elements, stride);
+    elements = stored;
+  }
+  const cpu::TileCall widen = cpu::LoadTile(type);
+  if (widen.function == nullptr) return elements;
+  const void* in[] = {elements};
+  widen.function(n, lanes, in, widen.parameter);
+  return lanes;
+}
+
+// Those of a line.
+class LineLanes {
+ public:
+  const std::byte* Load(ElementType type, const void* data, const Lines& lines, int64_t line,
+                        const cpu::Pieces& pieces) {
+    const int64_t width = ByteCount(type), lane = cpu::LaneBytes(cpu::LaneOf(type));
+    const std::byte* elements = static_cast<const std::byte*>(data) + lines.Start(line) * width;
+    const bool is_strided = lines.stride != 1, widens = cpu::LoadTile(type).function != nullptr;
+    if (!is_strided && !widens) return elements;
+    if (is_strided) stored_.resize(lines.length * width);
+    if (widens) lanes_.resize(lines.length * lane);
+    pieces.ForEach(1.5, [&](int64_t, int64_t begin, int64_t end) {
+      LanesOf(type, elements + begin * lines.stride * width, lines.stride, end - begin,
+              is_strided ? stored_.data() + begin * width : nullptr,
+              widens ? lanes_.data() + begin * lane : nullptr);
+    });
+    return widens ? lanes_.data() : stored_.data();
+  }
+
+ private:
+  cpu::KeptVector<std::byte> stored_, lanes_;
+};
+
+// Those from `begin` on, at most cpu::kKeyBlock.
+class BlockLanes {
+ public:
+  const std::byte* Load(ElementType type, const void* data, const Lines& lines, int64_t line, int64_t begin,
+                        int64_t n) {
+    const int64_t first = lines.Start(line) + begin * lines.stride;
+    return LanesOf(type, static_cast<const std::byte*>(data) + first * ByteCount(type), lines.stride, n,
+                   stored_, lanes_);
+  }
+
+ private:
+  alignas(64) std::byte stored_[cpu::kKeyBlock * 8], lanes_[cpu::kKeyBlock * 8];
+};
+
+// A result may lie where its operand does, or be null: then nobody needs it.
+void Permute(const Instruction& sort, const Lines& lines, int64_t line, const cpu::Pieces& pieces,
+             const uint32_t* order, absl::Span<const void* const> operands, absl::Span<void* const> results,
+             cpu::KeptVector<std::byte>* scratch) {
+  for (size_t k = 0; k < operands.size(); ++k) {
+    if (results[k] == nullptr) continue;
+    const int64_t width = ByteCount(sort.operand(static_cast<int64_t>(k))->shape().type());
+    const int64_t start = lines.Start(line) * width;
+    const std::byte* from = static_cast<const std::byte*>(operands[k]) + start;
+    int64_t stride = lines.stride;
+    if (results[k] == operands[k]) {
+      scratch->resize(lines.length * width);
+      pieces.ForEach(1, [&](int64_t, int64_t begin, int64_t end) {
+        cpu::CopyStrided(end - begin, width, scratch->data() + begin * width, 1,
+                         from + begin * stride * width, stride);
+      });
+      from = scratch->data();
+      stride = 1;
+    }
+    std::byte* to = static_cast<std::byte*>(results[k]) + start;
+    pieces.ForEach(2, [&](int64_t, int64_t begin, int64_t end) {
+      cpu::GatherStrided(end - begin, width, to + begin * lines.stride * width, lines.stride, from, stride,
+                         order + begin);
+    });
+  }
+}
+
+// body(i) for every i of [0, count): several at once, or one after the other where each works on pieces of a
+// line.
+void ForLines(int64_t count, bool are_shared, double nanoseconds, absl::FunctionRef<void(int64_t)> body) {
+  if (!are_shared) return ParallelFor(count, nanoseconds, body);
+  for (int64_t i = 0; i < count; ++i) body(i);
+}
+
+// Orders lines by keys, the last one first; keys that fit into 64 bits together count as one.
+class KeySorter {
+ public:
+  KeySorter(absl::Span<const SortKey> keys, const cpu::Pieces& pieces) : keys_(keys), pieces_(pieces) {}
+
+  // Empty where an element has no place in the order.
+  absl::Span<const uint32_t> Order(const Instruction& sort, const Lines& lines, int64_t line,
+                                   absl::Span<const void* const> operands) {
+    const int64_t n = lines.length;
+    std::atomic<bool> all = true;
+    absl::Span<const uint32_t> order;
+    for (size_t end = keys_.size(); end > 0;) {
+      size_t begin = end - 1;
+      int64_t bits = Bits(begin);
+      while (begin > 0 && bits + Bits(begin - 1) <= 64) bits += Bits(--begin);
+      const auto read = [&, begin, end](int64_t from, int64_t count, uint64_t* joined) {
+        for (size_t k = begin; k < end; ++k) {
+          if (!Append(k, k == begin, {sort, lines, line, operands}, from, count, joined)) all = false;
+        }
+      };
+      const auto key_bits = static_cast<int>(bits);
+      order = order.empty() ? cpu::StableOrder(n, key_bits, read, pieces_, scratch_)
+                            : OrderAfter(order, key_bits, read);
+      if (!all) return {};
+      end = begin;
+    }
+    return order;
+  }
+
+ private:
+  struct Line {
+    const Instruction& sort;
+    const Lines& lines;
+    int64_t number;
+    absl::Span<const void* const> operands;
+  };
+  int64_t Bits(size_t k) const { return 8 * cpu::LaneBytes(keys_[k].order.lane); }
+
+  // Of elements in the order of the keys after these, where ties stay.
+  absl::Span<const uint32_t> OrderAfter(absl::Span<const uint32_t> order, int key_bits, cpu::ReadKeys read) {
+    const auto n = static_cast<int64_t>(order.size());
+    order_.assign(order.begin(), order.end());
+    joined_.resize(n);
+    pieces_.ForEach(2, [&](int64_t, int64_t begin, int64_t end) {
+      for (; begin < end; begin += cpu::kKeyBlock)
+        read(begin, std::min(cpu::kKeyBlock, end - begin), joined_.data() + begin);
+    });
+    const absl::Span<const uint32_t> next = cpu::StableOrder(
+        n, key_bits,
+        [&](int64_t from, int64_t count, uint64_t* keys) {
+          for (int64_t i = 0; i < count; ++i) keys[i] = joined_[order_[from + i]];
+        },
+        pieces_, scratch_);
+    // The joined keys are not needed any more.
+    auto* both = reinterpret_cast<uint32_t*>(joined_.data());
+    pieces_.ForEach(2, [&](int64_t, int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) both[i] = order_[next[i]];
+    });
+    return {both, static_cast<size_t>(n)};
+  }
+
+  // False where an element has no place in the order.
+  bool Append(size_t k, bool is_first, const Line& line, int64_t begin, int64_t n, uint64_t* joined) const {
+    const SortKey& key = keys_[k];
+    const ElementType type = line.sort.operand(key.operand)->shape().type();
+    BlockLanes lanes;
+    alignas(64) std::byte computed[cpu::kKeyBlock * 8];
+    uint64_t bits[cpu::kKeyBlock];
+    const void* in[] = {lanes.Load(type, line.operands[key.operand], line.lines, line.number, begin, n)};
+    void* out[] = {computed};
+    key.code.Run(n, in, out);
+    const bool all = cpu::MakeSortKeys(key.order, n, computed, is_first ? joined : bits);
+    const int64_t shift = Bits(k);
+    for (int64_t i = 0; i < n && !is_first; ++i) joined[i] = joined[i] << shift | bits[i];
+    return all;
+  }
+
+  absl::Span<const SortKey> keys_;
+  const cpu::Pieces& pieces_;
+  // Of more keys than one word takes.
+  cpu::KeptVector<uint64_t> joined_;
+  cpu::KeptVector<uint32_t> order_;
+  cpu::SortScratch scratch_;
+};
+
+absl::Status SortByKeys(const Instruction& sort, absl::Span<const SortKey> keys,
+                        absl::Span<const void* const> operands, absl::Span<void* const> results) {
+  const Lines lines(sort.operand(0)->shape(), sort.Get<attr::dimensions>()[0]);
+  std::atomic<bool> all = true;
+  // A few nanoseconds for every digit of every element.
+  const int64_t chunk = std::max<int64_t>(1, 4096 / std::max<int64_t>(1, lines.length));
+  const double nanoseconds = 30.0 * static_cast<double>(lines.count * lines.length);
+  const bool are_shared = cpu::Pieces::AreShared(lines.count, lines.length);
+  const cpu::Pieces pieces(lines.length, are_shared);
+  ForLines((lines.count + chunk - 1) / chunk, are_shared, nanoseconds, [&](int64_t c) {
+    KeySorter sorter(keys, pieces);
+    cpu::KeptVector<std::byte> scratch;
+    for (int64_t line = c * chunk; line < std::min(lines.count, (c + 1) * chunk); ++line) {
+      const absl::Span<const uint32_t> order = sorter.Order(sort, lines, line, operands);
+      if (order.empty())
+        all = false;
+      else
+        Permute(sort, lines, line, pieces, order.data(), operands, results, &scratch);
+    }
+  });
+  // A NaN: the comparator itself must then decide.
+  return all ? absl::OkStatus() : absl::UnimplementedError("an element has no place in the order");
+}
+
+absl::Status SortByComparator(const Instruction& sort, const cpu::TileCode& before,
+                              absl::Span<const void* const> operands, absl::Span<void* const> results) {
+  const Lines lines(sort.operand(0)->shape(), sort.Get<attr::dimensions>()[0]);
+  absl::Status status;
+  cpu::KeptVector<absl::Status> statuses(lines.count);
+  const double nanoseconds = 500.0 * static_cast<double>(lines.count * lines.length);
+  const bool are_shared = cpu::Pieces::AreShared(lines.count, lines.length);
+  const cpu::Pieces pieces(lines.length, are_shared);
+  ForLines(lines.count, are_shared, nanoseconds, [&](int64_t line) {
+    cpu::KeptVector<LineLanes> lanes(operands.size());
+    cpu::KeptVector<const std::byte*> elements;
+    cpu::KeptVector<int64_t> widths;
+    for (size_t k = 0; k < operands.size(); ++k) {
+      const ElementType type = sort.operand(static_cast<int64_t>(k))->shape().type();
+      elements.push_back(lanes[k].Load(type, operands[k], lines, line, pieces));
+      widths.push_back(cpu::LaneBytes(cpu::LaneOf(type)));
+    }
+    cpu::KeptVector<uint32_t> order(lines.length);
+    statuses[line] = cpu::MergeOrder(before, elements, widths, pieces, &order);
+    cpu::KeptVector<std::byte> scratch;
+    if (statuses[line].ok()) Permute(sort, lines, line, pieces, order.data(), operands, results, &scratch);
+  });
+  for (absl::Status& each : statuses) {
+    if (!each.ok()) return std::move(each);
+  }
+  return absl::OkStatus();
+}
+
+// The first of each line along the last dimension in the total order, and their positions.
+absl::Status RunTopk(const Instruction& topk, bool largest, absl::Span<const void* const> operands,
+                     absl::Span<void* const> results) {
+  const Shape &shape = topk.operand(0)->shape(), &values = topk.shape().element(0);
+  const Lines lines(shape, shape.rank() - 1);
+  const int64_t k = values.dim(values.rank() - 1), width = ByteCount(shape.type());
+  std::memset(results[0], 0, *DenseByteCount(values));
+  std::memset(results[1], 0, *DenseByteCount(topk.shape().element(1)));
+  const cpu::SortOrder order{cpu::LaneOf(shape.type()), largest, true};
+  const auto key_bits = static_cast<int>(8 * cpu::LaneBytes(order.lane));
+  ParallelFor(lines.count, 3.0 * static_cast<double>(lines.count * lines.length), [&](int64_t line) {
+    const auto read = [&](int64_t begin, int64_t n, uint64_t* keys) {
+      BlockLanes lanes;
+      cpu::MakeSortKeys(order, n, lanes.Load(shape.type(), operands[0], lines, line, begin, n), keys);
+    };
+    cpu::SortScratch scratch;
+    const cpu::KeptVector<uint32_t> first =
+        cpu::FirstInOrder(lines.length, key_bits, read, std::min(k, lines.length), scratch);
+    const auto count = static_cast<int64_t>(first.size());
+    cpu::GatherStrided(count, width, static_cast<std::byte*>(results[0]) + line * k * width, 1,
+                       static_cast<const std::byte*>(operands[0]) + lines.Start(line) * width, 1,
+                       first.data());
+    std::copy(first.begin(), first.end(), static_cast<int32_t*>(results[1]) + line * k);
+  });
+  return absl::OkStatus();
+}
+
+constexpr int64_t kLongestLine = std::numeric_limits<int32_t>::max();
+
+}  // namespace
+
+LibraryKernel FindSortKernel(const Instruction& sort) {
+  if (sort.operand(0)->shape().dim(sort.Get<attr::dimensions>()[0]) > kLongestLine) return {};
+  std::vector<ElementType> types;
+  for (const Instruction* operand : sort.operands()) types.push_back(operand->shape().type());
+  std::optional<cpu::TileCode> before = FindComparatorCode(*sort.Get<attr::to_apply>(), types);
+  const auto count = static_cast<int32_t>(sort.operand_count());
+  if (std::optional<std::vector<SortKey>> keys = FindSortKeys(sort); keys.has_value()) {
+    // Who may find an element without a place in the order needs the operands once more.
+    const bool replaces =
+        std::all_of(keys->begin(), keys->end(), [](const SortKey& key) { return key.order.total; });
+    return {.name = "sort",
+            .run =
+                [keys = *std::move(keys), before = std::move(before)](const Instruction& node, auto operands,
+                                                                      auto results) {
+                  const absl::Status status = SortByKeys(node, keys, operands, results);
+                  if (!absl::IsUnimplemented(status) || !before.has_value()) return status;
+                  return SortByComparator(node, *before, operands, results);
+                },
+            .replaced = replaces ? count : 0,
+            .skips_unused = true};
+  }
+  if (!before.has_value()) return {};
+  return {.name = "sort by comparator",
+          .run = [before = *std::move(before)](
+                     const Instruction& node, auto operands,
+                     auto results) { return SortByComparator(node, before, operands, results); },
+          .replaced = count,
+          .skips_unused = true};
+}
+
+LibraryKernel FindTopkCallKernel(const Instruction& call) {
+  if (call.called_computations().size() != 1) return {};
+  const Computation& comparator = *call.called_computations()[0];
+  const Instruction& root = *comparator.root();
+  const ComparisonDirection direction = root.Get<attr::direction>();
+  if (root.opcode() != Opcode::kCompare || root.operand(0) != comparator.parameter(0) ||
+      root.operand(1) != comparator.parameter(1) ||
+      (direction != ComparisonDirection::kGt && direction != ComparisonDirection::kLt))
+    return {};
+  return FindTopkKernel(call, direction == ComparisonDirection::kGt);
+}
+
+LibraryKernel FindTopkKernel(const Instruction& topk, bool largest) {
+  const Shape& shape = topk.operand(0)->shape();
+  if (shape.rank() == 0 || shape.dim(shape.rank() - 1) > kLongestLine || IsComplex(shape.type()) ||
+      !topk.shape().IsTuple() || !topk.shape().element(1).IsArray(ElementType::kS32))
+    return {};
+  return {"topk", [largest](const Instruction& node, auto operands, auto results) {
+            return RunTopk(node, largest, operands, results);
+          }};
+}
+
+}  // namespace hlo::plan

@@ -1,0 +1,142 @@
+#include "plan/select/sort_keys.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "plan/codegen/scalar_code.h"
+
+namespace hlo::plan {
+namespace {
+
+constexpr int kMostKeys = 16;
+
+// One side of the comparison as a function of a single parameter.
+class KeySide {
+ public:
+  explicit KeySide(const Instruction& root) { Visit(root); }
+  const Instruction* parameter() const { return is_function_ ? parameter_ : nullptr; }
+
+ private:
+  void Visit(const Instruction& instruction) {
+    if (++visited_ > 64) {
+      is_function_ = false;
+    } else if (instruction.opcode() == Opcode::kParameter) {
+      is_function_ &= parameter_ == nullptr || parameter_ == &instruction;
+      parameter_ = &instruction;
+    }
+    if (!is_function_) return;
+    for (const Instruction* operand : instruction.operands()) Visit(*operand);
+  }
+  const Instruction* parameter_ = nullptr;
+  int visited_ = 0;
+  bool is_function_ = true;
+};
+
+// Whether both sides compute the same from their parameters.
+bool SameFunction(const Instruction& a, const Instruction& b, int* visited) {
+  if (++*visited > 64 || a.opcode() != b.opcode() || a.operand_count() != b.operand_count() ||
+      a.shape() != b.shape())
+    return false;
+  if (a.opcode() == Opcode::kParameter) return true;
+  if (a.opcode() == Opcode::kConstant) {
+    if (a.is_elided() || b.is_elided()) return false;
+    const Literal &x = *a.Get<attr::literal>(), &y = *b.Get<attr::literal>();
+    return std::memcmp(x.data(), y.data(), x.byte_count()) == 0;
+  }
+  if (a.Get<attr::direction>() != b.Get<attr::direction>() || a.Get<attr::order>() != b.Get<attr::order>() ||
+      a.Get<attr::exponent_bits>() != b.Get<attr::exponent_bits>() ||
+      a.Get<attr::mantissa_bits>() != b.Get<attr::mantissa_bits>())
+    return false;
+  for (int64_t i = 0; i < a.operand_count(); ++i) {
+    if (!SameFunction(*a.operand(i), *b.operand(i), visited)) return false;
+  }
+  return true;
+}
+
+bool IsTotal(const Instruction& compare) {
+  return compare.Get<attr::order>() == ComparisonOrder::kTotal ||
+         compare.Get<attr::type>() == ComparisonType::kTotalOrder;
+}
+
+// A strict comparison of the same function of both sides of one operand.
+std::optional<SortKey> FindKey(const Instruction& compare, const Instruction& sort) {
+  if (compare.opcode() != Opcode::kCompare || !compare.shape().IsScalar()) return std::nullopt;
+  const ComparisonDirection direction = compare.Get<attr::direction>();
+  if (direction != ComparisonDirection::kLt && direction != ComparisonDirection::kGt) return std::nullopt;
+  const Instruction* left = KeySide(*compare.operand(0)).parameter();
+  const Instruction* right = KeySide(*compare.operand(1)).parameter();
+  int visited = 0;
+  if (left == nullptr || right == nullptr ||
+      !SameFunction(*compare.operand(0), *compare.operand(1), &visited))
+    return std::nullopt;
+  // The parameters come in pairs; `b < a` descends as `a > b` does.
+  int64_t first = left->Get<attr::number>(), second = right->Get<attr::number>();
+  const bool swapped = first > second;
+  if (swapped) std::swap(first, second);
+  if (first % 2 != 0 || second != first + 1) return std::nullopt;
+  const ElementType element = left->shape().type(), key = compare.operand(0)->shape().type();
+  const int64_t operand = first / 2;
+  if (!left->shape().IsScalar() || sort.operand(operand)->shape().type() != element || IsComplex(key))
+    return std::nullopt;
+  std::optional<cpu::TileCode> code = FindUnaryCode(*compare.operand(0), *left);
+  if (!code.has_value()) return std::nullopt;
+  return SortKey{operand,
+                 *std::move(code),
+                 {cpu::LaneOf(key), (direction == ComparisonDirection::kGt) != swapped,
+                  IsTotal(compare) || !IsFloat(key)}};
+}
+
+// Whether the comparison holds where `strict` finds both sides equal, and nowhere else.
+bool IsTie(const Instruction& equal, const Instruction& strict) {
+  if (equal.opcode() != Opcode::kCompare || equal.Get<attr::direction>() != ComparisonDirection::kEq ||
+      IsTotal(equal) != IsTotal(strict))
+    return false;
+  const auto is_same = [](const Instruction& a, const Instruction& b) {
+    int visited = 0;
+    const Instruction *x = KeySide(a).parameter(), *y = KeySide(b).parameter();
+    return x != nullptr && x == y && SameFunction(a, b, &visited);
+  };
+  const Instruction &a = *equal.operand(0), &b = *equal.operand(1);
+  const Instruction &x = *strict.operand(0), &y = *strict.operand(1);
+  return (is_same(a, x) && is_same(b, y)) || (is_same(a, y) && is_same(b, x));
+}
+
+// Appends the keys in order; false where the instruction has another form.
+bool Collect(const Instruction& before, const Instruction& sort, std::vector<SortKey>* keys) {
+  if (keys->size() >= kMostKeys) return false;
+  std::optional<SortKey> key = FindKey(before, sort);
+  if (key.has_value()) {
+    keys->push_back(*std::move(key));
+    return true;
+  }
+  const auto then = [&](const Instruction& strict, const Instruction& tie, const Instruction& rest) {
+    std::optional<SortKey> first = FindKey(strict, sort);
+    if (!first.has_value() || !IsTie(tie, strict)) return false;
+    keys->push_back(*std::move(first));
+    return Collect(rest, sort, keys);
+  };
+  if (before.opcode() == Opcode::kSelect)
+    return then(*before.operand(2), *before.operand(0), *before.operand(1));
+  if (before.opcode() != Opcode::kOr) return false;
+  const size_t count = keys->size();
+  for (int64_t i : {0, 1}) {
+    const Instruction &strict = *before.operand(i), &both = *before.operand(1 - i);
+    if (both.opcode() != Opcode::kAnd) continue;
+    for (int64_t k : {0, 1}) {
+      if (then(strict, *both.operand(k), *both.operand(1 - k))) return true;
+      keys->erase(keys->begin() + static_cast<std::ptrdiff_t>(count), keys->end());
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<std::vector<SortKey>> FindSortKeys(const Instruction& sort) {
+  std::vector<SortKey> keys;
+  if (!Collect(*sort.Get<attr::to_apply>()->root(), sort, &keys)) return std::nullopt;
+  return keys;
+}
+
+}  // namespace hlo::plan

@@ -1,0 +1,120 @@
+// reduce-window and select-and-scatter as library kernels.
+
+#include <numeric>
+
+#include "kernels/cpu/kept_vector.h"
+#include "kernels/cpu/reduce_window.h"
+#include "kernels/cpu/select_and_scatter.h"
+#include "plan/codegen/scalar_code.h"
+#include "plan/codegen/tile_calls.h"
+#include "plan/select/library_kernels.h"
+#include "types/index.h"
+
+namespace hlo::plan {
+namespace {
+
+// Longer ones are the reference's, which skips what lies in the padding.
+constexpr int64_t kLongestWindow = 1 << 16;
+
+bool IsWithinReach(Window window, absl::Span<const int64_t> base_dims) {
+  for (size_t d = 0; d < window.size(); ++d) {
+    const WindowDim& dim = window[d];
+    if (!WithinReach(dim.padding_low) || !WithinReach(dim.padding_high) ||
+        !WithinReach((base_dims[d] - 1) * dim.base_dilation) ||
+        !WithinReach((dim.size - 1) * dim.window_dilation) || dim.base_dilation > kLongestWindow ||
+        dim.stride > (int64_t{1} << 40))
+      return false;
+  }
+  return true;
+}
+
+cpu::KeptVector<cpu::WindowArray> Arrays(const Instruction& reduce_window,
+                                         absl::Span<const void* const> operands,
+                                         absl::Span<void* const> results) {
+  cpu::KeptVector<cpu::WindowArray> arrays;
+  for (size_t k = 0; k < results.size(); ++k) {
+    arrays.push_back({reduce_window.operand(static_cast<int64_t>(k))->shape().type(), operands[k],
+                      operands[results.size() + k], results[k]});
+  }
+  return arrays;
+}
+
+// Of the first result.
+absl::Span<const int64_t> ResultDims(const Instruction& instruction) {
+  const Shape& shape = instruction.shape();
+  return shape.IsTuple() ? shape.element(0).dims() : shape.dims();
+}
+
+}  // namespace
+
+LibraryKernel FindReduceWindowKernel(const Instruction& reduce_window) {
+  const Shape& base = reduce_window.operand(0)->shape();
+  const Window window = reduce_window.Get<attr::window>();
+  const int64_t count = reduce_window.operand_count() / 2;
+  if (!IsWithinReach(window, base.dims()) || static_cast<int64_t>(window.size()) != base.rank()) return {};
+  for (int64_t k = 0; k < count; ++k) {
+    const Shape& shape = reduce_window.shape();
+    if ((shape.IsTuple() ? shape.element(k) : shape).type() != reduce_window.operand(k)->shape().type())
+      return {};
+  }
+  std::optional<ReduceCode> code = FindReduceCode(reduce_window);
+  if (!code.has_value()) return {};
+  const Opcode combine = reduce_window.Get<attr::to_apply>()->root()->opcode();
+  const bool is_exact = IsIntegral(base.type()) || combine == Opcode::kMaximum || combine == Opcode::kMinimum;
+  const std::optional<cpu::Slide> slide =
+      code->grouping == cpu::Grouping::kAny ? cpu::FindSlide(combine, base.type()) : std::nullopt;
+  if (slide.has_value() && cpu::SlidesWindow(base.dims(), window, ResultDims(reduce_window), is_exact)) {
+    return {"reduce-window by sliding",
+            [slide = *slide](const Instruction& instruction, auto operands, auto results) {
+              cpu::SlideWindow(Arrays(instruction, operands, results)[0],
+                               instruction.operand(0)->shape().dims(), instruction.Get<attr::window>(),
+                               instruction.shape().dims(), slide);
+              return absl::OkStatus();
+            }};
+  }
+  for (const WindowDim& dim : window) {
+    if (dim.size > kLongestWindow) return {};
+  }
+  // In the reference's order, and rounded as often.
+  std::vector<ElementType> types;
+  for (int64_t k = 0; k < count; ++k) types.push_back(reduce_window.operand(k)->shape().type());
+  std::optional<cpu::TileCode> combiner = FindCombinerCode(*reduce_window.Get<attr::to_apply>(), types);
+  if (!combiner.has_value()) return {};
+  return {"reduce-window",
+          [combiner = *std::move(combiner)](const Instruction& instruction, auto operands, auto results) {
+            cpu::ReduceWindow(Arrays(instruction, operands, results), instruction.operand(0)->shape().dims(),
+                              instruction.Get<attr::window>(), ResultDims(instruction), combiner);
+            return absl::OkStatus();
+          }};
+}
+
+LibraryKernel FindSelectAndScatterKernel(const Instruction& instruction) {
+  const Shape &operand = instruction.operand(0)->shape(), &source = instruction.operand(1)->shape();
+  const ElementType type = instruction.shape().type();
+  const Instruction& select = *instruction.Get<attr::select>()->root();
+  if (operand.type() != type || source.type() != type || instruction.operand(2)->shape().type() != type ||
+      select.opcode() != Opcode::kCompare || select.operand(0)->opcode() != Opcode::kParameter ||
+      select.operand(1)->opcode() != Opcode::kParameter || IsComplex(type) ||
+      select.Get<attr::order>() == ComparisonOrder::kTotal ||
+      select.Get<attr::type>() == ComparisonType::kTotalOrder ||
+      !IsWithinReach(instruction.Get<attr::window>(), operand.dims()))
+    return {};
+  for (const Instruction* parameter : instruction.Get<attr::select>()->parameters()) {
+    if (!parameter->shape().IsArray(type) || !parameter->shape().IsScalar()) return {};
+  }
+  ComparisonDirection direction = select.Get<attr::direction>();
+  if (direction == ComparisonDirection::kEq || direction == ComparisonDirection::kNe ||
+      select.operand(0)->Get<attr::number>() != 0 || select.operand(1)->Get<attr::number>() != 1)
+    return {};
+  std::optional<cpu::TileCode> scatter = FindCombinerCode(*instruction.Get<attr::scatter>(), {&type, 1});
+  if (!scatter.has_value()) return {};
+  return {"select-and-scatter",
+          [direction, scatter = *std::move(scatter)](const Instruction& node, auto operands, auto results) {
+            cpu::SelectAndScatter({node.shape().type(), operands[0], operands[1], operands[2], results[0]},
+                                  node.operand(0)->shape().dims(), node.Get<attr::window>(),
+                                  node.operand(1)->shape().dims(), direction, scatter);
+            return absl::OkStatus();
+          }};
+}
+
+}  // namespace hlo::plan

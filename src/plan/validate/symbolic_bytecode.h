@@ -1,0 +1,78 @@
+#pragma once
+// The bytecode of a plan, executed symbolically; checks what a verifier of one language checks: places are
+// written before they are read, accesses stay within the frame or the buffer, operands do not overlap
+// results, addresses are addresses.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "kernels/cpu/step_decode.h"
+#include "plan/plan.h"
+#include "plan/plan_code.h"
+#include "plan/validate/symbolic_memory.h"
+#include "plan/validate/symbolic_steps.h"
+
+namespace hlo::plan {
+
+class SymbolicCode {
+ public:
+  using DecodedOp = cpu::DecodedOp;
+  using Kind = DecodedOp::Kind;
+
+  SymbolicCode(const Plan& plan, const SlotLayout& layout, Terms& terms, SmallDots& dots);
+
+  // Copies what code finds in the frame when it begins.
+  void Import();
+  // Erases the values of all bytes that operations [first, last] may write.
+  void EraseWrites(int64_t first, int64_t last);
+  // Visits the slots that operations [first, last] may write, those that lie in the frame left out.
+  void VisitWrittenSlots(int64_t first, int64_t last, absl::FunctionRef<void(Slot)> visit) const;
+  bool Check(const DecodedOp::Place& place);
+  // Runs up to the next operation of control flow, which must be of that kind; nullptr where it is not.
+  const DecodedOp* RunTo(Kind kind, int64_t stop);
+  // Up to `stop` or an operation of control flow.
+  bool RunStraight(int64_t stop);
+  int64_t pc() const { return pc_; }
+  void JumpTo(int64_t op) { pc_ = op; }
+  int64_t op_count() const { return static_cast<int64_t>(ops_.size()); }
+  const DecodedOp& op(int64_t number) const { return ops_[number]; }
+  SymbolicState& state() { return state_; }
+  const std::string& error() const { return error_; }
+  void FailAt(int64_t op, const std::string& what);
+
+ private:
+  bool ok() const { return error_.empty(); }
+  bool IsSlot(int32_t argument) const;
+  bool IsEscape(int64_t number) const;
+  bool IsInFrame(const DecodedOp::Place& place) const;
+  // The value at a place of the frame, all of which must have been written.
+  Term Value(const DecodedOp::Place& place);
+  void RunOp(const DecodedOp& op);
+  void Put(const DecodedOp& op, Term term);
+  // Operations write while they read: what they read may be the place that they write, or apart from it.
+  void CheckOverlap(const DecodedOp& op, const DecodedOp::Place& in, bool may_be_same);
+  void Apply(const DecodedOp& op);
+  void Dot(const DecodedOp& op);
+  Term AddressBefore(const DecodedOp& op);
+  void Address(const DecodedOp& op);
+  // The operations up to the target run only where the index is in range.
+  void CheckedAddress(const DecodedOp& op);
+  Term AddressAt(const DecodedOp::Place& place);
+  void Transfer(const DecodedOp& op);
+  void FarCall(const DecodedOp& op);
+  void Escape(const DecodedOp& op);
+
+  const Plan& plan_;
+  const PlanCode& code_;
+  const SlotLayout& layout_;
+  Terms& terms_;
+  SmallDots& dots_;
+  SymbolicState state_;
+  std::vector<DecodedOp> ops_;
+  int64_t pc_ = 0;
+  std::string error_;
+};
+
+}  // namespace hlo::plan
