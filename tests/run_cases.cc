@@ -22,7 +22,7 @@
 #include "gtest/gtest.h"
 #include "hlo_run/conform.h"
 #include "hlo_run/execute.h"
-#include "kernels/cpu/tile_program.h"
+#include "kernels/cpu/loops/tile_program.h"
 #include "plan/make_plan.h"
 #include "plan/passes.h"
 

@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "exec/step_view.h"
 #include "fmt/format.h"
-#include "kernels/cpu/block_loop.h"
+#include "kernels/cpu/loops/block_loop.h"
 #include "plan/plan_code.h"
 #include "plan/step_cost.h"
 #include "reference/apply.h"

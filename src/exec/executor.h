@@ -9,7 +9,7 @@
 #include "exec/plan_run.h"
 #include "hlo_run/observer.h"
 #include "hlo_run/run.h"
-#include "kernels/cpu/step_code.h"
+#include "kernels/cpu/bytecode/bytecode.h"
 #include "plan/plan.h"
 #include "reference/evaluator.h"
 

@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "device/align.h"
 #include "exec/gpu_executor.h"
-#include "kernels/cpu/tile_program.h"
+#include "kernels/cpu/loops/tile_program.h"
 #include "plan/analysis/counted_loops.h"
 
 namespace hlo::exec {

@@ -8,8 +8,8 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "hlo_run/module.h"
-#include "kernels/cpu/dense_array.h"
-#include "kernels/cpu/gemm.h"
+#include "kernels/cpu/gemm/gemm.h"
+#include "kernels/cpu/memory/dense_array.h"
 
 namespace hlo::plan {
 

@@ -10,9 +10,9 @@
 
 #include "hlo_run/attribute.h"
 #include "hlo_run/element_type.h"
-#include "kernels/cpu/reduce_program.h"
-#include "kernels/cpu/row_program.h"
-#include "kernels/cpu/tile_program.h"
+#include "kernels/cpu/loops/reduce_program.h"
+#include "kernels/cpu/loops/row_program.h"
+#include "kernels/cpu/loops/tile_program.h"
 #include "plan/graph.h"
 #include "plan/kernel.h"
 

@@ -5,7 +5,7 @@
 #include <variant>
 #include <vector>
 
-#include "kernels/cpu/step_code.h"
+#include "kernels/cpu/bytecode/bytecode.h"
 #include "plan/plan.h"
 
 namespace hlo::plan {

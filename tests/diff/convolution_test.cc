@@ -1,7 +1,7 @@
 // Tests every convolution method against the definition (semantics 6.4), with random attributes and dimension
 // numbers.
 
-#include "kernels/cpu/convolution.h"
+#include "kernels/cpu/convolution/convolution.h"
 
 #include <cmath>
 #include <cstring>

@@ -1,12 +1,12 @@
 // Tests dot-general against its definition, with dimension numbers of all kinds.
 
-#include "kernels/cpu/dot_general.h"
+#include "kernels/cpu/gemm/dot_general.h"
 
 #include <cmath>
 
 #include "arrays.h"
 #include "gtest/gtest.h"
-#include "kernels/cpu/small_dot.h"
+#include "kernels/cpu/bytecode/small_dot.h"
 
 namespace hlo::cpu::dot_general_test {
 namespace {

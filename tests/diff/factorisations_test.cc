@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_replace.h"
 #include "base/parallel.h"
-#include "kernels/factor/lu.h"
-#include "kernels/factor/triangular.h"
+#include "kernels/lapack/lu.h"
+#include "kernels/lapack/triangular.h"
 #include "triangular_programs.h"
 
 namespace hlo::factorisations_test {

@@ -1,6 +1,6 @@
 // Tests Fourier transforms against the defining sum in f64.
 
-#include "kernels/cpu/fft.h"
+#include "kernels/cpu/fft/fft.h"
 
 #include <cmath>
 #include <cstring>

@@ -1,6 +1,6 @@
 // Tests GEMM against naive loops, within the a-priori bound of a sum of products.
 
-#include "kernels/cpu/gemm.h"
+#include "kernels/cpu/gemm/gemm.h"
 
 #include <cmath>
 #include <cstring>
@@ -9,7 +9,7 @@
 #include "arrays.h"
 #include "base/parallel.h"
 #include "gtest/gtest.h"
-#include "kernels/cpu/bf16_pairs.h"
+#include "kernels/cpu/gemm/bf16_pairs.h"
 
 namespace hlo::cpu::gemm_test {
 namespace {

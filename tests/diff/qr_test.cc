@@ -1,7 +1,7 @@
 // Tests blocked QR factorisations against unblocked ones and against their definition: q r = a, q^H q = 1.
 // The bounds are those of LAPACK's tests: a small multiple of n epsilon, in norms.
 
-#include "kernels/factor/qr.h"
+#include "kernels/lapack/qr.h"
 
 #include <algorithm>
 #include <cmath>

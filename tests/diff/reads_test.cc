@@ -3,7 +3,7 @@
 #include "absl/strings/str_join.h"
 #include "engines.h"
 #include "fmt/format.h"
-#include "kernels/cpu/tile_program.h"
+#include "kernels/cpu/loops/tile_program.h"
 
 namespace hlo::reads_test {
 namespace {

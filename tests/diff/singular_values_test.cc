@@ -1,6 +1,6 @@
 // Tests singular values and vectors against their definition and against linalg, within a-priori bounds.
 
-#include "kernels/factor/spectra.h"
+#include "kernels/lapack/spectra.h"
 #include "linalg/spectral.h"
 #include "spectral_matrices.h"
 

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "gtest/gtest.h"
-#include "kernels/cpu/tile_ops.h"
+#include "kernels/cpu/elementwise/tile_ops.h"
 #include "types/dispatch.h"
 
 namespace hlo::cpu::small_floats_test {

@@ -3,7 +3,7 @@
 
 #include "linalg/spectral.h"
 
-#include "kernels/factor/spectra.h"
+#include "kernels/lapack/spectra.h"
 #include "spectral_matrices.h"
 
 namespace hlo::test::spectral_test {

@@ -10,7 +10,7 @@
 
 #include "base/status.h"
 #include "fmt/format.h"
-#include "kernels/cpu/convolution.h"
+#include "kernels/cpu/convolution/convolution.h"
 #include "timing.h"
 #include "types/index.h"
 #if defined(HLO_BENCH_ONEDNN)

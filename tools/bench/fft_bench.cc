@@ -11,7 +11,7 @@
 
 #include "base/status.h"
 #include "fmt/format.h"
-#include "kernels/cpu/fft.h"
+#include "kernels/cpu/fft/fft.h"
 #include "timing.h"
 #include "unsupported/Eigen/FFT"
 

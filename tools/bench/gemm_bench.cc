@@ -10,7 +10,7 @@
 
 #include "Eigen/Core"
 #include "fmt/format.h"
-#include "kernels/cpu/gemm.h"
+#include "kernels/cpu/gemm/gemm.h"
 #include "timing.h"
 #if defined(HLO_BENCH_ONEDNN)
 #include "dnnl.h"

@@ -13,7 +13,7 @@
 #include "Eigen/QR"
 #include "base/parallel.h"
 #include "fmt/format.h"
-#include "kernels/factor/qr.h"
+#include "kernels/lapack/qr.h"
 #include "timing.h"
 
 namespace hlo::bench {

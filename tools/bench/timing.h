@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/parallel.h"
-#include "kernels/cpu/simd.h"
+#include "kernels/cpu/simd/simd.h"
 
 namespace hlo::bench {
 

@@ -6,17 +6,22 @@ function(hlo_unity TARGET BATCH)
   endif()
   if(HLO_RUN_UNITY AND BATCH)
     set_target_properties(${TARGET} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${BATCH})
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      # GCC warns of types with members from anonymous namespaces where one file includes another.
+      target_compile_options(${TARGET} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
+    endif()
   endif()
 endfunction()
 
 # One library per folder of src/. Its name is the folder's; DEPS states the layers below it that it may use.
 # HEADERS names what it shares precompiled headers with where sources are compiled alone, hlo_headers if nothing else; NONE
-# where its options differ.
+# where its options differ, as with OPTIONS.
+# OPTIONS are compiler options of its C++ sources, all of them: unity builds leave out sources with options of their own.
 # BATCH is the number of sources that are compiled together (HLO_RUN_UNITY); 0 compiles each alone.
 # COLD is for code whose time does not matter: it is compiled quickly rather than made quick.
 #   hlo_library(NAME ir SOURCES opcode.cc module.cc DEPS types)
 function(hlo_library)
-  cmake_parse_arguments(ARG "COLD" "NAME;HEADERS;BATCH" "SOURCES;DEPS;LIBS;PRIVATE_LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "COLD" "NAME;HEADERS;BATCH" "SOURCES;DEPS;LIBS;PRIVATE_LIBS;OPTIONS" ${ARGN})
   add_library(hlo_${ARG_NAME} STATIC ${ARG_SOURCES})
   hlo_unity(hlo_${ARG_NAME} "${ARG_BATCH}")
   add_library(hlo::${ARG_NAME} ALIAS hlo_${ARG_NAME})
@@ -28,6 +33,10 @@ function(hlo_library)
   target_link_libraries(hlo_${ARG_NAME} PUBLIC ${ARG_LIBS} PRIVATE ${ARG_PRIVATE_LIBS})
   if(NOT ARG_HEADERS)
     set(ARG_HEADERS hlo_headers)
+  endif()
+  if(ARG_OPTIONS)
+    target_compile_options(hlo_${ARG_NAME} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${ARG_OPTIONS}>")
+    set(ARG_HEADERS NONE)
   endif()
   if(ARG_COLD)
     target_compile_options(hlo_${ARG_NAME} PRIVATE $<$<CONFIG:Release>:-O1>)
@@ -72,8 +81,5 @@ function(hlo_test_program PROGRAM)
   if(count EQUAL 1 OR NOT HLO_RUN_UNITY)
     target_precompile_headers(${PROGRAM} REUSE_FROM hlo_test_headers)
     set_target_properties(${PROGRAM} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
-  elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # GCC warns of classes with members of types from anonymous namespaces where one file includes another.
-    target_compile_options(${PROGRAM} PRIVATE -Wno-subobject-linkage)
   endif()
 endfunction()

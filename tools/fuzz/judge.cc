@@ -9,7 +9,7 @@
 #include "fmt/format.h"
 #include "hlo_run/compare.h"
 #include "hlo_run/parse.h"
-#include "kernels/cpu/tile_program.h"
+#include "kernels/cpu/loops/tile_program.h"
 #include "plan/passes.h"
 #include "sandbox.h"
 #include "types/dispatch.h"

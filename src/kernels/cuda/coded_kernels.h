@@ -2,7 +2,7 @@
 // Kernels for instructions with arbitrary elementwise combiners (to_apply), over arrays of any types. More
 // general and slower than the kernels of registry.h.
 
-#include "kernels/cpu/reduce_program.h"
+#include "kernels/cpu/loops/reduce_program.h"
 #include "kernels/cuda/registry.h"
 
 namespace hlo::cuda {

@@ -4,7 +4,7 @@
 
 #include "base/status.h"
 #include "device/align.h"
-#include "kernels/cpu/dot_general.h"
+#include "kernels/cpu/gemm/dot_general.h"
 #include "kernels/cuda/convolution_plan.h"
 #include "kernels/cuda/mma_plan.h"
 #include "kernels/cuda/product_kernels.h"

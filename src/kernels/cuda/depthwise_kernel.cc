@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "fmt/format.h"
-#include "kernels/cpu/gemm.h"
+#include "kernels/cpu/gemm/gemm.h"
 #include "kernels/cuda/depthwise_body.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/registry.h"

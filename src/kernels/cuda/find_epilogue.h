@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "kernels/cpu/tile_program.h"
+#include "kernels/cpu/loops/tile_program.h"
 #include "kernels/cuda/epilogue.h"
 
 namespace hlo::cuda {

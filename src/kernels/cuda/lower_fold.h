@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "kernels/cpu/reduce_program.h"
+#include "kernels/cpu/loops/reduce_program.h"
 #include "kernels/cuda/lower_tile.h"
 
 namespace hlo::cuda {

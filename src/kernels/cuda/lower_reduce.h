@@ -1,7 +1,7 @@
 #pragma once
 // Lowers reductions of tile programs to the VM.
 
-#include "kernels/cpu/reduce_program.h"
+#include "kernels/cpu/loops/reduce_program.h"
 #include "kernels/cuda/lower_tile.h"
 
 namespace hlo::cuda {

@@ -1,5 +1,5 @@
 #pragma once
-// Lowers tile programs (kernels/cpu/tile_program.h) to VM programs (vm.h).
+// Lowers tile programs (kernels/cpu/loops/tile_program.h) to VM programs (vm.h).
 
 #include <functional>
 #include <string>
@@ -7,8 +7,8 @@
 #include "absl/status/statusor.h"
 #include "device/properties.h"
 #include "device/stream.h"
-#include "kernels/cpu/reduce_program.h"
-#include "kernels/cpu/tile_program.h"
+#include "kernels/cpu/loops/reduce_program.h"
+#include "kernels/cpu/loops/tile_program.h"
 #include "kernels/cuda/vm_builder.h"
 
 namespace hlo::cuda {

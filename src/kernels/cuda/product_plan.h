@@ -10,7 +10,7 @@
 #include "absl/types/span.h"
 #include "device/properties.h"
 #include "device/stream.h"
-#include "kernels/cpu/gemm.h"
+#include "kernels/cpu/gemm/gemm.h"
 #include "kernels/cuda/product_launch.h"
 
 namespace hlo::cuda {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "kernels/cpu/gemm.h"
+#include "kernels/cpu/gemm/gemm.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/product_plan.h"
 #include "kernels/cuda/ragged_body.h"

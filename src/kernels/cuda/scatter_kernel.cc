@@ -2,7 +2,7 @@
 
 #include "base/status.h"
 #include "device/copy.h"
-#include "kernels/cpu/tile_ops.h"
+#include "kernels/cpu/elementwise/tile_ops.h"
 #include "kernels/cuda/find_fold.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/registry.h"

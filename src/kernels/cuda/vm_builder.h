@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "kernels/cpu/tile_program.h"
+#include "kernels/cpu/loops/tile_program.h"
 #include "kernels/cuda/vm.h"
 
 namespace hlo::cuda {

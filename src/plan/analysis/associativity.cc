@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cpu/tile_loops.h"
+#include "kernels/cpu/elementwise/tile_loops.h"
 
 namespace hlo::plan {
 namespace {

@@ -2,7 +2,7 @@
 // May neighbours be combined first?
 
 #include "hlo_run/module.h"
-#include "kernels/cpu/reduce_program.h"
+#include "kernels/cpu/loops/reduce_program.h"
 
 namespace hlo::plan {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/cpu/tile_program.h"
+#include "kernels/cpu/loops/tile_program.h"
 
 namespace hlo::plan {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "hlo_run/module.h"
-#include "kernels/cpu/tile_ops.h"
+#include "kernels/cpu/elementwise/tile_ops.h"
 
 namespace hlo::plan {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "kernels/cpu/step_code.h"
+#include "kernels/cpu/bytecode/bytecode.h"
 
 namespace hlo::plan {
 

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "hlo_run/module.h"
-#include "kernels/cpu/reduce_program.h"
+#include "kernels/cpu/loops/reduce_program.h"
 
 namespace hlo::plan {
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "hlo_run/module.h"
-#include "kernels/cpu/reduce_program.h"
+#include "kernels/cpu/loops/reduce_program.h"
 #include "plan/codegen/scalar_code.h"
 
 namespace hlo::plan {

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "hlo_run/module.h"
-#include "kernels/cpu/reduce_program.h"
-#include "kernels/cpu/tile_program.h"
+#include "kernels/cpu/loops/reduce_program.h"
+#include "kernels/cpu/loops/tile_program.h"
 
 namespace hlo::plan {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cpu/chain_fold.h"
+#include "kernels/cpu/chains/chain_fold.h"
 
 namespace hlo::plan {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "base/parallel.h"
-#include "kernels/cpu/kept_vector.h"
-#include "kernels/cpu/pieces.h"
-#include "kernels/cpu/tile_ops.h"
+#include "kernels/cpu/elementwise/tile_ops.h"
+#include "kernels/cpu/memory/buffer_cache.h"
+#include "kernels/cpu/memory/pieces.h"
 #include "plan/select/library_kernels.h"
 #include "plan/select/sort_keys.h"
 #include "types/index.h"

@@ -7,7 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "hlo_run/attribute.h"
-#include "kernels/cpu/tile_program.h"
+#include "kernels/cpu/loops/tile_program.h"
 #include "plan/analysis/node_traits.h"
 
 namespace hlo::plan {

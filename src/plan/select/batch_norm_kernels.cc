@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "kernels/cpu/batch_norm.h"
-#include "kernels/cpu/kept_vector.h"
+#include "kernels/cpu/convolution/batch_norm.h"
+#include "kernels/cpu/memory/buffer_cache.h"
 #include "plan/select/library_kernels.h"
 
 namespace hlo::plan {

@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "kernels/factor/triangular.h"
+#include "kernels/lapack/triangular.h"
 #include "plan/select/library_kernels.h"
 #include "plan/select/matrix_batch.h"
 

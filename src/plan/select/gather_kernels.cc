@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "ir/window_indexing.h"
-#include "kernels/cpu/gather.h"
-#include "kernels/cpu/kept_vector.h"
+#include "kernels/cpu/gather_scatter/gather.h"
+#include "kernels/cpu/memory/buffer_cache.h"
 #include "plan/codegen/scalar_code.h"
 #include "plan/codegen/tile_calls.h"
 #include "plan/select/library_kernels.h"

@@ -5,9 +5,9 @@
 #include "absl/algorithm/container.h"
 #include "base/status.h"
 #include "ir/element_types.h"
-#include "kernels/cpu/dot_general.h"
-#include "kernels/cpu/fft.h"
-#include "kernels/cpu/ragged_dot.h"
+#include "kernels/cpu/fft/fft.h"
+#include "kernels/cpu/gemm/dot_general.h"
+#include "kernels/cpu/gemm/ragged_dot.h"
 
 namespace hlo::plan {
 namespace {

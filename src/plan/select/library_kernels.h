@@ -6,8 +6,8 @@
 
 #include "absl/functional/function_ref.h"
 #include "hlo_run/module.h"
-#include "kernels/cpu/convolution.h"
-#include "kernels/cpu/small_dot.h"
+#include "kernels/cpu/bytecode/small_dot.h"
+#include "kernels/cpu/convolution/convolution.h"
 #include "plan/kernel.h"
 
 namespace hlo::plan {

@@ -1,13 +1,13 @@
 #pragma once
-// The matrices of a batch, one at a time and in the wide type: what kernels of src/kernels/factor take.
+// The matrices of a batch, one at a time and in the wide type: what kernels of src/kernels/lapack take.
 
 #include <algorithm>
 #include <type_traits>
 
 #include "base/parallel.h"
-#include "kernels/cpu/kept_vector.h"
-#include "kernels/cpu/widen.h"
-#include "kernels/factor/product.h"
+#include "kernels/cpu/memory/buffer_cache.h"
+#include "kernels/cpu/simd/widen.h"
+#include "kernels/lapack/product.h"
 #include "plan/kernel.h"
 #include "plan/select/library_kernels.h"
 #include "types/index.h"

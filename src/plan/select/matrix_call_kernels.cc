@@ -5,10 +5,10 @@
 #include <optional>
 
 #include "absl/algorithm/container.h"
-#include "kernels/factor/lu.h"
-#include "kernels/factor/qr.h"
-#include "kernels/factor/spectra.h"
-#include "kernels/factor/triangular.h"
+#include "kernels/lapack/lu.h"
+#include "kernels/lapack/qr.h"
+#include "kernels/lapack/spectra.h"
+#include "kernels/lapack/triangular.h"
 #include "plan/select/library_kernels.h"
 #include "plan/select/matrix_batch.h"
 #include "reference/custom/matrix_calls.h"

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "kernels/cpu/random_bits.h"
+#include "kernels/cpu/elementwise/random_bits.h"
 #include "plan/select/library_kernels.h"
 #include "types/index.h"
 

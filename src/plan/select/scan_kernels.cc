@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "ir/result_shapes.h"
-#include "kernels/cpu/scan.h"
-#include "kernels/cpu/slide_lines.h"
+#include "kernels/cpu/window/scan.h"
+#include "kernels/cpu/window/slide_lines.h"
 #include "plan/codegen/scan_code.h"
 #include "plan/select/library_kernels.h"
 #include "types/index.h"

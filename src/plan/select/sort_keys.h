@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "hlo_run/module.h"
-#include "kernels/cpu/reduce_program.h"
-#include "kernels/cpu/sort.h"
+#include "kernels/cpu/loops/reduce_program.h"
+#include "kernels/cpu/sort/sort.h"
 
 namespace hlo::plan {
 

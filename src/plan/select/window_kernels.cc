@@ -2,9 +2,9 @@
 
 #include <numeric>
 
-#include "kernels/cpu/kept_vector.h"
-#include "kernels/cpu/reduce_window.h"
-#include "kernels/cpu/select_and_scatter.h"
+#include "kernels/cpu/memory/buffer_cache.h"
+#include "kernels/cpu/window/reduce_window.h"
+#include "kernels/cpu/window/select_and_scatter.h"
 #include "plan/codegen/scalar_code.h"
 #include "plan/codegen/tile_calls.h"
 #include "plan/select/library_kernels.h"

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "absl/functional/function_ref.h"
-#include "kernels/cpu/row_program.h"
-#include "kernels/cpu/tile_program.h"
+#include "kernels/cpu/loops/row_program.h"
+#include "kernels/cpu/loops/tile_program.h"
 
 namespace hlo::plan {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "kernels/cpu/step_decode.h"
+#include "kernels/cpu/bytecode/decode.h"
 #include "plan/plan.h"
 #include "plan/plan_code.h"
 #include "plan/validate/symbolic_memory.h"

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "fmt/format.h"
-#include "kernels/cpu/step_decode.h"
-#include "kernels/cpu/tile_program.h"
+#include "kernels/cpu/bytecode/decode.h"
+#include "kernels/cpu/loops/tile_program.h"
 #include "plan/analysis/window_update.h"
 #include "plan/select/library_kernels.h"
 #include "plan/visit.h"

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cpu/small_dot.h"
-#include "kernels/cpu/small_program.h"
+#include "kernels/cpu/bytecode/small_dot.h"
+#include "kernels/cpu/loops/small_program.h"
 #include "plan/plan.h"
 #include "plan/validate/symbolic_memory.h"
 

@@ -8,7 +8,7 @@
 
 #include "emulated.h"
 #include "hlo_run/element_type.h"
-#include "kernels/cpu/dot_general.h"
+#include "kernels/cpu/gemm/dot_general.h"
 #include "kernels/cuda/f32_product_body.h"
 #include "kernels/cuda/hopper_emulation.h"
 #include "kernels/cuda/product_plan.h"

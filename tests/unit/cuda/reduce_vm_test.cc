@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "kernels/cpu/reduce_program.h"
+#include "kernels/cpu/loops/reduce_program.h"
 #include "kernels/cuda/emulator.h"
 #include "kernels/cuda/lower_reduce.h"
 

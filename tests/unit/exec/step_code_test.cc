@@ -1,7 +1,5 @@
 // Tests the bytecode interpreter against the same operations executed directly, and retargeting of results.
 
-#include "kernels/cpu/step_code.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -10,7 +8,8 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "kernels/cpu/small_dot.h"
+#include "kernels/cpu/bytecode/bytecode.h"
+#include "kernels/cpu/bytecode/small_dot.h"
 #include "types/index.h"
 
 namespace hlo::cpu::step_code_test {

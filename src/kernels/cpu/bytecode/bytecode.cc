@@ -1,0 +1,203 @@
+#include "kernels/cpu/bytecode/bytecode.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "absl/container/flat_hash_map.h"
+#include "kernels/cpu/bytecode/opcodes.h"
+#include "kernels/cpu/loops/tile_program.h"
+
+namespace hlo::cpu {
+namespace {
+
+// Which of them a tile operation is.
+std::optional<Code> OwnCode(TileFn function) {
+  static const auto& codes = *[] {
+    auto* all = new absl::flat_hash_map<TileFn, Code>;
+#define HLO_ROW(name, opcode, F, Kind, type) \
+  all->emplace(FindTileOp(Opcode::k##opcode, ElementType::k##Kind).function, k##name##Kind);
+    HLO_OPERATIONS(HLO_ROW)
+    HLO_FUNCTIONS(HLO_ROW)
+#undef HLO_ROW
+#define HLO_ROW(name, Kind, type)                                                                   \
+  all->emplace(FindTileCompare(ComparisonDirection::k##name, false, ElementType::k##Kind).function, \
+               k##name##Kind);
+    HLO_COMPARISONS(HLO_ROW)
+#undef HLO_ROW
+#define HLO_ROW(From, from, To, to) \
+  all->emplace(FindTileConvert(ElementType::k##From, ElementType::k##To).function, kConvert##From##To);
+    HLO_CONVERSIONS(HLO_ROW)
+#undef HLO_ROW
+    all->emplace(FindTileSelect(ElementType::kU8).function, kSelect1);
+    all->emplace(FindTileSelect(ElementType::kU16).function, kSelect2);
+    all->emplace(FindTileSelect(ElementType::kU32).function, kSelect4);
+    all->emplace(FindTileSelect(ElementType::kU64).function, kSelect8);
+    all->erase(nullptr);
+    if constexpr (!kFusesMulAdd) {
+      for (const Opcode opcode : {Opcode::kCosine, Opcode::kSine})
+        all->erase(FindTileOp(opcode, ElementType::kF32).function);
+    }
+    return all;
+  }();
+  const auto found = codes.find(function);
+  return found == codes.end() ? std::nullopt : std::optional(found->second);
+}
+
+bool IsFunction(uint16_t code) {
+  switch (code) {
+#define HLO_ROW(name, opcode, F, Kind, type) case k##name##Kind:
+    HLO_FUNCTIONS(HLO_ROW)
+#undef HLO_ROW
+    return true;
+    default:
+      return false;
+  }
+}
+
+// Between a place of the frame and an argument, at the address or at its beginning.
+StepCode::Op Transfer(Code code, FramePlace place, int32_t argument, int64_t offset, FramePlace address,
+                      int64_t byte_count) {
+  return {.code = code,
+          .out = place,
+          .a = address == StepCode::kNoAddress ? 0 : address,
+          .b = argument,
+          .c = static_cast<int32_t>(byte_count),
+          .number = offset};
+}
+
+}  // namespace
+
+void StepCode::Call(const TileCall& call, int64_t count, const CallWidths& call_widths, FramePlace out,
+                    const FramePlace (&in)[3]) {
+  // A call takes as long as some operations of the machine's own.
+  constexpr int64_t kMostOneByOne = 6;
+  const std::optional<Code> own = OwnCode(call.function);
+  if (own.has_value() && count <= (IsFunction(*own) ? 1 : kMostOneByOne)) {
+    Add({.code = *own,
+         .count = static_cast<uint16_t>(count),
+         .out = out,
+         .a = in[0],
+         .b = in[1],
+         .c = in[2]});
+    return;
+  }
+  const bool copies = call.function == CopyTile(Lane::kU8).function,
+             spreads = call.function == SplatTile(Lane::kU8).function;
+  if (copies || (spreads && count == 1)) return Copy(out, in[0], count * call.parameter);
+  Add({.code = kCall,
+       .out = out,
+       .a = in[0],
+       .b = in[1],
+       .c = in[2],
+       .number = static_cast<int64_t>(tiles_.size())});
+  tiles_.push_back({call, count, call_widths});
+}
+
+void StepCode::Dot(const SmallDot& dot, const DotBytes& bytes, FramePlace out, FramePlace a, FramePlace b) {
+  if (dot.line() > 0) {
+    const Code code = dot.type() == ElementType::kF32 ? kDotF32 : kDotF64;
+    return Add({.code = code, .out = out, .a = a, .b = b, .number = dot.line()});
+  }
+  Add({.code = kDot, .out = out, .a = a, .b = b, .c = b, .number = static_cast<int64_t>(products_.size())});
+  products_.push_back({dot, bytes});
+}
+
+void StepCode::Copy(FramePlace to, FramePlace from, int64_t byte_count) {
+  if (to == from || byte_count == 0) return;
+  uint16_t code = kCopyBytes;
+  switch (byte_count) {
+    case 1:
+      code = kCopy1;
+      break;
+    case 2:
+      code = kCopy2;
+      break;
+    case 4:
+      code = kCopy4;
+      break;
+    case 8:
+      code = kCopy8;
+      break;
+    default:
+      break;
+  }
+  Add({.code = code, .out = to, .a = from, .number = byte_count});
+}
+
+namespace {
+// No s32 is larger than that.
+int32_t LargestS32(int64_t max) {
+  return static_cast<int32_t>(std::min<int64_t>(max, std::numeric_limits<int32_t>::max()));
+}
+}  // namespace
+
+void StepCode::Address(FramePlace out, bool adds, FramePlace index, ElementType type, int64_t max,
+                       int64_t byte_stride) {
+  if (type == ElementType::kS32) {
+    const Code code = adds ? kAddAddressS32 : kAddressS32;
+    return Add({.code = code, .out = out, .a = index, .b = LargestS32(max), .number = byte_stride});
+  }
+  const Code code = adds ? kAddAddress : kAddress;
+  Add({.code = code, .out = out, .a = index, .number = static_cast<int64_t>(ranges_.size())});
+  ranges_.push_back({type, max, byte_stride, 0});
+}
+
+void StepCode::CheckedAddress(FramePlace out, bool adds, FramePlace index, ElementType type, int64_t max,
+                              int64_t byte_stride, Label outside) {
+  if (type == ElementType::kS32 && !adds) {
+    return Add({.code = kCheckedAddressS32,
+                .out = out,
+                .a = index,
+                .b = LargestS32(max),
+                .c = outside,
+                .number = byte_stride});
+  }
+  const Code code = adds ? kAddCheckedAddress : kCheckedAddress;
+  Add({.code = code, .out = out, .a = index, .number = static_cast<int64_t>(ranges_.size())});
+  ranges_.push_back({type, max, byte_stride, outside});
+}
+
+void StepCode::Load(FramePlace to, int32_t argument, int64_t offset, FramePlace address, int64_t byte_count) {
+  const bool here = address == kNoAddress;
+  const Code code = here ? kLoad : byte_count == 4 ? kLoadAt4 : byte_count == 8 ? kLoadAt8 : kLoadAt;
+  Add(Transfer(code, to, argument, offset, address, byte_count));
+}
+
+void StepCode::Store(FramePlace from, int32_t argument, int64_t offset, FramePlace address,
+                     int64_t byte_count) {
+  const bool here = address == kNoAddress;
+  const Code code = here ? kStore : byte_count == 4 ? kStoreAt4 : byte_count == 8 ? kStoreAt8 : kStoreAt;
+  Add(Transfer(code, from, argument, offset, address, byte_count));
+}
+
+void StepCode::CallFar(const FarCall& call) {
+  Add({.code = kCallFar,
+       .out = call.out.address,
+       .a = call.in[0].address,
+       .b = call.in[1].address,
+       .c = call.in[2].address,
+       .number = static_cast<int64_t>(far_calls_.size())});
+  far_calls_.push_back(call);
+}
+
+void StepCode::Escape(int32_t number) { Add({.code = kEscape, .number = number}); }
+
+StepCode::Label StepCode::NewLabel() {
+  targets_.push_back(-1);
+  return static_cast<Label>(targets_.size()) - 1;
+}
+
+void StepCode::Bind(Label label) { targets_[label] = op_count(); }
+void StepCode::Jump(Label label) { Add({.code = kJump, .number = label}); }
+void StepCode::JumpUnless(FramePlace predicate, Label label) {
+  Add({.code = kJumpUnless, .a = predicate, .number = label});
+}
+void StepCode::JumpTo(FramePlace number, const std::vector<Label>& labels) {
+  Add({.code = kJumpTo, .a = number, .number = static_cast<int64_t>(tables_.size())});
+  tables_.push_back(labels);
+}
+void StepCode::Repeat(FramePlace predicate, Label label) {
+  Add({.code = kRepeat, .a = predicate, .c = repeats_++, .number = label});
+}
+
+}  // namespace hlo::cpu

@@ -1,0 +1,290 @@
+#include "kernels/cpu/bytecode/decode.h"
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_set.h"
+#include "kernels/cpu/bytecode/opcodes.h"
+
+namespace hlo::cpu {
+namespace {
+
+using Kind = DecodedOp::Kind;
+
+// An operation on elements that the machine has itself.
+struct OwnOperation {
+  std::string_view name;
+  TileCall call;
+  int32_t out = 0, in[3] = {};  // Bytes of an element; none: no such operand.
+};
+
+OwnOperation Elementwise(std::string_view name, Opcode opcode, ElementType type, int32_t width) {
+  const bool is_unary = opcode == Opcode::kNegate || opcode == Opcode::kAbs || opcode == Opcode::kSqrt ||
+                        opcode == Opcode::kNot || opcode == Opcode::kCosine || opcode == Opcode::kSine ||
+                        opcode == Opcode::kExponential || opcode == Opcode::kLogistic ||
+                        opcode == Opcode::kTanh;
+  return {name, FindTileOp(opcode, type), width, {width, is_unary ? 0 : width, 0}};
+}
+
+const std::vector<OwnOperation>& OwnOperations() {
+  static const auto& operations = *[] {
+    auto* all = new std::vector<OwnOperation>(kSelect8 + 1);
+#define HLO_ROW(name, opcode, F, Kind, type) \
+  (*all)[k##name##Kind] = Elementwise(#name #Kind, Opcode::k##opcode, ElementType::k##Kind, sizeof(type));
+    HLO_OPERATIONS(HLO_ROW)
+    HLO_FUNCTIONS(HLO_ROW)
+#undef HLO_ROW
+#define HLO_ROW(name, Kind, type)                                                                      \
+  (*all)[k##name##Kind] = {#name #Kind,                                                                \
+                           FindTileCompare(ComparisonDirection::k##name, false, ElementType::k##Kind), \
+                           sizeof(bool),                                                               \
+                           {sizeof(type), sizeof(type), 0}};
+    HLO_COMPARISONS(HLO_ROW)
+#undef HLO_ROW
+#define HLO_ROW(From, from, To, to)                                                        \
+  (*all)[kConvert##From##To] = {"Convert" #From #To,                                       \
+                                FindTileConvert(ElementType::k##From, ElementType::k##To), \
+                                sizeof(to),                                                \
+                                {sizeof(from), 0, 0}};
+    HLO_CONVERSIONS(HLO_ROW)
+#undef HLO_ROW
+    (*all)[kSelect1] = {"Select1", FindTileSelect(ElementType::kU8), 1, {1, 1, 1}};
+    (*all)[kSelect2] = {"Select2", FindTileSelect(ElementType::kU16), 2, {1, 2, 2}};
+    (*all)[kSelect4] = {"Select4", FindTileSelect(ElementType::kU32), 4, {1, 4, 4}};
+    (*all)[kSelect8] = {"Select8", FindTileSelect(ElementType::kU64), 8, {1, 8, 8}};
+    return all;
+  }();
+  return operations;
+}
+
+}  // namespace
+
+bool HasOwnOperation(TileFn function) {
+  static const auto& functions = *[] {
+    auto* all = new absl::flat_hash_set<TileFn>;
+    for (const OwnOperation& each : OwnOperations()) all->insert(each.call.function);
+    return all;
+  }();
+  return functions.contains(function);
+}
+// One function moves the elements of all types.
+bool IsCopyTile(TileFn function) { return function == CopyTile(Lane::kF32).function; }
+bool IsSplatTile(TileFn function) { return function == SplatTile(Lane::kF32).function; }
+
+class StepDecoder {
+ public:
+  StepDecoder(const StepCode& code, int64_t number)
+      : code_(code), number_(number), op_(StepCodeParts::Ops(code)[number]) {}
+
+  DecodedOp Run() {
+    // Its handlers do only elementwise operations of its own several times.
+    if (op_.count < 1 || (op_.count > 1 && op_.code > kSelect8)) return Invalid("a wrong count");
+    if (op_.code <= kSelect8) return Own();
+    switch (op_.code) {
+      case kCopy1:
+        return Copy(1);
+      case kCopy2:
+        return Copy(2);
+      case kCopy4:
+        return Copy(4);
+      case kCopy8:
+        return Copy(8);
+      case kCopyBytes:
+        return Copy(op_.number);
+      case kCall:
+        return Call();
+      case kDot:
+      case kDotF32:
+      case kDotF64:
+        return Dot();
+      case kAddressS32:
+      case kAddAddressS32:
+      case kAddress:
+      case kAddAddress:
+      case kCheckedAddressS32:
+      case kCheckedAddress:
+      case kAddCheckedAddress:
+        return Address();
+      case kLoad:
+      case kLoadAt:
+      case kLoadAt4:
+      case kLoadAt8:
+        return Transfer(Kind::kLoad, "load");
+      case kStore:
+      case kStoreAt:
+      case kStoreAt4:
+      case kStoreAt8:
+        return Transfer(Kind::kStore, "store");
+      case kCallFar:
+        return CallFar();
+      default:
+        return Control();
+    }
+  }
+
+ private:
+  static DecodedOp Invalid(std::string_view why) {
+    DecodedOp invalid;
+    invalid.name = why;
+    return invalid;
+  }
+  template <class Table>
+  bool IsRow(const Table& table) const {
+    return op_.number >= 0 && op_.number < static_cast<int64_t>(table.size());
+  }
+  static bool IsLabel(const StepCode& code, int64_t label) {
+    const std::vector<int64_t>& targets = StepCodeParts::Targets(code);
+    return label >= 0 && label < static_cast<int64_t>(targets.size());
+  }
+  // False where the operation is none of the code's.
+  bool AddTarget(DecodedOp& decoded, int64_t target) const {
+    decoded.targets.push_back(target);
+    return target >= 0 && target < code_.op_count();
+  }
+
+  DecodedOp Own() const {
+    const OwnOperation& own = OwnOperations()[op_.code];
+    DecodedOp decoded{.kind = Kind::kApply, .name = own.name, .call = own.call, .count = op_.count};
+    decoded.is_own = true;
+    decoded.out = {op_.out, op_.count * int64_t{own.out}};
+    const FramePlace places[] = {op_.a, op_.b, op_.c};
+    for (int k = 0; k < 3; ++k) decoded.in[k] = {places[k], op_.count * int64_t{own.in[k]}};
+    return decoded;
+  }
+  DecodedOp Copy(int64_t bytes) const {
+    DecodedOp decoded{.kind = Kind::kCopy, .name = "copy", .out = {op_.out, bytes}};
+    decoded.in[0] = {op_.a, bytes};
+    return decoded;
+  }
+  DecodedOp Call() const {
+    const auto& tiles = StepCodeParts::Tiles(code_);
+    if (!IsRow(tiles)) return Invalid("a call of no row of the table");
+    const auto& [call, count, widths] = tiles[op_.number];
+    if (count < 0 || widths.out < 0) return Invalid("a call of a negative size");
+    DecodedOp decoded{.kind = Kind::kApply,
+                      .name = "call",
+                      .out = {op_.out, count * widths.out},
+                      .call = call,
+                      .count = count};
+    const FramePlace places[] = {op_.a, op_.b, op_.c};
+    const int64_t read = IsSplatTile(call.function) ? 1 : count;
+    for (int k = 0; k < 3; ++k) decoded.in[k] = {places[k], read * widths.in[k]};
+    decoded.is_own = HasOwnOperation(call.function);
+    return decoded;
+  }
+  DecodedOp Dot() const {
+    DecodedOp decoded{.kind = Kind::kDot, .name = "dot"};
+    if (op_.code == kDot) {
+      const auto& products = StepCodeParts::Products(code_);
+      if (!IsRow(products)) return Invalid("a dot of no row of the table");
+      const auto& [dot, bytes] = products[op_.number];
+      decoded.dot = &dot;
+      decoded.type = dot.type();
+      decoded.out = {op_.out, bytes.out};
+      decoded.in[0] = {op_.a, bytes.a};
+      decoded.in[1] = {op_.b, bytes.b};
+      return decoded;
+    }
+    decoded.type = op_.code == kDotF32 ? ElementType::kF32 : ElementType::kF64;
+    const int64_t width = ByteCount(decoded.type);
+    decoded.out = {op_.out, width};
+    decoded.in[0] = {op_.a, op_.number * width};
+    decoded.in[1] = {op_.b, op_.number * width};
+    return decoded;
+  }
+  DecodedOp Address() const {
+    const bool is_short =
+        op_.code == kAddressS32 || op_.code == kAddAddressS32 || op_.code == kCheckedAddressS32;
+    const bool is_checked =
+        op_.code == kCheckedAddressS32 || op_.code == kCheckedAddress || op_.code == kAddCheckedAddress;
+    DecodedOp decoded{.kind = is_checked ? Kind::kCheckedAddress : Kind::kAddress, .name = "address"};
+    decoded.adds = op_.code == kAddAddressS32 || op_.code == kAddAddress || op_.code == kAddCheckedAddress;
+    decoded.out = {op_.out, sizeof(int64_t)};
+    decoded.type = ElementType::kS32;
+    if (is_short) {
+      decoded.max = op_.max();
+      decoded.stride = op_.number;
+      if (is_checked && !AddTarget(decoded, number_ + op_.outside()))
+        return Invalid("a jump out of the code");
+    } else {
+      const auto& ranges = StepCodeParts::Ranges(code_);
+      if (!IsRow(ranges)) return Invalid("an address of no row of the table");
+      const auto& [type, max, stride, outside] = ranges[op_.number];
+      decoded.type = type;
+      decoded.max = max;
+      decoded.stride = stride;
+      if (is_checked &&
+          (!IsLabel(code_, outside) || !AddTarget(decoded, StepCodeParts::Targets(code_)[outside])))
+        return Invalid("a jump out of the code");
+    }
+    decoded.in[0] = {op_.a, ByteCount(decoded.type)};
+    return decoded;
+  }
+  DecodedOp Transfer(Kind kind, std::string_view name) const {
+    const bool is_at = op_.code != kLoad && op_.code != kStore;
+    const bool is_4 = op_.code == kLoadAt4 || op_.code == kStoreAt4,
+               is_8 = op_.code == kLoadAt8 || op_.code == kStoreAt8;
+    const int64_t bytes = is_4 ? 4 : is_8 ? 8 : op_.byte_count();
+    if (bytes < 0) return Invalid("a transfer of a negative size");
+    DecodedOp decoded{.kind = kind, .name = name, .argument = op_.argument(), .offset = op_.number};
+    if (is_at) decoded.address = {op_.a, sizeof(int64_t)};
+    (kind == Kind::kLoad ? decoded.out : decoded.in[0]) = {op_.out, bytes};
+    return decoded;
+  }
+  DecodedOp CallFar() const {
+    const auto& calls = StepCodeParts::FarCalls(code_);
+    if (!IsRow(calls)) return Invalid("a call of no row of the table");
+    DecodedOp decoded{.kind = Kind::kFarCall, .name = "call far", .far = &calls[op_.number]};
+    decoded.call = decoded.far->call;
+    decoded.count = decoded.far->count;
+    decoded.is_own = HasOwnOperation(decoded.call.function);
+    return decoded;
+  }
+  DecodedOp Control() const {
+    DecodedOp decoded{.name = "control"};
+    const auto jump = [&](Kind kind, std::string_view name, int64_t read) {
+      decoded.kind = kind;
+      decoded.name = name;
+      decoded.in[0] = {op_.a, read};
+      return AddTarget(decoded, number_ + op_.number) ? decoded : Invalid("a jump out of the code");
+    };
+    switch (op_.code) {
+      case kEscape:
+        decoded.kind = Kind::kEscape;
+        decoded.name = "escape";
+        decoded.escape = op_.number;
+        return decoded;
+      case kRepeat:
+        return jump(Kind::kRepeat, "repeat", 1);
+      case kJump:
+        return jump(Kind::kJump, "jump", 0);
+      case kJumpUnless:
+        return jump(Kind::kJumpUnless, "jump unless", 1);
+      case kJumpTo: {
+        const auto& tables = StepCodeParts::Tables(code_);
+        if (!IsRow(tables) || tables[op_.number].empty()) return Invalid("a jump by no row of the table");
+        decoded.kind = Kind::kJumpTo;
+        decoded.name = "jump to";
+        decoded.in[0] = {op_.a, sizeof(int32_t)};
+        for (const StepCode::Label label : tables[op_.number]) {
+          if (!IsLabel(code_, label) || !AddTarget(decoded, StepCodeParts::Targets(code_)[label]))
+            return Invalid("a jump out of the code");
+        }
+        return decoded;
+      }
+      case kEnd:
+        decoded.kind = Kind::kEnd;
+        decoded.name = "end";
+        return decoded;
+      default:
+        return Invalid("no operation of the machine");
+    }
+  }
+
+  const StepCode& code_;
+  const int64_t number_;
+  const StepCode::Op& op_;
+};
+
+DecodedOp Decode(const StepCode& code, int64_t number) { return StepDecoder(code, number).Run(); }
+
+}  // namespace hlo::cpu

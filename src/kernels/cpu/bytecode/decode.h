@@ -1,0 +1,86 @@
+#pragma once
+// Decodes bytecode for verifiers: what each instruction reads, writes and computes. It shares no code with
+// the compiler and the interpreter.
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "kernels/cpu/bytecode/bytecode.h"
+
+namespace hlo::cpu {
+
+// The tables of a StepCode, for verifiers, and for tests that change them.
+struct StepCodeParts {
+  static std::vector<StepCode::Op>& Ops(StepCode& code) { return code.ops_; }
+  static std::vector<StepCode::Tile>& Tiles(StepCode& code) { return code.tiles_; }
+  static std::vector<StepCode::Range>& Ranges(StepCode& code) { return code.ranges_; }
+  static std::vector<StepCode::FarCall>& FarCalls(StepCode& code) { return code.far_calls_; }
+  static std::vector<std::vector<StepCode::Label>>& Tables(StepCode& code) { return code.tables_; }
+  static std::vector<int64_t>& Targets(StepCode& code) { return code.targets_; }
+  // To be called once operations have changed.
+  static void ChooseHandlers(StepCode& code) { code.ChooseHandlers(); }
+
+  static const std::vector<StepCode::Op>& Ops(const StepCode& code) { return code.ops_; }
+  static const std::vector<StepCode::Tile>& Tiles(const StepCode& code) { return code.tiles_; }
+  static const std::vector<StepCode::Product>& Products(const StepCode& code) { return code.products_; }
+  static const std::vector<StepCode::Range>& Ranges(const StepCode& code) { return code.ranges_; }
+  static const std::vector<StepCode::FarCall>& FarCalls(const StepCode& code) { return code.far_calls_; }
+  static const std::vector<std::vector<StepCode::Label>>& Tables(const StepCode& code) {
+    return code.tables_;
+  }
+  static const std::vector<int64_t>& Targets(const StepCode& code) { return code.targets_; }
+};
+
+struct DecodedOp {
+  enum class Kind : uint8_t {
+    kInvalid,         // `name` says why.
+    kApply,           // out = call(in...), `count` elements.
+    kCopy,            // out = in[0]
+    kDot,             // out = in[0] * in[1]: `dot`, or a line of in[0].bytes.
+    kAddress,         // out = (adds ? out : 0) + clamp(in[0], 0, max) * stride
+    kCheckedAddress,  // The same unclamped; jumps to targets[0] where in[0] is outside [0, max].
+    kLoad,            // out = bytes of an argument.
+    kStore,           // Bytes of an argument = in[0].
+    kFarCall,
+    kEscape,
+    kRepeat,      // Jumps to targets[0] where in[0] is true.
+    kJump,        // To targets[0].
+    kJumpUnless,  // Jumps to targets[0] where in[0] is false.
+    kJumpTo,      // Jumps to one of the targets by in[0].
+    kEnd,
+  };
+  // Bytes of the frame; none: not used.
+  struct Place {
+    FramePlace at = 0;
+    int64_t bytes = 0;
+  };
+  Kind kind = Kind::kInvalid;
+  std::string_view name;
+  Place out, in[3];
+  TileCall call;
+  int64_t count = 1;
+  bool is_own = false;  // The machine has this operation itself: the call's parameter says nothing.
+  ElementType type{};   // Of the index of an address, or of a dot.
+  bool adds = false;
+  int64_t max = 0, stride = 0;
+  int32_t argument = -1;
+  int64_t offset = 0;
+  Place address;  // Of loads and stores.
+  const StepCode::FarCall* far = nullptr;
+  const SmallDot* dot = nullptr;
+  int64_t escape = -1;
+  std::vector<int64_t> targets;  // Numbers of operations.
+};
+
+// The code must be finished.
+DecodedOp Decode(const StepCode& code, int64_t number);
+
+// Whether the machine has operations of its own for the function: all calls of it mean the same.
+bool HasOwnOperation(TileFn function);
+// Whether the call copies elements, or one element to many.
+bool IsCopyTile(TileFn function);
+bool IsSplatTile(TileFn function);
+
+}  // namespace hlo::cpu

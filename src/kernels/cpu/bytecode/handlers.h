@@ -1,0 +1,224 @@
+#pragma once
+// The interpreter's handlers, one for each opcode of opcodes.h; included by run.cc alone.
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "kernels/cpu/bytecode/bytecode.h"
+#include "kernels/cpu/bytecode/opcodes.h"
+#include "kernels/cpu/loops/tile_program.h"
+
+namespace hlo::cpu {
+
+struct StepCode::Context {
+  static constexpr int32_t kPollEvery = 1024;
+
+  const StepCode& code;
+  void* const* arguments;
+  absl::FunctionRef<bool(int32_t)> escape;
+  int32_t polls = kPollEvery;
+  bool stopped = false;
+  int64_t* iterations = nullptr;  // By the number of a loop.
+
+  const Op* at_label(Label label) const { return code.ops_.data() + code.targets_[label]; }
+  const Range& range(const Op& op) const { return code.ranges_[op.number]; }
+  const Tile& tile(const Op& op) const { return code.tiles_[op.number]; }
+  const FarCall& far_call(const Op& op) const { return code.far_calls_[op.number]; }
+  const SmallDot& dot(const Op& op) const { return code.products_[op.number].dot; }
+  const std::vector<Label>& labels(const Op& op) const { return code.tables_[op.number]; }
+  std::byte* base(const Op& op) const {
+    return static_cast<std::byte*>(arguments[op.argument()]) + op.number;
+  }
+  std::byte* base(const Op& op, const std::byte* frame) const {
+    return base(op) + Get<int64_t>(frame + op.a);
+  }
+  bool Ask(int32_t number) {
+    stopped = !escape(number);
+    return !stopped;
+  }
+};
+
+namespace step {
+
+using Op = StepCode::Op;
+using Context = StepCode::Context;
+
+template <class T>
+void Move(std::byte* to, const std::byte* from) {
+  Put(to, Get<T>(from));
+}
+
+// What scalar operations have just written is read again in as small pieces: then the processor need not wait
+// until it has reached the cache.
+template <int kWords>
+struct MoveWords {
+  static void Do(std::byte* to, const std::byte* from, int64_t) {
+    for (int k = 0; k < 4 * kWords; k += 4) Move<uint32_t>(to + k, from + k);
+  }
+};
+template <class T>
+struct MoveOne {
+  static void Do(std::byte* to, const std::byte* from, int64_t) { Move<T>(to, from); }
+};
+struct MoveAny {
+  static void Do(std::byte* to, const std::byte* from, int64_t byte_count) {
+    std::memcpy(to, from, byte_count);
+  }
+};
+
+// Steps have Do; those that give one number also Make, which does not store it yet, and those that take two,
+// or one, Of.
+template <class F, class T>
+struct Own {
+  using Value = T;
+  static constexpr bool kIsBinary = std::is_invocable_v<F, T, T>;
+  static auto Of(T a, T b) { return MakeOperation<F>(8 * sizeof(T))(a, b); }
+  static auto Of(T a) { return MakeOperation<F>(8 * sizeof(T))(a); }
+  static auto Make(const Op* op, std::byte* frame, Context&) { return At(op, frame, 0); }
+  static void Do(const Op* op, std::byte* frame, Context&) { Put(frame + op->out, At(op, frame, 0)); }
+  // The k-th of several elements; a bool that is stored is 0 or 1.
+  static void DoAt(const Op* op, std::byte* frame, int64_t k) {
+    const auto value = At(op, frame, k);
+    Put(frame + op->out + k * static_cast<int64_t>(sizeof value), value);
+  }
+
+ private:
+  static auto At(const Op* op, const std::byte* frame, int64_t k) {
+    const int64_t at = k * static_cast<int64_t>(sizeof(T));
+    if constexpr (kIsBinary)
+      return Of(Get<T>(frame + op->a + at), Get<T>(frame + op->b + at));
+    else
+      return Of(Get<T>(frame + op->a + at));
+  }
+};
+
+template <class From, class To>
+struct Convert {
+  static void DoAt(const Op* op, std::byte* frame, int64_t k) {
+    Put(frame + op->out + k * static_cast<int64_t>(sizeof(To)),
+        static_cast<To>(Get<From>(frame + op->a + k * static_cast<int64_t>(sizeof(From)))));
+  }
+  static void Do(const Op* op, std::byte* frame, Context&) { DoAt(op, frame, 0); }
+};
+
+template <class T>
+struct Select {
+  static void DoAt(const Op* op, std::byte* frame, int64_t k) {
+    const int64_t at = k * static_cast<int64_t>(sizeof(T));
+    Put(frame + op->out + at, Get<T>(frame + (Get<uint8_t>(frame + op->a + k) != 0 ? op->b : op->c) + at));
+  }
+  static void Do(const Op* op, std::byte* frame, Context&) { DoAt(op, frame, 0); }
+};
+
+template <class Mover>
+struct Copy {
+  static void Do(const Op* op, std::byte* frame, Context&) {
+    Mover::Do(frame + op->out, frame + op->a, op->number);
+  }
+};
+
+struct Multiply {
+  static void Do(const Op* op, std::byte* frame, Context& context) {
+    context.dot(*op).Run(frame + op->a, frame + op->b, frame + op->out);
+  }
+};
+// Of two lines of neighbours.
+template <class T>
+struct MultiplyLines {
+  using Value = T;
+  static T Make(const Op* op, std::byte* frame, Context&) {
+    const std::byte *a = frame + op->a, *b = frame + op->b;
+    return SumOfTerms<T>(op->number, [&](int64_t k) {
+      const int64_t at = k * static_cast<int64_t>(sizeof(T));
+      return static_cast<double>(Get<T>(a + at)) * static_cast<double>(Get<T>(b + at));
+    });
+  }
+  static void Do(const Op* op, std::byte* frame, Context& context) {
+    Put(frame + op->out, Make(op, frame, context));
+  }
+};
+
+template <bool kAdds>
+struct MakeAddressS32 {
+  static void Do(const Op* op, std::byte* frame, Context&) {
+    const int64_t index = Get<int32_t>(frame + op->a);
+    const int64_t position = std::min<int64_t>(std::max<int64_t>(index, 0), op->max()) * op->number;
+    Put(frame + op->out, kAdds ? Get<int64_t>(frame + op->out) + position : position);
+  }
+};
+template <bool kAdds>
+struct MakeAddress {
+  static void Do(const Op* op, std::byte* frame, Context& context) {
+    const auto& range = context.range(*op);
+    const int64_t index = ReadInteger(range.type, frame + op->a);
+    const int64_t position = std::min(std::max<int64_t>(index, 0), range.max) * range.byte_stride;
+    Put(frame + op->out, kAdds ? Get<int64_t>(frame + op->out) + position : position);
+  }
+};
+
+// From memory, and to it.
+template <class Mover, bool kAddressed>
+struct Load {
+  static void Do(const Op* op, std::byte* frame, Context& context) {
+    const std::byte* from = kAddressed ? context.base(*op, frame) : context.base(*op);
+    Mover::Do(frame + op->out, from, op->byte_count());
+  }
+};
+template <class Mover, bool kAddressed>
+struct Store {
+  static void Do(const Op* op, std::byte* frame, Context& context) {
+    std::byte* to = kAddressed ? context.base(*op, frame) : context.base(*op);
+    Mover::Do(to, frame + op->out, op->byte_count());
+  }
+};
+
+// The step of a code; void where it may go elsewhere.
+template <uint16_t kCode>
+struct StepOf {
+  using type = void;
+};
+#define HLO_STEP(code, ...)   \
+  template <>                 \
+  struct StepOf<code> {       \
+    using type = __VA_ARGS__; \
+  };
+#define HLO_ROW(name, opcode, F, Kind, type) HLO_STEP(k##name##Kind, Own<F, type>)
+HLO_OPERATIONS(HLO_ROW)
+HLO_FUNCTIONS(HLO_ROW)
+#undef HLO_ROW
+#define HLO_ROW(name, Kind, type) HLO_STEP(k##name##Kind, Own<scalar::name, type>)
+HLO_COMPARISONS(HLO_ROW)
+#undef HLO_ROW
+#define HLO_ROW(From, from, To, to) HLO_STEP(kConvert##From##To, Convert<from, to>)
+HLO_CONVERSIONS(HLO_ROW)
+#undef HLO_ROW
+HLO_STEP(kSelect1, Select<uint8_t>)
+HLO_STEP(kSelect2, Select<uint16_t>)
+HLO_STEP(kSelect4, Select<uint32_t>)
+HLO_STEP(kSelect8, Select<uint64_t>)
+HLO_STEP(kCopy1, Copy<MoveOne<uint8_t>>)
+HLO_STEP(kCopy2, Copy<MoveOne<uint16_t>>)
+HLO_STEP(kCopy4, Copy<MoveOne<uint32_t>>)
+HLO_STEP(kCopy8, Copy<MoveOne<uint64_t>>)
+HLO_STEP(kCopyBytes, Copy<MoveAny>)
+HLO_STEP(kDot, Multiply)
+HLO_STEP(kDotF32, MultiplyLines<float>)
+HLO_STEP(kDotF64, MultiplyLines<double>)
+HLO_STEP(kAddressS32, MakeAddressS32<false>)
+HLO_STEP(kAddAddressS32, MakeAddressS32<true>)
+HLO_STEP(kAddress, MakeAddress<false>)
+HLO_STEP(kAddAddress, MakeAddress<true>)
+HLO_STEP(kLoad, Load<MoveAny, false>)
+HLO_STEP(kLoadAt, Load<MoveAny, true>)
+HLO_STEP(kLoadAt4, Load<MoveOne<uint32_t>, true>)
+HLO_STEP(kLoadAt8, Load<MoveOne<uint64_t>, true>)
+HLO_STEP(kStore, Store<MoveAny, false>)
+HLO_STEP(kStoreAt, Store<MoveAny, true>)
+HLO_STEP(kStoreAt4, Store<MoveOne<uint32_t>, true>)
+HLO_STEP(kStoreAt8, Store<MoveOne<uint64_t>, true>)
+#undef HLO_STEP
+
+}  // namespace step
+}  // namespace hlo::cpu

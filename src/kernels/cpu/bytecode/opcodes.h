@@ -1,0 +1,147 @@
+#pragma once
+// The opcodes of the bytecode; included by files of this folder and by tests alone.
+
+#include <cstdint>
+#include <cstring>
+
+#include "kernels/cpu/elementwise/tile_loops.h"
+#include "kernels/cpu/simd/vector_functions.h"
+
+namespace hlo::cpu {
+
+// Of one number, as the tile loops compute it.
+#define HLO_OF_ONE(Name, function)                                                          \
+  struct Name {                                                                             \
+    float operator()(float x) const { return function(OneAmongOnes<Vector<float>>(x))[0]; } \
+  };
+HLO_OF_ONE(CosineOfOne, CosF32)
+HLO_OF_ONE(SineOfOne, SinF32)
+HLO_OF_ONE(ExponentialOfOne, ExpF32)
+HLO_OF_ONE(LogisticOfOne, LogisticF32)
+HLO_OF_ONE(TanhOfOne, TanhF32)
+#undef HLO_OF_ONE
+
+// The machine's own operations: name, opcode, what computes it, element type. Those of the tile loops.
+#define HLO_ARITHMETIC(X, Kind, type)                 \
+  X(Add, Add, scalar::Add, Kind, type)                \
+  X(Subtract, Subtract, scalar::Subtract, Kind, type) \
+  X(Multiply, Multiply, scalar::Multiply, Kind, type)
+#define HLO_FLOATS(X, Kind, type)               \
+  HLO_ARITHMETIC(X, Kind, type)                 \
+  X(Divide, Divide, scalar::Divide, Kind, type) \
+  X(Maximum, Maximum, FloatMaximum, Kind, type) \
+  X(Minimum, Minimum, FloatMinimum, Kind, type) \
+  X(Negate, Negate, scalar::Negate, Kind, type) \
+  X(Abs, Abs, scalar::Abs, Kind, type)          \
+  X(Sqrt, Sqrt, scalar::Sqrt, Kind, type)
+#define HLO_INTEGERS(X, Kind, type)                      \
+  HLO_ARITHMETIC(X, Kind, type)                          \
+  X(Maximum, Maximum, scalar::Maximum, Kind, type)       \
+  X(Minimum, Minimum, scalar::Minimum, Kind, type)       \
+  X(And, And, scalar::And, Kind, type)                   \
+  X(Or, Or, scalar::Or, Kind, type)                      \
+  X(Xor, Xor, scalar::Xor, Kind, type)                   \
+  X(ShiftLeft, ShiftLeft, scalar::ShiftLeft, Kind, type) \
+  X(ShiftRightLogical, ShiftRightLogical, scalar::ShiftRightLogical, Kind, type)
+// Sine and cosine where kFusesMulAdd.
+#define HLO_FUNCTIONS(X)                                    \
+  X(Cosine, Cosine, CosineOfOne, F32, float)                \
+  X(Sine, Sine, SineOfOne, F32, float)                      \
+  X(Exponential, Exponential, ExponentialOfOne, F32, float) \
+  X(Logistic, Logistic, LogisticOfOne, F32, float)          \
+  X(Tanh, Tanh, TanhOfOne, F32, float)
+#define HLO_OPERATIONS(X)              \
+  HLO_FLOATS(X, F32, float)            \
+  HLO_FLOATS(X, F64, double)           \
+  HLO_INTEGERS(X, S32, int32_t)        \
+  HLO_INTEGERS(X, S64, int64_t)        \
+  HLO_INTEGERS(X, U32, uint32_t)       \
+  HLO_INTEGERS(X, U64, uint64_t)       \
+  X(And, And, scalar::And, Pred, bool) \
+  X(Or, Or, scalar::Or, Pred, bool)    \
+  X(Xor, Xor, scalar::Xor, Pred, bool) \
+  X(Not, Not, scalar::Not, Pred, bool)
+#define HLO_COMPARISONS_OF(X, Kind, type) \
+  X(Eq, Kind, type) X(Ne, Kind, type) X(Ge, Kind, type) X(Gt, Kind, type) X(Le, Kind, type) X(Lt, Kind, type)
+#define HLO_COMPARISONS(X)            \
+  HLO_COMPARISONS_OF(X, F32, float)   \
+  HLO_COMPARISONS_OF(X, F64, double)  \
+  HLO_COMPARISONS_OF(X, S32, int32_t) \
+  HLO_COMPARISONS_OF(X, S64, int64_t) \
+  HLO_COMPARISONS_OF(X, U32, uint32_t)
+// Conversions that hold or round every value.
+#define HLO_CONVERSIONS(X)       \
+  X(S32, int32_t, F32, float)    \
+  X(S32, int32_t, F64, double)   \
+  X(S32, int32_t, S64, int64_t)  \
+  X(S64, int64_t, F32, float)    \
+  X(S64, int64_t, F64, double)   \
+  X(S64, int64_t, S32, int32_t)  \
+  X(U32, uint32_t, F32, float)   \
+  X(U32, uint32_t, S32, int32_t) \
+  X(S32, int32_t, U32, uint32_t) \
+  X(F32, float, F64, double)     \
+  X(F64, double, F32, float)     \
+  X(Pred, bool, S32, int32_t)    \
+  X(Pred, bool, F32, float)      \
+  X(Pred, bool, F64, double)
+
+enum Code : uint16_t {
+#define HLO_ROW(name, opcode, F, Kind, type) k##name##Kind,
+  HLO_OPERATIONS(HLO_ROW) HLO_FUNCTIONS(HLO_ROW)
+#undef HLO_ROW
+#define HLO_ROW(name, Kind, type) k##name##Kind,
+      HLO_COMPARISONS(HLO_ROW)
+#undef HLO_ROW
+#define HLO_ROW(From, from, To, to) kConvert##From##To,
+          HLO_CONVERSIONS(HLO_ROW)
+#undef HLO_ROW
+              kSelect1,
+  kSelect2,
+  kSelect4,
+  kSelect8,
+  kCopy1,
+  kCopy2,
+  kCopy4,
+  kCopy8,
+  kCopyBytes,
+  kCall,
+  kDot,
+  kDotF32,  // Of `number` neighbours and as many others.
+  kDotF64,
+  kAddressS32,
+  kAddAddressS32,
+  kAddress,
+  kAddAddress,
+  kCheckedAddressS32,
+  kCheckedAddress,
+  kAddCheckedAddress,
+  kLoad,  // Without an address.
+  kLoadAt,
+  kLoadAt4,
+  kLoadAt8,
+  kStore,
+  kStoreAt,
+  kStoreAt4,
+  kStoreAt8,
+  kCallFar,  // Its places are addresses.
+  kEscape,
+  kRepeat,
+  kJump,
+  kJumpUnless,
+  kJumpTo,
+  kEnd,
+};
+
+template <class T>
+T Get(const std::byte* at) {
+  T value;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+template <class T>
+void Put(std::byte* at, T value) {
+  std::memcpy(at, &value, sizeof value);
+}
+
+}  // namespace hlo::cpu

@@ -1,0 +1,217 @@
+// The operands and results of each bytecode instruction, and the redirection of results to other places.
+
+#include <algorithm>
+
+#include "absl/algorithm/container.h"
+#include "kernels/cpu/bytecode/bytecode.h"
+#include "kernels/cpu/bytecode/opcodes.h"
+
+namespace hlo::cpu {
+namespace {
+
+// These read where others write.
+bool IsStore(uint16_t code) { return code >= kStore && code <= kCallFar; }
+// Loads and stores.
+bool IsFar(uint16_t code) { return code >= kLoad && code <= kStoreAt8; }
+
+constexpr FramePlace StepCode::Op::*kOperands[] = {&StepCode::Op::a, &StepCode::Op::b, &StepCode::Op::c};
+
+// Bytes that an operation of a fixed size reads or writes at its places; those of an element where a call is
+// of several.
+struct Widths {
+  int64_t out = 0, a = 0, b = 0, c = 0;
+};
+Widths WidthsOf(uint16_t code) {
+  switch (code) {
+#define HLO_ROW(name, opcode, F, Kind, type) \
+  case k##name##Kind:                        \
+    return {sizeof(type), sizeof(type), sizeof(type)};
+    HLO_OPERATIONS(HLO_ROW)
+    HLO_FUNCTIONS(HLO_ROW)
+#undef HLO_ROW
+#define HLO_ROW(name, Kind, type) \
+  case k##name##Kind:             \
+    return {sizeof(bool), sizeof(type), sizeof(type)};
+    HLO_COMPARISONS(HLO_ROW)
+#undef HLO_ROW
+#define HLO_ROW(From, from, To, to) \
+  case kConvert##From##To:          \
+    return {sizeof(to), sizeof(from)};
+    HLO_CONVERSIONS(HLO_ROW)
+#undef HLO_ROW
+    case kSelect1:
+      return {1, 1, 1, 1};
+    case kSelect2:
+      return {2, 1, 2, 2};
+    case kSelect4:
+      return {4, 1, 4, 4};
+    case kSelect8:
+      return {8, 1, 8, 8};
+    case kCopy1:
+      return {1, 1};
+    case kCopy2:
+      return {2, 2};
+    case kCopy4:
+      return {4, 4};
+    case kAddressS32:
+    case kAddAddressS32:
+    case kCheckedAddressS32:
+      return {8, 4};
+    case kCopy8:
+    case kAddress:
+    case kAddAddress:
+    case kCheckedAddress:
+    case kAddCheckedAddress:
+      return {8, 8};
+    case kRepeat:
+    case kJumpUnless:
+      return {.a = 1};
+    case kJumpTo:
+      return {.a = 4};
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+int64_t StepCode::Reach(const Op& op, FramePlace Op::*place) const {
+  const auto at = [&](int64_t out, int64_t a, int64_t b, int64_t c) {
+    return place == &Op::out ? out : place == &Op::a ? a : place == &Op::b ? b : c;
+  };
+  switch (op.code) {
+    case kCopyBytes:
+      return at(op.number, op.number, 0, 0);
+    case kDotF32:
+      return at(sizeof(float), op.number * sizeof(float), op.number * sizeof(float), 0);
+    case kDotF64:
+      return at(sizeof(double), op.number * sizeof(double), op.number * sizeof(double), 0);
+    case kDot: {
+      const DotBytes& bytes = products_[op.number].bytes;
+      return at(bytes.out, bytes.a, bytes.b, bytes.b);
+    }
+    case kCall: {
+      const Tile& tile = tiles_[op.number];
+      const auto& [out, in] = tile.widths;
+      return tile.count * at(out, in[0], in[1], in[2]);
+    }
+    case kCallFar:
+      return op.*place == kNoAddress ? 0 : sizeof(int64_t);
+    default:
+      break;
+  }
+  if (IsFar(op.code)) return at(op.byte_count(), sizeof(int64_t), 0, 0);
+  const Widths widths = WidthsOf(op.code);
+  return op.count * at(widths.out, widths.a, widths.b, widths.c);
+}
+
+bool StepCode::UsesArgument(int64_t first, int32_t argument) const {
+  const auto is_one = [&](const FarPlace& place) { return place.argument == argument; };
+  return std::any_of(ops_.begin() + first, ops_.end(), [&](const Op& op) {
+    if (op.code != kCallFar) return IsFar(op.code) && op.argument() == argument;
+    const FarCall& call = far_calls_[op.number];
+    return is_one(call.out) || absl::c_any_of(call.in, is_one);
+  });
+}
+
+bool StepCode::JumpsBeyond(int64_t first, int64_t number) const {
+  const auto is_beyond = [&](Label label) { return targets_[label] < 0 || targets_[label] > number; };
+  for (int64_t k = first; k < number; ++k) {
+    const Op& op = ops_[k];
+    switch (op.code) {
+      case kCheckedAddressS32:
+        if (is_beyond(op.outside())) return true;
+        break;
+      case kCheckedAddress:
+      case kAddCheckedAddress:
+        if (is_beyond(ranges_[op.number].outside)) return true;
+        break;
+      case kJumpTo:
+        if (absl::c_any_of(tables_[op.number], is_beyond)) return true;
+        break;
+      case kRepeat:
+      case kJump:
+      case kJumpUnless:
+        if (is_beyond(static_cast<Label>(op.number))) return true;
+        break;
+      default:
+        break;
+    }
+  }
+  return false;
+}
+
+bool StepCode::Touches(const Op& op, FramePlace Op::*place, const Bytes& bytes) const {
+  const int64_t reach = Reach(op, place);
+  return reach > 0 && op.*place < bytes.begin + bytes.count && bytes.begin < op.*place + reach;
+}
+bool StepCode::Writes(const Op& op, const Bytes& bytes) const {
+  return op.code < kStore && Touches(op, &Op::out, bytes);
+}
+bool StepCode::Reads(const Op& op, const Bytes& bytes) const {
+  if (IsStore(op.code) && Touches(op, &Op::out, bytes)) return true;
+  return absl::c_any_of(kOperands, [&](FramePlace Op::*place) { return Touches(op, place, bytes); });
+}
+
+bool StepCode::Sink(int64_t number, Extent extent) {
+  const Op op = ops_[number];
+  const Bytes out = {op.out, Reach(op, &Op::out)};
+  const auto stored = [&](const Op& later) {
+    if (!IsStore(later.code)) return Bytes{0, 0};
+    return extent(later.code == kCallFar ? far_calls_[later.number].out.argument : later.argument());
+  };
+  for (int64_t k = number + 1; k < op_count(); ++k) {
+    const Op& later = ops_[k];
+    if (later.code >= kEscape || Reads(later, out) || Writes(later, out)) return false;
+    for (const auto place : kOperands) {
+      const int64_t reach = Reach(op, place);
+      if (reach > 0 && (Writes(later, {op.*place, reach}) || Touches(op, place, stored(later)))) return false;
+    }
+  }
+  ops_.erase(ops_.begin() + number);
+  ops_.push_back(op);
+  for (int64_t& target : targets_) target -= target > number ? 1 : 0;
+  return true;
+}
+
+bool StepCode::Retarget(int64_t first, FramePlace from, FramePlace to, int64_t byte_count, Extent extent) {
+  const Bytes source = {from, byte_count}, target = {to, byte_count};
+  int64_t defined = -1;
+  for (int64_t k = first; k < op_count(); ++k) {
+    if (!Writes(ops_[k], source)) continue;
+    if (defined >= 0) return false;
+    defined = k;
+  }
+  if (defined < 0 || ops_[defined].out != from || ops_[defined].code >= kAddressS32) return false;
+  if (JumpsBeyond(first, defined)) return false;
+  // Behind what still needs the value before.
+  if (Sink(defined, extent)) defined = op_count() - 1;
+  for (int64_t k = first; k < op_count(); ++k) {
+    const Op& op = ops_[k];
+    if (k <= defined) {
+      if (Reads(op, source)) return false;
+      continue;
+    }
+    if (op.code >= kEscape || Reads(op, target) || Writes(op, target)) return false;
+    for (const auto place : kOperands) {
+      if (Touches(op, place, source) && op.*place != from) return false;
+    }
+  }
+  // A call may work in place, but not on what it overlaps; a product must not.
+  Op& definition = ops_[defined];
+  for (const auto place : kOperands) {
+    if (!Touches(definition, place, target)) continue;
+    if (definition.code == kDot || definition.*place != to) return false;
+  }
+  definition.out = to;
+  for (int64_t k = defined + 1; k < op_count(); ++k) {
+    Op& op = ops_[k];
+    for (const auto place : kOperands) {
+      if (op.*place == from && Reach(op, place) > 0) op.*place = to;
+    }
+    if (IsStore(op.code) && op.out == from) op.out = to;
+  }
+  return true;
+}
+
+}  // namespace hlo::cpu

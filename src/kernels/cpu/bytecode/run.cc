@@ -1,0 +1,359 @@
+// The interpreter of bytecode.
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <optional>
+#include <utility>
+
+#include "base/check.h"
+#include "kernels/cpu/bytecode/handlers.h"
+
+namespace hlo::cpu {
+namespace {
+
+using namespace step;  // NOLINT: its other half.
+
+// A handler calls the next one as its last deed, which compilers make a jump; instrumented code would run out
+// of stack, and returns instead.
+#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define HLO_GO_ON(next)      \
+  const Op* const on = next; \
+  return on->run(on, frame, context)
+#else
+#define HLO_GO_ON(next) return next
+#endif
+#define HLO_HANDLER(name)                                                          \
+  const Op* name([[maybe_unused]] const Op* op, [[maybe_unused]] std::byte* frame, \
+                 [[maybe_unused]] Context& context)
+
+// Of operations in a row. Whoever jumps into the middle finds the handler of what is left.
+template <class... Steps>
+HLO_HANDLER(InTurn) {
+  const Op* at = op;
+  (Steps::Do(at++, frame, context), ...);
+  HLO_GO_ON(op + sizeof...(Steps));
+}
+
+// Of several elements.
+template <class Step>
+HLO_HANDLER(OneByOne) {
+  for (int64_t k = 0; k < op->count; ++k) Step::DoAt(op, frame, k);
+  HLO_GO_ON(op + 1);
+}
+
+// Of two, the second of which takes what the first has left as its first operand, or as its second: past the
+// memory, where it would wait for it.
+template <class First, class Second, bool kIsFirst>
+HLO_HANDLER(Chained) {
+  using T = typename Second::Value;
+  const T value = First::Make(op, frame, context);
+  Put(frame + op->out, value);
+  if constexpr (Second::kIsBinary) {
+    const T other = Get<T>(frame + (kIsFirst ? op[1].b : op[1].a));
+    Put(frame + op[1].out, kIsFirst ? Second::Of(value, other) : Second::Of(other, value));
+  } else {
+    Put(frame + op[1].out, Second::Of(value));
+  }
+  HLO_GO_ON(op + 2);
+}
+
+HLO_HANDLER(CallTile) {
+  const auto& tile = context.tile(*op);
+  const void* in[3] = {frame + op->a, frame + op->b, frame + op->c};
+  tile.call.function(tile.count, frame + op->out, in, tile.call.parameter);
+  return op + 1;  // What the function may see of `in` keeps this from being a jump.
+}
+
+HLO_HANDLER(CallFarTile) {
+  const auto& [call, count, out, in] = context.far_call(*op);
+  const auto at = [&](const StepCode::FarPlace& place) {
+    if (place.argument < 0) return frame;
+    std::byte* base = static_cast<std::byte*>(context.arguments[place.argument]) + place.offset;
+    return place.address == StepCode::kNoAddress ? base : base + Get<int64_t>(frame + place.address);
+  };
+  const void* operands[3] = {at(in[0]), at(in[1]), at(in[2])};
+  call.function(count, at(out), operands, call.parameter);
+  return op + 1;
+}
+
+template <bool kAdds>
+HLO_HANDLER(MakeCheckedAddress) {
+  const auto& range = context.range(*op);
+  const int64_t index = ReadInteger(range.type, frame + op->a);
+  if (index < 0 || index > range.max) {
+    HLO_GO_ON(context.at_label(range.outside));
+  }
+  const int64_t position = index * range.byte_stride;
+  Put(frame + op->out, kAdds ? Get<int64_t>(frame + op->out) + position : position);
+  HLO_GO_ON(op + 1);
+}
+
+// And what comes next if it is within.
+template <class... Steps>
+HLO_HANDLER(MakeCheckedAddressS32) {
+  const int32_t index = Get<int32_t>(frame + op->a);
+  if (index < 0 || index > op->max()) {
+    HLO_GO_ON(op + op->outside());
+  }
+  Put(frame + op->out, index * op->number);
+  const Op* at = op + 1;
+  (Steps::Do(at++, frame, context), ...);
+  HLO_GO_ON(at);
+}
+
+HLO_HANDLER(AskOutside) { return context.Ask(static_cast<int32_t>(op->number)) ? op + 1 : nullptr; }
+
+// Apart, so that others need not save what the call may change.
+[[gnu::noinline]] HLO_HANDLER(Poll) {
+  context.polls = Context::kPollEvery;
+  if (!context.Ask(StepCode::kPolled)) return nullptr;
+  return Get<uint8_t>(frame + op->a) != 0 ? op + op->number : op + 1;
+}
+
+template <bool kCounts, class... Steps>
+HLO_HANDLER(GoBack) {
+  (Steps::Do(op++, frame, context), ...);
+  if constexpr (kCounts) {
+    int64_t& iteration = context.iterations[op->c];
+    iteration = Get<uint8_t>(frame + op->a) != 0 ? iteration + 1 : 0;
+  }
+  if (--context.polls == 0) return Poll(op, frame, context);
+  HLO_GO_ON(Get<uint8_t>(frame + op->a) != 0 ? op + op->number : op + 1);
+}
+
+HLO_HANDLER(Go) { HLO_GO_ON(op + op->number); }
+HLO_HANDLER(GoUnless) { HLO_GO_ON(Get<uint8_t>(frame + op->a) != 0 ? op + 1 : op + op->number); }
+HLO_HANDLER(GoTo) {
+  const auto& labels = context.labels(*op);
+  const int32_t number = Get<int32_t>(frame + op->a), last = static_cast<int32_t>(labels.size()) - 1;
+  HLO_GO_ON(context.at_label(labels[number < 0 || number > last ? last : number]));
+}
+HLO_HANDLER(Stop) { return nullptr; }
+
+template <uint16_t kCode>
+constexpr StepCode::Handler HandlerOf() {
+  if constexpr (!std::is_void_v<typename StepOf<kCode>::type>) return &InTurn<typename StepOf<kCode>::type>;
+  switch (kCode) {
+    case kCall:
+      return &CallTile;
+    case kCallFar:
+      return &CallFarTile;
+    case kCheckedAddressS32:
+      return &MakeCheckedAddressS32<>;
+    case kCheckedAddress:
+      return &MakeCheckedAddress<false>;
+    case kAddCheckedAddress:
+      return &MakeCheckedAddress<true>;
+    case kEscape:
+      return &AskOutside;
+    case kRepeat:
+      return &GoBack<false>;
+    case kJump:
+      return &Go;
+    case kJumpUnless:
+      return &GoUnless;
+    case kJumpTo:
+      return &GoTo;
+    default:
+      return &Stop;
+  }
+}
+// The same of several elements.
+template <uint16_t kCode>
+constexpr StepCode::Handler OneByOneOf() {
+  using Step = typename StepOf<kCode>::type;
+  if constexpr (requires(const Op* op, std::byte* frame) { Step::DoAt(op, frame, 0); })
+    return &OneByOne<Step>;
+  else
+    return nullptr;
+}
+using Handlers = std::array<StepCode::Handler, kEnd + 1>;
+template <size_t... kCode>
+constexpr Handlers MakeHandlers(std::index_sequence<kCode...>) {
+  return {HandlerOf<kCode>()...};
+}
+template <size_t... kCode>
+constexpr Handlers MakeOneByOne(std::index_sequence<kCode...>) {
+  return {OneByOneOf<kCode>()...};
+}
+constexpr Handlers kHandlers = MakeHandlers(std::make_index_sequence<kEnd + 1>()),
+                   kOneByOne = MakeOneByOne(std::make_index_sequence<kEnd + 1>());
+
+// Moves of a few words, by their number.
+template <template <class> class Step>
+constexpr StepCode::Handler kWords[] = {
+    nullptr,
+    &InTurn<Step<MoveWords<1>>>,
+    &InTurn<Step<MoveWords<2>>>,
+    &InTurn<Step<MoveWords<3>>>,
+    &InTurn<Step<MoveWords<4>>>,
+    &InTurn<Step<MoveWords<5>>>,
+    &InTurn<Step<MoveWords<6>>>,
+    &InTurn<Step<MoveWords<7>>>,
+    &InTurn<Step<MoveWords<8>>>,
+};
+template <class Mover>
+using LoadHere = Load<Mover, false>;
+template <class Mover>
+using LoadThere = Load<Mover, true>;
+template <class Mover>
+using StoreHere = Store<Mover, false>;
+template <class Mover>
+using StoreThere = Store<Mover, true>;
+
+StepCode::Handler FindMove(const Op& op) {
+  constexpr int64_t kMostWords = 8;
+  const int64_t byte_count = op.code == kCopyBytes ? op.number : op.byte_count();
+  if (byte_count <= 0 || byte_count % 4 != 0 || byte_count > 4 * kMostWords) return kHandlers[op.code];
+  const int64_t words = byte_count / 4;
+  switch (op.code) {
+    case kCopyBytes:
+      return kWords<Copy>[words];
+    case kLoad:
+      return kWords<LoadHere>[words];
+    case kLoadAt:
+      return kWords<LoadThere>[words];
+    case kStore:
+      return kWords<StoreHere>[words];
+    case kStoreAt:
+      return kWords<StoreThere>[words];
+    default:
+      return kHandlers[op.code];
+  }
+}
+
+// --- Operations that often follow each other are one handler
+
+constexpr uint16_t kCommon[] = {kAddF32,      kSubtractF32, kMultiplyF32, kAddF64,     kSubtractF64,
+                                kMultiplyF64, kAddS32,      kLtS32,       kAndPred,    kSelect4,
+                                kCopy1,       kCopy4,       kCopy8,       kAddressS32, kLoadAt4,
+                                kStoreAt4,    kDotF32,      kCosineF32,   kSineF32,    kExponentialF32};
+constexpr size_t kCommonCount = std::size(kCommon);
+template <size_t kNumber>
+using CommonStep = typename StepOf<kCommon[kNumber]>::type;
+
+// Whether the second can take what the first gives in a register.
+template <class First, class Second>
+concept Chains = requires(const Op* op, std::byte* frame, Context& context, typename Second::Value x) {
+  { First::Make(op, frame, context) } -> std::same_as<typename Second::Value>;
+  Second::kIsBinary;
+}
+&&std::is_floating_point_v<typename Second::Value>;
+
+// Unchained, chained by the first operand, by the second.
+using Pair = std::array<StepCode::Handler, 3>;
+template <class First, class Second>
+constexpr Pair MakePair() {
+  const StepCode::Handler in_turn = &InTurn<First, Second>;
+  if constexpr (Chains<First, Second>) {
+    const StepCode::Handler by_first = &Chained<First, Second, true>;
+    if constexpr (Second::kIsBinary) return {in_turn, by_first, &Chained<First, Second, false>};
+    return {in_turn, by_first, in_turn};
+  }
+  return {in_turn, in_turn, in_turn};
+}
+template <size_t... kNumber>
+constexpr std::array<Pair, sizeof...(kNumber)> MakePairs(std::index_sequence<kNumber...>) {
+  return {MakePair<CommonStep<kNumber / kCommonCount>, CommonStep<kNumber % kCommonCount>>()...};
+}
+constexpr auto kPairs = MakePairs(std::make_index_sequence<kCommonCount * kCommonCount>());
+
+std::optional<size_t> CommonNumber(uint16_t code) {
+  const auto* found = std::find(std::begin(kCommon), std::end(kCommon), code);
+  return found == std::end(kCommon) ? std::nullopt : std::optional<size_t>(found - std::begin(kCommon));
+}
+
+// Which of a pair's handlers, if there are some for the two.
+std::optional<StepCode::Handler> FindPair(const Op& first, const Op& second, bool* is_chain) {
+  const std::optional<size_t> a = CommonNumber(first.code), b = CommonNumber(second.code);
+  if (!a.has_value() || !b.has_value() || first.count > 1 || second.count > 1) return std::nullopt;
+  const Pair& pair = kPairs[*a * kCommonCount + *b];
+  const bool by_first = second.a == first.out, by_second = second.b == first.out;
+  const StepCode::Handler found = pair[by_first == by_second ? 0 : by_first ? 1 : 2];
+  *is_chain = found != pair[0];
+  return found;
+}
+
+using AddCount = Own<scalar::Add, int32_t>;
+using IsBelow = Own<scalar::Lt, int32_t>;
+using AreBoth = Own<scalar::And, bool>;
+
+// Whether the operation and those after it, of which there are `left`, have these codes.
+bool IsSequence(const Op* op, int64_t left, std::initializer_list<uint16_t> codes) {
+  return left + 1 >= static_cast<int64_t>(codes.size()) &&
+         std::equal(codes.begin(), codes.end(), op,
+                    [](uint16_t code, const Op& each) { return code == each.code && each.count == 1; });
+}
+
+// Of the test of a loop; nullptr for others.
+template <bool kCounts>
+StepCode::Handler FindGoBack(const Op* op, int64_t left) {
+  const auto is = [&](std::initializer_list<uint16_t> codes) { return IsSequence(op, left, codes); };
+  if (is({kAddS32, kAddS32, kLtS32, kLtS32, kAndPred, kRepeat}))
+    return &GoBack<kCounts, AddCount, AddCount, IsBelow, IsBelow, AreBoth>;
+  if (is({kAddS32, kLtS32, kLtS32, kAndPred, kRepeat}))
+    return &GoBack<kCounts, AddCount, IsBelow, IsBelow, AreBoth>;
+  if (is({kLtS32, kLtS32, kAndPred, kRepeat})) return &GoBack<kCounts, IsBelow, IsBelow, AreBoth>;
+  if (is({kAddS32, kLtS32, kRepeat})) return &GoBack<kCounts, AddCount, IsBelow>;
+  if (is({kLtS32, kRepeat})) return &GoBack<kCounts, IsBelow>;
+  if (is({kAndPred, kRepeat})) return &GoBack<kCounts, AreBoth>;
+  return is({kRepeat}) ? &GoBack<kCounts> : nullptr;
+}
+
+// Of the operation and as many of those after it as one handler does; `left` follow.
+StepCode::Handler FindHandler(const Op* op, int64_t left, bool counts) {
+  if (op->count > 1) return kOneByOne[op->code];
+  const auto is = [&](std::initializer_list<uint16_t> codes) { return IsSequence(op, left, codes); };
+  const StepCode::Handler go_back = counts ? FindGoBack<true>(op, left) : FindGoBack<false>(op, left);
+  if (go_back != nullptr) return go_back;
+  // An index from the end becomes one from the beginning.
+  if (is({kLtS32, kAddS32, kSelect4})) return &InTurn<IsBelow, AddCount, Select<uint32_t>>;
+  if (is({kCheckedAddressS32, kStoreAt4})) return &MakeCheckedAddressS32<Store<MoveOne<uint32_t>, true>>;
+  bool is_chain = false, next_is_chain = false;
+  const auto pair = left > 0 ? FindPair(op[0], op[1], &is_chain) : std::nullopt;
+  if (left > 1) FindPair(op[1], op[2], &next_is_chain);
+  const bool is_best = is_chain || !next_is_chain;
+  return pair.has_value() && is_best ? *pair : FindMove(*op);
+}
+
+}  // namespace
+
+void StepCode::Finish() {
+  Add({.code = kEnd});
+  for (const int64_t target : targets_) HLO_CHECK(target >= 0 && target < op_count());
+  for (int64_t k = 0; k < op_count(); ++k) {
+    Op& op = ops_[k];
+    if (op.code == kJump || op.code == kJumpUnless || op.code == kRepeat)
+      op.number = targets_[op.number] - k;
+    else if (op.code == kCheckedAddressS32)
+      op.c = static_cast<int32_t>(targets_[op.outside()] - k);
+  }
+  ChooseHandlers();
+}
+
+void StepCode::ChooseHandlers() {
+  for (int64_t k = 0; k < op_count(); ++k) ops_[k].run = FindHandler(&ops_[k], op_count() - 1 - k, counts_);
+}
+
+StepCode StepCode::WithCounts() const {
+  StepCode code = *this;
+  code.counts_ = true;
+  code.ChooseHandlers();
+  return code;
+}
+
+bool StepCode::Run(std::byte* frame, void* const* arguments, absl::FunctionRef<bool(int32_t)> escape) const {
+  HLO_CHECK(!counts_);
+  return Run(frame, arguments, escape, nullptr);
+}
+
+bool StepCode::Run(std::byte* frame, void* const* arguments, absl::FunctionRef<bool(int32_t)> escape,
+                   int64_t* iterations) const {
+  Context context{.code = *this, .arguments = arguments, .escape = escape, .iterations = iterations};
+  const Op* op = ops_.data();
+  while (op != nullptr) op = op->run(op, frame, context);
+  return !context.stopped;
+}
+
+}  // namespace hlo::cpu

@@ -1,0 +1,425 @@
+#include "kernels/cpu/convolution/convolution.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/parallel.h"
+#include "base/status.h"
+#include "fmt/format.h"
+#include "kernels/cpu/convolution/depthwise.h"
+#include "kernels/cpu/convolution/im2col.h"
+#include "kernels/cpu/elementwise/copy_array.h"
+#include "kernels/cpu/memory/buffer_cache.h"
+#include "kernels/cpu/simd/all_finite.h"
+#include "types/dispatch.h"
+
+namespace hlo::cpu {
+namespace {
+
+absl::Status CheckReach(const DenseArray& input, const ConvolutionDims& dims) {
+  for (size_t d = 0; d < dims.window.size(); ++d) {
+    const WindowDim& w = dims.window[d];
+    const auto reaches = [](int64_t count, int64_t step) {
+      return WithinReach(step) && (count <= 1 || step < (int64_t{1} << 60) / count);
+    };
+    const bool is_small = WithinReach(w.padding_low) && WithinReach(w.padding_high) &&
+                          WithinReach(w.stride) &&
+                          reaches(input.dims[dims.labels->input_spatial[d]], w.base_dilation) &&
+                          reaches(w.size, w.window_dilation);
+    if (!is_small)
+      return absl::UnimplementedError("windows that reach over 2^60 positions are not evaluated");
+  }
+  return absl::OkStatus();
+}
+
+ConvolutionLayout LayoutOf(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims,
+                           absl::Span<const int64_t> out_dims) {
+  const DimLabels& l = *dims.labels;
+  const Index input_strides = RowMajorStrides(input.dims), kernel_strides = RowMajorStrides(kernel.dims),
+              output_strides = RowMajorStrides(out_dims);
+  ConvolutionLayout c;
+  c.input = Pick(input.dims, l.input_spatial);
+  c.input_strides = Pick(input_strides, l.input_spatial);
+  c.window = Pick(kernel.dims, l.kernel_spatial);
+  c.window_strides = Pick(kernel_strides, l.kernel_spatial);
+  c.output = Pick(out_dims, l.output_spatial);
+  c.output_strides = Pick(output_strides, l.output_spatial);
+  for (size_t d = 0; d < dims.window.size(); ++d) {
+    const WindowDim& w = dims.window[d];
+    c.stride.push_back(w.stride);
+    c.padding.push_back(w.padding_low);
+    c.window_dilation.push_back(w.window_dilation);
+    c.base_dilation.push_back(w.base_dilation);
+    if (w.reversed) {
+      c.window_origin += (c.window[d] - 1) * c.window_strides[d];
+      c.window_strides[d] = -c.window_strides[d];
+    }
+  }
+  c.batch = out_dims[l.output_batch];
+  c.input_batch_stride = input_strides[l.input_batch];
+  c.output_batch_stride = output_strides[l.output_batch];
+  c.group_inputs = kernel.dims[l.kernel_input_feature];
+  c.input_feature_stride = input_strides[l.input_feature];
+  c.kernel_input_stride = kernel_strides[l.kernel_input_feature];
+  c.outputs = out_dims[l.output_feature];
+  c.kernel_output_stride = kernel_strides[l.kernel_output_feature];
+  c.output_feature_stride = output_strides[l.output_feature];
+  c.groups = std::max(dims.feature_groups, dims.batch_groups);
+  c.group_outputs = c.outputs / c.groups;
+  c.input_group_stride =
+      dims.batch_groups > 1 ? c.batch * c.input_batch_stride : c.group_inputs * c.input_feature_stride;
+  return c;
+}
+
+bool IsDepthwise(const ConvolutionLayout& c, const ConvolutionDims& dims) {
+  return dims.feature_groups > 1 && c.group_inputs == 1 && c.group_outputs == 1;
+}
+
+ConvolutionMethod Choose(const ConvolutionLayout& c, const ConvolutionDims& dims, ElementType compute) {
+  if (c.rank() > 0 && IsDepthwise(c, dims) && !IsComplex(compute)) {
+    const int64_t last = c.rank() - 1;
+    if (c.input_feature_stride == 1 && c.output_feature_stride == 1)
+      return ConvolutionMethod::kDepthwiseInner;
+    if (c.input_strides[last] == 1 && c.output_strides[last] == 1 && DepthwiseRowFits(c))
+      return ConvolutionMethod::kDepthwiseRows;
+  }
+  return ConvolutionMethod::kProduct;
+}
+
+ElementType ComputeType(const DenseArray& input, const DenseArray& kernel, ElementType out) {
+  return GemmComputeType(input.type, kernel.type, out);
+}
+
+// The elements of an operand as numbers of T: its own, or a copy.
+template <class T>
+class Widened {
+ public:
+  explicit Widened(const DenseArray& array) {
+    if (IsNative(array.type)) {
+      data_ = static_cast<const T*>(array.data);
+      return;
+    }
+    const int64_t count = Product(array.dims);
+    copy_.resize(count * sizeof(T));
+    T* to = reinterpret_cast<T*>(copy_.data());
+    data_ = to;
+    const WidenBlock<T> widen = WidenBlockOf<T>(array.type);
+    constexpr int64_t kChunk = 16384;
+    ParallelFor((count + kChunk - 1) / kChunk, static_cast<double>(count) * 0.3, [&](int64_t chunk) {
+      const int64_t first = chunk * kChunk, n = std::min(kChunk, count - first);
+      widen(static_cast<const std::byte*>(array.data) + first * ByteCount(array.type), n, 1, 1, n, to + first,
+            n);
+    });
+  }
+  const T* data() const { return data_; }
+  static bool IsNative(ElementType type) {
+    return DispatchType(type, []<ElementType kType>() { return std::is_same_v<Native<kType>, T>; });
+  }
+
+ private:
+  KeptVector<std::byte> copy_;
+  const T* data_ = nullptr;
+};
+
+bool SeesPadding(const ConvolutionLayout& c) {
+  for (int64_t d = 0; d < c.rank(); ++d) {
+    const int64_t last =
+        (c.output[d] - 1) * c.stride[d] + (c.window[d] - 1) * c.window_dilation[d] - c.padding[d];
+    if (c.padding[d] > 0 || c.base_dilation[d] != 1 || last >= c.input[d]) return true;
+  }
+  return false;
+}
+
+// --- One product for each group, and for each position of the dimensions before the output's features
+
+// The dimensions of the output that lie before its features in memory, and after them.
+struct OutputDims {
+  absl::InlinedVector<PatchDim, 4> before, after;
+};
+
+OutputDims Split(const ConvolutionLayout& c, const DimLabels& labels, int64_t rank) {
+  OutputDims dims;
+  for (int64_t d = 0; d < rank; ++d) {
+    if (d == labels.output_feature) continue;
+    PatchDim dim{c.batch, PatchDim::kBatch};
+    for (int64_t s = 0; s < c.rank(); ++s) {
+      if (labels.output_spatial[s] == d) dim = {c.output[s], s};
+    }
+    (d < labels.output_feature ? dims.before : dims.after).push_back(dim);
+  }
+  return dims;
+}
+
+// f(source) with the kernel of a group as an operand: elements (output feature, k) in the order of
+// PatchSource.
+template <class T, int kWidth, class F>
+void WithKernelSource(const DenseArray& kernel, const ConvolutionLayout& c, int64_t group, F&& f) {
+  Index sizes = c.window, strides = c.window_strides;
+  if (c.input_feature_stride == 1) {
+    sizes.push_back(c.group_inputs);
+    strides.push_back(c.kernel_input_stride);
+  } else {
+    sizes.insert(sizes.begin(), c.group_inputs);
+    strides.insert(strides.begin(), c.kernel_input_stride);
+  }
+  // Neighbours become one dimension.
+  Index k_sizes, k_strides;
+  for (int64_t d = 0; d < sizes.rank(); ++d) {
+    if (sizes[d] == 1 && sizes.rank() > 1) continue;
+    if (!k_sizes.empty() && k_strides.back() == strides[d] * sizes[d]) {
+      k_sizes.back() *= sizes[d];
+      k_strides.back() = strides[d];
+    } else {
+      k_sizes.push_back(sizes[d]);
+      k_strides.push_back(strides[d]);
+    }
+  }
+  if (k_sizes.empty()) k_sizes = {1}, k_strides = {1};
+  const int64_t origin = c.window_origin + group * c.group_outputs * c.kernel_output_stride;
+  const std::byte* data = static_cast<const std::byte*>(kernel.data) + origin * ByteCount(kernel.type);
+  if (k_sizes.rank() == 1) {
+    f(StridedSource<T, kWidth>(data, kernel.type, c.kernel_output_stride, k_strides[0]));
+  } else {
+    f(NestedSource<T, kWidth>(data, kernel.type, {c.group_outputs}, {c.kernel_output_stride}, k_sizes,
+                              k_strides));
+  }
+}
+
+int64_t CountOf(absl::Span<const PatchDim> dims) {
+  int64_t count = 1;
+  for (const PatchDim& dim : dims) count *= dim.size;
+  return count;
+}
+
+template <class T>
+class Products {
+ public:
+  Products(const T* input, const DenseArray& kernel, const ConvolutionLayout& layout, OutputDims dims,
+           void* out, ElementType out_type, const BlockFunction& epilogue)
+      : input_(input), kernel_(kernel), layout_(layout), dims_(std::move(dims)) {
+    const bool is_native =
+        DispatchType(out_type, []<ElementType kType>() { return std::is_same_v<Native<kType>, T>; });
+    sink_ = {.data = out,
+             .byte_count = ByteCount(out_type),
+             .narrow = is_native ? nullptr : NarrowRowOf<T>(out_type),
+             .epilogue = &epilogue};
+  }
+
+  void Run() const {
+    const int64_t before = CountOf(dims_.before), after = CountOf(dims_.after);
+    const int64_t outer = IsFeatureLast() ? 1 : before;
+    const int64_t count = layout_.groups * outer;
+    const double each =
+        ProductNanoseconds<T>(static_cast<double>(before / outer * after * layout_.group_outputs) *
+                              static_cast<double>(layout_.taps() * layout_.group_inputs)) +
+        500;
+    const auto one = [&](int64_t i) { RunOne(i % layout_.groups, i / layout_.groups); };
+    if (count < 4 * ThreadCount() && each > 100'000) {
+      for (int64_t i = 0; i < count; ++i) one(i);
+    } else {
+      ParallelFor(count, each * static_cast<double>(count), one);
+    }
+  }
+
+ private:
+  bool IsFeatureLast() const { return CountOf(dims_.after) == 1; }
+
+  void RunOne(int64_t group, int64_t outer) const {
+    const int64_t k = layout_.taps() * layout_.group_inputs;
+    const T* input = input_ + group * layout_.input_group_stride;
+    const int64_t z = group * layout_.group_outputs;
+    ProductSink<T> sink = sink_;
+    if (IsFeatureLast()) {
+      sink.row_stride = layout_.outputs;
+      sink.origin = z;
+      const PatchSource<T, kPanelRows<T>> patches(input, layout_, dims_.before);
+      WithKernelSource<T, kPanelColumns<T>>(kernel_, layout_, group, [&](const auto& kernel) {
+        MultiplyPanels<T>(CountOf(dims_.before), layout_.group_outputs, k, patches, kernel, sink);
+      });
+      return;
+    }
+    const int64_t after = CountOf(dims_.after);
+    sink.row_stride = after;
+    sink.origin = (outer * layout_.outputs + z) * after;
+    // The outer position is fixed: its dimensions as offsets and origins.
+    ConvolutionLayout at = layout_;
+    for (size_t d = dims_.before.size(); d-- > 0;) {
+      const PatchDim& dim = dims_.before[d];
+      const int64_t i = outer % dim.size;
+      outer /= dim.size;
+      if (dim.spatial == PatchDim::kBatch)
+        input += i * layout_.input_batch_stride;
+      else
+        at.padding[dim.spatial] -= i * layout_.stride[dim.spatial];
+    }
+    const PatchSource<T, kPanelColumns<T>> patches(input, at, dims_.after);
+    WithKernelSource<T, kPanelRows<T>>(kernel_, layout_, group, [&](const auto& kernel) {
+      MultiplyPanels<T>(layout_.group_outputs, after, k, kernel, patches, sink);
+    });
+  }
+
+  const T* input_;
+  const DenseArray& kernel_;
+  const ConvolutionLayout& layout_;
+  OutputDims dims_;
+  ProductSink<T> sink_;
+};
+
+// Whether patches would be gathered element by element: neither features nor neighbouring output positions
+// lie side by side in the input, as in gradients of kernels. A copy with features last then costs less than
+// the gathering.
+bool WantsFeaturesLast(const ConvolutionLayout& c, const OutputDims& dims) {
+  if (c.groups != 1 || c.group_inputs < 2 || c.input_feature_stride == 1 || c.group_outputs * c.taps() < 32)
+    return false;
+  const absl::Span<const PatchDim> rows = CountOf(dims.after) == 1 ? dims.before : dims.after;
+  if (rows.empty()) return false;
+  const PatchDim& fast = rows.back();
+  const int64_t step = fast.spatial == PatchDim::kBatch
+                           ? c.input_batch_stride
+                           : c.stride[fast.spatial] * c.input_strides[fast.spatial];
+  return step != 1;
+}
+
+// Copies the input in the order batch, spatial dimensions, features, and describes that in `layout`.
+template <class T>
+KeptVector<std::byte> FeaturesLast(const T* input, ConvolutionLayout* layout) {
+  ConvolutionLayout& c = *layout;
+  absl::InlinedVector<CopyDim, 6> dims;
+  int64_t stride = c.group_inputs;
+  dims.push_back({c.group_inputs, c.input_feature_stride, 1});
+  c.input_feature_stride = 1;
+  for (int64_t d = c.rank() - 1; d >= 0; --d) {
+    dims.push_back({c.input[d], c.input_strides[d], stride});
+    c.input_strides[d] = stride;
+    stride *= c.input[d];
+  }
+  dims.push_back({c.batch, c.input_batch_stride, stride});
+  c.input_batch_stride = stride;
+  std::reverse(dims.begin(), dims.end());
+  KeptVector<std::byte> copy(stride * c.batch * sizeof(T));
+  CopyArray(dims, sizeof(T), input, copy.data());
+  return copy;
+}
+
+// All of a result that no product computed, one chunk after the other.
+void RunEpilogue(const BlockFunction& epilogue, void* out, int64_t width, int64_t count) {
+  if (epilogue.run == nullptr) return;
+  constexpr int64_t kChunk = 16 << 10;
+  ParallelFor(
+      (count + kChunk - 1) / kChunk, static_cast<double>(count) * epilogue.nanoseconds, [&](int64_t chunk) {
+        const int64_t first = chunk * kChunk, n = std::min(kChunk, count - first);
+        epilogue.run(epilogue.context, {first, 1, n, n, static_cast<std::byte*>(out) + first * width, n});
+      });
+}
+
+template <class T>
+void Convolve(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims, void* out,
+              ElementType out_type, absl::Span<const int64_t> out_dims, const BlockFunction& epilogue) {
+  const ConvolutionLayout layout = LayoutOf(input, kernel, dims, out_dims);
+  const Widened<T> wide_input(input);
+  const ConvolutionMethod method = Choose(layout, dims, ComputeType(input, kernel, out_type));
+  const int64_t kernel_size = Product(kernel.dims), out_size = Product(out_dims), width = ByteCount(out_type);
+  const NarrowRow<T> narrow = NarrowRowOf<T>(out_type);
+  // What is no product has the whole result before the epilogue sees any of it.
+  const auto whole = [&](auto run) {
+    const Widened<T> wide_kernel(kernel);
+    KeptVector<std::byte> own;
+    void* to = out;
+    if (out == nullptr) {
+      own.resize(out_size * width);
+      to = own.data();
+    }
+    run(wide_input.data(), wide_kernel.data(), layout, narrow, width, to);
+    RunEpilogue(epilogue, to, width, out_size);
+  };
+  // Infinities and NaN in the kernel are looked for where there is less to read: there, or in the result,
+  // which they cannot leave finite.
+  const bool minds = SeesPadding(layout) && !std::is_integral_v<T>;
+  const bool result_first = minds && IsFloat(out_type) && BitWidth(out_type) >= 16 &&
+                            out_size < kernel_size && epilogue.run == nullptr;
+  if (minds && !result_first && !IsFinite(kernel.data, kernel.type, kernel_size))
+    return whole(DirectConvolution<T>);
+  if (method == ConvolutionMethod::kProduct) {
+    const OutputDims split = Split(layout, *dims.labels, static_cast<int64_t>(out_dims.size()));
+    ConvolutionLayout seen = layout;
+    const T* read = wide_input.data();
+    KeptVector<std::byte> copy;
+    if (WantsFeaturesLast(layout, split)) {
+      copy = FeaturesLast<T>(read, &seen);
+      read = reinterpret_cast<const T*>(copy.data());
+    }
+    Products<T>(read, kernel, seen, split, out, out_type, epilogue).Run();
+  } else if constexpr (!kComplex<T>) {
+    whole(method == ConvolutionMethod::kDepthwiseRows ? DepthwiseRows<T> : DepthwiseInner<T>);
+  }
+  const bool spoilt =
+      result_first && !IsFinite(out, out_type, out_size) && !IsFinite(kernel.data, kernel.type, kernel_size);
+  if (spoilt) whole(DirectConvolution<T>);
+}
+
+}  // namespace
+
+std::string_view Word(ConvolutionMethod method) {
+  switch (method) {
+    case ConvolutionMethod::kProduct:
+      return "product";
+    case ConvolutionMethod::kDepthwiseRows:
+      return "depthwise_rows";
+    case ConvolutionMethod::kDepthwiseInner:
+      return "depthwise_inner";
+    default:
+      return "direct";
+  }
+}
+
+absl::Status Convolution(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims,
+                         void* out, ElementType out_type, absl::Span<const int64_t> out_dims,
+                         const BlockFunction& epilogue) {
+  if (!GemmSupports(input.type, kernel.type, out_type)) {
+    return absl::UnimplementedError(
+        fmt::format("no product of {} and {} gives {}", Name(input.type), Name(kernel.type), Name(out_type)));
+  }
+  HLO_RETURN_IF_ERROR(CheckReach(input, dims));
+  if (Product(out_dims) == 0) return absl::OkStatus();
+  DispatchCompute(ComputeType(input, kernel, out_type),
+                  [&]<class T>() { Convolve<T>(input, kernel, dims, out, out_type, out_dims, epilogue); });
+  return absl::OkStatus();
+}
+
+ConvolutionMethod MethodOf(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims,
+                           ElementType out_type, absl::Span<const int64_t> out_dims) {
+  return Choose(LayoutOf(input, kernel, dims, out_dims), dims, ComputeType(input, kernel, out_type));
+}
+
+int64_t ConvolutionMemory(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims,
+                          ElementType out_type, absl::Span<const int64_t> out_dims, bool keeps_result) {
+  if (!CheckReach(input, dims).ok() || Product(out_dims) == 0) return 0;
+  const ConvolutionLayout layout = LayoutOf(input, kernel, dims, out_dims);
+  const ElementType compute = ComputeType(input, kernel, out_type);
+  const auto widened = [&](const DenseArray& array) {
+    bool is_native = false;
+    DispatchCompute(compute, [&]<class T>() { is_native = Widened<T>::IsNative(array.type); });
+    return is_native ? 0 : Product(array.dims) * ByteCount(compute);
+  };
+  const bool is_product = Choose(layout, dims, compute) == ConvolutionMethod::kProduct;
+  // A kernel that is not finite may ask for another method.
+  const int64_t whole = is_product && !SeesPadding(layout)
+                            ? 0
+                            : widened(kernel) + (keeps_result ? 0 : Product(out_dims) * ByteCount(out_type));
+  const bool turns = is_product && WantsFeaturesLast(layout, Split(layout, *dims.labels,
+                                                                   static_cast<int64_t>(out_dims.size())));
+  return widened(input) + std::max(whole, turns ? Product(input.dims) * ByteCount(compute) : 0);
+}
+
+ProductRows ProductRowsOf(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims,
+                          ElementType out_type, absl::Span<const int64_t> out_dims) {
+  if (!CheckReach(input, dims).ok()) return {};
+  const ConvolutionLayout layout = LayoutOf(input, kernel, dims, out_dims);
+  if (Choose(layout, dims, ComputeType(input, kernel, out_type)) != ConvolutionMethod::kProduct) return {};
+  const int64_t after = CountOf(Split(layout, *dims.labels, static_cast<int64_t>(out_dims.size())).after);
+  const int64_t depth = layout.taps() * layout.group_inputs;
+  if (after > 1) return {after, after, depth};
+  return {layout.outputs, layout.group_outputs, depth};
+}
+
+}  // namespace hlo::cpu

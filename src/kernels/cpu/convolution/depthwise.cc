@@ -1,0 +1,300 @@
+#include "kernels/cpu/convolution/depthwise.h"
+
+#include "base/parallel.h"
+#include "kernels/cpu/memory/buffer_cache.h"
+
+namespace hlo::cpu {
+namespace {
+
+// A position in the input and the place in the kernel of the weight that lies on it.
+struct Tap {
+  int64_t input, kernel;
+};
+
+// The taps of the first `rank` spatial dimensions at output position o that lie inside the input.
+void TapsAt(const ConvolutionLayout& c, const Index& o, int64_t rank, KeptVector<Tap>* taps) {
+  taps->assign(1, Tap{0, c.window_origin});
+  KeptVector<Tap> next;
+  for (int64_t d = 0; d < rank; ++d) {
+    next.clear();
+    for (const Tap& tap : *taps) {
+      for (int64_t w = 0; w < c.window[d]; ++w) {
+        const int64_t p = o[d] * c.stride[d] - c.padding[d] + w * c.window_dilation[d];
+        if (p < 0 || p % c.base_dilation[d] != 0 || p / c.base_dilation[d] >= c.input[d]) continue;
+        next.push_back(
+            {tap.input + p / c.base_dilation[d] * c.input_strides[d], tap.kernel + w * c.window_strides[d]});
+      }
+    }
+    taps->swap(next);
+  }
+}
+
+// Position number i of an array of these dimensions.
+Index IndexOf(int64_t i, absl::Span<const int64_t> dims) {
+  Index index = Zeros(static_cast<int64_t>(dims.size()));
+  for (int64_t d = index.rank() - 1; d >= 0; --d) {
+    index[d] = i % dims[d];
+    i /= dims[d];
+  }
+  return index;
+}
+
+// --- Rows
+
+// Rows of the last spatial dimension as DepthwiseRows sees them: padded and dilated with zeros, and cut into
+// `stride` phases, so that the input under neighbouring outputs is neighbours:
+//   padded position x lies at phase x % stride, place x / stride.
+struct PaddedRows {
+  int64_t stride, phase_size, row_size;
+
+  explicit PaddedRows(const ConvolutionLayout& c) {
+    const int64_t last = c.rank() - 1;
+    stride = c.stride[last];
+    const int64_t reach = (c.window[last] - 1) * c.window_dilation[last];
+    phase_size = c.output[last] + reach / stride + 1;
+    row_size = stride * phase_size;
+  }
+};
+
+template <class T>
+void PadRow(const T* row, const ConvolutionLayout& c, const PaddedRows& padded, T* to) {
+  const int64_t last = c.rank() - 1, padding = c.padding[last], dilation = c.base_dilation[last];
+  std::fill_n(to, padded.row_size, T{});
+  // Input element p lies at padded position p * dilation + padding.
+  const int64_t first = padding >= 0 ? 0 : (-padding + dilation - 1) / dilation;
+  int64_t x = first * dilation + padding;
+  if (padded.stride == 1 && dilation == 1) {
+    const int64_t count = std::min(c.input[last] - first, padded.row_size - x);
+    if (count > 0) std::copy_n(row + first, count, to + x);
+    return;
+  }
+  int64_t phase = x % padded.stride, place = x / padded.stride;
+  for (int64_t p = first; p < c.input[last] && place < padded.phase_size; ++p) {
+    to[phase * padded.phase_size + place] = row[p];
+    phase += dilation % padded.stride;
+    place += dilation / padded.stride;
+    if (phase >= padded.stride) {
+      phase -= padded.stride;
+      ++place;
+    }
+  }
+}
+
+// A weight and the padded input under the first output of a row.
+template <class T>
+struct RowTap {
+  const T* input;
+  T weight;
+};
+
+template <class T, int kVectors>
+[[gnu::always_inline]] inline void SumTaps(absl::Span<const RowTap<T>> taps, int64_t o, T* sums) {
+  Vector<T> sum[kVectors] = {};
+  for (const RowTap<T>& tap : taps) {
+    const Vector<T> weight = Broadcast(tap.weight);
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) sum[v] += weight * LoadVector(tap.input + o + v * kLanes<T>);
+  }
+#pragma GCC unroll 8
+  for (int v = 0; v < kVectors; ++v) StoreVector(sums + o + v * kLanes<T>, sum[v]);
+}
+
+template <class T>
+void SumRow(absl::Span<const RowTap<T>> taps, int64_t count, T* sums) {
+  constexpr int kLane = kLanes<T>;
+  int64_t o = 0;
+  for (; o + 4 * kLane <= count; o += 4 * kLane) SumTaps<T, 4>(taps, o, sums);
+  for (; o + 2 * kLane <= count; o += 2 * kLane) SumTaps<T, 2>(taps, o, sums);
+  for (; o + kLane <= count; o += kLane) SumTaps<T, 1>(taps, o, sums);
+  if (o < count && count >= kLane) {
+    SumTaps<T, 1>(taps, count - kLane, sums);  // Some of them again, to the same sums.
+    return;
+  }
+  for (; o < count; ++o) {
+    T sum{};
+    for (const RowTap<T>& tap : taps) sum += tap.weight * tap.input[o];
+    sums[o] = sum;
+  }
+}
+
+// A row of the output: where it lies, and for each of its taps the place in the padded rows and the weight's.
+struct OutputRow {
+  int64_t place;
+  KeptVector<Tap> taps;
+};
+
+// The rows of one plane, the same for all of them.
+KeptVector<OutputRow> OutputRows(const ConvolutionLayout& c, const PaddedRows& padded) {
+  const int64_t last = c.rank() - 1;
+  const auto outer = static_cast<size_t>(last);
+  // Padded rows lie in row-major order of the outer dimensions; taps count with these strides.
+  ConvolutionLayout by_row = c;
+  const Index row_strides = RowMajorStrides(absl::MakeSpan(c.input).first(outer));
+  for (int64_t d = 0; d < last; ++d) by_row.input_strides[d] = row_strides[d];
+  KeptVector<OutputRow> rows;
+  KeptVector<Tap> taps;
+  for (const Index& o : EachIndex(absl::MakeSpan(c.output).first(outer))) {
+    TapsAt(by_row, o, last, &taps);
+    OutputRow row{Offset(o, c.output_strides), {}};
+    for (const Tap& tap : taps) {
+      for (int64_t w = 0; w < c.window[last]; ++w) {
+        const int64_t x = w * c.window_dilation[last];
+        row.taps.push_back(
+            {tap.input * padded.row_size + x % padded.stride * padded.phase_size + x / padded.stride,
+             tap.kernel + w * c.window_strides[last]});
+      }
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+// One plane: a feature of one entry of the batch.
+template <class T>
+void ConvolvePlane(const T* input, const T* kernel, const ConvolutionLayout& c, const PaddedRows& padded,
+                   absl::Span<const OutputRow> output_rows, NarrowRow<T> narrow, int64_t width,
+                   std::byte* out) {
+  const int64_t last = c.rank() - 1;
+  const absl::Span<const int64_t> outer_input = absl::MakeSpan(c.input).first(static_cast<size_t>(last));
+  const int64_t input_rows = Product(outer_input);
+  T* rows = Scratch<T>(ScratchSlot::kOperand, input_rows * padded.row_size);
+  T* sums = Scratch<T>(ScratchSlot::kResult, c.output[last]);
+  for (int64_t r = 0; r < input_rows; ++r) {
+    const Index i = IndexOf(r, outer_input);
+    PadRow(input + Offset(i, c.input_strides), c, padded, rows + r * padded.row_size);
+  }
+  KeptVector<RowTap<T>> row_taps;
+  for (const OutputRow& row : output_rows) {
+    row_taps.clear();
+    for (const Tap& tap : row.taps) row_taps.push_back({rows + tap.input, kernel[tap.kernel]});
+    SumRow<T>(row_taps, c.output[last], sums);
+    narrow(sums, c.output[last], out + row.place * width);
+  }
+}
+
+}  // namespace
+
+bool DepthwiseRowFits(const ConvolutionLayout& c) {
+  const int64_t last = c.rank() - 1;
+  if (c.stride[last] > 16) return false;
+  const PaddedRows padded(c);
+  return padded.row_size <= 8 * (c.input[last] + c.output[last] * padded.stride) + 1024 &&
+         padded.row_size * Product(c.input) / std::max<int64_t>(1, c.input[last]) < int64_t{1} << 24;
+}
+
+template <class T>
+void DepthwiseRows(const T* input, const T* kernel, const ConvolutionLayout& c, NarrowRow<T> narrow,
+                   int64_t width, void* out) {
+  const double each =
+      static_cast<double>(Product(c.output)) * static_cast<double>(c.taps() + 4) / kLanes<T> + 500;
+  const PaddedRows padded(c);
+  const KeptVector<OutputRow> rows = OutputRows(c, padded);
+  ParallelFor(c.batch * c.groups, each * static_cast<double>(c.batch * c.groups), [&](int64_t plane) {
+    const int64_t n = plane / c.groups, z = plane % c.groups;
+    ConvolvePlane<T>(
+        input + n * c.input_batch_stride + z * c.input_feature_stride, kernel + z * c.kernel_output_stride, c,
+        padded, rows, narrow, width,
+        static_cast<std::byte*>(out) + (n * c.output_batch_stride + z * c.output_feature_stride) * width);
+  });
+}
+
+template <class T>
+void DepthwiseInner(const T* input, const T* kernel, const ConvolutionLayout& c, NarrowRow<T> narrow,
+                    int64_t width, void* out) {
+  // Weights as [kernel position, feature], kernel positions counted from 0.
+  KeptVector<T> weights(static_cast<size_t>(c.taps() * c.groups));
+  ConvolutionLayout by_position = c;
+  by_position.window_origin = 0;
+  by_position.window_strides = RowMajorStrides(c.window);
+  int64_t position = 0;
+  for (const Index& w : EachIndex(c.window)) {
+    const T* from = kernel + c.window_origin + Offset(w, c.window_strides);
+    for (int64_t z = 0; z < c.groups; ++z)
+      weights[static_cast<size_t>(position * c.groups + z)] = from[z * c.kernel_output_stride];
+    ++position;
+  }
+  // One piece of work: the positions along the last spatial dimension.
+  const int64_t last = c.rank() - 1, row_count = Product(c.output) / c.output[last];
+  const double all = static_cast<double>(c.batch * Product(c.output)) * static_cast<double>(c.groups) *
+                     static_cast<double>(c.taps() + 4) / kLanes<T>;
+  ParallelFor(c.batch * row_count, all, [&](int64_t piece) {
+    const int64_t n = piece / row_count;
+    Index o = IndexOf(piece % row_count, absl::MakeSpan(c.output).first(static_cast<size_t>(last)));
+    o.push_back(0);
+    T* sums = Scratch<T>(ScratchSlot::kResult, c.groups);
+    KeptVector<Tap> taps;
+    for (; o[last] < c.output[last]; ++o[last]) {
+      TapsAt(by_position, o, c.rank(), &taps);
+      const T* from = input + n * c.input_batch_stride;
+      constexpr int kLane = kLanes<T>;
+      int64_t z = 0;
+      for (; z + 2 * kLane <= c.groups; z += 2 * kLane) {
+        Vector<T> low = {}, high = {};
+        for (const Tap& tap : taps) {
+          const T *x = from + tap.input + z, *weight = weights.data() + tap.kernel * c.groups + z;
+          low += LoadVector(weight) * LoadVector(x);
+          high += LoadVector(weight + kLane) * LoadVector(x + kLane);
+        }
+        StoreVector(sums + z, low);
+        StoreVector(sums + z + kLane, high);
+      }
+      for (; z < c.groups; ++z) {
+        T sum{};
+        for (const Tap& tap : taps)
+          sum += weights[static_cast<size_t>(tap.kernel * c.groups + z)] * from[tap.input + z];
+        sums[z] = sum;
+      }
+      narrow(
+          sums, c.groups,
+          static_cast<std::byte*>(out) + (n * c.output_batch_stride + Offset(o, c.output_strides)) * width);
+    }
+  });
+}
+
+template <class T>
+void DirectConvolution(const T* input, const T* kernel, const ConvolutionLayout& c, NarrowRow<T> narrow,
+                       int64_t width, void* out) {
+  const double all = static_cast<double>(c.batch * Product(c.output) * c.outputs) *
+                     static_cast<double>(c.taps() * c.group_inputs);
+  ParallelFor(c.batch * Product(c.output), all, [&](int64_t piece) {
+    const int64_t positions = Product(c.output), n = piece / positions;
+    const Index o = IndexOf(piece % positions, c.output);
+    KeptVector<Tap> taps;
+    TapsAt(c, o, c.rank(), &taps);
+    for (int64_t z = 0; z < c.outputs; ++z) {
+      const T* from = input + n * c.input_batch_stride + z / c.group_outputs * c.input_group_stride;
+      const T* weights = kernel + z * c.kernel_output_stride;
+      T sum{};
+      for (const Tap& tap : taps) {
+        for (int64_t r = 0; r < c.group_inputs; ++r)
+          sum +=
+              from[tap.input + r * c.input_feature_stride] * weights[tap.kernel + r * c.kernel_input_stride];
+      }
+      const int64_t at =
+          n * c.output_batch_stride + Offset(o, c.output_strides) + z * c.output_feature_stride;
+      narrow(&sum, 1, static_cast<std::byte*>(out) + at * width);
+    }
+  });
+}
+
+#define HLO_REAL_TYPE(T)                                                                              \
+  template void DepthwiseRows<T>(const T*, const T*, const ConvolutionLayout&, NarrowRow<T>, int64_t, \
+                                 void*);                                                              \
+  template void DepthwiseInner<T>(const T*, const T*, const ConvolutionLayout&, NarrowRow<T>, int64_t, void*);
+#define HLO_COMPUTE_TYPE(T)                                                                               \
+  template void DirectConvolution<T>(const T*, const T*, const ConvolutionLayout&, NarrowRow<T>, int64_t, \
+                                     void*);
+HLO_REAL_TYPE(float)
+HLO_REAL_TYPE(double)
+HLO_REAL_TYPE(uint32_t)
+HLO_REAL_TYPE(uint64_t)
+HLO_COMPUTE_TYPE(float)
+HLO_COMPUTE_TYPE(double)
+HLO_COMPUTE_TYPE(uint32_t)
+HLO_COMPUTE_TYPE(uint64_t)
+HLO_COMPUTE_TYPE(std::complex<float>)
+HLO_COMPUTE_TYPE(std::complex<double>)
+#undef HLO_REAL_TYPE
+#undef HLO_COMPUTE_TYPE
+
+}  // namespace hlo::cpu

@@ -1,0 +1,252 @@
+#pragma once
+// Implicit im2col: the patches of a convolution's input as one operand of a matrix product. Rows are output
+// positions, terms are positions in the kernel. Panels are packed one at a time; the matrix is never stored.
+
+#include <algorithm>
+#include <optional>
+
+#include "hlo_run/attribute.h"
+#include "kernels/cpu/gemm/gemm_core.h"
+
+namespace hlo::cpu {
+
+// A convolution's sizes, with strides in elements. Spatial dimensions stand in the window's order.
+struct ConvolutionLayout {
+  Index input, input_strides;  // Spatial.
+  Index window,
+      window_strides;         // Positions in the kernel, and the distance between them there; < 0: reversed.
+  int64_t window_origin = 0;  // Where position [0, ..., 0] lies in the kernel.
+  Index output, output_strides;
+  Index stride, padding, window_dilation, base_dilation;
+  int64_t batch, input_batch_stride, output_batch_stride;  // Of the output.
+  int64_t group_inputs, input_feature_stride, kernel_input_stride;
+  int64_t outputs, kernel_output_stride, output_feature_stride;
+  int64_t groups, group_outputs;
+  int64_t input_group_stride;  // Between the first elements that neighbouring groups read.
+
+  int64_t rank() const { return input.rank(); }
+  int64_t taps() const { return Product(window); }
+};
+
+// One dimension of the output through which the rows of a product run.
+struct PatchDim {
+  static constexpr int64_t kBatch = -1;
+  int64_t size;
+  int64_t spatial;  // Or kBatch.
+};
+
+// Element (p, k): the input under kernel position k at output position p, or 0 on padding and in holes. Input
+// features are the last part of k where they are neighbours in memory, the first part elsewhere.
+template <class T, int kWidth>
+class PatchSource final : public PanelSource<T, kWidth> {
+ public:
+  // `input` is the first element of the group's features.
+  PatchSource(const T* input, const ConvolutionLayout& layout, absl::Span<const PatchDim> dims)
+      : input_(input), layout_(layout), dims_(dims) {
+    const int64_t last = layout.rank() - 1;
+    is_feature_last_ = layout.input_feature_stride == 1;
+    // A step along the last dimension of the window is then a step through memory.
+    joins_ = is_feature_last_ && last >= 0 && layout.window_dilation[last] == 1 &&
+             layout.base_dilation[last] == 1 && layout.input_strides[last] == layout.group_inputs &&
+             layout.window[last] > 1;
+    outer_rank_ = joins_ ? last : layout.rank();
+    inner_ = layout.group_inputs * (joins_ ? layout.window[last] : 1);
+  }
+
+  void Pack(int64_t first, int64_t count, int64_t k_first, int64_t k_count, T* panel) const override {
+    if (is_feature_last_)
+      PackFeatures(first, count, k_first, k_count, panel);
+    else
+      PackPositions(first, count, k_first, k_count, panel);
+  }
+
+ private:
+  // An output position: where its patch begins along each spatial dimension, and its place in the batch.
+  struct Position {
+    int64_t batch_offset = 0;
+    Index origin;
+  };
+
+  Position PositionOf(int64_t p) const {
+    Position position;
+    position.origin = Zeros(layout_.rank());
+    for (size_t d = dims_.size(); d-- > 0;) {
+      const int64_t i = p % dims_[d].size;
+      p /= dims_[d].size;
+      if (dims_[d].spatial == PatchDim::kBatch)
+        position.batch_offset = i * layout_.input_batch_stride;
+      else
+        position.origin[dims_[d].spatial] = i * layout_.stride[dims_[d].spatial];
+    }
+    for (int64_t d = 0; d < layout_.rank(); ++d) position.origin[d] -= layout_.padding[d];
+    return position;
+  }
+
+  // The input's index under window position w along one dimension; -1 where there is none.
+  int64_t Under(const Position& position, int64_t d, int64_t w) const {
+    int64_t p = position.origin[d] + w * layout_.window_dilation[d];
+    if (p < 0) return -1;
+    if (layout_.base_dilation[d] != 1) {
+      if (p % layout_.base_dilation[d] != 0) return -1;
+      p /= layout_.base_dilation[d];
+    }
+    return p < layout_.input[d] ? p : -1;
+  }
+
+  // Row-major window position number `w` over the first `rank` dimensions.
+  Index WindowIndex(int64_t w, int64_t rank) const {
+    Index i = Zeros(rank);
+    for (int64_t d = rank - 1; d >= 0; --d) {
+      i[d] = w % layout_.window[d];
+      w /= layout_.window[d];
+    }
+    return i;
+  }
+
+  // Positions of a panel that are neighbours along one dimension of the output.
+  struct Group {
+    int64_t first, count;
+    Position position;  // Of the first.
+    int64_t spatial;    // The dimension, or PatchDim::kBatch.
+    int64_t step;       // Elements between the neighbours' input.
+  };
+
+  int64_t GroupsOf(int64_t first, int64_t count, Group* groups) const {
+    int64_t n = 0;
+    const PatchDim fast = dims_.empty() ? PatchDim{1, PatchDim::kBatch} : dims_.back();
+    const bool is_batch = fast.spatial == PatchDim::kBatch;
+    const bool has_holes = !is_batch && layout_.base_dilation[fast.spatial] != 1;
+    for (int64_t i = 0; i < count;) {
+      const int64_t size = has_holes ? 1 : std::min(count - i, fast.size - (first + i) % fast.size);
+      groups[n++] = {i, size, PositionOf(first + i), fast.spatial,
+                     is_batch ? layout_.input_batch_stride
+                              : layout_.stride[fast.spatial] * layout_.input_strides[fast.spatial]};
+      i += size;
+    }
+    return n;
+  }
+
+  // Where the place of window position w adds to along dimension d, for the positions [*low, *high) of the
+  // group, of which it leaves those that lie in the input; nullopt: none.
+  std::optional<int64_t> OffsetAlong(const Group& group, int64_t d, int64_t w, int64_t* low,
+                                     int64_t* high) const {
+    if (d != group.spatial || group.count == 1) {
+      const int64_t p = Under(group.position, d, w);
+      return p < 0 ? std::nullopt : std::optional(p * layout_.input_strides[d]);
+    }
+    const int64_t p = group.position.origin[d] + w * layout_.window_dilation[d];
+    const int64_t stride = layout_.stride[d], room = layout_.input[d] - p;
+    *low = std::clamp(p >= 0 ? 0 : (-p + stride - 1) / stride, *low, *high);
+    *high = std::clamp(room <= 0 ? 0 : (room + stride - 1) / stride, *low, *high);
+    return *low == *high ? std::nullopt : std::optional(p * layout_.input_strides[d]);
+  }
+
+  void PackFeatures(int64_t first, int64_t count, int64_t k_first, int64_t k_count, T* panel) const {
+    alignas(64) T edges[kWidth * kPanelDepth];
+    Group groups[kWidth];
+    const int64_t group_count = GroupsOf(first, count, groups);
+    for (int64_t k = 0; k < k_count;) {
+      const int64_t w = (k_first + k) / inner_, r = (k_first + k) % inner_;
+      const Run run{r, std::min(inner_ - r, k_count - k)};
+      const Index window = WindowIndex(w, outer_rank_);
+      const T* rows[kWidth];
+      for (int64_t g = 0; g < group_count; ++g) {
+        const int64_t at = groups[g].first;
+        FindRows(groups[g], window, run, rows + at, edges + at * kPanelDepth);
+      }
+      PackRows<T, kWidth>(rows, count, run.count, panel + k * kWidth);
+      k += run.count;
+    }
+  }
+
+  // Elements of what lies under one position of the outer window dimensions.
+  struct Run {
+    int64_t first, count;
+  };
+
+  // Where each position of the group has the run; in `edges` where a part of it is padding.
+  void FindRows(const Group& group, const Index& window, Run run, const T** rows, T* edges) const {
+    alignas(64) static constexpr T kZeros[kPanelDepth] = {};
+    std::fill_n(rows, group.count, kZeros);
+    int64_t place = group.position.batch_offset + run.first, low = 0, high = group.count;
+    for (int64_t d = 0; d < outer_rank_; ++d) {
+      const std::optional<int64_t> offset = OffsetAlong(group, d, window[d], &low, &high);
+      if (!offset.has_value()) return;
+      place += *offset;
+    }
+    if (!joins_) {
+      for (int64_t i = low; i < high; ++i) rows[i] = input_ + (place + i * group.step);
+      return;
+    }
+    const int64_t last = layout_.rank() - 1, step = group.spatial == last ? layout_.stride[last] : 0;
+    const int64_t first_origin = group.position.origin[last];
+    place += first_origin * layout_.group_inputs;
+    for (int64_t i = low; i < high; ++i) {
+      const int64_t origin = first_origin + i * step;
+      if (origin >= 0 && origin + layout_.window[last] <= layout_.input[last])
+        rows[i] = input_ + (place + i * group.step);
+      else if (CopyInside(origin, place + i * group.step, run, edges + i * kPanelDepth))
+        rows[i] = edges + i * kPanelDepth;
+    }
+  }
+
+  // Of a run that begins before the input's row or ends behind it, what lies within, and zeros; false: none.
+  bool CopyInside(int64_t origin, int64_t place, Run run, T* to) const {
+    const int64_t last = layout_.rank() - 1, size = layout_.window[last];
+    const auto at = [&](int64_t position) {
+      return std::clamp(std::clamp(position, int64_t{0}, size) * layout_.group_inputs - run.first, int64_t{0},
+                        run.count);
+    };
+    const int64_t low = at(-origin), high = std::max(at(layout_.input[last] - origin), low);
+    if (low == high) return false;
+    std::fill_n(to, run.count, T{});
+    std::copy_n(input_ + (place + low), high - low, to + low);
+    return true;
+  }
+
+  void PackPositions(int64_t first, int64_t count, int64_t k_first, int64_t k_count, T* panel) const {
+    Group groups[kWidth];
+    const int64_t group_count = GroupsOf(first, count, groups);
+    const int64_t taps = layout_.taps();
+    int64_t r = k_first / taps;
+    Index window = WindowIndex(k_first % taps, layout_.rank());
+    for (int64_t k = 0; k < k_count; ++k) {
+      T* row = panel + k * kWidth;
+      for (int64_t g = 0; g < group_count; ++g)
+        PackGroup(groups[g], window, r * layout_.input_feature_stride, row + groups[g].first);
+      std::fill(row + count, row + kWidth, T{});
+      int64_t d = layout_.rank() - 1;
+      while (d >= 0 && ++window[d] == layout_.window[d]) window[d--] = 0;
+      if (d < 0) ++r;
+    }
+  }
+
+  void PackGroup(const Group& group, const Index& window, int64_t offset, T* to) const {
+    offset += group.position.batch_offset;
+    int64_t low = 0, high = group.count;
+    for (int64_t d = 0; d < layout_.rank(); ++d) {
+      const std::optional<int64_t> along = OffsetAlong(group, d, window[d], &low, &high);
+      if (!along.has_value()) {
+        std::fill_n(to, group.count, T{});
+        return;
+      }
+      offset += *along;
+    }
+    const T* from = input_ + offset;  // Not read before `low`.
+    if (group.step == 1 && low == 0 && high == kWidth) {
+      std::memcpy(to, from, kWidth * sizeof(T));
+      return;
+    }
+    std::fill_n(to, low, T{});
+    for (int64_t j = low; j < high; ++j) to[j] = from[j * group.step];
+    std::fill_n(to + high, group.count - high, T{});
+  }
+
+  const T* input_;
+  const ConvolutionLayout& layout_;
+  absl::Span<const PatchDim> dims_;
+  bool is_feature_last_, joins_;
+  int64_t outer_rank_, inner_;
+};
+
+}  // namespace hlo::cpu

@@ -1,0 +1,39 @@
+#pragma once
+// The operations that combine two values of a lane and may be grouped at will, as types.
+
+#include "kernels/cpu/elementwise/tile_loops.h"
+
+namespace hlo::cpu {
+
+// visit.template operator()<F>() with the operation of an opcode on values of T; false where there is none.
+template <class T, class Visit>
+bool VisitFoldOp(Opcode opcode, Visit&& visit) {
+  constexpr bool is_float = std::is_floating_point_v<T>;
+  const auto take = [&]<class F>() {
+    if constexpr (std::is_invocable_r_v<T, F, T, T>) {
+      visit.template operator()<F>();
+      return true;
+    }
+    return false;
+  };
+  switch (opcode) {
+    case Opcode::kAdd:
+      return take.template operator()<scalar::Add>();
+    case Opcode::kAnd:
+      return take.template operator()<scalar::And>();
+    case Opcode::kMaximum:
+      return take.template operator()<std::conditional_t<is_float, FloatMaximum, scalar::Maximum>>();
+    case Opcode::kMinimum:
+      return take.template operator()<std::conditional_t<is_float, FloatMinimum, scalar::Minimum>>();
+    case Opcode::kMultiply:
+      return take.template operator()<scalar::Multiply>();
+    case Opcode::kOr:
+      return take.template operator()<scalar::Or>();
+    case Opcode::kXor:
+      return take.template operator()<scalar::Xor>();
+    default:
+      return false;
+  }
+}
+
+}  // namespace hlo::cpu

@@ -1,0 +1,299 @@
+#include "kernels/cpu/elementwise/irregular_read.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <type_traits>
+
+#include "kernels/cpu/elementwise/tile_loops.h"
+#include "kernels/cpu/memory/row_walk.h"
+
+namespace hlo::cpu {
+namespace {
+
+constexpr int64_t kPlacesAtOnce = 256;
+
+// Positions first, first + step, ... of a run along the innermost dimension.
+struct Picked {
+  int64_t first = 0, step = 1, count = 0;
+};
+
+// Leaves those where c, which is `at` at the run's position 0 and `change` more at each next one, is a
+// multiple of the spacing.
+void PickMultiples(int64_t spacing, int64_t at, int64_t change, Picked* picked) {
+  const int64_t first = at + picked->first * change, each = picked->step * change;
+  const int64_t period = spacing / std::gcd(each, spacing);
+  const int64_t last = std::min(period, picked->count);
+  int64_t skipped = 0;
+  while (skipped < last && (first + skipped * each) % spacing != 0) ++skipped;
+  if (skipped == last) {
+    picked->count = 0;
+    return;
+  }
+  picked->first += skipped * picked->step;
+  picked->count = (picked->count - skipped + period - 1) / period;
+  picked->step *= period;
+}
+
+// Leaves those where the edge has an element.
+void PickInside(const Edge& edge, int64_t at, int64_t change, Picked* picked) {
+  if (edge.spacing > 1) PickMultiples(edge.spacing, at, change, picked);
+  if (picked->count == 0) return;
+  int64_t first = at + picked->first * change, each = picked->count > 1 ? picked->step * change : 0;
+  if (edge.spacing > 1) {
+    first /= edge.spacing;
+    each /= edge.spacing;
+  }
+  int64_t low = 0, high = picked->count;
+  if (each == 0) {
+    if (first < 0 || first >= edge.size) high = 0;
+  } else if (each == 1) {
+    low = std::max<int64_t>(-first, 0);
+    high = edge.size - first;
+  } else if (each > 0) {
+    if (first < 0) low = (-first + each - 1) / each;
+    high = first < edge.size ? (edge.size - first + each - 1) / each : 0;
+  } else {
+    if (first >= edge.size) low = (first - edge.size) / -each + 1;
+    high = first >= 0 ? first / -each + 1 : 0;
+  }
+  low = std::min(low, picked->count);
+  high = std::clamp(high, low, picked->count);
+  picked->first += low * picked->step;
+  picked->count = high - low;
+}
+
+class Reader {
+ public:
+  Reader(const IrregularRead& read, int64_t begin)
+      : access_(read.access),
+        begin_(begin),
+        read_(read),
+        index_(read.inner_dims.size()),
+        width_(ByteCount(read.access.type)) {
+    EachDigit(begin, read.inner_dims, [&](int64_t d, int64_t i) { index_[d] = i; });
+    walks_.push_back({read.base, &access_.inner});
+    const int64_t* base = read.extras;
+    VisitExtras(access_, [&](const Affine& extra) { walks_.push_back({*base++, &extra.inner}); });
+    for (Walk& walk : walks_) {
+      for (size_t d = 0; d < index_.size(); ++d) walk.at += index_[d] * (*walk.strides)[d];
+    }
+  }
+
+  const std::byte* Read(int64_t n, std::byte* scratch) {
+    if (TakesShortRows(n)) {
+      DispatchWidth(width_, [&]<class T>() { ReadShortRows<T>(n, reinterpret_cast<T*>(scratch)); });
+      return scratch;
+    }
+    const std::byte* result = scratch;
+    for (int64_t done = 0; done < n;) {
+      const int64_t length =
+          index_.empty() ? n - done : std::min(n - done, read_.inner_dims.back() - index_.back());
+      if (const std::byte* found = ReadRun(begin_ + done, length, length == n, scratch + done * width_))
+        result = found;
+      done += length;
+      if (done < n) NextRow();
+    }
+    return result;
+  }
+
+ private:
+  // A number that changes from position to position.
+  struct Walk {
+    int64_t at;
+    const Strides* strides;
+    int64_t change() const { return strides->empty() ? 0 : strides->back(); }
+  };
+
+  // Whether several rows are read that have no edges, and a start each.
+  bool TakesShortRows(int64_t n) const {
+    bool fits = access_.edges.empty() && access_.IsArray() && !index_.empty() && n > read_.inner_dims.back();
+    for (size_t k = 1; k < walks_.size(); ++k) fits = fits && walks_[k].change() == 0;
+    return fits;
+  }
+  // First where many rows begin, along the last dimension but one, and then the rows.
+  template <class T>
+  void ReadShortRows(int64_t n, T* to) {
+    int64_t places[kPlacesAtOnce];
+    const T* data = reinterpret_cast<const T*>(Data());
+    const size_t d = index_.size() - 2;
+    const int64_t distance = walks_[0].change(), row = read_.inner_dims.back();
+    while (n > 0) {
+      const int64_t whole = row - index_.back();  // Less than a row where it does not begin with one.
+      const int64_t left = std::min(read_.inner_dims[d] - index_[d], (n + row - 1) / row);
+      const int64_t count = whole < row ? 1 : std::min(left, kPlacesAtOnce);
+      for (int64_t r = 0; r < count; ++r) places[r] = walks_[0].at + r * (*walks_[0].strides)[d];
+      AddStarts(count, d, places);
+      for (int64_t r = 0; r < count; ++r) {
+        const int64_t length = std::min(n, whole);
+        const T* from = data + places[r];
+        if (distance == 1) {
+          for (int64_t i = 0; i < length; ++i) to[i] = from[i];
+        } else {
+          for (int64_t i = 0; i < length; ++i) to[i] = from[i * distance];
+        }
+        to += length;
+        n -= length;
+      }
+      index_[d] += count - 1;
+      for (Walk& walk : walks_) walk.at += (count - 1) * (*walk.strides)[d];
+      if (n > 0) NextRow();
+    }
+  }
+
+  // The starts of n positions from the walks' own on, along dimension d.
+  void AddStarts(int64_t n, size_t d, int64_t* places) const {
+    size_t k = 1;
+    for (const RuntimeStart& start : access_.starts) {
+      if (!start.place.has_value()) continue;
+      const Walk& walk = walks_[k++];
+      const int64_t change = (*walk.strides)[d];
+      DispatchLane(LaneOf(start.type), [&]<class P>() {
+        if constexpr (std::is_integral_v<P>) {
+          const P* positions = static_cast<const P*>(read_.arguments[start.argument]) + walk.at;
+          AddClamped(n, positions, change, start, places);
+        }
+      });
+    }
+  }
+
+  void NextRow() {
+    size_t d = index_.size() - 1;
+    for (Walk& walk : walks_) walk.at -= index_[d] * (*walk.strides)[d];
+    index_[d] = 0;
+    while (d-- > 0) {
+      const bool carries = ++index_[d] == read_.inner_dims[d];
+      for (Walk& walk : walks_)
+        walk.at += carries ? (1 - read_.inner_dims[d]) * (*walk.strides)[d] : (*walk.strides)[d];
+      if (!carries) return;
+      index_[d] = 0;
+    }
+  }
+
+  // Where the elements lie, if they do so side by side and are `whole`; or else copies them.
+  const std::byte* ReadRun(int64_t begin, int64_t length, bool whole, std::byte* to) {
+    Picked picked{0, 1, length};
+    const Walk* walk = walks_.data() + (walks_.size() - access_.edges.size());
+    for (size_t k = 0; k < access_.edges.size() && picked.count > 0; ++k)
+      PickInside(access_.edges[k], walk[k].at, walk[k].change(), &picked);
+    if (picked.count == 0 && whole && access_.next >= 0) return read_.read_next(begin, length, to);
+    if (picked.count < length) FillOutside(begin, length, picked, to);
+    if (picked.count == 0) return nullptr;
+    if (access_.argument == Access::kInside) {
+      const bool inside = true;
+      CopyStrided(picked.count, 1, to + picked.first, picked.step, &inside, 0);
+      return nullptr;
+    }
+    int64_t at = walks_[0].at + picked.first * walks_[0].change();
+    int64_t distance = picked.step * walks_[0].change();
+    for (size_t k = 0; k < access_.edges.size(); ++k) {
+      const Edge& edge = access_.edges[k];
+      if (edge.stride == 0) continue;
+      at += (walk[k].at + picked.first * walk[k].change()) / edge.spacing * edge.stride;
+      if (picked.count > 1) distance += picked.step * walk[k].change() / edge.spacing * edge.stride;
+    }
+    if (!AddCommonStarts(picked, &at)) {
+      ReadEach(picked, at, distance, to);
+      return nullptr;
+    }
+    const std::byte* from = Data() + at * width_;
+    if (whole && picked.count == length && (distance == 1 || length == 1)) return from;
+    CopyStrided(picked.count, width_, to + picked.first * width_, picked.step, from, distance);
+    return nullptr;
+  }
+
+  const std::byte* Data() const { return static_cast<const std::byte*>(read_.arguments[access_.argument]); }
+
+  // What edges leave out.
+  void FillOutside(int64_t run, int64_t length, const Picked& picked, std::byte* to) const {
+    static constexpr std::byte kZero[16] = {};
+    const void* element = access_.outside >= 0 ? read_.arguments[access_.outside] : kZero;
+    const auto fill = [&](int64_t begin, int64_t end) {
+      if (begin >= end) return;
+      std::byte* place = to + begin * width_;
+      if (access_.next < 0) return CopyStrided(end - begin, width_, place, 1, element, 0);
+      const std::byte* from = read_.read_next(run + begin, end - begin, place);
+      if (from != place) std::memcpy(place, from, (end - begin) * width_);
+    };
+    if (picked.count == 0 || picked.step != 1) return fill(0, length);
+    fill(0, picked.first);
+    fill(picked.first + picked.count, length);
+  }
+
+  // The starts that are the same for the whole run; false where others are left.
+  bool AddCommonStarts(const Picked& picked, int64_t* at) const {
+    bool all = true;
+    size_t k = 1;
+    for (const RuntimeStart& start : access_.starts) {
+      if (!start.place.has_value()) continue;
+      const Walk& walk = walks_[k++];
+      if (walk.change() != 0 && picked.count > 1) {
+        all = false;
+        continue;
+      }
+      const auto* positions = static_cast<const std::byte*>(read_.arguments[start.argument]);
+      const int64_t number = walk.at + picked.first * walk.change();
+      const int64_t position = ReadInteger(start.type, positions + number * ByteCount(start.type));
+      *at += std::clamp<int64_t>(position, 0, start.max) * start.stride;
+    }
+    return all;
+  }
+
+  // Each element where its own starts say.
+  void ReadEach(const Picked& picked, int64_t at, int64_t distance, std::byte* to) const {
+    int64_t places[kPlacesAtOnce];
+    for (int64_t done = 0; done < picked.count; done += kPlacesAtOnce) {
+      const int64_t n = std::min(kPlacesAtOnce, picked.count - done);
+      for (int64_t i = 0; i < n; ++i) places[i] = at + (done + i) * distance;
+      size_t k = 1;
+      for (const RuntimeStart& start : access_.starts) {
+        if (!start.place.has_value()) continue;
+        const Walk& walk = walks_[k++];
+        if (walk.change() == 0) continue;
+        DispatchLane(LaneOf(start.type), [&]<class T>() {
+          if constexpr (std::is_integral_v<T>) {
+            const int64_t change = picked.step * walk.change();
+            const T* positions = static_cast<const T*>(read_.arguments[start.argument]) + walk.at +
+                                 picked.first * walk.change() + done * change;
+            AddClamped(n, positions, change, start, places);
+          }
+        });
+      }
+      DispatchWidth(width_, [&]<class T>() {
+        const T* from = reinterpret_cast<const T*>(Data());
+        T* out = reinterpret_cast<T*>(to) + picked.first + done * picked.step;
+        for (int64_t i = 0; i < n; ++i) out[i * picked.step] = from[places[i]];
+      });
+    }
+  }
+
+  template <class T>
+  static void AddClamped(int64_t n, const T* positions, int64_t change, const RuntimeStart& start,
+                         int64_t* places) {
+    const auto most = static_cast<T>(std::min<uint64_t>(start.max, std::numeric_limits<T>::max()));
+    const auto add = [&](int64_t step, int64_t stride) {
+      for (int64_t i = 0; i < n; ++i)
+        places[i] += static_cast<int64_t>(std::clamp<T>(positions[i * step], 0, most)) * stride;
+    };
+    if (change == 1 && start.stride == 1)
+      add(1, 1);
+    else
+      add(change, start.stride);
+  }
+
+  const Access& access_;
+  int64_t begin_;
+  const IrregularRead& read_;
+  absl::InlinedVector<int64_t, 6> index_;
+  absl::InlinedVector<Walk, 8> walks_;  // The place, and the extras.
+  int64_t width_;
+};
+
+}  // namespace
+
+const std::byte* ReadIrregular(const IrregularRead& read, int64_t begin, int64_t n, std::byte* scratch) {
+  return Reader(read, begin).Read(n, scratch);
+}
+
+}  // namespace hlo::cpu

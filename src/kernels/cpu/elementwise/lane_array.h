@@ -1,0 +1,70 @@
+#pragma once
+// Whole arrays in the lanes in which they are computed: in place where they lie so, or as a copy.
+
+#include <algorithm>
+#include <cstddef>
+
+#include "base/parallel.h"
+#include "kernels/cpu/elementwise/tile_ops.h"
+#include "kernels/cpu/memory/buffer_cache.h"
+
+namespace hlo::cpu {
+
+namespace internal {
+// In pieces, on several threads where it pays.
+inline void Convert(const TileCall& call, int64_t n, const std::byte* from, int64_t from_width, std::byte* to,
+                    int64_t to_width) {
+  constexpr int64_t kPiece = 16 << 10;
+  ParallelFor((n + kPiece - 1) / kPiece, 0.5 * static_cast<double>(n), [&](int64_t i) {
+    const void* in[] = {from + i * kPiece * from_width};
+    call.function(std::min(kPiece, n - i * kPiece), to + i * kPiece * to_width, in, call.parameter);
+  });
+}
+}  // namespace internal
+
+class LaneInput {
+ public:
+  LaneInput(ElementType type, const void* data, int64_t n)
+      : data_(static_cast<const std::byte*>(data)), width_(LaneBytes(LaneOf(type))) {
+    const TileCall widen = LoadTile(type);
+    if (widen.function == nullptr) return;
+    copy_.resize(n * width_);
+    internal::Convert(widen, n, data_, ByteCount(type), copy_.data(), width_);
+    data_ = copy_.data();
+  }
+  LaneInput(LaneInput&&) = default;
+  const std::byte* at(int64_t i) const { return data_ + i * width_; }
+  int64_t width() const { return width_; }
+
+ private:
+  KeptVector<std::byte> copy_;
+  const std::byte* data_;
+  int64_t width_;
+};
+
+// Undefined until written to; Finish rounds it to where it belongs.
+class LaneResult {
+ public:
+  LaneResult(ElementType type, void* data, int64_t n)
+      : type_(type), n_(n), result_(static_cast<std::byte*>(data)), width_(LaneBytes(LaneOf(type))) {
+    if (!IsStoredAsLane(type)) copy_.resize(n * width_);
+    data_ = copy_.empty() ? result_ : copy_.data();
+  }
+  LaneResult(LaneResult&&) = default;
+  std::byte* at(int64_t i) { return data_ + i * width_; }
+  int64_t width() const { return width_; }
+  void Finish() {
+    if (!copy_.empty())
+      internal::Convert(StoreTile(type_), n_, copy_.data(), width_, result_, ByteCount(type_));
+  }
+
+ private:
+  ElementType type_;
+  int64_t n_;
+  KeptVector<std::byte> copy_;
+  std::byte* result_;
+  std::byte* data_;
+  int64_t width_;
+};
+
+}  // namespace hlo::cpu

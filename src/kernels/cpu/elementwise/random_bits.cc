@@ -1,0 +1,188 @@
+#include "kernels/cpu/elementwise/random_bits.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/parallel.h"
+#include "kernels/cpu/elementwise/tile_loops.h"
+#include "kernels/cpu/memory/odometer.h"
+#include "kernels/cpu/simd/simd.h"
+
+namespace hlo::cpu {
+namespace {
+
+constexpr int64_t kBlocksAtOnce = 1024;
+
+uint32_t Low(uint64_t x) { return static_cast<uint32_t>(x); }
+uint32_t High(uint64_t x) { return static_cast<uint32_t>(x >> 32); }
+
+// Many blocks side by side.
+using Words = Vector<uint32_t>;
+
+void ThreeFry(uint64_t key, Words* a, Words* b) {
+  constexpr int kRotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
+  const uint32_t keys[3] = {Low(key), High(key), 0x1BD11BDAu ^ Low(key) ^ High(key)};
+  Words x = *a + keys[0], y = *b + keys[1];
+#pragma GCC unroll 5
+  for (uint32_t group = 0; group < 5; ++group) {
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; ++k) {
+      const int rotation = kRotations[group % 2][k];
+      x += y;
+      y = (y << rotation | y >> (32 - rotation)) ^ x;
+    }
+    x += keys[(group + 1) % 3];
+    y += keys[(group + 2) % 3] + group + 1;
+  }
+  *a = x;
+  *b = y;
+}
+
+// Blocks of the counters from `counter` on; room for whole vectors.
+struct ThreeFryBlocks {
+  std::array<uint32_t, kBlocksAtOnce> first, second;
+  ThreeFryBlocks(uint64_t key, uint64_t counter, int64_t n) {
+    constexpr int64_t kWidth = kLanes<uint32_t>;
+    static_assert(kBlocksAtOnce % kWidth == 0);
+    for (int64_t i = 0; i < n; i += kWidth) {
+      for (int64_t k = 0; k < kWidth; ++k) {
+        first[i + k] = Low(counter + static_cast<uint64_t>(i + k));
+        second[i + k] = High(counter + static_cast<uint64_t>(i + k));
+      }
+      Words a = LoadVector(&first[i]), b = LoadVector(&second[i]);
+      ThreeFry(key, &a, &b);
+      StoreVector(&first[i], a);
+      StoreVector(&second[i], b);
+    }
+  }
+};
+
+using Four = std::array<uint32_t, 4>;
+
+Four Philox(Four x, uint64_t key) {
+  uint32_t k0 = Low(key), k1 = High(key);
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t a = uint64_t{0xD2511F53u} * x[0], b = uint64_t{0xCD9E8D57u} * x[2];
+    x = {High(b) ^ x[1] ^ k0, Low(b), High(a) ^ x[3] ^ k1, Low(a)};
+    k0 += 0x9E3779B9u;
+    k1 += 0xBB67AE85u;
+  }
+  return x;
+}
+
+// Elements of T, of which types narrower than a byte keep their bits alone.
+template <class T>
+class Elements {
+ public:
+  Elements(ElementType type, void* data)
+      : data_(static_cast<T*>(data)),
+        shift_(BitWidth(type) < 8 ? static_cast<int>(8 - BitWidth(type)) : 0),
+        is_signed_(IsSigned(type)) {}
+  void Set(int64_t i, uint64_t bits) const {
+    const auto value = static_cast<T>(bits);
+    if (shift_ == 0)
+      data_[i] = value;
+    else if (is_signed_)
+      data_[i] = static_cast<T>(static_cast<int8_t>(static_cast<uint8_t>(value << shift_)) >> shift_);
+    else
+      data_[i] = static_cast<T>(static_cast<uint8_t>(value << shift_) >> shift_);
+  }
+
+ private:
+  T* data_;
+  int shift_;
+  bool is_signed_;
+};
+
+// f(elements) with the unsigned type of the same width.
+template <class F>
+void WithElements(ElementType type, void* data, F&& f) {
+  switch (ByteCount(type)) {
+    case 1:
+      return f(Elements<uint8_t>(type, data));
+    case 2:
+      return f(Elements<uint16_t>(type, data));
+    case 4:
+      return f(Elements<uint32_t>(type, data));
+    default:
+      return f(Elements<uint64_t>(type, data));
+  }
+}
+
+// body(begin, n) for the blocks [begin, begin + n) of `count`.
+template <class Body>
+void EachChunk(int64_t count, Body&& body) {
+  ParallelFor((count + kBlocksAtOnce - 1) / kBlocksAtOnce, 5.0 * static_cast<double>(count), [&](int64_t c) {
+    body(c * kBlocksAtOnce, std::min(kBlocksAtOnce, count - c * kBlocksAtOnce));
+  });
+}
+
+// The two words of a block go to neighbours along this dimension: the first of even size, else the first of
+// the largest.
+int64_t SplitDimension(absl::Span<const int64_t> dims) {
+  const auto even = std::find_if(dims.begin(), dims.end(), [](int64_t size) { return size % 2 == 0; });
+  if (even != dims.end()) return even - dims.begin();
+  return std::max_element(dims.begin(), dims.end()) - dims.begin();
+}
+
+}  // namespace
+
+void ThreeFryBits(ElementType type, absl::Span<const int64_t> dims, void* bits, uint64_t* state) {
+  const uint64_t key = state[0], counter = state[1];
+  if (BitWidth(type) == 64) {
+    const Elements<uint64_t> elements(type, bits);
+    const int64_t count = Product(dims);
+    EachChunk(count, [&](int64_t begin, int64_t n) {
+      const ThreeFryBlocks blocks(key, counter + static_cast<uint64_t>(begin), n);
+      for (int64_t i = 0; i < n; ++i)
+        elements.Set(begin + i, blocks.first[i] | static_cast<uint64_t>(blocks.second[i]) << 32);
+    });
+    state[1] += static_cast<uint64_t>(count);
+    return;
+  }
+  // A scalar is an array of one element.
+  const Index sizes = dims.empty() ? Index({1}) : Index(dims);
+  const int64_t split = SplitDimension(sizes);
+  Index half = sizes, strides = RowMajorStrides(sizes), digit = Zeros(sizes.rank());
+  const int64_t step = strides[split];
+  half[split] = (half[split] + 1) / 2;
+  strides[split] *= 2;
+  digit[split] = 2;
+  const int64_t count = Product(half);
+  WithElements(type, bits, [&](const auto& elements) {
+    EachChunk(count, [&](int64_t begin, int64_t n) {
+      const ThreeFryBlocks blocks(key, counter + static_cast<uint64_t>(begin), n);
+      std::array<int64_t, kBlocksAtOnce> place, along;
+      Places(half, strides, begin, n, place.data());
+      Places(half, digit, begin, n, along.data());
+      for (int64_t i = 0; i < n; ++i) {
+        elements.Set(place[i], blocks.first[i]);
+        if (along[i] + 1 < sizes[split]) elements.Set(place[i] + step, blocks.second[i]);
+      }
+    });
+  });
+  state[1] += static_cast<uint64_t>(count);
+}
+
+void PhiloxBits(ElementType type, int64_t count, void* bits, absl::Span<uint64_t> state) {
+  const uint64_t key = state[0], low = state[1], high = state.size() == 2 ? state[0] : state[2];
+  const bool in_pairs = BitWidth(type) == 64;
+  const int64_t step = in_pairs ? 2 : 4, blocks = (count + step - 1) / step;
+  WithElements(type, bits, [&](const auto& elements) {
+    EachChunk(blocks, [&](int64_t begin, int64_t n) {
+      for (int64_t i = begin; i < begin + n; ++i) {
+        const uint64_t l = low + static_cast<uint64_t>(i), h = high + (l < low ? 1 : 0);
+        const Four words = Philox({Low(l), High(l), Low(h), High(h)}, key);
+        const int64_t length = std::min(step, count - i * step);
+        for (int64_t k = 0; k < length; ++k) {
+          elements.Set(i * step + k,
+                       in_pairs ? words[2 * k] | static_cast<uint64_t>(words[2 * k + 1]) << 32 : words[k]);
+        }
+      }
+    });
+  });
+  state[1] = low + static_cast<uint64_t>(blocks);
+  if (state.size() == 3 && state[1] < low) ++state[2];
+}
+
+}  // namespace hlo::cpu

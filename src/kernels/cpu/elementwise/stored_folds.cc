@@ -1,0 +1,180 @@
+#include "kernels/cpu/elementwise/stored_folds.h"
+
+#include <cstring>
+#include <limits>
+
+#include "kernels/cpu/elementwise/tile_loops.h"
+#include "kernels/cpu/simd/bf16_sums.h"
+#include "kernels/cpu/simd/simd.h"
+
+namespace hlo::cpu {
+namespace {
+
+constexpr int kAtOnce = StoredFolds::kAtOnce;
+
+// Operations on vectors and on numbers.
+struct Sum : scalar::Add {
+  static constexpr bool kAnyOrder = false;
+  template <class A>
+  static Vector<A> Vectors(Vector<A> a, Vector<A> b) {
+    return a + b;
+  }
+};
+struct Largest : FloatMaximum {
+  static constexpr bool kAnyOrder = true;
+  template <class A>
+  static Vector<A> Vectors(Vector<A> a, Vector<A> b) {
+    return MaximumOf<A>(a, b);
+  }
+};
+struct Smallest : FloatMinimum {
+  static constexpr bool kAnyOrder = true;
+  template <class A>
+  static Vector<A> Vectors(Vector<A> a, Vector<A> b) {
+    return MinimumOf<A>(a, b);
+  }
+};
+
+// Rows side by side, each in the same order: kVectors of partial results, what is left over, their halves.
+template <class F, class T, class A, int kRows, int kVectors = 2>
+[[gnu::always_inline]] inline void FoldRows(int64_t n, const T* const (&rows)[kRows], A (&results)[kRows]) {
+  constexpr int64_t kLane = kLanes<A>, kStep = kVectors * kLane;
+  const F f;
+  if (n < kStep) {
+    for (int r = 0; r < kRows; ++r) {
+      results[r] = rows[r][0];
+      for (int64_t i = 1; i < n; ++i) results[r] = f(results[r], static_cast<A>(rows[r][i]));
+    }
+    return;
+  }
+  Vector<A> v[kRows][kVectors];
+#pragma GCC unroll 4
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+    for (int p = 0; p < kVectors; ++p) v[r][p] = LoadAs<A>(rows[r] + p * kLane);
+  }
+  int64_t i = kStep;
+  for (; i + kStep <= n; i += kStep) {
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) {
+      CallAhead(rows[r] + i);
+#pragma GCC unroll 8
+      for (int p = 0; p < kVectors; ++p)
+        v[r][p] = F::template Vectors<A>(v[r][p], LoadAs<A>(rows[r] + i + p * kLane));
+    }
+  }
+  for (int r = 0; r < kRows; ++r) {
+    A partial[kStep];
+    std::memcpy(partial, v[r], sizeof partial);
+    for (int64_t k = 0; i + k < n; ++k) partial[k] = f(partial[k], static_cast<A>(rows[r][i + k]));
+    for (int64_t half = kStep / 2; half > 0; half /= 2) {
+      for (int64_t k = 0; k < half; ++k) partial[k] = f(partial[k], partial[half + k]);
+    }
+    results[r] = partial[0];
+    // Else it had bits of whatever was combined with it.
+    if (F::kAnyOrder && results[r] != results[r]) results[r] = std::numeric_limits<A>::quiet_NaN();
+  }
+}
+
+template <class F, class T, class A>
+void Rows(int64_t n, const void* const* rows, void* results) {
+  const T* at[kAtOnce];
+  for (int r = 0; r < kAtOnce; ++r) at[r] = static_cast<const T*>(rows[r]);
+  A sums[kAtOnce];
+  FoldRows<F, T, A, kAtOnce>(n, at, sums);
+  for (int r = 0; r < kAtOnce; ++r) static_cast<T*>(results)[r] = static_cast<T>(sums[r]);
+}
+
+template <class F, class T, class A>
+void Row(int64_t n, const void* row, void* result) {
+  const T* const at[] = {static_cast<const T*>(row)};
+  A sum[1];
+  if constexpr (F::kAnyOrder) {
+    constexpr int kMany = 8;  // Steps of a row wait for each other.
+    if (n >= kMany * kLanes<A>)
+      FoldRows<F, T, A, 1, kMany>(n, at, sum);
+    else
+      FoldRows<F, T, A, 1>(n, at, sum);
+  } else {
+    FoldRows<F, T, A, 1>(n, at, sum);
+  }
+  *static_cast<T*>(result) = static_cast<T>(sum[0]);
+}
+
+// The parts of a row as rows.
+template <class F, class T, class A>
+void LongRow(int64_t n, const void* row, void* result) {
+  constexpr int64_t kShort = 2048;
+  if (n < kShort) return Row<F, T, A>(n, row, result);
+  const F f;
+  const T* from = static_cast<const T*>(row);
+  const int64_t part = n / kAtOnce;
+  const T* const at[kAtOnce] = {from, from + part, from + 2 * part, from + 3 * part};
+  A sums[kAtOnce];
+  FoldRows<F, T, A, kAtOnce>(part, at, sums);
+  A sum = sums[0];
+  for (int r = 1; r < kAtOnce; ++r) sum = f(sum, sums[r]);
+  for (int64_t i = kAtOnce * part; i < n; ++i) sum = f(sum, static_cast<A>(from[i]));
+  *static_cast<T*>(result) = static_cast<T>(sum);
+}
+
+// Elements of S, accumulators of T.
+template <class F, class S, class T>
+void Columns(int64_t n, const void* const* rows, void* accumulators) {
+  constexpr int64_t kLane = kLanes<T>;
+  const F f;
+  T* acc = static_cast<T*>(accumulators);
+  const S* at[kAtOnce];
+  for (int r = 0; r < kAtOnce; ++r) at[r] = static_cast<const S*>(rows[r]);
+  int64_t i = 0;
+  for (; i + kLane <= n; i += kLane) {
+    Vector<T> v = LoadVector(acc + i);
+#pragma GCC unroll 4
+    for (int r = 0; r < kAtOnce; ++r) v = F::template Vectors<T>(v, LoadAs<T>(at[r] + i));
+    StoreVector(acc + i, v);
+  }
+  for (; i < n; ++i) {
+    for (int r = 0; r < kAtOnce; ++r) {
+      if constexpr (std::is_same_v<S, T>)
+        acc[i] = f(acc[i], at[r][i]);
+      else
+        acc[i] = f(acc[i], at[r][i].ToFloat());
+    }
+  }
+}
+
+void SumRow(int64_t n, const void* row, void* result) {
+  const float sum = SumOfBF16(n, static_cast<const bfloat16*>(row));
+  std::memcpy(result, &sum, sizeof sum);
+}
+
+template <class F, class T, class A>
+StoredFolds FoldsOf(ElementType stored) {
+  if constexpr (std::is_same_v<T, float>) {
+    constexpr bool is_sum = std::is_same_v<F, Sum>;
+    if (stored == ElementType::kBF16 && is_sum)
+      return {nullptr, &SumRow, &SumRow, &Columns<F, bfloat16, float>};
+    if (stored == ElementType::kBF16) return {.columns = &Columns<F, bfloat16, float>};
+  }
+  return {&Rows<F, T, A>, &Row<F, T, A>, &LongRow<F, T, A>, &Columns<F, T, T>};
+}
+
+template <class T>
+StoredFolds FindStoredFolds(const TileCall& fold, ElementType type) {
+  const auto is = [&](Opcode opcode) { return fold.function == FindTileFold(opcode, type).function; };
+  if (is(Opcode::kAdd)) return FoldsOf<Sum, T, double>(type);
+  if (is(Opcode::kMaximum)) return FoldsOf<Largest, T, T>(type);
+  if (is(Opcode::kMinimum)) return FoldsOf<Smallest, T, T>(type);
+  return {};
+}
+
+}  // namespace
+
+StoredFolds FindStoredFolds(const TileCall& fold, ElementType stored) {
+  if (stored == ElementType::kF32 || stored == ElementType::kBF16)
+    return FindStoredFolds<float>(fold, stored);
+  if (stored == ElementType::kF64) return FindStoredFolds<double>(fold, stored);
+  return {};
+}
+
+}  // namespace hlo::cpu

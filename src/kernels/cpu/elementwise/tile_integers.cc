@@ -1,0 +1,100 @@
+// Tile operations on integers and pred.
+
+#include "kernels/cpu/elementwise/tile_loops.h"
+
+namespace hlo::cpu {
+namespace {
+
+// The shifts of scalar_ops.h for types as wide as their lane, in a form that vectorises.
+template <class T>
+constexpr std::make_unsigned_t<T> kWidth = 8 * sizeof(T);
+struct FullShiftLeft {
+  template <class T>
+  T operator()(T a, T count) const {
+    using U = std::make_unsigned_t<T>;
+    const auto c = static_cast<U>(count);
+    const U shifted = static_cast<U>(a) << (c % kWidth<T>);
+    return static_cast<T>(c < kWidth<T> ? shifted : U{0});
+  }
+};
+struct FullShiftRightLogical {
+  template <class T>
+  T operator()(T a, T count) const {
+    using U = std::make_unsigned_t<T>;
+    const auto c = static_cast<U>(count);
+    const U shifted = static_cast<U>(a) >> (c % kWidth<T>);
+    return static_cast<T>(c < kWidth<T> ? shifted : U{0});
+  }
+};
+struct FullShiftRightArithmetic {
+  template <class T>
+  T operator()(T a, T count) const {
+    const auto c = static_cast<std::make_unsigned_t<T>>(count);
+    return static_cast<T>(static_cast<std::make_signed_t<T>>(a) >> (c < kWidth<T> ? c : kWidth<T> - 1));
+  }
+};
+
+template <class T>
+TileFn FindFullShift(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kShiftLeft:
+      return LoopOf<FullShiftLeft, T>();
+    case Opcode::kShiftRightArithmetic:
+      return LoopOf<FullShiftRightArithmetic, T>();
+    case Opcode::kShiftRightLogical:
+      return LoopOf<FullShiftRightLogical, T>();
+    default:
+      return nullptr;
+  }
+}
+
+template <class T>
+TileFn FindIntegerOp(Opcode opcode) {
+  // Lanes of 32 bits and more hold types of their own width alone.
+  if constexpr (sizeof(T) >= 4) {
+    if (const TileFn shift = FindFullShift<T>(opcode)) return shift;
+  }
+  switch (opcode) {
+#define HLO_CASE(name)  \
+  case Opcode::k##name: \
+    return LoopOf<scalar::name, T>();
+    HLO_CASE(Abs)
+    HLO_CASE(Add)
+    HLO_CASE(And)
+    HLO_CASE(Clamp)
+    HLO_CASE(CountLeadingZeros)
+    HLO_CASE(Divide)
+    HLO_CASE(Maximum)
+    HLO_CASE(Minimum)
+    HLO_CASE(Mulhi)
+    HLO_CASE(Multiply)
+    HLO_CASE(Negate)
+    HLO_CASE(Not)
+    HLO_CASE(Or)
+    HLO_CASE(Popcnt)
+    HLO_CASE(Power)
+    HLO_CASE(Remainder)
+    HLO_CASE(ShiftLeft)
+    HLO_CASE(ShiftRightArithmetic)
+    HLO_CASE(ShiftRightLogical)
+    HLO_CASE(Sign)
+    HLO_CASE(Subtract)
+    HLO_CASE(Xor)
+#undef HLO_CASE
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
+TileFn IntegerTileOp(Opcode opcode, Lane lane) {
+  return DispatchLane(lane, [&]<class T>() -> TileFn {
+    if constexpr (std::is_integral_v<T>)
+      return FindIntegerOp<T>(opcode);
+    else
+      return nullptr;
+  });
+}
+
+}  // namespace hlo::cpu

@@ -1,0 +1,187 @@
+#pragma once
+// The loops behind tile_ops.h, for the files that instantiate them.
+
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "kernels/cpu/elementwise/tile_ops.h"
+#include "types/dispatch.h"
+#include "types/scalar_ops.h"
+
+namespace hlo::cpu {
+
+template <class F>
+F MakeOperation(int64_t parameter) {
+  if constexpr (requires { F{1}; })
+    return F{static_cast<int>(parameter)};
+  else
+    return (void)parameter, F{};
+}
+
+// `out` is one of the inputs or overlaps none of them: nothing is carried from element to element.
+template <class F, class T>
+void UnaryLoop(int64_t n, void* out, const void* const* in, int64_t parameter) {
+  const F f = MakeOperation<F>(parameter);
+  const T* a = static_cast<const T*>(in[0]);
+  auto* o = static_cast<decltype(f(*a))*>(out);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) o[i] = f(a[i]);
+}
+
+template <class F, class T>
+void BinaryLoop(int64_t n, void* out, const void* const* in, int64_t parameter) {
+  const F f = MakeOperation<F>(parameter);
+  const T *a = static_cast<const T*>(in[0]), *b = static_cast<const T*>(in[1]);
+  auto* o = static_cast<decltype(f(*a, *b))*>(out);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) o[i] = f(a[i], b[i]);
+}
+
+template <class F, class T>
+void TernaryLoop(int64_t n, void* out, const void* const* in, int64_t parameter) {
+  const F f = MakeOperation<F>(parameter);
+  const T *a = static_cast<const T*>(in[0]), *b = static_cast<const T*>(in[1]),
+          *c = static_cast<const T*>(in[2]);
+  auto* o = static_cast<decltype(f(*a, *b, *c))*>(out);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) o[i] = f(a[i], b[i], c[i]);
+}
+
+template <class F, class T>
+constexpr TileFn LoopOf() {
+  if constexpr (std::is_invocable_v<F, T>)
+    return &UnaryLoop<F, T>;
+  else if constexpr (std::is_invocable_v<F, T, T>)
+    return &BinaryLoop<F, T>;
+  else if constexpr (std::is_invocable_v<F, T, T, T>)
+    return &TernaryLoop<F, T>;
+  else
+    return nullptr;
+}
+
+// Minimum and Maximum of scalar_ops.h without a branch: NaN wins, the first of two; -0 is less than +0.
+struct FloatMaximum {
+  template <class T>
+  T operator()(T a, T b) const {
+    const T larger = a > b || (a == b && !std::signbit(a)) ? a : b;
+    return a != a ? a : larger;
+  }
+};
+struct FloatMinimum {
+  template <class T>
+  T operator()(T a, T b) const {
+    const T smaller = a < b || (a == b && std::signbit(a)) ? a : b;
+    return a != a ? a : smaller;
+  }
+};
+
+// f32 and c64 by way of f64, rounded once: for what single precision itself would not give exactly.
+template <class F>
+struct ByWayOfF64 {
+  int bits = 0;
+  template <class T>
+  static auto Widen(T a) {
+    if constexpr (std::is_floating_point_v<T>)
+      return static_cast<double>(a);
+    else
+      return std::complex<double>(a);
+  }
+  template <class W>
+  static auto Narrow(W a) {
+    if constexpr (std::is_same_v<W, double>)
+      return static_cast<float>(a);
+    else if constexpr (std::is_same_v<W, bool>)
+      return a;
+    else
+      return std::complex<float>(a);
+  }
+  template <class T, class... More>
+  requires std::is_invocable_v<F, decltype(Widen(T{})), decltype(Widen(More{}))...>
+  auto operator()(T a, More... more) const {
+    return Narrow(MakeOperation<F>(bits)(Widen(a), Widen(more)...));
+  }
+};
+
+// f.template operator()<T>() with the lane's C++ type.
+template <class F>
+decltype(auto) DispatchLane(Lane lane, F&& f) {
+  switch (lane) {
+    case Lane::kPred:
+      return f.template operator()<bool>();
+    case Lane::kS8:
+      return f.template operator()<int8_t>();
+    case Lane::kS16:
+      return f.template operator()<int16_t>();
+    case Lane::kS32:
+      return f.template operator()<int32_t>();
+    case Lane::kS64:
+      return f.template operator()<int64_t>();
+    case Lane::kU8:
+      return f.template operator()<uint8_t>();
+    case Lane::kU16:
+      return f.template operator()<uint16_t>();
+    case Lane::kU32:
+      return f.template operator()<uint32_t>();
+    case Lane::kU64:
+      return f.template operator()<uint64_t>();
+    case Lane::kF32:
+      return f.template operator()<float>();
+    case Lane::kF64:
+      return f.template operator()<double>();
+    case Lane::kC64:
+      return f.template operator()<std::complex<float>>();
+    case Lane::kC128:
+      return f.template operator()<std::complex<double>>();
+  }
+  __builtin_unreachable();
+}
+
+template <class T>
+inline constexpr bool kIsSmallFloat = requires {
+  T::format();
+};
+
+template <class F>
+TileFn OfSmallFloat(ElementType type, F&& f) {
+  return DispatchType(type, [&]<ElementType kType>() -> TileFn {
+    if constexpr (kIsSmallFloat<Native<kType>>)
+      return f.template operator()<kType>();
+    else
+      return nullptr;
+  });
+}
+
+struct Bytes16 {
+  uint64_t halves[2];
+};
+
+// f.template operator()<T>() with a type of that many bytes.
+template <class F>
+void DispatchWidth(int64_t width, F&& f) {
+  switch (width) {
+    case 1:
+      return f.template operator()<uint8_t>();
+    case 2:
+      return f.template operator()<uint16_t>();
+    case 4:
+      return f.template operator()<uint32_t>();
+    case 8:
+      return f.template operator()<uint64_t>();
+    default:
+      return f.template operator()<Bytes16>();
+  }
+}
+
+// The families' tables; nullptr for what they do not have.
+TileFn IntegerTileOp(Opcode opcode, Lane lane);
+TileFn FloatTileOp(Opcode opcode, Lane lane);
+TileFn ComplexTileOp(Opcode opcode, Lane lane);
+// Vectors of the C library's functions (libmvec); nullptr where this machine has none.
+TileFn VectorTileOp(Opcode opcode, Lane lane);
+// Copies n elements of `width` bytes.
+void CopyBits(int64_t n, void* out, const void* const* in, int64_t width);
+
+}  // namespace hlo::cpu

@@ -1,0 +1,305 @@
+#include "kernels/cpu/elementwise/tile_ops.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "kernels/cpu/elementwise/tile_loops.h"
+#include "kernels/cpu/simd/small_float_codes.h"
+#include "kernels/cpu/simd/widen.h"
+#include "types/dispatch.h"
+
+namespace hlo::cpu {
+
+Lane LaneOf(ElementType type) {
+  return DispatchType(type, []<ElementType kType>() {
+    using T = Native<kType>;
+    if constexpr (std::is_same_v<T, bool>)
+      return Lane::kPred;
+    else if constexpr (std::is_same_v<T, int8_t>)
+      return Lane::kS8;
+    else if constexpr (std::is_same_v<T, int16_t>)
+      return Lane::kS16;
+    else if constexpr (std::is_same_v<T, int32_t>)
+      return Lane::kS32;
+    else if constexpr (std::is_same_v<T, int64_t>)
+      return Lane::kS64;
+    else if constexpr (std::is_same_v<T, uint8_t>)
+      return Lane::kU8;
+    else if constexpr (std::is_same_v<T, uint16_t>)
+      return Lane::kU16;
+    else if constexpr (std::is_same_v<T, uint32_t>)
+      return Lane::kU32;
+    else if constexpr (std::is_same_v<T, uint64_t>)
+      return Lane::kU64;
+    else if constexpr (std::is_same_v<T, double>)
+      return Lane::kF64;
+    else if constexpr (std::is_same_v<T, std::complex<float>>)
+      return Lane::kC64;
+    else if constexpr (std::is_same_v<T, std::complex<double>>)
+      return Lane::kC128;
+    else
+      return Lane::kF32;
+  });
+}
+
+int64_t LaneBytes(Lane lane) {
+  return DispatchLane(lane, []<class T>() { return static_cast<int64_t>(sizeof(T)); });
+}
+
+bool IsStoredAsLane(ElementType type) { return LoadTile(type).function == nullptr; }
+
+ElementType BytesOf(ElementType type) {
+  switch (ByteCount(type)) {
+    case 1:
+      return ElementType::kU8;
+    case 2:
+      return ElementType::kU16;
+    case 4:
+      return ElementType::kU32;
+    case 8:
+      return ElementType::kU64;
+    default:
+      return ElementType::kC128;
+  }
+}
+
+namespace {
+
+// --- Comparison ------------------------------------------------------------------------------------------
+
+template <class Direction>
+struct InTotalOrder {
+  template <scalar::Float T>
+  bool operator()(T a, T b) const {
+    return Direction()(scalar::TotalOrderKey(a), scalar::TotalOrderKey(b));
+  }
+};
+
+template <class Direction>
+TileFn Comparison(Lane lane, bool total) {
+  return DispatchLane(lane, [&]<class T>() -> TileFn {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (total) return LoopOf<InTotalOrder<Direction>, T>();
+    }
+    return LoopOf<Direction, T>();
+  });
+}
+
+// By masks of the elements' bits, which vectorise.
+template <class T>
+void SelectLoop(int64_t n, void* out, const void* const* in, int64_t) {
+  const auto* p = static_cast<const uint8_t*>(in[0]);
+  const T *a = static_cast<const T*>(in[1]), *b = static_cast<const T*>(in[2]);
+  T* o = static_cast<T*>(out);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) {
+    if constexpr (std::is_same_v<T, Bytes16>) {
+      const T x = a[i], y = b[i];
+      o[i] = p[i] != 0 ? x : y;
+    } else {
+      const T mask = static_cast<T>(T{0} - static_cast<T>(p[i]));
+      o[i] = static_cast<T>((a[i] & mask) | (b[i] & static_cast<T>(~mask)));
+    }
+  }
+}
+
+// --- Rounding, loading, storing --------------------------------------------------------------------------
+
+template <class T>
+void CutLoop(int64_t n, void* out, const void* const* in, int64_t bits) {
+  const T* a = static_cast<const T*>(in[0]);
+  T* o = static_cast<T*>(out);
+  const int shift = static_cast<int>(8 - bits);
+  for (int64_t i = 0; i < n; ++i) o[i] = static_cast<T>(static_cast<T>(a[i] << shift) >> shift);
+}
+
+template <ElementType kType>
+void LoadLoop(int64_t n, void* out, const void* const* in, int64_t) {
+  WidenBlockOf<float>(kType)(in[0], n, 1, 1, n, static_cast<float*>(out), n);
+}
+
+template <ElementType kType>
+void StoreLoop(int64_t n, void* out, const void* const* in, int64_t) {
+  NarrowRowOf<float>(kType)(static_cast<const float*>(in[0]), n, out);
+}
+
+template <ElementType kType>
+void RoundLoop(int64_t n, void* out, const void* const* in, int64_t) {
+  const float* a = static_cast<const float*>(in[0]);
+  float* o = static_cast<float*>(out);
+  if constexpr (kType == ElementType::kBF16) {
+    for (int64_t i = 0; i < n; ++i) o[i] = RoundToBF16(a[i]);
+  } else {
+    constexpr int64_t kPart = 256;
+    Native<kType> codes[kPart];
+    for (int64_t i = 0; i < n; i += kPart) {
+      const int64_t length = std::min(kPart, n - i);
+      NarrowRowOf<float>(kType)(a + i, length, codes);
+      WidenBlockOf<float>(kType)(codes, length, 1, 1, length, o + i, length);
+    }
+  }
+}
+
+// What is a bf16 already.
+void StoreExactBF16(int64_t n, void* out, const void* const* in, int64_t) {
+  const auto* a = static_cast<const uint32_t*>(in[0]);
+  auto* o = static_cast<uint16_t*>(out);
+  for (int64_t i = 0; i < n; ++i) o[i] = static_cast<uint16_t>(a[i] >> 16);
+}
+
+template <class T>
+void ReducePrecisionLoop(int64_t n, void* out, const void* const* in, int64_t parameter) {
+  const T* a = static_cast<const T*>(in[0]);
+  T* o = static_cast<T*>(out);
+  const auto exponent_bits = static_cast<int>(parameter >> 8),
+             mantissa_bits = static_cast<int>(parameter & 0xff);
+  for (int64_t i = 0; i < n; ++i) o[i] = scalar::ReducePrecision(a[i], exponent_bits, mantissa_bits);
+}
+
+template <class T>
+void CopyStridedAs(int64_t n, void* out, int64_t out_stride, const void* in, int64_t in_stride) {
+  const T* a = static_cast<const T*>(in);
+  T* o = static_cast<T*>(out);
+  if (in_stride == 0) {
+    const T value = *a;
+    if (out_stride == 1) {
+      for (int64_t i = 0; i < n; ++i) o[i] = value;
+    } else {
+      for (int64_t i = 0; i < n; ++i) o[i * out_stride] = value;
+    }
+  } else if (out_stride == 1) {
+    for (int64_t i = 0; i < n; ++i) o[i] = a[i * in_stride];
+  } else {
+    for (int64_t i = 0; i < n; ++i) o[i * out_stride] = a[i * in_stride];
+  }
+}
+
+void SplatBits(int64_t n, void* out, const void* const* in, int64_t width) {
+  CopyStrided(n, width, out, 1, in[0], 0);
+}
+
+}  // namespace
+
+void CopyBits(int64_t n, void* out, const void* const* in, int64_t width) {
+  std::memmove(out, in[0], n * width);
+}
+
+TileCall CopyTile(Lane lane) { return {&CopyBits, LaneBytes(lane)}; }
+TileCall SplatTile(Lane lane) { return {&SplatBits, LaneBytes(lane)}; }
+
+TileCall FindTileOp(Opcode opcode, ElementType from) {
+  const Lane lane = LaneOf(from);
+  const int64_t bits = BitWidth(from);
+  const TileSymbol symbol{.kind = TileSymbol::Kind::kOperation, .opcode = opcode, .from = from};
+  if (const TileFn f = IntegerTileOp(opcode, lane)) return {f, bits, symbol};
+  if (const TileFn f = FloatTileOp(opcode, lane)) return {f, bits, symbol};
+  return {ComplexTileOp(opcode, lane), bits, symbol};
+}
+
+TileCall FindTileCompare(ComparisonDirection direction, bool total_order, ElementType from) {
+  const Lane lane = LaneOf(from);
+  const auto comparison = [&]() -> TileFn {
+    switch (direction) {
+      case ComparisonDirection::kEq:
+        return Comparison<scalar::Eq>(lane, total_order);
+      case ComparisonDirection::kNe:
+        return Comparison<scalar::Ne>(lane, total_order);
+      case ComparisonDirection::kGe:
+        return Comparison<scalar::Ge>(lane, total_order);
+      case ComparisonDirection::kGt:
+        return Comparison<scalar::Gt>(lane, total_order);
+      case ComparisonDirection::kLe:
+        return Comparison<scalar::Le>(lane, total_order);
+      case ComparisonDirection::kLt:
+        return Comparison<scalar::Lt>(lane, total_order);
+    }
+    return nullptr;
+  };
+  return {
+      comparison(),
+      0,
+      {.kind = TileSymbol::Kind::kCompare, .from = from, .direction = direction, .total_order = total_order}};
+}
+
+TileCall FindTileSelect(ElementType type) {
+  TileFn function = nullptr;
+  DispatchWidth(LaneBytes(LaneOf(type)), [&]<class T>() { function = &SelectLoop<T>; });
+  return {function, 0, {.kind = TileSymbol::Kind::kSelect, .from = type, .to = type}};
+}
+
+TileCall FindTileReducePrecision(ElementType type, int64_t exponent_bits, int64_t mantissa_bits) {
+  const int64_t parameter = std::min<int64_t>(exponent_bits, 64) << 8 | std::min<int64_t>(mantissa_bits, 64);
+  const TileSymbol symbol{.kind = TileSymbol::Kind::kReducePrecision, .from = type, .to = type};
+  switch (LaneOf(type)) {
+    case Lane::kF32:
+      return {&ReducePrecisionLoop<float>, parameter, symbol};
+    case Lane::kF64:
+      return {&ReducePrecisionLoop<double>, parameter, symbol};
+    default:
+      return {};
+  }
+}
+
+TileCall RoundTile(ElementType type) {
+  const int64_t bits = BitWidth(type);
+  const TileSymbol symbol{.kind = TileSymbol::Kind::kRound, .from = type, .to = type};
+  if (IsIntegral(type) && bits < 8)
+    return {IsSigned(type) ? &CutLoop<int8_t> : &CutLoop<uint8_t>, bits, symbol};
+  return {OfSmallFloat(type, []<ElementType kType>() -> TileFn { return &RoundLoop<kType>; }), 0, symbol};
+}
+
+TileCall LoadTile(ElementType type) {
+  return {OfSmallFloat(type, []<ElementType kType>() -> TileFn { return &LoadLoop<kType>; })};
+}
+
+TileCall StoreRoundedTile(ElementType type) {
+  if (type == ElementType::kBF16) return {&StoreExactBF16};
+  return StoreTile(type);
+}
+
+TileCall StoreTile(ElementType type) {
+  return {OfSmallFloat(type, []<ElementType kType>() -> TileFn { return &StoreLoop<kType>; })};
+}
+
+void CopyStrided(int64_t n, int64_t width, void* out, int64_t out_stride, const void* in, int64_t in_stride) {
+  if (in_stride == 1 && out_stride == 1) {
+    std::memmove(out, in, n * width);
+    return;
+  }
+  DispatchWidth(width, [&]<class T>() { CopyStridedAs<T>(n, out, out_stride, in, in_stride); });
+}
+
+void GatherStrided(int64_t n, int64_t width, void* out, int64_t out_stride, const void* in, int64_t in_stride,
+                   const uint32_t* positions) {
+  DispatchWidth(width, [&]<class T>() {
+    const T* a = static_cast<const T*>(in);
+    T* o = static_cast<T*>(out);
+    for (int64_t i = 0; i < n; ++i) o[i * out_stride] = a[positions[i] * in_stride];
+  });
+}
+
+int64_t ReadInteger(ElementType type, const void* data) {
+  if (type == ElementType::kS32) {  // As nearly always.
+    int32_t value;
+    std::memcpy(&value, data, sizeof value);
+    return value;
+  }
+  return DispatchLane(LaneOf(type), [&]<class T>() -> int64_t {
+    if constexpr (std::is_integral_v<T>) {
+      T value;
+      std::memcpy(&value, data, sizeof value);
+      if constexpr (std::is_same_v<T, uint64_t>)
+        return static_cast<int64_t>(std::min<uint64_t>(value, std::numeric_limits<int64_t>::max()));
+      else
+        return static_cast<int64_t>(value);
+    } else {
+      HLO_CHECK(false);
+      return 0;
+    }
+  });
+}
+
+}  // namespace hlo::cpu

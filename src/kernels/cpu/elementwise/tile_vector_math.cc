@@ -1,0 +1,269 @@
+// Transcendental functions by vectors: our own, and those of glibc's vector library (4 ULP at most).
+
+#include <cstring>
+
+#include "kernels/cpu/elementwise/tile_loops.h"
+#include "kernels/cpu/simd/vector_functions.h"
+
+namespace hlo::cpu {
+namespace {
+
+// Whole vectors, and the rest with ones behind it.
+template <class F>
+void OwnLoop(int64_t n, void* out, const void* const* in, int64_t) {
+  constexpr int64_t kWidth = kLanes<float>;
+  const auto* a = static_cast<const float*>(in[0]);
+  auto* o = static_cast<float*>(out);
+  int64_t i = 0;
+  for (; i + kWidth <= n; i += kWidth) StoreVector(o + i, F()(LoadVector(a + i)));
+  if (i == n) return;
+  if (n - i == 1) {
+    o[i] = F()(OneAmongOnes<Vector<float>>(a[i]))[0];
+    return;
+  }
+  float rest[kWidth];
+  for (float& each : rest) each = 1;
+  std::memcpy(rest, a + i, (n - i) * sizeof(float));
+  StoreVector(rest, F()(LoadVector(rest)));
+  std::memcpy(o + i, rest, (n - i) * sizeof(float));
+}
+
+TileFn OwnTileOp(Opcode opcode, Lane lane) {
+  if (lane != Lane::kF32) return nullptr;
+  const auto loop = []<class F>(F) -> TileFn { return &OwnLoop<F>; };
+  switch (opcode) {
+    case Opcode::kExponential:
+      return loop([](Vector<float> x) { return ExpF32(x); });
+    case Opcode::kLogistic:
+      return loop([](Vector<float> x) { return LogisticF32(x); });
+    case Opcode::kTanh:
+      return loop([](Vector<float> x) { return TanhF32(x); });
+    default:
+      break;
+  }
+  if constexpr (kFusesMulAdd) {
+    if (opcode == Opcode::kCosine) return loop([](Vector<float> x) { return CosF32(x); });
+    if (opcode == Opcode::kSine) return loop([](Vector<float> x) { return SinF32(x); });
+  }
+  return nullptr;
+}
+
+}  // namespace
+}  // namespace hlo::cpu
+
+#if defined(__AVX2__) && defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 35)
+
+namespace hlo::cpu {
+namespace {
+
+// Vectors of the widest of glibc's functions, and their names in the vector ABI: by letter, lanes and
+// operands.
+#if defined(HLO_AVX512_VECTORS)
+using Floats = float __attribute__((vector_size(64)));
+using Doubles = double __attribute__((vector_size(64)));
+#define HLO_ONE(function) _ZGVeN8v_##function
+#define HLO_TWO(function) _ZGVeN8vv_##function
+#define HLO_ONE_F32(function) _ZGVeN16v_##function##f
+#define HLO_TWO_F32(function) _ZGVeN16vv_##function##f
+#else
+using Floats = float __attribute__((vector_size(32)));
+using Doubles = double __attribute__((vector_size(32)));
+#define HLO_ONE(function) _ZGVdN4v_##function
+#define HLO_TWO(function) _ZGVdN4vv_##function
+#define HLO_ONE_F32(function) _ZGVdN8v_##function##f
+#define HLO_TWO_F32(function) _ZGVdN8vv_##function##f
+#endif
+
+}  // namespace
+
+extern "C" {
+#define HLO_DECLARE(function)                    \
+  Floats HLO_ONE_F32(function)(Floats) noexcept; \
+  Doubles HLO_ONE(function)(Doubles) noexcept;
+HLO_DECLARE(acos)
+HLO_DECLARE(acosh)
+HLO_DECLARE(asin)
+HLO_DECLARE(asinh)
+HLO_DECLARE(atanh)
+HLO_DECLARE(cos)
+HLO_DECLARE(cosh)
+HLO_DECLARE(erf)
+HLO_DECLARE(exp)
+HLO_DECLARE(exp2)
+HLO_DECLARE(expm1)
+HLO_DECLARE(log)
+HLO_DECLARE(log1p)
+HLO_DECLARE(log2)
+HLO_DECLARE(sin)
+HLO_DECLARE(sinh)
+HLO_DECLARE(tan)
+HLO_DECLARE(tanh)
+#undef HLO_DECLARE
+#define HLO_DECLARE(function)                            \
+  Floats HLO_TWO_F32(function)(Floats, Floats) noexcept; \
+  Doubles HLO_TWO(function)(Doubles, Doubles) noexcept;
+HLO_DECLARE(atan2)
+HLO_DECLARE(pow)
+#undef HLO_DECLARE
+}
+
+namespace {
+
+template <class V>
+V Read(const void* from) {
+  V v;
+  std::memcpy(&v, from, sizeof v);
+  return v;
+}
+
+// Whole vectors, and the rest padded with ones, for which every function has a value.
+template <class V, class T, class F>
+void VectorLoop(int64_t n, void* out, const void* const* in, F f) {
+  constexpr int64_t kWidth = sizeof(V) / sizeof(T);
+  const T* a = static_cast<const T*>(in[0]);
+  T* o = static_cast<T*>(out);
+  int64_t i = 0;
+  for (; i + kWidth <= n; i += kWidth) {
+    const V v = f(Read<V>(a + i));
+    std::memcpy(o + i, &v, sizeof v);
+  }
+  if (i == n) return;
+  if (n - i == 1) {
+    o[i] = f(OneAmongOnes<V>(a[i]))[0];
+    return;
+  }
+  T rest[kWidth];
+  for (T& each : rest) each = 1;
+  std::memcpy(rest, a + i, (n - i) * sizeof(T));
+  const V v = f(Read<V>(rest));
+  std::memcpy(o + i, &v, (n - i) * sizeof(T));
+}
+
+template <class V, class T, class F>
+void VectorLoop2(int64_t n, void* out, const void* const* in, F f) {
+  constexpr int64_t kWidth = sizeof(V) / sizeof(T);
+  const T *a = static_cast<const T*>(in[0]), *b = static_cast<const T*>(in[1]);
+  T* o = static_cast<T*>(out);
+  int64_t i = 0;
+  for (; i + kWidth <= n; i += kWidth) {
+    const V v = f(Read<V>(a + i), Read<V>(b + i));
+    std::memcpy(o + i, &v, sizeof v);
+  }
+  if (i == n) return;
+  T rest[2][kWidth];
+  for (int64_t k = 0; k < kWidth; ++k) rest[0][k] = rest[1][k] = 1;
+  std::memcpy(rest[0], a + i, (n - i) * sizeof(T));
+  std::memcpy(rest[1], b + i, (n - i) * sizeof(T));
+  const V v = f(Read<V>(rest[0]), Read<V>(rest[1]));
+  std::memcpy(o + i, &v, (n - i) * sizeof(T));
+}
+
+#define HLO_FUNCTION(name, function)                                                            \
+  struct name {                                                                                 \
+    static void F32(int64_t n, void* out, const void* const* in, int64_t) {                     \
+      VectorLoop<Floats, float>(n, out, in, [](Floats x) { return HLO_ONE_F32(function)(x); }); \
+    }                                                                                           \
+    static void F64(int64_t n, void* out, const void* const* in, int64_t) {                     \
+      VectorLoop<Doubles, double>(n, out, in, [](Doubles x) { return HLO_ONE(function)(x); });  \
+    }                                                                                           \
+  };
+HLO_FUNCTION(Acos, acos)
+HLO_FUNCTION(Acosh, acosh)
+HLO_FUNCTION(Asin, asin)
+HLO_FUNCTION(Asinh, asinh)
+HLO_FUNCTION(Atanh, atanh)
+HLO_FUNCTION(Cosine, cos)
+HLO_FUNCTION(Cosh, cosh)
+HLO_FUNCTION(Erf, erf)
+HLO_FUNCTION(Exponential, exp)
+HLO_FUNCTION(Exp2, exp2)
+HLO_FUNCTION(ExponentialMinusOne, expm1)
+HLO_FUNCTION(Log, log)
+HLO_FUNCTION(LogPlusOne, log1p)
+HLO_FUNCTION(Log2, log2)
+HLO_FUNCTION(Sine, sin)
+HLO_FUNCTION(Sinh, sinh)
+HLO_FUNCTION(Tan, tan)
+HLO_FUNCTION(Tanh, tanh)
+#undef HLO_FUNCTION
+
+struct Logistic {
+  static void F32(int64_t n, void* out, const void* const* in, int64_t) {
+    VectorLoop<Floats, float>(n, out, in, [](Floats x) { return 1.0f / (1.0f + HLO_ONE_F32(exp)(-x)); });
+  }
+  static void F64(int64_t n, void* out, const void* const* in, int64_t) {
+    VectorLoop<Doubles, double>(n, out, in, [](Doubles x) { return 1.0 / (1.0 + HLO_ONE(exp)(-x)); });
+  }
+};
+struct Atan2 {
+  static void F32(int64_t n, void* out, const void* const* in, int64_t) {
+    VectorLoop2<Floats, float>(n, out, in, [](Floats a, Floats b) { return HLO_TWO_F32(atan2)(a, b); });
+  }
+  static void F64(int64_t n, void* out, const void* const* in, int64_t) {
+    VectorLoop2<Doubles, double>(n, out, in, [](Doubles a, Doubles b) { return HLO_TWO(atan2)(a, b); });
+  }
+};
+struct Power {
+  static void F32(int64_t n, void* out, const void* const* in, int64_t) {
+    VectorLoop2<Floats, float>(n, out, in, [](Floats a, Floats b) { return HLO_TWO_F32(pow)(a, b); });
+  }
+  static void F64(int64_t n, void* out, const void* const* in, int64_t) {
+    VectorLoop2<Doubles, double>(n, out, in, [](Doubles a, Doubles b) { return HLO_TWO(pow)(a, b); });
+  }
+};
+
+struct Rsqrt {
+  template <class T>
+  T operator()(T a) const {
+    return 1 / std::sqrt(a);
+  }
+};
+
+}  // namespace
+
+TileFn VectorTileOp(Opcode opcode, Lane lane) {
+  if (const TileFn own = OwnTileOp(opcode, lane)) return own;
+  const bool single = lane == Lane::kF32;
+  if (!single && lane != Lane::kF64) return nullptr;
+  switch (opcode) {
+#define HLO_CASE(name)  \
+  case Opcode::k##name: \
+    return single ? &name::F32 : &name::F64;
+    HLO_CASE(Acos)
+    HLO_CASE(Acosh)
+    HLO_CASE(Asin)
+    HLO_CASE(Asinh)
+    HLO_CASE(Atan2)
+    HLO_CASE(Atanh)
+    HLO_CASE(Cosh)
+    HLO_CASE(Cosine)
+    HLO_CASE(Erf)
+    HLO_CASE(Exp2)
+    HLO_CASE(Exponential)
+    HLO_CASE(ExponentialMinusOne)
+    HLO_CASE(Log)
+    HLO_CASE(Log2)
+    HLO_CASE(LogPlusOne)
+    HLO_CASE(Logistic)
+    HLO_CASE(Power)
+    HLO_CASE(Sine)
+    HLO_CASE(Sinh)
+    HLO_CASE(Tan)
+    HLO_CASE(Tanh)
+#undef HLO_CASE
+    case Opcode::kRsqrt:
+      return single ? LoopOf<Rsqrt, float>() : LoopOf<Rsqrt, double>();
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace hlo::cpu
+
+#else
+
+namespace hlo::cpu {
+TileFn VectorTileOp(Opcode opcode, Lane lane) { return OwnTileOp(opcode, lane); }
+}  // namespace hlo::cpu
+
+#endif

@@ -1,0 +1,247 @@
+#include "kernels/cpu/gather_scatter/gather.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/parallel.h"
+#include "kernels/cpu/elementwise/copy_array.h"
+#include "kernels/cpu/elementwise/tile_loops.h"
+#include "kernels/cpu/memory/buffer_cache.h"
+
+namespace hlo::cpu {
+namespace {
+
+constexpr int64_t kStartsAtOnce = 512;
+
+// The slices of a gather, each a copy of `window` from a start to a place that strides over the starts give.
+struct Slices {
+  const WindowStarts& starts;
+  absl::InlinedVector<CopyDim, 6> window;
+  Index to_strides;
+  const std::byte* from;
+  std::byte* to;
+};
+
+// Starts and places of [begin, begin + n).
+struct Chunk {
+  std::array<int64_t, kStartsAtOnce> from, to;
+  Chunk(const Slices& slices, int64_t begin, int64_t n) {
+    slices.starts.Compute(begin, n, from.data());
+    Places(slices.starts.dims(), slices.to_strides, begin, n, to.data());
+  }
+};
+
+// Elements of the window one by one, each at all starts.
+template <class T>
+void GatherElements(const Slices& slices, const Chunk& chunk, int64_t n) {
+  Index dims, from_strides, to_strides;
+  for (const CopyDim& d : slices.window) {
+    dims.push_back(d.size);
+    from_strides.push_back(d.from_stride);
+    to_strides.push_back(d.to_stride);
+  }
+  Odometer from(dims, from_strides, 0), to(dims, to_strides, 0);
+  for (int64_t w = 0; w < Product(dims); ++w, from.Next(), to.Next()) {
+    const T* source = reinterpret_cast<const T*>(slices.from) + from.place();
+    T* target = reinterpret_cast<T*>(slices.to) + to.place();
+    for (int64_t i = 0; i < n; ++i) target[chunk.to[i]] = source[chunk.from[i]];
+  }
+}
+
+}  // namespace
+
+void Gather(const DenseArray& operand, const DenseArray& indices, const GatherDims& dims, void* result,
+            absl::Span<const int64_t> result_dims) {
+  const int64_t width = ByteCount(operand.type), count = Product(result_dims);
+  if (count == 0) return;
+  if (Product(operand.dims) == 0) {
+    std::memset(result, 0, count * width);
+    return;
+  }
+  const auto rank = static_cast<int64_t>(operand.dims.size());
+  const auto result_rank = static_cast<int64_t>(result_dims.size());
+  Index last_start(operand.dims);  // A slice of nothing starts at an element all the same.
+  for (int64_t d = 0; d < rank; ++d) last_start[d] -= std::max<int64_t>(1, dims.slice_sizes[d]);
+  const WindowStarts starts(indices, dims.starts, operand.dims, last_start, true);
+  const Index from_strides = RowMajorStrides(operand.dims), to_strides = RowMajorStrides(result_dims);
+  const Index window_dims = OtherDims(rank, dims.collapsed_slice_dims, dims.starts.operand_batching_dims);
+  Slices slices{starts,
+                {},
+                Pick(to_strides, OtherDims(result_rank, dims.offset_dims)),
+                static_cast<const std::byte*>(operand.data),
+                static_cast<std::byte*>(result)};
+  for (size_t k = 0; k < window_dims.size(); ++k) {
+    const int64_t d = window_dims[k];
+    if (dims.slice_sizes[d] == 1) continue;
+    slices.window.push_back({dims.slice_sizes[d], from_strides[d], to_strides[dims.offset_dims[k]]});
+  }
+  int64_t dense = 1;  // Elements of the slice that lie side by side in both; all of them?
+  for (auto d = slices.window.rbegin(); d != slices.window.rend(); ++d) {
+    if (d->from_stride != dense || d->to_stride != dense) break;
+    dense *= d->size;
+  }
+  const bool whole = dense > 1 && dense * starts.count() == count;
+  // Slices as rows where the result has them side by side.
+  const bool by_rows = !slices.window.empty() && slices.window.back().to_stride == 1;
+  const int64_t chunks = (starts.count() + kStartsAtOnce - 1) / kStartsAtOnce;
+  ParallelFor(chunks, static_cast<double>(count), [&](int64_t c) {
+    const int64_t begin = c * kStartsAtOnce, n = std::min(kStartsAtOnce, starts.count() - begin);
+    const Chunk chunk(slices, begin, n);
+    if (whole) {
+      for (int64_t i = 0; i < n; ++i)
+        std::memcpy(slices.to + chunk.to[i] * width, slices.from + chunk.from[i] * width, dense * width);
+    } else if (by_rows) {
+      for (int64_t i = 0; i < n; ++i) {
+        CopyArray(slices.window, width, slices.from + chunk.from[i] * width, slices.to + chunk.to[i] * width);
+      }
+    } else {
+      DispatchWidth(width, [&]<class T>() { GatherElements<T>(slices, chunk, n); });
+    }
+  });
+}
+
+namespace {
+
+// Rows of elements of each array, combined in lanes.
+class RowCombiner {
+ public:
+  RowCombiner(absl::Span<const ScatterArray> arrays, const TileCode* code) : arrays_(arrays), code_(code) {}
+
+  // result[to + i * to_stride] and update[from + i * from_stride] for i of [0, n).
+  void Run(int64_t n, int64_t to, int64_t to_stride, int64_t from, int64_t from_stride) {
+    if (code_ == nullptr) {
+      const ScatterArray& array = arrays_[0];
+      const int64_t width = ByteCount(array.type);
+      CopyStrided(n, width, At(array.result, to, width), to_stride, At(array.update, from, width),
+                  from_stride);
+      return;
+    }
+    const size_t count = arrays_.size();
+    if (count == 1 && IsStoredAsLane(arrays_[0].type) && ((to_stride == 1 && from_stride == 1) || n == 1)) {
+      const int64_t width = ByteCount(arrays_[0].type);
+      void* out[] = {At(arrays_[0].result, to, width)};
+      const void* in[] = {out[0], At(arrays_[0].update, from, width)};
+      code_->Run(n, in, out);
+      return;
+    }
+    for (int64_t begin = 0; begin < n; begin += kPart) {
+      RunPart(std::min(kPart, n - begin), to + begin * to_stride, to_stride, from + begin * from_stride,
+              from_stride);
+    }
+  }
+
+ private:
+  static constexpr int64_t kPart = 256, kWidest = 16;
+
+  static std::byte* At(void* data, int64_t i, int64_t width) {
+    return static_cast<std::byte*>(data) + i * width;
+  }
+  static const std::byte* At(const void* data, int64_t i, int64_t width) {
+    return static_cast<const std::byte*>(data) + i * width;
+  }
+
+  void RunPart(int64_t n, int64_t to, int64_t to_stride, int64_t from, int64_t from_stride) {
+    const size_t count = arrays_.size();
+    lanes_.resize(2 * count * kPart * kWidest);
+    absl::InlinedVector<const void*, 8> in(2 * count);
+    absl::InlinedVector<void*, 4> out(count);
+    for (size_t k = 0; k < count; ++k) {
+      const int64_t width = ByteCount(arrays_[k].type);
+      out[k] = lanes_.data() + k * kPart * kWidest;
+      in[k] = out[k];
+      in[count + k] = Load(arrays_[k].type, n, At(arrays_[k].update, from, width), from_stride, count + k);
+      Load(arrays_[k].type, n, At(arrays_[k].result, to, width), to_stride, k);
+    }
+    code_->Run(n, in.data(), out.data());
+    for (size_t k = 0; k < count; ++k) {
+      const ElementType type = arrays_[k].type;
+      const int64_t width = ByteCount(type);
+      const void* element = out[k];
+      alignas(16) std::byte stored[kPart * kWidest];
+      if (const TileCall narrow = StoreTile(type); narrow.function != nullptr) {
+        narrow.function(n, stored, &element, narrow.parameter);
+        element = stored;
+      }
+      CopyStrided(n, width, At(arrays_[k].result, to, width), to_stride, element, 1);
+    }
+  }
+  const void* Load(ElementType type, int64_t n, const void* from, int64_t stride, size_t place) {
+    std::byte* lanes = lanes_.data() + place * kPart * kWidest;
+    const TileCall widen = LoadTile(type);
+    if (widen.function == nullptr) {
+      CopyStrided(n, ByteCount(type), lanes, 1, from, stride);
+      return lanes;
+    }
+    alignas(16) std::byte stored[kPart * kWidest];
+    CopyStrided(n, ByteCount(type), stored, 1, from, stride);
+    const void* in[] = {stored};
+    widen.function(n, lanes, in, widen.parameter);
+    return lanes;
+  }
+
+  absl::Span<const ScatterArray> arrays_;
+  const TileCode* code_;
+  KeptVector<std::byte> lanes_;
+};
+
+}  // namespace
+
+void Scatter(absl::Span<const ScatterArray> arrays, absl::Span<const int64_t> operand_dims,
+             const DenseArray& indices, absl::Span<const int64_t> update_dims, const ScatterDims& dims,
+             const TileCode* combiner, const ScatterLoops& elementwise) {
+  if (Product(update_dims) == 0 || Product(operand_dims) == 0) return;
+  const auto rank = static_cast<int64_t>(operand_dims.size());
+  const auto update_rank = static_cast<int64_t>(update_dims.size());
+  const Index to_strides = RowMajorStrides(operand_dims), from_strides = RowMajorStrides(update_dims);
+  const Index window_dims = OtherDims(rank, dims.inserted_window_dims, dims.starts.operand_batching_dims);
+  Index last_start(operand_dims);
+  for (int64_t& last : last_start) --last;
+  // The window: rows along its last dimension that is more than one element.
+  Index outer_dims, outer_to, outer_from;
+  CopyDim row{1, 1, 1};
+  for (size_t k = 0; k < window_dims.size(); ++k) {
+    const int64_t d = window_dims[k], u = dims.update_window_dims[k], size = update_dims[u];
+    last_start[d] -= size - 1;
+    if (size == 1) continue;
+    if (row.size > 1 && row.from_stride == size * from_strides[u] && row.to_stride == size * to_strides[d]) {
+      row = {row.size * size, from_strides[u], to_strides[d]};
+      continue;
+    }
+    if (row.size > 1) {
+      outer_dims.push_back(row.size);
+      outer_to.push_back(row.to_stride);
+      outer_from.push_back(row.from_stride);
+    }
+    row = {size, from_strides[u], to_strides[d]};
+  }
+  const WindowStarts starts(indices, dims.starts, operand_dims, last_start, false);
+  const Index position_strides = Pick(from_strides, OtherDims(update_rank, dims.update_window_dims));
+  const int64_t rows = Product(outer_dims);
+  const bool by_element = rows == 1 && row.size == 1 && elementwise.by_place != nullptr;
+  const std::optional<int64_t> limit = starts.IndexLimit();
+  if (by_element && limit.has_value() && position_strides == RowMajorStrides(starts.dims())) {
+    elementwise.by_index(starts.count(), arrays[0].result, *limit, static_cast<const int32_t*>(indices.data),
+                         arrays[0].update);
+    return;
+  }
+  RowCombiner rows_of(arrays, combiner);
+  std::array<int64_t, kStartsAtOnce> at, update;
+  for (int64_t begin = 0; begin < starts.count(); begin += kStartsAtOnce) {
+    const int64_t n = std::min(kStartsAtOnce, starts.count() - begin);
+    starts.Compute(begin, n, at.data());
+    Places(starts.dims(), position_strides, begin, n, update.data());
+    if (by_element) {
+      elementwise.by_place(n, arrays[0].result, at.data(), arrays[0].update, update.data());
+      continue;
+    }
+    for (int64_t i = 0; i < n; ++i) {
+      if (at[i] < 0) continue;
+      Odometer to(outer_dims, outer_to, 0), from(outer_dims, outer_from, 0);
+      for (int64_t r = 0; r < rows; ++r, to.Next(), from.Next())
+        rows_of.Run(row.size, at[i] + to.place(), row.to_stride, update[i] + from.place(), row.from_stride);
+    }
+  }
+}
+
+}  // namespace hlo::cpu

@@ -1,0 +1,32 @@
+#pragma once
+// gather and scatter on dense arrays.
+
+#include "kernels/cpu/gather_scatter/scatter_loops.h"
+#include "kernels/cpu/gather_scatter/window_starts.h"
+#include "kernels/cpu/loops/reduce_program.h"
+
+namespace hlo::cpu {
+
+struct GatherDims {
+  StartDims starts;
+  absl::Span<const int64_t> offset_dims, collapsed_slice_dims, slice_sizes;
+};
+void Gather(const DenseArray& operand, const DenseArray& indices, const GatherDims& dims, void* result,
+            absl::Span<const int64_t> result_dims);
+
+struct ScatterDims {
+  StartDims starts;
+  absl::Span<const int64_t> update_window_dims, inserted_window_dims;
+};
+struct ScatterArray {
+  ElementType type;
+  void* result;  // Holds the operand; updated in place.
+  const void* update;
+};
+// `combiner` says what becomes of an element and an update: the update itself, where there is no code.
+// `elementwise` do the same of single elements, where there are such loops.
+void Scatter(absl::Span<const ScatterArray> arrays, absl::Span<const int64_t> operand_dims,
+             const DenseArray& indices, absl::Span<const int64_t> update_dims, const ScatterDims& dims,
+             const TileCode* combiner, const ScatterLoops& elementwise);
+
+}  // namespace hlo::cpu

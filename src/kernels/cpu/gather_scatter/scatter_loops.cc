@@ -1,0 +1,53 @@
+#include "kernels/cpu/gather_scatter/scatter_loops.h"
+
+#include "kernels/cpu/elementwise/fold_ops.h"
+
+namespace hlo::cpu {
+namespace {
+
+struct Second {
+  template <class T>
+  T operator()(T, T update) const {
+    return update;
+  }
+};
+
+template <class F, class T>
+void ByPlace(int64_t n, void* result, const int64_t* at, const void* update, const int64_t* from) {
+  const F f;
+  T* r = static_cast<T*>(result);
+  const T* u = static_cast<const T*>(update);
+  for (int64_t i = 0; i < n; ++i) {
+    if (at[i] >= 0) r[at[i]] = f(r[at[i]], u[from[i]]);
+  }
+}
+
+template <class F, class T>
+void ByIndex(int64_t n, void* result, int64_t count, const int32_t* index, const void* update) {
+  const F f;
+  T* r = static_cast<T*>(result);
+  const T* u = static_cast<const T*>(update);
+  const auto most = static_cast<uint64_t>(count);
+  for (int64_t i = 0; i < n; ++i) {
+    const auto at = static_cast<uint64_t>(index[i]);
+    if (at < most) r[at] = f(r[at], u[i]);
+  }
+}
+
+template <class F, class T>
+constexpr ScatterLoops kLoopsOf = {&ByPlace<F, T>, &ByIndex<F, T>};
+
+}  // namespace
+
+ScatterLoops FindScatterLoops(std::optional<Opcode> opcode, ElementType type) {
+  ScatterLoops loops;
+  if (!opcode.has_value()) {
+    DispatchWidth(ByteCount(type), [&]<class T>() { loops = kLoopsOf<Second, T>; });
+  } else if (IsStoredAsLane(type) && RoundTile(type).function == nullptr) {
+    DispatchLane(LaneOf(type),
+                 [&]<class T>() { VisitFoldOp<T>(*opcode, [&]<class F>() { loops = kLoopsOf<F, T>; }); });
+  }
+  return loops;
+}
+
+}  // namespace hlo::cpu

@@ -1,0 +1,89 @@
+#include "kernels/cpu/gather_scatter/window_starts.h"
+
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+
+#include "base/check.h"
+#include "kernels/cpu/elementwise/tile_loops.h"
+
+namespace hlo::cpu {
+
+WindowStarts::WindowStarts(const DenseArray& indices, const StartDims& dims,
+                           absl::Span<const int64_t> operand_dims, Index last_start, bool clamps)
+    : indices_(indices),
+      start_dims_(dims),
+      operand_strides_(RowMajorStrides(operand_dims)),
+      last_start_(std::move(last_start)),
+      clamps_(clamps) {
+  const Index strides = RowMajorStrides(indices.dims);
+  const auto rank = static_cast<int64_t>(indices.dims.size());
+  const Index positions = OtherDims(rank, {&dims.index_vector_dim, 1});
+  dims_ = Pick(indices.dims, positions);
+  strides_ = Pick(strides, positions);
+  vector_stride_ = dims.index_vector_dim < rank ? strides[dims.index_vector_dim] : 0;
+}
+
+std::optional<int64_t> WindowStarts::IndexLimit() const {
+  const absl::Span<const int64_t> dimensions = start_dims_.start_index_map;
+  const bool plain = indices_.type == ElementType::kS32 && dimensions.size() == 1 &&
+                     start_dims_.operand_batching_dims.empty() && operand_strides_[dimensions[0]] == 1 &&
+                     strides_ == RowMajorStrides(dims_);
+  return plain && !clamps_ ? std::optional(last_start_[dimensions[0]] + 1) : std::nullopt;
+}
+
+template <class T>
+void WindowStarts::ComputeRun(const Odometer& position, int64_t n, int64_t* starts) const {
+  const int64_t step = strides_.empty() ? 0 : strides_.back();
+  const bool clamps = clamps_;
+  for (size_t k = 0; k < start_dims_.start_index_map.size(); ++k) {
+    const T* entries =
+        static_cast<const T*>(indices_.data) + position.place() + static_cast<int64_t>(k) * vector_stride_;
+    const int64_t d = start_dims_.start_index_map[k];
+    const int64_t last = last_start_[d], stride = operand_strides_[d];
+    for (int64_t i = 0; i < n; ++i) {
+      int64_t value;
+      if constexpr (std::is_same_v<T, uint64_t>)
+        value = static_cast<int64_t>(std::min<T>(entries[i * step], std::numeric_limits<int64_t>::max()));
+      else
+        value = static_cast<int64_t>(entries[i * step]);
+      const int64_t clamped = std::min(std::max<int64_t>(value, 0), last);
+      const bool inside = clamps | ((clamped == value) & (starts[i] >= 0));
+      starts[i] = inside ? starts[i] + clamped * stride : -1;
+    }
+  }
+}
+
+void WindowStarts::AddBatches(const Odometer& position, int64_t n, int64_t* starts) const {
+  for (size_t k = 0; k < start_dims_.operand_batching_dims.size(); ++k) {
+    const int64_t d = start_dims_.indices_batching_dims[k], operand = start_dims_.operand_batching_dims[k];
+    const int64_t digit = d < start_dims_.index_vector_dim ? d : d - 1;
+    const int64_t first = position.digits()[digit], step = digit + 1 == dims_.rank() ? 1 : 0;
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t value = first + i * step;
+      const int64_t clamped = std::min(value, last_start_[operand]);
+      const bool inside = clamps_ || (clamped == value && starts[i] >= 0);
+      starts[i] = inside ? starts[i] + clamped * operand_strides_[operand] : -1;
+    }
+  }
+}
+
+void WindowStarts::Compute(int64_t begin, int64_t n, int64_t* starts) const {
+  std::fill_n(starts, n, 0);
+  Odometer position(dims_, strides_, begin);
+  while (n > 0) {
+    const int64_t length = std::min(n, position.left());
+    DispatchLane(LaneOf(indices_.type), [&]<class T>() {
+      if constexpr (std::is_integral_v<T>)
+        ComputeRun<T>(position, length, starts);
+      else
+        HLO_CHECK(false);
+    });
+    AddBatches(position, length, starts);
+    position.Skip(length);
+    starts += length;
+    n -= length;
+  }
+}
+
+}  // namespace hlo::cpu

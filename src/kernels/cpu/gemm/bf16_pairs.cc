@@ -1,0 +1,100 @@
+#include "kernels/cpu/gemm/bf16_pairs.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "base/parallel.h"
+
+namespace hlo::cpu {
+namespace {
+
+constexpr int kExponentBias = 127, kMantissaBits = 7;
+
+// The smallest magnitude of n neighbours but for zeros, less one; 0xffff where there is none.
+uint16_t SmallestLessOne(const bfloat16* from, int64_t n) {
+  uint16_t smallest = 0xffff;
+  for (int64_t i = 0; i < n; ++i) {
+    const auto magnitude = static_cast<uint16_t>(from[i].bits & 0x7fff);
+    smallest = std::min(smallest, static_cast<uint16_t>(magnitude - 1));
+  }
+  return smallest;
+}
+
+// The biased exponent of the matrix's smallest number other than 0: 0 for denormals, and where elements are
+// no neighbours; 255: none.
+int SmallestExponent(const BF16Matrix& matrix, int64_t count, int64_t k_count) {
+  const bool by_rows = matrix.k_stride == 1;
+  if (!by_rows && matrix.stride != 1) return 0;
+  const int64_t lines = by_rows ? count : k_count, length = by_rows ? k_count : count;
+  const int64_t step = by_rows ? matrix.stride : matrix.k_stride;
+  std::atomic<uint16_t> smallest = 0xffff;
+  const int64_t at_once = std::max<int64_t>(1, 32768 / length);
+  ParallelFor((lines + at_once - 1) / at_once, 0.02 * static_cast<double>(lines * length),
+              [&](int64_t chunk) {
+                uint16_t found = 0xffff;
+                const int64_t end = std::min(lines, (chunk + 1) * at_once);
+                for (int64_t line = chunk * at_once; line < end; ++line)
+                  found = std::min(found, SmallestLessOne(matrix.data + line * step, length));
+                uint16_t before = smallest;
+                while (found < before && !smallest.compare_exchange_weak(before, found)) {
+                }
+              });
+  return smallest == 0xffff ? 255 : (smallest + 1) >> kMantissaBits;
+}
+
+}  // namespace
+
+bool HaveNormalProducts(const BF16Matrix& a, int64_t rows, const BF16Matrix& b, int64_t columns,
+                        int64_t k_count) {
+  const int left = SmallestExponent(a, rows, k_count);
+  if (left == 0) return false;
+  const int right = SmallestExponent(b, columns, k_count);
+  if (right == 0) return false;
+  // All sums are multiples of the last bit of the smallest product.
+  constexpr int kSmallestNormal = -126;
+  return left + right - 2 * kExponentBias - 2 * kMantissaBits >= kSmallestNormal;
+}
+
+template <int kWidth>
+void BF16PairSource<kWidth>::PackPair(int64_t first, int64_t count, int64_t k, float* line) const {
+  const bool is_pair = 2 * k + 1 < k_count_;
+  const bfloat16* from = matrix_.data + first * matrix_.stride + 2 * k * matrix_.k_stride;
+  uint32_t pairs[kWidth] = {};
+  for (int64_t i = 0; i < count; ++i, from += matrix_.stride)
+    pairs[i] = from[0].bits | (is_pair ? uint32_t{from[matrix_.k_stride].bits} << 16 : 0u);
+  std::memcpy(line, pairs, sizeof pairs);
+}
+
+template <int kWidth>
+void BF16PairSource<kWidth>::Pack(int64_t first, int64_t count, int64_t k_first, int64_t k_count,
+                                  float* panel) const {
+  const int64_t whole = std::min(k_count, k_count_ / 2 - k_first);  // Pairs of two terms.
+  int64_t k = 0;
+  if (matrix_.k_stride == 1) {
+    alignas(64) float pairs[kWidth * kPanelDepth];
+    const float* rows[kWidth];
+    for (int64_t i = 0; i < count; ++i) {
+      std::memcpy(pairs + i * kPanelDepth, matrix_.data + (first + i) * matrix_.stride + 2 * k_first,
+                  whole * sizeof(float));
+      rows[i] = pairs + i * kPanelDepth;
+    }
+    PackRows<float, kWidth>(rows, count, whole, panel);
+    k = whole;
+  } else if (matrix_.stride == 1 && count == kWidth && kWidth % kLanes<uint32_t> == 0) {
+    for (; k < whole; ++k) {
+      const bfloat16* lower = matrix_.data + first + 2 * (k_first + k) * matrix_.k_stride;
+      const bfloat16* upper = lower + matrix_.k_stride;
+      for (int i = 0; i < kWidth; i += kLanes<uint32_t>) {
+        const Vector<uint32_t> pairs = LoadHalves(lower + i) | LoadHalves(upper + i) << 16;
+        std::memcpy(panel + k * kWidth + i, &pairs, sizeof pairs);
+      }
+    }
+  }
+  for (; k < k_count; ++k) PackPair(first, count, k_first + k, panel + k * kWidth);
+}
+
+template class BF16PairSource<kPanelRows<float>>;
+template class BF16PairSource<kPanelColumns<float>>;
+
+}  // namespace hlo::cpu

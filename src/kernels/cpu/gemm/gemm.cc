@@ -1,0 +1,215 @@
+#include "kernels/cpu/gemm/gemm.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/parallel.h"
+#include "kernels/cpu/gemm/bf16_pairs.h"
+#include "kernels/cpu/gemm/byte_quads.h"
+#include "kernels/cpu/gemm/gemm_core.h"
+#include "kernels/cpu/gemm/gemv.h"
+#include "kernels/cpu/gemm/tiny_gemm.h"
+#include "types/dispatch.h"
+#include "types/promotion.h"
+
+namespace hlo::cpu {
+namespace {
+
+// One product of the batch, a and b with their data where it begins.
+struct OneProduct {
+  int64_t m, n, k;
+  GemmOperand a, b;
+};
+
+template <class T>
+ProductSink<T> SinkOf(const GemmProblem& problem) {
+  // The bits of an integer are the same with a sign and without.
+  const bool is_native = DispatchType(problem.c_type, []<ElementType kType>() {
+    using N = Native<kType>;
+    constexpr bool same_bits = std::is_integral_v<N> && std::is_integral_v<T> && sizeof(N) == sizeof(T);
+    return std::is_same_v<N, T> || same_bits;
+  });
+  return {.data = problem.c,
+          .row_stride = problem.c_row_stride,
+          .byte_count = ByteCount(problem.c_type),
+          .narrow = is_native ? nullptr : NarrowRowOf<T>(problem.c_type),
+          .epilogue = &problem.epilogue};
+}
+
+// The elements of an operand in scratch memory.
+GemmOperand Computed(GemmOperand x, int64_t rows, int64_t columns) {
+  const bool by_rows = x.column_stride == 1;
+  const int64_t lines = by_rows ? rows : columns, length = by_rows ? columns : rows;
+  void* data = Scratch(ScratchSlot::kComputed, rows * columns * ByteCount(x.type));
+  x.compute->run(x.compute->context,
+                 {x.first, lines, length, by_rows ? x.row_stride : x.column_stride, data, length});
+  x.data = data;
+  (by_rows ? x.row_stride : x.column_stride) = length;
+  x.compute = nullptr;
+  return x;
+}
+
+// Few rows, or few columns: those as dense numbers of T, and the other matrix in one pass.
+template <class T>
+void MultiplyThin(const OneProduct& p, const ProductSink<T>& sink) {
+  const bool few_rows = p.m <= p.n;
+  const int64_t rows = few_rows ? p.m : p.n, columns = few_rows ? p.n : p.m, whole = WholeChunks(rows);
+  const auto at_hand = [](const GemmOperand& x, int64_t row_count, int64_t column_count) {
+    return x.compute == nullptr ? x : Computed(x, row_count, column_count);
+  };
+  const int64_t thin_ld = RowDistance(p.k), sums_ld = RowDistance(columns);
+  T* thin = Scratch<T>(ScratchSlot::kCallerA, whole * thin_ld);
+  std::fill(thin + rows * thin_ld, thin + whole * thin_ld, T{});
+  const GemmOperand few = few_rows ? at_hand(p.a, p.m, p.k) : at_hand(p.b, p.k, p.n);
+  const WidenBlock<T> widen = WidenBlockOf<T>(few.type);
+  if (few_rows)
+    widen(few.data, few.row_stride, few.column_stride, rows, p.k, thin, thin_ld);
+  else
+    widen(few.data, few.column_stride, few.row_stride, rows, p.k, thin, thin_ld);
+  const GemmOperand& many = few_rows ? p.b : p.a;
+  MatrixView matrix{many.data, many.type, many.row_stride, many.column_stride, many.compute, many.first};
+  if (!few_rows) std::swap(matrix.row_stride, matrix.column_stride);
+  T* sums = Scratch<T>(ScratchSlot::kResult, whole * sums_ld + (few_rows ? 0 : rows * columns));
+  MultiplyRows(whole, columns, p.k, thin, thin_ld, matrix, sums, sums_ld);
+  if (few_rows) return sink.FinishRows(0, p.m, 0, p.n, sums, sums_ld);
+  T* turned = sums + whole * sums_ld;
+  for (int64_t i = 0; i < p.m; ++i) {
+    for (int64_t j = 0; j < p.n; ++j) turned[i * p.n + j] = sums[j * sums_ld + i];
+  }
+  sink.FinishRows(0, p.m, 0, p.n, turned, p.n);
+}
+
+bool IsNested(const GemmOperand& operand) {
+  return !operand.row_sizes.empty() || !operand.column_sizes.empty();
+}
+
+// The dimensions that a row or column index runs through.
+struct Dims {
+  Index sizes, strides;
+};
+Dims RowDims(const GemmOperand& x, int64_t count) {
+  return x.row_sizes.empty() ? Dims{{count}, {x.row_stride}} : Dims{x.row_sizes, x.row_strides};
+}
+Dims ColumnDims(const GemmOperand& x, int64_t count) {
+  return x.column_sizes.empty() ? Dims{{count}, {x.column_stride}} : Dims{x.column_sizes, x.column_strides};
+}
+
+// f(source) with the panels of an operand whose element (i, k) lies along `dims` and `k_dims`.
+template <class T, int kWidth, class F>
+void WithSource(const GemmOperand& x, const Dims& dims, const Dims& k_dims, F&& f) {
+  if (x.compute != nullptr) {
+    f(ComputedSource<T, kWidth>(x, dims.strides[0], k_dims.strides[0]));
+  } else if (IsNested(x)) {
+    f(NestedSource<T, kWidth>(x.data, x.type, dims.sizes, dims.strides, k_dims.sizes, k_dims.strides));
+  } else {
+    f(StridedSource<T, kWidth>(x.data, x.type, dims.strides[0], k_dims.strides[0]));
+  }
+}
+
+// Whether the product takes as long as it takes to read the larger matrix.
+template <class T>
+bool IsThin(const OneProduct& p) {
+  constexpr int64_t kManyColumns = 64;
+  if (IsNested(p.a) || IsNested(p.b)) return false;
+  return std::min(p.m, p.n) <= kFewRows || (p.m <= kMostRows && p.n >= kManyColumns &&
+                                            p.b.column_stride == 1 && ByteCount(p.b.type) == sizeof(T));
+}
+
+bool HavePairsOfBF16(const GemmOperand& a, const GemmOperand& b, int64_t m, int64_t n, int64_t k) {
+  constexpr double kWorthwhile = 1 << 15;
+  const double terms = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  const auto is_bf16 = [](const GemmOperand& x) { return x.type == ElementType::kBF16 && !IsNested(x); };
+  return kMultipliesPairsOfBF16 && is_bf16(a) && is_bf16(b) && std::min(m, n) > kFewRows &&
+         terms >= kWorthwhile;
+}
+
+// False, and nothing is done, where the operands are others or the numbers too small.
+bool MultiplyBF16(const OneProduct& p, const ProductSink<float>& sink) {
+  if (!IsPlainMatrix(p.a) || !IsPlainMatrix(p.b) || !HavePairsOfBF16(p.a, p.b, p.m, p.n, p.k)) return false;
+  const BF16Matrix a{static_cast<const bfloat16*>(p.a.data), p.a.row_stride, p.a.column_stride};
+  const BF16Matrix b{static_cast<const bfloat16*>(p.b.data), p.b.column_stride, p.b.row_stride};
+  if (!HaveNormalProducts(a, p.m, b, p.n, p.k)) return false;
+  MultiplyPanels<float, Terms::kPairs>(p.m, p.n, (p.k + 1) / 2, BF16PairSource<kPanelRows<float>>(a, p.k),
+                                       BF16PairSource<kPanelColumns<float>>(b, p.k), sink);
+  return true;
+}
+
+template <class T>
+void Multiply(const OneProduct& p, const ProductSink<T>& sink) {
+  if constexpr (!kComplex<T>) {
+    if (IsThin<T>(p)) return MultiplyThin<T>(p, sink);
+  }
+  if constexpr (std::is_same_v<T, float>) {
+    if (MultiplyBF16(p, sink)) return;
+  }
+  if constexpr (std::is_same_v<T, uint32_t>) {
+    const bool bytes = p.a.type == ElementType::kS8 && p.b.type == ElementType::kS8;
+    if (kMultipliesQuads && bytes && IsPlainMatrix(p.a) && IsPlainMatrix(p.b)) {
+      const ByteQuadSource<kPanelRows<T>, true> a(p.a.data, p.a.row_stride, p.a.column_stride, p.k);
+      const ByteQuadSource<kPanelColumns<T>, false> b(p.b.data, p.b.column_stride, p.b.row_stride, p.k);
+      return MultiplyPanels<T, Terms::kQuads>(p.m, p.n, (p.k + 3) / 4, a, b, sink);
+    }
+    if (IsPlainMatrix(p.a) && IsPlainMatrix(p.b) && FitsPairs(p.a.type) && FitsPairs(p.b.type)) {
+      const PairSource<kPanelRows<T>> a(p.a.data, p.a.type, p.a.row_stride, p.a.column_stride, p.k);
+      const PairSource<kPanelColumns<T>> b(p.b.data, p.b.type, p.b.column_stride, p.b.row_stride, p.k);
+      return MultiplyPanels<T, Terms::kPairs>(p.m, p.n, (p.k + 1) / 2, a, b, sink);
+    }
+  }
+  WithSource<T, kPanelRows<T>>(p.a, RowDims(p.a, p.m), ColumnDims(p.a, p.k), [&](const auto& a) {
+    WithSource<T, kPanelColumns<T>>(p.b, ColumnDims(p.b, p.n), RowDims(p.b, p.k),
+                                    [&](const auto& b) { MultiplyPanels<T>(p.m, p.n, p.k, a, b, sink); });
+  });
+}
+
+GemmOperand Shifted(GemmOperand operand, int64_t offset) {
+  operand.first += offset;
+  if (operand.data != nullptr)
+    operand.data = static_cast<const std::byte*>(operand.data) + offset * ByteCount(operand.type);
+  return operand;
+}
+
+template <class T>
+void MultiplyBatch(const GemmProblem& problem) {
+  const int64_t count = Product(problem.batch_dims);
+  const ProductSink<T> sink = SinkOf<T>(problem);
+  const auto one = [&](int64_t batch) {
+    const BatchOffsets at = OffsetsOf(problem, batch);
+    ProductSink<T> to = sink;
+    to.origin = at.c;
+    Multiply<T>({problem.m, problem.n, problem.k, Shifted(problem.a, at.a), Shifted(problem.b, at.b)}, to);
+  };
+  const double each = ProductNanoseconds<T>(static_cast<double>(problem.m) * static_cast<double>(problem.n) *
+                                            static_cast<double>(problem.k)) +
+                      100;
+  // Large products share the threads; small ones, and many, get one each.
+  if (count < 4 * ThreadCount() && each > 100'000) {
+    for (int64_t batch = 0; batch < count; ++batch) one(batch);
+  } else {
+    ParallelFor(count, each * static_cast<double>(count), one);
+  }
+}
+
+}  // namespace
+
+ElementType GemmComputeType(ElementType a, ElementType b, ElementType c) {
+  const auto is = [&](ElementType type) { return a == type || b == type || c == type; };
+  if (IsComplex(c)) {
+    return is(ElementType::kC128) || is(ElementType::kF64) ? ElementType::kC128 : ElementType::kC64;
+  }
+  if (IsIntegral(c)) return BitWidth(c) <= 32 ? ElementType::kU32 : ElementType::kU64;
+  return is(ElementType::kF64) ? ElementType::kF64 : ElementType::kF32;
+}
+
+bool GemmSupports(ElementType a, ElementType b, ElementType c) { return ProductType(a, b, c) == c; }
+
+bool GemmWantsMemory(const GemmProblem& p) { return HavePairsOfBF16(p.a, p.b, p.m, p.n, p.k); }
+
+void Gemm(const GemmProblem& problem) {
+  if (problem.m == 0 || problem.n == 0 || Product(problem.batch_dims) == 0) return;
+  HLO_CHECK(GemmSupports(problem.a.type, problem.b.type, problem.c_type));
+  if (TinyGemm(problem)) return;
+  DispatchCompute(GemmComputeType(problem.a.type, problem.b.type, problem.c_type),
+                  [&]<class T>() { MultiplyBatch<T>(problem); });
+}
+
+}  // namespace hlo::cpu

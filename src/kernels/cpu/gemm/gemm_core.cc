@@ -1,0 +1,242 @@
+#include "kernels/cpu/gemm/gemm_core.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "base/check.h"
+#include "base/pages.h"
+#include "base/parallel.h"
+#include "kernels/cpu/gemm/gemm_kernels.h"
+
+namespace hlo::cpu {
+namespace {
+
+struct Free {
+  void operator()(void* p) const { std::free(p); }
+};
+struct ScratchBuffer {
+  std::unique_ptr<void, Free> data;
+  int64_t byte_count = 0;
+};
+
+constexpr int64_t RoundUp(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
+
+// --- Packing
+
+// A panel of b for complex numbers: of each row real parts, then imaginary parts.
+template <class T>
+void SplitParts(int64_t k_count, T* panel) {
+  using R = Part<T>;
+  constexpr int kLane = kPanelColumns<T>;
+  R parts[2 * kLane];
+  for (int64_t k = 0; k < k_count; ++k) {
+    R* row = reinterpret_cast<R*>(panel + k * kLane);
+    for (int j = 0; j < kLane; ++j) {
+      parts[j] = row[2 * j];
+      parts[kLane + j] = row[2 * j + 1];
+    }
+    std::memcpy(row, parts, sizeof parts);
+  }
+}
+
+// --- Blocks
+
+// Of a panel count, how many go into one piece of work: few enough that there are pieces for many threads,
+// many enough that their panels stay in the second level of the cache.
+int64_t PanelsPerPiece(int64_t panels, int64_t most, int64_t pieces_wanted) {
+  return std::clamp<int64_t>(panels / std::max<int64_t>(1, pieces_wanted), 1, most);
+}
+
+// An epilogue wants long rows; the panels of short sums are small.
+int64_t WidestPiece(int64_t k_count) { return std::clamp<int64_t>(256 * kPanelDepth / k_count, 256, 1024); }
+
+constexpr int64_t kSmallBlock = 256 << 10;  // In bytes.
+
+// A block of the result, and the panels of both operands for kPanelDepth terms.
+template <class T, Terms kTerms>
+struct Block {
+  static constexpr int kRows = kPanelRows<T>, kColumns = kPanelColumns<T>;
+  int64_t row, rows, column, columns;  // In the whole result.
+  T* sums;
+  int64_t ld;
+  T *a_panels, *b_panels;
+
+  int64_t RowPanels() const { return RoundUp(rows, kRows) / kRows; }
+  int64_t ColumnPanels() const { return RoundUp(columns, kColumns) / kColumns; }
+
+  void Pack(int64_t k_first, int64_t k_count, const PanelSource<T, kRows>& a,
+            const PanelSource<T, kColumns>& b) const {
+    const int64_t row_panels = RowPanels(), column_panels = ColumnPanels();
+    const int64_t a_bunch = a.bunch(), b_bunch = b.bunch();
+    const int64_t row_bunches = RoundUp(row_panels, a_bunch) / a_bunch,
+                  column_bunches = RoundUp(column_panels, b_bunch) / b_bunch;
+    const double nanoseconds = static_cast<double>(rows * k_count) * (0.3 + a.nanoseconds()) +
+                               static_cast<double>(columns * k_count) * (0.3 + b.nanoseconds());
+    ParallelFor(row_bunches + column_bunches, nanoseconds, [&](int64_t bunch) {
+      const bool is_a = bunch < row_bunches;
+      const int64_t start = is_a ? bunch * a_bunch : (bunch - row_bunches) * b_bunch;
+      const int64_t end =
+          is_a ? std::min(start + a_bunch, row_panels) : std::min(start + b_bunch, column_panels);
+      if (is_a) {
+        a.PackPanels(row + start * kRows, std::min(end * kRows, rows) - start * kRows, k_first, k_count,
+                     a_panels + start * kRows * k_count);
+      } else {
+        T* panels = b_panels + start * kColumns * k_count;
+        b.PackPanels(column + start * kColumns, std::min(end * kColumns, columns) - start * kColumns, k_first,
+                     k_count, panels);
+        if constexpr (kComplex<T>) SplitParts((end - start) * k_count, panels);
+      }
+    });
+  }
+
+  // The row panels and column panels of a piece of the product.
+  struct Piece {
+    int64_t tall, wide;
+  };
+  Piece PieceOf(int64_t k_count, bool has_epilogue) const {
+    const int64_t row_panels = RowPanels(), column_panels = ColumnPanels();
+    if (!has_epilogue) {
+      const int64_t tall = PanelsPerPiece(row_panels, 96 / kRows, 8);
+      return {tall, PanelsPerPiece(column_panels, 256 / kColumns, 64 / (row_panels / tall + 1))};
+    }
+    const int64_t widest = WidestPiece(k_count);
+    const int64_t wide = std::min(column_panels, widest / kColumns);
+    const int64_t tallest = std::min<int64_t>(96, 96 * 256 / (wide * kColumns)) / kRows;
+    return {PanelsPerPiece(row_panels, tallest, 64 / (column_panels / wide + 1)), wide};
+  }
+
+  // Adds the panels' product to the sums, or stores it; finishes them after the last.
+  void Multiply(int64_t k_count, bool add, bool is_last, const ProductSink<T>& sink) const {
+    const int64_t row_panels = RowPanels(), column_panels = ColumnPanels();
+    const auto [tall, wide] = PieceOf(k_count, sink.HasEpilogue());
+    const int64_t down = RoundUp(row_panels, tall) / tall, across = RoundUp(column_panels, wide) / wide;
+    const auto terms =
+        static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(k_count);
+    // Pieces of a small block have short rows, and the block stays in the cache as a whole.
+    const bool finishes_whole =
+        is_last && sink.HasEpilogue() && rows * columns * static_cast<int64_t>(sizeof(T)) <= kSmallBlock;
+    const bool is_only = is_last && !add;  // Sums of a piece go nowhere else.
+    ParallelFor(down * across, ProductNanoseconds<T>(terms), [&](int64_t piece) {
+      const int64_t i = piece % down * tall, j = piece / down * wide;
+      const int64_t i_end = std::min(i + tall, row_panels), j_end = std::min(j + wide, column_panels);
+      const int64_t r = i * kRows, c = j * kColumns;
+      const int64_t piece_rows = std::min(i_end * kRows, rows) - r,
+                    piece_columns = std::min(j_end * kColumns, columns) - c;
+      T* to = sums + r * ld + c;
+      int64_t to_ld = ld;
+      if (is_only && !sink.SumsInPlace() && !finishes_whole) {
+        to_ld = piece_columns;
+        to = Scratch<T>(ScratchSlot::kPiece, piece_rows * piece_columns);
+      }
+      MultiplyPacked<T, kTerms>({.rows = piece_rows,
+                                 .columns = piece_columns,
+                                 .k_count = k_count,
+                                 .a = a_panels + r * k_count,
+                                 .b = b_panels + c * k_count},
+                                to, to_ld, add);
+      if (is_last && !finishes_whole) sink.Finish(row + r, piece_rows, column + c, piece_columns, to, to_ld);
+    });
+    if (finishes_whole) sink.FinishRows(row, rows, column, columns, sums, ld);
+  }
+};
+
+// sink = a * b over all of k, block after block.
+template <class T, Terms kTerms>
+void MultiplyBlocks(int64_t m, int64_t n, int64_t k_begin, int64_t k_end,
+                    const PanelSource<T, kPanelRows<T>>& a, const PanelSource<T, kPanelColumns<T>>& b,
+                    const ProductSink<T>& sink) {
+  constexpr int kRows = kPanelRows<T>, kColumns = kPanelColumns<T>;
+  constexpr int64_t kSide = 12288 / static_cast<int64_t>(sizeof(T));
+  const int64_t most = sink.SumsInPlace() ? kSide : kSide / 3;
+  const int64_t tall = RoundUp(std::min(m, most), kRows), wide = RoundUp(std::min(n, most), kColumns);
+  const int64_t depth = std::min(kPanelDepth, k_end - k_begin);
+  T* panels = Scratch<T>(ScratchSlot::kPanels, (tall + wide) * depth);
+  for (int64_t j = 0; j < n; j += wide) {
+    for (int64_t i = 0; i < m; i += tall) {
+      Block<T, kTerms> block{
+          .row = i, .rows = std::min(tall, m - i), .column = j, .columns = std::min(wide, n - j)};
+      block.a_panels = panels;
+      block.b_panels = panels + tall * depth;
+      if (sink.SumsInPlace()) {
+        block.ld = sink.row_stride;
+        block.sums = static_cast<T*>(sink.At(i, j));
+      } else {
+        block.ld = sink.data == nullptr ? block.columns : RoundUp(block.columns, kColumns);
+        block.sums = Scratch<T>(ScratchSlot::kSums, block.ld * block.rows);
+      }
+      for (int64_t k = k_begin; k < k_end; k += depth) {
+        const int64_t k_count = std::min(depth, k_end - k);
+        block.Pack(k, k_count, a, b);
+        block.Multiply(k_count, k > k_begin, k + k_count == k_end, sink);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+int64_t EpilogueColumns(int64_t k) {
+  return WidestPiece(k <= kPanelDepth ? std::max<int64_t>(k, 1) : kPanelDepth);
+}
+
+void* Scratch(ScratchSlot slot, int64_t byte_count) {
+  static thread_local ScratchBuffer buffers[static_cast<int>(ScratchSlot::kCount)];
+  ScratchBuffer& buffer = buffers[static_cast<int>(slot)];
+  if (buffer.byte_count < byte_count) {
+    // Panels are read in turn with rows that lie far apart: each takes an entry of the table of pages.
+    constexpr int64_t kPage = 4096, kManyPages = 2 << 20;
+    buffer.data = nullptr;
+    buffer.byte_count = RoundUp(byte_count, kPage);
+    buffer.data.reset(AllocatePages(buffer.byte_count, kManyPages));
+    HLO_CHECK(buffer.data != nullptr);
+  }
+  return buffer.data.get();
+}
+
+template <class T, Terms kTerms>
+void MultiplyPanels(int64_t m, int64_t n, int64_t k, const PanelSource<T, kPanelRows<T>>& a,
+                    const PanelSource<T, kPanelColumns<T>>& b, const ProductSink<T>& sink) {
+  if (m == 0 || n == 0) return;
+  // A long sum for a small result: pieces of it, then their sum in order.
+  constexpr int64_t kLongest = 8 * kPanelDepth, kMostPieces = 16;
+  const int64_t pieces = m * n <= 128 * 128 ? std::min(k / kLongest, kMostPieces) : 1;
+  if (pieces <= 1 && k > 0) return MultiplyBlocks<T, kTerms>(m, n, 0, k, a, b, sink);
+  T* sums = Scratch<T>(ScratchSlot::kPartials, std::max<int64_t>(pieces, 1) * m * n);
+  if (k == 0) std::fill_n(sums, m * n, T{});
+  const auto terms = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  ParallelFor(pieces, ProductNanoseconds<T>(terms), [&](int64_t p) {
+    const ProductSink<T> part{.data = sums + p * m * n, .row_stride = n, .byte_count = sizeof(T)};
+    MultiplyBlocks<T, kTerms>(m, n, k * p / pieces, k * (p + 1) / pieces, a, b, part);
+  });
+  for (int64_t p = 1; p < pieces; ++p) {
+    for (int64_t i = 0; i < m * n; ++i) sums[i] += sums[p * m * n + i];
+  }
+  sink.FinishRows(0, m, 0, n, sums, n);
+}
+
+#define HLO_COMPUTE_TYPE(T)                                                                        \
+  template void MultiplyPanels<T>(int64_t, int64_t, int64_t, const PanelSource<T, kPanelRows<T>>&, \
+                                  const PanelSource<T, kPanelColumns<T>>&, const ProductSink<T>&);
+HLO_COMPUTE_TYPE(float)
+HLO_COMPUTE_TYPE(double)
+HLO_COMPUTE_TYPE(uint32_t)
+HLO_COMPUTE_TYPE(uint64_t)
+HLO_COMPUTE_TYPE(std::complex<float>)
+HLO_COMPUTE_TYPE(std::complex<double>)
+#undef HLO_COMPUTE_TYPE
+
+#define HLO_PAIRS(T)                                                   \
+  template void MultiplyPanels<T, Terms::kPairs>(                      \
+      int64_t, int64_t, int64_t, const PanelSource<T, kPanelRows<T>>&, \
+      const PanelSource<T, kPanelColumns<T>>&, const ProductSink<T>&);
+HLO_PAIRS(uint32_t)
+HLO_PAIRS(float)
+#undef HLO_PAIRS
+template void MultiplyPanels<uint32_t, Terms::kQuads>(int64_t, int64_t, int64_t,
+                                                      const PanelSource<uint32_t, kPanelRows<uint32_t>>&,
+                                                      const PanelSource<uint32_t, kPanelColumns<uint32_t>>&,
+                                                      const ProductSink<uint32_t>&);
+
+}  // namespace hlo::cpu

@@ -1,0 +1,147 @@
+#pragma once
+// What a reduction has combined so far: for each result a run of elements in its lane.
+
+#include <cstring>
+
+#include "kernels/cpu/loops/reduce_program.h"
+#include "kernels/cpu/memory/buffer_cache.h"
+
+namespace hlo::cpu {
+
+class Accumulators {
+ public:
+  static constexpr int64_t kWidest = 16;  // Bytes of an element.
+
+  Accumulators(const ReduceProgram& program, int64_t length) : program_(program) {
+    bytes_.resize(program.results.size() * length * kWidest);
+    for (size_t k = 0; k < program.results.size(); ++k) {
+      at_.push_back(bytes_.data() + k * length * kWidest);
+      width_.push_back(LaneBytes(lane(k)));
+    }
+  }
+  Lane lane(size_t k) const { return LaneOf(program_.results[k].init_type); }
+  std::byte* at(size_t k, int64_t i) { return at_[k] + i * width_[k]; }
+  size_t count() const { return at_.size(); }
+
+  // The elements from `i` on become those of the body's tile.
+  void Take(const TileProgram::Runner& runner, int64_t i, int64_t n) {
+    for (size_t k = 0; k < count(); ++k)
+      std::memcpy(at(k, i), runner.yielded(static_cast<int64_t>(k)), n * width_[k]);
+  }
+  void FillWithInit(void* const* arguments, int64_t i, int64_t n) {
+    alignas(16) std::byte element[kWidest];
+    for (size_t k = 0; k < count(); ++k) {
+      LoadInit(arguments, k, element);
+      CopyStrided(n, width_[k], at(k, i), 1, element, 0);
+    }
+  }
+  void Combine(const TileProgram::Runner& runner, int64_t i, int64_t n) {
+    CombineWith(i, n, [&](size_t k) { return Yielded(runner, k, 0); });
+  }
+  // Element i becomes the body's tile folded, or is combined with it.
+  void FoldTile(const TileProgram::Runner& runner, const TileCall& fold, int64_t i, int64_t n, bool first) {
+    alignas(16) std::byte element[kWidest];
+    const void* in[] = {runner.yielded(0)};
+    fold.function(n, first ? at(0, i) : element, in, fold.parameter);
+    if (first) return;
+    const void* both[] = {at(0, i), element};
+    CombineInto(i, 1, both);
+  }
+  // acc[i] = combiner(acc[i], other[0])
+  void CombineWith(int64_t i, Accumulators& other) {
+    CombineWith(i, 1, [&](size_t k) { return other.at(k, 0); });
+  }
+  // The same with element j of the body's tile.
+  void CombineWith(int64_t i, const TileProgram::Runner& runner, int64_t j) {
+    CombineWith(i, 1, [&](size_t k) { return Yielded(runner, k, j); });
+  }
+  // acc[i + j] = combiner(acc[i + j], acc[other + j])
+  void Fold(int64_t i, int64_t other, int64_t n) {
+    CombineWith(i, n, [&](size_t k) { return at(k, other); });
+  }
+  // The first n elements to their first.
+  void Halve(int64_t n) {
+    while (n > 1) {
+      const int64_t half = (n + 1) / 2;
+      Fold(0, half, n - half);
+      n = half;
+    }
+  }
+  // As Halve, but neighbours with neighbours.
+  void HalveInOrder(int64_t n) {
+    KeptVector<std::byte> sides(2 * count() * n * kWidest);
+    absl::InlinedVector<const void*, 8> in(2 * count());
+    for (; n > 1; n = (n + 1) / 2) {
+      const int64_t pairs = n / 2;
+      for (size_t k = 0; k < 2 * count(); ++k) {
+        std::byte* side = sides.data() + static_cast<int64_t>(k) * n * kWidest;
+        const size_t value = k % count();
+        CopyStrided(pairs, width_[value], side, 1, at(value, k < count() ? 0 : 1), 2);
+        in[k] = side;
+      }
+      if (n % 2 != 0) {
+        for (size_t k = 0; k < count(); ++k) std::memcpy(at(k, pairs), at(k, n - 1), width_[k]);
+      }
+      CombineInto(0, pairs, in.data());
+    }
+  }
+  // combiner(init, acc[j]) for j of [i, i + n)
+  void AddInit(void* const* arguments, int64_t i, int64_t n) {
+    Accumulators inits(program_, n);
+    inits.FillWithInit(arguments, 0, n);
+    CombineOf(
+        i, n, [&](size_t k) { return inits.at(k, 0); }, [&](size_t k) { return at(k, i); });
+  }
+  // acc[i, i + n) become results from `to` on.
+  void Store(void* const* arguments, int64_t i, int64_t n, int64_t to) {
+    for (size_t k = 0; k < count(); ++k) {
+      const ReduceProgram::Result& result = program_.results[k];
+      auto* out = static_cast<std::byte*>(arguments[result.output]) + to * ByteCount(result.output_type);
+      const TileCall narrow = StoreTile(result.output_type);
+      const void* in[] = {at(k, i)};
+      if (narrow.function != nullptr)
+        narrow.function(n, out, in, narrow.parameter);
+      else
+        std::memcpy(out, in[0], n * width_[k]);
+    }
+  }
+
+ private:
+  void LoadInit(void* const* arguments, size_t k, std::byte* element) {
+    const ReduceProgram::Result& result = program_.results[k];
+    const TileCall widen = LoadTile(result.init_type);
+    const void* in[] = {arguments[result.init]};
+    if (widen.function != nullptr)
+      widen.function(1, element, in, widen.parameter);
+    else
+      std::memcpy(element, in[0], width_[k]);
+  }
+  const std::byte* Yielded(const TileProgram::Runner& runner, size_t k, int64_t j) const {
+    return static_cast<const std::byte*>(runner.yielded(static_cast<int64_t>(k))) + j * width_[k];
+  }
+  // acc[i, i + n) = combiner(acc, others); others(k) and olds(k) are pointers to elements of result k.
+  template <class Others>
+  void CombineWith(int64_t i, int64_t n, Others&& others) {
+    CombineOf(
+        i, n, [&](size_t k) { return at(k, i); }, others);
+  }
+  template <class Olds, class Others>
+  void CombineOf(int64_t i, int64_t n, Olds&& olds, Others&& others) {
+    absl::InlinedVector<const void*, 8> in;
+    for (size_t k = 0; k < count(); ++k) in.push_back(olds(k));
+    for (size_t k = 0; k < count(); ++k) in.push_back(others(k));
+    CombineInto(i, n, in.data());
+  }
+  void CombineInto(int64_t i, int64_t n, const void* const* in) {
+    absl::InlinedVector<void*, 8> out;
+    for (size_t k = 0; k < count(); ++k) out.push_back(at(k, i));
+    program_.combiner.Run(n, in, out.data());
+  }
+
+  const ReduceProgram& program_;
+  KeptVector<std::byte> bytes_;
+  absl::InlinedVector<std::byte*, 4> at_;
+  absl::InlinedVector<int64_t, 4> width_;
+};
+
+}  // namespace hlo::cpu

@@ -1,0 +1,447 @@
+#include "kernels/cpu/loops/reduce_program.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "base/check.h"
+#include "base/parallel.h"
+#include "kernels/cpu/chains/chain_fold.h"
+#include "kernels/cpu/elementwise/stored_folds.h"
+#include "kernels/cpu/elementwise/tile_loops.h"
+#include "kernels/cpu/loops/accumulators.h"
+#include "kernels/cpu/memory/buffer_cache.h"
+
+namespace hlo::cpu {
+namespace {
+
+constexpr int64_t kPiece = 32 << 10;        // Elements of a long reduction that are reduced by themselves.
+constexpr int64_t kReduceChunk = 16 << 10;  // Elements that a thread takes at a time, at least and
+constexpr int64_t kLargestChunk = 64 << 10;
+constexpr int64_t kWidest = Accumulators::kWidest;
+
+// Rows of a program, one after the other.
+class RowReducer {
+ public:
+  RowReducer(const ReduceProgram& program, void* const* arguments)
+      : program_(program), runner_(program.body, arguments), fold_(program.fold) {
+    const std::optional<ElementType> type = program.body.YieldedAsStored();
+    if (type.has_value() && fold_.function != nullptr) stored_folds_ = FindStoredFolds(fold_, *type);
+    if (const std::optional<int64_t> step = program.body.StoredStep(); step.has_value()) {
+      runner_.SetOuter(0);
+      stored_ = static_cast<const std::byte*>(runner_.stored(0));
+      stored_step_ = *step;
+    }
+    if (program.pick != ReduceProgram::Pick::kNone) {
+      const Opcode extreme =
+          program.pick == ReduceProgram::Pick::kLargest ? Opcode::kMaximum : Opcode::kMinimum;
+      fold_ = FindTileFold(extreme, program.results[0].init_type);
+      find_ = FindFirstEqual(LaneOf(program.results[0].init_type));
+      tile_.emplace(program, 1);
+      tile_->FillWithInit(arguments, 0, 1);
+      initial_is_nan_ = IsNan(tile_->lane(0), tile_->at(0, 0));
+    } else if (fold_.function == nullptr)
+      tile_.emplace(program, program.body.tile());
+    else if (program.body.YieldsBF16())
+      fold_ = FindBF16Fold(fold_);
+    if (find_ == nullptr && program.body.Folds()) {
+      if (const auto kind = ChainFold::KindOf(program.fold, program.body.YieldsBF16()))
+        chain_folds_.assign(kFolds, ChainFold(*kind));
+      if (!chain_folds_.empty()) runner_.BeginRows();
+    }
+  }
+
+  // The rows [begin, end), to elements from 0 on. Those go to `with_nans` that have to be combined in order.
+  void ReduceRows(int64_t begin, int64_t end, Accumulators& to, KeptVector<int64_t>* with_nans) {
+    const int64_t n = program_.reduced_count();
+    int64_t row = begin;
+    if (stored_folds_.rows != nullptr) {
+      constexpr int kAtOnce = StoredFolds::kAtOnce;
+      const int64_t apart = (end - begin) / kAtOnce;
+      const auto width = static_cast<int64_t>(LaneBytes(to.lane(0)));
+      for (; row < begin + apart; ++row) {
+        const void* rows[kAtOnce];
+        for (int k = 0; k < kAtOnce; ++k) rows[k] = StoredRow(row + k * apart);
+        alignas(16) std::byte results[kAtOnce * kWidest];
+        stored_folds_.rows(n, rows, results);
+        for (int k = 0; k < kAtOnce; ++k)
+          std::memcpy(to.at(0, row - begin + k * apart), results + k * width, width);
+      }
+      row = begin + kAtOnce * apart;
+    }
+    for (; stored_folds_.row != nullptr && row < end; ++row)
+      stored_folds_.row(n, StoredRow(row), to.at(0, row - begin));
+    while (!chain_folds_.empty() && row < end) {
+      const auto folds = absl::MakeSpan(chain_folds_).subspan(0, end - row);
+      runner_.RunFoldingRows(row, folds);
+      for (const ChainFold& fold : folds) StoreFold(fold, to.at(0, row++ - begin));
+    }
+    for (; row < end; ++row) {
+      SetRow(row);
+      if (!Reduce(0, n, to, row - begin)) with_nans->push_back(row);
+    }
+  }
+
+  void SetRow(int64_t row) { runner_.SetRow(row); }
+  // Inner positions [begin, end) of the row, to element i. False where a NaN forbids to combine them by
+  // picking.
+  bool Reduce(int64_t begin, int64_t end, Accumulators& to, int64_t i) {
+    if (stored_folds_.long_row != nullptr) {
+      stored_folds_.long_row(end - begin, runner_.stored(begin), to.at(0, i));
+      return true;
+    }
+    if (!chain_folds_.empty()) {
+      runner_.RunFolding(begin, end, chain_folds_[0]);
+      StoreFold(chain_folds_[0], to.at(0, i));
+      return true;
+    }
+    bool only_numbers = !program_.picks_among_numbers || !initial_is_nan_;
+    const int64_t tile = program_.body.tile();
+    for (int64_t t = begin; t < end; t += tile) {
+      const int64_t n = std::min(tile, end - t);
+      if (find_ != nullptr) {
+        runner_.RunFirst(t, n);
+        only_numbers &= PickFromTile(t, n, t == begin, to, i) || !program_.picks_among_numbers;
+        continue;
+      }
+      runner_.RunTile(t, n);
+      if (fold_.function != nullptr)
+        to.FoldTile(runner_, fold_, i, n, t == begin);
+      else if (t == begin)
+        tile_->Take(runner_, 0, n);
+      else
+        tile_->Combine(runner_, 0, n);
+    }
+    if (fold_.function != nullptr) return only_numbers;
+    tile_->Halve(std::min(tile, end - begin));
+    for (size_t k = 0; k < to.count(); ++k) std::memcpy(to.at(k, i), tile_->at(k, 0), LaneBytes(to.lane(k)));
+    return true;
+  }
+  // The whole row to element i, one after the other from the initial value on.
+  void ReduceInOrder(void* const* arguments, Accumulators& to, int64_t i) {
+    to.FillWithInit(arguments, i, 1);
+    const int64_t tile = program_.body.tile(), end = program_.reduced_count();
+    for (int64_t t = 0; t < end; t += tile) {
+      const int64_t n = std::min(tile, end - t);
+      runner_.RunTile(t, n);
+      for (int64_t j = 0; j < n; ++j) to.CombineWith(i, runner_, j);
+    }
+  }
+
+ private:
+  const ReduceProgram& program_;
+  TileProgram::Runner runner_;
+  // Of values that are zeros like that of a position, the last one's position; that one for other values.
+  static int64_t LastZero(Lane lane, int64_t n, const std::byte* values, int64_t position) {
+    return DispatchLane(lane, [&]<class T>() {
+      if constexpr (std::is_floating_point_v<T>) {
+        const T* a = reinterpret_cast<const T*>(values);
+        if (a[position] != 0) return position;
+        int64_t last = n - 1;
+        while (a[last] != 0) --last;
+        return last;
+      } else {
+        return position;
+      }
+    });
+  }
+  // The tile's pair goes after those before it.
+  // False where its value is a NaN.
+  bool PickFromTile(int64_t begin, int64_t n, bool first, Accumulators& to, int64_t i) {
+    Accumulators& pair = first ? to : *tile_;
+    const int64_t at = first ? i : 0;
+    const auto* values = static_cast<const std::byte*>(runner_.yielded(0));
+    alignas(16) std::byte extreme[kWidest];
+    const void* in[] = {values};
+    fold_.function(n, extreme, in, fold_.parameter);
+    const int64_t width = LaneBytes(to.lane(0)), position = find_(n, values, extreme);
+    const int64_t chosen = program_.picks_last_value ? LastZero(to.lane(0), n, values, position) : position;
+    std::memcpy(pair.at(0, at), values + chosen * width, width);
+    FillIota(to.lane(1), 1, pair.at(1, at), begin + position, 0);
+    const bool is_number = !IsNan(to.lane(0), pair.at(0, at));
+    if (!first) to.CombineWith(i, *tile_);
+    return is_number;
+  }
+
+  static bool IsNan(Lane lane, const void* value) {
+    return DispatchLane(lane, [&]<class T>() {
+      if constexpr (std::is_floating_point_v<T>) {
+        T number;
+        std::memcpy(&number, value, sizeof number);
+        return number != number;
+      }
+      return false;
+    });
+  }
+
+  const void* StoredRow(int64_t row) {
+    if (stored_ != nullptr) return stored_ + row * stored_step_;
+    SetRow(row);
+    return runner_.stored(0);
+  }
+
+  static void StoreFold(const ChainFold& fold, std::byte* to) {
+    const float result = fold.result();
+    std::memcpy(to, &result, sizeof result);
+  }
+
+  FindFn find_ = nullptr;
+  bool initial_is_nan_ = false;
+  TileCall fold_;
+  StoredFolds stored_folds_;           // Of rows as they lie in memory.
+  const std::byte* stored_ = nullptr;  // Row 0 of those, where the next one is always as far.
+  int64_t stored_step_ = 0;
+  std::optional<Accumulators> tile_;
+  // Of values as they are computed; several, so that a row need not wait for the sums of the one before.
+  static constexpr int64_t kFolds = 4;
+  absl::InlinedVector<ChainFold, kFolds> chain_folds_;
+};
+
+void ReduceRows(const ReduceProgram& program, void* const* arguments) {
+  const int64_t kept = program.kept_count(), reduced = program.reduced_count();
+  const int64_t chunk = std::clamp(kept * reduced / 16, kReduceChunk, kLargestChunk);
+  const int64_t per_chunk = std::max<int64_t>(1, chunk / reduced);
+  ParallelFor((kept + per_chunk - 1) / per_chunk, program.nanoseconds(), [&](int64_t chunk) {
+    program.RunRows(arguments, chunk * per_chunk, std::min(kept, (chunk + 1) * per_chunk));
+  });
+}
+
+// Rows as parts that stand side by side.
+void ReduceParts(const ReduceProgram& program, void* const* arguments) {
+  const int64_t kept = program.kept_count(), length = program.part_length, parts = program.body.inner_count();
+  ParallelFor(kept, program.nanoseconds(), [&](int64_t o) {
+    TileProgram::Runner runner(program.body, arguments);
+    Accumulators acc(program, parts);
+    for (int64_t i = 0; i < length; ++i) {
+      runner.SetOuter(o * length + i);
+      runner.RunTile(0, parts);
+      if (i == 0)
+        acc.Take(runner, 0, parts);
+      else
+        acc.Combine(runner, 0, parts);
+    }
+    acc.HalveInOrder(parts);
+    acc.AddInit(arguments, 0, 1);
+    acc.Store(arguments, 0, 1, o);
+  });
+}
+
+// Few long rows: cut into pieces of a fixed size.
+void ReduceLongRows(const ReduceProgram& program, void* const* arguments) {
+  const int64_t kept = program.kept_count(), reduced = program.reduced_count();
+  const int64_t pieces = (reduced + kPiece - 1) / kPiece;
+  Accumulators partial(program, kept * pieces);
+  ParallelFor(kept * pieces, program.nanoseconds(), [&](int64_t i) {
+    RowReducer reducer(program, arguments);
+    reducer.SetRow(i / pieces);
+    const int64_t begin = i % pieces * kPiece;
+    reducer.Reduce(begin, std::min(reduced, begin + kPiece), partial, i);
+  });
+  for (int64_t o = 0; o < kept; ++o) {
+    for (int64_t i = 1; i < pieces; ++i) partial.Fold(o * pieces, o * pieces + i, 1);
+    partial.AddInit(arguments, o * pieces, 1);
+    partial.Store(arguments, o * pieces, 1, o);
+  }
+}
+
+// Strips of columns, walked row by row: long enough that memory is read in order, short enough that their
+// accumulators stay in the L1 cache. A strip lies within one row of the body's innermost dimension.
+struct Strips {
+  explicit Strips(const ReduceProgram& program) {
+    const TileProgram& body = program.body;
+    row = body.row();
+    const bool wide = program.grouping != Grouping::kNone || body.inner_count() >= 8 * kLongest;
+    length = std::min(row, wide ? kLongest : body.tile());
+    per_row = (row + length - 1) / length;
+    count = body.inner_count() / row * per_row;
+  }
+  int64_t begin(int64_t i) const { return i / per_row * row + i % per_row * length; }
+  int64_t size(int64_t i) const { return std::min(length, row - i % per_row * length); }
+
+  static constexpr int64_t kLongest = 4096;
+  int64_t row, length, per_row, count;
+};
+
+// Where rows are added to accumulators as they lie in memory.
+StoredFolds ColumnFolds(const ReduceProgram& program) {
+  const std::optional<ElementType> type = program.body.YieldedAsStored();
+  const bool is_one = program.fold.function != nullptr && program.combiner.step_count() == 1;
+  return type.has_value() && is_one ? FindStoredFolds(program.fold, *type) : StoredFolds{};
+}
+
+void ReduceColumns(const ReduceProgram& program, void* const* arguments) {
+  const int64_t kept = program.kept_count(), reduced = program.reduced_count(), tile = program.body.tile();
+  const Strips strips(program);
+  // Long columns are cut too, where the combiner allows it.
+  constexpr int64_t kMostPieces = 16;
+  const int64_t rows_per_piece =
+      std::max({int64_t{64}, kPiece * 4 / strips.length, (reduced + kMostPieces - 1) / kMostPieces});
+  const int64_t pieces = program.grouping != Grouping::kNone && strips.count < 8
+                             ? std::max<int64_t>(1, (reduced + rows_per_piece - 1) / rows_per_piece)
+                             : 1;
+  const int64_t piece_rows = (reduced + pieces - 1) / pieces;
+  Accumulators partial(program, pieces > 1 ? pieces * kept : 1);
+  const StoredFolds folds = ColumnFolds(program);
+  ParallelFor(strips.count * pieces, program.nanoseconds(), [&](int64_t i) {
+    const int64_t begin = strips.begin(i / pieces), size = strips.size(i / pieces), piece = i % pieces;
+    TileProgram::Runner runner(program.body, arguments);
+    Accumulators acc(program, size);
+    bool empty = piece > 0;
+    if (!empty) acc.FillWithInit(arguments, 0, size);
+    const int64_t end = std::min(reduced, (piece + 1) * piece_rows);
+    for (int64_t r = piece * piece_rows; r < end;) {
+      constexpr int kAtOnce = StoredFolds::kAtOnce;
+      if (folds.columns != nullptr && !empty && r + kAtOnce <= end) {
+        const void* rows[kAtOnce];
+        for (int k = 0; k < kAtOnce; ++k) {
+          runner.SetOuter(r++);
+          rows[k] = runner.stored(begin);
+        }
+        folds.columns(size, rows, acc.at(0, 0));
+        continue;
+      }
+      runner.SetOuter(r++);
+      for (int64_t t = 0; t < size; t += tile) {
+        const int64_t n = std::min(tile, size - t);
+        runner.RunTile(begin + t, n);
+        if (empty)
+          acc.Take(runner, t, n);
+        else
+          acc.Combine(runner, t, n);
+      }
+      empty = false;
+    }
+    if (pieces == 1) {
+      acc.Store(arguments, 0, size, begin);
+      return;
+    }
+    for (size_t k = 0; k < acc.count(); ++k)
+      std::memcpy(partial.at(k, piece * kept + begin), acc.at(k, 0), size * LaneBytes(acc.lane(k)));
+  });
+  if (pieces == 1) return;
+  for (int64_t begin = 0; begin < kept; begin += tile) {
+    const int64_t n = std::min(tile, kept - begin);
+    for (int64_t piece = 1; piece * piece_rows < reduced; ++piece)
+      partial.Fold(begin, piece * kept + begin, n);
+    partial.Store(arguments, begin, n, begin);
+  }
+}
+
+}  // namespace
+
+TileValue TileCode::Apply(TileCall call, Lane result, absl::Span<const TileValue> operands) {
+  HLO_CHECK(call.function != nullptr && operands.size() <= 3);
+  lanes_.push_back(result);
+  Step step{call, static_cast<TileValue>(lanes_.size() - 1)};
+  step.in.fill(operands.empty() ? 0 : operands[0]);
+  std::copy(operands.begin(), operands.end(), step.in.begin());
+  steps_.push_back(step);
+  return step.out;
+}
+
+TileValue TileCode::Constant(Lane lane, const void* element) {
+  lanes_.push_back(lane);
+  Step step{{}, static_cast<TileValue>(lanes_.size() - 1)};
+  std::memcpy(step.constant.data(), element, LaneBytes(lane));
+  steps_.push_back(step);
+  return step.out;
+}
+
+TileValue TileCode::Repeat(Loop loop, absl::Span<const TileValue> state) {
+  HLO_CHECK(!state.empty());
+  const auto first = static_cast<TileValue>(lanes_.size());
+  for (const TileValue value : state) lanes_.push_back(lane(value));
+  steps_.push_back({.call = {},
+                    .out = first,
+                    .loop = std::make_shared<const Loop>(std::move(loop)),
+                    .state = {state.begin(), state.end()}});
+  return first;
+}
+
+bool TileCode::has_loops() const {
+  return std::any_of(steps_.begin(), steps_.end(), [](const Step& step) { return step.loop != nullptr; });
+}
+
+void TileCode::Run(int64_t n, const void* const* in, void* const* out) const {
+  // The usual combiner is one operation.
+  if (steps_.size() == 1 && results_.size() == 1 && steps_[0].call.function != nullptr &&
+      results_[0] == steps_[0].out) {
+    const Step& step = steps_[0];
+    const void* operands[] = {in[step.in[0]], in[step.in[1]], in[step.in[2]]};
+    step.call.function(n, out[0], operands, step.call.parameter);
+    return;
+  }
+  constexpr int64_t kPart = 128;
+  constexpr size_t kMost = 64;
+  HLO_CHECK(lanes_.size() <= kMost && !has_loops());
+  alignas(64) std::byte scratch[kMost][kPart * 16];
+  const void* at[kMost];
+  for (int64_t begin = 0; begin < n; begin += kPart) {
+    const int64_t length = std::min(kPart, n - begin);
+    for (size_t i = 0; i < inputs_; ++i)
+      at[i] = static_cast<const std::byte*>(in[i]) + begin * LaneBytes(lanes_[i]);
+    for (const Step& step : steps_) {
+      std::byte* to = scratch[step.out];
+      if (step.call.function == nullptr) {
+        CopyStrided(length, LaneBytes(lanes_[step.out]), to, 1, step.constant.data(), 0);
+      } else {
+        const void* operands[] = {at[step.in[0]], at[step.in[1]], at[step.in[2]]};
+        step.call.function(length, to, operands, step.call.parameter);
+      }
+      at[step.out] = to;
+    }
+    // All results are known before the first is written: it may be an input of another.
+    for (size_t k = 0; k < results_.size(); ++k) {
+      const TileValue value = results_[k];
+      const int64_t width = LaneBytes(lanes_[value]);
+      if (static_cast<size_t>(value) < inputs_) std::memcpy(scratch[value], at[value], length * width);
+    }
+    for (size_t k = 0; k < results_.size(); ++k) {
+      const TileValue value = results_[k];
+      const int64_t width = LaneBytes(lanes_[value]);
+      std::memcpy(static_cast<std::byte*>(out[k]) + begin * width, scratch[value], length * width);
+    }
+  }
+}
+
+double ReduceProgram::nanoseconds() const {
+  return (body.nanoseconds_per_element() + 0.3 * static_cast<double>(combiner.step_count())) *
+         static_cast<double>(kept_count()) * static_cast<double>(reduced_count());
+}
+
+bool ReduceProgram::TakesRows() const {
+  const bool in_pieces = reduced_count() >= 2 * kPiece && kept_count() < 8 && !picks_among_numbers;
+  return rows && part_length == 1 && reduced_count() > 0 && !in_pieces;
+}
+
+void ReduceProgram::RunRows(void* const* arguments, int64_t begin, int64_t end) const {
+  RowReducer reducer(*this, arguments);
+  Accumulators results(*this, end - begin);
+  KeptVector<int64_t> with_nans;
+  reducer.ReduceRows(begin, end, results, &with_nans);
+  results.AddInit(arguments, 0, end - begin);
+  for (const int64_t o : with_nans) {
+    reducer.SetRow(o);
+    reducer.ReduceInOrder(arguments, results, o - begin);
+  }
+  results.Store(arguments, 0, end - begin, begin);
+}
+
+void ReduceProgram::Run(void* const* arguments) const {
+  if (kept_count() == 0) return;
+  if (reduced_count() == 0) {
+    Accumulators acc(*this, 1);
+    acc.FillWithInit(arguments, 0, 1);
+    for (int64_t i = 0; i < kept_count(); ++i) acc.Store(arguments, 0, 1, i);
+  } else if (!rows) {
+    ReduceColumns(*this, arguments);
+  } else if (part_length > 1) {
+    ReduceParts(*this, arguments);
+  } else if (TakesRows()) {
+    ReduceRows(*this, arguments);
+  } else {
+    ReduceLongRows(*this, arguments);
+  }
+}
+
+}  // namespace hlo::cpu

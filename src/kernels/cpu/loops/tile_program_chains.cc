@@ -1,0 +1,342 @@
+// Which operations of a program run as chains, and how.
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "kernels/cpu/loops/tile_program.h"
+
+namespace hlo::cpu {
+namespace {
+
+using Kind = ChainOperation::Kind;
+
+// What a value needs to pass through the registers of a chain.
+bool IsChainLane(Lane lane) {
+  return lane == Lane::kF32 || lane == Lane::kS32 || lane == Lane::kU32 || lane == Lane::kPred;
+}
+
+}  // namespace
+
+// Whether the step may come next: it takes the last value, all else of its operands from memory, where values
+// from earlier in the chain are too, and no step in between that has to come before it needs one of the
+// chain's.
+bool TileProgram::MayFollow(const std::vector<size_t>& members, size_t next) const {
+  const Step& step = steps_[next];
+  if (step.access >= 0 || step.chain >= 0 || !IsChainLane(lane(step.out))) return false;
+  const Kind kind = ChainOperationOf(step.call).kind;
+  const auto is_member = [&](TileValue value) {
+    return std::any_of(members.begin(), members.end(), [&](size_t m) { return steps_[m].out == value; });
+  };
+  int from_last = 0;
+  for (int k = 0; k < step.operand_count; ++k) {
+    if (!IsChainLane(lane(step.in[k]))) return false;
+    from_last += !members.empty() && step.in[k] == steps_[members.back()].out;
+  }
+  const bool by_call = kind == Kind::kNone && step.operand_count == 1 && lane(step.out) != Lane::kPred &&
+                       lane(step.in[0]) != Lane::kPred;
+  if (kind == Kind::kNone && !by_call) return false;
+  if (kind == Kind::kSelect && (from_last > 1 || lane(step.out) == Lane::kPred)) return false;
+  if (members.empty()) return true;
+  for (size_t between = members.front() + 1; between < next; ++between) {
+    const Step& other = steps_[between];
+    if (std::find(members.begin(), members.end(), between) != members.end()) continue;
+    for (int k = 0; k < other.operand_count; ++k) {
+      if (is_member(other.in[k])) return false;
+    }
+  }
+  return true;
+}
+
+// Whether all positions of a tile, which ends with its row, read the same element.
+bool TileProgram::IsScalarInRow(int32_t access) const {
+  return patterns_[access] == Pattern::kStrided && by_rows_ && yielded_.empty() &&
+         accesses_[access].inner.back() == 0 && accesses_[access].IsRegular();
+}
+
+// Likewise, for all positions of an outer index.
+bool TileProgram::IsScalarOfRow(int32_t access) const {
+  const Strides& outer = accesses_[access].outer;
+  return patterns_[access] == Pattern::kScalar &&
+         std::any_of(outer.begin(), outer.end(), [](int64_t stride) { return stride != 0; });
+}
+
+// Whether each next position of a tile reads one more than the one before.
+bool TileProgram::CountsInRow(int32_t access) const {
+  const Access& a = accesses_[access];
+  const bool one_row = inner_dims_.size() == 1 || (by_rows_ && yielded_.empty());
+  return a.argument == Access::kIota && one_row && a.inner.back() == 1 &&
+         (a.type == ElementType::kS32 || a.type == ElementType::kU32);
+}
+
+bool TileProgram::GrowChain(std::vector<size_t>& members) const {
+  // A member takes three steps at most (it computes, rounds, and leaves its value in a register), and one for
+  // each place where it is stored; one more may come, between the chain's first and last two steps.
+  const int64_t steps =
+      3 + 3 * static_cast<int64_t>(members.size() + 1) + static_cast<int64_t>(stored_.size());
+  if (steps > kLongestChain) return false;
+  const TileValue last = steps_[members.back()].out;
+  for (size_t next = members.back() + 1; next < steps_.size(); ++next) {
+    const Step& step = steps_[next];
+    const bool uses = std::find(step.in.begin(), step.in.begin() + step.operand_count, last) !=
+                      step.in.begin() + step.operand_count;
+    if (!uses || !MayFollow(members, next)) continue;
+    members.push_back(next);
+    return true;
+  }
+  return false;
+}
+
+bool TileProgram::IsWorthwhile(const std::vector<size_t>& members) const {
+  size_t saved = members.size() - 1, own = 0;
+  for (const size_t m : members) {
+    const Step& step = steps_[m];
+    own += ChainOperationOf(step.call).kind != Kind::kNone;
+    // What is folded as it comes.
+    saved += yielded_.size() == 1 && yielded_[0] == step.out && lane(step.out) == Lane::kF32;
+    for (const Stored& stored : stored_)
+      saved += stored.value == step.out && accesses_[stored.access].type == ElementType::kBF16;
+    for (int k = 0; k < step.operand_count; ++k) {
+      const int32_t access = values_[step.in[k]].access;
+      if (access < 0) continue;
+      saved += accesses_[access].type == ElementType::kBF16 || IsScalarInRow(access) ||
+               IsScalarOfRow(access) || CountsInRow(access);
+    }
+  }
+  return own > 0 && saved > 0;
+}
+
+// Other steps before those of the chain.
+void TileProgram::MoveTogether(const std::vector<size_t>& members) {
+  std::vector<Step> others, own;
+  for (size_t s = members.front(); s <= members.back(); ++s)
+    (std::find(members.begin(), members.end(), s) == members.end() ? others : own).push_back(steps_[s]);
+  for (Step& step : own) step.chain = static_cast<int32_t>(chains_.size());
+  chains_.push_back({});
+  auto to = std::copy(others.begin(), others.end(), steps_.begin() + static_cast<int64_t>(members.front()));
+  std::copy(own.begin(), own.end(), to);
+}
+
+void TileProgram::FormChains() {
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    if (!MayFollow({}, s)) continue;
+    std::vector<size_t> members{s};
+    while (GrowChain(members)) {
+    }
+    if (!IsWorthwhile(members)) continue;
+    MoveTogether(members);
+    if (members.back() - s + 1 > members.size()) --s;  // Now another step stands there.
+  }
+  // Now they are numbered in the order in which they run.
+  int32_t number = -1, found = -1;
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    const int32_t before = std::exchange(found, steps_[s].chain);
+    if (found < 0) continue;
+    if (found != before) chains_[++number].first = s;
+    chains_[number].last = s;
+    steps_[s].chain = number;
+  }
+  ChooseForms();
+}
+
+void TileProgram::ChooseForms() {
+  std::vector<bool> by_others(values_.size(), false), by_chains(values_.size(), false);
+  std::vector<bool> may_count(values_.size(), true);
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    const Step& step = steps_[s];
+    for (int k = 0; k < step.operand_count; ++k) {
+      const bool follows =
+          step.chain >= 0 && s > chains_[step.chain].first && steps_[s - 1].out == step.in[k];
+      if (step.chain < 0)
+        by_others[step.in[k]] = true;
+      else if (!follows)
+        by_chains[step.in[k]] = true;
+      // What a chain begins with may be all its first operation takes.
+      const bool begins = step.chain >= 0 && s == chains_[step.chain].first && k == 0;
+      if (!begins && !TakesCount(ChainOperationOf(step.call).kind)) may_count[step.in[k]] = false;
+    }
+  }
+  for (const TileValue value : yielded_) by_others[value] = true;
+  for (Stored& stored : stored_) {
+    const Access& access = accesses_[stored.access];
+    const bool in_chain = std::any_of(steps_.begin(), steps_.end(), [&](const Step& step) {
+      return step.out == stored.value && step.chain >= 0;
+    });
+    stored.by_chain = in_chain && access.type == ElementType::kBF16 && lane(stored.value) == Lane::kF32 &&
+                      patterns_[stored.access] == Pattern::kDense;
+    if (!stored.by_chain) by_others[stored.value] = true;
+  }
+  for (const Step& step : steps_) {
+    Value& value = values_[step.out];
+    if (step.chain >= 0) value.is_passed_on = !by_others[step.out] && !by_chains[step.out];
+    value.form = value.lane == Lane::kPred ? ChainForm::kPred : ChainForm::kLane;
+    if (step.access < 0 || by_others[step.out] || !by_chains[step.out] || value.lane == Lane::kPred) continue;
+    const Access& access = accesses_[step.access];
+    if (patterns_[step.access] == Pattern::kScalar || IsScalarInRow(step.access))
+      value.form = ChainForm::kScalar;
+    else if (CountsInRow(step.access) && may_count[step.out])
+      value.form = ChainForm::kCount;
+    else if (access.type == ElementType::kBF16 && access.IsArray())
+      value.form = ChainForm::kBF16;
+    else
+      continue;
+    value.for_chains = true;
+  }
+}
+
+// What chains read and write in memory.
+ChainLayout TileProgram::LayoutOf(const Chain& chain) const {
+  int64_t bf16 = 0, others = 0;
+  const auto count = [&](ChainForm form) {
+    bf16 += form == ChainForm::kBF16;
+    others += form == ChainForm::kLane || form == ChainForm::kPred;
+  };
+  for (size_t s = chain.first; s <= chain.last; ++s) {
+    const Step& step = steps_[s];
+    for (int k = 0; k < step.operand_count; ++k) {
+      if (s == chain.first || step.in[k] != steps_[s - 1].out) count(values_[step.in[k]].form);
+    }
+    const bool is_folded = s == chain.last && yielded_.size() == 1 && yielded_[0] == step.out;
+    if (!values_[step.out].is_passed_on && !is_folded) count(values_[step.out].form);
+    for (const Stored& stored : stored_) bf16 += stored.by_chain && stored.value == step.out;
+  }
+  return bf16 > others ? ChainLayout::kBlocks : ChainLayout::kInOrder;
+}
+
+void TileProgram::BuildChain(Chain& chain) {
+  const Step& first = steps_[chain.first];
+  const auto add = [&](ChainFn function, ChainForm form, Chain::Operands operands) {
+    chain.steps.push_back({function});
+    chain.pointers.push_back({form, false, false, form});
+    chain.operands.push_back(operands);
+  };
+  // Rows from anywhere are read first: what follows one in memory is not what comes next.
+  const auto comes_from_anywhere = [&](TileValue value) {
+    const int32_t access = values_[value].access;
+    return access >= 0 && !accesses_[access].IsRegular();
+  };
+  const bool swaps = IsChainBinary(ChainOperationOf(first.call).kind) && comes_from_anywhere(first.in[1]);
+  TileValue before = first.in[swaps ? 1 : 0];
+  const ChainForm form = values_[before].form;
+  chain.layout = LayoutOf(chain);
+  add(ChainLoad(chain.layout, form, !comes_from_anywhere(before)), form, {before});
+  for (size_t s = chain.first; s <= chain.last; ++s) {
+    AddOperation(steps_[s], before, chain);
+    before = steps_[s].out;
+    AddStores(before, chain);
+  }
+  if (yielded_.size() == 1 && yielded_[0] == before && lane(before) == Lane::kF32)
+    add(ChainPass(), ChainForm::kLane, {});
+  add(ChainEnd(), ChainForm::kLane, {});
+}
+
+// Whether a value goes nowhere but to memory, as bf16: it is rounded as it is stored.
+bool TileProgram::RoundsAsStored(TileValue value, const Chain& chain) const {
+  return steps_[chain.last].out == value && values_[value].is_passed_on &&
+         std::any_of(stored_.begin(), stored_.end(),
+                     [&](const Stored& s) { return s.value == value && s.by_chain; });
+}
+
+void TileProgram::AddOperation(const Step& step, TileValue before, Chain& chain) const {
+  const ChainOperation operation = ChainOperationOf(step.call);
+  bool rounds = operation.rounds && !RoundsAsStored(step.out, chain);
+  const auto place = std::find(step.in.begin(), step.in.end(), before) - step.in.begin();
+  ChainStep next;
+  ChainPointer pointer{ChainForm::kLane, false, false, ChainForm::kLane};
+  Chain::Operands operands;
+  if (operation.kind == Kind::kNone) {
+    next = {ChainCall(), nullptr, nullptr, step.call};
+  } else if (operation.kind == Kind::kRound) {
+    next.function = ChainRound(true);
+  } else if (IsChainUnary(operation.kind)) {
+    next.function = ChainUnary(operation.kind);
+  } else if (operation.kind == Kind::kSelect) {
+    operands = {step.in[place == 0 ? 1 : 0], step.in[place == 2 ? 1 : 2]};
+    pointer = {values_[operands.value].form, false, true, values_[operands.second].form};
+    next.function = ChainSelect(chain.layout, static_cast<int>(place), pointer.form, pointer.second_form);
+  } else {
+    const bool is_both = step.in[0] == step.in[1];
+    if (!is_both) operands.value = step.in[1 - place];
+    if (!is_both) pointer.form = values_[operands.value].form;
+    const ChainPlace from = is_both      ? ChainPlace::kBoth
+                            : place == 0 ? ChainPlace::kFirst
+                                         : ChainPlace::kSecond;
+    next.function = ChainBinary(chain.layout, operation.kind, from, pointer.form, rounds);
+    if (next.function.exists())
+      rounds = false;
+    else
+      next.function = ChainBinary(chain.layout, operation.kind, from, pointer.form, false);
+  }
+  HLO_CHECK(next.function.exists());
+  const auto add = [&](const ChainStep& added, const ChainPointer& form, const Chain::Operands& values) {
+    chain.steps.push_back(added);
+    chain.pointers.push_back(form);
+    chain.operands.push_back(values);
+  };
+  add(next, pointer, operands);
+  if (rounds) add({ChainRound(false)}, {ChainForm::kLane, false, false, ChainForm::kLane}, {});
+}
+
+// Of a value that has just been computed.
+void TileProgram::AddStores(TileValue value, Chain& chain) const {
+  const auto add = [&](ChainFn function, ChainForm form, bool is_store, Chain::Operands operands) {
+    chain.steps.push_back({function});
+    chain.pointers.push_back({form, is_store, false, form});
+    chain.operands.push_back(operands);
+  };
+  const auto& call =
+      std::find_if(steps_.begin(), steps_.end(), [&](const Step& s) { return s.out == value; })->call;
+  const bool rounds = ChainOperationOf(call).rounds && RoundsAsStored(value, chain);
+  for (const Stored& stored : stored_) {
+    if (stored.value != value || !stored.by_chain) continue;
+    add(ChainStore(chain.layout, ChainForm::kBF16, rounds), ChainForm::kBF16, true, {-1, -1, stored.access});
+  }
+  if (!values_[value].is_passed_on)
+    add(ChainStore(chain.layout, values_[value].form, false), values_[value].form, true, {value});
+}
+
+// What only chains read: as it lies in memory, or one element.
+void TileProgram::ReadForChains(const Step& step, void* const* arguments, const int64_t* bases, int64_t begin,
+                                int64_t n, std::byte* to, const void** value) const {
+  const Access& access = accesses_[step.access];
+  const ChainForm form = values_[step.out].form;
+  if (form != ChainForm::kScalar && form != ChainForm::kCount) {
+    *value = Read(step.access, arguments, bases, begin, n, to);
+    return;
+  }
+  const int64_t at = PlaceOf(step.access, bases, begin);
+  if (access.argument == Access::kIota) {
+    FillIota(values_[step.out].lane, 1, to, at, 0);
+    *value = to;
+    return;
+  }
+  auto* from = static_cast<std::byte*>(arguments[access.argument]) + at * ByteCount(access.type);
+  *value = ReadScalar(access.type, step.call, from, to);
+}
+
+void TileProgram::RunChainOf(const Chain& chain, void* const* arguments, const int64_t* bases, int64_t begin,
+                             int64_t n, std::byte* registers, int64_t stride, ChainStep* steps,
+                             const void** values) const {
+  const auto memory = [&](int32_t number) {
+    const Access& access = accesses_[number];
+    return static_cast<std::byte*>(arguments[access.argument]) +
+           (bases[number] + begin) * ByteCount(access.type);
+  };
+  for (size_t k = 0; k < chain.steps.size(); ++k) {
+    const Chain::Operands& operands = chain.operands[k];
+    if (operands.access >= 0) {
+      steps[k].operand = memory(operands.access);
+    } else if (operands.value >= 0 && chain.pointers[k].is_store) {
+      const Value& value = values_[operands.value];
+      const bool direct = value.stored_as >= 0 && patterns_[value.stored_as] == Pattern::kDense;
+      steps[k].operand = direct ? memory(value.stored_as) : registers + value.register_number * stride;
+      values[operands.value] = steps[k].operand;
+    } else if (operands.value >= 0) {
+      steps[k].operand = const_cast<void*>(values[operands.value]);
+      if (operands.second >= 0) steps[k].second = const_cast<void*>(values[operands.second]);
+    }
+  }
+  RunChain(n, steps, chain.pointers.data(), static_cast<int64_t>(chain.steps.size()));
+}
+
+}  // namespace hlo::cpu

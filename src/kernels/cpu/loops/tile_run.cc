@@ -1,0 +1,345 @@
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+#include "base/parallel.h"
+#include "kernels/cpu/elementwise/copy_array.h"
+#include "kernels/cpu/elementwise/irregular_read.h"
+#include "kernels/cpu/elementwise/tile_loops.h"
+#include "kernels/cpu/loops/tile_program.h"
+#include "kernels/cpu/memory/row_walk.h"
+#include "kernels/cpu/memory/thread_memory.h"
+#include "types/dispatch.h"
+
+namespace hlo::cpu {
+namespace {
+
+constexpr int64_t kChunk = 16 << 10;  // Elements that a thread takes at a time.
+
+std::byte* Scratch(int64_t bytes) {
+  thread_local ThreadMemory memory;
+  return memory.AtLeast(bytes);
+}
+
+int64_t PositionOf(const RuntimeStart& start, void* const* arguments) {
+  const auto* positions = static_cast<const std::byte*>(arguments[start.argument]);
+  return ReadInteger(start.type, positions + start.element * ByteCount(start.type));
+}
+
+// The place of an access at the beginning of both loops.
+int64_t Start(const Access& access, void* const* arguments) {
+  int64_t start = access.offset;
+  for (const RuntimeStart& s : access.starts) {
+    if (s.place.has_value()) continue;
+    const int64_t position = PositionOf(s, arguments);
+    start += std::min(std::max<int64_t>(position, 0), s.max) * s.stride;
+  }
+  return start;
+}
+
+}  // namespace
+
+TileProgram::Runner::Runner(const TileProgram& program, void* const* arguments)
+    : program_(program),
+      arguments_(arguments),
+      pointers_(program.values_.size()),
+      start_(program.accesses_.size()),
+      base_(program.base_count_),
+      scratch_(Scratch(program.register_bytes_ * program.register_count_)),
+      ahead_(program.irregular_.size()) {
+  for (size_t a = 0; a < start_.size(); ++a) {
+    const Access& access = program.accesses_[a];
+    start_[a] = base_[a] = Start(access, arguments);
+  }
+  for (const auto& [a, first] : program.irregular_) {
+    int64_t* base = base_.data() + first;
+    VisitExtras(program.accesses_[a], [&](const Affine& extra) { *base++ = extra.offset; });
+  }
+  for (const Chain& chain : program.chains_)
+    chain_steps_.insert(chain_steps_.end(), chain.steps.begin(), chain.steps.end());
+  SetRegisters();
+}
+
+void TileProgram::Runner::SetOuter(int64_t outer) {
+  // RunFirst leaves out what later values need.
+  fresh_ |= program_.scalars_vary_ || !program_.yielded_.empty();
+  for (Ahead& ahead : ahead_) ahead.position = -1;
+  for (const auto& [a, first] : program_.irregular_) {
+    int64_t* base = base_.data() + first;
+    VisitExtras(program_.accesses_[a], [&](const Affine& extra) {
+      *base = extra.offset;
+      EachDigit(outer, program_.outer_dims_, [&](int64_t d, int64_t i) { *base += i * extra.outer[d]; });
+      ++base;
+    });
+  }
+  if (program_.outer_dims_.size() == 1) {
+    for (size_t a = 0; a < start_.size(); ++a) base_[a] = start_[a] + outer * program_.accesses_[a].outer[0];
+    return;
+  }
+  for (size_t a = 0; a < start_.size(); ++a) base_[a] = start_[a];
+  EachDigit(outer, program_.outer_dims_, [&](int64_t d, int64_t i) {
+    for (size_t a = 0; a < start_.size(); ++a) base_[a] += i * program_.accesses_[a].outer[d];
+  });
+}
+
+// The elements at inner positions [begin, begin + n), in their storage type: where they lie, or gathered.
+const std::byte* TileProgram::Read(int32_t number, void* const* arguments, const int64_t* bases,
+                                   int64_t begin, int64_t n, std::byte* scratch) const {
+  const Access& access = accesses_[number];
+  const int64_t base = bases[number];
+  for (const auto& [a, first] : irregular_) {
+    if (a != number) continue;
+    const auto read_next = [&](int64_t from, int64_t count, std::byte* to) {
+      return Read(access.next, arguments, bases, from, count, to);
+    };
+    return ReadIrregular({access, inner_dims_, arguments, base, bases + first, read_next}, begin, n, scratch);
+  }
+  const int64_t width = ByteCount(access.type);
+  const auto* data = access.IsArray() ? static_cast<const std::byte*>(arguments[access.argument]) : nullptr;
+  if (patterns_[number] == Pattern::kDense && data != nullptr) return data + (base + begin) * width;
+  const std::byte* result = scratch;
+  EachRow(inner_dims_, access.inner, base, begin, n,
+          [&](int64_t at, int64_t stride, int64_t length, int64_t done) {
+            if (data == nullptr)
+              FillIota(LaneOf(access.type), length, scratch + done * LaneBytes(LaneOf(access.type)), at,
+                       stride);
+            else if (stride == 1 && length == n)
+              result = data + at * width;
+            else
+              CopyStrided(length, width, scratch + done * width, 1, data + at * width, stride);
+          });
+  return result;
+}
+
+void TileProgram::Write(const Access& access, bool contiguous, void* const* arguments, int64_t base,
+                        int64_t begin, int64_t n, const std::byte* from) const {
+  const int64_t width = ByteCount(access.type);
+  auto* data = static_cast<std::byte*>(arguments[access.argument]);
+  if (contiguous) {
+    std::memmove(data + (base + begin) * width, from, n * width);
+    return;
+  }
+  EachRow(inner_dims_, access.inner, base, begin, n,
+          [&](int64_t at, int64_t stride, int64_t length, int64_t done) {
+            CopyStrided(length, width, data + at * width, stride, from + done * width, 1);
+          });
+}
+
+// One element for the n positions of a tile.
+void TileProgram::Splat(const Step& step, void* const* arguments, int64_t base, int64_t n,
+                        std::byte* to) const {
+  const Access& access = accesses_[step.access];
+  alignas(16) std::byte element[16] = {};
+  const Lane lane = values_[step.out].lane;
+  if (access.argument == Access::kIota) {
+    FillIota(lane, 1, element, base, 0);
+  } else {
+    const auto* from =
+        static_cast<const std::byte*>(arguments[access.argument]) + base * ByteCount(access.type);
+    if (step.call.function != nullptr) {
+      const void* in[] = {from};
+      step.call.function(1, element, in, step.call.parameter);
+    } else {
+      std::memcpy(element, from, LaneBytes(lane));
+    }
+  }
+  CopyStrided(n, LaneBytes(lane), to, 1, element, 0);
+}
+
+// The steps of a tile; `registers` are `stride` bytes apart, splat ones are there already unless `fresh`.
+// `bases` are the places of the accesses at inner position 0.
+void TileProgram::RunSteps(size_t count, void* const* arguments, const int64_t* bases, int64_t begin,
+                           int64_t n, std::byte* registers, int64_t stride, int64_t splat_count,
+                           ChainStep* chain_steps, const void** values) const {
+  for (size_t s = 0; s < count; ++s) {
+    const Step& step = steps_[s];
+    if (step.chain >= 0) {
+      const Chain& chain = chains_[step.chain];
+      RunChainOf(chain, arguments, bases, begin, n, registers, stride, chain_steps + chain.begin, values);
+      s = chain.last;
+      continue;
+    }
+    const Value& value = values_[step.out];
+    std::byte* to = registers + value.register_number * stride;
+    if (step.access >= 0) {
+      const Pattern pattern = patterns_[step.access];
+      if (value.for_chains && (pattern != Pattern::kScalar || splat_count != 0)) {
+        ReadForChains(step, arguments, bases, begin, n, to, &values[step.out]);
+        continue;
+      }
+      if (pattern == Pattern::kScalar) {
+        if (splat_count == 0) continue;
+        Splat(step, arguments, bases[step.access], splat_count, to);
+        values[step.out] = to;
+        continue;
+      }
+      const bool widens = step.call.function != nullptr;
+      std::byte* raw = widens ? registers + (register_count_ - 1) * stride : to;
+      values[step.out] = Read(step.access, arguments, bases, begin, n, raw);
+      if (widens) {
+        const void* in[] = {values[step.out]};
+        step.call.function(n, to, in, step.call.parameter);
+        values[step.out] = to;
+      }
+      continue;
+    }
+    if (value.stored_as >= 0 && patterns_[value.stored_as] == Pattern::kDense) {
+      const Access& access = accesses_[value.stored_as];
+      to = static_cast<std::byte*>(arguments[access.argument]) +
+           (bases[value.stored_as] + begin) * ByteCount(access.type);
+    }
+    const void* in[3] = {values[step.in[0]], nullptr, nullptr};
+    if (step.operand_count > 1) in[1] = values[step.in[1]];
+    if (step.operand_count > 2) in[2] = values[step.in[2]];
+    step.call.function(n, to, in, step.call.parameter);
+    values[step.out] = to;
+  }
+}
+
+void TileProgram::RunStores(void* const* arguments, const int64_t* bases, int64_t begin, int64_t n,
+                            std::byte* registers, int64_t stride, const void* const* values) const {
+  for (const Stored& stored : stored_) {
+    if (stored.by_chain) continue;
+    const Access& access = accesses_[stored.access];
+    const bool dense = patterns_[stored.access] == Pattern::kDense;
+    if (dense && values_[stored.value].stored_as == stored.access) continue;
+    const auto* from = static_cast<const std::byte*>(values[stored.value]);
+    if (stored.narrow.function != nullptr) {
+      std::byte* raw = registers + (register_count_ - 1) * stride;
+      const void* in[] = {from};
+      if (dense) {
+        raw = static_cast<std::byte*>(arguments[access.argument]) +
+              (bases[stored.access] + begin) * ByteCount(access.type);
+      }
+      stored.narrow.function(n, raw, in, stored.narrow.parameter);
+      if (dense) continue;
+      from = raw;
+    }
+    Write(access, dense, arguments, bases[stored.access], begin, n, from);
+  }
+}
+
+const void* TileProgram::Runner::stored(int64_t begin) const {
+  const Access& access = program_.accesses_[0];
+  return static_cast<const std::byte*>(arguments_[access.argument]) +
+         (base_[0] + begin) * ByteCount(access.type);
+}
+
+void TileProgram::Runner::RunTile(int64_t begin, int64_t n) {
+  if (program_.is_direct_) return RunDirect(begin, n);
+  const int64_t splat_count = fresh_ ? std::min(program_.tile_, program_.inner_count_) : 0;
+  program_.RunSteps(program_.steps_.size(), arguments_, base_.data(), begin, n, scratch_,
+                    program_.register_bytes_, splat_count, chain_steps_.data(), pointers_.data());
+  program_.RunStores(arguments_, base_.data(), begin, n, scratch_, program_.register_bytes_,
+                     pointers_.data());
+  fresh_ = false;
+}
+
+void TileProgram::Runner::RunTiles(int64_t begin, int64_t end) {
+  const int64_t length = program_.row();
+  for (int64_t t = begin; t < end;) {
+    const int64_t n = std::min({program_.tile_, end - t, length - t % length});
+    RunTile(t, n);
+    t += n;
+  }
+}
+
+void TileProgram::Runner::CallFor(int64_t begin, int64_t n, int64_t ahead, int32_t at_hand,
+                                  bool stores) const {
+  constexpr int64_t kLine = 64;
+  if (program_.outer_dims_.size() != 1) return;
+  const auto call = [&](int32_t number) {
+    const Access& access = program_.accesses_[number];
+    if (program_.patterns_[number] != Pattern::kDense || !access.IsArray() || access.argument == at_hand ||
+        access.outer[0] == 0)
+      return;
+    const int64_t width = ByteCount(access.type), at = base_[number] + begin + ahead * access.outer[0];
+    const auto* data = static_cast<const std::byte*>(arguments_[access.argument]) + at * width;
+    for (int64_t line = 0; line < n * width; line += kLine) __builtin_prefetch(data + line);
+  };
+  for (const Step& step : program_.steps_) {
+    if (step.access >= 0) call(step.access);
+  }
+  for (const Stored& stored : program_.stored_) {
+    if (stores) call(stored.access);
+  }
+}
+
+void TileProgram::Runner::RunFirst(int64_t begin, int64_t n) {
+  const int64_t splat_count = fresh_ ? std::min(program_.tile_, program_.inner_count_) : 0;
+  program_.RunSteps(program_.first_steps_, arguments_, base_.data(), begin, n, scratch_,
+                    program_.register_bytes_, splat_count, chain_steps_.data(), pointers_.data());
+  fresh_ = false;
+}
+
+void TileProgram::RunCopy(void* const* arguments) const {
+  const Runner runner(*this, arguments);
+  const int32_t load = steps_[0].access, store = stored_[0].access;
+  const Access &from = accesses_[load], &to = accesses_[store];
+  absl::InlinedVector<CopyDim, 6> dims;
+  for (size_t d = 0; d < outer_dims_.size(); ++d)
+    dims.push_back({outer_dims_[d], from.outer[d], to.outer[d]});
+  for (size_t d = 0; d < inner_dims_.size(); ++d)
+    dims.push_back({inner_dims_[d], from.inner[d], to.inner[d]});
+  const int64_t width = ByteCount(from.type);
+  CopyArray(dims, width,
+            static_cast<const std::byte*>(arguments[from.argument]) + runner.start_[load] * width,
+            static_cast<std::byte*>(arguments[to.argument]) + runner.start_[store] * width);
+}
+
+void TileProgram::RunPositions(void* const* arguments, int64_t begin, int64_t end) const {
+  if (begin < end) Runner(*this, arguments).RunTiles(begin, end);
+}
+
+void TileProgram::RunRows(void* const* arguments, int64_t begin, int64_t end) const {
+  Runner runner(*this, arguments);
+  runner.BeginRows();
+  runner.RunRows(begin, end);
+}
+
+// Whether a store has to be left out.
+bool TileProgram::Drops(void* const* arguments) const {
+  return std::any_of(stored_.begin(), stored_.end(), [&](const Stored& stored) {
+    const Access& access = accesses_[stored.access];
+    return access.drops &&
+           std::any_of(access.starts.begin(), access.starts.end(), [&](const RuntimeStart& start) {
+             const int64_t position = PositionOf(start, arguments);
+             return position < 0 || position > start.max;
+           });
+  });
+}
+
+void TileProgram::Run(void* const* arguments) const {
+  if (Drops(arguments)) return;
+  if (small_.has_value()) return small_->Run(arguments);
+  if (inner_count_ == 0 || outer_count_ == 0) return;
+  if (is_copy_) return RunCopy(arguments);
+  if (outer_count_ == 1 && inner_count_ <= tile_ && (!by_rows_ || inner_dims_.size() <= 1)) {
+    Runner runner(*this, arguments);
+    runner.RunTile(0, inner_count_);
+    return;
+  }
+  // Tiles end with rows where rows are long: then rows are read where they lie.
+  const int64_t row = by_rows_ ? inner_dims_.back() : inner_count_;
+  const int64_t rows = outer_count_ * (inner_count_ / row);
+  const int64_t rows_per_outer = inner_count_ / row;
+  const int64_t pieces = (row + kChunk - 1) / kChunk;  // Of a long row.
+  const int64_t rows_per_chunk = std::max<int64_t>(1, kChunk / row);
+  const int64_t row_chunks = (rows + rows_per_chunk - 1) / rows_per_chunk;
+  const double nanoseconds =
+      nanoseconds_ * static_cast<double>(inner_count_) * static_cast<double>(outer_count_);
+  ParallelFor(row_chunks * pieces, nanoseconds, [&](int64_t chunk) {
+    const int64_t first = chunk / pieces * rows_per_chunk, piece = chunk % pieces;
+    Runner runner(*this, arguments);
+    int64_t outer = 0;
+    for (int64_t r = first; r < std::min(rows, first + rows_per_chunk); ++r) {
+      if (r / rows_per_outer != outer) runner.SetOuter(outer = r / rows_per_outer);
+      const int64_t origin = r % rows_per_outer * row;
+      const int64_t end = std::min(row, (piece + 1) * kChunk);
+      for (int64_t t = piece * kChunk; t < end; t += tile_)
+        runner.RunTile(origin + t, std::min(tile_, end - t));
+    }
+  });
+}
+
+}  // namespace hlo::cpu

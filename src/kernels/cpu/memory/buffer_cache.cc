@@ -1,0 +1,81 @@
+#include "kernels/cpu/memory/buffer_cache.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+
+#include "base/check.h"
+
+namespace hlo::cpu {
+namespace {
+
+// Blocks of 2^kSmallest, ..., 2^kLargest bytes are kept.
+constexpr int kSmallest = 6, kLargest = std::bit_width(kLargestKept) - 1;
+
+int ClassOf(size_t bytes) {
+  return std::max(kSmallest, static_cast<int>(std::bit_width(std::max<size_t>(bytes, 1) - 1)));
+}
+
+// The blocks that a thread keeps, by size; each holds the place of the next one.
+class KeptBlocks {
+ public:
+  ~KeptBlocks() {
+    for (void*& first : first_) {
+      while (first != nullptr) std::free(Pop(first));
+    }
+    ended_ = true;
+  }
+  void* Take(int size_class) {
+    void*& first = first_[size_class - kSmallest];
+    if (first == nullptr) return nullptr;
+    --count_[size_class - kSmallest];
+    return Pop(first);
+  }
+  // False where there are enough.
+  bool Give(void* block, int size_class) {
+    if (count_[size_class - kSmallest] == kMostOfAClass) return false;
+    ++count_[size_class - kSmallest];
+    void*& first = first_[size_class - kSmallest];
+    *static_cast<void**>(block) = first;
+    first = block;
+    return true;
+  }
+  // Of this thread; nullptr when it ends.
+  static KeptBlocks* Mine() {
+    static thread_local KeptBlocks blocks;
+    return ended_ ? nullptr : &blocks;
+  }
+
+ private:
+  static void* Pop(void*& first) {
+    void* block = first;
+    first = *static_cast<void**>(block);
+    return block;
+  }
+  static inline thread_local bool ended_ = false;
+  static constexpr int kMostOfAClass = 16;
+  void* first_[kLargest - kSmallest + 1] = {};
+  int count_[kLargest - kSmallest + 1] = {};
+};
+
+}  // namespace
+
+void* TakeBlock(size_t bytes) {
+  const int size_class = ClassOf(bytes);
+  if (size_class <= kLargest) {
+    KeptBlocks* mine = KeptBlocks::Mine();
+    if (void* block = mine == nullptr ? nullptr : mine->Take(size_class); block != nullptr) return block;
+    bytes = size_t{1} << size_class;
+  }
+  void* block = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
+  HLO_CHECK(block != nullptr);
+  return block;
+}
+
+void GiveBlock(void* block, size_t bytes) {
+  const int size_class = ClassOf(bytes);
+  KeptBlocks* mine = size_class <= kLargest ? KeptBlocks::Mine() : nullptr;
+  if (mine == nullptr || !mine->Give(block, size_class)) std::free(block);
+}
+
+}  // namespace hlo::cpu

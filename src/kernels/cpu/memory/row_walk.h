@@ -1,0 +1,52 @@
+#pragma once
+// Positions of a loop as indices, and its rows one after the other.
+
+#include <algorithm>
+#include <cstdint>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/types/span.h"
+#include "kernels/cpu/memory/access.h"
+
+namespace hlo::cpu {
+
+// A run-time position splits into an index by dividing by the sizes, the last dimension fastest.
+template <class Visit>
+void EachDigit(int64_t number, absl::Span<const int64_t> dims, Visit&& visit) {
+  for (int64_t d = static_cast<int64_t>(dims.size()) - 1; d > 0; --d) {
+    visit(d, number % dims[d]);
+    number /= dims[d];
+  }
+  if (!dims.empty()) visit(0, number);
+}
+
+// The pieces of rows that inner positions [begin, begin + n) lie in: visit(place of the first element,
+// distance of the next, elements, elements before).
+template <class Visit>
+void EachRow(absl::Span<const int64_t> dims, const Strides& strides, int64_t base, int64_t begin, int64_t n,
+             Visit&& visit) {
+  if (dims.empty()) return visit(base, 0, n, 0);
+  absl::InlinedVector<int64_t, 6> index(dims.size());
+  int64_t at = base;
+  EachDigit(begin, dims, [&](int64_t d, int64_t i) {
+    index[d] = i;
+    at += i * strides[d];
+  });
+  const int64_t last = static_cast<int64_t>(dims.size()) - 1;
+  for (int64_t done = 0; done < n;) {
+    const int64_t length = std::min(n - done, dims[last] - index[last]);
+    visit(at, strides[last], length, done);
+    done += length;
+    if (done == n) break;
+    at -= index[last] * strides[last];
+    index[last] = 0;
+    for (int64_t d = last - 1; d >= 0; --d) {
+      at += strides[d];
+      if (++index[d] < dims[d]) break;
+      at -= dims[d] * strides[d];
+      index[d] = 0;
+    }
+  }
+}
+
+}  // namespace hlo::cpu

@@ -1,0 +1,151 @@
+#pragma once
+// Transcendental functions of f32 on vectors, to 2.5 ULP: arguments are reduced to where a polynomial is
+// close. The coefficients are minimax fits of the relative error.
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "kernels/cpu/simd/simd.h"
+
+namespace hlo::cpu {
+
+// Whether a product and a sum are rounded once.
+#if (defined(HLO_AVX2_VECTORS) && defined(__FMA__)) || (defined(__AVX512F__) && !defined(HLO_VECTOR_BYTES))
+inline constexpr bool kFusesMulAdd = true;
+#else
+inline constexpr bool kFusesMulAdd = false;
+#endif
+
+// A single number needs no memory to become a vector.
+template <class V, class T>
+[[gnu::always_inline]] inline V OneAmongOnes(T value) {
+  V v = V{} + T{1};
+  v[0] = value;
+  return v;
+}
+
+namespace internal {
+[[gnu::always_inline]] inline Vector<float> MulAdd(Vector<float> a, Vector<float> b, Vector<float> c) {
+#if defined(HLO_AVX2_VECTORS) && defined(__FMA__)
+  return _mm256_fmadd_ps(a, b, c);
+#elif defined(__AVX512F__) && !defined(HLO_VECTOR_BYTES)
+  return _mm512_fmadd_ps(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+[[gnu::always_inline]] inline Vector<float> PowerOfTwo(Vector<int32_t> n) {
+  return BitsOf<Vector<float>>((n + 127) << 23);
+}
+// exp(x) = (1 + t) * 2^k, t near 0, for arguments of which the result is not far beyond f32.
+struct ExpParts {
+  Vector<float> t;
+  Vector<int32_t> k;
+};
+[[gnu::always_inline]] inline ExpParts SplitExp(Vector<float> x) {
+  using F = Vector<float>;
+  const auto all = [](float value) { return Broadcast(value); };
+  // The nearest integer stands in the low bits of the sum.
+  const F shifted = MulAdd(x, all(1.44269504f), all(12582912.0f));
+  const F n = shifted - 12582912.0f;
+  F r = MulAdd(n, all(-0.693359375f), x);
+  r = MulAdd(n, all(2.12194440e-4f), r);
+  F q = all(1.381422160193324e-3f);
+  q = MulAdd(q, r, all(8.36889911442995e-3f));
+  q = MulAdd(q, r, all(4.166840389370918e-2f));
+  q = MulAdd(q, r, all(0.1666651964187622f));
+  q = MulAdd(q, r, all(0.4999999403953552f));
+  return {MulAdd(r * r, q, r), BitsOf<Vector<int32_t>>(shifted) - 0x4b400000};
+}
+}  // namespace internal
+
+[[gnu::always_inline]] inline Vector<float> ExpF32(Vector<float> x) {
+  using F = Vector<float>;
+  // Beyond, the result is 0 or infinite. NaN stays.
+  const F most = Broadcast(89.0f), least = Broadcast(-104.0f);
+  F clamped = x > most ? most : x;
+  clamped = clamped < least ? least : clamped;
+  const auto [t, k] = internal::SplitExp(clamped);
+  const Vector<int32_t> half = k >> 1;
+  return (t + 1.0f) * internal::PowerOfTwo(half) * internal::PowerOfTwo(k - half);
+}
+
+[[gnu::always_inline]] inline Vector<float> TanhF32(Vector<float> x) {
+  using F = Vector<float>;
+  using Words = Vector<uint32_t>;
+  const Words bits = BitsOf<Words>(x);
+  const F magnitude = BitsOf<F>(bits & 0x7fffffffu);
+  // Of |x|, with d = exp(-2 |x|) - 1: -d / (2 + d), which is 1 from 10 on.
+  const F most = Broadcast(10.0f);
+  const auto [t, k] = internal::SplitExp((magnitude > most ? most : magnitude) * -2.0f);
+  const F power = internal::PowerOfTwo(k), d = internal::MulAdd(power, t, power - 1.0f);
+  const Words result = BitsOf<Words>(d / (d + 2.0f));
+  return BitsOf<F>((result & 0x7fffffffu) | (bits & 0x80000000u));
+}
+
+[[gnu::always_inline]] inline Vector<float> LogisticF32(Vector<float> x) {
+  return 1.0f / (1.0f + ExpF32(-x));
+}
+
+namespace internal {
+[[gnu::always_inline]] inline bool AnyLane(Vector<int32_t> mask) {
+#if defined(HLO_AVX512_VECTORS)
+  return _mm512_movepi32_mask(BitsOf<__m512i>(mask)) != 0;
+#elif defined(HLO_AVX2_VECTORS)
+  return _mm256_movemask_ps(BitsOf<__m256>(mask)) != 0;
+#else
+  int32_t any = 0;
+  for (int k = 0; k < kLanes<int32_t>; ++k) any |= mask[k];
+  return any != 0;
+#endif
+}
+
+// Beyond, three parts of pi do not tell how far a multiple of it is.
+inline constexpr float kLargestAngle = 1e5f;
+template <bool kCosine>
+[[gnu::noinline, gnu::cold]] Vector<float> OfLargeAngles(Vector<float> x, Vector<float> results) {
+  for (int k = 0; k < kLanes<float>; ++k) {
+    if (std::abs(x[k]) > kLargestAngle) results[k] = kCosine ? std::cos(x[k]) : std::sin(x[k]);
+  }
+  return results;
+}
+
+// The sine, but for its sign, of how far x is from the nearest multiple of pi, or for the cosine from the
+// nearest one between two of them; the sign is minus for odd ones. Good where kFusesMulAdd.
+template <bool kCosine>
+[[gnu::always_inline]] inline Vector<float> SineOrCosine(Vector<float> x) {
+  using F = Vector<float>;
+  using Words = Vector<uint32_t>;
+  const auto all = [](float value) { return Broadcast(value); };
+  constexpr float kToInteger = 12582912.0f;  // Of this size, floats are integers.
+  const F shifted = kCosine ? MulAdd(x, all(0.318309886f), all(0.5f)) + kToInteger
+                            : MulAdd(x, all(0.318309886f), all(kToInteger));
+  const F n = shifted - kToInteger, halves = -(kCosine ? n - 0.5f : n);
+  F r = MulAdd(halves, all(3.14159274f), x);
+  r = MulAdd(halves, all(-8.74227766e-8f), r);
+  r = MulAdd(halves, all(-3.43024902e-15f), r);
+  const F square = r * r;
+  F q = all(2.6057207378471503e-6f);
+  q = MulAdd(q, square, all(-1.9809577497653663e-4f));
+  q = MulAdd(q, square, all(8.333065547049046e-3f));
+  q = MulAdd(q, square, all(-0.16666659712791443f));
+  const Words sign = BitsOf<Words>(shifted) << 31;
+  F result = BitsOf<F>(BitsOf<Words>(MulAdd(r * square, q, r)) ^ sign);
+  // The steps above lose the sign of a zero.
+  if constexpr (!kCosine) result = x == 0.0f ? x : result;
+  const F magnitude = BitsOf<F>(BitsOf<Words>(x) & 0x7fffffffu);
+  const bool has_large = AnyLane(magnitude > kLargestAngle);
+  if (__builtin_expect(has_large, false)) return OfLargeAngles<kCosine>(x, result);
+  return result;
+}
+}  // namespace internal
+
+[[gnu::always_inline]] inline Vector<float> SinF32(Vector<float> x) {
+  return internal::SineOrCosine<false>(x);
+}
+[[gnu::always_inline]] inline Vector<float> CosF32(Vector<float> x) {
+  return internal::SineOrCosine<true>(x);
+}
+
+}  // namespace hlo::cpu

@@ -1,0 +1,121 @@
+#include "kernels/cpu/sort/merge_order.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/inlined_vector.h"
+#include "base/deadline.h"
+#include "base/status.h"
+
+namespace hlo::cpu {
+namespace {
+
+class Comparator {
+ public:
+  Comparator(const TileCode& before, absl::Span<const std::byte* const> elements,
+             absl::Span<const int64_t> widths)
+      : before_(before), elements_(elements), widths_(widths), in_(2 * elements.size()) {}
+
+  // Whether the element at position a comes before that at b.
+  bool operator()(uint32_t a, uint32_t b) {
+    const void** in = in_.data();
+    for (size_t k = 0; k < elements_.size(); ++k) {
+      in[2 * k] = elements_[k] + a * widths_[k];
+      in[2 * k + 1] = elements_[k] + b * widths_[k];
+    }
+    bool answer = false;
+    void* out[] = {&answer};
+    before_.Run(1, in, out);
+    return answer;
+  }
+
+ private:
+  const TileCode& before_;
+  absl::Span<const std::byte* const> elements_;
+  absl::Span<const int64_t> widths_;
+  absl::InlinedVector<const void*, 16, KeptAllocator<const void*>> in_;
+};
+
+// Two neighbouring runs, [begin, middle) and [middle, end). Their length is a power of two.
+struct Runs {
+  Runs(int64_t at, int64_t run, int64_t n)
+      : begin(at & -(2 * run)), middle(std::min(begin + run, n)), end(std::min(begin + 2 * run, n)) {}
+  int64_t begin, middle, end;
+};
+
+// What a merge has taken of the left run, up to `left`, when it has written [begin, at), if the comparator is
+// an order; a guess otherwise.
+int64_t LeftAt(int64_t at, const Runs& runs, const uint32_t* order, Comparator& before) {
+  int64_t least = std::max(runs.begin, at + runs.middle - runs.end), most = std::min(runs.middle, at);
+  while (least < most) {
+    const int64_t left = least + (most - least) / 2, right = at + runs.middle - left;
+    if (before(order[right - 1], order[left]))
+      most = left;
+    else
+      least = left + 1;
+  }
+  return least;
+}
+
+// Writes merged[at, end) from where the merge has come in the left run; returns where it is then.
+int64_t Merge(int64_t left, int64_t at, int64_t end, const Runs& runs, const uint32_t* order,
+              uint32_t* merged, Comparator& before) {
+  const int64_t middle = runs.middle, right_end = runs.end;
+  int64_t right = at + middle - left;
+  while (left < middle && right < right_end && at < end)
+    merged[at++] = before(order[right], order[left]) ? order[right++] : order[left++];
+  for (; at < end && left < middle; ++at) merged[at] = order[left++];
+  for (; at < end; ++at) merged[at] = order[right++];
+  return left;
+}
+
+}  // namespace
+
+absl::Status MergeOrder(const TileCode& before, absl::Span<const std::byte* const> elements,
+                        absl::Span<const int64_t> widths, const Pieces& pieces, KeptVector<uint32_t>* order) {
+  const int64_t n = pieces.length();
+  KeptVector<uint32_t> merged(n);
+  // What has been taken of left runs where merges come into a piece and where they leave it.
+  struct Lefts {
+    int64_t in, out;
+  };
+  KeptVector<Lefts> lefts(pieces.count());
+  for (int64_t i = 0; i < n; ++i) (*order)[i] = static_cast<uint32_t>(i);
+  Comparator compare(before, elements, widths);
+  for (int64_t run = 1; run < n; run *= 2) {
+    HLO_RETURN_IF_ERROR(Deadline::Check());
+    const auto merge_piece = [&](Comparator& comparator, int64_t p, int64_t begin, int64_t end) {
+      int64_t left = 0;
+      for (int64_t at = begin; at < end;) {
+        const Runs runs(at, run, n);
+        const int64_t stop = std::min(end, runs.end);
+        left = at == runs.begin ? at : LeftAt(at, runs, order->data(), comparator);
+        if (at == begin) lefts[p].in = left;
+        left = Merge(left, at, stop, runs, order->data(), merged.data(), comparator);
+        at = stop;
+      }
+      lefts[p].out = left;
+    };
+    if (pieces.count() == 1) {
+      merge_piece(compare, 0, 0, n);
+    } else {
+      pieces.ForEach(30, [&](int64_t p, int64_t begin, int64_t end) {
+        Comparator own(before, elements, widths);
+        merge_piece(own, p, begin, end);
+      });
+    }
+    // A piece that the merge enters elsewhere than was guessed is merged again.
+    for (int64_t p = 1; p < pieces.count(); ++p) {
+      const int64_t begin = pieces.begin(p);
+      const Runs runs(begin, run, n);
+      if (begin == runs.begin || lefts[p].in == lefts[p - 1].out) continue;
+      HLO_RETURN_IF_ERROR(Deadline::Check());
+      lefts[p].out =
+          Merge(lefts[p - 1].out, begin, pieces.end(p), runs, order->data(), merged.data(), compare);
+    }
+    std::swap(*order, merged);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace hlo::cpu

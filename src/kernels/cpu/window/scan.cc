@@ -1,0 +1,163 @@
+#include "kernels/cpu/window/scan.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/parallel.h"
+#include "kernels/cpu/elementwise/tile_loops.h"
+#include "kernels/cpu/memory/buffer_cache.h"
+
+namespace hlo::cpu {
+namespace {
+
+constexpr int64_t kScannedLanes = 256;  // Side by side: lines of one cache line each stay in the L1 cache.
+
+// Lanes [lane, lane + n) of one array at a step, between memory and tiles.
+class Tiles {
+ public:
+  Tiles(const ScanDims& dims, ElementType type, int64_t line_length)
+      : dims_(dims),
+        line_length_(line_length),
+        width_(ByteCount(type)),
+        lane_width_(LaneBytes(LaneOf(type))),
+        load_(LoadTile(type)),
+        store_(StoreTile(type)),
+        tile_(kScannedLanes * lane_width_),
+        raw_(kScannedLanes * width_) {}
+
+  std::byte* tile() { return tile_.data(); }
+
+  // The tile, or where the lanes lie in memory.
+  const void* Load(const void* data, int64_t lane, int64_t n, int64_t t) {
+    const auto* from = static_cast<const std::byte*>(data);
+    std::byte* raw = load_.function == nullptr ? tile_.data() : raw_.data();
+    const void* found = raw;
+    EachRun(lane, n, t, [&](int64_t at, int64_t stride, int64_t count, int64_t done) {
+      if (stride == 1 && count == n)
+        found = from + at * width_;
+      else
+        CopyStrided(count, width_, raw + done * width_, 1, from + at * width_, stride);
+    });
+    if (load_.function == nullptr) return found;
+    const void* in[] = {found};
+    load_.function(n, tile_.data(), in, load_.parameter);
+    return tile_.data();
+  }
+  void Store(void* data, int64_t lane, int64_t n, int64_t t) {
+    const std::byte* raw = tile_.data();
+    if (store_.function != nullptr) {
+      const void* in[] = {tile_.data()};
+      store_.function(n, raw_.data(), in, store_.parameter);
+      raw = raw_.data();
+    }
+    EachRun(lane, n, t, [&](int64_t at, int64_t stride, int64_t count, int64_t done) {
+      CopyStrided(count, width_, static_cast<std::byte*>(data) + at * width_, stride, raw + done * width_, 1);
+    });
+  }
+
+ private:
+  // visit(place, distance, count, lanes before) for lanes that lie at one distance from each other.
+  template <class Visit>
+  void EachRun(int64_t lane, int64_t n, int64_t t, Visit&& visit) const {
+    if (dims_.inner == 1) return visit(lane * line_length_ + t, line_length_, n, 0);
+    for (int64_t done = 0; done < n;) {
+      const int64_t o = (lane + done) / dims_.inner, i = (lane + done) % dims_.inner;
+      const int64_t count = std::min(n - done, dims_.inner - i);
+      visit((o * line_length_ + t) * dims_.inner + i, 1, count, done);
+      done += count;
+    }
+  }
+
+  const ScanDims& dims_;
+  int64_t line_length_;  // 1 for carries.
+  int64_t width_, lane_width_;
+  TileCall load_, store_;
+  KeptVector<std::byte> tile_, raw_;
+};
+
+void ScanLanes(const ScanDims& dims, const ScanArrays& arrays, const TileCode& code, int64_t lane,
+               int64_t n) {
+  KeptVector<Tiles> inputs, outputs, carries, next;
+  for (const ScanInput& input : arrays.inputs) inputs.emplace_back(dims, input.type, dims.length);
+  for (const ScanOutput& output : arrays.outputs) outputs.emplace_back(dims, output.type, dims.length);
+  for (const ScanOutput& carry : arrays.carries) {
+    carries.emplace_back(dims, carry.type, 1);
+    next.emplace_back(dims, carry.type, 1);
+  }
+  KeptVector<const void*> in(inputs.size() + carries.size());
+  KeptVector<void*> out(outputs.size() + carries.size());
+  for (size_t k = 0; k < carries.size(); ++k) {
+    const void* initial = carries[k].Load(arrays.initial[k].data, lane, n, 0);
+    if (initial != carries[k].tile())
+      std::memcpy(carries[k].tile(), initial, n * LaneBytes(LaneOf(arrays.initial[k].type)));
+  }
+  for (int64_t step = 0; step < dims.length; ++step) {
+    const int64_t t = dims.reverse ? dims.length - 1 - step : step;
+    for (size_t k = 0; k < inputs.size(); ++k) in[k] = inputs[k].Load(arrays.inputs[k].data, lane, n, t);
+    for (size_t k = 0; k < outputs.size(); ++k) out[k] = outputs[k].tile();
+    for (size_t k = 0; k < carries.size(); ++k) {
+      in[inputs.size() + k] = carries[k].tile();
+      out[outputs.size() + k] = next[k].tile();
+    }
+    code.Run(n, in.data(), out.data());
+    for (size_t k = 0; k < outputs.size(); ++k) outputs[k].Store(arrays.outputs[k].data, lane, n, t);
+    std::swap(carries, next);
+  }
+  for (size_t k = 0; k < carries.size(); ++k) carries[k].Store(arrays.carries[k].data, lane, n, 0);
+}
+
+template <class F, class T, bool kCarryFirst>
+void ScanLine(int64_t length, int64_t step, const void* in, void* out, void* carry) {
+  const T* x = static_cast<const T*>(in);
+  T* y = static_cast<T*>(out);
+  const F f{};
+  T sum = *static_cast<T*>(carry);
+  for (int64_t i = 0; i < length; ++i, x += step, y += step) *y = sum = kCarryFirst ? f(sum, *x) : f(*x, sum);
+  *static_cast<T*>(carry) = sum;
+}
+
+template <class F, class T>
+ScanLineFn LineOf(bool carry_first) {
+  if constexpr (std::is_invocable_r_v<T, F, T, T>)
+    return carry_first ? &ScanLine<F, T, true> : &ScanLine<F, T, false>;
+  else
+    return nullptr;
+}
+
+}  // namespace
+
+void Scan(const ScanDims& dims, const ScanArrays& arrays, const TileCode& code) {
+  const int64_t lanes = dims.outer * dims.inner;
+  const double nanoseconds =
+      2.0 * static_cast<double>(code.step_count() + 1) * static_cast<double>(lanes * dims.length);
+  ParallelFor((lanes + kScannedLanes - 1) / kScannedLanes, nanoseconds, [&](int64_t part) {
+    ScanLanes(dims, arrays, code, part * kScannedLanes,
+              std::min(kScannedLanes, lanes - part * kScannedLanes));
+  });
+}
+
+ScanLineFn FindScanLine(Opcode opcode, ElementType type, bool carry_first) {
+  if (!IsStoredAsLane(type) || BitWidth(type) < 8) return nullptr;
+  return DispatchLane(LaneOf(type), [&]<class T>() -> ScanLineFn {
+    switch (opcode) {
+      case Opcode::kAdd:
+        return LineOf<scalar::Add, T>(carry_first);
+      case Opcode::kMultiply:
+        return LineOf<scalar::Multiply, T>(carry_first);
+      case Opcode::kMaximum:
+        if constexpr (std::is_floating_point_v<T>)
+          return LineOf<FloatMaximum, T>(carry_first);
+        else
+          return LineOf<scalar::Maximum, T>(carry_first);
+      case Opcode::kMinimum:
+        if constexpr (std::is_floating_point_v<T>)
+          return LineOf<FloatMinimum, T>(carry_first);
+        else
+          return LineOf<scalar::Minimum, T>(carry_first);
+      default:
+        return nullptr;
+    }
+  });
+}
+
+}  // namespace hlo::cpu

@@ -1,0 +1,98 @@
+#include "kernels/cpu/window/select_and_scatter.h"
+
+#include <cstring>
+
+#include "base/parallel.h"
+#include "kernels/cpu/elementwise/lane_array.h"
+#include "kernels/cpu/elementwise/tile_loops.h"
+#include "kernels/cpu/memory/odometer.h"
+#include "kernels/cpu/window/window_taps.h"
+
+namespace hlo::cpu {
+namespace {
+
+// Planes, which do not meet, of positions with a window, each a run of elements without one.
+struct Planes {
+  int64_t count = 1, run = 1;
+  Index operand_dims, source_dims, strides;  // Of the dimensions with a window; strides in the operand.
+  Window window;
+};
+
+Planes Split(absl::Span<const int64_t> operand_dims, Window window, absl::Span<const int64_t> source_dims) {
+  Planes planes;
+  size_t first = 0, last = window.size();
+  while (first < last && IsTrivial(window[first])) planes.count *= operand_dims[first++];
+  while (last > first && IsTrivial(window[last - 1])) planes.run *= operand_dims[--last];
+  planes.window = window.subspan(first, last - first);
+  planes.operand_dims = operand_dims.subspan(first, last - first);
+  planes.source_dims = source_dims.subspan(first, last - first);
+  planes.strides = RowMajorStrides(planes.operand_dims);
+  for (int64_t& stride : planes.strides) stride *= planes.run;
+  return planes;
+}
+
+template <class T, class Select>
+void RunPlane(const Planes& planes, const T* operand, const T* source, T* result, const TileCode& scatter) {
+  const Index zeros = Zeros(planes.source_dims.rank());
+  Odometer o(planes.source_dims, zeros, 0);
+  KeptVector<int64_t> taps;
+  const Select select;
+  for (int64_t i = 0; i < Product(planes.source_dims); ++i, o.Next(), source += planes.run) {
+    PlacesUnder(planes.window, planes.operand_dims, planes.strides, o.digits(), &taps);
+    if (taps.empty()) continue;
+    for (int64_t c = 0; c < planes.run; ++c) {
+      int64_t chosen = taps[0];
+      // The first competes with itself, which a NaN loses.
+      for (int64_t tap : taps) chosen = select(operand[chosen + c], operand[tap + c]) ? chosen : tap;
+      const void* in[] = {result + chosen + c, source + c};
+      void* out[] = {result + chosen + c};
+      scatter.Run(1, in, out);
+    }
+  }
+}
+
+template <class Select>
+void RunAll(Lane lane, const Planes& planes, const LaneInput& operand, const LaneInput& source,
+            LaneResult& result, const TileCode& scatter) {
+  const int64_t from = Product(planes.operand_dims) * planes.run,
+                to = Product(planes.source_dims) * planes.run;
+  ParallelFor(planes.count, 20.0 * static_cast<double>(planes.count * to), [&](int64_t p) {
+    DispatchLane(lane, [&]<class T>() {
+      if constexpr (std::is_invocable_r_v<bool, Select, T, T>) {
+        RunPlane<T, Select>(planes, reinterpret_cast<const T*>(operand.at(p * from)),
+                            reinterpret_cast<const T*>(source.at(p * to)),
+                            reinterpret_cast<T*>(result.at(p * from)), scatter);
+      }
+    });
+  });
+}
+
+}  // namespace
+
+void SelectAndScatter(const SelectAndScatterArrays& arrays, absl::Span<const int64_t> operand_dims,
+                      Window window, absl::Span<const int64_t> source_dims, ComparisonDirection select,
+                      const TileCode& scatter) {
+  const int64_t count = Product(operand_dims);
+  const Planes planes = Split(operand_dims, window, source_dims);
+  const LaneInput operand(arrays.type, arrays.operand, count),
+      source(arrays.type, arrays.source, Product(source_dims)), init(arrays.type, arrays.init, 1);
+  LaneResult result(arrays.type, arrays.result, count);
+  CopyStrided(count, result.width(), result.at(0), 1, init.at(0), 0);
+  const Lane lane = LaneOf(arrays.type);
+  switch (select) {
+    case ComparisonDirection::kGe:
+      RunAll<scalar::Ge>(lane, planes, operand, source, result, scatter);
+      break;
+    case ComparisonDirection::kGt:
+      RunAll<scalar::Gt>(lane, planes, operand, source, result, scatter);
+      break;
+    case ComparisonDirection::kLe:
+      RunAll<scalar::Le>(lane, planes, operand, source, result, scatter);
+      break;
+    default:
+      RunAll<scalar::Lt>(lane, planes, operand, source, result, scatter);
+  }
+  result.Finish();
+}
+
+}  // namespace hlo::cpu

@@ -1,0 +1,274 @@
+#include "kernels/cpu/window/slide_lines.h"
+
+#include <algorithm>
+
+#include "base/parallel.h"
+#include "kernels/cpu/elementwise/fold_ops.h"
+#include "kernels/cpu/memory/buffer_cache.h"
+#include "kernels/cpu/memory/thread_memory.h"
+
+namespace hlo::cpu {
+namespace {
+
+constexpr int64_t kChains = 8;        // Running results side by side: each step waits for the one before it.
+constexpr int64_t kPiece = 32 << 10;  // Elements of a long line that are run through by themselves.
+constexpr int64_t kLinePieces = 16;   // Few lines are cut into about so many pieces in all.
+
+template <class F, class T>
+struct Loops {
+  static void Combine(int64_t n, const T* a, const T* b, T* to) {
+    const F f;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) to[i] = f(a[i], b[i]);
+  }
+  static void CombineWith(T a, int64_t n, const T* b, T* to) {
+    const F f;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) to[i] = f(a, b[i]);
+  }
+
+  // y[i] = x[0] op ... op x[i], of kChains lines that begin `distance` apart; backwards: x[n - 1] op ... op
+  // x[i].
+  template <bool kBackwards>
+  static void RunChains(const T* x, T* y, int64_t distance, int64_t n) {
+    const F f;
+    const int64_t start = kBackwards ? n - 1 : 0, step = kBackwards ? -1 : 1;
+    T run[kChains];
+    for (int64_t k = 0; k < kChains; ++k) y[k * distance + start] = run[k] = x[k * distance + start];
+    for (int64_t i = 1, at = start + step; i < n; ++i, at += step) {
+#pragma GCC unroll 8
+      for (int64_t k = 0; k < kChains; ++k) y[k * distance + at] = run[k] = f(run[k], x[k * distance + at]);
+    }
+  }
+
+  // The same of one line.
+  template <bool kBackwards>
+  static void RunLine(const T* x, T* y, int64_t n) {
+    constexpr int64_t kShort = 16 * kChains;
+    const F f;
+    const int64_t part = n >= kShort ? n / kChains : 0, chained = kChains * part;
+    if (part > 0) {
+      // What does not divide comes last.
+      const int64_t from = kBackwards ? n - chained : 0;
+      RunChains<kBackwards>(x + from, y + from, part, part);
+      for (int64_t k = 1; k < kChains; ++k) {
+        T* const to = y + from + (kBackwards ? kChains - 1 - k : k) * part;
+        CombineWith(kBackwards ? to[part] : to[-1], part, to, to);
+      }
+    }
+    for (int64_t i = chained; i < n; ++i) {
+      const int64_t at = kBackwards ? n - 1 - i : i;
+      y[at] = i == 0 ? x[at] : f(y[kBackwards ? at + 1 : at - 1], x[at]);
+    }
+  }
+
+  // Of each block of a line by itself.
+  template <bool kBackwards>
+  static void RunBlocks(const T* x, T* y, int64_t n, int64_t block) {
+    int64_t i = 0;
+    for (; i + kChains * block <= n; i += kChains * block) RunChains<kBackwards>(x + i, y + i, block, block);
+    for (; i < n; i += block) RunLine<kBackwards>(x + i, y + i, std::min(block, n - i));
+  }
+
+  static T Fold(const T* x, int64_t n) {
+    constexpr int64_t kPartials = 32;
+    const F f;
+    T partial[kPartials];
+    int64_t width = std::min(n, kPartials);
+    std::copy_n(x, width, partial);
+    int64_t i = kPartials;
+    for (; i + kPartials <= n; i += kPartials) Combine(kPartials, partial, x + i, partial);
+    for (int64_t k = 0; i + k < n; ++k) partial[k] = f(partial[k], x[i + k]);
+    for (; width > 1; width = (width + 1) / 2)
+      Combine(width / 2, partial, partial + (width + 1) / 2, partial);
+    return partial[0];
+  }
+
+  // RunLine of a long line: its pieces' results, what lies before each piece, the pieces. `start`, if any,
+  // comes before all elements.
+  template <bool kBackwards>
+  static void RunLongLine(const T* x, T* y, int64_t n, const T* start = nullptr) {
+    const F f;
+    const int64_t pieces = (n + kPiece - 1) / kPiece;
+    const auto size = [&](int64_t p) { return std::min(kPiece, n - p * kPiece); };
+    const auto nanoseconds = static_cast<double>(n);
+    KeptVector<T> carry(pieces);
+    ParallelFor(pieces, nanoseconds, [&](int64_t p) { carry[p] = Fold(x + p * kPiece, size(p)); });
+    T& first = carry[kBackwards ? pieces - 1 : 0];
+    if (start != nullptr) first = f(*start, first);
+    for (int64_t p = 1; p < pieces; ++p) {
+      const int64_t at = kBackwards ? pieces - 1 - p : p;
+      carry[at] = f(carry[kBackwards ? at + 1 : at - 1], carry[at]);
+    }
+    ParallelFor(pieces, nanoseconds, [&](int64_t p) {
+      T* to = y + p * kPiece;
+      RunLine<kBackwards>(x + p * kPiece, to, size(p));
+      const int64_t before = kBackwards ? p + 1 : p - 1;
+      if (before >= 0 && before < pieces)
+        CombineWith(carry[before], size(p), to, to);
+      else if (start != nullptr)
+        CombineWith(*start, size(p), to, to);
+    });
+  }
+
+  // Outputs [begin, end) of a line, to result[0] and so on. before[i] and after[i] are the running results of
+  // base element origin + i.
+  static void Outputs(const SlidePlaces& places, int64_t begin, int64_t end, int64_t origin, const T* before,
+                      const T* after, T* result) {
+    const F f;
+    const int64_t size = places.size, n = places.base_size;
+    int64_t o = begin;
+    for (; o < end && places.First(o) <= 0; ++o) *result++ = before[places.Last(o) - origin];
+    while (o < end) {
+      const int64_t first = places.First(o), next_block = (first / size + 1) * size;
+      if (first % size == 0 || next_block >= n) {
+        *result++ = after[first - origin];
+        ++o;
+        continue;
+      }
+      // To the end of the block.
+      const int64_t count = std::min(end - o, (next_block - first + places.stride - 1) / places.stride);
+      if (places.stride == 1) {
+        const int64_t whole = std::clamp<int64_t>(n - size - first + 1, 0, count);
+        const T* from = after + (first - origin);
+        Combine(whole, from, before + (first + size - 1 - origin), result);
+        if (whole < count) CombineWith(before[n - 1 - origin], count - whole, from + whole, result + whole);
+      } else {
+        for (int64_t i = 0; i < count; ++i)
+          result[i] = f(after[places.First(o + i) - origin], before[places.Last(o + i) - origin]);
+      }
+      o += count;
+      result += count;
+    }
+  }
+};
+
+// Lines whose elements are neighbours.
+template <class F, class T>
+class LineSlider {
+ public:
+  LineSlider(const WindowDim& dim, const SlideArrays& arrays)
+      : places_(dim, arrays.base_size), arrays_(arrays) {}
+
+  void Run() const {
+    const int64_t n = arrays_.base_size, results = arrays_.result_size, size = places_.size;
+    const double nanoseconds = 2.0 * static_cast<double>(arrays_.outer * (n + results));
+    // Outputs that are made by themselves: many, beside the elements that two of their neighbours need too.
+    const int64_t per_line = (kLinePieces + arrays_.outer - 1) / arrays_.outer;
+    const int64_t length =
+        std::max({results / per_line + 1, 8 * std::min(size, n) / places_.stride + 1, kPiece / 8});
+    if (size >= n || length >= results) {
+      ParallelFor(arrays_.outer, nanoseconds, [&](int64_t line) { WholeLine(line); });
+      return;
+    }
+    const int64_t parts = (results + length - 1) / length;
+    ParallelFor(arrays_.outer * parts, nanoseconds, [&](int64_t i) {
+      const int64_t begin = i % parts * length;
+      Part(i / parts, begin, std::min(results, begin + length));
+    });
+  }
+
+ private:
+  using Loop = Loops<F, T>;
+  const T* base(int64_t line) const { return static_cast<const T*>(arrays_.base) + line * arrays_.base_size; }
+  T* result(int64_t line) const { return static_cast<T*>(arrays_.result) + line * arrays_.result_size; }
+
+  void Part(int64_t line, int64_t begin, int64_t end) const {
+    static thread_local ThreadMemory memory;
+    const int64_t first = std::max<int64_t>(places_.First(begin), 0) / places_.size * places_.size;
+    const int64_t n = places_.Last(end - 1) + 1 - first;
+    T* before = reinterpret_cast<T*>(memory.AtLeast(2 * n * static_cast<int64_t>(sizeof(T))));
+    T* after = before + n;
+    Loop::template RunBlocks<false>(base(line) + first, before, n, places_.size);
+    if (places_.First(end - 1) > 0)
+      Loop::template RunBlocks<true>(base(line) + first, after, n, places_.size);
+    Finish(line, begin, end, first, before, after);
+  }
+
+  void WholeLine(int64_t line) const {
+    const int64_t n = arrays_.base_size, results = arrays_.result_size;
+    const bool needs_after = places_.First(results - 1) > 0, needs_before = NeedsBefore();
+    KeptVector<T> before, after;
+    const auto run = [&]<bool kBackwards>(KeptVector<T>& to) {
+      to.resize(n);
+      if (places_.size >= n)
+        Loop::template RunLongLine<kBackwards>(base(line), to.data(), n);
+      else
+        Loop::template RunBlocks<kBackwards>(base(line), to.data(), n, places_.size);
+    };
+    if (needs_before) run.template operator()<false>(before);
+    if (needs_after) run.template operator()<true>(after);
+    const int64_t pieces = (results + kPiece - 1) / kPiece;
+    ParallelFor(pieces, 0.5 * static_cast<double>(results), [&](int64_t p) {
+      Finish(line, p * kPiece, std::min(results, (p + 1) * kPiece), 0, before.data(), after.data());
+    });
+  }
+  bool NeedsBefore() const { return places_.First(0) <= 0 || places_.size < places_.base_size; }
+
+  void Finish(int64_t line, int64_t begin, int64_t end, int64_t origin, const T* before,
+              const T* after) const {
+    T* to = result(line) + begin;
+    Loop::Outputs(places_, begin, end, origin, before, after, to);
+    if (arrays_.init != nullptr) Loop::CombineWith(*static_cast<const T*>(arrays_.init), end - begin, to, to);
+  }
+
+  SlidePlaces places_;
+  const SlideArrays& arrays_;
+};
+
+template <class F, class T>
+void SlideAlongLine(const WindowDim& dim, const SlideArrays& arrays) {
+  LineSlider<F, T>(dim, arrays).Run();
+}
+
+template <class F, class T>
+void Run(int64_t length, bool backwards, const void* in, void* out, void* carry) {
+  if (length == 0) return;
+  const T* x = static_cast<const T*>(in);
+  T *y = static_cast<T*>(out), *start = static_cast<T*>(carry);
+  if (backwards)
+    Loops<F, T>::template RunLongLine<true>(x, y, length, start);
+  else
+    Loops<F, T>::template RunLongLine<false>(x, y, length, start);
+  *start = y[backwards ? 0 : length - 1];
+}
+
+template <class F, class T>
+constexpr LineLoops kLoopsOf = {&SlideAlongLine<F, T>, &Run<F, T>};
+
+// Integers with a sign and without differ in their order alone.
+template <class T>
+LineLoops OfNumbers(Opcode opcode) {
+  LineLoops found;
+  VisitFoldOp<T>(opcode, [&]<class F>() { found = kLoopsOf<F, T>; });
+  return found;
+}
+template <class T>
+LineLoops OfOrder(Opcode opcode) {
+  if (opcode == Opcode::kMaximum) return kLoopsOf<scalar::Maximum, T>;
+  if (opcode == Opcode::kMinimum) return kLoopsOf<scalar::Minimum, T>;
+  return OfNumbers<std::make_unsigned_t<T>>(opcode);
+}
+
+}  // namespace
+
+LineLoops FindLineLoops(Opcode opcode, Lane lane) {
+  switch (lane) {
+    case Lane::kF32:
+      return OfNumbers<float>(opcode);
+    case Lane::kF64:
+      return OfNumbers<double>(opcode);
+    case Lane::kS32:
+      return OfOrder<int32_t>(opcode);
+    case Lane::kS64:
+      return OfOrder<int64_t>(opcode);
+    case Lane::kU32:
+      return OfNumbers<uint32_t>(opcode);
+    case Lane::kU64:
+      return OfNumbers<uint64_t>(opcode);
+    default:
+      return {};
+  }
+}
+
+}  // namespace hlo::cpu

@@ -1,0 +1,199 @@
+// Windows of several dimensions that slide, one dimension after the other.
+
+#include <cstring>
+
+#include "base/parallel.h"
+#include "kernels/cpu/elementwise/copy_array.h"
+#include "kernels/cpu/elementwise/lane_array.h"
+#include "kernels/cpu/memory/buffer_cache.h"
+#include "kernels/cpu/memory/thread_memory.h"
+#include "kernels/cpu/window/reduce_window.h"
+#include "types/index.h"
+
+namespace hlo::cpu {
+namespace {
+
+// Windows of fewer elements are walked through.
+constexpr int64_t kFewest = 33, kFewestExact = 10;
+
+constexpr int64_t kColumnPieces = 16;       // Few columns are cut into about so many pieces in all.
+constexpr int64_t kBlockBytes = 256 << 10;  // Of a block of rows that is kept.
+
+// Lines side by side: rows of columns, the blocks' ends kept, their beginnings running.
+class ColumnSlider {
+ public:
+  ColumnSlider(const Slide& slide, const WindowDim& dim, const SlideArrays& arrays)
+      : combine_(slide.combine), width_(slide.width), places_(dim, arrays.base_size), arrays_(arrays) {}
+
+  void Run() const {
+    const int64_t n = arrays_.base_size, results = arrays_.result_size, size = std::min(places_.size, n);
+    const int64_t fitting = kBlockBytes / (size * width_);
+    const int64_t lanes = std::min(arrays_.inner, std::clamp<int64_t>(fitting, 64 / width_, 512));
+    const int64_t tiles = (arrays_.inner + lanes - 1) / lanes, all = arrays_.outer * tiles;
+    const int64_t per_tile = size < n ? (kColumnPieces + all - 1) / all : 1;
+    const int64_t length = std::max(results / per_tile + 1, 8 * size / places_.stride + 1);
+    const int64_t parts = (results + length - 1) / length;
+    const double nanoseconds = static_cast<double>(arrays_.outer * arrays_.inner * (n + results));
+    ParallelFor(all * parts, nanoseconds, [&](int64_t i) {
+      const int64_t tile = i / parts, begin = i % parts * length, column = tile % tiles * lanes;
+      Part(tile / tiles, column, std::min(lanes, arrays_.inner - column), begin,
+           std::min(results, begin + length));
+    });
+  }
+
+ private:
+  void Part(int64_t outer, int64_t column, int64_t lanes, int64_t begin, int64_t end) const {
+    const int64_t n = arrays_.base_size, size = places_.size, row = arrays_.inner * width_;
+    const int64_t bytes = lanes * width_;
+    const auto* base = static_cast<const std::byte*>(arrays_.base) + outer * n * row + column * width_;
+    auto* result = static_cast<std::byte*>(arrays_.result) + (outer * arrays_.result_size + begin) * row +
+                   column * width_;
+    static thread_local ThreadMemory memory;
+    std::byte* const init = memory.AtLeast((std::min(size, n) + 2) * bytes);
+    std::byte *const running = init + bytes, *const kept = running + bytes;
+    if (arrays_.init != nullptr) CopyStrided(lanes, width_, init, 1, arrays_.init, 0);
+    int64_t run_last = -1, run_block = -1, kept_block = -1;
+    // The running result of the block that begins there, up to `last`.
+    const auto run = [&](int64_t block, int64_t last) {
+      if (run_block != block) {
+        std::memcpy(running, base + block * row, bytes);
+        run_block = run_last = block;
+      }
+      while (run_last < last) Combine(lanes, running, base + ++run_last * row, running);
+    };
+    // From an element on to the end of its block.
+    const auto after = [&](int64_t first) {
+      const int64_t block = first / size * size;
+      if (kept_block != block) {
+        const int64_t last = std::min(block + size, n) - 1;
+        std::memcpy(kept + (last - block) * bytes, base + last * row, bytes);
+        for (int64_t i = last - 1; i >= first; --i) {
+          std::byte* to = kept + (i - block) * bytes;
+          Combine(lanes, base + i * row, to + bytes, to);
+        }
+        kept_block = block;
+      }
+      return kept + (first - block) * bytes;
+    };
+    for (int64_t o = begin; o < end; ++o, result += row) {
+      const int64_t first = places_.First(o), next_block = (first / size + 1) * size;
+      if (first <= 0) {
+        run(0, places_.Last(o));
+        std::memcpy(result, running, bytes);
+      } else if (first % size == 0 || next_block >= n) {
+        std::memcpy(result, after(first), bytes);
+      } else {
+        run(next_block, places_.Last(o));
+        Combine(lanes, after(first), running, result);
+      }
+      if (arrays_.init != nullptr) Combine(lanes, init, result, result);
+    }
+  }
+  void Combine(int64_t n, const std::byte* a, const std::byte* b, std::byte* to) const {
+    const void* in[] = {a, b};
+    combine_.function(n, to, in, combine_.parameter);
+  }
+
+  const TileCall combine_;
+  const int64_t width_;
+  const SlidePlaces places_;
+  const SlideArrays& arrays_;
+};
+
+// Lines become columns, some at a time, and their results lines again.
+void SlideTurned(const Slide& slide, const WindowDim& dim, const SlideArrays& arrays) {
+  constexpr int64_t kLines = 64;
+  const int64_t n = arrays.base_size, results = arrays.result_size, width = slide.width;
+  const int64_t batches = (arrays.outer + kLines - 1) / kLines;
+  ParallelFor(batches, 10.0 * static_cast<double>(arrays.outer * (n + results)), [&](int64_t b) {
+    const int64_t begin = b * kLines, lines = std::min(kLines, arrays.outer - begin);
+    static thread_local ThreadMemory memory;
+    std::byte* const columns = memory.AtLeast((n + results) * lines * width);
+    std::byte* const made = columns + n * lines * width;
+    const CopyDim in[] = {{n, 1, lines}, {lines, n, 1}}, out[] = {{lines, 1, results}, {results, lines, 1}};
+    CopyArray(in, width, static_cast<const std::byte*>(arrays.base) + begin * n * width, columns);
+    ColumnSlider(slide, dim, {1, n, results, lines, columns, made, arrays.init}).Run();
+    CopyArray(out, width, made, static_cast<std::byte*>(arrays.result) + begin * results * width);
+  });
+}
+
+void SlideAlong(const Slide& slide, const WindowDim& dim, const SlideArrays& arrays) {
+  if (arrays.inner > 1)
+    ColumnSlider(slide, dim, arrays).Run();
+  else if (slide.lines.slide != nullptr)
+    slide.lines.slide(dim, arrays);
+  else
+    SlideTurned(slide, dim, arrays);
+}
+
+// Whether every window sees an element: there is nothing to begin with but at the end.
+bool SeesElements(const WindowDim& dim, int64_t base_size, int64_t result_size) {
+  if (result_size == 0) return true;
+  const int64_t last = (result_size - 1) * dim.stride - dim.padding_low;
+  return base_size > 0 && dim.size > dim.padding_low && last < base_size;
+}
+
+}  // namespace
+
+std::optional<Slide> FindSlide(Opcode opcode, ElementType type) {
+  const TileCall combine = FindTileOp(opcode, type);
+  if (combine.function == nullptr) return std::nullopt;
+  const Lane lane = LaneOf(type);
+  return Slide{combine, LaneBytes(lane), FindLineLoops(opcode, lane)};
+}
+
+bool SlidesWindow(absl::Span<const int64_t> base_dims, Window window, absl::Span<const int64_t> result_dims,
+                  bool is_exact) {
+  const int64_t fewest = is_exact ? kFewestExact : kFewest;
+  int64_t elements = 1;
+  for (size_t d = 0; d < window.size(); ++d) {
+    const WindowDim& dim = window[d];
+    if (dim.window_dilation != 1 || dim.base_dilation != 1 ||
+        !SeesElements(dim, base_dims[d], result_dims[d]))
+      return false;
+    elements = std::min(fewest, elements * std::min(dim.size, fewest));
+  }
+  return elements >= fewest;
+}
+
+void SlideWindow(const WindowArray& array, absl::Span<const int64_t> base_dims, Window window,
+                 absl::Span<const int64_t> result_dims, const Slide& slide) {
+  const int64_t count = Product(result_dims);
+  if (count == 0) return;
+  const LaneInput base(array.type, array.base, Product(base_dims));
+  const LaneInput init(array.type, array.init, 1);
+  LaneResult result(array.type, array.result, count);
+  const int64_t width = slide.width;
+  const auto rank = static_cast<int64_t>(window.size());
+  int64_t last = rank - 1;
+  while (last > 0 && window[last].size == 1 && base_dims[last] == result_dims[last]) --last;
+  Index dims(base_dims);
+  KeptVector<std::byte> current, next;
+  const std::byte* from = base.at(0);
+  for (int64_t d = 0; d <= last; ++d) {
+    if (d < last && window[d].size == 1 && dims[d] == result_dims[d]) continue;
+    const int64_t outer = Product(absl::MakeConstSpan(dims).first(d));
+    const int64_t inner = Product(absl::MakeConstSpan(dims).subspan(d + 1));
+    if (d < last) next.resize(outer * result_dims[d] * inner * width);
+    std::byte* to = d < last ? next.data() : result.at(0);
+    SlideAlong(slide, window[d],
+               {.outer = outer,
+                .base_size = dims[d],
+                .result_size = result_dims[d],
+                .inner = inner,
+                .base = from,
+                .result = to,
+                .init = d == last ? init.at(0) : nullptr});
+    dims[d] = result_dims[d];
+    std::swap(current, next);
+    from = current.data();
+  }
+  // Integers that a lane does not cut by itself.
+  if (const TileCall cut = RoundTile(array.type); IsIntegral(array.type) && cut.function != nullptr) {
+    const void* in[] = {result.at(0)};
+    cut.function(count, result.at(0), in, cut.parameter);
+  }
+  result.Finish();
+}
+
+}  // namespace hlo::cpu

@@ -1,0 +1,72 @@
+#pragma once
+// Which elements of one dimension lie under a window?
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <utility>
+
+#include "absl/types/span.h"
+#include "hlo_run/attribute.h"
+#include "kernels/cpu/memory/buffer_cache.h"
+#include "types/index.h"
+
+namespace hlo::cpu {
+
+// Outputs first_output, + output_step, ... (`count` of them) see under one window element the base elements
+// first_base, + base_step, ...
+struct TapRun {
+  int64_t first_output, output_step, first_base, base_step, count;
+};
+
+// The run of window element w; padding and holes of base dilation are left out.
+inline TapRun RunOfTap(const WindowDim& dim, int64_t base_size, int64_t output_size, int64_t w) {
+  const int64_t origin = w * dim.window_dilation - dim.padding_low;
+  const int64_t divisor = std::gcd(dim.stride, dim.base_dilation);
+  TapRun run{0, dim.base_dilation / divisor, 0, dim.stride / divisor, 0};
+  int64_t o = origin >= 0 ? 0 : (-origin - 1) / dim.stride + 1;
+  for (int64_t tries = 0; tries < run.output_step && o < output_size; ++tries, ++o) {
+    const int64_t position = o * dim.stride + origin;
+    if (position % dim.base_dilation != 0) continue;
+    run.first_output = o;
+    run.first_base = position / dim.base_dilation;
+    if (run.first_base >= base_size) return run;
+    run.count =
+        std::min((output_size - 1 - o) / run.output_step, (base_size - 1 - run.first_base) / run.base_step) +
+        1;
+    return run;
+  }
+  return run;
+}
+
+// visit(base) for the elements under the window at output o, ascending.
+template <class Visit>
+void EachTap(const WindowDim& dim, int64_t base_size, int64_t o, Visit&& visit) {
+  const int64_t origin = o * dim.stride - dim.padding_low;
+  int64_t w = origin >= 0 ? 0 : (-origin - 1) / dim.window_dilation + 1;
+  for (; w < dim.size; ++w) {
+    const int64_t position = origin + w * dim.window_dilation;
+    if (position / dim.base_dilation >= base_size) return;
+    if (position % dim.base_dilation == 0) visit(position / dim.base_dilation);
+  }
+}
+
+// The places of the elements under the windows of several dimensions at output o, row-major.
+inline void PlacesUnder(absl::Span<const WindowDim> window, const Index& base_dims, const Index& strides,
+                        const Index& o, KeptVector<int64_t>* places) {
+  KeptVector<int64_t> next;
+  places->assign(1, 0);
+  for (size_t d = 0; d < window.size(); ++d) {
+    next.clear();
+    for (int64_t place : *places)
+      EachTap(window[d], base_dims[d], o[d],
+              [&](int64_t base) { next.push_back(place + base * strides[d]); });
+    std::swap(*places, next);
+  }
+}
+
+inline bool IsTrivial(const WindowDim& dim) {
+  return dim == WindowDim{} || dim == WindowDim{.reversed = true};
+}
+
+}  // namespace hlo::cpu

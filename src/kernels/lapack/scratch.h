@@ -1,0 +1,35 @@
+#pragma once
+// Memory of any size for the time of a call: what is too large for a thread to keep comes from pages that the
+// process keeps, since the system clears each page that it gives anew.
+
+#include "base/check.h"
+#include "base/pages.h"
+#include "kernels/cpu/memory/buffer_cache.h"
+
+namespace hlo::factor {
+
+// Elements without a value, aligned to 64 bytes.
+template <class T>
+class Scratch {
+ public:
+  explicit Scratch(int64_t count)
+      : count_(count),
+        data_(static_cast<T*>(IsLarge() ? AllocatePages(ByteCount(), kLarge) : cpu::TakeBlock(ByteCount()))) {
+    HLO_CHECK(data_ != nullptr);
+  }
+  Scratch(const Scratch&) = delete;
+  ~Scratch() { IsLarge() ? ReturnPages(data_, ByteCount(), kLarge) : cpu::GiveBlock(data_, ByteCount()); }
+
+  T* data() const { return data_; }
+  int64_t size() const { return count_; }
+
+ private:
+  static constexpr int64_t kLarge = cpu::kLargestKept + 1;
+  int64_t ByteCount() const { return count_ * static_cast<int64_t>(sizeof(T)); }
+  bool IsLarge() const { return ByteCount() >= kLarge; }
+
+  int64_t count_;
+  T* data_;
+};
+
+}  // namespace hlo::factor

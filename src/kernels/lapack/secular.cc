@@ -1,0 +1,189 @@
+#include "kernels/lapack/secular.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/parallel.h"
+#include "kernels/lapack/lanes.h"
+
+namespace hlo::factor {
+namespace {
+
+constexpr int kMostSteps = 200;
+
+// The equation at a place: its value, its slope and the sum of what its terms amount to.
+struct Value {
+  double value, slope, magnitude;
+};
+
+// Poles as distances from one of them, the origin; offsets are from there.
+class ShiftedEquation {
+ public:
+  // `gaps` has room for whole vectors, as `weights` have, which are 0 there.
+  ShiftedEquation(const SecularEquation& equation, const double* weights, int64_t origin, double* gaps)
+      : weights_(weights), gaps_(gaps), count_(equation.count) {
+    const double* poles = equation.poles;
+    const double from = poles[origin];
+    if (equation.squares) {
+      for (int64_t j = 0; j < equation.count; ++j) gaps[j] = (poles[j] - from) * (poles[j] + from);
+    } else {
+      for (int64_t j = 0; j < equation.count; ++j) gaps[j] = poles[j] - from;
+    }
+    std::fill(gaps + count_, gaps + PaddedLength<double>(count_), std::numeric_limits<double>::infinity());
+  }
+
+  Value At(double offset) const {
+    const Lanes place = cpu::Broadcast(offset);
+    Lanes sum{}, slope{}, magnitude{};
+    for (int64_t j = 0; j < count_; j += kElements<double>) {
+      const Lanes inverse = 1.0 / (cpu::LoadVector(gaps_ + j) - place);
+      const Lanes term = cpu::LoadVector(weights_ + j) * inverse;
+      sum += term;
+      slope += term * inverse;
+      magnitude += term < 0 ? -term : term;
+    }
+    return {1 + cpu::SumOfLanes<double>(sum), cpu::SumOfLanes<double>(slope),
+            1 + cpu::SumOfLanes<double>(magnitude)};
+  }
+
+  double gap(int64_t j) const { return gaps_[j]; }
+  double weight(int64_t j) const { return weights_[j]; }
+
+ private:
+  const double* weights_;
+  double* gaps_;
+  int64_t count_;
+};
+
+// The root 2 c / (b + root of the discriminant) of a x^2 - b x + c, without cancellation.
+double SmallRoot(double a, double b, double c) {
+  const double root = std::sqrt(std::max(0.0, b * b - 4 * a * c));
+  return b <= 0 ? (a == 0 ? c / b : (b - root) / (2 * a)) : 2 * c / (b + root);
+}
+
+// Where a function with the same value, slope and pole at `near`, whose weight it keeps, and another pole at
+// `far` is 0: distances from here.
+double RationalStep(const Value& here, double near, double weight, double far) {
+  const double others = std::max(0.0, far * far * (here.slope - weight / (near * near)));
+  const double constant = here.value - weight / near - others / far;
+  return SmallRoot(constant, constant * (near + far) + weight + others, near * far * here.value);
+}
+
+struct Bracket {
+  double low, high;
+
+  void Narrow(double place, double value) { (value < 0 ? low : high) = place; }
+  bool Holds(double place) const { return place > low && place < high; }
+  double Middle() const {
+    const double a = std::abs(low), b = std::abs(high), small = std::min(a, b), large = std::max(a, b);
+    // Roots may lie far closer to their pole than to the other end.
+    if (small > 0 && large > 16 * small) return std::copysign(std::sqrt(a) * std::sqrt(b), low + high);
+    return small == 0 && large > 0 ? (low + high) / 64 : 0.5 * (low + high);
+  }
+};
+
+// The root between the poles at 0 and `other`, from `place` on. The bracket's ends are no roots.
+double FindRoot(const ShiftedEquation& f, double weight, double other, Bracket bracket, double place) {
+  double before = std::numeric_limits<double>::infinity();
+  if (!bracket.Holds(place)) place = bracket.Middle();
+  for (int step = 0; step < kMostSteps; ++step) {
+    const Value here = f.At(place);
+    const double size = std::abs(here.value);
+    if (size <= kUnitRoundoff * (8 * here.magnitude + std::abs(place) * here.slope)) break;
+    bracket.Narrow(place, here.value);
+    double next = place + RationalStep(here, -place, weight, other - place);
+    if (!bracket.Holds(next) || (step > 8 && size > 0.5 * before)) next = bracket.Middle();
+    if (next == place || !bracket.Holds(next)) break;
+    before = size;
+    place = next;
+  }
+  return place;
+}
+
+struct Root {
+  int64_t origin;
+  double offset;
+};
+
+// Leaves the gaps of the root's origin in `gaps`.
+Root SolveOne(const SecularEquation& equation, const double* weights, double sum, int64_t i, double* gaps) {
+  const bool is_last = i + 1 == equation.count;
+  const ShiftedEquation lower(equation, weights, i, gaps);
+  if (is_last) {
+    const double most = sum * (1 + 8 * kUnitRoundoff), other = 2 * sum;
+    return {i, FindRoot(lower, weights[i], other, {0, most}, 0.5 * most)};
+  }
+  const double gap = lower.gap(i + 1), half = 0.5 * gap;
+  const Value middle = lower.At(half);
+  // What the other poles give is taken for constant at first.
+  const double constant = middle.value - (weights[i] - weights[i + 1]) / -half;
+  if (middle.value >= 0) {
+    const double guess = SmallRoot(constant, constant * gap + weights[i] + weights[i + 1], weights[i] * gap);
+    return {i, FindRoot(lower, weights[i], gap, {0, half * (1 + kUnitRoundoff)}, guess)};
+  }
+  const double guess =
+      SmallRoot(constant, -constant * gap + weights[i] + weights[i + 1], -weights[i + 1] * gap);
+  const ShiftedEquation upper(equation, weights, i + 1, gaps);
+  return {i + 1, FindRoot(upper, weights[i + 1], -gap, {-half * (1 + kUnitRoundoff), 0}, guess)};
+}
+
+double RootAt(const SecularEquation& equation, const Root& root) {
+  const double pole = equation.poles[root.origin];
+  if (!equation.squares) return pole + root.offset;
+  return pole + root.offset / (pole + std::sqrt(pole * pole + root.offset));
+}
+
+// weights[j] = product over i of (root i - pole j) / (pole i - pole j), without the divisor for i = j.
+void ExactWeights(const SecularEquation& equation, const double* distances, int64_t row_stride, int64_t begin,
+                  int64_t end, double* weights) {
+  const double* poles = equation.poles;
+  for (int64_t j = begin; j < end; ++j) weights[j] = -distances[j * row_stride + j];
+  const auto multiply = [&](int64_t i, int64_t from, int64_t to, auto squares) {
+    const double* row = distances + i * row_stride;
+    const double pole = poles[i];
+    for (int64_t j = from; j < to; ++j) {
+      double gap = poles[j] - pole;
+      if constexpr (squares) gap *= poles[j] + pole;
+      weights[j] *= row[j] / gap;
+    }
+  };
+  for (int64_t i = 0; i < equation.count; ++i) {
+    const int64_t middle = std::clamp(i, begin, end), after = std::clamp(i + 1, begin, end);
+    if (equation.squares) {
+      multiply(i, begin, middle, std::true_type());
+      multiply(i, after, end, std::true_type());
+    } else {
+      multiply(i, begin, middle, std::false_type());
+      multiply(i, after, end, std::false_type());
+    }
+  }
+}
+
+}  // namespace
+
+void SolveSecularEquation(const SecularEquation& equation, double* roots, double* distances,
+                          int64_t row_stride, double* exact_weights) {
+  constexpr int64_t kRoots = 8, kColumns = 64;
+  const int64_t n = equation.count;
+  cpu::KeptVector<double> weights(PaddedLength<double>(n));
+  std::copy_n(equation.weights, n, weights.begin());
+  std::fill(weights.begin() + n, weights.end(), 0.0);
+  double sum = 0;
+  for (int64_t j = 0; j < n; ++j) sum += weights[j];
+  const auto squared = static_cast<double>(n * n);
+  ParallelFor((n + kRoots - 1) / kRoots, 15 * squared, [&](int64_t block) {
+    for (int64_t i = block * kRoots; i < std::min(n, (block + 1) * kRoots); ++i) {
+      double* row = distances + i * row_stride;
+      const Root root = SolveOne(equation, weights.data(), sum, i, row);
+      roots[i] = RootAt(equation, root);
+      for (int64_t j = 0; j < n; ++j) row[j] -= root.offset;
+    }
+  });
+  ParallelFor((n + kColumns - 1) / kColumns, squared, [&](int64_t block) {
+    ExactWeights(equation, distances, row_stride, block * kColumns, std::min(n, (block + 1) * kColumns),
+                 exact_weights);
+  });
+}
+
+}  // namespace hlo::factor

@@ -1,0 +1,216 @@
+#include "kernels/lapack/small_spectra.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "kernels/cpu/memory/buffer_cache.h"
+#include "kernels/lapack/lanes.h"
+
+namespace hlo::factor {
+
+double LargestElement(int64_t n, const double* diagonal, const double* beside) {
+  double largest = 0;
+  for (int64_t i = 0; i < n; ++i) largest = std::max(largest, std::abs(diagonal[i]));
+  for (int64_t i = 0; i + 1 < n; ++i) largest = std::max(largest, std::abs(beside[i]));
+  return largest;
+}
+
+Rotation MakeRotation(double f, double g) {
+  if (g == 0) return {1, 0, f};
+  const double squares = f * f + g * g;
+  if (squares < kLeastSquare) {
+    constexpr double kUp = 0x1p600;
+    const auto [c, s, r] = MakeRotation(f * kUp, g * kUp);
+    return {c, s, r / kUp};
+  }
+  // Steps wait for their rotations: root and quotient are found side by side.
+  const double r = std::sqrt(squares), inverse = 1 / squares * r;
+  return {f * inverse, g * inverse, r};
+}
+
+namespace {
+
+constexpr int64_t kStepsPerValue = 60;
+
+// The rotations of a step: number i is of rows i and i + 1.
+struct Sweep {
+  cpu::KeptVector<double> c, s;
+  explicit Sweep(int64_t n) : c(n), s(n) {}
+
+  // Rotates rows, number `first` first or, backwards, last; a row stays in registers until both its rotations
+  // are done.
+  template <bool kForwards>
+  void Apply(const VectorRows& rows, int64_t first, int64_t last) const {
+    if (rows.data == nullptr) return;
+    for (int64_t begin = 0; begin < rows.length; begin += kStrip)
+      ApplyStrip<kForwards>(rows, first, last, begin, std::min(rows.length, begin + kStrip));
+  }
+
+ private:
+  static constexpr int kVectors = 4;
+  static constexpr int64_t kStrip = kVectors * kElements<double>;
+
+  template <bool kForwards>
+  void ApplyStrip(const VectorRows& rows, int64_t first, int64_t last, int64_t begin, int64_t end) const {
+    if (end - begin == kStrip) return Strip<kForwards, kVectors>(rows, first, last, begin, Whole<double>{});
+    for (; begin + kElements<double> <= end; begin += kElements<double>)
+      Strip<kForwards, 1>(rows, first, last, begin, Whole<double>{});
+    if (begin < end)
+      Strip<kForwards, 1>(rows, first, last, begin, First<double>{static_cast<int>(end - begin)});
+  }
+
+  template <bool kForwards, int kCount, class Part>
+  void Strip(const VectorRows& rows, int64_t first, int64_t last, int64_t column, Part part) const {
+    Lanes carried[kCount];
+    const int64_t start = kForwards ? first : last;
+    for (int k = 0; k < kCount; ++k) carried[k] = part.Load(rows.Row(start) + column + k * kElements<double>);
+    for (int64_t step = 0; step < last - first; ++step) {
+      const int64_t i = kForwards ? first + step : last - 1 - step;
+      const Lanes cosine = cpu::Broadcast(c[i]), sine = cpu::Broadcast(s[i]);
+      const double* next = rows.Row(kForwards ? i + 1 : i) + column;
+      double* done = rows.Row(kForwards ? i : i + 1) + column;
+      for (int k = 0; k < kCount; ++k) {
+        const Lanes x = part.Load(next + k * kElements<double>);
+        const Lanes above = kForwards ? carried[k] : x, below = kForwards ? x : carried[k];
+        const Lanes upper = cosine * above + sine * below, lower = cosine * below - sine * above;
+        part.Store(done + k * kElements<double>, kForwards ? upper : lower);
+        carried[k] = kForwards ? lower : upper;
+      }
+    }
+    const int64_t end = kForwards ? last : first;
+    for (int k = 0; k < kCount; ++k) part.Store(rows.Row(end) + column + k * kElements<double>, carried[k]);
+  }
+};
+
+// A rotation, and what changes a matrix that is rotated from both sides.
+struct TwoSided {
+  double c, s, r, cc, ss, cs;
+};
+// With g's square as well: it is known before g, which waits for the root of another rotation.
+TwoSided MakeTwoSided(double f, double g, double square) {
+  const double squares = f * f + square;
+  if (squares < kLeastSquare) {
+    const auto [c, s, r] = MakeRotation(f, g);
+    return {c, s, r, c * c, s * s, c * s};
+  }
+  // Not g's quotient: g and its square would part, a little more with each rotation of a step.
+  const double inverse = 1 / squares, r = std::sqrt(squares), ss = square * inverse;
+  return {f * r * inverse, std::copysign(std::sqrt(ss), g), r, f * f * inverse, ss, f * g * inverse};
+}
+
+// A QL step on rows first to last with Wilkinson's shift.
+void QlStep(int64_t first, int64_t last, double* d, double* e, Sweep& sweep) {
+  const double half = 0.5 * (d[first + 1] - d[first]), beside = e[first];
+  const double root = std::copysign(std::hypot(half, beside), half);
+  const double shift = d[first] - beside * (beside / (half + root));
+  // The bulge runs upwards: x is what stands in the place that the next rotation clears with.
+  double x = d[last] - shift, y = e[last - 1], yy = y * y;
+  for (int64_t i = last - 1; i >= first; --i) {
+    const auto [c, s, r, cc, ss, cs] = MakeTwoSided(x, y, yy);
+    if (i + 1 < last) e[i + 1] = r;
+    const double upper = d[i], lower = d[i + 1], cross = e[i];
+    const double mixed = -2 * cs * cross;
+    d[i] = cc * upper + mixed + ss * lower;
+    d[i + 1] = ss * upper - mixed + cc * lower;
+    e[i] = (cc - ss) * cross - cs * (lower - upper);
+    // Rows i and i + 1 become c upper - s lower, c lower + s upper.
+    sweep.c[i] = c;
+    sweep.s[i] = -s;
+    if (i == first) break;
+    x = e[i];
+    y = s * e[i - 1];
+    yy = ss * (e[i - 1] * e[i - 1]);
+    e[i - 1] *= c;
+  }
+}
+
+}  // namespace
+
+int64_t TridiagonalQr(int64_t n, double* d, double* e, VectorRows vectors) {
+  if (n == 0) return 0;
+  Sweep sweep(n);
+  const double nothing = kUnitRoundoff * 1e-3 * LargestElement(n, d, e);
+  const auto is_nothing = [&](int64_t i) {
+    return std::abs(e[i]) <= kUnitRoundoff * (std::abs(d[i]) + std::abs(d[i + 1])) + nothing;
+  };
+  int64_t steps = kStepsPerValue * n;
+  for (int64_t first = 0; first + 1 < n;) {
+    if (is_nothing(first)) {
+      ++first;
+      continue;
+    }
+    int64_t last = first + 1;
+    while (last + 1 < n && !is_nothing(last)) ++last;
+    if (--steps < 0) return n - first;
+    QlStep(first, last, d, e, sweep);
+    sweep.Apply<false>(vectors, first, last);
+  }
+  return 0;
+}
+
+namespace {
+
+// The square of what lies nearest to the last singular value among those of the last two rows' square.
+double LastShift(double d0, double d1, double e0, double before) {
+  const double a = d0 * d0 + before * before, b = d1 * d1 + e0 * e0, cross = d0 * e0;
+  const double half = 0.5 * (a - b), root = std::copysign(std::hypot(half, cross), half);
+  return half + root == 0 ? b : b - cross * (cross / (half + root));
+}
+
+// A step on rows first to last: rotations from the right and the left chase the bulge downwards.
+void BidiagonalStep(int64_t first, int64_t last, double shift, double* d, double* e, Sweep& left,
+                    Sweep& right) {
+  double x = d[first] == 0 ? 0 : d[first] - shift / d[first], y = e[first];
+  for (int64_t i = first; i < last; ++i) {
+    const Rotation p = MakeRotation(x, y);
+    if (i > first) e[i - 1] = p.r;
+    const double diagonal = p.c * d[i] + p.s * e[i], below = p.s * d[i + 1];
+    e[i] = p.c * e[i] - p.s * d[i];
+    d[i + 1] *= p.c;
+    const Rotation q = MakeRotation(diagonal, below);
+    d[i] = q.r;
+    x = q.c * e[i] + q.s * d[i + 1];
+    d[i + 1] = q.c * d[i + 1] - q.s * e[i];
+    e[i] = x;
+    if (i + 1 < last) {
+      y = q.s * e[i + 1];
+      e[i + 1] *= q.c;
+    }
+    right.c[i] = p.c;
+    right.s[i] = p.s;
+    left.c[i] = q.c;
+    left.s[i] = q.s;
+  }
+}
+
+}  // namespace
+
+int64_t BidiagonalQr(int64_t n, double* d, double* e, VectorRows left, VectorRows right) {
+  if (n == 0) return 0;
+  Sweep left_sweep(n), right_sweep(n);
+  const double norm = LargestElement(n, d, e), nothing = kUnitRoundoff * norm;
+  int64_t steps = kStepsPerValue * n;
+  const auto is_nothing = [&](int64_t i) {
+    return std::abs(e[i]) <= kUnitRoundoff * (std::abs(d[i]) + std::abs(d[i + 1])) + nothing;
+  };
+  for (int64_t last = n - 1; last > 0;) {
+    if (is_nothing(last - 1)) {
+      --last;
+      continue;
+    }
+    int64_t first = last - 1;
+    bool singular = std::abs(d[last]) <= nothing || std::abs(d[first]) <= nothing;
+    for (; first > 0 && !is_nothing(first - 1); --first) singular |= std::abs(d[first - 1]) <= nothing;
+    if (--steps < 0) return last + 1;
+    // Without a shift a singular matrix is parted in one step.
+    const double before = last - 1 > first ? e[last - 2] : 0;
+    const double shift = singular ? 0 : LastShift(d[last - 1], d[last], e[last - 1], before);
+    BidiagonalStep(first, last, shift, d, e, left_sweep, right_sweep);
+    left_sweep.Apply<true>(left, first, last);
+    right_sweep.Apply<true>(right, first, last);
+  }
+  return 0;
+}
+
+}  // namespace hlo::factor

@@ -1,0 +1,92 @@
+#include <algorithm>
+
+#include "kernels/cpu/memory/buffer_cache.h"
+#include "kernels/lapack/dense_copy.h"
+#include "kernels/lapack/reflector_blocks.h"
+#include "kernels/lapack/scratch.h"
+#include "kernels/lapack/small_spectra.h"
+#include "kernels/lapack/spectra.h"
+#include "kernels/lapack/tridiagonal.h"
+#include "kernels/lapack/tridiagonal_dc.h"
+
+namespace hlo::factor {
+namespace {
+
+template <class T>
+int64_t NoEigenvalues(const Matrix<T>& a, absl::Span<double> w, bool vectors) {
+  std::fill(w.begin(), w.end(), kNan);
+  if (vectors) Fill(a, T(kNan));
+  return 1;
+}
+
+// The lower triangle by columns, scaled; returns the scale, or NaN.
+template <class T>
+double CopyTriangle(const Matrix<T>& a, bool lower, T* to, int64_t stride) {
+  const int64_t n = a.rows;
+  EachElementBySquares(n, n, [&](int64_t i, int64_t j) {
+    if (i < j) return;
+    to[j * stride + i] = lower ? a(i, j) : Conj(a(j, i));
+  });
+  LargestComponent largest;
+  for (int64_t j = 0; j < n; ++j) largest.Add(to + j * stride, j, n);
+  if (std::isnan(largest.value())) return kNan;
+  const double scale = ScaleFor(largest.value());
+  if (scale != 1) {
+    for (int64_t j = 0; j < n; ++j) Scale(T(scale), to + j * stride, j, n);
+  }
+  return scale;
+}
+
+// a's columns become the vectors of the tridiagonal matrix, in their order, and then those of a.
+template <class T>
+void Eigenvectors(const Matrix<const double>& rows, const int64_t* order, const Reflectors<T>& reflectors,
+                  const Matrix<T>& a) {
+  InUnitStride(a, [&](const Matrix<T>& x) {
+    EachElementBySquares(x.rows, x.rows, [&](int64_t i, int64_t j) { x(i, j) = T(rows(order[j], i)); });
+    ApplyReflectors(reflectors, x);
+  });
+}
+
+}  // namespace
+
+template <class T>
+int64_t Syevd(Matrix<T> a, bool lower, absl::Span<double> w, bool vectors) {
+  const int64_t n = a.rows, stride = PaddedLength<T>(n);
+  if (n == 0) return 0;
+  const Scratch<T> matrix(n * stride), taus(n);
+  const double scale = CopyTriangle(a, lower, matrix.data(), stride);
+  if (std::isnan(scale)) return NoEigenvalues(a, w, vectors);
+  cpu::KeptVector<double> diagonal(n), beside(n);
+  Tridiagonalise(matrix.data(), stride, n, diagonal.data(), beside.data(), taus.data());
+  if (!vectors) {
+    if (TridiagonalQr(n, diagonal.data(), beside.data(), {}) != 0) return NoEigenvalues(a, w, vectors);
+    std::sort(diagonal.begin(), diagonal.end());
+    for (int64_t i = 0; i < n; ++i) w[i] = diagonal[i] / scale;
+    return 0;
+  }
+  const int64_t row_stride = PaddedLength<double>(n);
+  const Scratch<double> rows(n * row_stride);
+  cpu::KeptVector<int64_t> order(n);
+  const Matrix<double> eigenvectors{rows.data(), n, n, row_stride, 1};
+  if (TridiagonalEigen(n, diagonal.data(), beside.data(), eigenvectors, order.data()) != 0)
+    return NoEigenvalues(a, w, vectors);
+  for (int64_t i = 0; i < n; ++i) w[i] = diagonal[order[i]] / scale;
+  Eigenvectors<T>(eigenvectors.AsConst(), order.data(), {matrix.data(), stride, n - 1, n, 1, taus.data()}, a);
+  return 0;
+}
+
+int64_t SyevdScratchBytes(int64_t n, int64_t element_bytes, bool vectors) {
+  constexpr int64_t kDouble = sizeof(double);
+  const int64_t stride = PaddedLength(n, element_bytes), matrix = n * stride * element_bytes;
+  const int64_t reduction = TridiagonaliseScratchBytes(n, element_bytes), lines = 32 * stride * element_bytes;
+  if (!vectors) return matrix + reduction + lines;
+  const int64_t back = ApplyReflectorsScratchBytes(n, n, n, element_bytes);
+  return matrix + n * stride * kDouble + std::max({reduction, TridiagonalEigenScratchBytes(n), back}) + lines;
+}
+
+#define HLO_INSTANTIATE(T) template int64_t Syevd(Matrix<T>, bool, absl::Span<double>, bool);
+HLO_INSTANTIATE(double)
+HLO_INSTANTIATE(Complex)
+#undef HLO_INSTANTIATE
+
+}  // namespace hlo::factor
