@@ -48,6 +48,11 @@ class Archive {
                                          const ReadOptions& options) = 0;
 };
 
+/// Reads a value of a known shape from an archive: an array from the entry `key`, the elements of a tuple from
+/// `key.0`, `key.1`, ...
+absl::StatusOr<Literal> ReadTree(Archive& archive, const Shape& expected, const std::string& key,
+                                 const ReadOptions& options = {});
+
 /// Reads a value of a known shape from an .npy, .txt or .pb file; from an archive whose keys are shape
 /// indices (`0`, `1.0`); or from raw bytes, in which the arrays follow each other in the layouts of the
 /// shape.

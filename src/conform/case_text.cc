@@ -67,13 +67,26 @@ std::string Substitute(std::string_view text, std::string_view word, std::string
   return result;
 }
 
-// Reads a directive between the name and the verb; ignores other comments.
+// Reads a rule that may be followed by its reason: `within 2ulp: the reason`.
+absl::StatusOr<CompareRule> ReadRule(std::string_view comment) {
+  return ParseCompareRule(comment.substr(0, comment.find(": ")));
+}
+
+// Reads one directive between the name and the verb. Other comments are explanations and are skipped.
 absl::Status ReadDirective(std::string_view comment, CaseText* out) {
   if (StartsWithWord(comment, "foreach")) out->is_foreach = true;
   if (comment == "strict") out->strict = true;
-  if (comment == "exact" || StartsWithWord(comment, "within")) {
-    HLO_ASSIGN_OR_RETURN(out->rule, ParseCompareRule(comment));
+  if (comment == "exact" || comment.starts_with("exact: ") || StartsWithWord(comment, "within")) {
+    HLO_ASSIGN_OR_RETURN(out->rule, ReadRule(comment));
   }
+  if (StartsWithWord(comment, "output")) {
+    // `output 1.0 within 2ulp`
+    const std::string_view rest = comment.substr(std::min(comment.size(), comment.find_first_not_of(' ', 6)));
+    const size_t space = std::min(rest.size(), rest.find(' '));
+    HLO_ASSIGN_OR_RETURN(CompareRule rule, ReadRule(rest.substr(std::min(rest.size(), space + 1))));
+    out->rule_by_output.emplace_back(rest.substr(0, space), rule);
+  }
+  if (StartsWithWord(comment, "values") && comment.size() > 7) out->values = comment.substr(7);
   return absl::OkStatus();
 }
 
@@ -92,6 +105,13 @@ void ReadVerb(std::string_view comment, CaseText* out) {
 }
 
 }  // namespace
+
+const CompareRule& RuleOf(const CaseText& text, std::string_view key) {
+  for (const auto& [output, rule] : text.rule_by_output) {
+    if (output == key) return rule;
+  }
+  return text.rule;
+}
 
 std::string_view ValueOf(std::string_view line) {
   std::string_view comment = Comment(line);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -19,6 +20,9 @@ struct CaseText {
   bool strict = false;
   bool is_foreach = false;
   CompareRule rule;
+  std::vector<std::pair<std::string, CompareRule>> rule_by_output;  // Keys of ArrayLeaves.
+  std::string
+      values;  // `values NAME`: the arrays are NAME/in/0, NAME/out/0, ... of the archive beside the file.
   Verb verb = Verb::kRun;
   std::string form;                     // The form in `print short`.
   std::string devices;                  // "replicas 2" in `run  replicas 2`; empty for one device.
@@ -30,7 +34,10 @@ struct CaseText {
   std::vector<size_t> drawn;            // Drawn diagnostics.
 };
 
-// Returns the literal after `// in` or `// out`.
+// Returns the rule for the output `key`.
+const CompareRule& RuleOf(const CaseText& text, std::string_view key);
+
+// The literal after `// in` or `// out`.
 std::string_view ValueOf(std::string_view line);
 
 // Parses a case. Drawn diagnostics become empty lines, so that line numbers remain.

@@ -1,10 +1,13 @@
 #include "conform/inline_case.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <memory>
 
 #include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "fmt/format.h"
+#include "hlo_run/io.h"
 #include "hlo_run/parse.h"
 #include "hlo_run/print.h"
 #include "hlo_run/run.h"
@@ -21,7 +24,55 @@ absl::StatusOr<Literal> ParseValue(std::string_view value, const Shape& shape, c
   return ParseLiteral(SourceText(name, std::string(value)), shape);
 }
 
+// Opens the archive beside the case's file: `dot.npz` for `dot.hlo`. Cases of a file follow each other, so
+// the last archive stays open.
+absl::StatusOr<std::shared_ptr<Archive>> ArchiveOf(const LoadedCase& loaded) {
+  thread_local std::string last_path;
+  thread_local std::shared_ptr<Archive> last;
+  const std::string path = std::filesystem::path(loaded.source->name()).replace_extension(".npz").string();
+  if (path != last_path) {
+    HLO_ASSIGN_OR_RETURN(last, Archive::Open(path));
+    last_path = path;
+  }
+  return last;
+}
+
+absl::StatusOr<std::vector<Literal>> ReadStoredArguments(const CaseText& text, const LoadedCase& loaded) {
+  HLO_ASSIGN_OR_RETURN(const std::shared_ptr<Archive> archive, ArchiveOf(loaded));
+  std::vector<Literal> arguments;
+  for (const Instruction* parameter : loaded.module->entry()->parameters()) {
+    const std::string key = fmt::format("{}/in/{}", text.values, arguments.size());
+    HLO_ASSIGN_OR_RETURN(Literal argument, ReadTree(*archive, parameter->shape(), key));
+    arguments.push_back(std::move(argument));
+  }
+  return arguments;
+}
+
+// Compares a result with the arrays `NAME/out/KEY` of the archive, all of which must be there and no other.
+absl::Status CompareStored(const CaseText& text, const LoadedCase& loaded, const Literal& result,
+                           Outcome* outcome) {
+  HLO_ASSIGN_OR_RETURN(const std::shared_ptr<Archive> archive, ArchiveOf(loaded));
+  const std::string prefix = text.values + "/out/";
+  const std::vector<LiteralLeaf> leaves = ArrayLeaves(result);
+  const auto stored = std::count_if(archive->keys().begin(), archive->keys().end(),
+                                    [&](const std::string& key) { return key.starts_with(prefix); });
+  if (stored != static_cast<int64_t>(leaves.size())) {
+    *outcome = {Verdict::kFailed,
+                fmt::format("the result {} has {} arrays, but the archive has {} under {}\n",
+                            ToString(result.shape()), leaves.size(), stored, prefix)};
+    return absl::OkStatus();
+  }
+  for (const LiteralLeaf& leaf : leaves) {
+    HLO_ASSIGN_OR_RETURN(const Literal want, archive->Read(prefix + leaf.key, leaf.value->shape()));
+    CompareReport report = CompareArrays(*leaf.value, want, RuleOf(text, leaf.key));
+    report.key = leaf.key;
+    AddComparison(report, outcome);
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::vector<Literal>> ReadArguments(const CaseText& text, const LoadedCase& loaded) {
+  if (!text.values.empty()) return ReadStoredArguments(text, loaded);
   const absl::Span<Instruction* const> parameters = loaded.module->entry()->parameters();
   if (parameters.size() != text.in.size()) {
     return WrongCase(fmt::format("the entry computation has {} parameters, but there are {} lines `// in`",
@@ -50,7 +101,8 @@ absl::Status CompareValues(const CaseText& text, std::string_view word, const st
     const std::string_view value = ValueOf(text.lines[lines[i]]);
     const Shape& shape = leaves[i].value->shape();
     HLO_ASSIGN_OR_RETURN(const Literal want, ParseValue(value, shape, fmt::format("`{}` line {}", word, i)));
-    CompareReport report = CompareArrays(*leaves[i].value, want, text.rule);
+    const CompareRule& rule = word == "out" ? RuleOf(text, leaves[i].key) : text.rule;
+    CompareReport report = CompareArrays(*leaves[i].value, want, rule);
     report.key = word == "out" ? leaves[i].key : fmt::format("{} {}", word, i);
     AddComparison(report, outcome);
     if (!report.ok() && leaves[i].value->element_count() <= 64)
@@ -111,7 +163,9 @@ Outcome RunRun(const CaseText& text, const LoadedCase& loaded, const EvaluateFn&
   Outcome outcome;
   absl::StatusOr<Literal> result = EvaluateCase(text, loaded, evaluate, &outcome);
   if (!result.ok()) return OutcomeOf(result.status(), Verdict::kFailed);
-  const absl::Status compared = CompareValues(text, "out", text.out, ArrayLeaves(*result), &outcome);
+  const absl::Status compared = text.values.empty()
+                                    ? CompareValues(text, "out", text.out, ArrayLeaves(*result), &outcome)
+                                    : CompareStored(text, loaded, *result, &outcome);
   return compared.ok() ? outcome : OutcomeOf(compared, Verdict::kError);
 }
 

@@ -35,21 +35,6 @@ absl::StatusOr<Literal> ReadNpyFile(const std::string& path, const Shape& expect
   return absl::Status(value.status().code(), fmt::format("{}: {}", path, Message(value.status())));
 }
 
-// Reads the arrays of a shape from the entries `0`, `1.0`, ...; `key` is the current shape index.
-absl::StatusOr<Literal> ReadTree(Archive& archive, const Shape& expected, const std::string& key,
-                                 const ReadOptions& options) {
-  if (expected.IsArray()) return archive.Read(key.empty() ? "0" : key, expected, options);
-  if (!expected.IsTuple()) return Literal::Create(expected);
-  std::vector<Literal> elements;
-  for (size_t i = 0; i < expected.elements().size(); ++i) {
-    const std::string inner = key.empty() ? fmt::format("{}", i) : fmt::format("{}.{}", key, i);
-    HLO_ASSIGN_OR_RETURN(Literal element,
-                         ReadTree(archive, expected.element(static_cast<int64_t>(i)), inner, options));
-    elements.push_back(std::move(element));
-  }
-  return Literal::Tuple(std::move(elements));
-}
-
 absl::Status WriteNpy(const std::string& path, const Literal& value) {
   const std::vector<LiteralLeaf> leaves = ArrayLeaves(value);
   if (leaves.size() != 1) {
@@ -93,6 +78,20 @@ absl::StatusOr<std::unique_ptr<Archive>> Archive::Open(const std::string& path) 
   if (format == FileFormat::kSafetensors) return io::OpenSafetensors(path);
   if (format == FileFormat::kJson) return io::OpenJson(path);
   return absl::InvalidArgumentError(fmt::format("{}: is no .npz, .safetensors or .json file", path));
+}
+
+absl::StatusOr<Literal> ReadTree(Archive& archive, const Shape& expected, const std::string& key,
+                                 const ReadOptions& options) {
+  if (expected.IsArray()) return archive.Read(key.empty() ? "0" : key, expected, options);
+  if (!expected.IsTuple()) return Literal::Create(expected);
+  std::vector<Literal> elements;
+  for (size_t i = 0; i < expected.elements().size(); ++i) {
+    const std::string inner = key.empty() ? fmt::format("{}", i) : fmt::format("{}.{}", key, i);
+    HLO_ASSIGN_OR_RETURN(Literal element,
+                         ReadTree(archive, expected.element(static_cast<int64_t>(i)), inner, options));
+    elements.push_back(std::move(element));
+  }
+  return Literal::Tuple(std::move(elements));
 }
 
 absl::StatusOr<Literal> ReadValue(const std::string& path, const Shape& expected,

@@ -8,6 +8,7 @@
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 #include "hlo_run/io.h"
+#include "hlo_run/module_file.h"
 #include "hlo_run/print.h"
 #include "integers.h"
 #include "judge.h"
@@ -16,8 +17,7 @@
 namespace hlo::fuzz {
 namespace {
 
-// Maximum file size in bytes; the reference is too slow for larger modules.
-constexpr uintmax_t kMostBytes = 60'000;
+constexpr size_t kMostBytes = 60'000;  // The reference takes too long for larger modules.
 
 bool IsArray(const std::string& shape) {
   return !shape.starts_with("(") && shape.find('[') != std::string::npos &&
@@ -348,23 +348,31 @@ const std::vector<std::string>& ModulesIn(const std::vector<std::string>& folder
   static std::map<std::vector<std::string>, std::vector<std::string>> known;
   const auto [found, is_new] = known.try_emplace(folders);
   if (!is_new) return found->second;
+  std::vector<std::string> paths;
   for (const std::string& folder : folders) {
     std::error_code error;
     for (const auto& file : std::filesystem::recursive_directory_iterator(folder, error)) {
-      if (file.is_regular_file() && file.path().extension() == ".hlo" && file.file_size() <= kMostBytes)
-        found->second.push_back(file.path().string());
+      if (file.is_regular_file() && file.path().extension() == ".hlo") paths.push_back(file.path().string());
     }
   }
-  std::sort(found->second.begin(), found->second.end());
+  std::sort(paths.begin(), paths.end());
+  for (const std::string& path : paths) {
+    const absl::StatusOr<ModuleFiles> file = ModuleFiles::Read(path);
+    for (size_t i = 0; file.ok() && i < file->size(); ++i) {
+      const ModuleFile module = file->Get(i);
+      // Lines before the module are empty.
+      std::string_view text = module.text->content();
+      text.remove_prefix(std::min(text.size(), text.find_first_not_of('\n')));
+      if (text.size() <= kMostBytes) found->second.emplace_back(text);
+    }
+  }
   return found->second;
 }
 
-std::string RandomTap(uint64_t seed, const std::vector<std::string>& files) {
-  if (files.empty()) return "";
+std::string RandomTap(uint64_t seed, const std::vector<std::string>& modules) {
+  if (modules.empty()) return "";
   Random random(seed);
-  const absl::StatusOr<ModuleFile> file = ReadModuleFile(random.Pick(files));
-  if (!file.ok()) return "";
-  const absl::StatusOr<CheckedModule> module = ReadModule(std::string(file->text->content()));
+  const absl::StatusOr<CheckedModule> module = ReadModule(random.Pick(modules));
   if (!module.ok()) return "";
   Draft draft(module->module());
   // A draft cannot represent text with escapes or nested braces.

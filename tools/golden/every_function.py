@@ -14,7 +14,6 @@ import fnmatch
 import json
 import os
 import pathlib
-import shutil
 import signal
 import subprocess
 import sys
@@ -32,6 +31,7 @@ def catalogues():
 def build(names, cache):
     """Writes the cases with these names in a separate process, as XLA may crash; or returns why there is none."""
     import generate
+    import packs
     cases = {f'{c.area}/{c.name}': c for area in catalogues() for c in area.cases}
     for name in names:
         reason = cache / 'reasons' / name.replace('/', '__')
@@ -40,8 +40,8 @@ def build(names, cache):
         signal.alarm(LONGEST)
         generate.MAX_CATALOGUE_BYTES = 10**7
         try:
-            for folder, files in generate.build(cases[name]).items():
-                generate.write(cache / folder, files)
+            for area, case in generate.build(cases[name]).items():
+                packs.write(cache / area / case['name'], {case['name']: case})
             reason.write_text('')
         except Exception as error:
             reason.write_text(f'{type(error).__name__}: {str(error)[:300]}')
@@ -59,20 +59,26 @@ def fill(names, cache):
 def verdicts(hlo_run, cache, areas):
     folders = [str(cache / (a.name + form)) for a in areas for form in ('', '_optimised') if (cache / (a.name + form)).is_dir()]
     run = subprocess.run([hlo_run, 'check', *folders, '--format', 'json', '--max-seconds', '20'], capture_output=True, text=True)
-    return {str(pathlib.Path(c['path']).relative_to(cache)): (c['verdict'], ' '.join(c.get('report', '').split()))
+    return {str(pathlib.Path(c['path']).relative_to(cache).with_suffix('')): (c['verdict'], ' '.join(c.get('report', '').split()))
             for c in json.loads(run.stdout)['cases']}
 
 
-def store(cache, golden, area, case, found):
-    """Adds small cases that agree to golden/."""
+def store(cache, golden, area, found):
+    """Makes golden/ have those cases of an area that agree and are small, in both forms."""
     import generate
+    import packs
     for form in ('', '_optimised'):
-        name = f'{area.name}{form}/{case.name}'
-        source = cache / name
-        if case.golden and found.get(name, ('',))[0] == 'passed' and sum(f.stat().st_size for f in source.iterdir()) <= generate.MAX_CATALOGUE_BYTES:
-            shutil.copytree(source, golden / name, dirs_exist_ok=True)
-        elif (golden / name).is_dir():
-            shutil.rmtree(golden / name)
+        cases = packs.read(golden / (area.name + form))
+        for case in area.cases:
+            name = f'{area.name}{form}/{case.name}'
+            if name not in found:
+                continue
+            made = packs.read(cache / name).get(case.name)
+            if case.golden and found[name][0] == 'passed' and generate.size_of(made) <= generate.MAX_CATALOGUE_BYTES:
+                cases[case.name] = made
+            else:
+                cases.pop(case.name, None)
+        packs.write(golden / (area.name + form), cases)
 
 
 def main():
@@ -108,8 +114,8 @@ def main():
                 counts[form + verdict] += 1
                 if verdict != 'passed':
                     failures.append(f'{area.name}{form}/{case.name}: {verdict}: {report[:400]}')
-            if options.store:
-                store(options.cache, root / 'golden', area, case, found)
+        if options.store:
+            store(options.cache, root / 'golden', area, found)
         total = len(chosen[area.name])
         print(f"| {area.name} | {len(area.covered)} | {total} | {counts['passed']} | {counts['_optimisedpassed']} | {counts['none']} |")
     for line in failures:

@@ -8,13 +8,11 @@
 import argparse
 import fnmatch
 import importlib
-import io
 import json
 import os
 import pathlib
 import re
 import sys
-import zipfile
 import zlib
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -30,6 +28,7 @@ from jaxlib import _hlo  # noqa: E402
 
 import accuracy  # noqa: E402
 import compare  # noqa: E402
+import packs  # noqa: E402
 
 # Every instruction rounds to its declared type.
 COMPILER_OPTIONS = {'xla_allow_excess_precision': False}
@@ -80,19 +79,6 @@ def stored(array):
     return array.view({1: np.uint8, 2: np.uint16}[array.dtype.itemsize])
 
 
-def npz_bytes(arrays):
-    """Returns an npz whose bytes depend only on the arrays."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, 'w', zipfile.ZIP_DEFLATED, compresslevel=9) as z:
-        for k, array in enumerate(arrays):
-            member = io.BytesIO()
-            np.lib.format.write_array(member, stored(array), allow_pickle=False)
-            info = zipfile.ZipInfo(f'{k}.npy', date_time=(1980, 1, 1, 0, 0, 0))
-            info.compress_type = zipfile.ZIP_DEFLATED
-            z.writestr(info, member.getvalue())
-    return buffer.getvalue()
-
-
 def refuse_subnormals(arrays, what):
     """Rejects subnormals: XLA:CPU flushes them to zero, other implementations do not."""
     for k, x in enumerate(arrays):
@@ -117,25 +103,30 @@ def rules_of(case, inputs, tree, outputs):
     return rule
 
 
-def case_json(case, rules, form=''):
-    """Uses the most frequent rule as default; other outputs have their own."""
+def case_of(case, text, inputs, outputs, rules, form=''):
+    """The case as packs.py has it. The most frequent rule stands for all; other outputs get their own."""
     keys = [json.dumps(r) for r in rules]
     common = max(keys, key=lambda k: (keys.count(k), -keys.index(k)))
-    entry = {
+    made = {
         'name': case.name,
         'description': case.description + form,
         'source': {'program': f'tools/golden/areas/{case.source}:{case.name}', 'producer': PRODUCER},
-        'devices': 1,
         'rule': json.loads(common),
+        'module': text,
+        'inputs': [stored(x) for x in inputs],
+        'outputs': [stored(x) for x in outputs],
     }
     others = {str(i): r for i, (k, r) in enumerate(zip(keys, rules)) if k != common}
-    if others:
-        entry['rules'] = others
-    return json.dumps(entry, indent=2) + '\n'
+    return made | ({'rules': others} if others else {})
+
+
+def size_of(case):
+    """The bytes of a case, with its arrays compressed."""
+    return len(case['module']) + sum(len(zlib.compress(x.tobytes())) for x in case['inputs'] + case['outputs'])
 
 
 def build(case):
-    """Returns the files of a case by folder and name; a second folder has the optimised form."""
+    """The case by area; a second area has the optimised form."""
     with jax.enable_x64(case.x64):
         inputs, tree = draw(case)
         args = jax.tree.unflatten(tree, inputs)
@@ -153,39 +144,27 @@ def build(case):
         rules = rules_of(case, inputs, tree, outputs)
     refuse_subnormals(inputs, 'input')
     refuse_subnormals(outputs, 'output')
-    files = {'module.hlo': text.encode(), 'outputs.npz': npz_bytes(outputs), 'case.json': case_json(case, rules).encode()}
-    if inputs:
-        files['inputs.npz'] = npz_bytes(inputs)
-    forms = {f'{case.area}/{case.name}': files}
+    forms = {case.area: case_of(case, text, inputs, outputs, rules)}
     if case.both:
         after = hlo_text(compiled.runtime_executable().hlo_modules()[0])
-        forms[f'{case.area}_optimised/{case.name}'] = files | {
-            'module.hlo': after.encode(), 'case.json': case_json(case, rules, ' As XLA:CPU has optimised it.').encode()}
-    for folder in list(forms):
-        size = sum(map(len, forms[folder].values()))
+        forms[f'{case.area}_optimised'] = case_of(case, after, inputs, outputs, rules, ' As XLA:CPU has optimised it.')
+    for area in list(forms):
+        size = size_of(forms[area])
         if size > (MAX_CASE_BYTES if not case.both else MAX_CATALOGUE_BYTES):
             if not case.both:
                 raise Dropped(f'it takes {size} bytes')
-            del forms[folder]
+            del forms[area]
     return forms
 
 
-def write(folder, files):
-    folder.mkdir(parents=True, exist_ok=True)
-    for old in folder.iterdir():
-        if old.name not in files:
-            old.unlink()
-    for name, data in files.items():
-        (folder / name).write_bytes(data)
-
-
-def differences(folder, files):
-    """Compares a new run with the stored case: text and rules must be equal, outputs within the stored rule."""
-    if not folder.is_dir():
+def differences(stored_case, fresh):
+    """What a fresh run says against the stored case: text and inputs equal, outputs within the stored rule."""
+    if stored_case is None:
         return ['it is not stored']
-    found = [f'{n} differs' for n in ('module.hlo', 'inputs.npz')
-             if n in files and (folder / n).read_bytes() != files[n]]
-    return found + compare.outputs(folder, files['outputs.npz'])
+    found = ['the module differs'] if stored_case['module'] != fresh['module'] else []
+    same = len(stored_case['inputs']) == len(fresh['inputs']) and all(
+        a.dtype == b.dtype and a.tobytes() == b.tobytes() for a, b in zip(stored_case['inputs'], fresh['inputs']))
+    return found + ([] if same else ['an input differs']) + compare.outputs(stored_case, fresh['outputs'])
 
 
 def main():
@@ -196,6 +175,7 @@ def main():
     parser.add_argument('--list', action='store_true')
     options = parser.parse_args()
     failed = written = size = 0
+    stored_areas = {}
     for area in areas():
         for case in area.cases:
             name = f'{case.area}/{case.name}'
@@ -209,18 +189,23 @@ def main():
             try:
                 forms = build(case)
                 problems = []
-                for folder, files in forms.items():
-                    size += sum(map(len, files.values()))
+                for area_name, made in forms.items():
+                    if area_name not in stored_areas:
+                        stored_areas[area_name] = packs.read(options.out / area_name)
+                    size += size_of(made)
                     if options.check:
-                        problems += differences(options.out / folder, files)
+                        problems += differences(stored_areas[area_name].get(made['name']), made)
                     else:
-                        write(options.out / folder, files)
-            except Exception as error:  # a failing case must not stop the others
+                        stored_areas[area_name][made['name']] = made
+            except Exception as error:  # one bad case does not stop the others
                 problems = [f'{type(error).__name__}: {str(error)[:500]}']
             written += not problems
             failed += bool(problems)
             for problem in problems:
                 print(f'{name}: {problem}', file=sys.stderr)
+    if not options.check:
+        for area_name, cases in stored_areas.items():
+            packs.write(options.out / area_name, cases)
     if not options.list:
         print(f'{written} cases {"agree" if options.check else "written"}, {size / 1e6:.2f} MB, {failed} failed')
     sys.exit(1 if failed else 0)

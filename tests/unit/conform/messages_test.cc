@@ -75,7 +75,7 @@ TEST(Messages, ModulesOfAllCasesAreReadBackAsTheyWere) {
 
 TEST(Messages, TextAndJsonSayTheSame) {
   const absl::StatusOr<std::vector<Case>> cases = FindCases(
-      std::vector<std::string>{"tests/cases/ops", "golden/control_flow", "golden/jax_lax_optimised"});
+      std::vector<std::string>{"tests/cases/ops", "golden/control_flow.hlo", "golden/jax_lax_optimised.hlo"});
   ASSERT_TRUE(cases.ok()) << cases.status();
   int64_t count = 0;
   for (const Case& test : *cases) {

@@ -17,6 +17,7 @@
 #include "hlo_run/compare.h"
 #include "hlo_run/execute.h"
 #include "hlo_run/io.h"
+#include "hlo_run/module_file.h"
 #include "hlo_run/parse.h"
 #include "plan/make_plan.h"
 #include "plan/validate/plan_validator.h"
@@ -24,20 +25,24 @@
 namespace hlo::plan_mutations_test {
 namespace {
 
-std::vector<std::string> ModuleFiles(const std::string& folder) {
-  std::vector<std::string> files;
+// Returns the modules of the .hlo files in a folder.
+std::vector<ModuleFile> ModulesIn(const std::string& folder) {
+  std::vector<std::string> paths;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
-    if (entry.path().extension() == ".hlo" && entry.file_size() < 100'000) files.push_back(entry.path());
+    if (entry.path().extension() == ".hlo") paths.push_back(entry.path());
   }
-  std::sort(files.begin(), files.end());
-  return files;
+  std::sort(paths.begin(), paths.end());
+  std::vector<ModuleFile> modules;
+  for (const std::string& path : paths) {
+    const absl::StatusOr<ModuleFiles> file = ModuleFiles::Read(path);
+    for (size_t i = 0; file.ok() && i < file->size(); ++i) modules.push_back(file->Get(i));
+  }
+  return modules;
 }
 
-absl::StatusOr<CheckedModule> Load(const std::string& file) {
+absl::StatusOr<CheckedModule> Load(const ModuleFile& file) {
   Diagnostics diagnostics;
-  absl::StatusOr<ModuleFile> text = ReadModuleFile(file);
-  if (!text.ok()) return text.status();
-  std::shared_ptr<Module> module = Parse(text->text, diagnostics);
+  std::shared_ptr<Module> module = Parse(file.text, diagnostics);
   if (module == nullptr) return absl::InvalidArgumentError("parse");
   return Check(std::move(module), diagnostics);
 }
@@ -69,7 +74,7 @@ struct Count {
 void RunMutants(plan::Target target, int64_t mutants) {
   const char *folder = std::getenv("HLO_TEST_MODULES"), *wanted = std::getenv("HLO_TEST_MUTANTS");
   if (wanted != nullptr) mutants = std::atoll(wanted);
-  const std::vector<std::string> files = ModuleFiles(folder != nullptr ? folder : "golden");
+  const std::vector<ModuleFile> files = ModulesIn(folder != nullptr ? folder : "golden");
   ASSERT_FALSE(files.empty());
   const int64_t kinds = static_cast<int64_t>(test::MutationNames().size());
   std::vector<Count> counts(kinds);
@@ -82,7 +87,7 @@ void RunMutants(plan::Target target, int64_t mutants) {
     options.disabled_passes = {"bytecode"};  // The bytecode would still run the original steps.
     absl::StatusOr<plan::Plan> made = plan::MakePlan(*module, nullptr, target, options);
     if (absl::IsUnimplemented(made.status())) continue;
-    ASSERT_TRUE(made.ok()) << files[f] << made.status();
+    ASSERT_TRUE(made.ok()) << module->module().name() << made.status();
     plan::Plan& plan = *made;
     const absl::StatusOr<Literal> expected = RunPlan(*module, plan, target);
     if (!expected.ok() || plan.steps.size() < 2) continue;
@@ -102,7 +107,7 @@ void RunMutants(plan::Target target, int64_t mutants) {
         const absl::StatusOr<Literal> got = RunPlan(*module, plan, target);
         if (!got.ok() || !IsSame(*got, *expected)) {
           ++wrong;
-          ADD_FAILURE() << files[f] << ": accepted although " << test::MutationNames()[kind] << " ("
+          ADD_FAILURE() << module->module().name() << ": accepted although " << test::MutationNames()[kind] << " ("
                         << got.status() << ")";
           if (wrong > 20) GTEST_FAIL();
         }
