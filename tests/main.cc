@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/isa.h"
 #include "gtest/gtest.h"
 
 namespace {
@@ -29,6 +30,10 @@ void VisitTests(Visit&& visit) {
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
+  if (const absl::Status isa = hlo::IsaStatus(); !isa.ok()) {
+    std::fprintf(stderr, "skipped: %s\n", std::string(isa.message()).c_str());
+    return 77;  // What CTest takes for skipped.
+  }
   if (argc < 2) return RUN_ALL_TESTS();
   const std::string_view argument = argv[1];
   if (argc > 2 || argument.substr(0, kFlag.size()) != kFlag) {

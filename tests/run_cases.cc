@@ -19,6 +19,7 @@
 #include "base/parallel.h"
 #include "base/status.h"
 #include "device/gpu.h"
+#include "base/isa.h"
 #include "gtest/gtest.h"
 #include "hlo_run/conform.h"
 #include "hlo_run/execute.h"
@@ -170,6 +171,10 @@ bool SetMode(std::string_view mode) {
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
+  if (const absl::Status isa = hlo::IsaStatus(); !isa.ok()) {
+    std::fprintf(stderr, "skipped: %s\n", std::string(isa.message()).c_str());
+    return 77;
+  }
   bool update = false, values = false;
   std::string fallbacks_file;
   std::vector<std::string> paths;

@@ -1,11 +1,13 @@
-// Ends programs that the processor cannot run, before any static initialiser. The file is compiled for the
-// oldest processors of its architecture and includes no header of the C++ library: the linker may choose
-// another file's copy of an inlined function, which may have been compiled for a newer processor.
+// Ends programs that the processor cannot run, and chooses the kernels of those that have several levels,
+// before any static initialiser. The file is compiled for the oldest processors of its architecture and
+// includes no header of the C++ library: the linker may choose another file's copy of an inlined function,
+// which may have been compiled for a newer processor.
 
 #include "base/isa_select.h"
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,6 +16,14 @@
 #endif
 
 extern const uint64_t hlo_compiled_features;
+// Defined where the kernels have levels (tools/cmake/isa_levels.sh).
+extern "C" {
+[[gnu::weak, gnu::visibility("hidden")]] extern const hlo::isa::Level hlo_isa_levels[];
+[[gnu::weak, gnu::visibility("hidden")]] extern const void* const* hlo_isa_functions;
+// What defines them refers to this name, so that this file is linked.
+[[gnu::visibility("hidden")]] extern const char hlo_isa_select;
+const char hlo_isa_select = 0;
+}
 
 namespace hlo::isa {
 
@@ -78,20 +88,56 @@ void AppendNames(char (&text)[kSize], uint64_t mask) {
   }
 }
 
-// Before all static initialisers, which have the priority 65535.
-[[gnu::constructor(101)]] void EndOnOtherProcessors() {
-  const uint64_t lacking = hlo_compiled_features & ~FindFeatures();
-  if (lacking == 0) return;
-  static char message[1024] =
-      "hlo-run: error: this program was compiled for another processor; this one lacks ";
+[[noreturn]] void End(const char* reason, uint64_t lacking, const char* advice) {
+  static char message[1024] = "hlo-run: error: ";
+  Append(message, reason);
   AppendNames(message, lacking);
-  Append(message, ". Built with -DHLO_RUN_NATIVE=OFF, it runs on every processor.\n");
+  Append(message, advice);
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, message, strlen(message));
   _exit(2);
 }
 
+uint64_t g_features = 0;
+const Level* g_level = nullptr;
+
+// HLO_RUN_ISA chooses a level, otherwise the best one runs. IsaStatus() reports a name that the program does
+// not have or the processor lacks.
+void ChooseLevel() {
+  const char* wanted = getenv("HLO_RUN_ISA");
+  const Level *least = nullptr, *chosen = nullptr;
+  for (const Level* level = Levels(); level->name != nullptr; ++level) {
+    least = level;
+    if (!IsSupported(*level)) continue;
+    if (chosen == nullptr || (wanted != nullptr && strcmp(wanted, level->name) == 0)) chosen = level;
+  }
+  if (chosen == nullptr) {
+    End("this program needs a processor of x86-64-v2; this one lacks ", *least->features & ~g_features,
+        ".\n");
+  }
+  Choose(*chosen);
+}
+
+// Before all static initialisers, which have the priority 65535.
+[[gnu::constructor(101)]] void Start() {
+  g_features = FindFeatures();
+  if (const uint64_t lacking = hlo_compiled_features & ~g_features; lacking != 0) {
+    End("this program was compiled for another processor; this one lacks ", lacking,
+        ". Built with -DHLO_RUN_NATIVE=OFF, it runs on every processor.\n");
+  }
+  if (Levels() != nullptr) ChooseLevel();
+}
+
 }  // namespace
 
-const char* Name() { return HLO_ISA_NAME; }
+const Level* Levels() { return hlo_isa_levels; }
+
+bool IsSupported(const Level& level) { return (*level.features & ~g_features) == 0; }
+
+void Choose(const Level& level) {
+  g_level = &level;
+  hlo_isa_functions = level.functions;
+}
+
+const char* Name() { return g_level != nullptr ? g_level->name : HLO_ISA_NAME; }
 
 }  // namespace hlo::isa

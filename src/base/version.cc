@@ -16,22 +16,16 @@ constexpr std::string_view kCompiler = "unknown";
 #endif
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
-constexpr std::string_view kIsa = "x86-64-v4 (AVX-512)";
+constexpr std::string_view kNative = "native, x86-64-v4 (AVX-512)";
 #elif defined(__AVX2__) && defined(__FMA__)
-constexpr std::string_view kIsa = "x86-64-v3 (AVX2)";
+constexpr std::string_view kNative = "native, x86-64-v3 (AVX2)";
 #elif defined(__SSE4_2__)
-constexpr std::string_view kIsa = "x86-64-v2";
-#elif defined(__x86_64__)
-constexpr std::string_view kIsa = "x86-64";
-#elif defined(__aarch64__)
-constexpr std::string_view kIsa = "aarch64";
+constexpr std::string_view kNative = "native, x86-64-v2";
 #else
-constexpr std::string_view kIsa = "unknown";
+constexpr std::string_view kNative = "native";
 #endif
 
-std::string Instructions() {
-  return IsaName() == "native" ? fmt::format("native, {}", kIsa) : std::string(kIsa);
-}
+std::string Instructions() { return std::string(IsaName() == "native" ? kNative : IsaName()); }
 
 }  // namespace
 

@@ -169,6 +169,7 @@ TEST(GemmTest, AnyStrides) {
   }
 }
 
+#if !defined(HLO_ISA_LEVELED)  // Panel sizes depend on the level, and this file is compiled for none.
 // Tests the bf16 pair products themselves, in hardware or emulated, against sums in double precision.
 TEST(GemmTest, PairsOfBF16) {
   for (const bool a_transposed : {false, true}) {
@@ -193,6 +194,7 @@ TEST(GemmTest, PairsOfBF16) {
     }
   }
 }
+#endif
 
 // Products that hardware may flush to 0: the last bits of the terms matter.
 TEST(GemmTest, PairsOfBF16HaveNormalProducts) {

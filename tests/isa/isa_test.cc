@@ -29,6 +29,13 @@ TEST_F(Isa, TheProgramNamesItsInstructionSet) {
   }
 }
 
+TEST_F(Isa, EachLevelCanBeChosen) {
+  for (const std::string& name : IsaNames()) {
+    Choose(name);
+    EXPECT_EQ(nlohmann::json::parse(Run("devices --format=json").out)["cpu"]["instruction_set"], name);
+  }
+}
+
 TEST_F(Isa, AnUnknownNameIsAnError) {
   for (const std::string name : {"x86-64-v5", "avx2", "none"}) {
     Choose(name);
@@ -58,6 +65,46 @@ TEST_F(EmulatedIsa, NativeProgramsSayThatTheProcessorIsAnother) {
   EXPECT_HAS(outcome.err, "hlo-run: error: this program was compiled for another processor; this one lacks ");
   EXPECT_HAS(outcome.err, "avx");
   EXPECT_EQ(outcome.out, "");
+}
+
+// Integers, so that all levels and engines have the same bits.
+constexpr char kIntegers[] = R"(HloModule m
+less { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = pred[] compare(a, b), direction=LT }
+add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = f32[] add(a, b) }
+ENTRY e {
+  i = f32[24,24] iota(), iota_dimension=0
+  j = f32[24,24] iota(), iota_dimension=1
+  difference = f32[24,24] subtract(i, j)
+  product = f32[24,24] dot(difference, i), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  sorted = f32[24,24] sort(product), dimensions={1}, to_apply=less
+  zero = f32[] constant(0)
+  sums = f32[24] reduce(sorted, zero), dimensions={1}, to_apply=add
+  ROOT r = (f32[24], f32[24,24]) tuple(sums, product)
+}
+)";
+
+TEST_F(EmulatedIsa, PortableProgramsChooseTheProcessorsLevel) {
+  if (IsaName() == "native") GTEST_SKIP() << "this build is native";
+  const std::string module = Write("m.hlo", kIntegers);
+  const std::string want = Run("run --full --engine=reference " + module).out;
+  EXPECT_HAS(want, "f32[24,24]");
+  for (const auto& [processor, level] :
+       {std::pair("Nehalem", "x86-64-v2"), std::pair("Haswell", "x86-64-v3")}) {
+    const Outcome devices = RunOn(processor, "devices --format=json");
+    ASSERT_EQ(devices.status, 0) << processor << devices.err;
+    EXPECT_EQ(nlohmann::json::parse(devices.out)["cpu"]["instruction_set"], level);
+    const Outcome outcome = RunOn(processor, "run --full " + module);
+    EXPECT_EQ(outcome.status, 0) << processor << outcome.err;
+    EXPECT_EQ(outcome.out, want) << processor;
+  }
+  Choose("x86-64-v4");
+  const Outcome newer = RunOn("Haswell", "devices");
+  EXPECT_EQ(newer.status, 2);
+  EXPECT_HAS(newer.err, "HLO_RUN_ISA=x86-64-v4: this processor lacks it and has x86-64-v3, x86-64-v2");
+  Choose("");
+  const Outcome old = RunOn("qemu64", "--version");
+  EXPECT_EQ(old.status, 2);
+  EXPECT_HAS(old.err, "hlo-run: error: this program needs a processor of x86-64-v2; this one lacks ");
 }
 #endif
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/isa.h"
 #include "base/parallel.h"
 #include "base/status.h"
 #include "fmt/format.h"
@@ -22,6 +23,8 @@ void Apply(const Config& config) {
   SetThreadCount(config.threads);
   SetWorthThreads(config.threads > 1 ? 0 : 20'000);
   cpu::SetLargestTile(config.tile);
+  const absl::Status isa = ChooseIsa(config.isa.empty() ? IsaNames().front() : config.isa);
+  HLO_CHECK(isa.ok());
 }
 
 absl::StatusOr<std::vector<Literal>> Copies(std::vector<Literal> values) {
@@ -147,6 +150,14 @@ const std::vector<Config>& AllConfigs() {
       if (pass.is_required) continue;
       const std::string name(pass.name);
       configs.push_back({.name = "without " + name, .plan = {.disabled_passes = {name}}});
+    }
+    const std::vector<std::string> levels = IsaNames();
+    for (size_t i = 1; i < levels.size(); ++i) {
+      configs.push_back({.name = "isa=" + levels[i], .isa = levels[i]});
+      configs.push_back({.name = fmt::format("isa={},threads=3,tile=7", levels[i]),
+                         .threads = 3,
+                         .tile = 7,
+                         .isa = levels[i]});
     }
     return configs;
   }();

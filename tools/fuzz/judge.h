@@ -24,6 +24,7 @@ struct Config {
   bool donates = false;  // The arguments may be overwritten.
   bool is_emulated = false;
   int schedule = 0;  // The thread schedule of the emulated GPU.
+  std::string isa;   // The instruction set level of the kernels; the processor's best if empty.
 };
 const std::vector<Config>& AllConfigs();
 // Returns the default configuration and some others.

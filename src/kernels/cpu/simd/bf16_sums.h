@@ -20,11 +20,14 @@ namespace internal {
   return {LoadVector(from), LoadVector(from + kLanes<float>)};
 }
 
-// -0 adds nothing.
+// Returns -0, the identity of addition.
 template <class T>
-[[gnu::visibility("hidden")]] inline const T kNothing = T(-0.0f);
-template <>
-[[gnu::visibility("hidden")]] inline const bfloat16 kNothing<bfloat16> = bfloat16::FromBits(0x8000);
+[[gnu::always_inline]] inline T NegativeZero() {
+  if constexpr (std::is_same_v<T, bfloat16>)
+    return bfloat16::FromBits(0x8000);
+  else
+    return T(-0.0f);
+}
 
 }  // namespace internal
 
@@ -56,7 +59,7 @@ float SumOfBF16(int64_t n, const T* a) {
   }
   if (i < n) {
     alignas(64) T rest[kWidth];
-    std::fill_n(rest, kWidth, internal::kNothing<T>);
+    std::fill_n(rest, kWidth, internal::NegativeZero<T>());
     std::copy(a + i, a + n, rest);
     const auto [a0, a1] = internal::LoadTwo(rest);
     const auto [a2, a3] = internal::LoadTwo(rest + kWidth / 2);

@@ -1,0 +1,73 @@
+# HLO_ISA_LEVELS: the instruction sets that LEVELED libraries are compiled for, once each, in programs for every processor
+# of x86-64 (HLO_RUN_NATIVE=OFF); empty in others. The best that the processor has is chosen at the start of a program
+# (src/base/isa_select.cc). isa_levels.sh joins the objects of a level into one and makes its names its own.
+set(HLO_ISA_LEVELS)
+if(NOT HLO_RUN_NATIVE AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND NOT HLO_RUN_SANITIZE AND NOT HLO_RUN_FUZZ)
+  # The best one first.
+  set(HLO_ISA_LEVELS x86-64-v4-bf16 x86-64-v4 x86-64-v3 x86-64-v2)
+endif()
+set(HLO_ISA_OPTIONS_x86-64-v2 -march=x86-64-v2)
+set(HLO_ISA_OPTIONS_x86-64-v3 -march=x86-64-v3)
+set(HLO_ISA_OPTIONS_x86-64-v4 -march=x86-64-v4 -mprefer-vector-width=512)
+# What processors for machine learning have besides: products of bytes and of bf16.
+set(HLO_ISA_OPTIONS_x86-64-v4-bf16 ${HLO_ISA_OPTIONS_x86-64-v4} -mavx512vnni -mavx512bf16)
+
+# Adds a library hlo_NAME whose sources are compiled for each level, by targets hlo_NAME_LEVEL. Programs link it by way of
+# hlo_isa_levels. DEPS and LIBS are targets.
+function(hlo_leveled_library NAME SOURCES DEPS LIBS)
+  # What the sources of leveled libraries need of each other; those themselves depend on all their objects.
+  add_library(hlo_${NAME}_headers INTERFACE)
+  target_include_directories(hlo_${NAME}_headers INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+  foreach(dep ${DEPS})
+    if(TARGET ${dep}_headers)
+      set(dep ${dep}_headers)
+    endif()
+    target_link_libraries(hlo_${NAME}_headers INTERFACE ${dep})
+  endforeach()
+  target_link_libraries(hlo_${NAME}_headers INTERFACE ${LIBS})
+  foreach(level ${HLO_ISA_LEVELS})
+    set(target hlo_${NAME}_${level})
+    add_library(${target} OBJECT ${SOURCES})
+    target_link_libraries(${target} PRIVATE hlo_${NAME}_headers)
+    # Variables that inlined functions and templates share among levels must be weak, not unique.
+    target_compile_options(${target} PRIVATE ${HLO_ISA_OPTIONS_${level}} $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>)
+  endforeach()
+  add_library(hlo_${NAME} INTERFACE)
+  target_link_libraries(hlo_${NAME} INTERFACE hlo_${NAME}_headers hlo_isa_levels)
+  set_property(GLOBAL APPEND PROPERTY HLO_LEVELED_LIBRARIES ${NAME})
+endfunction()
+
+# Adds hlo_isa_levels, after all leveled libraries: each level's objects, joined, and functions of their names that jump to
+# those of the chosen level.
+function(hlo_join_levels)
+  get_property(libraries GLOBAL PROPERTY HLO_LEVELED_LIBRARIES)
+  set(folder ${CMAKE_BINARY_DIR}/levels)
+  set(arguments)
+  set(objects)
+  set(outputs ${folder}/dispatch.o)
+  foreach(level ${HLO_ISA_LEVELS})
+    # Says which extensions the level's code may use.
+    add_library(hlo_features_${level} OBJECT ${PROJECT_SOURCE_DIR}/src/base/compiled_features.cc)
+    target_include_directories(hlo_features_${level} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+    target_compile_options(hlo_features_${level} PRIVATE ${HLO_ISA_OPTIONS_${level}})
+    set(level_objects $<TARGET_OBJECTS:hlo_features_${level}>)
+    foreach(library ${libraries})
+      list(APPEND level_objects $<TARGET_OBJECTS:hlo_${library}_${level}>)
+    endforeach()
+    file(GENERATE OUTPUT ${folder}/${level}.objects CONTENT "$<JOIN:${level_objects},\n>\n")
+    list(APPEND objects ${level_objects})
+    list(APPEND outputs ${folder}/${level}.o)
+  endforeach()
+  set(script ${PROJECT_SOURCE_DIR}/tools/cmake/isa_levels.sh)
+  find_program(HLO_LD_BFD NAMES ld.bfd ld REQUIRED)
+  add_custom_command(OUTPUT ${outputs}
+    COMMAND ${CMAKE_COMMAND} -E env CXX=${CMAKE_CXX_COMPILER} LD=${HLO_LD_BFD} OBJCOPY=${CMAKE_OBJCOPY} OBJDUMP=${CMAKE_OBJDUMP}
+      bash ${script} ${folder} ${HLO_ISA_LEVELS}
+    DEPENDS ${objects} ${script} COMMENT "Joining the kernels of ${HLO_ISA_LEVELS}" COMMAND_EXPAND_LISTS VERBATIM)
+  add_library(hlo_isa_levels STATIC ${outputs})
+  set_target_properties(hlo_isa_levels PROPERTIES LINKER_LANGUAGE CXX)
+  target_link_libraries(hlo_isa_levels PUBLIC ${ARGN})
+  target_compile_definitions(hlo_isa_levels INTERFACE HLO_ISA_LEVELED)
+  # Programs that call no kernel have the levels too.
+  target_link_options(hlo_isa_levels INTERFACE LINKER:--undefined=hlo_isa_levels)
+endfunction()
