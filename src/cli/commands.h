@@ -17,6 +17,7 @@ void AddPlan(CLI::App& program, int& exit_status);
 void AddProfile(CLI::App& program, int& exit_status);
 void AddDevices(CLI::App& program, int& exit_status);
 void AddOps(CLI::App& program, int& exit_status);
+void AddExplain(CLI::App& program, int& exit_status);
 // Generates `docs man` and `docs bash-completion` from the flags of the other subcommands, so it comes last.
 void AddDocs(CLI::App& program, int& exit_status);
 

@@ -54,9 +54,10 @@ int main(int argc, char** argv) {
       "  hlo-run check golden/\n"
       "hlo-run SUBCOMMAND --help tells more.");
   int exit_status = 0;
-  for (auto add : {hlo::cli::AddRun, hlo::cli::AddVerify, hlo::cli::AddPrint, hlo::cli::AddCheck,
-                   hlo::cli::AddExtract, hlo::cli::AddInputs, hlo::cli::AddStats, hlo::cli::AddPlan,
-                   hlo::cli::AddProfile, hlo::cli::AddDevices, hlo::cli::AddOps, hlo::cli::AddDocs}) {
+  for (auto add :
+       {hlo::cli::AddRun, hlo::cli::AddVerify, hlo::cli::AddPrint, hlo::cli::AddCheck, hlo::cli::AddExtract,
+        hlo::cli::AddInputs, hlo::cli::AddStats, hlo::cli::AddPlan, hlo::cli::AddProfile,
+        hlo::cli::AddDevices, hlo::cli::AddOps, hlo::cli::AddExplain, hlo::cli::AddDocs}) {
     add(program, exit_status);
   }
   program.failure_message(hlo::cli::UsageMessage);

@@ -1,0 +1,18 @@
+# A script: writes OUTPUT, a C++ source that defines the array NAME of (file name, content) with the texts of FILES. Each
+# string literal has at most 16,000 bytes, because some compilers limit their length; the compiler joins adjacent ones.
+set(code "#include \"${HEADER}\"\n\nnamespace hlo::cli {\n\nconst EmbeddedFile ${NAME}[] = {\n")
+foreach(file ${FILES})
+  get_filename_component(stem ${file} NAME_WE)
+  file(READ ${file} text)
+  string(LENGTH "${text}" length)
+  set(begin 0)
+  string(APPEND code "    {\"${stem}\",\n")
+  while(begin LESS length)
+    string(SUBSTRING "${text}" ${begin} 16000 part)
+    string(APPEND code "R\"hlo(${part})hlo\"\n")
+    math(EXPR begin "${begin} + 16000")
+  endwhile()
+  string(APPEND code "    },\n")
+endforeach()
+string(APPEND code "    {nullptr, nullptr}};\n\n}  // namespace hlo::cli\n")
+file(WRITE "${OUTPUT}" "${code}")
