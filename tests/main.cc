@@ -21,7 +21,8 @@ void VisitTests(Visit&& visit) {
     const testing::TestSuite& suite = *program.GetTestSuite(i);
     for (int j = 0; j < suite.total_test_count(); ++j) {
       const testing::TestInfo& test = *suite.GetTestInfo(j);
-      visit(std::string(suite.name()) + "." + test.name(), std::filesystem::path(test.file()).filename().string());
+      visit(std::string(suite.name()) + "." + test.name(),
+            std::filesystem::path(test.file()).filename().string());
     }
   }
 }

@@ -16,10 +16,10 @@
 #include <string>
 #include <vector>
 
+#include "base/isa.h"
 #include "base/parallel.h"
 #include "base/status.h"
 #include "device/gpu.h"
-#include "base/isa.h"
 #include "gtest/gtest.h"
 #include "hlo_run/conform.h"
 #include "hlo_run/execute.h"

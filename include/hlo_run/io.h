@@ -48,8 +48,8 @@ class Archive {
                                          const ReadOptions& options) = 0;
 };
 
-/// Reads a value of a known shape from an archive: an array from the entry `key`, the elements of a tuple from
-/// `key.0`, `key.1`, ...
+/// Reads a value of a known shape from an archive: an array from the entry `key`, the elements of a tuple
+/// from `key.0`, `key.1`, ...
 absl::StatusOr<Literal> ReadTree(Archive& archive, const Shape& expected, const std::string& key,
                                  const ReadOptions& options = {});
 

@@ -201,7 +201,8 @@ Value Body::Exact(const Value& x, int64_t terms) {
 Value Body::ExactInType(const Value& x, int64_t terms) {
   const Value exact = Exact(x, terms);
   if (!IsFloat(x.type) || !program.is_exact) return exact;
-  const double most = std::ldexp(1.0, SignificandBits(x.type)) / static_cast<double>(std::max<int64_t>(terms, 1));
+  const double most =
+      std::ldexp(1.0, SignificandBits(x.type)) / static_cast<double>(std::max<int64_t>(terms, 1));
   if (exact.step >= 0 && exact.top <= most) return exact;
   const double bound = std::min(3.0, std::floor(most));
   return Clamp(exact.step < 0 ? Unary("round-nearest-even", exact) : exact, -bound, bound);

@@ -13,8 +13,8 @@ namespace hlo::cuda {
 struct SortKey {
   int64_t operand = 0;
   bool descending = false;
-  bool total = true;       // The ordering comparison is total.
-  bool equal_total = true; // The comparison for ties is total.
+  bool total = true;        // The ordering comparison is total.
+  bool equal_total = true;  // The comparison for ties is total.
   bool zeros_equal = false, nans_equal = false;
 };
 

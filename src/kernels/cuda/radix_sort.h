@@ -20,6 +20,7 @@ inline int64_t RadixCountsBytes(int64_t count) { return (RadixTiles(count) + 1) 
 // Sorts stably by the lowest `bits` bits of the keys and permutes the values in `buffers.order` (element
 // numbers if `is_first`). Afterwards the pointers without `other_` are the results.
 template <class Key>
-absl::Status RadixSort(RadixBuffers<Key>& buffers, int64_t count, uint32_t bits, bool is_first, device::Stream stream);
+absl::Status RadixSort(RadixBuffers<Key>& buffers, int64_t count, uint32_t bits, bool is_first,
+                       device::Stream stream);
 
 }  // namespace hlo::cuda

@@ -261,7 +261,7 @@ absl::StatusOr<VmBuilder::Value> VmBuilder::Operation(const TileSymbol& symbol,
     return absl::UnimplementedError(fmt::format("{} of {}", Name(symbol.opcode), Name(symbol.from)));
   // Only the widest VM has complex functions (VmOneComplex).
   if (IsComplexType(type) && !IsComplexArithmetic(*op)) Widen(16);
-  if (lane == Lane::kPred) {                                        // Values 0 and 1.
+  if (lane == Lane::kPred) {  // Values 0 and 1.
     if (*op == VmOp::kAdd) op = VmOp::kMaximum;
     if (*op == VmOp::kMultiply) op = VmOp::kMinimum;
     if (*op == VmOp::kNot) op = VmOp::kNotPred;

@@ -1,13 +1,12 @@
 // Tests buffer assignment from live ranges: buffers with overlapping lifetimes do not overlap, and little
 // memory is wasted.
 
-#include "plan/memory/offset_assignment.h"
-
 #include <cstdint>
 #include <random>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "plan/memory/offset_assignment.h"
 
 namespace hlo::plan::placement_test {
 namespace {

@@ -107,8 +107,8 @@ void RunMutants(plan::Target target, int64_t mutants) {
         const absl::StatusOr<Literal> got = RunPlan(*module, plan, target);
         if (!got.ok() || !IsSame(*got, *expected)) {
           ++wrong;
-          ADD_FAILURE() << module->module().name() << ": accepted although " << test::MutationNames()[kind] << " ("
-                        << got.status() << ")";
+          ADD_FAILURE() << module->module().name() << ": accepted although " << test::MutationNames()[kind]
+                        << " (" << got.status() << ")";
           if (wrong > 20) GTEST_FAIL();
         }
       }

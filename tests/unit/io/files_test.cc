@@ -56,7 +56,8 @@ TEST(Safetensors, NamesTheTypesThatNumpyLacks) {
   EXPECT_EQ(text("layer.mask", "pred[2]"), "{1, 0}");
   EXPECT_EQ(text("layer.s4", "s4[2]"), "{-8, 7}");
   EXPECT_EQ(text("layer.w", "f32[1,2]"),
-            "tests/unit/io/data/weights.safetensors: tensor 'layer.w': found bf16[1,2], expected f32[1,2] (--convert "
+            "tests/unit/io/data/weights.safetensors: tensor 'layer.w': found bf16[1,2], expected f32[1,2] "
+            "(--convert "
             "allows other types)");
   EXPECT_EQ(text("layer.q", "f32[1,2]"), "tests/unit/io/data/weights.safetensors: has no tensor 'layer.q'");
 }
@@ -95,7 +96,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"args.npz", "(f32[2], f32[])", "has no key '1'; it has 0, 1.0, 1.1"},
         Refused{"none.npy", "f32[2]", "cannot be read: No such file or directory"},
         Refused{"", "f32[2]",
-                "the ending of the name must be .npy, .npz, .safetensors, .json, .txt, .pb, .pbtxt, .bin or .raw"}));
+                "the ending of the name must be .npy, .npz, .safetensors, .json, .txt, .pb, .pbtxt, .bin or "
+                ".raw"}));
 
 TEST(Files, CutAnywhereGiveAnError) {
   const TemporaryFolder folder;

@@ -125,7 +125,8 @@ std::string Replaced(const std::string& what, const std::string& by) {
 
 TEST(ModuleFile, RefusalsSayWhatIsWrong) {
   EXPECT_EQ(Refusal("m.pb", "no message"),
-            "m.pb: is neither an HloModuleProto, nor an HloProto, nor an HloSnapshot: the message is damaged or cut "
+            "m.pb: is neither an HloModuleProto, nor an HloProto, nor an HloSnapshot: the message is damaged "
+            "or cut "
             "off at byte 0 of 10");
   EXPECT_EQ(Refusal("m.pbtxt", "hlo_module {"),
             "m.pbtxt: is neither an HloModuleProto, nor an HloProto, nor an HloSnapshot; first error: 1:13: "

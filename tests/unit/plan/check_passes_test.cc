@@ -1,7 +1,5 @@
 // Tests that --check-passes names the pass that breaks a module.
 
-#include "plan/validate/pass_checker.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
@@ -9,6 +7,7 @@
 
 #include "hlo_run/parse.h"
 #include "plan/passes.h"
+#include "plan/validate/pass_checker.h"
 
 namespace hlo::plan::check_passes_test {
 namespace {
