@@ -9,20 +9,15 @@
 #include "types/scalar_ops.h"
 
 // Operations that types/scalar_ops.h defines as function objects.
-#define HLO_SCALAR_OPS(OP)                                                                                  \
-  OP(Abs)                                                                                                   \
-  OP(Acos)                                                                                                  \
-  OP(Acosh)                                                                                                 \
-  OP(Add)                                                                                                   \
-  OP(And)                                                                                                   \
-  OP(Asin)                                                                                                  \
-  OP(Asinh)                                                                                                 \
-  OP(Atan2) OP(Atanh) OP(Cbrt) OP(Ceil) OP(Clamp) OP(Complex) OP(Cosh) OP(Cosine) OP(CountLeadingZeros)     \
-      OP(Divide) OP(Erf) OP(Exp2) OP(Exponential) OP(ExponentialMinusOne) OP(Floor) OP(Imag) OP(IsFinite)   \
-          OP(Log) OP(Log2) OP(LogPlusOne) OP(Logistic) OP(Maximum) OP(Minimum) OP(Mulhi) OP(Negate) OP(Not) \
-              OP(Or) OP(Popcnt) OP(Power) OP(Real) OP(Remainder) OP(RoundNearestAfz) OP(RoundNearestEven)   \
-                  OP(Rsqrt) OP(ShiftLeft) OP(ShiftRightArithmetic) OP(ShiftRightLogical) OP(Sign) OP(Sine)  \
-                      OP(Sinh) OP(Sqrt) OP(Subtract) OP(Tan) OP(Tanh) OP(Xor)
+// clang-format off
+#define HLO_SCALAR_OPS(OP)                                                                                 \
+  OP(Abs) OP(Acos) OP(Acosh) OP(Add) OP(And) OP(Asin) OP(Asinh) OP(Atan2) OP(Atanh) OP(Cbrt) OP(Ceil)      \
+  OP(Clamp) OP(Complex) OP(Cosh) OP(Cosine) OP(CountLeadingZeros) OP(Divide) OP(Erf) OP(Exp2)              \
+  OP(Exponential) OP(ExponentialMinusOne) OP(Floor) OP(Imag) OP(IsFinite) OP(Log) OP(Log2) OP(LogPlusOne)  \
+  OP(Logistic) OP(Maximum) OP(Minimum) OP(Mulhi) OP(Negate) OP(Not) OP(Or) OP(Popcnt) OP(Power) OP(Real)   \
+  OP(Remainder) OP(RoundNearestAfz) OP(RoundNearestEven) OP(Rsqrt) OP(ShiftLeft) OP(ShiftRightArithmetic)  \
+  OP(ShiftRightLogical) OP(Sign) OP(Sine) OP(Sinh) OP(Sqrt) OP(Subtract) OP(Tan) OP(Tanh) OP(Xor)
+// clang-format on
 
 namespace hlo::reference {
 
