@@ -1,4 +1,4 @@
-// Tests `hlo-run ops --coverage`: operations listed as evaluated can be evaluated, and the README contains
+// Tests `hlo-run ops --coverage`: operations listed as evaluated can be evaluated, and tests/README.md contains
 // the summary.
 
 #include "conform/coverage.h"
@@ -84,10 +84,10 @@ TEST(CoverageTest, TheFastEngineHasKernelsOfItsOwn) {
 }
 
 TEST(CoverageTest, TheReadmeShowsTheSummary) {
-  const auto readme = SourceText::Read("README.md");
+  const auto readme = SourceText::Read("tests/README.md");
   ASSERT_TRUE(readme.ok());
   EXPECT_NE((*readme)->content().find(CoverageSummary(Measured())), std::string_view::npos)
-      << "tools/readme_coverage writes it anew:\n"
+      << "tools/docs/coverage writes it anew:\n"
       << CoverageSummary(Measured());
 }
 
