@@ -10,7 +10,7 @@
 namespace hlo::cpu {
 namespace {
 
-// Which of them a tile operation is.
+// Returns the opcode of a tile operation, if there is one.
 std::optional<Code> OwnCode(TileFn function) {
   static const auto& codes = *[] {
     auto* all = new absl::flat_hash_map<TileFn, Code>;
@@ -54,7 +54,7 @@ bool IsFunction(uint16_t code) {
   }
 }
 
-// Between a place of the frame and an argument, at the address or at its beginning.
+// Builds a move between the frame and an argument, indirect through `address` unless that is kNoAddress.
 StepCode::Op Transfer(Code code, FramePlace place, int32_t argument, int64_t offset, FramePlace address,
                       int64_t byte_count) {
   return {.code = code,
@@ -69,7 +69,7 @@ StepCode::Op Transfer(Code code, FramePlace place, int32_t argument, int64_t off
 
 void StepCode::Call(const TileCall& call, int64_t count, const CallWidths& call_widths, FramePlace out,
                     const FramePlace (&in)[3]) {
-  // A call takes as long as some operations of the machine's own.
+  // A call costs as much as several instructions.
   constexpr int64_t kMostOneByOne = 6;
   const std::optional<Code> own = OwnCode(call.function);
   if (own.has_value() && count <= (IsFunction(*own) ? 1 : kMostOneByOne)) {
@@ -125,7 +125,7 @@ void StepCode::Copy(FramePlace to, FramePlace from, int64_t byte_count) {
 }
 
 namespace {
-// No s32 is larger than that.
+// Returns the limit, saturated to s32.
 int32_t LargestS32(int64_t max) {
   return static_cast<int32_t>(std::min<int64_t>(max, std::numeric_limits<int32_t>::max()));
 }

@@ -1,7 +1,7 @@
 #pragma once
-// Bytecode for loops over a few elements: control flow, operations on scalars, and calls of tile operations.
-// All operands are in one frame of memory. An instruction takes a nanosecond or two, where a tile program
-// takes ten times that to set up.
+// This file defines bytecode for loops over a few elements: control flow, scalar operations, and calls of
+// tile operations. All operands are in one frame. An instruction takes one or two nanoseconds, a tenth of the
+// setup of a tile program.
 
 #include <array>
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace hlo::cpu {
 
-// Bytes from the start of the frame, the machine's memory.
+// A byte offset in the frame.
 using FramePlace = int32_t;
 
 class StepCode {
@@ -23,41 +23,39 @@ class StepCode {
   using Label = int32_t;
 
   // --- Building.
-  // Bytes of an element at each place of a call.
+  // Element sizes of a call's operands.
   struct CallWidths {
     static constexpr int32_t kWidest = 16;
     int32_t out = kWidest;
     std::array<int32_t, 3> in = {kWidest, kWidest, kWidest};
   };
-  // What the call does to `count` elements; operations on one element are the machine's own where it has
-  // them.
+  // Emits a tile operation on `count` elements, as native instructions if there are some for a small count.
   void Call(const TileCall& call, int64_t count, const CallWidths& widths, FramePlace out,
             const FramePlace (&in)[3]);
   struct DotBytes {
     int64_t out, a, b;
   };
-  // A product of the arrays at `a` and `b`; none of the three overlap.
+  // Emits a product of the arrays at `a` and `b`. None of the three may overlap.
   void Dot(const SmallDot& dot, const DotBytes& bytes, FramePlace out, FramePlace a, FramePlace b);
-  // `byte_count` bytes; the two do not overlap, or are the same.
+  // Emits a copy of `byte_count` bytes, which must not overlap partially.
   void Copy(FramePlace to, FramePlace from, int64_t byte_count);
-  // The 64-bit integer at `out`: (adds ? its value : 0) + clamp(integer at `index`, 0, max) * byte_stride.
+  // Emits out = (adds ? out : 0) + clamp(index, 0, max) * byte_stride; `out` is a 64-bit integer.
   void Address(FramePlace out, bool adds, FramePlace index, ElementType type, int64_t max,
                int64_t byte_stride);
-  // The same without clamping: jumps to `outside` where the integer lies outside [0, max].
+  // Emits an Address that jumps to `outside` instead of clamping if the index is outside [0, max].
   void CheckedAddress(FramePlace out, bool adds, FramePlace index, ElementType type, int64_t max,
                       int64_t byte_stride, Label outside);
-  // Between the frame and byte `offset` + (the 64-bit integer at `address`) of what a pointer of the run
-  // points at; kNoAddress: 0.
+  // Emit moves between the frame and byte `offset` + (the 64-bit integer at `address`, or 0 for kNoAddress)
+  // of an argument.
   static constexpr FramePlace kNoAddress = -1;
   void Load(FramePlace to, int32_t argument, int64_t offset, FramePlace address, int64_t byte_count);
   void Store(FramePlace from, int32_t argument, int64_t offset, FramePlace address, int64_t byte_count);
-  // What the call does to `count` elements at `offset` + (the 64-bit integer at `address`) of what pointers
-  // of the run point at.
+  // A tile operation on operands at byte `offset` + (the 64-bit integer at `address`) of arguments.
   struct FarPlace {
-    int32_t argument = -1;  // -1: there is no such operand.
+    int32_t argument = -1;  // -1 if there is no operand.
     int64_t offset = 0;
     FramePlace address = kNoAddress;
-    int32_t width = 0;  // Bytes of an element.
+    int32_t width = 0;  // Element size in bytes.
   };
   struct FarCall {
     TileCall call;
@@ -66,35 +64,35 @@ class StepCode {
     std::array<FarPlace, 3> in;
   };
   void CallFar(const FarCall& call);
-  // Asks whoever runs the code to do something.
+  // Emits a call of the host's callback with this number.
   void Escape(int32_t number);
   Label NewLabel();
   void Bind(Label label);
   void Jump(Label label);
   void JumpUnless(FramePlace predicate, Label label);
-  // To one of the labels by an s32, the last one for all others.
+  // Emits a jump table on an s32. Out-of-range values select the last label.
   void JumpTo(FramePlace number, const std::vector<Label>& labels);
-  // To the beginning of a loop; now and then, whoever runs the code may stop it. Numbered from 0 on.
+  // Emits the back edge of a loop, at which the host may interrupt the code. Loops are numbered from 0.
   void Repeat(FramePlace predicate, Label label);
-  // Whether operations from number `first` on load from or store to what this pointer of the run points at.
+  // Returns true if operations from `first` on load from or store to this argument.
   bool UsesArgument(int64_t first, int32_t argument) const;
-  // What operations from number `first` on leave at `from` they leave at `to` instead, if `from` is not
-  // needed otherwise and nobody can tell the difference at `to`, later if need be; false if somebody could.
-  // `extent`: where in the frame an argument may lie.
+  // Redirects results that operations from `first` on write to `from` to `to` instead, possibly sinking the
+  // definition. Returns false if `from` is used otherwise or the change would be observable. `extent` returns
+  // the bytes of the frame that an argument may alias.
   struct Bytes {
     FramePlace begin;
     int64_t count;
   };
   using Extent = absl::FunctionRef<Bytes(int32_t argument)>;
   bool Retarget(int64_t first, FramePlace from, FramePlace to, int64_t byte_count, Extent extent);
-  // Once, at the end.
+  // Completes the code; must be called once, at the end.
   void Finish();
 
-  // --- Running. False as soon as `escape` has returned false; kPolled instead of a number: a poll.
+  // --- Running. Returns false once `escape` has returned false. A poll passes kPolled as the number.
   static constexpr int32_t kPolled = -1;
   bool Run(std::byte* frame, void* const* arguments, absl::FunctionRef<bool(int32_t)> escape) const;
-  // The same code, which counts the iterations of each loop: by the number of Repeat, 0 while it does not
-  // run.
+  // Returns the same code with iteration counters, indexed by the number of the loop; a counter is 0 while
+  // its loop is not running.
   StepCode WithCounts() const;
   bool Run(std::byte* frame, void* const* arguments, absl::FunctionRef<bool(int32_t)> escape,
            int64_t* iterations) const;
@@ -103,23 +101,23 @@ class StepCode {
 
   struct Context;
   struct Op;
-  // Does the operation; gives the next one, nullptr at the end.
+  // Executes an instruction and returns the next one, or nullptr at the end.
   using Handler = const Op* (*)(const Op* op, std::byte* frame, Context& context);
   struct Op {
     uint16_t code;
-    uint16_t count = 1;  // Elements, of the machine's own operations.
+    uint16_t count = 1;  // Elements of a native operation.
     FramePlace out = 0, a = 0, b = 0, c = 0;
-    int64_t number = 0;  // A jump's label and then its distance, a row of a table, a count of bytes.
+    int64_t number = 0;  // A label (later a jump distance), an index into a table, or a byte count.
     Handler run = nullptr;
-    // Loads and stores: between `out` and byte `number` + (the integer at `a`) behind a pointer.
+    // Loads and stores move between `out` and byte `number` + (the integer at `a`) of the argument.
     int32_t argument() const { return b; }
     int32_t byte_count() const { return c; }
-    // Addresses by an s32: times `number`.
+    // The operands of s32 addresses; `number` is the stride.
     int32_t max() const { return b; }
-    int32_t outside() const { return c; }  // Likewise a label and then a distance.
+    int32_t outside() const { return c; }  // A label, later a jump distance.
   };
 
-  // What an operation's number may be the number of.
+  // The tables that an instruction's `number` indexes.
   struct Tile {
     TileCall call;
     int64_t count;
@@ -138,17 +136,17 @@ class StepCode {
  private:
   friend struct StepCodeParts;
   void Add(const Op& op) { ops_.push_back(op); }
-  // Once all operations stand.
+  // Selects the handlers once all operations are final.
   void ChooseHandlers();
-  // Whether operations from `first` on and before this one may jump past it.
+  // Returns true if operations in [first, number) may jump past operation `number`.
   bool JumpsBeyond(int64_t first, int64_t number) const;
-  // At most so many bytes are read or written at that place of the operation.
+  // Returns an upper bound for the bytes that the operation accesses at this operand.
   int64_t Reach(const Op& op, FramePlace Op::*place) const;
-  // Whether that place of the operation is among the bytes; whether it writes to them, and reads them.
+  // Return true if the operand overlaps, or the operation writes or reads, these bytes.
   bool Touches(const Op& op, FramePlace Op::*place, const Bytes& bytes) const;
   bool Writes(const Op& op, const Bytes& bytes) const;
   bool Reads(const Op& op, const Bytes& bytes) const;
-  // Puts an operation that is run once behind all others, if those between give the same without it before.
+  // Moves an operation that runs once to the end, if the operations in between do not depend on it.
   bool Sink(int64_t number, Extent extent);
 
   std::vector<Op> ops_;
@@ -157,7 +155,7 @@ class StepCode {
   std::vector<Range> ranges_;
   std::vector<FarCall> far_calls_;
   std::vector<std::vector<Label>> tables_;
-  std::vector<int64_t> targets_;  // By label: the number of an operation.
+  std::vector<int64_t> targets_;  // Index of an operation, by label.
   int32_t repeats_ = 0;
   bool counts_ = false;
 };

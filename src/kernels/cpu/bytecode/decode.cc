@@ -10,11 +10,11 @@ namespace {
 
 using Kind = DecodedOp::Kind;
 
-// An operation on elements that the machine has itself.
+// A native elementwise operation.
 struct OwnOperation {
   std::string_view name;
   TileCall call;
-  int32_t out = 0, in[3] = {};  // Bytes of an element; none: no such operand.
+  int32_t out = 0, in[3] = {};  // Element sizes in bytes; 0 for no operand.
 };
 
 OwnOperation Elementwise(std::string_view name, Opcode opcode, ElementType type, int32_t width) {
@@ -66,7 +66,7 @@ bool HasOwnOperation(TileFn function) {
   }();
   return functions.contains(function);
 }
-// One function moves the elements of all types.
+// All types share one copy function and one splat function.
 bool IsCopyTile(TileFn function) { return function == CopyTile(Lane::kF32).function; }
 bool IsSplatTile(TileFn function) { return function == SplatTile(Lane::kF32).function; }
 
@@ -76,7 +76,7 @@ class StepDecoder {
       : code_(code), number_(number), op_(StepCodeParts::Ops(code)[number]) {}
 
   DecodedOp Run() {
-    // Its handlers do only elementwise operations of its own several times.
+    // Only native elementwise operations support several elements.
     if (op_.count < 1 || (op_.count > 1 && op_.code > kSelect8)) return Invalid("a wrong count");
     if (op_.code <= kSelect8) return Own();
     switch (op_.code) {
@@ -135,7 +135,7 @@ class StepDecoder {
     const std::vector<int64_t>& targets = StepCodeParts::Targets(code);
     return label >= 0 && label < static_cast<int64_t>(targets.size());
   }
-  // False where the operation is none of the code's.
+  // Returns false if the target is outside the code.
   bool AddTarget(DecodedOp& decoded, int64_t target) const {
     decoded.targets.push_back(target);
     return target >= 0 && target < code_.op_count();

@@ -1,6 +1,6 @@
 #pragma once
-// Decodes bytecode for verifiers: what each instruction reads, writes and computes. It shares no code with
-// the compiler and the interpreter.
+// This file decodes bytecode for verifiers: the operands, results and meaning of each instruction. It shares
+// no code with the compiler and the interpreter.
 
 #include <array>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace hlo::cpu {
 
-// The tables of a StepCode, for verifiers, and for tests that change them.
+// Gives access to the tables of a StepCode, for verifiers, and for tests that modify them.
 struct StepCodeParts {
   static std::vector<StepCode::Op>& Ops(StepCode& code) { return code.ops_; }
   static std::vector<StepCode::Tile>& Tiles(StepCode& code) { return code.tiles_; }
@@ -19,7 +19,7 @@ struct StepCodeParts {
   static std::vector<StepCode::FarCall>& FarCalls(StepCode& code) { return code.far_calls_; }
   static std::vector<std::vector<StepCode::Label>>& Tables(StepCode& code) { return code.tables_; }
   static std::vector<int64_t>& Targets(StepCode& code) { return code.targets_; }
-  // To be called once operations have changed.
+  // Must be called after operations have changed.
   static void ChooseHandlers(StepCode& code) { code.ChooseHandlers(); }
 
   static const std::vector<StepCode::Op>& Ops(const StepCode& code) { return code.ops_; }
@@ -35,23 +35,23 @@ struct StepCodeParts {
 
 struct DecodedOp {
   enum class Kind : uint8_t {
-    kInvalid,         // `name` says why.
-    kApply,           // out = call(in...), `count` elements.
+    kInvalid,         // `name` is the reason.
+    kApply,           // out = call(in...) for `count` elements.
     kCopy,            // out = in[0]
-    kDot,             // out = in[0] * in[1]: `dot`, or a line of in[0].bytes.
+    kDot,             // out = in[0] * in[1]: `dot`, or a dot product of two vectors of in[0].bytes.
     kAddress,         // out = (adds ? out : 0) + clamp(in[0], 0, max) * stride
-    kCheckedAddress,  // The same unclamped; jumps to targets[0] where in[0] is outside [0, max].
+    kCheckedAddress,  // The same unclamped; jumps to targets[0] if in[0] is outside [0, max].
     kLoad,            // out = bytes of an argument.
     kStore,           // Bytes of an argument = in[0].
     kFarCall,
     kEscape,
-    kRepeat,      // Jumps to targets[0] where in[0] is true.
-    kJump,        // To targets[0].
-    kJumpUnless,  // Jumps to targets[0] where in[0] is false.
-    kJumpTo,      // Jumps to one of the targets by in[0].
+    kRepeat,      // Jumps to targets[0] if in[0] is true.
+    kJump,        // Jumps to targets[0].
+    kJumpUnless,  // Jumps to targets[0] if in[0] is false.
+    kJumpTo,      // Jumps to targets[in[0]].
     kEnd,
   };
-  // Bytes of the frame; none: not used.
+  // A range of bytes in the frame; empty if unused.
   struct Place {
     FramePlace at = 0;
     int64_t bytes = 0;
@@ -61,25 +61,25 @@ struct DecodedOp {
   Place out, in[3];
   TileCall call;
   int64_t count = 1;
-  bool is_own = false;  // The machine has this operation itself: the call's parameter says nothing.
-  ElementType type{};   // Of the index of an address, or of a dot.
+  bool is_own = false;  // A native operation; the call's parameter is not used.
+  ElementType type{};   // The type of an address's index or of a dot.
   bool adds = false;
   int64_t max = 0, stride = 0;
   int32_t argument = -1;
   int64_t offset = 0;
-  Place address;  // Of loads and stores.
+  Place address;  // For loads and stores.
   const StepCode::FarCall* far = nullptr;
   const SmallDot* dot = nullptr;
   int64_t escape = -1;
-  std::vector<int64_t> targets;  // Numbers of operations.
+  std::vector<int64_t> targets;  // Indices of operations.
 };
 
 // The code must be finished.
 DecodedOp Decode(const StepCode& code, int64_t number);
 
-// Whether the machine has operations of its own for the function: all calls of it mean the same.
+// Returns true if the function has a native operation, so that all calls of it are equivalent.
 bool HasOwnOperation(TileFn function);
-// Whether the call copies elements, or one element to many.
+// IsCopyTile returns true for copies of elements, IsSplatTile for broadcasts of one element.
 bool IsCopyTile(TileFn function);
 bool IsSplatTile(TileFn function);
 

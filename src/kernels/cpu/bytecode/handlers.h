@@ -1,5 +1,5 @@
 #pragma once
-// The interpreter's handlers, one for each opcode of opcodes.h; included by run.cc alone.
+// This file implements the interpreter's handlers, one per opcode of opcodes.h. Only run.cc includes it.
 
 #include <algorithm>
 #include <cstdint>
@@ -20,7 +20,7 @@ struct StepCode::Context {
   absl::FunctionRef<bool(int32_t)> escape;
   int32_t polls = kPollEvery;
   bool stopped = false;
-  int64_t* iterations = nullptr;  // By the number of a loop.
+  int64_t* iterations = nullptr;  // Indexed by loop number.
 
   const Op* at_label(Label label) const { return code.ops_.data() + code.targets_[label]; }
   const Range& range(const Op& op) const { return code.ranges_[op.number]; }
@@ -50,8 +50,7 @@ void Move(std::byte* to, const std::byte* from) {
   Put(to, Get<T>(from));
 }
 
-// What scalar operations have just written is read again in as small pieces: then the processor need not wait
-// until it has reached the cache.
+// Copies in words of the size that scalar operations write, so that store-to-load forwarding succeeds.
 template <int kWords>
 struct MoveWords {
   static void Do(std::byte* to, const std::byte* from, int64_t) {
@@ -68,8 +67,8 @@ struct MoveAny {
   }
 };
 
-// Steps have Do; those that give one number also Make, which does not store it yet, and those that take two,
-// or one, Of.
+// Handlers have Do. Those with a numeric result also have Make, which returns it without the store, and those
+// with one or two operands have Of.
 template <class F, class T>
 struct Own {
   using Value = T;
@@ -78,7 +77,7 @@ struct Own {
   static auto Of(T a) { return MakeOperation<F>(8 * sizeof(T))(a); }
   static auto Make(const Op* op, std::byte* frame, Context&) { return At(op, frame, 0); }
   static void Do(const Op* op, std::byte* frame, Context&) { Put(frame + op->out, At(op, frame, 0)); }
-  // The k-th of several elements; a bool that is stored is 0 or 1.
+  // Computes the k-th of several elements. Stored predicates are 0 or 1.
   static void DoAt(const Op* op, std::byte* frame, int64_t k) {
     const auto value = At(op, frame, k);
     Put(frame + op->out + k * static_cast<int64_t>(sizeof value), value);
@@ -124,7 +123,7 @@ struct Multiply {
     context.dot(*op).Run(frame + op->a, frame + op->b, frame + op->out);
   }
 };
-// Of two lines of neighbours.
+// Computes the dot product of two contiguous vectors.
 template <class T>
 struct MultiplyLines {
   using Value = T;
@@ -158,7 +157,7 @@ struct MakeAddress {
   }
 };
 
-// From memory, and to it.
+// Moves between arguments and the frame.
 template <class Mover, bool kAddressed>
 struct Load {
   static void Do(const Op* op, std::byte* frame, Context& context) {
@@ -174,7 +173,7 @@ struct Store {
   }
 };
 
-// The step of a code; void where it may go elsewhere.
+// Maps an opcode to its handler; void if the opcode may branch.
 template <uint16_t kCode>
 struct StepOf {
   using type = void;

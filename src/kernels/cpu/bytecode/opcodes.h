@@ -1,5 +1,5 @@
 #pragma once
-// The opcodes of the bytecode; included by files of this folder and by tests alone.
+// This file lists the opcodes of the bytecode. Only files of this folder and tests include it.
 
 #include <cstdint>
 #include <cstring>
@@ -9,7 +9,7 @@
 
 namespace hlo::cpu {
 
-// Of one number, as the tile loops compute it.
+// Computes a function of one number with the same bits as the tile loops.
 #define HLO_OF_ONE(Name, function)                                                          \
   struct Name {                                                                             \
     float operator()(float x) const { return function(OneAmongOnes<Vector<float>>(x))[0]; } \
@@ -21,7 +21,7 @@ HLO_OF_ONE(LogisticOfOne, LogisticF32)
 HLO_OF_ONE(TanhOfOne, TanhF32)
 #undef HLO_OF_ONE
 
-// The machine's own operations: name, opcode, what computes it, element type. Those of the tile loops.
+// The native operations: name, opcode, implementation, element type. They match the tile loops.
 #define HLO_ARITHMETIC(X, Kind, type)                 \
   X(Add, Add, scalar::Add, Kind, type)                \
   X(Subtract, Subtract, scalar::Subtract, Kind, type) \
@@ -43,7 +43,7 @@ HLO_OF_ONE(TanhOfOne, TanhF32)
   X(Xor, Xor, scalar::Xor, Kind, type)                   \
   X(ShiftLeft, ShiftLeft, scalar::ShiftLeft, Kind, type) \
   X(ShiftRightLogical, ShiftRightLogical, scalar::ShiftRightLogical, Kind, type)
-// Sine and cosine where kFusesMulAdd.
+// Sine and cosine are used only if kFusesMulAdd.
 #define HLO_FUNCTIONS(X)                                    \
   X(Cosine, Cosine, CosineOfOne, F32, float)                \
   X(Sine, Sine, SineOfOne, F32, float)                      \
@@ -69,7 +69,7 @@ HLO_OF_ONE(TanhOfOne, TanhF32)
   HLO_COMPARISONS_OF(X, S32, int32_t) \
   HLO_COMPARISONS_OF(X, S64, int64_t) \
   HLO_COMPARISONS_OF(X, U32, uint32_t)
-// Conversions that hold or round every value.
+// Conversions that are exact or rounded for every value.
 #define HLO_CONVERSIONS(X)       \
   X(S32, int32_t, F32, float)    \
   X(S32, int32_t, F64, double)   \
@@ -107,7 +107,7 @@ enum Code : uint16_t {
   kCopyBytes,
   kCall,
   kDot,
-  kDotF32,  // Of `number` neighbours and as many others.
+  kDotF32,  // Dot product of two contiguous vectors of `number` elements.
   kDotF64,
   kAddressS32,
   kAddAddressS32,
@@ -116,7 +116,7 @@ enum Code : uint16_t {
   kCheckedAddressS32,
   kCheckedAddress,
   kAddCheckedAddress,
-  kLoad,  // Without an address.
+  kLoad,  // Without an address operand.
   kLoadAt,
   kLoadAt4,
   kLoadAt8,
@@ -124,7 +124,7 @@ enum Code : uint16_t {
   kStoreAt,
   kStoreAt4,
   kStoreAt8,
-  kCallFar,  // Its places are addresses.
+  kCallFar,  // Its operands are addresses.
   kEscape,
   kRepeat,
   kJump,

@@ -1,4 +1,4 @@
-// The operands and results of each bytecode instruction, and the redirection of results to other places.
+// This file determines the operands and results of each bytecode instruction, and redirects results.
 
 #include <algorithm>
 
@@ -9,15 +9,14 @@
 namespace hlo::cpu {
 namespace {
 
-// These read where others write.
+// Returns true if the operation reads the frame at `out`, where others write.
 bool IsStore(uint16_t code) { return code >= kStore && code <= kCallFar; }
-// Loads and stores.
+// Returns true for loads and stores.
 bool IsFar(uint16_t code) { return code >= kLoad && code <= kStoreAt8; }
 
 constexpr FramePlace StepCode::Op::*kOperands[] = {&StepCode::Op::a, &StepCode::Op::b, &StepCode::Op::c};
 
-// Bytes that an operation of a fixed size reads or writes at its places; those of an element where a call is
-// of several.
+// The bytes that an operation of fixed size reads or writes at its operands, per element.
 struct Widths {
   int64_t out = 0, a = 0, b = 0, c = 0;
 };
@@ -184,7 +183,7 @@ bool StepCode::Retarget(int64_t first, FramePlace from, FramePlace to, int64_t b
   }
   if (defined < 0 || ops_[defined].out != from || ops_[defined].code >= kAddressS32) return false;
   if (JumpsBeyond(first, defined)) return false;
-  // Behind what still needs the value before.
+  // Sinks the definition behind uses of the previous value.
   if (Sink(defined, extent)) defined = op_count() - 1;
   for (int64_t k = first; k < op_count(); ++k) {
     const Op& op = ops_[k];
@@ -197,7 +196,7 @@ bool StepCode::Retarget(int64_t first, FramePlace from, FramePlace to, int64_t b
       if (Touches(op, place, source) && op.*place != from) return false;
     }
   }
-  // A call may work in place, but not on what it overlaps; a product must not.
+  // A call may work in place but must not overlap otherwise. A product must not work in place.
   Op& definition = ops_[defined];
   for (const auto place : kOperands) {
     if (!Touches(definition, place, target)) continue;

@@ -1,4 +1,4 @@
-// The interpreter of bytecode.
+// This file is the interpreter of bytecode.
 
 #include <algorithm>
 #include <array>
@@ -12,10 +12,10 @@
 namespace hlo::cpu {
 namespace {
 
-using namespace step;  // NOLINT: its other half.
+using namespace step;  // NOLINT: the handlers are the other half of this file.
 
-// A handler calls the next one as its last deed, which compilers make a jump; instrumented code would run out
-// of stack, and returns instead.
+// Handlers tail-call the next one. Instrumented and unoptimised code, in which this would exhaust the stack,
+// returns to a dispatch loop instead.
 #if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define HLO_GO_ON(next)      \
   const Op* const on = next; \
@@ -27,7 +27,8 @@ using namespace step;  // NOLINT: its other half.
   const Op* name([[maybe_unused]] const Op* op, [[maybe_unused]] std::byte* frame, \
                  [[maybe_unused]] Context& context)
 
-// Of operations in a row. Whoever jumps into the middle finds the handler of what is left.
+// Executes consecutive instructions as a superinstruction. Jumps into the middle find the handler of the
+// remaining ones.
 template <class... Steps>
 HLO_HANDLER(InTurn) {
   const Op* at = op;
@@ -35,15 +36,15 @@ HLO_HANDLER(InTurn) {
   HLO_GO_ON(op + sizeof...(Steps));
 }
 
-// Of several elements.
+// Executes an instruction on several elements.
 template <class Step>
 HLO_HANDLER(OneByOne) {
   for (int64_t k = 0; k < op->count; ++k) Step::DoAt(op, frame, k);
   HLO_GO_ON(op + 1);
 }
 
-// Of two, the second of which takes what the first has left as its first operand, or as its second: past the
-// memory, where it would wait for it.
+// Executes two instructions, the second of which takes the result of the first as its first or second
+// operand, in a register instead of memory.
 template <class First, class Second, bool kIsFirst>
 HLO_HANDLER(Chained) {
   using T = typename Second::Value;
@@ -62,7 +63,7 @@ HLO_HANDLER(CallTile) {
   const auto& tile = context.tile(*op);
   const void* in[3] = {frame + op->a, frame + op->b, frame + op->c};
   tile.call.function(tile.count, frame + op->out, in, tile.call.parameter);
-  return op + 1;  // What the function may see of `in` keeps this from being a jump.
+  return op + 1;  // The address of `in` escapes, which prevents a tail call.
 }
 
 HLO_HANDLER(CallFarTile) {
@@ -89,7 +90,7 @@ HLO_HANDLER(MakeCheckedAddress) {
   HLO_GO_ON(op + 1);
 }
 
-// And what comes next if it is within.
+// Executes the following instructions too if the index is in range.
 template <class... Steps>
 HLO_HANDLER(MakeCheckedAddressS32) {
   const int32_t index = Get<int32_t>(frame + op->a);
@@ -104,7 +105,7 @@ HLO_HANDLER(MakeCheckedAddressS32) {
 
 HLO_HANDLER(AskOutside) { return context.Ask(static_cast<int32_t>(op->number)) ? op + 1 : nullptr; }
 
-// Apart, so that others need not save what the call may change.
+// Not inlined, so that callers need not save caller-saved registers.
 [[gnu::noinline]] HLO_HANDLER(Poll) {
   context.polls = Context::kPollEvery;
   if (!context.Ask(StepCode::kPolled)) return nullptr;
@@ -159,7 +160,7 @@ constexpr StepCode::Handler HandlerOf() {
       return &Stop;
   }
 }
-// The same of several elements.
+// Returns the handler for several elements.
 template <uint16_t kCode>
 constexpr StepCode::Handler OneByOneOf() {
   using Step = typename StepOf<kCode>::type;
@@ -180,7 +181,7 @@ constexpr Handlers MakeOneByOne(std::index_sequence<kCode...>) {
 constexpr Handlers kHandlers = MakeHandlers(std::make_index_sequence<kEnd + 1>()),
                    kOneByOne = MakeOneByOne(std::make_index_sequence<kEnd + 1>());
 
-// Moves of a few words, by their number.
+// Handlers for moves of a few words, by their number.
 template <template <class> class Step>
 constexpr StepCode::Handler kWords[] = {
     nullptr,
@@ -223,7 +224,7 @@ StepCode::Handler FindMove(const Op& op) {
   }
 }
 
-// --- Operations that often follow each other are one handler
+// --- Superinstructions for frequent sequences
 
 constexpr uint16_t kCommon[] = {kAddF32,      kSubtractF32, kMultiplyF32, kAddF64,     kSubtractF64,
                                 kMultiplyF64, kAddS32,      kLtS32,       kAndPred,    kSelect4,
@@ -233,7 +234,7 @@ constexpr size_t kCommonCount = std::size(kCommon);
 template <size_t kNumber>
 using CommonStep = typename StepOf<kCommon[kNumber]>::type;
 
-// Whether the second can take what the first gives in a register.
+// Satisfied if the second instruction can take the result of the first in a register.
 template <class First, class Second>
 concept Chains = requires(const Op* op, std::byte* frame, Context& context, typename Second::Value x) {
   { First::Make(op, frame, context) } -> std::same_as<typename Second::Value>;
@@ -241,7 +242,7 @@ concept Chains = requires(const Op* op, std::byte* frame, Context& context, type
 }
 &&std::is_floating_point_v<typename Second::Value>;
 
-// Unchained, chained by the first operand, by the second.
+// Handlers for a pair: independent, chained by the first operand, chained by the second operand.
 using Pair = std::array<StepCode::Handler, 3>;
 template <class First, class Second>
 constexpr Pair MakePair() {
@@ -264,7 +265,7 @@ std::optional<size_t> CommonNumber(uint16_t code) {
   return found == std::end(kCommon) ? std::nullopt : std::optional<size_t>(found - std::begin(kCommon));
 }
 
-// Which of a pair's handlers, if there are some for the two.
+// Returns the handler for a pair of instructions, if there is one.
 std::optional<StepCode::Handler> FindPair(const Op& first, const Op& second, bool* is_chain) {
   const std::optional<size_t> a = CommonNumber(first.code), b = CommonNumber(second.code);
   if (!a.has_value() || !b.has_value() || first.count > 1 || second.count > 1) return std::nullopt;
@@ -279,14 +280,14 @@ using AddCount = Own<scalar::Add, int32_t>;
 using IsBelow = Own<scalar::Lt, int32_t>;
 using AreBoth = Own<scalar::And, bool>;
 
-// Whether the operation and those after it, of which there are `left`, have these codes.
+// Returns true if the instruction and the next ones, of which there are `left`, have these codes.
 bool IsSequence(const Op* op, int64_t left, std::initializer_list<uint16_t> codes) {
   return left + 1 >= static_cast<int64_t>(codes.size()) &&
          std::equal(codes.begin(), codes.end(), op,
                     [](uint16_t code, const Op& each) { return code == each.code && each.count == 1; });
 }
 
-// Of the test of a loop; nullptr for others.
+// Returns the handler of a loop's back edge with its condition, or nullptr.
 template <bool kCounts>
 StepCode::Handler FindGoBack(const Op* op, int64_t left) {
   const auto is = [&](std::initializer_list<uint16_t> codes) { return IsSequence(op, left, codes); };
@@ -301,13 +302,13 @@ StepCode::Handler FindGoBack(const Op* op, int64_t left) {
   return is({kRepeat}) ? &GoBack<kCounts> : nullptr;
 }
 
-// Of the operation and as many of those after it as one handler does; `left` follow.
+// Returns the handler for the instruction and as many of the `left` following ones as it covers.
 StepCode::Handler FindHandler(const Op* op, int64_t left, bool counts) {
   if (op->count > 1) return kOneByOne[op->code];
   const auto is = [&](std::initializer_list<uint16_t> codes) { return IsSequence(op, left, codes); };
   const StepCode::Handler go_back = counts ? FindGoBack<true>(op, left) : FindGoBack<false>(op, left);
   if (go_back != nullptr) return go_back;
-  // An index from the end becomes one from the beginning.
+  // This sequence normalises negative indices.
   if (is({kLtS32, kAddS32, kSelect4})) return &InTurn<IsBelow, AddCount, Select<uint32_t>>;
   if (is({kCheckedAddressS32, kStoreAt4})) return &MakeCheckedAddressS32<Store<MoveOne<uint32_t>, true>>;
   bool is_chain = false, next_is_chain = false;

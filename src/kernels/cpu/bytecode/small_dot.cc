@@ -3,10 +3,10 @@
 namespace hlo::cpu {
 namespace {
 
-constexpr int64_t kMostTerms = 1024;  // Products of two elements.
+constexpr int64_t kMostTerms = 1024;  // Maximum products of two elements.
 constexpr int64_t kMostPlaces = 4096;
 
-// Places of `count` neighbours one stride apart, or of all indices of several dimensions.
+// Returns the offsets of `count` elements with one stride, or of all indices of several dimensions.
 std::vector<int32_t> Places(int64_t count, int64_t stride, const Index& sizes, const Index& strides) {
   std::vector<int32_t> places;
   if (sizes.empty()) {
@@ -17,7 +17,7 @@ std::vector<int32_t> Places(int64_t count, int64_t stride, const Index& sizes, c
   return places;
 }
 
-// Each matrix of the batch has its own.
+// Returns the offsets for each matrix of the batch.
 std::vector<int32_t> InBatch(const std::vector<int32_t>& places, const Index& batch_dims,
                              const Index& strides) {
   std::vector<int32_t> all;

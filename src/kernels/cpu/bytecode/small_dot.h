@@ -1,6 +1,6 @@
 #pragma once
-// Products of a few elements, where setting up a product of matrices would take longer than the product: all
-// places are listed beforehand.
+// This file multiplies matrices of a few elements, for which the setup of Gemm would dominate: all offsets
+// are precomputed.
 
 #include <cstdint>
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace hlo::cpu {
 
-// Two sums side by side: each addition waits for the one before it.
+// Uses two accumulators to hide the latency of additions.
 template <class T, class Term>
 [[gnu::always_inline]] inline T SumOfTerms(int64_t terms, Term&& term) {
   double even = 0, odd = 0;
@@ -25,17 +25,17 @@ template <class T, class Term>
 
 class SmallDot {
  public:
-  // nullopt where the product is larger, or of other types than f32 and f64.
+  // Returns nullopt if the product is too large or its type is neither f32 nor f64.
   static std::optional<SmallDot> Make(const GemmProblem& problem);
 
-  // The problem's operands and result; sums are taken in f64.
+  // Computes the problem's product; sums are accumulated in f64.
   void Run(const void* a, const void* b, void* c) const;
 
-  // True if both take the same elements to the same places.
+  // Returns true if both read and write the same offsets.
   bool operator==(const SmallDot&) const = default;
 
   ElementType type() const { return type_; }
-  // How many neighbours it multiplies by as many others, where the sum of those is all; 0: it is more.
+  // Returns the length if the product is a single dot product of contiguous vectors, otherwise 0.
   int64_t line() const {
     return in_order_ && rows_.size() == 1 && n_ == 1 ? static_cast<int64_t>(row_terms_.size()) : 0;
   }
@@ -45,10 +45,10 @@ class SmallDot {
   void RunAs(const T* a, const T* b, T* c) const;
 
   ElementType type_ = ElementType::kF32;
-  // Of each row of each matrix of the batch, of the terms of a row, and likewise of the columns.
+  // Offsets of each row of each matrix of the batch and of the terms of a row; the same for columns.
   std::vector<int32_t> rows_, row_terms_, columns_, column_terms_;
   int64_t m_ = 0, n_ = 0;
-  bool in_order_ = false;  // The terms are neighbours, in both.
+  bool in_order_ = false;  // Terms are contiguous in both operands.
 };
 
 }  // namespace hlo::cpu
