@@ -14,7 +14,7 @@ using Doubles = Vector<double>;
 using FoldKind = ChainFold::Kind;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-// What folds into partial results, kCount vectors of T: a strip, or vector k of what is left.
+// The reductions: Take accumulates vector k of a strip in kCount partial vectors of T.
 struct Sum {
   using T = Doubles;
   static constexpr int kCount = 4;
@@ -38,7 +38,7 @@ struct Extreme {
   }
 };
 
-// What goes to the same place one after the other.
+// Accumulates a strip; accumulations into the same partial vector are consecutive.
 template <class F, bool kIsHalf>
 void Fold(const ChainStep* step, int64_t i, Floats a0, Floats a1, Floats a2, Floats a3, Floats a4, Floats a5,
           Floats a6, Floats a7) {
@@ -70,7 +70,7 @@ auto OfKind(FoldKind kind, Visit&& visit) {
   __builtin_unreachable();
 }
 
-// The lanes of one vector, in halves.
+// Reduces the lanes of one vector by halving.
 template <class Operation>
 float ExtremeOf(Floats v) {
   for (int half = kLane / 2; half > 0; half /= 2) {
@@ -78,7 +78,7 @@ float ExtremeOf(Floats v) {
     StoreVector(lanes, v);
     v = Operation()(v, LoadVector(lanes + half));
   }
-  // Else it has bits of whatever was combined with it.
+  // Canonicalises a NaN, whose payload depends on the other operand.
   return v[0] == v[0] ? v[0] : std::numeric_limits<float>::quiet_NaN();
 }
 
@@ -95,12 +95,12 @@ std::optional<FoldKind> ChainFold::KindOf(const TileCall& fold, bool of_bf16) {
   return std::nullopt;
 }
 
-// -0 is what adds nothing.
+// The neutral element of addition is -0.
 void ChainFold::Begin() {
   const float first = kind_ == FoldKind::kMaximum   ? -kInfinity
                       : kind_ == FoldKind::kMinimum ? kInfinity
                                                     : -0.0f;
-  wide_[0] = wide_[1] = -Doubles{};  // Of sums of bf16.
+  wide_[0] = wide_[1] = -Doubles{};  // These hold the sums of bf16.
   OfKind(kind_, [&]<class F>() {
     std::fill_n(static_cast<typename F::T*>(operand()), F::kCount, first - typename F::T{});
   });

@@ -1,5 +1,5 @@
 #pragma once
-// Values of chains that are combined with each other as they are computed.
+// This file reduces values of chains as they are computed.
 
 #include <cstdint>
 #include <optional>
@@ -9,23 +9,23 @@
 
 namespace hlo::cpu {
 
-// Many f32 become one. What is combined with what depends on nothing but how many there are.
+// Reduces many f32 values to one. The order of combination depends only on their number.
 class ChainFold {
  public:
   enum class Kind : uint8_t { kSum, kSumBF16, kMaximum, kMinimum };
-  // What a fold of tiles of f32 is here; nothing for others. `of_bf16`: the values are.
+  // Returns the kind for a fold of f32 tiles, or nullopt. `of_bf16`: the values are exact in bf16.
   static std::optional<Kind> KindOf(const TileCall& fold, bool of_bf16);
 
   explicit ChainFold(Kind kind) : kind_(kind) { Begin(); }
   void Begin();
-  // The step that takes each strip, and its operand.
+  // The step that accumulates each strip, and its operand.
   ChainFn function() const;
   void* operand() { return kind_ == Kind::kSum ? static_cast<void*>(wide_) : partial_; }
-  // What makes no strip, after what does.
+  // Adds the tail that is shorter than a strip, after all strips.
   void Add(const float* values, int64_t n);
-  // Before each tile of n elements, at most so many.
+  // Must be called before each tile of n <= kLongest elements.
   static constexpr int64_t kLongest =
-      64 * kLanes<float>;  // Sixteen of bf16 each: their bits have room for carries.
+      64 * kLanes<float>;  // Sixteen bf16 values per lane leave bits for carries.
   void BeginTile(int64_t n);
   float result() const;
 
@@ -33,10 +33,10 @@ class ChainFold {
   std::pair<Vector<double>, Vector<double>> SumOfBF16() const;
 
   Kind kind_;
-  Vector<float> partial_[8];  // Of sums of bf16 in a tile, and extremes.
-  Vector<double> wide_[4];    // Of sums.
-  double rest_;               // Of what makes no vector.
-  int64_t taken_;             // By sums of bf16, since those went to the others.
+  Vector<float> partial_[8];  // Partial sums of bf16 in a tile, or extremes.
+  Vector<double> wide_[4];    // Partial sums.
+  double rest_;               // The tail that fills no vector.
+  int64_t taken_;  // Elements in the partial sums of bf16 since these were last added to the others.
 };
 
 }  // namespace hlo::cpu

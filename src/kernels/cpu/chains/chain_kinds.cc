@@ -1,4 +1,4 @@
-// Which operations on tiles chains have.
+// This file maps tile operations to chain operations.
 
 #include <tuple>
 #include <utility>

@@ -1,5 +1,6 @@
 #pragma once
-// What chains do to vectors of 32-bit elements; bits as those of scalar_ops.h and tile_loops.h.
+// This file defines the operations of chains on vectors of 32-bit elements. Results have the same bits as
+// those of scalar_ops.h and tile_loops.h.
 
 #include <cmath>
 #include <cstdint>

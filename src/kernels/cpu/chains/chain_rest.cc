@@ -1,4 +1,4 @@
-// What is left of a tile behind its last half strip.
+// This file runs chains on the tail of a tile, after its last half strip.
 
 #include <cstring>
 
@@ -7,7 +7,7 @@
 
 namespace hlo::cpu {
 
-// On copies with zeros behind them.
+// Runs the chain on copies that are padded with zeros.
 void RunChainRest(int64_t i, int64_t n, ChainStep* steps, const ChainPointer* pointers, int64_t count) {
   HLO_CHECK(count <= kLongestChain);
   alignas(64) std::byte copies[2 * kLongestChain][kHalfStrip * 4];
@@ -16,7 +16,7 @@ void RunChainRest(int64_t i, int64_t n, ChainStep* steps, const ChainPointer* po
     const int64_t width = ChainWidth(form);
     CopyPadded(to, static_cast<const std::byte*>(from) + i * width, (n - i) * width, kHalfStrip * width);
   };
-  // What step k reads: what a step before it leaves there, or a copy.
+  // Returns the operand of step k: the output of an earlier step at this address, or a padded copy.
   const auto tail = [&](int64_t k, const void* from, ChainForm form, std::byte* to) -> std::byte* {
     for (int64_t before = 0; before < k; ++before) {
       if (pointers[before].is_store && whole[before] == from) return copies[before];

@@ -21,12 +21,12 @@ using Kind = ChainOperation::Kind;
 
 constexpr bool IsInOrder(ChainLayout layout) { return layout == ChainLayout::kInOrder; }
 
-// The place of vector k in the strip, or of the two that share their elements.
+// Returns the offset of vector k in the strip or, for blocks, of the pair of vectors that share elements.
 template <ChainLayout kLayout>
 [[gnu::always_inline]] inline int64_t PlaceOf(int k) {
   return (IsInOrder(kLayout) ? k : k / 2 * 2) * kLane;
 }
-// Vector k from words as they lie in memory: read(place).
+// Returns vector k, assembled from words in memory: read(offset).
 template <ChainLayout kLayout, class ReadWords>
 [[gnu::always_inline]] inline Floats Arranged(int k, ReadWords&& read) {
   const int64_t place = PlaceOf<kLayout>(k);
@@ -35,7 +35,7 @@ template <ChainLayout kLayout, class ReadWords>
   return BitsOf<Floats>(k % 2 == 0 ? BlocksOf<0>(first, second) : BlocksOf<1>(first, second));
 }
 
-// The numbers from 0 on, as the first two vectors of a strip have them.
+// Returns the indices of the elements in the first two vectors of a strip.
 template <ChainLayout kLayout>
 constexpr auto NumbersOf() {
   std::array<uint32_t, 2 * kLane> numbers{};
@@ -46,8 +46,8 @@ constexpr auto NumbersOf() {
   return numbers;
 }
 
-// Vector k of the strip that begins with element i. `kGoesOn`: what comes next lies behind, and all call for
-// it, half a line of bf16 too: calls for whole lines alone are slower where several arrays are read.
+// Reads vector k of the strip that begins with element i. If kGoesOn, prefetches the following elements with
+// every vector, even for half a cache line of bf16: one prefetch per line is slower for several arrays.
 template <ChainLayout kLayout, ChainForm kForm, bool kGoesOn = true>
 [[gnu::always_inline]] inline Floats Read(const void* operand, int64_t i, int k) {
   if constexpr (kForm == ChainForm::kLane) {
@@ -87,7 +87,7 @@ template <bool kMayBeNan>
   return Choose(v == v, rounded, nan);
 }
 
-// --- Steps: eight vectors in, eight vectors to the next; the last four are nothing in half a strip.
+// --- Steps: each passes eight vectors to the next one. In half a strip, the last four are unused.
 
 #define HLO_STRIP Floats a0, Floats a1, Floats a2, Floats a3, Floats a4, Floats a5, Floats a6, Floats a7
 #define HLO_NEXT(f)                                                                                        \
@@ -111,7 +111,7 @@ void Load(const ChainStep* step, int64_t i, HLO_STRIP) {
   HLO_NEXT(load);
 }
 
-// Two vectors, as words.
+// Writes two vectors of words.
 template <ChainLayout kLayout, ChainForm kForm>
 [[gnu::always_inline]] inline void Write(void* to, Words first, Words second) {
   if constexpr (kForm == ChainForm::kBF16) {
@@ -139,7 +139,7 @@ void Store(const ChainStep* step, int64_t i, HLO_STRIP) {
     else
       return kRounds ? RoundedToBF16(v) : BitsOf<Words>(v);
   };
-  // All are known before one is written, or constants would be read again.
+  // All vectors are computed before the first is written; otherwise constants would be reloaded.
   constexpr int kVectors = kIsHalf ? 4 : 8;
   const Floats values[] = {a0, a1, a2, a3, a4, a5, a6, a7};
   Words codes[kVectors];
@@ -159,7 +159,7 @@ void Round(const ChainStep* step, int64_t i, HLO_STRIP) {
   HLO_NEXT(round);
 }
 
-// By way of memory.
+// Calls a tile operation through memory.
 template <bool kIsHalf>
 void Call(const ChainStep* step, int64_t i, HLO_STRIP) {
   alignas(64) float strip[kStrip];
@@ -222,11 +222,11 @@ void Select(const ChainStep* step, int64_t i, HLO_STRIP) {
 
 // --- Tables
 
-// Of a step's two functions.
+// Builds the pair of functions for full and half strips.
 #define HLO_FN(name, ...) \
   ChainFn { &name<false __VA_OPT__(, ) __VA_ARGS__>, &name<true __VA_OPT__(, ) __VA_ARGS__> }
 
-// f<layout>()
+// Calls f<layout>().
 template <class F>
 ChainFn OfLayout(ChainLayout layout, F&& f) {
   return IsInOrder(layout) ? f.template operator()<ChainLayout::kInOrder>()

@@ -1,6 +1,6 @@
 #pragma once
-// Operations on elements of 32 bits, one after the other, on values that stay in the processor's registers:
-// each is a function that takes a strip of elements as vectors and hands its results to the next.
+// This file defines chains of operations on 32-bit elements whose values stay in vector registers. Each step
+// is a function that takes a strip of elements as vectors and tail-calls the next step with its results.
 
 #include <cstdint>
 #include <optional>
@@ -10,20 +10,19 @@
 
 namespace hlo::cpu {
 
-// Elements that go through a chain at a time: eight vectors, or half of them.
+// Elements per call of a chain: eight vectors, or four.
 inline constexpr int64_t kStrip = 8 * kLanes<float>, kHalfStrip = kStrip / 2;
 
-// How an operand lies in memory: as lanes of 32 bits, as bf16, as predicates of a byte, as one lane for all
-// elements, or as an integer that is one more for each next element.
+// The format of an operand in memory: 32-bit lanes, bf16, predicates of one byte, a scalar, or an iota.
 enum class ChainForm : uint8_t { kLane, kBF16, kPred, kScalar, kCount };
-// In bytes; 0 for what is in no array.
+// Returns the bytes per element, or 0 for operands that are not arrays.
 constexpr int64_t ChainWidth(ChainForm form) {
   constexpr int64_t kWidths[] = {4, 2, 1, 0, 0};
   return kWidths[static_cast<int>(form)];
 }
 
-// Where elements are in a strip's vectors: in order, or as blocks (simd.h), where most of what is read and
-// written is bf16. All steps of a chain agree.
+// The order of elements in a strip's vectors: sequential, or in blocks (simd.h) if most operands are bf16.
+// All steps of a chain use the same layout.
 enum class ChainLayout : uint8_t { kInOrder, kBlocks };
 
 struct ChainStep;
@@ -34,26 +33,26 @@ struct ChainFn {
   bool exists() const { return strip != nullptr; }
 };
 
-// A step takes the strip's values from the one before it. Predicates are masks there.
+// A step receives the strip's values from the previous one. Predicates are masks.
 struct ChainStep {
   ChainFn function;
-  void* operand = nullptr;  // What is read, or written to: element 0.
-  void* second = nullptr;   // Read, of a choice.
-  TileCall call = {};       // An operation on lanes in memory.
+  void* operand = nullptr;  // Element 0 of the operand that is read or written.
+  void* second = nullptr;   // The second memory operand of a select.
+  TileCall call = {};       // A tile operation, called through memory.
 };
 
-// A step is complete but for its pointers. No function where a chain cannot take the operation.
-// `goes_on`: the next tile's elements follow these in memory, so they are called for.
+// These functions return a step without its pointers, or none if chains do not support the operation.
+// `goes_on` is true if the next tile follows in memory, so that it is prefetched.
 ChainFn ChainLoad(ChainLayout layout, ChainForm form, bool goes_on);
-// `rounds`: what is not a bf16 yet becomes one.
+// `rounds` is true if values must be rounded to bf16.
 ChainFn ChainStore(ChainLayout layout, ChainForm form, bool rounds);
 ChainFn ChainRound(bool may_be_nan);
 ChainFn ChainCall();
-ChainFn ChainPass();  // Does nothing.
+ChainFn ChainPass();  // A no-op.
 // The last step.
 ChainFn ChainEnd();
 
-// What an operation on tiles is to a chain.
+// The chain operation that corresponds to a tile operation.
 struct ChainOperation {
   enum class Kind : uint8_t {
     kNone,
@@ -85,7 +84,7 @@ struct ChainOperation {
     kGeS32,
     kAndPred,
     kOrPred,
-    kXorPred,  // The last of two operands.
+    kXorPred,  // The last binary operation.
     kNegateF32,
     kAbsF32,
     kSqrtF32,
@@ -101,13 +100,13 @@ struct ChainOperation {
     kRound,
   };
   Kind kind = Kind::kNone;
-  bool rounds = false;  // To bf16, from operands that are.
+  bool rounds = false;  // Rounds the result to bf16; operands are exact in bf16.
 };
 ChainOperation ChainOperationOf(const TileCall& call);
 inline bool IsChainBinary(ChainOperation::Kind kind) {
   return kind >= ChainOperation::Kind::kAddF32 && kind <= ChainOperation::Kind::kXorPred;
 }
-// Whether the operation may take integers that count.
+// Returns true if the operation supports iota operands.
 inline bool TakesCount(ChainOperation::Kind kind) {
   return kind >= ChainOperation::Kind::kAdd32 && kind <= ChainOperation::Kind::kGeS32;
 }
@@ -115,18 +114,19 @@ inline bool IsChainUnary(ChainOperation::Kind kind) {
   return kind >= ChainOperation::Kind::kNegateF32 && kind <= ChainOperation::Kind::kNotPred;
 }
 
-// Which operand comes from the step before: the first or second one, or both.
+// The operands that come from the previous step: the first, the second, or both.
 enum class ChainPlace : uint8_t { kFirst, kSecond, kBoth };
-// `form`: of the other operand. `rounds`: and its result to bf16, from operands that are; no function where
-// that takes a step of its own.
+// `form` is that of the other operand. `rounds` rounds the result to bf16, from operands that are exact in
+// bf16; no function is returned if that needs a separate step.
 ChainFn ChainBinary(ChainLayout layout, ChainOperation::Kind kind, ChainPlace place, ChainForm form,
                     bool rounds);
 ChainFn ChainUnary(ChainOperation::Kind kind);
-// Operand `place` (predicate 0, on true 1, on false 2) comes from the step before, the other two in these
-// forms.
+// Operand `place` (0: predicate, 1: on true, 2: on false) comes from the previous step. The other two
+// operands have these forms.
 ChainFn ChainSelect(ChainLayout layout, int place, ChainForm first, ChainForm second);
 
-// Runs strips and half a strip of [0, n), and what is left on copies. At most kLongestChain steps.
+// Runs full strips and a half strip of [0, n), then the tail on padded copies. The chain has at most
+// kLongestChain steps.
 inline constexpr int64_t kLongestChain = 64;
 struct ChainPointer {
   ChainForm form;
@@ -134,7 +134,7 @@ struct ChainPointer {
   bool has_second;
   ChainForm second_form;
 };
-// The elements [i, n), fewer than half a strip.
+// Runs the elements [i, n), fewer than half a strip.
 void RunChainRest(int64_t i, int64_t n, ChainStep* steps, const ChainPointer* pointers, int64_t count);
 [[gnu::always_inline]] inline void RunChain(int64_t n, ChainStep* steps, const ChainPointer* pointers,
                                             int64_t count) {
