@@ -11,8 +11,8 @@ namespace hlo::cpu {
 namespace {
 
 constexpr int64_t kRun = 512;          // Elements that are widened at a time.
-constexpr int64_t kChunk = 32 << 10;   // Elements that a thread takes at a time.
-constexpr int64_t kMostPartials = 64;  // Of rows of features.
+constexpr int64_t kChunk = 32 << 10;   // Elements per work item.
+constexpr int64_t kMostPartials = 64;  // Maximum number of partial sums for rows of features.
 constexpr int kPartialSums = 8;
 
 class Reader {
@@ -21,7 +21,7 @@ class Reader {
       : widen_(WidenBlockOf<double>(array.type)),
         data_(static_cast<const std::byte*>(array.data)),
         width_(ByteCount(array.type)) {}
-  // The next n <= kRun elements as f64.
+  // Returns the next n <= kRun elements as f64.
   const double* Read(int64_t first, int64_t n) {
     widen_(data_ + first * width_, n, 1, 1, n, run_, n);
     return run_;
@@ -34,8 +34,8 @@ class Reader {
   double run_[kRun];
 };
 
-// visit(first element, count, first feature) for runs of the elements [begin, end): neighbours of one
-// feature, or of one feature each.
+// Calls visit(first element, count, first feature) for runs of the elements [begin, end). The elements of a
+// run belong to one feature, or to consecutive features.
 template <class Visit>
 void EachRun(const FeatureDims& dims, int64_t begin, int64_t end, Visit&& visit) {
   const int64_t row = dims.inner == 1 ? dims.features : dims.inner;
@@ -77,7 +77,7 @@ void AddRun(const double* x, double mean, const double* y, int64_t n, const Sums
   }
 }
 
-// Rows of features, in parts of which each has sums of its own.
+// Sums rows of features in parallel parts with partial sums of their own.
 void SumRows(const FeatureDims& dims, const FloatArray& x, const double* mean, const FloatArray& y,
              const Sums& sums) {
   const int64_t least = std::max<int64_t>(1, kChunk / std::max<int64_t>(1, dims.features));

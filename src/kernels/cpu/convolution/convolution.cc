@@ -90,7 +90,7 @@ ElementType ComputeType(const DenseArray& input, const DenseArray& kernel, Eleme
   return GemmComputeType(input.type, kernel.type, out);
 }
 
-// The elements of an operand as numbers of T: its own, or a copy.
+// The elements of an operand in type T: the original array, or a converted copy.
 template <class T>
 class Widened {
  public:
@@ -130,9 +130,9 @@ bool SeesPadding(const ConvolutionLayout& c) {
   return false;
 }
 
-// --- One product for each group, and for each position of the dimensions before the output's features
+// --- One product for each group and each position of the dimensions before the output's features
 
-// The dimensions of the output that lie before its features in memory, and after them.
+// The dimensions of the output before its features in memory, and those after.
 struct OutputDims {
   absl::InlinedVector<PatchDim, 4> before, after;
 };
@@ -150,8 +150,7 @@ OutputDims Split(const ConvolutionLayout& c, const DimLabels& labels, int64_t ra
   return dims;
 }
 
-// f(source) with the kernel of a group as an operand: elements (output feature, k) in the order of
-// PatchSource.
+// Calls f(source) with a group's kernel as an operand: elements (output feature, k), k as in PatchSource.
 template <class T, int kWidth, class F>
 void WithKernelSource(const DenseArray& kernel, const ConvolutionLayout& c, int64_t group, F&& f) {
   Index sizes = c.window, strides = c.window_strides;
@@ -162,7 +161,7 @@ void WithKernelSource(const DenseArray& kernel, const ConvolutionLayout& c, int6
     sizes.insert(sizes.begin(), c.group_inputs);
     strides.insert(strides.begin(), c.kernel_input_stride);
   }
-  // Neighbours become one dimension.
+  // Contiguous dimensions are merged.
   Index k_sizes, k_strides;
   for (int64_t d = 0; d < sizes.rank(); ++d) {
     if (sizes[d] == 1 && sizes.rank() > 1) continue;
@@ -241,7 +240,7 @@ class Products {
     const int64_t after = CountOf(dims_.after);
     sink.row_stride = after;
     sink.origin = (outer * layout_.outputs + z) * after;
-    // The outer position is fixed: its dimensions as offsets and origins.
+    // Folds the fixed outer position into input offsets and padding.
     ConvolutionLayout at = layout_;
     for (size_t d = dims_.before.size(); d-- > 0;) {
       const PatchDim& dim = dims_.before[d];
@@ -265,9 +264,9 @@ class Products {
   ProductSink<T> sink_;
 };
 
-// Whether patches would be gathered element by element: neither features nor neighbouring output positions
-// lie side by side in the input, as in gradients of kernels. A copy with features last then costs less than
-// the gathering.
+// Returns true if patches would be gathered element by element because neither features nor adjacent output
+// positions are contiguous in the input, as in gradients of kernels. A transposed copy with features last
+// then costs less than the gathers.
 bool WantsFeaturesLast(const ConvolutionLayout& c, const OutputDims& dims) {
   if (c.groups != 1 || c.group_inputs < 2 || c.input_feature_stride == 1 || c.group_outputs * c.taps() < 32)
     return false;
@@ -280,7 +279,7 @@ bool WantsFeaturesLast(const ConvolutionLayout& c, const OutputDims& dims) {
   return step != 1;
 }
 
-// Copies the input in the order batch, spatial dimensions, features, and describes that in `layout`.
+// Copies the input in the order batch, spatial dimensions, features, and updates `layout` accordingly.
 template <class T>
 KeptVector<std::byte> FeaturesLast(const T* input, ConvolutionLayout* layout) {
   ConvolutionLayout& c = *layout;
@@ -301,7 +300,7 @@ KeptVector<std::byte> FeaturesLast(const T* input, ConvolutionLayout* layout) {
   return copy;
 }
 
-// All of a result that no product computed, one chunk after the other.
+// Runs the epilogue over a whole result that no product computed, chunk by chunk.
 void RunEpilogue(const BlockFunction& epilogue, void* out, int64_t width, int64_t count) {
   if (epilogue.run == nullptr) return;
   constexpr int64_t kChunk = 16 << 10;
@@ -320,7 +319,7 @@ void Convolve(const DenseArray& input, const DenseArray& kernel, const Convoluti
   const ConvolutionMethod method = Choose(layout, dims, ComputeType(input, kernel, out_type));
   const int64_t kernel_size = Product(kernel.dims), out_size = Product(out_dims), width = ByteCount(out_type);
   const NarrowRow<T> narrow = NarrowRowOf<T>(out_type);
-  // What is no product has the whole result before the epilogue sees any of it.
+  // Methods other than the product compute the whole result before the epilogue runs.
   const auto whole = [&](auto run) {
     const Widened<T> wide_kernel(kernel);
     KeptVector<std::byte> own;
@@ -332,8 +331,8 @@ void Convolve(const DenseArray& input, const DenseArray& kernel, const Convoluti
     run(wide_input.data(), wide_kernel.data(), layout, narrow, width, to);
     RunEpilogue(epilogue, to, width, out_size);
   };
-  // Infinities and NaN in the kernel are looked for where there is less to read: there, or in the result,
-  // which they cannot leave finite.
+  // Infinities and NaN in the kernel are searched in the smaller array: the kernel, or the result, which
+  // cannot be finite if the kernel is not.
   const bool minds = SeesPadding(layout) && !std::is_integral_v<T>;
   const bool result_first = minds && IsFloat(out_type) && BitWidth(out_type) >= 16 &&
                             out_size < kernel_size && epilogue.run == nullptr;
@@ -402,7 +401,7 @@ int64_t ConvolutionMemory(const DenseArray& input, const DenseArray& kernel, con
     return is_native ? 0 : Product(array.dims) * ByteCount(compute);
   };
   const bool is_product = Choose(layout, dims, compute) == ConvolutionMethod::kProduct;
-  // A kernel that is not finite may ask for another method.
+  // A kernel that is not finite may require another method.
   const int64_t whole = is_product && !SeesPadding(layout)
                             ? 0
                             : widened(kernel) + (keeps_result ? 0 : Product(out_dims) * ByteCount(out_type));

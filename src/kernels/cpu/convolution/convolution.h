@@ -1,5 +1,5 @@
 #pragma once
-// convolution with all its attributes (semantics 6.4).
+// This file implements convolution with all its attributes (semantics 6.4).
 
 #include <string_view>
 
@@ -11,41 +11,41 @@
 namespace hlo::cpu {
 
 struct ConvolutionDims {
-  Window window;  // One entry for each spatial dimension.
+  Window window;  // One entry per spatial dimension.
   const DimLabels* labels;
   int64_t feature_groups = 1, batch_groups = 1;
 };
 
-// How a convolution is carried out.
+// The algorithm of a convolution.
 enum class ConvolutionMethod {
-  kProduct,         // A matrix product whose panels are packed from the patches of the input.
-  kDepthwiseRows,   // One input feature an output feature, along a row of the last spatial dimension.
-  kDepthwiseInner,  // The same, along the features.
-  kDirect,          // One element after the other, from taps that lie inside the input alone.
+  kProduct,         // A matrix product whose panels are packed from patches of the input.
+  kDepthwiseRows,   // One input feature per output feature, vectorised along the last spatial dimension.
+  kDepthwiseInner,  // The same, vectorised along the features.
+  kDirect,          // A loop over elements that skips taps outside the input.
 };
 std::string_view Word(ConvolutionMethod method);
 
-// out = the convolution of input and kernel, which the checker has found to fit together; types as in
-// GemmSupports, out dense and apart from the operands. Where a kernel holds infinities or NaN, what lies on
-// padding is still left out of the sums. Where out is nullptr, only the epilogue sees the result.
+// Computes the convolution of a shape-checked input and kernel, for types that GemmSupports accepts. `out` is
+// dense and does not overlap the operands; if it is nullptr, only the epilogue sees the result. Padding is
+// excluded from sums even if the kernel holds infinities or NaN.
 absl::Status Convolution(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims,
                          void* out, ElementType out_type, absl::Span<const int64_t> out_dims,
                          const BlockFunction& epilogue = {});
 
-// The method that Convolution takes for a finite kernel.
+// Returns the algorithm that Convolution chooses for a finite kernel.
 ConvolutionMethod MethodOf(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims,
                            ElementType out_type, absl::Span<const int64_t> out_dims);
 
-// The rows of the product that a convolution is carried out as: their elements in the result, how many of
-// them one product computes, and of how many terms each is the sum. Zeros where it is no product.
+// The rows of the product that computes a convolution: their stride in the result, the number of columns per
+// product, and the number of terms per sum. All are 0 if no product is used.
 struct ProductRows {
   int64_t stride = 0, columns = 0, depth = 0;
 };
 ProductRows ProductRowsOf(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims,
                           ElementType out_type, absl::Span<const int64_t> out_dims);
 
-// Bytes that Convolution takes for the time of a call, at most, besides panels that threads keep;
-// `keeps_result`: out is not nullptr.
+// Returns an upper bound for the bytes that Convolution allocates during a call, besides panels cached by
+// threads. `keeps_result` is true if `out` is not nullptr.
 int64_t ConvolutionMemory(const DenseArray& input, const DenseArray& kernel, const ConvolutionDims& dims,
                           ElementType out_type, absl::Span<const int64_t> out_dims, bool keeps_result);
 

@@ -6,12 +6,12 @@
 namespace hlo::cpu {
 namespace {
 
-// A position in the input and the place in the kernel of the weight that lies on it.
+// An offset in the input and the offset of its weight in the kernel.
 struct Tap {
   int64_t input, kernel;
 };
 
-// The taps of the first `rank` spatial dimensions at output position o that lie inside the input.
+// Collects the taps of the first `rank` spatial dimensions at output position o that are inside the input.
 void TapsAt(const ConvolutionLayout& c, const Index& o, int64_t rank, KeptVector<Tap>* taps) {
   taps->assign(1, Tap{0, c.window_origin});
   KeptVector<Tap> next;
@@ -29,7 +29,7 @@ void TapsAt(const ConvolutionLayout& c, const Index& o, int64_t rank, KeptVector
   }
 }
 
-// Position number i of an array of these dimensions.
+// Returns the multi-index of linear index i in an array with these dimensions.
 Index IndexOf(int64_t i, absl::Span<const int64_t> dims) {
   Index index = Zeros(static_cast<int64_t>(dims.size()));
   for (int64_t d = index.rank() - 1; d >= 0; --d) {
@@ -41,9 +41,9 @@ Index IndexOf(int64_t i, absl::Span<const int64_t> dims) {
 
 // --- Rows
 
-// Rows of the last spatial dimension as DepthwiseRows sees them: padded and dilated with zeros, and cut into
-// `stride` phases, so that the input under neighbouring outputs is neighbours:
-//   padded position x lies at phase x % stride, place x / stride.
+// The padded layout of rows of the last spatial dimension: padding and dilation are filled with zeros, and
+// rows are split into `stride` phases so that inputs of adjacent outputs are contiguous.
+//   padded position x is stored in phase x % stride at index x / stride.
 struct PaddedRows {
   int64_t stride, phase_size, row_size;
 
@@ -60,7 +60,7 @@ template <class T>
 void PadRow(const T* row, const ConvolutionLayout& c, const PaddedRows& padded, T* to) {
   const int64_t last = c.rank() - 1, padding = c.padding[last], dilation = c.base_dilation[last];
   std::fill_n(to, padded.row_size, T{});
-  // Input element p lies at padded position p * dilation + padding.
+  // Input element p has padded position p * dilation + padding.
   const int64_t first = padding >= 0 ? 0 : (-padding + dilation - 1) / dilation;
   int64_t x = first * dilation + padding;
   if (padded.stride == 1 && dilation == 1) {
@@ -80,7 +80,7 @@ void PadRow(const T* row, const ConvolutionLayout& c, const PaddedRows& padded, 
   }
 }
 
-// A weight and the padded input under the first output of a row.
+// A weight, and the padded input of the first output of a row.
 template <class T>
 struct RowTap {
   const T* input;
@@ -107,7 +107,7 @@ void SumRow(absl::Span<const RowTap<T>> taps, int64_t count, T* sums) {
   for (; o + 2 * kLane <= count; o += 2 * kLane) SumTaps<T, 2>(taps, o, sums);
   for (; o + kLane <= count; o += kLane) SumTaps<T, 1>(taps, o, sums);
   if (o < count && count >= kLane) {
-    SumTaps<T, 1>(taps, count - kLane, sums);  // Some of them again, to the same sums.
+    SumTaps<T, 1>(taps, count - kLane, sums);  // Some sums are computed twice, with the same result.
     return;
   }
   for (; o < count; ++o) {
@@ -117,17 +117,17 @@ void SumRow(absl::Span<const RowTap<T>> taps, int64_t count, T* sums) {
   }
 }
 
-// A row of the output: where it lies, and for each of its taps the place in the padded rows and the weight's.
+// A row of the output: its offset, and the offsets of its taps in the padded rows and in the kernel.
 struct OutputRow {
   int64_t place;
   KeptVector<Tap> taps;
 };
 
-// The rows of one plane, the same for all of them.
+// Returns the output rows of a plane, which are the same for all planes.
 KeptVector<OutputRow> OutputRows(const ConvolutionLayout& c, const PaddedRows& padded) {
   const int64_t last = c.rank() - 1;
   const auto outer = static_cast<size_t>(last);
-  // Padded rows lie in row-major order of the outer dimensions; taps count with these strides.
+  // Padded rows are stored in row-major order of the outer dimensions; these are the strides of taps.
   ConvolutionLayout by_row = c;
   const Index row_strides = RowMajorStrides(absl::MakeSpan(c.input).first(outer));
   for (int64_t d = 0; d < last; ++d) by_row.input_strides[d] = row_strides[d];
@@ -149,7 +149,7 @@ KeptVector<OutputRow> OutputRows(const ConvolutionLayout& c, const PaddedRows& p
   return rows;
 }
 
-// One plane: a feature of one entry of the batch.
+// Convolves one plane: a feature of one batch entry.
 template <class T>
 void ConvolvePlane(const T* input, const T* kernel, const ConvolutionLayout& c, const PaddedRows& padded,
                    absl::Span<const OutputRow> output_rows, NarrowRow<T> narrow, int64_t width,
@@ -201,7 +201,7 @@ void DepthwiseRows(const T* input, const T* kernel, const ConvolutionLayout& c, 
 template <class T>
 void DepthwiseInner(const T* input, const T* kernel, const ConvolutionLayout& c, NarrowRow<T> narrow,
                     int64_t width, void* out) {
-  // Weights as [kernel position, feature], kernel positions counted from 0.
+  // The weights are repacked as [kernel position, feature].
   KeptVector<T> weights(static_cast<size_t>(c.taps() * c.groups));
   ConvolutionLayout by_position = c;
   by_position.window_origin = 0;
@@ -213,7 +213,7 @@ void DepthwiseInner(const T* input, const T* kernel, const ConvolutionLayout& c,
       weights[static_cast<size_t>(position * c.groups + z)] = from[z * c.kernel_output_stride];
     ++position;
   }
-  // One piece of work: the positions along the last spatial dimension.
+  // A work item covers all positions along the last spatial dimension.
   const int64_t last = c.rank() - 1, row_count = Product(c.output) / c.output[last];
   const double all = static_cast<double>(c.batch * Product(c.output)) * static_cast<double>(c.groups) *
                      static_cast<double>(c.taps() + 4) / kLanes<T>;

@@ -1,25 +1,25 @@
 #pragma once
-// Convolutions that are no matrix product: one input feature an output feature, along rows or along features;
-// and the plain loop over taps, for kernels with infinities or NaN, which zeros on padding would spread.
+// This file implements convolutions that are not matrix products: depthwise ones, vectorised along rows or
+// features, and a plain loop over taps for kernels with infinities or NaN, whose products with zero padding
+// would be NaN.
 
 #include "kernels/cpu/convolution/im2col.h"
 
 namespace hlo::cpu {
 
-// Whether the rows of DepthwiseRows, widened to hold padding and dilation, are in proportion to what they
-// hold.
+// Returns true if the padded and dilated rows of DepthwiseRows are not much larger than the input's rows.
 bool DepthwiseRowFits(const ConvolutionLayout& c);
 
-// Sums are computed in T; `narrow` rounds them to the elements of `out`, of `width` bytes. The kernel is
-// finite. Rows: input and output are neighbours along the last spatial dimension.
+// Convolves along rows: input and output are contiguous along the last spatial dimension. Sums are computed
+// in T, and `narrow` rounds them to the elements of `out`, of `width` bytes. The kernel is finite.
 template <class T>
 void DepthwiseRows(const T* input, const T* kernel, const ConvolutionLayout& c, NarrowRow<T> narrow,
                    int64_t width, void* out);
-// Inner: input and output are neighbours along their features.
+// Convolves along features: input and output are contiguous along their features.
 template <class T>
 void DepthwiseInner(const T* input, const T* kernel, const ConvolutionLayout& c, NarrowRow<T> narrow,
                     int64_t width, void* out);
-// Any convolution, and T also complex.
+// Computes any convolution, for real and complex T.
 template <class T>
 void DirectConvolution(const T* input, const T* kernel, const ConvolutionLayout& c, NarrowRow<T> narrow,
                        int64_t width, void* out);

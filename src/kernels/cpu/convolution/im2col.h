@@ -1,6 +1,7 @@
 #pragma once
-// Implicit im2col: the patches of a convolution's input as one operand of a matrix product. Rows are output
-// positions, terms are positions in the kernel. Panels are packed one at a time; the matrix is never stored.
+// This file implements implicit im2col: the patches of a convolution's input as an operand of a matrix
+// product. Rows are output positions, terms are kernel positions. Panels are packed on demand; the matrix is
+// never stored.
 
 #include <algorithm>
 #include <optional>
@@ -10,42 +11,42 @@
 
 namespace hlo::cpu {
 
-// A convolution's sizes, with strides in elements. Spatial dimensions stand in the window's order.
+// The sizes and strides (in elements) of a convolution. Spatial dimensions are in the window's order.
 struct ConvolutionLayout {
-  Index input, input_strides;  // Spatial.
+  Index input, input_strides;  // Spatial dimensions.
   Index window,
-      window_strides;         // Positions in the kernel, and the distance between them there; < 0: reversed.
-  int64_t window_origin = 0;  // Where position [0, ..., 0] lies in the kernel.
+      window_strides;         // Kernel sizes and strides; negative strides are reversed dimensions.
+  int64_t window_origin = 0;  // Offset of position [0, ..., 0] in the kernel.
   Index output, output_strides;
   Index stride, padding, window_dilation, base_dilation;
-  int64_t batch, input_batch_stride, output_batch_stride;  // Of the output.
+  int64_t batch, input_batch_stride, output_batch_stride;  // The batch is that of the output.
   int64_t group_inputs, input_feature_stride, kernel_input_stride;
   int64_t outputs, kernel_output_stride, output_feature_stride;
   int64_t groups, group_outputs;
-  int64_t input_group_stride;  // Between the first elements that neighbouring groups read.
+  int64_t input_group_stride;  // Distance between the inputs of adjacent groups.
 
   int64_t rank() const { return input.rank(); }
   int64_t taps() const { return Product(window); }
 };
 
-// One dimension of the output through which the rows of a product run.
+// A dimension of the output that the rows of a product span.
 struct PatchDim {
   static constexpr int64_t kBatch = -1;
   int64_t size;
-  int64_t spatial;  // Or kBatch.
+  int64_t spatial;  // A spatial dimension, or kBatch.
 };
 
-// Element (p, k): the input under kernel position k at output position p, or 0 on padding and in holes. Input
-// features are the last part of k where they are neighbours in memory, the first part elsewhere.
+// Element (p, k) is the input under kernel position k at output position p, or 0 on padding and in dilation
+// holes. Input features are the fastest part of k if they are contiguous in memory, otherwise the slowest.
 template <class T, int kWidth>
 class PatchSource final : public PanelSource<T, kWidth> {
  public:
-  // `input` is the first element of the group's features.
+  // `input` points to the first element of the group's features.
   PatchSource(const T* input, const ConvolutionLayout& layout, absl::Span<const PatchDim> dims)
       : input_(input), layout_(layout), dims_(dims) {
     const int64_t last = layout.rank() - 1;
     is_feature_last_ = layout.input_feature_stride == 1;
-    // A step along the last dimension of the window is then a step through memory.
+    // The last dimension of the window is then contiguous with the features.
     joins_ = is_feature_last_ && last >= 0 && layout.window_dilation[last] == 1 &&
              layout.base_dilation[last] == 1 && layout.input_strides[last] == layout.group_inputs &&
              layout.window[last] > 1;
@@ -61,7 +62,7 @@ class PatchSource final : public PanelSource<T, kWidth> {
   }
 
  private:
-  // An output position: where its patch begins along each spatial dimension, and its place in the batch.
+  // An output position: the origin of its patch along each spatial dimension, and its batch offset.
   struct Position {
     int64_t batch_offset = 0;
     Index origin;
@@ -82,7 +83,7 @@ class PatchSource final : public PanelSource<T, kWidth> {
     return position;
   }
 
-  // The input's index under window position w along one dimension; -1 where there is none.
+  // Returns the input index under window position w along dimension d, or -1 if there is none.
   int64_t Under(const Position& position, int64_t d, int64_t w) const {
     int64_t p = position.origin[d] + w * layout_.window_dilation[d];
     if (p < 0) return -1;
@@ -93,7 +94,7 @@ class PatchSource final : public PanelSource<T, kWidth> {
     return p < layout_.input[d] ? p : -1;
   }
 
-  // Row-major window position number `w` over the first `rank` dimensions.
+  // Returns the multi-index of row-major window position `w` over the first `rank` dimensions.
   Index WindowIndex(int64_t w, int64_t rank) const {
     Index i = Zeros(rank);
     for (int64_t d = rank - 1; d >= 0; --d) {
@@ -103,12 +104,12 @@ class PatchSource final : public PanelSource<T, kWidth> {
     return i;
   }
 
-  // Positions of a panel that are neighbours along one dimension of the output.
+  // Positions of a panel that are consecutive along one dimension of the output.
   struct Group {
     int64_t first, count;
-    Position position;  // Of the first.
+    Position position;  // The first position.
     int64_t spatial;    // The dimension, or PatchDim::kBatch.
-    int64_t step;       // Elements between the neighbours' input.
+    int64_t step;       // Input stride between consecutive positions.
   };
 
   int64_t GroupsOf(int64_t first, int64_t count, Group* groups) const {
@@ -126,8 +127,8 @@ class PatchSource final : public PanelSource<T, kWidth> {
     return n;
   }
 
-  // Where the place of window position w adds to along dimension d, for the positions [*low, *high) of the
-  // group, of which it leaves those that lie in the input; nullopt: none.
+  // Returns the input offset of window position w along dimension d, and narrows [*low, *high) to the
+  // positions of the group that are inside the input. Returns nullopt if there are none.
   std::optional<int64_t> OffsetAlong(const Group& group, int64_t d, int64_t w, int64_t* low,
                                      int64_t* high) const {
     if (d != group.spatial || group.count == 1) {
@@ -159,12 +160,12 @@ class PatchSource final : public PanelSource<T, kWidth> {
     }
   }
 
-  // Elements of what lies under one position of the outer window dimensions.
+  // A range of the elements under one position of the outer window dimensions.
   struct Run {
     int64_t first, count;
   };
 
-  // Where each position of the group has the run; in `edges` where a part of it is padding.
+  // Finds the run of each position of the group; runs that are partly padding are copied to `edges`.
   void FindRows(const Group& group, const Index& window, Run run, const T** rows, T* edges) const {
     alignas(64) static constexpr T kZeros[kPanelDepth] = {};
     std::fill_n(rows, group.count, kZeros);
@@ -190,7 +191,7 @@ class PatchSource final : public PanelSource<T, kWidth> {
     }
   }
 
-  // Of a run that begins before the input's row or ends behind it, what lies within, and zeros; false: none.
+  // Copies the part of a run inside the input's row and pads it with zeros; returns false if it is empty.
   bool CopyInside(int64_t origin, int64_t place, Run run, T* to) const {
     const int64_t last = layout_.rank() - 1, size = layout_.window[last];
     const auto at = [&](int64_t position) {
@@ -232,7 +233,7 @@ class PatchSource final : public PanelSource<T, kWidth> {
       }
       offset += *along;
     }
-    const T* from = input_ + offset;  // Not read before `low`.
+    const T* from = input_ + offset;  // Elements before `low` are not read.
     if (group.step == 1 && low == 0 && high == kWidth) {
       std::memcpy(to, from, kWidth * sizeof(T));
       return;
