@@ -11,13 +11,13 @@
 namespace hlo::cpu {
 namespace {
 
-constexpr int64_t kChunk = 16 << 10;      // Elements that a thread takes at a time.
+constexpr int64_t kChunk = 16 << 10;      // Elements per work item.
 constexpr int64_t kBlock = 32;            // Rows of a transposed block.
-constexpr double kNanosecondsEach = 0.4;  // About.
+constexpr double kNanosecondsEach = 0.4;  // Approximate.
 
 using Dims = absl::InlinedVector<CopyDim, 6>;
 
-// Without dimensions of size 1; neighbours that are walked as one become one.
+// Drops dimensions of size 1 and merges dimensions that are contiguous in both arrays.
 Dims Collapsed(absl::Span<const CopyDim> dims) {
   Dims result;
   for (const CopyDim& d : dims) {
@@ -48,13 +48,13 @@ void CopyRow(int64_t n, T* to, int64_t to_stride, const T* from, int64_t from_st
   }
 }
 
-// to[i * to_stride + k] = from[i + k * from_stride], in squares of registers where there are such.
+// Sets to[i * to_stride + k] = from[i + k * from_stride], in register tiles for supported element sizes.
 template <class T>
 void TransposePanel(int64_t rows, int64_t columns, T* to, int64_t to_stride, const T* from,
                     int64_t from_stride) {
   int64_t k = 0;
   if constexpr (sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8) {
-    // Integers, so that no bits change.
+    // Integer vectors preserve all bits.
     constexpr int64_t kSide = kLanes<T>;
     for (; k + kSide <= columns; k += kSide) {
       int64_t i = 0;
@@ -76,7 +76,8 @@ void TransposePanel(int64_t rows, int64_t columns, T* to, int64_t to_stride, con
   }
 }
 
-// The rows of the walk: inner dimension apart, and the one that lies densest in `from` where it is another.
+// The loop order of a copy: the inner dimension and, if it is a different one, the dimension with the
+// smallest stride in `from`.
 struct Walk {
   Dims outer;
   CopyDim inner{1, 1, 1}, across{1, 0, 0};

@@ -1,11 +1,11 @@
 #pragma once
-// The operations that combine two values of a lane and may be grouped at will, as types.
+// This file defines functors for the associative binary operations on a lane type.
 
 #include "kernels/cpu/elementwise/tile_loops.h"
 
 namespace hlo::cpu {
 
-// visit.template operator()<F>() with the operation of an opcode on values of T; false where there is none.
+// Calls visit.template operator()<F>() with the opcode's functor for type T; returns false if there is none.
 template <class T, class Visit>
 bool VisitFoldOp(Opcode opcode, Visit&& visit) {
   constexpr bool is_float = std::is_floating_point_v<T>;

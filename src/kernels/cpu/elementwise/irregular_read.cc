@@ -19,8 +19,8 @@ struct Picked {
   int64_t first = 0, step = 1, count = 0;
 };
 
-// Leaves those where c, which is `at` at the run's position 0 and `change` more at each next one, is a
-// multiple of the spacing.
+// Restricts the positions to those where c is a multiple of the spacing; c is `at` at position 0 of the run
+// and grows by `change` per position.
 void PickMultiples(int64_t spacing, int64_t at, int64_t change, Picked* picked) {
   const int64_t first = at + picked->first * change, each = picked->step * change;
   const int64_t period = spacing / std::gcd(each, spacing);
@@ -36,7 +36,7 @@ void PickMultiples(int64_t spacing, int64_t at, int64_t change, Picked* picked) 
   picked->step *= period;
 }
 
-// Leaves those where the edge has an element.
+// Restricts the positions to those inside the edge.
 void PickInside(const Edge& edge, int64_t at, int64_t change, Picked* picked) {
   if (edge.spacing > 1) PickMultiples(edge.spacing, at, change, picked);
   if (picked->count == 0) return;
@@ -99,20 +99,20 @@ class Reader {
   }
 
  private:
-  // A number that changes from position to position.
+  // A value that is affine in the position.
   struct Walk {
     int64_t at;
     const Strides* strides;
     int64_t change() const { return strides->empty() ? 0 : strides->back(); }
   };
 
-  // Whether several rows are read that have no edges, and a start each.
+  // Returns true if the read spans several rows without edges, whose starts are constant within a row.
   bool TakesShortRows(int64_t n) const {
     bool fits = access_.edges.empty() && access_.IsArray() && !index_.empty() && n > read_.inner_dims.back();
     for (size_t k = 1; k < walks_.size(); ++k) fits = fits && walks_[k].change() == 0;
     return fits;
   }
-  // First where many rows begin, along the last dimension but one, and then the rows.
+  // Computes the offsets of many rows along the second-to-last dimension, then reads the rows.
   template <class T>
   void ReadShortRows(int64_t n, T* to) {
     int64_t places[kPlacesAtOnce];
@@ -120,7 +120,7 @@ class Reader {
     const size_t d = index_.size() - 2;
     const int64_t distance = walks_[0].change(), row = read_.inner_dims.back();
     while (n > 0) {
-      const int64_t whole = row - index_.back();  // Less than a row where it does not begin with one.
+      const int64_t whole = row - index_.back();  // A partial row if the read begins inside a row.
       const int64_t left = std::min(read_.inner_dims[d] - index_[d], (n + row - 1) / row);
       const int64_t count = whole < row ? 1 : std::min(left, kPlacesAtOnce);
       for (int64_t r = 0; r < count; ++r) places[r] = walks_[0].at + r * (*walks_[0].strides)[d];
@@ -142,7 +142,7 @@ class Reader {
     }
   }
 
-  // The starts of n positions from the walks' own on, along dimension d.
+  // Adds the starts of n positions along dimension d, beginning at the current position.
   void AddStarts(int64_t n, size_t d, int64_t* places) const {
     size_t k = 1;
     for (const RuntimeStart& start : access_.starts) {
@@ -171,7 +171,7 @@ class Reader {
     }
   }
 
-  // Where the elements lie, if they do so side by side and are `whole`; or else copies them.
+  // Returns the elements in place if `whole` and contiguous; otherwise copies them and returns nullptr.
   const std::byte* ReadRun(int64_t begin, int64_t length, bool whole, std::byte* to) {
     Picked picked{0, 1, length};
     const Walk* walk = walks_.data() + (walks_.size() - access_.edges.size());
@@ -205,7 +205,7 @@ class Reader {
 
   const std::byte* Data() const { return static_cast<const std::byte*>(read_.arguments[access_.argument]); }
 
-  // What edges leave out.
+  // Fills the positions outside the edges.
   void FillOutside(int64_t run, int64_t length, const Picked& picked, std::byte* to) const {
     static constexpr std::byte kZero[16] = {};
     const void* element = access_.outside >= 0 ? read_.arguments[access_.outside] : kZero;
@@ -221,7 +221,7 @@ class Reader {
     fill(picked.first + picked.count, length);
   }
 
-  // The starts that are the same for the whole run; false where others are left.
+  // Adds the starts that are constant for the run; returns false if there are others.
   bool AddCommonStarts(const Picked& picked, int64_t* at) const {
     bool all = true;
     size_t k = 1;
@@ -240,7 +240,7 @@ class Reader {
     return all;
   }
 
-  // Each element where its own starts say.
+  // Reads each element at its own starts.
   void ReadEach(const Picked& picked, int64_t at, int64_t distance, std::byte* to) const {
     int64_t places[kPlacesAtOnce];
     for (int64_t done = 0; done < picked.count; done += kPlacesAtOnce) {
@@ -286,7 +286,7 @@ class Reader {
   int64_t begin_;
   const IrregularRead& read_;
   absl::InlinedVector<int64_t, 6> index_;
-  absl::InlinedVector<Walk, 8> walks_;  // The place, and the extras.
+  absl::InlinedVector<Walk, 8> walks_;  // The offset, and the extras.
   int64_t width_;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Reads of elements that strides alone do not find: behind edges, or at positions that another array holds.
+// This file reads elements whose addresses are not affine: beyond edges, or at run-time indices.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,14 +14,14 @@ struct IrregularRead {
   const Access& access;
   absl::Span<const int64_t> inner_dims;
   void* const* arguments;
-  // At inner position 0: the place, and the numbers that VisitExtras visits.
+  // The offset at inner position 0, and the values that VisitExtras visits.
   int64_t base;
   const int64_t* extras;
-  // What access.next finds, as ReadIrregular does.
+  // Reads the elements of access.next like ReadIrregular.
   absl::FunctionRef<const std::byte*(int64_t begin, int64_t n, std::byte* scratch)> read_next;
 };
 
-// The elements at inner positions [begin, begin + n), in their storage type: where they lie, or in `scratch`.
+// Returns the elements at inner positions [begin, begin + n) in storage type: in place, or in `scratch`.
 const std::byte* ReadIrregular(const IrregularRead& read, int64_t begin, int64_t n, std::byte* scratch);
 
 }  // namespace hlo::cpu

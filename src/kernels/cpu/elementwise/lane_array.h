@@ -1,5 +1,6 @@
 #pragma once
-// Whole arrays in the lanes in which they are computed: in place where they lie so, or as a copy.
+// This file provides whole arrays in their lane type: in place if that is the storage type, otherwise as a
+// converted copy.
 
 #include <algorithm>
 #include <cstddef>
@@ -11,7 +12,7 @@
 namespace hlo::cpu {
 
 namespace internal {
-// In pieces, on several threads where it pays.
+// Converts in pieces, with several threads if worthwhile.
 inline void Convert(const TileCall& call, int64_t n, const std::byte* from, int64_t from_width, std::byte* to,
                     int64_t to_width) {
   constexpr int64_t kPiece = 16 << 10;
@@ -42,7 +43,7 @@ class LaneInput {
   int64_t width_;
 };
 
-// Undefined until written to; Finish rounds it to where it belongs.
+// A result in its lane type, uninitialised; Finish rounds and stores it.
 class LaneResult {
  public:
   LaneResult(ElementType type, void* data, int64_t n)

@@ -16,7 +16,7 @@ constexpr int64_t kBlocksAtOnce = 1024;
 uint32_t Low(uint64_t x) { return static_cast<uint32_t>(x); }
 uint32_t High(uint64_t x) { return static_cast<uint32_t>(x >> 32); }
 
-// Many blocks side by side.
+// Each lane holds a block.
 using Words = Vector<uint32_t>;
 
 void ThreeFry(uint64_t key, Words* a, Words* b) {
@@ -38,7 +38,7 @@ void ThreeFry(uint64_t key, Words* a, Words* b) {
   *b = y;
 }
 
-// Blocks of the counters from `counter` on; room for whole vectors.
+// The blocks of the counters from `counter` on, padded to full vectors.
 struct ThreeFryBlocks {
   std::array<uint32_t, kBlocksAtOnce> first, second;
   ThreeFryBlocks(uint64_t key, uint64_t counter, int64_t n) {
@@ -70,7 +70,7 @@ Four Philox(Four x, uint64_t key) {
   return x;
 }
 
-// Elements of T, of which types narrower than a byte keep their bits alone.
+// Stores elements of T; types narrower than a byte keep only their bits.
 template <class T>
 class Elements {
  public:
@@ -94,7 +94,7 @@ class Elements {
   bool is_signed_;
 };
 
-// f(elements) with the unsigned type of the same width.
+// Calls f(elements) with the unsigned type of the same width.
 template <class F>
 void WithElements(ElementType type, void* data, F&& f) {
   switch (ByteCount(type)) {
@@ -109,7 +109,7 @@ void WithElements(ElementType type, void* data, F&& f) {
   }
 }
 
-// body(begin, n) for the blocks [begin, begin + n) of `count`.
+// Calls body(begin, n) for chunks [begin, begin + n) of `count` blocks.
 template <class Body>
 void EachChunk(int64_t count, Body&& body) {
   ParallelFor((count + kBlocksAtOnce - 1) / kBlocksAtOnce, 5.0 * static_cast<double>(count), [&](int64_t c) {
@@ -117,8 +117,8 @@ void EachChunk(int64_t count, Body&& body) {
   });
 }
 
-// The two words of a block go to neighbours along this dimension: the first of even size, else the first of
-// the largest.
+// Returns the dimension along which the two words of a block are adjacent: the first of even size, otherwise
+// the first of the largest size.
 int64_t SplitDimension(absl::Span<const int64_t> dims) {
   const auto even = std::find_if(dims.begin(), dims.end(), [](int64_t size) { return size % 2 == 0; });
   if (even != dims.end()) return even - dims.begin();
@@ -140,7 +140,7 @@ void ThreeFryBits(ElementType type, absl::Span<const int64_t> dims, void* bits, 
     state[1] += static_cast<uint64_t>(count);
     return;
   }
-  // A scalar is an array of one element.
+  // A scalar is treated as an array of one element.
   const Index sizes = dims.empty() ? Index({1}) : Index(dims);
   const int64_t split = SplitDimension(sizes);
   Index half = sizes, strides = RowMajorStrides(sizes), digit = Zeros(sizes.rank());

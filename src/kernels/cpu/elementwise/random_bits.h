@@ -1,5 +1,6 @@
 #pragma once
-// Random bits from counters: Threefry-2x32 with 20 rounds and Philox-4x32 with 10 (semantics 7.2 to 7.4).
+// This file generates random bits from counters: Threefry-2x32 with 20 rounds and Philox-4x32 with 10
+// (semantics 7.2 to 7.4).
 
 #include <cstdint>
 
@@ -8,10 +9,10 @@
 
 namespace hlo::cpu {
 
-// Fills an array of `type`, which has 64 bits at most, and moves the state on: {key, counter}.
+// Fills an array of `type`, which has at most 64 bits, and advances the state {key, counter}.
 void ThreeFryBits(ElementType type, absl::Span<const int64_t> dims, void* bits, uint64_t* state);
-// The state is {key, low counter} or {key, low counter, high counter}; of two words the key is also the upper
-// half of the counter.
+// The state is {key, low counter} or {key, low counter, high counter}. With two words, the key is also the
+// upper half of the counter.
 void PhiloxBits(ElementType type, int64_t count, void* bits, absl::Span<uint64_t> state);
 
 }  // namespace hlo::cpu

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kAtOnce = StoredFolds::kAtOnce;
 
-// Operations on vectors and on numbers.
+// Operations on vectors and on scalars.
 struct Sum : scalar::Add {
   static constexpr bool kAnyOrder = false;
   template <class A>
@@ -35,7 +35,7 @@ struct Smallest : FloatMinimum {
   }
 };
 
-// Rows side by side, each in the same order: kVectors of partial results, what is left over, their halves.
+// Reduces rows in parallel, each in the same order: kVectors partial results, the tail, then by halving.
 template <class F, class T, class A, int kRows, int kVectors = 2>
 [[gnu::always_inline]] inline void FoldRows(int64_t n, const T* const (&rows)[kRows], A (&results)[kRows]) {
   constexpr int64_t kLane = kLanes<A>, kStep = kVectors * kLane;
@@ -71,7 +71,7 @@ template <class F, class T, class A, int kRows, int kVectors = 2>
       for (int64_t k = 0; k < half; ++k) partial[k] = f(partial[k], partial[half + k]);
     }
     results[r] = partial[0];
-    // Else it had bits of whatever was combined with it.
+    // Canonicalises a NaN, whose payload depends on the other operand.
     if (F::kAnyOrder && results[r] != results[r]) results[r] = std::numeric_limits<A>::quiet_NaN();
   }
 }
@@ -90,7 +90,7 @@ void Row(int64_t n, const void* row, void* result) {
   const T* const at[] = {static_cast<const T*>(row)};
   A sum[1];
   if constexpr (F::kAnyOrder) {
-    constexpr int kMany = 8;  // Steps of a row wait for each other.
+    constexpr int kMany = 8;  // Independent accumulators hide the latency.
     if (n >= kMany * kLanes<A>)
       FoldRows<F, T, A, 1, kMany>(n, at, sum);
     else
@@ -101,7 +101,7 @@ void Row(int64_t n, const void* row, void* result) {
   *static_cast<T*>(result) = static_cast<T>(sum[0]);
 }
 
-// The parts of a row as rows.
+// Reduces a long row in parts, in the same way as several rows.
 template <class F, class T, class A>
 void LongRow(int64_t n, const void* row, void* result) {
   constexpr int64_t kShort = 2048;
@@ -118,7 +118,7 @@ void LongRow(int64_t n, const void* row, void* result) {
   *static_cast<T*>(result) = static_cast<T>(sum);
 }
 
-// Elements of S, accumulators of T.
+// Reduces rows of S into accumulators of T.
 template <class F, class S, class T>
 void Columns(int64_t n, const void* const* rows, void* accumulators) {
   constexpr int64_t kLane = kLanes<T>;

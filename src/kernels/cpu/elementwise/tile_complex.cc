@@ -1,4 +1,4 @@
-// Tile operations on c64 and c128.
+// This file implements tile operations on c64 and c128.
 
 #include "kernels/cpu/elementwise/tile_loops.h"
 
@@ -8,7 +8,7 @@ namespace {
 template <class T>
 TileFn FindComplexOp(Opcode opcode) {
   switch (opcode) {
-// Sums and products of c64 round to f32 one by one.
+// Sums and products of c64 are rounded to f32 individually.
 #define HLO_CASE(name)  \
   case Opcode::k##name: \
     return LoopOf<scalar::name, T>();

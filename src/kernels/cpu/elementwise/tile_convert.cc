@@ -1,4 +1,4 @@
-// Tile operations from one type to another.
+// This file implements tile conversions between types.
 
 #include <algorithm>
 #include <cstdlib>
@@ -14,7 +14,7 @@ namespace {
 template <class T>
 inline constexpr bool kIsComplex = !std::is_arithmetic_v<T>;
 
-// As the reference converts (semantics 2.1 to 2.3); `parameter` is the width of an integer result.
+// Converts like the reference (semantics 2.1 to 2.3); `bits` is the width of an integer result.
 template <class From, class To>
 To ConvertOne(From value, int bits) {
   if constexpr (std::is_same_v<To, bool>) {
@@ -40,7 +40,7 @@ void ConvertLoop(int64_t n, void* out, const void* const* in, int64_t bits) {
   for (int64_t i = 0; i < n; ++i) o[i] = ConvertOne<From, To>(a[i], static_cast<int>(bits));
 }
 
-// The bounds are exact in f64, and so is every s32.
+// The bounds and every s32 are exact in f64.
 void F32ToS32(int64_t n, void* out, const void* const* in, int64_t) {
   const float* a = static_cast<const float*>(in[0]);
   auto* o = static_cast<int32_t*>(out);
@@ -53,7 +53,7 @@ void F32ToS32(int64_t n, void* out, const void* const* in, int64_t) {
   }
 }
 
-// f64 reaches floats of 8 bits and fewer in one rounding.
+// Conversions from f64 to floats of at most 8 bits round once.
 template <ElementType kType>
 void RoundFromF64(int64_t n, void* out, const void* const* in, int64_t) {
   const double* a = static_cast<const double*>(in[0]);
@@ -61,7 +61,7 @@ void RoundFromF64(int64_t n, void* out, const void* const* in, int64_t) {
   for (int64_t i = 0; i < n; ++i) o[i] = Native<kType>::FromDouble(a[i]).ToFloat();
 }
 
-// Signed integers of `parameter` >> 8 bits, decided by random numbers of its low byte's bits.
+// Converts to signed integers of `parameter` >> 8 bits, with random numbers of `parameter` & 0xff bits.
 template <class From, class Random, class To>
 void StochasticLoop(int64_t n, void* out, const void* const* in, int64_t parameter) {
   const From* a = static_cast<const From*>(in[0]);
@@ -97,11 +97,11 @@ TileCall FindTileBitcast(ElementType from, ElementType to) {
   const int64_t width = BitWidth(from);
   const TileSymbol symbol{.kind = TileSymbol::Kind::kBits, .from = from, .to = to};
   const auto as_bits = [&](TileCall call) { return TileCall{call.function, call.parameter, symbol}; };
-  // A pred is a byte that is 0 or 1.
+  // A pred is stored as a byte that is 0 or 1.
   if ((IsPred(from) && BitWidth(to) == 8 && IsIntegral(to)) || (IsPred(to) && width == 8 && IsIntegral(from)))
     return FindTileConvert(from, to);
   if (width < 8 && width == BitWidth(to) && IsIntegral(from) && IsIntegral(to)) return RoundTile(to);
-  // A bf16 and its lane hold the same.
+  // A bf16 and its lane hold the same value.
   if (from == ElementType::kBF16 && width == BitWidth(to) && IsStoredAsLane(to))
     return as_bits(StoreRoundedTile(from));
   if (to == ElementType::kBF16 && width == BitWidth(to) && IsStoredAsLane(from)) return as_bits(LoadTile(to));
@@ -130,7 +130,7 @@ TileCall FindTileStochasticConvert(ElementType from, ElementType random, Element
 void FillIota(Lane lane, int64_t n, void* out, int64_t start, int64_t step) {
   DispatchLane(lane, [&]<class T>() {
     T* o = static_cast<T*>(out);
-    // Positions fit into 32 bits but for very large arrays: then they convert in vectors.
+    // Positions fit into 32 bits except in very large arrays; 32-bit conversions vectorise.
     constexpr int64_t kHalf = std::numeric_limits<int32_t>::max() / 2;
     if (std::abs(start) <= kHalf && std::abs(n * step) <= kHalf) {
       const auto first = static_cast<int32_t>(start), by = static_cast<int32_t>(step);

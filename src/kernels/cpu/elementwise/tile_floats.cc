@@ -1,4 +1,4 @@
-// Tile operations on f32 and f64.
+// This file implements tile operations on f32 and f64.
 
 #include <cmath>
 
@@ -15,7 +15,7 @@ struct Clamp {
   }
 };
 
-// Operations that single precision computes exactly as double precision and one rounding would.
+// Returns an operation that is exact in single precision, as if computed in double precision and rounded.
 template <class T>
 TileFn FindFloatOp(Opcode opcode) {
   switch (opcode) {
@@ -58,7 +58,7 @@ struct RoundedToBF16 {
   float operator()(T... a) const { return RoundToBF16(F()(a...)); }
 };
 
-// The functions of the C library, where there is no vector of them.
+// Returns a function of the C library that has no vector version.
 template <class T>
 TileFn FindFunction(Opcode opcode) {
   switch (opcode) {

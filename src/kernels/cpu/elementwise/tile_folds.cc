@@ -1,4 +1,4 @@
-// Loops that combine elements of one array with each other.
+// This file implements reductions of a tile to one element.
 
 #include <algorithm>
 #include <cstring>
@@ -9,7 +9,7 @@
 namespace hlo::cpu {
 namespace {
 
-// As many partial results side by side as hide the latency of an operation, in the type A.
+// Keeps enough partial results in type A to hide the latency of the operation.
 template <class F, class T, class A>
 void FoldLoop(int64_t n, void* out, const void* const* in, int64_t) {
   constexpr int64_t kPartials = std::max<int64_t>(4, 128 / sizeof(T));
@@ -50,7 +50,7 @@ struct VectorMinimum {
   }
 };
 
-// As FoldLoop, by vectors.
+// Performs FoldLoop with explicit vectors.
 template <class V, class F, class T, class A>
 void VectorFold(int64_t n, void* out, const void* const* in, int64_t parameter) {
   constexpr int64_t kPartials = 128 / sizeof(T), kLane = kLanes<A>, kVectors = kPartials / kLane;
@@ -97,7 +97,7 @@ TileFn FindFoldOp(Opcode opcode) {
   constexpr bool is_float = std::is_floating_point_v<T>;
   switch (opcode) {
     case Opcode::kAdd:
-      // As the reference sums.
+      // Sums are accumulated like those of the reference.
       return FoldOf<scalar::Add, T, std::conditional_t<is_float, double, T>>();
     case Opcode::kAnd:
       return FoldOf<scalar::And, T>();

@@ -1,4 +1,4 @@
-// Tile operations on integers and pred.
+// This file implements tile operations on integers and pred.
 
 #include "kernels/cpu/elementwise/tile_loops.h"
 
@@ -50,7 +50,7 @@ TileFn FindFullShift(Opcode opcode) {
 
 template <class T>
 TileFn FindIntegerOp(Opcode opcode) {
-  // Lanes of 32 bits and more hold types of their own width alone.
+  // Lanes of at least 32 bits only hold types of their own width.
   if constexpr (sizeof(T) >= 4) {
     if (const TileFn shift = FindFullShift<T>(opcode)) return shift;
   }

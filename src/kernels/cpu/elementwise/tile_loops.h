@@ -1,5 +1,5 @@
 #pragma once
-// The loops behind tile_ops.h, for the files that instantiate them.
+// This file defines the loops behind tile_ops.h, for the files that instantiate them.
 
 #include <cmath>
 #include <complex>
@@ -21,7 +21,7 @@ F MakeOperation(int64_t parameter) {
     return (void)parameter, F{};
 }
 
-// `out` is one of the inputs or overlaps none of them: nothing is carried from element to element.
+// `out` aliases one of the inputs exactly or overlaps none, so that iterations are independent.
 template <class F, class T>
 void UnaryLoop(int64_t n, void* out, const void* const* in, int64_t parameter) {
   const F f = MakeOperation<F>(parameter);
@@ -62,7 +62,7 @@ constexpr TileFn LoopOf() {
     return nullptr;
 }
 
-// Minimum and Maximum of scalar_ops.h without a branch: NaN wins, the first of two; -0 is less than +0.
+// Branch-free Minimum and Maximum of scalar_ops.h: the first NaN wins, and -0 is less than +0.
 struct FloatMaximum {
   template <class T>
   T operator()(T a, T b) const {
@@ -78,7 +78,7 @@ struct FloatMinimum {
   }
 };
 
-// f32 and c64 by way of f64, rounded once: for what single precision itself would not give exactly.
+// Computes f32 and c64 in f64 with one final rounding, for operations that are not exact in single precision.
 template <class F>
 struct ByWayOfF64 {
   int bits = 0;
@@ -105,7 +105,7 @@ struct ByWayOfF64 {
   }
 };
 
-// f.template operator()<T>() with the lane's C++ type.
+// Calls f.template operator()<T>() with the lane's C++ type.
 template <class F>
 decltype(auto) DispatchLane(Lane lane, F&& f) {
   switch (lane) {
@@ -158,7 +158,7 @@ struct Bytes16 {
   uint64_t halves[2];
 };
 
-// f.template operator()<T>() with a type of that many bytes.
+// Calls f.template operator()<T>() with a type of `width` bytes.
 template <class F>
 void DispatchWidth(int64_t width, F&& f) {
   switch (width) {
@@ -175,11 +175,11 @@ void DispatchWidth(int64_t width, F&& f) {
   }
 }
 
-// The families' tables; nullptr for what they do not have.
+// Return the operation of a type family, or nullptr.
 TileFn IntegerTileOp(Opcode opcode, Lane lane);
 TileFn FloatTileOp(Opcode opcode, Lane lane);
 TileFn ComplexTileOp(Opcode opcode, Lane lane);
-// Vectors of the C library's functions (libmvec); nullptr where this machine has none.
+// Returns a vector function of the C library (libmvec), or nullptr if the target has none.
 TileFn VectorTileOp(Opcode opcode, Lane lane);
 // Copies n elements of `width` bytes.
 void CopyBits(int64_t n, void* out, const void* const* in, int64_t width);

@@ -88,7 +88,7 @@ TileFn Comparison(Lane lane, bool total) {
   });
 }
 
-// By masks of the elements' bits, which vectorise.
+// Selects with bit masks, which vectorises.
 template <class T>
 void SelectLoop(int64_t n, void* out, const void* const* in, int64_t) {
   const auto* p = static_cast<const uint8_t*>(in[0]);
@@ -143,7 +143,7 @@ void RoundLoop(int64_t n, void* out, const void* const* in, int64_t) {
   }
 }
 
-// What is a bf16 already.
+// Stores values that are exact in bf16.
 void StoreExactBF16(int64_t n, void* out, const void* const* in, int64_t) {
   const auto* a = static_cast<const uint32_t*>(in[0]);
   auto* o = static_cast<uint16_t*>(out);
@@ -282,7 +282,7 @@ void GatherStrided(int64_t n, int64_t width, void* out, int64_t out_stride, cons
 }
 
 int64_t ReadInteger(ElementType type, const void* data) {
-  if (type == ElementType::kS32) {  // As nearly always.
+  if (type == ElementType::kS32) {  // The most common type.
     int32_t value;
     std::memcpy(&value, data, sizeof value);
     return value;

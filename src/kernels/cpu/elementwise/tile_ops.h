@@ -1,6 +1,6 @@
 #pragma once
-// What does one elementwise operation do to a tile, a run of elements that stays in the L1 cache? Each is a
-// loop over a native type, chosen once; meaning as in types/scalar_ops.h.
+// This file defines elementwise operations on tiles, that is, runs of elements that stay in the L1 cache.
+// Each is a loop over a native type, selected once, with the semantics of types/scalar_ops.h.
 
 #include <cstdint>
 
@@ -10,33 +10,33 @@
 
 namespace hlo::cpu {
 
-// The native type in which a tile's elements are computed. Floats of 16 bits and fewer are f32, rounded after
-// every operation; integers of fewer than 8 bits are s8 and u8, cut after every operation.
+// The native type in which elements are computed. Floats of at most 16 bits are f32, rounded after every
+// operation; integers of fewer than 8 bits are s8 and u8, truncated after every operation.
 enum class Lane : uint8_t { kPred, kS8, kS16, kS32, kS64, kU8, kU16, kU32, kU64, kF32, kF64, kC64, kC128 };
 Lane LaneOf(ElementType type);
 int64_t LaneBytes(Lane lane);
-// Whether elements lie in memory as they are computed.
+// Returns true if the storage type equals the lane type.
 bool IsStoredAsLane(ElementType type);
-// What stands for the mere bytes of an element: no value of it changes on its way.
+// Returns an unsigned type of the same width, which preserves all bits.
 ElementType BytesOf(ElementType type);
 
-// out[i] = f(in[0][i], in[1][i], ...) for i in [0, n). `out` may be one of the inputs. What `parameter` means
-// is up to the operation.
+// Computes out[i] = f(in[0][i], in[1][i], ...) for i in [0, n). `out` may alias an input. The meaning of
+// `parameter` depends on the operation.
 using TileFn = void (*)(int64_t n, void* out, const void* const* in, int64_t parameter);
 
-// Which operation a call is, for engines that have code of their own for it.
+// Identifies the operation of a call for engines with their own implementation.
 struct TileSymbol {
   enum class Kind : uint8_t {
     kNone,
     kOperation,         // opcode, on operands of type `from`.
-    kRoundedOperation,  // And its result rounded to that type.
+    kRoundedOperation,  // The same, with the result rounded to that type.
     kCompare,           // direction, total_order.
     kSelect,
     kConvert,
-    kBits,  // Of type `from`, taken for those of `to`.
+    kBits,  // Reinterprets the bits of type `from` as type `to`.
     kReducePrecision,
-    kRound,       // To what `to` can hold.
-    kStochastic,  // Converts to `to`, up or down as random numbers say.
+    kRound,       // Rounds to a value that `to` can represent.
+    kStochastic,  // Converts to `to` with stochastic rounding.
   };
   Kind kind = Kind::kNone;
   Opcode opcode{};
@@ -51,51 +51,51 @@ struct TileCall {
   TileSymbol symbol = {};
 };
 
-// An operation on operands of type `from` with a result of type `to`, as yet unrounded: see RoundTile. No
-// function where the operation has no meaning for the type, or is none of those below.
+// Returns an operation on type `from` with an unrounded result of type `to` (see RoundTile), or no function
+// if the operation is undefined for the type or unsupported.
 TileCall FindTileOp(Opcode opcode, ElementType from);
-// With its rounding, in one loop; no function where there is none of both.
+// Returns the operation fused with its rounding, or no function if there is no such loop.
 TileCall FindRoundedTileOp(Opcode opcode, ElementType type);
 TileCall FindTileCompare(ComparisonDirection direction, bool total_order, ElementType from);
-TileCall FindTileSelect(ElementType type);  // in: predicate, on true, on false
+TileCall FindTileSelect(ElementType type);  // Inputs: predicate, on true, on false.
 TileCall FindTileConvert(ElementType from, ElementType to);
-// in: floats, random unsigned integers. To signed integers.
+// The inputs are floats and random unsigned integers; the result is a signed integer.
 TileCall FindTileStochasticConvert(ElementType from, ElementType random, ElementType to);
-// The same bits as another type of the same width; types of whole bytes whose elements lie in memory as in
-// lanes, and bf16.
+// Reinterprets bits as another type of the same width. Supports bf16 and types of whole bytes whose storage
+// type is the lane type.
 TileCall FindTileBitcast(ElementType from, ElementType to);
 TileCall FindTileReducePrecision(ElementType type, int64_t exponent_bits, int64_t mantissa_bits);
 
-// Rounds or cuts a lane to what the type can hold; no function where it holds everything.
+// Rounds or truncates a lane to the type; no function if that is the identity.
 TileCall RoundTile(ElementType type);
 
-// out[0] = in[0][0] op in[0][1] op ..., n > 0, grouped at will and unrounded: for the operations of
-// FindTileOp that may be, of two operands. No function for others.
+// Returns a reduction out[0] = in[0][0] op in[0][1] op ..., n > 0, in an unspecified order and unrounded, for
+// the associative binary operations of FindTileOp. Returns no function for others.
 TileCall FindTileFold(Opcode opcode, ElementType type);
-// The same for lanes that are bf16; `fold` itself where there is none.
+// Returns the same for lanes that are exact in bf16, or `fold` if there is no special one.
 TileCall FindBF16Fold(const TileCall& fold);
-// The first of n values that equals `value` or is a NaN; n if none is.
+// Returns the index of the first of n values that equals `value` or is a NaN, or n.
 using FindFn = int64_t (*)(int64_t n, const void* values, const void* value);
 FindFn FindFirstEqual(Lane lane);
-// Between memory and lanes: out[i] = in[0][i]; no function where both are the same.
+// Convert between storage type and lane type: out[i] = in[0][i]; no function if both are the same.
 TileCall LoadTile(ElementType type);
 TileCall StoreTile(ElementType type);
-// Of lanes that the type can hold as they are.
+// Stores lanes whose values are exact in the type.
 TileCall StoreRoundedTile(ElementType type);
 
-// out[i] = in[0][i] and out[i] = in[0][0].
+// Set out[i] = in[0][i] and out[i] = in[0][0].
 TileCall CopyTile(Lane lane);
 TileCall SplatTile(Lane lane);
 
-// out[i * out_stride] = in[i * in_stride], strides in elements of `width` bytes (1, 2, 4, 8 or 16).
+// Sets out[i * out_stride] = in[i * in_stride], strides in elements of `width` bytes (1, 2, 4, 8 or 16).
 void CopyStrided(int64_t n, int64_t width, void* out, int64_t out_stride, const void* in, int64_t in_stride);
-// out[i * out_stride] = in[positions[i] * in_stride]
+// Sets out[i * out_stride] = in[positions[i] * in_stride].
 void GatherStrided(int64_t n, int64_t width, void* out, int64_t out_stride, const void* in, int64_t in_stride,
                    const uint32_t* positions);
-// out[i] = start + i * step, as `convert` from s64 would give.
+// Sets out[i] = start + i * step, converted from s64.
 void FillIota(Lane lane, int64_t n, void* out, int64_t start, int64_t step);
 
-// An integer scalar of any type; numbers beyond int64_t become its largest.
+// Returns an integer scalar of any type; values beyond int64_t saturate.
 int64_t ReadInteger(ElementType type, const void* data);
 
 }  // namespace hlo::cpu

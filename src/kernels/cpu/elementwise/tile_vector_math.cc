@@ -1,4 +1,4 @@
-// Transcendental functions by vectors: our own, and those of glibc's vector library (4 ULP at most).
+// This file implements vectorised transcendental functions: our own and glibc's (at most 4 ULP).
 
 #include <cstring>
 
@@ -8,7 +8,7 @@
 namespace hlo::cpu {
 namespace {
 
-// Whole vectors, and the rest with ones behind it.
+// Processes full vectors; the tail is padded with ones.
 template <class F>
 void OwnLoop(int64_t n, void* out, const void* const* in, int64_t) {
   constexpr int64_t kWidth = kLanes<float>;
@@ -56,8 +56,7 @@ TileFn OwnTileOp(Opcode opcode, Lane lane) {
 namespace hlo::cpu {
 namespace {
 
-// Vectors of the widest of glibc's functions, and their names in the vector ABI: by letter, lanes and
-// operands.
+// The vector types of glibc's widest functions, and their names in the vector ABI (ISA, lanes, operands).
 #if defined(HLO_AVX512_VECTORS)
 using Floats = float __attribute__((vector_size(64)));
 using Doubles = double __attribute__((vector_size(64)));
@@ -116,7 +115,7 @@ V Read(const void* from) {
   return v;
 }
 
-// Whole vectors, and the rest padded with ones, for which every function has a value.
+// Processes full vectors; the tail is padded with ones, for which every function is defined.
 template <class V, class T, class F>
 void VectorLoop(int64_t n, void* out, const void* const* in, F f) {
   constexpr int64_t kWidth = sizeof(V) / sizeof(T);
