@@ -15,20 +15,20 @@
 namespace hlo::cpu {
 namespace {
 
-// Lines are cut in two where they can be: those too long for the cache, and those too few to fill the lanes.
+// Lines are split into two factors if they exceed the cache or are too few to fill the lanes.
 constexpr int64_t kLongestLanes = 2048, kShortestCut = 256, kLongestPart = 65536;
 
-// Elements of all plans that are kept.
+// Maximum number of elements of all cached plans.
 constexpr int64_t kMostKept = int64_t{1} << 22;
 
-// What a transform of n elements needs, made once and kept.
+// The cached plan of a transform of n elements.
 template <class R>
 struct LinePlan {
-  int64_t n, first = 1, second = 1;  // n = first * second; first is 1 where the line stays whole.
+  int64_t n, first = 1, second = 1;  // n = first * second; first is 1 if the line is not split.
   std::unique_ptr<LanePlan<R>> whole;
   std::shared_ptr<const LinePlan> first_plan, second_plan;
-  std::vector<std::complex<R>> roots;  // Of the cut: exp(-2 pi i k / n).
-  // Of a whole line too long for lanes and without small factors: Bluestein's method on lines.
+  std::vector<std::complex<R>> roots;  // Twiddle factors of the split: exp(-2 pi i k / n).
+  // Bluestein's algorithm, for lines that are too long for lanes and have large prime factors.
   std::shared_ptr<const LinePlan> wide;
   std::vector<std::complex<R>> chirp, filter;
 };
@@ -39,7 +39,7 @@ std::shared_ptr<const LinePlan<R>> PlanFor(int64_t n);
 template <class R>
 void TransformLine(const LinePlan<R>& plan, std::complex<R>* line, std::complex<R>* space);
 
-// The factor of n nearest to its square root from below, if both parts fit into lanes; else 1.
+// Returns the largest factor of n up to its square root if both factors fit into lanes, otherwise 1.
 int64_t MiddleFactor(int64_t n) {
   int64_t f = static_cast<int64_t>(std::sqrt(static_cast<double>(n)));
   while (f > 1 && n % f != 0) --f;
@@ -79,7 +79,7 @@ std::shared_ptr<LinePlan<R>> MakePlan(int64_t n) {
   return plan;
 }
 
-// Things that were made for a length, kept for the next time.
+// A cache of objects, indexed by length.
 template <class Made>
 class Kept {
  public:
@@ -112,7 +112,7 @@ std::shared_ptr<const LinePlan<R>> PlanFor(int64_t n) {
   return plans.Get(n, MakePlan<R>);
 }
 
-// exp(-2 pi i k / n) for k = 0, ..., n / 2.
+// Returns exp(-2 pi i k / n) for k = 0, ..., n / 2.
 template <class R>
 std::shared_ptr<const std::vector<std::complex<R>>> HalfRoots(int64_t n) {
   using Roots = std::vector<std::complex<R>>;
@@ -121,12 +121,12 @@ std::shared_ptr<const std::vector<std::complex<R>>> HalfRoots(int64_t n) {
       n, [](int64_t size) { return std::make_shared<const Roots>(UnitRoots<R>(size, size / 2 + 1)); });
 }
 
-// Lines of complex numbers in memory: line i begins at (i % inner) + (i / inner) * n * inner, and its
-// elements are `inner` apart.
+// Complex lines in memory: line i begins at (i % inner) + (i / inner) * n * inner, and its elements have
+// stride `inner`.
 template <class R>
 struct Lines {
   const std::complex<R>* from;
-  std::complex<R>* to;  // May be `from`.
+  std::complex<R>* to;  // May alias `from`.
   int64_t count, n, inner;
 
   int64_t Start(int64_t i) const { return i % inner + i / inner * n * inner; }
@@ -138,13 +138,13 @@ double LineNanoseconds(int64_t n, int64_t count) {
   return size * (std::log2(static_cast<double>(n) + 1) + 4) * 2 / kLanes<R>;
 }
 
-// The thread's vectors for a transform of n elements in lanes: re, im, work.
+// Returns the thread's scratch vectors for a transform in lanes: re, im, work.
 template <class R>
 Vector<R>* LaneSpace(const LanePlan<R>& plan) {
   return Scratch<Vector<R>>(ScratchSlot::kPanels, 2 * plan.size() + plan.work_size());
 }
 
-// Lines in lanes, as many at a time as there are.
+// Transforms lines in lanes, kLanes<R> lines at a time.
 template <class R>
 void TransformLanes(const LanePlan<R>& plan, const Lines<R>& lines, bool inverse) {
   constexpr int64_t kLane = kLanes<R>;
@@ -162,7 +162,8 @@ void TransformLanes(const LanePlan<R>& plan, const Lines<R>& lines, bool inverse
               });
 }
 
-// One dense line in place, forward, with n elements of space. With n = f s and x as a matrix [f, s]:
+// Transforms a dense line in place, forward, with n elements of scratch space. With n = f s and x as a matrix
+// [f, s]:
 //   X[k2 f + k1] = sum over j of (exp(-2 pi i j k1 / n) sum over i of x[i, j] w_f^(i k1)) w_s^(j k2).
 template <class R>
 void TransformCut(const LinePlan<R>& plan, std::complex<R>* line, std::complex<R>* space) {
@@ -213,13 +214,13 @@ void TransformLine(const LinePlan<R>& plan, std::complex<R>* line, std::complex<
   KeptVector<std::complex<R>> wide(static_cast<size_t>(size), std::complex<R>()), wide_space(wide);
   for (int64_t k = 0; k < plan.n; ++k) wide[k] = line[k] * plan.chirp[k];
   TransformLine(*plan.wide, wide.data(), wide_space.data());
-  // The inverse by conjugates on both sides.
+  // The inverse transform is the forward transform with conjugated input and output.
   for (int64_t k = 0; k < size; ++k) wide[k] = std::conj(wide[k] * plan.filter[k]);
   TransformLine(*plan.wide, wide.data(), wide_space.data());
   for (int64_t k = 0; k < plan.n; ++k) line[k] = std::conj(wide[k]) * plan.chirp[k];
 }
 
-// Every line from one array to another, or in place.
+// Transforms every line from one array to another, or in place.
 template <class R>
 void TransformLines(const Lines<R>& lines, bool inverse) {
   if (lines.count == 0 || lines.n == 0) return;
@@ -244,8 +245,8 @@ void TransformLines(const Lines<R>& lines, bool inverse) {
   }
 }
 
-// Lines of real numbers, n at a time, to bins 0, ..., n / 2. An even line is a complex one of half the
-// length:
+// Transforms real lines of n elements to bins 0, ..., n / 2. A line of even length is transformed as a
+// complex line of half the length:
 //   with z[j] = x[2j] + i x[2j + 1], X[k] = (Z[k] + conj Z[h - k]) / 2 - i w^k (Z[k] - conj Z[h - k]) / 2.
 template <class R>
 void RealToBins(const R* from, int64_t count, int64_t n, std::complex<R>* to) {
@@ -272,7 +273,7 @@ void RealToBins(const R* from, int64_t count, int64_t n, std::complex<R>* to) {
     for (int64_t k = 0; k < bins; ++k) {
       const C a = line[k == h ? 0 : k], b = std::conj(line[k == 0 ? 0 : h - k]);
       const C even = (a + b) * R(0.5), odd = (a - b) * R(0.5), w = roots[k];
-      // -i w odd
+      // Adds -i w odd to even.
       const R re = w.real() * odd.real() - w.imag() * odd.imag(),
               im = w.real() * odd.imag() + w.imag() * odd.real();
       out[k] = C(even.real() + im, even.imag() - re);
@@ -280,7 +281,7 @@ void RealToBins(const R* from, int64_t count, int64_t n, std::complex<R>* to) {
   });
 }
 
-// The inverse: bins 0, ..., n / 2 of each line to n real numbers.
+// Transforms bins 0, ..., n / 2 of each line to n real numbers.
 template <class R>
 void BinsToReal(const std::complex<R>* from, int64_t count, int64_t n, R* to) {
   using C = std::complex<R>;
@@ -305,7 +306,7 @@ void BinsToReal(const std::complex<R>* from, int64_t count, int64_t n, R* to) {
       const C a = k == 0 ? C(line[0].real()) : line[k];
       const C b = k == 0 ? C(line[h].real()) : std::conj(line[h - k]);
       const C even = (a + b) * R(0.5), half = (a - b) * R(0.5), w = std::conj(roots[k]);
-      // even + i w half
+      // Adds i w half to even.
       const R re = w.real() * half.real() - w.imag() * half.imag(),
               im = w.real() * half.imag() + w.imag() * half.real();
       out[k] = C(even.real() - im, even.imag() + re);
@@ -319,7 +320,7 @@ void BinsToReal(const std::complex<R>* from, int64_t count, int64_t n, R* to) {
   }
 }
 
-// Transforms dimensions first, ..., last of an array in place, but the first of them from another array.
+// Transforms dimensions first, ..., last of `from` into `array`; further passes are in place.
 template <class R>
 void TransformDims(const std::complex<R>* from, std::complex<R>* array, absl::Span<const int64_t> dims,
                    int64_t first, int64_t last, bool inverse) {

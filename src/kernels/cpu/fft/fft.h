@@ -1,16 +1,16 @@
 #pragma once
-// Discrete Fourier transforms of any length over the last one to three dimensions (semantics 6.5).
+// This file computes discrete Fourier transforms of any length over the last one to three dimensions
+// (semantics 6.5).
 
 #include "hlo_run/attribute.h"
 #include "kernels/cpu/memory/dense_array.h"
 
 namespace hlo::cpu {
 
-// c64 and f32, or c128 and f64; which of them stands where follows from the kind of transform.
+// Returns true for c64 with f32 and c128 with f64, in the order that the kind of transform requires.
 bool FftSupports(FftType type, ElementType input, ElementType output);
 
-// out = the transform of input over its last `length.size()` dimensions; the checker has found sizes and
-// types to fit together.
+// Transforms a shape-checked input over its last `length.size()` dimensions.
 void Fft(const DenseArray& input, FftType type, absl::Span<const int64_t> length, void* out,
          ElementType out_type, absl::Span<const int64_t> out_dims);
 

@@ -36,13 +36,13 @@ template <class V>
 [[gnu::always_inline]] inline Pair<V> Subtract(const Pair<V>& a, const Pair<V>& b) {
   return {a.re - b.re, a.im - b.im};
 }
-// -i x.
+// Returns -i x.
 template <class V>
 [[gnu::always_inline]] inline Pair<V> Turn(const Pair<V>& x) {
   return {x.im, -x.re};
 }
 
-// b[k] = sum over j of a[j] exp(-2 pi i j k / kRadix).
+// Computes b[k] = sum over j of a[j] exp(-2 pi i j k / kRadix).
 template <class R, int kRadix, class V>
 [[gnu::always_inline]] inline void Butterfly(const Pair<V>* a, Pair<V>* b) {
   if constexpr (kRadix == 2) {
@@ -83,7 +83,7 @@ template <class R, int kRadix, class V>
   }
 }
 
-// One pass of Stockham's algorithm, which leaves the result in order:
+// Performs one stage of the Stockham autosort algorithm:
 //   y[q + s (r p + k)] = exp(-2 pi i p k / (r m)) sum over j of x[q + s (p + m j)] exp(-2 pi i j k / r).
 template <class R, int kRadix>
 void RunStage(int64_t m, int64_t s, const std::complex<R>* twiddles, const Vector<R>* x_re,
@@ -109,7 +109,7 @@ void RunStage(int64_t m, int64_t s, const std::complex<R>* twiddles, const Vecto
   }
 }
 
-// The same for any radix.
+// Performs a stage of any radix.
 template <class R>
 void RunAnyStage(int64_t radix, int64_t m, int64_t s, const std::complex<R>* twiddles,
                  const std::complex<R>* roots, const Vector<R>* x_re, const Vector<R>* x_im, Vector<R>* y_re,
@@ -171,13 +171,13 @@ LanePlan<R>::LanePlan(int64_t n) : n_(n) {
   int64_t size = 1;
   while (size < 2 * n - 1) size *= 2;
   bluestein_->plan = std::make_unique<LanePlan>(size);
-  // exp(-pi i k^2 / n), k^2 modulo 2n.
+  // The chirp is exp(-pi i k^2 / n), with k^2 modulo 2n.
   const std::vector<std::complex<R>> roots = UnitRoots<R>(2 * n, 2 * n);
   for (int64_t k = 0, square = 0; k < n; ++k) {
     bluestein_->chirp.push_back(roots[square]);
     square = (square + 2 * k + 1) % (2 * n);
   }
-  // The transform of the conjugate chirp, both ways from 0, over the size.
+  // The filter is the transform of the conjugate chirp, symmetric around 0, divided by the size.
   std::vector<V> re(static_cast<size_t>(size)), im(re),
       work(static_cast<size_t>(bluestein_->plan->work_size()));
   for (int64_t k = 0; k < n; ++k) {

@@ -1,6 +1,6 @@
 #pragma once
-// Transforms of one length, as many at a time as a vector has lanes: element k of all of them is one vector
-// of real and one of imaginary parts.
+// This file transforms kLanes lines of one length at a time: element k of all lines is one vector of real and
+// one of imaginary parts.
 
 #include <complex>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace hlo::cpu {
 
-// Roots exp(-2 pi i k / n) for k = 0, ..., count - 1, each rounded once.
+// Returns the roots exp(-2 pi i k / n) for k = 0, ..., count - 1, each rounded once.
 template <class R>
 std::vector<std::complex<R>> UnitRoots(int64_t n, int64_t count);
 
@@ -23,20 +23,20 @@ class LanePlan {
   explicit LanePlan(int64_t n);
 
   int64_t size() const { return n_; }
-  // Vectors of work space that Run needs.
+  // Returns the number of work vectors that Run needs.
   int64_t work_size() const;
-  // Forward transform of x = re + i im, in place, in natural order; the inverse but for its scale when re and
-  // im change places.
+  // Computes the forward transform of x = re + i im in place, in natural order. With re and im swapped, it
+  // computes the unscaled inverse.
   void Run(V* re, V* im, V* work) const;
 
  private:
   struct Stage {
     int64_t radix, m, stride;
     std::vector<std::complex<R>> twiddles;  // [m, radix - 1]
-    std::vector<std::complex<R>> roots;     // Of a radix without a kernel of its own.
+    std::vector<std::complex<R>> roots;     // The roots of a radix without a special kernel.
   };
-  // X[k] = chirp[k] * sum over j of (x[j] chirp[j]) conj(chirp[k - j]), the sum by transforms of a power
-  // of 2.
+  // Bluestein's algorithm: X[k] = chirp[k] * sum over j of (x[j] chirp[j]) conj(chirp[k - j]). The
+  // convolution uses transforms of a power of 2.
   struct Bluestein {
     std::unique_ptr<LanePlan> plan;
     std::vector<std::complex<R>> chirp, filter;
@@ -49,7 +49,7 @@ class LanePlan {
   std::unique_ptr<Bluestein> bluestein_;
 };
 
-// Whether n has prime factors of at most 31 alone, so that stages do it.
+// Returns true if all prime factors of n are at most 31.
 bool IsSmooth(int64_t n);
 
 }  // namespace hlo::cpu

@@ -5,7 +5,7 @@
 namespace hlo::cpu {
 namespace {
 
-// Whether lane l belongs to the element next to lane l - 1's, for all lanes.
+// Returns true if all lanes are used and their lines begin at consecutive elements.
 template <class R>
 bool AreNeighbours(const int64_t* start, int64_t count) {
   bool are = count == kLanes<R>;
@@ -22,7 +22,7 @@ R* Parts(std::complex<R>* x) {
   return reinterpret_cast<R*>(x);
 }
 
-// Two vectors of complex numbers as real and imaginary parts, and back.
+// Separate two vectors of complex numbers into real and imaginary parts, and join them.
 template <class R, size_t... kLane>
 [[gnu::always_inline]] inline void Separate(Vector<R> a, Vector<R> b, Vector<R>* re, Vector<R>* im,
                                             std::index_sequence<kLane...>) {
@@ -37,10 +37,10 @@ template <class R, size_t... kLane>
   *b = __builtin_shufflevector(re, im, static_cast<int>(n / 2 + kLane / 2 + kLane % 2 * n)...);
 }
 
-// Rows of neighbours lie far apart, often a power of two: nothing else asks for them ahead.
+// The prefetch distance in rows. Hardware prefetchers miss rows with a large stride.
 constexpr int64_t kRowsAhead = 8;
 
-// A square of parts: a vector of each line holds both parts of this many of its elements.
+// The number of complex elements per vector, and thus the width of a register tile.
 template <class R>
 constexpr int kAtOnce = kLanes<R> / 2;
 

@@ -1,6 +1,6 @@
 #pragma once
-// Between lines of complex numbers in memory and lanes: element k of as many lines as a vector has lanes is
-// one vector of real and one of imaginary parts.
+// This file moves complex lines between memory and lanes: element k of kLanes lines is one vector of real and
+// one of imaginary parts.
 
 #include <complex>
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace hlo::cpu {
 
-// re[k], im[k] = element k of `count` lines of n, which begin at from[start[...]] and whose elements are
-// `step` apart; lanes without a line are zeros.
+// Sets re[k], im[k] to element k of `count` lines of n elements, which begin at from[start[...]] and have
+// stride `step`. Unused lanes are zero.
 template <class R>
 void Gather(const std::complex<R>* from, const int64_t* start, int64_t count, int64_t n, int64_t step,
             Vector<R>* re, Vector<R>* im);
 
-// The other way, times `scale`.
+// Stores the lanes in the lines, multiplied by `scale`.
 template <class R>
 void Scatter(const Vector<R>* re, const Vector<R>* im, const int64_t* start, int64_t count, int64_t n,
              int64_t step, R scale, std::complex<R>* to);
