@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kStartsAtOnce = 512;
 
-// The slices of a gather, each a copy of `window` from a start to a place that strides over the starts give.
+// The slices of a gather: copies of `window` from the starts to result positions with strides `to_strides`.
 struct Slices {
   const WindowStarts& starts;
   absl::InlinedVector<CopyDim, 6> window;
@@ -23,7 +23,7 @@ struct Slices {
   std::byte* to;
 };
 
-// Starts and places of [begin, begin + n).
+// The source and result offsets of slices [begin, begin + n).
 struct Chunk {
   std::array<int64_t, kStartsAtOnce> from, to;
   Chunk(const Slices& slices, int64_t begin, int64_t n) {
@@ -32,7 +32,7 @@ struct Chunk {
   }
 };
 
-// Elements of the window one by one, each at all starts.
+// Gathers the window element by element, each for all starts.
 template <class T>
 void GatherElements(const Slices& slices, const Chunk& chunk, int64_t n) {
   Index dims, from_strides, to_strides;
@@ -61,7 +61,7 @@ void Gather(const DenseArray& operand, const DenseArray& indices, const GatherDi
   }
   const auto rank = static_cast<int64_t>(operand.dims.size());
   const auto result_rank = static_cast<int64_t>(result_dims.size());
-  Index last_start(operand.dims);  // A slice of nothing starts at an element all the same.
+  Index last_start(operand.dims);  // An empty slice still has a start.
   for (int64_t d = 0; d < rank; ++d) last_start[d] -= std::max<int64_t>(1, dims.slice_sizes[d]);
   const WindowStarts starts(indices, dims.starts, operand.dims, last_start, true);
   const Index from_strides = RowMajorStrides(operand.dims), to_strides = RowMajorStrides(result_dims);
@@ -76,13 +76,13 @@ void Gather(const DenseArray& operand, const DenseArray& indices, const GatherDi
     if (dims.slice_sizes[d] == 1) continue;
     slices.window.push_back({dims.slice_sizes[d], from_strides[d], to_strides[dims.offset_dims[k]]});
   }
-  int64_t dense = 1;  // Elements of the slice that lie side by side in both; all of them?
+  int64_t dense = 1;  // The number of slice elements that are contiguous in both arrays.
   for (auto d = slices.window.rbegin(); d != slices.window.rend(); ++d) {
     if (d->from_stride != dense || d->to_stride != dense) break;
     dense *= d->size;
   }
   const bool whole = dense > 1 && dense * starts.count() == count;
-  // Slices as rows where the result has them side by side.
+  // Slices are copied as rows if they are contiguous in the result.
   const bool by_rows = !slices.window.empty() && slices.window.back().to_stride == 1;
   const int64_t chunks = (starts.count() + kStartsAtOnce - 1) / kStartsAtOnce;
   ParallelFor(chunks, static_cast<double>(count), [&](int64_t c) {
@@ -103,12 +103,12 @@ void Gather(const DenseArray& operand, const DenseArray& indices, const GatherDi
 
 namespace {
 
-// Rows of elements of each array, combined in lanes.
+// Combines rows of elements of each array in their lane types.
 class RowCombiner {
  public:
   RowCombiner(absl::Span<const ScatterArray> arrays, const TileCode* code) : arrays_(arrays), code_(code) {}
 
-  // result[to + i * to_stride] and update[from + i * from_stride] for i of [0, n).
+  // Combines result[to + i * to_stride] with update[from + i * from_stride] for i of [0, n).
   void Run(int64_t n, int64_t to, int64_t to_stride, int64_t from, int64_t from_stride) {
     if (code_ == nullptr) {
       const ScatterArray& array = arrays_[0];
@@ -197,7 +197,7 @@ void Scatter(absl::Span<const ScatterArray> arrays, absl::Span<const int64_t> op
   const Index window_dims = OtherDims(rank, dims.inserted_window_dims, dims.starts.operand_batching_dims);
   Index last_start(operand_dims);
   for (int64_t& last : last_start) --last;
-  // The window: rows along its last dimension that is more than one element.
+  // The window consists of rows along its last dimensions of more than one element.
   Index outer_dims, outer_to, outer_from;
   CopyDim row{1, 1, 1};
   for (size_t k = 0; k < window_dims.size(); ++k) {

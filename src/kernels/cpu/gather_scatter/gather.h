@@ -1,5 +1,5 @@
 #pragma once
-// gather and scatter on dense arrays.
+// This file implements gather and scatter on dense arrays.
 
 #include "kernels/cpu/gather_scatter/scatter_loops.h"
 #include "kernels/cpu/gather_scatter/window_starts.h"
@@ -23,8 +23,8 @@ struct ScatterArray {
   void* result;  // Holds the operand; updated in place.
   const void* update;
 };
-// `combiner` says what becomes of an element and an update: the update itself, where there is no code.
-// `elementwise` do the same of single elements, where there are such loops.
+// Scatters updates into the results. `combiner` combines an element and an update; if it is nullptr, the
+// update replaces the element. `elementwise` are equivalent loops over single elements, if there are any.
 void Scatter(absl::Span<const ScatterArray> arrays, absl::Span<const int64_t> operand_dims,
              const DenseArray& indices, absl::Span<const int64_t> update_dims, const ScatterDims& dims,
              const TileCode* combiner, const ScatterLoops& elementwise);

@@ -1,5 +1,5 @@
 #pragma once
-// What scatter does to single elements, on types whose elements lie in memory as in lanes.
+// This file scatters single elements, for types that are stored in their lane type.
 
 #include <cstdint>
 #include <optional>
@@ -10,14 +10,14 @@
 namespace hlo::cpu {
 
 struct ScatterLoops {
-  // result[at[i]] = result[at[i]] op update[from[i]] for i of [0, n) in order, but where at[i] < 0.
+  // Computes result[at[i]] = result[at[i]] op update[from[i]] for i of [0, n) in order, and skips at[i] < 0.
   void (*by_place)(int64_t n, void* result, const int64_t* at, const void* update,
                    const int64_t* from) = nullptr;
-  // The same with at[i] = index[i], but where it is outside [0, count), and from[i] = i.
+  // Does the same with at[i] = index[i] and from[i] = i, and skips indices outside [0, count).
   void (*by_index)(int64_t n, void* result, int64_t count, const int32_t* index,
                    const void* update) = nullptr;
 };
-// Of the operations that FindTileFold has; without one the update takes the element's place.
+// Returns the loops for an operation of FindTileFold; without an opcode, updates replace elements.
 ScatterLoops FindScatterLoops(std::optional<Opcode> opcode, ElementType type);
 
 }  // namespace hlo::cpu

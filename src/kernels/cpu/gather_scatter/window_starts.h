@@ -1,5 +1,5 @@
 #pragma once
-// Where do the windows of gather and scatter begin?
+// This file computes the window starts of gather and scatter.
 
 #include <cstdint>
 #include <optional>
@@ -12,28 +12,29 @@ namespace hlo::cpu {
 
 struct StartDims {
   int64_t index_vector_dim;
-  // Which dimension of the operand each entry of an index vector belongs to.
+  // The dimension of the operand for each entry of an index vector.
   absl::Span<const int64_t> start_index_map;
   absl::Span<const int64_t> operand_batching_dims, indices_batching_dims;
 };
 
 class WindowStarts {
  public:
-  // Starts are places in an array of `operand_dims`, clamped to [0, last_start] or missing beyond.
+  // Starts are offsets in an array of `operand_dims`; indices are clamped to [0, last_start], or out-of-range
+  // starts are -1.
   WindowStarts(const DenseArray& indices, const StartDims& dims, absl::Span<const int64_t> operand_dims,
                Index last_start, bool clamps);
 
-  // One for each position over the dimensions of the indices but index_vector_dim.
+  // There is one start per position of the indices' dimensions without index_vector_dim.
   const Index& dims() const { return dims_; }
   int64_t count() const { return Product(dims_); }
-  // Where all indices are s32 that lie side by side, and each is the start of its position unless it is
-  // outside [0, limit): that limit.
+  // Returns the limit if all indices are contiguous s32 values that are the starts themselves, provided that
+  // they are in [0, limit).
   std::optional<int64_t> IndexLimit() const;
-  // Of positions [begin, begin + n), row-major; -1: outside.
+  // Computes the starts of row-major positions [begin, begin + n); -1 is out of range.
   void Compute(int64_t begin, int64_t n, int64_t* starts) const;
 
  private:
-  // Those of a run along the last dimension, from the odometer's position on.
+  // Computes a run of starts along the last dimension, from the odometer's position on.
   template <class T>
   void ComputeRun(const Odometer& position, int64_t n, int64_t* starts) const;
   void AddBatches(const Odometer& position, int64_t n, int64_t* starts) const;
