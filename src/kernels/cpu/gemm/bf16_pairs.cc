@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kExponentBias = 127, kMantissaBits = 7;
 
-// The smallest magnitude of n neighbours but for zeros, less one; 0xffff where there is none.
+// Returns the smallest nonzero magnitude of n contiguous elements minus one, or 0xffff if all are zero.
 uint16_t SmallestLessOne(const bfloat16* from, int64_t n) {
   uint16_t smallest = 0xffff;
   for (int64_t i = 0; i < n; ++i) {
@@ -21,8 +21,8 @@ uint16_t SmallestLessOne(const bfloat16* from, int64_t n) {
   return smallest;
 }
 
-// The biased exponent of the matrix's smallest number other than 0: 0 for denormals, and where elements are
-// no neighbours; 255: none.
+// Returns the biased exponent of the smallest nonzero element of the matrix: 0 for denormals and for matrices
+// without unit stride, 255 if all elements are zero.
 int SmallestExponent(const BF16Matrix& matrix, int64_t count, int64_t k_count) {
   const bool by_rows = matrix.k_stride == 1;
   if (!by_rows && matrix.stride != 1) return 0;
@@ -51,7 +51,7 @@ bool HaveNormalProducts(const BF16Matrix& a, int64_t rows, const BF16Matrix& b, 
   if (left == 0) return false;
   const int right = SmallestExponent(b, columns, k_count);
   if (right == 0) return false;
-  // All sums are multiples of the last bit of the smallest product.
+  // Every sum is a multiple of the last bit of the smallest product.
   constexpr int kSmallestNormal = -126;
   return left + right - 2 * kExponentBias - 2 * kMantissaBits >= kSmallestNormal;
 }
@@ -69,7 +69,7 @@ void BF16PairSource<kWidth>::PackPair(int64_t first, int64_t count, int64_t k, f
 template <int kWidth>
 void BF16PairSource<kWidth>::Pack(int64_t first, int64_t count, int64_t k_first, int64_t k_count,
                                   float* panel) const {
-  const int64_t whole = std::min(k_count, k_count_ / 2 - k_first);  // Pairs of two terms.
+  const int64_t whole = std::min(k_count, k_count_ / 2 - k_first);  // Pairs with two terms.
   int64_t k = 0;
   if (matrix_.k_stride == 1) {
     alignas(64) float pairs[kWidth * kPanelDepth];

@@ -1,22 +1,22 @@
 #pragma once
-// Matrices of bf16 as panels of pairs, for processors that multiply two terms of a sum at once.
+// This file packs bf16 matrices into panels of pairs, for instructions that multiply two terms at once.
 
 #include "kernels/cpu/gemm/gemm.h"
 #include "kernels/cpu/gemm/gemm_core.h"
 
 namespace hlo::cpu {
 
-// An operand's matrix in memory; element (i, k) is data[i * stride + k * k_stride].
+// An operand in memory; element (i, k) is data[i * stride + k * k_stride].
 struct BF16Matrix {
   const bfloat16* data;
   int64_t stride, k_stride;
 };
 
-// Element (i, k) of its panels has the bits of term 2k in its lower half, those of 2k + 1 in its upper one.
+// Packs two terms into each element: term 2k in the lower half, term 2k + 1 in the upper half.
 template <int kWidth>
 class BF16PairSource final : public PanelSource<float, kWidth> {
  public:
-  // Terms from k_count on are 0.
+  // Terms from index k_count on are 0.
   BF16PairSource(const BF16Matrix& matrix, int64_t k_count) : matrix_(matrix), k_count_(k_count) {}
   void Pack(int64_t first, int64_t count, int64_t k_first, int64_t k_count, float* panel) const override;
 
@@ -27,9 +27,8 @@ class BF16PairSource final : public PanelSource<float, kWidth> {
   int64_t k_count_;
 };
 
-// Whether no product of two elements, and no sum of such products, can be a denormal number other than 0,
-// which the processor would take for 0; false also where that is not known. Both have terms that are
-// neighbours, or rows and columns that are.
+// Returns true if no product of two elements and no sum of such products can be a nonzero denormal, which the
+// processor would flush to zero. Returns false if that is unknown. Each matrix must have a unit stride.
 bool HaveNormalProducts(const BF16Matrix& a, int64_t rows, const BF16Matrix& b, int64_t columns,
                         int64_t k_count);
 

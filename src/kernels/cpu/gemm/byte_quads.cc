@@ -20,7 +20,7 @@ void ByteQuadSource<kWidth, kIsFirst>::PackQuad(int64_t first, int64_t count, in
 template <int kWidth, bool kIsFirst>
 void ByteQuadSource<kWidth, kIsFirst>::Pack(int64_t first, int64_t count, int64_t k_first, int64_t k_count,
                                             uint32_t* panel) const {
-  const int64_t whole = std::min(k_count, k_count_ / 4 - k_first);  // Quads of four terms.
+  const int64_t whole = std::min(k_count, k_count_ / 4 - k_first);  // Quads with four terms.
   int64_t k = 0;
   if (k_stride_ == 1 && whole > 0) {
     alignas(64) uint32_t quads[kWidth * kPanelDepth];

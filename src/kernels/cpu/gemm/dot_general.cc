@@ -6,11 +6,11 @@
 namespace hlo::cpu {
 namespace {
 
-// Dimensions that both operands share, with their strides in each. An operand that lacks them has stride 0.
+// Dimensions that both operands share, with their strides in each. The stride of a missing dimension is 0.
 struct SharedDims {
   Index sizes, lhs, rhs;
 
-  // Dimensions of size 1 say nothing; neighbours in every array become one.
+  // Drops dimensions of size 1 and merges dimensions that are contiguous in both arrays.
   void Merge() {
     SharedDims merged;
     for (int64_t d = 0; d < sizes.rank(); ++d) {
@@ -30,7 +30,7 @@ struct SharedDims {
     *this = std::move(merged);
   }
 
-  // The order in which terms are added is ours to choose: that of the lhs in memory.
+  // Sorts the contracting dimensions by decreasing stride in the lhs. The order of summation is unspecified.
   void Sort() {
     Index order = Zeros(sizes.rank());
     std::iota(order.begin(), order.end(), 0);
@@ -44,7 +44,7 @@ Index FreeDims(const DenseArray& array, const DotSide& side) {
   return OtherDims(static_cast<int64_t>(array.dims.size()), side.batch, side.contracting);
 }
 
-// One stride where that is enough, else all dimensions.
+// Sets a single stride if it suffices, otherwise all sizes and strides.
 void SetStrides(const Index& sizes, const Index& strides, int64_t* stride, Index* all_sizes,
                 Index* all_strides) {
   if (sizes.rank() <= 1) {

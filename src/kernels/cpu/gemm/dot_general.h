@@ -1,6 +1,6 @@
 #pragma once
-// dot as a batch of matrix products (semantics 6.1): dimensions that lie side by side in both operands become
-// one, the rest is strides. No operand is copied but into the panels of the product.
+// This file lowers dot to batched matrix products (semantics 6.1). Dimensions that are contiguous in both
+// operands are merged, the others are expressed by strides. Operands are copied only when panels are packed.
 
 #include "absl/types/span.h"
 #include "kernels/cpu/gemm/gemm.h"
@@ -9,13 +9,13 @@
 
 namespace hlo::cpu {
 
-// Dimensions of an operand, in pairs with those of the other.
+// Dimensions of one operand, in pairs with those of the other.
 struct DotSide {
   absl::Span<const int64_t> batch, contracting;
 };
 
-// out[batch, free lhs, free rhs] = the sum of lhs * rhs over the contracting dimensions, for types that
-// GemmSupports. out is dense; it must not overlap the operands.
+// Describes out[batch, free lhs, free rhs] = sum of lhs * rhs over the contracting dimensions, for types that
+// GemmSupports accepts. `out` is dense and must not overlap the operands.
 GemmProblem DotProblem(const DenseArray& lhs, const DotSide& lhs_dims, const DenseArray& rhs,
                        const DotSide& rhs_dims, void* out, ElementType out_type);
 

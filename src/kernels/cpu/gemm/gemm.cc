@@ -15,7 +15,7 @@
 namespace hlo::cpu {
 namespace {
 
-// One product of the batch, a and b with their data where it begins.
+// One product of a batch; the data pointers of a and b include the batch offsets.
 struct OneProduct {
   int64_t m, n, k;
   GemmOperand a, b;
@@ -23,7 +23,7 @@ struct OneProduct {
 
 template <class T>
 ProductSink<T> SinkOf(const GemmProblem& problem) {
-  // The bits of an integer are the same with a sign and without.
+  // Signed and unsigned integers have the same bits.
   const bool is_native = DispatchType(problem.c_type, []<ElementType kType>() {
     using N = Native<kType>;
     constexpr bool same_bits = std::is_integral_v<N> && std::is_integral_v<T> && sizeof(N) == sizeof(T);
@@ -36,7 +36,7 @@ ProductSink<T> SinkOf(const GemmProblem& problem) {
           .epilogue = &problem.epilogue};
 }
 
-// The elements of an operand in scratch memory.
+// Computes the elements of an operand into scratch memory.
 GemmOperand Computed(GemmOperand x, int64_t rows, int64_t columns) {
   const bool by_rows = x.column_stride == 1;
   const int64_t lines = by_rows ? rows : columns, length = by_rows ? columns : rows;
@@ -49,7 +49,7 @@ GemmOperand Computed(GemmOperand x, int64_t rows, int64_t columns) {
   return x;
 }
 
-// Few rows, or few columns: those as dense numbers of T, and the other matrix in one pass.
+// Multiplies a matrix of few rows or columns, widened to T, with the other matrix, which is read once.
 template <class T>
 void MultiplyThin(const OneProduct& p, const ProductSink<T>& sink) {
   const bool few_rows = p.m <= p.n;
@@ -83,7 +83,7 @@ bool IsNested(const GemmOperand& operand) {
   return !operand.row_sizes.empty() || !operand.column_sizes.empty();
 }
 
-// The dimensions that a row or column index runs through.
+// The dimensions that a row or column index spans.
 struct Dims {
   Index sizes, strides;
 };
@@ -94,7 +94,7 @@ Dims ColumnDims(const GemmOperand& x, int64_t count) {
   return x.column_sizes.empty() ? Dims{{count}, {x.column_stride}} : Dims{x.column_sizes, x.column_strides};
 }
 
-// f(source) with the panels of an operand whose element (i, k) lies along `dims` and `k_dims`.
+// Calls f with a panel source for an operand whose element (i, k) is addressed through `dims` and `k_dims`.
 template <class T, int kWidth, class F>
 void WithSource(const GemmOperand& x, const Dims& dims, const Dims& k_dims, F&& f) {
   if (x.compute != nullptr) {
@@ -106,7 +106,7 @@ void WithSource(const GemmOperand& x, const Dims& dims, const Dims& k_dims, F&& 
   }
 }
 
-// Whether the product takes as long as it takes to read the larger matrix.
+// Returns true if the product is bound by the time to read the larger matrix.
 template <class T>
 bool IsThin(const OneProduct& p) {
   constexpr int64_t kManyColumns = 64;
@@ -123,7 +123,7 @@ bool HavePairsOfBF16(const GemmOperand& a, const GemmOperand& b, int64_t m, int6
          terms >= kWorthwhile;
 }
 
-// False, and nothing is done, where the operands are others or the numbers too small.
+// Returns false, and writes nothing, if the operands are not plain bf16 matrices or their elements too small.
 bool MultiplyBF16(const OneProduct& p, const ProductSink<float>& sink) {
   if (!IsPlainMatrix(p.a) || !IsPlainMatrix(p.b) || !HavePairsOfBF16(p.a, p.b, p.m, p.n, p.k)) return false;
   const BF16Matrix a{static_cast<const bfloat16*>(p.a.data), p.a.row_stride, p.a.column_stride};
@@ -181,7 +181,7 @@ void MultiplyBatch(const GemmProblem& problem) {
   const double each = ProductNanoseconds<T>(static_cast<double>(problem.m) * static_cast<double>(problem.n) *
                                             static_cast<double>(problem.k)) +
                       100;
-  // Large products share the threads; small ones, and many, get one each.
+  // Large products use all threads; many or small ones run on one thread each.
   if (count < 4 * ThreadCount() && each > 100'000) {
     for (int64_t batch = 0; batch < count; ++batch) one(batch);
   } else {

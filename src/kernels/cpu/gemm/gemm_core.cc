@@ -25,7 +25,7 @@ constexpr int64_t RoundUp(int64_t value, int64_t step) { return (value + step - 
 
 // --- Packing
 
-// A panel of b for complex numbers: of each row real parts, then imaginary parts.
+// Separates a complex panel of b into real parts followed by imaginary parts in each row.
 template <class T>
 void SplitParts(int64_t k_count, T* panel) {
   using R = Part<T>;
@@ -43,18 +43,18 @@ void SplitParts(int64_t k_count, T* panel) {
 
 // --- Blocks
 
-// Of a panel count, how many go into one piece of work: few enough that there are pieces for many threads,
-// many enough that their panels stay in the second level of the cache.
+// Returns the number of panels in a work item: small enough to occupy many threads, large enough for the
+// panels to stay in the L2 cache.
 int64_t PanelsPerPiece(int64_t panels, int64_t most, int64_t pieces_wanted) {
   return std::clamp<int64_t>(panels / std::max<int64_t>(1, pieces_wanted), 1, most);
 }
 
-// An epilogue wants long rows; the panels of short sums are small.
+// Limits the width of a work item: epilogues prefer long rows, and panels of short sums are small.
 int64_t WidestPiece(int64_t k_count) { return std::clamp<int64_t>(256 * kPanelDepth / k_count, 256, 1024); }
 
 constexpr int64_t kSmallBlock = 256 << 10;  // In bytes.
 
-// A block of the result, and the panels of both operands for kPanelDepth terms.
+// A block of the result, with the packed panels of both operands for up to kPanelDepth terms.
 template <class T, Terms kTerms>
 struct Block {
   static constexpr int kRows = kPanelRows<T>, kColumns = kPanelColumns<T>;
@@ -91,7 +91,7 @@ struct Block {
     });
   }
 
-  // The row panels and column panels of a piece of the product.
+  // The extent of a work item, in row panels and column panels.
   struct Piece {
     int64_t tall, wide;
   };
@@ -107,17 +107,17 @@ struct Block {
     return {PanelsPerPiece(row_panels, tallest, 64 / (column_panels / wide + 1)), wide};
   }
 
-  // Adds the panels' product to the sums, or stores it; finishes them after the last.
+  // Stores the panels' product or adds it to the sums, and finishes the sums if `is_last`.
   void Multiply(int64_t k_count, bool add, bool is_last, const ProductSink<T>& sink) const {
     const int64_t row_panels = RowPanels(), column_panels = ColumnPanels();
     const auto [tall, wide] = PieceOf(k_count, sink.HasEpilogue());
     const int64_t down = RoundUp(row_panels, tall) / tall, across = RoundUp(column_panels, wide) / wide;
     const auto terms =
         static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(k_count);
-    // Pieces of a small block have short rows, and the block stays in the cache as a whole.
+    // Work items of a small block have short rows, and the whole block stays in the cache.
     const bool finishes_whole =
         is_last && sink.HasEpilogue() && rows * columns * static_cast<int64_t>(sizeof(T)) <= kSmallBlock;
-    const bool is_only = is_last && !add;  // Sums of a piece go nowhere else.
+    const bool is_only = is_last && !add;  // The sums of a work item are needed nowhere else.
     ParallelFor(down * across, ProductNanoseconds<T>(terms), [&](int64_t piece) {
       const int64_t i = piece % down * tall, j = piece / down * wide;
       const int64_t i_end = std::min(i + tall, row_panels), j_end = std::min(j + wide, column_panels);
@@ -142,7 +142,7 @@ struct Block {
   }
 };
 
-// sink = a * b over all of k, block after block.
+// Computes the product over terms k_begin, ..., k_end - 1 block by block and writes it to the sink.
 template <class T, Terms kTerms>
 void MultiplyBlocks(int64_t m, int64_t n, int64_t k_begin, int64_t k_end,
                     const PanelSource<T, kPanelRows<T>>& a, const PanelSource<T, kPanelColumns<T>>& b,
@@ -185,7 +185,7 @@ void* Scratch(ScratchSlot slot, int64_t byte_count) {
   static thread_local ScratchBuffer buffers[static_cast<int>(ScratchSlot::kCount)];
   ScratchBuffer& buffer = buffers[static_cast<int>(slot)];
   if (buffer.byte_count < byte_count) {
-    // Panels are read in turn with rows that lie far apart: each takes an entry of the table of pages.
+    // Large pages: panels are read together with distant rows, each of which needs a TLB entry.
     constexpr int64_t kPage = 4096, kManyPages = 2 << 20;
     buffer.data = nullptr;
     buffer.byte_count = RoundUp(byte_count, kPage);
@@ -199,7 +199,7 @@ template <class T, Terms kTerms>
 void MultiplyPanels(int64_t m, int64_t n, int64_t k, const PanelSource<T, kPanelRows<T>>& a,
                     const PanelSource<T, kPanelColumns<T>>& b, const ProductSink<T>& sink) {
   if (m == 0 || n == 0) return;
-  // A long sum for a small result: pieces of it, then their sum in order.
+  // Long sums of a small result are split along k; the partial sums are added in a fixed order.
   constexpr int64_t kLongest = 8 * kPanelDepth, kMostPieces = 16;
   const int64_t pieces = m * n <= 128 * 128 ? std::min(k / kLongest, kMostPieces) : 1;
   if (pieces <= 1 && k > 0) return MultiplyBlocks<T, kTerms>(m, n, 0, k, a, b, sink);

@@ -1,6 +1,6 @@
 #pragma once
-// The blocked matrix product under Gemm and Convolution: operands come as panels that a source packs from
-// wherever they lie, the result goes through a sink that rounds it.
+// This file declares the blocked matrix product behind Gemm and Convolution. Panel sources pack the operands,
+// and a sink rounds and stores the result.
 
 #include <algorithm>
 #include <complex>
@@ -21,38 +21,39 @@ template <class R>
 struct PartOf<std::complex<R>> {
   using type = R;
 };
-// The real type that T consists of.
+// The real component type of T.
 template <class T>
 using Part = typename PartOf<T>::type;
 template <class T>
 inline constexpr bool kComplex = !std::is_same_v<T, Part<T>>;
 
-// A panel of a is kPanelRows<T> rows wide, one of b kPanelColumns<T> columns: what one call of the innermost
-// kernel keeps in registers.
+// The register tile of the micro-kernel: a panel of a has kPanelRows<T> rows, a panel of b has
+// kPanelColumns<T> columns.
 template <class T>
 inline constexpr int kPanelRows = kVectorRegisters == 32 ? 12 : 6;
 template <class T>
 inline constexpr int kPanelColumns = kLanes<Part<T>>*(kComplex<T> ? 1 : 2);
-// Terms that are summed up in registers before they are added to the result.
+// The number of terms that are accumulated in registers before they are added to the result.
 inline constexpr int64_t kPanelDepth = 256;
 
-// One operand of a product as panels.
+// Packs one operand of a product into panels.
 template <class T, int kWidth>
 class PanelSource {
  public:
   virtual ~PanelSource() = default;
-  // panel[k * kWidth + i] = element (first + i, k_first + k) for i < count; zeros for count <= i < kWidth.
+  // Sets panel[k * kWidth + i] = element (first + i, k_first + k) for i < count, and 0 for count <= i <
+  // kWidth.
   virtual void Pack(int64_t first, int64_t count, int64_t k_first, int64_t k_count, T* panel) const = 0;
-  // As many panels as there are for `count`, one after the other.
+  // Packs all panels for `count` rows or columns, one after the other.
   virtual void PackPanels(int64_t first, int64_t count, int64_t k_first, int64_t k_count, T* panels) const {
     for (; count > 0; first += kWidth, count -= kWidth, panels += kWidth * k_count)
       Pack(first, std::min<int64_t>(kWidth, count), k_first, k_count, panels);
   }
   virtual int64_t bunch() const { return 4; }       // Panels that a thread packs together.
-  virtual double nanoseconds() const { return 0; }  // Of an element, besides packing.
+  virtual double nanoseconds() const { return 0; }  // Time per element besides packing.
 };
 
-// A matrix in memory, of any type that widens to T.
+// A strided matrix in memory, of any type that widens to T.
 template <class T, int kWidth>
 class StridedSource final : public PanelSource<T, kWidth> {
  public:
@@ -62,10 +63,10 @@ class StridedSource final : public PanelSource<T, kWidth> {
   void PackPanels(int64_t first, int64_t count, int64_t k_first, int64_t k_count, T* panels) const override;
 
  private:
-  // Whole panels of elements that are neighbours, line by line.
+  // Packs full panels, line by line, if elements of a line are contiguous.
   template <class S>
   void PackLines(const S* from, int64_t panel_count, int64_t k_count, T* panels) const;
-  // Asks for lines that will be packed next.
+  // Prefetches the lines that are packed next.
   void CallFor(int64_t first, int64_t count, int64_t k_first, int64_t k_count) const;
 
   const std::byte* data_;
@@ -74,7 +75,7 @@ class StridedSource final : public PanelSource<T, kWidth> {
   bool is_native_, is_bf16_;
 };
 
-// A matrix whose rows and columns each run through several dimensions of an array, the last fastest.
+// A matrix whose rows and columns each span several dimensions of an array, the last one fastest.
 template <class T, int kWidth>
 class NestedSource final : public PanelSource<T, kWidth> {
  public:
@@ -89,18 +90,18 @@ class NestedSource final : public PanelSource<T, kWidth> {
   WidenBlock<T> widen_;
 };
 
-// A matrix that is computed block by block as it is packed.
+// A matrix that is computed block by block during packing.
 template <class T, int kWidth>
 class ComputedSource final : public PanelSource<T, kWidth> {
  public:
-  // Element (i, k) is number x.first + i * stride + k * k_stride of what x computes; one of the strides is 1.
+  // Element (i, k) is the computed element x.first + i * stride + k * k_stride. One stride is 1.
   ComputedSource(const GemmOperand& x, int64_t stride, int64_t k_stride)
       : compute_(*x.compute), type_(x.type), first_(x.first), stride_(stride), k_stride_(k_stride) {}
   void Pack(int64_t first, int64_t count, int64_t k_first, int64_t k_count, T* panel) const override {
     PackPanels(first, count, k_first, k_count, panel);
   }
   void PackPanels(int64_t first, int64_t count, int64_t k_first, int64_t k_count, T* panels) const override;
-  int64_t bunch() const override { return 16; }  // Long rows.
+  int64_t bunch() const override { return 16; }  // Rows are long.
   double nanoseconds() const override { return compute_.nanoseconds; }
 
  private:
@@ -109,15 +110,15 @@ class ComputedSource final : public PanelSource<T, kWidth> {
   int64_t first_, stride_, k_stride_;
 };
 
-// Whether integers of the type can be PairSource's.
+// Returns true if PairSource supports the integer type.
 bool FitsPairs(ElementType type);
 
-// A matrix in memory of integers that 16 bits hold, two terms of the sum to an element: term 2k in its lower
-// half, 2k + 1 in its upper one.
+// An integer matrix of at most 16 bits per element, packed two terms at a time: term 2k in the lower half,
+// term 2k + 1 in the upper half.
 template <int kWidth>
 class PairSource final : public PanelSource<uint32_t, kWidth> {
  public:
-  // Element (i, k) is data[i * stride + k * k_stride], 0 from k = k_count on.
+  // Element (i, k) is data[i * stride + k * k_stride]. Terms from index k_count on are 0.
   PairSource(const void* data, ElementType type, int64_t stride, int64_t k_stride, int64_t k_count);
   void Pack(int64_t first, int64_t count, int64_t k_first, int64_t k_count, uint32_t* panel) const override;
 
@@ -127,16 +128,16 @@ class PairSource final : public PanelSource<uint32_t, kWidth> {
   WidenBlock<int16_t> widen_;
 };
 
-// panel[k * kWidth + i] = rows[i][k] for i < count, zeros after them.
+// Sets panel[k * kWidth + i] = rows[i][k] for i < count, and 0 for count <= i < kWidth.
 template <class T, int kWidth>
 void PackRows(const T* const* rows, int64_t count, int64_t k_count, T* panel);
 
-// In memory, with one stride between rows and one between columns.
+// Returns true if the operand is stored in memory with a single row stride and a single column stride.
 inline bool IsPlainMatrix(const GemmOperand& x) {
   return x.compute == nullptr && x.row_sizes.empty() && x.column_sizes.empty();
 }
 
-// Where the matrices of one product of a batch begin, in elements after those of the first one.
+// Offsets of one product of a batch, in elements relative to the first product.
 struct BatchOffsets {
   int64_t a = 0, b = 0, c = 0;
 };
@@ -150,37 +151,37 @@ inline BatchOffsets OffsetsOf(const GemmProblem& problem, int64_t batch) {
   return offsets;
 }
 
-// Where a product goes, and what is done to it there.
+// Describes where a product is stored and how it is converted and post-processed.
 template <class T>
 struct ProductSink {
-  void* data = nullptr;           // The whole result; nullptr: only the epilogue sees it.
-  int64_t origin = 0;             // The number of the product's first element in it.
-  int64_t row_stride = 0;         // Of the result.
-  int64_t byte_count = 0;         // Of an element.
-  NarrowRow<T> narrow = nullptr;  // nullptr: elements are stored as they are.
+  void* data = nullptr;           // The whole result; nullptr if only the epilogue sees it.
+  int64_t origin = 0;             // Index of the product's first element in the result.
+  int64_t row_stride = 0;         // Row stride of the result.
+  int64_t byte_count = 0;         // Size of an element.
+  NarrowRow<T> narrow = nullptr;  // nullptr if elements are stored unconverted.
   const BlockFunction* epilogue = nullptr;
 
   void* At(int64_t row, int64_t column) const {
     return static_cast<std::byte*>(data) + (origin + row * row_stride + column) * byte_count;
   }
-  // Whether sums are taken where the result lies.
+  // Returns true if sums are accumulated directly in the result.
   bool SumsInPlace() const { return data != nullptr && narrow == nullptr; }
   bool HasEpilogue() const { return epilogue != nullptr && epilogue->run != nullptr; }
-  // Rounds a finished block of sums into its place, unless it lies there, and runs the epilogue.
+  // Rounds a finished block of sums into the result, unless it was accumulated there, and runs the epilogue.
   void Finish(int64_t row, int64_t rows, int64_t column, int64_t columns, T* sums, int64_t ld) const;
-  // The same, on several threads where it pays.
+  // Performs Finish with several threads if worthwhile.
   void FinishRows(int64_t row, int64_t rows, int64_t column, int64_t columns, T* sums, int64_t ld) const;
 };
 
-// sink[i, j] = sum over k of a(i, k) * b(j, k). Of kPairs both halves are multiplied, and both products
-// added; of kQuads four bytes, those of a as unsigned numbers that are 128 more than what is meant.
+// Computes sink[i, j] = sum over k of a(i, k) * b(j, k). For kPairs, an element holds two terms; both
+// products are added. For kQuads, it holds four bytes, those of a as unsigned numbers with a bias of 128.
 enum class Terms : uint8_t { kSingle, kPairs, kQuads };
 template <class T, Terms kTerms = Terms::kSingle>
 void MultiplyPanels(int64_t m, int64_t n, int64_t k, const PanelSource<T, kPanelRows<T>>& a,
                     const PanelSource<T, kPanelColumns<T>>& b, const ProductSink<T>& sink);
 
-// Scratch memory of the calling thread, aligned to 64 bytes, which stays its own. A slot's memory is
-// undefined after the next call for the same slot.
+// Slots of the calling thread's scratch memory, aligned to 64 bytes and cached per thread. The contents of a
+// slot are undefined after the next call for the same slot.
 enum class ScratchSlot {
   kPanels,
   kSums,
@@ -200,13 +201,13 @@ T* Scratch(ScratchSlot slot, int64_t count) {
   return static_cast<T*>(Scratch(slot, count * static_cast<int64_t>(sizeof(T))));
 }
 
-// About how long so many multiplications and additions take.
+// Estimates the time for the given number of multiply-adds.
 template <class T>
 constexpr double ProductNanoseconds(double terms) {
   return terms * (kComplex<T> ? 4 : 1) / (2.0 * kLanes<Part<T>>);
 }
 
-// f.template operator()<T>() with the C++ type of a compute type.
+// Calls f.template operator()<T>() with the C++ type of a compute type.
 template <class F>
 void DispatchCompute(ElementType type, F&& f) {
   switch (type) {

@@ -16,7 +16,7 @@ template <class T, Terms kTerms>
     return sum + a * b;
 }
 
-// In all lanes; the bits of several terms are no number.
+// Broadcasts a term to all lanes. Packed terms are copied as bits, because they are not a number.
 template <class T, Terms kTerms>
 [[gnu::always_inline]] inline Vector<T> BroadcastTerm(const T* from) {
   if constexpr (kTerms != Terms::kSingle) {
@@ -28,7 +28,7 @@ template <class T, Terms kTerms>
   }
 }
 
-// Calls for a block of the result, which comes from far away, into this level of the cache.
+// Prefetches a tile of the result into the given cache level.
 template <int kLevel, int kRows, int kColumns, class T>
 [[gnu::always_inline]] inline void Prefetch(const T* c, int64_t ld) {
   constexpr int kLine = 64 / sizeof(T);
@@ -37,18 +37,18 @@ template <int kLevel, int kRows, int kColumns, class T>
     const T* row = c + i * ld;
 #pragma GCC unroll 2
     for (int j = 0; j < kColumns; j += kLine) __builtin_prefetch(row + j, kLevel == 1, 4 - kLevel);
-    __builtin_prefetch(row + kColumns - 1, kLevel == 1, 4 - kLevel);  // Rows begin anywhere in a line.
+    __builtin_prefetch(row + kColumns - 1, kLevel == 1, 4 - kLevel);  // The row may span two cache lines.
   }
 }
-// Terms before the last when the result is called for into the first level: called for earlier, rows that
-// lie a power of two apart are driven out again by the panels.
+// The number of terms before the last at which the result is prefetched into L1. If prefetched earlier, rows
+// at power-of-two strides are evicted by the panels.
 constexpr int64_t kLateTerms = 96;
 
-// A row of sums behind the others: of 128 times b, which is what the other rows have too much.
+// The extra row of kQuads accumulates 128 * b, the contribution of the bias to every other row.
 template <Terms kTerms>
 inline constexpr int kMoreRows = kTerms == Terms::kQuads ? 1 : 0;
 
-// sums += a[k, i] * b[k, j] for k_count terms; both go on behind these.
+// Adds a[k, i] * b[k, j] to the sums for k_count terms, and advances both pointers past these terms.
 template <class T, Terms kTerms, int kRows, int kVectors>
 [[gnu::always_inline]] inline void AddTerms(int64_t k_count, const T*& a, const T*& b,
                                             Vector<T> (&sums)[kRows][kVectors]) {
@@ -70,7 +70,7 @@ template <class T, Terms kTerms, int kRows, int kVectors>
   }
 }
 
-// c[i, j] = or += sum over k of a[k, i] * b[k, j] for kRows rows and kVectors vectors of columns.
+// The micro-kernel: c[i, j] = or += sum over k of a[k, i] * b[k, j] for kRows rows, kVectors column vectors.
 template <class T, Terms kTerms, int kRows, int kVectors>
 void RealKernel(int64_t k_count, const T* a, const T* b, T* c, int64_t ld, bool add) {
   constexpr int kLane = kLanes<T>;
@@ -93,7 +93,7 @@ void RealKernel(int64_t k_count, const T* a, const T* b, T* c, int64_t ld, bool 
   }
 }
 
-// Two panels of rows with one vector of columns: a narrow result leaves registers free for as many sums.
+// Multiplies two row panels with one column vector; a narrow result leaves registers for both.
 template <class T, Terms kTerms>
 void NarrowKernel(int64_t k_count, const T* a, const T* lower, const T* b, T* c, int64_t ld, bool add) {
   constexpr int kRows = kPanelRows<T>;
@@ -121,7 +121,7 @@ void NarrowKernel(int64_t k_count, const T* a, const T* lower, const T* b, T* c,
   }
 }
 
-// RealKernel for complex numbers; a row of b is its real parts, then its imaginary parts.
+// RealKernel for complex numbers. Each row of b holds real parts, then imaginary parts.
 template <class T, int kRows, int kVectors>
 void ComplexKernel(int64_t k_count, const T* a, const T* b, T* c, int64_t ld, bool add) {
   using R = Part<T>;
@@ -156,7 +156,7 @@ void ComplexKernel(int64_t k_count, const T* a, const T* b, T* c, int64_t ld, bo
 template <class T>
 using Kernel = void (*)(int64_t, const T*, const T*, T*, int64_t, bool);
 
-// By rows and vectors of columns, each less one.
+// Micro-kernels by number of rows minus one and number of column vectors minus one.
 template <class T, Terms kTerms>
 struct Kernels {
   static constexpr int kVectors = kComplex<T> ? 1 : 2;

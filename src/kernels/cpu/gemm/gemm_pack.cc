@@ -1,4 +1,4 @@
-// Operands of products as panels.
+// This file packs operands of matrix products into panels.
 
 #include <algorithm>
 #include <cstring>
@@ -10,12 +10,12 @@
 namespace hlo::cpu {
 namespace {
 
-// Neighbours along the last dimension.
+// A sequence of elements along the last dimension.
 struct Run {
   int64_t offset, count;
 };
 
-// The run that begins at a place of an array of these dimensions, at most `most` long.
+// Returns the run that begins at linear index `place` of an array with these dimensions, at most `most` long.
 Run RunFrom(int64_t place, int64_t most, const Index& sizes, const Index& strides) {
   Run run{0, 1};
   for (int64_t d = sizes.rank() - 1; d >= 0; --d) {
@@ -27,7 +27,7 @@ Run RunFrom(int64_t place, int64_t most, const Index& sizes, const Index& stride
   return run;
 }
 
-// Rows first, ..., first + kLanes - 1 of `count`, their elements k, ..., k + n - 1, transposed.
+// Loads and transposes elements k, ..., k + n - 1 of rows first, ..., first + kLanes - 1; others are 0.
 template <class T>
 [[gnu::always_inline]] inline void LoadSquare(const T* const* rows, int64_t first, int64_t count, int64_t k,
                                               int n, Vector<T>* square) {
@@ -42,7 +42,7 @@ template <class T>
   Transpose<T>(square);
 }
 
-// Squares of a vector's lanes. What a line writes beyond the panel's width, the next line overwrites.
+// Packs blocks of kLanes x kLanes elements. Writes beyond the panel's width are overwritten by the next line.
 template <class T, int kWidth, bool kIsWhole>
 [[gnu::always_inline]] inline void PackSquares(const T* const* rows, int64_t count, int64_t k, int n,
                                                bool is_last, T* panel) {
@@ -103,7 +103,7 @@ template <class T, int kWidth>
 template <class S>
 void StridedSource<T, kWidth>::PackLines(const S* from, int64_t panel_count, int64_t k_count,
                                          T* panels) const {
-  constexpr int64_t kAhead = 12;  // Lines far apart: each is asked for before it is needed.
+  constexpr int64_t kAhead = 12;  // Prefetch distance in lines, which are far apart in memory.
   for (int64_t k = 0; k < k_count; ++k, from += k_stride_) {
     for (int64_t p = 0; p < panel_count; ++p) {
       const S* line = from + p * kWidth;

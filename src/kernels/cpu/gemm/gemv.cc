@@ -10,7 +10,7 @@
 namespace hlo::cpu {
 namespace {
 
-// Some terms of a sum, for the whole vectors of columns.
+// Adds kDepth terms of the sums for all full vectors of columns.
 template <class T, class S, int kRows, int kDepth>
 void AddRows(int64_t whole, const T* a, int64_t a_ld, const S* b, int64_t b_ld, T* out, int64_t out_ld) {
   Vector<T> factors[kRows][kDepth];
@@ -33,8 +33,8 @@ void AddRows(int64_t whole, const T* a, int64_t a_ld, const S* b, int64_t b_ld, 
   }
 }
 
-// out[i, j] += sum over k of a[i, k] * b[k, j], k ascending, for `chunks` times kRows rows. Rows of b are
-// neighbours in memory.
+// Adds sum over k of a[i, k] * b[k, j] to out[i, j], k ascending, for `chunks` times kRows rows. Rows of b
+// are contiguous.
 template <class T, class S, int kRows>
 void AddRowByRow(int64_t chunks, int64_t n, int64_t k_count, const T* a, int64_t a_ld, const S* b,
                  int64_t b_ld, T* out, int64_t out_ld) {
@@ -52,7 +52,7 @@ void AddRowByRow(int64_t chunks, int64_t n, int64_t k_count, const T* a, int64_t
       AddRows<T, S, kRows, 1>(whole, a + i * a_ld + k, a_ld, b + k * b_ld, b_ld, out + i * out_ld, out_ld);
   }
   if (whole == n) return;
-  // The last columns as a vector of their own.
+  // The tail columns are copied into a full vector.
   S tail[kLane] = {};
   T sums[kRows * kLane] = {};
   const int64_t rest = n - whole;
@@ -70,7 +70,7 @@ void AddRowByRow(int64_t chunks, int64_t n, int64_t k_count, const T* a, int64_t
   }
 }
 
-// out[i, j] += sum over k of a[i, k] * b[j, k] for kColumns columns j. Rows of both are neighbours in memory.
+// Adds sum over k of a[i, k] * b[j, k] to out[i, j] for kColumns columns j. Rows of a and b are contiguous.
 template <class T, class S, int kRows, int kColumns>
 void AddDots(int64_t k_count, const T* a, int64_t a_ld, const S* b, int64_t b_ld, T* out, int64_t out_ld) {
   constexpr int kLane = kLanes<T>;
@@ -113,21 +113,21 @@ void AddDots(int64_t k_count, const T* a, int64_t a_ld, const S* b, int64_t b_ld
   }
 }
 
-// Whether a type is widened to T as it is loaded.
+// Returns true if elements of the type are widened to T by the load.
 template <class T>
 bool LoadsAs(ElementType type) {
   if (std::is_same_v<T, float> && (type == ElementType::kBF16 || type == ElementType::kF16)) return true;
   return DispatchType(type, []<ElementType kType>() { return std::is_same_v<Native<kType>, T>; });
 }
 
-// The part of a product that one thread computes: columns j_begin to j_end, terms k_begin to k_end.
+// The part of a product that one thread computes: columns [j_begin, j_end) and terms [k_begin, k_end).
 template <class T>
 struct Piece {
-  int64_t chunks;  // Of kRows rows.
+  int64_t chunks;  // Number of chunks of kRows rows.
   int64_t j_begin, j_end, k_begin, k_end;
   const T* a;
   int64_t a_ld;
-  T* out;  // [kRows, out_ld], from column j_begin on.
+  T* out;  // [kRows, out_ld], starting at column j_begin.
   int64_t out_ld;
 
   template <class S, int kRows>
@@ -136,14 +136,14 @@ struct Piece {
     Add<S, kRows>(data, b.row_stride, b.column_stride, 0, j_end - j_begin, k_begin, k_end - k_begin);
   }
 
-  // Through a buffer in which small blocks of b are computed and widened.
+  // Multiplies through a buffer in which small blocks of b are computed and widened.
   template <int kRows>
   void RunWidened(const MatrixView& b) const {
     const WidenBlock<T> widen = WidenBlockOf<T>(b.type);
     const std::byte* data = static_cast<const std::byte*>(b.data);
     const bool by_rows = std::abs(b.column_stride) <= std::abs(b.row_stride);
     int64_t j_step = by_rows ? 512 : 16, k_step = by_rows ? 32 : 1024;
-    // The order of the sums is that of the same matrix in memory.
+    // Sums in the same order as for a matrix in memory.
     if (!by_rows && b.compute != nullptr && LoadsAs<T>(b.type)) j_step = 4, k_step = k_end - k_begin;
     T* block = Scratch<T>(ScratchSlot::kOperand, j_step * k_step);
     for (int64_t j = j_begin; j < j_end; j += j_step) {
@@ -169,12 +169,12 @@ struct Piece {
   }
 
  private:
-  // One of the strides of b is 1.
+  // Adds the products of a block of b, of which one stride is 1.
   template <class S, int kRows>
   void Add(const S* b, int64_t row_stride, int64_t column_stride, int64_t column, int64_t columns, int64_t k,
            int64_t depth) const {
     if (column_stride == 1 && (columns > 1 || row_stride != 1)) {
-      // The sums stay in the first level of the cache.
+      // The step keeps the sums in the L1 cache.
       const int64_t step = (chunks == 1 ? 4096 : 8192) / (chunks * kRows) / kLanes<T> * kLanes<T>;
       for (int64_t j = 0; j < columns; j += step) {
         AddRowByRow<T, S, kRows>(chunks, std::min(step, columns - j), depth, a + k, a_ld, b + j, row_stride,

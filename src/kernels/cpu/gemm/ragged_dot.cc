@@ -12,7 +12,7 @@ bool Contains(absl::Span<const int64_t> dims, int64_t d) {
   return std::find(dims.begin(), dims.end(), d) != dims.end();
 }
 
-// What is too large for the sign counts as the most there is.
+// Returns a group size; values that exceed int64_t saturate.
 int64_t SizeAt(ElementType type, const void* sizes, int64_t i) {
   return DispatchType(type, [&]<ElementType kType>() -> int64_t {
     using N = Native<kType>;
@@ -25,7 +25,7 @@ int64_t SizeAt(ElementType type, const void* sizes, int64_t i) {
   });
 }
 
-// Steps that one array takes along axes, as rows or columns of an operand.
+// Sets the strides of one array along `axes`, as rows or columns of an operand.
 template <class Axes, class Stride>
 void SetDims(const Axes& axes, Stride stride, int64_t* only, Index* sizes, Index* strides) {
   if (axes.size() == 1) {
@@ -155,7 +155,7 @@ void RaggedDot::RunGroup(const Arrays& arrays, int64_t size) const {
   Axes rows, terms;
   for (const Axis& axis : batch_) add_batch(ragged_size(axis));
   for (const Axis& axis : terms_) terms.push_back(ragged_size(axis));
-  // Rows of the result have one stride: that of the ragged dimension, or of the last one.
+  // Rows of the result have a single stride: that of the ragged dimension, or of the last one.
   const bool by_rows = std::any_of(rows_.begin(), rows_.end(), [](const Axis& a) { return a.is_ragged; });
   for (const Axis& axis : rows_) {
     if (by_rows && !axis.is_ragged)

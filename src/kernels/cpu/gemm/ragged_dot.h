@@ -1,6 +1,6 @@
 #pragma once
-// Products of rows, terms or matrices in groups whose sizes are data (semantics 6.2): one product of matrices
-// for each group.
+// This file multiplies groups of rows, terms or matrices whose sizes are data (semantics 6.2), with one
+// matrix product per group.
 
 #include <optional>
 
@@ -11,22 +11,22 @@ namespace hlo::cpu {
 
 struct RaggedDims {
   DotSide lhs, rhs;
-  int64_t ragged;                    // Of lhs.
-  absl::Span<const int64_t> groups;  // Of rhs: its group dimension, if it has one.
+  int64_t ragged;                    // A dimension of lhs.
+  absl::Span<const int64_t> groups;  // The group dimension of rhs, if any.
 };
 
 class RaggedDot {
  public:
-  // Of arrays without data. nullopt: groups that differ along contracting dimensions, or types that Gemm does
-  // not take.
+  // Plans the product for arrays without data. Returns nullopt if group sizes differ along contracting
+  // dimensions or if Gemm does not support the types.
   static std::optional<RaggedDot> Make(const DenseArray& lhs, const DenseArray& rhs, const DenseArray& sizes,
                                        const RaggedDims& dims, const DenseArray& out);
 
-  // False, and nothing is done, where a size is negative. out is dense and overlaps no operand.
+  // Returns false, and writes nothing, if a size is negative. `out` is dense and overlaps no operand.
   bool Run(const void* lhs, const void* rhs, const void* sizes, void* out) const;
 
  private:
-  // A dimension of the product, and what a step along it is in each array.
+  // A dimension of the product, with its stride in each array.
   struct Axis {
     int64_t size, lhs, rhs, out;
     bool is_ragged = false;
@@ -39,8 +39,8 @@ class RaggedDot {
 
   RaggedDot() = default;
   void AddAxes(const DenseArray& lhs, const DenseArray& rhs, const RaggedDims& dims, const DenseArray& out);
-  // The axes along which sizes differ become the prefix: those before the ragged one, batch dimensions first.
-  // False: contracting ones are among them.
+  // Moves the axes along which group sizes differ, those before the ragged one, into the prefix, batch
+  // dimensions first. Returns false if a contracting axis is among them.
   bool TakePrefix();
   Arrays Moved(const Arrays& arrays, const Axis& axis, int64_t steps) const;
   void RunPrefix(const Arrays& arrays, const void* sizes) const;

@@ -8,10 +8,10 @@
 namespace hlo::cpu {
 namespace {
 
-constexpr int64_t kMostTerms = 16 << 10;  // Of one product.
-constexpr int64_t kFewestColumns = 4;     // Of fewer, vectors hold too little.
+constexpr int64_t kMostTerms = 16 << 10;  // Limit for one product.
+constexpr int64_t kFewestColumns = 4;     // Fewer columns leave most lanes empty.
 
-// Matrices of one product. b's columns are neighbours.
+// Matrices of one product. Rows of b are contiguous.
 template <class T>
 struct Operands {
   const T *a, *b;
@@ -22,7 +22,7 @@ struct Sizes {
   int64_t a_row_stride, a_column_stride, b_row_stride, c_row_stride;
 };
 
-// kRows rows of the result, of which those from `count` on repeat the last one.
+// Computes kRows rows of the result; rows from `count` on repeat the last one.
 template <class T, int kVectors, int kRows>
 [[gnu::always_inline]] inline void MultiplyRows(const Sizes& s, const Operands<T>& of, int64_t row,
                                                 int64_t count) {
