@@ -1,5 +1,5 @@
 #pragma once
-// What a reduction has combined so far: for each result a run of elements in its lane.
+// This file defines the accumulators of a reduction: one array of elements per result, in the lane type.
 
 #include <cstring>
 
@@ -10,7 +10,7 @@ namespace hlo::cpu {
 
 class Accumulators {
  public:
-  static constexpr int64_t kWidest = 16;  // Bytes of an element.
+  static constexpr int64_t kWidest = 16;  // Maximum bytes per element.
 
   Accumulators(const ReduceProgram& program, int64_t length) : program_(program) {
     bytes_.resize(program.results.size() * length * kWidest);
@@ -23,7 +23,7 @@ class Accumulators {
   std::byte* at(size_t k, int64_t i) { return at_[k] + i * width_[k]; }
   size_t count() const { return at_.size(); }
 
-  // The elements from `i` on become those of the body's tile.
+  // Copies the body's tile to the elements from `i` on.
   void Take(const TileProgram::Runner& runner, int64_t i, int64_t n) {
     for (size_t k = 0; k < count(); ++k)
       std::memcpy(at(k, i), runner.yielded(static_cast<int64_t>(k)), n * width_[k]);
@@ -38,7 +38,7 @@ class Accumulators {
   void Combine(const TileProgram::Runner& runner, int64_t i, int64_t n) {
     CombineWith(i, n, [&](size_t k) { return Yielded(runner, k, 0); });
   }
-  // Element i becomes the body's tile folded, or is combined with it.
+  // Reduces the body's tile to element i, or combines the reduced tile with it unless `first`.
   void FoldTile(const TileProgram::Runner& runner, const TileCall& fold, int64_t i, int64_t n, bool first) {
     alignas(16) std::byte element[kWidest];
     const void* in[] = {runner.yielded(0)};
@@ -47,19 +47,19 @@ class Accumulators {
     const void* both[] = {at(0, i), element};
     CombineInto(i, 1, both);
   }
-  // acc[i] = combiner(acc[i], other[0])
+  // Computes acc[i] = combiner(acc[i], other[0]).
   void CombineWith(int64_t i, Accumulators& other) {
     CombineWith(i, 1, [&](size_t k) { return other.at(k, 0); });
   }
-  // The same with element j of the body's tile.
+  // Combines acc[i] with element j of the body's tile.
   void CombineWith(int64_t i, const TileProgram::Runner& runner, int64_t j) {
     CombineWith(i, 1, [&](size_t k) { return Yielded(runner, k, j); });
   }
-  // acc[i + j] = combiner(acc[i + j], acc[other + j])
+  // Computes acc[i + j] = combiner(acc[i + j], acc[other + j]) for j < n.
   void Fold(int64_t i, int64_t other, int64_t n) {
     CombineWith(i, n, [&](size_t k) { return at(k, other); });
   }
-  // The first n elements to their first.
+  // Reduces the first n elements to the first one by halving.
   void Halve(int64_t n) {
     while (n > 1) {
       const int64_t half = (n + 1) / 2;
@@ -67,7 +67,7 @@ class Accumulators {
       n = half;
     }
   }
-  // As Halve, but neighbours with neighbours.
+  // Reduces by halving, but combines adjacent elements, which preserves their order.
   void HalveInOrder(int64_t n) {
     KeptVector<std::byte> sides(2 * count() * n * kWidest);
     absl::InlinedVector<const void*, 8> in(2 * count());
@@ -85,14 +85,14 @@ class Accumulators {
       CombineInto(0, pairs, in.data());
     }
   }
-  // combiner(init, acc[j]) for j of [i, i + n)
+  // Computes acc[j] = combiner(init, acc[j]) for j of [i, i + n).
   void AddInit(void* const* arguments, int64_t i, int64_t n) {
     Accumulators inits(program_, n);
     inits.FillWithInit(arguments, 0, n);
     CombineOf(
         i, n, [&](size_t k) { return inits.at(k, 0); }, [&](size_t k) { return at(k, i); });
   }
-  // acc[i, i + n) become results from `to` on.
+  // Stores acc[i, i + n) in the results from index `to` on.
   void Store(void* const* arguments, int64_t i, int64_t n, int64_t to) {
     for (size_t k = 0; k < count(); ++k) {
       const ReduceProgram::Result& result = program_.results[k];
@@ -119,7 +119,7 @@ class Accumulators {
   const std::byte* Yielded(const TileProgram::Runner& runner, size_t k, int64_t j) const {
     return static_cast<const std::byte*>(runner.yielded(static_cast<int64_t>(k))) + j * width_[k];
   }
-  // acc[i, i + n) = combiner(acc, others); others(k) and olds(k) are pointers to elements of result k.
+  // Computes acc[i, i + n) = combiner(acc, others); others(k) and olds(k) point to result k.
   template <class Others>
   void CombineWith(int64_t i, int64_t n, Others&& others) {
     CombineOf(

@@ -4,7 +4,7 @@
 
 namespace hlo::cpu {
 
-constexpr int64_t kAhead = 2;  // Rows whose memory is called for before it is needed.
+constexpr int64_t kAhead = 2;  // Prefetch distance in rows.
 
 void BlockLoop::Run(const void* loop, const ArrayBlock& block) {
   const auto& self = *static_cast<const BlockLoop*>(loop);
@@ -17,7 +17,7 @@ void BlockLoop::Run(const void* loop, const ArrayBlock& block) {
   const int64_t length = is_one_row ? block.rows * block.columns : block.columns;
   const int64_t row = program.inner_count();
   for (int64_t r = 0; r < rows; ++r) {
-    // The loop counts from the first element of the array.
+    // The loop addresses elements relative to the start of the array.
     const int64_t first = block.first + r * block.row_stride;
     arguments[self.array_] =
         reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(block.data) +
@@ -26,7 +26,7 @@ void BlockLoop::Run(const void* loop, const ArrayBlock& block) {
       runner.RunTiles(first, first + length);
       continue;
     }
-    // Pieces of rows are too short for the processor to see where the next one will be.
+    // Rows are too short for the hardware prefetcher, so that the next ones are prefetched here.
     for (int64_t at = first; at < first + length;) {
       const int64_t begin = at % row, n = std::min(row - begin, first + length - at);
       runner.SetOuter(at / row);

@@ -1,6 +1,6 @@
 #pragma once
-// A loop that runs over an array block by block, as a product asks for blocks of an operand or finishes those
-// of its result.
+// This file runs a loop block by block, as the prologue of a product (on blocks of an operand) or as its
+// epilogue (on blocks of its result).
 
 #include <cstdint>
 
@@ -9,9 +9,9 @@
 
 namespace hlo::cpu {
 
-// `program` has the array's positions. Of its arguments, number `array` stands for the array, of elements of
-// `byte_count` bytes, and has no pointer of its own. All outlive the function. Stays: what is stored lies in
-// the cache already.
+// Adapts `program`, which has the iteration space of the array. Argument `array` is the array, with elements
+// of `byte_count` bytes; its pointer is set per block. All arguments must outlive the function. `stays` is
+// true if stores hit the cache.
 class BlockLoop {
  public:
   BlockLoop(const TileProgram& program, absl::Span<void* const> arguments, int32_t array, int64_t byte_count,

@@ -15,12 +15,12 @@
 namespace hlo::cpu {
 namespace {
 
-constexpr int64_t kPiece = 32 << 10;        // Elements of a long reduction that are reduced by themselves.
-constexpr int64_t kReduceChunk = 16 << 10;  // Elements that a thread takes at a time, at least and
+constexpr int64_t kPiece = 32 << 10;        // Elements per piece of a long reduction.
+constexpr int64_t kReduceChunk = 16 << 10;  // Minimum elements per work item.
 constexpr int64_t kLargestChunk = 64 << 10;
 constexpr int64_t kWidest = Accumulators::kWidest;
 
-// Rows of a program, one after the other.
+// Reduces rows of a program.
 class RowReducer {
  public:
   RowReducer(const ReduceProgram& program, void* const* arguments)
@@ -51,7 +51,8 @@ class RowReducer {
     }
   }
 
-  // The rows [begin, end), to elements from 0 on. Those go to `with_nans` that have to be combined in order.
+  // Reduces rows [begin, end) to elements from 0 on. Rows that must be combined in order because of NaNs are
+  // added to `with_nans`.
   void ReduceRows(int64_t begin, int64_t end, Accumulators& to, KeptVector<int64_t>* with_nans) {
     const int64_t n = program_.reduced_count();
     int64_t row = begin;
@@ -83,8 +84,8 @@ class RowReducer {
   }
 
   void SetRow(int64_t row) { runner_.SetRow(row); }
-  // Inner positions [begin, end) of the row, to element i. False where a NaN forbids to combine them by
-  // picking.
+  // Reduces inner positions [begin, end) of the row to element i. Returns false if a NaN requires the
+  // combiner itself instead of argmin or argmax.
   bool Reduce(int64_t begin, int64_t end, Accumulators& to, int64_t i) {
     if (stored_folds_.long_row != nullptr) {
       stored_folds_.long_row(end - begin, runner_.stored(begin), to.at(0, i));
@@ -117,7 +118,7 @@ class RowReducer {
     for (size_t k = 0; k < to.count(); ++k) std::memcpy(to.at(k, i), tile_->at(k, 0), LaneBytes(to.lane(k)));
     return true;
   }
-  // The whole row to element i, one after the other from the initial value on.
+  // Reduces the whole row to element i sequentially, starting with the initial value.
   void ReduceInOrder(void* const* arguments, Accumulators& to, int64_t i) {
     to.FillWithInit(arguments, i, 1);
     const int64_t tile = program_.body.tile(), end = program_.reduced_count();
@@ -131,7 +132,7 @@ class RowReducer {
  private:
   const ReduceProgram& program_;
   TileProgram::Runner runner_;
-  // Of values that are zeros like that of a position, the last one's position; that one for other values.
+  // Returns the last position of a zero of either sign if the value at `position` is zero, else `position`.
   static int64_t LastZero(Lane lane, int64_t n, const std::byte* values, int64_t position) {
     return DispatchLane(lane, [&]<class T>() {
       if constexpr (std::is_floating_point_v<T>) {
@@ -145,8 +146,7 @@ class RowReducer {
       }
     });
   }
-  // The tile's pair goes after those before it.
-  // False where its value is a NaN.
+  // Combines the tile's argmin or argmax pair with the previous tiles' pair. Returns false for a NaN.
   bool PickFromTile(int64_t begin, int64_t n, bool first, Accumulators& to, int64_t i) {
     Accumulators& pair = first ? to : *tile_;
     const int64_t at = first ? i : 0;
@@ -188,11 +188,11 @@ class RowReducer {
   FindFn find_ = nullptr;
   bool initial_is_nan_ = false;
   TileCall fold_;
-  StoredFolds stored_folds_;           // Of rows as they lie in memory.
-  const std::byte* stored_ = nullptr;  // Row 0 of those, where the next one is always as far.
+  StoredFolds stored_folds_;           // Reductions of rows directly in memory.
+  const std::byte* stored_ = nullptr;  // Row 0 of those, if the row stride is constant.
   int64_t stored_step_ = 0;
   std::optional<Accumulators> tile_;
-  // Of values as they are computed; several, so that a row need not wait for the sums of the one before.
+  // Folds for computed values; several rows are interleaved to hide the latency of the sums.
   static constexpr int64_t kFolds = 4;
   absl::InlinedVector<ChainFold, kFolds> chain_folds_;
 };
@@ -206,7 +206,7 @@ void ReduceRows(const ReduceProgram& program, void* const* arguments) {
   });
 }
 
-// Rows as parts that stand side by side.
+// Reduces rows whose parts are contiguous in a tile.
 void ReduceParts(const ReduceProgram& program, void* const* arguments) {
   const int64_t kept = program.kept_count(), length = program.part_length, parts = program.body.inner_count();
   ParallelFor(kept, program.nanoseconds(), [&](int64_t o) {
@@ -226,7 +226,7 @@ void ReduceParts(const ReduceProgram& program, void* const* arguments) {
   });
 }
 
-// Few long rows: cut into pieces of a fixed size.
+// Reduces a few long rows in parallel pieces of a fixed size.
 void ReduceLongRows(const ReduceProgram& program, void* const* arguments) {
   const int64_t kept = program.kept_count(), reduced = program.reduced_count();
   const int64_t pieces = (reduced + kPiece - 1) / kPiece;
@@ -244,8 +244,8 @@ void ReduceLongRows(const ReduceProgram& program, void* const* arguments) {
   }
 }
 
-// Strips of columns, walked row by row: long enough that memory is read in order, short enough that their
-// accumulators stay in the L1 cache. A strip lies within one row of the body's innermost dimension.
+// Strips of columns that are processed row by row: long enough for sequential memory access, short enough for
+// their accumulators to stay in the L1 cache. A strip is within one row of the body's innermost dimension.
 struct Strips {
   explicit Strips(const ReduceProgram& program) {
     const TileProgram& body = program.body;
@@ -262,7 +262,7 @@ struct Strips {
   int64_t row, length, per_row, count;
 };
 
-// Where rows are added to accumulators as they lie in memory.
+// Returns the functions that add rows in memory to accumulators directly, if applicable.
 StoredFolds ColumnFolds(const ReduceProgram& program) {
   const std::optional<ElementType> type = program.body.YieldedAsStored();
   const bool is_one = program.fold.function != nullptr && program.combiner.step_count() == 1;
@@ -272,7 +272,7 @@ StoredFolds ColumnFolds(const ReduceProgram& program) {
 void ReduceColumns(const ReduceProgram& program, void* const* arguments) {
   const int64_t kept = program.kept_count(), reduced = program.reduced_count(), tile = program.body.tile();
   const Strips strips(program);
-  // Long columns are cut too, where the combiner allows it.
+  // Long columns are split as well if the combiner is associative.
   constexpr int64_t kMostPieces = 16;
   const int64_t rows_per_piece =
       std::max({int64_t{64}, kPiece * 4 / strips.length, (reduced + kMostPieces - 1) / kMostPieces});
@@ -363,7 +363,7 @@ bool TileCode::has_loops() const {
 }
 
 void TileCode::Run(int64_t n, const void* const* in, void* const* out) const {
-  // The usual combiner is one operation.
+  // The common case is a combiner of a single operation.
   if (steps_.size() == 1 && results_.size() == 1 && steps_[0].call.function != nullptr &&
       results_[0] == steps_[0].out) {
     const Step& step = steps_[0];
@@ -390,7 +390,7 @@ void TileCode::Run(int64_t n, const void* const* in, void* const* out) const {
       }
       at[step.out] = to;
     }
-    // All results are known before the first is written: it may be an input of another.
+    // All results are computed before the first is written, because outputs may alias inputs.
     for (size_t k = 0; k < results_.size(); ++k) {
       const TileValue value = results_[k];
       const int64_t width = LaneBytes(lanes_[value]);

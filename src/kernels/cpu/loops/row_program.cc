@@ -33,7 +33,7 @@ void RowProgram::Run(void* const* arguments) const {
     absl::InlinedVector<void*, 16> all(arguments, arguments + argument_count);
     auto at = reinterpret_cast<uintptr_t>(memory.AtLeast(bytes));
     for (const int64_t each : kept_bytes) {
-      // Row `begin` lies at its start.
+      // The pointer is offset so that row `begin` is at its start.
       all.push_back(reinterpret_cast<void*>(at - static_cast<uintptr_t>(begin * each)));
       at += Aligned(each * block);
     }

@@ -1,6 +1,6 @@
 #pragma once
-// Loops and reductions over the same rows, one block of rows after the other: what one hands to the next, and
-// what several read, stays in the cache.
+// This file runs loops and reductions over the same rows block by block, so that intermediate and shared
+// values stay in the cache.
 
 #include <cstdint>
 #include <variant>
@@ -11,16 +11,17 @@
 namespace hlo::cpu {
 
 struct RowProgram {
-  // Each computes its part of a row from the same row of what those before it computed. Loops have rows as
-  // outer dimensions, or none of those and as many positions for every row; reductions take rows.
+  // Each part computes its share of a row from the same row of earlier parts. A loop has the rows as outer
+  // dimensions, or no outer dimensions and the same number of positions per row. Reductions require
+  // TakesRows().
   std::vector<std::variant<TileProgram, ReduceProgram>> parts;
-  int64_t rows = 0, block = 1;  // How many at a time.
-  // Arguments from argument_count on are values of which a block of rows is kept while it is at work: their
-  // bytes for a row.
+  int64_t rows = 0, block = 1;  // The number of rows, and of rows per block.
+  // Arguments from argument_count on are intermediate values, stored one block of rows at a time; kept_bytes
+  // is their size per row.
   int32_t argument_count = 0;
   std::vector<int64_t> kept_bytes;
 
-  // The bits are those of the parts run whole, one after the other.
+  // Computes the same bits as the parts would, run one after the other.
   void Run(void* const* arguments) const;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// A loop of a few elements as a list of calls: no registers to choose, no rows to walk, no memory of its own.
-// What steps on scalars cost is what it costs to call them.
+// This file represents a loop over a few elements as a list of calls, without register allocation, row
+// iteration or allocation. Its cost is the cost of the calls.
 
 #include <array>
 #include <cstddef>
@@ -16,13 +16,13 @@ struct RuntimeStart;
 struct SmallProgram {
   static constexpr int64_t kScratchBytes = 2048;
 
-  // bytes `offset` behind a pointer of the run, or behind the scratch memory; moved by a run-time start.
+  // An operand at byte `offset` of an argument or of the scratch memory, moved by a run-time start.
   struct Place {
     static constexpr int32_t kScratch = -1;
     int32_t argument = kScratch;
-    int32_t start = 0;  // Which of the starts; 0: none.
+    int32_t start = 0;  // Index of the start, from 1; 0 for none.
     int64_t offset = 0;
-    int32_t width = 0;  // Bytes of an element.
+    int32_t width = 0;  // Size of an element in bytes.
   };
   struct Call {
     TileCall call;
@@ -32,13 +32,14 @@ struct SmallProgram {
   struct Start {
     int32_t argument;
     ElementType type;
-    int64_t byte_offset;  // Of the number.
+    int64_t byte_offset;  // Offset of the index.
     int64_t max;
     int64_t byte_stride;
-    int32_t number;  // Starts of one number stand side by side and add up.
+    int32_t number;  // Starts with the same number are contiguous and added.
   };
 
-  static constexpr int64_t kMostInFrame = 64;  // Elements; of more there is one call.
+  // Maximum elements in scratch memory; larger loops have a single call.
+  static constexpr int64_t kMostInFrame = 64;
   int64_t count = 0;
   std::vector<Call> calls;
   std::vector<Start> starts;

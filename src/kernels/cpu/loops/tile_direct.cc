@@ -1,5 +1,5 @@
-// Programs whose operations are all in chains that read operands where they lie, and write results there: a
-// tile is pointers to set, and the chains.
+// This file handles programs that consist only of chains with operands and results in memory: running a tile
+// then only sets pointers and runs the chains.
 
 #include <algorithm>
 #include <cstring>
@@ -12,7 +12,7 @@
 
 namespace hlo::cpu {
 
-// Whether the elements of a tile lie side by side.
+// Returns true if the elements of a tile are contiguous.
 bool TileProgram::IsDenseInTile(int32_t access) const {
   if (!accesses_[access].IsArray()) return false;
   if (patterns_[access] == Pattern::kDense) return true;
@@ -20,7 +20,7 @@ bool TileProgram::IsDenseInTile(int32_t access) const {
          accesses_[access].inner.back() == 1 && StartsWithRows(accesses_[access]);
 }
 
-// Whether run-time starts are the same for all of a row.
+// Returns true if run-time starts are constant within a row.
 bool TileProgram::StartsWithRows(const Access& access) {
   return access.edges.empty() &&
          std::all_of(access.starts.begin(), access.starts.end(), [](const RuntimeStart& start) {
@@ -74,7 +74,7 @@ TileProgram::DirectPointer TileProgram::InMemory(int32_t access) const {
   return {DirectPointer::Kind::kMemory, false, patterns_[access], 0, -1, access, Width(access)};
 }
 
-// Where a chain leaves a value.
+// Returns the location to which a chain stores a value.
 TileProgram::DirectPointer TileProgram::DirectStore(TileValue number) const {
   const Value& value = values_[number];
   const bool in_place = value.stored_as >= 0 && patterns_[value.stored_as] == Pattern::kDense;
@@ -104,7 +104,7 @@ TileProgram::DirectPointer TileProgram::DirectRead(TileValue number) const {
   return pointer;
 }
 
-// The steps that the yielded value passes, if a chain ends with it.
+// Finds the steps that the yielded value passes through, if it is the last value of a chain.
 void TileProgram::FindFold() {
   if (yielded_.size() != 1) return;
   const TileValue value = yielded_[0];
@@ -119,7 +119,7 @@ void TileProgram::FindFold() {
   }
 }
 
-// The place of the element at an inner position.
+// Returns the offset of the element at an inner position.
 int64_t TileProgram::PlaceOf(int32_t number, const int64_t* bases, int64_t position) const {
   const Strides& inner = accesses_[number].inner;
   int64_t at = bases[number];
@@ -129,7 +129,7 @@ int64_t TileProgram::PlaceOf(int32_t number, const int64_t* bases, int64_t posit
   return at;
 }
 
-// The same for an access that StartsWithRows; `extras` are its own.
+// Performs PlaceOf for an access that StartsWithRows; `extras` are those of the access.
 int64_t TileProgram::PlaceOfRow(int32_t number, void* const* arguments, const int64_t* bases,
                                 const int64_t* extras, int64_t position) const {
   int64_t place = PlaceOf(number, bases, position);
@@ -144,7 +144,7 @@ int64_t TileProgram::PlaceOfRow(int32_t number, void* const* arguments, const in
   return place;
 }
 
-// One element as a lane, in `to` or where it is.
+// Widens one element to its lane type in `to`, or returns its address if no conversion is needed.
 std::byte* TileProgram::ReadScalar(ElementType type, const TileCall& widen, std::byte* from, std::byte* to) {
   if (widen.function == nullptr) return from;
   if (type == ElementType::kBF16) {
@@ -159,9 +159,9 @@ std::byte* TileProgram::ReadScalar(ElementType type, const TileCall& widen, std:
   return to;
 }
 
-// Where the tile's elements lie. Calls for the next tile's: a row may begin anywhere.
+// Returns the address of the tile's elements and prefetches the next tile, whose row may begin anywhere.
 std::byte* TileProgram::Runner::RowOf(const DirectPointer& pointer, int64_t begin, int64_t n) {
-  constexpr int64_t kLine = 64, kMost = 4096;  // Bytes.
+  constexpr int64_t kLine = 64, kMost = 4096;  // Both are in bytes.
   const int64_t* extras = base_.data() + program_.irregular_[pointer.row].second;
   auto* data = static_cast<std::byte*>(arguments_[program_.accesses_[pointer.access].argument]);
   const auto row = [&](int64_t position) {
@@ -177,7 +177,7 @@ std::byte* TileProgram::Runner::RowOf(const DirectPointer& pointer, int64_t begi
   return at;
 }
 
-// What stays where it is.
+// Sets the pointers that are constant for all tiles.
 void TileProgram::Runner::SetRegisters() {
   for (const DirectPointer& pointer : program_.registers_) {
     std::byte* at = RegisterOf(pointer.value);

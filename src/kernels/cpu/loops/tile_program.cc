@@ -12,11 +12,11 @@ namespace {
 
 constexpr int64_t kTile = 1024;
 std::atomic<int64_t> largest_tile = kTile;
-// Longer loops take longer than it takes to set them up.
+// The setup cost of longer loops is negligible.
 constexpr int64_t kLongestSmall = SmallProgram::kMostInFrame;
 // Shorter rows are joined into one tile.
 constexpr int64_t kShortestRow = 128;
-constexpr int64_t kScratchBytes = 32 << 10;  // What shall stay in the L1 cache.
+constexpr int64_t kScratchBytes = 32 << 10;  // The budget that fits in the L1 cache.
 
 bool IsRowMajor(const Strides& strides, absl::Span<const int64_t> dims) {
   int64_t expected = 1;
@@ -64,7 +64,7 @@ void TileProgram::Store(TileValue value, Access access) {
   accesses_.push_back(std::move(access));
 }
 
-// Neighbouring dimensions that every access walks through as one become one; so do dimensions of size 1.
+// Merges adjacent dimensions that are contiguous in every access, and drops dimensions of size 1.
 void TileProgram::Collapse(std::vector<int64_t>& dims, bool outer) {
   std::vector<Strides*> all;
   for (Access& access : accesses_) {
@@ -99,7 +99,7 @@ TileProgram::Pattern TileProgram::PatternOf(const Access& access) const {
   return IsRowMajor(access.inner, inner_dims_) ? Pattern::kDense : Pattern::kStrided;
 }
 
-// A register is free again after the last use of its value.
+// Allocates registers; a register is free after the last use of its value.
 void TileProgram::AssignRegisters() {
   std::vector<size_t> last_use(values_.size(), 0);
   for (size_t s = 0; s < steps_.size(); ++s) {
@@ -113,7 +113,7 @@ void TileProgram::AssignRegisters() {
   for (size_t s = 0; s < steps_.size(); ++s) {
     const Step& step = steps_[s];
     Value& out = values_[step.out];
-    // What is splat once must stay.
+    // Splat values are computed once, so that their registers stay live.
     const bool stays = step.access >= 0 && patterns_[step.access] == Pattern::kScalar;
     if (!out.is_passed_on) {
       widest = std::max(widest, LaneBytes(out.lane));
@@ -127,7 +127,7 @@ void TileProgram::AssignRegisters() {
     if (stays) last_use[step.out] = steps_.size();
     auto release = [&](TileValue value) {
       if (last_use[value] != s || values_[value].register_number < 0) return;
-      last_use[value] = steps_.size();  // Once.
+      last_use[value] = steps_.size();  // Prevents a second release.
       free_registers.push_back(values_[value].register_number);
     };
     const size_t first = step.chain >= 0 && chains_[step.chain].last == s ? chains_[step.chain].first : s;
@@ -136,15 +136,15 @@ void TileProgram::AssignRegisters() {
     }
     if (last_use[step.out] == 0 && s != 0) release(step.out);
   }
-  // Small floats are read into the register after the last before they are widened.
+  // An extra register holds small floats before they are widened.
   ++register_count_;
-  // What is reduced is folded tile by tile: there the size is part of the result.
+  // The tile size of reductions is fixed, because results depend on it.
   tile_ = yielded_.empty() ? largest_tile.load() : kTile;
   while (tile_ > 128 && tile_ * widest * register_count_ > kScratchBytes) tile_ /= 2;
   register_bytes_ = (tile_ * widest + 63) / 64 * 64;
 }
 
-// What is only moved stays as it is in memory.
+// Turns a program that only copies into one on untyped elements of the same width.
 void TileProgram::MoveBits() {
   const bool only_moves =
       yielded_.empty() &&
@@ -182,7 +182,7 @@ void TileProgram::Finish() {
   if (inner_count_ > kLongestSmall) FormChains();
   AssignRegisters();
   by_rows_ = !inner_dims_.empty() && inner_dims_.back() >= std::min(kShortestRow, tile_);
-  // A value that is stored once, and lies in memory as in its lane, is computed in place.
+  // A value that is stored once, in its lane type, is computed in place.
   for (const Stored& stored : stored_) {
     Value& value = values_[stored.value];
     const bool direct = value.access < 0 && value.stored_as < 0 && !value.is_passed_on &&
@@ -241,7 +241,7 @@ std::optional<SmallProgram> TileProgram::MakeSmall() const {
       const Pattern pattern = patterns_[step.access];
       if (!access.IsArray() || pattern == Pattern::kStrided) return std::nullopt;
       SmallProgram::Place memory = in_memory(access);
-      // One element is widened once, and then spread.
+      // A scalar that needs a conversion is not supported: it would be widened first, then splat.
       if (pattern == Pattern::kScalar && step.call.function != nullptr) return std::nullopt;
       if (pattern == Pattern::kScalar)
         small.calls.push_back({SplatTile(value.lane), place, {memory}});
@@ -265,7 +265,7 @@ std::optional<SmallProgram> TileProgram::MakeSmall() const {
     small.calls.push_back({move, in_memory(access), {places[stored.value]}});
   }
   if (start_count > SmallProgram::kMostStarts) return std::nullopt;
-  // A long row is one call from memory to memory.
+  // A long row must be a single call from memory to memory.
   const auto is_scratch = [](const SmallProgram::Place& place) {
     return place.width > 0 && place.argument == SmallProgram::Place::kScratch;
   };
@@ -330,7 +330,7 @@ void TileProgram::VisitAccesses(absl::FunctionRef<void(Access&, bool)> visit) {
     for (int32_t a = step.access; a >= 0; a = accesses_[a].next) visit(accesses_[a], false);
   }
   for (const Stored& stored : stored_) visit(accesses_[stored.access], true);
-  if (small_.has_value()) small_ = MakeSmall();  // Arguments may have other numbers.
+  if (small_.has_value()) small_ = MakeSmall();  // Arguments may be renumbered.
 }
 
 void TileProgram::VisitAccesses(absl::FunctionRef<void(const Access&, bool)> visit) const {

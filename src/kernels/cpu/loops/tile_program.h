@@ -1,6 +1,6 @@
 #pragma once
-// Several elementwise operations as one loop over tiles that stay in the L1 cache. Reads go through strides,
-// so that broadcast, transpose, slice and reverse cost nothing of their own.
+// This file fuses elementwise operations into one loop over tiles that stay in the L1 cache. Reads are
+// strided, so that broadcast, transpose, slice and reverse have no cost of their own.
 
 #include <array>
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace hlo::cpu {
 
 class ChainFold;
 
-// A value of the program: a register that holds a tile.
+// A value of the program: a virtual register that holds a tile.
 using TileValue = int32_t;
 
 class TileProgram {
@@ -28,27 +28,27 @@ class TileProgram {
   struct DirectPointer;
 
  public:
-  // --- Building: operands before their users, then Finish once.
+  // --- Building: operands precede their users, and Finish is called once at the end.
   TileProgram(absl::Span<const int64_t> outer_dims, absl::Span<const int64_t> inner_dims)
       : outer_dims_(outer_dims.begin(), outer_dims.end()),
         inner_dims_(inner_dims.begin(), inner_dims.end()) {}
   TileValue Load(Access access);
-  // Where the edges of one access have no element, the next one has it.
+  // Loads from the first piece whose edges include the position.
   TileValue Load(std::vector<Access> pieces);
   TileValue Apply(TileCall call, Lane result, absl::Span<const TileValue> operands);
   void Store(TileValue value, Access access);
-  // Values that Each hands out, one tile each.
+  // Adds an output that is passed to the caller tile by tile.
   void Yield(TileValue value) { yielded_.push_back(value); }
   void Finish();
 
-  // The same, finished, with rows of so many positions as inner index; nullopt where rows do not end with
-  // dimensions, or the program has an outer index already.
+  // Returns the same finished program with rows of `length` positions as the outer index, or nullopt if rows
+  // do not coincide with dimensions or the program has outer dimensions already.
   std::optional<TileProgram> ByRows(int64_t length) const;
 
   int64_t outer_count() const { return outer_count_; }
   int64_t inner_count() const { return inner_count_; }
   int64_t tile() const { return tile_; }
-  // Inner positions that lie side by side in what is read: a tile within such a row is read where it is.
+  // The number of contiguous inner positions in the reads; tiles within such a row are read in place.
   int64_t row() const { return by_rows_ ? inner_dims_.back() : inner_count_; }
   Lane lane(TileValue value) const { return values_[value].lane; }
   double nanoseconds_per_element() const { return nanoseconds_; }
@@ -56,29 +56,29 @@ class TileProgram {
   absl::Span<const int64_t> inner_dims() const { return inner_dims_; }
   absl::Span<const int64_t> outer_dims() const { return outer_dims_; }
 
-  // The type of the elements that the program yields as they lie in memory, side by side; nullopt where it
-  // does more.
+  // Returns the storage type if the program only yields contiguous elements of an array unchanged.
   std::optional<ElementType> YieldedAsStored() const;
-  // Bytes from those of an outer index to those of the next, where that is the same for all.
+  // Returns the byte stride of those elements between outer indices, if it is constant.
   std::optional<int64_t> StoredStep() const;
 
-  // The same as a list of calls, where it is one.
+  // The same program as a list of calls, if there is one.
   const std::optional<SmallProgram>& small() const { return small_; }
 
-  // Whether it yields one value, whose lanes are bf16.
+  // Returns true if the program yields one value of type bf16.
   bool YieldsBF16() const { return yields_bf16_; }
-  // Whether it yields one value that a chain can fold as it comes: RunFolding.
+  // Returns true if the program yields one value that a chain can reduce on the fly: RunFolding.
   bool Folds() const { return is_direct_ && fold_step_ >= 0; }
 
-  // visit(access, is_store) for all; arguments may be renumbered. What VisitOthers visits is read like loads.
+  // Calls visit(access, is_store) for all accesses; arguments may be renumbered. Arguments that VisitOthers
+  // visits are read like loads.
   void VisitAccesses(absl::FunctionRef<void(Access&, bool)> visit);
   void VisitAccesses(absl::FunctionRef<void(const Access&, bool)> visit) const;
 
-  // What Run does to every element: loads and operations in order, then the stores.
+  // An instruction of Run. Loads and operations run in order, then the stores.
   struct Step {
     TileCall call;
     TileValue out;
-    int32_t access = -1;  // A load.
+    int32_t access = -1;  // Index of a load's access.
     int8_t operand_count = 0;
     std::array<TileValue, 3> in{};
     int32_t chain = -1;
@@ -86,58 +86,57 @@ class TileProgram {
   struct Stored {
     TileValue value;
     int32_t access;
-    TileCall narrow = {};  // From its lane to its storage type.
+    TileCall narrow = {};  // Converts from the lane type to the storage type.
     bool by_chain = false;
   };
   absl::Span<const Step> steps() const { return steps_; }
   absl::Span<const Stored> stores() const { return stored_; }
   absl::Span<const TileValue> yields() const { return yielded_; }
   const Access& access(int32_t number) const { return accesses_[number]; }
-  // When, within a tile, the last of those loads is read, and when a store begins to write: a load whose
-  // places a store overwrites must not be read later than that. By number of step; behind all of them come
-  // the stores.
+  // Return the step, within a tile, at which the last of these loads is read and at which a store begins to
+  // write. A load that aliases a store must not be read after the store begins. Stores come after all steps.
   int64_t LastReadAt(absl::FunctionRef<bool(const Access&)> of) const;
   int64_t WrittenAt(size_t store) const;
 
   // --- Running. `arguments` are the pointers that accesses name.
-  // All tiles, on several threads where it pays.
+  // Runs all tiles, with several threads if worthwhile.
   void Run(void* const* arguments) const;
 
-  // The inner positions [begin, end), on this thread; where there are no outer ones.
+  // Runs inner positions [begin, end) on this thread, without outer dimensions.
   void RunPositions(void* const* arguments, int64_t begin, int64_t end) const;
-  // All inner positions of the outer ones [begin, end), on this thread.
+  // Runs all inner positions of outer positions [begin, end) on this thread.
   void RunRows(void* const* arguments, int64_t begin, int64_t end) const;
 
-  // What one thread needs to run tiles: resolved starts, scratch, splat scalars.
+  // The state of one thread that runs tiles: resolved starts, scratch memory, splat scalars.
   class Runner {
    public:
     Runner(const TileProgram& program, void* const* arguments);
-    // Moves to the outer index with this row-major number.
+    // Moves to the outer position with this row-major index.
     void SetOuter(int64_t outer);
-    // Computes inner positions [begin, begin + n), n <= tile(); stores what is stored.
+    // Computes inner positions [begin, begin + n), n <= tile(), and performs the stores.
     void RunTile(int64_t begin, int64_t n);
-    // Inner positions [begin, end), tile by tile.
+    // Runs inner positions [begin, end), tile by tile.
     void RunTiles(int64_t begin, int64_t end);
-    // Calls for what n positions from inner position `begin` on read, and write if wanted, so many outer ones
-    // further on; not for what argument `at_hand` stands for.
+    // Prefetches the reads, and the writes if `stores`, of inner positions [begin, begin + n), `ahead` outer
+    // positions ahead, except for argument `at_hand`.
     void CallFor(int64_t begin, int64_t n, int64_t ahead, int32_t at_hand, bool stores) const;
-    // From BeginRows on, nothing but SetRow, RunTile, RunTiles and what runs rows or folds may follow, and
-    // arguments stay: where pointers move by the same bytes from each row to the next, SetRow is SetOuter in
-    // fewer steps.
+    // Allows SetRow to advance the pointers incrementally where their row stride is constant. After
+    // BeginRows, only SetRow, RunTile, RunTiles and the functions that run rows or folds may be called, and
+    // arguments must not change.
     void BeginRows();
     void SetRow(int64_t row);
-    // All inner positions of the rows [begin, end).
+    // Runs all inner positions of rows [begin, end).
     void RunRows(int64_t begin, int64_t end);
-    // As RunTiles; what is yielded goes to the fold, from its beginning on.
+    // Performs RunTiles; resets the fold and accumulates the yielded value in it.
     void RunFolding(int64_t begin, int64_t end, ChainFold& fold);
-    // The same for whole rows, one for each fold, from row `first` on.
+    // Does the same for whole rows from `first` on, with one fold per row.
     void RunFoldingRows(int64_t first, absl::Span<ChainFold> folds);
-    // As far as the first yielded value needs it; of what stores nothing.
+    // Runs only the steps that the first yielded value needs, without stores.
     void RunFirst(int64_t begin, int64_t n);
-    // After RunTile: the tile of the k-th yielded value.
+    // Returns the tile of the k-th yielded value after RunTile.
     const void* yielded(int64_t k) const { return pointers_[program_.yielded_[k]]; }
 
-    // The first of those elements, from inner position `begin` on, where YieldedAsStored.
+    // Returns the address of the elements from inner position `begin` on, if YieldedAsStored.
     const void* stored(int64_t begin) const;
 
    private:
@@ -153,30 +152,29 @@ class TileProgram {
 
     const TileProgram& program_;
     void* const* arguments_;
-    absl::InlinedVector<const void*, 32> pointers_;  // Of each value's tile.
-    absl::InlinedVector<int64_t, 16> start_;         // Of each access: offset and run-time starts.
-    absl::InlinedVector<int64_t, 16> base_;          // And the outer index; behind all, the extras.
+    absl::InlinedVector<const void*, 32> pointers_;  // The tile of each value.
+    absl::InlinedVector<int64_t, 16> start_;         // The offset of each access, including run-time starts.
+    absl::InlinedVector<int64_t, 16> base_;          // The same plus the outer index; the extras follow.
     std::byte* scratch_;
-    // Of each irregular access that is read as rows, where the next tile's row is.
+    // The address of the next tile's row, for each irregular access that is read as rows.
     struct Ahead {
       int64_t position = -1;
       std::byte* at = nullptr;
     };
     absl::InlinedVector<Ahead, 2> ahead_;
-    absl::InlinedVector<ChainStep, 16> chain_steps_;  // Of all chains.
+    absl::InlinedVector<ChainStep, 16> chain_steps_;  // The steps of all chains.
     bool fresh_ = true;
-    // Where steps find their operands: at the first position of the row, bytes from row to row and from one
-    // position to the next.
+    // An operand's address at the first position of a row, with its byte strides between rows and positions.
     struct Moving {
       std::byte* at;
       int64_t row, position;
       void** operand;
-      const void** value;           // Where to note it too, or null.
-      const DirectPointer* scalar;  // One that is widened, or null.
+      const void** value;           // A second pointer to update, or null.
+      const DirectPointer* scalar;  // The pointer of a scalar that is widened, or null.
     };
     absl::InlinedVector<Moving, 8> moving_;
-    int64_t row_ = -1;  // None: BeginRows has not been called.
-    // What is not in use of two ways for a yielded value: to a fold, or to its register.
+    int64_t row_ = -1;  // -1 before BeginRows.
+    // The inactive one of two steps for a yielded value: to accumulate it, or to store it in its register.
     ChainFn fold_, leave_;
   };
 
@@ -185,42 +183,40 @@ class TileProgram {
   struct Value {
     Lane lane;
     int32_t register_number = -1;
-    int32_t access = -1;        // Of a load.
-    int32_t stored_as = -1;     // The one access that it is stored through.
-    bool is_passed_on = false;  // From one step of a chain to the next, and nowhere else.
-    // How chains read it; a load that only they use stays as it is in memory, one element where it is a
-    // scalar.
+    int32_t access = -1;        // The access of a load.
+    int32_t stored_as = -1;     // The only access that it is stored through.
+    bool is_passed_on = false;  // True if it only passes between steps of a chain.
+    // The form in which chains read the value. A load that only chains use is not converted or splat.
     ChainForm form = ChainForm::kLane;
     bool for_chains = false;
   };
-  // Where a step of a chain finds an operand, or leaves its result, in a program that is_direct_.
+  // The location of an operand or result of a chain step, in a program that is_direct_.
   struct DirectPointer {
-    // Elements in memory, those of a row that begins anywhere, one of them for all, a number that counts; a
-    // register that a chain writes.
+    // The kinds are memory, a row that begins anywhere, a scalar, an iota, and a register of a chain.
     enum class Kind : uint8_t { kMemory, kRow, kScalar, kIota, kRegister };
     Kind kind;
-    bool is_second;  // Of a choice.
+    bool is_second;  // True for the second operand of a select.
     Pattern pattern;
     int32_t step;
     TileValue value;
     int32_t access;
-    int64_t width = 0;  // Of an element in memory, in bytes.
-    int32_t row = -1;   // Of a row's access: its number among the irregular ones.
+    int64_t width = 0;  // Bytes of an element in memory.
+    int32_t row = -1;   // Index of a row's access among the irregular ones.
     TileCall widen = {};
   };
-  // Steps [first, last] whose values stay in the processor's registers.
+  // Steps [first, last] whose values stay in vector registers.
   struct Chain {
     size_t first, last;
-    size_t begin;  // Among the steps of all chains.
+    size_t begin;  // Index among the steps of all chains.
     ChainLayout layout = ChainLayout::kInOrder;
     std::vector<ChainStep> steps;
     std::vector<ChainPointer> pointers;
     struct Operands {
-      TileValue value = -1, second = -1;  // Read, or written to their registers.
+      TileValue value = -1, second = -1;  // Read from or written to registers.
       int32_t access = -1;                // Written to memory.
     };
     std::vector<Operands> operands;
-    std::vector<DirectPointer> direct;  // But for registers.
+    std::vector<DirectPointer> direct;  // Without registers.
   };
 
   void MoveBits();
@@ -275,32 +271,32 @@ class TileProgram {
   std::vector<int64_t> outer_dims_, inner_dims_;
   std::vector<Access> accesses_;
   std::vector<Pattern> patterns_;
-  // Those that are not regular, and where their extras begin among the bases.
+  // Irregular accesses, with the index of their extras among the bases.
   std::vector<std::pair<int32_t, int32_t>> irregular_;
   int32_t base_count_ = 0;
   std::vector<Value> values_;
   std::vector<Step> steps_;
   std::vector<Stored> stored_;
   std::vector<TileValue> yielded_;
-  size_t first_steps_ = 0;  // As many as it takes to have the first yielded value.
+  size_t first_steps_ = 0;  // The number of steps that compute the first yielded value.
   std::vector<Chain> chains_;
   int64_t outer_count_ = 1, inner_count_ = 1, tile_ = 0, register_bytes_ = 0, register_count_ = 0;
   double nanoseconds_ = 0;
   bool is_copy_ = false;    // One load and one store.
-  bool is_direct_ = false;  // Chains and pointers, nothing else.
+  bool is_direct_ = false;  // Only chains with pointers.
   bool moves_by_rows_ = false;
   bool yields_bf16_ = false;
-  std::vector<DirectPointer> registers_;  // Of all chains, where is_direct_.
-  // Among the steps of all chains, where the yielded value passes, last of its chain: one that does nothing,
-  // and the one that leaves it in a register if nothing else reads it there.
+  std::vector<DirectPointer> registers_;  // Register pointers of all chains, if is_direct_.
+  // Indices among the steps of all chains, for a yielded value that ends its chain: of a no-op, and of the
+  // step that stores it in a register unless that is read elsewhere.
   int64_t fold_step_ = -1, yield_step_ = -1;
-  std::optional<SmallProgram> small_;  // The same, where it is one.
-  bool scalars_vary_ = false;          // From one outer index to the next.
-  bool by_rows_ = false;               // Tiles end with the innermost dimension.
+  std::optional<SmallProgram> small_;  // The equivalent list of calls, if any.
+  bool scalars_vary_ = false;          // True if scalars depend on the outer index.
+  bool by_rows_ = false;               // True if tiles end with the innermost dimension.
 };
 
-// Programs that are finished from here on, and yield nothing, take so many elements at a time at most, 1024
-// by default. For tests: results never depend on it.
+// Sets the maximum tile size of programs without yields that are finished from now on; the default is 1024.
+// This is for tests: results never depend on it.
 void SetLargestTile(int64_t elements);
 
 }  // namespace hlo::cpu

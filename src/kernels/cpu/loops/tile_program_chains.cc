@@ -1,4 +1,4 @@
-// Which operations of a program run as chains, and how.
+// This file selects the operations of a program that run as chains.
 
 #include <algorithm>
 #include <utility>
@@ -11,16 +11,15 @@ namespace {
 
 using Kind = ChainOperation::Kind;
 
-// What a value needs to pass through the registers of a chain.
+// Returns true if values of this lane type can stay in the registers of a chain.
 bool IsChainLane(Lane lane) {
   return lane == Lane::kF32 || lane == Lane::kS32 || lane == Lane::kU32 || lane == Lane::kPred;
 }
 
 }  // namespace
 
-// Whether the step may come next: it takes the last value, all else of its operands from memory, where values
-// from earlier in the chain are too, and no step in between that has to come before it needs one of the
-// chain's.
+// Returns true if the step can extend the chain. It must use the last value, read all other operands from
+// memory, including earlier values of the chain, and no step that must precede it may depend on the chain.
 bool TileProgram::MayFollow(const std::vector<size_t>& members, size_t next) const {
   const Step& step = steps_[next];
   if (step.access >= 0 || step.chain >= 0 || !IsChainLane(lane(step.out))) return false;
@@ -48,20 +47,20 @@ bool TileProgram::MayFollow(const std::vector<size_t>& members, size_t next) con
   return true;
 }
 
-// Whether all positions of a tile, which ends with its row, read the same element.
+// Returns true if all positions of a tile, which ends with its row, read the same element.
 bool TileProgram::IsScalarInRow(int32_t access) const {
   return patterns_[access] == Pattern::kStrided && by_rows_ && yielded_.empty() &&
          accesses_[access].inner.back() == 0 && accesses_[access].IsRegular();
 }
 
-// Likewise, for all positions of an outer index.
+// Returns true if all positions of an outer index read the same element, which varies with the outer index.
 bool TileProgram::IsScalarOfRow(int32_t access) const {
   const Strides& outer = accesses_[access].outer;
   return patterns_[access] == Pattern::kScalar &&
          std::any_of(outer.begin(), outer.end(), [](int64_t stride) { return stride != 0; });
 }
 
-// Whether each next position of a tile reads one more than the one before.
+// Returns true if the access is an iota that increases by one with each position of a tile.
 bool TileProgram::CountsInRow(int32_t access) const {
   const Access& a = accesses_[access];
   const bool one_row = inner_dims_.size() == 1 || (by_rows_ && yielded_.empty());
@@ -70,8 +69,8 @@ bool TileProgram::CountsInRow(int32_t access) const {
 }
 
 bool TileProgram::GrowChain(std::vector<size_t>& members) const {
-  // A member takes three steps at most (it computes, rounds, and leaves its value in a register), and one for
-  // each place where it is stored; one more may come, between the chain's first and last two steps.
+  // A member, including the new one, needs at most three steps (compute, round, store in a register) and one
+  // per store. The chain has another step at its start and two at its end.
   const int64_t steps =
       3 + 3 * static_cast<int64_t>(members.size() + 1) + static_cast<int64_t>(stored_.size());
   if (steps > kLongestChain) return false;
@@ -92,7 +91,7 @@ bool TileProgram::IsWorthwhile(const std::vector<size_t>& members) const {
   for (const size_t m : members) {
     const Step& step = steps_[m];
     own += ChainOperationOf(step.call).kind != Kind::kNone;
-    // What is folded as it comes.
+    // Values that are reduced on the fly need no store.
     saved += yielded_.size() == 1 && yielded_[0] == step.out && lane(step.out) == Lane::kF32;
     for (const Stored& stored : stored_)
       saved += stored.value == step.out && accesses_[stored.access].type == ElementType::kBF16;
@@ -106,7 +105,7 @@ bool TileProgram::IsWorthwhile(const std::vector<size_t>& members) const {
   return own > 0 && saved > 0;
 }
 
-// Other steps before those of the chain.
+// Reorders steps so that those of the chain are consecutive, after the others.
 void TileProgram::MoveTogether(const std::vector<size_t>& members) {
   std::vector<Step> others, own;
   for (size_t s = members.front(); s <= members.back(); ++s)
@@ -125,9 +124,9 @@ void TileProgram::FormChains() {
     }
     if (!IsWorthwhile(members)) continue;
     MoveTogether(members);
-    if (members.back() - s + 1 > members.size()) --s;  // Now another step stands there.
+    if (members.back() - s + 1 > members.size()) --s;  // Another step is at this index now.
   }
-  // Now they are numbered in the order in which they run.
+  // Renumbers the chains in execution order.
   int32_t number = -1, found = -1;
   for (size_t s = 0; s < steps_.size(); ++s) {
     const int32_t before = std::exchange(found, steps_[s].chain);
@@ -151,7 +150,7 @@ void TileProgram::ChooseForms() {
         by_others[step.in[k]] = true;
       else if (!follows)
         by_chains[step.in[k]] = true;
-      // What a chain begins with may be all its first operation takes.
+      // The first value of a chain may be the only operand of its first operation.
       const bool begins = step.chain >= 0 && s == chains_[step.chain].first && k == 0;
       if (!begins && !TakesCount(ChainOperationOf(step.call).kind)) may_count[step.in[k]] = false;
     }
@@ -184,7 +183,7 @@ void TileProgram::ChooseForms() {
   }
 }
 
-// What chains read and write in memory.
+// Returns the layout that suits the element types that the chain reads and writes.
 ChainLayout TileProgram::LayoutOf(const Chain& chain) const {
   int64_t bf16 = 0, others = 0;
   const auto count = [&](ChainForm form) {
@@ -210,7 +209,7 @@ void TileProgram::BuildChain(Chain& chain) {
     chain.pointers.push_back({form, false, false, form});
     chain.operands.push_back(operands);
   };
-  // Rows from anywhere are read first: what follows one in memory is not what comes next.
+  // Irregular rows are loaded first, because the next tile does not follow them in memory.
   const auto comes_from_anywhere = [&](TileValue value) {
     const int32_t access = values_[value].access;
     return access >= 0 && !accesses_[access].IsRegular();
@@ -230,7 +229,7 @@ void TileProgram::BuildChain(Chain& chain) {
   add(ChainEnd(), ChainForm::kLane, {});
 }
 
-// Whether a value goes nowhere but to memory, as bf16: it is rounded as it is stored.
+// Returns true if the value is only stored as bf16, so that the store rounds it.
 bool TileProgram::RoundsAsStored(TileValue value, const Chain& chain) const {
   return steps_[chain.last].out == value && values_[value].is_passed_on &&
          std::any_of(stored_.begin(), stored_.end(),
@@ -277,7 +276,7 @@ void TileProgram::AddOperation(const Step& step, TileValue before, Chain& chain)
   if (rounds) add({ChainRound(false)}, {ChainForm::kLane, false, false, ChainForm::kLane}, {});
 }
 
-// Of a value that has just been computed.
+// Adds the stores of a value that was just computed.
 void TileProgram::AddStores(TileValue value, Chain& chain) const {
   const auto add = [&](ChainFn function, ChainForm form, bool is_store, Chain::Operands operands) {
     chain.steps.push_back({function});
@@ -295,7 +294,7 @@ void TileProgram::AddStores(TileValue value, Chain& chain) const {
     add(ChainStore(chain.layout, values_[value].form, false), values_[value].form, true, {value});
 }
 
-// What only chains read: as it lies in memory, or one element.
+// Reads a value that only chains use: in its storage type, or as one element.
 void TileProgram::ReadForChains(const Step& step, void* const* arguments, const int64_t* bases, int64_t begin,
                                 int64_t n, std::byte* to, const void** value) const {
   const Access& access = accesses_[step.access];

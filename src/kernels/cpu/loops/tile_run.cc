@@ -14,7 +14,7 @@
 namespace hlo::cpu {
 namespace {
 
-constexpr int64_t kChunk = 16 << 10;  // Elements that a thread takes at a time.
+constexpr int64_t kChunk = 16 << 10;  // Elements per work item.
 
 std::byte* Scratch(int64_t bytes) {
   thread_local ThreadMemory memory;
@@ -26,7 +26,7 @@ int64_t PositionOf(const RuntimeStart& start, void* const* arguments) {
   return ReadInteger(start.type, positions + start.element * ByteCount(start.type));
 }
 
-// The place of an access at the beginning of both loops.
+// Returns the offset of an access at the first position of both loops.
 int64_t Start(const Access& access, void* const* arguments) {
   int64_t start = access.offset;
   for (const RuntimeStart& s : access.starts) {
@@ -61,7 +61,7 @@ TileProgram::Runner::Runner(const TileProgram& program, void* const* arguments)
 }
 
 void TileProgram::Runner::SetOuter(int64_t outer) {
-  // RunFirst leaves out what later values need.
+  // RunFirst skips steps that later values need.
   fresh_ |= program_.scalars_vary_ || !program_.yielded_.empty();
   for (Ahead& ahead : ahead_) ahead.position = -1;
   for (const auto& [a, first] : program_.irregular_) {
@@ -82,7 +82,7 @@ void TileProgram::Runner::SetOuter(int64_t outer) {
   });
 }
 
-// The elements at inner positions [begin, begin + n), in their storage type: where they lie, or gathered.
+// Returns the elements at inner positions [begin, begin + n) in their storage type: in place, or gathered.
 const std::byte* TileProgram::Read(int32_t number, void* const* arguments, const int64_t* bases,
                                    int64_t begin, int64_t n, std::byte* scratch) const {
   const Access& access = accesses_[number];
@@ -125,7 +125,7 @@ void TileProgram::Write(const Access& access, bool contiguous, void* const* argu
           });
 }
 
-// One element for the n positions of a tile.
+// Broadcasts one element to the n positions of a tile.
 void TileProgram::Splat(const Step& step, void* const* arguments, int64_t base, int64_t n,
                         std::byte* to) const {
   const Access& access = accesses_[step.access];
@@ -146,8 +146,8 @@ void TileProgram::Splat(const Step& step, void* const* arguments, int64_t base, 
   CopyStrided(n, LaneBytes(lane), to, 1, element, 0);
 }
 
-// The steps of a tile; `registers` are `stride` bytes apart, splat ones are there already unless `fresh`.
-// `bases` are the places of the accesses at inner position 0.
+// Runs the steps of a tile. `registers` are `stride` bytes apart; splat ones are computed only if `fresh`.
+// `bases` are the offsets of the accesses at inner position 0.
 void TileProgram::RunSteps(size_t count, void* const* arguments, const int64_t* bases, int64_t begin,
                            int64_t n, std::byte* registers, int64_t stride, int64_t splat_count,
                            ChainStep* chain_steps, const void** values) const {
@@ -297,7 +297,7 @@ void TileProgram::RunRows(void* const* arguments, int64_t begin, int64_t end) co
   runner.RunRows(begin, end);
 }
 
-// Whether a store has to be left out.
+// Returns true if a store must be skipped.
 bool TileProgram::Drops(void* const* arguments) const {
   return std::any_of(stored_.begin(), stored_.end(), [&](const Stored& stored) {
     const Access& access = accesses_[stored.access];
@@ -319,11 +319,11 @@ void TileProgram::Run(void* const* arguments) const {
     runner.RunTile(0, inner_count_);
     return;
   }
-  // Tiles end with rows where rows are long: then rows are read where they lie.
+  // If rows are long, tiles end with rows, so that rows are read in place.
   const int64_t row = by_rows_ ? inner_dims_.back() : inner_count_;
   const int64_t rows = outer_count_ * (inner_count_ / row);
   const int64_t rows_per_outer = inner_count_ / row;
-  const int64_t pieces = (row + kChunk - 1) / kChunk;  // Of a long row.
+  const int64_t pieces = (row + kChunk - 1) / kChunk;  // Pieces of a long row.
   const int64_t rows_per_chunk = std::max<int64_t>(1, kChunk / row);
   const int64_t row_chunks = (rows + rows_per_chunk - 1) / rows_per_chunk;
   const double nanoseconds =

@@ -1,4 +1,4 @@
-// A program again, with its positions as rows.
+// This file derives a program whose outer index iterates over rows.
 
 #include <utility>
 
@@ -7,13 +7,13 @@
 namespace hlo::cpu {
 namespace {
 
-// The first `outer` dimensions of an inner index become those of the outer one.
+// Moves the first `outer` inner dimensions to the outer index.
 void MoveOut(size_t outer, Affine& affine) {
   affine.outer.assign(affine.inner.begin(), affine.inner.begin() + static_cast<std::ptrdiff_t>(outer));
   affine.inner.erase(affine.inner.begin(), affine.inner.begin() + static_cast<std::ptrdiff_t>(outer));
 }
 
-// Dimension d as two, the second of `size`.
+// Splits dimension d into two, the second of which has `size`.
 void SplitStride(size_t d, int64_t size, Strides& strides) {
   strides.insert(strides.begin() + static_cast<std::ptrdiff_t>(d), strides[d] * size);
 }
@@ -23,7 +23,7 @@ void SplitStride(size_t d, int64_t size, Strides& strides) {
 std::optional<TileProgram> TileProgram::ByRows(int64_t length) const {
   if (!outer_dims_.empty() || !yielded_.empty() || length <= 0) return std::nullopt;
   std::vector<int64_t> dims = inner_dims_;
-  size_t first = dims.size();  // Of the row's dimensions.
+  size_t first = dims.size();  // First dimension of the row.
   int64_t left = length;
   while (left > 1 && first > 0 && left % dims[first - 1] == 0) left /= dims[--first];
   const bool splits = left > 1;
