@@ -1,6 +1,6 @@
 #pragma once
-// Where does a loop read and write an array? Through strides; from positions that are known at run time; up
-// to edges behind which another element takes the array's place.
+// This file describes how a loop accesses an array: by strides, with run-time starts, and with edges beyond
+// which another element is used.
 
 #include <cstdint>
 #include <optional>
@@ -13,54 +13,54 @@ namespace hlo::cpu {
 
 using Strides = absl::InlinedVector<int64_t, 4>;
 
-// A number for each position of a loop: offset + sum over dims of index * stride. Outer dimensions are those
-// of Each's `outer` index, inner ones those of the tiles.
+// An affine function of the loop position: offset + sum over dims of index * stride. Outer dimensions are
+// those of the outer index, inner ones those of the tiles.
 struct Affine {
   int64_t offset = 0;
   Strides outer, inner;
 };
 
-// A position that is known when the program runs: an integer, clamped to [0, max].
+// A start index that is known at run time: an integer, clamped to [0, max].
 struct RuntimeStart {
   int32_t argument;
   ElementType type;
   int64_t max;
   int64_t stride;       // In elements.
-  int64_t element = 0;  // Of the argument, for all positions of the loop.
-  // Which of the argument's elements it is, where it is another one for each position.
+  int64_t element = 0;  // Index in the argument, for all positions of the loop.
+  // The index in the argument if it varies with the position.
   std::optional<Affine> place = std::nullopt;
 };
 
-// Where one of an array's dimensions ends: the array has an element at those positions of the loop where `at`
-// is a multiple of `spacing` in [0, size * spacing).
+// The bounds of one dimension of an array: an element exists at positions of the loop where `at` is a
+// multiple of `spacing` in [0, size * spacing).
 struct Edge {
   Affine at;
   int64_t size;
   int64_t spacing = 1;
-  int64_t stride = 0;  // In elements, from one multiple to the next; on top of the access's own.
+  int64_t stride = 0;  // In elements, per multiple; added to the access's own.
 };
 
-// Where the elements of an array lie, seen from the loop: offset + sum over dims of index * stride, in
-// elements of `type`.
+// The address of an array's elements as a function of the loop position: offset + sum over dims of index *
+// stride, in elements of `type`.
 struct Access {
-  int32_t argument = -1;  // Which of the pointers of a run, or one of those below.
+  int32_t argument = -1;  // Index of the pointer, or one of the constants below.
   ElementType type = ElementType::kPred;
   int64_t offset = 0;
   Strides outer, inner;
   std::vector<RuntimeStart> starts;
   std::vector<Edge> edges = {};
-  // The argument whose first element stands where an edge leaves the array none; kZeros: one of zeros.
+  // The argument whose first element is used beyond an edge; kZeros stands for zeros.
   int32_t outside = kZeros;
-  // Or the access of the same program whose element stands there; -1: none.
+  // The access of the same program that is used beyond an edge instead, or -1.
   int32_t next = -1;
-  bool drops = false;  // Of a store: nothing is stored where a start is not within [0, max].
+  bool drops = false;  // For stores: nothing is stored if a start is outside [0, max].
 
-  static constexpr int32_t kIota = -1;    // The position itself is the element.
-  static constexpr int32_t kInside = -2;  // Whether all edges have an element there.
+  static constexpr int32_t kIota = -1;    // The element is the position itself.
+  static constexpr int32_t kInside = -2;  // The element is true if all edges contain the position.
   static constexpr int32_t kZeros = -1;
 
   bool IsArray() const { return argument >= 0; }
-  // Whether strides alone tell where the elements lie.
+  // Returns true if the address is affine in the position.
   bool IsRegular() const {
     for (const RuntimeStart& start : starts) {
       if (start.place.has_value()) return false;
@@ -69,13 +69,13 @@ struct Access {
   }
 };
 
-// visit(argument) for what is read besides the array.
+// Calls visit(argument) for the other arguments that are read.
 template <class AnyAccess, class Visit>
 void VisitOthers(AnyAccess& access, Visit&& visit) {
   for (auto& start : access.starts) visit(start.argument);
   if (access.outside >= 0) visit(access.outside);
 }
-// visit(number) for what an access that is not regular needs to know of the position besides its strides.
+// Calls visit(affine) for the additional affine functions of an irregular access.
 template <class AnyAccess, class Visit>
 void VisitExtras(AnyAccess& access, Visit&& visit) {
   for (auto& start : access.starts) {

@@ -9,14 +9,14 @@
 namespace hlo::cpu {
 namespace {
 
-// Blocks of 2^kSmallest, ..., 2^kLargest bytes are kept.
+// Blocks of 2^kSmallest, ..., 2^kLargest bytes are cached.
 constexpr int kSmallest = 6, kLargest = std::bit_width(kLargestKept) - 1;
 
 int ClassOf(size_t bytes) {
   return std::max(kSmallest, static_cast<int>(std::bit_width(std::max<size_t>(bytes, 1) - 1)));
 }
 
-// The blocks that a thread keeps, by size; each holds the place of the next one.
+// The free lists of a thread, by size class; each block holds the pointer to the next one.
 class KeptBlocks {
  public:
   ~KeptBlocks() {
@@ -31,7 +31,7 @@ class KeptBlocks {
     --count_[size_class - kSmallest];
     return Pop(first);
   }
-  // False where there are enough.
+  // Returns false if the list is full.
   bool Give(void* block, int size_class) {
     if (count_[size_class - kSmallest] == kMostOfAClass) return false;
     ++count_[size_class - kSmallest];
@@ -40,7 +40,7 @@ class KeptBlocks {
     first = block;
     return true;
   }
-  // Of this thread; nullptr when it ends.
+  // Returns the free lists of this thread, or nullptr after they are destroyed.
   static KeptBlocks* Mine() {
     static thread_local KeptBlocks blocks;
     return ended_ ? nullptr : &blocks;

@@ -1,6 +1,6 @@
 #pragma once
-// Memory for the time of a call. Each thread caches small blocks for the next call, so that a loop that calls
-// kernels repeatedly allocates nothing.
+// This file allocates memory for the duration of a call. Each thread caches small blocks, so that a loop that
+// calls kernels repeatedly allocates nothing.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace hlo::cpu {
 
-// Larger ones are not kept: what is done with them takes far longer than allocating them.
+// Larger blocks are not cached, because their use takes far longer than their allocation.
 inline constexpr size_t kLargestKept = 256 << 10;
 
-// At least so many bytes, undefined, aligned to 64. They are given back with the same count, best by the
-// thread that took them: each keeps a few blocks of a size, and frees others.
+// Returns at least `bytes` bytes of uninitialised memory, aligned to 64. GiveBlock takes the same size and is
+// best called by the same thread. Each thread caches a few blocks per size.
 void* TakeBlock(size_t bytes);
 void GiveBlock(void* block, size_t bytes);
 
@@ -24,7 +24,7 @@ struct KeptAllocator {
   using value_type = T;
   KeptAllocator() = default;
   template <class U>
-  KeptAllocator(const KeptAllocator<U>&) {}  // NOLINT: all are one
+  KeptAllocator(const KeptAllocator<U>&) {}  // NOLINT: all are equal
   T* allocate(size_t n) { return static_cast<T*>(TakeBlock(n * sizeof(T))); }
   void deallocate(T* p, size_t n) { GiveBlock(p, n * sizeof(T)); }
   template <class U, class... Args>
@@ -37,7 +37,7 @@ struct KeptAllocator {
   bool operator==(const KeptAllocator&) const { return true; }
 };
 
-// Elements that are not given a value have none, as those of a plain array.
+// Elements are default-initialised, that is, uninitialised for plain types.
 template <class T>
 using KeptVector = std::vector<T, KeptAllocator<T>>;
 

@@ -1,5 +1,5 @@
 #pragma once
-// An operand of a kernel: the elements of an array, dense and row-major.
+// This file defines an operand of a kernel: a dense row-major array.
 
 #include "absl/types/span.h"
 #include "hlo_run/element_type.h"

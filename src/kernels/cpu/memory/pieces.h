@@ -1,5 +1,5 @@
 #pragma once
-// A line of elements as pieces that all threads work on together, or as one.
+// This file splits a line of elements into pieces for all threads, or leaves it as one.
 
 #include <algorithm>
 #include <cstdint>
@@ -14,7 +14,7 @@ class Pieces {
 
   Pieces(int64_t length, bool is_cut) : length_(length), each_(is_cut ? kLength : length) {}
 
-  // Whether so many lines should be worked on one after the other, each by all threads.
+  // Returns true if lines should be processed one after the other, each by all threads.
   static bool AreShared(int64_t lines, int64_t length) {
     return lines < ThreadCount() && length >= 4 * kLength;
   }
@@ -24,7 +24,7 @@ class Pieces {
   int64_t begin(int64_t p) const { return p * each_; }
   int64_t end(int64_t p) const { return std::min(length_, (p + 1) * each_); }
 
-  // body(p, begin(p), end(p)) of every piece, each element of which takes about so long.
+  // Calls body(p, begin(p), end(p)) for every piece; `nanoseconds` is the time per element.
   template <class Body>
   void ForEach(double nanoseconds, const Body& body) const {
     if (each_ == length_) return body(0, 0, length_);

@@ -1,5 +1,5 @@
 #pragma once
-// Positions of a loop as indices, and its rows one after the other.
+// This file converts positions of a loop to indices and iterates over its rows.
 
 #include <algorithm>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace hlo::cpu {
 
-// A run-time position splits into an index by dividing by the sizes, the last dimension fastest.
+// Splits a linear index into digits, the last dimension fastest, and calls visit(dimension, digit).
 template <class Visit>
 void EachDigit(int64_t number, absl::Span<const int64_t> dims, Visit&& visit) {
   for (int64_t d = static_cast<int64_t>(dims.size()) - 1; d > 0; --d) {
@@ -20,8 +20,8 @@ void EachDigit(int64_t number, absl::Span<const int64_t> dims, Visit&& visit) {
   if (!dims.empty()) visit(0, number);
 }
 
-// The pieces of rows that inner positions [begin, begin + n) lie in: visit(place of the first element,
-// distance of the next, elements, elements before).
+// Splits inner positions [begin, begin + n) into parts of rows: visit(offset of the first element, stride,
+// count, elements before).
 template <class Visit>
 void EachRow(absl::Span<const int64_t> dims, const Strides& strides, int64_t base, int64_t begin, int64_t n,
              Visit&& visit) {

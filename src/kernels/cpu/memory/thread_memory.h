@@ -1,5 +1,5 @@
 #pragma once
-// Memory that a thread keeps from one piece of work to the next.
+// This file defines a scratch buffer that a thread reuses.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace hlo::cpu {
 
 class ThreadMemory {
  public:
-  // Undefined contents, aligned to 64 bytes; valid until the next call.
+  // Returns uninitialised memory, aligned to 64 bytes and valid until the next call.
   std::byte* AtLeast(int64_t bytes) {
     if (size_ < bytes) {
       size_ = (bytes + 4095) / 4096 * 4096;
