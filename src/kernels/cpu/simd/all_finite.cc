@@ -10,14 +10,14 @@
 namespace hlo::cpu {
 namespace {
 
-// Whether any of these bits patterns has all exponent bits set.
+// Returns true if any of these bit patterns has all exponent bits set.
 template <class Bits>
 bool AnyTopExponent(const Bits* bits, int64_t count, Bits exponent) {
   constexpr int64_t kChunk = 1 << 16;
   std::atomic<bool> found = false;
   ParallelFor((count + kChunk - 1) / kChunk, static_cast<double>(count) * 0.1, [&](int64_t chunk) {
     const int64_t end = std::min(count, (chunk + 1) * kChunk);
-    const Bits* const from = bits;  // What is captured by reference keeps the loop from being vectorised.
+    const Bits* const from = bits;  // Captures by reference would prevent vectorisation.
     const Bits mask = exponent;
     Bits any = 0;
     for (int64_t i = chunk * kChunk; i < end; ++i) any |= static_cast<Bits>((from[i] & mask) == mask);

@@ -1,5 +1,4 @@
 #pragma once
-// Does an array hold infinities or NaN?
 
 #include <cstdint>
 
@@ -7,7 +6,7 @@
 
 namespace hlo::cpu {
 
-// Whether none of `count` elements is infinite or NaN.
+// Returns true if none of `count` elements is infinite or NaN.
 bool IsFinite(const void* data, ElementType type, int64_t count);
 
 }  // namespace hlo::cpu

@@ -1,5 +1,5 @@
 #pragma once
-// Sums of numbers that are bf16, as they lie in memory or as f32.
+// This file sums numbers that are exact in bf16, stored as bf16 or f32.
 
 #include <algorithm>
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace hlo::cpu {
 namespace internal {
 
-// Two vectors, in any order.
+// Loads two vectors of elements, in an unspecified order.
 [[gnu::always_inline]] inline std::pair<Vector<float>, Vector<float>> LoadTwo(const bfloat16* from) {
   CallAhead(from);
   return {BitsOf<Vector<float>>(LoadBlocksOfHalves<0>(from)),
@@ -31,7 +31,7 @@ template <class T>
 
 }  // namespace internal
 
-// A few elements are summed up in f32, where bits of bf16 have room for carries, and their sums in f64.
+// Short partial sums are accumulated in f32, where bf16 values leave bits for carries, and added in f64.
 template <class T>
 float SumOfBF16(int64_t n, const T* a) {
   using Floats = Vector<float>;

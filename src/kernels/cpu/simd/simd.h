@@ -1,6 +1,6 @@
 #pragma once
-// Vectors of numbers, as wide as the processor that we compile for. The compiler's own vector types do the
-// arithmetic; what they lack stands here.
+// This file defines SIMD vectors of the target's width. The compiler's vector extensions do the arithmetic;
+// this file adds the missing operations.
 
 #include <algorithm>
 #include <array>
@@ -19,7 +19,7 @@
 namespace hlo::cpu {
 
 #if defined(HLO_VECTOR_BYTES)
-inline constexpr int kVectorBytes = HLO_VECTOR_BYTES;  // To test kernels for wider vectors than there are.
+inline constexpr int kVectorBytes = HLO_VECTOR_BYTES;  // Tests kernels for wider vectors than the target's.
 #elif defined(__AVX512F__)
 inline constexpr int kVectorBytes = 64;
 #elif defined(__AVX__)
@@ -27,7 +27,7 @@ inline constexpr int kVectorBytes = 32;
 #else
 inline constexpr int kVectorBytes = 16;
 #endif
-// Where vectors are those of AVX2, its instructions stand in for what the compiler makes too much of.
+// AVX2 intrinsics replace operations for which the compiler generates poor code.
 #if defined(__AVX2__) && !defined(__AVX512F__) && !defined(HLO_VECTOR_BYTES)
 #define HLO_AVX2_VECTORS 1
 #endif
@@ -42,11 +42,11 @@ struct VectorOf {
 };
 template <class T>
 using Vector = typename VectorOf<T>::type;
-// Elements of a vector.
+// The number of elements of a vector.
 template <class T>
 inline constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
 
-// The same bits as another type.
+// Reinterprets the bits as another type.
 template <class To, class From>
 [[gnu::always_inline]] inline To BitsOf(From from) {
   static_assert(sizeof(To) == sizeof(From));
@@ -55,7 +55,7 @@ template <class To, class From>
   return to;
 }
 
-// Loops over several arrays wait for memory that is not asked for ahead; a page is about right.
+// Prefetches one page ahead, because loops over several arrays are otherwise bound by memory latency.
 [[gnu::always_inline]] inline void CallAhead(const void* from) {
   __builtin_prefetch(static_cast<const char*>(from) + 4096);
 }
@@ -72,13 +72,14 @@ template <class T>
 }
 #if defined(HLO_AVX2_VECTORS)
 namespace internal {
-// All bits of the first n words.
+// Returns a mask of the first n words.
 [[gnu::always_inline]] inline __m256i FirstLanes(int n) {
   return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
 }  // namespace internal
 #endif
-// The first n lanes, n <= kLanes<T>: nothing beyond is read, or written; T of 4 or 8 bytes. The others are 0.
+// Load and store the first n lanes, n <= kLanes<T>, without access beyond them. T has 4 or 8 bytes, and other
+// lanes are 0.
 template <class T>
 [[gnu::always_inline]] inline Vector<T> LoadFirst(const T* from, int n) {
 #if defined(HLO_AVX512_VECTORS)
@@ -107,7 +108,7 @@ template <class T>
   std::memcpy(to, &v, n * sizeof(T));
 #endif
 }
-// The first n bytes, and zeros up to `total`, a multiple of 64; what lies behind n is not read.
+// Copies the first n bytes and pads with zeros up to `total`, a multiple of 64. Bytes from n on are not read.
 [[gnu::always_inline]] inline void CopyPadded(std::byte* to, const std::byte* from, int64_t n,
                                               int64_t total) {
 #if defined(HLO_AVX512_VECTORS)
@@ -120,7 +121,7 @@ template <class T>
   std::memset(to + n, 0, total - n);
 #endif
 }
-// The first n bytes, few; what lies behind n is not written.
+// Copies the first n bytes, which are few. Bytes from n on are not written.
 [[gnu::always_inline]] inline void CopyFew(std::byte* to, const std::byte* from, int64_t n) {
 #if defined(HLO_AVX512_VECTORS)
   for (int64_t i = 0; i < n; i += 64) {
@@ -136,7 +137,7 @@ template <class T>
   return value - Vector<T>{};
 }
 
-// Half as many bits to a vector of words: the compiler's own conversion takes several instructions for one.
+// Zero-extends 16-bit elements to words; the compiler's own conversion takes several instructions.
 [[gnu::always_inline]] inline Vector<uint32_t> LoadHalves(const void* from) {
 #if defined(HLO_AVX2_VECTORS)
   return BitsOf<Vector<uint32_t>>(_mm256_cvtepu16_epi32(_mm_loadu_si128(static_cast<const __m128i*>(from))));
@@ -149,7 +150,7 @@ template <class T>
   return __builtin_convertvector(bits, Vector<uint32_t>);
 #endif
 }
-// Bytes to a vector of words.
+// Zero-extends bytes to words.
 [[gnu::always_inline]] inline Vector<int32_t> LoadBytes(const uint8_t* from) {
 #if defined(HLO_AVX2_VECTORS)
   return BitsOf<Vector<int32_t>>(
@@ -163,7 +164,7 @@ template <class T>
   return __builtin_convertvector(bytes, Vector<int32_t>);
 #endif
 }
-// The low halves of the words of two vectors, one after the other; the high ones are 0.
+// Stores the low halves of the words of two vectors, one after the other; the high halves must be 0.
 [[gnu::always_inline]] inline void StoreHalves(void* to, Vector<uint32_t> a, Vector<uint32_t> b) {
 #if defined(HLO_AVX2_VECTORS)
   const __m256i packed =
@@ -176,7 +177,7 @@ template <class T>
 #endif
 }
 
-// Likewise the high halves.
+// Stores the high halves of the words of two vectors, one after the other.
 [[gnu::always_inline]] inline void StoreUpperHalves(void* to, Vector<uint32_t> a, Vector<uint32_t> b) {
 #if defined(HLO_AVX512_VECTORS)
   alignas(64) static constexpr auto kOdd = [] {
@@ -190,8 +191,8 @@ template <class T>
   StoreHalves(to, a >> 16, b >> 16);
 #endif
 }
-// Blocks: two vectors of words that hold elements by fours, the first four in one, the next four in the
-// other. bf16 get there by one instruction each, and back; words in order by one each.
+// Blocks are a pair of vectors that hold elements in alternating groups of four. Converting a bf16 vector to
+// or from blocks, or ordered words to blocks, takes one instruction per vector.
 namespace internal {
 template <int kPart, size_t... kLane>
 [[gnu::always_inline]] inline Vector<uint32_t> BlocksOf(Vector<uint32_t> a, Vector<uint32_t> b,
@@ -199,7 +200,7 @@ template <int kPart, size_t... kLane>
   return __builtin_shufflevector(a, b, static_cast<int>(kLane / 4 * 8 + kPart * 4 + kLane % 4)...);
 }
 }  // namespace internal
-// Vector kPart of the two, of words in order.
+// Returns vector kPart of the blocks of two vectors in order.
 template <int kPart>
 [[gnu::always_inline]] inline Vector<uint32_t> BlocksOf(Vector<uint32_t> a, Vector<uint32_t> b) {
 #if defined(HLO_AVX512_VECTORS)
@@ -212,7 +213,7 @@ template <int kPart>
   return internal::BlocksOf<kPart>(a, b, std::make_index_sequence<kLanes<uint32_t>>());
 #endif
 }
-// The two become words in order, in two vectors.
+// Returns the elements of two block vectors in order.
 [[gnu::always_inline]] inline std::pair<Vector<uint32_t>, Vector<uint32_t>> InOrder(Vector<uint32_t> first,
                                                                                     Vector<uint32_t> second) {
 #if defined(HLO_AVX512_VECTORS)
@@ -233,7 +234,7 @@ template <int kPart>
   return result;
 #endif
 }
-// Vector kPart of the two, of the upper halves that lie from there on; the lower ones are 0.
+// Returns vector kPart of the blocks of 16-bit elements in memory, as upper halves; the lower halves are 0.
 template <int kPart>
 [[gnu::always_inline]] inline Vector<uint32_t> LoadBlocksOfHalves(const void* from) {
 #if defined(HLO_AVX512_VECTORS)
@@ -249,7 +250,7 @@ template <int kPart>
   return BlocksOf<kPart>(LoadHalves(halves), LoadHalves(halves + kLanes<uint32_t>)) << 16;
 #endif
 }
-// The upper halves of the two, in order.
+// Stores the upper halves of two block vectors in order.
 [[gnu::always_inline]] inline void StoreUpperHalvesOfBlocks(void* to, Vector<uint32_t> first,
                                                             Vector<uint32_t> second) {
 #if defined(HLO_AVX512_VECTORS)
@@ -268,8 +269,7 @@ template <int kPart>
   StoreHalves(to, low, high);
 #endif
 }
-// A vector of one word, read from memory: the compiler would take it through a general register, which is
-// slower.
+// Broadcasts a constant from memory; the compiler would use a general-purpose register, which is slower.
 template <uint32_t kWord>
 [[gnu::always_inline]] inline Vector<uint32_t> WordInMemory() {
   static constexpr uint32_t kInMemory = kWord;
@@ -278,7 +278,8 @@ template <uint32_t kWord>
   return Broadcast(*word);
 }
 
-// The nearest bf16, even of two, in the upper halves; nothing in particular for NaN and in the lower halves.
+// Rounds to the nearest bf16, ties to even, in the upper halves. The result is unspecified for NaN and in the
+// lower halves.
 [[gnu::always_inline]] inline Vector<uint32_t> RoundedToBF16(Vector<float> v) {
   const auto bits = BitsOf<Vector<uint32_t>>(v);
 #if defined(HLO_AVX512_VECTORS)
@@ -291,7 +292,7 @@ template <uint32_t kWord>
 #endif
 }
 
-// Likewise the low bytes.
+// Stores the low bytes of the words of two vectors, one after the other.
 [[gnu::always_inline]] inline void StoreBytes(uint8_t* to, Vector<uint32_t> a, Vector<uint32_t> b) {
 #if defined(HLO_AVX512_VECTORS)
   auto* out = reinterpret_cast<__m128i*>(to);
@@ -305,7 +306,7 @@ template <uint32_t kWord>
 #endif
 }
 
-// sum + the products of the lower and of the upper halves, as signed numbers; wraps.
+// Returns sum plus the products of the lower and of the upper halves as signed integers, wrapping.
 [[gnu::always_inline]] inline Vector<uint32_t> AddPairProducts(Vector<uint32_t> sum, Vector<uint32_t> a,
                                                                Vector<uint32_t> b) {
 #if defined(HLO_AVX2_VECTORS)
@@ -327,14 +328,14 @@ template <uint32_t kWord>
 #endif
 }
 
-// Whether the processor adds products of bytes, four times as many a step as of 32 bits.
+// True if the target has byte dot products, with four times the throughput of 32-bit multiplies.
 #if (defined(HLO_AVX512_VECTORS) && defined(__AVX512VNNI__)) || \
     (defined(HLO_AVX2_VECTORS) && defined(__AVXVNNI__))
 inline constexpr bool kMultipliesQuads = true;
 #else
 inline constexpr bool kMultipliesQuads = false;
 #endif
-// sum + the products of the four bytes, unsigned ones of a with signed ones of b; wraps.
+// Returns sum plus the products of the four bytes, unsigned in a and signed in b, wrapping.
 [[gnu::always_inline]] inline Vector<uint32_t> AddQuadProducts(Vector<uint32_t> sum, Vector<uint32_t> a,
                                                                Vector<uint32_t> b) {
 #if defined(HLO_AVX512_VECTORS) && defined(__AVX512VNNI__)
@@ -352,14 +353,14 @@ inline constexpr bool kMultipliesQuads = false;
 #endif
 }
 
-// Whether the processor adds products of pairs of bf16, twice as many a step as of f32.
+// True if the target has bf16 dot products, with twice the throughput of f32.
 #if defined(HLO_AVX512_VECTORS) && defined(__AVX512BF16__)
 inline constexpr bool kMultipliesPairsOfBF16 = true;
 #else
 inline constexpr bool kMultipliesPairsOfBF16 = false;
 #endif
-// sum + the products of the upper and of the lower halves, each bf16, one after the other. What is denormal
-// may count as 0.
+// Returns sum plus the products of the upper and of the lower bf16 halves, added in sequence. Denormals may
+// be flushed to 0.
 [[gnu::always_inline]] inline Vector<float> AddPairProducts(Vector<float> sum, Vector<float> a,
                                                             Vector<float> b) {
 #if defined(HLO_AVX512_VECTORS) && defined(__AVX512BF16__)
@@ -373,10 +374,10 @@ inline constexpr bool kMultipliesPairsOfBF16 = false;
 #endif
 }
 
-// NaN where one of both is, and -0 before +0.
+// Returns the elementwise minimum; NaN propagates, and -0 is less than +0.
 template <class T>
 [[gnu::always_inline]] inline Vector<T> MinimumOf(Vector<T> a, Vector<T> b) {
-  // Each of the two gives its second operand for NaN and for equal numbers.
+  // Each of the two instructions returns its second operand for NaN and for equal numbers.
   Vector<T> c, d;
 #if defined(HLO_AVX2_VECTORS)
   if constexpr (sizeof(T) == 4) {
@@ -401,7 +402,7 @@ template <class T>
   return -MinimumOf<T>(-a, -b);
 }
 
-// As many elements as a vector of T has, of a type that T holds exactly.
+// Loads one vector of T from elements of a type that converts exactly.
 template <class T, class S>
 [[gnu::always_inline]] inline Vector<T> LoadAs(const S* from) {
   if constexpr (std::is_same_v<T, S>) {
@@ -433,7 +434,7 @@ template <class T, class S>
   }
 }
 
-// The lower and the upper half of the lanes.
+// Converts the lower and the upper half of the lanes.
 [[gnu::always_inline]] inline std::pair<Vector<double>, Vector<double>> AsDoubles(Vector<float> v) {
 #if defined(HLO_AVX512_VECTORS)
   return {_mm512_cvtps_pd(_mm512_castps512_ps256(v)), _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1))};
@@ -444,7 +445,7 @@ template <class T, class S>
 #endif
 }
 
-// The sum of the lanes, in halves: the same for every thread and place.
+// Returns the horizontal sum by halving; the order is fixed.
 template <class T>
 [[gnu::always_inline]] inline T SumOfLanes(Vector<T> v) {
 #if defined(HLO_AVX512_VECTORS)
@@ -484,7 +485,7 @@ template <class T, int kDistance>
 }
 }  // namespace internal
 
-// The square of as many vectors as a vector has lanes, transposed in place.
+// Transposes a square of kLanes<T> vectors in place.
 template <class T>
 [[gnu::always_inline]] inline void Transpose(Vector<T>* rows) {
   internal::TransposeStep<T, 1>(rows);

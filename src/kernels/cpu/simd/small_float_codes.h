@@ -1,5 +1,6 @@
 #pragma once
-// The codes of small floats from f32 by integer operations alone, which vectorise; as FromFloat gives them.
+// This file encodes small floats from f32 with integer operations only, which vectorise. Results equal those
+// of FromFloat.
 
 #include <bit>
 #include <cstdint>
@@ -8,7 +9,7 @@
 
 namespace hlo::cpu {
 
-// f32 rounded to bf16, as f32.
+// Rounds an f32 to bf16 and returns it as f32.
 [[gnu::always_inline]] inline float RoundToBF16(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   const uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) & 0xffff0000u;
@@ -16,7 +17,7 @@ namespace hlo::cpu {
   return std::bit_cast<float>(value == value ? rounded : nan);
 }
 
-// Of formats with a sign that are narrower than f32 in exponent and mantissa.
+// Encodes formats with a sign whose exponent and mantissa are narrower than those of f32.
 template <const FloatFormat& kFormat>
 [[gnu::always_inline]] inline uint32_t EncodeFloat(float value) {
   static_assert(kFormat.special != Special::kScale && kFormat.exponent_bits < 8);
@@ -24,7 +25,7 @@ template <const FloatFormat& kFormat>
   constexpr uint32_t kSign = 1u << (kFormat.bits() - 1), kMax = kFormat.max_code();
   constexpr uint32_t kLeastNormal = static_cast<uint32_t>(128 - kFormat.bias) << 23;
   constexpr uint32_t kBiases = static_cast<uint32_t>(127 - kFormat.bias) << kFormat.mantissa_bits;
-  // Added to a subnormal number it leaves the multiple of the least one, rounded, in the low bits.
+  // Adding this number rounds a subnormal to a multiple of the least one, in the low bits of the sum.
   constexpr uint32_t kMagic = static_cast<uint32_t>(151 - kFormat.bias - kFormat.mantissa_bits) << 23;
 
   const uint32_t bits = std::bit_cast<uint32_t>(value), magnitude = bits & 0x7fffffffu;

@@ -1,6 +1,6 @@
 #pragma once
-// Transcendental functions of f32 on vectors, to 2.5 ULP: arguments are reduced to where a polynomial is
-// close. The coefficients are minimax fits of the relative error.
+// This file implements transcendental functions on vectors of f32 with errors up to 2.5 ULP, by argument
+// reduction and minimax polynomials for the relative error.
 
 #include <cmath>
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace hlo::cpu {
 
-// Whether a product and a sum are rounded once.
+// True if the target has fused multiply-add.
 #if (defined(HLO_AVX2_VECTORS) && defined(__FMA__)) || (defined(__AVX512F__) && !defined(HLO_VECTOR_BYTES))
 inline constexpr bool kFusesMulAdd = true;
 #else
 inline constexpr bool kFusesMulAdd = false;
 #endif
 
-// A single number needs no memory to become a vector.
+// Returns a vector with `value` in lane 0 and ones elsewhere, without a load from memory.
 template <class V, class T>
 [[gnu::always_inline]] inline V OneAmongOnes(T value) {
   V v = V{} + T{1};
@@ -38,7 +38,7 @@ namespace internal {
 [[gnu::always_inline]] inline Vector<float> PowerOfTwo(Vector<int32_t> n) {
   return BitsOf<Vector<float>>((n + 127) << 23);
 }
-// exp(x) = (1 + t) * 2^k, t near 0, for arguments of which the result is not far beyond f32.
+// exp(x) = (1 + t) * 2^k with t near 0, for arguments whose result is not far outside the range of f32.
 struct ExpParts {
   Vector<float> t;
   Vector<int32_t> k;
@@ -46,7 +46,7 @@ struct ExpParts {
 [[gnu::always_inline]] inline ExpParts SplitExp(Vector<float> x) {
   using F = Vector<float>;
   const auto all = [](float value) { return Broadcast(value); };
-  // The nearest integer stands in the low bits of the sum.
+  // The low bits of the sum hold the nearest integer.
   const F shifted = MulAdd(x, all(1.44269504f), all(12582912.0f));
   const F n = shifted - 12582912.0f;
   F r = MulAdd(n, all(-0.693359375f), x);
@@ -62,7 +62,7 @@ struct ExpParts {
 
 [[gnu::always_inline]] inline Vector<float> ExpF32(Vector<float> x) {
   using F = Vector<float>;
-  // Beyond, the result is 0 or infinite. NaN stays.
+  // The result is 0 or infinite outside this range; NaNs propagate.
   const F most = Broadcast(89.0f), least = Broadcast(-104.0f);
   F clamped = x > most ? most : x;
   clamped = clamped < least ? least : clamped;
@@ -76,7 +76,7 @@ struct ExpParts {
   using Words = Vector<uint32_t>;
   const Words bits = BitsOf<Words>(x);
   const F magnitude = BitsOf<F>(bits & 0x7fffffffu);
-  // Of |x|, with d = exp(-2 |x|) - 1: -d / (2 + d), which is 1 from 10 on.
+  // The result for abs(x) with d = exp(-2 abs(x)) - 1 is -d / (2 + d), which is 1 from 10 on.
   const F most = Broadcast(10.0f);
   const auto [t, k] = internal::SplitExp((magnitude > most ? most : magnitude) * -2.0f);
   const F power = internal::PowerOfTwo(k), d = internal::MulAdd(power, t, power - 1.0f);
@@ -101,7 +101,7 @@ namespace internal {
 #endif
 }
 
-// Beyond, three parts of pi do not tell how far a multiple of it is.
+// The three-part reduction modulo pi is inaccurate for larger angles.
 inline constexpr float kLargestAngle = 1e5f;
 template <bool kCosine>
 [[gnu::noinline, gnu::cold]] Vector<float> OfLargeAngles(Vector<float> x, Vector<float> results) {
@@ -111,14 +111,14 @@ template <bool kCosine>
   return results;
 }
 
-// The sine, but for its sign, of how far x is from the nearest multiple of pi, or for the cosine from the
-// nearest one between two of them; the sign is minus for odd ones. Good where kFusesMulAdd.
+// Computes the sine of the distance from x to the nearest multiple of pi, or for the cosine to the nearest
+// odd multiple of pi / 2, negated for odd multiples. It is accurate only if kFusesMulAdd.
 template <bool kCosine>
 [[gnu::always_inline]] inline Vector<float> SineOrCosine(Vector<float> x) {
   using F = Vector<float>;
   using Words = Vector<uint32_t>;
   const auto all = [](float value) { return Broadcast(value); };
-  constexpr float kToInteger = 12582912.0f;  // Of this size, floats are integers.
+  constexpr float kToInteger = 12582912.0f;  // Floats of this magnitude are integers.
   const F shifted = kCosine ? MulAdd(x, all(0.318309886f), all(0.5f)) + kToInteger
                             : MulAdd(x, all(0.318309886f), all(kToInteger));
   const F n = shifted - kToInteger, halves = -(kCosine ? n - 0.5f : n);
@@ -132,7 +132,7 @@ template <bool kCosine>
   q = MulAdd(q, square, all(-0.16666659712791443f));
   const Words sign = BitsOf<Words>(shifted) << 31;
   F result = BitsOf<F>(BitsOf<Words>(MulAdd(r * square, q, r)) ^ sign);
-  // The steps above lose the sign of a zero.
+  // The reduction loses the sign of a zero.
   if constexpr (!kCosine) result = x == 0.0f ? x : result;
   const F magnitude = BitsOf<F>(BitsOf<Words>(x) & 0x7fffffffu);
   const bool has_large = AnyLane(magnitude > kLargestAngle);

@@ -22,7 +22,7 @@ concept Small = requires(S s) {
 template <class N>
 inline constexpr FloatFormat FormatOf = N::format();
 
-// The values of a type of 8 bits or fewer, by their codes.
+// Returns a table of the values of a type of at most 8 bits, indexed by code.
 template <class S>
 const std::array<float, 256>& ValuesByCode() {
   static const std::array<float, 256> values = [] {
@@ -59,8 +59,7 @@ template <class T, class S>
     return static_cast<T>(value);
 }
 
-// How many rows ahead the memory is asked for what will be read: a short row of a wide matrix is a line of
-// the cache far from the one before it.
+// The prefetch distance in rows: short rows of a wide matrix are in separate cache lines.
 constexpr int64_t kRowsAhead = 16;
 
 template <class T, class S>
@@ -116,7 +115,7 @@ Native<kType> Narrowed(T value, int bits) {
   }
 }
 
-// As FromFloat, in the upper halves.
+// Returns the same bits as FromFloat, in the upper halves.
 [[gnu::always_inline]] inline Vector<uint32_t> BF16From(const float* from) {
   const Vector<float> values = LoadVector(from);
   const auto bits = BitsOf<Vector<uint32_t>>(values);

@@ -1,6 +1,6 @@
 #pragma once
-// Between the types of arrays and those in which contractions compute: float, double, uint32_t, uint64_t (for
-// all integers, wrapping) and std::complex of the first two.
+// This file converts between the types of arrays and the compute types of contractions: float, double,
+// uint32_t, uint64_t (for all integers, wrapping) and std::complex of the first two.
 
 #include <complex>
 #include <cstdint>
@@ -9,16 +9,17 @@
 
 namespace hlo::cpu {
 
-// to[r * ld + c] = from[r * row_stride + c * column_stride] for a block of elements, exactly (integers wrap).
+// Sets to[r * ld + c] = from[r * row_stride + c * column_stride] for a block of elements; integers wrap.
 template <class T>
 using WidenBlock = void (*)(const void* from, int64_t row_stride, int64_t column_stride, int64_t rows,
                             int64_t columns, T* to, int64_t ld);
-// nullptr where a product does not take the type: a float as an integer, a complex number as a real one. Also
-// for int16_t, which holds the integers of fewer bits.
+// Returns nullptr for unsupported conversions: from float to integer or from complex to real. int16_t is
+// supported for narrower integers.
 template <class T>
 WidenBlock<T> WidenBlockOf(ElementType type);
 
-// to[i] = from[i], each rounded, wrapped or truncated once. Floats become integers by way of f32, saturating.
+// Sets to[i] = from[i], each rounded, wrapped or truncated once. Floats are converted to integers through
+// f32, saturating.
 template <class T>
 using NarrowRow = void (*)(const T* from, int64_t count, void* to);
 template <class T>
