@@ -16,7 +16,7 @@ class Comparator {
              absl::Span<const int64_t> widths)
       : before_(before), elements_(elements), widths_(widths), in_(2 * elements.size()) {}
 
-  // Whether the element at position a comes before that at b.
+  // Returns true if the element at position a precedes that at b.
   bool operator()(uint32_t a, uint32_t b) {
     const void** in = in_.data();
     for (size_t k = 0; k < elements_.size(); ++k) {
@@ -36,15 +36,15 @@ class Comparator {
   absl::InlinedVector<const void*, 16, KeptAllocator<const void*>> in_;
 };
 
-// Two neighbouring runs, [begin, middle) and [middle, end). Their length is a power of two.
+// Two adjacent runs, [begin, middle) and [middle, end). Their length is a power of two.
 struct Runs {
   Runs(int64_t at, int64_t run, int64_t n)
       : begin(at & -(2 * run)), middle(std::min(begin + run, n)), end(std::min(begin + 2 * run, n)) {}
   int64_t begin, middle, end;
 };
 
-// What a merge has taken of the left run, up to `left`, when it has written [begin, at), if the comparator is
-// an order; a guess otherwise.
+// Returns the position in the left run at which a merge is when it has written [begin, at), by binary search.
+// The result is a guess if the comparator is not a strict weak order.
 int64_t LeftAt(int64_t at, const Runs& runs, const uint32_t* order, Comparator& before) {
   int64_t least = std::max(runs.begin, at + runs.middle - runs.end), most = std::min(runs.middle, at);
   while (least < most) {
@@ -57,7 +57,7 @@ int64_t LeftAt(int64_t at, const Runs& runs, const uint32_t* order, Comparator& 
   return least;
 }
 
-// Writes merged[at, end) from where the merge has come in the left run; returns where it is then.
+// Writes merged[at, end), starting at `left` in the left run, and returns the new position there.
 int64_t Merge(int64_t left, int64_t at, int64_t end, const Runs& runs, const uint32_t* order,
               uint32_t* merged, Comparator& before) {
   const int64_t middle = runs.middle, right_end = runs.end;
@@ -75,7 +75,7 @@ absl::Status MergeOrder(const TileCode& before, absl::Span<const std::byte* cons
                         absl::Span<const int64_t> widths, const Pieces& pieces, KeptVector<uint32_t>* order) {
   const int64_t n = pieces.length();
   KeptVector<uint32_t> merged(n);
-  // What has been taken of left runs where merges come into a piece and where they leave it.
+  // The positions in the left runs at which merges enter and leave a piece.
   struct Lefts {
     int64_t in, out;
   };
@@ -104,7 +104,7 @@ absl::Status MergeOrder(const TileCode& before, absl::Span<const std::byte* cons
         merge_piece(own, p, begin, end);
       });
     }
-    // A piece that the merge enters elsewhere than was guessed is merged again.
+    // A piece whose guessed entry point was wrong is merged again.
     for (int64_t p = 1; p < pieces.count(); ++p) {
       const int64_t begin = pieces.begin(p);
       const Runs runs(begin, run, n);

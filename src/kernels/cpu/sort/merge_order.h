@@ -1,5 +1,5 @@
 #pragma once
-// Sorts of lines by a comparator: any code that compares two elements.
+// This file sorts lines with an arbitrary comparator.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 namespace hlo::cpu {
 
-// The positions of a line's elements as merges of neighbouring runs of doubling length order them, which take
-// the right one where `before` (a of array 0, b of array 0, a of array 1, ...) says so: the same permutation
-// whatever it answers. elements[k]: array k in its lanes of widths[k] bytes; `pieces` are those of the line,
-// and `order` is as long as it. DeadlineExceeded once this thread's time is over.
+// Computes the permutation of a bottom-up merge sort with comparator `before` (a of array 0, b of array 0, a
+// of array 1, ...). It is deterministic even if the comparator is not an order. elements[k] is array k in its
+// lane type of widths[k] bytes, `pieces` are those of the line, and `order` has the line's length. Returns
+// DeadlineExceeded once this thread's deadline has passed.
 absl::Status MergeOrder(const TileCode& before, absl::Span<const std::byte* const> elements,
                         absl::Span<const int64_t> widths, const Pieces& pieces, KeptVector<uint32_t>* order);
 

@@ -15,7 +15,7 @@
 namespace hlo::cpu {
 namespace {
 
-// Below this comparing is faster than counting digits.
+// Shorter lines are sorted by comparison, which is faster than radix sort.
 constexpr int64_t kShort = 256;
 constexpr int kDigitBits = 8;
 constexpr size_t kBuckets = size_t{1} << kDigitBits;
@@ -42,7 +42,7 @@ bool MakeSortKeys(const SortOrder& order, int64_t n, const void* elements, uint6
   return DispatchLane(order.lane, [&]<class T>() {
     if constexpr (std::is_arithmetic_v<T>) {
       const T* values = static_cast<const T*>(elements);
-      // Inverted keys run the other way; equal ones stay as they stand.
+      // Inverted keys sort in descending order; equal ones keep their order.
       const uint64_t flip = order.descending ? ~uint64_t{0} >> (64 - 8 * sizeof(T)) : 0;
       bool all = true;
       for (int64_t i = 0; i < n; ++i) {
@@ -60,7 +60,7 @@ namespace {
 
 using Buckets = std::array<uint32_t, kBuckets>;
 
-// From how many elements of each piece fall into each bucket to where the first of them goes.
+// Replaces the histograms of the pieces by the offsets of their buckets (an exclusive prefix sum).
 void CountsToPlaces(absl::Span<Buckets> pieces) {
   uint32_t sum = 0;
   for (size_t b = 0; b < kBuckets; ++b) {
@@ -68,19 +68,19 @@ void CountsToPlaces(absl::Span<Buckets> pieces) {
   }
 }
 
-// Sorts by the digits in which keys differ, from `from` to `to` and back. T is a key above its position, or
-// both. Where they lie in the end.
+// Sorts by the digits in which keys differ, alternating between `from` and `to`, and returns the buffer with
+// the result. T contains a key and its position.
 template <class T, class Key>
 T* SortByDigits(int64_t n, T* from, T* to, uint64_t differing, const Pieces& pieces, Key&& key_of) {
   constexpr int kDigits = 64 / kDigitBits;
-  absl::InlinedVector<int, kDigits> shifts;  // A digit in which no two keys differ sorts nothing.
+  absl::InlinedVector<int, kDigits> shifts;  // Digits that are equal in all keys are skipped.
   for (int shift = 0; shift < 64; shift += kDigitBits) {
     if ((differing >> shift & (kBuckets - 1)) != 0) shifts.push_back(shift);
   }
   const auto bucket = [&key_of](const T& element, int shift) {
     return key_of(element) >> shift & (kBuckets - 1);
   };
-  // Of one piece all digits are counted at once: it keeps its elements.
+  // A single piece keeps its elements, so that all histograms are computed in one pass.
   const bool is_cut = pieces.count() > 1;
   std::array<Buckets, kDigits> whole;
   KeptVector<Buckets> cut(is_cut ? pieces.count() : 0);
@@ -110,7 +110,7 @@ T* SortByDigits(int64_t n, T* from, T* to, uint64_t differing, const Pieces& pie
   return from;
 }
 
-// visit(position, key) for all of [begin, end), which are read by blocks.
+// Calls visit(position, key) for [begin, end), with keys read in blocks.
 template <class Visit>
 void EachKey(ReadKeys read, int64_t begin, int64_t end, Visit&& visit) {
   uint64_t keys[kKeyBlock];
@@ -121,7 +121,7 @@ void EachKey(ReadKeys read, int64_t begin, int64_t end, Visit&& visit) {
   }
 }
 
-// The bits in which keys differ from the first.
+// Returns the bits in which keys differ from the first one.
 uint64_t DifferingBits(ReadKeys read, const Pieces& pieces) {
   uint64_t first;
   read(0, 1, &first);
@@ -134,7 +134,7 @@ uint64_t DifferingBits(ReadKeys read, const Pieces& pieces) {
   return all;
 }
 
-// make(key, position) and back: place_of(T).
+// Sorts elements that make(key, position) packs; place_of(T) unpacks the position.
 template <class T, class Make, class Key, class Place>
 absl::Span<const uint32_t> OrderOf(int64_t n, int key_shift, ReadKeys read, const Pieces& pieces,
                                    SortScratch& scratch, Make&& make, Key&& key_of, Place&& place_of) {
@@ -162,7 +162,7 @@ absl::Span<const uint32_t> OrderOf(int64_t n, int key_shift, ReadKeys read, cons
   return {order, static_cast<size_t>(n)};
 }
 
-// Comparing; unlike a stable sort it needs no memory of its own.
+// Sorts by comparison; unlike std::stable_sort, it needs no extra memory.
 absl::Span<const uint32_t> ShortOrder(int64_t n, ReadKeys read, SortScratch& scratch) {
   uint64_t keys[kShort];
   read(0, n, keys);
@@ -184,7 +184,7 @@ int64_t SortScratchBytes(int64_t n, int key_bits) {
 absl::Span<const uint32_t> StableOrder(int64_t n, int key_bits, ReadKeys read, const Pieces& pieces,
                                        SortScratch& scratch) {
   if (n < kShort) return ShortOrder(n, read, scratch);
-  if (key_bits <= 32 || DifferingBits(read, pieces) >> 32 == 0) {  // Key and position in one word.
+  if (key_bits <= 32 || DifferingBits(read, pieces) >> 32 == 0) {  // Key and position fit in one word.
     return OrderOf<uint64_t>(
         n, 32, read, pieces, scratch, [](uint64_t key, uint32_t place) { return key << 32 | place; },
         [](uint64_t word) { return word; }, [](uint64_t word) { return static_cast<uint32_t>(word); });
@@ -206,7 +206,7 @@ KeptVector<uint32_t> FirstInOrder(int64_t n, int key_bits, ReadKeys read, int64_
     first.assign(all.begin(), all.begin() + count);
     return first;
   }
-  // The worst of the best so far is at the front; of equals the later one is worse.
+  // The front of the heap is the worst of the best elements so far; among equals, the later one is worse.
   const auto before = [](const KeyAndPlace& a, const KeyAndPlace& b) {
     return a.key != b.key ? a.key < b.key : a.place < b.place;
   };
@@ -218,7 +218,7 @@ KeptVector<uint32_t> FirstInOrder(int64_t n, int key_bits, ReadKeys read, int64_
   for (int64_t read_from = count; read_from < n; read_from += kKeyBlock) {
     const int64_t many = std::min(kKeyBlock, n - read_from);
     read(read_from, many, keys);
-    constexpr int64_t kBlock = 64;  // Most of them hold nothing that counts.
+    constexpr int64_t kBlock = 64;  // Most blocks hold no candidate.
     for (int64_t begin = 0; begin < many; begin += kBlock) {
       const int64_t end = std::min(many, begin + kBlock);
       const uint64_t worst = best.front().key;

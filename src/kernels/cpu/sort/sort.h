@@ -1,5 +1,5 @@
 #pragma once
-// Stable sorts of lines by keys that are unsigned integers of 64 bits at most.
+// This file sorts lines stably by unsigned keys of at most 64 bits.
 
 #include <cstdint>
 
@@ -11,19 +11,20 @@
 
 namespace hlo::cpu {
 
-// Keys whose unsigned order is the order that a comparison asks for.
+// Describes keys whose unsigned order equals the order of a comparison.
 struct SortOrder {
   Lane lane = Lane::kS32;
   bool descending = false;
-  // Floats: -NaN < -inf < ... < -0 < +0 < ... < inf < NaN. Otherwise zeros are equal, and NaN has no place.
+  // The total order of floats is -NaN < -inf < ... < -0 < +0 < ... < inf < NaN. Otherwise zeros are equal and
+  // NaNs are unordered.
   bool total = true;
 };
 
-// keys[i] of elements in their lane. False where an element has no place in the order.
+// Computes keys[i] from elements in their lane type. Returns false if an element is unordered.
 bool MakeSortKeys(const SortOrder& order, int64_t n, const void* elements, uint64_t* keys);
 
-// keys[0, n) of the elements from `begin` on: read(begin, n, keys), n <= kKeyBlock, by several threads at
-// once.
+// Reads the keys of elements from `begin` on: read(begin, n, keys), n <= kKeyBlock. It is called from several
+// threads at once.
 using ReadKeys = absl::FunctionRef<void(int64_t begin, int64_t n, uint64_t* keys)>;
 inline constexpr int64_t kKeyBlock = 512;
 
@@ -31,18 +32,18 @@ struct KeyAndPlace {
   uint64_t key;
   uint32_t place;
 };
-// For reuse between lines.
+// Scratch memory that is reused between lines.
 struct SortScratch {
   KeptVector<std::byte> elements, others;
 };
-// What it holds for so many elements with keys of so many bits, in bytes.
+// Returns the size of the scratch memory in bytes.
 int64_t SortScratchBytes(int64_t n, int key_bits);
 
-// The positions of n elements, smallest key first, equal ones in the order in which they stand; they lie in
-// `scratch`. `pieces` are those of the elements. Keys lie below 2^key_bits.
+// Returns the positions of n elements in ascending order of their keys, equal ones in their original order.
+// The result is stored in `scratch`. `pieces` are those of the elements. Keys are less than 2^key_bits.
 absl::Span<const uint32_t> StableOrder(int64_t n, int key_bits, ReadKeys read, const Pieces& pieces,
                                        SortScratch& scratch);
-// The first `count` of that order.
+// Returns the first `count` positions of that order.
 KeptVector<uint32_t> FirstInOrder(int64_t n, int key_bits, ReadKeys read, int64_t count,
                                   SortScratch& scratch);
 
