@@ -16,14 +16,14 @@ namespace {
 constexpr int64_t kWidest = 16;
 constexpr int64_t kElementsAtOnce = 4096;
 
-// The walk over an array whose last dimensions, those without a window, are one run of elements.
+// The iteration space of an array whose trailing dimensions without a window are merged into one run.
 struct WindowWalk {
-  Index outer_base, outer_result;  // Sizes of the dimensions before the last one with a window.
-  Index outer_strides;             // In the base.
-  Window outer;                    // Their windows.
+  Index outer_base, outer_result;  // Dimensions before the last one with a window.
+  Index outer_strides;             // Strides in the base.
+  Window outer;                    // Windows of the outer dimensions.
   WindowDim last;                  // The last dimension with a window.
   int64_t last_base, last_result, run;
-  // Outputs of the last window dimension that are made together.
+  // Returns the number of outputs along the last window dimension that are computed together.
   int64_t part() const { return std::min(last_result, std::max<int64_t>(1, kElementsAtOnce / run)); }
 };
 
@@ -46,7 +46,7 @@ WindowWalk MakeWalk(absl::Span<const int64_t> base_dims, Window window,
   return walk;
 }
 
-// Accumulators of a part of a line of the results.
+// The accumulators of a part of a result line.
 class Line {
  public:
   Line(absl::Span<const WindowArray> arrays, const KeptVector<LaneInput>& bases, const WindowWalk& walk,
@@ -63,7 +63,7 @@ class Line {
     }
   }
 
-  // Of outputs [begin, end) of the last window dimension.
+  // Initialises the accumulators of outputs [begin, end) along the last window dimension.
   void Begin(int64_t begin, int64_t end) {
     begin_ = begin;
     end_ = end;
@@ -71,7 +71,7 @@ class Line {
       CopyStrided((end - begin) * walk_.run, bases_[k].width(), parts_[k].accumulated, 1, inits_[k].data(),
                   0);
   }
-  // The elements under one element of the last window dimension, in the line that begins at `line`.
+  // Combines the elements under one tap of the last window dimension, in the line that begins at `line`.
   void Combine(int64_t line, const TapRun& whole) {
     const TapRun tap = Within(whole);
     if (tap.count <= 0) return;
@@ -101,7 +101,7 @@ class Line {
   struct Part {
     std::byte *accumulated, *picked, *gathered;
   };
-  // What the part sees of a tap, with outputs counted from its first one.
+  // Returns the part of a tap that is inside [begin_, end_), with outputs relative to begin_.
   TapRun Within(TapRun tap) const {
     const auto steps_to = [&](int64_t o) {
       return std::clamp<int64_t>((o - tap.first_output + tap.output_step - 1) / tap.output_step, 0,
@@ -113,7 +113,7 @@ class Line {
     tap.count = end - skipped;
     return tap;
   }
-  // Every `step`-th run, side by side.
+  // Packs every `step`-th run contiguously.
   std::byte* Packed(int64_t count, int64_t step, int64_t width, const std::byte* from, std::byte* to) const {
     if (walk_.run == 1) {
       CopyStrided(count, width, to, 1, from, step);

@@ -1,5 +1,5 @@
 #pragma once
-// reduce-window on dense arrays.
+// This file implements reduce-window on dense arrays.
 
 #include "hlo_run/attribute.h"
 #include "kernels/cpu/loops/reduce_program.h"
@@ -14,21 +14,22 @@ struct WindowArray {
   void* result;
 };
 
-// acc = init, then acc = combiner(acc, x) for the elements under the window, row-major. The windows' reach is
-// within 2^60.
+// Computes acc = init, then acc = combiner(acc, x) for the elements under each window in row-major order. The
+// windows' reach is at most 2^60.
 void ReduceWindow(absl::Span<const WindowArray> arrays, absl::Span<const int64_t> base_dims, Window window,
                   absl::Span<const int64_t> result_dims, const TileCode& combiner);
 
-// How windows slide over arrays of a type.
+// The functions of a sliding-window algorithm for a type.
 struct Slide {
-  TileCall combine;  // Of two tiles.
-  int64_t width;     // Bytes of its lane.
-  LineLoops lines;   // Of neighbours, where there are some.
+  TileCall combine;  // Combines two tiles.
+  int64_t width;     // Size of the lane in bytes.
+  LineLoops lines;   // Loops for contiguous elements, if supported.
 };
-// By an operation that may be grouped at will.
+// Returns the functions for an associative operation.
 std::optional<Slide> FindSlide(Opcode opcode, ElementType type);
-// One array and an operation that may be grouped at will, dimension by dimension, in time that does not
-// depend on the window's size. Whether that is faster; `is_exact`: the order of operations changes nothing.
+// SlidesWindow returns true if SlideWindow is faster than ReduceWindow. `is_exact` is true if the order of
+// operations does not affect the result. SlideWindow processes one array with an associative operation,
+// dimension by dimension, in time independent of the window's size.
 bool SlidesWindow(absl::Span<const int64_t> base_dims, Window window, absl::Span<const int64_t> result_dims,
                   bool is_exact);
 void SlideWindow(const WindowArray& array, absl::Span<const int64_t> base_dims, Window window,

@@ -10,9 +10,9 @@
 namespace hlo::cpu {
 namespace {
 
-constexpr int64_t kScannedLanes = 256;  // Side by side: lines of one cache line each stay in the L1 cache.
+constexpr int64_t kScannedLanes = 256;  // Lanes per tile; one cache line per lane fits in the L1 cache.
 
-// Lanes [lane, lane + n) of one array at a step, between memory and tiles.
+// Moves lanes [lane, lane + n) of one array at a step between memory and tiles.
 class Tiles {
  public:
   Tiles(const ScanDims& dims, ElementType type, int64_t line_length)
@@ -27,7 +27,7 @@ class Tiles {
 
   std::byte* tile() { return tile_.data(); }
 
-  // The tile, or where the lanes lie in memory.
+  // Returns the tile, or the address of the lanes if they are contiguous in memory.
   const void* Load(const void* data, int64_t lane, int64_t n, int64_t t) {
     const auto* from = static_cast<const std::byte*>(data);
     std::byte* raw = load_.function == nullptr ? tile_.data() : raw_.data();
@@ -56,7 +56,7 @@ class Tiles {
   }
 
  private:
-  // visit(place, distance, count, lanes before) for lanes that lie at one distance from each other.
+  // Calls visit(offset, stride, count, lanes before) for groups of lanes with a constant stride.
   template <class Visit>
   void EachRun(int64_t lane, int64_t n, int64_t t, Visit&& visit) const {
     if (dims_.inner == 1) return visit(lane * line_length_ + t, line_length_, n, 0);

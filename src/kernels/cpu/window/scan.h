@@ -1,6 +1,5 @@
 #pragma once
-// Running results along a dimension: all positions of the other dimensions side by side, one step after the
-// other.
+// This file implements scans along a dimension. All positions of the other dimensions advance in lockstep.
 
 #include <cstdint>
 
@@ -9,7 +8,7 @@
 
 namespace hlo::cpu {
 
-// Arrays of [outer, length, inner]; carries of [outer, inner].
+// Arrays are [outer, length, inner]; carries are [outer, inner].
 struct ScanDims {
   int64_t outer = 1, length = 1, inner = 1;
   bool reverse = false;
@@ -27,12 +26,12 @@ struct ScanArrays {
   KeptVector<ScanOutput> outputs, carries;
 };
 
-// (outputs[t]..., carries...) = code(inputs[t]..., carries...) for t = 0, 1, ..., or downwards.
+// Computes (outputs[t]..., carries...) = code(inputs[t]..., carries...) for t ascending, or descending.
 void Scan(const ScanDims& dims, const ScanArrays& arrays, const TileCode& code);
 
-// A single line of one array whose outputs are its carries, op(x, carry) or op(carry, x): no call an element.
+// Scans a single line whose outputs are its carries, op(x, carry) or op(carry, x), in one call.
 using ScanLineFn = void (*)(int64_t length, int64_t step, const void* in, void* out, void* carry);
-// Of operations of two operands on types that their lane holds; nullptr for others.
+// Returns the loop for a binary operation on a type whose storage type is the lane type, or nullptr.
 ScanLineFn FindScanLine(Opcode opcode, ElementType type, bool carry_first);
 
 }  // namespace hlo::cpu

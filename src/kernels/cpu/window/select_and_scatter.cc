@@ -11,10 +11,10 @@
 namespace hlo::cpu {
 namespace {
 
-// Planes, which do not meet, of positions with a window, each a run of elements without one.
+// Disjoint planes of positions with a window; each position is a run of elements without one.
 struct Planes {
   int64_t count = 1, run = 1;
-  Index operand_dims, source_dims, strides;  // Of the dimensions with a window; strides in the operand.
+  Index operand_dims, source_dims, strides;  // Dimensions with a window; strides in the operand.
   Window window;
 };
 
@@ -42,7 +42,7 @@ void RunPlane(const Planes& planes, const T* operand, const T* source, T* result
     if (taps.empty()) continue;
     for (int64_t c = 0; c < planes.run; ++c) {
       int64_t chosen = taps[0];
-      // The first competes with itself, which a NaN loses.
+      // The first element is compared with itself, which is false for a NaN.
       for (int64_t tap : taps) chosen = select(operand[chosen + c], operand[tap + c]) ? chosen : tap;
       const void* in[] = {result + chosen + c, source + c};
       void* out[] = {result + chosen + c};

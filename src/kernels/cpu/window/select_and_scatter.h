@@ -1,5 +1,5 @@
 #pragma once
-// select-and-scatter on dense arrays.
+// This file implements select-and-scatter on dense arrays.
 
 #include "hlo_run/attribute.h"
 #include "kernels/cpu/loops/reduce_program.h"
@@ -12,8 +12,8 @@ struct SelectAndScatterArrays {
   void* result;
 };
 
-// Under each window the element that no other one beats (the first, unless `select` of it and a later one
-// does not hold) takes the source's element in, by `scatter`. Types that have no order do not come here.
+// Combines each source element with the selected element of its window by `scatter`. A later element is
+// selected if `select` of the current and the later one is false. Types without an order are not supported.
 void SelectAndScatter(const SelectAndScatterArrays& arrays, absl::Span<const int64_t> operand_dims,
                       Window window, absl::Span<const int64_t> source_dims, ComparisonDirection select,
                       const TileCode& scatter);

@@ -10,9 +10,9 @@
 namespace hlo::cpu {
 namespace {
 
-constexpr int64_t kChains = 8;        // Running results side by side: each step waits for the one before it.
-constexpr int64_t kPiece = 32 << 10;  // Elements of a long line that are run through by themselves.
-constexpr int64_t kLinePieces = 16;   // Few lines are cut into about so many pieces in all.
+constexpr int64_t kChains = 8;        // Independent scans hide the latency.
+constexpr int64_t kPiece = 32 << 10;  // Elements per piece of a long line.
+constexpr int64_t kLinePieces = 16;   // Approximate number of pieces if there are few lines.
 
 template <class F, class T>
 struct Loops {
@@ -27,8 +27,8 @@ struct Loops {
     for (int64_t i = 0; i < n; ++i) to[i] = f(a, b[i]);
   }
 
-  // y[i] = x[0] op ... op x[i], of kChains lines that begin `distance` apart; backwards: x[n - 1] op ... op
-  // x[i].
+  // Scans kChains lines that begin `distance` apart: y[i] = x[0] op ... op x[i], or if kBackwards y[i] = x[n
+  // - 1] op ... op x[i].
   template <bool kBackwards>
   static void RunChains(const T* x, T* y, int64_t distance, int64_t n) {
     const F f;
@@ -41,14 +41,14 @@ struct Loops {
     }
   }
 
-  // The same of one line.
+  // Scans one line in the same way.
   template <bool kBackwards>
   static void RunLine(const T* x, T* y, int64_t n) {
     constexpr int64_t kShort = 16 * kChains;
     const F f;
     const int64_t part = n >= kShort ? n / kChains : 0, chained = kChains * part;
     if (part > 0) {
-      // What does not divide comes last.
+      // The remainder is processed last.
       const int64_t from = kBackwards ? n - chained : 0;
       RunChains<kBackwards>(x + from, y + from, part, part);
       for (int64_t k = 1; k < kChains; ++k) {
@@ -62,7 +62,7 @@ struct Loops {
     }
   }
 
-  // Of each block of a line by itself.
+  // Scans each block of a line separately.
   template <bool kBackwards>
   static void RunBlocks(const T* x, T* y, int64_t n, int64_t block) {
     int64_t i = 0;
@@ -84,8 +84,8 @@ struct Loops {
     return partial[0];
   }
 
-  // RunLine of a long line: its pieces' results, what lies before each piece, the pieces. `start`, if any,
-  // comes before all elements.
+  // Scans a long line in parallel: reduces its pieces, scans the results, then scans the pieces. `start`, if
+  // not nullptr, precedes all elements.
   template <bool kBackwards>
   static void RunLongLine(const T* x, T* y, int64_t n, const T* start = nullptr) {
     const F f;
@@ -111,8 +111,8 @@ struct Loops {
     });
   }
 
-  // Outputs [begin, end) of a line, to result[0] and so on. before[i] and after[i] are the running results of
-  // base element origin + i.
+  // Computes outputs [begin, end) of a line into result[0], .... before[i] and after[i] are the prefix and
+  // suffix results of base element origin + i.
   static void Outputs(const SlidePlaces& places, int64_t begin, int64_t end, int64_t origin, const T* before,
                       const T* after, T* result) {
     const F f;
@@ -126,7 +126,7 @@ struct Loops {
         ++o;
         continue;
       }
-      // To the end of the block.
+      // The outputs up to the end of the block.
       const int64_t count = std::min(end - o, (next_block - first + places.stride - 1) / places.stride);
       if (places.stride == 1) {
         const int64_t whole = std::clamp<int64_t>(n - size - first + 1, 0, count);
@@ -143,7 +143,7 @@ struct Loops {
   }
 };
 
-// Lines whose elements are neighbours.
+// Slides windows along contiguous lines.
 template <class F, class T>
 class LineSlider {
  public:
@@ -153,7 +153,7 @@ class LineSlider {
   void Run() const {
     const int64_t n = arrays_.base_size, results = arrays_.result_size, size = places_.size;
     const double nanoseconds = 2.0 * static_cast<double>(arrays_.outer * (n + results));
-    // Outputs that are made by themselves: many, beside the elements that two of their neighbours need too.
+    // The outputs per part: many, compared with the elements that two adjacent parts share.
     const int64_t per_line = (kLinePieces + arrays_.outer - 1) / arrays_.outer;
     const int64_t length =
         std::max({results / per_line + 1, 8 * std::min(size, n) / places_.stride + 1, kPiece / 8});
@@ -236,7 +236,7 @@ void Run(int64_t length, bool backwards, const void* in, void* out, void* carry)
 template <class F, class T>
 constexpr LineLoops kLoopsOf = {&SlideAlongLine<F, T>, &Run<F, T>};
 
-// Integers with a sign and without differ in their order alone.
+// Signed and unsigned integers differ only in their order.
 template <class T>
 LineLoops OfNumbers(Opcode opcode) {
   LineLoops found;

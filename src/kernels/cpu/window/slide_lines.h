@@ -1,6 +1,6 @@
 #pragma once
-// Windows that slide along one dimension, by way of running results over blocks of the window's size: a
-// window is the end of one block and the beginning of the next.
+// This file slides windows along one dimension with prefix and suffix scans of blocks of the window's size
+// (van Herk's algorithm): a window is a suffix of one block and a prefix of the next.
 
 #include <algorithm>
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace hlo::cpu {
 
-// Arrays [outer, base_size, inner] and [outer, result_size, inner] of a lane's elements.
+// Arrays [outer, base_size, inner] and [outer, result_size, inner] in the lane type.
 struct SlideArrays {
   int64_t outer, base_size, result_size, inner;
   const void* base;
   void* result;
-  const void* init;  // One element that every result begins with, or nullptr.
+  const void* init;  // The initial element of every result, or nullptr.
 };
-// Elements of a line under the window at output o: [First, Last]. A first one of less than 0 is 0.
+// The elements [First, Last] of a line under the window at output o. A negative First is clamped to 0.
 struct SlidePlaces {
   SlidePlaces(const WindowDim& dim, int64_t base_size)
       : size(dim.size), stride(dim.stride), low(dim.padding_low), base_size(base_size) {}
@@ -27,15 +27,15 @@ struct SlidePlaces {
   int64_t size, stride, low, base_size;
 };
 
-// Of operations that may be grouped at will.
+// Loops for associative operations.
 struct LineLoops {
-  // Where `inner` is 1. The window is not dilated, and every place of it holds an element.
+  // Slides windows if `inner` is 1. The window is not dilated, and every window contains an element.
   void (*slide)(const WindowDim& dim, const SlideArrays& arrays) = nullptr;
-  // out[i] = carry op in[0] op ... op in[i], or backwards carry op in[length - 1] op ... op in[i]; the last
-  // one is the carry then.
+  // Computes out[i] = carry op in[0] op ... op in[i], or backwards carry op in[length - 1] op ... op in[i].
+  // The last result becomes the carry.
   void (*run)(int64_t length, bool backwards, const void* in, void* out, void* carry) = nullptr;
 };
-// On lanes of 32 and 64 bits; nullptr for others.
+// Returns the loops for lanes of 32 and 64 bits, otherwise null pointers.
 LineLoops FindLineLoops(Opcode opcode, Lane lane);
 
 }  // namespace hlo::cpu

@@ -1,4 +1,4 @@
-// Windows of several dimensions that slide, one dimension after the other.
+// This file slides windows of several dimensions, one dimension after the other.
 
 #include <cstring>
 
@@ -13,13 +13,14 @@
 namespace hlo::cpu {
 namespace {
 
-// Windows of fewer elements are walked through.
+// Smaller windows are reduced directly.
 constexpr int64_t kFewest = 33, kFewestExact = 10;
 
-constexpr int64_t kColumnPieces = 16;       // Few columns are cut into about so many pieces in all.
-constexpr int64_t kBlockBytes = 256 << 10;  // Of a block of rows that is kept.
+constexpr int64_t kColumnPieces = 16;       // Approximate number of pieces if there are few columns.
+constexpr int64_t kBlockBytes = 256 << 10;  // Size of a block of suffix results.
 
-// Lines side by side: rows of columns, the blocks' ends kept, their beginnings running.
+// Slides along a strided dimension, on rows of many columns: suffix results of a block are stored, the prefix
+// result is a running one.
 class ColumnSlider {
  public:
   ColumnSlider(const Slide& slide, const WindowDim& dim, const SlideArrays& arrays)
@@ -53,7 +54,7 @@ class ColumnSlider {
     std::byte *const running = init + bytes, *const kept = running + bytes;
     if (arrays_.init != nullptr) CopyStrided(lanes, width_, init, 1, arrays_.init, 0);
     int64_t run_last = -1, run_block = -1, kept_block = -1;
-    // The running result of the block that begins there, up to `last`.
+    // Updates the prefix result of the block that begins at `block`, up to `last`.
     const auto run = [&](int64_t block, int64_t last) {
       if (run_block != block) {
         std::memcpy(running, base + block * row, bytes);
@@ -61,7 +62,7 @@ class ColumnSlider {
       }
       while (run_last < last) Combine(lanes, running, base + ++run_last * row, running);
     };
-    // From an element on to the end of its block.
+    // Returns the suffix result from element `first` to the end of its block.
     const auto after = [&](int64_t first) {
       const int64_t block = first / size * size;
       if (kept_block != block) {
@@ -100,7 +101,7 @@ class ColumnSlider {
   const SlideArrays& arrays_;
 };
 
-// Lines become columns, some at a time, and their results lines again.
+// Transposes some lines at a time to columns, slides, and transposes the results back.
 void SlideTurned(const Slide& slide, const WindowDim& dim, const SlideArrays& arrays) {
   constexpr int64_t kLines = 64;
   const int64_t n = arrays.base_size, results = arrays.result_size, width = slide.width;
@@ -126,7 +127,7 @@ void SlideAlong(const Slide& slide, const WindowDim& dim, const SlideArrays& arr
     SlideTurned(slide, dim, arrays);
 }
 
-// Whether every window sees an element: there is nothing to begin with but at the end.
+// Returns true if every window contains an element, so that the initial value can be combined at the end.
 bool SeesElements(const WindowDim& dim, int64_t base_size, int64_t result_size) {
   if (result_size == 0) return true;
   const int64_t last = (result_size - 1) * dim.stride - dim.padding_low;
@@ -188,7 +189,7 @@ void SlideWindow(const WindowArray& array, absl::Span<const int64_t> base_dims, 
     std::swap(current, next);
     from = current.data();
   }
-  // Integers that a lane does not cut by itself.
+  // Integers narrower than their lane are truncated.
   if (const TileCall cut = RoundTile(array.type); IsIntegral(array.type) && cut.function != nullptr) {
     const void* in[] = {result.at(0)};
     cut.function(count, result.at(0), in, cut.parameter);

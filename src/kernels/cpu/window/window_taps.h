@@ -1,5 +1,5 @@
 #pragma once
-// Which elements of one dimension lie under a window?
+// This file computes the elements of a dimension under a window.
 
 #include <algorithm>
 #include <cstdint>
@@ -13,13 +13,13 @@
 
 namespace hlo::cpu {
 
-// Outputs first_output, + output_step, ... (`count` of them) see under one window element the base elements
-// first_base, + base_step, ...
+// A tap: `count` outputs first_output, + output_step, ... see base elements first_base, + base_step, ...
+// under one window element.
 struct TapRun {
   int64_t first_output, output_step, first_base, base_step, count;
 };
 
-// The run of window element w; padding and holes of base dilation are left out.
+// Returns the outputs and base elements of window element w, without padding and holes of base dilation.
 inline TapRun RunOfTap(const WindowDim& dim, int64_t base_size, int64_t output_size, int64_t w) {
   const int64_t origin = w * dim.window_dilation - dim.padding_low;
   const int64_t divisor = std::gcd(dim.stride, dim.base_dilation);
@@ -39,7 +39,7 @@ inline TapRun RunOfTap(const WindowDim& dim, int64_t base_size, int64_t output_s
   return run;
 }
 
-// visit(base) for the elements under the window at output o, ascending.
+// Calls visit(base) for the elements under the window at output o, ascending.
 template <class Visit>
 void EachTap(const WindowDim& dim, int64_t base_size, int64_t o, Visit&& visit) {
   const int64_t origin = o * dim.stride - dim.padding_low;
@@ -51,7 +51,7 @@ void EachTap(const WindowDim& dim, int64_t base_size, int64_t o, Visit&& visit) 
   }
 }
 
-// The places of the elements under the windows of several dimensions at output o, row-major.
+// Collects the row-major offsets of the elements under a multi-dimensional window at output o.
 inline void PlacesUnder(absl::Span<const WindowDim> window, const Index& base_dims, const Index& strides,
                         const Index& o, KeptVector<int64_t>* places) {
   KeptVector<int64_t> next;
