@@ -9,7 +9,7 @@
 namespace hlo::factor {
 namespace {
 
-// The vectors of a block that hold columns in question.
+// The vectors of a column block that overlap a range of columns.
 template <class T>
 struct BlockPart {
   int64_t block;
@@ -28,13 +28,13 @@ Lanes Load(const T* from) {
   return Whole<T>{}.Load(from);
 }
 
-// What a lacks: a -= u r + q conjugate_v. The columns of r and conjugate_v that are done are 0.
+// The delayed rank-2 update a -= u r + q conjugate_v. Finished columns of r and conjugate_v are 0.
 template <class T>
 struct Pending {
   T *u, *q, *r, *conjugate_v;
 };
 
-// Rows `row` and on of a part become whole, and sum = x^H of them.
+// Applies the pending update to a part of the rows from `row` on, and computes sum = x^H a for these rows.
 template <class T, int kCount>
 void Update(const ColumnBlocks<T>& a, const BlockPart<T>& part, const Pending<T>& pending, int64_t row,
             const T* x, T* sum) {
@@ -57,7 +57,7 @@ void Update(const ColumnBlocks<T>& a, const BlockPart<T>& part, const Pending<T>
   for (int k = 0; k < kCount; ++k) Whole<T>{}.Store(sum + column + k * kElements<T>, total[k]);
 }
 
-// sums[i] += the products of row i of a part, from `row` on, with conj(x), not yet added across lanes.
+// Adds the products of a part of each row i >= `row` with conj(x) to sums[i], without the horizontal sum.
 template <class T, int kCount>
 void Multiply(const ColumnBlocks<T>& a, const BlockPart<T>& part, int64_t row, const T* x, DotSum<T>* sums) {
   const int64_t offset = part.first * kElements<T>, column = part.block * a.kWidth + offset;
@@ -71,7 +71,7 @@ void Multiply(const ColumnBlocks<T>& a, const BlockPart<T>& part, int64_t row, c
   }
 }
 
-// f with the number of a part's vectors as a constant.
+// Calls f with the number of vectors of a part as a compile-time constant.
 template <class F>
 void WithCount(int count, F&& f) {
   static_assert(ColumnBlocks<double>::kVectors == 4);
@@ -100,7 +100,7 @@ class Reduction {
     for (int64_t i = 0; i < a_.rows; ++i) column_[i] = a_(i, 0);
   }
 
-  // Zeros under (j, j), in the column that the step before has left.
+  // Computes the reflector that zeroes column j below (j, j); column_ holds the updated column.
   double ReduceColumn(int64_t j) {
     T* x = p_.left + j * p_.left_stride;
     std::copy(column_ + j, column_ + a_.rows, x + j);
@@ -109,7 +109,7 @@ class Reduction {
     return beta;
   }
 
-  // Zeros behind (j, j + 1); j + 1 is a column.
+  // Computes the reflector that zeroes row j right of (j, j + 1), if there is such a column.
   double ReduceRow(int64_t j) {
     const int64_t first = j + 1, last_block = a_.BlockCount(a_.columns), first_block = first / a_.kWidth;
     const int64_t pieces =
@@ -130,8 +130,8 @@ class Reduction {
   }
 
  private:
-  // a's part becomes whole; of the new row j, its conjugate is left in `right`, and multiplies the rows after
-  // it.
+  // Applies the pending update to a part of a, stores the conjugate of the new row j in `right`, and
+  // multiplies the following rows with it.
   void PassBlock(int64_t j, const BlockPart<T>& part, DotSum<T>* sums) {
     const int64_t begin = std::max(j + 1, part.block * a_.kWidth);
     const int64_t end = std::min(a_.columns, (part.block + 1) * a_.kWidth);
@@ -140,14 +140,13 @@ class Reduction {
       Update<T, count>(a_, part, pending_, j, p_.left + j * p_.left_stride, next_r_);
       Scale(Conj(p_.left_taus[j]), next_r_, begin, end);
       const T* row = a_.Row(part.block, j) - part.block * a_.kWidth;
-      // Rows are multiplied with the conjugate of what a sum of products takes.
+      // DotSum conjugates its first argument.
       for (int64_t c = begin; c < end; ++c) right[c] = row[c] - next_r_[c];
       Multiply<T, count>(a_, part, j + 1, right, sums);
     });
   }
 
-  // The row's reflector v = (x - beta e) / (alpha - beta) from x, which a has multiplied already: with that
-  // q = tau a v.
+  // Computes the row's reflector v = (x - beta e) / (alpha - beta) and q = tau a v from a x.
   double FinishRow(int64_t j, int64_t pieces) {
     const int64_t first = j + 1;
     T* x = p_.right + j * p_.right_stride;

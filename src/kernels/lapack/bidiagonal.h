@@ -1,5 +1,5 @@
 #pragma once
-// Matrices become bidiagonal.
+// This file reduces matrices to bidiagonal form.
 
 #include <cstdint>
 
@@ -7,8 +7,8 @@
 
 namespace hlo::factor {
 
-// A matrix in blocks of columns, each of which lies by rows, one after the other, so that a block stays in a
-// cache while it is passed twice.
+// A matrix in blocks of columns. Each block is stored contiguously in row-major order, so that it stays in
+// the cache for two passes.
 template <class T>
 struct ColumnBlocks {
   static constexpr int kVectors = 4;
@@ -23,21 +23,20 @@ struct ColumnBlocks {
   int64_t rows, columns;
 };
 
-// A matrix with at least as many rows as columns, and lines of memory for reflectors that begin at a vector's
-// alignment.
+// A matrix with at least as many rows as columns, and aligned storage for the reflectors.
 template <class T>
 struct BidiagonalProblem {
-  ColumnBlocks<T> a;  // Its columns behind the last are 0.
+  ColumnBlocks<T> a;  // Padding columns are 0.
   T* left;
   int64_t left_stride;
   T* right;
-  int64_t right_stride;  // At least a whole number of blocks.
+  int64_t right_stride;  // At least a multiple of the block width.
   T *left_taus, *right_taus;
 };
 
-// gebrd: p^H a q is real with this diagonal and the columns - 1 elements `above` it, p = H(0) H(1) ... with
-// the reflectors in `left`, from element j of line j on, and q = G(0) G(1) ... with those in `right`, from
-// element j + 1 on. The norm of a, which is overwritten, is about 1.
+// gebrd: computes p^H a q, which is real and upper bidiagonal with this diagonal and the columns - 1 elements
+// `above` it. The reflectors of p = H(0) H(1) ... are stored in `left`, from element j of row j on, those of
+// q = G(0) G(1) ... in `right`, from element j + 1 on. The norm of a is about 1; a is overwritten.
 template <class T>
 void Bidiagonalise(const BidiagonalProblem<T>& problem, double* diagonal, double* above);
 int64_t BidiagonaliseScratchBytes(int64_t rows, int64_t columns, int64_t element_bytes);

@@ -14,8 +14,8 @@
 namespace hlo::factor {
 namespace {
 
-// n rows of the matrix, with a column more than rows where it is `wide`; its last right vector, that of no
-// row, is row n of `right`.
+// A diagonal block of n rows, with an extra column if it is `wide`. The right singular vector of the null
+// space is then row n of `right`.
 struct SvdBlock {
   int64_t n;
   bool wide;
@@ -30,8 +30,8 @@ struct SvdBlock {
   }
 };
 
-// A block with its upper and its lower half solved. In terms of their vectors it is diagonal but for the row
-// between them, number `middle`, whose elements are z.
+// Merges the solved upper and lower halves of a block. In the basis of their singular vectors the block is
+// diagonal except for row `middle`, whose elements are z.
 class SvdMerge {
  public:
   SvdMerge(const SvdBlock& block, int64_t middle, double diagonal, double beside, double norm)
@@ -46,7 +46,7 @@ class SvdMerge {
 
   void Run() {
     FillMiddle();
-    if (tolerance_ > 0) {  // Else the whole matrix is 0.
+    if (tolerance_ > 0) {  // Otherwise the whole matrix is 0.
       Select();
       Solve();
     }
@@ -54,8 +54,8 @@ class SvdMerge {
   }
 
  private:
-  // The row in the middle gets the left vector of its own, and where there is one more column than rows, all
-  // that both vectors of no row have to do with it.
+  // Sets the left vector of the middle row. If there is an extra column, a rotation of the two null vectors
+  // makes one of them orthogonal to the middle row.
   void FillMiddle() {
     b_.left(middle_, middle_) = 1;
     if (!b_.wide) return;
@@ -84,7 +84,7 @@ class SvdMerge {
     if (std::abs(z_[middle_]) < tolerance_) z_[middle_] = std::copysign(tolerance_, z_[middle_]);
   }
 
-  // Rows that have nothing to do with the middle one, or a value that is as good as its 0.
+  // Deflates a row with a negligible z, or one with a negligible singular value by a rotation.
   bool DeflatesAlone(int64_t i) {
     if (std::abs(z_[i]) <= tolerance_) return true;
     if (b_.diagonal[i] > tolerance_) return false;
@@ -94,7 +94,7 @@ class SvdMerge {
     return true;
   }
 
-  // Equal values: p's vectors become such that have nothing to do with the middle row.
+  // Deflates one of two equal singular values: rotates the vectors so that z[p] becomes 0.
   bool Deflates(int64_t p, int64_t q) {
     if (b_.diagonal[q] - b_.diagonal[p] > tolerance_) return false;
     const Rotation rotation = MakeRotation(z_[q], z_[p]);
@@ -124,8 +124,8 @@ class SvdMerge {
     std::copy(roots.begin(), roots.end(), b_.diagonal);
   }
 
-  // Of root i, row i: right vectors z[j] / (pole j^2 - root^2) in place of those distances, left ones times
-  // pole j, the first -1; all of norm 1 and in the grouping's order.
+  // Computes row i for root i: the right vectors z[j] / (pole j^2 - root^2), which replace the distances, and
+  // the left vectors, scaled by pole j, with -1 first. All have norm 1 and are in the order of the grouping.
   void MakeCoefficients(const Grouping& grouping, const double* poles, const double* z, int64_t stride) {
     constexpr int64_t kRows = 16;
     const int64_t n = grouping.count();
@@ -155,7 +155,7 @@ class SvdMerge {
   double tolerance_ = 0;
 };
 
-// Takes the last column, of which there is one more than rows, out of the matrix.
+// Eliminates the extra column by rotations from the right.
 void MakeSquare(const SvdBlock& b, double* above) {
   double last = above[b.n - 1];
   for (int64_t i = b.n - 1; i >= 0; --i) {
@@ -189,7 +189,7 @@ int64_t SvdLevelCount(int64_t n) {
   return levels;
 }
 
-// How a matrix is divided: between two parts of a level lies a row that belongs to neither.
+// The recursion tree of the matrix. A row between two parts of a level belongs to neither.
 struct Division {
   int64_t n, stride;
   double* diagonal;

@@ -1,5 +1,5 @@
 #pragma once
-// Matrices of any strides as lines that begin at a vector's alignment, and scales that keep squares in range.
+// This file copies strided matrices to aligned lines and computes scales that keep squares in range.
 
 #include <cmath>
 #include <limits>
@@ -13,7 +13,7 @@ using linalg::Matrix;
 
 inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// f(i, j) for all elements, by small squares: one side of a copy may lie transposed.
+// Calls f(i, j) for all elements in square tiles, because one side of a copy may be transposed.
 template <class F>
 void EachElementBySquares(int64_t rows, int64_t columns, F&& f) {
   constexpr int64_t kSide = 16;
@@ -39,8 +39,8 @@ void FillIdentity(const Matrix<T>& m) {
   for (int64_t i = 0; m.data != nullptr && i < std::min(m.rows, m.columns); ++i) m(i, i) = T(1);
 }
 
-// change(m), or of a copy whose elements come back, where no stride of m is 1. What m holds before does not
-// count.
+// Calls change(m) if m has a unit stride; otherwise calls it with a dense copy and copies the elements back.
+// The previous contents of m are not preserved.
 template <class T, class Change>
 void InUnitStride(const Matrix<T>& m, Change&& change) {
   if (m.column_stride == 1 || m.row_stride == 1) return change(m);
@@ -50,7 +50,7 @@ void InUnitStride(const Matrix<T>& m, Change&& change) {
   EachElementBySquares(m.rows, m.columns, [&](int64_t i, int64_t j) { m(i, j) = copy(i, j); });
 }
 
-// The largest component of the lines' elements begin to end; NaN if one is not finite.
+// Computes the largest absolute component of elements [begin, end) of all lines, or NaN if one is not finite.
 class LargestComponent {
  public:
   template <class T>
@@ -71,7 +71,7 @@ class LargestComponent {
   Lanes largest_{}, nothing_{};
 };
 
-// What a matrix with this largest component is multiplied by; a power of two.
+// Returns the power of two that scales a matrix with this largest component.
 inline double ScaleFor(double largest) {
   const int exponent = largest == 0 ? 0 : std::ilogb(largest);
   return std::abs(exponent) < 100 ? 1 : std::ldexp(1, std::clamp(-exponent, -1000, 1000));

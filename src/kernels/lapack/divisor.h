@@ -1,5 +1,5 @@
 #pragma once
-// Division of many numbers by one.
+// This file divides many numbers by a common divisor.
 
 #include <cmath>
 
@@ -17,7 +17,7 @@ class Divisor {
   T d_;
 };
 
-// Smith's way: what depends on the divisor alone is computed once, and its square is never taken.
+// Uses Smith's algorithm: terms of the divisor are computed once, and its square is never formed.
 template <>
 class Divisor<linalg::Complex> {
  public:
@@ -31,7 +31,7 @@ class Divisor<linalg::Complex> {
   linalg::Complex Divide(linalg::Complex x) const {
     return {Real(x.real(), x.imag()), Imag(x.real(), x.imag())};
   }
-  // The parts of a quotient: numbers, or vectors of them.
+  // Real and Imag return the parts of a quotient, for scalars or vectors.
   template <class V>
   V Real(V re, V im) const {
     return (re * real_ + im * imag_) / scale_;

@@ -12,15 +12,15 @@
 namespace hlo::factor {
 namespace {
 
-// With so many times as many rows as columns, a matrix becomes a triangle first.
+// Ratio of rows to columns from which a QR factorisation precedes the bidiagonal reduction.
 constexpr double kTall = 1.5;
 
 bool IsTall(int64_t rows, int64_t columns) {
   return static_cast<double>(rows) >= kTall * static_cast<double>(columns);
 }
 
-// The columns of x become those of the bidiagonal matrix, the largest value's first, and identity's, and are
-// then multiplied by the reflectors in turn.
+// Fills x with the singular vectors of the bidiagonal matrix, in descending order of the values, completed by
+// columns of the identity, and applies the reflectors to it.
 template <class T>
 void SingularVectors(const Matrix<const double>& rows, const int64_t* order,
                      std::initializer_list<Reflectors<T>> reflectors, const Matrix<T>& x) {
@@ -32,7 +32,7 @@ void SingularVectors(const Matrix<const double>& rows, const int64_t* order,
   });
 }
 
-// A matrix with at least as many rows as columns, and what it becomes.
+// The singular value decomposition of a matrix with at least as many rows as columns.
 template <class T>
 class TallSvd {
  public:
@@ -48,12 +48,12 @@ class TallSvd {
         left_(columns * left_stride_),
         right_(columns * right_stride_),
         taus_(3 * columns) {
-    // The columns behind the last.
+    // Zeroes the padding columns.
     const int64_t last = ColumnBlocks<T>::BlockCount(columns) - 1;
     std::fill(Blocks().Row(last, 0), matrix_.data() + matrix_.size(), T(0));
   }
 
-  // False if an element is not finite.
+  // Returns false if an element is not finite.
   bool Read(const Matrix<const T>& a, bool adjoint) {
     const auto read = [&](auto&& element) {
       EachElementBySquares(a.rows, a.columns, [&](int64_t i, int64_t j) {

@@ -1,6 +1,5 @@
 #pragma once
-// Vectors of double and std::complex<double>, real and imaginary parts side by side, as loops of this folder
-// use them.
+// This file wraps SIMD vectors of double and std::complex<double> (interleaved).
 
 #include <algorithm>
 #include <cstdint>
@@ -20,14 +19,14 @@ inline constexpr double kUnitRoundoff = std::numeric_limits<double>::epsilon() /
 
 template <class T>
 inline constexpr bool kIsComplex = !std::is_same_v<T, double>;
-// Doubles of an element, and elements of a vector.
+// Doubles per element, and elements per vector.
 template <class T>
 inline constexpr int kWords = kIsComplex<T> ? 2 : 1;
 template <class T>
 inline constexpr int64_t kElements = cpu::kLanes<double> / kWords<T>;
 
-// The length of lines of n elements that all begin at a multiple of 64 bytes: an odd one, for elements that
-// lie a power of two apart get into each other's way in the cache.
+// Returns a leading dimension that aligns lines of n elements to 64 bytes. It is an odd number of cache
+// lines, because power-of-two strides cause cache conflicts.
 constexpr int64_t PaddedLength(int64_t n, int64_t element_bytes) {
   return ((n * element_bytes + 63) / 64 | 1) * 64 / element_bytes;
 }
@@ -36,7 +35,7 @@ constexpr int64_t PaddedLength(int64_t n) {
   return PaddedLength(n, sizeof(T));
 }
 
-// Without the standard's care for infinities, which costs a call.
+// Multiplies without the standard's checks for infinities, which cost a call.
 inline double Times(double a, double b) { return a * b; }
 inline Complex Times(Complex a, Complex b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
@@ -47,9 +46,9 @@ inline double RealOf(double x) { return x; }
 inline double RealOf(Complex x) { return x.real(); }
 inline double ImagOf(double) { return 0; }
 inline double ImagOf(Complex x) { return x.imag(); }
-// Squares beneath this lose digits.
+// Smaller squares lose precision.
 inline constexpr double kLeastSquare = 1e-280;
-// Real and imaginary parts, side by side.
+// Returns the interleaved real and imaginary parts.
 template <class T>
 auto* PartsOf(T* x) {
   return reinterpret_cast<std::conditional_t<std::is_const_v<T>, const double, double>*>(x);
@@ -69,7 +68,7 @@ template <size_t... kLane>
   return cpu::Vector<int64_t>{static_cast<int64_t>(kLane)...};
 }
 }  // namespace internal
-// Real and imaginary parts change places, where there are any.
+// Swaps the real and imaginary parts of complex elements.
 template <class T>
 [[gnu::always_inline]] inline Lanes Swapped(Lanes v) {
   if constexpr (kIsComplex<T>)
@@ -78,7 +77,7 @@ template <class T>
     return v;
 }
 
-// A number that multiplies vectors of T.
+// A scalar factor of vectors of T.
 template <class T>
 struct Scalar {
   Scalar() = default;
@@ -96,7 +95,7 @@ struct Scalar {
   Lanes real, imag;
 };
 
-// The sum of conj(x) y.
+// Accumulates the sum of conj(x) y.
 template <class T>
 struct DotSum {
   [[gnu::always_inline]] void Add(Lanes x, Lanes y) { Add(x, Swapped<T>(x), y); }
@@ -119,7 +118,7 @@ struct DotSum {
   Lanes same{}, crossed{};
 };
 
-// The elements of a vector, or the first few.
+// Load and store a full vector (Whole), or its first elements (First).
 template <class T>
 struct Whole {
   [[gnu::always_inline]] Lanes Load(const T* from) const { return cpu::LoadVector(PartsOf(from)); }
@@ -136,7 +135,7 @@ struct First {
   int count;
 };
 
-// The elements of a vector from number `first` on: others are read as 0, and stay as they are.
+// Loads and stores the elements of a vector from `first` on. The others are loaded as 0 and not stored.
 template <class T>
 struct Rest {
   explicit Rest(int64_t first)
@@ -149,7 +148,8 @@ struct Rest {
   cpu::Vector<int64_t> covered;
 };
 
-// f(i, part) for the vectors of the elements begin to end, the inner ones whole and aligned if the lines are.
+// Calls f(i, part) for the vectors of elements [begin, end). The inner ones are full and aligned with the
+// lines.
 template <class T, class F>
 [[gnu::always_inline]] inline void EachVector(int64_t begin, int64_t end, F&& f) {
   constexpr int64_t n = kElements<T>;
@@ -160,10 +160,10 @@ template <class T, class F>
   if (i < end) f(i, First<T>{static_cast<int>(end - i)});
 }
 
-// The sum of conj(x[i]) y[i].
+// Returns the sum of conj(x[i]) y[i] for begin <= i < end.
 template <class T>
 T Dot(const T* x, const T* y, int64_t begin, int64_t end) {
-  constexpr int kSums = 4;  // A sum waits for the one before.
+  constexpr int kSums = 4;  // Independent accumulators hide the latency.
   DotSum<T> sum;
   int64_t i = begin;
   if (end - i >= kSums * kElements<T>) {
@@ -185,7 +185,7 @@ double SumOfSquares(const T* x, int64_t begin, int64_t end) {
   return Dot(PartsOf(x), PartsOf(x), begin * kWords<T>, end * kWords<T>);
 }
 
-// y += factor x
+// Computes y += factor x.
 template <class T>
 void AddMultiple(T factor, const T* x, T* y, int64_t begin, int64_t end) {
   const Scalar<T> scalar(factor);
@@ -200,7 +200,7 @@ void Scale(T factor, T* x, int64_t begin, int64_t end) {
   EachVector<T>(begin, end, [&](int64_t i, auto part) { part.Store(x + i, scalar * part.Load(x + i)); });
 }
 
-// Rows x and y become c x + s y and c y - s x.
+// Applies a Givens rotation: rows x and y become c x + s y and c y - s x.
 inline void RotateRows(double* x, double* y, double c, double s, int64_t begin, int64_t end) {
   const Lanes cosine = cpu::Broadcast(c), sine = cpu::Broadcast(s);
   EachVector<double>(begin, end, [&](int64_t i, auto part) {

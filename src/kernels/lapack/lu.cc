@@ -13,10 +13,10 @@ namespace {
 
 using linalg::PivotSize;
 
-// Columns that are computed without products of matrices.
+// Number of columns that are factored without matrix products.
 constexpr int64_t kPanel = 16;
 
-// The first element that is as large as any; a NaN counts as nothing unless it is the first.
+// Returns the index of the first element of largest magnitude; NaNs other than the first element are ignored.
 template <class T>
 int64_t Largest(const T* elements, int64_t count) {
   constexpr int kLanes = 16;
@@ -37,7 +37,7 @@ int64_t Largest(const T* elements, int64_t count) {
   return 0;
 }
 
-// Lu of a few columns, each of which is copied to where its elements are neighbours.
+// Factors a few columns, copied to column-major storage.
 template <class T>
 int64_t FactorLuPanel(const Matrix<T>& a, absl::Span<int64_t> pivots) {
   const int64_t m = a.rows, n = a.columns;
@@ -76,7 +76,7 @@ void ExchangeRows(const Matrix<T>& a, absl::Span<const int64_t> pivots) {
   }
 }
 
-// The columns of u to the right of factors, whose rows have changed places already.
+// Solves for the columns of u right of the panel; their rows are already permuted.
 template <class T>
 void SolveRight(const Matrix<T>& factors, const Matrix<T>& right) {
   SolveTriangular(Plain(factors), right, {.left = true, .lower = true, .unit_diagonal = true});

@@ -1,5 +1,6 @@
 #pragma once
-// What merging two solved halves of a tridiagonal or bidiagonal matrix takes besides the secular equation.
+// This file declares the parts of a divide-and-conquer merge other than the secular equation, for tridiagonal
+// and bidiagonal matrices.
 
 #include <cstdint>
 #include <limits>
@@ -10,48 +11,49 @@
 
 namespace hlo::factor {
 
-// Of the largest element: what is rounding.
+// The rounding threshold relative to the largest element.
 inline constexpr double kTolerance = 4 * std::numeric_limits<double>::epsilon();
-// Matrices that are not divided.
+// The largest size that is not divided.
 inline constexpr int64_t kLeaf = 24;
 
-// Which columns of a vector, a row of its matrix, are not 0: those before `split`, from there on, or all.
+// The nonzero columns of a vector, which is a row of its matrix: those before `split`, those from it on, or
+// all.
 enum class Half : uint8_t { kFirst, kBoth, kSecond };
 
-// Rows that take part in a merge, ascending by their poles, and rows that stay as they are.
+// Rows that take part in a merge, in ascending order of their poles, and deflated rows.
 struct Selection {
   explicit Selection(int64_t n) : halves(n) {
     kept.reserve(n);
     deflated.reserve(n);
   }
   cpu::KeptVector<int64_t> kept, deflated;
-  cpu::KeptVector<Half> halves;  // By row.
+  cpu::KeptVector<Half> halves;  // Indexed by row.
 };
 
-// The rows that are kept, first those of the first half, last those of the second.
+// The kept rows, sorted by half: those of the first half first, those of the second half last.
 struct Grouping {
   explicit Grouping(const Selection& selection);
   int64_t count() const { return static_cast<int64_t>(rows.size()); }
-  cpu::KeptVector<int64_t> rows;    // Which row stands at a place,
-  cpu::KeptVector<int64_t> places;  // and at which one that of pole j.
+  cpu::KeptVector<int64_t> rows;    // The row at each position.
+  cpu::KeptVector<int64_t> places;  // The position of each pole.
   int64_t begin_second = 0, end_first = 0;
 };
 
-// Rows 0 to kept.size() become combinations of those that are kept, in the grouping's order; those behind
-// them the deflated ones. `scratch` holds as many elements as `rows`.
+// Replaces rows 0, ..., kept.size() - 1 by combinations of the kept rows in the order of the grouping; the
+// deflated rows follow. `scratch` holds as many elements as `rows`.
 void CombineRows(const Selection& selection, const Grouping& grouping,
                  const Matrix<const double>& coefficients, const Matrix<double>& rows, int64_t split,
                  double* scratch);
 
-// Numbers 0 to n in the order of their values.
+// Sorts the indices 0, ..., n - 1 by their values.
 void SortByValue(const double* values, int64_t n, int64_t* order);
 
-// The numbers of two runs that are sorted, those of the second counted from `split` on, in one order.
+// Merges two sorted index lists by value. Indices of the second list are relative to `split`.
 void MergeOrders(const double* values, const int64_t* first, int64_t first_count, const int64_t* second,
                  int64_t second_count, int64_t split, int64_t* order);
 
-// body(i) for the merges of one level: side by side where there is one for each thread, else one after the
-// other, each on all threads.
+// Calls body(i) for the merges of a level: in parallel if there are at least as many as threads, otherwise in
+// sequence, each with all threads.
 void EachMerge(int64_t count, double nanoseconds, absl::FunctionRef<void(int64_t)> body);
 
 }  // namespace hlo::factor

@@ -1,4 +1,5 @@
-// Every step changes all columns that follow: which one is next depends on what is left of them.
+// This file implements geqp3. Each step updates all following columns, because the next pivot depends on
+// their remaining norms.
 
 #include <algorithm>
 #include <cmath>
@@ -46,7 +47,7 @@ class PivotedQr {
     return tau;
   }
 
-  // What lies below the rows of r.
+  // Writes the rows of the columns that Step has not written, and the pivots.
   void Finish(int64_t steps, absl::Span<int64_t> pivots) const {
     for (int64_t c = 0; c < a_.columns; ++c) {
       for (int64_t i = std::min(c + 1, steps); i < a_.rows; ++i) a_(i, c) = lines_(c, i);
@@ -55,7 +56,7 @@ class PivotedQr {
   }
 
  private:
-  // Columns of which so many rows are finished.
+  // Swaps two columns, of which the first `finished` rows of r are final.
   void Swap(int64_t i, int64_t j, int64_t finished) {
     if (i == j) return;
     std::swap_ranges(&lines_(i, 0), &lines_(i, 0) + a_.rows, &lines_(j, 0));
@@ -66,10 +67,10 @@ class PivotedQr {
   }
   void ComputeNorm(int64_t c, int64_t first) {
     const double norm = LineNorm(lines_, c, first);
-    // NaN is no pivot while there are numbers.
+    // A NaN is never chosen as pivot while there are numbers.
     norms_[c] = computed_norms_[c] = std::isnan(norm) ? -1 : norm;
   }
-  // Takes an element off a norm; what is left of one that has become much smaller is computed again.
+  // Downdates a norm by one element; recomputes it after severe cancellation.
   void Shorten(int64_t c, int64_t row) {
     double& norm = norms_[c];
     if (norm == 0) return;
@@ -84,9 +85,9 @@ class PivotedQr {
   Matrix<T> a_;
   int64_t stride_, fixed_ = 0;
   Scratch<T> memory_;
-  Matrix<T> lines_;  // The columns; of those that are finished, v.
+  Matrix<T> lines_;  // The columns; v for finished ones.
   cpu::KeptVector<int64_t> order_;
-  cpu::KeptVector<double> norms_, computed_norms_;  // Of what is not finished.
+  cpu::KeptVector<double> norms_, computed_norms_;  // Norms of the remaining parts.
 };
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace hlo::factor {
 namespace {
 
-// Gives blocks of the conjugate of a matrix whose elements are counted from `context` on.
+// Copies a conjugated block of the matrix at `context`.
 template <class T>
 void GiveConjugate(const void* context, const cpu::ArrayBlock& block) {
   const T* from = static_cast<const T*>(context) + block.first;
@@ -19,7 +19,7 @@ void GiveConjugate(const void* context, const cpu::ArrayBlock& block) {
   }
 }
 
-// A source as an operand of a product.
+// Converts a source to an operand of a product.
 class Operand {
  public:
   template <class T>
@@ -81,7 +81,7 @@ cpu::GemmProblem ProblemOf(const Operand& a, const Operand& b, int64_t depth, co
           .epilogue = {}};
 }
 
-// Calls f(a, b, c, transposed) with neighbours in a row of c neighbours in memory.
+// Calls f(a, b, c, transposed) so that the rows of c are contiguous, transposing the product if needed.
 template <class T, class F>
 void WithRows(const Source<T>& a, const Source<T>& b, const Matrix<T>& c, F&& f) {
   if (c.column_stride == 1) return f(a, b, c, false);

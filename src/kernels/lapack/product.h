@@ -1,6 +1,6 @@
 #pragma once
-// Products of matrices of double and std::complex<double>: where the factorisations of this folder spend
-// their time. Of each matrix one stride is 1, the other positive.
+// This file declares the matrix products that dominate the factorisations of this folder, for double and
+// std::complex<double>. Each matrix has one stride of 1 and another positive one.
 
 #include <cstddef>
 #include <type_traits>
@@ -17,7 +17,7 @@ template <class T>
 inline constexpr ElementType kElementType =
     std::is_same_v<T, Complex> ? ElementType::kC128 : ElementType::kF64;
 
-// A matrix that is read, of a type whose elements are exact as T.
+// A read-only matrix of a type that converts exactly to T.
 template <class T>
 struct Source {
   const void* data = nullptr;
@@ -47,13 +47,13 @@ Source<std::remove_const_t<T>> Adjoint(const Matrix<T>& m) {
   return Plain(m).Transposed().Conjugate();
 }
 
-// c = a b, on several threads where that is worth while; c overlaps neither.
+// Computes c = a b, with several threads if worthwhile. c does not overlap a or b.
 template <class T>
 void Product(const Source<T>& a, const Source<T>& b, const Matrix<T>& c);
 
-// Which elements change.
-enum class Part { kAll, kLower, kUpper };  // The diagonal belongs to both triangles.
-// c -= a b
+// The elements of c that are updated.
+enum class Part { kAll, kLower, kUpper };  // Both triangles include the diagonal.
+// Computes c -= a b.
 template <class T>
 void SubtractProduct(const Source<T>& a, const Source<T>& b, const Matrix<T>& c, Part part = Part::kAll);
 

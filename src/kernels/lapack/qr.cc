@@ -8,8 +8,8 @@
 namespace hlo::factor {
 namespace {
 
-// Matrices that lie as lines throughout, reflectors being applied one by one: those of one block, and those
-// that stay next to the processor.
+// Matrices of at most one block of reflectors, or of at most kNear bytes, are stored as lines, and their
+// reflectors are applied one by one.
 constexpr int64_t kNear = 96 << 10;
 bool IsNear(int64_t rows, int64_t columns, int64_t element_bytes) {
   return columns <= BlockCounts::SizeOf(columns) ||
@@ -29,7 +29,7 @@ BlockCounts CountForProduct(int64_t rows, int64_t reflectors, int64_t others, in
   return BlockCounts::For(rows, reflectors, others, element_bytes);
 }
 
-// Geqrf of some columns, by way of lines.
+// Computes geqrf of a panel, stored as lines.
 template <class T>
 void FactorQrPanel(const Matrix<T>& a, const Matrix<T>& lines, absl::Span<T> taus) {
   ReadLines(a.AsConst(), lines);
@@ -37,7 +37,7 @@ void FactorQrPanel(const Matrix<T>& a, const Matrix<T>& lines, absl::Span<T> tau
   WriteLines(lines, 0, a);
 }
 
-// Orgqr by way of lines.
+// Computes orgqr with the matrix stored as lines.
 template <class T>
 void GenerateNear(const Matrix<T>& a, absl::Span<const T> taus, const Matrix<T>& lines) {
   const auto k = static_cast<int64_t>(taus.size());
@@ -57,7 +57,7 @@ void GenerateNear(const Matrix<T>& a, absl::Span<const T> taus, const Matrix<T>&
   WriteLines(lines, 0, a);
 }
 
-// lines = q lines or q^H lines, by v's columns
+// Computes lines = q lines or q^H lines, with v's columns as the reflectors of q.
 template <class T>
 void MultiplyLines(const Matrix<T>& v, absl::Span<const T> taus, const Matrix<T>& lines, bool adjoint) {
   for (int64_t step = 0; step < v.rows; ++step) {
@@ -83,7 +83,7 @@ void MultiplyNear(const Matrix<const T>& reflectors, absl::Span<const T> taus, c
   const Matrix<T> lines = memory.Block(k, 0, memory.rows - k, memory.columns);
   ReadLines(reflectors.Block(0, 0, reflectors.rows, k), v);
   CompleteReflectors(v);
-  // Rows are multiplied as the columns of an adjoint matrix.
+  // The rows of c are multiplied as columns of its adjoint.
   const Matrix<T> columns = left ? c : c.Transposed();
   ReadLines(columns.AsConst(), lines);
   if (!left) Conjugate(lines);
@@ -156,7 +156,7 @@ void Ormqr(Matrix<const T> reflectors, absl::Span<const T> taus, Matrix<T> c, bo
   ReflectorBlock<T> block(CountForProduct(rows, k, others, sizeof(T)));
   if (IsNearProduct(rows, k, others, sizeof(T)))
     return MultiplyNear(reflectors, taus.first(k), c, left, adjoint, block.Lines(k + others, rows));
-  // q c applies the last reflectors first, q^H c the first ones; on the right it is the other way round.
+  // q c applies the last reflectors first, q^H c the first ones. From the right, the order is reversed.
   const bool forwards = left == adjoint;
   const int64_t blocks = (k + step - 1) / step;
   for (int64_t i = 0; i < blocks; ++i) {

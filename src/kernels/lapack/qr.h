@@ -1,7 +1,7 @@
 #pragma once
-// Orthogonal factors as products of reflectors H = 1 - tau v v^H, by blocks of them: the contracts of
-// linalg/householder.h, for matrices whose neighbours in a row are neighbours in memory. On several threads
-// where that is worth while; results do not depend on how many.
+// This file computes QR factorisations with blocked reflectors H = 1 - tau v v^H. The functions follow
+// linalg/householder.h but require contiguous rows, and use several threads if worthwhile. Results do not
+// depend on the number of threads.
 
 #include "absl/types/span.h"
 #include "linalg/matrix.h"
@@ -11,28 +11,28 @@ namespace hlo::factor {
 using linalg::Complex;
 using linalg::Matrix;
 
-// What Geqrf or Orgqr of a matrix of so many rows and columns takes, besides the memory of Product.
+// Returns the bytes of scratch memory that Geqrf or Orgqr needs, besides that of Product.
 int64_t QrScratchBytes(int64_t rows, int64_t columns, int64_t element_bytes);
-// Likewise Ormqr: reflectors of so many rows, by so many rows or columns of c that they do not run along.
+// Returns the same for Ormqr; `others` is the size of c along which the reflectors do not extend.
 int64_t OrmqrScratchBytes(int64_t rows, int64_t reflectors, int64_t others, int64_t element_bytes);
 
-// Likewise Geqp3.
+// Returns the same for Geqp3.
 int64_t Geqp3ScratchBytes(int64_t rows, int64_t columns, int64_t element_bytes);
 
-// geqrf: r in the upper triangle, below it the reflectors of q = H(0) H(1) ...
+// geqrf: computes r in the upper triangle and the reflectors of q = H(0) H(1) ... below it.
 template <class T>
 void Geqrf(Matrix<T> a, absl::Span<T> taus);
 
-// geqp3: the same with column pivoting. Columns whose number in `pivots` is not 0 go to the front as they
-// are; in the end pivots[j] is the number (from 1) of the column that stands at j.
+// geqp3: like Geqrf, with column pivoting. Columns with a nonzero entry in `pivots` are moved to the front
+// and not pivoted. On return, pivots[j] is the original number (from 1) of column j.
 template <class T>
 void Geqp3(Matrix<T> a, absl::Span<int64_t> pivots, absl::Span<T> taus);
 
-// orgqr: the first columns of q, as many as a has, in place of the reflectors in its first columns.
+// orgqr: replaces the reflectors in the first columns of a by the first a.columns columns of q.
 template <class T>
 void Orgqr(Matrix<T> a, absl::Span<const T> taus);
 
-// ormqr: q c, q^H c, or with q on the right.
+// ormqr: computes q c or q^H c, or c q or c q^H if not `left`.
 template <class T>
 void Ormqr(Matrix<const T> reflectors, absl::Span<const T> taus, Matrix<T> c, bool left, bool adjoint);
 

@@ -8,9 +8,9 @@
 namespace hlo::factor {
 namespace {
 
-// Matrices with fewer elements are not worth the products.
+// Matrices with fewer elements are updated by one reflector at a time.
 constexpr int64_t kFewElements = 24 * 24;
-// So few lines, or lines of so few bytes, are changed by one reflector at a time.
+// Panels with fewer lines, or with fewer bytes, are not divided.
 constexpr int64_t kFewLines = 32;
 constexpr int64_t kFewBytes = 512 << 10;
 
@@ -18,7 +18,7 @@ bool AreDivided(int64_t lines, int64_t length, int64_t element_bytes) {
   return lines > kFewLines && lines * PaddedLength(length, element_bytes) * element_bytes > kFewBytes;
 }
 
-// One after the other.
+// Applies the reflectors one by one.
 template <class T>
 void ApplyEach(const Reflectors<T>& h, const Matrix<T>& x, bool adjoint) {
   cpu::KeptVector<T> sums(x.columns);
@@ -40,7 +40,7 @@ void ApplyEach(const Reflectors<T>& h, const Matrix<T>& x, bool adjoint) {
   }
 }
 
-// FactorLines of lines begin to end, where those before have been.
+// Computes FactorLines for lines [begin, end) recursively; the lines before are already factored.
 template <class T>
 void FactorSome(const Matrix<T>& lines, absl::Span<T> taus, int64_t begin, int64_t end) {
   const int64_t reflectors = std::min(end, static_cast<int64_t>(taus.size()));
@@ -82,7 +82,7 @@ void ReflectorBlock<T>::Set(const Matrix<T>& lines, const T* taus) {
   const Matrix<T> gram{data, n, n, stride, 1};
   t_ = {data + counts_.square, n, n, stride, 1};
   Product(v_adjoint(), v(), gram);
-  // Column j of t: -tau t v^H v(j), and tau.
+  // Column j of t consists of -tau t v^H v(j) and tau.
   for (int64_t j = 0; j < n; ++j) {
     std::fill_n(&t_(j, 0), stride, T(0));
     T* factors = &gram(j, 0);
@@ -156,7 +156,7 @@ template <class T>
 Matrix<T> ReflectorBlock<T>::ProductLike(const Matrix<T>& c, int64_t number, int64_t rows,
                                          int64_t columns) const {
   T* data = memory_.data() + counts_.lines + 2 * counts_.square + number * counts_.product;
-  // Products are written in rows.
+  // Results of products have contiguous rows.
   return c.column_stride == 1 ? Matrix<T>::Dense(data, rows, columns)
                               : Matrix<T>::Dense(data, columns, rows).Transposed();
 }

@@ -11,7 +11,7 @@
 namespace hlo::factor {
 namespace {
 
-// ApplyReflector for kCount lines at once.
+// Applies a reflector to kCount lines at once.
 template <class T, int kCount>
 void ApplyToLines(const T* v, T factor, T* line, int64_t stride, int64_t first, int64_t end) {
   const Rest<T> head(first % kElements<T>);
@@ -39,10 +39,10 @@ void ApplyToLines(const T* v, T factor, T* line, int64_t stride, int64_t first, 
   });
 }
 
-// Squares in here neither overflow nor lose anything that counts, also as parts of a few sums.
+// Returns true if squares of this size neither overflow nor lose precision, even in sums of a few terms.
 bool IsSafeSquare(double x) { return x > 0x1p-960 && x < 0x1p960; }
 
-// The square root of the sum of squares of numbers of any size.
+// Returns the norm of elements of any size, without overflow or underflow.
 template <class T>
 double CarefulNorm(const T* elements, int64_t begin, int64_t end) {
   const double* x = PartsOf(elements);
@@ -63,7 +63,7 @@ Complex Tau(Complex alpha, double beta) { return {(beta - alpha.real()) / beta, 
 double Inverse(double x) { return 1 / x; }
 Complex Inverse(Complex x) { return Conj(x) / SquareOf(x); }
 
-// With the sum of the squares behind the first element.
+// Computes the reflector of x, given the sum of squares of the elements after the first.
 template <class T>
 Reflector<T> ReflectTail(double tail, T* x, int64_t begin, int64_t end) {
   const T alpha = x[begin];
@@ -73,7 +73,7 @@ Reflector<T> ReflectTail(double tail, T* x, int64_t begin, int64_t end) {
   return {beta, Tau(alpha, beta)};
 }
 
-// Where squares leave the range of numbers.
+// Computes the reflector of elements whose squares overflow or underflow.
 template <class T>
 Reflector<T> CarefulReflect(T* x, int64_t begin, int64_t end) {
   const bool is_zero = std::all_of(x + begin + 1, x + end, [](T element) { return element == T(0); });

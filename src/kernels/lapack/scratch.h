@@ -1,6 +1,6 @@
 #pragma once
-// Memory of any size for the time of a call: what is too large for a thread to keep comes from pages that the
-// process keeps, since the system clears each page that it gives anew.
+// This file allocates temporary buffers. Large ones come from the process-wide buffer cache, because the
+// system zeroes newly mapped pages.
 
 #include "base/check.h"
 #include "base/pages.h"
@@ -8,7 +8,7 @@
 
 namespace hlo::factor {
 
-// Elements without a value, aligned to 64 bytes.
+// An uninitialised buffer, aligned to 64 bytes.
 template <class T>
 class Scratch {
  public:

@@ -12,15 +12,15 @@ namespace {
 
 constexpr int kMostSteps = 200;
 
-// The equation at a place: its value, its slope and the sum of what its terms amount to.
+// The value of the equation, its derivative, and the sum of the magnitudes of its terms.
 struct Value {
   double value, slope, magnitude;
 };
 
-// Poles as distances from one of them, the origin; offsets are from there.
+// The equation in offsets from one of its poles, the origin.
 class ShiftedEquation {
  public:
-  // `gaps` has room for whole vectors, as `weights` have, which are 0 there.
+  // `gaps` and `weights` are padded to full vectors; the padding of `weights` is 0.
   ShiftedEquation(const SecularEquation& equation, const double* weights, int64_t origin, double* gaps)
       : weights_(weights), gaps_(gaps), count_(equation.count) {
     const double* poles = equation.poles;
@@ -56,14 +56,14 @@ class ShiftedEquation {
   int64_t count_;
 };
 
-// The root 2 c / (b + root of the discriminant) of a x^2 - b x + c, without cancellation.
+// Returns the root 2 c / (b + sqrt(discriminant)) of a x^2 - b x + c without cancellation.
 double SmallRoot(double a, double b, double c) {
   const double root = std::sqrt(std::max(0.0, b * b - 4 * a * c));
   return b <= 0 ? (a == 0 ? c / b : (b - root) / (2 * a)) : 2 * c / (b + root);
 }
 
-// Where a function with the same value, slope and pole at `near`, whose weight it keeps, and another pole at
-// `far` is 0: distances from here.
+// Returns the step to the zero of a rational interpolant with the same value and derivative, the pole `near`
+// with its weight, and a second pole `far`. Distances are relative to the current point.
 double RationalStep(const Value& here, double near, double weight, double far) {
   const double others = std::max(0.0, far * far * (here.slope - weight / (near * near)));
   const double constant = here.value - weight / near - others / far;
@@ -77,13 +77,14 @@ struct Bracket {
   bool Holds(double place) const { return place > low && place < high; }
   double Middle() const {
     const double a = std::abs(low), b = std::abs(high), small = std::min(a, b), large = std::max(a, b);
-    // Roots may lie far closer to their pole than to the other end.
+    // Roots may be much closer to their pole than to the other end.
     if (small > 0 && large > 16 * small) return std::copysign(std::sqrt(a) * std::sqrt(b), low + high);
     return small == 0 && large > 0 ? (low + high) / 64 : 0.5 * (low + high);
   }
 };
 
-// The root between the poles at 0 and `other`, from `place` on. The bracket's ends are no roots.
+// Finds the root between the poles at 0 and `other`, starting at `place`. The ends of the bracket are no
+// roots.
 double FindRoot(const ShiftedEquation& f, double weight, double other, Bracket bracket, double place) {
   double before = std::numeric_limits<double>::infinity();
   if (!bracket.Holds(place)) place = bracket.Middle();
@@ -106,7 +107,7 @@ struct Root {
   double offset;
 };
 
-// Leaves the gaps of the root's origin in `gaps`.
+// Finds root i. On return, `gaps` holds the poles relative to the root's origin.
 Root SolveOne(const SecularEquation& equation, const double* weights, double sum, int64_t i, double* gaps) {
   const bool is_last = i + 1 == equation.count;
   const ShiftedEquation lower(equation, weights, i, gaps);
@@ -116,7 +117,7 @@ Root SolveOne(const SecularEquation& equation, const double* weights, double sum
   }
   const double gap = lower.gap(i + 1), half = 0.5 * gap;
   const Value middle = lower.At(half);
-  // What the other poles give is taken for constant at first.
+  // The initial guess treats the contribution of the other poles as constant.
   const double constant = middle.value - (weights[i] - weights[i + 1]) / -half;
   if (middle.value >= 0) {
     const double guess = SmallRoot(constant, constant * gap + weights[i] + weights[i + 1], weights[i] * gap);
@@ -134,7 +135,7 @@ double RootAt(const SecularEquation& equation, const Root& root) {
   return pole + root.offset / (pole + std::sqrt(pole * pole + root.offset));
 }
 
-// weights[j] = product over i of (root i - pole j) / (pole i - pole j), without the divisor for i = j.
+// Computes weights[j] = product over i of (root i - pole j) / (pole i - pole j), with no divisor for i = j.
 void ExactWeights(const SecularEquation& equation, const double* distances, int64_t row_stride, int64_t begin,
                   int64_t end, double* weights) {
   const double* poles = equation.poles;

@@ -1,6 +1,7 @@
 #pragma once
-// Secular equations 1 + sum over j of weights[j] / (poles[j] - x) = 0: the eigenvalues of a diagonal matrix
-// with one of rank 1 added, and with squares for poles the singular values of one with another first row.
+// This file solves secular equations 1 + sum over j of weights[j] / (poles[j] - x) = 0. Their roots are the
+// eigenvalues of a diagonal matrix plus a rank-1 matrix or, with squared poles, the squared singular values
+// of a diagonal matrix whose first row is replaced.
 
 #include <cstdint>
 
@@ -10,19 +11,19 @@ namespace hlo::factor {
 
 struct SecularEquation {
   int64_t count;
-  const double* poles;    // They ascend; each, or where `squares` its square, is a pole.
+  const double* poles;    // Ascending; `squares`: the poles are their squares.
   const double* weights;  // All are positive.
   bool squares = false;
 
-  // A difference of poles, with all its digits.
+  // Returns the difference of two poles without cancellation.
   double Gap(int64_t j, int64_t origin) const {
     const double gap = poles[j] - poles[origin];
     return squares ? gap * (poles[j] + poles[origin]) : gap;
   }
 };
 
-// Finds all roots, or their square roots where poles are `squares`; root i lies above pole i. Row i of
-// `distances` becomes pole j - root i for all j; `weights` become those for which these roots are exact.
+// Finds all roots, or their square roots if `squares`; root i is greater than pole i. Sets row i of
+// `distances` to pole j - root i for all j, and replaces `weights` by those for which the roots are exact.
 void SolveSecularEquation(const SecularEquation& equation, double* roots, double* distances,
                           int64_t row_stride, double* weights);
 

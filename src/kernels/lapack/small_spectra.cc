@@ -24,7 +24,7 @@ Rotation MakeRotation(double f, double g) {
     const auto [c, s, r] = MakeRotation(f * kUp, g * kUp);
     return {c, s, r / kUp};
   }
-  // Steps wait for their rotations: root and quotient are found side by side.
+  // The root and the quotient are computed independently, because the rotation's latency is critical.
   const double r = std::sqrt(squares), inverse = 1 / squares * r;
   return {f * inverse, g * inverse, r};
 }
@@ -33,13 +33,13 @@ namespace {
 
 constexpr int64_t kStepsPerValue = 60;
 
-// The rotations of a step: number i is of rows i and i + 1.
+// The rotations of a QR step; rotation i acts on rows i and i + 1.
 struct Sweep {
   cpu::KeptVector<double> c, s;
   explicit Sweep(int64_t n) : c(n), s(n) {}
 
-  // Rotates rows, number `first` first or, backwards, last; a row stays in registers until both its rotations
-  // are done.
+  // Applies the rotations to rows first, ..., last, in ascending order or, if not kForwards, in descending
+  // order. A row stays in registers until both of its rotations are applied.
   template <bool kForwards>
   void Apply(const VectorRows& rows, int64_t first, int64_t last) const {
     if (rows.data == nullptr) return;
@@ -83,28 +83,28 @@ struct Sweep {
   }
 };
 
-// A rotation, and what changes a matrix that is rotated from both sides.
+// A rotation, with the products that a two-sided update needs.
 struct TwoSided {
   double c, s, r, cc, ss, cs;
 };
-// With g's square as well: it is known before g, which waits for the root of another rotation.
+// Takes the square of g separately, because it is available before g itself.
 TwoSided MakeTwoSided(double f, double g, double square) {
   const double squares = f * f + square;
   if (squares < kLeastSquare) {
     const auto [c, s, r] = MakeRotation(f, g);
     return {c, s, r, c * c, s * s, c * s};
   }
-  // Not g's quotient: g and its square would part, a little more with each rotation of a step.
+  // The sine is not g's quotient: g and its square would drift apart during a sweep.
   const double inverse = 1 / squares, r = std::sqrt(squares), ss = square * inverse;
   return {f * r * inverse, std::copysign(std::sqrt(ss), g), r, f * f * inverse, ss, f * g * inverse};
 }
 
-// A QL step on rows first to last with Wilkinson's shift.
+// Performs an implicit QL step with Wilkinson's shift on rows first, ..., last.
 void QlStep(int64_t first, int64_t last, double* d, double* e, Sweep& sweep) {
   const double half = 0.5 * (d[first + 1] - d[first]), beside = e[first];
   const double root = std::copysign(std::hypot(half, beside), half);
   const double shift = d[first] - beside * (beside / (half + root));
-  // The bulge runs upwards: x is what stands in the place that the next rotation clears with.
+  // The bulge is chased upwards; x is the element with which the next rotation zeroes y.
   double x = d[last] - shift, y = e[last - 1], yy = y * y;
   for (int64_t i = last - 1; i >= first; --i) {
     const auto [c, s, r, cc, ss, cs] = MakeTwoSided(x, y, yy);
@@ -114,7 +114,7 @@ void QlStep(int64_t first, int64_t last, double* d, double* e, Sweep& sweep) {
     d[i] = cc * upper + mixed + ss * lower;
     d[i + 1] = ss * upper - mixed + cc * lower;
     e[i] = (cc - ss) * cross - cs * (lower - upper);
-    // Rows i and i + 1 become c upper - s lower, c lower + s upper.
+    // Rows i and i + 1 become c upper - s lower and c lower + s upper.
     sweep.c[i] = c;
     sweep.s[i] = -s;
     if (i == first) break;
@@ -151,14 +151,14 @@ int64_t TridiagonalQr(int64_t n, double* d, double* e, VectorRows vectors) {
 
 namespace {
 
-// The square of what lies nearest to the last singular value among those of the last two rows' square.
+// Returns the eigenvalue of the trailing 2 x 2 block of the squared matrix closest to its last element.
 double LastShift(double d0, double d1, double e0, double before) {
   const double a = d0 * d0 + before * before, b = d1 * d1 + e0 * e0, cross = d0 * e0;
   const double half = 0.5 * (a - b), root = std::copysign(std::hypot(half, cross), half);
   return half + root == 0 ? b : b - cross * (cross / (half + root));
 }
 
-// A step on rows first to last: rotations from the right and the left chase the bulge downwards.
+// Performs a QR step on rows first, ..., last: rotations from both sides chase the bulge downwards.
 void BidiagonalStep(int64_t first, int64_t last, double shift, double* d, double* e, Sweep& left,
                     Sweep& right) {
   double x = d[first] == 0 ? 0 : d[first] - shift / d[first], y = e[first];
@@ -203,7 +203,7 @@ int64_t BidiagonalQr(int64_t n, double* d, double* e, VectorRows left, VectorRow
     bool singular = std::abs(d[last]) <= nothing || std::abs(d[first]) <= nothing;
     for (; first > 0 && !is_nothing(first - 1); --first) singular |= std::abs(d[first - 1]) <= nothing;
     if (--steps < 0) return last + 1;
-    // Without a shift a singular matrix is parted in one step.
+    // Without a shift, one step splits a singular matrix.
     const double before = last - 1 > first ? e[last - 2] : 0;
     const double shift = singular ? 0 : LastShift(d[last - 1], d[last], e[last - 1], before);
     BidiagonalStep(first, last, shift, d, e, left_sweep, right_sweep);

@@ -1,32 +1,32 @@
 #pragma once
-// Eigenvalues of tridiagonal and singular values of bidiagonal matrices by shifted QR steps: of small ones,
-// and of large ones without vectors. The norm of a matrix is about 1.
+// This file computes eigenvalues of tridiagonal and singular values of bidiagonal matrices by shifted QR
+// steps, for small matrices, and for large ones without vectors. The norm of a matrix is about 1.
 
 #include <cstdint>
 
 namespace hlo::factor {
 
-// Of the diagonal and the n - 1 elements beside it.
+// Returns the largest magnitude of the diagonal and the n - 1 elements beside it.
 double LargestElement(int64_t n, const double* diagonal, const double* beside);
 
-// lartg: (c s; -s c) (f; g) = (r; 0)
+// lartg: (c s; -s c) (f; g) = (r; 0).
 struct Rotation {
   double c, s, r;
 };
 Rotation MakeRotation(double f, double g);
 
-// Vectors as rows, which are rotated as the matrix is; none without data.
+// Vectors stored as rows, to which the rotations are applied; nothing is done if data is nullptr.
 struct VectorRows {
   double* data = nullptr;
   int64_t row_stride = 0, length = 0;
   double* Row(int64_t i) const { return data + i * row_stride; }
 };
 
-// steqr: the diagonal becomes the eigenvalues, in no order; `beside` has n - 1 elements, and room for n.
+// steqr: replaces the diagonal by the eigenvalues, unsorted. `beside` has n - 1 elements and room for n.
 // Returns 0, or the number of eigenvalues that were not found.
 int64_t TridiagonalQr(int64_t n, double* diagonal, double* beside, VectorRows vectors);
 
-// bdsqr: the diagonal becomes the singular values, in no order and perhaps negative, of a bidiagonal matrix
+// bdsqr: replaces the diagonal by the singular values, unsorted and of either sign, of a bidiagonal matrix
 // with the n - 1 elements `above` its diagonal.
 int64_t BidiagonalQr(int64_t n, double* diagonal, double* above, VectorRows left, VectorRows right);
 

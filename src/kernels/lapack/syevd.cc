@@ -19,7 +19,7 @@ int64_t NoEigenvalues(const Matrix<T>& a, absl::Span<double> w, bool vectors) {
   return 1;
 }
 
-// The lower triangle by columns, scaled; returns the scale, or NaN.
+// Copies the lower triangle in column-major order and scales it. Returns the scale, or NaN.
 template <class T>
 double CopyTriangle(const Matrix<T>& a, bool lower, T* to, int64_t stride) {
   const int64_t n = a.rows;
@@ -37,7 +37,7 @@ double CopyTriangle(const Matrix<T>& a, bool lower, T* to, int64_t stride) {
   return scale;
 }
 
-// a's columns become the vectors of the tridiagonal matrix, in their order, and then those of a.
+// Fills a with the eigenvectors of the tridiagonal matrix in sorted order, and applies the reflectors to it.
 template <class T>
 void Eigenvectors(const Matrix<const double>& rows, const int64_t* order, const Reflectors<T>& reflectors,
                   const Matrix<T>& a) {

@@ -11,19 +11,19 @@
 namespace hlo::factor {
 namespace {
 
-// Rows and columns that are computed without products of matrices.
+// Number of rows and columns that are computed without matrix products.
 constexpr int64_t kBlock = 64;
 
-// Where the first half of so many rows ends: whole blocks.
+// Returns the size of the first half of the rows, a multiple of the block size.
 int64_t LeadingRows(int64_t rows) { return (rows / 2 + kBlock - 1) / kBlock * kBlock; }
 
 // --- Positive definite matrices
 
-// Columns of a factor, each from its diagonal on.
+// Columns of a factor; column j starts at its diagonal element.
 template <class T>
 using Columns = T[kBlock][kBlock];
 
-// column -= the columns before it, times their elements in row j, from row j on.
+// Subtracts the previous columns, times their elements in row j, from `column`, from row j on.
 template <class T>
 void SubtractColumns(const Columns<T>& l, int64_t j, int64_t n, T* column) {
   int64_t k = 0;
@@ -38,7 +38,7 @@ void SubtractColumns(const Columns<T>& l, int64_t j, int64_t n, T* column) {
   }
 }
 
-// As Cholesky, of a block.
+// Computes the Cholesky factor of a single block.
 template <class T>
 int64_t FactorBlock(const Matrix<T>& a) {
   alignas(64) Columns<T> l;
@@ -61,10 +61,10 @@ int64_t FactorBlock(const Matrix<T>& a) {
   return failed;
 }
 
-// c -= a a^H, in the lower triangle.
+// Computes c -= a a^H in the lower triangle.
 template <class T>
 void SubtractSquare(const Matrix<T>& a, const Matrix<T>& c) {
-  constexpr int64_t kWhole = 4 * kBlock;  // Half of whose products nobody needs.
+  constexpr int64_t kWhole = 4 * kBlock;  // Half of the products are wasted.
   if (c.rows <= kWhole) return SubtractProduct(Plain(a), Adjoint(a), c, Part::kLower);
   const int64_t h = LeadingRows(c.rows), rest = c.rows - h;
   const Matrix<T> above = a.Block(0, 0, h, a.columns), below = a.Block(h, 0, rest, a.columns);
@@ -75,7 +75,7 @@ void SubtractSquare(const Matrix<T>& a, const Matrix<T>& c) {
 
 // --- Triangular systems
 
-// A block of a triangle, turned so that its first row has one element.
+// A diagonal block of a triangle, as a lower triangle; upper ones are reversed in both dimensions.
 template <class T>
 struct Triangle {
   alignas(64) T rows[kBlock][kBlock];
@@ -95,7 +95,7 @@ struct Triangle {
   }
 };
 
-// kWidth columns at once, which lie beside each other in `x`.
+// Solves for kWidth columns at once, which are contiguous in each row of `x`.
 template <class T, int kWidth>
 void SubstituteLanes(const Triangle<T>& a, int64_t n, bool unit_diagonal, T (*x)[kWidth]) {
   for (int64_t i = 0; i < n; ++i) {
@@ -109,7 +109,7 @@ void SubstituteLanes(const Triangle<T>& a, int64_t n, bool unit_diagonal, T (*x)
   }
 }
 
-// The same by real and imaginary parts, which vectors hold apart.
+// Does the same with real and imaginary parts in separate vectors.
 template <class T, int kWidth>
 requires std::is_same_v<T, Complex>
 void SubstituteLanes(const Triangle<T>& a, int64_t n, bool unit_diagonal, T (*x)[kWidth]) {
@@ -147,7 +147,7 @@ template <class T, int kWidth>
 void SubstituteColumns(const Triangle<T>& a, bool lower, bool unit_diagonal, const Matrix<T>& x) {
   alignas(64) T lanes[kBlock][kWidth];
   const int64_t n = x.rows, columns = x.columns;
-  // Row i of the turned triangle's system.
+  // Returns the row of x for row i of the lower triangular system.
   const auto row = [&](int64_t i) { return lower ? i : n - 1 - i; };
   const auto each = [&](auto&& visit) {
     if (x.column_stride == 1) {
@@ -185,7 +185,7 @@ void SubstituteBlock(const Source<T>& a, bool lower, bool unit_diagonal, const M
   });
 }
 
-// x from a x = x.
+// Solves a x = b, where x holds b initially.
 template <class T>
 void Substitute(const Source<T>& a, bool lower, bool unit_diagonal, const Matrix<T>& x) {
   const int64_t n = x.rows, columns = x.columns;
@@ -209,7 +209,7 @@ void Substitute(const Source<T>& a, bool lower, bool unit_diagonal, const Matrix
 template <class T>
 void SolveTriangular(const Source<T>& a, const Matrix<T>& b, const linalg::TriangleOptions& options) {
   if (b.rows == 0 || b.columns == 0) return;
-  // x op(a) = b is op(a)^T x^T = b^T.
+  // x op(a) = b is equivalent to op(a)^T x^T = b^T.
   const bool transposed = (options.op != linalg::Op::kNone) == options.left;
   Source<T> triangle = transposed ? a.Transposed() : a;
   if (options.op == linalg::Op::kAdjoint) triangle = triangle.Conjugate();

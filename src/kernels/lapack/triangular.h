@@ -1,19 +1,19 @@
 #pragma once
-// Factors of positive definite matrices and solutions of triangular systems (semantics 6.6 and 6.7), by
-// halves: what is not on the diagonal is products of matrices.
+// This file computes Cholesky factors and solves triangular systems (semantics 6.6 and 6.7) recursively by
+// halves; off-diagonal blocks are matrix products.
 
 #include "kernels/lapack/product.h"
 #include "linalg/systems.h"
 
 namespace hlo::factor {
 
-// l l^H = a in place; of a's upper triangle nothing is read or changed. Returns 0, or the order of the first
-// leading minor that is not positive, as LAPACK's potrf: then element (order - 1, order - 1) is what its root
-// would have been taken of, and the elements after it are anything.
+// potrf: factors a = l l^H in place. The upper triangle of a is neither read nor written. Returns 0, or the
+// order of the first leading minor that is not positive. Element (order - 1, order - 1) is then the value
+// whose root would have been taken, and the elements after it are unspecified.
 template <class T>
 int64_t Cholesky(const Matrix<T>& a);
 
-// b becomes x with op(a) x = b, or x op(a) = b where not `left`, as BLAS's trsm. One triangle of a is read.
+// trsm: replaces b by x with op(a) x = b, or x op(a) = b if not `left`. Only one triangle of a is read.
 template <class T>
 void SolveTriangular(const Source<T>& a, const Matrix<T>& b, const linalg::TriangleOptions& options);
 

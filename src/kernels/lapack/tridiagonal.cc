@@ -10,18 +10,18 @@
 namespace hlo::factor {
 namespace {
 
-// Of what is left, one triangle of so many rows.
+// Returns the number of parallel work items for a remaining triangle with this number of rows.
 int64_t TrianglePieces(int64_t rows) { return PieceCount(rows * rows / 2); }
 
-// One pass over what is left of the matrix, its columns from `first` on: a -= v w^H + w v^H as the reflector
-// before wants it, and with that a's product with x.
+// One pass over the columns of the remaining matrix from `first` on: applies the previous reflector's rank-2
+// update a -= v w^H + w v^H and computes the product of the updated a with x.
 template <class T>
 struct Pass {
   T* a;
   int64_t stride, n, first;
   const T *v, *w, *x;
 
-  // The rows of columns c, ..., c + kColumns - 1 beneath them, and what x's product with these columns takes.
+  // Updates the rows below columns c, ..., c + kColumns - 1, and adds their contribution to y.
   template <int kColumns>
   void Below(int64_t c, T* y) const {
     DotSum<T> sums[kColumns];
@@ -45,7 +45,7 @@ struct Pass {
     for (int k = 0; k < kColumns; ++k) y[c + k] += sums[k].Total();
   }
 
-  // The triangle of these columns in the rows of the same numbers.
+  // Updates the diagonal triangle of these columns, and adds its contribution to y.
   void Triangle(int64_t c, int64_t end, T* y) const {
     for (int64_t j = c; j < end; ++j) {
       T* column = a + j * stride;
@@ -62,7 +62,7 @@ struct Pass {
     }
   }
 
-  // Columns begin to end; y, from `begin` on, grows.
+  // Processes columns [begin, end); adds to y from `begin` on.
   void Columns(int64_t begin, int64_t end, T* y) const {
     constexpr int kColumns = kIsComplex<T> ? 2 : 4;
     int64_t c = begin;
@@ -76,7 +76,7 @@ struct Pass {
     }
   }
 
-  // Where piece number i of so many begins, so that all have about as many elements.
+  // Returns the first column of work item i; all items have about the same number of elements.
   int64_t PieceBegin(int64_t i, int64_t pieces) const {
     const auto columns = static_cast<double>(n - first);
     if (i == pieces) return n;
@@ -84,7 +84,7 @@ struct Pass {
                        columns * (1 - std::sqrt(1 - static_cast<double>(i) / static_cast<double>(pieces))));
   }
 
-  // y = a x; `parts` holds a line of `stride` elements for each piece but the first.
+  // Computes y = a x. `parts` holds a line of `stride` elements for each work item but the first.
   void Run(T* y, T* parts) const {
     const int64_t pieces = TrianglePieces(n - first);
     const double elements = 0.5 * static_cast<double>((n - first) * (n - first));

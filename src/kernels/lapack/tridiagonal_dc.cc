@@ -14,18 +14,18 @@
 namespace hlo::factor {
 namespace {
 
-// A part of the matrix on its diagonal, and scratch memory of its own.
+// A diagonal block of the matrix, with scratch memory of its own.
 struct EigenBlock {
   int64_t n;
   double* diagonal;
   Matrix<double> rows;
   int64_t* order;
   double *distances, *gathered;
-  double norm;  // Of the whole matrix, about.
+  double norm;  // The approximate norm of the whole matrix.
 };
 
-// Rows p and q, q's eigenvalue the larger one, become eigenvectors of which only q's has a share in the first
-// and second half's connection z, if that takes no more than rounding does.
+// Deflates row p if its eigenvalue is close to q's, which is the larger one: rotates rows p and q so that
+// z[p] becomes 0, if the error is within rounding. Returns true on success.
 bool Deflates(const EigenBlock& b, int64_t p, int64_t q, double* z, double tolerance, Selection& selection) {
   const double norm = std::hypot(z[p], z[q]), c = z[q] / norm, s = z[p] / norm;
   const double low = b.diagonal[p], high = b.diagonal[q];
@@ -41,7 +41,7 @@ bool Deflates(const EigenBlock& b, int64_t p, int64_t q, double* z, double toler
 
 Selection Select(const EigenBlock& b, int64_t split, double weight, double* z) {
   Selection selection(b.n);
-  // What is nothing to the whole matrix need not be told apart, and its squares may be too small for it.
+  // Values that are negligible in the whole matrix are deflated; their squares might underflow.
   double largest = std::max(weight, b.norm * kTolerance);
   for (int64_t i = 0; i < b.n; ++i) {
     selection.halves[i] = i < split ? Half::kFirst : Half::kSecond;
@@ -66,7 +66,8 @@ Selection Select(const EigenBlock& b, int64_t split, double weight, double* z) {
   return selection;
 }
 
-// Row i becomes the eigenvector of root i: weights[j] / distances(i, j), of norm 1, in the grouping's order.
+// Computes row i as the eigenvector of root i: weights[j] / distances(i, j), of norm 1, in the grouping's
+// order.
 void MakeCoefficients(const Grouping& grouping, const cpu::KeptVector<double>& z, double* distances,
                       int64_t stride) {
   constexpr int64_t kRows = 16;
@@ -100,7 +101,7 @@ void SolveKept(const EigenBlock& b, const Selection& selection, double weight, c
   std::copy(roots.begin(), roots.end(), b.diagonal);
 }
 
-// The first `split` rows and the others are solved, but for the element `beside` between them.
+// Merges the solved halves, the first `split` rows and the others, which `beside` connects.
 void MergeHalves(const EigenBlock& b, int64_t split, double beside) {
   const double weight = std::abs(beside);
   cpu::KeptVector<double> z(b.n);

@@ -1,6 +1,6 @@
 #pragma once
-// Eigenvalues and eigenvectors of tridiagonal matrices: divide and conquer, with Gu's and Eisenstat's
-// vectors.
+// This file computes eigenvalues and eigenvectors of tridiagonal matrices by divide and conquer, with the
+// vectors of Gu and Eisenstat.
 
 #include <cstdint>
 
@@ -8,9 +8,9 @@
 
 namespace hlo::factor {
 
-// stedc: the diagonal becomes the eigenvalues, rows of `rows` (with a column stride of 1) the eigenvectors in
-// the same order; order[i] is the number of the i-th smallest. `beside` has room for n elements. The norm of
-// the matrix is about 1. Returns 0, or another number where there is no result.
+// stedc: replaces the diagonal by the eigenvalues and stores the eigenvectors, in the same order, in the rows
+// of `rows` (whose column stride is 1). order[i] is the index of the i-th smallest. `beside` has room for n
+// elements. The norm of the matrix is about 1. Returns 0, or another number if the iteration fails.
 int64_t TridiagonalEigen(int64_t n, double* diagonal, double* beside, const linalg::Matrix<double>& rows,
                          int64_t* order);
 int64_t TridiagonalEigenScratchBytes(int64_t n);
