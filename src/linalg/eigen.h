@@ -1,5 +1,5 @@
 #pragma once
-// Matrices of this folder as Eigen sees them.
+// This file maps matrices of this folder to Eigen.
 
 #include <Eigen/Core>
 

@@ -30,7 +30,7 @@ T Reflector(T& alpha, Tail&& x) {
   return tau;
 }
 
-// v of a reflector: 1 and its tail.
+// Returns v of a reflector: 1 followed by its tail.
 template <class T, class Tail>
 Vector<T> WithOne(const Tail& tail) {
   Vector<T> v(tail.size() + 1);
@@ -39,7 +39,7 @@ Vector<T> WithOne(const Tail& tail) {
   return v;
 }
 
-// c = (1 - tau v v^H) c
+// Computes c = (1 - tau v v^H) c.
 template <class T, class Target>
 void ApplyLeft(const Vector<T>& v, T tau, Target&& c) {
   if (tau == T(0)) return;
@@ -47,7 +47,7 @@ void ApplyLeft(const Vector<T>& v, T tau, Target&& c) {
   c.noalias() -= tau * v * row;
 }
 
-// c = c (1 - tau v v^H)
+// Computes c = c (1 - tau v v^H).
 template <class T, class Target>
 void ApplyRight(const Vector<T>& v, T tau, Target&& c) {
   if (tau == T(0)) return;
@@ -55,7 +55,7 @@ void ApplyRight(const Vector<T>& v, T tau, Target&& c) {
   c.noalias() -= tau * column * v.adjoint();
 }
 
-// Makes zeros below element (j, j), and applies the reflector to the columns after it.
+// Zeroes the elements below (j, j) and applies the reflector to the following columns.
 template <class T>
 T Eliminate(Matrix<T> a, int64_t j) {
   auto matrix = Map(a);
@@ -66,7 +66,7 @@ T Eliminate(Matrix<T> a, int64_t j) {
   return tau;
 }
 
-// The column at or after j whose part from row j on is longest.
+// Returns the column at or after j with the largest norm from row j on.
 template <class T>
 int64_t LongestColumn(Matrix<T> a, int64_t j) {
   auto matrix = Map(a);
@@ -129,7 +129,7 @@ void Ormqr(Matrix<const T> reflectors, absl::Span<const T> taus, Matrix<T> c, bo
   auto target = Map(c);
   const auto k =
       std::min<int64_t>(static_cast<int64_t>(taus.size()), std::min(reflectors.rows, reflectors.columns));
-  // q c applies the last reflector first, q^H c the first one; on the right it is the other way round.
+  // q c applies the last reflector first, q^H c the first one. From the right, the order is reversed.
   const bool forwards = left == adjoint;
   for (int64_t step = 0; step < k; ++step) {
     const int64_t j = forwards ? step : k - 1 - step;
@@ -158,7 +158,7 @@ void Gehrd(Matrix<T> a, int64_t low, int64_t high, absl::Span<T> taus) {
 
 namespace {
 
-// a = H^H a H for a Hermitian matrix of which the lower triangle counts.
+// Computes a = H^H a H for a Hermitian matrix stored in its lower triangle.
 template <class T>
 void ApplyBoth(const Vector<T>& v, T tau, Matrix<T> a) {
   if (tau == T(0)) return;
@@ -189,8 +189,8 @@ template <class T>
 void Sytrd(Matrix<T> a, bool lower, absl::Span<double> diagonal, absl::Span<double> beside,
            absl::Span<T> taus) {
   if (lower) return SytrdLower(a, diagonal, beside, taus);
-  // The upper form goes through the matrix from its last column on: the lower form of the matrix turned by
-  // half a circle, whose lower triangle is the upper one across both diagonals.
+  // The upper form processes columns from the last to the first. It is the lower form of the matrix with both
+  // dimensions reversed.
   const int64_t n = a.rows;
   if (n == 0) return;
   const Matrix<T> turned{&a(n - 1, n - 1), n, n, -a.row_stride, -a.column_stride};

@@ -1,6 +1,6 @@
 #pragma once
-// A matrix inside a buffer: what the functions of this folder read and write. All of them come for double and
-// std::complex<double>, and follow the conventions of LAPACK's functions of the same names.
+// This file defines a strided view of a matrix in a buffer. All functions of this folder exist for double and
+// std::complex<double> and follow the conventions of the LAPACK functions of the same names.
 
 #include <cmath>
 #include <complex>
@@ -14,7 +14,7 @@ struct Matrix {
   int64_t rows = 0, columns = 0;
   int64_t row_stride = 0, column_stride = 0;
 
-  // Row-major and dense.
+  // Returns a dense row-major matrix.
   static Matrix Dense(T* data, int64_t rows, int64_t columns) { return {data, rows, columns, columns, 1}; }
 
   T& operator()(int64_t i, int64_t j) const { return data[i * row_stride + j * column_stride]; }
@@ -31,7 +31,7 @@ using Complex = std::complex<double>;
 inline double Conj(double x) { return x; }
 inline Complex Conj(Complex x) { return std::conj(x); }
 
-// How LAPACK measures a pivot.
+// Returns the magnitude by which LAPACK selects pivots.
 inline double PivotSize(double x) { return std::abs(x); }
 inline double PivotSize(Complex x) { return std::abs(x.real()) + std::abs(x.imag()); }
 

@@ -17,7 +17,7 @@ struct Precision {
   double ulp, least;
 };
 
-// Shifts after 10 iterations without progress, at the bottom of the block every second time.
+// Exceptional shifts occur every 10 iterations without progress, alternately at the bottom of the block.
 constexpr int64_t kExceptional = 10;
 
 double Size(double x) { return std::abs(x); }
@@ -25,10 +25,10 @@ double Size(Complex x) { return std::abs(x.real()) + std::abs(x.imag()); }
 double RealSize(double x) { return std::abs(x); }
 double RealSize(Complex x) { return std::abs(x.real()); }
 
-// Rows and columns low to high are those that permutations have not made triangular.
+// The rows and columns low to high that permutations have not made triangular.
 struct Range {
   int64_t low, high;
-  std::vector<int64_t> swapped;  // By row: the row that it changed places with.
+  std::vector<int64_t> swapped;  // By row: the row that it was swapped with.
 };
 
 template <class T>
@@ -38,7 +38,7 @@ void SwapRowsAndColumns(Matrix<T> a, int64_t i, int64_t j) {
   for (int64_t k = 0; k < a.rows; ++k) std::swap(a(i, k), a(j, k));
 }
 
-// gebal with job P: eigenvalues that are seen at once go to the ends.
+// gebal with job P: permutes isolated eigenvalues to the ends.
 template <class T>
 Range Isolate(Matrix<T> a) {
   Range range{0, a.rows - 1, std::vector<int64_t>(a.rows)};
@@ -70,7 +70,7 @@ Range Isolate(Matrix<T> a) {
   return range;
 }
 
-// gehrd and orghr: z is the unitary factor, and a the Hessenberg matrix.
+// gehrd and orghr: computes the Hessenberg matrix in a and the unitary factor in z.
 template <class T>
 void ReduceToHessenberg(Matrix<T> a, Matrix<T> z, const Range& range) {
   const int64_t n = a.rows, count = range.high - range.low;
@@ -88,7 +88,7 @@ void ReduceToHessenberg(Matrix<T> a, Matrix<T> z, const Range& range) {
   Orgqr(q, absl::MakeConstSpan(taus).subspan(range.low, count));
 }
 
-// The first row of the last block without a negligible element beside the diagonal, ending with row `end`.
+// Returns the first row of the last unreduced block, the one that ends with row `end`.
 template <class T>
 int64_t BlockBegin(Matrix<T> h, const Range& range, int64_t end, const Precision& precision) {
   const double ulp = precision.ulp,
@@ -102,7 +102,7 @@ int64_t BlockBegin(Matrix<T> h, const Range& range, int64_t end, const Precision
       if (k + 1 <= range.high) diagonal += RealSize(h(k + 1, k));
     }
     if (RealSize(h(k, k - 1)) > ulp * diagonal) continue;
-    // The criterion of Ahues and Tisseur.
+    // This is the criterion of Ahues and Tisseur.
     const double above = Size(h(k - 1, k)), last = Size(h(k, k)), gap = Size(h(k - 1, k - 1) - h(k, k));
     const double ab = std::max(below, above), ba = std::min(below, above), aa = std::max(last, gap),
                  bb = std::min(last, gap), s = aa + ab;
@@ -111,8 +111,8 @@ int64_t BlockBegin(Matrix<T> h, const Range& range, int64_t end, const Precision
   return range.low;
 }
 
-// larfg: a reflector 1 - tau v v^H with v[0] = 1 that makes a multiple of (1, 0, ...) of x; returns tau.
-// x becomes (that multiple, v[1], ...).
+// larfg: computes a reflector 1 - tau v v^H with v[0] = 1 that maps x to (beta, 0, ...). Replaces x by (beta,
+// v[1], ...) and returns tau.
 template <class T>
 T MakeReflector(T* x, int64_t n) {
   double tail = 0;
@@ -132,8 +132,8 @@ T MakeReflector(T* x, int64_t n) {
   return tau;
 }
 
-// h = g^H h g and z = z g with the reflector g = 1 - tau v v^H on rows and columns from k on; its rows end
-// with `last` where h has entries below the diagonal.
+// Computes h = g^H h g and z = z g for the reflector g = 1 - tau v v^H on rows and columns from k on. Row
+// `last` is the last one with nonzero entries in these columns.
 template <class T>
 void Reflect(Matrix<T> h, Matrix<T> z, int64_t k, const T* v, int64_t count, T tau, int64_t last) {
   for (int64_t j = k; j < h.rows; ++j) {
@@ -181,8 +181,8 @@ Shifts DoubleShift(Matrix<double> h, int64_t begin, int64_t end, int64_t tries) 
   return {near * s, near * s};
 }
 
-// The first column of (h - a)(h - b), and the row to begin with: where two elements beside the diagonal are
-// small, the iteration need not reach above.
+// Computes the first column of (h - a)(h - b) and returns the row at which to start: two consecutive small
+// subdiagonal elements allow a start below `begin`.
 int64_t FirstColumn(Matrix<double> h, int64_t begin, int64_t end, const Shifts& shifts, double ulp,
                     double* v) {
   for (int64_t m = end - 2;; --m) {
@@ -218,7 +218,7 @@ void Iterate(Matrix<double> h, Matrix<double> z, int64_t begin, int64_t end, int
   }
 }
 
-// lanv2: the rotation (c, s) that brings rows j and j + 1 to a triangle, or to equal diagonal elements.
+// lanv2: returns the rotation (c, s) that makes a 2 x 2 block triangular or its diagonal elements equal.
 std::pair<double, double> StandardRotation(double a, double b, double c, double d) {
   const auto sign = [](double x) { return std::copysign(1.0, x); };
   if (c == 0) return {1, 0};
@@ -274,7 +274,7 @@ void FinishBlock(Matrix<double> h, Matrix<double> z, int64_t begin, int64_t end)
 
 // --- Complex matrices: single shifts
 
-// Row i times `factor` and column i times its conjugate, from and up to the diagonal.
+// Multiplies row i right of the diagonal by `factor`, and column i above it by the conjugate.
 void Turn(Matrix<Complex> h, Matrix<Complex> z, int64_t i, Complex factor) {
   for (int64_t j = i + 1; j < h.rows; ++j) h(i, j) *= factor;
   for (int64_t j = 0; j < i; ++j) h(j, i) *= std::conj(factor);
@@ -315,7 +315,7 @@ void Iterate(Matrix<Complex> h, Matrix<Complex> z, int64_t begin, int64_t end, i
     }
     Reflect(h, z, k, v, 2, tau, std::min(k + 2, end));
     if (k > m || m == begin) continue;
-    // The element beside the reflector stays real.
+    // The subdiagonal element next to the reflector is made real.
     Complex turn = 1.0 - tau;
     turn /= std::abs(turn);
     h(m + 1, m) *= std::conj(turn);
@@ -368,7 +368,7 @@ bool Schur(Matrix<T> t, Matrix<T> z, const Precision& precision) {
     FinishBlock(t, z, begin, end);
     end = begin - 1;
   }
-  // gebak: the rows of z return to where they came from.
+  // gebak: undoes the row permutations in z.
   const auto back = [&](int64_t i) {
     for (int64_t k = 0; range.swapped[i] != i && k < z.columns; ++k)
       std::swap(z(i, k), z(range.swapped[i], k));

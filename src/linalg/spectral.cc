@@ -20,7 +20,7 @@ int64_t NoSolution(Matrix<T> values) {
   return 1;
 }
 
-// A rotation of rows and columns j and j + 1: t = g^H t g, z = z g.
+// Rotates rows and columns j and j + 1: t = g^H t g, z = z g.
 template <class T>
 void Rotate(Matrix<T> t, Matrix<T> z, int64_t j, double c, T s) {
   const auto columns = [&](Matrix<T> m) {
@@ -39,19 +39,19 @@ void Rotate(Matrix<T> t, Matrix<T> z, int64_t j, double c, T s) {
   columns(z);
 }
 
-// Brings a block of two rows with complex eigenvalues into the form with equal diagonal elements, in which
-// the eigenvalues are seen: t(j, j) +- i sqrt(-t(j, j+1) t(j+1, j)).
+// Brings a 2 x 2 block with complex eigenvalues into standard form, with equal diagonal elements. Its
+// eigenvalues are t(j, j) +- i sqrt(-t(j, j+1) t(j+1, j)).
 void Standardise(Matrix<double> t, Matrix<double> z, int64_t j) {
   const double difference = t(j, j) - t(j + 1, j + 1);
   if (difference == 0) return;
-  // tan(2 angle) from  difference cos(2 angle) + (b + c) sin(2 angle) = 0.
+  // tan(2 angle) follows from difference cos(2 angle) + (b + c) sin(2 angle) = 0.
   const double angle = 0.5 * std::atan2(difference, -(t(j, j + 1) + t(j + 1, j)));
   Rotate<double>(t, z, j, std::cos(angle), std::sin(angle));
   const double mean = 0.5 * (t(j, j) + t(j + 1, j + 1));
   t(j, j) = t(j + 1, j + 1) = mean;
 }
 
-// The eigenvalues of a real Schur form.
+// Reads the eigenvalues from a real Schur form.
 void ReadEigenvalues(Matrix<double> t, absl::Span<Complex> eigenvalues) {
   for (int64_t j = 0; j < t.rows; ++j) {
     eigenvalues[j] = t(j, j);
@@ -63,7 +63,7 @@ void ReadEigenvalues(Matrix<double> t, absl::Span<Complex> eigenvalues) {
   }
 }
 
-// Turns the blocks of a real Schur form into triangles.
+// Makes the 2 x 2 blocks of a real Schur form upper triangular.
 void MakeTriangular(Matrix<Complex> t, Matrix<Complex> z, absl::Span<const Complex> eigenvalues) {
   for (int64_t j = 0; j + 1 < t.rows; ++j) {
     if (t(j + 1, j) == 0.0) continue;
@@ -80,8 +80,8 @@ void MakeTriangular(Matrix<Complex> t, Matrix<Complex> z, absl::Span<const Compl
   }
 }
 
-// Solves (t - t(k, k)) x = 0 with x(k) = 1, from row k upwards; equal eigenvalues are set apart by rounding's
-// size. x is 0 before.
+// Solves (t - t(k, k)) x = 0 with x(k) = 1, from row k upwards. Equal eigenvalues are perturbed by a rounding
+// error. x must be 0 initially.
 template <class Column>
 void BackSubstitute(const EigenMatrix<Complex>& t, int64_t k, double least, Column&& x) {
   x(k) = 1;
@@ -106,7 +106,7 @@ void Normalise(Column&& x) {
   x(largest) = x(largest).real();
 }
 
-// Eigenvectors of z t z^H with t triangular.
+// Returns the eigenvectors of z t z^H for triangular t.
 EigenMatrix<Complex> Vectors(const EigenMatrix<Complex>& t, const EigenMatrix<Complex>& z) {
   constexpr int64_t kBlock = 64;
   const int64_t n = t.rows();
@@ -122,12 +122,12 @@ EigenMatrix<Complex> Vectors(const EigenMatrix<Complex>& t, const EigenMatrix<Co
   return vectors;
 }
 
-// Left eigenvectors are the right ones of the adjoint, whose Schur form is the adjoint read from the end.
+// The left eigenvectors are the right ones of the adjoint, whose Schur form is the reversed adjoint of t.
 EigenMatrix<Complex> LeftVectors(const EigenMatrix<Complex>& t, const EigenMatrix<Complex>& z) {
   return Vectors(t.adjoint().reverse(), z.rowwise().reverse()).rowwise().reverse();
 }
 
-// Vectors of real eigenvalues of real matrices are real, those of a pair are conjugates.
+// Makes vectors of real eigenvalues of real matrices real, and those of conjugate pairs conjugate.
 void MakeConsistent(absl::Span<const Complex> w, Matrix<Complex> vectors) {
   for (int64_t j = 0; j < vectors.columns; ++j) {
     auto column = Map(vectors.Column(j));
@@ -138,7 +138,7 @@ void MakeConsistent(absl::Span<const Complex> w, Matrix<Complex> vectors) {
   }
 }
 
-// The Schur form as a complex one.
+// Computes the Schur form as a complex matrix.
 int64_t ComplexForm(Matrix<const double> a, Matrix<Complex> t, Matrix<Complex> z, absl::Span<Complex> w) {
   EigenMatrix<double> real = Map(a), basis(a.rows, a.rows);
   const int64_t n = a.rows;
@@ -163,8 +163,7 @@ bool AllFinite(const Matrix<T>& a) {
 template <class T>
 int64_t Syevd(Matrix<T> a, bool lower, absl::Span<double> w) {
   if (a.rows == 0) return 0;
-  // The solver reads the lower triangle; the upper one of a Hermitian matrix is that of the conjugate,
-  // turned.
+  // The solver reads the lower triangle. The upper triangle of a Hermitian matrix is its adjoint.
   EigenMatrix<T> matrix = Map(a);
   if (!lower) matrix = EigenMatrix<T>(matrix.adjoint());
   const bool finite = EigenMatrix<T>(matrix.template triangularView<Eigen::Lower>()).allFinite();
@@ -205,17 +204,17 @@ int64_t Gesdd(Matrix<const T> a, absl::Span<double> s, Matrix<T> u, Matrix<T> v)
     if (v.data != nullptr) Map(v) = svd.matrixV();
     return svd.info() == Eigen::Success ? 0 : 1;
   };
-  // The most accurate method; faster ones for large matrices take minutes to compile.
+  // JacobiSVD is the most accurate method; faster ones for large matrices take minutes to compile.
   return take(Eigen::JacobiSVD<EigenMatrix<T>>(Map(a), options));
 }
 
 namespace {
 
-// t = z^H t z by Eigen's `Schur`.
+// Computes t = z^H t z with Eigen's `Schur`.
 template <class Schur, class T>
 int64_t SchurForm(Matrix<T> t, Matrix<T> z, absl::Span<Complex> eigenvalues, bool single) {
-  // Where columns lie a multiple of 512 bytes apart, a row is in few sets of the cache: a row and a column of
-  // zeros more, which are an eigenvalue of their own at once, are several times faster.
+  // If the leading dimension is a multiple of 512 bytes, rows map to few cache sets. Padding with a row and a
+  // column of zeros, which only adds an isolated eigenvalue, is several times faster.
   if (t.rows <= kLargestSmallSchur && AllFinite(t)) {
     const EigenMatrix<T> before = Map(t);
     if (SmallSchur(t, z, single)) return 0;

@@ -9,7 +9,7 @@
 namespace hlo::linalg {
 namespace {
 
-// The first row of a column that is as large as any; a NaN counts as nothing.
+// Returns the first row of a column with the largest pivot; NaNs are ignored.
 template <class T>
 int64_t LargestFrom(const Matrix<T>& a, int64_t column, int64_t begin) {
   int64_t best = begin;
@@ -19,7 +19,7 @@ int64_t LargestFrom(const Matrix<T>& a, int64_t column, int64_t begin) {
   return best;
 }
 
-// op(a) of a triangle is the triangle of another matrix, conjugated or not.
+// Calls solve with a triangular view of the matrix, or of its conjugate.
 template <class T, class Solve>
 void WithTriangle(Matrix<const T> a, bool lower, bool unit, bool conjugate, Solve&& solve) {
   const EigenMatrix<T> matrix = conjugate ? EigenMatrix<T>(Map(a).conjugate()) : EigenMatrix<T>(Map(a));
@@ -33,7 +33,7 @@ void WithTriangle(Matrix<const T> a, bool lower, bool unit, bool conjugate, Solv
 
 template <class T>
 int64_t Potrf(Matrix<T> a, bool lower) {
-  // The upper factor is the adjoint of the lower one: read across the diagonal, both are computed alike.
+  // The upper factor is the adjoint of the lower one; transposed access computes both.
   const auto at = [&](int64_t i, int64_t j) -> T& { return lower ? a(i, j) : a(j, i); };
   for (int64_t j = 0; j < a.rows; ++j) {
     double d = std::real(at(j, j));
@@ -95,7 +95,7 @@ int64_t Gtsv(absl::Span<T> below, absl::Span<T> diagonal, absl::Span<T> above, M
       below[i] = T(0);
       continue;
     }
-    // The rows change places; the element two places right of the diagonal goes where the one below was.
+    // The rows are swapped; the fill-in two places right of the diagonal is stored in `below`.
     const T factor = diagonal[i] / below[i];
     diagonal[i] = below[i];
     const T next = diagonal[i + 1];
