@@ -1,88 +1,16 @@
-// The hlo-run command. `hlo-run FILE` means `hlo-run run FILE`.
+// The entry point of hlo-run. It includes little, since it is compiled alone.
 
-#include <algorithm>
 #include <cstdio>
 #include <string>
-#include <system_error>
-#include <vector>
 
-#include "CLI/CLI.hpp"
 #include "base/isa.h"
 #include "base/status.h"
-#include "cli/commands.h"
-#include "cli/common.h"
-#include "cli/usage.h"
-#include "fmt/format.h"
-#include "hlo_run/version.h"
-
-namespace {
-
-// Inserts `run` if the first word is neither a subcommand nor a flag of the program.
-std::vector<std::string> WithSubcommand(const CLI::App& program, int argc, char** argv) {
-  std::vector<std::string> words(argv + 1, argv + argc);
-  if (words.empty()) return words;
-  const std::string& first = words.front();
-  const auto subcommands = program.get_subcommands([](const CLI::App*) { return true; });
-  const bool is_subcommand = std::any_of(subcommands.begin(), subcommands.end(),
-                                         [&](const CLI::App* s) { return s->get_name() == first; });
-  if (!is_subcommand && first != "-h" && first != "--help" && first != "--version")
-    words.insert(words.begin(), "run");
-  return words;
-}
-
-}  // namespace
+#include "cli/program.h"
 
 int main(int argc, char** argv) {
   if (const absl::Status isa = hlo::IsaStatus(); !isa.ok()) {
-    fmt::print(stderr, "hlo-run: error: {}\n", hlo::Message(isa));
+    std::fprintf(stderr, "hlo-run: error: %s\n", std::string(hlo::Message(isa)).c_str());
     return 2;
   }
-  CLI::App program("Evaluates, checks and prints XLA HLO modules.", "hlo-run");
-  program.set_version_flag(
-      "--version", [] { return ToString(hlo::GetBuildInfo()); },
-      "Version, commit, compiler and options of this build");
-  program.require_subcommand(1);
-  program.footer(
-      "hlo-run FILE is short for hlo-run run FILE.\n"
-      "Exit status: 0 success; 1 a check failed; 2 bad usage or input; 3 valid, but not evaluated by this "
-      "build;\n"
-      "4 a limit was hit (memory, time, steps, a full disk).\n"
-      "Examples:\n"
-      "  hlo-run m.hlo --input x.npy\n"
-      "  hlo-run m.hlo --random 1 --output result.npz\n"
-      "  hlo-run verify dumps/\n"
-      "  hlo-run check golden/\n"
-      "hlo-run SUBCOMMAND --help tells more.");
-  int exit_status = 0;
-  for (auto add :
-       {hlo::cli::AddRun, hlo::cli::AddVerify, hlo::cli::AddPrint, hlo::cli::AddCheck, hlo::cli::AddExtract,
-        hlo::cli::AddInputs, hlo::cli::AddStats, hlo::cli::AddPlan, hlo::cli::AddProfile,
-        hlo::cli::AddDevices, hlo::cli::AddOps, hlo::cli::AddExplain, hlo::cli::AddDocs}) {
-    add(program, exit_status);
-  }
-  program.failure_message(hlo::cli::UsageMessage);
-  if (argc == 1) {
-    fmt::print("{}", program.help());
-    return hlo::cli::CloseOutput(2);
-  }
-  if (const std::string meant = hlo::cli::MisspelledSubcommand(program, argv[1]); !meant.empty()) {
-    fmt::print(stderr, "hlo-run: error: '{}' is neither a subcommand nor a file; did you mean '{}'?\n",
-               argv[1], meant);
-    return 2;
-  }
-  std::vector<std::string> words = WithSubcommand(program, argc, argv);
-  std::reverse(words.begin(), words.end());  // CLI11 expects a vector in reverse order.
-  try {
-    program.parse(words);
-  } catch (const CLI::ParseError& error) {
-    exit_status = program.exit(error) == 0 ? 0 : 2;
-  } catch (const std::system_error& error) {
-    if (std::ferror(stdout) != 0) {  // fmt::print failed to write.
-      hlo::cli::NoteOutputError(error.code().value());
-    } else {
-      fmt::print(stderr, "hlo-run: error: {}\n", error.what());
-      exit_status = 2;
-    }
-  }
-  return hlo::cli::CloseOutput(exit_status);
+  return hlo::cli::RunProgram(argc, argv);
 }

@@ -1,7 +1,6 @@
 #include "linalg/spectral.h"
 
 #include <Eigen/Eigenvalues>
-#include <Eigen/SVD>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -178,36 +177,6 @@ int64_t Syevd(Matrix<T> a, bool lower, absl::Span<double> w) {
   return 0;
 }
 
-template <class T>
-int64_t Gesdd(Matrix<const T> a, absl::Span<double> s, Matrix<T> u, Matrix<T> v) {
-  const auto k = static_cast<int64_t>(s.size());
-  if (!AllFinite(a)) {
-    std::fill(s.begin(), s.end(), kNan);
-    NoSolution(u);
-    NoSolution(v);
-    return 1;
-  }
-  if (k == 0) {
-    if (u.data != nullptr) Map(u).setIdentity();
-    if (v.data != nullptr) Map(v).setIdentity();
-    return 0;
-  }
-  const auto wanted = [k](const Matrix<T>& m, int thin, int full) {
-    if (m.data == nullptr) return 0;
-    return m.columns > k ? full : thin;
-  };
-  const int options = wanted(u, Eigen::ComputeThinU, Eigen::ComputeFullU) |
-                      wanted(v, Eigen::ComputeThinV, Eigen::ComputeFullV);
-  const auto take = [&](const auto& svd) {
-    for (int64_t i = 0; i < k; ++i) s[i] = svd.singularValues()(i);
-    if (u.data != nullptr) Map(u) = svd.matrixU();
-    if (v.data != nullptr) Map(v) = svd.matrixV();
-    return svd.info() == Eigen::Success ? 0 : 1;
-  };
-  // JacobiSVD is the most accurate method; faster ones for large matrices take minutes to compile.
-  return take(Eigen::JacobiSVD<EigenMatrix<T>>(Map(a), options));
-}
-
 namespace {
 
 // Computes t = z^H t z with Eigen's `Schur`.
@@ -283,9 +252,8 @@ int64_t Geev(Matrix<const T> a, absl::Span<Complex> w, Matrix<Complex> left, Mat
   return 0;
 }
 
-#define HLO_INSTANTIATE(T)                                                           \
-  template int64_t Syevd(Matrix<T>, bool, absl::Span<double>);                       \
-  template int64_t Gesdd(Matrix<const T>, absl::Span<double>, Matrix<T>, Matrix<T>); \
+#define HLO_INSTANTIATE(T)                                     \
+  template int64_t Syevd(Matrix<T>, bool, absl::Span<double>); \
   template int64_t Geev(Matrix<const T>, absl::Span<Complex>, Matrix<Complex>, Matrix<Complex>);
 HLO_INSTANTIATE(double)
 HLO_INSTANTIATE(Complex)

@@ -1,10 +1,12 @@
 #include "linalg/systems.h"
 
-#include <Eigen/QR>
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
+#include <vector>
 
-#include "linalg/eigen.h"
+#include "linalg/householder.h"
 
 namespace hlo::linalg {
 namespace {
@@ -19,14 +21,17 @@ int64_t LargestFrom(const Matrix<T>& a, int64_t column, int64_t begin) {
   return best;
 }
 
-// Calls solve with a triangular view of the matrix, or of its conjugate.
-template <class T, class Solve>
-void WithTriangle(Matrix<const T> a, bool lower, bool unit, bool conjugate, Solve&& solve) {
-  const EigenMatrix<T> matrix = conjugate ? EigenMatrix<T>(Map(a).conjugate()) : EigenMatrix<T>(Map(a));
-  if (lower && unit) return solve(matrix.template triangularView<Eigen::UnitLower>());
-  if (lower) return solve(matrix.template triangularView<Eigen::Lower>());
-  if (unit) return solve(matrix.template triangularView<Eigen::UnitUpper>());
-  return solve(matrix.template triangularView<Eigen::Upper>());
+// Elements of `to` that `from` lacks stay.
+template <class T>
+void Copy(const Matrix<const T>& from, const Matrix<T>& to) {
+  for (int64_t i = 0; i < from.rows; ++i) {
+    for (int64_t j = 0; j < from.columns; ++j) to(i, j) = from(i, j);
+  }
+}
+
+template <class T>
+void SwapRows(const Matrix<T>& a, int64_t i, int64_t j) {
+  for (int64_t k = 0; k < a.columns; ++k) std::swap(a(i, k), a(j, k));
 }
 
 }  // namespace
@@ -52,7 +57,6 @@ int64_t Potrf(Matrix<T> a, bool lower) {
 
 template <class T>
 int64_t Getrf(Matrix<T> a, absl::Span<int64_t> pivots) {
-  auto matrix = Map(a);
   int64_t info = 0;
   for (int64_t j = 0; j < static_cast<int64_t>(pivots.size()); ++j) {
     pivots[j] = LargestFrom(a, j, j);
@@ -60,38 +64,49 @@ int64_t Getrf(Matrix<T> a, absl::Span<int64_t> pivots) {
       if (info == 0) info = j + 1;
       continue;
     }
-    if (pivots[j] != j) matrix.row(j).swap(matrix.row(pivots[j]));
-    const int64_t below = a.rows - j - 1, right = a.columns - j - 1;
-    for (int64_t i = j + 1; i < a.rows; ++i) a(i, j) /= a(j, j);
-    matrix.bottomRightCorner(below, right).noalias() -= matrix.col(j).tail(below) * matrix.row(j).tail(right);
+    if (pivots[j] != j) SwapRows(a, j, pivots[j]);
+    for (int64_t i = j + 1; i < a.rows; ++i) {
+      a(i, j) /= a(j, j);
+      for (int64_t k = j + 1; k < a.columns; ++k) a(i, k) -= a(i, j) * a(j, k);
+    }
   }
   return info;
 }
 
 template <class T>
 void Trsm(Matrix<const T> a, Matrix<T> b, const TriangleOptions& options) {
-  const bool swapped = options.op != Op::kNone;
-  WithTriangle<T>(swapped ? a.Transposed() : a, options.lower != swapped, options.unit_diagonal,
-                  options.op == Op::kAdjoint, [&](const auto& triangle) {
-                    EigenMatrix<T> x = Map(b);
-                    if (options.left)
-                      triangle.template solveInPlace<Eigen::OnTheLeft>(x);
-                    else
-                      triangle.template solveInPlace<Eigen::OnTheRight>(x);
-                    Map(b) = x;
-                  });
+  // x op(a) = b is op(a)^T x^T = b^T.
+  const Matrix<T> x = options.left ? b : b.Transposed();
+  const bool transposed = (options.op != Op::kNone) == options.left;
+  const bool lower = options.lower != transposed;
+  const auto at = [&](int64_t i, int64_t j) {
+    const T element = transposed ? a(j, i) : a(i, j);
+    return options.op == Op::kAdjoint ? Conj(element) : element;
+  };
+  for (int64_t step = 0; step < x.rows; ++step) {
+    const int64_t i = lower ? step : x.rows - 1 - step;
+    const int64_t begin = lower ? 0 : i + 1, end = lower ? i : x.rows;
+    for (int64_t column = 0; column < x.columns; ++column) {
+      T sum = x(i, column);
+      for (int64_t k = begin; k < end; ++k) sum -= at(i, k) * x(k, column);
+      x(i, column) = options.unit_diagonal ? sum : sum / at(i, i);
+    }
+  }
 }
 
 template <class T>
 int64_t Gtsv(absl::Span<T> below, absl::Span<T> diagonal, absl::Span<T> above, Matrix<T> b) {
   const auto n = static_cast<int64_t>(diagonal.size());
-  auto right = Map(b);
+  // Row i of b minus a multiple of row j.
+  const auto subtract = [&](int64_t i, T factor, int64_t j) {
+    for (int64_t k = 0; k < b.columns; ++k) b(i, k) -= factor * b(j, k);
+  };
   for (int64_t i = 0; i + 1 < n; ++i) {
     if (PivotSize(diagonal[i]) >= PivotSize(below[i])) {
       if (diagonal[i] == T(0)) return i + 1;
       const T factor = below[i] / diagonal[i];
       diagonal[i + 1] -= factor * above[i];
-      right.row(i + 1) -= factor * right.row(i);
+      subtract(i + 1, factor, i);
       below[i] = T(0);
       continue;
     }
@@ -106,21 +121,48 @@ int64_t Gtsv(absl::Span<T> below, absl::Span<T> diagonal, absl::Span<T> above, M
       above[i + 1] = -factor * below[i];
     }
     above[i] = next;
-    right.row(i).swap(right.row(i + 1));
-    right.row(i + 1) -= factor * right.row(i);
+    SwapRows(b, i, i + 1);
+    subtract(i + 1, factor, i);
   }
   if (n > 0 && diagonal[n - 1] == T(0)) return n;
   for (int64_t i = n - 1; i >= 0; --i) {
-    if (i + 1 < n) right.row(i) -= above[i] * right.row(i + 1);
-    if (i + 2 < n) right.row(i) -= below[i] * right.row(i + 2);
-    right.row(i) /= diagonal[i];
+    if (i + 1 < n) subtract(i, above[i], i + 1);
+    if (i + 2 < n) subtract(i, below[i], i + 2);
+    for (int64_t k = 0; k < b.columns; ++k) b(i, k) /= diagonal[i];
   }
   return 0;
 }
 
 template <class T>
 void LeastSquares(Matrix<const T> a, Matrix<const T> b, Matrix<T> x) {
-  Map(x) = Eigen::CompleteOrthogonalDecomposition<EigenMatrix<T>>(Map(a)).solve(EigenMatrix<T>(Map(b)));
+  // a p = q [r; 0] with column pivoting, where the rows of r end with those that are rounding errors.
+  const int64_t m = a.rows, n = a.columns, k = std::min(m, n), count = b.columns;
+  std::vector<T> qr_elements(m * n), rotated_elements(m * count), taus(k);
+  std::vector<int64_t> pivots(n);
+  const auto qr = Matrix<T>::Dense(qr_elements.data(), m, n);
+  const auto rotated = Matrix<T>::Dense(rotated_elements.data(), m, count);
+  Copy(a, qr);
+  Copy(b, rotated);
+  Geqp3(qr, absl::MakeSpan(pivots), absl::MakeSpan(taus));
+  Ormqr(qr.AsConst(), absl::MakeConstSpan(taus), rotated, /*left=*/true, /*adjoint=*/true);
+  int64_t rank = 0;
+  const double least = std::numeric_limits<double>::epsilon() * static_cast<double>(k);
+  while (rank < k && !(std::abs(qr(rank, rank)) <= least * std::abs(qr(0, 0)))) ++rank;
+
+  // r^H = z [s; 0], and so p^H x = z [s^-H q^H b; 0].
+  std::vector<T> rows_elements(n * rank), solution_elements(n * count), row_taus(rank);
+  const auto rows = Matrix<T>::Dense(rows_elements.data(), n, rank);
+  const auto solution = Matrix<T>::Dense(solution_elements.data(), n, count);
+  for (int64_t i = 0; i < rank; ++i) {
+    for (int64_t j = i; j < n; ++j) rows(j, i) = Conj(qr(i, j));
+  }
+  Geqrf(rows, absl::MakeSpan(row_taus));
+  Copy(rotated.Block(0, 0, rank, count).AsConst(), solution);
+  Trsm(rows.Block(0, 0, rank, rank).AsConst(), solution.Block(0, 0, rank, count),
+       {.lower = false, .op = Op::kAdjoint});
+  Ormqr(rows.AsConst(), absl::MakeConstSpan(row_taus), solution, /*left=*/true, /*adjoint=*/false);
+  for (int64_t j = 0; j < n; ++j)
+    Copy(solution.Block(j, 0, 1, count).AsConst(), x.Block(pivots[j] - 1, 0, 1, count));
 }
 
 #define HLO_INSTANTIATE(T)                                                       \

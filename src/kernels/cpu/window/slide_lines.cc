@@ -21,7 +21,7 @@ struct Loops {
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) to[i] = f(a[i], b[i]);
   }
-  static void CombineWith(T a, int64_t n, const T* b, T* to) {
+  [[gnu::noinline]] static void CombineWith(T a, int64_t n, const T* b, T* to) {
     const F f;
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) to[i] = f(a, b[i]);
@@ -43,7 +43,7 @@ struct Loops {
 
   // Scans one line in the same way.
   template <bool kBackwards>
-  static void RunLine(const T* x, T* y, int64_t n) {
+  [[gnu::noinline]] static void RunLine(const T* x, T* y, int64_t n) {
     constexpr int64_t kShort = 16 * kChains;
     const F f;
     const int64_t part = n >= kShort ? n / kChains : 0, chained = kChains * part;
@@ -64,13 +64,13 @@ struct Loops {
 
   // Scans each block of a line separately.
   template <bool kBackwards>
-  static void RunBlocks(const T* x, T* y, int64_t n, int64_t block) {
+  [[gnu::noinline]] static void RunBlocks(const T* x, T* y, int64_t n, int64_t block) {
     int64_t i = 0;
     for (; i + kChains * block <= n; i += kChains * block) RunChains<kBackwards>(x + i, y + i, block, block);
     for (; i < n; i += block) RunLine<kBackwards>(x + i, y + i, std::min(block, n - i));
   }
 
-  static T Fold(const T* x, int64_t n) {
+  [[gnu::noinline]] static T Fold(const T* x, int64_t n) {
     constexpr int64_t kPartials = 32;
     const F f;
     T partial[kPartials];
@@ -87,7 +87,7 @@ struct Loops {
   // Scans a long line in parallel: reduces its pieces, scans the results, then scans the pieces. `start`, if
   // not nullptr, precedes all elements.
   template <bool kBackwards>
-  static void RunLongLine(const T* x, T* y, int64_t n, const T* start = nullptr) {
+  [[gnu::noinline]] static void RunLongLine(const T* x, T* y, int64_t n, const T* start = nullptr) {
     const F f;
     const int64_t pieces = (n + kPiece - 1) / kPiece;
     const auto size = [&](int64_t p) { return std::min(kPiece, n - p * kPiece); };
@@ -113,8 +113,8 @@ struct Loops {
 
   // Computes outputs [begin, end) of a line into result[0], .... before[i] and after[i] are the prefix and
   // suffix results of base element origin + i.
-  static void Outputs(const SlidePlaces& places, int64_t begin, int64_t end, int64_t origin, const T* before,
-                      const T* after, T* result) {
+  [[gnu::noinline]] static void Outputs(const SlidePlaces& places, int64_t begin, int64_t end, int64_t origin,
+                                        const T* before, const T* after, T* result) {
     const F f;
     const int64_t size = places.size, n = places.base_size;
     int64_t o = begin;
