@@ -57,7 +57,7 @@ absl::Status Executor::Bind(std::vector<Literal> arguments) {
     return leaves[buffer.parameter]->buffer();
   };
   for (size_t slot = 0; slot < pointers_.size(); ++slot) {
-    const Slot taken = plan_.buffers[slot].takes;
+    const Slot taken = plan_.buffers[slot].donor;
     if (taken < 0) continue;
     const std::shared_ptr<Buffer>& argument = argument_of(plan_.buffers[taken]);
     if (argument.use_count() == 1) owners_[slot] = argument;
@@ -77,7 +77,7 @@ absl::Status Executor::Bind(std::vector<Literal> arguments) {
         pointers_[slot] = arena_->data() + buffer.offset;
         continue;
       case plan::Buffer::Kind::kOwn:
-        if (buffer.takes >= 0 && owner == argument_of(plan_.buffers[buffer.takes])) break;
+        if (buffer.donor >= 0 && owner == argument_of(plan_.buffers[buffer.donor])) break;
         // The caller may still hold the memory of the previous run's result.
         if (owner == nullptr || owner.use_count() > 1 || owner->byte_count() < buffer.byte_count) {
           HLO_ASSIGN_OR_RETURN(owner, Buffer::Allocate(buffer.byte_count));
@@ -96,7 +96,7 @@ absl::Status Executor::Bind(std::vector<Literal> arguments) {
   ReleaseMemory(plan_.kernel_bytes);
   for (const plan::Buffer& buffer : plan_.buffers) {
     const size_t slot = &buffer - plan_.buffers.data();
-    if (buffer.takes >= 0 && owners_[slot] == owners_[buffer.takes]) owners_[buffer.takes] = nullptr;
+    if (buffer.donor >= 0 && owners_[slot] == owners_[buffer.donor]) owners_[buffer.donor] = nullptr;
   }
   return absl::OkStatus();
 }
@@ -308,7 +308,7 @@ absl::Status Executor::RunMoves(const std::vector<Move>& moves) {
 
 // True if the move is from an argument to the result that aliases it.
 bool Executor::IsInPlace(const Move& move) const {
-  return plan_.buffers[move.to].takes == move.from && pointers_[move.to] == pointers_[move.from];
+  return plan_.buffers[move.to].donor == move.from && pointers_[move.to] == pointers_[move.from];
 }
 
 void Executor::MoveBytes(const std::vector<Move>& moves) {

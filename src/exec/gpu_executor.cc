@@ -62,14 +62,14 @@ GpuExecutor::GpuExecutor(const CheckedModule& module, const plan::Plan& plan,
     }
     const auto* loop = std::get_if<plan::LoopStep>(&step->what);
     if (loop == nullptr) continue;
-    Recordable turn;
-    prepared.repeats_itself = IsRecordable(*loop, &turn);
-    prepared.branches = std::move(turn.branches);
+    Recordable body;
+    prepared.repeats_itself = IsRecordable(*loop, &body);
+    prepared.branches = std::move(body.branches);
   }
   int64_t at = device::Aligned(plan_.arena_bytes);
   const auto take = [&](int64_t bytes) { return std::exchange(at, at + device::Aligned(bytes)); };
   for (const plan::Buffer& buffer : plan_.buffers)
-    homes_.push_back(buffer.takes >= 0                           ? -1
+    homes_.push_back(buffer.donor >= 0                           ? -1
                      : buffer.kind == plan::Buffer::Kind::kArena ? buffer.offset
                                                                  : take(buffer.byte_count));
   workspace_ = take(workspace);
@@ -184,7 +184,7 @@ absl::Status GpuExecutor::Bind(std::vector<Literal> arguments) {
     given_[slot] = argument;
   }
   for (size_t slot = 0; slot < pointers_.size(); ++slot) {
-    const Slot taken = plan_.buffers[slot].takes;
+    const Slot taken = plan_.buffers[slot].donor;
     if (taken < 0) continue;
     if (given_up[taken]) {
       pointers_[slot] = pointers_[taken];

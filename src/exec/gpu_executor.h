@@ -78,12 +78,12 @@ class GpuExecutor {
   absl::Status OfStep(absl::Status status, const plan::Step& step);
   absl::Status OfNoStep(absl::Status status);
   absl::Status RunLoop(const Instruction& instruction, const plan::LoopStep& loop, Prepared& prepared);
-  absl::Status RunTurn(const plan::LoopStep& loop);
-  absl::StatusOr<std::optional<int64_t>> TurnsOf(const plan::LoopStep& loop);
-  bool MovesAreRecordable(const std::vector<plan::Move>& moves, Recordable* turn) const;
-  bool StepsAreRecordable(const std::vector<plan::Step>& steps, Recordable* turn) const;
-  bool IsRecordable(const plan::Step& step, Recordable* turn) const;
-  bool IsRecordable(const plan::LoopStep& loop, Recordable* turn) const;
+  absl::Status RunIteration(const plan::LoopStep& loop);
+  absl::StatusOr<std::optional<int64_t>> LoopTripCount(const plan::LoopStep& loop);
+  bool MovesAreRecordable(const std::vector<plan::Move>& moves, Recordable* body) const;
+  bool StepsAreRecordable(const std::vector<plan::Step>& steps, Recordable* body) const;
+  bool IsRecordable(const plan::Step& step, Recordable* body) const;
+  bool IsRecordable(const plan::LoopStep& loop, Recordable* body) const;
   bool IsReady(const Prepared& loop) const;
   absl::Status RunRecorded(const plan::LoopStep& loop, Prepared& prepared);
   int64_t StagedBytes(const std::vector<plan::Move>& moves) const;

@@ -14,7 +14,7 @@ namespace {
 
 using cuda::CudaKernel;
 using device::DeviceProperties;
-using plan::CodeFor;
+using plan::CodeTarget;
 
 std::vector<ElementType> OperandTypes(const Instruction& instruction, int64_t count) {
   std::vector<ElementType> types;
@@ -39,7 +39,7 @@ std::optional<CudaKernel> FindCodedReduction(const Instruction& instruction, con
   const int64_t count = instruction.operand_count() / 2;
   const std::vector<ElementType> types = OperandTypes(instruction, count);
   if (!HasResultTypes(instruction, types) || !HasOperandTypes(instruction, count, types)) return std::nullopt;
-  const auto code = plan::FindCombinerCode(*instruction.Get<attr::to_apply>(), types, CodeFor::kThreads);
+  const auto code = plan::FindCombinerCode(*instruction.Get<attr::to_apply>(), types, CodeTarget::kThreads);
   if (!code.has_value()) return std::nullopt;
   return instruction.opcode() == Opcode::kReduce ? cuda::CodedReduce(instruction, *code, device)
                                                  : cuda::CodedReduceWindow(instruction, *code, device);
@@ -54,7 +54,7 @@ std::optional<CudaKernel> FindCodedMap(const Instruction& instruction, const Dev
         !to_apply.parameter(k)->shape().IsArray(operand.type()))
       return std::nullopt;
   }
-  const auto code = plan::FindLaneCode(to_apply, {}, CodeFor::kThreads);
+  const auto code = plan::FindLaneCode(to_apply, {}, CodeTarget::kThreads);
   return code.has_value() ? cuda::CodedMap(instruction, *code, device) : std::nullopt;
 }
 
@@ -69,7 +69,7 @@ std::optional<CudaKernel> FindCodedScatter(const Instruction& instruction, const
   }
   if (!HasResultTypes(instruction, types) || !HasOperandTypes(instruction, count + 1, types))
     return std::nullopt;
-  const auto code = plan::FindCombinerCode(*instruction.Get<attr::to_apply>(), types, CodeFor::kThreads);
+  const auto code = plan::FindCombinerCode(*instruction.Get<attr::to_apply>(), types, CodeTarget::kThreads);
   return code.has_value() ? cuda::CodedScatterKernel(instruction, *code, device) : std::nullopt;
 }
 
@@ -78,16 +78,16 @@ std::optional<CudaKernel> FindCodedSelectAndScatter(const Instruction& instructi
   const ElementType type = instruction.shape().type();
   if (!HasOperandTypes(instruction, 0, {type, type, type})) return std::nullopt;
   const auto select =
-      plan::FindComparatorCode(*instruction.Get<attr::select>(), {&type, 1}, CodeFor::kThreads);
+      plan::FindComparatorCode(*instruction.Get<attr::select>(), {&type, 1}, CodeTarget::kThreads);
   const auto scatter =
-      plan::FindCombinerCode(*instruction.Get<attr::scatter>(), {&type, 1}, CodeFor::kThreads);
+      plan::FindCombinerCode(*instruction.Get<attr::scatter>(), {&type, 1}, CodeTarget::kThreads);
   if (!select.has_value() || !scatter.has_value()) return std::nullopt;
   return cuda::CodedSelectAndScatter(instruction, *select, *scatter, device);
 }
 
 std::optional<CudaKernel> FindCodedSort(const Instruction& instruction, const DeviceProperties& device) {
   const std::vector<ElementType> types = OperandTypes(instruction, instruction.operand_count());
-  const auto code = plan::FindComparatorCode(*instruction.Get<attr::to_apply>(), types, CodeFor::kThreads);
+  const auto code = plan::FindComparatorCode(*instruction.Get<attr::to_apply>(), types, CodeTarget::kThreads);
   return code.has_value() ? cuda::CodedSort(instruction, *code, device) : std::nullopt;
 }
 
@@ -104,7 +104,7 @@ std::optional<CudaKernel> FindGpuKernel(const Instruction& instruction, const De
     case Opcode::kReduceWindow:
       return FindCodedReduction(instruction, device);
     case Opcode::kScan: {
-      const auto code = plan::FindScanCode(instruction, CodeFor::kThreads);
+      const auto code = plan::FindScanCode(instruction, CodeTarget::kThreads);
       return code.has_value() ? cuda::CodedScanKernel(instruction, *code, device) : std::nullopt;
     }
     case Opcode::kScatter:

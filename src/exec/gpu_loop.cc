@@ -32,43 +32,43 @@ absl::Status GpuExecutor::RunLoop(const Instruction& instruction, const plan::Lo
   const absl::Cleanup leave = [this] { loops_.pop_back(); };
   // Observers and step limits see the condition of every iteration.
   const bool watched = options_->max_steps > 0 || options_->observer != nullptr;
-  std::optional<int64_t> turns;
+  std::optional<int64_t> trip_count;
   if (!watched) {
-    HLO_ASSIGN_OR_RETURN(turns, TurnsOf(loop));
+    HLO_ASSIGN_OR_RETURN(trip_count, LoopTripCount(loop));
   }
   // Loops with a known trip count are captured only if their branches would need host synchronisation.
-  const bool is_worth_recording = !turns.has_value() || !prepared.branches.empty();
-  for (int64_t turn = 0;; ++turn) {
+  const bool is_worth_recording = !trip_count.has_value() || !prepared.branches.empty();
+  for (int64_t iteration = 0;; ++iteration) {
     // An iteration counts as a step, because the body and the condition may have none.
     HLO_RETURN_IF_ERROR(OfNoStep(limits_.Take()));
-    bool goes_on = turn < turns.value_or(0);
-    if (!turns.has_value()) {
+    bool goes_on = iteration < trip_count.value_or(0);
+    if (!trip_count.has_value()) {
       HLO_RETURN_IF_ERROR(RunSteps(loop.condition));
       HLO_RETURN_IF_ERROR(gpu_->ToHost(&goes_on, pointers_[loop.predicate], sizeof goes_on));
     }
     if (!goes_on) return absl::OkStatus();
-    if (turn > 0 && is_worth_recording && IsReady(prepared)) {
+    if (iteration > 0 && is_worth_recording && IsReady(prepared)) {
       const absl::Status status = RunRecorded(loop, prepared);
       if (!absl::IsUnimplemented(status)) return status;
       prepared.repeats_itself = false;
     }
-    loops_.back().iteration = turn + 1;
-    HLO_RETURN_IF_ERROR(RunTurn(loop));
+    loops_.back().iteration = iteration + 1;
+    HLO_RETURN_IF_ERROR(RunIteration(loop));
   }
 }
 
-absl::Status GpuExecutor::RunTurn(const plan::LoopStep& loop) {
+absl::Status GpuExecutor::RunIteration(const plan::LoopStep& loop) {
   HLO_RETURN_IF_ERROR(RunSteps(loop.body));
   return RunMoves(loop.next);
 }
 
 // Returns the trip count, if the loop is counted, after the initial moves. Reads non-constant bounds from the
 // device once.
-absl::StatusOr<std::optional<int64_t>> GpuExecutor::TurnsOf(const plan::LoopStep& loop) {
+absl::StatusOr<std::optional<int64_t>> GpuExecutor::LoopTripCount(const plan::LoopStep& loop) {
   if (!loop.counted.has_value()) return std::nullopt;
   const plan::CountedLoop& counted = *loop.counted;
   if (is_recording_ && !(counted.first_value.has_value() && counted.limit_value.has_value()))
-    return absl::InternalError("a recorded loop's number of turns is not known");
+    return absl::InternalError("the trip count of a recorded loop is not known");
   const auto value = [&](const std::optional<int64_t>& constant, Slot slot) -> absl::StatusOr<int64_t> {
     if (constant.has_value()) return *constant;
     alignas(8) std::byte element[8] = {};
@@ -77,52 +77,52 @@ absl::StatusOr<std::optional<int64_t>> GpuExecutor::TurnsOf(const plan::LoopStep
   };
   HLO_ASSIGN_OR_RETURN(const int64_t first, value(counted.first_value, counted.counter));
   HLO_ASSIGN_OR_RETURN(const int64_t limit, value(counted.limit_value, counted.limit));
-  return plan::TurnsOf(counted, first, limit);
+  return plan::TripCount(counted, first, limit);
 }
 
-bool GpuExecutor::MovesAreRecordable(const std::vector<Move>& moves, Recordable* turn) const {
-  turn->launches += 2 * static_cast<int64_t>(moves.size());
+bool GpuExecutor::MovesAreRecordable(const std::vector<Move>& moves, Recordable* body) const {
+  body->launches += 2 * static_cast<int64_t>(moves.size());
   return std::none_of(moves.begin(), moves.end(), [&](const Move& move) { return ChangesPlaces(move); });
 }
 
-bool GpuExecutor::StepsAreRecordable(const std::vector<plan::Step>& steps, Recordable* turn) const {
+bool GpuExecutor::StepsAreRecordable(const std::vector<plan::Step>& steps, Recordable* body) const {
   return std::all_of(steps.begin(), steps.end(),
-                     [&](const plan::Step& step) { return IsRecordable(step, turn); });
+                     [&](const plan::Step& step) { return IsRecordable(step, body); });
 }
 
 // A step can be captured if it only launches kernels, or is a branch of such steps, or a loop whose trip
 // count is constant.
-bool GpuExecutor::IsRecordable(const plan::Step& step, Recordable* turn) const {
+bool GpuExecutor::IsRecordable(const plan::Step& step, Recordable* body) const {
   const Prepared& prepared = prepared_.at(&step);
   if (const auto* branch = std::get_if<plan::BranchStep>(&step.what)) {
-    turn->branches.push_back(&step);
-    turn->launches += 2;
+    body->branches.push_back(&step);
+    body->launches += 2;
     return std::all_of(branch->branches.begin(), branch->branches.end(), [&](const auto& each) {
-      return StepsAreRecordable(each.steps, turn) && MovesAreRecordable(each.results, turn);
+      return StepsAreRecordable(each.steps, body) && MovesAreRecordable(each.results, body);
     });
   }
   const auto* inner = std::get_if<plan::LoopStep>(&step.what);
   if (inner == nullptr) {
-    turn->launches += std::max<int64_t>(1, static_cast<int64_t>(prepared.programs.size()));
+    body->launches += std::max<int64_t>(1, static_cast<int64_t>(prepared.programs.size()));
     return prepared.reason.empty();
   }
   if (!inner->counted.has_value() || !inner->counted->first_value.has_value() ||
-      !inner->counted->limit_value.has_value() || !MovesAreRecordable(inner->initial, turn))
+      !inner->counted->limit_value.has_value() || !MovesAreRecordable(inner->initial, body))
     return false;
-  const std::optional<int64_t> turns =
-      plan::TurnsOf(*inner->counted, *inner->counted->first_value, *inner->counted->limit_value);
-  Recordable inner_turn;
-  if (!turns.has_value() || !IsRecordable(*inner, &inner_turn) ||
-      *turns > kMostLaunches / std::max<int64_t>(1, inner_turn.launches))
+  const std::optional<int64_t> trip_count =
+      plan::TripCount(*inner->counted, *inner->counted->first_value, *inner->counted->limit_value);
+  Recordable inner_body;
+  if (!trip_count.has_value() || !IsRecordable(*inner, &inner_body) ||
+      *trip_count > kMostLaunches / std::max<int64_t>(1, inner_body.launches))
     return false;
-  turn->launches += *turns * inner_turn.launches;
-  turn->branches.insert(turn->branches.end(), inner_turn.branches.begin(), inner_turn.branches.end());
+  body->launches += *trip_count * inner_body.launches;
+  body->branches.insert(body->branches.end(), inner_body.branches.begin(), inner_body.branches.end());
   return true;
 }
 
-bool GpuExecutor::IsRecordable(const plan::LoopStep& loop, Recordable* turn) const {
-  return MovesAreRecordable(loop.next, turn) && StepsAreRecordable(loop.condition, turn) &&
-         StepsAreRecordable(loop.body, turn) && turn->launches <= kMostLaunches;
+bool GpuExecutor::IsRecordable(const plan::LoopStep& loop, Recordable* body) const {
+  return MovesAreRecordable(loop.next, body) && StepsAreRecordable(loop.condition, body) &&
+         StepsAreRecordable(loop.body, body) && body->launches <= kMostLaunches;
 }
 
 // Kernels are loaded on first use, which is not possible during capture; all branches must have run before.
@@ -144,7 +144,7 @@ absl::Status GpuExecutor::RunRecorded(const plan::LoopStep& loop, Prepared& prep
                          gpu_->RecordLoop(static_cast<const bool*>(pointers_[loop.predicate]),
                                           [this, &loop]() -> absl::Status {
                                             is_recording_ = true;
-                                            absl::Status status = RunTurn(loop);
+                                            absl::Status status = RunIteration(loop);
                                             if (status.ok()) status = RunSteps(loop.condition);
                                             is_recording_ = false;
                                             return status;
@@ -193,7 +193,7 @@ bool GpuExecutor::ChangesPlaces(const Move& move) const {
 
 // True if the move is from an argument to the result that aliases it.
 bool GpuExecutor::IsInPlace(const Move& move) const {
-  return plan_.buffers[move.to].takes == move.from && pointers_[move.to] == pointers_[move.from];
+  return plan_.buffers[move.to].donor == move.from && pointers_[move.to] == pointers_[move.from];
 }
 
 absl::Status GpuExecutor::RunMoves(const std::vector<Move>& moves) {

@@ -41,7 +41,7 @@ std::optional<int64_t> TripCount(
   };
   const std::optional<int64_t> first = find(counted.first_value, counted.counter),
                                limit = find(counted.limit_value, counted.limit);
-  return first.has_value() && limit.has_value() ? plan::TurnsOf(counted, *first, *limit) : std::nullopt;
+  return first.has_value() && limit.has_value() ? plan::TripCount(counted, *first, *limit) : std::nullopt;
 }
 
 const plan::BranchStep::Branch& TakenBranch(const plan::BranchStep& branch, int32_t choice) {

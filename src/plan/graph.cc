@@ -8,7 +8,7 @@ ValueId Graph::NewValue(const Shape& shape, Node* node) {
   return static_cast<ValueId>(values.size() - 1);
 }
 
-Module& Rewritten(Graph& graph, const Module& original) {
+Module& RewrittenModule(Graph& graph, const Module& original) {
   if (graph.rewritten == nullptr) graph.rewritten = std::make_shared<Module>(original.source());
   return *graph.rewritten;
 }

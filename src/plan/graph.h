@@ -1,6 +1,6 @@
 #pragma once
-// A module as one graph of array values: calls and fusions dissolved, tuples taken apart into their leaves,
-// while loops and conditionals as nodes that own blocks.
+// A module as a graph of array values: calls and fusions are inlined, tuples are split into their leaves,
+// while loops and conditionals are nodes that own blocks.
 
 #include <cstdint>
 #include <deque>
@@ -21,60 +21,61 @@ struct Node {
   enum class Kind : uint8_t { kOp, kWhile, kConditional };
   Kind kind = Kind::kOp;
   const Instruction* instruction = nullptr;
-  // What profiles and printed plans name: the map whose code an instruction is; nullptr: another node's.
+  // The instruction that profiles and printed plans name, for instance the map that was inlined; nullptr:
+  // named by another node.
   const Instruction* shown = nullptr;
   Block* block = nullptr;
   std::vector<ValueId>
-      operands;  // Leaves of all operands in order. While: initial state. Conditional: the choice.
-  std::vector<ValueId> results;  // While: the state, seen by condition and body, and after the loop.
+      operands;  // The leaves of all operands in order. While: initial state. Conditional: the branch index.
+  std::vector<ValueId> results;  // While: the state, as condition, body and the users of the loop see it.
   // While: condition and body; predicate and next state. Conditional: the branches and their results.
   std::vector<Block*> blocks;
   ValueId predicate = kNoValue;
   std::vector<ValueId> next;
   std::vector<std::vector<ValueId>> branch_results;
   bool has_effect = false;
-  // Sizes of operands or results are known at run time alone, or the caller computes the custom call.
-  bool only_reference = false;
+  // The sizes of operands or results are known only at run time, or the user supplies the custom call.
+  bool needs_reference = false;
 };
 
 struct Block {
   Block* parent = nullptr;
-  Node* owner = nullptr;  // nullptr: the entry.
+  Node* owner = nullptr;  // nullptr: the entry block.
   std::vector<Node*> nodes;
 };
 
 struct Value {
-  Shape shape;  // An array; layouts are dropped.
+  Shape shape;  // An array shape without layout.
   Node* node = nullptr;
-  int32_t parameter = -1;  // Leaf number among all leaves of the entry's parameters.
+  int32_t parameter = -1;  // The number of the leaf among those of the entry's parameters.
   const Literal* constant = nullptr;
-  ValueId same_as = kNoValue;
-  bool is_dynamic = false;  // Sizes may be known at run time alone: a literal stands for the value.
+  ValueId replaced_by = kNoValue;
+  bool is_dynamic = false;  // The sizes may be known only at run time; the value is then a literal.
 };
 
 struct Graph {
   std::deque<Value> values;
   std::deque<Node> nodes;
   std::deque<Block> blocks;
-  std::deque<Literal> literals;       // Constants that the module does not have.
-  std::deque<CheckedModule> calls;    // Instructions in others' words.
-  std::shared_ptr<Module> rewritten;  // Instructions that take the place of the module's.
+  std::deque<Literal> literals;            // Constants that the module does not contain.
+  std::deque<CheckedModule> replacements;  // Modules that replace single instructions.
+  std::shared_ptr<Module> rewritten;       // Owns instructions that replace those of the module.
   Block* entry = nullptr;
   std::vector<ValueId> parameters, results;
 
-  // A value that the node computes, or that is there from the beginning.
+  // Adds a value that `node` computes, or an input if it is nullptr.
   ValueId NewValue(const Shape& shape, Node* node);
-  // The value that stands for another one.
+  // Follows the replacements of a value.
   ValueId Resolve(ValueId v) const {
-    while (v != kNoValue && values[v].same_as != kNoValue) v = values[v].same_as;
+    while (v != kNoValue && values[v].replaced_by != kNoValue) v = values[v].replaced_by;
     return v;
   }
 };
 
-// The module of the graph's rewritten instructions, made when it is first needed.
-Module& Rewritten(Graph& graph, const Module& original);
+// Returns the module that owns the graph's rewritten instructions; creates it on first use.
+Module& RewrittenModule(Graph& graph, const Module& original);
 
-// Nodes and results name the values that stand for others.
+// Replaces every value in nodes and results by the one that replaces it.
 void ResolveAll(Graph& graph);
 
 }  // namespace hlo::plan

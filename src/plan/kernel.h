@@ -1,5 +1,5 @@
 #pragma once
-// The kernels that steps name.
+// The interface of the kernels that steps call.
 
 #include <cstdint>
 #include <functional>
@@ -13,8 +13,8 @@
 
 namespace hlo::plan {
 
-// Operands and results are dense arrays of the instruction's shapes, a pointer for each leaf. Unimplemented:
-// the values are of a kind that only the reference evaluates.
+// Operands and results are dense arrays of the instruction's shapes, one pointer per leaf. Returns
+// Unimplemented for values that only the reference can evaluate.
 using KernelFn = std::function<absl::Status(
     const Instruction& instruction, absl::Span<const void* const> operands, absl::Span<void* const> results)>;
 
@@ -25,29 +25,30 @@ inline cpu::DenseArray Dense(const Shape& shape, const void* data) {
 struct LibraryKernel {
   std::string_view name;
   KernelFn run = nullptr;
-  int32_t updated = 0;  // So many first results may lie where the first operands do.
-  // The same, and results that nothing needs may be null: of this function, not of a GPU's kernel.
+  int32_t updated = 0;  // This many first results may alias the first operands.
+  // The corresponding number, and whether unused results may be null, for this function only, not for GPU
+  // kernels.
   int32_t replaced = 0;
   bool skips_unused = false;
 };
 
-// What a dot or convolution is computed from and where it goes: operands in memory, or computed as they are
-// needed; nowhere where only the epilogue sees the result.
+// The operands and the result of a dot or convolution. Operands are in memory or computed on demand; `result`
+// is null if only the epilogue reads the product.
 struct ProductArguments {
   const void* operands[2] = {};
-  const cpu::BlockFunction* compute[2] = {};  // Of a dot.
+  const cpu::BlockFunction* compute[2] = {};  // Of a dot only.
   void* result = nullptr;
   cpu::BlockFunction epilogue = {};
 };
 using ProductFn = absl::Status (*)(const Instruction& product, const ProductArguments& arguments);
 
-// How loops over its operands and its result join it: block by block, which are pieces of rows.
+// Describes how loops can be fused into a dot or convolution: they run over blocks, which are parts of rows.
 struct ProductKernel {
   ProductFn run = nullptr;
   bool takes_epilogue = false;
-  int64_t row = 0;  // Elements of the result's; 0: blocks consist of whole rows.
-  // Of operands that may be computed as they are needed, because each element is needed about once: the
-  // elements of a row. 0: none.
+  int64_t row = 0;  // The elements per row of the result; 0: blocks consist of whole rows.
+  // The elements per row of operands that can be computed on demand, as each element is read about once; 0:
+  // not supported.
   int64_t operand_row[2] = {};
 };
 }  // namespace hlo::plan

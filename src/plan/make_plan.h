@@ -10,8 +10,8 @@
 
 namespace hlo::plan {
 
-// Unimplemented where the reference has to run the module: see Flatten. InvalidArgument: the options name no
-// pass, or one that is required.
+// Returns Unimplemented if the reference must run the module (see Flatten), InvalidArgument if the options
+// name an unknown or required pass.
 absl::StatusOr<Plan> MakePlan(const CheckedModule& module, const CustomCalls* custom_calls = nullptr,
                               Target target = Target::kCpu, const PlanOptions& options = {});
 

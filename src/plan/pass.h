@@ -38,7 +38,7 @@ enum class PassId : uint8_t {
 };
 inline constexpr size_t kPassCount = static_cast<size_t>(PassId::kMoveElimination) + 1;
 
-// kGpu: steps of whole arrays alone, without what only caches and small numbers of elements make worthwhile.
+// On a GPU, steps use whole arrays: optimisations for caches and for few elements do not apply.
 enum class Target : uint8_t { kCpu, kGpu };
 
 struct PlanState;
@@ -49,17 +49,17 @@ struct Pass {
   std::string_view name;
   Stage stage;
   std::string_view summary;
-  // The invariant that the pass preserves, which the validator of plans or --check-passes checks.
+  // The invariant that the pass preserves, which the plan validator or --check-passes checks.
   std::string_view keeps;
-  // The pass that this one is a part of, which consults PassSet; null where `run` runs the pass.
+  // The pass that runs this one and consults PassSet; empty if `run` runs it.
   std::string_view part_of = {};
   absl::Status (*run)(PlanState& state) = nullptr;
   bool is_required = false;
   bool only_cpu = false;
-  bool is_exact = true;  // Of graph passes: results keep every bit.
+  bool is_exact = true;  // For graph passes: results keep every bit.
 };
 
-// A set of passes that are enabled.
+// The set of enabled passes.
 class PassSet {
  public:
   PassSet() { enabled_.set(); }

@@ -37,7 +37,7 @@ absl::Status RunFlatten(PlanState& state) {
       .rewrite_degenerate_contractions = state.passes.Contains(PassId::kDegenerateContractions),
       .expand_scaled_dots = state.passes.Contains(PassId::kScaledDot)};
   HLO_ASSIGN_OR_RETURN(state.plan.graph, Flatten(state.module, state.custom_calls, options));
-  // Buffers on a GPU hold elements alone, not the sizes of dynamic dimensions.
+  // GPU buffers hold only elements, not the sizes of dynamic dimensions.
   const auto& values = state.plan.graph.values;
   if (state.target == Target::kGpu &&
       std::any_of(values.begin(), values.end(), [](const Value& value) { return value.is_dynamic; }))
@@ -45,15 +45,15 @@ absl::Status RunFlatten(PlanState& state) {
   return absl::OkStatus();
 }
 absl::Status RunSinkSlices(PlanState& state) {
-  SliceInBranches(state.plan.graph);
+  SinkSlices(state.plan.graph);
   return absl::OkStatus();
 }
 absl::Status RunRangeAnalysis(PlanState& state) {
-  FoldSelections(state.plan.graph);
+  FoldSelectsByRange(state.plan.graph);
   return absl::OkStatus();
 }
 absl::Status RunLoopStateDce(PlanState& state) {
-  DropDeadResults(state.plan.graph);
+  EliminateDeadLoopState(state.plan.graph);
   return absl::OkStatus();
 }
 absl::Status RunTransposeFolding(PlanState& state) {
@@ -63,23 +63,23 @@ absl::Status RunTransposeFolding(PlanState& state) {
 absl::Status RunMakeSteps(PlanState& state) {
   Graph& graph = state.plan.graph;
   const Uses uses(graph);
-  const Groups groups(graph, uses, state.passes.Contains(PassId::kLoopFusion));
-  const Merges merges(graph, uses, groups, state.passes.Contains(PassId::kSiblingFusion));
-  state.plan.steps = MakeSteps(graph, groups, merges, *graph.entry);
+  const LoopFusion fusion(graph, uses, state.passes.Contains(PassId::kLoopFusion));
+  const SiblingFusion siblings(graph, uses, fusion, state.passes.Contains(PassId::kSiblingFusion));
+  state.plan.steps = MakeSteps(graph, fusion, siblings, *graph.entry);
   if (state.target == Target::kCpu && state.passes.Contains(PassId::kKernelResultDce))
-    SaveMemory(groups, state.plan.steps);
+    EliminateDeadKernelResults(fusion, state.plan.steps);
   return absl::OkStatus();
 }
 absl::Status RunRowTiling(PlanState& state) {
-  BlockRows(state.plan, state.passes.Contains(PassId::kRowTilingCse));
+  TileRows(state.plan, state.passes.Contains(PassId::kRowTilingCse));
   return absl::OkStatus();
 }
 absl::Status RunGemmFusion(PlanState& state) {
-  JoinProductLoops(state.plan, state.options.least_fused_product_bytes);
+  FuseGemms(state.plan, state.options.least_fused_product_bytes);
   return absl::OkStatus();
 }
 absl::Status RunSchedule(PlanState& state) {
-  FreeEarly(state.plan);
+  ScheduleForMemory(state.plan);
   return absl::OkStatus();
 }
 absl::Status RunBufferAssignment(PlanState& state) {

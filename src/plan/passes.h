@@ -11,16 +11,16 @@
 
 namespace hlo::plan {
 
-// The table, in the order of PassId; a pass comes before its parts, and those before the next pass.
+// Returns the table in the order of PassId; the parts of a pass follow it.
 absl::Span<const Pass> Passes();
 
-// InvalidArgument where a name is not a pass's, or the pass is required.
+// Returns InvalidArgument if a name is unknown, or the pass is required.
 absl::StatusOr<PassSet> EnabledPasses(const PlanOptions& options);
 
-// A table of all passes, for users.
+// Returns a table of all passes for users.
 std::string PassesText();
 
-// Runs the passes of a table in order; with PlanOptions::check_passes, PassChecker looks at each.
+// Runs the passes in order; with PlanOptions::check_passes, PassChecker checks each of them.
 absl::Status RunPasses(absl::Span<const Pass> passes, PlanState& state);
 
 }  // namespace hlo::plan

@@ -1,5 +1,5 @@
 #pragma once
-// A module as steps over numbered buffers: which kernels run, on what, in which memory. Made once, run often.
+// A plan: steps over numbered buffers, with their kernels and memory. It is made once and run often.
 
 #include <cstdint>
 #include <memory>
@@ -18,68 +18,67 @@
 
 namespace hlo::plan {
 
-// Kernels name what they read and write by slot, the number of a buffer in the run's table of pointers.
+// The number of a buffer in the run's table of pointers; kernels name their operands and results by slots.
 using Slot = int32_t;
 
 struct TileStep {
-  std::vector<cpu::TileProgram> programs;  // One after the other.
-  // The first program only copies this value to the result. It goes where the value is updated in place, and
-  // is left out in runs that find both in the same memory.
+  std::vector<cpu::TileProgram> programs;  // They run in order.
+  // The first program only copies this value to the result. It is removed if the update is in place, and
+  // skipped in runs in which both share memory.
   ValueId updated = kNoValue, result = kNoValue;
 };
 struct ReduceStep {
   cpu::ReduceProgram program;
 };
-// Loops and reductions over the same rows, block by block.
+// Loops and reductions over the same rows, fused block by block.
 struct RowsStep {
-  cpu::RowProgram program;                       // Its arguments are the operands and then the results.
-  std::vector<const Instruction*> instructions;  // The last one of each part.
+  cpu::RowProgram program;                       // The arguments are the operands, then the results.
+  std::vector<const Instruction*> instructions;  // The last instruction of each part.
   std::vector<Slot> operands, results;
-  // Results that may take the place of an operand, by their numbers in both lists.
-  struct Sharing {
+  // A result that may alias an operand, by their numbers in both lists.
+  struct Alias {
     int32_t result, operand;
   };
-  std::vector<Sharing> sharing;
+  std::vector<Alias> aliases;
 };
-// A kernel that takes whole arrays.
+// A kernel on whole arrays.
 struct KernelStep {
   LibraryKernel kernel;
-  std::vector<Slot> operands, results;  // Of the leaves; -1: a token, or a result that nothing needs.
+  std::vector<Slot> operands, results;  // Of the leaves; -1: a token or an unused result.
 };
-// A dot or convolution, and loops over its operands or its result that run block by block: an operand is
-// computed as it is needed, and the result changed while it is in the cache. The step's instruction is the
-// product.
+// A dot or convolution with loops fused into its prologues and its epilogue, which run block by block. The
+// step's instruction is the dot or convolution.
 struct ProductStep {
   ProductFn run;
-  // The product's two come first, kNoValue if computed.
+  // The product's two come first; kNoValue if a loop computes them.
   std::vector<Slot> operands, results;
   struct Loop {
-    const Instruction* instruction;  // The last one.
-    // Its arguments are the operands, the results, and then what only blocks are seen of.
+    const Instruction* instruction;  // The last instruction of the loop.
+    // The arguments are the operands, the results, then the values of which only blocks exist.
     cpu::TileProgram program;
   };
   enum Block : int8_t { kLhs, kRhs, kProduct };
   std::optional<Loop> loops[3];
-  bool in_place = false;  // The product lies where its loop's only result will be.
+  bool in_place = false;  // The product is stored in the buffer of its loop's only result.
 
   int32_t NumberOf(int block) const { return static_cast<int32_t>(operands.size() + results.size()) + block; }
 };
-// The reference function of an instruction.
+// An instruction that the reference evaluates.
 struct ReferenceStep {
   std::vector<Slot> operands, results;  // Of the leaves; -1: a token.
 };
-// to = from, all at once: sources are read before anything is written. Exchanged buffers change places
-// instead of their contents.
+// to = from. A list of moves is parallel: all sources are read before any destination is written. An exchange
+// swaps the buffers instead of copying.
 struct Move {
   Slot to, from;
   bool exchange = false;
 };
-// The loop goes on while `counter direction limit`, and every turn adds `step`. Value numbers, which become
-// slots as those of steps do.
+// The loop continues while `counter direction limit`; every iteration adds `step`. Counter and limit are
+// value numbers, later slots.
 struct CountedLoop {
-  ValueId counter = kNoValue;  // Of the state.
-  ValueId limit = kNoValue;    // No turn changes it.
-  // Where they are constants.
+  ValueId counter = kNoValue;  // A state of the loop.
+  ValueId limit = kNoValue;    // It is loop-invariant.
+  // Known constants.
   std::optional<int64_t> first_value, limit_value;
   int64_t step = 0;
   ElementType type = ElementType::kS32;
@@ -91,8 +90,8 @@ struct LoopStep {
   std::vector<Step> condition, body;
   Slot predicate;
   std::vector<Move> initial, next;
-  std::optional<CountedLoop> counted = {};  // Counter and limit are slots.
-  // The slot of each state of the loop's node whenever the condition begins, for ValidatePlan.
+  std::optional<CountedLoop> counted = {};  // Its counter and limit are slots.
+  // The slot of each state of the loop's node when the condition begins; ValidatePlan reads it.
   std::vector<Slot> states = {};
 };
 struct BranchStep {
@@ -105,43 +104,42 @@ struct BranchStep {
   std::vector<Branch> branches;
 };
 struct Step {
-  const Instruction* instruction = nullptr;  // The last one of a group.
+  const Instruction* instruction = nullptr;  // The last instruction of a fusion.
   std::variant<TileStep, ReduceStep, RowsStep, KernelStep, ProductStep, ReferenceStep, LoopStep, BranchStep>
       what;
-  std::vector<const Instruction*> fused = {};  // The group's others.
-  const Node* node = nullptr;                  // Of the instruction.
-  // The values that the slots stand for, in the order of VisitSlots: what a step was planned with, for
-  // ValidatePlan.
+  std::vector<const Instruction*> fused = {};  // The other instructions of the fusion.
+  const Node* node = nullptr;                  // The node of the instruction.
+  // The values that the slots hold, in the order of VisitSlots; ValidatePlan reads them.
   std::vector<ValueId> values = {};
 };
 
 struct Buffer {
-  // kOwn: memory of its own, because reference functions read or write it, or because it is a result.
-  // kLiteral: no memory but a literal, which knows the sizes of dimensions at run time.
+  // kOwn: allocated separately, because reference functions use it or because it is a result. kLiteral: a
+  // literal, which knows the sizes of dynamic dimensions.
   enum class Kind : uint8_t { kParameter, kConstant, kArena, kOwn, kLiteral };
   Kind kind = Kind::kArena;
   int64_t byte_count = 0;
-  int64_t offset = 0;      // kArena: from its start.
-  int32_t parameter = -1;  // Leaf number: kParameter, and kLiteral that is given.
+  int64_t offset = 0;      // kArena: from the start of the arena.
+  int32_t parameter = -1;  // The leaf number: of kParameter, and of kLiteral arguments.
   const Literal* constant = nullptr;
-  Shape shape;  // Of the value that came first.
+  Shape shape;  // The shape of the first value.
   bool is_result = false;
-  Slot takes = -1;  // Of an argument, in whose memory the result may lie if the caller gave it up.
+  Slot donor = -1;  // The argument whose memory the result reuses if the caller donates it.
 };
 
 struct PlanCode;
 struct Plan {
   Graph graph;
   std::vector<Step> steps;
-  std::vector<Buffer> buffers;  // By slot.
-  std::vector<Slot> results;    // Of the root's leaves; -1: a token.
+  std::vector<Buffer> buffers;  // Indexed by slot.
+  std::vector<Slot> results;    // The leaves of the root; -1: a token.
   std::vector<Shape> result_shapes;
   int64_t arena_bytes = 0;
-  int64_t kernel_bytes = 0;              // That a kernel takes for the time of a call, at most.
-  std::shared_ptr<const PlanCode> code;  // The steps for the machine of small steps; nullptr: not worth it.
+  int64_t kernel_bytes = 0;              // The maximal scratch memory of a kernel.
+  std::shared_ptr<const PlanCode> code;  // The steps as bytecode; nullptr if that is not worth it.
 };
 
-// What a run takes at once besides its arguments and the module's constants.
+// Returns the bytes that a run allocates besides its arguments and constants.
 int64_t MemoryOf(const Plan& plan);
 
 }  // namespace hlo::plan

@@ -1,6 +1,6 @@
 #pragma once
-// The steps of a plan as code for a small machine: control flow, what steps do to a few elements, and an
-// escape to the executor for every other step. Scalar operations then take some nanoseconds each.
+// The bytecode of a plan: control flow, operations on few elements, and escapes to the executor for all other
+// steps. A scalar operation then takes a few nanoseconds.
 
 #include <variant>
 #include <vector>
@@ -19,9 +19,9 @@ struct PlanCode {
     cpu::FramePlace to;
   };
   std::vector<Import> imports;
-  // By the number of an escape: a step to run, or moves.
+  // Indexed by escape: a step to run, or moves.
   std::vector<std::variant<const Step*, std::vector<Move>>> escapes;
-  // By the number of an operation that repeats a loop; inner loops come before outer ones.
+  // Indexed by repeat operation; inner loops come before outer ones.
   std::vector<const Step*> loops;
 };
 

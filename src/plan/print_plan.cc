@@ -50,8 +50,8 @@ class Printer {
       case Buffer::Kind::kOwn:
         return fmt::format(
             "{}, {} bytes{}", buffer.is_result ? "result" : "memory of its own", buffer.byte_count,
-            buffer.takes < 0 ? ""
-                             : fmt::format(", in place of b{} where the caller gives that up", buffer.takes));
+            buffer.donor < 0 ? ""
+                             : fmt::format(", in place of b{} where the caller gives that up", buffer.donor));
       case Buffer::Kind::kLiteral:
         return buffer.parameter >= 0
                    ? fmt::format("argument {}, its sizes known at run time", buffer.parameter)
@@ -62,7 +62,7 @@ class Printer {
 
   void Line(int depth, const std::string& line) { text_ += fmt::format("{:{}}{}\n", "", 2 * depth, line); }
 
-  // What a loop reads and writes, and over how much it runs. `of` names its arguments.
+  // Returns what a loop reads and writes, and its dimensions. `of` names its arguments.
   template <class Names>
   static std::string Program(const cpu::TileProgram& program, Names&& of) {
     std::vector<std::string> reads, writes;
@@ -99,7 +99,7 @@ class Printer {
                      reduce.reduced_count(), reduce.rows ? "by rows" : "by columns", Program(reduce.body, of),
                      absl::StrJoin(inits, ", "), absl::StrJoin(outputs, ", ")));
   }
-  // Values of which only a block is kept are r0, r1 and so on.
+  // Values that exist only block by block are named r0, r1 and so on.
   void Rows(const std::string& name, const RowsStep& step, int depth) {
     const cpu::RowProgram& program = step.program;
     int64_t kept = 0;
@@ -120,7 +120,7 @@ class Printer {
     }
   }
 
-  // Of what is called lhs, rhs and product only blocks are seen.
+  // lhs, rhs and product name values that exist only block by block.
   void Product(const Instruction& product, const ProductStep& step, int depth) {
     constexpr std::string_view kNames[] = {"lhs", "rhs", "product"};
     const auto operand = [&](int side) {

@@ -1,5 +1,5 @@
 #pragma once
-// A plan as text: buffers, and each step with what it reads and writes.
+// Prints a plan: its buffers, and each step with its operands and results.
 
 #include <string>
 

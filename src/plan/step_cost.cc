@@ -8,7 +8,7 @@
 namespace hlo::plan {
 namespace {
 
-// Bytes by buffer, each as often as its largest access.
+// Bytes by buffer: the largest access to each.
 using Bytes = absl::flat_hash_map<Slot, int64_t>;
 
 void AddAccess(const Plan& plan, const cpu::TileProgram& program, const cpu::Access& access, Bytes* bytes) {

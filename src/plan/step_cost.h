@@ -1,5 +1,5 @@
 #pragma once
-// What a step is called, and how much work it stands for.
+// The name and the cost of a step.
 
 #include <string_view>
 
@@ -8,11 +8,11 @@
 
 namespace hlo::plan {
 
-// `loop`, `reduce`, the name of a kernel, `reference`, `while`, `conditional`.
+// Returns `loop`, `reduce`, `rows`, the name of a kernel, `reference`, `while` or `conditional`.
 std::string_view KernelName(const Step& step);
 
-// FLOPs of all its instructions; bytes that its kernel reads and writes, each buffer once. Loops and
-// conditionals have none of their own.
+// Returns the FLOPs of all instructions of the step, and the bytes that its kernel reads and writes, each
+// buffer counted once. Loops and conditionals have no cost of their own.
 Cost StepCost(const Plan& plan, const Step& step);
 
 }  // namespace hlo::plan

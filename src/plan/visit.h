@@ -1,5 +1,5 @@
 #pragma once
-// What does a step read and write?
+// Visits the operands and results of steps.
 
 #include <variant>
 #include <vector>
@@ -8,11 +8,11 @@
 
 namespace hlo::plan {
 
-// How often steps, moves and results read each value, by its number.
+// Returns the number of reads of each value by steps, moves and results.
 std::vector<int64_t> CountReads(const Plan& plan);
 
-// visit(argument, is_write) for all that the step itself reads and writes, control flow apart. Step or const
-// Step.
+// Calls visit(argument, is_write) for the operands and results of a step, control flow excluded. The step may
+// be const.
 template <class AnyStep, class Visit>
 void VisitSlots(AnyStep& step, Visit&& visit) {
   const auto program = [&](auto& p) {
@@ -48,7 +48,8 @@ void VisitSlots(AnyStep& step, Visit&& visit) {
   }
 }
 
-// Likewise for all steps, those inside of others too, and the moves and decisions of control flow.
+// Likewise for all steps, nested ones included, with the moves, predicates and branch indices of control
+// flow.
 template <class Visit>
 void VisitAllSlots(const std::vector<Step>& steps, Visit&& visit) {
   const auto moves = [&](const std::vector<Move>& all) {
@@ -75,7 +76,7 @@ void VisitAllSlots(const std::vector<Step>& steps, Visit&& visit) {
   }
 }
 
-// visit(moves) for every list of moves that control flow makes, inner steps included.
+// Calls visit(moves) for every list of moves of control flow, nested steps included.
 template <class Visit>
 void VisitAllMoves(const std::vector<Step>& steps, Visit&& visit) {
   for (const Step& step : steps) {

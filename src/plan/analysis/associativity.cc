@@ -14,11 +14,12 @@
 namespace hlo::plan {
 namespace {
 
-constexpr int64_t kMostTriples = 20'000;
+constexpr int64_t kMaxTriples = 20'000;
 
-// Operations that only compare and choose. What they give depends on the order of their operands alone, and
-// three values of each kind have every order that three can have. The code has called nothing deeply.
-bool OnlyChooses(const Computation& to_apply) {
+// True if the computation only compares and selects. Its result depends only on the order of its operands,
+// and three sample values of each kind have every order that three values can have. Calls are not nested
+// deeply here: the tile code exists.
+bool IsSelectionOnly(const Computation& to_apply) {
   return std::all_of(to_apply.instructions().begin(), to_apply.instructions().end(),
                      [](const Instruction* i) {
                        switch (i->opcode()) {
@@ -46,8 +47,8 @@ std::vector<std::byte> BytesOf(std::initializer_list<T> values) {
   return {bytes, bytes + values.size() * sizeof(T)};
 }
 
-// The values of a lane that stand for all; in the total order NaNs differ too.
-std::vector<std::byte> Samples(cpu::Lane lane, Among among) {
+// Returns sample values of a lane that represent all others. The total order also distinguishes NaNs.
+std::vector<std::byte> Samples(cpu::Lane lane, ValueSet values_in) {
   return cpu::DispatchLane(lane, [&]<class T>() -> std::vector<std::byte> {
     if constexpr (std::is_same_v<T, bool>) {
       return BytesOf({false, true});
@@ -55,7 +56,7 @@ std::vector<std::byte> Samples(cpu::Lane lane, Among among) {
       using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
       constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
       const auto nan = [&](Bits payload) { return std::bit_cast<T>(std::bit_cast<Bits>(kNan) + payload); };
-      if (among == Among::kNumbers) return BytesOf<T>({-2, -1, -T{0}, 0, 1, 2});
+      if (values_in == ValueSet::kNumbers) return BytesOf<T>({-2, -1, -T{0}, 0, 1, 2});
       return BytesOf<T>({-kNan, -1, -T{0}, 0, 1, nan(0), nan(1), nan(2)});
     } else if constexpr (std::is_integral_v<T>) {
       return BytesOf<T>({0, 1, 2});
@@ -65,13 +66,13 @@ std::vector<std::byte> Samples(cpu::Lane lane, Among among) {
   });
 }
 
-using Columns = std::vector<std::vector<std::byte>>;  // By operand.
+using Columns = std::vector<std::vector<std::byte>>;  // Indexed by operand.
 
 }  // namespace
 
 bool IsAssociative(const Computation& to_apply, const cpu::TileCode& combiner,
-                   absl::Span<const ElementType> types, Among among) {
-  if (!OnlyChooses(to_apply)) return false;
+                   absl::Span<const ElementType> types, ValueSet values_in) {
+  if (!IsSelectionOnly(to_apply)) return false;
   const size_t count = types.size();
   std::vector<int64_t> widths, sizes;
   Columns samples;
@@ -79,12 +80,12 @@ bool IsAssociative(const Computation& to_apply, const cpu::TileCode& combiner,
   for (ElementType type : types) {
     const cpu::Lane lane = cpu::LaneOf(type);
     widths.push_back(cpu::LaneBytes(lane));
-    samples.push_back(Samples(lane, among));
+    samples.push_back(Samples(lane, values_in));
     sizes.push_back(static_cast<int64_t>(samples.back().size()) / widths.back());
     values *= sizes.back();
-    if (values == 0 || values * values * values > kMostTriples) return false;
+    if (values == 0 || values * values * values > kMaxTriples) return false;
   }
-  // Column k of operand p of every triple: digit k of number p.
+  // Returns the columns of one operand for every triple: column k holds digit k of the triple's number.
   const int64_t triples = values * values * values;
   const auto operand = [&](int64_t divisor) {
     Columns columns(count);
@@ -115,12 +116,12 @@ bool IsAssociative(const Computation& to_apply, const cpu::TileCode& combiner,
 
 namespace {
 
-// Samples of values that stand for all, in pairs; the columns are what the combiner takes.
+// Tests the combiner on all pairs of sample values.
 template <class T>
-PickRule FindPickOf(const cpu::TileCode& combiner, cpu::Lane value_lane, cpu::Lane position_lane,
-                    Among among) {
+ArgMinMaxRule FindArgMinMaxOf(const cpu::TileCode& combiner, cpu::Lane value_lane, cpu::Lane position_lane,
+                              ValueSet values_in) {
   using Pick = cpu::ReduceProgram::Pick;
-  const std::vector<std::byte> bytes = Samples(value_lane, among);
+  const std::vector<std::byte> bytes = Samples(value_lane, values_in);
   const auto* samples = reinterpret_cast<const T*>(bytes.data());
   const auto count = static_cast<int64_t>(bytes.size() / sizeof(T));
   const int64_t width = cpu::LaneBytes(position_lane);
@@ -148,13 +149,13 @@ PickRule FindPickOf(const cpu::TileCode& combiner, cpu::Lane value_lane, cpu::La
 
 }  // namespace
 
-PickRule FindPick(const Computation& to_apply, const cpu::TileCode& combiner,
-                  absl::Span<const ElementType> types, Among among) {
-  if (types.size() != 2 || !IsIntegral(types[1]) || BitWidth(types[1]) < 32 || !OnlyChooses(to_apply))
+ArgMinMaxRule FindArgMinMax(const Computation& to_apply, const cpu::TileCode& combiner,
+                            absl::Span<const ElementType> types, ValueSet values_in) {
+  if (types.size() != 2 || !IsIntegral(types[1]) || BitWidth(types[1]) < 32 || !IsSelectionOnly(to_apply))
     return {};
-  return cpu::DispatchLane(cpu::LaneOf(types[0]), [&]<class T>() -> PickRule {
+  return cpu::DispatchLane(cpu::LaneOf(types[0]), [&]<class T>() -> ArgMinMaxRule {
     if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>)
-      return FindPickOf<T>(combiner, cpu::LaneOf(types[0]), cpu::LaneOf(types[1]), among);
+      return FindArgMinMaxOf<T>(combiner, cpu::LaneOf(types[0]), cpu::LaneOf(types[1]), values_in);
     else
       return {};
   });

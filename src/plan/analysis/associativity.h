@@ -1,26 +1,26 @@
 #pragma once
-// May neighbours be combined first?
+// Algebraic properties of combiners: associativity, and whether one is an argmin or argmax.
 
 #include "hlo_run/module.h"
 #include "kernels/cpu/loops/reduce_program.h"
 
 namespace hlo::plan {
 
-// Whether (a . b) . c is a . (b . c) for all values, NaN and zeros of both signs included; false also where
-// that is not known. `combiner` is the code of `to_apply`, which takes accumulators and values of `types`.
-// kNumbers: but for NaN.
-enum class Among : uint8_t { kAll, kNumbers };
+// Returns true if (a . b) . c equals a . (b . c) for all values, NaN and signed zeros included (kNumbers: for
+// all but NaN); false also where that is unknown. `combiner` is the tile code of `to_apply`, with
+// accumulators and values of `types`.
+enum class ValueSet : uint8_t { kAll, kNumbers };
 bool IsAssociative(const Computation& to_apply, const cpu::TileCode& combiner,
-                   absl::Span<const ElementType> types, Among among = Among::kAll);
+                   absl::Span<const ElementType> types, ValueSet values_in = ValueSet::kAll);
 
-// Whether the combiner of pairs (value, position) gives, where the first pair's position is the lesser one,
-// the pair of the larger or smaller value, the first one of equal values, and NaN before all others. With
-// picks_last_value, the value alone is that of the second one of equal ones.
-struct PickRule {
+// Recognises the combiner of an argmin or argmax over pairs (value, position) whose first position is the
+// smaller one. It returns the pair with the larger or smaller value, the first pair of equal values, and NaN
+// before all others. With picks_last_value, the value itself is that of the second pair of equal ones.
+struct ArgMinMaxRule {
   cpu::ReduceProgram::Pick pick = cpu::ReduceProgram::Pick::kNone;
   bool picks_last_value = false;
 };
-PickRule FindPick(const Computation& to_apply, const cpu::TileCode& combiner,
-                  absl::Span<const ElementType> types, Among among = Among::kAll);
+ArgMinMaxRule FindArgMinMax(const Computation& to_apply, const cpu::TileCode& combiner,
+                            absl::Span<const ElementType> types, ValueSet values_in = ValueSet::kAll);
 
 }  // namespace hlo::plan

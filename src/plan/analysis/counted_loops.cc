@@ -14,7 +14,7 @@ bool IsWithinLoop(const Block* inner, const Node& loop) {
   return false;
 }
 
-// Whether every turn finds the same.
+// True if the value is invariant in the loop.
 bool IsInvariant(const Graph& graph, ValueId v, const Node& loop) {
   const Node* node = graph.values[v].node;
   return node == nullptr || (node != &loop && !IsWithinLoop(node->block, loop));
@@ -46,7 +46,7 @@ ComparisonDirection Mirrored(ComparisonDirection direction) {
   }
 }
 
-// What every turn adds to the counter.
+// Returns the constant that each iteration adds to the counter.
 std::optional<int64_t> StepOf(const Graph& graph, ValueId counter, ValueId next) {
   const bool adds = IsOp(graph, next, Opcode::kAdd), subtracts = IsOp(graph, next, Opcode::kSubtract);
   if (!adds && !subtracts) return std::nullopt;
@@ -89,40 +89,40 @@ std::optional<CountedLoop> FindCountedLoop(const Graph& graph, const Node& loop)
   return counted;
 }
 
-std::optional<int64_t> TurnsOf(const CountedLoop& loop, int64_t first, int64_t limit) {
-  // Numbers of 64 bits that have no sign are read as the largest that have one: they count nothing.
+std::optional<int64_t> TripCount(const CountedLoop& loop, int64_t first, int64_t limit) {
+  // ReadInteger saturates u64 values at the largest s64, so the trip count is unknown there.
   if (loop.type == ElementType::kU64 && (first == INT64_MAX || limit == INT64_MAX)) return std::nullopt;
   using Wide = __int128;
   const bool up = loop.step > 0;
   if (loop.step == 0) return std::nullopt;
   const Wide distance = up ? Wide{limit} - first : Wide{first} - limit,
              size = up ? Wide{loop.step} : -Wide{loop.step};
-  Wide turns = 0;
+  Wide trip_count = 0;
   switch (loop.direction) {
     case ComparisonDirection::kLt:
     case ComparisonDirection::kGt:
       if ((loop.direction == ComparisonDirection::kLt) != up) return std::nullopt;
-      turns = distance <= 0 ? 0 : (distance + size - 1) / size;
+      trip_count = distance <= 0 ? 0 : (distance + size - 1) / size;
       break;
     case ComparisonDirection::kLe:
     case ComparisonDirection::kGe:
       if ((loop.direction == ComparisonDirection::kLe) != up) return std::nullopt;
-      turns = distance < 0 ? 0 : distance / size + 1;
+      trip_count = distance < 0 ? 0 : distance / size + 1;
       break;
     case ComparisonDirection::kNe:
       if (distance < 0 || distance % size != 0) return std::nullopt;
-      turns = distance / size;
+      trip_count = distance / size;
       break;
     default:
       return std::nullopt;
   }
-  // The last sum is computed too.
-  const Wide last = Wide{first} + turns * loop.step;
+  // The increment of the last iteration is computed too and must not overflow.
+  const Wide last = Wide{first} + trip_count * loop.step;
   const int bits = static_cast<int>(BitWidth(loop.type));
   const Wide low = IsSigned(loop.type) ? -(Wide{1} << (bits - 1)) : Wide{0};
   const Wide high = IsSigned(loop.type) ? (Wide{1} << (bits - 1)) - 1 : (Wide{1} << bits) - 1;
-  if (last < low || last > high || turns > INT64_MAX) return std::nullopt;
-  return static_cast<int64_t>(turns);
+  if (last < low || last > high || trip_count > INT64_MAX) return std::nullopt;
+  return static_cast<int64_t>(trip_count);
 }
 
 }  // namespace hlo::plan

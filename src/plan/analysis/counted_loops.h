@@ -1,6 +1,6 @@
 #pragma once
-// Loops whose number of turns is known before their first one: a counter goes from one number to another in
-// equal steps, and nothing else ends them.
+// Counted loops: a counter goes from one number to another in equal steps, nothing else ends the loop, and
+// the trip count is known before the first iteration.
 
 #include <cstdint>
 #include <optional>
@@ -9,10 +9,10 @@
 
 namespace hlo::plan {
 
-// nullopt: it is not of that kind.
+// Returns nullopt if the loop is not a counted one.
 std::optional<CountedLoop> FindCountedLoop(const Graph& graph, const Node& loop);
 
-// nullopt where the counter would leave its type's range first.
-std::optional<int64_t> TurnsOf(const CountedLoop& loop, int64_t first, int64_t limit);
+// Returns nullopt if the counter would leave the range of its type first.
+std::optional<int64_t> TripCount(const CountedLoop& loop, int64_t first, int64_t limit);
 
 }  // namespace hlo::plan

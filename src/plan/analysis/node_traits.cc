@@ -11,8 +11,8 @@
 namespace hlo::plan {
 namespace {
 
-// Dimensions of size 1 come or go, nothing else.
-bool KeepsLargerDims(const Shape& a, const Shape& b) {
+// True if the shapes differ only in dimensions of size 1.
+bool HaveSameNonUnitDims(const Shape& a, const Shape& b) {
   std::vector<int64_t> left, right;
   for (int64_t d : a.dims()) {
     if (d != 1) left.push_back(d);
@@ -23,18 +23,18 @@ bool KeepsLargerDims(const Shape& a, const Shape& b) {
   return left == right;
 }
 
-// A bitcast that keeps type and elements, and may put them elsewhere.
+// True for a bitcast that keeps the type and number of elements; it may permute them.
 bool IsPureBitcast(const Instruction& instruction) {
   if (instruction.opcode() != Opcode::kBitcast) return false;
   const Shape &from = instruction.operand(0)->shape(), &to = instruction.shape();
   return from.IsArray() && to.IsArray() && from.type() == to.type() &&
-         from.ElementCount() == to.ElementCount() && LargerDimsInMemory(from).has_value() &&
-         LargerDimsInMemory(to).has_value();
+         from.ElementCount() == to.ElementCount() && NonUnitDimsInMemoryOrder(from).has_value() &&
+         NonUnitDimsInMemoryOrder(to).has_value();
 }
 
 }  // namespace
 
-std::optional<Index> LargerDimsInMemory(const Shape& shape) {
+std::optional<Index> NonUnitDimsInMemoryOrder(const Shape& shape) {
   const Layout* layout = shape.layout();
   const bool plain = layout == nullptr ||
                      (layout->tiles.empty() && (layout->element_size_in_bits == 0 ||
@@ -48,7 +48,7 @@ std::optional<Index> LargerDimsInMemory(const Shape& shape) {
   return dims;
 }
 
-bool IsStaticOp(const Node& node) { return node.kind == Node::Kind::kOp && !node.only_reference; }
+bool IsStaticOp(const Node& node) { return node.kind == Node::Kind::kOp && !node.needs_reference; }
 
 bool IsElementwise(const Graph& graph, const Node& node) {
   if (!IsStaticOp(node) || node.results.size() != 1 || node.results[0] == kNoValue) return false;
@@ -61,7 +61,7 @@ bool IsElementwise(const Graph& graph, const Node& node) {
   return true;
 }
 
-bool IsPositional(const Graph& graph, const Node& node) {
+bool HasAffineIndexing(const Graph& graph, const Node& node) {
   if (!IsStaticOp(node)) return false;
   switch (node.instruction->opcode()) {
     case Opcode::kBroadcast:
@@ -73,10 +73,11 @@ bool IsPositional(const Graph& graph, const Node& node) {
     case Opcode::kBitcast: {
       if (!IsPureBitcast(*node.instruction)) return false;
       const Shape &from = node.instruction->operand(0)->shape(), &to = node.instruction->shape();
-      return Pick(from.dims(), *LargerDimsInMemory(from)) == Pick(to.dims(), *LargerDimsInMemory(to));
+      return Pick(from.dims(), *NonUnitDimsInMemoryOrder(from)) ==
+             Pick(to.dims(), *NonUnitDimsInMemoryOrder(to));
     }
     case Opcode::kReshape:
-      return KeepsLargerDims(OperandShape(graph, node, 0), ResultShape(graph, node));
+      return HaveSameNonUnitDims(OperandShape(graph, node, 0), ResultShape(graph, node));
     default:
       return false;
   }
@@ -84,12 +85,12 @@ bool IsPositional(const Graph& graph, const Node& node) {
 
 namespace {
 
-// Other types for the same bytes.
-bool HasSameBytes(const Instruction& bitcast) {
+// True if operand and result are the same bytes, read as another type.
+bool IsByteIdentical(const Instruction& bitcast) {
   const Shape &from = bitcast.operand(0)->shape(), &to = bitcast.shape();
   if (bitcast.opcode() == Opcode::kBitcast && (from.layout() != nullptr || to.layout() != nullptr))
     return false;
-  // Signed integers of fewer than 8 bits fill their byte with the sign.
+  // Signed integers of fewer than 8 bits are stored sign-extended.
   const auto is_code = [](ElementType type) {
     return IsSubByte(type) && !(IsIntegral(type) && IsSigned(type));
   };
@@ -103,17 +104,17 @@ bool HasSameBytes(const Instruction& bitcast) {
 
 }  // namespace
 
-bool KeepsMemory(const Node& node) {
+bool IsNoOpReshape(const Node& node) {
   if (!IsStaticOp(node)) return false;
   const Instruction& instruction = *node.instruction;
   if (instruction.opcode() == Opcode::kReshape) return true;
-  if (instruction.opcode() == Opcode::kBitcastConvert) return HasSameBytes(instruction);
+  if (instruction.opcode() == Opcode::kBitcastConvert) return IsByteIdentical(instruction);
   if (instruction.opcode() == Opcode::kBitcast &&
       !instruction.operand(0)->shape().IsArray(instruction.shape().type()))
-    return HasSameBytes(instruction);
+    return IsByteIdentical(instruction);
   if (!IsPureBitcast(instruction)) return false;
-  const Index from = *LargerDimsInMemory(instruction.operand(0)->shape()),
-              to = *LargerDimsInMemory(instruction.shape());
+  const Index from = *NonUnitDimsInMemoryOrder(instruction.operand(0)->shape()),
+              to = *NonUnitDimsInMemoryOrder(instruction.shape());
   return std::is_sorted(from.begin(), from.end()) && std::is_sorted(to.begin(), to.end());
 }
 
@@ -121,7 +122,7 @@ bool IsDynamicSlice(const Node& node) {
   return IsStaticOp(node) && node.instruction->opcode() == Opcode::kDynamicSlice;
 }
 
-bool IsLookUp(const Graph& graph, const Node& node) {
+bool IsFusibleGather(const Graph& graph, const Node& node) {
   if (!IsStaticOp(node) || node.instruction->opcode() != Opcode::kGather) return false;
   const Instruction& gather = *node.instruction;
   const Shape &operand = OperandShape(graph, node, 0), &indices = OperandShape(graph, node, 1);
@@ -133,7 +134,7 @@ bool IsLookUp(const Graph& graph, const Node& node) {
          HasUnambiguousIndices(gather);
 }
 
-bool IsSingleWindow(const Node& gather) {
+bool HasSingleIndexVector(const Node& gather) {
   const Instruction& instruction = *gather.instruction;
   const Shape& indices = instruction.operand(1)->shape();
   for (int64_t d = 0; d < indices.rank(); ++d) {
@@ -153,7 +154,7 @@ bool HasInteriorPadding(const Node& pad) {
   return std::any_of(padding.begin(), padding.end(), [](const auto& p) { return p.interior > 0; });
 }
 
-bool TakesLoops(const Graph& graph, const Node& node, int32_t operand) {
+bool CanFuseOperand(const Graph& graph, const Node& node, int32_t operand) {
   if (!IsStaticOp(node)) return false;
   switch (node.instruction->opcode()) {
     case Opcode::kReduce:
@@ -168,7 +169,7 @@ bool TakesLoops(const Graph& graph, const Node& node, int32_t operand) {
     case Opcode::kScatter:
       return operand == 2 && FindLoopUpdate(*node.instruction).has_value();
     default:
-      return IsElementwise(graph, node) || IsPositional(graph, node);
+      return IsElementwise(graph, node) || HasAffineIndexing(graph, node);
   }
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Predicates on nodes that fusion and rewrites share.
+// Predicates on nodes that fusion and the rewrites share.
 
 #include <cstdint>
 #include <optional>
@@ -15,25 +15,26 @@ inline const Shape& OperandShape(const Graph& graph, const Node& node, int32_t i
 inline const Shape& ResultShape(const Graph& graph, const Node& node) {
   return graph.values[node.results[0]].shape;
 }
-// The dimensions of more than one element as they lie in memory, major ones first; nullopt where tiles or
-// padding make it more than an order.
-std::optional<Index> LargerDimsInMemory(const Shape& shape);
+// Returns the dimensions of size other than 1 in memory order, major ones first; nullopt if tiling or padding
+// makes the layout more than an order.
+std::optional<Index> NonUnitDimsInMemoryOrder(const Shape& shape);
 
-// What a node is to a loop.
-bool IsStaticOp(const Node& node);  // An instruction on arrays of static sizes.
+// True for an instruction on arrays of static sizes that the planner may compute itself.
+bool IsStaticOp(const Node& node);
 bool IsElementwise(const Graph& graph, const Node& node);
-bool IsPositional(const Graph& graph,
-                  const Node& node);  // broadcast, transpose, slice, reverse, iota, reshape by 1s
-// A reshape, or a bitcast to the same bytes: the result lies where the operand does.
-bool KeepsMemory(const Node& node);
+bool HasAffineIndexing(const Graph& graph,
+                       const Node& node);  // broadcast, transpose, slice, reverse, iota, reshape that adds or
+                                           // removes dimensions of size 1
+// True for a reshape, or a bitcast to the same bytes: the result may alias the operand.
+bool IsNoOpReshape(const Node& node);
 bool IsDynamicSlice(const Node& node);
-// A gather of at least one element, whose users may look each element up where the operand has it.
-bool IsLookUp(const Graph& graph, const Node& node);
-bool IsSingleWindow(const Node& gather);  // Of one vector of indices: a slice at a run-time position.
+// True for a gather of at least one element whose users can read the elements directly from its operand.
+bool IsFusibleGather(const Graph& graph, const Node& node);
+bool HasSingleIndexVector(const Node& gather);  // The gather is then a slice at a run-time position.
 bool IsConcatenate(const Node& node);
 bool IsPad(const Node& node);
 bool HasInteriorPadding(const Node& pad);
-// Kernels that walk each operand, or the first ones, in a loop that others may join.
-bool TakesLoops(const Graph& graph, const Node& node, int32_t operand);
+// True if the node iterates over this operand in a loop into which the operand's producer can be fused.
+bool CanFuseOperand(const Graph& graph, const Node& node, int32_t operand);
 
 }  // namespace hlo::plan

@@ -8,12 +8,13 @@
 
 namespace hlo::plan {
 
-// How often and where each value is used.
+// The users of each value.
 class Uses {
  public:
   explicit Uses(const Graph& graph);
   struct Use {
-    const Node* node;  // nullptr: the root's value, a predicate, a next state, a branch's result.
+    const Node*
+        node;  // nullptr: a result of the graph, a loop predicate, a next state, or the result of a branch.
     int32_t operand;
   };
   const std::vector<Use>& of(ValueId v) const { return uses_[v]; }

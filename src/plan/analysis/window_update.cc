@@ -7,7 +7,7 @@
 namespace hlo::plan {
 namespace {
 
-// By dimension of the operand: that of the updates, -1 for an inserted one.
+// Returns the dimension of the updates for each dimension of the operand; -1 for inserted ones.
 std::vector<int64_t> UpdateDims(const Instruction& scatter) {
   const IntList window_dims = scatter.Get<attr::update_window_dims>();
   std::vector<int64_t> dims;
@@ -19,8 +19,8 @@ std::vector<int64_t> UpdateDims(const Instruction& scatter) {
   return dims;
 }
 
-// Whether it scatters updates of the operand's type into one window of one operand.
-bool IsOneWindow(const Instruction& scatter) {
+// True if the scatter writes updates of the operand's type to one window of one operand.
+bool HasOneWindow(const Instruction& scatter) {
   if (scatter.operand_count() != 3 || !scatter.Get<attr::input_batching_dims>().empty()) return false;
   const Shape &operand = scatter.operand(0)->shape(), &indices = scatter.operand(1)->shape();
   const int64_t index_size = std::ssize(scatter.Get<attr::scatter_dims_to_operand_dims>());
@@ -33,21 +33,23 @@ bool IsOneWindow(const Instruction& scatter) {
 
 bool HasPlainLanes(ElementType type) { return cpu::IsStoredAsLane(type) && BitWidth(type) % 8 == 0; }
 
-// (old, update); no function: the update itself. nullopt where to_apply does more than one operation.
+// Returns the function of (old, update); an empty call if the update replaces the old value; nullopt if
+// to_apply is more than one operation.
 std::optional<cpu::TileCall> CombineOf(const Instruction& scatter) {
   const ElementType type = scatter.operand(0)->shape().type();
   const Computation& to_apply = *scatter.Get<attr::to_apply>();
   const Instruction& root = *to_apply.root();
   if (&root == to_apply.parameter(1)) return cpu::TileCall{};
-  if (!IsRegrouped(root) || !HasPlainLanes(type) || root.operand(0) != to_apply.parameter(0) ||
+  if (!IsReassociable(root) || !HasPlainLanes(type) || root.operand(0) != to_apply.parameter(0) ||
       root.operand(1) != to_apply.parameter(1))
     return std::nullopt;
   const cpu::TileCall combine = cpu::FindTileOp(root.opcode(), type);
   return combine.function == nullptr ? std::nullopt : std::optional(combine);
 }
 
-// Whether a window's elements lie side by side: whole behind the first dimension that it is longer in than 1.
-bool IsOneRun(const Index& sizes, const Shape& operand) {
+// True if the window is contiguous: it is whole in all dimensions behind the first one with more than one
+// element.
+bool IsContiguous(const Index& sizes, const Shape& operand) {
   int64_t d = 0;
   while (d < operand.rank() && sizes[d] == 1) ++d;
   for (++d; d < operand.rank(); ++d) {
@@ -59,7 +61,7 @@ bool IsOneRun(const Index& sizes, const Shape& operand) {
 }  // namespace
 
 std::optional<WindowUpdate> FindWindowUpdate(const Instruction& scatter) {
-  if (!IsOneWindow(scatter)) return std::nullopt;
+  if (!HasOneWindow(scatter)) return std::nullopt;
   const Shape &operand = scatter.operand(0)->shape(), &updates = scatter.operand(2)->shape();
   const std::optional<cpu::TileCall> combine = CombineOf(scatter);
   if (!HasPlainLanes(operand.type()) || !combine.has_value()) return std::nullopt;
@@ -69,8 +71,8 @@ std::optional<WindowUpdate> FindWindowUpdate(const Instruction& scatter) {
                       .index_type = scatter.operand(1)->shape().type(),
                       .count = Product(sizes),
                       .combine = *combine};
-  if (!IsOneRun(sizes, operand) || update.count == 0) return std::nullopt;
-  // A window larger than the operand, as in arrays without elements, fits nowhere.
+  if (!IsContiguous(sizes, operand) || update.count == 0) return std::nullopt;
+  // A window larger than the operand, for instance in an array without elements, fits nowhere.
   for (int64_t d = 0; d < operand.rank(); ++d) {
     if (sizes[d] > operand.dim(d)) return std::nullopt;
   }
@@ -81,8 +83,8 @@ std::optional<WindowUpdate> FindWindowUpdate(const Instruction& scatter) {
 }
 
 std::optional<LoopUpdate> FindLoopUpdate(const Instruction& scatter) {
-  constexpr int64_t kFewElements = 64;  // Others have quicker ways.
-  if (!IsOneWindow(scatter)) return std::nullopt;
+  constexpr int64_t kFewElements = 64;  // Smaller updates have faster kernels.
+  if (!HasOneWindow(scatter)) return std::nullopt;
   const Shape &operand = scatter.operand(0)->shape(), &updates = scatter.operand(2)->shape();
   const std::optional<cpu::TileCall> combine = CombineOf(scatter);
   if (Product(updates.dims()) <= kFewElements || !combine.has_value()) return std::nullopt;

@@ -1,6 +1,6 @@
 #pragma once
-// A scatter that changes one window, whose elements lie side by side: an update of a slice but for starts
-// outside, which are left out instead of clamped.
+// Scatters that update one window. Unlike in dynamic-update-slice, a window that is out of bounds is dropped,
+// not clamped.
 
 #include <cstdint>
 #include <optional>
@@ -13,21 +13,22 @@ namespace hlo::plan {
 
 struct WindowUpdate {
   ElementType type, index_type;
-  int64_t count = 1;  // Elements of the window.
+  int64_t count = 1;  // The number of elements in the window.
   struct Start {
-    int64_t max, stride;  // In elements.
+    int64_t max, stride;  // Both are in elements.
   };
-  std::vector<Start> starts = {};  // By number in the index.
-  cpu::TileCall combine = {};      // (old, update); no function: the update itself.
+  std::vector<Start> starts = {};  // Indexed by component of the index vector.
+  cpu::TileCall combine = {};      // The function of (old, update); empty: the update replaces the old value.
 };
 
 std::optional<WindowUpdate> FindWindowUpdate(const Instruction& scatter);
 
-// A scatter that changes one window of any form, for loops over its elements.
+// A scatter that updates one window of any form, for loops over its elements.
 struct LoopUpdate {
-  cpu::TileCall combine = {};     // (old, update); no function: the update itself.
-  std::vector<int64_t> max = {};  // By number in the index: the last place where the window fits.
-  std::vector<int64_t> update;    // By dimension of the operand: that of the update; -1: a single place.
+  cpu::TileCall combine = {};  // The function of (old, update); empty: the update replaces the old value.
+  std::vector<int64_t> max =
+      {};                       // The last start at which the window fits, by component of the index vector.
+  std::vector<int64_t> update;  // The dimension of the update for each dimension of the operand; -1: size 1.
 };
 std::optional<LoopUpdate> FindLoopUpdate(const Instruction& scatter);
 

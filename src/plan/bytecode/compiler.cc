@@ -23,14 +23,14 @@ namespace {
 using cpu::FramePlace;
 using cpu::SmallProgram;
 
-constexpr int64_t kMostWindowBytes = 256;
-constexpr int64_t kMostDotBytes = 128;  // Of each array.
+constexpr int64_t kMaxWindowBytes = 256;
+constexpr int64_t kMaxDotBytes = 128;  // The limit for each array.
 
 class Compiler {
  public:
-  Compiler(const Plan& plan, const FixedSlots& fixed, const CompileOptions& options)
-      : plan_(plan), fixed_(fixed), options_(options), places_(plan.arena_bytes) {
-    scratch_ = places_.New(ScratchBytes(plan.steps));
+  Compiler(const Plan& plan, const StableSlots& stable, const CompileOptions& options)
+      : plan_(plan), stable_(stable), options_(options), places_(plan.arena_bytes) {
+    scratch_ = places_.Allocate(ScratchBytes(plan.steps));
   }
 
   PlanCode Compile() {
@@ -48,32 +48,32 @@ class Compiler {
     }
     const Literal* constant = plan_.buffers[slot].constant;
     if (constant == nullptr) {
-      result_.imports.push_back({slot, offset, byte_count, places_.New(byte_count)});
+      result_.imports.push_back({slot, offset, byte_count, places_.Allocate(byte_count)});
       return result_.imports.back().to;
     }
-    // Many constants are the same numbers.
+    // Equal constants share one copy in the frame.
     const auto [known, is_new] = constants_.try_emplace(
         std::string(reinterpret_cast<const char*>(constant->data()) + offset, byte_count), 0);
     if (is_new) {
-      known->second = places_.New(byte_count);
+      known->second = places_.Allocate(byte_count);
       result_.imports.push_back({slot, offset, byte_count, known->second});
     }
     return known->second;
   }
-  // Where these bytes of a slot can be read now.
+  // Returns the place in the frame where the bytes of the slot can be read.
   FramePlace Read(Slot slot, int64_t offset, int64_t byte_count) {
-    if (fixed_.Contains(slot)) return static_cast<FramePlace>(plan_.buffers[slot].offset + offset);
-    if (fixed_.IsGiven(slot)) return Import(slot, offset, byte_count);
-    const FramePlace place = places_.Borrow(byte_count);
+    if (stable_.Contains(slot)) return static_cast<FramePlace>(plan_.buffers[slot].offset + offset);
+    if (stable_.IsInput(slot)) return Import(slot, offset, byte_count);
+    const FramePlace place = places_.AllocateTemporary(byte_count);
     result_.code.Load(place, slot, offset, cpu::StepCode::kNoAddress, byte_count);
     return place;
   }
 
-  // Whether the frame has room for what the program reads.
+  // True if the frame has room for the operands of the program.
   static bool IsInFrame(const cpu::TileProgram& program) {
     return program.small().has_value() && program.small()->count <= SmallProgram::kMostInFrame;
   }
-  // What the programs need besides buffers.
+  // Returns the scratch bytes that the programs need besides buffers.
   static int64_t ScratchBytes(const std::vector<Step>& steps) {
     int64_t bytes = 0;
     for (const Step& step : steps) {
@@ -103,19 +103,19 @@ class Compiler {
       else if (!Tiles(step) && !Scatter(step) && !Dot(step))
         Escape(&step);
       if (in_loop_)
-        known_.ForgetWrites(step);
+        cse_.InvalidateWrites(step);
       else
-        known_.ForgetAll();
+        cse_.InvalidateAll();
       places_.ReleaseAll();
     }
   }
 
   void Bind(cpu::StepCode::Label label) {
-    known_.ForgetAll();
+    cse_.InvalidateAll();
     result_.code.Bind(label);
   }
   void Escape(std::variant<const Step*, std::vector<Move>> what) {
-    known_.ForgetAll();
+    cse_.InvalidateAll();
     result_.code.Escape(static_cast<int32_t>(result_.escapes.size()));
     result_.escapes.push_back(std::move(what));
   }
@@ -136,18 +136,20 @@ class Compiler {
     in_loop_ = was_in_loop;
   }
 
-  // Next states that are computed where the state lies, from operation `first` on, need not be moved.
+  // Removes the moves of next states that are computed, from operation `first` on, directly where the state
+  // is stored.
   std::vector<Move> WithoutRetargeted(const std::vector<Move>& moves, int64_t first) {
     if (!options_.move_elimination) return moves;
     std::vector<Move> kept;
-    // A counter, which comes first as a rule, stands beside the test of the loop then.
+    // Moves are visited last first: the counter, usually the first state, is then updated next to the loop
+    // test.
     for (auto move_at = moves.rbegin(); move_at != moves.rend(); ++move_at) {
       const Move& move = *move_at;
       const int64_t sources = std::count_if(moves.begin(), moves.end(), [&](const Move& other) {
         return other.from == move.from || other.from == move.to;
       });
-      const bool alone = sources == 1 && fixed_.IsLastUse(move) && fixed_.Contains(move.to) &&
-                         fixed_.Contains(move.from) && fixed_.IsWrittenOnce(move.from) &&
+      const bool alone = sources == 1 && stable_.IsLastUse(move) && stable_.Contains(move.to) &&
+                         stable_.Contains(move.from) && stable_.IsWrittenOnce(move.from) &&
                          !result_.code.UsesArgument(first, move.from) &&
                          !result_.code.UsesArgument(first, move.to);
       const auto place = [&](Slot slot) { return static_cast<FramePlace>(plan_.buffers[slot].offset); };
@@ -159,11 +161,11 @@ class Compiler {
     return kept;
   }
 
-  // Where in the frame the slot may lie; those that change places may lie anywhere.
+  // Returns the bytes of the frame that the slot may occupy; exchanged slots may occupy any of them.
   cpu::StepCode::Bytes ExtentOf(Slot slot) const {
     const Buffer& buffer = plan_.buffers[slot];
     if (buffer.kind != Buffer::Kind::kArena) return {0, 0};
-    if (!fixed_.Contains(slot)) return {0, plan_.arena_bytes};
+    if (!stable_.Contains(slot)) return {0, plan_.arena_bytes};
     return {static_cast<FramePlace>(buffer.offset), buffer.byte_count};
   }
 
@@ -184,20 +186,20 @@ class Compiler {
     Bind(end);
   }
 
-  // Copies in an order in which each source is read before it changes.
+  // Emits the copies in an order in which each source is read before it is overwritten.
   void Moves(const std::vector<Move>& moves) {
     std::vector<Move> copies, others;
     for (const Move& move : moves) {
-      const bool from_frame = fixed_.Contains(move.from) || fixed_.IsGiven(move.from);
-      const bool is_copy = fixed_.Contains(move.to) && from_frame && Bytes(move.to) <= kSmall;
+      const bool from_frame = stable_.Contains(move.from) || stable_.IsInput(move.from);
+      const bool is_copy = stable_.Contains(move.to) && from_frame && Bytes(move.to) <= kMaxCopiedBytes;
       (is_copy ? copies : others).push_back(move);
     }
-    // Small values of others may be among the copied ones.
+    // The sources of the other moves may be among the copied values.
     const bool apart = std::none_of(others.begin(), others.end(),
-                                    [&](const Move& move) { return Bytes(move.to) <= kSmall; });
+                                    [&](const Move& move) { return Bytes(move.to) <= kMaxCopiedBytes; });
     if (!apart) return Escape(moves);
     if (!others.empty()) Escape(std::move(others));
-    std::vector<std::pair<FramePlace, FramePlace>> left;  // To, from.
+    std::vector<std::pair<FramePlace, FramePlace>> left;  // Pairs of destination and source.
     std::vector<int64_t> bytes;
     for (const Move& move : copies) {
       const auto to = static_cast<FramePlace>(plan_.buffers[move.to].offset);
@@ -211,8 +213,8 @@ class Compiler {
       };
       while (next < left.size() && is_source(left[next].first)) ++next;
       if (next == left.size()) {
-        // All in circles: one of them waits elsewhere.
-        const FramePlace saved = places_.Borrow(kSmall);
+        // All remaining copies form cycles: one source is saved to a temporary.
+        const FramePlace saved = places_.AllocateTemporary(kMaxCopiedBytes);
         const FramePlace overwritten = left[0].first;
         for (size_t k = 0; k < left.size(); ++k) {
           if (left[k].second != overwritten) continue;
@@ -227,7 +229,7 @@ class Compiler {
     }
   }
 
-  // A scatter of one window whose elements lie side by side: checked, not clamped. False for others.
+  // Compiles a scatter of one contiguous window, whose bounds are checked. Returns false for other steps.
   bool Scatter(const Step& step) {
     const auto* kernel = std::get_if<KernelStep>(&step.what);
     if (kernel == nullptr || step.instruction->opcode() != Opcode::kScatter) return false;
@@ -235,9 +237,9 @@ class Compiler {
     if (!update.has_value()) return false;
     const Slot operand = kernel->operands[0], result = kernel->results[0];
     const int64_t width = ByteCount(update->type), byte_count = update->count * width;
-    if (byte_count > kMostWindowBytes) return false;
+    if (byte_count > kMaxWindowBytes) return false;
     if (operand != result) {
-      if (!fixed_.Contains(result) || Bytes(result) > kMostWindowBytes) return false;
+      if (!stable_.Contains(result) || Bytes(result) > kMaxWindowBytes) return false;
       result_.code.Copy(static_cast<FramePlace>(plan_.buffers[result].offset),
                         Read(operand, 0, Bytes(result)), Bytes(result));
     }
@@ -245,7 +247,8 @@ class Compiler {
     const auto indices = static_cast<int64_t>(update->starts.size());
     const int64_t index_width = ByteCount(update->index_type);
     const FramePlace index = Read(kernel->operands[1], 0, indices * index_width);
-    const FramePlace address = places_.Borrow(sizeof(int64_t)), value = places_.Borrow(byte_count);
+    const FramePlace address = places_.AllocateTemporary(sizeof(int64_t)),
+                     value = places_.AllocateTemporary(byte_count);
     for (int64_t k = 0; k < indices; ++k) {
       const auto& [max, stride] = update->starts[k];
       result_.code.CheckedAddress(address, k > 0, static_cast<FramePlace>(index + k * index_width),
@@ -265,21 +268,21 @@ class Compiler {
     return true;
   }
 
-  // A product of a few elements, all of whose arrays are small. False for others.
+  // Compiles a dot of small arrays. Returns false for other steps.
   bool Dot(const Step& step) {
     const auto* kernel = std::get_if<KernelStep>(&step.what);
     if (kernel == nullptr || kernel->kernel.name != "small dot") return false;
     const Slot a = kernel->operands[0], b = kernel->operands[1], result = kernel->results[0];
     const int64_t byte_count = std::max({Bytes(a), Bytes(b), Bytes(result)});
     const std::optional<cpu::SmallDot> dot = FindSmallDot(*step.instruction);
-    if (!dot.has_value() || byte_count > kMostDotBytes || !fixed_.Contains(result)) return false;
+    if (!dot.has_value() || byte_count > kMaxDotBytes || !stable_.Contains(result)) return false;
     const FramePlace left = Read(a, 0, Bytes(a)), right = Read(b, 0, Bytes(b));
     result_.code.Dot(*dot, {Bytes(result), Bytes(a), Bytes(b)},
                      static_cast<FramePlace>(plan_.buffers[result].offset), left, right);
     return true;
   }
 
-  // False where a program of the step is not small.
+  // Returns false if a program of the step is not small.
   bool Tiles(const Step& step) {
     const auto* tiles = std::get_if<TileStep>(&step.what);
     if (tiles == nullptr) return false;
@@ -295,15 +298,15 @@ class Compiler {
     return true;
   }
 
-  // A run-time place: a constant distance and, unless it is kNoAddress, what lies in the frame.
+  // A run-time address: a constant offset plus, unless it is kNoAddress, the value at a place of the frame.
   struct Address {
     int64_t offset = 0;
     FramePlace place = cpu::StepCode::kNoAddress;
   };
 
-  // By the number of the starts.
+  // Returns the addresses, indexed by the number of the start.
   std::vector<Address> Addresses(const SmallProgram& program) {
-    std::vector<KnownPieces::Indices> keys(SmallProgram::kMostStarts + 1);
+    std::vector<LoadCse::Indices> keys(SmallProgram::kMostStarts + 1);
     std::vector<Address> addresses(keys.size());
     absl::flat_hash_map<Slot, ElementType> types;
     for (const SmallProgram::Start& start : program.starts) {
@@ -318,7 +321,7 @@ class Compiler {
     }
     for (size_t number = 0; number < keys.size(); ++number) {
       if (keys[number].empty()) continue;
-      const auto [place, is_new] = known_.Address(keys[number]);
+      const auto [place, is_new] = cse_.Address(keys[number]);
       bool adds = false;
       for (const auto& [slot, offset, max, stride] : keys[number]) {
         const ElementType type = types[slot];
@@ -331,7 +334,7 @@ class Compiler {
     return addresses;
   }
 
-  // One call from memory to memory.
+  // Compiles one call from memory to memory.
   void Row(const SmallProgram& program) {
     const std::vector<Address> addresses = Addresses(program);
     const auto place = [&](const SmallProgram::Place& where) -> cpu::StepCode::FarPlace {
@@ -344,40 +347,40 @@ class Compiler {
                           program.count,
                           place(call.out),
                           {place(call.in[0]), place(call.in[1]), place(call.in[2])}});
-    known_.ForgetLoads(call.out.argument);
+    cse_.InvalidateLoads(call.out.argument);
   }
 
   void Program(const SmallProgram& program) {
     const std::vector<Address> addresses = Addresses(program);
     const auto is_far = [&](const SmallProgram::Place& place) {
       return place.argument >= 0 &&
-             (place.start != 0 || !(fixed_.Contains(place.argument) || fixed_.IsGiven(place.argument)));
+             (place.start != 0 || !(stable_.Contains(place.argument) || stable_.IsInput(place.argument)));
     };
     const auto piece = [&](const SmallProgram::Place& place, int64_t count) {
       const Address& address = addresses[place.start];
-      return KnownPieces::Piece{place.argument, address.place, place.offset + address.offset,
-                                count * place.width};
+      return LoadCse::Piece{place.argument, address.place, place.offset + address.offset,
+                            count * place.width};
     };
-    const auto load = [&](FramePlace to, const KnownPieces::Piece& from) {
+    const auto load = [&](FramePlace to, const LoadCse::Piece& from) {
       result_.code.Load(to, from.slot, from.offset, from.address, from.byte_count);
     };
     const auto read = [&](const SmallProgram::Place& place, int64_t count) -> FramePlace {
       if (place.argument < 0) return scratch_ + static_cast<FramePlace>(place.offset);
       if (!is_far(place)) return Read(place.argument, place.offset, count * place.width);
-      const KnownPieces::Piece from = piece(place, count);
-      const auto [to, is_new] = known_.Load(from);
+      const LoadCse::Piece from = piece(place, count);
+      const auto [to, is_new] = cse_.Load(from);
       if (is_new) load(to, from);
       return to;
     };
     for (const SmallProgram::Call& call : program.calls) {
       const SmallProgram::Place& out = call.out;
-      const bool far = out.argument >= 0 && (out.start != 0 || !fixed_.Contains(out.argument));
+      const bool far = out.argument >= 0 && (out.start != 0 || !stable_.Contains(out.argument));
       FramePlace to = scratch_ + static_cast<FramePlace>(out.offset);
       if (far)
-        to = places_.Borrow(program.count * out.width);
+        to = places_.AllocateTemporary(program.count * out.width);
       else if (out.argument >= 0)
         to = static_cast<FramePlace>(plan_.buffers[out.argument].offset + out.offset);
-      // One element is spread; others stand where the results do.
+      // A splat reads a single element; other operands have as many elements as the result.
       const bool spreads = call.call.function == cpu::SplatTile(cpu::Lane::kF32).function;
       const bool copies = call.call.function == cpu::CopyTile(cpu::Lane::kF32).function;
       if (copies && !far && is_far(call.in[0])) {
@@ -392,28 +395,28 @@ class Compiler {
         const Address& address = addresses[out.start];
         result_.code.Store(to, out.argument, out.offset + address.offset, address.place,
                            program.count * out.width);
-        known_.ForgetLoads(out.argument);
+        cse_.InvalidateLoads(out.argument);
       }
     }
   }
 
   const Plan& plan_;
-  const FixedSlots& fixed_;
+  const StableSlots& stable_;
   const CompileOptions& options_;
   PlanCode result_;
-  FramePlaces places_;
-  KnownPieces known_{places_, options_.load_cse};
-  bool in_loop_ = false;  // Code that runs once keeps nothing for steps to come.
+  FrameAllocator places_;
+  LoadCse cse_{places_, options_.load_cse};
+  bool in_loop_ = false;  // Loads are reused only in loops: other code runs once.
   FramePlace scratch_ = -1;
-  absl::flat_hash_map<std::string, FramePlace> constants_;  // By their bytes.
+  absl::flat_hash_map<std::string, FramePlace> constants_;  // Keyed by their bytes.
 };
 
 }  // namespace
 
 void CompilePlan(Plan& plan, const CompileOptions& options) {
-  const FixedSlots fixed(plan);
+  const StableSlots stable(plan);
   if (plan.arena_bytes > std::numeric_limits<FramePlace>::max() / 2) return;
-  Compiler compiler(plan, fixed, options);
+  Compiler compiler(plan, stable, options);
   PlanCode code = compiler.Compile();
   if (code.code.op_count() == static_cast<int64_t>(code.escapes.size()) + 1) return;
   plan.arena_bytes = compiler.end();

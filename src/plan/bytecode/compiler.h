@@ -5,11 +5,11 @@
 
 namespace hlo::plan {
 
-// Makes the plan's code where it has steps that gain by it. Extends the arena; the steps must stay where they
-// are from then on.
+// Compiles the plan if it has steps that gain from it. The code extends the arena and points to the steps,
+// which must not move afterwards.
 struct CompileOptions {
-  bool load_cse = true;          // Reads again what the frame holds already.
-  bool move_elimination = true;  // Computes next states where the state is stored.
+  bool load_cse = true;          // Reuses values that are already in the frame.
+  bool move_elimination = true;  // Computes next states directly in the state's buffer.
 };
 void CompilePlan(Plan& plan, const CompileOptions& options = {});
 

@@ -1,6 +1,6 @@
 #pragma once
-// Places in the frame of a plan's code behind the arena: for good, until a step ends, or as long as what lies
-// there may be read again.
+// Allocates places in the frame behind the arena: permanently, for the duration of a step, or while a load
+// may be reused.
 
 #include <algorithm>
 #include <cstdint>
@@ -12,26 +12,26 @@
 
 namespace hlo::plan {
 
-class FramePlaces {
+class FrameAllocator {
  public:
-  explicit FramePlaces(int64_t end) : end_(end) {}
+  explicit FrameAllocator(int64_t end) : end_(end) {}
 
   int64_t end() const { return end_; }
 
-  // As aligned as elements of it can be.
-  cpu::FramePlace New(int64_t byte_count) {
+  // Aligns the place to the largest element that fits.
+  cpu::FramePlace Allocate(int64_t byte_count) {
     constexpr int64_t kAlignment = 16;
     const int64_t alignment = byte_count >= kAlignment ? kAlignment : byte_count > 4 ? 8 : 4;
     const int64_t place = (end_ + alignment - 1) / alignment * alignment;
     end_ = place + byte_count;
     return static_cast<cpu::FramePlace>(place);
   }
-  // Until ReleaseAll, or Release where it is kept.
-  cpu::FramePlace Borrow(int64_t byte_count) {
+  // Allocates a place until ReleaseAll, or until Release if it is kept.
+  cpu::FramePlace AllocateTemporary(int64_t byte_count) {
     std::vector<cpu::FramePlace>& free = free_[byte_count];
     cpu::FramePlace place = -1;
     if (free.empty()) {
-      place = New(byte_count);
+      place = Allocate(byte_count);
     } else {
       place = free.back();
       free.pop_back();
@@ -43,7 +43,7 @@ class FramePlaces {
     for (const auto& [byte_count, place] : borrowed_) free_[byte_count].push_back(place);
     borrowed_.clear();
   }
-  // What was borrowed.
+  // Exempts a temporary from ReleaseAll.
   void Keep(cpu::FramePlace place) {
     std::erase_if(borrowed_, [&](const auto& each) { return each.second == place; });
   }
@@ -51,7 +51,7 @@ class FramePlaces {
 
  private:
   int64_t end_;
-  absl::flat_hash_map<int64_t, std::vector<cpu::FramePlace>> free_;  // By bytes.
+  absl::flat_hash_map<int64_t, std::vector<cpu::FramePlace>> free_;  // Keyed by byte count.
   std::vector<std::pair<int64_t, cpu::FramePlace>> borrowed_;
 };
 

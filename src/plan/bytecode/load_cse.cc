@@ -8,29 +8,29 @@
 namespace hlo::plan {
 namespace {
 
-constexpr int64_t kMostBytes = 128;  // That stay for steps to come.
+constexpr int64_t kMaxBytes = 128;  // The limit for loads that stay available for later steps.
 
-int64_t ByteCount(const KnownPieces::Indices&) { return sizeof(int64_t); }
-int64_t ByteCount(const KnownPieces::Piece& piece) { return piece.byte_count; }
+int64_t ByteCount(const LoadCse::Indices&) { return sizeof(int64_t); }
+int64_t ByteCount(const LoadCse::Piece& piece) { return piece.byte_count; }
 
 }  // namespace
 
 template <class Map>
-KnownPieces::Known KnownPieces::Find(Map& map, const typename Map::key_type& what) {
-  if (!keeps_) return {places_.Borrow(ByteCount(what)), true};
+LoadCse::Known LoadCse::Find(Map& map, const typename Map::key_type& what) {
+  if (!enabled_) return {places_.AllocateTemporary(ByteCount(what)), true};
   const auto [entry, is_new] = map.try_emplace(what, 0);
   if (is_new) {
-    entry->second = places_.Borrow(ByteCount(what));
+    entry->second = places_.AllocateTemporary(ByteCount(what));
     places_.Keep(entry->second);
   }
   return {entry->second, is_new};
 }
 
-KnownPieces::Known KnownPieces::Address(const Indices& indices) { return Find(addresses_, indices); }
-KnownPieces::Known KnownPieces::Load(const Piece& piece) { return Find(loads_, piece); }
+LoadCse::Known LoadCse::Address(const Indices& indices) { return Find(addresses_, indices); }
+LoadCse::Known LoadCse::Load(const Piece& piece) { return Find(loads_, piece); }
 
 template <class Map, class Where>
-void KnownPieces::Forget(Map& map, Where&& where) {
+void LoadCse::Invalidate(Map& map, Where&& where) {
   absl::erase_if(map, [&](const auto& each) {
     if (!where(each)) return false;
     places_.Release(ByteCount(each.first), each.second);
@@ -38,11 +38,11 @@ void KnownPieces::Forget(Map& map, Where&& where) {
   });
 }
 
-void KnownPieces::ForgetLoads(Slot slot) {
-  Forget(loads_, [&](const auto& load) { return load.first.slot == slot; });
+void LoadCse::InvalidateLoads(Slot slot) {
+  Invalidate(loads_, [&](const auto& load) { return load.first.slot == slot; });
 }
 
-void KnownPieces::ForgetWrites(const Step& step) {
+void LoadCse::InvalidateWrites(const Step& step) {
   absl::flat_hash_set<Slot> written;
   VisitSlots(step, [&](const Slot& slot, bool is_write) {
     if (is_write) written.insert(slot);
@@ -50,20 +50,20 @@ void KnownPieces::ForgetWrites(const Step& step) {
   int64_t bytes = 0;
   for (const auto& [piece, place] : loads_) bytes += piece.byte_count;
   absl::flat_hash_set<cpu::FramePlace> forgotten;
-  Forget(addresses_, [&](const auto& address) {
+  Invalidate(addresses_, [&](const auto& address) {
     const bool changes = std::any_of(address.first.begin(), address.first.end(),
                                      [&](const auto& index) { return written.contains(std::get<0>(index)); });
     if (changes) forgotten.insert(address.second);
     return changes;
   });
-  Forget(loads_, [&](const auto& load) {
-    return bytes > kMostBytes || written.contains(load.first.slot) || forgotten.contains(load.first.address);
+  Invalidate(loads_, [&](const auto& load) {
+    return bytes > kMaxBytes || written.contains(load.first.slot) || forgotten.contains(load.first.address);
   });
 }
 
-void KnownPieces::ForgetAll() {
-  Forget(addresses_, [](const auto&) { return true; });
-  Forget(loads_, [](const auto&) { return true; });
+void LoadCse::InvalidateAll() {
+  Invalidate(addresses_, [](const auto&) { return true; });
+  Invalidate(loads_, [](const auto&) { return true; });
 }
 
 }  // namespace hlo::plan

@@ -1,6 +1,6 @@
 #pragma once
-// What code in a row has read already, and where it lies in the frame: pieces of arrays, and the places of
-// pieces that indices say.
+// Common subexpression elimination for loads: the loads and address computations of straight-line code whose
+// value is still in the frame.
 
 #include <cstdint>
 #include <tuple>
@@ -13,12 +13,12 @@
 
 namespace hlo::plan {
 
-class KnownPieces {
+class LoadCse {
  public:
-  // Without `keeps` nothing is known after the step that read it.
-  KnownPieces(FramePlaces& places, bool keeps) : places_(places), keeps_(keeps) {}
+  // If `enabled` is false, values are reused only within the step that loads them.
+  LoadCse(FrameAllocator& places, bool enabled) : places_(places), enabled_(enabled) {}
 
-  // Slot, offset, max and stride of each.
+  // The slot, offset, maximum and stride of each index.
   using Indices = std::vector<std::tuple<Slot, int64_t, int64_t, int64_t>>;
   struct Piece {
     Slot slot;
@@ -32,24 +32,24 @@ class KnownPieces {
   };
   struct Known {
     cpu::FramePlace place;
-    bool is_new;  // Nothing is there yet.
+    bool is_new;  // The place must be filled.
   };
   Known Address(const Indices& indices);
   Known Load(const Piece& piece);
 
-  void ForgetLoads(Slot slot);
-  // What the step changes is no longer known.
-  void ForgetWrites(const Step& step);
-  void ForgetAll();
+  void InvalidateLoads(Slot slot);
+  // Invalidates the loads from the slots that the step writes, and the addresses computed from them.
+  void InvalidateWrites(const Step& step);
+  void InvalidateAll();
 
  private:
   template <class Map>
   Known Find(Map& map, const typename Map::key_type& what);
   template <class Map, class Where>
-  void Forget(Map& map, Where&& where);
+  void Invalidate(Map& map, Where&& where);
 
-  FramePlaces& places_;
-  const bool keeps_;
+  FrameAllocator& places_;
+  const bool enabled_;
   absl::flat_hash_map<Indices, cpu::FramePlace> addresses_;
   absl::flat_hash_map<Piece, cpu::FramePlace> loads_;
 };

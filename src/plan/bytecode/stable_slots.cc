@@ -5,7 +5,7 @@
 
 namespace hlo::plan {
 
-void FixedSlots::Walk(std::vector<Step>& steps) {
+void StableSlots::Walk(std::vector<Step>& steps) {
   for (Step& step : steps) {
     if (auto* loop = std::get_if<LoopStep>(&step.what)) {
       Walk(loop->initial);
@@ -25,15 +25,15 @@ void FixedSlots::Walk(std::vector<Step>& steps) {
   }
 }
 
-void FixedSlots::Walk(std::vector<Move>& moves) {
+void StableSlots::Walk(std::vector<Move>& moves) {
   for (Move& move : moves) {
     ++writes_[move.to];
     if (!move.exchange) continue;
     const Buffer &to = plan_.buffers[move.to], &from = plan_.buffers[move.from];
-    const bool small =
-        to.kind == Buffer::Kind::kArena && from.kind == Buffer::Kind::kArena && to.byte_count <= kSmall;
+    const bool small = to.kind == Buffer::Kind::kArena && from.kind == Buffer::Kind::kArena &&
+                       to.byte_count <= kMaxCopiedBytes;
     move.exchange = !small;
-    if (small) interchangeable_.insert({move.to, move.from});
+    if (small) dead_sources_.insert({move.to, move.from});
     if (small) continue;
     ++writes_[move.from];
     exchanged_.insert({move.to, move.from});

@@ -1,5 +1,5 @@
 #pragma once
-// Which slots' memory stays where it is while the plan's code runs?
+// The slots whose address is constant while the plan's code runs.
 
 #include <cstdint>
 #include <utility>
@@ -11,21 +11,21 @@
 
 namespace hlo::plan {
 
-// Slots of the arena whose memory stays where it is, and others whose contents do.
-class FixedSlots {
+// Arena slots that are never exchanged, and inputs that are never overwritten.
+class StableSlots {
  public:
-  // Small buffers that would change places are copied from here on.
-  explicit FixedSlots(Plan& plan) : plan_(plan) { Walk(plan.steps); }
+  // Turns exchanges of small buffers into copies.
+  explicit StableSlots(Plan& plan) : plan_(plan) { Walk(plan.steps); }
   bool Contains(Slot slot) const {
     return plan_.buffers[slot].kind == Buffer::Kind::kArena && !exchanged_.contains(slot);
   }
-  // Whether nothing needs what the move leaves where it comes from.
-  bool IsLastUse(const Move& move) const { return interchangeable_.contains({move.to, move.from}); }
-  bool IsGiven(Slot slot) const {
+  // True if the source of the move is dead afterwards.
+  bool IsLastUse(const Move& move) const { return dead_sources_.contains({move.to, move.from}); }
+  bool IsInput(Slot slot) const {
     const Buffer::Kind kind = plan_.buffers[slot].kind;
     return (kind == Buffer::Kind::kParameter || kind == Buffer::Kind::kConstant) && !writes_.contains(slot);
   }
-  // Whether one step computes all that ever lies there.
+  // True if a single step writes the slot.
   bool IsWrittenOnce(Slot slot) const {
     const auto found = writes_.find(slot);
     return found != writes_.end() && found->second == 1;
@@ -38,7 +38,7 @@ class FixedSlots {
   Plan& plan_;
   absl::flat_hash_set<Slot> exchanged_;
   absl::flat_hash_map<Slot, int64_t> writes_;
-  absl::flat_hash_set<std::pair<Slot, Slot>> interchangeable_;
+  absl::flat_hash_set<std::pair<Slot, Slot>> dead_sources_;
 };
 
 }  // namespace hlo::plan

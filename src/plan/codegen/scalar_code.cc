@@ -11,7 +11,7 @@
 namespace hlo::plan {
 namespace {
 
-constexpr int kDeepest = 8;
+constexpr int kMaxDepth = 8;
 
 using cpu::TileValue;
 
@@ -31,56 +31,57 @@ void AddLeafTypes(const Shape& shape, std::vector<ElementType>* types) {
 }
 
 struct Context {
-  absl::Span<const int64_t> lanes = {};  // Arrays of these sizes count as scalars: one for each lane.
-  CodeFor runs = CodeFor::kTiles;
+  absl::Span<const int64_t> lanes = {};  // Arrays of this shape count as scalars: one per lane.
+  CodeTarget target = CodeTarget::kTiles;
   int depth = 0;
-  TileValue active = cpu::TileCode::kAll;  // Whether the code counts.
+  TileValue active = cpu::TileCode::kAll;  // The predicate under which the code runs.
 };
 
-// The values of scalar instructions, as they are appended to tile code.
+// Lowers scalar instructions to tile code.
 class ScalarCode {
  public:
-  // The leaves of an instruction's value.
+  // The values of the leaves of an instruction.
   using Values = std::vector<TileValue>;
 
   explicit ScalarCode(cpu::TileCode& code, const Context& context = {}) : code_(code), context_(context) {}
-  void Enter(const Instruction& instruction, Values values) { values_[&instruction] = std::move(values); }
+  void Bind(const Instruction& instruction, Values values) { values_[&instruction] = std::move(values); }
   bool Has(const Instruction& instruction) const { return values_.contains(&instruction); }
-  const Values& Of(const Instruction& instruction) const { return values_.at(&instruction); }
+  const Values& ValueOf(const Instruction& instruction) const { return values_.at(&instruction); }
 
-  // After its operands. False where it is no operation on scalars.
+  // Lowers an instruction whose operands have been lowered. Returns false if it is not an operation on
+  // scalars.
   bool Add(const Instruction& instruction) {
     if (Has(instruction)) return true;
     for (const Instruction* operand : instruction.operands()) {
       if (!Has(*operand)) return false;
     }
-    if (!IsOfLanes(instruction.shape())) return false;
-    std::optional<Values> values = ValuesOf(instruction);
+    if (!HasLaneShape(instruction.shape())) return false;
+    std::optional<Values> values = Lower(instruction);
     if (!values.has_value()) return false;
-    Enter(instruction, *std::move(values));
+    Bind(instruction, *std::move(values));
     return true;
   }
-  // All of a computation. nullopt as above.
+  // Lowers a whole computation. Returns nullopt if that fails.
   std::optional<Values> AddAll(const Computation& computation) {
     for (const Instruction* instruction : PostOrder(computation)) {
-      if (code_.value_count() > MostValues(context_.runs) || !Add(*instruction)) return std::nullopt;
+      if (code_.value_count() > MaxValues(context_.target) || !Add(*instruction)) return std::nullopt;
     }
-    return Of(*computation.root());
+    return ValueOf(*computation.root());
   }
 
-  // The tiles of so many values are kept side by side.
-  static int64_t MostValues(CodeFor runs) { return runs == CodeFor::kTiles ? 60 : 240; }
+  // Returns the limit on values: the interpreter keeps a tile for each of them.
+  static int64_t MaxValues(CodeTarget target) { return target == CodeTarget::kTiles ? 60 : 240; }
 
  private:
-  bool IsOfLanes(const Shape& shape) const {
+  bool HasLaneShape(const Shape& shape) const {
     if (shape.IsTuple()) {
       return std::all_of(shape.elements().begin(), shape.elements().end(),
-                         [&](const Shape& element) { return IsOfLanes(element); });
+                         [&](const Shape& element) { return HasLaneShape(element); });
     }
     return shape.IsArray() && (shape.IsScalar() || shape.dims() == context_.lanes);
   }
 
-  std::optional<Values> ValuesOf(const Instruction& instruction) {
+  std::optional<Values> Lower(const Instruction& instruction) {
     switch (instruction.opcode()) {
       case Opcode::kConstant:
         return Constant(instruction);
@@ -92,28 +93,28 @@ class ScalarCode {
       case Opcode::kWhile:
         return While(instruction);
       case Opcode::kTuple:
-        return Joined(Operands(instruction));
+        return Concatenated(Operands(instruction));
       case Opcode::kGetTupleElement:
         return Element(instruction);
       case Opcode::kOptBarrier:
-        return Of(*instruction.operand(0));
+        return ValueOf(*instruction.operand(0));
       case Opcode::kBroadcast:
       case Opcode::kReshape:
       case Opcode::kTranspose:
         if (!instruction.operand(0)->shape().IsScalar()) return std::nullopt;
-        return Of(*instruction.operand(0));
+        return ValueOf(*instruction.operand(0));
       default:
         if (!HasTileCall(instruction)) return std::nullopt;
-        return Values{ApplyInstruction(instruction, Joined(Operands(instruction)), code_)};
+        return Values{ApplyInstruction(instruction, Concatenated(Operands(instruction)), code_)};
     }
   }
 
   std::vector<Values> Operands(const Instruction& instruction) const {
     std::vector<Values> operands;
-    for (const Instruction* operand : instruction.operands()) operands.push_back(Of(*operand));
+    for (const Instruction* operand : instruction.operands()) operands.push_back(ValueOf(*operand));
     return operands;
   }
-  static Values Joined(const std::vector<Values>& parts) {
+  static Values Concatenated(const std::vector<Values>& parts) {
     Values all;
     for (const Values& part : parts) all.insert(all.end(), part.begin(), part.end());
     return all;
@@ -121,21 +122,22 @@ class ScalarCode {
   Values Element(const Instruction& instruction) const {
     const Shape& tuple = instruction.operand(0)->shape();
     const int64_t index = instruction.Get<attr::index>();
-    const auto* begin = Of(*instruction.operand(0)).data();
+    const auto* begin = ValueOf(*instruction.operand(0)).data();
     for (int64_t k = 0; k < index; ++k) begin += tuple.element(k).LeafCount();
     return {begin, begin + tuple.element(index).LeafCount()};
   }
 
   std::optional<Values> Called(const Computation& computation, const std::vector<Values>& arguments,
                                TileValue active) {
-    if (context_.depth == kDeepest) return std::nullopt;
-    ScalarCode inner(code_, {context_.lanes, context_.runs, context_.depth + 1, active});
+    if (context_.depth == kMaxDepth) return std::nullopt;
+    ScalarCode inner(code_, {context_.lanes, context_.target, context_.depth + 1, active});
     for (size_t i = 0; i < arguments.size(); ++i)
-      inner.Enter(*computation.parameter(static_cast<int64_t>(i)), arguments[i]);
+      inner.Bind(*computation.parameter(static_cast<int64_t>(i)), arguments[i]);
     return inner.AddAll(computation);
   }
 
-  // The last branch, unless another one is taken. Loops of branches that are not taken might never end.
+  // Computes all branches and selects one of the results. Loops in branches that are not taken are masked, as
+  // they might not terminate.
   std::optional<Values> Conditional(const Instruction& conditional) {
     const auto branches = conditional.called_computations();
     const std::vector<Values> operands = Operands(conditional);
@@ -170,7 +172,7 @@ class ScalarCode {
     }
     return selected;
   }
-  // By a pred, of which true is the first branch, or by number.
+  // True is the first branch of a pred; other conditionals select by number.
   TileValue IsBranch(const Instruction& conditional, TileValue choice, size_t number) {
     if (IsPred(conditional.operand(0)->shape().type())) return choice;
     const auto value = static_cast<int32_t>(number);
@@ -186,18 +188,19 @@ class ScalarCode {
   }
 
   std::optional<Values> While(const Instruction& loop) {
-    const Values& state = Of(*loop.operand(0));
-    if (context_.runs == CodeFor::kTiles || context_.depth == kDeepest || state.empty()) return std::nullopt;
-    std::optional<cpu::TileCode> condition = Turn(*loop.Get<attr::condition>(), state),
-                                 body = Turn(*loop.Get<attr::body>(), state);
+    const Values& state = ValueOf(*loop.operand(0));
+    if (context_.target == CodeTarget::kTiles || context_.depth == kMaxDepth || state.empty())
+      return std::nullopt;
+    std::optional<cpu::TileCode> condition = LoopCode(*loop.Get<attr::condition>(), state),
+                                 body = LoopCode(*loop.Get<attr::body>(), state);
     if (!condition.has_value() || !body.has_value()) return std::nullopt;
     const TileValue first = code_.Repeat({*std::move(condition), *std::move(body), context_.active}, state);
     Values after(state.size());
     for (size_t k = 0; k < after.size(); ++k) after[k] = first + static_cast<TileValue>(k);
     return after;
   }
-  // The code of a computation of the loop's state.
-  std::optional<cpu::TileCode> Turn(const Computation& computation, const Values& state) const {
+  // Lowers the condition or the body of a loop.
+  std::optional<cpu::TileCode> LoopCode(const Computation& computation, const Values& state) const {
     std::vector<cpu::Lane> inputs;
     Values arguments;
     for (const TileValue value : state) {
@@ -205,9 +208,9 @@ class ScalarCode {
       inputs.push_back(code_.lane(value));
     }
     cpu::TileCode code(inputs);
-    ScalarCode turn(code, {context_.lanes, context_.runs, context_.depth + 1});
-    turn.Enter(*computation.parameter(0), std::move(arguments));
-    const std::optional<Values> results = turn.AddAll(computation);
+    ScalarCode inner(code, {context_.lanes, context_.target, context_.depth + 1});
+    inner.Bind(*computation.parameter(0), std::move(arguments));
+    const std::optional<Values> results = inner.AddAll(computation);
     if (!results.has_value()) return std::nullopt;
     for (const TileValue result : *results) code.Yield(result);
     return code;
@@ -231,31 +234,31 @@ class ScalarCode {
   absl::flat_hash_map<const Instruction*, Values> values_;
 };
 
-bool IsScalarOf(const Shape& shape, ElementType type) { return shape.IsScalar() && shape.type() == type; }
+bool IsScalarOfType(const Shape& shape, ElementType type) { return shape.IsScalar() && shape.type() == type; }
 
 }  // namespace
 
 std::optional<cpu::TileCode> FindLaneCode(const Computation& computation, absl::Span<const int64_t> lanes,
-                                          CodeFor runs) {
-  constexpr size_t kMostParameters = 16;
+                                          CodeTarget target) {
+  constexpr size_t kMaxParameters = 16;
   const auto parameters = computation.parameters();
-  if (parameters.size() > kMostParameters) return std::nullopt;
+  if (parameters.size() > kMaxParameters) return std::nullopt;
   std::vector<cpu::Lane> inputs;
   for (const Instruction* parameter : parameters) {
     if (!parameter->shape().IsArray() || parameter->shape().dims() != lanes) return std::nullopt;
     inputs.push_back(cpu::LaneOf(parameter->shape().type()));
   }
   cpu::TileCode code(inputs);
-  ScalarCode values(code, {lanes, runs});
-  for (size_t k = 0; k < parameters.size(); ++k) values.Enter(*parameters[k], {static_cast<TileValue>(k)});
+  ScalarCode values(code, {lanes, target});
+  for (size_t k = 0; k < parameters.size(); ++k) values.Bind(*parameters[k], {static_cast<TileValue>(k)});
   const std::optional<ScalarCode::Values> results = values.AddAll(computation);
-  if (!results.has_value() || code.value_count() > ScalarCode::MostValues(runs)) return std::nullopt;
+  if (!results.has_value() || code.value_count() > ScalarCode::MaxValues(target)) return std::nullopt;
   for (const TileValue result : *results) code.Yield(result);
   return code;
 }
 
 std::optional<cpu::TileCode> FindCombinerCode(const Computation& to_apply,
-                                              absl::Span<const ElementType> types, CodeFor runs) {
+                                              absl::Span<const ElementType> types, CodeTarget target) {
   const auto parameters = to_apply.parameters();
   const size_t count = types.size();
   const Shape& result = to_apply.root()->shape();
@@ -264,37 +267,37 @@ std::optional<cpu::TileCode> FindCombinerCode(const Computation& to_apply,
       result.IsTuple() ? result.elements() : absl::MakeConstSpan(&result, 1);
   if (results.size() != count) return std::nullopt;
   for (size_t k = 0; k < count; ++k) {
-    if (!IsScalarOf(parameters[k]->shape(), types[k]) || !IsScalarOf(results[k], types[k]) ||
-        !IsScalarOf(parameters[count + k]->shape(), types[k]))
+    if (!IsScalarOfType(parameters[k]->shape(), types[k]) || !IsScalarOfType(results[k], types[k]) ||
+        !IsScalarOfType(parameters[count + k]->shape(), types[k]))
       return std::nullopt;
   }
-  return FindLaneCode(to_apply, {}, runs);
+  return FindLaneCode(to_apply, {}, target);
 }
 
 std::optional<cpu::TileCode> FindComparatorCode(const Computation& to_apply,
-                                                absl::Span<const ElementType> types, CodeFor runs) {
+                                                absl::Span<const ElementType> types, CodeTarget target) {
   const auto parameters = to_apply.parameters();
-  if (parameters.size() != 2 * types.size() || !IsScalarOf(to_apply.root()->shape(), ElementType::kPred))
+  if (parameters.size() != 2 * types.size() || !IsScalarOfType(to_apply.root()->shape(), ElementType::kPred))
     return std::nullopt;
   for (size_t k = 0; k < parameters.size(); ++k) {
-    if (!IsScalarOf(parameters[k]->shape(), types[k / 2])) return std::nullopt;
+    if (!IsScalarOfType(parameters[k]->shape(), types[k / 2])) return std::nullopt;
   }
-  return FindLaneCode(to_apply, {}, runs);
+  return FindLaneCode(to_apply, {}, target);
 }
 
 std::optional<cpu::TileCode> FindUnaryCode(const Instruction& root, const Instruction& parameter) {
-  constexpr int64_t kMostSteps = 48;
+  constexpr int64_t kMaxSteps = 48;
   cpu::TileCode code({cpu::LaneOf(parameter.shape().type())});
   ScalarCode values(code);
-  values.Enter(parameter, {0});
-  // Those that the root needs, each after its operands: definitions come before uses in the text.
+  values.Bind(parameter, {0});
+  // Lowers what precedes the root: definitions come before uses.
   for (const Instruction* instruction : PostOrder(*root.parent())) {
     if (instruction->opcode() == Opcode::kParameter) continue;
     values.Add(*instruction);
-    if (instruction == &root || code.step_count() > kMostSteps) break;
+    if (instruction == &root || code.step_count() > kMaxSteps) break;
   }
-  if (code.step_count() > kMostSteps || !values.Has(root)) return std::nullopt;
-  code.Yield(values.Of(root)[0]);
+  if (code.step_count() > kMaxSteps || !values.Has(root)) return std::nullopt;
+  code.Yield(values.ValueOf(root)[0]);
   return code;
 }
 

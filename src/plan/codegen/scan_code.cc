@@ -10,11 +10,11 @@ const Shape& ScannedShape(const Instruction& scan) {
   return has_input ? scan.operand(0)->shape() : ResultShapes(scan)[0];
 }
 
-std::optional<cpu::TileCode> FindScanCode(const Instruction& scan, CodeFor runs) {
+std::optional<cpu::TileCode> FindScanCode(const Instruction& scan, CodeTarget target) {
   const int64_t carries = scan.Get<attr::num_carries>();
   const absl::Span<const Shape> results = ResultShapes(scan);
   if (scan.operand_count() == carries && static_cast<int64_t>(results.size()) == carries) return std::nullopt;
-  // What is computed is of the declared types.
+  // The results must have the declared types.
   const Computation& to_apply = *scan.Get<attr::to_apply>();
   const Shape& root = to_apply.root()->shape();
   const absl::Span<const Shape> values = root.IsTuple() ? root.elements() : absl::MakeConstSpan(&root, 1);
@@ -30,7 +30,7 @@ std::optional<cpu::TileCode> FindScanCode(const Instruction& scan, CodeFor runs)
   for (int64_t d = 0; d < shape.rank(); ++d) {
     if (d != scan.Get<attr::dimensions>()[0]) others.push_back(shape.dim(d));
   }
-  return FindLaneCode(to_apply, others, runs);
+  return FindLaneCode(to_apply, others, target);
 }
 
 }  // namespace hlo::plan

@@ -1,5 +1,5 @@
 #pragma once
-// The to_apply of a scan as tile code.
+// Lowers the to_apply of a scan to tile code.
 
 #include <optional>
 
@@ -9,11 +9,11 @@
 
 namespace hlo::plan {
 
-// What the scan runs along: an input, else an output.
+// Returns the shape that the scan iterates over: that of an input, else of an output.
 const Shape& ScannedShape(const Instruction& scan);
 
-// Of (inputs..., carries...), a lane for each position of the other dimensions: (outputs..., carries...).
-// nullopt where it is more than such code, or not of the declared types.
-std::optional<cpu::TileCode> FindScanCode(const Instruction& scan, CodeFor runs = CodeFor::kTiles);
+// Lowers (inputs..., carries...) -> (outputs..., carries...), with a lane for each position of the other
+// dimensions. Returns nullopt if to_apply cannot be lowered or does not have the declared types.
+std::optional<cpu::TileCode> FindScanCode(const Instruction& scan, CodeTarget target = CodeTarget::kTiles);
 
 }  // namespace hlo::plan

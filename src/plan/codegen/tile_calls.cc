@@ -14,7 +14,7 @@ cpu::TileCall CallOf(const Instruction& instruction) {
   const ElementType from = instruction.operand(0)->shape().type(), to = instruction.shape().type();
   if (instruction.opcode() == Opcode::kStochasticConvert)
     return cpu::FindTileStochasticConvert(from, instruction.operand(1)->shape().type(), to);
-  // Operands of mixed precision are the reference's.
+  // The reference evaluates operands of mixed precision.
   const bool takes_predicate = instruction.opcode() == Opcode::kSelect;
   for (int64_t i = takes_predicate ? 2 : 1; i < instruction.operand_count(); ++i) {
     if (instruction.operand(i)->shape().type() !=
@@ -37,7 +37,7 @@ cpu::TileCall CallOf(const Instruction& instruction) {
                                                        instruction.Get<attr::mantissa_bits>())
                         : cpu::TileCall{};
     case Opcode::kBitcast:
-      // Where it is that, element by element.
+      // Without layouts a bitcast is elementwise.
       if (instruction.operand(0)->shape().layout() != nullptr || instruction.shape().layout() != nullptr)
         return {};
       return cpu::FindTileBitcast(from, to);
@@ -59,7 +59,7 @@ cpu::TileCall CallOf(const Instruction& instruction) {
   }
 }
 
-// Operations whose results need no rounding: they return one of their operands.
+// True if results need no rounding, as for operations that return one of their operands.
 bool IsExact(Opcode opcode) {
   switch (opcode) {
     case Opcode::kMaximum:
@@ -80,11 +80,11 @@ bool IsExact(Opcode opcode) {
 }
 
 bool NeedsRounding(const Instruction& instruction) {
-  // Integers may leave their range even so: -(-8) of s4.
+  // Even exact operations may leave the range of a small integer type: -(-8) of s4.
   return !IsExact(instruction.opcode()) || IsIntegral(instruction.shape().type());
 }
 
-// A conversion that at most rounds.
+// True for a conversion that is at most a rounding.
 bool KeepsLane(const Instruction& instruction) {
   return instruction.opcode() == Opcode::kConvert &&
          cpu::LaneOf(instruction.operand(0)->shape().type()) == cpu::LaneOf(instruction.shape().type());
@@ -149,7 +149,7 @@ cpu::TileValue Rounded(ElementType type, cpu::TileValue value, cpu::TileProgram&
   return round.function == nullptr ? value : program.Apply(round, cpu::LaneOf(type), {value});
 }
 
-bool IsRegrouped(const Instruction& root) {
+bool IsReassociable(const Instruction& root) {
   switch (root.opcode()) {
     case Opcode::kAdd:
     case Opcode::kMultiply:
@@ -168,7 +168,7 @@ bool IsRegrouped(const Instruction& root) {
 
 std::optional<ReduceCode> FindReduceCode(const Instruction& reduce) {
   const Computation& to_apply = *reduce.Get<attr::to_apply>();
-  // Arrays and inits of the parameters' types: else the reference converts.
+  // The reference converts operands that do not have the parameters' types.
   const auto count = static_cast<size_t>(reduce.operand_count() / 2);
   std::vector<ElementType> types;
   for (size_t k = 0; k < count; ++k) {
@@ -178,8 +178,8 @@ std::optional<ReduceCode> FindReduceCode(const Instruction& reduce) {
   std::optional<cpu::TileCode> code = FindCombinerCode(to_apply, types);
   if (!code.has_value()) return std::nullopt;
   const Instruction& root = *to_apply.root();
-  if (count > 1 || !IsRegrouped(root)) return ReduceCode{*std::move(code), cpu::Grouping::kNone, {}};
-  // A sum of small floats rounds once, at its end.
+  if (count > 1 || !IsReassociable(root)) return ReduceCode{*std::move(code), cpu::Grouping::kNone, {}};
+  // A sum of small floats is rounded once, at its end.
   const cpu::Lane lane = cpu::LaneOf(types[0]);
   cpu::TileCode regrouped({lane, lane});
   cpu::TileValue sum = regrouped.Apply(CallOf(root), lane, {0, 1});

@@ -1,5 +1,5 @@
 #pragma once
-// Instructions as operations on tiles.
+// Lowers instructions to operations on tiles.
 
 #include <optional>
 
@@ -9,28 +9,28 @@
 
 namespace hlo::plan {
 
-// Whether an elementwise instruction has a tile operation.
+// True if the instruction has an elementwise tile operation.
 bool HasTileCall(const Instruction& instruction);
-// Whether code on scalars is operations of that kind alone.
+// True if all instructions of the computation are elementwise operations on scalars.
 bool IsElementwiseCode(const Computation& computation);
-// Whether a map's code is.
+// True if the to_apply of a map is elementwise.
 bool IsElementwiseMap(const Instruction& map);
-// Appends it, with the rounding that its result type asks for.
+// Appends the instruction to the program and rounds the result to its type.
 cpu::TileValue ApplyInstruction(const Instruction& instruction, absl::Span<const cpu::TileValue> operands,
                                 cpu::TileProgram& program);
 cpu::TileValue ApplyInstruction(const Instruction& instruction, absl::Span<const cpu::TileValue> operands,
                                 cpu::TileCode& code);
 cpu::TileValue Rounded(ElementType type, cpu::TileValue value, cpu::TileProgram& program);
 
-// Whether the root of a to_apply is one operation on an accumulator and a value that may be grouped at will.
-bool IsRegrouped(const Instruction& root);
+// True if the root of a to_apply is one operation on an accumulator and a value that may be reassociated.
+bool IsReassociable(const Instruction& root);
 
-// A reduction's to_apply as tile code: accumulators, then values; nullopt where it is more than elementwise
-// operations on scalars.
+// The to_apply of a reduction as tile code of accumulators, then values; nullopt if it has other operations
+// than elementwise ones on scalars.
 struct ReduceCode {
   cpu::TileCode code;
   cpu::Grouping grouping;
-  cpu::TileCall fold;  // Of a whole tile, where there is one.
+  cpu::TileCall fold;  // Folds a whole tile, if there is such a function.
 };
 std::optional<ReduceCode> FindReduceCode(const Instruction& reduce);
 

@@ -1,14 +1,13 @@
 #pragma once
-// Loops over the result of a dot or convolution that nothing else needs join it: each block of the result
-// goes through the loop while it is in the cache, and the whole of it lies in memory never, or where the
-// loop's own result will.
+// GEMM fusion: loops over the operands or the result of a dot or convolution run in its prologue or epilogue,
+// block by block. The product itself is never stored as a whole, or shares its buffer with the loop's result.
 
 #include "plan/plan.h"
 
 namespace hlo::plan {
 
-// Joins steps of `plan` whose slots are value numbers still, where the product's result has at least so many
-// bytes.
-void JoinProductLoops(Plan& plan, int64_t least_bytes);
+// Fuses loops into products with results of at least `min_bytes` bytes. Slots of the steps are still value
+// numbers.
+void FuseGemms(Plan& plan, int64_t min_bytes);
 
 }  // namespace hlo::plan

@@ -1,8 +1,7 @@
 #pragma once
-// Which instructions become one loop? Elementwise ones and those that only choose other positions (broadcast,
-// transpose, slice, reverse, iota, pad, gather,
-// concatenate) join the one that uses them; kernels then read through
-// strides, up to edges, and where indices say.
+// Loop fusion: elementwise nodes and data movement (broadcast, transpose, slice, reverse, iota, pad, gather,
+// concatenate) are fused into the loops of their users, which read their operands through strides, edges and
+// indices.
 
 #include <cstdint>
 #include <vector>
@@ -13,50 +12,50 @@
 
 namespace hlo::plan {
 
-// More operations in one loop do not pay: their tiles no longer fit the cache.
-inline constexpr int32_t kMostInLoop = 96;
+// The tiles of larger loops do not fit the cache.
+inline constexpr int32_t kMaxOpsInLoop = 96;
 
-class Groups {
+class LoopFusion {
  public:
-  // Without `fuses` every node is computed by a step of its own.
-  Groups(const Graph& graph, const Uses& uses, bool fuses = true);
+  // If `enabled` is false, every node is a step of its own.
+  LoopFusion(const Graph& graph, const Uses& uses, bool fuses = true);
 
-  // Whether the node's value is computed by the loops of its users alone.
-  bool IsInlined(const Node& node) const { return inlined_.contains(&node); }
-  // Of an inlined elementwise node: the one whose loop computes it. nullptr for others, which several may
-  // compute.
+  // True if the node is computed in the loops of its users.
+  bool IsFused(const Node& node) const { return fused_.contains(&node); }
+  // Returns the node whose loop computes a fused elementwise node; nullptr for other nodes, which several
+  // loops may compute.
   const Node* RootOf(const Node& node) const;
-  // Whether anything needs the value.
-  bool IsUsed(ValueId v) const;
-  // Whether nothing needs the node.
+  // True if the value has a user that is not dead.
+  bool IsLive(ValueId v) const;
+  // True if the node is dead.
   bool IsDead(const Node& node) const { return dead_.contains(&node); }
 
  private:
   struct Path {
     const Node* root = nullptr;
-    int32_t operand = 0;   // Of roots that walk each operand in a loop of its own.
-    bool identity = true;  // Position for position.
-    bool expands = false;  // Through a broadcast.
-    bool piece = false;    // Through a concatenation, whose operands lie in memory.
+    int32_t operand = 0;      // The operand, for roots that have a loop for each.
+    bool identity = true;     // No index is changed.
+    bool broadcasts = false;  // It passes a broadcast.
+    bool piece = false;       // It passes a concatenation, whose operands must be in memory.
     bool operator==(const Path&) const = default;
   };
-  void Decide(const Node& node);
-  void FindInvariants();
-  static bool IsOnce(const std::vector<Path>& paths);
-  bool IsReadThrough(const Node& node, const std::vector<Path>& paths) const;
-  bool HasPiecesAtHand(const Node& concatenate) const;
-  bool Enlarges(const Node& pad) const;
-  // Whether the loop that computes a window for an update reads what that changes, other than where it
-  // writes.
-  bool ReadsElsewhere(const Node& update, ValueId window) const;
+  void Visit(const Node& node);
+  void FindLoopInvariants();
+  static bool IsComputedOnce(const std::vector<Path>& paths);
+  bool IsCheaperFused(const Node& node, const std::vector<Path>& paths) const;
+  bool HasStoredOperands(const Node& concatenate) const;
+  bool IsMostlyPadding(const Node& pad) const;
+  // True if the loop that computes a window reads the updated array at other positions than it writes.
+  bool ReadsOutsideWindow(const Node& update, ValueId window) const;
 
   const Graph& graph_;
   const Uses& uses_;
   const bool fuses_;
-  absl::flat_hash_map<const Node*, std::vector<Path>> paths_;  // Empty list: a root.
-  absl::flat_hash_map<const Node*, char> inlined_, dead_;
+  absl::flat_hash_map<const Node*, std::vector<Path>> paths_;  // Empty: a root.
+  absl::flat_hash_map<const Node*, char> fused_, dead_;
   absl::flat_hash_map<const Node*, int32_t> sizes_;
-  // What every turn of the loop around it computes alike; true: and takes longer than reading it.
+  // The nodes that are invariant in the enclosing loop; true if recomputing them costs more than reading
+  // them.
   absl::flat_hash_map<const Node*, bool> invariant_;
 };
 

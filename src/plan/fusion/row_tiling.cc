@@ -13,12 +13,12 @@
 namespace hlo::plan {
 namespace {
 
-constexpr int64_t kFewestRows = 16;
-constexpr int64_t kFewestElements = 32 << 10;  // Less stays in the cache by itself.
-// What is read and written for a block; more where many blocks remain.
-constexpr int64_t kBlockBytes = 64 << 10, kLargestBlock = 256 << 10, kManyBlocks = 32;
-constexpr int64_t kLongestRow = 256 << 10;  // In bytes; several blocks must fit the L2 cache.
-constexpr size_t kMostParts = 24, kFarthestPart = 32;
+constexpr int64_t kMinRows = 16;
+constexpr int64_t kMinElements = 32 << 10;  // Smaller arrays stay in the cache anyway.
+// The bytes of a block; it may be larger if many blocks remain.
+constexpr int64_t kBlockBytes = 64 << 10, kMaxBlockBytes = 256 << 10, kManyBlocks = 32;
+constexpr int64_t kMaxRowBytes = 256 << 10;  // Several blocks must fit the L2 cache.
+constexpr size_t kMaxParts = 24, kMaxDistance = 32;
 
 using Part = std::variant<cpu::TileProgram, cpu::ReduceProgram>;
 
@@ -27,7 +27,7 @@ const cpu::TileProgram& BodyOf(const Part& part) {
   return loop != nullptr ? *loop : std::get<cpu::ReduceProgram>(part).body;
 }
 
-// visit(argument, is_write) for all that a part reads and writes.
+// Calls visit(argument, is_write) for everything that the part reads and writes.
 template <class Visit>
 void VisitPart(Part& part, Visit&& visit) {
   const auto program = [&](cpu::TileProgram& p) {
@@ -45,7 +45,7 @@ void VisitPart(Part& part, Visit&& visit) {
   }
 }
 
-struct Walk {
+struct StridedDims {
   std::vector<int64_t> dims, strides;
   void Add(int64_t dim, int64_t stride) {
     if (dim == 1) return;
@@ -54,10 +54,11 @@ struct Walk {
   }
 };
 
-// How an access walks from row to row, and within a row; nullopt where rows do not end with dimensions.
-std::optional<std::pair<Walk, Walk>> SplitRows(const cpu::TileProgram& program, bool rows_are_outer,
-                                               const cpu::Access& access, int64_t rows) {
-  Walk along, within;
+// Splits an access into its strides over rows and within a row; nullopt if rows do not end with dimensions.
+std::optional<std::pair<StridedDims, StridedDims>> SplitRows(const cpu::TileProgram& program,
+                                                             bool rows_are_outer, const cpu::Access& access,
+                                                             int64_t rows) {
+  StridedDims along, within;
   if (rows_are_outer) {
     for (size_t d = 0; d < access.outer.size(); ++d) along.Add(program.outer_dims()[d], access.outer[d]);
     for (size_t d = 0; d < access.inner.size(); ++d) within.Add(program.inner_dims()[d], access.inner[d]);
@@ -76,9 +77,9 @@ std::optional<std::pair<Walk, Walk>> SplitRows(const cpu::TileProgram& program, 
   return std::pair(std::move(along), std::move(within));
 }
 
-// Whether row r touches nothing but elements [r * length, (r + 1) * length).
-bool StaysInRow(const cpu::TileProgram& program, bool rows_are_outer, const cpu::Access& access, int64_t rows,
-                int64_t length) {
+// True if row r accesses only the elements [r * length, (r + 1) * length).
+bool IsWithinRow(const cpu::TileProgram& program, bool rows_are_outer, const cpu::Access& access,
+                 int64_t rows, int64_t length) {
   const auto split = SplitRows(program, rows_are_outer, access, rows);
   if (!split.has_value() || !access.starts.empty() || !access.edges.empty()) return false;
   const auto& [along, within] = *split;
@@ -93,9 +94,9 @@ bool StaysInRow(const cpu::TileProgram& program, bool rows_are_outer, const cpu:
   return least >= 0 && most < length;
 }
 
-class Blocker {
+class RowTiler {
  public:
-  Blocker(Plan& plan, bool shares) : plan_(plan), shares_(shares), read_count_(CountReads(plan)) {}
+  RowTiler(Plan& plan, bool cse) : plan_(plan), cse_(cse), read_count_(CountReads(plan)) {}
 
   void Run(std::vector<Step>& steps) {
     for (Step& step : steps) {
@@ -108,7 +109,7 @@ class Blocker {
     }
     std::vector<Step> joined;
     for (size_t i = 0; i < steps.size();) {
-      const Group group = GroupFrom(steps, i);
+      const Group group = FindGroup(steps, i);
       if (group.members.size() < 2) {
         joined.push_back(std::move(steps[i++]));
         continue;
@@ -118,7 +119,7 @@ class Blocker {
         if (!std::binary_search(group.members.begin(), group.members.end(), k))
           joined.push_back(std::move(steps[k]));
       }
-      joined.push_back(Join(steps, group));
+      joined.push_back(FuseGroup(steps, group));
       i = last + 1;
     }
     steps = std::move(joined);
@@ -128,7 +129,7 @@ class Blocker {
   struct Group {
     int64_t rows = 0;
     std::vector<size_t> members;
-    // Of what is read or written row by row: the bytes of a row.
+    // The bytes of a row of each value that is accessed by rows.
     absl::flat_hash_map<ValueId, int64_t> row_bytes;
     absl::flat_hash_set<ValueId> read, written;
     int64_t bytes() const {
@@ -137,9 +138,9 @@ class Blocker {
     }
   };
 
-  ValueId Real(ValueId v) const { return plan_.graph.Resolve(v); }
+  ValueId Resolve(ValueId v) const { return plan_.graph.Resolve(v); }
 
-  // The rows of a reduction along them.
+  // Returns the number of rows of a row reduction; 0 for other steps.
   static int64_t RowsOf(const Step& step) {
     const auto* reduce = std::get_if<ReduceStep>(&step.what);
     return reduce != nullptr && reduce->program.TakesRows() ? reduce->program.kept_count() : 0;
@@ -154,15 +155,16 @@ class Blocker {
 
   int64_t ElementsOf(ValueId v) const { return *plan_.graph.values[v].shape.ElementCount(); }
 
-  // Those steps from `first` on that run together; one that does not fit may stay before all of them.
-  Group GroupFrom(std::vector<Step>& steps, size_t first) {
+  // Returns the steps from `first` on that can be fused; steps that do not fit may be moved before all of
+  // them.
+  Group FindGroup(std::vector<Step>& steps, size_t first) {
     Group group;
-    const size_t end = std::min(steps.size(), first + kFarthestPart);
+    const size_t end = std::min(steps.size(), first + kMaxDistance);
     for (size_t i = first; i < end && group.rows == 0; ++i) group.rows = RowsOf(steps[i]);
-    if (group.rows < kFewestRows || !HasRows(steps[first], group.rows)) return {};
+    if (group.rows < kMinRows || !HasRows(steps[first], group.rows)) return {};
     bool reduces = false;
     int64_t elements = 0;
-    for (size_t i = first; i < end && group.members.size() < kMostParts; ++i) {
+    for (size_t i = first; i < end && group.members.size() < kMaxParts; ++i) {
       if (HasRows(steps[i], group.rows) && Add(steps[i], i, &group)) {
         reduces |= std::holds_alternative<ReduceStep>(steps[i].what);
         const auto* loop = std::get_if<TileStep>(&steps[i].what);
@@ -170,15 +172,16 @@ class Blocker {
                             loop != nullptr
                                 ? loop->programs[0].inner_count()
                                 : group.rows * std::get<ReduceStep>(steps[i].what).program.reduced_count());
-      } else if (i == first || !MayComeBefore(steps[i], group)) {
+      } else if (i == first || !CanMoveBefore(steps[i], group)) {
         break;
       }
     }
-    return reduces && elements >= kFewestElements ? group : Group{};
+    return reduces && elements >= kMinElements ? group : Group{};
   }
 
-  // What reads nothing of the group, and updates nothing in place that the group may read.
-  bool MayComeBefore(Step& step, const Group& group) const {
+  // True if the step reads nothing that the group writes, and updates nothing in place that the group may
+  // read.
+  bool CanMoveBefore(Step& step, const Group& group) const {
     const auto* loop = std::get_if<TileStep>(&step.what);
     const auto* kernel = std::get_if<KernelStep>(&step.what);
     const bool computes = (loop != nullptr && loop->updated == kNoValue) ||
@@ -187,12 +190,12 @@ class Blocker {
     if (!computes) return false;
     bool reads = false;
     VisitSlots(step,
-               [&](int32_t& v, bool is_write) { reads |= !is_write && group.written.contains(Real(v)); });
+               [&](int32_t& v, bool is_write) { reads |= !is_write && group.written.contains(Resolve(v)); });
     return !reads;
   }
 
-  // Joins the group if all that the step reads of it lies in its own row, and if they have something in
-  // common.
+  // Adds the step if it reads values of the group only within its own row, and shares enough bytes with the
+  // group.
   bool Add(Step& step, size_t number, Group* group) const {
     absl::flat_hash_map<ValueId, int64_t> row_bytes = group->row_bytes;
     absl::flat_hash_set<ValueId> read, written;
@@ -202,12 +205,12 @@ class Blocker {
     const cpu::TileProgram& program =
         reduce != nullptr ? reduce->program.body : std::get<TileStep>(step.what).programs[0];
     program.VisitAccesses([&](const cpu::Access& access, bool is_store) {
-      VisitOthers(access, [&](int32_t argument) { fits &= !group->written.contains(Real(argument)); });
+      VisitOthers(access, [&](int32_t argument) { fits &= !group->written.contains(Resolve(argument)); });
       if (!access.IsArray()) return;
-      const ValueId v = Real(access.argument);
+      const ValueId v = Resolve(access.argument);
       const int64_t length = ElementsOf(v) / group->rows;
       const bool stays = ElementsOf(v) % group->rows == 0 &&
-                         StaysInRow(program, reduce != nullptr, access, group->rows, length);
+                         IsWithinRow(program, reduce != nullptr, access, group->rows, length);
       (is_store ? written : read).insert(v);
       fits &= stays || !(is_store || group->written.contains(v));
       if (!stays) return;
@@ -216,18 +219,18 @@ class Blocker {
     });
     if (reduce != nullptr) {
       for (const cpu::ReduceProgram::Result& result : reduce->program.results) {
-        fits &= !group->written.contains(Real(result.init));
-        written.insert(Real(result.output));
-        row_bytes[Real(result.output)] = ByteCount(result.output_type);
+        fits &= !group->written.contains(Resolve(result.init));
+        written.insert(Resolve(result.output));
+        row_bytes[Resolve(result.output)] = ByteCount(result.output_type);
       }
     }
-    // What waits for the steps between takes memory meanwhile, which has to be worth it.
+    // A step that is delayed extends live ranges, so it must share more.
     const bool is_next = group->members.empty() || group->members.back() + 1 == number;
     const int64_t least = group->members.empty() ? 0 : is_next ? 1 : group->bytes() / 2;
     if (!fits || shared_bytes < least) return false;
     Group grown = *group;
     grown.row_bytes = std::move(row_bytes);
-    if (grown.bytes() > kLongestRow) return false;
+    if (grown.bytes() > kMaxRowBytes) return false;
     grown.read.insert(read.begin(), read.end());
     grown.written.insert(written.begin(), written.end());
     grown.members.push_back(number);
@@ -235,7 +238,7 @@ class Blocker {
     return true;
   }
 
-  Step Join(std::vector<Step>& steps, const Group& group) {
+  Step FuseGroup(std::vector<Step>& steps, const Group& group) {
     RowsStep rows;
     Step step{steps[group.members.back()].instruction, {}};
     absl::flat_hash_map<ValueId, int64_t> reads_inside;
@@ -249,39 +252,40 @@ class Blocker {
       else
         rows.program.parts.emplace_back(std::move(std::get<TileStep>(member.what).programs[0]));
       VisitPart(rows.program.parts.back(), [&](int32_t& v, bool is_write) {
-        if (!is_write) ++reads_inside[Real(v)];
+        if (!is_write) ++reads_inside[Resolve(v)];
       });
     }
     rows.program.rows = group.rows;
     const auto rows_of = [&](int64_t bytes) { return bytes / std::max<int64_t>(group.bytes(), 1); };
     const int64_t block =
-        std::max(rows_of(kBlockBytes), std::min(rows_of(kLargestBlock), group.rows / kManyBlocks));
+        std::max(rows_of(kBlockBytes), std::min(rows_of(kMaxBlockBytes), group.rows / kManyBlocks));
     rows.program.block = std::clamp<int64_t>(block, 1, group.rows);
-    Number(group, reads_inside, &rows);
-    JoinParts(rows, shares_);
+    NumberArguments(group, reads_inside, &rows);
+    OptimizeRowParts(rows, cse_);
     step.what = std::move(rows);
     return step;
   }
 
-  // Arguments first, then what nobody else reads.
-  void Number(const Group& group, const absl::flat_hash_map<ValueId, int64_t>& reads_inside, RowsStep* rows) {
+  // Replaces values by argument numbers: operands and results, then the values that only this step reads.
+  void NumberArguments(const Group& group, const absl::flat_hash_map<ValueId, int64_t>& reads_inside,
+                       RowsStep* rows) {
     absl::flat_hash_map<ValueId, int32_t> number;
     std::vector<ValueId> kept;
     const auto each = [&](auto&& visit) {
       for (Part& part : rows->program.parts) VisitPart(part, visit);
     };
     each([&](int32_t& v, bool) {
-      if (!group.written.contains(Real(v)) && number.emplace(Real(v), rows->operands.size()).second)
-        rows->operands.push_back(Real(v));
+      if (!group.written.contains(Resolve(v)) && number.emplace(Resolve(v), rows->operands.size()).second)
+        rows->operands.push_back(Resolve(v));
     });
     each([&](int32_t& v, bool is_write) {
       if (!is_write) return;
-      const auto found = reads_inside.find(Real(v));
-      if ((found == reads_inside.end() ? 0 : found->second) == read_count_[Real(v)]) {
-        kept.push_back(Real(v));
+      const auto found = reads_inside.find(Resolve(v));
+      if ((found == reads_inside.end() ? 0 : found->second) == read_count_[Resolve(v)]) {
+        kept.push_back(Resolve(v));
       } else {
-        number[Real(v)] = static_cast<int32_t>(rows->operands.size() + rows->results.size());
-        rows->results.push_back(Real(v));
+        number[Resolve(v)] = static_cast<int32_t>(rows->operands.size() + rows->results.size());
+        rows->results.push_back(Resolve(v));
       }
     });
     rows->program.argument_count = static_cast<int32_t>(rows->operands.size() + rows->results.size());
@@ -289,12 +293,12 @@ class Blocker {
       number[v] = rows->program.argument_count + static_cast<int32_t>(rows->program.kept_bytes.size());
       rows->program.kept_bytes.push_back(group.row_bytes.at(v));
     }
-    each([&](int32_t& v, bool) { v = number.at(Real(v)); });
-    FindSharing(rows);
+    each([&](int32_t& v, bool) { v = number.at(Resolve(v)); });
+    FindAliases(rows);
   }
 
-  // A loop's result may take the place of an operand that it reads in the same places, and no part later.
-  static void FindSharing(RowsStep* rows) {
+  // A loop's result may alias an operand that it reads at the same elements and that no later part reads.
+  static void FindAliases(RowsStep* rows) {
     const auto operand_count = static_cast<int32_t>(rows->operands.size());
     std::vector<size_t> last_read(operand_count, 0);
     std::vector<bool> stays(operand_count, true);
@@ -313,15 +317,15 @@ class Blocker {
       });
       if (store_count != 1 || store->argument >= rows->program.argument_count) continue;
       for (int32_t v = 0; v < operand_count; ++v) {
-        if (last_read[v] == p && ReadsOwnPlaces(*rows, v, *loop, *store))
-          rows->sharing.push_back({store->argument - operand_count, v});
+        if (last_read[v] == p && ReadsWhereItStores(*rows, v, *loop, *store))
+          rows->aliases.push_back({store->argument - operand_count, v});
       }
     }
   }
 
-  // Whether all reads of the operand stay in their row, and those of the loop are where it stores.
-  static bool ReadsOwnPlaces(const RowsStep& rows, int32_t operand, const cpu::TileProgram& loop,
-                             const cpu::Access& store) {
+  // True if all reads of the operand stay in their row, and those of the loop are where it stores.
+  static bool ReadsWhereItStores(const RowsStep& rows, int32_t operand, const cpu::TileProgram& loop,
+                                 const cpu::Access& store) {
     const int64_t length = loop.inner_count() / rows.program.rows;
     bool fits = true, reads = false;
     for (const Part& part : rows.program.parts) {
@@ -330,8 +334,8 @@ class Blocker {
         VisitOthers(access, [&](int32_t argument) { fits &= argument != operand; });
         if (access.argument != operand) return;
         fits &= ByteCount(access.type) == ByteCount(store.type) &&
-                StaysInRow(body, std::holds_alternative<cpu::ReduceProgram>(part), access, rows.program.rows,
-                           length);
+                IsWithinRow(body, std::holds_alternative<cpu::ReduceProgram>(part), access, rows.program.rows,
+                            length);
         if (&body != &loop) return;
         reads = true;
         fits &= access.offset == store.offset && access.inner == store.inner;
@@ -344,12 +348,12 @@ class Blocker {
   }
 
   Plan& plan_;
-  const bool shares_;
+  const bool cse_;
   std::vector<int64_t> read_count_;
 };
 
 }  // namespace
 
-void BlockRows(Plan& plan, bool shares) { Blocker(plan, shares).Run(plan.steps); }
+void TileRows(Plan& plan, bool cse) { RowTiler(plan, cse).Run(plan.steps); }
 
 }  // namespace hlo::plan

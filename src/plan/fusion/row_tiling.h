@@ -1,6 +1,6 @@
 #pragma once
-// Reductions along rows, and the loops over the same rows around them, become one step that runs block of
-// rows by block of rows: a softmax reads and writes memory once.
+// Row tiling: reductions along rows and the loops over the same rows become one step that runs over blocks of
+// rows. A softmax then reads and writes memory once.
 
 #include <vector>
 
@@ -8,8 +8,8 @@
 
 namespace hlo::plan {
 
-// Joins steps of `plan` whose slots are value numbers still. With `shares`, parts of a step compute what they
-// have in common once.
-void BlockRows(Plan& plan, bool shares = true);
+// Fuses steps whose slots are still value numbers. With `cse`, the parts of a step share common
+// subexpressions.
+void TileRows(Plan& plan, bool cse = true);
 
 }  // namespace hlo::plan

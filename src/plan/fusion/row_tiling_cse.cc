@@ -16,61 +16,61 @@ using cpu::ReduceProgram;
 using cpu::TileProgram;
 using cpu::TileValue;
 
-constexpr int64_t kShortest = 128;
+constexpr int64_t kMinRowLength = 128;
 
 bool HasLongRows(const TileProgram& program, int64_t rows) {
   return program.outer_dims().size() == 1 && program.outer_count() == rows &&
-         program.inner_dims().size() == 1 && program.inner_count() >= kShortest;
+         program.inner_dims().size() == 1 && program.inner_count() >= kMinRowLength;
 }
 
 bool IsPlain(const Access& access) {
   return access.IsArray() && access.starts.empty() && access.edges.empty();
 }
-bool ReadAlike(const Access& a, const Access& b) {
+bool IsSameAccess(const Access& a, const Access& b) {
   return IsPlain(a) && IsPlain(b) && a.argument == b.argument && a.type == b.type && a.offset == b.offset &&
          a.outer == b.outer && a.inner == b.inner;
 }
 
-// Numbers for values of several programs, the same for those that are computed alike.
-class Numbers {
+// Value numbering across several programs.
+class ValueNumbering {
  public:
-  // By value; of values that are nothing like others, a number of their own.
+  // Returns the number of each value; equal computations have equal numbers.
   std::vector<int32_t> Of(const TileProgram& program) {
     std::vector<int32_t> numbers(program.steps().size(), -1);
     for (const TileProgram::Step& step : program.steps()) {
-      Known value{&program, &step, {-1, -1, -1}};
+      Entry value{&program, &step, {-1, -1, -1}};
       for (int k = 0; k < step.operand_count; ++k) value.in[k] = numbers[step.in[k]];
-      const auto found = std::find_if(known_.begin(), known_.end(),
-                                      [&](const Known& known) { return AreSame(known, value); });
-      numbers[step.out] = static_cast<int32_t>(found - known_.begin());
-      if (found == known_.end()) known_.push_back(value);
+      const auto found = std::find_if(entries_.begin(), entries_.end(),
+                                      [&](const Entry& known) { return AreSame(known, value); });
+      numbers[step.out] = static_cast<int32_t>(found - entries_.begin());
+      if (found == entries_.end()) entries_.push_back(value);
     }
     return numbers;
   }
 
  private:
-  struct Known {
+  struct Entry {
     const TileProgram* program;
     const TileProgram::Step* step;
     std::array<int32_t, 3> in;
   };
-  static bool AreSame(const Known& a, const Known& b) {
+  static bool AreSame(const Entry& a, const Entry& b) {
     const int32_t x = a.step->access, y = b.step->access;
-    if (x >= 0 || y >= 0) return x >= 0 && y >= 0 && ReadAlike(a.program->access(x), b.program->access(y));
+    if (x >= 0 || y >= 0) return x >= 0 && y >= 0 && IsSameAccess(a.program->access(x), b.program->access(y));
     return a.step->call.function == b.step->call.function &&
            a.step->call.parameter == b.step->call.parameter && a.in == b.in;
   }
 
-  std::vector<Known> known_;
+  std::vector<Entry> entries_;
 };
 
-// How a program is copied.
-struct Changes {
-  std::optional<std::pair<TileValue, Access>> load, store;  // A value is read instead, or stored too.
+// Changes that Copy applies to a program.
+struct CopyChanges {
+  std::optional<std::pair<TileValue, Access>> load, store;  // Replaces a value by a load; adds a store.
   bool yields_stored = false;
 };
-TileProgram Copy(const TileProgram& from, const Changes& changes) {
-  std::vector<bool> needed(from.steps().size(), false);  // By value.
+TileProgram Copy(const TileProgram& from, const CopyChanges& changes) {
+  std::vector<bool> needed(from.steps().size(), false);  // Indexed by value.
   for (const TileProgram::Stored& stored : from.stores()) needed[stored.value] = true;
   for (const TileValue value : from.yields()) needed[value] = true;
   const auto is_loaded = [&](TileValue value) {
@@ -106,8 +106,9 @@ bool IsPlain(const TileProgram& program) {
   return plain;
 }
 
-// The loop that also reduces what it stores, as `reduce` does; nullopt where that reads anything else.
-std::optional<TileProgram> Reduced(TileProgram loop, const ReduceProgram& reduce, int64_t rows) {
+// Returns the loop that also reduces what it stores, as `reduce` does; nullopt if `reduce` reads anything
+// else.
+std::optional<TileProgram> FusedReduction(TileProgram loop, const ReduceProgram& reduce, int64_t rows) {
   if (loop.outer_count() == 1) {
     std::optional<TileProgram> by_rows = loop.ByRows(loop.inner_count() / rows);
     if (by_rows.has_value()) loop = *std::move(by_rows);
@@ -117,7 +118,7 @@ std::optional<TileProgram> Reduced(TileProgram loop, const ReduceProgram& reduce
       reduce.pick != ReduceProgram::Pick::kNone)
     return std::nullopt;
   if (!HasLongRows(reduce.body, rows) ||
-      !ReadAlike(loop.access(loop.stores()[0].access), reduce.body.access(reduce.body.steps()[0].access)))
+      !IsSameAccess(loop.access(loop.stores()[0].access), reduce.body.access(reduce.body.steps()[0].access)))
     return std::nullopt;
   TileProgram joined = Copy(loop, {.yields_stored = true});
   if (!joined.Folds() || !cpu::ChainFold::KindOf(reduce.fold, joined.YieldsBF16()).has_value())
@@ -125,10 +126,10 @@ std::optional<TileProgram> Reduced(TileProgram loop, const ReduceProgram& reduce
   return joined;
 }
 
-// A value of a program, rounded to bf16, and the same of another one: cheaper to keep than to compute again.
+// Finds a value that both programs compute and round to bf16: storing it is cheaper than computing it again.
 std::optional<std::pair<TileValue, TileValue>> SharedValue(const TileProgram& program,
                                                            const TileProgram& other) {
-  Numbers numbers;
+  ValueNumbering numbers;
   const std::vector<int32_t> own = numbers.Of(program), others = numbers.Of(other);
   std::optional<std::pair<TileValue, TileValue>> found;
   for (const TileProgram::Step& step : program.steps()) {
@@ -143,25 +144,25 @@ std::optional<std::pair<TileValue, TileValue>> SharedValue(const TileProgram& pr
   return found;
 }
 
-// Long rows of which something stays the same are walked by themselves.
-void WalkRows(RowsStep& rows) {
+// Makes long rows the outer loop, where operands are invariant along rows.
+void MakeRowsOuter(RowsStep& rows) {
   for (auto& part : rows.program.parts) {
     auto* loop = std::get_if<TileProgram>(&part);
     if (loop == nullptr || loop->inner_dims().size() < 2) continue;
     const int64_t length = loop->inner_count() / rows.program.rows;
-    std::optional<TileProgram> by_rows = length < kShortest ? std::nullopt : loop->ByRows(length);
+    std::optional<TileProgram> by_rows = length < kMinRowLength ? std::nullopt : loop->ByRows(length);
     if (by_rows.has_value()) part = *std::move(by_rows);
   }
 }
 
-// A reduction of what the loop before it stores becomes one with it.
-void JoinWithLoops(RowsStep& rows) {
+// Fuses a reduction into the loop that stores its operand.
+void FuseReductions(RowsStep& rows) {
   auto& parts = rows.program.parts;
   for (size_t p = 0; p + 1 < parts.size(); ++p) {
     const auto* loop = std::get_if<TileProgram>(&parts[p]);
     auto* reduce = std::get_if<ReduceProgram>(&parts[p + 1]);
     if (loop == nullptr || reduce == nullptr) continue;
-    std::optional<TileProgram> body = Reduced(*loop, *reduce, rows.program.rows);
+    std::optional<TileProgram> body = FusedReduction(*loop, *reduce, rows.program.rows);
     if (!body.has_value()) continue;
     reduce->body = *std::move(body);
     parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(p));
@@ -169,8 +170,8 @@ void JoinWithLoops(RowsStep& rows) {
   }
 }
 
-// What a reduction computes on its way is kept for the next loop that needs it.
-void KeepShared(cpu::RowProgram& program, size_t p) {
+// Stores a value that a reduction computes for the next loop that needs it.
+void ReuseReductionValue(cpu::RowProgram& program, size_t p) {
   auto* reduce = std::get_if<ReduceProgram>(&program.parts[p]);
   if (reduce == nullptr || !HasLongRows(reduce->body, program.rows) || !IsPlain(reduce->body) ||
       !reduce->body.Folds() || !reduce->body.stores().empty())
@@ -196,10 +197,10 @@ void KeepShared(cpu::RowProgram& program, size_t p) {
 
 }  // namespace
 
-void JoinParts(RowsStep& rows, bool shares) {
-  WalkRows(rows);
-  JoinWithLoops(rows);
-  for (size_t p = 0; shares && p < rows.program.parts.size(); ++p) KeepShared(rows.program, p);
+void OptimizeRowParts(RowsStep& rows, bool cse) {
+  MakeRowsOuter(rows);
+  FuseReductions(rows);
+  for (size_t p = 0; cse && p < rows.program.parts.size(); ++p) ReuseReductionValue(rows.program, p);
 }
 
 }  // namespace hlo::plan

@@ -1,14 +1,13 @@
 #pragma once
-// How the parts of a step go over rows, and what they hand to each other: loops walk long rows by themselves,
-// a reduction of what a loop has just stored becomes part of the loop, and what two parts compute alike is
-// computed once.
+// Optimisations across the parts of a row-tiled step: long rows become loops of their own, reductions are
+// fused with the loop that produces their operand, and common subexpressions are computed once.
 
 #include "plan/plan.h"
 
 namespace hlo::plan {
 
-// Joins the parts of a step whose arguments are numbered. The bits of its results may change where it sums.
-// With `shares`, a loop reads values that a reduction before it has computed.
-void JoinParts(RowsStep& rows, bool shares);
+// Optimises the parts of a step whose arguments are numbered. Sums may be reassociated. With `cse`, a loop
+// reuses values that an earlier reduction computes.
+void OptimizeRowParts(RowsStep& rows, bool cse);
 
 }  // namespace hlo::plan

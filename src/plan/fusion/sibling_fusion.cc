@@ -8,9 +8,9 @@
 namespace hlo::plan {
 namespace {
 
-constexpr size_t kMostOpen = 8;       // Loops that a root is compared with.
-constexpr size_t kMostOutputs = 8;    // Each needs tiles of its own.
-constexpr int64_t kFewElements = 64;  // So short a loop costs less than to start it.
+constexpr size_t kMaxOpenLoops = 8;   // The number of candidates for each root.
+constexpr size_t kMaxOutputs = 8;     // Each output needs its own tiles.
+constexpr int64_t kFewElements = 64;  // Starting a loop costs more than so few elements.
 
 bool Contains(const std::vector<ValueId>& values, ValueId v) {
   return std::find(values.begin(), values.end(), v) != values.end();
@@ -18,8 +18,8 @@ bool Contains(const std::vector<ValueId>& values, ValueId v) {
 
 }  // namespace
 
-Merges::Merges(const Graph& graph, const Uses& uses, const Groups& groups, bool fuses)
-    : graph_(graph), uses_(uses), groups_(groups) {
+SiblingFusion::SiblingFusion(const Graph& graph, const Uses& uses, const LoopFusion& fusion, bool fuses)
+    : graph_(graph), uses_(uses), fusion_(fusion) {
   if (!fuses) return;
   for (const Block& block : graph.blocks) Visit(block);
   for (int32_t number = 0; number < static_cast<int32_t>(loops_.size()); ++number) {
@@ -29,20 +29,20 @@ Merges::Merges(const Graph& graph, const Uses& uses, const Groups& groups, bool 
   }
 }
 
-const MergedLoop* Merges::LoopOf(const Node& node) const {
+const FusedLoop* SiblingFusion::LoopOf(const Node& node) const {
   const auto found = loop_of_.find(&node);
   if (found == loop_of_.end()) return nullptr;
-  const MergedLoop& loop = loops_[found->second];
+  const FusedLoop& loop = loops_[found->second];
   return loop.roots.size() == 1 && loop.update == nullptr ? nullptr : &loop;
 }
 
-// The value whose elements an update has, in their order.
-ValueId Merges::SourceOf(ValueId update) const {
+// Returns the value that has the elements of the update in the same order.
+ValueId SiblingFusion::SourceOf(ValueId update) const {
   while (true) {
     const Node* node = graph_.values[update].node;
-    if (node == nullptr || !groups_.IsInlined(*node) || !IsPositional(graph_, *node)) return update;
+    if (node == nullptr || !fusion_.IsFused(*node) || !HasAffineIndexing(graph_, *node)) return update;
     const Instruction& instruction = *node->instruction;
-    bool keeps = KeepsMemory(*node);
+    bool keeps = IsNoOpReshape(*node);
     if (instruction.opcode() == Opcode::kBroadcast) {
       const IntList dims = instruction.Get<attr::dimensions>();
       keeps = std::is_sorted(dims.begin(), dims.end()) &&
@@ -53,16 +53,17 @@ ValueId Merges::SourceOf(ValueId update) const {
   }
 }
 
-// An update with what an open loop computes for others too is that loop's last store.
-bool Merges::JoinUpdate(const Node& node, bool varies, std::vector<Open>& open) {
+// Fuses an update with the open loop that computes its elements, as that loop's last store.
+bool SiblingFusion::FuseUpdate(const Node& node, bool is_variant, std::vector<OpenLoop>& open) {
   if (!IsStaticOp(node) || node.instruction->opcode() != Opcode::kDynamicUpdateSlice) return false;
   if (*OperandShape(graph_, node, 1).ElementCount() <= kFewElements) return false;
   const ValueId source = SourceOf(node.operands[1]);
-  const auto own = std::find_if(open.begin(), open.end(), [&](const Open& each) {
-    return each.varies == varies && Contains(each.outputs, source) && !Contains(each.reads, node.operands[0]);
+  const auto own = std::find_if(open.begin(), open.end(), [&](const OpenLoop& each) {
+    return each.is_variant == is_variant && Contains(each.outputs, source) &&
+           !Contains(each.reads, node.operands[0]);
   });
   if (own == open.end()) return false;
-  MergedLoop& loop = loops_[own->loop];
+  FusedLoop& loop = loops_[own->loop];
   loop.update = &node;
   loop.updating = source;
   loop_of_[&node] = own->loop;
@@ -70,16 +71,16 @@ bool Merges::JoinUpdate(const Node& node, bool varies, std::vector<Open>& open) 
   return true;
 }
 
-Merges::Loads Merges::LoadsOf(const Node& root, int64_t* op_count) const {
+SiblingFusion::Loads SiblingFusion::LoadsOf(const Node& root, int64_t* op_count) const {
   Loads loads;
-  absl::flat_hash_map<ValueId, bool> visited;  // Whether at the root's position alone.
+  absl::flat_hash_map<ValueId, bool> visited;  // True if it is read only at the root's position.
   const auto visit = [&](const auto& self, ValueId v, bool stays) -> void {
     if (v == kNoValue) return;
     const auto [known, is_new] = visited.emplace(v, stays);
     if (!is_new && (!known->second || stays)) return;
     known->second = stays;
     const Node* node = graph_.values[v].node;
-    if (node == nullptr || !groups_.IsInlined(*node)) {
+    if (node == nullptr || !fusion_.IsFused(*node)) {
       loads[v] = stays;
       return;
     }
@@ -98,25 +99,26 @@ Merges::Loads Merges::LoadsOf(const Node& root, int64_t* op_count) const {
   return loads;
 }
 
-// Whether iterations of the loop around the node compute different values. What they compute alike goes
-// before the loop, and must not be held back by what they do not.
-bool Merges::Varies(const Node& node) {
+// True if the node is not invariant in the enclosing loop. Invariant nodes are hoisted and must not be fused
+// with variant ones.
+bool SiblingFusion::IsLoopVariant(const Node& node) {
   const Node* loop = node.block->owner;
-  bool varies = node.has_effect || node.kind != Node::Kind::kOp;
+  bool is_variant = node.has_effect || node.kind != Node::Kind::kOp;
   for (const ValueId operand : node.operands) {
     const Node* producer = operand == kNoValue ? nullptr : graph_.values[operand].node;
     if (producer == nullptr) continue;
-    const auto known = varies_.find(producer);
-    varies |= producer == loop || (producer->block == node.block && known != varies_.end() && known->second);
+    const auto known = variant_.find(producer);
+    is_variant |=
+        producer == loop || (producer->block == node.block && known != variant_.end() && known->second);
   }
-  return varies_[&node] = varies;
+  return variant_[&node] = is_variant;
 }
 
-bool Merges::Takes(const Open& open, const Node& root, const Loads& loads, int64_t op_count,
-                   bool varies) const {
+bool SiblingFusion::CanFuse(const OpenLoop& open, const Node& root, const Loads& loads, int64_t op_count,
+                            bool is_variant) const {
   const Shape& shape = graph_.values[root.results[0]].shape;
-  if (open.varies != varies || open.op_count + op_count > kMostInLoop ||
-      open.outputs.size() >= kMostOutputs || !SameDimensions(graph_.values[open.outputs[0]].shape, shape))
+  if (open.is_variant != is_variant || open.op_count + op_count > kMaxOpsInLoop ||
+      open.outputs.size() >= kMaxOutputs || !SameDimensions(graph_.values[open.outputs[0]].shape, shape))
     return false;
   bool shares = *shape.ElementCount() <= kFewElements;
   for (const auto& [v, stays] : loads) {
@@ -129,29 +131,30 @@ bool Merges::Takes(const Open& open, const Node& root, const Loads& loads, int64
   return shares;
 }
 
-void Merges::Visit(const Block& block) {
-  std::vector<Open> open;
+void SiblingFusion::Visit(const Block& block) {
+  std::vector<OpenLoop> open;
   for (const Node* node : block.nodes) {
-    const bool varies = Varies(*node);
+    const bool is_variant = IsLoopVariant(*node);
     if (node->kind != Node::Kind::kOp) {
       open.clear();
       continue;
     }
-    if (groups_.IsDead(*node) || groups_.IsInlined(*node)) continue;
-    JoinUpdate(*node, varies, open);
+    if (fusion_.IsDead(*node) || fusion_.IsFused(*node)) continue;
+    FuseUpdate(*node, is_variant, open);
     int64_t op_count = 0;
-    // What only gives other dimensions may be the same memory, and no loop at all.
-    const bool is_loop = IsElementwise(graph_, *node) && !IsPositional(graph_, *node);
+    // A reshape may be an alias instead of a loop.
+    const bool is_loop = IsElementwise(graph_, *node) && !HasAffineIndexing(graph_, *node);
     const Loads loads = LoadsOf(*node, &op_count);
     auto taking = open.rend();
     if (is_loop) {
-      taking = std::find_if(open.rbegin(), open.rend(),
-                            [&](const Open& each) { return Takes(each, *node, loads, op_count, varies); });
+      taking = std::find_if(open.rbegin(), open.rend(), [&](const OpenLoop& each) {
+        return CanFuse(each, *node, loads, op_count, is_variant);
+      });
     }
     const int32_t joined = taking == open.rend() ? -1 : taking->loop;
-    // Who reads the others' values comes after them.
+    // This node reads the outputs of other loops, which must now stay before it.
     open.erase(std::remove_if(open.begin(), open.end(),
-                              [&](const Open& each) {
+                              [&](const OpenLoop& each) {
                                 return each.loop != joined &&
                                        std::any_of(loads.begin(), loads.end(), [&](const auto& load) {
                                          return Contains(each.outputs, load.first);
@@ -160,11 +163,11 @@ void Merges::Visit(const Block& block) {
                open.end());
     if (!is_loop) continue;
     if (joined < 0) {
-      if (open.size() == kMostOpen) open.erase(open.begin());
-      open.push_back({static_cast<int32_t>(loops_.size()), 0, varies, {}, {}, {}});
+      if (open.size() == kMaxOpenLoops) open.erase(open.begin());
+      open.push_back({static_cast<int32_t>(loops_.size()), 0, is_variant, {}, {}, {}});
       loops_.emplace_back();
     }
-    const auto own = std::find_if(open.begin(), open.end(), [&](const Open& each) {
+    const auto own = std::find_if(open.begin(), open.end(), [&](const OpenLoop& each) {
       return each.loop == (joined < 0 ? static_cast<int32_t>(loops_.size()) - 1 : joined);
     });
     own->op_count += op_count;
@@ -178,12 +181,12 @@ void Merges::Visit(const Block& block) {
   }
 }
 
-bool Merges::IsStored(const Node& root, int32_t loop) const {
+bool SiblingFusion::IsStored(const Node& root, int32_t loop) const {
   return std::any_of(uses_.of(root.results[0]).begin(), uses_.of(root.results[0]).end(),
                      [&](const Uses::Use& use) {
                        if (use.node == nullptr) return true;
-                       if (groups_.IsDead(*use.node)) return false;
-                       const Node* user = groups_.IsInlined(*use.node) ? groups_.RootOf(*use.node) : use.node;
+                       if (fusion_.IsDead(*use.node)) return false;
+                       const Node* user = fusion_.IsFused(*use.node) ? fusion_.RootOf(*use.node) : use.node;
                        if (user != nullptr && user == loops_[loop].update) return false;
                        const auto found = user == nullptr ? loop_of_.end() : loop_of_.find(user);
                        return found == loop_of_.end() || found->second != loop;

@@ -1,6 +1,6 @@
 #pragma once
-// Which loops run as one? Those over the same positions that read or compute something in common: a tile is
-// then used while it is in the cache, and a value that nothing else needs is never stored.
+// Sibling fusion: loops over the same positions that share operands or results become one loop. Tiles are
+// then read while they are in the cache, and values that nothing else reads are never stored.
 
 #include <cstdint>
 #include <deque>
@@ -13,46 +13,47 @@
 
 namespace hlo::plan {
 
-struct MergedLoop {
-  std::vector<const Node*> roots;  // In order; the loop runs in place of the last one.
-  std::vector<ValueId> stored;     // Those of their results that others need.
-  // A dynamic-update-slice with the elements of one of them, which comes last; nullptr: none.
+struct FusedLoop {
+  std::vector<const Node*> roots;  // In program order; the loop replaces the last one.
+  std::vector<ValueId> stored;     // The results that have other users.
+  // A dynamic-update-slice of one of the results, as the last store; nullptr: none.
   const Node* update = nullptr;
-  ValueId updating = kNoValue;  // The root's value.
+  ValueId updating = kNoValue;  // The value that the update stores.
 };
 
-class Merges {
+class SiblingFusion {
  public:
-  // Without `fuses` every root has a loop of its own.
-  Merges(const Graph& graph, const Uses& uses, const Groups& groups, bool fuses = true);
+  // If `enabled` is false, every root has its own loop.
+  SiblingFusion(const Graph& graph, const Uses& uses, const LoopFusion& fusion, bool fuses = true);
 
-  // The loop of a node that no other one computes, or of an update; nullptr where it has its loop for itself.
-  const MergedLoop* LoopOf(const Node& node) const;
+  // Returns the loop of a root or of an update; nullptr if it contains no other root.
+  const FusedLoop* LoopOf(const Node& node) const;
 
  private:
-  // A loop that may take further roots: nothing after it has read what it computes.
-  struct Open {
+  // A loop to which further roots can be added: no later node has read its outputs.
+  struct OpenLoop {
     int32_t loop;
     int64_t op_count = 0;
-    bool varies = false;
-    std::vector<ValueId> outputs, loads, reads;  // Loads at the loop's position alone; all.
+    bool is_variant = false;
+    std::vector<ValueId> outputs, loads, reads;  // Loads at the loop's position only; all loads.
   };
-  // What a root reads from memory, and whether only at its own position.
+  // The values that a root loads; true if only at its own position.
   using Loads = absl::flat_hash_map<ValueId, bool>;
   Loads LoadsOf(const Node& root, int64_t* op_count) const;
-  bool Varies(const Node& node);
-  bool Takes(const Open& open, const Node& root, const Loads& loads, int64_t op_count, bool varies) const;
+  bool IsLoopVariant(const Node& node);
+  bool CanFuse(const OpenLoop& open, const Node& root, const Loads& loads, int64_t op_count,
+               bool is_variant) const;
   bool IsStored(const Node& root, int32_t loop) const;
   ValueId SourceOf(ValueId update) const;
-  bool JoinUpdate(const Node& node, bool varies, std::vector<Open>& open);
+  bool FuseUpdate(const Node& node, bool is_variant, std::vector<OpenLoop>& open);
   void Visit(const Block& block);
 
   const Graph& graph_;
   const Uses& uses_;
-  const Groups& groups_;
-  std::deque<MergedLoop> loops_;
+  const LoopFusion& fusion_;
+  std::deque<FusedLoop> loops_;
   absl::flat_hash_map<const Node*, int32_t> loop_of_;
-  absl::flat_hash_map<const Node*, bool> varies_;
+  absl::flat_hash_map<const Node*, bool> variant_;
 };
 
 }  // namespace hlo::plan

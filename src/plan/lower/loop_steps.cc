@@ -8,7 +8,7 @@
 namespace hlo::plan {
 namespace {
 
-constexpr int64_t kFewestAround = 4096;  // Elements; a smaller result is filled as a whole.
+constexpr int64_t kMinAround = 4096;  // In elements; smaller results are filled as a whole.
 
 std::vector<int64_t> Iota(int64_t count) {
   std::vector<int64_t> result(count);
@@ -16,8 +16,9 @@ std::vector<int64_t> Iota(int64_t count) {
   return result;
 }
 
-// Positions of a shape that has the same elements in the same order, dimensions of size 1 apart.
-IndexMap BesidesOnes(const Shape& shape, const Shape& loop) {
+// Maps the positions of `loop` to those of a shape with the same elements in the same order, up to dimensions
+// of size 1.
+IndexMap WithoutUnitDims(const Shape& shape, const Shape& loop) {
   const IndexMap identity = IndexMap::Identity(loop.rank());
   IndexMap map;
   int64_t next = 0;
@@ -36,18 +37,18 @@ IndexMap BesidesOnes(const Shape& shape, const Shape& loop) {
 
 }  // namespace
 
-LoopBuilder LoopSteps::Builder(const Shape& shape) const {
-  return LoopBuilder(graph_, groups_, shape.dims(), Iota(shape.rank()), 0);
+TileBuilder LoopSteps::Builder(const Shape& shape) const {
+  return TileBuilder(graph_, fusion_, shape.dims(), Iota(shape.rank()), 0);
 }
-cpu::TileProgram LoopSteps::Finished(LoopBuilder& builder) {
+cpu::TileProgram LoopSteps::Finished(TileBuilder& builder) {
   fused_.insert(fused_.end(), builder.fused().begin(), builder.fused().end());
   builder.program().Finish();
   return std::move(builder.program());
 }
 
-cpu::TileProgram LoopSteps::Loops(const MergedLoop& loop) {
+cpu::TileProgram LoopSteps::Loops(const FusedLoop& loop) {
   const Shape& shape = ShapeOf(loop.roots[0]->results[0]);
-  LoopBuilder builder = Builder(shape);
+  TileBuilder builder = Builder(shape);
   for (const Node* root : loop.roots) {
     const ValueId result = root->results[0];
     const cpu::TileValue value = builder.Compute(*root);
@@ -57,13 +58,13 @@ cpu::TileProgram LoopSteps::Loops(const MergedLoop& loop) {
   }
   if (loop.update != nullptr) {
     if (loop.roots.back()->shown != nullptr) fused_.push_back(loop.roots.back()->shown);
-    const IndexMap map = BesidesOnes(ShapeOf(loop.update->operands[1]), shape);
+    const IndexMap map = WithoutUnitDims(ShapeOf(loop.update->operands[1]), shape);
     builder.program().Store(builder.Value(loop.updating), WindowOf(*loop.update, map, builder));
   }
   return Finished(builder);
 }
 
-cpu::Access LoopSteps::WindowOf(const Node& update, const IndexMap& map, const LoopBuilder& builder) const {
+cpu::Access LoopSteps::WindowOf(const Node& update, const IndexMap& map, const TileBuilder& builder) const {
   const ValueId result = update.results[0];
   cpu::Access access = builder.AccessOf(result, map);
   builder.AddStarts(absl::MakeConstSpan(update.operands).subspan(2), ShapeOf(result),
@@ -71,12 +72,12 @@ cpu::Access LoopSteps::WindowOf(const Node& update, const IndexMap& map, const L
   return access;
 }
 
-// The whole operand, which goes where it is updated in place.
+// Copies the whole operand; omitted if the update is in place.
 TileStep LoopSteps::CopyOf(ValueId operand, ValueId result) {
   TileStep step;
   step.updated = operand;
   step.result = result;
-  LoopBuilder whole = Builder(ShapeOf(result));
+  TileBuilder whole = Builder(ShapeOf(result));
   const IndexMap identity = IndexMap::Identity(ShapeOf(result).rank());
   whole.program().Store(whole.Value(operand), whole.AccessOf(result, identity));
   step.programs.push_back(Finished(whole));
@@ -86,11 +87,11 @@ TileStep LoopSteps::CopyOf(ValueId operand, ValueId result) {
 TileStep LoopSteps::UpdateSlice(const Node& node) {
   const ValueId operand = node.operands[0], result = node.results[0];
   TileStep step = CopyOf(operand, result);
-  if (const MergedLoop* loop = merges_.LoopOf(node)) {
+  if (const FusedLoop* loop = siblings_.LoopOf(node)) {
     step.programs.push_back(Loops(*loop));
     return step;
   }
-  LoopBuilder window = Builder(ShapeOf(node.operands[1]));
+  TileBuilder window = Builder(ShapeOf(node.operands[1]));
   window.program().Store(window.Value(node.operands[1]),
                          WindowOf(node, IndexMap::Identity(ShapeOf(result).rank()), window));
   step.programs.push_back(Finished(window));
@@ -102,7 +103,7 @@ TileStep LoopSteps::ScatterWindow(const Node& node, const LoopUpdate& update) {
   const Instruction& scatter = *node.instruction;
   const Shape& shape = ShapeOf(result);
   TileStep step = CopyOf(operand, result);
-  LoopBuilder window = Builder(ShapeOf(node.operands[2]));
+  TileBuilder window = Builder(ShapeOf(node.operands[2]));
   const IndexMap identity = IndexMap::Identity(ShapeOf(node.operands[2]).rank());
   IndexMap map = IndexMap::Identity(shape.rank());
   for (int64_t d = 0; d < shape.rank(); ++d) {
@@ -136,7 +137,7 @@ TileStep LoopSteps::Concatenate(const Node& node) {
   TileStep step;
   int64_t at = 0;
   for (ValueId operand : node.operands) {
-    LoopBuilder part = Builder(ShapeOf(operand));
+    TileBuilder part = Builder(ShapeOf(operand));
     IndexMap map = IndexMap::Identity(ShapeOf(result).rank());
     map.offset[dimension] = at;
     at += ShapeOf(operand).dim(dimension);
@@ -167,19 +168,19 @@ TileStep LoopSteps::Pad(const Node& node) {
   }
   const bool is_empty = std::find(dims.begin(), dims.end(), 0) != dims.end();
   TileStep step;
-  if (is_spaced || is_empty || *to.ElementCount() < kFewestAround)
+  if (is_spaced || is_empty || *to.ElementCount() < kMinAround)
     step.programs.push_back(Fill(node, {to.dims().begin(), to.dims().end()}, IndexMap::Identity(to.rank())));
   else
     FillAround(node, dims, write, &step);
   if (is_empty) return step;
-  LoopBuilder copy(graph_, groups_, dims, Iota(from.rank()), 0);
+  TileBuilder copy(graph_, fusion_, dims, Iota(from.rank()), 0);
   copy.program().Store(copy.Value(operand, read), copy.AccessOf(result, write));
   step.programs.push_back(Finished(copy));
   return step;
 }
 
 cpu::TileProgram LoopSteps::Fill(const Node& pad, const std::vector<int64_t>& dims, const IndexMap& places) {
-  LoopBuilder fill(graph_, groups_, dims, Iota(static_cast<int64_t>(dims.size())), 0);
+  TileBuilder fill(graph_, fusion_, dims, Iota(static_cast<int64_t>(dims.size())), 0);
   fill.program().Store(fill.Value(pad.operands[1], IndexMap::Scalar()),
                        fill.AccessOf(pad.results[0], places));
   return Finished(fill);

@@ -1,5 +1,5 @@
 #pragma once
-// The steps that are loops: where their results go, and what reductions make of them.
+// Lowers fused loops, updates and reductions to steps.
 
 #include <utility>
 #include <vector>
@@ -16,40 +16,40 @@ namespace hlo::plan {
 
 class LoopSteps {
  public:
-  LoopSteps(const Graph& graph, const Groups& groups, const Merges& merges)
-      : graph_(graph), groups_(groups), merges_(merges) {}
+  LoopSteps(const Graph& graph, const LoopFusion& fusion, const SiblingFusion& siblings)
+      : graph_(graph), fusion_(fusion), siblings_(siblings) {}
 
-  cpu::TileProgram Loops(const MergedLoop& loop);
+  cpu::TileProgram Loops(const FusedLoop& loop);
   ReduceStep Reduce(const Node& node, ReduceCode code);
-  // The whole operand, unless it is updated in place, and then the window.
+  // Copies the operand, unless the update is in place, and then writes the window.
   TileStep UpdateSlice(const Node& node);
-  // The same of a scatter, which leaves out a window that does not fit.
+  // Likewise for a scatter, which drops a window that is out of bounds.
   TileStep ScatterWindow(const Node& node, const LoopUpdate& update);
   TileStep Concatenate(const Node& node);
-  // The padding value where no element of the operand goes, and those elements that negative padding leaves.
+  // Fills the padding and copies the elements that negative padding keeps.
   TileStep Pad(const Node& node);
 
-  // The instructions of the loops that were made since, but for the last one of each.
+  // Returns the fused instructions of the loops since the last call, without the last one of each.
   std::vector<const Instruction*> TakeFused() { return std::exchange(fused_, {}); }
 
  private:
   const Shape& ShapeOf(ValueId v) const { return graph_.values[v].shape; }
-  LoopBuilder Builder(const Shape& shape) const;
-  cpu::TileProgram Finished(LoopBuilder& builder);
-  // A pad's value at these places of its result.
+  TileBuilder Builder(const Shape& shape) const;
+  cpu::TileProgram Finished(TileBuilder& builder);
+  // Stores the padding value at these places of the result.
   cpu::TileProgram Fill(const Node& pad, const std::vector<int64_t>& dims, const IndexMap& places);
-  // Before and behind a box along each dimension; along the next one only within the box.
+  // Fills the padding before and behind a box, dimension by dimension.
   void FillAround(const Node& pad, absl::Span<const int64_t> box, const IndexMap& at, TileStep* step);
   TileStep CopyOf(ValueId operand, ValueId result);
-  // Where the update goes whose positions are those of the window under the map.
-  cpu::Access WindowOf(const Node& update, const IndexMap& map, const LoopBuilder& builder) const;
-  // Whether the second operand of a reduction counts along the dimension.
+  // Returns the access to the updated window, whose positions the map gives.
+  cpu::Access WindowOf(const Node& update, const IndexMap& map, const TileBuilder& builder) const;
+  // True if the second operand of the reduction is an iota along the dimension.
   bool IsIotaAlong(const Node& reduce, int64_t dimension) const;
-  cpu::TileProgram RowsInParts(const Node& node, int64_t dimension, int64_t parts);
+  cpu::TileProgram SplitRows(const Node& node, int64_t dimension, int64_t parts);
 
   const Graph& graph_;
-  const Groups& groups_;
-  const Merges& merges_;
+  const LoopFusion& fusion_;
+  const SiblingFusion& siblings_;
   std::vector<const Instruction*> fused_;
 };
 

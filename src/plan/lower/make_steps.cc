@@ -17,8 +17,8 @@ namespace {
 
 class StepMaker {
  public:
-  StepMaker(Graph& graph, const Groups& groups, const Merges& merges)
-      : graph_(graph), groups_(groups), merges_(merges), loops_(graph, groups, merges) {}
+  StepMaker(Graph& graph, const LoopFusion& fusion, const SiblingFusion& siblings)
+      : graph_(graph), fusion_(fusion), siblings_(siblings), loops_(graph, fusion, siblings) {}
 
   std::vector<Step> Make(const Block& block) {
     std::vector<Step> steps;
@@ -28,7 +28,7 @@ class StepMaker {
         Loop(*node, &steps);
       else if (node->kind == Node::Kind::kConditional)
         steps.push_back({node->instruction, Branch(*node)});
-      else if (!groups_.IsDead(*node) && !groups_.IsInlined(*node))
+      else if (!fusion_.IsDead(*node) && !fusion_.IsFused(*node))
         Op(*node, &steps);
       if (steps.size() > count) steps.back().node = node;
       if (std::vector<const Instruction*> fused = loops_.TakeFused(); !fused.empty())
@@ -41,9 +41,9 @@ class StepMaker {
   const Shape& ShapeOf(ValueId v) const { return graph_.values[v].shape; }
 
   void Op(const Node& node, std::vector<Step>* steps) {
-    if (IsElementwise(graph_, node) || IsPositional(graph_, node) || IsDynamicSlice(node)) {
-      if (IsPositional(graph_, node) && KeepsMemory(node) && Alias(node)) return;
-      if (const MergedLoop* loop = merges_.LoopOf(node)) {
+    if (IsElementwise(graph_, node) || HasAffineIndexing(graph_, node) || IsDynamicSlice(node)) {
+      if (HasAffineIndexing(graph_, node) && IsNoOpReshape(node) && TryAlias(node)) return;
+      if (const FusedLoop* loop = siblings_.LoopOf(node)) {
         if (loop->roots.back() == &node && loop->update == nullptr)
           steps->push_back({Shown(node), TileStep{{loops_.Loops(*loop)}}});
         return;
@@ -51,7 +51,7 @@ class StepMaker {
       steps->push_back({Shown(node), TileStep{{loops_.Loops({{&node}, {node.results[0]}})}}});
       return;
     }
-    if (node.only_reference) {
+    if (node.needs_reference) {
       steps->push_back({node.instruction, Reference(node)});
       return;
     }
@@ -59,7 +59,7 @@ class StepMaker {
       case Opcode::kBitcast:
       case Opcode::kBitcastConvert:
       case Opcode::kReshape:
-        if (KeepsMemory(node) && Alias(node)) return;
+        if (IsNoOpReshape(node) && TryAlias(node)) return;
         break;
       case Opcode::kReduce:
         if (auto code = FindReduceCode(*node.instruction)) {
@@ -105,11 +105,11 @@ class StepMaker {
     return step;
   }
 
-  // A reshape of a value at hand is the same buffer. Values that loops compute are not at hand.
-  bool Alias(const Node& node) {
+  // A reshape of a stored value is an alias. Fused values are not stored.
+  bool TryAlias(const Node& node) {
     const Node* producer = graph_.values[node.operands[0]].node;
-    if (producer != nullptr && groups_.IsInlined(*producer)) return false;
-    graph_.values[node.results[0]].same_as = node.operands[0];
+    if (producer != nullptr && fusion_.IsFused(*producer)) return false;
+    graph_.values[node.results[0]].replaced_by = node.operands[0];
     return true;
   }
 
@@ -124,15 +124,15 @@ class StepMaker {
     steps->push_back({node.instruction, std::move(loop)});
   }
 
-  // Whose limit is in memory, where it is no constant.
+  // Returns the counted loop if its limit is a constant or stored.
   std::optional<CountedLoop> Counted(const Node& node) const {
     std::optional<CountedLoop> counted = FindCountedLoop(graph_, node);
     if (!counted.has_value()) return counted;
     const Node* producer = graph_.values[counted->limit].node;
-    return producer != nullptr && groups_.IsInlined(*producer) ? std::nullopt : counted;
+    return producer != nullptr && fusion_.IsFused(*producer) ? std::nullopt : counted;
   }
 
-  // Steps that compute the same in every iteration go before the loop.
+  // Hoists loop-invariant steps out of the loop.
   void Hoist(LoopStep& loop, std::vector<Step>* before) {
     absl::flat_hash_set<ValueId> varying;
     for (const Move& move : loop.next) varying.insert(graph_.Resolve(move.to));
@@ -194,28 +194,29 @@ class StepMaker {
   }
 
   Graph& graph_;
-  const Groups& groups_;
-  const Merges& merges_;
+  const LoopFusion& fusion_;
+  const SiblingFusion& siblings_;
   LoopSteps loops_;
 };
 
 }  // namespace
 
-std::vector<Step> MakeSteps(Graph& graph, const Groups& groups, const Merges& merges, const Block& block) {
-  return StepMaker(graph, groups, merges).Make(block);
+std::vector<Step> MakeSteps(Graph& graph, const LoopFusion& fusion, const SiblingFusion& siblings,
+                            const Block& block) {
+  return StepMaker(graph, fusion, siblings).Make(block);
 }
 
-void SaveMemory(const Groups& groups, std::vector<Step>& steps) {
+void EliminateDeadKernelResults(const LoopFusion& fusion, std::vector<Step>& steps) {
   for (Step& step : steps) {
     if (auto* loop = std::get_if<LoopStep>(&step.what)) {
-      SaveMemory(groups, loop->condition);
-      SaveMemory(groups, loop->body);
+      EliminateDeadKernelResults(fusion, loop->condition);
+      EliminateDeadKernelResults(fusion, loop->body);
     } else if (auto* branch = std::get_if<BranchStep>(&step.what)) {
-      for (BranchStep::Branch& each : branch->branches) SaveMemory(groups, each.steps);
+      for (BranchStep::Branch& each : branch->branches) EliminateDeadKernelResults(fusion, each.steps);
     } else if (auto* kernel = std::get_if<KernelStep>(&step.what)) {
       kernel->kernel.updated = std::max(kernel->kernel.updated, kernel->kernel.replaced);
       for (Slot& result : kernel->results) {
-        if (kernel->kernel.skips_unused && result != kNoValue && !groups.IsUsed(result)) result = kNoValue;
+        if (kernel->kernel.skips_unused && result != kNoValue && !fusion.IsLive(result)) result = kNoValue;
       }
     }
   }

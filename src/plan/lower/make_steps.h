@@ -1,6 +1,6 @@
 #pragma once
-// From the graph to steps: every node that no loop of another one computes becomes a step of its own. Slots
-// are value numbers still; assign_buffers.h turns them into buffers.
+// Lowers the graph to steps: every node that is not fused into another one becomes a step. Slots are still
+// value numbers, which AssignBuffers replaces.
 
 #include "plan/fusion/loop_fusion.h"
 #include "plan/fusion/sibling_fusion.h"
@@ -8,11 +8,12 @@
 
 namespace hlo::plan {
 
-// The steps of a block, inner blocks included.
-std::vector<Step> MakeSteps(Graph& graph, const Groups& groups, const Merges& merges, const Block& block);
+// Returns the steps of a block, those of inner blocks included.
+std::vector<Step> MakeSteps(Graph& graph, const LoopFusion& fusion, const SiblingFusion& siblings,
+                            const Block& block);
 
-// Uses what the CPU's kernels allow beyond those of other devices: results that nothing needs are left out,
-// and others may take the place of operands.
-void SaveMemory(const Groups& groups, std::vector<Step>& steps);
+// Drops unused results of kernels and marks results that may overwrite operands; both hold for CPU kernels
+// only.
+void EliminateDeadKernelResults(const LoopFusion& fusion, std::vector<Step>& steps);
 
 }  // namespace hlo::plan

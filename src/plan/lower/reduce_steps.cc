@@ -12,16 +12,16 @@ std::vector<ElementType> TypesOf(const Instruction& reduce) {
   for (int64_t k = 0; k < reduce.operand_count() / 2; ++k) types.push_back(reduce.operand(k)->shape().type());
   return types;
 }
-bool IsAssociative(const Instruction& reduce, const ReduceCode& code, Among among) {
-  return plan::IsAssociative(*reduce.Get<attr::to_apply>(), code.code, TypesOf(reduce), among);
+bool IsAssociative(const Instruction& reduce, const ReduceCode& code, ValueSet values_in) {
+  return plan::IsAssociative(*reduce.Get<attr::to_apply>(), code.code, TypesOf(reduce), values_in);
 }
 
-// Into how many parts of equal length, side by side in a tile, a row is cut; 1: too short, or without
-// divisor.
+// Returns the number of equal parts into which a row is split, to reduce them side by side in a tile; 1: the
+// row is too short or has no such divisor.
 int64_t PartCount(int64_t length) {
-  constexpr int64_t kMost = 128, kFewest = 16;
-  if (length < 2 * kFewest) return 1;
-  for (int64_t parts = std::min(kMost, length / 2); parts >= kFewest; --parts) {
+  constexpr int64_t kMax = 128, kMin = 16;
+  if (length < 2 * kMin) return 1;
+  for (int64_t parts = std::min(kMax, length / 2); parts >= kMin; --parts) {
     if (length % parts == 0) return parts;
   }
   return 1;
@@ -41,7 +41,7 @@ ReduceStep LoopSteps::Reduce(const Node& node, ReduceCode code) {
     (is_reduced ? reduced_dims : kept_dims).push_back(d);
     if (!is_reduced) kept_count *= shape.dim(d);
   }
-  // Rows where the elements that are combined lie side by side.
+  // The reduction runs by rows if the reduced elements are contiguous.
   int64_t last = shape.rank() - 1;
   while (last > 0 && shape.dim(last) == 1) --last;
   const bool minor_reduced = last >= 0 && std::find(reduced.begin(), reduced.end(), last) != reduced.end();
@@ -49,18 +49,20 @@ ReduceStep LoopSteps::Reduce(const Node& node, ReduceCode code) {
   bool rows = code.grouping == cpu::Grouping::kAny && ((minor_reduced && !short_rows) || kept_count == 1);
   int64_t parts = 1;
   const bool may_pick = minor_reduced && !short_rows && reduced_dims.size() == 1 && IsIotaAlong(node, last);
-  const Among among = code.grouping != cpu::Grouping::kNone || IsAssociative(reduce, code, Among::kAll)
-                          ? Among::kAll
-                          : Among::kNumbers;
-  PickRule rule;
+  const ValueSet values_in =
+      code.grouping != cpu::Grouping::kNone || IsAssociative(reduce, code, ValueSet::kAll)
+          ? ValueSet::kAll
+          : ValueSet::kNumbers;
+  ArgMinMaxRule rule;
   if (code.grouping == cpu::Grouping::kNone) {
-    if (may_pick && (among == Among::kAll || IsAssociative(reduce, code, among)))
-      rule = FindPick(*reduce.Get<attr::to_apply>(), code.code, TypesOf(reduce), among);
-    if (among == Among::kAll) code.grouping = cpu::Grouping::kNeighbours;
-    // One dimension that lies side by side.
+    if (may_pick && (values_in == ValueSet::kAll || IsAssociative(reduce, code, values_in)))
+      rule = FindArgMinMax(*reduce.Get<attr::to_apply>(), code.code, TypesOf(reduce), values_in);
+    if (values_in == ValueSet::kAll) code.grouping = cpu::Grouping::kNeighbours;
+    // A single contiguous dimension is reduced.
     if (rule.pick != cpu::ReduceProgram::Pick::kNone)
       rows = true;
-    else if (among == Among::kAll && minor_reduced && Product(shape.dims()) == kept_count * shape.dim(last))
+    else if (values_in == ValueSet::kAll && minor_reduced &&
+             Product(shape.dims()) == kept_count * shape.dim(last))
       parts = PartCount(shape.dim(last));
   }
   std::vector<cpu::ReduceProgram::Result> results;
@@ -70,30 +72,30 @@ ReduceStep LoopSteps::Reduce(const Node& node, ReduceCode code) {
   }
   if (parts > 1) {
     const int64_t length = shape.dim(last) / parts;
-    return {{RowsInParts(node, last, parts), true, std::move(code.code), code.grouping, code.fold,
+    return {{SplitRows(node, last, parts), true, std::move(code.code), code.grouping, code.fold,
              std::move(results), length}};
   }
   std::vector<int64_t> order = rows ? kept_dims : reduced_dims;
   const auto outer = static_cast<int64_t>(order.size());
   const std::vector<int64_t>& inner = rows ? reduced_dims : kept_dims;
   order.insert(order.end(), inner.begin(), inner.end());
-  LoopBuilder builder(graph_, groups_, shape.dims(), order, outer);
+  TileBuilder builder(graph_, fusion_, shape.dims(), order, outer);
   for (size_t k = 0; k < count; ++k) builder.program().Yield(builder.Value(node.operands[k]));
   return {{Finished(builder), rows, std::move(code.code), code.grouping, code.fold, std::move(results), 1,
            rule.pick, rule.picks_last_value,
-           among == Among::kNumbers && rule.pick != cpu::ReduceProgram::Pick::kNone}};
+           values_in == ValueSet::kNumbers && rule.pick != cpu::ReduceProgram::Pick::kNone}};
 }
 
 bool LoopSteps::IsIotaAlong(const Node& reduce, int64_t dimension) const {
   if (reduce.operands.size() != 4) return false;
   const Node* node = graph_.values[reduce.operands[1]].node;
-  return node != nullptr && node->kind == Node::Kind::kOp && groups_.IsInlined(*node) &&
+  return node != nullptr && node->kind == Node::Kind::kOp && fusion_.IsFused(*node) &&
          node->instruction->opcode() == Opcode::kIota &&
          node->instruction->Get<attr::iota_dimension>() == dimension;
 }
 
-// The reduced dimension is position part * length + i: all parts at once for one i after the other.
-cpu::TileProgram LoopSteps::RowsInParts(const Node& node, int64_t dimension, int64_t parts) {
+// The reduced dimension is part * length + i: the program visits all parts for each i.
+cpu::TileProgram LoopSteps::SplitRows(const Node& node, int64_t dimension, int64_t parts) {
   const Shape& shape = ShapeOf(node.operands[0]);
   const int64_t rank = shape.rank(), length = shape.dim(dimension) / parts;
   std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
@@ -109,7 +111,7 @@ cpu::TileProgram LoopSteps::RowsInParts(const Node& node, int64_t dimension, int
   }
   order.push_back(dimension);
   order.push_back(rank);
-  LoopBuilder builder(graph_, groups_, dims, order, rank);
+  TileBuilder builder(graph_, fusion_, dims, order, rank);
   for (size_t k = 0; k < node.operands.size() / 2; ++k)
     builder.program().Yield(builder.Value(node.operands[k], map));
   return Finished(builder);

@@ -19,7 +19,7 @@ IndexMap IndexMap::Identity(int64_t rank) {
 
 namespace {
 
-// The map of a positional node's operand, given that of its result.
+// Returns the map of the operand of a node with affine indexing, given the map of its result.
 IndexMap OperandMap(const Graph& graph, const Node& node, const IndexMap& map, size_t loop_rank) {
   const Instruction& instruction = *node.instruction;
   const Shape& operand = OperandShape(graph, node, 0);
@@ -35,7 +35,7 @@ IndexMap OperandMap(const Graph& graph, const Node& node, const IndexMap& map, s
       for (int64_t d : instruction.Get<attr::dimensions>()) take(d);
       break;
     case Opcode::kTranspose: {
-      // result dimension k is operand dimension permutation[k].
+      // Dimension k of the result is dimension permutation[k] of the operand.
       const IntList permutation = instruction.Get<attr::dimensions>();
       for (int64_t d = 0; d < operand.rank(); ++d)
         take(std::find(permutation.begin(), permutation.end(), d) - permutation.begin());
@@ -63,15 +63,15 @@ IndexMap OperandMap(const Graph& graph, const Node& node, const IndexMap& map, s
     case Opcode::kBitcast: {
       mapped.offset.assign(operand.rank(), 0);
       mapped.coefficients.assign(operand.rank(), std::vector<int64_t>(loop_rank, 0));
-      const Index from = *LargerDimsInMemory(instruction.operand(0)->shape());
-      const Index to = *LargerDimsInMemory(instruction.shape());
+      const Index from = *NonUnitDimsInMemoryOrder(instruction.operand(0)->shape());
+      const Index to = *NonUnitDimsInMemoryOrder(instruction.shape());
       for (size_t i = 0; i < from.size(); ++i) {
         mapped.offset[from[i]] = map.offset[to[i]];
         mapped.coefficients[from[i]] = map.coefficients[to[i]];
       }
       break;
     }
-    default: {  // A reshape by dimensions of size 1.
+    default: {  // A reshape that adds or removes dimensions of size 1.
       int64_t from = 0;
       for (int64_t d = 0; d < operand.rank(); ++d) {
         if (operand.dim(d) == 1) {
@@ -89,23 +89,23 @@ IndexMap OperandMap(const Graph& graph, const Node& node, const IndexMap& map, s
 
 }  // namespace
 
-LoopBuilder::LoopBuilder(const Graph& graph, const Groups& groups, absl::Span<const int64_t> dims,
+TileBuilder::TileBuilder(const Graph& graph, const LoopFusion& fusion, absl::Span<const int64_t> dims,
                          absl::Span<const int64_t> order, int64_t outer)
     : graph_(graph),
-      groups_(groups),
+      fusion_(fusion),
       dims_(dims.begin(), dims.end()),
       order_(order.begin(), order.end()),
       outer_(outer),
       program_(Pick(dims, order.first(outer)), Pick(dims, order.subspan(outer))) {}
 
-cpu::Affine LoopBuilder::AffineOf(int64_t offset, absl::Span<const int64_t> strides) const {
+cpu::Affine TileBuilder::AffineOf(int64_t offset, absl::Span<const int64_t> strides) const {
   cpu::Affine affine{offset, {}, {}};
   for (size_t i = 0; i < order_.size(); ++i)
     (static_cast<int64_t>(i) < outer_ ? affine.outer : affine.inner).push_back(strides[order_[i]]);
   return affine;
 }
 
-cpu::Affine LoopBuilder::PlaceOf(ValueId v, const IndexMap& map) const {
+cpu::Affine TileBuilder::PlaceOf(ValueId v, const IndexMap& map) const {
   const Shape& shape = graph_.values[v].shape;
   int64_t offset = 0;
   std::vector<int64_t> strides(dims_.size(), 0);
@@ -117,22 +117,22 @@ cpu::Affine LoopBuilder::PlaceOf(ValueId v, const IndexMap& map) const {
   return AffineOf(offset, strides);
 }
 
-void LoopBuilder::AddEdges(const IndexMap& map, cpu::Access* access) const {
+void TileBuilder::AddEdges(const IndexMap& map, cpu::Access* access) const {
   for (const IndexMap::Edge& edge : map.edges)
     access->edges.push_back({AffineOf(edge.offset, edge.coefficients), edge.size, edge.spacing, edge.stride});
 }
 
-cpu::Access LoopBuilder::AccessOf(ValueId v, const IndexMap& map) const {
+cpu::Access TileBuilder::AccessOf(ValueId v, const IndexMap& map) const {
   const cpu::Affine place = PlaceOf(v, map);
   cpu::Access access{v, graph_.values[v].shape.type(), place.offset, place.outer, place.inner, {}};
   AddEdges(map, &access);
   return access;
 }
 
-void LoopBuilder::AddStarts(absl::Span<const ValueId> starts, const Shape& whole, const Shape& window,
+void TileBuilder::AddStarts(absl::Span<const ValueId> starts, const Shape& whole, const Shape& window,
                             cpu::Access* access) const {
   const Index strides = RowMajorStrides(whole.dims());
-  // Older modules pass one vector of start indices instead of a scalar for each dimension.
+  // Older modules pass a vector of start indices instead of a scalar for each dimension.
   const bool is_vector = !starts.empty() && graph_.values[starts[0]].shape.rank() == 1;
   HLO_CHECK(is_vector || std::ssize(starts) == whole.rank());
   for (int64_t d = 0; d < whole.rank(); ++d) {
@@ -142,39 +142,39 @@ void LoopBuilder::AddStarts(absl::Span<const ValueId> starts, const Shape& whole
   }
 }
 
-cpu::TileValue LoopBuilder::Value(ValueId v) {
+cpu::TileValue TileBuilder::Value(ValueId v) {
   return Build(v, IndexMap::Identity(static_cast<int64_t>(dims_.size())), true);
 }
-cpu::TileValue LoopBuilder::Value(ValueId v, const IndexMap& map) { return Build(v, map, false); }
+cpu::TileValue TileBuilder::Value(ValueId v, const IndexMap& map) { return Build(v, map, false); }
 
-cpu::TileValue LoopBuilder::Compute(const Node& node) {
+cpu::TileValue TileBuilder::Compute(const Node& node) {
   const IndexMap identity = IndexMap::Identity(static_cast<int64_t>(dims_.size()));
-  if (!IsElementwise(graph_, node)) return Positional(node, identity);
+  if (!IsElementwise(graph_, node)) return Affine(node, identity);
   return built_[node.results[0]] = Elementwise(node, identity, true);
 }
 
-cpu::TileValue LoopBuilder::Build(ValueId v, const IndexMap& map, bool identity) {
+cpu::TileValue TileBuilder::Build(ValueId v, const IndexMap& map, bool identity) {
   if (identity) {
     const auto known = built_.find(v);
     if (known != built_.end()) return known->second;
   }
   const Node* node = graph_.values[v].node;
   cpu::TileValue value;
-  if (node == nullptr || !groups_.IsInlined(*node)) {
+  if (node == nullptr || !fusion_.IsFused(*node)) {
     cpu::Access access = AccessOf(v, map);
-    // Elements beyond the edges of a padded operand are replaced later, and a scalar can be read at any
-    // position.
+    // A select replaces the elements beyond the edges of a padded operand later, and a scalar can be read at
+    // any position.
     if (graph_.values[v].shape.IsScalar()) access.edges.clear();
     value = program_.Load(std::move(access));
   } else {
     if (node->shown != nullptr) fused_.push_back(node->shown);
-    value = IsElementwise(graph_, *node) ? Elementwise(*node, map, identity) : Positional(*node, map);
+    value = IsElementwise(graph_, *node) ? Elementwise(*node, map, identity) : Affine(*node, map);
   }
   if (identity) built_[v] = value;
   return value;
 }
 
-cpu::TileValue LoopBuilder::Elementwise(const Node& node, const IndexMap& map, bool identity) {
+cpu::TileValue TileBuilder::Elementwise(const Node& node, const IndexMap& map, bool identity) {
   const Shape& shape = ResultShape(graph_, node);
   std::vector<cpu::TileValue> operands;
   for (size_t i = 0; i < node.operands.size(); ++i) {
@@ -185,7 +185,7 @@ cpu::TileValue LoopBuilder::Elementwise(const Node& node, const IndexMap& map, b
   return ApplyInstruction(*node.instruction, operands, program_);
 }
 
-cpu::TileValue LoopBuilder::Positional(const Node& node, const IndexMap& map) {
+cpu::TileValue TileBuilder::Affine(const Node& node, const IndexMap& map) {
   const Instruction& instruction = *node.instruction;
   if (instruction.opcode() == Opcode::kIota) {
     const int64_t d = instruction.Get<attr::iota_dimension>();
@@ -194,21 +194,21 @@ cpu::TileValue LoopBuilder::Positional(const Node& node, const IndexMap& map) {
         {cpu::Access::kIota, ResultShape(graph_, node).type(), place.offset, place.outer, place.inner, {}});
     return Rounded(ResultShape(graph_, node).type(), value, program_);
   }
-  if (instruction.opcode() == Opcode::kDynamicSlice) return program_.Load(Window(node, map));
-  if (instruction.opcode() == Opcode::kGather) return program_.Load(LookUp(node, map));
+  if (instruction.opcode() == Opcode::kDynamicSlice) return program_.Load(DynamicSliceAccess(node, map));
+  if (instruction.opcode() == Opcode::kGather) return program_.Load(GatherAccess(node, map));
   if (instruction.opcode() == Opcode::kConcatenate) return Concatenated(node, map);
   if (instruction.opcode() == Opcode::kPad) return Padded(node, map);
   return Build(node.operands[0], OperandMap(graph_, node, map, dims_.size()), false);
 }
 
-cpu::Access LoopBuilder::Window(const Node& node, const IndexMap& map) const {
+cpu::Access TileBuilder::DynamicSliceAccess(const Node& node, const IndexMap& map) const {
   cpu::Access access = AccessOf(node.operands[0], map);
   AddStarts(absl::MakeConstSpan(node.operands).subspan(1), OperandShape(graph_, node, 0),
             ResultShape(graph_, node), &access);
   return access;
 }
 
-cpu::Access LoopBuilder::LookUp(const Node& node, const IndexMap& map) const {
+cpu::Access TileBuilder::GatherAccess(const Node& node, const IndexMap& map) const {
   const Instruction& gather = *node.instruction;
   const ValueId indices = node.operands[1];
   const Shape &operand = OperandShape(graph_, node, 0), &index_shape = graph_.values[indices].shape;
@@ -255,17 +255,17 @@ cpu::Access LoopBuilder::LookUp(const Node& node, const IndexMap& map) const {
   return access;
 }
 
-// Where a value lies that is at hand, or that inlined nodes choose the positions of.
-cpu::Access LoopBuilder::Piece(ValueId v, const IndexMap& map) {
+// Returns the access to a value that is stored, or to the operand of fused data movement.
+cpu::Access TileBuilder::OperandAccess(ValueId v, const IndexMap& map) {
   const Node* node = graph_.values[v].node;
-  if (node == nullptr || !groups_.IsInlined(*node)) return AccessOf(v, map);
+  if (node == nullptr || !fusion_.IsFused(*node)) return AccessOf(v, map);
   if (node->shown != nullptr) fused_.push_back(node->shown);
-  if (IsDynamicSlice(*node)) return Window(*node, map);
-  if (node->instruction->opcode() == Opcode::kGather) return LookUp(*node, map);
-  return Piece(node->operands[0], OperandMap(graph_, *node, map, dims_.size()));
+  if (IsDynamicSlice(*node)) return DynamicSliceAccess(*node, map);
+  if (node->instruction->opcode() == Opcode::kGather) return GatherAccess(*node, map);
+  return OperandAccess(node->operands[0], OperandMap(graph_, *node, map, dims_.size()));
 }
 
-cpu::TileValue LoopBuilder::Concatenated(const Node& node, const IndexMap& map) {
+cpu::TileValue TileBuilder::Concatenated(const Node& node, const IndexMap& map) {
   const int64_t dimension = node.instruction->Get<attr::dimensions>()[0];
   std::vector<cpu::Access> pieces;
   IndexMap piece = map;
@@ -274,16 +274,16 @@ cpu::TileValue LoopBuilder::Concatenated(const Node& node, const IndexMap& map) 
     const IndexMap::Edge end{piece.offset[dimension], piece.coefficients[dimension], size, 1, 0};
     IndexMap inside = piece;
     const bool is_last = pieces.size() + 1 == node.operands.size();
-    if (!is_last && MayLeave(end)) inside.edges.push_back(end);
-    pieces.push_back(Piece(operand, inside));
-    if (!is_last && !MayLeave(end)) break;
+    if (!is_last && CanExceed(end)) inside.edges.push_back(end);
+    pieces.push_back(OperandAccess(operand, inside));
+    if (!is_last && !CanExceed(end)) break;
     piece.offset[dimension] -= size;
   }
   return program_.Load(std::move(pieces));
 }
 
-// Whether the loop comes to positions behind the edge.
-bool LoopBuilder::MayLeave(const IndexMap::Edge& edge) const {
+// True if the loop reaches positions beyond the edge.
+bool TileBuilder::CanExceed(const IndexMap::Edge& edge) const {
   int64_t least = edge.offset, most = edge.offset;
   for (size_t i = 0; i < dims_.size(); ++i) {
     const int64_t c = edge.coefficients[i];
@@ -292,22 +292,22 @@ bool LoopBuilder::MayLeave(const IndexMap::Edge& edge) const {
   return edge.spacing > 1 || least < 0 || most >= edge.size;
 }
 
-// The operand where it has an element; where it does not, what is computed of it is of no account.
-cpu::TileValue LoopBuilder::Padded(const Node& node, const IndexMap& map) {
+// Reads the operand where it has an element; elsewhere the value is replaced by the padding value.
+cpu::TileValue TileBuilder::Padded(const Node& node, const IndexMap& map) {
   const auto padding = node.instruction->Get<attr::padding>();
   const ValueId operand = node.operands[0];
   const Shape& shape = graph_.values[operand].shape;
   const Index strides = RowMajorStrides(shape.dims());
   IndexMap inside = map, own;
-  // The place among the dimensions behind one, as long as these have no edge: then it tells as much as the
-  // position does, and walks on where the place of the element does.
+  // The index among the dimensions behind this one, while these have no edge: it bounds the access as well as
+  // the position does, and has the stride of the element.
   IndexMap::Edge behind{0, std::vector<int64_t>(dims_.size(), 0), 1, 1, 0};
   for (int64_t d = shape.rank() - 1; d >= 0; --d) {
     inside.offset[d] -= padding[d].low;
     const int64_t spacing = padding[d].interior + 1;
     IndexMap::Edge edge{inside.offset[d], inside.coefficients[d], shape.dim(d), spacing,
                         spacing > 1 ? strides[d] : 0};
-    const bool leaves = MayLeave(edge);
+    const bool leaves = CanExceed(edge);
     if (behind.size > 0 && spacing == 1) {
       behind.offset += edge.offset * behind.size;
       for (size_t i = 0; i < dims_.size(); ++i) behind.coefficients[i] += edge.coefficients[i] * behind.size;
@@ -324,7 +324,7 @@ cpu::TileValue LoopBuilder::Padded(const Node& node, const IndexMap& map) {
   }
   inside.edges.insert(inside.edges.end(), own.edges.begin(), own.edges.end());
   const Node* producer = graph_.values[operand].node;
-  if (producer == nullptr || !groups_.IsInlined(*producer)) {
+  if (producer == nullptr || !fusion_.IsFused(*producer)) {
     cpu::Access access = AccessOf(operand, inside);
     if (!own.edges.empty()) access.outside = node.operands[1];
     return program_.Load(std::move(access));

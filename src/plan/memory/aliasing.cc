@@ -11,66 +11,66 @@
 namespace hlo::plan {
 namespace {
 
-// Walks the steps as Liveness does.
-class Sharer {
+// Visits the steps in the order of Liveness.
+class AliasAssigner {
  public:
-  Sharer(Plan& plan, Liveness& liveness, bool in_place)
+  AliasAssigner(Plan& plan, Liveness& liveness, bool in_place)
       : plan_(plan), liveness_(liveness), storages_(liveness.storages()), in_place_(in_place) {}
 
-  Sharing Run() {
-    Share(plan_.steps);
+  Aliasing Run() {
+    AliasSteps(plan_.steps);
     MergeExchanged();
-    return std::move(sharing_);
+    return std::move(aliasing_);
   }
 
  private:
-  ValueId Real(ValueId v) const { return liveness_.Real(v); }
+  ValueId Resolve(ValueId v) const { return liveness_.Resolve(v); }
   int32_t StorageOf(ValueId v) const { return liveness_.StorageOf(v); }
 
-  void Share(std::vector<Step>& steps) {
+  void AliasSteps(std::vector<Step>& steps) {
     for (Step& step : steps) {
       ++position_;
       if (auto* loop = std::get_if<LoopStep>(&step.what))
-        ShareLoop(*loop);
+        AliasLoop(*loop);
       else if (auto* branch = std::get_if<BranchStep>(&step.what))
-        ShareBranch(*branch);
+        AliasBranch(*branch);
       else if (auto* tiles = std::get_if<TileStep>(&step.what))
-        ShareTiles(step, *tiles);
+        AliasTiles(step, *tiles);
       else if (auto* rows = std::get_if<RowsStep>(&step.what))
-        ShareRows(*rows);
+        AliasRows(*rows);
       else if (auto* kernel = std::get_if<KernelStep>(&step.what))
-        ShareKernel(*kernel);
+        AliasKernel(*kernel);
     }
   }
 
   bool DiesHere(int32_t storage) const {
     return storages_[storage].is_arena && storages_[storage].last_use == position_ && in_place_;
   }
-  // Whether `result` may lie where `operand` does, which nothing reads after this step. An argument's place
-  // is known to be free only when the module runs.
-  bool MayTake(int32_t storage, ValueId result) {
+  // True if `result` can take the storage, which dies at this step. Whether an argument's memory may be
+  // reused is known only when the module runs: it is recorded as a donation.
+  bool CanReuse(int32_t storage, ValueId result) {
     if (DiesHere(storage)) return true;
     const Storage& s = storages_[storage];
     const Value& value = plan_.graph.values[s.first];
     if (value.parameter >= 0 && !value.is_dynamic && s.last_use == position_ && in_place_)
-      sharing_.takers.emplace(storage, result);
+      aliasing_.donations.emplace(storage, result);
     return false;
   }
 
-  // Whether each position of a loop reads what it writes, and nothing else.
-  bool SamePlace(const cpu::Access& load, const cpu::Access& store) const {
+  // True if every position of a loop loads the element that it stores, and no other.
+  bool IsSameElement(const cpu::Access& load, const cpu::Access& store) const {
     return load.IsRegular() && load.offset == store.offset && load.inner == store.inner &&
            load.outer == store.outer && ByteCount(load.type) == ByteCount(store.type) &&
            std::equal(load.starts.begin(), load.starts.end(), store.starts.begin(), store.starts.end(),
                       [&](const cpu::RuntimeStart& a, const cpu::RuntimeStart& b) {
-                        return Real(a.argument) == Real(b.argument) && a.element == b.element &&
+                        return Resolve(a.argument) == Resolve(b.argument) && a.element == b.element &&
                                a.max == b.max && a.stride == b.stride;
                       });
   }
 
-  void ShareTiles(Step& step, TileStep& tiles) {
+  void AliasTiles(Step& step, TileStep& tiles) {
     if (tiles.updated != kNoValue) {
-      ShareUpdate(step, tiles);
+      AliasUpdate(step, tiles);
       return;
     }
     if (tiles.programs.size() != 1) return;
@@ -80,49 +80,49 @@ class Sharer {
       VisitOthers(access, [&](int32_t argument) { loads.others.insert(StorageOf(argument)); });
       if (!is_store && access.IsArray()) loads.arrays.push_back(&access);
     });
-    // What is written first can take the fewest places.
+    // The stores that are written first can alias the fewest operands.
     std::vector<size_t> stores(program.stores().size());
     std::iota(stores.begin(), stores.end(), size_t{0});
     std::stable_sort(stores.begin(), stores.end(),
                      [&](size_t a, size_t b) { return program.WrittenAt(a) < program.WrittenAt(b); });
     for (const bool as_next_state : {true, false}) {
-      std::erase_if(stores, [&](size_t k) { return ShareStore(program, k, as_next_state, loads); });
+      std::erase_if(stores, [&](size_t k) { return AliasStore(program, k, as_next_state, loads); });
     }
   }
 
-  // What a loop over tiles reads, and what of that nothing else may overwrite.
+  // The arrays that a loop loads, and the storages that none of its stores may overwrite.
   struct Loads {
     std::vector<const cpu::Access*> arrays;
-    absl::flat_hash_set<int32_t> others;  // Storages.
+    absl::flat_hash_set<int32_t> others;  // Storages that must not be overwritten.
   };
 
-  // Whether one of the stores of a loop has found its place among what that reads: that of the state that it
-  // is the next of, or another one.
-  bool ShareStore(const cpu::TileProgram& program, size_t k, bool as_next_state, Loads& loads) {
+  // Returns true if the store now aliases an operand of the loop: the state whose next value it is, or
+  // another one.
+  bool AliasStore(const cpu::TileProgram& program, size_t k, bool as_next_state, Loads& loads) {
     const cpu::Access& store = program.access(program.stores()[k].access);
-    const auto state = next_states_.find(Real(store.argument));
+    const auto state = next_states_.find(Resolve(store.argument));
     const bool is_next =
-        state != next_states_.end() && storages_[StorageOf(store.argument)].byte_count > kSmall;
+        state != next_states_.end() && storages_[StorageOf(store.argument)].byte_count > kMaxCopiedBytes;
     const int32_t own = is_next ? StorageOf(state->second) : -1;
     const int64_t byte_count = storages_[StorageOf(store.argument)].byte_count;
-    if (byte_count <= kSmall && (program.stores().size() > 1 || as_next_state)) return false;
+    if (byte_count <= kMaxCopiedBytes && (program.stores().size() > 1 || as_next_state)) return false;
     for (const cpu::Access* load : loads.arrays) {
       const int32_t storage = StorageOf(load->argument);
-      if (as_next_state != (storage == own) || (is_next && storage != own && IsState(storage))) continue;
+      if (as_next_state != (storage == own) || (is_next && storage != own && HoldsState(storage))) continue;
       if (storages_[storage].byte_count != byte_count || loads.others.contains(storage)) continue;
       const auto is_same = [&](const cpu::Access& other) { return StorageOf(other.argument) == storage; };
       const bool fits =
           absl::c_all_of(
               loads.arrays,
-              [&](const cpu::Access* other) { return !is_same(*other) || SamePlace(*other, store); }) &&
+              [&](const cpu::Access* other) { return !is_same(*other) || IsSameElement(*other, store); }) &&
           program.LastReadAt([&](const cpu::Access& other) { return other.IsArray() && is_same(other); }) <=
               program.WrittenAt(k);
       if (!fits) continue;
-      const bool joins = MayTake(storage, store.argument);
-      if (joins) liveness_.Join(store.argument, storage);
-      const auto taker = sharing_.takers.find(storage);
-      const bool takes = taker != sharing_.takers.end() && taker->second == store.argument;
-      // A single result may take whichever argument is given up.
+      const bool joins = CanReuse(storage, store.argument);
+      if (joins) liveness_.Merge(store.argument, storage);
+      const auto taker = aliasing_.donations.find(storage);
+      const bool takes = taker != aliasing_.donations.end() && taker->second == store.argument;
+      // A single result may take any donated argument.
       if (!joins && (!takes || program.stores().size() == 1)) continue;
       loads.others.insert(storage);
       return true;
@@ -130,16 +130,16 @@ class Sharer {
     return false;
   }
 
-  // Whether a loop around this position keeps a state there.
-  bool IsState(int32_t storage) const {
+  // True if an enclosing loop keeps a state in the storage.
+  bool HoldsState(int32_t storage) const {
     return absl::c_any_of(next_states_, [&](const auto& next) { return StorageOf(next.second) == storage; });
   }
 
-  void ShareUpdate(Step& step, TileStep& tiles) {
+  void AliasUpdate(Step& step, TileStep& tiles) {
     const int32_t storage = StorageOf(tiles.updated);
     int64_t reads = 0;
     VisitSlots(step, [&](int32_t& v, bool is_write) { reads += !is_write && StorageOf(v) == storage; });
-    int64_t harmless_reads = 1;  // The copy's.
+    int64_t harmless_reads = 1;  // The copy reads it once.
     const cpu::TileProgram& window = tiles.programs[1];
     const cpu::Access* store = nullptr;
     window.VisitAccesses([&](const cpu::Access& access, bool is_store) {
@@ -147,53 +147,53 @@ class Sharer {
     });
     window.VisitAccesses([&](const cpu::Access& access, bool is_store) {
       if (!is_store && access.IsArray() && StorageOf(access.argument) == storage)
-        harmless_reads += SamePlace(access, *store);
+        harmless_reads += IsSameElement(access, *store);
     });
-    if (reads != harmless_reads || !MayTake(storage, tiles.result)) return;
-    liveness_.Join(tiles.result, storage);
+    if (reads != harmless_reads || !CanReuse(storage, tiles.result)) return;
+    liveness_.Merge(tiles.result, storage);
     tiles.programs.erase(tiles.programs.begin());
     tiles.updated = tiles.result = kNoValue;
   }
 
-  // Results that may take the place of what they update.
-  void ShareKernel(const KernelStep& step) {
+  // Aliases results of kernels with the operands that they update.
+  void AliasKernel(const KernelStep& step) {
     for (int32_t k = 0; k < step.kernel.updated; ++k) {
       if (step.results[k] == kNoValue) continue;
       const int32_t storage = StorageOf(step.operands[k]);
       const auto reads = std::count_if(step.operands.begin(), step.operands.end(),
                                        [&](ValueId v) { return v != kNoValue && StorageOf(v) == storage; });
       if (reads == 1 && storages_[storage].byte_count == storages_[StorageOf(step.results[k])].byte_count &&
-          MayTake(storage, step.results[k]))
-        liveness_.Join(step.results[k], storage);
+          CanReuse(storage, step.results[k]))
+        liveness_.Merge(step.results[k], storage);
     }
   }
 
-  void ShareRows(const RowsStep& step) {
+  void AliasRows(const RowsStep& step) {
     absl::flat_hash_set<int32_t> placed;
-    for (const RowsStep::Sharing& sharing : step.sharing) {
-      const int32_t storage = StorageOf(step.operands[sharing.operand]);
-      const ValueId result = step.results[sharing.result];
+    for (const RowsStep::Alias& alias : step.aliases) {
+      const int32_t storage = StorageOf(step.operands[alias.operand]);
+      const ValueId result = step.results[alias.result];
       const auto reads = std::count_if(step.operands.begin(), step.operands.end(),
                                        [&](ValueId v) { return StorageOf(v) == storage; });
-      if (reads == 1 && !placed.contains(sharing.result) &&
+      if (reads == 1 && !placed.contains(alias.result) &&
           storages_[storage].byte_count == storages_[StorageOf(result)].byte_count &&
-          MayTake(storage, result)) {
-        placed.insert(sharing.result);
-        liveness_.Join(result, storage);
+          CanReuse(storage, result)) {
+        placed.insert(alias.result);
+        liveness_.Merge(result, storage);
       }
     }
   }
 
-  void ShareLoop(LoopStep& loop) {
+  void AliasLoop(LoopStep& loop) {
     const int32_t id = next_loop_++;
     absl::flat_hash_set<int32_t> taken;
     std::vector<Move> initial;
     for (const Move& move : loop.initial) {
       const int32_t from = StorageOf(move.from);
-      // Whoever reads it inside the loop needs it until the end.
-      if (liveness_.storage(move.to).is_arena && !taken.contains(from) && MayTake(from, move.to)) {
+      // Readers of the initial value inside the loop keep it live until the end of the loop.
+      if (liveness_.storage(move.to).is_arena && !taken.contains(from) && CanReuse(from, move.to)) {
         taken.insert(from);
-        liveness_.Join(move.to, from);
+        liveness_.Merge(move.to, from);
         continue;
       }
       initial.push_back(move);
@@ -201,11 +201,11 @@ class Sharer {
     loop.initial = std::move(initial);
     for (const Move& move : loop.next)
       liveness_.storage(move.to).last_use = liveness_.value(move.to).last_inside;
-    for (const Move& move : loop.next) next_states_.emplace(Real(move.from), Real(move.to));
-    Share(loop.condition);
+    for (const Move& move : loop.next) next_states_.emplace(Resolve(move.from), Resolve(move.to));
+    AliasSteps(loop.condition);
     ++position_;
-    Share(loop.body);
-    for (const Move& move : loop.next) next_states_.erase(Real(move.from));
+    AliasSteps(loop.body);
+    for (const Move& move : loop.next) next_states_.erase(Resolve(move.from));
     ++position_;
     const Liveness::LoopScope& scope = liveness_.loop(id);
     for (const Move& move : loop.next) {
@@ -215,14 +215,15 @@ class Sharer {
     }
     std::vector<ValueId> states;
     for (const Move& move : loop.next) states.push_back(move.to);
-    ShareMoves(loop.next, [&](ValueId from) { return liveness_.Contains(id, liveness_.value(from).loop); });
+    SimplifyMoves(loop.next,
+                  [&](ValueId from) { return liveness_.Contains(id, liveness_.value(from).loop); });
     for (ValueId state : states) liveness_.storage(state).last_use = liveness_.value(state).last_use;
     ++position_;
   }
 
-  // Results of the branch that begins at `begin`, of the conditional at `conditional`, come to lie where the
-  // branch computes them, or where values lie that no other branch needs.
-  void JoinResults(const std::vector<Move>& results, Position conditional, Position begin) {
+  // Lets results of the branch that begins at `begin` share the storage of the values that the branch
+  // computes, or of values that no other branch reads.
+  void AliasResults(const std::vector<Move>& results, Position conditional, Position begin) {
     absl::flat_hash_set<int32_t> taken;
     for (const Move& move : results) {
       const int32_t from = StorageOf(move.from), to = StorageOf(move.to);
@@ -230,32 +231,32 @@ class Sharer {
           storages_[from].byte_count != storages_[to].byte_count)
         continue;
       const bool inside = storages_[from].begin > begin;
-      // Where a branch before has handed a value on, no other branch reads that, but the result is there.
+      // If an earlier branch has aliased the result, no other branch may read the source's storage.
       if (!inside && (storages_[to].begin < conditional ||
                       liveness_.UsesOutside(from, storages_[to].begin, begin, position_) != 0))
         continue;
       if (std::count_if(results.begin(), results.end(),
                         [&](const Move& other) { return StorageOf(other.from) == from; }) != 1)
         continue;
-      liveness_.Join(move.to, from);
+      liveness_.Merge(move.to, from);
       taken.insert(from);
     }
   }
 
-  void ShareBranch(BranchStep& step) {
+  void AliasBranch(BranchStep& step) {
     const Position first = position_;
     for (BranchStep::Branch& branch : step.branches) {
       const Position begin = position_;
-      Share(branch.steps);
+      AliasSteps(branch.steps);
       ++position_;
-      JoinResults(branch.results, first, begin);
-      ShareMoves(branch.results, [&](ValueId from) { return liveness_.value(from).defined > begin; });
+      AliasResults(branch.results, first, begin);
+      SimplifyMoves(branch.results, [&](ValueId from) { return liveness_.value(from).defined > begin; });
     }
   }
 
-  // Drops moves of a buffer to itself, and exchanges buffers where the source is not needed otherwise.
+  // Removes moves of a buffer to itself, and turns copies of dead sources into exchanges.
   template <class IsInside>
-  void ShareMoves(std::vector<Move>& moves, IsInside&& is_inside) {
+  void SimplifyMoves(std::vector<Move>& moves, IsInside&& is_inside) {
     absl::flat_hash_set<int32_t> targets, sources;
     for (const Move& move : moves) targets.insert(StorageOf(move.to));
     std::vector<Move> kept;
@@ -265,17 +266,17 @@ class Sharer {
       const bool first = sources.insert(from).second;
       move.exchange = first && DiesHere(from) && !targets.contains(from) && is_inside(move.from) &&
                       storages_[to].is_arena && storages_[from].byte_count == storages_[to].byte_count;
-      if (move.exchange) sharing_.exchanged.push_back({move.from, move.to});
+      if (move.exchange) aliasing_.exchanged.push_back({move.from, move.to});
       kept.push_back(move);
     }
     moves = std::move(kept);
   }
 
-  // Buffers that change places must both be there as long as either is.
+  // Exchanged buffers must both be live as long as either is.
   void MergeExchanged() {
     for (bool changed = true; changed;) {
       changed = false;
-      for (const auto& [from, to] : sharing_.exchanged) {
+      for (const auto& [from, to] : aliasing_.exchanged) {
         Storage &a = storages_[StorageOf(from)], &b = storages_[StorageOf(to)];
         a.exchanged = b.exchanged = true;
         const Position begin = std::min(a.begin, b.begin), end = std::max(a.end, b.end);
@@ -290,16 +291,17 @@ class Sharer {
   Liveness& liveness_;
   std::vector<Storage>& storages_;
   const bool in_place_;
-  Sharing sharing_;
-  absl::flat_hash_map<ValueId, ValueId> next_states_;  // States by what they become, of the loops around.
+  Aliasing aliasing_;
+  absl::flat_hash_map<ValueId, ValueId>
+      next_states_;  // The states of the enclosing loops, keyed by their next values.
   Position position_ = 0;
   int32_t next_loop_ = 0;
 };
 
 }  // namespace
 
-Sharing ShareStorages(Plan& plan, Liveness& liveness, bool in_place) {
-  return Sharer(plan, liveness, in_place).Run();
+Aliasing AliasStorages(Plan& plan, Liveness& liveness, bool in_place) {
+  return AliasAssigner(plan, liveness, in_place).Run();
 }
 
 }  // namespace hlo::plan

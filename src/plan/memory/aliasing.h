@@ -1,5 +1,5 @@
 #pragma once
-// Which values lie where others did?
+// In-place analysis: which values share a buffer with values that die.
 
 #include <map>
 #include <utility>
@@ -9,17 +9,16 @@
 
 namespace hlo::plan {
 
-// Buffers of so many bytes at most are copied rather than change places.
-inline constexpr int64_t kSmall = 64;
+// Buffers of at most this size are copied, not exchanged.
+inline constexpr int64_t kMaxCopiedBytes = 64;
 
-struct Sharing {
-  std::vector<std::pair<ValueId, ValueId>> exchanged;  // Whose buffers change places.
-  std::map<int32_t, ValueId> takers;  // Results by the storage of the argument whose place they may take.
+struct Aliasing {
+  std::vector<std::pair<ValueId, ValueId>> exchanged;  // Pairs of exchanged buffers.
+  std::map<int32_t, ValueId> donations;  // Results that may reuse a donated argument, keyed by its storage.
 };
 
-// Joins the storages of what steps and loops can update in place, and takes out the copies that this makes
-// needless.
-// Without `in_place`, results of steps take no operand's memory.
-Sharing ShareStorages(Plan& plan, Liveness& liveness, bool in_place);
+// Merges the storages of values that steps and loops can update in place, and removes the copies that become
+// redundant. Without `in_place`, results of steps never alias operands.
+Aliasing AliasStorages(Plan& plan, Liveness& liveness, bool in_place);
 
 }  // namespace hlo::plan

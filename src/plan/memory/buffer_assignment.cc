@@ -9,18 +9,18 @@
 namespace hlo::plan {
 namespace {
 
-// Gives storages their memory and their slots.
-class Placer {
+// Assigns buffers and slots to storages.
+class BufferAssigner {
  public:
-  Placer(Plan& plan, Liveness& liveness, const Sharing& sharing)
-      : plan_(plan), liveness_(liveness), storages_(liveness.storages()), sharing_(sharing) {}
+  BufferAssigner(Plan& plan, Liveness& liveness, const Aliasing& aliasing)
+      : plan_(plan), liveness_(liveness), storages_(liveness.storages()), aliasing_(aliasing) {}
 
   void Run() {
-    PlaceResults();
-    PlaceReferenceValues(plan_.steps);
-    PlaceExchanged();
-    PlaceArena();
-    PlaceTaken();
+    AssignResults();
+    AssignReferenceValues(plan_.steps);
+    AssignExchanged();
+    AssignArena();
+    AssignDonations();
     Renumber(plan_.steps);
     for (ValueId v : plan_.graph.results) {
       plan_.results.push_back(v == kNoValue ? -1 : SlotOf(v));
@@ -40,7 +40,7 @@ class Placer {
     return s.slot;
   }
 
-  void PlaceResults() {
+  void AssignResults() {
     for (ValueId v : plan_.graph.results) {
       if (v == kNoValue) continue;
       const int32_t storage = StorageOf(v);
@@ -49,14 +49,14 @@ class Placer {
     }
   }
 
-  // What reference functions read and write are values of their own.
-  void PlaceReferenceValues(std::vector<Step>& steps) {
+  // Operands and results of reference functions are separate allocations.
+  void AssignReferenceValues(std::vector<Step>& steps) {
     for (Step& step : steps) {
       if (auto* loop = std::get_if<LoopStep>(&step.what)) {
-        PlaceReferenceValues(loop->condition);
-        PlaceReferenceValues(loop->body);
+        AssignReferenceValues(loop->condition);
+        AssignReferenceValues(loop->body);
       } else if (auto* branch = std::get_if<BranchStep>(&step.what)) {
-        for (BranchStep::Branch& each : branch->branches) PlaceReferenceValues(each.steps);
+        for (BranchStep::Branch& each : branch->branches) AssignReferenceValues(each.steps);
       } else if (std::holds_alternative<ReferenceStep>(step.what)) {
         VisitSlots(step, [&](int32_t& v, bool) {
           const int32_t storage = StorageOf(v);
@@ -67,11 +67,11 @@ class Placer {
     }
   }
 
-  // Buffers that change places with owned ones are owned too.
-  void PlaceExchanged() {
+  // Buffers that are exchanged with owned ones are owned too.
+  void AssignExchanged() {
     for (bool changed = true; changed;) {
       changed = false;
-      for (const auto& [from, to] : sharing_.exchanged) {
+      for (const auto& [from, to] : aliasing_.exchanged) {
         const int32_t a = StorageOf(from), b = StorageOf(to);
         if ((storages_[a].slot < 0) == (storages_[b].slot < 0)) continue;
         NewBuffer(storages_[a].slot < 0 ? a : b, Buffer::Kind::kOwn);
@@ -80,11 +80,11 @@ class Placer {
     }
   }
 
-  void PlaceArena() {
+  void AssignArena() {
     std::vector<int32_t> in_arena;
     for (size_t s = 0; s < storages_.size(); ++s) {
       Storage& storage = storages_[s];
-      if (storage.same_as != -1 || storage.slot >= 0) continue;
+      if (storage.merged_into != -1 || storage.slot >= 0) continue;
       if (storage.is_arena) {
         in_arena.push_back(static_cast<int32_t>(s));
       } else {
@@ -96,22 +96,22 @@ class Placer {
     }
     std::stable_sort(in_arena.begin(), in_arena.end(),
                      [&](int32_t a, int32_t b) { return storages_[a].begin < storages_[b].begin; });
-    std::vector<Lifetime> lifetimes;
+    std::vector<LiveRange> live_ranges;
     for (const int32_t s : in_arena)
-      lifetimes.push_back({storages_[s].begin, storages_[s].end, storages_[s].byte_count});
-    const Placement placement = PlaceLifetimes(lifetimes);
+      live_ranges.push_back({storages_[s].begin, storages_[s].end, storages_[s].byte_count});
+    const OffsetAssignment assignment = AssignOffsets(live_ranges);
     for (size_t i = 0; i < in_arena.size(); ++i)
-      plan_.buffers[NewBuffer(in_arena[i], Buffer::Kind::kArena)].offset = placement.offsets[i];
-    plan_.arena_bytes = placement.byte_count;
+      plan_.buffers[NewBuffer(in_arena[i], Buffer::Kind::kArena)].offset = assignment.offsets[i];
+    plan_.arena_bytes = assignment.byte_count;
   }
 
-  // Results in place of arguments, where nothing lies in them before the argument was read for the last time.
-  void PlaceTaken() {
-    for (const auto& [argument, value] : sharing_.takers) {
+  // A result may use a donated argument's buffer if it is not written before the argument's last use.
+  void AssignDonations() {
+    for (const auto& [argument, value] : aliasing_.donations) {
       const Storage &from = storages_[argument], &to = liveness_.storage(value);
       if (to.slot < 0 || to.begin < from.last_use || to.byte_count != from.byte_count) continue;
       Buffer& buffer = plan_.buffers[to.slot];
-      if (buffer.is_result && buffer.takes < 0) buffer.takes = from.slot;
+      if (buffer.is_result && buffer.donor < 0) buffer.donor = from.slot;
     }
   }
 
@@ -145,7 +145,7 @@ class Placer {
         }
       } else {
         VisitSlots(step, [&](int32_t& v, bool) {
-          step.values.push_back(liveness_.Real(v));
+          step.values.push_back(liveness_.Resolve(v));
           v = SlotOf(v);
         });
         auto* tiles = std::get_if<TileStep>(&step.what);
@@ -160,15 +160,15 @@ class Placer {
   Plan& plan_;
   Liveness& liveness_;
   std::vector<Storage>& storages_;
-  const Sharing& sharing_;
+  const Aliasing& aliasing_;
 };
 
 }  // namespace
 
 void AssignBuffers(Plan& plan, bool in_place) {
   Liveness liveness(plan);
-  const Sharing sharing = ShareStorages(plan, liveness, in_place);
-  Placer(plan, liveness, sharing).Run();
+  const Aliasing aliasing = AliasStorages(plan, liveness, in_place);
+  BufferAssigner(plan, liveness, aliasing).Run();
 }
 
 }  // namespace hlo::plan

@@ -1,5 +1,5 @@
 #pragma once
-// Which memory does a value take, from when to when, and with whom does it share?
+// Buffer assignment: every value gets a buffer for its live range.
 
 #include "plan/plan.h"
 

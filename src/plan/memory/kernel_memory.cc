@@ -15,40 +15,40 @@ namespace {
 
 int64_t LaneWidth(ElementType type) { return cpu::LaneBytes(cpu::LaneOf(type)); }
 
-// Of an element in its lane: nothing where it is stored so.
+// Returns the bytes of an element that is widened to its lane; 0 if it is stored as its lane.
 int64_t WidenedBytes(ElementType type) {
   return cpu::LoadTile(type).function == nullptr ? 0 : LaneWidth(type);
 }
-int64_t LaneCopy(const Shape& shape) { return *shape.ElementCount() * WidenedBytes(shape.type()); }
+int64_t LaneCopyBytes(const Shape& shape) { return *shape.ElementCount() * WidenedBytes(shape.type()); }
 
-// Of the first `count` operands.
-int64_t LaneCopies(const Instruction& instruction, int64_t count) {
+// Returns the sum over the first `count` operands.
+int64_t LaneCopiesBytes(const Instruction& instruction, int64_t count) {
   int64_t bytes = 0;
-  for (int64_t k = 0; k < count; ++k) bytes += LaneCopy(instruction.operand(k)->shape());
+  for (int64_t k = 0; k < count; ++k) bytes += LaneCopyBytes(instruction.operand(k)->shape());
   return bytes;
 }
 
 // --- Sorts, of one line
 
-int64_t ByKeys(absl::Span<const SortKey> keys, int64_t length) {
-  int64_t groups = 0, bits = 64, most_bits = 0;
+int64_t KeySortBytes(absl::Span<const SortKey> keys, int64_t length) {
+  int64_t fusion = 0, bits = 64, most_bits = 0;
   for (size_t k = keys.size(); k-- > 0;) {
     const int64_t own = 8 * cpu::LaneBytes(keys[k].order.lane);
     if (bits + own > 64) {
       bits = 0;
-      ++groups;
+      ++fusion;
     }
     bits += own;
     most_bits = std::max(most_bits, bits);
   }
-  // Of several groups, the keys of one and the order before it.
-  return cpu::SortScratchBytes(length, static_cast<int>(most_bits)) + (groups > 1 ? 12 * length : 0);
+  // With several groups of keys, each needs the keys of the group and the previous order.
+  return cpu::SortScratchBytes(length, static_cast<int>(most_bits)) + (fusion > 1 ? 12 * length : 0);
 }
 
-int64_t ByComparator(const Instruction& sort, int64_t length) {
+int64_t ComparatorSortBytes(const Instruction& sort, int64_t length) {
   const Shape& shape = sort.operand(0)->shape();
   const bool is_strided = Product(shape.dims().subspan(sort.Get<attr::dimensions>()[0] + 1)) != 1;
-  int64_t bytes = 8;  // The order before a merge and after it.
+  int64_t bytes = 8;  // The order before and after a merge.
   for (const Instruction* operand : sort.operands()) {
     const ElementType type = operand->shape().type();
     bytes += (is_strided ? ByteCount(type) : 0) + WidenedBytes(type);
@@ -56,16 +56,16 @@ int64_t ByComparator(const Instruction& sort, int64_t length) {
   return bytes * length;
 }
 
-int64_t OfSort(const Instruction& sort) {
+int64_t SortBytes(const Instruction& sort) {
   const Shape& shape = sort.operand(0)->shape();
   const int64_t length = shape.dim(sort.Get<attr::dimensions>()[0]);
   if (*shape.ElementCount() == 0) return 0;
   const std::optional<std::vector<SortKey>> keys = FindSortKeys(sort);
   int64_t line = 0, widest = 0;
-  if (keys.has_value()) line = ByKeys(*keys, length);
+  if (keys.has_value()) line = KeySortBytes(*keys, length);
   const auto is_total = [](const SortKey& key) { return key.order.total; };
   if (!keys.has_value() || !std::all_of(keys->begin(), keys->end(), is_total))
-    line = std::max(line, ByComparator(sort, length));
+    line = std::max(line, ComparatorSortBytes(sort, length));
   for (const Instruction* operand : sort.operands())
     widest = std::max(widest, ByteCount(operand->shape().type()));
   const int64_t lines = *shape.ElementCount() / length;
@@ -73,30 +73,30 @@ int64_t OfSort(const Instruction& sort) {
   return at_once * (line + length * widest);
 }
 
-int64_t OfTopk(const Instruction& topk) {
+int64_t TopkBytes(const Instruction& topk) {
   const Shape& shape = topk.operand(0)->shape();
   const int64_t length = shape.dim(shape.rank() - 1);
   if (*shape.ElementCount() == 0) return 0;
   const int64_t k = (topk.shape().IsTuple() ? topk.shape().element(0) : topk.shape()).dims().back();
   const auto key_bits = static_cast<int>(8 * LaneWidth(shape.type()));
-  // All in their order, or the best ones; and their positions.
+  // Either all elements are sorted, or the best ones are kept with their positions.
   const int64_t each = k * 8 >= length ? cpu::SortScratchBytes(length, key_bits) + k * 4 : k * 20;
   return std::min<int64_t>(ThreadCount(), *shape.ElementCount() / length) * each;
 }
 
 // --- Windows
 
-int64_t OfWindow(const Instruction& reduce_window, bool slides) {
+int64_t ReduceWindowBytes(const Instruction& reduce_window, bool slides) {
   const int64_t count = reduce_window.operand_count() / 2;
   const Shape& first =
       reduce_window.shape().IsTuple() ? reduce_window.shape().element(0) : reduce_window.shape();
-  int64_t bytes = LaneCopies(reduce_window, count);
+  int64_t bytes = LaneCopiesBytes(reduce_window, count);
   for (int64_t k = 0; k < count; ++k) {
     const ElementType type = reduce_window.operand(k)->shape().type();
     bytes += cpu::IsStoredAsLane(type) ? 0 : *first.ElementCount() * LaneWidth(type);
   }
   if (!slides) return bytes;
-  // Arrays between dimensions, and of a line the results of its blocks from where windows begin or end.
+  // Intermediate arrays between dimensions, and the prefix and suffix results of a line.
   const Shape& base = reduce_window.operand(0)->shape();
   const int64_t width = LaneWidth(base.type());
   Index dims(base.dims());
@@ -115,7 +115,7 @@ int64_t OfWindow(const Instruction& reduce_window, bool slides) {
   return bytes + most;
 }
 
-int64_t OfFft(const Instruction& fft) {
+int64_t FftBytes(const Instruction& fft) {
   const Shape &from = fft.operand(0)->shape(), &to = fft.shape();
   if (*from.ElementCount() == 0 || *to.ElementCount() == 0) return 0;
   const int64_t rank = static_cast<int64_t>(fft.Get<attr::fft_length>().size());
@@ -131,39 +131,39 @@ int64_t OfFft(const Instruction& fft) {
     bytes = *real.ElementCount() / last * half * width;
     if (type == FftType::kIrfft && rank > 1) bytes += *from.ElementCount() * width;
   }
-  // A line and its space; as part of a convolution of up to four times its length, twice.
+  // A line and its scratch; twice that, at up to four times the length, if computed by convolution.
   return bytes + 10 * longest * width;
 }
 
-int64_t OfConvolution(const Instruction& convolution, bool keeps_result) {
+int64_t ConvolutionBytes(const Instruction& convolution, bool keeps_result) {
   const cpu::DenseArray input = Dense(convolution.operand(0)->shape(), nullptr),
                         kernel = Dense(convolution.operand(1)->shape(), nullptr);
   return cpu::ConvolutionMemory(input, kernel, ConvolutionDimsOf(convolution), convolution.shape().type(),
                                 convolution.shape().dims(), keeps_result);
 }
 
-int64_t OfKernel(const Instruction& instruction, const KernelStep& step) {
+int64_t KernelBytes(const Instruction& instruction, const KernelStep& step) {
   const std::string_view kernel = step.kernel.name;
   switch (instruction.opcode()) {
     case Opcode::kSort:
-      return OfSort(instruction);
+      return SortBytes(instruction);
     case Opcode::kTopk:
-      return OfTopk(instruction);
+      return TopkBytes(instruction);
     case Opcode::kCustomCall:
-      if (kernel == "topk") return OfTopk(instruction);
+      if (kernel == "topk") return TopkBytes(instruction);
       return MatrixCallMemory(instruction,
                               [&](int k) { return step.results[static_cast<size_t>(k)] != kNoValue; });
     case Opcode::kCholesky:
     case Opcode::kTriangularSolve:
       return FactorMemory(instruction);
     case Opcode::kReduceWindow:
-      return OfWindow(instruction, kernel == "reduce-window by sliding");
+      return ReduceWindowBytes(instruction, kernel == "reduce-window by sliding");
     case Opcode::kSelectAndScatter:
-      return LaneCopies(instruction, 2) + LaneCopy(instruction.shape());
+      return LaneCopiesBytes(instruction, 2) + LaneCopyBytes(instruction.shape());
     case Opcode::kFft:
-      return OfFft(instruction);
+      return FftBytes(instruction);
     case Opcode::kConvolution:
-      return OfConvolution(instruction, true);
+      return ConvolutionBytes(instruction, true);
     default:
       return 0;
   }
@@ -176,10 +176,11 @@ int64_t KernelMemory(const std::vector<Step>& steps) {
   for (const Step& step : steps) {
     int64_t bytes = 0;
     if (const auto* kernel = std::get_if<KernelStep>(&step.what)) {
-      bytes = OfKernel(*step.instruction, *kernel);
+      bytes = KernelBytes(*step.instruction, *kernel);
     } else if (const auto* product = std::get_if<ProductStep>(&step.what)) {
       if (step.instruction->opcode() == Opcode::kConvolution)
-        bytes = OfConvolution(*step.instruction, product->in_place || !product->loops[ProductStep::kProduct]);
+        bytes =
+            ConvolutionBytes(*step.instruction, product->in_place || !product->loops[ProductStep::kProduct]);
     } else if (const auto* loop = std::get_if<LoopStep>(&step.what)) {
       bytes = std::max(KernelMemory(loop->condition), KernelMemory(loop->body));
     } else if (const auto* branch = std::get_if<BranchStep>(&step.what)) {

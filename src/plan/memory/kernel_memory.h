@@ -1,12 +1,12 @@
 #pragma once
-// What kernels take for the time of a call.
+// The scratch memory of kernels.
 
 #include "plan/plan.h"
 
 namespace hlo::plan {
 
-// Bytes that one of the steps takes at most, besides what it reads and writes, the small blocks and the
-// panels of products that threads keep, and what a reference function takes.
+// Returns the maximal number of scratch bytes of a step. Small blocks, the packed panels that threads keep,
+// and the memory of reference functions are not counted.
 int64_t KernelMemory(const std::vector<Step>& steps);
 
 }  // namespace hlo::plan

@@ -7,7 +7,7 @@
 namespace hlo::plan {
 
 Liveness::Liveness(Plan& plan) : plan_(plan), values_(plan.graph.values.size()) {
-  Number(plan.steps, -1);
+  NumberSteps(plan.steps, -1);
   ++position_;
   for (ValueId v : plan.graph.results) Use(v, -1);
   MakeStorages();
@@ -15,15 +15,15 @@ Liveness::Liveness(Plan& plan) : plan_(plan), values_(plan.graph.values.size()) 
 
 void Liveness::Define(ValueId v, int32_t loop) {
   if (v == kNoValue) return;
-  ValueInfo& info = values_[Real(v)];
+  ValueInfo& info = values_[Resolve(v)];
   if (info.defined >= 0) return;
   info.defined = position_;
   info.loop = loop;
 }
-// A use inside a loop of what is defined outside is one until the loop has ended.
+// A use in a loop keeps a value that is defined outside live until the loop ends.
 void Liveness::Use(ValueId v, int32_t loop) {
   if (v == kNoValue) return;
-  uses_.push_back({Real(v), position_, loop});
+  uses_.push_back({Resolve(v), position_, loop});
 }
 
 bool Liveness::Contains(int32_t outer, int32_t inner) const {
@@ -33,7 +33,7 @@ bool Liveness::Contains(int32_t outer, int32_t inner) const {
   return outer == -1;
 }
 
-void Liveness::Number(std::vector<Step>& steps, int32_t loop) {
+void Liveness::NumberSteps(std::vector<Step>& steps, int32_t loop) {
   for (Step& step : steps) {
     ++position_;
     if (auto* l = std::get_if<LoopStep>(&step.what)) {
@@ -41,11 +41,11 @@ void Liveness::Number(std::vector<Step>& steps, int32_t loop) {
       loops_.push_back({loop, position_, 0});
       for (const Move& move : l->initial) Use(move.from, loop);
       for (const Move& move : l->initial) Define(move.to, id);
-      Number(l->condition, id);
+      NumberSteps(l->condition, id);
       if (l->counted.has_value()) Use(l->counted->limit, id);
       ++position_;
       Use(l->predicate, id);
-      Number(l->body, id);
+      NumberSteps(l->body, id);
       ++position_;
       for (const Move& move : l->next) Use(move.from, id);
       loops_[id].end = ++position_;
@@ -53,7 +53,7 @@ void Liveness::Number(std::vector<Step>& steps, int32_t loop) {
       Use(b->choice, loop);
       for (const Move& move : b->branches[0].results) Define(move.to, loop);
       for (BranchStep::Branch& branch : b->branches) {
-        Number(branch.steps, loop);
+        NumberSteps(branch.steps, loop);
         ++position_;
         for (const Move& move : branch.results) Use(move.from, loop);
       }
@@ -75,7 +75,7 @@ void Liveness::MakeStorages() {
   for (size_t v = 0; v < values_.size(); ++v) {
     ValueInfo& info = values_[v];
     const Value& value = plan_.graph.values[v];
-    if (value.same_as != kNoValue) continue;
+    if (value.replaced_by != kNoValue) continue;
     const bool given = value.parameter >= 0 || value.constant != nullptr;
     if (info.defined < 0 && (!given || info.last_use < 0)) continue;
     info.storage = static_cast<int32_t>(storages_.size());
@@ -85,12 +85,12 @@ void Liveness::MakeStorages() {
 }
 
 int32_t Liveness::StorageOf(ValueId v) const {
-  int32_t s = values_[Real(v)].storage;
-  while (storages_[s].same_as != -1) s = storages_[s].same_as;
+  int32_t s = values_[Resolve(v)].storage;
+  while (storages_[s].merged_into != -1) s = storages_[s].merged_into;
   return s;
 }
 
-void Liveness::Join(ValueId v, int32_t storage) {
+void Liveness::Merge(ValueId v, int32_t storage) {
   const int32_t own = StorageOf(v);
   if (own == storage) return;
   Storage& to = storages_[storage];
@@ -99,7 +99,7 @@ void Liveness::Join(ValueId v, int32_t storage) {
   to.end = std::max(to.end, from.end);
   to.last_use = from.last_use;
   to.exchanged |= from.exchanged;
-  storages_[own].same_as = storage;
+  storages_[own].merged_into = storage;
 }
 
 int64_t Liveness::UsesOutside(int32_t storage, Position since, Position begin, Position end) const {

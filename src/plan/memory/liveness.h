@@ -1,5 +1,5 @@
 #pragma once
-// From when to when is each value needed, and in which storage does it lie?
+// Liveness: the live range and the storage of every value.
 
 #include <cstdint>
 #include <vector>
@@ -8,32 +8,31 @@
 
 namespace hlo::plan {
 
-// Of a step in the order of execution; a loop has one before and one after its body.
+// The position of a step in execution order; a loop has one before and one after its body.
 using Position = int64_t;
 
-// Memory of one value, or of several one after the other.
+// The memory of one value, or of several with disjoint live ranges.
 struct Storage {
   ValueId first;
   Position begin, end;  // Inclusive.
-  Position last_use;    // Of the values that share it, in straight order.
+  Position last_use;    // The last use of the value that currently occupies it.
   int64_t byte_count;
   bool is_arena;
   bool exchanged = false;
-  int32_t same_as = -1;
+  int32_t merged_into = -1;
   Slot slot = -1;
 };
 
-// The steps' values are still those of the graph.
+// Computed while slots are still value numbers.
 class Liveness {
  public:
   struct ValueInfo {
     Position defined = -1, last_use = -1;
-    Position last_inside =
-        -1;             // The last use in the loop whose state it is: after that comes the next state.
-    int32_t loop = -1;  // In which it is defined.
+    Position last_inside = -1;  // The last use inside the loop whose state it is; the next state follows.
+    int32_t loop = -1;          // The loop that defines it.
     int32_t storage = -1;
   };
-  // Loops are numbered in the order in which they begin.
+  // Loops are numbered in program order.
   struct LoopScope {
     int32_t parent = -1;
     Position begin = 0, end = 0;
@@ -41,20 +40,19 @@ class Liveness {
 
   explicit Liveness(Plan& plan);
 
-  ValueId Real(ValueId v) const { return plan_.graph.Resolve(v); }
-  const ValueInfo& value(ValueId v) const { return values_[Real(v)]; }
+  ValueId Resolve(ValueId v) const { return plan_.graph.Resolve(v); }
+  const ValueInfo& value(ValueId v) const { return values_[Resolve(v)]; }
   const LoopScope& loop(int32_t id) const { return loops_[id]; }
-  // Whether loop `outer` is `inner` or lies around it; -1: the whole module.
+  // True if loop `outer` is `inner` or encloses it; -1: the whole module.
   bool Contains(int32_t outer, int32_t inner) const;
-  // How often values that lie in the storage are used at positions from `since` on that are not in
-  // (begin, end].
+  // Returns the number of uses of the storage at positions from `since` on that are not in (begin, end].
   int64_t UsesOutside(int32_t storage, Position since, Position begin, Position end) const;
 
   std::vector<Storage>& storages() { return storages_; }
   int32_t StorageOf(ValueId v) const;
   Storage& storage(ValueId v) { return storages_[StorageOf(v)]; }
-  // From here on the value, and those that it shares with, lie in this storage.
-  void Join(ValueId v, int32_t storage);
+  // Merges the storage of the value into `storage`.
+  void Merge(ValueId v, int32_t storage);
 
  private:
   struct UseOf {
@@ -65,7 +63,7 @@ class Liveness {
 
   void Define(ValueId v, int32_t loop);
   void Use(ValueId v, int32_t loop);
-  void Number(std::vector<Step>& steps, int32_t loop);
+  void NumberSteps(std::vector<Step>& steps, int32_t loop);
   void MakeStorages();
 
   const Plan& plan_;

@@ -1,6 +1,5 @@
 #pragma once
-// Where does each value lie in one piece of memory, if those that are needed at the same time must not
-// overlap?
+// Assigns offsets in one arena to live ranges, so that those that overlap in time do not overlap in memory.
 
 #include <cstdint>
 #include <vector>
@@ -9,18 +8,19 @@
 
 namespace hlo::plan {
 
-struct Lifetime {
-  int64_t begin, end;  // Inclusive.
+struct LiveRange {
+  int64_t begin,
+      end;  // One for each live range, aligned to its size rounded up to a power of two, at most 64.
   int64_t byte_count;
 };
 
-struct Placement {
+struct OffsetAssignment {
   // One for each lifetime, aligned to its size rounded up to a power of two, or 64.
   std::vector<int64_t> offsets;
   int64_t byte_count = 0;
 };
 
-// As little memory as two simple orders get by with.
-Placement PlaceLifetimes(absl::Span<const Lifetime> lifetimes);
+// Returns the better one of two greedy assignments.
+OffsetAssignment AssignOffsets(absl::Span<const LiveRange> live_ranges);
 
 }  // namespace hlo::plan

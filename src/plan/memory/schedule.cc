@@ -12,9 +12,9 @@
 namespace hlo::plan {
 namespace {
 
-constexpr int64_t kLarge = 4096;  // Bytes; for less the order of the module is left alone.
+constexpr int64_t kLarge = 4096;  // In bytes; smaller values do not change the order.
 
-// The steps of one block, in their new order.
+// Reorders the steps of one block.
 class Scheduler {
  public:
   Scheduler(const Graph& graph, std::vector<Step>& steps, const std::vector<ValueId>& results)
@@ -32,12 +32,12 @@ class Scheduler {
     for (auto& [v, value] : values_) value.uses_left = static_cast<int64_t>(value.readers.size());
     for (const ValueId v : results) {
       if (v == kNoValue) continue;
-      if (const auto found = values_.find(Real(v)); found != values_.end()) ++found->second.uses_left;
+      if (const auto found = values_.find(Resolve(v)); found != values_.end()) ++found->second.uses_left;
     }
   }
 
   void Run() {
-    for (size_t i = 0; i < nodes_.size(); ++i) Place(i);
+    for (size_t i = 0; i < nodes_.size(); ++i) Emit(i);
     std::vector<Step> ordered;
     ordered.reserve(steps_.size());
     for (const size_t i : order_) ordered.push_back(std::move(steps_[i]));
@@ -47,9 +47,9 @@ class Scheduler {
  private:
   struct Node {
     absl::flat_hash_set<ValueId> reads, writes;
-    int64_t missing = 0;    // Values of the block that it reads and that are not there yet.
-    bool may_free = false;  // It reads something large of the block.
-    bool placed = false;
+    int64_t missing = 0;    // The values of the block that it reads and that are not computed yet.
+    bool may_free = false;  // True if it reads a large value of the block.
+    bool emitted = false;
   };
   struct ValueOfBlock {
     int64_t bytes = 0;
@@ -57,15 +57,15 @@ class Scheduler {
     int64_t uses_left = 0, writers_left = 0;
   };
 
-  ValueId Real(ValueId v) const { return graph_.Resolve(v); }
+  ValueId Resolve(ValueId v) const { return graph_.Resolve(v); }
 
   void AddNode(size_t i) {
     Node& node = nodes_[i];
     const auto read = [&](ValueId v) {
-      if (v != kNoValue) node.reads.insert(Real(v));
+      if (v != kNoValue) node.reads.insert(Resolve(v));
     };
     const auto write = [&](ValueId v) {
-      if (v != kNoValue) node.writes.insert(Real(v));
+      if (v != kNoValue) node.writes.insert(Resolve(v));
     };
     VisitAll(steps_[i], read, write);
     for (const ValueId v : node.writes) {
@@ -75,7 +75,7 @@ class Scheduler {
     }
   }
 
-  // The step and all that it runs.
+  // Visits the step and all steps inside it.
   template <class Read, class Write>
   static void VisitAll(Step& step, const Read& read, const Write& write) {
     const auto all = [&](std::vector<Step>& steps) {
@@ -104,7 +104,7 @@ class Scheduler {
     }
   }
 
-  // What only computes may come earlier: others talk to the world outside, or have an order among themselves.
+  // True if the step only computes. Others have side effects, or an order among themselves.
   bool IsMovable(size_t i) const {
     const auto& what = steps_[i].what;
     return nodes_[i].may_free &&
@@ -113,7 +113,7 @@ class Scheduler {
             std::holds_alternative<ProductStep>(what));
   }
 
-  // Bytes that are free after the step and were not before.
+  // Returns the bytes that the step frees, minus those that it allocates.
   int64_t Freed(size_t i) const {
     int64_t bytes = 0;
     for (const ValueId v : nodes_[i].writes) bytes -= values_.at(v).bytes;
@@ -124,15 +124,15 @@ class Scheduler {
     return bytes;
   }
 
-  // The step, and then those that it makes worth running at once.
-  void Place(size_t first) {
+  // Emits the step, and then the steps that it makes ready and profitable.
+  void Emit(size_t first) {
     std::vector<size_t> next = {first};
     while (!next.empty()) {
       const size_t i = next.back();
       next.pop_back();
       Node& node = nodes_[i];
-      if (node.placed || (i != first && (node.missing > 0 || Freed(i) <= 0))) continue;
-      node.placed = true;
+      if (node.emitted || (i != first && (node.missing > 0 || Freed(i) <= 0))) continue;
+      node.emitted = true;
       order_.push_back(i);
       std::vector<size_t> candidates;
       for (const ValueId v : node.writes) {
@@ -149,10 +149,10 @@ class Scheduler {
         if (--found->second.uses_left == 1 && found->second.bytes >= kLarge)
           candidates.insert(candidates.end(), found->second.readers.begin(), found->second.readers.end());
       }
-      // In the order of the module.
+      // Candidates are tried in program order.
       std::sort(candidates.begin(), candidates.end(), std::greater<>());
       for (const size_t candidate : candidates) {
-        if (!nodes_[candidate].placed && IsMovable(candidate)) next.push_back(candidate);
+        if (!nodes_[candidate].emitted && IsMovable(candidate)) next.push_back(candidate);
       }
     }
   }
@@ -160,7 +160,7 @@ class Scheduler {
   const Graph& graph_;
   std::vector<Step>& steps_;
   std::vector<Node> nodes_;
-  absl::flat_hash_map<ValueId, ValueOfBlock> values_;  // That the block computes.
+  absl::flat_hash_map<ValueId, ValueOfBlock> values_;  // The values that the block computes.
   std::vector<size_t> order_;
 };
 
@@ -185,6 +185,6 @@ void Schedule(const Graph& graph, std::vector<Step>& steps, const std::vector<Va
 
 }  // namespace
 
-void FreeEarly(Plan& plan) { Schedule(plan.graph, plan.steps, plan.graph.results); }
+void ScheduleForMemory(Plan& plan) { Schedule(plan.graph, plan.steps, plan.graph.results); }
 
 }  // namespace hlo::plan

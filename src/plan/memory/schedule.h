@@ -1,12 +1,12 @@
 #pragma once
-// In which order do steps run?
+// List scheduling for memory.
 
 #include "plan/plan.h"
 
 namespace hlo::plan {
 
-// Steps that free more memory than their results take come as soon as what they read is there; the others
-// keep their order. Before slots are assigned.
-void FreeEarly(Plan& plan);
+// Moves steps that free more memory than their results take to the first place where their operands are
+// ready; the others keep their order. Slots are still value numbers.
+void ScheduleForMemory(Plan& plan);
 
 }  // namespace hlo::plan

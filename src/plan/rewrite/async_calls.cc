@@ -15,8 +15,8 @@ absl::Status TooLate() {
 
 int64_t LeafCount(const Leaves& leaves) { return static_cast<int64_t>(leaves.size()); }
 
-// Appends those leaves of a value of shape `whole` that `part` declares, which may leave out the last
-// elements of any tuple.
+// Appends the leaves of a value of shape `whole` that `part` declares; `part` may omit the last elements of
+// any tuple.
 void AppendDeclared(const Shape& part, const Shape& whole, const Leaves& leaves, int64_t first, Leaves* out) {
   if (!part.IsTuple() || !whole.IsTuple()) {
     out->push_back(leaves[first]);
@@ -54,7 +54,7 @@ absl::StatusOr<Leaves> AsyncCalls::Advance(const Instruction& link, const std::v
     call = {link.Get<attr::calls>(), operands, std::nullopt};
   } else if (const auto before = calls_.find(link.operand(0)); before != calls_.end()) {
     call = before->second;
-    // A computation that has run needs no more arguments: the operand is a buffer for the result.
+    // Once the computation has run, further operands are buffers for the result.
     if (!call.result.has_value())
       call.arguments.insert(call.arguments.end(), operands.begin() + 1, operands.end());
   } else {

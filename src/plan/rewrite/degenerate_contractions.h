@@ -1,5 +1,5 @@
 #pragma once
-// Reductions and products that combine one element with nothing but an initial value: elementwise code.
+// Rewrites reductions and dots over dimensions of size 1 to elementwise operations.
 
 #include <optional>
 
@@ -7,13 +7,13 @@
 
 namespace hlo::plan {
 
-// A reduction of one array over dimensions of size 1 by elementwise code: a module of the array's one operand
-// that gives its elements the result's dimensions; the code is then applied to initial value and element.
-// nullopt for others.
-std::optional<CheckedModule> ElementsOfReduce(const Instruction& reduce);
+// Rewrites an elementwise reduction of one array over dimensions of size 1: returns a module that reshapes
+// the operand to the result; to_apply of the initial value and the element remains. Returns nullopt for
+// others.
+std::optional<CheckedModule> ReplaceDegenerateReduce(const Instruction& reduce);
 
-// A dot that contracts dimensions of size 1: a module of its two operands that multiplies them, and adds 0 to
-// floats. nullopt for others.
-std::optional<CheckedModule> ProductOfOneTerm(const Instruction& dot);
+// Rewrites a dot that contracts dimensions of size 1: returns a module of its two operands that multiplies
+// them, and adds 0 to floats. Returns nullopt for others.
+std::optional<CheckedModule> ReplaceDegenerateDot(const Instruction& dot);
 
 }  // namespace hlo::plan

@@ -24,8 +24,8 @@
 namespace hlo::plan {
 namespace {
 
-constexpr size_t kMostNodes = 1 << 20;
-constexpr int64_t kDeepestCalls = 256;
+constexpr size_t kMaxNodes = 1 << 20;
+constexpr int64_t kMaxCallDepth = 256;
 
 bool IsBounded(const Shape& shape) {
   if (shape.IsArray()) return !shape.HasUnboundedDim();
@@ -34,8 +34,8 @@ bool IsBounded(const Shape& shape) {
 
 bool HasDefaultLayout(const Shape& shape) { return shape.layout() == nullptr; }
 
-// Whether sizes that are known at run time alone travel from operands to the results.
-bool HandsSizesOn(const Instruction& instruction) {
+// True if results have dynamic sizes whenever operands have.
+bool PropagatesDynamicSizes(const Instruction& instruction) {
   return instruction.opcode() != Opcode::kGetDimensionSize &&
          !(instruction.opcode() == Opcode::kCustomCall &&
            instruction.Get<attr::custom_call_target>() == "PadToStatic");
@@ -53,7 +53,7 @@ class Flattener {
                                 Block* block) {
     absl::flat_hash_map<const Instruction*, Leaves> leaves;
     for (const Instruction* instruction : reference::LiveInstructions(computation, effects_)) {
-      if (graph_.nodes.size() > kMostNodes)
+      if (graph_.nodes.size() > kMaxNodes)
         return absl::UnimplementedError("the module's calls unfold into too many instructions");
       std::vector<Leaves> operands;
       for (const Instruction* operand : instruction->operands()) operands.push_back(leaves[operand]);
@@ -64,15 +64,15 @@ class Flattener {
       if (map_ != nullptr && instruction->opcode() != Opcode::kCall &&
           instruction->opcode() != Opcode::kConstant) {
         const Shape lanes = Shape::Array(instruction->shape().type(), map_->shape().dims());
-        leaves[instruction] = Op(*instruction, lanes, Joined(operands), block)->results;
+        leaves[instruction] = AddOp(*instruction, lanes, Concatenated(operands), block)->results;
         continue;
       }
-      HLO_ASSIGN_OR_RETURN(leaves[instruction], Enter(*instruction, operands, block));
+      HLO_ASSIGN_OR_RETURN(leaves[instruction], AddInstruction(*instruction, operands, block));
     }
     return leaves[computation.root()];
   }
 
-  // A new value for every leaf.
+  // Adds a new value for every leaf.
   void NewLeaves(const Shape& shape, Node* node, Leaves* leaves) {
     if (shape.IsArray()) {
       leaves->push_back(graph_.NewValue(shape, node));
@@ -100,22 +100,22 @@ class Flattener {
     return node;
   }
 
-  static Leaves Joined(const std::vector<Leaves>& parts) {
+  static Leaves Concatenated(const std::vector<Leaves>& parts) {
     Leaves all;
     for (const Leaves& part : parts) all.insert(all.end(), part.begin(), part.end());
     return all;
   }
 
-  absl::StatusOr<Leaves> Enter(const Instruction& instruction, const std::vector<Leaves>& operands,
-                               Block* block) {
+  absl::StatusOr<Leaves> AddInstruction(const Instruction& instruction, const std::vector<Leaves>& operands,
+                                        Block* block) {
     const Shape& shape = instruction.shape();
     if (!IsBounded(shape)) return absl::UnimplementedError("arrays of unbounded size");
-    // Kernels and dissolved instructions take elements as they are.
-    if (MixesTypes(instruction)) return Op(instruction, shape, Joined(operands), block)->results;
-    if (const std::optional<std::vector<LeafSource>> sources = Dissolved(instruction, custom_calls_)) {
-      if (HaveTypes(shape, *sources, operands)) return Handed(shape, *sources, operands);
-      Node* node = Op(instruction, shape, Joined(operands), block);
-      node->only_reference = true;
+    // Kernels and forwarded instructions do not convert elements.
+    if (MixesTypes(instruction)) return AddOp(instruction, shape, Concatenated(operands), block)->results;
+    if (const std::optional<std::vector<LeafSource>> sources = ForwardedLeaves(instruction, custom_calls_)) {
+      if (HaveTypes(shape, *sources, operands)) return Forward(shape, *sources, operands);
+      Node* node = AddOp(instruction, shape, Concatenated(operands), block);
+      node->needs_reference = true;
       return node->results;
     }
     switch (instruction.opcode()) {
@@ -126,7 +126,7 @@ class Flattener {
         if (shape.IsTuple() || instruction.operand(0)->shape().type() == shape.type()) return operands[0];
         break;
       case Opcode::kBitcast:
-        // Without layouts it is a reshape; with them the reference knows best.
+        // Without layouts it is a reshape; otherwise the reference evaluates it.
         if (instruction.operand(0)->shape().type() == shape.type() && HasDefaultLayout(shape) &&
             HasDefaultLayout(instruction.operand(0)->shape()) &&
             SameDimensions(instruction.operand(0)->shape(), shape))
@@ -151,40 +151,42 @@ class Flattener {
       case Opcode::kCustomCall:
         if (const Computation* own = reference::SuppliedComputation(instruction, custom_calls_))
           return Inline(*own, operands, block);
-        if (!IsOfCaller(instruction) && options_.expand_library_calls) {
-          if (std::optional<CheckedModule> same = AsInstructions(instruction); same.has_value())
-            return LibraryCall(instruction, *std::move(same), operands, block);
+        if (!IsUserCustomCall(instruction) && options_.expand_library_calls) {
+          if (std::optional<CheckedModule> replacement = ExpandLibraryCall(instruction);
+              replacement.has_value())
+            return LibraryCall(instruction, *std::move(replacement), operands, block);
         }
         break;
       case Opcode::kMap:
-        if (IsElementwiseMap(instruction) && !HasDynamic(Joined(operands))) {
+        if (IsElementwiseMap(instruction) && !HasDynamic(Concatenated(operands))) {
           HLO_ASSIGN_OR_RETURN(Leaves result, Map(instruction, operands, block));
           if (SameDimensions(graph_.values[result[0]].shape, shape)) return result;
         }
         break;
       case Opcode::kReduce:
-        if (HasDynamic(Joined(operands)) || !options_.rewrite_degenerate_contractions) break;
-        if (std::optional<CheckedModule> elements = ElementsOfReduce(instruction); elements.has_value()) {
-          HLO_ASSIGN_OR_RETURN(Leaves element, Rebuilt(*std::move(elements), {operands[0]}, block));
+        if (HasDynamic(Concatenated(operands)) || !options_.rewrite_degenerate_contractions) break;
+        if (std::optional<CheckedModule> elements = ReplaceDegenerateReduce(instruction);
+            elements.has_value()) {
+          HLO_ASSIGN_OR_RETURN(Leaves element, InlineReplacement(*std::move(elements), {operands[0]}, block));
           HLO_ASSIGN_OR_RETURN(Leaves result, Map(instruction, {operands[1], element}, block));
           if (SameDimensions(graph_.values[result[0]].shape, shape)) return result;
         }
         break;
       case Opcode::kDot:
-        if (HasDynamic(Joined(operands))) break;
+        if (HasDynamic(Concatenated(operands))) break;
         if (options_.rewrite_degenerate_contractions) {
-          if (std::optional<CheckedModule> product = ProductOfOneTerm(instruction); product.has_value())
-            return Rebuilt(*std::move(product), operands, block);
+          if (std::optional<CheckedModule> product = ReplaceDegenerateDot(instruction); product.has_value())
+            return InlineReplacement(*std::move(product), operands, block);
         }
-        return Product(instruction, Joined(operands), block);
+        return Product(instruction, Concatenated(operands), block);
       case Opcode::kConvolution:
       case Opcode::kRaggedDot:
-        if (HasDynamic(Joined(operands))) break;
-        return Product(instruction, Joined(operands), block);
+        if (HasDynamic(Concatenated(operands))) break;
+        return Product(instruction, Concatenated(operands), block);
       case Opcode::kScaledDot:
-        if (HasDynamic(Joined(operands)) || !options_.expand_scaled_dots) break;
-        if (std::optional<CheckedModule> product = ProductOfScaled(instruction); product.has_value())
-          return Rebuilt(*std::move(product), operands, block);
+        if (HasDynamic(Concatenated(operands)) || !options_.expand_scaled_dots) break;
+        if (std::optional<CheckedModule> product = ExpandScaledDot(instruction); product.has_value())
+          return InlineReplacement(*std::move(product), operands, block);
         break;
       case Opcode::kWhile:
         return While(instruction, operands[0], block);
@@ -193,18 +195,18 @@ class Flattener {
       default:
         break;
     }
-    Leaves joined = Joined(operands);
-    if (!IsScalarOperation(instruction) || HasDynamic(joined))
-      return Op(instruction, shape, std::move(joined), block)->results;
-    for (ValueId& v : joined) v = graph_.Resolve(v);
+    Leaves all_operands = Concatenated(operands);
+    if (!IsScalarOperation(instruction) || HasDynamic(all_operands))
+      return AddOp(instruction, shape, std::move(all_operands), block)->results;
+    for (ValueId& v : all_operands) v = graph_.Resolve(v);
     ScalarOperation operation{block, instruction.opcode(), shape.type(),
-                              instruction.Get<attr::direction>(ComparisonDirection::kEq), joined};
+                              instruction.Get<attr::direction>(ComparisonDirection::kEq), all_operands};
     if (const auto found = scalars_.find(operation); found != scalars_.end()) return found->second;
-    const Node* node = Op(instruction, shape, std::move(joined), block);
+    const Node* node = AddOp(instruction, shape, std::move(all_operands), block);
     return scalars_.emplace(std::move(operation), node->results).first->second;
   }
 
-  // Whether the opcode, the types and a direction say all that a scalar is computed by.
+  // True if opcode, types and a direction determine the result of the scalar operation.
   bool IsScalarOperation(const Instruction& instruction) const {
     const Opcode opcode = instruction.opcode();
     return instruction.shape().IsArray() && instruction.shape().rank() == 0 &&
@@ -221,34 +223,34 @@ class Flattener {
     return std::any_of(leaves.begin(), leaves.end(), [&](ValueId v) { return IsDynamic(v); });
   }
 
-  bool IsOfCaller(const Instruction& instruction) const {
+  bool IsUserCustomCall(const Instruction& instruction) const {
     return custom_calls_ != nullptr && instruction.opcode() == Opcode::kCustomCall &&
            custom_calls_->FindFunction(instruction.Get<attr::custom_call_target>()) != nullptr;
   }
 
-  Node* Op(const Instruction& instruction, const Shape& shape, Leaves operands, Block* block) {
+  Node* AddOp(const Instruction& instruction, const Shape& shape, Leaves operands, Block* block) {
     Node* node = NewNode(Node::Kind::kOp, instruction, block);
     std::vector<const Shape*> expected;
     for (const Instruction* operand : instruction.operands()) CollectLeafShapes(operand->shape(), &expected);
     HLO_CHECK(expected.size() == operands.size());
     for (size_t i = 0; i < expected.size(); ++i) HLO_CHECK(HasType(operands[i], *expected[i]));
     NewLeaves(shape, node, &node->results);
-    const bool takes = HasDynamic(operands);
-    const bool makes =
-        instruction.opcode() == Opcode::kSetDimensionSize || (takes && HandsSizesOn(instruction));
+    const bool has_dynamic_operand = HasDynamic(operands);
+    const bool is_dynamic = instruction.opcode() == Opcode::kSetDimensionSize ||
+                            (has_dynamic_operand && PropagatesDynamicSizes(instruction));
     for (const ValueId result : node->results) {
       if (result != kNoValue && graph_.values[result].shape.rank() > 0)
-        graph_.values[result].is_dynamic |= makes;
+        graph_.values[result].is_dynamic |= is_dynamic;
     }
     node->operands = std::move(operands);
-    node->only_reference =
-        MixesTypes(instruction) || takes || HasDynamic(node->results) || IsOfCaller(instruction);
+    node->needs_reference = MixesTypes(instruction) || has_dynamic_operand || HasDynamic(node->results) ||
+                            IsUserCustomCall(instruction);
     block->nodes.push_back(node);
     return node;
   }
 
-  absl::StatusOr<Leaves> Handed(const Shape& shape, const std::vector<LeafSource>& sources,
-                                const std::vector<Leaves>& operands) {
+  absl::StatusOr<Leaves> Forward(const Shape& shape, const std::vector<LeafSource>& sources,
+                                 const std::vector<Leaves>& operands) {
     std::vector<const Shape*> shapes;
     CollectLeafShapes(shape, &shapes);
     Leaves leaves;
@@ -263,7 +265,7 @@ class Flattener {
     }
     return leaves;
   }
-  // Kernels believe the types that instructions state, so the values that are bound to them must have these.
+  // Kernels rely on the types that instructions declare, so the bound values must have them.
   bool HasType(ValueId v, const Shape& leaf) const {
     const Shape& array = leaf.IsBuffer() ? leaf.element(0) : leaf;
     return v == kNoValue ? !array.IsArray() : array.IsArray(graph_.values[v].shape.type());
@@ -283,7 +285,7 @@ class Flattener {
     for (const Shape& element : shape.elements()) CollectLeafShapes(element, shapes);
   }
 
-  ValueId Made(Literal literal) {
+  ValueId AddLiteral(Literal literal) {
     graph_.literals.push_back(std::move(literal));
     Leaves leaves;
     AddConstant(graph_.literals.back(), &leaves);
@@ -292,30 +294,31 @@ class Flattener {
   absl::StatusOr<ValueId> Zeros(const Shape& shape) {
     if (!shape.IsArray()) return kNoValue;
     HLO_ASSIGN_OR_RETURN(Literal zeros, Literal::CreateZeros(shape.WithoutLayouts()));
-    return Made(std::move(zeros));
+    return AddLiteral(std::move(zeros));
   }
   absl::StatusOr<Leaves> DimensionSize(const Instruction& instruction) {
     HLO_ASSIGN_OR_RETURN(Literal size, Literal::Create(instruction.shape().WithoutLayouts()));
     size.mutable_span<int32_t>()[0] =
         static_cast<int32_t>(instruction.operand(0)->shape().dim(instruction.Get<attr::dimensions>()[0]));
-    return Leaves{Made(std::move(size))};
+    return Leaves{AddLiteral(std::move(size))};
   }
 
-  // Instructions that take the place of another one.
-  absl::StatusOr<Leaves> Rebuilt(CheckedModule same, const std::vector<Leaves>& operands, Block* block) {
-    graph_.calls.push_back(std::move(same));
-    return Inline(*graph_.calls.back().module().entry(), operands, block);
+  // Inlines the module that replaces an instruction.
+  absl::StatusOr<Leaves> InlineReplacement(CheckedModule replacement, const std::vector<Leaves>& operands,
+                                           Block* block) {
+    graph_.replacements.push_back(std::move(replacement));
+    return Inline(*graph_.replacements.back().module().entry(), operands, block);
   }
 
-  // A dot or convolution whose sums are rounded to another type than the result's becomes one of that type,
-  // and a conversion.
+  // A dot or convolution that rounds to another type than the result's becomes one of that type and a
+  // convert.
   Leaves Product(const Instruction& instruction, Leaves operands, Block* block) {
     const Shape& shape = instruction.shape();
     const ElementType type = ProductType(instruction.operand(0)->shape().type(),
                                          instruction.operand(1)->shape().type(), shape.type());
     if (type == shape.type() || IsComplex(type))
-      return Op(instruction, shape, std::move(operands), block)->results;
-    Module& module = Rewritten(graph_, *instruction.parent()->module());
+      return AddOp(instruction, shape, std::move(operands), block)->results;
+    Module& module = RewrittenModule(graph_, *instruction.parent()->module());
     if (products_ == nullptr) products_ = module.NewComputation("products");
     Shape rounded = shape;
     rounded.set_type(type);
@@ -329,19 +332,19 @@ class Flattener {
     };
     Instruction* product =
         add(instruction.opcode(), rounded, instruction.operands(), instruction.attributes());
-    Node* sum = Op(*product, rounded, std::move(operands), block);
+    Node* sum = AddOp(*product, rounded, std::move(operands), block);
     sum->shown = &instruction;
-    Node* result = Op(*add(Opcode::kConvert, shape, {product}, {}), shape, sum->results, block);
+    Node* result = AddOp(*add(Opcode::kConvert, shape, {product}, {}), shape, sum->results, block);
     result->shown = nullptr;
     return result->results;
   }
 
-  // All results but the first are work space.
-  absl::StatusOr<Leaves> LibraryCall(const Instruction& call, CheckedModule same,
+  // All results but the first are scratch memory, which is zero.
+  absl::StatusOr<Leaves> LibraryCall(const Instruction& call, CheckedModule replacement,
                                      const std::vector<Leaves>& operands, Block* block) {
-    HLO_ASSIGN_OR_RETURN(Leaves leaves, Rebuilt(std::move(same), operands, block));
+    HLO_ASSIGN_OR_RETURN(Leaves leaves, InlineReplacement(std::move(replacement), operands, block));
     for (const Shape& shape : ResultShapes(call).subspan(1)) {
-      auto [zeros, is_new] = work_spaces_.try_emplace(ToString(shape.WithoutLayouts()), kNoValue);
+      auto [zeros, is_new] = workspaces_.try_emplace(ToString(shape.WithoutLayouts()), kNoValue);
       if (is_new) {
         HLO_ASSIGN_OR_RETURN(zeros->second, Zeros(shape));
       }
@@ -350,7 +353,7 @@ class Flattener {
     return leaves;
   }
 
-  // The code of a map, each instruction of it on whole arrays.
+  // Inlines the to_apply of a map, with every instruction on whole arrays.
   absl::StatusOr<Leaves> Map(const Instruction& map, const std::vector<Leaves>& operands, Block* block) {
     const size_t first = block->nodes.size();
     map_ = &map;
@@ -397,8 +400,8 @@ class Flattener {
     HLO_ASSIGN_OR_RETURN(const Leaves next, Inline(*instruction.Get<attr::body>(), {state}, body));
     for (size_t i = 0; i < state.size(); ++i) {
       if (state[i] == kNoValue) continue;
-      if (graph_.Resolve(next[i]) == state[i]) {  // No iteration changes it.
-        graph_.values[state[i]].same_as = initial[i];
+      if (graph_.Resolve(next[i]) == state[i]) {  // The state is loop-invariant.
+        graph_.values[state[i]].replaced_by = initial[i];
         continue;
       }
       if (IsDynamic(next[i]) && !IsDynamic(state[i]))
@@ -442,12 +445,12 @@ class Flattener {
   const CustomCalls* custom_calls_;
   const FlattenOptions& options_;
   Graph& graph_;
-  Computation* products_ = nullptr;   // Holds the rewritten instructions.
-  const Instruction* map_ = nullptr;  // The one whose code is entered.
+  Computation* products_ = nullptr;   // Owns the rewritten instructions.
+  const Instruction* map_ = nullptr;  // The map that is being inlined.
   AsyncCalls async_;
-  absl::flat_hash_map<std::string, ValueId> work_spaces_;  // Zeros, by their shapes.
-  // Scalars that are computed in a block, by what computes them: none is computed twice. (Arrays are: to read
-  // them again would often take longer.)
+  absl::flat_hash_map<std::string, ValueId> workspaces_;  // Zeros, keyed by their shape.
+  // Scalar operations of a block, for common subexpression elimination. Arrays are recomputed: reading them
+  // again would often take longer.
   using ScalarOperation = std::tuple<const Block*, Opcode, ElementType, ComparisonDirection, Leaves>;
   absl::flat_hash_map<ScalarOperation, Leaves> scalars_;
 };
@@ -459,7 +462,7 @@ absl::StatusOr<Graph> Flatten(const CheckedModule& module, const CustomCalls* cu
   const Computation& entry = *module.module().entry();
   int64_t depth = 0;
   const reference::Effects effects(reference::CalledFrom(entry, &depth, custom_calls), custom_calls);
-  if (depth == reference::kEndless || depth > kDeepestCalls)
+  if (depth == reference::kEndless || depth > kMaxCallDepth)
     return absl::UnimplementedError("calls that nest deeply");
   Graph graph;
   Flattener flattener(effects, custom_calls, options, graph);

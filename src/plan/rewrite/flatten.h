@@ -1,5 +1,5 @@
 #pragma once
-// A module as one graph of array values.
+// Flattens a module into one graph of array values.
 
 #include "absl/status/statusor.h"
 #include "hlo_run/check.h"
@@ -8,15 +8,15 @@
 
 namespace hlo::plan {
 
-// Rewrites that are done while the graph is made.
+// Rewrites that run while the graph is built.
 struct FlattenOptions {
   bool expand_library_calls = true;
   bool rewrite_degenerate_contractions = true;
   bool expand_scaled_dots = true;
 };
 
-// `custom_calls`: the caller's own. Unimplemented where the graph has no form for the module (calls that
-// would unfold beyond measure): the reference runs such modules.
+// `custom_calls` are the user's. Returns Unimplemented for modules that the graph cannot represent, for
+// instance if inlining would produce too many nodes: the reference runs them.
 absl::StatusOr<Graph> Flatten(const CheckedModule& module, const CustomCalls* custom_calls,
                               const FlattenOptions& options = {});
 

@@ -20,19 +20,19 @@ class Collector {
     for (int64_t i = 0; i < instruction_.operand_count(); ++i) Operand(i);
     return *this;
   }
-  // Of the first operand, a tuple.
+  // Adds an element of the first operand, a tuple.
   Collector& Element(int64_t index) {
     const Shape& tuple = instruction_.operand(0)->shape();
     int64_t first = 0;
     for (int64_t i = 0; i < index; ++i) first += tuple.element(i).LeafCount();
     return Range(0, first, tuple.element(index).LeafCount());
   }
-  // To the end of the result.
+  // Adds zeros up to the last leaf of the result.
   Collector& Zeros() {
     sources_.resize(std::max<size_t>(sources_.size(), instruction_.shape().LeafCount()));
     return *this;
   }
-  // Nothing where it is not as many leaves as the result has.
+  // Returns nullopt if the number of leaves differs from the result's.
   std::optional<Sources> Done() {
     if (static_cast<int64_t>(sources_.size()) != instruction_.shape().LeafCount()) return std::nullopt;
     return std::move(sources_);
@@ -48,43 +48,44 @@ class Collector {
   Sources sources_;
 };
 
-bool ArrivesAtItsSender(const Instruction& permute) {
+bool SendsToItself(const Instruction& permute) {
   const IntLists pairs = permute.Get<attr::source_target_pairs>();
   return std::any_of(pairs.begin(), pairs.end(), [](IntList pair) { return pair[0] == 0 && pair[1] == 0; });
 }
 
-bool KeepsOperand(const Instruction& call, const CustomCalls* custom_calls) {
+bool IsIdentityCall(const Instruction& call, const CustomCalls* custom_calls) {
   const std::string_view target = call.Get<attr::custom_call_target>();
-  const bool own = custom_calls != nullptr &&
-                   (custom_calls->FindModule(target) != nullptr || custom_calls->FindFunction(target));
-  return !own && reference::IsIdentityCall(call);
+  const bool is_user_call = custom_calls != nullptr && (custom_calls->FindModule(target) != nullptr ||
+                                                        custom_calls->FindFunction(target));
+  return !is_user_call && reference::IsIdentityCall(call);
 }
 
-bool AreStatic(const Instruction& instruction) {
+bool HasStaticShapes(const Instruction& instruction) {
   const auto operands = instruction.operands();
   return !instruction.shape().HasDynamicDim() &&
          std::none_of(operands.begin(), operands.end(),
                       [](const Instruction* operand) { return operand->shape().HasDynamicDim(); });
 }
 
-// Whether the result has the operand's elements at the operand's positions.
-bool IsWhole(const Instruction& instruction, int64_t operand) {
-  return SameDimensions(instruction.operand(operand)->shape(), instruction.shape()) && AreStatic(instruction);
+// True if the result is the operand.
+bool IsIdentityOf(const Instruction& instruction, int64_t operand) {
+  return SameDimensions(instruction.operand(operand)->shape(), instruction.shape()) &&
+         HasStaticShapes(instruction);
 }
 
-bool PadsNothing(const Instruction& pad) {
+bool HasNoPadding(const Instruction& pad) {
   const auto padding = pad.Get<attr::padding>();
   return std::all_of(padding.begin(), padding.end(),
                      [](const auto& p) { return p.low == 0 && p.high == 0 && p.interior == 0; });
 }
 
-// Lines of one element are in order.
-bool HasNothingToSort(const Instruction& sort) {
-  return AreStatic(sort) && sort.operand(0)->shape().dim(sort.Get<attr::dimensions>()[0]) <= 1;
+// Lines of at most one element are sorted.
+bool SortsSingleElements(const Instruction& sort) {
+  return HasStaticShapes(sort) && sort.operand(0)->shape().dim(sort.Get<attr::dimensions>()[0]) <= 1;
 }
 
-// A single device is what a run has (semantics 8.4).
-std::optional<Sources> OfCollective(const Instruction& instruction) {
+// Collectives of a single device forward their operands (semantics 8.4).
+std::optional<Sources> ForwardedByCollective(const Instruction& instruction) {
   if (!reference::CollectiveObstacle(instruction).empty()) return std::nullopt;
   Collector result(instruction);
   switch (instruction.opcode()) {
@@ -105,10 +106,10 @@ std::optional<Sources> OfCollective(const Instruction& instruction) {
     case Opcode::kAllGatherStart:
       return result.AllOperands().AllOperands().Zeros().Done();
     case Opcode::kCollectivePermute:
-      return (ArrivesAtItsSender(instruction) ? result.AllOperands() : result.Zeros()).Done();
+      return (SendsToItself(instruction) ? result.AllOperands() : result.Zeros()).Done();
     case Opcode::kCollectivePermuteStart:
       result.AllOperands();
-      if (ArrivesAtItsSender(instruction)) result.AllOperands();
+      if (SendsToItself(instruction)) result.AllOperands();
       return result.Zeros().Done();
     case Opcode::kPartitionId:
     case Opcode::kReplicaId:
@@ -120,7 +121,7 @@ std::optional<Sources> OfCollective(const Instruction& instruction) {
 
 }  // namespace
 
-std::optional<Sources> Dissolved(const Instruction& instruction, const CustomCalls* custom_calls) {
+std::optional<Sources> ForwardedLeaves(const Instruction& instruction, const CustomCalls* custom_calls) {
   Collector result(instruction);
   switch (instruction.opcode()) {
     case Opcode::kTuple:
@@ -135,28 +136,29 @@ std::optional<Sources> Dissolved(const Instruction& instruction, const CustomCal
       return result.Zeros().Done();
     case Opcode::kAsyncDone:
       return result.Element(1).Done();
-    case Opcode::kCopyStart:  // (destination, source, context)
+    case Opcode::kCopyStart:  // The result is (destination, source, context).
       return result.Operand(0).Operand(0).Zeros().Done();
     case Opcode::kCopyDone:
       return result.Element(0).Done();
     case Opcode::kCustomCall:
-      return KeepsOperand(instruction, custom_calls) ? result.Operand(0).Done() : std::nullopt;
+      return IsIdentityCall(instruction, custom_calls) ? result.Operand(0).Done() : std::nullopt;
     case Opcode::kConcatenate:
     case Opcode::kDynamicSlice:
     case Opcode::kReshape:
     case Opcode::kSlice:
-      return IsWhole(instruction, 0) ? result.Operand(0).Done() : std::nullopt;
+      return IsIdentityOf(instruction, 0) ? result.Operand(0).Done() : std::nullopt;
     case Opcode::kPad:
-      return IsWhole(instruction, 0) && PadsNothing(instruction) ? result.Operand(0).Done() : std::nullopt;
+      return IsIdentityOf(instruction, 0) && HasNoPadding(instruction) ? result.Operand(0).Done()
+                                                                       : std::nullopt;
     case Opcode::kDynamicUpdateSlice:
-      return IsWhole(instruction, 1) ? result.Operand(1).Done() : std::nullopt;
+      return IsIdentityOf(instruction, 1) ? result.Operand(1).Done() : std::nullopt;
     case Opcode::kSort:
-      return HasNothingToSort(instruction) ? result.AllOperands().Done() : std::nullopt;
+      return SortsSingleElements(instruction) ? result.AllOperands().Done() : std::nullopt;
     case Opcode::kPartitionId:
     case Opcode::kReplicaId:
-      return OfCollective(instruction);
+      return ForwardedByCollective(instruction);
     default:
-      return Info(instruction.opcode()).has(kCollective) ? OfCollective(instruction) : std::nullopt;
+      return Info(instruction.opcode()).has(kCollective) ? ForwardedByCollective(instruction) : std::nullopt;
   }
 }
 

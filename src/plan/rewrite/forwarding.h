@@ -1,5 +1,5 @@
 #pragma once
-// Which instructions only hand their operands on? Their results are leaves of the operands, or zeros.
+// Forwarding: instructions whose results are leaves of their operands, or zeros.
 
 #include <cstdint>
 #include <optional>
@@ -13,12 +13,12 @@ namespace hlo::plan {
 struct LeafSource {
   static constexpr int64_t kZeros = -1;
   int64_t operand = kZeros;
-  int64_t leaf = 0;  // Of the operand, in order.
+  int64_t leaf = 0;  // The number of the leaf within the operand.
 };
 
-// One for each leaf of the result, in order; nullopt where the instruction does more. The custom calls are
-// the caller's own.
-std::optional<std::vector<LeafSource>> Dissolved(const Instruction& instruction,
-                                                 const CustomCalls* custom_calls);
+// Returns one source for each leaf of the result; nullopt if the instruction computes anything.
+// `custom_calls` are the user's.
+std::optional<std::vector<LeafSource>> ForwardedLeaves(const Instruction& instruction,
+                                                       const CustomCalls* custom_calls);
 
 }  // namespace hlo::plan

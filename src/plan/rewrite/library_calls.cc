@@ -19,7 +19,7 @@ using build::Op;
 using reference::custom::Activation;
 using reference::custom::Options;
 
-// No Op: the function is not said here.
+// Returns an invalid Op for unsupported activations.
 Op Activated(const Activation& activation, Op x) {
   const auto where_negative = [&](Op y) { return build::Select(build::Lt(x, build::FullLike(x, 0)), y, x); };
   const auto number = [&](double value) { return build::ScalarLike(x, value); };
@@ -47,10 +47,10 @@ Op Activated(const Activation& activation, Op x) {
   }
 }
 
-// What a call is rebuilt from. Operands are parameters.
-class Rebuilder {
+// Builds the replacement of a library call, whose operands are the parameters.
+class LibraryCallExpander {
  public:
-  explicit Rebuilder(const Instruction& call)
+  explicit LibraryCallExpander(const Instruction& call)
       : call_(call), result_(ResultShapes(call)[0]), builder_(call.name()) {
     bool wide = result_.type() == ElementType::kF64;
     for (const Instruction* operand : call.operands()) {
@@ -69,49 +69,50 @@ class Rebuilder {
     const std::optional<Activation> activation = reference::custom::FindEpilogue(epilogue);
     const double alpha = options.Number("alpha_real", 1);
     const bool plain = alpha == 1 && which.count == 2 && epilogue == "DEFAULT";
-    if (!activation || which.d_scale >= 0 || epilogue.find("AUX") != std::string::npos || GivesMore() ||
+    if (!activation || which.d_scale >= 0 || epilogue.find("AUX") != std::string::npos || HasMoreResults() ||
         options.Number("alpha_imag", 0) != 0 || (IsIntegral(result_.type()) && !plain) ||
         (IsComplex(result_.type()) && (TypeOf(0) != result_.type() || TypeOf(1) != result_.type())))
       return std::nullopt;
     Op x = build::DotGeneral(operands_[0], operands_[1],
-                             {.lhs_contracting = List(numbers.Ints("lhs_contracting_dimensions")),
-                              .rhs_contracting = List(numbers.Ints("rhs_contracting_dimensions")),
-                              .lhs_batch = List(numbers.Ints("lhs_batch_dimensions")),
-                              .rhs_batch = List(numbers.Ints("rhs_batch_dimensions"))},
+                             {.lhs_contracting = ToVector(numbers.Ints("lhs_contracting_dimensions")),
+                              .rhs_contracting = ToVector(numbers.Ints("rhs_contracting_dimensions")),
+                              .lhs_batch = ToVector(numbers.Ints("lhs_batch_dimensions")),
+                              .rhs_batch = ToVector(numbers.Ints("rhs_batch_dimensions"))},
                              {.preferred_element_type = type_});
     x = Scaled(builder_.SetName(x, call_.name()), alpha);
     for (const int scale : {which.a_scale, which.b_scale}) {
       if (scale >= 0) x = x * build::Reshape(Operand(scale), {});
     }
     if (which.c >= 0) x = x + Scaled(Operand(which.c), options.Number("beta", 0));
-    // A bias that is converted first leaves the product and what follows it side by side.
-    if (which.bias >= 0) x = Along(Operand(which.bias), result_.rank() - 1) + x;
-    return Finished(Activated(*activation, x));
+    // The bias is the left operand, so that its conversion does not come between the product and the
+    // operations that follow it.
+    if (which.bias >= 0) x = BroadcastAlong(Operand(which.bias), result_.rank() - 1) + x;
+    return Finish(Activated(*activation, x));
   }
 
   std::optional<CheckedModule> ConvForward() {
     if (!IsConvolution()) return std::nullopt;
-    return Finished(Forward());
+    return Finish(Forward());
   }
 
   std::optional<CheckedModule> ConvBackwardInput() {
     if (!IsConvolution()) return std::nullopt;
-    return Finished(BackwardInput());
+    return Finish(BackwardInput());
   }
 
   std::optional<CheckedModule> ConvBackwardFilter() {
     if (!IsConvolution()) return std::nullopt;
-    return Finished(BackwardFilter());
+    return Finish(BackwardFilter());
   }
 
   std::optional<CheckedModule> ConvBiasActivation() {
     const Options options = reference::custom::ConvOptions(call_);
     const std::optional<Activation> activation = reference::custom::ConvActivationOf(options);
     if (!activation || !IsConvolution()) return std::nullopt;
-    Op x = Along(Operand(2), call_.Get<attr::dim_labels>()->output_feature) +
+    Op x = BroadcastAlong(Operand(2), call_.Get<attr::dim_labels>()->output_feature) +
            Scaled(Forward(), options.Number("conv_result_scale", 1));
     if (operands_.size() > 3) x = x + Scaled(Operand(3), options.Number("side_input_scale", 1));
-    return Finished(Activated(*activation, x));
+    return Finish(Activated(*activation, x));
   }
 
  private:
@@ -121,12 +122,12 @@ class Rebuilder {
     return TypeOf(number) == type_ ? operand : build::ConvertElementType(operand, type_);
   }
   static Op Scaled(Op x, double factor) { return factor == 1 ? x : x * build::ScalarLike(x, factor); }
-  Op Along(Op vector, int64_t dimension) const {
+  Op BroadcastAlong(Op vector, int64_t dimension) const {
     return build::BroadcastInDim(vector, result_.dims(), {dimension});
   }
 
-  // Results besides the first one and work space, which is bytes.
-  bool GivesMore() const {
+  // True if there are results besides the first one and scratch memory, which is bytes.
+  bool HasMoreResults() const {
     const auto more = ResultShapes(call_).subspan(1);
     return std::any_of(more.begin(), more.end(), [](const Shape& shape) { return IsFloat(shape.type()); });
   }
@@ -139,13 +140,13 @@ class Rebuilder {
            has_elements(call_.operand(0)->shape()) && has_elements(call_.operand(1)->shape());
   }
 
-  // The numbers of a convolution for each spatial dimension.
+  // The window parameters of a convolution for each spatial dimension.
   struct Windows {
     std::vector<int64_t> strides, lhs_dilation, rhs_dilation;
     std::vector<std::pair<int64_t, int64_t>> padding;
     std::vector<bool> reversal;
 
-    // `sum`: of the padding at both ends.
+    // `sum` is the padding at both ends together.
     void Add(int64_t stride, int64_t low, int64_t sum, int64_t of_lhs, int64_t of_rhs, bool reversed) {
       strides.push_back(stride);
       padding.emplace_back(low, sum - low);
@@ -154,21 +155,21 @@ class Rebuilder {
       reversal.push_back(reversed);
     }
   };
-  // Which dimensions of an array play which part in the convolution. A kernel's output features are its
-  // outer ones.
-  struct Parts {
+  // The roles of the dimensions of an array in the convolution. The outer dimension of a kernel is its output
+  // feature.
+  struct DimRoles {
     int64_t outer, feature;
     std::vector<int64_t> spatial;
-    Parts Swapped() const { return {feature, outer, spatial}; }
+    DimRoles Swapped() const { return {feature, outer, spatial}; }
   };
   struct Labels {
-    Parts input, filter, output;
+    DimRoles input, filter, output;
   };
   Labels CallLabels() const {
     const DimLabels& l = *call_.Get<attr::dim_labels>();
-    return {{l.input_batch, l.input_feature, List(l.input_spatial)},
-            {l.kernel_output_feature, l.kernel_input_feature, List(l.kernel_spatial)},
-            {l.output_batch, l.output_feature, List(l.output_spatial)}};
+    return {{l.input_batch, l.input_feature, ToVector(l.input_spatial)},
+            {l.kernel_output_feature, l.kernel_input_feature, ToVector(l.kernel_spatial)},
+            {l.output_batch, l.output_feature, ToVector(l.output_spatial)}};
   }
   Op Convolve(Op lhs, Op rhs, const Windows& windows, const Labels& labels, build::ConvOptions options) {
     const auto& [input, filter, output] = labels;
@@ -188,21 +189,21 @@ class Rebuilder {
                                                       options),
                             call_.name());
   }
-  int64_t Groups() const { return call_.Get<attr::feature_group_count>(1); }
+  int64_t LoopFusion() const { return call_.Get<attr::feature_group_count>(1); }
 
   Op Forward() {
     Windows windows;
     for (const WindowDim& dim : call_.Get<attr::window>())
       windows.Add(dim.stride, dim.padding_low, dim.padding_low + dim.padding_high, 1, dim.window_dilation,
                   dim.reversed);
-    return Convolve(operands_[0], operands_[1], windows, CallLabels(), {.feature_group_count = Groups()});
+    return Convolve(operands_[0], operands_[1], windows, CallLabels(), {.feature_group_count = LoopFusion()});
   }
 
-  // The size of a spatial dimension of an array that lies as `dims` says.
+  // Returns the size of spatial dimension d.
   static int64_t Size(const Shape& array, IntList dims, size_t d) { return array.dim(dims[d]); }
 
-  // What the forward convolution spread, gathered: the filter turned round, over results as far apart as its
-  // strides.
+  // The gradient with respect to the input is a convolution of the output gradient, dilated by the strides,
+  // with the reversed filter.
   Op BackwardInput() {
     const auto [input, filter, output] = CallLabels();
     const Window window = call_.Get<attr::window>();
@@ -215,20 +216,20 @@ class Rebuilder {
                   dim.stride, dim.window_dilation, !dim.reversed);
     }
     return Convolve(operands_[0], FilterByGroups(), windows, {output, filter.Swapped(), input},
-                    {.feature_group_count = Groups()});
+                    {.feature_group_count = LoopFusion()});
   }
 
-  // The groups of a filter's output features become groups of its input features.
+  // Moves the groups of the filter from its output features to its input features.
   Op FilterByGroups() {
     const Op filter = operands_[1];
-    if (Groups() == 1) return filter;
+    if (LoopFusion() == 1) return filter;
     const DimLabels& l = *call_.Get<attr::dim_labels>();
     const Shape& shape = call_.operand(1)->shape();
-    std::vector<int64_t> split = List(shape.dims()), joined = split, order;
-    split[l.kernel_output_feature] /= Groups();
-    joined[l.kernel_output_feature] /= Groups();
-    joined[l.kernel_input_feature] *= Groups();
-    split.insert(split.begin() + l.kernel_output_feature, Groups());
+    std::vector<int64_t> split = ToVector(shape.dims()), joined = split, order;
+    split[l.kernel_output_feature] /= LoopFusion();
+    joined[l.kernel_output_feature] /= LoopFusion();
+    joined[l.kernel_input_feature] *= LoopFusion();
+    split.insert(split.begin() + l.kernel_output_feature, LoopFusion());
     for (int64_t d = 0; d < shape.rank(); ++d) {
       if (d == l.kernel_input_feature) order.push_back(l.kernel_output_feature);
       order.push_back(d < l.kernel_output_feature ? d : d + 1);
@@ -236,7 +237,8 @@ class Rebuilder {
     return build::Reshape(build::Transpose(build::Reshape(filter, split), order), joined);
   }
 
-  // The results as a filter over the input, whose batch is what is summed over.
+  // The gradient with respect to the filter is a convolution of the input with the output gradient as filter,
+  // contracting the batch.
   Op BackwardFilter() {
     const auto [input, filter, output] = CallLabels();
     const Window window = call_.Get<attr::window>();
@@ -253,14 +255,14 @@ class Rebuilder {
     }
     const Op gradient =
         Convolve(operands_[0], operands_[1], windows, {input.Swapped(), output.Swapped(), filter.Swapped()},
-                 {.batch_group_count = Groups()});
+                 {.batch_group_count = LoopFusion()});
     return reversed.empty() ? gradient : build::Rev(gradient, reversed);
   }
 
-  std::optional<CheckedModule> Finished(Op x) {
+  std::optional<CheckedModule> Finish(Op x) {
     if (!x.ok()) return std::nullopt;
     if (type_ != result_.type()) x = build::ConvertElementType(x, result_.type());
-    return StandIn(builder_, x, call_);
+    return BuildReplacement(builder_, x, call_);
   }
 
   const Instruction& call_;
@@ -274,7 +276,7 @@ bool IsStatic(const Shape& shape) { return shape.IsArray() && !shape.HasDynamicD
 
 }  // namespace
 
-std::optional<CheckedModule> AsInstructions(const Instruction& call) {
+std::optional<CheckedModule> ExpandLibraryCall(const Instruction& call) {
   const std::string_view target = call.Get<attr::custom_call_target>();
   if (!target.starts_with("__cu")) return std::nullopt;
   const auto operands = call.operands();
@@ -282,11 +284,11 @@ std::optional<CheckedModule> AsInstructions(const Instruction& call) {
                    [](const Instruction* o) { return IsStatic(o->shape()); }))
     return std::nullopt;
   if (target == "__cublas$gemm" || target == "__cublas$lt$matmul" || target == "__cublas$lt$matmul$f8")
-    return Rebuilder(call).Gemm();
-  if (target == "__cudnn$convForward") return Rebuilder(call).ConvForward();
-  if (target == "__cudnn$convBackwardInput") return Rebuilder(call).ConvBackwardInput();
-  if (target == "__cudnn$convBackwardFilter") return Rebuilder(call).ConvBackwardFilter();
-  if (target == "__cudnn$convBiasActivationForward") return Rebuilder(call).ConvBiasActivation();
+    return LibraryCallExpander(call).Gemm();
+  if (target == "__cudnn$convForward") return LibraryCallExpander(call).ConvForward();
+  if (target == "__cudnn$convBackwardInput") return LibraryCallExpander(call).ConvBackwardInput();
+  if (target == "__cudnn$convBackwardFilter") return LibraryCallExpander(call).ConvBackwardFilter();
+  if (target == "__cudnn$convBiasActivationForward") return LibraryCallExpander(call).ConvBiasActivation();
   return std::nullopt;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Calls of libraries that say what instructions of HLO can say.
+// Expands library calls into HLO instructions.
 
 #include <optional>
 
@@ -7,9 +7,9 @@
 
 namespace hlo::plan {
 
-// A module of the call's operands whose result is the call's first one: a product of cuBLAS or a convolution
-// of cuDNN, scaled, added to and bent as its configuration says. It computes in f32, or in f64 where an
-// operand or the result is f64. nullopt: the reference's function for the call says more.
-std::optional<CheckedModule> AsInstructions(const Instruction& call);
+// Returns a module that computes the call's first result: a GEMM of cuBLAS or a convolution of cuDNN with its
+// scaling, bias and activation. It computes in f32, or in f64 if an operand or the result is f64. Returns
+// nullopt if only the reference implements the call.
+std::optional<CheckedModule> ExpandLibraryCall(const Instruction& call);
 
 }  // namespace hlo::plan

@@ -5,39 +5,39 @@
 namespace hlo::plan {
 namespace {
 
-class Needs {
+class LiveValues {
  public:
-  explicit Needs(const Graph& graph) : graph_(graph), needed_(graph.values.size()) {
+  explicit LiveValues(const Graph& graph) : graph_(graph), live_(graph.values.size()) {
     for (const ValueId v : graph.results) Add(v);
-    // Loops run, and branches are taken, whatever they give.
+    // Predicates of loops and branch indices are live: control flow is never removed.
     for (const Node& node : graph.nodes) {
       if (node.kind == Node::Kind::kWhile) Add(node.predicate);
       if (node.kind == Node::Kind::kConditional || node.has_effect) AddAll(node.operands);
     }
-    while (!added_.empty()) {
-      const ValueId v = added_.back();
-      added_.pop_back();
-      if (const Node* node = graph.values[v].node) Follow(*node, v);
+    while (!worklist_.empty()) {
+      const ValueId v = worklist_.back();
+      worklist_.pop_back();
+      if (const Node* node = graph.values[v].node) AddSources(*node, v);
     }
   }
 
   bool Contains(ValueId v) const {
     v = graph_.Resolve(v);
-    return v != kNoValue && needed_[v];
+    return v != kNoValue && live_[v];
   }
 
  private:
   void Add(ValueId v) {
     v = graph_.Resolve(v);
-    if (v == kNoValue || needed_[v]) return;
-    needed_[v] = true;
-    added_.push_back(v);
+    if (v == kNoValue || live_[v]) return;
+    live_[v] = true;
+    worklist_.push_back(v);
   }
   void AddAll(const std::vector<ValueId>& values) {
     for (const ValueId v : values) Add(v);
   }
-  // To what the node computes the value from.
-  void Follow(const Node& node, ValueId v) {
+  // Marks the values that the node computes `v` from.
+  void AddSources(const Node& node, ValueId v) {
     if (node.kind == Node::Kind::kOp) return AddAll(node.operands);
     for (size_t i = 0; i < node.results.size(); ++i) {
       if (node.results[i] != v) continue;
@@ -50,19 +50,19 @@ class Needs {
   }
 
   const Graph& graph_;
-  std::vector<bool> needed_;
-  std::vector<ValueId> added_;
+  std::vector<bool> live_;
+  std::vector<ValueId> worklist_;
 };
 
 }  // namespace
 
-void DropDeadResults(Graph& graph) {
-  const Needs needs(graph);
+void EliminateDeadLoopState(Graph& graph) {
+  const LiveValues live(graph);
   for (Node& node : graph.nodes) {
     if (node.kind == Node::Kind::kOp) continue;
     size_t kept = 0;
     for (size_t i = 0; i < node.results.size(); ++i) {
-      if (!needs.Contains(node.results[i])) continue;
+      if (!live.Contains(node.results[i])) continue;
       node.results[kept] = node.results[i];
       if (node.kind == Node::Kind::kWhile) {
         node.operands[kept] = node.operands[i];

@@ -1,12 +1,12 @@
 #pragma once
-// What loops carry from turn to turn, and what conditionals give, without anything needing it.
+// Dead code elimination for loop-carried values and results of conditionals.
 
 #include "plan/graph.h"
 
 namespace hlo::plan {
 
-// States of loops that nothing but they themselves needs, or that other values stand for, and likewise
-// results of conditionals, are no longer there: what computes them alone becomes dead.
-void DropDeadResults(Graph& graph);
+// Removes loop-carried values and results of conditionals that are dead, or that other values replace; the
+// nodes that compute only them become dead.
+void EliminateDeadLoopState(Graph& graph);
 
 }  // namespace hlo::plan

@@ -15,7 +15,7 @@ namespace {
 
 using Wide = __int128;
 
-// Inclusive. A pred is 0 or 1.
+// An inclusive range. A pred is 0 or 1.
 struct Range {
   Wide low, high;
   bool operator==(const Range&) const = default;
@@ -37,7 +37,7 @@ Range JoinedRange(const Range& a, const Range& b) {
   return {std::min(a.low, b.low), std::max(a.high, b.high)};
 }
 
-// What comparing any numbers of the ranges gives.
+// Returns the results of comparing any numbers of the two ranges.
 Range Compared(ComparisonDirection direction, const Range& a, const Range& b) {
   constexpr Range kFalse = {0, 0}, kTrue = {1, 1}, kEither = {0, 1};
   switch (direction) {
@@ -59,86 +59,86 @@ bool IsWithinBlock(const Block* inner, const Block* outer) {
   return inner == outer;
 }
 
-class Ranges {
+class RangeAnalysis {
  public:
-  // At first every state is taken for one that is never negative; those are left for which that holds before
-  // the first turn, and after each turn if it holds for all before.
-  explicit Ranges(const Graph& graph) : graph_(graph) {
+  // Induction: all states are first assumed to be non-negative; those remain whose initial and next values
+  // are non-negative under this assumption.
+  explicit RangeAnalysis(const Graph& graph) : graph_(graph) {
     for (const Node& node : graph.nodes) {
       if (node.kind != Node::Kind::kWhile) continue;
       for (const ValueId state : node.results) {
-        if (IsInteger(graph.values[state].shape)) counting_.insert(state);
+        if (IsInteger(graph.values[state].shape)) non_negative_.insert(state);
       }
     }
-    for (int round = 0; round < kMostRounds; ++round) {
-      FindAll();
-      if (!EraseOthers()) return;
+    for (int round = 0; round < kMaxRounds; ++round) {
+      ComputeRanges();
+      if (!EraseMaybeNegative()) return;
     }
-    counting_.clear();
-    FindAll();
+    non_negative_.clear();
+    ComputeRanges();
   }
 
-  // Of a value as a node of that block reads it.
-  Range Of(ValueId v, const Block* block) {
+  // Returns the range of a value as a node of the block reads it.
+  Range RangeAt(ValueId v, const Block* block) {
     v = graph_.Resolve(v);
     const Value& value = graph_.values[v];
     if (!IsInteger(value.shape))
       return {std::numeric_limits<int64_t>::min(), std::numeric_limits<uint64_t>::max()};
     const Range all = RangeOf(value.shape.type());
-    if (value.constant != nullptr) return OfConstant(*value.constant, all);
+    if (value.constant != nullptr) return RangeOfConstant(*value.constant, all);
     if (value.node == nullptr || value.is_dynamic) return all;
-    if (value.node->kind == Node::Kind::kWhile) return OfState(v, *value.node, block, all);
-    const auto found = known_.find(v);
-    return found != known_.end() ? found->second : all;
+    if (value.node->kind == Node::Kind::kWhile) return RangeOfState(v, *value.node, block, all);
+    const auto found = ranges_.find(v);
+    return found != ranges_.end() ? found->second : all;
   }
 
  private:
-  static constexpr int kMostRounds = 8, kMostConditions = 4;
+  static constexpr int kMaxRounds = 8, kMaxConditionDepth = 4;
 
   // Operands come before their users.
-  void FindAll() {
-    known_.clear();
+  void ComputeRanges() {
+    ranges_.clear();
     for (const Node& node : graph_.nodes) {
       if (!IsStaticOp(node) || node.results.size() != 1 || node.results[0] == kNoValue) continue;
       const Shape& shape = graph_.values[node.results[0]].shape;
-      if (IsInteger(shape)) known_[node.results[0]] = OfOp(node, RangeOf(shape.type()));
+      if (IsInteger(shape)) ranges_[node.results[0]] = RangeOfOp(node, RangeOf(shape.type()));
     }
   }
-  bool EraseOthers() {
+  bool EraseMaybeNegative() {
     bool changed = false;
     for (const Node& node : graph_.nodes) {
       if (node.kind != Node::Kind::kWhile) continue;
       for (size_t i = 0; i < node.results.size(); ++i) {
-        if (Of(node.operands[i], node.block).low < 0 || Of(node.next[i], node.blocks[1]).low < 0)
-          changed |= counting_.erase(node.results[i]) > 0;
+        if (RangeAt(node.operands[i], node.block).low < 0 || RangeAt(node.next[i], node.blocks[1]).low < 0)
+          changed |= non_negative_.erase(node.results[i]) > 0;
       }
     }
     return changed;
   }
 
-  static Range OfConstant(const Literal& constant, const Range& all) {
+  static Range RangeOfConstant(const Literal& constant, const Range& all) {
     if (constant.shape().type() == ElementType::kU64) return all;
     const int64_t number = cpu::ReadInteger(constant.shape().type(), constant.data());
     return {number, number};
   }
 
-  Range OfState(ValueId state, const Node& loop, const Block* block, Range range) {
-    if (counting_.contains(state)) range.low = std::max<Wide>(range.low, 0);
-    // In the body, the loop goes on.
+  Range RangeOfState(ValueId state, const Node& loop, const Block* block, Range range) {
+    if (non_negative_.contains(state)) range.low = std::max<Wide>(range.low, 0);
+    // Within the body, the predicate holds.
     if (IsWithinBlock(block, loop.blocks[1]))
-      range.high = std::min(range.high, Limit(state, loop, loop.predicate, kMostConditions));
+      range.high = std::min(range.high, UpperLimit(state, loop, loop.predicate, kMaxConditionDepth));
     return range;
   }
-  // The largest number that the state may be where the predicate holds.
-  Wide Limit(ValueId state, const Node& loop, ValueId predicate, int depth) {
+  // Returns the largest value of the state for which the predicate may hold.
+  Wide UpperLimit(ValueId state, const Node& loop, ValueId predicate, int depth) {
     constexpr Wide kNone = std::numeric_limits<uint64_t>::max();
     const Node* node = graph_.values[graph_.Resolve(predicate)].node;
     if (depth == 0 || node == nullptr || !IsStaticOp(*node) || !IsWithinBlock(node->block, loop.blocks[0]))
       return kNone;
     const Instruction& op = *node->instruction;
     if (op.opcode() == Opcode::kAnd)
-      return std::min(Limit(state, loop, node->operands[0], depth - 1),
-                      Limit(state, loop, node->operands[1], depth - 1));
+      return std::min(UpperLimit(state, loop, node->operands[0], depth - 1),
+                      UpperLimit(state, loop, node->operands[1], depth - 1));
     if (op.opcode() != Opcode::kCompare || op.Has<attr::type>()) return kNone;
     const ComparisonDirection direction = op.Get<attr::direction>();
     const bool rises = direction == ComparisonDirection::kLt || direction == ComparisonDirection::kLe;
@@ -147,12 +147,12 @@ class Ranges {
     if ((!rises && !falls) || graph_.Resolve(counter) != state || !IsInteger(graph_.values[counter].shape))
       return kNone;
     const bool excludes = direction == ComparisonDirection::kLt || direction == ComparisonDirection::kGt;
-    return Of(limit, loop.blocks[0]).high - (excludes ? 1 : 0);
+    return RangeAt(limit, loop.blocks[0]).high - (excludes ? 1 : 0);
   }
 
-  Range OfOp(const Node& node, const Range& all) {
-    const auto of = [&](int operand) { return Of(node.operands[operand], node.block); };
-    // Integers wrap.
+  Range RangeOfOp(const Node& node, const Range& all) {
+    const auto of = [&](int operand) { return RangeAt(node.operands[operand], node.block); };
+    // Integers wrap on overflow.
     const auto unless_wrapped = [&](const Range& range) {
       return range.low >= all.low && range.high <= all.high ? range : all;
     };
@@ -201,23 +201,23 @@ class Ranges {
   }
 
   const Graph& graph_;
-  absl::flat_hash_set<ValueId> counting_;  // States that are never negative.
-  absl::flat_hash_map<ValueId, Range> known_;
+  absl::flat_hash_set<ValueId> non_negative_;  // States that are never negative.
+  absl::flat_hash_map<ValueId, Range> ranges_;
 };
 
 }  // namespace
 
-void FoldSelections(Graph& graph) {
+void FoldSelectsByRange(Graph& graph) {
   if (std::none_of(graph.nodes.begin(), graph.nodes.end(),
                    [](const Node& node) { return node.kind == Node::Kind::kWhile; }))
     return;
-  Ranges ranges(graph);
+  RangeAnalysis ranges(graph);
   for (const Node& node : graph.nodes) {
     if (!IsStaticOp(node) || node.has_effect || node.instruction->opcode() != Opcode::kSelect) continue;
     Value& selection = graph.values[node.results[0]];
-    const Range choice = ranges.Of(node.operands[0], node.block);
+    const Range choice = ranges.RangeAt(node.operands[0], node.block);
     if (selection.shape.IsScalar() && choice.low == choice.high)
-      selection.same_as = node.operands[choice.low == 1 ? 1 : 2];
+      selection.replaced_by = node.operands[choice.low == 1 ? 1 : 2];
   }
   ResolveAll(graph);
 }

@@ -1,12 +1,12 @@
 #pragma once
-// Where integers lie: a counter that begins at 0 and ends below a limit is never negative. Programs ask all
-// the same, at every index, and add the size of the dimension if it is.
+// Range analysis of integers. For instance, a counter that starts at 0 and counts up to a limit is never
+// negative, which decides the wrap-around selects that frameworks emit for every index.
 
 #include "plan/graph.h"
 
 namespace hlo::plan {
 
-// Selections between scalars that ranges decide stand for what they select.
-void FoldSelections(Graph& graph);
+// Replaces scalar selects whose predicate has a known value by the selected operand.
+void FoldSelectsByRange(Graph& graph);
 
 }  // namespace hlo::plan

@@ -6,8 +6,8 @@
 
 namespace hlo::plan {
 
-std::optional<CheckedModule> StandIn(build::Builder& builder, build::Op root,
-                                     const Instruction& instruction) {
+std::optional<CheckedModule> BuildReplacement(build::Builder& builder, build::Op root,
+                                              const Instruction& instruction) {
   if (!root.ok()) return std::nullopt;
   absl::StatusOr<CheckedModule> module = builder.Build(builder.SetName(root, instruction.name()));
   if (!module.ok() ||

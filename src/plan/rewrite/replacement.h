@@ -1,5 +1,5 @@
 #pragma once
-// Modules of other instructions that stand for one.
+// Modules that replace a single instruction.
 
 #include <optional>
 #include <vector>
@@ -9,11 +9,12 @@
 
 namespace hlo::plan {
 
-// What was built, with this root, which takes the instruction's name. nullopt where it is no valid module, or
-// the dimensions are others than those of the instruction's (first) result.
-std::optional<CheckedModule> StandIn(build::Builder& builder, build::Op root, const Instruction& instruction);
+// Builds the module with this root, which gets the instruction's name. Returns nullopt if it is invalid, or
+// its dimensions differ from those of the instruction's (first) result.
+std::optional<CheckedModule> BuildReplacement(build::Builder& builder, build::Op root,
+                                              const Instruction& instruction);
 
-// Dimension numbers as the builder takes them.
-inline std::vector<int64_t> List(IntList numbers) { return {numbers.begin(), numbers.end()}; }
+// Converts dimension numbers to the builder's type.
+inline std::vector<int64_t> ToVector(IntList numbers) { return {numbers.begin(), numbers.end()}; }
 
 }  // namespace hlo::plan

@@ -10,14 +10,15 @@ namespace {
 
 using build::Op;
 
-// As `type`, by way of the declared one.
+// Converts to `type`, through the declared type.
 Op Converted(Op x, ElementType from, ElementType declared, ElementType type) {
   if (from != declared) x = build::ConvertElementType(x, declared);
   return declared == type ? x : build::ConvertElementType(x, type);
 }
 
 struct Sizes {
-  std::vector<int64_t> split, places;  // Blocks and what lies in them, in turn; the former's dimensions.
+  std::vector<int64_t> split,
+      places;  // The numbers and sizes of blocks, alternating; the dimensions of the numbers.
   bool are_whole = true, are_single = true;
 };
 Sizes BlocksOf(const Shape& operand, const Shape& scale) {
@@ -34,7 +35,7 @@ Sizes BlocksOf(const Shape& operand, const Shape& scale) {
 
 }  // namespace
 
-std::optional<CheckedModule> ProductOfScaled(const Instruction& scaled_dot) {
+std::optional<CheckedModule> ExpandScaledDot(const Instruction& scaled_dot) {
   const Shape& result = scaled_dot.shape();
   const auto type_of = [&](int64_t k) { return scaled_dot.operand(k)->shape().type(); };
   const bool floats = IsFloat(type_of(0)) && IsFloat(type_of(1));
@@ -52,7 +53,7 @@ std::optional<CheckedModule> ProductOfScaled(const Instruction& scaled_dot) {
   for (const int64_t side : {0, 1}) {
     const Shape &shape = scaled_dot.operand(side)->shape(), &scale = scaled_dot.operand(side + 2)->shape();
     scaled[side] = operands[side];
-    if (scale.rank() != shape.rank()) continue;  // A scalar scale means none.
+    if (scale.rank() != shape.rank()) continue;  // A scalar is a placeholder for no scale.
     const Sizes sizes = BlocksOf(shape, scale);
     if (!sizes.are_whole) return std::nullopt;
     Op factor = operands[side + 2];
@@ -61,14 +62,14 @@ std::optional<CheckedModule> ProductOfScaled(const Instruction& scaled_dot) {
     scaled[side] = scaled[side] * factor;
   }
   Op product = build::DotGeneral(scaled[0], scaled[1],
-                                 {.lhs_contracting = List(scaled_dot.Get<attr::lhs_contracting_dims>()),
-                                  .rhs_contracting = List(scaled_dot.Get<attr::rhs_contracting_dims>()),
-                                  .lhs_batch = List(scaled_dot.Get<attr::lhs_batch_dims>()),
-                                  .rhs_batch = List(scaled_dot.Get<attr::rhs_batch_dims>())},
+                                 {.lhs_contracting = ToVector(scaled_dot.Get<attr::lhs_contracting_dims>()),
+                                  .rhs_contracting = ToVector(scaled_dot.Get<attr::rhs_contracting_dims>()),
+                                  .lhs_batch = ToVector(scaled_dot.Get<attr::lhs_batch_dims>()),
+                                  .rhs_batch = ToVector(scaled_dot.Get<attr::rhs_batch_dims>())},
                                  {.preferred_element_type = type});
   if (!product.ok()) return std::nullopt;
   if (type != result.type()) product = build::ConvertElementType(product, result.type());
-  return StandIn(builder, product, scaled_dot);
+  return BuildReplacement(builder, product, scaled_dot);
 }
 
 }  // namespace hlo::plan

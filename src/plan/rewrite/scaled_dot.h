@@ -1,5 +1,5 @@
 #pragma once
-// Products of operands with scales.
+// Expands scaled dots.
 
 #include <optional>
 
@@ -7,9 +7,9 @@
 
 namespace hlo::plan {
 
-// A scaled-dot as a module of its four operands: each times its scale, and then the dot of both (semantics
-// 6.3). nullopt for truth values, for a float and an integer that give an integer, and for scales whose
-// blocks do not fill their operand.
-std::optional<CheckedModule> ProductOfScaled(const Instruction& scaled_dot);
+// Rewrites a scaled-dot as a module of its four operands that multiplies both operands by their scales and
+// contracts them (semantics 6.3). Returns nullopt for preds, for a float and an integer with an integer
+// result, and for scales whose blocks do not divide their operand.
+std::optional<CheckedModule> ExpandScaledDot(const Instruction& scaled_dot);
 
 }  // namespace hlo::plan

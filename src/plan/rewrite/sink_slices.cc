@@ -9,23 +9,23 @@
 namespace hlo::plan {
 namespace {
 
-class Slicer {
+class SliceSinker {
  public:
-  explicit Slicer(Graph& graph) : graph_(graph), uses_(graph) {}
+  explicit SliceSinker(Graph& graph) : graph_(graph), uses_(graph) {}
 
-  void Slice(Node& conditional) {
+  void Sink(Node& conditional) {
     const size_t count = conditional.results.size();
     for (size_t i = 0; i < count; ++i) {
       const std::vector<Uses::Use>& uses = uses_.of(conditional.results[i]);
-      if (!AreSmallSlices(conditional.results[i], uses)) continue;
-      for (const Uses::Use& use : uses) Move(*use.node, i, conditional);
+      if (!AreAllSmallSlices(conditional.results[i], uses)) continue;
+      for (const Uses::Use& use : uses) MoveIntoBranches(*use.node, i, conditional);
     }
   }
 
  private:
-  bool AreSmallSlices(ValueId v, const std::vector<Uses::Use>& uses) const {
+  bool AreAllSmallSlices(ValueId v, const std::vector<Uses::Use>& uses) const {
     const Value& whole = graph_.values[v];
-    int64_t count = 0;  // Elements of all slices.
+    int64_t count = 0;  // The elements of all slices.
     for (const Uses::Use& use : uses) {
       if (use.node == nullptr || !IsStaticOp(*use.node) || use.node->instruction->opcode() != Opcode::kSlice)
         return false;
@@ -34,8 +34,8 @@ class Slicer {
     return !uses.empty() && !whole.is_dynamic && 2 * count <= *whole.shape.ElementCount();
   }
 
-  // The slice of the i-th result becomes another result.
-  void Move(const Node& slice, size_t i, Node& conditional) {
+  // Makes the slice of the i-th result another result of the conditional.
+  void MoveIntoBranches(const Node& slice, size_t i, Node& conditional) {
     const Shape shape = ResultShape(graph_, slice);
     for (size_t b = 0; b < conditional.blocks.size(); ++b) {
       std::vector<ValueId>& results = conditional.branch_results[b];
@@ -47,7 +47,7 @@ class Slicer {
       results.push_back(copy.results[0]);
     }
     conditional.results.push_back(graph_.NewValue(shape, &conditional));
-    graph_.values[slice.results[0]].same_as = conditional.results.back();
+    graph_.values[slice.results[0]].replaced_by = conditional.results.back();
   }
 
   Graph& graph_;
@@ -56,14 +56,14 @@ class Slicer {
 
 }  // namespace
 
-void SliceInBranches(Graph& graph) {
+void SinkSlices(Graph& graph) {
   std::vector<Node*> conditionals;
   for (Node& node : graph.nodes) {
     if (node.kind == Node::Kind::kConditional) conditionals.push_back(&node);
   }
   if (conditionals.empty()) return;
-  Slicer slicer(graph);
-  for (Node* node : conditionals) slicer.Slice(*node);
+  SliceSinker slicer(graph);
+  for (Node* node : conditionals) slicer.Sink(*node);
   ResolveAll(graph);
 }
 

@@ -1,12 +1,12 @@
 #pragma once
-// Conditionals whose result is large, where all that anybody reads of it is a small part.
+// Sinks slices into conditionals.
 
 #include "plan/graph.h"
 
 namespace hlo::plan {
 
-// Branches give the slices that are taken of a conditional's result, and not the result, where nothing else
-// needs that.
-void SliceInBranches(Graph& graph);
+// Moves the slices of a conditional's result into its branches if they are small and the result has no other
+// user.
+void SinkSlices(Graph& graph);
 
 }  // namespace hlo::plan

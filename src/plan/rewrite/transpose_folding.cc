@@ -13,37 +13,37 @@ namespace {
 // One operand of a dot.
 struct DotSide {
   ValueId value;
-  Instruction* instruction;  // Of its shape.
+  Instruction* instruction;  // An instruction of the operand's shape.
   Index batch, contracting;
 };
 
-Index Through(IntList permutation, const Index& dims) {
+Index Permuted(IntList permutation, const Index& dims) {
   Index places;
   for (const int64_t d : dims) places.push_back(permutation[d]);
   return places;
 }
 
-// Whether the dimensions that appear in the result stand in their order there, whichever way it reads.
+// True if the free dimensions of the operand keep their order.
 bool KeepsOrder(IntList permutation, const DotSide& side) {
   const Index free = OtherDims(static_cast<int64_t>(permutation.size()), side.batch, side.contracting);
-  const Index places = Through(permutation, free);
+  const Index places = Permuted(permutation, free);
   return std::is_sorted(places.begin(), places.end());
 }
 
-class Folder {
+class TransposeFolder {
  public:
-  Folder(const Module& module, Graph& graph) : module_(module), graph_(graph) {}
+  TransposeFolder(const Module& module, Graph& graph) : module_(module), graph_(graph) {}
 
   void Fold(Node& node) {
     const Instruction& dot = *node.instruction;
-    if (dot.opcode() != Opcode::kDot || dot.operand_count() != 2 || node.only_reference) return;
+    if (dot.opcode() != Opcode::kDot || dot.operand_count() != 2 || node.needs_reference) return;
     std::array<DotSide, 2> sides = {DotSide{node.operands[0], dot.operand(0), dot.Get<attr::lhs_batch_dims>(),
                                             dot.Get<attr::lhs_contracting_dims>()},
                                     DotSide{node.operands[1], dot.operand(1), dot.Get<attr::rhs_batch_dims>(),
                                             dot.Get<attr::rhs_contracting_dims>()}};
     bool changes = false;
     for (DotSide& side : sides) {
-      while (SeeThrough(&side)) changes = true;
+      while (FoldTranspose(&side)) changes = true;
     }
     if (!changes) return;
     node.operands = {sides[0].value, sides[1].value};
@@ -52,10 +52,10 @@ class Folder {
   }
 
  private:
-  // From a transpose to what it transposes.
-  bool SeeThrough(DotSide* side) const {
+  // Replaces the operand by the operand of its transpose.
+  bool FoldTranspose(DotSide* side) const {
     const Node* producer = graph_.values[graph_.Resolve(side->value)].node;
-    if (producer == nullptr || producer->kind != Node::Kind::kOp || producer->only_reference) return false;
+    if (producer == nullptr || producer->kind != Node::Kind::kOp || producer->needs_reference) return false;
     const Instruction& transpose = *producer->instruction;
     if (transpose.opcode() != Opcode::kTranspose ||
         !std::ranges::equal(transpose.shape().dims(), side->instruction->shape().dims()) ||
@@ -64,13 +64,13 @@ class Folder {
       return false;
     const IntList permutation = transpose.Get<attr::dimensions>();
     if (!KeepsOrder(permutation, *side)) return false;
-    *side = {producer->operands[0], transpose.operand(0), Through(permutation, side->batch),
-             Through(permutation, side->contracting)};
+    *side = {producer->operands[0], transpose.operand(0), Permuted(permutation, side->batch),
+             Permuted(permutation, side->contracting)};
     return true;
   }
 
   const Instruction* WithSides(const Instruction& dot, const std::array<DotSide, 2>& sides) {
-    Module& module = Rewritten(graph_, module_);
+    Module& module = RewrittenModule(graph_, module_);
     if (computation_ == nullptr) computation_ = module.NewComputation("folded_transposes");
     Instruction* const operands[] = {sides[0].instruction, sides[1].instruction};
     Instruction* copy = module.AddInstruction(computation_, dot.opcode(), dot.name(), dot.shape(), operands,
@@ -96,7 +96,7 @@ class Folder {
 }  // namespace
 
 void FoldTransposes(const Module& module, Graph& graph) {
-  Folder folder(module, graph);
+  TransposeFolder folder(module, graph);
   for (Node& node : graph.nodes) {
     if (node.kind == Node::Kind::kOp) folder.Fold(node);
   }

@@ -1,13 +1,13 @@
 #pragma once
-// A dot reads its operands in any order of dimensions: of a transposed array, it reads the array itself.
+// Folds transposes into dots, which can read their operands in any order of dimensions.
 
 #include "hlo_run/module.h"
 #include "plan/graph.h"
 
 namespace hlo::plan {
 
-// Dots of `graph`, which comes from the module, whose operands are transposes read what those transpose,
-// where the result's dimensions keep their order: instructions of the same names that graph.rewritten owns.
+// Replaces transposed operands of dots by the transposes' operands if the dimensions of the result keep their
+// order. The new instructions keep their names and are owned by graph.rewritten.
 void FoldTransposes(const Module& module, Graph& graph);
 
 }  // namespace hlo::plan

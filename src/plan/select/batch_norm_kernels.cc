@@ -1,4 +1,4 @@
-// batch-norm-training, -inference and -grad as library kernels (semantics 6.8).
+// Selects kernels for batch-norm-training, -inference and -grad (semantics 6.8).
 
 #include <cmath>
 
@@ -20,7 +20,7 @@ cpu::FeatureDims FeatureDimsOf(const Instruction& instruction) {
   return dims;
 }
 
-// The attribute is an f32, whatever the operands are.
+// The attribute is an f32 for all operand types.
 double Epsilon(const Instruction& instruction) {
   return static_cast<float>(instruction.Get<attr::epsilon>());
 }
@@ -75,7 +75,8 @@ absl::Status RunInference(const Instruction& instruction, absl::Span<const void*
   return absl::OkStatus();
 }
 
-// dx = s / n * (n * dy - doffset - (x - mean) * S / spread), s = scale / sqrt(spread), as a line of x and dy.
+// Computes dx = s / n * (n * dy - doffset - (x - mean) * S / spread), s = scale / sqrt(spread), as a linear
+// function of x and dy.
 absl::Status RunGrad(const Instruction& instruction, absl::Span<const void* const> operands,
                      absl::Span<void* const> results) {
   const cpu::FeatureDims dims = FeatureDimsOf(instruction);

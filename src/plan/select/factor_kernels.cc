@@ -1,5 +1,5 @@
-// cholesky and triangular-solve as library kernels. They compute in f64 or c128, whatever the type of the
-// arrays is, and round once.
+// Selects kernels for cholesky and triangular-solve. They compute in f64 or c128 for all types, and round
+// once.
 
 #include <limits>
 
@@ -10,7 +10,7 @@
 namespace hlo::plan {
 namespace {
 
-// Zeros above the diagonal, or NaN throughout where there is no factor.
+// Writes zeros above the diagonal, or NaN everywhere if there is no factor.
 template <class T>
 void FinishFactor(const Matrix<T>& l, bool exists) {
   for (int64_t i = 0; i < l.rows; ++i) {
@@ -22,12 +22,12 @@ void FinishFactor(const Matrix<T>& l, bool exists) {
 absl::Status RunCholesky(const Instruction& cholesky, absl::Span<const void* const> operands,
                          absl::Span<void* const> results) {
   const bool lower = cholesky.Get<attr::lower>();
-  return ForEachMatrix(cholesky, operands, results, 0, [&]<class T>(const Entry& entry) {
-    Wide<T> array = entry.Copy<T>(0, 0);
-    // The upper factor is the lower one of the transpose, transposed.
+  return ForEachMatrix(cholesky, operands, results, 0, [&]<class T>(const BatchEntry& entry) {
+    WideMatrix<T> array = entry.Copy<T>(0, 0);
+    // The upper factor is the transposed lower factor of the transpose.
     const Matrix<T> a = lower ? array.matrix() : array.matrix().Transposed();
     const int64_t order = factor::Cholesky(a);
-    // A last element of zero is its own root.
+    // A last pivot of zero is its own root.
     FinishFactor(a, order == 0 || (order == a.rows && a(order - 1, order - 1) == T(0)));
     array.Store();
   });
@@ -46,8 +46,8 @@ linalg::TriangleOptions TriangleOf(const Instruction& solve) {
 absl::Status RunTriangularSolve(const Instruction& solve, absl::Span<const void* const> operands,
                                 absl::Span<void* const> results) {
   const linalg::TriangleOptions options = TriangleOf(solve);
-  return ForEachMatrix(solve, operands, results, 0, [&]<class T>(const Entry& entry) {
-    Wide<T> x = entry.Copy<T>(1, 0);
+  return ForEachMatrix(solve, operands, results, 0, [&]<class T>(const BatchEntry& entry) {
+    WideMatrix<T> x = entry.Copy<T>(1, 0);
     factor::SolveTriangular(entry.Source<T>(0), x.matrix(), options);
     x.Store();
   });
@@ -57,7 +57,7 @@ absl::Status RunTriangularSolve(const Instruction& solve, absl::Span<const void*
 
 int64_t FactorMemory(const Instruction& instruction) {
   const Instruction& changed = *instruction.operand(instruction.operand_count() - 1);
-  return AtOnce(instruction.operand(0)->shape()) * CopyBytes(changed.shape());
+  return ConcurrentMatrices(instruction.operand(0)->shape()) * CopyBytes(changed.shape());
 }
 
 LibraryKernel FindFactorKernel(const Instruction& instruction) {

@@ -1,4 +1,4 @@
-// gather and scatter as library kernels.
+// Selects kernels for gather and scatter.
 
 #include <cstring>
 
@@ -25,9 +25,9 @@ absl::Status RunGather(const Instruction& gather, absl::Span<const void* const> 
   return absl::OkStatus();
 }
 
-// What the reference reports, it shall report.
-bool IsSound(const Instruction& instruction, const Shape& operand, const Shape& indices, IntList window_dims,
-             IntList left_out, IntList operand_batching) {
+// True if the indices are valid; the reference reports errors for others.
+bool HasValidIndices(const Instruction& instruction, const Shape& operand, const Shape& indices,
+                     IntList window_dims, IntList left_out, IntList operand_batching) {
   return IsIntegral(indices.type()) && HasUnambiguousIndices(instruction) &&
          OtherDims(operand.rank(), left_out, operand_batching).size() == window_dims.size();
 }
@@ -58,8 +58,8 @@ void RunScatter(const Instruction& scatter, const cpu::TileCode* combiner,
 LibraryKernel FindGatherKernel(const Instruction& gather) {
   const Shape& operand = gather.operand(0)->shape();
   const bool sound =
-      IsSound(gather, operand, gather.operand(1)->shape(), gather.Get<attr::offset_dims>(),
-              gather.Get<attr::collapsed_slice_dims>(), gather.Get<attr::operand_batching_dims>());
+      HasValidIndices(gather, operand, gather.operand(1)->shape(), gather.Get<attr::offset_dims>(),
+                      gather.Get<attr::collapsed_slice_dims>(), gather.Get<attr::operand_batching_dims>());
   if (!sound || operand.type() != gather.shape().type()) return {};
   return {"gather", &RunGather};
 }
@@ -68,8 +68,9 @@ LibraryKernel FindScatterKernel(const Instruction& scatter) {
   const int64_t count = (scatter.operand_count() - 1) / 2;
   const Shape& operand = scatter.operand(0)->shape();
   const Shape& updates = scatter.operand(count + 1)->shape();
-  if (!IsSound(scatter, operand, scatter.operand(count)->shape(), scatter.Get<attr::update_window_dims>(),
-               scatter.Get<attr::inserted_window_dims>(), scatter.Get<attr::input_batching_dims>()))
+  if (!HasValidIndices(scatter, operand, scatter.operand(count)->shape(),
+                       scatter.Get<attr::update_window_dims>(), scatter.Get<attr::inserted_window_dims>(),
+                       scatter.Get<attr::input_batching_dims>()))
     return {};
   std::vector<ElementType> types;
   for (int64_t k = 0; k < count; ++k) {
@@ -91,7 +92,7 @@ LibraryKernel FindScatterKernel(const Instruction& scatter) {
   }
   std::optional<cpu::TileCode> code = FindCombinerCode(to_apply, types);
   if (!code.has_value()) return {};
-  const cpu::ScatterLoops elementwise = count == 1 && IsRegrouped(*to_apply.root())
+  const cpu::ScatterLoops elementwise = count == 1 && IsReassociable(*to_apply.root())
                                             ? cpu::FindScatterLoops(to_apply.root()->opcode(), types[0])
                                             : cpu::ScatterLoops{};
   return {

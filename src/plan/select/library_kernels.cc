@@ -12,19 +12,19 @@
 namespace hlo::plan {
 namespace {
 
-bool TakesDot(const Instruction& dot) {
+bool SupportsDot(const Instruction& dot) {
   return dot.operand_count() == 2 && cpu::GemmSupports(dot.operand(0)->shape().type(),
                                                        dot.operand(1)->shape().type(), dot.shape().type());
 }
 
-bool TakesConvolution(const Instruction& convolution) {
+bool SupportsConvolution(const Instruction& convolution) {
   return convolution.operand_count() == 2 &&
          cpu::GemmSupports(convolution.operand(0)->shape().type(), convolution.operand(1)->shape().type(),
                            convolution.shape().type());
 }
 
-// Whether each element of the result comes from one position of the input, features lie last in both, and
-// the other dimensions in one order.
+// True if the convolution is pointwise: each element depends on one position of the input, features are minor
+// in both, and the other dimensions have the same order.
 bool IsPointwise(const Instruction& convolution) {
   const DimLabels& labels = *convolution.Get<attr::dim_labels>();
   const int64_t last = convolution.shape().rank() - 1;
@@ -39,7 +39,7 @@ bool IsPointwise(const Instruction& convolution) {
   });
 }
 
-// The product of a dot or a pointwise convolution, for operands and a result that are still to come.
+// Returns the GEMM of a dot or a pointwise convolution, without data.
 cpu::GemmProblem ProblemOf(const Instruction& product) {
   const cpu::DenseArray lhs = Dense(product.operand(0)->shape(), nullptr),
                         rhs = Dense(product.operand(1)->shape(), nullptr);
@@ -82,7 +82,7 @@ absl::Status RunWhole(const Instruction& instruction, absl::Span<const void* con
 }
 
 LibraryKernel FindDotKernel(const Instruction& dot) {
-  if (!TakesDot(dot)) return {};
+  if (!SupportsDot(dot)) return {};
   std::optional<cpu::SmallDot> small = FindSmallDot(dot);
   if (!small.has_value()) return {"dot", &RunWhole};
   return {"small dot", [small = *std::move(small)](const Instruction&, auto operands, auto results) {
@@ -103,17 +103,18 @@ absl::Status RunConvolution(const Instruction& convolution, absl::Span<const voi
   return RunConvolutionWith(convolution, {.operands = {operands[0], operands[1]}, .result = results[0]});
 }
 
-// Over shorter pieces of rows a loop costs more than reading and writing memory does.
-constexpr int64_t kShortestPiece = 256;
-// An operand that is packed once for so many columns, or rows, of the result.
+// For shorter parts of rows, a fused loop costs more than a separate one.
+constexpr int64_t kMinRowPiece = 256;
+// An operand is packed once for this many columns, or rows, of the result.
 constexpr int64_t kPackedOnce = 1024;
 
-// The elements of a row of an operand whose elements are all computed about once, and in rows; 0 for others.
+// Returns the elements per row of an operand whose elements are each packed about once, by rows; 0 for
+// others.
 int64_t RowOf(const cpu::GemmOperand& x, int64_t rows, int64_t columns, int64_t other_side) {
   const bool is_nested = !x.row_sizes.empty() || !x.column_sizes.empty();
   if (is_nested || other_side > kPackedOnce || std::min(x.row_stride, x.column_stride) != 1) return 0;
   const int64_t length = x.column_stride == 1 ? columns : rows, row = std::max(x.row_stride, x.column_stride);
-  return length >= kShortestPiece && row >= length ? row : 0;
+  return length >= kMinRowPiece && row >= length ? row : 0;
 }
 
 LibraryKernel FindRaggedDotKernel(const Instruction& dot) {
@@ -133,7 +134,7 @@ LibraryKernel FindRaggedDotKernel(const Instruction& dot) {
           }};
 }
 
-bool TakesFft(const Instruction& fft) {
+bool SupportsFft(const Instruction& fft) {
   return cpu::FftSupports(fft.Get<attr::fft_type>(), fft.operand(0)->shape().type(), fft.shape().type());
 }
 
@@ -152,8 +153,8 @@ std::optional<cpu::SmallDot> FindSmallDot(const Instruction& dot) {
 
 ProductKernel FindProductKernel(const Instruction& instruction) {
   const Opcode opcode = instruction.opcode();
-  const bool is_dot = opcode == Opcode::kDot && TakesDot(instruction);
-  const bool is_convolution = opcode == Opcode::kConvolution && TakesConvolution(instruction);
+  const bool is_dot = opcode == Opcode::kDot && SupportsDot(instruction);
+  const bool is_convolution = opcode == Opcode::kConvolution && SupportsConvolution(instruction);
   const Shape& shape = instruction.shape();
   if (!is_dot && !is_convolution) return {};
   const bool is_matrix = is_dot || IsPointwise(instruction);
@@ -172,7 +173,7 @@ ProductKernel FindProductKernel(const Instruction& instruction) {
                               shape.type(), shape.dims());
   }
   const bool has_whole_rows = rows.stride == rows.columns && rows.columns <= cpu::EpilogueColumns(rows.depth);
-  kernel.takes_epilogue = rows.columns > 0 && (has_whole_rows || rows.columns >= kShortestPiece);
+  kernel.takes_epilogue = rows.columns > 0 && (has_whole_rows || rows.columns >= kMinRowPiece);
   kernel.row = has_whole_rows ? 0 : rows.stride;
   return kernel;
 }
@@ -195,11 +196,11 @@ LibraryKernel FindLibraryKernel(const Instruction& instruction) {
     case Opcode::kTriangularSolve:
       return FindFactorKernel(instruction);
     case Opcode::kConvolution:
-      if (TakesConvolution(instruction))
+      if (SupportsConvolution(instruction))
         return {"convolution", IsPointwise(instruction) ? &RunWhole : &RunConvolution};
       break;
     case Opcode::kFft:
-      if (TakesFft(instruction)) return {"fft", &RunFft};
+      if (SupportsFft(instruction)) return {"fft", &RunFft};
       break;
     case Opcode::kGather:
       return FindGatherKernel(instruction);

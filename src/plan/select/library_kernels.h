@@ -1,5 +1,5 @@
 #pragma once
-// Instructions that one kernel of src/kernels computes, on whole arrays.
+// Selects the kernel of an instruction on whole arrays.
 
 #include <cstdint>
 #include <optional>
@@ -12,22 +12,22 @@
 
 namespace hlo::plan {
 
-// No function where none takes the instruction: then the reference does.
+// Returns an empty kernel if only the reference supports the instruction.
 LibraryKernel FindLibraryKernel(const Instruction& instruction);
 
-// What a convolution's attributes say.
+// Returns the parameters of a convolution.
 cpu::ConvolutionDims ConvolutionDimsOf(const Instruction& convolution);
 
-// No function where the instruction is no product.
+// Returns an empty kernel if the instruction is not a dot or convolution with a GEMM kernel.
 ProductKernel FindProductKernel(const Instruction& instruction);
 
-// What its "small dot" computes.
+// Returns the dot that the kernel "small dot" computes.
 std::optional<cpu::SmallDot> FindSmallDot(const Instruction& dot);
 
-// Families of it.
+// The selection by family of instructions.
 LibraryKernel FindFactorKernel(const Instruction& instruction);  // cholesky, triangular-solve.
-LibraryKernel FindMatrixCallKernel(const Instruction& call);     // Calls of LAPACK and its relatives.
-// Bytes that those take besides.
+LibraryKernel FindMatrixCallKernel(const Instruction& call);     // Calls of LAPACK and similar libraries.
+// Return the scratch memory of these kernels in bytes.
 int64_t FactorMemory(const Instruction& instruction);
 int64_t MatrixCallMemory(const Instruction& call, absl::FunctionRef<bool(int)> needs_result);
 LibraryKernel FindGatherKernel(const Instruction& gather);
@@ -39,6 +39,6 @@ LibraryKernel FindSelectAndScatterKernel(const Instruction& select_and_scatter);
 LibraryKernel FindSortKernel(const Instruction& sort);
 LibraryKernel FindRandomBitsKernel(const Instruction& rng_bit_generator);
 LibraryKernel FindTopkKernel(const Instruction& topk, bool largest);
-LibraryKernel FindTopkCallKernel(const Instruction& call);  // The custom call of a comparator.
+LibraryKernel FindTopkCallKernel(const Instruction& call);  // The custom call, with a comparator.
 
 }  // namespace hlo::plan

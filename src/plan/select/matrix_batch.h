@@ -1,5 +1,5 @@
 #pragma once
-// The matrices of a batch, one at a time and in the wide type: what kernels of src/kernels/lapack take.
+// The matrices of a batch, one at a time, in the wide types of the factorisations.
 
 #include <algorithm>
 #include <type_traits>
@@ -17,17 +17,17 @@ namespace hlo::plan {
 using linalg::Complex;
 using linalg::Matrix;
 
-// The elements of a matrix as T: where they lie, or in memory of its own.
+// A matrix with elements of type T: a view of the array, or a converted copy.
 template <class T>
-class Wide {
+class WideMatrix {
  public:
-  // `data` may be null: then nobody needs them.
-  Wide(void* data, ElementType type, int64_t rows, int64_t columns)
+  // `data` may be null if the matrix is unused.
+  WideMatrix(void* data, ElementType type, int64_t rows, int64_t columns)
       : data_(data), type_(type), rows_(rows), columns_(columns) {
     if (data == nullptr || type != factor::kElementType<T>) own_.resize(rows * columns);
   }
 
-  // Elements of the same type.
+  // Loads elements of the array's type.
   void Load(const void* from) {
     if (own_.empty() && from == data_) return;
     cpu::WidenBlockOf<T>(type_)(from, columns_, 1, rows_, columns_, elements(), columns_);
@@ -46,8 +46,8 @@ class Wide {
   cpu::KeptVector<T> own_;
 };
 
-// One entry of a batch: of every operand and result, what belongs to it.
-struct Entry {
+// One entry of a batch, with its part of every operand and result.
+struct BatchEntry {
   const Instruction& instruction;
   absl::Span<const void* const> operands;
   absl::Span<void* const> results;
@@ -61,52 +61,52 @@ struct Entry {
   const void* Operand(int k) const {
     return static_cast<const std::byte*>(operands[k]) + Offset(OperandShape(k));
   }
-  // Null where nobody needs it, or there is none.
+  // Null if the result is unused or does not exist.
   void* Result(int k) const {
     if (k >= static_cast<int>(results.size()) || results[k] == nullptr) return nullptr;
     return static_cast<std::byte*>(results[k]) + Offset(ResultShape(k));
   }
 
-  // In the last dimensions.
+  // The sizes of the last two dimensions.
   static int64_t Rows(const Shape& shape) { return shape.dim(shape.rank() - 2); }
   static int64_t Columns(const Shape& shape) { return shape.dim(shape.rank() - 1); }
 
   template <class T>
-  Wide<T> ResultMatrix(int k, const Shape& like) const {
-    return Wide<T>(Result(k), like.type(), Rows(like), Columns(like));
+  WideMatrix<T> ResultMatrix(int k, const Shape& like) const {
+    return WideMatrix<T>(Result(k), like.type(), Rows(like), Columns(like));
   }
-  // Result k, with the elements of operand `from` to begin with.
+  // Returns result k, initialised with operand `from`.
   template <class T>
-  Wide<T> Copy(int from, int k) const {
-    Wide<T> matrix = ResultMatrix<T>(k, OperandShape(from));
+  WideMatrix<T> Copy(int from, int k) const {
+    WideMatrix<T> matrix = ResultMatrix<T>(k, OperandShape(from));
     matrix.Load(Operand(from));
     return matrix;
   }
-  // An operand that is read: a matrix, or the list of numbers in its last dimension.
+  // Returns an operand as a matrix, or as a vector along its last dimension.
   template <class T>
-  Wide<T> Input(int k) const {
+  WideMatrix<T> Input(int k) const {
     const Shape& shape = OperandShape(k);
     return Read<T>(k, Rows(shape), Columns(shape));
   }
   template <class T>
-  Wide<T> InputList(int k) const {
+  WideMatrix<T> InputList(int k) const {
     return Read<T>(k, 1, Columns(OperandShape(k)));
   }
-  // A list of numbers that is a result.
+  // Returns a result as a vector.
   template <class T>
-  Wide<T> ResultList(int k) const {
-    return Wide<T>(Result(k), ResultShape(k).type(), 1, Columns(ResultShape(k)));
+  WideMatrix<T> ResultList(int k) const {
+    return WideMatrix<T>(Result(k), ResultShape(k).type(), 1, Columns(ResultShape(k)));
   }
   template <class T>
   factor::Source<T> Source(int k) const {
     const Shape& shape = OperandShape(k);
     return {Operand(k), shape.type(), Rows(shape), Columns(shape), Columns(shape), 1};
   }
-  // Integers of a call are s32.
+  // Integer results of calls are s32.
   void StoreInteger(int k, int64_t value) const {
     if (void* result = Result(k)) *static_cast<int32_t*>(result) = static_cast<int32_t>(value);
   }
-  // With `first` added to each.
+  // Adds `first` to each.
   void StoreIntegers(int k, absl::Span<const int64_t> values, int64_t first) const {
     auto* result = static_cast<int32_t*>(Result(k));
     for (size_t i = 0; i < values.size() && result != nullptr; ++i)
@@ -115,8 +115,8 @@ struct Entry {
 
  private:
   template <class T>
-  Wide<T> Read(int k, int64_t rows, int64_t columns) const {
-    Wide<T> list(const_cast<void*>(Operand(k)), OperandShape(k).type(), rows, columns);
+  WideMatrix<T> Read(int k, int64_t rows, int64_t columns) const {
+    WideMatrix<T> list(const_cast<void*>(Operand(k)), OperandShape(k).type(), rows, columns);
     list.Load(Operand(k));
     return list;
   }
@@ -124,36 +124,36 @@ struct Entry {
 
 inline int64_t BatchOf(const Shape& matrices) { return Product(matrices.dims().first(matrices.rank() - 2)); }
 
-// Of one matrix, about.
+// Estimates the time of one matrix.
 inline double Nanoseconds(const Shape& matrices) {
-  const auto m = static_cast<double>(Entry::Rows(matrices)),
-             n = static_cast<double>(Entry::Columns(matrices));
+  const auto m = static_cast<double>(BatchEntry::Rows(matrices)),
+             n = static_cast<double>(BatchEntry::Columns(matrices));
   return 200 + m * n * std::min(m, n) * 0.1;
 }
-// Large matrices share the threads; small ones, and many, get one each.
-inline bool AreShared(const Shape& matrices) {
+// True if all threads work on one matrix, for large matrices; otherwise each thread works on its own.
+inline bool UsesAllThreads(const Shape& matrices) {
   return BatchOf(matrices) < 4 * ThreadCount() && Nanoseconds(matrices) > 100'000;
 }
 
-// How many are worked on at the same time.
-inline int64_t AtOnce(const Shape& matrices) {
-  return AreShared(matrices) ? 1 : std::min<int64_t>(ThreadCount(), BatchOf(matrices));
+// Returns the number of matrices that are processed concurrently.
+inline int64_t ConcurrentMatrices(const Shape& matrices) {
+  return UsesAllThreads(matrices) ? 1 : std::min<int64_t>(ThreadCount(), BatchOf(matrices));
 }
 
-// body.operator()<T>(entry) for each matrix of operand `array`, with T double or complex.
+// Calls body.operator()<T>(entry) for each matrix of operand `array`, with T double or complex.
 template <class Body>
 absl::Status ForEachMatrix(const Instruction& instruction, absl::Span<const void* const> operands,
                            absl::Span<void* const> results, int array, Body&& body) {
   const Shape& shape = instruction.operand(array)->shape();
   const int64_t batch = BatchOf(shape);
   const auto one = [&](int64_t number) {
-    const Entry entry{instruction, operands, results, number, batch};
+    const BatchEntry entry{instruction, operands, results, number, batch};
     if (IsComplex(shape.type()))
       body.template operator()<Complex>(entry);
     else
       body.template operator()<double>(entry);
   };
-  if (AreShared(shape)) {
+  if (UsesAllThreads(shape)) {
     for (int64_t i = 0; i < batch; ++i) one(i);
   } else {
     ParallelFor(batch, Nanoseconds(shape) * static_cast<double>(batch), one);
@@ -161,10 +161,12 @@ absl::Status ForEachMatrix(const Instruction& instruction, absl::Span<const void
   return absl::OkStatus();
 }
 
-// Bytes of the copy that Wide makes of a matrix.
+// Returns the bytes of the copy that WideMatrix makes.
 inline int64_t CopyBytes(const Shape& matrices) {
   const int64_t wide = ByteCount(IsComplex(matrices.type()) ? ElementType::kC128 : ElementType::kF64);
-  return ByteCount(matrices.type()) == wide ? 0 : Entry::Rows(matrices) * Entry::Columns(matrices) * wide;
+  return ByteCount(matrices.type()) == wide
+             ? 0
+             : BatchEntry::Rows(matrices) * BatchEntry::Columns(matrices) * wide;
 }
 
 }  // namespace hlo::plan

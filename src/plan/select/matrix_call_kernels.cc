@@ -1,5 +1,5 @@
-// Calls of LAPACK and its relatives as library kernels. They compute in f64 or c128, whatever the type of the
-// arrays is, and round once.
+// Selects kernels for calls of LAPACK and similar libraries. They compute in f64 or c128 for all types, and
+// round once.
 
 #include <cstring>
 #include <optional>
@@ -20,12 +20,12 @@ namespace {
 using reference::custom::MatrixCall;
 
 template <class T>
-void Potrf(const MatrixCall& call, const Entry& entry) {
-  Wide<T> array = entry.Copy<T>(call.array, 0);
+void Potrf(const MatrixCall& call, const BatchEntry& entry) {
+  WideMatrix<T> array = entry.Copy<T>(call.array, 0);
   int64_t order = factor::Cholesky(call.lower ? array.matrix() : array.matrix().Transposed());
   if (order != 0) {
-    // What stands behind the failure is the reference's, and where it is.
-    Wide<T> again = entry.Copy<T>(call.array, 0);
+    // On failure, its position and the elements behind it must be the reference's.
+    WideMatrix<T> again = entry.Copy<T>(call.array, 0);
     order = linalg::Potrf(again.matrix(), call.lower);
     again.Store();
   } else {
@@ -35,8 +35,8 @@ void Potrf(const MatrixCall& call, const Entry& entry) {
 }
 
 template <class T>
-void Getrf(const MatrixCall& call, const Entry& entry) {
-  Wide<T> array = entry.Copy<T>(call.array, 0);
+void Getrf(const MatrixCall& call, const BatchEntry& entry) {
+  WideMatrix<T> array = entry.Copy<T>(call.array, 0);
   const Matrix<T> a = array.matrix();
   cpu::KeptVector<int64_t> pivots(std::min(a.rows, a.columns));
   entry.StoreInteger(2, factor::Lu(a, absl::MakeSpan(pivots)));
@@ -45,11 +45,11 @@ void Getrf(const MatrixCall& call, const Entry& entry) {
 }
 
 template <class T>
-void Trsm(const MatrixCall& call, const Entry& entry) {
-  Wide<T> x = entry.Copy<T>(call.array + 1, 0);
+void Trsm(const MatrixCall& call, const BatchEntry& entry) {
+  WideMatrix<T> x = entry.Copy<T>(call.array + 1, 0);
   if (call.is_scaled) {
     const Shape& shape = entry.OperandShape(call.array - 1);
-    Wide<T> alpha(nullptr, shape.type(), 1, 1);
+    WideMatrix<T> alpha(nullptr, shape.type(), 1, 1);
     alpha.Load(entry.operands[call.array - 1]);
     for (T& element : x.vector()) element *= alpha.vector()[0];
   }
@@ -58,16 +58,16 @@ void Trsm(const MatrixCall& call, const Entry& entry) {
 }
 
 template <class T>
-void Geqrf(const MatrixCall& call, const Entry& entry) {
-  Wide<T> array = entry.Copy<T>(call.array, 0), taus = entry.ResultList<T>(1);
+void Geqrf(const MatrixCall& call, const BatchEntry& entry) {
+  WideMatrix<T> array = entry.Copy<T>(call.array, 0), taus = entry.ResultList<T>(1);
   factor::Geqrf(array.matrix(), taus.vector());
   array.Store();
   taus.Store();
 }
 
 template <class T>
-void Geqp3(const MatrixCall& call, const Entry& entry) {
-  Wide<T> array = entry.Copy<T>(call.array, 0), taus = entry.ResultList<T>(2);
+void Geqp3(const MatrixCall& call, const BatchEntry& entry) {
+  WideMatrix<T> array = entry.Copy<T>(call.array, 0), taus = entry.ResultList<T>(2);
   const auto* given = static_cast<const int32_t*>(entry.Operand(call.array + 1));
   cpu::KeptVector<int64_t> pivots(given, given + array.matrix().columns);
   factor::Geqp3(array.matrix(), absl::MakeSpan(pivots), taus.vector());
@@ -77,24 +77,24 @@ void Geqp3(const MatrixCall& call, const Entry& entry) {
 }
 
 template <class T>
-void Orgqr(const MatrixCall& call, const Entry& entry) {
-  Wide<T> array = entry.Copy<T>(call.array, 0), taus = entry.InputList<T>(call.array + 1);
+void Orgqr(const MatrixCall& call, const BatchEntry& entry) {
+  WideMatrix<T> array = entry.Copy<T>(call.array, 0), taus = entry.InputList<T>(call.array + 1);
   factor::Orgqr(array.matrix(), absl::Span<const T>(taus.vector()));
   array.Store();
 }
 
 template <class T>
-void Ormqr(const MatrixCall& call, const Entry& entry) {
-  Wide<T> reflectors = entry.Input<T>(0), taus = entry.InputList<T>(1), c = entry.Copy<T>(2, 0);
+void Ormqr(const MatrixCall& call, const BatchEntry& entry) {
+  WideMatrix<T> reflectors = entry.Input<T>(0), taus = entry.InputList<T>(1), c = entry.Copy<T>(2, 0);
   factor::Ormqr(reflectors.matrix().AsConst(), absl::Span<const T>(taus.vector()), c.matrix(), call.left,
                 call.adjoint);
   c.Store();
 }
 
 template <class T>
-void Syevd(const MatrixCall& call, const Entry& entry) {
-  Wide<T> array = entry.Copy<T>(call.array, 0);
-  Wide<double> w = entry.ResultList<double>(1);
+void Syevd(const MatrixCall& call, const BatchEntry& entry) {
+  WideMatrix<T> array = entry.Copy<T>(call.array, 0);
+  WideMatrix<double> w = entry.ResultList<double>(1);
   const bool vectors = entry.Result(0) != nullptr;
   const int64_t info = factor::Syevd(array.matrix(), call.lower, w.vector(), vectors);
   array.Store();
@@ -102,13 +102,13 @@ void Syevd(const MatrixCall& call, const Entry& entry) {
   entry.StoreInteger(2, info);
 }
 
-// Results (a, s, u, v^H or v, info).
+// The results are (a, s, u, v^H or v, info).
 template <class T>
-void Gesdd(const MatrixCall& call, const Entry& entry) {
-  Wide<T> a = entry.Input<T>(call.array);
-  Wide<double> s = entry.ResultList<double>(1);
-  std::optional<Wide<T>> u, v;
-  Matrix<T> left, right;  // Without data where nobody needs them.
+void Gesdd(const MatrixCall& call, const BatchEntry& entry) {
+  WideMatrix<T> a = entry.Input<T>(call.array);
+  WideMatrix<double> s = entry.ResultList<double>(1);
+  std::optional<WideMatrix<T>> u, v;
+  Matrix<T> left, right;  // Without data if unused.
   if (call.vectors && entry.Result(2) != nullptr) {
     u.emplace(entry.ResultMatrix<T>(2, entry.ResultShape(2)));
     left = u->matrix();
@@ -121,7 +121,7 @@ void Gesdd(const MatrixCall& call, const Entry& entry) {
   if (v.has_value() && call.adjoint) {
     for (T& element : v->vector()) element = linalg::Conj(element);
   }
-  for (const std::optional<Wide<T>>* vectors : {&u, &v}) {
+  for (const std::optional<WideMatrix<T>>* vectors : {&u, &v}) {
     if (vectors->has_value()) (*vectors)->Store();
   }
   s.Store();
@@ -130,7 +130,7 @@ void Gesdd(const MatrixCall& call, const Entry& entry) {
 
 // --- What they take besides for one matrix, in bytes
 
-using NeedsResult = absl::FunctionRef<bool(int)>;  // Whether somebody needs a result.
+using NeedsResult = absl::FunctionRef<bool(int)>;  // True if the result is used.
 
 int64_t WidthOf(const Shape& shape) { return IsComplex(shape.type()) ? 16 : 8; }
 
@@ -140,60 +140,60 @@ int64_t CopyOfMatrix(const MatrixCall& call, const Instruction& instruction, Nee
 int64_t CopyOfRightSides(const MatrixCall& call, const Instruction& instruction, NeedsResult) {
   return CopyBytes(instruction.operand(call.array + 1)->shape());
 }
-// The copy, and scratch memory that follows from the matrix.
+// Returns the bytes of the copy and of the scratch memory of the factorisation.
 template <int64_t (*kScratch)(int64_t rows, int64_t columns, int64_t element_bytes)>
-int64_t CopyAnd(const MatrixCall& call, const Instruction& instruction, NeedsResult) {
+int64_t CopyAndScratch(const MatrixCall& call, const Instruction& instruction, NeedsResult) {
   const Shape& a = instruction.operand(call.array)->shape();
-  return CopyBytes(a) + kScratch(Entry::Rows(a), Entry::Columns(a), WidthOf(a));
+  return CopyBytes(a) + kScratch(BatchEntry::Rows(a), BatchEntry::Columns(a), WidthOf(a));
 }
-int64_t OfOrmqr(const MatrixCall& call, const Instruction& instruction, NeedsResult) {
+int64_t OrmqrBytes(const MatrixCall& call, const Instruction& instruction, NeedsResult) {
   const Shape &a = instruction.operand(0)->shape(), &c = instruction.operand(2)->shape();
   return CopyBytes(a) + CopyBytes(c) +
-         factor::OrmqrScratchBytes(Entry::Rows(a), Entry::Columns(a),
-                                   call.left ? Entry::Columns(c) : Entry::Rows(c), WidthOf(a));
+         factor::OrmqrScratchBytes(BatchEntry::Rows(a), BatchEntry::Columns(a),
+                                   call.left ? BatchEntry::Columns(c) : BatchEntry::Rows(c), WidthOf(a));
 }
 
-int64_t OfSyevd(const MatrixCall& call, const Instruction& instruction, NeedsResult needs) {
+int64_t SyevdBytes(const MatrixCall& call, const Instruction& instruction, NeedsResult needs) {
   const Shape& a = instruction.operand(call.array)->shape();
-  return CopyBytes(a) + factor::SyevdScratchBytes(Entry::Columns(a), WidthOf(a), needs(0));
+  return CopyBytes(a) + factor::SyevdScratchBytes(BatchEntry::Columns(a), WidthOf(a), needs(0));
 }
-int64_t OfGesdd(const MatrixCall& call, const Instruction& instruction, NeedsResult needs) {
+int64_t GesddBytes(const MatrixCall& call, const Instruction& instruction, NeedsResult needs) {
   const Shape& a = instruction.operand(call.array)->shape();
   const bool u = call.vectors && needs(2), v = call.vectors && needs(3);
   int64_t bytes =
-      CopyBytes(a) + factor::GesddScratchBytes(Entry::Rows(a), Entry::Columns(a), WidthOf(a), u, v);
+      CopyBytes(a) + factor::GesddScratchBytes(BatchEntry::Rows(a), BatchEntry::Columns(a), WidthOf(a), u, v);
   if (u) bytes += CopyBytes(instruction.shape().element(2));
   if (v) bytes += CopyBytes(instruction.shape().element(3));
   return bytes;
 }
 
-// Whether the first result may lie where the matrix does: that of potrf where the matrix is a copy, and there
-// until it succeeds.
+// States whether the first result may alias the matrix: that of potrf only if the matrix is copied, because
+// the input is needed again on failure.
 enum class InPlace : uint8_t { kNo, kCopied, kYes };
 
 struct CallKernel {
   MatrixCall::Function function;
   std::string_view name;
-  void (*real)(const MatrixCall& call, const Entry& entry);
-  void (*complex)(const MatrixCall& call, const Entry& entry);
+  void (*real)(const MatrixCall& call, const BatchEntry& entry);
+  void (*complex)(const MatrixCall& call, const BatchEntry& entry);
   int64_t (*bytes)(const MatrixCall& call, const Instruction& instruction, NeedsResult needs);
   InPlace in_place;
 };
 using Function = MatrixCall::Function;
 constexpr CallKernel kCallKernels[] = {
     {Function::kPotrf, "potrf", Potrf<double>, Potrf<Complex>, CopyOfMatrix, InPlace::kCopied},
-    {Function::kGetrf, "getrf", Getrf<double>, Getrf<Complex>, CopyAnd<factor::LuScratchBytes>,
+    {Function::kGetrf, "getrf", Getrf<double>, Getrf<Complex>, CopyAndScratch<factor::LuScratchBytes>,
      InPlace::kYes},
     {Function::kTrsm, "trsm", Trsm<double>, Trsm<Complex>, CopyOfRightSides, InPlace::kNo},
-    {Function::kGeqrf, "geqrf", Geqrf<double>, Geqrf<Complex>, CopyAnd<factor::QrScratchBytes>,
+    {Function::kGeqrf, "geqrf", Geqrf<double>, Geqrf<Complex>, CopyAndScratch<factor::QrScratchBytes>,
      InPlace::kYes},
-    {Function::kGeqp3, "geqp3", Geqp3<double>, Geqp3<Complex>, CopyAnd<factor::Geqp3ScratchBytes>,
+    {Function::kGeqp3, "geqp3", Geqp3<double>, Geqp3<Complex>, CopyAndScratch<factor::Geqp3ScratchBytes>,
      InPlace::kYes},
-    {Function::kOrgqr, "orgqr", Orgqr<double>, Orgqr<Complex>, CopyAnd<factor::QrScratchBytes>,
+    {Function::kOrgqr, "orgqr", Orgqr<double>, Orgqr<Complex>, CopyAndScratch<factor::QrScratchBytes>,
      InPlace::kYes},
-    {Function::kOrmqr, "ormqr", Ormqr<double>, Ormqr<Complex>, OfOrmqr, InPlace::kNo},
-    {Function::kSyevd, "syevd", Syevd<double>, Syevd<Complex>, OfSyevd, InPlace::kYes},
-    {Function::kGesdd, "gesdd", Gesdd<double>, Gesdd<Complex>, OfGesdd, InPlace::kNo},
+    {Function::kOrmqr, "ormqr", Ormqr<double>, Ormqr<Complex>, OrmqrBytes, InPlace::kNo},
+    {Function::kSyevd, "syevd", Syevd<double>, Syevd<Complex>, SyevdBytes, InPlace::kYes},
+    {Function::kGesdd, "gesdd", Gesdd<double>, Gesdd<Complex>, GesddBytes, InPlace::kNo},
 };
 const CallKernel* FindCallKernel(Function function) {
   const auto row = std::find_if(std::begin(kCallKernels), std::end(kCallKernels),
@@ -201,7 +201,7 @@ const CallKernel* FindCallKernel(Function function) {
   return row == std::end(kCallKernels) ? nullptr : row;
 }
 
-// Results that no kernel writes are work space. The first one, if it is written, may hold an operand.
+// Clears the results that the kernel does not write. The first one, if it is written, may alias an operand.
 void ClearResults(const Instruction& call, absl::Span<void* const> results, bool first) {
   if (!call.shape().IsTuple()) return;
   for (size_t k = first ? 0 : 1; k < results.size(); ++k) {
@@ -218,10 +218,10 @@ int64_t MatrixCallMemory(const Instruction& instruction, absl::FunctionRef<bool(
   if (kernel == nullptr) return 0;
   const Shape& a = instruction.operand(call->array)->shape();
   int64_t bytes = kernel->bytes(*call, instruction, needs);
-  // What is computed in the first result's place is computed elsewhere.
+  // Results that would be computed in an unused first result need memory instead.
   if (!needs(0) && call->function != Function::kGesdd && CopyBytes(a) == 0)
-    bytes += Entry::Rows(a) * Entry::Columns(a) * WidthOf(a);
-  return AtOnce(a) * bytes;
+    bytes += BatchEntry::Rows(a) * BatchEntry::Columns(a) * WidthOf(a);
+  return ConcurrentMatrices(a) * bytes;
 }
 
 LibraryKernel FindMatrixCallKernel(const Instruction& instruction) {
@@ -235,7 +235,7 @@ LibraryKernel FindMatrixCallKernel(const Instruction& instruction) {
   if (kernel == nullptr) return {};
   const auto run = [call = *call, kernel](const Instruction& instruction, auto operands, auto results) {
     ClearResults(instruction, results, kernel->function == Function::kGesdd);
-    return ForEachMatrix(instruction, operands, results, call.array, [&]<class T>(const Entry& entry) {
+    return ForEachMatrix(instruction, operands, results, call.array, [&]<class T>(const BatchEntry& entry) {
       (std::is_same_v<T, double> ? kernel->real : kernel->complex)(call, entry);
     });
   };

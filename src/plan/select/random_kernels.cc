@@ -1,4 +1,4 @@
-// rng-bit-generator as a library kernel.
+// Selects the kernel for rng-bit-generator.
 
 #include <cstring>
 

@@ -1,4 +1,4 @@
-// scan as a library kernel, where its to_apply is elementwise code.
+// Selects the kernel for scans whose to_apply can be lowered to tile code.
 
 #include <cstring>
 
@@ -34,10 +34,10 @@ cpu::ScanArrays ArraysOf(const Instruction& scan, absl::Span<const void* const> 
   return arrays;
 }
 
-// x and carry through one operation, which is both output and next carry.
+// A scan by a single operation of x and carry, whose result is both output and next carry.
 struct Line {
   cpu::ScanLineFn function = nullptr;
-  cpu::LineLoops in_pieces;  // Where the steps may be grouped at will.
+  cpu::LineLoops in_pieces;  // Used if the operation may be reassociated.
 };
 Line FindLine(const Instruction& scan) {
   const Instruction& root = *scan.Get<attr::to_apply>()->root();

@@ -1,4 +1,4 @@
-// sort and topk as library kernels.
+// Selects kernels for sort and topk.
 
 #include <algorithm>
 #include <atomic>
@@ -18,7 +18,7 @@
 namespace hlo::plan {
 namespace {
 
-// Lines along a dimension: element t of line i lies at Start(i) + t * stride.
+// The lines along a dimension: element t of line i is at Start(i) + t * stride.
 struct Lines {
   int64_t count, length, stride;
   Lines(const Shape& shape, int64_t dimension) : length(shape.dim(dimension)), stride(1) {
@@ -28,8 +28,7 @@ struct Lines {
   int64_t Start(int64_t i) const { return i / stride * stride * length + i % stride; }
 };
 
-// n elements in their lanes: where they lie, or a copy in `stored` or, where they have to be widened, in
-// `lanes`.
+// Returns n elements in their lanes: in place, as a dense copy in `stored`, or widened in `lanes`.
 const std::byte* LanesOf(ElementType type, const std::byte* elements, int64_t stride, int64_t n,
                          std::byte* stored, std::byte* lanes) {
   if (stride != 1) {
@@ -43,7 +42,7 @@ const std::byte* LanesOf(ElementType type, const std::byte* elements, int64_t st
   return lanes;
 }
 
-// Those of a line.
+// The lanes of a whole line.
 class LineLanes {
  public:
   const std::byte* Load(ElementType type, const void* data, const Lines& lines, int64_t line,
@@ -66,7 +65,7 @@ class LineLanes {
   cpu::KeptVector<std::byte> stored_, lanes_;
 };
 
-// Those from `begin` on, at most cpu::kKeyBlock.
+// The lanes of a block of a line, at most cpu::kKeyBlock elements.
 class BlockLanes {
  public:
   const std::byte* Load(ElementType type, const void* data, const Lines& lines, int64_t line, int64_t begin,
@@ -80,7 +79,7 @@ class BlockLanes {
   alignas(64) std::byte stored_[cpu::kKeyBlock * 8], lanes_[cpu::kKeyBlock * 8];
 };
 
-// A result may lie where its operand does, or be null: then nobody needs it.
+// A result may alias its operand, or be null if it is unused.
 void Permute(const Instruction& sort, const Lines& lines, int64_t line, const cpu::Pieces& pieces,
              const uint32_t* order, absl::Span<const void* const> operands, absl::Span<void* const> results,
              cpu::KeptVector<std::byte>* scratch) {
@@ -107,19 +106,18 @@ void Permute(const Instruction& sort, const Lines& lines, int64_t line, const cp
   }
 }
 
-// body(i) for every i of [0, count): several at once, or one after the other where each works on pieces of a
-// line.
+// Calls body(i) for every i of [0, count): in parallel, or sequentially if all threads work on one line.
 void ForLines(int64_t count, bool are_shared, double nanoseconds, absl::FunctionRef<void(int64_t)> body) {
   if (!are_shared) return ParallelFor(count, nanoseconds, body);
   for (int64_t i = 0; i < count; ++i) body(i);
 }
 
-// Orders lines by keys, the last one first; keys that fit into 64 bits together count as one.
+// Sorts lines by keys, the last one first; keys that fit into 64 bits together are one key.
 class KeySorter {
  public:
   KeySorter(absl::Span<const SortKey> keys, const cpu::Pieces& pieces) : keys_(keys), pieces_(pieces) {}
 
-  // Empty where an element has no place in the order.
+  // Returns an empty order if an element is unordered (NaN).
   absl::Span<const uint32_t> Order(const Instruction& sort, const Lines& lines, int64_t line,
                                    absl::Span<const void* const> operands) {
     const int64_t n = lines.length;
@@ -152,7 +150,7 @@ class KeySorter {
   };
   int64_t Bits(size_t k) const { return 8 * cpu::LaneBytes(keys_[k].order.lane); }
 
-  // Of elements in the order of the keys after these, where ties stay.
+  // Refines an order by more significant keys; the sort is stable.
   absl::Span<const uint32_t> OrderAfter(absl::Span<const uint32_t> order, int key_bits, cpu::ReadKeys read) {
     const auto n = static_cast<int64_t>(order.size());
     order_.assign(order.begin(), order.end());
@@ -167,7 +165,7 @@ class KeySorter {
           for (int64_t i = 0; i < count; ++i) keys[i] = joined_[order_[from + i]];
         },
         pieces_, scratch_);
-    // The joined keys are not needed any more.
+    // The joined keys are dead.
     auto* both = reinterpret_cast<uint32_t*>(joined_.data());
     pieces_.ForEach(2, [&](int64_t, int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) both[i] = order_[next[i]];
@@ -175,7 +173,7 @@ class KeySorter {
     return {both, static_cast<size_t>(n)};
   }
 
-  // False where an element has no place in the order.
+  // Returns false if an element is unordered (NaN).
   bool Append(size_t k, bool is_first, const Line& line, int64_t begin, int64_t n, uint64_t* joined) const {
     const SortKey& key = keys_[k];
     const ElementType type = line.sort.operand(key.operand)->shape().type();
@@ -193,7 +191,7 @@ class KeySorter {
 
   absl::Span<const SortKey> keys_;
   const cpu::Pieces& pieces_;
-  // Of more keys than one word takes.
+  // For keys of more than 64 bits.
   cpu::KeptVector<uint64_t> joined_;
   cpu::KeptVector<uint32_t> order_;
   cpu::SortScratch scratch_;
@@ -219,7 +217,7 @@ absl::Status SortByKeys(const Instruction& sort, absl::Span<const SortKey> keys,
         Permute(sort, lines, line, pieces, order.data(), operands, results, &scratch);
     }
   });
-  // A NaN: the comparator itself must then decide.
+  // With a NaN, the comparator itself must decide.
   return all ? absl::OkStatus() : absl::UnimplementedError("an element has no place in the order");
 }
 
@@ -251,7 +249,7 @@ absl::Status SortByComparator(const Instruction& sort, const cpu::TileCode& befo
   return absl::OkStatus();
 }
 
-// The first of each line along the last dimension in the total order, and their positions.
+// Returns the first k elements of each line along the last dimension in the total order, and their positions.
 absl::Status RunTopk(const Instruction& topk, bool largest, absl::Span<const void* const> operands,
                      absl::Span<void* const> results) {
   const Shape &shape = topk.operand(0)->shape(), &values = topk.shape().element(0);
@@ -278,18 +276,18 @@ absl::Status RunTopk(const Instruction& topk, bool largest, absl::Span<const voi
   return absl::OkStatus();
 }
 
-constexpr int64_t kLongestLine = std::numeric_limits<int32_t>::max();
+constexpr int64_t kMaxLineLength = std::numeric_limits<int32_t>::max();
 
 }  // namespace
 
 LibraryKernel FindSortKernel(const Instruction& sort) {
-  if (sort.operand(0)->shape().dim(sort.Get<attr::dimensions>()[0]) > kLongestLine) return {};
+  if (sort.operand(0)->shape().dim(sort.Get<attr::dimensions>()[0]) > kMaxLineLength) return {};
   std::vector<ElementType> types;
   for (const Instruction* operand : sort.operands()) types.push_back(operand->shape().type());
   std::optional<cpu::TileCode> before = FindComparatorCode(*sort.Get<attr::to_apply>(), types);
   const auto count = static_cast<int32_t>(sort.operand_count());
   if (std::optional<std::vector<SortKey>> keys = FindSortKeys(sort); keys.has_value()) {
-    // Who may find an element without a place in the order needs the operands once more.
+    // A sort that may have to fall back to the comparator needs its operands intact.
     const bool replaces =
         std::all_of(keys->begin(), keys->end(), [](const SortKey& key) { return key.order.total; });
     return {.name = "sort",
@@ -326,7 +324,7 @@ LibraryKernel FindTopkCallKernel(const Instruction& call) {
 
 LibraryKernel FindTopkKernel(const Instruction& topk, bool largest) {
   const Shape& shape = topk.operand(0)->shape();
-  if (shape.rank() == 0 || shape.dim(shape.rank() - 1) > kLongestLine || IsComplex(shape.type()) ||
+  if (shape.rank() == 0 || shape.dim(shape.rank() - 1) > kMaxLineLength || IsComplex(shape.type()) ||
       !topk.shape().IsTuple() || !topk.shape().element(1).IsArray(ElementType::kS32))
     return {};
   return {"topk", [largest](const Instruction& node, auto operands, auto results) {

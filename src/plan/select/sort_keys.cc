@@ -9,9 +9,9 @@
 namespace hlo::plan {
 namespace {
 
-constexpr int kMostKeys = 16;
+constexpr int kMaxKeys = 16;
 
-// One side of the comparison as a function of a single parameter.
+// One side of a comparison as a function of a single parameter.
 class KeySide {
  public:
   explicit KeySide(const Instruction& root) { Visit(root); }
@@ -33,7 +33,7 @@ class KeySide {
   bool is_function_ = true;
 };
 
-// Whether both sides compute the same from their parameters.
+// True if both sides are the same function of their parameters.
 bool SameFunction(const Instruction& a, const Instruction& b, int* visited) {
   if (++*visited > 64 || a.opcode() != b.opcode() || a.operand_count() != b.operand_count() ||
       a.shape() != b.shape())
@@ -59,7 +59,7 @@ bool IsTotal(const Instruction& compare) {
          compare.Get<attr::type>() == ComparisonType::kTotalOrder;
 }
 
-// A strict comparison of the same function of both sides of one operand.
+// Recognises a strict comparison of the same function of both sides of one operand.
 std::optional<SortKey> FindKey(const Instruction& compare, const Instruction& sort) {
   if (compare.opcode() != Opcode::kCompare || !compare.shape().IsScalar()) return std::nullopt;
   const ComparisonDirection direction = compare.Get<attr::direction>();
@@ -70,7 +70,7 @@ std::optional<SortKey> FindKey(const Instruction& compare, const Instruction& so
   if (left == nullptr || right == nullptr ||
       !SameFunction(*compare.operand(0), *compare.operand(1), &visited))
     return std::nullopt;
-  // The parameters come in pairs; `b < a` descends as `a > b` does.
+  // The parameters come in pairs; `b < a` descends like `a > b`.
   int64_t first = left->Get<attr::number>(), second = right->Get<attr::number>();
   const bool swapped = first > second;
   if (swapped) std::swap(first, second);
@@ -87,7 +87,7 @@ std::optional<SortKey> FindKey(const Instruction& compare, const Instruction& so
                   IsTotal(compare) || !IsFloat(key)}};
 }
 
-// Whether the comparison holds where `strict` finds both sides equal, and nowhere else.
+// True if `equal` holds exactly where both sides of `strict` are equal.
 bool IsTie(const Instruction& equal, const Instruction& strict) {
   if (equal.opcode() != Opcode::kCompare || equal.Get<attr::direction>() != ComparisonDirection::kEq ||
       IsTotal(equal) != IsTotal(strict))
@@ -102,9 +102,9 @@ bool IsTie(const Instruction& equal, const Instruction& strict) {
   return (is_same(a, x) && is_same(b, y)) || (is_same(a, y) && is_same(b, x));
 }
 
-// Appends the keys in order; false where the instruction has another form.
+// Appends the keys in order; returns false if the instruction has another form.
 bool Collect(const Instruction& before, const Instruction& sort, std::vector<SortKey>* keys) {
-  if (keys->size() >= kMostKeys) return false;
+  if (keys->size() >= kMaxKeys) return false;
   std::optional<SortKey> key = FindKey(before, sort);
   if (key.has_value()) {
     keys->push_back(*std::move(key));

@@ -1,5 +1,5 @@
 #pragma once
-// Which order does a sort's comparator ask for?
+// Recognises sort comparators that order by keys.
 
 #include <optional>
 #include <vector>
@@ -10,15 +10,14 @@
 
 namespace hlo::plan {
 
-// A function of one operand's elements, ascending or descending.
+// A key: a function of the elements of one operand, ascending or descending.
 struct SortKey {
   int64_t operand = 0;
-  cpu::TileCode code;  // Element -> key.
+  cpu::TileCode code;  // Maps an element to its key.
   cpu::SortOrder order;
 };
 
-// Keys compared one after the other, the first that differ decide: `a < b`, or `a < b or (a == b and ...)`.
-// nullopt for other comparators.
+// Returns lexicographic keys: `a < b`, or `a < b or (a == b and ...)`. Returns nullopt for other comparators.
 std::optional<std::vector<SortKey>> FindSortKeys(const Instruction& sort);
 
 }  // namespace hlo::plan

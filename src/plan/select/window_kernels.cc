@@ -1,4 +1,4 @@
-// reduce-window and select-and-scatter as library kernels.
+// Selects kernels for reduce-window and select-and-scatter.
 
 #include <numeric>
 
@@ -13,15 +13,15 @@
 namespace hlo::plan {
 namespace {
 
-// Longer ones are the reference's, which skips what lies in the padding.
-constexpr int64_t kLongestWindow = 1 << 16;
+// The reference evaluates larger windows: it skips the padding.
+constexpr int64_t kMaxWindow = 1 << 16;
 
 bool IsWithinReach(Window window, absl::Span<const int64_t> base_dims) {
   for (size_t d = 0; d < window.size(); ++d) {
     const WindowDim& dim = window[d];
     if (!WithinReach(dim.padding_low) || !WithinReach(dim.padding_high) ||
         !WithinReach((base_dims[d] - 1) * dim.base_dilation) ||
-        !WithinReach((dim.size - 1) * dim.window_dilation) || dim.base_dilation > kLongestWindow ||
+        !WithinReach((dim.size - 1) * dim.window_dilation) || dim.base_dilation > kMaxWindow ||
         dim.stride > (int64_t{1} << 40))
       return false;
   }
@@ -39,7 +39,7 @@ cpu::KeptVector<cpu::WindowArray> Arrays(const Instruction& reduce_window,
   return arrays;
 }
 
-// Of the first result.
+// Returns the dimensions of the first result.
 absl::Span<const int64_t> ResultDims(const Instruction& instruction) {
   const Shape& shape = instruction.shape();
   return shape.IsTuple() ? shape.element(0).dims() : shape.dims();
@@ -73,9 +73,9 @@ LibraryKernel FindReduceWindowKernel(const Instruction& reduce_window) {
             }};
   }
   for (const WindowDim& dim : window) {
-    if (dim.size > kLongestWindow) return {};
+    if (dim.size > kMaxWindow) return {};
   }
-  // In the reference's order, and rounded as often.
+  // This kernel reduces in the reference's order and rounds as often.
   std::vector<ElementType> types;
   for (int64_t k = 0; k < count; ++k) types.push_back(reduce_window.operand(k)->shape().type());
   std::optional<cpu::TileCode> combiner = FindCombinerCode(*reduce_window.Get<attr::to_apply>(), types);

@@ -33,7 +33,7 @@ class Verifier {
     if (ok()) code_.Import();
     if (ok()) {
       FindChanging();
-      Both(plan_.steps);
+      VerifySteps(plan_.steps);
       if (RunTo(Kind::kEnd, code_.op_count() - 1) != nullptr) Compare(liveness_.AtEnd(), "at the end");
     }
     if (ok()) return absl::OkStatus();
@@ -41,7 +41,7 @@ class Verifier {
   }
 
  private:
-  // Arguments and constants that nobody writes are the same on both sides all the time.
+  // Arguments and constants that are never written are the same on both sides.
   void FindChanging() {
     for (Slot slot = 0; slot < static_cast<Slot>(plan_.buffers.size()); ++slot) {
       if (plan_.buffers[slot].kind == Buffer::Kind::kArena) changing_.Add(slot);
@@ -71,7 +71,8 @@ class Verifier {
   void Fail(std::string error) {
     if (!error_.empty()) return;
     error_ = std::move(error);
-    if (around_ != nullptr) error_ += fmt::format(", in the step of '{}'", around_->instruction->name());
+    if (enclosing_ != nullptr)
+      error_ += fmt::format(", in the step of '{}'", enclosing_->instruction->name());
   }
   void FailHere(const std::string& what) { code_.FailAt(code_.pc(), what); }
   static std::string NameOf(const Step* step) {
@@ -82,19 +83,19 @@ class Verifier {
 
   // --- Steps and code side by side
 
-  void Both(const std::vector<Step>& steps) {
+  void VerifySteps(const std::vector<Step>& steps) {
     for (const Step& step : steps) {
       if (!ok()) return;
-      const Step* const outer = around_;
+      const Step* const outer = enclosing_;
       if (std::holds_alternative<LoopStep>(step.what) || std::holds_alternative<BranchStep>(step.what))
-        around_ = &step;
+        enclosing_ = &step;
       if (const auto* loop = std::get_if<LoopStep>(&step.what))
         Loop(step, *loop);
       else if (const auto* branch = std::get_if<BranchStep>(&step.what))
         Branch(step, *branch);
       else
         RunStep(step);
-      if (ok()) around_ = outer;
+      if (ok()) enclosing_ = outer;
     }
   }
   void RunStep(const Step& step) {
@@ -127,16 +128,16 @@ class Verifier {
     if (repeat < 0) return FailHere("no operation repeats the loop");
     EnterLoop(loop, live, body, repeat);
     code_.JumpTo(test);
-    Both(loop.condition);
+    VerifySteps(loop.condition);
     const DecodedOp* end = RunTo(Kind::kRepeat, code_.op_count());
     if (end == nullptr) return;
     if (code_.pc() != repeat) return FailHere("this is not the loop's test");
     CompareValue(steps_.ReadSlot(loop.predicate, 0, 1), end->in[0], "the loop's condition");
     if (!ok()) return;
-    // An iteration, which leaves what the next one finds.
+    // An iteration must restore the invariants that the next one assumes.
     const size_t steps_mark = steps_.memory().Begin(), machine_mark = machine_.memory().Begin();
     code_.JumpTo(body);
-    Both(loop.body);
+    VerifySteps(loop.body);
     RunMoves(loop.next);
     if (!code_.RunStraight(test)) return;
     if (code_.pc() != test) return FailHere("the loop's body does not end where its condition begins");
@@ -146,7 +147,7 @@ class Verifier {
     code_.JumpTo(repeat + 1);
   }
 
-  // The operation that goes back to the body: the first behind the test that does.
+  // Returns the operation that jumps back to the body: the first one behind the test.
   int64_t FindRepeat(int64_t body, int64_t test) const {
     for (int64_t k = test; k < code_.op_count(); ++k) {
       if (code_.op(k).kind == Kind::kRepeat && code_.op(k).targets[0] == body) return k;
@@ -154,7 +155,7 @@ class Verifier {
     return -1;
   }
 
-  // Bytes that an iteration may have changed get new values, the same on both sides where they are live.
+  // Gives fresh values to the bytes that an iteration may write, the same on both sides where they are live.
   void EnterLoop(const LoopStep& loop, const SlotSet& live, int64_t first, int64_t last) {
     SlotSet written(plan_.buffers.size());
     const auto collect = [&](const Slot& slot, bool is_write) {
@@ -197,7 +198,7 @@ class Verifier {
     machine_.SetEffects(effects);
   }
 
-  // On the steps' side: written slots that are live hold new values, and the others nothing.
+  // On the side of the steps: written slots that are live hold fresh values, and others are undefined.
   void Merge(const SlotSet& live, const SlotSet& written) {
     std::vector<Slot> merged;
     written.ForEach([&](Slot slot) {
@@ -211,7 +212,7 @@ class Verifier {
       if (bytes > 0) steps_.WriteSlot(slot, 0, {{terms_.Fresh(bytes), 0, bytes}});
     }
   }
-  // The code finds what the steps do.
+  // Copies the live values of the steps to the code's memory.
   void TakeLive(const SlotSet& live) {
     ForEachChanging(live, [&](Slot slot) {
       Pieces held = steps_.ReadSlot(slot);
@@ -238,7 +239,7 @@ class Verifier {
       if (begins[b] <= at) return code_.FailAt(at, "a branch lies before its choice");
       const size_t steps_mark = steps_.memory().Begin(), machine_mark = machine_.memory().Begin();
       code_.JumpTo(begins[b]);
-      Both(branch.branches[b].steps);
+      VerifySteps(branch.branches[b].steps);
       RunMoves(branch.branches[b].results);
       if (b + 1 < count) {
         const DecodedOp* jump = RunTo(Kind::kJump, code_.op_count());
@@ -250,7 +251,7 @@ class Verifier {
         if (!code_.RunStraight(*end)) return;
         if (code_.pc() != *end) return FailHere("the last branch does not end where the others do");
       } else {
-        break;  // The only branch: its end is what follows.
+        break;  // The only branch ends where the following code begins.
       }
       Compare(live, "at the end of a branch");
       ForEachChanging(live, [&](Slot slot) {
@@ -268,7 +269,7 @@ class Verifier {
     Join(live, lost, steps_changes, machine_changes);
   }
 
-  // After branches: what any of them has changed.
+  // Joins the branches: what any of them writes gets a fresh value.
   void Join(const SlotSet& live, const SlotSet& lost,
             const std::vector<SymbolicMemory::Change>& steps_changes,
             const std::vector<SymbolicMemory::Change>& machine_changes) {
@@ -299,10 +300,10 @@ class Verifier {
       return x.term == y.term && x.offset == y.offset && x.bytes == y.bytes;
     });
   }
-  // The code may hold anything where the steps' side holds nothing.
+  // Where the steps' side is undefined, the code may hold anything.
   bool Agree(const Pieces& steps, const Pieces& machine) {
     if (IsSame(steps, machine)) return true;
-    if (!HasUndefined(steps)) return Joined(terms_, steps) == Joined(terms_, machine);
+    if (!HasUndefined(steps)) return Combine(terms_, steps) == Combine(terms_, machine);
     size_t k = 0;
     int64_t used = 0;
     for (const Piece& piece : steps) {
@@ -349,10 +350,10 @@ class Verifier {
   SmallDots dots_;
   SymbolicState steps_;
   SymbolicCode code_;
-  SymbolicState& machine_;  // The memory that the code has left.
+  SymbolicState& machine_;  // The memory of the code.
   SlotSet changing_;
   std::vector<const Step*> writers_;
-  const Step* around_ = nullptr;  // The loop or branch.
+  const Step* enclosing_ = nullptr;  // The enclosing loop or branch.
   std::string error_;
 };
 

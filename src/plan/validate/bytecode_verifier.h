@@ -12,8 +12,8 @@
 
 namespace hlo::plan {
 
-// OK, or Internal: which operation of the code, which place or buffer, and which step. A plan without code is
-// fine.
+// Returns Internal, with the operation, the place or buffer, and the step that disagree. A plan without code
+// is valid.
 absl::Status VerifyPlanCode(const Plan& plan);
 
 }  // namespace hlo::plan

@@ -22,20 +22,21 @@ void AddLeaves(const Literal& value, std::vector<Literal>* leaves) {
   for (const Literal& element : value.elements()) AddLeaves(element, leaves);
 }
 
-// All that the nodes may call.
+// Returns all computations that the nodes may call.
 std::vector<const Computation*> Callees(const CheckedModule& module, const Graph& graph,
                                         const CustomCalls* custom_calls) {
   int64_t depth = 0;
   std::vector<const Computation*> callees =
       reference::CalledFrom(*module.module().entry(), &depth, custom_calls);
-  for (const CheckedModule& call : graph.calls) {
+  for (const CheckedModule& call : graph.replacements) {
     for (const Computation* callee : reference::CalledFrom(*call.module().entry(), &depth, custom_calls))
       callees.push_back(callee);
   }
   return callees;
 }
 
-// Nodes that a result or an effect needs. Rewrites leave others behind, whose operands may be gone.
+// Returns the nodes that a result or an effect needs. Rewrites leave dead nodes behind, whose operands may be
+// removed.
 absl::flat_hash_set<const Node*> LiveNodes(const Graph& graph) {
   absl::flat_hash_set<const Node*> live;
   std::vector<const Node*> left;
@@ -136,7 +137,7 @@ class GraphEvaluator {
     return absl::OkStatus();
   }
 
-  // Whether the node is an instruction of a map's scalar code, on all elements at once.
+  // True if the node is an instruction of a map's scalar code, applied to all elements.
   bool IsOnLanes(const Node& node) const {
     if (node.results.size() != 1 || node.results[0] == kNoValue) return false;
     const Shape& declared = node.instruction->shape();
@@ -164,7 +165,7 @@ class GraphEvaluator {
   }
 
   absl::StatusOr<Literal> Apply(const Instruction& instruction, std::vector<Literal> operands) {
-    // Another reference to each: functions write to no value that others read.
+    // A second reference to each literal prevents in-place updates.
     const std::vector<Literal> held = operands;
     reference::OpContext context{instruction, absl::MakeSpan(operands), evaluator_};
     absl::StatusOr<Literal> value = reference::Apply(context, reference::Reference(instruction.opcode()));
@@ -196,7 +197,7 @@ class GraphEvaluator {
     }
     const ValueId v = graph_.Resolve(node.operands[(*leaf)++]);
     if (v == kNoValue) return Literal::Token();
-    // Layouts matter to few functions; the graph drops them.
+    // The graph drops layouts, which few functions read.
     if (graph_.values[v].is_dynamic || values_[v].shape() == shape) return values_[v];
     return values_[v].WithShape(shape);
   }

@@ -1,5 +1,5 @@
 #pragma once
-// The meaning of a graph: its nodes one by one, each by the reference function of its opcode.
+// Evaluates a graph node by node with the reference functions.
 
 #include <vector>
 
@@ -10,13 +10,13 @@
 
 namespace hlo::plan {
 
-// The leaves of the result; `parameters` are the leaves of the entry's. Slow and naive: for checks of what
-// rewrites the graph.
+// Returns the leaves of the result; `parameters` are the leaves of the entry's. It is slow and naive, for
+// checking rewrites.
 absl::StatusOr<std::vector<Literal>> EvaluateGraph(const CheckedModule& module, const Graph& graph,
                                                    const std::vector<Literal>& parameters,
                                                    const EvaluateOptions& options);
 
-// The leaves of a value, tokens among them.
+// Returns the leaves of a value, tokens included.
 std::vector<Literal> LeavesOf(const Literal& value);
 
 }  // namespace hlo::plan

@@ -17,10 +17,10 @@ MemoryModel::MemoryModel(const Plan& plan)
       class_of_(plan.buffers.size(), -1) {
   std::iota(canonical_.begin(), canonical_.end(), 0);
   for (size_t slot = 0; slot < canonical_.size(); ++slot) {
-    const Slot taken = plan.buffers[slot].takes;
+    const Slot taken = plan.buffers[slot].donor;
     if (taken < 0) continue;
     canonical_[slot] = taken;
-    takers_[taken].push_back(static_cast<Slot>(slot));
+    donations_[taken].push_back(static_cast<Slot>(slot));
   }
   VisitAllMoves(plan.steps, [&](const std::vector<Move>& moves) {
     for (const Move& move : moves) {
@@ -42,7 +42,7 @@ MemoryModel::MemoryModel(const Plan& plan)
   absl::flat_hash_map<const Literal*, ValueId> constant_roots;
   for (size_t v = 0; v < plan.graph.values.size(); ++v) {
     const Value& value = plan.graph.values[v];
-    if (value.same_as != kNoValue) continue;
+    if (value.replaced_by != kNoValue) continue;
     const auto find_root = [&](auto& roots, const auto& slots, const auto& key) {
       const auto [root, is_first] = roots.try_emplace(key, static_cast<ValueId>(v));
       roots_[v] = root->second;
@@ -73,11 +73,11 @@ void MemoryModel::Exchange(Slot a, Slot b) {
 absl::Status MemoryModel::CheckBuffers() const {
   for (size_t slot = 0; slot < plan_.buffers.size(); ++slot) {
     const Buffer& buffer = plan_.buffers[slot];
-    if (buffer.takes >= 0) {
-      const Buffer& taken = plan_.buffers[buffer.takes];
+    if (buffer.donor >= 0) {
+      const Buffer& taken = plan_.buffers[buffer.donor];
       if (buffer.kind != Buffer::Kind::kOwn || taken.kind != Buffer::Kind::kParameter ||
           taken.byte_count != buffer.byte_count)
-        return absl::InternalError(fmt::format("b{} cannot take the memory of b{}", slot, buffer.takes));
+        return absl::InternalError(fmt::format("b{} cannot take the memory of b{}", slot, buffer.donor));
     }
     if (!IsInArena(static_cast<Slot>(slot))) continue;
     const Region region = RegionOf(static_cast<Slot>(slot));
@@ -88,7 +88,7 @@ absl::Status MemoryModel::CheckBuffers() const {
     for (size_t i = 0; i < members.size(); ++i) {
       const Buffer& buffer = plan_.buffers[members[i]];
       const bool can_move = (buffer.kind == Buffer::Kind::kArena || buffer.kind == Buffer::Kind::kOwn) &&
-                            buffer.takes < 0 && !buffer.is_result;
+                            buffer.donor < 0 && !buffer.is_result;
       if (!can_move)
         return absl::InternalError(fmt::format("b{} cannot change places with another buffer", members[i]));
       for (size_t j = 0; j < i; ++j) {
@@ -150,10 +150,10 @@ void MemoryModel::Set(Slot slot, const Values& values) {
   Replace(slot, values);
 }
 
-void MemoryModel::Forget(Slot slot) {
+void MemoryModel::Invalidate(Slot slot) {
   const int32_t c = class_of_[slot];
   if (c < 0) return Set(slot, {});
-  // Any of them may be where this one was at first.
+  // Any member of the class may be stored in this memory.
   for (const Slot member : classes_[c]) Set(member, {});
 }
 
@@ -166,14 +166,14 @@ void MemoryModel::OverwriteRegion(Slot writer, Region region) {
   for (; it != active_.end() && it->first < region.end; ++it) {
     if (it->second != writer && (own < 0 || class_of_[it->second] != own)) hit.push_back(it->second);
   }
-  for (const Slot slot : hit) Forget(slot);
-  // A member may be active elsewhere while its memory is here.
+  for (const Slot slot : hit) Invalidate(slot);
+  // A member may be active elsewhere while its memory is stored here.
   for (size_t c = 0; c < classes_.size(); ++c) {
     if (static_cast<int32_t>(c) == own) continue;
     for (const Slot member : classes_[c]) {
       const Region other = RegionOf(member);
       if (IsInArena(member) && other.begin < region.end && region.begin < other.end) {
-        Forget(member);
+        Invalidate(member);
         break;
       }
     }
@@ -182,7 +182,7 @@ void MemoryModel::OverwriteRegion(Slot writer, Region region) {
 
 void MemoryModel::Overwrite(Slot slot) {
   Set(slot, {});
-  if (const auto found = takers_.find(canonical_[slot]); found != takers_.end()) {
+  if (const auto found = donations_.find(canonical_[slot]); found != donations_.end()) {
     Set(canonical_[slot], {});
     for (const Slot result : found->second) Set(result, {});
   }

@@ -19,9 +19,9 @@ namespace hlo::plan {
 namespace {
 
 constexpr uint64_t kSeed = 1;
-constexpr double kMostSeconds = 10;
+constexpr double kMaxSeconds = 10;
 
-// Gives zeros, and takes everything.
+// A host that supplies zeros and discards outputs.
 class NullHost : public Host {
  public:
   absl::StatusOr<Literal> Take(const Instruction&, const Shape& shape) override {
@@ -30,8 +30,8 @@ class NullHost : public Host {
   absl::Status Give(const Instruction&, Literal) override { return absl::OkStatus(); }
 };
 
-// The largest finite magnitude.
-double Largest(const Literal& array) {
+// Returns the largest finite magnitude.
+double MaxMagnitude(const Literal& array) {
   return DispatchWide(array.type(), [&]<class W>() {
     double largest = 0;
     const LoadFn<W> load = Loader<W>(array.type());
@@ -45,12 +45,12 @@ double Largest(const Literal& array) {
   });
 }
 
-// Some roundings in the type of the largest element; integers are equal.
-CompareRule RoundingOf(const Literal& array) {
+// Allows a few roundings relative to the largest element; integers must be equal.
+CompareRule ToleranceOf(const Literal& array) {
   if (!IsFloat(array.type()) && !IsComplex(array.type())) return CompareRule::Exact();
   const int64_t bits = BitWidth(array.type()) / (IsComplex(array.type()) ? 2 : 1);
   const double epsilon = bits >= 64 ? 1e-14 : bits >= 32 ? 1e-5 : bits >= 16 ? 3e-2 : 0.5;
-  return CompareRule::Close(epsilon * Largest(array), epsilon);
+  return CompareRule::Close(epsilon * MaxMagnitude(array), epsilon);
 }
 
 }  // namespace
@@ -59,7 +59,7 @@ PassChecker::PassChecker(absl::Span<const Pass> passes, PlanState& state)
     : passes_(passes), state_(state), host_(std::make_unique<NullHost>()) {}
 PassChecker::~PassChecker() = default;
 
-// Not all modules take random numbers: sizes at run time, for example, must lie within their bounds.
+// Some modules do not accept random numbers: run-time sizes, for instance, must be within their bounds.
 absl::Status PassChecker::Begin() {
   absl::Status failed;
   for (const InputFill fill : {InputFill::kUniform, InputFill::kOnes, InputFill::kZeros}) {
@@ -80,23 +80,23 @@ absl::Status PassChecker::Begin() {
 }
 
 EvaluateOptions PassChecker::Options() const {
-  return {.max_seconds = kMostSeconds, .host = host_.get(), .custom_calls = state_.custom_calls};
+  return {.max_seconds = kMaxSeconds, .host = host_.get(), .custom_calls = state_.custom_calls};
 }
 
 absl::StatusOr<std::vector<Literal>> PassChecker::Evaluate(const Graph& graph) {
   return EvaluateGraph(state_.module, graph, *arguments_, Options());
 }
 
-// Empty where the results agree.
+// Returns an empty string if the results agree.
 std::string PassChecker::Difference(const Pass& pass, const Graph& graph,
                                     const std::vector<Literal>& after) const {
-  // Substituted instructions may round elsewhere; inlining changes no bit.
-  const bool is_exact = pass.is_exact || (pass.id == PassId::kFlatten && graph.calls.empty());
+  // Replaced instructions may round differently; inlining changes no bit.
+  const bool is_exact = pass.is_exact || (pass.id == PassId::kFlatten && graph.replacements.empty());
   if (after.size() != before_.size())
     return fmt::format("there are {} results instead of {}", after.size(), before_.size());
   for (size_t k = 0; k < after.size(); ++k) {
     if (graph.results[k] == kNoValue || !before_[k].shape().IsArray()) continue;
-    const CompareRule rule = is_exact ? CompareRule::Exact() : RoundingOf(before_[k]);
+    const CompareRule rule = is_exact ? CompareRule::Exact() : ToleranceOf(before_[k]);
     const CompareReport report = CompareArrays(after[k], before_[k], rule, 1);
     if (!report.ok()) return fmt::format("result {}:\n{}", k, ToString(report, 2));
   }
@@ -120,7 +120,7 @@ absl::Status PassChecker::After(const Pass& pass) {
   return absl::OkStatus();
 }
 
-// The part of the first pass without which the results agree; the pass itself where there is none.
+// Returns the part of the first pass without which the results agree, or the pass itself.
 std::string_view PassChecker::GuiltyPart(const Pass& pass) {
   if (&pass != &passes_.front()) return pass.name;
   for (const Pass& part : passes_) {

@@ -1,6 +1,6 @@
 #pragma once
-// Checks the passes that rewrite the graph: the reference evaluates the graph before and after each of them
-// on random arguments, and the results must agree.
+// Checks the passes that rewrite the graph: the reference evaluates the graph before and after each pass on
+// random arguments, and the results must agree.
 
 #include <memory>
 #include <optional>
@@ -15,13 +15,13 @@ namespace hlo::plan {
 
 class PassChecker {
  public:
-  // Both stay where they are.
+  // Both must outlive the checker.
   PassChecker(absl::Span<const Pass> passes, PlanState& state);
   ~PassChecker();
 
-  // Once the pass has run. Internal, naming the pass (or the part of it), result and element, where that
-  // changed a result. FailedPrecondition: the reference cannot evaluate
-  // the module on random arguments, or not in time.
+  // Call it after a pass. Returns Internal, with the pass (or its part), result and element, if the pass
+  // changed a result; FailedPrecondition if the reference cannot evaluate the module on random arguments in
+  // time.
   absl::Status After(const Pass& pass);
 
  private:
@@ -34,8 +34,8 @@ class PassChecker {
   absl::Span<const Pass> passes_;
   PlanState& state_;
   std::unique_ptr<Host> host_;
-  std::optional<std::vector<Literal>> arguments_;  // Leaves.
-  std::vector<Literal> before_;                    // The results so far.
+  std::optional<std::vector<Literal>> arguments_;  // The leaves of the arguments.
+  std::vector<Literal> before_;                    // The results before the next pass.
 };
 
 }  // namespace hlo::plan

@@ -102,7 +102,7 @@ class Validator {
       memory_.Overwrite(move.to);
       if (move.exchange) memory_.Overwrite(move.from);
     }
-    // A result that has taken the memory of its argument is there already.
+    // A result that reuses its argument's memory is already in place.
     for (size_t k = 0; k < moves.size(); ++k) {
       memory_.Set(moves[k].to, from[k]);
       if (moves[k].exchange) memory_.Set(moves[k].from, to[k]);
@@ -110,7 +110,7 @@ class Validator {
     return absl::OkStatus();
   }
 
-  // Moves happen at once: each buffer gets one value.
+  // Moves are parallel: each buffer is written once.
   absl::Status CheckTargets(const std::vector<Move>& moves) const {
     std::vector<Slot> targets;
     for (const Move& move : moves) {
@@ -126,7 +126,7 @@ class Validator {
     return absl::OkStatus();
   }
 
-  // Buffers that the steps may write to.
+  // Collects the buffers that the steps may write.
   void CollectWritten(const std::vector<Step>& steps, std::vector<Slot>* written) const {
     VisitAllSlots(steps, [&](Slot slot, bool is_write) {
       if (is_write && steps_.IsSlot(slot)) written->push_back(slot);
@@ -153,7 +153,7 @@ class Validator {
     AddMoved(loop.next, &written);
     std::sort(written.begin(), written.end());
     written.erase(std::unique(written.begin(), written.end()), written.end());
-    // An iteration may rely on nothing but the states in their buffers and on what no iteration overwrites.
+    // An iteration may rely only on its states and on buffers that no iteration overwrites.
     for (const Slot slot : written) memory_.Overwrite(slot);
     for (size_t k = 0; k < loop.states.size(); ++k) {
       if (loop.states[k] >= 0) memory_.Add(loop.states[k], graph_.Resolve(node.results[k]));
@@ -169,7 +169,7 @@ class Validator {
     return absl::OkStatus();
   }
 
-  // Each state's buffer must hold its value of the next iteration, or of the first one.
+  // Each state's buffer must hold the initial value, or the next one.
   absl::Status ReadStates(const LoopStep& loop, const std::vector<ValueId>& values) const {
     for (size_t k = 0; k < loop.states.size(); ++k) {
       if (loop.states[k] >= 0) HLO_RETURN_IF_ERROR(steps_.Read(loop.states[k], values[k]));
@@ -177,7 +177,7 @@ class Validator {
     return absl::OkStatus();
   }
 
-  // A loop whose trip count is computed before it must count as its condition and body do.
+  // The recorded trip count must agree with the loop's condition and body.
   absl::Status CheckCounted(const LoopStep& loop, const Node& node, absl::Span<const Slot> written) const {
     if (!loop.counted.has_value()) return absl::OkStatus();
     const CountedLoop& counted = *loop.counted;
@@ -217,7 +217,7 @@ class Validator {
       for (const Slot slot : memory_.ChangedSince(before)) end[slot] = memory_.ValuesAt(slot);
       memory_.RollBack(before);
     }
-    // A buffer holds a value afterwards if every branch leaves it there.
+    // A buffer holds a value afterwards if it does so after every branch.
     Changes joined;
     for (const Changes& end : ends) {
       for (const auto& [slot, values] : end) {
@@ -242,7 +242,7 @@ class Validator {
   const Graph& graph_;
   MemoryModel memory_;
   StepValidator steps_;
-  int64_t number_ = -1;  // Of the step, in the order in which plans are printed.
+  int64_t number_ = -1;  // The number of the step in printed order.
 };
 
 }  // namespace

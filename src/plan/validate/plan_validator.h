@@ -1,6 +1,6 @@
 #pragma once
-// Checks a finished plan before it runs: every step finds the values that the graph names, whole and not yet
-// overwritten, and no write destroys a value that is still to be read.
+// Validates a finished plan before it runs: every step reads the values that the graph names, and no write
+// destroys a live value.
 
 #include "absl/status/status.h"
 #include "plan/plan.h"

@@ -12,7 +12,7 @@ namespace {
 using cpu::Access;
 using cpu::TileProgram;
 
-// The least and the greatest number that an affine function takes over the positions of a loop.
+// The range of an affine function over the positions of a loop.
 struct ByteRange {
   int64_t least, most;
 
@@ -63,7 +63,7 @@ std::optional<std::string> CheckBounds(const TileProgram& program, const Program
   if (program.outer_count() == 0 || program.inner_count() == 0) return std::nullopt;
   for (const TileProgram::Step& step : program.steps()) {
     if (step.access < 0) continue;
-    // The accesses behind the first one are read where the edges before them have no element.
+    // The later accesses of a chain are read beyond the edges of the first ones, so they are not bounded.
     if (auto problem = CheckAccess(program, program.access(step.access), arguments)) return problem;
   }
   for (const TileProgram::Stored& stored : program.stores()) {
@@ -74,7 +74,7 @@ std::optional<std::string> CheckBounds(const TileProgram& program, const Program
 
 namespace {
 
-// Whether both name the same element at every position.
+// True if both access the same element at every position.
 bool IsSameElement(const Access& load, const Access& store, const ProgramArguments& arguments) {
   const auto same_start = [&](const cpu::RuntimeStart& a, const cpu::RuntimeStart& b) {
     return !a.place.has_value() && !b.place.has_value() && a.element == b.element && a.max == b.max &&
@@ -86,7 +86,7 @@ bool IsSameElement(const Access& load, const Access& store, const ProgramArgumen
                     same_start);
 }
 
-// When the value of a load is needed for the last time; stores come after all steps.
+// Returns the last step that uses the value of a load; stores come after all steps.
 int64_t LastUse(const TileProgram& program, cpu::TileValue load) {
   int64_t last = -1;
   const auto steps = program.steps();
@@ -149,10 +149,10 @@ const TileProgram& LoopOf(const LoopOrReduce& part) {
   return loop != nullptr ? *loop : std::get<cpu::ReduceProgram>(part).body;
 }
 
-// The bytes of a row if row r touches nothing but the r-th of so many equal stretches of the array.
+// Returns the bytes of a row if row r accesses only the r-th of `rows` equal parts of the array.
 std::optional<int64_t> RowBytes(const TileProgram& program, const Access& access, int64_t rows) {
   if (!access.starts.empty() || !access.edges.empty() || access.next >= 0) return std::nullopt;
-  // Dimensions that walk over rows, outermost first, and those that walk within one.
+  // The dimensions over rows, outermost first, and those within a row.
   std::vector<std::pair<int64_t, int64_t>> over, within;
   const bool by_outer = program.outer_count() == rows && rows > 1;
   if (by_outer) {
@@ -200,7 +200,7 @@ std::optional<std::string> CheckInPlace(const cpu::RowProgram& program, const Pr
     int32_t argument;
     std::optional<int64_t> row_bytes;
     size_t part;
-    bool by_loop;  // Element by element, in the part's loop.
+    bool by_loop;  // It is written element by element in the part's loop.
   };
   std::vector<Write> writes;
   for (size_t p = 0; p < program.parts.size(); ++p) {
@@ -217,7 +217,7 @@ std::optional<std::string> CheckInPlace(const cpu::RowProgram& program, const Pr
   std::optional<std::string> problem;
   for (size_t p = 0; p < program.parts.size() && !problem.has_value(); ++p) {
     const TileProgram& body = LoopOf(program.parts[p]);
-    // Part p reads whole arrays (`row_bytes` is nothing) or its own row.
+    // Part p reads whole arrays (`row_bytes` is nullopt) or its own row.
     const auto read = [&](int32_t argument, std::optional<int64_t> row_bytes) {
       for (const Write& write : writes) {
         if (problem.has_value() || argument == write.argument || argument >= program.argument_count ||

@@ -1,6 +1,6 @@
 #pragma once
-// Checks of the loops inside steps: accesses stay in their buffers, and a loop that writes where it reads
-// does so element for element.
+// Checks the loops inside steps: accesses are in bounds, and in-place loops read each element before they
+// overwrite it.
 
 #include <optional>
 #include <string>
@@ -11,23 +11,23 @@
 
 namespace hlo::plan {
 
-// Describes the arguments of a program. Arguments without a buffer (blocks that only the step sees) have no
-// size.
+// Describes the arguments of a program. Arguments without a buffer (values that exist only block by block)
+// have no size.
 struct ProgramArguments {
   absl::FunctionRef<std::optional<int64_t>(int32_t)> byte_count;
-  absl::FunctionRef<bool(int32_t, int32_t)> overlap;  // Whether two arguments share bytes.
-  absl::FunctionRef<bool(int32_t, int32_t)> same;     // Whether they are the same buffer.
+  absl::FunctionRef<bool(int32_t, int32_t)> overlap;  // True if two arguments overlap.
+  absl::FunctionRef<bool(int32_t, int32_t)> same;     // True if they are the same buffer.
 };
 
-// Each function returns what is wrong, or nothing.
+// Each function returns an error message, or nullopt.
 
-// Whether every access of the program stays within its argument. Accesses up to edges are not bounded here.
+// Checks that every access of the program is within its argument. Accesses with edges are not bounded.
 std::optional<std::string> CheckBounds(const cpu::TileProgram& program, const ProgramArguments& arguments);
 
-// Whether the program reads every element before it writes to the same place.
+// Checks that the program reads every element before it overwrites it.
 std::optional<std::string> CheckInPlace(const cpu::TileProgram& program, const ProgramArguments& arguments);
 
-// The same of parts that run over the same rows, block by block.
+// Likewise for parts that run over the same rows, block by block.
 std::optional<std::string> CheckInPlace(const cpu::RowProgram& program, const ProgramArguments& arguments);
 
 }  // namespace hlo::plan

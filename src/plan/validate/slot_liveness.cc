@@ -20,7 +20,7 @@ StepLiveness::StepLiveness(const Plan& plan) : plan_(plan), at_end_(plan.buffers
   for (const Slot slot : plan.results) {
     if (slot >= 0) at_end_.Add(slot);
   }
-  // Callers see arguments and constants.
+  // Callers can read arguments and constants afterwards.
   for (size_t slot = 0; slot < plan.buffers.size(); ++slot) {
     const Buffer::Kind kind = plan.buffers[slot].kind;
     if (kind == Buffer::Kind::kParameter || kind == Buffer::Kind::kConstant)
@@ -49,9 +49,9 @@ SlotSet StepLiveness::Before(const std::vector<Move>& moves, const SlotSet& live
 
 SlotSet StepLiveness::Before(const Step& step, SlotSet live) {
   if (const auto* loop = std::get_if<LoopStep>(&step.what)) {
-    SlotSet test = live;  // After the condition.
+    SlotSet test = live;  // Live after the condition.
     test.Add(loop->predicate);
-    // A loop in a loop is visited again with more live slots: it goes on from what is known.
+    // An inner loop is visited again with more live slots: it continues from its last result.
     if (const auto known = after_condition_.find(&step); known != after_condition_.end())
       test.AddAll(known->second);
     SlotSet header = Before(loop->condition, test);

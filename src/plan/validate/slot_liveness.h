@@ -1,5 +1,5 @@
 #pragma once
-// The slots that are live at the steps of a plan, for the verifier of bytecode.
+// Live slots at the steps of a plan, for the verifier of bytecode.
 
 #include <cstdint>
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace hlo::plan {
 
-// A set of slots.
+// A set of slots as bits.
 class SlotSet {
  public:
   SlotSet() = default;
@@ -17,7 +17,7 @@ class SlotSet {
   void Add(Slot slot) { words_[slot / 64] |= uint64_t{1} << (slot % 64); }
   void Remove(Slot slot) { words_[slot / 64] &= ~(uint64_t{1} << (slot % 64)); }
   bool Contains(Slot slot) const { return (words_[slot / 64] >> (slot % 64) & 1) != 0; }
-  // Returns whether that adds any.
+  // Returns true if it adds any.
   bool AddAll(const SlotSet& other);
   template <class Visit>
   void ForEach(Visit&& visit) const {
@@ -35,7 +35,7 @@ class StepLiveness {
  public:
   explicit StepLiveness(const Plan& plan);
 
-  // Slots that are live before each test of the loop's condition, or after the branches.
+  // The live slots before each test of a loop's condition, or after the branches of a conditional.
   const SlotSet& At(const Step& step) const { return at_.at(&step); }
   const SlotSet& AtEnd() const { return at_end_; }
 

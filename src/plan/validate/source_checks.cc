@@ -16,18 +16,18 @@ std::string NameOf(const Graph& graph, ValueId value) {
 
 namespace {
 
-// Whether there may be operands that the value does not depend on, by what shapes and attributes say.
+// True if shapes and attributes may make the value independent of some operands.
 bool HasOptionalOperands(const Node& node) {
   const Opcode opcode = node.instruction->opcode();
   return opcode == Opcode::kPad || opcode == Opcode::kConcatenate || opcode == Opcode::kGather;
 }
-// The array that a window is written to, which the walk over memory looks for.
+// True for the array that a window is written to, which MemoryModel tracks.
 bool IsBase(const Node& node, size_t operand) {
   const Opcode opcode = node.instruction->opcode();
   return operand == 0 && (opcode == Opcode::kDynamicUpdateSlice || opcode == Opcode::kScatter);
 }
 
-// Returns true if `outer` is `inner` or lies around it: its values do not change while `inner` runs.
+// Returns true if `outer` is `inner` or encloses it: its values do not change while `inner` runs.
 bool Encloses(const Block* outer, const Block* inner) {
   while (inner != nullptr && inner != outer) inner = inner->parent;
   return inner != nullptr;
@@ -100,7 +100,7 @@ std::optional<std::string> SourceChecker::Check(const Step& step, absl::Span<con
     const Node* node = graph_.values[v].node;
     if (node == nullptr || node->kind != Node::Kind::kOp)
       return fmt::format("{} is not computed by an instruction", NameOf(graph_, v));
-    // A loop's invariants are computed before it, together with what is around it.
+    // Hoisted nodes are computed with those of the enclosing block.
     if (block != nullptr && !Encloses(block, node->block) && !Encloses(node->block, block))
       return fmt::format("{} belongs to another computation", NameOf(graph_, v));
     if (block == nullptr || Encloses(block, node->block)) block = node->block;

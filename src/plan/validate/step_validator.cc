@@ -14,7 +14,7 @@ using cpu::Access;
 
 namespace {
 
-// Elements that the step stores in the buffer.
+// Returns the number of elements that the step stores to the buffer.
 int64_t StoredCount(const TileStep& tiles, Slot slot) {
   int64_t count = 0;
   for (const cpu::TileProgram& program : tiles.programs) {
@@ -26,7 +26,7 @@ int64_t StoredCount(const TileStep& tiles, Slot slot) {
   return count;
 }
 
-// The slot of a numbered argument of loops inside a step; -1: a block that only the step sees.
+// Returns the slot of an argument of a loop inside a step; -1: it exists only block by block.
 template <class Leaves>
 Slot SlotOf(const Leaves& step, int32_t argument) {
   const size_t number = argument, operands = step.operands.size();
@@ -64,7 +64,7 @@ int64_t StepValidator::ByteCountOf(ValueId value) {
   return bytes;
 }
 
-// Collects what the step reads and writes, in the order of VisitSlots.
+// Collects the operands and results of the step, in the order of VisitSlots.
 absl::Status StepValidator::FindArguments(const Step& step) {
   std::vector<Argument>& arguments = arguments_;
   arguments.clear();
@@ -120,7 +120,7 @@ absl::Status StepValidator::Run(const Step& step) {
   return absl::OkStatus();
 }
 
-// A step that writes a window into an array needs the array in the same buffer, or copies it there first.
+// A step that writes a window needs the base array in the same buffer, or copies it there first.
 absl::Status StepValidator::CheckBase(const Step& step, absl::Span<const Argument> arguments) const {
   const auto* tiles = std::get_if<TileStep>(&step.what);
   if (tiles == nullptr) return absl::OkStatus();
@@ -141,7 +141,7 @@ bool StepValidator::SkipsCopy(const TileStep& tiles) const {
   return tiles.updated >= 0 && tiles.result >= 0 &&
          memory_.Canonical(tiles.updated) == memory_.Canonical(tiles.result);
 }
-// The programs of a step run one after the other: each must find what those before it have left.
+// The programs of a step run in order: each must find the values that the previous ones leave.
 absl::Status StepValidator::Tiles(const TileStep& tiles, absl::Span<const Argument> arguments) {
   size_t next = 0;
   for (size_t p = 0; p < tiles.programs.size(); ++p) {
@@ -168,7 +168,7 @@ absl::Status StepValidator::Tiles(const TileStep& tiles, absl::Span<const Argume
   return absl::OkStatus();
 }
 
-// A step that is no loop over elements may overwrite an operand only where its kernel allows that.
+// Other steps than loops may overwrite an operand only if their kernel allows it.
 absl::Status StepValidator::CheckRows(const RowsStep& rows) const {
   const auto overlap = [&](int32_t a, int32_t b) {
     const Slot left = SlotOf(rows, a), right = SlotOf(rows, b);
@@ -196,7 +196,7 @@ absl::Status StepValidator::CheckSharing(const Step& step, absl::Span<const Argu
   }
   return absl::OkStatus();
 }
-// Whether the kernel says that this result may be where this operand is, and reads that operand once.
+// True if the kernel allows the result to alias the operand, and reads the operand once.
 bool StepValidator::IsUpdated(const KernelStep& step, Slot operand, Slot result) const {
   if (memory_.Canonical(operand) != memory_.Canonical(result)) return false;
   int64_t reads = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// The part of the validator that checks one step, control flow apart, against the model of memory.
+// Validates one step, control flow excluded, against the memory model.
 
 #include <functional>
 #include <optional>
@@ -23,19 +23,19 @@ class StepValidator {
         sources_(graph_),
         byte_counts_(graph_.values.size(), -1) {}
 
-  // Checks what the step reads, computes and overwrites, and notes what it leaves in memory.
+  // Checks the operands and results of the step, and updates the memory model.
   absl::Status Run(const Step& step);
 
-  // Internal where the buffer does not hold the value.
+  // Returns Internal if the buffer does not hold the value.
   absl::Status Read(Slot slot, ValueId value) const;
-  // Internal where the buffer is a constant or an argument.
+  // Returns Internal if the buffer is a constant or an argument.
   absl::Status CheckWritable(Slot slot) const;
 
   const Buffer& BufferOf(Slot slot) const { return plan_.buffers[slot]; }
   bool IsSlot(Slot slot) const { return slot >= 0 && slot < static_cast<Slot>(plan_.buffers.size()); }
 
  private:
-  // A buffer that a step reads or writes, and the value that the step was planned with.
+  // A buffer that a step accesses, and the value that it was planned with.
   struct Argument {
     Slot slot;
     ValueId value;
@@ -58,7 +58,7 @@ class StepValidator {
   const Graph& graph_;
   MemoryModel& memory_;
   SourceChecker sources_;
-  std::vector<int64_t> byte_counts_;  // By value; -1: not asked for yet.
+  std::vector<int64_t> byte_counts_;  // Indexed by value; -1: not computed yet.
   // The arguments of the current step, in the order of VisitSlots.
   std::vector<Argument> arguments_;
   std::function<std::optional<int64_t>(int32_t)> byte_count_ = [this](int32_t slot) {

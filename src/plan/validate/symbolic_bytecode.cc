@@ -92,7 +92,7 @@ Term SymbolicCode::Value(const DecodedOp::Place& place) {
   if (!Check(place)) return kUndefined;
   const Pieces pieces = state_.ReadFrame(place.at, place.bytes);
   if (HasUndefined(pieces)) FailAt(pc_, fmt::format("place {} is read before it is written", place.at));
-  return Joined(terms_, pieces);
+  return Combine(terms_, pieces);
 }
 
 const cpu::DecodedOp* SymbolicCode::RunTo(Kind kind, int64_t stop) {
@@ -246,7 +246,7 @@ void SymbolicCode::FarCall(const DecodedOp& op) {
   if (!is_copy || operands.size() != 1) {
     value = {{ApplyTerm(terms_, op.call, op.count, operands, bytes), 0, bytes}};
   } else if (const auto& in = op.far->in[0]; in.address == cpu::StepCode::kNoAddress) {
-    // A part of a copy is a part of what was copied.
+    // A part of a copy equals the part of its source.
     value = state_.ReadSlot(in.argument, in.offset, bytes);
   } else {
     value = {{operands[0], 0, bytes}};

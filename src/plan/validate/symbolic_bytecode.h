@@ -1,7 +1,6 @@
 #pragma once
-// The bytecode of a plan, executed symbolically; checks what a verifier of one language checks: places are
-// written before they are read, accesses stay within the frame or the buffer, operands do not overlap
-// results, addresses are addresses.
+// Executes the bytecode of a plan symbolically. It checks that places are written before they are read, that
+// accesses are in bounds, that operands do not overlap results, and that addresses are valid.
 
 #include <cstdint>
 #include <string>
@@ -23,16 +22,16 @@ class SymbolicCode {
 
   SymbolicCode(const Plan& plan, const SlotLayout& layout, Terms& terms, SmallDots& dots);
 
-  // Copies what code finds in the frame when it begins.
+  // Copies the imported constants and arguments into the frame.
   void Import();
-  // Erases the values of all bytes that operations [first, last] may write.
+  // Makes all bytes undefined that operations [first, last] may write.
   void EraseWrites(int64_t first, int64_t last);
-  // Visits the slots that operations [first, last] may write, those that lie in the frame left out.
+  // Visits the slots that operations [first, last] may write, except those in the frame.
   void VisitWrittenSlots(int64_t first, int64_t last, absl::FunctionRef<void(Slot)> visit) const;
   bool Check(const DecodedOp::Place& place);
-  // Runs up to the next operation of control flow, which must be of that kind; nullptr where it is not.
+  // Runs up to the next operation of control flow; returns nullptr if that has another kind.
   const DecodedOp* RunTo(Kind kind, int64_t stop);
-  // Up to `stop` or an operation of control flow.
+  // Runs up to `stop` or an operation of control flow.
   bool RunStraight(int64_t stop);
   int64_t pc() const { return pc_; }
   void JumpTo(int64_t op) { pc_ = op; }
@@ -47,17 +46,17 @@ class SymbolicCode {
   bool IsSlot(int32_t argument) const;
   bool IsEscape(int64_t number) const;
   bool IsInFrame(const DecodedOp::Place& place) const;
-  // The value at a place of the frame, all of which must have been written.
+  // Returns the value at a place of the frame; all of its bytes must be defined.
   Term Value(const DecodedOp::Place& place);
   void RunOp(const DecodedOp& op);
   void Put(const DecodedOp& op, Term term);
-  // Operations write while they read: what they read may be the place that they write, or apart from it.
+  // Operations write while they read: an operand may be the result's place or disjoint from it.
   void CheckOverlap(const DecodedOp& op, const DecodedOp::Place& in, bool may_be_same);
   void Apply(const DecodedOp& op);
   void Dot(const DecodedOp& op);
   Term AddressBefore(const DecodedOp& op);
   void Address(const DecodedOp& op);
-  // The operations up to the target run only where the index is in range.
+  // The operations up to the target run only if the index is in range.
   void CheckedAddress(const DecodedOp& op);
   Term AddressAt(const DecodedOp::Place& place);
   void Transfer(const DecodedOp& op);

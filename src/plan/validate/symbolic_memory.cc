@@ -47,7 +47,7 @@ bool HasUndefined(absl::Span<const Piece> pieces) {
   return std::any_of(pieces.begin(), pieces.end(), [](const Piece& p) { return p.term == kUndefined; });
 }
 
-Term Joined(Terms& terms, absl::Span<const Piece> pieces) {
+Term Combine(Terms& terms, absl::Span<const Piece> pieces) {
   Pieces parts;
   int64_t bytes = 0;
   bool is_constant = true;
@@ -79,7 +79,7 @@ Term Joined(Terms& terms, absl::Span<const Piece> pieces) {
 
 Pieces SymbolicMemory::Read(int32_t object, int64_t begin, int64_t bytes) const {
   Pieces pieces;
-  // An empty range holds nothing, whatever is stored around it.
+  // An empty range holds nothing.
   if (bytes == 0) return pieces;
   const auto& [whole, parts] = objects_[object];
   const int64_t end = begin + bytes;

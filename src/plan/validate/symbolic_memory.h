@@ -1,5 +1,5 @@
 #pragma once
-// Values by number, and memory that holds them: what the verifier of bytecode executes symbolically.
+// Value numbers and the memory that holds them, for the symbolic execution of bytecode.
 
 #include <cstdint>
 #include <memory>
@@ -16,44 +16,44 @@
 
 namespace hlo::plan {
 
-// A value's number; equal values that are computed alike have the same.
+// A value number; equal computations have equal numbers.
 using Term = int32_t;
-inline constexpr Term kUndefined = 0;  // Bytes that nothing has written.
+inline constexpr Term kUndefined = 0;  // Bytes that were never written.
 
-// Value numbering: terms by how they are computed.
+// Value numbering of terms.
 class Terms {
  public:
   enum class Op : uint8_t {
     kUndefined,
-    kInitial,    // A slot's content before the run.
-    kConstant,   // Bytes of constants, by an interned string.
+    kInitial,    // The initial content of a slot.
+    kConstant,   // The bytes of a constant, as an interned string.
     kExtract,    // term, offset, byte count
     kConcat,     // (term, offset, byte count)...
     kApply,      // function, parameter, count, operands...
     kDot,        // number of the dot, operands...
     kDotLine,    // type, length, operands...
-    kAddress,    // index, type, max, stride, whether checked, and what it is added to
+    kAddress,    // index, type, max, stride, is_checked, added address
     kInRange,    // index, type, max
     kLoadAt,     // array, address, offset, byte count
     kStoreAt,    // array, address, offset, byte count, value
-    kSelect,     // condition, where it is true, where it is false
+    kSelect,     // condition, value if true, value if false
     kStep,       // step, operands..., effects before
     kResult,     // kStep, number; -1: the effects after it
-    kConverted,  // Between a literal and bytes.
-    kMerged,     // A value at a join of control flow: a fresh number.
+    kConverted,  // A conversion between a literal and bytes.
+    kMerged,     // A fresh number at a join of control flow.
   };
 
   Terms();
   Terms(const Terms&) = delete;
-  // The term of the operation and its arguments; `bytes` is its size.
+  // Returns the term of the operation and its arguments; `bytes` is the size of its value.
   Term Make(Op op, absl::Span<const int64_t> arguments, int64_t bytes);
   Term Fresh(int64_t bytes) { return Make(Op::kMerged, {fresh_++}, bytes); }
   Term Constant(const void* data, int64_t bytes);
   int64_t Bytes(Term term) const { return bytes_[term]; }
-  // Bytes of a constant; null for other terms.
+  // Returns the bytes of a constant; null for other terms.
   const std::string* ConstantBytes(Term term) const;
 
-  // The largest and smallest value of an address.
+  // The range of an address.
   struct Range {
     int64_t smallest, largest;
   };
@@ -61,7 +61,7 @@ class Terms {
   const Range* FindRange(Term address) const;
 
  private:
-  // Operation and arguments of a term are a row of the pool; tables find terms by their rows.
+  // A row of the pool is the operation and the arguments of a term; the hash table finds terms by their rows.
   using Row = absl::Span<const int64_t>;
   Row RowOf(Term term) const { return {pool_.data() + begins_[term], begins_[term + 1] - begins_[term]}; }
   Row RowOf(Row row) const { return row; }
@@ -94,17 +94,17 @@ class Terms {
 // A part of a value.
 struct Piece {
   Term term = kUndefined;
-  int64_t offset = 0;  // Within the value.
+  int64_t offset = 0;  // The offset within the value.
   int64_t bytes = 0;
-  int32_t writer = -1;  // Who stored it, for messages.
+  int32_t writer = -1;  // The step or operation that wrote it, for messages.
 };
 using Pieces = absl::InlinedVector<Piece, 2>;
 
-// The value that the pieces are together.
-Term Joined(Terms& terms, absl::Span<const Piece> pieces);
+// Returns the value of the concatenated pieces.
+Term Combine(Terms& terms, absl::Span<const Piece> pieces);
 bool HasUndefined(absl::Span<const Piece> pieces);
 
-// Objects of bytes, each with the values stored in it; writes can be undone.
+// Objects of bytes, each with the values that it holds; writes can be rolled back.
 class SymbolicMemory {
  public:
   explicit SymbolicMemory(int64_t objects) : objects_(objects) {}
@@ -114,7 +114,7 @@ class SymbolicMemory {
   void Write(int32_t object, int64_t begin, absl::Span<const Piece> pieces);
   void Erase(int32_t object, int64_t begin, int64_t bytes);
 
-  // Between Begin and Rollback writes are recorded; they nest.
+  // Writes between Begin and Rollback are recorded; they nest.
   struct Change {
     int32_t object;
     int64_t begin, bytes;
@@ -124,10 +124,10 @@ class SymbolicMemory {
   void Rollback(size_t mark);
 
  private:
-  // Most objects are one value; others are parts, by where they begin.
+  // Most objects hold one value; others hold parts, keyed by offset.
   using Parts = absl::btree_map<int64_t, Piece>;
   struct Object {
-    Piece whole;  // Where there are no parts, from the beginning on; of no bytes: nothing.
+    Piece whole;  // The value at the beginning, if there are no parts; empty if undefined.
     std::unique_ptr<Parts> parts;
   };
   static void Cut(Parts& parts, int64_t at);

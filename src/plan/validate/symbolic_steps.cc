@@ -17,12 +17,12 @@ namespace {
 using cpu::SmallProgram;
 using Op = Terms::Op;
 
-// Values of constants of so many bytes at most are numbered by their bytes.
-constexpr int64_t kMostConstantBytes = 4096;
+// Constants of at most this size are numbered by their bytes.
+constexpr int64_t kMaxConstantBytes = 4096;
 
 int64_t Number(const void* pointer) { return static_cast<int64_t>(reinterpret_cast<intptr_t>(pointer)); }
 
-// The first bytes.
+// Returns the first bytes of the pieces.
 Pieces Prefix(Pieces pieces, int64_t bytes) {
   Pieces prefix;
   for (Piece& piece : pieces) {
@@ -73,7 +73,7 @@ SlotLayout::SlotLayout(const Plan& plan) {
   for (Slot slot = 0; slot < count; ++slot) {
     const Buffer& buffer = plan.buffers[slot];
     const bool is_arena = buffer.kind == Buffer::Kind::kArena;
-    // A literal is one byte here: its size is known at run time.
+    // A literal counts as one byte: its size is known at run time.
     const int64_t bytes = buffer.kind == Buffer::Kind::kLiteral ? 1 : buffer.byte_count;
     if (is_arena && !is_exchanged[slot])
       storages_.push_back({kFrame, buffer.offset, bytes});
@@ -102,7 +102,7 @@ Term ApplyTerm(Terms& terms, const cpu::TileCall& call, int64_t count, absl::Spa
 
 Term AddressTerm(Terms& terms, Term index, ElementType type, int64_t max, int64_t stride, bool is_checked,
                  Term before) {
-  // No s32 is larger than that.
+  // No s32 is larger.
   if (type == ElementType::kS32) max = std::min<int64_t>(max, std::numeric_limits<int32_t>::max());
   const Term address =
       terms.Make(Op::kAddress, {index, static_cast<int64_t>(type), max, stride, is_checked ? 1 : 0, before},
@@ -158,16 +158,16 @@ Pieces SymbolicState::ReadSlot(Slot slot, int64_t offset, int64_t bytes) {
   const auto& [object, base, whole] = layout_.of(slot);
   Pieces pieces = memory_.Read(object, base + offset, bytes);
   const Literal* constant = plan_.buffers[slot].constant;
-  // Many constants are the same numbers: code keeps one copy of them.
+  // Equal constants share one copy in the bytecode.
   const bool is_small = constant != nullptr && plan_.buffers[slot].kind == Buffer::Kind::kConstant &&
-                        bytes <= kMostConstantBytes && pieces.size() == 1 &&
+                        bytes <= kMaxConstantBytes && pieces.size() == 1 &&
                         pieces[0].term == terms_.Make(Op::kInitial, {slot}, whole);
   if (is_small) pieces[0] = {terms_.Constant(constant->data() + offset, bytes), 0, bytes};
   return pieces;
 }
 
-// Exchanged slots may be stored at each other's places: what overlaps those in the frame is gone, and the
-// other way round.
+// Exchanged slots may be stored at each other's places: a write to the frame invalidates the slots that
+// overlap it, and vice versa.
 void SymbolicState::Touch(const SlotLayout::Storage& storage, int64_t begin, int64_t bytes) {
   const auto& exchanged = layout_.exchanged();
   if (exchanged.empty()) return;
@@ -226,7 +226,7 @@ bool SymbolicState::IsWithin(Slot slot, Term address, int64_t offset, int64_t by
 
 Term SymbolicState::Load(Slot slot, Term address, int64_t offset, int64_t bytes) {
   if (!IsWithin(slot, address, offset, bytes)) return kUndefined;
-  if (address == kUndefined) return Joined(terms_, ReadSlot(slot, offset, bytes));
+  if (address == kUndefined) return Combine(terms_, ReadSlot(slot, offset, bytes));
   return terms_.Make(Op::kLoadAt, {Snapshot(slot), address, offset, bytes}, bytes);
 }
 
@@ -236,7 +236,7 @@ void SymbolicState::Store(Slot slot, Term address, int64_t offset, Pieces pieces
   if (!IsWithin(slot, address, offset, bytes)) return;
   if (address == kUndefined) return WriteSlot(slot, offset, std::move(pieces));
   const int64_t whole = layout_.of(slot).bytes;
-  const Term value = Joined(terms_, pieces), before = Snapshot(slot);
+  const Term value = Combine(terms_, pieces), before = Snapshot(slot);
   WriteSlot(slot, 0, One(terms_.Make(Op::kStoreAt, {before, address, offset, bytes, value}, whole), whole));
 }
 
@@ -251,7 +251,7 @@ void SymbolicState::ChooseSince(size_t mark, Term condition) {
     const bool is_known = !HasUndefined(before) && !HasUndefined(after[k]);
     const Term chosen =
         is_known
-            ? terms_.Make(Op::kSelect, {condition, Joined(terms_, after[k]), Joined(terms_, before)}, bytes)
+            ? terms_.Make(Op::kSelect, {condition, Combine(terms_, after[k]), Combine(terms_, before)}, bytes)
             : kUndefined;
     memory_.Write(object, begin, One(chosen, bytes));
   }
@@ -263,7 +263,7 @@ void SymbolicState::Run(const std::vector<Move>& moves) {
     sources.push_back(move.exchange ? Pieces() : ReadSlot(move.from));
     if (move.exchange || layout_.of(move.from).bytes == layout_.of(move.to).bytes) continue;
     const int64_t bytes = layout_.of(move.to).bytes;
-    sources.back() = One(terms_.Make(Op::kConverted, {Joined(terms_, sources.back())}, bytes), bytes);
+    sources.back() = One(terms_.Make(Op::kConverted, {Combine(terms_, sources.back())}, bytes), bytes);
   }
   for (const Move& move : moves) {
     if (!move.exchange) continue;
@@ -290,7 +290,7 @@ void SymbolicState::Run(const Step& step) {
 }
 
 SymbolicState::Addresses SymbolicState::AddressesOf(const SmallProgram& program) {
-  // Numbers ascend.
+  // The numbers ascend.
   Addresses addresses(program.starts.empty() ? 1 : program.starts.back().number + 1);
   for (const SmallProgram::Start& start : program.starts) {
     auto& [address, offset] = addresses[start.number];
@@ -308,7 +308,7 @@ SymbolicState::Addresses SymbolicState::AddressesOf(const SmallProgram& program)
 
 void SymbolicState::RunSmall(const SmallProgram& program) {
   const Addresses addresses = AddressesOf(program);
-  absl::InlinedVector<std::pair<int64_t, Pieces>, 8> scratch;  // Registers, by where they begin.
+  absl::InlinedVector<std::pair<int64_t, Pieces>, 8> scratch;  // Registers, keyed by offset.
   const auto read = [&](const SmallProgram::Place& place, int64_t bytes) -> Pieces {
     if (place.argument < 0) {
       const auto held = std::find_if(scratch.rbegin(), scratch.rend(),
@@ -331,7 +331,7 @@ void SymbolicState::RunSmall(const SmallProgram& program) {
       absl::InlinedVector<Term, 3> operands;
       for (const SmallProgram::Place& in : call.in) {
         if (in.width > 0)
-          operands.push_back(Joined(terms_, read(in, (spreads ? 1 : program.count) * in.width)));
+          operands.push_back(Combine(terms_, read(in, (spreads ? 1 : program.count) * in.width)));
       }
       value = One(ApplyTerm(terms_, call.call, program.count, operands, bytes), bytes);
     }
@@ -365,7 +365,7 @@ bool SymbolicState::RunScatter(const Step& step, const KernelStep& kernel) {
   if (update->combine.function != nullptr) {
     const Term old = Load(result, address, 0, bytes);
     value =
-        One(ApplyTerm(terms_, update->combine, update->count, {old, Joined(terms_, value)}, bytes), bytes);
+        One(ApplyTerm(terms_, update->combine, update->count, {old, Combine(terms_, value)}, bytes), bytes);
   }
   Store(result, address, 0, std::move(value));
   for (auto condition = conditions.rbegin(); condition != conditions.rend(); ++condition)

@@ -1,5 +1,5 @@
 #pragma once
-// The steps of a plan, executed symbolically on the plan's buffers.
+// Executes the steps of a plan symbolically on its buffers.
 
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace hlo::plan {
 
-// The places of slots: the frame, which is the arena, or objects of their own.
+// Maps slots to memory: the frame, which is the arena, or objects of their own.
 class SlotLayout {
  public:
   static constexpr int32_t kFrame = 0;
@@ -25,10 +25,10 @@ class SlotLayout {
   };
   const Storage& of(Slot slot) const { return storages_[slot]; }
   int64_t object_count() const { return static_cast<int64_t>(storages_.size()) + 2; }
-  // The object of the order of effects.
+  // The object that models the order of effects.
   int32_t effects() const { return static_cast<int32_t>(storages_.size()) + 1; }
 
-  // Arena slots whose memory is exchanged with that of others; each may be stored at any of their places.
+  // Exchanged arena slots; each may be stored at any of their places.
   struct Exchanged {
     Slot slot;
     int64_t begin, end;
@@ -37,11 +37,11 @@ class SlotLayout {
   const std::vector<Exchanged>& exchanged() const { return exchanged_; }
 
  private:
-  std::vector<Storage> storages_;  // By slot.
+  std::vector<Storage> storages_;  // Indexed by slot.
   std::vector<Exchanged> exchanged_;
 };
 
-// Dots that steps or code compute, by number.
+// Numbers the dots of steps and code.
 class SmallDots {
  public:
   int64_t NumberOf(const cpu::SmallDot& dot);
@@ -50,12 +50,12 @@ class SmallDots {
   std::vector<cpu::SmallDot> dots_;
 };
 
-// The symbolic memory that the steps, or the code, have left.
+// The symbolic memory after some steps or operations.
 class SymbolicState {
  public:
   SymbolicState(const Plan& plan, const SlotLayout& layout, Terms& terms, SmallDots& dots);
 
-  // Steps but loops and branches.
+  // Runs a step that is not a loop or branch.
   void Run(const Step& step);
   void Run(const std::vector<Move>& moves);
 
@@ -67,15 +67,15 @@ class SymbolicState {
     return memory_.Read(SlotLayout::kFrame, begin, bytes);
   }
   void WriteFrame(int64_t begin, Pieces pieces);
-  // Returns the value at an address, or at the offset where the address is kUndefined.
+  // Returns the value at an address, or at the offset if the address is kUndefined.
   Term Load(Slot slot, Term address, int64_t offset, int64_t bytes);
   void Store(Slot slot, Term address, int64_t offset, Pieces pieces);
 
   Term effects() const { return memory_.Read(layout_.effects(), 0, 1)[0].term; }
   void SetEffects(Term effects);
-  Term Snapshot(Slot slot) { return Joined(terms_, ReadSlot(slot)); }
+  Term Snapshot(Slot slot) { return Combine(terms_, ReadSlot(slot)); }
 
-  // Makes what changed since `mark` a choice: as it is where the condition is true, as it was otherwise.
+  // Makes the changes since `mark` conditional: a select between the new and the old values.
   void ChooseSince(size_t mark, Term condition);
 
   SymbolicMemory& memory() { return memory_; }
@@ -89,7 +89,7 @@ class SymbolicState {
   Pieces One(Term term, int64_t bytes) const { return {{term, 0, bytes, writer_}}; }
   bool IsWithin(Slot slot, Term address, int64_t offset, int64_t bytes);
   void RunSmall(const cpu::SmallProgram& program);
-  // By the number of a start: an address, kUndefined where there is none, and an offset besides.
+  // An address, kUndefined if there is none, and a constant offset, by the number of the start.
   using Addresses = absl::InlinedVector<std::pair<Term, int64_t>, 4>;
   Addresses AddressesOf(const cpu::SmallProgram& program);
   bool RunScatter(const Step& step, const KernelStep& kernel);
@@ -106,15 +106,16 @@ class SymbolicState {
   std::string error_;
 };
 
-// The term of an elementwise call; operands that it does not have are left out.
+// Returns the term of an elementwise call; absent operands are left out.
 Term ApplyTerm(Terms& terms, const cpu::TileCall& call, int64_t count, absl::Span<const Term> operands,
                int64_t bytes);
-// The term of clamp(index, 0, max) * stride, or unclamped, added to `before` unless that is kUndefined.
+// Returns the term of clamp(index, 0, max) * stride, or of the unclamped one, added to `before` unless that
+// is kUndefined.
 Term AddressTerm(Terms& terms, Term index, ElementType type, int64_t max, int64_t stride, bool is_checked,
                  Term before);
 Term InRangeTerm(Terms& terms, Term index, ElementType type, int64_t max);
 
-// Whether the stores of the step cover all bytes of the slot.
+// True if the stores of the step cover all bytes of the slot.
 bool WritesWhole(const Plan& plan, const Step& step, Slot slot);
 
 }  // namespace hlo::plan

@@ -50,7 +50,7 @@ void CompareAll(ElementType type) {
       for (int first = std::numeric_limits<T>::min(); first <= std::numeric_limits<T>::max(); first += 5) {
         for (int limit = std::numeric_limits<T>::min(); limit <= std::numeric_limits<T>::max(); limit += 3) {
           const CountedLoop loop{.step = step, .type = type, .direction = direction};
-          const std::optional<int64_t> turns = TurnsOf(loop, first, limit);
+          const std::optional<int64_t> turns = TripCount(loop, first, limit);
           if (!turns.has_value()) continue;
           ++known;
           ASSERT_EQ(*turns, Count<T>(direction, static_cast<T>(first), static_cast<T>(limit), step))
@@ -67,12 +67,12 @@ TEST(CountedLoops, UnsignedCountersTurnAsOftenAsTheyDo) { CompareAll<uint8_t>(El
 
 TEST(CountedLoops, UsualOnesAreKnown) {
   const CountedLoop up{.step = 1, .direction = ComparisonDirection::kLt};
-  EXPECT_EQ(TurnsOf(up, 0, 10), 10);
-  EXPECT_EQ(TurnsOf(up, 10, 10), 0);
+  EXPECT_EQ(TripCount(up, 0, 10), 10);
+  EXPECT_EQ(TripCount(up, 10, 10), 0);
   const CountedLoop down{.step = -2, .direction = ComparisonDirection::kGt};
-  EXPECT_EQ(TurnsOf(down, 9, 0), 5);
+  EXPECT_EQ(TripCount(down, 9, 0), 5);
   const CountedLoop to_the_end{.step = 1, .direction = ComparisonDirection::kLe};
-  EXPECT_EQ(TurnsOf(to_the_end, 0, INT32_MAX), std::nullopt);  // The counter wraps and the loop continues.
+  EXPECT_EQ(TripCount(to_the_end, 0, INT32_MAX), std::nullopt);  // The counter wraps and the loop continues.
 }
 
 }  // namespace

@@ -275,9 +275,9 @@ class Mutator {
   bool TakeArgument() {
     const Slot result = AnySlot(), argument = SlotLike(result);
     if (plan_.buffers[argument].kind != Buffer::Kind::kParameter || !plan_.buffers[result].is_result ||
-        plan_.buffers[result].takes == argument)
+        plan_.buffers[result].donor == argument)
       return false;
-    plan_.buffers[result].takes = argument;
+    plan_.buffers[result].donor = argument;
     return true;
   }
   bool ChangeControl() {
