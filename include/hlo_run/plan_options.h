@@ -4,6 +4,7 @@
 /// between the engines.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,9 @@ namespace hlo {
 struct PlanOptions {
   /// Names of passes to skip; `hlo-run plan --passes` lists them. A hyphen matches an underscore.
   std::vector<std::string> disabled_passes;
+  /// The number of changes after which all optional passes stop, to bisect a wrong result. A change is one
+  /// application of a rewrite: a node that is fused, a buffer that is updated in place, and so on.
+  std::optional<int64_t> pass_limit;
   /// Validates the plan before it runs.
   bool validate = true;
   /// Evaluates the graph with the reference before and after each rewrite pass on random arguments, and fails

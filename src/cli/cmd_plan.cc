@@ -4,6 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/flags.h"
+#include "fmt/format.h"
 #include "plan/make_plan.h"
 #include "plan/passes.h"
 #include "plan/plan.h"
@@ -29,10 +30,11 @@ void AddPlan(CLI::App& program, int& exit_status) {
           "List the passes of the planner, in order, and stop")
       ->trigger_on_parse();
   command->footer(
-      "A loop is a group of elementwise instructions, named by its last one. b<-> are buffers that change "
-      "places.\n"
+      "A loop is a group of elementwise instructions, named by its last one. b<-> are buffers that are "
+      "exchanged.\n"
+      "With --pass-limit the last line tells how many changes the passes have made, and the last one.\n"
       "Examples:\n  hlo-run plan m.hlo\n  hlo-run plan m.hlo --disable-pass loop_fusion\n"
-      "  hlo-run plan --passes");
+      "  hlo-run plan m.hlo --pass-limit 12\n  hlo-run plan --passes");
   command->callback([options, plan_options, &exit_status] {
     exit_status = ForEachFile(*options, [&](const std::string& file, FileResult& result) {
       const LoadedModule loaded = Load(file, *options, LoadUntil::kChecked, Exit::kInvalid, result);
@@ -41,6 +43,11 @@ void AddPlan(CLI::App& program, int& exit_status) {
           plan::MakePlan(loaded.checked.front(), nullptr, plan::Target::kCpu, *plan_options);
       if (!result.Accept(plan.status(), file)) return;
       result.text = plan::ToString(*plan);
+      if (plan_options->pass_limit.has_value()) {
+        result.text += fmt::format("changes {}{}\n", plan->change_count,
+                                   plan->change_count == 0 ? "" : "; the last one is " + plan->last_change);
+      }
+      result.extra["changes"] = plan->change_count;
       result.extra["memory_bytes"] = plan::MemoryOf(*plan);
       result.extra["arena_bytes"] = plan->arena_bytes;
       result.extra["kernel_bytes"] = plan->kernel_bytes;

@@ -169,6 +169,12 @@ void AddPlanFlags(CLI::App& app, PlanOptions& options) {
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->check(CLI::Validator(is_pass, ""));
+  app.add_option("--pass-limit", options.pass_limit,
+                 "Stop the optional passes of the planner after N changes, to find by bisection the one that "
+                 "breaks a "
+                 "module. A change is one application of a rewrite")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber);
   app.add_flag_callback(
       "--trust-plan", [&options] { options.validate = false; }, "Run the plan without validating it first");
   app.add_flag(

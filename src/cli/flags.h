@@ -37,7 +37,7 @@ void AddElidedFlag(CLI::App& app, ElidedValues& elided);
 void AddFillFlags(CLI::App& app, InputOptions& options);
 // Adds --input and the flags of AddFillFlags.
 void AddInputFlags(CLI::App& app, InputOptions& options);
-// Adds --disable-pass, --trust-plan and --check-passes.
+// Adds --disable-pass, --pass-limit, --trust-plan and --check-passes.
 void AddPlanFlags(CLI::App& app, PlanOptions& options);
 // Adds --engine, --device and the flags of AddPlanFlags.
 void AddEngineFlags(CLI::App& app, EngineOptions& options);

@@ -9,6 +9,7 @@
 #include "hlo_run/check.h"
 #include "hlo_run/custom_calls.h"
 #include "hlo_run/plan_options.h"
+#include "plan/change_counter.h"
 #include "plan/plan.h"
 
 namespace hlo::plan {
@@ -78,6 +79,7 @@ struct PlanState {
   const PlanOptions& options;
   PassSet passes;
   Plan plan = {};
+  ChangeCounter changes = ChangeCounter(options.pass_limit);
 };
 
 }  // namespace hlo::plan

@@ -36,7 +36,7 @@ absl::Status RunFlatten(PlanState& state) {
       .expand_library_calls = state.passes.Contains(PassId::kLibraryCalls),
       .rewrite_degenerate_contractions = state.passes.Contains(PassId::kDegenerateContractions),
       .expand_scaled_dots = state.passes.Contains(PassId::kScaledDot)};
-  HLO_ASSIGN_OR_RETURN(state.plan.graph, Flatten(state.module, state.custom_calls, options));
+  HLO_ASSIGN_OR_RETURN(state.plan.graph, Flatten(state.module, state.custom_calls, options, state.changes));
   // GPU buffers hold only elements, not the sizes of dynamic dimensions.
   const auto& values = state.plan.graph.values;
   if (state.target == Target::kGpu &&
@@ -45,51 +45,55 @@ absl::Status RunFlatten(PlanState& state) {
   return absl::OkStatus();
 }
 absl::Status RunSinkSlices(PlanState& state) {
-  SinkSlices(state.plan.graph);
+  SinkSlices(state.plan.graph, state.changes);
   return absl::OkStatus();
 }
 absl::Status RunRangeAnalysis(PlanState& state) {
-  FoldSelectsByRange(state.plan.graph);
+  FoldSelectsByRange(state.plan.graph, state.changes);
   return absl::OkStatus();
 }
 absl::Status RunLoopStateDce(PlanState& state) {
-  EliminateDeadLoopState(state.plan.graph);
+  EliminateDeadLoopState(state.plan.graph, state.changes);
   return absl::OkStatus();
 }
 absl::Status RunTransposeFolding(PlanState& state) {
-  FoldTransposes(state.module.module(), state.plan.graph);
+  FoldTransposes(state.module.module(), state.plan.graph, state.changes);
   return absl::OkStatus();
 }
 absl::Status RunMakeSteps(PlanState& state) {
   Graph& graph = state.plan.graph;
   const Uses uses(graph);
-  const LoopFusion fusion(graph, uses, state.passes.Contains(PassId::kLoopFusion));
-  const SiblingFusion siblings(graph, uses, fusion, state.passes.Contains(PassId::kSiblingFusion));
+  const LoopFusion fusion(graph, uses, state.passes.Contains(PassId::kLoopFusion), state.changes);
+  const SiblingFusion siblings(graph, uses, fusion, state.passes.Contains(PassId::kSiblingFusion),
+                               state.changes);
   state.plan.steps = MakeSteps(graph, fusion, siblings, *graph.entry);
   if (state.target == Target::kCpu && state.passes.Contains(PassId::kKernelResultDce))
-    EliminateDeadKernelResults(fusion, state.plan.steps);
+    EliminateDeadKernelResults(fusion, state.plan.steps, state.changes);
   return absl::OkStatus();
 }
 absl::Status RunRowTiling(PlanState& state) {
-  TileRows(state.plan, state.passes.Contains(PassId::kRowTilingCse));
+  TileRows(state.plan, state.passes.Contains(PassId::kRowTilingCse), state.changes);
   return absl::OkStatus();
 }
 absl::Status RunGemmFusion(PlanState& state) {
-  FuseGemms(state.plan, state.options.least_fused_product_bytes);
+  FuseGemms(state.plan, state.options.least_fused_product_bytes, state.changes);
   return absl::OkStatus();
 }
 absl::Status RunSchedule(PlanState& state) {
-  ScheduleForMemory(state.plan);
+  ScheduleForMemory(state.plan, state.changes);
   return absl::OkStatus();
 }
 absl::Status RunBufferAssignment(PlanState& state) {
-  AssignBuffers(state.plan, state.passes.Contains(PassId::kInPlaceAliasing));
+  AssignBuffers(state.plan, state.passes.Contains(PassId::kInPlaceAliasing), state.changes);
   if (state.target == Target::kCpu) state.plan.kernel_bytes = KernelMemory(state.plan.steps);
   return absl::OkStatus();
 }
 absl::Status RunBytecode(PlanState& state) {
-  CompilePlan(state.plan, {.load_cse = state.passes.Contains(PassId::kLoadCse),
-                           .move_elimination = state.passes.Contains(PassId::kMoveElimination)});
+  if (!state.changes.Allow("bytecode")) return absl::OkStatus();
+  CompilePlan(state.plan,
+              {.load_cse = state.passes.Contains(PassId::kLoadCse),
+               .move_elimination = state.passes.Contains(PassId::kMoveElimination)},
+              state.changes);
   return absl::OkStatus();
 }
 

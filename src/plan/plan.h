@@ -136,6 +136,8 @@ struct Plan {
   std::vector<Shape> result_shapes;
   int64_t arena_bytes = 0;
   int64_t kernel_bytes = 0;              // The maximal scratch memory of a kernel.
+  int64_t change_count = 0;              // The changes that optional passes have made.
+  std::string last_change;               // The pass and the instruction of the last change.
   std::shared_ptr<const PlanCode> code;  // The steps as bytecode; nullptr if that is not worth it.
 };
 

@@ -50,8 +50,7 @@ class Printer {
       case Buffer::Kind::kOwn:
         return fmt::format(
             "{}, {} bytes{}", buffer.is_result ? "result" : "memory of its own", buffer.byte_count,
-            buffer.donor < 0 ? ""
-                             : fmt::format(", in place of b{} where the caller gives that up", buffer.donor));
+            buffer.donor < 0 ? "" : fmt::format(", in the memory of b{} if that is donated", buffer.donor));
       case Buffer::Kind::kLiteral:
         return buffer.parameter >= 0
                    ? fmt::format("argument {}, its sizes known at run time", buffer.parameter)

@@ -28,8 +28,8 @@ constexpr int64_t kMaxDotBytes = 128;  // The limit for each array.
 
 class Compiler {
  public:
-  Compiler(const Plan& plan, const StableSlots& stable, const CompileOptions& options)
-      : plan_(plan), stable_(stable), options_(options), places_(plan.arena_bytes) {
+  Compiler(const Plan& plan, const StableSlots& stable, const CompileOptions& options, ChangeCounter& changes)
+      : plan_(plan), stable_(stable), options_(options), changes_(changes), places_(plan.arena_bytes) {
     scratch_ = places_.Allocate(ScratchBytes(plan.steps));
   }
 
@@ -153,9 +153,12 @@ class Compiler {
                          !result_.code.UsesArgument(first, move.from) &&
                          !result_.code.UsesArgument(first, move.to);
       const auto place = [&](Slot slot) { return static_cast<FramePlace>(plan_.buffers[slot].offset); };
-      if (!alone || !result_.code.Retarget(first, place(move.from), place(move.to), Bytes(move.to),
-                                           [&](int32_t slot) { return ExtentOf(slot); }))
+      if (!alone || changes_.IsAtLimit() ||
+          !result_.code.Retarget(first, place(move.from), place(move.to), Bytes(move.to),
+                                 [&](int32_t slot) { return ExtentOf(slot); }))
         kept.push_back(move);
+      else
+        changes_.Allow("move_elimination");
     }
     std::reverse(kept.begin(), kept.end());
     return kept;
@@ -403,9 +406,10 @@ class Compiler {
   const Plan& plan_;
   const StableSlots& stable_;
   const CompileOptions& options_;
+  ChangeCounter& changes_;
   PlanCode result_;
   FrameAllocator places_;
-  LoadCse cse_{places_, options_.load_cse};
+  LoadCse cse_{places_, options_.load_cse, changes_};
   bool in_loop_ = false;  // Loads are reused only in loops: other code runs once.
   FramePlace scratch_ = -1;
   absl::flat_hash_map<std::string, FramePlace> constants_;  // Keyed by their bytes.
@@ -413,10 +417,10 @@ class Compiler {
 
 }  // namespace
 
-void CompilePlan(Plan& plan, const CompileOptions& options) {
+void CompilePlan(Plan& plan, const CompileOptions& options, ChangeCounter& changes) {
   const StableSlots stable(plan);
   if (plan.arena_bytes > std::numeric_limits<FramePlace>::max() / 2) return;
-  Compiler compiler(plan, stable, options);
+  Compiler compiler(plan, stable, options, changes);
   PlanCode code = compiler.Compile();
   if (code.code.op_count() == static_cast<int64_t>(code.escapes.size()) + 1) return;
   plan.arena_bytes = compiler.end();

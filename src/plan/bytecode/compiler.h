@@ -1,6 +1,7 @@
 #pragma once
 // Compiles the steps of a plan to bytecode.
 
+#include "plan/change_counter.h"
 #include "plan/plan.h"
 
 namespace hlo::plan {
@@ -11,6 +12,6 @@ struct CompileOptions {
   bool load_cse = true;          // Reuses values that are already in the frame.
   bool move_elimination = true;  // Computes next states directly in the state's buffer.
 };
-void CompilePlan(Plan& plan, const CompileOptions& options = {});
+void CompilePlan(Plan& plan, const CompileOptions& options, ChangeCounter& changes);
 
 }  // namespace hlo::plan

@@ -23,6 +23,7 @@ LoadCse::Known LoadCse::Find(Map& map, const typename Map::key_type& what) {
     entry->second = places_.AllocateTemporary(ByteCount(what));
     places_.Keep(entry->second);
   }
+  if (!is_new && !changes_.Allow("load_cse")) return {places_.AllocateTemporary(ByteCount(what)), true};
   return {entry->second, is_new};
 }
 

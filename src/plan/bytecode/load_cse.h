@@ -9,6 +9,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "plan/bytecode/frame_allocator.h"
+#include "plan/change_counter.h"
 #include "plan/plan.h"
 
 namespace hlo::plan {
@@ -16,7 +17,8 @@ namespace hlo::plan {
 class LoadCse {
  public:
   // If `enabled` is false, values are reused only within the step that loads them.
-  LoadCse(FrameAllocator& places, bool enabled) : places_(places), enabled_(enabled) {}
+  LoadCse(FrameAllocator& places, bool enabled, ChangeCounter& changes)
+      : places_(places), enabled_(enabled), changes_(changes) {}
 
   // The slot, offset, maximum and stride of each index.
   using Indices = std::vector<std::tuple<Slot, int64_t, int64_t, int64_t>>;
@@ -50,6 +52,7 @@ class LoadCse {
 
   FrameAllocator& places_;
   const bool enabled_;
+  ChangeCounter& changes_;
   absl::flat_hash_map<Indices, cpu::FramePlace> addresses_;
   absl::flat_hash_map<Piece, cpu::FramePlace> loads_;
 };

@@ -40,8 +40,14 @@ bool StoresInOrder(const cpu::TileProgram& program) {
 // Fuses the steps of one block.
 class GemmFuser {
  public:
-  GemmFuser(Plan& plan, const std::vector<int64_t>& read_count, int64_t min_bytes, std::vector<Step>& steps)
-      : plan_(plan), read_count_(read_count), min_bytes_(min_bytes), steps_(steps), fused_(steps.size()) {}
+  GemmFuser(Plan& plan, const std::vector<int64_t>& read_count, int64_t min_bytes, ChangeCounter& changes,
+            std::vector<Step>& steps)
+      : plan_(plan),
+        changes_(changes),
+        read_count_(read_count),
+        min_bytes_(min_bytes),
+        steps_(steps),
+        fused_(steps.size()) {}
 
   void Run() {
     for (size_t i = 0; i < steps_.size(); ++i) {
@@ -90,7 +96,7 @@ class GemmFuser {
         continue;
       Step& loop = steps_[found->second];
       std::optional<cpu::TileProgram> program = LoopIn(loop)->ByRows(how.operand_row[side]);
-      if (!program.has_value()) continue;
+      if (!program.has_value() || !changes_.Allow("gemm_fusion", loop.instruction->name())) continue;
       product.loops[side] = {loop.instruction, *std::move(program)};
       AppendFused(loop, &step);
       fused_[found->second] = joins = true;
@@ -151,6 +157,7 @@ class GemmFuser {
       if (!rows.has_value()) return false;
       program = *std::move(rows);
     }
+    if (!changes_.Allow("gemm_fusion", steps_[loop].instruction->name())) return false;
     if (const auto* kernel = std::get_if<KernelStep>(&step.what)) {
       step.what =
           ProductStep{how.run, {kernel->operands[0], kernel->operands[1]}, {Resolve(kernel->results[0])}};
@@ -236,6 +243,7 @@ class GemmFuser {
   }
 
   Plan& plan_;
+  ChangeCounter& changes_;
   const std::vector<int64_t>& read_count_;
   const int64_t min_bytes_;
   std::vector<Step>& steps_;
@@ -245,20 +253,23 @@ class GemmFuser {
 };
 
 void FuseInSteps(Plan& plan, const std::vector<int64_t>& read_count, int64_t min_bytes,
-                 std::vector<Step>& steps) {
+                 ChangeCounter& changes, std::vector<Step>& steps) {
   for (Step& step : steps) {
     if (auto* loop = std::get_if<LoopStep>(&step.what)) {
-      FuseInSteps(plan, read_count, min_bytes, loop->condition);
-      FuseInSteps(plan, read_count, min_bytes, loop->body);
+      FuseInSteps(plan, read_count, min_bytes, changes, loop->condition);
+      FuseInSteps(plan, read_count, min_bytes, changes, loop->body);
     } else if (auto* branch = std::get_if<BranchStep>(&step.what)) {
-      for (BranchStep::Branch& each : branch->branches) FuseInSteps(plan, read_count, min_bytes, each.steps);
+      for (BranchStep::Branch& each : branch->branches)
+        FuseInSteps(plan, read_count, min_bytes, changes, each.steps);
     }
   }
-  GemmFuser(plan, read_count, min_bytes, steps).Run();
+  GemmFuser(plan, read_count, min_bytes, changes, steps).Run();
 }
 
 }  // namespace
 
-void FuseGemms(Plan& plan, int64_t min_bytes) { FuseInSteps(plan, CountReads(plan), min_bytes, plan.steps); }
+void FuseGemms(Plan& plan, int64_t min_bytes, ChangeCounter& changes) {
+  FuseInSteps(plan, CountReads(plan), min_bytes, changes, plan.steps);
+}
 
 }  // namespace hlo::plan

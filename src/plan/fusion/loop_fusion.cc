@@ -11,8 +11,8 @@
 
 namespace hlo::plan {
 
-LoopFusion::LoopFusion(const Graph& graph, const Uses& uses, bool fuses)
-    : graph_(graph), uses_(uses), fuses_(fuses) {
+LoopFusion::LoopFusion(const Graph& graph, const Uses& uses, bool enabled, ChangeCounter& changes)
+    : graph_(graph), uses_(uses), enabled_(enabled), changes_(changes) {
   FindLoopInvariants();
   // Users are visited before producers.
   for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) Visit(*node);
@@ -144,7 +144,7 @@ void LoopFusion::Visit(const Node& node) {
   const bool window = can_fuse && (IsDynamicSlice(node) || (gather && HasSingleIndexVector(node)));
   // These cost more to read than a stored array.
   const bool costly_read = can_fuse && !window && (gather || IsPad(node) || IsConcatenate(node));
-  can_fuse = (elementwise || affine || window || costly_read) && fuses_;
+  can_fuse = (elementwise || affine || window || costly_read) && enabled_;
   std::vector<Path> paths;
   for (ValueId result : node.results) {
     if (result == kNoValue) continue;
@@ -198,10 +198,10 @@ void LoopFusion::Visit(const Node& node) {
     // Expensive loop-invariant nodes are hoisted as steps of their own.
     const auto found = invariant_.find(&node);
     if (found != invariant_.end() && found->second && !invariant_.contains(paths[0].root)) return;
-    int32_t& size = sizes_[paths[0].root];
-    if (size >= kMaxOpsInLoop) return;
-    ++size;
+    if (sizes_[paths[0].root] >= kMaxOpsInLoop) return;
   }
+  if (!changes_.Allow("loop_fusion", node.instruction->name())) return;
+  if (elementwise) ++sizes_[paths[0].root];
   if ((elementwise || costly_read) && IsComputedOnce(paths)) paths.resize(1);
   fused_[&node] = 1;
   paths_[&node] = std::move(paths);

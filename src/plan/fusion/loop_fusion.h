@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "plan/analysis/uses.h"
+#include "plan/change_counter.h"
 #include "plan/graph.h"
 
 namespace hlo::plan {
@@ -18,7 +19,7 @@ inline constexpr int32_t kMaxOpsInLoop = 96;
 class LoopFusion {
  public:
   // If `enabled` is false, every node is a step of its own.
-  LoopFusion(const Graph& graph, const Uses& uses, bool fuses = true);
+  LoopFusion(const Graph& graph, const Uses& uses, bool enabled, ChangeCounter& changes);
 
   // True if the node is computed in the loops of its users.
   bool IsFused(const Node& node) const { return fused_.contains(&node); }
@@ -50,7 +51,8 @@ class LoopFusion {
 
   const Graph& graph_;
   const Uses& uses_;
-  const bool fuses_;
+  const bool enabled_;
+  ChangeCounter& changes_;
   absl::flat_hash_map<const Node*, std::vector<Path>> paths_;  // Empty: a root.
   absl::flat_hash_map<const Node*, char> fused_, dead_;
   absl::flat_hash_map<const Node*, int32_t> sizes_;

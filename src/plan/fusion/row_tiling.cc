@@ -96,7 +96,8 @@ bool IsWithinRow(const cpu::TileProgram& program, bool rows_are_outer, const cpu
 
 class RowTiler {
  public:
-  RowTiler(Plan& plan, bool cse) : plan_(plan), cse_(cse), read_count_(CountReads(plan)) {}
+  RowTiler(Plan& plan, bool cse, ChangeCounter& changes)
+      : plan_(plan), cse_(cse), changes_(changes), read_count_(CountReads(plan)) {}
 
   void Run(std::vector<Step>& steps) {
     for (Step& step : steps) {
@@ -110,7 +111,7 @@ class RowTiler {
     std::vector<Step> joined;
     for (size_t i = 0; i < steps.size();) {
       const Group group = FindGroup(steps, i);
-      if (group.members.size() < 2) {
+      if (group.members.size() < 2 || !changes_.Allow("row_tiling", steps[i].instruction->name())) {
         joined.push_back(std::move(steps[i++]));
         continue;
       }
@@ -261,7 +262,7 @@ class RowTiler {
         std::max(rows_of(kBlockBytes), std::min(rows_of(kMaxBlockBytes), group.rows / kManyBlocks));
     rows.program.block = std::clamp<int64_t>(block, 1, group.rows);
     NumberArguments(group, reads_inside, &rows);
-    OptimizeRowParts(rows, cse_);
+    OptimizeRowParts(rows, cse_, changes_);
     step.what = std::move(rows);
     return step;
   }
@@ -349,11 +350,12 @@ class RowTiler {
 
   Plan& plan_;
   const bool cse_;
+  ChangeCounter& changes_;
   std::vector<int64_t> read_count_;
 };
 
 }  // namespace
 
-void TileRows(Plan& plan, bool cse) { RowTiler(plan, cse).Run(plan.steps); }
+void TileRows(Plan& plan, bool cse, ChangeCounter& changes) { RowTiler(plan, cse, changes).Run(plan.steps); }
 
 }  // namespace hlo::plan

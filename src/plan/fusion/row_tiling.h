@@ -4,12 +4,13 @@
 
 #include <vector>
 
+#include "plan/change_counter.h"
 #include "plan/plan.h"
 
 namespace hlo::plan {
 
 // Fuses steps whose slots are still value numbers. With `cse`, the parts of a step share common
 // subexpressions.
-void TileRows(Plan& plan, bool cse = true);
+void TileRows(Plan& plan, bool cse, ChangeCounter& changes);
 
 }  // namespace hlo::plan

@@ -171,7 +171,8 @@ void FuseReductions(RowsStep& rows) {
 }
 
 // Stores a value that a reduction computes for the next loop that needs it.
-void ReuseReductionValue(cpu::RowProgram& program, size_t p) {
+void ReuseReductionValue(RowsStep& rows, size_t p, ChangeCounter& changes) {
+  cpu::RowProgram& program = rows.program;
   auto* reduce = std::get_if<ReduceProgram>(&program.parts[p]);
   if (reduce == nullptr || !HasLongRows(reduce->body, program.rows) || !IsPlain(reduce->body) ||
       !reduce->body.Folds() || !reduce->body.stores().empty())
@@ -187,7 +188,7 @@ void ReuseReductionValue(cpu::RowProgram& program, size_t p) {
     const auto number = static_cast<int32_t>(program.argument_count + program.kept_bytes.size());
     const Access kept{number, ElementType::kBF16, 0, {length}, {1}, {}};
     TileProgram body = Copy(reduce->body, {.store = std::pair(shared->first, kept)});
-    if (!body.Folds()) return;
+    if (!body.Folds() || !changes.Allow("row_tiling_cse", rows.instructions[q]->name())) return;
     *loop = Copy(*loop, {.load = std::pair(shared->second, kept)});
     reduce->body = std::move(body);
     program.kept_bytes.push_back(length * ByteCount(kept.type));
@@ -197,10 +198,10 @@ void ReuseReductionValue(cpu::RowProgram& program, size_t p) {
 
 }  // namespace
 
-void OptimizeRowParts(RowsStep& rows, bool cse) {
+void OptimizeRowParts(RowsStep& rows, bool cse, ChangeCounter& changes) {
   MakeRowsOuter(rows);
   FuseReductions(rows);
-  for (size_t p = 0; cse && p < rows.program.parts.size(); ++p) ReuseReductionValue(rows.program, p);
+  for (size_t p = 0; cse && p < rows.program.parts.size(); ++p) ReuseReductionValue(rows, p, changes);
 }
 
 }  // namespace hlo::plan

@@ -18,9 +18,10 @@ bool Contains(const std::vector<ValueId>& values, ValueId v) {
 
 }  // namespace
 
-SiblingFusion::SiblingFusion(const Graph& graph, const Uses& uses, const LoopFusion& fusion, bool fuses)
-    : graph_(graph), uses_(uses), fusion_(fusion) {
-  if (!fuses) return;
+SiblingFusion::SiblingFusion(const Graph& graph, const Uses& uses, const LoopFusion& fusion, bool enabled,
+                             ChangeCounter& changes)
+    : graph_(graph), uses_(uses), fusion_(fusion), changes_(changes) {
+  if (!enabled) return;
   for (const Block& block : graph.blocks) Visit(block);
   for (int32_t number = 0; number < static_cast<int32_t>(loops_.size()); ++number) {
     for (const Node* root : loops_[number].roots) {
@@ -62,7 +63,7 @@ bool SiblingFusion::FuseUpdate(const Node& node, bool is_variant, std::vector<Op
     return each.is_variant == is_variant && Contains(each.outputs, source) &&
            !Contains(each.reads, node.operands[0]);
   });
-  if (own == open.end()) return false;
+  if (own == open.end() || !changes_.Allow("sibling_fusion", node.instruction->name())) return false;
   FusedLoop& loop = loops_[own->loop];
   loop.update = &node;
   loop.updating = source;
@@ -151,6 +152,8 @@ void SiblingFusion::Visit(const Block& block) {
         return CanFuse(each, *node, loads, op_count, is_variant);
       });
     }
+    if (taking != open.rend() && !changes_.Allow("sibling_fusion", node->instruction->name()))
+      taking = open.rend();
     const int32_t joined = taking == open.rend() ? -1 : taking->loop;
     // This node reads the outputs of other loops, which must now stay before it.
     open.erase(std::remove_if(open.begin(), open.end(),

@@ -24,7 +24,8 @@ struct FusedLoop {
 class SiblingFusion {
  public:
   // If `enabled` is false, every root has its own loop.
-  SiblingFusion(const Graph& graph, const Uses& uses, const LoopFusion& fusion, bool fuses = true);
+  SiblingFusion(const Graph& graph, const Uses& uses, const LoopFusion& fusion, bool enabled,
+                ChangeCounter& changes);
 
   // Returns the loop of a root or of an update; nullptr if it contains no other root.
   const FusedLoop* LoopOf(const Node& node) const;
@@ -51,6 +52,7 @@ class SiblingFusion {
   const Graph& graph_;
   const Uses& uses_;
   const LoopFusion& fusion_;
+  ChangeCounter& changes_;
   std::deque<FusedLoop> loops_;
   absl::flat_hash_map<const Node*, int32_t> loop_of_;
   absl::flat_hash_map<const Node*, bool> variant_;

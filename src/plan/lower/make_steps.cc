@@ -206,17 +206,24 @@ std::vector<Step> MakeSteps(Graph& graph, const LoopFusion& fusion, const Siblin
   return StepMaker(graph, fusion, siblings).Make(block);
 }
 
-void EliminateDeadKernelResults(const LoopFusion& fusion, std::vector<Step>& steps) {
+void EliminateDeadKernelResults(const LoopFusion& fusion, std::vector<Step>& steps, ChangeCounter& changes) {
   for (Step& step : steps) {
     if (auto* loop = std::get_if<LoopStep>(&step.what)) {
-      EliminateDeadKernelResults(fusion, loop->condition);
-      EliminateDeadKernelResults(fusion, loop->body);
+      EliminateDeadKernelResults(fusion, loop->condition, changes);
+      EliminateDeadKernelResults(fusion, loop->body, changes);
     } else if (auto* branch = std::get_if<BranchStep>(&step.what)) {
-      for (BranchStep::Branch& each : branch->branches) EliminateDeadKernelResults(fusion, each.steps);
+      for (BranchStep::Branch& each : branch->branches)
+        EliminateDeadKernelResults(fusion, each.steps, changes);
     } else if (auto* kernel = std::get_if<KernelStep>(&step.what)) {
+      const auto is_unused = [&](Slot result) {
+        return kernel->kernel.skips_unused && result != kNoValue && !fusion.IsLive(result);
+      };
+      const bool changes_kernel = kernel->kernel.replaced > kernel->kernel.updated ||
+                                  std::any_of(kernel->results.begin(), kernel->results.end(), is_unused);
+      if (!changes_kernel || !changes.Allow("kernel_result_dce", step.instruction->name())) continue;
       kernel->kernel.updated = std::max(kernel->kernel.updated, kernel->kernel.replaced);
       for (Slot& result : kernel->results) {
-        if (kernel->kernel.skips_unused && result != kNoValue && !fusion.IsLive(result)) result = kNoValue;
+        if (is_unused(result)) result = kNoValue;
       }
     }
   }

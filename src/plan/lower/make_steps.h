@@ -14,6 +14,6 @@ std::vector<Step> MakeSteps(Graph& graph, const LoopFusion& fusion, const Siblin
 
 // Drops unused results of kernels and marks results that may overwrite operands; both hold for CPU kernels
 // only.
-void EliminateDeadKernelResults(const LoopFusion& fusion, std::vector<Step>& steps);
+void EliminateDeadKernelResults(const LoopFusion& fusion, std::vector<Step>& steps, ChangeCounter& changes);
 
 }  // namespace hlo::plan

@@ -14,8 +14,12 @@ namespace {
 // Visits the steps in the order of Liveness.
 class AliasAssigner {
  public:
-  AliasAssigner(Plan& plan, Liveness& liveness, bool in_place)
-      : plan_(plan), liveness_(liveness), storages_(liveness.storages()), in_place_(in_place) {}
+  AliasAssigner(Plan& plan, Liveness& liveness, bool in_place, ChangeCounter& changes)
+      : plan_(plan),
+        liveness_(liveness),
+        storages_(liveness.storages()),
+        in_place_(in_place),
+        changes_(changes) {}
 
   Aliasing Run() {
     AliasSteps(plan_.steps);
@@ -43,13 +47,18 @@ class AliasAssigner {
     }
   }
 
+  // Counts an alias of the value.
+  bool AllowChange(ValueId v) {
+    const Node* node = plan_.graph.values[Resolve(v)].node;
+    return changes_.Allow("in_place_aliasing", node == nullptr ? "" : node->instruction->name());
+  }
   bool DiesHere(int32_t storage) const {
     return storages_[storage].is_arena && storages_[storage].last_use == position_ && in_place_;
   }
   // True if `result` can take the storage, which dies at this step. Whether an argument's memory may be
   // reused is known only when the module runs: it is recorded as a donation.
   bool CanReuse(int32_t storage, ValueId result) {
-    if (DiesHere(storage)) return true;
+    if (DiesHere(storage)) return AllowChange(result);
     const Storage& s = storages_[storage];
     const Value& value = plan_.graph.values[s.first];
     if (value.parameter >= 0 && !value.is_dynamic && s.last_use == position_ && in_place_)
@@ -238,6 +247,7 @@ class AliasAssigner {
       if (std::count_if(results.begin(), results.end(),
                         [&](const Move& other) { return StorageOf(other.from) == from; }) != 1)
         continue;
+      if (!AllowChange(move.to)) continue;
       liveness_.Merge(move.to, from);
       taken.insert(from);
     }
@@ -265,7 +275,8 @@ class AliasAssigner {
       if (from == to) continue;
       const bool first = sources.insert(from).second;
       move.exchange = first && DiesHere(from) && !targets.contains(from) && is_inside(move.from) &&
-                      storages_[to].is_arena && storages_[from].byte_count == storages_[to].byte_count;
+                      storages_[to].is_arena && storages_[from].byte_count == storages_[to].byte_count &&
+                      AllowChange(move.to);
       if (move.exchange) aliasing_.exchanged.push_back({move.from, move.to});
       kept.push_back(move);
     }
@@ -291,6 +302,7 @@ class AliasAssigner {
   Liveness& liveness_;
   std::vector<Storage>& storages_;
   const bool in_place_;
+  ChangeCounter& changes_;
   Aliasing aliasing_;
   absl::flat_hash_map<ValueId, ValueId>
       next_states_;  // The states of the enclosing loops, keyed by their next values.
@@ -300,8 +312,8 @@ class AliasAssigner {
 
 }  // namespace
 
-Aliasing AliasStorages(Plan& plan, Liveness& liveness, bool in_place) {
-  return AliasAssigner(plan, liveness, in_place).Run();
+Aliasing AliasStorages(Plan& plan, Liveness& liveness, bool in_place, ChangeCounter& changes) {
+  return AliasAssigner(plan, liveness, in_place, changes).Run();
 }
 
 }  // namespace hlo::plan

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "plan/change_counter.h"
 #include "plan/memory/liveness.h"
 
 namespace hlo::plan {
@@ -19,6 +20,6 @@ struct Aliasing {
 
 // Merges the storages of values that steps and loops can update in place, and removes the copies that become
 // redundant. Without `in_place`, results of steps never alias operands.
-Aliasing AliasStorages(Plan& plan, Liveness& liveness, bool in_place);
+Aliasing AliasStorages(Plan& plan, Liveness& liveness, bool in_place, ChangeCounter& changes);
 
 }  // namespace hlo::plan

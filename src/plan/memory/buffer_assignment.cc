@@ -12,8 +12,12 @@ namespace {
 // Assigns buffers and slots to storages.
 class BufferAssigner {
  public:
-  BufferAssigner(Plan& plan, Liveness& liveness, const Aliasing& aliasing)
-      : plan_(plan), liveness_(liveness), storages_(liveness.storages()), aliasing_(aliasing) {}
+  BufferAssigner(Plan& plan, Liveness& liveness, const Aliasing& aliasing, ChangeCounter& changes)
+      : plan_(plan),
+        liveness_(liveness),
+        storages_(liveness.storages()),
+        aliasing_(aliasing),
+        changes_(changes) {}
 
   void Run() {
     AssignResults();
@@ -111,7 +115,8 @@ class BufferAssigner {
       const Storage &from = storages_[argument], &to = liveness_.storage(value);
       if (to.slot < 0 || to.begin < from.last_use || to.byte_count != from.byte_count) continue;
       Buffer& buffer = plan_.buffers[to.slot];
-      if (buffer.is_result && buffer.donor < 0) buffer.donor = from.slot;
+      if (buffer.is_result && buffer.donor < 0 && changes_.Allow("in_place_aliasing"))
+        buffer.donor = from.slot;
     }
   }
 
@@ -161,14 +166,15 @@ class BufferAssigner {
   Liveness& liveness_;
   std::vector<Storage>& storages_;
   const Aliasing& aliasing_;
+  ChangeCounter& changes_;
 };
 
 }  // namespace
 
-void AssignBuffers(Plan& plan, bool in_place) {
+void AssignBuffers(Plan& plan, bool in_place, ChangeCounter& changes) {
   Liveness liveness(plan);
-  const Aliasing aliasing = AliasStorages(plan, liveness, in_place);
-  BufferAssigner(plan, liveness, aliasing).Run();
+  const Aliasing aliasing = AliasStorages(plan, liveness, in_place, changes);
+  BufferAssigner(plan, liveness, aliasing, changes).Run();
 }
 
 }  // namespace hlo::plan

@@ -36,8 +36,11 @@ class Scheduler {
     }
   }
 
-  void Run() {
+  void Run(ChangeCounter& changes) {
     for (size_t i = 0; i < nodes_.size(); ++i) Emit(i);
+    if (std::is_sorted(order_.begin(), order_.end()) ||
+        !changes.Allow("schedule", steps_[order_[0]].instruction->name()))
+      return;
     std::vector<Step> ordered;
     ordered.reserve(steps_.size());
     for (const size_t i : order_) ordered.push_back(std::move(steps_[i]));
@@ -164,7 +167,8 @@ class Scheduler {
   std::vector<size_t> order_;
 };
 
-void Schedule(const Graph& graph, std::vector<Step>& steps, const std::vector<ValueId>& results) {
+void Schedule(const Graph& graph, std::vector<Step>& steps, const std::vector<ValueId>& results,
+              ChangeCounter& changes) {
   const auto sources = [](const std::vector<Move>& moves) {
     std::vector<ValueId> values;
     for (const Move& move : moves) values.push_back(move.from);
@@ -174,17 +178,20 @@ void Schedule(const Graph& graph, std::vector<Step>& steps, const std::vector<Va
     if (auto* loop = std::get_if<LoopStep>(&step.what)) {
       std::vector<ValueId> needed = {loop->predicate};
       if (loop->counted.has_value()) needed.push_back(loop->counted->limit);
-      Schedule(graph, loop->condition, needed);
-      Schedule(graph, loop->body, sources(loop->next));
+      Schedule(graph, loop->condition, needed, changes);
+      Schedule(graph, loop->body, sources(loop->next), changes);
     } else if (auto* branch = std::get_if<BranchStep>(&step.what)) {
-      for (BranchStep::Branch& each : branch->branches) Schedule(graph, each.steps, sources(each.results));
+      for (BranchStep::Branch& each : branch->branches)
+        Schedule(graph, each.steps, sources(each.results), changes);
     }
   }
-  Scheduler(graph, steps, results).Run();
+  Scheduler(graph, steps, results).Run(changes);
 }
 
 }  // namespace
 
-void ScheduleForMemory(Plan& plan) { Schedule(plan.graph, plan.steps, plan.graph.results); }
+void ScheduleForMemory(Plan& plan, ChangeCounter& changes) {
+  Schedule(plan.graph, plan.steps, plan.graph.results, changes);
+}
 
 }  // namespace hlo::plan

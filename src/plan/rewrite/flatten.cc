@@ -44,8 +44,8 @@ bool PropagatesDynamicSizes(const Instruction& instruction) {
 class Flattener {
  public:
   Flattener(const reference::Effects& effects, const CustomCalls* custom_calls, const FlattenOptions& options,
-            Graph& graph)
-      : effects_(effects), custom_calls_(custom_calls), options_(options), graph_(graph) {}
+            ChangeCounter& changes, Graph& graph)
+      : effects_(effects), custom_calls_(custom_calls), options_(options), changes_(changes), graph_(graph) {}
 
   using Leaves = std::vector<ValueId>;
 
@@ -153,7 +153,7 @@ class Flattener {
           return Inline(*own, operands, block);
         if (!IsUserCustomCall(instruction) && options_.expand_library_calls) {
           if (std::optional<CheckedModule> replacement = ExpandLibraryCall(instruction);
-              replacement.has_value())
+              replacement.has_value() && changes_.Allow("library_calls", instruction.name()))
             return LibraryCall(instruction, *std::move(replacement), operands, block);
         }
         break;
@@ -166,7 +166,7 @@ class Flattener {
       case Opcode::kReduce:
         if (HasDynamic(Concatenated(operands)) || !options_.rewrite_degenerate_contractions) break;
         if (std::optional<CheckedModule> elements = ReplaceDegenerateReduce(instruction);
-            elements.has_value()) {
+            elements.has_value() && changes_.Allow("degenerate_contractions", instruction.name())) {
           HLO_ASSIGN_OR_RETURN(Leaves element, InlineReplacement(*std::move(elements), {operands[0]}, block));
           HLO_ASSIGN_OR_RETURN(Leaves result, Map(instruction, {operands[1], element}, block));
           if (SameDimensions(graph_.values[result[0]].shape, shape)) return result;
@@ -175,7 +175,8 @@ class Flattener {
       case Opcode::kDot:
         if (HasDynamic(Concatenated(operands))) break;
         if (options_.rewrite_degenerate_contractions) {
-          if (std::optional<CheckedModule> product = ReplaceDegenerateDot(instruction); product.has_value())
+          if (std::optional<CheckedModule> product = ReplaceDegenerateDot(instruction);
+              product.has_value() && changes_.Allow("degenerate_contractions", instruction.name()))
             return InlineReplacement(*std::move(product), operands, block);
         }
         return Product(instruction, Concatenated(operands), block);
@@ -185,7 +186,8 @@ class Flattener {
         return Product(instruction, Concatenated(operands), block);
       case Opcode::kScaledDot:
         if (HasDynamic(Concatenated(operands)) || !options_.expand_scaled_dots) break;
-        if (std::optional<CheckedModule> product = ExpandScaledDot(instruction); product.has_value())
+        if (std::optional<CheckedModule> product = ExpandScaledDot(instruction);
+            product.has_value() && changes_.Allow("scaled_dot", instruction.name()))
           return InlineReplacement(*std::move(product), operands, block);
         break;
       case Opcode::kWhile:
@@ -444,6 +446,7 @@ class Flattener {
   const reference::Effects& effects_;
   const CustomCalls* custom_calls_;
   const FlattenOptions& options_;
+  ChangeCounter& changes_;
   Graph& graph_;
   Computation* products_ = nullptr;   // Owns the rewritten instructions.
   const Instruction* map_ = nullptr;  // The map that is being inlined.
@@ -458,14 +461,14 @@ class Flattener {
 }  // namespace
 
 absl::StatusOr<Graph> Flatten(const CheckedModule& module, const CustomCalls* custom_calls,
-                              const FlattenOptions& options) {
+                              const FlattenOptions& options, ChangeCounter& changes) {
   const Computation& entry = *module.module().entry();
   int64_t depth = 0;
   const reference::Effects effects(reference::CalledFrom(entry, &depth, custom_calls), custom_calls);
   if (depth == reference::kEndless || depth > kMaxCallDepth)
     return absl::UnimplementedError("calls that nest deeply");
   Graph graph;
-  Flattener flattener(effects, custom_calls, options, graph);
+  Flattener flattener(effects, custom_calls, options, changes, graph);
   graph.entry = flattener.NewBlock(nullptr, nullptr);
   std::vector<std::vector<ValueId>> arguments;
   for (const Instruction* parameter : entry.parameters()) {

@@ -4,6 +4,7 @@
 #include "absl/status/statusor.h"
 #include "hlo_run/check.h"
 #include "hlo_run/custom_calls.h"
+#include "plan/change_counter.h"
 #include "plan/graph.h"
 
 namespace hlo::plan {
@@ -18,6 +19,6 @@ struct FlattenOptions {
 // `custom_calls` are the user's. Returns Unimplemented for modules that the graph cannot represent, for
 // instance if inlining would produce too many nodes: the reference runs them.
 absl::StatusOr<Graph> Flatten(const CheckedModule& module, const CustomCalls* custom_calls,
-                              const FlattenOptions& options = {});
+                              const FlattenOptions& options, ChangeCounter& changes);
 
 }  // namespace hlo::plan

@@ -1,5 +1,6 @@
 #include "plan/rewrite/loop_state_dce.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace hlo::plan {
@@ -56,8 +57,14 @@ class LiveValues {
 
 }  // namespace
 
-void EliminateDeadLoopState(Graph& graph) {
+void EliminateDeadLoopState(Graph& graph, ChangeCounter& changes) {
   const LiveValues live(graph);
+  const bool has_dead = std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
+    return node.kind != Node::Kind::kOp && !std::all_of(node.results.begin(), node.results.end(),
+                                                        [&](ValueId v) { return live.Contains(v); });
+  });
+  // Dead values may depend on each other, so they are removed together.
+  if (!has_dead || !changes.Allow("loop_state_dce")) return;
   for (Node& node : graph.nodes) {
     if (node.kind == Node::Kind::kOp) continue;
     size_t kept = 0;

@@ -207,7 +207,7 @@ class RangeAnalysis {
 
 }  // namespace
 
-void FoldSelectsByRange(Graph& graph) {
+void FoldSelectsByRange(Graph& graph, ChangeCounter& changes) {
   if (std::none_of(graph.nodes.begin(), graph.nodes.end(),
                    [](const Node& node) { return node.kind == Node::Kind::kWhile; }))
     return;
@@ -216,7 +216,8 @@ void FoldSelectsByRange(Graph& graph) {
     if (!IsStaticOp(node) || node.has_effect || node.instruction->opcode() != Opcode::kSelect) continue;
     Value& selection = graph.values[node.results[0]];
     const Range choice = ranges.RangeAt(node.operands[0], node.block);
-    if (selection.shape.IsScalar() && choice.low == choice.high)
+    if (selection.shape.IsScalar() && choice.low == choice.high &&
+        changes.Allow("range_analysis", node.instruction->name()))
       selection.replaced_by = node.operands[choice.low == 1 ? 1 : 2];
   }
   ResolveAll(graph);

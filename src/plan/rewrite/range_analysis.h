@@ -2,11 +2,12 @@
 // Range analysis of integers. For instance, a counter that starts at 0 and counts up to a limit is never
 // negative, which decides the wrap-around selects that frameworks emit for every index.
 
+#include "plan/change_counter.h"
 #include "plan/graph.h"
 
 namespace hlo::plan {
 
 // Replaces scalar selects whose predicate has a known value by the selected operand.
-void FoldSelectsByRange(Graph& graph);
+void FoldSelectsByRange(Graph& graph, ChangeCounter& changes);
 
 }  // namespace hlo::plan

@@ -11,13 +11,14 @@ namespace {
 
 class SliceSinker {
  public:
-  explicit SliceSinker(Graph& graph) : graph_(graph), uses_(graph) {}
+  SliceSinker(Graph& graph, ChangeCounter& changes) : graph_(graph), changes_(changes), uses_(graph) {}
 
   void Sink(Node& conditional) {
     const size_t count = conditional.results.size();
     for (size_t i = 0; i < count; ++i) {
       const std::vector<Uses::Use>& uses = uses_.of(conditional.results[i]);
       if (!AreAllSmallSlices(conditional.results[i], uses)) continue;
+      if (!changes_.Allow("sink_slices", conditional.instruction->name())) return;
       for (const Uses::Use& use : uses) MoveIntoBranches(*use.node, i, conditional);
     }
   }
@@ -51,18 +52,19 @@ class SliceSinker {
   }
 
   Graph& graph_;
+  ChangeCounter& changes_;
   const Uses uses_;
 };
 
 }  // namespace
 
-void SinkSlices(Graph& graph) {
+void SinkSlices(Graph& graph, ChangeCounter& changes) {
   std::vector<Node*> conditionals;
   for (Node& node : graph.nodes) {
     if (node.kind == Node::Kind::kConditional) conditionals.push_back(&node);
   }
   if (conditionals.empty()) return;
-  SliceSinker slicer(graph);
+  SliceSinker slicer(graph, changes);
   for (Node* node : conditionals) slicer.Sink(*node);
   ResolveAll(graph);
 }

@@ -32,7 +32,8 @@ bool KeepsOrder(IntList permutation, const DotSide& side) {
 
 class TransposeFolder {
  public:
-  TransposeFolder(const Module& module, Graph& graph) : module_(module), graph_(graph) {}
+  TransposeFolder(const Module& module, Graph& graph, ChangeCounter& changes)
+      : module_(module), graph_(graph), changes_(changes) {}
 
   void Fold(Node& node) {
     const Instruction& dot = *node.instruction;
@@ -41,11 +42,11 @@ class TransposeFolder {
                                             dot.Get<attr::lhs_contracting_dims>()},
                                     DotSide{node.operands[1], dot.operand(1), dot.Get<attr::rhs_batch_dims>(),
                                             dot.Get<attr::rhs_contracting_dims>()}};
-    bool changes = false;
+    bool folds = false;
     for (DotSide& side : sides) {
-      while (FoldTranspose(&side)) changes = true;
+      while (FoldTranspose(&side)) folds = true;
     }
-    if (!changes) return;
+    if (!folds || !changes_.Allow("transpose_folding", dot.name())) return;
     node.operands = {sides[0].value, sides[1].value};
     node.instruction = WithSides(dot, sides);
     if (node.shown == &dot) node.shown = node.instruction;
@@ -90,13 +91,14 @@ class TransposeFolder {
 
   const Module& module_;
   Graph& graph_;
+  ChangeCounter& changes_;
   Computation* computation_ = nullptr;
 };
 
 }  // namespace
 
-void FoldTransposes(const Module& module, Graph& graph) {
-  TransposeFolder folder(module, graph);
+void FoldTransposes(const Module& module, Graph& graph, ChangeCounter& changes) {
+  TransposeFolder folder(module, graph, changes);
   for (Node& node : graph.nodes) {
     if (node.kind == Node::Kind::kOp) folder.Fold(node);
   }

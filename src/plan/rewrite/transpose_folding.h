@@ -2,12 +2,13 @@
 // Folds transposes into dots, which can read their operands in any order of dimensions.
 
 #include "hlo_run/module.h"
+#include "plan/change_counter.h"
 #include "plan/graph.h"
 
 namespace hlo::plan {
 
 // Replaces transposed operands of dots by the transposes' operands if the dimensions of the result keep their
 // order. The new instructions keep their names and are owned by graph.rewritten.
-void FoldTransposes(const Module& module, Graph& graph);
+void FoldTransposes(const Module& module, Graph& graph, ChangeCounter& changes);
 
 }  // namespace hlo::plan

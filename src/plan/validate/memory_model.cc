@@ -77,7 +77,7 @@ absl::Status MemoryModel::CheckBuffers() const {
       const Buffer& taken = plan_.buffers[buffer.donor];
       if (buffer.kind != Buffer::Kind::kOwn || taken.kind != Buffer::Kind::kParameter ||
           taken.byte_count != buffer.byte_count)
-        return absl::InternalError(fmt::format("b{} cannot take the memory of b{}", slot, buffer.donor));
+        return absl::InternalError(fmt::format("b{} cannot reuse the memory of b{}", slot, buffer.donor));
     }
     if (!IsInArena(static_cast<Slot>(slot))) continue;
     const Region region = RegionOf(static_cast<Slot>(slot));
@@ -90,13 +90,13 @@ absl::Status MemoryModel::CheckBuffers() const {
       const bool can_move = (buffer.kind == Buffer::Kind::kArena || buffer.kind == Buffer::Kind::kOwn) &&
                             buffer.donor < 0 && !buffer.is_result;
       if (!can_move)
-        return absl::InternalError(fmt::format("b{} cannot change places with another buffer", members[i]));
+        return absl::InternalError(fmt::format("b{} cannot be exchanged with another buffer", members[i]));
       for (size_t j = 0; j < i; ++j) {
         const Buffer& other = plan_.buffers[members[j]];
         const Region a = RegionOf(members[i]), b = RegionOf(members[j]);
         const bool apart = buffer.kind == Buffer::Kind::kOwn || a.end <= b.begin || b.end <= a.begin;
         if (buffer.kind != other.kind || buffer.byte_count != other.byte_count || !apart)
-          return absl::InternalError(fmt::format("b{} and b{} cannot change places", members[j], members[i]));
+          return absl::InternalError(fmt::format("b{} and b{} cannot be exchanged", members[j], members[i]));
       }
     }
   }

@@ -362,6 +362,29 @@ TEST_F(Cli, PassesAreListedAndCanBeDisabled) {
   EXPECT_HAS(required.err, "the pass 'flatten' cannot be disabled");
 }
 
+TEST_F(Cli, PassesStopAfterALimitOfChanges) {
+  const std::string file =
+      Write("m.hlo",
+            "HloModule m\nENTRY e {\n  x = f32[64] parameter(0)\n  n = f32[64] negate(x)\n"
+            "  s = f32[64] sine(n)\n  ROOT r = f32[64] add(s, x)\n}\n");
+  const std::string none = Run("plan --pass-limit 0 " + file).out;
+  EXPECT_HAS(none, "loop 'n'");
+  EXPECT_HAS(none, "loop 's'");
+  EXPECT_HAS(none, "changes 0\n");
+  const std::string one = Run("plan --pass-limit 1 " + file).out;
+  EXPECT_HAS(one, "loop 'n'");
+  EXPECT_EQ(one.find("loop 's'"), std::string::npos);
+  EXPECT_HAS(one, "changes 1; the last one is loop_fusion of 's'\n");
+  const std::string two = Run("plan --pass-limit 2 " + file).out;
+  EXPECT_EQ(two.find("loop 'n'"), std::string::npos);
+  EXPECT_HAS(two, "changes 2; the last one is loop_fusion of 'n'\n");
+  // The planner validates the plan of every limit, and the results are the same.
+  const std::string result = Run("run --random 1 " + file).out;
+  for (int limit = 0; limit < 6; ++limit)
+    EXPECT_EQ(Run("run --random 1 --pass-limit " + std::to_string(limit) + " " + file).out, result);
+  EXPECT_EQ(Run("plan --pass-limit -1 " + file).status, 2);
+}
+
 TEST_F(Cli, HelpManualAndCompletionComeFromTheSameFlags) {
   const Outcome help = Run("run --help");
   EXPECT_EQ(help.status, 0);

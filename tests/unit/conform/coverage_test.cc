@@ -1,5 +1,5 @@
-// Tests `hlo-run ops --coverage`: operations listed as evaluated can be evaluated, and tests/README.md contains
-// the summary.
+// Tests `hlo-run ops --coverage`: operations listed as evaluated can be evaluated, and tests/README.md
+// contains the summary.
 
 #include "conform/coverage.h"
 
