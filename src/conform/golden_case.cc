@@ -15,7 +15,7 @@
 namespace hlo::conform {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 bool Exists(const std::string& path) {
   struct stat info;
