@@ -1,0 +1,100 @@
+#include "debug/selection.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <regex>
+#include <utility>
+
+#include "base/status.h"
+#include "fmt/format.h"
+#include "hlo_run/opcode.h"
+
+namespace hlo::debug {
+namespace {
+
+absl::StatusOr<std::optional<std::regex>> Pattern(std::string_view flag, const std::string& text) {
+  if (text.empty()) return std::optional<std::regex>();
+  try {
+    return std::optional<std::regex>(std::regex(text, std::regex::ECMAScript | std::regex::optimize));
+  } catch (const std::regex_error&) {
+    return absl::InvalidArgumentError(fmt::format("--{}: '{}' is no regular expression", flag, text));
+  }
+}
+
+bool IsFound(std::string_view text, const std::optional<std::regex>& pattern) {
+  return !pattern || std::regex_search(text.begin(), text.end(), *pattern);
+}
+
+// True if `path` is `wanted` or ends in a slash and `wanted`.
+bool IsFile(std::string_view path, std::string_view wanted) {
+  if (!path.ends_with(wanted)) return false;
+  return path.size() == wanted.size() || path[path.size() - wanted.size() - 1] == '/';
+}
+
+SourcePlace ParsePlace(std::string_view text) {
+  const size_t colon = text.rfind(':');
+  int64_t line = 0;
+  if (colon == std::string_view::npos) return {text, 0};
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data() + colon + 1, end, line);
+  if (error != std::errc() || stop != end) return {text, 0};
+  return {text.substr(0, colon), line};
+}
+
+absl::StatusOr<std::vector<Opcode>> Opcodes(const std::vector<std::string>& texts) {
+  std::vector<Opcode> opcodes;
+  for (const std::string& text : texts) {
+    const std::optional<Opcode> opcode = ParseOpcode(text);
+    if (!opcode) return absl::InvalidArgumentError(fmt::format("--opcode: there is no opcode '{}'", text));
+    opcodes.push_back(*opcode);
+  }
+  return opcodes;
+}
+
+}  // namespace
+
+SourcePlace PlaceOf(const Instruction& instruction) {
+  const Metadata* metadata = instruction.Get<attr::metadata>();
+  if (metadata == nullptr) return {};
+  if (!metadata->source_file.empty()) return {metadata->source_file, metadata->source_line};
+  // Identifiers of the tables count from 1; 0 means none.
+  const SourceTables& tables = instruction.parent()->module()->header().tables;
+  const auto at = [](const auto& table, int32_t id) {
+    return id >= 1 && static_cast<size_t>(id) <= table.size() ? &table[static_cast<size_t>(id) - 1] : nullptr;
+  };
+  const StackFrame* frame = at(tables.stack_frames, metadata->stack_frame_id);
+  const FileLocation* location =
+      frame == nullptr ? nullptr : at(tables.file_locations, frame->file_location_id);
+  const std::string_view* file =
+      location == nullptr ? nullptr : at(tables.file_names, location->file_name_id);
+  return file == nullptr ? SourcePlace() : SourcePlace{*file, location->line};
+}
+
+absl::StatusOr<absl::flat_hash_set<const Instruction*>> Select(const Module& module,
+                                                               const SelectionOptions& options) {
+  HLO_ASSIGN_OR_RETURN(const std::optional<std::regex> match, Pattern("match", options.match));
+  HLO_ASSIGN_OR_RETURN(const std::optional<std::regex> op_name, Pattern("op-name", options.op_name));
+  HLO_ASSIGN_OR_RETURN(const std::vector<Opcode> opcodes, Opcodes(options.opcodes));
+  const SourcePlace wanted = ParsePlace(options.source);
+  const auto is_selected = [&](const Instruction& instruction) {
+    if (!IsFound(instruction.name(), match)) return false;
+    if (!opcodes.empty() && std::find(opcodes.begin(), opcodes.end(), instruction.opcode()) == opcodes.end())
+      return false;
+    const Metadata* metadata = instruction.Get<attr::metadata>();
+    if (!IsFound(metadata == nullptr ? std::string_view() : metadata->op_name, op_name)) return false;
+    if (options.source.empty()) return true;
+    const SourcePlace place = PlaceOf(instruction);
+    return IsFile(place.file, wanted.file) && (wanted.line == 0 || wanted.line == place.line);
+  };
+  absl::flat_hash_set<const Instruction*> selected;
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      if (is_selected(*instruction)) selected.insert(instruction);
+    }
+  }
+  if (!selected.empty()) return selected;
+  return absl::InvalidArgumentError("no instruction of the module is selected");
+}
+
+}  // namespace hlo::debug

@@ -1,0 +1,36 @@
+#pragma once
+// Selects instructions of a module by name, opcode and metadata.
+
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "hlo_run/module.h"
+
+namespace hlo::debug {
+
+// An instruction is selected if it satisfies every criterion that is not empty.
+struct SelectionOptions {
+  std::string match;                 // A regular expression that is found in the name.
+  std::vector<std::string> opcodes;  // Texts of opcodes.
+  std::string op_name;               // A regular expression that is found in the metadata's op_name.
+  std::string source;                // FILE or FILE:LINE of the metadata; FILE may lack leading folders.
+
+  bool empty() const { return match.empty() && opcodes.empty() && op_name.empty() && source.empty(); }
+};
+
+// A place in a source file: the file and the line, 0 if unknown.
+struct SourcePlace {
+  std::string_view file;
+  int64_t line = 0;
+};
+// Returns the place that the metadata of an instruction states, directly or by its innermost stack frame.
+SourcePlace PlaceOf(const Instruction& instruction);
+
+// Returns the selected instructions of all computations. Returns InvalidArgument for a wrong criterion and
+// if no instruction is selected.
+absl::StatusOr<absl::flat_hash_set<const Instruction*>> Select(const Module& module,
+                                                               const SelectionOptions& options);
+
+}  // namespace hlo::debug
