@@ -24,6 +24,13 @@ struct RunningLoop {
   std::optional<int64_t> trip_count;  ///< Empty if the engine does not know it.
 };
 
+/// An array that a step holds in memory: a leaf of an instruction's result.
+struct StepValue {
+  const Instruction* instruction = nullptr;
+  int64_t leaf = 0;  ///< Counts the leaves of the result, tokens included, in order.
+  Literal value;     ///< May view the engine's memory; it is then valid until the observer returns.
+};
+
 /// One execution of one instruction. Values are fetched lazily, so a device copy is made only if an observer
 /// asks for it.
 class StepView {
@@ -44,6 +51,10 @@ class StepView {
   virtual absl::StatusOr<Literal> Operand(int64_t i) const = 0;
   /// Returns the result; valid after the step.
   virtual absl::StatusOr<Literal> Result() const = 0;
+  /// Return the arrays that the step reads, and after the step those that it has written. A step of a fused
+  /// plan has no others in memory. Arguments and constants may be missing from the reads.
+  virtual std::vector<StepValue> Reads() const { return {}; }
+  virtual std::vector<StepValue> Writes() const { return {}; }
 };
 
 /// Receives the steps of a run.
@@ -55,9 +66,10 @@ class Observer {
   /// If true, the observer sees every step in a loop. Otherwise an engine may report the loop as one step,
   /// repeatedly while it runs.
   virtual bool needs_inner_steps() const { return true; }
-  /// Called around every instruction of computations that run instruction by instruction. Computations
-  /// applied to scalars, such as a reduce's, are part of their caller's step. A status other than OK stops
-  /// the run and is returned.
+  /// If true, the reference reports the instructions of computations that it applies to scalars, such as a
+  /// reduce's, for every element. Otherwise they are part of their caller's step, as in other engines.
+  virtual bool needs_scalar_steps() const { return false; }
+  /// Called around every instruction. A status other than OK stops the run and is returned.
   virtual absl::Status BeforeStep(const StepView& /*step*/) { return absl::OkStatus(); }
   virtual absl::Status AfterStep(const StepView& /*step*/) { return absl::OkStatus(); }
   /// Called once at the end of the run with its status.

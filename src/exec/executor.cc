@@ -145,13 +145,15 @@ absl::StatusOr<Literal> Executor::TakeResults() {
 absl::Status Executor::RunSteps(const std::vector<plan::Step>& steps) {
   Observer* observer = options_->observer;
   const auto loops = [this] { return loops_; };
+  const auto view_of_slot = [this](Slot slot, const Shape& shape) { return ViewOf(slot, shape); };
+  const ReadSlot read(view_of_slot);
   for (const plan::Step& step : steps) {
     HLO_RETURN_IF_ERROR(limits_.Take());
     if (observer == nullptr) {
       HLO_RETURN_IF_ERROR(RunStep(step));
       continue;
     }
-    const PlanStepView view(plan_, step, plan::KernelName(step), depth_, loops);
+    const PlanStepView view(plan_, step, plan::KernelName(step), depth_, loops, &read);
     HLO_RETURN_IF_ERROR(observer->BeforeStep(view));
     ++depth_;
     HLO_RETURN_IF_ERROR(RunStep(step));
@@ -342,6 +344,11 @@ void Executor::MoveBytes(const std::vector<Move>& moves) {
     std::memcpy(pointers_[move.to], at, count);
     at += count;
   }
+}
+
+Literal Executor::ViewOf(Slot slot, const Shape& shape) const {
+  if (IsLiteral(slot)) return literals_[slot];
+  return Literal::FromBuffer(shape, Buffer::Wrap(pointers_[slot], *DenseByteCount(shape), [] {}));
 }
 
 // Copies values in the arena.

@@ -45,6 +45,8 @@ class Executor {
   absl::Status RunMoves(const std::vector<plan::Move>& moves);
   bool IsInPlace(const plan::Move& move) const;
   void MoveBytes(const std::vector<plan::Move>& moves);
+  // Returns a literal that views the memory of a slot.
+  Literal ViewOf(plan::Slot slot, const Shape& shape) const;
   absl::StatusOr<Literal> LiteralIn(plan::Slot slot, const Shape& shape);
   bool IsLiteral(plan::Slot slot) const { return plan_.buffers[slot].kind == plan::Buffer::Kind::kLiteral; }
   absl::StatusOr<Literal> OperandLiteral(const Shape& shape, const plan::ReferenceStep& step, size_t* leaf);

@@ -1,5 +1,6 @@
 #include "reference/evaluator.h"
 
+#include <functional>
 #include <utility>
 
 #include "base/check.h"
@@ -28,8 +29,36 @@ class Evaluator::View : public StepView {
     return value;
   }
   absl::StatusOr<Literal> Result() const override { return frame_.values[step_.slot]; }
+  std::vector<StepValue> Reads() const override {
+    std::vector<StepValue> reads;
+    for (int32_t i = 0; i < step_.use_count; ++i) {
+      const int32_t slot = frame_.program.uses[step_.first_use + i].slot;
+      AddLeaves(*frame_.program.computation->instructions()[slot], frame_.values[slot], reads);
+    }
+    return reads;
+  }
+  std::vector<StepValue> Writes() const override {
+    std::vector<StepValue> writes;
+    AddLeaves(instruction(), frame_.values[step_.slot], writes);
+    return writes;
+  }
 
  private:
+  static void AddLeaves(const Instruction& instruction, const Literal& value,
+                        std::vector<StepValue>& leaves) {
+    int64_t leaf = 0;
+    const std::function<void(const Literal&)> add = [&](const Literal& part) {
+      if (part.shape().IsTuple()) {
+        for (const Literal& element : part.elements()) add(element);
+      } else if (part.shape().IsArray()) {
+        leaves.push_back({&instruction, leaf++, part});
+      } else {
+        ++leaf;
+      }
+    };
+    add(value);
+  }
+
   const Frame& frame_;
   const Step& step_;
   int64_t depth_;

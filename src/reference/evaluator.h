@@ -22,6 +22,9 @@ class Evaluator : public Caller {
 
   absl::StatusOr<Literal> Call(const Computation& computation, absl::Span<Literal> arguments) override;
   bool emulates_dot_algorithms() const override { return options_.emulate_dot_algorithms; }
+  bool observes_scalars() const override {
+    return options_.observer != nullptr && options_.observer->needs_scalar_steps();
+  }
   std::array<uint64_t, 2> AdvanceCounter(int64_t delta) override;
   uint64_t seed() const override { return options_.seed; }
   Host* host() const override { return options_.host; }

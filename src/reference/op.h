@@ -29,6 +29,9 @@ class Caller {
   // True if dots emulate their `algorithm=`.
   virtual bool emulates_dot_algorithms() const = 0;
 
+  // True if an observer sees each instruction of computations that are applied to scalars.
+  virtual bool observes_scalars() const { return false; }
+
   // AdvanceCounter adds `delta` to the run's random number counter and returns its previous value, low half
   // first.
   virtual std::array<uint64_t, 2> AdvanceCounter(int64_t delta) = 0;

@@ -119,8 +119,9 @@ absl::StatusOr<Literal> Reduce(OpContext& context) {
   const Computation& to_apply = *context.instruction.Get<attr::to_apply>();
   const Reduced reduced = Split(arrays[0], context.instruction.operand(0)->shape().LayoutOrDefault(),
                                 context.instruction.Get<attr::dimensions>());
-  if (count == 1 && IsFloat(arrays[0].type()) && IsFloat(inits[0].type()) && IsSumOfParameters(to_apply))
-    return ReduceSum(context, reduced);
+  const bool is_float_sum =
+      count == 1 && IsFloat(arrays[0].type()) && IsFloat(inits[0].type()) && IsSumOfParameters(to_apply);
+  if (is_float_sum && !context.caller.observes_scalars()) return ReduceSum(context, reduced);
 
   HLO_ASSIGN_OR_RETURN(const auto function, ScalarFunction::Make(to_apply, context.caller));
   HLO_ASSIGN_OR_RETURN(std::vector<Literal> results, CreateResults(context.shape()));

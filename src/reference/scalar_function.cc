@@ -182,7 +182,8 @@ absl::StatusOr<std::unique_ptr<ScalarFunction>> ScalarFunction::Make(const Compu
                       computation.name(), parameter->name(), ToString(parameter->shape())));
   }
   Flattener flattener;
-  if (flattener.Flatten(computation)) return std::make_unique<RegisterFunction>(flattener.Take());
+  if (!caller.observes_scalars() && flattener.Flatten(computation))
+    return std::make_unique<RegisterFunction>(flattener.Take());
   return std::make_unique<CalledFunction>(computation, caller);
 }
 

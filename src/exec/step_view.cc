@@ -1,0 +1,105 @@
+#include "exec/step_view.h"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <utility>
+
+#include "base/status.h"
+#include "fmt/format.h"
+#include "plan/visit.h"
+
+namespace hlo::exec {
+namespace {
+
+using plan::Node;
+using plan::ValueId;
+
+int64_t LeafCount(const Shape& shape) {
+  if (!shape.IsTuple()) return 1;
+  int64_t count = 0;
+  for (const Shape& element : shape.elements()) count += LeafCount(element);
+  return count;
+}
+
+// Returns the instruction that computes a value, with the number of the value among its leaves.
+StepValue OriginOf(const plan::Graph& graph, ValueId value) {
+  const Node* node = graph.values[value].node;
+  if (node == nullptr) return {};
+  const auto result = std::find(node->results.begin(), node->results.end(), value);
+  return {node->instruction, result - node->results.begin(), {}};
+}
+
+}  // namespace
+
+// The values of the slots are in the order of VisitSlots. Control flow has no values of its own: its steps
+// write them.
+std::vector<StepValue> PlanStepView::Values(bool written) const {
+  std::vector<StepValue> values;
+  if (read_ == nullptr) return values;
+  size_t number = 0;
+  plan::VisitSlots(step_, [&](plan::Slot slot, bool is_write) {
+    const ValueId value = step_.values[number++];
+    if (is_write != written || value == plan::kNoValue) return;
+    StepValue found = OriginOf(plan_.graph, value);
+    if (found.instruction == nullptr) return;
+    const bool is_known = std::any_of(values.begin(), values.end(), [&](const StepValue& other) {
+      return other.instruction == found.instruction && other.leaf == found.leaf;
+    });
+    if (is_known) return;
+    found.value = (*read_)(slot, plan_.graph.values[value].shape);
+    values.push_back(std::move(found));
+  });
+  return values;
+}
+
+absl::StatusOr<Literal> PlanStepView::CopyOf(ValueId value) const {
+  if (value == plan::kNoValue) return Literal::Token();
+  if (const Literal* constant = plan_.graph.values[value].constant) return *constant;
+  if (read_ != nullptr) {
+    size_t number = 0;
+    Literal found;
+    plan::VisitSlots(step_, [&](plan::Slot slot, bool) {
+      if (step_.values[number++] == value) found = (*read_)(slot, plan_.graph.values[value].shape);
+    });
+    if (found.shape().IsValid()) {
+      HLO_ASSIGN_OR_RETURN(Literal copy, Literal::Create(found.shape()));
+      std::memcpy(copy.mutable_data(), found.data(), found.byte_count());
+      return copy;
+    }
+  }
+  return absl::UnimplementedError("the fast engine does not keep the values of single instructions");
+}
+
+absl::StatusOr<Literal> PlanStepView::Assemble(const Shape& shape, const std::vector<ValueId>& leaves,
+                                               size_t* leaf) const {
+  if (!shape.IsTuple()) {
+    const ValueId value = *leaf < leaves.size() ? plan_.graph.Resolve(leaves[*leaf]) : plan::kNoValue;
+    ++*leaf;
+    return CopyOf(value);
+  }
+  std::vector<Literal> elements;
+  for (const Shape& element : shape.elements()) {
+    HLO_ASSIGN_OR_RETURN(Literal value, Assemble(element, leaves, leaf));
+    elements.push_back(std::move(value));
+  }
+  return Literal::Tuple(std::move(elements));
+}
+
+absl::StatusOr<Literal> PlanStepView::Operand(int64_t i) const {
+  if (step_.node == nullptr || step_.node->instruction != step_.instruction)
+    return absl::UnimplementedError("the step has no single instruction");
+  int64_t first = 0;
+  for (int64_t k = 0; k < i; ++k) first += LeafCount(step_.instruction->operand(k)->shape());
+  auto leaf = static_cast<size_t>(first);
+  return Assemble(step_.instruction->operand(i)->shape(), step_.node->operands, &leaf);
+}
+
+absl::StatusOr<Literal> PlanStepView::Result() const {
+  if (step_.node == nullptr || step_.node->instruction != step_.instruction)
+    return absl::UnimplementedError("the step has no single instruction");
+  size_t leaf = 0;
+  return Assemble(step_.instruction->shape(), step_.node->results, &leaf);
+}
+
+}  // namespace hlo::exec
