@@ -17,6 +17,8 @@
 #include "cli/limit_loops.h"
 #include "cli/output_names.h"
 #include "cli/value_text.h"
+#include "debug/births.h"
+#include "debug/cross_check.h"
 #include "fmt/format.h"
 #include "hlo_run/compare.h"
 #include "hlo_run/custom_calls.h"
@@ -38,6 +40,8 @@ struct RunOptions {
   bool timing = false;
   bool fail_on_nan = false;
   bool full = false, summary = false;
+  bool cross_check = false;
+  std::string write_case;
   int64_t repeat = 1;
   int64_t while_limit = -1;  // -1 means no limit.
   EvaluateOptions evaluate;
@@ -88,11 +92,46 @@ bool HasNan(const Literal& value) {
   });
 }
 
+// Fails with the place of the first NaN in the result, and with the instructions that made it.
+void ReportNan(const RunOptions& options, const CheckedModule& module, const std::vector<Literal>& arguments,
+               EvaluateOptions evaluate, const std::string& file, FileResult& result) {
+  FileHost host(options.host);
+  evaluate.host = &host;
+  evaluate.observer = nullptr;
+  const absl::StatusOr<debug::BirthReport> report =
+      debug::FindBirths(module, arguments, options.engine.engine, evaluate, {});
+  std::string text = fmt::format("{}: error: the result holds a NaN", file);
+  if (report.ok() && !report->results.empty()) {
+    text += "\n" + debug::ToString(*report, module.module());
+    text.pop_back();
+    result.extra["births"] = debug::ToJson(*report);
+  }
+  result.Fail(Exit::kFailed, text);
+}
+
 // Returns the result as text, which is abbreviated on a terminal.
 std::string ResultText(const RunOptions& options, const Literal& value) {
   if (options.summary) return StatisticsText(value);
   const bool is_short = isatty(STDOUT_FILENO) != 0 && !options.full && !options.common.json;
   return (is_short ? SummarisedText(value) : ToString(value, {.shapes = true, .layouts = false})) + "\n";
+}
+
+// Runs both engines side by side instead of one.
+absl::Status CrossCheck(const RunOptions& options, const CheckedModule& module,
+                        const std::vector<Literal>& arguments, const EvaluateOptions& evaluate,
+                        FileResult& result) {
+  HLO_ASSIGN_OR_RETURN(const debug::CrossCheck check,
+                       debug::RunCrossCheck(module, arguments, evaluate, {.plan = options.engine.plan}));
+  result.text = debug::ToString(check);
+  result.extra["cross_check"] = debug::ToJson(check);
+  if (!check.first) return absl::OkStatus();
+  result.exit = std::max(result.exit, Exit::kFailed);
+  const std::string folder = options.write_case.empty() ? "cross-check-case" : options.write_case;
+  HLO_RETURN_IF_ERROR(debug::WriteCase(folder, module, arguments, check));
+  result.text +=
+      fmt::format("  {} written to {}; run it by hlo-run check {}\n",
+                  check.part.empty() ? "the module is" : "a case of this instruction is", folder, folder);
+  return absl::OkStatus();
 }
 
 void Run(const RunOptions& options, OutputNames* names, const std::string& file, FileResult& result) {
@@ -121,6 +160,12 @@ void Run(const RunOptions& options, OutputNames* names, const std::string& file,
   timing.plan_s = SecondsSince(start);
   absl::StatusOr<std::vector<Literal>> arguments = Arguments(options.inputs, loaded);
   if (!result.Accept(arguments.status(), file)) return;
+  if (options.cross_check) {
+    result.Accept(CrossCheck(options, module, *arguments, evaluate, result), file);
+    return;
+  }
+  // Sharing the arguments keeps them from being updated in place.
+  const std::vector<Literal> kept = options.fail_on_nan ? *arguments : std::vector<Literal>();
   ResetPeakMemoryUse();
   Report({.what = "running " + file});
   if (!options.timing) evaluate.observer = result.progress;
@@ -141,9 +186,7 @@ void Run(const RunOptions& options, OutputNames* names, const std::string& file,
   if (!output.empty() &&
       !result.Accept(WriteValue(output, InLayoutsOf(ResultShapeInMemory(module.module()), *value)), file))
     return;
-  if (options.fail_on_nan && HasNan(*value)) {
-    result.Fail(Exit::kFailed, fmt::format("{}: error: the result holds a NaN", file));
-  }
+  if (options.fail_on_nan && HasNan(*value)) ReportNan(options, module, kept, evaluate, file, result);
   if (options.timing) {
     result.extra.update(Json{{"parse_s", loaded.seconds.parse},
                              {"check_s", loaded.seconds.check},
@@ -210,7 +253,19 @@ void AddRun(CLI::App& program, int& exit_status) {
           "--timing", [options](const std::string&) { options->timing = true; },
           "json: print seconds and peak bytes, a JSON line for each file")
       ->check(CLI::IsMember({"json"}));
-  command->add_flag("--fail-on-nan", options->fail_on_nan, "Exit status 1 when the result holds a NaN");
+  command->add_flag(
+      "--fail-on-nan", options->fail_on_nan,
+      "Exit status 1 when the result holds a NaN, with the place and the instruction that made it");
+  CLI::Option* cross_check = command->add_flag(
+      "--cross-check", options->cross_check,
+      "Run both engines side by side and report the first step that differs beyond rounding, "
+      "with its operands; exit status 1 if there is one");
+  command
+      ->add_option("--write-case", options->write_case,
+                   "With --cross-check, the folder of the case that shows the difference")
+      ->type_name("DIR")
+      ->needs(cross_check)
+      ->default_str("cross-check-case");
   command->add_flag("--dot-algorithms", options->evaluate.emulate_dot_algorithms,
                     "Let a dot split and round its operands as its algorithm= says");
   command

@@ -15,6 +15,8 @@ void AddStats(CLI::App& program, int& exit_status);
 void AddExtract(CLI::App& program, int& exit_status);
 void AddPlan(CLI::App& program, int& exit_status);
 void AddProfile(CLI::App& program, int& exit_status);
+void AddShadow(CLI::App& program, int& exit_status);
+void AddTrace(CLI::App& program, int& exit_status);
 void AddDevices(CLI::App& program, int& exit_status);
 void AddOps(CLI::App& program, int& exit_status);
 void AddExplain(CLI::App& program, int& exit_status);

@@ -50,7 +50,7 @@ int RunProgram(int argc, char** argv) {
       "hlo-run SUBCOMMAND --help tells more.");
   int exit_status = 0;
   for (auto add : {AddRun, AddVerify, AddPrint, AddCheck, AddExtract, AddInputs, AddStats, AddPlan,
-                   AddProfile, AddDevices, AddOps, AddExplain, AddDocs}) {
+                   AddProfile, AddTrace, AddShadow, AddDevices, AddOps, AddExplain, AddDocs}) {
     add(program, exit_status);
   }
   program.failure_message(UsageMessage);

@@ -1,0 +1,236 @@
+// Implements `trace`: values of instructions during a run, where NaNs and infinities are born, and what
+// narrower types could not store.
+
+#include <algorithm>
+
+#include "base/status.h"
+#include "cli/commands.h"
+#include "cli/flags.h"
+#include "cli/value_text.h"
+#include "debug/births.h"
+#include "debug/exposed_run.h"
+#include "debug/selection.h"
+#include "debug/trace.h"
+#include "fmt/format.h"
+#include "fmt/ranges.h"
+#include "io/npz.h"
+
+namespace hlo::cli {
+namespace {
+
+struct TraceFlags {
+  CommonOptions common;
+  InputOptions inputs;
+  EngineOptions engine;
+  CustomCallOptions custom_calls;
+  debug::SelectionOptions selection;
+  std::string iteration, output;
+  bool values = false, full = false, range = false;
+  debug::BirthOptions births{.nans = false, .infinities = false};
+  int64_t max_records = 1000;
+  EvaluateOptions evaluate;
+
+  bool finds_births() const { return births.nans || births.infinities; }
+};
+
+std::string RangeText(const Literal& value) {
+  std::string text;
+  for (const debug::NarrowRange& range : debug::NarrowRanges(value)) {
+    if (range.overflows + range.underflows + range.subnormals == 0) continue;
+    text += fmt::format("  as {}:", Name(range.type));
+    const auto add = [&](std::string_view what, int64_t count, int64_t first) {
+      if (count == 0) return;
+      text += fmt::format(" {} {}", count, what);
+      if (first >= 0)
+        text += fmt::format(" (first at {{{}}}: {})", fmt::join(debug::IndexOf(value, first), ","),
+                            debug::ElementText(value, first));
+    };
+    add("overflow", range.overflows, range.first_overflow);
+    add("underflow to 0", range.underflows, range.first_underflow);
+    add("subnormal", range.subnormals, -1);
+    text += "\n";
+  }
+  return text;
+}
+
+Json RangeJson(const Literal& value) {
+  Json types = Json::object();
+  for (const debug::NarrowRange& range : debug::NarrowRanges(value))
+    types[std::string(Name(range.type))] = Json{
+        {"overflows", range.overflows}, {"underflows", range.underflows}, {"subnormals", range.subnormals}};
+  return types;
+}
+
+// Collects the records of a run as text, as JSON and for an archive.
+class Records {
+ public:
+  explicit Records(const TraceFlags& flags) : flags_(flags) {}
+
+  absl::Status Add(const debug::TraceRecord& record) {
+    if (!flags_.output.empty()) HLO_RETURN_IF_ERROR(Keep(record));
+    const debug::Summary summary = debug::Summarize(record.value);
+    Json json = {{"key", debug::KeyOf(record)},
+                 {"instruction", record.instruction->name()},
+                 {"opcode", Name(record.instruction->opcode())},
+                 {"shape", ToString(record.value.shape())},
+                 {"kernel", record.kernel}};
+    json["loops"] = Json::array();
+    for (const RunningLoop& loop : record.loops)
+      json["loops"].push_back(Json{{"loop", loop.instruction->name()}, {"iteration", loop.iteration}});
+    json["summary"] = debug::ToJson(summary, record.value);
+    if (flags_.values) json["value"] = Json::parse(ToJson(record.value));
+    if (flags_.range) json["range"] = RangeJson(record.value);
+    json_.push_back(std::move(json));
+    const std::string range = flags_.range ? RangeText(record.value) : "";
+    if (flags_.range && range.empty()) return absl::OkStatus();
+    text_ += debug::HeadingOf(record) + "\n";
+    text_ += flags_.range ? range : fmt::format("  {}\n", debug::ToString(summary, record.value));
+    if (flags_.values)
+      text_ += "  " +
+               (flags_.full ? ToString(record.value, {.shapes = true, .layouts = false})
+                            : SummarisedText(record.value)) +
+               "\n";
+    return absl::OkStatus();
+  }
+
+  absl::Status Write() const {
+    std::vector<LiteralLeaf> arrays;
+    for (const auto& [key, value] : kept_) arrays.push_back({key, &value});
+    return io::WriteNpz(flags_.output, arrays);
+  }
+  const std::string& text() const { return text_; }
+  Json TakeJson() { return std::move(json_); }
+
+ private:
+  // The engine may change the memory of a record's value once it continues.
+  absl::Status Keep(const debug::TraceRecord& record) {
+    HLO_ASSIGN_OR_RETURN(Literal copy, Literal::Create(record.value.shape()));
+    std::copy_n(record.value.data(), record.value.byte_count(), copy.mutable_data());
+    for (int64_t d = 0; record.value.has_dynamic_sizes() && d < copy.rank(); ++d)
+      copy.set_dynamic_size(d, record.value.dynamic_size(d));
+    kept_.emplace_back(debug::KeyOf(record), std::move(copy));
+    return absl::OkStatus();
+  }
+
+  const TraceFlags& flags_;
+  std::string text_;
+  Json json_ = Json::array();
+  std::vector<std::pair<std::string, Literal>> kept_;
+};
+
+absl::Status TraceValues(const TraceFlags& flags, const CheckedModule& module,
+                         const std::vector<Literal>& arguments, FileResult& result) {
+  debug::TraceOptions options{.max_records = flags.max_records};
+  HLO_ASSIGN_OR_RETURN(options.selected, debug::Select(module.module(), flags.selection));
+  HLO_ASSIGN_OR_RETURN(options.iteration, debug::ParseIteration(flags.iteration));
+  Records records(flags);
+  HLO_ASSIGN_OR_RETURN(const debug::TraceOutcome outcome,
+                       debug::Trace(module, arguments, flags.engine.engine, flags.evaluate, options,
+                                    [&](const debug::TraceRecord& record) { return records.Add(record); }));
+  if (!flags.output.empty()) HLO_RETURN_IF_ERROR(records.Write());
+  result.text += records.text();
+  result.extra["records"] = records.TakeJson();
+  if (outcome.left_out > 0)
+    result.text += fmt::format("{} more records are left out (see --max-records)\n", outcome.left_out);
+  if (!outcome.missing.empty() && records.text().empty())
+    result.text += fmt::format(
+        "%{}{} did not run\n", outcome.missing.front()->name(),
+        outcome.missing.size() == 1 ? "" : fmt::format(" and {} others", outcome.missing.size() - 1));
+  return absl::OkStatus();
+}
+
+absl::Status TraceBirths(const TraceFlags& flags, const CheckedModule& module,
+                         const std::vector<Literal>& arguments, FileResult& result) {
+  HLO_ASSIGN_OR_RETURN(
+      const debug::BirthReport report,
+      debug::FindBirths(module, arguments, flags.engine.engine, flags.evaluate, flags.births));
+  result.extra["births"] = debug::ToJson(report);
+  const std::string text = debug::ToString(report, module.module());
+  result.text += text.empty() ? "no NaN or infinity is born\n" : text;
+  if (!report.births.empty()) result.exit = std::max(result.exit, Exit::kFailed);
+  return absl::OkStatus();
+}
+
+void Trace(const TraceFlags& flags, const std::string& file, FileResult& result) {
+  const LoadedModule loaded = Load(file, flags.common, LoadUntil::kChecked, Exit::kInvalid, result);
+  if (loaded.module == nullptr) return;
+  CustomCalls custom_calls;
+  if (!AddCustomCalls(flags.custom_calls, flags.common, custom_calls, result)) return;
+  TraceFlags local = flags;
+  if (!flags.custom_calls.empty()) local.evaluate.custom_calls = &custom_calls;
+  const absl::StatusOr<std::vector<Literal>> arguments = Arguments(flags.inputs, loaded);
+  if (!result.Accept(arguments.status(), file)) return;
+  const CheckedModule& module = loaded.checked.front();
+  if (flags.finds_births() && !result.Accept(TraceBirths(local, module, *arguments, result), file)) return;
+  if (!flags.finds_births() || !flags.selection.empty() || flags.range)
+    result.Accept(TraceValues(local, module, *arguments, result), file);
+}
+
+void AddSelectionFlags(CLI::App& command, debug::SelectionOptions& selection) {
+  command.add_option("--match", selection.match, "Instructions whose name this regular expression matches")
+      ->type_name("REGEX");
+  command.add_option("--opcode", selection.opcodes, "Instructions of this opcode; may be repeated")
+      ->type_name("OPCODE")
+      ->allow_extra_args(false);
+  command
+      .add_option("--op-name", selection.op_name,
+                  "Instructions whose metadata op_name this regular expression matches")
+      ->type_name("REGEX");
+  command.add_option("--source", selection.source, "Instructions that the metadata places there")
+      ->type_name("FILE[:LINE]");
+}
+
+}  // namespace
+
+void AddTrace(CLI::App& program, int& exit_status) {
+  auto flags = std::make_shared<TraceFlags>();
+  CLI::App* command = program.add_subcommand(
+      "trace", "Values of instructions during a run; where NaNs and infinities are born");
+  AddCommonFlags(*command, flags->common);
+  AddInputFlags(*command, flags->inputs);
+  AddElidedFlag(*command, flags->common.elided);
+  AddCustomCallFlags(*command, flags->custom_calls);
+  command->add_option("--engine", flags->engine.engine, "What evaluates: reference or fast")
+      ->transform(OneOf<Engine>({{"reference", Engine::kReference}, {"fast", Engine::kFast}}))
+      ->default_str("fast");
+  AddSelectionFlags(*command, flags->selection);
+  command
+      ->add_option("--iteration", flags->iteration,
+                   "Only this iteration of the innermost loop, from 1; 2.3 is iteration 3 in iteration 2 of "
+                   "the loop around it")
+      ->type_name("N");
+  command->add_flag("--values", flags->values, "Print the elements, too; large arrays are abbreviated");
+  command->add_flag("--full", flags->full, "With --values, print all elements of large arrays")
+      ->needs("--values");
+  command->add_option("-o,--output", flags->output, "Store the values in an archive")->type_name("FILE.npz");
+  command->add_option("--max-records", flags->max_records, "Most records to report")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_flag("--nans", flags->births.nans,
+                    "Find the instructions that make NaNs, and how these reach the results; exit status 1 if "
+                    "there are any");
+  command->add_flag("--infs", flags->births.infinities, "Likewise for infinities");
+  // --range asks for the report here, not for the range of random arguments.
+  command->remove_option(command->get_option("--range"));
+  command->add_flag("--range", flags->range,
+                    "Print what overflows or underflows if it were stored as bf16, f16 or f8");
+  command->add_option("--max-seconds", flags->evaluate.max_seconds, "Longest time for a run")
+      ->check(CLI::PositiveNumber);
+  command->footer(
+      "An instruction is traced if it satisfies all criteria; without any, all are. The fast engine runs "
+      "the\n"
+      "module with each instruction as a step of its own; what it does not compute alone, such as the\n"
+      "instructions of a reducer, is traced on the reference.\n"
+      "Examples:\n"
+      "  hlo-run trace m.hlo --random 1 --opcode dot\n"
+      "  hlo-run trace m.hlo --input args.npz --match 'add.*' --iteration 3 --output values.npz\n"
+      "  hlo-run trace m.hlo --input args.npz --nans");
+  command->callback([flags, &exit_status] {
+    if (!flags->output.empty() && flags->common.files.size() > 1)
+      throw CLI::ValidationError("--output", "takes a single input file");
+    exit_status = ForEachFile(
+        flags->common, [&](const std::string& file, FileResult& result) { Trace(*flags, file, result); });
+  });
+}
+
+}  // namespace hlo::cli

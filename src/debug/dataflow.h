@@ -1,0 +1,36 @@
+#pragma once
+// The way of values through calls, loops and tuples of a module.
+
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "hlo_run/module.h"
+
+namespace hlo::debug {
+
+// A leaf of an instruction's result.
+using LeafId = std::pair<const Instruction*, int64_t>;
+
+class Dataflow {
+ public:
+  explicit Dataflow(const Module& module);
+
+  // Returns the leaves from which control flow, calls, tuples and copies hand on this one: the operand of a
+  // tuple, the arguments of a parameter, the root of a fusion, and so on. Empty for other instructions.
+  std::vector<LeafId> Sources(const LeafId& leaf) const;
+
+  // Returns the calling instructions from the entry to the computation; the first caller counts.
+  std::vector<const Instruction*> CallStack(const Computation& computation) const;
+
+ private:
+  std::vector<LeafId> ArgumentsOf(const Instruction& parameter, int64_t leaf) const;
+
+  absl::flat_hash_map<const Computation*, std::vector<const Instruction*>> callers_;
+};
+
+// True if the opcode can make a NaN or an infinity from finite operands or a NaN from infinities; false for
+// those that only move values.
+bool CanMakeSpecials(Opcode opcode);
+
+}  // namespace hlo::debug

@@ -1,0 +1,337 @@
+#include "debug/shadow.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "base/deadline.h"
+#include "base/status.h"
+#include "debug/contributions.h"
+#include "debug/linear_rules.h"
+#include "debug/shadow_rules.h"
+#include "debug/shadow_trials.h"
+#include "debug/summary.h"
+#include "debug/wide_module.h"
+#include "fmt/format.h"
+#include "reference/apply.h"
+#include "reference/arguments.h"
+#include "reference/evaluator.h"
+#include "reference/program.h"
+#include "reference/supported.h"
+
+namespace hlo::debug {
+namespace {
+
+class ShadowEvaluator {
+ public:
+  ShadowEvaluator(const Module& module, const WideModule& wide, const EvaluateOptions& options,
+                  const ShadowHook& hook)
+      : wide_module_(wide),
+        hook_(hook),
+        computations_(Reachable(module)),
+        wide_computations_(Reachable(wide.module())),
+        effects_(computations_),
+        declared_caller_(computations_, options),
+        wide_caller_(wide_computations_, options) {}
+
+  absl::StatusOr<ShadowValue> Call(const Computation& computation, std::vector<ShadowValue> arguments) {
+    const reference::Program& program = ProgramOf(computation);
+    std::vector<ShadowValue> values(computation.instructions().size());
+    for (const reference::Step& step : program.steps) {
+      HLO_RETURN_IF_ERROR(Deadline::Check());
+      const Instruction& instruction = *step.instruction;
+      if (instruction.opcode() == Opcode::kParameter) {
+        values[static_cast<size_t>(step.slot)] =
+            arguments[static_cast<size_t>(instruction.Get<attr::number>())];
+        continue;
+      }
+      std::vector<ShadowValue> operands;
+      for (int32_t i = 0; i < step.use_count; ++i) {
+        const reference::Use& use = program.uses[static_cast<size_t>(step.first_use + i)];
+        ShadowValue& value = values[static_cast<size_t>(use.slot)];
+        operands.push_back(use.last ? std::exchange(value, ShadowValue()) : value);
+      }
+      absl::StatusOr<ShadowValue> value = Compute(instruction, std::move(operands));
+      if (!value.ok()) return is_located_ ? value.status() : Locate(value.status(), instruction);
+      values[static_cast<size_t>(step.slot)] = *std::move(value);
+    }
+    return std::move(values[static_cast<size_t>(computation.root()->index())]);
+  }
+
+  std::vector<InstructionError> TakeErrors() { return std::move(errors_); }
+  std::vector<ShadowDecision> TakeDecisions() { return std::move(decisions_); }
+  bool is_uncertain() const { return is_uncertain_; }
+
+ private:
+  static std::vector<const Computation*> Reachable(const Module& module) {
+    int64_t depth = 0;
+    return reference::CalledFrom(*module.entry(), &depth);
+  }
+  const reference::Program& ProgramOf(const Computation& computation) {
+    std::unique_ptr<reference::Program>& program = programs_[&computation];
+    if (program == nullptr)
+      program = std::make_unique<reference::Program>(reference::MakeProgram(computation, effects_));
+    return *program;
+  }
+  absl::Status Locate(const absl::Status& status, const Instruction& instruction) {
+    is_located_ = true;
+    return reference::Located(status, instruction);
+  }
+
+  absl::StatusOr<ShadowValue> Compute(const Instruction& instruction, std::vector<ShadowValue> operands);
+  absl::StatusOr<ShadowValue> While(const Instruction& loop, ShadowValue state);
+  absl::StatusOr<ShadowValue> Conditional(const Instruction& instruction, std::vector<ShadowValue> operands);
+  absl::StatusOr<ShadowValue> Evaluate(const Instruction& instruction, std::vector<ShadowValue> operands);
+
+  absl::Status Measure(const RuleContext& context, ShadowValue& result);
+  absl::Status MeasureLeaf(const RuleContext& context, const ShadowValue& leaf, const Literal& local);
+  InstructionError& ErrorOf(const Instruction& instruction);
+  void NoteDecision(const RuleContext& context);
+  void NoteControl(const Instruction& instruction, const ShadowValue& choice);
+
+  const WideModule& wide_module_;
+  const ShadowHook& hook_;
+  const std::vector<const Computation*> computations_, wide_computations_;
+  const reference::Effects effects_;
+  reference::Evaluator declared_caller_, wide_caller_;
+  absl::flat_hash_map<const Computation*, std::unique_ptr<reference::Program>> programs_;
+  absl::flat_hash_map<const Instruction*, size_t> error_of_, decision_of_;
+  std::vector<InstructionError> errors_;
+  std::vector<ShadowDecision> decisions_;
+  std::vector<RunningLoop> loops_;
+  bool is_located_ = false, is_uncertain_ = false;
+  TrialSigns signs_;
+};
+
+absl::StatusOr<ShadowValue> ShadowEvaluator::Compute(const Instruction& instruction,
+                                                     std::vector<ShadowValue> operands) {
+  switch (instruction.opcode()) {
+    case Opcode::kConstant:
+      return ExactShadow(*instruction.Get<attr::literal>());
+    case Opcode::kTuple: {
+      ShadowValue tuple;
+      tuple.is_tuple = true;
+      tuple.elements = std::move(operands);
+      return tuple;
+    }
+    case Opcode::kGetTupleElement:
+      if (!operands[0].is_tuple) break;
+      return std::move(operands[0].elements[static_cast<size_t>(instruction.Get<attr::index>())]);
+    case Opcode::kOptBarrier:
+    case Opcode::kDomain:
+    case Opcode::kAddDependency:
+      return std::move(operands[0]);
+    case Opcode::kCall:
+    case Opcode::kFusion:
+      return Call(*instruction.called_computations()[0], std::move(operands));
+    case Opcode::kWhile:
+      return While(instruction, std::move(operands[0]));
+    case Opcode::kConditional:
+      return Conditional(instruction, std::move(operands));
+    default:
+      break;
+  }
+  return Evaluate(instruction, std::move(operands));
+}
+
+absl::StatusOr<ShadowValue> ShadowEvaluator::While(const Instruction& loop, ShadowValue state) {
+  loops_.push_back({.instruction = &loop});
+  const size_t number = loops_.size() - 1;
+  while (true) {
+    HLO_ASSIGN_OR_RETURN(const ShadowValue predicate, Call(*loop.Get<attr::condition>(), {state}));
+    NoteControl(loop, predicate);
+    if (!*reinterpret_cast<const bool*>(predicate.declared.data())) break;
+    ++loops_[number].iteration;
+    std::vector<ShadowValue> arguments;
+    arguments.push_back(std::move(state));
+    HLO_ASSIGN_OR_RETURN(state, Call(*loop.Get<attr::body>(), std::move(arguments)));
+  }
+  loops_.pop_back();
+  return state;
+}
+
+absl::StatusOr<ShadowValue> ShadowEvaluator::Conditional(const Instruction& instruction,
+                                                         std::vector<ShadowValue> operands) {
+  const auto branches = instruction.called_computations();
+  const Literal& choice = operands[0].declared;
+  auto branch = static_cast<int64_t>(branches.size()) - 1;
+  if (IsPred(choice.type()))
+    branch = *reinterpret_cast<const bool*>(choice.data()) ? 0 : 1;
+  else if (choice.span<int32_t>()[0] >= 0)
+    branch = std::min<int64_t>(branch, choice.span<int32_t>()[0]);
+  NoteControl(instruction, operands[0]);
+  return Call(*branches[static_cast<size_t>(branch)], {std::move(operands[static_cast<size_t>(branch) + 1])});
+}
+
+absl::StatusOr<ShadowValue> ShadowEvaluator::Evaluate(const Instruction& instruction,
+                                                      std::vector<ShadowValue> operands) {
+  std::vector<Literal> declared_operands;
+  for (const ShadowValue& operand : operands) declared_operands.push_back(Declared(operand));
+  // A second reference to each literal prevents in-place updates.
+  const std::vector<Literal> held = declared_operands;
+  reference::OpContext op{instruction, absl::MakeSpan(declared_operands), declared_caller_};
+  HLO_ASSIGN_OR_RETURN(const Literal declared,
+                       reference::Apply(op, reference::Reference(instruction.opcode())));
+  RuleContext context{instruction, wide_module_.Of(instruction), operands, declared, declared_caller_,
+                      wide_caller_};
+  HLO_ASSIGN_OR_RETURN(ShadowValue result, ApplyRule(context));
+  if (!context.has_trials) HLO_RETURN_IF_ERROR(SetTrials(context, signs_, result));
+  is_uncertain_ = is_uncertain_ || context.is_uncertain;
+  if (context.decision.count > 0) NoteDecision(context);
+  HLO_RETURN_IF_ERROR(Measure(context, result));
+  if (hook_) HLO_RETURN_IF_ERROR(hook_({instruction, loops_, operands, result}));
+  return result;
+}
+
+InstructionError& ShadowEvaluator::ErrorOf(const Instruction& instruction) {
+  const auto [found, is_new] = error_of_.emplace(&instruction, errors_.size());
+  if (is_new) errors_.push_back({.instruction = &instruction});
+  return errors_[found->second];
+}
+
+// The instruction's own error is that of its result for the declared operands; the rest is inherited.
+absl::Status ShadowEvaluator::Measure(const RuleContext& context, ShadowValue& result) {
+  if (result.is_tuple || !result.is_float()) return absl::OkStatus();
+  InstructionError& error = ErrorOf(context.instruction);
+  ++error.executions;
+  error.is_anchored = error.is_anchored || context.is_anchored;
+  error.is_estimated = error.is_estimated || context.is_estimated;
+  if (MovesValues(context.instruction.opcode()) || context.is_anchored) return absl::OkStatus();
+  if (context.ill_condition.relative > error.relative_bound) {
+    error.relative_bound = context.ill_condition.relative;
+    error.condition = context.ill_condition.condition;
+    error.condition_index = IndexOf(result.declared, context.ill_condition.position);
+  }
+  bool all_exact = true;
+  std::vector<Literal> operands;
+  for (const ShadowValue& operand : context.operands) {
+    Literal value = Declared(operand);
+    if (operand.is_float()) {
+      HLO_ASSIGN_OR_RETURN(value, ToWide(operand.declared));
+    }
+    all_exact = all_exact && !operand.is_tuple && operand.is_exact();
+    operands.push_back(std::move(value));
+  }
+  if (all_exact) return MeasureLeaf(context, result, result.wide);
+  HLO_ASSIGN_OR_RETURN(const Literal local, ApplyWide(context, std::move(operands)));
+  return MeasureLeaf(context, result, local);
+}
+
+absl::Status ShadowEvaluator::MeasureLeaf(const RuleContext& context, const ShadowValue& leaf,
+                                          const Literal& local) {
+  if (leaf.wide.type() != ElementType::kF64) return absl::OkStatus();
+  const FloatPrecision precision = PrecisionOf(leaf.declared.type());
+  HLO_ASSIGN_OR_RETURN(const Literal declared, ToWide(leaf.declared));
+  InstructionError& error = ErrorOf(context.instruction);
+  int64_t worst = -1;
+  for (int64_t i = 0; i < declared.element_count(); ++i) {
+    const double wide = Doubles(leaf.wide)[i], value = Doubles(declared)[i], own = Doubles(local)[i];
+    if (!std::isfinite(wide) || !std::isfinite(value) || !std::isfinite(own)) continue;
+    const double bound = leaf.is_exact() ? 0 : Doubles(leaf.bound)[i];
+    if (value == wide && own == wide && bound == 0) continue;
+    const double ulp = UlpAt(precision, wide);
+    error.inherited = std::max(error.inherited, std::fabs(own - wide) / ulp);
+    error.added = std::max(error.added, std::fabs(value - own) / ulp);
+    error.bound = std::max(error.bound, bound / ulp);
+    const double total = std::fabs(value - wide) / ulp;
+    if (total <= error.total) continue;
+    error.total = total;
+    worst = i;
+  }
+  if (worst < 0) return absl::OkStatus();
+  error.index = IndexOf(leaf.declared, worst);
+  error.loops = loops_;
+  error.operands.clear();
+  for (size_t k = 0; k < context.operands.size(); ++k) {
+    if (context.operands[k].is_tuple) continue;
+    error.operands += (k == 0 ? "" : ", ") + ContributionText(context.instruction, static_cast<int64_t>(k),
+                                                              context.operands[k].declared, error.index);
+  }
+  return absl::OkStatus();
+}
+
+void ShadowEvaluator::NoteDecision(const RuleContext& context) {
+  const auto [found, is_new] = decision_of_.emplace(&context.instruction, decisions_.size());
+  if (is_new) {
+    ShadowDecision decision{.instruction = &context.instruction, .loops = loops_};
+    const bool is_tuple = context.declared.shape().IsTuple();
+    const Literal& declared = is_tuple ? context.declared.element(0) : context.declared;
+    decision.index = IndexOf(declared, context.decision.position);
+    decision.declared = ElementText(declared, context.decision.position);
+    for (size_t k = 0; k < context.operands.size(); ++k) {
+      decision.operands +=
+          (k == 0 ? "" : ", ") + ContributionText(context.instruction, static_cast<int64_t>(k),
+                                                  context.operands[k].declared, decision.index);
+    }
+    decisions_.push_back(std::move(decision));
+  }
+  decisions_[found->second].count += context.decision.count;
+}
+
+// A choice that the bounds leave open may differ in another evaluation.
+void ShadowEvaluator::NoteControl(const Instruction& instruction, const ShadowValue& choice) {
+  if (choice.is_exact()) return;
+  if (Doubles(choice.bound)[0] == 0) return;
+  is_uncertain_ = true;
+  const auto [found, is_new] = decision_of_.emplace(&instruction, decisions_.size());
+  if (is_new) {
+    decisions_.push_back({.instruction = &instruction,
+                          .declared = ElementText(choice.declared, 0),
+                          .loops = loops_,
+                          .is_control = true});
+  }
+  ++decisions_[found->second].count;
+}
+
+std::vector<const InstructionError*> Sorted(const ShadowReport& report, size_t count,
+                                            double (*key)(const InstructionError&)) {
+  std::vector<const InstructionError*> sorted;
+  for (const InstructionError& error : report.errors) {
+    if (key(error) > 0) sorted.push_back(&error);
+  }
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [&](const InstructionError* a, const InstructionError* b) { return key(*a) > key(*b); });
+  if (sorted.size() > count) sorted.resize(count);
+  return sorted;
+}
+
+}  // namespace
+
+absl::StatusOr<ShadowReport> RunShadow(const CheckedModule& module, const std::vector<Literal>& arguments,
+                                       const EvaluateOptions& options, const ShadowHook& hook) {
+  HLO_RETURN_IF_ERROR(CheckSupported(module, options));
+  HLO_RETURN_IF_ERROR(CheckArguments(*module.module().entry(), arguments));
+  HLO_ASSIGN_OR_RETURN(const std::unique_ptr<WideModule> wide, WideModule::Make(module.module()));
+  const Deadline deadline(options.max_seconds, options.cancel);
+  ShadowEvaluator evaluator(module.module(), *wide, options, hook);
+  std::vector<ShadowValue> values;
+  for (const Literal& argument : arguments) {
+    HLO_ASSIGN_OR_RETURN(ShadowValue value, ExactShadow(argument));
+    values.push_back(std::move(value));
+  }
+  ShadowReport report;
+  HLO_ASSIGN_OR_RETURN(report.result, evaluator.Call(*module.module().entry(), std::move(values)));
+  report.errors = evaluator.TakeErrors();
+  report.decisions = evaluator.TakeDecisions();
+  report.is_uncertain = evaluator.is_uncertain();
+  if (!report.is_uncertain) HLO_RETURN_IF_ERROR(TightenByTrials(report.result));
+  return report;
+}
+
+std::vector<const InstructionError*> WorstByAddedError(const ShadowReport& report, size_t count) {
+  return Sorted(report, count, [](const InstructionError& error) { return error.added; });
+}
+std::vector<const InstructionError*> WorstByTotalError(const ShadowReport& report, size_t count) {
+  return Sorted(report, count, [](const InstructionError& error) { return error.total; });
+}
+// Ill-conditioned: the relative error grows by more than 2^8.
+std::vector<const InstructionError*> WorstConditions(const ShadowReport& report, size_t count) {
+  constexpr double kIll = 256;
+  return Sorted(report, count, [](const InstructionError& error) {
+    return error.condition > kIll ? error.relative_bound : 0;
+  });
+}
+
+}  // namespace hlo::debug

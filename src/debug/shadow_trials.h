@@ -1,0 +1,29 @@
+#pragma once
+// Evaluations in which each instruction errs by its own bound, up or down.
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "debug/shadow_rules.h"
+
+namespace hlo::debug {
+
+// Signs that look random and are the same in every run.
+class TrialSigns {
+ public:
+  double Next() {
+    state_ = state_ * 6364136223846793005u + 1442695040888963407u;
+    return (state_ >> 63) != 0 ? -1 : 1;
+  }
+
+ private:
+  uint64_t state_ = 0x9e3779b97f4a7c15u;
+};
+
+// Sets the trials of a result from those of the operands and from the instruction's own error.
+absl::Status SetTrials(const RuleContext& context, TrialSigns& signs, ShadowValue& result);
+
+// Reduces the bounds of the leaves to a multiple of the largest distance of a trial.
+absl::Status TightenByTrials(ShadowValue& result);
+
+}  // namespace hlo::debug

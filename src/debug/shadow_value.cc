@@ -1,0 +1,106 @@
+#include "debug/shadow_value.h"
+
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
+#include <complex>
+
+#include "base/status.h"
+#include "reference/arrays.h"
+#include "types/dispatch.h"
+
+namespace hlo::debug {
+
+absl::StatusOr<ShadowValue> ExactShadow(const Literal& declared) {
+  ShadowValue value;
+  if (declared.shape().IsTuple()) {
+    value.is_tuple = true;
+    for (const Literal& element : declared.elements()) {
+      HLO_ASSIGN_OR_RETURN(ShadowValue shadow, ExactShadow(element));
+      value.elements.push_back(std::move(shadow));
+    }
+    return value;
+  }
+  value.declared = declared;
+  if (declared.shape().IsArray() && IsFloatOrComplex(declared.type())) {
+    HLO_ASSIGN_OR_RETURN(value.wide, ToWide(declared));
+  }
+  return value;
+}
+
+Literal Declared(const ShadowValue& value) {
+  if (!value.is_tuple) return value.declared;
+  std::vector<Literal> elements;
+  for (const ShadowValue& element : value.elements) elements.push_back(Declared(element));
+  return Literal::Tuple(std::move(elements));
+}
+
+std::vector<ShadowValue*> ShadowLeaves(ShadowValue& value) {
+  if (!value.is_tuple)
+    return value.declared.shape().IsArray() ? std::vector<ShadowValue*>{&value} : std::vector<ShadowValue*>();
+  std::vector<ShadowValue*> leaves;
+  for (ShadowValue& element : value.elements) {
+    const std::vector<ShadowValue*> inner = ShadowLeaves(element);
+    leaves.insert(leaves.end(), inner.begin(), inner.end());
+  }
+  return leaves;
+}
+
+FloatPrecision PrecisionOf(ElementType type) {
+  switch (ComponentType(type)) {
+    case ElementType::kF32:
+      return {FLT_EPSILON, FLT_MIN, FLT_MAX};
+    case ElementType::kF64:
+      return {DBL_EPSILON, DBL_MIN, DBL_MAX};
+    default:
+      break;
+  }
+  return DispatchType(type, []<ElementType kType>() -> FloatPrecision {
+    if constexpr (requires { Native<kType>::format(); }) {
+      const FloatFormat& format = Native<kType>::format();
+      return {std::ldexp(1.0, -format.mantissa_bits), std::ldexp(1.0, 1 - format.bias),
+              DecodeSmallFloat(format, format.max_code())};
+    } else {
+      return {1, 1, DBL_MAX};
+    }
+  });
+}
+
+double UlpAt(const FloatPrecision& precision, double value) {
+  const double magnitude = std::max(std::fabs(value), precision.least_normal);
+  int exponent = 0;
+  std::frexp(magnitude, &exponent);
+  return std::ldexp(precision.epsilon, exponent - 1);
+}
+
+bool IsFloatOrComplex(ElementType type) { return IsFloat(type) || IsComplex(type); }
+
+absl::StatusOr<Literal> F64Array(absl::Span<const int64_t> dims, double fill) {
+  HLO_ASSIGN_OR_RETURN(Literal array, Literal::Create(Shape::Array(ElementType::kF64, dims)));
+  std::fill_n(array.mutable_span<double>().data(), array.element_count(), fill);
+  return array;
+}
+
+absl::StatusOr<Literal> ToWide(const Literal& array) {
+  return reference::Widened(array, IsComplex(array.type()) ? ElementType::kC128 : ElementType::kF64);
+}
+
+absl::StatusOr<Literal> AbsoluteOf(const Literal& wide) {
+  HLO_ASSIGN_OR_RETURN(Literal result, F64Array(wide.dims()));
+  double* out = result.mutable_span<double>().data();
+  for (int64_t i = 0; i < wide.element_count(); ++i) {
+    out[i] = wide.type() == ElementType::kC128 ? std::abs(wide.span<std::complex<double>>()[i])
+                                               : std::fabs(wide.span<double>()[i]);
+  }
+  return result;
+}
+
+absl::Span<const double> Doubles(const Literal& array) { return array.span<double>(); }
+absl::Span<double> MutableDoubles(Literal& array) { return array.mutable_span<double>(); }
+
+absl::StatusOr<Literal> BoundOf(const ShadowValue& value) {
+  if (!value.is_exact()) return value.bound;
+  return F64Array(value.declared.dims());
+}
+
+}  // namespace hlo::debug

@@ -1,0 +1,61 @@
+#pragma once
+// Values that carry a wider copy of themselves and a bound of their error.
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "hlo_run/literal.h"
+
+namespace hlo::debug {
+
+// A value of a module that is evaluated in its declared precision and in a wider one.
+struct ShadowValue {
+  Literal declared;  // An array or a token; invalid for a tuple.
+  Literal wide;      // The value of floats in f64, of complex numbers in c128; invalid for other types.
+  // f64: how far the result of any legal evaluation may be from `wide`, complex numbers by modulus. For other
+  // types it is not 0 where a legal evaluation may have another value. Invalid: 0 everywhere.
+  Literal bound;
+  // The values of evaluations in which each instruction errs by its own bound, in either direction at random;
+  // none: they equal `wide`.
+  std::vector<Literal> trials;
+  std::vector<ShadowValue> elements;  // Of a tuple.
+  bool is_tuple = false;
+
+  bool is_float() const { return wide.shape().IsValid(); }
+  bool is_exact() const { return !bound.shape().IsValid(); }
+};
+
+inline constexpr size_t kTrialCount = 3;
+
+// Returns a value that is known exactly.
+absl::StatusOr<ShadowValue> ExactShadow(const Literal& declared);
+// Returns the declared value.
+Literal Declared(const ShadowValue& value);
+// Returns the arrays in order; tokens are left out.
+std::vector<ShadowValue*> ShadowLeaves(ShadowValue& value);
+
+// The precision of a float type.
+struct FloatPrecision {
+  double epsilon;       // The distance from 1 to the next number.
+  double least_normal;  // The smallest normal number.
+  double largest;
+};
+// Takes the type of the parts for complex types.
+FloatPrecision PrecisionOf(ElementType type);
+// Returns the distance between representable numbers at a value.
+double UlpAt(const FloatPrecision& precision, double value);
+
+bool IsFloatOrComplex(ElementType type);
+// Returns arrays of f64.
+absl::StatusOr<Literal> F64Array(absl::Span<const int64_t> dims, double fill = 0);
+// Returns the elements of an array as f64 or c128.
+absl::StatusOr<Literal> ToWide(const Literal& array);
+// Returns the absolute values of an f64 or c128 array.
+absl::StatusOr<Literal> AbsoluteOf(const Literal& wide);
+absl::Span<const double> Doubles(const Literal& array);
+absl::Span<double> MutableDoubles(Literal& array);
+// Returns the bound of a value, zeros if it is exact.
+absl::StatusOr<Literal> BoundOf(const ShadowValue& value);
+
+}  // namespace hlo::debug

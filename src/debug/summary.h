@@ -1,0 +1,50 @@
+#pragma once
+// Summaries of arrays: their range, norm and special values, and what narrower types could not store.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "hlo_run/literal.h"
+#include "nlohmann/json_fwd.hpp"
+
+namespace hlo::debug {
+
+// Complex elements count by their modulus.
+struct Summary {
+  int64_t elements = 0, finite = 0, nans = 0, infinities = 0;
+  double min = 0, max = 0, mean = 0;  // Of the finite elements.
+  double norm = 0;                    // The Euclidean norm of the finite elements.
+  int64_t first_bad = -1;             // The position of the first NaN or infinity.
+};
+Summary Summarize(const Literal& array);
+// Prints `min 0  max 2  mean 1  norm 2.24  NaN 1  Inf 0  first bad {1}`.
+std::string ToString(const Summary& summary, const Literal& array);
+nlohmann::ordered_json ToJson(const Summary& summary, const Literal& array);
+
+// True if an array holds a NaN or an infinity, as asked for. Fast for types of 16 bits and more.
+bool HoldsSpecial(const Literal& array, bool nans, bool infinities);
+
+// Visits the positions of elements within the run-time sizes of an array.
+bool IsWithinSizes(const Literal& array, int64_t position);
+// Returns the index of a position; empty for scalars.
+std::vector<int64_t> IndexOf(const Literal& array, int64_t position);
+// Returns an element as text.
+std::string ElementText(const Literal& array, int64_t position);
+// Returns the modulus of an element; 0 if it is no number.
+double Magnitude(const Literal& array, int64_t position);
+bool IsNanAt(const Literal& array, int64_t position);
+bool IsInfAt(const Literal& array, int64_t position);
+
+// The finite elements of an array that a narrower float type cannot represent.
+struct NarrowRange {
+  ElementType type;
+  int64_t overflows = 0;   // They round to an infinity or NaN, or saturate.
+  int64_t underflows = 0;  // They are not 0 and round to 0.
+  int64_t subnormals = 0;  // They lose precision in the subnormal range.
+  int64_t first_overflow = -1, first_underflow = -1;
+};
+// Returns the types bf16, f16, f8e5m2 and f8e4m3fn as far as they are narrower than the array's.
+std::vector<NarrowRange> NarrowRanges(const Literal& array);
+
+}  // namespace hlo::debug

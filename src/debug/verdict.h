@@ -1,0 +1,42 @@
+#pragma once
+// Judges someone else's result of a module by a shadow run.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "debug/shadow.h"
+#include "nlohmann/json_fwd.hpp"
+
+namespace hlo::debug {
+
+enum class RoundingVerdict : uint8_t {
+  kExplained,       // Within the bound of the error.
+  kIllConditioned,  // Within the bound, which an ill-conditioned instruction has made wide.
+  kBug,             // Rounding cannot make this difference.
+};
+
+// The verdict for an output.
+struct OutputVerdict {
+  std::string key;  // The shape index of the leaf, as in ArrayLeaves.
+  RoundingVerdict verdict = RoundingVerdict::kExplained;
+  std::string problem;  // A difference of shapes.
+  // The element with the largest error relative to its bound, and its values.
+  std::vector<int64_t> index;
+  std::string got, declared;
+  double wide = 0;
+  double error_ulp = 0, bound_ulp = 0;      // Of that element.
+  int64_t outside = 0;                      // Elements beyond their bounds.
+  const InstructionError* cause = nullptr;  // Of kIllConditioned: the worst instruction.
+};
+
+// Compares an array with a value and its bound; the verdict is kExplained or kBug.
+OutputVerdict JudgeArray(const ShadowValue& value, const Literal& got);
+
+// Returns the verdicts in the order of the outputs. `got` is the other result.
+std::vector<OutputVerdict> Judge(const ShadowReport& report, const Literal& got);
+
+std::string ToString(const OutputVerdict& verdict);
+nlohmann::ordered_json ToJson(const OutputVerdict& verdict);
+
+}  // namespace hlo::debug

@@ -1,0 +1,121 @@
+// Tests `hlo-run shadow` and `run --cross-check`. The expected values are computed by hand.
+
+#include "cli_fixture.h"
+
+namespace hlo::cli_test {
+namespace {
+
+// (a + b) - a with a = 1: what remains of b = 2^-24 is 0, since a + b rounds to 1.
+constexpr char kCancel[] = R"(HloModule m
+ENTRY e {
+  a = f32[2] parameter(0)
+  b = f32[2] parameter(1)
+  s = f32[2] add(a, b)
+  ROOT d = f32[2] subtract(s, a)
+}
+)";
+constexpr char kSmall[] = " --input '{1,1}' --input '{5.9604644775390625e-8,0.5}'";  // 2^-24.
+
+TEST_F(Cli, ShadowReportsWhatInstructionsInheritAndAdd) {
+  const Outcome run = Run("shadow " + Write("cancel.hlo", kCancel) + kSmall);
+  EXPECT_EQ(run.status, 0) << run.err;
+  // d = 0 instead of 2^-24 is off by 2^23 ULPs; s adds half an ULP.
+  EXPECT_HAS(run.out, "8.389e+06    8.389e+06            0");
+  EXPECT_HAS(run.out, "%d subtract at {0}");
+  EXPECT_HAS(run.out, "%a = 1");
+  EXPECT_HAS(run.out, "         0.5            0          0.5");
+  EXPECT_HAS(run.out, "%d subtract cancels at {0}: condition number ");
+}
+
+TEST_F(Cli, ShadowExplainsByRounding) {
+  const std::string file = Write("add.hlo", kAdd);
+  // 0.1 + 0.2 in f32 is 0.300000012; its neighbour may come of another rounding, 0.3001 may not.
+  const std::string inputs = " --input '{0.1,1}' --input '{0.2,2}'";
+  const Outcome near =
+      Run("shadow " + file + inputs + " --against " + Write("near.txt", "f32[2] {0.30000004, 3}"));
+  EXPECT_EQ(near.status, 0) << near.err;
+  EXPECT_HAS(near.out, "output 0: explained by rounding\n");
+  EXPECT_HAS(near.out, "bound ");
+  const Outcome far = Run("shadow " + file + inputs + " --against " + Write("far.txt", "f32[2] {0.3001, 3}"));
+  EXPECT_EQ(far.status, 1) << far.err;
+  EXPECT_HAS(far.out,
+             "output 0: not explained: a bug; 1 element beyond the bound\n  at {0}: 0.3001, here 0.3");
+}
+
+TEST_F(Cli, ShadowNamesTheIllConditionedInstruction) {
+  const Outcome run = Run("shadow " + Write("divide.hlo", R"(HloModule m
+ENTRY e {
+  a = f32[1] parameter(0)
+  b = f32[1] parameter(1)
+  c = f32[1] constant({1})
+  s = f32[1] add(a, b)
+  d = f32[1] subtract(s, a)
+  ROOT r = f32[1] divide(d, b)
+}
+)") + " --input '{1000}' --input '{0.01}' --against " +
+                          Write("other.txt", "f32[1] {1.003}"));
+  // 1000.01 - 1000 has an error of up to 6e-5, which is 0.006 of 0.01.
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_HAS(run.out, "output 0: ill-conditioned at %d (condition number ");
+}
+
+TEST_F(Cli, ShadowReportsDecisions) {
+  const Outcome run = Run("shadow " + Write("compare.hlo", R"(HloModule m
+ENTRY e {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  s = f32[] add(a, b)
+  ROOT g = pred[] compare(s, a), direction=GT
+}
+)") + " --input 1 --input 5.9604644775390625e-8");
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_HAS(run.out,
+             "%g compare at {} is false, and otherwise in the wider type: %s = 1, %a = 1 (1 element)");
+}
+
+TEST_F(Cli, ShadowPrintsJson) {
+  const Outcome run = Run("shadow " + Write("cancel.hlo", kCancel) + kSmall + " --format=json --against " +
+                          Write("out.txt", "f32[2] {0, 0.5}"));
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_HAS(run.out, "\"verdict\":\"");
+  EXPECT_HAS(run.out, "\"inherited_ulp\":8388608.0");
+}
+
+TEST_F(Cli, ShadowRefusesAResultOfAnotherShape) {
+  const Outcome run =
+      Run("shadow " + Write("add.hlo", kAdd) + " --random 1 --against " + Write("out.txt", "f32[3] {1,2,3}"));
+  EXPECT_EQ(run.status, 2);
+}
+
+TEST_F(Cli, CrossCheckAgreesOnALoop) {
+  const Outcome run = Run(Write("loop.hlo", R"(HloModule m
+body {
+  s = (s32[], f32[8,8]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = f32[8,8] get-tuple-element(s), index=1
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  y = f32[8,8] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  z = f32[8,8] tanh(y)
+  ROOT t = (s32[], f32[8,8]) tuple(j, z)
+}
+condition {
+  s = (s32[], f32[8,8]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(4)
+  ROOT l = pred[] compare(i, n), direction=LT
+}
+ENTRY e {
+  x = f32[8,8] parameter(0)
+  zero = s32[] constant(0)
+  t = (s32[], f32[8,8]) tuple(zero, x)
+  w = (s32[], f32[8,8]) while(t), condition=condition, body=body
+  ROOT r = f32[8,8] get-tuple-element(w), index=1
+}
+)") + " --random 1 --cross-check");
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_HAS(run.out, "the engines agree within rounding in ");
+}
+
+}  // namespace
+}  // namespace hlo::cli_test

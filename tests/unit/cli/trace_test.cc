@@ -1,0 +1,186 @@
+// Tests `hlo-run trace` and `run --fail-on-nan`. The expected values are computed by hand.
+
+#include "cli_fixture.h"
+
+namespace hlo::cli_test {
+namespace {
+
+// Iteration k divides by {4 - k, 2 - k}: the second element is infinite in iteration 2, and 0/0 follows where
+// the dividend is 0.
+constexpr char kLoop[] = R"(HloModule m
+add {
+  x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  ROOT s = f32[] add(x, y)
+}
+fused {
+  p = f32[2] parameter(0)
+  q = f32[2] parameter(1)
+  ROOT d = f32[2] divide(p, q), metadata={op_name="jit(f)/while/div" source_file="/home/u/model.py" source_line=12}
+}
+condition {
+  s = (s32[], f32[2], f32[2]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(3)
+  ROOT l = pred[] compare(i, n), direction=LT
+}
+body {
+  s = (s32[], f32[2], f32[2]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  a = f32[2] get-tuple-element(s), index=1
+  b = f32[2] get-tuple-element(s), index=2
+  f = f32[2] fusion(a, b), kind=kLoop, calls=fused
+  ones = f32[2] constant({1, 1})
+  less = f32[2] subtract(b, ones)
+  ROOT t = (s32[], f32[2], f32[2]) tuple(next, f, less)
+}
+ENTRY e {
+  x = f32[2] parameter(0)
+  y = f32[2] parameter(1)
+  zero = s32[] constant(0)
+  init = (s32[], f32[2], f32[2]) tuple(zero, x, y)
+  w = (s32[], f32[2], f32[2]) while(init), condition=condition, body=body
+  r = f32[2] get-tuple-element(w), index=1
+  minus = f32[] constant(-1)
+  total = f32[] reduce(r, minus), dimensions={0}, to_apply=add
+  ROOT out = (f32[2], f32[]) tuple(r, total)
+}
+)";
+constexpr char kFinite[] = " --input '{24,60}' --input '{4,5}'";     // 24/4/3/2 = 1, 60/5/4/3 = 1.
+constexpr char kZeroByZero[] = " --input '{24,0}' --input '{4,2}'";  // 0/2, 0/1, 0/0.
+
+class Trace : public Cli, public testing::WithParamInterface<std::string> {
+ protected:
+  // Runs on the engine of the test.
+  Outcome OnEngine(const std::string& arguments) {
+    return Run("trace " + Write("loop.hlo", kLoop) + " --engine " + GetParam() + " " + arguments);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Engines, Trace, testing::Values("fast", "reference"));
+
+TEST_P(Trace, PrintsTheSummaryOfAnInstructionInAFusionInALoop) {
+  const Outcome run = OnEngine("--match '^d$'" + std::string(kFinite));
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_HAS(run.out,
+             "%d = f32[2] divide, iteration 1 of %w\n  min 6  max 12  mean 9  norm 13.4164  NaN 0  Inf 0\n");
+  EXPECT_HAS(run.out,
+             "%d = f32[2] divide, iteration 2 of %w\n  min 2  max 3  mean 2.5  norm 3.60555  NaN 0  Inf 0\n");
+  EXPECT_HAS(run.out,
+             "%d = f32[2] divide, iteration 3 of %w\n  min 1  max 1  mean 1  norm 1.41421  NaN 0  Inf 0\n");
+}
+
+TEST_P(Trace, SelectsAnIterationAndPrintsElements) {
+  const Outcome run =
+      OnEngine("--opcode divide --opcode subtract --iteration 2 --values" + std::string(kFinite));
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_HAS(run.out, "f32[2] {2, 3}");
+  EXPECT_HAS(run.out, "f32[2] {2, 3}\n");
+  EXPECT_EQ(run.out.find("iteration 1"), std::string::npos);
+  EXPECT_EQ(run.out.find("iteration 3"), std::string::npos);
+}
+
+TEST_P(Trace, SelectsByMetadata) {
+  for (const std::string flag : {"--op-name 'while/div$'", "--source model.py:12", "--source u/model.py"}) {
+    const Outcome run = OnEngine(flag + " --iteration 3" + kFinite);
+    EXPECT_EQ(run.status, 0) << run.err;
+    EXPECT_EQ(run.out,
+              "%d = f32[2] divide, iteration 3 of %w\n  min 1  max 1  mean 1  norm 1.41421  NaN 0  Inf 0\n");
+  }
+  const Outcome none = OnEngine("--source model.py:13" + std::string(kFinite));
+  EXPECT_EQ(none.status, 2);
+  EXPECT_HAS(none.err, "no instruction of the module is selected");
+}
+
+TEST_P(Trace, SeesTheInstructionsOfAReducer) {
+  const Outcome run = OnEngine("--match '^s$' --opcode add --values" + std::string(kFinite));
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_HAS(run.out, "%s = f32[] add\n");  // -1 + 1 = 0.
+  EXPECT_HAS(run.out, "f32[] 0\n");
+  EXPECT_HAS(run.out, "%s = f32[] add, execution 2\n");  // 0 + 1 = 1.
+  EXPECT_HAS(run.out, "f32[] 1\n");
+}
+
+TEST_P(Trace, StoresValuesInAnArchive) {
+  const Outcome run = OnEngine("--match '^(f|less)$' --output " + Path("values.npz") + kFinite);
+  EXPECT_EQ(run.status, 0) << run.err;
+  const Outcome keys = RunShell("python3 -c \"import zipfile; print(sorted(zipfile.ZipFile('" +
+                                Path("values.npz") + "').namelist()))\" > " + Path("stdout"));
+  EXPECT_HAS(keys.out, "['f@1.npy', 'f@2.npy', 'f@3.npy', 'less@1.npy', 'less@2.npy', 'less@3.npy']");
+  // The last bytes of the array are its elements, 2 and 3.
+  const Outcome bytes =
+      RunShell("python3 -c \"import struct, zipfile; print(struct.unpack('<2f', zipfile.ZipFile('" +
+               Path("values.npz") + "').read('f@2.npy')[-8:]))\" > " + Path("stdout"));
+  EXPECT_HAS(bytes.out, "(2.0, 3.0)");
+}
+
+TEST_P(Trace, TellsWhereANanIsBornAndHowItReachesTheResult) {
+  const Outcome run = OnEngine("--nans" + std::string(kZeroByZero));
+  EXPECT_EQ(run.status, 1) << run.err;
+  EXPECT_HAS(run.out, "result {0} holds 1 NaN, the first at {1}\n");
+  EXPECT_HAS(run.out, "NaN is born in %d at {1}: ");
+  EXPECT_HAS(run.out, "  d = f32[2] divide(p, q)\n  %p = 0\n  %q = 0\n  in iteration 3 of %w");
+  EXPECT_HAS(run.out, "called by %w in e, then %f in body\n");
+  EXPECT_HAS(run.out, "op_name jit(f)/while/div  source /home/u/model.py:12\n");
+  EXPECT_HAS(run.out, "reaches result {0}: %d");
+}
+
+TEST_P(Trace, TellsWhereAnInfinityIsBorn) {
+  const Outcome run = OnEngine("--infs --input '{24,5}' --input '{4,2}'");  // 5/2, 2.5/1, 2.5/0.
+  EXPECT_EQ(run.status, 1) << run.err;
+  EXPECT_HAS(run.out, "Inf is born in %d at {1}: inf\n");
+  EXPECT_HAS(run.out, "  %p = 2.5\n  %q = 0\n  in iteration 3 of %w");
+}
+
+TEST_P(Trace, FindsNothingInAFiniteRun) {
+  const Outcome run = OnEngine("--nans --infs" + std::string(kFinite));
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(run.out, "no NaN or infinity is born\n");
+}
+
+TEST_P(Trace, TellsArgumentsFromBirths) {
+  const Outcome run = OnEngine("--nans --input '{24,nan}' --input '{4,5}'");
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(run.out.find("is born"), std::string::npos) << run.out;
+  EXPECT_HAS(run.out, "result {0} holds 1 NaN, the first at {1}\n");
+}
+
+// f16 ends at 65504 and at 2^-24, f8e4m3fn at 448 and 2^-9, f8e5m2 at 57344 and 2^-16, bf16 at 2^-133.
+TEST_P(Trace, TellsWhatNarrowerTypesCannotStore) {
+  const std::string file = Write("range.hlo", R"(HloModule m
+ENTRY e {
+  a = f32[4] parameter(0)
+  ROOT r = f32[4] negate(a)
+}
+)");
+  const Outcome run =
+      Run("trace " + file + " --engine " + GetParam() + " --match '^r$' --range --input '{1e5,1e-9,500,1}'");
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_HAS(run.out, "as f16: 1 overflow (first at {0}: -100000) 1 underflow to 0 (first at {1}: -1e-09)\n");
+  EXPECT_HAS(run.out,
+             "as f8e5m2: 1 overflow (first at {0}: -100000) 1 underflow to 0 (first at {1}: -1e-09)\n");
+  EXPECT_HAS(run.out,
+             "as f8e4m3fn: 2 overflow (first at {0}: -100000) 1 underflow to 0 (first at {1}: -1e-09)\n");
+  EXPECT_EQ(run.out.find("bf16"), std::string::npos);
+}
+
+TEST_F(Cli, TraceTakesOnlyWhatItKnows) {
+  const std::string file = Write("add.hlo", kAdd);
+  EXPECT_HAS(Run("trace " + file + " --random 1 --opcode nonsense").err, "there is no opcode 'nonsense'");
+  EXPECT_HAS(Run("trace " + file + " --random 1 --match '('").err, "is no regular expression");
+  EXPECT_EQ(Run("trace " + file + " --random 1 --iteration x").status, 2);
+}
+
+TEST_F(Cli, FailOnNanNamesTheOutputAndTheBirth) {
+  const std::string file = Write("loop.hlo", kLoop);
+  const Outcome run = Run(file + " --fail-on-nan" + kZeroByZero);
+  EXPECT_EQ(run.status, 1);
+  EXPECT_HAS(run.err, "error: the result holds a NaN\nresult {0} holds 1 NaN, the first at {1}\n");
+  EXPECT_HAS(run.err, "NaN is born in %d at {1}: ");
+  EXPECT_HAS(run.err, "in iteration 3 of %w");
+  EXPECT_EQ(Run(file + " --fail-on-nan" + kFinite).status, 0);
+}
+
+}  // namespace
+}  // namespace hlo::cli_test

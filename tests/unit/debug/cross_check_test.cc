@@ -1,0 +1,79 @@
+// Tests the comparison of the engines with a custom call that gives another value the first time.
+
+#include "debug/cross_check.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "hlo_run/check.h"
+#include "hlo_run/custom_calls.h"
+#include "hlo_run/parse.h"
+
+namespace hlo::debug {
+namespace {
+
+constexpr char kModule[] = R"(HloModule m
+ENTRY e {
+  a = f32[3] parameter(0)
+  b = f32[3] multiply(a, a)
+  c = f32[3] custom-call(b), custom_call_target="once_wrong"
+  ROOT d = f32[3] negate(c)
+}
+)";
+
+CheckedModule Checked(const std::string& text) {
+  const auto source = std::make_shared<const SourceText>("m.hlo", text);
+  Diagnostics diagnostics;
+  std::shared_ptr<Module> module = Parse(source, diagnostics, {.infer_shape = InferMissingShape});
+  EXPECT_NE(module, nullptr);
+  return *Check(module, diagnostics);
+}
+
+Literal Argument() {
+  Literal literal = *Literal::Create(Shape::Array(ElementType::kF32, {3}));
+  std::copy_n(std::vector<float>{1, 2, 3}.begin(), 3, literal.mutable_span<float>().begin());
+  return literal;
+}
+
+TEST(CrossCheck, NamesTheFirstStepThatDiffers) {
+  int calls = 0;
+  CustomCalls custom_calls;
+  custom_calls.Add("once_wrong",
+                   [&](const Instruction&, absl::Span<const Literal> operands) -> absl::StatusOr<Literal> {
+                     Literal result = operands[0];
+                     if (const absl::Status status = result.MakeUnique(); !status.ok()) return status;
+                     if (calls++ == 0) result.mutable_span<float>()[1] += 1;
+                     return result;
+                   });
+  const CheckedModule module = Checked(kModule);
+  const CrossCheck check = *RunCrossCheck(module, {Argument()}, {.custom_calls = &custom_calls}, {});
+  ASSERT_TRUE(check.first.has_value());
+  EXPECT_EQ(check.first->instruction->name(), "c");
+  EXPECT_EQ(check.first->index, std::vector<int64_t>({1}));
+  EXPECT_EQ(check.first->fast, "5");
+  EXPECT_EQ(check.first->reference, "4");
+  EXPECT_EQ(check.first->operands,
+            std::vector<std::string>({"%b: 3 elements, least magnitude 1, largest 9"}));
+  const std::string folder = testing::TempDir() + "cross-check-case";
+  ASSERT_TRUE(WriteCase(folder, module, {Argument()}, check).ok());
+  for (const char* file : {"module.hlo", "inputs.npz", "outputs.npz", "case.json"})
+    EXPECT_TRUE(std::filesystem::exists(folder + "/" + file)) << file;
+  std::filesystem::remove_all(folder);
+}
+
+TEST(CrossCheck, EnginesAgree) {
+  const CrossCheck check = *RunCrossCheck(Checked(R"(HloModule m
+ENTRY e {
+  a = f32[3] parameter(0)
+  b = f32[3] exponential(a)
+  ROOT d = f32[3] tanh(b)
+}
+)"),
+                                          {Argument()}, {}, {});
+  EXPECT_FALSE(check.first.has_value()) << ToString(check);
+  EXPECT_GE(check.steps, 1);
+}
+
+}  // namespace
+}  // namespace hlo::debug

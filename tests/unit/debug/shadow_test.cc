@@ -1,0 +1,167 @@
+// Tests shadow runs against exact arithmetic.
+
+#include "debug/shadow.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "debug/verdict.h"
+#include "hlo_run/check.h"
+#include "hlo_run/parse.h"
+
+namespace hlo::debug {
+namespace {
+
+CheckedModule Checked(const std::string& text) {
+  const auto source = std::make_shared<const SourceText>("m.hlo", text);
+  Diagnostics diagnostics;
+  std::shared_ptr<Module> module = Parse(source, diagnostics, {.infer_shape = InferMissingShape});
+  EXPECT_NE(module, nullptr);
+  return *Check(module, diagnostics);
+}
+
+Literal F32(const std::vector<float>& values) {
+  Literal literal = *Literal::Create(Shape::Array(ElementType::kF32, {static_cast<int64_t>(values.size())}));
+  std::copy(values.begin(), values.end(), literal.mutable_span<float>().begin());
+  return literal;
+}
+
+const InstructionError& ErrorOf(const ShadowReport& report, std::string_view name) {
+  for (const InstructionError& error : report.errors) {
+    if (error.instruction->name() == name) return error;
+  }
+  ADD_FAILURE() << "no error of " << name;
+  return report.errors.front();
+}
+
+constexpr char kCancel[] = R"(HloModule m
+ENTRY e {
+  a = f32[1] parameter(0)
+  b = f32[1] parameter(1)
+  s = f32[1] add(a, b)
+  ROOT d = f32[1] subtract(s, a)
+}
+)";
+
+// 1 + 2^-24 rounds to 1, so s is half an ULP of 1 too small; the difference is 0 instead of 2^-24, whose ULP
+// is 2^-47.
+TEST(Shadow, MeasuresWhatAnInstructionInheritsAndAdds) {
+  const ShadowReport report = *RunShadow(Checked(kCancel), {F32({1}), F32({0x1p-24f})}, {});
+  EXPECT_EQ(ErrorOf(report, "s").added, 0.5);
+  EXPECT_EQ(ErrorOf(report, "s").inherited, 0);
+  EXPECT_EQ(ErrorOf(report, "d").added, 0);
+  EXPECT_EQ(ErrorOf(report, "d").inherited, 0x1p23);
+  EXPECT_EQ(report.result.wide.span<double>()[0], 0x1p-24);
+}
+
+// The condition number of 1.00000006 - 1 is (|s| + |a|) / |d|: about 2^25.
+TEST(Shadow, NamesCancellation) {
+  const ShadowReport report = *RunShadow(Checked(kCancel), {F32({1}), F32({0x1p-24f})}, {});
+  const std::vector<const InstructionError*> conditions = WorstConditions(report, 10);
+  ASSERT_EQ(conditions.size(), 1u);
+  EXPECT_EQ(conditions[0]->instruction->name(), "d");
+  EXPECT_GT(conditions[0]->condition, 0x1p23);
+}
+
+// A comparison whose operands rounding brings together.
+TEST(Shadow, ReportsADecisionThatTheWiderTypeTakesOtherwise) {
+  const ShadowReport report = *RunShadow(Checked(R"(HloModule m
+ENTRY e {
+  a = f32[1] parameter(0)
+  b = f32[1] parameter(1)
+  s = f32[1] add(a, b)
+  g = pred[1] compare(s, a), direction=GT
+  ROOT r = f32[1] select(g, b, a)
+}
+)"),
+                                         {F32({1}), F32({0x1p-24f})}, {});
+  ASSERT_EQ(report.decisions.size(), 1u);
+  EXPECT_EQ(report.decisions[0].instruction->name(), "g");
+  EXPECT_EQ(report.decisions[0].declared, "false");
+  // Control flow follows the declared type.
+  EXPECT_EQ(report.result.wide.span<double>()[0], 1);
+  // The other value is legal as well.
+  EXPECT_EQ(Judge(report, F32({0x1p-24f}))[0].verdict, RoundingVerdict::kExplained);
+}
+
+constexpr char kSum[] = R"(HloModule m
+add { x = f32[] parameter(0)  y = f32[] parameter(1)  ROOT s = f32[] add(x, y) }
+ENTRY e {
+  a = f32[1000] parameter(0)
+  z = f32[] constant(0)
+  ROOT r = f32[] reduce(a, z), dimensions={0}, to_apply=add
+}
+)";
+
+Literal Scalar(float value) {
+  Literal literal = *Literal::Create(Shape::Scalar(ElementType::kF32));
+  literal.mutable_span<float>()[0] = value;
+  return literal;
+}
+
+// Adding in f32 from the left, from the right and by halves are legal; the exact sum is known in f64.
+TEST(Shadow, TheBoundOfASumCoversItsOrders) {
+  std::vector<float> values;
+  for (int i = 0; i < 1000; ++i) values.push_back(0.1f + 0.37f * static_cast<float>(i % 17));
+  const ShadowReport report = *RunShadow(Checked(kSum), {F32(values)}, {});
+  float left = 0, right = 0, halves[2] = {0, 0};
+  double exact = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    left += values[i];
+    right += values[values.size() - 1 - i];
+    halves[i % 2] += values[i];
+    exact += static_cast<double>(values[i]);
+  }
+  EXPECT_DOUBLE_EQ(report.result.wide.span<double>()[0], exact);
+  for (const float sum : {left, right, halves[0] + halves[1]})
+    EXPECT_EQ(Judge(report, Scalar(sum))[0].verdict, RoundingVerdict::kExplained) << sum;
+  // Without one element it is another sum.
+  EXPECT_EQ(Judge(report, Scalar(left - values[16]))[0].verdict, RoundingVerdict::kBug);
+}
+
+// n u sum |x| with n = 1001 terms, half an ULP for each, and one for the result.
+TEST(Shadow, TheBoundOfASumIsTheKnownOne) {
+  const std::vector<float> ones(1000, 1.0f);
+  const ShadowReport report = *RunShadow(Checked(kSum), {F32(ones)}, {});
+  const double expected = 1001 * 0x1p-24 * 1000 + 0x1p-23 * 1000;
+  EXPECT_NEAR(report.result.bound.span<double>()[0], expected, 1e-9);
+}
+
+// A loop of three steps x = x * 1.1f, against long double.
+TEST(Shadow, FollowsLoops) {
+  const ShadowReport report = *RunShadow(Checked(R"(HloModule m
+body {
+  s = (s32[], f32[1]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = f32[1] get-tuple-element(s), index=1
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  k = f32[1] constant({1.1})
+  y = f32[1] multiply(x, k)
+  ROOT t = (s32[], f32[1]) tuple(j, y)
+}
+cond {
+  s = (s32[], f32[1]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(3)
+  ROOT l = pred[] compare(i, n), direction=LT
+}
+ENTRY e {
+  x = f32[1] parameter(0)
+  z = s32[] constant(0)
+  t = (s32[], f32[1]) tuple(z, x)
+  w = (s32[], f32[1]) while(t), condition=cond, body=body
+  ROOT r = f32[1] get-tuple-element(w), index=1
+}
+)"),
+                                         {F32({3})}, {});
+  const long double k = 1.1f;
+  EXPECT_DOUBLE_EQ(report.result.wide.span<double>()[0], static_cast<double>(3 * k * k * k));
+  EXPECT_EQ(ErrorOf(report, "y").executions, 3);
+  EXPECT_GT(report.result.bound.span<double>()[0], 0);
+  EXPECT_LT(report.result.bound.span<double>()[0], 10 * 0x1p-23 * 4);
+}
+
+}  // namespace
+}  // namespace hlo::debug

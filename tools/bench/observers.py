@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Measures what looking at a run costs: the NaN watch on both engines, and shadow runs beside the reference.
+
+    tools/bench/observers.py build/src/cli/hlo-run PROGRAM.hlo... [--before OTHER_HLO_RUN]
+
+Each row has the time of a plain run, and the ratio of the watched one to it; the best of several alternating runs. With
+--before, the plain run of another build shows what the observers cost when there are none. Programs whose run on the
+reference takes too long have no ratios for it."""
+
+import argparse
+import json
+import pathlib
+import subprocess
+
+
+def answer(words, timeout):
+    """The JSON line of a run, or None if it fails or takes too long."""
+    try:
+        done = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=timeout)
+    except subprocess.TimeoutExpired:
+        return None
+    try:
+        return json.loads(done.stdout)
+    except json.JSONDecodeError:
+        return None
+
+
+def plain(binary, program, engine, repeat, timeout):
+    found = answer([binary, "run", program, "--random", 1, "--elided=random", "--engine", engine, "--repeat", repeat, "--timing=json"], timeout)
+    return found and found.get("run_s")
+
+
+def watched(binary, program, engine, timeout):
+    found = answer([binary, "trace", program, "--random", 1, "--elided=random", "--engine", engine, "--nans", "--format=json"], timeout)
+    return found and found.get("births", {}).get("watched_s") or None
+
+
+def shadow(binary, program, timeout):
+    found = answer([binary, "shadow", program, "--random", 1, "--elided=random", "--format=json"], timeout)
+    return found and found.get("shadow_s")
+
+
+def best(measure, rounds):
+    times = [time for time in (measure() for _ in range(rounds)) if time]
+    return min(times) if times else None
+
+
+def ratio(part, whole):
+    return f"{part / whole:.2f}x" if part and whole else "-"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("binary")
+    parser.add_argument("programs", nargs="+")
+    parser.add_argument("--before")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--timeout", type=float, default=60)
+    options = parser.parse_args()
+    print("| program | fast, ms | without observers | NaN watch | reference, ms | NaN watch | shadow |\n|---|---|---|---|---|---|---|")
+    for program in options.programs:
+        fast = watch = before = None
+        # Alternates, so that all see the same load of the machine.
+        for _ in range(options.rounds):
+            fast = min(filter(None, [fast, plain(options.binary, program, "fast", 2, options.timeout)]), default=None)
+            watch = min(filter(None, [watch, watched(options.binary, program, "fast", options.timeout)]), default=None)
+            if options.before:
+                before = min(filter(None, [before, plain(options.before, program, "fast", 2, options.timeout)]), default=None)
+        slow = plain(options.binary, program, "reference", 1, options.timeout)
+        row = [pathlib.Path(program).stem, f"{fast * 1e3:.3g}" if fast else "-", ratio(fast, before), ratio(watch, fast)]
+        if slow:
+            row += [f"{slow * 1e3:.4g}", ratio(best(lambda: watched(options.binary, program, "reference", options.timeout), 1), slow),
+                    ratio(best(lambda: shadow(options.binary, program, 12 * options.timeout), 1), slow)]
+        else:
+            row += ["-", "-", "-"]
+        print("| " + " | ".join(row) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
