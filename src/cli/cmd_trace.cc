@@ -212,6 +212,12 @@ void AddTrace(CLI::App& program, int& exit_status) {
   command->add_flag("--infs", flags->births.infinities, "Likewise for infinities");
   // --range asks for the report here, not for the range of random arguments.
   command->remove_option(command->get_option("--range"));
+  command
+      ->add_option("--repeat", flags->births.repeat,
+                   "With --nans and --infs, watch this many runs and report the time of the fastest as "
+                   "watched_s in JSON")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   command->add_flag("--range", flags->range,
                     "Print what overflows or underflows if it were stored as bf16, f16 or f8");
   command->add_option("--max-seconds", flags->evaluate.max_seconds, "Longest time for a run")

@@ -123,21 +123,28 @@ int32_t BirthTracker::AddEvent(Chain& chain, Event event) {
 
 int64_t BirthTracker::PositionOfBirth(const StepView& step, const StepValue& write, SpecialKind kind) const {
   const Instruction& instruction = *write.instruction;
-  std::vector<Literal> operands;
-  bool any_special = false;
+  // The operands that hold specials, by their numbers.
+  std::vector<std::pair<int64_t, Literal>> special;
   for (int64_t k = 0; k < instruction.operand_count(); ++k) {
     absl::StatusOr<Literal> operand = step.Operand(k);
-    operands.push_back(operand.ok() ? *std::move(operand) : Literal());
-    for (const Leaf& leaf : LeavesOf(operands.back())) any_special = any_special || Holds(*leaf.value, kind);
-  }
-  if (!any_special) return FirstSpecial(write.value, kind);
-  for (int64_t i = 0; i < write.value.element_count(); ++i) {
-    if (!IsWithinSizes(write.value, i) || !IsSpecialAt(write.value, i, kind)) continue;
-    bool is_given = false;
-    for (size_t k = 0; k < operands.size(); ++k) {
-      is_given = is_given || ContributionHolds(instruction, static_cast<int64_t>(k), operands[k],
-                                               IndexOf(write.value, i), kind == SpecialKind::kNan);
+    if (!operand.ok()) continue;
+    for (const Leaf& leaf : LeavesOf(*operand)) {
+      if (Holds(*leaf.value, kind)) special.emplace_back(k, *leaf.value);
     }
+  }
+  const int64_t first = FirstSpecial(write.value, kind);
+  for (const auto& [k, operand] : special) {
+    if (!ContributesInPart(instruction, k, operand, IndexOf(write.value, first))) return -1;
+  }
+  constexpr int64_t kMostLooks = 4096;  // At elements that may each be a sum of many.
+  int64_t looks = 0;
+  for (int64_t i = first; i < write.value.element_count() && looks < kMostLooks; ++i) {
+    if (!IsWithinSizes(write.value, i) || !IsSpecialAt(write.value, i, kind)) continue;
+    ++looks;
+    const bool is_given = std::any_of(special.begin(), special.end(), [&](const auto& each) {
+      return ContributionHolds(instruction, each.first, each.second, IndexOf(write.value, i),
+                               kind == SpecialKind::kNan);
+    });
     if (!is_given) return i;
   }
   return -1;

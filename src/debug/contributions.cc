@@ -20,6 +20,9 @@ std::vector<int64_t> FixedIndices(const Instruction& instruction, int64_t k, con
   const bool is_elementwise = Info(opcode).has(kElementwise) || opcode == Opcode::kSelect ||
                               opcode == Opcode::kClamp || opcode == Opcode::kMap;
   if (is_elementwise && fixed.size() == index.size()) return index;
+  // A step may compute an instruction on many elements at a time, in another shape.
+  if (!instruction.shape().IsTuple() && instruction.shape().rank() != static_cast<int64_t>(index.size()))
+    return fixed;
   if (opcode == Opcode::kDot && k < 2) {
     const Index batch(k == 0 ? instruction.Get<attr::lhs_batch_dims>()
                              : instruction.Get<attr::rhs_batch_dims>());
@@ -46,8 +49,7 @@ std::vector<int64_t> FixedIndices(const Instruction& instruction, int64_t k, con
   return fixed;
 }
 
-}  // namespace
-
+// Calls visit(position) for each of these elements.
 template <class Visit>
 void EachContribution(const Instruction& instruction, int64_t k, const Literal& operand,
                       const std::vector<int64_t>& index, Visit&& visit) {
@@ -66,10 +68,18 @@ void EachContribution(const Instruction& instruction, int64_t k, const Literal& 
   }
 }
 
+}  // namespace
+
+bool ContributesInPart(const Instruction& instruction, int64_t k, const Literal& operand,
+                       const std::vector<int64_t>& index) {
+  if (!operand.shape().IsArray() || operand.element_count() <= 1) return true;
+  const std::vector<int64_t> fixed = FixedIndices(instruction, k, operand, index);
+  return std::any_of(fixed.begin(), fixed.end(), [](int64_t i) { return i != kAnywhere; });
+}
+
 bool ContributionHolds(const Instruction& instruction, int64_t k, const Literal& operand,
                        const std::vector<int64_t>& index, bool nans) {
   bool holds = false;
-  if (!operand.shape().IsValid() || !HoldsSpecial(operand, nans, !nans)) return false;
   EachContribution(instruction, k, operand, index, [&](int64_t position) {
     holds = holds || (nans ? IsNanAt(operand, position) : IsInfAt(operand, position));
   });

@@ -10,12 +10,12 @@
 
 namespace hlo::debug {
 
-// Calls visit(position) for the elements of operand k that the result element at `index` is computed from:
-// exactly for elementwise instructions, dots and reductions, and all elements for others.
-template <class Visit>
-void EachContribution(const Instruction& instruction, int64_t k, const Literal& operand,
-                      const std::vector<int64_t>& index, Visit&& visit);
+// The elements of operand k that the result element at `index` is computed from: exactly for elementwise
+// instructions, dots and reductions, and all elements for others.
 
+// True if they are fewer than all elements of the operand.
+bool ContributesInPart(const Instruction& instruction, int64_t k, const Literal& operand,
+                       const std::vector<int64_t>& index);
 // True if one of these elements is a NaN, or otherwise an infinity.
 bool ContributionHolds(const Instruction& instruction, int64_t k, const Literal& operand,
                        const std::vector<int64_t>& index, bool nans);

@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "build/extract.h"
 #include "debug/contributions.h"
+#include "debug/dataflow.h"
 #include "debug/shadow.h"
 #include "debug/summary.h"
 #include "debug/verdict.h"
@@ -80,11 +81,12 @@ absl::StatusOr<CheckedModule> CheckedText(const std::string& text) {
 
 class Comparison {
  public:
-  Comparison(const std::map<ValueKey, RecordedValue>& values, CrossCheck& check)
-      : values_(values), check_(check) {}
+  Comparison(const Module& module, const std::map<ValueKey, RecordedValue>& values, CrossCheck& check)
+      : dataflow_(module), values_(values), check_(check) {}
 
   absl::Status Compare(const ShadowStep& step) {
-    if (check_.first) return absl::OkStatus();
+    // The values of one call cannot be told from those of another.
+    if (check_.first || !dataflow_.HasOneCallSite(*step.instruction.parent())) return absl::OkStatus();
     ShadowValue result = step.result;
     const std::vector<ShadowValue*> leaves = ShadowLeaves(result);
     for (size_t leaf = 0; leaf < leaves.size(); ++leaf) {
@@ -121,6 +123,7 @@ class Comparison {
     check_.first = std::move(first);
   }
 
+  const Dataflow dataflow_;
   const std::map<ValueKey, RecordedValue>& values_;
   CrossCheck& check_;
   std::vector<Literal> operands_;  // Of the first difference.
@@ -175,7 +178,7 @@ absl::StatusOr<CrossCheck> RunCrossCheck(const CheckedModule& module, const std:
   HLO_ASSIGN_OR_RETURN(check.fast,
                        Execute(module, arguments, Engine::kFast, recorded, {}, check_options.plan));
   check.left_out = recorder.left_out();
-  Comparison comparison(recorder.values(), check);
+  Comparison comparison(module.module(), recorder.values(), check);
   HLO_ASSIGN_OR_RETURN(const ShadowReport report,
                        RunShadow(module, arguments, options,
                                  [&](const ShadowStep& step) { return comparison.Compare(step); }));

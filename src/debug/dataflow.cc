@@ -113,6 +113,12 @@ std::vector<const Instruction*> Dataflow::CallStack(const Computation& computati
   return stack;
 }
 
+bool Dataflow::HasOneCallSite(const Computation& computation) const {
+  const auto found = callers_.find(&computation);
+  if (found == callers_.end()) return true;
+  return found->second.size() == 1 && HasOneCallSite(*found->second.front()->parent());
+}
+
 bool CanMakeSpecials(Opcode opcode) {
   switch (opcode) {
     case Opcode::kParameter:

@@ -23,6 +23,9 @@ class Dataflow {
   // Returns the calling instructions from the entry to the computation; the first caller counts.
   std::vector<const Instruction*> CallStack(const Computation& computation) const;
 
+  // True if the computation is called from one place only, and so are its callers.
+  bool HasOneCallSite(const Computation& computation) const;
+
  private:
   std::vector<LeafId> ArgumentsOf(const Instruction& parameter, int64_t leaf) const;
 

@@ -194,6 +194,9 @@ absl::StatusOr<ShadowValue> PermutedShadow(const ShadowValue& operand, const Lit
   if (!operand.is_exact()) {
     HLO_ASSIGN_OR_RETURN(result.bound, Permuted(operand.bound, from, declared.dims()));
   }
+  if (operand.low.shape().IsValid()) {
+    HLO_ASSIGN_OR_RETURN(result.low, Permuted(operand.low, from, declared.dims()));
+  }
   for (const Literal& trial : operand.trials) {
     HLO_ASSIGN_OR_RETURN(Literal permuted, Permuted(trial, from, declared.dims()));
     result.trials.push_back(std::move(permuted));

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "base/deadline.h"
 #include "base/status.h"
 #include "debug/contributions.h"
+#include "debug/extended.h"
 #include "debug/linear_rules.h"
 #include "debug/shadow_rules.h"
 #include "debug/shadow_trials.h"
@@ -23,6 +25,8 @@
 
 namespace hlo::debug {
 namespace {
+
+double LowAt(const Literal& low, int64_t i) { return low.shape().IsValid() ? Doubles(low)[i] : 0; }
 
 class ShadowEvaluator {
  public:
@@ -86,7 +90,7 @@ class ShadowEvaluator {
   absl::StatusOr<ShadowValue> Evaluate(const Instruction& instruction, std::vector<ShadowValue> operands);
 
   absl::Status Measure(const RuleContext& context, ShadowValue& result);
-  absl::Status MeasureLeaf(const RuleContext& context, const ShadowValue& leaf, const Literal& local);
+  absl::Status MeasureLeaf(const RuleContext& context, const ShadowValue& leaf, const ExtendedValue& local);
   InstructionError& ErrorOf(const Instruction& instruction);
   void NoteDecision(const RuleContext& context);
   void NoteControl(const Instruction& instruction, const ShadowValue& choice);
@@ -177,6 +181,11 @@ absl::StatusOr<ShadowValue> ShadowEvaluator::Evaluate(const Instruction& instruc
   RuleContext context{instruction, wide_module_.Of(instruction), operands, declared, declared_caller_,
                       wide_caller_};
   HLO_ASSIGN_OR_RETURN(ShadowValue result, ApplyRule(context));
+  HLO_ASSIGN_OR_RETURN(std::optional<ExtendedValue> extended, ExtendedResult(context, operands));
+  if (extended) {
+    result.wide = std::move(extended->high);
+    result.low = std::move(extended->low);
+  }
   if (!context.has_trials) HLO_RETURN_IF_ERROR(SetTrials(context, signs_, result));
   is_uncertain_ = is_uncertain_ || context.is_uncertain;
   if (context.decision.count > 0) NoteDecision(context);
@@ -214,28 +223,36 @@ absl::Status ShadowEvaluator::Measure(const RuleContext& context, ShadowValue& r
     all_exact = all_exact && !operand.is_tuple && operand.is_exact();
     operands.push_back(std::move(value));
   }
-  if (all_exact) return MeasureLeaf(context, result, result.wide);
+  if (all_exact) return MeasureLeaf(context, result, {result.wide, result.low});
+  std::vector<ShadowValue> exact;
+  for (const ShadowValue& operand : context.operands) {
+    HLO_ASSIGN_OR_RETURN(ShadowValue value, ExactShadow(Declared(operand)));
+    exact.push_back(std::move(value));
+  }
+  HLO_ASSIGN_OR_RETURN(const std::optional<ExtendedValue> extended, ExtendedResult(context, exact));
+  if (extended) return MeasureLeaf(context, result, *extended);
   HLO_ASSIGN_OR_RETURN(const Literal local, ApplyWide(context, std::move(operands)));
-  return MeasureLeaf(context, result, local);
+  return MeasureLeaf(context, result, {local, Literal()});
 }
 
 absl::Status ShadowEvaluator::MeasureLeaf(const RuleContext& context, const ShadowValue& leaf,
-                                          const Literal& local) {
+                                          const ExtendedValue& local) {
   if (leaf.wide.type() != ElementType::kF64) return absl::OkStatus();
   const FloatPrecision precision = PrecisionOf(leaf.declared.type());
   HLO_ASSIGN_OR_RETURN(const Literal declared, ToWide(leaf.declared));
   InstructionError& error = ErrorOf(context.instruction);
   int64_t worst = -1;
   for (int64_t i = 0; i < declared.element_count(); ++i) {
-    const double wide = Doubles(leaf.wide)[i], value = Doubles(declared)[i], own = Doubles(local)[i];
+    const double wide = Doubles(leaf.wide)[i], value = Doubles(declared)[i], own = Doubles(local.high)[i];
+    const double low = LowAt(leaf.low, i), own_low = LowAt(local.low, i);
     if (!std::isfinite(wide) || !std::isfinite(value) || !std::isfinite(own)) continue;
     const double bound = leaf.is_exact() ? 0 : Doubles(leaf.bound)[i];
-    if (value == wide && own == wide && bound == 0) continue;
+    if (value == wide && own == wide && low == own_low && low == 0 && bound == 0) continue;
     const double ulp = UlpAt(precision, wide);
-    error.inherited = std::max(error.inherited, std::fabs(own - wide) / ulp);
-    error.added = std::max(error.added, std::fabs(value - own) / ulp);
+    error.inherited = std::max(error.inherited, std::fabs((own - wide) + (own_low - low)) / ulp);
+    error.added = std::max(error.added, std::fabs((value - own) - own_low) / ulp);
     error.bound = std::max(error.bound, bound / ulp);
-    const double total = std::fabs(value - wide) / ulp;
+    const double total = std::fabs((value - wide) - low) / ulp;
     if (total <= error.total) continue;
     error.total = total;
     worst = i;

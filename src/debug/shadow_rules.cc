@@ -9,9 +9,11 @@
 #include "base/status.h"
 #include "debug/element_bounds.h"
 #include "debug/linear_rules.h"
+#include "debug/wide_elementwise.h"
 #include "reference/apply.h"
 #include "reference/elementwise.h"
 #include "reference/program.h"
+#include "types/wide.h"
 
 namespace hlo::debug {
 namespace {
@@ -298,6 +300,10 @@ absl::StatusOr<ShadowValue> FindRule(RuleContext& context) {
 }  // namespace
 
 absl::StatusOr<Literal> ApplyWide(const RuleContext& context, std::vector<Literal> operands) {
+  if (context.wide.shape().IsArray(ElementType::kF64)) {
+    HLO_ASSIGN_OR_RETURN(Literal fast, FastElementwise(context.wide.opcode(), operands));
+    if (fast.shape().IsValid()) return fast;
+  }
   reference::OpContext wide{context.wide, absl::MakeSpan(operands), context.wide_caller};
   // A second reference to each literal prevents in-place updates.
   const std::vector<Literal> held = operands;
@@ -353,12 +359,15 @@ absl::StatusOr<ShadowValue> MovementRule(RuleContext& context) {
 void BoundSpecials(ShadowValue& leaf) {
   if (!leaf.is_float() || leaf.wide.type() != ElementType::kF64 || leaf.is_exact()) return;
   const FloatPrecision precision = PrecisionOf(leaf.declared.type());
+  const LoadFn<double> declared = Loader<double>(leaf.declared.type());
   double* bound = MutableDoubles(leaf.bound).data();
   for (int64_t i = 0; i < leaf.wide.element_count(); ++i) {
     const double x = Doubles(leaf.wide)[i];
     if (std::isfinite(x) && std::fabs(x) + bound[i] <= precision.largest) continue;
-    const bool is_certain = !std::isfinite(x) && bound[i] == 0;
-    bound[i] = is_certain || std::isnan(x) ? 0 : kInfinity;
+    // A special value of both is certain unless the operands leave it open.
+    const double value = declared(leaf.declared.data(), i);
+    const bool are_nan = std::isnan(x) && std::isnan(value);
+    bound[i] = are_nan || (x == value && bound[i] == 0) ? 0 : kInfinity;
   }
 }
 

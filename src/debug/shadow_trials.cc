@@ -19,15 +19,19 @@ absl::Status Perturb(const RuleContext& context, TrialSigns& signs, const Shadow
   const bool has_error = context.own_error.shape().IsValid();
   const Literal& error = context.is_anchored ? leaf.bound : context.own_error;
   const ElementView wide(leaf.wide);
-  for (int64_t i = 0; i < trial.element_count(); ++i) {
-    double step =
+  const auto step_at = [&](int64_t i) {
+    const double step =
         has_error || context.is_anchored ? Doubles(error)[i] : 4 * precision.epsilon * std::fabs(wide[i]);
     // After an unbounded error a trial tells nothing.
-    step = std::isfinite(step) ? step * signs.Next() : std::numeric_limits<double>::quiet_NaN();
-    if (trial.type() == ElementType::kC128)
-      trial.mutable_span<std::complex<double>>()[i] += step;
-    else
-      MutableDoubles(trial)[i] += step;
+    return std::isfinite(step) ? step * signs.Next() : std::numeric_limits<double>::quiet_NaN();
+  };
+  const int64_t count = trial.element_count();
+  if (trial.type() == ElementType::kC128) {
+    auto* out = trial.mutable_span<std::complex<double>>().data();
+    for (int64_t i = 0; i < count; ++i) out[i] += step_at(i);
+  } else {
+    double* out = MutableDoubles(trial).data();
+    for (int64_t i = 0; i < count; ++i) out[i] += step_at(i);
   }
   return absl::OkStatus();
 }

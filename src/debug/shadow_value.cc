@@ -1,6 +1,7 @@
 #include "debug/shadow_value.h"
 
 #include <algorithm>
+#include <bit>
 #include <cfloat>
 #include <cmath>
 #include <complex>
@@ -68,9 +69,9 @@ FloatPrecision PrecisionOf(ElementType type) {
 
 double UlpAt(const FloatPrecision& precision, double value) {
   const double magnitude = std::max(std::fabs(value), precision.least_normal);
-  int exponent = 0;
-  std::frexp(magnitude, &exponent);
-  return std::ldexp(precision.epsilon, exponent - 1);
+  // Without its mantissa a number is the power of two below it.
+  constexpr uint64_t kExponent = uint64_t{0x7ff} << 52;
+  return std::bit_cast<double>(std::bit_cast<uint64_t>(magnitude) & kExponent) * precision.epsilon;
 }
 
 bool IsFloatOrComplex(ElementType type) { return IsFloat(type) || IsComplex(type); }
@@ -94,9 +95,6 @@ absl::StatusOr<Literal> AbsoluteOf(const Literal& wide) {
   }
   return result;
 }
-
-absl::Span<const double> Doubles(const Literal& array) { return array.span<double>(); }
-absl::Span<double> MutableDoubles(Literal& array) { return array.mutable_span<double>(); }
 
 absl::StatusOr<Literal> BoundOf(const ShadowValue& value) {
   if (!value.is_exact()) return value.bound;

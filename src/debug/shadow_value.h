@@ -13,6 +13,7 @@ namespace hlo::debug {
 struct ShadowValue {
   Literal declared;  // An array or a token; invalid for a tuple.
   Literal wide;      // The value of floats in f64, of complex numbers in c128; invalid for other types.
+  Literal low;       // f64: what `wide` lacks of the double-double value of an f64; invalid: nothing.
   // f64: how far the result of any legal evaluation may be from `wide`, complex numbers by modulus. For other
   // types it is not 0 where a legal evaluation may have another value. Invalid: 0 everywhere.
   Literal bound;
@@ -26,7 +27,7 @@ struct ShadowValue {
   bool is_exact() const { return !bound.shape().IsValid(); }
 };
 
-inline constexpr size_t kTrialCount = 3;
+inline constexpr size_t kTrialCount = 2;
 
 // Returns a value that is known exactly.
 absl::StatusOr<ShadowValue> ExactShadow(const Literal& declared);
@@ -53,8 +54,8 @@ absl::StatusOr<Literal> F64Array(absl::Span<const int64_t> dims, double fill = 0
 absl::StatusOr<Literal> ToWide(const Literal& array);
 // Returns the absolute values of an f64 or c128 array.
 absl::StatusOr<Literal> AbsoluteOf(const Literal& wide);
-absl::Span<const double> Doubles(const Literal& array);
-absl::Span<double> MutableDoubles(Literal& array);
+inline absl::Span<const double> Doubles(const Literal& array) { return array.span<double>(); }
+inline absl::Span<double> MutableDoubles(Literal& array) { return array.mutable_span<double>(); }
 // Returns the bound of a value, zeros if it is exact.
 absl::StatusOr<Literal> BoundOf(const ShadowValue& value);
 

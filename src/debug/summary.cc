@@ -1,11 +1,13 @@
 #include "debug/summary.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <complex>
 #include <limits>
 #include <type_traits>
 
+#include "base/parallel.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 #include "nlohmann/json.hpp"
@@ -33,22 +35,33 @@ void EachModulus(const Literal& array, Visit&& visit) {
   });
 }
 
-// Counts words whose bits without the sign exceed `limit`, or equal it. The loop has no branches.
+// The loop has no branches.
+template <class Bits>
+bool AnyInBlock(const Bits* words, int64_t count, Bits infinity, bool nans, bool infinities) {
+  constexpr Bits kMagnitude = static_cast<Bits>(~Bits{0}) >> 1;
+  Bits is_nan = 0, is_infinity = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const Bits magnitude = words[i] & kMagnitude;
+    is_nan |= static_cast<Bits>(magnitude > infinity);
+    is_infinity |= static_cast<Bits>(magnitude == infinity);
+  }
+  return (nans && is_nan != 0) || (infinities && is_infinity != 0);
+}
+
+// True if the bits without the sign of a word exceed those of infinity, or equal them.
 template <class Bits>
 bool AnyFrom(const std::byte* data, int64_t count, Bits infinity, bool nans, bool infinities) {
-  constexpr Bits kMagnitude = static_cast<Bits>(~Bits{0}) >> 1;
-  constexpr int64_t kBlock = 4096;
+  constexpr int64_t kBlock = 1 << 16;
+  constexpr double kNanosecondsABlock = 8000;
   const auto* words = reinterpret_cast<const Bits*>(data);
-  for (int64_t begin = 0; begin < count; begin += kBlock) {
-    Bits is_nan = 0, is_infinity = 0;
-    for (int64_t i = begin; i < std::min(begin + kBlock, count); ++i) {
-      const Bits magnitude = words[i] & kMagnitude;
-      is_nan |= static_cast<Bits>(magnitude > infinity);
-      is_infinity |= static_cast<Bits>(magnitude == infinity);
-    }
-    if ((nans && is_nan != 0) || (infinities && is_infinity != 0)) return true;
-  }
-  return false;
+  if (count <= kBlock) return AnyInBlock(words, count, infinity, nans, infinities);
+  std::atomic<bool> found = false;
+  const int64_t blocks = (count + kBlock - 1) / kBlock;
+  ParallelFor(blocks, kNanosecondsABlock * static_cast<double>(blocks), [&](int64_t block) {
+    const int64_t begin = block * kBlock;
+    if (AnyInBlock(words + begin, std::min(kBlock, count - begin), infinity, nans, infinities)) found = true;
+  });
+  return found;
 }
 
 bool AnySpecial(const Literal& array, bool nans, bool infinities) {

@@ -43,7 +43,8 @@ Distance DistanceAt(const ShadowValue& leaf, const Literal& got, const Literal& 
     distance.ulp = UlpAt(precision, std::abs(b));
   } else {
     const double a = Doubles(got_wide)[i], b = Doubles(leaf.wide)[i];
-    distance.error = SameSpecial(a, b) ? 0 : std::fabs(a - b);
+    const double low = leaf.low.shape().IsValid() ? Doubles(leaf.low)[i] : 0;
+    distance.error = SameSpecial(a, b) ? std::fabs(low) : std::fabs((a - b) - low);
     if (std::isnan(distance.error)) distance.error = kInfinity;
     distance.ulp = std::isfinite(b) ? UlpAt(precision, b) : 1;
   }

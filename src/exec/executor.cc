@@ -247,6 +247,13 @@ absl::Status Executor::RunCode(const plan::PlanCode& code) {
     const auto depth = std::count_if(iterations.begin(), iterations.end(), [](int64_t n) { return n > 0; });
     return options_->observer->BeforeStep(PlanStepView(plan_, *last, plan::KernelName(*last), depth, loops));
   };
+  const auto view_of_slot = [this](Slot slot, const Shape& shape) { return ViewOf(slot, shape); };
+  const ReadSlot read(view_of_slot);
+  const auto show = [&](const plan::Step& step) {
+    const auto depth = std::count_if(iterations.begin(), iterations.end(), [](int64_t n) { return n > 0; });
+    return options_->observer->AfterStep(
+        PlanStepView(plan_, step, plan::KernelName(step), depth, loops, &read));
+  };
   const auto ask = [&](int32_t number) {
     if (number == cpu::StepCode::kPolled) {
       // The innermost running loop.
@@ -260,6 +267,7 @@ absl::Status Executor::RunCode(const plan::PlanCode& code) {
       last = *step;
       status = look();
       if (status.ok()) status = RunStep(**step);
+      if (status.ok() && is_observed) status = show(**step);
     } else {
       status = RunMoves(std::get<std::vector<Move>>(code.escapes[number]));
     }

@@ -30,8 +30,8 @@ def plain(binary, program, engine, repeat, timeout):
     return found and found.get("run_s")
 
 
-def watched(binary, program, engine, timeout):
-    found = answer([binary, "trace", program, "--random", 1, "--elided=random", "--engine", engine, "--nans", "--format=json"], timeout)
+def watched(binary, program, engine, repeat, timeout):
+    found = answer([binary, "trace", program, "--random", 1, "--elided=random", "--engine", engine, "--nans", "--repeat", repeat, "--format=json"], timeout)
     return found and found.get("births", {}).get("watched_s") or None
 
 
@@ -62,14 +62,14 @@ def main():
         fast = watch = before = None
         # Alternates, so that all see the same load of the machine.
         for _ in range(options.rounds):
-            fast = min(filter(None, [fast, plain(options.binary, program, "fast", 2, options.timeout)]), default=None)
-            watch = min(filter(None, [watch, watched(options.binary, program, "fast", options.timeout)]), default=None)
+            fast = min(filter(None, [fast, plain(options.binary, program, "fast", 5, options.timeout)]), default=None)
+            watch = min(filter(None, [watch, watched(options.binary, program, "fast", 5, options.timeout)]), default=None)
             if options.before:
-                before = min(filter(None, [before, plain(options.before, program, "fast", 2, options.timeout)]), default=None)
+                before = min(filter(None, [before, plain(options.before, program, "fast", 5, options.timeout)]), default=None)
         slow = plain(options.binary, program, "reference", 1, options.timeout)
         row = [pathlib.Path(program).stem, f"{fast * 1e3:.3g}" if fast else "-", ratio(fast, before), ratio(watch, fast)]
         if slow:
-            row += [f"{slow * 1e3:.4g}", ratio(best(lambda: watched(options.binary, program, "reference", options.timeout), 1), slow),
+            row += [f"{slow * 1e3:.4g}", ratio(best(lambda: watched(options.binary, program, "reference", 1, options.timeout), 1), slow),
                     ratio(best(lambda: shadow(options.binary, program, 12 * options.timeout), 1), slow)]
         else:
             row += ["-", "-", "-"]

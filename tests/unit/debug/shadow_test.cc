@@ -128,6 +128,49 @@ TEST(Shadow, TheBoundOfASumIsTheKnownOne) {
   EXPECT_NEAR(report.result.bound.span<double>()[0], expected, 1e-9);
 }
 
+// 1 + 2^-53 rounds to 1 in f64; the double-double keeps it, and the difference is its error.
+TEST(Shadow, MeasuresF64InDoubleDouble) {
+  Literal one = *Literal::Create(Shape::Array(ElementType::kF64, {1})), small = one;
+  ASSERT_TRUE(small.MakeUnique().ok());
+  one.mutable_span<double>()[0] = 1;
+  small.mutable_span<double>()[0] = 0x1p-53;
+  const ShadowReport report = *RunShadow(Checked(R"(HloModule m
+ENTRY e {
+  a = f64[1] parameter(0)
+  b = f64[1] parameter(1)
+  s = f64[1] add(a, b)
+  ROOT d = f64[1] subtract(s, a)
+}
+)"),
+                                         {one, small}, {});
+  EXPECT_EQ(ErrorOf(report, "s").added, 0.5);
+  EXPECT_EQ(report.result.wide.span<double>()[0], 0x1p-53);
+  EXPECT_EQ(ErrorOf(report, "d").inherited, 0x1p52);
+}
+
+// sum of i * 0.1 in f64 against rational arithmetic: 0.1 is 3602879701896397 / 2^55, so the sum over i < 1000
+// is 499500 times that, which is 49950.000000000002772782...
+TEST(Shadow, SumsF64InDoubleDouble) {
+  Literal values = *Literal::Create(Shape::Array(ElementType::kF64, {1000})),
+          factor = *Literal::Create(Shape::Array(ElementType::kF64, {1000}));
+  for (int i = 0; i < 1000; ++i) {
+    values.mutable_span<double>()[i] = i;
+    factor.mutable_span<double>()[i] = 0.1;
+  }
+  const ShadowReport report = *RunShadow(Checked(R"(HloModule m
+ENTRY e {
+  a = f64[1000] parameter(0)
+  b = f64[1000] parameter(1)
+  ROOT d = f64[] dot(a, b), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+}
+)"),
+                                         {values, factor}, {});
+  const double high = report.result.wide.span<double>()[0], low = report.result.low.span<double>()[0];
+  const __int128 exact = static_cast<__int128>(3602879701896397) * 499500;  // In units of 2^-55.
+  const auto high_units = static_cast<__int128>(std::ldexp(high, 55));
+  EXPECT_EQ(static_cast<double>(exact - high_units), std::ldexp(low, 55));
+}
+
 // A loop of three steps x = x * 1.1f, against long double.
 TEST(Shadow, FollowsLoops) {
   const ShadowReport report = *RunShadow(Checked(R"(HloModule m

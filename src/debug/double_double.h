@@ -1,0 +1,72 @@
+#pragma once
+// Arithmetic on unevaluated sums of two doubles, which have about 106 bits.
+
+#include <cmath>
+
+namespace hlo::debug {
+
+struct DoubleDouble {
+  double high = 0, low = 0;  // |low| is at most half an ULP of high.
+
+  DoubleDouble() = default;
+  DoubleDouble(double value) : high(value) {}  // NOLINT: converts implicitly.
+  DoubleDouble(double high, double low) : high(high), low(low) {}
+};
+
+// Returns a + b exactly, for any a and b, and for |a| >= |b|.
+inline DoubleDouble TwoSum(double a, double b) {
+  const double sum = a + b, part = sum - a;
+  return {sum, (a - (sum - part)) + (b - part)};
+}
+inline DoubleDouble QuickTwoSum(double a, double b) {
+  const double sum = a + b;
+  return {sum, b - (sum - a)};
+}
+inline DoubleDouble TwoProduct(double a, double b) {
+  const double product = a * b;
+  return {product, std::fma(a, b, -product)};
+}
+
+inline DoubleDouble operator-(const DoubleDouble& a) { return {-a.high, -a.low}; }
+inline DoubleDouble operator+(const DoubleDouble& a, const DoubleDouble& b) {
+  DoubleDouble sum = TwoSum(a.high, b.high);
+  if (!std::isfinite(sum.high)) return sum.high;
+  const DoubleDouble rest = TwoSum(a.low, b.low);
+  sum = QuickTwoSum(sum.high, sum.low + rest.high);
+  return QuickTwoSum(sum.high, sum.low + rest.low);
+}
+inline DoubleDouble operator-(const DoubleDouble& a, const DoubleDouble& b) { return a + -b; }
+inline DoubleDouble operator*(const DoubleDouble& a, const DoubleDouble& b) {
+  DoubleDouble product = TwoProduct(a.high, b.high);
+  if (!std::isfinite(product.high)) return product.high;
+  return QuickTwoSum(product.high, product.low + (a.high * b.low + a.low * b.high));
+}
+inline DoubleDouble operator/(const DoubleDouble& a, const DoubleDouble& b) {
+  const double first = a.high / b.high;
+  if (!std::isfinite(first) || !std::isfinite(b.high)) return first;
+  DoubleDouble rest = a - b * first;
+  const double second = rest.high / b.high;
+  rest = rest - b * second;
+  return QuickTwoSum(first, second) + rest.high / b.high;
+}
+inline bool operator<(const DoubleDouble& a, const DoubleDouble& b) {
+  return a.high < b.high || (a.high == b.high && a.low < b.low);
+}
+
+// Elementary functions, to about 100 bits. Where a double gives NaN or an infinity, so do they.
+DoubleDouble Sqrt(const DoubleDouble& x);
+DoubleDouble Cbrt(const DoubleDouble& x);
+DoubleDouble Exp(const DoubleDouble& x);
+DoubleDouble Expm1(const DoubleDouble& x);
+DoubleDouble Log(const DoubleDouble& x);
+DoubleDouble Log1p(const DoubleDouble& x);
+DoubleDouble Sin(const DoubleDouble& x);
+DoubleDouble Cos(const DoubleDouble& x);
+DoubleDouble Tanh(const DoubleDouble& x);
+DoubleDouble Sinh(const DoubleDouble& x);
+DoubleDouble Cosh(const DoubleDouble& x);
+DoubleDouble Atan2(const DoubleDouble& y, const DoubleDouble& x);
+DoubleDouble Erf(const DoubleDouble& x);
+DoubleDouble Pow(const DoubleDouble& base, const DoubleDouble& exponent);
+
+}  // namespace hlo::debug

@@ -1,0 +1,21 @@
+#pragma once
+// Results of f64 instructions in double-double.
+
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "debug/shadow_rules.h"
+
+namespace hlo::debug {
+
+// high + low, both f64.
+struct ExtendedValue {
+  Literal high, low;
+};
+
+// Returns the result for the wide operands with their low parts; nullopt if it is not f64, or if the
+// instruction has no form in double-double: then its wide value is in f64.
+absl::StatusOr<std::optional<ExtendedValue>> ExtendedResult(const RuleContext& context,
+                                                            absl::Span<const ShadowValue> operands);
+
+}  // namespace hlo::debug
