@@ -25,7 +25,7 @@ absl::Status JudgeFile(const std::string& path, const debug::ShadowReport& repor
                        FileResult& result) {
   HLO_ASSIGN_OR_RETURN(const Literal got, ReadValue(path, ResultShapeInMemory(module)));
   result.extra["verdicts"] = Json::array();
-  for (const debug::OutputVerdict& verdict : debug::Judge(report, got)) {
+  for (const debug::OutputVerdict& verdict : debug::Judge(report, module, got)) {
     result.text += debug::ToString(verdict);
     result.extra["verdicts"].push_back(debug::ToJson(verdict));
     if (verdict.verdict == debug::RoundingVerdict::kBug) result.exit = std::max(result.exit, Exit::kFailed);

@@ -145,7 +145,7 @@ absl::Status FindPart(const CheckedModule& module, const std::vector<Literal>& o
   const absl::StatusOr<Literal> fast = Execute(*checked, arguments, Engine::kFast, {}, {}, options.plan);
   absl::StatusOr<ShadowReport> shadow = RunShadow(*checked, arguments, {});
   if (!fast.ok() || !shadow.ok()) return absl::OkStatus();
-  const std::vector<OutputVerdict> verdicts = Judge(*shadow, *fast);
+  const std::vector<OutputVerdict> verdicts = Judge(*shadow, checked->module(), *fast);
   const bool differs = std::any_of(verdicts.begin(), verdicts.end(),
                                    [](const OutputVerdict& v) { return v.verdict == RoundingVerdict::kBug; });
   if (!differs) return absl::OkStatus();
@@ -188,7 +188,7 @@ absl::StatusOr<CrossCheck> RunCrossCheck(const CheckedModule& module, const std:
     return check;
   }
   // A root that is a constant or an argument is no step.
-  for (const OutputVerdict& verdict : Judge(report, check.fast)) {
+  for (const OutputVerdict& verdict : Judge(report, module.module(), check.fast)) {
     if (verdict.outside == 0) continue;
     check.first = StepDifference{.instruction = module.module().entry()->root(),
                                  .index = verdict.index,

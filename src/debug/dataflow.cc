@@ -113,6 +113,25 @@ std::vector<const Instruction*> Dataflow::CallStack(const Computation& computati
   return stack;
 }
 
+absl::flat_hash_set<const Instruction*> Dataflow::Ancestors(const LeafId& leaf) const {
+  absl::flat_hash_set<LeafId> seen;
+  absl::flat_hash_set<const Instruction*> ancestors;
+  std::vector<LeafId> work = {leaf};
+  while (!work.empty()) {
+    const LeafId at = work.back();
+    work.pop_back();
+    if (at.first == nullptr || !seen.insert(at).second) continue;
+    ancestors.insert(at.first);
+    const std::vector<LeafId> sources = Sources(at);
+    work.insert(work.end(), sources.begin(), sources.end());
+    if (!sources.empty()) continue;
+    for (const Instruction* operand : at.first->operands()) {
+      for (int64_t k = 0; k < LeafCount(operand->shape()); ++k) work.emplace_back(operand, k);
+    }
+  }
+  return ancestors;
+}
+
 bool Dataflow::HasOneCallSite(const Computation& computation) const {
   const auto found = callers_.find(&computation);
   if (found == callers_.end()) return true;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "hlo_run/module.h"
 
 namespace hlo::debug {
@@ -22,6 +23,9 @@ class Dataflow {
 
   // Returns the calling instructions from the entry to the computation; the first caller counts.
   std::vector<const Instruction*> CallStack(const Computation& computation) const;
+
+  // Returns the instructions that a leaf may be computed from, itself included; branches are not decided.
+  absl::flat_hash_set<const Instruction*> Ancestors(const LeafId& leaf) const;
 
   // True if the computation is called from one place only, and so are its callers.
   bool HasOneCallSite(const Computation& computation) const;

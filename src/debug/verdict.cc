@@ -5,6 +5,8 @@
 #include <complex>
 #include <limits>
 
+#include "debug/dataflow.h"
+#include "debug/exposed_run.h"
 #include "debug/summary.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
@@ -87,6 +89,16 @@ bool HasNotableDifference(const ShadowValue& leaf, const Literal& got) {
   return false;
 }
 
+// Returns the ill-conditioned instruction with the largest error of those that a leaf of the result depends
+// on.
+const InstructionError* WorstCause(const ShadowReport& report, const Module& module, int64_t leaf) {
+  const auto ancestors = Dataflow(module).Ancestors({module.entry()->root(), leaf});
+  for (const InstructionError* error : WorstConditions(report, report.errors.size())) {
+    if (ancestors.contains(error->instruction)) return error;
+  }
+  return nullptr;
+}
+
 std::string_view Name(RoundingVerdict verdict) {
   switch (verdict) {
     case RoundingVerdict::kExplained:
@@ -125,20 +137,19 @@ OutputVerdict JudgeArray(const ShadowValue& leaf, const Literal& got) {
   return verdict;
 }
 
-std::vector<OutputVerdict> Judge(const ShadowReport& report, const Literal& got) {
+std::vector<OutputVerdict> Judge(const ShadowReport& report, const Module& module, const Literal& got) {
   ShadowValue result = report.result;
   const std::vector<ShadowValue*> leaves = ShadowLeaves(result);
   const std::vector<LiteralLeaf> others = ArrayLeaves(got);
+  const std::vector<Leaf> numbers = LeavesOf(got);
   std::vector<OutputVerdict> verdicts;
   for (size_t k = 0; k < leaves.size() && k < others.size(); ++k) {
     OutputVerdict verdict = JudgeArray(*leaves[k], *others[k].value);
     verdict.key = others[k].key;
-    const std::vector<const InstructionError*> conditions = WorstConditions(report, 1);
-    if (verdict.verdict == RoundingVerdict::kExplained && !conditions.empty() &&
-        HasNotableDifference(*leaves[k], *others[k].value)) {
-      verdict.verdict = RoundingVerdict::kIllConditioned;
-      verdict.cause = conditions.front();
-    }
+    const bool is_notable =
+        verdict.verdict == RoundingVerdict::kExplained && HasNotableDifference(*leaves[k], *others[k].value);
+    verdict.cause = is_notable ? WorstCause(report, module, numbers[k].leaf) : nullptr;
+    if (verdict.cause != nullptr) verdict.verdict = RoundingVerdict::kIllConditioned;
     verdicts.push_back(std::move(verdict));
   }
   return verdicts;

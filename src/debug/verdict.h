@@ -33,8 +33,8 @@ struct OutputVerdict {
 // Compares an array with a value and its bound; the verdict is kExplained or kBug.
 OutputVerdict JudgeArray(const ShadowValue& value, const Literal& got);
 
-// Returns the verdicts in the order of the outputs. `got` is the other result.
-std::vector<OutputVerdict> Judge(const ShadowReport& report, const Literal& got);
+// Returns the verdicts in the order of the outputs of the module. `got` is the other result.
+std::vector<OutputVerdict> Judge(const ShadowReport& report, const Module& module, const Literal& got);
 
 std::string ToString(const OutputVerdict& verdict);
 nlohmann::ordered_json ToJson(const OutputVerdict& verdict);

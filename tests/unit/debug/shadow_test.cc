@@ -66,7 +66,7 @@ TEST(Shadow, NamesCancellation) {
 
 // A comparison whose operands rounding brings together.
 TEST(Shadow, ReportsADecisionThatTheWiderTypeTakesOtherwise) {
-  const ShadowReport report = *RunShadow(Checked(R"(HloModule m
+  const CheckedModule module = Checked(R"(HloModule m
 ENTRY e {
   a = f32[1] parameter(0)
   b = f32[1] parameter(1)
@@ -74,15 +74,15 @@ ENTRY e {
   g = pred[1] compare(s, a), direction=GT
   ROOT r = f32[1] select(g, b, a)
 }
-)"),
-                                         {F32({1}), F32({0x1p-24f})}, {});
+)");
+  const ShadowReport report = *RunShadow(module, {F32({1}), F32({0x1p-24f})}, {});
   ASSERT_EQ(report.decisions.size(), 1u);
   EXPECT_EQ(report.decisions[0].instruction->name(), "g");
   EXPECT_EQ(report.decisions[0].declared, "false");
   // Control flow follows the declared type.
   EXPECT_EQ(report.result.wide.span<double>()[0], 1);
   // The other value is legal as well.
-  EXPECT_EQ(Judge(report, F32({0x1p-24f}))[0].verdict, RoundingVerdict::kExplained);
+  EXPECT_EQ(Judge(report, module.module(), F32({0x1p-24f}))[0].verdict, RoundingVerdict::kExplained);
 }
 
 constexpr char kSum[] = R"(HloModule m
@@ -104,7 +104,8 @@ Literal Scalar(float value) {
 TEST(Shadow, TheBoundOfASumCoversItsOrders) {
   std::vector<float> values;
   for (int i = 0; i < 1000; ++i) values.push_back(0.1f + 0.37f * static_cast<float>(i % 17));
-  const ShadowReport report = *RunShadow(Checked(kSum), {F32(values)}, {});
+  const CheckedModule module = Checked(kSum);
+  const ShadowReport report = *RunShadow(module, {F32(values)}, {});
   float left = 0, right = 0, halves[2] = {0, 0};
   double exact = 0;
   for (size_t i = 0; i < values.size(); ++i) {
@@ -115,9 +116,9 @@ TEST(Shadow, TheBoundOfASumCoversItsOrders) {
   }
   EXPECT_DOUBLE_EQ(report.result.wide.span<double>()[0], exact);
   for (const float sum : {left, right, halves[0] + halves[1]})
-    EXPECT_EQ(Judge(report, Scalar(sum))[0].verdict, RoundingVerdict::kExplained) << sum;
+    EXPECT_EQ(Judge(report, module.module(), Scalar(sum))[0].verdict, RoundingVerdict::kExplained) << sum;
   // Without one element it is another sum.
-  EXPECT_EQ(Judge(report, Scalar(left - values[16]))[0].verdict, RoundingVerdict::kBug);
+  EXPECT_EQ(Judge(report, module.module(), Scalar(left - values[16]))[0].verdict, RoundingVerdict::kBug);
 }
 
 // n u sum |x| with n = 1001 terms, half an ULP for each, and one for the result.
@@ -169,6 +170,27 @@ ENTRY e {
   const __int128 exact = static_cast<__int128>(3602879701896397) * 499500;  // In units of 2^-55.
   const auto high_units = static_cast<__int128>(std::ldexp(high, 55));
   EXPECT_EQ(static_cast<double>(exact - high_units), std::ldexp(low, 55));
+}
+
+// Both outputs are off by a percent; only the first depends on the cancellation.
+TEST(Shadow, BlamesOnlyWhatAnOutputDependsOn) {
+  const CheckedModule module = Checked(R"(HloModule m
+ENTRY e {
+  a = f32[1] parameter(0)
+  b = f32[1] parameter(1)
+  s = f32[1] add(a, b)
+  d = f32[1] subtract(s, a)
+  p = f32[1] multiply(a, b)
+  ROOT t = (f32[1], f32[1]) tuple(d, p)
+}
+)");
+  const ShadowReport report = *RunShadow(module, {F32({100000}), F32({0.5})}, {});
+  const std::vector<OutputVerdict> verdicts =
+      Judge(report, module.module(), Literal::Tuple({F32({0.505}), F32({50500})}));
+  ASSERT_EQ(verdicts.size(), 2u);
+  EXPECT_EQ(verdicts[0].verdict, RoundingVerdict::kIllConditioned);
+  EXPECT_EQ(verdicts[0].cause->instruction->name(), "d");
+  EXPECT_EQ(verdicts[1].verdict, RoundingVerdict::kBug);
 }
 
 // A loop of three steps x = x * 1.1f, against long double.
