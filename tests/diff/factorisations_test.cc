@@ -318,7 +318,7 @@ void ExpectLu(int64_t m, int64_t n) {
   std::vector<T> a = before, factors = before;
   std::vector<int64_t> pivots(k);
   const Matrix<T> lu{factors.data(), m, n, pitch, 1};
-  ASSERT_EQ(factor::Lu(lu, absl::MakeSpan(pivots)), 0);
+  ASSERT_EQ(lapack::Lu(lu, absl::MakeSpan(pivots)), 0);
   for (int64_t i = 0; i < k; ++i)
     std::swap_ranges(&a[i * pitch], &a[i * pitch] + pitch, &a[pivots[i] * pitch]);
   for (int64_t i = 0; i < m; ++i) {
@@ -357,7 +357,7 @@ TEST(Lu, OfASingularMatrix) {
     for (int64_t j = 0; j < 20; ++j) matrix(i, j) = 0;
   }
   std::vector<int64_t> pivots(40);
-  EXPECT_EQ(factor::Lu(matrix, absl::MakeSpan(pivots)), 21);
+  EXPECT_EQ(lapack::Lu(matrix, absl::MakeSpan(pivots)), 21);
 }
 
 TEST(Kernels, GiveTheSameBitsOnAnyNumberOfThreads) {
@@ -371,12 +371,12 @@ TEST(Kernels, GiveTheSameBitsOnAnyNumberOfThreads) {
     std::vector<double> elements = Random<double>(300 * 300), b = Random<double>(300 * 200);
     const Matrix<double> a = Matrix<double>::Dense(elements.data(), 300, 300);
     std::vector<int64_t> pivots(300);
-    EXPECT_EQ(factor::Lu(a, absl::MakeSpan(pivots)), 0);
+    EXPECT_EQ(lapack::Lu(a, absl::MakeSpan(pivots)), 0);
     note(elements);
-    factor::SolveTriangular(factor::Plain(a), Matrix<double>::Dense(b.data(), 300, 200), {.lower = false});
+    lapack::SolveTriangular(lapack::Plain(a), Matrix<double>::Dense(b.data(), 300, 200), {.lower = false});
     note(b);
     for (int64_t i = 0; i < 300; ++i) a(i, i) = 400;
-    EXPECT_EQ(factor::Cholesky(a), 0);
+    EXPECT_EQ(lapack::Cholesky(a), 0);
     note(elements);
   }
   SetThreadCount(0);

@@ -15,7 +15,7 @@
 #include "gtest/gtest.h"
 #include "linalg/householder.h"
 
-namespace hlo::factor::qr_test {
+namespace hlo::lapack::qr_test {
 namespace {
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
@@ -126,7 +126,7 @@ struct Factors {
 template <class T>
 Factors<T> Factored(const Array<T>& a) {
   Factors<T> f{a, std::vector<T>(std::min(a.rows, a.columns))};
-  factor::Geqrf(f.reflectors.view(), absl::MakeSpan(f.taus));
+  lapack::Geqrf(f.reflectors.view(), absl::MakeSpan(f.taus));
   EXPECT_TRUE(f.reflectors.GapIsUntouched());
   return f;
 }
@@ -146,7 +146,7 @@ Array<T> OrthogonalOf(const Factors<T>& f, int64_t columns) {
   for (int64_t i = 0; i < q.rows; ++i) {
     for (int64_t j = 0; j < columns; ++j) q(i, j) = j < f.reflectors.columns ? f.reflectors(i, j) : T(7);
   }
-  factor::Orgqr(q.view(), absl::MakeConstSpan(f.taus));
+  lapack::Orgqr(q.view(), absl::MakeConstSpan(f.taus));
   EXPECT_TRUE(q.GapIsUntouched());
   return q;
 }
@@ -240,7 +240,7 @@ TYPED_TEST(Qr, MultipliesByTheFactorAsTheReferenceDoes) {
           const Array<TypeParam> c =
               left ? Random<TypeParam>(s.rows, others, 3, 2) : Random<TypeParam>(others, s.rows, 3, 2);
           Array<TypeParam> got = c, expected = c;
-          factor::Ormqr(f.reflectors.view(), absl::MakeConstSpan(f.taus), got.view(), left, adjoint);
+          lapack::Ormqr(f.reflectors.view(), absl::MakeConstSpan(f.taus), got.view(), left, adjoint);
           linalg::Ormqr(f.reflectors.view(), absl::MakeConstSpan(f.taus), expected.view(), left, adjoint);
           const double bound = Bound(s.rows, s.columns) * Norm(c);
           for (size_t i = 0; i < c.data.size(); ++i)
@@ -295,7 +295,7 @@ struct Pivoted {
 template <class T>
 Factors<T> FactoredWithPivots(const Array<T>& a, Pivoted& p) {
   Factors<T> f{a, std::vector<T>(std::min(a.rows, a.columns))};
-  const auto geqp3 = p.by_reference ? linalg::Geqp3<T> : factor::Geqp3<T>;
+  const auto geqp3 = p.by_reference ? linalg::Geqp3<T> : lapack::Geqp3<T>;
   geqp3(f.reflectors.view(), absl::MakeSpan(p.pivots), absl::MakeSpan(f.taus));
   EXPECT_TRUE(f.reflectors.GapIsUntouched());
   return f;
@@ -405,7 +405,7 @@ std::vector<T> EveryResult(int threads, int64_t rows, int64_t columns) {
   results.insert(results.end(), q.data.begin(), q.data.end());
   for (const bool left : {false, true}) {
     Array<T> c = left ? Random<T>(rows, 50) : Random<T>(50, rows);
-    factor::Ormqr(f.reflectors.view(), absl::MakeConstSpan(f.taus), c.view(), left, left);
+    lapack::Ormqr(f.reflectors.view(), absl::MakeConstSpan(f.taus), c.view(), left, left);
     results.insert(results.end(), c.data.begin(), c.data.end());
   }
   return results;
@@ -426,4 +426,4 @@ TYPED_TEST(Qr, GivesTheSameBitsOnAnyNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace hlo::factor::qr_test
+}  // namespace hlo::lapack::qr_test

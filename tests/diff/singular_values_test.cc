@@ -16,7 +16,7 @@ void CheckSvd(const Array<T>& a, bool full, const std::string& name, int64_t gap
   Array<T> u(m, full ? m : k, gap, step, transposed), v(n, full ? n : k, gap, step, transposed), none(0, 0);
   none.view.data = nullptr;
   std::vector<double> s(k, -1), alone(k, -1), reference(k);
-  ASSERT_EQ(factor::Gesdd(a.view.AsConst(), absl::MakeSpan(s), u.view, v.view), 0);
+  ASSERT_EQ(lapack::Gesdd(a.view.AsConst(), absl::MakeSpan(s), u.view, v.view), 0);
   EXPECT_TRUE(std::is_sorted(s.rbegin(), s.rend()));
   for (const double x : s) EXPECT_GE(x, 0);
   const double size = SizeOf(a.view);
@@ -27,7 +27,7 @@ void CheckSvd(const Array<T>& a, bool full, const std::string& name, int64_t gap
     ASSERT_EQ(linalg::Gesdd(a.view.AsConst(), absl::MakeSpan(reference), none.view, none.view), 0);
     ExpectNear(s, reference, Bound(m + n, size));
   }
-  ASSERT_EQ(factor::Gesdd(a.view.AsConst(), absl::MakeSpan(alone), none.view, none.view), 0);
+  ASSERT_EQ(lapack::Gesdd(a.view.AsConst(), absl::MakeSpan(alone), none.view, none.view), 0);
   EXPECT_TRUE(std::is_sorted(alone.rbegin(), alone.rend()));
   ExpectNear(alone, s, Bound(m + n, size));
 }
@@ -80,9 +80,9 @@ TYPED_TEST(SingularValues, OneSideOfSingularVectors) {
     Array<TypeParam> u(n + 3, n), v(n, n), left(n + 3, n), right(n, n);
     std::vector<double> s(n);
     const Matrix<TypeParam> none;
-    EXPECT_EQ(factor::Gesdd(a.view.AsConst(), absl::MakeSpan(s), u.view, v.view), 0);
-    EXPECT_EQ(factor::Gesdd(a.view.AsConst(), absl::MakeSpan(s), left.view, none), 0);
-    EXPECT_EQ(factor::Gesdd(a.view.AsConst(), absl::MakeSpan(s), none, right.view), 0);
+    EXPECT_EQ(lapack::Gesdd(a.view.AsConst(), absl::MakeSpan(s), u.view, v.view), 0);
+    EXPECT_EQ(lapack::Gesdd(a.view.AsConst(), absl::MakeSpan(s), left.view, none), 0);
+    EXPECT_EQ(lapack::Gesdd(a.view.AsConst(), absl::MakeSpan(s), none, right.view), 0);
     EXPECT_EQ(u.data, left.data);
     EXPECT_EQ(v.data, right.data);
   }
@@ -141,7 +141,7 @@ TYPED_TEST(SingularValues, NoSingularValuesOfWhatIsNotFinite) {
       Array<TypeParam> a = RandomMatrix<TypeParam>(m, n, 3), u(m, m), v(n, n);
       a.view(m - 1, n / 2) = bad;
       std::vector<double> s(std::min(m, n));
-      EXPECT_NE(factor::Gesdd(a.view.AsConst(), absl::MakeSpan(s), u.view, v.view), 0);
+      EXPECT_NE(lapack::Gesdd(a.view.AsConst(), absl::MakeSpan(s), u.view, v.view), 0);
       for (const double x : s) EXPECT_TRUE(std::isnan(x));
       for (const TypeParam& x : u.data) EXPECT_TRUE(std::isnan(std::real(x)));
       for (const TypeParam& x : v.data) EXPECT_TRUE(std::isnan(std::real(x)));
@@ -155,7 +155,7 @@ TYPED_TEST(SingularValues, SingularVectorsDoNotDependOnThreads) {
       const Array<TypeParam> a = RandomMatrix<TypeParam>(m, n, 12);
       Array<TypeParam> u(m, n), v(n, n);
       std::vector<double> s(n);
-      EXPECT_EQ(factor::Gesdd(a.view.AsConst(), absl::MakeSpan(s), u.view, v.view), 0);
+      EXPECT_EQ(lapack::Gesdd(a.view.AsConst(), absl::MakeSpan(s), u.view, v.view), 0);
       u.data.insert(u.data.end(), v.data.begin(), v.data.end());
       u.data.insert(u.data.end(), s.begin(), s.end());
       return u.data;

@@ -22,14 +22,14 @@ void CheckEigen(const Array<T>& a, bool lower, Array<T> to, const std::string& n
   Array<T> same = to, expected = a;
   const std::vector<T> before = same.data;
   std::vector<double> w(n, -1), alone(n, -1), reference(n);
-  ASSERT_EQ(factor::Syevd(to.view, lower, absl::MakeSpan(w)), 0);
+  ASSERT_EQ(lapack::Syevd(to.view, lower, absl::MakeSpan(w)), 0);
   EXPECT_TRUE(std::is_sorted(w.begin(), w.end()));
   const double size = SizeOf(a.view);
   ExpectPairs<T>(a.view.AsConst(), to.view, w, to.view, size);
   ExpectOrthonormal(to.view);
   ASSERT_EQ(linalg::Syevd(expected.view, lower, absl::MakeSpan(reference)), 0);
   ExpectNear(w, reference, Bound(n, size));
-  ASSERT_EQ(factor::Syevd(same.view, lower, absl::MakeSpan(alone), false), 0);
+  ASSERT_EQ(lapack::Syevd(same.view, lower, absl::MakeSpan(alone), false), 0);
   EXPECT_TRUE(n == 0 || std::memcmp(same.data.data(), before.data(), before.size() * sizeof(T)) == 0);
   EXPECT_TRUE(std::is_sorted(alone.begin(), alone.end()));
   ExpectNear(alone, reference, Bound(n, size));
@@ -115,7 +115,7 @@ TYPED_TEST(Spectral, NoEigenvaluesOfWhatIsNotFinite) {
         Array<TypeParam> a = Hermitian<TypeParam>(n, 3);
         a.view(n - 1, n / 2) = bad;
         std::vector<double> w(n);
-        EXPECT_NE(factor::Syevd(a.view, true, absl::MakeSpan(w), vectors), 0);
+        EXPECT_NE(lapack::Syevd(a.view, true, absl::MakeSpan(w), vectors), 0);
         for (const double x : w) EXPECT_TRUE(std::isnan(x));
         for (int64_t i = 0; vectors && i < n; ++i) EXPECT_TRUE(std::isnan(std::real(a.view(i, n - 1 - i))));
       }
@@ -128,7 +128,7 @@ TYPED_TEST(Spectral, EigenvectorsDoNotDependOnThreads) {
     ExpectSameBits([&] {
       Array<TypeParam> a = Hermitian<TypeParam>(n, 12);
       std::vector<double> w(n);
-      EXPECT_EQ(factor::Syevd(a.view, true, absl::MakeSpan(w)), 0);
+      EXPECT_EQ(lapack::Syevd(a.view, true, absl::MakeSpan(w)), 0);
       a.data.insert(a.data.end(), w.begin(), w.end());
       return a.data;
     });

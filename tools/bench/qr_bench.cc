@@ -40,9 +40,9 @@ void Run(const Case& c, double seconds, double peak, const char* name) {
   const auto ours = [&] {
     q = from;
     for (int64_t i = 0; i < c.batch; ++i) {
-      const auto a = factor::Matrix<T>::Dense(q.data() + i * size, c.rows, c.columns);
-      factor::Geqrf(a, absl::MakeSpan(taus));
-      factor::Orgqr(a, absl::MakeConstSpan(taus));
+      const auto a = lapack::Matrix<T>::Dense(q.data() + i * size, c.rows, c.columns);
+      lapack::Geqrf(a, absl::MakeSpan(taus));
+      lapack::Orgqr(a, absl::MakeConstSpan(taus));
     }
   };
   Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic> other;

@@ -6,7 +6,7 @@
 #include "kernels/lapack/reflectors.h"
 #include "kernels/lapack/scratch.h"
 
-namespace hlo::factor {
+namespace hlo::lapack {
 namespace {
 
 // The vectors of a column block that overlap a range of columns.
@@ -200,4 +200,4 @@ HLO_INSTANTIATE(double)
 HLO_INSTANTIATE(Complex)
 #undef HLO_INSTANTIATE
 
-}  // namespace hlo::factor
+}  // namespace hlo::lapack

@@ -5,7 +5,7 @@
 
 #include "kernels/lapack/lanes.h"
 
-namespace hlo::factor {
+namespace hlo::lapack {
 
 // A matrix in blocks of columns. Each block is stored contiguously in row-major order, so that it stays in
 // the cache for two passes.
@@ -41,4 +41,4 @@ template <class T>
 void Bidiagonalise(const BidiagonalProblem<T>& problem, double* diagonal, double* above);
 int64_t BidiagonaliseScratchBytes(int64_t rows, int64_t columns, int64_t element_bytes);
 
-}  // namespace hlo::factor
+}  // namespace hlo::lapack

@@ -11,7 +11,7 @@
 #include "kernels/lapack/secular.h"
 #include "kernels/lapack/small_spectra.h"
 
-namespace hlo::factor {
+namespace hlo::lapack {
 namespace {
 
 // A diagonal block of n rows, with an extra column if it is `wide`. The right singular vector of the null
@@ -245,4 +245,4 @@ int64_t BidiagonalSingularScratchBytes(int64_t n) {
   return SvdLevelCount(n) == 0 ? 0 : 3 * n * PaddedLength<double>(n) * static_cast<int64_t>(sizeof(double));
 }
 
-}  // namespace hlo::factor
+}  // namespace hlo::lapack

@@ -6,7 +6,7 @@
 
 #include "linalg/matrix.h"
 
-namespace hlo::factor {
+namespace hlo::lapack {
 
 // bdsdc: replaces the diagonal by the singular values and stores the singular vectors, in the same order, in
 // the rows of `left` and `right` (whose column strides are 1). order[i] is the index of the i-th smallest.
@@ -16,4 +16,4 @@ int64_t BidiagonalSingular(int64_t n, double* diagonal, double* above, const lin
                            const linalg::Matrix<double>& right, int64_t* order);
 int64_t BidiagonalSingularScratchBytes(int64_t n);
 
-}  // namespace hlo::factor
+}  // namespace hlo::lapack

@@ -7,7 +7,7 @@
 #include "kernels/lapack/lanes.h"
 #include "kernels/lapack/scratch.h"
 
-namespace hlo::factor {
+namespace hlo::lapack {
 
 using linalg::Matrix;
 
@@ -77,4 +77,4 @@ inline double ScaleFor(double largest) {
   return std::abs(exponent) < 100 ? 1 : std::ldexp(1, std::clamp(-exponent, -1000, 1000));
 }
 
-}  // namespace hlo::factor
+}  // namespace hlo::lapack

@@ -5,7 +5,7 @@
 
 #include "linalg/matrix.h"
 
-namespace hlo::factor {
+namespace hlo::lapack {
 
 template <class T>
 class Divisor {
@@ -45,4 +45,4 @@ class Divisor<linalg::Complex> {
   double real_, imag_, scale_;
 };
 
-}  // namespace hlo::factor
+}  // namespace hlo::lapack

@@ -9,7 +9,7 @@
 #include "kernels/lapack/small_spectra.h"
 #include "kernels/lapack/spectra.h"
 
-namespace hlo::factor {
+namespace hlo::lapack {
 namespace {
 
 // Ratio of rows to columns from which a QR factorisation precedes the bidiagonal reduction.
@@ -184,4 +184,4 @@ HLO_INSTANTIATE(double)
 HLO_INSTANTIATE(Complex)
 #undef HLO_INSTANTIATE
 
-}  // namespace hlo::factor
+}  // namespace hlo::lapack

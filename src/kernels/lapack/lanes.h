@@ -10,7 +10,7 @@
 #include "kernels/cpu/simd/simd.h"
 #include "linalg/matrix.h"
 
-namespace hlo::factor {
+namespace hlo::lapack {
 
 using linalg::Complex;
 using linalg::Conj;
@@ -210,4 +210,4 @@ inline void RotateRows(double* x, double* y, double c, double s, int64_t begin, 
   });
 }
 
-}  // namespace hlo::factor
+}  // namespace hlo::lapack

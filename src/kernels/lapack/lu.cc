@@ -8,7 +8,7 @@
 #include "kernels/lapack/scratch.h"
 #include "kernels/lapack/triangular.h"
 
-namespace hlo::factor {
+namespace hlo::lapack {
 namespace {
 
 using linalg::PivotSize;
@@ -111,4 +111,4 @@ int64_t LuScratchBytes(int64_t rows, int64_t columns, int64_t element_bytes) {
 template int64_t Lu(const Matrix<double>&, absl::Span<int64_t>);
 template int64_t Lu(const Matrix<Complex>&, absl::Span<int64_t>);
 
-}  // namespace hlo::factor
+}  // namespace hlo::lapack

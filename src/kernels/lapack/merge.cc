@@ -5,7 +5,7 @@
 
 #include "base/parallel.h"
 
-namespace hlo::factor {
+namespace hlo::lapack {
 
 Grouping::Grouping(const Selection& selection) : rows(selection.kept.size()), places(selection.kept.size()) {
   int64_t place = 0;
@@ -72,4 +72,4 @@ void EachMerge(int64_t count, double nanoseconds, absl::FunctionRef<void(int64_t
   for (int64_t i = 0; i < count; ++i) body(i);
 }
 
-}  // namespace hlo::factor
+}  // namespace hlo::lapack

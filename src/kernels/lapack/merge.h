@@ -9,7 +9,7 @@
 #include "kernels/cpu/memory/buffer_cache.h"
 #include "kernels/lapack/product.h"
 
-namespace hlo::factor {
+namespace hlo::lapack {
 
 // The rounding threshold relative to the largest element.
 inline constexpr double kTolerance = 4 * std::numeric_limits<double>::epsilon();
@@ -56,4 +56,4 @@ void MergeOrders(const double* values, const int64_t* first, int64_t first_count
 // sequence, each with all threads.
 void EachMerge(int64_t count, double nanoseconds, absl::FunctionRef<void(int64_t)> body);
 
-}  // namespace hlo::factor
+}  // namespace hlo::lapack

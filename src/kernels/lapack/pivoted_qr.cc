@@ -12,7 +12,7 @@
 #include "kernels/lapack/reflectors.h"
 #include "kernels/lapack/scratch.h"
 
-namespace hlo::factor {
+namespace hlo::lapack {
 namespace {
 
 template <class T>
@@ -108,4 +108,4 @@ void Geqp3(Matrix<T> a, absl::Span<int64_t> pivots, absl::Span<T> taus) {
 template void Geqp3(Matrix<double>, absl::Span<int64_t>, absl::Span<double>);
 template void Geqp3(Matrix<Complex>, absl::Span<int64_t>, absl::Span<Complex>);
 
-}  // namespace hlo::factor
+}  // namespace hlo::lapack

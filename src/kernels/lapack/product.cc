@@ -5,7 +5,7 @@
 
 #include "kernels/cpu/gemm/gemm.h"
 
-namespace hlo::factor {
+namespace hlo::lapack {
 namespace {
 
 // Copies a conjugated block of the matrix at `context`.
@@ -120,4 +120,4 @@ HLO_INSTANTIATE(double)
 HLO_INSTANTIATE(Complex)
 #undef HLO_INSTANTIATE
 
-}  // namespace hlo::factor
+}  // namespace hlo::lapack

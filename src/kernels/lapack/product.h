@@ -8,7 +8,7 @@
 #include "hlo_run/element_type.h"
 #include "linalg/matrix.h"
 
-namespace hlo::factor {
+namespace hlo::lapack {
 
 using linalg::Complex;
 using linalg::Matrix;
@@ -57,4 +57,4 @@ enum class Part { kAll, kLower, kUpper };  // Both triangles include the diagona
 template <class T>
 void SubtractProduct(const Source<T>& a, const Source<T>& b, const Matrix<T>& c, Part part = Part::kAll);
 
-}  // namespace hlo::factor
+}  // namespace hlo::lapack

@@ -5,7 +5,7 @@
 #include "kernels/lapack/reflector_blocks.h"
 #include "kernels/lapack/reflectors.h"
 
-namespace hlo::factor {
+namespace hlo::lapack {
 namespace {
 
 // Matrices of at most one block of reflectors, or of at most kNear bytes, are stored as lines, and their
@@ -177,4 +177,4 @@ HLO_INSTANTIATE(double)
 HLO_INSTANTIATE(Complex)
 #undef HLO_INSTANTIATE
 
-}  // namespace hlo::factor
+}  // namespace hlo::lapack

@@ -6,7 +6,7 @@
 #include "absl/types/span.h"
 #include "linalg/matrix.h"
 
-namespace hlo::factor {
+namespace hlo::lapack {
 
 using linalg::Complex;
 using linalg::Matrix;
@@ -36,4 +36,4 @@ void Orgqr(Matrix<T> a, absl::Span<const T> taus);
 template <class T>
 void Ormqr(Matrix<const T> reflectors, absl::Span<const T> taus, Matrix<T> c, bool left, bool adjoint);
 
-}  // namespace hlo::factor
+}  // namespace hlo::lapack

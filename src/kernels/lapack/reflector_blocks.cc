@@ -5,7 +5,7 @@
 #include "kernels/cpu/memory/buffer_cache.h"
 #include "kernels/lapack/reflectors.h"
 
-namespace hlo::factor {
+namespace hlo::lapack {
 namespace {
 
 // Matrices with fewer elements are updated by one reflector at a time.
@@ -196,4 +196,4 @@ HLO_INSTANTIATE(double)
 HLO_INSTANTIATE(Complex)
 #undef HLO_INSTANTIATE
 
-}  // namespace hlo::factor
+}  // namespace hlo::lapack

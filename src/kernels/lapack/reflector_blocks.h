@@ -6,7 +6,7 @@
 #include "kernels/lapack/product.h"
 #include "kernels/lapack/scratch.h"
 
-namespace hlo::factor {
+namespace hlo::lapack {
 
 // A sequence of reflectors. Row j holds the elements of v after index `shift + j`, where v is 1; elements up
 // to that index are not read.
@@ -80,4 +80,4 @@ template <class T>
 void FactorLines(const Matrix<T>& lines, absl::Span<T> taus);
 int64_t FactorLinesScratchBytes(int64_t lines, int64_t length, int64_t element_bytes);
 
-}  // namespace hlo::factor
+}  // namespace hlo::lapack

@@ -8,7 +8,7 @@
 #include "kernels/cpu/elementwise/copy_array.h"
 #include "kernels/lapack/dense_copy.h"
 
-namespace hlo::factor {
+namespace hlo::lapack {
 namespace {
 
 // Applies a reflector to kCount lines at once.
@@ -196,4 +196,4 @@ HLO_INSTANTIATE(double)
 HLO_INSTANTIATE(Complex)
 #undef HLO_INSTANTIATE
 
-}  // namespace hlo::factor
+}  // namespace hlo::lapack

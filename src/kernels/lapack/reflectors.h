@@ -8,7 +8,7 @@
 #include "kernels/lapack/lanes.h"
 #include "linalg/matrix.h"
 
-namespace hlo::factor {
+namespace hlo::lapack {
 
 using linalg::Matrix;
 
@@ -50,4 +50,4 @@ double LineNorm(const Matrix<T>& lines, int64_t number, int64_t first);
 template <class T>
 void CombineLines(const Matrix<T>& lines, const T* factors, T* to);
 
-}  // namespace hlo::factor
+}  // namespace hlo::lapack

@@ -6,7 +6,7 @@
 #include "base/pages.h"
 #include "kernels/cpu/memory/buffer_cache.h"
 
-namespace hlo::factor {
+namespace hlo::lapack {
 
 // An uninitialised buffer, aligned to 64 bytes.
 template <class T>
@@ -32,4 +32,4 @@ class Scratch {
   T* data_;
 };
 
-}  // namespace hlo::factor
+}  // namespace hlo::lapack

@@ -7,7 +7,7 @@
 #include "base/parallel.h"
 #include "kernels/lapack/lanes.h"
 
-namespace hlo::factor {
+namespace hlo::lapack {
 namespace {
 
 constexpr int kMostSteps = 200;
@@ -187,4 +187,4 @@ void SolveSecularEquation(const SecularEquation& equation, double* roots, double
   });
 }
 
-}  // namespace hlo::factor
+}  // namespace hlo::lapack

@@ -7,7 +7,7 @@
 
 #include "kernels/cpu/memory/buffer_cache.h"
 
-namespace hlo::factor {
+namespace hlo::lapack {
 
 struct SecularEquation {
   int64_t count;
@@ -27,4 +27,4 @@ struct SecularEquation {
 void SolveSecularEquation(const SecularEquation& equation, double* roots, double* distances,
                           int64_t row_stride, double* weights);
 
-}  // namespace hlo::factor
+}  // namespace hlo::lapack

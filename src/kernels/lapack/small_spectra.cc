@@ -7,7 +7,7 @@
 #include "kernels/cpu/memory/buffer_cache.h"
 #include "kernels/lapack/lanes.h"
 
-namespace hlo::factor {
+namespace hlo::lapack {
 
 double LargestElement(int64_t n, const double* diagonal, const double* beside) {
   double largest = 0;
@@ -213,4 +213,4 @@ int64_t BidiagonalQr(int64_t n, double* d, double* e, VectorRows left, VectorRow
   return 0;
 }
 
-}  // namespace hlo::factor
+}  // namespace hlo::lapack

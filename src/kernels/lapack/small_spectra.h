@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace hlo::factor {
+namespace hlo::lapack {
 
 // Returns the largest magnitude of the diagonal and the n - 1 elements beside it.
 double LargestElement(int64_t n, const double* diagonal, const double* beside);
@@ -30,4 +30,4 @@ int64_t TridiagonalQr(int64_t n, double* diagonal, double* beside, VectorRows ve
 // with the n - 1 elements `above` its diagonal.
 int64_t BidiagonalQr(int64_t n, double* diagonal, double* above, VectorRows left, VectorRows right);
 
-}  // namespace hlo::factor
+}  // namespace hlo::lapack

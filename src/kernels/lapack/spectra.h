@@ -5,7 +5,7 @@
 #include "absl/types/span.h"
 #include "linalg/matrix.h"
 
-namespace hlo::factor {
+namespace hlo::lapack {
 
 using linalg::Complex;
 using linalg::Matrix;
@@ -24,4 +24,4 @@ int64_t Gesdd(Matrix<const T> a, absl::Span<double> s, Matrix<T> u, Matrix<T> v)
 // Returns the same for Gesdd, if one stride of u and of v is 1.
 int64_t GesddScratchBytes(int64_t rows, int64_t columns, int64_t element_bytes, bool u, bool v);
 
-}  // namespace hlo::factor
+}  // namespace hlo::lapack

@@ -9,7 +9,7 @@
 #include "kernels/lapack/tridiagonal.h"
 #include "kernels/lapack/tridiagonal_dc.h"
 
-namespace hlo::factor {
+namespace hlo::lapack {
 namespace {
 
 template <class T>
@@ -89,4 +89,4 @@ HLO_INSTANTIATE(double)
 HLO_INSTANTIATE(Complex)
 #undef HLO_INSTANTIATE
 
-}  // namespace hlo::factor
+}  // namespace hlo::lapack

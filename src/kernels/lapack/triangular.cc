@@ -8,7 +8,7 @@
 #include "kernels/lapack/divisor.h"
 #include "kernels/lapack/lanes.h"
 
-namespace hlo::factor {
+namespace hlo::lapack {
 namespace {
 
 // Number of rows and columns that are computed without matrix products.
@@ -237,4 +237,4 @@ HLO_INSTANTIATE(double)
 HLO_INSTANTIATE(Complex)
 #undef HLO_INSTANTIATE
 
-}  // namespace hlo::factor
+}  // namespace hlo::lapack

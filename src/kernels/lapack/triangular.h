@@ -5,7 +5,7 @@
 #include "kernels/lapack/product.h"
 #include "linalg/systems.h"
 
-namespace hlo::factor {
+namespace hlo::lapack {
 
 // potrf: factors a = l l^H in place. The upper triangle of a is neither read nor written. Returns 0, or the
 // order of the first leading minor that is not positive. Element (order - 1, order - 1) is then the value
@@ -17,4 +17,4 @@ int64_t Cholesky(const Matrix<T>& a);
 template <class T>
 void SolveTriangular(const Source<T>& a, const Matrix<T>& b, const linalg::TriangleOptions& options);
 
-}  // namespace hlo::factor
+}  // namespace hlo::lapack

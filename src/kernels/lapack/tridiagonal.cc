@@ -7,7 +7,7 @@
 #include "kernels/cpu/memory/buffer_cache.h"
 #include "kernels/lapack/reflectors.h"
 
-namespace hlo::factor {
+namespace hlo::lapack {
 namespace {
 
 // Returns the number of parallel work items for a remaining triangle with this number of rows.
@@ -135,4 +135,4 @@ HLO_INSTANTIATE(double)
 HLO_INSTANTIATE(Complex)
 #undef HLO_INSTANTIATE
 
-}  // namespace hlo::factor
+}  // namespace hlo::lapack

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace hlo::factor {
+namespace hlo::lapack {
 
 // sytrd for the lower triangle of a column-major matrix with this leading dimension: q^H a q is real and
 // tridiagonal with this diagonal and `beside` it. The reflectors of q = H(0) H(1) ... are stored below the
@@ -12,4 +12,4 @@ template <class T>
 void Tridiagonalise(T* a, int64_t stride, int64_t n, double* diagonal, double* beside, T* taus);
 int64_t TridiagonaliseScratchBytes(int64_t n, int64_t element_bytes);
 
-}  // namespace hlo::factor
+}  // namespace hlo::lapack

@@ -11,7 +11,7 @@
 #include "kernels/lapack/secular.h"
 #include "kernels/lapack/small_spectra.h"
 
-namespace hlo::factor {
+namespace hlo::lapack {
 namespace {
 
 // A diagonal block of the matrix, with scratch memory of its own.
@@ -168,4 +168,4 @@ int64_t TridiagonalEigenScratchBytes(int64_t n) {
   return EigenLevelCount(n) == 0 ? 0 : 2 * n * PaddedLength<double>(n) * static_cast<int64_t>(sizeof(double));
 }
 
-}  // namespace hlo::factor
+}  // namespace hlo::lapack

@@ -6,7 +6,7 @@
 
 #include "linalg/matrix.h"
 
-namespace hlo::factor {
+namespace hlo::lapack {
 
 // stedc: replaces the diagonal by the eigenvalues and stores the eigenvectors, in the same order, in the rows
 // of `rows` (whose column stride is 1). order[i] is the index of the i-th smallest. `beside` has room for n
@@ -15,4 +15,4 @@ int64_t TridiagonalEigen(int64_t n, double* diagonal, double* beside, const lina
                          int64_t* order);
 int64_t TridiagonalEigenScratchBytes(int64_t n);
 
-}  // namespace hlo::factor
+}  // namespace hlo::lapack

@@ -26,7 +26,7 @@ absl::Status RunCholesky(const Instruction& cholesky, absl::Span<const void* con
     WideMatrix<T> array = entry.Copy<T>(0, 0);
     // The upper factor is the transposed lower factor of the transpose.
     const Matrix<T> a = lower ? array.matrix() : array.matrix().Transposed();
-    const int64_t order = factor::Cholesky(a);
+    const int64_t order = lapack::Cholesky(a);
     // A last pivot of zero is its own root.
     FinishFactor(a, order == 0 || (order == a.rows && a(order - 1, order - 1) == T(0)));
     array.Store();
@@ -48,7 +48,7 @@ absl::Status RunTriangularSolve(const Instruction& solve, absl::Span<const void*
   const linalg::TriangleOptions options = TriangleOf(solve);
   return ForEachMatrix(solve, operands, results, 0, [&]<class T>(const BatchEntry& entry) {
     WideMatrix<T> x = entry.Copy<T>(1, 0);
-    factor::SolveTriangular(entry.Source<T>(0), x.matrix(), options);
+    lapack::SolveTriangular(entry.Source<T>(0), x.matrix(), options);
     x.Store();
   });
 }

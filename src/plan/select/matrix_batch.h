@@ -24,7 +24,7 @@ class WideMatrix {
   // `data` may be null if the matrix is unused.
   WideMatrix(void* data, ElementType type, int64_t rows, int64_t columns)
       : data_(data), type_(type), rows_(rows), columns_(columns) {
-    if (data == nullptr || type != factor::kElementType<T>) own_.resize(rows * columns);
+    if (data == nullptr || type != lapack::kElementType<T>) own_.resize(rows * columns);
   }
 
   // Loads elements of the array's type.
@@ -98,7 +98,7 @@ struct BatchEntry {
     return WideMatrix<T>(Result(k), ResultShape(k).type(), 1, Columns(ResultShape(k)));
   }
   template <class T>
-  factor::Source<T> Source(int k) const {
+  lapack::Source<T> Source(int k) const {
     const Shape& shape = OperandShape(k);
     return {Operand(k), shape.type(), Rows(shape), Columns(shape), Columns(shape), 1};
   }

@@ -22,7 +22,7 @@ using reference::custom::MatrixCall;
 template <class T>
 void Potrf(const MatrixCall& call, const BatchEntry& entry) {
   WideMatrix<T> array = entry.Copy<T>(call.array, 0);
-  int64_t order = factor::Cholesky(call.lower ? array.matrix() : array.matrix().Transposed());
+  int64_t order = lapack::Cholesky(call.lower ? array.matrix() : array.matrix().Transposed());
   if (order != 0) {
     // On failure, its position and the elements behind it must be the reference's.
     WideMatrix<T> again = entry.Copy<T>(call.array, 0);
@@ -39,7 +39,7 @@ void Getrf(const MatrixCall& call, const BatchEntry& entry) {
   WideMatrix<T> array = entry.Copy<T>(call.array, 0);
   const Matrix<T> a = array.matrix();
   cpu::KeptVector<int64_t> pivots(std::min(a.rows, a.columns));
-  entry.StoreInteger(2, factor::Lu(a, absl::MakeSpan(pivots)));
+  entry.StoreInteger(2, lapack::Lu(a, absl::MakeSpan(pivots)));
   array.Store();
   entry.StoreIntegers(1, pivots, 1);
 }
@@ -53,14 +53,14 @@ void Trsm(const MatrixCall& call, const BatchEntry& entry) {
     alpha.Load(entry.operands[call.array - 1]);
     for (T& element : x.vector()) element *= alpha.vector()[0];
   }
-  factor::SolveTriangular(entry.Source<T>(call.array), x.matrix(), call.triangle);
+  lapack::SolveTriangular(entry.Source<T>(call.array), x.matrix(), call.triangle);
   x.Store();
 }
 
 template <class T>
 void Geqrf(const MatrixCall& call, const BatchEntry& entry) {
   WideMatrix<T> array = entry.Copy<T>(call.array, 0), taus = entry.ResultList<T>(1);
-  factor::Geqrf(array.matrix(), taus.vector());
+  lapack::Geqrf(array.matrix(), taus.vector());
   array.Store();
   taus.Store();
 }
@@ -70,7 +70,7 @@ void Geqp3(const MatrixCall& call, const BatchEntry& entry) {
   WideMatrix<T> array = entry.Copy<T>(call.array, 0), taus = entry.ResultList<T>(2);
   const auto* given = static_cast<const int32_t*>(entry.Operand(call.array + 1));
   cpu::KeptVector<int64_t> pivots(given, given + array.matrix().columns);
-  factor::Geqp3(array.matrix(), absl::MakeSpan(pivots), taus.vector());
+  lapack::Geqp3(array.matrix(), absl::MakeSpan(pivots), taus.vector());
   array.Store();
   entry.StoreIntegers(1, pivots, 0);
   taus.Store();
@@ -79,14 +79,14 @@ void Geqp3(const MatrixCall& call, const BatchEntry& entry) {
 template <class T>
 void Orgqr(const MatrixCall& call, const BatchEntry& entry) {
   WideMatrix<T> array = entry.Copy<T>(call.array, 0), taus = entry.InputList<T>(call.array + 1);
-  factor::Orgqr(array.matrix(), absl::Span<const T>(taus.vector()));
+  lapack::Orgqr(array.matrix(), absl::Span<const T>(taus.vector()));
   array.Store();
 }
 
 template <class T>
 void Ormqr(const MatrixCall& call, const BatchEntry& entry) {
   WideMatrix<T> reflectors = entry.Input<T>(0), taus = entry.InputList<T>(1), c = entry.Copy<T>(2, 0);
-  factor::Ormqr(reflectors.matrix().AsConst(), absl::Span<const T>(taus.vector()), c.matrix(), call.left,
+  lapack::Ormqr(reflectors.matrix().AsConst(), absl::Span<const T>(taus.vector()), c.matrix(), call.left,
                 call.adjoint);
   c.Store();
 }
@@ -96,7 +96,7 @@ void Syevd(const MatrixCall& call, const BatchEntry& entry) {
   WideMatrix<T> array = entry.Copy<T>(call.array, 0);
   WideMatrix<double> w = entry.ResultList<double>(1);
   const bool vectors = entry.Result(0) != nullptr;
-  const int64_t info = factor::Syevd(array.matrix(), call.lower, w.vector(), vectors);
+  const int64_t info = lapack::Syevd(array.matrix(), call.lower, w.vector(), vectors);
   array.Store();
   w.Store();
   entry.StoreInteger(2, info);
@@ -117,7 +117,7 @@ void Gesdd(const MatrixCall& call, const BatchEntry& entry) {
     v.emplace(entry.ResultMatrix<T>(3, entry.ResultShape(3)));
     right = call.adjoint ? v->matrix().Transposed() : v->matrix();
   }
-  const int64_t info = factor::Gesdd(a.matrix().AsConst(), s.vector(), left, right);
+  const int64_t info = lapack::Gesdd(a.matrix().AsConst(), s.vector(), left, right);
   if (v.has_value() && call.adjoint) {
     for (T& element : v->vector()) element = linalg::Conj(element);
   }
@@ -149,19 +149,19 @@ int64_t CopyAndScratch(const MatrixCall& call, const Instruction& instruction, N
 int64_t OrmqrBytes(const MatrixCall& call, const Instruction& instruction, NeedsResult) {
   const Shape &a = instruction.operand(0)->shape(), &c = instruction.operand(2)->shape();
   return CopyBytes(a) + CopyBytes(c) +
-         factor::OrmqrScratchBytes(BatchEntry::Rows(a), BatchEntry::Columns(a),
+         lapack::OrmqrScratchBytes(BatchEntry::Rows(a), BatchEntry::Columns(a),
                                    call.left ? BatchEntry::Columns(c) : BatchEntry::Rows(c), WidthOf(a));
 }
 
 int64_t SyevdBytes(const MatrixCall& call, const Instruction& instruction, NeedsResult needs) {
   const Shape& a = instruction.operand(call.array)->shape();
-  return CopyBytes(a) + factor::SyevdScratchBytes(BatchEntry::Columns(a), WidthOf(a), needs(0));
+  return CopyBytes(a) + lapack::SyevdScratchBytes(BatchEntry::Columns(a), WidthOf(a), needs(0));
 }
 int64_t GesddBytes(const MatrixCall& call, const Instruction& instruction, NeedsResult needs) {
   const Shape& a = instruction.operand(call.array)->shape();
   const bool u = call.vectors && needs(2), v = call.vectors && needs(3);
   int64_t bytes =
-      CopyBytes(a) + factor::GesddScratchBytes(BatchEntry::Rows(a), BatchEntry::Columns(a), WidthOf(a), u, v);
+      CopyBytes(a) + lapack::GesddScratchBytes(BatchEntry::Rows(a), BatchEntry::Columns(a), WidthOf(a), u, v);
   if (u) bytes += CopyBytes(instruction.shape().element(2));
   if (v) bytes += CopyBytes(instruction.shape().element(3));
   return bytes;
@@ -182,14 +182,14 @@ struct CallKernel {
 using Function = MatrixCall::Function;
 constexpr CallKernel kCallKernels[] = {
     {Function::kPotrf, "potrf", Potrf<double>, Potrf<Complex>, CopyOfMatrix, InPlace::kCopied},
-    {Function::kGetrf, "getrf", Getrf<double>, Getrf<Complex>, CopyAndScratch<factor::LuScratchBytes>,
+    {Function::kGetrf, "getrf", Getrf<double>, Getrf<Complex>, CopyAndScratch<lapack::LuScratchBytes>,
      InPlace::kYes},
     {Function::kTrsm, "trsm", Trsm<double>, Trsm<Complex>, CopyOfRightSides, InPlace::kNo},
-    {Function::kGeqrf, "geqrf", Geqrf<double>, Geqrf<Complex>, CopyAndScratch<factor::QrScratchBytes>,
+    {Function::kGeqrf, "geqrf", Geqrf<double>, Geqrf<Complex>, CopyAndScratch<lapack::QrScratchBytes>,
      InPlace::kYes},
-    {Function::kGeqp3, "geqp3", Geqp3<double>, Geqp3<Complex>, CopyAndScratch<factor::Geqp3ScratchBytes>,
+    {Function::kGeqp3, "geqp3", Geqp3<double>, Geqp3<Complex>, CopyAndScratch<lapack::Geqp3ScratchBytes>,
      InPlace::kYes},
-    {Function::kOrgqr, "orgqr", Orgqr<double>, Orgqr<Complex>, CopyAndScratch<factor::QrScratchBytes>,
+    {Function::kOrgqr, "orgqr", Orgqr<double>, Orgqr<Complex>, CopyAndScratch<lapack::QrScratchBytes>,
      InPlace::kYes},
     {Function::kOrmqr, "ormqr", Ormqr<double>, Ormqr<Complex>, OrmqrBytes, InPlace::kNo},
     {Function::kSyevd, "syevd", Syevd<double>, Syevd<Complex>, SyevdBytes, InPlace::kYes},
