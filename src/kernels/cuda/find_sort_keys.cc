@@ -3,12 +3,12 @@
 #include <cmath>
 #include <utility>
 
+#include "ir/comparators.h"
 #include "types/wide.h"
 
 namespace hlo::cuda {
 namespace {
 
-constexpr size_t kMostKeys = 16;
 constexpr int kDeepest = 16;
 
 // One side of a comparison: a parameter, possibly with zeros or NaNs canonicalised.
@@ -30,11 +30,6 @@ std::optional<double> ConstantOf(const Instruction& value) {
   return Loader<double>(value.shape().type())(value.Get<attr::literal>()->data(), 0);
 }
 
-bool IsTotal(const Instruction& compare) {
-  return compare.Get<attr::order>() == ComparisonOrder::kTotal ||
-         compare.Get<attr::type>() == ComparisonType::kTotalOrder;
-}
-
 std::optional<Side> SideOf(const Instruction& value, int depth = 0);
 
 // Matches select(p == 0, 0, x) and select(p != p, nan, x), where x depends on p only.
@@ -42,7 +37,7 @@ std::optional<Side> SelectedSide(const Instruction& select, int depth) {
   std::optional<Side> side = SideOf(*select.operand(2), depth);
   const Instruction& test = *select.operand(0);
   const std::optional<double> constant = ConstantOf(*select.operand(1));
-  if (!side.has_value() || !constant.has_value() || test.opcode() != Opcode::kCompare || IsTotal(test))
+  if (!side.has_value() || !constant.has_value() || test.opcode() != Opcode::kCompare || IsTotalOrder(test))
     return std::nullopt;
   const std::optional<Side> left = SideOf(*test.operand(0), depth);
   if (!left.has_value() || left->parameter != side->parameter) return std::nullopt;
@@ -124,7 +119,7 @@ std::optional<Comparison> StrictComparison(const Instruction& compare, const Ins
       right->parameter->shape().type() != type)
     return std::nullopt;
   Comparison found{{first / 2, (direction == ComparisonDirection::kGt) != swapped}, *left, *right};
-  found.key.total = found.key.equal_total = IsTotal(compare) || !IsFloat(type) || left->as_integer;
+  found.key.total = found.key.equal_total = IsTotalOrder(compare) || !IsFloat(type) || left->as_integer;
   found.key.zeros_equal = left->zeros_equal || !found.key.total;
   found.key.nans_equal = left->nans_equal;
   return found;
@@ -138,39 +133,11 @@ bool IsTie(const Instruction& equal, Comparison& strict) {
   if (!a.has_value() || !b.has_value() || !a->SameForm(*b)) return false;
   const bool same_pair = (a->parameter == strict.left.parameter && b->parameter == strict.right.parameter) ||
                          (a->parameter == strict.right.parameter && b->parameter == strict.left.parameter);
-  const bool total = IsTotal(equal) || a->as_integer || !IsFloat(strict.left.parameter->shape().type());
+  const bool total = IsTotalOrder(equal) || a->as_integer || !IsFloat(strict.left.parameter->shape().type());
   strict.key.equal_total = total;
   const bool zeros_equal = a->zeros_equal || !total;
   return same_pair && zeros_equal == strict.key.zeros_equal &&
          (!total || a->nans_equal == strict.key.nans_equal);
-}
-
-// Appends the keys in order. Returns false if the comparator has another form.
-bool Collect(const Instruction& before, const Instruction& sort, std::vector<SortKey>* keys) {
-  if (keys->size() >= kMostKeys) return false;
-  if (const std::optional<Comparison> last = StrictComparison(before, sort); last.has_value()) {
-    keys->push_back(last->key);
-    return true;
-  }
-  const auto then = [&](const Instruction& strict, const Instruction& tie, const Instruction& rest) {
-    std::optional<Comparison> first = StrictComparison(strict, sort);
-    if (!first.has_value() || !IsTie(tie, *first)) return false;
-    keys->push_back(first->key);
-    return Collect(rest, sort, keys);
-  };
-  if (before.opcode() == Opcode::kSelect)
-    return then(*before.operand(2), *before.operand(0), *before.operand(1));
-  if (before.opcode() != Opcode::kOr) return false;
-  const size_t count = keys->size();
-  for (int64_t i : {0, 1}) {
-    const Instruction &strict = *before.operand(i), &both = *before.operand(1 - i);
-    if (both.opcode() != Opcode::kAnd) continue;
-    for (int64_t k : {0, 1}) {
-      if (then(strict, *both.operand(k), *both.operand(1 - k))) return true;
-      keys->resize(count);
-    }
-  }
-  return false;
 }
 
 }  // namespace
@@ -182,8 +149,12 @@ bool HasSortKey(ElementType type) {
 }
 
 std::optional<std::vector<SortKey>> FindSortKeys(const Instruction& sort) {
+  const auto comparisons = LexicographicKeys<Comparison>(
+      sort, [&](const Instruction& strict) { return StrictComparison(strict, sort); },
+      [](const Instruction& equal, const Instruction&, Comparison& key) { return IsTie(equal, key); });
+  if (!comparisons.has_value()) return std::nullopt;
   std::vector<SortKey> keys;
-  if (!Collect(*sort.Get<attr::to_apply>()->root(), sort, &keys)) return std::nullopt;
+  for (const Comparison& comparison : *comparisons) keys.push_back(comparison.key);
   return keys;
 }
 

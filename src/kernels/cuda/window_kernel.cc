@@ -9,6 +9,7 @@
 #include "device/align.h"
 #include "device/constants.h"
 #include "fmt/format.h"
+#include "ir/comparators.h"
 #include "kernels/cuda/find_fold.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/registry.h"
@@ -141,8 +142,7 @@ std::optional<CudaKernel> SeparateKernel(const Shape& base, absl::Span<const int
 std::optional<Order> FindOrder(const Computation& select, ElementType type) {
   const Instruction& root = *select.root();
   if (root.opcode() != Opcode::kCompare || root.operand(0) != select.parameter(0) ||
-      root.operand(1) != select.parameter(1) || root.Get<attr::order>() == ComparisonOrder::kTotal ||
-      root.Get<attr::type>() == ComparisonType::kTotalOrder)
+      root.operand(1) != select.parameter(1) || IsTotalOrder(root))
     return std::nullopt;
   for (const Instruction* parameter : select.parameters()) {
     if (!parameter->shape().IsArray(type) || !parameter->shape().IsScalar()) return std::nullopt;

@@ -4,12 +4,11 @@
 #include <cstring>
 #include <utility>
 
+#include "ir/comparators.h"
 #include "plan/codegen/scalar_code.h"
 
 namespace hlo::plan {
 namespace {
-
-constexpr int kMaxKeys = 16;
 
 // One side of a comparison as a function of a single parameter.
 class KeySide {
@@ -54,11 +53,6 @@ bool SameFunction(const Instruction& a, const Instruction& b, int* visited) {
   return true;
 }
 
-bool IsTotal(const Instruction& compare) {
-  return compare.Get<attr::order>() == ComparisonOrder::kTotal ||
-         compare.Get<attr::type>() == ComparisonType::kTotalOrder;
-}
-
 // Recognises a strict comparison of the same function of both sides of one operand.
 std::optional<SortKey> FindKey(const Instruction& compare, const Instruction& sort) {
   if (compare.opcode() != Opcode::kCompare || !compare.shape().IsScalar()) return std::nullopt;
@@ -84,13 +78,13 @@ std::optional<SortKey> FindKey(const Instruction& compare, const Instruction& so
   return SortKey{operand,
                  *std::move(code),
                  {cpu::LaneOf(key), (direction == ComparisonDirection::kGt) != swapped,
-                  IsTotal(compare) || !IsFloat(key)}};
+                  IsTotalOrder(compare) || !IsFloat(key)}};
 }
 
 // True if `equal` holds exactly where both sides of `strict` are equal.
 bool IsTie(const Instruction& equal, const Instruction& strict) {
   if (equal.opcode() != Opcode::kCompare || equal.Get<attr::direction>() != ComparisonDirection::kEq ||
-      IsTotal(equal) != IsTotal(strict))
+      IsTotalOrder(equal) != IsTotalOrder(strict))
     return false;
   const auto is_same = [](const Instruction& a, const Instruction& b) {
     int visited = 0;
@@ -102,41 +96,12 @@ bool IsTie(const Instruction& equal, const Instruction& strict) {
   return (is_same(a, x) && is_same(b, y)) || (is_same(a, y) && is_same(b, x));
 }
 
-// Appends the keys in order; returns false if the instruction has another form.
-bool Collect(const Instruction& before, const Instruction& sort, std::vector<SortKey>* keys) {
-  if (keys->size() >= kMaxKeys) return false;
-  std::optional<SortKey> key = FindKey(before, sort);
-  if (key.has_value()) {
-    keys->push_back(*std::move(key));
-    return true;
-  }
-  const auto then = [&](const Instruction& strict, const Instruction& tie, const Instruction& rest) {
-    std::optional<SortKey> first = FindKey(strict, sort);
-    if (!first.has_value() || !IsTie(tie, strict)) return false;
-    keys->push_back(*std::move(first));
-    return Collect(rest, sort, keys);
-  };
-  if (before.opcode() == Opcode::kSelect)
-    return then(*before.operand(2), *before.operand(0), *before.operand(1));
-  if (before.opcode() != Opcode::kOr) return false;
-  const size_t count = keys->size();
-  for (int64_t i : {0, 1}) {
-    const Instruction &strict = *before.operand(i), &both = *before.operand(1 - i);
-    if (both.opcode() != Opcode::kAnd) continue;
-    for (int64_t k : {0, 1}) {
-      if (then(strict, *both.operand(k), *both.operand(1 - k))) return true;
-      keys->erase(keys->begin() + static_cast<std::ptrdiff_t>(count), keys->end());
-    }
-  }
-  return false;
-}
-
 }  // namespace
 
 std::optional<std::vector<SortKey>> FindSortKeys(const Instruction& sort) {
-  std::vector<SortKey> keys;
-  if (!Collect(*sort.Get<attr::to_apply>()->root(), sort, &keys)) return std::nullopt;
-  return keys;
+  return LexicographicKeys<SortKey>(
+      sort, [&](const Instruction& strict) { return FindKey(strict, sort); },
+      [](const Instruction& equal, const Instruction& strict, SortKey&) { return IsTie(equal, strict); });
 }
 
 }  // namespace hlo::plan

@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "ir/comparators.h"
 #include "kernels/cpu/memory/buffer_cache.h"
 #include "kernels/cpu/window/reduce_window.h"
 #include "kernels/cpu/window/select_and_scatter.h"
@@ -94,9 +95,7 @@ LibraryKernel FindSelectAndScatterKernel(const Instruction& instruction) {
   const Instruction& select = *instruction.Get<attr::select>()->root();
   if (operand.type() != type || source.type() != type || instruction.operand(2)->shape().type() != type ||
       select.opcode() != Opcode::kCompare || select.operand(0)->opcode() != Opcode::kParameter ||
-      select.operand(1)->opcode() != Opcode::kParameter || IsComplex(type) ||
-      select.Get<attr::order>() == ComparisonOrder::kTotal ||
-      select.Get<attr::type>() == ComparisonType::kTotalOrder ||
+      select.operand(1)->opcode() != Opcode::kParameter || IsComplex(type) || IsTotalOrder(select) ||
       !IsWithinReach(instruction.Get<attr::window>(), operand.dims()))
     return {};
   for (const Instruction* parameter : instruction.Get<attr::select>()->parameters()) {
