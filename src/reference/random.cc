@@ -13,48 +13,14 @@
 #include "reference/obstacles.h"
 #include "reference/op.h"
 #include "reference/wide_scalar.h"
+#include "types/counter_random.h"
 #include "types/index.h"
 #include "types/wide.h"
 
 namespace hlo::reference {
 namespace {
 
-using CounterPair = std::array<uint32_t, 2>;
-using Four = std::array<uint32_t, 4>;
 using State = std::array<uint64_t, 3>;
-
-uint32_t Low(uint64_t x) { return static_cast<uint32_t>(x); }
-uint32_t High(uint64_t x) { return static_cast<uint32_t>(x >> 32); }
-uint64_t Join(uint32_t low, uint32_t high) { return low | static_cast<uint64_t>(high) << 32; }
-uint32_t RotateLeft(uint32_t x, int count) { return x << count | x >> (32 - count); }
-
-// Threefry-2x32 with 20 rounds (semantics 7.3).
-CounterPair ThreeFry(uint64_t key, uint64_t counter) {
-  constexpr int kRotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
-  const uint32_t keys[3] = {Low(key), High(key), 0x1BD11BDAu ^ Low(key) ^ High(key)};
-  uint32_t x0 = Low(counter) + keys[0], x1 = High(counter) + keys[1];
-  for (uint32_t group = 0; group < 5; ++group) {
-    for (int rotation : kRotations[group % 2]) {
-      x0 += x1;
-      x1 = RotateLeft(x1, rotation) ^ x0;
-    }
-    x0 += keys[(group + 1) % 3];
-    x1 += keys[(group + 2) % 3] + group + 1;
-  }
-  return {x0, x1};
-}
-
-// Philox-4x32 with 10 rounds (semantics 7.4).
-Four Philox(Four x, uint64_t key) {
-  uint32_t k0 = Low(key), k1 = High(key);
-  for (int round = 0; round < 10; ++round) {
-    const uint64_t a = uint64_t{0xD2511F53u} * x[0], b = uint64_t{0xCD9E8D57u} * x[2];
-    x = {High(b) ^ x[1] ^ k0, Low(b), High(a) ^ x[3] ^ k1, Low(a)};
-    k0 += 0x9E3779B9u;
-    k1 += 0xBB67AE85u;
-  }
-  return x;
-}
 
 // Returns the dimension along which the two words of a block are adjacent: the first one of even size, or
 // else the first of the largest size.
@@ -64,11 +30,17 @@ int64_t SplitDimension(absl::Span<const int64_t> dims) {
   return std::max_element(dims.begin(), dims.end()) - dims.begin();
 }
 
+// Returns the block of the counter, which is advanced.
+TwoWords<uint32_t> NextPair(State& state) {
+  const uint64_t counter = state[1]++;
+  return ThreeFry<uint32_t>(state[0], {LowWord(counter), HighWord(counter)});
+}
+
 // Calls set(i, bits) for every element of an array of these sizes and advances the state.
 template <class Set>
 void ThreeFryWords(absl::Span<const int64_t> dims, State& state, Set&& set) {
   if (dims.empty()) {
-    set(0, ThreeFry(state[0], state[1]++)[0]);
+    set(0, NextPair(state).low);
     return;
   }
   const int64_t split = SplitDimension(dims);
@@ -76,18 +48,18 @@ void ThreeFryWords(absl::Span<const int64_t> dims, State& state, Set&& set) {
   Index half(dims);
   half[split] = (half[split] + 1) / 2;
   for (const Index& j : EachIndex(half)) {
-    const CounterPair words = ThreeFry(state[0], state[1]++);
+    const TwoWords<uint32_t> words = NextPair(state);
     const int64_t place = Offset(j, strides) + j[split] * strides[split];
-    set(place, words[0]);
-    if (2 * j[split] + 1 < dims[split]) set(place + strides[split], words[1]);
+    set(place, words.low);
+    if (2 * j[split] + 1 < dims[split]) set(place + strides[split], words.high);
   }
 }
 
 template <class Set>
 void ThreeFryPairs(int64_t count, State& state, Set&& set) {
   for (int64_t i = 0; i < count; ++i) {
-    const CounterPair words = ThreeFry(state[0], state[1]++);
-    set(i, Join(words[0], words[1]));
+    const TwoWords<uint32_t> words = NextPair(state);
+    set(i, JoinWords(words.low, words.high));
   }
 }
 
@@ -97,9 +69,9 @@ void PhiloxUnits(int64_t count, bool in_pairs, bool two_words, State& state, Set
   const int64_t step = in_pairs ? 2 : 4;
   uint64_t low = state[1], high = two_words ? state[0] : state[2];
   for (int64_t i = 0; i < count; i += step) {
-    const Four words = Philox({Low(low), High(low), Low(high), High(high)}, state[0]);
+    const FourWords words = Philox(low, high, state[0]);
     for (int64_t k = 0; k < step && i + k < count; ++k)
-      set(i + k, in_pairs ? Join(words[2 * k], words[2 * k + 1]) : words[k]);
+      set(i + k, in_pairs ? words.Pair(static_cast<int>(k)) : words.word[k]);
     if (++low == 0) ++high;
   }
   state[1] = low;
@@ -110,8 +82,8 @@ void PhiloxUnits(int64_t count, bool in_pairs, bool two_words, State& state, Set
 using Words = std::array<uint64_t, 2>;
 Words WordsOf(uint64_t seed, const std::array<uint64_t, 2>& counter, uint64_t index) {
   const uint64_t low = counter[0] + index, high = counter[1] + (low < index ? 1 : 0);
-  const Four words = Philox({Low(low), High(low), Low(high), High(high)}, seed);
-  return {Join(words[0], words[1]), Join(words[2], words[3])};
+  const FourWords words = Philox(low, high, seed);
+  return {words.Pair(0), words.Pair(1)};
 }
 
 // Returns a number in [0, 1).
@@ -220,9 +192,9 @@ absl::StatusOr<Literal> custom::ThreeFryBlocks(OpContext& context) {
   HLO_ASSIGN_OR_RETURN(Literal first, Literal::Create(context.shape().element(0)));
   HLO_ASSIGN_OR_RETURN(Literal second, Literal::Create(context.shape().element(1)));
   for (size_t i = 0; i < in[0].size(); ++i) {
-    const CounterPair words = ThreeFry(Join(in[0][i], in[1][i]), Join(in[2][i], in[3][i]));
-    first.mutable_span<uint32_t>()[i] = words[0];
-    second.mutable_span<uint32_t>()[i] = words[1];
+    const auto words = ThreeFry<uint32_t>(JoinWords(in[0][i], in[1][i]), {in[2][i], in[3][i]});
+    first.mutable_span<uint32_t>()[i] = words.low;
+    second.mutable_span<uint32_t>()[i] = words.high;
   }
   return Literal::Tuple({std::move(first), std::move(second)});
 }

@@ -6,19 +6,15 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/host_device.h"
+#include "base/unroll.h"
+
+#define HLO_DEVICE HLO_HOST_DEVICE
 #ifdef __CUDACC__
-#define HLO_DEVICE __host__ __device__ __forceinline__
 // Marks functions that are called from many places, or rarely, and must not be inlined.
 #define HLO_DEVICE_CALLED inline __host__ __device__ __noinline__
-// Fully unrolls a loop with a constant trip count over arrays that must stay in registers.
-#define HLO_UNROLL _Pragma("unroll")
-// Prevents unrolling, to limit code size.
-#define HLO_ROLLED _Pragma("unroll 1")
 #else
-#define HLO_DEVICE inline
 #define HLO_DEVICE_CALLED inline
-#define HLO_UNROLL _Pragma("GCC unroll 16")
-#define HLO_ROLLED
 #endif
 
 namespace hlo::cuda {

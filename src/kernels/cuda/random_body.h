@@ -6,6 +6,7 @@
 
 #include "kernels/cuda/element_io.h"
 #include "kernels/cuda/portable.h"
+#include "types/counter_random.h"
 
 namespace hlo::cuda {
 
@@ -20,44 +21,6 @@ struct RandomBitsArgs {
   // Threefry: block (i, j, k) of (outer, half of size, inner) gives elements 2j and 2j + 1 along `size`.
   uint64_t size = 1, inner = 1;
 };
-
-HLO_DEVICE uint32_t LowWord(uint64_t x) { return static_cast<uint32_t>(x); }
-HLO_DEVICE uint32_t HighWord(uint64_t x) { return static_cast<uint32_t>(x >> 32); }
-
-// Threefry-2x32 with 20 rounds.
-HLO_DEVICE uint64_t ThreeFry(uint64_t key, uint64_t counter) {
-  const uint32_t keys[3] = {LowWord(key), HighWord(key), 0x1BD11BDAu ^ LowWord(key) ^ HighWord(key)};
-  constexpr int kRotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
-  uint32_t x = LowWord(counter) + keys[0], y = HighWord(counter) + keys[1];
-  HLO_UNROLL
-  for (int group = 0; group < 5; ++group) {
-    HLO_UNROLL
-    for (int k = 0; k < 4; ++k) {
-      const int r = kRotations[group % 2][k];
-      x += y;
-      y = (y << r | y >> (32 - r)) ^ x;
-    }
-    x += keys[(group + 1) % 3];
-    y += keys[(group + 2) % 3] + static_cast<uint32_t>(group) + 1;
-  }
-  return x | static_cast<uint64_t>(y) << 32;
-}
-
-struct PhiloxBlock {
-  uint32_t word[4];
-};
-// Philox-4x32 with 10 rounds.
-HLO_DEVICE PhiloxBlock Philox(PhiloxBlock x, uint64_t key) {
-  uint32_t k0 = LowWord(key), k1 = HighWord(key);
-  HLO_UNROLL
-  for (int round = 0; round < 10; ++round) {
-    const uint64_t a = uint64_t{0xD2511F53u} * x.word[0], b = uint64_t{0xCD9E8D57u} * x.word[2];
-    x = {{HighWord(b) ^ x.word[1] ^ k0, LowWord(b), HighWord(a) ^ x.word[3] ^ k1, LowWord(a)}};
-    k0 += 0x9E3779B9u;
-    k1 += 0xBB67AE85u;
-  }
-  return x;
-}
 
 HLO_DEVICE void SetBits(const RandomBitsArgs& args, uint64_t i, uint64_t value) {
   if (args.byte_count == 8) {
@@ -83,12 +46,13 @@ HLO_DEVICE void ThreeFryBody(Env& env, const RandomBitsArgs& args) {
     args.next_state[1] = args.state[1] + args.blocks;
   }
   if (i >= args.blocks) return;
-  const uint64_t words = ThreeFry(args.state[0], args.state[1] + i);
-  if (args.byte_count == 8) return SetBits(args, i, words);
+  const uint64_t counter = args.state[1] + i;
+  const auto words = ThreeFry<uint32_t>(args.state[0], {LowWord(counter), HighWord(counter)});
+  if (args.byte_count == 8) return SetBits(args, i, JoinWords(words.low, words.high));
   const uint64_t half = (args.size + 1) / 2, k = i % args.inner, j = i / args.inner % half;
   const uint64_t place = (i / args.inner / half * args.size + 2 * j) * args.inner + k;
-  SetBits(args, place, LowWord(words));
-  if (2 * j + 1 < args.size) SetBits(args, place + args.inner, HighWord(words));
+  SetBits(args, place, words.low);
+  if (2 * j + 1 < args.size) SetBits(args, place + args.inner, words.high);
 }
 
 template <class Env>
@@ -102,14 +66,12 @@ HLO_DEVICE void PhiloxBody(Env& env, const RandomBitsArgs& args) {
   }
   if (i >= args.blocks) return;
   const uint64_t l = low + i, h = high + (l < low ? 1 : 0);
-  const PhiloxBlock words = Philox({{LowWord(l), HighWord(l), LowWord(h), HighWord(h)}}, key);
+  const FourWords words = Philox(l, h, key);
   const uint64_t step = args.byte_count == 8 ? 2 : 4;
   HLO_UNROLL
   for (uint64_t k = 0; k < 4; ++k) {
     if (k >= step || i * step + k >= args.count) break;
-    SetBits(args, i * step + k,
-            step == 4 ? words.word[k]
-                      : words.word[2 * k & 3] | static_cast<uint64_t>(words.word[(2 * k + 1) & 3]) << 32);
+    SetBits(args, i * step + k, step == 4 ? words.word[k] : words.Pair(static_cast<int>(k & 1)));
   }
 }
 
@@ -136,10 +98,8 @@ HLO_DEVICE void DrawBody(Env& env, const DrawArgs& args) {
   const uint64_t i = static_cast<uint64_t>(env.block().x) * env.threads() + env.thread();
   if (i >= args.count) return;
   const uint64_t low = args.state->low + i, high = args.state->high + (low < i ? 1 : 0);
-  const PhiloxBlock block =
-      Philox({{LowWord(low), HighWord(low), LowWord(high), HighWord(high)}}, args.state->seed);
-  const uint64_t words[2] = {block.word[0] | static_cast<uint64_t>(block.word[1]) << 32,
-                             block.word[2] | static_cast<uint64_t>(block.word[3]) << 32};
+  const FourWords block = Philox(low, high, args.state->seed);
+  const uint64_t words[2] = {block.Pair(0), block.Pair(1)};
   if (!args.is_float) {
     const auto a = LoadRealElement<uint64_t>(args.type, args.a, 0),
                b = LoadRealElement<uint64_t>(args.type, args.b, 0);

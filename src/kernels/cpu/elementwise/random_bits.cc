@@ -7,36 +7,12 @@
 #include "kernels/cpu/elementwise/tile_loops.h"
 #include "kernels/cpu/memory/odometer.h"
 #include "kernels/cpu/simd/simd.h"
+#include "types/counter_random.h"
 
 namespace hlo::cpu {
 namespace {
 
 constexpr int64_t kBlocksAtOnce = 1024;
-
-uint32_t Low(uint64_t x) { return static_cast<uint32_t>(x); }
-uint32_t High(uint64_t x) { return static_cast<uint32_t>(x >> 32); }
-
-// Each lane holds a block.
-using Words = Vector<uint32_t>;
-
-void ThreeFry(uint64_t key, Words* a, Words* b) {
-  constexpr int kRotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
-  const uint32_t keys[3] = {Low(key), High(key), 0x1BD11BDAu ^ Low(key) ^ High(key)};
-  Words x = *a + keys[0], y = *b + keys[1];
-#pragma GCC unroll 5
-  for (uint32_t group = 0; group < 5; ++group) {
-#pragma GCC unroll 4
-    for (int k = 0; k < 4; ++k) {
-      const int rotation = kRotations[group % 2][k];
-      x += y;
-      y = (y << rotation | y >> (32 - rotation)) ^ x;
-    }
-    x += keys[(group + 1) % 3];
-    y += keys[(group + 2) % 3] + group + 1;
-  }
-  *a = x;
-  *b = y;
-}
 
 // The blocks of the counters from `counter` on, padded to full vectors.
 struct ThreeFryBlocks {
@@ -46,29 +22,16 @@ struct ThreeFryBlocks {
     static_assert(kBlocksAtOnce % kWidth == 0);
     for (int64_t i = 0; i < n; i += kWidth) {
       for (int64_t k = 0; k < kWidth; ++k) {
-        first[i + k] = Low(counter + static_cast<uint64_t>(i + k));
-        second[i + k] = High(counter + static_cast<uint64_t>(i + k));
+        first[i + k] = LowWord(counter + static_cast<uint64_t>(i + k));
+        second[i + k] = HighWord(counter + static_cast<uint64_t>(i + k));
       }
-      Words a = LoadVector(&first[i]), b = LoadVector(&second[i]);
-      ThreeFry(key, &a, &b);
-      StoreVector(&first[i], a);
-      StoreVector(&second[i], b);
+      // Each lane holds a block.
+      const auto words = ThreeFry<Vector<uint32_t>>(key, {LoadVector(&first[i]), LoadVector(&second[i])});
+      StoreVector(&first[i], words.low);
+      StoreVector(&second[i], words.high);
     }
   }
 };
-
-using Four = std::array<uint32_t, 4>;
-
-Four Philox(Four x, uint64_t key) {
-  uint32_t k0 = Low(key), k1 = High(key);
-  for (int round = 0; round < 10; ++round) {
-    const uint64_t a = uint64_t{0xD2511F53u} * x[0], b = uint64_t{0xCD9E8D57u} * x[2];
-    x = {High(b) ^ x[1] ^ k0, Low(b), High(a) ^ x[3] ^ k1, Low(a)};
-    k0 += 0x9E3779B9u;
-    k1 += 0xBB67AE85u;
-  }
-  return x;
-}
 
 // Stores elements of T; types narrower than a byte keep only their bits.
 template <class T>
@@ -134,8 +97,7 @@ void ThreeFryBits(ElementType type, absl::Span<const int64_t> dims, void* bits, 
     const int64_t count = Product(dims);
     EachChunk(count, [&](int64_t begin, int64_t n) {
       const ThreeFryBlocks blocks(key, counter + static_cast<uint64_t>(begin), n);
-      for (int64_t i = 0; i < n; ++i)
-        elements.Set(begin + i, blocks.first[i] | static_cast<uint64_t>(blocks.second[i]) << 32);
+      for (int64_t i = 0; i < n; ++i) elements.Set(begin + i, JoinWords(blocks.first[i], blocks.second[i]));
     });
     state[1] += static_cast<uint64_t>(count);
     return;
@@ -172,11 +134,11 @@ void PhiloxBits(ElementType type, int64_t count, void* bits, absl::Span<uint64_t
     EachChunk(blocks, [&](int64_t begin, int64_t n) {
       for (int64_t i = begin; i < begin + n; ++i) {
         const uint64_t l = low + static_cast<uint64_t>(i), h = high + (l < low ? 1 : 0);
-        const Four words = Philox({Low(l), High(l), Low(h), High(h)}, key);
+        const FourWords words = Philox(l, h, key);
         const int64_t length = std::min(step, count - i * step);
         for (int64_t k = 0; k < length; ++k) {
           elements.Set(i * step + k,
-                       in_pairs ? words[2 * k] | static_cast<uint64_t>(words[2 * k + 1]) << 32 : words[k]);
+                       in_pairs ? JoinWords(words.word[2 * k], words.word[2 * k + 1]) : words.word[k]);
         }
       }
     });
