@@ -59,16 +59,9 @@ class Chains {
   }
 
   static bool MayUse(const Instruction& user) {
-    switch (user.opcode()) {
-      case Opcode::kAsyncUpdate:
-      case Opcode::kAsyncDone:
-      case Opcode::kCall:
-      case Opcode::kConditional:
-      case Opcode::kDomain:
-        return true;
-      default:
-        return IsIntermediary(user);
-    }
+    const Opcode opcode = user.opcode();
+    return opcode == Opcode::kAsyncUpdate || opcode == Opcode::kAsyncDone || opcode == Opcode::kCall ||
+           opcode == Opcode::kConditional || opcode == Opcode::kDomain || IsIntermediary(user);
   }
 
   // On the main thread XLA requires one instruction besides parameters.
@@ -239,19 +232,10 @@ class Chains {
   }
 
   static bool HandsOn(const Instruction& user) {
-    switch (user.opcode()) {
-      case Opcode::kAsyncUpdate:
-      case Opcode::kTuple:
-      case Opcode::kGetTupleElement:
-      case Opcode::kOptBarrier:
-      case Opcode::kDomain:
-      case Opcode::kCall:
-      case Opcode::kConditional:
-      case Opcode::kWhile:
-        return true;
-      default:
-        return false;
-    }
+    const Opcode opcode = user.opcode();
+    return opcode == Opcode::kAsyncUpdate || opcode == Opcode::kTuple || opcode == Opcode::kGetTupleElement ||
+           opcode == Opcode::kOptBarrier || opcode == Opcode::kDomain || opcode == Opcode::kCall ||
+           opcode == Opcode::kConditional || opcode == Opcode::kWhile;
   }
 
   ModuleContext& context_;

@@ -12,35 +12,19 @@ constexpr std::string_view kFusionRule = "4.5";
 // XLA's test, which ignores called computations.
 bool HasSideEffect(const Instruction& i) {
   const bool partitioned = i.parent()->module()->header().num_partitions != 1;
-  switch (i.opcode()) {
-    case Opcode::kSend:
-    case Opcode::kSendDone:
-    case Opcode::kRecv:
-    case Opcode::kRecvDone:
-    case Opcode::kRng:
-    case Opcode::kRngGetAndUpdateState:
-    case Opcode::kInfeed:
-    case Opcode::kOutfeed:
-    case Opcode::kAllReduceStart:
-    case Opcode::kAllReduceDone:
-    case Opcode::kAllGatherStart:
-    case Opcode::kAllGatherDone:
-    case Opcode::kCollectiveBroadcast:
-    case Opcode::kCollectivePermuteStart:
-    case Opcode::kCollectivePermuteDone:
-      return true;
-    case Opcode::kAllToAll:
-    case Opcode::kAllGather:
-    case Opcode::kAllReduce:
-    case Opcode::kReduceScatter:
-      return i.Get<attr::constrain_layout>() || (i.Has<attr::channel_id>() && !partitioned);
-    case Opcode::kCollectivePermute:
-      return i.Has<attr::channel_id>() && !partitioned;
-    case Opcode::kCustomCall:
-      return i.Get<attr::custom_call_has_side_effect>();
-    default:
-      return false;
-  }
+  const auto is_any = [&](std::initializer_list<Opcode> opcodes) {
+    return std::find(opcodes.begin(), opcodes.end(), i.opcode()) != opcodes.end();
+  };
+  if (is_any({Opcode::kAllReduceStart, Opcode::kAllReduceDone, Opcode::kAllGatherStart,
+              Opcode::kAllGatherDone, Opcode::kCollectiveBroadcast, Opcode::kCollectivePermuteStart,
+              Opcode::kCollectivePermuteDone}))
+    return true;
+  const bool has_channel = i.Has<attr::channel_id>() && !partitioned;
+  if (is_any({Opcode::kAllToAll, Opcode::kAllGather, Opcode::kAllReduce, Opcode::kReduceScatter}))
+    return i.Get<attr::constrain_layout>() || has_channel;
+  if (i.opcode() == Opcode::kCollectivePermute) return has_channel;
+  if (i.opcode() == Opcode::kCustomCall) return i.Get<attr::custom_call_has_side_effect>();
+  return Info(i.opcode()).has(kSideEffect);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "ir/async.h"
 
 namespace hlo::check {
 
@@ -71,30 +72,11 @@ void Users::Build(const Computation& computation) {
   each_use([&](int64_t operand, const Instruction* user) { users_[fill_[operand]++] = user; });
 }
 
-bool IsAnnotation(const Instruction& instruction) {
-  if (instruction.opcode() != Opcode::kCustomCall || instruction.operand_count() == 0) return false;
-  constexpr std::string_view kTargets[] = {"Sharding",
-                                           "LocalToGlobalShape",
-                                           "GlobalToLocalShape",
-                                           "xla.sdy.LocalToGlobalShape",
-                                           "xla.sdy.GlobalToLocalShape",
-                                           "xla.sdy.FuncResultSharding"};
-  const std::string_view target = instruction.Get<attr::custom_call_target>();
-  return std::find(std::begin(kTargets), std::end(kTargets), target) != std::end(kTargets);
-}
-
 bool IsIntermediary(const Instruction& instruction) {
-  switch (instruction.opcode()) {
-    case Opcode::kTuple:
-    case Opcode::kGetTupleElement:
-    case Opcode::kOptBarrier:
-    case Opcode::kCopy:
-    case Opcode::kParameter:
-    case Opcode::kWhile:
-      return true;
-    default:
-      return IsAnnotation(instruction);
-  }
+  const Opcode opcode = instruction.opcode();
+  return opcode == Opcode::kTuple || opcode == Opcode::kGetTupleElement || opcode == Opcode::kOptBarrier ||
+         opcode == Opcode::kCopy || opcode == Opcode::kParameter || opcode == Opcode::kWhile ||
+         IsAnnotation(instruction);
 }
 
 namespace {
@@ -112,19 +94,10 @@ struct TuplePlace {
 };
 
 bool IsProducer(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAsyncStart:
-    case Opcode::kAsyncUpdate:
-    case Opcode::kAllGatherStart:
-    case Opcode::kAllReduceStart:
-    case Opcode::kCollectivePermuteStart:
-    case Opcode::kCopyStart:
-    case Opcode::kSend:
-    case Opcode::kRecv:
-      return true;
-    default:
-      return false;
-  }
+  return opcode == Opcode::kAsyncStart || opcode == Opcode::kAsyncUpdate ||
+         opcode == Opcode::kAllGatherStart || opcode == Opcode::kAllReduceStart ||
+         opcode == Opcode::kCollectivePermuteStart || opcode == Opcode::kCopyStart ||
+         opcode == Opcode::kSend || opcode == Opcode::kRecv;
 }
 
 // Tuples in real programs have few levels; deeper searches fail.

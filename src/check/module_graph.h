@@ -60,7 +60,6 @@ class Tracer {
 };
 
 // True for custom calls that only annotate their operand.
-bool IsAnnotation(const Instruction& instruction);
 // True for tuple, get-tuple-element, opt-barrier, copy, parameter, while and annotations.
 bool IsIntermediary(const Instruction& instruction);
 

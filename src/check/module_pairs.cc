@@ -13,38 +13,25 @@ namespace {
 
 constexpr std::string_view kPairRule = "4.7";
 
-Opcode DoneOf(Opcode start) {
-  switch (start) {
-    case Opcode::kAllGatherStart:
-      return Opcode::kAllGatherDone;
-    case Opcode::kAllReduceStart:
-      return Opcode::kAllReduceDone;
-    case Opcode::kCollectivePermuteStart:
-      return Opcode::kCollectivePermuteDone;
-    case Opcode::kSend:
-      return Opcode::kSendDone;
-    case Opcode::kRecv:
-      return Opcode::kRecvDone;
-    default:
-      return Opcode::kCopyDone;
-  }
-}
+struct Pair {
+  Opcode start, done;
+};
+constexpr Pair kNativePairs[] = {{Opcode::kAllGatherStart, Opcode::kAllGatherDone},
+                                 {Opcode::kAllReduceStart, Opcode::kAllReduceDone},
+                                 {Opcode::kCollectivePermuteStart, Opcode::kCollectivePermuteDone},
+                                 {Opcode::kCopyStart, Opcode::kCopyDone},
+                                 {Opcode::kRecv, Opcode::kRecvDone},
+                                 {Opcode::kSend, Opcode::kSendDone}};
 
+Opcode DoneOf(Opcode start) {
+  return std::find_if(std::begin(kNativePairs), std::end(kNativePairs),
+                      [&](const Pair& pair) { return pair.start == start; })
+      ->done;
+}
 Opcode StartOf(Opcode done) {
-  switch (done) {
-    case Opcode::kAllGatherDone:
-      return Opcode::kAllGatherStart;
-    case Opcode::kAllReduceDone:
-      return Opcode::kAllReduceStart;
-    case Opcode::kCollectivePermuteDone:
-      return Opcode::kCollectivePermuteStart;
-    case Opcode::kSendDone:
-      return Opcode::kSend;
-    case Opcode::kRecvDone:
-      return Opcode::kRecv;
-    default:
-      return Opcode::kCopyStart;
-  }
+  return std::find_if(std::begin(kNativePairs), std::end(kNativePairs),
+                      [&](const Pair& pair) { return pair.done == done; })
+      ->start;
 }
 
 bool IsControlDependency(const Instruction& user) {

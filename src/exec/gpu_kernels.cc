@@ -91,33 +91,37 @@ std::optional<CudaKernel> FindCodedSort(const Instruction& instruction, const De
   return code.has_value() ? cuda::CodedSort(instruction, *code, device) : std::nullopt;
 }
 
+std::optional<CudaKernel> FindCodedScan(const Instruction& instruction, const DeviceProperties& device) {
+  const auto code = plan::FindScanCode(instruction, CodeTarget::kThreads);
+  return code.has_value() ? cuda::CodedScanKernel(instruction, *code, device) : std::nullopt;
+}
+
+// The kernels that run the code of the instruction's computation.
+struct Row {
+  Opcode opcode;
+  std::optional<CudaKernel> (*find)(const Instruction& instruction, const DeviceProperties& device);
+};
+constexpr Row kKernels[] = {
+    {Opcode::kMap, &FindCodedMap},
+    {Opcode::kReduce, &FindCodedReduction},
+    {Opcode::kReduceWindow, &FindCodedReduction},
+    {Opcode::kScan, &FindCodedScan},
+    {Opcode::kScatter, &FindCodedScatter},
+    {Opcode::kSelectAndScatter, &FindCodedSelectAndScatter},
+    {Opcode::kSort, &FindCodedSort},
+    {Opcode::kTopk, &cuda::CodedTopk},
+};
+
 }  // namespace
 
 std::optional<CudaKernel> FindGpuKernel(const Instruction& instruction, const DeviceProperties& device) {
   if (MixesTypes(instruction)) return std::nullopt;
   if (std::optional<CudaKernel> kernel = cuda::FindCudaKernel(instruction, device); kernel.has_value())
     return kernel;
-  switch (instruction.opcode()) {
-    case Opcode::kMap:
-      return FindCodedMap(instruction, device);
-    case Opcode::kReduce:
-    case Opcode::kReduceWindow:
-      return FindCodedReduction(instruction, device);
-    case Opcode::kScan: {
-      const auto code = plan::FindScanCode(instruction, CodeTarget::kThreads);
-      return code.has_value() ? cuda::CodedScanKernel(instruction, *code, device) : std::nullopt;
-    }
-    case Opcode::kScatter:
-      return FindCodedScatter(instruction, device);
-    case Opcode::kSelectAndScatter:
-      return FindCodedSelectAndScatter(instruction, device);
-    case Opcode::kSort:
-      return FindCodedSort(instruction, device);
-    case Opcode::kTopk:
-      return cuda::CodedTopk(instruction, device);
-    default:
-      return std::nullopt;
+  for (const Row& row : kKernels) {
+    if (row.opcode == instruction.opcode()) return row.find(instruction, device);
   }
+  return std::nullopt;
 }
 
 }  // namespace hlo::exec

@@ -5,30 +5,25 @@
 namespace hlo {
 namespace {
 
-// Custom calls that only annotate their operand.
-constexpr std::string_view kAnnotations[] = {"Sharding",
-                                             "LocalToGlobalShape",
-                                             "GlobalToLocalShape",
-                                             "xla.sdy.LocalToGlobalShape",
-                                             "xla.sdy.GlobalToLocalShape",
-                                             "xla.sdy.FuncResultSharding"};
-
 bool PassesThrough(const Instruction& i) {
-  switch (i.opcode()) {
-    case Opcode::kAsyncUpdate:
-    case Opcode::kOptBarrier:
-    case Opcode::kCopy:
-    case Opcode::kWhile:
-      return true;
-    case Opcode::kCustomCall:
-      return std::find(std::begin(kAnnotations), std::end(kAnnotations), i.Get<attr::custom_call_target>()) !=
-             std::end(kAnnotations);
-    default:
-      return false;
-  }
+  const Opcode opcode = i.opcode();
+  return opcode == Opcode::kAsyncUpdate || opcode == Opcode::kOptBarrier || opcode == Opcode::kCopy ||
+         opcode == Opcode::kWhile || IsAnnotation(i);
 }
 
 }  // namespace
+
+bool IsAnnotation(const Instruction& instruction) {
+  constexpr std::string_view kTargets[] = {"Sharding",
+                                           "LocalToGlobalShape",
+                                           "GlobalToLocalShape",
+                                           "xla.sdy.LocalToGlobalShape",
+                                           "xla.sdy.GlobalToLocalShape",
+                                           "xla.sdy.FuncResultSharding"};
+  if (instruction.opcode() != Opcode::kCustomCall || instruction.operand_count() == 0) return false;
+  const std::string_view target = instruction.Get<attr::custom_call_target>();
+  return std::find(std::begin(kTargets), std::end(kTargets), target) != std::end(kTargets);
+}
 
 const Instruction* AsyncChains::LoopOf(const Computation* computation) {
   if (!has_loops_) {

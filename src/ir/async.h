@@ -23,6 +23,9 @@ class AsyncChains {
   absl::flat_hash_map<const Instruction*, const Instruction*> starts_;
 };
 
+// True for custom calls that only annotate their operand.
+bool IsAnnotation(const Instruction& instruction);
+
 // True if parameters and results of the two computations have compatible shapes.
 bool SameSignature(const Computation& a, const Computation& b);
 

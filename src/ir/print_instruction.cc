@@ -10,23 +10,12 @@
 namespace hlo {
 namespace {
 
-// True for opcodes whose X-start is an opcode of its own or has no sugared form.
+// True for opcodes X whose X-done is an opcode of its own or has no sugared form.
 bool HasNoSugar(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAllGather:
-    case Opcode::kAllReduce:
-    case Opcode::kCollectivePermute:
-    case Opcode::kCopy:
-    case Opcode::kSend:
-    case Opcode::kRecv:
-    case Opcode::kParameter:
-    case Opcode::kConstant:
-      return true;
-    default: {
-      const std::string_view name = Name(opcode);
-      return name.ends_with("-start") || name.ends_with("-update") || name.ends_with("-done");
-    }
-  }
+  const std::string_view name = Name(opcode);
+  return opcode == Opcode::kParameter || opcode == Opcode::kConstant || name.ends_with("-start") ||
+         name.ends_with("-update") || name.ends_with("-done") ||
+         ParseOpcode(std::string(name) + "-done").has_value();
 }
 
 // True if the wrapper consists of its parameters, in order, and the wrapped instruction.

@@ -7,14 +7,6 @@
 namespace hlo::text {
 namespace {
 
-// Custom calls that return their operand.
-constexpr std::string_view kPassThrough[] = {"Sharding",
-                                             "LocalToGlobalShape",
-                                             "GlobalToLocalShape",
-                                             "xla.sdy.LocalToGlobalShape",
-                                             "xla.sdy.GlobalToLocalShape",
-                                             "xla.sdy.FuncResultSharding"};
-
 // Returns the operand that forwards the element of `value` at `path`, whose next index is last; nullptr if
 // none does.
 Instruction* Before(Instruction* value, std::vector<int64_t>* path) {
@@ -33,13 +25,8 @@ Instruction* Before(Instruction* value, std::vector<int64_t>* path) {
       path->pop_back();
       return value->operand(element);
     }
-    case Opcode::kCustomCall: {
-      const bool hands_on = value->operand_count() == 1 &&
-                            absl::c_linear_search(kPassThrough, value->Get<attr::custom_call_target>());
-      return hands_on ? value->operand(0) : nullptr;
-    }
     default:
-      return nullptr;
+      return value->operand_count() == 1 && IsAnnotation(*value) ? value->operand(0) : nullptr;
   }
 }
 

@@ -3,52 +3,44 @@
 #include "ir/element_types.h"
 
 namespace hlo::cuda {
+namespace {
+
+struct Row {
+  Opcode opcode;
+  std::optional<CudaKernel> (*find)(const Instruction& instruction, const DeviceProperties& device);
+};
+constexpr Row kKernels[] = {
+    {Opcode::kBatchNormGrad, &FindBatchNormKernel},
+    {Opcode::kBatchNormInference, &FindBatchNormKernel},
+    {Opcode::kBatchNormTraining, &FindBatchNormKernel},
+    {Opcode::kBitcast, &FindBitcastKernel},
+    {Opcode::kBitcastConvert, &FindBitcastKernel},
+    {Opcode::kCholesky, &FindCholeskyKernel},
+    {Opcode::kConvolution, &FindConvolutionKernel},
+    {Opcode::kDot, &FindDotKernel},
+    {Opcode::kFft, &FindFftKernel},
+    {Opcode::kGather, &FindGatherKernel},
+    {Opcode::kRaggedDot, &FindRaggedDotKernel},
+    {Opcode::kScatter, &FindScatterKernel},
+    {Opcode::kReduceWindow, &FindReduceWindowKernel},
+    {Opcode::kSelectAndScatter, &FindSelectAndScatterKernel},
+    {Opcode::kRng, &FindDrawKernel},
+    {Opcode::kRngGetAndUpdateState, &FindAdvanceKernel},
+    {Opcode::kRngBitGenerator, &FindRandomBitsKernel},
+    {Opcode::kShuffle, &FindShuffleKernel},
+    {Opcode::kSort, &FindSortKernel},
+    {Opcode::kTopk, &FindTopkKernel},
+    {Opcode::kTriangularSolve, &FindTriangularSolveKernel},
+};
+
+}  // namespace
 
 std::optional<CudaKernel> FindCudaKernel(const Instruction& instruction, const DeviceProperties& device) {
   if (MixesTypes(instruction)) return std::nullopt;
-  switch (instruction.opcode()) {
-    case Opcode::kBatchNormGrad:
-    case Opcode::kBatchNormInference:
-    case Opcode::kBatchNormTraining:
-      return FindBatchNormKernel(instruction, device);
-    case Opcode::kBitcast:
-    case Opcode::kBitcastConvert:
-      return FindBitcastKernel(instruction, device);
-    case Opcode::kCholesky:
-      return FindCholeskyKernel(instruction, device);
-    case Opcode::kConvolution:
-      return FindConvolutionKernel(instruction, device);
-    case Opcode::kDot:
-      return FindDotKernel(instruction, device);
-    case Opcode::kFft:
-      return FindFftKernel(instruction, device);
-    case Opcode::kGather:
-      return FindGatherKernel(instruction, device);
-    case Opcode::kRaggedDot:
-      return FindRaggedDotKernel(instruction, device);
-    case Opcode::kScatter:
-      return FindScatterKernel(instruction, device);
-    case Opcode::kReduceWindow:
-      return FindReduceWindowKernel(instruction, device);
-    case Opcode::kSelectAndScatter:
-      return FindSelectAndScatterKernel(instruction, device);
-    case Opcode::kRng:
-      return FindDrawKernel(instruction, device);
-    case Opcode::kRngGetAndUpdateState:
-      return FindAdvanceKernel(instruction, device);
-    case Opcode::kRngBitGenerator:
-      return FindRandomBitsKernel(instruction, device);
-    case Opcode::kShuffle:
-      return FindShuffleKernel(instruction, device);
-    case Opcode::kSort:
-      return FindSortKernel(instruction, device);
-    case Opcode::kTopk:
-      return FindTopkKernel(instruction, device);
-    case Opcode::kTriangularSolve:
-      return FindTriangularSolveKernel(instruction, device);
-    default:
-      return std::nullopt;
+  for (const Row& row : kKernels) {
+    if (row.opcode == instruction.opcode()) return row.find(instruction, device);
   }
+  return std::nullopt;
 }
 
 }  // namespace hlo::cuda
