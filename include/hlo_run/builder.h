@@ -10,28 +10,21 @@
 #pragma GCC visibility push(default)
 namespace hlo::build {
 
-// Elementwise operations.
-// clang-format off
-#define HLO_BUILD_UNARY(F)                                                                                             \
-  F(Abs, Abs) F(Acos, Acos) F(Acosh, Acosh) F(Asin, Asin) F(Asinh, Asinh) F(Atanh, Atanh) F(Cbrt, Cbrt) F(Ceil, Ceil)  \
-  F(Clz, CountLeadingZeros) F(Copy, Copy) F(Cos, Cosine) F(Cosh, Cosh) F(Erf, Erf) F(Exp, Exponential) F(Exp2, Exp2)   \
-  F(Expm1, ExponentialMinusOne) F(Floor, Floor) F(Imag, Imag) F(IsFinite, IsFinite) F(Log, Log) F(Log1p, LogPlusOne)   \
-  F(Log2, Log2) F(Logistic, Logistic) F(Neg, Negate) F(Not, Not) F(OptimizationBarrier, OptBarrier)                    \
-  F(PopulationCount, Popcnt) F(Real, Real) F(Round, RoundNearestAfz) F(RoundNearestAfz, RoundNearestAfz)               \
-  F(RoundNearestEven, RoundNearestEven) F(Rsqrt, Rsqrt) F(Sign, Sign) F(Sin, Sine) F(Sinh, Sinh) F(Sqrt, Sqrt)         \
-  F(Tan, Tan) F(Tanh, Tanh)
-#define HLO_BUILD_BINARY(F)                                                                                            \
-  F(Add, Add) F(And, And) F(Atan2, Atan2) F(Complex, Complex) F(Div, Divide) F(Max, Maximum) F(Min, Minimum)           \
-  F(Mul, Multiply) F(Mulhi, Mulhi) F(Or, Or) F(Pow, Power) F(Rem, Remainder) F(ShiftLeft, ShiftLeft)                   \
-  F(ShiftRightArithmetic, ShiftRightArithmetic) F(ShiftRightLogical, ShiftRightLogical) F(Sub, Subtract) F(Xor, Xor)
+// Elementwise operations: one function per scalar opcode, by the builder's name in opcodes.def. Clamp is
+// below.
+#define HLO_BUILD_1(name) Op name(Operand operand);
+#define HLO_BUILD_2(name) Op name(Operand lhs, Op rhs, Dims broadcast_dimensions = {});
+#define HLO_BUILD_3(name)
+#define HLO_SCALAR_OP(name, text, operands, attributes, shape_rule, builder, precision, traits) \
+  HLO_BUILD_##operands(builder)
+#include "hlo_run/opcodes.def"
+#undef HLO_BUILD_1
+#undef HLO_BUILD_2
+#undef HLO_BUILD_3
+Op Copy(Operand operand);
+Op OptimizationBarrier(Operand operand);
+Op Round(Operand operand);  ///< RoundNearestAfz.
 #define HLO_BUILD_COMPARISON(F) F(Eq) F(Ne) F(Ge) F(Gt) F(Le) F(Lt)
-// clang-format on
-#define HLO_DECLARE(name, opcode) Op name(Operand operand);
-HLO_BUILD_UNARY(HLO_DECLARE)
-#undef HLO_DECLARE
-#define HLO_DECLARE(name, opcode) Op name(Operand lhs, Op rhs, Dims broadcast_dimensions = {});
-HLO_BUILD_BINARY(HLO_DECLARE)
-#undef HLO_DECLARE
 /// Declares a partial-order and a total-order comparison each, such as Eq and EqTotalOrder.
 #define HLO_DECLARE(name)                                       \
   Op name(Operand lhs, Op rhs, Dims broadcast_dimensions = {}); \

@@ -15,13 +15,11 @@ namespace hlo {
 enum class Opcode : uint8_t {
 #define HLO_OP(name, ...) k##name,
 #include "hlo_run/opcodes.def"
-#undef HLO_OP
 };
 
 inline constexpr int kOpcodeCount = 0
 #define HLO_OP(name, ...) +1
 #include "hlo_run/opcodes.def"
-#undef HLO_OP
     ;
 
 /// Traits of an opcode, a bit set.
@@ -35,7 +33,27 @@ enum OpTrait : uint32_t {
   kSideEffect = 1 << 5,    ///< Must run even if its result is unused.
   kEvenOperands = 1 << 6,  ///< Operands are k arrays followed by k more.
   kOddOperands = 1 << 7,
-  kOneDimension = 1 << 8,  ///< `dimensions` has exactly one entry.
+  kOneDimension = 1 << 8,        ///< `dimensions` has exactly one entry.
+  kTranscendental = 1 << 9,      ///< `hlo-run cost` counts it as a transcendental function.
+  kInexact = 1 << 10,            ///< Engines may differ by some ULP.
+  kAssociative = 1 << 11,        ///< Associative and commutative up to rounding.
+  kMovement = 1 << 12,           ///< The result consists of elements of the first operand.
+  kForwards = 1 << 13,           ///< Likewise in place, possibly converted.
+  kAlias = 1 << 14,              ///< The result needs no memory of its own.
+  kMixesPrecision = 1 << 15,     ///< Operands may have different float types (shape-rules 3.1).
+  kExactLayout = 1 << 16,        ///< The declared layout must be the inferred one.
+  kExactMinorToMajor = 1 << 17,  ///< The same, without tiles and memory spaces.
+  kChangesLayout = 1 << 18,      ///< Operands and result may have different layouts (shape-rules 4.10).
+  kTakesDynamicSizes = 1 << 19,  ///< The reference's function handles dynamic sizes of operands itself.
+  /// An elementary function.
+  kFunction = kElementwise | kInfer | kTranscendental | kInexact,
+};
+
+/// The type in which a scalar opcode is computed on operands of f32 and c64.
+enum class ScalarPrecision : uint8_t {
+  kOwn,      ///< f32 and c64.
+  kOwnReal,  ///< f32, but c128 for c64.
+  kDouble,   ///< f64 and c128.
 };
 
 inline constexpr int kAny = 1 << 30;

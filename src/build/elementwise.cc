@@ -30,17 +30,22 @@ Shape Retyped(const Op& operand, ElementType type) {
 
 }  // namespace
 
-#define HLO_DEFINE(name, opcode) \
+#define HLO_BUILD_1(name, opcode) \
   Op name(Operand operand) { return Emit(operand.place, Opcode::k##opcode, {operand}); }
-HLO_BUILD_UNARY(HLO_DEFINE)
-#undef HLO_DEFINE
-
-#define HLO_DEFINE(name, opcode)                                      \
+#define HLO_BUILD_2(name, opcode)                                     \
   Op name(Operand lhs, Op rhs, Dims broadcast_dimensions) {           \
     return Binary(Opcode::k##opcode, lhs, rhs, broadcast_dimensions); \
   }
-HLO_BUILD_BINARY(HLO_DEFINE)
-#undef HLO_DEFINE
+#define HLO_BUILD_3(name, opcode)
+#define HLO_SCALAR_OP(name, text, operands, attributes, shape_rule, builder, precision, traits) \
+  HLO_BUILD_##operands(builder, name)
+#include "hlo_run/opcodes.def"
+HLO_BUILD_1(Copy, Copy)
+HLO_BUILD_1(OptimizationBarrier, OptBarrier)
+HLO_BUILD_1(Round, RoundNearestAfz)
+#undef HLO_BUILD_1
+#undef HLO_BUILD_2
+#undef HLO_BUILD_3
 
 #define HLO_DEFINE(name)                                                                           \
   Op name(Operand lhs, Op rhs, Dims broadcast_dimensions) {                                        \

@@ -16,7 +16,6 @@ namespace {
 constexpr std::array<ShapeRule, kOpcodeCount> kRules = {
 #define HLO_OP(name, text, min, max, attrs, shape_rule, reference, traits) shape_rule,
 #include "hlo_run/opcodes.def"
-#undef HLO_OP
 };
 
 bool HasUnbounded(const Shape& shape) {

@@ -1,7 +1,6 @@
 #include "check/compare.h"
 
 #include <algorithm>
-#include <array>
 
 #include "check/support.h"
 
@@ -10,68 +9,13 @@ namespace {
 
 enum class Comparison : uint8_t { kDefault, kExact, kExactMinorToMajor, kInPlace, kCopy };
 
-struct Traits {
-  Comparison comparison = Comparison::kDefault;
-  bool mixes_precision = false;  // Exempt from the mixed-precision rule.
-};
-
-constexpr Opcode kExactOpcodes[] = {
-    Opcode::kBitcast,         Opcode::kCall,    Opcode::kConditional, Opcode::kCopyDone,
-    Opcode::kGetTupleElement, Opcode::kOutfeed, Opcode::kOptBarrier,  Opcode::kRecvDone,
-    Opcode::kSendDone,        Opcode::kTuple,   Opcode::kWhile};
-constexpr Opcode kExactMinorToMajorOpcodes[] = {Opcode::kInfeed, Opcode::kConstant, Opcode::kCopyStart,
-                                                Opcode::kSend, Opcode::kRecv};
-constexpr Opcode kMixingOpcodes[] = {Opcode::kCall,
-                                     Opcode::kConditional,
-                                     Opcode::kConstant,
-                                     Opcode::kConvolution,
-                                     Opcode::kDot,
-                                     Opcode::kRaggedDot,
-                                     Opcode::kScaledDot,
-                                     Opcode::kAllReduce,
-                                     Opcode::kAllReduceStart,
-                                     Opcode::kAllReduceDone,
-                                     Opcode::kAllGather,
-                                     Opcode::kAllGatherStart,
-                                     Opcode::kAllGatherDone,
-                                     Opcode::kAsyncStart,
-                                     Opcode::kAsyncUpdate,
-                                     Opcode::kAsyncDone,
-                                     Opcode::kCollectivePermute,
-                                     Opcode::kCollectivePermuteStart,
-                                     Opcode::kCollectivePermuteDone,
-                                     Opcode::kCopyStart,
-                                     Opcode::kCopyDone,
-                                     Opcode::kCustomCall,
-                                     Opcode::kDomain,
-                                     Opcode::kFusion,
-                                     Opcode::kGetTupleElement,
-                                     Opcode::kOptBarrier,
-                                     Opcode::kInfeed,
-                                     Opcode::kOutfeed,
-                                     Opcode::kParameter,
-                                     Opcode::kRecv,
-                                     Opcode::kRecvDone,
-                                     Opcode::kReducePrecision,
-                                     Opcode::kReduceWindow,
-                                     Opcode::kSend,
-                                     Opcode::kSendDone,
-                                     Opcode::kSort,
-                                     Opcode::kTuple,
-                                     Opcode::kWhile};
-
-constexpr auto kTraits = [] {
-  std::array<Traits, kOpcodeCount> table{};
-  auto at = [&](Opcode opcode) -> Traits& { return table[static_cast<size_t>(opcode)]; };
-  for (Opcode opcode : kExactOpcodes) at(opcode).comparison = Comparison::kExact;
-  for (Opcode opcode : kExactMinorToMajorOpcodes) at(opcode).comparison = Comparison::kExactMinorToMajor;
-  for (Opcode opcode : kMixingOpcodes) at(opcode).mixes_precision = true;
-  at(Opcode::kDynamicUpdateSlice).comparison = Comparison::kInPlace;
-  at(Opcode::kCopy).comparison = Comparison::kCopy;
-  return table;
-}();
-
-const Traits& TraitsOf(Opcode opcode) { return kTraits[static_cast<size_t>(opcode)]; }
+Comparison ComparisonOf(Opcode opcode) {
+  if (opcode == Opcode::kDynamicUpdateSlice) return Comparison::kInPlace;
+  if (opcode == Opcode::kCopy) return Comparison::kCopy;
+  const OpcodeInfo& info = Info(opcode);
+  if (info.has(kExactLayout)) return Comparison::kExact;
+  return info.has(kExactMinorToMajor) ? Comparison::kExactMinorToMajor : Comparison::kDefault;
+}
 
 // A fast test for the usual case of two static arrays; false implies nothing.
 bool PlainlyCompatible(const Shape& declared, const Shape& inferred, ElementType type) {
@@ -124,7 +68,7 @@ void ReportMismatch(RuleContext& c, const Shape& declared, const Shape& inferred
 }
 
 void CompareSlowly(RuleContext& c, const Shape& declared, const Shape& inferred) {
-  const Comparison comparison = TraitsOf(c.instruction().opcode()).comparison;
+  const Comparison comparison = ComparisonOf(c.instruction().opcode());
   const bool exact = comparison == Comparison::kExact || comparison == Comparison::kExactMinorToMajor ||
                      comparison == Comparison::kInPlace;
   if (!Compatible(declared, inferred)) {
@@ -223,7 +167,7 @@ bool OneFloatType(const Shape& shape, const Shape** first) {
 
 void CheckMixedPrecision(RuleContext& c) {
   if (c.operand_count() < 2 && (c.operand_count() == 0 || c.operand(0).IsArray())) return;
-  if (TraitsOf(c.instruction().opcode()).mixes_precision) return;
+  if (Info(c.instruction().opcode()).has(kMixesPrecision)) return;
   const Shape* first = nullptr;
   for (int64_t i = 0; i < c.operand_count(); ++i) {
     if (OneFloatType(c.operand(i), &first)) continue;

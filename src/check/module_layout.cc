@@ -1,7 +1,5 @@
 // Checks the layouts that opcodes must preserve (shape-rules 4.10, layout-sensitive) and origins (4.11).
 
-#include <array>
-
 #include "check/interface.h"
 #include "check/module_context.h"
 #include "check/support.h"
@@ -9,76 +7,15 @@
 namespace hlo::check {
 namespace {
 
-constexpr Opcode kMayChangeLayout[] = {
-    Opcode::kAfterAll,
-    Opcode::kAsyncStart,
-    Opcode::kAsyncUpdate,
-    Opcode::kAsyncDone,
-    Opcode::kBatchNormGrad,
-    Opcode::kBatchNormInference,
-    Opcode::kBatchNormTraining,
-    Opcode::kBitcast,
-    Opcode::kBroadcast,
-    Opcode::kCall,
-    Opcode::kCollectivePermuteStart,
-    Opcode::kCollectivePermuteDone,
-    Opcode::kConditional,
-    Opcode::kConstant,
-    Opcode::kConvolution,
-    Opcode::kCopy,
-    Opcode::kCopyStart,
-    Opcode::kCopyDone,
-    Opcode::kDomain,
-    Opcode::kDot,
-    Opcode::kDynamicReshape,
-    Opcode::kFusion,
-    Opcode::kGather,
-    Opcode::kGetDimensionSize,
-    Opcode::kGetTupleElement,
-    Opcode::kInfeed,
-    Opcode::kIota,
-    Opcode::kOutfeed,
-    Opcode::kParameter,
-    Opcode::kPartitionId,
-    Opcode::kRaggedDot,
-    Opcode::kRecv,
-    Opcode::kRecvDone,
-    Opcode::kReduce,
-    Opcode::kReplicaId,
-    Opcode::kReshape,
-    Opcode::kRng,
-    Opcode::kRngBitGenerator,
-    Opcode::kRngGetAndUpdateState,
-    Opcode::kScaledDot,
-    Opcode::kSend,
-    Opcode::kSendDone,
-    Opcode::kTranspose,
-    Opcode::kTuple,
-};
-
-constexpr auto kMayChange = [] {
-  std::array<bool, kOpcodeCount> table{};
-  for (Opcode opcode : kMayChangeLayout) table[static_cast<size_t>(opcode)] = true;
-  return table;
-}();
-
 bool MayChangeLayout(const Instruction& i) {
   if (i.opcode() == Opcode::kCustomCall) return i.Get<attr::custom_call_target>() != "LayoutConstraint";
-  return kMayChange[static_cast<size_t>(i.opcode())];
+  return Info(i.opcode()).has(kChangesLayout);
 }
 
 bool ElementSizeMayDiffer(const Instruction& i, int64_t operand) {
-  switch (i.opcode()) {
-    case Opcode::kConvert:
-    case Opcode::kCompare:
-    case Opcode::kIsFinite:
-    case Opcode::kScatter:
-      return true;
-    case Opcode::kSelect:
-      return operand == 0;
-    default:
-      return false;
-  }
+  const Opcode opcode = i.opcode();
+  return opcode == Opcode::kConvert || opcode == Opcode::kCompare || opcode == Opcode::kIsFinite ||
+         opcode == Opcode::kScatter || (opcode == Opcode::kSelect && operand == 0);
 }
 
 constexpr int64_t kDefaultMemory = 0, kFastMemory = 1;

@@ -138,6 +138,5 @@ using ShapeRule = Inferred (*)(RuleContext& context);
 #define HLO_OP(name, text, min, max, attrs, shape_rule, reference, traits) \
   Inferred shape_rule(RuleContext& context);
 #include "hlo_run/opcodes.def"
-#undef HLO_OP
 
 }  // namespace hlo::check

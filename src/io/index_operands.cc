@@ -130,24 +130,6 @@ class Propagation {
     switch (value.opcode()) {
       case Opcode::kParameter:
         return FollowToCallers(value, leaf, limit);
-      case Opcode::kConvert:
-      case Opcode::kReshape:
-      case Opcode::kBroadcast:
-      case Opcode::kSlice:
-      case Opcode::kCopy:
-      case Opcode::kTranspose:
-      case Opcode::kReverse:
-      case Opcode::kBitcast:
-      case Opcode::kBitcastConvert:
-      case Opcode::kOptBarrier:
-      case Opcode::kAddDependency:
-      case Opcode::kDomain:
-      case Opcode::kDynamicReshape:
-      case Opcode::kSetDimensionSize:
-      case Opcode::kDynamicSlice:
-      case Opcode::kGather:
-      case Opcode::kShuffle:
-        return LimitOperand(value, 0, leaf, limit);
       case Opcode::kPad:
       case Opcode::kDynamicUpdateSlice:
       case Opcode::kMinimum:
@@ -178,6 +160,8 @@ class Propagation {
         for (const Computation* callee : value.called_computations()) Limit(*callee->root(), leaf, limit);
         return;
       default:
+        if (Info(value.opcode()).has(kMovement) || Info(value.opcode()).has(kForwards))
+          LimitOperand(value, 0, leaf, limit);
         return;
     }
   }

@@ -33,38 +33,6 @@ int64_t ProductOf(const Shape& shape, IntList dims) {
   return product;
 }
 
-bool IsTranscendental(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAcos:
-    case Opcode::kAcosh:
-    case Opcode::kAsin:
-    case Opcode::kAsinh:
-    case Opcode::kAtan2:
-    case Opcode::kAtanh:
-    case Opcode::kCbrt:
-    case Opcode::kCosine:
-    case Opcode::kCosh:
-    case Opcode::kErf:
-    case Opcode::kExp2:
-    case Opcode::kExponential:
-    case Opcode::kExponentialMinusOne:
-    case Opcode::kLog:
-    case Opcode::kLogPlusOne:
-    case Opcode::kLog2:
-    case Opcode::kLogistic:
-    case Opcode::kPower:
-    case Opcode::kRsqrt:
-    case Opcode::kSine:
-    case Opcode::kSinh:
-    case Opcode::kSqrt:
-    case Opcode::kTan:
-    case Opcode::kTanh:
-      return true;
-    default:
-      return false;
-  }
-}
-
 // Returns the number of pairs (output position, window element) of one dimension that read an input element
 // instead of padding.
 int64_t ValidPositions(const WindowDim& window, int64_t input, int64_t output) {
@@ -151,7 +119,7 @@ Cost Arithmetic(const Instruction& i, Memo& memo) {
       break;
   }
   if (Info(i.opcode()).has(kElementwise) && i.opcode() != Opcode::kCopy && i.opcode() != Opcode::kConvert) {
-    (IsTranscendental(i.opcode()) ? cost.transcendentals : cost.flops) = elements;
+    (Info(i.opcode()).has(kTranscendental) ? cost.transcendentals : cost.flops) = elements;
     return cost;
   }
   for (const Computation* c : i.called_computations()) cost += CostOf(*c, memo);
@@ -159,11 +127,7 @@ Cost Arithmetic(const Instruction& i, Memo& memo) {
 }
 
 // True for instructions that alias their operands' bytes and read or write none.
-bool IsAlias(Opcode opcode) {
-  return opcode == Opcode::kTuple || opcode == Opcode::kGetTupleElement || opcode == Opcode::kParameter ||
-         opcode == Opcode::kConstant || opcode == Opcode::kBitcast || opcode == Opcode::kOptBarrier ||
-         opcode == Opcode::kAddDependency || opcode == Opcode::kAfterAll || opcode == Opcode::kDomain;
-}
+bool IsAlias(Opcode opcode) { return Info(opcode).has(kAlias); }
 
 Cost CostOf(const Instruction& i, Memo& memo) {
   Cost cost = Arithmetic(i, memo);

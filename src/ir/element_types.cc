@@ -1,5 +1,6 @@
 #include "ir/element_types.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "ir/result_shapes.h"
@@ -11,28 +12,11 @@ const Shape& ArrayOf(const Shape& shape) { return shape.IsBuffer() ? shape.eleme
 
 // Returns the number of leading operands whose elements are moved to the results.
 int64_t MovedCount(const Instruction& instruction) {
-  switch (instruction.opcode()) {
-    case Opcode::kBroadcast:
-    case Opcode::kDynamicReshape:
-    case Opcode::kDynamicSlice:
-    case Opcode::kGather:
-    case Opcode::kReshape:
-    case Opcode::kReverse:
-    case Opcode::kSetDimensionSize:
-    case Opcode::kShuffle:
-    case Opcode::kSlice:
-    case Opcode::kTranspose:
-      return 1;
-    case Opcode::kDynamicUpdateSlice:
-    case Opcode::kPad:
-      return 2;
-    case Opcode::kConcatenate:
-      return instruction.operand_count();
-    case Opcode::kScatter:
-      return (instruction.operand_count() - 1) / 2;
-    default:
-      return 0;
-  }
+  const Opcode opcode = instruction.opcode();
+  if (opcode == Opcode::kConcatenate) return instruction.operand_count();
+  if (opcode == Opcode::kScatter) return (instruction.operand_count() - 1) / 2;
+  if (opcode == Opcode::kDynamicUpdateSlice || opcode == Opcode::kPad) return 2;
+  return Info(opcode).has(kMovement) ? 1 : 0;
 }
 
 // True if a result differs in type from an operand in its group: operands k, k + count, k + 2 * count, ...
@@ -53,6 +37,20 @@ bool ScatterMixes(const Instruction& scatter) {
     if (!updates.IsArray(scatter.operand(k)->shape().type())) return true;
   }
   return GroupsMix(scatter, count, count);
+}
+
+// True if all float operands and results usually have one type.
+bool ComputesInOneType(Opcode opcode) {
+  constexpr Opcode kOpcodes[] = {Opcode::kBatchNormGrad,
+                                 Opcode::kBatchNormInference,
+                                 Opcode::kBatchNormTraining,
+                                 Opcode::kCholesky,
+                                 Opcode::kMap,
+                                 Opcode::kRng,
+                                 Opcode::kSelectAndScatter,
+                                 Opcode::kTopk,
+                                 Opcode::kTriangularSolve};
+  return std::find(std::begin(kOpcodes), std::end(kOpcodes), opcode) != std::end(kOpcodes);
 }
 
 // True if operands and results include two different float types.
@@ -89,18 +87,9 @@ bool MixesTypes(const Instruction& instruction) {
       return GroupsMix(instruction, instruction.operand_count(), instruction.operand_count());
     case Opcode::kScatter:
       return ScatterMixes(instruction);
-    case Opcode::kBatchNormGrad:
-    case Opcode::kBatchNormInference:
-    case Opcode::kBatchNormTraining:
-    case Opcode::kCholesky:
-    case Opcode::kMap:
-    case Opcode::kRng:
-    case Opcode::kSelectAndScatter:
-    case Opcode::kTopk:
-    case Opcode::kTriangularSolve:
-      return HasTwoFloatTypes(instruction);
     default:
-      return GroupsMix(instruction, MovedCount(instruction), 1);
+      return ComputesInOneType(instruction.opcode()) ? HasTwoFloatTypes(instruction)
+                                                     : GroupsMix(instruction, MovedCount(instruction), 1);
   }
 }
 

@@ -13,20 +13,20 @@ namespace {
   AttrUse { AttrId::id, true }
 #define Opt(id) \
   AttrUse { AttrId::id, false }
-// The sentinel avoids zero-length arrays for opcodes without attributes.
-#define HLO_ATTRS(...) \
-  { AttrUse{AttrId::kNone, false} __VA_OPT__(, ) __VA_ARGS__ }
+// The sentinel avoids zero-length arrays for opcodes without attributes. The parentheses keep the list one
+// argument of nested macros.
+#define HLO_ATTRS(...) (AttrUse{AttrId::kNone, false} __VA_OPT__(, ) __VA_ARGS__)
+#define HLO_LIST(...) \
+  { __VA_ARGS__ }
 #define HLO_OP(name, text, min, max, attrs, shape_rule, reference, traits) \
-  constexpr AttrUse kAttrs##name[] = attrs;
+  constexpr AttrUse kAttrs##name[] = HLO_LIST attrs;
 #include "hlo_run/opcodes.def"
-#undef HLO_OP
 
 constexpr std::array<OpcodeInfo, kOpcodeCount> kOpcodes = {{
 #define HLO_OP(name, text, min, max, attrs, shape_rule, reference, traits)                           \
   {text,       min,   max, absl::Span<const AttrUse>(kAttrs##name + 1, std::size(kAttrs##name) - 1), \
    #reference, traits},
 #include "hlo_run/opcodes.def"
-#undef HLO_OP
 }};
 
 constexpr AttrId kCommon[] = {

@@ -265,29 +265,8 @@ absl::StatusOr<std::vector<Literal>> ActualOperands(const OpContext& context) {
 bool NeedsActualSizes(const Instruction& instruction, absl::Span<const Literal> operands) {
   const bool any =
       std::any_of(operands.begin(), operands.end(), [](const Literal& x) { return x.has_dynamic_sizes(); });
-  if (!any || Info(instruction.opcode()).has(kCollective)) return false;
-  switch (instruction.opcode()) {
-    case Opcode::kAddDependency:
-    case Opcode::kAsyncDone:
-    case Opcode::kAsyncStart:
-    case Opcode::kAsyncUpdate:
-    case Opcode::kBitcast:
-    case Opcode::kCall:
-    case Opcode::kConditional:
-    case Opcode::kCopyStart:
-    case Opcode::kCustomCall:
-    case Opcode::kDomain:
-    case Opcode::kDynamicReshape:
-    case Opcode::kFusion:
-    case Opcode::kGetDimensionSize:
-    case Opcode::kOptBarrier:
-    case Opcode::kSetDimensionSize:
-    case Opcode::kTuple:
-    case Opcode::kWhile:
-      return false;
-    default:
-      return true;
-  }
+  const OpcodeInfo& info = Info(instruction.opcode());
+  return any && !info.has(kCollective) && !info.has(kTakesDynamicSizes);
 }
 
 absl::StatusOr<Literal> AtActualSizes(OpContext& context, ReferenceOp op) {

@@ -5,27 +5,17 @@
 
 #include "base/deadline.h"
 #include "base/status.h"
+#include "ir/comparators.h"
 #include "reference/convert.h"
 #include "types/scalar_ops.h"
-
-// Operations that types/scalar_ops.h defines as function objects.
-// clang-format off
-#define HLO_SCALAR_OPS(OP)                                                                                 \
-  OP(Abs) OP(Acos) OP(Acosh) OP(Add) OP(And) OP(Asin) OP(Asinh) OP(Atan2) OP(Atanh) OP(Cbrt) OP(Ceil)      \
-  OP(Clamp) OP(Complex) OP(Cosh) OP(Cosine) OP(CountLeadingZeros) OP(Divide) OP(Erf) OP(Exp2)              \
-  OP(Exponential) OP(ExponentialMinusOne) OP(Floor) OP(Imag) OP(IsFinite) OP(Log) OP(Log2) OP(LogPlusOne)  \
-  OP(Logistic) OP(Maximum) OP(Minimum) OP(Mulhi) OP(Negate) OP(Not) OP(Or) OP(Popcnt) OP(Power) OP(Real)   \
-  OP(Remainder) OP(RoundNearestAfz) OP(RoundNearestEven) OP(Rsqrt) OP(ShiftLeft) OP(ShiftRightArithmetic)  \
-  OP(ShiftRightLogical) OP(Sign) OP(Sine) OP(Sinh) OP(Sqrt) OP(Subtract) OP(Tan) OP(Tanh) OP(Xor)
-// clang-format on
 
 namespace hlo::reference {
 
 #define HLO_ELEMENTWISE(name) \
   absl::StatusOr<Literal> name(OpContext& context) { return EachElement(context); }
-HLO_SCALAR_OPS(HLO_ELEMENTWISE)
+#define HLO_SCALAR_OP(name, ...) HLO_ELEMENTWISE(name)
+#include "hlo_run/opcodes.def"
 HLO_ELEMENTWISE(Compare)
-HLO_ELEMENTWISE(Multiply)
 HLO_ELEMENTWISE(ReducePrecision)
 HLO_ELEMENTWISE(Select)
 HLO_ELEMENTWISE(StochasticConvert)
@@ -59,8 +49,7 @@ ScalarKernel DirectionKernel(ElementType type, bool total) {
 
 ScalarKernel CompareKernel(const Instruction& instruction) {
   const ElementType type = instruction.operand(0)->shape().type();
-  const bool total = instruction.Get<attr::order>() == ComparisonOrder::kTotal ||
-                     instruction.Get<attr::type>() == ComparisonType::kTotalOrder;
+  const bool total = IsTotalOrder(instruction);
   switch (instruction.Get<attr::direction>()) {
     case ComparisonDirection::kEq:
       return DirectionKernel<scalar::Eq>(type, total);
@@ -93,9 +82,8 @@ ScalarKernel OfFirstOperand(const Instruction& instruction) {
 constexpr std::array<FindKernel, kOpcodeCount> kKernels = [] {
   std::array<FindKernel, kOpcodeCount> table{};
   auto at = [&](Opcode opcode) -> FindKernel& { return table[static_cast<size_t>(opcode)]; };
-#define HLO_ROW(name) at(Opcode::k##name) = &OfFirstOperand<scalar::name>;
-  HLO_SCALAR_OPS(HLO_ROW)
-#undef HLO_ROW
+#define HLO_SCALAR_OP(name, ...) at(Opcode::k##name) = &OfFirstOperand<scalar::name>;
+#include "hlo_run/opcodes.def"
   at(Opcode::kMultiply) = [](const Instruction& i) { return MultiplyKernel(i.operand(0)->shape().type()); };
   at(Opcode::kCompare) = &CompareKernel;
   at(Opcode::kSelect) = [](const Instruction&) -> ScalarKernel { return &SelectKernel; };

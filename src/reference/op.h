@@ -63,6 +63,5 @@ using ReferenceOp = absl::StatusOr<Literal> (*)(OpContext& context);
 #define HLO_OP(name, text, min, max, attrs, shape_rule, reference, traits) \
   absl::StatusOr<Literal> reference(OpContext& context);
 #include "hlo_run/opcodes.def"
-#undef HLO_OP
 
 }  // namespace hlo::reference

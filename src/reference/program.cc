@@ -10,7 +10,6 @@ namespace {
 constexpr ReferenceOp kReferences[] = {
 #define HLO_OP(name, text, min, max, attrs, shape_rule, reference, traits) &reference,
 #include "hlo_run/opcodes.def"
-#undef HLO_OP
 };
 
 std::vector<bool> FindLive(const Computation& computation, const Effects& effects) {

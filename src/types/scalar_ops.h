@@ -1,7 +1,8 @@
 #pragma once
 // Scalar semantics of the operations (semantics 3.3 to 3.12). Each is a function object over the types in
 // which engines compute: bool, integers, float, double and std::complex of these. Integers wrap. Operations
-// that depend on the nominal width of the type (s4 in an int64_t) take it as `bits`.
+// that depend on the nominal width of the type (s4 in an int64_t) take it as `bits`. All but those on complex
+// numbers also compile for the device.
 
 #include <bit>
 #include <cmath>
@@ -10,6 +11,8 @@
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+
+#include "base/host_device.h"
 
 namespace hlo::scalar {
 
@@ -34,13 +37,22 @@ concept Ordered = Pred<T> || Integer<T> || Float<T>;
 
 // Return the low `bits` bits of an integer, zero- and sign-extended.
 template <Integer T>
-constexpr uint64_t UnsignedBits(T value, int bits) {
+HLO_HOST_DEVICE constexpr uint64_t UnsignedBits(T value, int bits) {
   const auto u = static_cast<uint64_t>(value);
   return bits >= 64 ? u : u & ((uint64_t{1} << bits) - 1);
 }
 template <Integer T>
-constexpr int64_t SignedBits(T value, int bits) {
+HLO_HOST_DEVICE constexpr int64_t SignedBits(T value, int bits) {
   return static_cast<int64_t>(static_cast<uint64_t>(value) << (64 - bits)) >> (64 - bits);
+}
+
+// Makes the function object F for a type of this nominal width.
+template <class F>
+HLO_HOST_DEVICE F ForBits(int bits) {
+  if constexpr (requires { F{1}; })
+    return F{bits};
+  else
+    return (void)bits, F{};
 }
 
 // Arithmetic.
@@ -48,15 +60,15 @@ constexpr int64_t SignedBits(T value, int bits) {
 // Wraps; is `or` for pred.
 struct Add {
   template <Integer T>
-  T operator()(T a, T b) const {
+  HLO_HOST_DEVICE T operator()(T a, T b) const {
     return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
   }
   template <FloatOrComplex T>
-  T operator()(T a, T b) const {
+  HLO_HOST_DEVICE T operator()(T a, T b) const {
     return a + b;
   }
   template <Pred T>
-  T operator()(T a, T b) const {
+  HLO_HOST_DEVICE T operator()(T a, T b) const {
     return a || b;
   }
 };
@@ -64,11 +76,11 @@ struct Add {
 // Wraps.
 struct Subtract {
   template <Integer T>
-  T operator()(T a, T b) const {
+  HLO_HOST_DEVICE T operator()(T a, T b) const {
     return static_cast<T>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
   }
   template <FloatOrComplex T>
-  T operator()(T a, T b) const {
+  HLO_HOST_DEVICE T operator()(T a, T b) const {
     return a - b;
   }
 };
@@ -77,15 +89,15 @@ struct Subtract {
 // infinite if a factor is infinite.
 struct Multiply {
   template <Integer T>
-  T operator()(T a, T b) const {
+  HLO_HOST_DEVICE T operator()(T a, T b) const {
     return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
   }
   template <FloatOrComplex T>
-  T operator()(T a, T b) const {
+  HLO_HOST_DEVICE T operator()(T a, T b) const {
     return a * b;
   }
   template <Pred T>
-  T operator()(T a, T b) const {
+  HLO_HOST_DEVICE T operator()(T a, T b) const {
     return a && b;
   }
 };
@@ -93,17 +105,17 @@ struct Multiply {
 // Truncates toward zero. Division by zero gives -1, or all ones if unsigned; minimum / -1 gives the minimum.
 struct Divide {
   template <Signed T>
-  T operator()(T a, T b) const {
+  HLO_HOST_DEVICE T operator()(T a, T b) const {
     if (b == 0) return -1;
     if (b == -1) return Subtract()(T{0}, a);
     return static_cast<T>(a / b);
   }
   template <Unsigned T>
-  T operator()(T a, T b) const {
+  HLO_HOST_DEVICE T operator()(T a, T b) const {
     return b == 0 ? std::numeric_limits<T>::max() : static_cast<T>(a / b);
   }
   template <FloatOrComplex T>
-  T operator()(T a, T b) const {
+  HLO_HOST_DEVICE T operator()(T a, T b) const {
     return a / b;
   }
 };
@@ -112,53 +124,49 @@ struct Divide {
 // modulo -1 gives 0.
 struct Remainder {
   template <Signed T>
-  T operator()(T a, T b) const {
+  HLO_HOST_DEVICE T operator()(T a, T b) const {
     if (b == 0) return a;
     return b == -1 ? T{0} : static_cast<T>(a % b);
   }
   template <Unsigned T>
-  T operator()(T a, T b) const {
+  HLO_HOST_DEVICE T operator()(T a, T b) const {
     return b == 0 ? a : static_cast<T>(a % b);
   }
   template <Float T>
-  T operator()(T a, T b) const {
+  HLO_HOST_DEVICE T operator()(T a, T b) const {
     return std::fmod(a, b);
   }
 };
 
-// Propagates NaN, the first of two; -0 is less than +0.
+// Propagates NaN, the first of two; -0 is less than +0. Branch-free, so that loops vectorise.
 struct Maximum {
   template <Integer T>
-  T operator()(T a, T b) const {
+  HLO_HOST_DEVICE T operator()(T a, T b) const {
     return a < b ? b : a;
   }
   template <Float T>
-  T operator()(T a, T b) const {
-    if (std::isnan(a)) return a;
-    if (std::isnan(b)) return b;
-    if (a == b) return std::signbit(a) ? b : a;
-    return a < b ? b : a;
+  HLO_HOST_DEVICE T operator()(T a, T b) const {
+    const T larger = a > b || (a == b && !std::signbit(a)) ? a : b;
+    return a != a ? a : larger;
   }
   template <Pred T>
-  T operator()(T a, T b) const {
+  HLO_HOST_DEVICE T operator()(T a, T b) const {
     return a || b;
   }
 };
 
 struct Minimum {
   template <Integer T>
-  T operator()(T a, T b) const {
+  HLO_HOST_DEVICE T operator()(T a, T b) const {
     return b < a ? b : a;
   }
   template <Float T>
-  T operator()(T a, T b) const {
-    if (std::isnan(a)) return a;
-    if (std::isnan(b)) return b;
-    if (a == b) return std::signbit(a) ? a : b;
-    return b < a ? b : a;
+  HLO_HOST_DEVICE T operator()(T a, T b) const {
+    const T smaller = a < b || (a == b && std::signbit(a)) ? a : b;
+    return a != a ? a : smaller;
   }
   template <Pred T>
-  T operator()(T a, T b) const {
+  HLO_HOST_DEVICE T operator()(T a, T b) const {
     return a && b;
   }
 };
@@ -166,7 +174,7 @@ struct Minimum {
 // Returns min(high, max(x, low)); propagates the first NaN of the three.
 struct Clamp {
   template <Ordered T>
-  T operator()(T low, T x, T high) const {
+  HLO_HOST_DEVICE T operator()(T low, T x, T high) const {
     return Minimum()(Maximum()(low, x), high);
   }
 };
@@ -175,7 +183,7 @@ struct Clamp {
 // unless the base is 1 or -1.
 struct Power {
   template <Integer T>
-  T operator()(T base, T exponent) const {
+  HLO_HOST_DEVICE T operator()(T base, T exponent) const {
     if constexpr (Signed<T>) {
       if (exponent < 0)
         return base == 1 ? T{1} : base == -1 ? static_cast<T>(exponent % 2 == 0 ? 1 : -1) : T{0};
@@ -187,11 +195,11 @@ struct Power {
     return static_cast<T>(result);
   }
   template <Float T>
-  T operator()(T base, T exponent) const {
+  HLO_HOST_DEVICE T operator()(T base, T exponent) const {
     return std::pow(base, exponent);
   }
   template <ComplexNumber T>
-  T operator()(T base, T exponent) const {
+  HLO_HOST_DEVICE T operator()(T base, T exponent) const {
     using Part = typename T::value_type;
     if (base == T(1) || exponent == T(0)) return T(1);
     if (base == T(std::numeric_limits<Part>::infinity()) && exponent.imag() == 0)
@@ -203,12 +211,12 @@ struct Power {
 // Returns the angle of the point (x, y) = (b, a).
 struct Atan2 {
   template <Float T>
-  T operator()(T a, T b) const {
+  HLO_HOST_DEVICE T operator()(T a, T b) const {
     return std::atan2(a, b);
   }
   // Returns -i log((x + iy) / sqrt(x^2 + y^2)).
   template <ComplexNumber T>
-  T operator()(T y, T x) const {
+  HLO_HOST_DEVICE T operator()(T y, T x) const {
     const T i(0, 1);
     return -i * std::log((x + i * y) / std::sqrt(x * x + y * y));
   }
@@ -218,12 +226,14 @@ struct Atan2 {
 struct Mulhi {
   int bits;
   template <Signed T>
-  T operator()(T a, T b) const {
-    return static_cast<T>((static_cast<__int128>(a) * b) >> bits);
+  HLO_HOST_DEVICE T operator()(T a, T b) const {
+    using Product = std::conditional_t<sizeof(T) < 8, int64_t, __int128>;
+    return static_cast<T>((static_cast<Product>(a) * b) >> bits);
   }
   template <Unsigned T>
-  T operator()(T a, T b) const {
-    return static_cast<T>((static_cast<unsigned __int128>(a) * b) >> bits);
+  HLO_HOST_DEVICE T operator()(T a, T b) const {
+    using Product = std::conditional_t<sizeof(T) < 8, uint64_t, unsigned __int128>;
+    return static_cast<T>((static_cast<Product>(a) * b) >> bits);
   }
 };
 
@@ -231,29 +241,29 @@ struct Mulhi {
 
 struct And {
   template <std::integral T>
-  T operator()(T a, T b) const {
+  HLO_HOST_DEVICE T operator()(T a, T b) const {
     return static_cast<T>(a & b);
   }
 };
 struct Or {
   template <std::integral T>
-  T operator()(T a, T b) const {
+  HLO_HOST_DEVICE T operator()(T a, T b) const {
     return static_cast<T>(a | b);
   }
 };
 struct Xor {
   template <std::integral T>
-  T operator()(T a, T b) const {
+  HLO_HOST_DEVICE T operator()(T a, T b) const {
     return static_cast<T>(a ^ b);
   }
 };
 struct Not {
   template <Integer T>
-  T operator()(T a) const {
+  HLO_HOST_DEVICE T operator()(T a) const {
     return static_cast<T>(~a);
   }
   template <Pred T>
-  T operator()(T a) const {
+  HLO_HOST_DEVICE T operator()(T a) const {
     return !a;
   }
 };
@@ -262,7 +272,7 @@ struct Not {
 struct ShiftLeft {
   int bits;
   template <Integer T>
-  T operator()(T a, T count) const {
+  HLO_HOST_DEVICE T operator()(T a, T count) const {
     const uint64_t c = UnsignedBits(count, bits);
     return c >= static_cast<uint64_t>(bits) ? T{0} : static_cast<T>(static_cast<uint64_t>(a) << c);
   }
@@ -270,7 +280,7 @@ struct ShiftLeft {
 struct ShiftRightLogical {
   int bits;
   template <Integer T>
-  T operator()(T a, T count) const {
+  HLO_HOST_DEVICE T operator()(T a, T count) const {
     const uint64_t c = UnsignedBits(count, bits);
     return c >= static_cast<uint64_t>(bits) ? T{0} : static_cast<T>(UnsignedBits(a, bits) >> c);
   }
@@ -279,25 +289,40 @@ struct ShiftRightLogical {
 struct ShiftRightArithmetic {
   int bits;
   template <Integer T>
-  T operator()(T a, T count) const {
+  HLO_HOST_DEVICE T operator()(T a, T count) const {
     const uint64_t c = UnsignedBits(count, bits);
     return static_cast<T>(SignedBits(a, bits) >> (c >= static_cast<uint64_t>(bits) ? 63 : c));
   }
 };
 
+HLO_HOST_DEVICE int OneCount(uint64_t x) {
+#ifdef __CUDA_ARCH__
+  return __popcll(x);
+#else
+  return std::popcount(x);
+#endif
+}
+HLO_HOST_DEVICE int LeadingZeroCount(uint64_t x) {
+#ifdef __CUDA_ARCH__
+  return __clzll(static_cast<long long>(x));
+#else
+  return std::countl_zero(x);
+#endif
+}
+
 // Counts the ones in the n-bit pattern.
 struct Popcnt {
   int bits;
   template <Integer T>
-  T operator()(T a) const {
-    return static_cast<T>(std::popcount(UnsignedBits(a, bits)));
+  HLO_HOST_DEVICE T operator()(T a) const {
+    return static_cast<T>(OneCount(UnsignedBits(a, bits)));
   }
 };
 struct CountLeadingZeros {
   int bits;
   template <Integer T>
-  T operator()(T a) const {
-    return static_cast<T>(std::countl_zero(UnsignedBits(a, bits)) - (64 - bits));
+  HLO_HOST_DEVICE T operator()(T a) const {
+    return static_cast<T>(LeadingZeroCount(UnsignedBits(a, bits)) - (64 - bits));
   }
 };
 
@@ -306,30 +331,30 @@ struct CountLeadingZeros {
 // Abs of the minimum is the minimum. Returns the modulus of a complex number.
 struct Abs {
   template <Signed T>
-  T operator()(T a) const {
+  HLO_HOST_DEVICE T operator()(T a) const {
     return a < 0 ? Subtract()(T{0}, a) : a;
   }
   template <Unsigned T>
-  T operator()(T a) const {
+  HLO_HOST_DEVICE T operator()(T a) const {
     return a;
   }
   template <Float T>
-  T operator()(T a) const {
+  HLO_HOST_DEVICE T operator()(T a) const {
     return std::fabs(a);
   }
   template <ComplexNumber T>
-  typename T::value_type operator()(T a) const {
+  HLO_HOST_DEVICE typename T::value_type operator()(T a) const {
     return std::hypot(a.real(), a.imag());
   }
 };
 
 struct Negate {
   template <Integer T>
-  T operator()(T a) const {
+  HLO_HOST_DEVICE T operator()(T a) const {
     return Subtract()(T{0}, a);
   }
   template <FloatOrComplex T>
-  T operator()(T a) const {
+  HLO_HOST_DEVICE T operator()(T a) const {
     return -a;
   }
 };
@@ -337,49 +362,49 @@ struct Negate {
 // Returns -1, 0 or 1; preserves signed zeros and NaN. Returns z / |z| for complex numbers.
 struct Sign {
   template <Signed T>
-  T operator()(T a) const {
+  HLO_HOST_DEVICE T operator()(T a) const {
     return static_cast<T>((a > 0) - (a < 0));
   }
   template <Float T>
-  T operator()(T a) const {
+  HLO_HOST_DEVICE T operator()(T a) const {
     return a == 0 || std::isnan(a) ? a : std::copysign(T{1}, a);
   }
   template <ComplexNumber T>
-  T operator()(T a) const {
+  HLO_HOST_DEVICE T operator()(T a) const {
     return a == T(0) ? T(0) : a / std::hypot(a.real(), a.imag());
   }
 };
 
 struct Floor {
   template <Float T>
-  T operator()(T a) const {
+  HLO_HOST_DEVICE T operator()(T a) const {
     return std::floor(a);
   }
 };
 struct Ceil {
   template <Float T>
-  T operator()(T a) const {
+  HLO_HOST_DEVICE T operator()(T a) const {
     return std::ceil(a);
   }
 };
 // Rounds ties away from zero.
 struct RoundNearestAfz {
   template <Float T>
-  T operator()(T a) const {
+  HLO_HOST_DEVICE T operator()(T a) const {
     return std::round(a);
   }
 };
 // Rounds ties to even.
 struct RoundNearestEven {
   template <Float T>
-  T operator()(T a) const {
+  HLO_HOST_DEVICE T operator()(T a) const {
     return std::nearbyint(a);
   }
 };
 
 struct IsFinite {
   template <Float T>
-  bool operator()(T a) const {
+  HLO_HOST_DEVICE bool operator()(T a) const {
     return std::isfinite(a);
   }
 };
@@ -388,27 +413,27 @@ struct IsFinite {
 
 struct Real {
   template <Float T>
-  T operator()(T a) const {
+  HLO_HOST_DEVICE T operator()(T a) const {
     return a;
   }
   template <ComplexNumber T>
-  typename T::value_type operator()(T a) const {
+  HLO_HOST_DEVICE typename T::value_type operator()(T a) const {
     return a.real();
   }
 };
 struct Imag {
   template <Float T>
-  T operator()(T) const {
+  HLO_HOST_DEVICE T operator()(T) const {
     return 0;
   }
   template <ComplexNumber T>
-  typename T::value_type operator()(T a) const {
+  HLO_HOST_DEVICE typename T::value_type operator()(T a) const {
     return a.imag();
   }
 };
 struct Complex {
   template <Float T>
-  std::complex<T> operator()(T re, T im) const {
+  HLO_HOST_DEVICE std::complex<T> operator()(T re, T im) const {
     return {re, im};
   }
 };
@@ -418,7 +443,7 @@ struct Complex {
 #define HLO_STD_FUNCTION(name, concept_name, function) \
   struct name {                                        \
     template <concept_name T>                          \
-    T operator()(T a) const {                          \
+    HLO_HOST_DEVICE T operator()(T a) const {          \
       return function(a);                              \
     }                                                  \
   };
@@ -443,12 +468,12 @@ HLO_STD_FUNCTION(Erf, Float, std::erf)
 // Returns exp(x) - 1 without cancellation near 0.
 struct ExponentialMinusOne {
   template <Float T>
-  T operator()(T a) const {
+  HLO_HOST_DEVICE T operator()(T a) const {
     return std::expm1(a);
   }
   // Uses e^x cos y - 1 = expm1(x) cos y - 2 sin^2(y/2).
   template <ComplexNumber T>
-  T operator()(T z) const {
+  HLO_HOST_DEVICE T operator()(T z) const {
     using Part = typename T::value_type;
     if (z.imag() == 0) return T(std::expm1(z.real()), z.imag());
     const Part half = std::sin(z.imag() / 2);
@@ -460,12 +485,12 @@ struct ExponentialMinusOne {
 // Returns log(1 + x) without cancellation near 0.
 struct LogPlusOne {
   template <Float T>
-  T operator()(T a) const {
+  HLO_HOST_DEVICE T operator()(T a) const {
     return std::log1p(a);
   }
   // Uses |1 + z|^2 - 1 = x(x + 2) + y^2 where that is small.
   template <ComplexNumber T>
-  T operator()(T z) const {
+  HLO_HOST_DEVICE T operator()(T z) const {
     using Part = typename T::value_type;
     const T shifted(z.real() + 1, z.imag());
     if (std::abs(z.real()) > Part{0.5} || std::abs(z.imag()) > Part{0.5}) return std::log(shifted);
@@ -477,21 +502,21 @@ struct LogPlusOne {
 // Exp2 returns 2^x and Log2 log(x) / log(2).
 struct Exp2 {
   template <Float T>
-  T operator()(T a) const {
+  HLO_HOST_DEVICE T operator()(T a) const {
     return std::exp2(a);
   }
   template <ComplexNumber T>
-  T operator()(T z) const {
+  HLO_HOST_DEVICE T operator()(T z) const {
     return std::exp(z * static_cast<typename T::value_type>(0.693147180559945309417232121458));
   }
 };
 struct Log2 {
   template <Float T>
-  T operator()(T a) const {
+  HLO_HOST_DEVICE T operator()(T a) const {
     return std::log2(a);
   }
   template <ComplexNumber T>
-  T operator()(T z) const {
+  HLO_HOST_DEVICE T operator()(T z) const {
     return std::log(z) / static_cast<typename T::value_type>(0.693147180559945309417232121458);
   }
 };
@@ -500,19 +525,19 @@ struct Log2 {
 struct Logistic {
   int bits;
   template <Float T>
-  T operator()(T a) const {
+  HLO_HOST_DEVICE T operator()(T a) const {
     const T e = std::exp(-a);
     return 1 / (1 + (bits <= 32 ? static_cast<T>(static_cast<float>(e)) : e));
   }
   template <ComplexNumber T>
-  T operator()(T z) const {
+  HLO_HOST_DEVICE T operator()(T z) const {
     return T(1) / (T(1) + std::exp(-z));
   }
 };
 
 struct Rsqrt {
   template <FloatOrComplex T>
-  T operator()(T a) const {
+  HLO_HOST_DEVICE T operator()(T a) const {
     return T(1) / std::sqrt(a);
   }
 };
@@ -521,68 +546,68 @@ struct Rsqrt {
 
 struct Eq {
   template <class T>
-  bool operator()(T a, T b) const {
+  HLO_HOST_DEVICE bool operator()(T a, T b) const {
     return a == b;
   }
 };
 struct Ne {
   template <class T>
-  bool operator()(T a, T b) const {
+  HLO_HOST_DEVICE bool operator()(T a, T b) const {
     return a != b;
   }
 };
 struct Ge {
   template <Ordered T>
-  bool operator()(T a, T b) const {
+  HLO_HOST_DEVICE bool operator()(T a, T b) const {
     return a >= b;
   }
 };
 struct Gt {
   template <Ordered T>
-  bool operator()(T a, T b) const {
+  HLO_HOST_DEVICE bool operator()(T a, T b) const {
     return a > b;
   }
 };
 struct Le {
   template <Ordered T>
-  bool operator()(T a, T b) const {
+  HLO_HOST_DEVICE bool operator()(T a, T b) const {
     return a <= b;
   }
 };
 struct Lt {
   template <Ordered T>
-  bool operator()(T a, T b) const {
+  HLO_HOST_DEVICE bool operator()(T a, T b) const {
     return a < b;
   }
 };
 
 // Returns a key whose order is the total order -NaN < -inf < ... < -0 < +0 < ... < +inf < +NaN; NaNs of equal
 // sign are ordered by payload.
-inline int64_t TotalOrderKey(double value) {
+HLO_HOST_DEVICE int64_t TotalOrderKey(double value) {
   const auto bits = std::bit_cast<int64_t>(value);
   return bits < 0 ? ~(bits & std::numeric_limits<int64_t>::max()) : bits;
 }
-inline int32_t TotalOrderKey(float value) {
+HLO_HOST_DEVICE int32_t TotalOrderKey(float value) {
   const auto bits = std::bit_cast<int32_t>(value);
   return bits < 0 ? ~(bits & std::numeric_limits<int32_t>::max()) : bits;
 }
 
 template <class T>
-T Select(bool predicate, T on_true, T on_false) {
+HLO_HOST_DEVICE T Select(bool predicate, T on_true, T on_false) {
   return predicate ? on_true : on_false;
 }
 
 // Conversion.
 
 // Truncates toward zero and saturates to n bits; NaN gives 0.
-inline int64_t ToSigned(double value, int bits) {
+HLO_HOST_DEVICE int64_t ToSigned(double value, int bits) {
   const int64_t high = static_cast<int64_t>((uint64_t{1} << (bits - 1)) - 1), low = -high - 1;
   if (std::isnan(value)) return 0;
   if (value >= static_cast<double>(high)) return high;
   if (value <= static_cast<double>(low)) return low;
   return static_cast<int64_t>(value);
 }
-inline uint64_t ToUnsigned(double value, int bits) {
+HLO_HOST_DEVICE uint64_t ToUnsigned(double value, int bits) {
   const uint64_t high = ~uint64_t{0} >> (64 - bits);
   if (std::isnan(value) || value <= 0) return 0;
   if (value >= static_cast<double>(high)) return high;
@@ -591,7 +616,7 @@ inline uint64_t ToUnsigned(double value, int bits) {
 
 // Rounds to a format with these exponent and mantissa bits and without subnormals, and converts back.
 template <Float T>
-T ReducePrecision(T value, int exponent_bits, int mantissa_bits) {
+HLO_HOST_DEVICE T ReducePrecision(T value, int exponent_bits, int mantissa_bits) {
   using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
   constexpr int kMantissa = std::numeric_limits<T>::digits - 1;
   constexpr int kExponent = static_cast<int>(sizeof(T)) * 8 - 1 - kMantissa;
@@ -614,7 +639,7 @@ T ReducePrecision(T value, int exponent_bits, int mantissa_bits) {
 
 // Rounds stochastically to a signed n-bit integer: up with a probability equal to the fraction, decided by a
 // random number of `random_bits` bits.
-inline int64_t StochasticConvert(double value, uint64_t random, int random_bits, int bits) {
+HLO_HOST_DEVICE int64_t StochasticConvert(double value, uint64_t random, int random_bits, int bits) {
   const int64_t max = static_cast<int64_t>((uint64_t{1} << (bits - 1)) - 1), min = -max - 1;
   if (std::isnan(value)) return 0;
   if (value >= static_cast<double>(max)) return max;

@@ -5,6 +5,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "base/host_device.h"
+
 namespace hlo {
 
 enum class Special : uint8_t {
@@ -53,19 +55,22 @@ inline constexpr FloatFormat kF6E3M2FNFormat{3, 2, 3, Special::kFinite};
 inline constexpr FloatFormat kF6E2M3FNFormat{2, 3, 1, Special::kFinite};
 inline constexpr FloatFormat kF4E2M1FNFormat{2, 1, 1, Special::kFinite};
 
-// Returns the value of a code, which is exact in double for every format.
+// Returns the value of a code, which is exact in double for every format. small_float_codes.h has the
+// algorithms.
 double DecodeSmallFloat(const FloatFormat& format, uint32_t code);
 // Rounds once from double. NaN, infinities and overflow follow the format (semantics 2).
 uint32_t EncodeSmallFloat(const FloatFormat& format, double value);
 
 // Bit-level conversions of the two most common types.
-inline float BF16ToFloat(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
-inline uint16_t FloatToBF16(float value) {
+HLO_HOST_DEVICE float BF16ToFloat(uint16_t bits) {
+  return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+}
+HLO_HOST_DEVICE uint16_t FloatToBF16(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<uint16_t>(((bits >> 16) & 0x8000u) | 0x7fc0u);
   return static_cast<uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }
-inline float F16ToFloat(uint16_t bits) {
+HLO_HOST_DEVICE float F16ToFloat(uint16_t bits) {
   const uint32_t sign = static_cast<uint32_t>(bits & 0x8000u) << 16;
   const uint32_t magnitude = bits & 0x7fffu;
   if (magnitude >= 0x7c00u) return std::bit_cast<float>(sign | 0x7f800000u | (magnitude & 0x3ffu) << 13);
@@ -75,7 +80,7 @@ inline float F16ToFloat(uint16_t bits) {
   }
   return std::bit_cast<float>(sign | ((magnitude << 13) + ((127u - 15u) << 23)));
 }
-inline uint16_t FloatToF16(float value) {
+HLO_HOST_DEVICE uint16_t FloatToF16(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   const uint32_t sign = (bits >> 16) & 0x8000u;
   const uint32_t magnitude = bits & 0x7fffffffu;

@@ -117,34 +117,11 @@ absl::StatusOr<CheckedModule> Read(const std::string& text) {
 
 // Returns the agreement that the contract requires of an opcode's result.
 CompareRule RuleOf(Opcode opcode, ElementType type) {
-  static const std::set<Opcode> kFunctions = {Opcode::kAcos,
-                                              Opcode::kAcosh,
-                                              Opcode::kAsin,
-                                              Opcode::kAsinh,
-                                              Opcode::kAtan2,
-                                              Opcode::kAtanh,
-                                              Opcode::kCbrt,
-                                              Opcode::kCosine,
-                                              Opcode::kCosh,
-                                              Opcode::kErf,
-                                              Opcode::kExp2,
-                                              Opcode::kExponential,
-                                              Opcode::kLog,
-                                              Opcode::kLog2,
-                                              Opcode::kLogPlusOne,
-                                              Opcode::kLogistic,
-                                              Opcode::kPower,
-                                              Opcode::kRsqrt,
-                                              Opcode::kSine,
-                                              Opcode::kSinh,
-                                              Opcode::kTan,
-                                              Opcode::kTanh,
-                                              Opcode::kExponentialMinusOne};
   const ElementType part = ComponentType(type);
   const bool is_complex_arithmetic =
       IsComplex(type) && (opcode == Opcode::kMultiply || opcode == Opcode::kDivide ||
                           opcode == Opcode::kSqrt || opcode == Opcode::kAbs || opcode == Opcode::kSign);
-  if (!kFunctions.contains(opcode) && !is_complex_arithmetic) return CompareRule::Exact();
+  if (!Info(opcode).has(kInexact) && !is_complex_arithmetic) return CompareRule::Exact();
   if (IsComplex(type)) return CompareRule::Close(0, part == ElementType::kF64 ? 0x1p-49 : 0x1p-20);
   return CompareRule::Ulp(part == ElementType::kF64 || part == ElementType::kF32 ? 4 : 1);
 }

@@ -14,6 +14,15 @@ constexpr const char* kDirections[] = {"EQ", "NE", "LT", "LE", "GT", "GE"};
 
 const char* Direction(Random& random) { return kDirections[random.Below(6)]; }
 
+// Returns an elementary function of a value within its domain.
+Value FunctionOf(Scene& s, const Value& x) {
+  const std::vector<Function>& functions = UnaryFunctions();
+  const Function& f = functions[s.random().Below(static_cast<int64_t>(functions.size()))];
+  Value value = s.body.Unary(f.opcode, s.body.Clamp(x, f.low, f.high));
+  value.top = f.top;
+  return value;
+}
+
 // Returns an elementwise operation that the type supports.
 Value Elementwise(Scene& s, const Value& x) {
   Body& b = s.body;
@@ -35,9 +44,7 @@ Value Elementwise(Scene& s, const Value& x) {
                                               "shift-right-arithmetic", "shift-right-logical"}),
                     x, s.Of(x.type, x.dims));
   }
-  if (!b.program.is_exact && random.Chance(0.3))
-    return b.Unary(random.Pick<const char*>({"tanh", "logistic", "sine", "cosine", "erf", "cbrt", "sqrt"}),
-                   b.Unary("abs", b.Carried(x)));
+  if (!b.program.is_exact && random.Chance(0.3)) return FunctionOf(s, x);
   if (random.Chance(0.3))
     return b.Unary(
         random.Pick<const char*>({"negate", "abs", "floor", "ceil", "sign", "round-nearest-even", "copy"}),

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "fmt/format.h"
+#include "hlo_run/opcode.h"
 
 namespace hlo::fuzz {
 namespace {
@@ -16,34 +17,23 @@ constexpr Rename kTypes[] = {{"bf16[", "s16["},      {"f16[", "s16["},         {
                              {"f64[", "s64["},       {"f8e3m4[", "s8["},       {"f8e4m3[", "s8["},
                              {"f8e4m3fn[", "s8["},   {"f8e4m3fnuz[", "s8["},   {"f8e5m2[", "s8["},
                              {"f8e5m2fnuz[", "s8["}, {"f8e4m3b11fnuz[", "s8["}};
-constexpr Rename kOpcodes[] = {{"acos", "negate"},
-                               {"acosh", "not"},
-                               {"asin", "not"},
-                               {"asinh", "negate"},
-                               {"atan2", "subtract"},
-                               {"atanh", "negate"},
-                               {"cbrt", "not"},
+constexpr Rename kOpcodes[] = {{"atan2", "subtract"},
                                {"ceil", "copy"},
-                               {"cosine", "not"},
-                               {"cosh", "negate"},
-                               {"erf", "negate"},
-                               {"exp2", "not"},
-                               {"exponential", "not"},
-                               {"exponential-minus-one", "negate"},
                                {"floor", "copy"},
-                               {"log", "negate"},
-                               {"log-plus-one", "not"},
-                               {"log2", "not"},
-                               {"logistic", "negate"},
                                {"reduce-precision", "copy"},
                                {"round-nearest-afz", "copy"},
                                {"round-nearest-even", "copy"},
-                               {"rsqrt", "not"},
-                               {"sine", "negate"},
-                               {"sinh", "not"},
-                               {"sqrt", "abs"},
-                               {"tan", "not"},
-                               {"tanh", "negate"}};
+                               {"sqrt", "abs"}};
+
+// Returns an opcode on integers in place of one on floats.
+std::string_view IntegerOpcode(std::string_view opcode) {
+  for (const Rename& row : kOpcodes) {
+    if (row.from == opcode) return row.to;
+  }
+  const std::optional<Opcode> function = ParseOpcode(opcode);
+  if (!function || !Info(*function).has(kInexact) || Info(*function).max_operands != 1) return opcode;
+  return static_cast<int>(*function) % 2 == 0 ? "negate" : "not";
+}
 
 void ReplaceAll(std::string& text, std::string_view from, std::string_view to) {
   for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
@@ -117,11 +107,9 @@ bool MakeIntegers(Draft& draft) {
           line.shape.find("c128[") != std::string::npos)
         return false;
       if (is_float && line.opcode == "constant") line.inside = IntegerLiteral(line.inside);
-      for (const Rename& opcode : kOpcodes) {
-        if (line.opcode != opcode.from) continue;
-        line.opcode = opcode.to;
+      if (const std::string_view opcode = IntegerOpcode(line.opcode); opcode != line.opcode) {
+        line.opcode = opcode;
         line.attributes.clear();
-        break;
       }
       for (const char* name : {"type", "order", "operand_precision", "algorithm", "result_accuracy"}) {
         if (line.opcode != "rng-bit-generator") DropAttribute(line.attributes, name);

@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <type_traits>
 
 #include "fmt/format.h"
 #include "fmt/ranges.h"
+#include "hlo_run/opcode.h"
+#include "types/scalar_ops.h"
 
 namespace hlo::fuzz {
 namespace {
@@ -48,7 +52,34 @@ int SignificandBits(ElementType type) {
 
 bool IsInexact(ElementType type) { return IsFloat(type) || IsComplex(type); }
 
+// Returns the largest magnitude of the function at evenly spaced points of the interval.
+template <class F>
+double LargestOn(double low, double high) {
+  constexpr int kSteps = 64;
+  double largest = 0;
+  for (int i = 0; i <= kSteps; ++i)
+    largest = std::max(largest, std::abs(scalar::ForBits<F>(64)(low + (high - low) * i / kSteps)));
+  return largest;
+}
+
+template <class F>
+void AddFunction(std::string_view opcode, double low, double high, std::vector<Function>* functions) {
+  if constexpr (std::is_invocable_r_v<double, F, double>)
+    functions->push_back({opcode, low, high, 1.25 * LargestOn<F>(low, high)});
+}
+
 }  // namespace
+
+const std::vector<Function>& UnaryFunctions() {
+  static const auto* const functions = [] {
+    auto* all = new std::vector<Function>;
+#define HLO_FUNCTION_OP(name, text, operands, attributes, shape_rule, builder, precision, low, high, traits) \
+  AddFunction<scalar::name>(text, low, high, all);
+#include "hlo_run/opcodes.def"
+    return all;
+  }();
+  return *functions;
+}
 
 int64_t Count(const Dims& dims) {
   int64_t count = 1;
@@ -127,10 +158,8 @@ Value Body::Unary(std::string_view opcode, const Value& x) {
       opcode == "round-nearest-afz")
     like = {.top = x.top + 1, .step = std::max(x.step, 0)};
   if (opcode == "exponential") like.top = std::exp(std::min(x.top, 80.0));
-  const bool is_rounded = opcode == "sqrt" || opcode == "rsqrt" || opcode == "exponential" ||
-                          opcode == "tanh" || opcode == "logistic" || opcode == "log-plus-one" ||
-                          opcode == "sine" || opcode == "cosine" || opcode == "erf" || opcode == "cbrt";
-  if (is_rounded) {
+  const std::optional<Opcode> known = ParseOpcode(opcode);
+  if (known && Info(*known).has(kTranscendental)) {
     like.step = kUnknownStep;
     if (opcode != "exponential") like.top = x.top + 2;
   }

@@ -36,6 +36,13 @@ std::string ShapeText(ElementType type, const Dims& dims);
 // Returns the text of a constant of this type.
 std::string NumberText(ElementType type, double number);
 
+// An elementary function of one operand; it is finite and at most `top` in magnitude on [low, high].
+struct Function {
+  std::string_view opcode;
+  double low, high, top;
+};
+const std::vector<Function>& UnaryFunctions();
+
 using Values = std::vector<Value>;
 class Body;
 using BodyFn = std::function<Values(Body&, const Values&)>;

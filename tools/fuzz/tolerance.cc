@@ -64,32 +64,6 @@ Error ErrorOf(const Instruction& i) {
       if (FoldsWithoutRounding(i)) return Error::kNone;
       return i.shape().IsArray() && IsFloat(i.shape().type()) && IsLinearFold(i) ? Error::kLinear
                                                                                  : Error::kUnknown;
-    case Opcode::kAcos:
-    case Opcode::kAcosh:
-    case Opcode::kAsin:
-    case Opcode::kAsinh:
-    case Opcode::kAtan2:
-    case Opcode::kAtanh:
-    case Opcode::kCbrt:
-    case Opcode::kCosine:
-    case Opcode::kCosh:
-    case Opcode::kErf:
-    case Opcode::kExp2:
-    case Opcode::kExponential:
-    case Opcode::kExponentialMinusOne:
-    case Opcode::kLog:
-    case Opcode::kLog2:
-    case Opcode::kLogPlusOne:
-    case Opcode::kLogistic:
-    case Opcode::kPower:
-    case Opcode::kRsqrt:
-    case Opcode::kSine:
-    case Opcode::kSinh:
-    case Opcode::kTan:
-    case Opcode::kTanh:
-      return IsFloat(i.shape().type())     ? Error::kRelative
-             : IsComplex(i.shape().type()) ? Error::kUnknown
-                                           : Error::kNone;
     case Opcode::kFft:
     case Opcode::kCholesky:
     case Opcode::kTriangularSolve:
@@ -106,7 +80,10 @@ Error ErrorOf(const Instruction& i) {
     case Opcode::kDivide:
       return IsComplex(i.shape().type()) ? Error::kUnknown : Error::kNone;
     default:
-      return Error::kNone;
+      if (!Info(i.opcode()).has(kInexact)) return Error::kNone;
+      return IsFloat(i.shape().type())     ? Error::kRelative
+             : IsComplex(i.shape().type()) ? Error::kUnknown
+                                           : Error::kNone;
   }
 }
 

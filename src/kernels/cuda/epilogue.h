@@ -35,7 +35,7 @@ struct Epilogue {
 };
 
 HLO_DEVICE float RoundedTo(ElementType type, float x) {
-  if (type == ElementType::kBF16) return BF16ToF32(F32ToBF16(x));
+  if (type == ElementType::kBF16) return BF16ToFloat(FloatToBF16(x));
   if (type == ElementType::kF16) return FloatOfF16(F16Of(x));
   return x;
 }
@@ -47,7 +47,7 @@ HLO_DEVICE float Find(const EpilogueArray& array, uint32_t place) {
   }
   if (array.type == ElementType::kF32) return static_cast<const float*>(array.data)[place];
   const uint16_t bits = static_cast<const uint16_t*>(array.data)[place];
-  return array.type == ElementType::kBF16 ? BF16ToF32(bits) : FloatOfF16(bits);
+  return array.type == ElementType::kBF16 ? BF16ToFloat(bits) : FloatOfF16(bits);
 }
 
 HLO_DEVICE float Combined(EpilogueOp::Kind kind, float x, float y) {
@@ -61,9 +61,9 @@ HLO_DEVICE float Combined(EpilogueOp::Kind kind, float x, float y) {
     case EpilogueOp::Kind::kMultiply:
       return x * y;
     case EpilogueOp::Kind::kMaximum:
-      return VmMaximum(x, y);
+      return scalar::Maximum()(x, y);
     case EpilogueOp::Kind::kMinimum:
-      return VmMinimum(x, y);
+      return scalar::Minimum()(x, y);
     case EpilogueOp::Kind::kRound:
       break;
   }
@@ -83,7 +83,7 @@ HLO_DEVICE_CALLED void StoreFinished(const Epilogue& epilogue, void* result, int
   if (epilogue.stored == ElementType::kF32)
     static_cast<float*>(result)[at] = x;
   else
-    static_cast<uint16_t*>(result)[at] = epilogue.stored == ElementType::kBF16 ? F32ToBF16(x) : F16Of(x);
+    static_cast<uint16_t*>(result)[at] = epilogue.stored == ElementType::kBF16 ? FloatToBF16(x) : F16Of(x);
 }
 
 }  // namespace hlo::cuda

@@ -91,10 +91,10 @@ struct HalfElement {
   using Stored = uint16_t;
   using Lane = float;
   static HLO_DEVICE Lane Load(Stored x, ElementKind kind) {
-    return kind.is_bf16 ? BF16ToF32(x) : F16ToF32(x);
+    return kind.is_bf16 ? BF16ToFloat(x) : F16ToFloat(x);
   }
   static HLO_DEVICE Stored Store(Lane x, ElementKind kind) {
-    return kind.is_bf16 ? F32ToBF16(x) : F32ToF16(x);
+    return kind.is_bf16 ? FloatToBF16(x) : FloatToF16(x);
   }
   static HLO_DEVICE bool Holds(Order order, Lane a, Lane b, ElementKind) { return FloatsHold(order, a, b); }
   static HLO_DEVICE Lane Combine(Fold fold, Lane a, Lane b, ElementKind) { return CombineFloats(fold, a, b); }

@@ -141,8 +141,8 @@ HLO_DEVICE void StorePair(const ProductArgs& args, const ProductBlock& block, ui
     if constexpr (std::is_same_v<T, float>) {
       if (result.type == ElementType::kBF16 || result.type == ElementType::kF16) {
         const bool is_bf16 = result.type == ElementType::kBF16;
-        const uint32_t low = is_bf16 ? F32ToBF16(first) : F16Of(first);
-        const uint32_t high = is_bf16 ? F32ToBF16(second) : F16Of(second);
+        const uint32_t low = is_bf16 ? FloatToBF16(first) : F16Of(first);
+        const uint32_t high = is_bf16 ? FloatToBF16(second) : F16Of(second);
         *reinterpret_cast<uint32_t*>(static_cast<uint16_t*>(args.result) + place) = low | high << 16;
         return;
       }

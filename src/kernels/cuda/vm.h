@@ -15,21 +15,10 @@ namespace hlo::cuda {
 // may overflow; pred is 0 or 1; floats of 16 bits and fewer are rounded f32.
 enum class VmType : uint8_t { kI32, kU32, kI64, kU64, kF32, kF64, kC64, kC128 };
 
-// Operations of scalar_ops.h, by name.
-// clang-format off
-#define HLO_VM_OPERATIONS(X)                                                                               \
-  X(Add) X(Subtract) X(Multiply) X(Divide) X(Remainder) X(Maximum) X(Minimum) X(Power) X(Atan2) X(And)     \
-  X(Or) X(Xor) X(ShiftLeft) X(ShiftRightLogical) X(ShiftRightArithmetic) X(Mulhi) X(Not) X(Negate) X(Abs)  \
-  X(Sign) X(Popcnt) X(CountLeadingZeros) X(Floor) X(Ceil) X(RoundNearestAfz) X(RoundNearestEven) X(Sqrt)   \
-  X(Rsqrt) X(Cbrt) X(Exponential) X(ExponentialMinusOne) X(Exp2) X(Log) X(LogPlusOne) X(Log2) X(Logistic)  \
-  X(Sine) X(Cosine) X(Tan) X(Sinh) X(Cosh) X(Tanh) X(Asin) X(Acos) X(Asinh) X(Acosh) X(Atanh) X(Erf)       \
-  X(Clamp) X(IsFinite) X(Real) X(Imag) X(Complex)
-// clang-format on
-
 enum class VmOp : uint8_t {
-#define HLO_VM_OPERATION(name) k##name,
-  HLO_VM_OPERATIONS(HLO_VM_OPERATION)
-#undef HLO_VM_OPERATION
+// The scalar opcodes: the operations of types/scalar_ops.h.
+#define HLO_SCALAR_OP(name, ...) k##name,
+#include "hlo_run/opcodes.def"
   // Comparisons of operands of the instruction's type; the result is 0 or 1.
   kEq,
   kNe,

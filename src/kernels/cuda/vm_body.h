@@ -21,9 +21,9 @@ HLO_DEVICE V VmRead(VmMemory memory, ElementType type, const void* data, int64_t
     case VmMemory::k4:
       return V::Of(static_cast<const uint32_t*>(data)[at]);
     case VmMemory::kBF16:
-      return V::Of(BF16ToF32(static_cast<const uint16_t*>(data)[at]));
+      return V::Of(BF16ToFloat(static_cast<const uint16_t*>(data)[at]));
     case VmMemory::kF16:
-      return V::Of(F16ToF32(static_cast<const uint16_t*>(data)[at]));
+      return V::Of(F16ToFloat(static_cast<const uint16_t*>(data)[at]));
     case VmMemory::kSmallFloat:
       return V::Of(static_cast<float>(DecodeSmall(FormatOf(type), static_cast<const uint8_t*>(data)[at])));
     case VmMemory::k8:
@@ -51,10 +51,10 @@ HLO_DEVICE void VmWrite(VmMemory memory, ElementType type, void* data, int64_t a
       static_cast<uint32_t*>(data)[at] = value.words[0];
       return;
     case VmMemory::kBF16:
-      static_cast<uint16_t*>(data)[at] = F32ToBF16(value.template As<float>());
+      static_cast<uint16_t*>(data)[at] = FloatToBF16(value.template As<float>());
       return;
     case VmMemory::kF16:
-      static_cast<uint16_t*>(data)[at] = F32ToF16(value.template As<float>());
+      static_cast<uint16_t*>(data)[at] = FloatToF16(value.template As<float>());
       return;
     case VmMemory::kSmallFloat:
       static_cast<uint8_t*>(data)[at] =
@@ -100,11 +100,11 @@ HLO_DEVICE bool VmReadAll(VmMemory memory, const void* data, int64_t at, V (&val
     case VmMemory::k4:
       return VmReadNeighbours<uint32_t, kValues>(data, at, [&](int j, uint32_t x) { values[j] = V::Of(x); });
     case VmMemory::kBF16:
-      return VmReadNeighbours<uint16_t, kValues>(data, at,
-                                                 [&](int j, uint16_t x) { values[j] = V::Of(BF16ToF32(x)); });
+      return VmReadNeighbours<uint16_t, kValues>(
+          data, at, [&](int j, uint16_t x) { values[j] = V::Of(BF16ToFloat(x)); });
     case VmMemory::kF16:
-      return VmReadNeighbours<uint16_t, kValues>(data, at,
-                                                 [&](int j, uint16_t x) { values[j] = V::Of(F16ToF32(x)); });
+      return VmReadNeighbours<uint16_t, kValues>(
+          data, at, [&](int j, uint16_t x) { values[j] = V::Of(F16ToFloat(x)); });
     case VmMemory::kU8:
       return VmReadNeighbours<uint8_t, kValues>(
           data, at, [&](int j, uint8_t x) { values[j] = V::template Of<uint32_t>(x); });
@@ -124,10 +124,10 @@ HLO_DEVICE bool VmWriteAll(VmMemory memory, void* data, int64_t at, const V (&va
       return VmWriteNeighbours<uint32_t, kValues>(data, at, [&](int j) { return values[j].words[0]; });
     case VmMemory::kBF16:
       return VmWriteNeighbours<uint16_t, kValues>(
-          data, at, [&](int j) { return F32ToBF16(values[j].template As<float>()); });
+          data, at, [&](int j) { return FloatToBF16(values[j].template As<float>()); });
     case VmMemory::kF16:
       return VmWriteNeighbours<uint16_t, kValues>(
-          data, at, [&](int j) { return F32ToF16(values[j].template As<float>()); });
+          data, at, [&](int j) { return FloatToF16(values[j].template As<float>()); });
     case VmMemory::kU8:
       return VmWriteNeighbours<uint8_t, kValues>(
           data, at, [&](int j) { return static_cast<uint8_t>(values[j].words[0]); });
@@ -262,7 +262,7 @@ HLO_DEVICE V VmOneFloat(VmExtra extra, V a, V b, V c) {
     return V::template Of<uint32_t>(VmCompare(extra.op, x, y));
   switch (extra.op) {
     case VmOp::kTotalOrder:
-      return V::Of(VmTotalOrder(x));
+      return V::Of(scalar::TotalOrderKey(x));
     case VmOp::kIsFinite:
       return V::template Of<uint32_t>(std::isfinite(x));
     case VmOp::kComplex:
@@ -278,7 +278,7 @@ HLO_DEVICE V VmOneFloat(VmExtra extra, V a, V b, V c) {
       const int random_bits = extra.parameter & 0xff, bits = extra.parameter >> 8;
       uint64_t random = b.words[0];
       if constexpr (sizeof(V) >= 8) random = random_bits > 32 ? b.template As<uint64_t>() : random;
-      const int64_t value = VmStochastic(static_cast<double>(x), random, random_bits, bits);
+      const int64_t value = scalar::StochasticConvert(static_cast<double>(x), random, random_bits, bits);
       if constexpr (sizeof(V) >= 8) {
         if (bits > 32) return V::Of(value);
       }
@@ -441,9 +441,9 @@ HLO_DEVICE bool VmQuick(VmOp op, V (&a)[kValues], const V (&b)[kValues]) {
     case VmOp::kMultiply:
       return each([](float x, float y) { return x * y; });
     case VmOp::kMaximum:
-      return each([](float x, float y) { return VmMaximum(x, y); });
+      return each([](float x, float y) { return scalar::Maximum()(x, y); });
     case VmOp::kMinimum:
-      return each([](float x, float y) { return VmMinimum(x, y); });
+      return each([](float x, float y) { return scalar::Minimum()(x, y); });
     default:
       return false;
   }

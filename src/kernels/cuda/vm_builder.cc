@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "fmt/format.h"
+#include "kernels/cuda/vm_complex.h"
 
 namespace hlo::cuda {
 
@@ -64,38 +65,34 @@ VmMemory MemoryOf(ElementType type) {
 
 std::optional<VmOp> OpOf(Opcode opcode) {
   switch (opcode) {
-#define HLO_VM_OPERATION(name) \
-  case Opcode::k##name:        \
+#define HLO_SCALAR_OP(name, ...) \
+  case Opcode::k##name:          \
     return VmOp::k##name;
-    HLO_VM_OPERATIONS(HLO_VM_OPERATION)
-#undef HLO_VM_OPERATION
+#include "hlo_run/opcodes.def"
     default:
       return std::nullopt;
   }
 }
 
-bool IsComplexArithmetic(VmOp op) {
-  return op == VmOp::kAdd || op == VmOp::kSubtract || op == VmOp::kMultiply || op == VmOp::kNegate ||
-         op == VmOp::kReal || op == VmOp::kImag;
-}
-// True for operations that complex numbers have; they have no order, remainder, rounding or bit operations.
-bool IsComplexOp(VmOp op) {
+// How the VM computes an operation on complex numbers.
+enum class ComplexOp : uint8_t { kNone, kArithmetic, kFunction };
+
+ComplexOp ComplexOpOf(VmOp op) {
   switch (op) {
-    case VmOp::kRemainder:
-    case VmOp::kMaximum:
-    case VmOp::kMinimum:
-    case VmOp::kClamp:
-    case VmOp::kFloor:
-    case VmOp::kCeil:
-    case VmOp::kRoundNearestAfz:
-    case VmOp::kRoundNearestEven:
-    case VmOp::kCbrt:
-    case VmOp::kErf:
-    case VmOp::kIsFinite:
-    case VmOp::kComplex:
-      return false;
+    case VmOp::kAdd:
+    case VmOp::kSubtract:
+    case VmOp::kMultiply:
+    case VmOp::kNegate:
+    case VmOp::kReal:
+    case VmOp::kImag:
+      return ComplexOp::kArithmetic;
+#define HLO_CASE(name, ...) case VmOp::k##name:
+      HLO_VM_COMPLEX_FUNCTIONS(HLO_CASE)
+#undef HLO_CASE
+    case VmOp::kAbs:
+      return ComplexOp::kFunction;
     default:
-      return !(op >= VmOp::kAnd && op <= VmOp::kNot) && op != VmOp::kPopcnt && op != VmOp::kCountLeadingZeros;
+      return ComplexOp::kNone;
   }
 }
 
@@ -257,10 +254,11 @@ absl::StatusOr<VmBuilder::Value> VmBuilder::Operation(const TileSymbol& symbol,
   const Lane lane = cpu::LaneOf(symbol.from);
   const VmType type = VmTypeOf(lane);
   std::optional<VmOp> op = OpOf(symbol.opcode);
-  if (!op.has_value() || (IsComplexType(type) && !IsComplexOp(*op)))
+  const bool is_complex = IsComplexType(type);
+  if (!op.has_value() || (is_complex && ComplexOpOf(*op) == ComplexOp::kNone))
     return absl::UnimplementedError(fmt::format("{} of {}", Name(symbol.opcode), Name(symbol.from)));
   // Only the widest VM has complex functions (VmOneComplex).
-  if (IsComplexType(type) && !IsComplexArithmetic(*op)) Widen(16);
+  if (is_complex && ComplexOpOf(*op) == ComplexOp::kFunction) Widen(16);
   if (lane == Lane::kPred) {  // Values 0 and 1.
     if (*op == VmOp::kAdd) op = VmOp::kMaximum;
     if (*op == VmOp::kMultiply) op = VmOp::kMinimum;

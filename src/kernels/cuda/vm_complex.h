@@ -106,7 +106,7 @@ HLO_DEVICE Z Polar(double x, double y) {
   const double half = std::exp(x / 2);
   return {half * std::cos(y) * half, half * std::sin(y) * half};
 }
-HLO_DEVICE_CALLED Z Exp(Z z) {
+HLO_DEVICE_CALLED Z Exponential(Z z) {
   if (z.im == 0) return {std::exp(z.re), z.im};
   if (z.re == -kInfinity && !std::isfinite(z.im)) return {0, 0};
   if (z.re == kInfinity && !std::isfinite(z.im)) return {z.re, z.im - z.im};
@@ -235,7 +235,7 @@ HLO_DEVICE_CALLED Z Atanh(Z z) {
 HLO_DEVICE Z Power(Z base, Z exponent) {
   if ((base.re == 1 && base.im == 0) || (exponent.re == 0 && exponent.im == 0)) return {1, 0};
   if (base.re == kInfinity && base.im == 0 && exponent.im == 0) return exponent.re > 0 ? base : Z{0, 0};
-  return Exp(VmMultiply(exponent, Log(base)));
+  return Exponential(VmMultiply(exponent, Log(base)));
 }
 // Returns -i log((x + iy) / sqrt(x^2 + y^2)).
 HLO_DEVICE Z Atan2(Z y, Z x) {
@@ -244,7 +244,7 @@ HLO_DEVICE Z Atan2(Z y, Z x) {
   return VmMultiply({-0.0, -1}, log);
 }
 // The real part of e^z - 1 is expm1(x) cos y - 2 sin^2(y/2).
-HLO_DEVICE Z ExpMinusOne(Z z) {
+HLO_DEVICE Z ExponentialMinusOne(Z z) {
   if (z.im == 0) return {std::expm1(z.re), z.im};
   const double half = std::sin(z.im / 2);
   return {std::expm1(z.re) * std::cos(z.im) - 2 * half * half, std::exp(z.re) * std::sin(z.im)};
@@ -254,6 +254,20 @@ HLO_DEVICE Z LogPlusOne(Z z) {
   if (std::fabs(z.re) > 0.5 || std::fabs(z.im) > 0.5) return Log({z.re + 1, z.im});
   return {std::log1p(z.re * (z.re + 2) + z.im * z.im) / 2, std::atan2(z.im, z.re + 1)};
 }
+HLO_DEVICE Z Exp2(Z z) { return Exponential({z.re * kLn2, z.im * kLn2}); }
+HLO_DEVICE Z Log2(Z z) {
+  const Z log = Log(z);
+  return {log.re / kLn2, log.im / kLn2};
+}
+HLO_DEVICE Z Logistic(Z z) {
+  const Z e = Exponential({-z.re, -z.im});
+  return Divide({1, 0}, {1 + e.re, e.im});
+}
+HLO_DEVICE Z Rsqrt(Z z) { return Divide({1, 0}, Sqrt(z)); }
+HLO_DEVICE Z Sine(Z z) { return TimesMinusI(Sinh(TimesI(z))); }
+HLO_DEVICE Z Cosine(Z z) { return Cosh(TimesI(z)); }
+HLO_DEVICE Z Tan(Z z) { return TimesMinusI(Tanh(TimesI(z))); }
+HLO_DEVICE Z Asinh(Z z) { return TimesMinusI(Asin(TimesI(z))); }
 HLO_DEVICE Z Sign(Z z) {
   if (z.re == 0 && z.im == 0) return {0, 0};
   const double modulus = std::hypot(z.re, z.im);
@@ -262,62 +276,23 @@ HLO_DEVICE Z Sign(Z z) {
 
 }  // namespace vm_complex
 
-// Evaluates the operations with complex results.
+// The operations with complex results that vm_complex defines, with their operands. An operation without a
+// row runs on the CPU.
+// clang-format off
+#define HLO_VM_COMPLEX_FUNCTIONS(X)                                                                         \
+  X(Divide, a, b) X(Power, a, b) X(Atan2, a, b) X(Sign, a) X(Sqrt, a) X(Rsqrt, a)                           \
+  X(Exponential, a) X(Exp2, a) X(ExponentialMinusOne, a) X(Log, a) X(Log2, a) X(LogPlusOne, a)              \
+  X(Logistic, a) X(Sinh, a) X(Cosh, a) X(Tanh, a) X(Sine, a) X(Cosine, a)                                   \
+  X(Tan, a) X(Asin, a) X(Acos, a) X(Asinh, a) X(Acosh, a) X(Atanh, a)
+// clang-format on
+
 HLO_DEVICE_CALLED VmComplex<double> VmComplexFunction(VmOp op, VmComplex<double> a, VmComplex<double> b) {
-  using namespace vm_complex;  // NOLINT: the names are those of the operations.
   switch (op) {
-    case VmOp::kDivide:
-      return Divide(a, b);
-    case VmOp::kPower:
-      return Power(a, b);
-    case VmOp::kAtan2:
-      return Atan2(a, b);
-    case VmOp::kSign:
-      return Sign(a);
-    case VmOp::kSqrt:
-      return Sqrt(a);
-    case VmOp::kRsqrt:
-      return Divide({1, 0}, Sqrt(a));
-    case VmOp::kExponential:
-      return Exp(a);
-    case VmOp::kExp2:
-      return Exp({a.re * kLn2, a.im * kLn2});
-    case VmOp::kExponentialMinusOne:
-      return ExpMinusOne(a);
-    case VmOp::kLog:
-      return Log(a);
-    case VmOp::kLog2: {
-      const Z log = Log(a);
-      return {log.re / kLn2, log.im / kLn2};
-    }
-    case VmOp::kLogPlusOne:
-      return LogPlusOne(a);
-    case VmOp::kLogistic: {
-      const Z e = Exp({-a.re, -a.im});
-      return Divide({1, 0}, {1 + e.re, e.im});
-    }
-    case VmOp::kSinh:
-      return Sinh(a);
-    case VmOp::kCosh:
-      return Cosh(a);
-    case VmOp::kTanh:
-      return Tanh(a);
-    case VmOp::kSine:
-      return TimesMinusI(Sinh(TimesI(a)));
-    case VmOp::kCosine:
-      return Cosh(TimesI(a));
-    case VmOp::kTan:
-      return TimesMinusI(Tanh(TimesI(a)));
-    case VmOp::kAsin:
-      return Asin(a);
-    case VmOp::kAcos:
-      return Acos(a);
-    case VmOp::kAsinh:
-      return TimesMinusI(Asin(TimesI(a)));
-    case VmOp::kAcosh:
-      return Acosh(a);
-    case VmOp::kAtanh:
-      return Atanh(a);
+#define HLO_CASE(name, ...) \
+  case VmOp::k##name:       \
+    return vm_complex::name(__VA_ARGS__);
+    HLO_VM_COMPLEX_FUNCTIONS(HLO_CASE)
+#undef HLO_CASE
     default:
       return a;
   }

@@ -208,7 +208,7 @@ struct WgmmaProduct {
         if (wide) {
           *reinterpret_cast<TwoWords*>(words + 8 * j) = {{BitsOf(low), BitsOf(high)}};
         } else if constexpr (!IsOfIntegers(kKind)) {
-          const uint32_t x = bf16 ? F32ToBF16(low) : F16Of(low), y = bf16 ? F32ToBF16(high) : F16Of(high);
+          const uint32_t x = bf16 ? FloatToBF16(low) : F16Of(low), y = bf16 ? FloatToBF16(high) : F16Of(high);
           *reinterpret_cast<uint32_t*>(halves + 8 * j) = x | y << 16;
         }
       }

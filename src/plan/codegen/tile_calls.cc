@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/comparators.h"
 #include "plan/codegen/scalar_code.h"
 
 namespace hlo::plan {
@@ -22,11 +23,8 @@ cpu::TileCall CallOf(const Instruction& instruction) {
       return {};
   }
   switch (instruction.opcode()) {
-    case Opcode::kCompare: {
-      const bool total = instruction.Get<attr::order>() == ComparisonOrder::kTotal ||
-                         instruction.Get<attr::type>() == ComparisonType::kTotalOrder;
-      return cpu::FindTileCompare(instruction.Get<attr::direction>(), total, from);
-    }
+    case Opcode::kCompare:
+      return cpu::FindTileCompare(instruction.Get<attr::direction>(), IsTotalOrder(instruction), from);
     case Opcode::kSelect:
       return instruction.operand(1)->shape().type() == to ? cpu::FindTileSelect(to) : cpu::TileCall{};
     case Opcode::kConvert:
@@ -150,20 +148,8 @@ cpu::TileValue Rounded(ElementType type, cpu::TileValue value, cpu::TileProgram&
 }
 
 bool IsReassociable(const Instruction& root) {
-  switch (root.opcode()) {
-    case Opcode::kAdd:
-    case Opcode::kMultiply:
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-    case Opcode::kAnd:
-    case Opcode::kOr:
-    case Opcode::kXor:
-      break;
-    default:
-      return false;
-  }
-  return root.operand(0)->opcode() == Opcode::kParameter && root.operand(1)->opcode() == Opcode::kParameter &&
-         root.operand(0) != root.operand(1);
+  return Info(root.opcode()).has(kAssociative) && root.operand(0)->opcode() == Opcode::kParameter &&
+         root.operand(1)->opcode() == Opcode::kParameter && root.operand(0) != root.operand(1);
 }
 
 std::optional<ReduceCode> FindReduceCode(const Instruction& reduce) {

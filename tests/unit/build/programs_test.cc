@@ -77,8 +77,34 @@ bool IsOnlyInDumps(Opcode opcode) {
   }
 }
 
+// True if the function gives an instruction of the opcode for operands of some type.
+template <class F>
+bool Builds(Opcode opcode, F function) {
+  for (const char* shape : {"f32[4]", "s32[4]", "c64[4]"}) {
+    Builder b("scalar");
+    const Op x = b.Parameter(0, shape, "x"), y = b.Parameter(1, shape, "y");
+    const absl::StatusOr<CheckedModule> module = b.Build(function(x, y));
+    if (module.ok() && module->module().entry()->root()->opcode() == opcode) return true;
+  }
+  return false;
+}
+
+TEST(ProgramsTest, EveryScalarOpcodeHasAFunction) {
+#define HLO_CALL_1(function) function(x)
+#define HLO_CALL_2(function) function(x, y)
+#define HLO_CALL_3(function) function(x, y, y)
+#define HLO_SCALAR_OP(name, text, operands, attributes, shape_rule, builder, precision, traits) \
+  EXPECT_TRUE(Builds(Opcode::k##name, [](const Op& x, [[maybe_unused]] const Op& y) {           \
+    return HLO_CALL_##operands(builder);                                                        \
+  })) << text;
+#include "hlo_run/opcodes.def"
+}
+
 TEST(ProgramsTest, HoldEveryOpcodeThatTheOperationSemanticsBuild) {
-  std::set<Opcode> built;
+  std::set<Opcode> built = {
+#define HLO_SCALAR_OP(name, ...) Opcode::k##name,
+#include "hlo_run/opcodes.def"
+  };
   for (const Program& program : Programs()) {
     Builder b(program.name);
     const absl::StatusOr<CheckedModule> module = b.Build(program.build(b));

@@ -27,7 +27,6 @@ std::vector<std::string> OpNames() {
   return {
 #define HLO_OP(name, text, ...) text,
 #include "hlo_run/opcodes.def"
-#undef HLO_OP
   };
 }
 INSTANTIATE_TEST_SUITE_P(Ops, EveryOp, testing::ValuesIn(OpNames()));

@@ -73,8 +73,8 @@ template <class F, class T>
 struct Own {
   using Value = T;
   static constexpr bool kIsBinary = std::is_invocable_v<F, T, T>;
-  static auto Of(T a, T b) { return MakeOperation<F>(8 * sizeof(T))(a, b); }
-  static auto Of(T a) { return MakeOperation<F>(8 * sizeof(T))(a); }
+  static auto Of(T a, T b) { return scalar::ForBits<F>(8 * sizeof(T))(a, b); }
+  static auto Of(T a) { return scalar::ForBits<F>(8 * sizeof(T))(a); }
   static auto Make(const Op* op, std::byte* frame, Context&) { return At(op, frame, 0); }
   static void Do(const Op* op, std::byte* frame, Context&) { Put(frame + op->out, At(op, frame, 0)); }
   // Computes the k-th of several elements. Stored predicates are 0 or 1.

@@ -26,13 +26,13 @@ HLO_OF_ONE(TanhOfOne, TanhF32)
   X(Add, Add, scalar::Add, Kind, type)                \
   X(Subtract, Subtract, scalar::Subtract, Kind, type) \
   X(Multiply, Multiply, scalar::Multiply, Kind, type)
-#define HLO_FLOATS(X, Kind, type)               \
-  HLO_ARITHMETIC(X, Kind, type)                 \
-  X(Divide, Divide, scalar::Divide, Kind, type) \
-  X(Maximum, Maximum, FloatMaximum, Kind, type) \
-  X(Minimum, Minimum, FloatMinimum, Kind, type) \
-  X(Negate, Negate, scalar::Negate, Kind, type) \
-  X(Abs, Abs, scalar::Abs, Kind, type)          \
+#define HLO_FLOATS(X, Kind, type)                  \
+  HLO_ARITHMETIC(X, Kind, type)                    \
+  X(Divide, Divide, scalar::Divide, Kind, type)    \
+  X(Maximum, Maximum, scalar::Maximum, Kind, type) \
+  X(Minimum, Minimum, scalar::Minimum, Kind, type) \
+  X(Negate, Negate, scalar::Negate, Kind, type)    \
+  X(Abs, Abs, scalar::Abs, Kind, type)             \
   X(Sqrt, Sqrt, scalar::Sqrt, Kind, type)
 #define HLO_INTEGERS(X, Kind, type)                      \
   HLO_ARITHMETIC(X, Kind, type)                          \

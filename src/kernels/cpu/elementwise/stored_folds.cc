@@ -20,14 +20,14 @@ struct Sum : scalar::Add {
     return a + b;
   }
 };
-struct Largest : FloatMaximum {
+struct Largest : scalar::Maximum {
   static constexpr bool kAnyOrder = true;
   template <class A>
   static Vector<A> Vectors(Vector<A> a, Vector<A> b) {
     return MaximumOf<A>(a, b);
   }
 };
-struct Smallest : FloatMinimum {
+struct Smallest : scalar::Minimum {
   static constexpr bool kAnyOrder = true;
   template <class A>
   static Vector<A> Vectors(Vector<A> a, Vector<A> b) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/cpu/elementwise/tile_loops.h"
+#include "kernels/cpu/elementwise/fold_ops.h"
 #include "kernels/cpu/simd/bf16_sums.h"
 
 namespace hlo::cpu {
@@ -78,42 +78,28 @@ void SumBF16(int64_t n, void* out, const void* const* in, int64_t) {
   *static_cast<float*>(out) = SumOfBF16(n, static_cast<const float*>(in[0]));
 }
 
-template <class F, class T, class A = T>
+template <class F, class T, class A>
 TileFn FoldOf() {
   if constexpr (std::is_floating_point_v<T> && std::is_same_v<F, scalar::Add>)
     return &VectorFold<VectorAdd, F, T, A>;
-  else if constexpr (std::is_floating_point_v<T> && std::is_same_v<F, FloatMaximum>)
+  else if constexpr (std::is_floating_point_v<T> && std::is_same_v<F, scalar::Maximum>)
     return &VectorFold<VectorMaximum, F, T, A>;
-  else if constexpr (std::is_floating_point_v<T> && std::is_same_v<F, FloatMinimum>)
+  else if constexpr (std::is_floating_point_v<T> && std::is_same_v<F, scalar::Minimum>)
     return &VectorFold<VectorMinimum, F, T, A>;
-  else if constexpr (std::is_invocable_r_v<T, F, T, T>)
-    return &FoldLoop<F, T, A>;
   else
-    return nullptr;
+    return &FoldLoop<F, T, A>;
 }
+
+// Sums are accumulated like those of the reference.
+template <class F, class T>
+using Accumulator =
+    std::conditional_t<std::is_floating_point_v<T> && std::is_same_v<F, scalar::Add>, double, T>;
 
 template <class T>
 TileFn FindFoldOp(Opcode opcode) {
-  constexpr bool is_float = std::is_floating_point_v<T>;
-  switch (opcode) {
-    case Opcode::kAdd:
-      // Sums are accumulated like those of the reference.
-      return FoldOf<scalar::Add, T, std::conditional_t<is_float, double, T>>();
-    case Opcode::kAnd:
-      return FoldOf<scalar::And, T>();
-    case Opcode::kMaximum:
-      return FoldOf<std::conditional_t<is_float, FloatMaximum, scalar::Maximum>, T>();
-    case Opcode::kMinimum:
-      return FoldOf<std::conditional_t<is_float, FloatMinimum, scalar::Minimum>, T>();
-    case Opcode::kMultiply:
-      return FoldOf<scalar::Multiply, T>();
-    case Opcode::kOr:
-      return FoldOf<scalar::Or, T>();
-    case Opcode::kXor:
-      return FoldOf<scalar::Xor, T>();
-    default:
-      return nullptr;
-  }
+  TileFn found = nullptr;
+  VisitFoldOp<T>(opcode, [&]<class F>() { found = FoldOf<F, T, Accumulator<F, T>>(); });
+  return found;
 }
 
 }  // namespace

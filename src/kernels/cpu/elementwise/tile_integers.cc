@@ -55,32 +55,10 @@ TileFn FindIntegerOp(Opcode opcode) {
     if (const TileFn shift = FindFullShift<T>(opcode)) return shift;
   }
   switch (opcode) {
-#define HLO_CASE(name)  \
-  case Opcode::k##name: \
+#define HLO_SCALAR_OP(name, ...) \
+  case Opcode::k##name:          \
     return LoopOf<scalar::name, T>();
-    HLO_CASE(Abs)
-    HLO_CASE(Add)
-    HLO_CASE(And)
-    HLO_CASE(Clamp)
-    HLO_CASE(CountLeadingZeros)
-    HLO_CASE(Divide)
-    HLO_CASE(Maximum)
-    HLO_CASE(Minimum)
-    HLO_CASE(Mulhi)
-    HLO_CASE(Multiply)
-    HLO_CASE(Negate)
-    HLO_CASE(Not)
-    HLO_CASE(Or)
-    HLO_CASE(Popcnt)
-    HLO_CASE(Power)
-    HLO_CASE(Remainder)
-    HLO_CASE(ShiftLeft)
-    HLO_CASE(ShiftRightArithmetic)
-    HLO_CASE(ShiftRightLogical)
-    HLO_CASE(Sign)
-    HLO_CASE(Subtract)
-    HLO_CASE(Xor)
-#undef HLO_CASE
+#include "hlo_run/opcodes.def"
     default:
       return nullptr;
   }

@@ -13,18 +13,10 @@
 
 namespace hlo::cpu {
 
-template <class F>
-F MakeOperation(int64_t parameter) {
-  if constexpr (requires { F{1}; })
-    return F{static_cast<int>(parameter)};
-  else
-    return (void)parameter, F{};
-}
-
 // `out` aliases one of the inputs exactly or overlaps none, so that iterations are independent.
 template <class F, class T>
 void UnaryLoop(int64_t n, void* out, const void* const* in, int64_t parameter) {
-  const F f = MakeOperation<F>(parameter);
+  const F f = scalar::ForBits<F>(static_cast<int>(parameter));
   const T* a = static_cast<const T*>(in[0]);
   auto* o = static_cast<decltype(f(*a))*>(out);
 #pragma GCC ivdep
@@ -33,7 +25,7 @@ void UnaryLoop(int64_t n, void* out, const void* const* in, int64_t parameter) {
 
 template <class F, class T>
 void BinaryLoop(int64_t n, void* out, const void* const* in, int64_t parameter) {
-  const F f = MakeOperation<F>(parameter);
+  const F f = scalar::ForBits<F>(static_cast<int>(parameter));
   const T *a = static_cast<const T*>(in[0]), *b = static_cast<const T*>(in[1]);
   auto* o = static_cast<decltype(f(*a, *b))*>(out);
 #pragma GCC ivdep
@@ -42,7 +34,7 @@ void BinaryLoop(int64_t n, void* out, const void* const* in, int64_t parameter) 
 
 template <class F, class T>
 void TernaryLoop(int64_t n, void* out, const void* const* in, int64_t parameter) {
-  const F f = MakeOperation<F>(parameter);
+  const F f = scalar::ForBits<F>(static_cast<int>(parameter));
   const T *a = static_cast<const T*>(in[0]), *b = static_cast<const T*>(in[1]),
           *c = static_cast<const T*>(in[2]);
   auto* o = static_cast<decltype(f(*a, *b, *c))*>(out);
@@ -61,22 +53,6 @@ constexpr TileFn LoopOf() {
   else
     return nullptr;
 }
-
-// Branch-free Minimum and Maximum of scalar_ops.h: the first NaN wins, and -0 is less than +0.
-struct FloatMaximum {
-  template <class T>
-  T operator()(T a, T b) const {
-    const T larger = a > b || (a == b && !std::signbit(a)) ? a : b;
-    return a != a ? a : larger;
-  }
-};
-struct FloatMinimum {
-  template <class T>
-  T operator()(T a, T b) const {
-    const T smaller = a < b || (a == b && std::signbit(a)) ? a : b;
-    return a != a ? a : smaller;
-  }
-};
 
 // Computes f32 and c64 in f64 with one final rounding, for operations that are not exact in single precision.
 template <class F>
@@ -101,9 +77,20 @@ struct ByWayOfF64 {
   template <class T, class... More>
   requires std::is_invocable_v<F, decltype(Widen(T{})), decltype(Widen(More{}))...>
   auto operator()(T a, More... more) const {
-    return Narrow(MakeOperation<F>(bits)(Widen(a), Widen(more)...));
+    return Narrow(scalar::ForBits<F>(bits)(Widen(a), Widen(more)...));
   }
 };
+
+// Returns the loop of a scalar opcode's function object on type T, or nullptr if it has none.
+template <class F, class T, ScalarPrecision kPrecision>
+constexpr TileFn ScalarLoopOf() {
+  constexpr bool kWidens = (std::is_same_v<T, float> && kPrecision == ScalarPrecision::kDouble) ||
+                           (std::is_same_v<T, std::complex<float>> && kPrecision != ScalarPrecision::kOwn);
+  if constexpr (kWidens)
+    return LoopOf<ByWayOfF64<F>, T>();
+  else
+    return LoopOf<F, T>();
+}
 
 // Calls f.template operator()<T>() with the lane's C++ type.
 template <class F>

@@ -75,34 +75,26 @@ using Doubles = double __attribute__((vector_size(32)));
 
 }  // namespace
 
+// The opcodes that are a function of one or two operands in the vector library, and that function.
+// clang-format off
+#define HLO_LIBMVEC_UNARY(X)                                                                                \
+  X(Acos, acos) X(Acosh, acosh) X(Asin, asin) X(Asinh, asinh) X(Atanh, atanh)                               \
+  X(Cosine, cos) X(Cosh, cosh) X(Erf, erf) X(Exponential, exp) X(Exp2, exp2)                                \
+  X(ExponentialMinusOne, expm1) X(Log, log) X(LogPlusOne, log1p) X(Log2, log2) X(Sine, sin)                 \
+  X(Sinh, sinh) X(Tan, tan) X(Tanh, tanh)
+// clang-format on
+#define HLO_LIBMVEC_BINARY(X) X(Atan2, atan2) X(Power, pow)
+
 extern "C" {
-#define HLO_DECLARE(function)                    \
+#define HLO_DECLARE(name, function)              \
   Floats HLO_ONE_F32(function)(Floats) noexcept; \
   Doubles HLO_ONE(function)(Doubles) noexcept;
-HLO_DECLARE(acos)
-HLO_DECLARE(acosh)
-HLO_DECLARE(asin)
-HLO_DECLARE(asinh)
-HLO_DECLARE(atanh)
-HLO_DECLARE(cos)
-HLO_DECLARE(cosh)
-HLO_DECLARE(erf)
-HLO_DECLARE(exp)
-HLO_DECLARE(exp2)
-HLO_DECLARE(expm1)
-HLO_DECLARE(log)
-HLO_DECLARE(log1p)
-HLO_DECLARE(log2)
-HLO_DECLARE(sin)
-HLO_DECLARE(sinh)
-HLO_DECLARE(tan)
-HLO_DECLARE(tanh)
+HLO_LIBMVEC_UNARY(HLO_DECLARE)
 #undef HLO_DECLARE
-#define HLO_DECLARE(function)                            \
+#define HLO_DECLARE(name, function)                      \
   Floats HLO_TWO_F32(function)(Floats, Floats) noexcept; \
   Doubles HLO_TWO(function)(Doubles, Doubles) noexcept;
-HLO_DECLARE(atan2)
-HLO_DECLARE(pow)
+HLO_LIBMVEC_BINARY(HLO_DECLARE)
 #undef HLO_DECLARE
 }
 
@@ -166,24 +158,7 @@ void VectorLoop2(int64_t n, void* out, const void* const* in, F f) {
       VectorLoop<Doubles, double>(n, out, in, [](Doubles x) { return HLO_ONE(function)(x); });  \
     }                                                                                           \
   };
-HLO_FUNCTION(Acos, acos)
-HLO_FUNCTION(Acosh, acosh)
-HLO_FUNCTION(Asin, asin)
-HLO_FUNCTION(Asinh, asinh)
-HLO_FUNCTION(Atanh, atanh)
-HLO_FUNCTION(Cosine, cos)
-HLO_FUNCTION(Cosh, cosh)
-HLO_FUNCTION(Erf, erf)
-HLO_FUNCTION(Exponential, exp)
-HLO_FUNCTION(Exp2, exp2)
-HLO_FUNCTION(ExponentialMinusOne, expm1)
-HLO_FUNCTION(Log, log)
-HLO_FUNCTION(LogPlusOne, log1p)
-HLO_FUNCTION(Log2, log2)
-HLO_FUNCTION(Sine, sin)
-HLO_FUNCTION(Sinh, sinh)
-HLO_FUNCTION(Tan, tan)
-HLO_FUNCTION(Tanh, tanh)
+HLO_LIBMVEC_UNARY(HLO_FUNCTION)
 #undef HLO_FUNCTION
 
 struct Logistic {
@@ -194,22 +169,19 @@ struct Logistic {
     VectorLoop<Doubles, double>(n, out, in, [](Doubles x) { return 1.0 / (1.0 + HLO_ONE(exp)(-x)); });
   }
 };
-struct Atan2 {
-  static void F32(int64_t n, void* out, const void* const* in, int64_t) {
-    VectorLoop2<Floats, float>(n, out, in, [](Floats a, Floats b) { return HLO_TWO_F32(atan2)(a, b); });
-  }
-  static void F64(int64_t n, void* out, const void* const* in, int64_t) {
-    VectorLoop2<Doubles, double>(n, out, in, [](Doubles a, Doubles b) { return HLO_TWO(atan2)(a, b); });
-  }
-};
-struct Power {
-  static void F32(int64_t n, void* out, const void* const* in, int64_t) {
-    VectorLoop2<Floats, float>(n, out, in, [](Floats a, Floats b) { return HLO_TWO_F32(pow)(a, b); });
-  }
-  static void F64(int64_t n, void* out, const void* const* in, int64_t) {
-    VectorLoop2<Doubles, double>(n, out, in, [](Doubles a, Doubles b) { return HLO_TWO(pow)(a, b); });
-  }
-};
+#define HLO_FUNCTION(name, function)                                                              \
+  struct name {                                                                                   \
+    static void F32(int64_t n, void* out, const void* const* in, int64_t) {                       \
+      VectorLoop2<Floats, float>(n, out, in,                                                      \
+                                 [](Floats a, Floats b) { return HLO_TWO_F32(function)(a, b); }); \
+    }                                                                                             \
+    static void F64(int64_t n, void* out, const void* const* in, int64_t) {                       \
+      VectorLoop2<Doubles, double>(n, out, in,                                                    \
+                                   [](Doubles a, Doubles b) { return HLO_TWO(function)(a, b); }); \
+    }                                                                                             \
+  };
+HLO_LIBMVEC_BINARY(HLO_FUNCTION)
+#undef HLO_FUNCTION
 
 struct Rsqrt {
   template <class T>
@@ -225,30 +197,12 @@ TileFn VectorTileOp(Opcode opcode, Lane lane) {
   const bool single = lane == Lane::kF32;
   if (!single && lane != Lane::kF64) return nullptr;
   switch (opcode) {
-#define HLO_CASE(name)  \
-  case Opcode::k##name: \
+#define HLO_CASE(name, ...) \
+  case Opcode::k##name:     \
     return single ? &name::F32 : &name::F64;
-    HLO_CASE(Acos)
-    HLO_CASE(Acosh)
-    HLO_CASE(Asin)
-    HLO_CASE(Asinh)
-    HLO_CASE(Atan2)
-    HLO_CASE(Atanh)
-    HLO_CASE(Cosh)
-    HLO_CASE(Cosine)
-    HLO_CASE(Erf)
-    HLO_CASE(Exp2)
-    HLO_CASE(Exponential)
-    HLO_CASE(ExponentialMinusOne)
-    HLO_CASE(Log)
-    HLO_CASE(Log2)
-    HLO_CASE(LogPlusOne)
+    HLO_LIBMVEC_UNARY(HLO_CASE)
+    HLO_LIBMVEC_BINARY(HLO_CASE)
     HLO_CASE(Logistic)
-    HLO_CASE(Power)
-    HLO_CASE(Sine)
-    HLO_CASE(Sinh)
-    HLO_CASE(Tan)
-    HLO_CASE(Tanh)
 #undef HLO_CASE
     case Opcode::kRsqrt:
       return single ? LoopOf<Rsqrt, float>() : LoopOf<Rsqrt, double>();

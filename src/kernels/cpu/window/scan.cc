@@ -145,15 +145,9 @@ ScanLineFn FindScanLine(Opcode opcode, ElementType type, bool carry_first) {
       case Opcode::kMultiply:
         return LineOf<scalar::Multiply, T>(carry_first);
       case Opcode::kMaximum:
-        if constexpr (std::is_floating_point_v<T>)
-          return LineOf<FloatMaximum, T>(carry_first);
-        else
-          return LineOf<scalar::Maximum, T>(carry_first);
+        return LineOf<scalar::Maximum, T>(carry_first);
       case Opcode::kMinimum:
-        if constexpr (std::is_floating_point_v<T>)
-          return LineOf<FloatMinimum, T>(carry_first);
-        else
-          return LineOf<scalar::Minimum, T>(carry_first);
+        return LineOf<scalar::Minimum, T>(carry_first);
       default:
         return nullptr;
     }
