@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "base/deadline.h"
 #include "base/isa.h"
 #include "base/status.h"
-#include "device/gpu.h"
 #include "exec/executor.h"
-#include "exec/gpu_executor.h"
+#include "exec/gpu_engine.h"
 #include "plan/make_plan.h"
 #include "reference/arguments.h"
 #include "reference/obstacles.h"
@@ -23,7 +21,7 @@ struct Executable::State {
   CheckedModule module;
   plan::Plan plan;
   std::unique_ptr<exec::Executor> executor;
-  std::unique_ptr<exec::GpuExecutor> gpu_executor;  // Null: the reference runs the module.
+  std::unique_ptr<exec::GpuEngine> gpu_engine;  // Null: the reference runs the module.
   std::string fallback_reason;
   const CustomCalls* custom_calls = nullptr;  // The custom calls that the plan was made with.
   // The computations that a run may call, if one of them exchanges values with the host (infeed, outfeed,
@@ -44,18 +42,6 @@ bool NeedsHost(const Computation* computation) {
                      [](const Instruction* i) { return reference::NeedsHost(*i); });
 }
 
-// Opening a device takes longer than most runs, so each thread caches its devices.
-absl::StatusOr<std::shared_ptr<device::Gpu>> OpenDevice(Device device) {
-  if (device.kind == Device::Kind::kEmulatedGpu)
-    return std::shared_ptr<device::Gpu>(device::MakeEmulatedGpu(device.number));
-  static thread_local absl::flat_hash_map<int, std::shared_ptr<device::Gpu>> opened;
-  std::shared_ptr<device::Gpu>& gpu = opened[device.number];
-  if (gpu == nullptr) {
-    HLO_ASSIGN_OR_RETURN(gpu, device::OpenGpu(device.number));
-  }
-  return gpu;
-}
-
 }  // namespace
 
 absl::StatusOr<Executable> Executable::Make(const CheckedModule& module, Engine engine,
@@ -70,7 +56,7 @@ absl::StatusOr<Executable> Executable::Make(const CheckedModule& module, Engine 
   state->custom_calls = options.custom_calls;
   std::shared_ptr<device::Gpu> gpu;
   if (device.kind != Device::Kind::kCpu) {
-    HLO_ASSIGN_OR_RETURN(gpu, OpenDevice(device));
+    HLO_ASSIGN_OR_RETURN(gpu, exec::OpenDevice(device));
   }
   int64_t depth = 0;
   state->exchanging = reference::CalledFrom(*state->module.module().entry(), &depth, options.custom_calls);
@@ -86,7 +72,7 @@ absl::StatusOr<Executable> Executable::Make(const CheckedModule& module, Engine 
     if (plan.ok()) {
       state->plan = *std::move(plan);
       if (gpu != nullptr)
-        state->gpu_executor = std::make_unique<exec::GpuExecutor>(state->module, state->plan, std::move(gpu));
+        state->gpu_engine = exec::MakeGpuEngine(state->module, state->plan, std::move(gpu));
       else
         state->executor = std::make_unique<exec::Executor>(state->module, state->plan);
     } else if (absl::IsUnimplemented(plan.status())) {
@@ -99,10 +85,10 @@ absl::StatusOr<Executable> Executable::Make(const CheckedModule& module, Engine 
 }
 
 Engine Executable::engine() const {
-  return state_->executor != nullptr || state_->gpu_executor != nullptr ? Engine::kFast : Engine::kReference;
+  return state_->executor != nullptr || state_->gpu_engine != nullptr ? Engine::kFast : Engine::kReference;
 }
 std::vector<Fallback> Executable::fallbacks() const {
-  return state_->gpu_executor == nullptr ? std::vector<Fallback>() : state_->gpu_executor->fallbacks();
+  return state_->gpu_engine == nullptr ? std::vector<Fallback>() : state_->gpu_engine->fallbacks();
 }
 std::string_view Executable::fallback_reason() const { return state_->fallback_reason; }
 
@@ -117,7 +103,7 @@ absl::StatusOr<Literal> Executable::Run(std::vector<Literal> arguments, const Ev
   const Deadline deadline(options.max_seconds, options.cancel);
   absl::StatusOr<Literal> result = state_->executor != nullptr
                                        ? state_->executor->Run(std::move(arguments), options)
-                                       : state_->gpu_executor->Run(std::move(arguments), options);
+                                       : state_->gpu_engine->Run(std::move(arguments), options);
   if (options.observer != nullptr) options.observer->Finish(result.status());
   return result;
 }

@@ -11,6 +11,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "device/gpu.h"
+#include "exec/gpu_engine.h"
 #include "exec/plan_run.h"
 #include "hlo_run/execute.h"
 #include "hlo_run/observer.h"
@@ -21,16 +22,12 @@
 
 namespace hlo::exec {
 
-class GpuExecutor {
+class GpuExecutor : public GpuEngine {
  public:
-  // The plan must be of the module. All three must outlive the executor, which keeps its memory between runs.
   GpuExecutor(const CheckedModule& module, const plan::Plan& plan, std::shared_ptr<device::Gpu> gpu);
 
-  // Results may alias arguments, or their device copies, that nobody but `arguments` holds.
-  absl::StatusOr<Literal> Run(std::vector<Literal> arguments, const EvaluateOptions& options);
-
-  // Returns the steps that ran on the CPU, in plan order.
-  std::vector<Fallback> fallbacks() const;
+  absl::StatusOr<Literal> Run(std::vector<Literal> arguments, const EvaluateOptions& options) override;
+  std::vector<Fallback> fallbacks() const override;
 
  private:
   using Slot = plan::Slot;

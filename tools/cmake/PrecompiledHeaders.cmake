@@ -7,17 +7,28 @@ set(HLO_PRECOMPILED
   <absl/functional/function_ref.h> <absl/status/statusor.h> <absl/strings/numbers.h> <absl/strings/str_join.h>
   <absl/strings/str_split.h> <absl/types/span.h> <fmt/format.h>)
 
-# A target that others may share such headers with: they must be compiled with the same options.
-#   hlo_precompiled(NAME hlo_test_headers HEADERS <gtest/gtest.h> LIBS GTest::gtest)
+# Unity builds compile few units, so they afford to rebuild all of them when a header of the project changes.
+set(HLO_PRECOMPILED_OF_PROJECT)
+if(HLO_RUN_UNITY)
+  set(HLO_PRECOMPILED_OF_PROJECT "<hlo_run/check.h>" "<base/status.h>")
+endif()
+
+# A target whose precompiled headers others reuse. They must be compiled with the same OPTIONS: GCC takes the level of
+# optimisation from the headers, whatever the source asks for.
+#   hlo_precompiled(NAME hlo_test_headers HEADERS <gtest/gtest.h> LIBS GTest::gtest OPTIONS -O1)
 function(hlo_precompiled)
-  cmake_parse_arguments(ARG "" "NAME" "HEADERS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "NAME" "HEADERS;LIBS;OPTIONS" ${ARGN})
   set(empty ${CMAKE_BINARY_DIR}/generated/${ARG_NAME}.cc)
   if(NOT EXISTS ${empty})
     file(WRITE ${empty} "")
   endif()
   add_library(${ARG_NAME} OBJECT ${empty})
+  if(HLO_PRECOMPILED_OF_PROJECT)
+    target_include_directories(${ARG_NAME} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+  endif()
   target_link_libraries(${ARG_NAME} PRIVATE absl::statusor absl::strings absl::flat_hash_map absl::inlined_vector absl::span fmt::fmt ${ARG_LIBS})
-  target_precompile_headers(${ARG_NAME} PRIVATE ${HLO_PRECOMPILED} ${ARG_HEADERS})
+  target_compile_options(${ARG_NAME} PRIVATE ${ARG_OPTIONS})
+  target_precompile_headers(${ARG_NAME} PRIVATE ${HLO_PRECOMPILED} ${HLO_PRECOMPILED_OF_PROJECT} ${ARG_HEADERS})
 endfunction()
 
 # GCC then inlines one instance of a template in the name of another, and warns of its bounds.
@@ -25,13 +36,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   list(APPEND HLO_WARNINGS -Wno-array-bounds -Wno-stringop-overflow)
 endif()
 
-if(NOT HLO_RUN_UNITY)
-  hlo_precompiled(NAME hlo_headers)
-endif()
+hlo_precompiled(NAME hlo_headers)
+hlo_precompiled(NAME hlo_cold_headers OPTIONS ${HLO_COLD_OPTIONS})
 if(HLO_RUN_TESTS)
-  hlo_precompiled(NAME hlo_test_headers HEADERS <gtest/gtest.h> LIBS GTest::gtest)
-  set(HLO_TEST_OPTIONS $<$<CONFIG:Release>:-O1>)
-  target_compile_options(hlo_test_headers PRIVATE ${HLO_TEST_OPTIONS})
+  hlo_precompiled(NAME hlo_test_headers HEADERS <gtest/gtest.h> LIBS GTest::gtest OPTIONS ${HLO_COLD_OPTIONS})
   # Programs and libraries are position-independent by different options; the test programs use neither.
   set_target_properties(hlo_test_headers PROPERTIES POSITION_INDEPENDENT_CODE OFF)
 endif()

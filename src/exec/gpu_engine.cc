@@ -1,0 +1,28 @@
+#include "exec/gpu_engine.h"
+
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "base/status.h"
+#include "exec/gpu_executor.h"
+
+namespace hlo::exec {
+
+// Opening a device takes longer than most runs, so each thread caches its devices.
+absl::StatusOr<std::shared_ptr<device::Gpu>> OpenDevice(Device device) {
+  if (device.kind == Device::Kind::kEmulatedGpu)
+    return std::shared_ptr<device::Gpu>(device::MakeEmulatedGpu(device.number));
+  static thread_local absl::flat_hash_map<int, std::shared_ptr<device::Gpu>> opened;
+  std::shared_ptr<device::Gpu>& gpu = opened[device.number];
+  if (gpu == nullptr) {
+    HLO_ASSIGN_OR_RETURN(gpu, device::OpenGpu(device.number));
+  }
+  return gpu;
+}
+
+std::unique_ptr<GpuEngine> MakeGpuEngine(const CheckedModule& module, const plan::Plan& plan,
+                                         std::shared_ptr<device::Gpu> gpu) {
+  return std::make_unique<GpuExecutor>(module, plan, std::move(gpu));
+}
+
+}  // namespace hlo::exec

@@ -1,0 +1,32 @@
+#pragma once
+// The engine that runs plans on a GPU, real or emulated. Builds that have neither leave it out.
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "device/gpu.h"
+#include "hlo_run/execute.h"
+#include "plan/plan.h"
+
+namespace hlo::exec {
+
+class GpuEngine {
+ public:
+  virtual ~GpuEngine() = default;
+
+  // Results may alias arguments, or their device copies, that nobody but `arguments` holds.
+  virtual absl::StatusOr<Literal> Run(std::vector<Literal> arguments, const EvaluateOptions& options) = 0;
+
+  // Returns the steps that ran on the CPU, in plan order.
+  virtual std::vector<Fallback> fallbacks() const = 0;
+};
+
+// Opens a GPU or an emulated one. A build without that kind of device returns Unimplemented.
+absl::StatusOr<std::shared_ptr<device::Gpu>> OpenDevice(Device device);
+
+// The plan must be of the module. All three must outlive the engine, which keeps its memory between runs.
+std::unique_ptr<GpuEngine> MakeGpuEngine(const CheckedModule& module, const plan::Plan& plan,
+                                         std::shared_ptr<device::Gpu> gpu);
+
+}  // namespace hlo::exec
