@@ -14,7 +14,6 @@
 #include <initializer_list>
 #include <memory>
 #include <optional>
-#include <source_location>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,7 +27,22 @@
 namespace hlo::build {
 
 class Builder;
-using Place = std::source_location;
+
+/// The place of a call in the caller's source, like std::source_location, which clang 14 lacks.
+class Place {
+ public:
+  static constexpr Place current(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return Place(file, line);
+  }
+  constexpr const char* file_name() const { return file_; }
+  constexpr int line() const { return line_; }
+
+ private:
+  constexpr Place(const char* file, int line) : file_(file), line_(line) {}
+  const char* file_;
+  int line_;
+};
+
 using Dims = absl::Span<const int64_t>;
 using Pairs = absl::Span<const std::pair<int64_t, int64_t>>;
 using Groups = std::vector<std::vector<int64_t>>;

@@ -275,10 +275,10 @@ class Verifier {
             const std::vector<SymbolicMemory::Change>& machine_changes) {
     std::vector<Slot> merged;
     ForEachChanging(live, [&](Slot slot) {
-      const auto& [object, offset, bytes] = layout_.of(slot);
+      const auto& at = layout_.of(slot);
       const bool changes = std::any_of(steps_changes.begin(), steps_changes.end(), [&](const auto& change) {
-        return change.object == object && change.begin < offset + bytes &&
-               offset < change.begin + change.bytes;
+        return change.object == at.object && change.begin < at.offset + at.bytes &&
+               at.offset < change.begin + change.bytes;
       });
       if (changes && !lost.Contains(slot)) merged.push_back(slot);
     });

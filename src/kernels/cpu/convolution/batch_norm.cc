@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/parallel.h"
+#include "base/vectorize.h"
 #include "kernels/cpu/memory/buffer_cache.h"
 #include "kernels/cpu/simd/widen.h"
 
@@ -51,7 +52,7 @@ struct Sums {
 };
 
 void AddRunOfFeatures(const double* x, const double* mean, const double* y, int64_t n, const Sums& sums) {
-#pragma GCC ivdep
+  HLO_INDEPENDENT_ITERATIONS
   for (int64_t i = 0; i < n; ++i) {
     sums.first[i] += y[i];
     sums.second[i] += y[i] * (x[i] - mean[i]);

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/vectorize.h"
 #include "kernels/cpu/elementwise/tile_ops.h"
 #include "types/dispatch.h"
 #include "types/scalar_ops.h"
@@ -19,7 +20,7 @@ void UnaryLoop(int64_t n, void* out, const void* const* in, int64_t parameter) {
   const F f = scalar::ForBits<F>(static_cast<int>(parameter));
   const T* a = static_cast<const T*>(in[0]);
   auto* o = static_cast<decltype(f(*a))*>(out);
-#pragma GCC ivdep
+  HLO_INDEPENDENT_ITERATIONS
   for (int64_t i = 0; i < n; ++i) o[i] = f(a[i]);
 }
 
@@ -28,7 +29,7 @@ void BinaryLoop(int64_t n, void* out, const void* const* in, int64_t parameter) 
   const F f = scalar::ForBits<F>(static_cast<int>(parameter));
   const T *a = static_cast<const T*>(in[0]), *b = static_cast<const T*>(in[1]);
   auto* o = static_cast<decltype(f(*a, *b))*>(out);
-#pragma GCC ivdep
+  HLO_INDEPENDENT_ITERATIONS
   for (int64_t i = 0; i < n; ++i) o[i] = f(a[i], b[i]);
 }
 
@@ -38,7 +39,7 @@ void TernaryLoop(int64_t n, void* out, const void* const* in, int64_t parameter)
   const T *a = static_cast<const T*>(in[0]), *b = static_cast<const T*>(in[1]),
           *c = static_cast<const T*>(in[2]);
   auto* o = static_cast<decltype(f(*a, *b, *c))*>(out);
-#pragma GCC ivdep
+  HLO_INDEPENDENT_ITERATIONS
   for (int64_t i = 0; i < n; ++i) o[i] = f(a[i], b[i], c[i]);
 }
 

@@ -6,6 +6,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "base/vectorize.h"
 #include "kernels/cpu/elementwise/tile_loops.h"
 #include "kernels/cpu/simd/small_float_codes.h"
 #include "kernels/cpu/simd/widen.h"
@@ -94,7 +95,7 @@ void SelectLoop(int64_t n, void* out, const void* const* in, int64_t) {
   const auto* p = static_cast<const uint8_t*>(in[0]);
   const T *a = static_cast<const T*>(in[1]), *b = static_cast<const T*>(in[2]);
   T* o = static_cast<T*>(out);
-#pragma GCC ivdep
+  HLO_INDEPENDENT_ITERATIONS
   for (int64_t i = 0; i < n; ++i) {
     if constexpr (std::is_same_v<T, Bytes16>) {
       const T x = a[i], y = b[i];

@@ -110,7 +110,8 @@ struct Block {
   // Stores the panels' product or adds it to the sums, and finishes the sums if `is_last`.
   void Multiply(int64_t k_count, bool add, bool is_last, const ProductSink<T>& sink) const {
     const int64_t row_panels = RowPanels(), column_panels = ColumnPanels();
-    const auto [tall, wide] = PieceOf(k_count, sink.HasEpilogue());
+    const Piece shape = PieceOf(k_count, sink.HasEpilogue());
+    const int64_t tall = shape.tall, wide = shape.wide;
     const int64_t down = RoundUp(row_panels, tall) / tall, across = RoundUp(column_panels, wide) / wide;
     const auto terms =
         static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(k_count);

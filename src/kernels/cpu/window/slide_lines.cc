@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/parallel.h"
+#include "base/vectorize.h"
 #include "kernels/cpu/elementwise/fold_ops.h"
 #include "kernels/cpu/memory/buffer_cache.h"
 #include "kernels/cpu/memory/thread_memory.h"
@@ -18,12 +19,12 @@ template <class F, class T>
 struct Loops {
   static void Combine(int64_t n, const T* a, const T* b, T* to) {
     const F f;
-#pragma GCC ivdep
+    HLO_INDEPENDENT_ITERATIONS
     for (int64_t i = 0; i < n; ++i) to[i] = f(a[i], b[i]);
   }
   [[gnu::noinline]] static void CombineWith(T a, int64_t n, const T* b, T* to) {
     const F f;
-#pragma GCC ivdep
+    HLO_INDEPENDENT_ITERATIONS
     for (int64_t i = 0; i < n; ++i) to[i] = f(a, b[i]);
   }
 
