@@ -46,7 +46,7 @@ std::string CallersText(const Birth& birth) {
   return text + fmt::format("  called by {}\n", fmt::join(names, ", then "));
 }
 
-std::string SourceText(const Instruction& instruction) {
+std::string MetadataText(const Instruction& instruction) {
   const Metadata* metadata = instruction.Get<attr::metadata>();
   if (metadata == nullptr) return "";
   const SourcePlace place = PlaceOf(instruction);
@@ -70,7 +70,7 @@ std::string BirthText(const Birth& birth, const Module& module) {
   print.layouts = false;
   text += fmt::format("  {}\n", Print(instruction, print));
   for (const std::string& operand : birth.operands) text += fmt::format("  {}\n", operand);
-  text += CallersText(birth) + SourceText(instruction);
+  text += CallersText(birth) + MetadataText(instruction);
   if (birth.count > 1) text += fmt::format("  {} elements of this result\n", birth.count);
   if (birth.later_executions > 0)
     text += fmt::format("  {} later executions made more\n", birth.later_executions);

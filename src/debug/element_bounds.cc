@@ -4,10 +4,10 @@
 #include <cmath>
 #include <limits>
 
+#include "debug/shadow_value.h"
+
 namespace hlo::debug {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // A monotone function and the interval on which it is defined.
 struct Monotone {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "base/status.h"
@@ -17,7 +16,6 @@
 namespace hlo::debug {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int kTrials = 4;
 // A perturbed result is rarely the worst one.
 constexpr double kSafety = 8;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "base/status.h"
 #include "reference/arrays.h"
@@ -10,8 +9,6 @@
 
 namespace hlo::debug {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // A sum of n terms in any order is off by at most n u sum |x| to first order, where u is half an epsilon. The
 // term more stands for the product or the initial value.

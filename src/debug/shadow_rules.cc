@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
-#include <limits>
 #include <numeric>
 
 #include "base/status.h"
@@ -17,8 +16,6 @@
 
 namespace hlo::debug {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Returns the literals that a wide instruction takes: wide floats and declared values of other types.
 std::vector<Literal> WideOperands(const RuleContext& context) {

@@ -38,7 +38,6 @@ absl::Status Perturb(const RuleContext& context, TrialSigns& signs, const Shadow
 
 // Returns the largest distance of each element of a trial to the wide value; infinity if one is special.
 std::vector<double> SpreadOf(const ShadowValue& leaf) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   std::vector<double> spread(static_cast<size_t>(leaf.wide.element_count()));
   const bool is_complex = leaf.wide.type() == ElementType::kC128;
   for (const Literal& trial : leaf.trials) {

@@ -1,6 +1,7 @@
 #pragma once
 // Values that carry a wider copy of themselves and a bound of their error.
 
+#include <limits>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -8,6 +9,9 @@
 #include "hlo_run/literal.h"
 
 namespace hlo::debug {
+
+// The bound of an error of which nothing is known.
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // A value of a module that is evaluated in its declared precision and in a wider one.
 struct ShadowValue {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
-#include <limits>
 
 #include "debug/dataflow.h"
 #include "debug/exposed_run.h"
@@ -15,8 +14,6 @@
 
 namespace hlo::debug {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // One element of an output: the distance to the wide value and the bound of it.
 struct Distance {
@@ -59,7 +56,7 @@ Distance DistanceAt(const ShadowValue& leaf, const Literal& got, const Literal& 
 // True if a difference is larger than results of other implementations are allowed to have.
 bool IsNotable(const Literal& got, const Distance& distance, double wide) {
   if (!IsFloatOrComplex(got.type())) return distance.error != 0;
-  const CompareRule rule = DefaultCompareRule(got.type());
+  const hlo::CompareRule rule = DefaultCompareRule(got.type());
   return distance.error > rule.abs + rule.rel * std::fabs(wide);
 }
 

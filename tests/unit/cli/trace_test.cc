@@ -7,7 +7,7 @@ namespace {
 
 // Iteration k divides by {4 - k, 2 - k}: the second element is infinite in iteration 2, and 0/0 follows where
 // the dividend is 0.
-constexpr char kLoop[] = R"(HloModule m
+constexpr char kTracedLoop[] = R"(HloModule m
 add {
   x = f32[] parameter(0)
   y = f32[] parameter(1)
@@ -31,7 +31,7 @@ body {
   next = s32[] add(i, one)
   a = f32[2] get-tuple-element(s), index=1
   b = f32[2] get-tuple-element(s), index=2
-  f = f32[2] fusion(a, b), kind=kLoop, calls=fused
+  f = f32[2] fusion(a, b), kind=kTracedLoop, calls=fused
   ones = f32[2] constant({1, 1})
   less = f32[2] subtract(b, ones)
   ROOT t = (s32[], f32[2], f32[2]) tuple(next, f, less)
@@ -55,7 +55,7 @@ class Trace : public Cli, public testing::WithParamInterface<std::string> {
  protected:
   // Runs on the engine of the test.
   Outcome OnEngine(const std::string& arguments) {
-    return Run("trace " + Write("loop.hlo", kLoop) + " --engine " + GetParam() + " " + arguments);
+    return Run("trace " + Write("loop.hlo", kTracedLoop) + " --engine " + GetParam() + " " + arguments);
   }
 };
 INSTANTIATE_TEST_SUITE_P(Engines, Trace, testing::Values("fast", "reference"));
@@ -174,7 +174,7 @@ TEST_F(Cli, TraceTakesOnlyWhatItKnows) {
 }
 
 TEST_F(Cli, FailOnNanNamesTheOutputAndTheBirth) {
-  const std::string file = Write("loop.hlo", kLoop);
+  const std::string file = Write("loop.hlo", kTracedLoop);
   const Outcome run = Run(file + " --fail-on-nan" + kZeroByZero);
   EXPECT_EQ(run.status, 1);
   EXPECT_HAS(run.err, "error: the result holds a NaN\nresult {0} holds 1 NaN, the first at {1}\n");

@@ -1,6 +1,7 @@
 // Tests dot and convolution on the emulator: integers bit-equal to the reference, and f32 against a scalar
 // chain of fused multiply-adds.
 
+#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <map>
@@ -32,7 +33,9 @@ TEST(SmallFloats, AreThoseOfTheOtherEngines) {
     std::vector<double> values = {0.0, -0.0, INFINITY, -INFINITY, NAN, -NAN, 5e-324, 1e300, -1e300};
     for (uint32_t code = 0; code < 1u << format.bits(); ++code) {
       const double value = DecodeSmallFloat(format, code), got = DecodeSmall(format, code);
-      ASSERT_TRUE(BitsOfDouble(value) == BitsOfDouble(got) || (std::isnan(value) && std::isnan(got))) << code;
+      ASSERT_TRUE(std::bit_cast<uint64_t>(value) == std::bit_cast<uint64_t>(got) ||
+                  (std::isnan(value) && std::isnan(got)))
+          << code;
       // Midpoints to the next value and the numbers adjacent to them.
       const double half = (value + DecodeSmallFloat(format, (code + 1) & ((1u << format.bits()) - 1))) / 2;
       for (double x : {value, half, std::nextafter(half, 1e9), std::nextafter(half, -1e9)})

@@ -10,7 +10,7 @@
 #include "hlo_run/custom_calls.h"
 #include "hlo_run/parse.h"
 
-namespace hlo::debug {
+namespace hlo::debug::cross_check_test {
 namespace {
 
 constexpr char kModule[] = R"(HloModule m
@@ -76,4 +76,4 @@ ENTRY e {
 }
 
 }  // namespace
-}  // namespace hlo::debug
+}  // namespace hlo::debug::cross_check_test

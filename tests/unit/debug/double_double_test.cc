@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace hlo::debug {
+namespace hlo::debug::double_double_test {
 namespace {
 
 // x and f(x) are sums of two doubles.
@@ -163,4 +163,4 @@ TEST(DoubleDouble, ArithmeticHoldsTwiceTheBits) {
 }
 
 }  // namespace
-}  // namespace hlo::debug
+}  // namespace hlo::debug::double_double_test

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <limits>
 
-namespace hlo::debug {
+namespace hlo::debug::element_bounds_test {
 namespace {
 
 double BoundOf(Opcode opcode, Bounded a, Bounded b, double result) {
@@ -138,4 +138,4 @@ TEST(ElementBounds, RemaindersMayWrapAround) {
 }
 
 }  // namespace
-}  // namespace hlo::debug
+}  // namespace hlo::debug::element_bounds_test

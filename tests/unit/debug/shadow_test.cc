@@ -10,7 +10,7 @@
 #include "hlo_run/check.h"
 #include "hlo_run/parse.h"
 
-namespace hlo::debug {
+namespace hlo::debug::shadow_test {
 namespace {
 
 CheckedModule Checked(const std::string& text) {
@@ -229,4 +229,4 @@ ENTRY e {
 }
 
 }  // namespace
-}  // namespace hlo::debug
+}  // namespace hlo::debug::shadow_test
