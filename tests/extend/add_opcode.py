@@ -118,7 +118,7 @@ def run(*command, **options):
 def build(copy, out):
     if not (out / "build.ninja").exists():
         run("cmake", "-G", "Ninja", "-S", copy, "-B", out, "-DHLO_RUN_CUDA=OFF", "-DHLO_RUN_BENCHMARKS=OFF",
-            "-DHLO_RUN_LIBRARIES=OFF", "-DCMAKE_CXX_FLAGS_RELEASE=-O0 -DNDEBUG")
+            "-DHLO_RUN_LIBRARIES=OFF", "-DCMAKE_BUILD_TYPE=None", "-DCMAKE_CXX_FLAGS=-O0 -DNDEBUG")
     run("cmake", "--build", out, "--target", "hlo-run", "build_module", "run_cases", "diff_tests", "hlo-fuzz")
 
 
