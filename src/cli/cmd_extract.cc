@@ -1,13 +1,10 @@
 // Implements `extract`: writes a part of a module as a module, on request with the values at its boundary.
 
-#include "absl/container/flat_hash_map.h"
 #include "base/status.h"
 #include "build/extract.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
-#include "fmt/format.h"
-#include "hlo_run/observer.h"
-#include "hlo_run/run.h"
+#include "debug/record.h"
 
 namespace hlo::cli {
 namespace {
@@ -22,103 +19,14 @@ struct ExtractFlags {
   bool wants_values() const { return constants || !record.empty(); }
 };
 
-using Values = absl::flat_hash_map<const Instruction*, Literal>;
+using debug::CheckedText;
+using debug::FindComputation;
+using debug::FindInstruction;
 
-// Records the values of instructions at their n-th execution.
-class Recorder : public Observer {
- public:
-  Recorder(absl::Span<const Instruction* const> instructions, int64_t execution) : execution_(execution) {
-    for (const Instruction* instruction : instructions) counts_[instruction] = 0;
-  }
-  bool needs_operands() const override { return true; }
-  absl::Status AfterStep(const StepView& step) override {
-    const auto found = counts_.find(&step.instruction());
-    if (found == counts_.end() || ++found->second != execution_) return absl::OkStatus();
-    HLO_ASSIGN_OR_RETURN(values[found->first], step.Result());
-    return absl::OkStatus();
-  }
-  Values values;
-
- private:
-  int64_t execution_;
-  absl::flat_hash_map<const Instruction*, int64_t> counts_;
-};
-
-absl::StatusOr<CheckedModule> CheckedText(const std::string& text) {
-  const auto source = std::make_shared<const SourceText>("extracted", text);
-  Diagnostics diagnostics;
-  std::shared_ptr<Module> module = Parse(source, diagnostics, {.infer_shape = InferMissingShape});
-  if (module == nullptr) return diagnostics.ToStatus(*source);
-  return Check(module, diagnostics);
-}
-
-// Computes instructions of the entry computation with the fast engine, as the results of an extracted module.
-absl::StatusOr<Values> ComputeInEntry(const Module& module, absl::Span<const Instruction* const> instructions,
-                                      std::vector<Literal> arguments) {
-  Values values;
-  std::vector<const Instruction*> computed;
-  for (const Instruction* instruction : instructions) {
-    if (instruction->opcode() == Opcode::kParameter)
-      values[instruction] = arguments[static_cast<size_t>(instruction->Get<attr::number>())];
-    else
-      computed.push_back(instruction);
-  }
-  if (computed.empty()) return values;
-  HLO_ASSIGN_OR_RETURN(const CheckedModule part,
-                       CheckedText(Extract(module, computed, {.keep_parameters = true}).text));
-  HLO_ASSIGN_OR_RETURN(const Literal result, Execute(part, std::move(arguments), Engine::kFast));
-  for (size_t i = 0; i < computed.size(); ++i)
-    values[computed[i]] = computed.size() == 1 ? result : result.elements()[i];
-  return values;
-}
-
-absl::StatusOr<Values> Record(const ExtractFlags& flags, const LoadedModule& loaded,
-                              absl::Span<const Instruction* const> instructions) {
+absl::StatusOr<debug::RecordedValues> Record(const ExtractFlags& flags, const LoadedModule& loaded,
+                                             absl::Span<const Instruction* const> instructions) {
   HLO_ASSIGN_OR_RETURN(std::vector<Literal> arguments, Arguments(flags.inputs, loaded));
-  const bool in_entry = instructions.empty() || instructions.front()->parent() == loaded.module->entry();
-  if (in_entry) return ComputeInEntry(*loaded.module, instructions, std::move(arguments));
-  Recorder recorder(instructions, flags.execution);
-  EvaluateOptions evaluate;
-  evaluate.observer = &recorder;
-  HLO_RETURN_IF_ERROR(Evaluate(loaded.checked.front(), std::move(arguments), evaluate).status());
-  for (const Instruction* instruction : instructions) {
-    if (recorder.values.contains(instruction)) continue;
-    return absl::FailedPreconditionError(fmt::format("'{}' is executed less than {} time{}",
-                                                     instruction->name(), flags.execution,
-                                                     flags.execution == 1 ? "" : "s"));
-  }
-  return std::move(recorder.values);
-}
-
-std::string DidYouMean(const std::string& name, const std::vector<std::string_view>& names) {
-  const std::string_view near = ClosestName(name, names);
-  return near.empty() ? "" : fmt::format("; did you mean '{}'?", near);
-}
-
-// Finds an instruction by name, first in the entry computation.
-absl::StatusOr<const Instruction*> FindInstruction(const Module& module, std::string name) {
-  if (name.starts_with('%')) name.erase(0, 1);
-  const Instruction* found = nullptr;
-  std::vector<std::string_view> names;
-  for (const Computation* computation : module.computations()) {
-    for (const Instruction* instruction : computation->instructions()) {
-      names.push_back(instruction->name());
-      const bool is_better = found == nullptr || computation == module.entry();
-      if (instruction->name() == name && is_better) found = instruction;
-    }
-  }
-  if (found != nullptr) return found;
-  return absl::InvalidArgumentError(
-      fmt::format("there is no instruction '{}'{}", name, DidYouMean(name, names)));
-}
-
-absl::StatusOr<const Computation*> FindComputation(const Module& module, std::string name) {
-  if (name.starts_with('%')) name.erase(0, 1);
-  if (const Computation* found = module.FindComputation(name)) return found;
-  std::vector<std::string_view> names;
-  for (const Computation* computation : module.computations()) names.push_back(computation->name());
-  return absl::InvalidArgumentError(
-      fmt::format("there is no computation '{}'{}", name, DidYouMean(name, names)));
+  return debug::RecordValues(loaded.checked.front(), instructions, std::move(arguments), flags.execution);
 }
 
 absl::StatusOr<ExtractedPart> MakePart(const ExtractFlags& flags, const Module& module,
@@ -134,7 +42,7 @@ absl::StatusOr<ExtractedPart> MakePart(const ExtractFlags& flags, const Module& 
 absl::StatusOr<std::string> PartOf(const ExtractFlags& flags, const LoadedModule& loaded) {
   HLO_ASSIGN_OR_RETURN(ExtractedPart part, MakePart(flags, *loaded.module, flags.extract));
   if (!flags.wants_values()) return part.text;
-  HLO_ASSIGN_OR_RETURN(const Values values, Record(flags, loaded, part.parameters));
+  HLO_ASSIGN_OR_RETURN(const debug::RecordedValues values, Record(flags, loaded, part.parameters));
   if (!flags.record.empty()) {
     std::vector<Literal> in_order;
     for (const Instruction* parameter : part.parameters) in_order.push_back(values.at(parameter));

@@ -13,6 +13,7 @@ void AddCheck(CLI::App& program, int& exit_status);
 void AddInputs(CLI::App& program, int& exit_status);
 void AddStats(CLI::App& program, int& exit_status);
 void AddExtract(CLI::App& program, int& exit_status);
+void AddDiff(CLI::App& program, int& exit_status);
 void AddPlan(CLI::App& program, int& exit_status);
 void AddProfile(CLI::App& program, int& exit_status);
 void AddShadow(CLI::App& program, int& exit_status);

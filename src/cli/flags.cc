@@ -183,15 +183,33 @@ void AddPlanFlags(CLI::App& app, PlanOptions& options) {
       "arguments, and name the pass that changes a result");
 }
 
-void AddEngineFlags(CLI::App& app, EngineOptions& options) {
+void AddToleranceFlag(CLI::App& app, std::optional<CompareRule>& rule) {
+  app.add_option_function<std::string>(
+         "--tolerance",
+         [&rule](const std::string& text) {
+           const absl::StatusOr<CompareRule> parsed = ParseCompareRule(text);
+           if (!parsed.ok()) throw CLI::ValidationError("--tolerance", std::string(Message(parsed.status())));
+           rule = *parsed;
+         },
+         "How far floats may be apart: 'exact', 'within 2ulp', 'within abs 1e-6 rel 1e-5'. Default: f64 "
+         "1e-9, other "
+         "floats 1e-4 or four epsilons of their type, absolute and relative")
+      ->type_name("RULE");
+}
+
+void AddEngineFlag(CLI::App& app, Engine& engine) {
   static const std::map<std::string, Engine> kEngines = {{"reference", Engine::kReference},
                                                          {"fast", Engine::kFast}};
-  static const std::map<std::string, Device::Kind> kDevices = {
-      {"cpu", Device::Kind::kCpu}, {"gpu", Device::Kind::kGpu}, {"emulated-gpu", Device::Kind::kEmulatedGpu}};
-  app.add_option("--engine", options.engine, "What evaluates: reference or fast")
+  app.add_option("--engine", engine, "What evaluates: reference or fast")
       ->transform(OneOf(kEngines))
       ->type_name("NAME")
-      ->default_str(options.engine == Engine::kFast ? "fast" : "reference");
+      ->default_str(engine == Engine::kFast ? "fast" : "reference");
+}
+
+void AddEngineFlags(CLI::App& app, EngineOptions& options) {
+  static const std::map<std::string, Device::Kind> kDevices = {
+      {"cpu", Device::Kind::kCpu}, {"gpu", Device::Kind::kGpu}, {"emulated-gpu", Device::Kind::kEmulatedGpu}};
+  AddEngineFlag(app, options.engine);
   app.add_option(
          "--device", options.device.kind,
          "Where the fast engine runs: cpu, gpu (see hlo-run devices), or emulated-gpu, which runs the "

@@ -2,6 +2,7 @@
 // Adds the flags that subcommands share.
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_join.h"
 #include "cli/common.h"
+#include "hlo_run/compare.h"
 
 namespace hlo::cli {
 
@@ -41,6 +43,10 @@ void AddInputFlags(CLI::App& app, InputOptions& options);
 void AddPlanFlags(CLI::App& app, PlanOptions& options);
 // Adds --engine, --device and the flags of AddPlanFlags.
 void AddEngineFlags(CLI::App& app, EngineOptions& options);
+// Adds --tolerance, the rule for floats.
+void AddToleranceFlag(CLI::App& app, std::optional<CompareRule>& rule);
+// Adds --engine alone.
+void AddEngineFlag(CLI::App& app, Engine& engine);
 // Adds --custom-call-library and --custom-call.
 void AddCustomCallFlags(CLI::App& app, CustomCallOptions& options);
 

@@ -49,7 +49,7 @@ int RunProgram(int argc, char** argv) {
       "  hlo-run check golden/\n"
       "hlo-run SUBCOMMAND --help tells more.");
   int exit_status = 0;
-  for (auto add : {AddRun, AddVerify, AddPrint, AddCheck, AddExtract, AddInputs, AddStats, AddPlan,
+  for (auto add : {AddRun, AddVerify, AddPrint, AddCheck, AddExtract, AddInputs, AddStats, AddDiff, AddPlan,
                    AddProfile, AddTrace, AddShadow, AddDevices, AddOps, AddExplain, AddDocs}) {
     add(program, exit_status);
   }

@@ -1,0 +1,218 @@
+// Implements `diff`: the first value in which two modules, the passes of a compiler, or a module and recorded
+// values part ways.
+
+#include <filesystem>
+
+#include "base/status.h"
+#include "cli/commands.h"
+#include "cli/flags.h"
+#include "cli/single.h"
+#include "debug/diff_passes.h"
+#include "debug/diff_text.h"
+#include "fmt/format.h"
+#include "hlo_run/module_file.h"
+
+namespace hlo::cli {
+namespace {
+
+struct DiffFlags {
+  CommonOptions common;
+  InputOptions inputs;
+  debug::DiffOptions diff;
+  bool structural = false;
+  int64_t top = 20;
+};
+
+// Returns the last parts of two paths, or the paths themselves if these are equal.
+debug::SideNames SideNamesOf(const std::string& a, const std::string& b) {
+  const std::string short_a = std::filesystem::path(a).filename().string();
+  const std::string short_b = std::filesystem::path(b).filename().string();
+  return short_a == short_b ? debug::SideNames{a, b} : debug::SideNames{short_a, short_b};
+}
+
+LoadedModule LoadOne(const DiffFlags& flags, const std::string& file, FileResult& result) {
+  result.module.reset();
+  return Load(file, flags.common, LoadUntil::kChecked, Exit::kInvalid, result);
+}
+
+void DiffStructures(const DiffFlags& flags, const LoadedModule& a, const LoadedModule& b,
+                    const debug::SideNames& names, FileResult& result) {
+  const debug::StructuralDiff diff = debug::DiffStructure(a.checked.front(), b.checked.front());
+  result.text = ToText(diff, names, flags.top);
+  result.extra["diff"] = ToJson(diff);
+  if (!diff.changed.empty() || !diff.only_a.empty() || !diff.only_b.empty())
+    result.exit = std::max(result.exit, Exit::kFailed);
+}
+
+void DiffModules(const DiffFlags& flags, FileResult& result) {
+  const std::string &file_a = flags.common.files[0], &file_b = flags.common.files[1];
+  const LoadedModule a = LoadOne(flags, file_a, result);
+  const LoadedModule b = LoadOne(flags, file_b, result);
+  if (a.module == nullptr || b.module == nullptr) return;
+  const debug::SideNames names = SideNamesOf(file_a, file_b);
+  if (flags.structural) {
+    DiffStructures(flags, a, b, names, result);
+    return;
+  }
+  const absl::StatusOr<std::vector<Literal>> arguments = Arguments(flags.inputs, a);
+  if (!result.Accept(arguments.status(), file_a)) return;
+  const absl::StatusOr<debug::DiffResult> diff =
+      debug::Diff(a.checked.front(), b.checked.front(), *arguments, flags.diff);
+  if (!result.Accept(diff.status(), file_b)) return;
+  result.text = ToText(*diff, names);
+  result.extra["diff"] = ToJson(*diff);
+  if (!diff->results.empty()) result.exit = std::max(result.exit, Exit::kFailed);
+}
+
+bool IsArchivePath(const std::string& path) {
+  const std::optional<FileFormat> format = FileFormatOf(path);
+  return format == FileFormat::kNpz || format == FileFormat::kSafetensors || format == FileFormat::kJson;
+}
+
+// Returns the arguments; those that no flag gives may be among the recorded values, under their names.
+absl::StatusOr<std::vector<Literal>> ArgumentsOrRecorded(const DiffFlags& flags, const LoadedModule& loaded,
+                                                         Archive& recorded) {
+  const auto parameters = loaded.module->entry()->parameters();
+  if (!flags.inputs.files.empty() || flags.inputs.made_up) return Arguments(flags.inputs, loaded);
+  std::vector<Literal> arguments;
+  for (const Instruction* parameter : parameters) {
+    absl::StatusOr<Literal> value = recorded.Read(std::string(parameter->name()), parameter->shape());
+    if (!value.ok()) return Arguments(flags.inputs, loaded);
+    arguments.push_back(*std::move(value));
+  }
+  return arguments;
+}
+
+void DiffWithRecorded(const DiffFlags& flags, FileResult& result) {
+  const std::string &file = flags.common.files[0], &archive = flags.common.files[1];
+  const LoadedModule loaded = LoadOne(flags, file, result);
+  if (loaded.module == nullptr) return;
+  const absl::StatusOr<std::unique_ptr<Archive>> recorded = Archive::Open(archive);
+  if (!result.Accept(recorded.status(), archive)) return;
+  const absl::StatusOr<std::vector<Literal>> arguments = ArgumentsOrRecorded(flags, loaded, **recorded);
+  if (!result.Accept(arguments.status(), file)) return;
+  const absl::StatusOr<debug::RecordedDiffResult> diff =
+      debug::DiffRecorded(loaded.checked.front(), **recorded, *arguments, flags.diff);
+  if (!result.Accept(diff.status(), file)) return;
+  result.text = ToText(*diff, SideNamesOf(file, archive));
+  result.extra["diff"] = ToJson(*diff);
+  if (diff->compared == 0)
+    result.Fail(
+        Exit::kInvalid,
+        fmt::format("hlo-run: error: no array of '{}' has the name and shape of an instruction", archive));
+  if (diff->differing > 0) result.exit = std::max(result.exit, Exit::kFailed);
+}
+
+absl::StatusOr<debug::LoadedDump> LoadDumpFile(const DiffFlags& flags, const std::string& file) {
+  FileResult result;
+  const LoadedModule loaded = LoadOne(flags, file, result);
+  if (loaded.module == nullptr) return absl::InvalidArgumentError(result.diagnostics);
+  HLO_ASSIGN_OR_RETURN(std::vector<Literal> arguments, Arguments(flags.inputs, loaded));
+  return debug::LoadedDump{loaded.checked.front(), std::string(loaded.source->content()),
+                           std::move(arguments)};
+}
+
+std::string PassOf(const std::string& file) { return ParseDumpName(file).pass; }
+
+std::string ToText(const debug::PassDiff& diff) {
+  std::string text;
+  for (const debug::PassChange& change : diff.changes) {
+    text += fmt::format("{}: the numbers change from {}\n  to {}\n", diff.module, PassOf(change.before),
+                        PassOf(change.after));
+    text += ToText(change.diff, {"before", "after"});
+  }
+  for (const std::string& skipped : diff.skipped) text += fmt::format("skipped: {}\n", skipped);
+  if (diff.changes.empty())
+    text += fmt::format("{}: {} changes of the module change no result\n", diff.module, diff.compared);
+  return text;
+}
+
+Json ToJson(const debug::PassDiff& diff) {
+  Json changes = Json::array();
+  for (const debug::PassChange& change : diff.changes)
+    changes.push_back({{"before", change.before}, {"after", change.after}, {"diff", ToJson(change.diff)}});
+  return {{"module", diff.module},
+          {"compared", diff.compared},
+          {"unchanged", diff.unchanged},
+          {"skipped", diff.skipped},
+          {"changes", std::move(changes)}};
+}
+
+void DiffDumps(const DiffFlags& flags, FileResult& result) {
+  const absl::StatusOr<std::vector<std::string>> files = SelectFiles(flags.common);
+  if (!result.Accept(files.status(), flags.common.files[0])) return;
+  const std::vector<debug::DumpSeries> all = debug::SortDumps(*files);
+  result.extra["modules"] = Json::array();
+  if (all.empty())
+    result.Fail(Exit::kInvalid, fmt::format("hlo-run: error: '{}' holds no dumps of passes, such as "
+                                            "module_0001.f.0003.fusion.after_dce.before_cse.txt",
+                                            flags.common.files[0]));
+  for (const debug::DumpSeries& series : all) {
+    const auto load = [&](const std::string& file) { return LoadDumpFile(flags, file); };
+    const absl::StatusOr<debug::PassDiff> diff = debug::DiffPasses(series, load, flags.diff);
+    if (!result.Accept(diff.status(), series.module)) return;
+    result.text += ToText(*diff);
+    result.extra["modules"].push_back(ToJson(*diff));
+    if (!diff->changes.empty()) result.exit = std::max(result.exit, Exit::kFailed);
+    if (diff->compared == 0 && !diff->skipped.empty())
+      result.exit = std::max(result.exit, Exit::kUnsupported);
+  }
+}
+
+void RunDiff(const DiffFlags& flags, FileResult& result) {
+  const std::vector<std::string>& files = flags.common.files;
+  if (files.size() == 1)
+    DiffDumps(flags, result);
+  else if (IsArchivePath(files[1]))
+    DiffWithRecorded(flags, result);
+  else
+    DiffModules(flags, result);
+}
+
+void CheckFiles(const DiffFlags& flags) {
+  std::error_code error;
+  const std::vector<std::string>& files = flags.common.files;
+  const bool is_folder = std::filesystem::is_directory(files[0], error);
+  if (files.size() != (is_folder ? 1u : 2u))
+    throw CLI::ValidationError("diff",
+                               "takes two modules, a module and an archive of values, or a folder of dumps");
+}
+
+}  // namespace
+
+void AddDiff(CLI::App& program, int& exit_status) {
+  auto flags = std::make_shared<DiffFlags>();
+  CLI::App* command = program.add_subcommand("diff",
+                                             "Show the first value in which two modules, the passes of a "
+                                             "dump, or a module and recorded values differ");
+  AddCommonFlags(*command, flags->common);
+  AddInputFlags(*command, flags->inputs);
+  AddElidedFlag(*command, flags->common.elided);
+  command->add_flag("--structural", flags->structural,
+                    "Compare the instructions without running the modules");
+  AddToleranceFlag(*command, flags->diff.rule);
+  AddEngineFlag(*command, flags->diff.engine);
+  command->add_option("--top", flags->top, "With --structural, changes to list of each kind")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--max-seconds", flags->diff.evaluate.max_seconds, "Longest time of a run")
+      ->check(CLI::PositiveNumber);
+  command->footer(
+      "Instructions are aligned by name, by metadata, and by structure. The second file may be an archive of "
+      "values\n"
+      "that another system recorded (.npz, .safetensors, .json), keyed by instruction name. Of a folder of "
+      "XLA's dumps\n"
+      "(--xla_dump_to, --xla_dump_hlo_pass_re=.*), each dump is compared with the one before.\n"
+      "Exit status 1 when results differ.\n"
+      "Examples:\n"
+      "  hlo-run diff before.hlo after.hlo --random 1\n"
+      "  hlo-run diff --structural before.hlo after.hlo\n"
+      "  hlo-run diff dump/ --module jit_f --random 1\n"
+      "  hlo-run diff m.hlo recorded.npz --input args.npz");
+  command->callback([flags, &exit_status] {
+    CheckFiles(*flags);
+    exit_status = RunOnce(flags->common, [&](FileResult& result) { RunDiff(*flags, result); });
+  });
+}
+
+}  // namespace hlo::cli

@@ -1,0 +1,86 @@
+#pragma once
+// Flattens a computation for comparisons: calls and fusions are inlined, so that every value is the result of
+// one instruction of one computation, whatever a compiler has fused.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "hlo_run/check.h"
+#include "hlo_run/module.h"
+
+namespace hlo::debug {
+
+// Which calls become part of the flat computation.
+enum class Inlining : uint8_t { kNone, kAll };
+
+class FlatModule {
+ public:
+  // Flattens a computation of the module, which stays alive with the result. Calls beyond ten million
+  // instructions stay calls.
+  FlatModule(std::shared_ptr<const Module> source, const Computation& computation,
+             Inlining inlining = Inlining::kAll);
+
+  // Returns the instructions in dependency order. Tuples are forwarded to the users of their elements.
+  absl::Span<Instruction* const> instructions() const { return entry_->instructions(); }
+  const Computation& computation() const { return *entry_; }
+  // Returns the leaves of the result: the elements of a root tuple, recursively.
+  absl::Span<const Instruction* const> results() const { return results_; }
+  const std::shared_ptr<const Module>& source() const { return source_; }
+
+  // Returns the instruction of the source that an instruction here computes.
+  const Instruction& OriginalOf(const Instruction& instruction) const {
+    return *origins_[static_cast<size_t>(instruction.index())].instruction;
+  }
+  // Returns the name of the original instruction after those of its callers: `fusion.3/add.1`.
+  std::string PathOf(const Instruction& instruction) const;
+
+ private:
+  struct Frame {
+    const Instruction* caller;
+    int64_t parent;
+  };
+  struct Origin {
+    const Instruction* instruction;
+    int64_t frame;
+  };
+  using Values = absl::flat_hash_map<const Instruction*, Instruction*>;
+
+  Instruction* Inline(const Computation& computation, Values values, int64_t frame);
+  Instruction* Copy(const Instruction& instruction, const Values& values, int64_t frame);
+  int64_t FlatSize(const Computation& computation);
+  bool IsInlined(const Instruction& instruction);
+  Instruction* Add(const Instruction& instruction, std::vector<Instruction*> operands, int64_t frame);
+  std::string_view UniqueName(std::string_view wanted);
+  void AddResults(const Instruction* root);
+  void DropUnused(const Instruction* root);
+
+  std::shared_ptr<const Module> source_;
+  std::unique_ptr<Module> module_;
+  Computation* entry_;
+  Inlining inlining_;
+  std::vector<Frame> frames_;
+  std::vector<Origin> origins_;  // By index of the instruction.
+  std::vector<const Instruction*> results_;
+  absl::flat_hash_set<std::string_view> names_;
+  absl::flat_hash_map<const Computation*, int64_t> sizes_;
+};
+
+// Some values of a flat module as a module that can run.
+struct Cone {
+  CheckedModule module;
+  std::vector<const Instruction*> parameters;  // Parameter i is the value of this instruction.
+};
+// The result of a cone: a tuple of the roots, or the only root itself.
+enum class ConeResult : uint8_t { kTuple, kRoot };
+// Makes the module that computes `roots`. Instructions in `edges` become parameters, as the entry's
+// parameters do. A root that is an edge too is computed, and its users get the parameter.
+absl::StatusOr<Cone> MakeCone(const FlatModule& flat, absl::Span<const Instruction* const> roots,
+                              const absl::flat_hash_set<const Instruction*>& edges = {},
+                              ConeResult result = ConeResult::kTuple);
+
+}  // namespace hlo::debug

@@ -1,0 +1,31 @@
+#pragma once
+// Finds instructions by name, and records their values in a run.
+
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "hlo_run/check.h"
+#include "hlo_run/literal.h"
+#include "hlo_run/module.h"
+
+namespace hlo::debug {
+
+// Find a part of a module by its name, with or without `%`; instructions first in the entry computation.
+// Errors name the closest name.
+absl::StatusOr<const Instruction*> FindInstruction(const Module& module, std::string name);
+absl::StatusOr<const Computation*> FindComputation(const Module& module, std::string name);
+
+using RecordedValues = absl::flat_hash_map<const Instruction*, Literal>;
+// Returns the values that instructions of one computation have at their n-th execution. The fast engine
+// computes those of the entry computation, the reference those of others.
+absl::StatusOr<RecordedValues> RecordValues(const CheckedModule& module,
+                                            absl::Span<const Instruction* const> instructions,
+                                            std::vector<Literal> arguments, int64_t execution = 1);
+
+// Parses and checks the text of an extracted part.
+absl::StatusOr<CheckedModule> CheckedText(const std::string& text);
+
+}  // namespace hlo::debug

@@ -1,0 +1,227 @@
+// Tests `hlo-run diff`.
+
+#include "cli_fixture.h"
+#include "nlohmann/json.hpp"
+
+namespace hlo::cli_test {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr char kBefore[] = R"(HloModule m
+ENTRY e {
+  x = f32[4] parameter(0)
+  y = f32[4] parameter(1)
+  sum = f32[4] add(x, y)
+  square = f32[4] multiply(sum, sum)
+  root = f32[4] sqrt(square)
+  ROOT r = f32[4] subtract(root, y)
+}
+)";
+// The same after a pass that has fused and renamed, and writes a wrong sign.
+constexpr char kFused[] = R"(HloModule m
+fused {
+  p = f32[4] parameter(0)
+  q = f32[4] parameter(1)
+  a = f32[4] add(q, p)
+  b = f32[4] multiply(a, a)
+  ROOT c = f32[4] sqrt(b)
+}
+ENTRY e {
+  x = f32[4] parameter(0)
+  y = f32[4] parameter(1)
+  f = f32[4] fusion(x, y), kind=kLoop, calls=fused
+  ROOT d = f32[4] add(f, y)
+}
+)";
+constexpr char kInputs[] = " --input 'f32[4]{1,2,3,4}' --input 'f32[4]{1,1,2,2}'";
+
+TEST_F(Cli, DiffFindsTheInstructionOfAFusedAndRenamedModule) {
+  const std::string files = Write("before.hlo", kBefore) + " " + Write("after.hlo", kFused);
+  const Outcome text = Run("diff " + files + kInputs);
+  EXPECT_EQ(text.status, 1) << text.err;
+  EXPECT_HAS(text.out, "the first difference is r and d (aligned by result)");
+  EXPECT_HAS(text.out, "from equal operands both compute different values");
+  const Json diff = Json::parse(Run("diff --format=json " + files + kInputs).out)["diff"];
+  EXPECT_EQ(diff["first"]["value"]["a_value"], "f32[4] {1, 2, 3, 4}");
+  EXPECT_EQ(diff["first"]["value"]["b_value"], "f32[4] {3, 4, 7, 8}");
+  ASSERT_EQ(diff["first"]["operands"].size(), 2u);
+  EXPECT_EQ(diff["first"]["operands"][0]["a"], "y");
+  EXPECT_EQ(diff["first"]["operands"][1]["a"], "root");
+  EXPECT_EQ(diff["first"]["operands"][1]["b"], "f/c");
+}
+
+TEST_F(Cli, EqualModulesHaveNoDifference) {
+  const std::string file = Write("before.hlo", kBefore);
+  std::string renamed = kFused;
+  renamed.replace(renamed.find("d = f32[4] add(f, y)"), 20, "d = f32[4] subtract(f, y)");
+  const Outcome same = Run("diff " + file + " " + Write("after.hlo", renamed) + " --random 1");
+  EXPECT_EQ(same.status, 0) << same.err;
+  EXPECT_HAS(same.out, "the results agree");
+}
+
+// Partial sums of a reordered sum have the same names but other operands.
+TEST_F(Cli, AReorderedSumIsNoDifferenceOfItsPartialSums) {
+  constexpr char kLeft[] = R"(HloModule m
+ENTRY e {
+  a = f32[2] parameter(0)
+  b = f32[2] parameter(1)
+  c = f32[2] parameter(2)
+  s = f32[2] add(a, b)
+  t = f32[2] add(s, c)
+  ROOT r = f32[2] exponential(t)
+}
+)";
+  constexpr char kRight[] = R"(HloModule m
+ENTRY e {
+  a = f32[2] parameter(0)
+  b = f32[2] parameter(1)
+  c = f32[2] parameter(2)
+  s = f32[2] add(b, c)
+  t = f32[2] add(a, s)
+  ROOT r = f32[2] cosine(t)
+}
+)";
+  const Outcome diff =
+      Run("diff --format=json " + Write("l.hlo", kLeft) + " " + Write("r.hlo", kRight) + " --random 3");
+  EXPECT_EQ(diff.status, 1) << diff.err;
+  const Json first = Json::parse(diff.out)["diff"]["first"];
+  EXPECT_EQ(first["value"]["a"], "r");
+  EXPECT_EQ(first["confirmed"], true);
+}
+
+// 1e4 + 1 - 1e4 and its like: the operands agree, and both compute the same from the same values.
+TEST_F(Cli, ErrorsThatGrowByCancellationAreNotTakenForABug) {
+  constexpr char kText[] = R"(HloModule m
+ENTRY e {
+  x = f32[2] parameter(0)
+  c = f32[] constant(%s)
+  k = f32[2] broadcast(c), dimensions={}
+  y = f32[2] add(x, k)
+  big = f32[] constant(10000)
+  bigs = f32[2] broadcast(big), dimensions={}
+  z = f32[2] subtract(y, bigs)
+  million = f32[] constant(1000000)
+  millions = f32[2] broadcast(million), dimensions={}
+  ROOT r = f32[2] multiply(z, millions)
+}
+)";
+  std::string a = kText, b = kText;
+  a.replace(a.find("%s"), 2, "10000.5");
+  b.replace(b.find("%s"), 2, "10000.501");
+  const Outcome diff =
+      Run("diff --format=json " + Write("a.hlo", a) + " " + Write("b.hlo", b) + " --input 'f32[2]{0,0}'");
+  EXPECT_EQ(diff.status, 1) << diff.err;
+  const Json first = Json::parse(diff.out)["diff"]["first"];
+  EXPECT_EQ(first["value"]["a"], "z");
+  EXPECT_EQ(first["confirmed"], false);
+}
+
+// Nothing but the place of the instruction tells that the subtraction replaces the addition.
+TEST_F(Cli, DiffFindsAChangedOpcode) {
+  std::string after = kBefore;
+  after.replace(after.find("sum = f32[4] add(x, y)"), 22, "new = f32[4] subtract(x, y)");
+  after.replace(after.find("multiply(sum, sum)"), 18, "multiply(new, new)");
+  const Outcome diff =
+      Run("diff --format=json " + Write("a.hlo", kBefore) + " " + Write("b.hlo", after) + kInputs);
+  EXPECT_EQ(diff.status, 1) << diff.err;
+  const Json first = Json::parse(diff.out)["diff"]["first"];
+  EXPECT_EQ(first["value"]["a"], "sum");
+  EXPECT_EQ(first["value"]["b"], "new");
+}
+
+TEST_F(Cli, DiffDescendsIntoTheIterationOfALoop) {
+  constexpr char kLoop[] = R"(HloModule m
+body {
+  s = (s32[], f32[2]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  v = f32[2] get-tuple-element(s), index=1
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  limit = s32[] constant(%s)
+  late = pred[] compare(i, limit), direction=GE
+  lates = pred[2] broadcast(late), dimensions={}
+  up = f32[2] add(v, v)
+  down = f32[2] negate(v)
+  w = f32[2] select(lates, down, up)
+  ROOT t = (s32[], f32[2]) tuple(next, w)
+}
+condition {
+  s = (s32[], f32[2]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(6)
+  ROOT l = pred[] compare(i, n), direction=LT
+}
+ENTRY e {
+  x = f32[2] parameter(0)
+  zero = s32[] constant(0)
+  init = (s32[], f32[2]) tuple(zero, x)
+  ROOT w = (s32[], f32[2]) while(init), condition=condition, body=body
+}
+)";
+  std::string a = kLoop, b = kLoop;
+  a.replace(a.find("%s"), 2, "5");
+  b.replace(b.find("%s"), 2, "3");
+  const Outcome diff =
+      Run("diff --format=json " + Write("a.hlo", a) + " " + Write("b.hlo", b) + " --input 'f32[2]{1,2}'");
+  EXPECT_EQ(diff.status, 1) << diff.err;
+  const Json first = Json::parse(diff.out)["diff"]["first"];
+  // The fourth iteration has i = 3. The limits differ in all of them, but no result depends on that before.
+  EXPECT_EQ(first["inside"], Json({"iteration 4 of w"}));
+  EXPECT_EQ(first["value"]["a"], "limit");
+}
+
+TEST_F(Cli, DiffNamesThePassOfADumpThatChangesTheNumbers) {
+  const Outcome text = Run(std::string("diff ") + HLO_RUN_DUMPS + " --random 1");
+  EXPECT_EQ(text.status, 1) << text.err;
+  EXPECT_HAS(
+      text.out,
+      "module_0001.jit_f: the numbers change from 0021.dot-library-passes.after_dot-library-rewriter.before_"
+      "pipeline-end\n  to 0024.HLO_passes_after_layout_assignment.after_fusion.before_fusion-wrapper\n");
+  EXPECT_HAS(text.out, "in iteration 1 of while.5");
+  const Json json = Json::parse(Run(std::string("diff --format=json ") + HLO_RUN_DUMPS + " --random 1").out);
+  ASSERT_EQ(json["modules"][0]["changes"].size(), 1u);
+  EXPECT_EQ(json["modules"][0]["compared"], 5);
+  const Json first = json["modules"][0]["changes"][0]["diff"]["first"];
+  EXPECT_EQ(first["value"]["a_text"], "%constant.8 = f32[] constant(0.5)");
+  EXPECT_EQ(first["value"]["b_text"], "%constant.2 = f32[] constant(0.25)");
+}
+
+TEST_F(Cli, DiffComparesWithRecordedValues) {
+  const std::string file = Write("before.hlo", kBefore);
+  const std::string recorded = Write("recorded.json", R"({"sum": [2, 3, 5, 6], "square": [4, 9, 20, 36],
+    "root": [2, 3, 4.472136, 6], "%r": [1, 2, 2.472136, 4], "other": [1]})");
+  const Outcome diff = Run("diff --format=json " + file + " " + recorded + kInputs);
+  EXPECT_EQ(diff.status, 1) << diff.err;
+  const Json json = Json::parse(diff.out)["diff"];
+  EXPECT_EQ(json["compared"], 4);
+  EXPECT_EQ(json["unknown_keys"], 1);
+  EXPECT_EQ(json["differing"], 3);
+  EXPECT_EQ(json["first"]["value"]["a"], "square");
+  EXPECT_EQ(json["first"]["confirmed"], true);
+  EXPECT_EQ(json["first"]["operands"][0]["a"], "sum");
+}
+
+TEST_F(Cli, DiffComparesStructuresWithoutRunning) {
+  const std::string files = Write("before.hlo", kBefore) + " " + Write("after.hlo", kFused);
+  const Outcome diff = Run("diff --structural --format=json " + files);
+  EXPECT_EQ(diff.status, 1) << diff.err;
+  const Json json = Json::parse(diff.out)["diff"];
+  ASSERT_EQ(json["changed"].size(), 1u);
+  EXPECT_EQ(json["changed"][0]["a"], "r");
+  EXPECT_EQ(json["changed"][0]["b"], "d");
+  EXPECT_EQ(json["same"], 5);
+  EXPECT_EQ(Run("diff --structural " + Path("before.hlo") + " " + Path("before.hlo")).out,
+            "all 6 instructions are equal\n");
+}
+
+TEST_F(Cli, DiffRefusesModulesWithOtherInputs) {
+  const Outcome diff = Run("diff " + Write("a.hlo", kBefore) + " " +
+                           Write("b.hlo", "ENTRY e {\n  ROOT x = f32[3] parameter(0)\n}\n") + " --random 1");
+  EXPECT_EQ(diff.status, 2);
+  EXPECT_HAS(diff.err, "the modules cannot run on the same inputs: one has 2 parameters, the other 1");
+  EXPECT_EQ(Run("diff " + Path("a.hlo")).status, 2);
+}
+
+}  // namespace
+}  // namespace hlo::cli_test
