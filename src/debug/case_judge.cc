@@ -1,0 +1,185 @@
+#include "debug/case_judge.h"
+
+#include <cmath>
+#include <mutex>
+
+#include "absl/strings/match.h"
+#include "base/status.h"
+#include "debug/process.h"
+#include "debug/statistics.h"
+#include "fmt/format.h"
+
+namespace hlo::debug {
+namespace {
+
+absl::StatusOr<Literal> RunCase(const TestCase& test, const JudgeOptions& options) {
+  EvaluateOptions evaluate;
+  evaluate.max_seconds = options.max_seconds;
+  return Execute(test.module, test.inputs, options.engine, evaluate);
+}
+
+// Writes the case to a folder, and replaces the placeholders of the command by its files.
+absl::StatusOr<std::string> CommandFor(const std::string& command, const TestCase& test,
+                                       const TemporaryFolder& folder) {
+  HLO_RETURN_IF_ERROR(WriteText(folder.File("module.hlo"), test.text));
+  if (absl::StrContains(command, "{inputs}"))
+    HLO_RETURN_IF_ERROR(WriteValues(folder.File("inputs.npz"), test.inputs));
+  return FillPlaceholders(command, {{"{}", folder.File("module.hlo")},
+                                    {"{hlo}", folder.File("module.hlo")},
+                                    {"{inputs}", folder.File("inputs.npz")},
+                                    {"{outputs}", folder.File("outputs.npz")}});
+}
+
+bool HasPlaceholder(const std::string& command) {
+  return absl::StrContains(command, "{}") || absl::StrContains(command, "{hlo}");
+}
+
+class CommandJudge : public CaseJudge {
+ public:
+  CommandJudge(std::string command, const JudgeOptions& options)
+      : command_(std::move(command)), options_(options) {}
+  bool Accepts(const TestCase& test) const override {
+    const absl::StatusOr<TemporaryFolder> folder = TemporaryFolder::Make();
+    if (!folder.ok()) return false;
+    const absl::StatusOr<std::string> command = CommandFor(command_, test, *folder);
+    if (!command.ok()) return false;
+    const absl::StatusOr<CommandOutcome> outcome = RunCommand(*command, options_.max_seconds);
+    return outcome.ok() && outcome->ok();
+  }
+  std::string description() const override { return "--judge " + command_; }
+
+ private:
+  std::string command_;
+  JudgeOptions options_;
+};
+
+class NanJudge : public CaseJudge {
+ public:
+  explicit NanJudge(const JudgeOptions& options) : options_(options) {}
+  bool Accepts(const TestCase& test) const override {
+    const absl::StatusOr<Literal> result = RunCase(test, options_);
+    if (!result.ok()) return false;
+    for (const LiteralLeaf& leaf : ArrayLeaves(*result)) {
+      if (Statistics(*leaf.value).nan > 0) return true;
+    }
+    return false;
+  }
+  std::string description() const override { return "--judge-nan"; }
+
+ private:
+  JudgeOptions options_;
+};
+
+// Returns the leaves of the root by their instructions: the operands of a tuple, or the root itself.
+std::vector<const Instruction*> RootLeaves(const Module& module) {
+  const Instruction* root = module.entry()->root();
+  if (root->opcode() != Opcode::kTuple) return {root};
+  return {root->operands().begin(), root->operands().end()};
+}
+
+class RecordedJudge : public CaseJudge {
+ public:
+  RecordedJudge(std::string path, std::unique_ptr<Archive> archive, const CheckedModule& original,
+                const JudgeOptions& options)
+      : path_(std::move(path)), archive_(std::move(archive)), options_(options) {
+    const std::vector<const Instruction*> leaves = RootLeaves(original.module());
+    for (size_t i = 0; i < leaves.size(); ++i)
+      keys_.emplace(std::string(leaves[i]->name()), fmt::format("{}", i));
+    for (const std::string& key : archive_->keys()) keys_[key.starts_with('%') ? key.substr(1) : key] = key;
+  }
+
+  bool Accepts(const TestCase& test) const override {
+    const absl::StatusOr<Literal> result = RunCase(test, options_);
+    if (!result.ok()) return false;
+    const std::vector<const Instruction*> leaves = RootLeaves(test.module.module());
+    const bool is_tuple = test.module.module().entry()->root()->opcode() == Opcode::kTuple;
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      const Literal& got = is_tuple ? result->elements()[i] : *result;
+      const std::optional<Literal> want = Recorded(*leaves[i]);
+      if (want && CompareValues(*want, got, {.rule = options_.rule})) return true;
+    }
+    return false;
+  }
+  std::optional<Literal> Expected(const TestCase& test) const override {
+    const std::vector<const Instruction*> leaves = RootLeaves(test.module.module());
+    return leaves.size() == 1 ? Recorded(*leaves.front()) : std::nullopt;
+  }
+  bool needs_values() const override { return true; }
+  std::string description() const override { return "--judge-diff " + path_; }
+
+ private:
+  std::optional<Literal> Recorded(const Instruction& leaf) const {
+    const auto key = keys_.find(std::string(leaf.name()));
+    if (key == keys_.end() || !leaf.shape().IsArray()) return std::nullopt;
+    const std::lock_guard lock(mutex_);
+    absl::StatusOr<Literal> value = archive_->Read(key->second, leaf.shape());
+    return value.ok() ? std::optional<Literal>(*std::move(value)) : std::nullopt;
+  }
+
+  std::string path_;
+  std::unique_ptr<Archive> archive_;
+  JudgeOptions options_;
+  absl::flat_hash_map<std::string, std::string> keys_;  // By name of the instruction.
+  mutable std::mutex mutex_;
+};
+
+class AgainstJudge : public CaseJudge {
+ public:
+  AgainstJudge(std::string command, const JudgeOptions& options)
+      : command_(std::move(command)), options_(options) {}
+  bool Accepts(const TestCase& test) const override {
+    const std::optional<Literal> want = Expected(test);
+    if (!want) return false;
+    const absl::StatusOr<Literal> got = RunCase(test, options_);
+    return got.ok() && CompareValues(*want, *got, {.rule = options_.rule}).has_value();
+  }
+  std::optional<Literal> Expected(const TestCase& test) const override {
+    const absl::StatusOr<TemporaryFolder> folder = TemporaryFolder::Make();
+    if (!folder.ok()) return std::nullopt;
+    const absl::StatusOr<std::string> command = CommandFor(command_, test, *folder);
+    if (!command.ok()) return std::nullopt;
+    const absl::StatusOr<CommandOutcome> outcome = RunCommand(*command, options_.max_seconds);
+    if (!outcome.ok() || !outcome->ok()) return std::nullopt;
+    absl::StatusOr<Literal> value =
+        ReadValue(folder->File("outputs.npz"), test.module.module().entry()->root()->shape());
+    return value.ok() ? std::optional<Literal>(*std::move(value)) : std::nullopt;
+  }
+  std::string description() const override { return "--judge-against " + command_; }
+
+ private:
+  std::string command_;
+  JudgeOptions options_;
+};
+
+}  // namespace
+
+std::optional<Literal> CaseJudge::Expected(const TestCase& test) const {
+  absl::StatusOr<Literal> value = RunCase(test, {.engine = Engine::kReference});
+  return value.ok() ? std::optional<Literal>(*std::move(value)) : std::nullopt;
+}
+
+absl::StatusOr<std::unique_ptr<CaseJudge>> MakeCommandJudge(const std::string& command,
+                                                            const JudgeOptions& options) {
+  if (!HasPlaceholder(command)) return absl::InvalidArgumentError("the command has no {} for the module");
+  return std::make_unique<CommandJudge>(command, options);
+}
+
+std::unique_ptr<CaseJudge> MakeNanJudge(const JudgeOptions& options) {
+  return std::make_unique<NanJudge>(options);
+}
+
+absl::StatusOr<std::unique_ptr<CaseJudge>> MakeRecordedJudge(const std::string& archive,
+                                                             const CheckedModule& original,
+                                                             const JudgeOptions& options) {
+  HLO_ASSIGN_OR_RETURN(std::unique_ptr<Archive> recorded, Archive::Open(archive));
+  return std::make_unique<RecordedJudge>(archive, std::move(recorded), original, options);
+}
+
+absl::StatusOr<std::unique_ptr<CaseJudge>> MakeAgainstJudge(const std::string& command,
+                                                            const JudgeOptions& options) {
+  if (!HasPlaceholder(command) || !absl::StrContains(command, "{outputs}"))
+    return absl::InvalidArgumentError("the command needs {hlo} and {outputs}");
+  return std::make_unique<AgainstJudge>(command, options);
+}
+
+}  // namespace hlo::debug

@@ -1,0 +1,48 @@
+#pragma once
+// Decides whether a smaller case still shows what a user looks for.
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "debug/diff.h"
+#include "debug/test_case.h"
+
+namespace hlo::debug {
+
+class CaseJudge {
+ public:
+  virtual ~CaseJudge() = default;
+  // Returns whether the case still shows it; called from several threads. A case that cannot be judged does
+  // not.
+  virtual bool Accepts(const TestCase& test) const = 0;
+  // Returns the expected results of the accepted case, for the golden folder; nullopt if there are none.
+  virtual std::optional<Literal> Expected(const TestCase& test) const;
+  // True if the judge knows the right values for the original inputs alone: then no instruction may change
+  // its value.
+  virtual bool needs_values() const { return false; }
+  // Identifies the judge, to resume only with the same one.
+  virtual std::string description() const = 0;
+};
+
+struct JudgeOptions {
+  double max_seconds = 60;  // For one case.
+  std::optional<CompareRule> rule;
+  Engine engine = Engine::kFast;
+};
+// The command's exit status 0 means yes. `{}` and `{hlo}` are the module, `{inputs}` is an archive of its
+// inputs.
+absl::StatusOr<std::unique_ptr<CaseJudge>> MakeCommandJudge(const std::string& command,
+                                                            const JudgeOptions& options);
+// Accepts cases whose result has a NaN.
+std::unique_ptr<CaseJudge> MakeNanJudge(const JudgeOptions& options);
+// Accepts cases with a result that differs from the recorded one. Keys are names of instructions or, for the
+// original module's results, their positions.
+absl::StatusOr<std::unique_ptr<CaseJudge>> MakeRecordedJudge(const std::string& archive,
+                                                             const CheckedModule& original,
+                                                             const JudgeOptions& options);
+// Accepts cases for which the command writes other results to `{outputs}` than this program computes.
+absl::StatusOr<std::unique_ptr<CaseJudge>> MakeAgainstJudge(const std::string& command,
+                                                            const JudgeOptions& options);
+
+}  // namespace hlo::debug

@@ -1,0 +1,31 @@
+#pragma once
+// Makes a module and its inputs as small as a judge allows.
+
+#include <functional>
+#include <string>
+
+#include "debug/case_judge.h"
+#include "debug/test_case.h"
+
+namespace hlo::debug {
+
+struct MinimizeOptions {
+  int jobs = 0;  // Candidates that are judged at the same time; 0 means one per core.
+  std::string
+      folder;  // Keeps the smallest case and the progress; a later call with the same judge continues.
+  double max_seconds = 0;  // Stops after this time with what there is; 0 means no limit.
+  std::function<void(const std::string&)> report;  // Told of each smaller case.
+};
+
+struct MinimizeResult {
+  SharedCase test;
+  CaseSize before;
+  int64_t judged = 0, accepted = 0;
+  bool is_resumed = false, is_finished = true;
+};
+
+// Fails if the judge does not accept the given case.
+absl::StatusOr<MinimizeResult> Minimize(const SharedCase& original, const CaseJudge& judge,
+                                        const MinimizeOptions& options = {});
+
+}  // namespace hlo::debug

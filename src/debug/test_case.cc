@@ -1,0 +1,129 @@
+#include "debug/test_case.h"
+
+#include <filesystem>
+
+#include "absl/hash/hash.h"
+#include "base/status.h"
+#include "debug/process.h"
+#include "hlo_run/compare.h"
+#include "hlo_run/io.h"
+#include "hlo_run/parse.h"
+#include "hlo_run/print.h"
+#include "nlohmann/json.hpp"
+
+namespace hlo::debug {
+namespace {
+
+std::shared_ptr<Module> ParseText(const std::string& text, Diagnostics& diagnostics) {
+  return Parse(std::make_shared<const SourceText>("candidate.hlo", text), diagnostics,
+               {.infer_shape = InferMissingShape});
+}
+
+// Keeps what the root of a computation depends on, its parameters and side effects.
+void DropUnused(Computation& computation) {
+  absl::flat_hash_set<const Instruction*> used;
+  std::vector<const Instruction*> work = {computation.root()};
+  for (const Instruction* i : computation.instructions()) {
+    if (i->opcode() == Opcode::kParameter || Info(i->opcode()).has(kSideEffect)) work.push_back(i);
+  }
+  while (!work.empty()) {
+    const Instruction* instruction = work.back();
+    work.pop_back();
+    if (!used.insert(instruction).second) continue;
+    work.insert(work.end(), instruction->operands().begin(), instruction->operands().end());
+    const auto before = instruction->Get<attr::control_predecessors>();
+    work.insert(work.end(), before.begin(), before.end());
+  }
+  std::vector<Instruction*> kept;
+  for (Instruction* i : computation.instructions()) {
+    if (used.contains(i)) kept.push_back(i);
+  }
+  InstructionEditor::SetInstructions(computation, std::move(kept));
+}
+
+int64_t ElementCount(const Literal& value) {
+  int64_t count = 0;
+  for (const LiteralLeaf& leaf : ArrayLeaves(value)) count += leaf.value->element_count();
+  return count;
+}
+
+}  // namespace
+
+absl::StatusOr<SharedCase> MakeTestCase(std::string text, std::vector<Literal> inputs) {
+  Diagnostics diagnostics;
+  std::shared_ptr<Module> module = ParseText(text, diagnostics);
+  if (module == nullptr) return absl::InvalidArgumentError("the candidate does not parse");
+  const auto parameters = module->entry()->parameters();
+  if (parameters.size() != inputs.size()) return absl::InvalidArgumentError("the inputs are too few or many");
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!Compatible(parameters[i]->shape(), inputs[i].shape()))
+      return absl::InvalidArgumentError("an input does not fit its parameter");
+  }
+  HLO_ASSIGN_OR_RETURN(CheckedModule checked, Check(module, diagnostics));
+  return std::make_shared<const TestCase>(TestCase{std::move(checked), std::move(text), std::move(inputs)});
+}
+
+absl::StatusOr<SharedCase> MakeTestCase(const FlatModule& flat, absl::Span<const Instruction* const> roots,
+                                        const absl::flat_hash_map<const Instruction*, Literal>& values) {
+  absl::flat_hash_set<const Instruction*> edges;
+  for (const auto& [instruction, value] : values) edges.insert(instruction);
+  const ConeResult result = roots.size() == 1 ? ConeResult::kRoot : ConeResult::kTuple;
+  HLO_ASSIGN_OR_RETURN(const Cone cone, MakeCone(flat, roots, edges, result));
+  std::vector<Literal> inputs;
+  for (const Instruction* parameter : cone.parameters) inputs.push_back(values.at(parameter));
+  PrintOptions print;
+  print.own_order = true;
+  return MakeTestCase(Print(cone.module.module(), print), std::move(inputs));
+}
+
+std::shared_ptr<Module> CopyModule(const TestCase& test) {
+  Diagnostics diagnostics;
+  return ParseText(test.text, diagnostics);
+}
+
+absl::StatusOr<SharedCase> MakeTestCase(std::shared_ptr<Module> changed, const std::vector<Literal>& inputs) {
+  for (Computation* computation : changed->computations()) DropUnused(*computation);
+  const FlatModule flat(changed, *changed->entry(), Inlining::kNone);
+  absl::flat_hash_map<const Instruction*, Literal> values;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    values[flat.computation().parameter(static_cast<int64_t>(i))] = inputs[i];
+  const Instruction* root = flat.computation().root();
+  return MakeTestCase(flat, {&root, 1}, values);
+}
+
+CaseSize SizeOf(const TestCase& test) {
+  CaseSize size;
+  size.instructions = test.module.module().instruction_count();
+  for (const Literal& input : test.inputs) size.elements += ElementCount(input);
+  size.text = static_cast<int64_t>(test.text.size());
+  return size;
+}
+
+uint64_t HashOf(const TestCase& test) {
+  // absl's hash differs from run to run, and progress is kept across runs: FNV-1a.
+  uint64_t hash = 14695981039346656037u;
+  const auto add = [&](const void* data, size_t count) {
+    for (size_t i = 0; i < count; ++i)
+      hash = (hash ^ static_cast<const unsigned char*>(data)[i]) * 1099511628211u;
+  };
+  add(test.text.data(), test.text.size());
+  for (const Literal& input : test.inputs) {
+    for (const LiteralLeaf& leaf : ArrayLeaves(input))
+      add(leaf.value->data(), static_cast<size_t>(leaf.value->byte_count()));
+  }
+  return hash;
+}
+
+absl::Status WriteCase(const std::string& folder, const TestCase& test, const Literal* outputs,
+                       const std::string& description) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  HLO_RETURN_IF_ERROR(WriteText(folder + "/module.hlo", test.text));
+  if (!test.inputs.empty()) HLO_RETURN_IF_ERROR(WriteValues(folder + "/inputs.npz", test.inputs));
+  if (outputs != nullptr) HLO_RETURN_IF_ERROR(WriteValue(folder + "/outputs.npz", *outputs));
+  const nlohmann::ordered_json json = {{"description", description},
+                                       {"rule", {{"kind", "close"}, {"abs", 1e-4}, {"rel", 1e-4}}}};
+  return WriteText(folder + "/case.json", json.dump(2) + "\n");
+}
+
+}  // namespace hlo::debug

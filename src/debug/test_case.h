@@ -1,0 +1,47 @@
+#pragma once
+// A module with its inputs, as the minimiser changes and judges them.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "debug/flat_module.h"
+#include "hlo_run/check.h"
+#include "hlo_run/execute.h"
+#include "hlo_run/literal.h"
+
+namespace hlo::debug {
+
+struct TestCase {
+  CheckedModule module;
+  std::string text;
+  std::vector<Literal> inputs;
+};
+using SharedCase = std::shared_ptr<const TestCase>;
+
+// Parses and checks a text. The inputs must fit its parameters.
+absl::StatusOr<SharedCase> MakeTestCase(std::string text, std::vector<Literal> inputs);
+// Returns the case of some values of a flat module, whose edges become parameters with these values.
+absl::StatusOr<SharedCase> MakeTestCase(const FlatModule& flat, absl::Span<const Instruction* const> roots,
+                                        const absl::flat_hash_map<const Instruction*, Literal>& values);
+// Parses the text again, for changes in place.
+std::shared_ptr<Module> CopyModule(const TestCase& test);
+// Returns the case of a module that was changed in place: without instructions that became unused.
+absl::StatusOr<SharedCase> MakeTestCase(std::shared_ptr<Module> changed, const std::vector<Literal>& inputs);
+
+// What the minimiser makes small: instructions first, then elements of inputs, then text.
+struct CaseSize {
+  int64_t instructions = 0, elements = 0, text = 0;
+  auto operator<=>(const CaseSize&) const = default;
+};
+CaseSize SizeOf(const TestCase& test);
+// A hash of the text and the inputs.
+uint64_t HashOf(const TestCase& test);
+
+// Writes a golden folder: module.hlo, inputs.npz, outputs.npz and case.json. `outputs` may be missing.
+absl::Status WriteCase(const std::string& folder, const TestCase& test, const Literal* outputs,
+                       const std::string& description);
+
+}  // namespace hlo::debug

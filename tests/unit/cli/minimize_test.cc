@@ -1,0 +1,129 @@
+// Tests `hlo-run minimize` and `hlo-run slice`.
+
+#include "cli_fixture.h"
+#include "nlohmann/json.hpp"
+
+namespace hlo::cli_test {
+namespace {
+
+using Json = nlohmann::json;
+
+// log(0) gives -inf, and -inf - -inf a NaN, within a fusion, after a loop, among other results.
+constexpr char kNan[] = R"(HloModule m
+body {
+  s = (s32[], f32[8,16]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  v = f32[8,16] get-tuple-element(s), index=1
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  half = f32[] constant(0)
+  halves = f32[8,16] broadcast(half), dimensions={}
+  w = f32[8,16] multiply(v, halves)
+  ROOT t = (s32[], f32[8,16]) tuple(next, w)
+}
+condition {
+  s = (s32[], f32[8,16]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(9)
+  ROOT l = pred[] compare(i, n), direction=LT
+}
+fused {
+  p = f32[8,16] parameter(0)
+  l = f32[8,16] log(p)
+  ROOT d = f32[8,16] subtract(l, l)
+}
+ENTRY e {
+  x = f32[8,16] parameter(0)
+  y = f32[8,16] parameter(1)
+  a = f32[8,16] add(x, y)
+  zero = s32[] constant(0)
+  init = (s32[], f32[8,16]) tuple(zero, a)
+  loop = (s32[], f32[8,16]) while(init), condition=condition, body=body
+  z = f32[8,16] get-tuple-element(loop), index=1
+  f = f32[8,16] fusion(z), kind=kLoop, calls=fused
+  g = f32[8,16] tanh(f)
+  h = f32[8,16] cosine(y)
+  ROOT r = (f32[8,16], f32[8,16]) tuple(g, h)
+}
+)";
+
+TEST_F(Cli, MinimizeKeepsTheInstructionsThatMakeANan) {
+  const Outcome outcome = Run("minimize --format=json --judge-nan " + Write("m.hlo", kNan) +
+                              " --random 1 -j 2 -o " + Path("small"));
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const Json json = Json::parse(outcome.out);
+  // The difference of an infinite input and itself, of one element: the logarithm's value is recorded.
+  EXPECT_EQ(json["instructions"][1], 2) << json["text"];
+  EXPECT_EQ(json["elements"][1], 1) << json["text"];
+  EXPECT_EQ(json["finished"], true);
+  const std::string text = ReadFile(Path("small/module.hlo"));
+  EXPECT_HAS(text, "subtract(");
+  EXPECT_EQ(Run("check " + Path("small")).status, 0);
+  EXPECT_HAS(Run(Path("small/module.hlo") + " --input " + Path("small/inputs.npz")).out, "nan");
+}
+
+TEST_F(Cli, MinimizeAsksACommandAndResumes) {
+  const std::string file = Write("m.hlo", kNan);
+  const std::string judge =
+      " --judge 'grep -q cosine {} && echo x >>" + Path("calls") + "' --random 1 -j 1 -o " + Path("small");
+  ASSERT_EQ(Run("minimize " + file + judge).status, 0);
+  const std::string text = ReadFile(Path("small/module.hlo"));
+  EXPECT_HAS(text, "cosine(");
+  EXPECT_EQ(text.find("while"), std::string::npos);
+  EXPECT_EQ(text.find("tanh"), std::string::npos);
+  // The second run continues with the result and asks about nothing that was refused.
+  const Outcome again = Run("minimize --format=json " + file + judge);
+  ASSERT_EQ(again.status, 0) << again.err;
+  const Json json = Json::parse(again.out);
+  EXPECT_EQ(json["resumed"], true);
+  EXPECT_EQ(ReadFile(Path("small/module.hlo")), text);
+  // Another judge does not continue it.
+  const Outcome other = Run("minimize " + file + " --judge 'true {}' --random 1 -o " + Path("small"));
+  EXPECT_EQ(other.status, 2);
+  EXPECT_HAS(other.err, "holds the progress of another module or judge");
+}
+
+TEST_F(Cli, MinimizeComparesWithRecordedResults) {
+  const std::string file = Write("m.hlo", R"(HloModule m
+ENTRY e {
+  x = f32[3] parameter(0)
+  a = f32[3] negate(x)
+  b = f32[3] exponential(a)
+  c = f32[3] add(b, a)
+  ROOT r = (f32[3], f32[3]) tuple(b, c)
+}
+)");
+  // The second result is wrong.
+  const std::string recorded =
+      Write("out.json", R"({"0": [0.36787945, 0.13533528, 0.04978707], "1": [1, 2, 3]})");
+  const Outcome outcome = Run("minimize --format=json " + file + " --input 'f32[3]{1,2,3}' --judge-diff " +
+                              recorded + " -o " + Path("small"));
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const std::string text = ReadFile(Path("small/module.hlo"));
+  EXPECT_HAS(text, "add(");
+  EXPECT_EQ(text.find("exponential"), std::string::npos) << text;
+  // The expected values are the recorded ones, so the case fails.
+  EXPECT_EQ(Run("check " + Path("small")).status, 1);
+}
+
+TEST_F(Cli, MinimizeRefusesACaseThatTheJudgeDoesNotAccept) {
+  const Outcome outcome =
+      Run("minimize --judge-nan " + Write("m.hlo", kAdd) + " --random 1 -o " + Path("small"));
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_HAS(outcome.err, "the judge does not accept the given module");
+  EXPECT_EQ(Run("minimize " + Path("m.hlo") + " --random 1 -o " + Path("small")).status, 2);
+}
+
+TEST_F(Cli, SliceMakesACaseOfAnInstructionInALoop) {
+  const std::string file = Write("m.hlo", kNan);
+  ASSERT_EQ(Run("slice " + file + " --root %w --height 1 --execution 2 --random 1 -o " + Path("case")).status,
+            0);
+  EXPECT_EQ(Run("check " + Path("case")).status, 0);
+  EXPECT_HAS(ReadFile(Path("case/module.hlo")), "multiply(");
+  const Outcome unknown = Run("slice " + file + " --root %ww --random 1 -o " + Path("case"));
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_HAS(unknown.err, "there is no instruction 'ww'");
+}
+
+}  // namespace
+}  // namespace hlo::cli_test
