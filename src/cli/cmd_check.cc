@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/status.h"
+#include "cli/check_against.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
 #include "device/gpu.h"
@@ -24,6 +25,7 @@ struct CheckCommandOptions {
   EvaluateOptions evaluate;
   EngineOptions engine;
   ElidedValues elided;
+  AgainstFlags against;
 };
 
 Exit ExitForCase(const CaseResult& result, bool require_all) {
@@ -77,8 +79,18 @@ absl::StatusOr<Literal> Run(const EngineOptions& engine, const CheckedModule& mo
   return value;
 }
 
+int RunCheckAgainst(const CheckCommandOptions& options) {
+  AgainstFlags flags = options.against;
+  flags.options.engine = options.engine.engine;
+  flags.options.elided = options.elided;
+  flags.options.filter = options.filter;
+  if (options.evaluate.max_seconds > 0) flags.options.max_seconds = options.evaluate.max_seconds;
+  return RunAgainst(std::move(flags), options.paths, options.json, options.junit, options.verbose);
+}
+
 int RunCheck(const CheckCommandOptions& options) {
   if (options.max_memory > 0) SetMemoryLimit(static_cast<int64_t>(options.max_memory));
+  if (!options.against.options.command.empty()) return RunCheckAgainst(options);
   absl::StatusOr<std::vector<Case>> cases = FindCases(options.paths);
   if (!cases.ok()) return Fail(cases.status());
   if (!options.filter.empty()) {
@@ -163,9 +175,13 @@ void AddCheck(CLI::App& program, int& exit_status) {
       ->type_name("BYTES");
   command->add_option("--max-seconds", options->evaluate.max_seconds, "Longest time for a case")
       ->check(CLI::PositiveNumber);
+  AddAgainstFlags(*command, options->against);
   command->footer(
       "Exit status 1 when a case failed, 2 when one is no proper case.\n"
-      "Examples:\n  hlo-run check golden/\n  hlo-run check tests/cases --filter gather --junit report.xml");
+      "Examples:\n  hlo-run check golden/\n  hlo-run check tests/cases --filter gather --junit report.xml\n"
+      "  hlo-run check golden/ dumps/ --against 'python3 tools/drivers/jax_cpu.py {hlo} {inputs} {outputs}' "
+      "--html "
+      "report.html");
   command->callback([options, &exit_status] { exit_status = RunCheck(*options); });
 }
 

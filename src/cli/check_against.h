@@ -1,0 +1,22 @@
+#pragma once
+// Implements `check --against`: conformance of another compiler or runtime.
+
+#include "CLI/CLI.hpp"
+#include "cli/common.h"
+#include "debug/against.h"
+
+namespace hlo::cli {
+
+struct AgainstFlags {
+  debug::AgainstOptions options;
+  InputOptions inputs;  // How to make the inputs of modules that are no cases.
+  std::string html;
+};
+// Adds --against and the flags that go with it.
+void AddAgainstFlags(CLI::App& app, AgainstFlags& flags);
+
+// Runs the cases and modules and reports them; returns the exit status.
+int RunAgainst(AgainstFlags flags, const std::vector<std::string>& paths, bool json, const std::string& junit,
+               bool verbose);
+
+}  // namespace hlo::cli
