@@ -16,6 +16,7 @@ void AddExtract(CLI::App& program, int& exit_status);
 void AddDiff(CLI::App& program, int& exit_status);
 void AddMinimize(CLI::App& program, int& exit_status);
 void AddSlice(CLI::App& program, int& exit_status);
+void AddGraph(CLI::App& program, int& exit_status);
 void AddPlan(CLI::App& program, int& exit_status);
 void AddProfile(CLI::App& program, int& exit_status);
 void AddShadow(CLI::App& program, int& exit_status);

@@ -49,9 +49,9 @@ int RunProgram(int argc, char** argv) {
       "  hlo-run check golden/\n"
       "hlo-run SUBCOMMAND --help tells more.");
   int exit_status = 0;
-  for (auto add :
-       {AddRun, AddVerify, AddPrint, AddCheck, AddExtract, AddInputs, AddStats, AddDiff, AddMinimize,
-        AddSlice, AddPlan, AddProfile, AddTrace, AddShadow, AddDevices, AddOps, AddExplain, AddDocs}) {
+  for (auto add : {AddRun, AddVerify, AddPrint, AddCheck, AddExtract, AddInputs, AddStats, AddDiff,
+                   AddMinimize, AddSlice, AddGraph, AddPlan, AddProfile, AddTrace, AddShadow, AddDevices,
+                   AddOps, AddExplain, AddDocs}) {
     add(program, exit_status);
   }
   program.failure_message(UsageMessage);

@@ -1,0 +1,153 @@
+// Implements `graph`: a module as a graph, for Graphviz or as a page for browsers.
+
+#include <filesystem>
+
+#include "absl/strings/str_replace.h"
+#include "base/status.h"
+#include "cli/commands.h"
+#include "cli/flags.h"
+#include "cli/graph_page.h"
+#include "cli/single.h"
+#include "debug/graph.h"
+#include "debug/process.h"
+#include "fmt/format.h"
+#include "observe/profile.h"
+
+namespace hlo::cli {
+namespace {
+
+struct GraphFlags {
+  CommonOptions common;
+  InputOptions inputs;
+  std::string output, recorded;
+  debug::DiffOptions run;
+  bool has_inputs() const { return !inputs.files.empty() || inputs.made_up || !recorded.empty(); }
+};
+
+std::string PagePart(std::string_view name) {
+  for (const EmbeddedFile* file = kGraphPageFiles; file->name != nullptr; ++file) {
+    if (file->name == name) return file->text;
+  }
+  return "";
+}
+
+// The data is a script, in which `</` would end the script.
+std::string Page(const Module& module, const debug::GraphFacts& facts) {
+  const std::string data =
+      GraphJson(module, facts).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return fmt::format(R"(<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>{}</title>
+<style>{}</style>
+<header><b>{}</b><input type="search" id="search" placeholder="name, opcode, shape, op_name">
+<select id="top" title="computation"></select>
+<select id="colour"><option>opcode<option>nan<option>time<option>error</select><span id="legend"></span>
+<button id="unfold">unfold fusions</button><button id="fold">fold all</button><button id="fit">fit</button></header>
+<main id="stage"><canvas id="canvas"></canvas></main>
+<aside id="side">Click an instruction. Double-click one that calls computations to unfold it.</aside>
+<script>const DATA = {};</script>
+<script>{}</script>
+<script>{}</script>
+</html>
+)",
+                     module.name(), PagePart("style"), module.name(),
+                     absl::StrReplaceAll(data, {{"</", "<\\/"}}), PagePart("layout"), PagePart("view"));
+}
+
+absl::Status AddTimes(const CheckedModule& module, const std::vector<Literal>& arguments,
+                      debug::GraphFacts& facts) {
+  HLO_ASSIGN_OR_RETURN(Executable executable, Executable::Make(module, Engine::kFast));
+  HLO_RETURN_IF_ERROR(executable.Run(arguments).status());
+  Profile profile;
+  HLO_RETURN_IF_ERROR(executable.Run(arguments, {.observer = &profile}).status());
+  for (const Profile::Row& row : profile.ByInstruction()) facts[row.instruction].seconds += row.seconds;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<debug::GraphFacts> FactsOf(const GraphFlags& flags, const LoadedModule& loaded) {
+  debug::GraphFacts facts;
+  if (!flags.has_inputs()) return facts;
+  HLO_ASSIGN_OR_RETURN(const std::vector<Literal> arguments, Arguments(flags.inputs, loaded));
+  std::unique_ptr<Archive> recorded;
+  if (!flags.recorded.empty()) {
+    HLO_ASSIGN_OR_RETURN(recorded, Archive::Open(flags.recorded));
+  }
+  const auto see = [&](const Instruction& instruction, const Literal& value) {
+    debug::InstructionFacts& mine = facts[&instruction];
+    mine.value = debug::FactsOf(value);
+    if (recorded != nullptr) debug::AddErrors(*recorded, instruction, value, mine);
+  };
+  HLO_RETURN_IF_ERROR(debug::ForEachValue(loaded.checked.front(), arguments, flags.run, see));
+  HLO_RETURN_IF_ERROR(AddTimes(loaded.checked.front(), arguments, facts));
+  return facts;
+}
+
+absl::Status WriteSvg(const std::string& path, const std::string& dot) {
+  HLO_ASSIGN_OR_RETURN(const debug::TemporaryFolder folder, debug::TemporaryFolder::Make());
+  HLO_RETURN_IF_ERROR(debug::WriteText(folder.File("graph.dot"), dot));
+  const std::string command =
+      debug::FillPlaceholders("command -v dot >/dev/null || exit 127; dot -Tsvg -o {svg} {dot}",
+                              {{"{svg}", folder.File("graph.svg")}, {"{dot}", folder.File("graph.dot")}});
+  HLO_ASSIGN_OR_RETURN(const debug::CommandOutcome outcome, debug::RunCommand(command, 600));
+  if (outcome.exit_status == 127)
+    return absl::FailedPreconditionError("SVG needs Graphviz: the command dot is not installed");
+  if (!outcome.ok())
+    return absl::FailedPreconditionError(
+        fmt::format("dot failed: {}\n{}", Describe(outcome), outcome.output));
+  HLO_ASSIGN_OR_RETURN(const std::shared_ptr<const SourceText> svg,
+                       SourceText::Read(folder.File("graph.svg")));
+  return WriteOutput(path, svg->content());
+}
+
+absl::Status Write(const GraphFlags& flags, const Module& module, const debug::GraphFacts& facts) {
+  const std::string ending = std::filesystem::path(flags.output).extension();
+  if (ending == ".html") return WriteOutput(flags.output, Page(module, facts));
+  if (ending == ".svg") return WriteSvg(flags.output, GraphDot(module, facts));
+  return WriteOutput(flags.output, GraphDot(module, facts));
+}
+
+void RunGraph(const GraphFlags& flags, FileResult& result) {
+  const std::string& file = flags.common.files[0];
+  const LoadedModule loaded = Load(file, flags.common, LoadUntil::kChecked, Exit::kInvalid, result);
+  if (loaded.module == nullptr) return;
+  const absl::StatusOr<debug::GraphFacts> facts = FactsOf(flags, loaded);
+  if (!result.Accept(facts.status(), file)) return;
+  result.extra["instructions"] = loaded.module->instruction_count();
+  result.extra["values"] = facts->size();
+  result.Accept(Write(flags, *loaded.module, *facts), flags.output);
+}
+
+}  // namespace
+
+void AddGraph(CLI::App& program, int& exit_status) {
+  auto flags = std::make_shared<GraphFlags>();
+  flags->output = "-";
+  CLI::App* command = program.add_subcommand("graph", "Draw a module: a page for browsers, DOT, or SVG");
+  AddCommonFlags(*command, flags->common);
+  AddInputFlags(*command, flags->inputs);
+  AddElidedFlag(*command, flags->common.elided);
+  command
+      ->add_option(
+          "--against", flags->recorded,
+          "Values that another system recorded (.npz, .safetensors, .json), keyed by instruction name; the "
+          "page shows how far they are off")
+      ->type_name("FILE");
+  command
+      ->add_option(
+          "-o,--output", flags->output,
+          "Where to write: .html, a page without references to others; .svg, through Graphviz; .dot. "
+          "Default: DOT on standard output")
+      ->type_name("FILE");
+  command->footer(
+      "With inputs, the module runs, and the page shows the values, times and NaNs of its instructions. A "
+      "link may end\n"
+      "in #select=NAME, #search=TEXT, #colour=nan or #unfold, joined by &.\n"
+      "Examples:\n"
+      "  hlo-run graph m.hlo -o m.html --random 1\n"
+      "  hlo-run graph m.hlo | dot -Tpdf -o m.pdf");
+  command->callback([flags, &exit_status] {
+    if (flags->common.files.size() != 1) throw CLI::ValidationError("graph", "takes one module");
+    exit_status = RunOnce(flags->common, [&](FileResult& result) { RunGraph(*flags, result); });
+  });
+}
+
+}  // namespace hlo::cli
