@@ -1,10 +1,15 @@
-// Implements `explain`: a rule, an opcode or a pass of the planner in plain words.
+// Implements `explain`: an instruction of a module, a rule, an opcode or a pass of the planner in plain
+// words.
 
 #include <cstdio>
+#include <filesystem>
 
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/rules.h"
+#include "cli/single.h"
+#include "debug/explain.h"
+#include "debug/record.h"
 #include "fmt/format.h"
 #include "hlo_run/diagnostic.h"
 #include "hlo_run/opcode.h"
@@ -66,6 +71,22 @@ std::vector<std::string_view> Topics() {
   return topics;
 }
 
+// True for the words of `explain FILE %INSTRUCTION`.
+bool NamesAnInstruction(const std::vector<std::string>& words) {
+  std::error_code error;
+  return words.size() == 2 && std::filesystem::is_regular_file(words[0], error);
+}
+
+int ExplainInstruction(const std::string& file, const std::string& name) {
+  return RunOnce({}, [&](FileResult& result) {
+    const LoadedModule loaded = Load(file, {}, LoadUntil::kChecked, Exit::kInvalid, result);
+    if (loaded.module == nullptr) return;
+    const absl::StatusOr<const Instruction*> instruction = debug::FindInstruction(*loaded.module, name);
+    if (!result.Accept(instruction.status(), file)) return;
+    result.text = debug::ExplainInstruction(loaded.checked.front(), **instruction);
+  });
+}
+
 int PrintList() {
   for (const Rule& rule : Rules()) fmt::print("{:<18} {}\n", rule.id, rule.title);
   return 0;
@@ -76,17 +97,25 @@ int PrintList() {
 void AddExplain(CLI::App& program, int& exit_status) {
   auto words = std::make_shared<std::vector<std::string>>();
   auto list = std::make_shared<bool>(false);
-  CLI::App* command =
-      program.add_subcommand("explain", "Explain a rule that a message cites, an opcode, or a pass");
-  command->add_option("TOPIC", *words, "A rule (shape-rules.3.1), an opcode, or a pass of the planner");
+  CLI::App* command = program.add_subcommand(
+      "explain", "Explain an instruction of a module, a rule that a message cites, an opcode, or a pass");
+  command->add_option(
+      "TOPIC", *words,
+      "A module and the name of an instruction in it, or a rule (shape-rules.3.1), an opcode, or a pass "
+      "of the planner");
   command->add_flag("--list", *list, "List the rules");
   command->footer(
-      "Examples:\n  hlo-run explain shape-rules.3.1\n  hlo-run explain 'semantics 6.1'\n  hlo-run explain "
+      "Examples:\n  hlo-run explain m.hlo %dot.3\n  hlo-run explain shape-rules.3.1\n  hlo-run explain "
+      "'semantics 6.1'\n  hlo-run explain "
       "gather\n"
       "  hlo-run explain loop_fusion\n  hlo-run explain --list");
   command->callback([words, list, &exit_status] {
     if (*list) {
       exit_status = PrintList();
+      return;
+    }
+    if (NamesAnInstruction(*words)) {
+      exit_status = ExplainInstruction((*words)[0], (*words)[1]);
       return;
     }
     std::string topic;

@@ -1,0 +1,31 @@
+// Tests `hlo-run explain FILE %INSTRUCTION`.
+
+#include "cli_fixture.h"
+
+namespace hlo::cli_test {
+namespace {
+
+TEST_F(Cli, AnInstructionIsExplained) {
+  const std::string file = Write("m.hlo", R"(HloModule m
+ENTRY e {
+  x = f32[2,3] parameter(0)
+  y = f32[3,4] parameter(1)
+  d = f32[2,4] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}, metadata={op_name="jit(f)/dot" source_file="f.py" source_line=7}
+  ROOT t = f32[2,4] tanh(d)
+}
+)");
+  const Outcome outcome = Run("explain " + file + " %d");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_HAS(outcome.out, "%d: a dot in the entry computation e.\nIt is products of %x and %y, summed");
+  EXPECT_HAS(outcome.out, "Its value is f32[2,4].\n");
+  EXPECT_HAS(outcome.out, "  %x: f32[2,3], by parameter\n");
+  EXPECT_HAS(outcome.out, "  lhs_contracting_dims={1}\n");
+  EXPECT_HAS(outcome.out, "  jit(f)/dot\n  f.py:7\n");
+  // Each of the 8 elements is a sum of 3 products.
+  EXPECT_HAS(outcome.out, "  48 floating-point operations\n  72 bytes read, 32 bytes written\n");
+  EXPECT_EQ(Run("explain " + file + " %dd").status, 2);
+  EXPECT_HAS(Run("explain " + file + " %dd").err, "there is no instruction 'dd'; did you mean 'd'?");
+}
+
+}  // namespace
+}  // namespace hlo::cli_test
