@@ -6,8 +6,10 @@
 #include <optional>
 #include <utility>
 
+#include "base/status.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
+#include "debug/profile_report.h"
 #include "fmt/format.h"
 #include "observe/profile.h"
 
@@ -26,7 +28,8 @@ struct ProfileOptions {
   EngineOptions engine;
   int64_t repeat = 3;
   int64_t top = 20;
-  std::string trace;
+  std::string trace, folded, csv, before;
+  bool roofline = false, chain = false;
 };
 
 // Returns GFLOP/s or GB/s; "" if there is none.
@@ -83,6 +86,32 @@ Json ToJson(const Profile& profile) {
   return rows;
 }
 
+// Writes the files and adds the texts that flags ask for.
+absl::Status AddViews(const ProfileOptions& options, const Module& module, const Profile& profile,
+                      double total, FileResult& result) {
+  if (!options.csv.empty()) HLO_RETURN_IF_ERROR(WriteOutput(options.csv, debug::ProfileCsv(profile)));
+  if (!options.folded.empty()) HLO_RETURN_IF_ERROR(WriteOutput(options.folded, debug::FoldedStacks(profile)));
+  if (options.roofline) {
+    HLO_ASSIGN_OR_RETURN(const debug::MachinePeaks peaks, debug::MeasurePeaks());
+    result.text += "\n" + RooflineText(profile, peaks, options.top);
+    result.extra["roofline"] = RooflineJson(profile, peaks);
+  }
+  if (options.chain) {
+    const debug::Chain chain = debug::LongestChain(module, profile);
+    result.text += "\n" + ChainText(chain, profile, total, options.top);
+    result.extra["chain_s"] = chain.seconds;
+    result.extra["chain"] = Json::array();
+    for (const Instruction* instruction : chain.instructions)
+      result.extra["chain"].push_back(instruction->name());
+  }
+  if (options.before.empty()) return absl::OkStatus();
+  HLO_ASSIGN_OR_RETURN(const std::shared_ptr<const SourceText> text, SourceText::Read(options.before));
+  const Json before = Json::parse(text->content(), nullptr, /*allow_exceptions=*/false);
+  HLO_ASSIGN_OR_RETURN(const std::string changes, debug::CompareProfiles(profile, before, options.top));
+  result.text += "\n" + changes;
+  return absl::OkStatus();
+}
+
 void Run(const ProfileOptions& options, const std::string& file, FileResult& result) {
   const LoadedModule loaded = Load(file, options.common, LoadUntil::kChecked, Exit::kInvalid, result);
   if (loaded.module == nullptr) return;
@@ -125,6 +154,7 @@ void Run(const ProfileOptions& options, const std::string& file, FileResult& res
     result.text +=
         fmt::format("the fast engine has no plan for the module: {}\n\n", executable->fallback_reason());
   result.text += ToText(*profile, watched, options.top);
+  if (!result.Accept(AddViews(options, *loaded.module, *profile, watched, result), file)) return;
   if (options.trace.empty()) return;
   if (!result.Accept(WriteOutput(options.trace, profile->ChromeTrace()), file)) return;
   if (profile->dropped_events() > 0)
@@ -152,6 +182,19 @@ void AddProfile(CLI::App& program, int& exit_status) {
       ->add_option("--trace", options->trace,
                    "Write a trace for Chrome's viewer (chrome://tracing, Perfetto)")
       ->type_name("FILE");
+  command
+      ->add_option("--folded", options->folded, "Write stacks by op_name for flame graphs, in microseconds")
+      ->type_name("FILE");
+  command->add_option("--csv", options->csv, "Write the instructions as comma-separated values")
+      ->type_name("FILE");
+  command->add_flag(
+      "--roofline", options->roofline,
+      "Measure the machine's peaks, and show which of them limits each step and how near it is");
+  command->add_flag("--chain", options->chain, "Show the longest chain of dependent steps");
+  command
+      ->add_option("--against", options->before,
+                   "Compare with an earlier profile, the output of --format=json")
+      ->type_name("FILE");
   command->footer(
       "Times are those of a step without the steps within it. A loop of the fast engine is a group of\n"
       "instructions, named by its last one; FLOPs are those of the whole group.\n"
@@ -159,8 +202,8 @@ void AddProfile(CLI::App& program, int& exit_status) {
       "  hlo-run profile m.hlo --random 1\n"
       "  hlo-run profile m.hlo --input args.npz --trace trace.json");
   command->callback([options, &exit_status] {
-    if (!options->trace.empty() && options->common.files.size() > 1)
-      throw CLI::ValidationError("--trace", "with several files there is no one trace");
+    if (!(options->trace + options->folded + options->csv).empty() && options->common.files.size() > 1)
+      throw CLI::ValidationError("profile", "several files have no single trace or table");
     exit_status = ForEachFile(
         options->common, [&](const std::string& file, FileResult& result) { Run(*options, file, result); });
   });

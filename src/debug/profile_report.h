@@ -1,0 +1,41 @@
+#pragma once
+// Views of a profile: roofline, longest dependency chain, folded stacks, CSV, and comparison with an earlier
+// one.
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "hlo_run/module.h"
+#include "nlohmann/json.hpp"
+#include "observe/profile.h"
+
+namespace hlo::debug {
+
+// What the machine reaches in the fast engine's own kernels.
+struct MachinePeaks {
+  double flops_per_second = 0;  // In the product of f32 matrices.
+  double bytes_per_second = 0;  // In a loop that reads and writes large arrays.
+};
+absl::StatusOr<MachinePeaks> MeasurePeaks();
+// Returns a table: the intensity of each step in FLOPs per byte, what limits it, and its share of that limit.
+std::string RooflineText(const Profile& profile, const MachinePeaks& peaks, int64_t top);
+nlohmann::ordered_json RooflineJson(const Profile& profile, const MachinePeaks& peaks);
+
+// The chain of dependent instructions of the entry computation that takes the longest. Times in called
+// computations count for their callers.
+struct Chain {
+  std::vector<const Instruction*> instructions;  // Those that take time, in order.
+  double seconds = 0;
+};
+Chain LongestChain(const Module& module, const Profile& profile);
+std::string ChainText(const Chain& chain, const Profile& profile, double total, int64_t top);
+
+// Returns lines `jit(f);layer;dot 120` for flame graphs: the parts of op_name, and microseconds.
+std::string FoldedStacks(const Profile& profile);
+std::string ProfileCsv(const Profile& profile);
+// Returns a table of the steps whose time changed most since a profile in JSON.
+absl::StatusOr<std::string> CompareProfiles(const Profile& profile, const nlohmann::ordered_json& before,
+                                            int64_t top);
+
+}  // namespace hlo::debug

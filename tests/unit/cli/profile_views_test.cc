@@ -1,0 +1,66 @@
+// Tests the roofline, chain, folded stacks, CSV and comparison of `hlo-run profile`.
+
+#include <algorithm>
+
+#include "cli_fixture.h"
+#include "nlohmann/json.hpp"
+
+namespace hlo::cli_test {
+namespace {
+
+using Json = nlohmann::json;
+
+// Two independent products, of which %long is followed by another one.
+constexpr char kProducts[] = R"(HloModule m
+ENTRY e {
+  x = f32[192,192] parameter(0)
+  short = f32[192,192] dot(x, x), lhs_contracting_dims={0}, rhs_contracting_dims={1}, metadata={op_name="jit(f)/a/dot general"}
+  long = f32[192,192] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}, metadata={op_name="jit(f)/b"}
+  more = f32[192,192] dot(long, x), lhs_contracting_dims={1}, rhs_contracting_dims={1}, metadata={op_name="jit(f)/b"}
+  ROOT t = (f32[192,192], f32[192,192]) tuple(short, more)
+}
+)";
+
+TEST_F(Cli, ProfileHasViews) {
+  const std::string profile =
+      "profile " + Write("m.hlo", kProducts) + " --random 1 --engine=reference --repeat 1";
+  const Outcome outcome = Run(profile + " --format=json --roofline --chain --folded " + Path("folded") +
+                              " --csv " + Path("rows.csv"));
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const Json json = Json::parse(outcome.out);
+  // The reference runs all three products in about the same time, and the chain is two of them.
+  EXPECT_NE(std::find(json["chain"].begin(), json["chain"].end(), Json("more")), json["chain"].end());
+  EXPECT_NE(std::find(json["chain"].begin(), json["chain"].end(), Json("long")), json["chain"].end());
+  EXPECT_EQ(std::find(json["chain"].begin(), json["chain"].end(), Json("short")), json["chain"].end());
+  EXPECT_GT(json["roofline"]["peak_flops_per_s"], 1e8);
+  // 2 * 192 FLOPs an element for 12 bytes.
+  bool found = false;
+  for (const Json& row : json["roofline"]["steps"]) {
+    if (row["instruction"] != "long") continue;
+    EXPECT_NEAR(row["flops_per_byte"], 32, 1e-9);
+    EXPECT_LT(row["fraction"], 1);
+    found = true;
+  }
+  EXPECT_TRUE(found);
+  EXPECT_HAS(ReadFile(Path("folded")), "jit(f);a;dot_general;short ");
+  EXPECT_HAS(ReadFile(Path("folded")), "jit(f);b;more ");
+  EXPECT_EQ(ReadFile(Path("rows.csv")).find("instruction,opcode,kernel,runs,seconds,flops,bytes,op_name\n"),
+            0u);
+  EXPECT_HAS(ReadFile(Path("rows.csv")), "jit(f)/a/dot general\n");
+}
+
+TEST_F(Cli, ProfilesAreCompared) {
+  const std::string profile = "profile " + Write("m.hlo", kProducts) + " --random 1 --repeat 1";
+  const std::string before =
+      Write("before.json", R"({"steps": [{"instruction": "more", "kernel": "old", "seconds": 5},
+    {"instruction": "gone", "kernel": "old", "seconds": 2}]})");
+  const Outcome outcome = Run(profile + " --against " + before);
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_HAS(outcome.out, " 7000.0000 ");
+  EXPECT_LT(outcome.out.find("more old"), outcome.out.find("gone old"));
+  EXPECT_HAS(outcome.out, "   new  ");
+  EXPECT_EQ(Run(profile + " --against " + Write("bad.json", "[]")).status, 2);
+}
+
+}  // namespace
+}  // namespace hlo::cli_test
