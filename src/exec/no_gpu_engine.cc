@@ -7,7 +7,8 @@ namespace hlo::exec {
 
 absl::StatusOr<std::shared_ptr<device::Gpu>> OpenDevice(Device device) {
   if (device.kind == Device::Kind::kEmulatedGpu)
-    return absl::UnimplementedError("this build has no emulated GPU: configure it with -DHLO_RUN_EMULATOR=ON");
+    return absl::UnimplementedError(
+        "this build has no emulated GPU: configure it with -DHLO_RUN_EMULATOR=ON");
   return device::OpenGpu(device.number).status();
 }
 

@@ -31,7 +31,7 @@ body {
   next = s32[] add(i, one)
   a = f32[2] get-tuple-element(s), index=1
   b = f32[2] get-tuple-element(s), index=2
-  f = f32[2] fusion(a, b), kind=kTracedLoop, calls=fused
+  f = f32[2] fusion(a, b), kind=kLoop, calls=fused
   ones = f32[2] constant({1, 1})
   less = f32[2] subtract(b, ones)
   ROOT t = (s32[], f32[2], f32[2]) tuple(next, f, less)
