@@ -28,11 +28,12 @@ absl::StatusOr<debug::SharedCase> CaseOf(const MinimizeFlags& flags, const Loade
 }
 
 absl::StatusOr<std::unique_ptr<debug::CaseJudge>> JudgeOf(const MinimizeFlags& flags,
-                                                          const CheckedModule& module) {
+                                                          const CheckedModule& module,
+                                                          const debug::TestCase& test) {
   if (!flags.command.empty()) return debug::MakeCommandJudge(flags.command, flags.judge);
   if (!flags.against.empty()) return debug::MakeAgainstJudge(flags.against, flags.judge);
   if (!flags.recorded.empty()) return debug::MakeRecordedJudge(flags.recorded, module, flags.judge);
-  return debug::MakeNanJudge(flags.judge);
+  return debug::MakeNanJudge(test, flags.judge);
 }
 
 void ReportMinimized(const debug::MinimizeResult& minimized, const std::string& folder, FileResult& result) {
@@ -55,7 +56,8 @@ void RunMinimize(MinimizeFlags& flags, FileResult& result) {
   if (loaded.module == nullptr) return;
   const absl::StatusOr<debug::SharedCase> test = CaseOf(flags, loaded);
   if (!result.Accept(test.status(), file)) return;
-  const absl::StatusOr<std::unique_ptr<debug::CaseJudge>> judge = JudgeOf(flags, loaded.checked.front());
+  const absl::StatusOr<std::unique_ptr<debug::CaseJudge>> judge =
+      JudgeOf(flags, loaded.checked.front(), **test);
   if (!result.Accept(judge.status(), file)) return;
   if (!flags.common.json)
     flags.minimize.report = [](const std::string& text) { fmt::print(stderr, "{}\n", text); };
@@ -72,7 +74,9 @@ void AddJudgeFlags(CLI::App& command, MinimizeFlags& flags) {
           "A command that exits with 0 if it does: {} or {hlo} stands for the module, {inputs} for an "
           "archive of its inputs (.npz)")
       ->type_name("COMMAND");
-  judges->add_flag("--judge-nan", flags.nan, "Its result has a NaN");
+  judges->add_flag(
+      "--judge-nan", flags.nan,
+      "Its result has a NaN, and its inputs and constants have none unless those of the module do");
   judges
       ->add_option(
           "--judge-diff", flags.recorded,

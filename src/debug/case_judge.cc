@@ -1,5 +1,6 @@
 #include "debug/case_judge.h"
 
+#include <algorithm>
 #include <cmath>
 #include <mutex>
 
@@ -53,20 +54,37 @@ class CommandJudge : public CaseJudge {
   JudgeOptions options_;
 };
 
+bool HasNan(const Literal& value) {
+  const std::vector<LiteralLeaf> leaves = ArrayLeaves(value);
+  return std::any_of(leaves.begin(), leaves.end(),
+                     [](const LiteralLeaf& leaf) { return Statistics(*leaf.value).nan > 0; });
+}
+
+// True if a NaN comes from outside of the computation: from an input or a constant.
+bool IsGivenNan(const TestCase& test) {
+  if (std::any_of(test.inputs.begin(), test.inputs.end(), HasNan)) return true;
+  for (const Computation* computation : test.module.module().computations()) {
+    for (const Instruction* i : computation->instructions()) {
+      if (i->opcode() == Opcode::kConstant && !i->is_elided() && HasNan(*i->Get<attr::literal>()))
+        return true;
+    }
+  }
+  return false;
+}
+
 class NanJudge : public CaseJudge {
  public:
-  explicit NanJudge(const JudgeOptions& options) : options_(options) {}
+  NanJudge(const TestCase& original, const JudgeOptions& options)
+      : accepts_given_(IsGivenNan(original)), options_(options) {}
   bool Accepts(const TestCase& test) const override {
+    if (!accepts_given_ && IsGivenNan(test)) return false;
     const absl::StatusOr<Literal> result = RunCase(test, options_);
-    if (!result.ok()) return false;
-    for (const LiteralLeaf& leaf : ArrayLeaves(*result)) {
-      if (Statistics(*leaf.value).nan > 0) return true;
-    }
-    return false;
+    return result.ok() && HasNan(*result);
   }
   std::string description() const override { return "--judge-nan"; }
 
  private:
+  bool accepts_given_;
   JudgeOptions options_;
 };
 
@@ -164,8 +182,8 @@ absl::StatusOr<std::unique_ptr<CaseJudge>> MakeCommandJudge(const std::string& c
   return std::make_unique<CommandJudge>(command, options);
 }
 
-std::unique_ptr<CaseJudge> MakeNanJudge(const JudgeOptions& options) {
-  return std::make_unique<NanJudge>(options);
+std::unique_ptr<CaseJudge> MakeNanJudge(const TestCase& original, const JudgeOptions& options) {
+  return std::make_unique<NanJudge>(original, options);
 }
 
 absl::StatusOr<std::unique_ptr<CaseJudge>> MakeRecordedJudge(const std::string& archive,

@@ -34,8 +34,9 @@ struct JudgeOptions {
 // inputs.
 absl::StatusOr<std::unique_ptr<CaseJudge>> MakeCommandJudge(const std::string& command,
                                                             const JudgeOptions& options);
-// Accepts cases whose result has a NaN.
-std::unique_ptr<CaseJudge> MakeNanJudge(const JudgeOptions& options);
+// Accepts cases whose result has a NaN. If no input and no constant of the original case has one, those of
+// the accepted cases have none either: they still contain what makes the NaN.
+std::unique_ptr<CaseJudge> MakeNanJudge(const TestCase& original, const JudgeOptions& options);
 // Accepts cases with a result that differs from the recorded one. Keys are names of instructions or, for the
 // original module's results, their positions.
 absl::StatusOr<std::unique_ptr<CaseJudge>> MakeRecordedJudge(const std::string& archive,

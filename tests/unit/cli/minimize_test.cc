@@ -62,6 +62,26 @@ TEST_F(Cli, MinimizeKeepsTheInstructionsThatMakeANan) {
   EXPECT_HAS(Run(Path("small/module.hlo") + " --input " + Path("small/inputs.npz")).out, "nan");
 }
 
+// A case whose input is the NaN itself would be smaller, and would not tell what made it.
+TEST_F(Cli, MinimizeKeepsTheBirthOfANan) {
+  const std::string file = Write("m.hlo", R"(HloModule m
+ENTRY main {
+  x = f32[4] parameter(0)
+  y = f32[4] negate(x)
+  l = f32[4] log(y)
+  ROOT r = f32[4] exponential(l)
+}
+)");
+  ASSERT_EQ(Run("minimize --judge-nan " + file + " -i '{1,-1,-2,-3}' -o " + Path("small")).status, 0);
+  const std::string text = ReadFile(Path("small/module.hlo"));
+  EXPECT_HAS(text, " log(");
+  EXPECT_EQ(text.find("exponential"), std::string::npos) << text;
+  EXPECT_HAS(Run(Path("small/module.hlo") + " --input " + Path("small/inputs.npz")).out, "nan");
+  // An input that is NaN already is all that its NaN needs.
+  ASSERT_EQ(Run("minimize --judge-nan " + file + " -i '{1,nan,1,1}' -o " + Path("given")).status, 0);
+  EXPECT_HAS(ReadFile(Path("given/module.hlo")), " parameter(0)\n}");
+}
+
 TEST_F(Cli, MinimizeAsksACommandAndResumes) {
   const std::string file = Write("m.hlo", kNan);
   const std::string judge =
