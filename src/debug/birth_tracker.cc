@@ -95,7 +95,7 @@ std::vector<int32_t> BirthTracker::Parents(const StepView& step, const StepValue
   }
   // An engine may not list constants and arguments among the reads.
   for (const Instruction* operand : write.instruction->operands()) {
-    for (int64_t leaf = 0; parents.empty() && leaf < LeafCount(operand->shape()); ++leaf)
+    for (int64_t leaf = 0; parents.empty() && leaf < operand->shape().LeafCount(); ++leaf)
       add(FindEvent(chain, {operand, leaf}));
   }
   return parents;

@@ -2,15 +2,13 @@
 
 #include <algorithm>
 
-#include "debug/exposed_run.h"
-
 namespace hlo::debug {
 namespace {
 
 // Returns the leaf of a tuple's operand.
 LeafId ElementOfTuple(const Instruction& tuple, int64_t leaf) {
   for (const Instruction* operand : tuple.operands()) {
-    const int64_t count = LeafCount(operand->shape());
+    const int64_t count = operand->shape().LeafCount();
     if (leaf < count) return {operand, leaf};
     leaf -= count;
   }
@@ -19,7 +17,7 @@ LeafId ElementOfTuple(const Instruction& tuple, int64_t leaf) {
 
 LeafId SourceOfElement(const Instruction& element, int64_t leaf) {
   const Instruction* tuple = element.operand(0);
-  for (int64_t k = 0; k < element.Get<attr::index>(); ++k) leaf += LeafCount(tuple->shape().element(k));
+  for (int64_t k = 0; k < element.Get<attr::index>(); ++k) leaf += tuple->shape().element(k).LeafCount();
   return {tuple, leaf};
 }
 
@@ -126,7 +124,7 @@ absl::flat_hash_set<const Instruction*> Dataflow::Ancestors(const LeafId& leaf) 
     work.insert(work.end(), sources.begin(), sources.end());
     if (!sources.empty()) continue;
     for (const Instruction* operand : at.first->operands()) {
-      for (int64_t k = 0; k < LeafCount(operand->shape()); ++k) work.emplace_back(operand, k);
+      for (int64_t k = 0; k < operand->shape().LeafCount(); ++k) work.emplace_back(operand, k);
     }
   }
   return ancestors;

@@ -36,11 +36,4 @@ std::vector<Leaf> LeavesOf(const Literal& value) {
   return leaves;
 }
 
-int64_t LeafCount(const Shape& shape) {
-  if (!shape.IsTuple()) return 1;
-  int64_t count = 0;
-  for (const Shape& element : shape.elements()) count += LeafCount(element);
-  return count;
-}
-
 }  // namespace hlo::debug

@@ -22,7 +22,5 @@ struct Leaf {
   const Literal* value;
 };
 std::vector<Leaf> LeavesOf(const Literal& value);
-// Returns the number of leaves of a shape, tokens included.
-int64_t LeafCount(const Shape& shape);
 
 }  // namespace hlo::debug

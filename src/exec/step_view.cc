@@ -15,13 +15,6 @@ namespace {
 using plan::Node;
 using plan::ValueId;
 
-int64_t LeafCount(const Shape& shape) {
-  if (!shape.IsTuple()) return 1;
-  int64_t count = 0;
-  for (const Shape& element : shape.elements()) count += LeafCount(element);
-  return count;
-}
-
 // Returns the instruction that computes a value, with the number of the value among its leaves.
 StepValue OriginOf(const plan::Graph& graph, ValueId value) {
   const Node* node = graph.values[value].node;
@@ -90,7 +83,7 @@ absl::StatusOr<Literal> PlanStepView::Operand(int64_t i) const {
   if (step_.node == nullptr || step_.node->instruction != step_.instruction)
     return absl::UnimplementedError("the step has no single instruction");
   int64_t first = 0;
-  for (int64_t k = 0; k < i; ++k) first += LeafCount(step_.instruction->operand(k)->shape());
+  for (int64_t k = 0; k < i; ++k) first += step_.instruction->operand(k)->shape().LeafCount();
   auto leaf = static_cast<size_t>(first);
   return Assemble(step_.instruction->operand(i)->shape(), step_.node->operands, &leaf);
 }
