@@ -49,7 +49,7 @@ std::string CallersText(const Birth& birth) {
 std::string MetadataText(const Instruction& instruction) {
   const Metadata* metadata = instruction.Get<attr::metadata>();
   if (metadata == nullptr) return "";
-  const SourcePlace place = PlaceOf(instruction);
+  const ProgramPlace place = StatedPlace(instruction);
   std::string text;
   if (!metadata->op_name.empty()) text += fmt::format("  op_name {}", metadata->op_name);
   if (!place.file.empty()) text += fmt::format("  source {}:{}", place.file, place.line);

@@ -32,7 +32,12 @@ bool IsFile(std::string_view path, std::string_view wanted) {
   return path.size() == wanted.size() || path[path.size() - wanted.size() - 1] == '/';
 }
 
-SourcePlace ParsePlace(std::string_view text) {
+// A place that a flag names; line 0 is any line.
+struct WantedPlace {
+  std::string_view file;
+  int64_t line = 0;
+};
+WantedPlace ParsePlace(std::string_view text) {
   const size_t colon = text.rfind(':');
   int64_t line = 0;
   if (colon == std::string_view::npos) return {text, 0};
@@ -54,21 +59,12 @@ absl::StatusOr<std::vector<Opcode>> Opcodes(const std::vector<std::string>& text
 
 }  // namespace
 
-SourcePlace PlaceOf(const Instruction& instruction) {
+ProgramPlace StatedPlace(const Instruction& instruction) {
   const Metadata* metadata = instruction.Get<attr::metadata>();
   if (metadata == nullptr) return {};
-  if (!metadata->source_file.empty()) return {metadata->source_file, metadata->source_line};
-  // Identifiers of the tables count from 1; 0 means none.
-  const SourceTables& tables = instruction.parent()->module()->header().tables;
-  const auto at = [](const auto& table, int32_t id) {
-    return id >= 1 && static_cast<size_t>(id) <= table.size() ? &table[static_cast<size_t>(id) - 1] : nullptr;
-  };
-  const StackFrame* frame = at(tables.stack_frames, metadata->stack_frame_id);
-  const FileLocation* location =
-      frame == nullptr ? nullptr : at(tables.file_locations, frame->file_location_id);
-  const std::string_view* file =
-      location == nullptr ? nullptr : at(tables.file_names, location->file_name_id);
-  return file == nullptr ? SourcePlace() : SourcePlace{*file, location->line};
+  if (!metadata->source_file.empty()) return {std::string(metadata->source_file), "", metadata->source_line};
+  const std::vector<ProgramPlace> places = ProgramPlaces(instruction);
+  return places.empty() ? ProgramPlace() : places.front();
 }
 
 absl::StatusOr<absl::flat_hash_set<const Instruction*>> Select(const Module& module,
@@ -76,7 +72,7 @@ absl::StatusOr<absl::flat_hash_set<const Instruction*>> Select(const Module& mod
   HLO_ASSIGN_OR_RETURN(const std::optional<std::regex> match, Pattern("match", options.match));
   HLO_ASSIGN_OR_RETURN(const std::optional<std::regex> op_name, Pattern("op-name", options.op_name));
   HLO_ASSIGN_OR_RETURN(const std::vector<Opcode> opcodes, Opcodes(options.opcodes));
-  const SourcePlace wanted = ParsePlace(options.source);
+  const WantedPlace wanted = ParsePlace(options.source);
   const auto is_selected = [&](const Instruction& instruction) {
     if (!IsFound(instruction.name(), match)) return false;
     if (!opcodes.empty() && std::find(opcodes.begin(), opcodes.end(), instruction.opcode()) == opcodes.end())
@@ -84,7 +80,7 @@ absl::StatusOr<absl::flat_hash_set<const Instruction*>> Select(const Module& mod
     const Metadata* metadata = instruction.Get<attr::metadata>();
     if (!IsFound(metadata == nullptr ? std::string_view() : metadata->op_name, op_name)) return false;
     if (options.source.empty()) return true;
-    const SourcePlace place = PlaceOf(instruction);
+    const ProgramPlace place = StatedPlace(instruction);
     return IsFile(place.file, wanted.file) && (wanted.line == 0 || wanted.line == place.line);
   };
   absl::flat_hash_set<const Instruction*> selected;

@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
+#include "debug/program_place.h"
 #include "hlo_run/module.h"
 
 namespace hlo::debug {
@@ -20,13 +21,9 @@ struct SelectionOptions {
   bool empty() const { return match.empty() && opcodes.empty() && op_name.empty() && source.empty(); }
 };
 
-// A place in a source file: the file and the line, 0 if unknown.
-struct SourcePlace {
-  std::string_view file;
-  int64_t line = 0;
-};
-// Returns the place that the metadata of an instruction states, directly or by its innermost stack frame.
-SourcePlace PlaceOf(const Instruction& instruction);
+// Returns the place that the metadata of an instruction states, directly or by its innermost stack frame; an
+// empty file if it states none.
+ProgramPlace StatedPlace(const Instruction& instruction);
 
 // Returns the selected instructions of all computations. Returns InvalidArgument for a wrong criterion and
 // if no instruction is selected.
