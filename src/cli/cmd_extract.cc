@@ -4,6 +4,7 @@
 #include "build/extract.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
+#include "debug/golden_folder.h"
 #include "debug/record.h"
 
 namespace hlo::cli {
@@ -62,8 +63,8 @@ void ExtractFile(const ExtractFlags& flags, const std::string& file, FileResult&
   const LoadedModule loaded = Load(file, flags.common, LoadUntil::kChecked, Exit::kInvalid, result);
   if (loaded.module == nullptr) return;
   absl::StatusOr<std::string> text = PartOf(flags, loaded);
-  if (text.ok()) text = CheckedText(*text).ok() ? text : CheckedText(*text).status();
   if (!result.Accept(text.status(), file)) return;
+  if (!result.Accept(CheckedText(*text).status(), file)) return;
   result.extra["text"] = *text;
   if (flags.output.empty())
     result.text = *std::move(text);

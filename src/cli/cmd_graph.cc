@@ -11,6 +11,7 @@
 #include "debug/graph.h"
 #include "debug/process.h"
 #include "fmt/format.h"
+#include "io/file.h"
 #include "observe/profile.h"
 
 namespace hlo::cli {
@@ -83,7 +84,7 @@ absl::StatusOr<debug::GraphFacts> FactsOf(const GraphFlags& flags, const LoadedM
 
 absl::Status WriteSvg(const std::string& path, const std::string& dot) {
   HLO_ASSIGN_OR_RETURN(const debug::TemporaryFolder folder, debug::TemporaryFolder::Make());
-  HLO_RETURN_IF_ERROR(debug::WriteText(folder.File("graph.dot"), dot));
+  HLO_RETURN_IF_ERROR(io::WriteText(folder.File("graph.dot"), dot));
   const std::string command =
       debug::FillPlaceholders("command -v dot >/dev/null || exit 127; dot -Tsvg -o {svg} {dot}",
                               {{"{svg}", folder.File("graph.svg")}, {"{dot}", folder.File("graph.dot")}});

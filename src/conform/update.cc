@@ -101,9 +101,7 @@ absl::StatusOr<int64_t> UpdateCaseFile(const std::string& path, const UpdateOpti
     texts.push_back(absl::StrJoin(lines, "\n"));
   }
   if (changed == 0) return 0;
-  HLO_ASSIGN_OR_RETURN(std::unique_ptr<io::OutputFile> file, io::OutputFile::Create(path));
-  HLO_RETURN_IF_ERROR(file->Write(absl::StrJoin(texts, "\n// -----\n") + "\n"));
-  HLO_RETURN_IF_ERROR(file->Commit());
+  HLO_RETURN_IF_ERROR(io::WriteText(path, absl::StrJoin(texts, "\n// -----\n") + "\n"));
   return changed;
 }
 

@@ -16,6 +16,7 @@
 #include "hlo_run/module_file.h"
 #include "hlo_run/parse.h"
 #include "hlo_run/print.h"
+#include "io/file.h"
 
 namespace hlo::debug {
 namespace {
@@ -40,7 +41,7 @@ class CommandRun {
     HLO_ASSIGN_OR_RETURN(const TemporaryFolder folder, TemporaryFolder::Make());
     PrintOptions print;
     print.own_order = true;
-    HLO_RETURN_IF_ERROR(WriteText(folder.File("module.hlo"), Print(module.module(), print)));
+    HLO_RETURN_IF_ERROR(io::WriteText(folder.File("module.hlo"), Print(module.module(), print)));
     HLO_RETURN_IF_ERROR(WriteValues(folder.File("inputs.npz"), arguments));
     const std::string command =
         FillPlaceholders(options_.command, {{"{hlo}", folder.File("module.hlo")},

@@ -9,6 +9,7 @@
 #include "debug/process.h"
 #include "debug/statistics.h"
 #include "fmt/format.h"
+#include "io/file.h"
 
 namespace hlo::debug {
 namespace {
@@ -22,7 +23,7 @@ absl::StatusOr<Literal> RunCase(const TestCase& test, const JudgeOptions& option
 // Writes the case to a folder, and replaces the placeholders of the command by its files.
 absl::StatusOr<std::string> CommandFor(const std::string& command, const TestCase& test,
                                        const TemporaryFolder& folder) {
-  HLO_RETURN_IF_ERROR(WriteText(folder.File("module.hlo"), test.text));
+  HLO_RETURN_IF_ERROR(io::WriteText(folder.File("module.hlo"), test.text));
   if (absl::StrContains(command, "{inputs}"))
     HLO_RETURN_IF_ERROR(WriteValues(folder.File("inputs.npz"), test.inputs));
   return FillPlaceholders(command, {{"{}", folder.File("module.hlo")},

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <tuple>
@@ -14,14 +12,13 @@
 #include "build/extract.h"
 #include "debug/contributions.h"
 #include "debug/dataflow.h"
+#include "debug/golden_folder.h"
 #include "debug/shadow.h"
 #include "debug/summary.h"
 #include "debug/verdict.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 #include "hlo_run/compare.h"
-#include "hlo_run/io.h"
-#include "hlo_run/parse.h"
 #include "hlo_run/print.h"
 #include "nlohmann/json.hpp"
 
@@ -70,14 +67,6 @@ class Recorder : public Observer {
   std::map<ValueKey, RecordedValue> values_;
   int64_t bytes_left_, left_out_ = 0;
 };
-
-absl::StatusOr<CheckedModule> CheckedText(const std::string& text) {
-  const auto source = std::make_shared<const SourceText>("part", text);
-  Diagnostics diagnostics;
-  std::shared_ptr<Module> module = Parse(source, diagnostics, {.infer_shape = InferMissingShape});
-  if (module == nullptr) return diagnostics.ToStatus(*source);
-  return Check(module, diagnostics);
-}
 
 class Comparison {
  public:
@@ -153,12 +142,6 @@ absl::Status FindPart(const CheckedModule& module, const std::vector<Literal>& o
   check.part_arguments = std::move(arguments);
   check.part_result = Declared(shadow->result);
   return absl::OkStatus();
-}
-
-absl::Status WriteText(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  return file.good() ? absl::OkStatus() : absl::UnavailableError(fmt::format("cannot write '{}'", path));
 }
 
 nlohmann::ordered_json RuleJson(const CompareRule& rule) {
@@ -252,22 +235,14 @@ nlohmann::ordered_json ToJson(const CrossCheck& check) {
 
 absl::Status WriteCase(const std::string& folder, const CheckedModule& module,
                        const std::vector<Literal>& arguments, const CrossCheck& check) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error)
-    return absl::UnavailableError(fmt::format("cannot make the folder '{}': {}", folder, error.message()));
   const bool is_part = !check.part.empty();
   const Literal& result = is_part ? check.part_result : check.reference;
-  HLO_RETURN_IF_ERROR(
-      WriteText(folder + "/module.hlo", is_part ? check.part : Print(module.module(), {.own_order = true})));
-  const std::vector<Literal>& inputs = is_part ? check.part_arguments : arguments;
-  if (!inputs.empty()) HLO_RETURN_IF_ERROR(WriteValues(folder + "/inputs.npz", inputs));
-  HLO_RETURN_IF_ERROR(WriteValue(folder + "/outputs.npz", result));
   nlohmann::ordered_json json = {{"rule", {{"kind", "exact"}}}, {"rules", nlohmann::ordered_json::object()}};
   for (const LiteralLeaf& leaf : ArrayLeaves(result))
     json["rules"][leaf.key] = RuleJson(
         IsFloatOrComplex(leaf.value->type()) ? DefaultCompareRule(leaf.value->type()) : CompareRule::Exact());
-  return WriteText(folder + "/case.json", json.dump(2) + "\n");
+  return WriteGoldenFolder(folder, {is_part ? check.part : Print(module.module(), {.own_order = true}),
+                                    is_part ? check.part_arguments : arguments, &result, json});
 }
 
 }  // namespace hlo::debug

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/status.h"
+#include "debug/golden_folder.h"
 #include "debug/profile_report.h"
 #include "debug/record.h"
 #include "hlo_run/execute.h"

@@ -15,6 +15,7 @@
 #include "fmt/format.h"
 #include "hlo_run/io.h"
 #include "hlo_run/parse.h"
+#include "io/file.h"
 #include "nlohmann/json.hpp"
 
 namespace hlo::debug {
@@ -182,7 +183,7 @@ class Minimizer {
     const std::optional<Literal> outputs = judge_.Expected(*test_);
     HLO_RETURN_IF_ERROR(WriteCase(options_.folder, *test_, outputs ? &*outputs : nullptr,
                                   "the smallest module for " + judge_.description()));
-    return WriteText(StatePath(), State().dump(2) + "\n");
+    return io::WriteText(StatePath(), State().dump(2) + "\n");
   }
 
   // Continues with the case in the folder if the same judge made it from the same module.

@@ -16,7 +16,6 @@
 #include "absl/strings/str_replace.h"
 #include "base/status.h"
 #include "fmt/format.h"
-#include "io/file.h"
 
 extern char** environ;
 
@@ -134,12 +133,6 @@ absl::StatusOr<TemporaryFolder> TemporaryFolder::Make() {
 TemporaryFolder::~TemporaryFolder() {
   std::error_code error;
   if (!path_.empty()) std::filesystem::remove_all(path_, error);
-}
-
-absl::Status WriteText(const std::string& path, std::string_view text) {
-  HLO_ASSIGN_OR_RETURN(const std::unique_ptr<io::OutputFile> file, io::OutputFile::Create(path));
-  HLO_RETURN_IF_ERROR(file->Write(text));
-  return file->Commit();
 }
 
 }  // namespace hlo::debug

@@ -42,7 +42,4 @@ class TemporaryFolder {
   std::string path_;
 };
 
-// Writes a text file that appears whole.
-absl::Status WriteText(const std::string& path, std::string_view text);
-
 }  // namespace hlo::debug

@@ -2,10 +2,10 @@
 
 #include "base/status.h"
 #include "build/extract.h"
+#include "debug/golden_folder.h"
 #include "fmt/format.h"
 #include "hlo_run/execute.h"
 #include "hlo_run/observer.h"
-#include "hlo_run/parse.h"
 
 namespace hlo::debug {
 namespace {
@@ -57,14 +57,6 @@ std::string DidYouMean(const std::string& name, const std::vector<std::string_vi
 }
 
 }  // namespace
-
-absl::StatusOr<CheckedModule> CheckedText(const std::string& text) {
-  const auto source = std::make_shared<const SourceText>("extracted", text);
-  Diagnostics diagnostics;
-  std::shared_ptr<Module> module = Parse(source, diagnostics, {.infer_shape = InferMissingShape});
-  if (module == nullptr) return diagnostics.ToStatus(*source);
-  return Check(module, diagnostics);
-}
 
 absl::StatusOr<const Instruction*> FindInstruction(const Module& module, std::string name) {
   if (name.starts_with('%')) name.erase(0, 1);

@@ -25,7 +25,4 @@ absl::StatusOr<RecordedValues> RecordValues(const CheckedModule& module,
                                             absl::Span<const Instruction* const> instructions,
                                             std::vector<Literal> arguments, int64_t execution = 1);
 
-// Parses and checks the text of an extracted part.
-absl::StatusOr<CheckedModule> CheckedText(const std::string& text);
-
 }  // namespace hlo::debug

@@ -1,12 +1,9 @@
 #include "debug/test_case.h"
 
-#include <filesystem>
-
 #include "absl/hash/hash.h"
 #include "base/status.h"
-#include "debug/process.h"
+#include "debug/golden_folder.h"
 #include "hlo_run/compare.h"
-#include "hlo_run/io.h"
 #include "hlo_run/parse.h"
 #include "hlo_run/print.h"
 #include "nlohmann/json.hpp"
@@ -116,14 +113,9 @@ uint64_t HashOf(const TestCase& test) {
 
 absl::Status WriteCase(const std::string& folder, const TestCase& test, const Literal* outputs,
                        const std::string& description) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  HLO_RETURN_IF_ERROR(WriteText(folder + "/module.hlo", test.text));
-  if (!test.inputs.empty()) HLO_RETURN_IF_ERROR(WriteValues(folder + "/inputs.npz", test.inputs));
-  if (outputs != nullptr) HLO_RETURN_IF_ERROR(WriteValue(folder + "/outputs.npz", *outputs));
   const nlohmann::ordered_json json = {{"description", description},
                                        {"rule", {{"kind", "close"}, {"abs", 1e-4}, {"rel", 1e-4}}}};
-  return WriteText(folder + "/case.json", json.dump(2) + "\n");
+  return WriteGoldenFolder(folder, {test.text, test.inputs, outputs, json});
 }
 
 }  // namespace hlo::debug

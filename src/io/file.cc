@@ -137,4 +137,10 @@ absl::Status OutputFile::Commit() {
   return absl::OkStatus();
 }
 
+absl::Status WriteText(const std::string& path, std::string_view text) {
+  HLO_ASSIGN_OR_RETURN(const std::unique_ptr<OutputFile> file, OutputFile::Create(path));
+  HLO_RETURN_IF_ERROR(file->Write(text));
+  return file->Commit();
+}
+
 }  // namespace hlo::io

@@ -207,9 +207,7 @@ absl::Status WriteLiteralProto(const std::string& path, const Literal& value) {
                            ? message.SerializeToString(&text)
                            : google::protobuf::TextFormat::PrintToString(message, &text);
   if (!written) return absl::ResourceExhaustedError(fmt::format("{}: a message has at most 2 GiB", path));
-  HLO_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file, OutputFile::Create(path));
-  HLO_RETURN_IF_ERROR(file->Write(text));
-  return file->Commit();
+  return WriteText(path, text);
 }
 
 }  // namespace hlo::io

@@ -49,12 +49,6 @@ absl::Status WriteNpy(const std::string& path, const Literal& value) {
   return file->Commit();
 }
 
-absl::Status WriteText(const std::string& path, const std::string& text) {
-  HLO_ASSIGN_OR_RETURN(std::unique_ptr<io::OutputFile> file, io::OutputFile::Create(path));
-  HLO_RETURN_IF_ERROR(file->Write(text));
-  return file->Commit();
-}
-
 }  // namespace
 
 std::optional<FileFormat> FileFormatOf(std::string_view path) {
@@ -139,11 +133,11 @@ absl::Status WriteValue(const std::string& path, const Literal& value) {
     case FileFormat::kSafetensors:
       return io::WriteSafetensors(path, ArrayLeaves(value));
     case FileFormat::kText:
-      return WriteText(path, ToString(value) + "\n");
+      return io::WriteText(path, ToString(value) + "\n");
     case FileFormat::kRaw:
       return io::WriteRaw(path, value);
     case FileFormat::kJson:
-      return WriteText(path, ToJson(value));
+      return io::WriteText(path, ToJson(value));
     case FileFormat::kProto:
     case FileFormat::kProtoText:
       return io::WriteLiteralProto(path, value);
