@@ -9,6 +9,7 @@
 #include "cli/value_text.h"
 #include "debug/births.h"
 #include "debug/exposed_run.h"
+#include "debug/loops.h"
 #include "debug/selection.h"
 #include "debug/trace.h"
 #include "fmt/format.h"
@@ -74,9 +75,7 @@ class Records {
                  {"opcode", Name(record.instruction->opcode())},
                  {"shape", ToString(record.value.shape())},
                  {"kernel", record.kernel}};
-    json["loops"] = Json::array();
-    for (const RunningLoop& loop : record.loops)
-      json["loops"].push_back(Json{{"loop", loop.instruction->name()}, {"iteration", loop.iteration}});
+    json["loops"] = debug::LoopsJson(record.loops);
     json["summary"] = debug::ToJson(summary, record.value);
     if (flags_.values) json["value"] = Json::parse(ToJson(record.value));
     if (flags_.range) json["range"] = RangeJson(record.value);

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "debug/birth_tracker.h"
 #include "debug/exposed_run.h"
+#include "debug/loops.h"
 #include "debug/selection.h"
 #include "debug/summary.h"
 #include "fmt/format.h"
@@ -172,16 +173,13 @@ nlohmann::ordered_json ToJson(const BirthReport& report) {
                                    {"index", result.index},
                                    {"count", result.count}});
   for (const Birth& birth : report.births) {
-    Json loops = Json::array();
-    for (const RunningLoop& loop : birth.loops)
-      loops.push_back(Json{{"loop", loop.instruction->name()}, {"iteration", loop.iteration}});
     json["births"].push_back(Json{{"kind", Name(birth.kind)},
                                   {"instruction", birth.instruction->name()},
                                   {"opcode", Name(birth.instruction->opcode())},
                                   {"index", birth.index},
                                   {"value", birth.value},
                                   {"operands", birth.operands},
-                                  {"loops", loops},
+                                  {"loops", LoopsJson(birth.loops)},
                                   {"callers", NamesJson(birth.callers)},
                                   {"count", birth.count},
                                   {"later_executions", birth.later_executions},

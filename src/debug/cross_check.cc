@@ -13,6 +13,7 @@
 #include "debug/contributions.h"
 #include "debug/dataflow.h"
 #include "debug/golden_folder.h"
+#include "debug/loops.h"
 #include "debug/shadow.h"
 #include "debug/summary.h"
 #include "debug/verdict.h"
@@ -29,9 +30,7 @@ namespace {
 using ValueKey = std::tuple<const Instruction*, int64_t, std::vector<int64_t>>;
 
 ValueKey KeyOf(const Instruction& instruction, int64_t leaf, const std::vector<RunningLoop>& loops) {
-  std::vector<int64_t> iterations;
-  for (const RunningLoop& loop : loops) iterations.push_back(loop.iteration);
-  return {&instruction, leaf, std::move(iterations)};
+  return {&instruction, leaf, IterationsOf(loops)};
 }
 
 struct RecordedValue {
@@ -193,8 +192,7 @@ std::string ToString(const CrossCheck& check) {
   } else {
     const StepDifference& first = *check.first;
     text = fmt::format("the engines differ beyond rounding first in %{}", first.instruction->name());
-    for (const RunningLoop& loop : first.loops)
-      text += fmt::format(", iteration {} of %{}", loop.iteration, loop.instruction->name());
+    text += LoopsText(first.loops);
     PrintOptions print;
     print.form = PrintForm::kShort;
     print.layouts = false;
@@ -216,12 +214,9 @@ nlohmann::ordered_json ToJson(const CrossCheck& check) {
       {"agree", !check.first.has_value()}, {"arrays", check.steps}, {"left_out", check.left_out}};
   if (!check.first) return json;
   const StepDifference& first = *check.first;
-  auto loops = nlohmann::ordered_json::array();
-  for (const RunningLoop& loop : first.loops)
-    loops.push_back({{"loop", loop.instruction->name()}, {"iteration", loop.iteration}});
   json["first"] = {{"instruction", first.instruction->name()},
                    {"leaf", first.leaf},
-                   {"loops", loops},
+                   {"loops", LoopsJson(first.loops)},
                    {"kernel", first.kernel},
                    {"index", first.index},
                    {"fast", first.fast},

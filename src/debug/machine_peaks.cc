@@ -7,7 +7,6 @@
 #include "base/status.h"
 #include "debug/golden_folder.h"
 #include "debug/profile_report.h"
-#include "debug/record.h"
 #include "hlo_run/execute.h"
 #include "hlo_run/io.h"
 

@@ -1,5 +1,6 @@
 // Prints the reports of shadow runs.
 
+#include "debug/loops.h"
 #include "debug/shadow.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
@@ -9,13 +10,6 @@ namespace hlo::debug {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string LoopsText(const std::vector<RunningLoop>& loops) {
-  std::string text;
-  for (const RunningLoop& loop : loops)
-    text += fmt::format(", iteration {} of %{}", loop.iteration, loop.instruction->name());
-  return text;
-}
 
 std::string ErrorLine(const InstructionError& error) {
   std::string text =

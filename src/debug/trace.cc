@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "debug/exposed_run.h"
+#include "debug/loops.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 
@@ -74,8 +75,7 @@ class Tracer : public Observer {
       ++left_out_;
       return absl::OkStatus();
     }
-    std::vector<int64_t> iterations;
-    for (const RunningLoop& loop : loops) iterations.push_back(loop.iteration);
+    const std::vector<int64_t> iterations = IterationsOf(loops);
     auto& [last, execution] = executions_[{write.instruction, write.leaf}];
     execution = last == iterations ? execution + 1 : 1;
     last = iterations;
@@ -113,8 +113,7 @@ std::string HeadingOf(const TraceRecord& record) {
   if (record.instruction->shape().IsTuple()) text += fmt::format(" {{{}}}", record.leaf);
   text += fmt::format(" = {} {}", ToString(record.value.shape(), {.layouts = false}),
                       Name(record.instruction->opcode()));
-  for (const RunningLoop& loop : record.loops)
-    text += fmt::format(", iteration {} of %{}", loop.iteration, loop.instruction->name());
+  text += LoopsText(record.loops);
   return record.execution == 1 ? text : text + fmt::format(", execution {}", record.execution);
 }
 
