@@ -16,7 +16,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "tools/docs/pictures"
 MOST_MILLISECONDS = 2000
-DUMP = ROOT / "tests/unit/debug/dumps/module_0001.jit_f.cpu_after_optimizations.txt"
+DUMP = ROOT / "examples/debugging/pass_dump/module_0001.jit_f.cpu_after_optimizations.txt"
 NAN = """HloModule with_nan
 scaled {
   p = f32[16,24] parameter(0)
