@@ -15,7 +15,7 @@
 
 namespace hlo::debug {
 
-// Which calls become part of the flat computation.
+// Selects the calls that are inlined into the flat computation.
 enum class Inlining : uint8_t { kNone, kAll };
 
 class FlatModule {

@@ -16,7 +16,7 @@
 
 namespace hlo::debug {
 
-// What the page shows of a recorded array.
+// The page shows these facts of a recorded array.
 struct ValueFacts {
   ArrayStatistics statistics;
   std::string first;  // The first elements.

@@ -12,7 +12,7 @@
 
 namespace hlo::debug {
 
-// What the machine reaches in the fast engine's own kernels.
+// The machine reaches these rates in kernels of the fast engine.
 struct MachinePeaks {
   double flops_per_second = 0;  // In the product of f32 matrices.
   double bytes_per_second = 0;  // In a loop that reads and writes large arrays.

@@ -31,7 +31,7 @@ std::shared_ptr<Module> CopyModule(const TestCase& test);
 // Returns the case of a module that was changed in place: without instructions that became unused.
 absl::StatusOr<SharedCase> MakeTestCase(std::shared_ptr<Module> changed, const std::vector<Literal>& inputs);
 
-// What the minimiser makes small: instructions first, then elements of inputs, then text.
+// The minimiser reduces the instructions first, then the elements of inputs, then the text.
 struct CaseSize {
   int64_t instructions = 0, elements = 0, text = 0;
   auto operator<=>(const CaseSize&) const = default;

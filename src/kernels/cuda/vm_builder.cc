@@ -74,7 +74,7 @@ std::optional<VmOp> OpOf(Opcode opcode) {
   }
 }
 
-// How the VM computes an operation on complex numbers.
+// Distinguishes the ways in which the VM computes operations on complex numbers.
 enum class ComplexOp : uint8_t { kNone, kArithmetic, kFunction };
 
 ComplexOp ComplexOpOf(VmOp op) {
