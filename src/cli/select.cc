@@ -2,8 +2,8 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <regex>
 
+#include "base/pattern.h"
 #include "base/status.h"
 #include "cli/common.h"
 #include "fmt/format.h"
@@ -11,14 +11,6 @@
 
 namespace hlo::cli {
 namespace {
-
-absl::StatusOr<std::regex> Pattern(std::string_view flag, const std::string& text) {
-  try {
-    return std::regex(text, std::regex::ECMAScript | std::regex::optimize);
-  } catch (const std::regex_error&) {
-    return absl::InvalidArgumentError(fmt::format("--{}: '{}' is no regular expression", flag, text));
-  }
-}
 
 // Prints "12 side files below 'dump' skipped: 8 buffer assignments, 4 debug options".
 void TellSkipped(const std::string& folder, const std::map<std::string, int64_t>& skipped) {
@@ -50,8 +42,8 @@ absl::StatusOr<std::vector<std::string>> SelectFiles(const CommonOptions& option
     files.insert(files.end(), found.files.begin(), found.files.end());
   }
   if (options.module_pattern.empty() && options.pass_pattern.empty()) return files;
-  HLO_ASSIGN_OR_RETURN(const std::regex module, Pattern("module", options.module_pattern));
-  HLO_ASSIGN_OR_RETURN(const std::regex pass, Pattern("pass", options.pass_pattern));
+  HLO_ASSIGN_OR_RETURN(const std::regex module, ParsePattern("module", options.module_pattern));
+  HLO_ASSIGN_OR_RETURN(const std::regex pass, ParsePattern("pass", options.pass_pattern));
   const size_t all = files.size();
   std::erase_if(files, [&](const std::string& file) {
     const DumpName name = ParseDumpName(file);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "debug/summary.h"
 #include "fmt/format.h"
 #include "hlo_run/compare.h"
 #include "nlohmann/json.hpp"
@@ -68,16 +69,6 @@ void AppendSummarised(const Literal& value, std::string* out) {
   AppendCorners(value, 0, 0, out);
 }
 
-// Returns the index of an element; empty for scalars.
-std::vector<int64_t> IndexAt(const Literal& array, int64_t position) {
-  std::vector<int64_t> index(static_cast<size_t>(array.rank()));
-  for (int64_t d = array.rank() - 1; d >= 0; --d) {
-    index[static_cast<size_t>(d)] = position % array.dim(d);
-    position /= array.dim(d);
-  }
-  return index;
-}
-
 // Counts elements of one kind and stores the position of the first.
 struct Occurrences {
   int64_t count = 0, first = -1;
@@ -92,7 +83,7 @@ class ArrayStatistics {
     DispatchWide(array.type(), [&]<class W>() {
       const LoadFn<W> load = Loader<W>(array.type());
       for (int64_t i = 0; i < array.element_count(); ++i) {
-        if (IsUsed(i)) Add<W>(load(array.data(), i), i);
+        if (debug::IsWithinSizes(array, i)) Add<W>(load(array.data(), i), i);
       }
     });
   }
@@ -112,7 +103,7 @@ class ArrayStatistics {
     const auto add = [&](std::string_view name, const Occurrences& found) {
       if (found.count == 0) return;
       text += fmt::format("  {} {} (first at {{{}}})", name, found.count,
-                          fmt::join(IndexAt(array_, found.first), ","));
+                          fmt::join(debug::IndexOf(array_, found.first), ","));
     };
     add("NaN", nans_);
     add("Inf", infinities_);
@@ -124,7 +115,7 @@ class ArrayStatistics {
     if (finite_ > 0) json.update({{"min", NumberAt(least_)}, {"max", NumberAt(largest_)}, {"mean", mean()}});
     const auto add = [&](const char* name, const Occurrences& found) {
       json[name] = found.count;
-      if (found.count > 0) json[std::string("first_") + name] = IndexAt(array_, found.first);
+      if (found.count > 0) json[std::string("first_") + name] = debug::IndexOf(array_, found.first);
     };
     add("nan", nans_);
     add("inf", infinities_);
@@ -132,15 +123,6 @@ class ArrayStatistics {
   }
 
  private:
-  bool IsUsed(int64_t position) const {
-    if (!array_.has_dynamic_sizes()) return true;
-    for (int64_t d = array_.rank() - 1; d >= 0; --d) {
-      if (position % array_.dim(d) >= array_.dynamic_size(d)) return false;
-      position /= array_.dim(d);
-    }
-    return true;
-  }
-
   template <Wide W>
   void Add(W value, int64_t position) {
     if constexpr (std::is_same_v<W, std::complex<double>>) {
@@ -168,9 +150,7 @@ class ArrayStatistics {
   std::string NumberAt(int64_t position) const {
     if (IsComplex(array_.type()))
       return fmt::format("{:.6g}", static_cast<double>(position == least_ ? least_value_ : largest_value_));
-    std::string text;
-    AppendElement(array_, position, /*in_array=*/false, {}, &text);
-    return text;
+    return debug::ElementText(array_, position);
   }
 
   const Literal& array_;

@@ -7,7 +7,7 @@
 #include "absl/strings/match.h"
 #include "base/status.h"
 #include "debug/process.h"
-#include "debug/statistics.h"
+#include "debug/summary.h"
 #include "fmt/format.h"
 #include "io/file.h"
 
@@ -57,8 +57,9 @@ class CommandJudge : public CaseJudge {
 
 bool HasNan(const Literal& value) {
   const std::vector<LiteralLeaf> leaves = ArrayLeaves(value);
-  return std::any_of(leaves.begin(), leaves.end(),
-                     [](const LiteralLeaf& leaf) { return Statistics(*leaf.value).nan > 0; });
+  return std::any_of(leaves.begin(), leaves.end(), [](const LiteralLeaf& leaf) {
+    return HoldsSpecial(*leaf.value, /*nans=*/true, /*infinities=*/false);
+  });
 }
 
 // True if a NaN comes from outside of the computation: from an input or a constant.

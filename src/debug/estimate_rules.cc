@@ -251,7 +251,8 @@ void NoteReversals(RuleContext& context, const Lines& lines, ShadowValue& keys,
   }
 }
 
-// Widens the bounds of payloads: where the order of keys is uncertain, a payload may be that of any neighbour.
+// Widens the bounds of payloads: where the order of keys is uncertain, a payload may be that of any
+// neighbour.
 absl::Status WidenPayload(ShadowValue& payload, const std::vector<bool>& uncertain) {
   HLO_ASSIGN_OR_RETURN(Literal bound, BoundOf(payload));
   HLO_RETURN_IF_ERROR(bound.MakeUnique());

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
-#include <regex>
 #include <utility>
 
+#include "base/pattern.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "hlo_run/opcode.h"
@@ -13,17 +13,8 @@
 namespace hlo::debug {
 namespace {
 
-absl::StatusOr<std::optional<std::regex>> Pattern(std::string_view flag, const std::string& text) {
-  if (text.empty()) return std::optional<std::regex>();
-  try {
-    return std::optional<std::regex>(std::regex(text, std::regex::ECMAScript | std::regex::optimize));
-  } catch (const std::regex_error&) {
-    return absl::InvalidArgumentError(fmt::format("--{}: '{}' is no regular expression", flag, text));
-  }
-}
-
-bool IsFound(std::string_view text, const std::optional<std::regex>& pattern) {
-  return !pattern || std::regex_search(text.begin(), text.end(), *pattern);
+bool IsFound(std::string_view text, const std::regex& pattern) {
+  return std::regex_search(text.begin(), text.end(), pattern);
 }
 
 // True if `path` is `wanted` or ends in a slash and `wanted`.
@@ -69,8 +60,8 @@ ProgramPlace StatedPlace(const Instruction& instruction) {
 
 absl::StatusOr<absl::flat_hash_set<const Instruction*>> Select(const Module& module,
                                                                const SelectionOptions& options) {
-  HLO_ASSIGN_OR_RETURN(const std::optional<std::regex> match, Pattern("match", options.match));
-  HLO_ASSIGN_OR_RETURN(const std::optional<std::regex> op_name, Pattern("op-name", options.op_name));
+  HLO_ASSIGN_OR_RETURN(const std::regex match, ParsePattern("match", options.match));
+  HLO_ASSIGN_OR_RETURN(const std::regex op_name, ParsePattern("op-name", options.op_name));
   HLO_ASSIGN_OR_RETURN(const std::vector<Opcode> opcodes, Opcodes(options.opcodes));
   const WantedPlace wanted = ParsePlace(options.source);
   const auto is_selected = [&](const Instruction& instruction) {

@@ -1,0 +1,16 @@
+#pragma once
+// Compiles the regular expressions of flags.
+
+#include <regex>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+namespace hlo {
+
+// Returns the ECMAScript expression; "" is found in every text. Returns InvalidArgument, with the name of the
+// flag, for other texts.
+absl::StatusOr<std::regex> ParsePattern(std::string_view flag, const std::string& text);
+
+}  // namespace hlo
