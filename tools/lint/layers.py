@@ -11,6 +11,7 @@ import sys
 LEVELS = {
     "base": 0, "types": 1, "ir": 2,
     "text": 3, "check": 3, "linalg": 3, "device": 3, "collectives": 3,
+    "spmd": 3.5,
     "reference": 4, "build": 4, "io": 4,
     "kernels/cpu/memory": 4.1, "kernels/cpu/simd": 4.1,
     "kernels/cpu/elementwise": 4.2, "kernels/cpu/gemm": 4.2,
