@@ -44,7 +44,7 @@ def case_text(case):
     lines = [case['name'], *case['description'].split('\n'),
              f"From {case['source']['program']}, {case['source']['producer']}.", rule_text(case['rule'])]
     lines += [f'output {key} {rule_text(rule)}' for key, rule in sorted(case.get('rules', {}).items())]
-    lines += [f"values {case['name']}", 'run']
+    lines += [f"values {case['name']}", case.get('verb', 'run')]
     return ''.join(f'// {line}\n' for line in lines) + case['module']
 
 

@@ -2,6 +2,7 @@
 
 #include "spmd/sharding.h"
 
+#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "fmt/format.h"
 #include "gtest/gtest.h"
 #include "hlo_run/parse.h"
+#include "nlohmann/json.hpp"
 #include "spmd/shards.h"
 
 namespace hlo::spmd {
@@ -121,6 +123,29 @@ INSTANTIATE_TEST_SUITE_P(
                 "s32[4] {0,1,2,3}",
                 {"{0}", "{2}", "{1}", "{3}"}},
         Example{"{mesh['a'=2,'b'=2], replicated}", "s32[1] {7}", {"{7}", "{7}", "{7}", "{7}"}}));
+
+// The file holds shardings in the spellings of XLA, and the ranges that JAX gives the partitions.
+TEST(Sharding, GivesPartitionsTheTilesThatJaxGivesThem) {
+  std::ifstream file("tests/vectors/tile_maps.jsonl");
+  int64_t count = 0;
+  for (std::string line; std::getline(file, line); ++count) {
+    const auto row = nlohmann::json::parse(line);
+    const Shape shape = Shape::Array(ElementType::kS32, row["shape"].get<std::vector<int64_t>>());
+    const std::unique_ptr<Module> module = ModuleOf(ToString(shape), row["sharding"].get<std::string>());
+    const auto& tiles = row["tiles"];
+    const absl::StatusOr<TileMap> map = MapOf(*module, static_cast<int64_t>(tiles.size()));
+    ASSERT_TRUE(map.ok()) << row["sharding"] << ": " << Message(map.status());
+    const Index sizes = map->TileDims(shape.dims());
+    for (size_t p = 0; p < tiles.size(); ++p) {
+      for (int64_t d = 0; d < shape.rank(); ++d) {
+        const int64_t begin = map->at(static_cast<int64_t>(p)).tile[d] * sizes[d];
+        EXPECT_EQ(begin, tiles[p][d][0]) << row["sharding"] << ", partition " << p << ", dimension " << d;
+        EXPECT_EQ(begin + sizes[d], tiles[p][d][1]) << row["sharding"] << ", partition " << p;
+      }
+    }
+  }
+  EXPECT_GT(count, 100);
+}
 
 TEST(Sharding, AddsTheTermsOfAnUnreducedArray) {
   const std::unique_ptr<Module> module =
