@@ -7,35 +7,21 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "gtest/gtest.h"
-#include "hlo_run/parse.h"
 #include "nlohmann/json.hpp"
 #include "spmd/shards.h"
+#include "unit/spmd/load.h"
 
 namespace hlo::spmd {
 namespace {
 
 // A module with one parameter, which has the sharding.
 std::unique_ptr<Module> ModuleOf(const std::string& shape, const std::string& sharding) {
-  const auto source = std::make_shared<SourceText>(
-      "m.hlo",
+  return Load(
       fmt::format("HloModule m\nENTRY e {{\n  ROOT p = {} parameter(0), sharding={}\n}}\n", shape, sharding));
-  Diagnostics diagnostics;
-  std::unique_ptr<Module> module = Parse(source, diagnostics);
-  EXPECT_NE(module, nullptr) << Message(diagnostics.ToStatus(*source));
-  return module;
 }
-
-Literal Value(const std::string& text) {
-  absl::StatusOr<Literal> literal = ParseLiteral(SourceText("value", text), Shape());
-  EXPECT_TRUE(literal.ok()) << Message(literal.status());
-  return *std::move(literal);
-}
-
-std::string Text(const Literal& value) { return ToString(value, {.i_comments = false}); }
 
 struct Example {
   std::string sharding, array;
@@ -57,11 +43,6 @@ std::vector<Literal> Cut(const Literal& array, const TileMap& map) {
   return tiles;
 }
 
-std::string Squeezed(std::string text) {
-  std::erase_if(text, [](char c) { return c == ' ' || c == '\n'; });
-  return text;
-}
-
 class Tiles : public testing::TestWithParam<Example> {};
 
 TEST_P(Tiles, AreCutAndJoined) {
@@ -71,7 +52,7 @@ TEST_P(Tiles, AreCutAndJoined) {
   const absl::StatusOr<TileMap> map = MapOf(*module, static_cast<int64_t>(example.tiles.size()));
   ASSERT_TRUE(map.ok()) << Message(map.status());
   const std::vector<Literal> tiles = Cut(array, *map);
-  for (size_t p = 0; p < tiles.size(); ++p) EXPECT_EQ(Squeezed(Text(tiles[p])), example.tiles[p]) << p;
+  for (size_t p = 0; p < tiles.size(); ++p) EXPECT_EQ(Text(tiles[p]), example.tiles[p]) << p;
   const absl::StatusOr<JoinedArray> joined = JoinTiles(tiles, *map, array.shape());
   ASSERT_TRUE(joined.ok()) << Message(joined.status());
   EXPECT_EQ(Text(joined->value), Text(array));
@@ -156,7 +137,7 @@ TEST(Sharding, AddsTheTermsOfAnUnreducedArray) {
       {Value("s32[2] {1,2}"), Value("s32[2] {10,20}"), Value("s32[2] {3,4}"), Value("s32[2] {30,40}")}, *map,
       Shape::Array(ElementType::kS32, {4}));
   ASSERT_TRUE(joined.ok()) << Message(joined.status());
-  EXPECT_EQ(Squeezed(Text(joined->value)), "{11,22,33,44}");
+  EXPECT_EQ(Text(joined->value), "{11,22,33,44}");
 }
 
 TEST(Sharding, NamesTheFirstElementInWhichCopiesDiffer) {
@@ -167,7 +148,7 @@ TEST(Sharding, NamesTheFirstElementInWhichCopiesDiffer) {
       JoinTiles({Value("s32[2] {1,2}"), Value("s32[2] {1,2}"), Value("s32[2] {3,4}"), Value("s32[2] {3,5}")},
                 *map, Shape::Array(ElementType::kS32, {4}));
   ASSERT_TRUE(joined.ok()) << Message(joined.status());
-  EXPECT_EQ(Squeezed(Text(joined->value)), "{1,2,3,4}");
+  EXPECT_EQ(Text(joined->value), "{1,2,3,4}");
   ASSERT_EQ(joined->disagreements.size(), 1);
   EXPECT_EQ(joined->disagreements[0].partition, 2);
   EXPECT_EQ(joined->disagreements[0].other, 3);
@@ -186,7 +167,7 @@ TEST(Sharding, JoinsTilesOfPartitionsWithOneManualPosition) {
     const absl::StatusOr<Literal> value =
         AssembleTiles(tiles, *map, Shape::Array(ElementType::kS32, {4, 2}), map->at(p));
     ASSERT_TRUE(value.ok()) << Message(value.status());
-    EXPECT_EQ(Squeezed(Text(*value)), wanted[p % 2]);
+    EXPECT_EQ(Text(*value), wanted[p % 2]);
   }
   EXPECT_EQ(Message(JoinTiles(tiles, *map, Shape::Array(ElementType::kS32, {4, 2})).status()),
             "values with a manual sharding are not parts of one array");
