@@ -177,6 +177,7 @@ class ModuleText {
     for (const proto::HloInstructionProto* instruction : order) {
       Put("  {}", instruction->id() == computation.root_id() ? "ROOT " : "");
       HLO_RETURN_IF_ERROR(AppendInstruction(*instruction, names, &out_));
+      if (IsEntry(computation)) AppendRecordedSharding(computation, *instruction);
       Put("\n");
       if (out_.size() > kMostBytes) return TooLong();
     }
@@ -185,6 +186,18 @@ class ModuleText {
       Put(", execution_thread={}", DoublyQuoted(computation.execution_thread()));
     Put("\n");
     return absl::OkStatus();
+  }
+
+  // The partitioner removes the shardings of parameters and root, and records them in the module.
+  void AppendRecordedSharding(const proto::HloComputationProto& computation,
+                              const proto::HloInstructionProto& instruction) {
+    if (instruction.has_sharding()) return;
+    const int64_t number = instruction.opcode() == "parameter" ? instruction.parameter_number() : -1;
+    if (number >= 0 && number < module_.spmd_parameters_shardings_size()) {
+      Put(", sharding={}", ShardingText(module_.spmd_parameters_shardings(static_cast<int>(number))));
+    } else if (instruction.id() == computation.root_id() && module_.has_spmd_output_sharding()) {
+      Put(", sharding={}", ShardingText(module_.spmd_output_sharding()));
+    }
   }
 
   absl::StatusOr<std::vector<const proto::HloInstructionProto*>> Scheduled(

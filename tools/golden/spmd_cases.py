@@ -2,7 +2,8 @@
 """Writes the golden cases of programs for eight devices: each JAX program as XLA gets it, with full shapes and shardings
 (`golden/spmd.hlo`), and as XLA:CPU has partitioned and optimised it (`golden/spmd_partitioned.hlo`), with its full arguments
 and results. The entry parameters and the root of a partitioned module get the shardings that XLA recorded for them. It also
-writes `tests/vectors/tile_maps.jsonl`: shardings in XLA's spelling, and the part of an array that JAX gives each device.
+writes `tests/vectors/tile_maps.jsonl`, shardings in XLA's spelling and the part of an array that JAX gives each device, and
+`tests/unit/io/data/partitioned.pb`, a partitioned module.
 
     spmd_cases.py [PATTERN ...]    write the files, or only run the programs whose names match
 """
@@ -360,6 +361,14 @@ def tile_maps():
     return rows
 
 
+def small_module():
+    """A serialised module that XLA has partitioned; it records the shardings of its parameters and its result."""
+    sharding = NamedSharding(DM, P(('model', 'data'), None))
+    function = jax.jit(lambda x, y: (x * y, y), in_shardings=(sharding, NamedSharding(DM, P())), out_shardings=(sharding, NamedSharding(DM, P())))
+    compiled = function.lower(np.ones((16, 4), np.float32), np.float32(2)).compile()
+    return compiled.runtime_executable().hlo_modules()[0].as_serialized_hlo_module_proto()
+
+
 def main():
     before, after = {}, {}
     for row in PROGRAMS:
@@ -378,6 +387,7 @@ def main():
     packs.write(ROOT / 'golden/spmd_partitioned', after)
     rows = ''.join(json.dumps(row) + '\n' for row in tile_maps())
     (ROOT / 'tests/vectors/tile_maps.jsonl').write_text(rows)
+    (ROOT / 'tests/unit/io/data/partitioned.pb').write_bytes(small_module())
 
 
 if __name__ == '__main__':

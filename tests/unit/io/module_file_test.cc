@@ -46,6 +46,21 @@ TEST(ModuleFile, ModulesReadAsXlaPrintsThem) {
   EXPECT_GE(count, 120);
 }
 
+// tools/golden/spmd_cases.py writes the file.
+TEST(ModuleFile, PartitionedModulesHaveTheShardingsThatTheyRecord) {
+  const std::shared_ptr<Module> module = Parsed(ReadModuleFile(Data("partitioned.pb")));
+  ASSERT_NE(module, nullptr);
+  EXPECT_EQ(module->header().num_partitions, 8);
+  const auto text = [](const Instruction& instruction) {
+    const std::string print = Print(instruction);
+    return print.substr(print.find("sharding="), print.find(", metadata=") - print.find("sharding="));
+  };
+  const std::string sharding = "{mesh['data'=2,'model'=4], [{'model', 'data'}, {}]}";
+  EXPECT_EQ(text(*module->entry()->parameter(0)), "sharding=" + sharding);
+  EXPECT_EQ(text(*module->entry()->parameter(1)), "sharding={mesh[], replicated}");
+  EXPECT_EQ(text(*module->entry()->root()), "sharding={" + sharding + ", {mesh[], replicated}}");
+}
+
 TEST(ModuleFile, SnapshotsBringArgumentsAndResult) {
   const absl::StatusOr<ModuleFile> file = ReadModuleFile(Data("snapshot.pb"));
   ASSERT_NE(Parsed(file), nullptr);
