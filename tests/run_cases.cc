@@ -65,6 +65,20 @@ absl::StatusOr<Literal> OnEngine(const CheckedModule& module, std::vector<Litera
   return result;
 }
 
+absl::StatusOr<std::vector<Literal>> OnDevices(const CheckedModule& module,
+                                               std::vector<std::vector<Literal>> arguments) {
+  if (where.kind != Device::Kind::kCpu)
+    return absl::UnimplementedError("several devices run on the CPU alone");
+  // The checker of passes evaluates one device.
+  PlanOptions options = plan_options;
+  options.check_passes = false;
+  modules_not_checked += plan_options.check_passes ? 1 : 0;
+  HLO_ASSIGN_OR_RETURN(Executable executable, Executable::Make(module, engine, kOptions, where, options));
+  if (executable.engine() != engine)
+    return absl::UnimplementedError(std::string(executable.fallback_reason()));
+  return executable.RunDevices(std::move(arguments), kOptions);
+}
+
 bool FallbacksAre(const std::string& path, bool update) {
   std::string text, expected;
   for (const std::string& line : fallbacks) text += line + "\n";
@@ -84,7 +98,7 @@ class CaseTest : public testing::Test {
  public:
   explicit CaseTest(const Case& test) : test_(test) {}
   void TestBody() override {
-    const CaseResult result = RunCase(test_, OnEngine);
+    const CaseResult result = RunCase(test_, CaseEvaluator{OnEngine, OnDevices});
     const std::string place = result.line > 0 ? result.path + ":" + std::to_string(result.line) : result.path;
     if (result.verdict == Verdict::kUnsupported) GTEST_SKIP() << place << ": " << result.report;
     if (result.verdict != Verdict::kPassed) {

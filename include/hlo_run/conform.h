@@ -40,6 +40,17 @@ class Host;
 /// the engine does not support the module.
 using EvaluateFn = std::function<absl::StatusOr<Literal>(const CheckedModule&, std::vector<Literal>, Host*)>;
 
+/// The same for a module of several devices (Executable::RunDevices): takes the arguments of each device and
+/// returns their results.
+using EvaluateDevicesFn = std::function<absl::StatusOr<std::vector<Literal>>(
+    const CheckedModule&, std::vector<std::vector<Literal>>)>;
+
+/// Evaluates the modules of cases. Without `devices`, cases of several devices are unsupported.
+struct CaseEvaluator {
+  EvaluateFn one;
+  EvaluateDevicesFn devices = {};
+};
+
 enum class Verdict : uint8_t {
   kPassed,
   kFailed,       ///< A value, a diagnostic or a print differs from the expectation.
@@ -57,6 +68,7 @@ struct CaseResult {
   double seconds = 0;
 };
 /// Runs a case. Elided constants get their values from `elided` first.
+CaseResult RunCase(const Case& test, const CaseEvaluator& evaluator, const ElidedValues& elided = {});
 CaseResult RunCase(const Case& test, const EvaluateFn& evaluate, const ElidedValues& elided = {});
 
 /// Rewrites the expectations of the inline cases in a file: diagnostics, prints and, if `values` is set, the

@@ -3,6 +3,7 @@
 /// Compiles a module for an engine once and runs it many times.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -41,6 +42,21 @@ struct Fallback {
   int64_t runs, bytes;
 };
 
+/// A run on several devices.
+struct DevicesOptions {
+  /// If true, only executions of the same instruction exchange values. Otherwise devices that would wait for
+  /// each other forever at different collectives of one kind are paired in the order of arrival, with a
+  /// warning.
+  bool strict_match = false;
+  /// The longest time in seconds that a device waits for others in a collective; 0 means no limit. Devices
+  /// that wait for each other are reported at once.
+  double collective_timeout = 0;
+  /// Returns the host of a device; may be empty if the module neither reads from nor writes to a host.
+  std::function<Host*(int64_t device)> host;
+  /// Receives what does not stop the run, after the run.
+  std::function<void(const std::string& message)> warn;
+};
+
 /// A module compiled for an engine. It is not thread-safe.
 class Executable {
  public:
@@ -57,6 +73,17 @@ class Executable {
 
   /// Runs the module; arguments, result and errors are those of Evaluate.
   absl::StatusOr<Literal> Run(std::vector<Literal> arguments, const EvaluateOptions& options = {});
+
+  /// Runs the module on all devices of its header (ModuleHeader: replica_count, num_partitions), each on a
+  /// thread of its own; at most as many run at a time as there are cores. Takes the arguments of each device
+  /// and returns their results, replica by replica. Results do not depend on the order in which devices run.
+  /// The observer sees device 0; device d draws its random numbers from seed + d. Errors: those of Run, with
+  /// the device that failed first by number; FailedPrecondition for devices that wait for each other.
+  absl::StatusOr<std::vector<Literal>> RunDevices(std::vector<std::vector<Literal>> arguments,
+                                                  const EvaluateOptions& options = {},
+                                                  const DevicesOptions& devices = {});
+  /// Returns the number of devices that RunDevices runs.
+  int64_t device_count() const;
 
   /// Return the engine in use and, if it is not the requested one, the reason.
   Engine engine() const;

@@ -16,6 +16,9 @@
 namespace hlo {
 
 class CustomCalls;
+namespace spmd {
+class Collectives;
+}
 
 /// The host side of infeed, outfeed, and of send and recv with is_host_transfer.
 class Host {
@@ -43,6 +46,8 @@ struct EvaluateOptions {
   Host* host = nullptr;  ///< May be null if the module neither reads from nor writes to a host.
   const CustomCalls* custom_calls =
       nullptr;  ///< The caller's functions; they take precedence over the built-in ones.
+  /// The link to the other devices, which Executable::RunDevices sets; null in a run of one device.
+  spmd::Collectives* collectives = nullptr;
 };
 
 /// Returns OK if every reachable instruction can be evaluated with these options; otherwise Unimplemented

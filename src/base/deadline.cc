@@ -28,6 +28,8 @@ Deadline::~Deadline() {
   if (is_outermost_) limit.reset();
 }
 
+bool Deadline::IsSet() { return limit.has_value(); }
+
 absl::Status Deadline::Check() {
   if (!limit) return absl::OkStatus();
   if (limit->cancel != nullptr && limit->cancel->load(std::memory_order_relaxed))

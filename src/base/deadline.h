@@ -21,6 +21,8 @@ class Deadline {
 
   // Returns DeadlineExceeded after the limit in force, or Cancelled once the flag is set.
   static absl::Status Check();
+  // True if this thread has a limit or a flag that cancels it.
+  static bool IsSet();
 
  private:
   bool is_outermost_;

@@ -13,20 +13,6 @@ constexpr std::string_view kReplicaGroupsRule = "3.26";
 
 const ModuleHeader& HeaderOf(const RuleContext& c) { return c.instruction().parent()->module()->header(); }
 
-std::string_view Name(GroupMode mode) {
-  switch (mode) {
-    case GroupMode::kCrossReplica:
-      return "cross-replica";
-    case GroupMode::kCrossPartition:
-      return "cross-partition";
-    case GroupMode::kCrossReplicaAndPartition:
-      return "cross-replica-and-partition";
-    case GroupMode::kFlattened:
-      return "flattened";
-  }
-  return "";
-}
-
 // Returns nullopt on overflow.
 std::optional<int64_t> Product(IntList sizes) {
   int64_t product = 1;
@@ -127,18 +113,12 @@ int64_t DeviceCount(const ModuleHeader& header, GroupMode mode) {
 }  // namespace
 
 GroupMode ModeOf(RuleContext& c) {
-  const bool channel = c.instruction().Has<attr::channel_id>();
-  const bool global = c.Get<attr::use_global_device_ids>();
-  if (!channel && global) {
+  const Instruction& instruction = c.instruction();
+  if (instruction.Get<attr::use_global_device_ids>() && !HasChannel(instruction)) {
     c.Error(c.range_of<attr::use_global_device_ids>(), kReplicaGroupsRule,
-            "use_global_device_ids needs a channel_id, which {} lacks", Name(c.instruction().opcode()));
-    return GroupMode::kFlattened;
+            "use_global_device_ids needs a channel_id, which {} lacks", Name(instruction.opcode()));
   }
-  if (!channel) return GroupMode::kCrossReplica;
-  if (FindAttribute(c.instruction().opcode(), "use_global_device_ids") == AttrId::kNone) {
-    return GroupMode::kCrossPartition;
-  }
-  return global ? GroupMode::kFlattened : GroupMode::kCrossReplicaAndPartition;
+  return GroupModeOf(instruction);
 }
 
 bool CheckReplicaGroups(RuleContext& c, GroupMode mode, GroupSizes sizes) {
@@ -205,8 +185,7 @@ bool CheckSourceTargetPairs(RuleContext& c, int64_t repeats) {
     ends[1].push_back(pair[1]);
   }
   const ModuleHeader& header = HeaderOf(c);
-  const int64_t limit =
-      c.instruction().Has<attr::channel_id>() ? header.num_partitions : header.replica_count;
+  const int64_t limit = HasChannel(c.instruction()) ? header.num_partitions : header.replica_count;
   bool ok = true;
   for (int end = 0; end < 2; ++end) {
     std::vector<int64_t>& ids = ends[end];

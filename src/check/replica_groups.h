@@ -2,10 +2,9 @@
 // Group modes, and the rules of replica groups and source-target pairs of collectives (shape-rules 3.26).
 
 #include "check/rules.h"
+#include "ir/device_groups.h"
 
 namespace hlo::check {
-
-enum class GroupMode { kCrossReplica, kCrossPartition, kCrossReplicaAndPartition, kFlattened };
 
 // Returns the mode that channel_id and use_global_device_ids select; reports global ids without a channel.
 GroupMode ModeOf(RuleContext& context);

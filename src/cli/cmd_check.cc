@@ -116,10 +116,18 @@ int RunCheck(const CheckCommandOptions& options) {
     if (host != nullptr) evaluate_options.host = host;
     return Run(options.engine, module, std::move(arguments), evaluate_options);
   };
+  const EvaluateDevicesFn evaluate_devices =
+      [&](const CheckedModule& module,
+          std::vector<std::vector<Literal>> arguments) -> absl::StatusOr<std::vector<Literal>> {
+    const EngineOptions& engine = options.engine;
+    HLO_ASSIGN_OR_RETURN(Executable executable, Executable::Make(module, engine.engine, options.evaluate,
+                                                                 engine.device, engine.plan));
+    return executable.RunDevices(std::move(arguments), options.evaluate);
+  };
   std::vector<CaseResult> results;
   Exit worst = Exit::kOk;
   for (const Case& one : *cases) {
-    results.push_back(RunCase(one, evaluate, options.elided));
+    results.push_back(RunCase(one, CaseEvaluator{evaluate, evaluate_devices}, options.elided));
     const CaseResult& result = results.back();
     worst = std::max(worst, ExitForCase(result, options.require_all));
     const bool shown = options.verbose || result.verdict != Verdict::kPassed;

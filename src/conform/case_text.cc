@@ -1,7 +1,9 @@
 #include "conform/case_text.h"
 
 #include <cctype>
+#include <optional>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "base/status.h"
@@ -90,10 +92,33 @@ absl::Status ReadDirective(std::string_view comment, CaseText* out) {
   return absl::OkStatus();
 }
 
+// Reads the numbers in `run  replicas 2 partitions 4`.
+absl::Status ReadDevices(std::string_view comment, CaseText* out) {
+  const std::vector<std::string> words = Words(comment);
+  for (size_t w = 1; w < words.size(); w += 2) {
+    int64_t* count = words[w] == "replicas"     ? &out->replicas
+                     : words[w] == "partitions" ? &out->partitions
+                                                : nullptr;
+    if (count == nullptr || w + 1 == words.size() || !absl::SimpleAtoi(words[w + 1], count) || *count < 1)
+      return absl::InvalidArgumentError(
+          fmt::format("'{}' should read like `run  replicas 2 partitions 4`", comment));
+  }
+  return absl::OkStatus();
+}
+
+// Reads the device of a line such as `out@3 {1,2}` after its word; nullopt for other lines.
+std::optional<int64_t> DeviceOf(std::string_view comment, std::string_view word) {
+  if (!comment.starts_with(word) || comment.size() <= word.size() || comment[word.size()] != '@')
+    return std::nullopt;
+  comment = comment.substr(word.size() + 1, comment.find(' ') - word.size() - 1);
+  int64_t device = 0;
+  if (!absl::SimpleAtoi(absl::string_view(comment.data(), comment.size()), &device)) return std::nullopt;
+  return device;
+}
+
 void ReadVerb(std::string_view comment, CaseText* out) {
   if (IsRun(comment)) {
     out->verb = Verb::kRun;
-    if (comment != "run") out->devices = comment.substr(comment.find_first_not_of(' ', 3));
   } else if (comment == "check") {
     out->verb = Verb::kCheck;
   } else if (comment == "plan") {
@@ -136,6 +161,7 @@ absl::StatusOr<CaseText> ParseCaseText(std::string_view text) {
         has_verb = true;
         result.verb_line = i;
         ReadVerb(comment, &result);
+        if (result.verb == Verb::kRun) HLO_RETURN_IF_ERROR(ReadDevices(comment, &result));
       } else {
         HLO_RETURN_IF_ERROR(ReadDirective(comment, &result));
       }
@@ -145,6 +171,12 @@ absl::StatusOr<CaseText> ParseCaseText(std::string_view text) {
       result.in.push_back(i);
     } else if (StartsWithWord(comment, "out")) {
       result.out.push_back(i);
+    } else if (const auto in = DeviceOf(comment, "in")) {
+      result.in_of[*in].push_back(i);
+    } else if (const auto out = DeviceOf(comment, "out")) {
+      result.out_of[*out].push_back(i);
+    } else if (StartsWithWord(comment, "fails")) {
+      result.fails.emplace_back(ValueOf(result.lines[i]));
     } else if (StartsWithWord(comment, "infeed")) {
       result.infeed.push_back(i);
     } else if (StartsWithWord(comment, "outfeed")) {

@@ -3,6 +3,7 @@
 // the format.
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,14 +25,20 @@ struct CaseText {
   std::string
       values;  // `values NAME`: the arrays are NAME/in/0, NAME/out/0, ... of the archive beside the file.
   Verb verb = Verb::kRun;
-  std::string form;                     // The form in `print short`.
-  std::string devices;                  // "replicas 2" in `run  replicas 2`; empty for one device.
-  std::vector<std::string> lines;       // All lines. The module is the text without comments.
-  size_t verb_line = 0;                 // Index into `lines`.
-  std::vector<size_t> in, out;          // Lines `// in …` and `// out …`.
+  std::string form;  // The form in `print short`.
+  // The counts in `run  replicas 2 partitions 4`; 1 if they are not written.
+  int64_t replicas = 1, partitions = 1;
+  std::vector<std::string> lines;  // All lines. The module is the text without comments.
+  size_t verb_line = 0;            // Index into `lines`.
+  std::vector<size_t> in, out;     // Lines `// in …` and `// out …`.
+  // Lines `// in@3 …` and `// out@3 …`, by device.
+  std::map<int64_t, std::vector<size_t>> in_of, out_of;
+  std::vector<std::string> fails;  // Texts of `// fails …`: the run must fail, with these in its message.
   std::vector<size_t> infeed, outfeed;  // Arrays that the host sends and receives.
   std::vector<size_t> prints;           // The lines after `// prints`.
   std::vector<size_t> drawn;            // Drawn diagnostics.
+
+  bool HasDevices() const { return replicas != 1 || partitions != 1; }
 };
 
 // Returns the rule for the output `key`.

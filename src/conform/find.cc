@@ -92,12 +92,13 @@ absl::Status AddFolder(const fs::path& folder, std::vector<Case>* out) {
   return absl::OkStatus();
 }
 
-conform::Outcome OutcomeOfCase(const Case& test, const EvaluateFn& evaluate, const ElidedValues& elided) {
-  if (test.is_golden() && IsSnapshot(test.path)) return conform::RunSnapshotCase(test.path, evaluate, elided);
-  if (test.is_golden()) return conform::RunGoldenCase(test.path, evaluate, elided);
+conform::Outcome OutcomeOfCase(const Case& test, const CaseEvaluator& evaluator, const ElidedValues& elided) {
+  if (test.is_golden() && IsSnapshot(test.path))
+    return conform::RunSnapshotCase(test.path, evaluator.one, elided);
+  if (test.is_golden()) return conform::RunGoldenCase(test.path, evaluator.one, elided);
   absl::StatusOr<conform::CaseText> text = conform::ParseCaseText(test.text);
   if (!text.ok()) return conform::OutcomeOf(text.status(), Verdict::kError);
-  return conform::RunInlineCase(*text, test.path, test.line, evaluate);
+  return conform::RunInlineCase(*text, test.path, test.line, evaluator);
 }
 
 }  // namespace
@@ -116,8 +117,12 @@ absl::StatusOr<std::vector<Case>> FindCases(absl::Span<const std::string> paths)
 }
 
 CaseResult RunCase(const Case& test, const EvaluateFn& evaluate, const ElidedValues& elided) {
+  return RunCase(test, CaseEvaluator{.one = evaluate}, elided);
+}
+
+CaseResult RunCase(const Case& test, const CaseEvaluator& evaluator, const ElidedValues& elided) {
   const auto start = std::chrono::steady_clock::now();
-  conform::Outcome outcome = OutcomeOfCase(test, evaluate, elided);
+  conform::Outcome outcome = OutcomeOfCase(test, evaluator, elided);
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   return {test.path, test.line, test.name, outcome.verdict, std::move(outcome.report), elapsed.count()};
 }

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <utility>
 
 #include "absl/strings/str_join.h"
 #include "base/status.h"
@@ -71,17 +73,18 @@ absl::Status CompareStored(const CaseText& text, const LoadedCase& loaded, const
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<Literal>> ReadArguments(const CaseText& text, const LoadedCase& loaded) {
+absl::StatusOr<std::vector<Literal>> ReadArguments(const CaseText& text, const LoadedCase& loaded,
+                                                   const std::vector<size_t>& lines) {
   if (!text.values.empty()) return ReadStoredArguments(text, loaded);
   const absl::Span<Instruction* const> parameters = loaded.module->entry()->parameters();
-  if (parameters.size() != text.in.size()) {
+  if (parameters.size() != lines.size()) {
     return WrongCase(fmt::format("the entry computation has {} parameters, but there are {} lines `// in`",
-                                 parameters.size(), text.in.size()));
+                                 parameters.size(), lines.size()));
   }
   std::vector<Literal> arguments;
   for (size_t i = 0; i < parameters.size(); ++i) {
     const Shape& shape = parameters[i]->shape();
-    const std::string_view value = ValueOf(text.lines[text.in[i]]);
+    const std::string_view value = ValueOf(text.lines[lines[i]]);
     HLO_ASSIGN_OR_RETURN(Literal argument, ParseValue(value, shape, fmt::format("`in` line {}", i)));
     arguments.push_back(std::move(argument));
   }
@@ -155,13 +158,69 @@ class CaseHost : public Host {
   std::vector<Literal> given_;
 };
 
-Outcome RunRun(const CaseText& text, const LoadedCase& loaded, const EvaluateFn& evaluate) {
-  if (!text.devices.empty()) {
-    return {Verdict::kUnsupported,
-            fmt::format("needs several devices ({}); one is evaluated\n", text.devices)};
+// Judges a run that must fail with certain words in its message.
+Outcome JudgeFailure(const CaseText& text, const absl::Status& status) {
+  if (status.ok()) return Failed("the run should fail, but it succeeds\n");
+  const std::string message(Message(status));
+  for (const std::string& want : text.fails) {
+    if (message.find(want) == std::string::npos)
+      return Failed(fmt::format("the run fails without saying '{}':\n{}\n", want, message));
   }
+  return {};
+}
+
+// The lines of a device, or those of all devices.
+const std::vector<size_t>& LinesOf(const std::map<int64_t, std::vector<size_t>>& by_device,
+                                   const std::vector<size_t>& common, int64_t device) {
+  const auto found = by_device.find(device);
+  return found == by_device.end() ? common : found->second;
+}
+
+absl::StatusOr<std::vector<Literal>> EvaluateDevices(const CaseText& text, const LoadedCase& loaded,
+                                                     const EvaluateDevicesFn& evaluate) {
+  if (loaded.checked.empty()) return loaded.diagnostics.ToStatus(*loaded.source);
+  const int64_t count = text.replicas * text.partitions;
+  for (const auto* lines : {&text.in_of, &text.out_of}) {
+    if (!lines->empty() && lines->rbegin()->first >= count)
+      return WrongCase(fmt::format("there is a line for device {}, but there are {} devices",
+                                   lines->rbegin()->first, count));
+  }
+  std::vector<std::vector<Literal>> arguments;
+  for (int64_t device = 0; device < count; ++device) {
+    HLO_ASSIGN_OR_RETURN(std::vector<Literal> own,
+                         ReadArguments(text, loaded, LinesOf(text.in_of, text.in, device)));
+    arguments.push_back(std::move(own));
+  }
+  return evaluate(loaded.checked[0], std::move(arguments));
+}
+
+Outcome RunOnDevices(const CaseText& text, const LoadedCase& loaded, const EvaluateDevicesFn& evaluate) {
+  if (!evaluate) {
+    return {Verdict::kUnsupported,
+            fmt::format("needs {} replicas and {} partitions; one device is evaluated\n", text.replicas,
+                        text.partitions)};
+  }
+  const absl::StatusOr<std::vector<Literal>> results = EvaluateDevices(text, loaded, evaluate);
+  if (!text.fails.empty()) return JudgeFailure(text, results.status());
+  if (!results.ok()) return OutcomeOf(results.status(), Verdict::kFailed);
   Outcome outcome;
-  absl::StatusOr<Literal> result = EvaluateCase(text, loaded, evaluate, &outcome);
+  for (size_t device = 0; device < results->size(); ++device) {
+    const std::string before = std::exchange(outcome.report, "");
+    const absl::Status compared =
+        CompareValues(text, "out", LinesOf(text.out_of, text.out, static_cast<int64_t>(device)),
+                      ArrayLeaves((*results)[device]), &outcome);
+    if (!compared.ok()) return OutcomeOf(compared, Verdict::kError);
+    if (!outcome.report.empty()) outcome.report = fmt::format("device {}:\n{}", device, outcome.report);
+    outcome.report = before + outcome.report;
+  }
+  return outcome;
+}
+
+Outcome RunRun(const CaseText& text, const LoadedCase& loaded, const CaseEvaluator& evaluator) {
+  if (text.HasDevices()) return RunOnDevices(text, loaded, evaluator.devices);
+  Outcome outcome;
+  absl::StatusOr<Literal> result = EvaluateCase(text, loaded, evaluator.one, &outcome);
+  if (!text.fails.empty()) return JudgeFailure(text, result.status());
   if (!result.ok()) return OutcomeOf(result.status(), Verdict::kFailed);
   const absl::Status compared = text.values.empty()
                                     ? CompareValues(text, "out", text.out, ArrayLeaves(*result), &outcome)
@@ -228,9 +287,14 @@ void Load(const CaseText& text, const std::string& path, int64_t first_line, Loa
   content += absl::StrJoin(text.lines, "\n");
   content += '\n';
   out->source = std::make_shared<SourceText>(path, std::move(content));
-  out->module =
+  const std::shared_ptr<Module> module =
       Parse(out->source, out->diagnostics, {.strict = text.strict, .infer_shape = &InferMissingShape});
-  if (!out->module) return;
+  if (module == nullptr) return;
+  if (text.HasDevices()) {
+    module->mutable_header().replica_count = text.replicas;
+    module->mutable_header().num_partitions = text.partitions;
+  }
+  out->module = module;
   absl::StatusOr<CheckedModule> checked =
       Check(out->module, out->diagnostics, text.strict ? CheckOptions::Strict() : CheckOptions{});
   if (checked.ok()) out->checked.push_back(*std::move(checked));
@@ -268,7 +332,7 @@ absl::StatusOr<std::string> PrintOf(const CaseText& text, const LoadedCase& load
 absl::StatusOr<Literal> EvaluateCase(const CaseText& text, const LoadedCase& loaded,
                                      const EvaluateFn& evaluate, Outcome* outcome) {
   if (loaded.checked.empty()) return loaded.diagnostics.ToStatus(*loaded.source);
-  HLO_ASSIGN_OR_RETURN(std::vector<Literal> arguments, ReadArguments(text, loaded));
+  HLO_ASSIGN_OR_RETURN(std::vector<Literal> arguments, ReadArguments(text, loaded, text.in));
   CaseHost host(text);
   HLO_ASSIGN_OR_RETURN(Literal result, evaluate(loaded.checked[0], std::move(arguments), &host));
   HLO_RETURN_IF_ERROR(host.Compare(outcome));
@@ -276,12 +340,12 @@ absl::StatusOr<Literal> EvaluateCase(const CaseText& text, const LoadedCase& loa
 }
 
 Outcome RunInlineCase(const CaseText& text, const std::string& path, int64_t first_line,
-                      const EvaluateFn& evaluate) {
+                      const CaseEvaluator& evaluator) {
   LoadedCase loaded;
   Load(text, path, first_line, &loaded);
   switch (text.verb) {
     case Verb::kRun:
-      return RunRun(text, loaded, evaluate);
+      return RunRun(text, loaded, evaluator);
     case Verb::kCheck:
       return RunCheck(text, loaded, first_line);
     case Verb::kPrint:

@@ -34,7 +34,7 @@ absl::StatusOr<Literal> EvaluateCase(const CaseText& text, const LoadedCase& loa
                                      const EvaluateFn& evaluate, Outcome* outcome);
 
 Outcome RunInlineCase(const CaseText& text, const std::string& path, int64_t first_line,
-                      const EvaluateFn& evaluate);
+                      const CaseEvaluator& evaluator);
 Outcome RunGoldenCase(const std::string& folder, const EvaluateFn& evaluate, const ElidedValues& elided);
 Outcome RunSnapshotCase(const std::string& path, const EvaluateFn& evaluate, const ElidedValues& elided);
 // Adds the mismatches, or the largest error within tolerance, to the outcome.

@@ -77,7 +77,8 @@ absl::StatusOr<std::vector<std::string>> Updated(const std::string& path, const 
       return Reprinted(text, printed);
     }
     case conform::Verb::kRun: {
-      if (!options.values || !text.values.empty()) return block.lines;
+      if (!options.values || !text.values.empty() || text.HasDevices() || !text.fails.empty())
+        return block.lines;
       conform::Outcome ignored;
       HLO_ASSIGN_OR_RETURN(Literal result, conform::EvaluateCase(text, loaded, options.evaluate, &ignored));
       return Revalued(text, result);

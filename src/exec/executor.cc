@@ -450,8 +450,12 @@ absl::Status Executor::RunProduct(const Instruction& instruction, const plan::Pr
 absl::Status Executor::RunReference(const Instruction& instruction, const plan::ReferenceStep& step) {
   if (evaluator_ == nullptr) {
     int64_t depth = 0;
-    evaluator_ = std::make_unique<reference::Evaluator>(
-        reference::CalledFrom(*module_.module().entry(), &depth, options_->custom_calls), *options_);
+    if (programs_ == nullptr) {
+      programs_ = std::make_shared<const reference::Programs>(
+          reference::CalledFrom(*module_.module().entry(), &depth, options_->custom_calls),
+          options_->custom_calls);
+    }
+    evaluator_ = std::make_unique<reference::Evaluator>(programs_, *options_);
   }
   HLO_RETURN_IF_ERROR(CallReference(instruction, step));
   // If somebody else, such as the host, holds an operand's memory, the slot continues with a copy.

@@ -18,7 +18,10 @@ namespace hlo::exec {
 class Executor {
  public:
   // The plan must be of the module. Both must outlive the executor, which keeps its memory between runs.
-  Executor(const CheckedModule& module, const plan::Plan& plan) : module_(module), plan_(plan) {}
+  // `programs` are those of the module for instructions that the reference runs; null: made on first use.
+  Executor(const CheckedModule& module, const plan::Plan& plan,
+           std::shared_ptr<const reference::Programs> programs = nullptr)
+      : module_(module), plan_(plan), programs_(std::move(programs)) {}
 
   // Results may alias arguments that nobody but `arguments` holds.
   absl::StatusOr<Literal> Run(std::vector<Literal> arguments, const EvaluateOptions& options);
@@ -54,6 +57,7 @@ class Executor {
 
   const CheckedModule& module_;
   const plan::Plan& plan_;
+  std::shared_ptr<const reference::Programs> programs_;
   std::shared_ptr<Buffer> arena_;
   std::vector<void*> pointers_;                  // Indexed by slot.
   std::vector<std::shared_ptr<Buffer>> owners_;  // Indexed by slot; null in the arena.

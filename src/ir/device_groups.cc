@@ -68,6 +68,30 @@ std::vector<Factor> Factors(const Mesh& mesh, absl::Span<const AxisRef> axes) {
 
 }  // namespace
 
+bool HasChannel(const Instruction& instruction) { return instruction.Get<attr::channel_id>() > 0; }
+
+GroupMode GroupModeOf(const Instruction& instruction) {
+  if (instruction.Get<attr::use_global_device_ids>()) return GroupMode::kFlattened;
+  if (!HasChannel(instruction)) return GroupMode::kCrossReplica;
+  return FindAttribute(instruction.opcode(), "use_global_device_ids") == AttrId::kNone
+             ? GroupMode::kCrossPartition
+             : GroupMode::kCrossReplicaAndPartition;
+}
+
+std::string_view Name(GroupMode mode) {
+  switch (mode) {
+    case GroupMode::kCrossReplica:
+      return "cross-replica";
+    case GroupMode::kCrossPartition:
+      return "cross-partition";
+    case GroupMode::kCrossReplicaAndPartition:
+      return "cross-replica-and-partition";
+    case GroupMode::kFlattened:
+      return "flattened";
+  }
+  return "";
+}
+
 std::vector<int64_t> ExpandIota(IntList reshape_dims, IntList transpose_perm) {
   const std::optional<int64_t> count = Product(reshape_dims);
   if (!count) return {};

@@ -1,12 +1,27 @@
 #pragma once
-// Expands device lists that are written as an iota or as mesh axes (text-format 6.2, 8.9).
+// The devices that a collective names: the mode that says what its ids are, and the expansion of lists that
+// are written as an iota or as mesh axes (text-format 6.2, 8.9).
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "hlo_run/attribute.h"
+#include "hlo_run/module.h"
 
 namespace hlo {
+
+// What the ids in replica_groups or source_target_pairs are: replicas, partitions, replicas with all of their
+// partitions, or flattened ids `replica * partitions + partition`.
+enum class GroupMode : uint8_t { kCrossReplica, kCrossPartition, kCrossReplicaAndPartition, kFlattened };
+
+// True if the collective, send or recv has a channel. Ids below 1 mean none.
+bool HasChannel(const Instruction& instruction);
+// Returns the mode that channel_id and use_global_device_ids select. Global ids without a channel are an
+// error, which the checker reports.
+GroupMode GroupModeOf(const Instruction& instruction);
+// Returns "cross-replica" and so on.
+std::string_view Name(GroupMode mode);
 
 // Returns the devices of an iota list in the order of its dimensions; none if its sizes are inconsistent or
 // too large.

@@ -1,13 +1,17 @@
-// Collectives of a single device, for which every group has one member (semantics 8.4).
+// Collectives. On a single device every group has one member (semantics 8.4); exchange.h has those of
+// several.
 
 #include <algorithm>
 #include <utility>
 
 #include "base/status.h"
 #include "fmt/format.h"
+#include "ir/device_groups.h"
 #include "reference/arrays.h"
+#include "reference/exchange.h"
 #include "reference/obstacles.h"
 #include "reference/op.h"
+#include "spmd/device_grid.h"
 
 namespace hlo::reference {
 namespace {
@@ -35,6 +39,14 @@ bool SendsToItself(const Instruction& instruction) {
   const IntLists pairs = instruction.Get<attr::source_target_pairs>();
   return std::any_of(pairs.begin(), pairs.end(), [](IntList pair) { return pair[0] == 0 && pair[1] == 0; });
 }
+
+// Returns the value, or the tuple of several values.
+absl::StatusOr<Literal> Together(absl::StatusOr<spmd::Values> values) {
+  if (!values.ok()) return values.status();
+  return Together(absl::MakeSpan(*values));
+}
+
+bool HasPeers(const OpContext& context) { return context.caller.collectives() != nullptr; }
 
 // Returns (operands, results, contexts...).
 absl::StatusOr<Literal> Started(OpContext& context, Literal result) {
@@ -64,14 +76,8 @@ absl::StatusOr<Literal> Permuted(OpContext& context, const Shape& shape) {
   return Together(absl::MakeSpan(kept));
 }
 
-absl::Status CheckRows(std::string_view array, size_t update, int64_t begin, int64_t count, int64_t rows) {
-  if (count >= 0 && begin >= 0 && begin <= rows && count <= rows - begin) return absl::OkStatus();
-  return absl::FailedPreconditionError(fmt::format(
-      "update {} takes {} rows from row {} on, but {} has {} rows", update, count, begin, array, rows));
-}
-
-// Returns why a ragged-all-to-all of a single device cannot run; "" if it can.
-std::string RaggedObstacle(const Instruction& instruction) {
+// Returns why a ragged-all-to-all cannot run; "" if it can.
+std::string RaggedObstacle(const Instruction& instruction, bool has_peers) {
   if (instruction.operand_count() != 6) return "takes six operands";
   const Shape &input = instruction.operand(0)->shape(), &output = instruction.operand(1)->shape();
   const bool same_rows = input.IsArray(output.type()) && input.rank() > 0 && input.rank() == output.rank() &&
@@ -82,9 +88,10 @@ std::string RaggedObstacle(const Instruction& instruction) {
     if (!list.IsArray() || !IsIntegral(list.type()) || list.dims() != instruction.operand(2)->shape().dims())
       return fmt::format("operand {} is {}; offsets and sizes are integer arrays of one shape", k,
                          ToString(list));
-    if (list.rank() == 2 && list.dim(0) != 1)
-      return fmt::format("operand {} is {}, for {} devices; this build evaluates one", k, ToString(list),
-                         list.dim(0));
+    if (!has_peers && list.rank() == 2 && list.dim(0) != 1)
+      return fmt::format(
+          "operand {} is {}, for {} devices; the run has one (see --replicas and --partitions)", k,
+          ToString(list), list.dim(0));
   }
   return "";
 }
@@ -120,15 +127,16 @@ std::string GroupSizeObstacle(const Instruction& instruction) {
                   made = results[i]->ElementCount().value_or(0);
     const int64_t larger = std::max(given, made), smaller = std::min(given, made);
     const bool counts = smaller > 0 && larger % smaller == 0 && larger > smaller;
-    return fmt::format("makes {} of {}, so its group has {} devices; this build evaluates one",
-                       ToString(*results[i]), ToString(*operands[i]),
-                       counts ? fmt::format("{}", larger / smaller) : "several");
+    return fmt::format(
+        "makes {} of {}, so its group has {} devices; the run has one (see --replicas and --partitions)",
+        ToString(*results[i]), ToString(*operands[i]),
+        counts ? fmt::format("{}", larger / smaller) : "several");
   }
-  return results.size() == operands.size()
-             ? ""
-             : fmt::format(
-                   "makes {} arrays of {}, so its group has several devices; this build evaluates one",
-                   results.size(), operands.size());
+  return results.size() == operands.size() ? ""
+                                           : fmt::format(
+                                                 "makes {} arrays of {}, so its group has several devices; "
+                                                 "the run has one (see --replicas and --partitions)",
+                                                 results.size(), operands.size());
 }
 
 bool IsDone(Opcode opcode) {
@@ -136,25 +144,41 @@ bool IsDone(Opcode opcode) {
          opcode == Opcode::kCollectivePermuteDone;
 }
 
+// Returns why a collective of several devices cannot run; "" if it can. Executable::Make checks its groups.
+std::string PeersObstacle(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case Opcode::kRaggedAllToAll:
+      return RaggedObstacle(instruction, true);
+    case Opcode::kCollectivePermute:
+    case Opcode::kCollectivePermuteStart: {
+      if (!instruction.Has<attr::permute_slice_sizes>()) return "";
+      const bool is_simple =
+          instruction.Get<attr::permute_slice_sizes>().size() == 1 && instruction.operand_count() == 4 &&
+          instruction.operand(0)->shape().IsArray() && instruction.operand(1)->shape().IsArray() &&
+          instruction.operand(2)->shape().IsTuple() && !instruction.operand(2)->shape().element(0).IsTuple();
+      return is_simple ? "" : "permutes of several slices are not evaluated by this build";
+    }
+    default:
+      return "";
+  }
+}
+
 }  // namespace
 
 std::string CollectiveObstacle(const Instruction& instruction) {
-  const ModuleHeader& header = instruction.parent()->module()->header();
-  if (header.replica_count > 1 || header.num_partitions > 1) {
-    return fmt::format("needs {} replicas and {} partitions; this build evaluates one device",
-                       header.replica_count, header.num_partitions);
-  }
-  const ReplicaGroups* groups = instruction.Get<attr::replica_groups>();
-  if (groups != nullptr && !HasSingleGroups(*groups))
-    return "its groups have several devices; this build evaluates one";
   if (instruction.Get<attr::has_dynamic_root>() &&
       (instruction.operand_count() < 2 ||
        !IsIntegral(instruction.operand(instruction.operand_count() - 1)->shape().type()))) {
     return "with has_dynamic_root its last operand is an array of positions in the group";
   }
-  if (instruction.opcode() == Opcode::kRaggedAllToAll) return RaggedObstacle(instruction);
+  if (spmd::HasSeveralDevices(*instruction.parent()->module())) return PeersObstacle(instruction);
+  const ReplicaGroups* groups = instruction.Get<attr::replica_groups>();
+  if (groups != nullptr && !HasSingleGroups(*groups))
+    return "its groups have several devices; the run has one (see --replicas and --partitions)";
+  if (instruction.opcode() == Opcode::kRaggedAllToAll) return RaggedObstacle(instruction, false);
   for (IntList pair : instruction.Get<attr::source_target_pairs>()) {
-    if (pair[0] != 0 || pair[1] != 0) return "its pairs name several devices; this build evaluates one";
+    if (pair[0] != 0 || pair[1] != 0)
+      return "its pairs name several devices; the run has one (see --replicas and --partitions)";
   }
   if (instruction.opcode() == Opcode::kCollectivePermute ||
       instruction.opcode() == Opcode::kCollectivePermuteStart) {
@@ -169,6 +193,7 @@ std::string CollectiveObstacle(const Instruction& instruction) {
 // The result starts as the operand `output`; then rows input_offsets[u], ..., input_offsets[u] +
 // send_sizes[u] - 1 of `input` are copied to output_offsets[u] on.
 absl::StatusOr<Literal> RaggedAllToAll(OpContext& context) {
+  if (HasPeers(context)) return Together(ExchangeRows(context));
   const Literal input = context.operands[0];
   Literal output = std::move(context.operands[1]);
   std::vector<Literal> lists;
@@ -179,49 +204,66 @@ absl::StatusOr<Literal> RaggedAllToAll(OpContext& context) {
   const auto from = lists[0].span<int64_t>(), sizes = lists[1].span<int64_t>();
   const auto to = lists[2].span<int64_t>(), received = lists[3].span<int64_t>();
   HLO_RETURN_IF_ERROR(output.MakeUnique());
-  const int64_t row = output.dim(0) == 0 ? 0 : output.byte_count() / output.dim(0);
   for (size_t u = 0; u < sizes.size(); ++u) {
     if (sizes[u] != received[u]) {
       return absl::FailedPreconditionError(
           fmt::format("update {} sends {} rows, but its receiver expects {}", u, sizes[u], received[u]));
     }
-    if (sizes[u] == 0) continue;
-    HLO_RETURN_IF_ERROR(CheckRows("input", u, from[u], sizes[u], input.dim(0)));
-    HLO_RETURN_IF_ERROR(CheckRows("output", u, to[u], sizes[u], output.dim(0)));
-    std::copy_n(input.data() + from[u] * row, sizes[u] * row, output.mutable_data() + to[u] * row);
+    HLO_RETURN_IF_ERROR(CopyRows(input, from[u], sizes[u], output, to[u], u));
   }
   return output;
 }
 
-// The only member of the group receives its own operand.
-absl::StatusOr<Literal> AllReduce(OpContext& context) { return Together(context.operands); }
-absl::StatusOr<Literal> AllGather(OpContext& context) { return Together(context.operands); }
-absl::StatusOr<Literal> ReduceScatter(OpContext& context) { return Together(context.operands); }
+// On a single device the only member of the group receives its own operand.
+absl::StatusOr<Literal> AllReduce(OpContext& context) {
+  return HasPeers(context) ? Together(ReduceGroup(context)) : Together(context.operands);
+}
+absl::StatusOr<Literal> AllGather(OpContext& context) {
+  return HasPeers(context) ? Together(GatherGroup(context)) : Together(context.operands);
+}
+absl::StatusOr<Literal> ReduceScatter(OpContext& context) {
+  return HasPeers(context) ? Together(ReduceAndScatter(context)) : Together(context.operands);
+}
 // Without dimensions the result is a tuple, even of one element.
 absl::StatusOr<Literal> AllToAll(OpContext& context) {
-  Literal result = Together(context.operands);
-  if (!context.shape().IsTuple() || result.shape().IsTuple()) return result;
-  return Literal::Tuple({std::move(result)});
+  absl::StatusOr<Literal> result =
+      HasPeers(context) ? Together(ExchangeParts(context)) : Together(context.operands);
+  if (!result.ok() || !context.shape().IsTuple() || result->shape().IsTuple()) return result;
+  return Literal::Tuple({*std::move(result)});
 }
-absl::StatusOr<Literal> CollectiveBroadcast(OpContext& context) { return FromRoot(context); }
-absl::StatusOr<Literal> CollectiveReduce(OpContext& context) { return FromRoot(context); }
+absl::StatusOr<Literal> CollectiveBroadcast(OpContext& context) {
+  return HasPeers(context) ? Together(BroadcastFromRoots(context)) : FromRoot(context);
+}
+absl::StatusOr<Literal> CollectiveReduce(OpContext& context) {
+  return HasPeers(context) ? Together(ReduceToRoots(context)) : FromRoot(context);
+}
 
-// Returns the operand if device 0 sends to itself, and zeros if no device sends to it.
-absl::StatusOr<Literal> CollectivePermute(OpContext& context) { return Permuted(context, context.shape()); }
+// On a single device, returns the operand if it sends to itself, and zeros otherwise.
+absl::StatusOr<Literal> CollectivePermute(OpContext& context) {
+  return HasPeers(context) ? Together(PermuteValues(context)) : Permuted(context, context.shape());
+}
 
 // all-reduce-start returns the result, the others the pair of operands and results.
-absl::StatusOr<Literal> AllReduceStart(OpContext& context) { return Together(context.operands); }
+absl::StatusOr<Literal> AllReduceStart(OpContext& context) { return AllReduce(context); }
 absl::StatusOr<Literal> AllReduceDone(OpContext& context) { return std::move(context.operands[0]); }
 
 absl::StatusOr<Literal> AllGatherStart(OpContext& context) {
   std::vector<Literal> kept(context.operands.begin(), context.operands.end());
-  return Started(context, Together(absl::MakeSpan(kept)));
+  HLO_ASSIGN_OR_RETURN(Literal result, AllGather(context));
+  std::move(kept.begin(), kept.end(), context.operands.begin());
+  return Started(context, std::move(result));
 }
 absl::StatusOr<Literal> AllGatherDone(OpContext& context) {
   return std::move(context.operands[0].mutable_elements()[1]);
 }
 
 absl::StatusOr<Literal> CollectivePermuteStart(OpContext& context) {
+  if (HasPeers(context)) {
+    HLO_ASSIGN_OR_RETURN(Literal result, Together(PermuteValues(context)));
+    // With slices the pair is that of input and output.
+    if (context.instruction.Has<attr::permute_slice_sizes>()) context.operands = context.operands.first(1);
+    return Started(context, std::move(result));
+  }
   HLO_ASSIGN_OR_RETURN(Literal result, Permuted(context, context.shape().element(1)));
   return Started(context, std::move(result));
 }

@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "reference/op.h"
+#include "spmd/collectives.h"
 
 namespace hlo::reference {
 
@@ -78,8 +79,23 @@ absl::StatusOr<Literal> Domain(OpContext& context) { return std::move(context.op
 
 absl::StatusOr<Literal> AfterAll(OpContext&) { return Literal::Token(); }
 
-// The single device has id 0.
-absl::StatusOr<Literal> PartitionId(OpContext& context) { return Literal::CreateZeros(context.shape()); }
-absl::StatusOr<Literal> ReplicaId(OpContext& context) { return Literal::CreateZeros(context.shape()); }
+namespace {
+absl::StatusOr<Literal> DeviceNumber(OpContext& context, int64_t (spmd::DeviceGrid::*number)(int64_t) const) {
+  HLO_ASSIGN_OR_RETURN(Literal result, Literal::CreateZeros(context.shape()));
+  const spmd::Collectives* collectives = context.caller.collectives();
+  if (collectives != nullptr)
+    result.mutable_span<uint32_t>()[0] =
+        static_cast<uint32_t>((collectives->grid().*number)(collectives->device()));
+  return result;
+}
+}  // namespace
+
+// A single device is partition 0 of replica 0.
+absl::StatusOr<Literal> PartitionId(OpContext& context) {
+  return DeviceNumber(context, &spmd::DeviceGrid::partition);
+}
+absl::StatusOr<Literal> ReplicaId(OpContext& context) {
+  return DeviceNumber(context, &spmd::DeviceGrid::replica);
+}
 
 }  // namespace hlo::reference

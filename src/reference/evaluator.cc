@@ -66,18 +66,25 @@ class Evaluator::View : public StepView {
 };
 
 Evaluator::Evaluator(const std::vector<const Computation*>& callees_first, const EvaluateOptions& options)
-    : options_(options), keeps_operands_(options.observer != nullptr && options.observer->needs_operands()) {
-  const Effects effects(callees_first, options.custom_calls);
-  for (const Computation* computation : callees_first) {
-    auto frame = std::make_unique<Frame>(Frame{MakeProgram(*computation, effects), {}, {}});
-    frame->values.resize(computation->instructions().size());
+    : Evaluator(std::make_shared<const Programs>(callees_first, options.custom_calls), options) {}
+
+Evaluator::Evaluator(std::shared_ptr<const Programs> programs, const EvaluateOptions& options)
+    : options_(options),
+      programs_(std::move(programs)),
+      keeps_operands_(options.observer != nullptr && options.observer->needs_operands()) {}
+
+Evaluator::Frame& Evaluator::FrameOf(const Computation& computation) {
+  std::unique_ptr<Frame>& frame = frames_[&computation];
+  if (frame == nullptr) {
+    frame = std::make_unique<Frame>(Frame{programs_->of(computation), {}, {}});
+    frame->values.resize(computation.instructions().size());
     frame->operands.resize(frame->program.max_operands);
-    frames_.emplace(computation, std::move(frame));
   }
+  return *frame;
 }
 
 absl::StatusOr<Literal> Evaluator::Call(const Computation& computation, absl::Span<Literal> arguments) {
-  Frame& frame = *frames_.find(&computation)->second;
+  Frame& frame = FrameOf(computation);
   ++depth_;
   if (!loops_.empty() && loops_.back().instruction->Get<attr::body>() == &computation)
     ++loops_.back().iteration;

@@ -19,6 +19,7 @@ class Evaluator : public Caller {
   static constexpr std::array<uint64_t, 2> kFirstCounter = {0x7012395, 0};  // XLA's initial value.
 
   Evaluator(const std::vector<const Computation*>& callees_first, const EvaluateOptions& options);
+  Evaluator(std::shared_ptr<const Programs> programs, const EvaluateOptions& options);
 
   absl::StatusOr<Literal> Call(const Computation& computation, absl::Span<Literal> arguments) override;
   bool emulates_dot_algorithms() const override { return options_.emulate_dot_algorithms; }
@@ -29,17 +30,19 @@ class Evaluator : public Caller {
   uint64_t seed() const override { return options_.seed; }
   Host* host() const override { return options_.host; }
   const CustomCalls* custom_calls() const override { return options_.custom_calls; }
+  spmd::Collectives* collectives() const override { return options_.collectives; }
 
  private:
   // The values of a running computation, reused across calls to keep its memory. There is no recursion, so
   // one frame per computation suffices.
   struct Frame {
-    Program program;
+    const Program& program;
     std::vector<Literal> values;    // By slot.
     std::vector<Literal> operands;  // Those of the current step.
   };
   class View;
 
+  Frame& FrameOf(const Computation& computation);
   absl::Status RunStep(Frame& frame, const Step& step, absl::Span<Literal> arguments);
   absl::Status ObserveStep(Frame& frame, const Step& step, absl::Span<Literal> arguments);
   absl::StatusOr<Literal> Compute(Frame& frame, const Step& step);
@@ -48,6 +51,7 @@ class Evaluator : public Caller {
   absl::Status Locate(const absl::Status& status, const Instruction& instruction);
 
   const EvaluateOptions& options_;
+  std::shared_ptr<const Programs> programs_;
   absl::flat_hash_map<const Computation*, std::unique_ptr<Frame>> frames_;
   const bool keeps_operands_;
   bool located_ = false;  // True if the error being returned contains its location.

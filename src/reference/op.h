@@ -15,6 +15,9 @@
 namespace hlo {
 class CustomCalls;
 class Host;
+namespace spmd {
+class Collectives;
+}
 }  // namespace hlo
 
 namespace hlo::reference {
@@ -40,6 +43,9 @@ class Caller {
   // Return what the run's caller supplied; null if absent.
   virtual Host* host() const { return nullptr; }
   virtual const CustomCalls* custom_calls() const { return nullptr; }
+
+  // Returns the link to the other devices; null in a run of one device.
+  virtual spmd::Collectives* collectives() const { return nullptr; }
 
   // Returns the values that were sent over a channel and not yet received, oldest first.
   std::deque<Literal>& Channel(int64_t id) { return channels_[id]; }

@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "spmd/device_grid.h"
+
 namespace hlo::reference {
 namespace {
 
@@ -148,6 +150,9 @@ Effects::Effects(const std::vector<const Computation*>& callees_first, const Cus
 
 bool Effects::Has(const Instruction& instruction) const {
   if (Info(instruction.opcode()).has(kSideEffect)) return true;
+  if (Info(instruction.opcode()).has(kCollective) && spmd::DependsOnDevices(instruction) &&
+      spmd::HasSeveralDevices(*instruction.parent()->module()))
+    return true;
   if (instruction.Get<attr::custom_call_has_side_effect>()) return true;
   const Computation* supplied = SuppliedComputation(instruction, custom_calls_);
   if (supplied != nullptr && computations_.contains(supplied)) return true;
@@ -196,6 +201,12 @@ Program MakeProgram(const Computation& computation, const Effects& effects) {
     }
   }
   return program;
+}
+
+Programs::Programs(const std::vector<const Computation*>& callees_first, const CustomCalls* custom_calls) {
+  const Effects effects(callees_first, custom_calls);
+  for (const Computation* computation : callees_first)
+    programs_.emplace(computation, std::make_unique<const Program>(MakeProgram(*computation, effects)));
 }
 
 }  // namespace hlo::reference

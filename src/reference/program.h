@@ -2,6 +2,7 @@
 // The schedule of a computation: its live instructions in execution order, and the last use of each value.
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -45,7 +46,8 @@ constexpr int64_t kEndless = -1;
 std::vector<const Computation*> CalledFrom(const Computation& entry, int64_t* depth,
                                            const CustomCalls* custom_calls = nullptr);
 
-// Finds computations that must run even if their result is unused (semantics 8.9).
+// Finds computations that must run even if their result is unused (semantics 8.9). With several devices these
+// include collectives, because a device must not skip what others wait for.
 class Effects {
  public:
   explicit Effects(const std::vector<const Computation*>& callees_first,
@@ -63,5 +65,16 @@ class Effects {
 std::vector<const Instruction*> LiveInstructions(const Computation& computation, const Effects& effects);
 
 Program MakeProgram(const Computation& computation, const Effects& effects);
+
+// The programs of all computations that a run can reach, which evaluators on several threads may share.
+class Programs {
+ public:
+  explicit Programs(const std::vector<const Computation*>& callees_first,
+                    const CustomCalls* custom_calls = nullptr);
+  const Program& of(const Computation& computation) const { return *programs_.find(&computation)->second; }
+
+ private:
+  absl::flat_hash_map<const Computation*, std::unique_ptr<const Program>> programs_;
+};
 
 }  // namespace hlo::reference

@@ -41,6 +41,7 @@ absl::StatusOr<Literal> Evaluate(const CheckedModule& module, std::vector<Litera
   const std::vector<const Computation*> computations =
       reference::CalledFrom(entry, &depth, options.custom_calls);
   HLO_RETURN_IF_ERROR(reference::CheckSupported(computations, options));
+  HLO_RETURN_IF_ERROR(reference::CheckPeers(computations, options));
   HLO_RETURN_IF_ERROR(reference::CheckSupplies(computations, options));
   if (depth == reference::kEndless) {
     return absl::FailedPreconditionError("modules that compute custom calls call each other in a circle");

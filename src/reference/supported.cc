@@ -5,6 +5,7 @@
 #include "reference/elementwise.h"
 #include "reference/obstacles.h"
 #include "reference/program.h"
+#include "spmd/device_grid.h"
 
 namespace hlo::reference {
 namespace {
@@ -61,6 +62,23 @@ absl::Status CheckSupported(const std::vector<const Computation*>& computations,
   return absl::UnimplementedError(message);
 }
 
+absl::Status CheckPeers(const std::vector<const Computation*>& computations, const EvaluateOptions& options) {
+  if (options.collectives != nullptr) return absl::OkStatus();
+  for (const Computation* computation : computations) {
+    if (!spmd::HasSeveralDevices(*computation->module())) continue;
+    for (const Instruction* instruction : computation->instructions()) {
+      if (!spmd::DependsOnDevices(*instruction)) continue;
+      const spmd::DeviceGrid grid = spmd::GridOf(*computation->module());
+      return Located(
+          absl::UnimplementedError(fmt::format(
+              "needs {} replicas and {} partitions; the run has one device (see --replicas and --partitions)",
+              grid.replicas, grid.partitions)),
+          *instruction);
+    }
+  }
+  return absl::OkStatus();
+}
+
 namespace {
 
 // Returns what is missing for the instruction; empty if nothing is.
@@ -94,22 +112,6 @@ absl::Status CheckSupplies(const std::vector<const Computation*>& computations,
     }
   }
   return absl::OkStatus();
-}
-
-std::string PlaceOf(const Instruction& instruction) {
-  const auto& source = instruction.parent()->module()->source();
-  SourceRange range = instruction.opcode_range();
-  if (!range.known()) range = instruction.name_range();
-  if (source == nullptr || !range.known()) return "";
-  const SourcePlace place = source->Locate(range.begin);
-  return fmt::format("{}:{}:{}: ", source->name(), place.line, place.column);
-}
-
-std::string Describe(const Instruction& instruction) {
-  constexpr size_t kLongestShape = 100;
-  std::string shape = ToString(instruction.shape());
-  if (shape.size() > kLongestShape) shape = shape.substr(0, kLongestShape) + "...";
-  return fmt::format("'{}' ({} {})", instruction.name(), shape, Name(instruction.opcode()));
 }
 
 absl::Status Located(const absl::Status& status, const Instruction& instruction) {

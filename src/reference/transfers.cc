@@ -9,20 +9,10 @@
 #include "hlo_run/run.h"
 #include "reference/obstacles.h"
 #include "reference/op.h"
+#include "spmd/collectives.h"
 
 namespace hlo::reference {
 namespace {
-
-constexpr std::string_view kPairsKey = "_xla_send_recv_source_target_pairs";
-
-std::string_view Pairs(const Instruction& transfer) {
-  const FrontendAttributes* attributes = transfer.Get<attr::frontend_attributes>();
-  if (attributes == nullptr) return "";
-  for (const KeyValue& entry : attributes->entries) {
-    if (entry.key == kPairsKey) return entry.value;
-  }
-  return "";
-}
 
 // Returns the numbers in `{{0,1},{1,2}}`; none for other text.
 std::vector<int64_t> DevicesOf(std::string_view pairs) {
@@ -38,7 +28,7 @@ std::vector<int64_t> DevicesOf(std::string_view pairs) {
 
 // The start has the pairs. Without pairs a transfer concerns device 0, with an empty list no device.
 bool TakesPart(const Instruction& transfer) {
-  const std::string_view pairs = Pairs(transfer);
+  const std::string_view pairs = spmd::TransferPairsText(transfer);
   return pairs.empty() || !DevicesOf(pairs).empty();
 }
 
@@ -65,17 +55,56 @@ absl::StatusOr<Literal> Received(OpContext& context, const Shape& shape) {
 }
 
 // Returns (data, u32[] context, token).
-absl::StatusOr<Literal> Begun(Literal data, const Shape& shape) {
+absl::StatusOr<Literal> Begun(Literal data, const Shape& shape, uint32_t context = 0) {
   HLO_ASSIGN_OR_RETURN(Literal number, Literal::CreateZeros(shape.element(1)));
+  if (context != 0) number.mutable_span<uint32_t>()[0] = context;
   return Literal::Tuple({std::move(data), std::move(number), Literal::Token()});
+}
+
+// Queues the operand for the target, if this device is a source.
+absl::Status SendToPeer(OpContext& context) {
+  spmd::Collectives& collectives = *context.caller.collectives();
+  const spmd::Routes* routes = collectives.table().routes(context.instruction);
+  if (routes == nullptr) return absl::InternalError("its pairs are not known");
+  for (const int64_t target : routes->targets[collectives.device()]) {
+    Literal copy = context.operands[0];
+    HLO_RETURN_IF_ERROR(copy.MakeUnique());
+    const spmd::Route route{&context.instruction, spmd::TransferPairsText(context.instruction),
+                            collectives.device(), target};
+    HLO_RETURN_IF_ERROR(collectives.Send(route, {std::move(copy)}));
+  }
+  return absl::OkStatus();
+}
+
+// Waits for the value of the source; zeros if this device is no target. The context of a recv is its number,
+// so that its done finds it behind loops and tuples.
+absl::StatusOr<Literal> ReceiveFromPeer(OpContext& context, const Shape& shape) {
+  spmd::Collectives& collectives = *context.caller.collectives();
+  const Instruction* start = collectives.table().Receive(context.operands[0].element(1).span<uint32_t>()[0]);
+  if (start == nullptr) return absl::FailedPreconditionError("it is not known which recv this completes");
+  const int64_t source = collectives.table().routes(*start)->sources[collectives.device()];
+  if (source < 0) return Literal::CreateZeros(shape);
+  const spmd::Route route{&context.instruction, spmd::TransferPairsText(*start), source,
+                          collectives.device()};
+  HLO_ASSIGN_OR_RETURN(spmd::Values values, collectives.Receive(route));
+  if (Compatible(values[0].shape(), shape)) return std::move(values[0]);
+  return absl::FailedPreconditionError(fmt::format("{} sends {}, expected {}",
+                                                   collectives.grid().NameOf(source),
+                                                   ToString(values[0].shape()), ToString(shape)));
+}
+
+bool IsBetweenDevices(const OpContext& context) {
+  return context.caller.collectives() != nullptr && !context.instruction.Get<attr::is_host_transfer>();
 }
 
 }  // namespace
 
 std::string TransferObstacle(const Instruction& transfer) {
   if (transfer.Get<attr::is_host_transfer>()) return "";
-  for (const int64_t device : DevicesOf(Pairs(transfer))) {
-    if (device != 0) return "its pairs name several devices; this build evaluates one";
+  if (spmd::HasSeveralDevices(*transfer.parent()->module())) return "";
+  for (const int64_t device : DevicesOf(spmd::TransferPairsText(transfer))) {
+    if (device != 0)
+      return "its pairs name several devices; the run has one (see --replicas and --partitions)";
   }
   return "";
 }
@@ -106,7 +135,9 @@ absl::StatusOr<Literal> Outfeed(OpContext& context) {
 
 // Appends the operand to its channel's queue, from which recv-done takes it.
 absl::StatusOr<Literal> Send(OpContext& context) {
-  if (context.instruction.Get<attr::is_host_transfer>()) {
+  if (IsBetweenDevices(context)) {
+    HLO_RETURN_IF_ERROR(SendToPeer(context));
+  } else if (context.instruction.Get<attr::is_host_transfer>()) {
     HLO_RETURN_IF_ERROR(context.caller.host()->Give(context.instruction, context.operands[0]));
   } else if (TakesPart(context.instruction)) {
     context.caller.Channel(context.instruction.Get<attr::channel_id>()).push_back(context.operands[0]);
@@ -118,7 +149,9 @@ absl::StatusOr<Literal> SendDone(OpContext&) { return Literal::Token(); }
 // Takes nothing, because the send may run later; the data are zeros.
 absl::StatusOr<Literal> Recv(OpContext& context) {
   HLO_ASSIGN_OR_RETURN(Literal data, Literal::CreateZeros(context.shape().element(0)));
-  return Begun(std::move(data), context.shape());
+  const uint32_t number =
+      IsBetweenDevices(context) ? context.caller.collectives()->table().NumberOf(context.instruction) : 0;
+  return Begun(std::move(data), context.shape(), number);
 }
 
 // Returns (data, token); zeros if the pairs contain no device.
@@ -126,7 +159,9 @@ absl::StatusOr<Literal> RecvDone(OpContext& context) {
   const Shape& shape = context.shape().element(0);
   const Instruction& start = *context.instruction.operand(0);
   HLO_ASSIGN_OR_RETURN(Literal data, Literal::CreateZeros(shape));
-  if (context.instruction.Get<attr::is_host_transfer>()) {
+  if (IsBetweenDevices(context)) {
+    HLO_ASSIGN_OR_RETURN(data, ReceiveFromPeer(context, shape));
+  } else if (context.instruction.Get<attr::is_host_transfer>()) {
     HLO_ASSIGN_OR_RETURN(data, Taken(context, shape));
   } else if (TakesPart(context.instruction) && TakesPart(start)) {
     HLO_ASSIGN_OR_RETURN(data, Received(context, shape));

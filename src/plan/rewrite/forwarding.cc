@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "reference/obstacles.h"
+#include "spmd/device_grid.h"
 
 namespace hlo::plan {
 namespace {
@@ -84,8 +85,11 @@ bool SortsSingleElements(const Instruction& sort) {
   return HasStaticShapes(sort) && sort.operand(0)->shape().dim(sort.Get<attr::dimensions>()[0]) <= 1;
 }
 
-// Collectives of a single device forward their operands (semantics 8.4).
+// Collectives of a single device forward their operands (semantics 8.4). With several devices only those that
+// complete another one do.
 std::optional<Sources> ForwardedByCollective(const Instruction& instruction) {
+  if (spmd::HasSeveralDevices(*instruction.parent()->module()) && spmd::DependsOnDevices(instruction))
+    return std::nullopt;
   if (!reference::CollectiveObstacle(instruction).empty()) return std::nullopt;
   Collector result(instruction);
   switch (instruction.opcode()) {

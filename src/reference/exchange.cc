@@ -1,0 +1,358 @@
+#include "reference/exchange.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/status.h"
+#include "fmt/format.h"
+#include "reference/arrays.h"
+#include "reference/fold.h"
+#include "types/view.h"
+
+namespace hlo::reference {
+namespace {
+
+using spmd::Values;
+using Members = absl::Span<const Values>;  // The operands of the members of a group, by position.
+
+absl::StatusOr<Literal> OwnCopy(const Literal& value) {
+  Literal copy = value;
+  HLO_RETURN_IF_ERROR(copy.MakeUnique());
+  return copy;
+}
+
+Values Operands(const OpContext& context) { return {context.operands.begin(), context.operands.end()}; }
+
+// Returns the start of a part along a dimension.
+Index StartOf(int64_t rank, int64_t dimension, int64_t at) {
+  Index start = Zeros(rank);
+  start[dimension] = at;
+  return start;
+}
+
+// Copies a box of one array to a box of another; both have these sizes.
+void CopyBox(const Literal& source, const Index& from, Literal& target, const Index& to, const Index& sizes) {
+  CopyElements(ByteCount(source.type()), source.data(), View::Dense(source.dims()).Window(from, sizes),
+               target.mutable_data(), View::Dense(target.dims()).Window(to, sizes));
+}
+
+// Returns the operand k of every member folded.
+absl::StatusOr<Literal> FoldOperand(OpContext& context, Members members, size_t k) {
+  std::vector<const Literal*> values;
+  for (const Values& member : members) values.push_back(&member[k]);
+  return FoldMembers(context, values);
+}
+
+// Reads the roots of a collective with has_dynamic_root, on which all members agree; the first position
+// without.
+absl::StatusOr<std::vector<int64_t>> Roots(const OpContext& context, Members members) {
+  const bool is_dynamic = context.instruction.Get<attr::has_dynamic_root>();
+  const size_t count = members[0].size() - (is_dynamic ? 1 : 0);
+  std::vector<int64_t> roots(count, 0);
+  if (!is_dynamic) return roots;
+  for (size_t j = 0; j < members.size(); ++j) {
+    HLO_ASSIGN_OR_RETURN(const Literal read, AsIndices(members[j].back()));
+    const auto given = read.span<int64_t>();
+    if (given.size() != count) {
+      return absl::FailedPreconditionError(
+          fmt::format("there are {} roots for {} operands", given.size(), count));
+    }
+    for (size_t k = 0; k < count; ++k) {
+      if (given[k] < 0 || given[k] >= static_cast<int64_t>(members.size())) {
+        return absl::FailedPreconditionError(fmt::format(
+            "the root is number {} of its group, which has {} members", given[k], members.size()));
+      }
+      if (j > 0 && given[k] != roots[k]) {
+        return absl::FailedPreconditionError(
+            fmt::format("the members of a group name different roots: number 0 names {}, number {} names {}",
+                        roots[k], j, given[k]));
+      }
+      roots[k] = given[k];
+    }
+  }
+  return roots;
+}
+
+// Returns zeros for each operand that is no root vector.
+absl::StatusOr<Values> ZerosOfOperands(const OpContext& context) {
+  const size_t count = context.operands.size() - (context.instruction.Get<attr::has_dynamic_root>() ? 1 : 0);
+  Values values;
+  for (const Literal& operand : context.operands.first(count)) {
+    HLO_ASSIGN_OR_RETURN(Literal zeros, Literal::CreateZeros(operand.shape()));
+    values.push_back(std::move(zeros));
+  }
+  return values;
+}
+
+bool IsMember(const OpContext& context) {
+  const spmd::Collectives& collectives = *context.caller.collectives();
+  const spmd::Groups* groups = collectives.table().groups(context.instruction);
+  return groups == nullptr || groups->places[collectives.device()].group >= 0;
+}
+
+absl::StatusOr<Values> Meet(OpContext& context, spmd::Collectives::Combine combine) {
+  return context.caller.collectives()->Meet(context.instruction, Operands(context), combine);
+}
+
+}  // namespace
+
+// Every member gets the fold of the operands in the order of the group.
+absl::StatusOr<Values> ReduceGroup(OpContext& context) {
+  return Meet(context, [&](Members members) -> absl::StatusOr<std::vector<Values>> {
+    std::vector<Values> results(members.size());
+    for (size_t k = 0; k < members[0].size(); ++k) {
+      HLO_ASSIGN_OR_RETURN(Literal sum, FoldOperand(context, members, k));
+      for (size_t j = 1; j < members.size(); ++j) {
+        HLO_ASSIGN_OR_RETURN(Literal copy, OwnCopy(sum));
+        results[j].push_back(std::move(copy));
+      }
+      results[0].push_back(std::move(sum));
+    }
+    return results;
+  });
+}
+
+// The root of each group gets the fold, all other devices zeros.
+absl::StatusOr<Values> ReduceToRoots(OpContext& context) {
+  if (!IsMember(context)) return ZerosOfOperands(context);
+  return Meet(context, [&](Members members) -> absl::StatusOr<std::vector<Values>> {
+    HLO_ASSIGN_OR_RETURN(const std::vector<int64_t> roots, Roots(context, members));
+    std::vector<Values> results(members.size());
+    for (size_t k = 0; k < roots.size(); ++k) {
+      HLO_ASSIGN_OR_RETURN(Literal sum, FoldOperand(context, members, k));
+      for (size_t j = 0; j < members.size(); ++j) {
+        HLO_ASSIGN_OR_RETURN(Literal zeros, Literal::CreateZeros(sum.shape()));
+        results[j].push_back(std::move(zeros));
+      }
+      results[roots[k]][k] = std::move(sum);
+    }
+    return results;
+  });
+}
+
+// Member j gets part j of the fold along the dimension.
+absl::StatusOr<Values> ReduceAndScatter(OpContext& context) {
+  const int64_t dimension = context.instruction.Get<attr::dimensions>()[0];
+  return Meet(context, [&](Members members) -> absl::StatusOr<std::vector<Values>> {
+    const auto count = static_cast<int64_t>(members.size());
+    std::vector<Values> results(members.size());
+    for (size_t k = 0; k < members[0].size(); ++k) {
+      HLO_ASSIGN_OR_RETURN(const Literal sum, FoldOperand(context, members, k));
+      if (sum.dim(dimension) % count != 0) {
+        return absl::FailedPreconditionError(
+            fmt::format("dimension {} of {} has no {} equal parts", dimension, ToString(sum.shape()), count));
+      }
+      Index sizes(sum.dims());
+      sizes[dimension] /= count;
+      for (int64_t j = 0; j < count; ++j) {
+        HLO_ASSIGN_OR_RETURN(Literal part, Literal::Create(Shape::Array(sum.type(), sizes)));
+        CopyBox(sum, StartOf(sum.rank(), dimension, j * sizes[dimension]), part, Zeros(sum.rank()), sizes);
+        results[j].push_back(std::move(part));
+      }
+    }
+    return results;
+  });
+}
+
+// Every member gets the operands concatenated along the dimension.
+absl::StatusOr<Values> GatherGroup(OpContext& context) {
+  const int64_t dimension = context.instruction.Get<attr::dimensions>()[0];
+  return Meet(context, [&](Members members) -> absl::StatusOr<std::vector<Values>> {
+    const auto count = static_cast<int64_t>(members.size());
+    std::vector<Values> results(members.size());
+    for (size_t k = 0; k < members[0].size(); ++k) {
+      const Literal& first = members[0][k];
+      const Index sizes(first.dims());
+      Index all = sizes;
+      all[dimension] *= count;
+      HLO_ASSIGN_OR_RETURN(Literal gathered, Literal::Create(Shape::Array(first.type(), all)));
+      for (int64_t j = 0; j < count; ++j)
+        CopyBox(members[j][k], Zeros(first.rank()), gathered,
+                StartOf(first.rank(), dimension, j * sizes[dimension]), sizes);
+      for (size_t j = 1; j < members.size(); ++j) {
+        HLO_ASSIGN_OR_RETURN(Literal copy, OwnCopy(gathered));
+        results[j].push_back(std::move(copy));
+      }
+      results[0].push_back(std::move(gathered));
+    }
+    return results;
+  });
+}
+
+// With a dimension, part i of member j's result is part j of member i's operand; without one, operand i of
+// member j's result is operand j of member i.
+absl::StatusOr<Values> ExchangeParts(OpContext& context) {
+  const IntList dimensions = context.instruction.Get<attr::dimensions>();
+  return Meet(context, [&](Members members) -> absl::StatusOr<std::vector<Values>> {
+    const auto count = static_cast<int64_t>(members.size());
+    std::vector<Values> results(members.size());
+    if (dimensions.empty()) {
+      if (static_cast<int64_t>(members[0].size()) != count) {
+        return absl::FailedPreconditionError(
+            fmt::format("there are {} operands, but the group has {} members", members[0].size(), count));
+      }
+      for (int64_t j = 0; j < count; ++j) {
+        for (int64_t i = 0; i < count; ++i) {
+          HLO_ASSIGN_OR_RETURN(Literal part, OwnCopy(members[i][j]));
+          results[j].push_back(std::move(part));
+        }
+      }
+      return results;
+    }
+    const int64_t d = dimensions[0];
+    const Literal& first = members[0][0];
+    if (first.dim(d) % count != 0) {
+      return absl::FailedPreconditionError(
+          fmt::format("dimension {} of {} has no {} equal parts", d, ToString(first.shape()), count));
+    }
+    Index sizes(first.dims());
+    sizes[d] /= count;
+    for (int64_t j = 0; j < count; ++j) {
+      HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(Shape::Array(first.type(), first.dims())));
+      for (int64_t i = 0; i < count; ++i)
+        CopyBox(members[i][0], StartOf(first.rank(), d, j * sizes[d]), result,
+                StartOf(first.rank(), d, i * sizes[d]), sizes);
+      results[j].push_back(std::move(result));
+    }
+    return results;
+  });
+}
+
+// Every member gets the operand of the root, devices in no group get zeros.
+absl::StatusOr<Values> BroadcastFromRoots(OpContext& context) {
+  if (!IsMember(context)) return ZerosOfOperands(context);
+  return Meet(context, [&](Members members) -> absl::StatusOr<std::vector<Values>> {
+    HLO_ASSIGN_OR_RETURN(const std::vector<int64_t> roots, Roots(context, members));
+    std::vector<Values> results(members.size());
+    for (size_t k = 0; k < roots.size(); ++k) {
+      for (Values& result : results) {
+        HLO_ASSIGN_OR_RETURN(Literal copy, OwnCopy(members[roots[k]][k]));
+        result.push_back(std::move(copy));
+      }
+    }
+    return results;
+  });
+}
+
+absl::Status CopyRows(const Literal& input, int64_t from, int64_t count, Literal& output, int64_t to,
+                      size_t update) {
+  const auto check = [&](std::string_view array, int64_t begin, int64_t rows) -> absl::Status {
+    if (count >= 0 && begin >= 0 && begin <= rows && count <= rows - begin) return absl::OkStatus();
+    return absl::FailedPreconditionError(fmt::format(
+        "update {} takes {} rows from row {} on, but {} has {} rows", update, count, begin, array, rows));
+  };
+  if (count == 0) return absl::OkStatus();
+  HLO_RETURN_IF_ERROR(check("input", from, input.dim(0)));
+  HLO_RETURN_IF_ERROR(check("output", to, output.dim(0)));
+  const int64_t row = output.byte_count() / output.dim(0);
+  std::copy_n(input.data() + from * row, count * row, output.mutable_data() + to * row);
+  return absl::OkStatus();
+}
+
+// Member k sends, for its peer j and update u, the rows input_offsets[j,u], ..., + send_sizes[j,u] - 1 of its
+// input to the rows from output_offsets[j,u] on of j's result, which starts as j's `output`.
+absl::StatusOr<Values> ExchangeRows(OpContext& context) {
+  return Meet(context, [&](Members members) -> absl::StatusOr<std::vector<Values>> {
+    const size_t count = members.size();
+    std::vector<Values> results(count);
+    std::vector<std::vector<Literal>> lists(count);  // By member: from, sizes, to, received.
+    for (size_t j = 0; j < count; ++j) {
+      HLO_ASSIGN_OR_RETURN(Literal result, OwnCopy(members[j][1]));
+      results[j].push_back(std::move(result));
+      for (int k = 2; k < 6; ++k) {
+        HLO_ASSIGN_OR_RETURN(Literal list, AsIndices(members[j][k]));
+        lists[j].push_back(std::move(list));
+      }
+    }
+    const size_t entries = lists[0][0].span<int64_t>().size();
+    if (entries % count != 0) {
+      return absl::FailedPreconditionError(fmt::format(
+          "there are {} offsets and sizes, which is no multiple of the group's {} members", entries, count));
+    }
+    const size_t updates = entries / count;
+    std::vector<std::vector<std::pair<int64_t, int64_t>>> written(count);
+    for (size_t k = 0; k < count; ++k) {
+      for (size_t j = 0; j < count; ++j) {
+        for (size_t u = 0; u < updates; ++u) {
+          const size_t entry = j * updates + u;
+          const auto at = [&](int list) { return lists[k][list].span<int64_t>()[entry]; };
+          const int64_t size = at(1), expected = lists[j][3].span<int64_t>()[k * updates + u];
+          if (size != expected) {
+            return absl::FailedPreconditionError(
+                fmt::format("member {} sends {} rows to member {} in update {}, but the receiver expects {}",
+                            k, size, j, u, expected));
+          }
+          HLO_RETURN_IF_ERROR(CopyRows(members[k][0], at(0), size, results[j][0], at(2), entry));
+          if (size > 0) written[j].emplace_back(at(2), at(2) + size);
+        }
+      }
+    }
+    for (std::vector<std::pair<int64_t, int64_t>>& rows : written) {
+      std::sort(rows.begin(), rows.end());
+      for (size_t i = 1; i < rows.size(); ++i) {
+        if (rows[i].first < rows[i - 1].second)
+          context.caller.collectives()->Warn(context.instruction, "two updates write the same rows");
+      }
+    }
+    return results;
+  });
+}
+
+namespace {
+
+bool IsSliced(const Instruction& permute) { return permute.Has<attr::permute_slice_sizes>(); }
+
+// Reads a tuple of scalar offsets, clamped so that the box is within the array.
+absl::StatusOr<Index> OffsetsIn(const Literal& tuple, const Literal& array, const Index& sizes) {
+  Index offsets;
+  for (const Literal& element : tuple.elements()) {
+    HLO_ASSIGN_OR_RETURN(const Literal read, AsIndices(element));
+    offsets.push_back(read.span<int64_t>()[0]);
+  }
+  return Clamp(Zeros(array.rank()), offsets, Index(array.dims()) - sizes);
+}
+
+}  // namespace
+
+// A target gets the operands of its source. Other devices get zeros; with slices they keep `output`.
+absl::StatusOr<Values> PermuteValues(OpContext& context) {
+  spmd::Collectives& collectives = *context.caller.collectives();
+  const spmd::Routes* routes = collectives.table().routes(context.instruction);
+  if (routes == nullptr) return absl::InternalError("its pairs are not known");
+  const int64_t device = collectives.device(), source = routes->sources[device];
+  const bool is_sliced = IsSliced(context.instruction);
+  Index sizes;
+  if (is_sliced) sizes = Index(context.instruction.Get<attr::permute_slice_sizes>()[0]);
+  for (const int64_t target : routes->targets[device]) {
+    Values sent;
+    if (is_sliced) {
+      const Literal& input = context.operands[0];
+      HLO_ASSIGN_OR_RETURN(const Index from, OffsetsIn(context.operands[2], input, sizes));
+      HLO_ASSIGN_OR_RETURN(Literal box, Literal::Create(Shape::Array(input.type(), sizes)));
+      CopyBox(input, from, box, Zeros(input.rank()), sizes);
+      sent.push_back(std::move(box));
+    } else {
+      for (const Literal& operand : context.operands) {
+        HLO_ASSIGN_OR_RETURN(Literal copy, OwnCopy(operand));
+        sent.push_back(std::move(copy));
+      }
+    }
+    HLO_RETURN_IF_ERROR(collectives.Send({&context.instruction, "", device, target}, std::move(sent)));
+  }
+  Values received;
+  if (source >= 0) {
+    HLO_ASSIGN_OR_RETURN(received, collectives.Receive({&context.instruction, "", source, device}));
+  }
+  if (is_sliced) {
+    HLO_ASSIGN_OR_RETURN(Literal output, OwnCopy(context.operands[1]));
+    if (source >= 0) {
+      HLO_ASSIGN_OR_RETURN(const Index to, OffsetsIn(context.operands[3], output, sizes));
+      CopyBox(received[0], Zeros(output.rank()), output, to, sizes);
+    }
+    return Values{std::move(output)};
+  }
+  if (source < 0) return ZerosOfOperands(context);
+  return received;
+}
+
+}  // namespace hlo::reference

@@ -1,0 +1,24 @@
+#pragma once
+// Collectives between several devices (spmd 3). Each function returns the instruction's result as a vector of
+// arrays, one per operand.
+
+#include "reference/op.h"
+#include "spmd/collectives.h"
+
+namespace hlo::reference {
+
+absl::StatusOr<spmd::Values> ReduceGroup(OpContext& context);         // all-reduce
+absl::StatusOr<spmd::Values> ReduceToRoots(OpContext& context);       // collective-reduce
+absl::StatusOr<spmd::Values> ReduceAndScatter(OpContext& context);    // reduce-scatter
+absl::StatusOr<spmd::Values> GatherGroup(OpContext& context);         // all-gather
+absl::StatusOr<spmd::Values> ExchangeParts(OpContext& context);       // all-to-all
+absl::StatusOr<spmd::Values> BroadcastFromRoots(OpContext& context);  // collective-broadcast
+absl::StatusOr<spmd::Values> ExchangeRows(OpContext& context);        // ragged-all-to-all
+absl::StatusOr<spmd::Values> PermuteValues(OpContext& context);       // collective-permute
+
+// Copies rows of `input` into `output` as ragged-all-to-all does for one update. Returns FailedPrecondition
+// if they are out of bounds.
+absl::Status CopyRows(const Literal& input, int64_t from, int64_t count, Literal& output, int64_t to,
+                      size_t update);
+
+}  // namespace hlo::reference

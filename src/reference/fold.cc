@@ -1,0 +1,122 @@
+#include "reference/fold.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/deadline.h"
+#include "base/parallel.h"
+#include "base/status.h"
+#include "fmt/format.h"
+#include "reference/elementwise.h"
+#include "reference/scalar_function.h"
+#include "spmd/collectives.h"
+
+namespace hlo::reference {
+namespace {
+
+// JAX places such calls around a reducer's root and operands.
+const Instruction* WithoutShardingCalls(const Instruction* instruction) {
+  while (instruction->opcode() == Opcode::kCustomCall && instruction->operand_count() == 1 &&
+         instruction->Get<attr::custom_call_target>() == "Sharding")
+    instruction = instruction->operand(0);
+  return instruction;
+}
+
+// One operation on both parameters.
+struct BinaryReducer {
+  Opcode opcode;
+  ElementType type;
+  bool is_swapped = false;  // The accumulator is the second operand.
+};
+
+std::optional<BinaryReducer> FindBinaryReducer(const Computation& reducer) {
+  const Instruction* root = WithoutShardingCalls(reducer.root());
+  if (root->operand_count() != 2 || !IsElementwise(root->opcode()) || root->opcode() == Opcode::kCompare)
+    return std::nullopt;
+  const Instruction* a = WithoutShardingCalls(root->operand(0));
+  const Instruction* b = WithoutShardingCalls(root->operand(1));
+  const bool fits = a->opcode() == Opcode::kParameter && b->opcode() == Opcode::kParameter && a != b &&
+                    a->shape().IsScalar(root->shape().type()) && b->shape().IsScalar(root->shape().type());
+  if (!fits) return std::nullopt;
+  return BinaryReducer{root->opcode(), root->shape().type(), a->Get<attr::number>() == 1};
+}
+
+// Returns the operation on scalars of a type; nullopt if it has no meaning for the type.
+std::optional<ScalarStep> StepOf(Opcode opcode, ElementType type) {
+  Module module(nullptr);
+  Computation* computation = module.NewComputation("reducer");
+  const Shape shape = Shape::Scalar(type);
+  Instruction* a = module.AddInstruction(computation, Opcode::kParameter, "a", shape, {}, {});
+  Instruction* b = module.AddInstruction(computation, Opcode::kParameter, "b", shape, {}, {});
+  Instruction* const operands[] = {a, b};
+  return FindScalarStep(*module.AddInstruction(computation, opcode, "root", shape, operands, {}));
+}
+
+absl::StatusOr<Literal> FoldBinary(const BinaryReducer& reducer, const ScalarStep& step,
+                                   absl::Span<const Literal* const> members) {
+  HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(members[0]->shape()));
+  const ScalarLoad load = ScalarLoader(result.type());
+  const ScalarStore store = ScalarStorer(result.type());
+  constexpr int64_t kChunk = 16384;
+  const int64_t count = result.element_count(), chunks = (count + kChunk - 1) / kChunk;
+  const double nanoseconds = 8.0 * static_cast<double>(count) * static_cast<double>(members.size());
+  ParallelFor(chunks, nanoseconds, [&](int64_t chunk) {
+    for (int64_t i = chunk * kChunk; i < std::min(count, (chunk + 1) * kChunk); ++i) {
+      WideScalar sum = load(members[0]->data(), i);
+      for (size_t k = 1; k < members.size(); ++k) {
+        const WideScalar x = load(members[k]->data(), i);
+        sum = reducer.is_swapped ? step(x, sum) : step(sum, x);
+      }
+      store(result.mutable_data(), i, sum);
+    }
+  });
+  HLO_RETURN_IF_ERROR(Deadline::Check());
+  return result;
+}
+
+absl::StatusOr<Literal> FoldByCode(OpContext& context, absl::Span<const Literal* const> members) {
+  const Computation& reducer = *context.instruction.Get<attr::to_apply>();
+  HLO_ASSIGN_OR_RETURN(const auto function, ScalarFunction::Make(reducer, context.caller));
+  HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(members[0]->shape()));
+  const ElementType type = result.type(), sum_type = reducer.parameter(0)->shape().type(),
+                    x_type = reducer.parameter(1)->shape().type(), root_type = reducer.root()->shape().type();
+  if (type != sum_type || type != x_type || type != root_type) {
+    context.caller.collectives()->Warn(
+        context.instruction,
+        fmt::format("its operand of type {} is converted for to_apply, which takes {} and {}", Name(type),
+                    Name(sum_type), Name(x_type)));
+  }
+  const ScalarStep to_sum = ConvertStep(type, sum_type), to_x = ConvertStep(type, x_type),
+                   root_to_sum = ConvertStep(root_type, sum_type), back = ConvertStep(sum_type, type);
+  const ScalarLoad load = ScalarLoader(type);
+  const ScalarStore store = ScalarStorer(type);
+  WideScalar arguments[2], value;
+  for (int64_t i = 0; i < result.element_count(); ++i) {
+    arguments[0] = to_sum(load(members[0]->data(), i));
+    for (size_t k = 1; k < members.size(); ++k) {
+      arguments[1] = to_x(load(members[k]->data(), i));
+      HLO_RETURN_IF_ERROR(function->Run(arguments, absl::MakeSpan(&value, 1)));
+      arguments[0] = root_to_sum(value);
+    }
+    store(result.mutable_data(), i, back(arguments[0]));
+  }
+  return result;
+}
+
+}  // namespace
+
+absl::StatusOr<Literal> FoldMembers(OpContext& context, absl::Span<const Literal* const> members) {
+  if (members.size() == 1) {
+    Literal result = *members[0];
+    HLO_RETURN_IF_ERROR(result.MakeUnique());
+    return result;
+  }
+  if (const auto reducer = FindBinaryReducer(*context.instruction.Get<attr::to_apply>())) {
+    if (const std::optional<ScalarStep> step = StepOf(reducer->opcode, members[0]->type()))
+      return FoldBinary(*reducer, *step, members);
+  }
+  return FoldByCode(context, members);
+}
+
+}  // namespace hlo::reference
