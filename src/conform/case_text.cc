@@ -92,9 +92,13 @@ absl::Status ReadDirective(std::string_view comment, CaseText* out) {
   return absl::OkStatus();
 }
 
-// Reads the numbers in `run  replicas 2 partitions 4`.
+// Reads the numbers in `run  replicas 2 partitions 4`, and `shard` after them.
 absl::Status ReadDevices(std::string_view comment, CaseText* out) {
-  const std::vector<std::string> words = Words(comment);
+  std::vector<std::string> words = Words(comment);
+  if (words.size() > 1 && words.back() == "shard") {
+    out->shard = true;
+    words.pop_back();
+  }
   for (size_t w = 1; w < words.size(); w += 2) {
     int64_t* count = words[w] == "replicas"     ? &out->replicas
                      : words[w] == "partitions" ? &out->partitions

@@ -28,6 +28,9 @@ struct CaseText {
   std::string form;  // The form in `print short`.
   // The counts in `run  replicas 2 partitions 4`; 1 if they are not written.
   int64_t replicas = 1, partitions = 1;
+  // True for `run  partitions 4  shard`: the values are whole arrays, which the shardings of the entry split
+  // and join.
+  bool shard = false;
   std::vector<std::string> lines;  // All lines. The module is the text without comments.
   size_t verb_line = 0;            // Index into `lines`.
   std::vector<size_t> in, out;     // Lines `// in …` and `// out …`.

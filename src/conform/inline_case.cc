@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_join.h"
@@ -16,6 +17,7 @@
 #include "plan/make_plan.h"
 #include "plan/plan.h"
 #include "plan/print_plan.h"
+#include "spmd/entry_shards.h"
 
 namespace hlo::conform {
 namespace {
@@ -39,12 +41,13 @@ absl::StatusOr<std::shared_ptr<Archive>> ArchiveOf(const LoadedCase& loaded) {
   return last;
 }
 
-absl::StatusOr<std::vector<Literal>> ReadStoredArguments(const CaseText& text, const LoadedCase& loaded) {
+absl::StatusOr<std::vector<Literal>> ReadStoredArguments(const CaseText& text, const LoadedCase& loaded,
+                                                         const std::vector<Shape>& shapes) {
   HLO_ASSIGN_OR_RETURN(const std::shared_ptr<Archive> archive, ArchiveOf(loaded));
   std::vector<Literal> arguments;
-  for (const Instruction* parameter : loaded.module->entry()->parameters()) {
+  for (const Shape& shape : shapes) {
     const std::string key = fmt::format("{}/in/{}", text.values, arguments.size());
-    HLO_ASSIGN_OR_RETURN(Literal argument, ReadTree(*archive, parameter->shape(), key));
+    HLO_ASSIGN_OR_RETURN(Literal argument, ReadTree(*archive, shape, key));
     arguments.push_back(std::move(argument));
   }
   return arguments;
@@ -73,19 +76,25 @@ absl::Status CompareStored(const CaseText& text, const LoadedCase& loaded, const
   return absl::OkStatus();
 }
 
+std::vector<Shape> ParameterShapes(const LoadedCase& loaded) {
+  std::vector<Shape> shapes;
+  for (const Instruction* parameter : loaded.module->entry()->parameters())
+    shapes.push_back(parameter->shape());
+  return shapes;
+}
+
 absl::StatusOr<std::vector<Literal>> ReadArguments(const CaseText& text, const LoadedCase& loaded,
-                                                   const std::vector<size_t>& lines) {
-  if (!text.values.empty()) return ReadStoredArguments(text, loaded);
-  const absl::Span<Instruction* const> parameters = loaded.module->entry()->parameters();
-  if (parameters.size() != lines.size()) {
+                                                   const std::vector<size_t>& lines,
+                                                   const std::vector<Shape>& shapes) {
+  if (!text.values.empty()) return ReadStoredArguments(text, loaded, shapes);
+  if (shapes.size() != lines.size()) {
     return WrongCase(fmt::format("the entry computation has {} parameters, but there are {} lines `// in`",
-                                 parameters.size(), lines.size()));
+                                 shapes.size(), lines.size()));
   }
   std::vector<Literal> arguments;
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    const Shape& shape = parameters[i]->shape();
+  for (size_t i = 0; i < shapes.size(); ++i) {
     const std::string_view value = ValueOf(text.lines[lines[i]]);
-    HLO_ASSIGN_OR_RETURN(Literal argument, ParseValue(value, shape, fmt::format("`in` line {}", i)));
+    HLO_ASSIGN_OR_RETURN(Literal argument, ParseValue(value, shapes[i], fmt::format("`in` line {}", i)));
     arguments.push_back(std::move(argument));
   }
   return arguments;
@@ -177,8 +186,8 @@ const std::vector<size_t>& LinesOf(const std::map<int64_t, std::vector<size_t>>&
 }
 
 absl::StatusOr<std::vector<Literal>> EvaluateDevices(const CaseText& text, const LoadedCase& loaded,
+                                                     const spmd::EntryShards* shards,
                                                      const EvaluateDevicesFn& evaluate) {
-  if (loaded.checked.empty()) return loaded.diagnostics.ToStatus(*loaded.source);
   const int64_t count = text.replicas * text.partitions;
   for (const auto* lines : {&text.in_of, &text.out_of}) {
     if (!lines->empty() && lines->rbegin()->first >= count)
@@ -186,12 +195,33 @@ absl::StatusOr<std::vector<Literal>> EvaluateDevices(const CaseText& text, const
                                    lines->rbegin()->first, count));
   }
   std::vector<std::vector<Literal>> arguments;
+  const std::vector<Shape> shapes = shards ? shards->parameters() : ParameterShapes(loaded);
   for (int64_t device = 0; device < count; ++device) {
     HLO_ASSIGN_OR_RETURN(std::vector<Literal> own,
-                         ReadArguments(text, loaded, LinesOf(text.in_of, text.in, device)));
+                         ReadArguments(text, loaded, LinesOf(text.in_of, text.in, device), shapes));
+    if (shards) {
+      HLO_ASSIGN_OR_RETURN(own, shards->Split(own, device % text.partitions));
+    }
     arguments.push_back(std::move(own));
   }
   return evaluate(loaded.checked[0], std::move(arguments));
+}
+
+// Returns the joined result of each replica. Copies that differ are failures.
+absl::StatusOr<std::vector<Literal>> JoinReplicas(const CaseText& text, const spmd::EntryShards& shards,
+                                                  const std::vector<Literal>& results, Outcome* outcome) {
+  std::vector<Literal> joined;
+  for (int64_t replica = 0; replica < text.replicas; ++replica) {
+    HLO_ASSIGN_OR_RETURN(spmd::JoinedResult whole, shards.Join(absl::MakeConstSpan(results).subspan(
+                                                       static_cast<size_t>(replica * text.partitions),
+                                                       static_cast<size_t>(text.partitions))));
+    for (const std::string& disagreement : whole.disagreements) {
+      outcome->verdict = Verdict::kFailed;
+      outcome->report += disagreement + "\n";
+    }
+    joined.push_back(std::move(whole.value));
+  }
+  return joined;
 }
 
 Outcome RunOnDevices(const CaseText& text, const LoadedCase& loaded, const EvaluateDevicesFn& evaluate) {
@@ -200,17 +230,33 @@ Outcome RunOnDevices(const CaseText& text, const LoadedCase& loaded, const Evalu
             fmt::format("needs {} replicas and {} partitions; one device is evaluated\n", text.replicas,
                         text.partitions)};
   }
-  const absl::StatusOr<std::vector<Literal>> results = EvaluateDevices(text, loaded, evaluate);
+  if (loaded.checked.empty()) return OutcomeOf(loaded.diagnostics.ToStatus(*loaded.source), Verdict::kFailed);
+  std::optional<spmd::EntryShards> shards;
+  if (text.shard) {
+    absl::StatusOr<spmd::EntryShards> made = spmd::EntryShards::Make(*loaded.module, text.partitions);
+    if (!made.ok()) return OutcomeOf(made.status(), Verdict::kError);
+    shards = *std::move(made);
+  }
+  absl::StatusOr<std::vector<Literal>> results =
+      EvaluateDevices(text, loaded, shards ? &*shards : nullptr, evaluate);
   if (!text.fails.empty()) return JudgeFailure(text, results.status());
   if (!results.ok()) return OutcomeOf(results.status(), Verdict::kFailed);
   Outcome outcome;
+  if (shards) {
+    results = JoinReplicas(text, *shards, *results, &outcome);
+    if (!results.ok()) return OutcomeOf(results.status(), Verdict::kError);
+  }
   for (size_t device = 0; device < results->size(); ++device) {
     const std::string before = std::exchange(outcome.report, "");
+    const Literal& result = (*results)[device];
     const absl::Status compared =
-        CompareValues(text, "out", LinesOf(text.out_of, text.out, static_cast<int64_t>(device)),
-                      ArrayLeaves((*results)[device]), &outcome);
+        text.values.empty()
+            ? CompareValues(text, "out", LinesOf(text.out_of, text.out, static_cast<int64_t>(device)),
+                            ArrayLeaves(result), &outcome)
+            : CompareStored(text, loaded, result, &outcome);
     if (!compared.ok()) return OutcomeOf(compared, Verdict::kError);
-    if (!outcome.report.empty()) outcome.report = fmt::format("device {}:\n{}", device, outcome.report);
+    if (!outcome.report.empty())
+      outcome.report = fmt::format("{} {}:\n{}", shards ? "replica" : "device", device, outcome.report);
     outcome.report = before + outcome.report;
   }
   return outcome;
@@ -332,7 +378,8 @@ absl::StatusOr<std::string> PrintOf(const CaseText& text, const LoadedCase& load
 absl::StatusOr<Literal> EvaluateCase(const CaseText& text, const LoadedCase& loaded,
                                      const EvaluateFn& evaluate, Outcome* outcome) {
   if (loaded.checked.empty()) return loaded.diagnostics.ToStatus(*loaded.source);
-  HLO_ASSIGN_OR_RETURN(std::vector<Literal> arguments, ReadArguments(text, loaded, text.in));
+  HLO_ASSIGN_OR_RETURN(std::vector<Literal> arguments,
+                       ReadArguments(text, loaded, text.in, ParameterShapes(loaded)));
   CaseHost host(text);
   HLO_ASSIGN_OR_RETURN(Literal result, evaluate(loaded.checked[0], std::move(arguments), &host));
   HLO_RETURN_IF_ERROR(host.Compare(outcome));

@@ -96,8 +96,27 @@ absl::StatusOr<ShardyBoundary> ReadBoundary(const Instruction& call, Arena& aren
   return boundary;
 }
 
-absl::StatusOr<ShapeConversion> Make(const Sharding* from, const Sharding* to, const Shape& operand,
-                                     const Shape& result, int64_t partitions) {
+int64_t DeviceCount(const Mesh& mesh) {
+  int64_t count = 1;
+  for (const MeshAxis& axis : mesh.axes) {
+    if (axis.size < 0 || __builtin_mul_overflow(count, axis.size, &count)) return 0;
+  }
+  return count;
+}
+
+// Returns 0 for shardings that cover any number of devices.
+int64_t DeviceCount(const Sharding& sharding) {
+  if (sharding.mesh != nullptr) return DeviceCount(*sharding.mesh);
+  if (sharding.kind != Sharding::Kind::kTiled) return 0;
+  int64_t count = 1;
+  for (int64_t size : sharding.tile_dims) {
+    if (size < 0 || __builtin_mul_overflow(count, size, &count)) return 0;
+  }
+  return count;
+}
+
+absl::StatusOr<ShapeConversion> ConversionOf(const Sharding* from, const Sharding* to, const Shape& operand,
+                                             const Shape& result, int64_t partitions) {
   if (!operand.IsArray() || !result.IsArray(operand.type()))
     return absl::FailedPreconditionError(
         fmt::format("converts {} to {}; expected arrays of one type", ToString(operand), ToString(result)));
@@ -119,6 +138,23 @@ bool IsShapeConversion(const Instruction& instruction) {
   const std::string_view target = TargetOf(instruction);
   return target == kFullToShard || target == kShardToFull || target == kGlobalToLocal ||
          target == kLocalToGlobal;
+}
+
+int64_t PartitionsOf(const Instruction& call) {
+  int64_t count = 1;
+  const auto add = [&](const Sharding& sharding) { count = std::max(count, DeviceCount(sharding)); };
+  const auto add_all = [&](const Sharding* sharding) {
+    if (sharding == nullptr) return;
+    add(*sharding);
+    for (const Sharding* element : sharding->elements) add(*element);
+  };
+  add_all(call.Get<attr::sharding>());
+  for (const Instruction* operand : call.operands()) add_all(operand->Get<attr::sharding>());
+  Arena arena;
+  if (const auto meshes = ReadMeshes(*call.parent()->module(), arena); meshes.ok()) {
+    for (const NamedMesh& mesh : *meshes) count = std::max(count, DeviceCount(*mesh.mesh));
+  }
+  return count;
 }
 
 absl::StatusOr<std::vector<ShapeConversion>> ConversionsOf(const Instruction& call, int64_t partitions) {
@@ -153,7 +189,7 @@ absl::StatusOr<std::vector<ShapeConversion>> ConversionsOf(const Instruction& ca
     }
     const Shape& result = is_tuple ? call.shape().element(i) : call.shape();
     HLO_ASSIGN_OR_RETURN(ShapeConversion conversion,
-                         Make(from, to, call.operand(i)->shape(), result, partitions));
+                         ConversionOf(from, to, call.operand(i)->shape(), result, partitions));
     conversions.push_back(std::move(conversion));
   }
   return conversions;

@@ -16,6 +16,9 @@ namespace hlo::spmd {
 // xla.sdy.LocalToGlobalShape.
 bool IsShapeConversion(const Instruction& instruction);
 
+// Returns the number of partitions that the shardings at a conversion cover; 1 if they do not say it.
+int64_t PartitionsOf(const Instruction& call);
+
 // The conversion of an operand. A device keeps its tile of the operand under `from`; the result consists of
 // such tiles under `to`.
 struct ShapeConversion {

@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "fmt/format.h"
 #include "ir/device_groups.h"
+#include "spmd/conversions.h"
 #include "spmd/exchange_groups.h"
 
 namespace hlo::spmd {
@@ -55,7 +56,7 @@ bool DependsOnDevices(const Instruction& instruction) {
     case Opcode::kRecvDone:
       return !instruction.Get<attr::is_host_transfer>();
     default:
-      return Info(instruction.opcode()).has(kCollective);
+      return Info(instruction.opcode()).has(kCollective) || IsShapeConversion(instruction);
   }
 }
 
@@ -74,6 +75,10 @@ DeviceGrid SmallestGrid(const Module& module) {
   for (const Computation* computation : module.computations()) {
     for (const Instruction* instruction : computation->instructions()) {
       if (!DependsOnDevices(*instruction)) continue;
+      if (IsShapeConversion(*instruction)) {
+        grid.partitions = std::max(grid.partitions, PartitionsOf(*instruction));
+        continue;
+      }
       const int64_t ids = IdCount(*instruction);
       switch (GroupModeOf(*instruction)) {
         case GroupMode::kCrossReplica:

@@ -89,9 +89,22 @@ absl::StatusOr<std::vector<std::vector<int64_t>>> WrittenGroups(const Instructio
   return groups;
 }
 
+// Returns the groups of all partitions of a replica.
+Groups GroupsOfReplicas(const DeviceGrid& grid) {
+  Groups groups;
+  groups.members.resize(grid.replicas);
+  for (int64_t id = 0; id < grid.count(); ++id) {
+    groups.members[grid.replica(id)].push_back(id);
+    groups.places.push_back(
+        {static_cast<int32_t>(grid.replica(id)), static_cast<int32_t>(grid.partition(id))});
+  }
+  return groups;
+}
+
 }  // namespace
 
 absl::StatusOr<Groups> ExpandGroups(const Instruction& collective, const DeviceGrid& grid) {
+  if (IsShapeConversion(collective)) return GroupsOfReplicas(grid);
   const GroupMode mode = GroupModeOf(collective);
   if (mode == GroupMode::kFlattened && !HasChannel(collective))
     return Wrong("use_global_device_ids needs a channel_id");
@@ -238,6 +251,9 @@ absl::Status ExchangeTable::Add(const Instruction& instruction) {
     HLO_ASSIGN_OR_RETURN(Groups groups, ExpandGroups(instruction, grid_));
     groups_[&instruction] = std::make_unique<Groups>(std::move(groups));
   }
+  if (IsShapeConversion(instruction)) {
+    HLO_ASSIGN_OR_RETURN(conversions_[&instruction], ConversionsOf(instruction, grid_.partitions));
+  }
   return absl::OkStatus();
 }
 
@@ -249,6 +265,11 @@ const Groups* ExchangeTable::groups(const Instruction& instruction) const {
 const Routes* ExchangeTable::routes(const Instruction& instruction) const {
   const auto found = routes_.find(&instruction);
   return found == routes_.end() ? nullptr : found->second.get();
+}
+
+absl::Span<const ShapeConversion> ExchangeTable::conversions(const Instruction& instruction) const {
+  const auto found = conversions_.find(&instruction);
+  return found == conversions_.end() ? absl::Span<const ShapeConversion>() : found->second;
 }
 
 uint32_t ExchangeTable::NumberOf(const Instruction& receive) const {

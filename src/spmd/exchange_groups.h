@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "hlo_run/module.h"
+#include "spmd/conversions.h"
 #include "spmd/device_grid.h"
 
 namespace hlo::spmd {
@@ -54,6 +55,8 @@ class ExchangeTable {
   // Return nullptr if the instruction was not added.
   const Groups* groups(const Instruction& instruction) const;
   const Routes* routes(const Instruction& instruction) const;
+  // Returns the conversions of the operands of a custom call at the boundary of a manual region.
+  absl::Span<const ShapeConversion> conversions(const Instruction& instruction) const;
   // Numbers the receives from 1; 0 for other instructions.
   uint32_t NumberOf(const Instruction& receive) const;
   const Instruction* Receive(uint32_t number) const;
@@ -62,6 +65,7 @@ class ExchangeTable {
   DeviceGrid grid_;
   absl::flat_hash_map<const Instruction*, std::unique_ptr<Groups>> groups_;
   absl::flat_hash_map<const Instruction*, std::unique_ptr<Routes>> routes_;
+  absl::flat_hash_map<const Instruction*, std::vector<ShapeConversion>> conversions_;
   absl::flat_hash_map<const Instruction*, uint32_t> numbers_;
   std::vector<const Instruction*> receives_;
 };

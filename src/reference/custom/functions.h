@@ -26,6 +26,10 @@ absl::StatusOr<Literal> Rotate(OpContext& context);
 std::string CalleeMisfit(const Instruction& call);
 absl::StatusOr<Literal> CallEmbedded(OpContext& context);
 
+// Defined in regions.cc.
+std::string ConvertShapesMisfit(const Instruction& call);
+absl::StatusOr<Literal> ConvertShapes(OpContext& context);
+
 // Defined in dynamic.cc.
 std::string PadToStaticMisfit(const Instruction& call);
 absl::StatusOr<Literal> PadToStatic(OpContext& context);

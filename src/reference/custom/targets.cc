@@ -38,11 +38,7 @@ constexpr Target kTargets[] = {
     {"InspectSharding",                       "_ -> ...", Zeros},
     {"xla.sdy.FuncResultSharding",            "", Identity, OtherShape},
     {"xla.sdy.PropagationBarrier",            "", Identity, OtherShape},
-    {"xla.sdy.GlobalToLocalShape",            "", Identity, OtherShape},
-    {"xla.sdy.LocalToGlobalShape",            "", Identity, OtherShape},
     {"xla.sdy.ShardingGroup",                 "_ -> ...", Zeros},
-    {"SPMDFullToShardShape",                  "", Identity, OtherShape},
-    {"SPMDShardToFullShape",                  "", Identity, OtherShape},
     {"CustomSPMDPartitioning",                "", Identity, OtherShape},
     {"LayoutConstraint",                      "", Identity, OtherShape},
     {"ShardBarrierFrom",                      "", Identity, OtherShape},
@@ -73,6 +69,12 @@ constexpr Target kTargets[] = {
     {"X64SplitLow",                           "I[*] -> u32[*]", SplitLow,  NotWords},
     {"X64SplitHigh",                          "I[*] -> u32[*]", SplitHigh, NotWords},
     {"X64Combine",                            "u32[*], u32[*] -> I[*]", Combine, NotWords},
+
+    // Defined in regions.cc: the boundaries of manual regions.
+    {"xla.sdy.GlobalToLocalShape",            "", ConvertShapes, ConvertShapesMisfit},
+    {"xla.sdy.LocalToGlobalShape",            "", ConvertShapes, ConvertShapesMisfit},
+    {"SPMDFullToShardShape",                  "", ConvertShapes, ConvertShapesMisfit},
+    {"SPMDShardToFullShape",                  "", ConvertShapes, ConvertShapesMisfit},
 
     // Defined in dynamic.cc: run-time sizes.
     {"PadToStatic",                           "X[...] -> X[...], ...", PadToStatic, PadToStaticMisfit},
