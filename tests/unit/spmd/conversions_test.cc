@@ -1,4 +1,4 @@
-// Tests conversions at the boundaries of manual regions, in the forms of XLA and of Shardy (spmd 5.5, 7.23),
+// Tests conversions at the boundaries of manual regions, in the forms of XLA and of Shardy (spmd 5.5),
 // and the splitting and joining of a program's arguments and results.
 
 #include "spmd/conversions.h"
