@@ -13,8 +13,7 @@
 namespace hlo::factorisations_test {
 namespace {
 
-using linalg::Complex;
-using linalg::Matrix;
+using Complex = std::complex<double>;
 
 void ExpectAgrees(const test::Program& program) {
   const ElementType type = program.arguments[0].type();

@@ -13,10 +13,12 @@
 
 #include "base/parallel.h"
 #include "gtest/gtest.h"
-#include "linalg/householder.h"
+#include "reference/lapack/householder.h"
 
 namespace hlo::lapack::qr_test {
 namespace {
+
+using Complex = std::complex<double>;
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 
@@ -111,7 +113,7 @@ Array<T> Times(const Array<T>& a, const Array<T>& b, bool adjoint = false) {
   for (int64_t i = 0; i < c.rows; ++i) {
     for (int64_t j = 0; j < c.columns; ++j) c(i, j) = 0;
     for (int64_t k = 0; k < b.rows; ++k) {
-      const T factor = adjoint ? linalg::Conj(a(k, i)) : a(i, k);
+      const T factor = adjoint ? Conj(a(k, i)) : a(i, k);
       for (int64_t j = 0; j < c.columns; ++j) c(i, j) += factor * b(k, j);
     }
   }
@@ -170,7 +172,7 @@ template <class T>
 void ExpectSameAsReference(const Array<T>& a) {
   const Factors<T> f = Factored(a);
   Factors<T> expected{a, std::vector<T>(f.taus.size())};
-  linalg::Geqrf(expected.reflectors.view(), absl::MakeSpan(expected.taus));
+  reference::lapack::Geqrf(expected.reflectors.view(), absl::MakeSpan(expected.taus));
   const double bound = Bound(a.rows, a.columns);
   ExpectNear(UpperOf(f), UpperOf(expected), a, bound);
   for (size_t j = 0; j < f.taus.size(); ++j) {
@@ -224,7 +226,7 @@ TYPED_TEST(Qr, GeneratesTheReferencesColumns) {
       for (int64_t i = 0; i < q.rows; ++i) {
         for (int64_t j = 0; j < columns; ++j) expected(i, j) = j < s.columns ? f.reflectors(i, j) : 0;
       }
-      linalg::Orgqr(expected.view(), absl::MakeConstSpan(f.taus));
+      reference::lapack::Orgqr(expected.view(), absl::MakeConstSpan(f.taus));
       ExpectNear(q, expected, expected, Bound(s.rows, s.columns));
       ExpectOrthogonal(q);
     }
@@ -241,7 +243,8 @@ TYPED_TEST(Qr, MultipliesByTheFactorAsTheReferenceDoes) {
               left ? Random<TypeParam>(s.rows, others, 3, 2) : Random<TypeParam>(others, s.rows, 3, 2);
           Array<TypeParam> got = c, expected = c;
           lapack::Ormqr(f.reflectors.view(), absl::MakeConstSpan(f.taus), got.view(), left, adjoint);
-          linalg::Ormqr(f.reflectors.view(), absl::MakeConstSpan(f.taus), expected.view(), left, adjoint);
+          reference::lapack::Ormqr(f.reflectors.view(), absl::MakeConstSpan(f.taus), expected.view(), left,
+                                   adjoint);
           const double bound = Bound(s.rows, s.columns) * Norm(c);
           for (size_t i = 0; i < c.data.size(); ++i)
             ASSERT_LE(std::abs(got.data[i] - expected.data[i]), bound) << i << " of " << others;
@@ -295,7 +298,7 @@ struct Pivoted {
 template <class T>
 Factors<T> FactoredWithPivots(const Array<T>& a, Pivoted& p) {
   Factors<T> f{a, std::vector<T>(std::min(a.rows, a.columns))};
-  const auto geqp3 = p.by_reference ? linalg::Geqp3<T> : lapack::Geqp3<T>;
+  const auto geqp3 = p.by_reference ? reference::lapack::Geqp3<T> : lapack::Geqp3<T>;
   geqp3(f.reflectors.view(), absl::MakeSpan(p.pivots), absl::MakeSpan(f.taus));
   EXPECT_TRUE(f.reflectors.GapIsUntouched());
   return f;

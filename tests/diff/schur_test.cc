@@ -1,9 +1,9 @@
 // Tests Schur forms and eigenvectors of nonsymmetric matrices against their definition.
 
-#include "linalg/spectral.h"
+#include "reference/lapack/spectral.h"
 #include "spectral_matrices.h"
 
-namespace hlo::linalg::schur_test {
+namespace hlo::reference::lapack::schur_test {
 namespace {
 
 using test::Array;
@@ -41,7 +41,7 @@ TYPED_TEST_SUITE(Schur, test::SpectralTypes);
 
 TYPED_TEST(Schur, FormsOfAllSizes) {
   using T = TypeParam;
-  for (const int64_t n : {1, 2, 3, 9, 40, 64, 65, 128}) {
+  for (const int64_t n : {1, 2, 3, 9, 40, 64, 65, 128, 200}) {
     SCOPED_TRACE(n);
     const Array<T> a = RandomMatrix<T>(n, n, n);
     Array<T> t = a, z(n, n);
@@ -57,7 +57,7 @@ TYPED_TEST(Schur, FormsOfAllSizes) {
 
 TYPED_TEST(Schur, EigenvectorsOfBothSides) {
   using T = TypeParam;
-  for (const int64_t n : {1, 2, 3, 9, 40, 64, 65, 128}) {
+  for (const int64_t n : {1, 2, 3, 9, 40, 64, 65, 128, 200}) {
     SCOPED_TRACE(n);
     const Array<T> a = RandomMatrix<T>(n, n, n);
     Array<Complex> left(n, n), right(n, n, 3, 2);
@@ -81,4 +81,4 @@ TYPED_TEST(Schur, EigenvectorsOfBothSides) {
 }
 
 }  // namespace
-}  // namespace hlo::linalg::schur_test
+}  // namespace hlo::reference::lapack::schur_test

@@ -1,7 +1,8 @@
-// Tests singular values and vectors against their definition and against linalg, within a-priori bounds.
+// Tests singular values and vectors against their definition and against the reference, within a-priori
+// bounds.
 
 #include "kernels/lapack/spectra.h"
-#include "linalg/spectral.h"
+#include "reference/lapack/spectral.h"
 #include "spectral_matrices.h"
 
 namespace hlo::test::singular_values_test {
@@ -24,7 +25,7 @@ void CheckSvd(const Array<T>& a, bool full, const std::string& name, int64_t gap
   ExpectOrthonormal(u.view);
   ExpectOrthonormal(v.view);
   if (m * n <= 10'000) {
-    ASSERT_EQ(linalg::Gesdd(a.view.AsConst(), absl::MakeSpan(reference), none.view, none.view), 0);
+    ASSERT_EQ(reference::lapack::Gesdd(a.view.AsConst(), absl::MakeSpan(reference), none.view, none.view), 0);
     ExpectNear(s, reference, Bound(m + n, size));
   }
   ASSERT_EQ(lapack::Gesdd(a.view.AsConst(), absl::MakeSpan(alone), none.view, none.view), 0);

@@ -12,12 +12,11 @@
 
 #include "base/parallel.h"
 #include "gtest/gtest.h"
-#include "linalg/matrix.h"
+#include "types/matrix.h"
 
 namespace hlo::test {
 
-using linalg::Complex;
-using linalg::Matrix;
+using Complex = std::complex<double>;
 
 inline constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -60,7 +59,7 @@ Array<T> Hermitian(int64_t n, uint32_t seed) {
   Array<T> a = RandomMatrix<T>(n, n, seed);
   for (int64_t i = 0; i < n; ++i) {
     a.view(i, i) = std::real(a.view(i, i));
-    for (int64_t j = 0; j < i; ++j) a.view(j, i) = linalg::Conj(a.view(i, j));
+    for (int64_t j = 0; j < i; ++j) a.view(j, i) = Conj(a.view(i, j));
   }
   return a;
 }
@@ -71,7 +70,7 @@ void Orthonormalise(const Matrix<T>& q) {
     for (int pass = 0; pass < 2; ++pass) {
       for (int64_t k = 0; k < j; ++k) {
         T dot(0);
-        for (int64_t i = 0; i < q.rows; ++i) dot += linalg::Conj(q(i, k)) * q(i, j);
+        for (int64_t i = 0; i < q.rows; ++i) dot += Conj(q(i, k)) * q(i, j);
         for (int64_t i = 0; i < q.rows; ++i) q(i, j) -= dot * q(i, k);
       }
     }
@@ -91,13 +90,13 @@ Array<T> WithValues(int64_t rows, int64_t columns, const std::vector<double>& va
     for (int64_t j = 0; j < columns; ++j) {
       T sum(0);
       for (size_t k = 0; k < values.size(); ++k)
-        sum += u.view(i, k) * values[k] * linalg::Conj((hermitian ? u : v).view(j, k));
+        sum += u.view(i, k) * values[k] * Conj((hermitian ? u : v).view(j, k));
       a.view(i, j) = sum;
     }
   }
   for (int64_t i = 0; hermitian && i < rows; ++i) {
     for (int64_t j = 0; j <= i; ++j)
-      a.view(j, i) = linalg::Conj(a.view(i, j) = j == i ? std::real(a.view(i, i)) : a.view(i, j));
+      a.view(j, i) = Conj(a.view(i, j) = j == i ? std::real(a.view(i, i)) : a.view(i, j));
   }
   return a;
 }
@@ -120,7 +119,7 @@ void ExpectOrthonormal(const Matrix<T>& q) {
   for (int64_t j = 0; j < q.columns; ++j) {
     for (int64_t k = 0; k <= j; ++k) {
       T dot(j == k ? -1 : 0);
-      for (int64_t i = 0; i < q.rows; ++i) dot += linalg::Conj(q(i, k)) * q(i, j);
+      for (int64_t i = 0; i < q.rows; ++i) dot += Conj(q(i, k)) * q(i, j);
       if (!(std::abs(dot) <= worst)) worst = std::abs(dot);
     }
   }

@@ -10,9 +10,9 @@ import sys
 # A row is a folder of src/, with those of its subfolders that have no row of their own, or a file without its extension.
 LEVELS = {
     "base": 0, "types": 1, "ir": 2,
-    "text": 3, "check": 3, "linalg": 3, "device": 3, "collectives": 3,
+    "text": 3, "check": 3, "device": 3, "collectives": 3,
     "spmd": 3.5,
-    "reference": 4, "build": 4, "io": 4,
+    "reference/lapack": 3.9, "reference": 4, "build": 4, "io": 4,
     "kernels/cpu/memory": 4.1, "kernels/cpu/simd": 4.1,
     "kernels/cpu/elementwise": 4.2, "kernels/cpu/gemm": 4.2,
     "kernels/cpu/chains": 4.3, "kernels/cpu/convolution": 4.3, "kernels/cpu/fft": 4.3, "kernels/lapack": 4.3,
@@ -37,7 +37,7 @@ PUBLIC = {
     "custom_calls": "reference", "plan_options": "plan", "execute": "exec", "io": "io", "module_file": "io", "conform": "conform",
 }
 # Libraries that only some folders may use.
-LIBRARIES = {"CLI/": {"cli"}, "nanobind/": {"python"}, "Eigen/": {"linalg"}, "cuda": {"device", "kernels/cuda"},
+LIBRARIES = {"CLI/": {"cli"}, "nanobind/": {"python"}, "cuda": {"device", "kernels/cuda"},
              "mpi.h": {"collectives"}}
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
 

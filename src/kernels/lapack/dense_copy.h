@@ -9,8 +9,6 @@
 
 namespace hlo::lapack {
 
-using linalg::Matrix;
-
 inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // Calls f(i, j) for all elements in square tiles, because one side of a copy may be transposed.

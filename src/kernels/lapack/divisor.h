@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "linalg/matrix.h"
+#include "types/matrix.h"
 
 namespace hlo::lapack {
 
@@ -19,16 +19,16 @@ class Divisor {
 
 // Uses Smith's algorithm: terms of the divisor are computed once, and its square is never formed.
 template <>
-class Divisor<linalg::Complex> {
+class Divisor<std::complex<double>> {
  public:
-  explicit Divisor(linalg::Complex d) {
+  explicit Divisor(std::complex<double> d) {
     const bool is_real = std::abs(d.real()) >= std::abs(d.imag());
     const double ratio = is_real ? d.imag() / d.real() : d.real() / d.imag();
     real_ = is_real ? 1 : ratio;
     imag_ = is_real ? ratio : 1;
     scale_ = is_real ? d.real() + d.imag() * ratio : d.real() * ratio + d.imag();
   }
-  linalg::Complex Divide(linalg::Complex x) const {
+  std::complex<double> Divide(std::complex<double> x) const {
     return {Real(x.real(), x.imag()), Imag(x.real(), x.imag())};
   }
   // Real and Imag return the parts of a quotient, for scalars or vectors.

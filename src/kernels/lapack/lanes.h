@@ -8,12 +8,11 @@
 #include <utility>
 
 #include "kernels/cpu/simd/simd.h"
-#include "linalg/matrix.h"
+#include "types/matrix.h"
 
 namespace hlo::lapack {
 
-using linalg::Complex;
-using linalg::Conj;
+using Complex = std::complex<double>;
 using Lanes = cpu::Vector<double>;
 inline constexpr double kUnitRoundoff = std::numeric_limits<double>::epsilon() / 2;
 

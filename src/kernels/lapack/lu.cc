@@ -11,8 +11,6 @@
 namespace hlo::lapack {
 namespace {
 
-using linalg::PivotSize;
-
 // Number of columns that are factored without matrix products.
 constexpr int64_t kPanel = 16;
 

@@ -6,12 +6,11 @@
 #include <type_traits>
 
 #include "hlo_run/element_type.h"
-#include "linalg/matrix.h"
+#include "types/matrix.h"
 
 namespace hlo::lapack {
 
-using linalg::Complex;
-using linalg::Matrix;
+using Complex = std::complex<double>;
 
 template <class T>
 inline constexpr ElementType kElementType =

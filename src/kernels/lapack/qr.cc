@@ -62,7 +62,7 @@ template <class T>
 void MultiplyLines(const Matrix<T>& v, absl::Span<const T> taus, const Matrix<T>& lines, bool adjoint) {
   for (int64_t step = 0; step < v.rows; ++step) {
     const int64_t j = adjoint ? step : v.rows - 1 - step;
-    ApplyReflector(&v(j, 0), j, adjoint ? linalg::Conj(taus[j]) : taus[j], lines);
+    ApplyReflector(&v(j, 0), j, adjoint ? Conj(taus[j]) : taus[j], lines);
   }
 }
 

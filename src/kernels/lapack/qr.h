@@ -1,15 +1,12 @@
 #pragma once
 // This file computes QR factorisations with blocked reflectors H = 1 - tau v v^H. The functions follow
-// linalg/householder.h but require contiguous rows, and use several threads if worthwhile. Results do not
+// LAPACK's but require contiguous rows, and use several threads if worthwhile. Results do not
 // depend on the number of threads.
 
 #include "absl/types/span.h"
-#include "linalg/matrix.h"
+#include "types/matrix.h"
 
 namespace hlo::lapack {
-
-using linalg::Complex;
-using linalg::Matrix;
 
 // Returns the bytes of scratch memory that Geqrf or Orgqr needs, besides that of Product.
 int64_t QrScratchBytes(int64_t rows, int64_t columns, int64_t element_bytes);

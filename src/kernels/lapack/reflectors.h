@@ -6,11 +6,9 @@
 #include <algorithm>
 
 #include "kernels/lapack/lanes.h"
-#include "linalg/matrix.h"
+#include "types/matrix.h"
 
 namespace hlo::lapack {
-
-using linalg::Matrix;
 
 // Returns the number of parallel work items for a matrix of this size.
 inline int64_t PieceCount(int64_t elements) { return std::clamp<int64_t>(elements / (32 << 10), 1, 32); }

@@ -1,14 +1,11 @@
 #pragma once
 // This file computes eigenvalues of Hermitian matrices and singular values, with the interface of
-// linalg/spectral.h. Results do not depend on the number of threads.
+// reference/lapack/spectral.h. Results do not depend on the number of threads.
 
 #include "absl/types/span.h"
-#include "linalg/matrix.h"
+#include "types/matrix.h"
 
 namespace hlo::lapack {
-
-using linalg::Complex;
-using linalg::Matrix;
 
 // syevd, heevd: factors a = v diag(w) v^H from one triangle of a, with w ascending. v replaces a if `vectors`
 // is true; otherwise a is unchanged. If a is not finite, the results are NaN and the return value is not 0.

@@ -207,12 +207,12 @@ void Substitute(const Source<T>& a, bool lower, bool unit_diagonal, const Matrix
 }  // namespace
 
 template <class T>
-void SolveTriangular(const Source<T>& a, const Matrix<T>& b, const linalg::TriangleOptions& options) {
+void SolveTriangular(const Source<T>& a, const Matrix<T>& b, const TriangleOptions& options) {
   if (b.rows == 0 || b.columns == 0) return;
   // x op(a) = b is equivalent to op(a)^T x^T = b^T.
-  const bool transposed = (options.op != linalg::Op::kNone) == options.left;
+  const bool transposed = (options.op != MatrixOp::kNone) == options.left;
   Source<T> triangle = transposed ? a.Transposed() : a;
-  if (options.op == linalg::Op::kAdjoint) triangle = triangle.Conjugate();
+  if (options.op == MatrixOp::kAdjoint) triangle = triangle.Conjugate();
   Substitute(triangle, options.lower != transposed, options.unit_diagonal, options.left ? b : b.Transposed());
 }
 
@@ -224,7 +224,7 @@ int64_t Cholesky(const Matrix<T>& a) {
   const Matrix<T> first = a.Block(0, 0, h, h), last = a.Block(h, h, rest, rest),
                   below = a.Block(h, 0, rest, h);
   if (const int64_t order = Cholesky(first); order != 0) return order;
-  SolveTriangular(Plain(first), below, {.left = false, .lower = true, .op = linalg::Op::kAdjoint});
+  SolveTriangular(Plain(first), below, {.left = false, .lower = true, .op = MatrixOp::kAdjoint});
   SubtractSquare(below, last);
   const int64_t order = Cholesky(last);
   return order == 0 ? 0 : h + order;
@@ -232,7 +232,7 @@ int64_t Cholesky(const Matrix<T>& a) {
 
 #define HLO_INSTANTIATE(T)                     \
   template int64_t Cholesky(const Matrix<T>&); \
-  template void SolveTriangular(const Source<T>&, const Matrix<T>&, const linalg::TriangleOptions&);
+  template void SolveTriangular(const Source<T>&, const Matrix<T>&, const TriangleOptions&);
 HLO_INSTANTIATE(double)
 HLO_INSTANTIATE(Complex)
 #undef HLO_INSTANTIATE

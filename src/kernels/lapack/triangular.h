@@ -3,7 +3,7 @@
 // halves; off-diagonal blocks are matrix products.
 
 #include "kernels/lapack/product.h"
-#include "linalg/systems.h"
+#include "types/matrix.h"
 
 namespace hlo::lapack {
 
@@ -15,6 +15,6 @@ int64_t Cholesky(const Matrix<T>& a);
 
 // trsm: replaces b by x with op(a) x = b, or x op(a) = b if not `left`. Only one triangle of a is read.
 template <class T>
-void SolveTriangular(const Source<T>& a, const Matrix<T>& b, const linalg::TriangleOptions& options);
+void SolveTriangular(const Source<T>& a, const Matrix<T>& b, const TriangleOptions& options);
 
 }  // namespace hlo::lapack

@@ -14,8 +14,7 @@
 
 namespace hlo::plan {
 
-using linalg::Complex;
-using linalg::Matrix;
+using Complex = std::complex<double>;
 
 // A matrix with elements of type T: a view of the array, or a converted copy.
 template <class T>

@@ -8,20 +8,19 @@
 
 #include "base/status.h"
 #include "fmt/format.h"
-#include "linalg/householder.h"
-#include "linalg/spectral.h"
-#include "linalg/systems.h"
 #include "reference/arrays.h"
 #include "reference/custom/functions.h"
 #include "reference/custom/matrix_calls.h"
 #include "reference/custom/options.h"
 #include "reference/custom/slices.h"
+#include "reference/lapack/householder.h"
+#include "reference/lapack/spectral.h"
+#include "reference/lapack/systems.h"
 
 namespace hlo::reference::custom {
 namespace {
 
-using linalg::Complex;
-using linalg::Matrix;
+using Complex = std::complex<double>;
 
 // Returns a size or flag that older targets pass as an operand.
 int64_t ScalarOperand(const OpContext& context, int64_t i) {
@@ -46,44 +45,49 @@ void PermutationOf(absl::Span<const int64_t> pivots, absl::Span<int64_t> permuta
 template <class T>
 void Conjugate(Matrix<T> a) {
   for (int64_t i = 0; i < a.rows; ++i) {
-    for (int64_t j = 0; j < a.columns; ++j) a(i, j) = linalg::Conj(a(i, j));
+    for (int64_t j = 0; j < a.columns; ++j) a(i, j) = hlo::Conj(a(i, j));
   }
+}
+
+absl::Status Store(const absl::StatusOr<int64_t>& number, int64_t& to) {
+  if (number.ok()) to = *number;
+  return number.status();
 }
 
 absl::StatusOr<Literal> PotrfOf(OpContext& context, int array, bool lower) {
   return EachMatrix(context, array, [&]<class T>(Slice<T> slice) {
-    slice.info(1) = linalg::Potrf(slice.Copy(array, 0), lower);
+    return Store(lapack::Potrf(slice.Copy(array, 0), lower), slice.info(1));
   });
 }
 
 absl::StatusOr<Literal> GetrfOf(OpContext& context, int array) {
   return EachMatrix(context, array, [&]<class T>(Slice<T> slice) {
     const auto pivots = slice.template vector<int64_t>(1);
-    slice.info(2) = linalg::Getrf(slice.Copy(array, 0), pivots);
+    slice.info(2) = lapack::Getrf(slice.Copy(array, 0), pivots);
     CountFromOne(pivots);
   });
 }
 
 absl::StatusOr<Literal> GeqrfOf(OpContext& context, int array) {
   return EachMatrix(context, array,
-                    [&]<class T>(Slice<T> slice) { linalg::Geqrf(slice.Copy(array, 0), slice.vector(1)); });
+                    [&]<class T>(Slice<T> slice) { lapack::Geqrf(slice.Copy(array, 0), slice.vector(1)); });
 }
 
 absl::StatusOr<Literal> OrgqrOf(OpContext& context, int array) {
   return EachMatrix(context, array, [&]<class T>(Slice<T> slice) {
-    linalg::Orgqr(slice.Copy(array, 0), slice.in_vector(array + 1));
+    lapack::Orgqr(slice.Copy(array, 0), slice.in_vector(array + 1));
   });
 }
 
-absl::StatusOr<Literal> TrsmOf(OpContext& context, int array, const linalg::TriangleOptions& options) {
+absl::StatusOr<Literal> TrsmOf(OpContext& context, int array, const TriangleOptions& options) {
   return EachMatrix(context, array, [&]<class T>(Slice<T> slice) {
-    linalg::Trsm(slice.in(array), slice.Copy(array + 1, 0), options);
+    return lapack::Trsm(slice.in(array), slice.Copy(array + 1, 0), options);
   });
 }
 
 absl::StatusOr<Literal> SyevdOf(OpContext& context, int array, bool lower) {
   return EachMatrix(context, array, [&]<class T>(Slice<T> slice) {
-    const int64_t info = linalg::Syevd(slice.Copy(array, 0), lower, slice.template vector<double>(1));
+    const int64_t info = lapack::Syevd(slice.Copy(array, 0), lower, slice.template vector<double>(1));
     if (context.shape().elements().size() > 2) slice.info(2) = info;
   });
 }
@@ -96,7 +100,7 @@ absl::StatusOr<Literal> GesddOf(OpContext& context, int array, bool vectors, boo
       u = slice.out(2);
       v = adjoint ? slice.out(3).Transposed() : slice.out(3);
     }
-    slice.info(4) = linalg::Gesdd(slice.in(array), slice.template vector<double>(1), u, v);
+    slice.info(4) = lapack::Gesdd(slice.in(array), slice.template vector<double>(1), u, v);
     if (vectors && adjoint) Conjugate(v);
   });
 }
@@ -124,7 +128,7 @@ absl::StatusOr<Literal> GeevOf(OpContext& context, int array, int first, bool in
     Matrix<Complex> left_vectors, right_vectors;
     if (left) left_vectors = slice.template matrix<Complex>(vl);
     if (right) right_vectors = slice.template matrix<Complex>(vl + 1);
-    slice.info(vl + 2) = linalg::Geev(a, absl::MakeSpan(w), left_vectors, right_vectors);
+    slice.info(vl + 2) = lapack::Geev(a, absl::MakeSpan(w), left_vectors, right_vectors);
     StoreEigenvalues<T>(slice, first, w, in_parts);
   });
 }
@@ -139,7 +143,7 @@ absl::StatusOr<Literal> GeesOf(OpContext& context, int array, const GeesResults&
   return EachMatrix(context, array, [&]<class T>(Slice<T> slice) {
     const Matrix<T> t = slice.Copy(array, 0);
     std::vector<Complex> w(t.rows);
-    slice.info(results.info) = linalg::Gees(t, slice.out(results.z), absl::MakeSpan(w), single);
+    slice.info(results.info) = lapack::Gees(t, slice.out(results.z), absl::MakeSpan(w), single);
     StoreEigenvalues<T>(slice, results.w, w, results.in_parts);
   });
 }
@@ -151,13 +155,13 @@ absl::StatusOr<Literal> GehrdOf(OpContext& context, int array, int64_t low, int6
         fmt::format("rows {} to {} of a matrix of {} are to be reduced; they count from 1", low, high, n));
   }
   return EachMatrix(context, array, [&]<class T>(Slice<T> slice) {
-    if (n > 0) linalg::Gehrd(slice.Copy(array, 0), low - 1, high - 1, slice.vector(1));
+    if (n > 0) lapack::Gehrd(slice.Copy(array, 0), low - 1, high - 1, slice.vector(1));
   });
 }
 
 absl::StatusOr<Literal> SytrdOf(OpContext& context, int array, bool lower) {
   return EachMatrix(context, array, [&]<class T>(Slice<T> slice) {
-    linalg::Sytrd(slice.Copy(array, 0), lower, slice.template vector<double>(1),
+    lapack::Sytrd(slice.Copy(array, 0), lower, slice.template vector<double>(1),
                   slice.template vector<double>(2), slice.vector(3));
   });
 }
@@ -174,8 +178,9 @@ absl::StatusOr<Literal> PotrfByOperands(OpContext& context) {
 // Returns (factor, workspace, info).
 absl::StatusOr<Literal> CusolverCholesky(OpContext& context) {
   const bool lower = Options(context.instruction).Bool("lower", true);
-  return EachMatrix(context, 0,
-                    [&]<class T>(Slice<T> slice) { slice.info(2) = linalg::Potrf(slice.Copy(0, 0), lower); });
+  return EachMatrix(context, 0, [&]<class T>(Slice<T> slice) {
+    return Store(lapack::Potrf(slice.Copy(0, 0), lower), slice.info(2));
+  });
 }
 
 absl::StatusOr<Literal> Getrf(OpContext& context) { return GetrfOf(context, 0); }
@@ -184,7 +189,7 @@ absl::StatusOr<Literal> GetrfByOperands(OpContext& context) { return GetrfOf(con
 absl::StatusOr<Literal> LuDecomposition(OpContext& context) {
   return EachMatrix(context, 0, [&]<class T>(Slice<T> slice) {
     const auto pivots = slice.template vector<int64_t>(1);
-    linalg::Getrf(slice.Copy(0, 0), pivots);
+    lapack::Getrf(slice.Copy(0, 0), pivots);
     PermutationOf(pivots, slice.template vector<int64_t>(2));
   });
 }
@@ -201,7 +206,7 @@ absl::StatusOr<Literal> Geqp3(OpContext& context) {
     const auto given = slice.template in_vector<int64_t>(1);
     const auto pivots = slice.template vector<int64_t>(1);
     std::copy(given.begin(), given.end(), pivots.begin());
-    linalg::Geqp3(slice.Copy(0, 0), pivots, slice.vector(2));
+    lapack::Geqp3(slice.Copy(0, 0), pivots, slice.vector(2));
   });
 }
 absl::StatusOr<Literal> Orgqr(OpContext& context) { return OrgqrOf(context, 0); }
@@ -217,7 +222,7 @@ absl::StatusOr<Literal> Ormqr(OpContext& context) {
   const Options options(context.instruction);
   const bool left = options.Bool("left", true), adjoint = options.Bool("transpose", false);
   return EachMatrix(context, 0, [&]<class T>(Slice<T> slice) {
-    linalg::Ormqr(slice.in(0), slice.in_vector(1), slice.Copy(2, 0), left, adjoint);
+    lapack::Ormqr(slice.in(0), slice.in_vector(1), slice.Copy(2, 0), left, adjoint);
   });
 }
 
@@ -246,10 +251,10 @@ absl::StatusOr<Literal> CublasTrsm(OpContext& context) {
 // The operands are (left_side, lower, trans_a, diag, m, n, batch, alpha, a, b), where alpha scales b.
 absl::StatusOr<Literal> TrsmByOperands(OpContext& context) {
   constexpr int kArray = 8;
-  const linalg::TriangleOptions options{.left = ScalarOperand(context, 0) != 0,
-                                        .lower = ScalarOperand(context, 1) != 0,
-                                        .unit_diagonal = ScalarOperand(context, 3) != 0,
-                                        .op = OpOf(ScalarOperand(context, 2))};
+  const TriangleOptions options{.left = ScalarOperand(context, 0) != 0,
+                                .lower = ScalarOperand(context, 1) != 0,
+                                .unit_diagonal = ScalarOperand(context, 3) != 0,
+                                .op = OpOf(ScalarOperand(context, 2))};
   const Literal &a = context.operands[kArray], &b = context.operands[kArray + 1];
   if (a.dim(a.rank() - 1) != b.dim(b.rank() - (options.left ? 2 : 1)))
     return absl::FailedPreconditionError(
@@ -258,7 +263,7 @@ absl::StatusOr<Literal> TrsmByOperands(OpContext& context) {
     const Matrix<T> x = slice.Copy(kArray + 1, 0);
     const T alpha = slice.template scalar<T>(kArray - 1);
     for (T& element : slice.vector(0)) element *= alpha;
-    linalg::Trsm(slice.in(kArray), x, options);
+    return lapack::Trsm(slice.in(kArray), x, options);
   });
 }
 
@@ -269,7 +274,7 @@ absl::StatusOr<Literal> Gtsv(OpContext& context) {
     const size_t n = below.size();
     if (n == 0) return;
     // The first subdiagonal and the last superdiagonal element are unused.
-    slice.info(4) = linalg::Gtsv(below.subspan(1), slice.vector(1), above.first(n - 1), slice.out(3));
+    slice.info(4) = lapack::Gtsv(below.subspan(1), slice.vector(1), above.first(n - 1), slice.out(3));
   });
 }
 
@@ -444,15 +449,15 @@ absl::StatusOr<Literal> Csrlsvqr(OpContext& context) {
     }
   }
   return EachSlice(context, 3, 0, [&]<class T>(Slice<T> slice) {
-    if (n == 0) return;
+    if (n == 0) return absl::OkStatus();
     std::vector<T> dense(n * n);
     for (int64_t i = 0; i < n; ++i) {
       for (int64_t p = offsets[i]; p < offsets[i + 1]; ++p)
         dense[i * n + columns[p]] += slice.template in_vector<T>(0)[p];
     }
-    linalg::LeastSquares(linalg::Matrix<const T>::Dense(dense.data(), n, n),
-                         linalg::Matrix<const T>::Dense(slice.template in_vector<T>(3).data(), n, 1),
-                         linalg::Matrix<T>::Dense(slice.vector(0).data(), n, 1));
+    return lapack::LeastSquares(Matrix<const T>::Dense(dense.data(), n, n),
+                                Matrix<const T>::Dense(slice.template in_vector<T>(3).data(), n, 1),
+                                Matrix<T>::Dense(slice.vector(0).data(), n, 1));
   });
 }
 
@@ -464,11 +469,11 @@ absl::StatusOr<Literal> TridiagonalSolve(OpContext& context) {
                          std::vector<T> parts[3];
                          for (int i = 0; i < 3; ++i)
                            parts[i].assign(slice.in_vector(i).begin(), slice.in_vector(i).end());
-                         const linalg::Matrix<T> b = slice.Copy(3, 0);
+                         const Matrix<T> b = slice.Copy(3, 0);
                          const int64_t n = b.rows;
                          if (n == 0) return;
                          singular |=
-                             linalg::Gtsv(absl::MakeSpan(parts[0]).subspan(1), absl::MakeSpan(parts[1]),
+                             lapack::Gtsv(absl::MakeSpan(parts[0]).subspan(1), absl::MakeSpan(parts[1]),
                                           absl::MakeSpan(parts[2]).first(n - 1), b) != 0;
                        }));
   if (!singular) return x;

@@ -118,28 +118,38 @@ bool LowerOf(const Options& options) {
   return options.Has("uplo") ? options.Letter("uplo", 'L') == 'L' : options.Bool("lower", true);
 }
 
-linalg::TriangleOptions TriangleOf(const Options& options) {
+TriangleOptions TriangleOf(const Options& options) {
   const char op = options.Letter("trans_x", 'N');
   return {.left = options.Letter("side", 'L') == 'L',
           .lower = options.Letter("uplo", 'L') == 'L',
           .unit_diagonal = options.Letter("diag", 'N') == 'U',
-          .op = op == 'N'   ? linalg::Op::kNone
-                : op == 'T' ? linalg::Op::kTranspose
-                            : linalg::Op::kAdjoint};
+          .op = op == 'N'   ? MatrixOp::kNone
+                : op == 'T' ? MatrixOp::kTranspose
+                            : MatrixOp::kAdjoint};
 }
 
-linalg::TriangleOptions OpcodeTriangleOf(const Options& options) {
+TriangleOptions OpcodeTriangleOf(const Options& options) {
   const std::string op = options.Text("transpose_a", "NO_TRANSPOSE");
   return {.left = options.Bool("left_side", false),
           .lower = options.Bool("lower", false),
           .unit_diagonal = options.Bool("unit_diagonal", false),
-          .op = op == "TRANSPOSE" ? linalg::Op::kTranspose
-                : op == "ADJOINT" ? linalg::Op::kAdjoint
-                                  : linalg::Op::kNone};
+          .op = op == "TRANSPOSE" ? MatrixOp::kTranspose
+                : op == "ADJOINT" ? MatrixOp::kAdjoint
+                                  : MatrixOp::kNone};
 }
 
-linalg::Op OpOf(int64_t number) {
-  return number == 0 ? linalg::Op::kNone : number == 1 ? linalg::Op::kTranspose : linalg::Op::kAdjoint;
+TriangleOptions TriangleOf(const Instruction& solve) {
+  const TransposeA op = solve.Get<attr::transpose_a>();
+  return {.left = solve.Get<attr::left_side>(),
+          .lower = solve.Get<attr::lower>(),
+          .unit_diagonal = solve.Get<attr::unit_diagonal>(),
+          .op = op == TransposeA::kTranspose ? MatrixOp::kTranspose
+                : op == TransposeA::kAdjoint ? MatrixOp::kAdjoint
+                                             : MatrixOp::kNone};
+}
+
+MatrixOp OpOf(int64_t number) {
+  return number == 0 ? MatrixOp::kNone : number == 1 ? MatrixOp::kTranspose : MatrixOp::kAdjoint;
 }
 
 std::optional<MatrixCall> MatrixCallOf(const Instruction& call) {

@@ -3,18 +3,20 @@
 
 #include <optional>
 
-#include "linalg/systems.h"
 #include "reference/custom/options.h"
+#include "types/matrix.h"
 
 namespace hlo::reference::custom {
 
 // True if the lower triangle is used: `uplo` is a letter, `lower` a boolean.
 bool LowerOf(const Options& options);
-// Returns the options of trsm or of the opcode triangular-solve.
-linalg::TriangleOptions TriangleOf(const Options& options);
-linalg::TriangleOptions OpcodeTriangleOf(const Options& options);
+// Returns the options of a call of trsm, or of one with the attributes of the opcode triangular-solve.
+TriangleOptions TriangleOf(const Options& options);
+TriangleOptions OpcodeTriangleOf(const Options& options);
+// Returns the options of a triangular-solve instruction.
+TriangleOptions TriangleOf(const Instruction& solve);
 // Returns the transposition with this number in older targets.
-linalg::Op OpOf(int64_t number);
+MatrixOp OpOf(int64_t number);
 // True unless LAPACK's letter is N, no vectors.
 inline bool IsVectorMode(char mode) { return mode != 'N'; }
 
@@ -23,7 +25,7 @@ struct MatrixCall {
   Function function;
   int array = 0;                      // The operand number of the matrix.
   bool lower = true;                  // Used by kPotrf and kSyevd.
-  linalg::TriangleOptions triangle;   // Used by kTrsm.
+  TriangleOptions triangle;           // Used by kTrsm.
   bool is_scaled = false;             // kTrsm: operand array - 1 scales b.
   bool left = true, adjoint = false;  // kOrmqr: the side and adjoint. kGesdd: v is returned as its adjoint.
   bool vectors = true;                // Used by kGesdd.

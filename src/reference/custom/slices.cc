@@ -17,7 +17,9 @@ ElementType WideOf(ElementType type) {
 }
 
 // Small integers are bytes of a workspace, which remain zero.
-bool IsScratch(const Shape& shape) { return !shape.IsArray() || BitWidth(shape.type()) < 16; }
+bool IsScratch(const Shape& shape) {
+  return !shape.IsArray() || (BitWidth(shape.type()) < 16 && !IsFloat(shape.type()));
+}
 
 }  // namespace
 

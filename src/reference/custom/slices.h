@@ -9,8 +9,8 @@
 #include "absl/status/statusor.h"
 #include "base/deadline.h"
 #include "base/status.h"
-#include "linalg/matrix.h"
 #include "reference/op.h"
+#include "types/matrix.h"
 
 namespace hlo::reference::custom {
 
@@ -40,8 +40,8 @@ class Slice {
  public:
   Slice(Slices& slices, int64_t number) : slices_(slices), number_(number) {}
 
-  linalg::Matrix<const T> in(int i) const { return MatrixOf<const T>(slices_.operands_[i]); }
-  linalg::Matrix<T> out(int i) const { return MatrixOf<T>(slices_.results_[i]); }
+  Matrix<const T> in(int i) const { return MatrixOf<const T>(slices_.operands_[i]); }
+  Matrix<T> out(int i) const { return MatrixOf<T>(slices_.results_[i]); }
   // Returns the last dimension of an operand or result.
   template <class U = T>
   absl::Span<const U> in_vector(int i) const {
@@ -52,7 +52,7 @@ class Slice {
     return VectorOf<U>(slices_.results_[i]);
   }
   template <class U>
-  linalg::Matrix<U> matrix(int i) const {
+  Matrix<U> matrix(int i) const {
     return MatrixOf<U>(slices_.results_[i]);
   }
   int64_t& info(int i) const { return vector<int64_t>(i)[0]; }
@@ -61,8 +61,8 @@ class Slice {
   template <class U>
   U scalar(int i) const {
     const Literal& operand = slices_.operands_[i];
-    if constexpr (std::is_same_v<U, linalg::Complex>) {
-      if (IsComplex(operand.type())) return operand.span<linalg::Complex>()[0];
+    if constexpr (std::is_same_v<U, std::complex<double>>) {
+      if (IsComplex(operand.type())) return operand.span<std::complex<double>>()[0];
     }
     return operand.span<double>()[0];
   }
@@ -72,7 +72,7 @@ class Slice {
     std::copy(source.begin(), source.end(), vector<T>(to).begin());
   }
   // Returns result `to`, initialised with the elements of operand `from`.
-  linalg::Matrix<T> Copy(int from, int to) const {
+  Matrix<T> Copy(int from, int to) const {
     CopyElements(from, to);
     return out(to);
   }
@@ -85,17 +85,29 @@ class Slice {
     return array.mutable_span<Plain>().subspan(number_ * size, size);
   }
   template <class U>
-  linalg::Matrix<U> MatrixOf(Literal& array) const {
+  Matrix<U> MatrixOf(Literal& array) const {
     const int64_t rank = array.rank();
-    return linalg::Matrix<U>::Dense(VectorOf<U>(array).data(), array.dim(rank - 2), array.dim(rank - 1));
+    return Matrix<U>::Dense(VectorOf<U>(array).data(), array.dim(rank - 2), array.dim(rank - 1));
   }
 
   Slices& slices_;
   int64_t number_;
 };
 
+// Calls f for a matrix of the batch; returns its status if it has one.
+template <class T, class F>
+absl::Status StatusOf(F&& f, Slices& slices, int64_t number) {
+  const auto call = [&] { return f.template operator()<T>(Slice<T>(slices, number)); };
+  if constexpr (std::is_void_v<decltype(call())>) {
+    call();
+    return absl::OkStatus();
+  } else {
+    return call();
+  }
+}
+
 // Calls f.operator()<T>(slice) for every matrix of the batch, where T is double or std::complex<double>, and
-// returns the call's results. Results are zero initially.
+// returns the call's results, or the first error that f returns. Results are zero initially.
 template <class F>
 absl::StatusOr<Literal> EachSlice(OpContext& context, int64_t array, int64_t leading, F&& f) {
   absl::StatusOr<Slices> slices = Slices::Make(context, array, leading);
@@ -103,10 +115,8 @@ absl::StatusOr<Literal> EachSlice(OpContext& context, int64_t array, int64_t lea
   try {
     for (int64_t i = 0; i < slices->count(); ++i) {
       HLO_RETURN_IF_ERROR(Deadline::Check());
-      if (slices->is_complex())
-        f.template operator()<linalg::Complex>(Slice<linalg::Complex>(*slices, i));
-      else
-        f.template operator()<double>(Slice<double>(*slices, i));
+      HLO_RETURN_IF_ERROR(slices->is_complex() ? StatusOf<std::complex<double>>(f, *slices, i)
+                                               : StatusOf<double>(f, *slices, i));
     }
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError("there is no memory for the work space of a matrix");

@@ -3,10 +3,14 @@
 // and are unique up to a factor of modulus 1. If there is no solution, for example because of NaNs, the
 // results are NaN and the return value is not 0.
 
-#include "absl/types/span.h"
-#include "linalg/matrix.h"
+#include <complex>
 
-namespace hlo::linalg {
+#include "absl/types/span.h"
+#include "types/matrix.h"
+
+namespace hlo::reference::lapack {
+
+using Complex = std::complex<double>;
 
 // syevd, heevd: factors a = v diag(w) v^H from one triangle of a, which v replaces; w ascends.
 template <class T>
@@ -26,4 +30,4 @@ int64_t Gees(Matrix<Complex> t, Matrix<Complex> z, absl::Span<Complex> eigenvalu
 template <class T>
 int64_t Geev(Matrix<const T> a, absl::Span<Complex> w, Matrix<Complex> left, Matrix<Complex> right);
 
-}  // namespace hlo::linalg
+}  // namespace hlo::reference::lapack

@@ -4,41 +4,12 @@
 #include <numeric>
 #include <vector>
 
-#include "linalg/householder.h"
-#include "linalg/spectral.h"
+#include "reference/lapack/householder.h"
+#include "reference/lapack/owned.h"
+#include "reference/lapack/spectral.h"
 
-namespace hlo::linalg {
+namespace hlo::reference::lapack {
 namespace {
-
-// A matrix that owns its elements.
-template <class T>
-struct Owned {
-  Owned(int64_t rows, int64_t columns)
-      : elements(rows * columns), view(Matrix<T>::Dense(elements.data(), rows, columns)) {}
-  std::vector<T> elements;
-  Matrix<T> view;
-};
-
-template <class T>
-void Fill(const Matrix<T>& a, T off_diagonal, T diagonal) {
-  for (int64_t i = 0; i < a.rows; ++i) {
-    for (int64_t j = 0; j < a.columns; ++j) a(i, j) = i == j ? diagonal : off_diagonal;
-  }
-}
-
-// The largest absolute value; infinity if an element is not finite.
-template <class T>
-double LargestElement(const Matrix<T>& a) {
-  double largest = 0;
-  for (int64_t i = 0; i < a.rows; ++i) {
-    for (int64_t j = 0; j < a.columns; ++j) {
-      const double re = std::abs(std::real(a(i, j))), im = std::abs(std::imag(a(i, j)));
-      if (!std::isfinite(re) || !std::isfinite(im)) return std::numeric_limits<double>::infinity();
-      largest = std::max({largest, re, im});
-    }
-  }
-  return largest;
-}
 
 // The sum of conj(x(i, p)) x(i, q).
 template <class T>
@@ -155,7 +126,6 @@ bool Decompose(const Matrix<const T>& a, double scale, absl::Span<double> s, con
 
 template <class T>
 int64_t Gesdd(Matrix<const T> a, absl::Span<double> s, Matrix<T> u, Matrix<T> v) {
-  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   const double scale = LargestElement(a);
   if (scale == 0) {
     std::fill(s.begin(), s.end(), 0.0);
@@ -170,20 +140,14 @@ int64_t Gesdd(Matrix<const T> a, absl::Span<double> s, Matrix<T> u, Matrix<T> v)
     } else {
       // The adjoint has the vectors of the other side.
       Owned<T> adjoint(a.columns, a.rows);
-      for (int64_t i = 0; i < a.rows; ++i) {
-        for (int64_t j = 0; j < a.columns; ++j) adjoint.view(j, i) = Conj(a(i, j));
-      }
+      EachElement(a, [&](int64_t i, int64_t j) { adjoint.view(j, i) = Conj(a(i, j)); });
       solved = Decompose(adjoint.view.AsConst(), scale, s, v, u);
     }
   }
-  if (solved) return 0;
-  std::fill(s.begin(), s.end(), kNan);
-  Fill<T>(u, T(kNan), T(kNan));
-  Fill<T>(v, T(kNan), T(kNan));
-  return 1;
+  return solved ? 0 : NoSolution(s, u, v);
 }
 
 template int64_t Gesdd(Matrix<const double>, absl::Span<double>, Matrix<double>, Matrix<double>);
 template int64_t Gesdd(Matrix<const Complex>, absl::Span<double>, Matrix<Complex>, Matrix<Complex>);
 
-}  // namespace hlo::linalg
+}  // namespace hlo::reference::lapack

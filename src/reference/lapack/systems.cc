@@ -1,4 +1,4 @@
-#include "linalg/systems.h"
+#include "reference/lapack/systems.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,9 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "linalg/householder.h"
+#include "base/deadline.h"
+#include "base/status.h"
+#include "reference/lapack/householder.h"
 
-namespace hlo::linalg {
+namespace hlo::reference::lapack {
 namespace {
 
 // Returns the first row of a column with the largest pivot; NaNs are ignored.
@@ -37,7 +39,8 @@ void SwapRows(const Matrix<T>& a, int64_t i, int64_t j) {
 }  // namespace
 
 template <class T>
-int64_t Potrf(Matrix<T> a, bool lower) {
+absl::StatusOr<int64_t> Potrf(Matrix<T> a, bool lower) {
+  Pace pace;
   // The upper factor is the adjoint of the lower one; transposed access computes both.
   const auto at = [&](int64_t i, int64_t j) -> T& { return lower ? a(i, j) : a(j, i); };
   for (int64_t j = 0; j < a.rows; ++j) {
@@ -47,6 +50,7 @@ int64_t Potrf(Matrix<T> a, bool lower) {
     if (!(d > 0)) return j + 1;
     at(j, j) = std::sqrt(d);
     for (int64_t i = j + 1; i < a.rows; ++i) {
+      HLO_RETURN_IF_ERROR(pace.Spend(j));
       T sum = at(i, j);
       for (int64_t k = 0; k < j; ++k) sum -= at(i, k) * Conj(at(j, k));
       at(i, j) = sum / std::real(at(j, j));
@@ -74,24 +78,27 @@ int64_t Getrf(Matrix<T> a, absl::Span<int64_t> pivots) {
 }
 
 template <class T>
-void Trsm(Matrix<const T> a, Matrix<T> b, const TriangleOptions& options) {
+absl::Status Trsm(Matrix<const T> a, Matrix<T> b, const TriangleOptions& options) {
+  Pace pace;
   // x op(a) = b is op(a)^T x^T = b^T.
   const Matrix<T> x = options.left ? b : b.Transposed();
-  const bool transposed = (options.op != Op::kNone) == options.left;
+  const bool transposed = (options.op != MatrixOp::kNone) == options.left;
   const bool lower = options.lower != transposed;
   const auto at = [&](int64_t i, int64_t j) {
     const T element = transposed ? a(j, i) : a(i, j);
-    return options.op == Op::kAdjoint ? Conj(element) : element;
+    return options.op == MatrixOp::kAdjoint ? Conj(element) : element;
   };
   for (int64_t step = 0; step < x.rows; ++step) {
     const int64_t i = lower ? step : x.rows - 1 - step;
     const int64_t begin = lower ? 0 : i + 1, end = lower ? i : x.rows;
     for (int64_t column = 0; column < x.columns; ++column) {
+      HLO_RETURN_IF_ERROR(pace.Spend(step));
       T sum = x(i, column);
       for (int64_t k = begin; k < end; ++k) sum -= at(i, k) * x(k, column);
       x(i, column) = options.unit_diagonal ? sum : sum / at(i, i);
     }
   }
+  return absl::OkStatus();
 }
 
 template <class T>
@@ -134,7 +141,7 @@ int64_t Gtsv(absl::Span<T> below, absl::Span<T> diagonal, absl::Span<T> above, M
 }
 
 template <class T>
-void LeastSquares(Matrix<const T> a, Matrix<const T> b, Matrix<T> x) {
+absl::Status LeastSquares(Matrix<const T> a, Matrix<const T> b, Matrix<T> x) {
   // a p = q [r; 0] with column pivoting, where the rows of r end with those that are rounding errors.
   const int64_t m = a.rows, n = a.columns, k = std::min(m, n), count = b.columns;
   std::vector<T> qr_elements(m * n), rotated_elements(m * count), taus(k);
@@ -158,21 +165,22 @@ void LeastSquares(Matrix<const T> a, Matrix<const T> b, Matrix<T> x) {
   }
   Geqrf(rows, absl::MakeSpan(row_taus));
   Copy(rotated.Block(0, 0, rank, count).AsConst(), solution);
-  Trsm(rows.Block(0, 0, rank, rank).AsConst(), solution.Block(0, 0, rank, count),
-       {.lower = false, .op = Op::kAdjoint});
+  HLO_RETURN_IF_ERROR(Trsm(rows.Block(0, 0, rank, rank).AsConst(), solution.Block(0, 0, rank, count),
+                           {.lower = false, .op = MatrixOp::kAdjoint}));
   Ormqr(rows.AsConst(), absl::MakeConstSpan(row_taus), solution, /*left=*/true, /*adjoint=*/false);
   for (int64_t j = 0; j < n; ++j)
     Copy(solution.Block(j, 0, 1, count).AsConst(), x.Block(pivots[j] - 1, 0, 1, count));
+  return absl::OkStatus();
 }
 
-#define HLO_INSTANTIATE(T)                                                       \
-  template int64_t Potrf(Matrix<T>, bool);                                       \
-  template int64_t Getrf(Matrix<T>, absl::Span<int64_t>);                        \
-  template void Trsm(Matrix<const T>, Matrix<T>, const TriangleOptions&);        \
-  template int64_t Gtsv(absl::Span<T>, absl::Span<T>, absl::Span<T>, Matrix<T>); \
-  template void LeastSquares(Matrix<const T>, Matrix<const T>, Matrix<T>);
+#define HLO_INSTANTIATE(T)                                                        \
+  template absl::StatusOr<int64_t> Potrf(Matrix<T>, bool);                        \
+  template int64_t Getrf(Matrix<T>, absl::Span<int64_t>);                         \
+  template absl::Status Trsm(Matrix<const T>, Matrix<T>, const TriangleOptions&); \
+  template int64_t Gtsv(absl::Span<T>, absl::Span<T>, absl::Span<T>, Matrix<T>);  \
+  template absl::Status LeastSquares(Matrix<const T>, Matrix<const T>, Matrix<T>);
 HLO_INSTANTIATE(double)
-HLO_INSTANTIATE(Complex)
+HLO_INSTANTIATE(std::complex<double>)
 #undef HLO_INSTANTIATE
 
-}  // namespace hlo::linalg
+}  // namespace hlo::reference::lapack

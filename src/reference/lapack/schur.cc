@@ -1,14 +1,18 @@
-#include "linalg/schur.h"
+#include "reference/lapack/schur.h"
 
 #include <algorithm>
 #include <limits>
 #include <utility>
 #include <vector>
 
-#include "linalg/householder.h"
+#include "base/vectorize.h"
+#include "reference/lapack/householder.h"
+#include "reference/lapack/owned.h"
 
-namespace hlo::linalg {
+namespace hlo::reference::lapack {
 namespace {
+
+using Complex = std::complex<double>;
 
 constexpr double kUlp = std::numeric_limits<double>::epsilon();
 
@@ -111,45 +115,29 @@ int64_t BlockBegin(Matrix<T> h, const Range& range, int64_t end, const Precision
   return range.low;
 }
 
-// larfg: computes a reflector 1 - tau v v^H with v[0] = 1 that maps x to (beta, 0, ...). Replaces x by (beta,
-// v[1], ...) and returns tau.
-template <class T>
-T MakeReflector(T* x, int64_t n) {
-  double tail = 0;
-  for (int64_t i = 1; i < n; ++i) tail = std::hypot(tail, std::abs(x[i]));
-  double imaginary = 0;
-  if constexpr (std::is_same_v<T, Complex>) imaginary = x[0].imag();
-  if (tail == 0 && imaginary == 0) return T(0);
-  const double beta = -std::copysign(std::hypot(std::abs(x[0]), tail), std::real(x[0]));
-  const T alpha = x[0];
-  T tau;
-  if constexpr (std::is_same_v<T, Complex>)
-    tau = Complex((beta - alpha.real()) / beta, -alpha.imag() / beta);
-  else
-    tau = (beta - alpha) / beta;
-  for (int64_t i = 1; i < n; ++i) x[i] /= alpha - beta;
-  x[0] = beta;
-  return tau;
-}
-
-// Computes h = g^H h g and z = z g for the reflector g = 1 - tau v v^H on rows and columns from k on. Row
-// `last` is the last one with nonzero entries in these columns.
-template <class T>
-void Reflect(Matrix<T> h, Matrix<T> z, int64_t k, const T* v, int64_t count, T tau, int64_t last) {
+// Computes h = g^H h g and z = z g for the reflector g = 1 - tau v v^H on kCount rows and columns from k on,
+// where tau v[r] is real for r > 0. Row `last` is the last one with nonzero entries in these columns. Rows
+// are contiguous.
+template <int kCount, class T>
+void Reflect(const Matrix<T>& h, const Matrix<T>& z, int64_t k, const T* v, T tau, int64_t last) {
+  double scaled[kCount];
+  for (int r = 1; r < kCount; ++r) scaled[r] = std::real(tau * v[r]);
+  T* rows[kCount];
+  for (int r = 0; r < kCount; ++r) rows[r] = &h(k + r, 0);
+  HLO_INDEPENDENT_ITERATIONS
   for (int64_t j = k; j < h.rows; ++j) {
-    T sum = h(k, j);
-    for (int64_t r = 1; r < count; ++r) sum += Conj(v[r]) * h(k + r, j);
-    sum *= Conj(tau);
-    h(k, j) -= sum;
-    for (int64_t r = 1; r < count; ++r) h(k + r, j) -= sum * v[r];
+    T sum = Conj(tau) * rows[0][j];
+    for (int r = 1; r < kCount; ++r) sum += scaled[r] * rows[r][j];
+    rows[0][j] -= sum;
+    for (int r = 1; r < kCount; ++r) rows[r][j] -= sum * v[r];
   }
-  const auto columns = [&](Matrix<T> m, int64_t rows) {
-    for (int64_t j = 0; j < rows; ++j) {
-      T sum = m(j, k);
-      for (int64_t r = 1; r < count; ++r) sum += v[r] * m(j, k + r);
-      sum *= tau;
-      m(j, k) -= sum;
-      for (int64_t r = 1; r < count; ++r) m(j, k + r) -= sum * Conj(v[r]);
+  const auto columns = [&](const Matrix<T>& m, int64_t count) {
+    for (int64_t j = 0; j < count; ++j) {
+      T* row = &m(j, k);
+      T sum = tau * row[0];
+      for (int r = 1; r < kCount; ++r) sum += scaled[r] * row[r];
+      row[0] -= sum;
+      for (int r = 1; r < kCount; ++r) row[r] -= sum * Conj(v[r]);
     }
   };
   columns(h, last + 1);
@@ -207,14 +195,17 @@ void Iterate(Matrix<double> h, Matrix<double> z, int64_t begin, int64_t end, int
   for (int64_t k = m; k < end; ++k) {
     const int64_t count = std::min<int64_t>(3, end - k + 1);
     for (int64_t r = 0; k > m && r < count; ++r) v[r] = h(k + r, k - 1);
-    const double tau = MakeReflector(v, count);
+    const double tau = MakeReflector(Matrix<double>{v, count, 1, 1, 1});
     if (k > m) {
       h(k, k - 1) = v[0];
       for (int64_t r = 1; r < count; ++r) h(k + r, k - 1) = 0;
     } else if (m > begin) {
       h(k, k - 1) *= 1 - tau;
     }
-    Reflect(h, z, k, v, count, tau, std::min(k + 3, end));
+    if (count == 3)
+      Reflect<3>(h, z, k, v, tau, std::min(k + 3, end));
+    else
+      Reflect<2>(h, z, k, v, tau, end);
   }
 }
 
@@ -308,12 +299,12 @@ void Iterate(Matrix<Complex> h, Matrix<Complex> z, int64_t begin, int64_t end, i
   }
   for (int64_t k = m; k < end; ++k) {
     for (int64_t r = 0; k > m && r < 2; ++r) v[r] = h(k + r, k - 1);
-    const Complex tau = MakeReflector(v, 2);
+    const Complex tau = MakeReflector(Matrix<Complex>{v, 2, 1, 1, 1});
     if (k > m) {
       h(k, k - 1) = v[0];
       h(k + 1, k - 1) = 0;
     }
-    Reflect(h, z, k, v, 2, tau, std::min(k + 2, end));
+    Reflect<2>(h, z, k, v, tau, std::min(k + 2, end));
     if (k > m || m == begin) continue;
     // The subdiagonal element next to the reflector is made real.
     Complex turn = 1.0 - tau;
@@ -349,8 +340,9 @@ Precision PrecisionOf(bool single) {
   return {kUlp, std::numeric_limits<double>::min()};
 }
 
+// Replaces t by its Schur form and z by the unitary factor; returns false if the iteration does not converge.
 template <class T>
-bool Schur(Matrix<T> t, Matrix<T> z, const Precision& precision) {
+bool Converge(const Matrix<T>& t, const Matrix<T>& z, const Precision& precision) {
   constexpr bool kReal = std::is_same_v<T, double>;
   const Range range = Isolate(t);
   ReduceToHessenberg(t, z, range);
@@ -378,11 +370,29 @@ bool Schur(Matrix<T> t, Matrix<T> z, const Precision& precision) {
   return true;
 }
 
-}  // namespace
-
-bool SmallSchur(Matrix<double> t, Matrix<double> z, bool single) { return Schur(t, z, PrecisionOf(single)); }
-bool SmallSchur(Matrix<Complex> t, Matrix<Complex> z, bool single) {
-  return Schur(t, z, PrecisionOf(single));
+// Returns a matrix whose rows are not a multiple of 512 bytes apart, because such rows map to few sets of the
+// cache.
+template <class T>
+Owned<T> PaddedLike(const Matrix<T>& a) {
+  const int64_t n = a.columns;
+  return Owned<T>(a.rows, n, n >= 64 && n * sizeof(T) % 512 == 0 ? n + 64 / sizeof(T) : n);
 }
 
-}  // namespace hlo::linalg
+template <class T>
+bool SchurForm(const Matrix<T>& t, const Matrix<T>& z, bool single) {
+  const Owned<T> form = PaddedLike(t), factor = PaddedLike(t);
+  EachElement(t, [&](int64_t i, int64_t j) { form.view(i, j) = t(i, j); });
+  if (!Converge(form.view, factor.view, PrecisionOf(single))) return false;
+  EachElement(t, [&](int64_t i, int64_t j) {
+    t(i, j) = form.view(i, j);
+    z(i, j) = factor.view(i, j);
+  });
+  return true;
+}
+
+}  // namespace
+
+bool Schur(Matrix<double> t, Matrix<double> z, bool single) { return SchurForm(t, z, single); }
+bool Schur(Matrix<Complex> t, Matrix<Complex> z, bool single) { return SchurForm(t, z, single); }
+
+}  // namespace hlo::reference::lapack

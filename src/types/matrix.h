@@ -1,13 +1,14 @@
 #pragma once
-// This file defines a strided view of a matrix in a buffer. All functions of this folder exist for double and
-// std::complex<double> and follow the conventions of the LAPACK functions of the same names.
+// This file defines views of matrices and the options of triangular systems, which the factorisations of the
+// reference and those of the kernels share.
 
 #include <cmath>
 #include <complex>
 #include <cstdint>
 
-namespace hlo::linalg {
+namespace hlo {
 
+// A strided view of a matrix in a buffer.
 template <class T>
 struct Matrix {
   T* data = nullptr;
@@ -26,13 +27,18 @@ struct Matrix {
   Matrix Column(int64_t j) const { return Block(0, j, rows, 1); }
 };
 
-using Complex = std::complex<double>;
-
 inline double Conj(double x) { return x; }
-inline Complex Conj(Complex x) { return std::conj(x); }
+inline std::complex<double> Conj(std::complex<double> x) { return std::conj(x); }
 
 // Returns the magnitude by which LAPACK selects pivots.
 inline double PivotSize(double x) { return std::abs(x); }
-inline double PivotSize(Complex x) { return std::abs(x.real()) + std::abs(x.imag()); }
+inline double PivotSize(std::complex<double> x) { return std::abs(x.real()) + std::abs(x.imag()); }
 
-}  // namespace hlo::linalg
+enum class MatrixOp { kNone, kTranspose, kAdjoint };
+// Describes a system op(a) x = b, or x op(a) = b if not `left`, with triangular a.
+struct TriangleOptions {
+  bool left = true, lower = true, unit_diagonal = false;
+  MatrixOp op = MatrixOp::kNone;
+};
+
+}  // namespace hlo

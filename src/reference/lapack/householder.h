@@ -3,9 +3,14 @@
 // of v is stored in place of the eliminated elements.
 
 #include "absl/types/span.h"
-#include "linalg/matrix.h"
+#include "types/matrix.h"
 
-namespace hlo::linalg {
+namespace hlo::reference::lapack {
+
+// larfg: computes the reflector H with H^H x = (beta, 0, ...) for a column x, which is replaced by (beta,
+// v[1], ...). Returns tau.
+template <class T>
+T MakeReflector(const Matrix<T>& x);
 
 // geqrf: computes r in the upper triangle and the reflectors of q = H(0) H(1) ... below it.
 template <class T>
@@ -33,4 +38,4 @@ template <class T>
 void Sytrd(Matrix<T> a, bool lower, absl::Span<double> diagonal, absl::Span<double> beside,
            absl::Span<T> taus);
 
-}  // namespace hlo::linalg
+}  // namespace hlo::reference::lapack
