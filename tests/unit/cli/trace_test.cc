@@ -16,7 +16,7 @@ add {
 fused {
   p = f32[2] parameter(0)
   q = f32[2] parameter(1)
-  ROOT d = f32[2] divide(p, q), metadata={op_name="jit(f)/while/div" source_file="project/model.py" source_line=12}
+  ROOT d = f32[2] divide(p, q), metadata={op_name="jit(f)/while/div" source_file="src/project/model.py" source_line=12}
 }
 condition {
   s = (s32[], f32[2], f32[2]) parameter(0)
@@ -82,7 +82,7 @@ TEST_P(Trace, SelectsAnIterationAndPrintsElements) {
 }
 
 TEST_P(Trace, SelectsByMetadata) {
-  for (const std::string flag : {"--op-name 'while/div$'", "--source model.py:12", "--source u/model.py"}) {
+  for (const std::string flag : {"--op-name 'while/div$'", "--source model.py:12", "--source project/model.py"}) {
     const Outcome run = OnEngine(flag + " --iteration 3" + kFinite);
     EXPECT_EQ(run.status, 0) << run.err;
     EXPECT_EQ(run.out,
@@ -123,7 +123,7 @@ TEST_P(Trace, TellsWhereANanIsBornAndHowItReachesTheResult) {
   EXPECT_HAS(run.out, "NaN is born in %d at {1}: ");
   EXPECT_HAS(run.out, "  d = f32[2] divide(p, q)\n  %p = 0\n  %q = 0\n  in iteration 3 of %w");
   EXPECT_HAS(run.out, "called by %w in e, then %f in body\n");
-  EXPECT_HAS(run.out, "op_name jit(f)/while/div  source project/model.py:12\n");
+  EXPECT_HAS(run.out, "op_name jit(f)/while/div  source src/project/model.py:12\n");
   EXPECT_HAS(run.out, "reaches result {0}: %d");
 }
 
