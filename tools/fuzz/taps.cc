@@ -13,6 +13,7 @@
 #include "integers.h"
 #include "judge.h"
 #include "random.h"
+#include "spmd/device_grid.h"
 
 namespace hlo::fuzz {
 namespace {
@@ -373,7 +374,8 @@ std::string RandomTap(uint64_t seed, const std::vector<std::string>& modules) {
   if (modules.empty()) return "";
   Random random(seed);
   const absl::StatusOr<CheckedModule> module = ReadModule(random.Pick(modules));
-  if (!module.ok()) return "";
+  // A draft has no counts of devices.
+  if (!module.ok() || spmd::HasSeveralDevices(module->module())) return "";
   Draft draft(module->module());
   // A draft cannot represent text with escapes or nested braces.
   for (const DraftComputation& c : draft.computations) {

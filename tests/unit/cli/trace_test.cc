@@ -82,7 +82,8 @@ TEST_P(Trace, SelectsAnIterationAndPrintsElements) {
 }
 
 TEST_P(Trace, SelectsByMetadata) {
-  for (const std::string flag : {"--op-name 'while/div$'", "--source model.py:12", "--source project/model.py"}) {
+  for (const std::string flag :
+       {"--op-name 'while/div$'", "--source model.py:12", "--source project/model.py"}) {
     const Outcome run = OnEngine(flag + " --iteration 3" + kFinite);
     EXPECT_EQ(run.status, 0) << run.err;
     EXPECT_EQ(run.out,

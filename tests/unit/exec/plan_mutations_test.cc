@@ -21,6 +21,7 @@
 #include "hlo_run/parse.h"
 #include "plan/make_plan.h"
 #include "plan/validate/plan_validator.h"
+#include "spmd/device_grid.h"
 
 namespace hlo::plan_mutations_test {
 namespace {
@@ -83,6 +84,7 @@ void RunMutants(plan::Target target, int64_t mutants) {
   for (size_t f = 0; f < files.size() && tried < mutants; ++f) {
     const absl::StatusOr<CheckedModule> module = Load(files[f]);
     if (!module.ok() || module->module().entry()->instructions().empty()) continue;
+    if (spmd::HasSeveralDevices(module->module())) continue;  // An executor runs one device.
     PlanOptions options;
     options.disabled_passes = {"bytecode"};  // The bytecode would still run the original steps.
     absl::StatusOr<plan::Plan> made = plan::MakePlan(*module, nullptr, target, options);
