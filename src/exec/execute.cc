@@ -23,7 +23,7 @@
 
 namespace hlo {
 
-struct Executable::State {
+struct [[gnu::visibility("hidden")]] Executable::State {
   explicit State(const CheckedModule& checked) : module(checked) {}
   CheckedModule module;
   plan::Plan plan;
