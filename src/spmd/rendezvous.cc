@@ -437,7 +437,8 @@ std::string Rendezvous::Report(const std::vector<const Call*>& waiting) const {
   for (const Call* call : waiting) {
     if (call->group == nullptr) continue;
     for (const Call* other : waiting) {
-      if (other <= call || other->group == nullptr || *other->group != *call->group) continue;
+      if (other->device->id <= call->device->id || other->group == nullptr || *other->group != *call->group)
+        continue;
       const std::string a = SignatureOf(*call->instruction, call->values),
                         b = SignatureOf(*other->instruction, other->values);
       if (a == b) continue;
