@@ -19,7 +19,7 @@ std::unique_ptr<Module> Program(const std::string& root) {
       fmt::format("HloModule m\n{}ENTRY e {{ a = s32[4] parameter(0)\n ROOT r = s32[4] {} }}", kAdd, root));
 }
 
-std::string Text(const std::vector<std::vector<int64_t>>& groups) {
+std::string GroupsText(const std::vector<std::vector<int64_t>>& groups) {
   return absl::StrJoin(groups, " ", [](std::string* out, const std::vector<int64_t>& group) {
     *out += "[" + absl::StrJoin(group, ",") + "]";
   });
@@ -29,13 +29,13 @@ std::string Text(const std::vector<std::vector<int64_t>>& groups) {
 std::string AllReduceGroups(const std::string& attributes, DeviceGrid grid) {
   const auto module = Program("all-reduce(a), to_apply=f, " + attributes);
   const absl::StatusOr<Groups> groups = ExpandGroups(*module->entry()->root(), grid);
-  return groups.ok() ? Text(groups->members) : std::string(Message(groups.status()));
+  return groups.ok() ? GroupsText(groups->members) : std::string(Message(groups.status()));
 }
 
 std::string AllToAllGroups(const std::string& attributes, DeviceGrid grid) {
   const auto module = Program("all-to-all(a), dimensions={0}, " + attributes);
   const absl::StatusOr<Groups> groups = ExpandGroups(*module->entry()->root(), grid);
-  return groups.ok() ? Text(groups->members) : std::string(Message(groups.status()));
+  return groups.ok() ? GroupsText(groups->members) : std::string(Message(groups.status()));
 }
 
 std::string FlattenedGroups(const std::string& groups, int64_t partitions) {
