@@ -15,6 +15,7 @@
 #include "fmt/format.h"
 #include "kernels/lapack/qr.h"
 #include "timing.h"
+#include "types/matrix.h"
 
 namespace hlo::bench {
 namespace {
@@ -40,7 +41,7 @@ void Run(const Case& c, double seconds, double peak, const char* name) {
   const auto ours = [&] {
     q = from;
     for (int64_t i = 0; i < c.batch; ++i) {
-      const auto a = lapack::Matrix<T>::Dense(q.data() + i * size, c.rows, c.columns);
+      const auto a = Matrix<T>::Dense(q.data() + i * size, c.rows, c.columns);
       lapack::Geqrf(a, absl::MakeSpan(taus));
       lapack::Orgqr(a, absl::MakeConstSpan(taus));
     }
