@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "exec/gpu_executor.h"
-#include "kernels/cuda/find_epilogue.h"
+#include "kernels/cuda/gemm/match_epilogue.h"
 #include "plan/visit.h"
 
 namespace hlo::exec {
@@ -36,15 +36,15 @@ void GpuExecutor::FuseEpilogues(const std::vector<plan::Step>& steps) {
     const Slot result = product->results[0];
     const Shape& shape = steps[i].instruction->shape();
     if (result < 0 || !shape.IsArray()) continue;
-    const std::optional<cuda::FoundEpilogue> found =
-        cuda::FindEpilogue(loop->programs[0], result, shape.type(), *shape.ElementCount());
+    const std::optional<cuda::MatchedEpilogue> found =
+        cuda::MatchEpilogue(loop->programs[0], result, shape.type(), *shape.ElementCount());
     // If the loop does not overwrite the product's result, that result must have no other use.
     if (!found.has_value() || (found->stored != result && uses_[result] != 2) ||
         std::find(product->operands.begin(), product->operands.end(), found->stored) !=
             product->operands.end())
       continue;
     std::optional<cuda::CudaKernel> kernel =
-        cuda::FindProductKernel(*steps[i].instruction, found->epilogue, gpu_->properties());
+        cuda::FindKernelWithEpilogue(*steps[i].instruction, found->epilogue, gpu_->properties());
     if (!kernel.has_value()) continue;
     Prepared& prepared = prepared_.at(&steps[i]);
     prepared.name = kernel->name + " and the loop after it";

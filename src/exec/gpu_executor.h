@@ -15,8 +15,8 @@
 #include "exec/plan_run.h"
 #include "hlo_run/execute.h"
 #include "hlo_run/observer.h"
-#include "kernels/cuda/lower_tile.h"
 #include "kernels/cuda/registry.h"
+#include "kernels/cuda/vm/lower_tile.h"
 #include "plan/plan.h"
 #include "reference/evaluator.h"
 

@@ -5,7 +5,7 @@
 
 #include "ir/element_types.h"
 #include "ir/result_shapes.h"
-#include "kernels/cuda/coded_kernels.h"
+#include "kernels/cuda/combiner/custom_combiner_kernels.h"
 #include "plan/codegen/scalar_code.h"
 #include "plan/codegen/scan_code.h"
 
@@ -35,17 +35,19 @@ bool HasOperandTypes(const Instruction& instruction, int64_t first, absl::Span<c
 }
 
 // Handles reduce and reduce-window.
-std::optional<CudaKernel> FindCodedReduction(const Instruction& instruction, const DeviceProperties& device) {
+std::optional<CudaKernel> FindCustomReduction(const Instruction& instruction,
+                                              const DeviceProperties& device) {
   const int64_t count = instruction.operand_count() / 2;
   const std::vector<ElementType> types = OperandTypes(instruction, count);
   if (!HasResultTypes(instruction, types) || !HasOperandTypes(instruction, count, types)) return std::nullopt;
   const auto code = plan::FindCombinerCode(*instruction.Get<attr::to_apply>(), types, CodeTarget::kThreads);
   if (!code.has_value()) return std::nullopt;
-  return instruction.opcode() == Opcode::kReduce ? cuda::CodedReduce(instruction, *code, device)
-                                                 : cuda::CodedReduceWindow(instruction, *code, device);
+  return instruction.opcode() == Opcode::kReduce
+             ? cuda::FindCustomReduceKernel(instruction, *code, device)
+             : cuda::FindCustomReduceWindowKernel(instruction, *code, device);
 }
 
-std::optional<CudaKernel> FindCodedMap(const Instruction& instruction, const DeviceProperties& device) {
+std::optional<CudaKernel> FindCustomMap(const Instruction& instruction, const DeviceProperties& device) {
   const Computation& to_apply = *instruction.Get<attr::to_apply>();
   if (!to_apply.root()->shape().IsArray(instruction.shape().type())) return std::nullopt;
   for (int64_t k = 0; k < instruction.operand_count(); ++k) {
@@ -55,10 +57,10 @@ std::optional<CudaKernel> FindCodedMap(const Instruction& instruction, const Dev
       return std::nullopt;
   }
   const auto code = plan::FindLaneCode(to_apply, {}, CodeTarget::kThreads);
-  return code.has_value() ? cuda::CodedMap(instruction, *code, device) : std::nullopt;
+  return code.has_value() ? cuda::FindCustomMapKernel(instruction, *code, device) : std::nullopt;
 }
 
-std::optional<CudaKernel> FindCodedScatter(const Instruction& instruction, const DeviceProperties& device) {
+std::optional<CudaKernel> FindCustomScatter(const Instruction& instruction, const DeviceProperties& device) {
   const int64_t count = (instruction.operand_count() - 1) / 2;
   const std::vector<ElementType> types = OperandTypes(instruction, count);
   const Shape &operand = instruction.operand(0)->shape(), &updates = instruction.operand(count + 1)->shape();
@@ -70,11 +72,11 @@ std::optional<CudaKernel> FindCodedScatter(const Instruction& instruction, const
   if (!HasResultTypes(instruction, types) || !HasOperandTypes(instruction, count + 1, types))
     return std::nullopt;
   const auto code = plan::FindCombinerCode(*instruction.Get<attr::to_apply>(), types, CodeTarget::kThreads);
-  return code.has_value() ? cuda::CodedScatterKernel(instruction, *code, device) : std::nullopt;
+  return code.has_value() ? cuda::FindCustomScatterKernel(instruction, *code, device) : std::nullopt;
 }
 
-std::optional<CudaKernel> FindCodedSelectAndScatter(const Instruction& instruction,
-                                                    const DeviceProperties& device) {
+std::optional<CudaKernel> FindCustomSelectAndScatter(const Instruction& instruction,
+                                                     const DeviceProperties& device) {
   const ElementType type = instruction.shape().type();
   if (!HasOperandTypes(instruction, 0, {type, type, type})) return std::nullopt;
   const auto select =
@@ -82,18 +84,18 @@ std::optional<CudaKernel> FindCodedSelectAndScatter(const Instruction& instructi
   const auto scatter =
       plan::FindCombinerCode(*instruction.Get<attr::scatter>(), {&type, 1}, CodeTarget::kThreads);
   if (!select.has_value() || !scatter.has_value()) return std::nullopt;
-  return cuda::CodedSelectAndScatter(instruction, *select, *scatter, device);
+  return cuda::FindCustomSelectAndScatterKernel(instruction, *select, *scatter, device);
 }
 
-std::optional<CudaKernel> FindCodedSort(const Instruction& instruction, const DeviceProperties& device) {
+std::optional<CudaKernel> FindCustomSort(const Instruction& instruction, const DeviceProperties& device) {
   const std::vector<ElementType> types = OperandTypes(instruction, instruction.operand_count());
   const auto code = plan::FindComparatorCode(*instruction.Get<attr::to_apply>(), types, CodeTarget::kThreads);
-  return code.has_value() ? cuda::CodedSort(instruction, *code, device) : std::nullopt;
+  return code.has_value() ? cuda::FindCustomSortKernel(instruction, *code, device) : std::nullopt;
 }
 
-std::optional<CudaKernel> FindCodedScan(const Instruction& instruction, const DeviceProperties& device) {
+std::optional<CudaKernel> FindCustomScan(const Instruction& instruction, const DeviceProperties& device) {
   const auto code = plan::FindScanCode(instruction, CodeTarget::kThreads);
-  return code.has_value() ? cuda::CodedScanKernel(instruction, *code, device) : std::nullopt;
+  return code.has_value() ? cuda::FindCustomScanKernel(instruction, *code, device) : std::nullopt;
 }
 
 // The kernels that run the code of the instruction's computation.
@@ -102,14 +104,14 @@ struct Row {
   std::optional<CudaKernel> (*find)(const Instruction& instruction, const DeviceProperties& device);
 };
 constexpr Row kKernels[] = {
-    {Opcode::kMap, &FindCodedMap},
-    {Opcode::kReduce, &FindCodedReduction},
-    {Opcode::kReduceWindow, &FindCodedReduction},
-    {Opcode::kScan, &FindCodedScan},
-    {Opcode::kScatter, &FindCodedScatter},
-    {Opcode::kSelectAndScatter, &FindCodedSelectAndScatter},
-    {Opcode::kSort, &FindCodedSort},
-    {Opcode::kTopk, &cuda::CodedTopk},
+    {Opcode::kMap, &FindCustomMap},
+    {Opcode::kReduce, &FindCustomReduction},
+    {Opcode::kReduceWindow, &FindCustomReduction},
+    {Opcode::kScan, &FindCustomScan},
+    {Opcode::kScatter, &FindCustomScatter},
+    {Opcode::kSelectAndScatter, &FindCustomSelectAndScatter},
+    {Opcode::kSort, &FindCustomSort},
+    {Opcode::kTopk, &cuda::FindCustomTopkKernel},
 };
 
 }  // namespace

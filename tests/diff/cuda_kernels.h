@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engines.h"
-#include "kernels/cuda/emulator.h"
+#include "kernels/cuda/emulator/emulator.h"
 #include "kernels/cuda/registry.h"
 
 namespace hlo::test {

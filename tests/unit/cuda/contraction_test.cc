@@ -10,10 +10,10 @@
 #include "emulated.h"
 #include "hlo_run/element_type.h"
 #include "kernels/cpu/gemm/dot_general.h"
-#include "kernels/cuda/f32_product_body.h"
-#include "kernels/cuda/hopper_emulation.h"
-#include "kernels/cuda/product_plan.h"
-#include "kernels/cuda/small_floats.h"
+#include "kernels/cuda/emulator/hopper_emulation.h"
+#include "kernels/cuda/gemm/f32_gemm_body.h"
+#include "kernels/cuda/gemm/gemm_plan.h"
+#include "kernels/cuda/intrinsics/small_floats.h"
 #include "types/small_float.h"
 
 namespace hlo::cuda::contraction_test {
@@ -141,7 +141,7 @@ TEST(F32Tile, SharedMemoryHasNoBankConflicts) {
 struct Planned {
   absl::StatusOr<CheckedModule> module;
   std::vector<Literal> arguments;
-  std::optional<Product> product;
+  std::optional<Gemm> gemm;
 };
 [[maybe_unused]] Planned Plan(const OneInstruction& dot) {
   Planned planned{.module = ReadModule(dot.Text())};
@@ -153,9 +153,9 @@ struct Planned {
                       {nullptr, root.operand(1)->shape().type(), root.operand(1)->shape().dims()},
                       {root.Get<attr::rhs_batch_dims>(), root.Get<attr::rhs_contracting_dims>()}, nullptr,
                       root.shape().type());
-  planned.product = ProductOf(problem);
-  EXPECT_TRUE(planned.product.has_value());
-  ChooseAccess(&*planned.product);
+  planned.gemm = GemmOf(problem);
+  EXPECT_TRUE(planned.gemm.has_value());
+  ChooseAccess(&*planned.gemm);
   return planned;
 }
 
@@ -175,7 +175,7 @@ struct Case {
 
 #ifndef HLO_TEST_ON_GPU
 // Every f32 kernel without split-K gives the bits of one scalar chain per element.
-TEST(F32Product, IsAScalarChain) {
+TEST(F32Gemm, IsAScalarChain) {
   const Case cases[] = {{130, 129, 33, false, false}, {128, 132, 48, true, false}, {65, 68, 17, false, true},
                         {1, 131, 40, true, true},     {64, 64, 1, false, false},   {100, 36, 0, false, false},
                         {37, 260, 15, true, false}};
@@ -199,10 +199,10 @@ TEST(F32Product, IsAScalarChain) {
         want[i * c.n + j] = sum;
       }
     }
-    for (const ProductMethod method : {ProductMethod::kF32Large, ProductMethod::kF32Small,
-                                       ProductMethod::kGeneralTiles, ProductMethod::kElements}) {
+    for (const GemmMethod method :
+         {GemmMethod::kF32Large, GemmMethod::kF32Small, GemmMethod::kGeneralTiles, GemmMethod::kElements}) {
       StepList list;
-      ASSERT_TRUE(AddProduct(*planned.product, ElementType::kF32, method, &list));
+      ASSERT_TRUE(AddGemm(*planned.gemm, ElementType::kF32, method, &list));
       for (int32_t schedule : {0, 2}) {
         std::vector<float> got(want.size(), NAN);
         const StepArrays arrays{a.data(), b.data(), got.data(), nullptr, EmulatedStream(schedule)};

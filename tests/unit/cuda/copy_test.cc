@@ -5,8 +5,8 @@
 #include <cstring>
 #include <vector>
 
-#include "kernels/cuda/emulator.h"
-#include "kernels/cuda/lower_copy.h"
+#include "kernels/cuda/copy/lower_copy.h"
+#include "kernels/cuda/emulator/emulator.h"
 #include "types/index.h"
 
 namespace hlo::cuda::copy_test {

@@ -12,7 +12,7 @@
 #include "hlo_run/compare.h"
 #include "hlo_run/parse.h"
 #include "hlo_run/run.h"
-#include "kernels/cuda/emulator.h"
+#include "kernels/cuda/emulator/emulator.h"
 #include "kernels/cuda/registry.h"
 #include "types/dispatch.h"
 

@@ -1,6 +1,6 @@
 // Tests the emulator: its results, and the detection of deliberate bugs.
 
-#include "kernels/cuda/emulator.h"
+#include "kernels/cuda/emulator/emulator.h"
 
 #include <complex>
 #include <numeric>

@@ -1,7 +1,7 @@
 // Tests epilogues in every GEMM kernel with integers, whose sums are exact, against the same operations in
 // scalar code.
 
-#include "kernels/cuda/epilogue.h"
+#include "kernels/cuda/gemm/epilogue.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -67,7 +67,7 @@ void ExpectFinished(const Case& c) {
   epilogue.arrays[2] = {.type = ElementType::kF16};
   epilogue.arrays[2].inner = FastDiv(static_cast<uint32_t>(plain->element_count()));
 
-  const std::optional<CudaKernel> kernel = FindProductKernel(
+  const std::optional<CudaKernel> kernel = FindKernelWithEpilogue(
       root, epilogue,
       {.compute_capability = c.capability, .multiprocessors = 2, .shared_bytes_per_block = 227 << 10});
   ASSERT_TRUE(kernel.has_value());

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "fmt/format.h"
-#include "kernels/cuda/emulator.h"
-#include "kernels/cuda/fft_plan.h"
+#include "kernels/cuda/emulator/emulator.h"
+#include "kernels/cuda/fft/fft_plan.h"
 #include "types/index.h"
 
 namespace hlo::cuda::fft_test {

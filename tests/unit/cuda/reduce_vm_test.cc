@@ -6,8 +6,8 @@
 
 #include "gtest/gtest.h"
 #include "kernels/cpu/loops/reduce_program.h"
-#include "kernels/cuda/emulator.h"
-#include "kernels/cuda/lower_reduce.h"
+#include "kernels/cuda/emulator/emulator.h"
+#include "kernels/cuda/reduce/lower_reduce.h"
 
 namespace hlo::cuda::reduce_vm_test {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "gtest/gtest.h"
 #include "kernels/cpu/loops/tile_program.h"
-#include "kernels/cuda/lower_tile.h"
+#include "kernels/cuda/vm/lower_tile.h"
 #include "types/wide.h"
 
 namespace hlo::cuda::vm_test {

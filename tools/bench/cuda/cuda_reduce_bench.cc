@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "cub_calls.h"
-#include "kernels/cuda/lower_reduce.h"
+#include "kernels/cuda/reduce/lower_reduce.h"
 #include "plan/make_plan.h"
 #include "plan/plan.h"
 #include "programs.h"

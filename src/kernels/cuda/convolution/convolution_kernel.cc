@@ -1,0 +1,103 @@
+// The kernel of convolution (semantics 6.4).
+
+#include "kernels/cuda/convolution/convolution_kernel.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "device/align.h"
+#include "kernels/cuda/convolution/convolution_plan.h"
+#include "kernels/cuda/gemm/contraction.h"
+#include "kernels/cuda/gemm/gemm_kernels.h"
+#include "types/index.h"
+
+namespace hlo::cuda {
+namespace {
+
+// Adds a tensor-core convolution that packs its operands first. Returns false if packing or tensor cores do
+// not apply.
+bool AddPackedConvolution(const Instruction& convolution, ElementType compute, const TensorForm& form,
+                          const Epilogue& epilogue, StepList* list) {
+  const ElementType a = convolution.operand(0)->shape().type(), b = convolution.operand(1)->shape().type();
+  const ElementType type = StoredType(form.packed, a);
+  if (type != StoredType(form.packed, b)) return false;
+  std::optional<PackedConvolution> packed =
+      PackedGemmsOf(convolution, type, form.packed, 16 / form.element_bytes);
+  if (!packed.has_value()) return false;
+  const int64_t input_offset = device::Aligned(list->shared_bytes);
+  const int64_t kernel_offset = input_offset + device::Aligned(packed->input_count * form.element_bytes);
+  StepList inner{.shared_bytes = kernel_offset + device::Aligned(packed->kernel_count * form.element_bytes)};
+  inner.workspace_bytes = inner.shared_bytes;
+  for (Gemm& gemm : packed->gemms.gemms) {
+    gemm.epilogue = epilogue;
+    ChooseAccess(&gemm);
+    if (!AddTensorCoreGemm(gemm, compute, form, &inner)) return false;
+  }
+  const auto pack = [&](PackArgs args, bool is_input, int64_t offset) {
+    list->steps.push_back([=](const StepArrays& arrays) {
+      PackArgs now = args;
+      now.data = is_input ? arrays.a : arrays.b;
+      now.packed = arrays.workspace + offset;
+      return LaunchPack(ShapeOf(now), now, arrays.stream);
+    });
+  };
+  pack(packed->input, true, input_offset);
+  pack(packed->kernel, false, kernel_offset);
+  for (const KernelStep& step : inner.steps) {
+    list->steps.push_back([=](const StepArrays& arrays) {
+      StepArrays packed_arrays = arrays;
+      packed_arrays.a = arrays.workspace + input_offset;
+      packed_arrays.b = arrays.workspace + kernel_offset;
+      return step(packed_arrays);
+    });
+  }
+  list->workspace_bytes = std::max(list->workspace_bytes, inner.workspace_bytes);
+  list->name += ", packed" + inner.name;
+  return true;
+}
+
+// True if all products can use tensor cores without packing the operands.
+bool TakeTensorCores(const std::vector<Gemm>& gemms, ElementType compute, const TensorForm& form,
+                     const DeviceProperties& device) {
+  StepList unused;
+  return std::all_of(gemms.begin(), gemms.end(), [&](const Gemm& gemm) {
+    const GemmMethod method = MethodFor(gemm, compute, device);
+    return method == GemmMethod::kElements || method == GemmMethod::kThin ||
+           AddTensorCoreGemm(gemm, compute, form, &unused);
+  });
+}
+
+}  // namespace
+
+std::optional<CudaKernel> FindConvolutionKernel(const Instruction& convolution, const Epilogue& epilogue,
+                                                const DeviceProperties& device) {
+  if (!SupportsContraction(convolution)) return std::nullopt;
+  const ElementType compute = AccumulatorTypeOf(convolution);
+  std::optional<ConvolutionGemms> gemms = GemmsOf(convolution);
+  if (!gemms.has_value()) return std::nullopt;
+  StepList list{.name = "convolution " + std::string(Name(compute)) +
+                        (gemms->features_last ? ", features last" : ", taps last")};
+  bool searches = false;
+  for (Gemm& gemm : gemms->gemms) {
+    gemm.epilogue = epilogue;
+    ChooseAccess(&gemm);
+    searches |= MayMeetNonFinite(gemm, compute, MethodFor(gemm, compute, device));
+  }
+  const Shape& filter = convolution.operand(1)->shape();
+  if (searches) AddNonFiniteSearch(hlo::Product(filter.dims()), filter.type(), &list);
+  const std::optional<TensorForm> form =
+      TensorFormOf(convolution.operand(0)->shape().type(), filter.type(), convolution.shape().type(),
+                   PrecisionAlgorithm::kUnset, device);
+  if (form.has_value() && !TakeTensorCores(gemms->gemms, compute, *form, device) &&
+      AddPackedConvolution(convolution, compute, *form, epilogue, &list))
+    return KernelOf(std::move(list));
+  for (const Gemm& gemm : gemms->gemms) {
+    if (!AddContraction(gemm, compute, form, device, &list)) return std::nullopt;
+  }
+  return KernelOf(std::move(list));
+}
+
+}  // namespace hlo::cuda

@@ -1,0 +1,120 @@
+// Selects and launches the depthwise kernel: convolutions of one or two spatial dimensions whose filters read
+// one feature each.
+
+#include "kernels/cuda/convolution/depthwise_kernel.h"
+
+#include <algorithm>
+
+#include "fmt/format.h"
+#include "kernels/cpu/gemm/gemm.h"
+#include "kernels/cuda/convolution/depthwise_body.h"
+#include "kernels/cuda/launch/launch.h"
+#include "types/index.h"
+
+namespace hlo::cuda {
+namespace {
+
+constexpr int64_t kMaxDepthwiseCoordinate = 1 << 28;
+constexpr int64_t kMaxTaps = 1 << 10, kMaxStep = 1 << 16;
+constexpr int64_t kMaxSharedBytes = 48 << 10;
+
+bool IsFilterOfOneFeature(const Instruction& convolution, const DimLabels& labels) {
+  const int64_t features = convolution.operand(0)->shape().dim(labels.input_feature);
+  return convolution.Get<attr::batch_group_count>(1) == 1 && features > 1 &&
+         convolution.Get<attr::feature_group_count>(1) == features &&
+         convolution.operand(1)->shape().dim(labels.kernel_input_feature) == 1 &&
+         convolution.shape().dim(labels.output_feature) % features == 0;
+}
+
+// Sets one spatial dimension; a negative `number` means that there is none. Returns false if sizes are too
+// large or the input is dilated.
+bool SetDim(const Instruction& convolution, const DimLabels& labels, int64_t number, DepthwiseArgs& args,
+            DepthwiseDim& dim) {
+  if (number < 0) return true;
+  const auto d = static_cast<size_t>(number);
+  const Shape &input = convolution.operand(0)->shape(), &filter = convolution.operand(1)->shape(),
+              &result = convolution.shape();
+  const WindowDim& window = convolution.Get<attr::window>()[d];
+  const int64_t in = labels.input_spatial[d], taps = labels.kernel_spatial[d], out = labels.output_spatial[d];
+  const auto within = [](int64_t x, int64_t most) { return -most < x && x < most; };
+  // The limits keep products and sums of two in 32 bits.
+  if (window.base_dilation != 1 || !within(input.dim(in), kMaxDepthwiseCoordinate) ||
+      !within(window.padding_low, kMaxDepthwiseCoordinate) || !within(window.stride, kMaxStep) ||
+      !within(window.window_dilation, kMaxStep) || filter.dim(taps) > kMaxTaps ||
+      !within(result.dim(out), kMaxDepthwiseCoordinate / std::max<int64_t>(1, window.stride)))
+    return false;
+  dim.input = static_cast<int32_t>(input.dim(in));
+  dim.output = static_cast<int32_t>(result.dim(out));
+  dim.taps = static_cast<int32_t>(filter.dim(taps));
+  dim.stride = static_cast<int32_t>(window.stride);
+  dim.padding = static_cast<int32_t>(window.padding_low);
+  dim.dilation = static_cast<int32_t>(window.window_dilation);
+  dim.input_stride = RowMajorStrides(input.dims())[in];
+  dim.filter_stride = RowMajorStrides(filter.dims())[taps];
+  dim.output_stride = RowMajorStrides(result.dims())[out];
+  if (window.reversed) {
+    args.filter_origin += (dim.taps - 1) * dim.filter_stride;
+    dim.filter_stride = -dim.filter_stride;
+  }
+  return true;
+}
+
+void SetTile(DepthwiseDim& dim, uint32_t tile) {
+  dim.tile = tile;
+  dim.reach = (tile - 1) * static_cast<uint32_t>(dim.stride) +
+              static_cast<uint32_t>((dim.taps - 1) * dim.dilation) + 1;
+  dim.tiles = FastDiv((static_cast<uint32_t>(dim.output) + tile - 1) / tile);
+}
+
+}  // namespace
+
+std::optional<CudaKernel> FindDepthwiseKernel(const Instruction& convolution) {
+  const DimLabels& labels = *convolution.Get<attr::dim_labels>();
+  const Shape &input = convolution.operand(0)->shape(), &filter = convolution.operand(1)->shape(),
+              &result = convolution.shape();
+  const auto rank = static_cast<int64_t>(labels.input_spatial.size());
+  if (rank < 1 || rank > 2 || hlo::Product(result.dims()) == 0 || hlo::Product(input.dims()) == 0 ||
+      hlo::Product(filter.dims()) == 0 || !IsFloat(input.type()) || !IsFloat(filter.type()) ||
+      !IsFloat(result.type()) ||
+      cpu::GemmComputeType(input.type(), filter.type(), result.type()) != ElementType::kF32 ||
+      !IsFilterOfOneFeature(convolution, labels))
+    return std::nullopt;
+  DepthwiseArgs args;
+  if (!SetDim(convolution, labels, rank - 2, args, args.rows) ||
+      !SetDim(convolution, labels, rank - 1, args, args.columns))
+    return std::nullopt;
+  const Index in = RowMajorStrides(input.dims()), taps = RowMajorStrides(filter.dims()),
+              out = RowMajorStrides(result.dims());
+  args.input_type = input.type();
+  args.filter_type = filter.type();
+  args.result_type = result.type();
+  args.features = static_cast<uint32_t>(result.dim(labels.output_feature));
+  args.multiplier = FastDiv(args.features / static_cast<uint32_t>(input.dim(labels.input_feature)));
+  args.input_batch = in[labels.input_batch];
+  args.input_feature = in[labels.input_feature];
+  args.filter_feature = taps[labels.kernel_output_feature];
+  args.result_batch = out[labels.output_batch];
+  args.result_feature = out[labels.output_feature];
+  // Accesses are coalesced: adjacent threads read adjacent features, or adjacent positions in a row.
+  const bool features_last = args.input_feature == 1 && args.multiplier.divisor == 1;
+  args.feature_tile = features_last ? 32 : 1;
+  SetTile(args.columns, features_last ? 8 : 32);
+  SetTile(args.rows, features_last ? 1 : 8);
+  args.feature_tiles = FastDiv((args.features + args.feature_tile - 1) / args.feature_tile);
+  const int64_t shared = int64_t{4} * args.rows.reach * args.columns.reach * args.feature_tile;
+  const int64_t blocks = int64_t{args.columns.tiles.divisor} * args.rows.tiles.divisor *
+                         args.feature_tiles.divisor * result.dim(labels.output_batch);
+  if (shared > kMaxSharedBytes || blocks > INT32_MAX) return std::nullopt;
+  const LaunchShape shape{{static_cast<uint32_t>(blocks)}, kDepthwiseThreads, static_cast<size_t>(shared)};
+  return CudaKernel{
+      fmt::format("depthwise f32 {}x{}x{}", args.feature_tile, args.rows.tile, args.columns.tile), 0,
+      [args, shape](absl::Span<const void* const> operands, absl::Span<void* const> results, void*,
+                    Stream stream) mutable {
+        args.input = operands[0];
+        args.filter = operands[1];
+        args.result = results[0];
+        return Launch<Depthwise>(shape, args, stream);
+      }};
+}
+
+}  // namespace hlo::cuda

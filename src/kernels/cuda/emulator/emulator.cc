@@ -1,0 +1,375 @@
+#include "kernels/cuda/emulator/emulator.h"
+
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "base/check.h"
+#include "fmt/format.h"
+
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+namespace hlo::cuda {
+namespace emulator {
+namespace {
+
+#ifdef __SANITIZE_ADDRESS__
+constexpr size_t kStackBytes = 512 << 10;
+#else
+constexpr size_t kStackBytes = 128 << 10;
+#endif
+constexpr size_t kCanaryBytes = 256;
+constexpr std::byte kCanary{0xa5}, kPoison{0xff};
+constexpr int64_t kMaxSpins = 1 << 19;
+
+std::string_view Name(Meeting meeting) {
+  switch (meeting) {
+    case Meeting::kNone:
+      return "nothing";
+    case Meeting::kSync:
+      return "sync";
+    case Meeting::kSyncWarp:
+      return "sync_warp";
+    case Meeting::kShfl:
+      return "shfl";
+    case Meeting::kBallot:
+      return "ballot";
+    case Meeting::kMatchAny:
+      return "match_any";
+  }
+  return "";
+}
+
+// Threads that synchronise with each other.
+struct Group {
+  uint32_t arrived = 0;
+  uint64_t generation = 0;  // Counts completed barriers.
+};
+struct Warp {
+  Group group;
+  Meeting meeting = Meeting::kNone;
+  // Double-buffered: a lane may write its next value while others still read the previous ones.
+  alignas(16) std::byte values[2][kWarpSize * 16];
+};
+struct Copy {
+  std::byte* to;
+  const std::byte* from;
+  int bytes, valid_bytes;
+  int64_t group;
+};
+
+class Machine;
+
+}  // namespace
+
+struct Fiber {
+  ucontext_t context;
+  void* stack = nullptr;
+  void* fake_stack = nullptr;  // Used by AddressSanitizer.
+  Machine* machine = nullptr;
+  uint32_t thread = 0;
+  bool ended = false;
+  Meeting waiting = Meeting::kNone;
+  uint64_t generation = 0;  // The group's generation at the start of the wait.
+  std::vector<Copy> copies;
+  int64_t commits = 0;
+
+  ~Fiber() {
+    if (stack != nullptr) munmap(stack, kStackBytes);
+  }
+};
+
+namespace {
+
+class Machine {
+ public:
+  absl::Status Run(Dim3 grid, uint32_t threads, size_t shared_bytes, Schedule schedule,
+                   absl::FunctionRef<void(HostEnv&)> body);
+
+  void SwitchToScheduler(Fiber& fiber) {
+#ifdef __SANITIZE_ADDRESS__
+    __sanitizer_start_switch_fiber(&fiber.fake_stack, scheduler_stack_, scheduler_stack_size_);
+#endif
+    swapcontext(&fiber.context, &scheduler_);
+#ifdef __SANITIZE_ADDRESS__
+    __sanitizer_finish_switch_fiber(fiber.fake_stack, &scheduler_stack_, &scheduler_stack_size_);
+#endif
+  }
+
+  Group& GroupOf(const Fiber& fiber, Meeting meeting) {
+    return meeting == Meeting::kSync ? block_group_ : warps_[fiber.thread / kWarpSize].group;
+  }
+  bool CanRun(const Fiber& fiber) {
+    if (fiber.ended) return false;
+    return fiber.waiting == Meeting::kNone || GroupOf(fiber, fiber.waiting).generation != fiber.generation;
+  }
+  void Arrive(Group& group, uint32_t expected) {
+    if (group.arrived < expected || expected == 0) return;
+    group.arrived = 0;
+    ++group.generation;
+    spins_ = 0;
+  }
+  // Never returns to the fiber, so its stack must not own anything.
+  template <class... Args>
+  void Fail(Fiber& fiber, fmt::format_string<Args...> what, Args&&... args) {
+    if (failure_.empty()) {
+      failure_ = fmt::format("thread {} of block ({},{},{}): {}", fiber.thread, block_.x, block_.y, block_.z,
+                             fmt::format(what, std::forward<Args>(args)...));
+    }
+    while (true) SwitchToScheduler(fiber);
+  }
+
+  Dim3 grid_, block_;
+  uint32_t threads_ = 0, live_ = 0;
+  size_t shared_bytes_ = 0;
+  std::byte* shared_ = nullptr;
+  Group block_group_;
+  std::vector<Warp> warps_;
+  int64_t spins_ = 0;
+  const absl::FunctionRef<void(HostEnv&)>* body_ = nullptr;
+
+ private:
+  static void Enter(unsigned low, unsigned high);
+  void SwitchToFiber(Fiber& fiber);
+  void MakeFiber(Fiber& fiber, uint32_t thread);
+  void RunBlock();
+  std::string Deadlock() const;
+
+  Schedule schedule_;
+  std::mt19937 random_;
+  std::vector<std::unique_ptr<Fiber>> fibers_;
+  std::vector<uint32_t> order_;
+  ucontext_t scheduler_;
+  [[maybe_unused]] void* scheduler_fake_stack_ = nullptr;
+  [[maybe_unused]] const void* scheduler_stack_ = nullptr;
+  [[maybe_unused]] size_t scheduler_stack_size_ = 0;
+  std::string failure_;
+};
+
+// makecontext passes ints. A fiber runs one thread of each block, block after block.
+void Machine::Enter(unsigned low, unsigned high) {
+  auto* fiber = reinterpret_cast<Fiber*>(static_cast<uintptr_t>(low) | static_cast<uintptr_t>(high) << 32);
+  Machine& machine = *fiber->machine;
+#ifdef __SANITIZE_ADDRESS__
+  __sanitizer_finish_switch_fiber(nullptr, &machine.scheduler_stack_, &machine.scheduler_stack_size_);
+#endif
+  while (true) {
+    HostEnv env(*fiber);
+    (*machine.body_)(env);
+    fiber->ended = true;
+    machine.spins_ = 0;
+    --machine.live_;
+    machine.Arrive(machine.block_group_, machine.live_);
+    machine.SwitchToScheduler(*fiber);
+  }
+}
+
+void Machine::SwitchToFiber(Fiber& fiber) {
+#ifdef __SANITIZE_ADDRESS__
+  __sanitizer_start_switch_fiber(&scheduler_fake_stack_, fiber.stack, kStackBytes);
+#endif
+  swapcontext(&scheduler_, &fiber.context);
+#ifdef __SANITIZE_ADDRESS__
+  __sanitizer_finish_switch_fiber(scheduler_fake_stack_, nullptr, nullptr);
+#endif
+}
+
+void Machine::MakeFiber(Fiber& fiber, uint32_t thread) {
+  fiber.machine = this;
+  fiber.thread = thread;
+  fiber.stack =
+      mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  HLO_CHECK(fiber.stack != MAP_FAILED);
+#ifdef __SANITIZE_ADDRESS__
+  ASAN_UNPOISON_MEMORY_REGION(fiber.stack, kStackBytes);  // An earlier fiber may have left poisoned bytes.
+#endif
+  HLO_CHECK(getcontext(&fiber.context) == 0);
+  fiber.context.uc_stack.ss_sp = fiber.stack;
+  fiber.context.uc_stack.ss_size = kStackBytes;
+  fiber.context.uc_link = nullptr;
+  const auto address = reinterpret_cast<uintptr_t>(&fiber);
+  makecontext(&fiber.context, reinterpret_cast<void (*)()>(&Machine::Enter), 2,
+              static_cast<unsigned>(address), static_cast<unsigned>(address >> 32));
+}
+
+std::string Machine::Deadlock() const {
+  std::map<Meeting, std::pair<int, uint32_t>> waiting;  // Number of waiting threads, and the first of them.
+  uint32_t ended = 0;
+  for (uint32_t t = 0; t < threads_; ++t) {
+    const Fiber& fiber = *fibers_[t];
+    if (fiber.ended) {
+      ++ended;
+      continue;
+    }
+    auto [at, added] = waiting.try_emplace(fiber.waiting, 0, t);
+    ++at->second.first;
+  }
+  std::string text = fmt::format("deadlock in block ({},{},{}):", block_.x, block_.y, block_.z);
+  for (const auto& [meeting, who] : waiting)
+    text += fmt::format(" {} threads wait at {} (thread {} first);", who.first, Name(meeting), who.second);
+  return text + fmt::format(" {} have ended", ended);
+}
+
+void Machine::RunBlock() {
+  std::fill_n(shared_, shared_bytes_, kPoison);
+  live_ = threads_;
+  spins_ = 0;
+  block_group_ = {};
+  warps_.assign(threads_ / kWarpSize, {});
+  for (uint32_t t = 0; t < threads_; ++t) {
+    Fiber& fiber = *fibers_[t];
+    fiber.ended = false;
+    fiber.waiting = Meeting::kNone;
+    fiber.copies.clear();
+    fiber.commits = 0;
+  }
+  while (live_ > 0 && failure_.empty()) {
+    if (schedule_.order == Schedule::Order::kShuffled) std::shuffle(order_.begin(), order_.end(), random_);
+    bool ran = false;
+    for (const uint32_t t : order_) {
+      Fiber& fiber = *fibers_[t];
+      if (!CanRun(fiber)) continue;
+      fiber.waiting = Meeting::kNone;
+      ran = true;
+      SwitchToFiber(fiber);
+      if (!failure_.empty()) return;
+    }
+    if (!ran) failure_ = Deadlock();
+  }
+}
+
+absl::Status Machine::Run(Dim3 grid, uint32_t threads, size_t shared_bytes, Schedule schedule,
+                          absl::FunctionRef<void(HostEnv&)> body) {
+  if (threads == 0 || threads > 1024 || threads % kWarpSize != 0)
+    return absl::InternalError(
+        fmt::format("a block of {} threads: must be a multiple of 32 up to 1024", threads));
+  if (shared_bytes > (227 << 10))
+    return absl::InternalError(
+        fmt::format("{} bytes of shared memory: no machine has more than 227 KB", shared_bytes));
+  grid_ = grid;
+  threads_ = threads;
+  shared_bytes_ = shared_bytes;
+  schedule_ = schedule;
+  random_.seed(schedule.seed);
+  body_ = &body;
+  failure_.clear();
+  while (fibers_.size() < threads) {
+    fibers_.push_back(std::make_unique<Fiber>());
+    MakeFiber(*fibers_.back(), static_cast<uint32_t>(fibers_.size() - 1));
+  }
+  const size_t bytes = (shared_bytes + kCanaryBytes + 1023) / 1024 * 1024;
+  const std::unique_ptr<std::byte, decltype(&std::free)> shared(
+      static_cast<std::byte*>(std::aligned_alloc(1024, bytes)), &std::free);
+  shared_ = shared.get();
+  std::fill_n(shared_ + shared_bytes, kCanaryBytes, kCanary);
+  order_.resize(threads);
+  std::iota(order_.begin(), order_.end(), 0u);
+  const uint64_t count = uint64_t{grid.x} * grid.y * grid.z;
+  std::vector<uint64_t> blocks(count);
+  std::iota(blocks.begin(), blocks.end(), uint64_t{0});
+  if (schedule.order == Schedule::Order::kReversed) {
+    std::reverse(order_.begin(), order_.end());
+    std::reverse(blocks.begin(), blocks.end());
+  } else if (schedule.order == Schedule::Order::kShuffled) {
+    std::shuffle(blocks.begin(), blocks.end(), random_);
+  }
+  for (const uint64_t b : blocks) {
+    block_ = {static_cast<uint32_t>(b % grid.x), static_cast<uint32_t>(b / grid.x % grid.y),
+              static_cast<uint32_t>(b / grid.x / grid.y)};
+    RunBlock();
+    if (failure_.empty() && std::any_of(shared_ + shared_bytes, shared_ + shared_bytes + kCanaryBytes,
+                                        [](std::byte b) { return b != kCanary; })) {
+      failure_ = fmt::format("block ({},{},{}) wrote behind its {} bytes of shared memory", block_.x,
+                             block_.y, block_.z, shared_bytes);
+    }
+    if (failure_.empty()) continue;
+    fibers_.clear();  // The fibers' state is undefined after a failure.
+    return absl::InternalError(failure_);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+uint32_t Thread(const Fiber& fiber) { return fiber.thread; }
+uint32_t Threads(const Fiber& fiber) { return fiber.machine->threads_; }
+Dim3 Block(const Fiber& fiber) { return fiber.machine->block_; }
+Dim3 Grid(const Fiber& fiber) { return fiber.machine->grid_; }
+std::byte* Shared(Fiber& fiber) { return fiber.machine->shared_; }
+
+void Meet(Fiber& fiber, Meeting meeting) {
+  Machine& machine = *fiber.machine;
+  Group& group = machine.GroupOf(fiber, meeting);
+  if (meeting != Meeting::kSync) {
+    Warp& warp = machine.warps_[fiber.thread / kWarpSize];
+    if (group.arrived > 0 && warp.meeting != meeting)
+      machine.Fail(fiber, "is at {} while others of its warp wait at {}", Name(meeting), Name(warp.meeting));
+    warp.meeting = meeting;
+  }
+  fiber.waiting = meeting;
+  fiber.generation = group.generation;
+  ++group.arrived;
+  machine.Arrive(group, meeting == Meeting::kSync ? machine.live_ : kWarpSize);
+  machine.SwitchToScheduler(fiber);
+}
+
+const std::byte* Exchange(Fiber& fiber, Meeting meeting, const void* value, size_t byte_count) {
+  Warp& warp = fiber.machine->warps_[fiber.thread / kWarpSize];
+  std::byte* values = warp.values[warp.group.generation % 2];
+  std::memcpy(values + 16 * (fiber.thread % kWarpSize), value, byte_count);
+  Meet(fiber, meeting);
+  return values;
+}
+
+void CopyAsync(Fiber& fiber, void* shared, const void* global, int bytes, int valid_bytes) {
+  Machine& machine = *fiber.machine;
+  auto* to = static_cast<std::byte*>(shared);
+  const auto* from = static_cast<const std::byte*>(global);
+  if (to < machine.shared_ || to + bytes > machine.shared_ + machine.shared_bytes_)
+    machine.Fail(fiber, "copy_async to {} bytes at {} of {} bytes of shared memory", bytes,
+                 to - machine.shared_, machine.shared_bytes_);
+  if (reinterpret_cast<uintptr_t>(to) % bytes != 0)
+    machine.Fail(fiber, "copy_async of {} bytes to a place that is not aligned to them", bytes);
+  if (valid_bytes > 0 && reinterpret_cast<uintptr_t>(from) % bytes != 0)
+    machine.Fail(fiber, "copy_async of {} bytes from a place that is not aligned to them", bytes);
+  if (valid_bytes < 0 || valid_bytes > bytes)
+    machine.Fail(fiber, "copy_async of {} bytes, {} of them valid", bytes, valid_bytes);
+  std::fill_n(to, bytes, kPoison);
+  fiber.copies.push_back({to, from, bytes, valid_bytes, fiber.commits});
+}
+
+void Commit(Fiber& fiber) { ++fiber.commits; }
+
+void Wait(Fiber& fiber, int newest) {
+  std::erase_if(fiber.copies, [&](const Copy& copy) {
+    if (copy.group >= fiber.commits - newest) return false;
+    if (copy.valid_bytes > 0) std::memcpy(copy.to, copy.from, copy.valid_bytes);
+    std::fill_n(copy.to + copy.valid_bytes, copy.bytes - copy.valid_bytes, std::byte{0});
+    return true;
+  });
+}
+
+void Spin(Fiber& fiber) {
+  if (++fiber.machine->spins_ > kMaxSpins) fiber.machine->Fail(fiber, "looks for a flag that nobody sets");
+  fiber.machine->SwitchToScheduler(fiber);
+}
+
+}  // namespace emulator
+
+absl::Status Emulate(Dim3 grid, uint32_t threads, size_t shared_bytes, Schedule schedule,
+                     absl::FunctionRef<void(HostEnv&)> body) {
+  static thread_local emulator::Machine machine;  // Reuses the fibers' stacks.
+  return machine.Run(grid, threads, shared_bytes, schedule, body);
+}
+
+}  // namespace hlo::cuda

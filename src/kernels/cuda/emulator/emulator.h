@@ -1,0 +1,165 @@
+#pragma once
+// Runs kernel bodies on the host: one thread block at a time, one fiber per thread. It detects more bugs than
+// a GPU:
+//   * shared memory is initialised to 0xff bytes (NaN, -1), and so is the target of an asynchronous copy,
+//     until a wait covers it, which exposes early reads;
+//   * threads run until they synchronise, in a configurable order: a missing barrier makes the result depend
+//     on the schedule;
+//   * deadlocks are reported with the places where threads wait.
+// It does not detect missing fences or memory-order bugs.
+
+#include <cstring>
+#include <type_traits>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "kernels/cuda/intrinsics/portable.h"
+
+namespace hlo::cuda {
+
+struct Schedule {
+  enum class Order : uint8_t { kForward, kReversed, kShuffled };  // Order of threads and of thread blocks.
+  Order order = Order::kForward;
+  uint32_t seed = 1;
+};
+// Schedules that tests run a kernel under; all must give identical bits.
+inline constexpr Schedule kSchedules[] = {{Schedule::Order::kForward},
+                                          {Schedule::Order::kReversed},
+                                          {Schedule::Order::kShuffled, 1},
+                                          {Schedule::Order::kShuffled, 2}};
+
+namespace emulator {
+struct Fiber;
+// Synchronising operations. All threads of a barrier must wait at the same one.
+enum class Meeting : uint8_t { kNone, kSync, kSyncWarp, kShfl, kBallot, kMatchAny };
+uint32_t Thread(const Fiber& fiber);
+uint32_t Threads(const Fiber& fiber);
+Dim3 Block(const Fiber& fiber);
+Dim3 Grid(const Fiber& fiber);
+std::byte* Shared(Fiber& fiber);
+void Meet(Fiber& fiber, Meeting meeting);
+// Each lane publishes a value of up to 16 bytes. Returns the values of all lanes, 16 bytes apart, valid until
+// the next barrier.
+const std::byte* Exchange(Fiber& fiber, Meeting meeting, const void* value, size_t byte_count);
+void CopyAsync(Fiber& fiber, void* shared, const void* global, int bytes, int valid_bytes);
+void Commit(Fiber& fiber);
+void Wait(Fiber& fiber, int newest);
+void Spin(Fiber& fiber);
+}  // namespace emulator
+
+class HostEnv {
+ public:
+  explicit HostEnv(emulator::Fiber& fiber) : fiber_(fiber) {}
+
+  uint32_t thread() const { return emulator::Thread(fiber_); }
+  uint32_t threads() const { return emulator::Threads(fiber_); }
+  Dim3 block() const { return emulator::Block(fiber_); }
+  Dim3 grid() const { return emulator::Grid(fiber_); }
+  std::byte* shared() const { return emulator::Shared(fiber_); }
+
+  void sync() const { emulator::Meet(fiber_, emulator::Meeting::kSync); }
+  void sync_warp() const { emulator::Meet(fiber_, emulator::Meeting::kSyncWarp); }
+
+  template <class T>
+  T shfl(T v, int lane) const {
+    return FromLane(v, lane & 31);
+  }
+  template <class T>
+  T shfl_xor(T v, int mask) const {
+    const int lane = Lane() ^ mask;
+    return FromLane(v, lane < 32 ? lane : Lane());
+  }
+  template <class T>
+  T shfl_up(T v, int distance) const {
+    return FromLane(v, Lane() >= distance ? Lane() - distance : Lane());
+  }
+  template <class T>
+  T shfl_down(T v, int distance) const {
+    return FromLane(v, Lane() + distance < 32 ? Lane() + distance : Lane());
+  }
+  // Returns the values of all lanes, 16 bytes apart, valid until the next barrier; for instructions that read
+  // several lanes.
+  template <class T>
+  const std::byte* exchange(const T& v) const {
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= 16);
+    return emulator::Exchange(fiber_, emulator::Meeting::kShfl, &v, sizeof v);
+  }
+  uint32_t ballot(bool p) const { return LanesWith(emulator::Meeting::kBallot, p ? 1 : 0, 1); }
+  uint32_t match_any(uint32_t v) const { return LanesWith(emulator::Meeting::kMatchAny, v, v); }
+
+  template <int Bytes>
+  void copy_async(void* shared, const void* global, int valid_bytes) const {
+    static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16);
+    emulator::CopyAsync(fiber_, shared, global, Bytes, valid_bytes);
+  }
+  void commit() const { emulator::Commit(fiber_); }
+  template <int N>
+  void wait() const {
+    emulator::Wait(fiber_, N);
+  }
+
+  // These are atomic because a fiber runs until it waits.
+  template <class T>
+  T atomic_add(T* p, std::type_identity_t<T> v) const {
+    const T old = *p;
+    *p = old + v;
+    return old;
+  }
+  template <class T>
+  T atomic_max(T* p, std::type_identity_t<T> v) const {
+    const T old = *p;
+    if (v > old) *p = v;
+    return old;
+  }
+  template <class T>
+  T atomic_min(T* p, std::type_identity_t<T> v) const {
+    const T old = *p;
+    if (v < old) *p = v;
+    return old;
+  }
+  uint32_t atomic_or(uint32_t* p, uint32_t v) const {
+    const uint32_t old = *p;
+    *p = old | v;
+    return old;
+  }
+
+  void fence() const {}
+  // Yields to other fibers: the flag may be set by a thread of the same block.
+  template <class T>
+  T load_volatile(const T* p) const {
+    emulator::Spin(fiber_);
+    return *p;
+  }
+  template <class T>
+  void store_volatile(T* p, T v) const {
+    *p = v;
+  }
+
+ private:
+  int Lane() const { return static_cast<int>(thread() % kWarpSize); }
+
+  template <class T>
+  T FromLane(T v, int lane) const {
+    static_assert(std::is_trivially_copyable_v<T> && (sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16));
+    std::memcpy(&v, emulator::Exchange(fiber_, emulator::Meeting::kShfl, &v, sizeof v) + 16 * lane, sizeof v);
+    return v;
+  }
+  uint32_t LanesWith(emulator::Meeting meeting, uint32_t mine, uint32_t wanted) const {
+    const std::byte* values = emulator::Exchange(fiber_, meeting, &mine, sizeof mine);
+    uint32_t lanes = 0;
+    for (uint32_t lane = 0; lane < kWarpSize; ++lane) {
+      uint32_t value;
+      std::memcpy(&value, values + 16 * lane, sizeof value);
+      if (value == wanted) lanes |= 1u << lane;
+    }
+    return lanes;
+  }
+
+  emulator::Fiber& fiber_;
+};
+
+// Runs all thread blocks of a grid sequentially. Returns Internal with a description if the kernel has a bug.
+absl::Status Emulate(Dim3 grid, uint32_t threads, size_t shared_bytes, Schedule schedule,
+                     absl::FunctionRef<void(HostEnv&)> body);
+
+}  // namespace hlo::cuda

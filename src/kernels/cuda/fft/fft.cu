@@ -1,0 +1,9 @@
+#include "kernels/cuda/fft/fft_body.h"
+#include "kernels/cuda/launch/launch.cuh"
+
+HLO_CUDA_KERNEL(hlo::cuda::FftF32)
+HLO_CUDA_KERNEL(hlo::cuda::FftF32Wide)
+HLO_CUDA_KERNEL(hlo::cuda::FftF64)
+HLO_CUDA_KERNEL(hlo::cuda::FftF64Wide)
+HLO_CUDA_KERNEL(hlo::cuda::FftHalfF32)
+HLO_CUDA_KERNEL(hlo::cuda::FftHalfF64)

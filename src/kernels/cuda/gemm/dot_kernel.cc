@@ -1,0 +1,42 @@
+// The kernel of dot (semantics 6.1).
+
+#include "kernels/cuda/gemm/dot_kernel.h"
+
+#include <utility>
+
+#include "kernels/cpu/gemm/dot_general.h"
+#include "kernels/cuda/gemm/contraction.h"
+
+namespace hlo::cuda {
+namespace {
+
+cpu::DenseArray Dense(const Shape& shape) {
+  return {.data = nullptr, .type = shape.type(), .dims = shape.dims()};
+}
+
+}  // namespace
+
+std::optional<CudaKernel> FindDotKernel(const Instruction& dot, const Epilogue& epilogue,
+                                        const DeviceProperties& device) {
+  if (!SupportsContraction(dot)) return std::nullopt;
+  const ElementType compute = AccumulatorTypeOf(dot);
+  std::optional<Gemm> gemm = GemmOf(cpu::DotProblem(
+      Dense(dot.operand(0)->shape()),
+      {dot.Get<attr::lhs_batch_dims>(), dot.Get<attr::lhs_contracting_dims>()},
+      Dense(dot.operand(1)->shape()),
+      {dot.Get<attr::rhs_batch_dims>(), dot.Get<attr::rhs_contracting_dims>()}, nullptr, dot.shape().type()));
+  if (!gemm.has_value()) return std::nullopt;
+  gemm->epilogue = epilogue;
+  ChooseAccess(&*gemm);
+  StepList list{.name = "dot " + std::string(Name(compute))};
+  const ElementType a = dot.operand(0)->shape().type(), b = dot.operand(1)->shape().type();
+  const PrecisionAlgorithm algorithm = dot.Get<attr::dot_algorithm>();
+  const std::optional<TensorForm> short_sums = ShortSumsFormOf(a, b, dot.shape().type(), algorithm, device);
+  const std::optional<TensorForm> form = TensorFormOf(a, b, dot.shape().type(), algorithm, device);
+  if (!(short_sums.has_value() && AddTensorCoreGemm(*gemm, compute, *short_sums, &list)) &&
+      !AddContraction(*gemm, compute, form, device, &list))
+    return std::nullopt;
+  return KernelOf(std::move(list));
+}
+
+}  // namespace hlo::cuda

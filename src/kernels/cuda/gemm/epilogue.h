@@ -1,0 +1,89 @@
+#pragma once
+// The epilogue of a product: a few f32 operations on each result element, each rounded as the fused
+// instruction would round it.
+
+#include "hlo_run/element_type.h"
+#include "kernels/cuda/intrinsics/fast_div.h"
+#include "kernels/cuda/intrinsics/halves.h"
+#include "kernels/cuda/intrinsics/portable.h"
+#include "kernels/cuda/vm/vm_scalar.h"
+
+namespace hlo::cuda {
+
+struct EpilogueOp {
+  enum class Kind : uint8_t { kRound, kAdd, kSubtract, kSubtractFrom, kMultiply, kMaximum, kMinimum };
+  Kind kind = Kind::kRound;
+  uint8_t array = 0;                           // The second operand; unused by kRound.
+  ElementType rounded_to = ElementType::kF32;  // Type that the result is rounded to: kF32, kBF16 or kF16.
+};
+
+// A (broadcast) operand: the result's element at `place` uses element place / inner % size.
+struct EpilogueArray {
+  const void* data = nullptr;
+  ElementType type = ElementType::kF32;  // kF32, kBF16 or kF16.
+  bool is_whole = false;                 // The array has the result's shape: element `place` is used.
+  FastDiv inner, size;
+};
+
+// An epilogue for results of fewer than 2^31 elements.
+struct Epilogue {
+  static constexpr int kMaxOps = 6, kMaxArrays = 3;
+  int32_t op_count = 0, array_count = 0;
+  EpilogueOp ops[kMaxOps];
+  EpilogueArray arrays[kMaxArrays];
+  ElementType stored = ElementType::kF32;  // kF32, kBF16 or kF16.
+};
+
+HLO_DEVICE float RoundedTo(ElementType type, float x) {
+  if (type == ElementType::kBF16) return BF16ToFloat(FloatToBF16(x));
+  if (type == ElementType::kF16) return FloatOfF16(F16Of(x));
+  return x;
+}
+
+HLO_DEVICE float Find(const EpilogueArray& array, uint32_t place) {
+  if (!array.is_whole) {
+    place = array.inner.Quotient(place);
+    place -= array.size.Quotient(place) * array.size.divisor;
+  }
+  if (array.type == ElementType::kF32) return static_cast<const float*>(array.data)[place];
+  const uint16_t bits = static_cast<const uint16_t*>(array.data)[place];
+  return array.type == ElementType::kBF16 ? BF16ToFloat(bits) : FloatOfF16(bits);
+}
+
+HLO_DEVICE float Combined(EpilogueOp::Kind kind, float x, float y) {
+  switch (kind) {
+    case EpilogueOp::Kind::kAdd:
+      return x + y;
+    case EpilogueOp::Kind::kSubtract:
+      return x - y;
+    case EpilogueOp::Kind::kSubtractFrom:
+      return y - x;
+    case EpilogueOp::Kind::kMultiply:
+      return x * y;
+    case EpilogueOp::Kind::kMaximum:
+      return scalar::Maximum()(x, y);
+    case EpilogueOp::Kind::kMinimum:
+      return scalar::Minimum()(x, y);
+    case EpilogueOp::Kind::kRound:
+      break;
+  }
+  return x;
+}
+
+// Applies the epilogue to the element at `place` of the result and stores it. Not inlined, to keep the
+// register pressure of the GEMM main loop low.
+HLO_DEVICE_CALLED void StoreFinished(const Epilogue& epilogue, void* result, int64_t place, float x) {
+  const auto at = static_cast<uint32_t>(place);
+  HLO_ROLLED
+  for (int32_t k = 0; k < epilogue.op_count; ++k) {
+    const EpilogueOp op = epilogue.ops[k];
+    const float y = op.kind == EpilogueOp::Kind::kRound ? 0 : Find(epilogue.arrays[op.array], at);
+    x = RoundedTo(op.rounded_to, Combined(op.kind, x, y));
+  }
+  if (epilogue.stored == ElementType::kF32)
+    static_cast<float*>(result)[at] = x;
+  else
+    static_cast<uint16_t*>(result)[at] = epilogue.stored == ElementType::kBF16 ? FloatToBF16(x) : F16Of(x);
+}
+
+}  // namespace hlo::cuda

@@ -1,0 +1,161 @@
+#include "kernels/cuda/gemm/match_epilogue.h"
+
+#include <algorithm>
+
+#include "kernels/cuda/vm/lower_tile.h"
+#include "types/index.h"
+
+namespace hlo::cuda {
+namespace {
+
+using cpu::TileProgram;
+using Kind = EpilogueOp::Kind;
+
+bool IsTaken(ElementType type) {
+  return type == ElementType::kF32 || type == ElementType::kBF16 || type == ElementType::kF16;
+}
+
+std::optional<Kind> KindOf(Opcode opcode, bool product_is_first) {
+  switch (opcode) {
+    case Opcode::kAdd:
+      return Kind::kAdd;
+    case Opcode::kSubtract:
+      return product_is_first ? Kind::kSubtract : Kind::kSubtractFrom;
+    case Opcode::kMultiply:
+      return Kind::kMultiply;
+    case Opcode::kMaximum:
+      return Kind::kMaximum;
+    case Opcode::kMinimum:
+      return Kind::kMinimum;
+    default:
+      return std::nullopt;
+  }
+}
+
+class Finder {
+ public:
+  Finder(const TileProgram& loop, int32_t gemm, ElementType declared)
+      : loop_(loop), product_(gemm), declared_(declared), dims_(DimsOf(loop)) {}
+
+  std::optional<MatchedEpilogue> Find() {
+    if (!loop_.yields().empty() || loop_.stores().size() != 1) return std::nullopt;
+    if (declared_ != ElementType::kF32 && !Add({.rounded_to = declared_})) return std::nullopt;
+    for (const TileProgram::Step& step : loop_.steps()) {
+      const bool is_taken = step.access >= 0 ? TakeLoad(step) : TakeOperation(step);
+      if (!is_taken) return std::nullopt;
+    }
+    const cpu::Access& to = loop_.access(loop_.stores()[0].access);
+    if (at_ < 0 || loop_.stores()[0].value != at_ || !IsTaken(to.type) || !IsWhole(to)) return std::nullopt;
+    found_.stored = to.argument;
+    found_.epilogue.stored = to.type;
+    // An epilogue without operations would be ignored, so a rounding to the stored type is added.
+    if (found_.epilogue.op_count == 0) Add({.rounded_to = to.type});
+    return found_;
+  }
+
+ private:
+  // Concatenates outer and inner strides.
+  static cpu::Strides StridesOf(const cpu::Access& access) {
+    cpu::Strides strides = access.outer;
+    strides.insert(strides.end(), access.inner.begin(), access.inner.end());
+    return strides;
+  }
+  static bool IsPlain(const cpu::Access& access) {
+    return access.IsArray() && access.IsRegular() && access.starts.empty() && access.next < 0 &&
+           access.offset == 0;
+  }
+  bool IsWhole(const cpu::Access& access) const {
+    const std::optional<EpilogueArray> array = ArrayOf(access);
+    return array.has_value() && array->is_whole;
+  }
+
+  // Returns nullopt if the dimensions along which the array varies are not adjacent.
+  std::optional<EpilogueArray> ArrayOf(const cpu::Access& access) const {
+    if (!IsPlain(access) || !IsTaken(access.type)) return std::nullopt;
+    const cpu::Strides strides = StridesOf(access);
+    int64_t inner = 1, size = 1;
+    bool is_behind = false;
+    for (size_t d = dims_.size(); d-- > 0;) {
+      if (dims_[d] == 1) continue;
+      if (strides[d] == 0) {
+        if (size > 1)
+          is_behind = true;
+        else
+          inner *= dims_[d];
+      } else if (is_behind || strides[d] != size) {
+        return std::nullopt;
+      } else {
+        size *= dims_[d];
+      }
+    }
+    EpilogueArray array{.type = access.type, .is_whole = size == hlo::Product(dims_)};
+    array.inner = FastDiv(static_cast<uint32_t>(inner));
+    array.size = FastDiv(static_cast<uint32_t>(size));
+    return array;
+  }
+
+  bool Add(EpilogueOp op) {
+    if (found_.epilogue.op_count == Epilogue::kMaxOps) return false;
+    found_.epilogue.ops[found_.epilogue.op_count++] = op;
+    return true;
+  }
+
+  bool TakeLoad(const TileProgram::Step& step) {
+    const cpu::Access& access = loop_.access(step.access);
+    const std::optional<EpilogueArray> array = ArrayOf(access);
+    if (!array.has_value()) return false;
+    if (access.argument == product_) {
+      if (at_ >= 0 || !array->is_whole || access.type != declared_) return false;
+      at_ = step.out;
+      return true;
+    }
+    Epilogue& epilogue = found_.epilogue;
+    if (epilogue.array_count == Epilogue::kMaxArrays) return false;
+    loaded_.push_back(step.out);
+    epilogue.arrays[epilogue.array_count++] = *array;
+    found_.arrays.push_back(access.argument);
+    return true;
+  }
+
+  bool TakeOperation(const TileProgram::Step& step) {
+    const cpu::TileSymbol& symbol = step.call.symbol;
+    if (at_ < 0 || loop_.lane(step.out) != cpu::Lane::kF32) return false;
+    if (step.operand_count == 1 && step.in[0] == at_) {
+      at_ = step.out;
+      const bool rounds =
+          symbol.kind == cpu::TileSymbol::Kind::kRound || symbol.kind == cpu::TileSymbol::Kind::kConvert;
+      return rounds && IsTaken(symbol.to) && Add({.rounded_to = symbol.to});
+    }
+    if (step.operand_count != 2 || (step.in[0] == at_) == (step.in[1] == at_)) return false;
+    const bool is_first = step.in[0] == at_;
+    const auto other = std::find(loaded_.begin(), loaded_.end(), step.in[is_first ? 1 : 0]);
+    const bool rounded = symbol.kind == cpu::TileSymbol::Kind::kRoundedOperation;
+    if (other == loaded_.end() || (!rounded && symbol.kind != cpu::TileSymbol::Kind::kOperation))
+      return false;
+    const std::optional<Kind> kind = KindOf(symbol.opcode, is_first);
+    if (!kind.has_value() || !IsTaken(symbol.from)) return false;
+    at_ = step.out;
+    return Add({.kind = *kind,
+                .array = static_cast<uint8_t>(other - loaded_.begin()),
+                .rounded_to = rounded ? symbol.from : ElementType::kF32});
+  }
+
+  const TileProgram& loop_;
+  int32_t product_;
+  ElementType declared_;
+  std::vector<int64_t> dims_;
+  cpu::TileValue at_ = -1;  // The value of the result element after the steps so far.
+  std::vector<cpu::TileValue> loaded_;
+  MatchedEpilogue found_;
+};
+
+}  // namespace
+
+std::optional<MatchedEpilogue> MatchEpilogue(const cpu::TileProgram& loop, int32_t gemm, ElementType declared,
+                                             int64_t count) {
+  if (!IsTaken(declared) || count >= int64_t{1} << 31 || hlo::Product(DimsOf(loop)) != count || count == 0)
+    return std::nullopt;
+  return Finder(loop, gemm, declared).Find();
+}
+
+}  // namespace hlo::cuda

@@ -1,0 +1,48 @@
+#pragma once
+// Defines the __global__ function of a kernel body in .cu files; see launch.h.
+
+#include <cuda_runtime.h>
+
+#include "kernels/cuda/intrinsics/env.h"
+#include "kernels/cuda/intrinsics/portable.h"
+
+namespace hlo::cuda {
+
+template <class Kernel>
+int LaunchOnDevice(const LaunchShape& shape, const typename Kernel::Args& args, CUstream_st* stream);
+
+// Minimum thread blocks per multiprocessor. Without it the compiler spills registers in kernels with function
+// calls.
+template <class Kernel>
+constexpr uint32_t MinBlocksOf() {
+  if constexpr (requires { Kernel::kMinBlocks; })
+    return Kernel::kMinBlocks;
+  else
+    return 0;
+}
+
+template <class Kernel>
+__global__ void __launch_bounds__(Kernel::kThreads, MinBlocksOf<Kernel>())
+    KernelOnDevice(const __grid_constant__ typename Kernel::Args args) {
+  DeviceEnv env;
+  Kernel::Run(env, args);
+}
+
+template <class Kernel>
+int LaunchOnDevice(const LaunchShape& shape, const typename Kernel::Args& args, CUstream_st* stream) {
+  if (shape.shared_bytes > (48 << 10)) {
+    const cudaError_t allowed =
+        cudaFuncSetAttribute(KernelOnDevice<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(shape.shared_bytes));
+    if (allowed != cudaSuccess) return allowed;
+  }
+  KernelOnDevice<Kernel>
+      <<<dim3(shape.grid.x, shape.grid.y, shape.grid.z), shape.threads, shape.shared_bytes, stream>>>(args);
+  return cudaGetLastError();
+}
+
+}  // namespace hlo::cuda
+
+#define HLO_CUDA_KERNEL(Kernel)                                                                      \
+  template int hlo::cuda::LaunchOnDevice<Kernel>(const hlo::cuda::LaunchShape&, const Kernel::Args&, \
+                                                 CUstream_st*);

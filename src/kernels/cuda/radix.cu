@@ -1,8 +1,0 @@
-#include "kernels/cuda/launch.cuh"
-#include "kernels/cuda/radix_body.h"
-
-HLO_CUDA_KERNEL(hlo::cuda::RadixCount<uint32_t>)
-HLO_CUDA_KERNEL(hlo::cuda::RadixCount<uint64_t>)
-HLO_CUDA_KERNEL(hlo::cuda::RadixSum)
-HLO_CUDA_KERNEL(hlo::cuda::RadixScatter<uint32_t>)
-HLO_CUDA_KERNEL(hlo::cuda::RadixScatter<uint64_t>)

@@ -1,7 +1,0 @@
-#include "kernels/cuda/elements.cuh"
-#include "kernels/cuda/launch.cuh"
-#include "kernels/cuda/scan_body.h"
-
-HLO_CUDA_KERNEL_OF_ELEMENTS(hlo::cuda::ScanChunk)
-HLO_CUDA_KERNEL_OF_ELEMENTS(hlo::cuda::ScanColumn)
-HLO_CUDA_KERNEL_OF_ELEMENTS(hlo::cuda::ScanPartials)

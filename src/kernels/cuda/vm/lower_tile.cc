@@ -1,0 +1,149 @@
+#include "kernels/cuda/vm/lower_tile.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "base/status.h"
+#include "fmt/format.h"
+#include "kernels/cuda/copy/lower_copy.h"
+#include "kernels/cuda/launch/launch.h"
+#include "kernels/cuda/vm/vm_kernels.h"
+
+namespace hlo::cuda {
+namespace {
+
+template <class Kernel>
+absl::Status LaunchTile(const VmProgram& program, size_t shared_bytes, device::Stream stream) {
+  constexpr uint64_t kPerBlock = uint64_t{kVmThreads} * Kernel::kValues;
+  const uint64_t blocks = (program.position_count + kPerBlock - 1) / kPerBlock;
+  return Launch<Kernel>({{static_cast<uint32_t>(blocks)}, kVmThreads, shared_bytes}, program, stream);
+}
+
+int ValuesOf(int words) {
+  return words == 1 ? TileVm4::kValues : words == 2 ? TileVm8::kValues : TileVm16::kValues;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<VmBuilder::Value>> LowerSteps(const cpu::TileProgram& program,
+                                                         VmBuilder& builder) {
+  std::vector<VmBuilder::Value> values(program.steps().size());
+  for (const cpu::TileProgram::Step& step : program.steps()) {
+    if (step.access >= 0) {
+      HLO_ASSIGN_OR_RETURN(values[step.out], builder.Load(program, step.access));
+      continue;
+    }
+    absl::InlinedVector<VmBuilder::Value, 3> operands;
+    for (int k = 0; k < step.operand_count; ++k) operands.push_back(values[step.in[k]]);
+    HLO_ASSIGN_OR_RETURN(values[step.out], builder.Apply(step.call, program.lane(step.out), operands));
+  }
+  for (const cpu::TileProgram::Stored& stored : program.stores())
+    HLO_RETURN_IF_ERROR(builder.Store(values[stored.value], program.access(stored.access)));
+  std::vector<VmBuilder::Value> yields;
+  for (const cpu::TileValue value : program.yields()) yields.push_back(values[value]);
+  return yields;
+}
+
+namespace {
+
+// Returns the loop state after the last iteration.
+absl::StatusOr<std::vector<VmBuilder::Value>> LowerLoop(const cpu::TileCode::Step& step,
+                                                        absl::Span<const VmBuilder::Value> values,
+                                                        VmBuilder& builder) {
+  const cpu::TileCode::Loop& loop = *step.loop;
+  std::vector<VmBuilder::Value> state;
+  for (const cpu::TileValue value : step.state) state.push_back(builder.Variable(values[value]));
+  const VmBuilder::Label turn = builder.NewLabel(), end = builder.NewLabel();
+  if (loop.active != cpu::TileCode::kAll) builder.JumpUnless(values[loop.active], end);
+  builder.Bind(turn);
+  HLO_ASSIGN_OR_RETURN(const std::vector<VmBuilder::Value> goes_on,
+                       LowerCode(loop.condition, state, builder));
+  builder.JumpUnless(goes_on[0], end);
+  HLO_ASSIGN_OR_RETURN(std::vector<VmBuilder::Value> next, LowerCode(loop.body, state, builder));
+  // A result may be an element of the state that another result overwrites.
+  for (VmBuilder::Value& value : next) value = builder.Copy(value);
+  for (size_t k = 0; k < state.size(); ++k) builder.CopyTo(state[k], next[k]);
+  builder.Jump(turn);
+  builder.Bind(end);
+  return state;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<VmBuilder::Value>> LowerCode(const cpu::TileCode& code,
+                                                        absl::Span<const VmBuilder::Value> inputs,
+                                                        VmBuilder& builder) {
+  std::vector<VmBuilder::Value> values(inputs.begin(), inputs.end()), yields;
+  values.resize(static_cast<size_t>(code.value_count()));
+  for (const cpu::TileCode::Step& step : code.steps()) {
+    const cpu::Lane lane = code.lane(step.out);
+    if (step.loop != nullptr) {
+      HLO_ASSIGN_OR_RETURN(const std::vector<VmBuilder::Value> state, LowerLoop(step, values, builder));
+      std::copy(state.begin(), state.end(), values.begin() + step.out);
+    } else if (step.call.function == nullptr) {
+      HLO_ASSIGN_OR_RETURN(values[step.out], builder.Constant(lane, step.constant.data()));
+    } else {
+      HLO_ASSIGN_OR_RETURN(
+          values[step.out],
+          builder.Apply(step.call, lane, {values[step.in[0]], values[step.in[1]], values[step.in[2]]}));
+    }
+  }
+  for (const cpu::TileValue value : code.yields()) yields.push_back(values[value]);
+  return yields;
+}
+
+std::vector<int64_t> DimsOf(const cpu::TileProgram& program) {
+  std::vector<int64_t> dims(program.outer_dims().begin(), program.outer_dims().end());
+  dims.insert(dims.end(), program.inner_dims().begin(), program.inner_dims().end());
+  return dims;
+}
+
+void SetPointers(const VmTemplate& made, void* const* pointers, VmProgram& program) {
+  for (size_t a = 0; a < made.access_arguments.size(); ++a) {
+    const int32_t argument = made.access_arguments[a];
+    program.accesses[a].data = argument < 0 ? nullptr : pointers[argument];
+    const int32_t outside = made.outside_arguments[a];
+    program.accesses[a].outside = outside < 0 ? nullptr : pointers[outside];
+  }
+  for (size_t s = 0; s < made.start_arguments.size(); ++s)
+    program.starts[s].data = pointers[made.start_arguments[s]];
+}
+
+absl::StatusOr<size_t> SharedBytesOf(const VmTemplate& made, int values,
+                                     const device::DeviceProperties& device) {
+  const auto bytes = static_cast<size_t>(made.program.slot_count) * values * kVmThreads * 4 * made.words;
+  if (static_cast<int64_t>(bytes) > device.shared_bytes_per_block)
+    return absl::UnimplementedError(
+        fmt::format("the code keeps {} values: more than shared memory holds", made.program.slot_count));
+  return bytes;
+}
+
+absl::StatusOr<LoweredProgram> LowerTile(const cpu::TileProgram& program,
+                                         const device::DeviceProperties& device) {
+  if (std::optional<LoweredProgram> copy = LowerCopy(program); copy.has_value()) return *std::move(copy);
+  VmBuilder builder;
+  HLO_RETURN_IF_ERROR(LowerSteps(program, builder).status());
+  builder.EndPiece();
+  HLO_ASSIGN_OR_RETURN(VmTemplate made, builder.Finish(DimsOf(program)));
+  const int values = ValuesOf(made.words);
+  HLO_ASSIGN_OR_RETURN(const size_t shared_bytes, SharedBytesOf(made, values, device));
+  if (made.program.position_count / (kVmThreads * values) >= (uint64_t{1} << 31) - 1)
+    return absl::UnimplementedError("the loop is too long");
+  const auto shared = std::make_shared<const VmTemplate>(std::move(made));
+  return LoweredProgram{fmt::format("loop {} x {} bytes", values, 4 * shared->words),
+                        [shared, shared_bytes](void* const* pointers, void*, device::Stream stream) {
+                          VmProgram program = shared->program;
+                          if (program.position_count == 0) return absl::OkStatus();
+                          SetPointers(*shared, pointers, program);
+                          switch (shared->words) {
+                            case 1:
+                              return LaunchTile<TileVm4>(program, shared_bytes, stream);
+                            case 2:
+                              return LaunchTile<TileVm8>(program, shared_bytes, stream);
+                            default:
+                              return LaunchTile<TileVm16>(program, shared_bytes, stream);
+                          }
+                        }};
+}
+
+}  // namespace hlo::cuda

@@ -1,0 +1,469 @@
+#include "kernels/cuda/vm/vm_builder.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/status.h"
+#include "fmt/format.h"
+#include "kernels/cuda/vm/vm_complex.h"
+
+namespace hlo::cuda {
+
+using cpu::Lane;
+using cpu::TileSymbol;
+
+VmType VmTypeOf(Lane lane) {
+  switch (lane) {
+    case Lane::kS8:
+    case Lane::kS16:
+    case Lane::kS32:
+      return VmType::kI32;
+    case Lane::kPred:
+    case Lane::kU8:
+    case Lane::kU16:
+    case Lane::kU32:
+      return VmType::kU32;
+    case Lane::kS64:
+      return VmType::kI64;
+    case Lane::kU64:
+      return VmType::kU64;
+    case Lane::kF32:
+      return VmType::kF32;
+    case Lane::kF64:
+      return VmType::kF64;
+    case Lane::kC64:
+      return VmType::kC64;
+    case Lane::kC128:
+      return VmType::kC128;
+  }
+  return VmType::kU32;
+}
+
+namespace {
+
+bool IsInteger(VmType type) { return type <= VmType::kU64; }
+bool IsComplexType(VmType type) { return type >= VmType::kC64; }
+
+VmMemory MemoryOf(ElementType type) {
+  if (type == ElementType::kBF16) return VmMemory::kBF16;
+  if (type == ElementType::kF16) return VmMemory::kF16;
+  const bool is_signed = IsIntegral(type) && IsSigned(type);
+  switch (ByteCount(type)) {
+    case 1:
+      if (IsFloat(type)) return VmMemory::kSmallFloat;
+      return is_signed ? VmMemory::kS8 : VmMemory::kU8;
+    case 2:
+      return is_signed ? VmMemory::kS16 : VmMemory::kU16;
+    case 4:
+      return VmMemory::k4;
+    case 8:
+      return VmMemory::k8;
+    default:
+      return VmMemory::k16;
+  }
+}
+
+std::optional<VmOp> OpOf(Opcode opcode) {
+  switch (opcode) {
+#define HLO_SCALAR_OP(name, ...) \
+  case Opcode::k##name:          \
+    return VmOp::k##name;
+#include "hlo_run/opcodes.def"
+    default:
+      return std::nullopt;
+  }
+}
+
+// Distinguishes the ways in which the VM computes operations on complex numbers.
+enum class ComplexOp : uint8_t { kNone, kArithmetic, kFunction };
+
+ComplexOp ComplexOpOf(VmOp op) {
+  switch (op) {
+    case VmOp::kAdd:
+    case VmOp::kSubtract:
+    case VmOp::kMultiply:
+    case VmOp::kNegate:
+    case VmOp::kReal:
+    case VmOp::kImag:
+      return ComplexOp::kArithmetic;
+#define HLO_CASE(name, ...) case VmOp::k##name:
+      HLO_VM_COMPLEX_FUNCTIONS(HLO_CASE)
+#undef HLO_CASE
+    case VmOp::kAbs:
+      return ComplexOp::kFunction;
+    default:
+      return ComplexOp::kNone;
+  }
+}
+
+}  // namespace
+
+void VmBuilder::Widen(int64_t bytes) {
+  result_.words = std::max(result_.words, bytes <= 4 ? 1 : bytes <= 8 ? 2 : 4);
+}
+
+VmBuilder::Value VmBuilder::Emit(VmOp op, VmType type, absl::Span<const Value> operands, int64_t parameter) {
+  Node node{.instruction = {.op = op, .type = type, .parameter = static_cast<uint16_t>(parameter)},
+            .out = next_++};
+  std::copy(operands.begin(), operands.end(), node.in);
+  nodes_.push_back(node);
+  return node.out;
+}
+
+VmBuilder::Value VmBuilder::CutToLane(Value value, Lane lane) {
+  if (lane == Lane::kS8 || lane == Lane::kS16 || lane == Lane::kU8 || lane == Lane::kU16)
+    return Emit(VmOp::kCut, VmTypeOf(lane), {value}, 8 * cpu::LaneBytes(lane));
+  return value;
+}
+
+void VmBuilder::AddWalk(Walk::Kind kind, int32_t number, const cpu::Strides& outer,
+                        const cpu::Strides& inner) {
+  std::vector<int64_t> strides(outer.begin(), outer.end());
+  strides.insert(strides.end(), inner.begin(), inner.end());
+  walks_.push_back({kind, number, std::move(strides)});
+}
+
+absl::StatusOr<int32_t> VmBuilder::AddAccess(const cpu::Access& access) {
+  VmProgram& program = result_.program;
+  const auto number = program.access_count;
+  if (number == VmProgram::kAccesses)
+    return absl::UnimplementedError("the loop reads and writes too many arrays");
+  if (program.start_count + static_cast<int>(access.starts.size()) > VmProgram::kStarts)
+    return absl::UnimplementedError("the loop has too many run-time starts");
+  if (program.edge_count + static_cast<int>(access.edges.size()) > VmProgram::kEdges)
+    return absl::UnimplementedError("the loop has too many edges");
+  VmAccess& added = program.accesses[program.access_count++];
+  added.offset = access.offset;
+  added.memory = MemoryOf(access.type);
+  added.type = access.type;
+  added.has_starts = !access.starts.empty();
+  added.has_edges = !access.edges.empty();
+  added.drops = access.drops;
+  result_.access_arguments.push_back(access.argument);
+  result_.outside_arguments.push_back(access.outside);
+  AddWalk(Walk::Kind::kAccess, number, access.outer, access.inner);
+  for (const cpu::RuntimeStart& start : access.starts) {
+    if (start.place.has_value())
+      AddWalk(Walk::Kind::kStart, program.start_count, start.place->outer, start.place->inner);
+    program.starts[program.start_count++] = {
+        .max = start.max,
+        .stride = start.stride,
+        .access = static_cast<uint16_t>(number),
+        .byte_count = static_cast<uint8_t>(ByteCount(start.type)),
+        .is_signed = IsSigned(start.type),
+        .moves = start.place.has_value(),
+        .offset = start.place.has_value() ? start.place->offset : start.element};
+    program.accesses[number].starts_move |= start.place.has_value();
+    result_.start_arguments.push_back(start.argument);
+  }
+  for (const cpu::Edge& edge : access.edges) {
+    AddWalk(Walk::Kind::kEdge, program.edge_count, edge.at.outer, edge.at.inner);
+    program.edges[program.edge_count++] = {.offset = edge.at.offset,
+                                           .size = edge.size,
+                                           .spacing = edge.spacing,
+                                           .stride = edge.stride,
+                                           .access = static_cast<uint16_t>(number)};
+  }
+  Widen(ByteCount(access.type));
+  return number;
+}
+
+absl::StatusOr<VmBuilder::Value> VmBuilder::Load(const cpu::Access& access) {
+  HLO_ASSIGN_OR_RETURN(const int32_t number, AddAccess(access));
+  const Lane lane = cpu::LaneOf(access.type);
+  Widen(cpu::LaneBytes(lane));
+  if (access.IsArray()) return Emit(VmOp::kLoad, VmTypeOf(lane), {}, number);
+  if (access.argument == cpu::Access::kInside) return Emit(VmOp::kInside, VmTypeOf(lane), {}, number);
+  if (lane == Lane::kPred) return absl::UnimplementedError("an iota of pred");
+  return CutToLane(Emit(VmOp::kIota, VmTypeOf(lane), {}, number), lane);
+}
+
+absl::StatusOr<VmBuilder::Value> VmBuilder::Load(const cpu::TileProgram& program, int32_t number) {
+  HLO_ASSIGN_OR_RETURN(const Value value, Load(program.access(number)));
+  for (int32_t next = program.access(number).next; next >= 0; next = program.access(next).next) {
+    HLO_ASSIGN_OR_RETURN(const int32_t added, AddAccess(program.access(next)));
+    result_.program.accesses[added - 1].next = added;
+  }
+  return value;
+}
+
+absl::Status VmBuilder::Store(Value value, const cpu::Access& access) {
+  HLO_ASSIGN_OR_RETURN(const int32_t number, AddAccess(access));
+  nodes_.push_back(
+      {{.op = VmOp::kStore, .type = VmType::kU32, .parameter = static_cast<uint16_t>(number)}, -1, {value}});
+  return absl::OkStatus();
+}
+
+absl::StatusOr<VmBuilder::Value> VmBuilder::Constant(Lane lane, const void* element) {
+  if (constant_count_ == VmProgram::kConstants)
+    return absl::UnimplementedError("the code has too many constants");
+  Widen(cpu::LaneBytes(lane));
+  uint32_t(&words)[4] = result_.program.constants[constant_count_];
+  // Narrow integers are extended to a word.
+  if (lane == Lane::kPred || lane == Lane::kU8)
+    words[0] = *static_cast<const uint8_t*>(element);
+  else if (lane == Lane::kS8)
+    words[0] = static_cast<uint32_t>(*static_cast<const int8_t*>(element));
+  else if (lane == Lane::kU16)
+    words[0] = *static_cast<const uint16_t*>(element);
+  else if (lane == Lane::kS16)
+    words[0] = static_cast<uint32_t>(*static_cast<const int16_t*>(element));
+  else
+    std::memcpy(words, element, cpu::LaneBytes(lane));
+  return Emit(VmOp::kConstant, VmTypeOf(lane), {}, constant_count_++);
+}
+
+void VmBuilder::CopyTo(Value pinned_or_variable, Value value) {
+  nodes_.push_back({{.op = VmOp::kCopy, .type = VmType::kU32}, pinned_or_variable, {value}});
+}
+VmBuilder::Value VmBuilder::Copy(Value value) { return Emit(VmOp::kCopy, VmType::kU32, {value}); }
+VmBuilder::Value VmBuilder::Variable(Value initial) {
+  variables_.push_back(Copy(initial));
+  return variables_.back();
+}
+VmBuilder::Label VmBuilder::NewLabel() {
+  targets_.push_back(0);
+  return static_cast<Label>(targets_.size()) - 1;
+}
+void VmBuilder::Bind(Label label) {
+  nodes_.push_back({.instruction = {}, .out = -1, .label = label, .is_label = true});
+}
+void VmBuilder::Jump(Label label) {
+  nodes_.push_back({.instruction = {.op = VmOp::kJump, .type = VmType::kU32}, .out = -1, .label = label});
+}
+void VmBuilder::JumpUnless(Value predicate, Label label) {
+  nodes_.push_back({.instruction = {.op = VmOp::kJumpUnless, .type = VmType::kU32},
+                    .out = -1,
+                    .in = {predicate, -1, -1},
+                    .label = label});
+}
+VmBuilder::Value VmBuilder::Convert(Value value, VmType from, VmType to) {
+  Widen(to == VmType::kF64 ? 8 : 4);
+  return Emit(VmOp::kConvert, from, {value}, static_cast<int>(to));
+}
+
+VmBuilder::Value VmBuilder::Zero() {
+  constexpr std::byte kZeros[16] = {};
+  absl::StatusOr<Value> zero = Constant(Lane::kU32, kZeros);
+  if (!zero.ok()) failure_ = zero.status();
+  return zero.value_or(0);
+}
+
+absl::StatusOr<VmBuilder::Value> VmBuilder::Operation(const TileSymbol& symbol,
+                                                      absl::Span<const Value> operands) {
+  const Lane lane = cpu::LaneOf(symbol.from);
+  const VmType type = VmTypeOf(lane);
+  std::optional<VmOp> op = OpOf(symbol.opcode);
+  const bool is_complex = IsComplexType(type);
+  if (!op.has_value() || (is_complex && ComplexOpOf(*op) == ComplexOp::kNone))
+    return absl::UnimplementedError(fmt::format("{} of {}", Name(symbol.opcode), Name(symbol.from)));
+  // Only the widest VM has complex functions (VmOneComplex).
+  if (is_complex && ComplexOpOf(*op) == ComplexOp::kFunction) Widen(16);
+  if (lane == Lane::kPred) {  // Values 0 and 1.
+    if (*op == VmOp::kAdd) op = VmOp::kMaximum;
+    if (*op == VmOp::kMultiply) op = VmOp::kMinimum;
+    if (*op == VmOp::kNot) op = VmOp::kNotPred;
+  }
+  const Value value = Emit(*op, type, operands, BitWidth(symbol.from));
+  return IsInteger(type) && lane != Lane::kPred ? CutToLane(value, lane) : value;
+}
+
+VmBuilder::Value VmBuilder::Comparison(const TileSymbol& symbol, absl::Span<const Value> operands) {
+  VmType type = VmTypeOf(cpu::LaneOf(symbol.from));
+  const auto op = static_cast<VmOp>(static_cast<int>(VmOp::kEq) + static_cast<int>(symbol.direction));
+  if (!symbol.total_order || (type != VmType::kF32 && type != VmType::kF64)) return Emit(op, type, operands);
+  const Value a = Emit(VmOp::kTotalOrder, type, {operands[0]});
+  const Value b = Emit(VmOp::kTotalOrder, type, {operands[1]});
+  type = type == VmType::kF32 ? VmType::kI32 : VmType::kI64;
+  return Emit(op, type, {a, b});
+}
+
+absl::StatusOr<VmBuilder::Value> VmBuilder::Conversion(const TileSymbol& symbol, Value value) {
+  const Lane from = cpu::LaneOf(symbol.from), to = cpu::LaneOf(symbol.to);
+  if (to == Lane::kPred) {
+    if (from == Lane::kPred) return value;
+    const Value zero = Zero();
+    return Emit(VmOp::kNe, VmTypeOf(from), {value, zero});
+  }
+  if (from == Lane::kF64 && IsFloat(symbol.to) && BitWidth(symbol.to) <= 8)
+    return Emit(VmOp::kRoundFromF64, VmType::kF64, {value}, static_cast<int>(symbol.to));
+  if (IsComplexType(VmTypeOf(from)) && !IsComplexType(VmTypeOf(to)))
+    return absl::UnimplementedError("a conversion of complex numbers to real ones");
+  const Value converted = Emit(VmOp::kConvert, VmTypeOf(from), {value},
+                               static_cast<int>(VmTypeOf(to)) | static_cast<int>(BitWidth(symbol.to)) << 8);
+  return CutToLane(converted, to);
+}
+
+VmBuilder::Value VmBuilder::Bits(const TileSymbol& symbol, Value value) {
+  if (symbol.from == ElementType::kBF16 && symbol.to != ElementType::kBF16)
+    return CutToLane(Emit(VmOp::kBitsOfBF16, VmType::kF32, {value}), cpu::LaneOf(symbol.to));
+  if (symbol.to == ElementType::kBF16 && symbol.from != ElementType::kBF16)
+    return Emit(VmOp::kBF16OfBits, VmType::kU32, {value});
+  return CutToLane(value, cpu::LaneOf(symbol.to));
+}
+
+absl::StatusOr<VmBuilder::Value> VmBuilder::Apply(const cpu::TileCall& call, Lane result,
+                                                  absl::Span<const Value> operands) {
+  const TileSymbol& symbol = call.symbol;
+  Widen(cpu::LaneBytes(result));
+  Widen(cpu::LaneBytes(cpu::LaneOf(symbol.from)));
+  switch (symbol.kind) {
+    case TileSymbol::Kind::kOperation:
+      return Operation(symbol, operands);
+    case TileSymbol::Kind::kRoundedOperation: {
+      HLO_ASSIGN_OR_RETURN(const Value value, Operation(symbol, operands));
+      return Emit(VmOp::kRound, VmType::kF32, {value}, static_cast<int>(symbol.to));
+    }
+    case TileSymbol::Kind::kCompare:
+      return Comparison(symbol, operands);
+    case TileSymbol::Kind::kSelect:
+      return Emit(VmOp::kSelect, VmType::kU32, operands);
+    case TileSymbol::Kind::kConvert:
+      return Conversion(symbol, operands[0]);
+    case TileSymbol::Kind::kBits:
+      return Bits(symbol, operands[0]);
+    case TileSymbol::Kind::kReducePrecision:
+      return Emit(VmOp::kReducePrecision, VmTypeOf(result), operands, call.parameter);
+    case TileSymbol::Kind::kRound:
+      if (IsFloat(symbol.to)) return Emit(VmOp::kRound, VmType::kF32, operands, static_cast<int>(symbol.to));
+      return Emit(VmOp::kCut, VmTypeOf(result), operands, BitWidth(symbol.to));
+    case TileSymbol::Kind::kStochastic:
+      return Emit(VmOp::kStochastic, VmTypeOf(cpu::LaneOf(symbol.from)), operands.first(2), call.parameter);
+    case TileSymbol::Kind::kNone:
+      break;
+  }
+  return absl::UnimplementedError("no code for this operation");
+}
+
+// A value that only the next instruction uses needs no slot. A variable's live range extends to the last
+// instruction that reads or writes it, which includes backward jumps.
+VmBuilder::Lifetimes VmBuilder::FindLifetimes() const {
+  Lifetimes found;
+  found.last_use.resize(std::max<Value>(Index(next_), 0), 0);
+  found.needs_slot.resize(found.last_use.size());
+  for (const Value variable : variables_) found.needs_slot[Index(variable)] = true;
+  Value last = -1;  // The value of the previous instruction.
+  for (size_t n = 0; n < nodes_.size(); ++n) {
+    for (const Value in : nodes_[n].in) {
+      if (in < VmInstruction::kMaxSlots) continue;
+      found.last_use[Index(in)] = n;
+      if (in != last) found.needs_slot[Index(in)] = true;
+    }
+    if (nodes_[n].out >= VmInstruction::kMaxSlots) found.last_use[Index(nodes_[n].out)] = n;
+    if (nodes_[n].out >= 0 || nodes_[n].is_label) last = nodes_[n].out;
+  }
+  return found;
+}
+
+// Linear-scan slot allocation.
+void VmBuilder::EndPiece() {
+  VmProgram& program = result_.program;
+  auto [last_use, needs_slot] = FindLifetimes();
+  constexpr int16_t kNoSlot = -1;
+  std::vector<int16_t> slots(last_use.size(), kNoSlot);
+  std::vector<uint8_t> free;
+  int32_t used = pinned_count_;
+  const int32_t begin = program.code_count;
+  Value last = -1;
+  for (size_t n = 0; n < nodes_.size(); ++n) {
+    Node& node = nodes_[n];
+    if (node.is_label) {
+      targets_[node.label] = program.code_count;
+      last = -1;
+      continue;
+    }
+    VmInstruction instruction = node.instruction;
+    if (node.label >= 0) instruction.parameter = static_cast<uint16_t>(node.label);
+    uint8_t* const places[] = {&instruction.a, &instruction.b, &instruction.c};
+    for (int k = 0; k < 3; ++k) {
+      const Value in = node.in[k];
+      if (in < 0 || in == last) continue;
+      *places[k] = static_cast<uint8_t>(in < VmInstruction::kMaxSlots ? in : slots[Index(in)]);
+    }
+    for (int k = 0; k < 3; ++k) {
+      const Value in = node.in[k];
+      if (in < VmInstruction::kMaxSlots || !needs_slot[Index(in)] || last_use[Index(in)] != n) continue;
+      needs_slot[Index(in)] = false;
+      free.push_back(static_cast<uint8_t>(slots[Index(in)]));
+    }
+    if (node.out >= 0 && node.out < VmInstruction::kMaxSlots) {
+      instruction.out = static_cast<uint8_t>(node.out);
+    } else if (node.out >= 0 && needs_slot[Index(node.out)]) {
+      int16_t& slot = slots[Index(node.out)];
+      if (slot == kNoSlot && free.empty()) {
+        if (used == VmInstruction::kMaxSlots)
+          failure_ = absl::UnimplementedError("the code keeps too many values");
+        free.push_back(static_cast<uint8_t>(std::min<int32_t>(used++, VmInstruction::kMaxSlots - 1)));
+      }
+      if (slot == kNoSlot) {
+        slot = free.back();
+        free.pop_back();
+      }
+      instruction.out = static_cast<uint8_t>(slot);
+    }
+    if (node.out >= 0) last = node.out;
+    if (program.code_count == VmProgram::kCode) {
+      failure_ = absl::UnimplementedError("the code is too long");
+      break;
+    }
+    program.code[program.code_count++] = instruction;
+  }
+  for (int32_t i = begin; i < program.code_count; ++i) {
+    VmInstruction& instruction = program.code[i];
+    if (instruction.op == VmOp::kJump || instruction.op == VmOp::kJumpUnless)
+      instruction.parameter = static_cast<uint16_t>(targets_[instruction.parameter]);
+  }
+  program.slot_count = std::max(program.slot_count, used);
+  nodes_.clear();
+  variables_.clear();
+  targets_.clear();
+  next_ = VmInstruction::kMaxSlots;
+}
+
+absl::StatusOr<VmTemplate> VmBuilder::Finish(absl::Span<const int64_t> dims) {
+  if (!failure_.ok()) return failure_;
+  VmProgram& program = result_.program;
+  std::vector<int64_t> merged;
+  std::vector<std::vector<int64_t>> strides(walks_.size());
+  uint64_t count = 1;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    count *= static_cast<uint64_t>(dims[d]);
+    if (dims[d] == 1) continue;
+    bool joins = !merged.empty();
+    for (size_t a = 0; a < walks_.size(); ++a)
+      joins = joins && strides[a].back() == walks_[a].strides[d] * dims[d];
+    if (joins)
+      merged.back() *= dims[d];
+    else
+      merged.push_back(dims[d]);
+    for (size_t a = 0; a < walks_.size(); ++a) {
+      if (joins) strides[a].pop_back();
+      strides[a].push_back(walks_[a].strides[d]);
+    }
+  }
+  if (merged.size() > kVmDims) return absl::UnimplementedError("the loop has too many dimensions");
+  program.rank = static_cast<int32_t>(merged.size());
+  program.position_count = count;
+  for (size_t d = 0; d < merged.size(); ++d) {
+    program.wide_dims[d] = std::max<uint64_t>(1, static_cast<uint64_t>(merged[d]));
+    if (program.wide_dims[d] < (uint64_t{1} << 31))
+      program.dims[d] = FastDiv(static_cast<uint32_t>(program.wide_dims[d]));
+  }
+  for (size_t a = 0; a < strides.size(); ++a) {
+    const int32_t number = walks_[a].number;
+    if (walks_[a].kind != Walk::Kind::kAccess) {
+      std::copy(strides[a].begin(), strides[a].end(),
+                walks_[a].kind == Walk::Kind::kStart ? program.starts[number].position_stride
+                                                     : program.edges[number].position_stride);
+      continue;
+    }
+    std::copy(strides[a].begin(), strides[a].end(), program.accesses[number].stride);
+    int64_t expected = 1;
+    bool dense = true;
+    for (size_t d = merged.size(); d-- > 0; expected *= merged[d]) dense = dense && strides[a][d] == expected;
+    program.accesses[number].is_dense = dense;
+  }
+  return std::move(result_);
+}
+
+}  // namespace hlo::cuda
