@@ -15,6 +15,15 @@
 #include "hlo_run/plan_options.h"
 #include "hlo_run/run.h"
 
+namespace hlo {
+namespace exec {
+class RunServer;
+}
+namespace spmd {
+class Ranks;
+}
+}  // namespace hlo
+
 #pragma GCC visibility push(default)
 namespace hlo {
 
@@ -55,6 +64,9 @@ struct DevicesOptions {
   std::function<Host*(int64_t device)> host;
   /// Receives what does not stop the run, after the run.
   std::function<void(const std::string& message)> warn;
+  /// The processes that run the devices together with this one; null if it runs all of them. Runs with custom
+  /// calls of the caller, or with a host, stay in this process.
+  spmd::Ranks* ranks = nullptr;
 };
 
 /// A module compiled for an engine. It is not thread-safe.
@@ -92,6 +104,7 @@ class Executable {
   std::vector<Fallback> fallbacks() const;
 
  private:
+  friend class exec::RunServer;
   struct State;
   explicit Executable(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;

@@ -15,7 +15,7 @@ struct BuildInfo {
   std::string_view compiler;  ///< For example "GCC 12.2.0".
   std::string_view isa;       ///< The instruction set that the code is compiled for.
   std::string_view cuda;      ///< The version of the CUDA toolkit, or "no".
-  std::string_view mpi;       ///< "yes" or "no".
+  std::string_view mpi;       ///< The MPI library of hlo-run, or "no".
 };
 const BuildInfo& GetBuildInfo();
 

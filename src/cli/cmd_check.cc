@@ -7,6 +7,7 @@
 #include "cli/check_against.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
+#include "cli/launched.h"
 #include "device/gpu.h"
 #include "fmt/format.h"
 #include "hlo_run/conform.h"
@@ -122,7 +123,7 @@ int RunCheck(const CheckCommandOptions& options) {
     const EngineOptions& engine = options.engine;
     HLO_ASSIGN_OR_RETURN(Executable executable, Executable::Make(module, engine.engine, options.evaluate,
                                                                  engine.device, engine.plan));
-    return executable.RunDevices(std::move(arguments), options.evaluate);
+    return executable.RunDevices(std::move(arguments), options.evaluate, {.ranks = LaunchedRanks()});
   };
   std::vector<CaseResult> results;
   Exit worst = Exit::kOk;

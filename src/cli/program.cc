@@ -9,9 +9,11 @@
 #include "CLI/CLI.hpp"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/launched.h"
 #include "cli/usage.h"
 #include "fmt/format.h"
 #include "hlo_run/version.h"
+#include "mpi/launch.h"
 
 namespace hlo::cli {
 namespace {
@@ -29,9 +31,7 @@ std::vector<std::string> WithSubcommand(const CLI::App& program, int argc, char*
   return words;
 }
 
-}  // namespace
-
-int RunProgram(int argc, char** argv) {
+int RunCommand(int argc, char** argv) {
   CLI::App program("Evaluates, checks and prints XLA HLO modules.", "hlo-run");
   program.set_version_flag(
       "--version", [] { return ToString(GetBuildInfo()); },
@@ -79,6 +79,12 @@ int RunProgram(int argc, char** argv) {
     }
   }
   return CloseOutput(exit_status);
+}
+
+}  // namespace
+
+int RunProgram(int argc, char** argv) {
+  return mpi::IsLaunched() ? RunLaunched(argc, argv, &RunCommand) : RunCommand(argc, argv);
 }
 
 }  // namespace hlo::cli

@@ -1,6 +1,7 @@
 #include "hlo_run/execute.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/deadline.h"
@@ -9,6 +10,7 @@
 #include "base/status.h"
 #include "exec/executor.h"
 #include "exec/gpu_engine.h"
+#include "exec/rank_runs.h"
 #include "fmt/format.h"
 #include "plan/make_plan.h"
 #include "reference/arguments.h"
@@ -19,6 +21,8 @@
 #include "spmd/device_grid.h"
 #include "spmd/device_threads.h"
 #include "spmd/exchange_groups.h"
+#include "spmd/instruction_numbers.h"
+#include "spmd/ranks.h"
 #include "spmd/rendezvous.h"
 
 namespace hlo {
@@ -41,7 +45,24 @@ struct [[gnu::visibility("hidden")]] Executable::State {
   std::unique_ptr<const spmd::ExchangeTable> exchanges;
   std::vector<std::unique_ptr<exec::Executor>> device_executors;
 
+  // The options that it was made with, and the number that it has in other processes; 0 if none has it.
+  Engine engine = Engine::kReference;
+  EvaluateOptions options;
+  PlanOptions plan_options;
+  int64_t number_on_ranks = 0;
+  std::unique_ptr<const spmd::InstructionNumbers> instruction_numbers;
+
   absl::Status PrepareDevices(const EvaluateOptions& options);
+  void PrepareRuns(int64_t last_device);
+  // Returns why the devices of a run cannot be in several processes; "" if they can.
+  std::string StayReason(const EvaluateOptions& options) const;
+  // Gives the other processes their part of a run.
+  spmd::SpreadRun StartOnRanks(spmd::Ranks & ranks, std::vector<std::vector<Literal>> & arguments,
+                               const EvaluateOptions& options, const DevicesOptions& devices);
+  // Runs the devices of this process on threads; arguments and options are those of a device.
+  void RunThreads(spmd::Rendezvous & rendezvous,
+                  absl::FunctionRef<std::vector<Literal>(int64_t)> arguments_of,
+                  absl::FunctionRef<EvaluateOptions(int64_t)> options_of);
   absl::StatusOr<Literal> RunDevice(int64_t device, std::vector<Literal> arguments,
                                     const EvaluateOptions& options);
 };
@@ -91,6 +112,9 @@ absl::StatusOr<Executable> Executable::Make(const CheckedModule& module, Engine 
   auto state = std::make_unique<State>(module);
   HLO_RETURN_IF_ERROR(state->PrepareDevices(options));
   state->custom_calls = options.custom_calls;
+  state->engine = engine;
+  state->options = options;
+  state->plan_options = plan_options;
   std::shared_ptr<device::Gpu> gpu;
   if (device.kind != Device::Kind::kCpu) {
     HLO_ASSIGN_OR_RETURN(gpu, exec::OpenDevice(device));
@@ -148,6 +172,66 @@ absl::StatusOr<Literal> Executable::Run(std::vector<Literal> arguments, const Ev
   return result;
 }
 
+std::string Executable::State::StayReason(const EvaluateOptions& run_options) const {
+  if (run_options.custom_calls != nullptr || custom_calls != nullptr)
+    return "it has custom calls that the caller supplies";
+  if (!exchanging.empty()) return "the module exchanges values with the host";
+  return "";
+}
+
+spmd::SpreadRun Executable::State::StartOnRanks(spmd::Ranks& ranks,
+                                                std::vector<std::vector<Literal>>& arguments,
+                                                const EvaluateOptions& run_options,
+                                                const DevicesOptions& devices) {
+  if (instruction_numbers == nullptr)
+    instruction_numbers = std::make_unique<spmd::InstructionNumbers>(module.module());
+  if (number_on_ranks == 0 || ranks.sent_module != number_on_ranks) {
+    ranks.sent_module = number_on_ranks = ++ranks.last_module;
+    const std::string job =
+        exec::ModuleJob(module, engine, options, plan_options, instruction_numbers->fingerprint());
+    for (int rank = 1; rank < ranks.size(); ++rank) ranks.SendJob(rank, job);
+  }
+  const int64_t run = ++ranks.last_run;
+  const auto count = static_cast<int64_t>(arguments.size());
+  for (int rank = 1; rank < ranks.size(); ++rank) {
+    const spmd::DeviceRange range = spmd::DevicesOf(rank, ranks.size(), count);
+    if (range.first == range.last) continue;
+    ranks.SendJob(rank,
+                  exec::RunJob(run, count, run_options, devices,
+                               absl::MakeSpan(arguments).subspan(range.first, range.last - range.first)));
+  }
+  return {.ranks = &ranks, .number = run, .instructions = instruction_numbers.get()};
+}
+
+void Executable::State::PrepareRuns(int64_t last_device) {
+  if (programs == nullptr) programs = std::make_shared<const reference::Programs>(computations, custom_calls);
+  if (executor == nullptr) return;
+  for (auto device = static_cast<int64_t>(device_executors.size()); device < last_device; ++device)
+    device_executors.push_back(std::make_unique<exec::Executor>(module, plan, programs));
+}
+
+void Executable::State::RunThreads(spmd::Rendezvous& rendezvous,
+                                   absl::FunctionRef<std::vector<Literal>(int64_t)> arguments_of,
+                                   absl::FunctionRef<EvaluateOptions(int64_t)> options_of) {
+  const spmd::DeviceRange& range = rendezvous.devices();
+  PrepareRuns(range.last - range.first);
+  const auto run = [&](int64_t index) {
+    const int64_t device = range.first + index;
+    rendezvous.Enter(device);
+    EvaluateOptions own = options_of(device);
+    own.collectives = &rendezvous.LinkOf(device);
+    absl::StatusOr<Literal> result = RunDevice(index, arguments_of(device), own);
+    if (own.observer != nullptr) own.observer->Finish(result.status());
+    rendezvous.Leave(device, std::move(result));
+  };
+  const auto refused = [&](int64_t index) {
+    rendezvous.Enter(range.first + index);
+    rendezvous.Leave(range.first + index,
+                     absl::ResourceExhaustedError("the system starts no thread for this device"));
+  };
+  spmd::RunOnThreads(range.last - range.first, run, refused);
+}
+
 int64_t Executable::device_count() const { return spmd::GridOf(state_->module.module()).count(); }
 
 absl::StatusOr<Literal> Executable::State::RunDevice(int64_t device, std::vector<Literal> arguments,
@@ -195,38 +279,27 @@ absl::StatusOr<std::vector<Literal>> Executable::RunDevices(std::vector<std::vec
       return absl::Status(fits.code(), fmt::format("{}: {}", grid.NameOf(device), Message(fits)));
   }
   HLO_RETURN_IF_ERROR(reference::CheckSupplies(state_->computations, options_of(0)));
-  if (state_->programs == nullptr)
-    state_->programs =
-        std::make_shared<const reference::Programs>(state_->computations, state_->custom_calls);
-  if (state_->executor != nullptr) {
-    for (auto device = static_cast<int64_t>(state_->device_executors.size()); device < count; ++device) {
-      state_->device_executors.push_back(
-          std::make_unique<exec::Executor>(state_->module, state_->plan, state_->programs));
-    }
+  spmd::SpreadRun spread;
+  if (devices.ranks != nullptr && devices.ranks->size() > 1) {
+    const std::string reason = state_->StayReason(options);
+    if (reason.empty())
+      spread = state_->StartOnRanks(*devices.ranks, arguments, options, devices);
+    else if (devices.warn)
+      devices.warn("all devices run in process 0: " + reason);
   }
-  spmd::Rendezvous rendezvous(*state_->exchanges, {.strict_match = devices.strict_match,
-                                                   .timeout_seconds = devices.collective_timeout,
-                                                   .most_running = ThreadCount()});
-  std::vector<Literal> results(count);
-  const auto run = [&](int64_t device) {
-    rendezvous.Enter(device);
-    EvaluateOptions own = options_of(device);
-    own.collectives = &rendezvous.LinkOf(device);
-    absl::StatusOr<Literal> result = state_->RunDevice(device, std::move(arguments[device]), own);
-    if (own.observer != nullptr) own.observer->Finish(result.status());
-    if (result.ok()) results[device] = *std::move(result);
-    rendezvous.Leave(device, result.status());
-  };
-  const auto refused = [&](int64_t device) {
-    rendezvous.Enter(device);
-    rendezvous.Leave(device, absl::ResourceExhaustedError("the system starts no thread for this device"));
-  };
-  spmd::RunOnThreads(count, run, refused);
+  spmd::Rendezvous rendezvous(*state_->exchanges,
+                              {.strict_match = devices.strict_match,
+                               .timeout_seconds = devices.collective_timeout,
+                               .most_running = ThreadCount()},
+                              spread);
+  state_->RunThreads(
+      rendezvous, [&](int64_t device) { return std::move(arguments[device]); }, options_of);
+  rendezvous.WaitForOthers();
   if (devices.warn) {
     for (const std::string& warning : rendezvous.Warnings()) devices.warn(warning);
   }
   HLO_RETURN_IF_ERROR(rendezvous.Outcome());
-  return results;
+  return rendezvous.TakeResults();
 }
 
 absl::StatusOr<Literal> Execute(const CheckedModule& module, std::vector<Literal> arguments, Engine engine,
@@ -239,4 +312,66 @@ absl::StatusOr<Literal> Execute(const CheckedModule& module, std::vector<Literal
   return executable.Run(std::move(arguments), options);
 }
 
+namespace exec {
+
+// Runs devices of process 0's runs. It remembers the last module.
+class RunServer {
+ public:
+  explicit RunServer(spmd::Ranks& ranks) : ranks_(ranks) {}
+
+  void Serve() {
+    while (const std::optional<std::string> job = ranks_.NextJob()) {
+      spmd::MessageReader reader(*job);
+      if (reader.Read<JobKind>() == JobKind::kModule)
+        outcome_ = TakeModule(reader);
+      else
+        Run(reader);
+    }
+  }
+
+ private:
+  absl::Status TakeModule(spmd::MessageReader& job) {
+    executable_.reset();
+    HLO_ASSIGN_OR_RETURN(ReceivedModule received, ReadModuleJob(job));
+    HLO_ASSIGN_OR_RETURN(Executable made, Executable::Make(received.module, received.engine, received.options,
+                                                           {}, received.plan_options));
+    made.state_->instruction_numbers = std::make_unique<spmd::InstructionNumbers>(received.module.module());
+    executable_ = std::move(made);
+    return absl::OkStatus();
+  }
+
+  void Run(spmd::MessageReader& job) {
+    ReceivedRun run = ReadRunJob(job);
+    const absl::Status status = outcome_.ok() ? run.arguments.status() : outcome_;
+    if (!status.ok()) {
+      return spmd::Rendezvous::ReportFailure(
+          ranks_, run.number, run.device_count,
+          absl::Status(status.code(), fmt::format("process {}: {}", ranks_.rank(), Message(status))));
+    }
+    Executable::State& state = *executable_->state_;
+    const spmd::SpreadRun spread = {
+        .ranks = &ranks_, .number = run.number, .instructions = state.instruction_numbers.get()};
+    spmd::Rendezvous rendezvous(*state.exchanges,
+                                {.strict_match = run.devices.strict_match,
+                                 .timeout_seconds = run.devices.collective_timeout,
+                                 .most_running = ThreadCount()},
+                                spread);
+    const int64_t first = rendezvous.devices().first;
+    const auto arguments_of = [&](int64_t device) { return std::move((*run.arguments)[device - first]); };
+    const auto options_of = [&](int64_t device) {
+      EvaluateOptions own = run.options;
+      own.seed += static_cast<uint64_t>(device);
+      return own;
+    };
+    state.RunThreads(rendezvous, arguments_of, options_of);
+  }
+
+  spmd::Ranks& ranks_;
+  std::optional<Executable> executable_;
+  absl::Status outcome_;  // Of taking the last module.
+};
+
+void ServeRuns(spmd::Ranks& ranks) { RunServer(ranks).Serve(); }
+
+}  // namespace exec
 }  // namespace hlo

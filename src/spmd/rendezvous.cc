@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 
-#include "absl/strings/str_join.h"
 #include "base/deadline.h"
 #include "base/status.h"
 #include "fmt/format.h"
-#include "ir/device_groups.h"
 #include "ir/place.h"
 #include "spmd/signature.h"
 
@@ -17,51 +16,66 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kMostListed = 20;
+// The messages between the processes of a run. Those from kArrive on report to process 0 what devices do.
+enum class RunMessage : uint8_t {
+  kCombine,  // A device shall combine the values of members; others send theirs.
+  kShip,     // A member shall send its values to the device that combines.
+  kDeliver,  // A device receives a parcel.
+  kFail,     // The call of a device fails.
+  kPart,     // The values of a member.
+  kResult,   // The result of a member.
+  kParcel,   // Values that were sent to a device.
+  kArrive,
+  kPost,
+  kExpect,
+  kGiveUp,
+  kTimeOut,
+  kWarn,
+  kLeave,
+};
 
-std::string_view Times(int64_t count) { return count == 1 ? "time" : "times"; }
-
-// True if values of one instruction obviously have the same signature.
-bool HaveSameShapes(const Values& a, const Values& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Literal& x, const Literal& y) {
-    return x.shape().IsArray() && !x.has_dynamic_sizes() && !y.has_dynamic_sizes() && x.shape() == y.shape();
-  });
+MessageWriter StartMessage(RunMessage kind) {
+  MessageWriter message;
+  message.Add(kind);
+  return message;
 }
 
-// Orders instructions independently of their addresses.
-bool IsBefore(const Instruction& a, const Instruction& b) {
-  const auto key = [](const Instruction& i) { return std::pair(i.parent()->name(), i.index()); };
-  return key(a) < key(b);
+void AddValues(const absl::StatusOr<Values>& values, MessageWriter& message) {
+  message.Add(values.status());
+  if (values.ok()) message.Add(*values);
+}
+
+absl::StatusOr<Values> ReadValues(MessageReader& reader) {
+  HLO_RETURN_IF_ERROR(reader.ReadStatus());
+  return reader.ReadLiterals();
 }
 
 }  // namespace
 
-// A device that waits: for a group to be complete, or for a message.
-struct Rendezvous::Call {
-  Device* device = nullptr;
-  const Instruction* instruction = nullptr;
-  int64_t execution = 0;  // Counts the executions of the instruction on this device from 1.
-  const std::vector<int64_t>* group = nullptr;  // Null: it waits for a message.
-  EventKey event;
-  size_t position = 0;
-  Route route;
-  Values values;  // Those given, then the results.
-  absl::Status status;
-  Clock::time_point since;
-  bool is_taken = false;      // A member computes the results.
-  std::vector<Call*> paired;  // Calls of other instructions that this device shall complete.
-};
-
+// A device and the call that it has made.
 struct Rendezvous::Device {
-  enum class State : uint8_t { kReady, kRunning, kWaiting, kFinished, kFailed };
+  enum class State : uint8_t { kReady, kRunning, kWaiting, kLeft };
   int64_t id = 0;
   State state = State::kReady;
-  Call* call = nullptr;  // While it waits.
   std::condition_variable wake;
   std::unique_ptr<Link> link;
-  absl::flat_hash_map<const Instruction*, int64_t> executions;
-  absl::Status outcome;
-  bool is_consequence = false;  // It failed because another device did.
+  int64_t sends = 0;
+
+  Values values;        // Those given, then the results.
+  absl::Status status;  // The call's outcome.
+  bool is_answered = false;
+  Clock::time_point since;
+  bool has_given_up = false;
+  std::optional<ParcelId> awaited;
+  std::vector<int64_t> members;                    // Not empty: this device combines the values of the group.
+  std::map<size_t, absl::StatusOr<Values>> parts;  // The values that have come, by position.
+
+  void StartCall(Values given) {
+    values = std::move(given);
+    status = absl::OkStatus();
+    is_answered = has_given_up = false;
+  }
+  bool CanCombine() const { return !members.empty() && parts.size() == members.size(); }
 };
 
 class Rendezvous::Link : public Collectives {
@@ -74,14 +88,11 @@ class Rendezvous::Link : public Collectives {
     return rendezvous_.Meet(device_, collective, std::move(values), combine);
   }
   absl::Status Send(const Route& route, Values values) override {
-    return rendezvous_.Send(route, std::move(values));
+    return rendezvous_.Send(device_, route, std::move(values));
   }
   absl::StatusOr<Values> Receive(const Route& route) override { return rendezvous_.Receive(device_, route); }
   void Warn(const Instruction& instruction, const std::string& message) override {
-    const std::string text = fmt::format("{}{}: {}", PlaceOf(instruction), Describe(instruction), message);
-    const Lock lock(rendezvous_.mutex_);
-    std::vector<std::string>& warnings = rendezvous_.warnings_;
-    if (std::find(warnings.begin(), warnings.end(), text) == warnings.end()) warnings.push_back(text);
+    rendezvous_.Warn(fmt::format("{}{}: {}", PlaceOf(instruction), Describe(instruction), message));
   }
 
  private:
@@ -89,39 +100,149 @@ class Rendezvous::Link : public Collectives {
   Device& device_;
 };
 
-Rendezvous::Rendezvous(const ExchangeTable& table, const RendezvousOptions& options)
-    : table_(table), options_(options) {
-  for (int64_t id = 0; id < table.grid().count(); ++id) {
+Rendezvous::Rendezvous(const ExchangeTable& table, const RendezvousOptions& options, const SpreadRun& spread)
+    : table_(table), options_(options), spread_(spread), range_{0, table.grid().count()} {
+  const int64_t count = table.grid().count();
+  if (spread.ranks != nullptr) range_ = DevicesOf(spread.ranks->rank(), spread.ranks->size(), count);
+  if (spread.ranks == nullptr || spread.ranks->rank() == 0) {
+    matching_ = std::make_unique<Matching>(table, options.strict_match);
+    results_.resize(count);
+  }
+  for (int64_t id = range_.first; id < range_.last; ++id) {
     devices_.push_back(std::make_unique<Device>());
     devices_.back()->id = id;
     devices_.back()->link = std::make_unique<Link>(*this, *devices_.back());
     ready_.push_back(devices_.back().get());
   }
   Dispatch();
+  if (spread.ranks != nullptr)
+    spread.ranks->Attach(spread.number, [this](std::string_view message) { Handle(message); });
 }
 
-Rendezvous::~Rendezvous() = default;
+Rendezvous::~Rendezvous() {
+  if (spread_.ranks != nullptr) spread_.ranks->Detach();
+}
 
-Collectives& Rendezvous::LinkOf(int64_t device) { return *devices_[device]->link; }
+Collectives& Rendezvous::LinkOf(int64_t device) { return *At(device).link; }
 
 void Rendezvous::Enter(int64_t id) {
-  Device& device = *devices_[id];
+  Device& device = At(id);
   Lock lock(mutex_);
   device.wake.wait(lock, [&] { return device.state == Device::State::kRunning; });
 }
 
-void Rendezvous::Leave(int64_t id, const absl::Status& outcome) {
-  Device& device = *devices_[id];
+void Rendezvous::Leave(int64_t id, absl::StatusOr<Literal> result) {
+  Device& device = At(id);
   const Lock lock(mutex_);
-  device.outcome = outcome;
-  device.state = outcome.ok() ? Device::State::kFinished : Device::State::kFailed;
+  device.state = Device::State::kLeft;
   --running_;
-  if (!outcome.ok()) FailPeers(device);
+  if (matching_ != nullptr) {
+    matching_->Leave(id, result.status());
+    if (result.ok()) results_[id] = *std::move(result);
+    CarryOut();
+  } else {
+    MessageWriter message = StartMessage(RunMessage::kLeave);
+    message.Add(id).Add(result.status());
+    if (result.ok()) message.Add(*result);
+    SendTo(0, message);
+  }
   Dispatch();
-  if (IsStuck()) Resolve();
 }
 
-// --- Scheduling; the lock is held.
+void Rendezvous::ReportFailure(Ranks& ranks, int64_t run, int64_t device_count, const absl::Status& status) {
+  const DeviceRange range = DevicesOf(ranks.rank(), ranks.size(), device_count);
+  for (int64_t id = range.first; id < range.last; ++id)
+    ranks.SendToRun(0, run, StartMessage(RunMessage::kLeave).Add(id).Add(status).Take());
+}
+
+void Rendezvous::WaitForOthers() {
+  Lock lock(mutex_);
+  all_left_.wait(lock, [&] { return matching_->HaveAllLeft(); });
+}
+
+absl::Status Rendezvous::Outcome() const {
+  const Lock lock(mutex_);
+  return matching_->Outcome();
+}
+
+std::vector<std::string> Rendezvous::Warnings() const {
+  const Lock lock(mutex_);
+  return matching_->Warnings();
+}
+
+// --- Calls of devices
+
+absl::StatusOr<Values> Rendezvous::Meet(Device& device, const Instruction& collective, Values values,
+                                        Collectives::Combine combine) {
+  const Groups* groups = table_.groups(collective);
+  if (groups == nullptr) return absl::InternalError("its groups are not known");
+  if (groups->places[device.id].group < 0) {
+    return absl::FailedPreconditionError(
+        fmt::format("{} is in none of its groups", table_.grid().NameOf(device.id)));
+  }
+  Lock lock(mutex_);
+  device.StartCall(std::move(values));
+  if (matching_ != nullptr) {
+    matching_->Arrive(device.id, collective, {.values = &device.values});
+    CarryOut();
+  } else {
+    SendTo(0, StartMessage(RunMessage::kArrive)
+                  .Add(device.id)
+                  .Add(spread_.instructions->Of(collective))
+                  .Add(SignatureOf(collective, device.values)));
+  }
+  if (!device.is_answered && !device.CanCombine()) Wait(device, lock);
+  if (device.CanCombine()) Complete(device, combine, lock);
+  if (!device.status.ok()) return device.status;
+  return std::move(device.values);
+}
+
+absl::Status Rendezvous::Send(Device& device, const Route& route, Values values) {
+  const Lock lock(mutex_);
+  const int64_t number = device.sends++;
+  // The parcel leaves before process 0 can say who receives it.
+  if (IsLocal(route.target)) {
+    parcels_.emplace(ParcelId(device.id, number), std::move(values));
+  } else {
+    SendTo(RankOfDevice(route.target),
+           StartMessage(RunMessage::kParcel).Add(device.id).Add(number).Add(absl::OkStatus()).Add(values));
+  }
+  if (matching_ != nullptr) {
+    matching_->Post(route, number);
+    CarryOut();
+  } else {
+    MessageWriter message = StartMessage(RunMessage::kPost);
+    AddRoute(route, message);
+    SendTo(0, message.Add(number));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Values> Rendezvous::Receive(Device& device, const Route& route) {
+  Lock lock(mutex_);
+  device.StartCall({});
+  if (matching_ != nullptr) {
+    matching_->Expect(device.id, route);
+    CarryOut();
+  } else {
+    MessageWriter message = StartMessage(RunMessage::kExpect);
+    AddRoute(route, message);
+    SendTo(0, message.Add(device.id));
+  }
+  if (!device.is_answered) Wait(device, lock);
+  if (!device.status.ok()) return device.status;
+  return std::move(device.values);
+}
+
+void Rendezvous::Warn(const std::string& warning) {
+  const Lock lock(mutex_);
+  if (matching_ != nullptr)
+    matching_->Warn(warning);
+  else
+    SendTo(0, StartMessage(RunMessage::kWarn).Add(warning));
+}
+
+// --- Threads; the lock is held.
 
 void Rendezvous::Dispatch() {
   while (running_ < std::max(options_.most_running, 1) && !ready_.empty()) {
@@ -139,343 +260,280 @@ void Rendezvous::Release(Device& device) {
   Dispatch();
 }
 
-// Waits until the call is answered and the device may run again.
-void Rendezvous::Wait(Device& device, Call& call, Lock& lock) {
-  call.since = Clock::now();
-  device.call = &call;
+void Rendezvous::Answer(Device& device, absl::StatusOr<Values> values) {
+  device.status = values.status();
+  if (values.ok()) device.values = *std::move(values);
+  device.is_answered = true;
+  if (device.state == Device::State::kWaiting) Release(device);
+}
+
+// Waits until the call is answered, or the device can combine, and may run again.
+void Rendezvous::Wait(Device& device, Lock& lock) {
+  device.since = Clock::now();
   device.state = Device::State::kWaiting;
   --running_;
   Dispatch();
-  if (IsStuck()) Resolve();
   const auto runs = [&] { return device.state == Device::State::kRunning; };
-  if (options_.timeout_seconds <= 0 && !Deadline::IsSet()) {
-    device.wake.wait(lock, runs);
-  } else {
-    const auto pause = std::chrono::milliseconds(20 + static_cast<int64_t>(devices_.size()));
-    while (!device.wake.wait_for(lock, pause, runs)) {
-      if (device.state != Device::State::kWaiting || call.is_taken) continue;
-      if (const absl::Status limit = WaitLimit(call); !limit.ok()) Fail(call, limit);
-    }
-  }
-  device.call = nullptr;
-}
-
-absl::Status Rendezvous::WaitLimit(const Call& call) const {
-  HLO_RETURN_IF_ERROR(Deadline::Check());
-  const std::chrono::duration<double> waited = Clock::now() - call.since;
-  if (options_.timeout_seconds <= 0 || waited.count() < options_.timeout_seconds) return absl::OkStatus();
-  return absl::DeadlineExceededError(
-      fmt::format("the limit of {} seconds is reached (see --collective-timeout)\n  {}",
-                  options_.timeout_seconds, DescribeWait(call)));
-}
-
-// Answers a waiting call with an error.
-void Rendezvous::Fail(Call& call, const absl::Status& status) {
-  call.status = status;
-  if (call.group != nullptr) {
-    if (const auto event = events_.find(call.event); event != events_.end())
-      event->second[call.position] = nullptr;
-  }
-  call.device->call = nullptr;
-  Release(*call.device);
-}
-
-void Rendezvous::FailPeers(const Device& failed) {
-  const absl::Status status =
-      absl::AbortedError(fmt::format("{} failed: {}", NameOf(failed.id), Message(failed.outcome)));
-  for (const auto& device : devices_) {
-    Call* call = device->call;
-    if (device->state != Device::State::kWaiting || call == nullptr || call->is_taken) continue;
-    const bool needs = call->group != nullptr ? std::find(call->group->begin(), call->group->end(),
-                                                          failed.id) != call->group->end()
-                                              : call->route.source == failed.id;
-    if (!needs) continue;
-    device->is_consequence = true;
-    Fail(*call, status);
-  }
-}
-
-// --- Exchange
-
-// Computes and distributes the results of all members. The lock is released meanwhile.
-void Rendezvous::Complete(const std::vector<Call*>& calls, Collectives::Combine combine, Lock& lock) {
-  for (Call* call : calls) call->is_taken = true;
-  lock.unlock();
-  absl::Status status;
-  const Call& one = *calls[0];
-  for (const Call* call : calls) {
-    if (call->instruction == one.instruction && HaveSameShapes(call->values, one.values)) continue;
-    const std::string first = SignatureOf(*one.instruction, one.values);
-    const std::string other = SignatureOf(*call->instruction, call->values);
-    if (other == first) continue;
-    status = absl::FailedPreconditionError(
-        fmt::format("the members of the group disagree: {} executes {}, but {} executes {}",
-                    NameOf(one.device->id), first, NameOf(call->device->id), other));
-    break;
-  }
-  if (status.ok()) {
-    std::vector<Values> inputs;
-    for (Call* call : calls) inputs.push_back(std::move(call->values));
-    absl::StatusOr<std::vector<Values>> results = combine(inputs);
-    inputs.clear();
-    status = results.status();
-    for (size_t k = 0; status.ok() && k < calls.size(); ++k) calls[k]->values = std::move((*results)[k]);
-  }
-  lock.lock();
-  for (Call* call : calls) {
-    call->status = status;
-    if (call->device->state == Device::State::kWaiting) Release(*call->device);
-  }
-}
-
-absl::StatusOr<Values> Rendezvous::Meet(Device& device, const Instruction& collective, Values values,
-                                        Collectives::Combine combine) {
-  const Groups* groups = table_.groups(collective);
-  if (groups == nullptr) return absl::InternalError("its groups are not known");
-  const Groups::Place place = groups->places[device.id];
-  if (place.group < 0)
-    return absl::FailedPreconditionError(fmt::format("{} is in none of its groups", NameOf(device.id)));
-  const std::vector<int64_t>& members = groups->members[place.group];
-  Lock lock(mutex_);
-  Call call{.device = &device, .instruction = &collective, .execution = ++device.executions[&collective]};
-  call.group = &members;
-  call.position = static_cast<size_t>(place.position);
-  call.event = {&collective, call.execution, place.group};
-  call.values = std::move(values);
-  std::vector<Call*>& event = events_[call.event];
-  event.resize(members.size());
-  for (size_t k = 0; k < members.size(); ++k) {
-    const Device& member = *devices_[members[k]];
-    if (event[k] != nullptr || member.state != Device::State::kFailed) continue;
-    device.is_consequence = true;
-    return absl::AbortedError(fmt::format("{} failed: {}", NameOf(member.id), Message(member.outcome)));
-  }
-  event[call.position] = &call;
-  if (std::find(event.begin(), event.end(), nullptr) == event.end()) {
-    const std::vector<Call*> calls = std::move(event);
-    events_.erase(call.event);
-    Complete(calls, combine, lock);
-  } else {
-    Wait(device, call, lock);
-    if (!call.paired.empty()) Complete(std::move(call.paired), combine, lock);
-  }
-  if (!call.status.ok()) return call.status;
-  return std::move(call.values);
-}
-
-Rendezvous::RouteKey Rendezvous::KeyOf(const Route& route) {
-  return {route.chain.empty() ? route.instruction : nullptr, route.chain, route.source, route.target};
-}
-
-absl::Status Rendezvous::Send(const Route& route, Values values) {
-  const Lock lock(mutex_);
-  Device& target = *devices_[route.target];
-  const bool waits = target.state == Device::State::kWaiting && target.call != nullptr &&
-                     target.call->group == nullptr && KeyOf(target.call->route) == KeyOf(route);
-  if (waits) {
-    target.call->values = std::move(values);
-    target.call = nullptr;
-    Release(target);
-  } else {
-    messages_[KeyOf(route)].push_back({route.instruction, std::move(values)});
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<Values> Rendezvous::Receive(Device& device, const Route& route) {
-  Lock lock(mutex_);
-  Call call{.device = &device,
-            .instruction = route.instruction,
-            .execution = ++device.executions[route.instruction]};
-  call.route = route;
-  std::deque<Parcel>& queue = messages_[KeyOf(route)];
-  if (!queue.empty()) {
-    Values values = std::move(queue.front().values);
-    queue.pop_front();
-    return values;
-  }
-  const Device& source = *devices_[route.source];
-  if (source.state == Device::State::kFailed) {
-    device.is_consequence = true;
-    return absl::AbortedError(fmt::format("{} failed: {}", NameOf(source.id), Message(source.outcome)));
-  }
-  Wait(device, call, lock);
-  if (!call.status.ok()) return call.status;
-  return std::move(call.values);
-}
-
-// --- Devices that wait for each other
-
-bool Rendezvous::IsStuck() const {
-  if (running_ > 0 || !ready_.empty()) return false;
-  return std::any_of(devices_.begin(), devices_.end(),
-                     [](const auto& device) { return device->state == Device::State::kWaiting; });
-}
-
-// No device can run: some wait for others that will not come.
-void Rendezvous::Resolve() {
-  if (!options_.strict_match && PairByArrival()) return;
-  std::vector<const Call*> waiting;
-  for (const auto& device : devices_) {
-    if (device->state == Device::State::kWaiting) waiting.push_back(device->call);
-  }
-  const absl::Status status = absl::FailedPreconditionError(Report(waiting));
-  // Failing a call may start devices, which then wait for this lock.
-  for (const auto& device : devices_) {
-    if (device->state == Device::State::kWaiting) Fail(*device->call, status);
-  }
-}
-
-// Completes groups all of whose members wait at collectives of one kind, though not at the same instruction
-// or execution, and gives permutes the messages of others of their kind.
-bool Rendezvous::PairByArrival() {
-  std::map<std::string, std::vector<Call*>> alike;
-  std::vector<std::pair<Call*, RouteKey>> receipts;
-  for (const auto& device : devices_) {
-    Call* call = device->call;
-    if (device->state != Device::State::kWaiting || call == nullptr) continue;
-    if (call->group != nullptr) {
-      alike[fmt::format("{} {} {}", HasChannel(*call->instruction), absl::StrJoin(*call->group, ","),
-                        SignatureOf(*call->instruction, call->values))]
-          .push_back(call);
+  if (options_.timeout_seconds <= 0 && !Deadline::IsSet()) return device.wake.wait(lock, runs);
+  const auto pause = std::chrono::milliseconds(20 + static_cast<int64_t>(devices_.size()));
+  while (!device.wake.wait_for(lock, pause, runs)) {
+    if (device.state != Device::State::kWaiting || device.has_given_up) continue;
+    const absl::Status deadline = Deadline::Check();
+    const std::chrono::duration<double> waited = Clock::now() - device.since;
+    const bool is_over = options_.timeout_seconds > 0 && waited.count() >= options_.timeout_seconds;
+    if (deadline.ok() && !is_over) continue;
+    // The call fails unless its answer is on the way.
+    device.has_given_up = true;
+    if (matching_ == nullptr) {
+      SendTo(0, deadline.ok() ? StartMessage(RunMessage::kTimeOut).Add(device.id)
+                              : StartMessage(RunMessage::kGiveUp).Add(device.id).Add(deadline));
       continue;
     }
-    if (!call->route.chain.empty()) continue;
-    const RouteKey* best = nullptr;
-    for (const auto& [key, queue] : messages_) {
-      const bool fits = std::get<1>(key).empty() && std::get<2>(key) == call->route.source &&
-                        std::get<3>(key) == call->route.target && !queue.empty() &&
-                        ArePairable(*queue.front().sender, *call->instruction);
-      if (fits && (best == nullptr || IsBefore(*std::get<0>(key), *std::get<0>(*best)))) best = &key;
-    }
-    if (best != nullptr) receipts.emplace_back(call, *best);
+    if (deadline.ok())
+      matching_->GiveUp(device.id, options_.timeout_seconds);
+    else
+      matching_->GiveUp(device.id, deadline);
+    CarryOut();
   }
-  bool found = false;
-  for (auto& [kind, calls] : alike) {
-    if (calls.size() != calls[0]->group->size()) continue;
-    found = true;
-    std::sort(calls.begin(), calls.end(),
-              [](const Call* a, const Call* b) { return a->position < b->position; });
-    for (Call* call : calls) {
-      call->is_taken = true;
-      if (const auto event = events_.find(call->event); event != events_.end())
-        event->second[call->position] = nullptr;
-    }
-    const auto other = std::find_if(calls.begin(), calls.end(), [&](const Call* call) {
-      return call->instruction != calls[0]->instruction;
-    });
-    const Call& second = other == calls.end() ? *calls.back() : **other;
-    warnings_.push_back(
-        fmt::format("{}{}: paired by order of arrival: execution {} on {} with {}{}, execution {} on {}",
-                    PlaceOf(*calls[0]->instruction), Describe(*calls[0]->instruction), calls[0]->execution,
-                    NameOf(calls[0]->device->id), PlaceOf(*second.instruction), Describe(*second.instruction),
-                    second.execution, NameOf(second.device->id)));
-    calls[0]->paired = calls;
-    Release(*calls[0]->device);
-  }
-  for (auto& [call, key] : receipts) {
-    found = true;
-    std::deque<Parcel>& queue = messages_[key];
-    warnings_.push_back(fmt::format("{}{}: paired by order of arrival with {}{}", PlaceOf(*call->instruction),
-                                    Describe(*call->instruction), PlaceOf(*queue.front().sender),
-                                    Describe(*queue.front().sender)));
-    call->values = std::move(queue.front().values);
-    queue.pop_front();
-    Device& device = *call->device;
-    device.call = nullptr;
-    Release(device);
-  }
-  return found;
 }
 
-std::string Rendezvous::DescribeWait(const Call& call) const {
-  std::string text = fmt::format("{} waits at {}{}, execution {}", NameOf(call.device->id),
-                                 PlaceOf(*call.instruction), Describe(*call.instruction), call.execution);
-  if (call.group == nullptr)
-    return text + fmt::format(", for a value from {}", DescribeAbsent(call.route.source, call));
-  const auto event = events_.find(call.event);
-  std::vector<std::string> missing;
-  size_t missing_count = 0;
-  for (size_t k = 0; k < call.group->size(); ++k) {
-    if (k == call.position || (event != events_.end() && event->second[k] != nullptr)) continue;
-    if (++missing_count <= 3) missing.push_back(DescribeAbsent((*call.group)[k], call));
+// Computes and distributes the results of all members. The lock is released meanwhile.
+void Rendezvous::Complete(Device& leader, Collectives::Combine combine, Lock& lock) {
+  const std::vector<int64_t> members = std::exchange(leader.members, {});
+  std::map<size_t, absl::StatusOr<Values>> parts = std::exchange(leader.parts, {});
+  lock.unlock();
+  absl::Status status;
+  std::vector<Values> values;
+  for (auto& [position, part] : parts) {
+    status.Update(part.status());
+    if (part.ok()) values.push_back(*std::move(part));
   }
-  text += fmt::format(", for {}", absl::StrJoin(missing, "; for "));
-  if (missing_count > missing.size())
-    text += fmt::format("; and for {} more", missing_count - missing.size());
-  return text;
+  parts.clear();
+  absl::StatusOr<std::vector<Values>> all = status.ok() ? combine(values) : status;
+  values.clear();
+  std::vector<absl::StatusOr<Values>> results;
+  for (size_t k = 0; k < members.size(); ++k) {
+    if (all.ok())
+      results.emplace_back(std::move((*all)[k]));
+    else
+      results.emplace_back(all.status());
+  }
+  for (size_t k = 0; k < members.size(); ++k) {
+    if (IsLocal(members[k])) continue;
+    MessageWriter message = StartMessage(RunMessage::kResult);
+    message.Add(members[k]);
+    AddValues(results[k], message);
+    results[k] = Values();
+    SendTo(RankOfDevice(members[k]), message);
+  }
+  lock.lock();
+  for (size_t k = 0; k < members.size(); ++k) {
+    if (IsLocal(members[k])) Answer(At(members[k]), std::move(results[k]));
+  }
 }
 
-// Says where a device is for which a call waits.
-std::string Rendezvous::DescribeAbsent(int64_t id, const Call& call) const {
-  const Device& device = *devices_[id];
-  std::string text = NameOf(id);
-  const auto executions = device.executions.find(call.instruction);
-  const int64_t count = executions == device.executions.end() ? 0 : executions->second;
-  if (device.state == Device::State::kFinished) {
-    return text + (call.group != nullptr
-                       ? fmt::format(", which has ended after executing it {} {}", count, Times(count))
-                       : ", which has ended");
-  }
-  if (device.state == Device::State::kFailed) return text + ", which has failed";
-  if (device.state == Device::State::kWaiting && device.call != nullptr) {
-    if (device.call->instruction == call.instruction)
-      return text + fmt::format(", which waits at execution {}", count);
-    return text + fmt::format(", which waits at {}{}", PlaceOf(*device.call->instruction),
-                              Describe(*device.call->instruction));
-  }
-  return text + ", which is still running";
+// --- Decisions; the lock is held.
+
+int Rendezvous::RankOfDevice(int64_t device) const {
+  return spread_.ranks == nullptr ? 0 : RankOf(device, spread_.ranks->size(), table_.grid().count());
 }
 
-std::string Rendezvous::Report(const std::vector<const Call*>& waiting) const {
-  std::string text = "deadlock: the devices wait for each other, or for devices that have ended";
-  for (size_t i = 0; i < std::min(waiting.size(), kMostListed); ++i)
-    text += "\n  " + DescribeWait(*waiting[i]);
-  if (waiting.size() > kMostListed)
-    text += fmt::format("\n  and {} more devices wait", waiting.size() - kMostListed);
-  // A group whose members all wait, but at different collectives.
-  for (const Call* call : waiting) {
-    if (call->group == nullptr) continue;
-    for (const Call* other : waiting) {
-      if (other->device->id <= call->device->id || other->group == nullptr || *other->group != *call->group)
-        continue;
-      const std::string a = SignatureOf(*call->instruction, call->values),
-                        b = SignatureOf(*other->instruction, other->values);
-      if (a == b) continue;
-      return text + fmt::format("\n  the collectives do not match: {} executes {}, but {} executes {}",
-                                NameOf(call->device->id), a, NameOf(other->device->id), b);
+void Rendezvous::CarryOut() {
+  for (Matching::Decision& decision : matching_->TakeDecisions()) {
+    const int64_t device = decision.device;
+    const int rank = RankOfDevice(device);
+    switch (decision.kind) {
+      case Matching::Decision::Kind::kCombine: {
+        for (size_t k = 0; k < decision.members.size(); ++k) {
+          const int64_t member = decision.members[k];
+          if (const int owner = RankOfDevice(member); owner == rank)
+            continue;
+          else if (owner == 0)
+            Ship(member, device, k);
+          else
+            SendTo(owner, StartMessage(RunMessage::kShip).Add(member).Add(device).Add(k));
+        }
+        if (rank == 0)
+          StartToCombine(device, std::move(decision.members));
+        else
+          SendTo(rank, StartMessage(RunMessage::kCombine).Add(device).Add(decision.members));
+        break;
+      }
+      case Matching::Decision::Kind::kDeliver:
+        if (rank == 0) {
+          DeliverParcel(device, decision.parcel);
+        } else {
+          SendTo(rank, StartMessage(RunMessage::kDeliver)
+                           .Add(device)
+                           .Add(decision.parcel.first)
+                           .Add(decision.parcel.second));
+        }
+        break;
+      case Matching::Decision::Kind::kFail:
+        if (rank == 0)
+          Answer(At(device), decision.status);
+        else
+          SendTo(rank, StartMessage(RunMessage::kFail).Add(device).Add(decision.status));
+        break;
     }
   }
-  return text;
+  if (matching_->HaveAllLeft()) all_left_.notify_all();
 }
 
-// --- After the run
+void Rendezvous::StartToCombine(int64_t id, std::vector<int64_t> members) {
+  Device& leader = At(id);
+  leader.members = std::move(members);
+  for (size_t k = 0; k < leader.members.size(); ++k) {
+    if (IsLocal(leader.members[k])) leader.parts.emplace(k, std::move(At(leader.members[k]).values));
+  }
+  if (leader.CanCombine() && leader.state == Device::State::kWaiting) Release(leader);
+}
 
-absl::Status Rendezvous::Outcome() const {
+void Rendezvous::AddPart(int64_t id, size_t position, absl::StatusOr<Values> part) {
+  Device& leader = At(id);
+  leader.parts.emplace(position, std::move(part));
+  if (leader.CanCombine() && leader.state == Device::State::kWaiting) Release(leader);
+}
+
+void Rendezvous::Ship(int64_t member, int64_t leader, size_t position) {
+  MessageWriter message = StartMessage(RunMessage::kPart);
+  AddValues(std::exchange(At(member).values, {}), message.Add(leader).Add(position));
+  SendTo(RankOfDevice(leader), message);
+}
+
+void Rendezvous::DeliverParcel(int64_t id, ParcelId parcel) {
+  Device& device = At(id);
+  const auto found = parcels_.find(parcel);
+  if (found == parcels_.end()) {
+    device.awaited = parcel;  // It is on the way from its sender.
+    return;
+  }
+  Answer(device, std::move(found->second));
+  parcels_.erase(found);
+}
+
+// --- Messages
+
+void Rendezvous::SendTo(int rank, MessageWriter& message) {
+  spread_.ranks->SendToRun(rank, spread_.number, message.Take());
+}
+
+void Rendezvous::AddRoute(const Route& route, MessageWriter& message) const {
+  message.Add(spread_.instructions->Of(*route.instruction))
+      .Add(route.chain)
+      .Add(route.source)
+      .Add(route.target);
+}
+
+Route Rendezvous::ReadRoute(MessageReader& reader) const {
+  Route route;
+  route.instruction = &spread_.instructions->At(reader.Read<int32_t>());
+  route.chain = reader.ReadText();
+  route.source = reader.Read<int64_t>();
+  route.target = reader.Read<int64_t>();
+  return route;
+}
+
+void Rendezvous::Handle(std::string_view bytes) {
+  MessageReader reader(bytes);
+  const auto kind = reader.Read<RunMessage>();
+  if (kind >= RunMessage::kArrive) return HandleReport(static_cast<uint8_t>(kind), reader);
+  const auto device = reader.Read<int64_t>();
+  switch (kind) {
+    case RunMessage::kCombine: {
+      std::vector<int64_t> members(reader.Read<int64_t>());
+      for (int64_t& member : members) member = reader.Read<int64_t>();
+      const Lock lock(mutex_);
+      return StartToCombine(device, std::move(members));
+    }
+    case RunMessage::kShip: {
+      const auto leader = reader.Read<int64_t>();
+      const Lock lock(mutex_);
+      return Ship(device, leader, reader.Read<size_t>());
+    }
+    case RunMessage::kDeliver: {
+      const auto source = reader.Read<int64_t>();
+      const Lock lock(mutex_);
+      return DeliverParcel(device, {source, reader.Read<int64_t>()});
+    }
+    case RunMessage::kFail: {
+      const Lock lock(mutex_);
+      return Answer(At(device), reader.ReadStatus());
+    }
+    case RunMessage::kPart: {
+      const auto position = reader.Read<size_t>();
+      absl::StatusOr<Values> part = ReadValues(reader);
+      const Lock lock(mutex_);
+      return AddPart(device, position, std::move(part));
+    }
+    case RunMessage::kResult: {
+      absl::StatusOr<Values> values = ReadValues(reader);
+      const Lock lock(mutex_);
+      return Answer(At(device), std::move(values));
+    }
+    case RunMessage::kParcel: {  // `device` is the sender.
+      const ParcelId parcel(device, reader.Read<int64_t>());
+      absl::StatusOr<Values> values = ReadValues(reader);
+      const Lock lock(mutex_);
+      for (const auto& waiting : devices_) {
+        if (waiting->awaited != parcel) continue;
+        waiting->awaited.reset();
+        return Answer(*waiting, std::move(values));
+      }
+      parcels_.emplace(parcel, std::move(values));
+      return;
+    }
+    default:
+      return;
+  }
+}
+
+// Takes a report of what a device of another process does.
+void Rendezvous::HandleReport(uint8_t kind, MessageReader& reader) {
   const Lock lock(mutex_);
-  for (const bool consequences : {false, true}) {
-    for (const auto& device : devices_) {
-      if (device->outcome.ok() || device->is_consequence != consequences) continue;
-      const std::string_view message = Message(device->outcome);
-      const size_t line_end = std::min(message.find('\n'), message.size());
-      return absl::Status(device->outcome.code(), fmt::format("{} (on {}){}", message.substr(0, line_end),
-                                                              NameOf(device->id), message.substr(line_end)));
+  switch (static_cast<RunMessage>(kind)) {
+    case RunMessage::kArrive: {
+      const auto device = reader.Read<int64_t>();
+      const Instruction& collective = spread_.instructions->At(reader.Read<int32_t>());
+      matching_->Arrive(device, collective, {.signature = std::string(reader.ReadText())});
+      break;
     }
+    case RunMessage::kPost: {
+      const Route route = ReadRoute(reader);
+      matching_->Post(route, reader.Read<int64_t>());
+      break;
+    }
+    case RunMessage::kExpect: {
+      const Route route = ReadRoute(reader);
+      matching_->Expect(reader.Read<int64_t>(), route);
+      break;
+    }
+    case RunMessage::kGiveUp: {
+      const auto device = reader.Read<int64_t>();
+      matching_->GiveUp(device, reader.ReadStatus());
+      break;
+    }
+    case RunMessage::kTimeOut:
+      matching_->GiveUp(reader.Read<int64_t>(), options_.timeout_seconds);
+      break;
+    case RunMessage::kWarn:
+      matching_->Warn(std::string(reader.ReadText()));
+      break;
+    case RunMessage::kLeave: {
+      const auto device = reader.Read<int64_t>();
+      absl::Status status = reader.ReadStatus();
+      if (status.ok()) {
+        absl::StatusOr<Literal> result = reader.ReadLiteral();
+        status = result.status();
+        if (result.ok()) results_[device] = *std::move(result);
+      }
+      matching_->Leave(device, status);
+      break;
+    }
+    default:
+      break;
   }
-  return absl::OkStatus();
-}
-
-std::vector<std::string> Rendezvous::Warnings() const {
-  const Lock lock(mutex_);
-  std::vector<std::string> warnings = warnings_;
-  for (const auto& [key, queue] : messages_) {
-    if (queue.empty()) continue;
-    const Instruction& sender = *queue.front().sender;
-    warnings.push_back(fmt::format("{}{}: {} of its values from {} to {} {} never received", PlaceOf(sender),
-                                   Describe(sender), queue.size(), NameOf(std::get<2>(key)),
-                                   NameOf(std::get<3>(key)), queue.size() == 1 ? "was" : "were"));
-  }
-  return warnings;
+  CarryOut();
 }
 
 }  // namespace hlo::spmd

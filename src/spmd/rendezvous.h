@@ -1,18 +1,22 @@
 #pragma once
-// Exchanges values between devices that are threads of this process (spmd 4). It also schedules the threads:
-// only some of them run at a time, and if none can run, that is a deadlock, which is found without a clock.
+// Exchanges values between devices that are threads of this process, or of several processes (spmd 4). It
+// also schedules the threads: only some of them run at a time, and if no device of the run can run, that is a
+// deadlock, which is found without a clock.
 
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <tuple>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "spmd/collectives.h"
+#include "spmd/instruction_numbers.h"
+#include "spmd/matching.h"
+#include "spmd/ranks.h"
+#include "spmd/wire.h"
 
 namespace hlo::spmd {
 
@@ -21,70 +25,92 @@ struct RendezvousOptions {
   // reported.
   bool strict_match = false;
   double timeout_seconds = 0;  // The longest time that a device waits for others; 0 means no limit.
-  int most_running = 1;        // The number of devices that run at a time.
+  int most_running = 1;        // The number of devices of a process that run at a time.
 };
 
+// A run whose devices are in several processes. All of them number the instructions alike.
+struct SpreadRun {
+  Ranks* ranks = nullptr;  // Null: all devices are in this process.
+  int64_t number = 0;
+  const InstructionNumbers* instructions = nullptr;
+};
+
+// Every process has one for a run. That of process 0 matches the calls of all devices (matching.h) and tells
+// the others what to do with the values, which go directly between the processes that have and need them.
 class Rendezvous {
  public:
-  Rendezvous(const ExchangeTable& table, const RendezvousOptions& options);
+  Rendezvous(const ExchangeTable& table, const RendezvousOptions& options, const SpreadRun& spread = {});
   ~Rendezvous();
   Rendezvous(const Rendezvous&) = delete;
   Rendezvous& operator=(const Rendezvous&) = delete;
 
+  // The devices of this process.
+  const DeviceRange& devices() const { return range_; }
+
   // The device's thread calls Enter first, which waits for its turn, then uses its link, and calls Leave with
-  // the outcome of its run.
+  // the result of its run.
   void Enter(int64_t device);
   Collectives& LinkOf(int64_t device);
-  void Leave(int64_t device, const absl::Status& outcome);
+  void Leave(int64_t device, absl::StatusOr<Literal> result);
 
-  // Return the outcome of the run after all devices have left: that of the first device whose failure is not
-  // the consequence of another's, with its name; and what does not stop a run.
+  // Lets all devices of this process fail.
+  static void ReportFailure(Ranks& ranks, int64_t run, int64_t device_count, const absl::Status& status);
+
+  // In process 0, after the threads have ended: waits for the devices of other processes.
+  void WaitForOthers();
+  // Return the outcome of the run (see Matching), then, and the results of all devices.
   absl::Status Outcome() const;
   std::vector<std::string> Warnings() const;
+  std::vector<Literal> TakeResults() { return std::move(results_); }
 
  private:
   struct Device;
-  struct Call;
   class Link;
-  // Instruction, execution, and number of the group.
-  using EventKey = std::tuple<const Instruction*, int64_t, int32_t>;
-  using RouteKey = std::tuple<const Instruction*, std::string_view, int64_t, int64_t>;
-  struct Parcel {
-    const Instruction* sender;
-    Values values;
-  };
   using Lock = std::unique_lock<std::mutex>;
 
   absl::StatusOr<Values> Meet(Device& device, const Instruction& collective, Values values,
                               Collectives::Combine combine);
-  absl::Status Send(const Route& route, Values values);
+  absl::Status Send(Device& device, const Route& route, Values values);
   absl::StatusOr<Values> Receive(Device& device, const Route& route);
+  void Warn(const std::string& warning);
 
+  // Threads.
   void Dispatch();
   void Release(Device& device);
-  void Wait(Device& device, Call& call, Lock& lock);
-  absl::Status WaitLimit(const Call& call) const;
-  void Complete(const std::vector<Call*>& calls, Collectives::Combine combine, Lock& lock);
-  void Fail(Call& call, const absl::Status& status);
-  void FailPeers(const Device& failed);
-  bool IsStuck() const;
-  void Resolve();
-  bool PairByArrival();
-  std::string Report(const std::vector<const Call*>& waiting) const;
-  std::string DescribeWait(const Call& call) const;
-  std::string DescribeAbsent(int64_t device, const Call& call) const;
-  std::string NameOf(int64_t device) const { return table_.grid().NameOf(device); }
-  static RouteKey KeyOf(const Route& route);
+  void Answer(Device& device, absl::StatusOr<Values> values);
+  void Wait(Device& device, Lock& lock);
+  void Complete(Device& leader, Collectives::Combine combine, Lock& lock);
+
+  // Decisions, of which each process carries out those about its devices.
+  void CarryOut();
+  void StartToCombine(int64_t leader, std::vector<int64_t> members);
+  void AddPart(int64_t leader, size_t position, absl::StatusOr<Values> part);
+  void Ship(int64_t member, int64_t leader, size_t position);
+  void DeliverParcel(int64_t device, ParcelId parcel);
+
+  // Messages between processes.
+  bool IsLocal(int64_t device) const { return device >= range_.first && device < range_.last; }
+  int RankOfDevice(int64_t device) const;
+  Device& At(int64_t device) { return *devices_[device - range_.first]; }
+  void SendTo(int rank, MessageWriter& message);
+  void Handle(std::string_view message);
+  void HandleReport(uint8_t kind, MessageReader& reader);
+  void AddRoute(const Route& route, MessageWriter& message) const;
+  Route ReadRoute(MessageReader& reader) const;
 
   const ExchangeTable& table_;
   const RendezvousOptions options_;
+  const SpreadRun spread_;
+  DeviceRange range_;
   mutable std::mutex mutex_;
-  std::vector<std::unique_ptr<Device>> devices_;
+  std::vector<std::unique_ptr<Device>> devices_;  // Those of this process.
   std::deque<Device*> ready_;
   int running_ = 0;
-  std::map<EventKey, std::vector<Call*>> events_;  // The arrived calls by position; null for the others.
-  std::map<RouteKey, std::deque<Parcel>> messages_;
-  std::vector<std::string> warnings_;
+  std::map<ParcelId, absl::StatusOr<Values>> parcels_;  // Values for devices of this process.
+  // In process 0.
+  std::unique_ptr<Matching> matching_;
+  std::vector<Literal> results_;
+  std::condition_variable all_left_;
 };
 
 }  // namespace hlo::spmd

@@ -1,4 +1,5 @@
-# `cpack -G DEB` makes two packages: hlo-run, the program with its documentation, and libhlo-run-dev, headers and libraries.
+# `cpack -G DEB` makes packages: hlo-run, the program with its documentation, libhlo-run-dev, headers and libraries, and
+# hlo-run-mpi, its module for MPI.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME hlo-run)
 set(CPACK_PACKAGE_CONTACT "The authors of hlo-run <hlo-run@localhost>")
@@ -20,5 +21,11 @@ if(HLO_RUN_LIBRARIES)
   set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
   set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libabsl-dev, libfmt-dev")
   set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "Headers and libraries for programs that evaluate XLA's HLO text.")
+endif()
+if(HLO_RUN_HAS_MPI)
+  list(APPEND CPACK_COMPONENTS_ALL Mpi)
+  set(CPACK_DEBIAN_MPI_PACKAGE_NAME hlo-run-mpi)
+  set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS hlo-run)
+  set(CPACK_COMPONENT_MPI_DESCRIPTION "Lets hlo-run spread the devices of a module over the processes of mpirun.")
 endif()
 include(CPack)

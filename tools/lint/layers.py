@@ -10,8 +10,8 @@ import sys
 # A row is a folder of src/, with those of its subfolders that have no row of their own, or a file without its extension.
 LEVELS = {
     "base": 0, "types": 1, "ir": 2,
-    "text": 3, "check": 3, "device": 3, "collectives": 3,
-    "spmd": 3.5,
+    "text": 3, "check": 3, "device": 3,
+    "spmd": 3.5, "mpi": 3.6,
     "reference/lapack": 3.9, "reference": 4, "build": 4, "io": 4,
     "kernels/cpu/memory": 4.1, "kernels/cpu/simd": 4.1,
     "kernels/cpu/elementwise": 4.2, "kernels/cpu/gemm": 4.2,
@@ -43,7 +43,7 @@ PUBLIC = {
 }
 # Libraries that only some folders may use.
 LIBRARIES = {"CLI/": {"cli"}, "nanobind/": {"python"}, "cuda": {"device", "kernels/cuda"},
-             "mpi.h": {"collectives"}}
+             "mpi.h": {"mpi"}}
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
 
 

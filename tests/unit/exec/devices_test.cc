@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <optional>
+#include <tuple>
 
 #include "base/parallel.h"
 #include "base/status.h"
@@ -11,6 +13,7 @@
 #include "hlo_run/compare.h"
 #include "hlo_run/execute.h"
 #include "hlo_run/parse.h"
+#include "local_ranks.h"
 
 namespace hlo {
 namespace {
@@ -22,7 +25,8 @@ struct Outcome {
   std::vector<std::string> results;  // By device.
 };
 
-class Devices : public testing::TestWithParam<Engine> {
+// The engine, and the number of processes that the devices are in.
+class Devices : public testing::TestWithParam<std::tuple<Engine, int>> {
  protected:
   // Runs a module on `replicas` devices. The argument of device d is the scalar d, if it has a parameter.
   static Outcome Run(const std::string& text, int64_t replicas, const DevicesOptions& devices = {},
@@ -44,15 +48,22 @@ class Devices : public testing::TestWithParam<Engine> {
         arguments[d].push_back(std::move(value));
       }
     }
-    absl::StatusOr<Executable> executable = Executable::Make(*checked, GetParam(), options);
+    absl::StatusOr<Executable> executable = Executable::Make(*checked, std::get<0>(GetParam()), options);
     absl::StatusOr<std::vector<Literal>> results = absl::InternalError("not run");
     if (!executable.ok()) {
       results = executable.status();
     } else {
-      EXPECT_EQ(executable->engine(), GetParam()) << executable->fallback_reason();
+      EXPECT_EQ(executable->engine(), std::get<0>(GetParam())) << executable->fallback_reason();
+      const int processes = std::get<1>(GetParam());
+      std::optional<LocalRanks> ranks;
+      if (processes > 1) ranks.emplace(processes);
       DevicesOptions all = devices;
+      if (ranks) all.ranks = ranks->main();
       all.warn = [&](const std::string& warning) { outcome.warnings.push_back(warning); };
       results = executable->RunDevices(std::move(arguments), options, all);
+      if (ranks) {
+        EXPECT_EQ(ranks->main()->last_run, 1);
+      }
     }
     outcome.code = results.status().code();
     outcome.error = Message(results.status());
@@ -381,7 +392,7 @@ TEST_P(Devices, ARunOfOneDeviceRefusesAModuleOfSeveral) {
                 "m.hlo", "HloModule m, replica_count=2\nENTRY e { ROOT r = u32[] replica-id() }"),
             diagnostics);
   const CheckedModule checked = *Check(module, diagnostics);
-  const absl::Status status = Execute(checked, {}, GetParam()).status();
+  const absl::Status status = Execute(checked, {}, std::get<0>(GetParam())).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
   ExpectIn(std::string(Message(status)), "needs 2 replicas and 1 partitions; the run has one device");
 }
@@ -474,8 +485,14 @@ ENTRY e {
   EXPECT_EQ(outcome.results[1], one.results[0]);
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, Devices, testing::Values(Engine::kReference, Engine::kFast),
-                         [](const auto& info) { return info.param == Engine::kFast ? "Fast" : "Reference"; });
+INSTANTIATE_TEST_SUITE_P(Engines, Devices,
+                         testing::Combine(testing::Values(Engine::kReference, Engine::kFast),
+                                          testing::Values(1, 2, 3)),
+                         [](const auto& info) {
+                           return fmt::format("{}In{}",
+                                              std::get<0>(info.param) == Engine::kFast ? "Fast" : "Reference",
+                                              std::get<1>(info.param));
+                         });
 
 }  // namespace
 }  // namespace hlo

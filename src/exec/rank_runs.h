@@ -1,0 +1,43 @@
+#pragma once
+// The jobs that process 0 gives to the others: to take a module, and to run some of its devices.
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "hlo_run/execute.h"
+#include "spmd/ranks.h"
+#include "spmd/wire.h"
+
+namespace hlo::exec {
+
+enum class JobKind : uint8_t { kModule, kRun };
+
+struct ReceivedModule {
+  CheckedModule module;
+  Engine engine;
+  EvaluateOptions options;
+  PlanOptions plan_options;
+};
+// The job starts with its kind, which its reader does not read.
+std::string ModuleJob(const CheckedModule& module, Engine engine, const EvaluateOptions& options,
+                      const PlanOptions& plan_options, uint64_t fingerprint);
+absl::StatusOr<ReceivedModule> ReadModuleJob(spmd::MessageReader& job);
+
+struct ReceivedRun {
+  int64_t number;
+  int64_t device_count;  // Of the whole run.
+  EvaluateOptions options;
+  DevicesOptions devices;
+  // The arguments of each device of this process.
+  absl::StatusOr<std::vector<std::vector<Literal>>> arguments;
+};
+std::string RunJob(int64_t number, int64_t device_count, const EvaluateOptions& options,
+                   const DevicesOptions& devices, absl::Span<const std::vector<Literal>> arguments);
+ReceivedRun ReadRunJob(spmd::MessageReader& job);
+
+// Does the jobs of process 0 until the end.
+void ServeRuns(spmd::Ranks& ranks);
+
+}  // namespace hlo::exec

@@ -1,0 +1,21 @@
+#pragma once
+// Finds out whether a launcher of MPI started this process, and connects it with the others. MPI itself is
+// used in mpi_transport.cc alone.
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "spmd/transport.h"
+
+namespace hlo::mpi {
+
+// True if a launcher such as mpirun started this process. A process that does not ask for more than this pays
+// nothing for MPI.
+bool IsLaunched();
+
+// Connects the processes that the launcher started, once. Programs that this process starts are not part of
+// them. Returns null if this process is alone and this build has no MPI. Errors: FailedPrecondition if the
+// launcher starts several processes and this build has no MPI, or if MPI fails.
+absl::StatusOr<std::unique_ptr<spmd::Transport>> Connect();
+
+}  // namespace hlo::mpi

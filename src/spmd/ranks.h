@@ -1,0 +1,71 @@
+#pragma once
+// The processes that share the devices of runs. Process 0 runs the program; the others run their part of the
+// devices when it asks them to.
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "spmd/transport.h"
+
+namespace hlo::spmd {
+
+class Ranks {
+ public:
+  explicit Ranks(std::unique_ptr<Transport> transport);
+  ~Ranks();  // In process 0, it ends the others.
+  Ranks(const Ranks&) = delete;
+  Ranks& operator=(const Ranks&) = delete;
+
+  int rank() const { return transport_->rank(); }
+  int size() const { return transport_->size(); }
+
+  // Tells the other processes apart from this one: all processes call it first, with the version and the
+  // arguments of the program. In process 0 it returns FailedPrecondition if those of another one differ.
+  absl::Status Introduce(const std::string& version, const std::vector<std::string>& arguments);
+
+  // Process 0 gives a process a job; the process waits for its next one, and for nullopt at the end.
+  void SendJob(int rank, std::string job);
+  std::optional<std::string> NextJob();
+
+  // Messages of a run go to `receive` between Attach and Detach, one at a time, also those that came earlier.
+  // Later ones are dropped. Runs have increasing numbers.
+  using Receive = std::function<void(std::string_view message)>;
+  void Attach(int64_t run, Receive receive);
+  void Detach();
+  void SendToRun(int rank, int64_t run, std::string_view message);
+
+  // State of process 0: the number of the last run, and of the module that the others have.
+  int64_t last_run = 0, last_module = 0, sent_module = 0;
+
+ private:
+  void Deliver(int rank, std::string message);
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::string> jobs_;
+  std::vector<std::optional<std::string>> introductions_;
+  int64_t run_ = 0;
+  Receive receive_;  // Empty between runs.
+  std::deque<std::pair<int64_t, std::string>> early_;
+  std::unique_ptr<Transport> transport_;  // It is closed first: its thread uses the other members.
+};
+
+// The devices [first, last) of a process: as many in each as possible, those of lower numbers in lower
+// processes.
+struct DeviceRange {
+  int64_t first = 0, last = 0;
+};
+DeviceRange DevicesOf(int rank, int size, int64_t count);
+int RankOf(int64_t device, int size, int64_t count);
+
+}  // namespace hlo::spmd

@@ -1,0 +1,168 @@
+// Tests runs of several processes by their output and exit status. The cases that CTest runs by mpirun test
+// values.
+
+#include <chrono>
+
+#include "cli_fixture.h"
+#include "fmt/format.h"
+
+namespace {
+
+using namespace hlo::cli_test;
+
+class Mpi : public Cli {
+ protected:
+  // Runs the words of a shell in some processes, with at most this many seconds.
+  Outcome Launch(const std::string& words) {
+    return RunShell(fmt::format("timeout 60 {} {} >{}", HLO_RUN_LAUNCHER, words, Path("stdout")));
+  }
+  Outcome RunOn(int count, const std::string& arguments) {
+    return Launch(fmt::format("-n {} {} {}", count, HLO_RUN_BINARY, arguments));
+  }
+};
+
+// A case in which four replicas execute `collective`; replica r has x = r.
+std::string CaseOf(const std::string& collective, const std::string& expected) {
+  return fmt::format(R"(// a case
+// run  replicas 4
+HloModule m, replica_count=4
+f {{
+  x = s32[] parameter(0)
+  y = s32[] parameter(1)
+  ROOT z = s32[] add(x, y)
+}}
+g {{
+  x = s32[] parameter(0)
+  y = s32[] parameter(1)
+  ROOT z = s32[] maximum(x, y)
+}}
+a {{
+  x = s32[] parameter(0)
+  ROOT r = s32[] all-reduce(x), replica_groups={{}}, to_apply=f
+}}
+b {{
+  x = s32[] parameter(0)
+  ROOT r = s32[] all-reduce(x), replica_groups={{}}, to_apply=g
+}}
+go {{
+  s = s32[] parameter(0)
+  ROOT l = pred[] constant(true)
+}}
+same {{
+  s = s32[] parameter(0)
+  ROOT t = s32[] add(s, s)
+}}
+ENTRY e {{
+  x = s32[] parameter(0)
+  {}
+}}
+// in@0  0
+// in@1  1
+// in@2  2
+// in@3  3
+{})",
+                     collective, expected);
+}
+
+constexpr char kSums[] = "// out@0 6\n// out@1 6\n// out@2 6\n// out@3 6\n";
+constexpr char kSum[] = "ROOT r = s32[] all-reduce(x), replica_groups={}, to_apply=f";
+constexpr char kLoop[] = "ROOT r = s32[] while(x), condition=go, body=same";
+
+TEST_F(Mpi, OnlyProcess0PrintsForAnyNumberOfProcesses) {
+  const std::string file = Write("m.hlo", CaseOf(kSum, kSums));
+  for (const int count : {1, 3, 7}) {
+    const Outcome run = RunOn(count, "check --verbose " + file);
+    EXPECT_EQ(run.status, 0) << run.err;
+    EXPECT_EQ(run.out.find("passed: "), run.out.rfind("passed: ")) << run.out;
+    EXPECT_HAS(run.out, "1 cases: 1 passed");
+    EXPECT_EQ(run.err, "");
+  }
+}
+
+TEST_F(Mpi, ModulesOfOneDeviceRunInProcess0) {
+  const Outcome run = RunOn(3, Write("add.hlo", kAdd) + " --input 'f32[2]{1,2}' -i 'f32[2] {0.5, 10}'");
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(run.out, "f32[2] {1.5, 12}\n");
+}
+
+TEST_F(Mpi, AWrongResultIsTheExitStatusOfAll) {
+  const std::string file = Write("m.hlo", CaseOf(kSum, "// out@0 6\n// out@1 6\n// out@2 6\n// out@3 7\n"));
+  const Outcome run = RunOn(2, "check " + file);
+  EXPECT_EQ(run.status, 1) << run.err;
+  EXPECT_HAS(run.out, "device 3");
+}
+
+TEST_F(Mpi, ABadFileIsReportedOnce) {
+  const Outcome run = RunOn(3, "verify " + Write("m.hlo", "ENTRY e {"));
+  EXPECT_EQ(run.status, 2);
+  EXPECT_EQ(run.err.find("error: "), run.err.rfind("error: ")) << run.err;
+}
+
+// Without a launcher and with one, the report of devices that wait for each other is the same.
+TEST_F(Mpi, DeadlocksAreReportedInTheSameWords) {
+  const std::string file =
+      Write("m.hlo", CaseOf("ROOT r = s32[] conditional(x, x, x), branch_computations={a, b}", kSums));
+  const Outcome alone = Run("check " + file);
+  EXPECT_HAS(alone.out, "deadlock");
+  EXPECT_HAS(alone.out, "the collectives do not match");
+  for (const int count : {2, 4}) {
+    const Outcome run = RunOn(count, "check " + file);
+    EXPECT_EQ(run.status, alone.status);
+    EXPECT_EQ(run.out, alone.out);
+  }
+}
+
+TEST_F(Mpi, AFailureInAnotherProcessNamesItsDevice) {
+  const std::string file =
+      Write("m.hlo", CaseOf("c = s32[1] reshape(x)\n  ROOT r = s32[1] collective-broadcast(c, c), "
+                            "replica_groups={{0,1},{2,3}}, has_dynamic_root=true",
+                            kSums));
+  const Outcome alone = Run("check " + file), run = RunOn(2, "check " + file);
+  EXPECT_HAS(alone.out, "name different roots");
+  EXPECT_EQ(run.out, alone.out);
+}
+
+TEST_F(Mpi, OtherArgumentsAreAnError) {
+  const std::string file = Write("m.hlo", CaseOf(kSum, kSums)), other = Write("o.hlo", CaseOf(kSum, kSums));
+  const Outcome run =
+      Launch(fmt::format("-n 1 {0} check {1} : -n 1 {0} check {2}", HLO_RUN_BINARY, file, other));
+  EXPECT_EQ(run.status, 2);
+  EXPECT_HAS(run.err, "process 1 was started with other arguments than process 0");
+  EXPECT_HAS(run.err, other);
+}
+
+// The processor time of one process is limited, and its devices never end.
+TEST_F(Mpi, AProcessThatIsKilledEndsTheOthers) {
+  const std::string file = Write("m.hlo", CaseOf(kLoop, kSums));
+  const std::string script = Write("limited.sh",
+                                   "rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}\n"
+                                   "[ \"$rank\" != \"$1\" ] || ulimit -t 1\n"
+                                   "shift\n"
+                                   "exec \"$@\"\n");
+  for (const int victim : {0, 1}) {
+    const auto start = std::chrono::steady_clock::now();
+    const Outcome run = Launch(
+        fmt::format("-n 2 sh {} {} {} check --engine=reference {}", script, victim, HLO_RUN_BINARY, file));
+    EXPECT_NE(run.status, 0);
+    EXPECT_NE(run.status, 124) << "it did not end";
+    EXPECT_NE(run.err + run.out, "");
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(50));
+  }
+}
+
+TEST_F(Mpi, ALimitOfTimeHoldsInAllProcesses) {
+  const std::string file = Write("m.hlo", CaseOf(kLoop, kSums));
+  const Outcome run = RunOn(2, "check --max-seconds 0.5 " + file);
+  EXPECT_NE(run.status, 0);
+  EXPECT_NE(run.status, 124) << "it did not end";
+  EXPECT_HAS(run.out, "--max-seconds");
+}
+
+TEST_F(Mpi, VersionNamesTheLibrary) {
+  const Outcome run = RunOn(2, "--version");
+  EXPECT_EQ(run.status, 0);
+  EXPECT_EQ(run.out.find("MPI: no"), std::string::npos);
+  EXPECT_HAS(run.out, "MPI: ");
+}
+
+}  // namespace
