@@ -35,11 +35,12 @@ Exit WorstExit(const std::vector<debug::AgainstResult>& results) {
 void AddAgainstFlags(CLI::App& app, AgainstFlags& flags) {
   CLI::Option* against =
       app.add_option("--against", flags.options.command,
-                     "Check another compiler or runtime: a command that runs {hlo} with {inputs} "
-                     "(.npz) and writes {outputs} (.npz). Modules that are no cases get random "
-                     "inputs, and this program computes what they should give")
+                     "Check another compiler or runtime: a command that runs {hlo} with {inputs} (.npz) and "
+                     "writes {outputs} (.npz). Modules without expected results get random inputs, and this "
+                     "program computes the expected results")
           ->type_name("COMMAND");
-  app.add_option("-j,--jobs", flags.options.jobs, "Commands to run at the same time; default: one per core")
+  app.add_option("-j,--jobs", flags.options.jobs,
+                 "Number of commands that run at the same time; default: one per core")
       ->check(CLI::PositiveNumber)
       ->needs(against);
   app.add_option("--html", flags.html, "Write a report as an HTML page")->type_name("FILE")->needs(against);

@@ -155,13 +155,13 @@ int RunCheck(const CheckCommandOptions& options) {
 void AddCheck(CLI::App& program, int& exit_status) {
   auto options = std::make_shared<CheckCommandOptions>();
   CLI::App* command = program.add_subcommand(
-      "check", "Run golden folders, case files and snapshots; compare with what they expect");
+      "check", "Run golden folders, case files and snapshots; compare the results with the expected ones");
   command
       ->add_option("paths", options->paths,
                    "Golden folders, case files, snapshots (.pb, .pbtxt), or directories of them")
       ->type_name("PATH")
       ->required();
-  command->add_option("--filter", options->filter, "Only cases whose path or name contains this")
+  command->add_option("--filter", options->filter, "Run only cases whose path or name contains this text")
       ->type_name("TEXT");
   command
       ->add_option_function<std::string>(
@@ -170,23 +170,24 @@ void AddCheck(CLI::App& program, int& exit_status) {
       ->check(CLI::IsMember({"text", "json"}))
       ->default_str("text");
   command->add_option("--junit", options->junit, "Write a JUnit XML report too")->type_name("FILE");
-  command->add_flag("--verbose", options->verbose, "Show passed cases too, with how far they were off");
+  command->add_flag("--verbose", options->verbose, "Show passed cases too, with their largest error");
   command->add_flag("--require-all", options->require_all,
-                    "Exit status 3 when a case could not be evaluated");
+                    "Exit with status 3 if a case could not be evaluated");
   AddEngineFlags(*command, options->engine);
   command->add_flag("--update", options->update,
                     "Rewrite the diagnostics and prints that inline cases expect");
   command->add_flag("--update-values", options->update_values,
-                    "Rewrite their values too: for review, never for new truth");
+                    "Rewrite their values too. Review the difference: this program must not define its own "
+                    "expected values");
   AddElidedFlag(*command, options->elided);
-  command->add_option("--max-memory", options->max_memory, "Most bytes that all values together may take")
+  command->add_option("--max-memory", options->max_memory, "Limit of the total size of all values, in bytes")
       ->transform(CLI::AsSizeValue(false))
       ->type_name("BYTES");
-  command->add_option("--max-seconds", options->evaluate.max_seconds, "Longest time for a case")
+  command->add_option("--max-seconds", options->evaluate.max_seconds, "Time limit for a case, in seconds")
       ->check(CLI::PositiveNumber);
   AddAgainstFlags(*command, options->against);
   command->footer(
-      "Exit status 1 when a case failed, 2 when one is no proper case.\n"
+      "Exit status: 1 if a case failed, 2 if a case is malformed.\n"
       "Examples:\n  hlo-run check golden/\n  hlo-run check tests/cases --filter gather --junit report.xml\n"
       "  hlo-run check golden/ dumps/ --against 'python3 tools/drivers/jax_cpu.py {hlo} {inputs} {outputs}' "
       "--html "

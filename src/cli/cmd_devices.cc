@@ -49,7 +49,8 @@ Json ToJson(const absl::StatusOr<std::vector<device::DeviceProperties>>& gpus) {
 
 void AddDevices(CLI::App& program, int& exit_status) {
   auto format = std::make_shared<std::string>("text");
-  CLI::App* command = program.add_subcommand("devices", "List what modules can run on: the CPU and the GPUs");
+  CLI::App* command =
+      program.add_subcommand("devices", "List the devices that modules can run on: the CPU and the GPUs");
   command->add_option("--format", *format, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();

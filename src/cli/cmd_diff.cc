@@ -117,7 +117,7 @@ std::string PassOf(const std::string& file) { return ParseDumpName(file).pass; }
 std::string ToText(const debug::PassDiff& diff) {
   std::string text;
   for (const debug::PassChange& change : diff.changes) {
-    text += fmt::format("{}: the numbers change from {}\n  to {}\n", diff.module, PassOf(change.before),
+    text += fmt::format("{}: the results change from {}\n  to {}\n", diff.module, PassOf(change.before),
                         PassOf(change.after));
     text += ToText(change.diff, {"before", "after"});
   }
@@ -192,18 +192,18 @@ void AddDiff(CLI::App& program, int& exit_status) {
                     "Compare the instructions without running the modules");
   AddToleranceFlag(*command, flags->diff.rule);
   AddEngineFlag(*command, flags->diff.engine);
-  command->add_option("--top", flags->top, "With --structural, changes to list of each kind")
+  command->add_option("--top", flags->top, "With --structural, the number of listed changes of each kind")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command->add_option("--max-seconds", flags->diff.evaluate.max_seconds, "Longest time of a run")
+  command->add_option("--max-seconds", flags->diff.evaluate.max_seconds, "Time limit for a run, in seconds")
       ->check(CLI::PositiveNumber);
   command->footer(
-      "Instructions are aligned by name, by metadata, and by structure. The second file may be an archive of "
-      "values\n"
-      "that another system recorded (.npz, .safetensors, .json), keyed by instruction name. Of a folder of "
-      "XLA's dumps\n"
-      "(--xla_dump_to, --xla_dump_hlo_pass_re=.*), each dump is compared with the one before.\n"
-      "Exit status 1 when results differ.\n"
+      "Instructions are aligned by name, by metadata, and by structure. The second file may be an archive "
+      "of\n"
+      "values that another system recorded (.npz, .safetensors, .json), keyed by instruction name. In a "
+      "folder of\n"
+      "XLA's dumps (--xla_dump_to, --xla_dump_hlo_pass_re=.*), each dump is compared with the previous one.\n"
+      "Exit status 1 if results differ.\n"
       "Examples:\n"
       "  hlo-run diff before.hlo after.hlo --random 1\n"
       "  hlo-run diff --structural before.hlo after.hlo\n"

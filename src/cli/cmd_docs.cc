@@ -128,8 +128,7 @@ void AddDocs(CLI::App& program, int& exit_status) {
       ->type_name("WHAT")
       ->check(CLI::IsMember({"man", "bash-completion", "zsh-completion", "fish-completion", "tree"}));
   command
-      ->add_option("name", *name,
-                   "man: the subcommand; tree: the folder that gets the files, a prefix's share/")
+      ->add_option("name", *name, "man: the subcommand; tree: the folder for the files, such as PREFIX/share")
       ->type_name("NAME");
   command->footer(
       "Examples:\n  hlo-run docs man | man -l -\n  hlo-run docs man plan | man -l -\n"

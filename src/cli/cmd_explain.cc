@@ -40,17 +40,17 @@ std::string ExplainOpcode(Opcode opcode) {
     last = found.rule;
     if (!found.line.starts_with('#')) text += fmt::format("  {}\n", found.line);
   }
-  return text +
-         fmt::format(
-             "\n`hlo-run explain RULE` prints a rule whole; `hlo-run ops {}` tells which engines run it.\n",
-             info.name);
+  return text + fmt::format(
+                    "\n`hlo-run explain RULE` prints a whole rule; `hlo-run ops {}` lists the engines that "
+                    "run the opcode.\n",
+                    info.name);
 }
 
 std::string ExplainPass(const plan::Pass& pass) {
   return fmt::format(
-      "{}: a pass of the planner{}.\nIt {}.\nIt preserves: {}.\n", pass.name,
+      "{}: a pass of the planner{}.\n{}.\nIt preserves: {}.\n", pass.name,
       pass.is_required ? ", which always runs" : fmt::format("; --disable-pass {} skips it", pass.name),
-      pass.summary, pass.keeps);
+      pass.summary, pass.preserves);
 }
 
 // Returns the explanation; an empty string if nothing has this name.

@@ -77,38 +77,37 @@ void ExtractFile(const ExtractFlags& flags, const std::string& file, FileResult&
 void AddExtract(CLI::App& program, int& exit_status) {
   auto flags = std::make_shared<ExtractFlags>();
   flags->common.separator = "// -----\n";
-  CLI::App* command =
-      program.add_subcommand("extract", "Make a module of a part of one: an instruction or a computation");
+  CLI::App* command = program.add_subcommand(
+      "extract", "Extract a part of a module as a separate module: an instruction or a computation");
   AddCommonFlags(*command, flags->common);
-  CLI::Option* instruction = command
-                                 ->add_option("--instruction", flags->instruction,
-                                              "Take this instruction and what it is computed from")
-                                 ->type_name("NAME");
-  command->add_option("--computation", flags->computation, "Take this computation and those that it calls")
+  CLI::Option* instruction =
+      command
+          ->add_option("--instruction", flags->instruction,
+                       "Extract this instruction and the instructions that it is computed from")
+          ->type_name("NAME");
+  command->add_option("--computation", flags->computation, "Extract this computation and those that it calls")
       ->type_name("NAME")
       ->excludes(instruction);
   command
-      ->add_option(
-          "--height", flags->extract.height,
-          "Levels of operands to compute above the instruction; those further up become parameters. Default: "
-          "all")
+      ->add_option("--height", flags->extract.height,
+                   "Levels of operands to include above the instruction; operands above them become "
+                   "parameters. Default: all")
       ->needs(instruction)
       ->check(CLI::NonNegativeNumber);
   AddInputFlags(*command, flags->inputs);
   AddElidedFlag(*command, flags->common.elided);
   command
-      ->add_option(
-          "--record", flags->record,
-          "Run the module, and store what the parameters of the part are then: .npz, .safetensors, .json")
+      ->add_option("--record", flags->record,
+                   "Run the module, and store the values of the part's parameters: .npz, .safetensors, .json")
       ->type_name("FILE");
   command->add_flag("--constants", flags->constants,
-                    "Run the module, and make constants of what the parameters of the part are then");
+                    "Run the module, and replace the part's parameters by constants with their values");
   command
       ->add_option("--execution", flags->execution,
-                   "Inside of loops and called computations, record the values of this execution")
+                   "Inside loops and called computations, record the values of this execution")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command->add_option("-o,--output", flags->output, "Write here instead of to standard output")
+  command->add_option("-o,--output", flags->output, "Write to this file instead of standard output")
       ->type_name("FILE");
   command->footer(
       "Examples:\n"

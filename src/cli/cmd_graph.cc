@@ -122,26 +122,24 @@ void RunGraph(const GraphFlags& flags, FileResult& result) {
 void AddGraph(CLI::App& program, int& exit_status) {
   auto flags = std::make_shared<GraphFlags>();
   flags->output = "-";
-  CLI::App* command = program.add_subcommand("graph", "Draw a module: a page for browsers, DOT, or SVG");
+  CLI::App* command = program.add_subcommand("graph", "Draw a module as an HTML page, DOT, or SVG");
   AddCommonFlags(*command, flags->common);
   AddInputFlags(*command, flags->inputs);
   AddElidedFlag(*command, flags->common.elided);
   command
-      ->add_option(
-          "--against", flags->recorded,
-          "Values that another system recorded (.npz, .safetensors, .json), keyed by instruction name; the "
-          "page shows how far they are off")
+      ->add_option("--against", flags->recorded,
+                   "Values that another system recorded (.npz, .safetensors, .json), keyed by instruction "
+                   "name; the page shows their errors")
       ->type_name("FILE");
   command
-      ->add_option(
-          "-o,--output", flags->output,
-          "Where to write: .html, a page without references to others; .svg, through Graphviz; .dot. "
-          "Default: DOT on standard output")
+      ->add_option("-o,--output", flags->output,
+                   "Output file: .html, a self-contained page; .svg, made by Graphviz; or .dot. Default: DOT "
+                   "on standard output")
       ->type_name("FILE");
   command->footer(
       "With inputs, the module runs, and the page shows the values, times and NaNs of its instructions. A "
-      "link may end\n"
-      "in #select=NAME, #search=TEXT, #colour=nan or #unfold, joined by &.\n"
+      "link\n"
+      "may end in #select=NAME, #search=TEXT, #colour=nan or #unfold, joined by &.\n"
       "Examples:\n"
       "  hlo-run graph m.hlo -o m.html --random 1\n"
       "  hlo-run graph m.hlo | dot -Tpdf -o m.pdf");

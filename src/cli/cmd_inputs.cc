@@ -14,17 +14,18 @@ void AddInputs(CLI::App& program, int& exit_status) {
   };
   auto options = std::make_shared<Options>();
   CLI::App* command =
-      program.add_subcommand("inputs", "Make arguments for a module: random, zeros, ones, iota");
+      program.add_subcommand("inputs", "Generate arguments for a module: random, zeros, ones, iota");
   AddCommonFlags(*command, options->common);
   AddFillFlags(*command, options->inputs);
   command
       ->add_option(
           "-o,--output", options->output,
-          "Where to: .npz, .safetensors, .json, .txt, .pb or .pbtxt; .npy or .bin for a single array")
+          "Output file: .npz, .safetensors, .json, .txt, .pb or .pbtxt; .npy or .bin for a single array")
       ->type_name("FILE")
       ->required();
   command->footer(
-      "Integers that become indices of gather, scatter and dynamic slices lie within what they index.\n"
+      "Integers that become indices of gather, scatter and dynamic slices are within the bounds of the "
+      "indexed array.\n"
       "The same seed gives the same values on every machine.\n"
       "Examples:\n"
       "  hlo-run inputs m.hlo --random 7 --output args.npz\n"

@@ -67,25 +67,24 @@ void RunMinimize(MinimizeFlags& flags, FileResult& result) {
 }
 
 void AddJudgeFlags(CLI::App& command, MinimizeFlags& flags) {
-  CLI::Option_group* judges = command.add_option_group("judge", "What the smaller module must still show");
+  CLI::Option_group* judges =
+      command.add_option_group("judge", "The property that the smaller module must keep");
   judges
-      ->add_option(
-          "--judge", flags.command,
-          "A command that exits with 0 if it does: {} or {hlo} stands for the module, {inputs} for an "
-          "archive of its inputs (.npz)")
+      ->add_option("--judge", flags.command,
+                   "A command that exits with status 0 if the module has the property. {} or {hlo} stands "
+                   "for the module, {inputs} for an archive of its inputs (.npz)")
       ->type_name("COMMAND");
-  judges->add_flag(
-      "--judge-nan", flags.nan,
-      "Its result has a NaN, and its inputs and constants have none unless those of the module do");
+  judges->add_flag("--judge-nan", flags.nan,
+                   "Its result contains a NaN. Its inputs and constants contain none unless those of the "
+                   "original module do");
   judges
-      ->add_option(
-          "--judge-diff", flags.recorded,
-          "A result differs from the one that another system recorded, by position (0, 1) or by name of "
-          "the instruction")
+      ->add_option("--judge-diff", flags.recorded,
+                   "A result differs from the one that another system recorded, keyed by position (0, 1) or "
+                   "by name of the instruction")
       ->type_name("FILE");
   judges
       ->add_option("--judge-against", flags.against,
-                   "A command that runs {hlo} with {inputs} writes other results to {outputs} (.npz)")
+                   "A command runs {hlo} with {inputs} and writes other results to {outputs} (.npz)")
       ->type_name("COMMAND");
   judges->require_option(1);
 }
@@ -95,7 +94,7 @@ void AddJudgeFlags(CLI::App& command, MinimizeFlags& flags) {
 void AddMinimize(CLI::App& program, int& exit_status) {
   auto flags = std::make_shared<MinimizeFlags>();
   CLI::App* command =
-      program.add_subcommand("minimize", "Make the smallest module and inputs that still show a problem");
+      program.add_subcommand("minimize", "Reduce a module and its inputs as far as a problem still occurs");
   AddCommonFlags(*command, flags->common);
   AddInputFlags(*command, flags->inputs);
   AddElidedFlag(*command, flags->common.elided);
@@ -103,25 +102,25 @@ void AddMinimize(CLI::App& program, int& exit_status) {
   AddEngineFlag(*command, flags->judge.engine);
   AddToleranceFlag(*command, flags->judge.rule);
   command
-      ->add_option(
-          "-o,--output", flags->minimize.folder,
-          "The folder for the result, a golden case. A folder of an earlier run with the same judge is "
-          "continued")
+      ->add_option("-o,--output", flags->minimize.folder,
+                   "The folder for the result, which is a golden case. If it is the folder of an earlier run "
+                   "with the same judge, that run continues")
       ->type_name("FOLDER")
       ->required();
   command
       ->add_option("-j,--jobs", flags->minimize.jobs,
                    "Candidates to judge at the same time; default: one per core")
       ->check(CLI::PositiveNumber);
-  command->add_option("--judge-seconds", flags->judge.max_seconds, "Longest time for one candidate")
+  command->add_option("--judge-seconds", flags->judge.max_seconds, "Time limit for one candidate, in seconds")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command->add_option("--max-seconds", flags->minimize.max_seconds, "Stop after this time with what there is")
+  command
+      ->add_option("--max-seconds", flags->minimize.max_seconds,
+                   "Stop after this many seconds and keep the smallest case so far")
       ->check(CLI::PositiveNumber);
   command->footer(
-      "It drops outputs, computations, loop iterations and instructions, which recorded values replace; it "
-      "inlines\n"
-      "fusions and shrinks dimensions. Every candidate is a valid module.\n"
+      "Drops outputs, computations and loop iterations, replaces instructions by recorded values, inlines\n"
+      "fusions, and shrinks dimensions. Every candidate is a valid module.\n"
       "Examples:\n"
       "  hlo-run minimize m.hlo --random 1 --judge-nan -o small/\n"
       "  hlo-run minimize m.hlo --random 1 --judge './crashes.sh {}' -o small/\n"

@@ -122,19 +122,19 @@ int PrintCoverage(const std::vector<std::string>& cases, const std::string& form
 void AddOps(CLI::App& program, int& exit_status) {
   auto names = std::make_shared<std::vector<std::string>>();
   auto format = std::make_shared<std::string>("text");
-  CLI::App* command =
-      program.add_subcommand("ops", "The opcode table: operands, attributes, which engine evaluates what");
+  CLI::App* command = program.add_subcommand(
+      "ops", "Print the table of opcodes: operands, attributes, and the engines that evaluate them");
   command->add_option("names", *names, "Opcodes; all if none is given")->type_name("OPCODE");
   command->add_option("--format", *format, "text, json (a line for each opcode) or markdown")
       ->check(CLI::IsMember({"text", "json", "markdown"}))
       ->capture_default_str();
   auto custom_calls = std::make_shared<bool>(false);
-  command->add_flag("--custom-calls", *custom_calls, "The known targets of custom calls instead");
+  command->add_flag("--custom-calls", *custom_calls, "List the known targets of custom calls instead");
   auto coverage = std::make_shared<bool>(false);
   auto cases = std::make_shared<std::vector<std::string>>();
-  command->add_flag(
-      "--coverage", *coverage,
-      "Which opcode works with which element type: valid, evaluated, tested. As markdown: a summary");
+  command->add_flag("--coverage", *coverage,
+                    "Print which opcodes are valid, evaluated and tested for which element types; with "
+                    "--format=markdown, a summary");
   command->add_option("--cases", *cases, "With --coverage: the cases and golden folders that count as tests")
       ->type_name("PATH");
   command->footer(

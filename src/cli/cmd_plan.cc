@@ -30,9 +30,11 @@ void AddPlan(CLI::App& program, int& exit_status) {
           "List the passes of the planner, in order, and stop")
       ->trigger_on_parse();
   command->footer(
-      "A loop is a group of elementwise instructions, named by its last one. b<-> are buffers that are "
-      "exchanged.\n"
-      "With --pass-limit the last line tells how many changes the passes have made, and the last one.\n"
+      "A loop computes a fusion of elementwise instructions and has the name of the last one. b<-> marks "
+      "buffers\n"
+      "that are exchanged. With --pass-limit, the last line is the number of changes that the passes have "
+      "made,\n"
+      "and the last change.\n"
       "Examples:\n  hlo-run plan m.hlo\n  hlo-run plan m.hlo --disable-pass loop_fusion\n"
       "  hlo-run plan m.hlo --pass-limit 12\n  hlo-run plan --passes");
   command->callback([options, plan_options, &exit_status] {

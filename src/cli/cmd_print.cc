@@ -81,11 +81,12 @@ void AddPrint(CLI::App& program, int& exit_status) {
                                                   {"fingerprint", PrintForm::kFingerprint}};
   command
       ->add_option("--form", options->print.form,
-                   "long (all there is), short, canonical (names replaced) or fingerprint")
+                   "long (everything), short, canonical (with numbered names) or fingerprint")
       ->transform(OneOf(forms))
       ->type_name("FORM")
       ->default_str("long");
-  command->add_flag("--as-xla", options->print.as_xla, "XLA's bytes, also where they do not read back");
+  command->add_flag("--as-xla", options->print.as_xla,
+                    "Print exactly as XLA does, even if the text does not parse to the same module");
   command->add_flag("--no-metadata", options->no_metadata, "Leave out metadata and source tables");
   command->add_flag("--no-layouts", options->no_layouts, "Leave out layouts");
   command->add_flag("--no-large-constants", options->no_large_constants,
@@ -94,10 +95,9 @@ void AddPrint(CLI::App& program, int& exit_status) {
   command->add_option("--computation", options->computation, "Print this computation and those that it calls")
       ->type_name("NAME");
   command
-      ->add_option(
-          "-o,--output", options->output,
-          "Write here instead of to standard output: text, or an HloModuleProto where the name ends in .pb, "
-          ".pbtxt or .json")
+      ->add_option("-o,--output", options->output,
+                   "Write to this file instead of standard output: text, or an HloModuleProto if the name "
+                   "ends in .pb, .pbtxt or .json")
       ->type_name("FILE");
   command->footer(
       "Examples:\n"

@@ -167,15 +167,17 @@ void Run(const ProfileOptions& options, const std::string& file, FileResult& res
 void AddProfile(CLI::App& program, int& exit_status) {
   auto options = std::make_shared<ProfileOptions>();
   CLI::App* command =
-      program.add_subcommand("profile", "Time, FLOPs and bytes of each opcode and instruction");
+      program.add_subcommand("profile", "Measure time, FLOPs and bytes of each opcode and instruction");
   AddCommonFlags(*command, options->common);
   AddInputFlags(*command, options->inputs);
   AddElidedFlag(*command, options->common.elided);
   AddEngineFlags(*command, options->engine);
-  command->add_option("--repeat", options->repeat, "Runs of which the fastest counts; some more are watched")
+  command
+      ->add_option("--repeat", options->repeat,
+                   "Number of runs, of which the fastest counts; further runs are observed")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command->add_option("--top", options->top, "Instructions to list")
+  command->add_option("--top", options->top, "Number of instructions to list")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command
@@ -187,17 +189,18 @@ void AddProfile(CLI::App& program, int& exit_status) {
       ->type_name("FILE");
   command->add_option("--csv", options->csv, "Write the instructions as comma-separated values")
       ->type_name("FILE");
-  command->add_flag(
-      "--roofline", options->roofline,
-      "Measure the machine's peaks, and show which of them limits each step and how near it is");
+  command->add_flag("--roofline", options->roofline,
+                    "Measure the machine's peak FLOP/s and bandwidth; show which of them limits each step, "
+                    "and its share of that peak");
   command->add_flag("--chain", options->chain, "Show the longest chain of dependent steps");
   command
       ->add_option("--against", options->before,
                    "Compare with an earlier profile, the output of --format=json")
       ->type_name("FILE");
   command->footer(
-      "Times are those of a step without the steps within it. A loop of the fast engine is a group of\n"
-      "instructions, named by its last one; FLOPs are those of the whole group.\n"
+      "The time of a step excludes nested steps. A loop of the fast engine computes a fusion of instructions "
+      "and\n"
+      "has the name of the last one; its FLOPs are those of the whole fusion.\n"
       "Examples:\n"
       "  hlo-run profile m.hlo --random 1\n"
       "  hlo-run profile m.hlo --input args.npz --trace trace.json");

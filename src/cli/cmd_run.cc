@@ -235,10 +235,9 @@ void AddRun(CLI::App& program, int& exit_status) {
   AddHostFlags(*command, options->host);
   AddCustomCallFlags(*command, options->custom_calls);
   command
-      ->add_option(
-          "-o,--output", options->output,
-          "Store the result: .npz, .npy, .safetensors, .json, .txt, .pb, .pbtxt or .bin. DIR/ is created and "
-          "gets an .npz file for each module, in folders as the modules are")
+      ->add_option("-o,--output", options->output,
+                   "Store the result: .npz, .npy, .safetensors, .json, .txt, .pb, .pbtxt or .bin. DIR/ is "
+                   "created and gets an .npz file for each module, in the folder structure of the modules")
       ->type_name("FILE");
   command->add_flag("--full", options->full, "Print all elements of large results on a terminal, too");
   command->add_flag(
@@ -253,9 +252,9 @@ void AddRun(CLI::App& program, int& exit_status) {
           "--timing", [options](const std::string&) { options->timing = true; },
           "json: print seconds and peak bytes, a JSON line for each file")
       ->check(CLI::IsMember({"json"}));
-  command->add_flag(
-      "--fail-on-nan", options->fail_on_nan,
-      "Exit status 1 when the result holds a NaN, with the place and the instruction that made it");
+  command->add_flag("--fail-on-nan", options->fail_on_nan,
+                    "Exit with status 1 if the result contains a NaN; report its index and the instruction "
+                    "that produced it");
   CLI::Option* cross_check = command->add_flag(
       "--cross-check", options->cross_check,
       "Run both engines side by side and report the first step that differs beyond rounding, "
@@ -267,11 +266,11 @@ void AddRun(CLI::App& program, int& exit_status) {
       ->needs(cross_check)
       ->default_str("cross-check-case");
   command->add_flag("--dot-algorithms", options->evaluate.emulate_dot_algorithms,
-                    "Let a dot split and round its operands as its algorithm= says");
+                    "Emulate the algorithm= of dots, which splits and rounds their operands");
   command
       ->add_option_function<std::vector<std::string>>(
           "--rng-seed", [options](const std::vector<std::string>& texts) { AddSeeds(texts, *options); },
-          "Seed of the random numbers that a module draws by itself, such as those of rng; FILE=SEED for one "
+          "Seed of the random numbers that the module itself draws, for example by rng; FILE=SEED for one "
           "file")
       ->type_name("[FILE=]SEED")
       ->expected(1)
@@ -280,11 +279,11 @@ void AddRun(CLI::App& program, int& exit_status) {
   command->add_option("--while-limit", options->while_limit, "End each while loop after this many iterations")
       ->check(CLI::NonNegativeNumber)
       ->type_name("N");
-  command->add_option("--max-steps", options->evaluate.max_steps, "Most instructions to execute")
+  command->add_option("--max-steps", options->evaluate.max_steps, "Maximum number of executed instructions")
       ->check(CLI::PositiveNumber);
-  command->add_option("--max-seconds", options->evaluate.max_seconds, "Longest time for a run")
+  command->add_option("--max-seconds", options->evaluate.max_seconds, "Time limit for a run, in seconds")
       ->check(CLI::PositiveNumber);
-  command->add_option("--max-call-depth", options->evaluate.max_call_depth, "Deepest nesting of calls")
+  command->add_option("--max-call-depth", options->evaluate.max_call_depth, "Maximum depth of nested calls")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->footer(

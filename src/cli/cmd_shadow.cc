@@ -54,23 +54,23 @@ void Shadow(const ShadowFlags& flags, const std::string& file, FileResult& resul
 
 void AddShadow(CLI::App& program, int& exit_status) {
   auto flags = std::make_shared<ShadowFlags>();
-  CLI::App* command = program.add_subcommand(
-      "shadow", "Rounding errors of each instruction, and whether they explain another result");
+  CLI::App* command = program.add_subcommand("shadow",
+                                             "Measure the rounding errors of each instruction; tell whether "
+                                             "they explain the result of another implementation");
   AddCommonFlags(*command, flags->common);
   AddInputFlags(*command, flags->inputs);
   AddElidedFlag(*command, flags->common.elided);
   command
-      ->add_option(
-          "--against", flags->against,
-          "Judge this result of another implementation: explained by rounding, ill-conditioned, or a "
-          "bug (exit status 1)")
+      ->add_option("--against", flags->against,
+                   "Classify this result of another implementation: explained by rounding, ill-conditioned, "
+                   "or a bug (exit status 1)")
       ->type_name("FILE");
-  command->add_option("--max-seconds", flags->evaluate.max_seconds, "Longest time for a run")
+  command->add_option("--max-seconds", flags->evaluate.max_seconds, "Time limit for a run, in seconds")
       ->check(CLI::PositiveNumber);
   command->footer(
       "Every value is computed in its declared type and in a wider one, with a bound of the error that a "
       "legal\n"
-      "evaluation may have: any order of sums, any fusion, and more precise intermediate results.\n"
+      "evaluation may have. Legal are any order of sums, any fusion, and more precise intermediate results.\n"
       "Examples:\n"
       "  hlo-run shadow m.hlo --random 1\n"
       "  hlo-run shadow m.hlo --input args.npz --against theirs.npz");

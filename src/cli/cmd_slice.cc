@@ -61,7 +61,7 @@ void RunSlice(const SliceFlags& flags, FileResult& result) {
 void AddSlice(CLI::App& program, int& exit_status) {
   auto flags = std::make_shared<SliceFlags>();
   CLI::App* command =
-      program.add_subcommand("slice", "Make a golden case of an instruction and what it is computed from");
+      program.add_subcommand("slice", "Write a golden case that computes one instruction from its operands");
   AddCommonFlags(*command, flags->common);
   AddInputFlags(*command, flags->inputs);
   AddElidedFlag(*command, flags->common.elided);
@@ -69,13 +69,13 @@ void AddSlice(CLI::App& program, int& exit_status) {
       ->type_name("NAME")
       ->required();
   command
-      ->add_option(
-          "--height", flags->extract.height,
-          "Levels of operands to compute; those further up become inputs with recorded values. Default: all")
+      ->add_option("--height", flags->extract.height,
+                   "Levels of operands to include; operands above them become inputs with recorded values. "
+                   "Default: all")
       ->check(CLI::NonNegativeNumber);
   command
       ->add_option("--execution", flags->execution,
-                   "Inside of loops and called computations, record the values of this execution")
+                   "Inside loops and called computations, record the values of this execution")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->add_option("-o,--output", flags->folder, "The folder for the case")

@@ -68,11 +68,11 @@ std::string ToText(const Module& module, const ModuleStatistics& s) {
 
 void AddStats(CLI::App& program, int& exit_status) {
   auto options = std::make_shared<CommonOptions>();
-  CLI::App* command =
-      program.add_subcommand("stats", "Opcodes and types used, FLOPs, bytes, peak memory, longest chain");
+  CLI::App* command = program.add_subcommand(
+      "stats", "Print the opcodes and types used, FLOPs, bytes, peak memory, and the longest chain");
   AddCommonFlags(*command, *options);
   command->footer(
-      "The body of a loop counts once: how often it runs is data.\n"
+      "The body of a loop counts once, because its trip count depends on data.\n"
       "Examples:\n  hlo-run stats m.hlo\n  hlo-run stats --format=json dumps/");
   command->callback([options, &exit_status] {
     exit_status = ForEachFile(*options, [&](const std::string& file, FileResult& result) {

@@ -175,7 +175,8 @@ void AddSelectionFlags(CLI::App& command, debug::SelectionOptions& selection) {
       .add_option("--op-name", selection.op_name,
                   "Instructions whose metadata op_name this regular expression matches")
       ->type_name("REGEX");
-  command.add_option("--source", selection.source, "Instructions that the metadata places there")
+  command
+      .add_option("--source", selection.source, "Instructions whose metadata name this source file and line")
       ->type_name("FILE[:LINE]");
 }
 
@@ -184,7 +185,7 @@ void AddSelectionFlags(CLI::App& command, debug::SelectionOptions& selection) {
 void AddTrace(CLI::App& program, int& exit_status) {
   auto flags = std::make_shared<TraceFlags>();
   CLI::App* command = program.add_subcommand(
-      "trace", "Values of instructions during a run; where NaNs and infinities are born");
+      "trace", "Print the values of instructions during a run; find the origin of NaNs and infinities");
   AddCommonFlags(*command, flags->common);
   AddInputFlags(*command, flags->inputs);
   AddElidedFlag(*command, flags->common.elided);
@@ -202,30 +203,31 @@ void AddTrace(CLI::App& program, int& exit_status) {
   command->add_flag("--full", flags->full, "With --values, print all elements of large arrays")
       ->needs("--values");
   command->add_option("-o,--output", flags->output, "Store the values in an archive")->type_name("FILE.npz");
-  command->add_option("--max-records", flags->max_records, "Most records to report")
+  command->add_option("--max-records", flags->max_records, "Maximum number of records to report")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command->add_flag("--nans", flags->births.nans,
-                    "Find the instructions that make NaNs, and how these reach the results; exit status 1 if "
-                    "there are any");
-  command->add_flag("--infs", flags->births.infinities, "Likewise for infinities");
+                    "Find the instructions that produce NaNs, and how these reach the results; exit with "
+                    "status 1 if there are any");
+  command->add_flag("--infs", flags->births.infinities, "The same for infinities");
   // --range asks for the report here, not for the range of random arguments.
   command->remove_option(command->get_option("--range"));
   command
       ->add_option("--repeat", flags->births.repeat,
-                   "With --nans and --infs, watch this many runs and report the time of the fastest as "
+                   "With --nans and --infs, check this many runs and report the time of the fastest as "
                    "watched_s in JSON")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->add_flag("--range", flags->range,
-                    "Print what overflows or underflows if it were stored as bf16, f16 or f8");
-  command->add_option("--max-seconds", flags->evaluate.max_seconds, "Longest time for a run")
+                    "Print which values would overflow or underflow if they were stored as bf16, f16 or f8");
+  command->add_option("--max-seconds", flags->evaluate.max_seconds, "Time limit for a run, in seconds")
       ->check(CLI::PositiveNumber);
   command->footer(
-      "An instruction is traced if it satisfies all criteria; without any, all are. The fast engine runs "
-      "the\n"
-      "module with each instruction as a step of its own; what it does not compute alone, such as the\n"
-      "instructions of a reducer, is traced on the reference.\n"
+      "An instruction is traced if it satisfies all criteria; without criteria, all instructions are "
+      "traced.\n"
+      "The fast engine runs the module with each instruction as a separate step. Instructions that it does "
+      "not\n"
+      "compute separately, such as those of a reducer, are traced on the reference.\n"
       "Examples:\n"
       "  hlo-run trace m.hlo --random 1 --opcode dot\n"
       "  hlo-run trace m.hlo --input args.npz --match 'add.*' --iteration 3 --output values.npz\n"

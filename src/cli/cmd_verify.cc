@@ -30,12 +30,12 @@ void Verify(const VerifyOptions& options, const std::string& file, FileResult& r
 
 void AddVerify(CLI::App& program, int& exit_status) {
   auto options = std::make_shared<VerifyOptions>();
-  CLI::App* command = program.add_subcommand("verify", "Parse and check modules; print every error");
+  CLI::App* command = program.add_subcommand("verify", "Parse and check modules; print all errors");
   AddCommonFlags(*command, options->common);
   command->add_flag("--layout-sensitive", options->check.layout_sensitive,
-                    "Layouts must agree too, as after layout assignment");
+                    "Require equal layouts too, as after layout assignment");
   command->add_flag("--no-mixed-precision", options->no_mixed_precision,
-                    "Operands of different float types are findings");
+                    "Report operands of different float types as errors");
   command->footer(
       "Exit status 1 when a module breaks a rule, 2 when it does not parse.\n"
       "Examples:\n"

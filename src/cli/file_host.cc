@@ -37,19 +37,19 @@ bool IsArchive(const std::string& source) {
 
 void AddHostFlags(CLI::App& app, HostOptions& options) {
   app.add_option("--infeed", options.infeed,
-                 "What infeed, and recv from the host, take: a literal, a .npy or .txt file, or an .npz or "
-                 ".safetensors file with values under 0, 1, ...; repeatable, taken in order")
+                 "A value that infeed, or recv from the host, receives: a literal, a .npy or .txt file, or "
+                 "an .npz or .safetensors file with values under 0, 1, ...; repeatable, in the order of use")
       ->type_name("VALUE")
       ->expected(1)
       ->allow_extra_args(false)
       ->take_all();
   app.add_option("--outfeed", options.outfeed,
-                 "Store what outfeed, and send to the host, give: an .npz, .safetensors, .json or .txt file")
+                 "Store the values that outfeed, and send to the host, transfer: an .npz, .safetensors, "
+                 ".json or .txt file")
       ->type_name("FILE");
-  app.add_flag(
-      "--remove-infeed-outfeed", options.remove,
-      "Evaluate as if the module had no infeed and outfeed: what it takes from the host is zeros, what it "
-      "gives is dropped");
+  app.add_flag("--remove-infeed-outfeed", options.remove,
+               "Evaluate as if the module had no infeed and outfeed: values from the host are zeros, values "
+               "to the host are discarded");
 }
 
 void FileHost::NextSource() {

@@ -65,7 +65,7 @@ bool ForEachModule(const CommonOptions& options, const std::string& file, bool j
   const size_t count = modules.ok() ? modules->size() : 1;
   if (count > 1 && HasSingleOutput(options)) {
     progress.reset();
-    fmt::print(stderr, "hlo-run: error: {} has {} modules, and {} takes what one gives\n", file, count,
+    fmt::print(stderr, "hlo-run: error: {} has {} modules, and {} takes the result of one\n", file, count,
                options.single_output);
     worst = std::max(worst, Exit::kInvalid);
     return true;
@@ -101,7 +101,7 @@ int ForEachFile(const CommonOptions& options,
     return static_cast<int>(Exit::kInvalid);
   }
   if (files->size() > 1 && HasSingleOutput(options)) {
-    fmt::print(stderr, "hlo-run: error: there are {} files, and {} takes what one module gives\n",
+    fmt::print(stderr, "hlo-run: error: there are {} files, and {} takes the result of one module\n",
                files->size(), options.single_output);
     return static_cast<int>(Exit::kInvalid);
   }

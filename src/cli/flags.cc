@@ -20,35 +20,34 @@ void AddCommonFlags(CLI::App& app, CommonOptions& options) {
                  "as dumps; or - for standard input")
       ->type_name("FILE")
       ->required();
-  app.add_option(
-         "--module", options.module_pattern,
-         "Of files of a dump, take those whose module (module_0001.jit_f) has a match of this regular "
-         "expression")
+  app.add_option("--module", options.module_pattern,
+                 "In a dump, take the files whose module (module_0001.jit_f) this regular expression matches")
       ->type_name("REGEX");
   app.add_option("--pass", options.pass_pattern,
-                 "Of files of a dump, take those whose pass (before_optimizations, "
-                 "0003.fusion.after_dce.before_cse, snapshot.1) has a match of this regular expression")
+                 "In a dump, take the files whose pass (before_optimizations, "
+                 "0003.fusion.after_dce.before_cse, snapshot.1) this regular expression matches")
       ->type_name("REGEX");
   app.add_option_function<std::string>(
          "--format", [&options](const std::string& format) { options.json = format == "json"; },
-         "What to print: text, or json, a line for each file (always json lines with several files)")
+         "Output format: text, or json with one line per file. Several files always give json lines")
       ->check(CLI::IsMember({"text", "json"}))
       ->default_str("text");
   app.add_flag("--strict", options.strict,
-               "Refuse what XLA refuses: old spellings and lenient cases are errors");
+               "Reject everything that XLA rejects: older spellings and deviations that are otherwise "
+               "warnings are errors");
   app.add_option("--max-errors", options.max_errors, "Stop after this many errors")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--max-nesting", options.max_nesting,
-                 "Deepest nesting of shapes, operands, literals and bodies")
+                 "Maximum nesting of shapes, operands, literals and bodies")
       ->check(CLI::Range(int64_t{1}, int64_t{100000}))
       ->capture_default_str();
-  app.add_option("--max-literal-bytes", options.max_literal_bytes, "Largest constant")
+  app.add_option("--max-literal-bytes", options.max_literal_bytes, "Maximum size of a constant, in bytes")
       ->transform(CLI::AsSizeValue(false))
       ->type_name("BYTES")
       ->capture_default_str();
   app.add_option("--max-memory", options.max_memory,
-                 "Most bytes that all values together may take; default: what the machine has")
+                 "Limit of the total size of all values, in bytes; default: the memory of the machine")
       ->transform(CLI::AsSizeValue(false))
       ->type_name("BYTES");
 }
@@ -62,10 +61,9 @@ void AddElidedFlag(CLI::App& app, ElidedValues& elided) {
              if (!status.ok()) throw CLI::ValidationError("--elided", std::string(Message(status)));
            }
          },
-         "Values for constants whose elements the text leaves out, {...}: zeros; random or random:SEED, "
-         "drawn as "
-         "--random draws arguments; counter, the bytes 0 1 2 ... that XLA's reader puts there; NAME=FILE for "
-         "one")
+         "Values for constants whose elements are elided in the text, {...}: zeros; random or random:SEED, "
+         "generated like --random arguments; counter, the bytes 0 1 2 ... as in XLA's reader; NAME=FILE for "
+         "one constant")
       ->type_name("VALUES")
       ->expected(1)
       ->allow_extra_args(false)
@@ -112,7 +110,7 @@ void AddFillFlags(CLI::App& app, InputOptions& options) {
            options.make.seed = seed;
            options.made_up = true;
          },
-         "Random arguments from this seed; those that --input gives are not random")
+         "Generate arguments from this seed, except those that --input provides")
       ->type_name("SEED");
   const auto set_fill = [&make](const std::string& parameter, const std::string& word) -> std::string {
     const std::optional<InputFill> fill = ParseInputFill(word);
@@ -135,11 +133,10 @@ void AddFillFlags(CLI::App& app, InputOptions& options) {
       make.ranges.emplace_back(parameter, *range);
     return "";
   };
-  AddForParameters(
-      app, options, "--range",
-      "The range of random arguments, or of one of them, both ends included; indices stay within what "
-      "they index",
-      "[PARAM=]LO:HI", set_range);
+  AddForParameters(app, options, "--range",
+                   "The range of random arguments, or of one of them, both ends included. Indices stay "
+                   "within the indexed dimension",
+                   "[PARAM=]LO:HI", set_range);
 }
 
 void AddInputFlags(CLI::App& app, InputOptions& options) {
@@ -163,16 +160,15 @@ void AddPlanFlags(CLI::App& app, PlanOptions& options) {
     return std::string(Message(plan::EnabledPasses({.disabled_passes = {name}}).status()));
   };
   app.add_option("--disable-pass", options.disabled_passes,
-                 "Skip this pass of the planner; may be repeated. hlo-run plan --passes lists them")
+                 "Disable this pass of the planner; repeatable. hlo-run plan --passes lists the passes")
       ->type_name("NAME")
       ->expected(1)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->check(CLI::Validator(is_pass, ""));
   app.add_option("--pass-limit", options.pass_limit,
-                 "Stop the optional passes of the planner after N changes, to find by bisection the one that "
-                 "breaks a "
-                 "module. A change is one application of a rewrite")
+                 "Stop the optional passes of the planner after N changes, to find a wrong change by "
+                 "bisection. A change is one application of a rewrite")
       ->type_name("N")
       ->check(CLI::NonNegativeNumber);
   app.add_flag_callback(
@@ -180,7 +176,7 @@ void AddPlanFlags(CLI::App& app, PlanOptions& options) {
   app.add_flag(
       "--check-passes", options.check_passes,
       "Evaluate the module with the reference before and after each pass that rewrites it, on random "
-      "arguments, and name the pass that changes a result");
+      "arguments, and report the pass that changes a result");
 }
 
 void AddToleranceFlag(CLI::App& app, std::optional<CompareRule>& rule) {
@@ -191,16 +187,15 @@ void AddToleranceFlag(CLI::App& app, std::optional<CompareRule>& rule) {
            if (!parsed.ok()) throw CLI::ValidationError("--tolerance", std::string(Message(parsed.status())));
            rule = *parsed;
          },
-         "How far floats may be apart: 'exact', 'within 2ulp', 'within abs 1e-6 rel 1e-5'. Default: f64 "
-         "1e-9, other "
-         "floats 1e-4 or four epsilons of their type, absolute and relative")
+         "Tolerance for floats: 'exact', 'within 2ulp', 'within abs 1e-6 rel 1e-5'. Default, absolute and "
+         "relative: 1e-9 for f64, the larger of 1e-4 and four epsilons of the type for others")
       ->type_name("RULE");
 }
 
 void AddEngineFlag(CLI::App& app, Engine& engine) {
   static const std::map<std::string, Engine> kEngines = {{"reference", Engine::kReference},
                                                          {"fast", Engine::kFast}};
-  app.add_option("--engine", engine, "What evaluates: reference or fast")
+  app.add_option("--engine", engine, "The engine: reference or fast")
       ->transform(OneOf(kEngines))
       ->type_name("NAME")
       ->default_str(engine == Engine::kFast ? "fast" : "reference");
@@ -210,10 +205,9 @@ void AddEngineFlags(CLI::App& app, EngineOptions& options) {
   static const std::map<std::string, Device::Kind> kDevices = {
       {"cpu", Device::Kind::kCpu}, {"gpu", Device::Kind::kGpu}, {"emulated-gpu", Device::Kind::kEmulatedGpu}};
   AddEngineFlag(app, options.engine);
-  app.add_option(
-         "--device", options.device.kind,
-         "Where the fast engine runs: cpu, gpu (see hlo-run devices), or emulated-gpu, which runs the "
-         "GPU's kernels on the host, slowly")
+  app.add_option("--device", options.device.kind,
+                 "The device of the fast engine: cpu, gpu (see hlo-run devices), or emulated-gpu, which runs "
+                 "the GPU kernels on the host and is slow")
       ->transform(OneOf(kDevices))
       ->type_name("NAME")
       ->default_str("cpu");
@@ -225,24 +219,22 @@ void AddEngineFlags(CLI::App& app, EngineOptions& options) {
          "The number of the GPU; implies --device=gpu")
       ->check(CLI::Range(0, 1023));
   app.add_flag("--explain-fallbacks", options.explain_fallbacks,
-               "List what the GPU leaves to the CPU, and why, on standard error");
+               "List the steps that run on the CPU instead of the GPU, with reasons, on standard error");
   AddPlanFlags(app, options.plan);
 }
 
 void AddCustomCallFlags(CLI::App& app, CustomCallOptions& options) {
   app.add_option(
          "--custom-call-library", options.libraries,
-         "A shared library with functions void TARGET(void* out, const void** in) for custom calls, or "
-         "with handlers of XLA's typed FFI for those of API_VERSION_TYPED_FFI; its code is trusted; "
-         "repeatable")
+         "A shared library with functions void TARGET(void* out, const void** in) for custom calls, or with "
+         "handlers of XLA's typed FFI for calls of API_VERSION_TYPED_FFI. Its code is trusted. Repeatable")
       ->type_name("FILE")
       ->expected(1)
       ->allow_extra_args(false)
       ->take_all();
   app.add_option("--custom-call", options.modules,
-                 "TARGET=FILE.hlo: the entry of this module computes the custom calls to the target. "
-                 "TARGET=zeros: they "
-                 "give zeros. TARGET=identity: they give their operands. Repeatable")
+                 "TARGET=FILE.hlo: the entry computation of this module implements the target. TARGET=zeros: "
+                 "its calls return zeros. TARGET=identity: its calls return their operands. Repeatable")
       ->type_name("TARGET=WHAT")
       ->expected(1)
       ->allow_extra_args(false)

@@ -39,9 +39,9 @@ int RunCommand(int argc, char** argv) {
   program.require_subcommand(1);
   program.footer(
       "hlo-run FILE is short for hlo-run run FILE.\n"
-      "Exit status: 0 success; 1 a check failed; 2 bad usage or input; 3 valid, but not evaluated by this "
+      "Exit status: 0 success; 1 a check failed; 2 bad usage or input; 3 valid, but not supported by this "
       "build;\n"
-      "4 a limit was hit (memory, time, steps, a full disk).\n"
+      "4 a limit was reached (memory, time, steps, a full disk).\n"
       "Examples:\n"
       "  hlo-run m.hlo --input x.npy\n"
       "  hlo-run m.hlo --random 1 --output result.npz\n"

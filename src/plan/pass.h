@@ -51,8 +51,8 @@ struct Pass {
   Stage stage;
   std::string_view summary;
   // The invariant that the pass preserves, which the plan validator or --check-passes checks.
-  std::string_view keeps;
-  // The pass that runs this one and consults PassSet; empty if `run` runs it.
+  std::string_view preserves;
+  // The pass of which this one is a part; empty if `run` runs it.
   std::string_view part_of = {};
   absl::Status (*run)(PlanState& state) = nullptr;
   bool is_required = false;

@@ -176,7 +176,7 @@ TEST_F(Cli, DiffNamesThePassOfADumpThatChangesTheNumbers) {
   EXPECT_EQ(text.status, 1) << text.err;
   EXPECT_HAS(
       text.out,
-      "module_0001.jit_f: the numbers change from 0021.dot-library-passes.after_dot-library-rewriter.before_"
+      "module_0001.jit_f: the results change from 0021.dot-library-passes.after_dot-library-rewriter.before_"
       "pipeline-end\n  to 0024.HLO_passes_after_layout_assignment.after_fusion.before_fusion-wrapper\n");
   EXPECT_HAS(text.out, "in iteration 1 of while.5");
   const Json json = Json::parse(Run(std::string("diff --format=json ") + HLO_RUN_DUMPS + " --random 1").out);

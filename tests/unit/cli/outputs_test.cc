@@ -60,7 +60,7 @@ TEST_F(Cli, AFileTakesTheOutputOfOneModule) {
         "inputs " + two + " -o " + out, "extract " + two + " --instruction c -o " + text}) {
     const Outcome run = Run(command);
     EXPECT_EQ(run.status, 2) << command;
-    EXPECT_HAS(run.err, "takes what one");
+    EXPECT_HAS(run.err, "takes the result of one");
   }
   EXPECT_FALSE(fs::exists(out) || fs::exists(text));
 }
