@@ -24,6 +24,8 @@ BUGS = [
      "for (ValueId v : plan.graph.results) Use(v, -1);", ""),
     ("the predicate of a loop is not live", "memory/liveness.cc",
      "      Use(l->predicate, id);\n", ""),
+    ("states are not live where a loop ends", "memory/liveness.cc",
+     "      for (const Move& move : l->next) Use(move.to, id);\n", ""),
     ("next states are not live at the back edge", "memory/liveness.cc",
      "for (const Move& move : l->next) Use(move.from, id);", ""),
     ("results of branches are not live", "memory/liveness.cc",

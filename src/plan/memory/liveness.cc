@@ -45,6 +45,8 @@ void Liveness::NumberSteps(std::vector<Step>& steps, int32_t loop) {
       if (l->counted.has_value()) Use(l->counted->limit, id);
       ++position_;
       Use(l->predicate, id);
+      // If the loop ends here, the states are its results: no step of the condition may overwrite them.
+      for (const Move& move : l->next) Use(move.to, id);
       NumberSteps(l->body, id);
       ++position_;
       for (const Move& move : l->next) Use(move.from, id);
