@@ -5,13 +5,9 @@
 #include <utility>
 
 #include "base/status.h"
-#include "device/align.h"
-#include "exec/gpu_kernels.h"
 #include "exec/step_view.h"
-#include "fmt/format.h"
 #include "kernels/cuda/random/random_body.h"
-#include "kernels/cuda/reduce/lower_reduce.h"
-#include "kernels/cuda/vm/lower_tile.h"
+#include "plan/visit.h"
 #include "reference/op.h"
 #include "reference/program.h"
 #include "reference/supported.h"
@@ -19,111 +15,28 @@
 namespace hlo::exec {
 namespace {
 
-using plan::Move;
 using plan::Slot;
-
-// Calls on_steps(list) for every list of steps, and on_moves for the moves that belong to it.
-template <class Steps, class Moves>
-void EachList(const std::vector<plan::Step>& steps, Steps&& on_steps, Moves&& on_moves) {
-  on_steps(steps);
-  for (const plan::Step& step : steps) {
-    if (const auto* loop = std::get_if<plan::LoopStep>(&step.what)) {
-      on_moves(loop->initial);
-      on_moves(loop->next);
-      EachList(loop->condition, on_steps, on_moves);
-      EachList(loop->body, on_steps, on_moves);
-    } else if (const auto* branch = std::get_if<plan::BranchStep>(&step.what)) {
-      for (const plan::BranchStep::Branch& taken : branch->branches) {
-        on_moves(taken.results);
-        EachList(taken.steps, on_steps, on_moves);
-      }
-    }
-  }
-}
 
 }  // namespace
 
 GpuExecutor::GpuExecutor(const CheckedModule& module, const plan::Plan& plan,
                          std::shared_ptr<device::Gpu> gpu)
-    : module_(module), plan_(plan), gpu_(std::move(gpu)) {
-  int64_t workspace = 0, staging = 0;
-  EachList(
-      plan_.steps,
-      [&](const std::vector<plan::Step>& steps) {
-        for (const plan::Step& step : steps) prepared_[&step] = PrepareStep(step);
-        FuseEpilogues(steps);
-      },
-      [&](const std::vector<Move>& moves) { staging = std::max(staging, StagedBytes(moves)); });
-  for (auto& [step, prepared] : prepared_) {
-    for (const cuda::LoweredProgram& program : prepared.programs)
-      workspace = std::max(workspace, program.workspace_bytes);
-    for (const auto* kernel : {&prepared.kernel, &prepared.fused}) {
-      if (kernel->has_value()) workspace = std::max(workspace, (*kernel)->workspace_bytes);
-    }
-    const auto* loop = std::get_if<plan::LoopStep>(&step->what);
-    if (loop == nullptr) continue;
-    Recordable body;
-    prepared.repeats_itself = IsRecordable(*loop, &body);
-    prepared.branches = std::move(body.branches);
-  }
-  int64_t at = device::Aligned(plan_.arena_bytes);
-  const auto take = [&](int64_t bytes) { return std::exchange(at, at + device::Aligned(bytes)); };
-  for (const plan::Buffer& buffer : plan_.buffers)
-    homes_.push_back(buffer.donor >= 0                           ? -1
-                     : buffer.kind == plan::Buffer::Kind::kArena ? buffer.offset
-                                                                 : take(buffer.byte_count));
-  workspace_ = take(workspace);
-  staging_ = take(staging);
-  for (const auto& [step, prepared] : prepared_)
-    takes_random_state_ |= prepared.kernel.has_value() && prepared.kernel->takes_random_state;
-  random_state_ = take(sizeof(cuda::RandomState));
-  memory_bytes_ = at;
-}
-
-GpuExecutor::Prepared GpuExecutor::PrepareStep(const plan::Step& step) const {
-  Prepared prepared;
-  const auto lowered = [&](absl::StatusOr<cuda::LoweredProgram> program) {
-    if (!program.ok()) {
-      prepared.reason = std::string(Message(program.status()));
-      prepared.programs.clear();
-      return false;
-    }
-    prepared.name = program->name;
-    prepared.programs.push_back(*std::move(program));
-    return true;
-  };
-  if (const auto* tiles = std::get_if<plan::TileStep>(&step.what)) {
-    for (const cpu::TileProgram& program : tiles->programs) {
-      if (!lowered(cuda::LowerTile(program, gpu_->properties()))) break;
-    }
-  } else if (const auto* reduce = std::get_if<plan::ReduceStep>(&step.what)) {
-    lowered(cuda::LowerReduce(reduce->program, gpu_->properties()));
-  } else if (std::holds_alternative<plan::KernelStep>(step.what) ||
-             std::holds_alternative<plan::ReferenceStep>(step.what)) {
-    prepared.kernel = FindGpuKernel(*step.instruction, gpu_->properties());
-    if (prepared.kernel.has_value())
-      prepared.name = prepared.kernel->name;
-    else
-      prepared.reason = fmt::format("no kernel takes this {}", Name(step.instruction->opcode()));
-  } else {
-    prepared.name = plan::KernelName(step);
-  }
-  if (!prepared.reason.empty()) prepared.name = fmt::format("cpu {}", plan::KernelName(step));
-  return prepared;
+    : module_(module),
+      plan_(plan),
+      gpu_(std::move(gpu)),
+      gpu_plan_(plan::MakeGpuPlan(plan, gpu_->properties())) {
+  for (const auto& [step, lowered] : gpu_plan_.steps)
+    states_[step] = {.gpu = &lowered, .reason = lowered.reason};
 }
 
 std::vector<Fallback> GpuExecutor::fallbacks() const {
   std::vector<Fallback> found;
-  EachList(
-      plan_.steps,
-      [&](const std::vector<plan::Step>& steps) {
-        for (const plan::Step& step : steps) {
-          const Prepared& prepared = prepared_.at(&step);
-          if (prepared.runs > 0)
-            found.push_back({step.instruction, prepared.reason, prepared.runs, prepared.bytes});
-        }
-      },
-      [](const std::vector<Move>&) {});
+  VisitStepLists(plan_.steps, [&](const std::vector<plan::Step>& steps) {
+    for (const plan::Step& step : steps) {
+      const StepState& state = states_.at(&step);
+      if (state.runs > 0) found.push_back({step.instruction, state.reason, state.runs, state.bytes});
+    }
+  });
   return found;
 }
 
@@ -136,10 +49,10 @@ absl::StatusOr<Literal> GpuExecutor::Run(std::vector<Literal> arguments, const E
   is_located_ = false;
   HLO_RETURN_IF_ERROR(Allocate());
   HLO_RETURN_IF_ERROR(Bind(std::move(arguments)));
-  if (takes_random_state_) {
+  if (gpu_plan_.takes_random_state) {
     const cuda::RandomState state{options.seed, reference::Evaluator::kFirstCounter[0],
                                   reference::Evaluator::kFirstCounter[1]};
-    HLO_RETURN_IF_ERROR(gpu_->ToDevice(memory_.data() + random_state_, &state, sizeof state));
+    HLO_RETURN_IF_ERROR(gpu_->ToDevice(memory_.data() + gpu_plan_.random_state, &state, sizeof state));
   }
   HLO_RETURN_IF_ERROR(RunSteps(plan_.steps));
   size_t leaf = 0;
@@ -150,16 +63,16 @@ absl::StatusOr<Literal> GpuExecutor::Run(std::vector<Literal> arguments, const E
 
 absl::Status GpuExecutor::Allocate() {
   if (memory_.data() != nullptr) return absl::OkStatus();
-  HLO_ASSIGN_OR_RETURN(void* memory, gpu_->Allocate(memory_bytes_, "the buffers of the plan"));
+  HLO_ASSIGN_OR_RETURN(void* memory, gpu_->Allocate(gpu_plan_.byte_count, "the buffers of the plan"));
   memory_ = device::GpuMemory(*gpu_, memory);
   own_.resize(plan_.buffers.size());
   uploaded_.resize(plan_.buffers.size());
   host_.resize(plan_.buffers.size());
-  for (size_t slot = 0; slot < homes_.size(); ++slot) {
+  for (size_t slot = 0; slot < gpu_plan_.offsets.size(); ++slot) {
     const plan::Buffer& buffer = plan_.buffers[slot];
     if (buffer.kind != plan::Buffer::Kind::kConstant) continue;
     HLO_RETURN_IF_ERROR(
-        gpu_->ToDevice(memory_.data() + homes_[slot], buffer.constant->data(), buffer.byte_count));
+        gpu_->ToDevice(memory_.data() + gpu_plan_.offsets[slot], buffer.constant->data(), buffer.byte_count));
   }
   return absl::OkStatus();
 }
@@ -172,7 +85,7 @@ absl::Status GpuExecutor::Bind(std::vector<Literal> arguments) {
   std::vector<bool> given_up(plan_.buffers.size());
   for (size_t slot = 0; slot < pointers_.size(); ++slot) {
     const plan::Buffer& buffer = plan_.buffers[slot];
-    pointers_[slot] = homes_[slot] < 0 ? nullptr : memory_.data() + homes_[slot];
+    pointers_[slot] = gpu_plan_.offsets[slot] < 0 ? nullptr : memory_.data() + gpu_plan_.offsets[slot];
     if (buffer.kind != plan::Buffer::Kind::kParameter) continue;
     const std::shared_ptr<Buffer>& argument = leaves[buffer.parameter]->buffer();
     // A host buffer that the executor holds does not change, so its device copy of the previous run is still
@@ -231,15 +144,15 @@ absl::Status GpuExecutor::RunSteps(const std::vector<plan::Step>& steps) {
   const auto loops = [this] { return loops_; };
   for (const plan::Step& step : steps) {
     HLO_RETURN_IF_ERROR(OfNoStep(limits_.Take()));
-    Prepared& prepared = prepared_.at(&step);
+    StepState& state = states_.at(&step);
     if (observer == nullptr) {
-      HLO_RETURN_IF_ERROR(OfStep(RunStep(step, prepared), step));
+      HLO_RETURN_IF_ERROR(OfStep(RunStep(step, state), step));
       continue;
     }
-    const PlanStepView view(plan_, step, prepared.name, depth_, loops);
+    const PlanStepView view(plan_, step, state.gpu->name, depth_, loops);
     HLO_RETURN_IF_ERROR(OfNoStep(observer->BeforeStep(view)));
     ++depth_;
-    HLO_RETURN_IF_ERROR(OfStep(RunStep(step, prepared), step));
+    HLO_RETURN_IF_ERROR(OfStep(RunStep(step, state), step));
     // Observers synchronise, so that time is attributed to the step.
     HLO_RETURN_IF_ERROR(OfStep(gpu_->Synchronize(), step));
     --depth_;
@@ -250,7 +163,7 @@ absl::Status GpuExecutor::RunSteps(const std::vector<plan::Step>& steps) {
 
 // Adds the location of the innermost step. Unimplemented during capture is not an error.
 absl::Status GpuExecutor::OfStep(absl::Status status, const plan::Step& step) {
-  if (status.ok() || (is_recording_ && absl::IsUnimplemented(status))) return status;
+  if (status.ok() || (is_capturing_ && absl::IsUnimplemented(status))) return status;
   return std::exchange(is_located_, true) ? status : reference::Located(status, *step.instruction);
 }
 absl::Status GpuExecutor::OfNoStep(absl::Status status) {
@@ -260,42 +173,43 @@ absl::Status GpuExecutor::OfNoStep(absl::Status status) {
 
 // True if the step has a kernel that may run. Under limits, kernels with loops of the module may not, because
 // they do not count iterations.
-bool GpuExecutor::TakesKernel(Prepared& prepared) const {
+bool GpuExecutor::TakesKernel(StepState& state) const {
   const bool watched = options_->max_steps > 0 || options_->max_seconds > 0;
-  if (!prepared.kernel.has_value() || !prepared.kernel->may_loop || !watched)
-    return prepared.kernel.has_value();
-  prepared.reason = "loops of elements under a limit of steps or time";
+  if (!state.gpu->kernel.has_value() || !state.gpu->kernel->may_loop || !watched)
+    return state.gpu->kernel.has_value();
+  state.reason = "loops of elements under a limit of steps or time";
   return false;
 }
 
-absl::Status GpuExecutor::RunStep(const plan::Step& step, Prepared& prepared) {
+absl::Status GpuExecutor::RunStep(const plan::Step& step, StepState& state) {
   if (const auto* loop = std::get_if<plan::LoopStep>(&step.what))
-    return RunLoop(*step.instruction, *loop, prepared);
-  if (const auto* branch = std::get_if<plan::BranchStep>(&step.what)) return RunBranch(*branch, prepared);
-  if (std::exchange(prepared.is_done, false)) return absl::OkStatus();
-  if (!prepared.programs.empty()) {
+    return RunLoop(*step.instruction, *loop, state);
+  if (const auto* branch = std::get_if<plan::BranchStep>(&step.what)) return RunBranch(*branch, state);
+  if (std::exchange(state.is_done, false)) return absl::OkStatus();
+  if (!state.gpu->programs.empty()) {
     const auto* tiles = std::get_if<plan::TileStep>(&step.what);
     const bool in_place =
         tiles != nullptr && tiles->updated >= 0 && pointers_[tiles->updated] == pointers_[tiles->result];
-    for (size_t p = in_place ? 1 : 0; p < prepared.programs.size(); ++p) {
+    for (size_t p = in_place ? 1 : 0; p < state.gpu->programs.size(); ++p) {
       HLO_RETURN_IF_ERROR(
-          prepared.programs[p].run(pointers_.data(), memory_.data() + workspace_, gpu_->stream()));
+          state.gpu->programs[p].run(pointers_.data(), memory_.data() + gpu_plan_.workspace, gpu_->stream()));
     }
     return absl::OkStatus();
   }
   if (const auto* kernel = std::get_if<plan::KernelStep>(&step.what)) {
-    if (prepared.fused.has_value() && !OverwritesOperands(*kernel, prepared.fused_result)) {
-      prepared_.at(prepared.loop).is_done = true;
-      return RunKernel(prepared.fused_operands, {prepared.fused_result}, *prepared.fused);
+    const std::optional<plan::GpuStep::WithEpilogue>& fused = state.gpu->with_epilogue;
+    if (fused.has_value() && !OverwritesOperands(*kernel, fused->result)) {
+      states_.at(fused->loop).is_done = true;
+      return RunKernel(fused->operands, {fused->result}, fused->kernel);
     }
-    if (TakesKernel(prepared)) return RunKernel(kernel->operands, kernel->results, *prepared.kernel);
-    return RunKernelOnCpu(step, *kernel, prepared);
+    if (TakesKernel(state)) return RunKernel(kernel->operands, kernel->results, *state.gpu->kernel);
+    return RunKernelOnCpu(step, *kernel, state);
   }
   if (const auto* reference = std::get_if<plan::ReferenceStep>(&step.what)) {
-    if (TakesKernel(prepared)) return RunKernel(reference->operands, reference->results, *prepared.kernel);
-    return RunReference(*step.instruction, reference->operands, reference->results, prepared);
+    if (TakesKernel(state)) return RunKernel(reference->operands, reference->results, *state.gpu->kernel);
+    return RunReference(*step.instruction, reference->operands, reference->results, state);
   }
-  return RunProgramsOnCpu(step, prepared);
+  return RunProgramsOnCpu(step, state);
 }
 
 absl::Status GpuExecutor::RunKernel(absl::Span<const Slot> operands, absl::Span<const Slot> results,
@@ -304,8 +218,18 @@ absl::Status GpuExecutor::RunKernel(absl::Span<const Slot> operands, absl::Span<
   absl::InlinedVector<void*, 8> out;
   for (const Slot slot : operands) in.push_back(slot < 0 ? nullptr : pointers_[slot]);
   for (const Slot slot : results) out.push_back(slot < 0 ? nullptr : pointers_[slot]);
-  if (kernel.takes_random_state) in.push_back(memory_.data() + random_state_);
-  return kernel.run(in, absl::MakeSpan(out), memory_.data() + workspace_, gpu_->stream());
+  if (kernel.takes_random_state) in.push_back(memory_.data() + gpu_plan_.random_state);
+  return kernel.run(in, absl::MakeSpan(out), memory_.data() + gpu_plan_.workspace, gpu_->stream());
+}
+
+// True if the loop's result overlaps operands of the product, for which it is their last use.
+bool GpuExecutor::OverwritesOperands(const plan::KernelStep& product, Slot result) const {
+  const auto* begin = static_cast<const std::byte*>(pointers_[result]);
+  const std::byte* end = begin + plan_.buffers[result].byte_count;
+  return std::any_of(product.operands.begin(), product.operands.end(), [&](Slot slot) {
+    const auto* at = static_cast<const std::byte*>(pointers_[slot]);
+    return at < end && begin < at + plan_.buffers[slot].byte_count;
+  });
 }
 
 }  // namespace hlo::exec

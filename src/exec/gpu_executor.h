@@ -15,8 +15,7 @@
 #include "exec/plan_run.h"
 #include "hlo_run/execute.h"
 #include "hlo_run/observer.h"
-#include "kernels/cuda/registry.h"
-#include "kernels/cuda/vm/lower_tile.h"
+#include "plan/gpu/gpu_plan.h"
 #include "plan/plan.h"
 #include "reference/evaluator.h"
 
@@ -31,35 +30,19 @@ class GpuExecutor : public GpuEngine {
 
  private:
   using Slot = plan::Slot;
-  // The implementation of a step.
-  struct Prepared {
-    std::string name;                        // Name of the kernel.
-    std::string reason;                      // Reason for running on the CPU, if any.
-    std::optional<cuda::CudaKernel> kernel;  // Kernel of a whole instruction.
-    std::vector<cuda::LoweredProgram> programs;
+  // A step, and what its runs leave behind.
+  struct StepState {
+    const plan::GpuStep* gpu = nullptr;
+    std::string reason;           // Why the last run was on the CPU.
     int64_t runs = 0, bytes = 0;  // CPU runs and bytes copied for them.
-    // A product: the kernel that includes the loop after it as epilogue.
-    std::optional<cuda::CudaKernel> fused;
-    const plan::Step* loop = nullptr;
-    std::vector<Slot> fused_operands;
-    Slot fused_result = -1;
-    bool is_done = false;  // A loop: computed by the product before it.
-    // A loop: true if the GPU can repeat it without host synchronisation, provided its branches have all run
-    // once; the captured graph, and the pointers that it was captured with.
-    bool repeats_itself = false;
-    std::vector<const plan::Step*> branches;
-    std::unique_ptr<device::GpuLoop> recording;
-    std::vector<void*> recorded_pointers;
-    std::vector<bool> taken;  // A conditional: the branches that the host has run.
-  };
-  // The work that one iteration captures.
-  struct Recordable {
-    int64_t launches = 0;
-    std::vector<const plan::Step*> branches;
+    bool is_done = false;         // A loop: computed in the epilogue of the step before it.
+    // A while loop that was captured: the graph, and the pointers that it was captured with.
+    std::unique_ptr<device::GpuLoop> graph;
+    std::vector<void*> captured_pointers;
+    bool cannot_capture = false;  // The device refused.
+    std::vector<bool> taken;      // A conditional: the branches that the host has run.
   };
 
-  Prepared PrepareStep(const plan::Step& step) const;
-  void FuseEpilogues(const std::vector<plan::Step>& steps);
   bool OverwritesOperands(const plan::KernelStep& product, Slot result) const;
 
   absl::Status Allocate();
@@ -68,50 +51,40 @@ class GpuExecutor : public GpuEngine {
   absl::StatusOr<Literal> AssembleResult(const Shape& shape, size_t* leaf);
 
   absl::Status RunSteps(const std::vector<plan::Step>& steps);
-  absl::Status RunStep(const plan::Step& step, Prepared& prepared);
-  bool TakesKernel(Prepared& prepared) const;
+  absl::Status RunStep(const plan::Step& step, StepState& state);
+  bool TakesKernel(StepState& state) const;
   absl::Status RunKernel(absl::Span<const Slot> operands, absl::Span<const Slot> results,
                          const cuda::CudaKernel& kernel);
   absl::Status OfStep(absl::Status status, const plan::Step& step);
   absl::Status OfNoStep(absl::Status status);
-  absl::Status RunLoop(const Instruction& instruction, const plan::LoopStep& loop, Prepared& prepared);
+  absl::Status RunLoop(const Instruction& instruction, const plan::LoopStep& loop, StepState& state);
   absl::Status RunIteration(const plan::LoopStep& loop);
   absl::StatusOr<std::optional<int64_t>> LoopTripCount(const plan::LoopStep& loop);
-  bool MovesAreRecordable(const std::vector<plan::Move>& moves, Recordable* body) const;
-  bool StepsAreRecordable(const std::vector<plan::Step>& steps, Recordable* body) const;
-  bool IsRecordable(const plan::Step& step, Recordable* body) const;
-  bool IsRecordable(const plan::LoopStep& loop, Recordable* body) const;
-  bool IsReady(const Prepared& loop) const;
-  absl::Status RunRecorded(const plan::LoopStep& loop, Prepared& prepared);
-  int64_t StagedBytes(const std::vector<plan::Move>& moves) const;
-  absl::Status RunBranch(const plan::BranchStep& branch, Prepared& prepared);
+  bool IsReady(const StepState& loop) const;
+  absl::Status RunCaptured(const plan::LoopStep& loop, StepState& state);
+  absl::Status RunBranch(const plan::BranchStep& branch, StepState& state);
   absl::Status RunBranchSteps(const plan::BranchStep::Branch& taken);
   absl::Status RunMoves(const std::vector<plan::Move>& moves);
   bool IsInPlace(const plan::Move& move) const;
-  bool ChangesPlaces(const plan::Move& move) const;
 
   // CPU fallback.
-  absl::Status RunProgramsOnCpu(const plan::Step& step, Prepared& prepared);
-  absl::Status RunKernelOnCpu(const plan::Step& step, const plan::KernelStep& kernel, Prepared& prepared);
+  absl::Status RunProgramsOnCpu(const plan::Step& step, StepState& state);
+  absl::Status RunKernelOnCpu(const plan::Step& step, const plan::KernelStep& kernel, StepState& state);
   absl::Status RunReference(const Instruction& instruction, absl::Span<const Slot> operands,
-                            absl::Span<const Slot> results, Prepared& prepared);
-  absl::StatusOr<void*> HostCopy(Slot slot, Prepared& prepared);
+                            absl::Span<const Slot> results, StepState& state);
+  absl::StatusOr<void*> HostCopy(Slot slot, StepState& state);
   absl::StatusOr<void*> HostMemory(Slot slot);
-  absl::Status FromHost(Slot slot, Prepared& prepared);
+  absl::Status FromHost(Slot slot, StepState& state);
   absl::StatusOr<Literal> OperandLiteral(const Shape& shape, absl::Span<const Slot> slots, size_t* leaf,
-                                         Prepared& prepared);
+                                         StepState& state);
   absl::Status StoreResult(const Literal& value, absl::Span<const Slot> slots, size_t* leaf,
-                           Prepared& prepared);
+                           StepState& state);
 
   const CheckedModule& module_;
   const plan::Plan& plan_;
   std::shared_ptr<device::Gpu> gpu_;
-  device::GpuMemory memory_;    // All buffers and the memory of kernels and moves.
-  std::vector<int> uses_;       // Indexed by slot: number of occurrences in the plan.
-  std::vector<int64_t> homes_;  // Indexed by slot: offset in memory_; -1: aliases an argument or is in own_.
-  // Size of memory_ and offsets in it.
-  int64_t memory_bytes_ = 0, workspace_ = 0, staging_ = 0, random_state_ = 0;
-  bool takes_random_state_ = false;
+  plan::GpuPlan gpu_plan_;
+  device::GpuMemory memory_;     // All buffers and the memory of kernels and moves, as in gpu_plan_.
   std::vector<void*> pointers_;  // Indexed by slot: device address.
   // Indexed by slot: memory of results that do not alias an argument.
   std::vector<device::GpuMemory> own_;
@@ -120,13 +93,13 @@ class GpuExecutor : public GpuEngine {
   // Indexed by slot: an argument, or one whose memory a result aliases.
   std::vector<std::shared_ptr<Buffer>> given_;
   std::vector<std::shared_ptr<Buffer>> host_;  // Indexed by slot: memory for steps on the CPU.
-  absl::flat_hash_map<const plan::Step*, Prepared> prepared_;
+  absl::flat_hash_map<const plan::Step*, StepState> states_;
   std::optional<EvaluateOptions> options_;
   std::unique_ptr<reference::Evaluator> evaluator_;
   StepLimits limits_;
   int64_t depth_ = 0;
   std::vector<RunningLoop> loops_;  // Outermost first.
-  bool is_recording_ = false;       // A graph is being captured: pointers must not change.
+  bool is_capturing_ = false;       // A graph is being captured: pointers must not change.
   bool is_located_ = false;         // The error that ends the run already has a location.
 };
 

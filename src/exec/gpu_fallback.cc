@@ -21,20 +21,20 @@ absl::StatusOr<void*> GpuExecutor::HostMemory(Slot slot) {
   return host_[slot]->data();
 }
 
-absl::StatusOr<void*> GpuExecutor::HostCopy(Slot slot, Prepared& prepared) {
+absl::StatusOr<void*> GpuExecutor::HostCopy(Slot slot, StepState& state) {
   HLO_ASSIGN_OR_RETURN(void* memory, HostMemory(slot));
   HLO_RETURN_IF_ERROR(gpu_->ToHost(memory, pointers_[slot], plan_.buffers[slot].byte_count));
-  prepared.bytes += plan_.buffers[slot].byte_count;
+  state.bytes += plan_.buffers[slot].byte_count;
   return memory;
 }
 
-absl::Status GpuExecutor::FromHost(Slot slot, Prepared& prepared) {
-  prepared.bytes += plan_.buffers[slot].byte_count;
+absl::Status GpuExecutor::FromHost(Slot slot, StepState& state) {
+  state.bytes += plan_.buffers[slot].byte_count;
   return gpu_->ToDevice(pointers_[slot], host_[slot]->data(), plan_.buffers[slot].byte_count);
 }
 
-absl::Status GpuExecutor::RunProgramsOnCpu(const plan::Step& step, Prepared& prepared) {
-  ++prepared.runs;
+absl::Status GpuExecutor::RunProgramsOnCpu(const plan::Step& step, StepState& state) {
+  ++state.runs;
   std::vector<bool> used(plan_.buffers.size()), written(plan_.buffers.size());
   const auto visit = [&](const cpu::Access& access, bool is_store) {
     if (access.IsArray()) used[access.argument] = true;
@@ -54,7 +54,7 @@ absl::Status GpuExecutor::RunProgramsOnCpu(const plan::Step& step, Prepared& pre
   std::vector<void*> pointers(plan_.buffers.size());
   for (size_t slot = 0; slot < used.size(); ++slot) {
     if (!used[slot]) continue;
-    HLO_ASSIGN_OR_RETURN(pointers[slot], HostCopy(static_cast<Slot>(slot), prepared));
+    HLO_ASSIGN_OR_RETURN(pointers[slot], HostCopy(static_cast<Slot>(slot), state));
   }
   if (tiles != nullptr) {
     for (const cpu::TileProgram& program : tiles->programs) program.Run(pointers.data());
@@ -62,20 +62,20 @@ absl::Status GpuExecutor::RunProgramsOnCpu(const plan::Step& step, Prepared& pre
     reduce->program.Run(pointers.data());
   }
   for (size_t slot = 0; slot < used.size(); ++slot) {
-    if (written[slot]) HLO_RETURN_IF_ERROR(FromHost(static_cast<Slot>(slot), prepared));
+    if (written[slot]) HLO_RETURN_IF_ERROR(FromHost(static_cast<Slot>(slot), state));
   }
   return absl::OkStatus();
 }
 
 absl::Status GpuExecutor::RunKernelOnCpu(const plan::Step& step, const plan::KernelStep& kernel,
-                                         Prepared& prepared) {
-  ++prepared.runs;
+                                         StepState& state) {
+  ++state.runs;
   absl::InlinedVector<const void*, 8> operands;
   absl::InlinedVector<void*, 8> results;
   for (const Slot slot : kernel.operands) {
     operands.push_back(nullptr);
     if (slot < 0) continue;
-    HLO_ASSIGN_OR_RETURN(operands.back(), HostCopy(slot, prepared));
+    HLO_ASSIGN_OR_RETURN(operands.back(), HostCopy(slot, state));
   }
   for (const Slot slot : kernel.results) {
     results.push_back(nullptr);
@@ -84,22 +84,22 @@ absl::Status GpuExecutor::RunKernelOnCpu(const plan::Step& step, const plan::Ker
   }
   const absl::Status status = kernel.kernel.run(*step.instruction, operands, absl::MakeSpan(results));
   if (absl::IsUnimplemented(status)) {
-    --prepared.runs;
-    return RunReference(*step.instruction, kernel.operands, kernel.results, prepared);
+    --state.runs;
+    return RunReference(*step.instruction, kernel.operands, kernel.results, state);
   }
   HLO_RETURN_IF_ERROR(status);
   for (const Slot slot : kernel.results) {
-    if (slot >= 0) HLO_RETURN_IF_ERROR(FromHost(slot, prepared));
+    if (slot >= 0) HLO_RETURN_IF_ERROR(FromHost(slot, state));
   }
   return absl::OkStatus();
 }
 
 absl::StatusOr<Literal> GpuExecutor::OperandLiteral(const Shape& shape, absl::Span<const Slot> slots,
-                                                    size_t* leaf, Prepared& prepared) {
+                                                    size_t* leaf, StepState& state) {
   if (shape.IsTuple()) {
     std::vector<Literal> elements;
     for (const Shape& element : shape.elements()) {
-      HLO_ASSIGN_OR_RETURN(Literal value, OperandLiteral(element, slots, leaf, prepared));
+      HLO_ASSIGN_OR_RETURN(Literal value, OperandLiteral(element, slots, leaf, state));
       elements.push_back(std::move(value));
     }
     return Literal::Tuple(std::move(elements));
@@ -108,15 +108,15 @@ absl::StatusOr<Literal> GpuExecutor::OperandLiteral(const Shape& shape, absl::Sp
   if (slot < 0) return Literal::Token();
   HLO_ASSIGN_OR_RETURN(Literal copy, Literal::Create(shape));
   HLO_RETURN_IF_ERROR(gpu_->ToHost(copy.mutable_data(), pointers_[slot], copy.byte_count()));
-  prepared.bytes += copy.byte_count();
+  state.bytes += copy.byte_count();
   return copy;
 }
 
 absl::Status GpuExecutor::StoreResult(const Literal& value, absl::Span<const Slot> slots, size_t* leaf,
-                                      Prepared& prepared) {
+                                      StepState& state) {
   if (value.shape().IsTuple()) {
     for (const Literal& element : value.elements())
-      HLO_RETURN_IF_ERROR(StoreResult(element, slots, leaf, prepared));
+      HLO_RETURN_IF_ERROR(StoreResult(element, slots, leaf, state));
     return absl::OkStatus();
   }
   const Slot slot = slots[(*leaf)++];
@@ -125,13 +125,13 @@ absl::Status GpuExecutor::StoreResult(const Literal& value, absl::Span<const Slo
     return absl::InternalError(
         fmt::format("the value is {}, which is not the declared shape", ToString(value.shape())));
   }
-  prepared.bytes += value.byte_count();
+  state.bytes += value.byte_count();
   return gpu_->ToDevice(pointers_[slot], value.data(), value.byte_count());
 }
 
 absl::Status GpuExecutor::RunReference(const Instruction& instruction, absl::Span<const Slot> operand_slots,
-                                       absl::Span<const Slot> result_slots, Prepared& prepared) {
-  ++prepared.runs;
+                                       absl::Span<const Slot> result_slots, StepState& state) {
+  ++state.runs;
   if (evaluator_ == nullptr) {
     int64_t depth = 0;
     evaluator_ = std::make_unique<reference::Evaluator>(
@@ -140,14 +140,14 @@ absl::Status GpuExecutor::RunReference(const Instruction& instruction, absl::Spa
   std::vector<Literal> operands;
   size_t leaf = 0;
   for (const Instruction* operand : instruction.operands()) {
-    HLO_ASSIGN_OR_RETURN(Literal value, OperandLiteral(operand->shape(), operand_slots, &leaf, prepared));
+    HLO_ASSIGN_OR_RETURN(Literal value, OperandLiteral(operand->shape(), operand_slots, &leaf, state));
     operands.push_back(std::move(value));
   }
   reference::OpContext context{instruction, absl::MakeSpan(operands), *evaluator_};
   HLO_ASSIGN_OR_RETURN(const Literal value,
                        reference::Apply(context, reference::Reference(instruction.opcode())));
   leaf = 0;
-  return StoreResult(value, result_slots, &leaf, prepared);
+  return StoreResult(value, result_slots, &leaf, state);
 }
 
 }  // namespace hlo::exec

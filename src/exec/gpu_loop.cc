@@ -17,15 +17,10 @@ namespace {
 
 using plan::Move;
 
-// Larger buffers are exchanged between iterations instead of copied, which a captured iteration cannot do.
-constexpr int64_t kMostExchangedBytes = 1 << 20;
-// Per captured iteration.
-constexpr int64_t kMostLaunches = 4096;
-
 }  // namespace
 
 absl::Status GpuExecutor::RunLoop(const Instruction& instruction, const plan::LoopStep& loop,
-                                  Prepared& prepared) {
+                                  StepState& state) {
   HLO_RETURN_IF_ERROR(RunMoves(loop.initial));
   const auto unknown = [](Slot, ElementType) -> std::optional<int64_t> { return std::nullopt; };
   loops_.push_back({.instruction = &instruction, .trip_count = TripCount(loop, unknown)});
@@ -37,7 +32,7 @@ absl::Status GpuExecutor::RunLoop(const Instruction& instruction, const plan::Lo
     HLO_ASSIGN_OR_RETURN(trip_count, LoopTripCount(loop));
   }
   // Loops with a known trip count are captured only if their branches would need host synchronisation.
-  const bool is_worth_recording = !trip_count.has_value() || !prepared.branches.empty();
+  const bool is_worth_capturing = !trip_count.has_value() || !state.gpu->conditionals.empty();
   for (int64_t iteration = 0;; ++iteration) {
     // An iteration counts as a step, because the body and the condition may have none.
     HLO_RETURN_IF_ERROR(OfNoStep(limits_.Take()));
@@ -47,10 +42,10 @@ absl::Status GpuExecutor::RunLoop(const Instruction& instruction, const plan::Lo
       HLO_RETURN_IF_ERROR(gpu_->ToHost(&goes_on, pointers_[loop.predicate], sizeof goes_on));
     }
     if (!goes_on) return absl::OkStatus();
-    if (iteration > 0 && is_worth_recording && IsReady(prepared)) {
-      const absl::Status status = RunRecorded(loop, prepared);
+    if (iteration > 0 && is_worth_capturing && IsReady(state)) {
+      const absl::Status status = RunCaptured(loop, state);
       if (!absl::IsUnimplemented(status)) return status;
-      prepared.repeats_itself = false;
+      state.cannot_capture = true;
     }
     loops_.back().iteration = iteration + 1;
     HLO_RETURN_IF_ERROR(RunIteration(loop));
@@ -67,8 +62,8 @@ absl::Status GpuExecutor::RunIteration(const plan::LoopStep& loop) {
 absl::StatusOr<std::optional<int64_t>> GpuExecutor::LoopTripCount(const plan::LoopStep& loop) {
   if (!loop.counted.has_value()) return std::nullopt;
   const plan::CountedLoop& counted = *loop.counted;
-  if (is_recording_ && !(counted.first_value.has_value() && counted.limit_value.has_value()))
-    return absl::InternalError("the trip count of a recorded loop is not known");
+  if (is_capturing_ && !(counted.first_value.has_value() && counted.limit_value.has_value()))
+    return absl::InternalError("the trip count of a captured loop is not known");
   const auto value = [&](const std::optional<int64_t>& constant, Slot slot) -> absl::StatusOr<int64_t> {
     if (constant.has_value()) return *constant;
     alignas(8) std::byte element[8] = {};
@@ -80,79 +75,34 @@ absl::StatusOr<std::optional<int64_t>> GpuExecutor::LoopTripCount(const plan::Lo
   return plan::TripCount(counted, first, limit);
 }
 
-bool GpuExecutor::MovesAreRecordable(const std::vector<Move>& moves, Recordable* body) const {
-  body->launches += 2 * static_cast<int64_t>(moves.size());
-  return std::none_of(moves.begin(), moves.end(), [&](const Move& move) { return ChangesPlaces(move); });
-}
-
-bool GpuExecutor::StepsAreRecordable(const std::vector<plan::Step>& steps, Recordable* body) const {
-  return std::all_of(steps.begin(), steps.end(),
-                     [&](const plan::Step& step) { return IsRecordable(step, body); });
-}
-
-// A step can be captured if it only launches kernels, or is a branch of such steps, or a loop whose trip
-// count is constant.
-bool GpuExecutor::IsRecordable(const plan::Step& step, Recordable* body) const {
-  const Prepared& prepared = prepared_.at(&step);
-  if (const auto* branch = std::get_if<plan::BranchStep>(&step.what)) {
-    body->branches.push_back(&step);
-    body->launches += 2;
-    return std::all_of(branch->branches.begin(), branch->branches.end(), [&](const auto& each) {
-      return StepsAreRecordable(each.steps, body) && MovesAreRecordable(each.results, body);
-    });
-  }
-  const auto* inner = std::get_if<plan::LoopStep>(&step.what);
-  if (inner == nullptr) {
-    body->launches += std::max<int64_t>(1, static_cast<int64_t>(prepared.programs.size()));
-    return prepared.reason.empty();
-  }
-  if (!inner->counted.has_value() || !inner->counted->first_value.has_value() ||
-      !inner->counted->limit_value.has_value() || !MovesAreRecordable(inner->initial, body))
-    return false;
-  const std::optional<int64_t> trip_count =
-      plan::TripCount(*inner->counted, *inner->counted->first_value, *inner->counted->limit_value);
-  Recordable inner_body;
-  if (!trip_count.has_value() || !IsRecordable(*inner, &inner_body) ||
-      *trip_count > kMostLaunches / std::max<int64_t>(1, inner_body.launches))
-    return false;
-  body->launches += *trip_count * inner_body.launches;
-  body->branches.insert(body->branches.end(), inner_body.branches.begin(), inner_body.branches.end());
-  return true;
-}
-
-bool GpuExecutor::IsRecordable(const plan::LoopStep& loop, Recordable* body) const {
-  return MovesAreRecordable(loop.next, body) && StepsAreRecordable(loop.condition, body) &&
-         StepsAreRecordable(loop.body, body) && body->launches <= kMostLaunches;
-}
-
 // Kernels are loaded on first use, which is not possible during capture; all branches must have run before.
-bool GpuExecutor::IsReady(const Prepared& loop) const {
-  return loop.repeats_itself && !is_recording_ && options_->max_seconds <= 0 && options_->max_steps <= 0 &&
-         options_->observer == nullptr &&
-         std::all_of(loop.branches.begin(), loop.branches.end(), [&](const plan::Step* branch) {
-           const std::vector<bool>& taken = prepared_.at(branch).taken;
-           return !taken.empty() && std::find(taken.begin(), taken.end(), false) == taken.end();
-         });
+bool GpuExecutor::IsReady(const StepState& loop) const {
+  return loop.gpu->is_capturable && !loop.cannot_capture && !is_capturing_ && options_->max_seconds <= 0 &&
+         options_->max_steps <= 0 && options_->observer == nullptr &&
+         std::all_of(loop.gpu->conditionals.begin(), loop.gpu->conditionals.end(),
+                     [&](const plan::Step* branch) {
+                       const std::vector<bool>& taken = states_.at(branch).taken;
+                       return !taken.empty() && std::find(taken.begin(), taken.end(), false) == taken.end();
+                     });
 }
 
 // The first predicate must be true.
-absl::Status GpuExecutor::RunRecorded(const plan::LoopStep& loop, Prepared& prepared) {
-  if (prepared.recording == nullptr || prepared.recorded_pointers != pointers_) {
-    prepared.recording = nullptr;
-    prepared.recorded_pointers = pointers_;
-    HLO_ASSIGN_OR_RETURN(prepared.recording,
-                         gpu_->RecordLoop(static_cast<const bool*>(pointers_[loop.predicate]),
-                                          [this, &loop]() -> absl::Status {
-                                            is_recording_ = true;
-                                            absl::Status status = RunIteration(loop);
-                                            if (status.ok()) status = RunSteps(loop.condition);
-                                            is_recording_ = false;
-                                            return status;
-                                          }));
+absl::Status GpuExecutor::RunCaptured(const plan::LoopStep& loop, StepState& state) {
+  if (state.graph == nullptr || state.captured_pointers != pointers_) {
+    state.graph = nullptr;
+    state.captured_pointers = pointers_;
+    HLO_ASSIGN_OR_RETURN(state.graph, gpu_->RecordLoop(static_cast<const bool*>(pointers_[loop.predicate]),
+                                                       [this, &loop]() -> absl::Status {
+                                                         is_capturing_ = true;
+                                                         absl::Status status = RunIteration(loop);
+                                                         if (status.ok()) status = RunSteps(loop.condition);
+                                                         is_capturing_ = false;
+                                                         return status;
+                                                       }));
   }
-  HLO_RETURN_IF_ERROR(prepared.recording->Run());
-  if (prepared.recorded_pointers != pointers_)
-    return absl::InternalError("buffers have changed places in a recorded loop");
+  HLO_RETURN_IF_ERROR(state.graph->Run());
+  if (state.captured_pointers != pointers_)
+    return absl::InternalError("buffers have changed places in a captured loop");
   return absl::OkStatus();
 }
 
@@ -161,9 +111,9 @@ absl::Status GpuExecutor::RunBranchSteps(const plan::BranchStep::Branch& taken) 
   return RunMoves(taken.results);
 }
 
-absl::Status GpuExecutor::RunBranch(const plan::BranchStep& branch, Prepared& prepared) {
+absl::Status GpuExecutor::RunBranch(const plan::BranchStep& branch, StepState& state) {
   const bool is_pred = branch.choice_type == ElementType::kPred;
-  if (is_recording_) {
+  if (is_capturing_) {
     std::vector<std::function<absl::Status()>> branches;
     for (const plan::BranchStep::Branch& each : branch.branches)
       branches.push_back([this, &each] { return RunBranchSteps(each); });
@@ -174,21 +124,9 @@ absl::Status GpuExecutor::RunBranch(const plan::BranchStep& branch, Prepared& pr
   HLO_RETURN_IF_ERROR(is_pred ? gpu_->ToHost(&is_true, pointers_[branch.choice], sizeof is_true)
                               : gpu_->ToHost(&number, pointers_[branch.choice], sizeof number));
   const plan::BranchStep::Branch& taken = TakenBranch(branch, is_pred ? is_true : number);
-  prepared.taken.resize(branch.branches.size());
-  prepared.taken[&taken - branch.branches.data()] = true;
+  state.taken.resize(branch.branches.size());
+  state.taken[&taken - branch.branches.data()] = true;
   return RunBranchSteps(taken);
-}
-
-int64_t GpuExecutor::StagedBytes(const std::vector<Move>& moves) const {
-  int64_t bytes = 0;
-  for (const Move& move : moves)
-    bytes += ChangesPlaces(move) ? 0 : device::Aligned(plan_.buffers[move.to].byte_count);
-  return bytes;
-}
-
-// True if the move exchanges its buffers instead of copying.
-bool GpuExecutor::ChangesPlaces(const Move& move) const {
-  return move.exchange && plan_.buffers[move.to].byte_count > kMostExchangedBytes;
 }
 
 // True if the move is from an argument to the result that aliases it.
@@ -197,23 +135,23 @@ bool GpuExecutor::IsInPlace(const Move& move) const {
 }
 
 absl::Status GpuExecutor::RunMoves(const std::vector<Move>& moves) {
-  const auto copies = [&](const Move& move) { return !ChangesPlaces(move) && !IsInPlace(move); };
+  const auto copies = [&](const Move& move) { return !ExchangesBuffers(plan_, move) && !IsInPlace(move); };
   const auto copy = [&](void* to, const void* from, const Move& move) {
     return to == from ? absl::OkStatus() : gpu_->Copy(to, from, plan_.buffers[move.to].byte_count);
   };
-  if (moves.size() == 1 && !ChangesPlaces(moves[0]))
+  if (moves.size() == 1 && !ExchangesBuffers(plan_, moves[0]))
     return copy(pointers_[moves[0].to], pointers_[moves[0].from], moves[0]);
   // The moves are simultaneous, so sources are staged before any target is written.
-  std::byte* at = memory_.data() + staging_;
+  std::byte* at = memory_.data() + gpu_plan_.staging;
   for (const Move& move : moves) {
     if (!copies(move)) continue;
     HLO_RETURN_IF_ERROR(copy(at, pointers_[move.from], move));
     at += device::Aligned(plan_.buffers[move.to].byte_count);
   }
   for (const Move& move : moves) {
-    if (ChangesPlaces(move)) std::swap(pointers_[move.to], pointers_[move.from]);
+    if (ExchangesBuffers(plan_, move)) std::swap(pointers_[move.to], pointers_[move.from]);
   }
-  at = memory_.data() + staging_;
+  at = memory_.data() + gpu_plan_.staging;
   for (const Move& move : moves) {
     if (!copies(move)) continue;
     HLO_RETURN_IF_ERROR(copy(pointers_[move.to], at, move));

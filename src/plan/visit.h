@@ -76,6 +76,20 @@ void VisitAllSlots(const std::vector<Step>& steps, Visit&& visit) {
   }
 }
 
+// Calls visit(steps) for every list of steps, from the outside inwards.
+template <class Visit>
+void VisitStepLists(const std::vector<Step>& steps, Visit&& visit) {
+  visit(steps);
+  for (const Step& step : steps) {
+    if (const auto* loop = std::get_if<LoopStep>(&step.what)) {
+      VisitStepLists(loop->condition, visit);
+      VisitStepLists(loop->body, visit);
+    } else if (const auto* branch = std::get_if<BranchStep>(&step.what)) {
+      for (const BranchStep::Branch& each : branch->branches) VisitStepLists(each.steps, visit);
+    }
+  }
+}
+
 // Calls visit(moves) for every list of moves of control flow, nested steps included.
 template <class Visit>
 void VisitAllMoves(const std::vector<Step>& steps, Visit&& visit) {

@@ -1,4 +1,4 @@
-#include "exec/gpu_kernels.h"
+#include "plan/gpu/select_kernel.h"
 
 #include <algorithm>
 #include <vector>
@@ -6,15 +6,15 @@
 #include "ir/element_types.h"
 #include "ir/result_shapes.h"
 #include "kernels/cuda/combiner/custom_combiner_kernels.h"
+#include "kernels/cuda/registry.h"
 #include "plan/codegen/scalar_code.h"
 #include "plan/codegen/scan_code.h"
 
-namespace hlo::exec {
+namespace hlo::plan {
 namespace {
 
 using cuda::CudaKernel;
 using device::DeviceProperties;
-using plan::CodeTarget;
 
 std::vector<ElementType> OperandTypes(const Instruction& instruction, int64_t count) {
   std::vector<ElementType> types;
@@ -40,7 +40,7 @@ std::optional<CudaKernel> FindCustomReduction(const Instruction& instruction,
   const int64_t count = instruction.operand_count() / 2;
   const std::vector<ElementType> types = OperandTypes(instruction, count);
   if (!HasResultTypes(instruction, types) || !HasOperandTypes(instruction, count, types)) return std::nullopt;
-  const auto code = plan::FindCombinerCode(*instruction.Get<attr::to_apply>(), types, CodeTarget::kThreads);
+  const auto code = FindCombinerCode(*instruction.Get<attr::to_apply>(), types, CodeTarget::kThreads);
   if (!code.has_value()) return std::nullopt;
   return instruction.opcode() == Opcode::kReduce
              ? cuda::FindCustomReduceKernel(instruction, *code, device)
@@ -56,7 +56,7 @@ std::optional<CudaKernel> FindCustomMap(const Instruction& instruction, const De
         !to_apply.parameter(k)->shape().IsArray(operand.type()))
       return std::nullopt;
   }
-  const auto code = plan::FindLaneCode(to_apply, {}, CodeTarget::kThreads);
+  const auto code = FindLaneCode(to_apply, {}, CodeTarget::kThreads);
   return code.has_value() ? cuda::FindCustomMapKernel(instruction, *code, device) : std::nullopt;
 }
 
@@ -71,7 +71,7 @@ std::optional<CudaKernel> FindCustomScatter(const Instruction& instruction, cons
   }
   if (!HasResultTypes(instruction, types) || !HasOperandTypes(instruction, count + 1, types))
     return std::nullopt;
-  const auto code = plan::FindCombinerCode(*instruction.Get<attr::to_apply>(), types, CodeTarget::kThreads);
+  const auto code = FindCombinerCode(*instruction.Get<attr::to_apply>(), types, CodeTarget::kThreads);
   return code.has_value() ? cuda::FindCustomScatterKernel(instruction, *code, device) : std::nullopt;
 }
 
@@ -79,22 +79,20 @@ std::optional<CudaKernel> FindCustomSelectAndScatter(const Instruction& instruct
                                                      const DeviceProperties& device) {
   const ElementType type = instruction.shape().type();
   if (!HasOperandTypes(instruction, 0, {type, type, type})) return std::nullopt;
-  const auto select =
-      plan::FindComparatorCode(*instruction.Get<attr::select>(), {&type, 1}, CodeTarget::kThreads);
-  const auto scatter =
-      plan::FindCombinerCode(*instruction.Get<attr::scatter>(), {&type, 1}, CodeTarget::kThreads);
+  const auto select = FindComparatorCode(*instruction.Get<attr::select>(), {&type, 1}, CodeTarget::kThreads);
+  const auto scatter = FindCombinerCode(*instruction.Get<attr::scatter>(), {&type, 1}, CodeTarget::kThreads);
   if (!select.has_value() || !scatter.has_value()) return std::nullopt;
   return cuda::FindCustomSelectAndScatterKernel(instruction, *select, *scatter, device);
 }
 
 std::optional<CudaKernel> FindCustomSort(const Instruction& instruction, const DeviceProperties& device) {
   const std::vector<ElementType> types = OperandTypes(instruction, instruction.operand_count());
-  const auto code = plan::FindComparatorCode(*instruction.Get<attr::to_apply>(), types, CodeTarget::kThreads);
+  const auto code = FindComparatorCode(*instruction.Get<attr::to_apply>(), types, CodeTarget::kThreads);
   return code.has_value() ? cuda::FindCustomSortKernel(instruction, *code, device) : std::nullopt;
 }
 
 std::optional<CudaKernel> FindCustomScan(const Instruction& instruction, const DeviceProperties& device) {
-  const auto code = plan::FindScanCode(instruction, CodeTarget::kThreads);
+  const auto code = FindScanCode(instruction, CodeTarget::kThreads);
   return code.has_value() ? cuda::FindCustomScanKernel(instruction, *code, device) : std::nullopt;
 }
 
@@ -126,4 +124,4 @@ std::optional<CudaKernel> FindGpuKernel(const Instruction& instruction, const De
   return std::nullopt;
 }
 
-}  // namespace hlo::exec
+}  // namespace hlo::plan

@@ -1,5 +1,5 @@
 #pragma once
-// Epilogue fusion: recognises loops over the result of a product that the product's kernel can apply when it
+// Recognises loops over the result of a product (a dot or convolution) that its kernel can apply when it
 // stores the result.
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 #include "kernels/cpu/loops/tile_program.h"
 #include "kernels/cuda/gemm/epilogue.h"
 
-namespace hlo::cuda {
+namespace hlo::plan {
 
 struct MatchedEpilogue {
-  Epilogue epilogue;
+  cuda::Epilogue epilogue;
   std::vector<int32_t> arrays;  // The loop's arguments that are the epilogue's arrays.
   int32_t stored = -1;          // The argument that the loop writes.
 };
@@ -21,7 +21,7 @@ struct MatchedEpilogue {
 // dense, with `count` elements of type `declared`. The loop must read each element once, in order, and apply
 // only add, subtract, multiply, maximum, minimum and conversions, with operands of the result's shape or
 // broadcast vectors. Returns nullopt otherwise.
-std::optional<MatchedEpilogue> MatchEpilogue(const cpu::TileProgram& loop, int32_t gemm, ElementType declared,
-                                             int64_t count);
+std::optional<MatchedEpilogue> MatchEpilogue(const cpu::TileProgram& loop, int32_t product,
+                                             ElementType declared, int64_t count);
 
-}  // namespace hlo::cuda
+}  // namespace hlo::plan

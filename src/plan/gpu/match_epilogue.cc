@@ -1,14 +1,19 @@
-#include "kernels/cuda/gemm/match_epilogue.h"
+#include "plan/gpu/match_epilogue.h"
 
 #include <algorithm>
 
 #include "kernels/cuda/vm/lower_tile.h"
 #include "types/index.h"
 
-namespace hlo::cuda {
+namespace hlo::plan {
 namespace {
 
 using cpu::TileProgram;
+using cuda::DimsOf;
+using cuda::Epilogue;
+using cuda::EpilogueArray;
+using cuda::EpilogueOp;
+using cuda::FastDiv;
 using Kind = EpilogueOp::Kind;
 
 bool IsTaken(ElementType type) {
@@ -34,8 +39,8 @@ std::optional<Kind> KindOf(Opcode opcode, bool product_is_first) {
 
 class Finder {
  public:
-  Finder(const TileProgram& loop, int32_t gemm, ElementType declared)
-      : loop_(loop), product_(gemm), declared_(declared), dims_(DimsOf(loop)) {}
+  Finder(const TileProgram& loop, int32_t product, ElementType declared)
+      : loop_(loop), product_(product), declared_(declared), dims_(DimsOf(loop)) {}
 
   std::optional<MatchedEpilogue> Find() {
     if (!loop_.yields().empty() || loop_.stores().size() != 1) return std::nullopt;
@@ -151,11 +156,11 @@ class Finder {
 
 }  // namespace
 
-std::optional<MatchedEpilogue> MatchEpilogue(const cpu::TileProgram& loop, int32_t gemm, ElementType declared,
-                                             int64_t count) {
+std::optional<MatchedEpilogue> MatchEpilogue(const cpu::TileProgram& loop, int32_t product,
+                                             ElementType declared, int64_t count) {
   if (!IsTaken(declared) || count >= int64_t{1} << 31 || hlo::Product(DimsOf(loop)) != count || count == 0)
     return std::nullopt;
-  return Finder(loop, gemm, declared).Find();
+  return Finder(loop, product, declared).Find();
 }
 
-}  // namespace hlo::cuda
+}  // namespace hlo::plan

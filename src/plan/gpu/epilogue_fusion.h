@@ -1,0 +1,13 @@
+#pragma once
+// Epilogue fusion on GPUs.
+
+#include "device/properties.h"
+#include "plan/gpu/gpu_plan.h"
+
+namespace hlo::plan {
+
+// Selects kernels with epilogues for dots and convolutions whose next step is a loop over their result that
+// such a kernel can apply when it stores the result.
+void FuseEpilogues(const Plan& plan, const device::DeviceProperties& device, GpuPlan* gpu);
+
+}  // namespace hlo::plan

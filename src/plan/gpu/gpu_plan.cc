@@ -1,0 +1,107 @@
+#include "plan/gpu/gpu_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/status.h"
+#include "device/align.h"
+#include "fmt/format.h"
+#include "kernels/cuda/random/random_body.h"
+#include "kernels/cuda/reduce/lower_reduce.h"
+#include "kernels/cuda/vm/lower_tile.h"
+#include "plan/gpu/epilogue_fusion.h"
+#include "plan/gpu/graph_capture.h"
+#include "plan/gpu/select_kernel.h"
+#include "plan/step_cost.h"
+#include "plan/visit.h"
+
+namespace hlo::plan {
+namespace {
+
+constexpr int64_t kMaxCopiedBytes = 1 << 20;
+
+GpuStep LowerStep(const Step& step, const device::DeviceProperties& device) {
+  GpuStep lowered;
+  const auto add = [&](absl::StatusOr<cuda::LoweredProgram> program) {
+    if (!program.ok()) {
+      lowered.reason = std::string(Message(program.status()));
+      lowered.programs.clear();
+      return false;
+    }
+    lowered.name = program->name;
+    lowered.programs.push_back(*std::move(program));
+    return true;
+  };
+  if (const auto* tiles = std::get_if<TileStep>(&step.what)) {
+    for (const cpu::TileProgram& program : tiles->programs) {
+      if (!add(cuda::LowerTile(program, device))) break;
+    }
+  } else if (const auto* reduce = std::get_if<ReduceStep>(&step.what)) {
+    add(cuda::LowerReduce(reduce->program, device));
+  } else if (std::holds_alternative<KernelStep>(step.what) ||
+             std::holds_alternative<ReferenceStep>(step.what)) {
+    lowered.kernel = FindGpuKernel(*step.instruction, device);
+    if (lowered.kernel.has_value())
+      lowered.name = lowered.kernel->name;
+    else
+      lowered.reason = fmt::format("no kernel takes this {}", Name(step.instruction->opcode()));
+  } else {
+    lowered.name = KernelName(step);
+  }
+  if (!lowered.reason.empty()) lowered.name = fmt::format("cpu {}", KernelName(step));
+  return lowered;
+}
+
+// Returns the bytes of a list of moves that are copied.
+int64_t StagedBytes(const Plan& plan, const std::vector<Move>& moves) {
+  int64_t bytes = 0;
+  for (const Move& move : moves)
+    bytes += ExchangesBuffers(plan, move) ? 0 : device::Aligned(plan.buffers[move.to].byte_count);
+  return bytes;
+}
+
+// Assigns offsets to buffers, the workspace of kernels, the staging memory of moves and the random state.
+void AssignMemory(const Plan& plan, GpuPlan* gpu) {
+  int64_t workspace = 0, staging = 0;
+  for (const auto& [step, lowered] : gpu->steps) {
+    for (const cuda::LoweredProgram& program : lowered.programs)
+      workspace = std::max(workspace, program.workspace_bytes);
+    if (lowered.with_epilogue.has_value())
+      workspace = std::max(workspace, lowered.with_epilogue->kernel.workspace_bytes);
+    if (!lowered.kernel.has_value()) continue;
+    workspace = std::max(workspace, lowered.kernel->workspace_bytes);
+    gpu->takes_random_state |= lowered.kernel->takes_random_state;
+  }
+  VisitAllMoves(plan.steps, [&](const std::vector<Move>& moves) {
+    staging = std::max(staging, StagedBytes(plan, moves));
+  });
+  int64_t end = device::Aligned(plan.arena_bytes);
+  const auto take = [&](int64_t bytes) { return std::exchange(end, end + device::Aligned(bytes)); };
+  for (const Buffer& buffer : plan.buffers)
+    gpu->offsets.push_back(buffer.donor >= 0                     ? -1
+                           : buffer.kind == Buffer::Kind::kArena ? buffer.offset
+                                                                 : take(buffer.byte_count));
+  gpu->workspace = take(workspace);
+  gpu->staging = take(staging);
+  gpu->random_state = take(sizeof(cuda::RandomState));
+  gpu->byte_count = end;
+}
+
+}  // namespace
+
+bool ExchangesBuffers(const Plan& plan, const Move& move) {
+  return move.exchange && plan.buffers[move.to].byte_count > kMaxCopiedBytes;
+}
+
+GpuPlan MakeGpuPlan(const Plan& plan, const device::DeviceProperties& device) {
+  GpuPlan gpu;
+  VisitStepLists(plan.steps, [&](const std::vector<Step>& steps) {
+    for (const Step& step : steps) gpu.steps.emplace(&step, LowerStep(step, device));
+  });
+  FuseEpilogues(plan, device, &gpu);
+  FindCapturableLoops(plan, &gpu);
+  AssignMemory(plan, &gpu);
+  return gpu;
+}
+
+}  // namespace hlo::plan

@@ -1,0 +1,56 @@
+#pragma once
+// What is known about a plan's run on a GPU before data arrives: the kernels of its steps, which loops can
+// run as captured graphs, and where buffers are stored.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "device/properties.h"
+#include "kernels/cuda/launch/cuda_kernel.h"
+#include "kernels/cuda/launch/lowered_program.h"
+#include "plan/plan.h"
+
+namespace hlo::plan {
+
+// The implementation of a step.
+struct GpuStep {
+  std::string name;                            // The name of the kernel.
+  std::string reason;                          // Why the step runs on the CPU; empty: it does not.
+  std::optional<cuda::CudaKernel> kernel;      // Of a whole instruction.
+  std::vector<cuda::LoweredProgram> programs;  // Of a loop or reduction, in order.
+  // A dot or convolution: the kernel that applies the next step, a loop, to the result in its epilogue. It
+  // can replace both if the loop's result overlaps no operand in memory.
+  struct WithEpilogue {
+    cuda::CudaKernel kernel;
+    const Step* loop = nullptr;
+    std::vector<Slot> operands;
+    Slot result = -1;
+  };
+  std::optional<WithEpilogue> with_epilogue;
+  // A while loop: true if an iteration can be captured as a graph, which the GPU repeats without host
+  // synchronisation, once all branches of the conditionals in it have run.
+  bool is_capturable = false;
+  std::vector<const Step*> conditionals;
+};
+
+struct GpuPlan {
+  absl::flat_hash_map<const Step*, GpuStep> steps;
+  // All buffers and the memory of kernels and moves are parts of one allocation. Offsets of the buffers,
+  // indexed by slot; -1: the buffer may alias an argument, or is allocated separately.
+  std::vector<int64_t> offsets;
+  int64_t byte_count = 0;
+  int64_t workspace = 0, staging = 0, random_state = 0;  // Offsets.
+  bool takes_random_state = false;
+};
+
+// The steps of the plan must outlive the result.
+GpuPlan MakeGpuPlan(const Plan& plan, const device::DeviceProperties& device);
+
+// True if the move exchanges its buffers instead of copying. Captured iterations cannot do that, so smaller
+// buffers are copied.
+bool ExchangesBuffers(const Plan& plan, const Move& move);
+
+}  // namespace hlo::plan
