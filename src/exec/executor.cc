@@ -6,15 +6,9 @@
 
 #include "base/deadline.h"
 #include "base/status.h"
-#include "exec/step_view.h"
 #include "fmt/format.h"
 #include "kernels/cpu/loops/block_loop.h"
 #include "plan/plan_code.h"
-#include "plan/step_cost.h"
-#include "reference/apply.h"
-#include "reference/op.h"
-#include "reference/program.h"
-#include "reference/supported.h"
 #include "types/index.h"
 #include "types/memory_use.h"
 
@@ -27,11 +21,7 @@ using plan::Slot;
 }  // namespace
 
 absl::StatusOr<Literal> Executor::Run(std::vector<Literal> arguments, const EvaluateOptions& options) {
-  options_ = options;
-  evaluator_ = nullptr;
-  limits_ = StepLimits(options);
-  depth_ = 0;
-  loops_.clear();
+  Start(options);
   if (const absl::Status bound = Bind(std::move(arguments)); absl::IsResourceExhausted(bound)) {
     return absl::ResourceExhaustedError(fmt::format("the run takes {} bytes besides its arguments: {}",
                                                     plan::MemoryOf(plan_), Message(bound)));
@@ -117,22 +107,8 @@ absl::StatusOr<Literal> Executor::ResultLeaf(size_t leaf) {
   return Literal::FromBuffer(plan_.result_shapes[leaf], std::move(memory));
 }
 
-absl::StatusOr<Literal> Executor::AssembleResult(const Shape& shape, size_t* leaf) {
-  if (!shape.IsTuple()) {
-    HLO_ASSIGN_OR_RETURN(Literal value, ResultLeaf((*leaf)++));
-    return shape.IsBuffer() ? value.WithShape(shape) : std::move(value);
-  }
-  std::vector<Literal> elements;
-  for (const Shape& element : shape.elements()) {
-    HLO_ASSIGN_OR_RETURN(Literal value, AssembleResult(element, leaf));
-    elements.push_back(std::move(value));
-  }
-  return Literal::Tuple(std::move(elements));
-}
-
 absl::StatusOr<Literal> Executor::TakeResults() {
-  size_t leaf = 0;
-  absl::StatusOr<Literal> result = AssembleResult(module_.module().entry()->root()->shape(), &leaf);
+  absl::StatusOr<Literal> result = AssembleResult();
   // Memory that the caller now holds is released.
   for (size_t slot = 0; slot < owners_.size(); ++slot) {
     const plan::Buffer& buffer = plan_.buffers[slot];
@@ -142,28 +118,7 @@ absl::StatusOr<Literal> Executor::TakeResults() {
   return result;
 }
 
-absl::Status Executor::RunSteps(const std::vector<plan::Step>& steps) {
-  Observer* observer = options_->observer;
-  const auto loops = [this] { return loops_; };
-  const auto view_of_slot = [this](Slot slot, const Shape& shape) { return ViewOf(slot, shape); };
-  const ReadSlot read(view_of_slot);
-  for (const plan::Step& step : steps) {
-    HLO_RETURN_IF_ERROR(limits_.Take());
-    if (observer == nullptr) {
-      HLO_RETURN_IF_ERROR(RunStep(step));
-      continue;
-    }
-    const PlanStepView view(plan_, step, plan::KernelName(step), depth_, loops, &read);
-    HLO_RETURN_IF_ERROR(observer->BeforeStep(view));
-    ++depth_;
-    HLO_RETURN_IF_ERROR(RunStep(step));
-    --depth_;
-    HLO_RETURN_IF_ERROR(observer->AfterStep(view));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Executor::RunStep(const plan::Step& step) {
+absl::Status Executor::RunKernels(const plan::Step& step) {
   if (const auto* tiles = std::get_if<plan::TileStep>(&step.what)) {
     const bool in_place = tiles->updated >= 0 && pointers_[tiles->updated] == pointers_[tiles->result];
     for (size_t p = in_place ? 1 : 0; p < tiles->programs.size(); ++p)
@@ -181,8 +136,6 @@ absl::Status Executor::RunStep(const plan::Step& step) {
     rows->program.Run(arguments.data());
     return absl::OkStatus();
   }
-  if (const auto* loop = std::get_if<plan::LoopStep>(&step.what)) return RunLoop(*step.instruction, *loop);
-  if (const auto* branch = std::get_if<plan::BranchStep>(&step.what)) return RunBranch(*branch);
   if (const auto* kernel = std::get_if<plan::KernelStep>(&step.what))
     return RunKernel(*step.instruction, *kernel);
   if (const auto* product = std::get_if<plan::ProductStep>(&step.what))
@@ -197,24 +150,6 @@ std::optional<int64_t> Executor::TripCount(const plan::LoopStep& loop, bool is_a
     if (slot < 0 || IsLiteral(slot) || !(is_at_start || is_given)) return std::nullopt;
     return cpu::ReadInteger(type, pointers_[slot]);
   });
-}
-
-absl::Status Executor::RunLoop(const Instruction& instruction, const plan::LoopStep& loop) {
-  HLO_RETURN_IF_ERROR(RunMoves(loop.initial));
-  const size_t number = loops_.size();
-  loops_.push_back({.instruction = &instruction,
-                    .trip_count = options_->observer == nullptr ? std::nullopt : TripCount(loop, true)});
-  while (true) {
-    // An iteration counts as a step, because the body and the condition may have none.
-    HLO_RETURN_IF_ERROR(limits_.Take());
-    HLO_RETURN_IF_ERROR(RunSteps(loop.condition));
-    if (!*static_cast<const bool*>(pointers_[loop.predicate])) break;
-    ++loops_[number].iteration;
-    HLO_RETURN_IF_ERROR(RunSteps(loop.body));
-    HLO_RETURN_IF_ERROR(RunMoves(loop.next));
-  }
-  loops_.pop_back();
-  return absl::OkStatus();
 }
 
 std::vector<RunningLoop> Executor::LoopsOf(const plan::PlanCode& code,
@@ -266,7 +201,7 @@ absl::Status Executor::RunCode(const plan::PlanCode& code) {
     } else if (const auto* step = std::get_if<const plan::Step*>(&code.escapes[number])) {
       last = *step;
       status = look();
-      if (status.ok()) status = RunStep(**step);
+      if (status.ok()) status = OfStep(RunStep(**step), **step);
       if (status.ok() && is_observed) status = show(**step);
     } else {
       status = RunMoves(std::get<std::vector<Move>>(code.escapes[number]));
@@ -280,25 +215,13 @@ absl::Status Executor::RunCode(const plan::PlanCode& code) {
   return status;
 }
 
-absl::Status Executor::RunBranch(const plan::BranchStep& branch) {
-  const void* choice = pointers_[branch.choice];
-  const bool is_pred = branch.choice_type == ElementType::kPred;
-  const plan::BranchStep::Branch& taken =
-      TakenBranch(branch, is_pred ? *static_cast<const bool*>(choice) : *static_cast<const int32_t*>(choice));
-  HLO_RETURN_IF_ERROR(RunSteps(taken.steps));
-  return RunMoves(taken.results);
-}
-
 void Executor::Exchange(const Move& move) {
   std::swap(pointers_[move.to], pointers_[move.from]);
   std::swap(owners_[move.to], owners_[move.from]);
 }
 
 absl::Status Executor::RunMoves(const std::vector<Move>& moves) {
-  if (literals_.empty()) {
-    MoveBytes(moves);
-    return absl::OkStatus();
-  }
+  if (literals_.empty()) return MoveBytes(moves);
   std::vector<Move> of_bytes;
   std::vector<std::pair<Slot, Literal>> of_literals;
   for (const Move& move : moves) {
@@ -306,52 +229,19 @@ absl::Status Executor::RunMoves(const std::vector<Move>& moves) {
       of_bytes.push_back(move);
       continue;
     }
-    HLO_ASSIGN_OR_RETURN(Literal value, LiteralIn(move.from, plan_.buffers[move.from].shape));
+    HLO_ASSIGN_OR_RETURN(Literal value, OperandLeaf(move.from, plan_.buffers[move.from].shape));
     // A literal must not alias a buffer that changes.
     if (!IsLiteral(move.from)) HLO_RETURN_IF_ERROR(value.MakeUnique());
     of_literals.emplace_back(move.to, std::move(value));
   }
-  MoveBytes(of_bytes);
+  HLO_RETURN_IF_ERROR(MoveBytes(of_bytes));
   for (auto& [to, value] : of_literals) literals_[to] = std::move(value);
   return absl::OkStatus();
 }
 
-// True if the move is from an argument to the result that aliases it.
-bool Executor::IsInPlace(const Move& move) const {
-  return plan_.buffers[move.to].donor == move.from && pointers_[move.to] == pointers_[move.from];
-}
-
-void Executor::MoveBytes(const std::vector<Move>& moves) {
-  if (moves.size() == 1) {
-    const auto& [to, from, exchange] = moves[0];
-    if (exchange)
-      Exchange(moves[0]);
-    else if (!IsInPlace(moves[0]))
-      std::memcpy(pointers_[to], pointers_[from], plan_.buffers[to].byte_count);
-    return;
-  }
-  // The moves are simultaneous, so sources are staged before any target is written.
-  const auto copies = [&](const Move& move) { return !move.exchange && !IsInPlace(move); };
-  size_t bytes = 0;
-  for (const Move& move : moves) bytes += copies(move) ? plan_.buffers[move.to].byte_count : 0;
-  if (staged_.size() < bytes) staged_.resize(bytes);
-  std::byte* at = staged_.data();
-  for (const Move& move : moves) {
-    if (!copies(move)) continue;
-    const int64_t count = plan_.buffers[move.to].byte_count;
-    std::memcpy(at, pointers_[move.from], count);
-    at += count;
-  }
-  for (const Move& move : moves) {
-    if (move.exchange) Exchange(move);
-  }
-  at = staged_.data();
-  for (const Move& move : moves) {
-    if (!copies(move)) continue;
-    const int64_t count = plan_.buffers[move.to].byte_count;
-    std::memcpy(pointers_[move.to], at, count);
-    at += count;
-  }
+std::byte* Executor::Staging(int64_t byte_count) {
+  if (staged_.size() < static_cast<size_t>(byte_count)) staged_.resize(byte_count);
+  return staged_.data();
 }
 
 Literal Executor::ViewOf(Slot slot, const Shape& shape) const {
@@ -360,7 +250,7 @@ Literal Executor::ViewOf(Slot slot, const Shape& shape) const {
 }
 
 // Copies values in the arena.
-absl::StatusOr<Literal> Executor::LiteralIn(Slot slot, const Shape& shape) {
+absl::StatusOr<Literal> Executor::OperandLeaf(Slot slot, const Shape& shape) {
   if (IsLiteral(slot)) return literals_[slot];
   if (owners_[slot] != nullptr) return Literal::FromBuffer(shape, owners_[slot]);
   HLO_ASSIGN_OR_RETURN(Literal copy, Literal::Create(shape));
@@ -368,41 +258,15 @@ absl::StatusOr<Literal> Executor::LiteralIn(Slot slot, const Shape& shape) {
   return copy;
 }
 
-absl::StatusOr<Literal> Executor::OperandLiteral(const Shape& shape, const plan::ReferenceStep& step,
-                                                 size_t* leaf) {
-  if (shape.IsTuple()) {
-    std::vector<Literal> elements;
-    for (const Shape& element : shape.elements()) {
-      HLO_ASSIGN_OR_RETURN(Literal value, OperandLiteral(element, step, leaf));
-      elements.push_back(std::move(value));
-    }
-    return Literal::Tuple(std::move(elements));
-  }
-  const Slot slot = step.operands[(*leaf)++];
-  if (slot < 0) return Literal::Token();
-  if (!shape.IsBuffer()) return LiteralIn(slot, shape);
-  HLO_ASSIGN_OR_RETURN(const Literal array, LiteralIn(slot, shape.element(0)));
-  return array.WithShape(shape);
-}
-
 // Takes over the buffer of the value, unless others hold it or it belongs to another slot.
-absl::Status Executor::StoreResult(const Literal& value, const plan::ReferenceStep& step, size_t* leaf) {
-  if (value.shape().IsTuple()) {
-    for (const Literal& element : value.elements()) HLO_RETURN_IF_ERROR(StoreResult(element, step, leaf));
-    return absl::OkStatus();
-  }
-  const Slot slot = step.results[(*leaf)++];
-  if (slot < 0) return absl::OkStatus();
+absl::Status Executor::StoreLeaf(const Literal& value, Slot slot) {
   if (IsLiteral(slot)) {
     // The buffer of an operand, which may be written again.
     const bool shared = value.buffer().use_count() > 1;
     literals_[slot] = value;
     return shared ? literals_[slot].MakeUnique() : absl::OkStatus();
   }
-  if (value.byte_count() != plan_.buffers[slot].byte_count) {
-    return absl::InternalError(
-        fmt::format("the value is {}, which is not the declared shape", ToString(value.shape())));
-  }
+  HLO_RETURN_IF_ERROR(CheckSize(value, plan_.buffers[slot]));
   if (owners_[slot] != nullptr && value.buffer().use_count() == 1) {
     owners_[slot] = value.buffer();
     pointers_[slot] = owners_[slot]->data();
@@ -419,7 +283,7 @@ absl::Status Executor::RunKernel(const Instruction& instruction, const plan::Ker
   for (const Slot slot : step.results) results.push_back(slot < 0 ? nullptr : pointers_[slot]);
   const absl::Status status = step.kernel.run(instruction, operands, absl::MakeSpan(results));
   if (absl::IsUnimplemented(status)) return RunReference(instruction, {step.operands, step.results});
-  return status.ok() ? status : reference::Located(status, instruction);
+  return status;
 }
 
 absl::Status Executor::RunProduct(const Instruction& instruction, const plan::ProductStep& step) {
@@ -443,21 +307,11 @@ absl::Status Executor::RunProduct(const Instruction& instruction, const plan::Pr
   for (const int block : {ProductStep::kLhs, ProductStep::kRhs})
     product.compute[block] = loops[block].has_value() ? &functions[block] : nullptr;
   if (step.in_place || !loops[ProductStep::kProduct].has_value()) product.result = pointers_[step.results[0]];
-  const absl::Status status = step.run(instruction, product);
-  return status.ok() ? status : reference::Located(status, instruction);
+  return step.run(instruction, product);
 }
 
 absl::Status Executor::RunReference(const Instruction& instruction, const plan::ReferenceStep& step) {
-  if (evaluator_ == nullptr) {
-    int64_t depth = 0;
-    if (programs_ == nullptr) {
-      programs_ = std::make_shared<const reference::Programs>(
-          reference::CalledFrom(*module_.module().entry(), &depth, options_->custom_calls),
-          options_->custom_calls);
-    }
-    evaluator_ = std::make_unique<reference::Evaluator>(programs_, *options_);
-  }
-  HLO_RETURN_IF_ERROR(CallReference(instruction, step));
+  HLO_RETURN_IF_ERROR(CallReference(instruction, step.operands, step.results));
   // If somebody else, such as the host, holds an operand's memory, the slot continues with a copy.
   for (const Slot slot : step.operands) {
     if (slot < 0 || plan_.buffers[slot].kind != plan::Buffer::Kind::kOwn || owners_[slot].use_count() == 1)
@@ -468,22 +322,6 @@ absl::Status Executor::RunReference(const Instruction& instruction, const plan::
     owners_[slot] = std::move(copy);
   }
   return absl::OkStatus();
-}
-
-absl::Status Executor::CallReference(const Instruction& instruction, const plan::ReferenceStep& step) {
-  std::vector<Literal> operands;
-  size_t leaf = 0;
-  for (const Instruction* operand : instruction.operands()) {
-    HLO_ASSIGN_OR_RETURN(Literal value, OperandLiteral(operand->shape(), step, &leaf));
-    operands.push_back(std::move(value));
-  }
-  // Second references prevent in-place updates of borrowed operands.
-  const std::vector<Literal> held = operands;
-  reference::OpContext context{instruction, absl::MakeSpan(operands), *evaluator_};
-  const absl::StatusOr<Literal> value = reference::Apply(context, reference::Reference(instruction.opcode()));
-  if (!value.ok()) return reference::Located(value.status(), instruction);
-  leaf = 0;
-  return StoreResult(*value, step, &leaf);
 }
 
 }  // namespace hlo::exec

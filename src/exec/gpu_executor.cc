@@ -5,24 +5,13 @@
 #include <utility>
 
 #include "base/status.h"
-#include "exec/step_view.h"
 #include "kernels/cuda/random/random_body.h"
 #include "plan/visit.h"
-#include "reference/op.h"
-#include "reference/program.h"
-#include "reference/supported.h"
 
 namespace hlo::exec {
-namespace {
-
-using plan::Slot;
-
-}  // namespace
-
 GpuExecutor::GpuExecutor(const CheckedModule& module, const plan::Plan& plan,
                          std::shared_ptr<device::Gpu> gpu)
-    : module_(module),
-      plan_(plan),
+    : StepRunner(module, plan, nullptr),
       gpu_(std::move(gpu)),
       gpu_plan_(plan::MakeGpuPlan(plan, gpu_->properties())) {
   for (const auto& [step, lowered] : gpu_plan_.steps)
@@ -41,12 +30,7 @@ std::vector<Fallback> GpuExecutor::fallbacks() const {
 }
 
 absl::StatusOr<Literal> GpuExecutor::Run(std::vector<Literal> arguments, const EvaluateOptions& options) {
-  options_ = options;
-  evaluator_ = nullptr;
-  limits_ = StepLimits(options);
-  depth_ = 0;
-  loops_.clear();
-  is_located_ = false;
+  Start(options);
   HLO_RETURN_IF_ERROR(Allocate());
   HLO_RETURN_IF_ERROR(Bind(std::move(arguments)));
   if (gpu_plan_.takes_random_state) {
@@ -55,8 +39,7 @@ absl::StatusOr<Literal> GpuExecutor::Run(std::vector<Literal> arguments, const E
     HLO_RETURN_IF_ERROR(gpu_->ToDevice(memory_.data() + gpu_plan_.random_state, &state, sizeof state));
   }
   HLO_RETURN_IF_ERROR(RunSteps(plan_.steps));
-  size_t leaf = 0;
-  absl::StatusOr<Literal> result = AssembleResult(module_.module().entry()->root()->shape(), &leaf);
+  absl::StatusOr<Literal> result = AssembleResult();
   given_.clear();
   return result;
 }
@@ -129,48 +112,6 @@ absl::StatusOr<Literal> GpuExecutor::ResultLeaf(size_t leaf) {
   return Literal::FromBuffer(plan_.result_shapes[leaf], std::move(memory));
 }
 
-absl::StatusOr<Literal> GpuExecutor::AssembleResult(const Shape& shape, size_t* leaf) {
-  if (!shape.IsTuple()) return ResultLeaf((*leaf)++);
-  std::vector<Literal> elements;
-  for (const Shape& element : shape.elements()) {
-    HLO_ASSIGN_OR_RETURN(Literal value, AssembleResult(element, leaf));
-    elements.push_back(std::move(value));
-  }
-  return Literal::Tuple(std::move(elements));
-}
-
-absl::Status GpuExecutor::RunSteps(const std::vector<plan::Step>& steps) {
-  Observer* observer = options_->observer;
-  const auto loops = [this] { return loops_; };
-  for (const plan::Step& step : steps) {
-    HLO_RETURN_IF_ERROR(OfNoStep(limits_.Take()));
-    StepState& state = states_.at(&step);
-    if (observer == nullptr) {
-      HLO_RETURN_IF_ERROR(OfStep(RunStep(step, state), step));
-      continue;
-    }
-    const PlanStepView view(plan_, step, state.gpu->name, depth_, loops);
-    HLO_RETURN_IF_ERROR(OfNoStep(observer->BeforeStep(view)));
-    ++depth_;
-    HLO_RETURN_IF_ERROR(OfStep(RunStep(step, state), step));
-    // Observers synchronise, so that time is attributed to the step.
-    HLO_RETURN_IF_ERROR(OfStep(gpu_->Synchronize(), step));
-    --depth_;
-    HLO_RETURN_IF_ERROR(OfNoStep(observer->AfterStep(view)));
-  }
-  return absl::OkStatus();
-}
-
-// Adds the location of the innermost step. Unimplemented during capture is not an error.
-absl::Status GpuExecutor::OfStep(absl::Status status, const plan::Step& step) {
-  if (status.ok() || (is_capturing_ && absl::IsUnimplemented(status))) return status;
-  return std::exchange(is_located_, true) ? status : reference::Located(status, *step.instruction);
-}
-absl::Status GpuExecutor::OfNoStep(absl::Status status) {
-  is_located_ |= !status.ok();
-  return status;
-}
-
 // True if the step has a kernel that may run. Under limits, kernels with loops of the module may not, because
 // they do not count iterations.
 bool GpuExecutor::TakesKernel(StepState& state) const {
@@ -181,10 +122,8 @@ bool GpuExecutor::TakesKernel(StepState& state) const {
   return false;
 }
 
-absl::Status GpuExecutor::RunStep(const plan::Step& step, StepState& state) {
-  if (const auto* loop = std::get_if<plan::LoopStep>(&step.what))
-    return RunLoop(*step.instruction, *loop, state);
-  if (const auto* branch = std::get_if<plan::BranchStep>(&step.what)) return RunBranch(*branch, state);
+absl::Status GpuExecutor::RunKernels(const plan::Step& step) {
+  StepState& state = states_.at(&step);
   if (std::exchange(state.is_done, false)) return absl::OkStatus();
   if (!state.gpu->programs.empty()) {
     const auto* tiles = std::get_if<plan::TileStep>(&step.what);

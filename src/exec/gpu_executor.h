@@ -2,26 +2,25 @@
 // Runs a plan on a GPU: the same steps as the CPU executor, on device memory. Steps without a GPU kernel run
 // on the CPU, on copies, and are counted.
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "device/align.h"
 #include "device/gpu.h"
 #include "exec/gpu_engine.h"
-#include "exec/plan_run.h"
+#include "exec/step_runner.h"
 #include "hlo_run/execute.h"
-#include "hlo_run/observer.h"
 #include "plan/gpu/gpu_plan.h"
 #include "plan/plan.h"
-#include "reference/evaluator.h"
 
 namespace hlo::exec {
 
-class GpuExecutor : public GpuEngine {
+class GpuExecutor : public GpuEngine, StepRunner<GpuExecutor> {
  public:
   GpuExecutor(const CheckedModule& module, const plan::Plan& plan, std::shared_ptr<device::Gpu> gpu);
 
@@ -29,7 +28,8 @@ class GpuExecutor : public GpuEngine {
   std::vector<Fallback> fallbacks() const override;
 
  private:
-  using Slot = plan::Slot;
+  friend StepRunner;
+
   // A step, and what its runs leave behind.
   struct StepState {
     const plan::GpuStep* gpu = nullptr;
@@ -43,29 +43,38 @@ class GpuExecutor : public GpuEngine {
     std::vector<bool> taken;      // A conditional: the branches that the host has run.
   };
 
-  bool OverwritesOperands(const plan::KernelStep& product, Slot result) const;
+  // For StepRunner.
+  static constexpr bool kIsReadable = false, kBorrowsOperands = false;
+  static constexpr int64_t kStagingAlignment = device::kAlignment;
+  std::string_view NameOf(const plan::Step& step) const { return gpu_plan_.steps.at(&step).name; }
+  absl::Status RunKernels(const plan::Step& step);
+  absl::Status Wait() { return gpu_->Synchronize(); }
+  absl::Status Read(void* to, Slot slot, size_t byte_count);
+  static std::optional<int64_t> PeekTripCount(const plan::LoopStep& loop);
+  absl::StatusOr<std::optional<int64_t>> FindTripCount(const plan::LoopStep& loop);
+  std::optional<absl::Status> RepeatOnDevice(const plan::Step& step, const plan::LoopStep& loop,
+                                             bool is_counted);
+  std::optional<absl::Status> CaptureConditional(const plan::BranchStep& branch);
+  void OnBranch(const plan::Step& step, size_t number);
+  bool Exchanges(const plan::Move& move) const { return ExchangesBuffers(plan_, move); }
+  void Exchange(const plan::Move& move) { std::swap(pointers_[move.to], pointers_[move.from]); }
+  absl::Status Copy(void* to, const void* from, int64_t byte_count) {
+    return gpu_->Copy(to, from, byte_count);
+  }
+  std::byte* Staging(int64_t /*byte_count*/) { return memory_.data() + gpu_plan_.staging; }
+  absl::Status RunMoves(const std::vector<plan::Move>& moves) { return MoveBytes(moves); }
+  absl::StatusOr<Literal> OperandLeaf(Slot slot, const Shape& shape);
+  absl::Status StoreLeaf(const Literal& value, Slot slot);
+  absl::StatusOr<Literal> ResultLeaf(size_t leaf);
 
   absl::Status Allocate();
   absl::Status Bind(std::vector<Literal> arguments);
-  absl::StatusOr<Literal> ResultLeaf(size_t leaf);
-  absl::StatusOr<Literal> AssembleResult(const Shape& shape, size_t* leaf);
-
-  absl::Status RunSteps(const std::vector<plan::Step>& steps);
-  absl::Status RunStep(const plan::Step& step, StepState& state);
+  bool OverwritesOperands(const plan::KernelStep& product, Slot result) const;
   bool TakesKernel(StepState& state) const;
   absl::Status RunKernel(absl::Span<const Slot> operands, absl::Span<const Slot> results,
                          const cuda::CudaKernel& kernel);
-  absl::Status OfStep(absl::Status status, const plan::Step& step);
-  absl::Status OfNoStep(absl::Status status);
-  absl::Status RunLoop(const Instruction& instruction, const plan::LoopStep& loop, StepState& state);
-  absl::Status RunIteration(const plan::LoopStep& loop);
-  absl::StatusOr<std::optional<int64_t>> LoopTripCount(const plan::LoopStep& loop);
   bool IsReady(const StepState& loop) const;
   absl::Status RunCaptured(const plan::LoopStep& loop, StepState& state);
-  absl::Status RunBranch(const plan::BranchStep& branch, StepState& state);
-  absl::Status RunBranchSteps(const plan::BranchStep::Branch& taken);
-  absl::Status RunMoves(const std::vector<plan::Move>& moves);
-  bool IsInPlace(const plan::Move& move) const;
 
   // CPU fallback.
   absl::Status RunProgramsOnCpu(const plan::Step& step, StepState& state);
@@ -75,17 +84,10 @@ class GpuExecutor : public GpuEngine {
   absl::StatusOr<void*> HostCopy(Slot slot, StepState& state);
   absl::StatusOr<void*> HostMemory(Slot slot);
   absl::Status FromHost(Slot slot, StepState& state);
-  absl::StatusOr<Literal> OperandLiteral(const Shape& shape, absl::Span<const Slot> slots, size_t* leaf,
-                                         StepState& state);
-  absl::Status StoreResult(const Literal& value, absl::Span<const Slot> slots, size_t* leaf,
-                           StepState& state);
 
-  const CheckedModule& module_;
-  const plan::Plan& plan_;
   std::shared_ptr<device::Gpu> gpu_;
   plan::GpuPlan gpu_plan_;
-  device::GpuMemory memory_;     // All buffers and the memory of kernels and moves, as in gpu_plan_.
-  std::vector<void*> pointers_;  // Indexed by slot: device address.
+  device::GpuMemory memory_;  // All buffers and the memory of kernels and moves, as in gpu_plan_.
   // Indexed by slot: memory of results that do not alias an argument.
   std::vector<device::GpuMemory> own_;
   // Indexed by slot: the argument that was copied to the device.
@@ -94,13 +96,7 @@ class GpuExecutor : public GpuEngine {
   std::vector<std::shared_ptr<Buffer>> given_;
   std::vector<std::shared_ptr<Buffer>> host_;  // Indexed by slot: memory for steps on the CPU.
   absl::flat_hash_map<const plan::Step*, StepState> states_;
-  std::optional<EvaluateOptions> options_;
-  std::unique_ptr<reference::Evaluator> evaluator_;
-  StepLimits limits_;
-  int64_t depth_ = 0;
-  std::vector<RunningLoop> loops_;  // Outermost first.
-  bool is_capturing_ = false;       // A graph is being captured: pointers must not change.
-  bool is_located_ = false;         // The error that ends the run already has a location.
+  int64_t copied_bytes_ = 0;  // Operands and results of the reference.
 };
 
 }  // namespace hlo::exec

@@ -4,15 +4,8 @@
 
 #include "base/status.h"
 #include "exec/gpu_executor.h"
-#include "fmt/format.h"
-#include "reference/apply.h"
-#include "reference/op.h"
-#include "reference/program.h"
-#include "reference/supported.h"
 
 namespace hlo::exec {
-
-using plan::Slot;
 
 absl::StatusOr<void*> GpuExecutor::HostMemory(Slot slot) {
   if (host_[slot] == nullptr) {
@@ -94,60 +87,26 @@ absl::Status GpuExecutor::RunKernelOnCpu(const plan::Step& step, const plan::Ker
   return absl::OkStatus();
 }
 
-absl::StatusOr<Literal> GpuExecutor::OperandLiteral(const Shape& shape, absl::Span<const Slot> slots,
-                                                    size_t* leaf, StepState& state) {
-  if (shape.IsTuple()) {
-    std::vector<Literal> elements;
-    for (const Shape& element : shape.elements()) {
-      HLO_ASSIGN_OR_RETURN(Literal value, OperandLiteral(element, slots, leaf, state));
-      elements.push_back(std::move(value));
-    }
-    return Literal::Tuple(std::move(elements));
-  }
-  const Slot slot = slots[(*leaf)++];
-  if (slot < 0) return Literal::Token();
+absl::StatusOr<Literal> GpuExecutor::OperandLeaf(Slot slot, const Shape& shape) {
   HLO_ASSIGN_OR_RETURN(Literal copy, Literal::Create(shape));
   HLO_RETURN_IF_ERROR(gpu_->ToHost(copy.mutable_data(), pointers_[slot], copy.byte_count()));
-  state.bytes += copy.byte_count();
+  copied_bytes_ += copy.byte_count();
   return copy;
 }
 
-absl::Status GpuExecutor::StoreResult(const Literal& value, absl::Span<const Slot> slots, size_t* leaf,
-                                      StepState& state) {
-  if (value.shape().IsTuple()) {
-    for (const Literal& element : value.elements())
-      HLO_RETURN_IF_ERROR(StoreResult(element, slots, leaf, state));
-    return absl::OkStatus();
-  }
-  const Slot slot = slots[(*leaf)++];
-  if (slot < 0) return absl::OkStatus();
-  if (value.byte_count() != plan_.buffers[slot].byte_count) {
-    return absl::InternalError(
-        fmt::format("the value is {}, which is not the declared shape", ToString(value.shape())));
-  }
-  state.bytes += value.byte_count();
+absl::Status GpuExecutor::StoreLeaf(const Literal& value, Slot slot) {
+  HLO_RETURN_IF_ERROR(CheckSize(value, plan_.buffers[slot]));
+  copied_bytes_ += value.byte_count();
   return gpu_->ToDevice(pointers_[slot], value.data(), value.byte_count());
 }
 
-absl::Status GpuExecutor::RunReference(const Instruction& instruction, absl::Span<const Slot> operand_slots,
-                                       absl::Span<const Slot> result_slots, StepState& state) {
+absl::Status GpuExecutor::RunReference(const Instruction& instruction, absl::Span<const Slot> operands,
+                                       absl::Span<const Slot> results, StepState& state) {
   ++state.runs;
-  if (evaluator_ == nullptr) {
-    int64_t depth = 0;
-    evaluator_ = std::make_unique<reference::Evaluator>(
-        reference::CalledFrom(*module_.module().entry(), &depth), *options_);
-  }
-  std::vector<Literal> operands;
-  size_t leaf = 0;
-  for (const Instruction* operand : instruction.operands()) {
-    HLO_ASSIGN_OR_RETURN(Literal value, OperandLiteral(operand->shape(), operand_slots, &leaf, state));
-    operands.push_back(std::move(value));
-  }
-  reference::OpContext context{instruction, absl::MakeSpan(operands), *evaluator_};
-  HLO_ASSIGN_OR_RETURN(const Literal value,
-                       reference::Apply(context, reference::Reference(instruction.opcode())));
-  leaf = 0;
-  return StoreResult(value, result_slots, &leaf, state);
+  copied_bytes_ = 0;
+  const absl::Status status = CallReference(instruction, operands, results);
+  state.bytes += copied_bytes_;
+  return status;
 }
 
 }  // namespace hlo::exec

@@ -51,4 +51,10 @@ const plan::BranchStep::Branch& TakenBranch(const plan::BranchStep& branch, int3
   return branch.branches[number];
 }
 
+absl::Status CheckSize(const Literal& value, const plan::Buffer& buffer) {
+  if (value.byte_count() == buffer.byte_count) return absl::OkStatus();
+  return absl::InternalError(
+      fmt::format("the value is {}, which is not the declared shape", ToString(value.shape())));
+}
+
 }  // namespace hlo::exec

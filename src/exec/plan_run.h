@@ -45,4 +45,7 @@ std::optional<int64_t> TripCount(
 // values out of range select the last.
 const plan::BranchStep::Branch& TakenBranch(const plan::BranchStep& branch, int32_t choice);
 
+// Refuses a value that does not fit the buffer of its slot.
+absl::Status CheckSize(const Literal& value, const plan::Buffer& buffer);
+
 }  // namespace hlo::exec

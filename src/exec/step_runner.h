@@ -1,0 +1,296 @@
+#pragma once
+// Runs the steps of a plan in order: control flow, moves between iterations, calls of the reference, limits
+// and observers, for every device alike. An engine derives from StepRunner<Engine>, has a device's memory in
+// `pointers_`, runs the other steps on the device, and declares (StepRunner is its friend):
+//
+//   kIsReadable              The host may read slots in place, by ViewOf(slot, shape).
+//   kBorrowsOperands         The leaves that OperandLeaf returns share the memory of slots.
+//   kStagingAlignment        The alignment of staged values.
+//   NameOf(step)             The name of the step's kernel.
+//   RunKernels(step)         Runs a step that is no control flow.
+//   Wait()                   Waits until the device has run all steps so far.
+//   Read(to, slot, bytes)    Copies the first bytes of a slot to the host.
+//   PeekTripCount(loop)      The trip count that observers see; nullopt if it is unknown.
+//   FindTripCount(loop)      The trip count, where the host need not read the predicate; nullopt: it must.
+//   RepeatOnDevice(step, loop, is_counted)  Runs all further iterations; nullopt: the host runs them.
+//   CaptureConditional(branch)  While steps are captured, captures all branches; nullopt: no steps are
+//   captured. OnBranch(step, number)   The host runs this branch. Exchanges(move), Exchange(move)  Whether a
+//   move swaps buffers instead of copying; swaps them. Copy(to, from, bytes), Staging(bytes)  Copies in the
+//   device's memory; its memory for simultaneous moves. RunMoves(moves)          Calls MoveBytes, after moves
+//   that only this engine has. OperandLeaf(slot, shape), StoreLeaf(value, slot)  Operands and results of the
+//   reference. ResultLeaf(leaf)         A leaf of the run's result.
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/status/statusor.h"
+#include "base/status.h"
+#include "exec/plan_run.h"
+#include "exec/step_view.h"
+#include "hlo_run/observer.h"
+#include "hlo_run/run.h"
+#include "plan/plan.h"
+#include "reference/apply.h"
+#include "reference/evaluator.h"
+#include "reference/op.h"
+#include "reference/program.h"
+#include "reference/supported.h"
+
+namespace hlo::exec {
+
+template <class Engine>
+class StepRunner {
+ protected:
+  using Slot = plan::Slot;
+
+  // `programs` are those of the module for instructions that the reference runs; null: made on first use.
+  StepRunner(const CheckedModule& module, const plan::Plan& plan,
+             std::shared_ptr<const reference::Programs> programs)
+      : module_(module), plan_(plan), programs_(std::move(programs)) {}
+
+  void Start(const EvaluateOptions& options) {
+    options_ = options;
+    evaluator_ = nullptr;
+    limits_ = StepLimits(options);
+    depth_ = 0;
+    loops_.clear();
+    is_located_ = false;
+  }
+
+  absl::Status RunSteps(const std::vector<plan::Step>& steps) {
+    Observer* observer = options_->observer;
+    const auto loops = [this] { return loops_; };
+    const auto view_of_slot = [this](Slot slot, const Shape& shape) -> Literal {
+      if constexpr (Engine::kIsReadable) return engine().ViewOf(slot, shape);
+      return {};
+    };
+    const ReadSlot read(view_of_slot);
+    for (const plan::Step& step : steps) {
+      HLO_RETURN_IF_ERROR(OfNoStep(limits_.Take()));
+      if (observer == nullptr) {
+        HLO_RETURN_IF_ERROR(OfStep(RunStep(step), step));
+        continue;
+      }
+      const PlanStepView view(plan_, step, engine().NameOf(step), depth_, loops,
+                              Engine::kIsReadable ? &read : nullptr);
+      HLO_RETURN_IF_ERROR(OfNoStep(observer->BeforeStep(view)));
+      ++depth_;
+      HLO_RETURN_IF_ERROR(OfStep(RunStep(step), step));
+      // Observers wait, so that time is attributed to the step.
+      HLO_RETURN_IF_ERROR(OfStep(engine().Wait(), step));
+      --depth_;
+      HLO_RETURN_IF_ERROR(OfNoStep(observer->AfterStep(view)));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status RunStep(const plan::Step& step) {
+    if (const auto* loop = std::get_if<plan::LoopStep>(&step.what)) return RunLoop(step, *loop);
+    if (const auto* branch = std::get_if<plan::BranchStep>(&step.what)) return RunBranch(step, *branch);
+    return engine().RunKernels(step);
+  }
+
+  absl::Status RunIteration(const plan::LoopStep& loop) {
+    HLO_RETURN_IF_ERROR(RunSteps(loop.body));
+    return engine().RunMoves(loop.next);
+  }
+
+  absl::Status RunBranchSteps(const plan::BranchStep::Branch& taken) {
+    HLO_RETURN_IF_ERROR(RunSteps(taken.steps));
+    return engine().RunMoves(taken.results);
+  }
+
+  // True if the move is from an argument to the result that aliases it.
+  bool IsInPlace(const plan::Move& move) const {
+    return plan_.buffers[move.to].donor == move.from && pointers_[move.to] == pointers_[move.from];
+  }
+
+  // The moves are simultaneous, so sources are staged before any target is written.
+  absl::Status MoveBytes(const std::vector<plan::Move>& moves) {
+    if (moves.size() == 1) {
+      if (engine().Exchanges(moves[0])) {
+        engine().Exchange(moves[0]);
+        return absl::OkStatus();
+      }
+      return IsInPlace(moves[0]) ? absl::OkStatus()
+                                 : CopyBytes(pointers_[moves[0].to], pointers_[moves[0].from], moves[0]);
+    }
+    const auto copies = [&](const plan::Move& move) { return !engine().Exchanges(move) && !IsInPlace(move); };
+    const auto staged_bytes = [&](const plan::Move& move) {
+      return (plan_.buffers[move.to].byte_count + Engine::kStagingAlignment - 1) / Engine::kStagingAlignment *
+             Engine::kStagingAlignment;
+    };
+    int64_t bytes = 0;
+    for (const plan::Move& move : moves) bytes += copies(move) ? staged_bytes(move) : 0;
+    std::byte* const staging = engine().Staging(bytes);
+    std::byte* at = staging;
+    for (const plan::Move& move : moves) {
+      if (!copies(move)) continue;
+      HLO_RETURN_IF_ERROR(CopyBytes(at, pointers_[move.from], move));
+      at += staged_bytes(move);
+    }
+    // Exchanges come between, because they change the pointers of targets.
+    for (const plan::Move& move : moves) {
+      if (engine().Exchanges(move)) engine().Exchange(move);
+    }
+    at = staging;
+    for (const plan::Move& move : moves) {
+      if (!copies(move)) continue;
+      HLO_RETURN_IF_ERROR(CopyBytes(pointers_[move.to], at, move));
+      at += staged_bytes(move);
+    }
+    return absl::OkStatus();
+  }
+
+  // Evaluates an instruction with the reference's function. Slots below 0 are tokens or unused.
+  absl::Status CallReference(const Instruction& instruction, absl::Span<const Slot> operand_slots,
+                             absl::Span<const Slot> result_slots) {
+    if (evaluator_ == nullptr) {
+      int64_t depth = 0;
+      if (programs_ == nullptr) {
+        programs_ = std::make_shared<const reference::Programs>(
+            reference::CalledFrom(*module_.module().entry(), &depth, options_->custom_calls),
+            options_->custom_calls);
+      }
+      evaluator_ = std::make_unique<reference::Evaluator>(programs_, *options_);
+    }
+    std::vector<Literal> operands;
+    for (const Instruction* operand : instruction.operands()) {
+      HLO_ASSIGN_OR_RETURN(Literal value, OperandLiteral(operand->shape(), operand_slots));
+      operands.push_back(std::move(value));
+    }
+    // Second references prevent in-place updates of borrowed operands.
+    const std::vector<Literal> held = Engine::kBorrowsOperands ? operands : std::vector<Literal>();
+    reference::OpContext context{instruction, absl::MakeSpan(operands), *evaluator_};
+    HLO_ASSIGN_OR_RETURN(const Literal value,
+                         reference::Apply(context, reference::Reference(instruction.opcode())));
+    return StoreResult(value, result_slots);
+  }
+
+  // Returns the result of the run, from its leaves.
+  absl::StatusOr<Literal> AssembleResult() {
+    size_t leaf = 0;
+    return AssembleResult(module_.module().entry()->root()->shape(), &leaf);
+  }
+
+  // Adds the location of the innermost step. Unimplemented during capture is not an error.
+  absl::Status OfStep(absl::Status status, const plan::Step& step) {
+    if (status.ok() || (is_capturing_ && absl::IsUnimplemented(status))) return status;
+    return std::exchange(is_located_, true) ? status : reference::Located(status, *step.instruction);
+  }
+  // An error that belongs to no step.
+  absl::Status OfNoStep(absl::Status status) {
+    is_located_ |= !status.ok();
+    return status;
+  }
+
+  const CheckedModule& module_;
+  const plan::Plan& plan_;
+  std::vector<void*> pointers_;  // Indexed by slot.
+  std::optional<EvaluateOptions> options_;
+  StepLimits limits_;
+  bool is_capturing_ = false;  // The device captures steps as a graph: pointers must not change.
+
+ private:
+  Engine& engine() { return static_cast<Engine&>(*this); }
+  const Engine& engine() const { return static_cast<const Engine&>(*this); }
+
+  absl::Status RunLoop(const plan::Step& step, const plan::LoopStep& loop) {
+    HLO_RETURN_IF_ERROR(engine().RunMoves(loop.initial));
+    loops_.push_back(
+        {.instruction = step.instruction,
+         .trip_count = options_->observer == nullptr ? std::nullopt : engine().PeekTripCount(loop)});
+    const absl::Cleanup leave = [this] { loops_.pop_back(); };
+    // Observers and step limits see the condition of every iteration.
+    std::optional<int64_t> trip_count;
+    if (options_->max_steps == 0 && options_->observer == nullptr) {
+      HLO_ASSIGN_OR_RETURN(trip_count, engine().FindTripCount(loop));
+    }
+    for (int64_t iteration = 0;; ++iteration) {
+      // An iteration counts as a step, because the body and the condition may have none.
+      HLO_RETURN_IF_ERROR(OfNoStep(limits_.Take()));
+      bool goes_on = iteration < trip_count.value_or(0);
+      if (!trip_count.has_value()) {
+        HLO_RETURN_IF_ERROR(RunSteps(loop.condition));
+        HLO_RETURN_IF_ERROR(engine().Read(&goes_on, loop.predicate, sizeof goes_on));
+      }
+      if (!goes_on) return absl::OkStatus();
+      if (iteration > 0) {
+        if (std::optional<absl::Status> done = engine().RepeatOnDevice(step, loop, trip_count.has_value());
+            done.has_value())
+          return *std::move(done);
+      }
+      loops_.back().iteration = iteration + 1;
+      HLO_RETURN_IF_ERROR(RunIteration(loop));
+    }
+  }
+
+  absl::Status RunBranch(const plan::Step& step, const plan::BranchStep& branch) {
+    if (std::optional<absl::Status> done = engine().CaptureConditional(branch); done.has_value())
+      return *std::move(done);
+    bool is_true = false;
+    int32_t number = 0;
+    const bool is_pred = branch.choice_type == ElementType::kPred;
+    HLO_RETURN_IF_ERROR(is_pred ? engine().Read(&is_true, branch.choice, sizeof is_true)
+                                : engine().Read(&number, branch.choice, sizeof number));
+    const plan::BranchStep::Branch& taken = TakenBranch(branch, is_pred ? is_true : number);
+    engine().OnBranch(step, static_cast<size_t>(&taken - branch.branches.data()));
+    return RunBranchSteps(taken);
+  }
+
+  absl::Status CopyBytes(void* to, const void* from, const plan::Move& move) {
+    return to == from ? absl::OkStatus() : engine().Copy(to, from, plan_.buffers[move.to].byte_count);
+  }
+
+  // Takes the slots of the leaves from the front of the list.
+  absl::StatusOr<Literal> OperandLiteral(const Shape& shape, absl::Span<const Slot>& slots) {
+    if (shape.IsTuple()) {
+      std::vector<Literal> elements;
+      for (const Shape& element : shape.elements()) {
+        HLO_ASSIGN_OR_RETURN(Literal value, OperandLiteral(element, slots));
+        elements.push_back(std::move(value));
+      }
+      return Literal::Tuple(std::move(elements));
+    }
+    const Slot slot = slots.front();
+    slots.remove_prefix(1);
+    if (slot < 0) return Literal::Token();
+    if (!shape.IsBuffer()) return engine().OperandLeaf(slot, shape);
+    HLO_ASSIGN_OR_RETURN(const Literal array, engine().OperandLeaf(slot, shape.element(0)));
+    return array.WithShape(shape);
+  }
+
+  absl::Status StoreResult(const Literal& value, absl::Span<const Slot>& slots) {
+    if (value.shape().IsTuple()) {
+      for (const Literal& element : value.elements()) HLO_RETURN_IF_ERROR(StoreResult(element, slots));
+      return absl::OkStatus();
+    }
+    const Slot slot = slots.front();
+    slots.remove_prefix(1);
+    return slot < 0 ? absl::OkStatus() : engine().StoreLeaf(value, slot);
+  }
+
+  absl::StatusOr<Literal> AssembleResult(const Shape& shape, size_t* leaf) {
+    if (!shape.IsTuple()) {
+      HLO_ASSIGN_OR_RETURN(Literal value, engine().ResultLeaf((*leaf)++));
+      return shape.IsBuffer() ? value.WithShape(shape) : std::move(value);
+    }
+    std::vector<Literal> elements;
+    for (const Shape& element : shape.elements()) {
+      HLO_ASSIGN_OR_RETURN(Literal value, AssembleResult(element, leaf));
+      elements.push_back(std::move(value));
+    }
+    return Literal::Tuple(std::move(elements));
+  }
+
+  std::shared_ptr<const reference::Programs> programs_;
+  std::unique_ptr<reference::Evaluator> evaluator_;  // Created on first use.
+  int64_t depth_ = 0;                                // Number of enclosing loops and conditionals.
+  std::vector<RunningLoop> loops_;                   // Outermost first.
+  bool is_located_ = false;                          // The error that ends the run has a location.
+};
+
+}  // namespace hlo::exec
