@@ -65,6 +65,10 @@ absl::StatusOr<Literal> ReadValue(const std::string& path, const Shape& expected
 absl::Status WriteValue(const std::string& path, const Literal& value);
 /// Writes several values, such as the arguments of a module, under the keys `0`, `1.0`, ... by position.
 absl::Status WriteValues(const std::string& path, absl::Span<const Literal> values);
+/// Writes the values of several devices to an archive, under the keys of ArrayLeaves behind the given
+/// prefixes (DevicePlace::prefix). Returns FailedPrecondition for files of a single value.
+absl::Status WriteUnderPrefixes(const std::string& path, absl::Span<const std::string> prefixes,
+                                absl::Span<const Literal> values);
 std::string ToJson(const Literal& value);
 
 /// Return the shape of an entry parameter and of the entry's result with the layouts of
@@ -109,6 +113,15 @@ struct MakeOptions {
 absl::StatusOr<std::vector<Literal>> MakeInputs(const Module& module, const MakeOptions& options);
 absl::StatusOr<std::vector<Literal>> MakeInputs(const Module& module, InputFill fill, uint64_t seed);
 
+/// A device of a run on several. The keys of its values may begin with its replica and partition: `r1/x`,
+/// `p2/x`, `r1p2/x`.
+struct DevicePlace {
+  int64_t replicas = 1, partitions = 1;  ///< Those of the run.
+  int64_t replica = 0, partition = 0;
+  /// Returns the beginning of the keys of this device alone, such as `r1/`; "" in a run of one device.
+  std::string prefix() const;
+};
+
 /// Options of ReadInputs, which makes the arguments of the entry computation from the texts of `--input`.
 /// Each text is a file, or a literal with or without its shape:
 ///   x.npy  args.npz  weights.safetensors  x.txt  x.bin  'f32[2]{1,2}'  '{1,2}'  2
@@ -119,9 +132,21 @@ struct InputsOptions {
   ReadOptions read;
   /// Generates the arrays that no input gives; they equal those of MakeInputs.
   std::optional<MakeOptions> rest;
+  /// The shapes of the arguments if these are not the parameters': whole arrays, of which devices take parts.
+  std::vector<Shape> shapes;
+  /// The device whose arguments are read. Names and keys of archives may then belong to some devices, as in
+  /// `r1/weights=w.npy`, or `r1/=args.npz` for all arguments; those for fewer devices replace those for more.
+  std::optional<DevicePlace> device;
 };
 absl::StatusOr<std::vector<Literal>> ReadInputs(const Module& module, absl::Span<const std::string> inputs,
                                                 const InputsOptions& options = {});
+
+/// Tells whether texts for ReadInputs, or keys of the archives that they name, belong to some replicas or
+/// partitions.
+struct InputScope {
+  bool by_replica = false, by_partition = false;
+};
+absl::StatusOr<InputScope> ScopeOfInputs(absl::Span<const std::string> inputs);
 
 /// A module read from a file: HLO text, or a serialised HloModuleProto, HloProto or HloSnapshot (.pb, .binpb;
 /// text format .pbtxt, .textproto, .txtpb), which is converted to text. Other names, and "-", are recognised

@@ -12,6 +12,7 @@
 #include "fmt/format.h"
 #include "hlo_run/diagnostic.h"
 #include "hlo_run/io.h"
+#include "io/device_keys.h"
 #include "io/literal_proto.h"
 #include "io/make_inputs.h"
 #include "io/text_value.h"
@@ -24,14 +25,16 @@ struct Slot {
   Shape shape;
   Shape shape_in_memory;  // The shape with the layouts of the entry's interface.
   std::string name;       // For messages: `parameter 1 'x'`, `parameter 1.0 of 'x'`.
-  Literal value;
+  Literal value;          // Of a leaf.
   bool is_set = false;
+  int rank = 0;  // The rank of the key that gave the value (DeviceKey).
   std::vector<Slot> elements;
 
   bool is_leaf() const { return !shape.IsTuple(); }
-  bool IsUntouched() const {
-    return !is_set &&
-           std::all_of(elements.begin(), elements.end(), [](const Slot& e) { return e.IsUntouched(); });
+  // True if no key of this rank has given a part of it.
+  bool IsFree(int of_rank) const {
+    return !(is_set && rank == of_rank) &&
+           std::all_of(elements.begin(), elements.end(), [&](const Slot& e) { return e.IsFree(of_rank); });
   }
 };
 
@@ -48,6 +51,7 @@ Slot MakeSlot(const Shape& shape, const Shape& in_memory, const std::string& pat
   } else if (!shape.IsArray() && !shape.IsBuffer()) {  // Tokens and opaques need no value.
     slot.value = *Literal::Create(shape);
     slot.is_set = true;
+    slot.rank = -1;
   }
   return slot;
 }
@@ -68,13 +72,28 @@ class Assembler {
     for (size_t i = 0; i < entry.parameters().size(); ++i) {
       const Instruction* parameter = entry.parameters()[i];
       names_.emplace(parameter->name(), i);
-      const Shape in_memory = ParameterShapeInMemory(module, static_cast<int64_t>(i));
-      parameters_.push_back(
-          MakeSlot(parameter->shape(), in_memory, fmt::format("{}", i), parameter->name(), true));
+      const bool is_whole = !options.shapes.empty();
+      const Shape in_memory =
+          is_whole ? options.shapes[i] : ParameterShapeInMemory(module, static_cast<int64_t>(i));
+      parameters_.push_back(MakeSlot(is_whole ? options.shapes[i] : parameter->shape(), in_memory,
+                                     fmt::format("{}", i), parameter->name(), true));
     }
   }
 
   absl::Status Add(std::string_view text) {
+    rank_ = 0;
+    if (IsLiteral(text)) return AddLiteral(text);
+    if (const io::DeviceKey key = KeyOfText(text, options_.device.has_value()); key.rank() > 0) {
+      if (const absl::Status status = io::CheckDeviceKey(key, *options_.device); !status.ok())
+        return absl::Status(status.code(), fmt::format("--input {}: {}", text, Message(status)));
+      if (!key.Includes(*options_.device)) return absl::OkStatus();
+      rank_ = key.rank();
+      return AddUnprefixed(key.name[0] == '=' ? key.name.substr(1) : key.name);
+    }
+    return AddUnprefixed(text);
+  }
+
+  absl::Status AddUnprefixed(std::string_view text) {
     if (IsLiteral(text)) return AddLiteral(text);
     const size_t equals = text.find('=');
     if (equals != std::string_view::npos) {
@@ -87,6 +106,16 @@ class Assembler {
       if (!is_path) return NoSuchParameter(key);
     }
     return AddFile(std::string(text));
+  }
+
+  // Returns the device key at the beginning of `r1/x=...` and `r1/=...`; paths of files have none.
+  static io::DeviceKey KeyOfText(std::string_view text, bool has_devices) {
+    const size_t equals = text.find('=');
+    io::DeviceKey key = io::ParseDeviceKey(text);
+    const bool is_name =
+        equals != std::string_view::npos &&
+        text.substr(0, equals).rfind('/') == static_cast<size_t>(key.name.data() - text.data()) - 1;
+    return has_devices && key.rank() > 0 && is_name ? key : io::DeviceKey{.name = text};
   }
 
   absl::StatusOr<std::vector<Literal>> Finish() {
@@ -147,12 +176,20 @@ class Assembler {
 
   absl::Status Set(Slot& slot, absl::StatusOr<Literal> value) {
     if (!value.ok()) return Annotate(value.status(), slot);
-    if (!slot.IsUntouched()) {
+    if (!slot.IsFree(rank_)) {
       return absl::FailedPreconditionError(fmt::format("{} is given twice", slot.name));
     }
-    slot.value = *std::move(value);
-    slot.is_set = true;
+    Distribute(slot, *std::move(value));
     return absl::OkStatus();
+  }
+
+  // Sets the leaves of a slot, except those that a key for fewer devices gives.
+  void Distribute(Slot& slot, Literal value) const {
+    for (size_t i = 0; i < slot.elements.size(); ++i) Distribute(slot.elements[i], value.elements()[i]);
+    if (!slot.is_leaf() || slot.rank < 0 || (slot.is_set && slot.rank > rank_)) return;
+    slot.value = std::move(value);
+    slot.is_set = true;
+    slot.rank = rank_;
   }
 
   // True for a literal with its shape, or for elements that are not a file name.
@@ -181,7 +218,7 @@ class Assembler {
       return !missing.empty();
     };
     HLO_ASSIGN_OR_RETURN(const std::vector<Literal> made,
-                         io::MakeSomeInputs(module_, *options_.rest, is_wanted));
+                         io::MakeSomeInputs(module_, *options_.rest, is_wanted, options_.shapes));
     for (size_t p = 0; p < made.size(); ++p) {
       if (made[p].shape().IsValid()) SetMissing(parameters_[p], made[p]);
     }
@@ -196,16 +233,15 @@ class Assembler {
     slot.is_set = true;
   }
 
-  // Returns the first slot without a value whose kind, tuple or array, fits.
+  // Returns the first slot without a value of this rank whose kind, tuple or array, fits.
   Slot* NextFree(bool for_tuple) {
     for (Slot& parameter : parameters_) {
-      if (for_tuple && parameter.shape.IsTuple() && parameter.IsUntouched()) return &parameter;
+      if (for_tuple && parameter.shape.IsTuple() && parameter.IsFree(rank_)) return &parameter;
       if (for_tuple) continue;
       std::vector<Slot*> arrays;
-      if (parameter.is_set) continue;
       CollectSlots(parameter, &arrays);
       for (Slot* slot : arrays) {
-        if (!slot->is_set) return slot;
+        if (slot->rank >= 0 && slot->IsFree(rank_)) return slot;
       }
     }
     return nullptr;
@@ -252,27 +288,29 @@ class Assembler {
   bool AddAll(const std::string& path) {
     std::vector<Shape> shapes;
     for (const Slot& parameter : parameters_) {
-      if (!parameter.IsUntouched()) return false;
+      if (!parameter.IsFree(rank_)) return false;
       shapes.push_back(parameter.shape);
     }
     if (shapes.size() < 2) return false;
     const absl::StatusOr<Literal> all = Read(path, Shape::Tuple(std::move(shapes)));
     if (!all.ok()) return false;
-    for (size_t p = 0; p < parameters_.size(); ++p) {
-      parameters_[p].value = all->elements()[p];
-      parameters_[p].is_set = true;
-    }
+    for (size_t p = 0; p < parameters_.size(); ++p) Distribute(parameters_[p], all->elements()[p]);
     return true;
   }
 
   absl::Status AddArchive(const std::string& path) {
     HLO_ASSIGN_OR_RETURN(std::unique_ptr<Archive> archive, Archive::Open(path));
+    const int outer_rank = rank_;
     for (const std::string& key : archive->keys()) {
-      Slot* slot = Find(key);
-      if (slot == nullptr) {
-        const absl::Status status = NoSuchParameter(key);
+      const io::DeviceKey parsed = options_.device ? io::ParseDeviceKey(key) : io::DeviceKey{.name = key};
+      absl::Status status;
+      if (options_.device) status = io::CheckDeviceKey(parsed, *options_.device);
+      Slot* slot = Find(parsed.name);
+      if (status.ok() && slot == nullptr) status = NoSuchParameter(parsed.name);
+      if (!status.ok())
         return absl::Status(status.code(), fmt::format("{}: key '{}': {}", path, key, Message(status)));
-      }
+      if (options_.device && !parsed.Includes(*options_.device)) continue;
+      rank_ = std::max(outer_rank, parsed.rank());
       if (!slot->is_leaf()) {
         return absl::FailedPreconditionError(fmt::format("{}: key '{}' holds one array, but {} is {}", path,
                                                          key, slot->name, ToString(slot->shape)));
@@ -283,13 +321,13 @@ class Assembler {
   }
 
   static void CollectMissing(const Slot& slot, std::vector<std::string>* out) {
-    if (slot.is_set) return;
+    if (slot.is_leaf() && slot.is_set) return;
     if (slot.is_leaf()) out->push_back(fmt::format("{} ({})", slot.name, ToString(slot.shape)));
     for (const Slot& element : slot.elements) CollectMissing(element, out);
   }
 
   static Literal TakeValue(Slot& slot) {
-    if (slot.is_set) return std::move(slot.value);
+    if (slot.is_leaf()) return std::move(slot.value);
     std::vector<Literal> elements;
     for (Slot& element : slot.elements) elements.push_back(TakeValue(element));
     return Literal::Tuple(std::move(elements));
@@ -299,6 +337,7 @@ class Assembler {
   const InputsOptions& options_;
   absl::flat_hash_map<std::string_view, size_t> names_;
   std::vector<Slot> parameters_;
+  int rank_ = 0;  // That of the key whose value is set.
 };
 
 }  // namespace
@@ -308,6 +347,27 @@ absl::StatusOr<std::vector<Literal>> ReadInputs(const Module& module, absl::Span
   Assembler assembler(module, options);
   for (const std::string& text : inputs) HLO_RETURN_IF_ERROR(assembler.Add(text));
   return assembler.Finish();
+}
+
+absl::StatusOr<InputScope> ScopeOfInputs(absl::Span<const std::string> inputs) {
+  InputScope scope;
+  const auto add = [&](std::string_view key) {
+    const io::DeviceKey parsed = io::ParseDeviceKey(key);
+    scope.by_replica |= parsed.replica.has_value();
+    scope.by_partition |= parsed.partition.has_value();
+  };
+  for (const std::string& text : inputs) {
+    if (io::StartsWithShape(text)) continue;
+    const size_t equals = text.rfind('=');
+    if (equals != std::string::npos) add(text);
+    const std::string path = equals == std::string::npos ? text : text.substr(equals + 1);
+    const std::optional<FileFormat> format = FileFormatOf(path);
+    if (format != FileFormat::kNpz && format != FileFormat::kSafetensors && format != FileFormat::kJson)
+      continue;
+    HLO_ASSIGN_OR_RETURN(const std::unique_ptr<Archive> archive, Archive::Open(path));
+    for (const std::string& key : archive->keys()) add(key);
+  }
+  return scope;
 }
 
 }  // namespace hlo

@@ -5,6 +5,7 @@
 #include "fmt/format.h"
 #include "hlo_run/compare.h"
 #include "hlo_run/io.h"
+#include "io/json_archive.h"
 
 namespace hlo {
 namespace {
@@ -56,13 +57,15 @@ void AppendJsonArray(const Literal& literal, std::string* out) {
 
 }  // namespace
 
-std::string ToJson(const Literal& value) {
+std::string io::JsonOf(absl::Span<const LiteralLeaf> arrays) {
   std::string out = "{";
-  for (const LiteralLeaf& leaf : ArrayLeaves(value)) {
+  for (const LiteralLeaf& leaf : arrays) {
     Append(&out, "{}\n  \"{}\": ", out.size() > 1 ? "," : "", leaf.key);
     AppendJsonArray(*leaf.value, &out);
   }
   return out + (out.size() > 1 ? "\n}\n" : "}\n");
 }
+
+std::string ToJson(const Literal& value) { return io::JsonOf(ArrayLeaves(value)); }
 
 }  // namespace hlo

@@ -6,10 +6,13 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "hlo_run/compare.h"
 #include "hlo_run/io.h"
 
 namespace hlo::io {
 
 absl::StatusOr<std::unique_ptr<Archive>> OpenJson(const std::string& path);
+std::string JsonOf(absl::Span<const LiteralLeaf> arrays);
 
 }  // namespace hlo::io

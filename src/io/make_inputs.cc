@@ -314,7 +314,8 @@ absl::StatusOr<InputRange> ParseInputRange(std::string_view text) {
 }
 
 absl::StatusOr<std::vector<Literal>> io::MakeSomeInputs(const Module& module, const MakeOptions& options,
-                                                        const std::function<bool(size_t)>& is_wanted) {
+                                                        const std::function<bool(size_t)>& is_wanted,
+                                                        absl::Span<const Shape> shapes) {
   HLO_RETURN_IF_ERROR(CheckNames(options.fills, module));
   HLO_RETURN_IF_ERROR(CheckNames(options.ranges, module));
   const std::vector<std::vector<int64_t>> limits = IndexLimits(module);
@@ -322,15 +323,16 @@ absl::StatusOr<std::vector<Literal>> io::MakeSomeInputs(const Module& module, co
   uint64_t array = 0;
   for (size_t p = 0; p < limits.size(); ++p) {
     const Instruction& parameter = *module.entry()->parameters()[p];
+    const Shape& shape = shapes.empty() ? parameter.shape() : shapes[p];
     if (!is_wanted(p)) {
-      array += ArrayCount(parameter.shape());
+      array += ArrayCount(shape);
       continue;
     }
     ArrayFill fill{.fill = options.fill, .range = options.range};
     if (const InputFill* own = FindFor(options.fills, parameter, p)) fill.fill = *own;
     if (const InputRange* own = FindFor(options.ranges, parameter, p)) fill.range = *own;
     Report({.what = fmt::format("making argument {} of {}", p + 1, limits.size())});
-    HLO_ASSIGN_OR_RETURN(arguments[p], Literal::Create(parameter.shape()));
+    HLO_ASSIGN_OR_RETURN(arguments[p], Literal::Create(shape));
     const absl::Status status = InputMaker(options, limits[p]).Fill(arguments[p], fill, &array);
     if (!status.ok()) {
       return absl::Status(status.code(),

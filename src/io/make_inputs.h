@@ -22,8 +22,10 @@ struct ArrayFill {
 // array's type.
 absl::Status FillArray(Literal& literal, const ArrayFill& fill, uint64_t seed, uint64_t array);
 
-// Generates the wanted parameters as MakeInputs does; the others are literals without a value.
+// Generates the wanted parameters as MakeInputs does; the others are literals without a value. `shapes` may
+// replace those of the parameters.
 absl::StatusOr<std::vector<Literal>> MakeSomeInputs(const Module& module, const MakeOptions& options,
-                                                    const std::function<bool(size_t)>& is_wanted);
+                                                    const std::function<bool(size_t)>& is_wanted,
+                                                    absl::Span<const Shape> shapes = {});
 
 }  // namespace hlo::io

@@ -159,6 +159,28 @@ absl::Status WriteValues(const std::string& path, absl::Span<const Literal> valu
   return WriteValue(path, Literal::Tuple({values.begin(), values.end()}));
 }
 
+absl::Status WriteUnderPrefixes(const std::string& path, absl::Span<const std::string> prefixes,
+                                absl::Span<const Literal> values) {
+  std::vector<LiteralLeaf> arrays;
+  for (size_t i = 0; i < values.size(); ++i) {
+    for (const LiteralLeaf& leaf : ArrayLeaves(values[i]))
+      arrays.push_back({prefixes[i] + leaf.key, leaf.value});
+  }
+  switch (FileFormatOf(path).value_or(FileFormat::kRaw)) {
+    case FileFormat::kNpz:
+      return io::WriteNpz(path, arrays);
+    case FileFormat::kSafetensors:
+      return io::WriteSafetensors(path, arrays);
+    case FileFormat::kJson:
+      return io::WriteText(path, io::JsonOf(arrays));
+    default:
+      return absl::FailedPreconditionError(
+          fmt::format("{}: cannot be written: there are the values of {} devices; write an .npz, "
+                      ".safetensors or .json file",
+                      path, values.size()));
+  }
+}
+
 namespace {
 
 // Returns `written`, which has layouts, if it is the same shape; the header of a leniently read module may be
