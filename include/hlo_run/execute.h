@@ -62,6 +62,9 @@ struct DevicesOptions {
   double collective_timeout = 0;
   /// Returns the host of a device; may be empty if the module neither reads from nor writes to a host.
   std::function<Host*(int64_t device)> host;
+  /// Returns the observer of a device, which its thread calls; empty: EvaluateOptions::observer sees device
+  /// 0.
+  std::function<Observer*(int64_t device)> observer;
   /// Receives what does not stop the run, after the run.
   std::function<void(const std::string& message)> warn;
   /// The processes that run the devices together with this one; null if it runs all of them. Runs with custom
@@ -89,7 +92,7 @@ class Executable {
   /// Runs the module on all devices of its header (ModuleHeader: replica_count, num_partitions), each on a
   /// thread of its own; at most as many run at a time as there are cores. Takes the arguments of each device
   /// and returns their results, replica by replica. Results do not depend on the order in which devices run.
-  /// The observer sees device 0; device d draws its random numbers from seed + d. Errors: those of Run, with
+  /// Device d draws its random numbers from seed + d. Errors: those of Run, with
   /// the device that failed first by number; FailedPrecondition for devices that wait for each other.
   absl::StatusOr<std::vector<Literal>> RunDevices(std::vector<std::vector<Literal>> arguments,
                                                   const EvaluateOptions& options = {},

@@ -10,18 +10,23 @@ namespace {
 struct Limit {
   double seconds;
   std::chrono::steady_clock::time_point end;
-  const std::atomic<bool>* cancel;
+  const std::atomic<bool>*cancel, *stop;
 };
+
+bool IsRaised(const std::atomic<bool>* flag) {
+  return flag != nullptr && flag->load(std::memory_order_relaxed);
+}
+
 thread_local std::optional<Limit> limit;
 
 }  // namespace
 
-Deadline::Deadline(double seconds, const std::atomic<bool>* cancel)
-    : is_outermost_((seconds > 0 || cancel != nullptr) && !limit) {
+Deadline::Deadline(double seconds, const std::atomic<bool>* cancel, const std::atomic<bool>* stop)
+    : is_outermost_((seconds > 0 || cancel != nullptr || stop != nullptr) && !limit) {
   if (!is_outermost_) return;
   const std::chrono::duration<double> span(seconds > 0 ? std::min(seconds, 1e9) : 1e9);
   const auto ticks = std::chrono::duration_cast<std::chrono::steady_clock::duration>(span);
-  limit = {seconds, std::chrono::steady_clock::now() + ticks, cancel};
+  limit = {seconds, std::chrono::steady_clock::now() + ticks, cancel, stop};
 }
 
 Deadline::~Deadline() {
@@ -32,8 +37,7 @@ bool Deadline::IsSet() { return limit.has_value(); }
 
 absl::Status Deadline::Check() {
   if (!limit) return absl::OkStatus();
-  if (limit->cancel != nullptr && limit->cancel->load(std::memory_order_relaxed))
-    return absl::CancelledError("the run was cancelled");
+  if (IsRaised(limit->cancel) || IsRaised(limit->stop)) return absl::CancelledError("the run was cancelled");
   if (limit->seconds <= 0 || std::chrono::steady_clock::now() <= limit->end) return absl::OkStatus();
   return absl::DeadlineExceededError(
       fmt::format("the limit of {} seconds is reached (see --max-seconds)", limit->seconds));

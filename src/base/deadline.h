@@ -10,16 +10,17 @@
 
 namespace hlo {
 
-// Limits the run time of this thread for the lifetime of the object, and watches a flag that cancels the run.
+// Limits the run time of this thread for the lifetime of the object, and watches flags that cancel the run.
 // The outermost deadline of a thread is in force.
 class Deadline {
  public:
-  explicit Deadline(double seconds, const std::atomic<bool>* cancel = nullptr);  // 0 and null mean no limit.
+  explicit Deadline(double seconds, const std::atomic<bool>* cancel = nullptr,
+                    const std::atomic<bool>* stop = nullptr);  // 0 and null mean no limit.
   ~Deadline();
   Deadline(const Deadline&) = delete;
   Deadline& operator=(const Deadline&) = delete;
 
-  // Returns DeadlineExceeded after the limit in force, or Cancelled once the flag is set.
+  // Returns DeadlineExceeded after the limit in force, or Cancelled once a flag is set.
   static absl::Status Check();
   // True if this thread has a limit or a flag that cancels it.
   static bool IsSet();

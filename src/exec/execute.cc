@@ -55,7 +55,7 @@ struct [[gnu::visibility("hidden")]] Executable::State {
   absl::Status PrepareDevices(const EvaluateOptions& options);
   void PrepareRuns(int64_t last_device);
   // Returns why the devices of a run cannot be in several processes; "" if they can.
-  std::string StayReason(const EvaluateOptions& options) const;
+  std::string StayReason(const EvaluateOptions& options, const DevicesOptions& devices) const;
   // Gives the other processes their part of a run.
   spmd::SpreadRun StartOnRanks(spmd::Ranks & ranks, std::vector<std::vector<Literal>> & arguments,
                                const EvaluateOptions& options, const DevicesOptions& devices);
@@ -172,10 +172,12 @@ absl::StatusOr<Literal> Executable::Run(std::vector<Literal> arguments, const Ev
   return result;
 }
 
-std::string Executable::State::StayReason(const EvaluateOptions& run_options) const {
+std::string Executable::State::StayReason(const EvaluateOptions& run_options,
+                                          const DevicesOptions& devices) const {
   if (run_options.custom_calls != nullptr || custom_calls != nullptr)
     return "it has custom calls that the caller supplies";
   if (!exchanging.empty()) return "the module exchanges values with the host";
+  if (devices.observer) return "an observer sees all of them";
   return "";
 }
 
@@ -220,6 +222,10 @@ void Executable::State::RunThreads(spmd::Rendezvous& rendezvous,
     rendezvous.Enter(device);
     EvaluateOptions own = options_of(device);
     own.collectives = &rendezvous.LinkOf(device);
+    // A limit of waiting ends all devices, so that one that runs on does not delay the report.
+    const std::atomic<bool>* stop = rendezvous.has_time_limit() ? rendezvous.stopped() : nullptr;
+    const Deadline deadline(own.max_seconds, own.cancel, stop);
+    if (own.cancel == nullptr) own.cancel = stop;
     absl::StatusOr<Literal> result = RunDevice(index, arguments_of(device), own);
     if (own.observer != nullptr) own.observer->Finish(result.status());
     rendezvous.Leave(device, std::move(result));
@@ -261,7 +267,10 @@ absl::StatusOr<std::vector<Literal>> Executable::RunDevices(std::vector<std::vec
   const auto options_of = [&](int64_t device) {
     EvaluateOptions own = options;
     own.seed += static_cast<uint64_t>(device);
-    if (device != 0) own.observer = nullptr;
+    if (devices.observer)
+      own.observer = devices.observer(device);
+    else if (device != 0)
+      own.observer = nullptr;
     if (devices.host) own.host = devices.host(device);
     return own;
   };
@@ -281,7 +290,7 @@ absl::StatusOr<std::vector<Literal>> Executable::RunDevices(std::vector<std::vec
   HLO_RETURN_IF_ERROR(reference::CheckSupplies(state_->computations, options_of(0)));
   spmd::SpreadRun spread;
   if (devices.ranks != nullptr && devices.ranks->size() > 1) {
-    const std::string reason = state_->StayReason(options);
+    const std::string reason = state_->StayReason(options, devices);
     if (reason.empty())
       spread = state_->StartOnRanks(*devices.ranks, arguments, options, devices);
     else if (devices.warn)

@@ -180,14 +180,15 @@ absl::Status Executor::RunCode(const plan::PlanCode& code) {
     if (options_->max_seconds > 0 || options_->cancel != nullptr) HLO_RETURN_IF_ERROR(Deadline::Check());
     if (!is_observed) return absl::OkStatus();
     const auto depth = std::count_if(iterations.begin(), iterations.end(), [](int64_t n) { return n > 0; });
-    return options_->observer->BeforeStep(PlanStepView(plan_, *last, plan::KernelName(*last), depth, loops));
+    return options_->observer->BeforeStep(
+        PlanStepView(plan_, *last, plan::KernelName(*last), depth, loops, nullptr, DeviceId()));
   };
   const auto view_of_slot = [this](Slot slot, const Shape& shape) { return ViewOf(slot, shape); };
   const ReadSlot read(view_of_slot);
   const auto show = [&](const plan::Step& step) {
     const auto depth = std::count_if(iterations.begin(), iterations.end(), [](int64_t n) { return n > 0; });
     return options_->observer->AfterStep(
-        PlanStepView(plan_, step, plan::KernelName(step), depth, loops, &read));
+        PlanStepView(plan_, step, plan::KernelName(step), depth, loops, &read, DeviceId()));
   };
   const auto ask = [&](int32_t number) {
     if (number == cpu::StepCode::kPolled) {

@@ -38,6 +38,7 @@
 #include "reference/op.h"
 #include "reference/program.h"
 #include "reference/supported.h"
+#include "spmd/collectives.h"
 
 namespace hlo::exec {
 
@@ -60,6 +61,9 @@ class StepRunner {
     is_located_ = false;
   }
 
+  // The number of the device in a run on several.
+  int64_t DeviceId() const { return options_->collectives == nullptr ? 0 : options_->collectives->device(); }
+
   absl::Status RunSteps(const std::vector<plan::Step>& steps) {
     Observer* observer = options_->observer;
     const auto loops = [this] { return loops_; };
@@ -75,7 +79,7 @@ class StepRunner {
         continue;
       }
       const PlanStepView view(plan_, step, engine().NameOf(step), depth_, loops,
-                              Engine::kIsReadable ? &read : nullptr);
+                              Engine::kIsReadable ? &read : nullptr, DeviceId());
       HLO_RETURN_IF_ERROR(OfNoStep(observer->BeforeStep(view)));
       ++depth_;
       HLO_RETURN_IF_ERROR(OfStep(RunStep(step), step));

@@ -18,10 +18,18 @@ class PlanStepView : public StepView {
  public:
   // `read` is nullptr if the memory of the slots cannot be read.
   PlanStepView(const plan::Plan& plan, const plan::Step& step, std::string_view kernel, int64_t depth,
-               absl::FunctionRef<std::vector<RunningLoop>()> loops, const ReadSlot* read = nullptr)
-      : plan_(plan), step_(step), kernel_(kernel), depth_(depth), loops_(loops), read_(read) {}
+               absl::FunctionRef<std::vector<RunningLoop>()> loops, const ReadSlot* read = nullptr,
+               int64_t device = 0)
+      : plan_(plan),
+        step_(step),
+        kernel_(kernel),
+        depth_(depth),
+        loops_(loops),
+        read_(read),
+        device_(device) {}
   const Instruction& instruction() const override { return *step_.instruction; }
   std::string_view kernel() const override { return kernel_; }
+  int64_t device() const override { return device_; }
   int64_t depth() const override { return depth_; }
   std::vector<RunningLoop> loops() const override { return loops_(); }
   Cost cost() const override { return plan::StepCost(plan_, step_); }
@@ -43,6 +51,7 @@ class PlanStepView : public StepView {
   int64_t depth_;
   absl::FunctionRef<std::vector<RunningLoop>()> loops_;
   const ReadSlot* read_;
+  int64_t device_;
 };
 
 }  // namespace hlo::exec

@@ -9,16 +9,19 @@
 #include "fmt/format.h"
 #include "reference/apply.h"
 #include "reference/supported.h"
+#include "spmd/collectives.h"
 
 namespace hlo::reference {
 
 class Evaluator::View : public StepView {
  public:
-  View(const Frame& frame, const Step& step, int64_t depth, const std::vector<RunningLoop>& loops)
-      : frame_(frame), step_(step), depth_(depth), loops_(loops) {}
+  View(const Frame& frame, const Step& step, int64_t depth, const std::vector<RunningLoop>& loops,
+       int64_t device)
+      : frame_(frame), step_(step), depth_(depth), loops_(loops), device_(device) {}
 
   const Instruction& instruction() const override { return *step_.instruction; }
   std::string_view kernel() const override { return "reference"; }
+  int64_t device() const override { return device_; }
   int64_t depth() const override { return depth_; }
   std::vector<RunningLoop> loops() const override { return loops_; }
   absl::StatusOr<Literal> Operand(int64_t i) const override {
@@ -63,6 +66,7 @@ class Evaluator::View : public StepView {
   const Step& step_;
   int64_t depth_;
   const std::vector<RunningLoop>& loops_;
+  int64_t device_;
 };
 
 Evaluator::Evaluator(const std::vector<const Computation*>& callees_first, const EvaluateOptions& options)
@@ -152,7 +156,8 @@ Literal Evaluator::TakeElement(Frame& frame, const Step& step) {
 }
 
 absl::Status Evaluator::ObserveStep(Frame& frame, const Step& step, absl::Span<Literal> arguments) {
-  const View view(frame, step, depth_, loops_);
+  const View view(frame, step, depth_, loops_,
+                  options_.collectives == nullptr ? 0 : options_.collectives->device());
   HLO_RETURN_IF_ERROR(options_.observer->BeforeStep(view));
   HLO_RETURN_IF_ERROR(RunStep(frame, step, arguments));
   HLO_RETURN_IF_ERROR(options_.observer->AfterStep(view));

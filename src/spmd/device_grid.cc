@@ -6,6 +6,7 @@
 #include "fmt/format.h"
 #include "ir/device_groups.h"
 #include "spmd/conversions.h"
+#include "spmd/entry_shards.h"
 #include "spmd/exchange_groups.h"
 
 namespace hlo::spmd {
@@ -29,6 +30,32 @@ int64_t IdCount(const Instruction& instruction) {
     for (const auto& [source, target] : *pairs) add(std::max(source, target));
   }
   return count;
+}
+
+// Returns the size of the group of a collective without groups as its shapes imply it; 1 if they do not.
+int64_t ImpliedGroupSize(const Instruction& instruction) {
+  const ReplicaGroups* groups = instruction.Get<attr::replica_groups>();
+  if (instruction.operand_count() == 0 || (groups != nullptr && !hlo::ExpandGroups(*groups).empty()))
+    return 1;
+  const Opcode opcode = instruction.opcode();
+  if (opcode == Opcode::kAllToAll && instruction.shape().IsTuple()) return instruction.operand_count();
+  const bool gathers = opcode == Opcode::kAllGather || opcode == Opcode::kAllGatherStart;
+  if ((!gathers && opcode != Opcode::kReduceScatter) || instruction.Get<attr::dimensions>().size() != 1)
+    return 1;
+  const auto first_array = [](const Shape* shape) {
+    while (shape->IsTuple() && !shape->elements().empty()) shape = &shape->element(0);
+    return shape;
+  };
+  const Shape* result = &instruction.shape();
+  if (opcode == Opcode::kAllGatherStart && result->IsTuple() && result->elements().size() > 1)
+    result = &result->element(1);
+  const Shape &small = *first_array(gathers ? &instruction.operand(0)->shape() : result),
+              &large = *first_array(gathers ? result : &instruction.operand(0)->shape());
+  const int64_t d = instruction.Get<attr::dimensions>()[0];
+  if (!small.IsArray() || !large.IsArray() || small.rank() != large.rank() || d < 0 || d >= small.rank() ||
+      small.dim(d) <= 0 || large.dim(d) % small.dim(d) != 0)
+    return 1;
+  return std::min(std::max<int64_t>(large.dim(d) / small.dim(d), 1), kMostDevices + 1);
 }
 
 }  // namespace
@@ -69,6 +96,19 @@ bool DependsOnDevices(const Module& module) {
   return false;
 }
 
+bool DependsOnPartitions(const Module& module) {
+  for (const Computation* computation : module.computations()) {
+    for (const Instruction* instruction : computation->instructions()) {
+      if (!DependsOnDevices(*instruction)) continue;
+      if (instruction->opcode() == Opcode::kPartitionId || IsShapeConversion(*instruction)) return true;
+      if (instruction->opcode() != Opcode::kReplicaId &&
+          GroupModeOf(*instruction) != GroupMode::kCrossReplica)
+        return true;
+    }
+  }
+  return false;
+}
+
 DeviceGrid SmallestGrid(const Module& module) {
   DeviceGrid grid;
   int64_t flattened = 1;
@@ -79,7 +119,7 @@ DeviceGrid SmallestGrid(const Module& module) {
         grid.partitions = std::max(grid.partitions, PartitionsOf(*instruction));
         continue;
       }
-      const int64_t ids = IdCount(*instruction);
+      const int64_t ids = std::max(IdCount(*instruction), ImpliedGroupSize(*instruction));
       switch (GroupModeOf(*instruction)) {
         case GroupMode::kCrossReplica:
         case GroupMode::kCrossReplicaAndPartition:
@@ -112,13 +152,15 @@ absl::Status CheckSize(const DeviceGrid& grid) {
 }
 
 absl::StatusOr<DeviceGrid> ChooseGrid(const Module& module, std::optional<int64_t> replicas,
-                                      std::optional<int64_t> partitions) {
+                                      std::optional<int64_t> partitions, bool is_sharded) {
   DeviceGrid grid;
-  const bool is_given = replicas.has_value() || partitions.has_value();
+  const bool is_given =
+      replicas.has_value() || partitions.has_value() || (is_sharded && IsPartitioned(module));
   if (is_given || (HasSeveralDevices(module) && DependsOnDevices(module)))
     grid = GridOf(module);
   else if (!HasSeveralDevices(module))
     grid = SmallestGrid(module);
+  if (!is_given && !DependsOnPartitions(module)) grid.partitions = 1;
   grid = {replicas.value_or(grid.replicas), partitions.value_or(grid.partitions)};
   HLO_RETURN_IF_ERROR(CheckSize(grid));
   return grid;

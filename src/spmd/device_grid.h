@@ -44,10 +44,14 @@ DeviceGrid SmallestGrid(const Module& module);
 // Returns InvalidArgument for counts below 1, ResourceExhausted for more than 65536 devices.
 absl::Status CheckSize(const DeviceGrid& grid);
 
+// True if an instruction depends on the partition, or on other partitions.
+bool DependsOnPartitions(const Module& module);
+
 // Returns the grid of a run: counts that are given, else those of the header, else the smallest that the
-// module's groups need. A module that depends on no devices gets one device unless counts are given. Errors:
-// those of CheckSize.
+// module's groups and manual regions need. A module that depends on no devices gets one device, and one that
+// depends on no partitions gets one partition, unless counts are given or `is_sharded`, the arguments of a
+// partitioned module are whole arrays. Errors: those of CheckSize.
 absl::StatusOr<DeviceGrid> ChooseGrid(const Module& module, std::optional<int64_t> replicas,
-                                      std::optional<int64_t> partitions);
+                                      std::optional<int64_t> partitions, bool is_sharded = false);
 
 }  // namespace hlo::spmd

@@ -236,12 +236,35 @@ absl::StatusOr<EntryShards> EntryShards::Make(const Module& module, int64_t part
   auto maps = read(root, *module.entry()->root(), &shards.result_);
   if (!maps.ok()) return Of(root, maps.status());
   shards.result_maps_ = *std::move(maps);
+  const bool is_annotated =
+      root.Get<attr::sharding>() != nullptr ||
+      !FrontendAttribute(root.Get<attr::frontend_attributes>(), "xla.sdy.sharding").empty();
+  shards.has_result_sharding_ = !partitioned || whole != nullptr || is_annotated;
   return shards;
 }
 
 bool EntryShards::CanJoin() const {
-  return std::all_of(result_maps_.begin(), result_maps_.end(),
-                     [](const TileMap& map) { return map.manual_count() == 1; });
+  return has_result_sharding_ && std::all_of(result_maps_.begin(), result_maps_.end(),
+                                             [](const TileMap& map) { return map.manual_count() == 1; });
+}
+
+std::vector<std::vector<int64_t>> EntryShards::CopiesOf(int64_t leaf) const {
+  const TileMap& map = result_maps_[static_cast<size_t>(leaf)];
+  std::vector<std::vector<int64_t>> groups;
+  for (int64_t partition = 0; partition < map.partitions(); ++partition) {
+    if (map.at(partition).replicated < 0) continue;
+    const auto is_copy = [&](const std::vector<int64_t>& group) {
+      Placement place = map.at(partition);
+      place.replicated = map.at(group[0]).replicated;
+      return place == map.at(group[0]);
+    };
+    const auto group = std::find_if(groups.begin(), groups.end(), is_copy);
+    if (group == groups.end())
+      groups.push_back({partition});
+    else
+      group->push_back(partition);
+  }
+  return groups;
 }
 
 absl::StatusOr<std::vector<Literal>> EntryShards::Split(absl::Span<const Literal> arguments,

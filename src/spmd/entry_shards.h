@@ -38,8 +38,12 @@ class EntryShards {
   const std::vector<Shape>& parameters() const { return parameters_; }
   const Shape& result() const { return result_; }
 
-  // True if the results of partitions are parts of one value; manual results are unrelated.
+  // True if the results of partitions are parts of one value. Manual results are unrelated, and a partitioned
+  // module without a sharding of its root does not say how they belong together.
   bool CanJoin() const;
+
+  // Returns the groups of partitions that hold copies of a leaf of the result.
+  std::vector<std::vector<int64_t>> CopiesOf(int64_t leaf) const;
 
   // Returns the arguments of a partition. They share memory with the whole ones where they are equal.
   absl::StatusOr<std::vector<Literal>> Split(absl::Span<const Literal> arguments, int64_t partition) const;
@@ -51,6 +55,7 @@ class EntryShards {
   Shape result_;
   std::vector<std::vector<TileMap>> parameter_maps_;  // By parameter and leaf.
   std::vector<TileMap> result_maps_;                  // By leaf.
+  bool has_result_sharding_ = true;
 };
 
 }  // namespace hlo::spmd

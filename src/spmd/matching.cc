@@ -42,6 +42,7 @@ struct Matching::Call {
   size_t position = 0;
   RouteKey route;
   Operands operands;
+  std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
 
   std::string Signature() const {
     return operands.values != nullptr ? SignatureOf(*instruction, *operands.values) : operands.signature;
@@ -148,6 +149,7 @@ void Matching::GiveUp(int64_t id, const absl::Status& status) {
 void Matching::GiveUp(int64_t id, double seconds) {
   Device& device = *devices_[id];
   if (!device.IsWaiting()) return;
+  has_timed_out_ = true;
   Fail(device, absl::DeadlineExceededError(
                    fmt::format("the limit of {} seconds is reached (see --collective-timeout)\n  {}", seconds,
                                DescribeWait(device.call))));
@@ -156,6 +158,7 @@ void Matching::GiveUp(int64_t id, double seconds) {
 void Matching::Leave(int64_t id, const absl::Status& outcome) {
   Device& device = *devices_[id];
   device.outcome = outcome;
+  if (has_timed_out_ && absl::IsCancelled(outcome)) device.is_consequence = true;
   device.state = outcome.ok() ? Device::State::kFinished : Device::State::kFailed;
   --running_;
   ++left_;
@@ -305,6 +308,9 @@ bool Matching::PairByArrival() {
 std::string Matching::DescribeWait(const Call& call) const {
   std::string text = fmt::format("{} waits at {}{}, execution {}", NameOf(call.device),
                                  PlaceOf(*call.instruction), Describe(*call.instruction), call.execution);
+  constexpr double kWorthMentioning = 0.1;
+  const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - call.since;
+  if (waited.count() >= kWorthMentioning) text += fmt::format(", for {:.1f} s", waited.count());
   if (call.group == nullptr)
     return text + fmt::format(", for a value from {}", DescribeAbsent(std::get<2>(call.route), call));
   const auto event = events_.find(call.event);

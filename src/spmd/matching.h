@@ -55,7 +55,7 @@ class Matching {
   void Post(const Route& route, int64_t number);
   void Expect(int64_t device, const Route& route);
   // Ends the wait of a device with an error, if it still waits. Without one, with that of a device that has
-  // waited for as many seconds as it may.
+  // waited for as many seconds as it may; that others are then cancelled is a consequence.
   void GiveUp(int64_t device, const absl::Status& status);
   void GiveUp(int64_t device, double seconds);
   // A device has ended.
@@ -98,7 +98,8 @@ class Matching {
   const ExchangeTable& table_;
   const bool strict_match_;
   std::vector<std::unique_ptr<Device>> devices_;
-  size_t running_ = 0, left_ = 0;                  // All others wait.
+  size_t running_ = 0, left_ = 0;  // All others wait.
+  bool has_timed_out_ = false;
   std::map<EventKey, std::vector<Call*>> events_;  // The arrived calls by position; null for the others.
   std::map<RouteKey, std::deque<Parcel>> messages_;
   std::vector<std::string> warnings_;

@@ -25,6 +25,7 @@ enum class RunMessage : uint8_t {
   kPart,     // The values of a member.
   kResult,   // The result of a member.
   kParcel,   // Values that were sent to a device.
+  kStop,     // A device has waited too long.
   kArrive,
   kPost,
   kExpect,
@@ -289,12 +290,21 @@ void Rendezvous::Wait(Device& device, Lock& lock) {
                               : StartMessage(RunMessage::kGiveUp).Add(device.id).Add(deadline));
       continue;
     }
-    if (deadline.ok())
+    if (deadline.ok()) {
       matching_->GiveUp(device.id, options_.timeout_seconds);
-    else
+      StopAll();
+    } else {
       matching_->GiveUp(device.id, deadline);
+    }
     CarryOut();
   }
+}
+
+// In process 0: tells devices that still run that the run is over.
+void Rendezvous::StopAll() {
+  stopped_ = true;
+  for (int rank = 1; spread_.ranks != nullptr && rank < spread_.ranks->size(); ++rank)
+    SendTo(rank, StartMessage(RunMessage::kStop).Add(int64_t{0}));
 }
 
 // Computes and distributes the results of all members. The lock is released meanwhile.
@@ -471,6 +481,9 @@ void Rendezvous::Handle(std::string_view bytes) {
       const Lock lock(mutex_);
       return Answer(At(device), std::move(values));
     }
+    case RunMessage::kStop:
+      stopped_ = true;
+      return;
     case RunMessage::kParcel: {  // `device` is the sender.
       const ParcelId parcel(device, reader.Read<int64_t>());
       absl::StatusOr<Values> values = ReadValues(reader);
@@ -515,6 +528,7 @@ void Rendezvous::HandleReport(uint8_t kind, MessageReader& reader) {
     }
     case RunMessage::kTimeOut:
       matching_->GiveUp(reader.Read<int64_t>(), options_.timeout_seconds);
+      StopAll();
       break;
     case RunMessage::kWarn:
       matching_->Warn(std::string(reader.ReadText()));

@@ -3,6 +3,7 @@
 // also schedules the threads: only some of them run at a time, and if no device of the run can run, that is a
 // deadlock, which is found without a clock.
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -53,6 +54,11 @@ class Rendezvous {
   Collectives& LinkOf(int64_t device);
   void Leave(int64_t device, absl::StatusOr<Literal> result);
 
+  // A flag that is set when a device of the run has waited too long. Devices that still run should then end
+  // with Cancelled.
+  const std::atomic<bool>* stopped() const { return &stopped_; }
+  bool has_time_limit() const { return options_.timeout_seconds > 0; }
+
   // Lets all devices of this process fail.
   static void ReportFailure(Ranks& ranks, int64_t run, int64_t device_count, const absl::Status& status);
 
@@ -79,6 +85,7 @@ class Rendezvous {
   void Release(Device& device);
   void Answer(Device& device, absl::StatusOr<Values> values);
   void Wait(Device& device, Lock& lock);
+  void StopAll();
   void Complete(Device& leader, Collectives::Combine combine, Lock& lock);
 
   // Decisions, of which each process carries out those about its devices.
@@ -106,6 +113,7 @@ class Rendezvous {
   std::vector<std::unique_ptr<Device>> devices_;  // Those of this process.
   std::deque<Device*> ready_;
   int running_ = 0;
+  std::atomic<bool> stopped_ = false;
   std::map<ParcelId, absl::StatusOr<Values>> parcels_;  // Values for devices of this process.
   // In process 0.
   std::unique_ptr<Matching> matching_;

@@ -161,11 +161,36 @@ TEST(ChooseGrid, PrefersFlagsThenTheHeaderThenTheGroups) {
   const auto bare = Load(fmt::format("HloModule m\n{}{}", kAdd, body));
   const auto counted = Load(fmt::format("HloModule m, replica_count=4, num_partitions=2\n{}{}", kAdd, body));
   EXPECT_EQ(*ChooseGrid(*bare, {}, {}), (DeviceGrid{4, 1}));
-  EXPECT_EQ(*ChooseGrid(*counted, {}, {}), (DeviceGrid{4, 2}));
+  EXPECT_EQ(*ChooseGrid(*counted, {}, {}), (DeviceGrid{4, 1}));  // No instruction depends on partitions.
+  const auto crossing = Load(fmt::format("HloModule m, replica_count=4, num_partitions=2\n{}{}", kAdd,
+                                         "ENTRY e { a = s32[4] parameter(0)\n ROOT r = s32[4] all-reduce(a), "
+                                         "channel_id=1, replica_groups={{0,1},{2,3}}, to_apply=f }"));
+  EXPECT_EQ(*ChooseGrid(*crossing, {}, {}), (DeviceGrid{4, 2}));
   EXPECT_EQ(*ChooseGrid(*counted, 8, {}), (DeviceGrid{8, 2}));
   EXPECT_EQ(*ChooseGrid(*bare, {}, 3), (DeviceGrid{1, 3}));
   EXPECT_FALSE(ChooseGrid(*bare, 0, 1).ok());
   EXPECT_EQ(ChooseGrid(*bare, 100000, 1).status().code(), absl::StatusCode::kResourceExhausted);
+}
+
+TEST(ChooseGrid, CountsTheMembersOfTheGroupThatShapesImply) {
+  const auto grid = [](const std::string& root) {
+    const auto module =
+        Load(fmt::format("HloModule m\n{}ENTRY e {{ a = s32[4,6] parameter(0)\n ROOT r = {} }}", kAdd, root));
+    return *ChooseGrid(*module, {}, {});
+  };
+  EXPECT_EQ(grid("s32[4,48] all-gather(a), dimensions={1}"), (DeviceGrid{8, 1}));
+  EXPECT_EQ(grid("(s32[4,6], s32[12,6]) all-gather-start(a), dimensions={0}"), (DeviceGrid{3, 1}));
+  EXPECT_EQ(grid("s32[4,2] reduce-scatter(a), dimensions={1}, to_apply=f"), (DeviceGrid{3, 1}));
+  EXPECT_EQ(grid("(s32[4,6], s32[4,6]) all-to-all(a, a)"), (DeviceGrid{2, 1}));
+  EXPECT_EQ(grid("s32[4,6] all-reduce(a), to_apply=f"), (DeviceGrid{1, 1}));
+}
+
+TEST(ChooseGrid, KeepsThePartitionsOfAPartitionedModuleWhoseArgumentsAreWhole) {
+  const auto module = Load(
+      "HloModule m, num_partitions=8\nENTRY e_spmd { ROOT a = s32[4] parameter(0), "
+      "sharding={devices=[8]<=[8]} }");
+  EXPECT_EQ(*ChooseGrid(*module, {}, {}), (DeviceGrid{1, 1}));
+  EXPECT_EQ(*ChooseGrid(*module, {}, {}, /*is_sharded=*/true), (DeviceGrid{1, 8}));
 }
 
 TEST(ChooseGrid, GivesOneDeviceToAModuleThatDependsOnNone) {
