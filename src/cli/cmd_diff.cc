@@ -5,10 +5,12 @@
 
 #include "base/status.h"
 #include "cli/commands.h"
+#include "cli/devices.h"
 #include "cli/flags.h"
 #include "cli/single.h"
 #include "debug/diff_passes.h"
 #include "debug/diff_text.h"
+#include "debug/replicas.h"
 #include "fmt/format.h"
 #include "hlo_run/module_file.h"
 
@@ -19,7 +21,8 @@ struct DiffFlags {
   CommonOptions common;
   InputOptions inputs;
   debug::DiffOptions diff;
-  bool structural = false;
+  DevicesFlags devices;
+  bool structural = false, replicas_agree = false;
   int64_t top = 20;
 };
 
@@ -54,6 +57,9 @@ void DiffModules(const DiffFlags& flags, FileResult& result) {
     DiffStructures(flags, a, b, names, result);
     return;
   }
+  if (!result.Accept(RequireOneDevice("a comparison of values", spmd::GridOf(*a.module)), file_a) ||
+      !result.Accept(RequireOneDevice("a comparison of values", spmd::GridOf(*b.module)), file_b))
+    return;
   const absl::StatusOr<std::vector<Literal>> arguments = Arguments(flags.inputs, a);
   if (!result.Accept(arguments.status(), file_a)) return;
   const absl::StatusOr<debug::DiffResult> diff =
@@ -87,6 +93,7 @@ void DiffWithRecorded(const DiffFlags& flags, FileResult& result) {
   const std::string &file = flags.common.files[0], &archive = flags.common.files[1];
   const LoadedModule loaded = LoadOne(flags, file, result);
   if (loaded.module == nullptr) return;
+  if (!result.Accept(RequireOneDevice("a comparison of values", spmd::GridOf(*loaded.module)), file)) return;
   const absl::StatusOr<std::unique_ptr<Archive>> recorded = Archive::Open(archive);
   if (!result.Accept(recorded.status(), archive)) return;
   const absl::StatusOr<std::vector<Literal>> arguments = ArgumentsOrRecorded(flags, loaded, **recorded);
@@ -107,6 +114,7 @@ absl::StatusOr<debug::LoadedDump> LoadDumpFile(const DiffFlags& flags, const std
   FileResult result;
   const LoadedModule loaded = LoadOne(flags, file, result);
   if (loaded.module == nullptr) return absl::InvalidArgumentError(result.diagnostics);
+  HLO_RETURN_IF_ERROR(RequireOneDevice("a comparison of values", spmd::GridOf(*loaded.module)));
   HLO_ASSIGN_OR_RETURN(std::vector<Literal> arguments, Arguments(flags.inputs, loaded));
   return debug::LoadedDump{loaded.checked.front(), std::string(loaded.source->content()),
                            std::move(arguments)};
@@ -159,9 +167,61 @@ void DiffDumps(const DiffFlags& flags, FileResult& result) {
   }
 }
 
+// Returns the devices that must hold equal values, for each leaf of the result: all replicas of a partition,
+// or without replicas the partitions that hold copies by the sharding of the result.
+std::vector<std::vector<std::vector<int64_t>>> GroupsThatAgree(const DeviceRun& run, int64_t leaves) {
+  std::vector<std::vector<int64_t>> by_partition(static_cast<size_t>(run.grid.partitions));
+  for (int64_t d = 0; d < run.grid.count(); ++d)
+    by_partition[static_cast<size_t>(run.grid.partition(d))].push_back(d);
+  std::vector<std::vector<std::vector<int64_t>>> groups;
+  for (int64_t leaf = 0; leaf < leaves; ++leaf) {
+    if (run.grid.replicas > 1) {
+      groups.push_back(by_partition);
+    } else if (run.shards && run.shards->CanJoin()) {
+      groups.push_back(run.shards->CopiesOf(leaf));
+    } else {
+      std::vector<int64_t> all;
+      for (const std::vector<int64_t>& partition : by_partition) all.push_back(partition[0]);
+      groups.push_back({std::move(all)});
+    }
+  }
+  return groups;
+}
+
+void CompareDevices(const DiffFlags& flags, FileResult& result) {
+  const std::string& file = flags.common.files[0];
+  const LoadedModule loaded = LoadOne(flags, file, result);
+  if (loaded.module == nullptr) return;
+  const absl::StatusOr<DeviceRun> run = MakeDeviceRun(flags.inputs, flags.common, flags.devices, loaded);
+  if (!result.Accept(run.status(), file)) return;
+  const Shape& shape = loaded.module->entry()->root()->shape();
+  debug::AgreementOptions options{.engine = flags.diff.engine,
+                                  .evaluate = flags.diff.evaluate,
+                                  .devices = OptionsOf(flags.devices),
+                                  .groups = GroupsThatAgree(*run, shape.LeafCount())};
+  options.devices.warn = [&](const std::string& warning) {
+    result.diagnostics += fmt::format("warning: {}\n", warning);
+  };
+  const absl::StatusOr<std::vector<debug::Disagreement>> found =
+      debug::FindDisagreements(loaded.checked.front(), run->arguments, options);
+  if (!result.Accept(found.status(), file)) return;
+  const std::vector<std::string> names = NamesOfDevices(run->grid).names;
+  result.extra["replicas"] = run->grid.replicas;
+  result.extra["partitions"] = run->grid.partitions;
+  result.extra["disagreements"] = ToJson(*found, names);
+  result.text = ToText(*found, names, *loaded.module);
+  if (found->empty())
+    result.text = run->has_several() ? fmt::format("{} devices agree in all results\n", run->grid.count())
+                                     : "the module runs on one device (see --replicas and --partitions)\n";
+  else
+    result.exit = std::max(result.exit, Exit::kFailed);
+}
+
 void RunDiff(const DiffFlags& flags, FileResult& result) {
   const std::vector<std::string>& files = flags.common.files;
-  if (files.size() == 1)
+  if (flags.replicas_agree)
+    CompareDevices(flags, result);
+  else if (files.size() == 1)
     DiffDumps(flags, result);
   else if (IsArchivePath(files[1]))
     DiffWithRecorded(flags, result);
@@ -173,6 +233,10 @@ void CheckFiles(const DiffFlags& flags) {
   std::error_code error;
   const std::vector<std::string>& files = flags.common.files;
   const bool is_folder = std::filesystem::is_directory(files[0], error);
+  if (flags.replicas_agree) {
+    if (files.size() != 1 || is_folder) throw CLI::ValidationError("--replicas-agree", "takes one module");
+    return;
+  }
   if (files.size() != (is_folder ? 1u : 2u))
     throw CLI::ValidationError("diff",
                                "takes two modules, a module and an archive of values, or a folder of dumps");
@@ -188,6 +252,12 @@ void AddDiff(CLI::App& program, int& exit_status) {
   AddCommonFlags(*command, flags->common);
   AddInputFlags(*command, flags->inputs);
   AddElidedFlag(*command, flags->common.elided);
+  command->add_flag(
+      "--replicas-agree", flags->replicas_agree,
+      "Run one module on its devices, and show where those that must hold equal results begin to "
+      "differ: all replicas, or partitions that hold copies (--shard), else all partitions");
+  AddDevicesFlags(*command, flags->common, flags->devices);
+  AddMatchFlag(*command, flags->devices);
   command->add_flag("--structural", flags->structural,
                     "Compare the instructions without running the modules");
   AddToleranceFlag(*command, flags->diff.rule);
@@ -208,7 +278,8 @@ void AddDiff(CLI::App& program, int& exit_status) {
       "  hlo-run diff before.hlo after.hlo --random 1\n"
       "  hlo-run diff --structural before.hlo after.hlo\n"
       "  hlo-run diff dump/ --module jit_f --random 1\n"
-      "  hlo-run diff m.hlo recorded.npz --input args.npz");
+      "  hlo-run diff m.hlo recorded.npz --input args.npz\n"
+      "  hlo-run diff step.hlo --replicas-agree --random 1 --per-device batch");
   command->callback([flags, &exit_status] {
     CheckFiles(*flags);
     exit_status = RunOnce(flags->common, [&](FileResult& result) { RunDiff(*flags, result); });

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "cli/commands.h"
+#include "cli/devices.h"
 #include "cli/flags.h"
 #include "fmt/format.h"
 #include "plan/make_plan.h"
@@ -18,6 +19,7 @@ void AddPlan(CLI::App& program, int& exit_status) {
   CLI::App* command =
       program.add_subcommand("plan", "Print the execution plan: steps, kernels, buffers, fused loops");
   AddCommonFlags(*command, *options);
+  AddGridFlags(*command, *options);
   AddElidedFlag(*command, options->elided);
   AddPlanFlags(*command, *plan_options);
   command
@@ -45,6 +47,14 @@ void AddPlan(CLI::App& program, int& exit_status) {
           plan::MakePlan(loaded.checked.front(), nullptr, plan::Target::kCpu, *plan_options);
       if (!result.Accept(plan.status(), file)) return;
       result.text = plan::ToString(*plan);
+      const spmd::DeviceGrid grid = spmd::GridOf(*loaded.module);
+      if (grid.count() > 1) {
+        result.text +=
+            fmt::format("{} replica{} of {} partition{} share the plan\n", grid.replicas,
+                        grid.replicas == 1 ? "" : "s", grid.partitions, grid.partitions == 1 ? "" : "s");
+        result.extra["replicas"] = grid.replicas;
+        result.extra["partitions"] = grid.partitions;
+      }
       if (plan_options->pass_limit.has_value()) {
         result.text += fmt::format("changes {}{}\n", plan->change_count,
                                    plan->change_count == 0 ? "" : "; the last one is " + plan->last_change);

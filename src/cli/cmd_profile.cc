@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "cli/commands.h"
+#include "cli/devices.h"
 #include "cli/flags.h"
 #include "debug/profile_report.h"
 #include "fmt/format.h"
@@ -26,6 +27,7 @@ struct ProfileOptions {
   CommonOptions common;
   InputOptions inputs;
   EngineOptions engine;
+  DevicesFlags devices;
   int64_t repeat = 3;
   int64_t top = 20;
   std::string trace, folded, csv, before;
@@ -86,6 +88,23 @@ Json ToJson(const Profile& profile) {
   return rows;
 }
 
+// Returns the time of each device in its own steps, and in collectives, which includes waiting for others.
+std::string DevicesText(const std::vector<std::string>& names, const std::vector<Profile>& profiles,
+                        Json& json) {
+  constexpr size_t kMost = 16;
+  std::string text = fmt::format("{:>10} {:>14}  device\n", "own ms", "collectives ms");
+  for (size_t d = 0; d < profiles.size(); ++d) {
+    double own = 0, exchanging = 0;
+    for (const Profile::Row& row : profiles[d].ByInstruction())
+      (spmd::DependsOnDevices(*row.instruction) ? exchanging : own) += row.seconds;
+    json.push_back({{"device", names[d]}, {"own_s", own}, {"collectives_s", exchanging}});
+    if (d < kMost) text += fmt::format("{:>10.4f} {:>14.4f}  {}\n", own * 1e3, exchanging * 1e3, names[d]);
+  }
+  if (profiles.size() > kMost)
+    text += fmt::format("{:>10} and {} more (see --format=json)\n", "...", profiles.size() - kMost);
+  return text;
+}
+
 // Writes the files and adds the texts that flags ask for.
 absl::Status AddViews(const ProfileOptions& options, const Module& module, const Profile& profile,
                       double total, FileResult& result) {
@@ -118,29 +137,38 @@ void Run(const ProfileOptions& options, const std::string& file, FileResult& res
   absl::StatusOr<Executable> executable = Executable::Make(loaded.checked.front(), options.engine.engine, {},
                                                            options.engine.device, options.engine.plan);
   if (!result.Accept(executable.status(), file)) return;
-  const absl::StatusOr<std::vector<Literal>> arguments = Arguments(options.inputs, loaded);
-  if (!result.Accept(arguments.status(), file)) return;
+  const absl::StatusOr<DeviceRun> devices =
+      MakeDeviceRun(options.inputs, options.common, options.devices, loaded);
+  if (!result.Accept(devices.status(), file)) return;
+  const absl::StatusOr<int64_t> shown = ForDevice(options.devices, devices->grid);
+  if (!result.Accept(shown.status(), file)) return;
+  const DevicesOptions run_options = OptionsOf(options.devices);
   double best = std::numeric_limits<double>::infinity();
   for (int64_t run = 0; run < options.repeat; ++run) {
     const auto start = Clock::now();
-    const absl::StatusOr<Literal> value = executable->Run(*arguments);
-    if (!result.Accept(value.status(), file)) return;
+    const auto values = executable->RunDevices(devices->arguments, {}, run_options);
+    if (!result.Accept(values.status(), file)) return;
     best = std::min(best, std::chrono::duration<double>(Clock::now() - start).count());
   }
   // Keeps the profile of the fastest run, as for the time without a profile.
-  std::optional<Profile> profile;
+  std::vector<Profile> profiles;  // By device.
   double watched = std::numeric_limits<double>::infinity(), in_all = 0;
   for (int64_t run = 0; run < std::min(options.repeat, kMostWatched) && in_all < kLongestWatch; ++run) {
-    Profile one(options.trace.empty() ? 0 : kMostEvents);
+    const int64_t count = devices->grid.count();
+    std::vector<Profile> those(static_cast<size_t>(count),
+                               Profile(options.trace.empty() ? 0 : kMostEvents / count));
+    DevicesOptions observed = run_options;
+    observed.observer = [&](int64_t device) { return &those[static_cast<size_t>(device)]; };
     const auto start = Clock::now();
-    const absl::StatusOr<Literal> value = executable->Run(*arguments, {.observer = &one});
+    const auto values = executable->RunDevices(devices->arguments, {}, observed);
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    if (!result.Accept(value.status(), file)) return;
+    if (!result.Accept(values.status(), file)) return;
     in_all += seconds;
     if (seconds >= watched) continue;
     watched = seconds;
-    profile.emplace(std::move(one));
+    profiles = std::move(those);
   }
+  const Profile* profile = &profiles[static_cast<size_t>(*shown)];
   if (options.engine.explain_fallbacks) result.diagnostics += FallbacksText(*executable);
   const std::string_view engine = executable->engine() == Engine::kFast ? "fast" : "reference";
   result.extra["engine"] = engine;
@@ -153,13 +181,24 @@ void Run(const ProfileOptions& options, const std::string& file, FileResult& res
   if (!executable->fallback_reason().empty())
     result.text +=
         fmt::format("the fast engine has no plan for the module: {}\n\n", executable->fallback_reason());
+  if (devices->has_several()) {
+    const std::vector<std::string> names = NamesOfDevices(devices->grid).names;
+    result.extra["devices"] = Json::array();
+    result.text += DevicesText(names, profiles, result.extra["devices"]) +
+                   fmt::format("\nsteps of {} (see --for-device)\n", names[static_cast<size_t>(*shown)]);
+  }
   result.text += ToText(*profile, watched, options.top);
   if (!result.Accept(AddViews(options, *loaded.module, *profile, watched, result), file)) return;
   if (options.trace.empty()) return;
-  if (!result.Accept(WriteOutput(options.trace, profile->ChromeTrace()), file)) return;
-  if (profile->dropped_events() > 0)
-    result.text += fmt::format("\nthe trace holds the first {} of {} events\n", kMostEvents,
-                               kMostEvents + profile->dropped_events());
+  if (!result.Accept(WriteOutput(options.trace, ChromeTrace(profiles)), file)) return;
+  int64_t dropped = 0;
+  for (const Profile& one : profiles) dropped += one.dropped_events();
+  const int64_t most = kMostEvents / devices->grid.count();
+  if (dropped > 0 && !devices->has_several())
+    result.text += fmt::format("\nthe trace holds the first {} of {} events\n", most, most + dropped);
+  else if (dropped > 0)
+    result.text +=
+        fmt::format("\nthe trace holds the first {} events of each device; {} are left out\n", most, dropped);
 }
 
 }  // namespace
@@ -170,6 +209,9 @@ void AddProfile(CLI::App& program, int& exit_status) {
       program.add_subcommand("profile", "Measure time, FLOPs and bytes of each opcode and instruction");
   AddCommonFlags(*command, options->common);
   AddInputFlags(*command, options->inputs);
+  AddDevicesFlags(*command, options->common, options->devices);
+  AddMatchFlag(*command, options->devices);
+  AddForDeviceFlag(*command, options->devices);
   AddElidedFlag(*command, options->common.elided);
   AddEngineFlags(*command, options->engine);
   command

@@ -12,6 +12,7 @@
 #include "base/activity.h"
 #include "base/status.h"
 #include "cli/commands.h"
+#include "cli/devices.h"
 #include "cli/file_host.h"
 #include "cli/flags.h"
 #include "cli/limit_loops.h"
@@ -35,6 +36,7 @@ struct RunOptions {
   InputOptions inputs;
   EngineOptions engine;
   HostOptions host;
+  DevicesFlags devices;
   CustomCallOptions custom_calls;
   std::string output;
   bool timing = false;
@@ -54,25 +56,46 @@ struct Timing {
   double run_s = std::numeric_limits<double>::infinity();
 };
 
-absl::StatusOr<Literal> Evaluate(const RunOptions& options, Executable& executable,
-                                 std::vector<Literal> arguments, EvaluateOptions evaluate, Timing& timing) {
-  absl::StatusOr<Literal> value = absl::InternalError("not run");
+// Stores what the devices give to their hosts.
+absl::Status FinishHosts(const HostOptions& options, const DeviceResults& names,
+                         const std::vector<std::unique_ptr<FileHost>>& hosts) {
+  if (hosts.size() == 1 || options.outfeed.empty()) return hosts[0]->Finish();
+  std::vector<std::string> prefixes;
+  std::vector<Literal> given;
+  for (size_t d = 0; d < hosts.size(); ++d) {
+    prefixes.push_back(names.names[d] + "/");
+    given.push_back(Literal::Tuple(hosts[d]->given()));
+  }
+  return WriteUnderPrefixes(options.outfeed, prefixes, given);
+}
+
+// Runs the module on all devices. Warnings of the last run go to `result`.
+absl::StatusOr<std::vector<Literal>> Evaluate(const RunOptions& options, Executable& executable,
+                                              std::vector<std::vector<Literal>> arguments,
+                                              const EvaluateOptions& evaluate, const DeviceResults& names,
+                                              Timing& timing, FileResult& result) {
+  absl::StatusOr<std::vector<Literal>> values = absl::InternalError("not run");
   for (int64_t run = 0; run < options.repeat; ++run) {
-    value = Literal();  // Frees the result of the previous run.
-    FileHost host(options.host);
-    evaluate.host = &host;
+    values = std::vector<Literal>();  // Frees the results of the previous run.
+    std::vector<std::unique_ptr<FileHost>> hosts;
+    for (size_t d = 0; d < arguments.size(); ++d) hosts.push_back(std::make_unique<FileHost>(options.host));
+    std::string warnings;
+    DevicesOptions devices = OptionsOf(options.devices);
+    devices.host = [&](int64_t device) { return hosts[static_cast<size_t>(device)].get(); };
+    devices.warn = [&](const std::string& warning) { warnings += fmt::format("warning: {}\n", warning); };
     const auto start = Clock::now();
-    value = executable.Run(options.repeat > 1 ? arguments : std::move(arguments), evaluate);
+    values = executable.RunDevices(options.repeat > 1 ? arguments : std::move(arguments), evaluate, devices);
     const double seconds = SecondsSince(start);
-    if (!value.ok()) return value;
-    HLO_RETURN_IF_ERROR(host.Finish());
+    if (run + 1 == options.repeat || !values.ok()) result.diagnostics += warnings;
+    if (!values.ok()) return values;
+    HLO_RETURN_IF_ERROR(FinishHosts(options.host, names, hosts));
     if (run == 0)
       timing.first_run_s = seconds;
     else
       timing.run_s = std::min(timing.run_s, seconds);
   }
   if (options.repeat == 1) timing.run_s = timing.first_run_s;
-  return value;
+  return values;
 }
 
 bool HasNan(const Literal& value) {
@@ -93,13 +116,13 @@ bool HasNan(const Literal& value) {
 }
 
 // Fails with the place of the first NaN in the result, and with the instructions that made it.
-void ReportNan(const RunOptions& options, const CheckedModule& module, const std::vector<Literal>& arguments,
+void ReportNan(const RunOptions& options, const CheckedModule& module, std::vector<Literal> arguments,
                EvaluateOptions evaluate, const std::string& file, FileResult& result) {
   FileHost host(options.host);
   evaluate.host = &host;
   evaluate.observer = nullptr;
   const absl::StatusOr<debug::BirthReport> report =
-      debug::FindBirths(module, arguments, options.engine.engine, evaluate, {});
+      debug::FindBirths(module, std::move(arguments), options.engine.engine, evaluate, {});
   std::string text = fmt::format("{}: error: the result holds a NaN", file);
   if (report.ok() && !report->results.empty()) {
     text += "\n" + debug::ToString(*report, module.module());
@@ -109,11 +132,43 @@ void ReportNan(const RunOptions& options, const CheckedModule& module, const std
   result.Fail(Exit::kFailed, text);
 }
 
+// Fails with the devices whose results hold a NaN.
+void ReportNanOfDevices(const DeviceResults& results, const std::string& file, FileResult& result) {
+  std::vector<size_t> members;
+  for (size_t d = 0; d < results.values.size(); ++d) {
+    if (HasNan(results.values[d])) members.push_back(d);
+  }
+  if (members.empty()) return;
+  result.Fail(Exit::kFailed,
+              fmt::format("{}: error: the result of {} holds a NaN; hlo-run trace --nans --for-device finds "
+                          "the instruction that made it",
+                          file, NamesOf(results, members)));
+}
+
 // Returns the result as text, which is abbreviated on a terminal.
 std::string ResultText(const RunOptions& options, const Literal& value) {
   if (options.summary) return StatisticsText(value);
   const bool is_short = isatty(STDOUT_FILENO) != 0 && !options.full && !options.common.json;
   return (is_short ? SummarisedText(value) : ToString(value, {.shapes = true, .layouts = false})) + "\n";
+}
+
+// Returns the results of all devices; those of equal bits stand once, under the names of their devices.
+std::string ResultsText(const RunOptions& options, const DeviceResults& results) {
+  if (results.values.size() == 1) return ResultText(options, results.values[0]);
+  std::string text;
+  for (const std::vector<size_t>& members : EqualResults(results))
+    text +=
+        fmt::format("{}:\n{}", NamesOf(results, members), ResultText(options, results.values[members[0]]));
+  return text;
+}
+
+// Returns `one` of the only result, of the result on which all devices agree, or of each by its name.
+template <class F>
+Json ResultsJson(const DeviceResults& results, const F& one) {
+  if (results.values.size() == 1 || EqualResults(results).size() == 1) return one(results.values[0]);
+  Json json = Json::object();
+  for (size_t d = 0; d < results.values.size(); ++d) json[results.names[d]] = one(results.values[d]);
+  return json;
 }
 
 // Runs both engines side by side instead of one.
@@ -158,23 +213,36 @@ void Run(const RunOptions& options, OutputNames* names, const std::string& file,
       Executable::Make(module, options.engine.engine, evaluate, options.engine.device, options.engine.plan);
   if (!result.Accept(executable.status(), file)) return;
   timing.plan_s = SecondsSince(start);
-  absl::StatusOr<std::vector<Literal>> arguments = Arguments(options.inputs, loaded);
-  if (!result.Accept(arguments.status(), file)) return;
+  absl::StatusOr<DeviceRun> run = MakeDeviceRun(options.inputs, options.common, options.devices, loaded);
+  if (!result.Accept(run.status(), file)) return;
+  run->whole.clear();
   if (options.cross_check) {
-    result.Accept(CrossCheck(options, module, *arguments, evaluate, result), file);
+    const absl::Status one = RequireOneDevice("--cross-check", run->grid);
+    if (!result.Accept(one, file)) return;
+    result.Accept(CrossCheck(options, module, run->arguments[0], evaluate, result), file);
     return;
   }
   // Sharing the arguments keeps them from being updated in place.
-  const std::vector<Literal> kept = options.fail_on_nan ? *arguments : std::vector<Literal>();
+  const std::vector<Literal> kept =
+      options.fail_on_nan && !run->has_several() ? run->arguments[0] : std::vector<Literal>();
   ResetPeakMemoryUse();
   Report({.what = "running " + file});
   if (!options.timing) evaluate.observer = result.progress;
-  const absl::StatusOr<Literal> value =
-      Evaluate(options, *executable, *std::move(arguments), evaluate, timing);
+  absl::StatusOr<std::vector<Literal>> values = Evaluate(options, *executable, std::move(run->arguments),
+                                                         evaluate, NamesOfDevices(run->grid), timing, result);
   if (options.engine.explain_fallbacks) result.diagnostics += FallbacksText(*executable);
-  if (!result.Accept(value.status(), file)) return;
+  if (!result.Accept(values.status(), file)) return;
+  const absl::StatusOr<DeviceResults> results = ResultsOf(*run, *std::move(values));
+  if (!result.Accept(results.status(), file)) return;
+  for (const std::string& warning : results->warnings)
+    result.diagnostics += fmt::format("{}: warning: {}\n", file, warning);
 
-  result.extra["result"] = ToString(value->shape());
+  result.extra["result"] = ToString(results->values[0].shape());
+  if (run->has_several()) {
+    result.extra["replicas"] = run->grid.replicas;
+    result.extra["partitions"] = run->grid.partitions;
+    result.extra["agree"] = EqualResults(*results).size() == 1;
+  }
   std::string output = options.output;
   if (names != nullptr) {
     const absl::StatusOr<std::string> path = names->For(file, ".npz");
@@ -183,10 +251,11 @@ void Run(const RunOptions& options, OutputNames* names, const std::string& file,
   }
   if (!output.empty()) result.extra["output"] = output;
   if (!output.empty()) Report({.what = "writing " + output});
-  if (!output.empty() &&
-      !result.Accept(WriteValue(output, InLayoutsOf(ResultShapeInMemory(module.module()), *value)), file))
-    return;
-  if (options.fail_on_nan && HasNan(*value)) ReportNan(options, module, kept, evaluate, file, result);
+  if (!output.empty() && !result.Accept(WriteResults(output, *results, module.module()), file)) return;
+  if (options.fail_on_nan && run->has_several())
+    ReportNanOfDevices(*results, file, result);
+  else if (options.fail_on_nan && HasNan(results->values[0]))
+    ReportNan(options, module, kept, evaluate, file, result);
   if (options.timing) {
     result.extra.update(Json{{"parse_s", loaded.seconds.parse},
                              {"check_s", loaded.seconds.check},
@@ -196,11 +265,12 @@ void Run(const RunOptions& options, OutputNames* names, const std::string& file,
                              {"runs", options.repeat},
                              {"peak_bytes", BufferMemoryUse().peak_bytes}});
   } else if (output.empty() || options.summary) {
-    result.text = ResultText(options, *value);
+    result.text = ResultsText(options, *results);
     if (options.summary)
-      result.extra["summary"] = StatisticsJson(*value);
+      result.extra["summary"] = ResultsJson(*results, [](const Literal& v) { return StatisticsJson(v); });
     else if (options.common.json)
-      result.extra["outputs"] = Json::parse(ToJson(*value));
+      result.extra["outputs"] =
+          ResultsJson(*results, [](const Literal& v) { return Json::parse(ToJson(v)); });
   }
 }
 
@@ -232,6 +302,8 @@ void AddRun(CLI::App& program, int& exit_status) {
   AddCommonFlags(*command, options->common);
   AddInputFlags(*command, options->inputs);
   AddElidedFlag(*command, options->common.elided);
+  AddDevicesFlags(*command, options->common, options->devices);
+  AddMatchFlag(*command, options->devices);
   AddHostFlags(*command, options->host);
   AddCustomCallFlags(*command, options->custom_calls);
   command
@@ -290,7 +362,13 @@ void AddRun(CLI::App& program, int& exit_status) {
       "Examples:\n"
       "  hlo-run m.hlo --input x.npy --input 'f32[2]{1,2}'\n"
       "  hlo-run m.hlo --input args.npz --output result.npz\n"
-      "  hlo-run m.hlo --random 1 --repeat 10 --timing=json");
+      "  hlo-run m.hlo --random 1 --repeat 10 --timing=json\n"
+      "  hlo-run partitioned.hlo --random 1 --shard --output whole.npz\n"
+      "Several devices: names and keys may belong to some of them, as in --input r1/x=x.npy, or the key p2/0 "
+      "of "
+      "an\n"
+      "archive: replica 1 of all partitions, partition 2 of all replicas; r1p2/0 is one device. Results are "
+      "stored so.");
   command->callback([options, &exit_status] {
     options->common.json |= options->timing;
     std::optional<OutputNames> names;

@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "cli/commands.h"
+#include "cli/devices.h"
 #include "cli/flags.h"
 #include "cli/value_text.h"
 #include "debug/births.h"
@@ -23,6 +24,7 @@ struct TraceFlags {
   CommonOptions common;
   InputOptions inputs;
   EngineOptions engine;
+  DevicesFlags devices;
   CustomCallOptions custom_calls;
   debug::SelectionOptions selection;
   std::string iteration, output;
@@ -118,7 +120,7 @@ class Records {
 };
 
 absl::Status TraceValues(const TraceFlags& flags, const CheckedModule& module,
-                         const std::vector<Literal>& arguments, FileResult& result) {
+                         const debug::WatchedArguments& arguments, FileResult& result) {
   debug::TraceOptions options{.max_records = flags.max_records};
   HLO_ASSIGN_OR_RETURN(options.selected, debug::Select(module.module(), flags.selection));
   HLO_ASSIGN_OR_RETURN(options.iteration, debug::ParseIteration(flags.iteration));
@@ -139,7 +141,7 @@ absl::Status TraceValues(const TraceFlags& flags, const CheckedModule& module,
 }
 
 absl::Status TraceBirths(const TraceFlags& flags, const CheckedModule& module,
-                         const std::vector<Literal>& arguments, FileResult& result) {
+                         const debug::WatchedArguments& arguments, FileResult& result) {
   HLO_ASSIGN_OR_RETURN(
       const debug::BirthReport report,
       debug::FindBirths(module, arguments, flags.engine.engine, flags.evaluate, flags.births));
@@ -157,7 +159,8 @@ void Trace(const TraceFlags& flags, const std::string& file, FileResult& result)
   if (!AddCustomCalls(flags.custom_calls, flags.common, custom_calls, result)) return;
   TraceFlags local = flags;
   if (!flags.custom_calls.empty()) local.evaluate.custom_calls = &custom_calls;
-  const absl::StatusOr<std::vector<Literal>> arguments = Arguments(flags.inputs, loaded);
+  const absl::StatusOr<debug::WatchedArguments> arguments =
+      MakeWatchedRun(flags.inputs, flags.common, flags.devices, loaded, result);
   if (!result.Accept(arguments.status(), file)) return;
   const CheckedModule& module = loaded.checked.front();
   if (flags.finds_births() && !result.Accept(TraceBirths(local, module, *arguments, result), file)) return;
@@ -188,6 +191,8 @@ void AddTrace(CLI::App& program, int& exit_status) {
       "trace", "Print the values of instructions during a run; find the origin of NaNs and infinities");
   AddCommonFlags(*command, flags->common);
   AddInputFlags(*command, flags->inputs);
+  AddDevicesFlags(*command, flags->common, flags->devices);
+  AddForDeviceFlag(*command, flags->devices);
   AddElidedFlag(*command, flags->common.elided);
   AddCustomCallFlags(*command, flags->custom_calls);
   command->add_option("--engine", flags->engine.engine, "What evaluates: reference or fast")

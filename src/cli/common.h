@@ -42,6 +42,10 @@ struct CommonOptions {
   std::string module_pattern, pass_pattern;  // Regular expressions that select files; empty selects all.
   std::string separator;                     // Separates the texts of the modules of one file.
   std::string single_output;                 // The output file of a single module; empty if there is none.
+  // Commands that run modules on several devices set `runs_devices`; Load then sets the counts in the
+  // module's header to those of the run (devices.h).
+  bool runs_devices = false, shards = false;
+  std::optional<int64_t> replicas, partitions;
 };
 
 // The sources of the arguments.

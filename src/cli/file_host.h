@@ -30,6 +30,7 @@ class FileHost : public Host {
   absl::Status Give(const Instruction& writer, Literal value) override;
   // Writes the received values to the file of the options, if any.
   absl::Status Finish() const;
+  const std::vector<Literal>& given() const { return given_; }
 
  private:
   absl::StatusOr<Literal> TakeFromArchive(const Shape& shape);

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "cli/common.h"
 #include "fmt/format.h"
+#include "spmd/device_grid.h"
 
 namespace hlo::cli {
 namespace {
@@ -18,6 +19,15 @@ void AddDiagnostics(const Diagnostics& diagnostics, const SourceText& source, Fi
   for (const Diagnostic& diagnostic : diagnostics.all()) {
     if (diagnostic.severity == Severity::kError) result.errors.push_back(ErrorOf(diagnostic, source));
   }
+}
+
+// Sets the counts of replicas and partitions to those of the run.
+absl::Status SetGrid(const CommonOptions& options, Module& module) {
+  HLO_ASSIGN_OR_RETURN(const spmd::DeviceGrid grid,
+                       spmd::ChooseGrid(module, options.replicas, options.partitions, options.shards));
+  module.mutable_header().replica_count = grid.replicas;
+  module.mutable_header().num_partitions = grid.partitions;
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -58,6 +68,7 @@ LoadedModule Load(const std::string& file, const CommonOptions& options, LoadUnt
     return loaded;
   }
   if (!result.Accept(FillElided(options.elided, *module), file)) return loaded;
+  if (options.runs_devices && !result.Accept(SetGrid(options, *module), file)) return loaded;
   if (until == LoadUntil::kChecked) {
     Report({.what = "checking " + file});
     CheckOptions all = check_options;

@@ -80,10 +80,9 @@ std::string BirthText(const Birth& birth, const Module& module) {
   return text + WayLine(birth.way, birth.result, module.entry()->root()->shape());
 }
 
-absl::StatusOr<bool> IsClean(const CheckedModule& module, const std::vector<Literal>& arguments,
-                             Engine engine, const EvaluateOptions& options, const BirthOptions& births,
-                             double& seconds) {
-  for (const Literal& argument : arguments) {
+absl::StatusOr<bool> IsClean(const CheckedModule& module, const WatchedArguments& arguments, Engine engine,
+                             const EvaluateOptions& options, const BirthOptions& births, double& seconds) {
+  for (const Literal& argument : arguments.watched()) {
     for (const Leaf& leaf : LeavesOf(argument)) {
       if (HoldsSpecial(*leaf.value, births.nans, births.infinities)) return false;
     }
@@ -95,7 +94,7 @@ absl::StatusOr<bool> IsClean(const CheckedModule& module, const std::vector<Lite
   seconds = std::numeric_limits<double>::infinity();
   for (int64_t run = 0; run < births.repeat; ++run) {
     const auto start = std::chrono::steady_clock::now();
-    const absl::StatusOr<Literal> result = executable.Run(arguments, watched);
+    const absl::StatusOr<Literal> result = RunWatched(executable, arguments, watched);
     seconds =
         std::min(seconds, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     if (detector.found()) return false;
@@ -132,7 +131,7 @@ absl::Status SpecialDetector::AfterStep(const StepView& step) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<BirthReport> FindBirths(const CheckedModule& module, const std::vector<Literal>& arguments,
+absl::StatusOr<BirthReport> FindBirths(const CheckedModule& module, const WatchedArguments& arguments,
                                        Engine engine, const EvaluateOptions& options,
                                        const BirthOptions& births) {
   double seconds = 0;

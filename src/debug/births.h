@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "debug/exposed_run.h"
 #include "hlo_run/execute.h"
 #include "nlohmann/json_fwd.hpp"
 
@@ -64,7 +65,7 @@ struct BirthOptions {
 // Runs the module on the engine as it is planned, and looks at every array that the steps write. Only if one
 // holds a NaN or infinity does it run again, with every instruction exposed, to find the births. An infinity
 // counts as given if a constant or argument holds it.
-absl::StatusOr<BirthReport> FindBirths(const CheckedModule& module, const std::vector<Literal>& arguments,
+absl::StatusOr<BirthReport> FindBirths(const CheckedModule& module, const WatchedArguments& arguments,
                                        Engine engine, const EvaluateOptions& options,
                                        const BirthOptions& births);
 

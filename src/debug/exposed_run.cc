@@ -16,9 +16,20 @@ PlanOptions ExposingPlanOptions() {
   return options;
 }
 
-absl::StatusOr<Literal> RunExposed(const CheckedModule& module, std::vector<Literal> arguments, Engine engine,
+absl::StatusOr<Literal> RunWatched(Executable& executable, const WatchedArguments& arguments,
                                    const EvaluateOptions& options) {
-  return Execute(module, std::move(arguments), engine, options, {}, ExposingPlanOptions());
+  DevicesOptions devices = arguments.options;
+  devices.observer = [&](int64_t device) { return device == arguments.device ? options.observer : nullptr; };
+  HLO_ASSIGN_OR_RETURN(std::vector<Literal> results,
+                       executable.RunDevices(arguments.by_device, options, devices));
+  return std::move(results[static_cast<size_t>(arguments.device)]);
+}
+
+absl::StatusOr<Literal> RunExposed(const CheckedModule& module, const WatchedArguments& arguments,
+                                   Engine engine, const EvaluateOptions& options) {
+  HLO_ASSIGN_OR_RETURN(Executable executable,
+                       Executable::Make(module, engine, options, {}, ExposingPlanOptions()));
+  return RunWatched(executable, arguments, options);
 }
 
 std::vector<Leaf> LeavesOf(const Literal& value) {

@@ -1,6 +1,8 @@
 #pragma once
 // Runs that show an observer every instruction.
 
+#include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -12,9 +14,25 @@ namespace hlo::debug {
 // place: every instruction on arrays is a step, and its operands are intact after it.
 PlanOptions ExposingPlanOptions();
 
-// Runs the module with the observer of `options`. On the fast engine every instruction on arrays is a step.
-absl::StatusOr<Literal> RunExposed(const CheckedModule& module, std::vector<Literal> arguments, Engine engine,
+// The arguments of a run, in which the observer of the options sees one device.
+struct WatchedArguments {
+  WatchedArguments() = default;
+  WatchedArguments(std::vector<Literal> arguments) : by_device{std::move(arguments)} {}
+
+  std::vector<std::vector<Literal>> by_device;
+  int64_t device = 0;
+  DevicesOptions options;
+
+  const std::vector<Literal>& watched() const { return by_device[static_cast<size_t>(device)]; }
+};
+
+// Runs the module on all devices. Returns the result of the watched one.
+absl::StatusOr<Literal> RunWatched(Executable& executable, const WatchedArguments& arguments,
                                    const EvaluateOptions& options);
+
+// Runs the module with the observer of `options`. On the fast engine every instruction on arrays is a step.
+absl::StatusOr<Literal> RunExposed(const CheckedModule& module, const WatchedArguments& arguments,
+                                   Engine engine, const EvaluateOptions& options);
 
 // Returns the arrays in a value in order. `leaf` counts tokens too, as in StepValue.
 struct Leaf {

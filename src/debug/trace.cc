@@ -135,7 +135,7 @@ absl::StatusOr<std::vector<int64_t>> ParseIteration(std::string_view text) {
   return iterations;
 }
 
-absl::StatusOr<TraceOutcome> Trace(const CheckedModule& module, const std::vector<Literal>& arguments,
+absl::StatusOr<TraceOutcome> Trace(const CheckedModule& module, const WatchedArguments& arguments,
                                    Engine engine, const EvaluateOptions& options, const TraceOptions& trace,
                                    const std::function<absl::Status(const TraceRecord&)>& sink) {
   TraceOutcome outcome;

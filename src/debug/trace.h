@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
+#include "debug/exposed_run.h"
 #include "debug/summary.h"
 #include "hlo_run/execute.h"
 
@@ -50,7 +51,7 @@ struct TraceOutcome {
 
 // Runs the module and calls `sink` for each record in order of execution. Instructions that the fast engine
 // does not compute by themselves, such as those of reducers, are traced in a second run by the reference.
-absl::StatusOr<TraceOutcome> Trace(const CheckedModule& module, const std::vector<Literal>& arguments,
+absl::StatusOr<TraceOutcome> Trace(const CheckedModule& module, const WatchedArguments& arguments,
                                    Engine engine, const EvaluateOptions& options, const TraceOptions& trace,
                                    const std::function<absl::Status(const TraceRecord&)>& sink);
 

@@ -74,21 +74,24 @@ std::vector<Profile::Group> Profile::ByOpcode() const {
   return sorted;
 }
 
-std::string Profile::ChromeTrace() const {
+std::string ChromeTrace(absl::Span<const Profile> profiles) {
   nlohmann::ordered_json events = nlohmann::ordered_json::array();
-  for (const Event& event : events_) {
-    const Row& row = rows_[event.row];
-    events.push_back({{"name", row.instruction->name()},
-                      {"cat", row.kernel},
-                      {"ph", "X"},
-                      {"ts", Seconds(event.begin - start_) * 1e6},
-                      {"dur", Seconds(event.end - event.begin) * 1e6},
-                      {"pid", 0},
-                      {"tid", 0},
-                      {"args",
-                       {{"opcode", Name(row.instruction->opcode())},
-                        {"flops", row.cost.flops},
-                        {"bytes", row.cost.bytes_read + row.cost.bytes_written}}}});
+  for (size_t number = 0; number < profiles.size(); ++number) {
+    const Profile& profile = profiles[number];
+    for (const Profile::Event& event : profile.events_) {
+      const Profile::Row& row = profile.rows_[event.row];
+      events.push_back({{"name", row.instruction->name()},
+                        {"cat", row.kernel},
+                        {"ph", "X"},
+                        {"ts", Seconds(event.begin - profile.start_) * 1e6},
+                        {"dur", Seconds(event.end - event.begin) * 1e6},
+                        {"pid", 0},
+                        {"tid", number},
+                        {"args",
+                         {{"opcode", Name(row.instruction->opcode())},
+                          {"flops", row.cost.flops},
+                          {"bytes", row.cost.bytes_read + row.cost.bytes_written}}}});
+    }
   }
   const nlohmann::ordered_json trace = {{"displayTimeUnit", "ms"}, {"traceEvents", std::move(events)}};
   return trace.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";

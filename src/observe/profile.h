@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/types/span.h"
 #include "hlo_run/cost.h"
 #include "hlo_run/observer.h"
 
@@ -39,8 +40,9 @@ class Profile : public Observer {
   };
   std::vector<Group> ByOpcode() const;
 
-  // Returns Chrome's JSON trace format with times in microseconds.
-  std::string ChromeTrace() const;
+  // Returns Chrome's JSON trace format with times in microseconds, and a row for each profile: that of a
+  // device.
+  friend std::string ChromeTrace(absl::Span<const Profile> profiles);
   // Returns the number of events beyond `max_events`.
   int64_t dropped_events() const { return dropped_events_; }
 
@@ -65,5 +67,7 @@ class Profile : public Observer {
   std::vector<Event> events_;
   int64_t dropped_events_ = 0;
 };
+
+std::string ChromeTrace(absl::Span<const Profile> profiles);
 
 }  // namespace hlo

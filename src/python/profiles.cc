@@ -54,7 +54,7 @@ nb::dict MakeProfile(PlannedModule& planned, const std::vector<Literal>& argumen
     if (seconds >= best.watched_seconds) continue;
     best.watched_seconds = seconds;
     best.rows = profile.ByInstruction();
-    best.trace = profile.ChromeTrace();
+    best.trace = ChromeTrace({&profile, 1});
   }
   nb::list rows;
   for (const Profile::Row& row : best.rows) rows.append(ToDict(planned.module, row));

@@ -303,7 +303,7 @@ TEST_F(Cli, ErrorsInJsonHaveTheirPlace) {
   EXPECT_HAS(check[0]["message"].get<std::string>(), "f32[3,2]");
   const json run = errors("run --random 1",
                           "HloModule m, num_partitions=2\nENTRY e {\n  a = f32[2] parameter(0)\n"
-                          "  ROOT g = f32[4] all-gather(a), replica_groups={{0,1}}, dimensions={0}, "
+                          "  ROOT g = f32[8] all-gather(a), replica_groups={{0,1,2,3}}, dimensions={0}, "
                           "channel_id=1, use_global_device_ids=true\n}\n");
   ASSERT_EQ(run.size(), 1u) << run;
   EXPECT_EQ(run[0]["line"], 4);

@@ -1,0 +1,428 @@
+// Tests runs of modules for several devices. The expected values are computed by hand.
+
+#include "cli_fixture.h"
+#include "fmt/format.h"
+#include "nlohmann/json.hpp"
+
+namespace hlo::cli_test {
+namespace {
+
+using Json = nlohmann::json;
+
+class SeveralDevices : public Cli {};
+
+constexpr char kAddTwo[] = "f { x = f32[] parameter(0) y = f32[] parameter(1) ROOT z = f32[] add(x, y) }\n";
+
+// Replica r contributes r; pairs of replicas add up.
+const std::string kPairs = "HloModule m, replica_count=4\n" + std::string(kAddTwo) + R"(
+ENTRY e {
+  x = f32[2] parameter(0)
+  r = u32[] replica-id()
+  c = f32[] convert(r)
+  b = f32[2] broadcast(c), dimensions={}
+  s = f32[2] add(x, b)
+  ROOT a = f32[2] all-reduce(s), replica_groups={{0,1},{2,3}}, to_apply=f
+}
+)";
+
+// Each partition holds half of the rows of x and all of w; the result is cut like x.
+const std::string kPartitioned = "HloModule m, num_partitions=2\n" + std::string(kAddTwo) + R"(
+ENTRY main_spmd {
+  x = f32[2,2] parameter(0), sharding={devices=[2,1]<=[2]}
+  w = f32[2] parameter(1), sharding={replicated}
+  zero = f32[] constant(0)
+  sums = f32[2] reduce(x, zero), dimensions={0}, to_apply=f
+  all = f32[2] all-reduce(sums), channel_id=1, replica_groups={{0,1}}, use_global_device_ids=true, to_apply=f
+  v = f32[2] add(all, w)
+  b = f32[2,2] broadcast(v), dimensions={1}
+  ROOT y = f32[2,2] add(x, b), sharding={devices=[2,1]<=[2]}
+}
+)";
+
+TEST_F(SeveralDevices, AModuleRunsOnTheDevicesOfItsHeader) {
+  const Outcome outcome = Run(Write("m.hlo", kPairs) + " -i '{1,2}'");
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(outcome.out, "r0, r1:\nf32[2] {3, 5}\nr2, r3:\nf32[2] {7, 9}\n");
+}
+
+TEST_F(SeveralDevices, GroupsTellTheDevicesOfAModuleWithoutCounts) {
+  const std::string text = "HloModule m\n" + kPairs.substr(kPairs.find('\n') + 1);
+  EXPECT_EQ(Run(Write("m.hlo", text) + " -i '{1,2}'").out,
+            "r0, r1:\nf32[2] {3, 5}\nr2, r3:\nf32[2] {7, 9}\n");
+  // Without groups the shapes tell them.
+  const Outcome gather = Run(Write("g.hlo",
+                                   "HloModule m\nENTRY e { a = u4[1,2] parameter(0)\n"
+                                   "ROOT b = u4[1,8] all-gather(a), dimensions={1} }") +
+                             " -i '{{3,5}}' --engine=reference");
+  EXPECT_EQ(gather.out, "all 4 replicas:\nu4[1,8] { { 3, 5, 3, 5, 3, 5, 3, 5 } }\n");
+}
+
+TEST_F(SeveralDevices, ResultsThatAgreeArePrintedOnce) {
+  const std::string file = Write("m.hlo", R"(HloModule m, replica_count=3
+ENTRY e { x = s32[1] parameter(0) ROOT g = s32[3] all-gather(x), dimensions={0}, replica_groups={{2,0,1}} })");
+  const std::string inputs = " -i '{7}' -i 'r1/x={8}' -i 'r2/0={9}'";
+  EXPECT_EQ(Run(file + inputs).out, "all 3 replicas:\ns32[3] {9, 7, 8}\n");
+  const Json json = Json::parse(Run(file + inputs + " --format=json").out);
+  EXPECT_EQ(json["replicas"], 3);
+  EXPECT_EQ(json["partitions"], 1);
+  EXPECT_EQ(json["agree"], true);
+  EXPECT_EQ(json["outputs"]["0"]["values"], (std::vector<int>{9, 7, 8}));
+}
+
+TEST_F(SeveralDevices, ResultsThatDifferAreListedByDeviceInJson) {
+  const Json json = Json::parse(Run(Write("m.hlo", kPairs) + " -i '{1,2}' --format=json").out);
+  EXPECT_EQ(json["agree"], false);
+  EXPECT_EQ(json["outputs"]["r1"]["0"]["values"], (std::vector<int>{3, 5}));
+  EXPECT_EQ(json["outputs"]["r2"]["0"]["values"], (std::vector<int>{7, 9}));
+}
+
+TEST_F(SeveralDevices, ArchivesHaveKeysOfDevices) {
+  const std::string file = Write("m.hlo", kPairs);
+  ASSERT_EQ(Run(file + " -i '{1,2}' --output " + Path("out.npz")).status, 0);
+  // The results are arguments of the same devices.
+  EXPECT_EQ(Run(file + " -i " + Path("out.npz")).out, "r0, r1:\nf32[2] {7, 11}\nr2, r3:\nf32[2] {19, 23}\n");
+  const Outcome single = Run(file + " -i '{1,2}' --output " + Path("out.npy"));
+  EXPECT_EQ(single.status, 2);
+  EXPECT_HAS(single.err, "there are the values of 4 devices; write an .npz, .safetensors or .json file");
+  Write("args.json", R"({"0": [1, 2], "r3/x": [10, 20]})");
+  EXPECT_EQ(Run(file + " -i " + Path("args.json")).out, "r0, r1:\nf32[2] {3, 5}\nr2, r3:\nf32[2] {16, 27}\n");
+}
+
+TEST_F(SeveralDevices, KeysOfFewerDevicesReplaceThoseOfMore) {
+  const std::string file = Write("m.hlo", R"(HloModule m, replica_count=2, num_partitions=2
+ENTRY e { x = s32[1] parameter(0) ROOT g = s32[4] all-gather(x), dimensions={0}, channel_id=1,
+  replica_groups={{0,1,2,3}}, use_global_device_ids=true })");
+  EXPECT_EQ(Run(file + " -i r1p1/x={4} -i {1} -i p1/0={2} -i r1p0/0={3}").out,
+            "all 4 devices:\ns32[4] {1, 2, 3, 4}\n");
+  Write("one.json", R"({"0": [5]})");
+  EXPECT_EQ(Run(file + " -i {1} -i r1/=" + Path("one.json")).out, "all 4 devices:\ns32[4] {1, 1, 5, 5}\n");
+  const Outcome twice = Run(file + " -i {1} -i p1/0={2} -i p1/x={3}");
+  EXPECT_EQ(twice.status, 2);
+  EXPECT_HAS(twice.err, "parameter 0 'x' is given twice");
+  const Outcome unknown = Run(file + " -i {1} -i p2/0={2}");
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_HAS(unknown.err, "names partition 2, but the run has 2 replicas and 2 partitions");
+}
+
+TEST_F(SeveralDevices, ShardSplitsArgumentsAndJoinsResults) {
+  const std::string file = Write("m.hlo", kPartitioned);
+  const std::string whole = " -i '{{1,2},{3,4},{5,6},{7,8}}' -i '{100,200}'";
+  const Outcome joined = Run(file + whole + " --shard");
+  EXPECT_EQ(joined.err, "");
+  // The column sums are 16 and 20.
+  EXPECT_EQ(joined.out, "f32[4,2] { { 117, 222 }, { 119, 224 }, { 121, 226 }, { 123, 228 } }\n");
+  const Outcome parts = Run(file + " -i 'p0/x={{1,2},{3,4}}' -i 'p1/x={{5,6},{7,8}}' -i 'w={100,200}'");
+  EXPECT_EQ(parts.out,
+            "p0:\nf32[2,2] { { 117, 222 }, { 119, 224 } }\n"
+            "p1:\nf32[2,2] { { 121, 226 }, { 123, 228 } }\n");
+  const Outcome wrong = Run(file + " -i '{{1,2},{3,4}}' -i '{100,200}' --shard");
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_HAS(wrong.err, "parameter 0 'x'");
+}
+
+TEST_F(SeveralDevices, RandomArraysAreWhole) {
+  const std::string file = Write("m.hlo", kPartitioned);
+  // The same values under the names of a program of one device.
+  const std::string one = Write("one.hlo", std::string("HloModule m\n") + kAddTwo + R"(
+ENTRY e {
+  x = f32[4,2] parameter(0)
+  w = f32[2] parameter(1)
+  zero = f32[] constant(0)
+  sums = f32[2] reduce(x, zero), dimensions={0}, to_apply=f
+  v = f32[2] add(sums, w)
+  b = f32[4,2] broadcast(v), dimensions={1}
+  ROOT y = f32[4,2] add(x, b)
+})");
+  // Sums of four small integers are exact.
+  const std::string flags = " --random 3 --fill=iota";
+  const std::string expected = Run(one + flags).out;
+  EXPECT_EQ(Run(file + flags + " --shard").out, expected);
+  ASSERT_EQ(Run("inputs " + file + flags + " --output " + Path("args.npz")).status, 0);
+  EXPECT_EQ(Run(file + " -i " + Path("args.npz") + " --shard").status, 2);
+  EXPECT_EQ(Run(file + " -i " + Path("args.npz")).out, Run(file + flags).out);
+  ASSERT_EQ(Run("inputs " + file + flags + " --shard --output " + Path("whole.npz")).status, 0);
+  EXPECT_EQ(Run(file + " -i " + Path("whole.npz") + " --shard").out, expected);
+  EXPECT_EQ(Run(one + " -i " + Path("whole.npz")).out, expected);
+}
+
+TEST_F(SeveralDevices, TheModuleBeforePartitioningHasTheShardings) {
+  std::string bare = kPartitioned;
+  for (size_t at = bare.find(", sharding="); at != std::string::npos; at = bare.find(", sharding="))
+    bare.erase(at, bare.find('\n', at) - at);
+  const std::string file = Write("after.hlo", bare);
+  const std::string before = Write("before.hlo", R"(HloModule m, num_partitions=2
+ENTRY e {
+  x = f32[4,2] parameter(0), sharding={devices=[2,1]<=[2]}
+  w = f32[2] parameter(1), sharding={replicated}
+  ROOT y = f32[4,2] add(x, x), sharding={devices=[2,1]<=[2]}
+})");
+  EXPECT_HAS(Run(file + " -i '{{1,2},{3,4},{5,6},{7,8}}' -i '{100,200}' --shard-by " + before).out,
+             "f32[4,2] { { 117, 222 }");
+  // Without them results stay apart.
+  EXPECT_HAS(Run(file + " --random 1 --per-device x --shard").out, "p1:\nf32[2,2]");
+}
+
+TEST_F(SeveralDevices, PerDeviceDrawsOtherValues) {
+  const std::string file = Write("m.hlo", "HloModule m, replica_count=2\n" + std::string(kAddTwo) + R"(
+ENTRY e {
+  x = f32[2] parameter(0)
+  w = f32[2] parameter(1)
+  a = f32[2] all-reduce(w), replica_groups={}, to_apply=f
+  ROOT t = (f32[2], f32[2]) tuple(x, w)
+})");
+  EXPECT_HAS(Run(file + " --random 1").out, "all 2 replicas:");
+  const Json json = Json::parse(Run(file + " --random 1 --per-device x --format=json").out);
+  EXPECT_NE(json["outputs"]["r0"]["0"], json["outputs"]["r1"]["0"]);
+  EXPECT_EQ(json["outputs"]["r0"]["1"], json["outputs"]["r1"]["1"]);
+  EXPECT_HAS(Run(file + " --random 1 --per-device y").err,
+             "--per-device: the entry computation has no parameter 'y'");
+}
+
+TEST_F(SeveralDevices, AModuleThatIsNotPartitionedRunsOnOneDevice) {
+  const std::string file = Write("m.hlo", R"(HloModule m, num_partitions=8
+ENTRY e {
+  x = f32[4] parameter(0), sharding={devices=[8]<=[8]}
+  ROOT y = f32[4] add(x, x), sharding={devices=[8]<=[8]}
+})");
+  EXPECT_EQ(Run(file + " -i {1,2,3,4}").out, "f32[4] {2, 4, 6, 8}\n");
+  EXPECT_EQ(Run(file + " -i {1,2,3,4} --partitions 8").out, "all 8 partitions:\nf32[4] {2, 4, 6, 8}\n");
+}
+
+// A manual region whose body adds up the halves of x.
+const std::string kManual = "HloModule m\n" + std::string(kAddTwo) + R"(
+ENTRY e {
+  x = f32[4] parameter(0), sharding={devices=[2]<=[2]}
+  a = f32[4] custom-call(x), custom_call_target="Sharding", sharding={devices=[2]<=[2]}
+  b = f32[2] custom-call(a), custom_call_target="SPMDFullToShardShape", sharding={manual}
+  c = f32[2] all-reduce(b), channel_id=1, replica_groups={{0,1}}, use_global_device_ids=true, to_apply=f
+  d = f32[2] custom-call(c), custom_call_target="Sharding", sharding={manual}
+  ROOT y = f32[2] custom-call(d), custom_call_target="SPMDShardToFullShape", sharding={replicated}
+})";
+
+TEST_F(SeveralDevices, ManualRegionsRunOnThePartitionsOfTheirShardings) {
+  const Outcome outcome = Run(Write("m.hlo", kManual) + " -i {1,2,3,4}");
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_EQ(outcome.out, "all 2 partitions:\nf32[2] {4, 6}\n");
+}
+
+TEST_F(SeveralDevices, CountsThatDoNotFitAreNamed) {
+  const Outcome outcome = Run(Write("m.hlo", kPairs) + " -i '{1,2}' --replicas 2");
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_HAS(outcome.err, "m.hlo:10:19: 'a' (f32[2] all-reduce)");
+  EXPECT_HAS(outcome.err, "the groups and pairs of the module fit --replicas 4 --partitions 1");
+  EXPECT_EQ(Run(Write("m.hlo", kPairs) + " -i '{1,2}' --replicas 0").status, 2);
+  const Outcome large = Run(Write("m.hlo", kPairs) + " -i '{1,2}' --replicas 1000000");
+  EXPECT_EQ(large.status, 4);
+  EXPECT_HAS(large.err, "the limit is 65536 devices");
+}
+
+// Replica 0 takes the first branch.
+std::string TwoBranches(const std::string& even, const std::string& odd) {
+  return fmt::format(R"(HloModule m, replica_count=2
+{}
+a {{
+  x = f32[2] parameter(0)
+  {}
+}}
+b {{
+  x = f32[2] parameter(0)
+  {}
+}}
+ENTRY e {{
+  x = f32[2] parameter(0)
+  r = u32[] replica-id()
+  z = u32[] constant(0)
+  p = pred[] compare(r, z), direction=EQ
+  ROOT v = f32[2] conditional(p, x, x), true_computation=a, false_computation=b
+}})",
+                     kAddTwo, even, odd);
+}
+
+TEST_F(SeveralDevices, DeadlocksAreReportedWithDevicesAndPlaces) {
+  const std::string file =
+      Write("m.hlo", TwoBranches("ROOT r = f32[2] all-reduce(x), replica_groups={}, to_apply=f",
+                                 "ROOT r = f32[2] all-to-all(x), replica_groups={}, dimensions={0}"));
+  for (const std::string engine : {"fast", "reference"}) {
+    const Outcome outcome = Run(file + " -i '{1,2}' --engine=" + engine);
+    EXPECT_EQ(outcome.status, 2);
+    EXPECT_HAS(outcome.err, "deadlock");
+    EXPECT_HAS(outcome.err, "device 0 (replica 0, partition 0) waits at " + file + ":6:19: 'r'");
+    EXPECT_HAS(outcome.err, "device 1 (replica 1, partition 0) waits at " + file + ":10:19: 'r'");
+    EXPECT_HAS(outcome.err, "the collectives do not match");
+  }
+}
+
+TEST_F(SeveralDevices, PairsByArrivalWarnAndAreRefusedWhenStrict) {
+  const std::string file =
+      Write("m.hlo", TwoBranches("ROOT r = f32[2] all-reduce(x), replica_groups={}, to_apply=f",
+                                 "ROOT s = f32[2] all-reduce(x), replica_groups={}, to_apply=f"));
+  const Outcome arrival = Run(file + " -i '{1,2}'");
+  EXPECT_EQ(arrival.status, 0);
+  EXPECT_EQ(arrival.out, "all 2 replicas:\nf32[2] {2, 4}\n");
+  EXPECT_HAS(arrival.err, "warning: ");
+  EXPECT_HAS(arrival.err, "paired by order of arrival");
+  const Outcome strict = Run(file + " -i '{1,2}' --match=strict");
+  EXPECT_EQ(strict.status, 2);
+  EXPECT_HAS(strict.err, "deadlock");
+}
+
+TEST_F(SeveralDevices, ACollectiveThatTakesTooLongIsReported) {
+  // Replica 1 counts to 10^15 before it meets the other.
+  const std::string file = Write("m.hlo", "HloModule m, replica_count=2\n" + std::string(kAddTwo) + R"(
+c {
+  s = (s64[], s64[]) parameter(0)
+  i = s64[] get-tuple-element(s), index=0
+  n = s64[] get-tuple-element(s), index=1
+  ROOT l = pred[] compare(i, n), direction=LT
+}
+b {
+  s = (s64[], s64[]) parameter(0)
+  i = s64[] get-tuple-element(s), index=0
+  n = s64[] get-tuple-element(s), index=1
+  one = s64[] constant(1)
+  j = s64[] add(i, one)
+  ROOT t = (s64[], s64[]) tuple(j, n)
+}
+ENTRY e {
+  x = f32[2] parameter(0)
+  zero = s64[] constant(0)
+  most = s64[] constant(1000000000000000)
+  r = u32[] replica-id()
+  wide = s64[] convert(r)
+  n = s64[] multiply(wide, most)
+  t = (s64[], s64[]) tuple(zero, n)
+  w = (s64[], s64[]) while(t), condition=c, body=b
+  i = s64[] get-tuple-element(w), index=0
+  y = f32[] convert(i)
+  z = f32[2] broadcast(y), dimensions={}
+  v = f32[2] add(x, z)
+  ROOT a = f32[2] all-reduce(v), replica_groups={}, to_apply=f
+})");
+  for (const std::string engine : {"fast", "reference"}) {
+    const Outcome outcome = Run(file + " -i '{1,2}' --collective-timeout 0.2 --engine=" + engine);
+    EXPECT_EQ(outcome.status, 4);
+    EXPECT_HAS(outcome.err, "the limit of 0.2 seconds is reached (see --collective-timeout)");
+    EXPECT_HAS(outcome.err, "device 0 (replica 0, partition 0) waits at " + file + ":31:19: 'a'");
+  }
+}
+
+TEST_F(SeveralDevices, ANanIsReportedWithItsDevices) {
+  const std::string file = Write("m.hlo", kPairs);
+  const Outcome outcome = Run(file + " -i '{1,2}' -i 'r3/0={nan,0}' --fail-on-nan");
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_HAS(outcome.err, "the result of r2, r3 holds a NaN");
+  EXPECT_EQ(Run(file + " -i '{1,2}' --fail-on-nan").status, 0);
+}
+
+TEST_F(SeveralDevices, TraceShowsTheDeviceThatIsAskedFor) {
+  const std::string file = Write("m.hlo", kPairs);
+  const std::string flags = "trace " + file + " -i '{1,2}' --opcode add --values";
+  EXPECT_HAS(Run(flags).out, "f32[2] {1, 2}");
+  EXPECT_HAS(Run(flags + " --for-device r3").out, "f32[2] {4, 5}");
+  EXPECT_HAS(Run(flags + " --for-device 2 --engine reference").out, "f32[2] {3, 4}");
+  const Outcome wrong = Run(flags + " --for-device r4");
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_HAS(wrong.err, "'r4' is no device of 4 replicas and 1 partition");
+  const Outcome nans = Run("trace " + file + " -i '{1,2}' -i 'r3/0={inf,0}' -i 'r2/0={-inf,0}' --nans");
+  EXPECT_HAS(nans.out, "no NaN or infinity is born");
+  EXPECT_HAS(
+      Run("trace " + file + " -i '{1,2}' -i 'r3/0={inf,0}' -i 'r2/0={-inf,0}' --nans --for-device r2").out,
+      "NaN is born in %a at {0}");
+}
+
+TEST_F(SeveralDevices, ProfileAndItsTraceKnowTheDevices) {
+  const std::string file = Write("m.hlo", kPairs);
+  const Outcome outcome =
+      Run("profile " + file + " -i '{1,2}' --repeat 1 --format=json --trace " + Path("trace.json"));
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const Json json = Json::parse(outcome.out);
+  ASSERT_EQ(json["devices"].size(), 4);
+  EXPECT_EQ(json["devices"][3]["device"], "r3");
+  EXPECT_GE(json["devices"][3]["collectives_s"], 0);
+  std::vector<int> collectives(4);
+  const Json trace = Json::parse(ReadFile(Path("trace.json")));
+  for (const Json& event : trace["traceEvents"])
+    collectives.at(event["tid"]) += event["args"]["opcode"] == "all-reduce" ? 1 : 0;
+  EXPECT_EQ(collectives, (std::vector<int>{1, 1, 1, 1}));
+  EXPECT_HAS(Run("profile " + file + " -i '{1,2}' --repeat 1 --for-device r1").out, "steps of r1");
+}
+
+TEST_F(SeveralDevices, PlanIsSharedByTheDevices) {
+  EXPECT_HAS(Run("plan " + Write("m.hlo", kPairs)).out, "4 replicas of 1 partition share the plan");
+}
+
+TEST_F(SeveralDevices, CommandsOfOneDeviceSaySo) {
+  const std::string file = Write("m.hlo", kPairs);
+  const Outcome shadow = Run("shadow " + file + " -i '{1,2}'");
+  EXPECT_EQ(shadow.status, 3);
+  EXPECT_HAS(shadow.err, "shadow takes modules of one device, and this one has 4 replicas of 1 partition");
+  const Outcome cross = Run(file + " -i '{1,2}' --cross-check");
+  EXPECT_EQ(cross.status, 3);
+  EXPECT_HAS(cross.err, "--cross-check takes modules of one device");
+  const Outcome diff = Run("diff " + file + " " + file + " -i '{1,2}'");
+  EXPECT_EQ(diff.status, 3);
+  EXPECT_HAS(diff.err, "a comparison of values takes modules of one device");
+  EXPECT_EQ(Run("diff --structural " + file + " " + file).status, 0);
+}
+
+// A step of training by hand: the gradient of w lacks its all-reduce, that of b has one.
+const std::string kStep = "HloModule step, replica_count=2\n" + std::string(kAddTwo) + R"(
+ENTRY e {
+  w = f32[2] parameter(0)
+  b = f32[2] parameter(1)
+  batch = f32[2] parameter(2)
+  grad.w = f32[2] multiply(batch, batch)
+  grad.b = f32[2] negate(batch)
+  sum.b = f32[2] all-reduce(grad.b), replica_groups={{0,1}}, to_apply=f
+  new.w = f32[2] subtract(w, grad.w)
+  new.b = f32[2] subtract(b, sum.b)
+  ROOT t = (f32[2], f32[2]) tuple(new.w, new.b)
+})";
+
+TEST_F(SeveralDevices, DiffFindsAMissingAllReduce) {
+  const std::string file = Write("m.hlo", kStep);
+  const std::string inputs = " -i '{1,1}' -i '{1,1}' -i '{1,2}' -i 'r1/batch={1,3}'";
+  for (const std::string engine : {"fast", "reference"}) {
+    const Outcome outcome = Run("diff --replicas-agree " + file + inputs + " --engine " + engine);
+    EXPECT_EQ(outcome.status, 1) << outcome.err;
+    EXPECT_HAS(outcome.out, "result {0} differs between r0 and r1 in 1 element, first at {1}: -3 and -8\n");
+    EXPECT_HAS(outcome.out, "values that agree meet values that differ in %new.w");
+    EXPECT_HAS(outcome.out, "%w agrees\n");
+    EXPECT_HAS(outcome.out, "%grad.w differs\n");
+    EXPECT_HAS(outcome.out, "the devices are given different %batch\n");
+    EXPECT_HAS(outcome.out, "%batch -> %grad.w -> %new.w");
+    EXPECT_HAS(outcome.out, "no collective is on this way\n");
+    EXPECT_EQ(outcome.out.find("result {1}"), std::string::npos);
+  }
+  const Outcome same = Run("diff --replicas-agree " + file + " --random 1");
+  EXPECT_EQ(same.status, 0);
+  EXPECT_EQ(same.out, "2 devices agree in all results\n");
+  const Json json =
+      Json::parse(Run("diff --replicas-agree " + file + inputs + " --format=json").out)["disagreements"];
+  ASSERT_EQ(json.size(), 1);
+  EXPECT_EQ(json[0]["meeting"], "new.w");
+  EXPECT_EQ(json[0]["way"], (std::vector<std::string>{"batch", "grad.w", "new.w", "t"}));
+}
+
+TEST_F(SeveralDevices, DiffNamesWhereADifferenceBegins) {
+  const std::string file = Write("m.hlo", "HloModule m, replica_count=2\n" + std::string(kAddTwo) + R"(
+ENTRY e {
+  x = f32[] parameter(0)
+  r = u32[] replica-id()
+  c = f32[] convert(r)
+  ROOT y = f32[] add(x, c)
+})");
+  EXPECT_HAS(Run("diff --replicas-agree " + file + " -i 1").out,
+             "the difference begins in %r, a replica-id\n");
+}
+
+TEST_F(SeveralDevices, DiffComparesPartitionsByTheShardingOfTheResult) {
+  const std::string file = Write("m.hlo", kPartitioned);
+  const std::string parts = " --random 1 --fill=iota";
+  EXPECT_EQ(Run("diff --replicas-agree " + file + parts + " --shard").status, 0);
+  EXPECT_EQ(Run("diff --replicas-agree " + file + parts).status, 1);
+}
+
+}  // namespace
+}  // namespace hlo::cli_test
