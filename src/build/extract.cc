@@ -77,8 +77,12 @@ class Extractor {
     }
     const auto number = static_cast<int64_t>(parameters_.size());
     parameters_.push_back(&instruction);
-    const AttrEntry entry{AttrId::number, {}, AttrValue::Of(number)};
-    mine = part_.AddInstruction(entry_, Opcode::kParameter, name, instruction.shape(), {}, {&entry, 1});
+    std::vector<AttrEntry> attributes = {{AttrId::number, {}, AttrValue::Of(number)}};
+    // The sharding tells how devices hold the parameter.
+    for (const AttrEntry& entry : instruction.attributes()) {
+      if (entry.id == AttrId::sharding) attributes.push_back(entry);
+    }
+    mine = part_.AddInstruction(entry_, Opcode::kParameter, name, instruction.shape(), {}, attributes);
     InstructionEditor::SetParameter(*entry_, number, mine);
     return mine;
   }

@@ -163,6 +163,16 @@ ENTRY e {
   EXPECT_HAS(Run(file + " --random 1 --per-device x --shard").out, "p1:\nf32[2,2]");
 }
 
+TEST_F(SeveralDevices, ExtractedPartsKeepShardingsAndCounts) {
+  const std::string file = Write("m.hlo", kPartitioned), part = Path("part.hlo");
+  ASSERT_EQ(Run("extract " + file + " --instruction all -o " + part).status, 0);
+  const std::string text = ReadFile(part);
+  EXPECT_HAS(text, "num_partitions=2");
+  EXPECT_HAS(text, "parameter(0), sharding={devices=[2,1]<=[2]}");
+  EXPECT_EQ(Run(part + " -i '{{1,2},{3,4},{5,6},{7,8}}' --shard").out,
+            "all 2 partitions:\nf32[2] {16, 20}\n");
+}
+
 TEST_F(SeveralDevices, PerDeviceDrawsOtherValues) {
   const std::string file = Write("m.hlo", "HloModule m, replica_count=2\n" + std::string(kAddTwo) + R"(
 ENTRY e {
