@@ -1,5 +1,5 @@
 #!/bin/sh
-# Stands for a compiler with a bug: it takes a maximum for an addition.
+# Simulates a compiler with a bug: it compiles a maximum as an addition.
 #   broken_compiler.sh MODULE INPUTS OUTPUTS
 module=$(mktemp --suffix=.hlo)
 sed 's/ maximum(/ add(/' "$1" > "$module"

@@ -68,7 +68,7 @@ enum class ShuffleMode : uint8_t { kRotate };
 enum class AccuracyMode : uint8_t { kDefault, kHighest };
 
 template <class E>
-/// The spellings of the enumerators of E, and whether they are matched without regard to case.
+/// The spellings of the enumerators of E, and whether matching ignores case.
 struct EnumWords {
   absl::Span<const std::string_view> words;
   bool ignore_case = false;

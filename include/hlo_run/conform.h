@@ -28,10 +28,9 @@ struct Case {
   bool is_golden() const { return line == 0; }  ///< True for snapshots as well.
 };
 
-/// Returns the cases in files and, recursively, in folders, sorted by path. A file in `paths` must hold
-/// cases; .hlo files in folders may hold none. A snapshot is a case whose arguments must give its result,
-/// compared by DefaultCompareRule or by the rules in PATH.json, which has the format of a golden folder's
-/// case.json.
+/// Returns the cases in files and, recursively, in folders, sorted by path. A file in `paths` must contain
+/// cases; .hlo files in folders need not. A snapshot is a case whose arguments must give its result, compared
+/// by DefaultCompareRule or by the rules in PATH.json, which has the format of a golden folder's case.json.
 absl::StatusOr<std::vector<Case>> FindCases(absl::Span<const std::string> paths);
 
 class Host;
@@ -40,8 +39,8 @@ class Host;
 /// the engine does not support the module.
 using EvaluateFn = std::function<absl::StatusOr<Literal>(const CheckedModule&, std::vector<Literal>, Host*)>;
 
-/// The same for a module of several devices (Executable::RunDevices): takes the arguments of each device and
-/// returns their results.
+/// Evaluates a checked module of several devices (Executable::RunDevices): takes the arguments of each device
+/// and returns their results.
 using EvaluateDevicesFn = std::function<absl::StatusOr<std::vector<Literal>>(
     const CheckedModule&, std::vector<std::vector<Literal>>)>;
 
@@ -64,7 +63,7 @@ struct CaseResult {
   int64_t line = 0;
   std::string name;
   Verdict verdict = Verdict::kPassed;
-  std::string report;  ///< The reason in some lines; for a passed case the largest error, if any.
+  std::string report;  ///< The reason, in a few lines; for a passed case the largest error, if any.
   double seconds = 0;
 };
 /// Runs a case. Elided constants get their values from `elided` first.

@@ -33,7 +33,7 @@ class CustomCalls {
   void Add(std::string target, CustomCallFunction function);
   /// Implements the target by the entry computation of another module.
   void Add(std::string target, CheckedModule module);
-  /// Loads a shared library, whose code runs with all rights of this process. A target is the exported
+  /// Loads a shared library; its code runs with the privileges of this process. A target is the exported
   /// function of the same name: for API_VERSION_TYPED_FFI a handler of XLA's typed FFI, otherwise
   ///   void target(void* out, const void** in)
   /// Arrays have the layouts of the call's shapes; a tuple is an array of pointers to its elements.

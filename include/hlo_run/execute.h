@@ -40,7 +40,7 @@ struct Device {
     kEmulatedGpu,  ///< The GPU kernels on the host, for tests; slow.
   };
   Kind kind = Kind::kCpu;
-  int number = 0;  ///< The index of the GPU. For the emulated one it selects the order of threads.
+  int number = 0;  ///< The index of the GPU. For the emulated GPU it selects the order of threads.
 };
 
 /// A step of a GPU plan that runs on the CPU.
@@ -65,7 +65,7 @@ struct DevicesOptions {
   /// Returns the observer of a device, which its thread calls; empty: EvaluateOptions::observer sees device
   /// 0.
   std::function<Observer*(int64_t device)> observer;
-  /// Receives what does not stop the run, after the run.
+  /// Receives the warnings of a run, after the run.
   std::function<void(const std::string& message)> warn;
   /// The processes that run the devices together with this one; null if it runs all of them. Runs with custom
   /// calls of the caller, or with a host, stay in this process.

@@ -113,26 +113,27 @@ struct MakeOptions {
 absl::StatusOr<std::vector<Literal>> MakeInputs(const Module& module, const MakeOptions& options);
 absl::StatusOr<std::vector<Literal>> MakeInputs(const Module& module, InputFill fill, uint64_t seed);
 
-/// A device of a run on several. The keys of its values may begin with its replica and partition: `r1/x`,
-/// `p2/x`, `r1p2/x`.
+/// A device of a run on several devices. The keys of its values may begin with its replica and partition:
+/// `r1/x`, `p2/x`, `r1p2/x`.
 struct DevicePlace {
-  int64_t replicas = 1, partitions = 1;  ///< Those of the run.
+  int64_t replicas = 1, partitions = 1;  ///< The counts of the run.
   int64_t replica = 0, partition = 0;
   /// Returns the beginning of the keys of this device alone, such as `r1/`; "" in a run of one device.
   std::string prefix() const;
 };
 
-/// Options of ReadInputs, which makes the arguments of the entry computation from the texts of `--input`.
-/// Each text is a file, or a literal with or without its shape:
+/// Options of ReadInputs, which reads the arguments of the entry computation as the texts of `--input`
+/// specify. Each text is a file, or a literal with or without its shape:
 ///   x.npy  args.npz  weights.safetensors  x.txt  x.bin  'f32[2]{1,2}'  '{1,2}'  2
 /// Texts are assigned by position, or to a parameter or a leaf of it: `name=x.npy`, `1=x.npy`, `1.0=x.npy`. A
 /// positional array goes to the next leaf without a value, so a tuple takes several. Keys of archives are
 /// positions, shape indices or names.
 struct InputsOptions {
   ReadOptions read;
-  /// Generates the arrays that no input gives; they equal those of MakeInputs.
+  /// Generates the arrays without an input; they equal those of MakeInputs.
   std::optional<MakeOptions> rest;
-  /// The shapes of the arguments if these are not the parameters': whole arrays, of which devices take parts.
+  /// The shapes of the arguments if they differ from the parameters: whole arrays, which are split over
+  /// devices.
   std::vector<Shape> shapes;
   /// The device whose arguments are read. Names and keys of archives may then belong to some devices, as in
   /// `r1/weights=w.npy`, or `r1/=args.npz` for all arguments; those for fewer devices replace those for more.
@@ -164,8 +165,8 @@ absl::StatusOr<ModuleFile> ParseModuleFile(std::shared_ptr<const SourceText> byt
 enum class ElidedFill : uint8_t {
   kNone,
   kZeros,
-  /// The values that MakeInputs draws for arguments: uniform floats and small integers. Arrays are numbered
-  /// in text order.
+  /// The default distribution of MakeInputs: uniform floats and small integers. Arrays are numbered in text
+  /// order.
   kRandom,
   /// The values of XLA's reader: the bytes of each array in row-major order are words of a 32-bit counter
   /// that continues across arrays in text order. The last one to three bytes of an array come from an 8-bit

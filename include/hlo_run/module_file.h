@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Reads module files as users have them: compressed, with several modules, or in dump folders of XLA.
+/// Reads module files, which may be compressed, contain several modules, or be in dump folders of XLA.
 
 #include <cstdint>
 #include <map>
@@ -52,7 +52,7 @@ struct DumpName {
 };
 DumpName ParseDumpName(std::string_view path);
 
-/// Returns the kind of a file that XLA and its clients write beside modules, in the plural ("buffer
+/// Returns the kind of a side file that XLA and its clients write with modules, in the plural ("buffer
 /// assignments"); "" for other files.
 std::string_view SideFileKind(std::string_view path);
 

@@ -31,8 +31,8 @@ struct StepValue {
   Literal value;     ///< May view the engine's memory; it is then valid until the observer returns.
 };
 
-/// One execution of one instruction. Values are fetched lazily, so a device copy is made only if an observer
-/// asks for it.
+/// One execution of one instruction. Values are fetched lazily, so they are copied from a device only if an
+/// observer needs them.
 class StepView {
  public:
   virtual ~StepView() = default;
@@ -51,8 +51,8 @@ class StepView {
   virtual absl::StatusOr<Literal> Operand(int64_t i) const = 0;
   /// Returns the result; valid after the step.
   virtual absl::StatusOr<Literal> Result() const = 0;
-  /// Return the arrays that the step reads, and after the step those that it has written. A step of a fused
-  /// plan has no others in memory. Arguments and constants may be missing from the reads.
+  /// Return the arrays in memory that the step reads, and after the step those that it has written. Values
+  /// within a fusion are not in memory. Arguments and constants may be missing from the reads.
   virtual std::vector<StepValue> Reads() const { return {}; }
   virtual std::vector<StepValue> Writes() const { return {}; }
 };

@@ -38,11 +38,11 @@ enum OpTrait : uint32_t {
   kInexact = 1 << 10,            ///< Engines may differ by some ULP.
   kAssociative = 1 << 11,        ///< Associative and commutative up to rounding.
   kMovement = 1 << 12,           ///< The result consists of elements of the first operand.
-  kForwards = 1 << 13,           ///< Likewise in place, possibly converted.
+  kForwards = 1 << 13,           ///< Result element i is element i of the first operand, possibly converted.
   kAlias = 1 << 14,              ///< The result needs no memory of its own.
   kMixesPrecision = 1 << 15,     ///< Operands may have different float types (shape-rules 3.1).
   kExactLayout = 1 << 16,        ///< The declared layout must be the inferred one.
-  kExactMinorToMajor = 1 << 17,  ///< The same, without tiles and memory spaces.
+  kExactMinorToMajor = 1 << 17,  ///< Like kExactLayout, but ignores tiles and memory spaces.
   kChangesLayout = 1 << 18,      ///< Operands and result may have different layouts (shape-rules 4.10).
   kTakesDynamicSizes = 1 << 19,  ///< The reference's function handles dynamic sizes of operands itself.
   /// An elementary function.

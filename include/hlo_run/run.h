@@ -24,7 +24,7 @@ class Collectives;
 class Host {
  public:
   virtual ~Host() = default;
-  /// False if the host has no values for the module to read; asked before the run.
+  /// False if the host has no values for the module to read; called before the run.
   virtual bool gives_values() const { return true; }
   /// Returns the next value for `reader`, an infeed or recv-done. It must have this shape.
   virtual absl::StatusOr<Literal> Take(const Instruction& reader, const Shape& shape) = 0;
@@ -46,7 +46,7 @@ struct EvaluateOptions {
   Host* host = nullptr;  ///< May be null if the module neither reads from nor writes to a host.
   const CustomCalls* custom_calls =
       nullptr;  ///< The caller's functions; they take precedence over the built-in ones.
-  /// The link to the other devices, which Executable::RunDevices sets; null in a run of one device.
+  /// The communication with other devices, which Executable::RunDevices sets; null in a run of one device.
   spmd::Collectives* collectives = nullptr;
 };
 

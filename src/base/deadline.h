@@ -11,7 +11,7 @@
 namespace hlo {
 
 // Limits the run time of this thread for the lifetime of the object, and watches flags that cancel the run.
-// The outermost deadline of a thread is in force.
+// Only the outermost deadline of a thread is effective.
 class Deadline {
  public:
   explicit Deadline(double seconds, const std::atomic<bool>* cancel = nullptr,
@@ -20,7 +20,7 @@ class Deadline {
   Deadline(const Deadline&) = delete;
   Deadline& operator=(const Deadline&) = delete;
 
-  // Returns DeadlineExceeded after the limit in force, or Cancelled once a flag is set.
+  // Returns DeadlineExceeded after the effective limit, or Cancelled once a flag is set.
   static absl::Status Check();
   // True if this thread has a limit or a flag that cancels it.
   static bool IsSet();

@@ -1,10 +1,11 @@
 #pragma once
-// The instruction set that the program runs with.
+// Selects the instruction set of the kernels.
 //
-// A program that is compiled for the processor of the build machine (HLO_RUN_NATIVE=ON) has one. One for
-// every processor of x86-64 has its kernels for several levels of the architecture and chooses the best that
-// the processor has; the environment variable HLO_RUN_ISA names another. Either ends at once, with a message
-// and exit status 2, where the processor lacks an extension that the compiler may have used.
+// A program that is compiled for the processor of the build machine (HLO_RUN_NATIVE=ON) has one instruction
+// set. A portable program for x86-64 contains its kernels for several levels of the architecture and selects
+// the best level that the processor supports, or the one that the environment variable HLO_RUN_ISA names.
+// Both kinds exit at once, with a message and status 2, if the processor lacks an extension that the compiler
+// may have used.
 
 #include <string>
 #include <string_view>
@@ -14,19 +15,19 @@
 
 namespace hlo {
 
-// Returns an error where the environment variable HLO_RUN_ISA names an instruction set that the program does
-// not have or that the processor lacks.
+// Returns an error if the environment variable HLO_RUN_ISA names an instruction set that the program or the
+// processor does not have.
 absl::Status IsaStatus();
 
-// Returns the level that runs, such as "x86-64-v3"; "native"; or the name of the architecture where the
-// program is for all of its processors without levels.
+// Returns the selected level, such as "x86-64-v3"; "native"; or the name of the architecture if the program
+// has no levels.
 std::string_view IsaName();
 
-// Returns the names that HLO_RUN_ISA may have here, the best first.
+// Returns the values of HLO_RUN_ISA that this machine supports, the best one first.
 std::vector<std::string> IsaNames();
 
-// Makes one of IsaNames() the one that runs, for tests that compare them: plans that were made before keep
-// theirs. Returns an error for other names. No other thread may run a module meanwhile.
+// Selects one of IsaNames(), for tests that compare levels. Existing plans keep their level. Returns an error
+// for other names. No other thread may run a module at the same time.
 absl::Status ChooseIsa(std::string_view name);
 
 }  // namespace hlo

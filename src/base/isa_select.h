@@ -14,18 +14,18 @@ struct Level {
   const void* const* functions;  // Its version of each kernel function.
 };
 
-// Returns the levels of the program, the best first; the last one has no name. Null in programs that have one
-// instruction set.
+// Returns the levels of the program, the best one first; the last entry has no name. Null in programs with a
+// single instruction set.
 const Level* Levels();
 
 // Returns true if the processor has all extensions that `level` may use.
 bool IsSupported(const Level& level);
 
-// Makes `level` the one that runs.
+// Selects `level`.
 void Choose(const Level& level);
 
-// Returns the name of the level that runs, or that of the program's only instruction set. Whoever calls it
-// also links the check of the processor.
+// Returns the name of the selected level, or of the program's only instruction set. Calling it also links the
+// check of the processor.
 const char* Name();
 
 }  // namespace hlo::isa

@@ -9,8 +9,8 @@
 
 namespace hlo {
 
-// Returns the ECMAScript expression; "" is found in every text. Returns InvalidArgument, with the name of the
-// flag, for other texts.
+// Returns the compiled ECMAScript expression; "" matches every text. Returns InvalidArgument, with the name
+// of the flag, if the expression is invalid.
 absl::StatusOr<std::regex> ParsePattern(std::string_view flag, const std::string& text);
 
 }  // namespace hlo

@@ -1,7 +1,7 @@
 #pragma once
 // Pragmas by which compilers vectorise loops.
 
-// Stands before a loop no iteration of which reads what another one writes.
+// Precedes a loop whose iterations do not read values that other iterations write.
 #if defined(__clang__)
 #define HLO_INDEPENDENT_ITERATIONS _Pragma("clang loop vectorize(assume_safety)")
 #else

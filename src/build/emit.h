@@ -15,7 +15,8 @@ Op Emit(Place place, Opcode opcode, const std::vector<Op>& operands,
         const std::vector<AttrEntry>& attributes = {}, Shape shape = {},
         std::optional<ElementType> type = {});
 
-// True if all operands have values. Reports operands that never had a value; those after an error are silent.
+// True if all operands have values. Reports operands that never had a value, but not those that are null
+// after an error.
 bool Ready(Place place, const std::vector<Op>& operands);
 // True if Ready holds and all operands are arrays; reports others.
 bool ReadyArrays(Place place, std::string_view what, const std::vector<Op>& operands);

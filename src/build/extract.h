@@ -22,7 +22,7 @@ struct ExtractedPart {
 };
 
 struct ExtractOptions {
-  // The number of levels of operands above the roots that are included. Operands beyond become parameters,
+  // The number of included levels of operands above the roots. Operands above these levels become parameters,
   // except constants and iotas. Asynchronous operations are never split.
   int64_t height = std::numeric_limits<int64_t>::max();
   // Keeps all parameters of the computation with their numbers, even unused ones.

@@ -1,5 +1,5 @@
 #pragma once
-// Checks that dot and convolution share.
+// Shape checks that dot and convolution have in common.
 
 #include <string_view>
 

@@ -108,7 +108,7 @@ bool SelectorFits(RuleContext& c, size_t branch_count) {
   }
   const bool is_list = c.instruction().Has<attr::branch_computations>();
   if ((selector.type() == ElementType::kS32) != is_list) {
-    c.OperandError(0, kControlRule, "a selector of {} goes with {}", Text(selector),
+    c.OperandError(0, kControlRule, "a selector of type {} requires {}", Text(selector),
                    is_list ? "true_computation and false_computation" : "branch_computations");
     return false;
   }

@@ -64,7 +64,7 @@ class Chains {
            opcode == Opcode::kConditional || opcode == Opcode::kDomain || IsIntermediary(user);
   }
 
-  // On the main thread XLA requires one instruction besides parameters.
+  // On the main thread XLA requires exactly one instruction that is not a parameter.
   void CheckBody(const Instruction& start) {
     const Computation* body = start.Get<attr::calls>();
     if (body == nullptr) return;

@@ -1,5 +1,5 @@
 #pragma once
-// The state that the rules of the module share: diagnostics, call graph and users.
+// The shared state of the module rules: diagnostics, call graph and users.
 
 #include <string_view>
 #include <vector>
@@ -69,14 +69,16 @@ void CheckSharding(ModuleContext& context, const Instruction& instruction, const
 // Checks the threads and shardings of a while, conditional or fusion and of its callees.
 void CheckCalls(ModuleContext& context, const Instruction& instruction);
 
-// Defined in module_pairs.cc: native starts and dones, send and recv, channels (4.7).
+// Defined in module_pairs.cc: starts and dones other than async-start and async-done, send and recv, channels
+// (4.7).
 void CheckStart(ModuleContext& context, const Instruction& start);
 void CheckDone(ModuleContext& context, const Instruction& done);
 void CheckTransfer(ModuleContext& context, const Instruction& transfer);
 void CheckTransferDone(ModuleContext& context, const Instruction& done);
 void CheckHostChannels(ModuleContext& context, InstructionSpan transfers);
 
-// Defined in module_async.cc: generic chains and their computations (3.27, 4.7).
+// Defined in module_async.cc: chains of async-start, async-update and async-done, and their computations
+// (3.27, 4.7).
 void CheckAsyncChains(ModuleContext& context, InstructionSpan async);
 
 // Defined in module_buffers.cc (4.8).

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kFusionRule = "4.5";
 
-// XLA's test, which ignores called computations.
+// True if XLA's verifier considers the instruction to have side effects; it ignores called computations.
 bool HasSideEffect(const Instruction& i) {
   const bool partitioned = i.parent()->module()->header().num_partitions != 1;
   const auto is_any = [&](std::initializer_list<Opcode> opcodes) {

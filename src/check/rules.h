@@ -55,8 +55,8 @@ class RuleContext {
                       Args&&... args) {
     return Report(Severity::kWarning, at, rule, format, fmt::make_format_args(args...));
   }
-  // Reports what XLA rejects although it has semantics (shape-rules 4.12): an error if `strict`, otherwise a
-  // warning.
+  // Reports a construct that XLA rejects although it can be evaluated (shape-rules 4.12): an error if
+  // `strict`, otherwise a warning.
   template <class... Args>
   Diagnostic& Lenient(SourceRange at, std::string_view rule, fmt::format_string<Args...> format,
                       Args&&... args) {
@@ -129,7 +129,7 @@ inline Inferred TupleOf(absl::Span<Instruction* const> operands) {
   result.operands_ = operands;
   return result;
 }
-// Returns the declared shape, which the rule has checked or which nothing implies.
+// Returns the declared shape, which the rule has checked, or which operands and attributes do not determine.
 inline Inferred AsDeclared() { return Inferred(Inferred::Form::kDeclared); }
 inline Inferred Failed() { return {}; }
 

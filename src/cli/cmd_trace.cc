@@ -1,5 +1,5 @@
-// Implements `trace`: values of instructions during a run, where NaNs and infinities are born, and what
-// narrower types could not store.
+// Implements `trace`: the values of instructions during a run, the origins of NaNs and infinities, and values
+// that narrower types cannot represent.
 
 #include <algorithm>
 
@@ -147,7 +147,7 @@ absl::Status TraceBirths(const TraceFlags& flags, const CheckedModule& module,
       debug::FindBirths(module, arguments, flags.engine.engine, flags.evaluate, flags.births));
   result.extra["births"] = debug::ToJson(report);
   const std::string text = debug::ToString(report, module.module());
-  result.text += text.empty() ? "no NaN or infinity is born\n" : text;
+  result.text += text.empty() ? "no instruction produces a NaN or an infinity\n" : text;
   if (!report.births.empty()) result.exit = std::max(result.exit, Exit::kFailed);
   return absl::OkStatus();
 }

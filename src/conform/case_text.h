@@ -21,7 +21,7 @@ struct CaseText {
   bool strict = false;
   bool is_foreach = false;
   CompareRule rule;
-  std::vector<std::pair<std::string, CompareRule>> rule_by_output;  // Keys of ArrayLeaves.
+  std::vector<std::pair<std::string, CompareRule>> rule_by_output;  // The keys are those of ArrayLeaves.
   std::string
       values;  // `values NAME`: the arrays are NAME/in/0, NAME/out/0, ... of the archive beside the file.
   Verb verb = Verb::kRun;
@@ -36,7 +36,8 @@ struct CaseText {
   std::vector<size_t> in, out;     // Lines `// in …` and `// out …`.
   // Lines `// in@3 …` and `// out@3 …`, by device.
   std::map<int64_t, std::vector<size_t>> in_of, out_of;
-  std::vector<std::string> fails;  // Texts of `// fails …`: the run must fail, with these in its message.
+  std::vector<std::string>
+      fails;  // Texts of `// fails …`: the run must fail with a message that contains them.
   std::vector<size_t> infeed, outfeed;  // Arrays that the host sends and receives.
   std::vector<size_t> prints;           // The lines after `// prints`.
   std::vector<size_t> drawn;            // Drawn diagnostics.

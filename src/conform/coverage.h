@@ -1,6 +1,6 @@
 #pragma once
-// Measures which opcodes support which element types: probes, which are small modules, are passed to the
-// checker and the engines, and the cases show what is tested.
+// Measures which opcodes support which element types. Probes, which are small modules, are passed to the
+// checker and the engines; the cases determine which combinations are tested.
 
 #include <array>
 #include <bitset>

@@ -53,7 +53,8 @@ absl::StatusOr<std::vector<Literal>> ReadStoredArguments(const CaseText& text, c
   return arguments;
 }
 
-// Compares a result with the arrays `NAME/out/KEY` of the archive, all of which must be there and no other.
+// Compares a result with the arrays `NAME/out/KEY` of the archive. The archive must contain exactly these
+// arrays.
 absl::Status CompareStored(const CaseText& text, const LoadedCase& loaded, const Literal& result,
                            Outcome* outcome) {
   HLO_ASSIGN_OR_RETURN(const std::shared_ptr<Archive> archive, ArchiveOf(loaded));

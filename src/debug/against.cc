@@ -29,7 +29,7 @@ struct Work {
   bool is_module = false;
 };
 
-// One run of the command. The status of Run says why there is no result.
+// A run of the command. The status of Run is the reason if there is no result.
 class CommandRun {
  public:
   explicit CommandRun(const AgainstOptions& options) : options_(options) {}
@@ -60,7 +60,7 @@ class CommandRun {
     return value;
   }
 
-  // Returns what a shadow run tells of the command's results: whether rounding errors explain them.
+  // Returns the verdict of a shadow run: whether rounding errors explain the command's results.
   std::vector<OutputVerdict> JudgeRounding() const {
     EvaluateOptions evaluate;
     evaluate.max_seconds = options_.max_seconds;
@@ -90,8 +90,8 @@ class CommandRun {
   Literal got_;
 };
 
-// Adds what a shadow run tells of values that differ. Without expectations of a case, values that rounding
-// explains pass.
+// Adds the verdict of a shadow run on values that differ. If the case has no expectations, values that
+// rounding explains pass.
 void AddRounding(const CommandRun& run, bool is_case, AgainstResult& result) {
   if (result.verdict != AgainstVerdict::kFailed) return;
   const std::vector<OutputVerdict> verdicts = run.JudgeRounding();

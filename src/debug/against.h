@@ -1,5 +1,5 @@
 #pragma once
-// Runs cases and modules with another compiler or runtime, and compares its results with what they should be.
+// Runs cases and modules with another compiler or runtime, and compares its results with the expected ones.
 
 #include <cstdint>
 #include <functional>
@@ -17,11 +17,11 @@ namespace hlo::debug {
 
 enum class AgainstVerdict : uint8_t {
   kPassed,
-  kFailed,    // Other values.
+  kFailed,    // A result differs.
   kCrashed,   // A signal ended the command.
-  kTimedOut,  // The command ran longer than allowed.
-  kRefused,   // The command ended with another exit status than 0, or wrote no results.
-  kSkipped,   // This program cannot tell the right values, or the case expects none.
+  kTimedOut,  // The command exceeded the time limit.
+  kRefused,   // The command exited with a status other than 0, or wrote no results.
+  kSkipped,   // This program cannot compute the expected values, or the case has none.
 };
 std::string_view Name(AgainstVerdict verdict);
 
@@ -30,19 +30,19 @@ struct AgainstResult {
   int64_t line = 0;
   AgainstVerdict verdict = AgainstVerdict::kPassed;
   std::string report;  // The reason in some lines; for a passed case the largest error, if any.
-  double seconds = 0;  // Of the command.
+  double seconds = 0;  // The run time of the command.
 };
 
 struct AgainstOptions {
-  std::string command;              // With {hlo}, {inputs} and {outputs}.
-  double max_seconds = 60;          // For a run of the command.
-  int jobs = 0;                     // Runs at the same time; 0 means one per core.
-  MakeOptions make;                 // The random inputs of modules that are no cases.
-  std::optional<CompareRule> rule;  // For modules that are no cases.
+  std::string command;              // Contains {hlo}, {inputs} and {outputs}.
+  double max_seconds = 60;          // The time limit for a run of the command.
+  int jobs = 0;                     // The number of concurrent runs; 0 means one per core.
+  MakeOptions make;                 // The random inputs of modules that are not cases.
+  std::optional<CompareRule> rule;  // The tolerance for modules that are not cases.
   Engine engine = Engine::kFast;    // Computes the expected values of modules.
   ElidedValues elided;
-  std::string filter;                                // Only cases whose path or name contains this.
-  std::function<void(const AgainstResult&)> report;  // Told of each result as it comes.
+  std::string filter;                                // Runs only cases whose path or name contains this text.
+  std::function<void(const AgainstResult&)> report;  // Called with each result.
 };
 
 // Runs the cases and the other modules in files and, recursively, in folders. The results are in the order of
@@ -53,7 +53,7 @@ absl::StatusOr<std::vector<AgainstResult>> CheckAgainst(const std::vector<std::s
 std::string AgainstText(const std::vector<AgainstResult>& results);
 std::string AgainstJson(const std::vector<AgainstResult>& results, const AgainstOptions& options);
 std::string AgainstJUnit(const std::vector<AgainstResult>& results);
-// One page without references to others.
+// Returns a self-contained HTML page.
 std::string AgainstHtml(const std::vector<AgainstResult>& results, const AgainstOptions& options);
 
 }  // namespace hlo::debug

@@ -9,7 +9,7 @@
 namespace hlo::debug {
 namespace {
 
-// Tuples are forwarded, so their alignment says nothing.
+// Tuples are forwarded, so aligning them is useless.
 bool CanAlign(const Instruction& instruction) {
   return instruction.opcode() != Opcode::kTuple && !instruction.shape().IsToken();
 }

@@ -1,6 +1,5 @@
 #pragma once
-// Aligns the values of two modules: which instruction of one computes what which instruction of the other
-// computes.
+// Aligns the instructions of two modules that compute the same values.
 
 #include <cstdint>
 #include <functional>
@@ -23,17 +22,18 @@ struct AlignedPair {
   AlignedBy by;
 };
 
-// Pairs of instructions of two flat modules, one to one. Both have the same shape up to layouts.
+// A one-to-one mapping between instructions of two flat modules. The instructions of a pair have the same
+// shape up to layouts.
 class Alignment {
  public:
   Alignment(const FlatModule& a, const FlatModule& b);
 
   // Returns the pairs in the dependency order of `a`.
   const std::vector<AlignedPair>& pairs() const { return pairs_; }
-  // Return the partner; null if there is none.
+  // Return the other instruction of the pair; null if there is none.
   const Instruction* PartnerOfA(const Instruction* a) const { return Find(to_b_, a); }
   const Instruction* PartnerOfB(const Instruction* b) const { return Find(to_a_, b); }
-  // Removes a pair that turned out to compute different things.
+  // Removes a pair whose instructions do not compute the same value.
   void Remove(const AlignedPair& pair);
 
  private:

@@ -20,16 +20,17 @@ class BirthTracker : public Observer {
   bool needs_operands() const override { return keeps_operands_; }
   absl::Status AfterStep(const StepView& step) override;
 
-  // Returns the births and given values of these kinds; `result` is the module's result.
+  // Returns the births, and the values from arguments and constants, of these kinds; `result` is the module's
+  // result.
   BirthReport Report(const Literal& result, const BirthOptions& options);
 
  private:
   // A leaf of an instruction's result that holds NaNs or infinities.
   struct Event {
     LeafId leaf;
-    std::vector<int32_t> parents;  // The events of the operands that it came from.
-    int32_t birth = -1;            // The number in births_.
-    int32_t given = -1;            // The number in given_.
+    std::vector<int32_t> parents;  // The events of the operands from which the values propagate.
+    int32_t birth = -1;            // Index into births_.
+    int32_t given = -1;            // Index into given_.
   };
   struct Chain {
     std::vector<Event> events;
@@ -38,14 +39,14 @@ class BirthTracker : public Observer {
 
   Chain& ChainOf(SpecialKind kind) { return chains_[static_cast<size_t>(kind)]; }
   void Note(const StepView& step, const StepValue& write, SpecialKind kind);
-  // Returns the events of the operands that hold specials of a kind.
+  // Returns the events of the operands that contain special values of a kind.
   std::vector<int32_t> Parents(const StepView& step, const StepValue& write, SpecialKind kind);
-  // Returns the event of a leaf, or of the leaf that hands it on; -1 if there is none.
+  // Returns the event of a leaf, or of the leaf that is forwarded to it; -1 if there is none.
   int32_t FindEvent(const Chain& chain, const LeafId& leaf) const;
   int32_t AddEvent(Chain& chain, Event event);
   void AddBirth(const StepView& step, const StepValue& write, SpecialKind kind, int64_t position);
   void AddGiven(const StepValue& write, SpecialKind kind, int64_t position);
-  // Returns the first position that holds a special where no operand does; -1 if there is none.
+  // Returns the first position with a special value that no operand has there; -1 if there is none.
   int64_t PositionOfBirth(const StepView& step, const StepValue& write, SpecialKind kind) const;
   void SetWays(const Literal& result);
   void SetWay(const Chain& chain, int32_t end, int64_t leaf);

@@ -64,8 +64,8 @@ std::string WayLine(const std::vector<const Instruction*>& way, int64_t result, 
 
 std::string BirthText(const Birth& birth, const Module& module) {
   const Instruction& instruction = *birth.instruction;
-  std::string text = fmt::format("{} is born in %{} at {{{}}}: {}\n", Name(birth.kind), instruction.name(),
-                                 fmt::join(birth.index, ","), birth.value);
+  std::string text = fmt::format("{} is produced by %{} at {{{}}}: {}\n", Name(birth.kind),
+                                 instruction.name(), fmt::join(birth.index, ","), birth.value);
   PrintOptions print;
   print.form = PrintForm::kShort;
   print.layouts = false;
@@ -74,7 +74,7 @@ std::string BirthText(const Birth& birth, const Module& module) {
   text += CallersText(birth) + MetadataText(instruction);
   if (birth.count > 1) text += fmt::format("  {} elements of this result\n", birth.count);
   if (birth.later_executions > 0)
-    text += fmt::format("  {} later executions made more\n", birth.later_executions);
+    text += fmt::format("  {} later executions produced more\n", birth.later_executions);
   for (const Instruction* cause : birth.causes)
     text += fmt::format("  its infinities come from %{}\n", cause->name());
   return text + WayLine(birth.way, birth.result, module.entry()->root()->shape());
@@ -153,7 +153,7 @@ std::string ToString(const BirthReport& report, const Module& module) {
   for (const Birth& birth : report.births) text += BirthText(birth, module);
   for (const GivenSpecial& given : report.given) {
     if (given.result < 0) continue;
-    text += fmt::format("{} is given by %{} ({}) at {{{}}}\n", Name(given.kind), given.instruction->name(),
+    text += fmt::format("{} comes from %{} ({}) at {{{}}}\n", Name(given.kind), given.instruction->name(),
                         Name(given.instruction->opcode()), fmt::join(given.index, ","));
     text += WayLine(given.way, given.result, shape);
   }

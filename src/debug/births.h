@@ -1,5 +1,5 @@
 #pragma once
-// Finds where the NaNs and infinities of a run come from and how they reach its results.
+// Finds the instructions that produce the NaNs and infinities of a run, and their paths to its results.
 
 #include <cstdint>
 #include <string>
@@ -14,31 +14,33 @@ namespace hlo::debug {
 
 enum class SpecialKind : uint8_t { kNan, kInf };
 
-// An instruction that made a NaN or an infinity of operands that hold none at the places it reads.
+// A birth: the execution of an instruction that produces a NaN or an infinity from operand elements without
+// one.
 struct Birth {
   SpecialKind kind = SpecialKind::kNan;
   const Instruction* instruction = nullptr;
   int64_t leaf = 0;
   std::vector<int64_t> index;
   std::string value;
-  std::vector<std::string> operands;        // `%a = 0` for each operand: what the element is computed from.
-  std::vector<RunningLoop> loops;           // Outermost first.
-  std::vector<const Instruction*> callers;  // From the entry to the computation.
-  int64_t count = 0;                        // NaNs or infinities in this result.
-  int64_t later_executions = 0;             // Later executions that made more.
-  std::vector<const Instruction*> way;      // From the birth to a result, or to the last instruction reached.
-  int64_t result = -1;                      // The leaf of the module's result; -1: it reaches none.
-  // Births of infinities that this NaN is made of.
+  std::vector<std::string> operands;  // `%a = 0` for each operand element that the element is computed from.
+  std::vector<RunningLoop> loops;     // Outermost first.
+  std::vector<const Instruction*> callers;  // The call chain from the entry to the computation.
+  int64_t count = 0;                        // The number of NaNs or infinities in this result.
+  int64_t later_executions = 0;             // The number of later executions that produced more.
+  std::vector<const Instruction*>
+      way;              // The path from the birth to a result, or to the last instruction reached.
+  int64_t result = -1;  // The leaf of the module's result that it reaches; -1 if none.
+  // The births of the infinities from which this NaN is computed.
   std::vector<const Instruction*> causes;
 };
 
-// A NaN or infinity that a run was given: by an argument or a constant.
+// A NaN or infinity in an argument or a constant.
 struct GivenSpecial {
   SpecialKind kind = SpecialKind::kNan;
   const Instruction* instruction = nullptr;
   int64_t leaf = 0;
   std::vector<int64_t> index;
-  int64_t result = -1;  // The leaf of the result that it reaches; -1: none.
+  int64_t result = -1;  // The leaf of the result that it reaches; -1 if none.
   std::vector<const Instruction*> way;
 };
 
@@ -46,7 +48,7 @@ struct GivenSpecial {
 struct SpecialResult {
   SpecialKind kind = SpecialKind::kNan;
   int64_t leaf = 0;
-  std::vector<int64_t> index;  // Of the first.
+  std::vector<int64_t> index;  // The index of the first one.
   int64_t count = 0;
 };
 
@@ -54,17 +56,17 @@ struct BirthReport {
   std::vector<Birth> births;  // In order of execution.
   std::vector<GivenSpecial> given;
   std::vector<SpecialResult> results;
-  double watched_seconds = 0;  // Of the fastest watched run.
+  double watched_seconds = 0;  // The time of the fastest observed run.
 };
 
 struct BirthOptions {
   bool nans = true, infinities = false;
-  int64_t repeat = 1;  // Runs of the watch, for its time.
+  int64_t repeat = 1;  // The number of observed runs, for watched_seconds.
 };
 
-// Runs the module on the engine as it is planned, and looks at every array that the steps write. Only if one
-// holds a NaN or infinity does it run again, with every instruction exposed, to find the births. An infinity
-// counts as given if a constant or argument holds it.
+// Runs the module with its normal plan and checks every array that the steps write. If one contains a NaN or
+// an infinity, runs the module again with every instruction as a step, to find the births. An infinity of a
+// constant or an argument is not a birth.
 absl::StatusOr<BirthReport> FindBirths(const CheckedModule& module, const WatchedArguments& arguments,
                                        Engine engine, const EvaluateOptions& options,
                                        const BirthOptions& births);
@@ -74,8 +76,8 @@ nlohmann::ordered_json ToJson(const BirthReport& report);
 // Prints `{1} at {0,3}`: a leaf of a result and an index.
 std::string PlaceText(const Shape& shape, int64_t leaf, const std::vector<int64_t>& index);
 
-// Looks at the arrays that steps write; the run stops as soon as one holds a NaN or an infinity. What the
-// fast engine computes in bytecode shows only in what larger steps or the results make of it.
+// Checks the arrays that steps write, and stops the run at the first NaN or infinity. Values that the fast
+// engine computes in bytecode are checked only when larger steps or the results use them.
 class SpecialDetector : public Observer {
  public:
   explicit SpecialDetector(const BirthOptions& options) : options_(options) {}

@@ -1,5 +1,5 @@
 #pragma once
-// Decides whether a smaller case still shows what a user looks for.
+// Decides whether a smaller case still has the property that the user looks for.
 
 #include <memory>
 #include <optional>
@@ -13,12 +13,12 @@ namespace hlo::debug {
 class CaseJudge {
  public:
   virtual ~CaseJudge() = default;
-  // Returns whether the case still shows it; called from several threads. A case that cannot be judged does
-  // not.
+  // Returns true if the case still has the property; false if it cannot be judged. Called from several
+  // threads.
   virtual bool Accepts(const TestCase& test) const = 0;
   // Returns the expected results of the accepted case, for the golden folder; nullopt if there are none.
   virtual std::optional<Literal> Expected(const TestCase& test) const;
-  // True if the judge knows the right values for the original inputs alone: then no instruction may change
+  // True if the judge knows the expected values only for the original inputs. Then no instruction may change
   // its value.
   virtual bool needs_values() const { return false; }
   // Identifies the judge, to resume only with the same one.
@@ -26,7 +26,7 @@ class CaseJudge {
 };
 
 struct JudgeOptions {
-  double max_seconds = 60;  // For one case.
+  double max_seconds = 60;  // The time limit for one case.
   std::optional<CompareRule> rule;
   Engine engine = Engine::kFast;
 };
@@ -34,8 +34,8 @@ struct JudgeOptions {
 // inputs.
 absl::StatusOr<std::unique_ptr<CaseJudge>> MakeCommandJudge(const std::string& command,
                                                             const JudgeOptions& options);
-// Accepts cases whose result has a NaN. If no input and no constant of the original case has one, those of
-// the accepted cases have none either: they still contain what makes the NaN.
+// Accepts cases whose result has a NaN. If no input and no constant of the original case has a NaN, accepted
+// cases have none there either, so they still contain the instruction that produces it.
 std::unique_ptr<CaseJudge> MakeNanJudge(const TestCase& original, const JudgeOptions& options);
 // Accepts cases with a result that differs from the recorded one. Keys are names of instructions or, for the
 // original module's results, their positions.

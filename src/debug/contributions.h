@@ -1,5 +1,5 @@
 #pragma once
-// Tells which operand elements contribute to an element of a result.
+// Finds the operand elements that contribute to an element of a result.
 
 #include <cstdint>
 #include <string>

@@ -73,7 +73,7 @@ class Comparison {
       : dataflow_(module), values_(values), check_(check) {}
 
   absl::Status Compare(const ShadowStep& step) {
-    // The values of one call cannot be told from those of another.
+    // The values of different calls cannot be distinguished.
     if (check_.first || !dataflow_.HasOneCallSite(*step.instruction.parent())) return absl::OkStatus();
     ShadowValue result = step.result;
     const std::vector<ShadowValue*> leaves = ShadowLeaves(result);
@@ -169,7 +169,7 @@ absl::StatusOr<CrossCheck> RunCrossCheck(const CheckedModule& module, const std:
     HLO_RETURN_IF_ERROR(FindPart(module, comparison.operands(), check_options, check));
     return check;
   }
-  // A root that is a constant or an argument is no step.
+  // A root that is a constant or an argument is not a step.
   for (const OutputVerdict& verdict : Judge(report, module.module(), check.fast)) {
     if (verdict.outside == 0) continue;
     check.first = StepDifference{.instruction = module.module().entry()->root(),

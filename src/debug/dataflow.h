@@ -1,5 +1,5 @@
 #pragma once
-// The way of values through calls, loops and tuples of a module.
+// Data flow through calls, loops and tuples of a module.
 
 #include <utility>
 #include <vector>
@@ -17,14 +17,15 @@ class Dataflow {
  public:
   explicit Dataflow(const Module& module);
 
-  // Returns the leaves from which control flow, calls, tuples and copies hand on this one: the operand of a
+  // Returns the leaves that control flow, calls, tuples and copies forward to this one: the operand of a
   // tuple, the arguments of a parameter, the root of a fusion, and so on. Empty for other instructions.
   std::vector<LeafId> Sources(const LeafId& leaf) const;
 
-  // Returns the calling instructions from the entry to the computation; the first caller counts.
+  // Returns the call chain from the entry to the computation, through the first caller of each computation.
   std::vector<const Instruction*> CallStack(const Computation& computation) const;
 
-  // Returns the instructions that a leaf may be computed from, itself included; branches are not decided.
+  // Returns the instructions that a leaf may be computed from, itself included, with all branches of
+  // conditionals.
   absl::flat_hash_set<const Instruction*> Ancestors(const LeafId& leaf) const;
 
   // True if the computation is called from one place only, and so are its callers.
@@ -36,8 +37,8 @@ class Dataflow {
   absl::flat_hash_map<const Computation*, std::vector<const Instruction*>> callers_;
 };
 
-// True if the opcode can make a NaN or an infinity from finite operands or a NaN from infinities; false for
-// those that only move values.
+// True if the opcode can produce a NaN or an infinity from finite operands, or a NaN from infinities; false
+// for opcodes that only move values.
 bool CanMakeSpecials(Opcode opcode);
 
 }  // namespace hlo::debug

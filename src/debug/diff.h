@@ -1,5 +1,5 @@
 #pragma once
-// Finds the first value in which two modules part ways beyond rounding.
+// Finds the first value in which two modules differ beyond rounding.
 
 #include <cstdint>
 #include <map>
@@ -16,7 +16,7 @@
 namespace hlo::debug {
 
 struct DiffOptions {
-  std::optional<CompareRule> rule;  // For floats; by default DefaultCompareRule of their type.
+  std::optional<CompareRule> rule;  // The tolerance for floats; by default DefaultCompareRule of their type.
   Engine engine = Engine::kFast;
   EvaluateOptions evaluate;
   int64_t max_bytes = int64_t{1} << 30;  // The size of the values that are compared in one run.
@@ -25,8 +25,8 @@ struct DiffOptions {
 // A value in both modules.
 struct ComparedValue {
   std::string a_path, b_path;        // The instruction with its callers: `fusion.3/add.1`.
-  std::string a_text, b_text;        // The instruction as it is written.
-  std::string a_summary, b_summary;  // The values.
+  std::string a_text, b_text;        // The text of the instruction.
+  std::string a_summary, b_summary;  // Summaries of the values.
   std::string op_name, source;       // The origin in the user's program; empty if unknown.
   std::string aligned_by;
   std::optional<CompareReport> worst;  // The leaf with the most mismatches; nullopt if the values agree.
@@ -46,8 +46,8 @@ struct Divergence {
 struct DiffResult {
   int64_t a_instructions = 0, b_instructions = 0, aligned = 0;
   std::map<std::string, int64_t> aligned_by;  // The number of pairs by their evidence.
-  int64_t differing = 0;                      // Aligned values that differ.
-  int64_t drifting = 0;  // Those among them that agree if they are computed from equal operands.
+  int64_t differing = 0;                      // The number of aligned values that differ.
+  int64_t drifting = 0;  // The number of them that agree if they are computed from equal operands.
   std::vector<ComparedValue> results;  // The results that differ.
   std::optional<Divergence> first;
 };

@@ -61,7 +61,7 @@ absl::Status DescendIntoLoop(const Sides& sides, const Instruction& a, const Ins
   }
   divergence.confirmed = false;
   divergence.note =
-      "each iteration agrees from equal states; rounding errors grow from iteration to iteration";
+      "each iteration agrees with equal states; rounding errors grow from iteration to iteration";
   return absl::OkStatus();
 }
 

@@ -24,9 +24,9 @@ struct PassChange {
 };
 struct PassDiff {
   std::string module;
-  int64_t compared = 0;              // Dumps that ran and differ from the one before in their text.
-  int64_t unchanged = 0;             // Dumps with the text of the one before.
-  std::vector<std::string> skipped;  // Dumps that do not run, with the reason.
+  int64_t compared = 0;   // The number of dumps that ran and whose text differs from the previous one.
+  int64_t unchanged = 0;  // The number of dumps with the same text as the previous one.
+  std::vector<std::string> skipped;  // Dumps that cannot run, with the reason.
   std::vector<PassChange> changes;
 };
 // A module of a file, and its arguments; equal for all files of a series.

@@ -43,13 +43,13 @@ std::string Heading(const Divergence& divergence) {
       value.a_path == value.b_path ? value.a_path : fmt::format("{} and {}", value.a_path, value.b_path);
   return divergence.confirmed
              ? fmt::format("the first difference is {} (aligned by {})\n", path, value.aligned_by)
-             : fmt::format("the values part ways at {} (aligned by {})\n", path, value.aligned_by);
+             : fmt::format("the values first differ at {} (aligned by {})\n", path, value.aligned_by);
 }
 
 std::string Reason(const Divergence& divergence) {
   if (!divergence.note.empty()) return fmt::format("  {}\n", divergence.note);
-  if (divergence.confirmed) return "  from equal operands both compute different values\n";
-  return "  from equal operands both agree: rounding errors of the operands grow beyond the tolerance\n";
+  if (divergence.confirmed) return "  with equal operands, both compute different values\n";
+  return "  with equal operands, both agree: rounding errors of the operands grow beyond the tolerance\n";
 }
 
 std::string Text(const Divergence& divergence, const SideNames& names) {
@@ -140,7 +140,7 @@ std::string ToText(const DiffResult& result, const SideNames& names) {
     text += fmt::format("the result {} differs: {}\n", value.a_path, Mismatch(*value.worst));
   text += fmt::format("{} aligned values differ", result.differing);
   if (result.drifting > 0)
-    text += fmt::format("; {} before the first difference agree from equal operands", result.drifting);
+    text += fmt::format("; {} before the first difference agree with equal operands", result.drifting);
   return text + "\n" + (result.first ? Text(*result.first, names) : "");
 }
 

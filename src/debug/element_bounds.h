@@ -10,9 +10,9 @@ struct Bounded {
   double value = 0, bound = 0;
 };
 
-// Returns how far f(x', y', ...) may be from f(x, y, ...) = result if each operand is within its bound:
-// exactly for monotone functions, by derivatives otherwise. Infinity if it is unbounded; negative if the
-// opcode is not one of these functions.
+// Returns an upper bound of |f(x', y', ...) - f(x, y, ...)| for operands within their bounds, where f(x, y,
+// ...) = result. It is exact for monotone functions and uses derivatives for others. Infinity if there is no
+// bound; negative if the opcode is not supported.
 double InheritedBound(Opcode opcode, const Bounded* operands, double result);
 
 // Returns the error that a legal implementation of the operation may add, in epsilons of the result type

@@ -231,8 +231,8 @@ absl::StatusOr<std::vector<int64_t>> SortedPositions(RuleContext& context, const
   return from;
 }
 
-// Neighbours whose order the wide keys would reverse or cannot tell; their places, and those of any payload,
-// are uncertain.
+// The wide keys of these neighbours have the reverse order or are equal within their bounds, so the positions
+// of keys and payloads are uncertain.
 void NoteReversals(RuleContext& context, const Lines& lines, ShadowValue& keys,
                    std::vector<bool>& uncertain) {
   if (!keys.is_float() || keys.is_exact() || keys.wide.type() != ElementType::kF64) return;

@@ -117,7 +117,7 @@ std::string KernelLine(const CheckedModule& module, const Instruction& instructi
   if (!plan.ok())
     return "the reference function of its opcode, since the fast engine has no plan for the module";
   const plan::Step* step = FindStep(plan->steps, instruction);
-  if (step == nullptr) return "no step of its own: the planner folds it, shares it or reads through it";
+  if (step == nullptr) return "no separate step: the planner folds, shares or bypasses it";
   std::string line(plan::KernelName(*step));
   if (step->instruction != &instruction)
     line += fmt::format(", fused into the step of %{}", step->instruction->name());
@@ -146,7 +146,7 @@ std::string ExplainInstruction(const CheckedModule& module, const Instruction& i
   text += fmt::format("Its value is {}{}.\n", ToString(instruction.shape()),
                       parent.root() == &instruction ? ", which the computation returns" : "");
   text += Lines("Operands", ShapeLines(instruction)) + Lines("Attributes", AttributeLines(instruction)) +
-          Lines("It came from", OriginLines(instruction)) + Lines("It costs", CostLines(instruction));
+          Lines("Origin", OriginLines(instruction)) + Lines("Cost", CostLines(instruction));
   text += fmt::format("The fast engine runs it by\n  {}\n", KernelLine(module, instruction));
   return text +
          fmt::format("hlo-run explain {} cites the rules of its opcode.\n", Name(instruction.opcode()));

@@ -1,5 +1,5 @@
 #pragma once
-// Runs that show an observer every instruction.
+// Runs in which an observer sees every instruction.
 
 #include <cstdint>
 #include <utility>

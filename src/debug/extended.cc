@@ -77,7 +77,7 @@ std::optional<DoubleDouble> Evaluate(Opcode opcode, const DoubleDouble& a, const
   }
 }
 
-// Reads f64 elements with their low parts; one element stands for all.
+// Reads f64 elements with their low parts; broadcasts a single element.
 class ExtendedView {
  public:
   ExtendedView(const Literal& high, const Literal& low)
@@ -123,7 +123,7 @@ absl::StatusOr<std::optional<ExtendedValue>> Elementwise(const RuleContext& cont
   return result;
 }
 
-// Moves the low parts as the high ones.
+// Applies the data movement to the high parts and to the low parts.
 absl::StatusOr<std::optional<ExtendedValue>> Moved(const RuleContext& context,
                                                    absl::Span<const ShadowValue> operands) {
   std::vector<Literal> highs, lows;
@@ -168,7 +168,7 @@ absl::StatusOr<std::optional<ExtendedValue>> Sum(const RuleContext& context,
   return result;
 }
 
-// An operand of a dot with its dimensions in this order, and its low part.
+// Returns an operand of a dot, with its low part, transposed to this order of dimensions.
 absl::StatusOr<ExtendedValue> Transposed(const ShadowValue& operand, const Index& order) {
   ExtendedValue result;
   HLO_ASSIGN_OR_RETURN(result.high, reference::Transposed(operand.wide, order));

@@ -8,13 +8,13 @@
 
 namespace hlo::debug {
 
-// high + low, both f64.
+// The value high + low, both f64.
 struct ExtendedValue {
   Literal high, low;
 };
 
-// Returns the result for the wide operands with their low parts; nullopt if it is not f64, or if the
-// instruction has no form in double-double: then its wide value is in f64.
+// Returns the result for the wide operands with their low parts; nullopt if the result is not f64, or if the
+// instruction is not implemented in double-double; its wide value is then an f64.
 absl::StatusOr<std::optional<ExtendedValue>> ExtendedResult(const RuleContext& context,
                                                             absl::Span<const ShadowValue> operands);
 

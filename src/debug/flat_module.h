@@ -36,7 +36,7 @@ class FlatModule {
   const Instruction& OriginalOf(const Instruction& instruction) const {
     return *origins_[static_cast<size_t>(instruction.index())].instruction;
   }
-  // Returns the name of the original instruction after those of its callers: `fusion.3/add.1`.
+  // Returns the names of the callers and of the original instruction: `fusion.3/add.1`.
   std::string PathOf(const Instruction& instruction) const;
 
  private:
@@ -64,21 +64,21 @@ class FlatModule {
   Computation* entry_;
   Inlining inlining_;
   std::vector<Frame> frames_;
-  std::vector<Origin> origins_;  // By index of the instruction.
+  std::vector<Origin> origins_;  // Indexed by instruction.
   std::vector<const Instruction*> results_;
   absl::flat_hash_set<std::string_view> names_;
   absl::flat_hash_map<const Computation*, int64_t> sizes_;
 };
 
-// Some values of a flat module as a module that can run.
+// A module that computes some values of a flat module.
 struct Cone {
   CheckedModule module;
   std::vector<const Instruction*> parameters;  // Parameter i is the value of this instruction.
 };
 // The result of a cone: a tuple of the roots, or the only root itself.
 enum class ConeResult : uint8_t { kTuple, kRoot };
-// Makes the module that computes `roots`. Instructions in `edges` become parameters, as the entry's
-// parameters do. A root that is an edge too is computed, and its users get the parameter.
+// Makes the module that computes `roots`. Instructions in `edges` and the entry's parameters become
+// parameters. A root that is also an edge is computed, but its users read the parameter.
 absl::StatusOr<Cone> MakeCone(const FlatModule& flat, absl::Span<const Instruction* const> roots,
                               const absl::flat_hash_set<const Instruction*>& edges = {},
                               ConeResult result = ConeResult::kTuple);

@@ -12,7 +12,7 @@ class Function {
  public:
   static absl::StatusOr<Function> Make(std::shared_ptr<const Module> module, const Computation& computation,
                                        Engine engine, const EvaluateOptions& options);
-  // Calls a computation of one parameter, or of none.
+  // Calls a computation with at most one parameter.
   absl::StatusOr<Literal> Call(const Literal& argument, const EvaluateOptions& options);
 
  private:
@@ -21,7 +21,7 @@ class Function {
   std::unique_ptr<Executable> executable_;
 };
 
-// The value of a pred scalar.
+// Returns the value of a pred scalar.
 bool IsTrue(const Literal& condition);
 // Returns the number of the branch that a conditional runs.
 int64_t BranchOf(const Instruction& conditional, const Literal& selector);

@@ -14,8 +14,8 @@ namespace hlo::debug {
 // Parses and checks the text of an extracted part.
 absl::StatusOr<CheckedModule> CheckedText(const std::string& text);
 
-// A golden folder: module.hlo, inputs.npz if there are inputs, outputs.npz unless `outputs` is null, and
-// case.json.
+// The contents of a golden folder: module.hlo, inputs.npz if there are inputs, outputs.npz unless `outputs`
+// is null, and case.json.
 struct GoldenFolder {
   std::string module;
   const std::vector<Literal>& inputs;

@@ -16,7 +16,7 @@
 
 namespace hlo::debug {
 
-// The page shows these facts of a recorded array.
+// The facts of a recorded array that the page shows.
 struct ValueFacts {
   ArrayStatistics statistics;
   std::string first;  // The first elements.
@@ -30,7 +30,7 @@ ValueFacts FactsOf(const Literal& array);
 
 struct InstructionFacts {
   std::optional<ValueFacts> value;
-  double seconds = 0;           // In a profile.
+  double seconds = 0;           // The time in a profile.
   std::optional<double> error;  // The largest error of a recorded value, relative to its largest element.
 };
 using GraphFacts = absl::flat_hash_map<const Instruction*, InstructionFacts>;

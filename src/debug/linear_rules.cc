@@ -10,8 +10,8 @@
 namespace hlo::debug {
 namespace {
 
-// A sum of n terms in any order is off by at most n u sum |x| to first order, where u is half an epsilon. The
-// term more stands for the product or the initial value.
+// To first order, the error of a sum of n terms in any order is at most n u sum |x|, where u is half an
+// epsilon. The additional term accounts for the product or the initial value.
 double SumFactor(double terms, double epsilon) { return (terms + 1) * epsilon / 2; }
 
 // Returns bound + factor * |value|, the error of a term whose sum may take any order.

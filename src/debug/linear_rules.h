@@ -1,5 +1,5 @@
 #pragma once
-// Rules for sums of many terms, for sorts, and estimates for the rest.
+// Shadow rules for sums of many terms and for sorts, and estimates for other instructions.
 
 #include <complex>
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace hlo::debug {
 
-// Reads an array of f64 or c128 elements as real numbers; one element stands for all, complex numbers for
-// their modulus.
+// Reads an array of f64 or c128 elements as real numbers: complex numbers as their modulus, and a single
+// element as every element.
 class ElementView {
  public:
   explicit ElementView(const Literal& array)
@@ -32,22 +32,22 @@ absl::StatusOr<Literal> ToF64(const Literal& array);
 absl::StatusOr<Literal> AsWideType(const Literal& array, ElementType wide_type);
 std::vector<Literal> WideOperandsOf(const RuleContext& context);
 
-// The value and the bound move together.
+// Applies the same data movement to the value and to the bound.
 absl::StatusOr<ShadowValue> MovementRule(RuleContext& context);
-// sum |a| |b| bounds the rounding of a sum of products in any order.
+// Uses sum |a| |b|, which bounds the rounding of a sum of products in any order.
 absl::StatusOr<ShadowValue> ContractionRule(RuleContext& context);
 absl::StatusOr<ShadowValue> ReductionRule(RuleContext& context);
 absl::StatusOr<ShadowValue> ScatterRule(RuleContext& context);
 absl::StatusOr<ShadowValue> SelectAndScatterRule(RuleContext& context);
 absl::StatusOr<ShadowValue> FftRule(RuleContext& context);
-// Elementwise operations on complex numbers: `result` has the wide value.
+// Computes the bound of an elementwise operation on complex numbers; `result` has the wide value.
 absl::StatusOr<ShadowValue> ComplexRule(RuleContext& context, ShadowValue result);
-// The wide values follow the permutation that the declared keys decide.
+// Applies the permutation of the declared keys to the wide values.
 absl::StatusOr<ShadowValue> SortRule(RuleContext& context);
 absl::StatusOr<ShadowValue> TopkRule(RuleContext& context);
 // Estimates the bound from the results of perturbed operands.
 absl::StatusOr<ShadowValue> PerturbationRule(RuleContext& context);
-// Likewise for instructions that take only the declared types.
+// Does the same for instructions that support only the declared types.
 absl::StatusOr<ShadowValue> AnchoredPerturbationRule(RuleContext& context);
 
 }  // namespace hlo::debug

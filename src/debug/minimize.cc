@@ -101,8 +101,8 @@ class Minimizer {
            std::chrono::duration<double>(Clock::now() - start_).count() > options_.max_seconds;
   }
 
-  // Tries the proposals until none of them is accepted. After an accepted one the search goes on at its
-  // number, since the proposals before it were refused for a similar case.
+  // Tries the proposals until none of them is accepted. After an accepted one, the search continues at its
+  // number, because the earlier proposals were rejected for a similar case.
   absl::StatusOr<bool> Reduce(const Reduction& reduction) {
     bool has_progress = false, has_gained_since_start = false;
     for (size_t next = 0; !IsLate();) {

@@ -1,5 +1,5 @@
 #pragma once
-// Makes a module and its inputs as small as a judge allows.
+// Reduces a module and its inputs as long as a judge accepts the result.
 
 #include <functional>
 #include <string>
@@ -10,11 +10,12 @@
 namespace hlo::debug {
 
 struct MinimizeOptions {
-  int jobs = 0;  // Candidates that are judged at the same time; 0 means one per core.
+  int jobs = 0;  // The number of candidates that are judged concurrently; 0 means one per core.
   std::string
       folder;  // Keeps the smallest case and the progress; a later call with the same judge continues.
-  double max_seconds = 0;  // Stops after this time with what there is; 0 means no limit.
-  std::function<void(const std::string&)> report;  // Told of each smaller case.
+  double max_seconds =
+      0;  // The time limit, after which the smallest case so far is the result; 0 means none.
+  std::function<void(const std::string&)> report;  // Called with a line about each smaller case.
 };
 
 struct MinimizeResult {

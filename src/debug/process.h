@@ -14,7 +14,7 @@ struct CommandOutcome {
   int signal = 0;  // The signal that ended the command; 0 if it exited.
   bool timed_out = false;
   double seconds = 0;
-  std::string output;  // The last part of its standard output and error.
+  std::string output;  // The last part of the command's standard output and error.
   bool ok() const { return exit_status == 0 && signal == 0 && !timed_out; }
 };
 // Returns a line such as `ended by signal 11 (Segmentation fault)`.
@@ -28,7 +28,7 @@ std::string FillPlaceholders(std::string command,
 // if it cannot start a process.
 absl::StatusOr<CommandOutcome> RunCommand(const std::string& command, double max_seconds);
 
-// A folder that is removed with its files at the end.
+// A temporary folder, which the destructor removes with its files.
 class TemporaryFolder {
  public:
   static absl::StatusOr<TemporaryFolder> Make();

@@ -195,7 +195,7 @@ std::string ProfileCsv(const Profile& profile) {
 
 absl::StatusOr<std::string> CompareProfiles(const Profile& profile, const Json& before, int64_t top) {
   if (!before.is_object() || !before.contains("steps") || !before["steps"].is_array())
-    return absl::InvalidArgumentError("it is no output of `hlo-run profile --format=json`");
+    return absl::InvalidArgumentError("it is not an output of `hlo-run profile --format=json`");
   std::map<std::string, Change> changes;
   Change all{"all steps"};
   for (const Json& row : before["steps"]) {

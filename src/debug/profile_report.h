@@ -12,10 +12,10 @@
 
 namespace hlo::debug {
 
-// The machine reaches these rates in kernels of the fast engine.
+// The rates that the machine reaches in kernels of the fast engine.
 struct MachinePeaks {
-  double flops_per_second = 0;  // In the product of f32 matrices.
-  double bytes_per_second = 0;  // In a loop that reads and writes large arrays.
+  double flops_per_second = 0;  // Measured in the product of f32 matrices.
+  double bytes_per_second = 0;  // Measured in a loop that reads and writes large arrays.
 };
 absl::StatusOr<MachinePeaks> MeasurePeaks();
 // Returns a table: the intensity of each step in FLOPs per byte, what limits it, and its share of that limit.
@@ -25,7 +25,7 @@ nlohmann::ordered_json RooflineJson(const Profile& profile, const MachinePeaks& 
 // The chain of dependent instructions of the entry computation that takes the longest. Times in called
 // computations count for their callers.
 struct Chain {
-  std::vector<const Instruction*> instructions;  // Those that take time, in order.
+  std::vector<const Instruction*> instructions;  // The instructions that take time, in order.
   double seconds = 0;
 };
 Chain LongestChain(const Module& module, const Profile& profile);

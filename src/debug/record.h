@@ -13,8 +13,8 @@
 
 namespace hlo::debug {
 
-// Find a part of a module by its name, with or without `%`; instructions first in the entry computation.
-// Errors name the closest name.
+// Find an instruction or a computation by its name, with or without `%`; the entry computation is searched
+// first. Errors suggest the closest name.
 absl::StatusOr<const Instruction*> FindInstruction(const Module& module, std::string name);
 absl::StatusOr<const Computation*> FindComputation(const Module& module, std::string name);
 

@@ -1,5 +1,5 @@
 #pragma once
-// The ways in which the minimiser makes cases smaller. Each proposes candidates; the judge decides.
+// The reductions of the minimiser. Each proposes smaller candidates, which the judge accepts or rejects.
 
 #include <functional>
 #include <string_view>
@@ -10,7 +10,7 @@
 
 namespace hlo::debug {
 
-// Makes a candidate; an error means that there is none. Called at most once, on any thread.
+// Makes a candidate, or returns an error if there is none. Called at most once, on any thread.
 using Proposal = std::function<absl::StatusOr<SharedCase>()>;
 
 struct Reduction {

@@ -1,6 +1,6 @@
 #pragma once
-// Evaluates a module in its declared precision and in a wider one side by side, with a running bound of the
-// error.
+// Shadow evaluation: evaluates a module in its declared precision and in a wider one, with an error bound for
+// every value.
 
 #include <cstdint>
 #include <functional>
@@ -20,27 +20,27 @@ namespace hlo::debug {
 struct InstructionError {
   const Instruction* instruction = nullptr;
   int64_t executions = 0;
-  double total = 0;                // Of the declared value.
-  double inherited = 0;            // What the errors of the operands make of it.
-  double added = 0;                // By the instruction's own rounding.
-  double bound = 0;                // The bound of any legal evaluation.
-  std::vector<int64_t> index;      // Of the largest total.
-  std::vector<RunningLoop> loops;  // In that execution.
-  std::string operands;            // At that element.
-  // The largest relative bound of a result, and by how much the instruction has raised it.
+  double total = 0;                // The error of the declared value.
+  double inherited = 0;            // The part of the error that propagates from the operands.
+  double added = 0;                // The part of the error from the instruction's own rounding.
+  double bound = 0;                // The error bound for any legal evaluation.
+  std::vector<int64_t> index;      // The element with the largest total.
+  std::vector<RunningLoop> loops;  // The enclosing loops in that execution.
+  std::string operands;            // The operands of that element.
+  // The largest relative bound of a result, and the factor by which the instruction has raised it.
   double condition = 0, relative_bound = 0;
   std::vector<int64_t> condition_index;
   bool is_anchored = false;   // The wide value restarts from the declared one.
   bool is_estimated = false;  // The bound is an estimate.
 };
 
-// A comparison, index, conversion to integers or loop condition that the wide values decide otherwise.
+// A comparison, index, conversion to integers or loop condition whose outcome differs in the wide precision.
 struct ShadowDecision {
   const Instruction* instruction = nullptr;
   std::vector<int64_t> index;
   std::string declared, operands;
   std::vector<RunningLoop> loops;
-  int64_t count = 0;        // Elements over all executions.
+  int64_t count = 0;        // The number of such elements over all executions.
   bool is_control = false;  // It chooses a branch or ends a loop.
 };
 
@@ -48,8 +48,8 @@ struct ShadowReport {
   ShadowValue result;
   std::vector<InstructionError> errors;  // In order of first execution.
   std::vector<ShadowDecision> decisions;
-  // True if a legal evaluation may decide a comparison, an order, an index or a branch otherwise. The trials
-  // of the result then tell nothing.
+  // True if a comparison, an order, an index or a branch may have another outcome in a legal evaluation. The
+  // trials of the result are then meaningless.
   bool is_uncertain = false;
 };
 
@@ -62,11 +62,11 @@ struct ShadowStep {
 };
 using ShadowHook = std::function<absl::Status(const ShadowStep&)>;
 
-// Control flow follows the declared precision. `hook` is called after each instruction.
+// Control flow follows the values in the declared precision. `hook` is called after each instruction.
 absl::StatusOr<ShadowReport> RunShadow(const CheckedModule& module, const std::vector<Literal>& arguments,
                                        const EvaluateOptions& options, const ShadowHook& hook = {});
 
-// The instructions that add the most, and those that amplify the most, in order.
+// Return the instructions with the largest added error, total error and amplification, in decreasing order.
 std::vector<const InstructionError*> WorstByAddedError(const ShadowReport& report, size_t count);
 std::vector<const InstructionError*> WorstByTotalError(const ShadowReport& report, size_t count);
 std::vector<const InstructionError*> WorstConditions(const ShadowReport& report, size_t count);

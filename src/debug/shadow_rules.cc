@@ -205,7 +205,8 @@ absl::StatusOr<ShadowValue> ElementwiseFloatRule(RuleContext& context) {
   return is_known ? std::move(result) : PerturbationRule(context);
 }
 
-// result = on_true or on_false as the declared predicate says; where it may differ, the other one may come.
+// The declared predicate selects on_true or on_false. If the predicate is uncertain, both results are
+// possible.
 absl::StatusOr<ShadowValue> SelectRule(RuleContext& context) {
   HLO_ASSIGN_OR_RETURN(ShadowValue result, MovementRule(context));
   const ShadowValue& predicate = context.operands[0];
@@ -224,7 +225,8 @@ absl::StatusOr<ShadowValue> SelectRule(RuleContext& context) {
   return result;
 }
 
-// Bits of a float are as exact as it is; floats of bits start anew.
+// Bits that are converted from a float have its uncertainty; the wide value of a float that is converted from
+// bits is the declared one.
 absl::StatusOr<ShadowValue> AnchoredRule(RuleContext& context) {
   HLO_ASSIGN_OR_RETURN(ShadowValue result, ExactShadow(context.declared));
   context.is_anchored = !AllExact(context);

@@ -1,5 +1,5 @@
 #pragma once
-// Wide values and error bounds of the results of instructions, a rule for each family of opcodes.
+// Computes wide values and error bounds of results, by one rule for each family of opcodes.
 
 #include <functional>
 #include <string>
@@ -14,15 +14,15 @@ namespace hlo::debug {
 
 // An element whose inherited bound is large relative to its value.
 struct IllCondition {
-  double condition = 0;  // The relative bound of the result by that of the operands.
+  double condition = 0;  // The relative bound of the result divided by that of the operands.
   double relative = 0;   // The relative bound of the result.
   int64_t position = -1;
 };
 
-// An element of a comparison, index or conversion that the wide values decide otherwise.
+// An element of a comparison, index or conversion whose outcome differs in the wide precision.
 struct Decision {
   int64_t count = 0;
-  int64_t position = -1;  // The first.
+  int64_t position = -1;  // The position of the first such element.
   int64_t leaf = 0;
 };
 
@@ -38,8 +38,9 @@ struct RuleContext {
   // f64: the error that the instruction may add by itself; invalid: none, or that of one rounding for
   // instructions that have no bound of their own.
   Literal own_error;
-  bool has_trials = false;  // The rule has set the trials.
-  // True if a legal evaluation may decide a comparison, an order or a conversion to integers otherwise.
+  bool has_trials = false;  // True if the rule has set the trials.
+  // True if a comparison, an order or a conversion to integers may have another outcome in a legal
+  // evaluation.
   bool is_uncertain = false;
   IllCondition ill_condition;
   Decision decision;
@@ -55,7 +56,8 @@ absl::StatusOr<ShadowValue> ApplyRule(RuleContext& context);
 // Returns the wide result for these wide operands.
 absl::StatusOr<Literal> ApplyWide(const RuleContext& context, std::vector<Literal> operands);
 
-// Sets the bound of elements that are special or may overflow: a special value must be the same.
+// Sets the bound of elements that are special or may overflow; another evaluation must give the same special
+// value.
 void BoundSpecials(ShadowValue& leaf);
 
 // True for instructions that only move values, so they add no error.

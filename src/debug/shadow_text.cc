@@ -45,10 +45,10 @@ std::string ConditionLine(const InstructionError& error) {
 
 std::string DecisionLine(const ShadowDecision& decision) {
   if (decision.is_control)
-    return fmt::format("  %{} {} takes {}{}, but the error bound leaves the choice open\n",
+    return fmt::format("  %{} {} takes {}{}, but within the error bound another choice is possible\n",
                        decision.instruction->name(), Name(decision.instruction->opcode()), decision.declared,
                        LoopsText(decision.loops));
-  return fmt::format("  %{} {} at {{{}}} is {}{}, and otherwise in the wider type: {} ({} element{})\n",
+  return fmt::format("  %{} {} at {{{}}} is {}{}, but differs in the wider type: {} ({} element{})\n",
                      decision.instruction->name(), Name(decision.instruction->opcode()),
                      fmt::join(decision.index, ","), decision.declared, LoopsText(decision.loops),
                      decision.operands, decision.count, decision.count == 1 ? "" : "s");
@@ -77,7 +77,7 @@ std::string ToString(const ShadowReport& report) {
   std::string text = fmt::format("{:>12} {:>12} {:>12} {:>12}  the largest errors\n", "error ULP",
                                  "inherited", "added", "bound");
   for (const InstructionError* error : WorstByTotalError(report, kWorst)) text += ErrorLine(*error);
-  text += "\nthe instructions that add the most\n";
+  text += "\nthe instructions with the largest added errors\n";
   for (const InstructionError* error : WorstByAddedError(report, kWorst)) text += ErrorLine(*error);
   const std::vector<const InstructionError*> conditions = WorstConditions(report, kWorst);
   if (!conditions.empty()) text += "\ncancellation and ill-conditioning\n";
@@ -86,8 +86,9 @@ std::string ToString(const ShadowReport& report) {
   for (const ShadowDecision& decision : report.decisions) text += DecisionLine(decision);
   for (const InstructionError& error : report.errors) {
     if (error.is_anchored)
-      text += fmt::format("\n%{} {} has no wider form; its wide value starts anew\n",
-                          error.instruction->name(), Name(error.instruction->opcode()));
+      text += fmt::format(
+          "\n%{} {} is not computed in the wider type; its wide value restarts from the declared one\n",
+          error.instruction->name(), Name(error.instruction->opcode()));
   }
   return text;
 }

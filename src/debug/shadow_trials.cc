@@ -22,7 +22,7 @@ absl::Status Perturb(const RuleContext& context, TrialSigns& signs, const Shadow
   const auto step_at = [&](int64_t i) {
     const double step =
         has_error || context.is_anchored ? Doubles(error)[i] : 4 * precision.epsilon * std::fabs(wide[i]);
-    // After an unbounded error a trial tells nothing.
+    // After an unbounded error, a trial is meaningless.
     return std::isfinite(step) ? step * signs.Next() : std::numeric_limits<double>::quiet_NaN();
   };
   const int64_t count = trial.element_count();
@@ -97,9 +97,9 @@ absl::Status SetTrials(const RuleContext& context, TrialSigns& signs, ShadowValu
   return absl::OkStatus();
 }
 
-// The running bound ignores that errors of opposite signs cancel, which makes it too wide for long chains of
-// sums. Trials show by how much results really move. Their largest distance is multiplied because three
-// trials seldom meet the worst case.
+// The bound ignores that errors of opposite signs cancel, so it is too large for long chains of sums. Trials
+// show typical changes of the results. Their largest distance is multiplied because a few trials rarely reach
+// the worst case.
 absl::Status TightenByTrials(ShadowValue& result) {
   constexpr double kSafety = 8;
   for (ShadowValue* leaf : ShadowLeaves(result)) {

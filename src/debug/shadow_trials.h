@@ -1,5 +1,5 @@
 #pragma once
-// Evaluations in which each instruction errs by its own bound, up or down.
+// Trials: evaluations in which each instruction errs by its own bound, with a random sign.
 
 #include <cstdint>
 
@@ -8,7 +8,7 @@
 
 namespace hlo::debug {
 
-// Signs that look random and are the same in every run.
+// Pseudorandom signs, which are the same in every run.
 class TrialSigns {
  public:
   double Next() {

@@ -10,21 +10,22 @@
 
 namespace hlo::debug {
 
-// The bound of an error of which nothing is known.
+// The bound of an unknown error.
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // A value of a module that is evaluated in its declared precision and in a wider one.
 struct ShadowValue {
   Literal declared;  // An array or a token; invalid for a tuple.
   Literal wide;      // The value of floats in f64, of complex numbers in c128; invalid for other types.
-  Literal low;       // f64: what `wide` lacks of the double-double value of an f64; invalid: nothing.
-  // f64: how far the result of any legal evaluation may be from `wide`, complex numbers by modulus. For other
-  // types it is not 0 where a legal evaluation may have another value. Invalid: 0 everywhere.
+  Literal low;       // f64: the low part of the double-double value of an f64; invalid if it is 0.
+  // f64: the largest distance of the result of a legal evaluation from `wide`, for complex numbers by
+  // modulus. For other types it is not 0 if a legal evaluation may give another value. Invalid if it is 0
+  // everywhere.
   Literal bound;
-  // The values of evaluations in which each instruction errs by its own bound, in either direction at random;
-  // none: they equal `wide`.
+  // The values of trials, in which each instruction errs by its own bound with a random sign; empty if they
+  // equal `wide`.
   std::vector<Literal> trials;
-  std::vector<ShadowValue> elements;  // Of a tuple.
+  std::vector<ShadowValue> elements;  // The elements of a tuple.
   bool is_tuple = false;
 
   bool is_float() const { return wide.shape().IsValid(); }
@@ -46,7 +47,7 @@ struct FloatPrecision {
   double least_normal;  // The smallest normal number.
   double largest;
 };
-// Takes the type of the parts for complex types.
+// For complex types, returns the precision of the parts.
 FloatPrecision PrecisionOf(ElementType type);
 // Returns the distance between representable numbers at a value.
 double UlpAt(const FloatPrecision& precision, double value);
@@ -60,7 +61,7 @@ absl::StatusOr<Literal> ToWide(const Literal& array);
 absl::StatusOr<Literal> AbsoluteOf(const Literal& wide);
 inline absl::Span<const double> Doubles(const Literal& array) { return array.span<double>(); }
 inline absl::Span<double> MutableDoubles(Literal& array) { return array.mutable_span<double>(); }
-// Returns the bound of a value, zeros if it is exact.
+// Returns the bound of a value, which is zero if the value is exact.
 absl::StatusOr<Literal> BoundOf(const ShadowValue& value);
 
 }  // namespace hlo::debug

@@ -9,8 +9,8 @@
 
 namespace hlo::debug {
 
-// Statistics of the elements; those of complex numbers are of their moduli. Extremes and mean are of finite
-// elements.
+// Statistics of the elements, or of the moduli of complex elements. Extremes and mean exclude NaNs and
+// infinities.
 struct ArrayStatistics {
   int64_t count = 0, finite = 0, nan = 0, inf = 0, zero = 0;
   double min = 0, max = 0, mean = 0, rms = 0;

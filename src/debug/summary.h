@@ -1,5 +1,5 @@
 #pragma once
-// Summaries of arrays: their range, norm and special values, and what narrower types could not store.
+// Summaries of arrays: range, norm and special values, and values that narrower types cannot represent.
 
 #include <cstdint>
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace hlo::debug {
 
-// Complex elements count by their modulus.
+// Complex elements are replaced by their modulus.
 struct Summary {
   int64_t elements = 0, finite = 0, nans = 0, infinities = 0;
-  double min = 0, max = 0, mean = 0;  // Of the finite elements.
+  double min = 0, max = 0, mean = 0;  // Statistics of the finite elements.
   double norm = 0;                    // The Euclidean norm of the finite elements.
   int64_t first_bad = -1;             // The position of the first NaN or infinity.
 };
@@ -22,7 +22,7 @@ Summary Summarize(const Literal& array);
 std::string ToString(const Summary& summary, const Literal& array);
 nlohmann::ordered_json ToJson(const Summary& summary, const Literal& array);
 
-// True if an array holds a NaN or an infinity, as asked for. Fast for types of 16 bits and more.
+// True if an array contains a NaN or an infinity, as selected. Fast for types of 16 bits and more.
 bool HoldsSpecial(const Literal& array, bool nans, bool infinities);
 
 // Visits the positions of elements within the run-time sizes of an array.
@@ -31,7 +31,7 @@ bool IsWithinSizes(const Literal& array, int64_t position);
 std::vector<int64_t> IndexOf(const Literal& array, int64_t position);
 // Returns an element as text.
 std::string ElementText(const Literal& array, int64_t position);
-// Returns the modulus of an element; 0 if it is no number.
+// Returns the modulus of an element; 0 if it is not a number.
 double Magnitude(const Literal& array, int64_t position);
 bool IsNanAt(const Literal& array, int64_t position);
 bool IsInfAt(const Literal& array, int64_t position);
@@ -39,12 +39,12 @@ bool IsInfAt(const Literal& array, int64_t position);
 // The finite elements of an array that a narrower float type cannot represent.
 struct NarrowRange {
   ElementType type;
-  int64_t overflows = 0;   // They round to an infinity or NaN, or saturate.
-  int64_t underflows = 0;  // They are not 0 and round to 0.
-  int64_t subnormals = 0;  // They lose precision in the subnormal range.
+  int64_t overflows = 0;   // The number that rounds to an infinity or NaN, or saturates.
+  int64_t underflows = 0;  // The number of nonzero elements that round to 0.
+  int64_t subnormals = 0;  // The number that loses precision in the subnormal range.
   int64_t first_overflow = -1, first_underflow = -1;
 };
-// Returns the types bf16, f16, f8e5m2 and f8e4m3fn as far as they are narrower than the array's.
+// Returns those of bf16, f16, f8e5m2 and f8e4m3fn that are narrower than the array's type.
 std::vector<NarrowRange> NarrowRanges(const Literal& array);
 
 }  // namespace hlo::debug

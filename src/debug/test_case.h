@@ -1,5 +1,5 @@
 #pragma once
-// A module with its inputs, as the minimiser changes and judges them.
+// A module with its inputs, which the minimiser reduces.
 
 #include <memory>
 #include <string>
@@ -28,10 +28,11 @@ absl::StatusOr<SharedCase> MakeTestCase(const FlatModule& flat, absl::Span<const
                                         const absl::flat_hash_map<const Instruction*, Literal>& values);
 // Parses the text again, for changes in place.
 std::shared_ptr<Module> CopyModule(const TestCase& test);
-// Returns the case of a module that was changed in place: without instructions that became unused.
+// Returns the case of a module that was changed in place, without instructions that became dead.
 absl::StatusOr<SharedCase> MakeTestCase(std::shared_ptr<Module> changed, const std::vector<Literal>& inputs);
 
-// The minimiser reduces the instructions first, then the elements of inputs, then the text.
+// The size of a case. The minimiser reduces the number of instructions first, then that of input elements,
+// then the length of the text.
 struct CaseSize {
   int64_t instructions = 0, elements = 0, text = 0;
   auto operator<=>(const CaseSize&) const = default;

@@ -34,7 +34,7 @@ std::string HeadingOf(const TraceRecord& record);
 
 struct TraceOptions {
   absl::flat_hash_set<const Instruction*> selected;
-  // The iteration of the innermost loops, outermost first; empty selects all.
+  // The iterations of the innermost loops, outermost first; empty selects all iterations.
   std::vector<int64_t> iteration;
   int64_t max_records = 1000;
 };
@@ -44,7 +44,7 @@ absl::StatusOr<std::vector<int64_t>> ParseIteration(std::string_view text);
 
 struct TraceOutcome {
   Literal result;
-  int64_t left_out = 0;  // Records beyond max_records.
+  int64_t left_out = 0;  // The number of records beyond max_records.
   // Selected instructions that did not run.
   std::vector<const Instruction*> missing;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// Judges someone else's result of a module by a shadow run.
+// Judges the result of another implementation by a shadow run.
 
 #include <cstdint>
 #include <string>
@@ -11,9 +11,10 @@
 namespace hlo::debug {
 
 enum class RoundingVerdict : uint8_t {
-  kExplained,       // Within the bound of the error.
-  kIllConditioned,  // Within the bound, which an ill-conditioned instruction has made wide.
-  kBug,             // Rounding cannot make this difference.
+  kExplained,       // The difference is within the error bound.
+  kIllConditioned,  // The difference is within the bound, which is large because of an ill-conditioned
+                    // instruction.
+  kBug,             // Rounding cannot explain the difference.
 };
 
 // The verdict for an output.
@@ -25,9 +26,9 @@ struct OutputVerdict {
   std::vector<int64_t> index;
   std::string got, declared;
   double wide = 0;
-  double error_ulp = 0, bound_ulp = 0;      // Of that element.
-  int64_t outside = 0;                      // Elements beyond their bounds.
-  const InstructionError* cause = nullptr;  // Of kIllConditioned: the worst instruction.
+  double error_ulp = 0, bound_ulp = 0;      // The error and the bound of that element.
+  int64_t outside = 0;                      // The number of elements beyond their bounds.
+  const InstructionError* cause = nullptr;  // kIllConditioned: the worst instruction.
 };
 
 // Compares an array with a value and its bound; the verdict is kExplained or kBug.

@@ -36,7 +36,7 @@ class Gpu {
   virtual absl::StatusOr<void*> Allocate(int64_t byte_count, std::string_view what) = 0;
   virtual void Free(void* memory) = 0;
 
-  // The caller may modify the source once this returns.
+  // The caller may modify the source after this returns.
   virtual absl::Status ToDevice(void* to, const void* from, int64_t byte_count) = 0;
   // Waits for all previously enqueued work.
   virtual absl::Status ToHost(void* to, const void* from, int64_t byte_count) = 0;

@@ -73,7 +73,7 @@ class OutputFile {
   int descriptor_;
 };
 
-// Writes a file that appears whole.
+// Writes a file atomically.
 absl::Status WriteText(const std::string& path, std::string_view text);
 
 }  // namespace hlo::io

@@ -1,5 +1,5 @@
 #pragma once
-// Recognises files that are not modules.
+// Recognises files of other formats.
 
 #include <optional>
 #include <string>

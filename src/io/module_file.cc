@@ -36,7 +36,7 @@ std::optional<std::string_view> DelimitedMessage(std::string_view bytes, size_t*
 
 Form FormOf(const SourceText& file) {
   const std::string_view head = file.content().substr(0, 4096);
-  // HLO text is recognised whatever the file is called.
+  // HLO text is recognised independently of the file name.
   if (head.starts_with("HloModule ")) return Form::kText;
   const std::string_view name = io::WithoutCompressionSuffix(file.name());
   const std::string lower = absl::AsciiStrToLower(absl::string_view(name.data(), name.size()));

@@ -66,7 +66,7 @@ absl::StatusOr<Shape> ArrayShape(const proto::ShapeProto& proto, ElementType typ
   return shape;
 }
 
-// Copies elements in the order in memory.
+// Copies elements in memory order.
 template <class T, class Values>
 bool CopyValues(const Values& values, Literal* out) {
   if (values.size() != out->element_count()) return false;
@@ -179,8 +179,9 @@ absl::StatusOr<Literal> ArrayLiteral(const proto::LiteralProto& proto, const Sha
   }
   HLO_ASSIGN_OR_RETURN(Literal in_memory, Literal::Create(shape));
   if (!CopyElements(proto, &in_memory)) {
-    return absl::InvalidArgumentError(fmt::format(
-        "a literal of {} should have {} elements of its type, and has not", ToString(shape), *count));
+    return absl::InvalidArgumentError(
+        fmt::format("a literal of {} must have {} elements of its type, but has another number",
+                    ToString(shape), *count));
   }
   for (int64_t d = 0; d < std::min<int64_t>(shape.rank(), proto.dynamic_sizes_size()); ++d) {
     const int64_t size = proto.dynamic_sizes(static_cast<int>(d));

@@ -1,5 +1,5 @@
 #pragma once
-// .bin and .raw files: arrays as in memory, in their layouts.
+// Reads and writes .bin and .raw files, which contain the bytes of arrays in their layouts.
 
 #include <string>
 

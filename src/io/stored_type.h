@@ -15,7 +15,7 @@
 namespace hlo::io {
 
 struct StoredType {
-  std::string text;                 // As in the file: `<f8`, `BF16`.
+  std::string text;                 // The type's name in the file: `<f8`, `BF16`.
   std::optional<ElementType> type;  // The type that the file declares.
   int64_t byte_count = 0;           // The size of an element.
   bool is_bits = false;             // True if it may contain the bits of a type that NumPy lacks.
@@ -46,8 +46,8 @@ absl::StatusOr<Literal> ReadElements(const StoredArray& array, const Shape& expe
 // Returns the elements within the run-time sizes as an array of these sizes.
 absl::StatusOr<Literal> WithoutPadding(const Literal& literal);
 
-// Returns the elements as files store them: dense within the run-time sizes, narrow integers without sign
-// extension. Shares the bytes of the literal if they have this form.
+// Returns the elements in the form in which files store them: dense within the run-time sizes, narrow
+// integers without sign extension. Shares the bytes of the literal if they already have this form.
 absl::StatusOr<Literal> ForStorage(const Literal& literal);
 
 }  // namespace hlo::io

@@ -16,7 +16,7 @@ bool StartsWithShape(std::string_view text);
 // True if the text starts as a literal without a shape: `{{1,2},{3,4}}`, `-2.5`, `true`, `({1}, 2)`.
 bool StartsWithElements(std::string_view text);
 
-// Reads a literal of the expected shape, which the text may repeat before it.
+// Reads a literal of the expected shape; the text may begin with the shape.
 absl::StatusOr<Literal> ReadTextValue(const SourceText& text, const Shape& expected,
                                       const ReadOptions& options = {});
 

@@ -1,6 +1,6 @@
 #pragma once
-// The devices that a collective names: the mode that says what its ids are, and the expansion of lists that
-// are written as an iota or as mesh axes (text-format 6.2, 8.9).
+// The devices of a collective: the mode, which defines the meaning of its ids, and the expansion of device
+// lists that are written as an iota or as mesh axes (text-format 6.2, 8.9).
 
 #include <cstdint>
 #include <string_view>
@@ -11,8 +11,8 @@
 
 namespace hlo {
 
-// What the ids in replica_groups or source_target_pairs are: replicas, partitions, replicas with all of their
-// partitions, or flattened ids `replica * partitions + partition`.
+// The meaning of the ids in replica_groups or source_target_pairs: replicas, partitions, replicas with all of
+// their partitions, or flattened ids `replica * partitions + partition`.
 enum class GroupMode : uint8_t { kCrossReplica, kCrossPartition, kCrossReplicaAndPartition, kFlattened };
 
 // True if the collective, send or recv has a channel. Ids below 1 mean none.

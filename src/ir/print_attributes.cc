@@ -101,7 +101,7 @@ void Printer::PutDerived(const Instruction& instruction, AttrId id) {
       if (given && OrderOf(instruction) != usual) PutAttribute(id, AttrValue::Of(OrderOf(instruction)));
       return;
     }
-    case AttrId::dimensions: {  // A map covers all dimensions, whatever the text says.
+    case AttrId::dimensions: {  // A map covers all dimensions, even if the text lists others.
       std::vector<int64_t> all(instruction.shape().rank());
       for (size_t d = 0; d < all.size(); ++d) all[d] = static_cast<int64_t>(d);
       PutAttribute(id, AttrValue::Of(IntList(all)));

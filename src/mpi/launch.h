@@ -9,8 +9,7 @@
 
 namespace hlo::mpi {
 
-// True if a launcher such as mpirun started this process. A process that does not ask for more than this pays
-// nothing for MPI.
+// True if a launcher such as mpirun started this process. This call does not initialise MPI.
 bool IsLaunched();
 
 // Connects the processes that the launcher started, once. Programs that this process starts are not part of

@@ -115,7 +115,7 @@ void Progress::ShowUntilTheEnd(std::chrono::milliseconds delay, std::chrono::mil
   const auto is_ended = [this] { return is_ended_; };
   if (ended_.wait_for(lock, delay - std::min(delay, interval), is_ended)) return;
   while (true) {
-    // Asks the next step for the loop iterations.
+    // Requests the loop iterations from the next step.
     wants_loops_.store(true, std::memory_order_relaxed);
     if (ended_.wait_for(lock, interval, is_ended)) return;
     const std::string line = Line();

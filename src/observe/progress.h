@@ -16,7 +16,7 @@
 
 namespace hlo {
 
-// Shows the steps of a run, and outside of it the activities that the thread reports that created the object.
+// Shows the steps of a run and, outside of runs, the activities that the creating thread reports.
 class Progress : public Observer, public ActivityListener {
  public:
   // `terminal` must be a terminal.
@@ -42,7 +42,7 @@ class Progress : public Observer, public ActivityListener {
   // The state of the run; the instruction is null while no module runs.
   std::atomic<const Instruction*> instruction_ = nullptr;
   std::atomic<int64_t> steps_ = 0;
-  std::atomic<bool> wants_loops_ = false;  // Asks the next step to report its loops.
+  std::atomic<bool> wants_loops_ = false;  // If true, the next step reports its loops.
   bool was_in_loops_ = false;              // True if the last report contained loops.
 
   mutable std::mutex mutex_;  // Guards the members below.

@@ -1,5 +1,5 @@
 #pragma once
-// Counts the changes that passes make, to bisect a module that is planned wrongly (PlanOptions::pass_limit).
+// Counts the changes that passes make, to find a wrong change by bisection (PlanOptions::pass_limit).
 
 #include <cstdint>
 #include <limits>

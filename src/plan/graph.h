@@ -21,13 +21,13 @@ struct Node {
   enum class Kind : uint8_t { kOp, kWhile, kConditional };
   Kind kind = Kind::kOp;
   const Instruction* instruction = nullptr;
-  // The instruction that profiles and printed plans name, for instance the map that was inlined; nullptr:
-  // named by another node.
+  // The instruction whose name profiles and printed plans show for this node, such as an inlined map; nullptr
+  // if another node shows that name.
   const Instruction* shown = nullptr;
   Block* block = nullptr;
-  std::vector<ValueId>
-      operands;  // The leaves of all operands in order. While: initial state. Conditional: the branch index.
-  std::vector<ValueId> results;  // While: the state, as condition, body and the users of the loop see it.
+  std::vector<ValueId> operands;  // The leaves of all operands in order. While: the initial state.
+                                  // Conditional: the branch index.
+  std::vector<ValueId> results;   // While: the state, as condition, body and the users of the loop see it.
   // While: condition and body; predicate and next state. Conditional: the branches and their results.
   std::vector<Block*> blocks;
   ValueId predicate = kNoValue;

@@ -1,5 +1,5 @@
 #pragma once
-// A plan: steps over numbered buffers, with their kernels and memory. It is made once and run often.
+// A plan: steps over numbered buffers, with their kernels and memory. It is made once and can run many times.
 
 #include <cstdint>
 #include <memory>
@@ -44,17 +44,17 @@ struct RowsStep {
 // A kernel on whole arrays.
 struct KernelStep {
   LibraryKernel kernel;
-  std::vector<Slot> operands, results;  // Of the leaves; -1: a token or an unused result.
+  std::vector<Slot> operands, results;  // The slots of the leaves; -1: a token or an unused result.
 };
 // A dot or convolution with loops fused into its prologues and its epilogue, which run block by block. The
 // step's instruction is the dot or convolution.
 struct ProductStep {
   ProductFn run;
-  // The product's two come first; kNoValue if a loop computes them.
+  // The two operands of the product come first; kNoValue if a loop computes them.
   std::vector<Slot> operands, results;
   struct Loop {
     const Instruction* instruction;  // The last instruction of the loop.
-    // The arguments are the operands, the results, then the values of which only blocks exist.
+    // The arguments are the operands, the results, then the values that exist only block by block.
     cpu::TileProgram program;
   };
   enum Block : int8_t { kLhs, kRhs, kProduct };
@@ -65,7 +65,7 @@ struct ProductStep {
 };
 // An instruction that the reference evaluates.
 struct ReferenceStep {
-  std::vector<Slot> operands, results;  // Of the leaves; -1: a token.
+  std::vector<Slot> operands, results;  // The slots of the leaves; -1: a token.
 };
 // to = from. A list of moves is parallel: all sources are read before any destination is written. An exchange
 // swaps the buffers instead of copying.
@@ -115,7 +115,7 @@ struct Step {
 
 struct Buffer {
   // kOwn: allocated separately, because reference functions use it or because it is a result. kLiteral: a
-  // literal, which knows the sizes of dynamic dimensions.
+  // literal, which stores the sizes of dynamic dimensions.
   enum class Kind : uint8_t { kParameter, kConstant, kArena, kOwn, kLiteral };
   Kind kind = Kind::kArena;
   int64_t byte_count = 0;

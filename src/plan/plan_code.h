@@ -1,6 +1,6 @@
 #pragma once
 // The bytecode of a plan: control flow, operations on few elements, and escapes to the executor for all other
-// steps. A scalar operation then takes a few nanoseconds.
+// steps. A scalar operation in bytecode takes a few nanoseconds.
 
 #include <variant>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// The name and the cost of a step.
+// Computes the name and the cost of a step.
 
 #include <string_view>
 

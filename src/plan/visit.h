@@ -48,8 +48,8 @@ void VisitSlots(AnyStep& step, Visit&& visit) {
   }
 }
 
-// Likewise for all steps, nested ones included, with the moves, predicates and branch indices of control
-// flow.
+// Calls visit(argument, is_write) for all steps, nested ones included, and for the moves, predicates and
+// branch indices of control flow.
 template <class Visit>
 void VisitAllSlots(const std::vector<Step>& steps, Visit&& visit) {
   const auto moves = [&](const std::vector<Move>& all) {

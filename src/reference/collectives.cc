@@ -1,5 +1,5 @@
-// Collectives. On a single device every group has one member (semantics 8.4); exchange.h has those of
-// several.
+// Collectives. On a single device every group has one member (semantics 8.4); exchange.h implements them for
+// several devices.
 
 #include <algorithm>
 #include <utility>
@@ -224,7 +224,7 @@ absl::StatusOr<Literal> AllGather(OpContext& context) {
 absl::StatusOr<Literal> ReduceScatter(OpContext& context) {
   return HasPeers(context) ? Together(ReduceAndScatter(context)) : Together(context.operands);
 }
-// Without dimensions the result is a tuple, even of one element.
+// Without dimensions, the result is a tuple, even for a single operand.
 absl::StatusOr<Literal> AllToAll(OpContext& context) {
   absl::StatusOr<Literal> result =
       HasPeers(context) ? Together(ExchangeParts(context)) : Together(context.operands);

@@ -97,8 +97,8 @@ absl::StatusOr<Literal> Scaled(const Literal& x, const Literal& scale) {
 
 }  // namespace
 
-// result[b, m, n] = sum over k of lhs[b, m, k] * rhs[b, k, n]; emulates `algorithm` if the run's options ask
-// for it.
+// result[b, m, n] = sum over k of lhs[b, m, k] * rhs[b, k, n]; emulates `algorithm` if the run's options
+// request it.
 absl::StatusOr<Literal> Dot(OpContext& context) {
   const ElementType lhs_type = context.operands[0].type(), rhs_type = context.operands[1].type();
   const ElementType product = ProductType(lhs_type, rhs_type, context.shape().type());

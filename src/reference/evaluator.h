@@ -37,8 +37,8 @@ class Evaluator : public Caller {
   // one frame per computation suffices.
   struct Frame {
     const Program& program;
-    std::vector<Literal> values;    // By slot.
-    std::vector<Literal> operands;  // Those of the current step.
+    std::vector<Literal> values;    // Indexed by slot.
+    std::vector<Literal> operands;  // The operands of the current step.
   };
   class View;
 

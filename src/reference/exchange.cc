@@ -73,7 +73,7 @@ absl::StatusOr<std::vector<int64_t>> Roots(const OpContext& context, Members mem
   return roots;
 }
 
-// Returns zeros for each operand that is no root vector.
+// Returns zeros for each operand except the vector of roots.
 absl::StatusOr<Values> ZerosOfOperands(const OpContext& context) {
   const size_t count = context.operands.size() - (context.instruction.Get<attr::has_dynamic_root>() ? 1 : 0);
   Values values;

@@ -1,6 +1,7 @@
 #pragma once
 // The ABI of XLA's typed FFI, version 0.5 (API_VERSION_TYPED_FFI): call frames of handlers and the functions
-// that handlers may call. Every struct starts with its size, so that either side may know fewer fields.
+// that handlers may call. Every struct starts with its size, so that both sides may have been built for
+// different versions.
 
 #include <cstddef>
 #include <cstdint>

@@ -47,7 +47,7 @@ std::vector<const Computation*> CalledFrom(const Computation& entry, int64_t* de
                                            const CustomCalls* custom_calls = nullptr);
 
 // Finds computations that must run even if their result is unused (semantics 8.9). With several devices these
-// include collectives, because a device must not skip what others wait for.
+// include collectives, because other devices wait for them.
 class Effects {
  public:
   explicit Effects(const std::vector<const Computation*>& callees_first,

@@ -23,7 +23,7 @@ absl::Status CheckSupplies(const std::vector<const Computation*>& computations,
 
 using hlo::Describe;
 using hlo::PlaceOf;
-// Returns the status with both before its message.
+// Returns the status with the instruction's location and description before its message.
 absl::Status Located(const absl::Status& status, const Instruction& instruction);
 
 }  // namespace hlo::reference

@@ -76,8 +76,8 @@ absl::Status SendToPeer(OpContext& context) {
   return absl::OkStatus();
 }
 
-// Waits for the value of the source; zeros if this device is no target. The context of a recv is its number,
-// so that its done finds it behind loops and tuples.
+// Waits for the value of the source; zeros if this device is not a target. The context of a recv is its
+// number, so that the recv-done finds it through loops and tuples.
 absl::StatusOr<Literal> ReceiveFromPeer(OpContext& context, const Shape& shape) {
   spmd::Collectives& collectives = *context.caller.collectives();
   const Instruction* start = collectives.table().Receive(context.operands[0].element(1).span<uint32_t>()[0]);

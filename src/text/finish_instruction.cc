@@ -371,7 +371,7 @@ bool Parser::FinishBroadcast(InstructionParts& parts) {
   return true;
 }
 
-// A map covers all dimensions, whatever the text says.
+// A map covers all dimensions, even if the text lists others.
 bool Parser::FinishMap(InstructionParts& parts) {
   if (!parts.shape.IsValid() && !HasEntry(parts, AttrId::dimensions)) {
     return Error(parts.op.range, "a 'map' without a result shape needs the attribute 'dimensions'");

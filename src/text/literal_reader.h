@@ -1,6 +1,6 @@
 #pragma once
-// Reads the elements of array constants into memory. It has a loop of its own, since constants can be most of
-// a text.
+// Reads the elements of array constants into memory. It does not use the lexer, because constants can be the
+// largest part of a text.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// Conversion of arrays with run-time sizes to arrays of their bounds, in which the elements come first.
+// Pads arrays of run-time sizes to arrays of their bounds.
 
 #include <vector>
 

@@ -43,7 +43,7 @@ HLO_HOST_DEVICE TwoWords<Word> ThreeFry(uint64_t key, TwoWords<Word> counter) {
 struct FourWords {
   std::array<uint32_t, 4> word;
 
-  // The words in pairs, as 64-bit numbers.
+  // Returns the words in pairs, as 64-bit numbers.
   HLO_HOST_DEVICE uint64_t Pair(int i) const { return JoinWords(word[2 * i], word[2 * i + 1]); }
 };
 HLO_HOST_DEVICE FourWords Philox(FourWords x, uint64_t key) {

@@ -31,7 +31,7 @@ int64_t MachineMemory() {
 
 void SetMemoryLimit(int64_t byte_count) {
   g_limit = byte_count;
-  KeepReturnedPages(byte_count == 0);  // A limit leaves no room for cached blocks.
+  KeepReturnedPages(byte_count == 0);  // With a limit, freed blocks are not cached.
 }
 MemoryUse BufferMemoryUse() { return {g_current, g_peak}; }
 void ResetPeakMemoryUse() { g_peak = g_current.load(); }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures what looking at a run costs: the NaN watch on both engines, and shadow runs beside the reference.
+"""Measures the overhead of observers: the check for NaNs on both engines, and shadow runs relative to the reference.
 
     tools/bench/observers.py build/src/cli/hlo-run PROGRAM.hlo... [--before OTHER_HLO_RUN]
 
@@ -14,7 +14,7 @@ import subprocess
 
 
 def answer(words, timeout):
-    """The JSON line of a run, or None if it fails or takes too long."""
+    """Returns the JSON line of a run, or None if it fails or takes too long."""
     try:
         done = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=timeout)
     except subprocess.TimeoutExpired:
@@ -60,7 +60,7 @@ def main():
     print("| program | fast, ms | without observers | NaN watch | reference, ms | NaN watch | shadow |\n|---|---|---|---|---|---|---|")
     for program in options.programs:
         fast = watch = before = None
-        # Alternates, so that all see the same load of the machine.
+        # Alternates, so that all programs run under the same load of the machine.
         for _ in range(options.rounds):
             fast = min(filter(None, [fast, plain(options.binary, program, "fast", 5, options.timeout)]), default=None)
             watch = min(filter(None, [watch, watched(options.binary, program, "fast", 5, options.timeout)]), default=None)

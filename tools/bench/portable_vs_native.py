@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A portable build (HLO_RUN_NATIVE=OFF) beside a native one: the time of each module, at each level of the portable
-one's kernels, over that of the native one, measured in turns in one run, with the same random inputs.
+"""Compares a portable build (HLO_RUN_NATIVE=OFF) with a native one. Prints the ratio of their times for each module
+and each level of the portable build's kernels, measured alternately in one run, with the same random inputs.
 
     portable_vs_native.py --native build/src/cli/hlo-run --portable build-portable/src/cli/hlo-run FILE...
 
@@ -18,7 +18,7 @@ import numpy as np
 
 
 def environment(level):
-    """The environment that makes a program choose `level`; the native one where it is empty."""
+    """Returns the environment that selects `level`; the native one if it is empty."""
     others = {name: value for name, value in os.environ.items() if name != "HLO_RUN_ISA"}
     return {**others, "HLO_RUN_ISA": level} if level else others
 
@@ -54,7 +54,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--native", default="build/src/cli/hlo-run")
     parser.add_argument("--portable", default="build-portable/src/cli/hlo-run")
-    parser.add_argument("--levels", help="comma separated; by default the processor's best alone")
+    parser.add_argument("--levels", help="comma-separated; by default only the best level of the processor")
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--repeat", type=int, default=20)
     parser.add_argument("files", nargs="+")

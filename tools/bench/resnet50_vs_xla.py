@@ -23,7 +23,7 @@ TOLERANCE = {"float32": 1e-4, "bfloat16": 3e-2}  # relative to the largest value
 
 
 class Network:
-    """Calls itself twice: to draw the parameters, and to be traced with them."""
+    """The network. It is called twice: to generate the parameters, and to be traced with them."""
 
     def __init__(self, jax, parameters, random):
         self.jax, self.parameters, self.random, self.next = jax, parameters, random, 0

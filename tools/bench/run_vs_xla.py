@@ -78,7 +78,7 @@ def ours(arguments, path, inputs, runs):
 
 
 class Prepared:
-    """A module compiled by XLA, and its arguments in a folder of files for hlo-run."""
+    """A module compiled by XLA, and its arguments in a folder for hlo-run."""
 
     def __init__(self, arguments, path, folder):
         import numpy as np
@@ -188,7 +188,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=2.0, help="for each contender and file")
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--network", action="store_true", help="arguments scaled like those of a trained network")
-    parser.add_argument("--allocations", default="build/tools/bench/liballocation_peak.so", help="the library that counts")
+    parser.add_argument("--allocations", default="build/tools/bench/liballocation_peak.so", help="the shared library that counts allocations")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--count", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("files", nargs="+")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Calibrates the verdicts of `hlo-run shadow --against` on the programs of shadow_cases.py.
 
-Each program's result is judged by the shadow run of the program itself. A program with an injected bug must be called a
-bug. The program itself on both engines, and a program that differs only by associativity, by the order of sums or by
+Each program's result is judged by the shadow run of the program itself. The result of a program with an injected bug must be
+judged a bug. The program itself on both engines, and a program that differs only by associativity, by the order of sums or by
 fusion, must not. Prints a table and the wrong verdicts; the exit status is 1 if there are any.
 
     tools/debug/calibrate_shadow.py build/src/cli/hlo-run [--seeds 1] [--markdown]
@@ -28,7 +28,7 @@ def run(binary, *words):
 
 
 def verdict(binary, module, arguments, result):
-    """The worst verdict of all outputs, with its error and bound in ULP."""
+    """Returns the worst verdict of all outputs, with its error and bound in ULP."""
     answer = json.loads(run(binary, "shadow", module, "--input", arguments, "--against", result, "--format=json"))
     if "verdicts" not in answer:
         sys.exit(f"{module}: {answer}")
@@ -39,7 +39,7 @@ def verdict(binary, module, arguments, result):
 
 
 def judge(binary, case, seed, folder):
-    """The verdicts of one case: a row for each result that is judged."""
+    """Returns the verdicts of one case: a row for each judged result."""
     modules = [folder / f"{name}.hlo" for name in RULES]
     for which, module in enumerate(modules):
         module.write_text(case.module(which))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Judges XLA's results in golden/ by `hlo-run shadow --against`: none may be called a bug. Needs NumPy.
+"""Judges XLA's results in golden/ by `hlo-run shadow --against`: none may be judged a bug. Needs NumPy.
 
     tools/debug/judge_golden.py build/src/cli/hlo-run [--every 10] [--files 'jax_*'] [--timeout 60]
 
@@ -20,7 +20,7 @@ GOLDEN = pathlib.Path(__file__).resolve().parents[2] / "golden"
 
 
 def cases(path):
-    """The name, the module, the arguments and the results of each packed case of a file."""
+    """Yields the name, the module, the arguments and the results of each packed case of a file."""
     archive = numpy.load(path.with_suffix(".npz"))
     arrays = collections.defaultdict(lambda: {"in": {}, "out": {}})
     for key in archive.files:
@@ -35,7 +35,7 @@ def cases(path):
 
 
 def judge(binary, module, arguments, results, timeout):
-    """The worst verdict of a case: explained, ill-conditioned, bug, or why there is none."""
+    """Returns the worst verdict of a case (explained, ill-conditioned, bug), or the reason if there is none."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "m.hlo").write_text(module)

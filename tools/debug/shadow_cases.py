@@ -85,7 +85,7 @@ body_short {
 }
 """
 
-# The exponentials of a softmax along dimension 1 of x.
+# Returns the lines that compute the exponentials of a softmax along dimension 1 of x.
 SOFTMAX = """
   low = f32[] constant(-inf)
   zero = f32[] constant(0)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Opens the page of `hlo-run graph` in headless Chromium: checks that it is quick and works, and makes its pictures.
+"""Opens the page of `hlo-run graph` in headless Chromium: checks its speed and its links, and makes its pictures.
 
     tools/docs/graph_pictures.py [--check] [build/src/cli/hlo-run]
 
@@ -34,7 +34,7 @@ ENTRY main {
 
 
 def large_module(count):
-    """A module of `count` instructions: 20 chains that exchange values, with calls."""
+    """Returns a module of `count` instructions: 20 chains that exchange values, with calls."""
     lines = ["HloModule large", "double {", "  p = f32[8] parameter(0)", "  ROOT d = f32[8] add(p, p)", "}", "ENTRY main {"]
     lines += [f"  v{i} = f32[8] parameter({i})" for i in range(20)]
     for i in range(20, count - 2):
@@ -60,14 +60,14 @@ def page(program, folder, name, text, *arguments):
 
 
 def ready(dom):
-    """The milliseconds until the page was drawn, and the number of instructions on it."""
+    """Returns the milliseconds until the page was drawn, and the number of instructions on it."""
     return [int(re.search(rf'data-{key}="(\d+)"', dom).group(1)) for key in ("ready", "items")]
 
 
 def check(browser, program, folder):
-    """Yields what is wrong."""
+    """Yields a message for each error."""
     url = page(program, folder, "large", large_module(10_000))
-    # Other work on the machine delays a browser; the quickest of three counts.
+    # Takes the fastest of three runs, because other load on the machine delays the browser.
     milliseconds, items = min(ready(browse(browser, url, "--dump-dom")) for _ in range(3))
     print(f"{items} instructions drawn after {milliseconds} ms")
     if milliseconds > MOST_MILLISECONDS:

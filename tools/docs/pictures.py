@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Makes the pictures of the README from what the program prints on a terminal.
+"""Makes the pictures of the README from the program's output on a terminal.
 
     tools/docs/pictures.py [--check] [build/src/cli/hlo-run]
 
---check compares the pictures whose text does not depend on the machine, writes nothing, and exits with status 1 if one is old.
+--check compares the pictures whose text does not depend on the machine, writes nothing, and exits with status 1 if one is out of date.
 """
 import html
 import os
@@ -57,7 +57,7 @@ LINE, CHARACTER = 18, 8.4
 
 
 def terminal_output(command, folder, program):
-    """What a command prints on a terminal of 100 columns, both streams, with its escape sequences."""
+    """Returns the output of a command on a terminal of 100 columns: both streams, with escape sequences."""
     environment = {**os.environ, "TERM": "xterm-256color", "PATH": f"{program.parent}:{os.environ['PATH']}", "COLUMNS": "100"}
     environment.pop("NO_COLOR", None)
     controller, terminal = pty.openpty()
@@ -77,7 +77,7 @@ def terminal_output(command, folder, program):
 
 
 def spans(line):
-    """(text, colour, is_bold) for the runs of a line."""
+    """Yields (text, colour, is_bold) for the parts of a line."""
     colour, bold = None, False
     for part in re.split(r"(\x1b\[[0-9;]*[A-Za-z])", line):
         if not part.startswith("\x1b"):

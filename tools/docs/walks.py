@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Runs the commands of examples/debugging/README.md and compares what they print with what the page shows.
+"""Runs the commands of examples/debugging/README.md and compares their output with the page.
 
-  tools/docs/walks.py HLO_RUN            exit status 1 and a diff where they differ
-  tools/docs/walks.py --update HLO_RUN   writes what they print into the page
+  tools/docs/walks.py HLO_RUN            exit status 1 and a diff if they differ
+  tools/docs/walks.py --update HLO_RUN   writes their output to the page
 
 Numbers with a fraction may differ by a thousandth, because processors differ in the last bits of functions and sums.
 A block ```console holds commands after "$ ", each with its output, standard error included. All commands of the page
@@ -26,7 +26,7 @@ NUMBER = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?")
 
 
 def agree(page, now):
-    """True if the texts are equal but for the last digits of their numbers."""
+    """True if the texts are equal except for the last digits of their numbers."""
     if NUMBER.sub("#", page) != NUMBER.sub("#", now):
         return False
     return all(math.isclose(float(a), float(b), rel_tol=1e-3)

@@ -1,4 +1,4 @@
-"""How far a correct evaluator may be from XLA:CPU, derived from the arithmetic of the program.
+"""Derives the tolerance for a correct evaluator, compared with XLA:CPU, from the arithmetic of the program.
 
 Three sources of rules:
 
@@ -79,7 +79,7 @@ def roundoff(dtype):
     return eps(dtype) / 2
 
 
-# ------------------------------------------------------------------ moving results by their error bound
+# ------------------------------------------------------------------ perturbing results by their error bound
 
 def signs(x, salt):
     """Returns a random sign for each element, from its bits, its position and the salt."""
@@ -116,7 +116,7 @@ def magnitude(x):
 def bounds(eqn, operands, results, moving):
     """Returns the error bound of each floating result, or None if the operation is exact.
 
-    `moving` is true if an inexact operation precedes: only then can rounding to a narrower type differ.
+    `moving` is true after an inexact operation; only then can rounding to a narrower type differ.
     """
     name, params = eqn.primitive.name, eqn.params
     if name == 'abs' and jnp.iscomplexobj(operands[0]):
@@ -227,7 +227,7 @@ INLINED = {'jit': 'jaxpr', 'pjit': 'jaxpr', 'closed_call': 'call_jaxpr', 'core_c
 
 
 # Algorithms of linear algebra are backward stable: their result is exact for a matrix that differs by a small
-# multiple of n eps |A|, so their operands move by this amount.
+# multiple of n eps |A|, so their operands are perturbed by this amount.
 BACKWARD_STABLE = set('''
 cholesky lu qr geqrf geqp3 householder_product eigh eig svd triangular_solve schur hessenberg tridiagonal
 tridiagonal_solve ormqr cholesky_update lu_solve symmetric_product
@@ -246,7 +246,7 @@ def moved_operands(operands, salt):
 
 
 class Stochastic:
-    """Evaluates a jaxpr; with `salt` 0 results stay unchanged, any other salt moves them."""
+    """Evaluates a jaxpr; with `salt` 0 results are unchanged, any other salt perturbs them."""
 
     def __init__(self, salt):
         self.salt = salt
@@ -366,7 +366,7 @@ def derived_rules(program, leaves, tree):
 
 
 def rule_of(base, move, inexact):
-    """Returns the tightest of a few rules abs + rel * |value| that allow every element SLACK times its move."""
+    """Returns the tightest of a few rules abs + rel * |value| that allow every element SLACK times its perturbation."""
     if not jnp.issubdtype(base.dtype, jnp.inexact) or not move.size or move.max() == 0:
         return exact()
     size = np.where(np.isfinite(wide(base)), np.abs(wide(base)), 0)

@@ -1,4 +1,4 @@
-"""Argument specifications, which draw the inputs of a case.
+"""Argument specifications, which generate the inputs of a case.
 
 A specification is a function of a NumPy random generator that returns an array, so a case is a row of data:
 `args=[normal(3, 4), ints(0, 10, (5,))]`. Element types have their HLO names.

@@ -1,4 +1,4 @@
-"""The comparison that the rules of a case ask for, in NumPy; `hlo-run check` has its own."""
+"""Compares results by the rules of a case, in NumPy; `hlo-run check` has its own implementation."""
 import re
 
 import numpy as np
@@ -48,7 +48,7 @@ def mismatch(got, want, rule):
 
 
 def outputs(case, fresh):
-    """Sentences about outputs (arrays as npz holds them) that break the rules of a stored case (packs.py)."""
+    """Returns a sentence for each output (an array in npz form) that violates the rules of a stored case (packs.py)."""
     found = []
     types = result_types(case['module'])
     for k, (got, want, t) in enumerate(zip(fresh, case['outputs'], types)):

@@ -29,7 +29,7 @@ def catalogues():
 
 
 def build(names, cache):
-    """Writes the cases with these names in a separate process, as XLA may crash; or returns why there is none."""
+    """Writes the cases with these names in a separate process, because XLA may crash. Returns the reason if there is none."""
     import generate
     import packs
     cases = {f'{c.area}/{c.name}': c for area in catalogues() for c in area.cases}
@@ -64,7 +64,7 @@ def verdicts(hlo_run, cache, areas):
 
 
 def store(cache, golden, area, found):
-    """Makes golden/ have those cases of an area that agree and are small, in both forms."""
+    """Stores the small cases of an area that agree in golden/, in both forms."""
     import generate
     import packs
     for form in ('', '_optimised'):

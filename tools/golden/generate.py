@@ -104,7 +104,7 @@ def rules_of(case, inputs, tree, outputs):
 
 
 def case_of(case, text, inputs, outputs, rules, form=''):
-    """The case as packs.py has it. The most frequent rule stands for all; other outputs get their own."""
+    """Returns the case in the format of packs.py. The most frequent rule is the default; other outputs have their own."""
     keys = [json.dumps(r) for r in rules]
     common = max(keys, key=lambda k: (keys.count(k), -keys.index(k)))
     made = {
@@ -121,12 +121,12 @@ def case_of(case, text, inputs, outputs, rules, form=''):
 
 
 def size_of(case):
-    """The bytes of a case, with its arrays compressed."""
+    """Returns the size of a case in bytes, with its arrays compressed."""
     return len(case['module']) + sum(len(zlib.compress(x.tobytes())) for x in case['inputs'] + case['outputs'])
 
 
 def build(case):
-    """The case by area; a second area has the optimised form."""
+    """Returns the case by area; a second area has the optimised form."""
     with jax.enable_x64(case.x64):
         inputs, tree = draw(case)
         args = jax.tree.unflatten(tree, inputs)
@@ -158,7 +158,7 @@ def build(case):
 
 
 def differences(stored_case, fresh):
-    """What a fresh run says against the stored case: text and inputs equal, outputs within the stored rule."""
+    """Returns the differences between a new run and the stored case: text and inputs must be equal, outputs within the stored rule."""
     if stored_case is None:
         return ['it is not stored']
     found = ['the module differs'] if stored_case['module'] != fresh['module'] else []

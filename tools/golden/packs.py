@@ -11,7 +11,7 @@ import zipfile
 import numpy as np
 
 SEPARATOR = '// -----\n'
-# First words that mean something in a case: a description must not begin with them.
+# Words with a meaning at the start of a line of a case: a description must not begin with them.
 DIRECTIVES = {'run', 'check', 'print', 'plan', 'exact', 'within', 'output', 'values', 'foreach', 'strict'}
 
 
@@ -61,7 +61,7 @@ def parse_case(text):
 
 
 def read(area):
-    """The cases of `golden/AREA.hlo` and `.npz` by name, given the path without extension; none where there is no file."""
+    """Returns the cases of `golden/AREA.hlo` and `.npz` by name, given the path without extension; none if there is no file."""
     text, arrays = area.with_suffix('.hlo'), area.with_suffix('.npz')
     if not text.exists():
         return {}
@@ -75,7 +75,7 @@ def read(area):
 
 
 def write(area, cases):
-    """Writes both files of an area, sorted by name; their bytes depend on the cases alone."""
+    """Writes both files of an area, sorted by name; their bytes depend only on the cases."""
     area.parent.mkdir(parents=True, exist_ok=True)
     cases = [cases[name] for name in sorted(cases)]
     area.with_suffix('.hlo').write_text(SEPARATOR.join(map(case_text, cases)))

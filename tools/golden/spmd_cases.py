@@ -288,7 +288,7 @@ def text_of(module):
 
 
 def before_optimization():
-    """The module that XLA was given last, from its dump."""
+    """Returns the last module that was passed to XLA, from its dump."""
     path = max(pathlib.Path(DUMP).glob('*.before_optimizations.hlo.pb'), key=lambda p: p.stat().st_mtime_ns)
     # An HloProto holds the module as its field 1.
     data, size, shift, at = path.read_bytes(), 0, 0, 1
@@ -301,7 +301,7 @@ def before_optimization():
 
 
 def with_shardings(module):
-    """The text of a partitioned module, with the shardings of its parameters and its result."""
+    """Returns the text of a partitioned module, with the shardings of its parameters and its result."""
     def of(sharding):
         return f', sharding={_hlo.HloSharding.from_proto(sharding)}'
     head, entry = text_of(module).split('\nENTRY ')
@@ -312,7 +312,7 @@ def with_shardings(module):
 
 
 def tolerance(function, mesh, args, outputs, ins):
-    """Four times the error that JAX's own single-precision result has against double precision, or half an ulp if that is more."""
+    """Returns four times the error of JAX's single-precision result relative to double precision, but at least two ulp."""
     if not any(x.dtype.kind == 'f' for x in outputs):
         return {'kind': 'exact'}
     with jax.enable_x64(True):
@@ -337,14 +337,14 @@ def build(function, mesh, args, ins, outs):
     rule = tolerance(function, mesh, args, outputs, ins)
     case = {'name': name, 'description': function.__doc__, 'source': {'program': f'tools/golden/spmd_cases.py:{name}', 'producer': PRODUCER},
             'rule': rule, 'inputs': [np.asarray(x) for x in jax.tree.leaves(args)], 'outputs': outputs}
-    # Protos do not hold the number of partitions.
+    # Protos do not contain the number of partitions.
     return (case | {'module': text_of(before).replace('\n', ', num_partitions=8\n', 1), 'verb': 'run  partitions 8'},
             case | {'description': function.__doc__ + ' As XLA:CPU has partitioned it.', 'module': with_shardings(after),
                     'verb': 'run  partitions 8  shard'})
 
 
 def tile_maps():
-    """Shardings of all meshes above in XLA's two spellings, with the ranges that JAX gives the partitions."""
+    """Yields shardings of all meshes above in XLA's two spellings, with the ranges that JAX assigns to the partitions."""
     rows = []
     for mesh in (DM, ONE, CUBE, SHUFFLED, mesh_of(a=2, b=1, c=4)):
         axes = list(mesh.axis_names)
@@ -363,7 +363,7 @@ def tile_maps():
 
 
 def small_module():
-    """A serialised module that XLA has partitioned; it records the shardings of its parameters and its result."""
+    """Returns a serialised module that XLA has partitioned; it records the shardings of its parameters and its result."""
     sharding = NamedSharding(DM, P(('model', 'data'), None))
     function = jax.jit(lambda x, y: (x * y, y), in_shardings=(sharding, NamedSharding(DM, P())), out_shardings=(sharding, NamedSharding(DM, P())))
     compiled = function.lower(np.ones((16, 4), np.float32), np.float32(2)).compile()

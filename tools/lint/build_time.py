@@ -23,8 +23,8 @@ OBJECT = re.compile(r"\.(o|gch)$")
 
 
 def folder_of(output):
-    """Returns the source folder of an object file, which is FOLDER/CMakeFiles/TARGET.dir/NAME.cc.o. Objects of a target
-    in subfolders count for these."""
+    """Returns the source folder of an object file, which is FOLDER/CMakeFiles/TARGET.dir/NAME.cc.o. Objects of a target in subfolders count as
+    parts of the subfolders."""
     before, found, after = output.partition("CMakeFiles/")
     if not found:
         return "other"
@@ -38,7 +38,7 @@ def folder_of(output):
 
 
 def logged(build):
-    """Yields (seconds, output) of each compilation in Ninja's log; the last entry of an output counts."""
+    """Yields (seconds, output) of each compilation in Ninja's log, from the last entry of each output."""
     jobs = {}
     for line in (build / ".ninja_log").read_text().splitlines():
         fields = line.split("\t")
@@ -99,10 +99,10 @@ def table(jobs, every, slowest):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=pathlib.Path, help="a build folder made with Ninja")
-    parser.add_argument("targets", nargs="*", help="with --measure: only what these targets need, such as hlo-run")
-    parser.add_argument("--measure", action="store_true", help="compile, and take processor time")
+    parser.add_argument("targets", nargs="*", help="with --measure: only the compilations that these targets need, such as hlo-run")
+    parser.add_argument("--measure", action="store_true", help="compile, and measure processor time")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="measure one file in N and scale the sums")
-    parser.add_argument("--slowest", type=int, default=20, metavar="N", help="print that many translation units")
+    parser.add_argument("--slowest", type=int, default=20, metavar="N", help="the number of translation units to print")
     arguments = parser.parse_args()
     jobs = list(measured(arguments.build, arguments.targets, arguments.every) if arguments.measure else logged(arguments.build))
     table(jobs, arguments.every if arguments.measure else 1, arguments.slowest)

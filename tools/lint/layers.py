@@ -48,7 +48,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
 
 
 def layer_of_path(path):
-    """The row of a path below src/, without an extension: its own, or that of the nearest folder around it; None if there is none."""
+    """Returns the row of a path below src/, without an extension: its own, or that of the nearest enclosing folder; None if there is none."""
     while path:
         if path in LEVELS:
             return path
@@ -57,7 +57,7 @@ def layer_of_path(path):
 
 
 def layer_of_header(header):
-    """The layer of a header as an #include names it; None if it is none of ours."""
+    """Returns the layer of a header in an #include; None if it is not a header of this project."""
     if header.startswith("hlo_run/"):
         name = header.removeprefix("hlo_run/")
         if name.endswith(".def"):
@@ -92,7 +92,7 @@ def violations(root):
 
 
 def folders_without_row(root):
-    """Libraries, which have a CMakeLists.txt of their own, that would count to the row of a folder around them."""
+    """Returns the libraries (folders with a CMakeLists.txt) without a row, which would count as part of an enclosing folder."""
     for lists in sorted((root / "src").rglob("CMakeLists.txt")):
         folder = lists.parent.relative_to(root / "src").as_posix()
         if folder not in LEVELS and folder not in (".", "kernels"):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks the rules that code, tests and tools cite against the documents in grammar/. Each rule that is cited needs an
-anchor `<a id="shape-rules.3.1"></a>` in the document of its name, and each anchor is unique. Exit status 1 and one
-line a violation if any; with --list, every cited rule and how often."""
+anchor `<a id="shape-rules.3.1"></a>` in the document of its name, and each anchor is unique. Prints one line per violation,
+with exit status 1; with --list, prints every cited rule and its number of citations."""
 
 import collections
 import json
@@ -19,23 +19,23 @@ REFERENCE = rf"(?:sections? )?{NUMBER}|(?:[Aa]ppendix )?[A-C]\b|traps? {NUMBER}"
 # `shape-rules 3.1`, `text-format 2.2, 2.3 and 2.5`, `text-format 5.1 to 5.3`, `shape-rules.3.1`.
 JOIN = r",? (?:and|or|to) |, "
 CITATION = re.compile(rf"\b({'|'.join(DOCUMENTS)})(?:,? |\.(?=[0-9A-C]))((?:{REFERENCE})(?:(?:{JOIN})(?:{REFERENCE}))*)")
-# What begins a line of a comment: a citation may go on there.
+# The start of a comment line, on which a citation may continue.
 CONTINUED = re.compile(r"[ \t]*\r?\n[ \t]*(?://[/!]?<?|#|\*)?[ \t]*")
-# Diagnostics of the checker give the number of a shape rule alone.
+# Diagnostics of the checker contain only the number of a shape rule.
 RULE_NUMBER = re.compile(r'"([1-9]\.[0-9]{1,2})"')
 ANCHOR = re.compile(r'<a id="([^"]*)"></a>')
 HEADING = re.compile(r"^#+ (?:Appendix )?([0-9A-C]+(?:\.[0-9]+)*)\b")
 
 
 def number_of(reference):
-    """The section that a reference such as `section 3`, `appendix B` or `trap 8` names."""
+    """Returns the section that a reference such as `section 3`, `appendix B` or `trap 8` names."""
     if reference.startswith("trap"):
         return "C"
     return reference.split()[-1]
 
 
 def between(first, last):
-    """The sections of `5.1 to 5.3`, without the ends; nothing if the two do not count up in their last number."""
+    """Returns the sections strictly between the ends of `5.1 to 5.3`; none if the ends do not differ only in their last number."""
     a, b = first.split("."), last.split(".")
     if a[:-1] != b[:-1] or not (a[-1].isdigit() and b[-1].isdigit()):
         return []
@@ -43,7 +43,7 @@ def between(first, last):
 
 
 def citations(text):
-    """(offset, rule) for every rule that a text cites, with the sections of a list or a range one by one."""
+    """Yields (offset, rule) for every rule that a text cites; lists and ranges are expanded."""
     joined, offsets = [], []
     at = 0
     for match in CONTINUED.finditer(text):
@@ -66,7 +66,7 @@ def citations(text):
 
 
 def cited_rules(root):
-    """(rule, where) for every citation under the folders."""
+    """Yields (rule, location) for every citation in the folders."""
     paths = sorted(p for folder in FOLDERS for p in (root / folder).rglob("*") if p.is_file())
     for path in paths:
         where = path.relative_to(root)

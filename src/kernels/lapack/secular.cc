@@ -83,7 +83,7 @@ struct Bracket {
   }
 };
 
-// Finds the root between the poles at 0 and `other`, starting at `place`. The ends of the bracket are no
+// Finds the root between the poles at 0 and `other`, starting at `place`. The ends of the bracket are not
 // roots.
 double FindRoot(const ShiftedEquation& f, double weight, double other, Bracket bracket, double place) {
   double before = std::numeric_limits<double>::infinity();

@@ -94,7 +94,8 @@ TwoSided MakeTwoSided(double f, double g, double square) {
     const auto [c, s, r] = MakeRotation(f, g);
     return {c, s, r, c * c, s * s, c * s};
   }
-  // The sine is not g's quotient: g and its square would drift apart during a sweep.
+  // The sine is not computed as a quotient of g, because the errors of g and of its square would diverge
+  // during a sweep.
   const double inverse = 1 / squares, r = std::sqrt(squares), ss = square * inverse;
   return {f * r * inverse, std::copysign(std::sqrt(ss), g), r, f * f * inverse, ss, f * g * inverse};
 }

@@ -14,8 +14,9 @@ bool IsAssociative(const Computation& to_apply, const cpu::TileCode& combiner,
                    absl::Span<const ElementType> types, ValueSet values_in = ValueSet::kAll);
 
 // Recognises the combiner of an argmin or argmax over pairs (value, position) whose first position is the
-// smaller one. It returns the pair with the larger or smaller value, the first pair of equal values, and NaN
-// before all others. With picks_last_value, the value itself is that of the second pair of equal ones.
+// smaller one. Such a combiner returns the pair with the larger or smaller value, the first pair of equal
+// values, and a NaN if there is one. With picks_last_value, the value itself is that of the second pair of
+// equal ones.
 struct ArgMinMaxRule {
   cpu::ReduceProgram::Pick pick = cpu::ReduceProgram::Pick::kNone;
   bool picks_last_value = false;

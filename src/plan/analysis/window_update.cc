@@ -47,8 +47,8 @@ std::optional<cpu::TileCall> CombineOf(const Instruction& scatter) {
   return combine.function == nullptr ? std::nullopt : std::optional(combine);
 }
 
-// True if the window is contiguous: it is whole in all dimensions behind the first one with more than one
-// element.
+// True if the window is contiguous: it covers all dimensions after the first one in which it has more than
+// one element.
 bool IsContiguous(const Index& sizes, const Shape& operand) {
   int64_t d = 0;
   while (d < operand.rank() && sizes[d] == 1) ++d;

@@ -69,7 +69,7 @@ class Compiler {
     return place;
   }
 
-  // True if the frame has room for the operands of the program.
+  // True if the operands of the program fit the frame.
   static bool IsInFrame(const cpu::TileProgram& program) {
     return program.small().has_value() && program.small()->count <= SmallProgram::kMostInFrame;
   }

@@ -6,8 +6,8 @@
 
 namespace hlo::plan {
 
-// Compiles the plan if it has steps that gain from it. The code extends the arena and points to the steps,
-// which must not move afterwards.
+// Compiles the plan if bytecode makes any of its steps faster. The code extends the arena and points to the
+// steps, which must not move afterwards.
 struct CompileOptions {
   bool load_cse = true;          // Reuses values that are already in the frame.
   bool move_elimination = true;  // Computes next states directly in the state's buffer.

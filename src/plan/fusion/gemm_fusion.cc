@@ -202,8 +202,8 @@ class GemmFuser {
     product->fused.push_back(loop.instruction);
   }
 
-  // Replaces the values in the loops by argument numbers: operands, results, then the values of which only
-  // blocks exist.
+  // Replaces the values in the loops by argument numbers: operands, results, then the values that exist only
+  // block by block.
   void NumberArguments(ProductStep* step) const {
     const ValueId blocks[] = {Resolve(step->operands[0]), Resolve(step->operands[1]), step->results[0]};
     const auto each = [&](auto&& visit) {

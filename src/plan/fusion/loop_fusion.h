@@ -13,7 +13,7 @@
 
 namespace hlo::plan {
 
-// The tiles of larger loops do not fit the cache.
+// The maximum size of a loop; the tiles of larger loops would not fit the cache.
 inline constexpr int32_t kMaxOpsInLoop = 96;
 
 class LoopFusion {
@@ -36,8 +36,8 @@ class LoopFusion {
     const Node* root = nullptr;
     int32_t operand = 0;      // The operand, for roots that have a loop for each.
     bool identity = true;     // No index is changed.
-    bool broadcasts = false;  // It passes a broadcast.
-    bool piece = false;       // It passes a concatenation, whose operands must be in memory.
+    bool broadcasts = false;  // The path contains a broadcast.
+    bool piece = false;       // The path contains a concatenation, whose operands must be in memory.
     bool operator==(const Path&) const = default;
   };
   void Visit(const Node& node);

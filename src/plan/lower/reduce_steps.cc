@@ -16,8 +16,8 @@ bool IsAssociative(const Instruction& reduce, const ReduceCode& code, ValueSet v
   return plan::IsAssociative(*reduce.Get<attr::to_apply>(), code.code, TypesOf(reduce), values_in);
 }
 
-// Returns the number of equal parts into which a row is split, to reduce them side by side in a tile; 1: the
-// row is too short or has no such divisor.
+// Returns the number of equal parts into which a row is split, so that a tile holds one element of each part;
+// 1 if the row is too short or has no suitable divisor.
 int64_t PartCount(int64_t length) {
   constexpr int64_t kMax = 128, kMin = 16;
   if (length < 2 * kMin) return 1;

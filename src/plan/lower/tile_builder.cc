@@ -299,8 +299,8 @@ cpu::TileValue TileBuilder::Padded(const Node& node, const IndexMap& map) {
   const Shape& shape = graph_.values[operand].shape;
   const Index strides = RowMajorStrides(shape.dims());
   IndexMap inside = map, own;
-  // The index among the dimensions behind this one, while these have no edge: it bounds the access as well as
-  // the position does, and has the stride of the element.
+  // The index within this dimension and those after it, as long as these have no edge. It bounds the access
+  // in the same way as the position, and its stride is that of the element.
   IndexMap::Edge behind{0, std::vector<int64_t>(dims_.size(), 0), 1, 1, 0};
   for (int64_t d = shape.rank() - 1; d >= 0; --d) {
     inside.offset[d] -= padding[d].low;

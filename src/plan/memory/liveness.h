@@ -28,8 +28,9 @@ class Liveness {
  public:
   struct ValueInfo {
     Position defined = -1, last_use = -1;
-    Position last_inside = -1;  // The last use inside the loop whose state it is; the next state follows.
-    int32_t loop = -1;          // The loop that defines it.
+    Position last_inside =
+        -1;             // For loop-carried values: the last use in an iteration before the next value.
+    int32_t loop = -1;  // The loop that defines it.
     int32_t storage = -1;
   };
   // Loops are numbered in program order.

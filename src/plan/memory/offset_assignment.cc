@@ -46,7 +46,7 @@ class GapFinder {
  public:
   explicit GapFinder(int64_t byte_count)
       : bytes_(AlignedSize(byte_count)), alignment_(AlignmentOf(byte_count)) {}
-  // Returns false if there is room before the range.
+  // Returns false if there is enough memory before the range.
   bool Passes(int64_t begin, int64_t end) {
     if (begin - offset_ >= bytes_) return false;
     offset_ = std::max(offset_, RoundUp(end, alignment_));

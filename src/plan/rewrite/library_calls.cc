@@ -126,7 +126,7 @@ class LibraryCallExpander {
     return build::BroadcastInDim(vector, result_.dims(), {dimension});
   }
 
-  // True if there are results besides the first one and scratch memory, which is bytes.
+  // True if there are results other than the first one and the scratch memory, which is an array of bytes.
   bool HasMoreResults() const {
     const auto more = ResultShapes(call_).subspan(1);
     return std::any_of(more.begin(), more.end(), [](const Shape& shape) { return IsFloat(shape.type()); });

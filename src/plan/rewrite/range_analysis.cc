@@ -37,7 +37,7 @@ Range JoinedRange(const Range& a, const Range& b) {
   return {std::min(a.low, b.low), std::max(a.high, b.high)};
 }
 
-// Returns the results of comparing any numbers of the two ranges.
+// Returns the range of a comparison of values in the two ranges.
 Range Compared(ComparisonDirection direction, const Range& a, const Range& b) {
   constexpr Range kFalse = {0, 0}, kTrue = {1, 1}, kEither = {0, 1};
   switch (direction) {

@@ -147,7 +147,7 @@ class Verifier {
     code_.JumpTo(repeat + 1);
   }
 
-  // Returns the operation that jumps back to the body: the first one behind the test.
+  // Returns the operation that jumps back to the body: the first one after the test.
   int64_t FindRepeat(int64_t body, int64_t test) const {
     for (int64_t k = test; k < code_.op_count(); ++k) {
       if (code_.op(k).kind == Kind::kRepeat && code_.op(k).targets[0] == body) return k;

@@ -3,9 +3,9 @@
 //
 // Steps and bytecode are executed symbolically side by side. Both start from the same arguments and
 // constants; values are numbered, so that equal numbers are equal values. Where control flow begins, repeats
-// or joins, the memory that the steps still need must hold the same values on both sides, conditions must be
-// the same value, and so must the order of effects. Besides, every place of the frame is written before it is
-// read, and every access stays within the frame or the buffer. The verifier shares no code with the compiler.
+// or joins, live memory must contain the same values on both sides, conditions must be the same value, and
+// the order of effects must be the same. Also, every place of the frame must be written before it is read,
+// and every access must be within the frame or the buffer. The verifier shares no code with the compiler.
 
 #include "absl/status/status.h"
 #include "plan/plan.h"

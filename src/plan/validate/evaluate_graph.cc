@@ -35,8 +35,7 @@ std::vector<const Computation*> Callees(const CheckedModule& module, const Graph
   return callees;
 }
 
-// Returns the nodes that a result or an effect needs. Rewrites leave dead nodes behind, whose operands may be
-// removed.
+// Returns the live nodes. Rewrites leave dead nodes in the graph, whose operands may have been removed.
 absl::flat_hash_set<const Node*> LiveNodes(const Graph& graph) {
   absl::flat_hash_set<const Node*> live;
   std::vector<const Node*> left;

@@ -26,7 +26,7 @@ class StepValidator {
   // Checks the operands and results of the step, and updates the memory model.
   absl::Status Run(const Step& step);
 
-  // Returns Internal if the buffer does not hold the value.
+  // Returns Internal if the buffer does not contain the value.
   absl::Status Read(Slot slot, ValueId value) const;
   // Returns Internal if the buffer is a constant or an argument.
   absl::Status CheckWritable(Slot slot) const;

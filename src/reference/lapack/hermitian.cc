@@ -14,7 +14,7 @@
 namespace hlo::reference::lapack {
 namespace {
 
-// Elements of this size beside the diagonal of a matrix of norm 1 are negligible, whatever its diagonal.
+// Off-diagonal elements of this size are negligible in a matrix of norm 1, independently of its diagonal.
 constexpr double kLeastBeside = 1e-200;
 
 // A tridiagonal matrix. The rotations of its rows and columns are applied to the rows of `vectors`.
@@ -34,7 +34,7 @@ struct Tridiagonal {
     return diagonal[end] - b / (half + std::copysign(std::hypot(half, b), half)) * b;
   }
 
-  // Performs a QR step on rows begin to end, whose elements beside the diagonal are not negligible.
+  // Performs a QR step on rows begin to end, whose off-diagonal elements are not negligible.
   void Step(int64_t begin, int64_t end) {
     double x = diagonal[begin] - Shift(end), bulge = beside[begin];
     for (int64_t k = begin; k < end; ++k) {

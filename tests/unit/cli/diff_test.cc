@@ -41,7 +41,7 @@ TEST_F(Cli, DiffFindsTheInstructionOfAFusedAndRenamedModule) {
   const Outcome text = Run("diff " + files + kInputs);
   EXPECT_EQ(text.status, 1) << text.err;
   EXPECT_HAS(text.out, "the first difference is r and d (aligned by result)");
-  EXPECT_HAS(text.out, "from equal operands both compute different values");
+  EXPECT_HAS(text.out, "with equal operands, both compute different values");
   const Json diff = Json::parse(Run("diff --format=json " + files + kInputs).out)["diff"];
   EXPECT_EQ(diff["first"]["value"]["a_value"], "f32[4] {1, 2, 3, 4}");
   EXPECT_EQ(diff["first"]["value"]["b_value"], "f32[4] {3, 4, 7, 8}");

@@ -69,8 +69,7 @@ ENTRY e {
 }
 )") + " --input 1 --input 5.9604644775390625e-8");
   EXPECT_EQ(run.status, 0) << run.err;
-  EXPECT_HAS(run.out,
-             "%g compare at {} is false, and otherwise in the wider type: %s = 1, %a = 1 (1 element)");
+  EXPECT_HAS(run.out, "%g compare at {} is false, but differs in the wider type: %s = 1, %a = 1 (1 element)");
 }
 
 TEST_F(Cli, ShadowPrintsJson) {

@@ -121,7 +121,7 @@ TEST_P(Trace, TellsWhereANanIsBornAndHowItReachesTheResult) {
   const Outcome run = OnEngine("--nans" + std::string(kZeroByZero));
   EXPECT_EQ(run.status, 1) << run.err;
   EXPECT_HAS(run.out, "result {0} holds 1 NaN, the first at {1}\n");
-  EXPECT_HAS(run.out, "NaN is born in %d at {1}: ");
+  EXPECT_HAS(run.out, "NaN is produced by %d at {1}: ");
   EXPECT_HAS(run.out, "  d = f32[2] divide(p, q)\n  %p = 0\n  %q = 0\n  in iteration 3 of %w");
   EXPECT_HAS(run.out, "called by %w in e, then %f in body\n");
   EXPECT_HAS(run.out, "op_name jit(f)/while/div  source src/project/model.py:12\n");
@@ -131,20 +131,20 @@ TEST_P(Trace, TellsWhereANanIsBornAndHowItReachesTheResult) {
 TEST_P(Trace, TellsWhereAnInfinityIsBorn) {
   const Outcome run = OnEngine("--infs --input '{24,5}' --input '{4,2}'");  // 5/2, 2.5/1, 2.5/0.
   EXPECT_EQ(run.status, 1) << run.err;
-  EXPECT_HAS(run.out, "Inf is born in %d at {1}: inf\n");
+  EXPECT_HAS(run.out, "Inf is produced by %d at {1}: inf\n");
   EXPECT_HAS(run.out, "  %p = 2.5\n  %q = 0\n  in iteration 3 of %w");
 }
 
 TEST_P(Trace, FindsNothingInAFiniteRun) {
   const Outcome run = OnEngine("--nans --infs" + std::string(kFinite));
   EXPECT_EQ(run.status, 0) << run.err;
-  EXPECT_EQ(run.out, "no NaN or infinity is born\n");
+  EXPECT_EQ(run.out, "no instruction produces a NaN or an infinity\n");
 }
 
 TEST_P(Trace, TellsArgumentsFromBirths) {
   const Outcome run = OnEngine("--nans --input '{24,nan}' --input '{4,5}'");
   EXPECT_EQ(run.status, 0) << run.err;
-  EXPECT_EQ(run.out.find("is born"), std::string::npos) << run.out;
+  EXPECT_EQ(run.out.find("is produced by"), std::string::npos) << run.out;
   EXPECT_HAS(run.out, "result {0} holds 1 NaN, the first at {1}\n");
 }
 
@@ -179,7 +179,7 @@ TEST_F(Cli, FailOnNanNamesTheOutputAndTheBirth) {
   const Outcome run = Run(file + " --fail-on-nan" + kZeroByZero);
   EXPECT_EQ(run.status, 1);
   EXPECT_HAS(run.err, "error: the result holds a NaN\nresult {0} holds 1 NaN, the first at {1}\n");
-  EXPECT_HAS(run.err, "NaN is born in %d at {1}: ");
+  EXPECT_HAS(run.err, "NaN is produced by %d at {1}: ");
   EXPECT_HAS(run.err, "in iteration 3 of %w");
   EXPECT_EQ(Run(file + " --fail-on-nan" + kFinite).status, 0);
 }

@@ -150,7 +150,7 @@ TEST(ModuleFile, RefusalsSayWhatIsWrong) {
   EXPECT_EQ(Replaced("\"constant\"", "\"constnt\""),
             "m.pbtxt: 'n' has the opcode 'constnt', which is unknown");
   EXPECT_EQ(Replaced("s4s: \"\\x2f\\x83\"", "s4s: \"\\x2f\""),
-            "m.pbtxt: a literal of s4[2,2] should have 4 elements of its type, and has not");
+            "m.pbtxt: a literal of s4[2,2] must have 4 elements of its type, but has another number");
   EXPECT_EQ(Replaced("minor_to_major: 0 minor_to_major: 1", "minor_to_major: 1 minor_to_major: 1"),
             "m.pbtxt: a layout orders the dimensions {1,1}, but the rank is 2");
   EXPECT_EQ(Replaced("id: 2 shape", "id: 2 control_predecessor_ids: 5 shape"),

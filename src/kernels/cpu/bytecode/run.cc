@@ -43,8 +43,8 @@ HLO_HANDLER(OneByOne) {
   HLO_GO_ON(op + 1);
 }
 
-// Executes two instructions, the second of which takes the result of the first as its first or second
-// operand, in a register instead of memory.
+// Executes two instructions. The second one reads the result of the first as its first or second operand,
+// from a register instead of memory.
 template <class First, class Second, bool kIsFirst>
 HLO_HANDLER(Chained) {
   using T = typename Second::Value;
@@ -280,7 +280,7 @@ using AddCount = Own<scalar::Add, int32_t>;
 using IsBelow = Own<scalar::Lt, int32_t>;
 using AreBoth = Own<scalar::And, bool>;
 
-// Returns true if the instruction and the next ones, of which there are `left`, have these codes.
+// Returns true if the instruction and the following ones have these codes; `left` instructions follow.
 bool IsSequence(const Op* op, int64_t left, std::initializer_list<uint16_t> codes) {
   return left + 1 >= static_cast<int64_t>(codes.size()) &&
          std::equal(codes.begin(), codes.end(), op,

@@ -7,7 +7,7 @@
 
 namespace hlo::cpu {
 
-// Returns true if the padded and dilated rows of DepthwiseRows are not much larger than the input's rows.
+// Returns true if the padded and dilated rows of DepthwiseRows are not much longer than the input's rows.
 bool DepthwiseRowFits(const ConvolutionLayout& c);
 
 // Convolves along rows: input and output are contiguous along the last spatial dimension. Sums are computed

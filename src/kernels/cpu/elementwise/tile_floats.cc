@@ -8,7 +8,7 @@
 namespace hlo::cpu {
 namespace {
 
-// Returns the operation, computed in its own type or not, as the opcode's row says.
+// Returns the operation, computed in the precision that the opcode's row defines.
 template <class T>
 TileFn FindScalarOp(Opcode opcode, bool in_own_type) {
   switch (opcode) {

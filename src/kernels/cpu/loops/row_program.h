@@ -21,7 +21,7 @@ struct RowProgram {
   int32_t argument_count = 0;
   std::vector<int64_t> kept_bytes;
 
-  // Computes the same bits as the parts would, run one after the other.
+  // Computes the same bits as running the parts one after the other.
   void Run(void* const* arguments) const;
 
  private:

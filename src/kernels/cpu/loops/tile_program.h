@@ -66,7 +66,7 @@ class TileProgram {
 
   // Returns true if the program yields one value of type bf16.
   bool YieldsBF16() const { return yields_bf16_; }
-  // Returns true if the program yields one value that a chain can reduce on the fly: RunFolding.
+  // Returns true if the program yields one value that a chain can reduce as it is computed (RunFolding).
   bool Folds() const { return is_direct_ && fold_step_ >= 0; }
 
   // Calls visit(access, is_store) for all accesses; arguments may be renumbered. Arguments that VisitOthers
