@@ -335,10 +335,10 @@ TEST_F(SeveralDevices, TraceShowsTheDeviceThatIsAskedFor) {
   EXPECT_EQ(wrong.status, 2);
   EXPECT_HAS(wrong.err, "'r4' is no device of 4 replicas and 1 partition");
   const Outcome nans = Run("trace " + file + " -i '{1,2}' -i 'r3/0={inf,0}' -i 'r2/0={-inf,0}' --nans");
-  EXPECT_HAS(nans.out, "no NaN or infinity is born");
+  EXPECT_HAS(nans.out, "no instruction produces a NaN or an infinity");
   EXPECT_HAS(
       Run("trace " + file + " -i '{1,2}' -i 'r3/0={inf,0}' -i 'r2/0={-inf,0}' --nans --for-device r2").out,
-      "NaN is born in %a at {0}");
+      "NaN is produced by %a at {0}");
 }
 
 TEST_F(SeveralDevices, ProfileAndItsTraceKnowTheDevices) {
