@@ -66,7 +66,8 @@ absl::StatusOr<Literal> OnEngine(const CheckedModule& module, std::vector<Litera
 }
 
 absl::StatusOr<std::vector<Literal>> OnDevices(const CheckedModule& module,
-                                               std::vector<std::vector<Literal>> arguments) {
+                                               std::vector<std::vector<Literal>> arguments,
+                                               bool emulate_xla_cpu) {
   if (where.kind != Device::Kind::kCpu)
     return absl::UnimplementedError("several devices run on the CPU alone");
   // The checker of passes evaluates one device.
@@ -76,7 +77,7 @@ absl::StatusOr<std::vector<Literal>> OnDevices(const CheckedModule& module,
   HLO_ASSIGN_OR_RETURN(Executable executable, Executable::Make(module, engine, kOptions, where, options));
   if (executable.engine() != engine)
     return absl::UnimplementedError(std::string(executable.fallback_reason()));
-  return executable.RunDevices(std::move(arguments), kOptions);
+  return executable.RunDevices(std::move(arguments), kOptions, {.emulate_xla_cpu = emulate_xla_cpu});
 }
 
 bool FallbacksAre(const std::string& path, bool update) {

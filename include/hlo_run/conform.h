@@ -39,10 +39,10 @@ class Host;
 /// the engine does not support the module.
 using EvaluateFn = std::function<absl::StatusOr<Literal>(const CheckedModule&, std::vector<Literal>, Host*)>;
 
-/// Evaluates a checked module of several devices (Executable::RunDevices): takes the arguments of each device
-/// and returns their results.
+/// The same for a module of several devices (Executable::RunDevices): takes the arguments of each device and
+/// returns their results; `emulate_xla_cpu` is that of DevicesOptions.
 using EvaluateDevicesFn = std::function<absl::StatusOr<std::vector<Literal>>(
-    const CheckedModule&, std::vector<std::vector<Literal>>)>;
+    const CheckedModule&, std::vector<std::vector<Literal>>, bool emulate_xla_cpu)>;
 
 /// Evaluates the modules of cases. Without `devices`, cases of several devices are unsupported.
 struct CaseEvaluator {

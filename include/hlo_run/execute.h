@@ -60,6 +60,9 @@ struct DevicesOptions {
   /// The longest time in seconds that a device waits for others in a collective; 0 means no limit. Devices
   /// that wait for each other are reported at once.
   double collective_timeout = 0;
+  /// If true, reductions over devices give the bits of XLA:CPU: they start from an identity, accumulate types
+  /// of 8 bits and fewer in f16 and bf16 in f32, and minimum and maximum drop NaNs.
+  bool emulate_xla_cpu = false;
   /// Returns the host of a device; may be empty if the module neither reads from nor writes to a host.
   std::function<Host*(int64_t device)> host;
   /// Returns the observer of a device, which its thread calls; empty: EvaluateOptions::observer sees device

@@ -118,12 +118,13 @@ int RunCheck(const CheckCommandOptions& options) {
     return Run(options.engine, module, std::move(arguments), evaluate_options);
   };
   const EvaluateDevicesFn evaluate_devices =
-      [&](const CheckedModule& module,
-          std::vector<std::vector<Literal>> arguments) -> absl::StatusOr<std::vector<Literal>> {
+      [&](const CheckedModule& module, std::vector<std::vector<Literal>> arguments,
+          bool emulate_xla_cpu) -> absl::StatusOr<std::vector<Literal>> {
     const EngineOptions& engine = options.engine;
     HLO_ASSIGN_OR_RETURN(Executable executable, Executable::Make(module, engine.engine, options.evaluate,
                                                                  engine.device, engine.plan));
-    return executable.RunDevices(std::move(arguments), options.evaluate, {.ranks = LaunchedRanks()});
+    return executable.RunDevices(std::move(arguments), options.evaluate,
+                                 {.emulate_xla_cpu = emulate_xla_cpu, .ranks = LaunchedRanks()});
   };
   std::vector<CaseResult> results;
   Exit worst = Exit::kOk;

@@ -34,6 +34,10 @@ void AddDevicesFlags(CLI::App& app, CommonOptions& options, DevicesFlags& flags)
                  "reported at once")
       ->check(CLI::PositiveNumber)
       ->type_name("SECONDS");
+  app.add_flag(
+      "--xla-cpu-reductions", flags.emulate_xla_cpu,
+      "Reduce over devices with the bits of XLA:CPU: from an identity, with small floats in wider types, "
+      "and without the NaNs in minimum and maximum");
   AddShardFlags(app, options, flags,
                 "Split whole arguments by the shardings of the parameters, and join the results of the "
                 "partitions by that of the root");
@@ -76,6 +80,7 @@ void AddForDeviceFlag(CLI::App& app, DevicesFlags& flags) {
 DevicesOptions OptionsOf(const DevicesFlags& flags) {
   return {.strict_match = flags.strict_match,
           .collective_timeout = flags.collective_timeout,
+          .emulate_xla_cpu = flags.emulate_xla_cpu,
           .ranks = LaunchedRanks()};
 }
 

@@ -19,7 +19,7 @@ namespace hlo::cli {
 void AddGridFlags(CLI::App& app, CommonOptions& options);
 
 struct DevicesFlags {
-  bool strict_match = false;
+  bool strict_match = false, emulate_xla_cpu = false;
   double collective_timeout = 0;
   std::string shard_by;                 // The module before partitioning, whose shardings are used.
   std::vector<std::string> per_device;  // Parameters whose random values differ between devices; or `all`.

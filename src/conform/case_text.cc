@@ -92,11 +92,11 @@ absl::Status ReadDirective(std::string_view comment, CaseText* out) {
   return absl::OkStatus();
 }
 
-// Reads the numbers in `run  replicas 2 partitions 4`, and `shard` after them.
+// Reads the numbers in `run  replicas 2 partitions 4`, and `shard` or `xla-cpu` after them.
 absl::Status ReadDevices(std::string_view comment, CaseText* out) {
   std::vector<std::string> words = Words(comment);
-  if (words.size() > 1 && words.back() == "shard") {
-    out->shard = true;
+  if (words.size() > 1 && (words.back() == "shard" || words.back() == "xla-cpu")) {
+    (words.back() == "shard" ? out->shard : out->emulates_xla_cpu) = true;
     words.pop_back();
   }
   for (size_t w = 1; w < words.size(); w += 2) {

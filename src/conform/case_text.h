@@ -31,6 +31,8 @@ struct CaseText {
   // True for `run  partitions 4  shard`: the values are whole arrays, which the shardings of the entry split
   // and join.
   bool shard = false;
+  // True for `run  replicas 4  xla-cpu`: reductions give the bits of XLA:CPU (DevicesOptions).
+  bool emulates_xla_cpu = false;
   std::vector<std::string> lines;  // All lines. The module is the text without comments.
   size_t verb_line = 0;            // Index into `lines`.
   std::vector<size_t> in, out;     // Lines `// in …` and `// out …`.

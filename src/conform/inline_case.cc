@@ -205,7 +205,7 @@ absl::StatusOr<std::vector<Literal>> EvaluateDevices(const CaseText& text, const
     }
     arguments.push_back(std::move(own));
   }
-  return evaluate(loaded.checked[0], std::move(arguments));
+  return evaluate(loaded.checked[0], std::move(arguments), text.emulates_xla_cpu);
 }
 
 // Returns the joined result of each replica. Copies that differ are failures.

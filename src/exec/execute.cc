@@ -299,6 +299,7 @@ absl::StatusOr<std::vector<Literal>> Executable::RunDevices(std::vector<std::vec
   spmd::Rendezvous rendezvous(*state_->exchanges,
                               {.strict_match = devices.strict_match,
                                .timeout_seconds = devices.collective_timeout,
+                               .emulate_xla_cpu = devices.emulate_xla_cpu,
                                .most_running = ThreadCount()},
                               spread);
   state_->RunThreads(
@@ -363,6 +364,7 @@ class RunServer {
     spmd::Rendezvous rendezvous(*state.exchanges,
                                 {.strict_match = run.devices.strict_match,
                                  .timeout_seconds = run.devices.collective_timeout,
+                                 .emulate_xla_cpu = run.devices.emulate_xla_cpu,
                                  .most_running = ThreadCount()},
                                 spread);
     const int64_t first = rendezvous.devices().first;

@@ -143,7 +143,7 @@ std::string RunJob(int64_t number, int64_t device_count, const EvaluateOptions& 
   MessageWriter job;
   job.Add(JobKind::kRun).Add(number).Add(device_count);
   AddOptions(options, job);
-  job.Add(devices.strict_match).Add(devices.collective_timeout);
+  job.Add(devices.strict_match).Add(devices.collective_timeout).Add(devices.emulate_xla_cpu);
   job.Add(static_cast<int64_t>(arguments.size()));
   for (const std::vector<Literal>& own : arguments) job.Add(own);
   return job.Take();
@@ -156,6 +156,7 @@ ReceivedRun ReadRunJob(MessageReader& job) {
   run.options = ReadOptions(job);
   run.devices.strict_match = job.Read<bool>();
   run.devices.collective_timeout = job.Read<double>();
+  run.devices.emulate_xla_cpu = job.Read<bool>();
   std::vector<std::vector<Literal>> arguments;
   for (auto left = job.Read<int64_t>(); left > 0; --left) {
     absl::StatusOr<std::vector<Literal>> own = job.ReadLiterals();

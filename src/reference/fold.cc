@@ -1,5 +1,6 @@
 #include "reference/fold.h"
 
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -51,6 +52,63 @@ std::optional<ScalarStep> StepOf(Opcode opcode, ElementType type) {
   Instruction* b = module.AddInstruction(computation, Opcode::kParameter, "b", shape, {}, {});
   Instruction* const operands[] = {a, b};
   return FindScalarStep(*module.AddInstruction(computation, opcode, "root", shape, operands, {}));
+}
+
+// A reduction as XLA:CPU computes it: from an identity, in a type that may be wider than that of the arrays.
+struct XlaReduction {
+  WideScalar identity;
+  ScalarStep step;
+  Opcode opcode;
+
+  WideScalar operator()(const WideScalar& sum, const WideScalar& x) const {
+    if (opcode == Opcode::kMaximum) return sum.f < x.f ? x : sum;
+    if (opcode == Opcode::kMinimum) return sum.f > x.f ? x : sum;
+    return step(sum, x);
+  }
+};
+
+// XLA:CPU widens bf16 and floats of 8 bits and fewer.
+ElementType XlaReductionType(ElementType type) {
+  if (type == ElementType::kBF16 || type == ElementType::kF8E8M0FNU) return ElementType::kF32;
+  return IsFloat(type) && BitWidth(type) <= 8 ? ElementType::kF16 : type;
+}
+
+// Returns the reduction of floats or complex numbers by an operation that XLA:CPU has; nullopt for others,
+// which are exact in any case.
+std::optional<XlaReduction> FindXlaReduction(const BinaryReducer& reducer, ElementType type) {
+  if (!IsFloat(type) && !IsComplex(type)) return std::nullopt;
+  const std::optional<ScalarStep> step = StepOf(reducer.opcode, XlaReductionType(type));
+  if (!step) return std::nullopt;
+  XlaReduction reduction{.step = *step, .opcode = reducer.opcode};
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  switch (reducer.opcode) {
+    case Opcode::kAdd:
+      reduction.identity.f = 0;
+      return reduction;
+    case Opcode::kMultiply:
+      reduction.identity.f = 1;
+      return reduction;
+    case Opcode::kMaximum:
+      reduction.identity.f = -kInfinity;
+      return reduction;
+    case Opcode::kMinimum:
+      reduction.identity.f = kInfinity;
+      return reduction;
+    default:
+      return std::nullopt;
+  }
+}
+
+absl::StatusOr<Literal> FoldAsXla(const XlaReduction& reduction, absl::Span<const Literal* const> members) {
+  HLO_ASSIGN_OR_RETURN(Literal result, Literal::Create(members[0]->shape()));
+  const ScalarLoad load = ScalarLoader(result.type());
+  const ScalarStore store = ScalarStorer(result.type());
+  for (int64_t i = 0; i < result.element_count(); ++i) {
+    WideScalar sum = reduction.identity;
+    for (const Literal* member : members) sum = reduction(sum, load(member->data(), i));
+    store(result.mutable_data(), i, sum);
+  }
+  return result;
 }
 
 absl::StatusOr<Literal> FoldBinary(const BinaryReducer& reducer, const ScalarStep& step,
@@ -107,12 +165,17 @@ absl::StatusOr<Literal> FoldByCode(OpContext& context, absl::Span<const Literal*
 }  // namespace
 
 absl::StatusOr<Literal> FoldMembers(OpContext& context, absl::Span<const Literal* const> members) {
+  const auto reducer = FindBinaryReducer(*context.instruction.Get<attr::to_apply>());
+  if (reducer && context.caller.collectives()->emulates_xla_cpu()) {
+    if (const auto reduction = FindXlaReduction(*reducer, members[0]->type()))
+      return FoldAsXla(*reduction, members);
+  }
   if (members.size() == 1) {
     Literal result = *members[0];
     HLO_RETURN_IF_ERROR(result.MakeUnique());
     return result;
   }
-  if (const auto reducer = FindBinaryReducer(*context.instruction.Get<attr::to_apply>())) {
+  if (reducer) {
     if (const std::optional<ScalarStep> step = StepOf(reducer->opcode, members[0]->type()))
       return FoldBinary(*reducer, *step, members);
   }

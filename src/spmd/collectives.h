@@ -49,6 +49,10 @@ class Collectives {
   // Waits for the next values of the chain; errors are those of Meet.
   virtual absl::StatusOr<Values> Receive(const Route& route) = 0;
 
+  // True if reductions give the bits of XLA:CPU: they start from an identity, accumulate small floats in
+  // wider types, and a minimum or maximum drops NaNs (spmd 3.9).
+  virtual bool emulates_xla_cpu() const { return false; }
+
   // Reports something that does not stop the run.
   virtual void Warn(const Instruction& instruction, const std::string& message) = 0;
 };

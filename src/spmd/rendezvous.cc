@@ -85,6 +85,7 @@ class Rendezvous::Link : public Collectives {
 
   int64_t device() const override { return device_.id; }
   const ExchangeTable& table() const override { return rendezvous_.table_; }
+  bool emulates_xla_cpu() const override { return rendezvous_.options_.emulate_xla_cpu; }
   absl::StatusOr<Values> Meet(const Instruction& collective, Values values, Combine combine) override {
     return rendezvous_.Meet(device_, collective, std::move(values), combine);
   }

@@ -25,8 +25,9 @@ struct RendezvousOptions {
   // If false, collectives of different instructions are paired in the order of arrival before a deadlock is
   // reported.
   bool strict_match = false;
-  double timeout_seconds = 0;  // The longest time that a device waits for others; 0 means no limit.
-  int most_running = 1;        // The number of devices of a process that run at a time.
+  double timeout_seconds = 0;    // The longest time that a device waits for others; 0 means no limit.
+  bool emulate_xla_cpu = false;  // See Collectives.
+  int most_running = 1;          // The number of devices of a process that run at a time.
 };
 
 // A run whose devices are in several processes. All of them number the instructions alike.
