@@ -24,13 +24,12 @@ class StepLimits {
   StepLimits() = default;
   explicit StepLimits(const EvaluateOptions& options)
       : max_steps_(options.max_steps), has_deadline_(options.max_seconds > 0 || options.cancel != nullptr) {}
-  // Called before each step. Returns ResourceExhausted if the step limit is exceeded, DeadlineExceeded after
-  // the deadline.
-  absl::Status Take() { return max_steps_ > 0 || has_deadline_ ? Count() : absl::OkStatus(); }
+  bool has_any() const { return max_steps_ > 0 || has_deadline_; }
+  // Called before each step if there is a limit. Returns ResourceExhausted if the step limit is exceeded,
+  // DeadlineExceeded after the deadline.
+  absl::Status Take();
 
  private:
-  absl::Status Count();
-
   int64_t max_steps_ = 0, taken_ = 0;
   bool has_deadline_ = false;
 };

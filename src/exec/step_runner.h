@@ -73,9 +73,9 @@ class StepRunner {
     };
     const ReadSlot read(view_of_slot);
     for (const plan::Step& step : steps) {
-      HLO_RETURN_IF_ERROR(OfNoStep(limits_.Take()));
+      if (limits_.has_any()) HLO_RETURN_IF_ERROR(OfNoStep(limits_.Take()));
       if (observer == nullptr) {
-        HLO_RETURN_IF_ERROR(OfStep(RunStep(step), step));
+        if (absl::Status status = RunStep(step); !status.ok()) return OfStep(std::move(status), step);
         continue;
       }
       const PlanStepView view(plan_, step, engine().NameOf(step), depth_, loops,
@@ -91,13 +91,13 @@ class StepRunner {
     return absl::OkStatus();
   }
 
-  absl::Status RunStep(const plan::Step& step) {
+  [[gnu::always_inline]] absl::Status RunStep(const plan::Step& step) {
     if (const auto* loop = std::get_if<plan::LoopStep>(&step.what)) return RunLoop(step, *loop);
     if (const auto* branch = std::get_if<plan::BranchStep>(&step.what)) return RunBranch(step, *branch);
     return engine().RunKernels(step);
   }
 
-  absl::Status RunIteration(const plan::LoopStep& loop) {
+  [[gnu::always_inline]] absl::Status RunIteration(const plan::LoopStep& loop) {
     HLO_RETURN_IF_ERROR(RunSteps(loop.body));
     return engine().RunMoves(loop.next);
   }
@@ -215,7 +215,7 @@ class StepRunner {
     }
     for (int64_t iteration = 0;; ++iteration) {
       // An iteration counts as a step, because the body and the condition may have none.
-      HLO_RETURN_IF_ERROR(OfNoStep(limits_.Take()));
+      if (limits_.has_any()) HLO_RETURN_IF_ERROR(OfNoStep(limits_.Take()));
       bool goes_on = iteration < trip_count.value_or(0);
       if (!trip_count.has_value()) {
         HLO_RETURN_IF_ERROR(RunSteps(loop.condition));
