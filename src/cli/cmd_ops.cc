@@ -9,6 +9,7 @@
 #include "fmt/format.h"
 #include "hlo_run/custom_calls.h"
 #include "hlo_run/opcode.h"
+#include "plan/select/kernel_table.h"
 
 namespace hlo::cli {
 namespace {
@@ -105,6 +106,31 @@ int PrintCustomCalls(const std::string& format) {
   return 0;
 }
 
+// Prints the opcodes that have kernels on whole arrays.
+int PrintKernels(const std::string& format) {
+  const auto shown = [](std::string_view name) { return name == "None" ? "-" : name; };
+  if (format == "text")
+    fmt::print("{:<25} {:<20} {:<18} {:<18} condition\n", "opcode", "CPU", "GPU", "GPU, any to_apply");
+  if (format == "markdown")
+    fmt::print("| opcode | CPU | GPU | GPU, any `to_apply` | condition |\n|---|---|---|---|---|\n");
+  for (const plan::KernelRow& row : plan::KernelTable()) {
+    const std::string_view opcode = hlo::Name(row.opcode);
+    if (format == "json") {
+      fmt::print("{}\n", Json{{"opcode", opcode},
+                              {"cpu", shown(row.cpu)},
+                              {"gpu", shown(row.gpu)},
+                              {"gpu_to_apply", shown(row.combiner)},
+                              {"condition", row.condition}}
+                             .dump());
+    } else {
+      fmt::print(fmt::runtime(format == "markdown" ? "| `{}` | {} | {} | {} | {} |\n"
+                                                   : "{:<25} {:<20} {:<18} {:<18} {}\n"),
+                 opcode, shown(row.cpu), shown(row.gpu), shown(row.combiner), row.condition);
+    }
+  }
+  return 0;
+}
+
 int PrintCoverage(const std::vector<std::string>& cases, const std::string& format) {
   const absl::StatusOr<conform::Coverage> coverage = conform::MeasureCoverage(conform::AllEngines(), cases);
   if (!coverage.ok()) {
@@ -130,6 +156,11 @@ void AddOps(CLI::App& program, int& exit_status) {
       ->capture_default_str();
   auto custom_calls = std::make_shared<bool>(false);
   command->add_flag("--custom-calls", *custom_calls, "List the known targets of custom calls instead");
+  auto kernels = std::make_shared<bool>(false);
+  command->add_flag(
+      "--kernels", *kernels,
+      "List the kernels on whole arrays instead, by opcode and device; other opcodes are loops, "
+      "reductions and control flow, or run on the reference's functions");
   auto coverage = std::make_shared<bool>(false);
   auto cases = std::make_shared<std::vector<std::string>>();
   command->add_flag("--coverage", *coverage,
@@ -142,6 +173,7 @@ void AddOps(CLI::App& program, int& exit_status) {
       "  hlo-run ops --coverage --cases tests/cases golden");
   command->callback([=, &exit_status] {
     exit_status = *custom_calls ? PrintCustomCalls(*format)
+                  : *kernels    ? PrintKernels(*format)
                   : *coverage   ? PrintCoverage(*cases, *format)
                                 : PrintOps(*names, *format);
   });

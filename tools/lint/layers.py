@@ -13,6 +13,7 @@ LEVELS = {
     "text": 3, "check": 3, "device": 3,
     "spmd": 3.5, "mpi": 3.6,
     "reference/lapack": 3.9, "reference": 4, "build": 4, "io": 4,
+    "kernels/kernels": 4.05,
     "kernels/cpu/memory": 4.1, "kernels/cpu/simd": 4.1,
     "kernels/cpu/elementwise": 4.2, "kernels/cpu/gemm": 4.2,
     "kernels/cpu/chains": 4.3, "kernels/cpu/convolution": 4.3, "kernels/cpu/fft": 4.3, "kernels/lapack": 4.3,

@@ -1,5 +1,7 @@
 #include "kernels/cuda/registry.h"
 
+#include <array>
+
 #include "ir/element_types.h"
 #include "kernels/cuda/convolution/convolution_kernel.h"
 #include "kernels/cuda/convolution/depthwise_kernel.h"
@@ -20,65 +22,52 @@ namespace hlo::cuda {
 namespace {
 
 // Convolutions of one input feature per filter have a kernel of their own.
-std::optional<CudaKernel> FindAnyConvolutionKernel(const Instruction& convolution,
-                                                   const DeviceProperties& device) {
+std::optional<CudaKernel> FindConvolutionKernel(const Instruction& convolution,
+                                                const DeviceProperties& device) {
   if (SupportsContraction(convolution)) {
     if (std::optional<CudaKernel> depthwise = FindDepthwiseKernel(convolution); depthwise.has_value())
       return depthwise;
   }
-  return FindConvolutionKernel(convolution, {}, device);
+  return cuda::FindConvolutionKernel(convolution, {}, device);
 }
 
-std::optional<CudaKernel> FindPlainDotKernel(const Instruction& dot, const DeviceProperties& device) {
-  return FindDotKernel(dot, {}, device);
+std::optional<CudaKernel> FindDotKernel(const Instruction& dot, const DeviceProperties& device) {
+  return cuda::FindDotKernel(dot, {}, device);
 }
 
-struct Row {
-  Opcode opcode;
-  std::optional<CudaKernel> (*find)(const Instruction& instruction, const DeviceProperties& device);
-};
-constexpr Row kKernels[] = {
-    {Opcode::kBatchNormGrad, &FindBatchNormKernel},
-    {Opcode::kBatchNormInference, &FindBatchNormKernel},
-    {Opcode::kBatchNormTraining, &FindBatchNormKernel},
-    {Opcode::kBitcast, &FindBitcastKernel},
-    {Opcode::kBitcastConvert, &FindBitcastKernel},
-    {Opcode::kCholesky, &FindCholeskyKernel},
-    {Opcode::kConvolution, &FindAnyConvolutionKernel},
-    {Opcode::kDot, &FindPlainDotKernel},
-    {Opcode::kFft, &FindFftKernel},
-    {Opcode::kGather, &FindGatherKernel},
-    {Opcode::kRaggedDot, &FindRaggedDotKernel},
-    {Opcode::kScatter, &FindScatterKernel},
-    {Opcode::kReduceWindow, &FindReduceWindowKernel},
-    {Opcode::kSelectAndScatter, &FindSelectAndScatterKernel},
-    {Opcode::kRng, &FindDrawKernel},
-    {Opcode::kRngGetAndUpdateState, &FindAdvanceKernel},
-    {Opcode::kRngBitGenerator, &FindRandomBitsKernel},
-    {Opcode::kShuffle, &FindShuffleKernel},
-    {Opcode::kSort, &FindSortKernel},
-    {Opcode::kTopk, &FindTopkKernel},
-    {Opcode::kTriangularSolve, &FindTriangularSolveKernel},
-};
+std::optional<CudaKernel> FindNoneKernel(const Instruction& /*instruction*/,
+                                         const DeviceProperties& /*device*/) {
+  return std::nullopt;
+}
+
+using KernelFinder = std::optional<CudaKernel> (*)(const Instruction& instruction,
+                                                   const DeviceProperties& device);
+
+// Indexed by opcode.
+constexpr std::array<KernelFinder, kOpcodeCount> kKernels = [] {
+  std::array<KernelFinder, kOpcodeCount> kernels = {};
+#define HLO_KERNEL(opcode, cpu, scratch, gpu, combiner, condition) \
+  kernels[static_cast<size_t>(Opcode::k##opcode)] = &Find##gpu##Kernel;
+#include "kernels/kernels.def"
+  return kernels;
+}();
 
 }  // namespace
 
 std::optional<CudaKernel> FindCudaKernel(const Instruction& instruction, const DeviceProperties& device) {
   if (MixesTypes(instruction)) return std::nullopt;
-  for (const Row& row : kKernels) {
-    if (row.opcode == instruction.opcode()) return row.find(instruction, device);
-  }
-  return std::nullopt;
+  const KernelFinder find = kKernels[static_cast<size_t>(instruction.opcode())];
+  return find == nullptr ? std::nullopt : find(instruction, device);
 }
 
 std::optional<CudaKernel> FindKernelWithEpilogue(const Instruction& contraction, const Epilogue& epilogue,
                                                  const DeviceProperties& device) {
   if (!SupportsContraction(contraction) || AccumulatorTypeOf(contraction) != ElementType::kF32)
     return std::nullopt;
-  if (contraction.opcode() == Opcode::kDot) return FindDotKernel(contraction, epilogue, device);
+  if (contraction.opcode() == Opcode::kDot) return cuda::FindDotKernel(contraction, epilogue, device);
   if (contraction.opcode() != Opcode::kConvolution || FindDepthwiseKernel(contraction).has_value())
     return std::nullopt;
-  return FindConvolutionKernel(contraction, epilogue, device);
+  return cuda::FindConvolutionKernel(contraction, epilogue, device);
 }
 
 }  // namespace hlo::cuda

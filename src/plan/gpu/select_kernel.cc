@@ -1,6 +1,7 @@
 #include "plan/gpu/select_kernel.h"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "ir/element_types.h"
@@ -96,21 +97,26 @@ std::optional<CudaKernel> FindCustomScan(const Instruction& instruction, const D
   return code.has_value() ? cuda::FindCustomScanKernel(instruction, *code, device) : std::nullopt;
 }
 
-// The kernels that run the code of the instruction's computation.
-struct Row {
-  Opcode opcode;
-  std::optional<CudaKernel> (*find)(const Instruction& instruction, const DeviceProperties& device);
-};
-constexpr Row kKernels[] = {
-    {Opcode::kMap, &FindCustomMap},
-    {Opcode::kReduce, &FindCustomReduction},
-    {Opcode::kReduceWindow, &FindCustomReduction},
-    {Opcode::kScan, &FindCustomScan},
-    {Opcode::kScatter, &FindCustomScatter},
-    {Opcode::kSelectAndScatter, &FindCustomSelectAndScatter},
-    {Opcode::kSort, &FindCustomSort},
-    {Opcode::kTopk, &cuda::FindCustomTopkKernel},
-};
+std::optional<CudaKernel> FindCustomTopk(const Instruction& topk, const DeviceProperties& device) {
+  return cuda::FindCustomTopkKernel(topk, device);
+}
+
+std::optional<CudaKernel> FindCustomNone(const Instruction& /*instruction*/,
+                                         const DeviceProperties& /*device*/) {
+  return std::nullopt;
+}
+
+using KernelFinder = std::optional<CudaKernel> (*)(const Instruction& instruction,
+                                                   const DeviceProperties& device);
+
+// Indexed by opcode.
+constexpr std::array<KernelFinder, kOpcodeCount> kCustomCombiners = [] {
+  std::array<KernelFinder, kOpcodeCount> kernels = {};
+#define HLO_KERNEL(opcode, cpu, scratch, gpu, combiner, condition) \
+  kernels[static_cast<size_t>(Opcode::k##opcode)] = &FindCustom##combiner;
+#include "kernels/kernels.def"
+  return kernels;
+}();
 
 }  // namespace
 
@@ -118,10 +124,8 @@ std::optional<CudaKernel> FindGpuKernel(const Instruction& instruction, const De
   if (MixesTypes(instruction)) return std::nullopt;
   if (std::optional<CudaKernel> kernel = cuda::FindCudaKernel(instruction, device); kernel.has_value())
     return kernel;
-  for (const Row& row : kKernels) {
-    if (row.opcode == instruction.opcode()) return row.find(instruction, device);
-  }
-  return std::nullopt;
+  const KernelFinder find = kCustomCombiners[static_cast<size_t>(instruction.opcode())];
+  return find == nullptr ? std::nullopt : find(instruction, device);
 }
 
 }  // namespace hlo::plan

@@ -1,6 +1,7 @@
 #include "plan/memory/kernel_memory.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/parallel.h"
 #include "kernels/cpu/elementwise/tile_ops.h"
@@ -142,32 +143,38 @@ int64_t ConvolutionBytes(const Instruction& convolution, bool keeps_result) {
                                 convolution.shape().dims(), keeps_result);
 }
 
-int64_t KernelBytes(const Instruction& instruction, const KernelStep& step) {
-  const std::string_view kernel = step.kernel.name;
-  switch (instruction.opcode()) {
-    case Opcode::kSort:
-      return SortBytes(instruction);
-    case Opcode::kTopk:
-      return TopkBytes(instruction);
-    case Opcode::kCustomCall:
-      if (kernel == "topk") return TopkBytes(instruction);
-      return MatrixCallMemory(instruction,
-                              [&](int k) { return step.results[static_cast<size_t>(k)] != kNoValue; });
-    case Opcode::kCholesky:
-    case Opcode::kTriangularSolve:
-      return FactorMemory(instruction);
-    case Opcode::kReduceWindow:
-      return ReduceWindowBytes(instruction, kernel == "reduce-window by sliding");
-    case Opcode::kSelectAndScatter:
-      return LaneCopiesBytes(instruction, 2) + LaneCopyBytes(instruction.shape());
-    case Opcode::kFft:
-      return FftBytes(instruction);
-    case Opcode::kConvolution:
-      return ConvolutionBytes(instruction, true);
-    default:
-      return 0;
-  }
+// --- The functions of the column of kernels.def
+
+int64_t CallBytes(const Instruction& call, const KernelStep& step) {
+  if (step.kernel.name == "topk") return TopkBytes(call);
+  return MatrixCallMemory(call, [&](int k) { return step.results[static_cast<size_t>(k)] != kNoValue; });
 }
+int64_t ReduceWindowBytes(const Instruction& reduce_window, const KernelStep& step) {
+  return ReduceWindowBytes(reduce_window, step.kernel.name == "reduce-window by sliding");
+}
+int64_t SelectAndScatterBytes(const Instruction& instruction, const KernelStep&) {
+  return LaneCopiesBytes(instruction, 2) + LaneCopyBytes(instruction.shape());
+}
+int64_t ConvolutionBytes(const Instruction& convolution, const KernelStep&) {
+  return ConvolutionBytes(convolution, /*keeps_result=*/true);
+}
+int64_t FactorBytes(const Instruction& instruction, const KernelStep&) { return FactorMemory(instruction); }
+int64_t FftBytes(const Instruction& fft, const KernelStep&) { return FftBytes(fft); }
+int64_t SortBytes(const Instruction& sort, const KernelStep&) { return SortBytes(sort); }
+int64_t TopkBytes(const Instruction& topk, const KernelStep&) { return TopkBytes(topk); }
+int64_t NoneBytes(const Instruction&, const KernelStep&) { return 0; }
+
+using Bytes = int64_t (*)(const Instruction& instruction, const KernelStep& step);
+
+// Indexed by opcode.
+constexpr std::array<Bytes, kOpcodeCount> kBytes = [] {
+  std::array<Bytes, kOpcodeCount> bytes;
+  bytes.fill(&NoneBytes);
+#define HLO_KERNEL(opcode, cpu, scratch, gpu, combiner, condition) \
+  bytes[static_cast<size_t>(Opcode::k##opcode)] = &scratch##Bytes;
+#include "kernels/kernels.def"
+  return bytes;
+}();
 
 }  // namespace
 
@@ -176,7 +183,7 @@ int64_t KernelMemory(const std::vector<Step>& steps) {
   for (const Step& step : steps) {
     int64_t bytes = 0;
     if (const auto* kernel = std::get_if<KernelStep>(&step.what)) {
-      bytes = KernelBytes(*step.instruction, *kernel);
+      bytes = kBytes[static_cast<size_t>(step.instruction->opcode())](*step.instruction, *kernel);
     } else if (const auto* product = std::get_if<ProductStep>(&step.what)) {
       if (step.instruction->opcode() == Opcode::kConvolution)
         bytes =

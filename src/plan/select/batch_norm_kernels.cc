@@ -103,15 +103,12 @@ absl::Status RunGrad(const Instruction& instruction, absl::Span<const void* cons
 
 }  // namespace
 
-LibraryKernel FindBatchNormKernel(const Instruction& instruction) {
-  switch (instruction.opcode()) {
-    case Opcode::kBatchNormTraining:
-      return {"batch-norm", &RunTraining};
-    case Opcode::kBatchNormInference:
-      return {"batch-norm", &RunInference};
-    default:
-      return {"batch-norm", &RunGrad};
-  }
+LibraryKernel FindBatchNormTrainingKernel(const Instruction& /*instruction*/) {
+  return {"batch-norm", &RunTraining};
 }
+LibraryKernel FindBatchNormInferenceKernel(const Instruction& /*instruction*/) {
+  return {"batch-norm", &RunInference};
+}
+LibraryKernel FindBatchNormGradKernel(const Instruction& /*instruction*/) { return {"batch-norm", &RunGrad}; }
 
 }  // namespace hlo::plan

@@ -32,6 +32,13 @@ absl::Status RunTriangularSolve(const Instruction& solve, absl::Span<const void*
   });
 }
 
+// True if operands and result are all real or all complex.
+bool SupportsTypes(const Instruction& instruction) {
+  const Instruction& last = *instruction.operand(instruction.operand_count() - 1);
+  const ElementType type = instruction.shape().type();
+  return last.shape().type() == type && IsComplex(instruction.operand(0)->shape().type()) == IsComplex(type);
+}
+
 }  // namespace
 
 int64_t FactorMemory(const Instruction& instruction) {
@@ -39,13 +46,13 @@ int64_t FactorMemory(const Instruction& instruction) {
   return ConcurrentMatrices(instruction.operand(0)->shape()) * CopyBytes(changed.shape());
 }
 
-LibraryKernel FindFactorKernel(const Instruction& instruction) {
-  const Instruction& last = *instruction.operand(instruction.operand_count() - 1);
-  const ElementType type = instruction.shape().type();
-  const bool complex = IsComplex(type);
-  if (last.shape().type() != type || IsComplex(instruction.operand(0)->shape().type()) != complex) return {};
-  if (instruction.opcode() == Opcode::kCholesky)
-    return {.name = "cholesky", .run = &RunCholesky, .replaced = 1};
+LibraryKernel FindCholeskyKernel(const Instruction& cholesky) {
+  if (!SupportsTypes(cholesky)) return {};
+  return {.name = "cholesky", .run = &RunCholesky, .replaced = 1};
+}
+
+LibraryKernel FindTriangularSolveKernel(const Instruction& solve) {
+  if (!SupportsTypes(solve)) return {};
   return {.name = "triangular-solve", .run = &RunTriangularSolve};
 }
 

@@ -1,6 +1,7 @@
 #include "plan/select/library_kernels.h"
 
 #include <algorithm>
+#include <array>
 
 #include "absl/algorithm/container.h"
 #include "base/status.h"
@@ -81,16 +82,6 @@ absl::Status RunWhole(const Instruction& instruction, absl::Span<const void* con
   return RunProduct(instruction, {.operands = {operands[0], operands[1]}, .result = results[0]});
 }
 
-LibraryKernel FindDotKernel(const Instruction& dot) {
-  if (!SupportsDot(dot)) return {};
-  std::optional<cpu::SmallDot> small = FindSmallDot(dot);
-  if (!small.has_value()) return {"dot", &RunWhole};
-  return {"small dot", [small = *std::move(small)](const Instruction&, auto operands, auto results) {
-            small.Run(operands[0], operands[1], results[0]);
-            return absl::OkStatus();
-          }};
-}
-
 absl::Status RunConvolutionWith(const Instruction& convolution, const ProductArguments& arguments) {
   return cpu::Convolution(Dense(convolution.operand(0)->shape(), arguments.operands[0]),
                           Dense(convolution.operand(1)->shape(), arguments.operands[1]),
@@ -115,23 +106,6 @@ int64_t RowOf(const cpu::GemmOperand& x, int64_t rows, int64_t columns, int64_t 
   if (is_nested || other_side > kPackedOnce || std::min(x.row_stride, x.column_stride) != 1) return 0;
   const int64_t length = x.column_stride == 1 ? columns : rows, row = std::max(x.row_stride, x.column_stride);
   return length >= kMinRowPiece && row >= length ? row : 0;
-}
-
-LibraryKernel FindRaggedDotKernel(const Instruction& dot) {
-  const auto operand = [&](int64_t k) { return Dense(dot.operand(k)->shape(), nullptr); };
-  std::optional<cpu::RaggedDot> ragged =
-      cpu::RaggedDot::Make(operand(0), operand(1), operand(2),
-                           {.lhs = {dot.Get<attr::lhs_batch_dims>(), dot.Get<attr::lhs_contracting_dims>()},
-                            .rhs = {dot.Get<attr::rhs_batch_dims>(), dot.Get<attr::rhs_contracting_dims>()},
-                            .ragged = dot.Get<attr::lhs_ragged_dims>()[0],
-                            .groups = dot.Get<attr::rhs_group_dims>()},
-                           Dense(dot.shape(), nullptr));
-  if (!ragged.has_value()) return {};
-  return {"ragged dot", [ragged = *std::move(ragged)](const Instruction&, auto operands, auto results) {
-            return ragged.Run(operands[0], operands[1], operands[2], results[0])
-                       ? absl::OkStatus()
-                       : absl::UnimplementedError("a group of negative size");
-          }};
 }
 
 bool SupportsFft(const Instruction& fft) {
@@ -183,52 +157,68 @@ cpu::ConvolutionDims ConvolutionDimsOf(const Instruction& convolution) {
           convolution.Get<attr::feature_group_count>(1), convolution.Get<attr::batch_group_count>(1)};
 }
 
+LibraryKernel FindDotKernel(const Instruction& dot) {
+  if (!SupportsDot(dot)) return {};
+  std::optional<cpu::SmallDot> small = FindSmallDot(dot);
+  if (!small.has_value()) return {"dot", &RunWhole};
+  return {"small dot", [small = *std::move(small)](const Instruction&, auto operands, auto results) {
+            small.Run(operands[0], operands[1], results[0]);
+            return absl::OkStatus();
+          }};
+}
+
+LibraryKernel FindRaggedDotKernel(const Instruction& dot) {
+  const auto operand = [&](int64_t k) { return Dense(dot.operand(k)->shape(), nullptr); };
+  std::optional<cpu::RaggedDot> ragged =
+      cpu::RaggedDot::Make(operand(0), operand(1), operand(2),
+                           {.lhs = {dot.Get<attr::lhs_batch_dims>(), dot.Get<attr::lhs_contracting_dims>()},
+                            .rhs = {dot.Get<attr::rhs_batch_dims>(), dot.Get<attr::rhs_contracting_dims>()},
+                            .ragged = dot.Get<attr::lhs_ragged_dims>()[0],
+                            .groups = dot.Get<attr::rhs_group_dims>()},
+                           Dense(dot.shape(), nullptr));
+  if (!ragged.has_value()) return {};
+  return {"ragged dot", [ragged = *std::move(ragged)](const Instruction&, auto operands, auto results) {
+            return ragged.Run(operands[0], operands[1], operands[2], results[0])
+                       ? absl::OkStatus()
+                       : absl::UnimplementedError("a group of negative size");
+          }};
+}
+
+LibraryKernel FindConvolutionKernel(const Instruction& convolution) {
+  if (!SupportsConvolution(convolution)) return {};
+  return {"convolution", IsPointwise(convolution) ? &RunWhole : &RunConvolution};
+}
+
+LibraryKernel FindFftKernel(const Instruction& fft) {
+  return SupportsFft(fft) ? LibraryKernel{"fft", &RunFft} : LibraryKernel();
+}
+
+LibraryKernel FindCallKernel(const Instruction& call) {
+  const std::string_view target = call.Get<attr::custom_call_target>();
+  return target == "TopK" || target == "__gpu$TopK" ? FindTopkCallKernel(call) : FindMatrixCallKernel(call);
+}
+
+LibraryKernel FindNoneKernel(const Instruction& /*instruction*/) { return {}; }
+
+namespace {
+
+using Find = LibraryKernel (*)(const Instruction& instruction);
+
+// Indexed by opcode.
+constexpr std::array<Find, kOpcodeCount> kKernels = [] {
+  std::array<Find, kOpcodeCount> kernels;
+  kernels.fill(&FindNoneKernel);
+#define HLO_KERNEL(opcode, cpu, scratch, gpu, combiner, condition) \
+  kernels[static_cast<size_t>(Opcode::k##opcode)] = &Find##cpu##Kernel;
+#include "kernels/kernels.def"
+  return kernels;
+}();
+
+}  // namespace
+
 LibraryKernel FindLibraryKernel(const Instruction& instruction) {
   if (MixesTypes(instruction)) return {};
-  switch (instruction.opcode()) {
-    case Opcode::kBatchNormGrad:
-    case Opcode::kBatchNormInference:
-    case Opcode::kBatchNormTraining:
-      return FindBatchNormKernel(instruction);
-    case Opcode::kDot:
-      return FindDotKernel(instruction);
-    case Opcode::kCholesky:
-    case Opcode::kTriangularSolve:
-      return FindFactorKernel(instruction);
-    case Opcode::kConvolution:
-      if (SupportsConvolution(instruction))
-        return {"convolution", IsPointwise(instruction) ? &RunWhole : &RunConvolution};
-      break;
-    case Opcode::kFft:
-      if (SupportsFft(instruction)) return {"fft", &RunFft};
-      break;
-    case Opcode::kGather:
-      return FindGatherKernel(instruction);
-    case Opcode::kRaggedDot:
-      return FindRaggedDotKernel(instruction);
-    case Opcode::kReduceWindow:
-      return FindReduceWindowKernel(instruction);
-    case Opcode::kSelectAndScatter:
-      return FindSelectAndScatterKernel(instruction);
-    case Opcode::kRngBitGenerator:
-      return FindRandomBitsKernel(instruction);
-    case Opcode::kScan:
-      return FindScanKernel(instruction);
-    case Opcode::kScatter:
-      return FindScatterKernel(instruction);
-    case Opcode::kSort:
-      return FindSortKernel(instruction);
-    case Opcode::kTopk:
-      return FindTopkKernel(instruction, instruction.Get<attr::largest>(true));
-    case Opcode::kCustomCall:
-      if (const std::string_view target = instruction.Get<attr::custom_call_target>();
-          target == "TopK" || target == "__gpu$TopK")
-        return FindTopkCallKernel(instruction);
-      return FindMatrixCallKernel(instruction);
-    default:
-      break;
-  }
-  return {};
+  return kKernels[static_cast<size_t>(instruction.opcode())](instruction);
 }
 
 }  // namespace hlo::plan

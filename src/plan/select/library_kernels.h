@@ -24,21 +24,16 @@ ProductKernel FindProductKernel(const Instruction& instruction);
 // Returns the dot that the kernel "small dot" computes.
 std::optional<cpu::SmallDot> FindSmallDot(const Instruction& dot);
 
-// The selection by family of instructions.
-LibraryKernel FindFactorKernel(const Instruction& instruction);  // cholesky, triangular-solve.
-LibraryKernel FindMatrixCallKernel(const Instruction& call);     // Calls of LAPACK and similar libraries.
-// Return the scratch memory of these kernels in bytes.
+// Returns the kernel of a call of LAPACK or a similar library.
+LibraryKernel FindMatrixCallKernel(const Instruction& call);
+// Return the scratch memory in bytes: of cholesky and triangular-solve, and of such a call.
 int64_t FactorMemory(const Instruction& instruction);
 int64_t MatrixCallMemory(const Instruction& call, absl::FunctionRef<bool(int)> needs_result);
-LibraryKernel FindGatherKernel(const Instruction& gather);
-LibraryKernel FindScatterKernel(const Instruction& scatter);
-LibraryKernel FindBatchNormKernel(const Instruction& batch_norm);
-LibraryKernel FindScanKernel(const Instruction& scan);
-LibraryKernel FindReduceWindowKernel(const Instruction& reduce_window);
-LibraryKernel FindSelectAndScatterKernel(const Instruction& select_and_scatter);
-LibraryKernel FindSortKernel(const Instruction& sort);
-LibraryKernel FindRandomBitsKernel(const Instruction& rng_bit_generator);
-LibraryKernel FindTopkKernel(const Instruction& topk, bool largest);
 LibraryKernel FindTopkCallKernel(const Instruction& call);  // The custom call, with a comparator.
+
+// The functions of the CPU's column of kernels.def.
+#define HLO_KERNEL(opcode, cpu, scratch, gpu, combiner, condition) \
+  LibraryKernel Find##cpu##Kernel(const Instruction& instruction);
+#include "kernels/kernels.def"
 
 }  // namespace hlo::plan

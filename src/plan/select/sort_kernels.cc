@@ -278,6 +278,16 @@ absl::Status RunTopk(const Instruction& topk, bool largest, absl::Span<const voi
 
 constexpr int64_t kMaxLineLength = std::numeric_limits<int32_t>::max();
 
+LibraryKernel TopkKernel(const Instruction& topk, bool largest) {
+  const Shape& shape = topk.operand(0)->shape();
+  if (shape.rank() == 0 || shape.dim(shape.rank() - 1) > kMaxLineLength || IsComplex(shape.type()) ||
+      !topk.shape().IsTuple() || !topk.shape().element(1).IsArray(ElementType::kS32))
+    return {};
+  return {"topk", [largest](const Instruction& node, auto operands, auto results) {
+            return RunTopk(node, largest, operands, results);
+          }};
+}
+
 }  // namespace
 
 LibraryKernel FindSortKernel(const Instruction& sort) {
@@ -319,17 +329,11 @@ LibraryKernel FindTopkCallKernel(const Instruction& call) {
       root.operand(1) != comparator.parameter(1) ||
       (direction != ComparisonDirection::kGt && direction != ComparisonDirection::kLt))
     return {};
-  return FindTopkKernel(call, direction == ComparisonDirection::kGt);
+  return TopkKernel(call, direction == ComparisonDirection::kGt);
 }
 
-LibraryKernel FindTopkKernel(const Instruction& topk, bool largest) {
-  const Shape& shape = topk.operand(0)->shape();
-  if (shape.rank() == 0 || shape.dim(shape.rank() - 1) > kMaxLineLength || IsComplex(shape.type()) ||
-      !topk.shape().IsTuple() || !topk.shape().element(1).IsArray(ElementType::kS32))
-    return {};
-  return {"topk", [largest](const Instruction& node, auto operands, auto results) {
-            return RunTopk(node, largest, operands, results);
-          }};
+LibraryKernel FindTopkKernel(const Instruction& topk) {
+  return TopkKernel(topk, topk.Get<attr::largest>(true));
 }
 
 }  // namespace hlo::plan

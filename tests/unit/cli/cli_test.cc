@@ -527,6 +527,18 @@ TEST_F(Cli, OpsListsTheTargetsOfCustomCalls) {
   EXPECT_HAS(ops.out, "X[*,n] -> X[*,k], s32[*,k]");
 }
 
+TEST_F(Cli, OpsListsTheKernels) {
+  const Outcome text = Run("ops --kernels");
+  EXPECT_HAS(
+      text.out,
+      "\nscan                      Scan                 -                  Scan               scalar code\n");
+  EXPECT_HAS(Run("ops --kernels --format=markdown").out,
+             "\n| `fft` | Fft | Fft | - | floats of 32 and 64 bits |\n");
+  const Outcome json = Run("ops --kernels --format=json");
+  EXPECT_HAS(json.out,
+             R"({"opcode":"map","cpu":"-","gpu":"-","gpu_to_apply":"Map","condition":"scalar code"})");
+}
+
 TEST_F(Cli, CoverageIsAskedOfTheCheckerTheEngineAndTheCases) {
   const Outcome json = Run("ops --coverage --format=json --cases tests/cases/ops/negate.hlo");
   EXPECT_EQ(json.status, 0);
