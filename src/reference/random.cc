@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstring>
-#include <numbers>
 #include <utility>
 
 #include "base/status.h"
@@ -15,6 +13,7 @@
 #include "reference/wide_scalar.h"
 #include "types/counter_random.h"
 #include "types/index.h"
+#include "types/normal_random.h"
 #include "types/wide.h"
 
 namespace hlo::reference {
@@ -86,23 +85,17 @@ Words WordsOf(uint64_t seed, const std::array<uint64_t, 2>& counter, uint64_t in
   return {words.Pair(0), words.Pair(1)};
 }
 
-// Returns a number in [0, 1).
-double Fraction(uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
-
 // Returns a number in [a, b); rounding to the computation's type must not give b.
 double UniformFloat(const Words& words, double a, double b, ScalarRound round) {
   for (const uint64_t word : words) {
-    const double x = round(Fraction(word) * (b - a) + a);
+    const double x = round(RandomFraction(word) * (b - a) + a);
     if (x < b || !(a < b)) return x;
   }
   return a;
 }
 
 // Returns a normal number with mean a and standard deviation b by the Box-Muller transform.
-double Normal(const Words& words, double a, double b) {
-  const double radius = std::sqrt(-2 * std::log(1 - Fraction(words[0])));
-  return std::cos(2 * std::numbers::pi * Fraction(words[1])) * radius * b + a;
-}
+double Normal(const Words& words, double a, double b) { return NormalNumber(words[0], words[1], a, b); }
 
 }  // namespace
 

@@ -1,12 +1,12 @@
 #pragma once
 // rng-bit-generator (semantics 7.2 to 7.4) and rng: one counter block per thread.
 
-#include <cmath>
 #include <cstdint>
 
 #include "kernels/cuda/intrinsics/portable.h"
 #include "kernels/cuda/memory/element_io.h"
 #include "types/counter_random.h"
+#include "types/normal_random.h"
 
 namespace hlo::cuda {
 
@@ -90,8 +90,6 @@ struct DrawArgs {
   bool is_float = true, normal = false;
 };
 
-HLO_DEVICE double FractionOf(uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
-
 // rng (semantics 7.7), identical to the reference: one element per thread, from one counter block.
 template <class Env>
 HLO_DEVICE void DrawBody(Env& env, const DrawArgs& args) {
@@ -114,13 +112,11 @@ HLO_DEVICE void DrawBody(Env& env, const DrawArgs& args) {
   };
   double value = a;
   if (args.normal) {
-    constexpr double kTwoPi = 6.283185307179586;
-    const double radius = std::sqrt(-2 * std::log(1 - FractionOf(words[0])));
-    value = rounded(std::cos(kTwoPi * FractionOf(words[1])) * radius * b + a);
+    value = rounded(NormalNumber(words[0], words[1], a, b));
   } else {
     // Rounding must not reach b.
     for (int k = 0; k < 2; ++k) {
-      const double x = rounded(FractionOf(words[k]) * (b - a) + a);
+      const double x = rounded(RandomFraction(words[k]) * (b - a) + a);
       if (!(x < b) && a < b) continue;
       value = x;
       break;
