@@ -193,6 +193,30 @@ TEST(Emulator, WaitsForAFlagOfTheSameBlockAndReportsOneThatNobodySets) {
             "thread 0 of block (0,0,0): looks for a flag that nobody sets");
 }
 
+// Blocks take numbers from a counter and wait for the block before them, which may be about to start.
+TEST(Emulator, BlocksWaitForEarlierOnes) {
+  int waits = 0;
+  for (const Schedule& schedule : kSchedules) {
+    uint32_t next = 0;
+    std::vector<uint32_t> sums(20, 0);
+    const absl::Status status = Emulate({20}, 32, 4, schedule, [&](HostEnv& env) {
+      auto* number = reinterpret_cast<uint32_t*>(env.shared());
+      if (env.thread() == 0) *number = env.atomic_add(&next, 1);
+      env.sync();
+      const uint32_t mine = *number;
+      // The block after it starts before this one has an end.
+      for (int k = 0; k < 5; ++k) env.sync();
+      if (env.thread() != 0) return;
+      uint32_t before = mine == 0 ? 1 : env.load_volatile(&sums[mine - 1]);
+      for (; before == 0; ++waits) before = env.load_volatile(&sums[mine - 1]);
+      env.store_volatile(&sums[mine], before + mine);
+    });
+    ASSERT_TRUE(status.ok()) << status;
+    for (uint32_t b = 0; b < 20; ++b) EXPECT_EQ(sums[b], 1 + b * (b + 1) / 2);
+  }
+  EXPECT_GT(waits, 0);
+}
+
 TEST(Emulator, CountsWithAtomics) {
   uint32_t count = 0, most = 0, least = 100;
   ASSERT_TRUE(Emulate({4, 2, 2}, 64, 0, {Schedule::Order::kShuffled}, [&](HostEnv& env) {

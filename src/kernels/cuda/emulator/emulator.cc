@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "base/check.h"
 #include "fmt/format.h"
 
@@ -31,6 +32,7 @@ constexpr size_t kStackBytes = 128 << 10;
 constexpr size_t kCanaryBytes = 256;
 constexpr std::byte kCanary{0xa5}, kPoison{0xff};
 constexpr int64_t kMaxSpins = 1 << 19;
+constexpr size_t kConcurrentBlocks = 3;  // In shuffled schedules.
 
 std::string_view Name(Meeting meeting) {
   switch (meeting) {
@@ -69,6 +71,7 @@ struct Copy {
 };
 
 class Machine;
+struct Resident;
 
 }  // namespace
 
@@ -77,6 +80,7 @@ struct Fiber {
   void* stack = nullptr;
   void* fake_stack = nullptr;  // Used by AddressSanitizer.
   Machine* machine = nullptr;
+  Resident* home = nullptr;
   uint32_t thread = 0;
   bool ended = false;
   Meeting waiting = Meeting::kNone;
@@ -90,6 +94,19 @@ struct Fiber {
 };
 
 namespace {
+
+// A place for a thread block: the block that runs there, its shared memory and its threads.
+struct Resident {
+  Dim3 block;
+  bool is_active = false;
+  uint32_t live = 0;
+  Group group;
+  std::vector<Warp> warps;
+  std::unique_ptr<std::byte, decltype(&std::free)> memory{nullptr, &std::free};
+  std::vector<std::unique_ptr<Fiber>> fibers;
+
+  std::byte* shared() const { return memory.get(); }
+};
 
 class Machine {
  public:
@@ -107,7 +124,8 @@ class Machine {
   }
 
   Group& GroupOf(const Fiber& fiber, Meeting meeting) {
-    return meeting == Meeting::kSync ? block_group_ : warps_[fiber.thread / kWarpSize].group;
+    Resident& home = *fiber.home;
+    return meeting == Meeting::kSync ? home.group : home.warps[fiber.thread / kWarpSize].group;
   }
   bool CanRun(const Fiber& fiber) {
     if (fiber.ended) return false;
@@ -123,31 +141,32 @@ class Machine {
   template <class... Args>
   void Fail(Fiber& fiber, fmt::format_string<Args...> what, Args&&... args) {
     if (failure_.empty()) {
-      failure_ = fmt::format("thread {} of block ({},{},{}): {}", fiber.thread, block_.x, block_.y, block_.z,
+      const Dim3& block = fiber.home->block;
+      failure_ = fmt::format("thread {} of block ({},{},{}): {}", fiber.thread, block.x, block.y, block.z,
                              fmt::format(what, std::forward<Args>(args)...));
     }
     while (true) SwitchToScheduler(fiber);
   }
 
-  Dim3 grid_, block_;
-  uint32_t threads_ = 0, live_ = 0;
+  Dim3 grid_;
+  uint32_t threads_ = 0;
   size_t shared_bytes_ = 0;
-  std::byte* shared_ = nullptr;
-  Group block_group_;
-  std::vector<Warp> warps_;
   int64_t spins_ = 0;
   const absl::FunctionRef<void(HostEnv&)>* body_ = nullptr;
 
  private:
   static void Enter(unsigned low, unsigned high);
   void SwitchToFiber(Fiber& fiber);
-  void MakeFiber(Fiber& fiber, uint32_t thread);
-  void RunBlock();
-  std::string Deadlock() const;
+  void MakeFiber(Fiber& fiber, Resident& home, uint32_t thread);
+  void PrepareResidents(size_t count);
+  void StartBlock(Resident& resident, uint64_t number);
+  bool RunThreads(Resident& resident);
+  void RunBlocks(absl::Span<const uint64_t> blocks);
+  std::string Deadlock(const Resident& resident) const;
 
   Schedule schedule_;
   std::mt19937 random_;
-  std::vector<std::unique_ptr<Fiber>> fibers_;
+  std::vector<std::unique_ptr<Resident>> residents_;
   std::vector<uint32_t> order_;
   ucontext_t scheduler_;
   [[maybe_unused]] void* scheduler_fake_stack_ = nullptr;
@@ -168,8 +187,8 @@ void Machine::Enter(unsigned low, unsigned high) {
     (*machine.body_)(env);
     fiber->ended = true;
     machine.spins_ = 0;
-    --machine.live_;
-    machine.Arrive(machine.block_group_, machine.live_);
+    --fiber->home->live;
+    machine.Arrive(fiber->home->group, fiber->home->live);
     machine.SwitchToScheduler(*fiber);
   }
 }
@@ -184,8 +203,9 @@ void Machine::SwitchToFiber(Fiber& fiber) {
 #endif
 }
 
-void Machine::MakeFiber(Fiber& fiber, uint32_t thread) {
+void Machine::MakeFiber(Fiber& fiber, Resident& home, uint32_t thread) {
   fiber.machine = this;
+  fiber.home = &home;
   fiber.thread = thread;
   fiber.stack =
       mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -202,11 +222,11 @@ void Machine::MakeFiber(Fiber& fiber, uint32_t thread) {
               static_cast<unsigned>(address), static_cast<unsigned>(address >> 32));
 }
 
-std::string Machine::Deadlock() const {
+std::string Machine::Deadlock(const Resident& resident) const {
   std::map<Meeting, std::pair<int, uint32_t>> waiting;  // Number of waiting threads, and the first of them.
   uint32_t ended = 0;
   for (uint32_t t = 0; t < threads_; ++t) {
-    const Fiber& fiber = *fibers_[t];
+    const Fiber& fiber = *resident.fibers[t];
     if (fiber.ended) {
       ++ended;
       continue;
@@ -214,37 +234,92 @@ std::string Machine::Deadlock() const {
     auto [at, added] = waiting.try_emplace(fiber.waiting, 0, t);
     ++at->second.first;
   }
-  std::string text = fmt::format("deadlock in block ({},{},{}):", block_.x, block_.y, block_.z);
+  const Dim3& block = resident.block;
+  std::string text = fmt::format("deadlock in block ({},{},{}):", block.x, block.y, block.z);
   for (const auto& [meeting, who] : waiting)
     text += fmt::format(" {} threads wait at {} (thread {} first);", who.first, Name(meeting), who.second);
   return text + fmt::format(" {} have ended", ended);
 }
 
-void Machine::RunBlock() {
-  std::fill_n(shared_, shared_bytes_, kPoison);
-  live_ = threads_;
+void Machine::PrepareResidents(size_t count) {
+  while (residents_.size() < count) residents_.push_back(std::make_unique<Resident>());
+  for (size_t r = 0; r < count; ++r) {
+    Resident& resident = *residents_[r];
+    while (resident.fibers.size() < threads_) {
+      resident.fibers.push_back(std::make_unique<Fiber>());
+      MakeFiber(*resident.fibers.back(), resident, static_cast<uint32_t>(resident.fibers.size() - 1));
+    }
+    const size_t bytes = (shared_bytes_ + kCanaryBytes + 1023) / 1024 * 1024;
+    resident.memory.reset(static_cast<std::byte*>(std::aligned_alloc(1024, bytes)));
+    std::fill_n(resident.shared() + shared_bytes_, kCanaryBytes, kCanary);
+  }
+}
+
+void Machine::StartBlock(Resident& resident, uint64_t number) {
+  resident.block = {static_cast<uint32_t>(number % grid_.x),
+                    static_cast<uint32_t>(number / grid_.x % grid_.y),
+                    static_cast<uint32_t>(number / grid_.x / grid_.y)};
+  resident.is_active = true;
+  std::fill_n(resident.shared(), shared_bytes_, kPoison);
+  resident.live = threads_;
+  resident.group = {};
+  resident.warps.assign(threads_ / kWarpSize, {});
   spins_ = 0;
-  block_group_ = {};
-  warps_.assign(threads_ / kWarpSize, {});
   for (uint32_t t = 0; t < threads_; ++t) {
-    Fiber& fiber = *fibers_[t];
+    Fiber& fiber = *resident.fibers[t];
     fiber.ended = false;
     fiber.waiting = Meeting::kNone;
     fiber.copies.clear();
     fiber.commits = 0;
   }
-  while (live_ > 0 && failure_.empty()) {
-    if (schedule_.order == Schedule::Order::kShuffled) std::shuffle(order_.begin(), order_.end(), random_);
-    bool ran = false;
-    for (const uint32_t t : order_) {
-      Fiber& fiber = *fibers_[t];
-      if (!CanRun(fiber)) continue;
-      fiber.waiting = Meeting::kNone;
-      ran = true;
-      SwitchToFiber(fiber);
+}
+
+// Runs each thread of a block until it waits. Returns false if none could run.
+bool Machine::RunThreads(Resident& resident) {
+  if (schedule_.order == Schedule::Order::kShuffled) std::shuffle(order_.begin(), order_.end(), random_);
+  bool ran = false;
+  for (const uint32_t t : order_) {
+    Fiber& fiber = *resident.fibers[t];
+    if (!CanRun(fiber)) continue;
+    fiber.waiting = Meeting::kNone;
+    ran = true;
+    SwitchToFiber(fiber);
+    if (!failure_.empty()) break;
+  }
+  return ran;
+}
+
+// Runs all blocks, as many at a time as there are residents, in this order.
+void Machine::RunBlocks(absl::Span<const uint64_t> blocks) {
+  size_t next = 0;
+  const auto start = [&](Resident& resident) {
+    if (next < blocks.size())
+      StartBlock(resident, blocks[next++]);
+    else
+      resident.is_active = false;
+  };
+  const size_t count = schedule_.order == Schedule::Order::kShuffled ? kConcurrentBlocks : 1;
+  PrepareResidents(std::min(count, blocks.size()));
+  for (const auto& resident : residents_) resident->is_active = false;
+  for (size_t r = 0; r < std::min(count, blocks.size()); ++r) start(*residents_[r]);
+  for (bool is_active = true; is_active;) {
+    is_active = false;
+    for (const auto& resident : residents_) {
+      if (!resident->is_active) continue;
+      is_active = true;
+      if (count > 1 && random_() % 2 == 0) continue;  // Blocks do not keep pace.
+      if (!RunThreads(*resident)) failure_ = Deadlock(*resident);
       if (!failure_.empty()) return;
+      if (resident->live > 0) continue;
+      const std::byte* end = resident->shared() + shared_bytes_;
+      if (std::any_of(end, end + kCanaryBytes, [](std::byte b) { return b != kCanary; })) {
+        const Dim3& block = resident->block;
+        failure_ = fmt::format("block ({},{},{}) wrote behind its {} bytes of shared memory", block.x,
+                               block.y, block.z, shared_bytes_);
+        return;
+      }
+      start(*resident);
     }
-    if (!ran) failure_ = Deadlock();
   }
 }
 
@@ -263,19 +338,9 @@ absl::Status Machine::Run(Dim3 grid, uint32_t threads, size_t shared_bytes, Sche
   random_.seed(schedule.seed);
   body_ = &body;
   failure_.clear();
-  while (fibers_.size() < threads) {
-    fibers_.push_back(std::make_unique<Fiber>());
-    MakeFiber(*fibers_.back(), static_cast<uint32_t>(fibers_.size() - 1));
-  }
-  const size_t bytes = (shared_bytes + kCanaryBytes + 1023) / 1024 * 1024;
-  const std::unique_ptr<std::byte, decltype(&std::free)> shared(
-      static_cast<std::byte*>(std::aligned_alloc(1024, bytes)), &std::free);
-  shared_ = shared.get();
-  std::fill_n(shared_ + shared_bytes, kCanaryBytes, kCanary);
   order_.resize(threads);
   std::iota(order_.begin(), order_.end(), 0u);
-  const uint64_t count = uint64_t{grid.x} * grid.y * grid.z;
-  std::vector<uint64_t> blocks(count);
+  std::vector<uint64_t> blocks(uint64_t{grid.x} * grid.y * grid.z);
   std::iota(blocks.begin(), blocks.end(), uint64_t{0});
   if (schedule.order == Schedule::Order::kReversed) {
     std::reverse(order_.begin(), order_.end());
@@ -283,35 +348,25 @@ absl::Status Machine::Run(Dim3 grid, uint32_t threads, size_t shared_bytes, Sche
   } else if (schedule.order == Schedule::Order::kShuffled) {
     std::shuffle(blocks.begin(), blocks.end(), random_);
   }
-  for (const uint64_t b : blocks) {
-    block_ = {static_cast<uint32_t>(b % grid.x), static_cast<uint32_t>(b / grid.x % grid.y),
-              static_cast<uint32_t>(b / grid.x / grid.y)};
-    RunBlock();
-    if (failure_.empty() && std::any_of(shared_ + shared_bytes, shared_ + shared_bytes + kCanaryBytes,
-                                        [](std::byte b) { return b != kCanary; })) {
-      failure_ = fmt::format("block ({},{},{}) wrote behind its {} bytes of shared memory", block_.x,
-                             block_.y, block_.z, shared_bytes);
-    }
-    if (failure_.empty()) continue;
-    fibers_.clear();  // The fibers' state is undefined after a failure.
-    return absl::InternalError(failure_);
-  }
-  return absl::OkStatus();
+  RunBlocks(blocks);
+  if (failure_.empty()) return absl::OkStatus();
+  residents_.clear();  // The fibers' state is undefined after a failure.
+  return absl::InternalError(failure_);
 }
 
 }  // namespace
 
 uint32_t Thread(const Fiber& fiber) { return fiber.thread; }
 uint32_t Threads(const Fiber& fiber) { return fiber.machine->threads_; }
-Dim3 Block(const Fiber& fiber) { return fiber.machine->block_; }
+Dim3 Block(const Fiber& fiber) { return fiber.home->block; }
 Dim3 Grid(const Fiber& fiber) { return fiber.machine->grid_; }
-std::byte* Shared(Fiber& fiber) { return fiber.machine->shared_; }
+std::byte* Shared(Fiber& fiber) { return fiber.home->shared(); }
 
 void Meet(Fiber& fiber, Meeting meeting) {
   Machine& machine = *fiber.machine;
   Group& group = machine.GroupOf(fiber, meeting);
   if (meeting != Meeting::kSync) {
-    Warp& warp = machine.warps_[fiber.thread / kWarpSize];
+    Warp& warp = fiber.home->warps[fiber.thread / kWarpSize];
     if (group.arrived > 0 && warp.meeting != meeting)
       machine.Fail(fiber, "is at {} while others of its warp wait at {}", Name(meeting), Name(warp.meeting));
     warp.meeting = meeting;
@@ -319,12 +374,12 @@ void Meet(Fiber& fiber, Meeting meeting) {
   fiber.waiting = meeting;
   fiber.generation = group.generation;
   ++group.arrived;
-  machine.Arrive(group, meeting == Meeting::kSync ? machine.live_ : kWarpSize);
+  machine.Arrive(group, meeting == Meeting::kSync ? fiber.home->live : kWarpSize);
   machine.SwitchToScheduler(fiber);
 }
 
 const std::byte* Exchange(Fiber& fiber, Meeting meeting, const void* value, size_t byte_count) {
-  Warp& warp = fiber.machine->warps_[fiber.thread / kWarpSize];
+  Warp& warp = fiber.home->warps[fiber.thread / kWarpSize];
   std::byte* values = warp.values[warp.group.generation % 2];
   std::memcpy(values + 16 * (fiber.thread % kWarpSize), value, byte_count);
   Meet(fiber, meeting);
@@ -335,9 +390,10 @@ void CopyAsync(Fiber& fiber, void* shared, const void* global, int bytes, int va
   Machine& machine = *fiber.machine;
   auto* to = static_cast<std::byte*>(shared);
   const auto* from = static_cast<const std::byte*>(global);
-  if (to < machine.shared_ || to + bytes > machine.shared_ + machine.shared_bytes_)
-    machine.Fail(fiber, "copy_async to {} bytes at {} of {} bytes of shared memory", bytes,
-                 to - machine.shared_, machine.shared_bytes_);
+  const std::byte* memory = fiber.home->shared();
+  if (to < memory || to + bytes > memory + machine.shared_bytes_)
+    machine.Fail(fiber, "copy_async to {} bytes at {} of {} bytes of shared memory", bytes, to - memory,
+                 machine.shared_bytes_);
   if (reinterpret_cast<uintptr_t>(to) % bytes != 0)
     machine.Fail(fiber, "copy_async of {} bytes to a place that is not aligned to them", bytes);
   if (valid_bytes > 0 && reinterpret_cast<uintptr_t>(from) % bytes != 0)

@@ -1,6 +1,6 @@
 #pragma once
-// Runs kernel bodies on the host: one thread block at a time, one fiber per thread. It detects more bugs than
-// a GPU:
+// Runs kernel bodies on the host, with one fiber per thread: one thread block at a time, or, in shuffled
+// schedules, three of them, so that blocks wait for each other. It detects more bugs than a GPU:
 //   * shared memory is initialised to 0xff bytes (NaN, -1), and so is the target of an asynchronous copy,
 //     until a wait covers it, which exposes early reads;
 //   * threads run until they synchronise, in a configurable order: a missing barrier makes the result depend
@@ -98,6 +98,11 @@ class HostEnv {
     emulator::Wait(fiber_, N);
   }
 
+  template <class T>
+  T load_once(const T* p) const {
+    return *p;
+  }
+
   // These are atomic because a fiber runs until it waits.
   template <class T>
   T atomic_add(T* p, std::type_identity_t<T> v) const {
@@ -124,7 +129,7 @@ class HostEnv {
   }
 
   void fence() const {}
-  // Yields to other fibers: the flag may be set by a thread of the same block.
+  // Yields to other fibers: the flag may be set by a thread of the same block, or of an earlier one.
   template <class T>
   T load_volatile(const T* p) const {
     emulator::Spin(fiber_);
@@ -158,7 +163,7 @@ class HostEnv {
   emulator::Fiber& fiber_;
 };
 
-// Runs all thread blocks of a grid sequentially. Returns Internal with a description if the kernel has a bug.
+// Runs all thread blocks of a grid. Returns Internal with a description if the kernel has a bug.
 absl::Status Emulate(Dim3 grid, uint32_t threads, size_t shared_bytes, Schedule schedule,
                      absl::FunctionRef<void(HostEnv&)> body);
 

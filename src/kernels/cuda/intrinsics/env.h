@@ -98,6 +98,20 @@ class DeviceEnv {
 #endif
   }
 
+  // Loads data that are not read again soon. T has 16 bytes.
+  template <class T>
+  HLO_DEVICE T load_once(const T* p) const {
+    static_assert(sizeof(T) == 16 && alignof(T) == 16);
+#ifdef __CUDA_ARCH__
+    const uint4 words = __ldcs(reinterpret_cast<const uint4*>(p));
+    T value;
+    __builtin_memcpy(&value, &words, sizeof value);
+    return value;
+#else
+    return *p;
+#endif
+  }
+
   // Atomics on global or shared memory; they return the old value.
   HLO_DEVICE uint32_t atomic_add(uint32_t* p, uint32_t v) const {
     HLO_DEVICE_VALUE(uint32_t, atomicAdd(p, v));
