@@ -7,6 +7,8 @@
 #include "fmt/format.h"
 #include "kernels/cuda/copy/lower_copy.h"
 #include "kernels/cuda/launch/launch.h"
+#include "kernels/cuda/vm/core_vm_body.h"
+#include "kernels/cuda/vm/lower_core.h"
 #include "kernels/cuda/vm/vm_kernels.h"
 
 namespace hlo::cuda {
@@ -17,6 +19,24 @@ absl::Status LaunchTile(const VmProgram& program, size_t shared_bytes, device::S
   constexpr uint64_t kPerBlock = uint64_t{kVmThreads} * Kernel::kValues;
   const uint64_t blocks = (program.position_count + kPerBlock - 1) / kPerBlock;
   return Launch<Kernel>({{static_cast<uint32_t>(blocks)}, kVmThreads, shared_bytes}, program, stream);
+}
+
+// Returns the program as one of the core (core_vm.h), which runs most loops.
+std::optional<LoweredProgram> RunsOnCore(const VmTemplate& made, const device::DeviceProperties& device) {
+  std::optional<CoreTemplate> core = LowerCore(made);
+  if (!core.has_value()) return std::nullopt;
+  const std::optional<CoreChoice> choice = ChooseCore(*core, device);
+  if (!choice.has_value()) return std::nullopt;
+  const auto shared = std::make_shared<const std::pair<VmTemplate, CoreTemplate>>(made, *std::move(core));
+  return LoweredProgram{
+      fmt::format("loop {} x {}{}", choice->vectors, kCoreWidth, shared->second.needs_all ? "" : ", core"),
+      [shared, choice = *choice](void* const* pointers, void*, device::Stream stream) {
+        const auto& [vm, core] = *shared;
+        CoreProgram program = core.program;
+        if (program.position_count == 0) return absl::OkStatus();
+        SetCorePointers(vm, pointers, program);
+        return LaunchCore(core, choice, program, stream);
+      }};
 }
 
 int ValuesOf(int words) {
@@ -125,6 +145,8 @@ absl::StatusOr<LoweredProgram> LowerTile(const cpu::TileProgram& program,
   HLO_RETURN_IF_ERROR(LowerSteps(program, builder).status());
   builder.EndPiece();
   HLO_ASSIGN_OR_RETURN(VmTemplate made, builder.Finish(DimsOf(program)));
+  if (std::optional<LoweredProgram> core = RunsOnCore(made, device); core.has_value())
+    return *std::move(core);
   const int values = ValuesOf(made.words);
   HLO_ASSIGN_OR_RETURN(const size_t shared_bytes, SharedBytesOf(made, values, device));
   if (made.program.position_count / (kVmThreads * values) >= (uint64_t{1} << 31) - 1)

@@ -1,0 +1,190 @@
+#pragma once
+// Reductions of rows that a program of the VM's core computes (core_vm.h): vectors of adjacent elements, and
+// accumulators in registers. A warp or a thread block folds a row, or a piece of a long one. The grouping
+// depends on the shape alone: lane l takes the vectors l, l + group, ... in order, each of the four places of
+// a vector has an accumulator, and the lanes are combined by a butterfly.
+
+#include "kernels/cuda/vm/core_vm_body.h"
+
+namespace hlo::cuda {
+
+enum class CoreFold : uint8_t {
+  kAddF,  // In f64.
+  kMaximumF,
+  kMinimumF,
+  kAddI,
+  kMaximumS,
+  kMinimumS,
+  kMaximumU,
+  kMinimumU,
+  kAnd,
+  kOr,
+};
+
+struct CoreReduceArgs {
+  CoreProgram program;  // Its last result is the value that is reduced.
+  const void* init = nullptr;
+  void* output = nullptr;
+  void* partials = nullptr;  // [kept, pieces], if a row has several pieces.
+  uint32_t kept = 0, reduced = 0, pieces = 1, piece_length = 0;
+  uint32_t group = kWarpSize;  // Threads per piece: a warp or a block.
+  CoreFold fold = CoreFold::kAddF;
+  VmMemory init_memory = VmMemory::k4, output_memory = VmMemory::k4;
+};
+static_assert(sizeof(CoreReduceArgs) <= 4096);
+
+// Accumulators of f32 sums.
+struct CoreSum {
+  using Type = double;
+  static HLO_DEVICE double Identity(CoreFold) { return -0.0; }
+  static HLO_DEVICE double Of(uint32_t value) { return static_cast<double>(CoreFloat(value)); }
+  static HLO_DEVICE double Fold(CoreFold, double a, double b) { return a + b; }
+  static HLO_DEVICE uint32_t Result(double sum) { return CoreBits(static_cast<float>(sum)); }
+};
+
+// Accumulators of all other folds.
+struct CoreWord {
+  using Type = uint32_t;
+  static HLO_DEVICE uint32_t Identity(CoreFold fold) {
+    switch (fold) {
+      case CoreFold::kMaximumF:
+        return 0xff800000u;
+      case CoreFold::kMinimumF:
+        return 0x7f800000u;
+      case CoreFold::kMaximumS:
+        return 0x80000000u;
+      case CoreFold::kMinimumS:
+        return 0x7fffffffu;
+      case CoreFold::kMinimumU:
+      case CoreFold::kAnd:
+        return 0xffffffffu;
+      default:
+        return 0;
+    }
+  }
+  static HLO_DEVICE uint32_t Of(uint32_t value) { return value; }
+  static HLO_DEVICE uint32_t Fold(CoreFold fold, uint32_t a, uint32_t b) {
+    const auto x = static_cast<int32_t>(a), y = static_cast<int32_t>(b);
+    switch (fold) {
+      case CoreFold::kMaximumF:
+        return CoreBits(CoreMaximum(CoreFloat(a), CoreFloat(b)));
+      case CoreFold::kMinimumF:
+        return CoreBits(CoreMinimum(CoreFloat(a), CoreFloat(b)));
+      case CoreFold::kMaximumS:
+        return x < y ? b : a;
+      case CoreFold::kMinimumS:
+        return y < x ? b : a;
+      case CoreFold::kMaximumU:
+        return a < b ? b : a;
+      case CoreFold::kMinimumU:
+        return b < a ? b : a;
+      case CoreFold::kAnd:
+        return a & b;
+      case CoreFold::kOr:
+        return a | b;
+      default:
+        return a + b;
+    }
+  }
+  static HLO_DEVICE uint32_t Result(uint32_t value) { return value; }
+};
+
+// Folds the values of a group of threads. `shared` has an accumulator for each warp.
+template <class Accumulator, class Env>
+HLO_DEVICE typename Accumulator::Type FoldGroup(Env& env, CoreFold fold, uint32_t group,
+                                                typename Accumulator::Type* shared,
+                                                typename Accumulator::Type value) {
+  for (int d = kWarpSize / 2; d > 0; d /= 2) value = Accumulator::Fold(fold, value, env.shfl_xor(value, d));
+  if (group == kWarpSize) return value;
+  constexpr uint32_t kWarps = kCoreThreads / kWarpSize;
+  if (env.thread() % kWarpSize == 0) shared[env.thread() / kWarpSize] = value;
+  env.sync();
+  value = shared[env.thread() % kWarps];
+  for (int d = kWarps / 2; d > 0; d /= 2) value = Accumulator::Fold(fold, value, env.shfl_xor(value, d));
+  return value;
+}
+
+template <class Accumulator>
+HLO_DEVICE void StoreReduced(const CoreReduceArgs& args, uint32_t output, typename Accumulator::Type value) {
+  using V = VmValue<1>;
+  const V init = VmRead<V>(args.init_memory, ElementType::kF32, args.init, 0);
+  value = Accumulator::Fold(args.fold, Accumulator::Of(init.words[0]), value);
+  VmWrite(args.output_memory, ElementType::kF32, args.output, output, V::Of(Accumulator::Result(value)));
+}
+
+template <class Accumulator, int kVectors, bool kAll>
+struct CoreReduceRows {
+  using Args = CoreReduceArgs;
+  using Type = typename Accumulator::Type;
+  static constexpr uint32_t kThreads = kCoreThreads, kMinBlocks = kAll ? 2 : 4;
+
+  template <class Env>
+  static HLO_DEVICE void Run(Env& env, const Args& args) {
+    CoreVector* slots = reinterpret_cast<CoreVector*>(env.shared() + kWarpsBytes) + env.thread();
+    const uint32_t group = args.group, lane = env.thread() % group;
+    const uint32_t unit = env.block().x * (kThreads / group) + env.thread() / group;
+    const bool works = unit < args.kept * args.pieces;
+    const uint32_t output = unit / args.pieces, piece = unit - output * args.pieces;
+    const uint32_t begin = output * args.reduced + piece * args.piece_length;
+    const uint32_t row_end = (output + 1) * args.reduced;
+    const uint32_t end = piece + 1 < args.pieces ? begin + args.piece_length : row_end;
+    Type sums[kCoreWidth];
+    HLO_UNROLL
+    for (Type& sum : sums) sum = Accumulator::Identity(args.fold);
+    const uint32_t step = group * kCoreWidth;
+    HLO_ROLLED
+    for (uint32_t first = begin + lane * kCoreWidth; works && first < end; first += step * kVectors) {
+      const CorePositions positions{first, end, step};
+      CoreVector values[kVectors] = {};
+      CoreVm<kVectors, kAll>::RunCode(args.program, positions, slots, values);
+      HLO_UNROLL
+      for (int u = 0; u < kVectors; ++u) {
+        HLO_UNROLL
+        for (int j = 0; j < kCoreWidth; ++j) {
+          if (j < positions.Left(u))
+            sums[j] = Accumulator::Fold(args.fold, sums[j], Accumulator::Of(values[u].x[j]));
+        }
+      }
+    }
+    const Type low = Accumulator::Fold(args.fold, sums[0], sums[1]),
+               high = Accumulator::Fold(args.fold, sums[2], sums[3]);
+    const Type sum = FoldGroup<Accumulator>(env, args.fold, group, reinterpret_cast<Type*>(env.shared()),
+                                            Accumulator::Fold(args.fold, low, high));
+    if (lane != 0 || !works) return;
+    if (args.pieces > 1)
+      static_cast<Type*>(args.partials)[unit] = sum;
+    else
+      StoreReduced<Accumulator>(args, output, sum);
+  }
+
+  static constexpr size_t kWarpsBytes = 64;  // Accumulators of the warps, before the slots.
+};
+
+// Folds the pieces of a row by a thread block.
+template <class Accumulator>
+struct CoreReduceJoin {
+  using Args = CoreReduceArgs;
+  using Type = typename Accumulator::Type;
+  static constexpr uint32_t kThreads = kCoreThreads;
+
+  template <class Env>
+  static HLO_DEVICE void Run(Env& env, const Args& args) {
+    const uint32_t output = env.block().x;
+    const Type* partials = static_cast<const Type*>(args.partials) + uint64_t{output} * args.pieces;
+    Type sum = Accumulator::Identity(args.fold);
+    for (uint32_t piece = env.thread(); piece < args.pieces; piece += kThreads)
+      sum = Accumulator::Fold(args.fold, sum, partials[piece]);
+    sum = FoldGroup<Accumulator>(env, args.fold, kThreads, reinterpret_cast<Type*>(env.shared()), sum);
+    if (env.thread() == 0) StoreReduced<Accumulator>(args, output, sum);
+  }
+};
+
+using CoreSumRows4 = CoreReduceRows<CoreSum, 1, false>;
+using CoreSumRows8 = CoreReduceRows<CoreSum, 2, false>;
+using WideCoreSumRows4 = CoreReduceRows<CoreSum, 1, true>;
+using CoreWordRows8 = CoreReduceRows<CoreWord, 2, false>;
+using WideCoreWordRows4 = CoreReduceRows<CoreWord, 1, true>;
+using CoreSumJoin = CoreReduceJoin<CoreSum>;
+using CoreWordJoin = CoreReduceJoin<CoreWord>;
+
+}  // namespace hlo::cuda

@@ -1,0 +1,178 @@
+#include "kernels/cuda/reduce/lower_core_reduce.h"
+
+#include <memory>
+#include <utility>
+
+#include "base/status.h"
+#include "fmt/format.h"
+#include "kernels/cuda/launch/launch.h"
+#include "kernels/cuda/reduce/core_reduce_body.h"
+#include "kernels/cuda/vm/lower_core.h"
+#include "kernels/cuda/vm/lower_tile.h"
+
+namespace hlo::cuda {
+namespace {
+
+using cpu::Lane;
+using cpu::ReduceProgram;
+
+// Returns the fold of a combiner that is one operation on its two operands.
+std::optional<CoreFold> CoreFoldOf(const ReduceProgram& program) {
+  const absl::Span<const cpu::TileCode::Step> steps = program.combiner.steps();
+  if (steps.size() != 1 || program.combiner.yields()[0] != steps[0].out) return std::nullopt;
+  const cpu::TileSymbol& symbol = steps[0].call.symbol;
+  const auto [a, b, unused] = steps[0].in;
+  if (symbol.kind != cpu::TileSymbol::Kind::kOperation || a + b != 1 || a * b != 0) return std::nullopt;
+  const Lane lane = cpu::LaneOf(symbol.from);
+  const bool is_float = lane == Lane::kF32, is_signed = VmTypeOf(lane) == VmType::kI32;
+  // Narrow integers wrap when they are stored, but not within a maximum.
+  if (!is_float && lane != Lane::kS32 && lane != Lane::kU32 && lane != Lane::kPred) return std::nullopt;
+  switch (symbol.opcode) {
+    case Opcode::kAdd:
+      return lane == Lane::kPred ? CoreFold::kOr : is_float ? CoreFold::kAddF : CoreFold::kAddI;
+    case Opcode::kMaximum:
+      return is_float ? CoreFold::kMaximumF : is_signed ? CoreFold::kMaximumS : CoreFold::kMaximumU;
+    case Opcode::kMinimum:
+      return is_float ? CoreFold::kMinimumF : is_signed ? CoreFold::kMinimumS : CoreFold::kMinimumU;
+    case Opcode::kAnd:
+      if (is_float) return std::nullopt;
+      return CoreFold::kAnd;
+    case Opcode::kOr:
+      if (is_float) return std::nullopt;
+      return CoreFold::kOr;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<VmMemory> ScalarMemory(ElementType type) {
+  switch (type) {
+    case ElementType::kF32:
+    case ElementType::kS32:
+    case ElementType::kU32:
+      return VmMemory::k4;
+    case ElementType::kBF16:
+      return VmMemory::kBF16;
+    case ElementType::kF16:
+      return VmMemory::kF16;
+    case ElementType::kPred:
+      return VmMemory::kU8;
+    default:
+      return std::nullopt;
+  }
+}
+
+// Chooses threads per row and pieces per row from the shape only.
+void ChooseCoreGroups(CoreReduceArgs& args) {
+  constexpr uint32_t kPiece = 32 << 10, kFewRows = 1024, kLongRow = 8 << 10;
+  const bool cuts = args.kept < kFewRows && args.reduced >= 2 * kPiece;
+  args.piece_length = cuts ? kPiece : args.reduced;
+  args.pieces = (args.reduced + args.piece_length - 1) / args.piece_length;
+  args.group = args.piece_length >= kLongRow || (args.kept < kFewRows && args.reduced >= 1024) ? kCoreThreads
+                                                                                               : kWarpSize;
+}
+
+// A finished reduction without pointers.
+struct CoreReduction {
+  VmTemplate vm;
+  CoreReduceArgs args;
+  ReduceProgram::Result result;
+  size_t shared_bytes = 0;
+  int vectors = 1;
+  bool needs_all = false;
+};
+
+template <class Kernel>
+absl::Status LaunchRows(const CoreReduceArgs& args, size_t shared_bytes, device::Stream stream) {
+  const uint32_t rows = Kernel::kThreads / args.group, units = args.kept * args.pieces;
+  return Launch<Kernel>({{(units + rows - 1) / rows}, Kernel::kThreads, Kernel::kWarpsBytes + shared_bytes},
+                        args, stream);
+}
+
+absl::Status RunReduction(const CoreReduction& reduction, const CoreReduceArgs& args, device::Stream stream) {
+  const size_t bytes = reduction.shared_bytes;
+  const bool sums = args.fold == CoreFold::kAddF;
+  if (sums && reduction.needs_all)
+    HLO_RETURN_IF_ERROR(LaunchRows<WideCoreSumRows4>(args, bytes, stream));
+  else if (sums && reduction.vectors == 1)
+    HLO_RETURN_IF_ERROR(LaunchRows<CoreSumRows4>(args, bytes, stream));
+  else if (sums)
+    HLO_RETURN_IF_ERROR(LaunchRows<CoreSumRows8>(args, bytes, stream));
+  else if (reduction.needs_all)
+    HLO_RETURN_IF_ERROR(LaunchRows<WideCoreWordRows4>(args, bytes, stream));
+  else
+    HLO_RETURN_IF_ERROR(LaunchRows<CoreWordRows8>(args, bytes, stream));
+  if (args.pieces == 1) return absl::OkStatus();
+  const LaunchShape shape{{args.kept}, kCoreThreads, 64};
+  return sums ? Launch<CoreSumJoin>(shape, args, stream) : Launch<CoreWordJoin>(shape, args, stream);
+}
+
+std::optional<CoreReduction> MakeReduction(const ReduceProgram& program,
+                                           const device::DeviceProperties& device) {
+  if (!program.rows || program.part_length != 1 || program.grouping != cpu::Grouping::kAny ||
+      program.results.size() != 1 || program.body.yields().size() != 1)
+    return std::nullopt;
+  CoreReduction made;
+  made.result = program.results[0];
+  const std::optional<CoreFold> fold = CoreFoldOf(program);
+  const std::optional<VmMemory> init = ScalarMemory(made.result.init_type),
+                                output = ScalarMemory(made.result.output_type);
+  const int64_t kept = program.kept_count(), reduced = program.reduced_count();
+  if (!fold.has_value() || !init.has_value() || !output.has_value() || kept == 0 || reduced == 0)
+    return std::nullopt;
+  VmBuilder builder(1);
+  const absl::StatusOr<std::vector<VmBuilder::Value>> yields = LowerSteps(program.body, builder);
+  if (!yields.ok()) return std::nullopt;
+  builder.CopyTo(builder.Pinned(0), (*yields)[0]);
+  builder.EndPiece();
+  absl::StatusOr<VmTemplate> vm = builder.Finish(DimsOf(program.body));
+  if (!vm.ok()) return std::nullopt;
+  made.vm = *std::move(vm);
+  std::optional<CoreTemplate> core = LowerCore(made.vm);
+  if (!core.has_value() || core->program.code_count == 0) return std::nullopt;
+  // The accumulator holds the value; nothing reads its slot.
+  core->program.code[core->program.code_count - 1].out = CoreInstruction::kNone;
+  made.args.program = core->program;
+  made.args.fold = *fold;
+  made.args.init_memory = *init;
+  made.args.output_memory = *output;
+  made.args.kept = static_cast<uint32_t>(kept);
+  made.args.reduced = static_cast<uint32_t>(reduced);
+  // Vectors begin at multiples of the width in a row, so rows must be multiples of it, too.
+  if (made.args.reduced % kCoreWidth != 0) return std::nullopt;
+  ChooseCoreGroups(made.args);
+  made.needs_all = core->needs_all;
+  const auto bytes = [&](int vectors) { return CoreVm4::kSlotBytes * vectors * core->slot_count; };
+  constexpr size_t kMostBytes = 56 << 10;
+  const bool has_two = !made.needs_all && bytes(2) <= kMostBytes;
+  if (!has_two && made.args.fold != CoreFold::kAddF && !made.needs_all) made.needs_all = true;
+  made.vectors = has_two ? 2 : 1;
+  made.shared_bytes = bytes(made.vectors);
+  if (static_cast<int64_t>(made.shared_bytes) + 64 > device.shared_bytes_per_block) return std::nullopt;
+  return made;
+}
+
+}  // namespace
+
+std::optional<LoweredProgram> LowerCoreReduce(const ReduceProgram& program,
+                                              const device::DeviceProperties& device) {
+  std::optional<CoreReduction> made = MakeReduction(program, device);
+  if (!made.has_value()) return std::nullopt;
+  const auto shared = std::make_shared<const CoreReduction>(*std::move(made));
+  const CoreReduceArgs& args = shared->args;
+  const int64_t workspace = args.pieces > 1 ? int64_t{args.kept} * args.pieces * 8 : 0;
+  const std::string pieces = args.pieces > 1 ? fmt::format(", {} pieces", args.pieces) : "";
+  return LoweredProgram{fmt::format("reduce core {} x {}, {} threads{}{}", shared->vectors, kCoreWidth,
+                                    args.group, pieces, args.fold == CoreFold::kAddF ? ", sums in f64" : ""),
+                        [shared](void* const* pointers, void* partials, device::Stream stream) {
+                          CoreReduceArgs run = shared->args;
+                          SetCorePointers(shared->vm, pointers, run.program);
+                          run.init = pointers[shared->result.init];
+                          run.output = pointers[shared->result.output];
+                          run.partials = partials;
+                          return RunReduction(*shared, run, stream);
+                        },
+                        workspace};
+}
+
+}  // namespace hlo::cuda

@@ -1,0 +1,150 @@
+#pragma once
+// The core of the VM (vm.h): an accumulator machine for straight-line programs over values of up to 32 bits.
+// core_vm_body.h is the interpreter, lower_core.h translates VM programs.
+//
+// A thread holds several vectors of four adjacent values. Every instruction computes the accumulator, which
+// stays in registers, from the accumulator and at most two slots in shared memory. Accesses are of few kinds,
+// so that the elements of a vector need one address.
+
+#include <cstdint>
+
+#include "kernels/cuda/intrinsics/fast_div.h"
+#include "kernels/cuda/intrinsics/portable.h"
+#include "kernels/cuda/vm/vm.h"
+
+namespace hlo::cuda {
+
+enum class CoreOp : uint8_t {
+  kLoad,      // parameter: access.
+  kIota,      // parameter: access; the VmType of the result in `b`.
+  kStore,     // parameter: access. The accumulator does not change.
+  kConstant,  // parameter: constant.
+  kFetch,     // Slot b.
+  kKeep,      // The accumulator itself.
+  // With the accumulator x and slot y: x op y. The reversed forms compute y op x.
+  kAddF,
+  kSubtractF,
+  kSubtractReversedF,
+  kMultiplyF,
+  kDivideF,
+  kDivideReversedF,
+  kMaximumF,
+  kMinimumF,
+  kEqF,
+  kNeF,
+  kGeF,
+  kGtF,
+  kLeF,
+  kLtF,
+  kAddI,
+  kSubtractI,
+  kSubtractReversedI,
+  kMultiplyI,
+  kAnd,
+  kOr,
+  kXor,
+  kMaximumS,
+  kMinimumS,
+  kMaximumU,
+  kMinimumU,
+  kEqI,
+  kNeI,
+  kGeS,
+  kGtS,
+  kLeS,
+  kLtS,
+  kGeU,
+  kGtU,
+  kLeU,
+  kLtU,
+  kShiftLeft,  // By as many bits as y says; 0 from 32 on.
+  kShiftRightLogical,
+  kShiftRightArithmetic,  // The sign from 32 bits on.
+  // Of the accumulator.
+  kNegateF,
+  kAbsF,
+  kSqrtF,
+  kNegateI,
+  kNot,
+  kNotPred,
+  kSignExtend,  // The value of the low bits of the accumulator; `parameter` are the others.
+  kZeroExtend,  // The same.
+  kFloatOfS,
+  kFloatOfU,
+  kSignedOfF,    // Truncates and saturates to 32 bits; NaN gives 0.
+  kUnsignedOfF,  // The same.
+  // Of three operands, each a slot or the accumulator.
+  kSelect,
+  kClampF,
+  // Any other instruction of the VM on slots a, b and c; `out` is a slot. parameter: number of the
+  // instruction.
+  kOther,
+};
+
+// The rounding of the accumulator after an instruction.
+enum class CoreRounding : uint8_t { kNone, kBF16, kF16 };
+
+struct CoreInstruction {
+  CoreOp op;
+  CoreRounding rounding = CoreRounding::kNone;
+  uint8_t out = kNone;  // The slot that receives a copy of the accumulator.
+  uint8_t a = kAccumulator, b = kAccumulator, c = kAccumulator;
+  uint16_t parameter = 0;
+
+  static constexpr uint8_t kAccumulator = 255, kNone = 255, kMostSlots = 250;
+};
+
+// The elements of an access at position p of the loop, whose innermost dimension has C positions.
+enum class CoreKind : uint8_t {
+  kDense,    // offset + p.
+  kScalar,   // offset.
+  kLast,     // offset + p mod C; vectors do not cross the end of the dimension.
+  kRuns,     // By strides, the innermost of which is 1; vectors do not cross the end of the dimension.
+  kRows,     // By strides, the innermost of which is 0; vectors do not cross the end of the dimension.
+  kStrided,  // By strides.
+};
+
+struct CoreAccess {
+  void* data = nullptr;
+  int64_t offset = 0;
+  uint16_t strides = 0;  // The first of the access's strides; one per dimension.
+  CoreKind kind = CoreKind::kDense;
+  VmMemory memory = VmMemory::k4;
+  bool vectors : 1 = false;  // Vectors are aligned.
+  bool rounded : 1 = false;  // Stored values are representable in bf16.
+  bool drops : 1 = false;    // A store is skipped if a start is out of bounds.
+  uint8_t start_first = 0, start_count = 0;
+};
+
+// A dynamic start index that is the same at all positions; see VmStart.
+struct CoreStart {
+  const void* data = nullptr;
+  int64_t max = 0, stride = 0;
+  uint8_t byte_count = 0;
+  bool is_signed = false;
+};
+
+struct CoreOther {
+  VmOp op;
+  VmType type;
+  uint16_t parameter;
+};
+
+// Launches with at most 4 KB of arguments take no longer than those with few.
+struct CoreProgram {
+  static constexpr int kCode = 160, kAccesses = 40, kStarts = 8, kConstants = 32, kOthers = 32,
+                       kStrides = 128;
+
+  CoreInstruction code[kCode];
+  CoreAccess accesses[kAccesses];
+  CoreStart starts[kStarts];
+  int64_t strides[kStrides];
+  uint32_t constants[kConstants];
+  CoreOther others[kOthers];
+  FastDiv dims[kVmDims];  // Outermost first.
+  uint32_t position_count;
+  int16_t rank, code_count;
+};
+static_assert(sizeof(CoreProgram) <= 4096);
+
+}  // namespace hlo::cuda

@@ -1,0 +1,38 @@
+#pragma once
+// Translates VM programs (vm.h) to programs of the core (core_vm.h).
+
+#include <optional>
+#include <string>
+
+#include "device/properties.h"
+#include "device/stream.h"
+#include "kernels/cuda/vm/core_vm.h"
+#include "kernels/cuda/vm/vm_builder.h"
+
+namespace hlo::cuda {
+
+struct CoreTemplate {
+  CoreProgram program = {};  // Without pointers, which are those of the VM program.
+  int slot_count = 0;
+  bool needs_all = false;  // Some instruction or access is not in the small interpreter.
+  bool is_narrow = false;  // No array has elements of more than 16 bits.
+};
+
+// Returns nullopt if the program has jumps, edges, starts that depend on the position, wide values, or too
+// many of something.
+std::optional<CoreTemplate> LowerCore(const VmTemplate& made);
+
+// The interpreter of a program, chosen by its shape. Results do not depend on the choice.
+struct CoreChoice {
+  int vectors = 1;
+  size_t shared_bytes = 0;
+};
+// Returns nullopt if the slots do not fit into shared memory.
+std::optional<CoreChoice> ChooseCore(const CoreTemplate& core, const device::DeviceProperties& device);
+
+// Sets the pointers of a run, and which accesses are aligned.
+void SetCorePointers(const VmTemplate& made, void* const* pointers, CoreProgram& program);
+absl::Status LaunchCore(const CoreTemplate& core, const CoreChoice& choice, const CoreProgram& program,
+                        device::Stream stream);
+
+}  // namespace hlo::cuda
