@@ -4,8 +4,11 @@
 #include <bit>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
+#include <functional>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "emulated.h"
 #include "hlo_run/element_type.h"
@@ -265,16 +268,48 @@ TEST(Dot, AnyDimensionNumbers) {
 }
 
 TEST(Dot, F64OnTensorCores) {
+  // Terms or rows of each operand are contiguous; aligned or not; all tiles and edges.
+  const auto dims = [](int64_t first, int64_t second) {
+    return "f64[" + std::to_string(first) + "," + std::to_string(second) + "]";
+  };
+  for (const auto& [m, n, k] : {std::tuple{130, 70, 37}, {66, 130, 40}, {20, 64, 16}, {128, 72, 18}}) {
+    for (const int a : {0, 1}) {
+      for (const int b : {0, 1}) {
+        const std::string attributes = "lhs_contracting_dims={" + std::to_string(a) +
+                                       "}, rhs_contracting_dims={" + std::to_string(b) + "}";
+        EXPECT_EQ(ExpectExact({dims(m, n),
+                               "dot",
+                               {a == 1 ? dims(m, k) : dims(k, m), b == 1 ? dims(n, k) : dims(k, n)},
+                               attributes}),
+                  "dot f64 mma 64x64x16");
+      }
+    }
+  }
   const std::string by_row = "lhs_contracting_dims={1}, rhs_contracting_dims={0}";
-  EXPECT_EQ(ExpectExact({"f64[130,70]", "dot", {"f64[130,37]", "f64[37,70]"}, by_row}),
+  EXPECT_EQ(ExpectExact({"f64[40,72]", "dot", {"f64[40,520]", "f64[520,72]"}, by_row}),
+            "dot f64 mma 64x64x16 in 2 chunks");
+  // Large tiles from a wave on.
+  const std::string batches = "lhs_batch_dims={0}, rhs_batch_dims={0}, ";
+  for (const int a : {1, 2}) {
+    for (const int b : {1, 2}) {
+      EXPECT_EQ(ExpectExact({"f64[66,130,66]",
+                             "dot",
+                             {a == 2 ? "f64[66,130,19]" : "f64[66,19,130]",
+                              b == 2 ? "f64[66,66,19]" : "f64[66,19,66]"},
+                             batches + "lhs_contracting_dims={" + std::to_string(a) +
+                                 "}, rhs_contracting_dims={" + std::to_string(b) + "}"},
+                            1),
+                "dot f64 mma 128x64x16");
+    }
+  }
+  // Rows in two dimensions.
+  EXPECT_EQ(ExpectExact({"f64[5,26,70]",
+                         "dot",
+                         {"f64[5,37,26]", "f64[37,70]"},
+                         "lhs_contracting_dims={1}, rhs_contracting_dims={0}"}),
             "dot f64 mma 128x128x16");
-  ExpectExact({"f64[130,72]",
-               "dot",
-               {"f64[40,130]", "f64[72,40]"},
-               "lhs_contracting_dims={0}, rhs_contracting_dims={1}"});
-  ExpectExact({"f64[40,72]", "dot", {"f64[40,520]", "f64[520,72]"}, by_row});
-  EXPECT_NE(ExpectExact({"f64[130,70]", "dot", {"f64[130,37]", "f64[37,70]"}, by_row}, 1, 86),
-            "dot f64 mma 128x128x16");
+  EXPECT_NE(ExpectExact({"f64[130,70]", "dot", {"f64[130,37]", "f64[37,70]"}, by_row}, 1, 86).find("general"),
+            std::string::npos);
 }
 
 TEST(Dot, LongTermsAreCutIntoChunks) {
@@ -448,6 +483,28 @@ TEST(Hopper, Products) {
                      {"f32[72,72]", "f32[72,80]"},
                      "lhs_contracting_dims={1}, rhs_contracting_dims={0}, algorithm=dot_bf16_bf16_f32_x6"},
                     true);
+}
+
+// Tiles of 64, 128 and 256 columns by the number of tiles, with results of all kinds, at edges that vectors
+// do not fill.
+TEST(Hopper, TilesByWaves) {
+  struct Case {
+    int64_t batch, n;
+    std::string tile;
+  };
+  const Case cases[] = {{2, 194, "128x64x64"}, {60, 194, "128x128x64"}, {119, 250, "128x256x64"}};
+  for (const auto& [batch, n, tile] : cases) {
+    for (const std::string result : {"bf16", "f32"}) {
+      const std::string b = std::to_string(batch), columns = std::to_string(n);
+      const std::string name = ExpectExact(
+          {result + "[" + b + ",66," + columns + "]",
+           "dot",
+           {"bf16[" + b + ",66,72]", "bf16[" + b + ",72," + columns + "]"},
+           "lhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_batch_dims={0}, rhs_contracting_dims={1}"},
+          1);
+      EXPECT_NE(name.find("wgmma " + tile), std::string::npos) << name;
+    }
+  }
 }
 
 // FP8 without conversion, if the algorithm allows fewer accumulator bits.
@@ -715,9 +772,28 @@ TEST(Convolution, OfOneFeatureEach) {
           ExpectExact({type + result, "convolution", {type + input, type + kernel}, attributes});
       EXPECT_NE(name.find("depthwise"), std::string::npos) << name;
     };
+    // Features in vectors.
+    if (type != "f8e4m3fn") {
+      const auto vectors = [&](const std::string& result, const std::string& input, const std::string& kernel,
+                               const std::string& attributes) {
+        const std::string name = ExpectExact({type + result,
+                                              "convolution",
+                                              {type + input, type + kernel},
+                                              attributes + ", dim_labels=b01f_01io->b01f"});
+        EXPECT_NE(name.find("vectors"), std::string::npos) << name;
+      };
+      vectors("[2,9,10,40]", "[2,9,10,40]", "[3,3,1,40]",
+              "window={size=3x3 pad=1_1x1_1}, feature_group_count=40");
+      vectors("[1,4,6,8]", "[1,9,11,8]", "[2,3,1,8]",
+              "window={size=2x3 stride=2x2 pad=0_0x1_1 rhs_reversal=1x1}, feature_group_count=8");
+      vectors("[2,5,6,16]", "[2,5,6,16]", "[5,5,1,16]",
+              "window={size=5x5 pad=4_4x2_2 rhs_dilate=2x1}, feature_group_count=16");
+      vectors("[1,3,4,8]", "[1,5,7,8]", "[3,5,1,8]",
+              "window={size=3x5 stride=1x2 pad=0_0x2_2}, feature_group_count=8");
+    }
     // Features last, in blocks of 32; reversed and dilated windows, strides, padding of both signs.
-    expect("[2,9,10,40]", "[2,9,10,40]", "[3,3,1,40]",
-           "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f, feature_group_count=40");
+    expect("[2,9,10,42]", "[2,9,10,42]", "[3,3,1,42]",
+           "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f, feature_group_count=42");
     expect("[1,6,4,7]", "[1,11,13,7]", "[4,3,1,7]",
            "window={size=4x3 stride=2x3 pad=2_2x-1_2 rhs_reversal=1x0}, dim_labels=b01f_01io->b01f, "
            "feature_group_count=7");
@@ -780,6 +856,63 @@ TEST(Convolution, EveryElementType) {
                 1);
   }
 }
+
+#ifndef HLO_TEST_ON_GPU
+
+// Every code of the type up to 16 bits, or some of wider types, alone at the start, within and at the end of
+// arrays that are aligned or not: it is found if the reference's value is not finite.
+TEST(Search, FindsWhatIsNotFinite) {
+  struct Case {
+    ElementType type;
+    std::vector<uint64_t> codes;
+    std::function<bool(uint64_t)> is_finite;
+  };
+  std::vector<Case> cases = {
+      {ElementType::kF32,
+       {0, 1, 0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x7f800001, 0xffffffff},
+       [](uint64_t code) { return std::isfinite(std::bit_cast<float>(static_cast<uint32_t>(code))); }},
+      {ElementType::kF64,
+       {0, 0x7ff00000, 0x7fefffffffffffff, 0x7ff0000000000000, 0xfff0000000000000, 0x7ff0000000000001,
+        0xffffffffffffffff},
+       [](uint64_t code) { return std::isfinite(std::bit_cast<double>(code)); }}};
+  for (const ElementType type :
+       {ElementType::kF8E5M2, ElementType::kF8E4M3, ElementType::kF8E3M4, ElementType::kF8E4M3FN,
+        ElementType::kF8E4M3FNUZ, ElementType::kF8E5M2FNUZ, ElementType::kF8E4M3B11FNUZ,
+        ElementType::kF8E8M0FNU, ElementType::kF4E2M1FN, ElementType::kF16, ElementType::kBF16}) {
+    Case narrow{type, {}, [type](uint64_t code) {
+                  return std::isfinite(DecodeSmallFloat(FormatOf(type), static_cast<uint32_t>(code)));
+                }};
+    for (uint64_t code = 0; code < uint64_t{1} << FormatOf(type).bits();
+         code += BitWidth(type) == 16 ? 331 : 1)
+      narrow.codes.push_back(code);
+    for (const uint64_t code : {0x7c00, 0xfc00, 0x7c01, 0x7bff, 0x7f80, 0xff80, 0x7f81, 0x7f7f})
+      if (BitWidth(type) == 16) narrow.codes.push_back(code);
+    cases.push_back(std::move(narrow));
+  }
+  for (const Case& each : cases) {
+    const auto bytes = static_cast<size_t>(ByteCount(each.type));
+    for (const uint64_t code : each.codes) {
+      const int64_t count = 37 + static_cast<int64_t>(code % 3);
+      for (const int64_t at : {int64_t{0}, int64_t{18}, count - 1}) {
+        alignas(16) std::byte memory[48 * 8] = {};
+        std::byte* data = memory + (code % 2 == 0 ? 0 : bytes);
+        std::memcpy(data + at * bytes, &code, bytes);
+        alignas(16) std::byte workspace[256];
+        std::memset(workspace, 0xff, sizeof workspace);
+        StepList list;
+        AddNonFiniteSearch(count, each.type, &list);
+        ASSERT_LE(list.workspace_bytes, static_cast<int64_t>(sizeof workspace));
+        ASSERT_EQ(list.steps.size(), 1u);
+        ASSERT_TRUE(list.steps[0]({.b = data, .workspace = workspace, .stream = EmulatedStream(2)}).ok());
+        uint32_t found;
+        std::memcpy(&found, workspace, sizeof found);
+        EXPECT_EQ(found, each.is_finite(code) ? 0 : 1) << Name(each.type) << " " << code << " at " << at;
+      }
+    }
+  }
+}
+
+#endif
 
 TEST(Convolution, WhatLiesOnPaddingDoesNotMeetInfinities) {
   const OneInstruction convolution{"f32[2,6,6,20]",

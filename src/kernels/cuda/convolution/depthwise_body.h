@@ -2,7 +2,9 @@
 // Depthwise convolution: each filter reads one input feature. A thread block loads the input tile of its
 // outputs into shared memory once. Each output is one accumulation in ascending order of the taps.
 
+#include "kernels/cuda/gemm/thin_gemm_body.h"
 #include "kernels/cuda/intrinsics/fast_div.h"
+#include "kernels/cuda/intrinsics/halves.h"
 #include "kernels/cuda/memory/element_io.h"
 
 namespace hlo::cuda {
@@ -89,6 +91,93 @@ struct Depthwise {
         args.result_type, args.result,
         batch * args.result_batch + feature * args.result_feature + o * h.output_stride + p * w.output_stride,
         sum);
+  }
+};
+
+// Depthwise convolution of features that are adjacent in memory: a thread computes kOutputs adjacent columns
+// of as many features as 16 bytes hold, with the filter's row and the input's in registers. The sums are
+// those of Depthwise.
+struct DepthwiseVectorArgs {
+  DepthwiseArgs convolution;
+  FastDiv vectors, groups, rows;  // Of a row of features, of columns, and of the result.
+  uint32_t count = 0;             // Threads with work.
+};
+
+HLO_DEVICE void NarrowTo(float value, float* to) { *to = value; }
+HLO_DEVICE void NarrowTo(float value, HalfBits* to) { to->bits = F16Of(value); }
+HLO_DEVICE void NarrowTo(float value, BFloatBits* to) { to->bits = FloatToBF16(value); }
+
+template <class Stored, int kTaps, int kStride>
+struct DepthwiseVectors {
+  using Args = DepthwiseVectorArgs;
+  using Vector = Vector16<Stored>;
+  static constexpr uint32_t kThreads = 256, kOutputs = 4, kWidth = Vector::kCount, kMinBlocks = 2;
+  static constexpr int kSpan = (kOutputs - 1) * kStride + kTaps;  // Input columns of a thread.
+
+  template <class Env>
+  static HLO_DEVICE void Run(Env& env, const Args& args) {
+    uint32_t rest = env.block().x * kThreads + env.thread();
+    if (rest >= args.count) return;
+    const auto digit = [&](const FastDiv& size) {
+      const uint32_t quotient = size.Quotient(rest), value = rest - quotient * size.divisor;
+      rest = quotient;
+      return value;
+    };
+    const uint32_t feature = digit(args.vectors) * kWidth, group = digit(args.groups), row = digit(args.rows),
+                   batch = rest;
+    const DepthwiseArgs& c = args.convolution;
+    const Stored* input = static_cast<const Stored*>(c.input) + batch * c.input_batch + feature;
+    const Stored* filter = static_cast<const Stored*>(c.filter) + c.filter_origin + feature;
+    const int32_t first = static_cast<int32_t>(group * kOutputs) * kStride - c.columns.padding;
+    float sums[kOutputs][kWidth] = {};
+    HLO_ROLLED
+    for (int32_t a = 0; a < c.rows.taps; ++a) {
+      const int32_t i = static_cast<int32_t>(row) * c.rows.stride - c.rows.padding + a * c.rows.dilation;
+      if (i < 0 || i >= c.rows.input) continue;
+      AddRow(c, input + i * c.rows.input_stride, filter + a * c.rows.filter_stride, first, sums);
+    }
+    Stored* result =
+        static_cast<Stored*>(c.result) + batch * c.result_batch + row * c.rows.output_stride + feature;
+    HLO_UNROLL
+    for (uint32_t o = 0; o < kOutputs; ++o) {
+      const uint32_t column = group * kOutputs + o;
+      if (column >= static_cast<uint32_t>(c.columns.output)) continue;
+      Vector stored;
+      HLO_UNROLL
+      for (uint32_t f = 0; f < kWidth; ++f) NarrowTo(sums[o][f], &stored.x[f]);
+      *reinterpret_cast<Vector*>(result + column * c.columns.output_stride) = stored;
+    }
+  }
+
+ private:
+  // Adds the products of one row of the filter. Taps beyond the input are skipped, because they may be
+  // infinite.
+  static HLO_DEVICE void AddRow(const DepthwiseArgs& c, const Stored* input, const Stored* filter,
+                                int32_t first, float (&sums)[kOutputs][kWidth]) {
+    Vector values[kSpan], taps[kTaps];
+    HLO_UNROLL
+    for (int j = 0; j < kSpan; ++j) {
+      if (IsInside(c, first + j))
+        values[j] = *reinterpret_cast<const Vector*>(input + (first + j) * c.columns.input_stride);
+    }
+    HLO_UNROLL
+    for (int b = 0; b < kTaps; ++b)
+      taps[b] = *reinterpret_cast<const Vector*>(filter + b * c.columns.filter_stride);
+    HLO_UNROLL
+    for (int j = 0; j < kSpan; ++j) {
+      if (!IsInside(c, first + j)) continue;
+      HLO_UNROLL
+      for (int o = 0; o < static_cast<int>(kOutputs); ++o) {
+        const int b = j - o * kStride;
+        if (b < 0 || b >= kTaps) continue;
+        HLO_UNROLL
+        for (uint32_t f = 0; f < kWidth; ++f)
+          sums[o][f] = MultiplyAdd(Widen(values[j].x[f]), Widen(taps[b].x[f]), sums[o][f]);
+      }
+    }
+  }
+  static HLO_DEVICE bool IsInside(const DepthwiseArgs& c, int32_t column) {
+    return column >= 0 && column < c.columns.input;
   }
 };
 

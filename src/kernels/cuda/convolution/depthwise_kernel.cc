@@ -66,6 +66,67 @@ void SetTile(DepthwiseDim& dim, uint32_t tile) {
   dim.tiles = FastDiv((static_cast<uint32_t>(dim.output) + tile - 1) / tile);
 }
 
+using LaunchVectors = absl::Status (*)(const LaunchShape&, const DepthwiseVectorArgs&, device::Stream);
+
+template <class Stored>
+LaunchVectors VectorsOf(int32_t taps, int32_t stride) {
+  if (stride < 1 || stride > 2) return nullptr;
+  switch (taps) {
+    case 3:
+      return stride == 1 ? &Launch<DepthwiseVectors<Stored, 3, 1>> : &Launch<DepthwiseVectors<Stored, 3, 2>>;
+    case 5:
+      return stride == 1 ? &Launch<DepthwiseVectors<Stored, 5, 1>> : &Launch<DepthwiseVectors<Stored, 5, 2>>;
+    default:
+      return nullptr;
+  }
+}
+LaunchVectors VectorsOf(ElementType type, int32_t taps, int32_t stride) {
+  switch (type) {
+    case ElementType::kF32:
+      return VectorsOf<float>(taps, stride);
+    case ElementType::kF16:
+      return VectorsOf<HalfBits>(taps, stride);
+    case ElementType::kBF16:
+      return VectorsOf<BFloatBits>(taps, stride);
+    default:
+      return nullptr;
+  }
+}
+
+// A kernel that computes several features per thread.
+struct DepthwiseVectorLaunch {
+  LaunchVectors launch;
+  LaunchShape shape;
+  DepthwiseVectorArgs args;
+};
+
+// Returns nullopt if the features are not adjacent in whole vectors, or the window has no kernel.
+std::optional<DepthwiseVectorLaunch> FindVectors(const DepthwiseArgs& args, int64_t batch) {
+  const LaunchVectors launch = VectorsOf(args.input_type, args.columns.taps, args.columns.stride);
+  const bool one_type = args.input_type == args.filter_type && args.input_type == args.result_type;
+  if (launch == nullptr || !one_type || args.columns.dilation != 1 || args.input_feature != 1 ||
+      args.filter_feature != 1 || args.result_feature != 1 || args.multiplier.divisor != 1)
+    return std::nullopt;
+  const int64_t width = 16 / ByteCount(args.input_type);
+  for (const int64_t stride :
+       {int64_t{args.features}, args.input_batch, args.filter_origin, args.result_batch,
+        args.rows.input_stride, args.rows.filter_stride, args.rows.output_stride, args.columns.input_stride,
+        args.columns.filter_stride, args.columns.output_stride}) {
+    if (stride % width != 0) return std::nullopt;
+  }
+  constexpr uint32_t kOutputs = 4, kThreads = 256;
+  DepthwiseVectorLaunch found{launch, {}, {.convolution = args}};
+  found.args.vectors = FastDiv(args.features / static_cast<uint32_t>(width));
+  found.args.groups = FastDiv((static_cast<uint32_t>(args.columns.output) + kOutputs - 1) / kOutputs);
+  found.args.rows = FastDiv(static_cast<uint32_t>(args.rows.output));
+  const double count = double{1} * found.args.vectors.divisor * found.args.groups.divisor *
+                       found.args.rows.divisor * static_cast<double>(batch);
+  if (count >= (1u << 31) - kThreads) return std::nullopt;
+  found.args.count = static_cast<uint32_t>(count);
+  found.shape = {{(found.args.count + kThreads - 1) / kThreads}, kThreads};
+  return found;
+}
+
 }  // namespace
 
 std::optional<CudaKernel> FindDepthwiseKernel(const Instruction& convolution) {
@@ -106,15 +167,27 @@ std::optional<CudaKernel> FindDepthwiseKernel(const Instruction& convolution) {
                          args.feature_tiles.divisor * result.dim(labels.output_batch);
   if (shared > kMaxSharedBytes || blocks > INT32_MAX) return std::nullopt;
   const LaunchShape shape{{static_cast<uint32_t>(blocks)}, kDepthwiseThreads, static_cast<size_t>(shared)};
-  return CudaKernel{
-      fmt::format("depthwise f32 {}x{}x{}", args.feature_tile, args.rows.tile, args.columns.tile), 0,
-      [args, shape](absl::Span<const void* const> operands, absl::Span<void* const> results, void*,
-                    Stream stream) mutable {
-        args.input = operands[0];
-        args.filter = operands[1];
-        args.result = results[0];
-        return Launch<Depthwise>(shape, args, stream);
-      }};
+  const std::optional<DepthwiseVectorLaunch> vectors = FindVectors(args, result.dim(labels.output_batch));
+  std::string name =
+      vectors.has_value()
+          ? fmt::format("depthwise f32 vectors {}x{}", args.rows.taps, args.columns.taps)
+          : fmt::format("depthwise f32 {}x{}x{}", args.feature_tile, args.rows.tile, args.columns.tile);
+  return CudaKernel{std::move(name), 0,
+                    [args, shape, vectors](absl::Span<const void* const> operands,
+                                           absl::Span<void* const> results, void*, Stream stream) mutable {
+                      args.input = operands[0];
+                      args.filter = operands[1];
+                      args.result = results[0];
+                      const auto is_aligned = [](const void* data) {
+                        return reinterpret_cast<uintptr_t>(data) % 16 == 0;
+                      };
+                      if (!vectors.has_value() || !is_aligned(args.input) || !is_aligned(args.filter) ||
+                          !is_aligned(args.result))
+                        return Launch<Depthwise>(shape, args, stream);
+                      DepthwiseVectorArgs run = vectors->args;
+                      run.convolution = args;
+                      return vectors->launch(vectors->shape, run, stream);
+                    }};
 }
 
 }  // namespace hlo::cuda

@@ -108,9 +108,9 @@ struct WarpgroupMma<HostEnv> {
   explicit WarpgroupMma(HostEnv& e) : env(e) {}
 
   void Begin() {}
-  template <MmaKind kKind, bool kRowsA, bool kRowsB>
-  void Multiply(GroupSum<kKind> (&d)[kGroupSums<kKind>], MatrixDescriptor a, MatrixDescriptor b, bool adds) {
-    pending.push_back({d, a, b, kKind, kRowsA, kRowsB, adds, group});
+  template <MmaKind kKind, bool kRowsA, bool kRowsB, uint32_t kSums>
+  void Multiply(GroupSum<kKind> (&d)[kSums], MatrixDescriptor a, MatrixDescriptor b, bool adds) {
+    pending.push_back({d, a, b, kKind, 2 * kSums, kRowsA, kRowsB, adds, group});
   }
   void Commit() { ++group; }
   template <int kNewest>
@@ -125,6 +125,7 @@ struct WarpgroupMma<HostEnv> {
     void* d;
     MatrixDescriptor a, b;
     MmaKind kind;
+    uint32_t columns;
     bool rows_a, rows_b, adds;
     int64_t group;
   };
@@ -153,7 +154,7 @@ struct WarpgroupMma<HostEnv> {
     for (uint32_t h = 0; h < 2; ++h) {
       for (uint32_t k = 0; k < terms; ++k) rows[h][k] = Element(one, true, t / 32 * 16 + g + 8 * h, k);
     }
-    for (uint32_t column = 0; column < GroupColumns(one.kind) / 4; ++column) {
+    for (uint32_t column = 0; column < one.columns / 4; ++column) {
       const uint32_t j = column / 2, n = 8 * j + 2 * q + column % 2;
       double column_terms[32];
       for (uint32_t k = 0; k < terms; ++k) column_terms[k] = Element(one, false, n, k);

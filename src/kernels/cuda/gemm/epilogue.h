@@ -2,6 +2,8 @@
 // The epilogue of a product: a few f32 operations on each result element, each rounded as the fused
 // instruction would round it.
 
+#include <cstdint>
+
 #include "hlo_run/element_type.h"
 #include "kernels/cuda/intrinsics/fast_div.h"
 #include "kernels/cuda/intrinsics/halves.h"
@@ -84,6 +86,73 @@ HLO_DEVICE_CALLED void StoreFinished(const Epilogue& epilogue, void* result, int
     static_cast<float*>(result)[at] = x;
   else
     static_cast<uint16_t*>(result)[at] = epilogue.stored == ElementType::kBF16 ? FloatToBF16(x) : F16Of(x);
+}
+
+// Eight adjacent elements of an array.
+struct alignas(16) EightHalves {
+  uint16_t x[8];
+};
+struct alignas(16) FourFloats {
+  float x[4];
+};
+HLO_DEVICE bool IsAligned16(const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }
+
+// Finds the operands of the elements at `place`, a multiple of eight, and the seven after it.
+HLO_DEVICE void FindEight(const EpilogueArray& array, uint32_t place, float (&y)[8]) {
+  if (!array.is_whole && array.inner.divisor % 8 == 0) {
+    const float value = Find(array, place);
+    HLO_UNROLL
+    for (int j = 0; j < 8; ++j) y[j] = value;
+    return;
+  }
+  const bool neighbours = array.is_whole || (array.inner.divisor == 1 && array.size.divisor % 8 == 0);
+  const uint32_t at = array.is_whole ? place : place - array.size.Quotient(place) * array.size.divisor;
+  const bool is_f32 = array.type == ElementType::kF32;
+  const void* from = is_f32 ? static_cast<const void*>(static_cast<const float*>(array.data) + at)
+                            : static_cast<const uint16_t*>(array.data) + at;
+  if (!neighbours || !IsAligned16(from)) {
+    HLO_UNROLL
+    for (int j = 0; j < 8; ++j) y[j] = Find(array, place + static_cast<uint32_t>(j));
+  } else if (is_f32) {
+    const FourFloats low = static_cast<const FourFloats*>(from)[0],
+                     high = static_cast<const FourFloats*>(from)[1];
+    HLO_UNROLL
+    for (int j = 0; j < 8; ++j) y[j] = j < 4 ? low.x[j] : high.x[j - 4];
+  } else {
+    const EightHalves all = *static_cast<const EightHalves*>(from);
+    HLO_UNROLL
+    for (int j = 0; j < 8; ++j)
+      y[j] = array.type == ElementType::kBF16 ? BF16ToFloat(all.x[j]) : FloatOfF16(all.x[j]);
+  }
+}
+
+// Stores eight adjacent elements in f32, bf16 or f16.
+HLO_DEVICE void StoreEight(ElementType type, void* result, int64_t place, const float (&x)[8]) {
+  if (type == ElementType::kF32) {
+    auto* to = reinterpret_cast<FourFloats*>(static_cast<float*>(result) + place);
+    to[0] = {{x[0], x[1], x[2], x[3]}};
+    to[1] = {{x[4], x[5], x[6], x[7]}};
+    return;
+  }
+  EightHalves all;
+  HLO_UNROLL
+  for (int j = 0; j < 8; ++j) all.x[j] = type == ElementType::kBF16 ? FloatToBF16(x[j]) : F16Of(x[j]);
+  *reinterpret_cast<EightHalves*>(static_cast<uint16_t*>(result) + place) = all;
+}
+
+// The same as StoreFinished for the elements at `place`, a multiple of eight, and the seven after it. The
+// result must be aligned to 16 bytes.
+HLO_DEVICE void StoreEightFinished(const Epilogue& epilogue, void* result, int64_t place, float (&x)[8]) {
+  HLO_ROLLED
+  for (int32_t k = 0; k < epilogue.op_count; ++k) {
+    const EpilogueOp op = epilogue.ops[k];
+    float y[8] = {};
+    if (op.kind != EpilogueOp::Kind::kRound)
+      FindEight(epilogue.arrays[op.array], static_cast<uint32_t>(place), y);
+    HLO_UNROLL
+    for (int j = 0; j < 8; ++j) x[j] = RoundedTo(op.rounded_to, Combined(op.kind, x[j], y[j]));
+  }
+  StoreEight(epilogue.stored, result, place, x);
 }
 
 }  // namespace hlo::cuda

@@ -11,10 +11,6 @@
 
 namespace hlo::cuda {
 
-struct alignas(16) FourFloats {
-  float x[4];
-};
-
 template <class Tile, bool kAxes>
 struct F32Gemm {
   using Args = GemmArgs;

@@ -110,7 +110,8 @@ struct TileGemm {
   }
 };
 
-// One thread per element, for results of fewer than 2^31 elements with few terms, rows or columns.
+// One thread per element, or per several elements if the grid is smaller, for results of fewer than 2^31
+// elements with few terms, rows or columns.
 template <class T>
 struct ElementGemm {
   using Args = GemmArgs;
@@ -121,8 +122,13 @@ struct ElementGemm {
   static HLO_DEVICE void Run(Env& env, const GemmArgs& args) {
     if (IsSwitchedOff(args)) return;
     const Gemm& p = args.gemm;
-    const uint32_t x = env.block().x * kThreads + env.thread();
-    if (x >= p.batch * p.m * p.n) return;
+    const uint32_t count = p.batch * p.m * p.n, step = env.grid().x * kThreads;
+    for (uint32_t x = env.block().x * kThreads + env.thread(); x < count; x += step) RunElement(args, x);
+  }
+
+ private:
+  static HLO_DEVICE void RunElement(const GemmArgs& args, uint32_t x) {
+    const Gemm& p = args.gemm;
     // Adjacent threads store adjacent elements.
     uint32_t batch, i, j;
     switch (args.innermost) {

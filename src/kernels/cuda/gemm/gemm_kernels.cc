@@ -1,7 +1,7 @@
 #include "kernels/cuda/gemm/gemm_kernels.h"
 
 #include "kernels/cuda/gemm/f32_gemm_body.h"
-#include "kernels/cuda/gemm/f64_gemm_body.h"
+#include "kernels/cuda/gemm/f64_dense_gemm_body.h"
 #include "kernels/cuda/gemm/gemm_body.h"
 #include "kernels/cuda/gemm/thin_gemm_body.h"
 #include "kernels/cuda/launch/launch.h"
@@ -15,12 +15,27 @@ ComputeKernels Kernels() {
           &Launch<SumParts<T>>};
 }
 
-template <class Stored, class T>
-const ThinKernels* Thin() {
-  using AlongK = ThinAlongK<Stored, T>;
-  using AlongRows = ThinAlongRows<Stored, T>;
+template <class Stored, class T, int kColumns>
+const ThinKernels* ThinOf() {
+  using AlongK = ThinAlongK<Stored, T, kColumns>;
+  using AlongRows = ThinAlongRows<Stored, T, kColumns>;
   static constexpr ThinKernels kernels{&Launch<AlongK>, AlongK::kRows, &Launch<AlongRows>, AlongRows::kRows};
   return &kernels;
+}
+template <class Stored, class T>
+const ThinKernels* Thin(uint32_t columns) {
+  return columns <= 1   ? ThinOf<Stored, T, 1>()
+         : columns <= 2 ? ThinOf<Stored, T, 2>()
+         : columns <= 4 ? ThinOf<Stored, T, 4>()
+                        : ThinOf<Stored, T, 8>();
+}
+
+template <bool kLinesA, bool kLinesB>
+TileKernel F64Dense(bool large) {
+  using Large = F64DenseGemm<128, kLinesA, kLinesB>;
+  using Small = F64DenseGemm<64, kLinesA, kLinesB>;
+  return large ? TileKernel{&Launch<Large>, Large::kSharedBytes}
+               : TileKernel{&Launch<Small>, Small::kSharedBytes};
 }
 
 }  // namespace
@@ -35,6 +50,11 @@ TileKernel F32KernelOf(bool large, bool axes) {
 }
 
 TileKernel F64KernelOf() { return {&Launch<F64Gemm>, F64Gemm::kSharedBytes}; }
+
+TileKernel F64DenseKernelOf(bool large, bool a_lines, bool b_lines) {
+  if (a_lines) return b_lines ? F64Dense<true, true>(large) : F64Dense<true, false>(large);
+  return b_lines ? F64Dense<false, true>(large) : F64Dense<false, false>(large);
+}
 
 ComputeKernels KernelsOf(ElementType compute) {
   switch (compute) {
@@ -53,16 +73,17 @@ ComputeKernels KernelsOf(ElementType compute) {
   }
 }
 
-const ThinKernels* ThinKernelsOf(ElementType stored) {
+const ThinKernels* ThinKernelsOf(ElementType stored, uint32_t columns) {
+  if (columns > kThinColumns) return nullptr;
   switch (stored) {
     case ElementType::kF32:
-      return Thin<float, float>();
+      return Thin<float, float>(columns);
     case ElementType::kF64:
-      return Thin<double, double>();
+      return Thin<double, double>(columns);
     case ElementType::kF16:
-      return Thin<HalfBits, float>();
+      return Thin<HalfBits, float>(columns);
     case ElementType::kBF16:
-      return Thin<BFloatBits, float>();
+      return Thin<BFloatBits, float>(columns);
     default:
       return nullptr;
   }
@@ -89,9 +110,7 @@ absl::Status LaunchPack(const LaunchShape& shape, const PackArgs& args, device::
 
 absl::Status LaunchNonFiniteSearch(const LaunchShape& shape, const NonFiniteSearchArgs& args,
                                    device::Stream stream) {
-  LaunchShape with_memory = shape;
-  with_memory.shared_bytes = shape.threads / kWarpSize * sizeof(uint32_t);
-  return Launch<NonFiniteSearch>(with_memory, args, stream);
+  return Launch<NonFiniteSearch>(shape, args, stream);
 }
 
 }  // namespace hlo::cuda

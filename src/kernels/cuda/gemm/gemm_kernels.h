@@ -21,6 +21,9 @@ struct TileKernel {
 TileKernel F32KernelOf(bool large, bool axes);
 // f64 GEMM on tensor cores with tiles of 128 x 128.
 TileKernel F64KernelOf();
+// The same with tiles of 128 x 64 (large) or 64 x 64, for matrices. `lines`: the terms of the operand are
+// contiguous; otherwise its rows or columns are.
+TileKernel F64DenseKernelOf(bool large, bool a_lines, bool b_lines);
 
 // Kernels for operands of all types, by accumulator type.
 struct ComputeKernels {
@@ -38,8 +41,8 @@ struct ThinKernels {
   LaunchGemm along_rows;
   uint32_t rows_along_rows;
 };
-// Returns nullptr if there is no kernel for this element type.
-const ThinKernels* ThinKernelsOf(ElementType stored);
+// Returns nullptr if there is no kernel for this element type and number of columns.
+const ThinKernels* ThinKernelsOf(ElementType stored, uint32_t columns);
 
 // Tensor cores by warp-level mma instructions.
 absl::Status LaunchMma(bool a_is_mn_major, bool b_is_mn_major, const LaunchShape& shape, const MmaArgs& args,
@@ -47,8 +50,8 @@ absl::Status LaunchMma(bool a_is_mn_major, bool b_is_mn_major, const LaunchShape
 size_t MmaSharedBytes(bool a_is_mn_major, bool b_is_mn_major);
 // Tensor cores by wgmma on Hopper; HasWgmma is true if this build contains them.
 bool HasWgmma();
-absl::Status LaunchWgmma(MmaKind kind, bool a_is_mn_major, bool b_is_mn_major, const LaunchShape& shape,
-                         const WgmmaArgs& args, device::Stream stream);
+absl::Status LaunchWgmma(MmaKind kind, bool a_is_mn_major, bool b_is_mn_major, uint32_t columns,
+                         const LaunchShape& shape, const WgmmaArgs& args, device::Stream stream);
 absl::Status LaunchPack(const LaunchShape& shape, const PackArgs& args, device::Stream stream);
 
 absl::Status LaunchNonFiniteSearch(const LaunchShape& shape, const NonFiniteSearchArgs& args,

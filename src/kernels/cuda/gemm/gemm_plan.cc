@@ -5,7 +5,10 @@
 #include <utility>
 
 #include "base/status.h"
+#include "device/align.h"
+#include "device/copy.h"
 #include "kernels/cuda/gemm/gemm_kernels.h"
+#include "kernels/cuda/intrinsics/small_floats.h"
 
 namespace hlo::cuda {
 namespace {
@@ -266,7 +269,7 @@ bool TakesElements(const Gemm& p) {
 
 bool TakesThin(const Gemm& p, ElementType compute) {
   const ElementType sums = p.a.type == ElementType::kF64 ? ElementType::kF64 : ElementType::kF32;
-  return p.n <= 8 && compute == sums && p.a.type == p.b.type && ThinKernelsOf(p.a.type) != nullptr &&
+  return p.n <= 8 && compute == sums && p.a.type == p.b.type && ThinKernelsOf(p.a.type, p.n) != nullptr &&
          !HasAxes(p) && p.a.k.rank <= 1 && p.b.k.rank <= 1;
 }
 
@@ -341,7 +344,7 @@ void AddTiles(const GemmTask& task, const Tiling& tiling, const Chunks& chunks, 
 
 void AddThin(const GemmTask& task, StepList* list) {
   const Gemm& p = task.gemm;
-  const ThinKernels& kernels = *ThinKernelsOf(p.a.type);
+  const ThinKernels& kernels = *ThinKernelsOf(p.a.type, p.n);
   const bool along_k = p.a.reading == Reading::kAlongK;
   const uint32_t rows = along_k ? kernels.rows_along_k : kernels.rows_along_rows;
   const int64_t blocks = Blocks(p.m, rows) * p.batch;
@@ -362,11 +365,32 @@ void AddF32Tiles(const GemmTask& task, bool large, StepList* list) {
   AddTiles(task, {tile, tile, 128, kernel.shared_bytes, kernel.launch}, chunks, list);
 }
 
+// True if the operand is a matrix whose terms (lines) or rows are contiguous.
+bool IsMatrix(const Operand& operand, bool* lines) {
+  if (operand.axis_count > 0 || operand.mn.rank > 1 || operand.k.rank > 1) return false;
+  *lines = operand.k.Stride() == 1;
+  return *lines || operand.mn.Stride() == 1;
+}
+
 void AddF64TensorCore(const GemmTask& task, StepList* list) {
   const Gemm& p = task.gemm;
+  const auto tiles = [&](int64_t rows, int64_t columns) {
+    return Blocks(p.m, rows) * Blocks(p.n, columns) * p.batch;
+  };
+  bool a_lines = false, b_lines = false;
+  if (IsMatrix(p.a, &a_lines) && IsMatrix(p.b, &b_lines)) {
+    const bool large = tiles(128, 64) >= kMultiprocessors;
+    const uint32_t rows = large ? 128 : 64;
+    const TileKernel kernel = F64DenseKernelOf(large, a_lines, b_lines);
+    const Chunks chunks = tiles(rows, 64) < kMultiprocessors
+                              ? CutTerms(p.k, tiles(rows, 64), 2 * kMultiprocessors, 256, 16)
+                              : Chunks();
+    list->name += large ? " mma 128x64x16" : " mma 64x64x16";
+    return AddTiles(task, {rows, 64, 128, kernel.shared_bytes, kernel.launch}, chunks, list);
+  }
   const TileKernel kernel = F64KernelOf();
-  const int64_t tiles = Blocks(p.m, 128) * Blocks(p.n, 128) * p.batch;
-  const Chunks chunks = tiles < kMultiprocessors ? CutTerms(p.k, tiles, 132, 256, 16) : Chunks();
+  const Chunks chunks =
+      tiles(128, 128) < kMultiprocessors ? CutTerms(p.k, tiles(128, 128), 132, 256, 16) : Chunks();
   list->name += " mma 128x128x16";
   AddTiles(task, {128, 128, 256, kernel.shared_bytes, kernel.launch}, chunks, list);
 }
@@ -391,8 +415,11 @@ void AddElements(const GemmTask& task, StepList* list) {
     else if (is_last(p.result.batch, p.batch))
       args.innermost = GemmArgs::Innermost::kBatch;
   }
-  const int64_t count = int64_t{p.batch} * p.m * p.n;
-  AddLaunch({KernelsOf(task.compute).elements, Linear(Blocks(count, 256), 256), args, 0, task.run_if}, list);
+  // A kernel that is probably switched off starts few blocks, each of which computes several elements.
+  constexpr int64_t kMostSwitchedBlocks = 1056;
+  int64_t blocks = Blocks(int64_t{p.batch} * p.m * p.n, 256);
+  if (task.run_if.has_value()) blocks = std::min(blocks, kMostSwitchedBlocks);
+  AddLaunch({KernelsOf(task.compute).elements, Linear(blocks, 256), args, 0, task.run_if}, list);
 }
 
 // True if the number of tiles fits the grid.
@@ -403,21 +430,55 @@ bool Fits(const Gemm& p) {
 
 }  // namespace
 
+SearchPattern NonFinitePattern(ElementType type) {
+  switch (type) {
+    case ElementType::kF64:
+    case ElementType::kC128:
+      return {0x7ff00000u, 0x7ff00000u};
+    case ElementType::kF32:
+    case ElementType::kC64:
+      return {0x7f800000u, 0x7f800000u};
+    default:
+      break;
+  }
+  if (!IsFloat(type)) return {};
+  const FloatFormat format = FormatOf(type);
+  const uint32_t sign = uint32_t{1} << (format.bits() - 1);
+  switch (format.special) {
+    case Special::kIeee: {
+      const uint32_t exponent = (sign - 1) >> format.mantissa_bits << format.mantissa_bits;
+      return {exponent, exponent};
+    }
+    case Special::kFn:
+      return {sign - 1, sign - 1};
+    case Special::kFnuz:
+      return {2 * sign - 1, sign};
+    case Special::kScale:
+      return {2 * sign - 1, 2 * sign - 1};
+    case Special::kFinite:
+      break;
+  }
+  return {};
+}
+
 void AddNonFiniteSearch(int64_t filter_count, ElementType filter_type, StepList* list) {
-  // The flags of the thread blocks follow the combined flag.
-  constexpr int64_t kEach = 1 << 16, kMaxBlocks = 255;
-  const int64_t blocks = std::clamp<int64_t>(Blocks(filter_count, kEach), 1, kMaxBlocks);
-  list->steps.push_back([=](const StepArrays& arrays) -> absl::Status {
-    auto* flags = reinterpret_cast<uint32_t*>(arrays.workspace);
-    NonFiniteSearchArgs search{
-        .data = arrays.b, .count = filter_count, .type = filter_type, .found = flags + 1};
-    HLO_RETURN_IF_ERROR(
-        LaunchNonFiniteSearch(Linear(blocks, NonFiniteSearchArgs::kBlockThreads), search, arrays.stream));
-    const NonFiniteSearchArgs gather{
-        .data = flags + 1, .count = blocks, .type = ElementType::kU32, .is_flags = true, .found = flags};
-    return LaunchNonFiniteSearch(Linear(1, NonFiniteSearchArgs::kBlockThreads), gather, arrays.stream);
+  const int64_t parts = IsComplex(filter_type) ? 2 : 1;
+  NonFiniteSearchArgs search{.count = filter_count * parts,
+                             .byte_count = static_cast<uint32_t>(ByteCount(filter_type) / parts),
+                             .pattern = NonFinitePattern(filter_type)};
+  constexpr int64_t kPerBlock = int64_t{16} * NonFiniteSearchArgs::kBlockThreads;
+  const int64_t blocks = std::clamp<int64_t>(Blocks(search.count * search.byte_count, kPerBlock), 1,
+                                             NonFiniteSearchArgs::kMostBlocks);
+  list->steps.push_back([search, blocks](const StepArrays& arrays) -> absl::Status {
+    NonFiniteSearchArgs args = search;
+    args.data = arrays.b;
+    args.vectors = reinterpret_cast<uintptr_t>(arrays.b) % 16 == 0;
+    args.found = reinterpret_cast<uint32_t*>(arrays.workspace);
+    HLO_RETURN_IF_ERROR(device::FillOnDevice(args.found, 0, sizeof *args.found, arrays.stream));
+    if (args.pattern.mask == 0) return absl::OkStatus();
+    return LaunchNonFiniteSearch(Linear(blocks, NonFiniteSearchArgs::kBlockThreads), args, arrays.stream);
   });
-  list->shared_bytes = 1024;
+  list->shared_bytes = device::kAlignment;
   list->workspace_bytes = std::max(list->workspace_bytes, list->shared_bytes);
 }
 

@@ -12,6 +12,7 @@
 #include "device/stream.h"
 #include "kernels/cpu/gemm/gemm.h"
 #include "kernels/cuda/gemm/gemm_args.h"
+#include "kernels/cuda/gemm/non_finite_search_body.h"
 
 namespace hlo::cuda {
 
@@ -93,7 +94,11 @@ GemmMethod MethodFor(const Gemm& gemm, ElementType compute, const device::Device
 // True if the product's kernels multiply padding zeros with the other operand, which is wrong for infinities
 // and NaN. A search for non-finite filter elements must then precede them.
 bool MayMeetNonFinite(const Gemm& gemm, ElementType compute, GemmMethod method);
-// Adds a search of the instruction's operand b, which is dense.
+// Returns the bits by which a non-finite element is recognised: for complex types, of the real or imaginary
+// part.
+SearchPattern NonFinitePattern(ElementType type);
+// Adds a search of the instruction's operand b, which is dense. It sets the flag at the start of the
+// workspace.
 void AddNonFiniteSearch(int64_t filter_count, ElementType filter_type, StepList* list);
 
 // AddElementsIfFound appends the kernel that skips elements out of bounds, to run only if the search found a

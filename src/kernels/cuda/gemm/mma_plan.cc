@@ -10,9 +10,6 @@ namespace hlo::cuda {
 namespace {
 
 using enum ElementType;
-// Block size and shared memory are the same for all instances.
-using AnyWgmma = WgmmaGemm<MmaKind::kBF16, false, false>;
-
 // Returns the signedness of integers (or pred) stored as bytes; nullopt for other types.
 std::optional<bool> SignOfBytes(ElementType type) {
   if (IsPred(type)) return false;
@@ -68,7 +65,7 @@ std::optional<TensorForm> FormOfAlgorithm(PrecisionAlgorithm algorithm) {
 
 bool MultipliesInGroups(const device::DeviceProperties& device) {
   return HasWgmma() && device.compute_capability == 90 &&
-         device.shared_bytes_per_block >= static_cast<int64_t>(AnyWgmma::kSharedBytes);
+         device.shared_bytes_per_block >= static_cast<int64_t>(WgmmaTile::SharedBytes(256));
 }
 
 uint32_t ChunkElements(const TensorForm& form) { return 16 / form.element_bytes; }
@@ -166,6 +163,18 @@ std::optional<BoxSource> BoxesOf(const Source& source, uint32_t mn, const Gemm& 
   return boxes;
 }
 
+// Returns the columns of a wgmma tile: the most that give about a wave of tiles.
+uint32_t WgmmaColumns(const Gemm& p, MmaKind kind) {
+  if (IsOfFloatBytes(kind)) return 128;
+  if (IsOfIntegers(kind)) return 256;
+  constexpr int64_t kAboutAWave = 119;  // 0.9 of 132 multiprocessors; by shape alone.
+  for (const uint32_t columns : {256u, 128u}) {
+    const int64_t rows = (p.m + WgmmaTile::kRows - 1) / WgmmaTile::kRows;
+    if (rows * ((p.n + columns - 1) / columns) * p.batch >= kAboutAWave) return columns;
+  }
+  return 64;
+}
+
 // Returns nullopt if wgmma does not support the product.
 std::optional<WgmmaArgs> WgmmaFor(const Gemm& p, const Source& a, const Source& b, const TensorForm& form) {
   if (!form.has_wgmma || std::min({p.m, p.n, p.k}) < 64) return std::nullopt;
@@ -176,7 +185,7 @@ std::optional<WgmmaArgs> WgmmaFor(const Gemm& p, const Source& a, const Source& 
                                                  : result == kF32 || result == kBF16 || result == kF16);
   if (p.n % 2 != 0 || (!sums_products && !stores_pairs)) return std::nullopt;
   const std::optional<BoxSource> left = BoxesOf(a, p.m, p, WgmmaTile::kRows, form.element_bytes);
-  const std::optional<BoxSource> right = BoxesOf(b, p.n, p, GroupColumns(form.kind), form.element_bytes);
+  const std::optional<BoxSource> right = BoxesOf(b, p.n, p, WgmmaColumns(p, form.kind), form.element_bytes);
   if (!left.has_value() || !right.has_value()) return std::nullopt;
   WgmmaArgs args;
   args.a.source = *left;
@@ -275,7 +284,7 @@ bool AddTensorCoreGemm(const Gemm& gemm, ElementType compute, const TensorForm& 
   const std::optional<WgmmaArgs> wgmma = WgmmaFor(p, *a, *b, form);
   if (!wgmma.has_value() && IsOfFloatBytes(form.kind)) return false;
   const uint32_t rows = wgmma ? WgmmaTile::kRows : MmaTile::kWidth;
-  const uint32_t columns = wgmma ? GroupColumns(form.kind) : MmaTile::kWidth;
+  const uint32_t columns = wgmma ? WgmmaColumns(p, form.kind) : MmaTile::kWidth;
   const uint32_t depth = (wgmma ? WgmmaTile::kDepthBytes : MmaTile::kDepthBytes) / form.element_bytes;
   GemmArgs args{.gemm = p};
   args.gemm.a = a->operand;
@@ -290,6 +299,7 @@ bool AddTensorCoreGemm(const Gemm& gemm, ElementType compute, const TensorForm& 
   if (tiles * chunks.count >= int64_t{1} << 31) return false;
   args.chunks = chunks.count;
   args.chunk = chunks.length;
+  if (wgmma) args.group = 16;
   const int64_t part_count = std::max<int64_t>(chunks.count, product_count);
   const int64_t count = int64_t{p.batch} * p.m * p.n, part_bytes = count * 4, parts_offset = workspace;
   if (part_count > 1) workspace += part_bytes * part_count;
@@ -322,8 +332,8 @@ bool AddTensorCoreGemm(const Gemm& gemm, ElementType compute, const TensorForm& 
             group.a.source.data = static_cast<const std::byte*>(now.a) + bytes * a.operand.origin;
             group.b.source.data = static_cast<const std::byte*>(now.b) + bytes * b.operand.origin;
             const LaunchShape shape{Dim3{std::min<uint32_t>(blocks, form.multiprocessors)},
-                                    AnyWgmma::kThreads, AnyWgmma::kSharedBytes};
-            return LaunchWgmma(KindOf(form, p.exchanged), a.is_mn_major, b.is_mn_major, shape, group,
+                                    WgmmaTile::kThreads, WgmmaTile::SharedBytes(columns)};
+            return LaunchWgmma(KindOf(form, p.exchanged), a.is_mn_major, b.is_mn_major, columns, shape, group,
                                arrays.stream);
           }
           MmaArgs warp;

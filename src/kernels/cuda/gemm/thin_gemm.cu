@@ -4,21 +4,35 @@
 #include "kernels/cuda/launch/launch.cuh"
 
 namespace hlo::cuda {
-using ThinAlongKF32 = ThinAlongK<float, float>;
-using ThinAlongKF64 = ThinAlongK<double, double>;
-using ThinAlongKF16 = ThinAlongK<HalfBits, float>;
-using ThinAlongKBF16 = ThinAlongK<BFloatBits, float>;
-using ThinAlongRowsF32 = ThinAlongRows<float, float>;
-using ThinAlongRowsF64 = ThinAlongRows<double, double>;
-using ThinAlongRowsF16 = ThinAlongRows<HalfBits, float>;
-using ThinAlongRowsBF16 = ThinAlongRows<BFloatBits, float>;
+template <int kColumns>
+using ThinAlongKF32 = ThinAlongK<float, float, kColumns>;
+template <int kColumns>
+using ThinAlongKF64 = ThinAlongK<double, double, kColumns>;
+template <int kColumns>
+using ThinAlongKF16 = ThinAlongK<HalfBits, float, kColumns>;
+template <int kColumns>
+using ThinAlongKBF16 = ThinAlongK<BFloatBits, float, kColumns>;
+template <int kColumns>
+using ThinAlongRowsF32 = ThinAlongRows<float, float, kColumns>;
+template <int kColumns>
+using ThinAlongRowsF64 = ThinAlongRows<double, double, kColumns>;
+template <int kColumns>
+using ThinAlongRowsF16 = ThinAlongRows<HalfBits, float, kColumns>;
+template <int kColumns>
+using ThinAlongRowsBF16 = ThinAlongRows<BFloatBits, float, kColumns>;
 }  // namespace hlo::cuda
 
-HLO_CUDA_KERNEL(hlo::cuda::ThinAlongKF32)
-HLO_CUDA_KERNEL(hlo::cuda::ThinAlongKF64)
-HLO_CUDA_KERNEL(hlo::cuda::ThinAlongKF16)
-HLO_CUDA_KERNEL(hlo::cuda::ThinAlongKBF16)
-HLO_CUDA_KERNEL(hlo::cuda::ThinAlongRowsF32)
-HLO_CUDA_KERNEL(hlo::cuda::ThinAlongRowsF64)
-HLO_CUDA_KERNEL(hlo::cuda::ThinAlongRowsF16)
-HLO_CUDA_KERNEL(hlo::cuda::ThinAlongRowsBF16)
+#define HLO_THIN_KERNELS(Kernel)        \
+  HLO_CUDA_KERNEL(hlo::cuda::Kernel<1>) \
+  HLO_CUDA_KERNEL(hlo::cuda::Kernel<2>) \
+  HLO_CUDA_KERNEL(hlo::cuda::Kernel<4>) \
+  HLO_CUDA_KERNEL(hlo::cuda::Kernel<8>)
+
+HLO_THIN_KERNELS(ThinAlongKF32)
+HLO_THIN_KERNELS(ThinAlongKF64)
+HLO_THIN_KERNELS(ThinAlongKF16)
+HLO_THIN_KERNELS(ThinAlongKBF16)
+HLO_THIN_KERNELS(ThinAlongRowsF32)
+HLO_THIN_KERNELS(ThinAlongRowsF64)
+HLO_THIN_KERNELS(ThinAlongRowsF16)
+HLO_THIN_KERNELS(ThinAlongRowsBF16)

@@ -67,21 +67,25 @@ int LaunchOnHopper(const LaunchShape& shape, const WgmmaArgs& args, CUstream_st*
     return LaunchOnHopper<__VA_ARGS__>(shape, args, stream);                                              \
   }
 
-HLO_HOPPER_KERNEL(WgmmaGemm<MmaKind::kBF16, false, false>)
-HLO_HOPPER_KERNEL(WgmmaGemm<MmaKind::kBF16, false, true>)
-HLO_HOPPER_KERNEL(WgmmaGemm<MmaKind::kBF16, true, false>)
-HLO_HOPPER_KERNEL(WgmmaGemm<MmaKind::kBF16, true, true>)
-HLO_HOPPER_KERNEL(WgmmaGemm<MmaKind::kF16, false, false>)
-HLO_HOPPER_KERNEL(WgmmaGemm<MmaKind::kF16, false, true>)
-HLO_HOPPER_KERNEL(WgmmaGemm<MmaKind::kF16, true, false>)
-HLO_HOPPER_KERNEL(WgmmaGemm<MmaKind::kF16, true, true>)
-HLO_HOPPER_KERNEL(WgmmaGemm<MmaKind::kE4E4, false, false>)
-HLO_HOPPER_KERNEL(WgmmaGemm<MmaKind::kE4E5, false, false>)
-HLO_HOPPER_KERNEL(WgmmaGemm<MmaKind::kE5E4, false, false>)
-HLO_HOPPER_KERNEL(WgmmaGemm<MmaKind::kE5E5, false, false>)
-HLO_HOPPER_KERNEL(WgmmaGemm<MmaKind::kS8S8, false, false>)
-HLO_HOPPER_KERNEL(WgmmaGemm<MmaKind::kS8U8, false, false>)
-HLO_HOPPER_KERNEL(WgmmaGemm<MmaKind::kU8S8, false, false>)
-HLO_HOPPER_KERNEL(WgmmaGemm<MmaKind::kU8U8, false, false>)
+#define HLO_HOPPER_KERNELS_OF_HALVES(kind, columns)         \
+  HLO_HOPPER_KERNEL(WgmmaGemm<kind, false, false, columns>) \
+  HLO_HOPPER_KERNEL(WgmmaGemm<kind, false, true, columns>)  \
+  HLO_HOPPER_KERNEL(WgmmaGemm<kind, true, false, columns>)  \
+  HLO_HOPPER_KERNEL(WgmmaGemm<kind, true, true, columns>)
+
+HLO_HOPPER_KERNELS_OF_HALVES(MmaKind::kBF16, 64)
+HLO_HOPPER_KERNELS_OF_HALVES(MmaKind::kBF16, 128)
+HLO_HOPPER_KERNELS_OF_HALVES(MmaKind::kBF16, 256)
+HLO_HOPPER_KERNELS_OF_HALVES(MmaKind::kF16, 64)
+HLO_HOPPER_KERNELS_OF_HALVES(MmaKind::kF16, 128)
+HLO_HOPPER_KERNELS_OF_HALVES(MmaKind::kF16, 256)
+HLO_HOPPER_KERNEL(WgmmaGemm<MmaKind::kE4E4, false, false, 128>)
+HLO_HOPPER_KERNEL(WgmmaGemm<MmaKind::kE4E5, false, false, 128>)
+HLO_HOPPER_KERNEL(WgmmaGemm<MmaKind::kE5E4, false, false, 128>)
+HLO_HOPPER_KERNEL(WgmmaGemm<MmaKind::kE5E5, false, false, 128>)
+HLO_HOPPER_KERNEL(WgmmaGemm<MmaKind::kS8S8, false, false, 256>)
+HLO_HOPPER_KERNEL(WgmmaGemm<MmaKind::kS8U8, false, false, 256>)
+HLO_HOPPER_KERNEL(WgmmaGemm<MmaKind::kU8S8, false, false, 256>)
+HLO_HOPPER_KERNEL(WgmmaGemm<MmaKind::kU8U8, false, false, 256>)
 
 }  // namespace hlo::cuda

@@ -1,9 +1,10 @@
 #pragma once
-// Warp-specialised GEMM of bf16, f16 or bytes on Hopper: thread block tiles of 128 x 256 by 128 bytes of
-// terms. One producer warpgroup issues TMA copies into a four-stage pipeline, two consumer warpgroups
-// multiply 64 rows each. The kernel is persistent: thread blocks process tile after tile; the assignment does
-// not affect results. FP8 accumulators have too few bits, so those of each stage are added in f32, with tiles
-// of 128 x 128.
+// Warp-specialised GEMM of bf16, f16 or bytes on Hopper: thread block tiles of 128 rows by 64, 128 or 256
+// columns by 128 bytes of terms. One producer warpgroup issues TMA copies into a pipeline of three to six
+// stages, two consumer warpgroups multiply 64 rows each. The kernel is persistent: thread blocks process tile
+// after tile; the assignment does not affect results. FP8 accumulators have too few bits, so those of each
+// stage are added in f32, with tiles of 128 x 128. Results pass through shared memory, so that a warp stores
+// whole lines.
 
 #include "kernels/cuda/gemm/mma_gemm_body.h"
 #include "kernels/cuda/intrinsics/hopper.h"
@@ -19,27 +20,39 @@ struct WgmmaArgs {
 
 struct WgmmaTile {
   static constexpr uint32_t kRows = 128, kDepthBytes = 128;
-  static constexpr uint32_t kSlab = 64;                // Contiguous rows per box (MN-major).
-  static constexpr uint32_t kStagesBytes = 192 << 10;  // Total size of the pipeline stages.
+  static constexpr uint32_t kSlab = 64;  // Contiguous rows per box (MN-major).
+  static constexpr uint32_t kThreads = 384, kConsumerWarps = 8;
+  // A warp stores 16 rows of up to 128 f32 or 256 16-bit results at a time.
+  static constexpr uint32_t kWarpStagingBytes = 16 * (128 * 4 + 32);
+  static constexpr uint32_t kStagingBytes = kConsumerWarps * kWarpStagingBytes;
+  // As many as fit beside the staging memory.
+  static constexpr uint32_t Stages(uint32_t columns) { return columns == 256 ? 3 : columns == 128 ? 4 : 6; }
+  static constexpr uint32_t StagesBytes(uint32_t columns) {
+    return Stages(columns) * (kRows + columns) * kDepthBytes;
+  }
+  static constexpr size_t SharedBytes(uint32_t columns) { return StagesBytes(columns) + kStagingBytes + 128; }
 };
 
 // kRowsA, kRowsB: the operand is MN-major.
-template <MmaKind kKind, bool kRowsA, bool kRowsB>
+template <MmaKind kKind, bool kRowsA, bool kRowsB, uint32_t kTileColumns>
 struct WgmmaGemm {
   using Args = WgmmaArgs;
-  static constexpr uint32_t kThreads = 384;
-  static constexpr uint32_t kConsumerWarps = 8;
-  static constexpr uint32_t kColumns = GroupColumns(kKind);
+  static constexpr uint32_t kThreads = WgmmaTile::kThreads;
+  static constexpr uint32_t kConsumerWarps = WgmmaTile::kConsumerWarps;
+  static constexpr uint32_t kColumns = kTileColumns;
   static constexpr uint32_t kDepth = WgmmaTile::kDepthBytes / TermBytes(kKind);
   static constexpr uint32_t kABytes = WgmmaTile::kRows * WgmmaTile::kDepthBytes;
   static constexpr uint32_t kStageBytes = kABytes + kColumns * WgmmaTile::kDepthBytes;
-  static constexpr uint32_t kStages = WgmmaTile::kStagesBytes / kStageBytes;
-  static constexpr size_t kSharedBytes = WgmmaTile::kStagesBytes + 128;
+  static constexpr uint32_t kStages = WgmmaTile::Stages(kColumns);
+  static constexpr uint32_t kStagesBytes = WgmmaTile::StagesBytes(kColumns);
+  static constexpr size_t kSharedBytes = WgmmaTile::SharedBytes(kColumns);
+  static_assert(kSharedBytes <= (227 << 10));
+  static constexpr uint32_t kSums = GroupSums(kColumns);
 
   template <class Env>
   static HLO_DEVICE void Run(Env& env, const WgmmaArgs& args) {
     std::byte* stages = env.shared();
-    auto* full = reinterpret_cast<uint64_t*>(stages + WgmmaTile::kStagesBytes);
+    auto* full = reinterpret_cast<uint64_t*>(stages + kStagesBytes + WgmmaTile::kStagingBytes);
     uint64_t* empty = full + kStages;
     if (env.thread() == 0) {
       for (uint32_t s = 0; s < kStages; ++s) {
@@ -114,8 +127,8 @@ struct WgmmaGemm {
 
   // Multiplies along the terms of a stage, whose operands start at these shared memory addresses.
   template <class Env>
-  static HLO_DEVICE void MultiplyStage(WarpgroupMma<Env>& gemms, GroupSum<kKind> (&sums)[kGroupSums<kKind>],
-                                       uint32_t a, uint32_t b, bool adds) {
+  static HLO_DEVICE void MultiplyStage(WarpgroupMma<Env>& gemms, GroupSum<kKind> (&sums)[kSums], uint32_t a,
+                                       uint32_t b, bool adds) {
     gemms.Begin();
     HLO_UNROLL
     for (uint32_t part = 0; part < WgmmaTile::kDepthBytes / 32; ++part)
@@ -137,21 +150,20 @@ struct WgmmaGemm {
     for (uint32_t x = env.block().x; x < args.blocks; x += env.grid().x) {
       const GemmBlock block = BlockOf(args.gemm, x);
       const uint32_t steps = Steps(block);
-      GroupSum<kKind> sums[kGroupSums<kKind>];
+      GroupSum<kKind> sums[kSums];
       [[maybe_unused]] uint32_t before = 0;
       HLO_ROLLED
       for (uint32_t step = 0; step < steps; ++step) {
         WaitFor(env, &full[place.stage], place.parity);
         const uint32_t stage = place.stage * kStageBytes;
         if constexpr (IsOfFloatBytes(kKind)) {
-          GroupSum<kKind> of_stage[kGroupSums<kKind>];
+          GroupSum<kKind> of_stage[kSums];
           MultiplyStage(gemms, of_stage, first_a + stage, first + stage + kABytes, false);
           gemms.template Wait<0>();
           env.sync_warp();
           if (speaks) Arrive(env, &empty[place.stage]);
           HLO_UNROLL
-          for (uint32_t i = 0; i < kGroupSums<kKind>; ++i)
-            sums[i] = step == 0 ? of_stage[i] : sums[i] + of_stage[i];
+          for (uint32_t i = 0; i < kSums; ++i) sums[i] = step == 0 ? of_stage[i] : sums[i] + of_stage[i];
         } else {
           MultiplyStage(gemms, sums, first_a + stage, first + stage + kABytes, step > 0);
           // The previous stage has been read completely.
@@ -174,41 +186,106 @@ struct WgmmaGemm {
   static HLO_DEVICE uint32_t BitsOf(float sum) { return BitsOfFloat(sum); }
   static HLO_DEVICE uint32_t BitsOf(int32_t sum) { return static_cast<uint32_t>(sum); }
 
-  // Stores adjacent pairs; the plan guarantees that the result supports them.
+  // Stores the tile; the plan guarantees that rows are dense and begin at even places.
   template <class Env>
   static HLO_DEVICE void Store(Env& env, const GemmArgs& args, const GemmBlock& block, uint32_t group,
-                               const GroupSum<kKind> (&sums)[kGroupSums<kKind>]) {
+                               const GroupSum<kKind> (&sums)[kSums]) {
     const Gemm& p = args.gemm;
-    const uint32_t t = env.thread() % 128, g = t % 32 / 4, q = t % 4;
-    const bool to_parts = args.chunks > 1;
-    const bool bf16 = p.result.type == ElementType::kBF16,
-               wide = IsOfIntegers(kKind) || to_parts || !(bf16 || p.result.type == ElementType::kF16);
+    if constexpr (!IsOfIntegers(kKind)) {
+      if (args.chunks == 1 && p.epilogue.op_count > 0)
+        return StorePasses<Form::kEpilogue>(env, args, block, group, sums);
+      if (args.chunks == 1 && p.result.type != ElementType::kF32)
+        return StorePasses<Form::kHalves>(env, args, block, group, sums);
+    }
+    StorePasses<Form::kWords>(env, args, block, group, sums);
+  }
+
+  // How results are staged and stored: as words, as 16-bit floats, or as f32 that the epilogue continues
+  // with.
+  enum class Form : uint8_t { kWords, kHalves, kEpilogue };
+
+  // Passes over some columns at a time: each warp writes its 16 rows into shared memory, from which adjacent
+  // lanes store adjacent vectors. The pitch avoids bank conflicts.
+  template <Form kForm, class Env>
+  static HLO_DEVICE void StorePasses(Env& env, const GemmArgs& args, const GemmBlock& block, uint32_t group,
+                                     const GroupSum<kKind> (&sums)[kSums]) {
+    constexpr bool kNarrow = kForm == Form::kHalves;
+    constexpr uint32_t kBytes = kNarrow ? 2 : 4, kMost = kNarrow ? 256 : 128;
+    constexpr uint32_t kPass = kColumns < kMost ? kColumns : kMost;
+    constexpr uint32_t kPitch = kPass * kBytes + (kNarrow ? 16 : 32);
+    static_assert(16 * kPitch <= WgmmaTile::kWarpStagingBytes);
+    const uint32_t warp = env.thread() / kWarpSize - 4, lane = env.thread() % kWarpSize, g = lane / 4,
+                   q = lane % 4;
+    std::byte* staging = env.shared() + kStagesBytes + warp * WgmmaTile::kWarpStagingBytes;
+    const uint32_t first_row = block.row_tile * WgmmaTile::kRows + group * 64 + warp % 4 * 16;
+    const bool bf16 = args.gemm.result.type == ElementType::kBF16;
     HLO_UNROLL
-    for (uint32_t h = 0; h < 2; ++h) {
-      const uint32_t i = block.row_tile * WgmmaTile::kRows + group * 64 + t / 32 * 16 + g + 8 * h;
-      if (i >= p.m) continue;
-      const uint32_t column = block.column_tile * kColumns + 2 * q;
-      const int64_t place = column + (to_parts ? PartOffset(args, block.chunk, block.batch, i, 0)
-                                               : p.result.origin + p.result.batch.Offset(block.batch) +
-                                                     p.result.rows.Offset(i));
-      uint32_t* words = static_cast<uint32_t*>(to_parts ? args.parts : args.result) + place;
-      uint16_t* halves = static_cast<uint16_t*>(args.result) + place;
+    for (uint32_t pass = 0; pass < kColumns / kPass; ++pass) {
       HLO_UNROLL
-      for (uint32_t j = 0; j < kColumns / 8; ++j) {
-        if (column + 8 * j >= p.n) break;
-        const GroupSum<kKind> low = sums[4 * j + 2 * h], high = sums[4 * j + 2 * h + 1];
-        if constexpr (!IsOfIntegers(kKind)) {
-          if (!to_parts && p.epilogue.op_count > 0) {
-            StoreFinished(p.epilogue, args.result, place + 8 * j, low);
-            StoreFinished(p.epilogue, args.result, place + 8 * j + 1, high);
-            continue;
+      for (uint32_t h = 0; h < 2; ++h) {
+        HLO_UNROLL
+        for (uint32_t j = 0; j < kPass / 8; ++j) {
+          const uint32_t s = 4 * (pass * kPass / 8 + j) + 2 * h;
+          std::byte* to = staging + (g + 8 * h) * kPitch + (8 * j + 2 * q) * kBytes;
+          if constexpr (kNarrow) {
+            const uint32_t x = bf16 ? FloatToBF16(sums[s]) : F16Of(sums[s]),
+                           y = bf16 ? FloatToBF16(sums[s + 1]) : F16Of(sums[s + 1]);
+            *reinterpret_cast<uint32_t*>(to) = x | y << 16;
+          } else {
+            *reinterpret_cast<TwoWords*>(to) = {{BitsOf(sums[s]), BitsOf(sums[s + 1])}};
           }
         }
-        if (wide) {
-          *reinterpret_cast<TwoWords*>(words + 8 * j) = {{BitsOf(low), BitsOf(high)}};
-        } else if constexpr (!IsOfIntegers(kKind)) {
-          const uint32_t x = bf16 ? FloatToBF16(low) : F16Of(low), y = bf16 ? FloatToBF16(high) : F16Of(high);
-          *reinterpret_cast<uint32_t*>(halves + 8 * j) = x | y << 16;
+      }
+      env.sync_warp();
+      StoreStaged<kForm, kPass, kPitch>(args, block, staging, first_row,
+                                        block.column_tile * kColumns + pass * kPass, lane);
+      env.sync_warp();
+    }
+  }
+
+  template <Form kForm, uint32_t kPass, uint32_t kPitch>
+  static HLO_DEVICE void StoreStaged(const GemmArgs& args, const GemmBlock& block, const std::byte* staging,
+                                     uint32_t first_row, uint32_t first_column, uint32_t lane) {
+    const Gemm& p = args.gemm;
+    constexpr uint32_t kBytes = kForm == Form::kHalves ? 2 : 4, kEach = kForm == Form::kWords ? 4 : 8;
+    constexpr uint32_t kLanes = kPass / kEach;  // Vectors of a row.
+    const bool to_parts = args.chunks > 1;
+    HLO_ROLLED
+    for (uint32_t x = lane; x < 16 * kLanes; x += kWarpSize) {
+      const uint32_t row = x / kLanes, in_row = x % kLanes * kEach;
+      const uint32_t i = first_row + row, j = first_column + in_row;
+      if (i >= p.m || j >= p.n) continue;
+      const int64_t place =
+          j + (to_parts ? PartOffset(args, block.chunk, block.batch, i, 0)
+                        : p.result.origin + p.result.batch.Offset(block.batch) + p.result.rows.Offset(i));
+      const std::byte* from = staging + row * kPitch + in_row * kBytes;
+      if constexpr (kForm == Form::kEpilogue) {
+        const bool is_whole = j + kEach <= p.n && place % 8 == 0 && IsAligned16(args.result);
+        float values[8];
+        HLO_UNROLL
+        for (uint32_t v = 0; v < 8; ++v) values[v] = reinterpret_cast<const float*>(from)[v];
+        if (is_whole) {
+          StoreEightFinished(p.epilogue, args.result, place, values);
+          continue;
+        }
+        HLO_UNROLL
+        for (uint32_t v = 0; v < 8; ++v) {
+          if (j + v < p.n) StoreFinished(p.epilogue, args.result, place + v, values[v]);
+        }
+      } else {
+        std::byte* to = static_cast<std::byte*>(to_parts ? args.parts : args.result) + place * kBytes;
+        if (j + kEach <= p.n && IsAligned16(to)) {
+          *reinterpret_cast<EightHalves*>(to) = *reinterpret_cast<const EightHalves*>(from);
+          continue;
+        }
+        // Pairs are aligned to their size.
+        HLO_UNROLL
+        for (uint32_t v = 0; v < kEach; v += 2) {
+          if (j + v >= p.n) break;
+          if constexpr (kForm == Form::kHalves)
+            reinterpret_cast<uint32_t*>(to)[v / 2] = reinterpret_cast<const uint32_t*>(from)[v / 2];
+          else
+            reinterpret_cast<TwoWords*>(to)[v / 2] = reinterpret_cast<const TwoWords*>(from)[v / 2];
         }
       }
     }

@@ -63,13 +63,10 @@ HLO_DEVICE constexpr uint32_t TermBytes(MmaKind kind) {
 template <MmaKind kKind>
 using GroupSum = std::conditional_t<IsOfIntegers(kKind), int32_t, float>;
 
-// A wgmma computes 64 rows by GroupColumns columns along 32 bytes of terms. Thread t of 128, with warp w = t
-// / 32, g = t % 32 / 4 and q = t % 4, owns d[4j] and d[4j + 1]: row 16w + g, columns 8j + 2q and 8j + 2q + 1;
-// d[4j + 2], d[4j + 3]: row 16w + g + 8. FP8 products have a second set of f32 accumulators, which doubles
-// the registers.
-HLO_DEVICE constexpr uint32_t GroupColumns(MmaKind kind) { return IsOfFloatBytes(kind) ? 128 : 256; }
-template <MmaKind kKind>
-inline constexpr uint32_t kGroupSums = GroupColumns(kKind) / 2;
+// A wgmma computes 64 rows by 64, 128 or 256 columns along 32 bytes of terms. Thread t of 128, with warp w =
+// t / 32, g = t % 32 / 4 and q = t % 4, owns d[4j] and d[4j + 1]: row 16w + g, columns 8j + 2q and 8j + 2q +
+// 1; d[4j + 2], d[4j + 3]: row 16w + g + 8.
+HLO_DEVICE constexpr uint32_t GroupSums(uint32_t columns) { return columns / 2; }
 
 // wgmma of a warpgroup. Between Begin and a Wait that covers them, the accumulators must not be accessed.
 template <class Env>
@@ -153,6 +150,24 @@ HLO_DEVICE void TakeRegisters(DeviceEnv&) {
   "%85,%86,%87,%88,%89,%90,%91,%92,%93,%94,%95,%96,%97,%98,%99,%100,%101,%102,%103,%104," \
   "%105,%106,%107,%108,%109,%110,%111,%112,%113,%114,%115,%116,%117,%118,%119,%120,%121," \
   "%122,%123,%124,%125,%126,%127"
+#define HLO_SUMS_32(c, i) HLO_SUMS_8(c, i), HLO_SUMS_8(c, i + 8), HLO_SUMS_8(c, i + 16), HLO_SUMS_8(c, i + 24)
+#define HLO_SUMS_NAMES_32                                                                  \
+  "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23," \
+  "%24,%25,%26,%27,%28,%29,%30,%31"
+#define HLO_GROUP_HALVES_128(type)                                                        \
+  asm volatile(                                                                           \
+      "{.reg .pred p; setp.ne.b32 p,%66,0;\n"                                             \
+      "wgmma.mma_async.sync.aligned.m64n128k16.f32." type "." type " {" HLO_SUMS_NAMES_64 \
+      "},%64,%65,p,1,1,%67,%68;}"                                                         \
+      : HLO_SUMS_64("+f", 0)                                                              \
+      : "l"(a.bits), "l"(b.bits), "r"(static_cast<int>(adds)), "n"(kRowsA ? 1 : 0), "n"(kRowsB ? 1 : 0))
+#define HLO_GROUP_HALVES_64(type)                                                        \
+  asm volatile(                                                                          \
+      "{.reg .pred p; setp.ne.b32 p,%34,0;\n"                                            \
+      "wgmma.mma_async.sync.aligned.m64n64k16.f32." type "." type " {" HLO_SUMS_NAMES_32 \
+      "},%32,%33,p,1,1,%35,%36;}"                                                        \
+      : HLO_SUMS_32("+f", 0)                                                             \
+      : "l"(a.bits), "l"(b.bits), "r"(static_cast<int>(adds)), "n"(kRowsA ? 1 : 0), "n"(kRowsB ? 1 : 0))
 #define HLO_GROUP_HALVES(type)                                                         \
   asm volatile(                                                                        \
       "{.reg .pred p; setp.ne.b32 p,%130,0;\n"                                         \
@@ -177,14 +192,21 @@ template <>
 struct WarpgroupMma<DeviceEnv> {
   HLO_DEVICE explicit WarpgroupMma(DeviceEnv&) {}
   HLO_DEVICE void Begin() { HLO_ON_HOPPER(asm volatile("wgmma.fence.sync.aligned;" ::: "memory");) }
-  // Computes d = a * b, or d += a * b if `adds`. kRowsA, kRowsB: the operand is MN-major.
-  template <MmaKind kKind, bool kRowsA, bool kRowsB>
-  HLO_DEVICE void Multiply(GroupSum<kKind> (&d)[kGroupSums<kKind>], MatrixDescriptor a, MatrixDescriptor b,
-                           bool adds) {
+  // Computes d = a * b, or d += a * b if `adds`. kRowsA, kRowsB: the operand is MN-major. Products of
+  // integers have 256 columns and those of FP8 128.
+  template <MmaKind kKind, bool kRowsA, bool kRowsB, uint32_t kSums>
+  HLO_DEVICE void Multiply(GroupSum<kKind> (&d)[kSums], MatrixDescriptor a, MatrixDescriptor b, bool adds) {
     static_assert(TermBytes(kKind) == 2 || !(kRowsA || kRowsB));
+    static_assert(kSums == 128 || (kSums == 64 && !IsOfIntegers(kKind)) ||
+                  (kSums == 32 && TermBytes(kKind) == 2));
+    static_assert(kSums == 64 || !IsOfFloatBytes(kKind));
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-    if constexpr (kKind == MmaKind::kBF16) HLO_GROUP_HALVES("bf16");
-    if constexpr (kKind == MmaKind::kF16) HLO_GROUP_HALVES("f16");
+    if constexpr (kKind == MmaKind::kBF16 && kSums == 128) HLO_GROUP_HALVES("bf16");
+    if constexpr (kKind == MmaKind::kBF16 && kSums == 64) HLO_GROUP_HALVES_128("bf16");
+    if constexpr (kKind == MmaKind::kBF16 && kSums == 32) HLO_GROUP_HALVES_64("bf16");
+    if constexpr (kKind == MmaKind::kF16 && kSums == 128) HLO_GROUP_HALVES("f16");
+    if constexpr (kKind == MmaKind::kF16 && kSums == 64) HLO_GROUP_HALVES_128("f16");
+    if constexpr (kKind == MmaKind::kF16 && kSums == 32) HLO_GROUP_HALVES_64("f16");
     if constexpr (kKind == MmaKind::kE4E4) HLO_GROUP_FLOAT_BYTES("e4m3.e4m3");
     if constexpr (kKind == MmaKind::kE4E5) HLO_GROUP_FLOAT_BYTES("e4m3.e5m2");
     if constexpr (kKind == MmaKind::kE5E4) HLO_GROUP_FLOAT_BYTES("e5m2.e4m3");
