@@ -10,11 +10,12 @@
 #include "base/status.h"
 #include "device/align.h"
 #include "device/constants.h"
+#include "device/copy.h"
 #include "fmt/format.h"
 #include "ir/comparators.h"
 #include "kernels/cuda/launch/launch.h"
 #include "kernels/cuda/reduce/match_reduce_op.h"
-#include "kernels/cuda/scan/scan_body.h"
+#include "kernels/cuda/scan/one_pass_scan_body.h"
 #include "kernels/cuda/window/window_plan.h"
 #include "types/index.h"
 
@@ -65,6 +66,75 @@ absl::Status RunScan(ElementType type, bool in_rows, ScanArgs args, Stream strea
   return run_chunks(true);
 }
 
+// A cumulative reduction in one pass over memory.
+struct OnePass {
+  absl::Status (*launch)(const LaunchShape&, const OnePassScanArgs&, device::Stream) = nullptr;
+  LaunchShape shape;
+  OnePassScanArgs args;
+  int64_t each = 1, words = 1;  // Elements of a vector; words per published value.
+
+  int64_t WorkspaceBytes() const {
+    return device::kAlignment + 8 * words * int64_t{args.lines} * (int64_t{args.tiles} + args.groups);
+  }
+};
+
+template <class E, bool kAdds>
+OnePass MakeOnePassOf(const ScanArgs& scan) {
+  using Kernel = OnePassScan<E, kAdds>;
+  OnePass made{&Launch<Kernel>};
+  made.each = Kernel::kEach;
+  made.words = Kernel::kWords;
+  made.args.length = scan.length;
+  made.args.lines = scan.lines;
+  made.args.tiles = static_cast<uint32_t>((scan.length + Kernel::kTile - 1) / Kernel::kTile);
+  made.args.groups = (made.args.tiles + kScanGroup - 1) / kScanGroup;
+  made.args.tiles_divisor = FastDiv(made.args.tiles);
+  made.args.reversed = scan.reversed;
+  made.args.fold = scan.fold;
+  made.args.kind = scan.kind;
+  std::copy(std::begin(scan.identity), std::end(scan.identity), made.args.identity);
+  made.shape = {{scan.lines * made.args.tiles}, Kernel::kThreads, Kernel::kSharedBytes};
+  return made;
+}
+
+template <class E>
+OnePass MakeOnePass(const ScanArgs& scan) {
+  return scan.fold == ReduceOp::kAdd ? MakeOnePassOf<E, true>(scan) : MakeOnePassOf<E, false>(scan);
+}
+
+// Returns nullopt for types without a kernel, short rows, and rows that do not begin at whole vectors.
+std::optional<OnePass> FindOnePass(ElementType type, bool in_rows, const ScanArgs& scan) {
+  constexpr int64_t kShortRow = 4096;
+  if (!in_rows || scan.length < kShortRow || IsComplex(type)) return std::nullopt;
+  std::optional<OnePass> made;
+  if (type == ElementType::kF32)
+    made = MakeOnePass<FloatElement<float>>(scan);
+  else if (type == ElementType::kF64)
+    made = MakeOnePass<FloatElement<double>>(scan);
+  else if (type == ElementType::kBF16 || type == ElementType::kF16)
+    made = MakeOnePass<HalfElement>(scan);
+  else if (IsIntegral(type) && BitWidth(type) == 32)
+    made = MakeOnePass<IntegerElement<uint32_t>>(scan);
+  else if (IsIntegral(type) && BitWidth(type) == 64)
+    made = MakeOnePass<IntegerElement<uint64_t>>(scan);
+  const bool may_end_early = scan.lines == 1 && !scan.reversed;
+  if (!made.has_value() || (scan.length % made->each != 0 && !may_end_early)) return std::nullopt;
+  return made;
+}
+
+absl::Status RunOnePass(const OnePass& made, const ScanArgs& scan, Stream stream) {
+  auto* workspace = static_cast<std::byte*>(scan.partials);
+  HLO_RETURN_IF_ERROR(device::FillOnDevice(workspace, 0, made.WorkspaceBytes(), stream));
+  OnePassScanArgs args = made.args;
+  args.in = scan.in;
+  args.init = scan.init;
+  args.out = scan.out;
+  args.next_tile = reinterpret_cast<uint32_t*>(workspace);
+  args.sums = reinterpret_cast<uint64_t*>(workspace + device::kAlignment);
+  args.starts = args.sums + made.words * int64_t{args.lines} * args.tiles;
+  return made.launch(made.shape, args, stream);
+}
+
 std::optional<CudaKernel> CumulativeKernel(const Shape& base, const Cumulative& along, ReduceOp fold) {
   const ElementType type = base.type();
   const auto at = static_cast<size_t>(along.dimension);
@@ -86,8 +156,12 @@ std::optional<CudaKernel> CumulativeKernel(const Shape& base, const Cumulative& 
   args.kind = KindOf(type);
   const std::vector<std::byte> identity = IdentityOf(fold, type);
   std::memcpy(args.identity, identity.data(), identity.size());
-  return CudaKernel{fmt::format("cumulative in chunks of {}", args.chunk),
-                    chunks > 1 ? 16 * lines * chunks : 0,
+  const std::optional<OnePass> one_pass = FindOnePass(type, in_rows, args);
+  const int64_t workspace_bytes = std::max<int64_t>(chunks > 1 ? 16 * lines * chunks : 0,
+                                                    one_pass.has_value() ? one_pass->WorkspaceBytes() : 0);
+  return CudaKernel{one_pass.has_value() ? std::string("cumulative in one pass")
+                                         : fmt::format("cumulative in chunks of {}", args.chunk),
+                    workspace_bytes,
                     [=](absl::Span<const void* const> operands, absl::Span<void* const> results,
                         void* workspace, Stream stream) mutable -> absl::Status {
                       if (lines == 0 || args.length == 0) return absl::OkStatus();
@@ -95,6 +169,11 @@ std::optional<CudaKernel> CumulativeKernel(const Shape& base, const Cumulative& 
                       args.init = operands[1];
                       args.out = results[0];
                       args.partials = workspace;
+                      const auto is_aligned = [](const void* data) {
+                        return reinterpret_cast<uintptr_t>(data) % 16 == 0;
+                      };
+                      if (one_pass.has_value() && is_aligned(args.in) && is_aligned(args.out))
+                        return RunOnePass(*one_pass, args, stream);
                       return RunScan(type, in_rows, args, stream);
                     }};
 }
